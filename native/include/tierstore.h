@@ -1,0 +1,261 @@
+/* tierstore.h - the public interface of libtierstore: a tiered embedding store and a Wide & Deep trainer.
+ *
+ * This header is the manual. It is plain C17 and is bound one to one by ffi/symbols.ts; a test compares the two.
+ *
+ * Conventions
+ *   - Every function returns an int32_t status unless it cannot fail: TS_OK (0) or a negative ts_status.
+ *   - `err`, `err_cap`: a buffer of the caller that receives a NUL-terminated message when the status is negative
+ *     (what was asked, what was found, what to do). NULL with err_cap 0 is accepted. Messages are never kept in
+ *     the library: there is no thread-local or global error state.
+ *   - Handles are opaque pointers. A handle is created by one call and destroyed by one call; using it afterwards
+ *     is undefined. Handles may be shared between threads where the function says so.
+ *   - Buffers belong to the caller, who keeps them alive for the call. A NULL buffer is accepted when its count
+ *     is 0 and refused otherwise.
+ *   - Text arguments are NUL-terminated UTF-8. Sizes are bytes, times are nanoseconds, rows are fp32.
+ *   - Functions that return text take (out, cap, needed): they write at most cap bytes including the NUL and
+ *     store in *needed the bytes the whole text takes including the NUL. A short buffer is TS_ERANGE.
+ *   - Long runs take `control`, a uint64_t[TS_CONTROL_WORDS] that both sides may touch while the call runs.
+ *   - The library never prints, never aborts, never installs signal handlers, and holds no global mutable state.
+ *   - Optional system libraries (libpmem, libmemkind, libdnnl, libz) are opened with dlopen when first needed;
+ *     a missing one is TS_EUNAVAILABLE with its name and its Debian package.
+ */
+#ifndef TIERSTORE_H
+#define TIERSTORE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TS_API __attribute__((visibility("default")))
+
+/* Changes whenever a signature, a status or the meaning of a buffer changes. */
+#define TS_ABI_VERSION 1u
+
+/* Status codes. */
+typedef enum ts_status {
+  TS_OK = 0,
+  TS_EINVAL = -1,       /* an argument or an option is wrong */
+  TS_ENOMEM = -2,       /* the machine has no memory left */
+  TS_EFULL = -3,        /* a byte limit of the store is reached; nothing was changed */
+  TS_EUNAVAILABLE = -4, /* a library, device or kernel feature is missing */
+  TS_EIO = -5,          /* reading or writing a file failed */
+  TS_EFORMAT = -6,      /* a file does not have the expected form */
+  TS_ECANCELLED = -7,   /* the caller asked to stop through `control` */
+  TS_ERANGE = -8,       /* an output buffer is too short; *needed says how long it must be */
+  TS_EUNSUPPORTED = -9, /* valid, but this build or tier does not do it */
+  TS_EINTERNAL = -10    /* a bug in the library */
+} ts_status;
+
+/* Words of `control`. */
+#define TS_CONTROL_CANCEL 0u /* caller sets non-zero: stop at the next safe point with TS_ECANCELLED */
+#define TS_CONTROL_DONE 1u   /* library: units done */
+#define TS_CONTROL_TOTAL 2u  /* library: units in all, 0 if unknown */
+#define TS_CONTROL_WORDS 4u
+
+typedef struct ts_config ts_config;
+typedef struct ts_store ts_store;
+typedef struct ts_trainer ts_trainer;
+
+/* ---- library -------------------------------------------------------------------------------------------- */
+
+/* TS_ABI_VERSION of the compiled library. */
+TS_API uint32_t ts_abi_version(void);
+
+/* "0.1.0 (gcc 12.2.0)" or the like. */
+TS_API int32_t ts_version(char *out, uint64_t cap, uint64_t *needed);
+
+/* "TS_EFULL" for -3, and so on. Errors: TS_EINVAL for a number that is no status. */
+TS_API int32_t ts_status_name(int32_t status, char *out, uint64_t cap, uint64_t *needed);
+
+/* ---- options -------------------------------------------------------------------------------------------- */
+
+/* An empty list of options. Free it with ts_config_free; every call that takes a ts_config copies what it needs. */
+TS_API int32_t ts_config_create(ts_config **out);
+TS_API void ts_config_free(ts_config *config);
+
+/* Sets one option as text; setting it again replaces it. Numbers are decimal, lists are comma-separated.
+ * Keys are checked by the call that uses the options: an unknown key is TS_EINVAL there. */
+TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *value, char *err, uint32_t err_cap);
+
+/* ---- store ---------------------------------------------------------------------------------------------- */
+
+/* Opens a table set over tiers. Options:
+ *   storage      DRAM | PMEM_LIBPMEM | PMEM_MEMKIND | DRAM_PMEM                              (required)
+ *   pmem         libpmem | memkind: what holds the PMEM tier of DRAM_PMEM                    (required there)
+ *   path         directory of the libpmem pool file                      (required with libpmem; default none)
+ *   size         bytes per tier, fastest first, e.g. "25165824,1073741824"; missing entries are 1073741824 (1 GiB,
+ *                DeepRec's default); more entries than tiers is TS_EINVAL                        (default "")
+ *   size_counts  all | rows. all: rows, index, policy metadata and buffers count against the limits, those kept in
+ *                DRAM against the first; rows: only padded rows count, as in DeepRec             (default all)
+ *   seed         uint64 seed of all initialisers                                                (default 0)
+ *   emulate.*    slow the PMEM tier down to a media model; see native/emulation/emulation.h     (default off)
+ *   memory_mode.* account row accesses through a modelled direct-mapped DRAM cache; same header (default off)
+ * Errors: TS_EINVAL, TS_EUNAVAILABLE (library or node missing), TS_EIO (path), TS_ENOMEM. */
+TS_API int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap);
+
+/* Frees everything, pool files included. The handle is gone whatever the status. */
+TS_API int32_t ts_store_close(ts_store *store);
+
+/* Adds a table and stores its number, counting from 0, in *table. Options:
+ *   name         text, unique in the store                                                       (required)
+ *   dim          weights a row, 1..65536                                                         (default 16)
+ *   optimizer    sgd | adagrad | ftrl | ftrl-row-norm                                            (default sgd)
+ *   learning_rate                                                                                (default 0.01)
+ *   initial_accumulator  adagrad, ftrl: first value of the accumulator                           (default 0.1)
+ *   l1, l2       ftrl: strengths                                                                 (default 0)
+ *   initializer  constant | uniform | truncated-normal | glorot | default-value-matrix  (default truncated-normal)
+ *   initializer.value             constant: the value                                            (default 0)
+ *   initializer.low, .high        uniform: half-open interval                                    (default -0.05, 0.05)
+ *   initializer.mean, .stddev     truncated-normal: cut at two stddev                            (default 0, 0.05)
+ *   initializer.fan_out           glorot: uniform in +-sqrt(6 / (dim + fan_out))                 (default dim)
+ *   initializer.rows, .base       default-value-matrix: row key mod rows (unsigned) of a matrix made by
+ *                                 the initialiser `base`                            (default 4096, truncated-normal)
+ * A row's first values depend only on (seed, table name, key).
+ * Errors: TS_EINVAL, TS_EFULL (the first tier cannot hold the table's fixed part). */
+TS_API int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *table, char *err, uint32_t err_cap);
+
+/* Changes the learning rate of later updates. */
+TS_API int32_t ts_table_set_learning_rate(ts_store *store, uint32_t table, double learning_rate, char *err,
+                                          uint32_t err_cap);
+
+/* Lookup or create: rows[i*dim .. ) becomes the weights of keys[i], for n keys in any order, duplicates allowed.
+ * Absent keys are created once. Any int64 is a key. Safe to call from several threads.
+ * Errors: TS_EFULL: no tier has room for the new rows; nothing was created. */
+TS_API int32_t ts_table_lookup(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, float *rows, char *err,
+                               uint32_t err_cap);
+
+/* Read-only lookup: as above, but never inserts, moves or counts. found[i] is 1 or 0; absent rows are zeros.
+ * `slot` 0 reads weights, 1.. the optimizer's slots (adagrad: accumulator; ftrl: n, then z). `found` may be NULL. */
+TS_API int32_t ts_table_find(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint32_t slot, float *rows,
+                             uint8_t *found, char *err, uint32_t err_cap);
+
+/* Applies one optimizer step: gradients[i*dim .. ) belongs to keys[i]; gradients of equal keys are summed in the
+ * order of the batch first. Absent keys are created. Safe to call from several threads. Errors as ts_table_lookup. */
+TS_API int32_t ts_table_update(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, const float *gradients,
+                               char *err, uint32_t err_cap);
+
+/* tiers[i] = tier of keys[i] counting from 0, or -1 if absent (DeepRec's lookup_tier). */
+TS_API int32_t ts_table_lookup_tier(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, int32_t *tiers,
+                                    char *err, uint32_t err_cap);
+
+/* counts[t] = rows in tier t, for t < n_tiers; a row counts once. */
+TS_API int32_t ts_table_rows(ts_store *store, uint32_t table, uint64_t *counts, uint32_t n_tiers, char *err,
+                             uint32_t err_cap);
+
+/* Copies up to cap keys, in no particular order, and stores the number of keys in *n. */
+TS_API int32_t ts_table_keys(ts_store *store, uint32_t table, int64_t *keys, uint64_t cap, uint64_t *n, char *err,
+                             uint32_t err_cap);
+
+/* Bytes of one row of the table: weights and slots, each padded to 16 bytes. */
+TS_API int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *bytes, char *err, uint32_t err_cap);
+
+/* A 64-bit digest of every (table name, key, weights, slots), independent of tier and order. */
+TS_API int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap);
+
+/* Counters since open or the last ts_store_reset_statistics. out[0..n) in the order of ts_statistics_names;
+ * *needed is the number there is. */
+TS_API int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
+                                   uint32_t err_cap);
+TS_API int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap);
+
+/* Newline-separated "name unit" lines, in the order of ts_store_statistics. */
+TS_API int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed);
+
+/* Every byte the store holds: lines "tier=<n> purpose=<rows|index|policy|buffers|slack> place=<DRAM|PMEM> bytes=<n>",
+ * one "tier=<n> limit=<n> used=<n>" line per tier. Slack is reserved space without rows. */
+TS_API int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
+
+/* How each tier is really held: one line a tier, "tier=<n> type=<DRAM|PMEM_LIBPMEM|PMEM_MEMKIND> medium=<...>" with
+ * path, file system, is_pmem, forced, node, huge pages and emulation where they apply. */
+TS_API int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
+
+/* Whether a storage type can be opened here: TS_OK, or TS_EUNAVAILABLE/TS_EINVAL/TS_EIO with the reason in err.
+ * Takes the options of ts_store_open; allocates nothing that lasts. */
+TS_API int32_t ts_store_probe(const ts_config *config, char *err, uint32_t err_cap);
+
+/* ---- data ----------------------------------------------------------------------------------------------- */
+
+/* Writes a seeded synthetic Criteo data set into the binary cache format (native/wdl/cache_format.h). Options:
+ *   out          path of the file to write (written beside it and renamed)                        (required)
+ *   rows         rows to write                                                                    (required)
+ *   split        train | test: independent rows of the same planted model                         (default train)
+ *   scale        factor on Criteo Kaggle's cardinalities, 0 < scale <= 1                          (default 1)
+ *   skew_s, skew_q   Zipf-Mandelbrot: weight of rank r is (r + q)^-s; q is scaled with the column  (default 1.05, 2.7)
+ *   seed         uint64                                                                           (default 0)
+ *   threads                                                                                       (default 1)
+ * The file's header holds the planted model's AUC and logloss on the rows written, the AUC of its numeric part
+ * alone, the share of logit variance of the categorical columns, and a digest of the key stream.
+ * `control` counts rows. Errors: TS_EINVAL, TS_EIO (disk full, path), TS_ECANCELLED. */
+TS_API int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
+
+/* Converts Criteo text (TSV without header, or CSV with one; plain or gzip) into two cache files. Options:
+ *   in           path of the text                                                                 (required)
+ *   train_out, test_out   paths of the files to write                                             (required)
+ *   format       auto | tsv | csv                                                                 (default auto)
+ *   test_every   every n-th row is held out                                                       (default 10)
+ *   max_rows     0 = all                                                                          (default 0)
+ * `control` counts bytes of the text. Errors: TS_EFORMAT naming file and line, TS_EIO, TS_ECANCELLED. */
+TS_API int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
+
+/* "key=value" lines on a cache file: rows, digest, cardinality.0..25 (distinct keys; for synthetic data, the
+ * vocabulary), planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known. */
+TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
+
+/* ---- Wide & Deep trainer -------------------------------------------------------------------------------- */
+
+/* Opens a trainer on a store; it creates the tables it needs there. The store must outlive it. Options:
+ *   data         path of the train cache file                                                     (required)
+ *   batch        samples a step                                                                   (default 2048)
+ *   dim          weights an embedding row                                                         (default 16)
+ *   hidden       widths of the hidden layers                                          (default "1024,512,256")
+ *   threads      compute threads                                                                  (default 1)
+ *   seed         uint64: dense initial values and the order of batches                            (default 0)
+ *   deep_optimizer      sgd | adagrad, for embeddings and dense layers                            (default adagrad)
+ *   deep_learning_rate                                                                            (default 0.01)
+ *   wide_learning_rate, wide_l1, wide_l2   FTRL of the wide part                                  (default 0.2, 0, 0)
+ *   wide_buckets        wide weights a column (DeepRec's hash_bucket_size)                        (default 10000)
+ *   initializer, initializer.*   of the embedding tables, as in ts_table_create
+ * Results depend on the seed, the data and the options, not on the storage type and not on `threads`.
+ * Errors: TS_EINVAL, TS_EUNAVAILABLE (libdnnl), TS_EIO, TS_EFORMAT, TS_ENOMEM. */
+TS_API int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **out, char *err, uint32_t err_cap);
+TS_API int32_t ts_trainer_close(ts_trainer *trainer);
+
+/* Creates the rows of every key of the train file's vocabulary (synthetic data) or of every key in it (imported
+ * data), so that the tables have their full size before the first step. `control` counts rows. */
+TS_API int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err, uint32_t err_cap);
+
+/* Trains `steps` batches, going on where the last call stopped and around the file at its end.
+ * step_ns[i] is the wall time of step i; phase_ns[TS_PHASES] receives the sums over the call, loss the mean
+ * logloss over its samples. Any of the three may be NULL. `control` counts steps.
+ * Errors: TS_EFULL, TS_EIO, TS_ECANCELLED (the steps done so far hold). */
+#define TS_PHASE_INPUT 0u    /* copying the batch out of the cache file */
+#define TS_PHASE_LOOKUP 1u   /* embedding lookup, without eviction */
+#define TS_PHASE_DENSE 2u    /* forward and backward of wide and MLP, and their optimizer */
+#define TS_PHASE_UPDATE 3u   /* embedding update, without eviction */
+#define TS_PHASE_EVICTION 4u /* moving rows between tiers */
+#define TS_PHASES 5u
+TS_API int32_t ts_trainer_train(ts_trainer *trainer, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns, double *loss,
+                                uint64_t *control, char *err, uint32_t err_cap);
+
+/* Scores up to max_rows rows (0 = all) of a cache file by read-only lookups. result[0] = logloss, [1] = AUC (exact,
+ * ties count half), [2] = rows, [3] = share of (row, column) pairs whose key has no row. `control` counts rows. */
+TS_API int32_t ts_trainer_evaluate(ts_trainer *trainer, const char *path, uint64_t max_rows, double *result,
+                                   uint64_t *control, char *err, uint32_t err_cap);
+
+/* A 64-bit digest of all dense parameters and the store's rows. */
+TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *err, uint32_t err_cap);
+
+/* ---- machine -------------------------------------------------------------------------------------------- */
+
+/* What this machine is, as "key=value" lines: cpu.*, memory.*, node.<n>.*, dax.*, pmem.*, cxl.*, gpu.*, hugepages.*,
+ * noise.*, library.*, mount.*. Unknown things are absent, never guessed. `roots` is a prefix put before
+ * /sys, /proc and /dev for tests, or "". */
+TS_API int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

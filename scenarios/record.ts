@@ -1,0 +1,193 @@
+/**
+ * What a run writes and a report reads: `result.jsonl`, one JSON value a line. The first line is a
+ * {@linkcode RunRecord}; every later line a {@linkcode SampleRecord} or a {@linkcode QualityRecord}. Lines are only
+ * ever appended, so an interrupted run leaves complete records. Everything a report prints can be recomputed from
+ * this file and the price book.
+ *
+ * @module
+ */
+
+import type { ResolvedScenario } from "./schema.ts";
+
+/** How a figure was obtained. The three are never mixed in one comparison without saying so. */
+export type Evidence = "measured" | "emulated" | "simulated";
+
+/** The phases of a training step, in the order of `TS_PHASE_*` in `tierstore.h`. */
+export const PHASES = ["input", "lookup", "dense", "update", "eviction"] as const;
+/** One of {@linkcode PHASES}. */
+export type Phase = (typeof PHASES)[number];
+
+/** The machine as `native/machine` reports it: the raw `key=value` pairs and the few that every report prints. */
+export interface MachineRecord {
+  /** CPU model name as the kernel gives it. */
+  readonly cpu: string;
+  /** Logical CPUs this process may use. */
+  readonly cpus: number;
+  /** Bytes of DRAM. */
+  readonly memoryBytes: number;
+  /** NUMA nodes with memory. */
+  readonly nodes: number;
+  /** Kernel release. */
+  readonly kernel: string;
+  /** Every pair of `ts_machine_probe`. */
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+/** First line of a result file. */
+export interface RunRecord {
+  readonly type: "run";
+  /** Version of this format. */
+  readonly format: 1;
+  /** When the run began, ISO 8601 in UTC. */
+  readonly started: string;
+  readonly scenario: ResolvedScenario;
+  /** SHA-256 (hex) of the canonical JSON of `scenario`; a resumed run must have the same. */
+  readonly scenarioDigest: string;
+  readonly machine: MachineRecord;
+  /** Versions of tierbench, the native library, Deno, V8, TypeScript, libdnnl, libpmem, memkind: name to version. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** The data the samples train on. */
+  readonly data: DataRecord;
+}
+
+/** A data set in the binary cache. */
+export interface DataRecord {
+  /** `synthetic` or `criteo`. */
+  readonly kind: "synthetic" | "criteo";
+  /** What the user named: a scale of Criteo Kaggle, or a file name. */
+  readonly source: string;
+  readonly trainRows: number;
+  readonly testRows: number;
+  /** Digest of the key stream (hex), equal on every machine for equal seeds. */
+  readonly digest: string;
+  /** Distinct keys per categorical column. */
+  readonly cardinalities: readonly number[];
+  /** Bytes of all rows of all embedding tables when every key has one (padded weights and slots). */
+  readonly tableBytes: number;
+  /** Best reachable AUC, on the held-out rows: that of the planted model. Synthetic data only. */
+  readonly plantedAuc?: number;
+  /** AUC of the planted model's numeric part alone. Synthetic data only. */
+  readonly numericAuc?: number;
+  /** Share of the planted logit's variance that the categorical columns carry. Synthetic data only. */
+  readonly categoricalVariance?: number;
+  /** Share of held-out (row, column) pairs whose key the training rows never show. */
+  readonly unseenShare?: number;
+}
+
+/** What one tier of a configuration really was in a sample. */
+export interface TierRecord {
+  /** Position, fastest first. */
+  readonly tier: number;
+  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`. */
+  readonly type: string;
+  /** What held the bytes, e.g. `DRAM`, `tmpfs file`, `DRAM of node 0`, `fsdax`. */
+  readonly medium: string;
+  /** Media model it was slowed to, if emulated. */
+  readonly emulates?: string;
+  /** Byte limit, bytes used at the end. */
+  readonly limitBytes: number;
+  readonly usedBytes: number;
+  /** Bytes at the end by purpose: rows, index, policy, buffers, slack. */
+  readonly purposes: Readonly<Record<string, number>>;
+  /** Rows at the end. */
+  readonly rows: number;
+  /** Other facts of `ts_store_describe`: path, is_pmem, forced, node, ... */
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+/** One speed sample: one worker process, one configuration. */
+export interface SampleRecord {
+  readonly type: "sample";
+  /** Unique in the file: `<configuration>[<matrix point>]#<n>`. */
+  readonly id: string;
+  /** Configuration name in the scenario, with its matrix point, e.g. `fsdax` or `fsdax workload.batch=512`. */
+  readonly case: string;
+  readonly configuration: string;
+  /** Matrix point of the case: dotted field to value; empty without a matrix. */
+  readonly point: Readonly<Record<string, string | number | boolean>>;
+  /** Sample number in the case, from 1. */
+  readonly sample: number;
+  /** Position in the randomised order of the whole run, from 1. */
+  readonly position: number;
+  readonly status: "completed";
+  readonly evidence: Evidence;
+  /** One sentence: how the figure was obtained. */
+  readonly how: string;
+  /** Seed of the run's initial values and batches. */
+  readonly seed: number;
+  readonly started: string;
+  /** Wall time of the whole process, seconds. */
+  readonly processSeconds: number;
+  readonly batch: number;
+  readonly threads: number;
+  /** Steps before `stepNs` that are not counted. */
+  readonly warmupSteps: number;
+  /** Wall time of every counted step, nanoseconds. */
+  readonly stepNs: readonly number[];
+  /** Nanoseconds per phase over the counted steps. */
+  readonly phaseNs: Readonly<Record<Phase, number>>;
+  /** Mean logloss over the counted steps. */
+  readonly loss: number;
+  /** Store counters over the counted steps, by name (`ts_statistics_names`). */
+  readonly statistics: Readonly<Record<string, number>>;
+  readonly tiers: readonly TierRecord[];
+  /** Bytes of DRAM the configuration was allowed for tables: first-tier limit, or the modelled DRAM cache. */
+  readonly dramBytes: number;
+  /** Bytes of rows in the tables at the end. */
+  readonly tableBytes: number;
+  /** Digest (hex) of all rows and dense parameters at the end: equal across configurations with equal steps. */
+  readonly digest: string;
+  /** Environment variables set for this process alone. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** True if the medium is virtual (a guest's NVDIMM): no speed or price may be shown. */
+  readonly virtual: boolean;
+}
+
+/** A sample that did not complete. Kept, so that a report can say so. */
+export interface FailedRecord {
+  readonly type: "sample";
+  readonly id: string;
+  readonly case: string;
+  readonly configuration: string;
+  readonly point: Readonly<Record<string, string | number | boolean>>;
+  readonly sample: number;
+  readonly position: number;
+  readonly status: "failed";
+  readonly started: string;
+  /** What was asked, what was found, what to do. */
+  readonly error: string;
+}
+
+/** The longer run that gives the AUC: once per scenario, since rows are bit-identical on all configurations. */
+export interface QualityRecord {
+  readonly type: "quality";
+  readonly configuration: string;
+  readonly evidence: Evidence;
+  readonly started: string;
+  readonly seconds: number;
+  readonly steps: number;
+  readonly batch: number;
+  /** Held-out points along the run: samples trained, seconds since its start, logloss, AUC. */
+  readonly curve: readonly {
+    readonly samples: number;
+    readonly seconds: number;
+    readonly logloss: number;
+    readonly auc: number;
+  }[];
+  /** Last point of the curve. */
+  readonly logloss: number;
+  readonly auc: number;
+  readonly testRows: number;
+  readonly digest: string;
+}
+
+/** Any line of a result file. */
+export type ResultRecord = RunRecord | SampleRecord | FailedRecord | QualityRecord;
+
+/** A parsed result file. */
+export interface Result {
+  readonly run: RunRecord;
+  readonly samples: readonly SampleRecord[];
+  readonly failed: readonly FailedRecord[];
+  readonly quality: QualityRecord | undefined;
+}
