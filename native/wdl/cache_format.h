@@ -38,7 +38,7 @@ typedef struct ts_cache_header {
   uint64_t rows;
   uint64_t file_bytes;               /* of the whole file */
   uint64_t key_digest;               /* ts_cache_key_digest over all rows */
-  uint64_t cardinality[TS_CATEGORIES]; /* synthetic: the vocabulary; imported: distinct keys in train and test rows */
+  uint64_t cardinality[TS_CATEGORIES]; /* synthetic: the vocabulary; imported: distinct keys in this file */
   double click_rate;                 /* share of rows with label 1 */
   /* synthetic data: the generator's options and what its planted model reaches on these rows */
   uint64_t seed;
