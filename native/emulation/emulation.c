@@ -11,23 +11,21 @@ struct ts_emulation {
 
 int32_t ts_emulation_create(const ts_config *config, ts_emulation **out, ts_err err) {
   *out = NULL;
+  if (config == NULL) return TS_OK;
   ts_config_reader reader = ts_config_read(config, "emulation", err);
-  int32_t status = TS_OK;
-  if (ts_config_has(config, "emulate.medium")) {
-    ts_emulation *emulation = calloc(1, sizeof *emulation);
-    if (emulation == NULL) return ts_fail(err, TS_ENOMEM, "emulation: no memory for the media model");
-    uint32_t all = (1u << TS_MEDIA_OPS) - 1;
-    status = ts_media_model_read(&reader, "emulate", all, &emulation->model);
-    if (status == TS_OK) status = ts_media_options_finish(&reader, "emulate");
-    if (status != TS_OK) {
-      free(emulation);
-      return status;
-    }
-    *out = emulation;
-    return TS_OK;
-  }
+  ts_config_ignore_others(&reader, "emulate.");
   /* Without a medium every other option of the prefix is a mistake, not a wish for defaults. */
-  return ts_media_options_finish(&reader, "emulate");
+  if (!ts_config_has(config, "emulate.medium")) return ts_config_finish(&reader);
+  ts_emulation *emulation = calloc(1, sizeof *emulation);
+  if (emulation == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open emulation: out of memory");
+  int32_t status = ts_media_model_read(&reader, "emulate", (1u << TS_MEDIA_OPS) - 1, &emulation->model);
+  if (status == TS_OK) status = ts_config_finish(&reader);
+  if (status != TS_OK) {
+    free(emulation);
+    return status;
+  }
+  *out = emulation;
+  return TS_OK;
 }
 
 void ts_emulation_destroy(ts_emulation *emulation) { free(emulation); }

@@ -12,7 +12,7 @@ static double number(ts_config_reader *r, const char *prefix, const char *op, co
   char key[96];
   snprintf(key, sizeof key, "%s.%s_%s", prefix, op, what);
   if (fallback < 0 && r->status == TS_OK && !ts_config_has(r->config, key)) {
-    r->status = ts_fail(r->err, TS_EINVAL, "%s: option \"%s\" is missing, and \"%s.medium\" is given: give both",
+    r->status = ts_fail(r->err, TS_EINVAL, "Cannot open %s: option \"%s\" is missing; it is required with \"%s.medium\"",
                         r->what, key, prefix);
     return min;
   }
@@ -26,8 +26,8 @@ int32_t ts_media_model_read(ts_config_reader *reader, const char *prefix, uint32
   const char *medium = ts_config_text(reader, key, "");
   if (medium == NULL) medium = "";
   if (reader->status == TS_OK && strlen(medium) >= sizeof out->medium)
-    reader->status = ts_fail(reader->err, TS_EINVAL, "%s: the name in \"%s\" is longer than %u bytes", reader->what,
-                             key, TS_MEDIUM_NAME - 1);
+    reader->status = ts_fail(reader->err, TS_EINVAL, "Cannot open %s: the name in \"%s\" is longer than %u bytes",
+                             reader->what, key, TS_MEDIUM_NAME - 1);
   if (reader->status != TS_OK) return reader->status;
   strcpy(out->medium, medium);
   snprintf(key, sizeof key, "%s.threads", prefix);
@@ -37,8 +37,8 @@ int32_t ts_media_model_read(ts_config_reader *reader, const char *prefix, uint32
   snprintf(key, sizeof key, "%s.in_flight", prefix);
   double in_flight = ts_config_f64(reader, key, 10, 0.1, 10000);
   if (reader->status == TS_OK && (out->granule & (out->granule - 1)) != 0)
-    reader->status = ts_fail(reader->err, TS_EINVAL, "%s: \"%s.granule\" is %u, must be a power of two", reader->what,
-                             prefix, out->granule);
+    reader->status = ts_fail(reader->err, TS_EINVAL, "Cannot open %s: option \"%s.granule\" must be a power of two, found %u",
+                             reader->what, prefix, out->granule);
   for (uint32_t op = 0; op < TS_MEDIA_OPS; op++) {
     ts_media_op_model *m = &out->op[op];
     if ((ops >> op & 1) == 0) continue;
