@@ -1,5 +1,5 @@
 /* libraries.c - which optional system libraries this process can open, and their versions where they tell. The loader's
- * own words are kept when one is missing. */
+ * own words are kept when one is missing. Opened libraries stay open: some do not survive being unloaded. */
 #include "machine/machine.h"
 
 #include <dlfcn.h>
@@ -65,6 +65,5 @@ void ts_probe_libraries(ts_probe *probe) {
     }
     if (libraries[i].version != NULL) libraries[i].version(handle, version, sizeof version);
     if (version[0] != '\0') ts_probe_fact(probe, version, "library.%s.version", name);
-    dlclose(handle);
   }
 }

@@ -32,7 +32,7 @@ void ts_probe_mounts(ts_probe *probe) {
     const char *dax = dax_option(&mount, word, sizeof word);
     bool pmem = strncmp(mount.mnt_fsname, "/dev/pmem", 9) == 0;
     bool tmpfs = strcmp(mount.mnt_type, "tmpfs") == 0 && strcmp(mount.mnt_dir, "/dev/shm") == 0;
-    /* A later mount hides an earlier one on the same directory; /dev/shm is often mounted twice. */
+    /* /dev/shm is often mounted twice; the facts asked of the path below are those of the visible one anyway. */
     if ((dax == NULL && !pmem && !tmpfs) || (tmpfs && shm >= 0)) continue;
     if (tmpfs) shm = (int32_t)number;
     ts_probe_fact(probe, mount.mnt_dir, "mount.%u.path", number);
