@@ -27,7 +27,7 @@ export type StatusName = typeof STATUS_NAMES[keyof typeof STATUS_NAMES];
  * A call of the native library failed. `message` says what was asked, what was found and what to do.
  *
  * @example Act on one kind of failure
- * ```ts no-eval
+ * ```ts ignore
  * try {
  *   table.update(keys, gradients);
  * } catch (error) {
