@@ -4,13 +4,13 @@
  * @module
  */
 
+import { formatBytes, parseBytes } from "../ffi/bytes.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
 import { atPoint, matrixPoints } from "./matrix.ts";
 import { nearest } from "./nearest.ts";
 import { usesLibpmem, usesMemkind } from "./resolve.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
 import { FIXED_FIELDS } from "./schema.ts";
-import { sizeInBytes, sizeText } from "./units.ts";
 import { validateScenario } from "./validate.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
@@ -54,11 +54,11 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
 function checkDram(configuration: Configuration, dram: Size, at: DocumentPath): Problem[] {
   const first = configuration.size?.[0];
   if (configuration.storage !== "DRAM_PMEM" || first === undefined) return [];
-  if (dram !== "auto" && sizeInBytes(first) === sizeInBytes(dram)) return [];
+  if (dram !== "auto" && parseBytes(first) === parseBytes(dram)) return [];
   return [{
     path: [...at, "size", 0],
     message: `expected the DRAM that every configuration with PMEM gets (dram: ${
-      dram === "auto" ? '"auto"' : sizeText(sizeInBytes(dram))
+      dram === "auto" ? '"auto"' : formatBytes(parseBytes(dram))
     }), found ${foundText(first)}`,
     hint: dram === "auto" ? 'write it in "dram" too' : 'leave "size" out, or write the same in "dram"',
   }];

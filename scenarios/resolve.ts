@@ -14,7 +14,8 @@ import type {
   Scenario,
   Workload,
 } from "./scenario.ts";
-import { durationInSeconds, sizeInBytes } from "./units.ts";
+import { parseBytes } from "../ffi/bytes.ts";
+import { durationInSeconds } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
 
 /** Media model that a missing medium is emulated as, unless the configuration names another. */
@@ -95,7 +96,7 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
     ...(pmem === undefined ? {} : { pmem }),
     ...(usesLibpmem(configuration) ? { path: path === "auto" ? "auto" : resolvePath(directory, path) } : {}),
     ...(usesMemkind(configuration) ? { nodes } : {}),
-    ...(size === undefined ? {} : { size: size.map(sizeInBytes) }),
+    ...(size === undefined ? {} : { size: size.map(parseBytes) }),
     sizeCounts: configuration.sizeCounts ?? "all",
     ...(memory === undefined ? {} : { memory }),
     ...(plain ? {} : { media: configuration.media ?? DEFAULT_MEDIA }),
@@ -118,7 +119,7 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
     configurations: Object.fromEntries(
       Object.entries(configurations).map(([name, value]) => [name, resolveConfiguration(value, directory)]),
     ),
-    dram: dram === "auto" ? "auto" : sizeInBytes(dram),
+    dram: dram === "auto" ? "auto" : parseBytes(dram),
     repetitions: scenario.repetitions ?? 3,
     budget: durationInSeconds(scenario.budget ?? "150 s"),
     quality: {
@@ -130,7 +131,7 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
       model: cost.model ?? "cloud",
       prices: cost.prices ?? "2026-11",
       boundary: cost.boundary ?? "parameter-servers",
-      priceFor: sizeInBytes(cost.priceFor ?? "500 GB"),
+      priceFor: parseBytes(cost.priceFor ?? "500 GB"),
     },
     matrix: Object.fromEntries(Object.entries(matrix).map(([field, values]) => [field, [...values]])),
     seed: scenario.seed ?? 0,

@@ -26,7 +26,14 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, "string" | "numb
     digest: "string",
   },
   failed: { id: "string", case: "string", configuration: "string", error: "string" },
-  quality: { configuration: "string", steps: "number", batch: "number", curve: "object", auc: "number", logloss: "number" },
+  quality: {
+    configuration: "string",
+    steps: "number",
+    batch: "number",
+    curve: "object",
+    auc: "number",
+    logloss: "number",
+  },
 };
 
 /** Records of a file, and where its complete lines end. */
@@ -99,7 +106,9 @@ export function resultOf(records: readonly ResultRecord[]): Result {
   if (quality !== undefined) completed.add(QUALITY_ID);
   const failed = new Map<string, FailedRecord>();
   for (const record of records) {
-    if (record.type === "sample" && record.status === "failed" && !completed.has(record.id)) failed.set(record.id, record);
+    if (record.type === "sample" && record.status === "failed" && !completed.has(record.id)) {
+      failed.set(record.id, record);
+    }
   }
   return { run, samples, failed: [...failed.values()], quality };
 }
