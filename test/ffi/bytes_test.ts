@@ -33,7 +33,7 @@ Deno.test("formatBytes() writes three significant digits in the largest fitting 
 });
 
 Deno.test("parseBytes() reads what formatBytes() wrote, to half a per cent", () => {
-  fc.assert(fc.property(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER / 1024 }), (bytes) => {
+  fc.assert(fc.property(fc.integer({ min: 0, max: 2 ** 43 }), (bytes) => {
     assert(Math.abs(parseBytes(formatBytes(bytes)) - bytes) <= bytes * 0.00501 + 0.5);
   }));
 });
