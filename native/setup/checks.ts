@@ -95,7 +95,7 @@ async function runDenoTests(args: readonly string[]): Promise<Counts> {
   const report = await Deno.makeTempFile({ prefix: "tierbench-", suffix: ".xml" });
   try {
     const { success } = await new Deno.Command(Deno.execPath(), {
-      args: ["test", "-A", "--doc", `--junit-path=${report}`, ...args],
+      args: ["test", "-A", "--doc", "--preload=test/native_library.ts", `--junit-path=${report}`, ...args],
       cwd: ROOT,
       stdin: "null",
       stdout: "inherit",

@@ -52,5 +52,7 @@ function taskSeconds(system: System): number {
   const ticks = Number(rest.split(" ")[19]);
   const uptime = Number(system.read("/proc/uptime")?.split(" ")[0]);
   const isTask = name === "deno" && (system.read(`/proc/${Deno.ppid}/cmdline`) ?? "").split("\0").includes("task");
-  return isTask && uptime >= ticks / 100 ? uptime - ticks / 100 : 0;
+  // This process has run for performance.now() milliseconds, which are not the parent's to fetch.
+  const seconds = uptime - ticks / 100 - performance.now() / 1000;
+  return isTask && seconds > 0 ? seconds : 0;
 }

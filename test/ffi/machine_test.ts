@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { libraryVersion, probeMachine } from "../../ffi/machine.ts";
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import fc from "fast-check";
 import { TierstoreError } from "../../ffi/errors.ts";
 import { EmbeddingStore, type StoreOptions, type Table } from "../../ffi/store.ts";

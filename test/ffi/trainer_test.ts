@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { describeData, generateData, importCriteo } from "../../ffi/data.ts";
 import { TierstoreError } from "../../ffi/errors.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
