@@ -288,7 +288,8 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
     v.strictObject({
       samples: v.exactOptional(auto(
         whole("Training samples.", 0, 1e12),
-        'Training samples of the run, or "auto": every training row once; 0 leaves the run out. Default "auto".',
+        'Training samples of the run, or "auto": every training row once, or as many as half the budget allows; 0 ' +
+          'leaves the run out. Default "auto".',
       )),
       evaluations: v.exactOptional(whole("Points on its curve. Default 4.", 1, 1000)),
       testRows: v.exactOptional(whole("Held-out rows scored at each point; 0 is all. Default 0.", 0, 1e9)),
@@ -300,7 +301,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
       model: v.exactOptional(described(v.picklist(["cloud"]), 'Rented machines, paid by the hour. Default "cloud".')),
       prices: v.exactOptional(described(v.string(), 'Price book. Default "2026-11".')),
       boundary: v.exactOptional(described(
-        v.picklist(["parameter-servers", "whole-job"]),
+        v.picklist(["parameter-servers"]),
         'What is paid for. Default "parameter-servers": the machines that hold the tables.',
       )),
       priceFor: v.exactOptional(described(size, 'Size of the tables that are priced. Default "500 GB".')),
