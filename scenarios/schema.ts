@@ -31,9 +31,12 @@ export const FIXED_FIELDS: readonly string[] = [
   "whenUnavailable",
 ];
 
+const SIZE_FORM = 'expected a size such as "24 MiB"';
+const DURATION_FORM = 'expected a duration such as "150 s"';
+
 const size = oneOf(
   [
-    v.pipe(v.string(), v.regex(SIZE_PATTERN, 'expected a size such as "24 MiB"')),
+    v.pipe(v.string(SIZE_FORM), v.regex(SIZE_PATTERN, SIZE_FORM)),
     v.pipe(v.number(), v.integer("expected whole bytes"), v.minValue(0, "expected bytes, 0 or more")),
   ],
   (input) => typeof input === "number" ? 1 : 0,
@@ -279,7 +282,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   ),
   budget: v.exactOptional(described(
     oneOf([
-      v.pipe(v.string(), v.regex(DURATION_PATTERN, 'expected a duration such as "150 s"')),
+      v.pipe(v.string(DURATION_FORM), v.regex(DURATION_PATTERN, DURATION_FORM)),
       v.pipe(v.number(), v.minValue(1, "expected seconds, 1 or more")),
     ], (input) => typeof input === "number" ? 1 : 0),
     'Wall time of the whole run, which sizes "auto" steps. Default "150 s".',
