@@ -83,7 +83,8 @@ function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
   if (saved?.low !== undefined && saved.value < 0 && (saved.high as number) < 0) {
     sentences[0] = `${kinded(baseline)} is the cheapest: ${sentences[0]}`;
   }
-  return sentences;
+  const flip = flipSentence(best, facts);
+  return flip === undefined ? sentences : [sentences[0] as string, flip, ...sentences.slice(1)];
 }
 
 /** Cheapest first; without prices, fastest first. */
@@ -108,11 +109,21 @@ function caseSentence(one: CaseSummary, baseline: CaseSummary, facts: Facts, fir
     return `${kinded(one)} is ${speed}${why}`;
   }
   const link = difference(one.relative as Estimate) === "below" && cost.saved.value > 0 ? "but" : "and";
-  const prices = first ? ` at ${facts.pricing?.provider} prices of ${facts.pricing?.dates}` : "";
-  const flip = cost.flip !== undefined && cost.saved.value > 0 && (cost.saved.low ?? 1) > 0
-    ? `; it stays cheaper while the DRAM machines cost more than ${significant(cost.flip.value)} of that price`
-    : "";
-  return `${kinded(one)} is ${speed} ${link} ${costText(cost.saved)}${prices}${first ? flip : ""}`;
+  const prices = first ? ` at prices of ${facts.pricing?.dates}` : "";
+  return `${kinded(one)} is ${speed} ${link} ${costText(cost.saved)}${prices}`;
+}
+
+/** Until which price of the DRAM machines the case stays the cheaper one. */
+function flipSentence(one: CaseSummary, facts: Facts): string | undefined {
+  const { flip, saved } = one.cost ?? {};
+  if (flip === undefined || saved === undefined || facts.pricing === undefined || (saved.low ?? -1) <= 0) {
+    return undefined;
+  }
+  const interval = intervalText(flip);
+  return `${one.name} stays cheaper while the DRAM machines cost more than ${
+    significant(flip.value)
+  } (95 %: ${interval}) ` +
+    `of their price, that of ${facts.pricing.provider} in ${facts.pricing.dates}`;
 }
 
 /** `fsdax (emulated)`. */

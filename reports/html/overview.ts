@@ -45,20 +45,41 @@ export function heading(summary: Summary): Markup {
   `;
 }
 
-/** The answer in words. */
+/** The first sentence of the answer, and where to read on. */
 export function answer(summary: Summary): Markup {
-  const { headline, sentences, cautions } = summary.verdict;
-  const items = (texts: readonly string[]): Markup[] => texts.map((text) => html`<li>${text}.</li>`);
-  const care = cautions.length === 0 ? undefined : html`
-    <div class="cautions">
-      <h3>What limits this answer</h3>
-      <ul>${items(cautions)}</ul>
+  return html`
+    <div class="answer">
+      <h2 class="eyebrow">Verdict</h2>
+      <p class="headline">${quietIntervals(summary.verdict.headline)}.</p>
+      <nav aria-label="Answers below">
+        <ul>
+          <li><a href="#change">What would change this</a></li>
+          <li><a href="#time">Where time goes</a></li>
+          <li><a href="#sure">How sure is this</a></li>
+        </ul>
+      </nav>
     </div>
   `;
-  return html`<section class="verdict" aria-labelledby="verdict"><h2 id="verdict" class="eyebrow">Verdict</h2>
-<p class="headline">${headline}.</p>${sentences.length === 0 ? undefined : html`<ul>${items(sentences)}</ul>`}${care}
-<nav aria-label="Answers below"><ul><li><a href="#change">What would change this</a></li>
-<li><a href="#time">Where time goes</a></li><li><a href="#sure">How sure is this</a></li></ul></nav></section>`;
+}
+
+/** The rest of the answer, and what limits it. */
+export function words(summary: Summary): Markup | undefined {
+  const { sentences, cautions } = summary.verdict;
+  const list = (texts: readonly string[]): Markup =>
+    html`<ul>${texts.map((text) => html`<li>${quietIntervals(text)}.</li>`)}</ul>`;
+  const column = (title: string, texts: readonly string[]): Markup | undefined =>
+    texts.length === 0 ? undefined : html`<div><h2>${title}</h2>${list(texts)}</div>`;
+  if (sentences.length + cautions.length === 0) return undefined;
+  return html`<section class="words two">${column("What else was seen", sentences)}${
+    column("What limits this answer", cautions)
+  }</section>`;
+}
+
+/** Sets intervals in quieter type, and keeps numbers and their percent signs on one line. */
+function quietIntervals(text: string): Markup[] {
+  return text.replaceAll(" %", "\u00a0%").split(/(\(95\u00a0%: [^)]*\))/).map((part, i) =>
+    i % 2 === 0 ? html`${part}` : html`<span class="ci">${part}</span>`
+  );
 }
 
 /** Cost against speed, and all cases in one table. */
@@ -86,13 +107,14 @@ export function overview(summary: Summary): Markup | undefined {
       ]),
     ),
   );
-  return html`<section aria-labelledby="overview"><h2 id="overview">All cases</h2>
-<p class="note">Small figures are 95 % bootstrap intervals over samples; a sample is one process.</p>
-${summaryTable(summary)}</section>${
+  return html`${
     chart === undefined
       ? undefined
-      : html`<section aria-labelledby="worth"><h2 id="worth">Worth it?</h2>${chart}</section>`
-  }`;
+      : html`<section aria-labelledby="worth"><h2 id="worth">Is it worth it?</h2>${chart}</section>`
+  }
+<section aria-labelledby="overview"><h2 id="overview">All cases</h2>
+<p class="note">Small figures are 95 % bootstrap intervals over samples; a sample is one process.</p>
+${summaryTable(summary)}</section>`;
 }
 
 function summaryTable(summary: Summary): Markup {

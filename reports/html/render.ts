@@ -11,7 +11,7 @@ import clientScript from "./client.js" with { type: "text" };
 import { cost } from "./cost.ts";
 import { memory, quality, speed, time } from "./figures.ts";
 import { html, Markup, scriptJson } from "./markup.ts";
-import { answer, heading, overview } from "./overview.ts";
+import { answer, heading, overview, words } from "./overview.ts";
 import { pageData } from "./page_data.ts";
 import { themeCss } from "./palette.ts";
 import { certainty, run } from "./provenance.ts";
@@ -55,23 +55,24 @@ export function renderReport(result: Result, options: ReportOptions = {}): strin
         <style>${style}</style>
       </head>
       <body>
-    ${heading(summary)}
-    <main>
-    ${answer(summary)}
-    ${overview(summary)}
-    ${speed(summary)}
-    ${time(summary)}
-    ${memory(summary)}
-    ${quality(summary)}
-    ${cost(summary)}
-    ${certainty(summary)}
-    ${run(summary, result)}
-    </main>
-    <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how.</footer>
-    <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>
-    <script type="application/json" id="result">${scriptJson(records)}</script>
-    <script>${script}</script>
-      </body>
+        ${heading(summary)}
+        <main>
+        ${answer(summary)}
+        ${overview(summary)}
+    ${words(summary)}
+        ${speed(summary)}
+        ${time(summary)}
+        ${memory(summary)}
+        ${quality(summary)}
+        ${cost(summary)}
+        ${certainty(summary)}
+        ${run(summary, result)}
+        </main>
+        <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how.</footer>
+        <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>
+        <script type="application/json" id="result">${scriptJson(records)}</script>
+        <script>${script}</script>
+          </body>
     </html>
   `.text;
 }

@@ -50,7 +50,7 @@ Chart.defaults.font.size = 12;
 Chart.defaults.animation = false;
 Chart.defaults.maintainAspectRatio = false;
 
-const THREE = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const THREE = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 
 function colourOf(index: number, theme: Theme): string {
   return theme.series[index % theme.series.length] as string;
@@ -67,7 +67,7 @@ function axis(title: string, theme: Theme, lines: boolean = true): AxisOptions {
   return {
     grid: { color: lines ? theme.line : "transparent", drawTicks: false },
     border: { display: false },
-    ticks: { color: lines ? theme.muted : theme.text, maxTicksLimit: 40, padding: 8 },
+    ticks: { color: lines ? theme.muted : theme.text, maxTicksLimit: lines ? 9 : 40, padding: 8 },
     title: { display: title !== "", text: title, color: theme.muted },
   };
 }

@@ -21,7 +21,7 @@ let drawn: Chart[] = [];
 function draw(theme: Theme): void {
   for (const chart of drawn) chart.destroy();
   drawn = [];
-  on("value", 400, (canvas) => data.value && valueChart(canvas, data.value, theme));
+  on("value", 340, (canvas) => data.value && valueChart(canvas, data.value, theme));
   on("throughput", bars(data.throughput?.length), (canvas) =>
     data.throughput && barChart(
       canvas,
