@@ -69,10 +69,11 @@ function fixed(value: number, decimals: number): string {
   return value < 0 && Number(value.toFixed(decimals)) !== 0 ? `−${text}` : text;
 }
 
-/** The ends of an interval with the decimals of its value: `11.9 to 15.2`; undefined without an interval. */
+/** The ends of an interval with the decimals that show its largest number to three digits: `11.9 to 15.2`; undefined without an interval. */
 export function intervalText(estimate: Estimate, factor: number = 1): string | undefined {
   if (estimate.low === undefined || estimate.high === undefined) return undefined;
-  const decimals = decimalsFor(estimate.value * factor);
+  const largest = Math.max(...[estimate.value, estimate.low, estimate.high].map(Math.abs));
+  const decimals = decimalsFor(largest * factor);
   return `${fixed(estimate.low * factor, decimals)} to ${fixed(estimate.high * factor, decimals)}`;
 }
 

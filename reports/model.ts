@@ -15,7 +15,9 @@ import type { Component, Instance } from "./tco/price_book.ts";
 export interface StepTimes {
   /** Seconds; mean over processes of each process's quantile. */
   readonly p50: Estimate;
+  /** 95 % quantile, as above. */
   readonly p95: Estimate;
+  /** 99 % quantile, as above. */
   readonly p99: Estimate;
   /** Counted steps of all processes. */
   readonly steps: number;
@@ -43,7 +45,9 @@ export interface PhaseTime {
 
 /** What a case costs on priced machines. */
 export interface CaseCost {
+  /** Machines the case is priced on. */
   readonly offer: Offer;
+  /** Memory the priced model needs. */
   readonly need: Need;
   /** $ per million samples; the interval is that of the throughput. */
   readonly perMillion: Estimate;
@@ -65,14 +69,19 @@ export interface CaseCost {
 export interface CaseSummary {
   /** Unique in the report. */
   readonly name: string;
+  /** Name of the configuration in the scenario. */
   readonly configuration: string;
+  /** Matrix point: dotted field to value; empty without a matrix. */
   readonly point: Readonly<Record<string, string | number | boolean>>;
+  /** How every figure of the case was obtained. */
   readonly evidence: Evidence;
+  /** How the rows are held: decides which machines can be priced. */
   readonly holding: Holding;
   /** True if a medium was virtual: speed and price are withheld. */
   readonly virtual: boolean;
   /** How the figures were obtained, one sentence each. */
   readonly how: readonly string[];
+  /** Completed samples (processes). */
   readonly samples: number;
   /** Samples per second; withheld for virtual media. */
   readonly throughput: Estimate | undefined;
@@ -82,19 +91,31 @@ export interface CaseSummary {
   readonly baseline: string | undefined;
   /** Throughput ÷ that of the baseline. */
   readonly relative: Estimate | undefined;
+  /** Times of a step; withheld for virtual media. */
   readonly step: StepTimes | undefined;
+  /** Time split of a step; empty for virtual media. */
   readonly phases: readonly PhaseTime[];
+  /** First-tier hits; undefined with one tier. */
   readonly hits: HitRatio | undefined;
   /** Tiers of the last sample. */
   readonly tiers: readonly TierRecord[];
+  /** Bytes of DRAM allowed for tables, of the last sample. */
   readonly dramBytes: number;
+  /** Bytes of rows at the end, of the last sample. */
   readonly tableBytes: number;
+  /** Mean logloss over the counted steps. */
   readonly loss: Estimate;
+  /** Batch sizes in the samples; one unless samples differ. */
   readonly batch: readonly number[];
+  /** Threads in the samples. */
   readonly threads: readonly number[];
+  /** Seeds in the samples. */
   readonly seeds: readonly number[];
+  /** Digests (hex) of rows and dense parameters at the end. */
   readonly digests: readonly string[];
+  /** Environment set for the process alone, of the last sample. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Cost, if it can be priced. */
   readonly cost: CaseCost | undefined;
   /** Why there is no cost. */
   readonly costMissing: string | undefined;
@@ -102,14 +123,21 @@ export interface CaseSummary {
 
 /** The quality run. */
 export interface QualitySummary {
+  /** Configuration it ran on. */
   readonly configuration: string;
+  /** Kind of evidence of its times. */
   readonly evidence: Evidence;
+  /** Samples trained. */
   readonly samples: number;
+  /** AUC on held-out rows at the end. */
   readonly auc: number;
+  /** Logloss on held-out rows at the end. */
   readonly logloss: number;
+  /** Held-out rows. */
   readonly testRows: number;
   /** Best reachable AUC, of the planted model. */
   readonly plantedAuc: number | undefined;
+  /** Points along the run: samples trained, seconds, logloss, AUC. */
   readonly curve: readonly {
     readonly samples: number;
     readonly seconds: number;
@@ -128,13 +156,17 @@ export interface Pricing {
   readonly dates: string;
   /** True if a used price is more than twelve months older than `asOf`. */
   readonly stale: boolean;
+  /** What is in the bill. */
   readonly boundary: string;
   /** Bytes of rows of the model priced. */
   readonly modelBytes: number;
+  /** Share of a machine's memory that tables may use. */
   readonly usableShare: number;
   /** How the run was scaled to the priced size, in words. */
   readonly scaling: string;
+  /** All machines in the price book as of the date. */
   readonly instances: readonly Instance[];
+  /** All component prices as of the date: context, in no figure. */
   readonly components: readonly Component[];
   /** Cheapest offers of other providers, where they have one. */
   readonly otherOffers: readonly { readonly case: string; readonly offer: Offer }[];
@@ -152,17 +184,28 @@ export interface Verdict {
 
 /** Everything a report prints. */
 export interface Summary {
+  /** What the report reads of the scenario. */
   readonly scenario: ScenarioView;
+  /** When the run began, ISO 8601 in UTC. */
   readonly started: string;
+  /** SHA-256 (hex) of the scenario. */
   readonly scenarioDigest: string;
+  /** The machine of the run. */
   readonly machine: MachineRecord;
+  /** Versions by name. */
   readonly versions: Readonly<Record<string, string>>;
+  /** The data trained on. */
   readonly data: DataRecord;
+  /** Every case, baseline and configurations in the order of the scenario. */
   readonly cases: readonly CaseSummary[];
+  /** Samples that did not complete: in no figure. */
   readonly failed: readonly FailedRecord[];
+  /** The longer run that gives the AUC, if there was one. */
   readonly quality: QualitySummary | undefined;
   /** True if every comparable pair of samples ended with the same digest; undefined if nothing is comparable. */
   readonly identical: boolean | undefined;
+  /** How cases were priced; undefined if none could be. */
   readonly pricing: Pricing | undefined;
+  /** The answer in words. */
   readonly verdict: Verdict;
 }

@@ -12,10 +12,13 @@ export type Holding = "dram" | "pmem" | "memory-mode" | "other";
 
 /** The part of a scenario that reports use. */
 export interface ScenarioView {
+  /** Name of the scenario. */
   readonly name: string;
+  /** One sentence about it. */
   readonly about: string;
   /** Seed as text, since it may exceed a double's integers. */
   readonly seed: string;
+  /** How to price it. */
   readonly cost: {
     /** `cloud` is the model there is. */
     readonly model: string;

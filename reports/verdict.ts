@@ -4,7 +4,7 @@
  * @module
  */
 
-import { changeText, countText, intervalText, listText, prefixed, significant } from "./format.ts";
+import { countText, intervalText, listText, prefixed, significant } from "./format.ts";
 import type { CaseSummary, Summary, Verdict } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
@@ -34,19 +34,17 @@ export function verdict(facts: Facts): Verdict {
   };
 }
 
-/** Speed of a case against its baseline: `13.6 % slower than dram (95 %: 11.9 to 15.2)`. */
+/** Speed of a case against its baseline: `is 13.6 % slower than dram (95 %: 11.9 to 15.2)`. */
 export function speedText(one: CaseSummary, baseline: string): string {
   const ratio = one.relative;
-  if (ratio === undefined) return `not compared with ${baseline}`;
+  if (ratio === undefined) return `is not compared with ${baseline}`;
   const kind = difference(ratio);
   if (kind === "none") {
-    return `no slower or faster than ${baseline} as far as can be seen (${changeText(ratio.value - 1)}, 95 %: ${
-      intervalText(percent(ratio, 1, -1))
-    })`;
+    return `shows no difference in speed from ${baseline} (95 %: ${intervalText(percent(ratio, 1, -1))} % faster)`;
   }
   const slower = ratio.value < 1;
   const change = slower ? percent(ratio, -1, 1) : percent(ratio, 1, -1);
-  return `${significant(change.value)} % ${slower ? "slower" : "faster"} than ${baseline} (${
+  return `is ${significant(change.value)} % ${slower ? "slower" : "faster"} than ${baseline} (${
     kind === "unknown" ? "one sample, no interval" : `95 %: ${intervalText(change)}`
   })`;
 }
@@ -59,9 +57,7 @@ export function costText(saved: Estimate): string {
     return `${significant(change.value)} % ${word} per sample (one sample, no interval)`;
   }
   if (saved.low <= 0 && saved.high >= 0) {
-    return `no cheaper or dearer per sample as far as can be seen (95 %: ${
-      intervalText(percent(saved, 1, 0))
-    } % saved)`;
+    return `shows no difference in cost per sample (95 %: ${intervalText(percent(saved, 1, 0))} % saved)`;
   }
   return `${significant(change.value)} % ${word} per sample (95 %: ${intervalText(change)})`;
 }
@@ -106,11 +102,11 @@ function caseSentence(one: CaseSummary, baseline: CaseSummary, facts: Facts, fir
   const cost = one.cost;
   if (cost?.saved === undefined) {
     const why = one.costMissing === undefined ? "" : ` (not priced: ${lowerFirst(one.costMissing)})`;
-    return `${kinded(one)} is ${speed}${why}`;
+    return `${kinded(one)} ${speed}${why}`;
   }
   const link = difference(one.relative as Estimate) === "below" && cost.saved.value > 0 ? "but" : "and";
   const prices = first ? ` at prices of ${facts.pricing?.dates}` : "";
-  return `${kinded(one)} is ${speed} ${link} ${costText(cost.saved)}${prices}`;
+  return `${kinded(one)} ${speed} ${link} ${costText(cost.saved)}${prices}`;
 }
 
 /** Until which price of the DRAM machines the case stays the cheaper one. */
@@ -123,7 +119,7 @@ function flipSentence(one: CaseSummary, facts: Facts): string | undefined {
   return `${one.name} stays cheaper while the DRAM machines cost more than ${
     significant(flip.value)
   } (95 %: ${interval}) ` +
-    `of their price, that of ${facts.pricing.provider} in ${facts.pricing.dates}`;
+    `of that price (${facts.pricing.provider})`;
 }
 
 /** `fsdax (emulated)`. */
@@ -149,11 +145,11 @@ function qualitySentences(facts: Facts): string[] {
 function cautions(facts: Facts): string[] {
   const said: string[] = [];
   const named = (kind: CaseSummary["evidence"]): string[] =>
-    facts.cases.filter((one) => one.evidence === kind && !one.virtual).map((one) => one.name);
+    configurations(facts.cases.filter((one) => one.evidence === kind && !one.virtual));
   const [emulated, simulated, virtual] = [
     named("emulated"),
     named("simulated"),
-    facts.cases.filter((one) => one.virtual).map((one) => one.name),
+    configurations(facts.cases.filter((one) => one.virtual)),
   ];
   if (emulated.length > 0) {
     said.push(
@@ -186,6 +182,10 @@ function cautions(facts: Facts): string[] {
     );
   }
   return said;
+}
+
+function configurations(cases: readonly CaseSummary[]): string[] {
+  return [...new Set(cases.map((one) => one.configuration))];
 }
 
 function lowerFirst(text: string): string {

@@ -56,14 +56,17 @@ export interface Need {
 
 /** Enough machines of one shape. */
 export interface Offer {
+  /** Shape of the machines. */
   readonly instance: Instance;
+  /** How many. */
   readonly machines: number;
   /** $ an hour of all of them. */
   readonly pricePerHour: number;
   /** Nominal bytes bought of the memory that holds the rows ÷ bytes needed there. */
   readonly overBuy: number;
-  /** Nominal bytes of DRAM and PMem on all of them. */
+  /** Nominal bytes of DRAM on all of them. */
   readonly dramBytes: number;
+  /** Nominal bytes of PMem on all of them. */
   readonly pmemBytes: number;
 }
 

@@ -21,25 +21,33 @@ export const MARK_WORDS: Readonly<Record<Mark, string>> = {
 
 /** Where and when a price was seen. */
 export interface Provenance {
-  /** First and last month it stands for: `2021` or `2021-03`. Equal for a single date. */
+  /** First month it stands for: `2021` or `2021-03`. Equal to the last for a single date. */
   readonly from: string;
+  /** Last month it stands for. */
   readonly to: string;
   /** Region, or `not stated`. */
   readonly region: string;
+  /** Where it was read. */
   readonly source: string;
+  /** How good it is. */
   readonly mark: Mark;
+  /** Free text. */
   readonly note: string;
 }
 
 /** A machine that can be rented. */
 export interface Instance extends Provenance {
+  /** Who rents it out. */
   readonly provider: string;
+  /** Name of the shape. */
   readonly name: string;
   /** `memory`: may hold tables. `worker`: a training worker, only for bills that include one. */
   readonly role: "memory" | "worker";
+  /** Virtual CPUs; undefined where the source does not state them. */
   readonly vcpus: number | undefined;
-  /** DRAM in GiB, PMem in GiB. Undefined where the source does not state it. */
+  /** DRAM in GiB; undefined where the source does not state it. */
   readonly dramGib: number | undefined;
+  /** PMem in GiB, 0 for none. */
   readonly pmemGib: number | undefined;
   /** US dollars an hour. */
   readonly pricePerHour: number;
@@ -47,15 +55,19 @@ export interface Instance extends Provenance {
 
 /** A component's price: context for the reader, not part of the cloud model. */
 export interface Component extends Provenance {
+  /** What it is. */
   readonly item: string;
   /** US dollars per GB (1e9 bytes). */
   readonly low: number;
+  /** Upper end in US dollars per GB. */
   readonly high: number;
 }
 
 /** Everything the book holds. */
 export interface PriceBook {
+  /** Machines that can be rented. */
   readonly instances: readonly Instance[];
+  /** Prices of components. */
   readonly components: readonly Component[];
 }
 
