@@ -63,6 +63,8 @@ uint32_t ts_config_u64_list(ts_config_reader *r, const char *key, uint64_t *out,
 bool ts_config_has(const ts_config *config, const char *key);
 /* Marks every key that starts with the prefix as known (for parts that read their own options). */
 void ts_config_ignore_prefix(ts_config_reader *r, const char *prefix);
+/* The other way round: marks every key that does not start with the prefix, so that such a part refuses its own only. */
+void ts_config_ignore_others(ts_config_reader *r, const char *prefix);
 int32_t ts_config_finish(ts_config_reader *r);
 
 /* ---- clocks (clock.c) ---- */

@@ -159,12 +159,16 @@ uint32_t ts_config_u64_list(ts_config_reader *r, const char *key, uint64_t *out,
   }
 }
 
-void ts_config_ignore_prefix(ts_config_reader *r, const char *prefix) {
+static void mark(ts_config_reader *r, const char *prefix, bool starts) {
   if (r->status != TS_OK) return;
   size_t n = strlen(prefix);
   for (uint32_t i = 0; i < r->config->count; i++)
-    if (strncmp(r->config->entries[i].key, prefix, n) == 0) r->known[i / 64] |= UINT64_C(1) << (i % 64);
+    if ((strncmp(r->config->entries[i].key, prefix, n) == 0) == starts) r->known[i / 64] |= UINT64_C(1) << (i % 64);
 }
+
+void ts_config_ignore_prefix(ts_config_reader *r, const char *prefix) { mark(r, prefix, true); }
+
+void ts_config_ignore_others(ts_config_reader *r, const char *prefix) { mark(r, prefix, false); }
 
 int32_t ts_config_finish(ts_config_reader *r) {
   if (r->status != TS_OK) return r->status;

@@ -15,12 +15,17 @@
  *   emulate.in_flight   cache lines a core keeps in flight (Little's law)                      (default 10)
  *   emulate.granule     bytes the medium reads or writes at once (Optane: 256)                 (default 64)
  *   emulate.read_latency_ns                      idle latency of a random load
+ *   emulate.read_next_latency_ns    the same for every further line of one access, which the medium has buffered
+ *                                   (a sequential load)                             (default read_latency_ns)
  *   emulate.read_bandwidth                       bytes/s of all threads together, granule-sized random loads
  *   emulate.write_nt_latency_ns, .write_nt_bandwidth         non-temporal stores (libpmem copies)
  *   emulate.write_cached_latency_ns, .write_cached_bandwidth ordinary cached stores, written back line by line
+ *   emulate.read_in_flight, .write_nt_in_flight, .write_cached_in_flight   by operation           (default in_flight)
+ *   emulate.write_nt_next_latency_ns, .write_cached_next_latency_ns        as read_next_latency_ns
  *   memory_mode.medium, .threads, .in_flight, .granule, .read_*, .write_cached_*   the PMEM behind the cache
  *   memory_mode.cache_bytes     the DRAM cache, a power of two is not required
  *   memory_mode.seed            page placement: virtual 4 KiB pages are mapped to seeded places in the cache
+ * Latencies and bandwidths are required where a medium is named; the formulas are in media_model.h.
  */
 #ifndef TS_EMULATION_H
 #define TS_EMULATION_H
@@ -46,6 +51,7 @@ uint64_t ts_memory_mode_cache_bytes(const ts_memory_mode *mode);
 /* What the accesses of one batch amounted to; the caller zeroes it, adds up over its rows, and waits once. */
 typedef struct ts_memory_mode_count {
   uint64_t hits, clean_misses, dirty_misses; /* in cache lines */
+  uint64_t fills;                            /* granules read from PMEM: missed lines of one access share them */
 } ts_memory_mode_count;
 /* One row access: `bytes` at virtual address `address`. Safe from several threads; counts are then approximate. */
 void ts_memory_mode_access(ts_memory_mode *mode, uintptr_t address, uint32_t bytes, bool write,

@@ -1,0 +1,167 @@
+/**
+ * Training data in the binary cache format: synthetic Criteo, imported Criteo, and what a cache file holds.
+ *
+ * @module
+ */
+
+import { encodeText, message, readText } from "./errors.ts";
+import { numberOf, parseLines } from "./facts.ts";
+import { native } from "./library.ts";
+import { createConfig, type NativeOptions, nativeOptions, seedText } from "./options.ts";
+import { type LongCall, runLong, type RunOptions } from "./run.ts";
+
+export type { RunOptions } from "./run.ts";
+
+/** Options of {@linkcode generateData}. What is absent is left to the library's default, given in brackets. */
+export interface GenerateOptions {
+  /** Path of the file to write. It is written beside it and renamed, so it is never half there. */
+  readonly out: string;
+  /** Rows to write. */
+  readonly rows: number;
+  /** Train or test: independent rows of the same planted model (`"train"`). */
+  readonly split?: "train" | "test";
+  /** Factor on the cardinalities of Criteo Kaggle, above 0 and up to 1 (1). */
+  readonly scale?: number;
+  /** Exponent s of the Zipf-Mandelbrot skew: the weight of rank r is (r + q)^-s (1.05). */
+  readonly skewS?: number;
+  /** Shift q of the skew (2.7). */
+  readonly skewQ?: number;
+  /** An unsigned 64-bit number (0). */
+  readonly seed?: number | bigint;
+  /** Compute threads (1). */
+  readonly threads?: number;
+}
+
+/** Options of {@linkcode importCriteo}. What is absent is left to the library's default, given in brackets. */
+export interface ImportOptions {
+  /** Path of Criteo text, plain or gzip: TSV without header or CSV with one. */
+  readonly in: string;
+  /** Path of the cache file for training. */
+  readonly trainOut: string;
+  /** Path of the cache file of held-out rows. */
+  readonly testOut: string;
+  /** Form of the text (`"auto"`). */
+  readonly format?: "auto" | "tsv" | "csv";
+  /** Every so manyth row is held out (10). */
+  readonly testEvery?: number;
+  /** Rows to read at most; 0 = all (0). */
+  readonly maxRows?: number;
+}
+
+/** What a cache file holds. Figures of the planted model are there for synthetic data only. */
+export interface DataDescription {
+  /** Rows in the file. */
+  readonly rows: number;
+  /** Digest of the key stream, hexadecimal. */
+  readonly digest: string;
+  /** Distinct keys per categorical column; for synthetic data, its vocabulary. */
+  readonly cardinalities: readonly number[];
+  /** AUC of the planted model on these rows: the best that can be reached. */
+  readonly plantedAuc?: number;
+  /** Logloss of the planted model on these rows. */
+  readonly plantedLogloss?: number;
+  /** AUC of the planted model's numeric part alone. */
+  readonly numericAuc?: number;
+  /** Share of the planted logit's variance that the categorical columns carry. */
+  readonly categoricalVariance?: number;
+  /** Share of held-out (row, column) pairs whose key the training rows never show. */
+  readonly unseenShare?: number;
+  /** Every pair of `ts_data_describe` as text. */
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+/**
+ * Writes a seeded synthetic Criteo data set whose labels come from a planted model. Progress counts rows.
+ *
+ * @param options What to write; progress and cancellation.
+ * @throws {TierstoreError} `TS_EINVAL`, `TS_EIO` (disk full, path).
+ */
+export async function generateData(options: GenerateOptions & RunOptions): Promise<void> {
+  const words = nativeOptions({
+    out: options.out,
+    rows: options.rows,
+    split: options.split,
+    scale: options.scale,
+    skew_s: options.skewS,
+    skew_q: options.skewQ,
+    seed: seedText(options.seed),
+    threads: options.threads,
+  });
+  await runConfigured("generate data", words, options, (config) => (control, { bytes, capacity }) => {
+    return native().ts_data_generate(config, control, bytes, capacity);
+  });
+}
+
+/**
+ * Converts Criteo text into two cache files. Progress counts bytes of the text.
+ *
+ * @param options What to read and write; progress and cancellation.
+ * @throws {TierstoreError} `TS_EFORMAT` naming file and line, `TS_EIO`, `TS_EINVAL`, `TS_EUNAVAILABLE` (gzip without
+ * zlib).
+ */
+export async function importCriteo(options: ImportOptions & RunOptions): Promise<void> {
+  const words = nativeOptions({
+    in: options.in,
+    train_out: options.trainOut,
+    test_out: options.testOut,
+    format: options.format,
+    test_every: options.testEvery,
+    max_rows: options.maxRows,
+  });
+  await runConfigured("import Criteo data", words, options, (config) => (control, { bytes, capacity }) => {
+    return native().ts_data_import(config, control, bytes, capacity);
+  });
+}
+
+/** Makes a long call with a `ts_config` that lives until its end. */
+async function runConfigured(
+  action: string,
+  words: NativeOptions,
+  run: RunOptions,
+  call: (config: bigint) => LongCall,
+): Promise<void> {
+  const config = createConfig(words);
+  try {
+    await runLong(action, undefined, run, call(config));
+  } finally {
+    native().ts_config_free(config);
+  }
+}
+
+/**
+ * What a cache file holds.
+ *
+ * @param path The cache file.
+ * @throws {TierstoreError} `TS_EIO` if it cannot be read, `TS_EFORMAT` if it is no cache file.
+ */
+export function describeData(path: string): DataDescription {
+  const file = encodeText(path);
+  const { bytes, capacity } = message;
+  const text = readText(`describe "${path}"`, (...buffer) => {
+    return native().ts_data_describe(file, ...buffer, bytes, capacity);
+  });
+  return parseDataDescription(text);
+}
+
+/** Reads what `ts_data_describe` writes. */
+export function parseDataDescription(text: string): DataDescription {
+  const facts = parseLines(text);
+  const cardinalities: number[] = [];
+  while (facts[`cardinality.${cardinalities.length}`] !== undefined) {
+    cardinalities.push(numberOf(facts, `cardinality.${cardinalities.length}`));
+  }
+  const known = <K extends string>(name: K, key: string): { [P in K]?: number } => {
+    return facts[key] === undefined ? {} : { [name]: numberOf(facts, key) } as { [P in K]: number };
+  };
+  return {
+    rows: numberOf(facts, "rows"),
+    digest: facts["digest"] ?? "",
+    cardinalities,
+    ...known("plantedAuc", "planted_auc"),
+    ...known("plantedLogloss", "planted_logloss"),
+    ...known("numericAuc", "numeric_auc"),
+    ...known("categoricalVariance", "categorical_variance"),
+    ...known("unseenShare", "unseen_share"),
+    facts,
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * Owns one native object: refuses its use after close, waits with freeing until no call works on it, and frees it
+ * when the program forgot to.
+ *
+ * A handle may have children that must go first (a trainer works on a store). Closing never blocks: running calls are
+ * asked to stop, and whichever ends last frees the memory.
+ *
+ * @module
+ */
+
+import { statusName, TierstoreError } from "./errors.ts";
+
+/** One native object and the calls that work on it. */
+export class NativeHandle {
+  /** What it is in messages, e.g. `store`. */
+  readonly what: string;
+  readonly #address: bigint;
+  readonly #free: (address: bigint) => number;
+  readonly #parent: NativeHandle | undefined;
+  readonly #children = new Set<NativeHandle>();
+  /** Nonblocking calls at work on this object, children's included: what each does, and how to stop it. */
+  readonly #calls = new Set<{ readonly action: string; readonly cancel: () => void }>();
+  /** The object whose close() closed this one. */
+  #closedWith: NativeHandle | undefined;
+  #freed = false;
+
+  /**
+   * @param what What it is in messages.
+   * @param address The native address.
+   * @param free Frees it and returns a status. Must not refer to the object that owns this handle.
+   * @param parent What it must not outlive.
+   */
+  constructor(what: string, address: bigint, free: (address: bigint) => number, parent?: NativeHandle) {
+    this.what = what;
+    this.#address = address;
+    this.#free = free;
+    this.#parent = parent;
+    if (parent !== undefined) parent.#children.add(this);
+  }
+
+  /** Whether close() was called. */
+  get closed(): boolean {
+    return this.#closedWith !== undefined;
+  }
+
+  /**
+   * The address, for a blocking call of a function that tolerates other threads.
+   *
+   * @param action What is asked, for the message, e.g. `look up`.
+   * @throws {Error} If it is closed.
+   */
+  shared(action: string): bigint {
+    if (this.#closedWith !== undefined) {
+      throw new Error(`Cannot ${action}: the ${this.#closedWith.what} is closed`);
+    }
+    return this.#address;
+  }
+
+  /**
+   * The address, for a blocking call that must have the object for itself.
+   *
+   * @param action What is asked, for the message.
+   * @throws {Error} If it is closed or a nonblocking call works on it.
+   */
+  exclusive(action: string): bigint {
+    const address = this.shared(action);
+    for (const call of this.#calls) {
+      throw new Error(`Cannot ${action} while another call is under way (${call.action}): await that one first`);
+    }
+    return address;
+  }
+
+  /**
+   * Makes a nonblocking call, which has the object and its parents for itself until it ends.
+   *
+   * @param action What is asked, for messages.
+   * @param cancel Asks the call to stop; used when the object is closed under way.
+   * @param call Makes the call.
+   */
+  async run<T>(action: string, cancel: () => void, call: (address: bigint) => Promise<T>): Promise<T> {
+    const address = this.exclusive(action);
+    this.#parent?.exclusive(action);
+    const entry = { action, cancel };
+    for (const handle of this.#lineage()) handle.#calls.add(entry);
+    try {
+      return await call(address);
+    } finally {
+      for (const handle of this.#lineage()) handle.#calls.delete(entry);
+      for (const handle of this.#lineage()) handle.#release();
+    }
+  }
+
+  /**
+   * Closes it and its children. The first call frees the memory, or leaves that to the calls under way; later calls do
+   * nothing.
+   *
+   * @throws {TierstoreError} If freeing failed, e.g. because a file could not be removed.
+   */
+  close(): void {
+    this.#close(this);
+  }
+
+  #close(origin: NativeHandle): void {
+    if (this.closed) return;
+    this.#closedWith = origin;
+    for (const child of [...this.#children]) child.#close(origin);
+    for (const call of this.#calls) call.cancel();
+    this.#release();
+  }
+
+  #release(): void {
+    if (!this.closed || this.#freed || this.#calls.size > 0 || this.#children.size > 0) return;
+    this.#freed = true;
+    if (this.#parent !== undefined) this.#parent.#children.delete(this);
+    const status = this.#free(this.#address);
+    if (status !== 0) throw new TierstoreError(status, `Cannot close the ${this.what}: ${statusName(status)}`);
+  }
+
+  /** This object, its parent, and so on. */
+  *#lineage(): Generator<NativeHandle> {
+    yield this;
+    if (this.#parent !== undefined) yield* this.#parent.#lineage();
+  }
+}
+
+const handles = new WeakMap<object, NativeHandle>();
+
+/** Frees what programs forget to close. Not to be relied on: V8 does not see how much native memory hangs on it. */
+const forgotten = new FinalizationRegistry<NativeHandle>((handle) => {
+  try {
+    handle.close();
+  } catch {
+    // The object is gone, so nobody is left to hear that its file could not be removed.
+  }
+});
+
+/** Makes an object the owner of a handle: when the object is forgotten, the handle is closed. */
+export function own(owner: object, handle: NativeHandle): void {
+  handles.set(owner, handle);
+  forgotten.register(owner, handle);
+}
+
+/** The handle that an object owns. */
+export function handleOf(owner: object): NativeHandle {
+  const handle = handles.get(owner);
+  if (handle === undefined) throw new TypeError("Cannot use an object that was not opened by the native library");
+  return handle;
+}

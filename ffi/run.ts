@@ -1,0 +1,93 @@
+/**
+ * Long native runs: nonblocking calls with progress and cancellation through `control`, a few words of memory that
+ * both sides touch while the call runs.
+ *
+ * @module
+ */
+
+import { MessageBuffer, statusName } from "./errors.ts";
+import type { NativeHandle } from "./handle.ts";
+
+/** What every long run takes. */
+export interface RunOptions {
+  /** Stops the run at its next safe point; the promise then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /**
+   * Called from time to time while the run goes on, and once at its end.
+   *
+   * @param done Units done so far: rows, bytes or steps, as the function says.
+   * @param total Units in all, 0 if not known.
+   */
+  readonly onProgress?: (done: number, total: number) => void;
+  /**
+   * Milliseconds between two calls of `onProgress`.
+   *
+   * @default {200}
+   */
+  readonly intervalMs?: number;
+}
+
+/** Words of `control`, as in `tierstore.h`. */
+const CANCEL = 0;
+const DONE = 1;
+const TOTAL = 2;
+const WORDS = 4;
+
+/** A nonblocking native call, given `control` and the buffer for its message. */
+export type LongCall = (
+  control: BigUint64Array,
+  message: MessageBuffer,
+  address: bigint,
+) => Promise<number>;
+
+/**
+ * Makes a long call.
+ *
+ * @param action What is asked, e.g. `train`.
+ * @param handle What it works on; `undefined` if on nothing.
+ * @param options Progress and cancellation.
+ * @param call The call.
+ * @throws {TierstoreError} If the library refuses.
+ * @throws The signal's reason if it was aborted before the end.
+ * @throws {Error} If the object was closed under way.
+ */
+export async function runLong(
+  action: string,
+  handle: NativeHandle | undefined,
+  options: RunOptions,
+  call: LongCall,
+): Promise<void> {
+  const { signal, onProgress, intervalMs = 200 } = options;
+  signal?.throwIfAborted();
+  const control = new BigUint64Array(new SharedArrayBuffer(WORDS * BigUint64Array.BYTES_PER_ELEMENT));
+  const message = new MessageBuffer();
+  const cancel = (): void => void Atomics.store(control, CANCEL, 1n);
+  let failure: { readonly error: unknown } | undefined;
+  const report = (): void => {
+    if (failure !== undefined || signal?.aborted) return;
+    try {
+      onProgress?.(Number(Atomics.load(control, DONE)), Number(Atomics.load(control, TOTAL)));
+    } catch (error) {
+      failure = { error };
+      cancel();
+    }
+  };
+  signal?.addEventListener("abort", cancel);
+  const timer = onProgress === undefined ? undefined : setInterval(report, intervalMs);
+  let status: number;
+  try {
+    const made = (address: bigint): Promise<number> => call(control, message, address);
+    status = await (handle === undefined ? made(0n) : handle.run(action, cancel, made));
+  } finally {
+    clearInterval(timer);
+    signal?.removeEventListener("abort", cancel);
+  }
+  signal?.throwIfAborted();
+  if (statusName(status) !== "TS_ECANCELLED") {
+    message.check(status, action);
+    report();
+  }
+  if (failure !== undefined) throw failure.error;
+  if (handle?.closed) throw new Error(`Cannot ${action} to the end: the ${handle.what} was closed under way`);
+  message.check(status, action);
+}

@@ -1,0 +1,107 @@
+/**
+ * The functions of `native/include/tierstore.h`, one to one: the C prototype stands above each. A test parses the
+ * header and compares it with this table and with the symbols that the built library exports.
+ *
+ * Handles travel as `u64`, so that no code here needs to read native memory and a path-scoped `--allow-ffi` is
+ * enough. Texts, arrays and out-parameters are buffers. Long runs are nonblocking: they work on a thread of their own
+ * and their result is a promise.
+ *
+ * @module
+ */
+
+/** `TS_ABI_VERSION` of the header this table was written for. */
+export const ABI_VERSION = 1;
+
+/** What `Deno.dlopen` needs to know about every function of the library. */
+export const symbols = {
+  // uint32_t ts_abi_version(void);
+  ts_abi_version: { parameters: [], result: "u32" },
+  // int32_t ts_version(char *out, uint64_t cap, uint64_t *needed);
+  ts_version: { parameters: ["buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_status_name(int32_t status, char *out, uint64_t cap, uint64_t *needed);
+  ts_status_name: { parameters: ["i32", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_config_create(ts_config **out);
+  ts_config_create: { parameters: ["buffer"], result: "i32" },
+  // void ts_config_free(ts_config *config);
+  ts_config_free: { parameters: ["u64"], result: "void" },
+  // int32_t ts_config_set(ts_config *config, const char *key, const char *value, char *err, uint32_t err_cap);
+  ts_config_set: { parameters: ["u64", "buffer", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap);
+  ts_store_open: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_store_close(ts_store *store);
+  ts_store_close: { parameters: ["u64"], result: "i32" },
+  // int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *table, char *err, uint32_t err_cap);
+  ts_table_create: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_set_learning_rate(ts_store *store, uint32_t table, double learning_rate, char *err,
+  //   uint32_t err_cap);
+  ts_table_set_learning_rate: { parameters: ["u64", "u32", "f64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_lookup(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, float *rows,
+  //   char *err, uint32_t err_cap);
+  ts_table_lookup: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_find(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint32_t slot,
+  //   float *rows, uint8_t *found, char *err, uint32_t err_cap);
+  ts_table_find: {
+    parameters: ["u64", "u32", "buffer", "u64", "u32", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_table_update(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n,
+  //   const float *gradients, char *err, uint32_t err_cap);
+  ts_table_update: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_lookup_tier(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, int32_t *tiers,
+  //   char *err, uint32_t err_cap);
+  ts_table_lookup_tier: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_rows(ts_store *store, uint32_t table, uint64_t *counts, uint32_t n_tiers, char *err,
+  //   uint32_t err_cap);
+  ts_table_rows: { parameters: ["u64", "u32", "buffer", "u32", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_keys(ts_store *store, uint32_t table, int64_t *keys, uint64_t cap, uint64_t *n, char *err,
+  //   uint32_t err_cap);
+  ts_table_keys: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *bytes, char *err, uint32_t err_cap);
+  ts_table_row_bytes: { parameters: ["u64", "u32", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap);
+  ts_store_digest: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_store_statistics: { parameters: ["u64", "buffer", "u32", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap);
+  ts_store_reset_statistics: { parameters: ["u64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed);
+  ts_statistics_names: { parameters: ["buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
+  ts_store_memory: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
+  ts_store_describe: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_store_probe(const ts_config *config, char *err, uint32_t err_cap);
+  ts_store_probe: { parameters: ["u64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
+  ts_data_generate: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
+  ts_data_import: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_data_describe: { parameters: ["buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **out, char *err, uint32_t err_cap);
+  ts_trainer_open: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_trainer_close(ts_trainer *trainer);
+  ts_trainer_close: { parameters: ["u64"], result: "i32" },
+  // int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err, uint32_t err_cap);
+  ts_trainer_fill: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_trainer_train(ts_trainer *trainer, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns,
+  //   double *loss, uint64_t *control, char *err, uint32_t err_cap);
+  ts_trainer_train: {
+    parameters: ["u64", "u64", "buffer", "buffer", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+    nonblocking: true,
+  },
+  // int32_t ts_trainer_evaluate(ts_trainer *trainer, const char *path, uint64_t max_rows, double *result,
+  //   uint64_t *control, char *err, uint32_t err_cap);
+  ts_trainer_evaluate: {
+    parameters: ["u64", "buffer", "u64", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+    nonblocking: true,
+  },
+  // int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *err, uint32_t err_cap);
+  ts_trainer_digest: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
+  ts_machine_probe: { parameters: ["buffer", "buffer", "u64", "buffer"], result: "i32" },
+} as const;

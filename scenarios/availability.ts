@@ -1,0 +1,23 @@
+/**
+ * What of a configuration's medium this machine has. `scenarios/machine.ts` finds it out; what follows from it for a
+ * scenario is decided in `configurations.ts`.
+ *
+ * @module
+ */
+
+/** A medium that is here and was verified, or why it is not. */
+export type Found<T> = ({ readonly available: true } & T) | { readonly available: false; readonly reason: string };
+
+/** The media of this machine. */
+export interface Availability {
+  /** Plain DRAM; not available where all DRAM is a cache in front of PMEM. */
+  readonly dram: Found<object>;
+  /** A mounted file system that maps PMEM directly. */
+  readonly fsdax: Found<{ readonly path: string; readonly virtual: boolean }>;
+  /** PMEM as NUMA nodes without CPUs. */
+  readonly kmemDax: Found<{ readonly nodes: readonly number[]; readonly virtual: boolean }>;
+  /** DRAM that is a cache in front of PMEM, and its bytes. */
+  readonly memoryMode: Found<{ readonly cacheBytes: number; readonly virtual: boolean }>;
+  /** A node that memkind can be pointed at for emulation: any node with memory. */
+  readonly existingNode: number;
+}

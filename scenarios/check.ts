@@ -1,0 +1,148 @@
+/**
+ * The rules between the fields of a scenario, which the schema of single fields cannot say.
+ *
+ * @module
+ */
+
+import { formatBytes, parseBytes } from "../ffi/bytes.ts";
+import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
+import { atPoint, matrixPoints } from "./matrix.ts";
+import { nearest } from "./nearest.ts";
+import { usesLibpmem, usesMemkind } from "./resolve.ts";
+import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
+import { FIXED_FIELDS } from "./schema.ts";
+import { validateScenario } from "./validate.ts";
+
+/** Cases a run may have at most; more is a slip, not a plan. */
+const MAX_POINTS = 1000;
+
+function checkStorage(configuration: Configuration, at: DocumentPath): Problem[] {
+  const { storage, pmem, path, nodes, size, memory, media } = configuration;
+  const problems: Problem[] = [];
+  const report = (field: string, message: string, hint?: string) =>
+    problems.push({ path: [...at, field], message, ...(hint === undefined ? {} : { hint }) });
+  if (storage === "DRAM_PMEM" && pmem === undefined) {
+    problems.push({
+      path: at,
+      message: 'expected a field "pmem" with storage "DRAM_PMEM", found none',
+      hint: '"pmem": "libpmem" for a DAX file system, "memkind" for a NUMA node',
+    });
+  }
+  if (storage !== "DRAM_PMEM" && pmem !== undefined) {
+    report("pmem", `expected no such field with storage "${storage}", found "${pmem}"`, 'it belongs to "DRAM_PMEM"');
+  }
+  if (path !== undefined && !usesLibpmem(configuration)) {
+    report("path", `expected no such field without libpmem, found ${foundText(path)}`);
+  }
+  if (nodes !== undefined && !usesMemkind(configuration)) {
+    report("nodes", `expected no such field without memkind, found ${foundText(nodes)}`);
+  }
+  if (memory !== undefined && storage !== "DRAM") {
+    report("memory", `expected storage "DRAM" in Memory Mode, found "${storage}"`);
+  }
+  if (media !== undefined && storage === "DRAM" && memory === undefined) {
+    report("media", `expected no such field for plain DRAM, found "${media}"`, "plain DRAM is never emulated");
+  }
+  const tiers = storage === "DRAM_PMEM" ? 2 : 1;
+  if (size !== undefined && size.length > tiers) {
+    report("size", `expected at most ${tiers} size${tiers === 1 ? "" : "s"} for "${storage}", found ${size.length}`);
+  }
+  return problems;
+}
+
+/** Every configuration with PMEM has the same DRAM: a size that contradicts `dram` would break that. */
+function checkDram(configuration: Configuration, dram: Size, at: DocumentPath): Problem[] {
+  const first = configuration.size?.[0];
+  if (configuration.storage !== "DRAM_PMEM" || first === undefined) return [];
+  if (dram !== "auto" && parseBytes(first) === parseBytes(dram)) return [];
+  return [{
+    path: [...at, "size", 0],
+    message: `expected the DRAM that every configuration with PMEM gets (dram: ${
+      dram === "auto" ? '"auto"' : formatBytes(parseBytes(dram))
+    }), found ${foundText(first)}`,
+    hint: dram === "auto" ? 'write it in "dram" too' : 'leave "size" out, or write the same in "dram"',
+  }];
+}
+
+function checkPoint(scenario: Scenario): Problem[] {
+  return Object.entries(scenario.configurations).flatMap(([name, configuration]) => {
+    const at = ["configurations", name];
+    return [...checkStorage(configuration, at), ...checkDram(configuration, scenario.dram ?? "auto", at)];
+  });
+}
+
+function checkField(field: string, configurations: readonly string[]): Problem[] {
+  const [first = field, second = ""] = field.split(".");
+  if (first === "configurations" && !configurations.includes(second)) {
+    const meant = nearest(second, configurations);
+    return [{
+      path: ["matrix", field],
+      message: `unknown configuration "${second}"`,
+      hint: meant === undefined ? `configurations: ${configurations.join(", ")}` : `did you mean "${meant}"?`,
+    }];
+  }
+  if (!FIXED_FIELDS.includes(first)) return [];
+  return [{
+    path: ["matrix", field],
+    message: `expected a field that may differ between cases, found "${field}", which belongs to the whole run`,
+    hint: "fields of workload, configurations, dram and seed may vary",
+  }];
+}
+
+/** The matrix entry that a problem of an expanded scenario comes from, if it comes from one. */
+function relocate(problem: Problem, point: MatrixPoint, matrix: NonNullable<Scenario["matrix"]>): Problem {
+  for (const [field, value] of Object.entries(point)) {
+    const keys = field.split(".");
+    const shared = problem.path.filter((key, i) => key === keys[i]).length;
+    if (shared < Math.min(keys.length, problem.path.length) || problem.path.length === 0) continue;
+    const position = matrix[field]?.indexOf(value) ?? -1;
+    const unknown = problem.message.startsWith("unknown field");
+    return { ...problem, path: unknown || position < 0 ? ["matrix", field] : ["matrix", field, position] };
+  }
+  return problem;
+}
+
+function checkMatrix(scenario: Scenario): Problem[] {
+  const matrix = scenario.matrix ?? {};
+  const fields = Object.keys(matrix).flatMap((field) => checkField(field, Object.keys(scenario.configurations)));
+  if (fields.length > 0) return fields;
+  const points = Object.values(matrix).reduce((product, values) => product * values.length, 1);
+  if (points > MAX_POINTS) {
+    return [{ path: ["matrix"], message: `expected at most ${MAX_POINTS} combinations, found ${points}` }];
+  }
+  const problems = matrixPoints(matrix).flatMap((point) => {
+    const validation = validateScenario(atPoint(scenario, point));
+    const found = "problems" in validation ? validation.problems : checkPoint(validation.scenario);
+    return found.map((problem) => relocate(problem, point, matrix));
+  });
+  return [...new Map(problems.map((problem) => [JSON.stringify([problem.path, problem.message]), problem])).values()];
+}
+
+function checkMedia(scenario: Scenario, known: readonly string[]): Problem[] {
+  return Object.entries(scenario.configurations).flatMap(([name, { media }]) => {
+    if (media === undefined || known.includes(media)) return [];
+    const meant = nearest(media, known);
+    return [{
+      path: ["configurations", name, "media"],
+      message: `unknown media model "${media}"`,
+      hint: meant === undefined ? `all media models: ${known.join(", ")}` : `did you mean "${meant}"?`,
+    }];
+  });
+}
+
+/**
+ * Everything that is wrong with a document as a scenario; empty if nothing is.
+ *
+ * @param document The parsed file.
+ * @param media Names of the media models there are.
+ */
+export function checkScenario(document: unknown, media: readonly string[]): readonly Problem[] {
+  const validation = validateScenario(document);
+  if ("problems" in validation) return validation.problems;
+  const { scenario } = validation;
+  if (scenario.matrix !== undefined) {
+    const plain = Object.keys(scenario.matrix).every((field) => !field.endsWith(".media"));
+    return [...checkMatrix(scenario), ...(plain ? checkMedia(scenario, media) : [])];
+  }
+  return [...checkPoint(scenario), ...checkMedia(scenario, media)];
+}

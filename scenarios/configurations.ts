@@ -1,0 +1,209 @@
+/**
+ * Decides for every configuration how it can run here, measured or emulated, and what its worker is given: the options
+ * of the store and the environment of the process.
+ *
+ * @module
+ */
+
+import { formatBytes } from "../ffi/bytes.ts";
+import type { Availability, Found } from "./availability.ts";
+import type { Case } from "./plan.ts";
+import type { Evidence } from "./record.ts";
+import { usesLibpmem, usesMemkind } from "./resolve.ts";
+import type { ResolvedConfiguration } from "./scenario.ts";
+
+/** Where the PMEM of a configuration is. */
+export type Place =
+  | { readonly kind: "none" }
+  /** A directory that is there, real PMEM or named by the scenario. */
+  | { readonly kind: "directory"; readonly path: string }
+  /** A file that stands for PMEM: in memory if there is room, else on disk. */
+  | { readonly kind: "scratch" }
+  | { readonly kind: "nodes"; readonly nodes: readonly number[] }
+  /** Memory Mode: nothing to place. */
+  | { readonly kind: "memory-mode" };
+
+/** How a configuration runs. */
+export interface Decision {
+  readonly evidence: Evidence;
+  readonly place: Place;
+  /** Media model that it is slowed to; absent if measured. */
+  readonly media?: string;
+  /** True if the medium is a guest's: no speed may be shown. */
+  readonly virtual: boolean;
+  /** Why it is not measured. */
+  readonly missing?: string;
+  /** Bytes of the DRAM cache of a machine in Memory Mode. */
+  readonly cacheBytes?: number;
+}
+
+/** A case that will run. */
+export interface RunnableCase extends Case {
+  readonly decision: Decision;
+}
+
+/** A case that the scenario leaves out. */
+export interface SkippedCase extends Case {
+  readonly skipped: string;
+}
+
+/** Configurations that cannot run as required. */
+export class UnavailableError extends Error {
+  /** @param message One line for each configuration. */
+  constructor(message: string) {
+    super(message);
+    this.name = "UnavailableError";
+  }
+}
+
+/** What the medium of a configuration is here. */
+function mediumOf(
+  configuration: ResolvedConfiguration,
+  here: Availability,
+): Found<{ readonly place: Place; readonly virtual: boolean; readonly cacheBytes?: number }> {
+  const { path, nodes, memory } = configuration;
+  if (memory === "memory-mode") {
+    const found = here.memoryMode;
+    return found.available ? { ...found, place: { kind: "memory-mode" } } : found;
+  }
+  if (usesLibpmem(configuration)) {
+    const found = here.fsdax;
+    if (path === undefined || path === "auto") {
+      return found.available ? { ...found, place: { kind: "directory", path: found.path } } : found;
+    }
+    const inside = found.available && (path === found.path || path.startsWith(`${found.path}/`));
+    return inside
+      ? { ...found, place: { kind: "directory", path } }
+      : { available: false, reason: `"${path}" is not on a file system that maps PMEM directly` };
+  }
+  if (usesMemkind(configuration)) {
+    const found = here.kmemDax;
+    if (nodes === undefined || nodes === "auto") {
+      return found.available ? { ...found, place: { kind: "nodes", nodes: found.nodes } } : found;
+    }
+    const all = found.available && nodes.every((node) => found.nodes.includes(node));
+    return all ? { ...found, place: { kind: "nodes", nodes } } : {
+      available: false,
+      reason: `node ${nodes.join(", ")} is not PMEM: ${found.available ? `those are ${found.nodes}` : found.reason}`,
+    };
+  }
+  return here.dram.available ? { available: true, place: { kind: "none" }, virtual: false } : here.dram;
+}
+
+/** Where a configuration is emulated, or undefined if it cannot be: plain DRAM has no stand-in. */
+function standIn(configuration: ResolvedConfiguration, here: Availability): Place | undefined {
+  const { path, nodes, memory } = configuration;
+  if (memory === "memory-mode") return { kind: "memory-mode" };
+  if (usesLibpmem(configuration)) {
+    return path === undefined || path === "auto" ? { kind: "scratch" } : { kind: "directory", path };
+  }
+  if (!usesMemkind(configuration)) return undefined;
+  return { kind: "nodes", nodes: nodes === undefined || nodes === "auto" ? [here.existingNode] : nodes };
+}
+
+/**
+ * How each case runs here.
+ *
+ * @param cases The cases of a scenario.
+ * @param here What the machine has.
+ * @param require `measured` makes the absence of a medium an error for every configuration.
+ * @returns The cases that run and those that are left out.
+ * @throws {UnavailableError} naming every configuration that cannot run as required.
+ */
+export function decideCases(
+  cases: readonly Case[],
+  here: Availability,
+  require?: "measured",
+): { runnable: RunnableCase[]; skipped: SkippedCase[] } {
+  const runnable: RunnableCase[] = [];
+  const skipped: SkippedCase[] = [];
+  const errors = new Map<string, string>();
+  for (const one of cases) {
+    const configuration = configurationOf(one);
+    const found = mediumOf(configuration, here);
+    if (found.available) {
+      const { place, virtual, cacheBytes } = found;
+      const cache = cacheBytes === undefined ? {} : { cacheBytes };
+      runnable.push({ ...one, decision: { evidence: "measured", place, virtual, ...cache } });
+      continue;
+    }
+    const whenUnavailable = require === "measured" ? "error" : one.scenario.whenUnavailable;
+    const place = standIn(configuration, here);
+    if (whenUnavailable === "skip") {
+      skipped.push({ ...one, skipped: found.reason });
+    } else if (whenUnavailable === "error" || place === undefined || configuration.media === undefined) {
+      errors.set(one.configuration, `${one.configuration} cannot be measured here: ${found.reason}`);
+    } else {
+      const decision: Decision = {
+        evidence: "emulated",
+        place,
+        media: configuration.media,
+        virtual: false,
+        missing: found.reason,
+      };
+      runnable.push({ ...one, decision });
+    }
+  }
+  if (errors.size > 0) {
+    throw new UnavailableError(`${[...errors.values()].join("\n")}\nRun "tierbench doctor" for what is missing`);
+  }
+  if (runnable.length === 0) {
+    throw new UnavailableError(
+      'No configuration can run here: all were skipped. Run "tierbench doctor" for what is missing',
+    );
+  }
+  return { runnable, skipped };
+}
+
+/** The configuration of a case. */
+export function configurationOf(one: Case): ResolvedConfiguration {
+  const configuration = one.scenario.configurations[one.configuration];
+  if (configuration !== undefined) return configuration;
+  throw new Error(`Cannot find the configuration "${one.configuration}" in its scenario`);
+}
+
+/** What the place of a sample really is: known when it begins, since room in memory may come and go. */
+export interface Scratch {
+  /** Directory of the pool file. */
+  readonly path: string;
+  /** `tmpfs` or `disk`. */
+  readonly medium: "tmpfs" | "disk";
+}
+
+/** One sentence: how the figures of a case are obtained. */
+export function howText({ place, media }: Decision, dram: number, scratch?: Scratch): string {
+  const model = `slowed to the media model ${media}`;
+  switch (place.kind) {
+    case "none":
+      return "Plain DRAM, wall clock";
+    case "memory-mode":
+      return media === undefined
+        ? "The machine's Memory Mode, wall clock; its DRAM cache is all DRAM of the machine"
+        : `Model of the direct-mapped DRAM cache (${
+          formatBytes(dram)
+        }) of Memory Mode over the tables' rows in front ` +
+          `of ${media}; rows are in DRAM, wall clock with the model's waits`;
+    case "nodes":
+      return media === undefined
+        ? `memkind on PMEM node ${place.nodes.join(", ")}, wall clock`
+        : `memkind on node ${place.nodes.join(", ")}, which is DRAM, ${model}`;
+    case "directory":
+      return media === undefined
+        ? `libpmem on ${place.path}, a DAX file system, wall clock`
+        : `libpmem on a file in ${place.path}, which is no PMEM, ${model}`;
+    case "scratch":
+      return `libpmem on a file ${
+        scratch === undefined ? "in memory or on disk" : scratch.medium === "tmpfs" ? "in memory (tmpfs)" : "on disk"
+      }, ${model}`;
+  }
+}
+
+/** Environment of a case's processes: what makes the libraries take DRAM for PMEM, in these processes alone. */
+export function environmentOf({ decision }: RunnableCase): Record<string, string> {
+  const { place, evidence } = decision;
+  if (place.kind === "nodes") return { MEMKIND_DAX_KMEM_NODES: place.nodes.join(",") };
+  if (evidence === "emulated" && (place.kind === "scratch" || place.kind === "directory")) {
+    return { PMEM_IS_PMEM_FORCE: "1" };
+  }
+  return {};
+}

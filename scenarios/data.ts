@@ -1,0 +1,141 @@
+/**
+ * Prepares the data of a run once: generated or imported into the binary cache, `.cache/data` in the project's folder,
+ * under a name that is a digest of everything the content depends on.
+ *
+ * @module
+ */
+
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type DataDescription, describeData, generateData, importCriteo } from "../ffi/data.ts";
+import { digestOf } from "./canonical.ts";
+import type { DataRecord } from "./record.ts";
+import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "./scenario.ts";
+
+/** Changes whenever the native library writes other bytes for the same options. */
+const CACHE_VERSION = 1;
+
+/** Data that samples can train on. */
+export interface PreparedData {
+  /** Cache file of the training rows. */
+  readonly train: string;
+  /** Cache file of the held-out rows. */
+  readonly test: string;
+  /** What it is; without the bytes of tables, which depend on the model. */
+  readonly record: Omit<DataRecord, "tableBytes">;
+  /** True if it was in the cache already. */
+  readonly reused: boolean;
+}
+
+/** Options of {@linkcode prepareData}. */
+export interface PrepareOptions {
+  readonly seed: number;
+  readonly threads: number;
+  /** Folder of the cache. */
+  readonly cache?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Units done of all; `what` says which file is being made. */
+  readonly onProgress?: (what: string, done: number, total: number) => void;
+}
+
+/** The cache in the project's folder. */
+export const CACHE_FOLDER: string = fileURLToPath(new URL("../.cache/data", import.meta.url));
+
+/**
+ * Makes the data of a workload, or finds it in the cache.
+ *
+ * @throws {TierstoreError} `TS_EFORMAT` naming file and line of broken rows, `TS_EIO` for a full disk.
+ * @throws {Deno.errors.NotFound} if a file of real rows does not exist.
+ */
+export async function prepareData(data: ResolvedWorkload["data"], options: PrepareOptions): Promise<PreparedData> {
+  const cache = options.cache ?? CACHE_FOLDER;
+  await Deno.mkdir(cache, { recursive: true });
+  const key = "criteo" in data ? await criteoKey(data) : { ...data, seed: options.seed };
+  const name = digestOf({ version: CACHE_VERSION, ...key }).slice(0, 24);
+  const files = { train: join(cache, `${name}.train.tbc`), test: join(cache, `${name}.test.tbc`) };
+  const reused = await isCached(files.train) && await isCached(files.test);
+  if (!reused) {
+    if ("criteo" in data) await importFile(data, files, options);
+    else await generate(data, files, options);
+  }
+  return { ...files, reused, record: recordOf(data, describeData(files.train), describeData(files.test)) };
+}
+
+type Files = { readonly train: string; readonly test: string };
+
+async function criteoKey(data: ResolvedCriteoData): Promise<object> {
+  try {
+    const { size, mtime, isFile } = await Deno.stat(data.criteo);
+    if (!isFile) throw new TypeError(`Cannot read the rows: "${data.criteo}" is a directory, expected a file`);
+    return { ...data, size, changed: mtime?.getTime() ?? 0 };
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Deno.errors.NotFound(`Cannot read the rows: "${data.criteo}" does not exist`, { cause: error });
+  }
+}
+
+/** Whether a cache file is there and whole; one that is broken is removed. */
+async function isCached(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  try {
+    describeData(path);
+    return true;
+  } catch {
+    await Deno.remove(path);
+    return false;
+  }
+}
+
+async function generate(data: ResolvedSyntheticData, files: Files, options: PrepareOptions): Promise<void> {
+  const { scale, skew, rows, testRows } = data;
+  const shared = {
+    scale,
+    skewS: skew.s,
+    skewQ: skew.q,
+    seed: options.seed,
+    threads: options.threads,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  };
+  const progress = (before: number) => (done: number) =>
+    options.onProgress?.("generating rows", before + done, rows + testRows);
+  await generateData({ ...shared, out: files.train, rows, split: "train", onProgress: progress(0) });
+  await generateData({ ...shared, out: files.test, rows: testRows, split: "test", onProgress: progress(rows) });
+}
+
+async function importFile(data: ResolvedCriteoData, files: Files, options: PrepareOptions): Promise<void> {
+  await importCriteo({
+    in: data.criteo,
+    trainOut: files.train,
+    testOut: files.test,
+    format: data.format,
+    testEvery: data.testEvery,
+    maxRows: data.maxRows,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    onProgress: (done, total) => options.onProgress?.(`reading ${basename(data.criteo)}`, done, total),
+  });
+}
+
+function recordOf(
+  data: ResolvedWorkload["data"],
+  train: DataDescription,
+  test: DataDescription,
+): Omit<DataRecord, "tableBytes"> {
+  const { plantedAuc, numericAuc, categoricalVariance, unseenShare } = test;
+  return {
+    kind: "criteo" in data ? "criteo" : "synthetic",
+    source: "criteo" in data ? basename(data.criteo) : `${data.synthetic} × ${data.scale}`,
+    trainRows: train.rows,
+    testRows: test.rows,
+    digest: train.digest,
+    cardinalities: train.cardinalities,
+    ...(plantedAuc === undefined ? {} : { plantedAuc }),
+    ...(numericAuc === undefined ? {} : { numericAuc }),
+    ...(categoricalVariance === undefined ? {} : { categoricalVariance }),
+    ...(unseenShare === undefined ? {} : { unseenShare }),
+  };
+}

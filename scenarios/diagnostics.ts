@@ -1,0 +1,64 @@
+/**
+ * What is wrong with a scenario, in the form `file:line:column  path: expected …, found …`, with a hint below.
+ *
+ * @module
+ */
+
+/** A path into a document: keys and positions. */
+export type DocumentPath = readonly (string | number)[];
+
+/** One thing that is wrong, before its place in the file is known. */
+export interface Problem {
+  /** Where in the document; the place of a key that should not be there, or of the nearest parent that is there. */
+  readonly path: DocumentPath;
+  /** What was expected and what was found. */
+  readonly message: string;
+  /** What to do. */
+  readonly hint?: string;
+  /** Offset in the text, for errors of syntax. */
+  readonly offset?: number;
+}
+
+/** One thing that is wrong and where. */
+export interface Diagnostic extends Problem {
+  /** The file, and line and column from 1; absent for a scenario that a program made. */
+  readonly place?: { readonly file: string; readonly line: number; readonly column: number };
+}
+
+/** A scenario that cannot be used. The message lists everything that is wrong. */
+export class ScenarioError extends Error {
+  /** Everything that is wrong, in the order of the file. */
+  readonly diagnostics: readonly Diagnostic[];
+
+  /** @param diagnostics What is wrong; at least one. */
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map(diagnosticText).join("\n"));
+    this.name = "ScenarioError";
+    this.diagnostics = diagnostics;
+  }
+}
+
+/** `configurations.fsdax.size[0]`. */
+export function pathText(path: DocumentPath): string {
+  return path.map((key, i) => typeof key === "number" ? `[${key}]` : i === 0 ? key : `.${key}`).join("");
+}
+
+/** A value as messages show it: quoted text, short JSON. */
+export function foundText(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function diagnosticText(diagnostic: Diagnostic): string {
+  const { place, path, message, hint } = diagnostic;
+  const file = place === undefined ? "" : `${place.file}:${place.line}:${place.column}  `;
+  const where = path.length === 0 ? "" : `${pathText(path)}: `;
+  return `${file}${where}${message}${hint === undefined ? "" : `\n    ${hint}`}`;
+}
+
+/** Line and column, both from 1, of an offset in a text. */
+export function lineAndColumn(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split("\n");
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}

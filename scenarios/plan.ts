@@ -1,0 +1,76 @@
+/**
+ * scenario -> cases -> samples. A case is a configuration at a point of the matrix. Samples run in rounds: each round
+ * holds every case once, in an order drawn from the seed, so that slow changes of the machine (heat, neighbours) meet
+ * every case alike.
+ *
+ * @module
+ */
+
+import { atPoint, matrixPoints, pointText } from "./matrix.ts";
+import { randomNumbers, shuffled } from "./random.ts";
+import { fillDefaults } from "./resolve.ts";
+import type { MatrixPoint, ResolvedScenario } from "./scenario.ts";
+
+/** A configuration at a point of the matrix. */
+export interface Case {
+  /** `fsdax`, or `fsdax workload.batch=512`. */
+  readonly name: string;
+  /** Name of the configuration. */
+  readonly configuration: string;
+  readonly point: MatrixPoint;
+  /** The scenario at this point, without a matrix. */
+  readonly scenario: ResolvedScenario;
+}
+
+/** One sample to take. */
+export interface PlannedSample<C extends Case = Case> {
+  /** `<configuration>[<matrix point>]#<n>`. */
+  readonly id: string;
+  readonly case: C;
+  /** Number in the case, from 1. */
+  readonly sample: number;
+  /** Position in the run, from 1. */
+  readonly position: number;
+}
+
+/** The cases of a scenario: every configuration at every point. */
+export function planCases(scenario: ResolvedScenario): Case[] {
+  return matrixPoints(scenario.matrix).flatMap((point) => {
+    const text = pointText(point);
+    const at = fillDefaults(atPoint(scenario, point), "/");
+    return Object.keys(scenario.configurations).map((configuration) => ({
+      name: text === "" ? configuration : `${configuration} ${text}`,
+      configuration,
+      point,
+      scenario: at,
+    }));
+  });
+}
+
+/** Name of a sample, unique in its run. */
+export function sampleId({ configuration, point }: Case, sample: number): string {
+  const text = pointText(point);
+  return `${configuration}${text === "" ? "" : `[${text}]`}#${sample}`;
+}
+
+/**
+ * The samples of a run in their order.
+ *
+ * @param cases The cases.
+ * @param repetitions Samples of each case.
+ * @param seed Draws the order.
+ */
+export function planSamples<C extends Case>(
+  cases: readonly C[],
+  repetitions: number,
+  seed: number,
+): PlannedSample<C>[] {
+  const random = randomNumbers(seed);
+  const samples: PlannedSample<C>[] = [];
+  for (let round = 1; round <= repetitions; round++) {
+    for (const one of shuffled(cases, random)) {
+      samples.push({ id: sampleId(one, round), case: one, sample: round, position: samples.length + 1 });
+    }
+  }
+  return samples;
+}

@@ -1,0 +1,140 @@
+/**
+ * Fills every default of a scenario in. Resolving a resolved scenario changes nothing.
+ *
+ * @module
+ */
+
+import { resolve as resolvePath } from "node:path";
+import type {
+  Configuration,
+  ResolvedConfiguration,
+  ResolvedInitializer,
+  ResolvedScenario,
+  ResolvedWorkload,
+  Scenario,
+  Workload,
+} from "./scenario.ts";
+import { parseBytes } from "../ffi/bytes.ts";
+import { durationInSeconds } from "./units.ts";
+import { SKEWS } from "./workloads/skews.ts";
+
+/** Media model that a missing medium is emulated as, unless the configuration names another. */
+export const DEFAULT_MEDIA = "optane-100-6x256";
+
+function resolveData(data: NonNullable<Workload["data"]>, directory: string): ResolvedWorkload["data"] {
+  if ("criteo" in data) {
+    return {
+      criteo: resolvePath(directory, data.criteo),
+      format: data.format ?? "auto",
+      testEvery: data.testEvery ?? 10,
+      maxRows: data.maxRows ?? 0,
+    };
+  }
+  const skew = data.skew ?? "criteo";
+  const parameters = typeof skew === "string" ? SKEWS[skew] : skew;
+  if (parameters === undefined) throw new RangeError(`Cannot resolve the skew: "${skew}" is not a named skew`);
+  return {
+    synthetic: data.synthetic,
+    scale: data.scale ?? 0.02,
+    rows: data.rows ?? 1_000_000,
+    testRows: data.testRows ?? 100_000,
+    skew: { s: parameters.s, q: parameters.q },
+  };
+}
+
+function resolveInitializer(written: Workload["initializer"] = "truncatedNormal"): ResolvedInitializer {
+  if (written === "glorot") return { glorot: {} };
+  if (written === "truncatedNormal") return { truncatedNormal: { mean: 0, stddev: 0.05 } };
+  if (!("truncatedNormal" in written)) return written;
+  const { mean = 0, stddev = 0.05 } = written.truncatedNormal;
+  return { truncatedNormal: { mean, stddev } };
+}
+
+function resolveWorkload(workload: Workload, directory: string): ResolvedWorkload {
+  const wide = workload.optimizer?.wide ?? "ftrl";
+  const ftrl = wide === "ftrl" ? {} : wide.ftrl;
+  const deep = workload.optimizer?.deep ?? "adagrad";
+  const sgd = deep === "sgd" ? {} : typeof deep === "object" && "sgd" in deep ? deep.sgd : undefined;
+  const adagrad = typeof deep === "object" && "adagrad" in deep ? deep.adagrad : {};
+  return {
+    model: workload.model ?? "wdl",
+    data: resolveData(workload.data ?? { synthetic: "criteo-kaggle" }, directory),
+    batch: workload.batch ?? 2048,
+    steps: workload.steps ?? "auto",
+    warmup: workload.warmup ?? 10,
+    dim: workload.dim ?? 16,
+    hidden: [...workload.hidden ?? [1024, 512, 256]],
+    threads: workload.threads ?? "auto",
+    optimizer: {
+      wide: { ftrl: { learningRate: ftrl.learningRate ?? 0.2, l1: ftrl.l1 ?? 0, l2: ftrl.l2 ?? 0 } },
+      deep: sgd !== undefined
+        ? { sgd: { learningRate: sgd.learningRate ?? 0.01 } }
+        : { adagrad: { learningRate: adagrad.learningRate ?? 0.01 } },
+    },
+    initializer: resolveInitializer(workload.initializer),
+  };
+}
+
+/** Whether a configuration's rows live in a file that libpmem maps. */
+export function usesLibpmem(configuration: Pick<Configuration, "storage" | "pmem">): boolean {
+  return configuration.storage === "PMEM_LIBPMEM" ||
+    (configuration.storage === "DRAM_PMEM" && configuration.pmem === "libpmem");
+}
+
+/** Whether a configuration's rows live on NUMA nodes that memkind allocates from. */
+export function usesMemkind(configuration: Pick<Configuration, "storage" | "pmem">): boolean {
+  return configuration.storage === "PMEM_MEMKIND" ||
+    (configuration.storage === "DRAM_PMEM" && configuration.pmem === "memkind");
+}
+
+function resolveConfiguration(configuration: Configuration, directory: string): ResolvedConfiguration {
+  const { storage, pmem, path = "auto", nodes = "auto", size, memory } = configuration;
+  const plain = storage === "DRAM" && memory === undefined;
+  return {
+    about: configuration.about ?? "",
+    storage,
+    ...(pmem === undefined ? {} : { pmem }),
+    ...(usesLibpmem(configuration) ? { path: path === "auto" ? "auto" : resolvePath(directory, path) } : {}),
+    ...(usesMemkind(configuration) ? { nodes } : {}),
+    ...(size === undefined ? {} : { size: size.map(parseBytes) }),
+    sizeCounts: configuration.sizeCounts ?? "all",
+    ...(memory === undefined ? {} : { memory }),
+    ...(plain ? {} : { media: configuration.media ?? DEFAULT_MEDIA }),
+  };
+}
+
+/**
+ * The scenario with every default filled in.
+ *
+ * @param scenario A valid scenario.
+ * @param directory What relative paths in it start from: the folder of its file.
+ */
+export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: string): ResolvedScenario {
+  const { dram = "auto", quality = {}, cost = {}, configurations, matrix = {} } = scenario as Scenario;
+  return {
+    version: 1,
+    name: scenario.name,
+    about: scenario.about ?? "",
+    workload: resolveWorkload((scenario as Scenario).workload ?? {}, directory),
+    configurations: Object.fromEntries(
+      Object.entries(configurations).map(([name, value]) => [name, resolveConfiguration(value, directory)]),
+    ),
+    dram: dram === "auto" ? "auto" : parseBytes(dram),
+    repetitions: scenario.repetitions ?? 3,
+    budget: durationInSeconds(scenario.budget ?? "150 s"),
+    quality: {
+      samples: quality.samples ?? "auto",
+      evaluations: quality.evaluations ?? 4,
+      testRows: quality.testRows ?? 0,
+    },
+    cost: {
+      model: cost.model ?? "cloud",
+      prices: cost.prices ?? "2026-11",
+      boundary: cost.boundary ?? "parameter-servers",
+      priceFor: parseBytes(cost.priceFor ?? "500 GB"),
+    },
+    matrix: Object.fromEntries(Object.entries(matrix).map(([field, values]) => [field, [...values]])),
+    seed: scenario.seed ?? 0,
+    whenUnavailable: scenario.whenUnavailable ?? "emulate",
+  };
+}

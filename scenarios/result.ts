@@ -1,0 +1,215 @@
+/**
+ * Reads and appends `result.jsonl`. A line is written whole and flushed to the disk before the next sample starts, so
+ * whatever stops a run, the records of completed samples stay.
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import type { FailedRecord, QualityRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
+
+/** Fields that a record must have to be used, by kind of record. */
+const REQUIRED: Readonly<Record<string, Readonly<Record<string, "string" | "number" | "object">>>> = {
+  run: { started: "string", scenario: "object", scenarioDigest: "string", machine: "object", data: "object" },
+  completed: {
+    id: "string",
+    case: "string",
+    configuration: "string",
+    point: "object",
+    sample: "number",
+    evidence: "string",
+    batch: "number",
+    stepNs: "object",
+    phaseNs: "object",
+    statistics: "object",
+    tiers: "object",
+    digest: "string",
+  },
+  failed: { id: "string", case: "string", configuration: "string", error: "string" },
+  quality: {
+    configuration: "string",
+    steps: "number",
+    batch: "number",
+    curve: "object",
+    auc: "number",
+    logloss: "number",
+  },
+};
+
+/** Records of a file, and where its complete lines end. */
+export interface ResultText {
+  readonly records: readonly ResultRecord[];
+  /** Bytes of the complete lines. */
+  readonly completeBytes: number;
+  /** True if something stands after them: a line that was being written when its process died. */
+  readonly truncated: boolean;
+}
+
+function checkRecord(value: unknown): ResultRecord {
+  const record = value as Record<string, unknown>;
+  const kind = typeof value !== "object" || value === null
+    ? undefined
+    : record["type"] === "sample"
+    ? record["status"]
+    : record["type"];
+  const fields = typeof kind === "string" ? REQUIRED[kind] : undefined;
+  if (fields === undefined) throw new TypeError(`expected a run, sample or quality record, found ${show(value)}`);
+  for (const [field, type] of Object.entries(fields)) {
+    const found = record[field];
+    if (typeof found !== type || found === null) {
+      throw new TypeError(`expected the field "${field}" of a ${kind} record, found ${show(found)}`);
+    }
+  }
+  if (kind === "run" && record["format"] !== 1) {
+    throw new TypeError(`expected format 1, found ${show(record["format"])}: it was written by another version`);
+  }
+  return value as ResultRecord;
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 60);
+}
+
+/**
+ * Parses the text of a result file.
+ *
+ * @param text The text.
+ * @param name What messages call it.
+ * @throws {SyntaxError} naming the line that is broken.
+ */
+export function parseResultText(text: string, name: string): ResultText {
+  const end = text.lastIndexOf("\n") + 1;
+  const records: ResultRecord[] = [];
+  for (const [i, line] of text.slice(0, end).split("\n").slice(0, -1).entries()) {
+    try {
+      const record = checkRecord(JSON.parse(line));
+      if ((record.type === "run") !== (i === 0)) {
+        throw new TypeError(i === 0 ? `expected a run record, found a ${record.type}` : "a second run record");
+      }
+      records.push(record);
+    } catch (error) {
+      throw new SyntaxError(`Cannot read the results: ${name}:${i + 1}: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  return { records, completeBytes: new TextEncoder().encode(text.slice(0, end)).length, truncated: end < text.length };
+}
+
+/** Sorts records by kind. A failed sample that completed later counts as completed; the last quality record counts. */
+export function resultOf(records: readonly ResultRecord[]): Result {
+  const run = records.find((record): record is RunRecord => record.type === "run");
+  if (run === undefined) throw new SyntaxError("Cannot read the results: expected a run record, found none");
+  const samples = records.filter((record): record is SampleRecord =>
+    record.type === "sample" && record.status === "completed"
+  );
+  const completed = new Set(samples.map(({ id }) => id));
+  const quality = records.findLast((record): record is QualityRecord => record.type === "quality");
+  if (quality !== undefined) completed.add(QUALITY_ID);
+  const failed = new Map<string, FailedRecord>();
+  for (const record of records) {
+    if (record.type === "sample" && record.status === "failed" && !completed.has(record.id)) {
+      failed.set(record.id, record);
+    }
+  }
+  return { run, samples, failed: [...failed.values()], quality };
+}
+
+/** Id of the quality run in a {@linkcode FailedRecord}. */
+export const QUALITY_ID = "quality";
+
+/** Reads a file's records; the text of a line that was cut off is left out. */
+export async function readResultText(path: string): Promise<ResultText> {
+  try {
+    return parseResultText(await Deno.readTextFile(path), path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Deno.errors.NotFound(`Cannot read the results: "${path}" does not exist`, { cause: error });
+  }
+}
+
+/**
+ * Reads the results of a run.
+ *
+ * @param path A `result.jsonl`. A last line that was cut off is left out.
+ * @throws {SyntaxError} naming the line that is broken.
+ * @throws {Deno.errors.NotFound} if there is no such file.
+ *
+ * @example
+ * ```ts
+ * import { readResult } from "./mod.ts";
+ *
+ * try {
+ *   const result = await readResult("reports/out/pmem-modes/result.jsonl");
+ *   console.log(result.samples.length, result.quality?.auc);
+ * } catch (error) {
+ *   if (!(error instanceof Deno.errors.NotFound)) throw error; // nothing was run yet
+ * }
+ * ```
+ */
+export async function readResult(path: string): Promise<Result> {
+  return resultOf((await readResultText(path)).records);
+}
+
+/** Appends records to a result file that no other run writes to. */
+export class ResultWriter implements Disposable {
+  readonly #file: Deno.FsFile;
+  readonly #records: ResultRecord[];
+
+  private constructor(file: Deno.FsFile, records: readonly ResultRecord[]) {
+    this.#file = file;
+    this.#records = [...records];
+  }
+
+  /** Begins a file; one that is there is kept under a name with its own start time. */
+  static async create(path: string): Promise<ResultWriter> {
+    await Deno.mkdir(dirname(path), { recursive: true });
+    await keepEarlier(path);
+    return new ResultWriter(await lockedFile(path), []);
+  }
+
+  /** Goes on with a file: what stands after its last complete line is cut off. */
+  static async resume(path: string, { records, completeBytes }: ResultText): Promise<ResultWriter> {
+    const file = await lockedFile(path);
+    await file.truncate(completeBytes);
+    await file.seek(0, Deno.SeekMode.End);
+    return new ResultWriter(file, records);
+  }
+
+  /** Every record in the file. */
+  get records(): readonly ResultRecord[] {
+    return this.#records;
+  }
+
+  /** Appends a record and waits until the disk has it. */
+  async append(record: ResultRecord): Promise<void> {
+    const bytes = new TextEncoder().encode(JSON.stringify(record) + "\n");
+    for (let written = 0; written < bytes.length;) written += await this.#file.write(bytes.subarray(written));
+    await this.#file.sync();
+    this.#records.push(record);
+  }
+
+  /** Closes the file. */
+  [Symbol.dispose](): void {
+    this.#file.close();
+  }
+}
+
+async function lockedFile(path: string): Promise<Deno.FsFile> {
+  const file = await Deno.open(path, { create: true, read: true, write: true });
+  if (await file.tryLock(true)) return file;
+  file.close();
+  throw new Error(`Cannot write the results: another run writes to "${path}"; wait for it or choose another folder`);
+}
+
+async function keepEarlier(path: string): Promise<void> {
+  let first: string;
+  try {
+    first = (await Deno.readTextFile(path)).split("\n", 1)[0] ?? "";
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  const started = /"started":"([^"]+)"/.exec(first)?.[1] ?? new Date().toISOString();
+  const file = await lockedFile(path);
+  await Deno.rename(path, path.replace(/(\.jsonl)?$/, `-${started.replaceAll(":", "")}.jsonl`));
+  file.close();
+}

@@ -1,0 +1,329 @@
+/**
+ * The one definition of a scenario. {@linkcode Scenario} is what people write (nearly everything has a default),
+ * {@linkcode ResolvedScenario} is what runs (every default filled in); a resolved scenario is itself a valid scenario.
+ * `scenarios/scenario.schema.json`, which gives editors their hovers and completions, is emitted from here.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { DURATION_PATTERN, SIZE_PATTERN } from "./units.ts";
+import { SKEWS } from "./workloads/skews.ts";
+import { oneOf } from "./one_of.ts";
+import type { Scenario } from "./scenario.ts";
+
+export type * from "./scenario.ts";
+
+/** Storage types that can be opened today, DeepRec's names. */
+export const STORAGE_TYPES = ["DRAM", "PMEM_LIBPMEM", "PMEM_MEMKIND", "DRAM_PMEM"] as const;
+
+/** Points that a matrix cannot vary, since they belong to the whole run. */
+export const FIXED_FIELDS: readonly string[] = [
+  "$schema",
+  "version",
+  "name",
+  "about",
+  "matrix",
+  "repetitions",
+  "budget",
+  "quality",
+  "cost",
+  "whenUnavailable",
+];
+
+const SIZE_FORM = 'expected a size such as "24 MiB"';
+const DURATION_FORM = 'expected a duration such as "150 s"';
+
+const size = oneOf(
+  [
+    v.pipe(v.string(SIZE_FORM), v.regex(SIZE_PATTERN, SIZE_FORM)),
+    v.pipe(v.number(), v.integer("expected whole bytes"), v.minValue(0, "expected bytes, 0 or more")),
+  ],
+  (input) => typeof input === "number" ? 1 : 0,
+);
+
+function described<S extends v.GenericSchema>(schema: S, text: string): v.SchemaWithPipe<
+  readonly [
+    S,
+    v.DescriptionAction<v.InferOutput<S>, string>,
+  ]
+> {
+  return v.pipe(schema, v.description(text));
+}
+
+function whole(text: string, min: number, max: number): v.GenericSchema<number> {
+  const message = `expected a whole number from ${min} to ${max}`;
+  return described(
+    v.pipe(v.number(message), v.integer(message), v.minValue(min, message), v.maxValue(max, message)),
+    text,
+  );
+}
+
+function real(text: string, min: number, max: number): v.GenericSchema<number> {
+  const message = `expected a number from ${min} to ${max}`;
+  return described(v.pipe(v.number(message), v.minValue(min, message), v.maxValue(max, message)), text);
+}
+
+function auto<T>(schema: v.GenericSchema<T>, text: string): v.GenericSchema<T | "auto"> {
+  return described(
+    oneOf([v.literal("auto"), schema], (input) => typeof input === "string" && !/^\d/.test(input) ? 0 : 1),
+    text,
+  ) as v.GenericSchema<T | "auto">;
+}
+
+const skewNames = Object.keys(SKEWS);
+
+const syntheticData = v.strictObject({
+  synthetic: described(
+    v.picklist(["criteo-kaggle"]),
+    "Seeded synthetic rows in the shape of this data set: 13 numeric and 26 categorical columns, labels from a " +
+      "planted model whose AUC is known.",
+  ),
+  scale: v.exactOptional(
+    real("Factor on the data set's cardinalities (33,762,577 ids at 1). Default 0.02.", 1e-5, 1),
+  ),
+  rows: v.exactOptional(whole("Training rows to generate. Default 1,000,000.", 1, 1e10)),
+  testRows: v.exactOptional(whole("Held-out rows to generate. Default 100,000.", 1, 1e9)),
+  skew: v.exactOptional(described(
+    oneOf([
+      v.picklist(skewNames),
+      v.strictObject({
+        s: real("Exponent; 0 is uniform.", 0, 10),
+        q: real("Shift; flattens the head.", 0, 1e9),
+      }),
+    ], (input) => typeof input === "object" && input !== null ? 1 : 0),
+    `How often ids repeat: a named skew (${skewNames.join(", ")}) or the Zipf-Mandelbrot parameters ` +
+      'of weight (rank + q)^-s. Default "criteo".',
+  )),
+});
+
+const criteoData = v.strictObject({
+  criteo: described(
+    v.pipe(v.string(), v.minLength(1, "expected the path of a file")),
+    "Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; relative to the scenario file.",
+  ),
+  format: v.exactOptional(described(
+    v.picklist(["auto", "tsv", "csv"]),
+    'tsv: no header, hexadecimal ids; csv: with a header line. Default "auto".',
+  )),
+  testEvery: v.exactOptional(whole("Every n-th row is held out for the AUC. Default 10.", 2, 1e6)),
+  maxRows: v.exactOptional(whole("Rows to read at most; 0 reads all. Default 0.", 0, 1e12)),
+});
+
+const learningRate = v.exactOptional(real("Learning rate.", 1e-9, 100));
+
+const wideOptimizer = oneOf([
+  v.picklist(["ftrl"]),
+  v.strictObject({
+    ftrl: described(
+      v.strictObject({
+        learningRate,
+        l1: v.exactOptional(real("Strength of the L1 penalty. Default 0.", 0, 1e6)),
+        l2: v.exactOptional(real("Strength of the L2 penalty. Default 0.", 0, 1e6)),
+      }),
+      "FTRL-proximal. Default learning rate 0.2.",
+    ),
+  }),
+], (input) => typeof input === "object" && input !== null ? 1 : 0);
+
+const deepOptimizer = oneOf(
+  [
+    v.picklist(["adagrad", "sgd"]),
+    v.strictObject({
+      adagrad: described(v.strictObject({ learningRate }), "Adagrad from accumulator 0.1. Default learning rate 0.01."),
+    }),
+    v.strictObject({
+      sgd: described(v.strictObject({ learningRate }), "Plain gradient descent. Default learning rate 0.01."),
+    }),
+  ],
+  (input) => typeof input !== "object" || input === null ? 0 : "sgd" in input ? 2 : 1,
+);
+
+const finite = (text: string) => real(text, -1e6, 1e6);
+const initializer = oneOf(
+  [
+    v.picklist(["truncatedNormal", "glorot"]),
+    v.strictObject({ constant: finite("Every weight.") }),
+    v.strictObject({
+      uniform: described(
+        v.strictObject({ low: finite("Lower end, included."), high: finite("Upper end, excluded.") }),
+        "Uniform in an interval.",
+      ),
+    }),
+    v.strictObject({
+      truncatedNormal: described(
+        v.strictObject({
+          mean: v.exactOptional(finite("Mean. Default 0.")),
+          stddev: v.exactOptional(real("Standard deviation. Default 0.05.", 0, 1e6)),
+        }),
+        "Normal; values beyond two standard deviations are drawn again.",
+      ),
+    }),
+    v.strictObject({ glorot: described(v.strictObject({}), "Uniform within sqrt(3 / dim) of 0.") }),
+  ],
+  (input) =>
+    typeof input !== "object" || input === null
+      ? 0
+      : "constant" in input
+      ? 1
+      : "uniform" in input
+      ? 2
+      : "glorot" in input
+      ? 4
+      : 3,
+);
+
+const workload = v.strictObject({
+  model: v.exactOptional(described(v.picklist(["wdl"]), "Wide & Deep: a linear part with FTRL beside an MLP.")),
+  data: v.exactOptional(described(
+    oneOf(
+      [syntheticData, criteoData],
+      (input) => typeof input === "object" && input !== null && "criteo" in input ? 1 : 0,
+    ),
+    "What is trained on: generated rows or a file of real ones.",
+  )),
+  batch: v.exactOptional(whole("Training samples a step. Default 2048.", 1, 1_000_000)),
+  steps: v.exactOptional(auto(
+    whole("Counted steps of each sample.", 1, 10_000_000),
+    'Counted steps of each sample, or "auto": as many as the budget allows, equal for all configurations. ' +
+      'Default "auto".',
+  )),
+  warmup: v.exactOptional(whole("Steps before the counted ones. Default 10.", 0, 1_000_000)),
+  dim: v.exactOptional(whole("Weights of an embedding row. Default 16.", 1, 65_536)),
+  hidden: v.exactOptional(described(
+    v.pipe(
+      v.array(whole("Width of a hidden layer.", 1, 65_536)),
+      v.minLength(1, "expected at least one layer"),
+      v.maxLength(16, "expected at most 16 layers"),
+    ),
+    "Widths of the hidden layers. Default [1024, 512, 256].",
+  )),
+  threads: v.exactOptional(auto(
+    whole("Compute threads.", 1, 1024),
+    'Compute threads, or "auto": one for every CPU this process may use. Default "auto".',
+  )),
+  optimizer: v.exactOptional(described(
+    v.strictObject({
+      wide: v.exactOptional(described(wideOptimizer, 'Optimizer of the linear part. Default "ftrl".')),
+      deep: v.exactOptional(
+        described(deepOptimizer, 'Optimizer of the embeddings and the MLP. Default "adagrad".'),
+      ),
+    }),
+    "How weights are updated.",
+  )),
+  initializer: v.exactOptional(
+    described(initializer, 'First values of embedding rows, by name or with parameters. Default "truncatedNormal".'),
+  ),
+});
+
+const configuration = v.strictObject({
+  about: v.exactOptional(described(v.string(), "One sentence for the report.")),
+  storage: described(
+    v.picklist(STORAGE_TYPES),
+    "DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA node); DRAM_PMEM " +
+      "(hot rows in DRAM, the rest in PMEM).",
+  ),
+  pmem: v.exactOptional(
+    described(v.picklist(["libpmem", "memkind"]), "What holds the PMEM tier of DRAM_PMEM. Required there."),
+  ),
+  path: v.exactOptional(described(
+    v.pipe(v.string(), v.minLength(1, "expected a directory")),
+    'libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Default "auto".',
+  )),
+  nodes: v.exactOptional(auto(
+    v.pipe(v.array(whole("NUMA node.", 0, 4095)), v.minLength(1, "expected at least one node")),
+    'memkind: NUMA nodes of the PMEM, or "auto": the nodes of this machine without CPUs. Default "auto".',
+  )),
+  size: v.exactOptional(described(
+    v.pipe(v.array(size), v.minLength(1, "expected at least one size")),
+    "Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of two tiers, room " +
+      "for every row in the last.",
+  )),
+  sizeCounts: v.exactOptional(described(
+    v.picklist(["all", "rows"]),
+    'What counts against the sizes: everything the store holds, or padded rows only (DeepRec\'s way). Default "all".',
+  )),
+  memory: v.exactOptional(described(
+    v.picklist(["memory-mode"]),
+    "The machine's DRAM is a cache in front of PMEM. With storage DRAM only.",
+  )),
+  media: v.exactOptional(described(
+    v.string(),
+    'Media model that a missing medium is emulated as. Default "optane-100-6x256".',
+  )),
+});
+
+const named = (what: string) =>
+  v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, `expected ${what} of letters, digits, "-" and "_"`));
+
+const matrixValue = v.union([v.string(), v.number(), v.boolean()], "expected text, a number, true or false");
+
+/** Validates what {@linkcode Scenario} describes; rules between fields are in `check.ts`. */
+export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
+  $schema: v.exactOptional(described(v.string(), "Where editors find the schema of this file.")),
+  version: v.exactOptional(described(v.literal(1), "Version of the scenario format. Default 1.")),
+  name: described(named("a name"), "Names the run and its folder of results."),
+  about: v.exactOptional(described(v.string(), "What the scenario shows, in a sentence or two.")),
+  workload: v.exactOptional(described(workload, "What is trained.")),
+  configurations: described(
+    v.pipe(
+      v.record(named("a name"), configuration),
+      v.check((record) => Object.keys(record).length > 0, "expected at least one configuration"),
+    ),
+    "The ways to hold the embedding tables that are compared, by name.",
+  ),
+  dram: v.exactOptional(auto(
+    size as v.GenericSchema<string | number>,
+    'DRAM of every configuration with PMEM, at most a quarter of the bytes of the tables\' rows, or "auto": exactly ' +
+      'a quarter, rounded down to 64 KiB. Default "auto".',
+  )),
+  repetitions: v.exactOptional(
+    whole("Samples of each case, each in its own process; 3 at least. Default 3.", 3, 1000),
+  ),
+  budget: v.exactOptional(described(
+    oneOf([
+      v.pipe(v.string(DURATION_FORM), v.regex(DURATION_PATTERN, DURATION_FORM)),
+      v.pipe(v.number(), v.minValue(1, "expected seconds, 1 or more")),
+    ], (input) => typeof input === "number" ? 1 : 0),
+    'Wall time of the whole run, which sizes "auto" steps. Default "150 s".',
+  )),
+  quality: v.exactOptional(described(
+    v.strictObject({
+      samples: v.exactOptional(auto(
+        whole("Training samples.", 0, 1e12),
+        'Training samples of the run, or "auto": every training row once, or as many as half the budget allows; 0 ' +
+          'leaves the run out. Default "auto".',
+      )),
+      evaluations: v.exactOptional(whole("Points on its curve. Default 4.", 1, 1000)),
+      testRows: v.exactOptional(whole("Held-out rows scored at each point; 0 is all. Default 0.", 0, 1e9)),
+    }),
+    "The longer run that gives the AUC; once, since rows are equal to the bit on all configurations.",
+  )),
+  cost: v.exactOptional(described(
+    v.strictObject({
+      model: v.exactOptional(described(v.picklist(["cloud"]), 'Rented machines, paid by the hour. Default "cloud".')),
+      prices: v.exactOptional(described(v.string(), 'Price book. Default "2026-11".')),
+      boundary: v.exactOptional(described(
+        v.picklist(["parameter-servers"]),
+        'What is paid for. Default "parameter-servers": the machines that hold the tables.',
+      )),
+      priceFor: v.exactOptional(described(size, 'Size of the tables that are priced. Default "500 GB".')),
+    }),
+    "How speed becomes money.",
+  )),
+  matrix: v.exactOptional(described(
+    v.record(
+      v.string(),
+      v.pipe(v.array(matrixValue, "expected a list of values"), v.minLength(1, "expected at least one value")),
+    ),
+    'Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination.',
+  )),
+  seed: v.exactOptional(
+    whole("Seed of data, initial values, batches and order. Default 0.", 0, Number.MAX_SAFE_INTEGER),
+  ),
+  whenUnavailable: v.exactOptional(described(
+    v.picklist(["emulate", "error", "skip"]),
+    "What becomes of a configuration whose medium is not here: emulated and named so, an error, or left out. " +
+      'Default "emulate".',
+  )),
+});

@@ -1,0 +1,73 @@
+/**
+ * Bytes of tables and tiers: the fairness rule (every configuration with PMEM gets the same DRAM, a quarter of the
+ * tables at most) and the sizes that a scenario leaves open.
+ *
+ * @module
+ */
+
+import { formatBytes } from "../ffi/bytes.ts";
+import { rowBytes } from "./row_bytes.ts";
+import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "./scenario.ts";
+
+/** DRAM budgets are multiples of this, bytes. */
+const DRAM_STEP = 65_536;
+/** Room beside the rows: a quarter for half-empty arenas, index and buffers, and 64 MiB for fixed parts. */
+const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
+
+/** Name of the optimizer of the embeddings, and its learning rate. */
+export function deepOptimizer(
+  { optimizer: { deep } }: ResolvedWorkload,
+): { readonly name: "adagrad" | "sgd"; readonly learningRate: number } {
+  return "sgd" in deep ? { name: "sgd", ...deep.sgd } : { name: "adagrad", ...deep.adagrad };
+}
+
+/**
+ * Bytes of the rows of all embedding tables when every key has one.
+ *
+ * @param cardinalities Keys of every table.
+ */
+export function tableBytes(cardinalities: readonly number[], workload: ResolvedWorkload): number {
+  const rows = cardinalities.reduce((sum, keys) => sum + keys, 0);
+  return rows * rowBytes(workload.dim, deepOptimizer(workload).name);
+}
+
+/** Whether a configuration has a DRAM budget in front of PMEM. */
+export function hasDramBudget({ storage, memory }: ResolvedConfiguration): boolean {
+  return storage === "DRAM_PMEM" || memory === "memory-mode";
+}
+
+/**
+ * The bytes of DRAM that every configuration with PMEM gets.
+ *
+ * @param scenario A scenario at a point of its matrix.
+ * @param tables Bytes of the tables' rows.
+ * @throws {RangeError} if the scenario asks for more than a quarter of the tables.
+ */
+export function dramBudget(scenario: ResolvedScenario, tables: number): number {
+  const quarter = Math.floor(tables / 4);
+  if (scenario.dram === "auto") return Math.max(DRAM_STEP, Math.floor(quarter / DRAM_STEP) * DRAM_STEP);
+  const budgeted = Object.values(scenario.configurations).some(hasDramBudget);
+  if (!budgeted || scenario.dram <= quarter) return scenario.dram;
+  throw new RangeError(
+    `Cannot compare fairly: dram is ${formatBytes(scenario.dram)}, more than a quarter of the tables' ` +
+      `${formatBytes(tables)}, so that PMEM would hardly be used; write "dram": "auto" or at most ` +
+      `${formatBytes(quarter)}, or raise workload.data.scale`,
+  );
+}
+
+/** Bytes that surely hold rows of this many bytes with everything around them. */
+export function roomFor(tables: number): number {
+  return Math.ceil((tables * MARGIN.factor + MARGIN.fixed) / DRAM_STEP) * DRAM_STEP;
+}
+
+/** Default of the native library for tiers without a size: 1 GiB. */
+const DEFAULT_TIER = 2 ** 30;
+
+/** Bytes of each tier of a configuration, fastest first. */
+export function tierSizes(configuration: ResolvedConfiguration, dram: number, tables: number): number[] {
+  if (configuration.size !== undefined) {
+    const tiers = configuration.storage === "DRAM_PMEM" ? 2 : 1;
+    return Array.from({ length: tiers }, (_, i) => configuration.size?.[i] ?? DEFAULT_TIER);
+  }
+  return configuration.storage === "DRAM_PMEM" ? [dram, roomFor(tables)] : [roomFor(tables)];
+}

@@ -1,0 +1,141 @@
+/**
+ * Turns the schema's findings into words for people: what was expected, what was found, what was probably meant.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
+import { nearest } from "./nearest.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarioSchema } from "./schema.ts";
+
+/** What a valibot schema may carry, as far as it is walked here. */
+interface SchemaNode {
+  readonly type?: string;
+  readonly entries?: Readonly<Record<string, SchemaNode>>;
+  readonly value?: SchemaNode;
+  readonly item?: SchemaNode;
+  readonly wrapped?: SchemaNode;
+  readonly getter?: (input: unknown) => SchemaNode;
+  readonly options?: readonly unknown[];
+}
+
+/** Words for fields whose values are names of a list. */
+const LISTS: Readonly<Record<string, { readonly noun: string; readonly all?: string }>> = {
+  storage: { noun: "storage type", all: "all types: docs/scenarios.md#storage" },
+  pmem: { noun: "PMEM library" },
+  synthetic: { noun: "data set" },
+  skew: { noun: "skew", all: "all skews: docs/scenarios.md#skew" },
+  initializer: { noun: "initializer" },
+  wide: { noun: "optimizer" },
+  deep: { noun: "optimizer" },
+  model: { noun: "model" },
+};
+
+function unwrap(node: SchemaNode | undefined, input: unknown): SchemaNode | undefined {
+  let current = node;
+  while (current?.wrapped !== undefined || current?.getter !== undefined) {
+    current = current.wrapped ?? current.getter?.(input);
+  }
+  return current;
+}
+
+/** The schema at a path of a document, following the options that the document means. */
+function schemaAt(path: DocumentPath, document: unknown): SchemaNode | undefined {
+  let input = document;
+  let node = unwrap(scenarioSchema as unknown as SchemaNode, input);
+  for (const key of path) {
+    input = typeof input === "object" && input !== null ? (input as Record<string | number, unknown>)[key] : undefined;
+    node = unwrap(node?.entries?.[key] ?? (node?.type === "record" ? node.value : node?.item), input);
+  }
+  return node;
+}
+
+function expectedText(issue: v.BaseIssue<unknown>): string {
+  if (issue.message.startsWith("expected ")) return issue.message;
+  const words: Readonly<Record<string, string>> = {
+    Object: "an object",
+    Array: "a list",
+    string: "text",
+    number: "a number",
+    boolean: "true or false",
+  };
+  const expected = issue.expected ?? "another value";
+  return `expected ${words[expected] ?? expected.replace(/^\((.*)\)$/, "$1").replaceAll(" | ", ", ")}`;
+}
+
+function listed(choices: readonly string[]): string {
+  return choices.map((choice) => `"${choice}"`).join(", ");
+}
+
+function unknownKey(path: DocumentPath, document: unknown): Problem {
+  const key = String(path.at(-1));
+  const known = Object.keys(schemaAt(path.slice(0, -1), document)?.entries ?? {});
+  const meant = nearest(key, known);
+  return {
+    path,
+    message: `unknown field "${key}"`,
+    hint: meant === undefined ? `known fields: ${known.join(", ")}` : `did you mean "${meant}"?`,
+  };
+}
+
+function unknownName(path: DocumentPath, input: unknown, choices: readonly string[]): Problem {
+  const list = LISTS[String(path.at(-1))];
+  if (typeof input !== "string") {
+    return { path, message: `expected one of ${listed(choices)}, found ${foundText(input)}` };
+  }
+  const meant = nearest(input, choices);
+  const message = list === undefined
+    ? `expected one of ${listed(choices)}, found "${input}"`
+    : `unknown ${list.noun} "${input}"`;
+  const hints = [
+    ...(meant === undefined ? list === undefined ? [] : [`known: ${listed(choices)}`] : [`did you mean "${meant}"?`]),
+    ...(list?.all === undefined ? [] : [list.all]),
+  ];
+  return hints.length === 0 ? { path, message } : { path, message, hint: hints.join("  ") };
+}
+
+function problemOf(issue: v.BaseIssue<unknown>, document: unknown): Problem | undefined {
+  const path = (issue.path ?? []).map((item) => item.key as string | number);
+  if (issue.type === "strict_object" && issue.expected === "never") return unknownKey(path, document);
+  if (
+    issue.type === "strict_object" && issue.received === "undefined" && path.length > 0 && issue.input === undefined
+  ) {
+    const missing = String(path.at(-1));
+    const given = Object.keys((issue.path?.at(-1)?.input ?? {}) as object);
+    const known = Object.keys(schemaAt(path.slice(0, -1), document)?.entries ?? {});
+    // A slip in the field's name is reported where it stands, as an unknown field.
+    if (nearest(missing, given.filter((key) => !known.includes(key))) !== undefined) return undefined;
+    return {
+      path: path.slice(0, -1),
+      message: `expected a field "${missing}", found ${given.length === 0 ? "none" : given.join(", ")}`,
+    };
+  }
+  const node = schemaAt(path, document);
+  if (issue.type === "picklist" && node?.options !== undefined) {
+    return unknownName(path, issue.input, node.options.map(String));
+  }
+  return { path, message: `${expectedText(issue)}, found ${foundText(issue.input)}` };
+}
+
+/** Lists that stand where objects are expected; valibot takes them for objects without fields. */
+function misplacedLists(input: unknown, path: DocumentPath, document: unknown): Problem[] {
+  const node = schemaAt(path, document);
+  const object = node?.entries !== undefined || node?.type === "record";
+  if (object && Array.isArray(input)) return [{ path, message: `expected an object, found ${foundText(input)}` }];
+  if (!object || typeof input !== "object" || input === null) return [];
+  return Object.entries(input).flatMap(([key, value]) => misplacedLists(value, [...path, key], document));
+}
+
+/** A valid scenario, or everything that its fields taken one by one have wrong. */
+export type Validation = { readonly scenario: Scenario } | { readonly problems: readonly Problem[] };
+
+/** Checks a document against the schema. */
+export function validateScenario(document: unknown): Validation {
+  const lists = misplacedLists(document, [], document);
+  if (lists.length > 0) return { problems: lists };
+  const result = v.safeParse(scenarioSchema, document);
+  if (result.success) return { scenario: result.output };
+  return { problems: result.issues.flatMap((issue) => problemOf(issue, document) ?? []) };
+}

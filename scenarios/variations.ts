@@ -1,0 +1,41 @@
+/**
+ * Other versions of a scenario that the command offers: a quick one, one over the user's own rows.
+ *
+ * @module
+ */
+
+import { resolve } from "node:path";
+import type { ResolvedScenario } from "./scenario.ts";
+
+/** Limits of a quick run, so that it ends within 30 s. */
+const QUICK = { seconds: 16, rows: 131_072, testRows: 16_384, warmup: 4, evaluations: 2 };
+
+/** The scenario made small: for a first look, not for figures to quote. Its name ends in `-quick`. */
+export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
+  const { workload, quality } = scenario;
+  const data = "criteo" in workload.data
+    ? { ...workload.data, maxRows: Math.min(workload.data.maxRows || Infinity, QUICK.rows) }
+    : {
+      ...workload.data,
+      rows: Math.min(workload.data.rows, QUICK.rows),
+      testRows: Math.min(workload.data.testRows, QUICK.testRows),
+    };
+  return {
+    ...scenario,
+    name: `${scenario.name}-quick`,
+    workload: { ...workload, data, warmup: Math.min(workload.warmup, QUICK.warmup) },
+    repetitions: 3,
+    budget: Math.min(scenario.budget, QUICK.seconds),
+    quality: {
+      samples: quality.samples === "auto" ? "auto" : Math.min(quality.samples, QUICK.rows),
+      evaluations: Math.min(quality.evaluations, QUICK.evaluations),
+      testRows: quality.testRows === 0 ? QUICK.testRows : Math.min(quality.testRows, QUICK.testRows),
+    },
+  };
+}
+
+/** The scenario over a file of real rows in Criteo's format. */
+export function withData(scenario: ResolvedScenario, file: string): ResolvedScenario {
+  const data = { criteo: resolve(file), format: "auto", testEvery: 10, maxRows: 0 } as const;
+  return { ...scenario, workload: { ...scenario.workload, data } };
+}

@@ -1,0 +1,111 @@
+/**
+ * The process of one sample: reads a {@linkcode WorkerSpec} from standard input, opens a store and a trainer, trains,
+ * and writes progress and the outcome to standard output. It reads no scenario and knows no configuration, and imports
+ * nothing but `ffi/`, so that it starts fast and every sample starts alike.
+ *
+ * @module
+ */
+
+import type { InitializerOptions } from "../ffi/options.ts";
+import { EmbeddingStore } from "../ffi/store.ts";
+import { WdlTrainer } from "../ffi/trainer.ts";
+import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./worker_protocol.ts";
+import { rowBytes } from "./row_bytes.ts";
+
+function say(message: WorkerMessage): void {
+  const bytes = new TextEncoder().encode(JSON.stringify(message) + "\n");
+  for (let written = 0; written < bytes.length;) written += Deno.stdout.writeSync(bytes.subarray(written));
+}
+
+/** Progress and cancellation of a native call of some phase. */
+function reporting(phase: WorkerPhase, signal: AbortSignal, before = 0, total?: number) {
+  return {
+    signal,
+    onProgress: (done: number, all: number) =>
+      say({ type: "progress", phase, done: before + done, total: total ?? all }),
+  };
+}
+
+type Spec<T extends WorkerSpec["task"]> = WorkerSpec & { readonly task: T };
+
+async function speed(
+  spec: Spec<"speed">,
+  store: EmbeddingStore,
+  trainer: WdlTrainer,
+  signal: AbortSignal,
+): Promise<SpeedOutcome> {
+  await trainer.fill(reporting("fill", signal));
+  await trainer.train(spec.warmup, reporting("warmup", signal));
+  store.resetStatistics();
+  const { stepNs, phaseNs, loss } = await trainer.train(spec.steps, reporting("train", signal));
+  const statistics = store.statistics();
+  const bytes = rowBytes(spec.trainer.dim, spec.trainer.deepOptimizer);
+  const memory = store.memory().tiers;
+  const tiers = store.describe().map((tier) => {
+    const { limitBytes = 0, usedBytes = 0, purposes = {} } = memory[tier.tier] ?? {};
+    return { ...tier, limitBytes, usedBytes, purposes, rows: (purposes["rows"] ?? 0) / bytes };
+  });
+  const tableBytes = tiers.reduce((sum, tier) => sum + (tier.purposes["rows"] ?? 0), 0);
+  return { task: "speed", stepNs, phaseNs, loss, statistics, tiers, tableBytes, digest: await trainer.digest() };
+}
+
+async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: AbortSignal): Promise<QualityOutcome> {
+  const curve: { samples: number; seconds: number; logloss: number; auc: number }[] = [];
+  const start = performance.now();
+  let steps = 0;
+  let testRows = 0;
+  for (let point = 1; point <= spec.evaluations; point++) {
+    const until = Math.round(spec.steps * point / spec.evaluations);
+    await trainer.train(until - steps, reporting("train", signal, steps, spec.steps));
+    steps = until;
+    const seconds = (performance.now() - start) / 1000;
+    const run = { ...reporting("evaluate", signal), maxRows: spec.testRows };
+    const { logloss, auc, rows } = await trainer.evaluate(spec.testData, run);
+    curve.push({ samples: steps * spec.trainer.batch, seconds, logloss, auc });
+    testRows = rows;
+  }
+  return { task: "quality", curve, testRows, digest: await trainer.digest() };
+}
+
+async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
+  using store = EmbeddingStore.open(spec.store);
+  const initializer: InitializerOptions = spec.trainer.initializer;
+  using trainer = WdlTrainer.open(store, { ...spec.trainer, initializer });
+  return spec.task === "speed" ? await speed(spec, store, trainer, signal) : await quality(spec, trainer, signal);
+}
+
+/** The first line of standard input; `gone` aborts when the input ends, since the run that holds it open is gone. */
+async function readSpec(gone: AbortController): Promise<WorkerSpec> {
+  const lines = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (!text.includes("\n")) {
+    const { value, done } = await lines.read();
+    if (done) throw new Error("Cannot start the worker: its input ended before a line was read");
+    text += value;
+  }
+  const untilEnd = async () => {
+    while (!(await lines.read()).done);
+    gone.abort(new Error("Cannot go on: the run that started this worker is gone"));
+  };
+  void untilEnd();
+  return JSON.parse(text) as WorkerSpec;
+}
+
+if (import.meta.main) {
+  // Ctrl-C reaches every process of the terminal; the run decides what becomes of its workers.
+  Deno.addSignalListener("SIGINT", () => {});
+  const gone = new AbortController();
+  let code = 0;
+  try {
+    const spec = await readSpec(gone);
+    say({ type: "outcome", outcome: await work(spec, gone.signal) });
+  } catch (error) {
+    code = 1;
+    try {
+      say({ type: "error", message: error instanceof Error ? error.message : String(error) });
+    } catch {
+      // Nobody reads any more.
+    }
+  }
+  Deno.exit(code);
+}
