@@ -17,10 +17,12 @@ enum { TABS = 1, HEADER = 2, ID = 4, CRLF = 8, POINT_ZERO = 16, QUOTED = 32, LAB
        BLANK_END = 512, NO_LAST_NEWLINE = 1024 };
 
 static char *build_text(unsigned form, uint32_t rows, size_t *length) {
-  char *text = malloc((size_t)(rows + 1) * 640 + 64), *p = text, cells[41][32];
+  char *text = NULL, cells[41][32];
+  FILE *f = open_memstream(&text, length);
+  if (f == NULL) exit(2);
   const char *quote = form & QUOTED ? "\"" : "";
   uint32_t before = (form & ID ? 1u : 0u);
-  if (form & BOM) p += sprintf(p, "\xef\xbb\xbf");
+  if (form & BOM) fprintf(f, "\xef\xbb\xbf");
   for (uint32_t line = form & HEADER ? 0 : 1; line <= rows; line++) {
     uint32_t r = line - 1, n = 0;
     if (before) line == 0 ? sprintf(cells[n++], "Id") : sprintf(cells[n++], "%u", 10000000 + r);
@@ -37,11 +39,11 @@ static char *build_text(unsigned form, uint32_t rows, size_t *length) {
                          : sprintf(cells[n], "%08x", key_of(r, c));
     if (form & LABEL_LAST) strcpy(cells[n++], label);
     for (uint32_t i = 0; i < n; i++)
-      p += sprintf(p, "%s%s%s%s", i == 0 ? "" : form & TABS ? "\t" : ",", quote, cells[i], quote);
-    if (line < rows || !(form & NO_LAST_NEWLINE)) p += sprintf(p, form & CRLF ? "\r\n" : "\n");
+      fprintf(f, "%s%s%s%s", i == 0 ? "" : form & TABS ? "\t" : ",", quote, cells[i], quote);
+    if (line < rows || !(form & NO_LAST_NEWLINE)) fprintf(f, form & CRLF ? "\r\n" : "\n");
   }
-  if (form & BLANK_END) p += sprintf(p, "\n");
-  *length = (size_t)(p - text);
+  if (form & BLANK_END) fprintf(f, "\n");
+  fclose(f);
   return text;
 }
 
