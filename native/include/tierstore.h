@@ -182,8 +182,10 @@ TS_API int32_t ts_store_probe(const ts_config *config, char *err, uint32_t err_c
  *   rows         rows to write                                                                    (required)
  *   split        train | test: independent rows of the same planted model                         (default train)
  *   scale        factor on Criteo Kaggle's cardinalities, 0 < scale <= 1                          (default 1)
- *   skew_s, skew_q   Zipf-Mandelbrot: weight of rank r is (r + q)^-s; q is scaled with the column  (default 1.05, 2.7)
+ *   skew_s, skew_q   Zipf-Mandelbrot: weight of rank r is (r + q)^-s; q is scaled with the column  (default 1.15, 2.7)
  *   seed         uint64                                                                           (default 0)
+ *   train        split test: path of the train file of the same seed, scale and skew; the header then says which
+ *                share of (row, column) pairs has a key that no train row has                     (default: not said)
  *   threads                                                                                       (default 1)
  * The file's header holds the planted model's AUC and logloss on the rows written, the AUC of its numeric part
  * alone, the share of logit variance of the categorical columns, and a digest of the key stream.
@@ -215,6 +217,9 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
  *   deep_optimizer      sgd | adagrad, for embeddings and dense layers                            (default adagrad)
  *   deep_learning_rate                                                                            (default 0.01)
  *   wide_learning_rate, wide_l1, wide_l2   FTRL of the wide part                                  (default 0.2, 0, 0)
+ *   deep_initial_accumulator, wide_initial_accumulator   first value of Adagrad's and FTRL's sums of squares, above 0;
+ *                       DeepRec's 0.1 hides the small gradients of rare ids in runs of under ten thousand steps
+ *                                                                                            (default 0.1, 0.1)
  *   wide_buckets        wide weights a column (DeepRec's hash_bucket_size)                        (default 10000)
  *   initializer, initializer.*   of the embedding tables, as in ts_table_create
  * Results depend on the seed, the data and the options, not on the storage type and not on `threads`.
