@@ -102,7 +102,8 @@ static void damage_is_refused(void) {
 
 static void failures_leave_nothing(void) {
   ts_err err = {message, sizeof message};
-  CHECK(run(ts_data_generate, options("out", in_folder("no/such/folder"), "rows", "10", "scale", "0.001", NULL), NULL) == TS_EIO);
+  CHECK(run(ts_data_generate, options("out", in_folder("no/such/folder"), "rows", "10", "scale", "0.001", NULL),
+            NULL) == TS_EIO);
   CHECK(strstr(message, "no/such/folder") != NULL);
   /* A limit on the size of files stands for a full disk. */
   signal(SIGXFSZ, SIG_IGN);
@@ -111,7 +112,9 @@ static void failures_leave_nothing(void) {
   small = old;
   small.rlim_cur = 1u << 20;
   setrlimit(RLIMIT_FSIZE, &small);
-  int32_t status = run(ts_data_generate, options("out", in_folder("full.cache"), "rows", "10000", "scale", "0.001", "threads", "2", NULL), NULL);
+  int32_t status =
+      run(ts_data_generate,
+          options("out", in_folder("full.cache"), "rows", "10000", "scale", "0.001", "threads", "2", NULL), NULL);
   setrlimit(RLIMIT_FSIZE, &old);
   CHECK_MSG(status == TS_EIO, "status %d", status);
   CHECK_MSG(strstr(message, "full.cache") != NULL, "%s", message);

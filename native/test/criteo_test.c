@@ -8,13 +8,28 @@
 #define ROWS 3000u
 
 /* Row r as text: some numerics empty, some keys empty, label every fourth. */
-static double numeric_of(uint32_t r, uint32_t j) { return j == 1 ? (double)(r % 7) - 2 : (double)((r * 13 + j * 7) % 90000); }
+static double numeric_of(uint32_t r, uint32_t j) {
+  return j == 1 ? (double)(r % 7) - 2 : (double)((r * 13 + j * 7) % 90000);
+}
 static bool numeric_empty(uint32_t r, uint32_t j) { return (r + j) % 5 == 0; }
-static uint32_t key_of(uint32_t r, uint32_t c) { return (uint32_t)(ts_mix64((uint64_t)(r % (40 * (c + 1))) * 64 + c) >> 32); }
+static uint32_t key_of(uint32_t r, uint32_t c) {
+  return (uint32_t)(ts_mix64((uint64_t)(r % (40 * (c + 1))) * 64 + c) >> 32);
+}
 static bool key_empty(uint32_t r, uint32_t c) { return (r + c) % 11 == 0; }
 
-enum { TABS = 1, HEADER = 2, ID = 4, CRLF = 8, POINT_ZERO = 16, QUOTED = 32, LABEL_LAST = 64, LOWER = 128, BOM = 256,
-       BLANK_END = 512, NO_LAST_NEWLINE = 1024 };
+enum {
+  TABS = 1,
+  HEADER = 2,
+  ID = 4,
+  CRLF = 8,
+  POINT_ZERO = 16,
+  QUOTED = 32,
+  LABEL_LAST = 64,
+  LOWER = 128,
+  BOM = 256,
+  BLANK_END = 512,
+  NO_LAST_NEWLINE = 1024
+};
 
 static char *build_text(unsigned form, uint32_t rows, size_t *length) {
   char *text = NULL, cells[41][32];
@@ -30,13 +45,13 @@ static char *build_text(unsigned form, uint32_t rows, size_t *length) {
     snprintf(label, sizeof label, "%s", line == 0 ? (form & LOWER ? "label" : "Label") : r % 4 == 0 ? "1" : "0");
     if (!(form & LABEL_LAST)) strcpy(cells[n++], label);
     for (uint32_t j = 0; j < TS_NUMERICS; j++, n++)
-      line == 0               ? sprintf(cells[n], "I%u", j + 1)
-      : numeric_empty(r, j)   ? sprintf(cells[n], "%s", "")
-                              : sprintf(cells[n], form & POINT_ZERO ? "%.1f" : "%.0f", numeric_of(r, j));
+      line == 0             ? sprintf(cells[n], "I%u", j + 1)
+      : numeric_empty(r, j) ? sprintf(cells[n], "%s", "")
+                            : sprintf(cells[n], form & POINT_ZERO ? "%.1f" : "%.0f", numeric_of(r, j));
     for (uint32_t c = 0; c < TS_CATEGORIES; c++, n++)
-      line == 0          ? sprintf(cells[n], "C%u", c + 1)
-      : key_empty(r, c)  ? sprintf(cells[n], "%s", "")
-                         : sprintf(cells[n], "%08x", key_of(r, c));
+      line == 0         ? sprintf(cells[n], "C%u", c + 1)
+      : key_empty(r, c) ? sprintf(cells[n], "%s", "")
+                        : sprintf(cells[n], "%08x", key_of(r, c));
     if (form & LABEL_LAST) strcpy(cells[n++], label);
     for (uint32_t i = 0; i < n; i++)
       fprintf(f, "%s%s%s%s", i == 0 ? "" : form & TABS ? "\t" : ",", quote, cells[i], quote);
@@ -48,8 +63,10 @@ static char *build_text(unsigned form, uint32_t rows, size_t *length) {
 }
 
 static int32_t import_file(const char *name, const char *format) {
-  return run(ts_data_import, options("in", in_folder(name), "train_out", in_folder("train.cache"), "test_out",
-                                     in_folder("test.cache"), "format", format, "test_every", "4", NULL), NULL);
+  return run(ts_data_import,
+             options("in", in_folder(name), "train_out", in_folder("train.cache"), "test_out", in_folder("test.cache"),
+                     "format", format, "test_every", "4", NULL),
+             NULL);
 }
 
 static void check_rows(const char *name, bool test) {
@@ -84,15 +101,24 @@ static void check_rows(const char *name, bool test) {
 }
 
 static void every_variant_imports(void) {
-  const unsigned forms[] = {TABS, TABS | CRLF, TABS | NO_LAST_NEWLINE | POINT_ZERO, TABS | HEADER, 0, HEADER, HEADER | ID,
-                            HEADER | LOWER | POINT_ZERO, HEADER | ID | QUOTED | CRLF, HEADER | LABEL_LAST | BOM | BLANK_END};
+  const unsigned forms[] = {TABS,
+                            TABS | CRLF,
+                            TABS | NO_LAST_NEWLINE | POINT_ZERO,
+                            TABS | HEADER,
+                            0,
+                            HEADER,
+                            HEADER | ID,
+                            HEADER | LOWER | POINT_ZERO,
+                            HEADER | ID | QUOTED | CRLF,
+                            HEADER | LABEL_LAST | BOM | BLANK_END};
   for (uint32_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     size_t n;
     char *text = build_text(forms[i], ROWS, &n);
     write_text(in_folder("text"), text, n);
     for (int gzip = 0; gzip < 2; gzip++) {
       char command[1200];
-      snprintf(command, sizeof command, "gzip -f -n '%s' && mv '%s.gz' '%s'", in_folder("text"), in_folder("text"), in_folder("text"));
+      snprintf(command, sizeof command, "gzip -f -n '%s' && mv '%s.gz' '%s'", in_folder("text"), in_folder("text"),
+               in_folder("text"));
       if (gzip) CHECK(system(command) == 0);
       int32_t status = import_file("text", i % 3 == 0 ? "auto" : forms[i] & TABS ? "tsv" : "csv");
       CHECK_MSG(status == TS_OK, "form %u gzip %d: %s", forms[i], gzip, message);
@@ -106,7 +132,8 @@ static void every_variant_imports(void) {
   for (uint32_t r = 0; r < ROWS; r++) {
     bool first = r % 4 != 3;
     for (uint32_t q = 0; first && q < r; q++)
-      first = q % 4 == 3 || (key_empty(q, 3) ? 1u << 31 | 1 : key_of(q, 3)) != (key_empty(r, 3) ? 1u << 31 | 1 : key_of(r, 3));
+      first = q % 4 == 3 ||
+              (key_empty(q, 3) ? 1u << 31 | 1 : key_of(q, 3)) != (key_empty(r, 3) ? 1u << 31 | 1 : key_of(r, 3));
     distinct += first;
   }
   CHECK(described(in_folder("train.cache"), "cardinality.3") == (double)distinct);
@@ -170,8 +197,12 @@ static void broken_text_is_named(void) {
   write_text(in_folder("broken"), text, n);
   CHECK(import_file("broken", "csv") == TS_EFORMAT && strstr(message, "comma-separated") != NULL);
   free(text);
-  CHECK(run(ts_data_import, options("in", in_folder("broken"), "train_out", in_folder("same"), "test_out", in_folder("same"), NULL), NULL) == TS_EINVAL);
-  CHECK(run(ts_data_import, options("in", in_folder("broken"), "train_out", in_folder("t"), "test_out", in_folder("no/folder"), NULL), NULL) == TS_EIO);
+  CHECK(run(ts_data_import,
+            options("in", in_folder("broken"), "train_out", in_folder("same"), "test_out", in_folder("same"), NULL),
+            NULL) == TS_EINVAL);
+  CHECK(run(ts_data_import,
+            options("in", in_folder("broken"), "train_out", in_folder("t"), "test_out", in_folder("no/folder"), NULL),
+            NULL) == TS_EIO);
   CHECK(files_named("t.") == 0 && files_named("train.cache") == 0);
 }
 
@@ -205,16 +236,22 @@ static void limits_and_cancelling(void) {
   char *text = build_text(TABS, 5000, &n);
   write_text(in_folder("text"), text, n);
   free(text);
-  CHECK(run(ts_data_import, options("in", in_folder("text"), "train_out", in_folder("train.cache"), "test_out",
-                                    in_folder("test.cache"), "max_rows", "105", NULL), NULL) == TS_OK);
+  CHECK(run(ts_data_import,
+            options("in", in_folder("text"), "train_out", in_folder("train.cache"), "test_out", in_folder("test.cache"),
+                    "max_rows", "105", NULL),
+            NULL) == TS_OK);
   CHECK(described(in_folder("train.cache"), "rows") == 95 && described(in_folder("test.cache"), "rows") == 10);
   uint64_t control[TS_CONTROL_WORDS] = {1};
-  CHECK(run(ts_data_import, options("in", in_folder("text"), "train_out", in_folder("other.cache"), "test_out",
-                                    in_folder("another.cache"), NULL), control) == TS_ECANCELLED);
+  CHECK(run(ts_data_import,
+            options("in", in_folder("text"), "train_out", in_folder("other.cache"), "test_out",
+                    in_folder("another.cache"), NULL),
+            control) == TS_ECANCELLED);
   CHECK(files_named("other") == 0 && files_named("another") == 0);
   control[0] = 0;
-  CHECK(run(ts_data_import, options("in", in_folder("text"), "train_out", in_folder("other.cache"), "test_out",
-                                    in_folder("another.cache"), NULL), control) == TS_OK);
+  CHECK(run(ts_data_import,
+            options("in", in_folder("text"), "train_out", in_folder("other.cache"), "test_out",
+                    in_folder("another.cache"), NULL),
+            control) == TS_OK);
   CHECK(control[TS_CONTROL_DONE] == n && control[TS_CONTROL_TOTAL] == n);
 }
 
@@ -234,8 +271,9 @@ static void real_rows_import(void) {
     printf("skipped: real_rows_import (TIERBENCH_CRITEO names no file)\n");
     return;
   }
-  int32_t status = run(ts_data_import, options("in", path, "train_out", in_folder("train.cache"), "test_out",
-                                               in_folder("test.cache"), NULL), NULL);
+  int32_t status =
+      run(ts_data_import,
+          options("in", path, "train_out", in_folder("train.cache"), "test_out", in_folder("test.cache"), NULL), NULL);
   CHECK_MSG(status == TS_OK, "%s", message);
   CHECK(described(in_folder("train.cache"), "rows") > 100);
   double clicks = described(in_folder("train.cache"), "click_rate");

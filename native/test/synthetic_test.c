@@ -18,8 +18,10 @@ static char *read_file(const char *path, size_t *n) {
 }
 
 static int32_t generate(const char *name, const char *rows, const char *split, const char *seed, const char *threads) {
-  return run(ts_data_generate, options("out", in_folder(name), "rows", rows, "split", split, "seed", seed, "threads",
-                                       threads, "scale", "0.002", NULL), NULL);
+  return run(ts_data_generate,
+             options("out", in_folder(name), "rows", rows, "split", split, "seed", seed, "threads", threads, "scale",
+                     "0.002", NULL),
+             NULL);
 }
 
 static void files_do_not_depend_on_threads(void) {
@@ -37,14 +39,17 @@ static void files_do_not_depend_on_threads(void) {
   /* Same key stream on every machine: these figures must never change by themselves. */
   ts_cache cache;
   CHECK(ts_cache_open(in_folder("a.cache"), &cache, (ts_err){message, sizeof message}) == TS_OK);
-  CHECK_MSG(cache.header.key_digest == UINT64_C(0x122a902bbca6ba79), "digest %llx", (unsigned long long)cache.header.key_digest);
+  CHECK_MSG(cache.header.key_digest == UINT64_C(0x122a902bbca6ba79), "digest %llx",
+            (unsigned long long)cache.header.key_digest);
   ts_cache_close(&cache);
 }
 
 static void planted_model_keeps_its_promises(void) {
   CHECK(generate("train.cache", "120000", "train", "1", "2") == TS_OK);
-  CHECK(run(ts_data_generate, options("out", in_folder("test.cache"), "rows", "40000", "split", "test", "seed", "1",
-                                      "scale", "0.002", "train", in_folder("train.cache"), NULL), NULL) == TS_OK);
+  CHECK(run(ts_data_generate,
+            options("out", in_folder("test.cache"), "rows", "40000", "split", "test", "seed", "1", "scale", "0.002",
+                    "train", in_folder("train.cache"), NULL),
+            NULL) == TS_OK);
   const char *path = in_folder("test.cache");
   double auc = described(path, "planted_auc"), numeric = described(path, "numeric_auc");
   CHECK_MSG(auc > 0.75 && auc < 0.85, "%f", auc);
@@ -57,8 +62,10 @@ static void planted_model_keeps_its_promises(void) {
   CHECK(isnan(described(in_folder("train.cache"), "unseen_share"))); /* not known, so not said */
   CHECK(described(path, "cardinality.2") == (double)ts_planted_vocabulary(2, 0.002));
   /* The train file must belong to the test rows. */
-  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), "rows", "10", "split", "test", "seed", "2", "scale",
-                                      "0.002", "train", in_folder("train.cache"), NULL), NULL) == TS_EINVAL);
+  CHECK(run(ts_data_generate,
+            options("out", in_folder("x.cache"), "rows", "10", "split", "test", "seed", "2", "scale", "0.002", "train",
+                    in_folder("train.cache"), NULL),
+            NULL) == TS_EINVAL);
 }
 
 /* The figures in the header are those of the rows: recomputed from labels and keys alone. */
@@ -92,7 +99,8 @@ static void header_figures_belong_to_the_rows(void) {
     ranked[i] = ts_ranked((float)logit[i], labels[i] > 0);
   }
   double wanted = TS_PLANTED_DEVIATION * TS_PLANTED_DEVIATION * TS_PLANTED_CATEGORICAL;
-  CHECK_MSG(fabs(mean) < 0.05 && fabs(square - mean * mean - wanted) < 0.05, "mean %f variance %f", mean, square - mean * mean);
+  CHECK_MSG(fabs(mean) < 0.05 && fabs(square - mean * mean - wanted) < 0.05, "mean %f variance %f", mean,
+            square - mean * mean);
   double auc = ts_auc(ranked, scratch, N);
   CHECK_MSG(auc > cache.header.numeric_auc && auc < cache.header.planted_auc, "AUC of the columns alone %f", auc);
   ts_cache_close(&cache);
@@ -133,11 +141,15 @@ static void ranks_follow_the_law(void) {
 
 static void options_and_cancelling(void) {
   CHECK(run(ts_data_generate, options("rows", "10", NULL), NULL) == TS_EINVAL && strstr(message, "\"out\"") != NULL);
-  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), NULL), NULL) == TS_EINVAL && strstr(message, "\"rows\"") != NULL);
-  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), "rows", "10", "skale", "1", NULL), NULL) == TS_EINVAL);
-  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), "rows", "10", "scale", "1.5", NULL), NULL) == TS_EINVAL);
+  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), NULL), NULL) == TS_EINVAL &&
+        strstr(message, "\"rows\"") != NULL);
+  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), "rows", "10", "skale", "1", NULL), NULL) ==
+        TS_EINVAL);
+  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), "rows", "10", "scale", "1.5", NULL), NULL) ==
+        TS_EINVAL);
   uint64_t control[TS_CONTROL_WORDS] = {1};
-  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), "rows", "9999", "scale", "0.001", NULL), control) == TS_ECANCELLED);
+  CHECK(run(ts_data_generate, options("out", in_folder("x.cache"), "rows", "9999", "scale", "0.001", NULL), control) ==
+        TS_ECANCELLED);
   CHECK(files_named("x.cache") == 0);
   uint64_t sum = 0;
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) sum += ts_planted_vocabulary(c, 1);

@@ -14,7 +14,8 @@ static float coefficient[BATCH], logit[BATCH];
 
 static void forward_all(void) {
   for (uint32_t s = 0; s < TS_SHARDS; s++)
-    CHECK(ts_mlp_forward(&mlp, BATCH * s / TS_SHARDS, BATCH * (s + 1) / TS_SHARDS - BATCH * s / TS_SHARDS, logit) == TS_OK);
+    CHECK(ts_mlp_forward(&mlp, BATCH * s / TS_SHARDS, BATCH * (s + 1) / TS_SHARDS - BATCH * s / TS_SHARDS, logit) ==
+          TS_OK);
 }
 
 /* A loss that is linear in the logits: sum of coefficient[r] * logit[r]. */
@@ -48,8 +49,8 @@ static void compare(const char *what, float *value, float gradient) {
     return;
   }
   compared++;
-  CHECK_MSG(fabs(expected - (double)gradient) < 2e-3 * (fabs(expected) + 0.05), "%s: by difference %g, by backward %g", what,
-            expected, (double)gradient);
+  CHECK_MSG(fabs(expected - (double)gradient) < 2e-3 * (fabs(expected) + 0.05), "%s: by difference %g, by backward %g",
+            what, expected, (double)gradient);
 }
 
 static void plan_mlp(ts_arena *arena, bool adagrad) {
@@ -78,7 +79,8 @@ static void gradients_match_differences(void) {
   }
   forward_all();
   for (uint32_t s = 0; s < TS_SHARDS; s++)
-    CHECK(ts_mlp_backward(&mlp, s, BATCH * s / TS_SHARDS, BATCH * (s + 1) / TS_SHARDS - BATCH * s / TS_SHARDS, coefficient) == TS_OK);
+    CHECK(ts_mlp_backward(&mlp, s, BATCH * s / TS_SHARDS, BATCH * (s + 1) / TS_SHARDS - BATCH * s / TS_SHARDS,
+                          coefficient) == TS_OK);
   for (uint32_t p = 0; p < ts_mlp_update_parts(&mlp); p++) CHECK(ts_mlp_update(&mlp, p, BATCH, coefficient) == TS_OK);
   for (uint32_t l = 0; l < mlp.count; l++) {
     ts_mlp_layer *layer = &mlp.layers[l];

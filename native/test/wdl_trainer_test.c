@@ -37,8 +37,9 @@ static void embeddings_descend_the_loss(void) {
   const char *path = in_folder("one.cache");
   CHECK(run(ts_data_generate, options("out", path, "rows", "64", "scale", "0.001", NULL), NULL) == TS_OK);
   ts_store *store = open_store("DRAM", "");
-  ts_trainer *t = open_trainer(store, options("data", path, "batch", "64", "dim", "3", "hidden", "20,9", "deep_optimizer",
-                                              "sgd", "deep_learning_rate", "0.5", "initializer", "uniform", NULL));
+  ts_trainer *t =
+      open_trainer(store, options("data", path, "batch", "64", "dim", "3", "hidden", "20,9", "deep_optimizer", "sgd",
+                                  "deep_learning_rate", "0.5", "initializer", "uniform", NULL));
   if (t == NULL) return;
   CHECK(ts_trainer_fill(t, NULL, message, sizeof message) == TS_OK);
   uint32_t checked = 0, moved = 0;
@@ -75,8 +76,8 @@ static void embeddings_descend_the_loss(void) {
       for (uint32_t d = 0; d < 3; d++) {
         if (isnan(slope[k][d])) continue;
         double found = ((double)before[k][d] - (double)after[k][d]) / 0.5;
-        CHECK_MSG(fabs(found - slope[k][d]) < 2e-5 + 0.03 * fabs(slope[k][d]), "table %u: moved %g, slope %g", table, found,
-                  slope[k][d]);
+        CHECK_MSG(fabs(found - slope[k][d]) < 2e-5 + 0.03 * fabs(slope[k][d]), "table %u: moved %g, slope %g", table,
+                  found, slope[k][d]);
         checked++;
         moved += fabs(slope[k][d]) > 1e-4;
       }
@@ -87,11 +88,12 @@ static void embeddings_descend_the_loss(void) {
   ts_store_close(store);
 }
 
-static uint64_t train_digest(const char *storage, const char *size, const char *threads, const char *seed, double *loss) {
+static uint64_t train_digest(const char *storage, const char *size, const char *threads, const char *seed,
+                             double *loss) {
   ts_store *store = open_store(storage, size);
   if (store == NULL) return 0;
-  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "200", "hidden", "48,24", "threads",
-                                              threads, "seed", seed, "dim", "8", NULL));
+  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "200", "hidden", "48,24",
+                                              "threads", threads, "seed", seed, "dim", "8", NULL));
   uint64_t digest = 0, steps[30], phases[TS_PHASES], sum = 0, control[TS_CONTROL_WORDS] = {0};
   if (t != NULL) {
     int32_t status = ts_trainer_train(t, 30, steps, phases, loss, control, message, sizeof message);
@@ -134,10 +136,10 @@ static void tiers_do_not_change_results(void) {
 
 static void training_learns(void) {
   ts_store *store = open_store("DRAM", "");
-  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "256", "hidden", "32", "threads", "2",
-                                              "deep_learning_rate", "0.007", "deep_initial_accumulator", "1e-8",
-                                              "wide_learning_rate", "0.02", "wide_initial_accumulator", "1e-7", "initializer",
-                                              "truncated-normal", "initializer.stddev", "0.01", NULL));
+  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "256", "hidden", "32",
+                                              "threads", "2", "deep_learning_rate", "0.007", "deep_initial_accumulator",
+                                              "1e-8", "wide_learning_rate", "0.02", "wide_initial_accumulator", "1e-7",
+                                              "initializer", "truncated-normal", "initializer.stddev", "0.01", NULL));
   if (t == NULL) return;
   double before[4], after[4], loss;
   uint64_t control[TS_CONTROL_WORDS] = {0}, digest[2];
@@ -148,14 +150,16 @@ static void training_learns(void) {
   CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, after, NULL, message, sizeof message) == TS_OK);
   CHECK(ts_trainer_digest(t, &digest[1], message, sizeof message) == TS_OK);
   CHECK(digest[0] == digest[1]); /* evaluation changes nothing */
-  double planted = described(in_folder("test.cache"), "planted_auc"), numeric = described(in_folder("test.cache"), "numeric_auc");
+  double planted = described(in_folder("test.cache"), "planted_auc"),
+         numeric = described(in_folder("test.cache"), "numeric_auc");
   CHECK_MSG(after[1] > numeric + 0.03 && after[1] < planted + 0.005, "AUC %f, numerics alone %f, planted %f", after[1],
             numeric, planted);
   CHECK_MSG(after[0] < before[0] - 0.05 && after[0] > described(in_folder("test.cache"), "planted_logloss") - 0.005,
             "logloss %f -> %f", before[0], after[0]);
   CHECK(after[3] < 0.1 && after[3] > 0);
   double part[4];
-  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 777, part, NULL, message, sizeof message) == TS_OK && part[2] == 777);
+  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 777, part, NULL, message, sizeof message) == TS_OK &&
+        part[2] == 777);
   CHECK(ts_trainer_evaluate(t, in_folder("none"), 0, part, NULL, message, sizeof message) == TS_EIO);
   CHECK(ts_trainer_fill(t, control, message, sizeof message) == TS_OK);
   CHECK(control[TS_CONTROL_DONE] == control[TS_CONTROL_TOTAL]);
@@ -164,9 +168,11 @@ static void training_learns(void) {
     char name[32];
     snprintf(name, sizeof name, "cardinality.%u", c);
     CHECK(ts_table_rows(store, c, rows, 1, message, sizeof message) == TS_OK);
-    CHECK_MSG((double)rows[0] == described(in_folder("train.cache"), name), "table %u: %llu rows", c, (unsigned long long)rows[0]);
+    CHECK_MSG((double)rows[0] == described(in_folder("train.cache"), name), "table %u: %llu rows", c,
+              (unsigned long long)rows[0]);
   }
-  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, part, NULL, message, sizeof message) == TS_OK && part[3] == 0);
+  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, part, NULL, message, sizeof message) == TS_OK &&
+        part[3] == 0);
   ts_trainer_close(t);
   ts_store_close(store);
 }
@@ -180,10 +186,13 @@ static void imported_rows_fill_and_train(void) {
     fputc('\n', f);
   }
   fclose(f);
-  CHECK(run(ts_data_import, options("in", in_folder("text"), "train_out", in_folder("real.cache"), "test_out",
-                                    in_folder("held.cache"), NULL), NULL) == TS_OK);
+  CHECK(run(ts_data_import,
+            options("in", in_folder("text"), "train_out", in_folder("real.cache"), "test_out", in_folder("held.cache"),
+                    NULL),
+            NULL) == TS_OK);
   ts_store *store = open_store("DRAM", "");
-  ts_trainer *t = open_trainer(store, options("data", in_folder("real.cache"), "batch", "300", "hidden", "16", "dim", "4", NULL));
+  ts_trainer *t =
+      open_trainer(store, options("data", in_folder("real.cache"), "batch", "300", "hidden", "16", "dim", "4", NULL));
   if (t == NULL) return;
   uint64_t control[TS_CONTROL_WORDS] = {0};
   CHECK(ts_trainer_fill(t, control, message, sizeof message) == TS_OK);
@@ -197,7 +206,8 @@ static void imported_rows_fill_and_train(void) {
   CHECK(control[TS_CONTROL_DONE] == control[TS_CONTROL_TOTAL]);
   double first, last = 0;
   CHECK(ts_trainer_train(t, 9, NULL, NULL, &first, NULL, message, sizeof message) == TS_OK);
-  for (uint32_t i = 0; i < 30; i++) CHECK(ts_trainer_train(t, 9, NULL, NULL, &last, NULL, message, sizeof message) == TS_OK);
+  for (uint32_t i = 0; i < 30; i++)
+    CHECK(ts_trainer_train(t, 9, NULL, NULL, &last, NULL, message, sizeof message) == TS_OK);
   CHECK_MSG(last < first, "%f -> %f", first, last);
   ts_trainer_close(t);
   ts_store_close(store);
@@ -207,7 +217,8 @@ static void refuse(ts_config *config, int32_t status, const char *wanted) {
   ts_store *store = open_store("DRAM", "");
   ts_trainer *t = NULL;
   int32_t found = ts_trainer_open(store, config, &t, message, sizeof message);
-  CHECK_MSG(found == status && strstr(message, wanted) != NULL && t == NULL, "%d \"%s\" does not say \"%s\"", found, message, wanted);
+  CHECK_MSG(found == status && strstr(message, wanted) != NULL && t == NULL, "%d \"%s\" does not say \"%s\"", found,
+            message, wanted);
   ts_config_free(config);
   ts_store_close(store);
 }
@@ -242,8 +253,11 @@ static void cancelling_keeps_what_was_done(void) {
 
 int main(void) {
   make_folder();
-  CHECK(run(ts_data_generate, options("out", in_folder("train.cache"), "rows", "60500", "scale", "0.001", NULL), NULL) == TS_OK);
-  CHECK(run(ts_data_generate, options("out", in_folder("test.cache"), "rows", "10000", "scale", "0.001", "split", "test", NULL), NULL) == TS_OK);
+  CHECK(run(ts_data_generate, options("out", in_folder("train.cache"), "rows", "60500", "scale", "0.001", NULL),
+            NULL) == TS_OK);
+  CHECK(run(ts_data_generate,
+            options("out", in_folder("test.cache"), "rows", "10000", "scale", "0.001", "split", "test", NULL),
+            NULL) == TS_OK);
   embeddings_descend_the_loss();
   results_are_the_same_everywhere();
   tiers_do_not_change_results();

@@ -34,10 +34,12 @@ static int32_t read_at(int fd, const char *path, void *out, uint64_t n, uint64_t
   while (n > 0) {
     ssize_t got = pread(fd, to, n, (off_t)at);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ts_fail(err, TS_EIO, "Cannot read \"%s\" at byte %llu: %s", path, (unsigned long long)at, strerror(errno));
+    if (got < 0)
+      return ts_fail(err, TS_EIO, "Cannot read \"%s\" at byte %llu: %s", path, (unsigned long long)at, strerror(errno));
     if (got == 0)
-      return ts_fail(err, TS_EFORMAT, "Cannot read \"%s\": the file ends at byte %llu, before its rows do; write it again",
-                     path, (unsigned long long)at);
+      return ts_fail(err, TS_EFORMAT,
+                     "Cannot read \"%s\": the file ends at byte %llu, before its rows do; write it again", path,
+                     (unsigned long long)at);
     to += got;
     at += (uint64_t)got;
     n -= (uint64_t)got;
@@ -49,7 +51,8 @@ static int32_t check_header(const ts_cache *cache, uint64_t size, ts_err err) {
   const ts_cache_header *h = &cache->header;
   if (h->magic != TS_CACHE_MAGIC)
     return ts_fail(err, TS_EFORMAT,
-                   "Cannot open \"%s\": not a cache file of this library (Criteo text must be imported first)", cache->path);
+                   "Cannot open \"%s\": not a cache file of this library (Criteo text must be imported first)",
+                   cache->path);
   if (h->version != TS_CACHE_VERSION)
     return ts_fail(err, TS_EFORMAT, "Cannot open \"%s\": cache format %u, this library reads %u; write the file again",
                    cache->path, h->version, TS_CACHE_VERSION);
@@ -74,10 +77,8 @@ int32_t ts_cache_open(const char *path, ts_cache *out, ts_err err) {
   out->fd = fd;
   out->path = strdup(path);
   int32_t status = TS_OK;
-  if (out->path == NULL)
-    status = ts_fail(err, TS_ENOMEM, "Cannot open \"%s\": out of memory", path);
-  else if (!S_ISREG(st.st_mode))
-    status = ts_fail(err, TS_EIO, "Cannot open \"%s\": not a file", path);
+  if (out->path == NULL) status = ts_fail(err, TS_ENOMEM, "Cannot open \"%s\": out of memory", path);
+  else if (!S_ISREG(st.st_mode)) status = ts_fail(err, TS_EIO, "Cannot open \"%s\": not a file", path);
   else if (st.st_size < (off_t)TS_CACHE_PAGE)
     status = ts_fail(err, TS_EFORMAT, "Cannot open \"%s\": %lld bytes are too few for a cache file", path,
                      (long long)st.st_size);

@@ -34,22 +34,22 @@ enum { TS_VOCABULARY_SYNTHETIC = 1, TS_VOCABULARY_IMPORTED = 2 };
 typedef struct ts_cache_header {
   uint64_t magic;
   uint32_t version;
-  uint32_t vocabulary;               /* TS_VOCABULARY_* */
+  uint32_t vocabulary; /* TS_VOCABULARY_* */
   uint64_t rows;
-  uint64_t file_bytes;               /* of the whole file */
-  uint64_t key_digest;               /* ts_cache_key_digest over all rows */
+  uint64_t file_bytes;                 /* of the whole file */
+  uint64_t key_digest;                 /* ts_cache_key_digest over all rows */
   uint64_t cardinality[TS_CATEGORIES]; /* synthetic: the vocabulary; imported: distinct keys in this file */
-  double click_rate;                 /* share of rows with label 1 */
+  double click_rate;                   /* share of rows with label 1 */
   /* synthetic data: the generator's options and what its planted model reaches on these rows */
   uint64_t seed;
-  uint32_t split;                    /* 0 train, 1 test */
+  uint32_t split; /* 0 train, 1 test */
   uint32_t reserved;
   double scale, skew_s, skew_q;
   double planted_auc, planted_logloss;
-  double numeric_auc;                /* of the numeric part of the planted logit */
-  double categorical_variance;       /* its share of the variance of the logit, 0..1 */
-  double unseen_share;               /* (row, column) pairs whose key is in no train row */
-  uint64_t checksum;                 /* ts_hash_bytes of the bytes before it */
+  double numeric_auc;          /* of the numeric part of the planted logit */
+  double categorical_variance; /* its share of the variance of the logit, 0..1 */
+  double unseen_share;         /* (row, column) pairs whose key is in no train row */
+  uint64_t checksum;           /* ts_hash_bytes of the bytes before it */
 } ts_cache_header;
 
 _Static_assert(sizeof(ts_cache_header) <= TS_CACHE_PAGE, "the header is one page");

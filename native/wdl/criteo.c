@@ -51,8 +51,8 @@ static int32_t add_row(import *m, const ts_criteo_row *row, ts_err err) {
   bool added;
   for (uint32_t c = 0; c < TS_CATEGORIES; c++)
     if (!ts_key_set_add(&m->keys[c], row->keys[c], &added))
-      return ts_fail(err, TS_ENOMEM, "Cannot import \"%s\": no memory for the distinct keys of column C%u", m->text.path,
-                     c + 1);
+      return ts_fail(err, TS_ENOMEM, "Cannot import \"%s\": no memory for the distinct keys of column C%u",
+                     m->text.path, c + 1);
   return append(&m->train, row, err);
 }
 
@@ -125,9 +125,16 @@ static int32_t compare(import *m, ts_err err) {
 
 static int32_t open_output(output *o, const char *path, uint32_t split, ts_err err) {
   double unknown = __builtin_nan("");
-  o->header = (ts_cache_header){.vocabulary = TS_VOCABULARY_IMPORTED, .split = split, .scale = unknown, .skew_s = unknown,
-                                .skew_q = unknown, .planted_auc = unknown, .planted_logloss = unknown,
-                                .numeric_auc = unknown, .categorical_variance = unknown, .unseen_share = unknown};
+  o->header = (ts_cache_header){.vocabulary = TS_VOCABULARY_IMPORTED,
+                                .split = split,
+                                .scale = unknown,
+                                .skew_s = unknown,
+                                .skew_q = unknown,
+                                .planted_auc = unknown,
+                                .planted_logloss = unknown,
+                                .numeric_auc = unknown,
+                                .categorical_variance = unknown,
+                                .unseen_share = unknown};
   o->group = calloc(1, sizeof *o->group);
   if (o->group == NULL) return ts_fail(err, TS_ENOMEM, "Cannot import Criteo text: out of memory");
   return ts_cache_writer_open(path, &o->writer, err);
@@ -167,9 +174,12 @@ int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err_tex
   if (status != TS_OK) return status;
   if (in == NULL || train_out == NULL || test_out == NULL)
     return ts_fail(err, TS_EINVAL, "Cannot import Criteo text: option \"%s\" is required",
-                   in == NULL ? "in" : train_out == NULL ? "train_out" : "test_out");
+                   in == NULL          ? "in"
+                   : train_out == NULL ? "train_out"
+                                       : "test_out");
   if (strcmp(train_out, test_out) == 0)
-    return ts_fail(err, TS_EINVAL, "Cannot import Criteo text: \"train_out\" and \"test_out\" are both \"%s\"", train_out);
+    return ts_fail(err, TS_EINVAL, "Cannot import Criteo text: \"train_out\" and \"test_out\" are both \"%s\"",
+                   train_out);
   import *m = calloc(1, sizeof *m);
   if (m == NULL) return ts_fail(err, TS_ENOMEM, "Cannot import Criteo text: out of memory");
   m->test_every = test_every;

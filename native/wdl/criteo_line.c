@@ -72,7 +72,8 @@ static int32_t read_header(char *line, ts_criteo_place place, ts_criteo_layout *
   bool seen[TS_CRITEO_FIELDS] = {false};
   out->columns = 0;
   for (char *at = line, *name; at != NULL;) {
-    if (!next_field(&at, out->separator, &name)) return fail_line(err, place, "a quoted column name must end with a quote", name);
+    if (!next_field(&at, out->separator, &name))
+      return fail_line(err, place, "a quoted column name must end with a quote", name);
     int field = field_of_name(name);
     if (field == -2) return fail_line(err, place, "expected columns Label, I1..I13, C1..C26 and perhaps Id", name);
     if (field >= 0 && seen[field]) return fail_line(err, place, "expected each column once", name);
@@ -84,8 +85,9 @@ static int32_t read_header(char *line, ts_criteo_place place, ts_criteo_layout *
     if (!seen[f]) {
       char name[8];
       field_name(f, name, sizeof name);
-      return ts_fail(err, TS_EFORMAT, "%s:%llu: column %s is missing in the header, which must name Label, I1..I13, C1..C26",
-                     place.path, (unsigned long long)place.line, name);
+      return ts_fail(err, TS_EFORMAT,
+                     "%s:%llu: column %s is missing in the header, which must name Label, I1..I13, C1..C26", place.path,
+                     (unsigned long long)place.line, name);
     }
   return TS_OK;
 }
@@ -142,8 +144,7 @@ static int32_t parse_field(const ts_criteo_layout *layout, int field, const char
   char what[80], name[8];
   double x = 0;
   if (field == 0) {
-    if (!parse_number(text, &x) || (x != 0 && x != 1))
-      return fail_line(err, place, "the label must be 0 or 1", text);
+    if (!parse_number(text, &x) || (x != 0 && x != 1)) return fail_line(err, place, "the label must be 0 or 1", text);
     out->label = (float)x;
     return TS_OK;
   }
@@ -164,20 +165,22 @@ static int32_t parse_field(const ts_criteo_layout *layout, int field, const char
   return TS_OK;
 }
 
-int32_t ts_criteo_parse(const ts_criteo_layout *layout, char *line, ts_criteo_place place, ts_criteo_row *out, ts_err err) {
+int32_t ts_criteo_parse(const ts_criteo_layout *layout, char *line, ts_criteo_place place, ts_criteo_row *out,
+                        ts_err err) {
   char *at = line, *text;
   uint32_t column = 0;
   for (; at != NULL; column++) {
-    if (!next_field(&at, layout->separator, &text)) return fail_line(err, place, "a quoted field must end with a quote", text);
+    if (!next_field(&at, layout->separator, &text))
+      return fail_line(err, place, "a quoted field must end with a quote", text);
     if (column >= layout->columns) continue; /* counted for the message below */
     if (layout->field[column] < 0) continue;
     int32_t status = parse_field(layout, layout->field[column], text, place, out, err);
     if (status != TS_OK) return status;
   }
   if (column != layout->columns)
-    return ts_fail(err, TS_EFORMAT, "%s:%llu: expected %u columns, found %u%s", place.path,
-                   (unsigned long long)place.line, layout->columns, column,
-                   column + 1 == TS_CRITEO_FIELDS ? " (rows without labels, such as the contest's test.txt, cannot be used)"
-                                                  : "");
+    return ts_fail(
+        err, TS_EFORMAT, "%s:%llu: expected %u columns, found %u%s", place.path, (unsigned long long)place.line,
+        layout->columns, column,
+        column + 1 == TS_CRITEO_FIELDS ? " (rows without labels, such as the contest's test.txt, cannot be used)" : "");
   return TS_OK;
 }

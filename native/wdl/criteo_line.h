@@ -42,6 +42,7 @@ int32_t ts_criteo_layout_find(char *first_line, uint32_t format, ts_criteo_place
                               bool *header, ts_err err);
 
 /* Parses a line, which it changes. Errors: TS_EFORMAT naming file, line, column and what was found. */
-int32_t ts_criteo_parse(const ts_criteo_layout *layout, char *line, ts_criteo_place place, ts_criteo_row *out, ts_err err);
+int32_t ts_criteo_parse(const ts_criteo_layout *layout, char *line, ts_criteo_place place, ts_criteo_row *out,
+                        ts_err err);
 
 #endif

@@ -7,7 +7,8 @@ static void add_known(ts_text *text, const char *name, double value) {
   if (!isnan(value)) ts_text_add(text, "%s=%.9g\n", name, value);
 }
 
-int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err_text, uint32_t err_cap) {
+int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err_text,
+                         uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
   ts_cache cache;
   int32_t status = ts_cache_open(path, &cache, err);

@@ -10,8 +10,8 @@ static void find_table(void *context, uint32_t c) {
   ts_trainer *t = context;
   size_t at = (size_t)c * t->options.batch;
   ts_err err = ts_trainer_part_err(t, c);
-  t->part_status[c] = ts_table_find(t->store, t->tables[c], t->keys + at, t->rows, 0, t->embeddings + at * t->options.dim,
-                                    t->found + at, err.text, err.cap);
+  t->part_status[c] = ts_table_find(t->store, t->tables[c], t->keys + at, t->rows, 0,
+                                    t->embeddings + at * t->options.dim, t->found + at, err.text, err.cap);
 }
 
 static void score_shard(void *context, uint32_t shard) {
@@ -35,7 +35,8 @@ static int32_t score_batch(ts_trainer *t, const ts_cache *cache, uint64_t first,
   memset(t->part_status, 0, sizeof t->part_status);
   ts_pool_run(t->pool, TS_SHARDS, score_shard, t);
   for (uint32_t i = 0; i < TS_SHARDS; i++)
-    if (t->part_status[i] != TS_OK) return ts_fail(err, TS_EINTERNAL, "Cannot evaluate: oneDNN refused a matrix product");
+    if (t->part_status[i] != TS_OK)
+      return ts_fail(err, TS_EINTERNAL, "Cannot evaluate: oneDNN refused a matrix product");
   for (uint32_t r = 0; r < t->rows; r++) {
     bool positive = t->labels[r] > 0;
     s->loss += ts_logloss(t->logit[r], positive);
@@ -49,7 +50,8 @@ static int32_t score_batch(ts_trainer *t, const ts_cache *cache, uint64_t first,
 int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, double *result, uint64_t *control,
                             char *err_text, uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
-  if (t == NULL || result == NULL) return ts_fail(err, TS_EINVAL, "Cannot evaluate: a trainer and a place for the result are needed");
+  if (t == NULL || result == NULL)
+    return ts_fail(err, TS_EINVAL, "Cannot evaluate: a trainer and a place for the result are needed");
   ts_cache cache;
   int32_t status = ts_cache_open(path, &cache, err);
   if (status != TS_OK) return status;
@@ -59,7 +61,8 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
   uint64_t *scratch = malloc((rows + 1) * sizeof(uint64_t));
   if (rows == 0) status = ts_fail(err, TS_EINVAL, "Cannot evaluate \"%s\": it has no rows", path);
   else if (s.ranked == NULL || scratch == NULL)
-    status = ts_fail(err, TS_ENOMEM, "Cannot evaluate \"%s\": no memory for %llu scores", path, (unsigned long long)rows);
+    status =
+        ts_fail(err, TS_ENOMEM, "Cannot evaluate \"%s\": no memory for %llu scores", path, (unsigned long long)rows);
   ts_control_start(control, rows);
   for (uint64_t first = 0; first < rows && status == TS_OK; first += t->rows) {
     if (ts_control_cancelled(control)) {

@@ -20,8 +20,8 @@ static int32_t create_rows(filling *f, uint32_t c, uint64_t n) {
   size_t at = (size_t)c * t->options.batch;
   ts_err err = ts_trainer_part_err(t, c);
   if (ts_control_cancelled(f->control)) return ts_fail(err, TS_ECANCELLED, "Filling the tables was cancelled");
-  int32_t status = ts_table_lookup(t->store, t->tables[c], t->keys + at, n, t->embeddings + at * t->options.dim, err.text,
-                                   err.cap);
+  int32_t status =
+      ts_table_lookup(t->store, t->tables[c], t->keys + at, n, t->embeddings + at * t->options.dim, err.text, err.cap);
   if (status == TS_OK) ts_control_add(f->control, n);
   return status;
 }

@@ -24,8 +24,8 @@ int32_t ts_gzip_open(int fd, const char *path, ts_gzip **out, ts_err err) {
   if (status != TS_OK) return status;
   ts_gzip *g = calloc(1, sizeof *g);
   if (g == NULL) return ts_fail(err, TS_ENOMEM, "Cannot read \"%s\": out of memory", path);
-  const ts_symbol symbols[] = {{"gzdopen", (void **)&g->gzdopen},   {"gzread", (void **)&g->gzread},
-                               {"gzerror", (void **)&g->gzerror},   {"gzoffset", (void **)&g->gzoffset},
+  const ts_symbol symbols[] = {{"gzdopen", (void **)&g->gzdopen},     {"gzread", (void **)&g->gzread},
+                               {"gzerror", (void **)&g->gzerror},     {"gzoffset", (void **)&g->gzoffset},
                                {"gzclose_r", (void **)&g->gzclose_r}, {NULL, NULL}};
   status = ts_library_symbols(library, "zlib", symbols, err);
   int copy = status == TS_OK ? dup(fd) : -1; /* zlib closes what it is given */
@@ -52,8 +52,9 @@ int32_t ts_gzip_read(ts_gzip *g, void *out, uint64_t n, uint64_t *got, uint64_t 
   *got = count > 0 ? (uint64_t)count : 0;
   /* An end inside the stream shows as fewer bytes than asked with a buffer error pending. */
   if (count >= 0 && code == GZ_BUFFER_ERROR)
-    return ts_fail(err, TS_EFORMAT, "Cannot read \"%s\": the gzip stream is cut short at byte %llu; fetch the file again",
-                   g->path, (unsigned long long)*consumed);
+    return ts_fail(err, TS_EFORMAT,
+                   "Cannot read \"%s\": the gzip stream is cut short at byte %llu; fetch the file again", g->path,
+                   (unsigned long long)*consumed);
   if (count < 0)
     return ts_fail(err, TS_EFORMAT, "Cannot read \"%s\": the gzip stream is damaged near byte %llu (%s)", g->path,
                    (unsigned long long)*consumed, message);

@@ -106,10 +106,8 @@ uint32_t ts_mlp_update_parts(const ts_mlp *mlp) {
 }
 
 static void step(const ts_weights *w, uint32_t from, uint32_t count, float learning_rate) {
-  if (w->accumulator == NULL)
-    ts_sgd_step(w->value + from, w->gradient + from, count, learning_rate);
-  else
-    ts_adagrad_step(w->value + from, w->accumulator + from, w->gradient + from, count, learning_rate);
+  if (w->accumulator == NULL) ts_sgd_step(w->value + from, w->gradient + from, count, learning_rate);
+  else ts_adagrad_step(w->value + from, w->accumulator + from, w->gradient + from, count, learning_rate);
 }
 
 /* gradient[i] = sum of the shards' parts, in their order. */
@@ -144,9 +142,9 @@ int32_t ts_mlp_update(ts_mlp *mlp, uint32_t part, uint32_t batch, const float *l
     }
     uint32_t row = part * UPDATE_ROWS, rows = TS_MIN(UPDATE_ROWS, layer->in_width - row);
     const float *x = l == 0 ? mlp->x : mlp->layers[l - 1].y;
-    int32_t status = ts_dnnl_product(&mlp->dnnl, 'T', 'N', rows, layer->out_width, batch, x + row, layer->in_width,
-                                     layer->delta, layer->out_width, layer->w.gradient + (size_t)row * layer->out_width,
-                                     layer->out_width);
+    int32_t status =
+        ts_dnnl_product(&mlp->dnnl, 'T', 'N', rows, layer->out_width, batch, x + row, layer->in_width, layer->delta,
+                        layer->out_width, layer->w.gradient + (size_t)row * layer->out_width, layer->out_width);
     step(&layer->w, row * layer->out_width, rows * layer->out_width, mlp->learning_rate);
     return status;
   }

@@ -1,8 +1,8 @@
 /* mlp.h - the deep part above the embeddings: fully connected ReLU layers and one linear output.
  *
- * The batch is cut into TS_SHARDS blocks of rows whatever the number of threads. Forward and backward of a block are one
- * chain on one thread; gradients of weights are products over the whole batch, cut into blocks of rows of the weight
- * matrix. So no sum depends on the threads, and results are the same for any number of them.
+ * The batch is cut into TS_SHARDS blocks of rows whatever the number of threads. Forward and backward of a block are
+ * one chain on one thread; gradients of weights are products over the whole batch, cut into blocks of rows of the
+ * weight matrix. So no sum depends on the threads, and results are the same for any number of them.
  *
  * All widths are rounded up to 16 floats. What is added is zero and stays zero: padded inputs are zero, so the weights
  * behind them get no gradient, so padded outputs are zero. */

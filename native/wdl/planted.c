@@ -6,8 +6,8 @@
 
 /* Numbers of distinct ids in the Kaggle Display Advertising data, as commonly listed for DLRM. */
 const uint64_t ts_criteo_kaggle_cardinality[TS_CATEGORIES] = {
-    1460, 583, 10131227, 2202608, 305,     24, 12517, 633, 3,       93145, 5683, 8351593, 3194,
-    27,   14992, 5461306, 10,     5652, 2173,  4,   7046547, 18,   15,    286181, 105, 142572};
+    1460, 583,   10131227, 2202608, 305,  24,   12517, 633,     3,  93145, 5683,   8351593, 3194,
+    27,   14992, 5461306,  10,      5652, 2173, 4,     7046547, 18, 15,    286181, 105,     142572};
 
 /* Shape of the numerics, estimated on a small sample of real Criteo rows: share of missing values, mean and standard
  * deviation of log(1 + |x|) where present. Most columns count; I2 goes down to -2. */

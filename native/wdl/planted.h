@@ -12,7 +12,7 @@
  *     falls slowly with the vocabulary n, as 1 / sqrt(log2(8 + n)): a column of 200,000 ids gets 0.44 of what one of
  *     three ids gets, for an id seen a handful of times cannot be learnt by anybody.
  *   - x_j: counts with Criteo's missing shares, log-means and log-deviations, as 4096 equally likely values a column.
- *   - f_j: a + 0.15 (a^2 - 1) of the standardised transformed value a, standardised again, with a sign drawn by the seed.
+ *   - f_j: a + 0.15 (a^2 - 1) of the standardised transformed value a, standardised again, with a sign by the seed.
  *
  * Everything is a pure function of (options, row number), in IEEE arithmetic: the same on every machine and with any
  * number of threads. */
@@ -64,7 +64,7 @@ uint64_t ts_planted_key_mask(uint64_t seed);
 double ts_planted_effect(const ts_planted *planted, uint32_t column, uint64_t rank);
 
 /* Makes rows [first, first + count), count <= TS_CACHE_GROUP, with their logits in two parts (bias in neither). */
-void ts_planted_rows(const ts_planted *planted, uint64_t first, uint32_t count, ts_cache_group *out, double *numeric_logit,
-                     double *categorical_logit);
+void ts_planted_rows(const ts_planted *planted, uint64_t first, uint32_t count, ts_cache_group *out,
+                     double *numeric_logit, double *categorical_logit);
 
 #endif

@@ -29,13 +29,13 @@ typedef struct generation {
   const ts_planted *planted;
   const ts_cache_writer *writer;
   uint64_t rows, groups;
-  group_sums *sums;   /* a group each */
-  counts **counts;    /* a thread each */
+  group_sums *sums;              /* a group each */
+  counts **counts;               /* a thread each */
   uint64_t *seen[TS_CATEGORIES]; /* bit per rank: in the train rows; NULL if not asked */
   uint64_t *control;
   atomic_ullong next;
-  atomic_int status;  /* first failure */
-  char message[512];  /* of the thread that set status */
+  atomic_int status; /* first failure */
+  char message[512]; /* of the thread that set status */
 } generation;
 
 static uint32_t bin_of(double logit) {
@@ -76,8 +76,10 @@ static void generate_part(void *context, uint32_t part) {
   generation *g = context;
   char message[512];
   ts_cache_group *group = calloc(1, sizeof *group);
-  double *numeric = malloc(TS_CACHE_GROUP * sizeof *numeric), *categorical = malloc(TS_CACHE_GROUP * sizeof *categorical);
-  if (group == NULL || numeric == NULL || categorical == NULL) fail(g, TS_ENOMEM, "Cannot write synthetic data: out of memory");
+  double *numeric = malloc(TS_CACHE_GROUP * sizeof *numeric),
+         *categorical = malloc(TS_CACHE_GROUP * sizeof *categorical);
+  if (group == NULL || numeric == NULL || categorical == NULL)
+    fail(g, TS_ENOMEM, "Cannot write synthetic data: out of memory");
   while (atomic_load(&g->status) == TS_OK) {
     uint64_t index = atomic_fetch_add(&g->next, 1);
     if (index >= g->groups) break;
@@ -141,7 +143,8 @@ static void mark_column(void *context, uint32_t c) {
   uint64_t vocabulary = m->g->planted->ranks[c].n;
   for (uint64_t first = 0; first < m->train.header.rows; first += TS_CACHE_GROUP) {
     uint64_t count = TS_MIN(m->train.header.rows - first, TS_CACHE_GROUP);
-    int32_t status = ts_cache_read_column(&m->train, c, first, count, keys, (ts_err){m->message[c], sizeof m->message[c]});
+    int32_t status =
+        ts_cache_read_column(&m->train, c, first, count, keys, (ts_err){m->message[c], sizeof m->message[c]});
     if (status != TS_OK) {
       atomic_store(&m->status, status);
       return;
@@ -163,8 +166,9 @@ static int32_t mark_train_ids(generation *g, ts_pool *pool, const char *path, ts
   const ts_planted_options *o = &g->planted->options;
   if (status == TS_OK && (h->vocabulary != TS_VOCABULARY_SYNTHETIC || h->split != 0 || h->seed != o->seed ||
                           h->scale != o->scale || h->skew_s != o->skew_s || h->skew_q != o->skew_q))
-    status = ts_fail(err, TS_EINVAL,
-                     "Cannot compare with \"%s\": it must be synthetic train data of the same seed, scale and skew", path);
+    status =
+        ts_fail(err, TS_EINVAL,
+                "Cannot compare with \"%s\": it must be synthetic train data of the same seed, scale and skew", path);
   for (uint32_t c = 0; c < TS_CATEGORIES && status == TS_OK; c++) {
     g->seen[c] = calloc(g->planted->ranks[c].n / 64 + 1, sizeof(uint64_t));
     if (g->seen[c] == NULL) status = ts_fail(err, TS_ENOMEM, "Cannot write synthetic data: out of memory");
@@ -208,8 +212,13 @@ static int32_t generate(const ts_planted *planted, uint64_t rows, uint32_t threa
   }
   if (status == TS_OK) {
     const ts_planted_options *o = &planted->options;
-    ts_cache_header h = {.vocabulary = TS_VOCABULARY_SYNTHETIC, .rows = rows, .seed = o->seed, .split = o->split,
-                         .scale = o->scale, .skew_s = o->skew_s, .skew_q = o->skew_q};
+    ts_cache_header h = {.vocabulary = TS_VOCABULARY_SYNTHETIC,
+                         .rows = rows,
+                         .seed = o->seed,
+                         .split = o->split,
+                         .scale = o->scale,
+                         .skew_s = o->skew_s,
+                         .skew_q = o->skew_q};
     for (uint32_t c = 0; c < TS_CATEGORIES; c++) h.cardinality[c] = planted->ranks[c].n;
     summarise(g, &h);
     status = ts_cache_writer_header(&writer, &h, err);
@@ -242,9 +251,11 @@ int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err_t
   int32_t status = ts_config_finish(&r);
   if (status != TS_OK) return status;
   if (path == NULL || rows == 0)
-    return ts_fail(err, TS_EINVAL, "Cannot write synthetic data: option \"%s\" is required", path == NULL ? "out" : "rows");
+    return ts_fail(err, TS_EINVAL, "Cannot write synthetic data: option \"%s\" is required",
+                   path == NULL ? "out" : "rows");
   if (train != NULL && options.split != 1)
-    return ts_fail(err, TS_EINVAL, "Cannot write synthetic data: option \"train\" goes with split \"test\", found \"train\"");
+    return ts_fail(err, TS_EINVAL,
+                   "Cannot write synthetic data: option \"train\" goes with split \"test\", found \"train\"");
   ts_control_start(control, rows);
   ts_planted *planted;
   status = ts_planted_create(&options, &planted, err);

@@ -22,7 +22,8 @@ int32_t ts_text_source_open(const char *path, ts_text_source *out, ts_err err) {
   out->path = strdup(path);
   out->bytes = malloc(TS_SOURCE_BYTES + 1);
   int32_t status = TS_OK;
-  if (out->path == NULL || out->bytes == NULL) status = ts_fail(err, TS_ENOMEM, "Cannot open \"%s\": out of memory", path);
+  if (out->path == NULL || out->bytes == NULL)
+    status = ts_fail(err, TS_ENOMEM, "Cannot open \"%s\": out of memory", path);
   if (status == TS_OK && !S_ISREG(st.st_mode)) status = ts_fail(err, TS_EIO, "Cannot open \"%s\": not a file", path);
   unsigned char magic[2] = {0};
   if (status == TS_OK && pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b)

@@ -30,22 +30,23 @@ static void look_up_table(void *context, uint32_t c) {
   ts_trainer *t = context;
   size_t at = (size_t)c * t->options.batch;
   ts_err err = ts_trainer_part_err(t, c);
-  t->part_status[c] = ts_table_lookup(t->store, t->tables[c], t->keys + at, t->rows, t->embeddings + at * t->options.dim,
-                                      err.text, err.cap);
+  t->part_status[c] = ts_table_lookup(t->store, t->tables[c], t->keys + at, t->rows,
+                                      t->embeddings + at * t->options.dim, err.text, err.cap);
 }
 
 static void update_table(void *context, uint32_t c) {
   ts_trainer *t = context;
   size_t at = (size_t)c * t->options.batch;
   ts_err err = ts_trainer_part_err(t, c);
-  t->part_status[c] = ts_table_update(t->store, t->tables[c], t->keys + at, t->rows, t->embeddings + at * t->options.dim,
-                                      err.text, err.cap);
+  t->part_status[c] = ts_table_update(t->store, t->tables[c], t->keys + at, t->rows,
+                                      t->embeddings + at * t->options.dim, err.text, err.cap);
 }
 
 int32_t ts_trainer_forward(ts_trainer *t, uint32_t first, uint32_t rows) {
   uint32_t dim = t->options.dim, batch = t->options.batch, width = t->mlp.layers[0].in_width;
   for (uint32_t j = 0; j < TS_NUMERICS; j++)
-    for (uint32_t r = first; r < first + rows; r++) t->mlp.x[(size_t)r * width + j] = t->numerics[(size_t)j * batch + r];
+    for (uint32_t r = first; r < first + rows; r++)
+      t->mlp.x[(size_t)r * width + j] = t->numerics[(size_t)j * batch + r];
   for (uint32_t c = 0; c < TS_CATEGORIES; c++)
     for (uint32_t r = first; r < first + rows; r++)
       memcpy(t->mlp.x + (size_t)r * width + TS_EMBEDDINGS_AT + c * dim, t->embeddings + ((size_t)c * batch + r) * dim,

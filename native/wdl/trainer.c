@@ -9,9 +9,9 @@
 #define HUGE_PAGE (UINT64_C(2) << 20)
 
 /* Options of a table that the trainer hands on. */
-static const char *const initializer_options[] = {
-    "initializer",     "initializer.value",  "initializer.low",     "initializer.high", "initializer.mean",
-    "initializer.stddev", "initializer.fan_out", "initializer.rows", "initializer.base"};
+static const char *const initializer_options[] = {"initializer",         "initializer.value", "initializer.low",
+                                                  "initializer.high",    "initializer.mean",  "initializer.stddev",
+                                                  "initializer.fan_out", "initializer.rows",  "initializer.base"};
 #define INITIALIZER_OPTIONS (sizeof initializer_options / sizeof *initializer_options)
 
 typedef struct reading {
@@ -23,7 +23,8 @@ static int32_t read_options(const ts_config *config, ts_trainer_options *o, read
   static const char *const optimizers[] = {"sgd", "adagrad", NULL};
   ts_config_reader r = ts_config_read(config, "trainer", err);
   also->data = ts_config_text(&r, "data", NULL);
-  for (uint32_t i = 0; i < INITIALIZER_OPTIONS; i++) also->initializer[i] = ts_config_text(&r, initializer_options[i], NULL);
+  for (uint32_t i = 0; i < INITIALIZER_OPTIONS; i++)
+    also->initializer[i] = ts_config_text(&r, initializer_options[i], NULL);
   o->batch = (uint32_t)ts_config_u64(&r, "batch", 2048, 1, 1u << 20);
   o->dim = (uint32_t)ts_config_u64(&r, "dim", 16, 1, 1024);
   o->threads = (uint32_t)ts_config_u64(&r, "threads", 1, 1, 1024);
@@ -76,8 +77,10 @@ static int32_t allocate(ts_trainer *t, ts_err err) {
   t->arena_bytes = TS_ROUND_UP(measure.used, HUGE_PAGE);
   void *base = mmap(NULL, t->arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED)
-    return ts_fail(err, TS_ENOMEM, "Cannot open trainer: no memory for %llu bytes of layers and batches; use a smaller "
-                   "batch or smaller layers", (unsigned long long)t->arena_bytes);
+    return ts_fail(err, TS_ENOMEM,
+                   "Cannot open trainer: no memory for %llu bytes of layers and batches; use a smaller "
+                   "batch or smaller layers",
+                   (unsigned long long)t->arena_bytes);
   madvise(base, t->arena_bytes, MADV_HUGEPAGE); /* a hint; works without */
   t->arena.base = base;
   plan(t, &t->arena);
@@ -152,7 +155,8 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
   if (status == TS_OK) status = ts_dnnl_open(&t->mlp.dnnl, err);
   if (status == TS_OK) status = ts_cache_open(also.data, &t->data, err);
   if (status == TS_OK && t->data.header.rows < t->options.batch)
-    status = ts_fail(err, TS_EINVAL, "Cannot open trainer: a batch of %u is more than the %llu rows of \"%s\"; use a smaller batch",
+    status = ts_fail(err, TS_EINVAL,
+                     "Cannot open trainer: a batch of %u is more than the %llu rows of \"%s\"; use a smaller batch",
                      t->options.batch, (unsigned long long)t->data.header.rows, also.data);
   if (status == TS_OK) status = ts_pool_create(t->options.threads, &t->pool, err);
   if (status == TS_OK) status = find_eviction(t, err);
@@ -189,7 +193,8 @@ int32_t ts_trainer_each_table(ts_trainer *t, void (*task)(void *trainer, uint32_
 int32_t ts_trainer_digest(ts_trainer *t, uint64_t *digest, char *err_text, uint32_t err_cap) {
   uint64_t rows = 0;
   if (t == NULL || digest == NULL)
-    return ts_fail((ts_err){err_text, err_cap}, TS_EINVAL, "Cannot compute a digest: a trainer and a place for it are needed");
+    return ts_fail((ts_err){err_text, err_cap}, TS_EINVAL,
+                   "Cannot compute a digest: a trainer and a place for it are needed");
   int32_t status = ts_store_digest(t->store, &rows, err_text, err_cap);
   if (status == TS_OK) *digest = ts_mix64(ts_wide_digest(&t->wide, ts_mlp_digest(&t->mlp, 0)) ^ ts_mix64(rows));
   return status;

@@ -46,7 +46,8 @@ TS_CLONES void ts_output_backward(float *delta, const float *y, const float *sca
   }
 }
 
-TS_CLONES void ts_output_forward(const float *y, uint32_t rows, uint32_t width, const float *w, float bias, float *out) {
+TS_CLONES void ts_output_forward(const float *y, uint32_t rows, uint32_t width, const float *w, float bias,
+                                 float *out) {
   for (uint32_t r = 0; r < rows; r++) {
     const float *row = y + (size_t)r * width;
     lanes sum = {0};

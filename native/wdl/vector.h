@@ -1,6 +1,6 @@
-/* vector.h - loops over rows of floats, 16 at a time. The compiler makes one version for each kind of CPU and the loader
- * picks; since products and sums are never fused and every lane keeps its order, all versions give the same bits.
- * Pointers are aligned to 64 bytes and lengths are multiples of 16 (TS_LANES). */
+/* vector.h - loops over rows of floats, 16 at a time. The compiler makes one version for each kind of CPU and the
+ * loader picks; since products and sums are never fused and every lane keeps its order, all versions give the same
+ * bits. Pointers are aligned to 64 bytes and lengths are multiples of 16 (TS_LANES). */
 #ifndef TS_WDL_VECTOR_H
 #define TS_WDL_VECTOR_H
 

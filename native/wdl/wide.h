@@ -23,9 +23,9 @@ typedef struct ts_wide {
   float learning_rate, l1, l2;
   ts_wide_weight numeric[TS_NUMERICS];
   ts_wide_weight *column[TS_CATEGORIES]; /* buckets each */
-  uint32_t *bucket;  /* TS_CATEGORIES x batch: of the current batch */
-  uint32_t *touched; /* TS_CATEGORIES x batch: distinct buckets of the current step */
-  uint8_t *marked;   /* TS_CATEGORIES x buckets: in the list of touched */
+  uint32_t *bucket;                      /* TS_CATEGORIES x batch: of the current batch */
+  uint32_t *touched;                     /* TS_CATEGORIES x batch: distinct buckets of the current step */
+  uint8_t *marked;                       /* TS_CATEGORIES x buckets: in the list of touched */
 } ts_wide;
 
 /* Plans the memory; call once to measure and once to lay out. */

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#define SPREAD 0.96     /* smallest weight over largest weight in a bucket */
-#define SUMMED 65536u   /* ranks whose weights are added one by one */
+#define SPREAD 0.96   /* smallest weight over largest weight in a bucket */
+#define SUMMED 65536u /* ranks whose weights are added one by one */
 
 double ts_zipf_weight(const ts_zipf *zipf, uint64_t rank) {
   return zipf->s == 0 ? 1.0 : ts_det_pow((double)(rank + 1) + zipf->q, -zipf->s);
