@@ -197,6 +197,7 @@ function kmemProblem(facts: Facts, device: DaxDevice): string | undefined {
   if (node === undefined || (node.totalBytes ?? 0) === 0) {
     return `${device.name} is system memory, but its node ${device.targetNode ?? "?"} has none of it online`;
   }
+  if (node.cpus === undefined) return `whether node ${node.node} of ${device.name} has CPUs could not be read`;
   if (node.cpus !== "") return `${device.name} is memory of node ${node.node}, which has CPUs: it cannot be told apart`;
   if (device.origin === "cxl") return undefined;
   if (device.origin === "pmem") {
