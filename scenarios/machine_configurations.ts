@@ -26,6 +26,7 @@ export type ConfigurationName = "dram" | "memory-mode" | "fsdax" | "kmem-dax";
 
 /** Whether a configuration can run here, and how. */
 export interface ConfigurationState {
+  /** Which one. */
   readonly configuration: ConfigurationName;
   /** `measured`: the medium is here and verified. `emulated`: it is not, a media model stands in. */
   readonly state: "measured" | "emulated" | "unavailable";

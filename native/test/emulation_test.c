@@ -114,7 +114,8 @@ static void compare(const medium *m, ts_text *table) {
         double model = (double)bytes * 1e6 * threads / (double)ns, error = model / want - 1;
         ts_text_add(table, " %.2f / %.2f (%+.0f %%) |", model, want, error * 100);
         CHECK_MSG(model / want < m->bound && want / model < m->bound,
-                  "%s %s %d B %d T: model %.2f GB/s, published %.2f GB/s", m->name, o->name, bytes, threads, model, want);
+                  "%s %s %d B %d T: model %.2f GB/s, published %.2f GB/s", m->name, o->name, bytes, threads, model,
+                  want);
         sum_error += fabs(error);
         max_error = fmax(max_error, fabs(error));
         compared++;

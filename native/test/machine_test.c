@@ -40,7 +40,8 @@ static void captured_trees(void) {
                        "node.2.distance=17 28 10 28", "dax.dax0.0.driver=kmem", "dax.dax0.0.target_node=2",
                        "dax.dax1.0.target_node=3", "pmem.modules=2", "dax.dax0.0.origin=pmem",
                        "dax.dax0.0.region=region0", "pmem.region0.provider=ACPI.NFIT",
-                       "pmem.namespace0.0.mode=dax", "cpu.flags=avx2,clflushopt,clwb", "cpu.virtual=yes", "!side_cache", "!library.", "!mount.1.", NULL});
+                       "pmem.namespace0.0.mode=dax", "cpu.flags=avx2,clflushopt,clwb", "cpu.virtual=yes",
+                       "!side_cache", "!library.", "!mount.1.", NULL});
   tree_has("fsdax", (const char *const[]){
                         "mount.1.path=/mnt/pmem0", "mount.1.device=/dev/pmem0", "mount.1.dax=always",
                         "mount.1.writable=yes", "pmem.namespace0.0.mode=memory", "pmem.namespace0.0.block=pmem0",
@@ -58,7 +59,7 @@ static void captured_trees(void) {
                                         "dax.dax0.0.target_node=1", "node.1.cpus=", NULL});
   tree_has("bare", (const char *const[]){
                        "memory.total=25276510208", "memory.limit=8589934592",
-                       "memory.limit_source=/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes",
+                       "memory.limit_source=/sys/fs/cgroup/memory/jobs/one/memory.limit_in_bytes",
                        "hugepages.transparent=madvise", "hugepages.2048kB.total=8", "hugepages.2048kB.free=6",
                        "noise.steal_percent=1.00", "noise.loadavg=0.42 0.15 0.07", "noise.smt=off",
                        "cpu.flags=avx2,avx512f,avx512_bf16,clflushopt,clwb", "mount.0.path=/dev/shm", "!mount.1.",
