@@ -10,6 +10,8 @@ import { native } from "./library.ts";
 import { createConfig, type NativeOptions, nativeOptions, seedText } from "./options.ts";
 import { type LongCall, runLong, type RunOptions } from "./run.ts";
 
+export type { RunOptions } from "./run.ts";
+
 /** Options of {@linkcode generateData}. What is absent is left to the library's default, given in brackets. */
 export interface GenerateOptions {
   /** Path of the file to write. It is written beside it and renamed, so it is never half there. */

@@ -6,7 +6,7 @@
  */
 
 /** The names of `ts_status` in `tierstore.h` by number. A test compares the two. */
-export const STATUS_NAMES = {
+export const STATUS_NAMES: Readonly<Record<string, StatusName>> = {
   "0": "TS_OK",
   "-1": "TS_EINVAL",
   "-2": "TS_ENOMEM",
@@ -18,10 +18,21 @@ export const STATUS_NAMES = {
   "-8": "TS_ERANGE",
   "-9": "TS_EUNSUPPORTED",
   "-10": "TS_EINTERNAL",
-} as const;
+};
 
-/** A status name such as `TS_EFULL`. */
-export type StatusName = typeof STATUS_NAMES[keyof typeof STATUS_NAMES];
+/** The name of a status of the native library. */
+export type StatusName =
+  | "TS_OK"
+  | "TS_EINVAL"
+  | "TS_ENOMEM"
+  | "TS_EFULL"
+  | "TS_EUNAVAILABLE"
+  | "TS_EIO"
+  | "TS_EFORMAT"
+  | "TS_ECANCELLED"
+  | "TS_ERANGE"
+  | "TS_EUNSUPPORTED"
+  | "TS_EINTERNAL";
 
 /**
  * A call of the native library failed. `message` says what was asked, what was found and what to do.
@@ -45,6 +56,8 @@ export class TierstoreError extends Error {
   readonly status: StatusName;
 
   /**
+   * An error for a status.
+   *
    * @param code The negative status.
    * @param message What was asked, what was found, what to do.
    */
@@ -61,6 +74,8 @@ export class NativeLibraryError extends Error {
   override readonly name = "NativeLibraryError";
 
   /**
+   * An error with a hint.
+   *
    * @param message What was found.
    * @param hint What to do, added to the message.
    * @param cause The error of the loader or the build, if there is one.
@@ -72,7 +87,7 @@ export class NativeLibraryError extends Error {
 
 /** The name of a status; a number that this code does not know counts as `TS_EINTERNAL`. */
 export function statusName(code: number): StatusName {
-  return (STATUS_NAMES as Readonly<Record<string, StatusName>>)[String(code)] ?? "TS_EINTERNAL";
+  return STATUS_NAMES[String(code)] ?? "TS_EINTERNAL";
 }
 
 /** Bytes of the buffer a message is copied to; the library cuts longer messages. */

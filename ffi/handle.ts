@@ -78,8 +78,8 @@ export class NativeHandle {
    * @param call Makes the call.
    */
   async run<T>(action: string, cancel: () => void, call: (address: bigint) => Promise<T>): Promise<T> {
-    this.#parent?.exclusive(action);
     const address = this.exclusive(action);
+    this.#parent?.exclusive(action);
     const entry = { action, cancel };
     for (const handle of this.#lineage()) handle.#calls.add(entry);
     try {

@@ -69,9 +69,10 @@ function isMissing(path: string): boolean {
  * Builds the library with `make`. Processes that do so at the same time wait for each other; the later ones find
  * nothing to do.
  *
+ * @returns Whether there was something to build.
  * @throws {NativeLibraryError} If the build fails; the message quotes the first error, `cause` all of them.
  */
-export function buildLibrary(): void {
+export function buildLibrary(): boolean {
   let lock: Deno.FsFile;
   try {
     Deno.mkdirSync(`${NATIVE_FOLDER}/build`, { recursive: true });
@@ -81,16 +82,28 @@ export function buildLibrary(): void {
   }
   try {
     lock.lockSync(true);
+    const before = modified(BUILT_LIBRARY);
     runMake();
+    return modified(BUILT_LIBRARY) !== before;
   } finally {
     lock.close();
   }
 }
 
+/** When a file was last changed, or `undefined` if there is none. */
+function modified(path: string): number | undefined {
+  try {
+    return Deno.statSync(path).mtime?.getTime();
+  } catch {
+    return undefined;
+  }
+}
+
 function runMake(): void {
+  const args = ["-s", `-j${navigator.hardwareConcurrency}`, "-C", NATIVE_FOLDER];
   let result: Deno.CommandOutput;
   try {
-    result = new Deno.Command("make", { args: ["-s", "-C", NATIVE_FOLDER], stdin: "null" }).outputSync();
+    result = new Deno.Command("make", { args, stdin: "null" }).outputSync();
   } catch (cause) {
     throw new NativeLibraryError(`Cannot run "make" to build "${BUILT_LIBRARY}"`, HINT, cause);
   }

@@ -12,6 +12,8 @@ import { type InitializerOptions, initializerOptions, nativeOptions, seedText, w
 import { runLong, type RunOptions } from "./run.ts";
 import type { EmbeddingStore } from "./store.ts";
 
+export type { RunOptions } from "./run.ts";
+
 /** The phases of a training step, in the order of `TS_PHASE_*` in `tierstore.h`. */
 export const PHASES = ["input", "lookup", "dense", "update", "eviction"] as const;
 /** One of {@linkcode PHASES}. */

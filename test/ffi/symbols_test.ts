@@ -70,7 +70,7 @@ Deno.test("ABI_VERSION is that of the header", () => {
 Deno.test("STATUS_NAMES are those of the header", () => {
   const declared: Record<string, string> = {};
   for (const [, name = "", number = ""] of header.matchAll(/^ {2}(TS_\w+) = (-?\d+)/gm)) declared[number] = name;
-  assertEquals({ ...STATUS_NAMES } as Record<string, string>, declared);
+  assertEquals<Readonly<Record<string, string>>>(STATUS_NAMES, declared);
 });
 
 Deno.test("the built library exports the functions of the header and nothing else", async () => {

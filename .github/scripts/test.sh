@@ -1,0 +1,4 @@
+#!/usr/bin/env bash
+# Runs all tests.
+set -euo pipefail
+.ci/run

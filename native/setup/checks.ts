@@ -1,0 +1,128 @@
+/**
+ * Runs all tests: those of the native library, the checks of the code, and those of the suite. The last line says how
+ * many passed and failed.
+ *
+ * @module
+ */
+
+import { ROOT } from "./state.ts";
+import { labelled, secondsSince } from "./system.ts";
+
+/** How many tests passed, failed and were skipped. */
+export interface Counts {
+  /** Tests that passed. */
+  readonly passed: number;
+  /** Tests that failed. */
+  readonly failed: number;
+  /** Tests that were skipped. */
+  readonly skipped: number;
+}
+
+const NONE: Counts = { passed: 0, failed: 0, skipped: 0 };
+const FAILED: Counts = { passed: 0, failed: 1, skipped: 0 };
+
+/** Checks of the code, each of which counts as a test. */
+const CHECKS: readonly (readonly string[])[] = [
+  ["check"],
+  ["fmt", "--check"],
+  ["lint"],
+  ["doc", "--lint", "mod.ts"],
+];
+
+/**
+ * Runs the tests.
+ *
+ * @param args Arguments for `deno test`. If there are any, only `deno test` runs.
+ * @returns The exit code: 0 if nothing failed.
+ */
+export async function runTests(args: readonly string[]): Promise<number> {
+  const parts: Counts[] = [];
+  if (args.length === 0) {
+    parts.push(await runNativeTests());
+    for (const check of CHECKS) parts.push(await runCheck(check));
+  }
+  parts.push(await runDenoTests(args));
+  const total = parts.reduce(addCounts, NONE);
+  console.log(formatCounts(total));
+  return total.failed === 0 ? 0 : 1;
+}
+
+/** The sum. */
+export function addCounts(a: Counts, b: Counts): Counts {
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped };
+}
+
+/** The line that ends a test run. */
+export function formatCounts({ passed, failed, skipped }: Counts): string {
+  return `${passed} passed, ${failed} failed` + (skipped > 0 ? `, ${skipped} skipped` : "");
+}
+
+async function runNativeTests(): Promise<Counts> {
+  const command = new Deno.Command("make", {
+    args: ["-s", `-j${navigator.hardwareConcurrency}`, "-C", `${ROOT}/native`, "check"],
+    stdin: "null",
+    stderr: "inherit",
+  });
+  const { success, stdout } = await command.output();
+  const text = new TextDecoder().decode(stdout);
+  await print(text);
+  const counts = parseNativeCounts(text);
+  // A test program that does not compile leaves no count.
+  if (counts === undefined || (!success && counts.failed === 0)) return FAILED;
+  return counts;
+}
+
+/** Reads the counts from the last line of `make check`. */
+export function parseNativeCounts(text: string): Counts | undefined {
+  const [, passed, failed] = /^C tests: (\d+) passed, (\d+) failed$/m.exec(text) ?? [];
+  return passed === undefined ? undefined : { passed: Number(passed), failed: Number(failed), skipped: 0 };
+}
+
+async function runCheck(args: readonly string[]): Promise<Counts> {
+  const start = performance.now();
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd: ROOT,
+    stdin: "null",
+  }).output();
+  if (!success) { for (const bytes of [stdout, stderr]) await print(new TextDecoder().decode(bytes)); }
+  const verdict = success ? "ok" : "FAILED";
+  console.log(labelled("check", `deno ${args.join(" ")} ${verdict} ${secondsSince(start)}`));
+  return success ? { ...NONE, passed: 1 } : FAILED;
+}
+
+async function runDenoTests(args: readonly string[]): Promise<Counts> {
+  const report = await Deno.makeTempFile({ prefix: "tierbench-", suffix: ".xml" });
+  try {
+    const { success } = await new Deno.Command(Deno.execPath(), {
+      args: ["test", "-A", "--doc", "--preload=test/native_library.ts", `--junit-path=${report}`, ...args],
+      cwd: ROOT,
+      stdin: "null",
+      stdout: "inherit",
+      stderr: "inherit",
+    }).output();
+    const counts = parseJunitCounts(await Deno.readTextFile(report));
+    // A module that does not load fails the run without a test.
+    if (counts === undefined || (!success && counts.failed === 0)) return addCounts(counts ?? NONE, FAILED);
+    return counts;
+  } finally {
+    await Deno.remove(report);
+  }
+}
+
+/** Reads the counts from the report that `deno test --junit-path` writes. */
+export function parseJunitCounts(xml: string): Counts | undefined {
+  const suites = [...xml.matchAll(/<testsuite [^>]*>/g)].map(([tag]) => tag);
+  if (!xml.includes("<testsuites")) return undefined;
+  return suites.map((tag) => {
+    const number = (name: string): number => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(tag)?.[1] ?? 0);
+    const failed = number("failures") + number("errors");
+    const skipped = number("disabled");
+    return { passed: number("tests") - failed - skipped, failed, skipped };
+  }).reduce(addCounts, NONE);
+}
+
+async function print(text: string): Promise<void> {
+  const bytes = new TextEncoder().encode(text);
+  for (let written = 0; written < bytes.length;) written += await Deno.stdout.write(bytes.subarray(written));
+}

@@ -1,0 +1,89 @@
+/**
+ * Set-up and what follows it: `deno run -A native/setup/main.ts <verb> [--no-install] [arguments]`, called by the tasks
+ * in `deno.json`. Imports no npm packages, since it fetches them.
+ *
+ * Exit codes: that of the command it starts; 4 if set-up cannot go on.
+ *
+ * @module
+ */
+
+import { ensureBuild } from "./build.ts";
+import { runTests } from "./checks.ts";
+import { clean } from "./clean.ts";
+import { ensureDependencies } from "./dependencies.ts";
+import { ensurePackages, type Group, parsePackages } from "./packages.ts";
+import { checkPlatform } from "./platform.ts";
+import { readState, ROOT, writeState } from "./state.ts";
+import { SetupError, system } from "./system.ts";
+
+/** Exit code when set-up cannot go on. */
+const EXIT_SETUP = 4;
+
+/** Brings everything in place for these groups; prints only what it had to do. */
+async function setUp(groups: readonly Group[], install: boolean): Promise<void> {
+  checkPlatform(system);
+  const packages = parsePackages(Deno.readTextFileSync(`${ROOT}/native/packages.txt`));
+  const wanted = packages.filter(({ group }) => groups.includes(group));
+  const before = readState();
+  const installed = await ensurePackages(system, wanted, { install });
+  if (installed.length > 0) writeState({ ...before, installed: [...before.installed, ...installed] });
+  const npm = await ensureDependencies(system, before.npm);
+  if (npm !== before.npm) writeState({ ...readState(), npm });
+  ensureBuild(system);
+}
+
+/** Runs the command line with these arguments. A signal is the command's to handle: this waits for its end. */
+async function runCommand(args: readonly string[]): Promise<number> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", `${ROOT}/cli.ts`, ...args],
+    stdin: "inherit",
+    stdout: "inherit",
+    stderr: "inherit",
+  }).spawn();
+  // The terminal sends SIGINT to both; SIGTERM comes here alone.
+  const ignore = (): void => {};
+  const pass = (): void => child.kill("SIGTERM");
+  Deno.addSignalListener("SIGINT", ignore);
+  Deno.addSignalListener("SIGTERM", pass);
+  try {
+    return (await child.status).code;
+  } finally {
+    Deno.removeSignalListener("SIGINT", ignore);
+    Deno.removeSignalListener("SIGTERM", pass);
+  }
+}
+
+/** Does what a task asks and returns its exit code. */
+async function main([verb, ...rest]: readonly string[]): Promise<number> {
+  const install = !rest.includes("--no-install");
+  const args = rest.filter((arg) => arg !== "--no-install");
+  switch (verb) {
+    case "bench":
+      await setUp(["run"], install);
+      return await runCommand(["run", `${ROOT}/scenarios/pmem-modes.jsonc`, ...args]);
+    case "tierbench":
+      await setUp(["run"], install);
+      return await runCommand(args);
+    case "test":
+      await setUp(["run", "test"], install);
+      return await runTests(args);
+    case "build":
+      await setUp(["run"], install);
+      return 0;
+    case "clean":
+      await clean(system);
+      return 0;
+    default:
+      throw new SetupError(`Cannot run "${verb ?? ""}": expected bench, test, tierbench, build or clean`);
+  }
+}
+
+if (import.meta.main) {
+  try {
+    Deno.exitCode = await main(Deno.args);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    console.error(error.message);
+    Deno.exitCode = EXIT_SETUP;
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * What set-up remembers between runs, in `.cache/setup.json`: which packages it installed, and for which lock file
+ * and folder the npm packages were fetched. Losing it costs only time.
+ *
+ * @module
+ */
+
+/** The folder of tierbench, as an absolute path without a final slash. */
+export const ROOT: string = decodeURIComponent(new URL("../..", import.meta.url).pathname).replace(/\/$/, "");
+
+/** What is remembered. */
+export interface SetupState {
+  /** Debian packages that set-up installed. */
+  readonly installed: readonly string[];
+  /** Identifies the npm packages that are in the cache. */
+  readonly npm: string;
+}
+
+const FILE = `${ROOT}/.cache/setup.json`;
+
+/** Reads what the last run remembered; nothing if there was none. */
+export function readState(): SetupState {
+  try {
+    const state = JSON.parse(Deno.readTextFileSync(FILE)) as Partial<SetupState>;
+    return { installed: state.installed ?? [], npm: state.npm ?? "" };
+  } catch {
+    return { installed: [], npm: "" };
+  }
+}
+
+/** Remembers. */
+export function writeState(state: SetupState): void {
+  Deno.mkdirSync(`${ROOT}/.cache`, { recursive: true });
+  // Written beside it and renamed, since two set-ups may run at a time.
+  const temporary = `${FILE}.${Deno.pid}`;
+  Deno.writeTextFileSync(temporary, JSON.stringify(state, undefined, 2) + "\n");
+  Deno.renameSync(temporary, FILE);
+}

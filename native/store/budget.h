@@ -1,0 +1,30 @@
+/* budget.h - a tier's byte limit. Memory is charged before it is taken, so a limit is never exceeded, also not for a
+ * moment. Two ways of counting:
+ *   all   everything the store allocates counts: blocks of rows against their tier; index, policy and buffers, which
+ *         live in DRAM, against the first tier
+ *   rows  only the padded bytes of existing rows count, as in DeepRec; the rest is recorded without a limit */
+#ifndef TS_BUDGET_H
+#define TS_BUDGET_H
+
+#include "base/base.h"
+
+#include <stdatomic.h>
+
+typedef enum ts_purpose { TS_PURPOSE_ROWS, TS_PURPOSE_INDEX, TS_PURPOSE_POLICY, TS_PURPOSE_BUFFERS, TS_PURPOSES } ts_purpose;
+
+typedef struct ts_budget {
+  uint64_t limit;
+  uint64_t headroom; /* of the limit, kept free for buffers: they come and go, rows and index stay */
+  bool rows_only;
+  _Atomic uint64_t used;                 /* what counts against the limit */
+  _Atomic uint64_t reserved[TS_PURPOSES]; /* bytes really taken, by purpose */
+} ts_budget;
+
+/* Charges memory; false if the limit refuses. Never refuses when only rows count. */
+bool ts_budget_take(ts_budget *budget, ts_purpose purpose, uint64_t bytes);
+void ts_budget_give_back(ts_budget *budget, ts_purpose purpose, uint64_t bytes);
+/* Charges one row's padded bytes when only rows count; always true otherwise. */
+bool ts_budget_take_row(ts_budget *budget, uint64_t bytes);
+void ts_budget_give_back_row(ts_budget *budget, uint64_t bytes);
+
+#endif

@@ -1,0 +1,79 @@
+/* dram.c - rows in ordinary memory: one reserved address range, touched as rows come, with transparent huge pages
+ * asked for where the tier is large enough for them not to overshoot its limit. */
+#include "tiers/tier.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE (UINT64_C(2) << 20)
+#define HUGE_FROM (UINT64_C(64) << 20) /* below, a partly used huge page could be several percent of the limit */
+
+typedef struct dram {
+  void *base;
+  uint64_t bytes;
+  ts_arena *arena;
+  bool huge;
+} dram;
+
+static void dram_close(ts_tier *tier) {
+  dram *d = tier->state;
+  if (d == NULL) return;
+  ts_arena_destroy(d->arena);
+  if (d->base != NULL) munmap(d->base, d->bytes);
+  free(d);
+  tier->state = NULL;
+}
+
+static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {
+  (void)path;
+  dram *d = calloc(1, sizeof *d);
+  if (d == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the DRAM tier: out of memory");
+  tier->state = d;
+  d->bytes = TS_ROUND_UP(bytes, HUGE_PAGE);
+  void *base = mmap(NULL, d->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    int32_t status = ts_fail(err, TS_ENOMEM, "Cannot reserve %llu bytes for the DRAM tier: %s; choose a smaller size",
+                             (unsigned long long)d->bytes, strerror(errno));
+    dram_close(tier);
+    return status;
+  }
+  d->base = base;
+  if (bytes >= HUGE_FROM) d->huge = madvise(base, d->bytes, MADV_HUGEPAGE) == 0;
+  int32_t status = ts_arena_create(base, d->bytes, &d->arena, err);
+  if (status != TS_OK) dram_close(tier);
+  return status;
+}
+
+static void *dram_take(ts_tier *tier, uint64_t bytes) { return ts_arena_take(((dram *)tier->state)->arena, bytes); }
+
+static void dram_give_back(ts_tier *tier, void *block, uint64_t bytes) {
+  /* Return whole pages to the system, so that giving a block back really frees memory. */
+  uintptr_t first = TS_ROUND_UP((uintptr_t)block, 4096u), end = ((uintptr_t)block + bytes) & ~(uintptr_t)4095;
+  if (end > first) madvise((void *)first, end - first, MADV_DONTNEED);
+  ts_arena_give_back(((dram *)tier->state)->arena, block, bytes);
+}
+
+static void dram_write(ts_tier *tier, void *to, const void *from, size_t bytes) {
+  (void)tier;
+  memcpy(to, from, bytes);
+}
+
+static void dram_describe(const ts_tier *tier, ts_text *text) {
+  const dram *d = tier->state;
+  ts_text_add(text, " medium=DRAM huge_pages=%s", d->huge ? "asked" : "no");
+}
+
+const ts_tier_ops ts_dram_tier = {
+    .type = "DRAM",
+    .place = "DRAM",
+    .addressable = true,
+    .write_op = TS_MEDIA_WRITE_CACHED,
+    .open = dram_open,
+    .close = dram_close,
+    .take = dram_take,
+    .give_back = dram_give_back,
+    .write = dram_write,
+    .describe = dram_describe,
+};

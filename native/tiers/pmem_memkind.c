@@ -1,0 +1,122 @@
+/* pmem_memkind.c - rows on a NUMA node without CPUs (PMEM or CXL memory as system RAM, KMEM DAX) through memkind's
+ * MEMKIND_DAX_KMEM kind, which binds pages to the nearest such node or to those that MEMKIND_DAX_KMEM_NODES in the
+ * environment names. Rows are written with ordinary cached stores: to the CPU this is plain memory.
+ *
+ * memkind itself knows no limit; the store's byte limit holds. */
+#include "tiers/tier.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef struct memkind *memkind_t;
+
+typedef struct kmem {
+  memkind_t kind;
+  int (*check)(memkind_t kind);
+  int (*memalign)(memkind_t kind, void **out, size_t alignment, size_t bytes);
+  void (*release)(memkind_t kind, void *block);
+  void (*message)(int error, char *text, size_t cap);
+  int (*version)(void);
+  int node; /* where the first page landed, -1 unknown */
+} kmem;
+
+static void memkind_tier_close(ts_tier *tier) {
+  free(tier->state);
+  tier->state = NULL;
+}
+
+/* The node that really holds a touched page: move_pages with no target nodes only asks. */
+static int node_of(void *page) {
+  int status = -1;
+  void *pages[1] = {page};
+  if (syscall(SYS_move_pages, 0, 1UL, pages, NULL, &status, 0) != 0) return -1;
+  return status;
+}
+
+static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {
+  (void)path;
+  kmem *k = calloc(1, sizeof *k);
+  if (k == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the memkind tier: out of memory");
+  tier->state = k;
+  static const char *const sonames[] = {"libmemkind.so.0", NULL};
+  void *handle;
+  memkind_t *kind = NULL; /* kinds are exported variables */
+  const ts_symbol symbols[] = {
+      {"MEMKIND_DAX_KMEM", (void **)&kind},
+      {"memkind_check_available", (void **)&k->check},
+      {"memkind_posix_memalign", (void **)&k->memalign},
+      {"memkind_free", (void **)&k->release},
+      {"memkind_error_message", (void **)&k->message},
+      {"memkind_get_version", (void **)&k->version},
+      {NULL, NULL},
+  };
+  int32_t status = ts_library_open(sonames, "libmemkind0", &handle, err);
+  if (status == TS_OK) status = ts_library_symbols(handle, sonames[0], symbols, err);
+  if (status != TS_OK) {
+    memkind_tier_close(tier);
+    return status;
+  }
+  k->kind = *kind;
+  const char *nodes = getenv("MEMKIND_DAX_KMEM_NODES");
+  int error = k->check(k->kind);
+  if (error != 0) {
+    char why[256] = "";
+    k->message(error, why, sizeof why);
+    status = ts_fail(err, TS_EUNAVAILABLE,
+                     "Cannot open the memkind tier: MEMKIND_DAX_KMEM is not available (%s; MEMKIND_DAX_KMEM_NODES is "
+                     "%s%s); set up a KMEM DAX node, or name an existing node in that variable",
+                     why, nodes == NULL ? "not set" : "set to ", nodes == NULL ? "" : nodes);
+    memkind_tier_close(tier);
+    return status;
+  }
+  /* One probe block: the node exists and takes pages, and we learn which one it is. */
+  void *probe = NULL;
+  if (k->memalign(k->kind, &probe, 4096, 4096) != 0 || probe == NULL) {
+    memkind_tier_close(tier);
+    return ts_fail(err, TS_ENOMEM, "Cannot open the memkind tier: a first block of 4096 bytes of %llu was refused",
+                   (unsigned long long)bytes);
+  }
+  memset(probe, 0, 4096);
+  k->node = node_of(probe);
+  k->release(k->kind, probe);
+  return TS_OK;
+}
+
+static void *memkind_tier_take(ts_tier *tier, uint64_t bytes) {
+  kmem *k = tier->state;
+  void *block = NULL;
+  return k->memalign(k->kind, &block, 64, bytes) == 0 ? block : NULL;
+}
+
+static void memkind_tier_give_back(ts_tier *tier, void *block, uint64_t bytes) {
+  (void)bytes;
+  kmem *k = tier->state;
+  k->release(k->kind, block);
+}
+
+static void memkind_tier_write(ts_tier *tier, void *to, const void *from, size_t bytes) {
+  (void)tier;
+  memcpy(to, from, bytes);
+}
+
+static void memkind_tier_describe(const ts_tier *tier, ts_text *text) {
+  const kmem *k = tier->state;
+  const char *nodes = getenv("MEMKIND_DAX_KMEM_NODES");
+  ts_text_add(text, " medium=node node=%d nodes_asked=%s memkind=%d", k->node, nodes == NULL ? "auto" : nodes,
+              k->version());
+}
+
+const ts_tier_ops ts_pmem_memkind_tier = {
+    .type = "PMEM_MEMKIND",
+    .place = "PMEM",
+    .addressable = true,
+    .write_op = TS_MEDIA_WRITE_CACHED,
+    .open = memkind_tier_open,
+    .close = memkind_tier_close,
+    .take = memkind_tier_take,
+    .give_back = memkind_tier_give_back,
+    .write = memkind_tier_write,
+    .describe = memkind_tier_describe,
+};

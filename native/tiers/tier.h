@@ -1,0 +1,50 @@
+/* tier.h - a place rows live. One file a medium implements this interface; the store above knows no medium.
+ *
+ * A tier hands out blocks of memory for rows (a few KiB to a few hundred each) and writes whole rows the way its
+ * medium likes. It does not limit itself: the store charges its byte limit first (store/budget.h). Reads go through
+ * the pointer, for tiers with `addressable` set; a tier the CPU cannot dereference (SSD, HBM) leaves it false and
+ * gets its own read path when it comes.
+ *
+ * How to add a tier: write tiers/<name>.c with a `const ts_tier_ops`, name it in tiers/tier.c, add its storage type in
+ * store/storage_type.c. The conformance part of native/test/store_test.c runs against every type it can open. */
+#ifndef TS_TIER_H
+#define TS_TIER_H
+
+#include "base/base.h"
+#include "emulation/emulation.h"
+
+typedef struct ts_tier ts_tier;
+
+typedef struct ts_tier_ops {
+  const char *type; /* PMEM_LIBPMEM, ... as in storage types */
+  const char *place; /* DRAM or PMEM: the kind of memory, for ts_store_memory */
+  bool addressable;
+  ts_media_op write_op; /* how rows are written, for the media model */
+  /* Takes what the tier needs for `bytes` of rows in all. */
+  int32_t (*open)(ts_tier *tier, uint64_t bytes, const char *path, ts_err err);
+  void (*close)(ts_tier *tier);
+  /* 64-byte aligned block, or NULL when the medium is exhausted. Thread-safe. */
+  void *(*take)(ts_tier *tier, uint64_t bytes);
+  void (*give_back)(ts_tier *tier, void *block, uint64_t bytes);
+  /* Writes a row. Durable order is not promised: tiers are volatile until checkpoints come. */
+  void (*write)(ts_tier *tier, void *to, const void *from, size_t bytes);
+  /* Adds "medium=... key=value" facts. */
+  void (*describe)(const ts_tier *tier, ts_text *text);
+} ts_tier_ops;
+
+struct ts_tier {
+  const ts_tier_ops *ops;
+  void *state;
+};
+
+extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tier;
+
+/* ---- arena.c: a contiguous range handed out in blocks, first fit with coalescing ---- */
+
+typedef struct ts_arena ts_arena;
+int32_t ts_arena_create(void *base, uint64_t bytes, ts_arena **out, ts_err err);
+void ts_arena_destroy(ts_arena *arena);
+void *ts_arena_take(ts_arena *arena, uint64_t bytes);
+void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes);
+
+#endif

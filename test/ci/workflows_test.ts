@@ -1,0 +1,89 @@
+import { parse } from "@std/yaml";
+import { parsePackages } from "../../native/setup/packages.ts";
+import { assert, assertEquals, assertMatch } from "../assert.ts";
+
+const root = new URL("../../", import.meta.url);
+const parseYaml: (text: string) => unknown = parse;
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+
+interface Workflow {
+  readonly name: string;
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<
+    Record<string, { readonly steps: readonly Step[]; readonly container?: { readonly image: string } }>
+  >;
+}
+
+function filesIn(folder: string): string[] {
+  return [...Deno.readDirSync(new URL(folder, root))].map(({ name }) => `${folder}${name}`).sort();
+}
+
+function read(path: string): string {
+  return Deno.readTextFileSync(new URL(path, root));
+}
+
+const workflows: readonly [string, Workflow][] = filesIn(".github/workflows/").map((path) => {
+  return [path, parseYaml(read(path)) as Workflow];
+});
+const scripts: readonly string[] = [...filesIn(".github/scripts/"), ".ci/run"];
+
+Deno.test("the workflows are those for tests, pages and nightly runs", () => {
+  assertEquals(workflows.map(([, { name }]) => name).sort(), ["nightly", "pages", "test"]);
+});
+
+Deno.test.each(workflows)("%s runs scripts only, in a Debian 12 container, with pinned actions", (_path, workflow) => {
+  assertEquals(workflow.permissions, { contents: "read" });
+  for (const { steps, container } of Object.values(workflow.jobs)) {
+    for (const { run, uses } of steps) {
+      if (run !== undefined) {
+        assert(scripts.includes(run), `"${run}" is no script of .github/scripts`);
+        assertEquals(container?.image, "debian:12");
+      } else assertMatch(uses ?? "", /^actions\/[\w-]+@v\d+$/);
+    }
+  }
+});
+
+Deno.test("every script is used", () => {
+  const text = workflows.map(([path]) => read(path)).join("\n") + scripts.map(read).join("\n");
+  for (const script of scripts) assert(text.includes(script), `${script} is not used`);
+});
+
+Deno.test.each(scripts.map((script) => [script]))("%s is executable, stops at errors and parses", async (script) => {
+  assert(((await Deno.stat(new URL(script, root))).mode ?? 0) & 0o111);
+  assertMatch(read(script), /^#!\/usr\/bin\/env bash\n(#.*\n)+set -euo pipefail\n/);
+  const { success, stderr } = await new Deno.Command("bash", {
+    args: ["-n", decodeURIComponent(new URL(script, root).pathname)],
+    stdin: "null",
+  }).output();
+  assert(success, new TextDecoder().decode(stderr));
+});
+
+Deno.test("prepare.sh installs Node, npm and the packages of native/packages.txt", async () => {
+  // The same commands, with an apt-get that only tells what it was asked for.
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/apt-get`, '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
+    const { success, stdout } = await new Deno.Command("bash", {
+      args: [".github/scripts/prepare.sh"],
+      cwd: root,
+      env: { PATH: `${folder}:${Deno.env.get("PATH")}` },
+      stdin: "null",
+    }).output();
+    assert(success);
+    const [update, install = ""] = new TextDecoder().decode(stdout).split("\n");
+    assertEquals(update, "update");
+    const listed = parsePackages(read("native/packages.txt")).map(({ name }) => name);
+    assertEquals(install, ["install -y --no-install-recommends ca-certificates git nodejs npm", ...listed].join(" "));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("every command names the same version of Deno", () => {
+  const texts = [...scripts, ...workflows.map(([path]) => path), "native/setup/platform.ts"].map(read).join("\n");
+  assertEquals([...new Set(texts.match(/deno@[\w.]+/g))], ["deno@2.9.6"]);
+});

@@ -1,0 +1,91 @@
+import { type OptimizerOptions, seedText, type StoreOptions, storeOptions, tableOptions } from "../../ffi/options.ts";
+import { assertEquals, assertThrows } from "../assert.ts";
+
+Deno.test("storeOptions() leaves absent options to the library", () => {
+  assertEquals(storeOptions({ storage: "DRAM" }), { storage: "DRAM" });
+});
+
+Deno.test("storeOptions() writes sizes in bytes and lets native options win", () => {
+  const options: StoreOptions = {
+    storage: "DRAM_PMEM",
+    pmem: "libpmem",
+    path: "/mnt/pmem0",
+    size: ["24 MiB", 4096],
+    sizeCounts: "rows",
+    seed: 2n ** 64n - 1n,
+    native: { "emulate.medium": "optane-100-6x256", seed: 7 },
+  };
+  assertEquals(storeOptions(options), {
+    storage: "DRAM_PMEM",
+    pmem: "libpmem",
+    path: "/mnt/pmem0",
+    size: "25165824,4096",
+    size_counts: "rows",
+    seed: "7",
+    "emulate.medium": "optane-100-6x256",
+  });
+});
+
+Deno.test("seedText() takes unsigned 64-bit numbers only", () => {
+  assertEquals(seedText(2n ** 64n - 1n), "18446744073709551615");
+  for (const seed of [-1, -1n, 2n ** 64n, 0.5, 2 ** 53, NaN]) {
+    assertThrows(() => seedText(seed), RangeError, `Cannot use the seed ${seed}`);
+  }
+});
+
+const optimizers: readonly [OptimizerOptions, Record<string, string>][] = [
+  ["sgd", { optimizer: "sgd" }],
+  [{ sgd: { learningRate: 0.5 } }, { optimizer: "sgd", learning_rate: "0.5" }],
+  [{ adagrad: { learningRate: 0.1, initialAccumulator: 0.2 } }, {
+    optimizer: "adagrad",
+    learning_rate: "0.1",
+    initial_accumulator: "0.2",
+  }],
+  [{ ftrl: { l1: 1, l2: 2, form: "row-norm" } }, { optimizer: "ftrl-row-norm", l1: "1", l2: "2" }],
+  [{ ftrl: {} }, { optimizer: "ftrl" }],
+];
+
+Deno.test.each(optimizers)("tableOptions() writes the optimizer %j", (optimizer, words) => {
+  assertEquals(tableOptions({ name: "t", optimizer }), { name: "t", ...words });
+});
+
+Deno.test("tableOptions() writes every initialiser", () => {
+  const words = (initializer: Parameters<typeof tableOptions>[0]["initializer"]): Record<string, string> => {
+    const { name: _, optimizer: __, ...others } = tableOptions(
+      initializer === undefined ? { name: "t" } : { name: "t", initializer },
+    );
+    return others;
+  };
+  assertEquals(words(undefined), {});
+  assertEquals(words(1), { initializer: "constant", "initializer.value": "1" });
+  assertEquals(words({ constant: -1 }), { initializer: "constant", "initializer.value": "-1" });
+  assertEquals(words({ uniform: { low: 0, high: 1e-7 } }), {
+    initializer: "uniform",
+    "initializer.low": "0",
+    "initializer.high": "1e-7",
+  });
+  assertEquals(words({ truncatedNormal: { stddev: 0.1 } }), {
+    initializer: "truncated-normal",
+    "initializer.stddev": "0.1",
+  });
+  assertEquals(words({ glorot: { fanOut: 8 } }), { initializer: "glorot", "initializer.fan_out": "8" });
+  assertEquals(words({ defaultValueMatrix: {} }), { initializer: "default-value-matrix" });
+  assertEquals(words({ defaultValueMatrix: { rows: 8, base: { constant: 2 } } }), {
+    initializer: "default-value-matrix",
+    "initializer.rows": "8",
+    "initializer.base": "constant",
+    "initializer.value": "2",
+  });
+});
+
+Deno.test("tableOptions() refuses unknown and doubled choices", () => {
+  const wrong = { adam: {} } as unknown as OptimizerOptions;
+  assertThrows(() => tableOptions({ name: "t", optimizer: wrong }), TypeError, 'Cannot use the optimizer "adam"');
+  const both = { sgd: {}, adagrad: {} } as OptimizerOptions;
+  assertThrows(() => tableOptions({ name: "t", optimizer: both }), TypeError, "two optimizers at once");
+  assertThrows(
+    () => tableOptions({ name: "t", initializer: { normal: {} } as unknown as number }),
+    TypeError,
+    'Cannot use the initialiser "normal"',
+  );
+});

@@ -1,0 +1,140 @@
+import "../native_library.ts";
+import { describeData, generateData, importCriteo } from "../../ffi/data.ts";
+import { TierstoreError } from "../../ffi/errors.ts";
+import { EmbeddingStore } from "../../ffi/store.ts";
+import { PHASES, type TrainerOptions, WdlTrainer } from "../../ffi/trainer.ts";
+import { PHASES as RECORDED_PHASES } from "../../scenarios/record.ts";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "../assert.ts";
+
+const SMALL: Omit<TrainerOptions, "data"> = { batch: 64, hidden: [8], seed: 5 };
+
+async function withData(test: (train: string, folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "tierbench " });
+  try {
+    const train = `${folder}/train.bin`;
+    await generateData({ out: train, rows: 4096, scale: 0.0005, seed: 1 });
+    await test(train, folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("PHASES are those of the record and of the header", async () => {
+  assertEquals([...PHASES], [...RECORDED_PHASES]);
+  const header = await Deno.readTextFile(new URL("../../native/include/tierstore.h", import.meta.url));
+  const declared = [...header.matchAll(/#define TS_PHASE_(\w+) (\d)u/g)];
+  assertEquals(
+    declared.map(([, name = "", index]) => [name.toLowerCase(), Number(index)]),
+    [...PHASES.entries()].map(
+      ([index, name]) => [name, index],
+    ),
+  );
+});
+
+Deno.test("generateData() writes what describeData() reads", async () => {
+  await withData((train) => {
+    const data = describeData(train);
+    assertEquals([data.rows, data.cardinalities.length], [4096, 26]);
+    assertMatch(data.digest, /^[0-9a-f]{16}$/);
+    assert(data.plantedAuc !== undefined && data.plantedAuc > 0.5);
+    return Promise.resolve();
+  });
+});
+
+Deno.test("generateData() refuses a folder that is not there, and leaves no file when cancelled", async () => {
+  const out = "/no such folder/x";
+  const error = await assertRejects(() => generateData({ out, rows: 10 }), TierstoreError, "/no such folder");
+  assertEquals(error.status, "TS_EIO");
+  await withData(async (_train, folder) => {
+    const controller = new AbortController();
+    const onProgress = (): void => controller.abort();
+    const options = { out: `${folder}/x.bin`, rows: 50_000_000, scale: 0.001, onProgress, intervalMs: 5 };
+    const reason = await assertRejects(() => generateData({ ...options, signal: controller.signal }), DOMException);
+    assertEquals(reason.name, "AbortError");
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["train.bin"]);
+  });
+});
+
+Deno.test("importCriteo() and describeData() name the file they cannot read", async () => {
+  await withData(async (train, folder) => {
+    const outputs = { trainOut: `${folder}/a.bin`, testOut: `${folder}/b.bin` };
+    await assertRejects(() => importCriteo({ in: `${folder}/no.tsv`, ...outputs }), TierstoreError, "no.tsv");
+    await Deno.writeTextFile(`${folder}/broken.tsv`, "1\t2\t3\n");
+    const error = await assertRejects(
+      () => importCriteo({ in: `${folder}/broken.tsv`, ...outputs }),
+      TierstoreError,
+      "broken.tsv",
+    );
+    assertEquals(error.status, "TS_EFORMAT");
+    assertThrows(() => describeData(`${folder}/no.bin`), TierstoreError, "no.bin");
+    assert(describeData(train).rows > 0);
+  });
+});
+
+Deno.test("WdlTrainer trains, scores and repeats itself bit for bit", async () => {
+  await withData(async (train) => {
+    const run = async (): Promise<[string, number, number]> => {
+      using store = EmbeddingStore.open({ storage: "DRAM", seed: 2 });
+      using trainer = WdlTrainer.open(store, { ...SMALL, data: train });
+      const seen: number[] = [];
+      const result = await trainer.train(20, { intervalMs: 1, onProgress: (done) => seen.push(done) });
+      assertEquals([result.steps, result.stepNs.length, seen.at(-1)], [20, 20, 20]);
+      assert(result.stepNs.every((ns) => ns > 0));
+      assertEquals(Object.keys(result.phaseNs), [...PHASES]);
+      const { logloss, auc, rows, unseenShare } = await trainer.evaluate(train, { maxRows: 1000 });
+      assert(logloss > 0 && auc > 0 && auc < 1 && unseenShare >= 0 && unseenShare <= 1);
+      assertEquals(rows, 1000);
+      return [await trainer.digest(), result.loss, auc];
+    };
+    assertEquals(await run(), await run());
+  });
+});
+
+Deno.test("fill() gives every key of the data a row", async () => {
+  await withData(async (train) => {
+    using store = EmbeddingStore.open({ storage: "DRAM" });
+    using trainer = WdlTrainer.open(store, { ...SMALL, data: train });
+    await trainer.fill();
+    assertEquals((await trainer.evaluate(train)).unseenShare, 0);
+  });
+});
+
+Deno.test("train() stops on abort and the trainer stays usable", async () => {
+  await withData(async (train) => {
+    using store = EmbeddingStore.open({ storage: "DRAM" });
+    using trainer = WdlTrainer.open(store, { ...SMALL, data: train });
+    const signal = AbortSignal.timeout(50);
+    const error = await assertRejects(() => trainer.train(10_000_000, { signal }), DOMException);
+    assertEquals(error.name, "TimeoutError");
+    assertEquals((await trainer.train(1)).steps, 1);
+  });
+});
+
+Deno.test("closing a trainer or its store under way stops the call and frees the memory after it", async () => {
+  await withData(async (train) => {
+    for (const what of ["trainer", "store"] as const) {
+      const store = EmbeddingStore.open({ storage: "DRAM" });
+      const trainer = WdlTrainer.open(store, { ...SMALL, data: train });
+      const running = assertRejects(() => trainer.train(10_000_000), Error, `was closed under way`);
+      assertThrows(() => store.statistics(), Error, "while another call is under way (train)");
+      await assertRejects(() => trainer.digest(), Error, "while another call is under way (train)");
+      (what === "trainer" ? trainer : store).close();
+      await running;
+      store.close();
+      await assertRejects(() => trainer.train(1), Error, `Cannot train: the ${what} is closed`);
+      trainer.close();
+    }
+  });
+});
+
+Deno.test("WdlTrainer refuses what is no cache file and counts that are no whole numbers", async () => {
+  await withData(async (train, folder) => {
+    using store = EmbeddingStore.open({ storage: "DRAM" });
+    await Deno.writeTextFile(`${folder}/text.bin`, "not a cache file");
+    const open = (data: string): WdlTrainer => WdlTrainer.open(store, { ...SMALL, data });
+    assertEquals(assertThrows(() => open(`${folder}/text.bin`), TierstoreError).status, "TS_EFORMAT");
+    using trainer = open(train);
+    await assertRejects(() => trainer.train(1.5), RangeError, "Cannot use steps = 1.5");
+    await assertRejects(() => trainer.evaluate(train, { maxRows: -1 }), RangeError, "Cannot use maxRows = -1");
+  });
+});
