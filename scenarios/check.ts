@@ -71,8 +71,16 @@ function checkPoint(scenario: Scenario): Problem[] {
   });
 }
 
-function checkField(field: string): Problem[] {
-  const first = field.split(".")[0] ?? field;
+function checkField(field: string, configurations: readonly string[]): Problem[] {
+  const [first = field, second = ""] = field.split(".");
+  if (first === "configurations" && !configurations.includes(second)) {
+    const meant = nearest(second, configurations);
+    return [{
+      path: ["matrix", field],
+      message: `unknown configuration "${second}"`,
+      hint: meant === undefined ? `configurations: ${configurations.join(", ")}` : `did you mean "${meant}"?`,
+    }];
+  }
   if (!FIXED_FIELDS.includes(first)) return [];
   return [{
     path: ["matrix", field],
@@ -96,7 +104,7 @@ function relocate(problem: Problem, point: MatrixPoint, matrix: NonNullable<Scen
 
 function checkMatrix(scenario: Scenario): Problem[] {
   const matrix = scenario.matrix ?? {};
-  const fields = Object.keys(matrix).flatMap(checkField);
+  const fields = Object.keys(matrix).flatMap((field) => checkField(field, Object.keys(scenario.configurations)));
   if (fields.length > 0) return fields;
   const points = Object.values(matrix).reduce((product, values) => product * values.length, 1);
   if (points > MAX_POINTS) {

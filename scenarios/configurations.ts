@@ -33,6 +33,8 @@ export interface Decision {
   readonly virtual: boolean;
   /** Why it is not measured. */
   readonly missing?: string;
+  /** Bytes of the DRAM cache of a machine in Memory Mode. */
+  readonly cacheBytes?: number;
 }
 
 /** A case that will run. */
@@ -58,7 +60,7 @@ export class UnavailableError extends Error {
 function mediumOf(
   configuration: ResolvedConfiguration,
   here: Availability,
-): Found<{ readonly place: Place; readonly virtual: boolean }> {
+): Found<{ readonly place: Place; readonly virtual: boolean; readonly cacheBytes?: number }> {
   const { path, nodes, memory } = configuration;
   if (memory === "memory-mode") {
     const found = here.memoryMode;
@@ -120,7 +122,9 @@ export function decideCases(
     const configuration = configurationOf(one);
     const found = mediumOf(configuration, here);
     if (found.available) {
-      runnable.push({ ...one, decision: { evidence: "measured", place: found.place, virtual: found.virtual } });
+      const { place, virtual, cacheBytes } = found;
+      const cache = cacheBytes === undefined ? {} : { cacheBytes };
+      runnable.push({ ...one, decision: { evidence: "measured", place, virtual, ...cache } });
       continue;
     }
     const whenUnavailable = require === "measured" ? "error" : one.scenario.whenUnavailable;

@@ -46,8 +46,8 @@ export type RunEvent =
     readonly total: number;
     /** Training samples per second in this phase; undefined in other phases. */
     readonly rate: number | undefined;
-    /** Seconds left of the whole run. */
-    readonly secondsLeft: number;
+    /** Seconds left of the whole run; undefined until one sample tells. */
+    readonly secondsLeft: number | undefined;
   }
   | { readonly type: "sample"; readonly record: SampleRecord; readonly samples: number }
   | { readonly type: "failed"; readonly record: FailedRecord }

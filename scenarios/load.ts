@@ -16,24 +16,12 @@ import {
 } from "jsonc-parser";
 import { checkScenario } from "./check.ts";
 import { type Diagnostic, type DocumentPath, lineAndColumn, type Problem, ScenarioError } from "./diagnostics.ts";
+import { listMedia } from "./media.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
 
 /** Folder of the shipped scenarios. */
 const SHIPPED = new URL("./", import.meta.url);
-
-/** Names of the media models that are shipped. */
-async function mediaNames(): Promise<string[]> {
-  const names: string[] = [];
-  try {
-    for await (const entry of Deno.readDir(new URL("media/", SHIPPED))) {
-      if (entry.name.endsWith(".jsonc")) names.push(entry.name.slice(0, -".jsonc".length));
-    }
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-  return names.sort();
-}
 
 const SYNTAX: Readonly<Record<string, string>> = {
   InvalidSymbol: "expected a value, found a word that is none",
@@ -89,11 +77,11 @@ export async function parseScenario(
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const document: unknown = tree === undefined ? undefined : getNodeValue(tree);
-  const problems = errors.length > 0
-    ? errors.slice(0, 1).map((error) => syntaxProblem(error, text))
-    : tree === undefined
+  const problems = text.trim() === ""
     ? [{ path: [], message: "expected a scenario, found an empty file" }]
-    : checkScenario(document, await mediaNames());
+    : errors.length > 0
+    ? errors.slice(0, 1).map((error) => syntaxProblem(error, text))
+    : checkScenario(document, await listMedia());
   if (problems.length > 0) {
     const diagnostics: Diagnostic[] = problems
       .map((problem) => ({ problem, offset: offsetOf(tree, problem) }))
@@ -164,7 +152,7 @@ export async function resolveScenario(
   scenario: Scenario | ResolvedScenario,
   directory: string = Deno.cwd(),
 ): Promise<ResolvedScenario> {
-  const problems = checkScenario(scenario, await mediaNames());
+  const problems = checkScenario(scenario, await listMedia());
   if (problems.length > 0) throw new ScenarioError(problems);
   return fillDefaults(scenario, directory);
 }

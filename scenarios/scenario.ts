@@ -87,7 +87,7 @@ export interface Scenario {
   repetitions?: number;
   budget?: string | number;
   quality?: { samples?: number | "auto"; evaluations?: number; testRows?: number };
-  cost?: { model?: "cloud"; prices?: string; boundary?: "parameter-servers" | "whole-job"; priceFor?: Size };
+  cost?: { model?: "cloud"; prices?: string; boundary?: "parameter-servers"; priceFor?: Size };
   matrix?: Record<string, MatrixValue[]>;
   seed?: number;
   whenUnavailable?: "emulate" | "error" | "skip";
@@ -168,7 +168,7 @@ export interface ResolvedScenario {
   /** Seconds. */
   readonly budget: number;
   readonly quality: {
-    /** `auto`: every training row once; 0: no such run. */
+    /** `auto`: every training row once, or as many as half the budget allows; 0: no such run. */
     readonly samples: number | "auto";
     readonly evaluations: number;
     /** 0 is all. */
@@ -177,7 +177,7 @@ export interface ResolvedScenario {
   readonly cost: {
     readonly model: "cloud";
     readonly prices: string;
-    readonly boundary: "parameter-servers" | "whole-job";
+    readonly boundary: "parameter-servers";
     /** Bytes. */
     readonly priceFor: number;
   };

@@ -31,9 +31,12 @@ export const FIXED_FIELDS: readonly string[] = [
   "whenUnavailable",
 ];
 
+const SIZE_FORM = 'expected a size such as "24 MiB"';
+const DURATION_FORM = 'expected a duration such as "150 s"';
+
 const size = oneOf(
   [
-    v.pipe(v.string(), v.regex(SIZE_PATTERN, 'expected a size such as "24 MiB"')),
+    v.pipe(v.string(SIZE_FORM), v.regex(SIZE_PATTERN, SIZE_FORM)),
     v.pipe(v.number(), v.integer("expected whole bytes"), v.minValue(0, "expected bytes, 0 or more")),
   ],
   (input) => typeof input === "number" ? 1 : 0,
@@ -279,7 +282,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   ),
   budget: v.exactOptional(described(
     oneOf([
-      v.pipe(v.string(), v.regex(DURATION_PATTERN, 'expected a duration such as "150 s"')),
+      v.pipe(v.string(DURATION_FORM), v.regex(DURATION_PATTERN, DURATION_FORM)),
       v.pipe(v.number(), v.minValue(1, "expected seconds, 1 or more")),
     ], (input) => typeof input === "number" ? 1 : 0),
     'Wall time of the whole run, which sizes "auto" steps. Default "150 s".',
@@ -288,7 +291,8 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
     v.strictObject({
       samples: v.exactOptional(auto(
         whole("Training samples.", 0, 1e12),
-        'Training samples of the run, or "auto": every training row once; 0 leaves the run out. Default "auto".',
+        'Training samples of the run, or "auto": every training row once, or as many as half the budget allows; 0 ' +
+          'leaves the run out. Default "auto".',
       )),
       evaluations: v.exactOptional(whole("Points on its curve. Default 4.", 1, 1000)),
       testRows: v.exactOptional(whole("Held-out rows scored at each point; 0 is all. Default 0.", 0, 1e9)),
@@ -300,7 +304,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
       model: v.exactOptional(described(v.picklist(["cloud"]), 'Rented machines, paid by the hour. Default "cloud".')),
       prices: v.exactOptional(described(v.string(), 'Price book. Default "2026-11".')),
       boundary: v.exactOptional(described(
-        v.picklist(["parameter-servers", "whole-job"]),
+        v.picklist(["parameter-servers"]),
         'What is paid for. Default "parameter-servers": the machines that hold the tables.',
       )),
       priceFor: v.exactOptional(described(size, 'Size of the tables that are priced. Default "500 GB".')),

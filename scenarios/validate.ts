@@ -119,11 +119,22 @@ function problemOf(issue: v.BaseIssue<unknown>, document: unknown): Problem | un
   return { path, message: `${expectedText(issue)}, found ${foundText(issue.input)}` };
 }
 
+/** Lists that stand where objects are expected; valibot takes them for objects without fields. */
+function misplacedLists(input: unknown, path: DocumentPath, document: unknown): Problem[] {
+  const node = schemaAt(path, document);
+  const object = node?.entries !== undefined || node?.type === "record";
+  if (object && Array.isArray(input)) return [{ path, message: `expected an object, found ${foundText(input)}` }];
+  if (!object || typeof input !== "object" || input === null) return [];
+  return Object.entries(input).flatMap(([key, value]) => misplacedLists(value, [...path, key], document));
+}
+
 /** A valid scenario, or everything that its fields taken one by one have wrong. */
 export type Validation = { readonly scenario: Scenario } | { readonly problems: readonly Problem[] };
 
 /** Checks a document against the schema. */
 export function validateScenario(document: unknown): Validation {
+  const lists = misplacedLists(document, [], document);
+  if (lists.length > 0) return { problems: lists };
   const result = v.safeParse(scenarioSchema, document);
   if (result.success) return { scenario: result.output };
   return { problems: result.issues.flatMap((issue) => problemOf(issue, document) ?? []) };

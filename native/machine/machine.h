@@ -15,7 +15,7 @@
  *   (HMAT, from the nearest CPUs), .side_cache_size, .side_cache_line, .side_cache_indexing (0 direct-mapped, 1 complex,
  *   2 other), .side_cache_write_policy (0 write-back, 1 write-through)
  * pmem.<regionN>.provider (ACPI.NFIT, CXL, e820, virtio-pmem, ...), .size, .available, .persistence_domain, .numa_node,
- *   .target_node; pmem.<namespaceN.M>.region, .mode (raw, memory = fsdax, dax = devdax, safe = sector), .size, .block
+ *   .target_node; pmem.modules (how many DIMMs the kernel lists, in any mode); pmem.<namespaceN.M>.region, .mode (raw, memory = fsdax, dax = devdax, safe = sector), .size, .block
  * dax.<daxN.M>.driver (kmem: it is memory of a NUMA node; device_dax: it is /dev/daxN.M), .size, .target_node,
  *   .numa_node, .origin (pmem | cxl | hmem), .region
  * mount.<i>.path, .device, .filesystem, .dax (always | inode | never | dax), .writable (yes | no), .size, .free: mounts

@@ -38,7 +38,7 @@ static void captured_trees(void) {
                        "kernel.release=6.1.0-56-cloud-amd64", "kernel.auto_online_blocks=offline", "node.has_cpu=0-1",
                        "node.2.cpus=", "node.2.total=939524096", "node.2.tier=memory_tier22",
                        "node.2.distance=17 28 10 28", "dax.dax0.0.driver=kmem", "dax.dax0.0.target_node=2",
-                       "dax.dax1.0.target_node=3", "dax.dax0.0.origin=pmem", "dax.dax0.0.region=region0",
+                       "dax.dax1.0.target_node=3", "pmem.modules=2", "dax.dax0.0.origin=pmem", "dax.dax0.0.region=region0",
                        "pmem.region0.provider=ACPI.NFIT", "pmem.namespace0.0.mode=dax", "cpu.flags=avx2,clflushopt,clwb",
                        "cpu.virtual=yes", "!side_cache", "!library.", "!mount.1.", NULL});
   tree_has("fsdax", (const char *const[]){

@@ -1,0 +1,36 @@
+/* describe.c - what a cache file holds, as text. */
+#include "wdl/cache_format.h"
+
+#include <math.h>
+
+static void add_known(ts_text *text, const char *name, double value) {
+  if (!isnan(value)) ts_text_add(text, "%s=%.9g\n", name, value);
+}
+
+int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err_text, uint32_t err_cap) {
+  ts_err err = {err_text, err_cap};
+  ts_cache cache;
+  int32_t status = ts_cache_open(path, &cache, err);
+  if (status != TS_OK) return status;
+  const ts_cache_header *h = &cache.header;
+  ts_text text = {0};
+  bool synthetic = h->vocabulary == TS_VOCABULARY_SYNTHETIC;
+  ts_text_add(&text, "source=%s\nrows=%llu\ndigest=%016llx\nbytes=%llu\n", synthetic ? "synthetic" : "imported",
+              (unsigned long long)h->rows, (unsigned long long)h->key_digest, (unsigned long long)h->file_bytes);
+  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
+    ts_text_add(&text, "cardinality.%u=%llu\n", c, (unsigned long long)h->cardinality[c]);
+  add_known(&text, "click_rate", h->click_rate);
+  if (synthetic) {
+    ts_text_add(&text, "split=%s\nseed=%llu\n", h->split == 0 ? "train" : "test", (unsigned long long)h->seed);
+    add_known(&text, "scale", h->scale);
+    add_known(&text, "skew_s", h->skew_s);
+    add_known(&text, "skew_q", h->skew_q);
+    add_known(&text, "planted_auc", h->planted_auc);
+    add_known(&text, "planted_logloss", h->planted_logloss);
+    add_known(&text, "numeric_auc", h->numeric_auc);
+    add_known(&text, "categorical_variance", h->categorical_variance);
+  }
+  add_known(&text, "unseen_share", h->unseen_share);
+  ts_cache_close(&cache);
+  return ts_text_return(&text, out, cap, needed);
+}

@@ -1,0 +1,177 @@
+/**
+ * Samples of one case to its figures.
+ *
+ * @module
+ */
+
+import { PHASES, type Result, type SampleRecord } from "../scenarios/record.ts";
+import type { CaseSummary, HitRatio, PhaseTime, StepTimes } from "./model.ts";
+import { holdingOf, viewScenario } from "./scenario_view.ts";
+import { type Estimate, estimate, estimateRatio, mapEstimate } from "./statistics/bootstrap.ts";
+import { mean, quantileOfSorted } from "./statistics/quantiles.ts";
+
+/** Samples that belong together, in file order. */
+export interface Group {
+  readonly name: string;
+  readonly samples: readonly SampleRecord[];
+}
+
+/** A case before it is priced. */
+export type UnpricedCase = Omit<CaseSummary, "cost" | "costMissing">;
+
+/**
+ * Groups samples by case, and by kind of evidence: the kinds are never averaged together. Matrix points keep the order
+ * in which the file first shows them, configurations that of the scenario.
+ */
+export function groupSamples(result: Result): Group[] {
+  const groups = new Map<string, SampleRecord[]>();
+  const points: string[] = [];
+  const kinds = new Map<string, Set<string>>();
+  for (const sample of result.samples) {
+    const key = JSON.stringify([sample.case, sample.evidence]);
+    groups.set(key, [...groups.get(key) ?? [], sample]);
+    points.push(JSON.stringify(sample.point));
+    kinds.set(sample.case, (kinds.get(sample.case) ?? new Set()).add(sample.evidence));
+  }
+  const order = viewScenario(result).configurations;
+  return [...groups.values()]
+    .map((samples) => {
+      const first = samples[0] as SampleRecord;
+      const mixed = (kinds.get(first.case)?.size ?? 0) > 1;
+      return { name: mixed ? `${first.case} (${first.evidence})` : first.case, samples, first };
+    })
+    .sort((a, b) =>
+      points.indexOf(JSON.stringify(a.first.point)) - points.indexOf(JSON.stringify(b.first.point)) ||
+      order.indexOf(a.first.configuration) - order.indexOf(b.first.configuration)
+    )
+    .map(({ name, samples }) => ({ name, samples }));
+}
+
+/** The matrix point of a group as a key. */
+export function pointKey(group: Group): string {
+  return JSON.stringify((group.samples[0] as SampleRecord).point);
+}
+
+/** The case a group is compared with: DRAM at the same matrix point. */
+export function baselineOf(result: Result, group: Group, groups: readonly Group[]): Group | undefined {
+  const found = groups.find((other) =>
+    pointKey(other) === pointKey(group) && holdingOf(result, other.samples[0] as SampleRecord) === "dram"
+  );
+  return found === group ? undefined : found;
+}
+
+/** Samples per second of one process: samples trained ÷ wall time of its counted steps. */
+export function rateOf(sample: SampleRecord): number {
+  return sample.batch * sample.stepNs.length / (sum(sample.stepNs) / 1e9);
+}
+
+/** All figures of a group but its cost. */
+export function summariseCase(result: Result, group: Group, baseline: Group | undefined): UnpricedCase {
+  const { name, samples } = group;
+  const first = samples[0] as SampleRecord;
+  const last = samples[samples.length - 1] as SampleRecord;
+  const seed = (figure: string): string => `${result.run.scenarioDigest} ${name} ${figure}`;
+  const virtual = samples.some((sample) => sample.virtual);
+  const baselineVirtual = baseline?.samples.some((sample) => sample.virtual) ?? false;
+  const rates = samples.map(rateOf);
+  return {
+    name,
+    configuration: first.configuration,
+    point: first.point,
+    evidence: first.evidence,
+    holding: holdingOf(result, first),
+    virtual,
+    how: unique(samples.map((sample) => sample.how)),
+    samples: samples.length,
+    throughput: virtual ? undefined : estimate(rates, "rate", seed("throughput")),
+    perProcess: virtual
+      ? []
+      : samples.map((sample) => ({ id: sample.id, position: sample.position, rate: rateOf(sample) })),
+    baseline: baseline?.name,
+    relative: virtual || baseline === undefined || baselineVirtual
+      ? undefined
+      : estimateRatio(rates, baseline.samples.map(rateOf), "rate", seed("relative")),
+    step: virtual ? undefined : stepTimes(samples, seed),
+    phases: virtual ? [] : phaseTimes(samples),
+    hits: hitRatio(samples, holdingOf(result, first) === "memory-mode", seed("hits")),
+    tiers: last.tiers,
+    dramBytes: last.dramBytes,
+    tableBytes: last.tableBytes,
+    loss: estimate(samples.map((sample) => sample.loss), "linear", seed("loss")),
+    batch: unique(samples.map((sample) => sample.batch)),
+    threads: unique(samples.map((sample) => sample.threads)),
+    seeds: unique(samples.map((sample) => sample.seed)),
+    digests: unique(samples.map((sample) => sample.digest)),
+    environment: last.environment,
+  };
+}
+
+/**
+ * Whether samples that trained the same steps on the same seed ended with the same rows, over all cases; undefined
+ * if no two cases are comparable.
+ */
+export function identicalRows(result: Result): boolean | undefined {
+  const digests = new Map<string, { cases: Set<string>; digests: Set<string> }>();
+  for (const sample of result.samples) {
+    const key = JSON.stringify([sample.point, sample.seed, sample.batch, sample.warmupSteps + sample.stepNs.length]);
+    const entry = digests.get(key) ?? { cases: new Set(), digests: new Set() };
+    entry.cases.add(sample.case);
+    entry.digests.add(sample.digest);
+    digests.set(key, entry);
+  }
+  const comparable = [...digests.values()].filter((entry) => entry.cases.size > 1);
+  return comparable.length === 0 ? undefined : comparable.every((entry) => entry.digests.size === 1);
+}
+
+function stepTimes(samples: readonly SampleRecord[], seed: (figure: string) => string): StepTimes {
+  const sorted = samples.map((sample) => Float64Array.from(sample.stepNs, (ns) => ns / 1e9).sort());
+  const at = (p: number): Estimate =>
+    estimate(sorted.map((steps) => quantileOfSorted(steps, p)), "positive", seed(`step p${p * 100}`));
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), steps: samples.reduce((n, s) => n + s.stepNs.length, 0) };
+}
+
+function phaseTimes(samples: readonly SampleRecord[]): PhaseTime[] {
+  const step = mean(samples.map((sample) => sum(sample.stepNs) / sample.stepNs.length / 1e9));
+  const phases: { phase: PhaseTime["phase"]; seconds: number }[] = PHASES.map((phase) => ({
+    phase,
+    seconds: mean(samples.map((sample) => sample.phaseNs[phase] / sample.stepNs.length / 1e9)),
+  }));
+  const rest = step - phases.reduce((total, { seconds }) => total + seconds, 0);
+  phases.push({ phase: "other", seconds: Math.max(0, rest) });
+  return phases.map(({ phase, seconds }) => ({ phase, seconds, share: seconds / step }));
+}
+
+function hitRatio(samples: readonly SampleRecord[], memoryMode: boolean, seed: string): HitRatio | undefined {
+  const count = (sample: SampleRecord, name: string): number => sample.statistics[name] ?? 0;
+  if (memoryMode) {
+    const lines = (sample: SampleRecord): number =>
+      count(sample, "memory_mode_line_hits") + count(sample, "memory_mode_clean_misses") +
+      count(sample, "memory_mode_dirty_misses");
+    if (samples.some((sample) => lines(sample) === 0)) return undefined;
+    return {
+      ratio: clamped(estimate(samples.map((s) => count(s, "memory_mode_line_hits") / lines(s)), "linear", seed)),
+      denominator: "64-byte lines of rows accessed, hits in the modelled DRAM cache",
+      created: undefined,
+    };
+  }
+  if (samples.some((sample) => sample.tiers.length < 2 || count(sample, "lookup_distinct") === 0)) return undefined;
+  const share = (name: string): number[] => samples.map((s) => count(s, name) / count(s, "lookup_distinct"));
+  return {
+    ratio: clamped(estimate(share("tier0_hits"), "linear", seed)),
+    denominator: "distinct keys of each batch, those of new rows included",
+    created: mean(share("created")),
+  };
+}
+
+/** A share's interval cannot leave 0 to 1. */
+function clamped(of: Estimate): Estimate {
+  return mapEstimate(of, (v) => Math.min(1, Math.max(0, v)));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function unique<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}

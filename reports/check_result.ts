@@ -1,0 +1,61 @@
+/**
+ * Refuses results whose numbers cannot be reported.
+ *
+ * @module
+ */
+
+import type { Result, SampleRecord } from "../scenarios/record.ts";
+import { PHASES } from "../scenarios/record.ts";
+
+/**
+ * Checks every number that a report uses.
+ *
+ * @throws {RangeError} Naming the record and the field: not a finite number, negative, or no steps.
+ */
+export function checkResult(result: Result): void {
+  const ids = new Set<string>();
+  for (const sample of result.samples) {
+    if (ids.has(sample.id)) refuse(sample.id, "id", "twice in the file", "unique ids");
+    ids.add(sample.id);
+    checkSample(sample);
+  }
+  const quality = result.quality;
+  if (quality === undefined) return;
+  if (quality.curve.length === 0) refuse("quality", "curve", "no points", "at least one");
+  quality.curve.forEach((point, i) => {
+    number("quality", `curve[${i}].samples`, point.samples);
+    number("quality", `curve[${i}].seconds`, point.seconds);
+    number("quality", `curve[${i}].logloss`, point.logloss);
+    number("quality", `curve[${i}].auc`, point.auc);
+  });
+  number("quality", "auc", quality.auc);
+  number("quality", "logloss", quality.logloss);
+}
+
+function checkSample(sample: SampleRecord): void {
+  const { id } = sample;
+  if (sample.stepNs.length === 0) refuse(id, "stepNs", "no steps", "at least one");
+  sample.stepNs.forEach((ns, i) => number(id, `stepNs[${i}]`, ns, true));
+  number(id, "batch", sample.batch, true);
+  for (const phase of PHASES) number(id, `phaseNs.${phase}`, sample.phaseNs[phase]);
+  number(id, "loss", sample.loss);
+  number(id, "dramBytes", sample.dramBytes);
+  number(id, "tableBytes", sample.tableBytes);
+  for (const [name, value] of Object.entries(sample.statistics)) number(id, `statistics.${name}`, value);
+  sample.tiers.forEach((tier, i) => {
+    number(id, `tiers[${i}].limitBytes`, tier.limitBytes);
+    number(id, `tiers[${i}].usedBytes`, tier.usedBytes);
+    number(id, `tiers[${i}].rows`, tier.rows);
+    for (const [name, bytes] of Object.entries(tier.purposes)) number(id, `tiers[${i}].purposes.${name}`, bytes);
+  });
+}
+
+function number(record: string, field: string, value: unknown, positive: boolean = false): void {
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0 || (positive && value === 0)) {
+    refuse(record, field, `${value}`, positive ? "a finite number above 0" : "a finite number, 0 or above");
+  }
+}
+
+function refuse(record: string, field: string, found: string, needed: string): never {
+  throw new RangeError(`Cannot report "${record}": ${field} is ${found}, ${needed} is needed`);
+}

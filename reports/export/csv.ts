@@ -1,0 +1,66 @@
+/**
+ * The summary as CSV: one line a case, one column a number, unrounded, units in the header.
+ *
+ * @module
+ */
+
+import { PHASES } from "../../scenarios/record.ts";
+import type { CaseSummary, Summary } from "../model.ts";
+import type { Estimate } from "../statistics/bootstrap.ts";
+import { csvLine } from "../tco/csv.ts";
+import { dateText } from "../tco/price_book.ts";
+
+type Value = string | number | undefined;
+
+/** Columns: name and how to fill it. */
+const COLUMNS: readonly (readonly [string, (one: CaseSummary) => Value])[] = [
+  ["case", (one) => one.name],
+  ["configuration", (one) => one.configuration],
+  ["point", (one) => JSON.stringify(one.point)],
+  ["kind", (one) => one.evidence],
+  ["virtual", (one) => `${one.virtual}`],
+  ["samples", (one) => one.samples],
+  ...interval("samples_per_second", (one) => one.throughput),
+  ["baseline", (one) => one.baseline],
+  ...interval("speed_ratio_to_baseline", (one) => one.relative),
+  ...interval("step_p50_seconds", (one) => one.step?.p50),
+  ...interval("step_p95_seconds", (one) => one.step?.p95),
+  ...interval("step_p99_seconds", (one) => one.step?.p99),
+  ...interval("first_tier_hit_ratio", (one) => one.hits?.ratio),
+  ["first_tier_hit_ratio_of", (one) => one.hits?.denominator],
+  ...[...PHASES, "other" as const].map((phase) =>
+    [
+      `step_${phase}_seconds`,
+      (one: CaseSummary): Value => one.phases.find((p) => p.phase === phase)?.seconds,
+    ] as const
+  ),
+  ...interval("logloss", (one) => one.loss),
+  ["dram_bytes_allowed", (one) => one.dramBytes],
+  ["row_bytes", (one) => one.tableBytes],
+  ["used_bytes", (one) => one.tiers.reduce((sum, tier) => sum + tier.usedBytes, 0)],
+  ["machines", (one) => one.cost && `${one.cost.offer.machines} x ${one.cost.offer.instance.name}`],
+  ["price_date", (one) => one.cost && dateText(one.cost.offer.instance)],
+  ["price_source", (one) => one.cost && `${one.cost.offer.instance.mark}: ${one.cost.offer.instance.source}`],
+  ["dollars_per_hour", (one) => one.cost?.offer.pricePerHour],
+  ...interval("dollars_per_million_samples", (one) => one.cost?.perMillion),
+  ...interval("share_saved_against_baseline", (one) => one.cost?.saved),
+  ["not_priced_because", (one) => one.costMissing],
+  ["how", (one) => one.how.join("; ")],
+];
+
+/** The summary as CSV text. */
+export function toCsv(summary: Summary): string {
+  const lines = [COLUMNS.map(([name]) => name), ...summary.cases.map((one) => COLUMNS.map(([, value]) => value(one)))];
+  return lines.map((line) => csvLine(line) + "\n").join("");
+}
+
+function interval(
+  name: string,
+  of: (one: CaseSummary) => Estimate | undefined,
+): (readonly [string, (one: CaseSummary) => Value])[] {
+  return [
+    [name, (one) => of(one)?.value],
+    [`${name}_low`, (one) => of(one)?.low],
+    [`${name}_high`, (one) => of(one)?.high],
+  ];
+}

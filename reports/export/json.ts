@@ -1,0 +1,12 @@
+/**
+ * The summary as JSON, for programs.
+ *
+ * @module
+ */
+
+import type { Summary } from "../model.ts";
+
+/** The whole summary, indented; absent values are left out. */
+export function toJson(summary: Summary): string {
+  return JSON.stringify(summary, null, 2) + "\n";
+}

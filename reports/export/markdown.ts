@@ -1,0 +1,66 @@
+/**
+ * The summary as Markdown, for pull requests and wikis.
+ *
+ * @module
+ */
+
+import { changeText, estimateText, rateText, significant } from "../format.ts";
+import type { Summary } from "../model.ts";
+
+/** Verdict, table and limits as GitHub-flavoured Markdown. */
+export function toMarkdown(summary: Summary): string {
+  const { headline, sentences, cautions } = summary.verdict;
+  const list = (texts: readonly string[]): string[] => texts.map((text) => `- ${escapeMarkdown(text)}.`);
+  const head = [
+    "case",
+    "kind",
+    "samples/s (95 %)",
+    "speed against DRAM",
+    "step p99, ms",
+    "first-tier hits, %",
+    "$/h",
+    "$ per million samples",
+    "cost against DRAM",
+  ];
+  const rows = summary.cases.map((one) => [
+    one.name,
+    one.evidence,
+    one.throughput === undefined ? "withheld" : rateText(one.throughput),
+    one.relative === undefined ? "–" : estimateText(one.relative),
+    one.step === undefined ? "–" : estimateText(one.step.p99, 1e3),
+    one.hits === undefined ? "–" : estimateText(one.hits.ratio, 100),
+    one.cost === undefined ? "–" : significant(one.cost.offer.pricePerHour),
+    one.cost === undefined ? "–" : estimateText(one.cost.perMillion),
+    one.cost?.saved === undefined ? "–" : changeText(-one.cost.saved.value),
+  ]);
+  const line = (cells: readonly string[]): string => `| ${cells.map(escapeMarkdown).join(" | ")} |`;
+  const table = rows.length === 0
+    ? []
+    : [line(head), `| ${head.map((_, i) => i < 2 ? "---" : "---:").join(" | ")} |`, ...rows.map(line), ""];
+  return [
+    `# ${escapeMarkdown(summary.scenario.name)}`,
+    "",
+    `**${escapeMarkdown(headline)}.**`,
+    "",
+    ...table,
+    ...list(sentences),
+    ...(cautions.length === 0 ? [] : ["", "What limits this answer:", "", ...list(cautions)]),
+    ...(summary.pricing === undefined ? [] : [
+      "",
+      `Prices: ${summary.pricing.provider}, ${summary.pricing.dates}, the latest as of ${summary.pricing.asOf}. ` +
+      escapeMarkdown(summary.pricing.scaling),
+    ]),
+    ...(summary.failed.length === 0
+      ? []
+      : ["", "Failed samples:", "", ...summary.failed.map((one) => escapeMarkdown(`- ${one.id}: ${one.error}`))]),
+    "",
+    `Run ${summary.started} on ${escapeMarkdown(summary.machine.cpu)}, seed ${summary.scenario.seed}, scenario ` +
+    `${summary.scenarioDigest.slice(0, 12)}, tierbench ${summary.versions["tierbench"] ?? "of unknown version"}.`,
+    "",
+  ].join("\n");
+}
+
+/** Keeps table bars, markup and line breaks of a text from being read as Markdown. */
+function escapeMarkdown(text: string): string {
+  return text.replace(/\r?\n/g, " ").replace(/[|*_`[\]]/g, "\\$&").replaceAll("<", "&lt;");
+}

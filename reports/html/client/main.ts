@@ -1,0 +1,68 @@
+/// <reference no-default-lib="true" />
+/// <reference lib="esnext" />
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
+/**
+ * The script of a report page: draws the charts from the data in the page, again when the theme changes or the page is
+ * printed. Fetches nothing.
+ *
+ * @module
+ */
+
+import type { Chart } from "chart.js";
+import type { PageData } from "../page_data.ts";
+import { DARK, LIGHT, type Theme } from "../palette.ts";
+import { barChart, qualityChart, stackedChart, valueChart } from "./charts.ts";
+
+const data = JSON.parse(document.getElementById("chart-data")?.textContent ?? "{}") as PageData;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let drawn: Chart[] = [];
+
+function draw(theme: Theme): void {
+  for (const chart of drawn) chart.destroy();
+  drawn = [];
+  on("value", 340, (canvas) => data.value && valueChart(canvas, data.value, theme));
+  on("throughput", bars(data.throughput?.length), (canvas) =>
+    data.throughput && barChart(
+      canvas,
+      data.throughput.map((row) => ({ ...row, point: row.rate })),
+      "thousand samples/s",
+      theme,
+    ));
+  on(
+    "phases",
+    bars(data.phases?.rows.length) + 30,
+    (canvas) => data.phases && stackedChart(canvas, data.phases, "milliseconds a step", theme),
+  );
+  on(
+    "tiers",
+    bars(data.tiers?.rows.length) + 30,
+    (canvas) => data.tiers && stackedChart(canvas, data.tiers, "MiB", theme),
+  );
+  on(
+    "hits",
+    bars(data.hits?.length),
+    (canvas) =>
+      data.hits && barChart(canvas, data.hits.map((row) => ({ ...row, point: row.ratio })), "percent", theme, 100),
+  );
+  on("auc", 300, (canvas) => data.quality && qualityChart(canvas, data.quality, "auc", theme));
+  on("logloss", 300, (canvas) => data.quality && qualityChart(canvas, data.quality, "logloss", theme));
+}
+
+function bars(rows: number | undefined): number {
+  return 70 + 46 * (rows ?? 0);
+}
+
+function on(id: string, height: number, make: (canvas: HTMLCanvasElement) => Chart | undefined): void {
+  const canvas = document.getElementById(`chart-${id}`);
+  if (!(canvas instanceof HTMLCanvasElement) || canvas.parentElement === null) return;
+  canvas.parentElement.style.height = `${height}px`;
+  const chart = make(canvas);
+  if (chart !== undefined) drawn.push(chart);
+}
+
+const themed = (): Theme => dark.matches ? DARK : LIGHT;
+draw(themed());
+dark.addEventListener("change", () => draw(themed()));
+addEventListener("beforeprint", () => draw(LIGHT));
+addEventListener("afterprint", () => draw(themed()));

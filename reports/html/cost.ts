@@ -1,0 +1,149 @@
+/**
+ * Money: machines, prices with their sources, how the run was scaled, and what would change the answer.
+ *
+ * @module
+ */
+
+import { bytesText, changeText, decimalBytesText, estimateText, percentText, significant } from "../format.ts";
+import type { CaseSummary, Pricing, Summary } from "../model.ts";
+import { dateText, isStale, MARK_WORDS, type Provenance } from "../tco/price_book.ts";
+import { html, type Markup } from "./markup.ts";
+import { estimateCell, kind, table } from "./parts.ts";
+
+/** The cost section; says why when nothing could be priced. */
+export function cost(summary: Summary): Markup | undefined {
+  if (summary.cases.length === 0) return undefined;
+  const missing = summary.cases.filter((one) => one.costMissing !== undefined);
+  const reasons = missing.length === 0 ? undefined : html`
+    <h3>Not priced</h3>
+    <ul>${missing.map((one) => html`<li>${one.name}: ${one.costMissing}.</li>`)}</ul>
+  `;
+  const pricing = summary.pricing;
+  const body = pricing === undefined ? undefined : priced(summary, pricing);
+  return html`<section aria-labelledby="cost"><h2 id="cost">Cost</h2>${body}${reasons}</section>`;
+}
+
+function priced(summary: Summary, pricing: Pricing): Markup {
+  const cases = summary.cases.filter((one) => one.cost !== undefined);
+  const stale = pricing.stale
+    ? html`
+      <span class="warn">These prices are more than a year older than ${pricing.asOf}.</span>
+    `
+    : undefined;
+  return html`<p>For a model with ${
+    decimalBytesText(pricing.modelBytes)
+  } of rows, the cheapest machines of ${pricing.provider} that hold it, at prices of ${pricing.dates} (the latest as of ${pricing.asOf}). In the bill: ${pricing.boundary}.${stale}</p>
+${machines(cases)}<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
+<h3 id="change">What would change this</h3>${change(cases)}${others(pricing)}
+<details><summary>Every price used, with date, source and mark</summary>${prices(pricing)}</details>`;
+}
+
+function machines(cases: readonly CaseSummary[]): Markup {
+  return table(
+    "Machines that hold the model and what a million samples costs on them",
+    [
+      { title: "case" },
+      { title: "kind", words: true },
+      { title: "machines", words: true },
+      { title: "$/h" },
+      { title: "memory bought ÷ needed" },
+      { title: "$ per million samples" },
+      { title: "saved against DRAM, %" },
+    ],
+    cases.map((one) => {
+      const { offer, need, perMillion, saved } = one.cost as NonNullable<CaseSummary["cost"]>;
+      const shape = [
+        offer.instance.vcpus === undefined ? "" : `${offer.instance.vcpus} vCPU`,
+        `${offer.instance.dramGib} GiB DRAM`,
+        offer.instance.pmemGib === 0 ? "" : `${offer.instance.pmemGib} GiB PMem`,
+      ].filter((text) => text !== "").join(", ");
+      const holds = need.pmemBytes > 0
+        ? `needs ${bytesText(need.pmemBytes)} of PMem, ${bytesText(need.dramBytes)} of DRAM for index and policy`
+        : `needs ${bytesText(need.dramBytes)}${need.memoryMode ? " of PMem, DRAM is its cache" : " of DRAM"}`;
+      return [
+        one.name,
+        kind(one.evidence),
+        html`${offer.machines} × ${offer.instance.name}<small>${shape}; ${holds}</small>`,
+        significant(offer.pricePerHour),
+        significant(offer.overBuy),
+        estimateCell(perMillion),
+        estimateCell(saved, 100),
+      ];
+    }),
+  );
+}
+
+function change(cases: readonly CaseSummary[]): Markup {
+  const compared = cases.filter((one) => one.cost?.saved !== undefined);
+  if (compared.length === 0) return html`<p>Nothing is compared: there is no priced DRAM case.</p>`;
+  const workers = compared[0]?.cost?.savedWithWorker.map(({ worker }) => worker) ?? [];
+  return html`
+    ${table(
+      "Cost against DRAM if one thing were different, in percent of the DRAM cost",
+      [
+        { title: "case" },
+        { title: "as priced" },
+        { title: "memory sold to the byte" },
+        ...workers.map((worker) => ({ title: `with workers of ${worker} $/h in the bill` })),
+        { title: "cheaper while DRAM machines cost more than this multiple of their price" },
+      ],
+      compared.map((one) => {
+        const { saved, savedWithoutOverBuy, savedWithWorker, flip } = one.cost as NonNullable<CaseSummary["cost"]>;
+        return [
+          one.name,
+          saved === undefined ? "–" : changeText(-saved.value),
+          savedWithoutOverBuy === undefined ? "–" : changeText(-savedWithoutOverBuy),
+          ...savedWithWorker.map((at) => changeText(-at.saved)),
+          flip === undefined ? "–" : estimateText(flip),
+        ];
+      }),
+    )}<p
+      class="note">Memory sold to the byte: machines come in sizes, and part of a saving can be the size that happens to fit.
+    Workers: training machines that every configuration rents alike; the more of the bill they are, the more speed counts and
+    the less memory does. The multiple keeps the price of the PMem machine, which holds DRAM too, where it is.</p>
+  `;
+}
+
+function others(pricing: Pricing): Markup | undefined {
+  if (pricing.otherOffers.length === 0) return undefined;
+  return html`<p class="note">Elsewhere, for scale and not compared: ${
+    pricing.otherOffers.map(({ case: name, offer }) =>
+      `${name} on ${offer.machines} × ${offer.instance.provider} ${offer.instance.name}, ${
+        significant(offer.pricePerHour)
+      } $/h (${dateText(offer.instance)}, ${MARK_WORDS[offer.instance.mark]})`
+    ).join("; ")
+  }.</p>`;
+}
+
+function prices(pricing: Pricing): Markup {
+  const origin = (price: Provenance): (string | Markup)[] => [
+    isStale(price, pricing.asOf)
+      ? html`<span class="warn">${dateText(price)}, over a year old</span>`
+      : dateText(price),
+    price.region,
+    `${price.mark}: ${MARK_WORDS[price.mark]}`,
+    price.source + (price.note === "" ? "" : ` (${price.note})`),
+  ];
+  const columns = [
+    { title: "date", words: true },
+    { title: "region", words: true },
+    { title: "mark", words: true },
+    { title: "source", words: true },
+  ];
+  return html`
+    ${table(
+      "Machines in the price book",
+      [{ title: "machine" }, { title: "$/h" }, ...columns],
+      pricing.instances.map((one) => [`${one.provider} ${one.name}`, significant(one.pricePerHour), ...origin(one)]),
+    )}<p class="note">Component prices are here for context and enter no figure above.</p>${table(
+      "What memory has cost",
+      [{ title: "item" }, { title: "$/GB" }, ...columns],
+      pricing.components.map((part) => [
+        part.item,
+        part.low === part.high ? significant(part.low) : `${significant(part.low)} to ${significant(part.high)}`,
+        ...origin(part),
+      ]),
+    )}<p
+      class="note">At most ${percentText(pricing.usableShare)} of a machine's memory is given to tables.</p>
+  `;
+}

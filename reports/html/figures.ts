@@ -1,0 +1,202 @@
+/**
+ * Speed, time, bytes, hits and quality: a chart each, with its numbers.
+ *
+ * @module
+ */
+
+import { bytesText, estimateText, percentText, significant } from "../format.ts";
+import type { Summary } from "../model.ts";
+import { html, type Markup } from "./markup.ts";
+import { estimateCell, figure, kind, table } from "./parts.ts";
+import { kindsText } from "./overview.ts";
+
+/** Throughput and step times. */
+export function speed(summary: Summary): Markup | undefined {
+  const cases = summary.cases.filter((one) => one.throughput !== undefined);
+  if (cases.length === 0) return undefined;
+  const chart = figure(
+    "throughput",
+    {
+      title: "Throughput",
+      text:
+        "Samples trained in a second of wall time; whiskers are 95 % bootstrap intervals over processes. Solid bars " +
+        "are measured, hatched emulated, outlined simulated.",
+      unit: "thousand samples/s",
+      kinds: kindsText(cases),
+    },
+    table(
+      "Throughput",
+      [
+        { title: "case" },
+        { title: "kind", words: true },
+        { title: "samples/s" },
+        { title: "against DRAM" },
+        { title: "samples" },
+        { title: "each process, samples/s", words: true },
+      ],
+      cases.map((one) => [
+        one.name,
+        kind(one.evidence),
+        one.throughput === undefined ? "–" : estimateText(one.throughput),
+        one.relative === undefined ? "–" : estimateText(one.relative),
+        `${one.samples}`,
+        one.perProcess.map(({ rate }) => significant(rate)).join(", "),
+      ]),
+    ),
+  );
+  const steps = table(
+    "Time of a training step, milliseconds",
+    [
+      { title: "case" },
+      { title: "kind", words: true },
+      { title: "p50" },
+      { title: "p95" },
+      { title: "p99" },
+      { title: "steps" },
+    ],
+    cases.map((one) => [
+      one.name,
+      kind(one.evidence),
+      estimateCell(one.step?.p50, 1e3),
+      estimateCell(one.step?.p95, 1e3),
+      estimateCell(one.step?.p99, 1e3),
+      `${one.step?.steps ?? 0}`,
+    ]),
+  );
+  return html`<section aria-labelledby="speed"><h2 id="speed">Speed</h2>${chart}<h3>Step times</h3>${steps}</section>`;
+}
+
+/** Time split by phase. */
+export function time(summary: Summary): Markup | undefined {
+  const cases = summary.cases.filter((one) => one.phases.length > 0);
+  const phases = cases[0]?.phases.map(({ phase }) => phase);
+  if (phases === undefined) return undefined;
+  const chart = figure(
+    "phases",
+    {
+      title: "Time of a step by phase",
+      text: "Mean over steps and processes. Emulated media wait inside lookup, update and eviction. Other is what no " +
+        "phase claims.",
+      unit: "milliseconds a step",
+      kinds: kindsText(cases),
+    },
+    table(
+      "Time of a step by phase, milliseconds and share",
+      [{ title: "case" }, { title: "kind", words: true }, ...phases.map((phase) => ({ title: phase }))],
+      cases.map((one) => [
+        one.name,
+        kind(one.evidence),
+        ...one.phases.map(({ seconds, share }) =>
+          html`${significant(seconds * 1e3)}<small>${percentText(share)}</small>`
+        ),
+      ]),
+    ),
+  );
+  return html`<section aria-labelledby="time"><h2 id="time">Where time goes</h2>${chart}</section>`;
+}
+
+/** Bytes per tier, hits of the first. */
+export function memory(summary: Summary): Markup | undefined {
+  const { cases } = summary;
+  const tiers = cases.flatMap((one) => one.tiers.map((tier) => ({ one, tier })));
+  if (tiers.length === 0) return undefined;
+  const purposes = [...new Set(tiers.flatMap(({ tier }) => Object.keys(tier.purposes)))];
+  const bytes = figure(
+    "tiers",
+    {
+      title: "Bytes per tier by purpose",
+      text: "At the end of the last sample. Slack is reserved space without rows.",
+      unit: "MiB",
+      kinds: kindsText(cases),
+    },
+    table(
+      "Bytes per tier by purpose",
+      [
+        { title: "case, tier" },
+        { title: "storage type", words: true },
+        { title: "medium", words: true },
+        { title: "rows" },
+        ...purposes.map((purpose) => ({ title: `${purpose}, bytes` })),
+        { title: "used" },
+        { title: "limit" },
+      ],
+      tiers.map(({ one, tier }) => [
+        `${one.name}, tier ${tier.tier}`,
+        tier.type,
+        tier.medium + (tier.emulates === undefined ? "" : `, as ${tier.emulates}`),
+        significant(tier.rows),
+        ...purposes.map((purpose) => bytesText(tier.purposes[purpose] ?? 0)),
+        bytesText(tier.usedBytes),
+        bytesText(tier.limitBytes),
+      ]),
+    ),
+  );
+  const hit = cases.filter((one) => one.hits !== undefined);
+  const hits = hit.length === 0 ? undefined : figure(
+    "hits",
+    {
+      title: "First-tier hit ratio",
+      text: "Ratios compare only where they are shares of the same thing; the table says of what.",
+      unit: "percent",
+      kinds: kindsText(hit),
+    },
+    table(
+      "First-tier hit ratio, percent",
+      [
+        { title: "case" },
+        { title: "kind", words: true },
+        { title: "hits" },
+        { title: "new rows" },
+        { title: "share of", words: true },
+      ],
+      hit.map((one) => [
+        one.name,
+        kind(one.evidence),
+        estimateCell(one.hits?.ratio, 100),
+        one.hits?.created === undefined ? "–" : significant(one.hits.created * 100),
+        one.hits?.denominator ?? "–",
+      ]),
+    ),
+  );
+  return html`<section aria-labelledby="memory"><h2 id="memory">Where the bytes are, and what the first tier answers</h2>
+${bytes}${hits}</section>`;
+}
+
+/** AUC and logloss of the longer run. */
+export function quality(summary: Summary): Markup | undefined {
+  const run = summary.quality;
+  if (run === undefined) return undefined;
+  const numbers = table(
+    "Quality on held-out rows along the run",
+    [{ title: "samples trained" }, { title: "seconds" }, { title: "AUC" }, { title: "logloss" }],
+    run.curve.map((at) => [
+      significant(at.samples),
+      significant(at.seconds),
+      at.auc.toFixed(4),
+      at.logloss.toFixed(4),
+    ]),
+  );
+  const kinds = `Run on ${run.configuration}, ${run.evidence}`;
+  const planted = run.plantedAuc === undefined
+    ? ""
+    : ` Dashed: ${run.plantedAuc.toFixed(4)}, the AUC of the model that made the labels, the best reachable.`;
+  return html`
+    <section aria-labelledby="quality">
+      <h2 id="quality">Quality</h2>
+      <p class="note">${summary.identical === true
+        ? "All configurations end with the same rows to the bit, so one longer run gives the quality of all."
+        : "One longer run gives the quality."} It reaches AUC ${run.auc.toFixed(4)} and logloss ${run.logloss.toFixed(
+          4,
+        )} on ${significant(run.testRows)} held-out rows.</p>
+      <div class="two">${figure(
+        "auc",
+        { title: "AUC", text: `On held-out rows.${planted}`, unit: "AUC against samples trained", kinds },
+        numbers,
+      )}${figure(
+        "logloss",
+        { title: "Logloss", text: "On held-out rows.", unit: "logloss against samples trained", kinds },
+        html`<p class="note">The table beside the AUC holds it.</p>`,
+      )}</div>
+    </section>
+  `;
+}

@@ -1,0 +1,148 @@
+/**
+ * The first screen: what ran, the answer, cost against speed, the table of all cases.
+ *
+ * @module
+ */
+
+import { changeText, countText, estimateText, significant } from "../format.ts";
+import type { CaseSummary, Summary } from "../model.ts";
+import { html, type Markup } from "./markup.ts";
+import { type Cell, estimateCell, figure, kind, rateCell, table } from "./parts.ts";
+
+/** Which kinds of evidence a summary's figures are, for captions. */
+export function kindsText(cases: readonly CaseSummary[]): string {
+  const kinds = ["measured", "emulated", "simulated"] as const;
+  const said = kinds.flatMap((evidence) => {
+    const names = cases.filter((one) => one.evidence === evidence).map((one) => one.name);
+    return names.length === 0 ? [] : [`${evidence[0]?.toUpperCase()}${evidence.slice(1)}: ${names.join(", ")}`];
+  });
+  return said.join(". ");
+}
+
+/** Title and facts of the run. */
+export function heading(summary: Summary): Markup {
+  const samples = summary.cases.reduce((total, one) => total + one.samples, 0);
+  const facts: readonly (readonly [string, string])[] = [
+    ["run", summary.started.slice(0, 16).replace("T", " ") + " UTC"],
+    ["machine", `${summary.machine.cpu}, ${countText(summary.machine.cpus, "CPU")}`],
+    ["samples", `${samples} of ${countText(summary.cases.length, "case")}`],
+    ["seed", summary.scenario.seed],
+  ];
+  return html`
+    <header>
+      <p class="eyebrow">tierbench report</p>
+      <h1>${summary.scenario.name}</h1>
+      <p class="about">${summary.scenario.about}</p>
+      <dl class="facts">${facts.map(([name, value]) =>
+        html`
+          <div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>
+        `
+      )}</dl>
+    </header>
+  `;
+}
+
+/** The first sentence of the answer, and where to read on. */
+export function answer(summary: Summary): Markup {
+  return html`
+    <div class="answer">
+      <h2 class="eyebrow">Verdict</h2>
+      <p class="headline">${quietIntervals(summary.verdict.headline)}.</p>
+      <nav aria-label="Answers below">
+        <ul>
+          <li><a href="#change">What would change this</a></li>
+          <li><a href="#time">Where time goes</a></li>
+          <li><a href="#sure">How sure is this</a></li>
+        </ul>
+      </nav>
+    </div>
+  `;
+}
+
+/** The rest of the answer, and what limits it. */
+export function words(summary: Summary): Markup | undefined {
+  const { sentences, cautions } = summary.verdict;
+  const list = (texts: readonly string[]): Markup =>
+    html`<ul>${texts.map((text) => html`<li>${quietIntervals(text)}.</li>`)}</ul>`;
+  const column = (title: string, texts: readonly string[]): Markup | undefined =>
+    texts.length === 0 ? undefined : html`<div><h2>${title}</h2>${list(texts)}</div>`;
+  if (sentences.length + cautions.length === 0) return undefined;
+  return html`<section class="words two">${column("What else was seen", sentences)}${
+    column("What limits this answer", cautions)
+  }</section>`;
+}
+
+/** Sets intervals in quieter type, and keeps numbers and their percent signs on one line. */
+function quietIntervals(text: string): Markup[] {
+  return text.replaceAll(" %", "\u00a0%").split(/(\(95\u00a0%: [^)]*\))/).map((part, i) =>
+    i % 2 === 0 ? html`${part}` : html`<span class="ci">${part}</span>`
+  );
+}
+
+/** Cost against speed, and all cases in one table. */
+export function overview(summary: Summary): Markup | undefined {
+  const { cases } = summary;
+  if (cases.length === 0) return undefined;
+  const priced = cases.filter((one) => one.cost !== undefined && one.throughput !== undefined);
+  const chart = priced.length === 0 ? undefined : figure(
+    "value",
+    {
+      title: "Cost against speed",
+      text: "Down is cheaper, right is faster; whiskers are 95 % intervals of the runs. Circles are measured, " +
+        "triangles emulated, squares simulated.",
+      unit: "$ per million samples, thousand samples/s",
+      kinds: kindsText(priced),
+    },
+    table(
+      "Cost against speed",
+      [{ title: "case" }, { title: "kind", words: true }, { title: "samples/s" }, { title: "$ per million samples" }],
+      priced.map((one) => [
+        one.name,
+        kind(one.evidence),
+        one.throughput === undefined ? "–" : estimateText(one.throughput),
+        one.cost === undefined ? "–" : estimateText(one.cost.perMillion),
+      ]),
+    ),
+  );
+  return html`${
+    chart === undefined
+      ? undefined
+      : html`<section aria-labelledby="worth"><h2 id="worth">Is it worth it?</h2>${chart}</section>`
+  }
+<section aria-labelledby="overview"><h2 id="overview">All cases</h2>
+<p class="note">Small figures are 95 % bootstrap intervals over samples; a sample is one process.</p>
+${summaryTable(summary)}</section>`;
+}
+
+function summaryTable(summary: Summary): Markup {
+  return table(
+    "Speed, hits and cost of every case",
+    [
+      { title: "case" },
+      { title: "kind", words: true },
+      { title: "samples/s" },
+      { title: "speed against DRAM" },
+      { title: "step p50, ms" },
+      { title: "step p99, ms" },
+      { title: "first-tier hits, %" },
+      { title: "$/h" },
+      { title: "$ per million samples" },
+      { title: "cost against DRAM" },
+    ],
+    summary.cases.map((one): Cell[] => [
+      one.name,
+      kind(one.evidence),
+      rateCell(one.throughput),
+      one.relative === undefined ? "–" : estimateCell(one.relative),
+      estimateCell(one.step?.p50, 1e3),
+      estimateCell(one.step?.p99, 1e3),
+      estimateCell(one.hits?.ratio, 100),
+      one.cost === undefined ? "–" : significant(one.cost.offer.pricePerHour),
+      estimateCell(one.cost?.perMillion),
+      one.cost?.saved === undefined ? "–" : changeText(-one.cost.saved.value),
+    ]),
+  );
+}

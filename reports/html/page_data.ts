@@ -1,0 +1,130 @@
+/**
+ * What the charts of the page draw: made from the summary, embedded as JSON, read by the page's script.
+ *
+ * @module
+ */
+
+import type { Evidence } from "../../scenarios/record.ts";
+import type { CaseSummary, Summary } from "../model.ts";
+import type { Estimate } from "../statistics/bootstrap.ts";
+
+/** A value and the ends of its interval; without an interval both ends are the value. */
+export interface Point {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A case in a chart. */
+export interface Marked {
+  readonly name: string;
+  readonly evidence: Evidence;
+  /** Index of its colour. */
+  readonly colour: number;
+}
+
+/** Bars cut into parts. */
+export interface Stacked {
+  readonly parts: readonly string[];
+  readonly rows: readonly { readonly name: string; readonly evidence: Evidence; readonly values: readonly number[] }[];
+}
+
+/** Data of every chart; absent charts are undefined. */
+export interface PageData {
+  /** Thousand samples/s against $ per million samples. */
+  readonly value: readonly (Marked & { readonly rate: Point; readonly cost: Point })[] | undefined;
+  /** Thousand samples/s. */
+  readonly throughput: readonly (Marked & { readonly rate: Point })[] | undefined;
+  /** Milliseconds a step. */
+  readonly phases: Stacked | undefined;
+  /** MiB. */
+  readonly tiers: Stacked | undefined;
+  /** Percent. */
+  readonly hits: readonly (Marked & { readonly ratio: Point })[] | undefined;
+  /** Thousand samples trained against AUC and logloss. */
+  readonly quality: {
+    readonly samples: readonly number[];
+    readonly auc: readonly number[];
+    readonly logloss: readonly number[];
+    readonly planted: number | undefined;
+  } | undefined;
+}
+
+/** The chart data of a summary. */
+export function pageData(summary: Summary): PageData {
+  const { cases, quality } = summary;
+  const configurations = [...new Set(cases.map((one) => one.configuration))];
+  const marked = (one: CaseSummary): Marked => ({
+    name: one.name,
+    evidence: one.evidence,
+    colour: one.holding === "dram"
+      ? 0
+      : 1 + configurations.filter((name) => cases.some((c) => c.configuration === name && c.holding !== "dram"))
+        .indexOf(one.configuration),
+  });
+  const fast = cases.filter((one) => one.throughput !== undefined);
+  const priced = fast.filter((one) => one.cost !== undefined);
+  const hit = cases.filter((one) => one.hits !== undefined);
+  return {
+    value: priced.length === 0 ? undefined : priced.map((one) => ({
+      ...marked(one),
+      rate: point(one.throughput as Estimate, 1e-3),
+      cost: point((one.cost as NonNullable<CaseSummary["cost"]>).perMillion, 1),
+    })),
+    throughput: fast.length === 0
+      ? undefined
+      : fast.map((one) => ({ ...marked(one), rate: point(one.throughput as Estimate, 1e-3) })),
+    phases: stacked(
+      fast.map((one) => ({
+        name: one.name,
+        evidence: one.evidence,
+        parts: one.phases.map(({ phase, seconds }) => [phase, seconds * 1e3] as const),
+      })),
+    ),
+    tiers: stacked(
+      cases.flatMap((one) =>
+        one.tiers.map((tier) => ({
+          name: `${one.name}, tier ${tier.tier}`,
+          evidence: one.evidence,
+          parts: Object.entries(tier.purposes).map(([purpose, bytes]) => [purpose, bytes / 2 ** 20] as const),
+        }))
+      ),
+    ),
+    hits: hit.length === 0
+      ? undefined
+      : hit.map((one) => ({ ...marked(one), ratio: point((one.hits as { ratio: Estimate }).ratio, 100) })),
+    quality: quality === undefined ? undefined : {
+      samples: quality.curve.map((at) => at.samples / 1e3),
+      auc: quality.curve.map((at) => at.auc),
+      logloss: quality.curve.map((at) => at.logloss),
+      planted: quality.plantedAuc,
+    },
+  };
+}
+
+function point(estimate: Estimate, factor: number): Point {
+  return {
+    value: estimate.value * factor,
+    low: (estimate.low ?? estimate.value) * factor,
+    high: (estimate.high ?? estimate.value) * factor,
+  };
+}
+
+function stacked(
+  rows: readonly {
+    readonly name: string;
+    readonly evidence: Evidence;
+    readonly parts: readonly (readonly [string, number])[];
+  }[],
+): Stacked | undefined {
+  if (rows.length === 0) return undefined;
+  const parts = [...new Set(rows.flatMap((row) => row.parts.map(([part]) => part)))];
+  return {
+    parts,
+    rows: rows.map((row) => ({
+      name: row.name,
+      evidence: row.evidence,
+      values: parts.map((part) => row.parts.find(([name]) => name === part)?.[1] ?? 0),
+    })),
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * Building blocks of the page: tables, figures, marks of the kinds of evidence.
+ *
+ * @module
+ */
+
+import type { Evidence } from "../../scenarios/record.ts";
+import { intervalText, prefixFor, significant } from "../format.ts";
+import type { Estimate } from "../statistics/bootstrap.ts";
+import { html, Markup } from "./markup.ts";
+
+/** A column of a table. */
+export interface Column {
+  readonly title: string;
+  /** Left-aligned words instead of numbers. */
+  readonly words?: boolean;
+}
+
+/** A cell: text, or markup. */
+export type Cell = string | Markup;
+
+/** A table; the first cell of every row heads it. Scrolls sideways where the page is narrow. */
+export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Markup {
+  const name = (i: number): string | undefined => columns[i]?.words === true && i > 0 ? "words" : undefined;
+  const attribute = (i: number): Markup => new Markup(name(i) === undefined ? "" : ` class="${name(i)}"`);
+  return html`
+    <div class="scroll" role="region" tabindex="0" aria-label="${caption}">
+      <table>
+        <caption>${caption}</caption>
+        <thead>
+          <tr>${columns.map((column, i) =>
+            html`
+              <th scope="col" ${attribute(i)}>${column.title}</th>
+            `
+          )}</tr>
+        </thead>
+        <tbody>${rows.map((row) =>
+          html`
+            <tr>${row.map((cell, i) =>
+              i === 0 ? html`<th scope="row">${cell}</th>` : html`<td${attribute(i)}>${cell}</td>`
+            )}</tr>
+          `
+        )}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+/** A chart with its caption and the table of the same numbers, folded. */
+export function figure(
+  id: string,
+  about: { readonly title: string; readonly text: string; readonly unit: string; readonly kinds: string },
+  numbers: Markup,
+): Markup {
+  const label = `Chart: ${about.title}. ${about.unit}. ${about.kinds}. The numbers are in the table below it.`;
+  return html`
+    <figure id="${id}">
+      <figcaption><strong>${about.title}.</strong> ${about.text} Unit: ${about.unit}. ${about.kinds}.</figcaption>
+      <div class="chart">
+        <canvas id="chart-${id}" role="img" aria-label="${label}"></canvas>
+      </div>
+      <details><summary>Numbers of this chart: ${lower(about.title)}</summary>${numbers}</details>
+    </figure>
+  `;
+}
+
+/** A value with its interval below it: both in the unit of the column. */
+export function estimateCell(estimate: Estimate | undefined, factor: number = 1): Cell {
+  if (estimate === undefined) return "–";
+  return html`${significant(estimate.value * factor)}<small>${intervalText(estimate, factor) ?? "one sample"}</small>`;
+}
+
+/** A rate with its prefix and interval. */
+export function rateCell(estimate: Estimate | undefined): Cell {
+  if (estimate === undefined) return "withheld";
+  const { factor, prefix } = prefixFor(estimate.value);
+  return html`${significant(estimate.value / factor)}${prefix === "" ? "" : ` ${prefix}`}<small>${
+    intervalText(estimate, 1 / factor) ?? "one sample"
+  }</small>`;
+}
+
+const SIGNS: Readonly<Record<Evidence, string>> = {
+  measured: '<circle cx="6" cy="6" r="4.5"/>',
+  emulated: '<path d="M6 1.5 11 10.5H1Z" fill-opacity=".4" stroke-width="1.5"/>',
+  simulated: '<rect x="1.75" y="1.75" width="8.5" height="8.5" fill="none" stroke-width="1.5"/>',
+};
+
+/** The kind of evidence: the shape of the charts and the word. */
+export function kind(evidence: Evidence): Markup {
+  return html`<span class="kind"><svg viewBox="0 0 12 12" aria-hidden="true">${new Markup(
+    SIGNS[evidence],
+  )}</svg>${evidence}</span>`;
+}
+
+/** First letter small, for use inside a sentence; acronyms stay. */
+export function lower(text: string): string {
+  return /^[A-Z][a-z ]/.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text;
+}

@@ -1,0 +1,122 @@
+/**
+ * How sure the figures are and where they come from: methods, failures, machine, versions, scenario, raw records.
+ *
+ * @module
+ */
+
+import type { Result } from "../../scenarios/record.ts";
+import { bytesText, countText, percentText, significant } from "../format.ts";
+import type { Summary } from "../model.ts";
+import { ENOUGH_SAMPLES } from "../statistics/noise.ts";
+import { html, type Markup } from "./markup.ts";
+import { kind, table } from "./parts.ts";
+
+/** How each figure was obtained, and what failed. */
+export function certainty(summary: Summary): Markup {
+  const { cases } = summary;
+  const how = cases.length === 0 ? undefined : table(
+    "How each figure was obtained",
+    [
+      { title: "case" },
+      { title: "kind", words: true },
+      { title: "samples" },
+      { title: "how", words: true },
+      { title: "set for this process alone", words: true },
+    ],
+    cases.map((one) => [
+      one.name,
+      kind(one.evidence),
+      `${one.samples}`,
+      one.how.join("; ") + (one.virtual ? " (virtual medium: speed and price withheld)" : ""),
+      Object.entries(one.environment).map(([name, value]) => `${name}=${value}`).join(", ") || "–",
+    ]),
+  );
+  const failed = summary.failed.length === 0
+    ? undefined
+    : html`<h3 id="failed">${countText(summary.failed.length, "sample")} failed</h3>${
+      table(
+        "Samples that failed and are in no figure",
+        [{ title: "sample" }, { title: "error", words: true }],
+        summary.failed.map((one) => [one.id, one.error]),
+      )
+    }`;
+  const same = summary.identical === undefined
+    ? "No two cases trained the same steps on the same seed, so their rows cannot be compared."
+    : summary.identical
+    ? "Cases that trained the same steps on the same seed ended with equal digests of all rows and dense parameters: to the bit."
+    : "Cases that trained the same steps on the same seed ended with different digests. Something is wrong.";
+  return html`<section aria-labelledby="sure"><h2 id="sure">How sure is this</h2>${how}
+<p class="note">A sample is a process of its own; the order of all samples is random and interleaved, by the seed. The
+interval resamples processes (bootstrap, 95 %) and is widened for few samples by Student's t; fewer than ${ENOUGH_SAMPLES}
+samples make it wide rather than wrong. It speaks of noise between processes on this machine, and neither of the error of
+a media model nor of other machines. Measured: the medium itself, wall clock. Emulated: the real code path on a faster
+medium, slowed to a model, wall clock. Simulated: virtual time.</p><p class="note">${same}</p>${failed}</section>`;
+}
+
+/** Machine, versions, data, scenario and raw records, all folded. */
+export function run(summary: Summary, result: Result): Markup {
+  const { data, machine } = summary;
+  const pairs = (caption: string, rows: readonly (readonly [string, string])[]): Markup =>
+    table(caption, [{ title: "name" }, { title: "value", words: true }], rows.map(([name, value]) => [name, value]));
+  const optional = (name: string, value: number | undefined, text: (v: number) => string): [string, string][] =>
+    value === undefined ? [] : [[name, text(value)]];
+  return html`
+    <section aria-labelledby="run">
+      <h2 id="run">The run</h2>
+      <p class="note">This page carries its data: the records of the run are in it, as JSON.</p>
+      <details><summary>Machine</summary>${pairs("Machine", [
+        ["CPU", machine.cpu],
+        ["CPUs usable", `${machine.cpus}`],
+        ["DRAM", bytesText(machine.memoryBytes)],
+        ["NUMA nodes with memory", `${machine.nodes}`],
+        ["kernel", machine.kernel],
+        ...Object.entries(machine.facts),
+      ])}</details>
+      <details><summary>Versions</summary>${pairs("Versions", Object.entries(summary.versions))}</details>
+      <details><summary>Data</summary>${pairs("Data", [
+        ["kind", data.kind],
+        ["source", data.source],
+        ["training rows", significant(data.trainRows, 12)],
+        ["held-out rows", significant(data.testRows, 12)],
+        ["bytes of all rows", bytesText(data.tableBytes)],
+        ["distinct keys per column", data.cardinalities.join(", ")],
+        ["digest of the key stream", data.digest],
+        ...optional("AUC of the model that made the labels", data.plantedAuc, (v) => v.toFixed(4)),
+        ...optional("AUC of its numeric part alone", data.numericAuc, (v) => v.toFixed(4)),
+        ...optional("variance carried by the categorical columns", data.categoricalVariance, percentText),
+        ...optional("held-out keys never trained", data.unseenShare, percentText),
+      ])}</details>
+      <details><summary>Scenario, seeds and digests</summary>${pairs("Seeds and digests", [
+        ["seed of the run", summary.scenario.seed],
+        ["SHA-256 of the scenario", summary.scenarioDigest],
+        ...summary.cases.map((one) =>
+          [
+            one.name,
+            `seed ${one.seeds.join(", ")}; batch ${one.batch.join(", ")}; threads ${one.threads.join(", ")}; rows ${
+              one.digests.join(", ")
+            }`,
+          ] as const
+        ),
+      ])}<pre tabindex="0" aria-label="Scenario as JSON">${JSON.stringify(result.run.scenario, null, 2)}</pre></details>
+      <details><summary>Samples</summary>${table(
+        "Every completed sample",
+        [
+          { title: "sample" },
+          { title: "position" },
+          { title: "steps" },
+          { title: "process, s" },
+          { title: "logloss" },
+          { title: "started", words: true },
+        ],
+        result.samples.map((one) => [
+          one.id,
+          `${one.position}`,
+          `${one.stepNs.length} after ${one.warmupSteps}`,
+          significant(one.processSeconds),
+          one.loss.toFixed(4),
+          one.started,
+        ]),
+      )}</details>
+    </section>
+  `;
+}

@@ -1,0 +1,211 @@
+/**
+ * The one model behind every report: HTML, Markdown, CSV, JSON and terminal print these numbers and no others, so they
+ * agree. Made by {@linkcode summarise}, a pure function of the result and the price book.
+ *
+ * @module
+ */
+
+import type { DataRecord, Evidence, FailedRecord, MachineRecord, Phase, TierRecord } from "../scenarios/record.ts";
+import type { Holding, ScenarioView } from "./scenario_view.ts";
+import type { Estimate } from "./statistics/bootstrap.ts";
+import type { Need, Offer } from "./tco/cost_model.ts";
+import type { Component, Instance } from "./tco/price_book.ts";
+
+/** Times of a training step. */
+export interface StepTimes {
+  /** Seconds; mean over processes of each process's quantile. */
+  readonly p50: Estimate;
+  /** 95 % quantile, as above. */
+  readonly p95: Estimate;
+  /** 99 % quantile, as above. */
+  readonly p99: Estimate;
+  /** Counted steps of all processes. */
+  readonly steps: number;
+}
+
+/** Share of accesses that the first tier answered. */
+export interface HitRatio {
+  /** 0 to 1. */
+  readonly ratio: Estimate;
+  /** What the share is of. */
+  readonly denominator: string;
+  /** Share of the same denominator that were new rows, neither hit nor miss; undefined where it does not apply. */
+  readonly created: number | undefined;
+}
+
+/** Time a step spends in a phase. */
+export interface PhaseTime {
+  /** `other` is the rest of the step that no phase claims. */
+  readonly phase: Phase | "other";
+  /** Mean seconds a step. */
+  readonly seconds: number;
+  /** Share of the step, 0 to 1. */
+  readonly share: number;
+}
+
+/** What a case costs on priced machines. */
+export interface CaseCost {
+  /** Machines the case is priced on. */
+  readonly offer: Offer;
+  /** Memory the priced model needs. */
+  readonly need: Need;
+  /** $ per million samples; the interval is that of the throughput. */
+  readonly perMillion: Estimate;
+  /** Share saved against the baseline, negative if dearer; undefined for the baseline or without one. */
+  readonly saved: Estimate | undefined;
+  /** The case stays cheaper while the baseline's machines cost more than this multiple of their price. */
+  readonly flip: Estimate | undefined;
+  /** The same share if both sides could rent memory to the byte. */
+  readonly savedWithoutOverBuy: number | undefined;
+  /** Saving when the bill also holds a worker of so many $ an hour. */
+  readonly savedWithWorker: readonly { readonly worker: number; readonly saved: number }[];
+  /** Index and policy bytes ÷ row bytes in the run: scaled along with the rows. */
+  readonly overhead: number;
+  /** DRAM bytes ÷ row bytes in the run and on the priced machines; undefined where DRAM holds every row. */
+  readonly dramShare: { readonly run: number; readonly priced: number } | undefined;
+}
+
+/** One case: a configuration at a matrix point, all its samples together. */
+export interface CaseSummary {
+  /** Unique in the report. */
+  readonly name: string;
+  /** Name of the configuration in the scenario. */
+  readonly configuration: string;
+  /** Matrix point: dotted field to value; empty without a matrix. */
+  readonly point: Readonly<Record<string, string | number | boolean>>;
+  /** How every figure of the case was obtained. */
+  readonly evidence: Evidence;
+  /** How the rows are held: decides which machines can be priced. */
+  readonly holding: Holding;
+  /** True if a medium was virtual: speed and price are withheld. */
+  readonly virtual: boolean;
+  /** How the figures were obtained, one sentence each. */
+  readonly how: readonly string[];
+  /** Completed samples (processes). */
+  readonly samples: number;
+  /** Samples per second; withheld for virtual media. */
+  readonly throughput: Estimate | undefined;
+  /** Samples per second of each process. */
+  readonly perProcess: readonly { readonly id: string; readonly position: number; readonly rate: number }[];
+  /** Name of the case compared with: DRAM at the same matrix point. Undefined for that case and without one. */
+  readonly baseline: string | undefined;
+  /** Throughput ÷ that of the baseline. */
+  readonly relative: Estimate | undefined;
+  /** Times of a step; withheld for virtual media. */
+  readonly step: StepTimes | undefined;
+  /** Time split of a step; empty for virtual media. */
+  readonly phases: readonly PhaseTime[];
+  /** First-tier hits; undefined with one tier. */
+  readonly hits: HitRatio | undefined;
+  /** Tiers of the last sample. */
+  readonly tiers: readonly TierRecord[];
+  /** Bytes of DRAM allowed for tables, of the last sample. */
+  readonly dramBytes: number;
+  /** Bytes of rows at the end, of the last sample. */
+  readonly tableBytes: number;
+  /** Mean logloss over the counted steps. */
+  readonly loss: Estimate;
+  /** Batch sizes in the samples; one unless samples differ. */
+  readonly batch: readonly number[];
+  /** Threads in the samples. */
+  readonly threads: readonly number[];
+  /** Seeds in the samples. */
+  readonly seeds: readonly number[];
+  /** Digests (hex) of rows and dense parameters at the end. */
+  readonly digests: readonly string[];
+  /** Environment set for the process alone, of the last sample. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Cost, if it can be priced. */
+  readonly cost: CaseCost | undefined;
+  /** Why there is no cost. */
+  readonly costMissing: string | undefined;
+}
+
+/** The quality run. */
+export interface QualitySummary {
+  /** Configuration it ran on. */
+  readonly configuration: string;
+  /** Kind of evidence of its times. */
+  readonly evidence: Evidence;
+  /** Samples trained. */
+  readonly samples: number;
+  /** AUC on held-out rows at the end. */
+  readonly auc: number;
+  /** Logloss on held-out rows at the end. */
+  readonly logloss: number;
+  /** Held-out rows. */
+  readonly testRows: number;
+  /** Best reachable AUC, of the planted model. */
+  readonly plantedAuc: number | undefined;
+  /** Points along the run: samples trained, seconds, logloss, AUC. */
+  readonly curve: readonly {
+    readonly samples: number;
+    readonly seconds: number;
+    readonly logloss: number;
+    readonly auc: number;
+  }[];
+}
+
+/** How the cases were priced. */
+export interface Pricing {
+  /** Prices as of this date. */
+  readonly asOf: string;
+  /** Whose machines: one provider, so that like is compared with like. */
+  readonly provider: string;
+  /** Dates of the prices used, in words. */
+  readonly dates: string;
+  /** True if a used price is more than twelve months older than `asOf`. */
+  readonly stale: boolean;
+  /** What is in the bill. */
+  readonly boundary: string;
+  /** Bytes of rows of the model priced. */
+  readonly modelBytes: number;
+  /** Share of a machine's memory that tables may use. */
+  readonly usableShare: number;
+  /** How the run was scaled to the priced size, in words. */
+  readonly scaling: string;
+  /** All machines in the price book as of the date. */
+  readonly instances: readonly Instance[];
+  /** All component prices as of the date: context, in no figure. */
+  readonly components: readonly Component[];
+  /** Cheapest offers of other providers, where they have one. */
+  readonly otherOffers: readonly { readonly case: string; readonly offer: Offer }[];
+}
+
+/** The answer in words. */
+export interface Verdict {
+  /** The first thing to read. */
+  readonly headline: string;
+  /** What else holds, most important first. */
+  readonly sentences: readonly string[];
+  /** What limits the answer. */
+  readonly cautions: readonly string[];
+}
+
+/** Everything a report prints. */
+export interface Summary {
+  /** What the report reads of the scenario. */
+  readonly scenario: ScenarioView;
+  /** When the run began, ISO 8601 in UTC. */
+  readonly started: string;
+  /** SHA-256 (hex) of the scenario. */
+  readonly scenarioDigest: string;
+  /** The machine of the run. */
+  readonly machine: MachineRecord;
+  /** Versions by name. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** The data trained on. */
+  readonly data: DataRecord;
+  /** Every case, baseline and configurations in the order of the scenario. */
+  readonly cases: readonly CaseSummary[];
+  /** Samples that did not complete: in no figure. */
+  readonly failed: readonly FailedRecord[];
+  /** The longer run that gives the AUC, if there was one. */
+  readonly quality: QualitySummary | undefined;
+  /** True if every comparable pair of samples ended with the same digest; undefined if nothing is comparable. */
+  readonly identical: boolean | undefined;
+  /** How cases were priced; undefined if none could be. */
+  readonly pricing: Pricing | undefined;
+  /** The answer in words. */
+  readonly verdict: Verdict;
+}

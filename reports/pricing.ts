@@ -1,0 +1,169 @@
+/**
+ * Prices the cases: cheapest machines that hold a model of the named size, and what a million samples costs on them.
+ *
+ * @module
+ */
+
+import type { UnpricedCase } from "./case_summary.ts";
+import { decimalBytesText, percentText, significant } from "./format.ts";
+import type { CaseCost, CaseSummary, Pricing } from "./model.ts";
+import type { ScenarioView } from "./scenario_view.ts";
+import { mapEstimate } from "./statistics/bootstrap.ts";
+import {
+  dollarsPerMillionSamples,
+  type Need,
+  type Offer,
+  offers,
+  priceWithoutOverBuy,
+  saving,
+  savingWithCommon,
+} from "./tco/cost_model.ts";
+import { dateText, isStale, type PriceBook, pricesAsOf } from "./tco/price_book.ts";
+
+/** Share of a machine's memory that tables may use; the rest is for system, process and buffers. An assumption. */
+export const USABLE_SHARE = 0.9;
+
+/** $ an hour of a training worker, for the question what happens when it is in the bill. */
+export const WORKER_PRICES: readonly number[] = [5, 10, 20];
+
+interface Choice {
+  readonly need: Need;
+  readonly overhead: number;
+  readonly offer: Offer;
+}
+
+/** Prices what can be priced; every other case says why not. */
+export function priceCases(
+  cases: readonly UnpricedCase[],
+  scenario: ScenarioView,
+  book: PriceBook,
+): { readonly cases: CaseSummary[]; readonly pricing: Pricing | undefined } {
+  const { cost } = scenario;
+  const dated = pricesAsOf(book, cost.prices);
+  const unpriced = (why: (one: UnpricedCase) => string): CaseSummary[] =>
+    cases.map((one) => ({ ...one, cost: undefined, costMissing: why(one) }));
+  if (cost.model !== "cloud") {
+    return { cases: unpriced(() => `No cost model "${cost.model}": there is "cloud"`), pricing: undefined };
+  }
+  const needs = new Map(cases.map((one) => [one.name, needOf(one, cost.priceForBytes)]));
+  const providers = [...new Set(dated.instances.filter((i) => i.role === "memory").map((i) => i.provider))];
+  const tries = providers.map((provider) => {
+    const machines = dated.instances.filter((instance) => instance.provider === provider);
+    const choices = new Map<string, Choice>();
+    for (const [name, need] of needs) {
+      if (typeof need === "string") continue;
+      const [offer] = offers(machines, need.need, USABLE_SHARE);
+      if (offer !== undefined) choices.set(name, { ...need, offer });
+    }
+    const total = [...choices.values()].reduce((sum, { offer }) => sum + offer.pricePerHour, 0);
+    return { provider, machines, choices, total };
+  }).sort((a, b) => b.choices.size - a.choices.size || a.total - b.total);
+  const best = tries[0];
+  if (best === undefined || best.choices.size === 0) {
+    return {
+      cases: unpriced((one) => {
+        const need = needs.get(one.name);
+        return typeof need === "string" ? need : `The price book has no machine for it as of ${cost.prices}`;
+      }),
+      pricing: undefined,
+    };
+  }
+  const priced = cases.map((one): CaseSummary => {
+    const need = needs.get(one.name);
+    const choice = best.choices.get(one.name);
+    if (typeof need === "string") return { ...one, cost: undefined, costMissing: need };
+    if (choice === undefined || one.throughput === undefined) {
+      return { ...one, cost: undefined, costMissing: `${best.provider} has no machine for it in the price book` };
+    }
+    const baseline = one.baseline === undefined ? undefined : best.choices.get(one.baseline);
+    return { ...one, cost: caseCost(one, choice, baseline, cost.priceForBytes), costMissing: undefined };
+  });
+  const used = priced.flatMap((one) => one.cost?.offer.instance ?? []);
+  return {
+    cases: priced,
+    pricing: {
+      asOf: cost.prices,
+      provider: best.provider,
+      dates: [...new Set(used.map(dateText))].join(", "),
+      stale: used.some((instance) => isStale(instance, cost.prices)),
+      boundary: cost.boundary,
+      modelBytes: cost.priceForBytes,
+      usableShare: USABLE_SHARE,
+      scaling: scalingText(priced, cost.priceForBytes),
+      instances: dated.instances,
+      components: dated.components,
+      otherOffers: tries.slice(1).flatMap(({ choices }) =>
+        [...choices].map(([name, { offer }]) => ({ case: name, offer }))
+      ),
+    },
+  };
+}
+
+function caseCost(one: UnpricedCase, choice: Choice, baseline: Choice | undefined, rowBytes: number): CaseCost {
+  const { offer } = choice;
+  const price = offer.pricePerHour;
+  const perMillion = mapEstimate(
+    one.throughput as NonNullable<UnpricedCase["throughput"]>,
+    (rate) => dollarsPerMillionSamples(price, rate),
+  );
+  const relative = one.relative;
+  const compared = baseline !== undefined && relative !== undefined;
+  const other = baseline?.offer.pricePerHour ?? price;
+  return {
+    ...choice,
+    perMillion,
+    saved: compared ? mapEstimate(relative, (ratio) => saving(price / other, ratio)) : undefined,
+    flip: compared ? mapEstimate(relative, (ratio) => price / other / ratio) : undefined,
+    savedWithoutOverBuy: compared
+      ? saving(priceWithoutOverBuy(offer) / priceWithoutOverBuy(baseline.offer), relative.value)
+      : undefined,
+    savedWithWorker: compared
+      ? WORKER_PRICES.map((worker) => ({ worker, saved: savingWithCommon(other, price, worker, relative.value) }))
+      : [],
+    dramShare: one.holding === "dram"
+      ? undefined
+      : { run: one.dramBytes / one.tableBytes, priced: offer.dramBytes * USABLE_SHARE / rowBytes },
+  };
+}
+
+/** Memory that a model of so many bytes of rows needs in a case, or why that cannot be said. */
+function needOf(one: UnpricedCase, rowBytes: number): { need: Need; overhead: number } | string {
+  if (one.virtual) return "The medium is virtual: no price";
+  if (one.holding === "other") return "The price book has no machines for this storage type";
+  const total = (purpose: string): number => one.tiers.reduce((sum, tier) => sum + (tier.purposes[purpose] ?? 0), 0);
+  const rows = total("rows");
+  if (rows === 0 || one.tableBytes === 0) return "The run holds no rows to scale from";
+  const overhead = (total("index") + total("policy")) / rows;
+  const [held, beside] = [rowBytes, rowBytes * overhead];
+  const need = one.holding === "pmem"
+    ? { dramBytes: beside, pmemBytes: held, memoryMode: false }
+    : { dramBytes: held + beside, pmemBytes: 0, memoryMode: one.holding === "memory-mode" };
+  return { need, overhead };
+}
+
+function scalingText(cases: readonly CaseSummary[], rowBytes: number): string {
+  const priced = cases.filter((one) => one.cost !== undefined);
+  const tables = Math.max(...priced.map((one) => one.tableBytes));
+  const overheads = priced.map((one) => one.cost?.overhead ?? 0);
+  const [low, high] = [percentText(Math.min(...overheads)), percentText(Math.max(...overheads))];
+  const shares = priced.flatMap((one) => one.cost?.dramShare ?? []);
+  const share = (of: (s: { run: number; priced: number }) => number): string => {
+    const values = [...new Set(shares.map((s) => percentText(of(s))))];
+    return values.join(" or ");
+  };
+  const dram = shares.length === 0
+    ? ""
+    : ` In the run the PMEM configurations had DRAM for ${share((s) => s.run)} of the row bytes; the priced machines ` +
+      `have it for ${share((s) => s.priced)}.`;
+  return `The run's tables (${decimalBytesText(tables)} of rows) are scaled to ${
+    decimalBytesText(rowBytes)
+  } of rows, a ` +
+    `factor of ${significant(rowBytes / tables)}; index and policy grow along as measured (${
+      low === high ? low : `${low} to ${high}`
+    } of the row bytes), buffers and reserved space do not. Throughput is taken as it came out of the run: one training process at the ` +
+    `run's table size. A larger table misses CPU caches more often and a whole machine runs more processes, so the ` +
+    `dollar figure compares configurations and does not forecast a bill.${dram} At most ${
+      percentText(USABLE_SHARE)
+    } of a ` +
+    `machine's memory is given to tables (an assumption).`;
+}

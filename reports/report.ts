@@ -1,0 +1,43 @@
+/**
+ * Reports: from result records to figures, words and files. Reads records, never the store.
+ *
+ * @example
+ * ```ts ignore
+ * const summary = summarise(result);
+ * console.log(renderTerminal(summary));
+ * await writeReport(result, "reports/out/pmem-modes");
+ * ```
+ *
+ * @module
+ */
+
+export { renderReport, type ReportOptions } from "./html/render.ts";
+export { summarise, type SummaryOptions } from "./summary.ts";
+export type {
+  CaseCost,
+  CaseSummary,
+  HitRatio,
+  PhaseTime,
+  Pricing,
+  QualitySummary,
+  StepTimes,
+  Summary,
+  Verdict,
+} from "./model.ts";
+export type { Holding, ScenarioView } from "./scenario_view.ts";
+export { renderTerminal } from "./terminal.ts";
+export { type ReportFiles, writeReport } from "./write.ts";
+export { toCsv } from "./export/csv.ts";
+export { toJson } from "./export/json.ts";
+export { toMarkdown } from "./export/markdown.ts";
+export type { Estimate } from "./statistics/bootstrap.ts";
+export type { Need, Offer } from "./tco/cost_model.ts";
+export {
+  type Component,
+  defaultPriceBook,
+  type Instance,
+  type Mark,
+  parsePriceBook,
+  type PriceBook,
+  type Provenance,
+} from "./tco/price_book.ts";

@@ -1,0 +1,109 @@
+/**
+ * What a report reads of a scenario, and nothing else: a report must be able to show a result file whose scenario has
+ * fields it does not know.
+ *
+ * @module
+ */
+
+import type { Result, SampleRecord } from "../scenarios/record.ts";
+
+/** How a configuration holds its rows: decides which machines can be priced for it. */
+export type Holding = "dram" | "pmem" | "memory-mode" | "other";
+
+/** The part of a scenario that reports use. */
+export interface ScenarioView {
+  /** Name of the scenario. */
+  readonly name: string;
+  /** One sentence about it. */
+  readonly about: string;
+  /** Seed as text, since it may exceed a double's integers. */
+  readonly seed: string;
+  /** How to price it. */
+  readonly cost: {
+    /** `cloud` is the model there is. */
+    readonly model: string;
+    /** Prices as of this date: `2026-11`. */
+    readonly prices: string;
+    /** What is in the bill: `parameter-servers`. */
+    readonly boundary: string;
+    /** Bytes of rows of the model to price. */
+    readonly priceForBytes: number;
+  };
+  /** Names of the configurations in the order of the scenario. */
+  readonly configurations: readonly string[];
+}
+
+/** Model size that is priced unless the scenario says otherwise: 500 GB of rows. */
+export const DEFAULT_PRICE_FOR = 5e11;
+
+/** Reads the scenario of a result. Absent fields get defaults; a field of the wrong kind is an error. */
+export function viewScenario(result: Result): ScenarioView {
+  const scenario = record(result.run.scenario as unknown, "scenario");
+  const cost = scenario["cost"] === undefined ? {} : record(scenario["cost"], "scenario.cost");
+  const configurations = scenario["configurations"];
+  return {
+    name: text(scenario["name"], "scenario.name", "unnamed"),
+    about: text(scenario["about"], "scenario.about", ""),
+    seed: scenario["seed"] === undefined ? "not stated" : `${scenario["seed"]}`,
+    cost: {
+      model: text(cost["model"], "scenario.cost.model", "cloud"),
+      prices: text(cost["prices"], "scenario.cost.prices", result.run.started.slice(0, 7)),
+      boundary: text(cost["boundary"], "scenario.cost.boundary", "parameter-servers"),
+      priceForBytes: bytes(cost["priceFor"], "scenario.cost.priceFor"),
+    },
+    configurations: typeof configurations === "object" && configurations !== null ? Object.keys(configurations) : [],
+  };
+}
+
+/** How a sample held its rows, judged by the scenario's words and by the tiers the sample really had. */
+export function holdingOf(result: Result, sample: SampleRecord): Holding {
+  const all = (result.run.scenario as unknown as Record<string, unknown>)["configurations"];
+  const own = typeof all === "object" && all !== null ? (all as Record<string, unknown>)[sample.configuration] : {};
+  const memory = typeof own === "object" && own !== null ? (own as Record<string, unknown>)["memory"] : undefined;
+  if (memory === "memory-mode" || (sample.statistics["memory_mode_line_hits"] ?? 0) > 0) return "memory-mode";
+  const types = sample.tiers.map((tier) => tier.type);
+  if (types.length > 0 && types.every((type) => type === "DRAM")) return "dram";
+  if (types.length > 0 && types.every((type) => type === "DRAM" || type.startsWith("PMEM_"))) return "pmem";
+  return "other";
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  B: 1,
+  kB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+};
+
+/** Bytes of a number or a text such as `500 GB`. */
+function bytes(value: unknown, path: string): number {
+  if (value === undefined) return DEFAULT_PRICE_FOR;
+  if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
+  const match = typeof value === "string" ? /^(\d+(?:\.\d+)?)\s*([a-zA-Z]+)$/.exec(value.trim()) : null;
+  const unit = UNITS[match?.[2] ?? ""];
+  if (match === null || unit === undefined || Number(match[1]) <= 0) {
+    throw new RangeError(
+      `Cannot read "${path}": found ${JSON.stringify(value)}, bytes or a text like "500 GB" is needed`,
+    );
+  }
+  return Number(match[1]) * unit;
+}
+
+function text(value: unknown, path: string, otherwise: string): string {
+  if (value === undefined) return otherwise;
+  if (typeof value !== "string") {
+    throw new TypeError(`Cannot read "${path}": found ${JSON.stringify(value)}, a text is needed`);
+  }
+  return value;
+}
+
+function record(value: unknown, path: string): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) {
+    throw new TypeError(`Cannot read "${path}": found ${JSON.stringify(value)}, an object is needed`);
+  }
+  return value as Record<string, unknown>;
+}

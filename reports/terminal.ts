@@ -1,0 +1,86 @@
+/**
+ * The summary for a terminal: a table and the verdict, as plain text.
+ *
+ * @module
+ */
+
+import { changeText, intervalText, percentText, prefixFor, significant } from "./format.ts";
+import type { CaseSummary, Summary } from "./model.ts";
+import type { Estimate } from "./statistics/bootstrap.ts";
+
+/**
+ * Table of all cases and the verdict, wrapped at a width.
+ *
+ * @param summary From {@linkcode summarise}.
+ * @param width Columns of the terminal. @default 120
+ */
+export function renderTerminal(summary: Summary, width: number = 120): string {
+  const { headline, sentences, cautions } = summary.verdict;
+  const lines = [
+    ...terminalTable(summary),
+    "",
+    ...wrap(`${headline}.`, width, ""),
+    ...sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),
+    ...(cautions.length === 0 ? [] : [""]),
+    ...cautions.flatMap((caution) => wrap(`${caution}.`, width, "note  ")),
+    ...summary.failed.flatMap((one) => wrap(`${one.id}: ${one.error}`, width, "failed  ")),
+  ];
+  return lines.join("\n").replace(/^\n+/, "") + "\n";
+}
+
+const COLUMNS = [
+  "configuration",
+  "kind",
+  "samples/s",
+  "95 %",
+  "step p99",
+  "first-tier hits",
+  "AUC",
+  "$/M samples",
+  "cost",
+] as const;
+
+function terminalTable(summary: Summary): string[] {
+  if (summary.cases.length === 0) return [];
+  const rows = [COLUMNS, ...summary.cases.map((one) => cells(one, summary))];
+  const widths = COLUMNS.map((_, c) => Math.max(...rows.map((row) => (row[c] ?? "").length)));
+  return rows.map((row) =>
+    row.map((text, c) => c < 2 ? text.padEnd(widths[c] ?? 0) : text.padStart(widths[c] ?? 0)).join("  ").trimEnd()
+  );
+}
+
+function cells(one: CaseSummary, summary: Summary): string[] {
+  const { throughput, step, hits, cost } = one;
+  const same = summary.identical === true || summary.quality?.configuration === one.configuration;
+  const scale = prefixFor(throughput?.value ?? 1);
+  const number = (of: Estimate | undefined, text: (value: number) => string): string =>
+    of === undefined ? "–" : text(of.value);
+  return [
+    one.name,
+    one.virtual ? `${one.evidence}, virtual` : one.evidence,
+    number(throughput, (v) => `${significant(v / scale.factor)}${scale.prefix === "" ? "" : ` ${scale.prefix}`}`),
+    throughput === undefined ? "–" : intervalText(throughput, 1 / scale.factor) ?? "one sample",
+    number(step?.p99, (v) => `${significant(v * 1e3)} ms`),
+    number(hits?.ratio, percentText),
+    same && summary.quality !== undefined ? summary.quality.auc.toFixed(4) : "–",
+    number(cost?.perMillion, significant),
+    cost?.saved === undefined ? "" : changeText(-cost.saved.value),
+  ];
+}
+
+/** Breaks text at spaces; the first line begins with a label, the others are indented by its width. */
+function wrap(text: string, width: number, label: string): string[] {
+  const room = Math.max(20, width - label.length);
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.replaceAll(" %", "\u00a0%").split(" ").map((one) => one.replaceAll("\u00a0", " "))) {
+    if (line !== "" && line.length + 1 + word.length > room) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  lines.push(line);
+  return lines.map((one, i) => (i === 0 ? label : " ".repeat(label.length)) + one);
+}

@@ -1,0 +1,69 @@
+/**
+ * Writes the report's files.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { Result } from "../scenarios/record.ts";
+import { toCsv } from "./export/csv.ts";
+import { toJson } from "./export/json.ts";
+import { toMarkdown } from "./export/markdown.ts";
+import { renderReport, type ReportOptions } from "./html/render.ts";
+import { summarise } from "./summary.ts";
+
+/** The files of a report. */
+export interface ReportFiles {
+  /** `index.html` */
+  readonly html: string;
+  /** `summary.md` */
+  readonly markdown: string;
+  /** `summary.csv` */
+  readonly csv: string;
+  /** `summary.json` */
+  readonly json: string;
+}
+
+/**
+ * Writes `index.html`, `summary.md`, `summary.csv` and `summary.json` into a directory, which is made if absent; meant
+ * to be the one with `result.jsonl`. Every file is written beside its place and then moved there, so a reader never
+ * sees half a file, and nothing is written if the result cannot be reported.
+ *
+ * @param result A parsed result file.
+ * @param directory Where to.
+ * @returns Paths of the files.
+ * @throws {RangeError} A number of the result cannot be reported.
+ */
+export async function writeReport(
+  result: Result,
+  directory: string,
+  options: ReportOptions = {},
+): Promise<ReportFiles> {
+  const summary = summarise(result, options);
+  const files: ReportFiles = {
+    html: join(directory, "index.html"),
+    markdown: join(directory, "summary.md"),
+    csv: join(directory, "summary.csv"),
+    json: join(directory, "summary.json"),
+  };
+  const texts: readonly (readonly [string, string])[] = [
+    [files.html, renderReport(result, options)],
+    [files.markdown, toMarkdown(summary)],
+    [files.csv, toCsv(summary)],
+    [files.json, toJson(summary)],
+  ];
+  await Deno.mkdir(directory, { recursive: true });
+  await Promise.all(texts.map(([path, text]) => writeWhole(path, text)));
+  return files;
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  const beside = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    await Deno.writeTextFile(beside, text);
+    await Deno.rename(beside, path);
+  } catch (error) {
+    await Deno.remove(beside).catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,5 @@
+import type { RunDependencies } from "./prepare.ts";
+/** tmp */
+export function defaultDependencies(): RunDependencies {
+  throw new Error("not yet");
+}

@@ -1,0 +1,313 @@
+/**
+ * Runs a scenario: one worker process a sample, every record on the disk as soon as it is complete.
+ *
+ * @module
+ */
+
+import { join, resolve } from "node:path";
+import { digestOf } from "./canonical.ts";
+import { defaultDependencies } from "./dependencies.ts";
+import type { RunEvent } from "./events.ts";
+import { loadScenario, resolveScenario } from "./load.ts";
+import { pointText } from "./matrix.ts";
+import { type PlannedSample, planSamples } from "./plan.ts";
+import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./prepare.ts";
+import type { FailedRecord, Result, ResultRecord, RunRecord } from "./record.ts";
+import { QUALITY_ID, readResultText, resultOf, ResultWriter } from "./result.ts";
+import { qualityRecord, sampleRecord, takeSample } from "./sample.ts";
+import type { ResolvedScenario, Scenario } from "./scenario.ts";
+import { sizeRun, type Sizing } from "./sizing.ts";
+import { Timeline } from "./timeline.ts";
+import { quickScenario, withData } from "./variations.ts";
+import type { QualityOutcome, SpeedOutcome } from "./worker_protocol.ts";
+
+/** Options of {@linkcode runScenario}. */
+export interface RunOptions {
+  /** Told what happens. */
+  readonly onProgress?: (event: RunEvent) => void;
+  /** Stops the run: the worker is stopped, complete records stay, {@linkcode RunInterrupted} is thrown. */
+  readonly signal?: AbortSignal;
+  /** Folder of `result.jsonl`. Default: `reports/out/<name>` in the working directory. */
+  readonly out?: string;
+  /** `measured`: a medium that is not here is an error. */
+  readonly require?: "measured";
+  /** A small version of the scenario that ends within 30 s. */
+  readonly quick?: boolean;
+  /** Goes on with an interrupted run in the same folder. */
+  readonly resume?: boolean;
+  /** Rows in Criteo's format to train on instead of the scenario's data. */
+  readonly data?: string;
+  /** Another seed than the scenario's. */
+  readonly seed?: number;
+}
+
+/** A run was stopped by its signal. Completed samples are in its result file. */
+export class RunInterrupted extends Error {
+  /** The result file. */
+  readonly path: string;
+  /** Samples in it, of how many. */
+  readonly completed: number;
+  readonly planned: number;
+
+  /** @param path The result file. */
+  constructor(path: string, completed: number, planned: number) {
+    super(
+      `Interrupted: ${completed} of ${planned} samples are complete in "${path}"; the same run with --resume goes on`,
+    );
+    this.name = "RunInterrupted";
+    [this.path, this.completed, this.planned] = [path, completed, planned];
+  }
+}
+
+/**
+ * Runs a scenario.
+ *
+ * @param scenario A scenario, as written or resolved, or the path of its file.
+ * @param options What to run and whom to tell.
+ * @returns What was found; samples that failed are in `failed`.
+ * @throws {ScenarioError} if the scenario cannot be used.
+ * @throws {UnavailableError} if a configuration cannot run as required.
+ * @throws {RunInterrupted} when stopped by the signal.
+ *
+ * @example
+ * ```ts ignore
+ * import { loadScenario, renderReport, runScenario } from "./mod.ts";
+ *
+ * const scenario = await loadScenario("scenarios/pmem-modes.jsonc");
+ * const result = await runScenario(scenario, { onProgress: (event) => console.log(event.type) });
+ * await Deno.writeTextFile("report.html", renderReport(result));
+ * ```
+ */
+export async function runScenario(
+  scenario: Scenario | ResolvedScenario | string | URL,
+  options: RunOptions = {},
+): Promise<Result> {
+  return await runWith(defaultDependencies(), scenario, options);
+}
+
+/** The scenario that options ask for. */
+export async function scenarioFor(
+  scenario: Scenario | ResolvedScenario | string | URL,
+  { data, quick, seed }: Pick<RunOptions, "data" | "quick" | "seed">,
+): Promise<ResolvedScenario> {
+  const isFile = typeof scenario === "string" || scenario instanceof URL;
+  let resolved = isFile ? await loadScenario(scenario) : await resolveScenario(scenario);
+  if (data !== undefined) resolved = withData(resolved, data);
+  if (seed !== undefined) resolved = { ...resolved, seed };
+  if (quick === true) resolved = quickScenario(resolved);
+  return await resolveScenario(resolved);
+}
+
+/** {@linkcode runScenario} with its dependencies given. */
+export async function runWith(
+  dependencies: RunDependencies,
+  scenario: Scenario | ResolvedScenario | string | URL,
+  options: RunOptions,
+): Promise<Result> {
+  const start = performance.now();
+  const resolved = await scenarioFor(scenario, options);
+  const path = resultPath(resolved, options.out);
+  const emit = options.onProgress ?? (() => {});
+  const interrupted = (completed: number, planned: number) => new RunInterrupted(path, completed, planned);
+  try {
+    const earlier = options.resume === true ? await earlierRecords(path, resolved, emit) : undefined;
+    const prepared = await prepareRun(resolved, dependencies, {
+      require: options.require,
+      signal: options.signal,
+      emit,
+    });
+    checkSameData(earlier?.records, prepared, path);
+    using writer = earlier === undefined ? await ResultWriter.create(path) : await ResultWriter.resume(path, earlier);
+    if (writer.records.length === 0) await writer.append(runRecord(resolved, prepared, dependencies));
+    const elapsed = () => (performance.now() - start) / 1000;
+    const { signal } = options;
+    const run = new Run({ scenario: resolved, prepared, dependencies, writer, signal, emit, elapsed });
+    try {
+      await run.all();
+    } catch (error) {
+      if (options.signal?.aborted !== true) throw error;
+      throw interrupted(resultOf(writer.records).samples.length, run.planned.length);
+    }
+    return resultOf(writer.records);
+  } catch (error) {
+    if (options.signal?.aborted === true && !(error instanceof RunInterrupted)) throw interrupted(0, 0);
+    throw error;
+  }
+}
+
+/** Where a scenario's results go. */
+export function resultPath(scenario: Pick<ResolvedScenario, "name">, out?: string): string {
+  return join(resolve(out ?? join("reports", "out", scenario.name)), "result.jsonl");
+}
+
+async function earlierRecords(path: string, scenario: ResolvedScenario, emit: (event: RunEvent) => void) {
+  const earlier = await readResultText(path);
+  const [run] = earlier.records;
+  if (run === undefined) return undefined;
+  if (run.type !== "run" || run.scenarioDigest !== digestOf(scenario)) {
+    throw new UnresumableError(
+      `Cannot go on with "${path}": it was made by another scenario or with other options; run without --resume ` +
+        "(it will be kept under another name) or choose another folder with --out",
+    );
+  }
+  if (earlier.truncated) {
+    emit({ type: "notice", message: `dropped the last line of ${path}: it was cut off while being written` });
+  }
+  return earlier;
+}
+
+/** A result file that a run cannot go on with. */
+export class UnresumableError extends Error {
+  /** @param message What was found and what to do. */
+  constructor(message: string) {
+    super(message);
+    this.name = "UnresumableError";
+  }
+}
+
+function checkSameData(records: readonly ResultRecord[] | undefined, { data }: Preparation, path: string): void {
+  const run = records?.[0];
+  if (run?.type !== "run" || run.data.digest === data.digest) return;
+  throw new UnresumableError(
+    `Cannot go on with "${path}": its data had the digest ${run.data.digest}, now it has ${data.digest}`,
+  );
+}
+
+function runRecord(scenario: ResolvedScenario, prepared: Preparation, dependencies: RunDependencies): RunRecord {
+  return {
+    type: "run",
+    format: 1,
+    started: new Date().toISOString(),
+    scenario,
+    scenarioDigest: digestOf(scenario),
+    machine: prepared.machine,
+    versions: dependencies.versions(prepared.machine),
+    data: prepared.data,
+  };
+}
+
+/** What a run under way works with. */
+interface RunContext {
+  readonly scenario: ResolvedScenario;
+  readonly prepared: Preparation;
+  readonly dependencies: RunDependencies;
+  readonly writer: ResultWriter;
+  readonly signal: AbortSignal | undefined;
+  readonly emit: (event: RunEvent) => void;
+  /** Seconds since the run began. */
+  readonly elapsed: () => number;
+}
+
+/** One run under way. */
+class Run {
+  readonly planned: readonly PlannedSample<PreparedCase>[];
+  readonly #context: RunContext;
+  readonly #timeline: Timeline;
+  /** First digest of each point and its sample. */
+  readonly #digests = new Map<string, { readonly id: string; readonly digest: string }>();
+
+  constructor(context: RunContext) {
+    this.#context = context;
+    this.planned = planSamples(context.prepared.cases, context.scenario.repetitions, context.scenario.seed);
+    this.#timeline = new Timeline(context.emit, this.planned.length);
+  }
+
+  async all(): Promise<void> {
+    const { samples, quality } = resultOf(this.#context.writer.records);
+    for (const { id, point, digest } of samples) {
+      const key = pointText(point);
+      if (!this.#digests.has(key)) this.#digests.set(key, { id, digest });
+    }
+    const done = new Set(samples.map(({ id }) => id));
+    const left = this.planned.filter(({ id }) => !done.has(id));
+    const sizing = await sizeRun(
+      { ...this.#context, samples, left, qualityDone: quality !== undefined },
+      this.#context.dependencies,
+      this.#context,
+    );
+    this.#timeline.expect(left.map((planned) => ({ ...planned, steps: sizing.steps(planned.case) })), sizing);
+    for (const planned of left) await this.#sample(planned, sizing.steps(planned.case));
+    if (quality === undefined && sizing.qualitySteps > 0) await this.#quality(sizing);
+  }
+
+  async #sample(planned: PlannedSample<PreparedCase>, steps: number): Promise<void> {
+    const warmup = planned.case.scenario.workload.warmup;
+    const started = new Date().toISOString();
+    const task = { task: "speed", warmup, steps } as const;
+    const progress = this.#timeline.begin(planned, planned.case.scenario.workload.batch);
+    let record: ResultRecord & { readonly type: "sample" };
+    try {
+      const taken = await takeSample(planned.case, task, this.#context.dependencies, {
+        signal: this.#context.signal,
+        onProgress: progress,
+      });
+      record = sampleRecord(planned, { ...taken, outcome: taken.outcome as SpeedOutcome }, warmup);
+      this.#checkDigest(record.id, pointText(record.point), record.digest);
+    } catch (error) {
+      this.#context.signal?.throwIfAborted();
+      record = this.#failure(planned, started, error);
+    }
+    await this.#context.writer.append(record);
+    this.#timeline.end(planned, record.status === "completed" ? record.processSeconds : undefined);
+    if (record.status === "completed") this.#context.emit({ type: "sample", record, samples: this.planned.length });
+    else this.#context.emit({ type: "failed", record });
+  }
+
+  /** Rows must be equal to the bit on every configuration after equal steps. */
+  #checkDigest(id: string, point: string, digest: string): void {
+    const first = this.#digests.get(point);
+    if (first === undefined) {
+      this.#digests.set(point, { id, digest });
+    } else if (first.digest !== digest) {
+      throw new Error(
+        `The rows differ from those of ${first.id} after the same steps: digest ${digest}, expected ${first.digest}; ` +
+          "this is a bug in the store, or memory that fails",
+      );
+    }
+  }
+
+  async #quality(sizing: Sizing): Promise<void> {
+    const one = qualityCase(this.#context.prepared.cases);
+    const started = new Date().toISOString();
+    const { evaluations, testRows } = this.#context.scenario.quality;
+    const task = {
+      task: "quality",
+      steps: sizing.qualitySteps,
+      evaluations: Math.min(evaluations, sizing.qualitySteps),
+      testData: one.data.test,
+      testRows,
+    } as const;
+    const planned = { id: QUALITY_ID, case: one, sample: 0, position: this.planned.length };
+    const progress = this.#timeline.begin(planned, one.scenario.workload.batch);
+    let record: ResultRecord;
+    try {
+      const taken = await takeSample(one, task, this.#context.dependencies, {
+        signal: this.#context.signal,
+        onProgress: progress,
+      });
+      record = qualityRecord(one, { ...taken, outcome: taken.outcome as QualityOutcome }, sizing.qualitySteps);
+    } catch (error) {
+      this.#context.signal?.throwIfAborted();
+      record = { ...this.#failure(planned, started, error), case: QUALITY_ID, position: 0 };
+    }
+    await this.#context.writer.append(record);
+    if (record.type === "quality") this.#context.emit({ type: "quality", record });
+    else if (record.type === "sample" && record.status === "failed") this.#context.emit({ type: "failed", record });
+  }
+
+  #failure(planned: PlannedSample<PreparedCase>, started: string, error: unknown): FailedRecord {
+    const { case: one, id, sample, position } = planned;
+    return {
+      type: "sample",
+      id,
+      case: one.name,
+      configuration: one.configuration,
+      point: one.point,
+      sample,
+      position,
+      status: "failed",
+      started,
+      error: `${id}: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}

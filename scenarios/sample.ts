@@ -1,0 +1,179 @@
+/**
+ * Runs one worker for a case: the store, the place of its PMEM, the environment; and makes the record of it.
+ *
+ * @module
+ */
+
+import type { PreparedCase, RunDependencies } from "./prepare.ts";
+import { configurationOf, environmentOf, howText, type Scratch } from "./configurations.ts";
+import type { PlannedSample } from "./plan.ts";
+import type { QualityRecord, SampleRecord, TierRecord } from "./record.ts";
+import { deepOptimizer, tierSizes } from "./sizes.ts";
+import type {
+  QualityOutcome,
+  SpeedOutcome,
+  WorkerPhase,
+  WorkerSpec,
+  WorkerStore,
+  WorkerTier,
+  WorkerTrainer,
+} from "./worker_protocol.ts";
+import { runWorker } from "./worker_process.ts";
+
+/** Progress and cancellation of a worker. */
+export interface WorkerControl {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: (phase: WorkerPhase, done: number, total: number) => void;
+}
+
+/** What a worker is asked beyond its case. */
+export type Task = WorkerSpec extends infer S ? S extends WorkerSpec ? Omit<S, "store" | "trainer"> : never : never;
+
+function trainerOf(one: PreparedCase): WorkerTrainer {
+  const { workload, seed } = one.scenario;
+  const deep = deepOptimizer(workload);
+  const { learningRate, l1, l2 } = workload.optimizer.wide.ftrl;
+  return {
+    data: one.data.train,
+    batch: workload.batch,
+    dim: workload.dim,
+    hidden: workload.hidden,
+    threads: one.threads,
+    seed,
+    deepOptimizer: deep.name,
+    deepLearningRate: deep.learningRate,
+    wideLearningRate: learningRate,
+    wideL1: l1,
+    wideL2: l2,
+    initializer: workload.initializer,
+  };
+}
+
+async function storeOf(one: PreparedCase, path: string | undefined, mediaOptions: RunDependencies["mediaOptions"]) {
+  const configuration = configurationOf(one);
+  const { decision, dram, scenario } = one;
+  const native = decision.media === undefined ? {} : await mediaOptions(decision.media, {
+    kind: decision.place.kind === "memory-mode" ? "memory_mode" : "emulate",
+    threads: one.threads,
+    cacheBytes: dram,
+    seed: scenario.seed,
+  });
+  const store: WorkerStore = {
+    storage: configuration.storage,
+    ...(configuration.pmem === undefined ? {} : { pmem: configuration.pmem }),
+    ...(path === undefined ? {} : { path }),
+    size: tierSizes(configuration, dram, one.tableBytes),
+    sizeCounts: configuration.sizeCounts,
+    seed: scenario.seed,
+    native,
+  };
+  return store;
+}
+
+/** An outcome with what is known about the process beside it. */
+export interface TakenSample<O> {
+  readonly outcome: O;
+  readonly started: string;
+  readonly seconds: number;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly scratch: Scratch | undefined;
+}
+
+/** Runs a worker for a case. */
+export async function takeSample(
+  one: PreparedCase,
+  task: Task,
+  dependencies: RunDependencies,
+  control: WorkerControl,
+): Promise<TakenSample<SpeedOutcome | QualityOutcome>> {
+  const { place } = one.decision;
+  const sizes = tierSizes(configurationOf(one), one.dram, one.tableBytes);
+  await using scratch = place.kind === "scratch" ? await dependencies.makeScratch(sizes.at(-1) ?? 0) : undefined;
+  const path = place.kind === "directory" ? place.path : scratch?.path;
+  const store = await storeOf(one, path, dependencies.mediaOptions);
+  const environment = environmentOf(one);
+  const started = new Date().toISOString();
+  const start = performance.now();
+  const spec = { ...task, store, trainer: trainerOf(one) } as WorkerSpec;
+  const outcome = await runWorker(spec, { command: dependencies.command, environment, ...control });
+  const seconds = (performance.now() - start) / 1000;
+  return {
+    outcome,
+    started,
+    seconds,
+    environment,
+    scratch: scratch === undefined ? undefined : { path: scratch.path, medium: scratch.medium },
+  };
+}
+
+function tierRecord(tier: WorkerTier, one: PreparedCase): TierRecord {
+  const { media, place } = one.decision;
+  const slowed = media !== undefined && (tier.type !== "DRAM" || place.kind === "memory-mode");
+  return slowed ? { ...tier, emulates: media } : tier;
+}
+
+function dramBytes(one: PreparedCase): number {
+  const configuration = configurationOf(one);
+  if (configuration.memory === "memory-mode") return one.decision.cacheBytes ?? one.dram;
+  if (configuration.storage.startsWith("PMEM_")) return 0;
+  return tierSizes(configuration, one.dram, one.tableBytes)[0] ?? 0;
+}
+
+/** The record of a speed sample. */
+export function sampleRecord(
+  planned: PlannedSample<PreparedCase>,
+  taken: TakenSample<SpeedOutcome>,
+  warmupSteps: number,
+): SampleRecord {
+  const one = planned.case;
+  const { outcome } = taken;
+  return {
+    type: "sample",
+    id: planned.id,
+    case: one.name,
+    configuration: one.configuration,
+    point: one.point,
+    sample: planned.sample,
+    position: planned.position,
+    status: "completed",
+    evidence: one.decision.evidence,
+    how: howText(one.decision, one.dram, taken.scratch),
+    seed: one.scenario.seed,
+    started: taken.started,
+    processSeconds: taken.seconds,
+    batch: one.scenario.workload.batch,
+    threads: one.threads,
+    warmupSteps,
+    stepNs: outcome.stepNs,
+    phaseNs: outcome.phaseNs,
+    loss: outcome.loss,
+    statistics: outcome.statistics,
+    tiers: outcome.tiers.map((tier) => tierRecord(tier, one)),
+    dramBytes: dramBytes(one),
+    tableBytes: outcome.tableBytes,
+    digest: outcome.digest,
+    environment: taken.environment,
+    virtual: one.decision.virtual,
+  };
+}
+
+/** The record of the quality run. */
+export function qualityRecord(one: PreparedCase, taken: TakenSample<QualityOutcome>, steps: number): QualityRecord {
+  const { curve, testRows, digest } = taken.outcome;
+  const last = curve.at(-1);
+  if (last === undefined) throw new Error("Cannot record the quality run: its curve is empty");
+  return {
+    type: "quality",
+    configuration: one.configuration,
+    evidence: one.decision.evidence,
+    started: taken.started,
+    seconds: taken.seconds,
+    steps,
+    batch: one.scenario.workload.batch,
+    curve,
+    logloss: last.logloss,
+    auc: last.auc,
+    testRows,
+    digest,
+  };
+}

@@ -1,0 +1,168 @@
+/**
+ * How many steps every sample and the quality run take: as the scenario says, as samples that are there already did, or
+ * as pilots and the budget allow.
+ *
+ * @module
+ */
+
+import { LEAST_STEPS, PILOT, type Pilot, pointSeconds, qualitySeconds, stepsFor } from "./budget.ts";
+import type { RunEvent } from "./events.ts";
+import { pointText } from "./matrix.ts";
+import type { PlannedSample } from "./plan.ts";
+import { type Preparation, type PreparedCase, qualityCase, type RunDependencies } from "./prepare.ts";
+import type { SampleRecord } from "./record.ts";
+import { takeSample, type WorkerControl } from "./sample.ts";
+import type { ResolvedScenario } from "./scenario.ts";
+import type { SpeedOutcome } from "./worker_protocol.ts";
+
+/** Share of the budget that an "auto" quality run may take. */
+const QUALITY_SHARE = 0.5;
+/** Share of the budget that is kept back for the report and for what pilots misjudge. */
+const RESERVE = 0.06;
+
+/** How long things are. */
+export interface Sizing {
+  /** Counted steps of a case's samples. */
+  steps(one: PreparedCase): number;
+  /** Steps of the quality run; 0: none. */
+  readonly qualitySteps: number;
+  /** Pilots by name of case; empty if none were needed. */
+  readonly pilots: ReadonlyMap<string, Pilot>;
+  /** Expected seconds of the quality run; undefined without a pilot. */
+  readonly qualitySeconds: number | undefined;
+}
+
+/** What is known before sizing. */
+export interface SizingInput {
+  readonly scenario: ResolvedScenario;
+  readonly prepared: Preparation;
+  /** Samples that are complete already. */
+  readonly samples: readonly SampleRecord[];
+  /** Samples to take. */
+  readonly left: readonly PlannedSample<PreparedCase>[];
+  readonly qualityDone: boolean;
+  /** Seconds of the budget that have gone. */
+  readonly elapsed: () => number;
+}
+
+/** Sizes a run. */
+export async function sizeRun(
+  input: SizingInput,
+  dependencies: RunDependencies,
+  { signal, emit }: { readonly signal: AbortSignal | undefined; readonly emit: (event: RunEvent) => void },
+): Promise<Sizing> {
+  const known = knownSteps(input);
+  const pilots = new Map<string, Pilot>();
+  if (input.left.some(({ case: one }) => !known.has(pointText(one.point))) || needsQualityPilot(input)) {
+    for (const one of input.prepared.cases) {
+      emit({ type: "sizing", case: one.name });
+      const pilot = await takePilot(one, dependencies, { signal }, emit);
+      if (pilot !== undefined) pilots.set(one.name, pilot);
+    }
+  }
+  const quality = sizeQuality(input, pilots, emit);
+  const steps = shareBudget(input, known, pilots, quality.qualitySeconds ?? 0);
+  const sizing: Sizing = {
+    ...quality,
+    pilots,
+    steps: (one) => steps.get(pointText(one.point)) ?? LEAST_STEPS,
+  };
+  report(input, sizing, emit);
+  return sizing;
+}
+
+/** Steps of points whose scenario says them, or that have a complete sample. */
+function knownSteps({ prepared, samples }: SizingInput): Map<string, number> {
+  const known = new Map<string, number>();
+  for (const { point, scenario } of prepared.cases) {
+    if (scenario.workload.steps !== "auto") known.set(pointText(point), scenario.workload.steps);
+  }
+  for (const { point, stepNs } of samples) known.set(pointText(point), stepNs.length);
+  return known;
+}
+
+function needsQualityPilot({ scenario, qualityDone }: SizingInput): boolean {
+  return !qualityDone && scenario.quality.samples === "auto";
+}
+
+async function takePilot(
+  one: PreparedCase,
+  dependencies: RunDependencies,
+  control: WorkerControl,
+  emit: (event: RunEvent) => void,
+): Promise<Pilot | undefined> {
+  try {
+    const { outcome, seconds } = await takeSample(one, { task: "speed", ...PILOT }, dependencies, control);
+    const { stepNs } = outcome as SpeedOutcome;
+    const stepSeconds = stepNs.reduce((sum, ns) => sum + ns, 0) / 1e9 / stepNs.length;
+    return { stepSeconds, setupSeconds: Math.max(0, seconds - (PILOT.warmup + PILOT.steps) * stepSeconds) };
+  } catch (error) {
+    control.signal?.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    emit({ type: "notice", message: `${one.name} failed while its steps were sized: ${message}` });
+    return undefined;
+  }
+}
+
+function sizeQuality(
+  { scenario, prepared, qualityDone }: SizingInput,
+  pilots: ReadonlyMap<string, Pilot>,
+  emit: (event: RunEvent) => void,
+): Pick<Sizing, "qualitySteps" | "qualitySeconds"> {
+  const { samples, evaluations, testRows } = scenario.quality;
+  if (qualityDone || samples === 0) return { qualitySteps: 0, qualitySeconds: 0 };
+  const one = qualityCase(prepared.cases);
+  const { batch } = one.scenario.workload;
+  const { trainRows, testRows: allTestRows } = one.data.record;
+  const wanted = Math.max(1, Math.round((samples === "auto" ? trainRows : samples) / batch));
+  const pilot = pilots.get(one.name);
+  if (pilot === undefined) return { qualitySteps: wanted, qualitySeconds: undefined };
+  const scored = testRows === 0 ? allTestRows : Math.min(testRows, allTestRows);
+  const seconds = (steps: number) => qualitySeconds(pilot, { steps, evaluations, testRows: scored, batch });
+  const most = Math.floor((scenario.budget * QUALITY_SHARE - seconds(0)) / pilot.stepSeconds);
+  const steps = samples === "auto" ? Math.max(1, Math.min(wanted, most)) : wanted;
+  if (steps < wanted) {
+    emit({
+      type: "notice",
+      message: `the quality run takes ${steps * batch} samples instead of all ${wanted * batch}: half the budget`,
+    });
+  }
+  return { qualitySteps: steps, qualitySeconds: seconds(steps) };
+}
+
+/** Steps of every point: what is left of the budget, in equal shares, for those that are not known. */
+function shareBudget(
+  { scenario, prepared, left, elapsed }: SizingInput,
+  known: ReadonlyMap<string, number>,
+  pilots: ReadonlyMap<string, Pilot>,
+  quality: number,
+): Map<string, number> {
+  const steps = new Map(known);
+  const open = [...new Set(left.map(({ case: one }) => pointText(one.point)))].filter((point) => !known.has(point));
+  const share = (scenario.budget * (1 - RESERVE) - elapsed() - quality) / Math.max(1, open.length);
+  for (const point of open) {
+    const cases = prepared.cases.filter((one) => pointText(one.point) === point);
+    const found = cases.flatMap(({ name }) => pilots.get(name) ?? []);
+    const warmup = cases[0]?.scenario.workload.warmup ?? 0;
+    steps.set(point, found.length === 0 ? LEAST_STEPS : stepsFor(found, scenario.repetitions, warmup, share));
+  }
+  return steps;
+}
+
+function report({ scenario, prepared, left, elapsed }: SizingInput, sizing: Sizing, emit: (event: RunEvent) => void) {
+  let seconds = sizing.qualitySeconds ?? 0;
+  for (const { case: one } of left) {
+    const pilot = sizing.pilots.get(one.name);
+    if (pilot !== undefined) seconds += pointSeconds([pilot], 1, one.scenario.workload.warmup, sizing.steps(one));
+  }
+  const steps = [...new Set(prepared.cases.map((one) => sizing.steps(one)))];
+  emit({ type: "sized", samples: left.length, steps, seconds });
+  if (sizing.pilots.size > 0 && elapsed() + seconds > scenario.budget * 1.1) {
+    emit({
+      type: "notice",
+      message: `the run will take about ${
+        Math.round(elapsed() + seconds)
+      } s, more than its budget of ${scenario.budget} s`,
+    });
+  }
+}

@@ -1,0 +1,90 @@
+import type { Availability } from "../../scenarios/availability.ts";
+import { decideCases, environmentOf, howText, UnavailableError } from "../../scenarios/configurations.ts";
+import type { Configuration, Scenario } from "../../scenarios/scenario.ts";
+import { dramBudget, roomFor, tableBytes, tierSizes } from "../../scenarios/sizes.ts";
+import { fillDefaults } from "../../scenarios/resolve.ts";
+import { rowBytes } from "../../scenarios/row_bytes.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
+import { ALL_PMEM, casesOf, FOUR, NO_PMEM } from "./fakes.ts";
+
+function decide(configuration: Configuration, here: Availability, more: Partial<Scenario> = {}) {
+  const { runnable: [one] } = decideCases(casesOf({ ...FOUR, configurations: { one: configuration }, ...more }), here);
+  assert(one !== undefined);
+  return one;
+}
+
+Deno.test("decideCases() measures where the medium is and emulates where it is not", () => {
+  const of = (here: Availability) =>
+    decideCases(casesOf(FOUR), here).runnable.map((
+      { decision: { evidence, place, media } },
+    ) => [evidence, place.kind, media]);
+  assertEquals(of(ALL_PMEM), [
+    ["measured", "none", undefined],
+    ["measured", "memory-mode", undefined],
+    ["measured", "directory", undefined],
+    ["measured", "nodes", undefined],
+  ]);
+  assertEquals(of(NO_PMEM), [
+    ["measured", "none", undefined],
+    ["emulated", "memory-mode", "optane-100-6x256"],
+    ["emulated", "scratch", "optane-100-6x256"],
+    ["emulated", "nodes", "optane-100-6x256"],
+  ]);
+});
+
+Deno.test("decideCases() never takes a path or a node for PMEM that is none", () => {
+  const inside = decide({ storage: "PMEM_LIBPMEM", path: "/mnt/pmem0/pool" }, ALL_PMEM);
+  assertEquals([inside.decision.evidence, environmentOf(inside)], ["measured", {}]);
+  const outside = decide({ storage: "PMEM_LIBPMEM", path: "/mnt/pmem01" }, ALL_PMEM);
+  assertEquals([outside.decision.evidence, environmentOf(outside)], ["emulated", { PMEM_IS_PMEM_FORCE: "1" }]);
+  assertStringIncludes(howText(outside.decision, 0), "/mnt/pmem01, which is no PMEM");
+  assertEquals(decide({ storage: "PMEM_MEMKIND", nodes: [2] }, ALL_PMEM).decision.evidence, "measured");
+  assertEquals(decide({ storage: "PMEM_MEMKIND", nodes: [0, 2] }, ALL_PMEM).decision.evidence, "emulated");
+});
+
+Deno.test("decideCases() follows whenUnavailable", () => {
+  const skipped = decideCases(casesOf({ ...FOUR, whenUnavailable: "skip" }), NO_PMEM);
+  assertEquals(skipped.runnable.map(({ name }) => name), ["dram"]);
+  assertEquals(skipped.skipped.map(({ skipped }) => skipped), [
+    "no PMEM modules",
+    "no region in ndctl",
+    "no node without CPUs",
+  ]);
+  assertThrows(() => decideCases(casesOf({ ...FOUR, whenUnavailable: "error" }), NO_PMEM), UnavailableError);
+});
+
+Deno.test("decideCases() has no stand-in for plain DRAM", () => {
+  const here = { ...ALL_PMEM, dram: { available: false, reason: "all DRAM is a cache of Memory Mode" } } as const;
+  const error = assertThrows(() => decideCases(casesOf(FOUR), here), UnavailableError);
+  assertStringIncludes(error.message, "dram cannot be measured here: all DRAM is a cache of Memory Mode");
+});
+
+Deno.test("rowBytes() pads weights and slots to 16 bytes each", () => {
+  assertEquals([rowBytes(16, "adagrad"), rowBytes(3, "adagrad"), rowBytes(5, "sgd"), rowBytes(1, "sgd")], [
+    128,
+    32,
+    32,
+    16,
+  ]);
+});
+
+Deno.test("dramBudget() is at most a quarter of the tables", () => {
+  const scenario = fillDefaults(FOUR, "/");
+  const tables = tableBytes([600_000, 200_000], scenario.workload);
+  assertEquals(tables, 102_400_000);
+  assertEquals(dramBudget(scenario, tables), 390 * 65_536);
+  assertEquals(dramBudget({ ...scenario, dram: tables / 4 }, tables), tables / 4);
+  assertThrows(() => dramBudget({ ...scenario, dram: tables / 4 + 1 }, tables), RangeError, "more than a quarter");
+  const only = fillDefaults({ ...FOUR, configurations: { dram: { storage: "DRAM" } } }, "/");
+  assertEquals(dramBudget({ ...only, dram: tables }, tables), tables);
+});
+
+Deno.test("tierSizes() fills a list up with 1 GiB, and leaves room for all rows without one", () => {
+  const { configurations } = fillDefaults(FOUR, "/");
+  const { fsdax, dram } = configurations;
+  assert(fsdax !== undefined && dram !== undefined);
+  assertEquals(tierSizes({ ...fsdax, size: [5] }, 5, 1e9), [5, 2 ** 30]);
+  assertEquals(tierSizes(fsdax, 5, 1e9), [5, roomFor(1e9)]);
+  assertEquals(tierSizes(dram, 5, 1e9), [roomFor(1e9)]);
+  assert(roomFor(1e9) > 1e9);
+});

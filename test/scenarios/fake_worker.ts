@@ -1,0 +1,62 @@
+/**
+ * A worker that trains nothing: says what its spec asks for, or fails as its arguments say. First argument: a file that
+ * counts how often it was started; second: JSON, start number to what happens in that start.
+ */
+
+import type { WorkerSpec } from "../../scenarios/worker_protocol.ts";
+
+const [log = "", plan = "{}"] = Deno.args;
+const reader = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
+const spec = JSON.parse((await reader.read()).value ?? "") as WorkerSpec;
+await Deno.writeTextFile(log, `${JSON.stringify({ environment: Deno.env.toObject(), spec })}\n`, { append: true });
+const start = (await Deno.readTextFile(log)).trimEnd().split("\n").length;
+const behaviour = (JSON.parse(plan) as Record<string, string>)[start] ?? "complete";
+const say = (message: unknown) => console.log(JSON.stringify(message));
+
+say({ type: "progress", phase: "train", done: 1, total: 2 });
+if (behaviour === "kill") Deno.kill(Deno.pid, "SIGKILL");
+if (behaviour === "silent") Deno.exit(0);
+if (behaviour === "crash") {
+  console.error("oh no");
+  Deno.exit(7);
+}
+if (behaviour === "error") {
+  say({ type: "error", message: "Cannot write the pool file: the disk is full" });
+  Deno.exit(1);
+}
+if (behaviour === "hang") { while (!(await reader.read()).done); }
+const digest = behaviour === "other-digest" ? "ffff" : "0123";
+if (spec.task === "speed") {
+  const tiers = spec.store.size.map((limitBytes, tier) => ({
+    tier,
+    type: tier === 0 && spec.store.storage.startsWith("DRAM") ? "DRAM" : "PMEM_LIBPMEM",
+    medium: "fake",
+    limitBytes,
+    usedBytes: 1,
+    purposes: { rows: 128 },
+    rows: 1,
+    facts: {},
+  }));
+  const stepNs = Array.from({ length: spec.steps }, () => 1e6);
+  const phaseNs = { input: 1, lookup: 2, dense: 3, update: 4, eviction: 5 };
+  const outcome = {
+    task: "speed",
+    stepNs,
+    phaseNs,
+    loss: 0.5,
+    statistics: { lookups: 9 },
+    tiers,
+    tableBytes: 128,
+    digest,
+  };
+  say({ type: "outcome", outcome });
+} else {
+  const curve = Array.from({ length: spec.evaluations }, (_, i) => ({
+    samples: Math.round(spec.steps * (i + 1) / spec.evaluations) * spec.trainer.batch,
+    seconds: i + 1,
+    logloss: 0.5,
+    auc: 0.75,
+  }));
+  say({ type: "outcome", outcome: { task: "quality", curve, testRows: 100, digest } });
+}
+Deno.exit(0);

@@ -1,0 +1,109 @@
+/** Stand-ins for everything a run needs that is not under test: machine, data, worker processes. */
+
+import { fileURLToPath } from "node:url";
+import type { Availability } from "../../scenarios/availability.ts";
+import { planCases } from "../../scenarios/plan.ts";
+import type { RunDependencies } from "../../scenarios/prepare.ts";
+import type { Scenario } from "../../scenarios/scenario.ts";
+import { fillDefaults } from "../../scenarios/resolve.ts";
+
+/** A machine without PMEM. */
+export const NO_PMEM: Availability = {
+  dram: { available: true },
+  fsdax: { available: false, reason: "no region in ndctl" },
+  kmemDax: { available: false, reason: "no node without CPUs" },
+  memoryMode: { available: false, reason: "no PMEM modules" },
+  existingNode: 0,
+};
+
+/** A machine with PMEM set up in every way. */
+export const ALL_PMEM: Availability = {
+  dram: { available: true },
+  fsdax: { available: true, path: "/mnt/pmem0", virtual: false },
+  kmemDax: { available: true, nodes: [2], virtual: false },
+  memoryMode: { available: true, cacheBytes: 2 ** 30, virtual: false },
+  existingNode: 0,
+};
+
+/** The four configurations over a small workload. */
+export const FOUR: Scenario = {
+  name: "four",
+  workload: { steps: 5, warmup: 1, batch: 64, data: { synthetic: "criteo-kaggle", rows: 1000 } },
+  configurations: {
+    "dram": { storage: "DRAM" },
+    "memory-mode": { storage: "DRAM", memory: "memory-mode" },
+    "fsdax": { storage: "DRAM_PMEM", pmem: "libpmem" },
+    "kmem-dax": { storage: "DRAM_PMEM", pmem: "memkind" },
+  },
+  quality: { samples: 640, evaluations: 2 },
+  seed: 7,
+};
+
+/** The cases of a scenario. */
+export function casesOf(scenario: Scenario): ReturnType<typeof planCases> {
+  return planCases(fillDefaults(scenario, "/"));
+}
+
+/** What a fake worker was started with. */
+export interface Start {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly spec: { readonly task: string; readonly steps: number; readonly store: Record<string, unknown> };
+}
+
+/** Dependencies whose workers are fakes, and what those were started with. */
+export interface Fakes {
+  readonly dependencies: RunDependencies;
+  /** Directories of pool files that exist. */
+  readonly scratch: Set<string>;
+  starts(): Promise<Start[]>;
+}
+
+/**
+ * Makes fakes.
+ *
+ * @param directory For their files.
+ * @param behaviours Start number, from 1, to what goes wrong in it.
+ */
+export function fakes(directory: string, behaviours: Record<number, string> = {}, here: Availability = NO_PMEM): Fakes {
+  const log = `${directory}/starts.jsonl`;
+  const scratch = new Set<string>();
+  const script = fileURLToPath(new URL("./fake_worker.ts", import.meta.url));
+  const flags = ["run", "-A", "--no-config", "--no-lock", "--no-check"];
+  return {
+    scratch,
+    dependencies: {
+      inspectMachine: () => ({ cpu: "fake", cpus: 2, memoryBytes: 1e9, nodes: 1, kernel: "6.1", facts: {} }),
+      availability: () => here,
+      prepareData: () =>
+        Promise.resolve({
+          train: "train.tbc",
+          test: "test.tbc",
+          reused: true,
+          record: {
+            kind: "synthetic" as const,
+            source: "fake",
+            trainRows: 1000,
+            testRows: 100,
+            digest: "abc",
+            cardinalities: [100_000],
+          },
+        }),
+      mediaOptions: (media, { kind }) => Promise.resolve({ [`${kind}.medium`]: media }),
+      makeScratch: () => {
+        const path = `${directory}/pool-${scratch.size}`;
+        scratch.add(path);
+        return Promise.resolve({
+          path,
+          medium: "tmpfs" as const,
+          [Symbol.asyncDispose]: () => Promise.resolve(void scratch.delete(path)),
+        });
+      },
+      command: [Deno.execPath(), ...flags, script, log, JSON.stringify(behaviours)],
+      versions: () => ({ tierbench: "0" }),
+    },
+    starts: async () => {
+      const text = await Deno.readTextFile(log).catch(() => "");
+      return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Start);
+    },
+  };
+}

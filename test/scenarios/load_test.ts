@@ -1,0 +1,149 @@
+import fc from "fast-check";
+import { ScenarioError } from "../../scenarios/diagnostics.ts";
+import { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "../../scenarios/load.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
+import { FOUR } from "./fakes.ts";
+
+/** What is wrong with a scenario whose configurations or other fields are these, without file and line. */
+async function problemsOf(text: string): Promise<string> {
+  const error = await assertRejects(() => parseScenario(text, { file: "mine.jsonc", directory: "/" }), ScenarioError);
+  return error.message;
+}
+
+const FIELDS = (fields: string) => `{"name":"x","configurations":{"dram":{"storage":"DRAM"}},${fields}}`;
+const CONFIGURATION = (fields: string) => `{"name":"x","configurations":{"one":{${fields}}}}`;
+
+Deno.test("parseScenario() says file, line, column, path, what is wrong and what was meant", async () => {
+  const text = `{
+  // a comment
+  "name": "mine",
+  "configurations": {
+    "fsdax": {
+      "pmem": "libpmem",
+      "storage": "DRAM_PMEN"
+    }
+  }
+}`;
+  assertEquals(
+    await problemsOf(text),
+    'mine.jsonc:7:18  configurations.fsdax.storage: unknown storage type "DRAM_PMEN"\n' +
+      '    did you mean "DRAM_PMEM"?  all types: docs/scenarios.md#storage',
+  );
+});
+
+Deno.test("parseScenario() lists everything that is wrong, in the order of the file", async () => {
+  const message = await problemsOf(FIELDS(`"sede": 1,\n"budget": "1 day",\n"workload": {"batch": 0}`));
+  assertEquals(message.split("\n").filter((line) => line.startsWith("mine")), [
+    'mine.jsonc:1:58  sede: unknown field "sede"',
+    'mine.jsonc:2:11  budget: expected a duration such as "150 s", found "1 day"',
+    "mine.jsonc:3:23  workload.batch: expected a whole number from 1 to 1000000, found 0",
+  ]);
+});
+
+for (
+  const [text, expected] of [
+    ["", "mine.jsonc:1:1  expected a scenario, found an empty file"],
+    ["[]", "mine.jsonc:1:1  expected an object, found []"],
+    ['{"name": "x" "y": 1}', 'mine.jsonc:1:14  expected ",", found "\\"y\\""'],
+    ['{"name": "x",', "mine.jsonc:1:14  expected a field name in double quotes, found the end of the file"],
+    ['{"name": "x"}', 'expected a field "configurations", found name'],
+    [
+      '{"name": "a/b", "configurations": {"d": {"storage": "DRAM"}}}',
+      'name: expected a name of letters, digits, "-" and "_"',
+    ],
+    ['{"name": "x", "configurations": {}}', "configurations: expected at least one configuration, found {}"],
+    ['{"name": "x", "configurations": {"a.b": {"storage": "DRAM"}}}', "expected a name of letters"],
+    [FIELDS('"workload": {"bacth": 2}'), 'workload.bacth: unknown field "bacth"\n    did you mean "batch"?'],
+    [FIELDS('"workload": {"zzz": 2}'), "known fields: model, data, batch"],
+    [FIELDS('"workload": {"data": {"criteo": "x", "scale": 1}}'), 'workload.data.scale: unknown field "scale"'],
+    [FIELDS('"workload": {"data": {"synthetic": "criteo"}}'), 'unknown data set "criteo"'],
+    [FIELDS('"workload": {"data": {"synthetic": "criteo-kaggle", "skew": "oe-retial"}}'), 'did you mean "oe-retail"?'],
+    [FIELDS('"workload": {"steps": "all"}'), 'workload.steps: expected "auto", found "all"'],
+    [
+      FIELDS('"workload": {"optimizer": {"deep": "adagard"}}'),
+      'unknown optimizer "adagard"\n    did you mean "adagrad"?',
+    ],
+    [FIELDS('"dram": "24 Mib"'), 'dram: expected a size such as "24 MiB", found "24 Mib"'],
+    [FIELDS('"dram": true'), "dram: expected a size such as"],
+    [FIELDS('"repetitions": 2'), "repetitions: expected a whole number from 3 to 1000, found 2"],
+    [FIELDS('"seed": -1'), "seed: expected a whole number from 0"],
+    [FIELDS('"version": 2'), "version: expected 1, found 2"],
+    [FIELDS('"cost": {"priceFor": "500"}'), "cost.priceFor: expected a size such as"],
+    [CONFIGURATION('"storage": "DRAM_PMEM"'), 'configurations.one: expected a field "pmem" with storage "DRAM_PMEM"'],
+    [CONFIGURATION('"storage": "DRAM", "pmem": "libpmem"'), 'expected no such field with storage "DRAM"'],
+    [CONFIGURATION('"storage": "DRAM", "path": "/mnt"'), "expected no such field without libpmem"],
+    [CONFIGURATION('"storage": "PMEM_LIBPMEM", "nodes": [1]'), "expected no such field without memkind"],
+    [CONFIGURATION('"storage": "PMEM_LIBPMEM", "memory": "memory-mode"'), 'expected storage "DRAM" in Memory Mode'],
+    [CONFIGURATION('"storage": "DRAM", "size": [1, 2]'), 'expected at most 1 size for "DRAM", found 2'],
+    [CONFIGURATION('"storage": "DRAM", "media": "optane-100-6x256"'), "plain DRAM is never emulated"],
+    [CONFIGURATION('"storage": "PMEM_LIBPMEM", "media": "optane-100-6x265"'), 'did you mean "optane-100-6x256"?'],
+    [CONFIGURATION('"storage": "DRAM_PMEM", "pmem": "libpmem", "size": ["1 MiB"]'), 'write it in "dram" too'],
+    [FIELDS('"matrix": {"workload.batch": 5}'), "matrix.workload.batch: expected a list of values, found 5"],
+    [FIELDS('"matrix": {"workload.batch": []}'), "expected at least one value"],
+    [FIELDS('"matrix": {"workload.batch": [1, "x"]}'), "matrix.workload.batch[1]: expected a whole number"],
+    [
+      FIELDS('"matrix": {"workload.btch": [1]}'),
+      'matrix.workload.btch: unknown field "btch"\n    did you mean "batch"?',
+    ],
+    [FIELDS('"matrix": {"repetitions": [3]}'), "which belongs to the whole run"],
+    [
+      FIELDS('"matrix": {"configurations.drma.storage": ["DRAM_PMEM"]}'),
+      'unknown configuration "drma"\n    did you mean "dram"?',
+    ],
+    [FIELDS('"workload": []'), "workload: expected an object, found []"],
+  ] as const
+) {
+  Deno.test(`parseScenario() refuses ${text.slice(0, 110) || "an empty file"}`, async () => {
+    assertStringIncludes(await problemsOf(text), expected);
+  });
+}
+
+Deno.test("parseScenario() fills every default in and turns sizes into bytes", async () => {
+  const scenario = await parseScenario(
+    `{"name": "x", "dram": "24 MiB", "budget": "2 min", "configurations": {"f": {"storage": "DRAM_PMEM",
+      "pmem": "libpmem", "path": "pool", "size": ["24 MiB", "1 GB"]}},}`,
+    { file: "x", directory: "/data" },
+  );
+  assertEquals([scenario.dram, scenario.budget, scenario.repetitions, scenario.workload.batch], [
+    25165824,
+    120,
+    3,
+    2048,
+  ]);
+  assertEquals(scenario.configurations["f"]?.size, [25165824, 1e9]);
+  assertEquals(scenario.configurations["f"]?.path, "/data/pool");
+  assertEquals(scenario.cost.priceFor, 5e11);
+  assertEquals(scenario.workload.optimizer.deep, { adagrad: { learningRate: 0.01 } });
+});
+
+Deno.test("resolveScenario() of a resolved scenario changes nothing", async () => {
+  const batch = fc.record({
+    batch: fc.integer({ min: 1, max: 1e6 }),
+    steps: fc.oneof(fc.constant("auto" as const), fc.integer({ min: 1, max: 100 })),
+    optimizer: fc.constantFrom({ deep: "sgd" as const }, { deep: "adagrad" as const }, {}),
+    initializer: fc.constantFrom("glorot" as const, { constant: 1 }, { truncatedNormal: { mean: 1 } }),
+  }, { requiredKeys: [] });
+  const dram = fc.constantFrom("auto" as const, "1 MiB", 65536);
+  await fc.assert(
+    fc.asyncProperty(batch, dram, async (workload, dram) => {
+      const once = await resolveScenario({ ...FOUR, workload, dram });
+      assertEquals(await resolveScenario(once), once);
+      assertEquals(JSON.parse(JSON.stringify(once)), once);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+Deno.test("shippedScenarios() are valid and name themselves after their files", async () => {
+  const scenarios = await shippedScenarios();
+  assert(scenarios.some(({ name }) => name === "pmem-modes"));
+  for (const { name, file, about } of scenarios) {
+    assert(file.endsWith(`/${name}.jsonc`), file);
+    assert(about.length > 20);
+  }
+});
+
+Deno.test("loadScenario() says what is not there", async () => {
+  const error = await assertRejects(() => loadScenario("no/such.jsonc"), Deno.errors.NotFound);
+  assertEquals(error.message, 'Cannot read the scenario: "no/such.jsonc" does not exist');
+});

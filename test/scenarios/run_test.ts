@@ -1,0 +1,249 @@
+import type { RunEvent } from "../../scenarios/events.ts";
+import { readResult } from "../../scenarios/result.ts";
+import { type RunInterrupted, type RunOptions, runWith } from "../../scenarios/run.ts";
+import type { Scenario } from "../../scenarios/scenario.ts";
+import type { Result } from "../../scenarios/record.ts";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../assert.ts";
+import { ALL_PMEM, type Fakes, fakes, FOUR } from "./fakes.ts";
+
+interface Bench extends Fakes {
+  readonly path: string;
+  readonly events: RunEvent[];
+  run(options?: RunOptions, scenario?: Scenario): Promise<Result>;
+}
+
+async function bench(
+  body: (bench: Bench) => Promise<void>,
+  behaviours: Record<number, string> = {},
+  here?: typeof ALL_PMEM,
+): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    const made = fakes(directory, behaviours, here);
+    const events: RunEvent[] = [];
+    const run = (options: RunOptions = {}, scenario = FOUR) =>
+      runWith(made.dependencies, scenario, {
+        out: directory,
+        ...options,
+        onProgress: (event) => {
+          events.push(event);
+          options.onProgress?.(event);
+        },
+      });
+    await body({ ...made, events, path: `${directory}/result.jsonl`, run });
+    assertEquals([...made.scratch], [], "a pool directory was left");
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+Deno.test("runScenario() takes every sample of every configuration and one quality run", async () => {
+  await bench(async ({ run, path, starts }) => {
+    const result = await run();
+    assertEquals(result.samples.length, 12);
+    assertEquals(result.failed, []);
+    assertEquals(result.samples.map(({ position }) => position), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    assertEquals(new Set(result.samples.map(({ id }) => id)).size, 12);
+    assertEquals(result.quality?.configuration, "dram");
+    assertEquals(result.quality?.steps, 10);
+    assertEquals(await readResult(path), result);
+    assertEquals((await starts()).length, 13);
+  });
+});
+
+Deno.test("runScenario() sets emulation in the workers' environment alone, and nothing else gets in", async () => {
+  await bench(async ({ run, starts }) => {
+    Deno.env.set("TIERBENCH_TEST_SECRET", "1");
+    try {
+      await run();
+    } finally {
+      Deno.env.delete("TIERBENCH_TEST_SECRET");
+    }
+    assertEquals(Deno.env.get("PMEM_IS_PMEM_FORCE"), undefined);
+    assertEquals(Deno.env.get("MEMKIND_DAX_KMEM_NODES"), undefined);
+    const speed = (await starts()).filter(({ spec }) => spec.task === "speed");
+    const forced = speed.filter(({ environment }) => environment["PMEM_IS_PMEM_FORCE"] === "1");
+    const nodes = speed.filter(({ environment }) => environment["MEMKIND_DAX_KMEM_NODES"] === "0");
+    assertEquals(forced.map(({ spec }) => spec.store["pmem"]), ["libpmem", "libpmem", "libpmem"]);
+    assertEquals(nodes.map(({ spec }) => spec.store["pmem"]), ["memkind", "memkind", "memkind"]);
+    assert(speed.every(({ environment }) => environment["TIERBENCH_TEST_SECRET"] === undefined));
+  });
+});
+
+Deno.test("runScenario() gives every configuration with PMEM the same DRAM, a quarter of the tables at most", async () => {
+  await bench(async ({ run, starts }) => {
+    const { samples, run: { data } } = await run();
+    assertEquals(data.tableBytes, 100_000 * 128);
+    const budgets = samples.filter(({ configuration }) => configuration !== "dram").map(({ dramBytes }) => dramBytes);
+    assertEquals(new Set(budgets), new Set([48 * 65_536])); // a quarter is 48.8 steps
+    const first = (await starts()).filter(({ spec }) => spec.store["storage"] === "DRAM_PMEM")
+      .map(({ spec }) => (spec.store["size"] as number[])[0]);
+    assertEquals(new Set(first), new Set([48 * 65_536]));
+  });
+  await bench(async ({ run }) => {
+    const error = await assertRejects(() => run({}, { ...FOUR, dram: "4 MiB" }), RangeError);
+    assertMatch(error.message, /^Cannot compare fairly: dram is 4 MiB, more than a quarter of the tables' 12\.2 MiB/);
+  });
+});
+
+Deno.test("runScenario() names the kind of every figure and how it was obtained", async () => {
+  await bench(async ({ run }) => {
+    const { samples } = await run();
+    const evidence = Object.fromEntries(samples.map(({ configuration, evidence }) => [configuration, evidence]));
+    assertEquals(evidence, {
+      "dram": "measured",
+      "memory-mode": "emulated",
+      "fsdax": "emulated",
+      "kmem-dax": "emulated",
+    });
+    const fsdax = samples.find(({ configuration }) => configuration === "fsdax");
+    assertEquals(fsdax?.how, "libpmem on a file in memory (tmpfs), slowed to the media model optane-100-6x256");
+    assertEquals(fsdax?.tiers.map(({ emulates }) => emulates), [undefined, "optane-100-6x256"]);
+  });
+  await bench(
+    async ({ run, starts }) => {
+      const { samples } = await run({ require: "measured" });
+      assert(
+        samples.every(({ evidence, environment }) => evidence === "measured" && !environment["PMEM_IS_PMEM_FORCE"]),
+      );
+      assert((await starts()).every(({ spec }) => Object.keys(spec.store["native"] as object).length === 0));
+    },
+    {},
+    ALL_PMEM,
+  );
+});
+
+Deno.test("runScenario() with require measured names everything that is not here and runs nothing", async () => {
+  await bench(async ({ run, starts }) => {
+    const error = await assertRejects(() => run({ require: "measured" }), Error);
+    assertEquals(error.name, "UnavailableError");
+    assertStringIncludes(error.message, "fsdax cannot be measured here: no region in ndctl\n");
+    assertStringIncludes(error.message, "kmem-dax cannot be measured here: no node without CPUs\n");
+    assertEquals(await starts(), []);
+  });
+});
+
+for (
+  const [behaviour, text] of [
+    ["kill", /^\w[\w-]*#1: it was killed \(SIGKILL\); the machine may have run out of memory$/],
+    ["crash", /^\w[\w-]*#1: it ended with exit code 7 and no outcome; it said: oh no$/],
+    ["silent", /^\w[\w-]*#1: it ended with exit code 0 and no outcome$/],
+    ["error", /^\w[\w-]*#1: Cannot write the pool file: the disk is full$/],
+    [
+      "other-digest",
+      /^[\w-]+#1: The rows differ from those of [\w-]+#1 after the same steps: digest ffff, expected 0123/,
+    ],
+  ] as const
+) {
+  Deno.test(`runScenario() records a sample that fails (${behaviour}) and goes on with the others`, async () => {
+    await bench(async ({ run, path, events }) => {
+      const result = await run();
+      assertEquals(result.samples.length, 11);
+      assertEquals(result.failed.length, 1);
+      assertMatch(result.failed[0]?.error ?? "", text);
+      assertEquals(result.failed[0]?.position, 2);
+      assertEquals(result.quality?.auc, 0.75);
+      assertEquals(await readResult(path), result);
+      assertEquals(events.filter(({ type }) => type === "failed").length, 1);
+    }, { 2: behaviour });
+  });
+}
+
+Deno.test("runScenario() records a quality run that fails", async () => {
+  await bench(async ({ run }) => {
+    const result = await run();
+    assertEquals(result.samples.length, 12);
+    assertEquals(result.quality, undefined);
+    assertEquals(result.failed.map(({ id }) => id), ["quality"]);
+    const resumed = await run({ resume: true });
+    assertEquals([resumed.failed.length, resumed.quality?.auc], [0, 0.75]);
+  }, { 13: "error" });
+});
+
+async function interruptedAfter(samples: number, run: Bench["run"]): Promise<RunInterrupted> {
+  const controller = new AbortController();
+  let done = 0;
+  return await assertRejects(() =>
+    run({
+      signal: controller.signal,
+      onProgress: (event) => {
+        if (event.type === "sample") done++;
+        if (event.type === "progress" && done === samples) controller.abort();
+      },
+    }), Error) as RunInterrupted;
+}
+
+Deno.test("runScenario() stopped by its signal keeps complete records, and resume takes the missing ones only", async () => {
+  await bench(async ({ run, path, starts }) => {
+    const error = await interruptedAfter(4, run);
+    assertEquals([error.name, error.completed, error.planned], ["RunInterrupted", 4, 12]);
+    assertMatch(
+      error.message,
+      /^Interrupted: 4 of 12 samples are complete in ".*"; the same run with --resume goes on$/,
+    );
+    const before = (await Deno.readTextFile(path)).trimEnd().split("\n");
+    assertEquals(before.length, 5);
+    const result = await run({ resume: true });
+    assertEquals(result.samples.length, 12);
+    const after = (await Deno.readTextFile(path)).trimEnd().split("\n");
+    assertEquals(after.slice(0, 5), before);
+    assertEquals((await starts()).length, 5 + 8 + 1);
+  }, { 5: "hang" });
+});
+
+Deno.test("runScenario() resumes a file whose last line was cut off, and says so", async () => {
+  await bench(async ({ run, path, events }) => {
+    await run();
+    const text = await Deno.readTextFile(path);
+    await Deno.writeTextFile(path, text.slice(0, -40));
+    events.length = 0;
+    const result = await run({ resume: true });
+    assertEquals(result.quality?.auc, 0.75);
+    assert(events.some((event) => event.type === "notice" && event.message.includes("cut off")));
+    assertEquals((await Deno.readTextFile(path)).trimEnd().split("\n").length, 14);
+  });
+});
+
+Deno.test("runScenario() refuses to resume another scenario and touches nothing", async () => {
+  await bench(async ({ run, path }) => {
+    await run();
+    const text = await Deno.readTextFile(path);
+    const error = await assertRejects(() => run({ resume: true, seed: 8 }), Error);
+    assertEquals(error.name, "UnresumableError");
+    assertEquals(await Deno.readTextFile(path), text);
+  });
+});
+
+Deno.test("runScenario() keeps an earlier result under another name", async () => {
+  await bench(async ({ run, path }) => {
+    await run();
+    const text = await Deno.readTextFile(path);
+    await run({ seed: 8 });
+    const names: string[] = [];
+    for await (const { name } of Deno.readDir(path.replace(/\/[^/]*$/, ""))) names.push(name);
+    const kept = names.find((name) => /^result-.*\.jsonl$/.test(name));
+    assertEquals(await Deno.readTextFile(path.replace("result.jsonl", kept ?? "none")), text);
+  });
+});
+
+Deno.test("runScenario() sizes auto steps equally for all configurations of a point, and reuses them on resume", async () => {
+  const scenario: Scenario = {
+    ...FOUR,
+    workload: { ...FOUR.workload, steps: "auto" },
+    budget: "20 s",
+    matrix: { "workload.batch": [64, 128] },
+    quality: { samples: 0 },
+  };
+  await bench(async ({ run, starts }) => {
+    const { samples } = await run({}, scenario);
+    assertEquals(samples.length, 24);
+    for (const batch of [64, 128]) {
+      const steps = samples.filter(({ point }) => point["workload.batch"] === batch).map(({ stepNs }) => stepNs.length);
+      assertEquals(new Set(steps).size, 1);
+    }
+    assertEquals((await starts()).length, 8 + 24);
+    const resumed = await run({ resume: true }, scenario);
+    assertEquals(resumed.samples.length, 24);
+    assertEquals((await starts()).length, 8 + 24);
+  });
+});

@@ -1,0 +1,33 @@
+import { nearest } from "../../scenarios/nearest.ts";
+import { resolveScenario } from "../../scenarios/load.ts";
+import { durationInSeconds } from "../../scenarios/units.ts";
+import { quickScenario, withData } from "../../scenarios/variations.ts";
+import { assert, assertEquals, assertThrows } from "../assert.ts";
+import { FOUR } from "./fakes.ts";
+
+Deno.test("quickScenario() is smaller, valid, and has another name", async () => {
+  const scenario = await resolveScenario({ ...FOUR, workload: {}, quality: {}, repetitions: 9 });
+  const quick = quickScenario(scenario);
+  assertEquals(await resolveScenario(quick), quick);
+  assertEquals([quick.name, quick.repetitions], ["four-quick", 3]);
+  assert(quick.budget < 30);
+  assert("rows" in quick.workload.data && quick.workload.data.rows < 200_000);
+  assertEquals(quick.configurations, scenario.configurations);
+});
+
+Deno.test("withData() trains on a file, from the working directory", async () => {
+  const { workload } = withData(await resolveScenario(FOUR), "my.tsv");
+  assertEquals(workload.data, { criteo: `${Deno.cwd()}/my.tsv`, format: "auto", testEvery: 10, maxRows: 0 });
+});
+
+Deno.test("nearest() forgives slips and nothing else", () => {
+  assertEquals(nearest("bacth", ["batch", "dim"]), "batch");
+  assertEquals(nearest("DRAM_PMEN", ["DRAM", "DRAM_PMEM"]), "DRAM_PMEM");
+  assertEquals(nearest("BATCH", ["batch"]), "batch");
+  assertEquals(nearest("optimizer", ["batch", "dim"]), undefined);
+});
+
+Deno.test("durationInSeconds() reads units", () => {
+  assertEquals(["150 s", "2 min", "1h", "500 ms", 7].map(durationInSeconds), [150, 120, 3600, 0.5, 7]);
+  assertThrows(() => durationInSeconds("7"), SyntaxError);
+});
