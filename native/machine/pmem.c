@@ -58,6 +58,9 @@ void ts_probe_pmem(ts_probe *probe) {
     copy(probe, name, "target_node", "target_node");
   }
   ts_names_free(&regions);
+  ts_names modules = ts_probe_names(probe, "nmem", DEVICES);
+  if (modules.count > 0) ts_probe_number(probe, modules.count, "pmem.modules");
+  ts_names_free(&modules);
   ts_names spaces = ts_probe_names(probe, "namespace", DEVICES);
   for (uint32_t i = 0; i < spaces.count; i++) {
     const char *name = spaces.names[i];

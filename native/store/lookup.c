@@ -7,7 +7,7 @@
 #define BLOCK 256u /* keys of a read-only lookup at a time, on the stack */
 
 typedef struct lookup {
-  ts_table *table = NULL;
+  ts_table *table;
   ts_batch *batch;
   const int64_t *keys;
   uint64_t n;

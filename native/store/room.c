@@ -19,7 +19,7 @@
 
 /* What a table lacks for the batch. */
 typedef struct lack {
-  ts_table *table = NULL;
+  ts_table *table;
   ts_batch *batch;
   uint64_t missing;      /* keys without a row */
   uint64_t index_wanted; /* bytes the index could not get */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct update {
-  ts_table *table = NULL;
+  ts_table *table;
   ts_batch *batch;
   const int64_t *keys;
   uint64_t n;

@@ -1,0 +1,507 @@
+/* The store against plain arithmetic, on every storage type that this machine can open. PMEM types run their real code
+ * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind on node 0. */
+#include "store/store.h"
+#include "test/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char message[512];
+#define ERR message, sizeof message
+
+static ts_config *options(const char *const pairs[]) {
+  ts_config *config;
+  ts_config_create(&config);
+  for (uint32_t i = 0; pairs[i] != NULL; i += 2) ts_config_set(config, pairs[i], pairs[i + 1], NULL, 0);
+  return config;
+}
+#define OPTIONS(...) options((const char *const[]){__VA_ARGS__, NULL})
+
+static ts_store *open_store(ts_config *config) {
+  ts_store *store = NULL;
+  CHECK_MSG(ts_store_open(config, &store, ERR) == TS_OK, "%s", message);
+  ts_config_free(config);
+  return store;
+}
+
+static uint32_t add_table(ts_store *store, ts_config *config) {
+  uint32_t table = UINT32_MAX;
+  CHECK_MSG(ts_table_create(store, config, &table, ERR) == TS_OK, "%s", message);
+  ts_config_free(config);
+  return table;
+}
+
+typedef struct type {
+  const char *name, *storage, *pmem;
+  bool tiered;
+} type;
+
+static const type types[] = {
+    {"DRAM", "DRAM", NULL, false},
+    {"PMEM_LIBPMEM", "PMEM_LIBPMEM", NULL, false},
+    {"PMEM_MEMKIND", "PMEM_MEMKIND", NULL, false},
+    {"DRAM_PMEM over libpmem", "DRAM_PMEM", "libpmem", true},
+    {"DRAM_PMEM over memkind", "DRAM_PMEM", "memkind", true},
+};
+#define TYPES (sizeof types / sizeof *types)
+
+static char folder[64];
+
+static ts_config *type_options(const type *t, const char *size, const char *counts) {
+  ts_config *c = OPTIONS("storage", t->storage, "size", size, "size_counts", counts, "seed", "7");
+  if (t->pmem != NULL) ts_config_set(c, "pmem", t->pmem, NULL, 0);
+  ts_config_set(c, "path", folder, NULL, 0);
+  return c;
+}
+
+static uint64_t statistic(ts_store *store, ts_statistic which) {
+  uint64_t all[TS_STATISTIC_COUNT];
+  CHECK(ts_store_statistics(store, all, TS_STATISTIC_COUNT, NULL, ERR) == TS_OK);
+  return all[which];
+}
+
+/* A stream of batches with repetitions, negative and extreme keys. */
+static int64_t stream_key(uint64_t i) {
+  uint64_t r = ts_random64(11, 0, i);
+  switch (r % 101) {
+    case 0: return INT64_MIN;
+    case 1: return -1;
+    case 2: return -2;
+    case 3: return INT64_MAX;
+    default: {
+      double u = ts_unit(ts_mix64(r));
+      int64_t rank = (int64_t)(5000.0 * u * u * u); /* skewed */
+      return rank % 2 == 0 ? rank : -rank * 1000003;
+    }
+  }
+}
+
+/* Runs the same lookups and updates and returns the digest; every looked-up row is compared with a second store that
+ * has all the memory it wants. */
+static uint64_t train(ts_store *store, uint32_t tables, uint32_t dim, uint32_t batches, uint32_t n) {
+  int64_t *keys = malloc(n * sizeof *keys);
+  float *rows = malloc(sizeof(float) * n * dim), *again = malloc(sizeof(float) * n * dim);
+  for (uint32_t b = 0; b < batches; b++)
+    for (uint32_t t = 0; t < tables; t++) {
+      for (uint32_t i = 0; i < n; i++) keys[i] = stream_key(((uint64_t)b * tables + t) * n + i);
+      CHECK_MSG(ts_table_lookup(store, t, keys, n, rows, ERR) == TS_OK, "%s", message);
+      for (uint32_t i = 0; i < n * dim; i++) again[i] = 0.3f * rows[i] + 0.01f * (float)((i + b) % 7) - 0.02f;
+      CHECK_MSG(ts_table_update(store, t, keys, n, again, ERR) == TS_OK, "%s", message);
+      uint8_t found[8];
+      CHECK(ts_table_find(store, t, keys, 8, 0, again, found, ERR) == TS_OK && found[0] && found[7]);
+    }
+  free(keys);
+  free(rows);
+  free(again);
+  uint64_t digest = 0;
+  CHECK(ts_store_digest(store, &digest, ERR) == TS_OK);
+  return digest;
+}
+
+static void within_limits(ts_store *store) {
+  for (uint32_t t = 0; t < store->tier_count; t++)
+    CHECK(atomic_load(&store->tiers[t].budget.used) <= store->tiers[t].budget.limit);
+}
+
+static void same_rows_on_every_type(void) {
+  static const char *const optimizers[] = {"sgd", "adagrad", "ftrl", "ftrl-row-norm"};
+  for (uint32_t o = 0; o < 4; o++) {
+    uint64_t expected = 0;
+    for (uint32_t i = 0; i < TYPES; i++) {
+      /* Tiered: 1 MiB of DRAM, far less than the rows need, and a batch larger than it in the last round. */
+      ts_store *store = open_store(type_options(&types[i], types[i].tiered ? "1048576,67108864" : "67108864", "all"));
+      if (store == NULL) continue;
+      add_table(store, OPTIONS("name", "a", "dim", "37", "optimizer", optimizers[o]));
+      add_table(store, OPTIONS("name", "b", "dim", "37", "optimizer", optimizers[o], "initializer", "uniform"));
+      uint64_t digest = train(store, 2, 37, 6, 700);
+      digest ^= train(store, 2, 37, 1, 9000);
+      if (i == 0) expected = digest;
+      CHECK_MSG(digest == expected, "%s with %s", types[i].name, optimizers[o]);
+      uint64_t counts[2], n;
+      CHECK(ts_table_rows(store, 0, counts, 2, ERR) == TS_OK);
+      CHECK(ts_table_keys(store, 0, NULL, 0, &n, ERR) == TS_OK && n == counts[0] + counts[1]);
+      if (types[i].tiered) {
+        CHECK(counts[1] > 0 && statistic(store, TS_STAT_evicted) > 0 && statistic(store, TS_STAT_promoted) > 0);
+        CHECK(statistic(store, TS_STAT_tier0_hits) + statistic(store, TS_STAT_tier1_hits) <=
+              statistic(store, TS_STAT_lookup_distinct));
+      }
+      within_limits(store);
+      CHECK(ts_store_close(store) == TS_OK);
+    }
+  }
+}
+
+/* DeepRec counts padded rows only: sizes of a handful of rows, and every batch larger than the first tier. */
+static void first_tier_smaller_than_a_batch(void) {
+  for (uint32_t i = 0; i < TYPES; i++) {
+    if (!types[i].tiered) continue;
+    ts_store *store = open_store(type_options(&types[i], "512,16777216", "rows"));
+    if (store == NULL) continue;
+    add_table(store, OPTIONS("name", "a", "dim", "16", "optimizer", "adagrad"));
+    uint64_t digest = train(store, 1, 16, 4, 500);
+    uint64_t counts[2];
+    ts_table_rows(store, 0, counts, 2, ERR);
+    CHECK_MSG(counts[0] == 4, "%llu rows of 128 bytes in 512 bytes", (unsigned long long)counts[0]);
+    within_limits(store);
+    ts_store_close(store);
+    store = open_store(OPTIONS("storage", "DRAM", "seed", "7"));
+    add_table(store, OPTIONS("name", "a", "dim", "16", "optimizer", "adagrad"));
+    CHECK(train(store, 1, 16, 4, 500) == digest);
+    ts_store_close(store);
+  }
+}
+
+static void a_full_tier_changes_nothing(void) {
+  for (uint32_t i = 0; i < TYPES; i++) {
+    ts_store *store = open_store(type_options(&types[i], types[i].tiered ? "512,1024" : "1024", "rows"));
+    if (store == NULL) continue;
+    add_table(store, OPTIONS("name", "a", "dim", "16", "optimizer", "adagrad"));
+    uint64_t capacity = types[i].tiered ? 12 : 8;
+    int64_t keys[16];
+    float rows[16 * 16];
+    for (int64_t k = 0; k < 16; k++) keys[k] = k * 31 - 100;
+    CHECK_MSG(ts_table_lookup(store, 0, keys, capacity - 2, rows, ERR) == TS_OK, "%s: %s", types[i].name, message);
+    uint64_t before, after, n;
+    ts_store_digest(store, &before, ERR);
+    CHECK(ts_table_lookup(store, 0, keys, capacity + 1, rows, ERR) == TS_EFULL);
+    CHECK_MSG(strstr(message, "is full") != NULL && strstr(message, "\"a\"") != NULL, "%s", message);
+    CHECK(ts_table_update(store, 0, keys, capacity + 1, rows, ERR) == TS_EFULL);
+    ts_store_digest(store, &after, ERR);
+    CHECK(before == after);
+    CHECK_MSG(ts_table_lookup(store, 0, keys, capacity, rows, ERR) == TS_OK, "%s: %s", types[i].name, message);
+    CHECK(ts_table_keys(store, 0, NULL, 0, &n, ERR) == TS_OK && n == capacity);
+    within_limits(store);
+    ts_store_close(store);
+  }
+  /* The complete count: growing until refused never passes the limit, and what is there stays readable. */
+  for (uint32_t i = 0; i < TYPES; i++) {
+    ts_store *store = open_store(type_options(&types[i], types[i].tiered ? "2097152,1048576" : "1500000", "all"));
+    if (store == NULL) continue;
+    add_table(store, OPTIONS("name", "a", "dim", "16", "optimizer", "adagrad"));
+    int32_t status = TS_OK;
+    int64_t next = 0;
+    static float rows[300 * 16];
+    while (status == TS_OK && next < 1000000) {
+      int64_t keys[300];
+      for (int64_t k = 0; k < 300; k++) keys[k] = next + k;
+      status = ts_table_lookup(store, 0, keys, 300, rows, ERR);
+      if (status == TS_OK) next += 300;
+      within_limits(store);
+    }
+    CHECK_MSG(status == TS_EFULL && next > 3000, "%s stopped at %lld rows", types[i].name, (long long)next);
+    for (int64_t k = 0; k < next; k += 97) {
+      int32_t tier;
+      CHECK(ts_table_lookup_tier(store, 0, &k, 1, &tier, ERR) == TS_OK && tier >= 0);
+    }
+    uint64_t n;
+    CHECK(ts_table_keys(store, 0, NULL, 0, &n, ERR) == TS_OK && n == (uint64_t)next);
+    ts_store_close(store);
+  }
+}
+
+static void updates_follow_the_formulas(void) {
+  ts_store *store = open_store(OPTIONS("storage", "DRAM"));
+  uint32_t adagrad = add_table(store, OPTIONS("name", "adagrad", "dim", "3", "optimizer", "adagrad", "learning_rate", "0.1",
+                                              "initializer", "constant", "initializer.value", "1"));
+  int64_t keys[3] = {5, -5, 5};
+  float rows[9], g[9] = {1, 1, 1, 2, 2, 2, 1, 1, 1}; /* key 5 twice: gradients sum to 2 */
+  CHECK(ts_table_lookup(store, adagrad, keys, 3, rows, ERR) == TS_OK && rows[0] == 1 && rows[8] == 1);
+  CHECK(ts_table_update(store, adagrad, keys, 3, g, ERR) == TS_OK);
+  float w[9], a[9];
+  ts_table_find(store, adagrad, keys, 3, 0, w, NULL, ERR);
+  ts_table_find(store, adagrad, keys, 3, 1, a, NULL, ERR);
+  for (int i = 0; i < 9; i++) CHECK(fabsf(w[i] - 0.9012270f) < 1e-6f && fabsf(a[i] - 4.1f) < 1e-6f);
+  CHECK(ts_table_update(store, adagrad, keys, 3, g, ERR) == TS_OK);
+  ts_table_find(store, adagrad, keys, 3, 0, w, NULL, ERR);
+  ts_table_find(store, adagrad, keys, 3, 1, a, NULL, ERR);
+  CHECK(fabsf(w[0] - 0.8309542f) < 1e-6f && fabsf(a[0] - 8.1f) < 1e-6f);
+
+  /* Three rows of three ones, whose elements all have the gradient 6, 4 or 2. */
+  const float gradient[9] = {6, 6, 6, 4, 4, 4, 2, 2, 2};
+  const int64_t three[3] = {1, 2, 3};
+  uint32_t norm = add_table(store, OPTIONS("name", "norm", "dim", "3", "optimizer", "ftrl-row-norm", "learning_rate", "0.1",
+                                           "l1", "2", "l2", "1e-5", "initializer", "constant", "initializer.value", "1"));
+  uint32_t plain = add_table(store, OPTIONS("name", "plain", "dim", "3", "optimizer", "ftrl", "learning_rate", "0.1", "l1",
+                                            "2", "l2", "1e-5", "initializer", "constant", "initializer.value", "1"));
+  CHECK(ts_table_update(store, norm, three, 3, gradient, ERR) == TS_OK);
+  CHECK(ts_table_update(store, plain, three, 3, gradient, ERR) == TS_OK);
+  ts_table_find(store, norm, three, 3, 0, w, NULL, ERR);
+  CHECK_MSG(fabsf(w[0] - 0.8282884f) < 1e-6f && fabsf(w[3] - 0.7927219f) < 1e-6f && fabsf(w[6] - 0.688026f) < 1e-6f,
+            "%.7f %.7f %.7f", (double)w[0], (double)w[3], (double)w[6]);
+  ts_table_find(store, plain, three, 3, 0, w, NULL, ERR);
+  CHECK_MSG(fabsf(w[0] - 0.81422f) < 1e-5f && fabsf(w[3] - 0.77166f) < 1e-5f && fabsf(w[6] - 0.64628f) < 1e-5f,
+            "%.7f %.7f %.7f", (double)w[0], (double)w[3], (double)w[6]);
+  ts_store_close(store);
+}
+
+static void kernels_give_the_same_bits(void) {
+  enum { DIM = 67, ROWS = 9 };
+  for (int kind = 0; kind < TS_OPTIMIZERS; kind++) {
+    ts_optimizer o = {.kind = (ts_optimizer_kind)kind, .dim = DIM, .slot_floats = 68, .learning_rate = 0.05f,
+                      .initial_accumulator = 0.1f, .l1 = 0.02f, .l2 = 0.003f};
+    static ts_optimizer_apply *(*const select[])(uint32_t) = {ts_sgd_select, ts_adagrad_select, ts_ftrl_select,
+                                                              ts_ftrl_row_norm_select};
+    float rows[3][ROWS][3 * 68], g[ROWS * DIM];
+    for (uint32_t i = 0; i < ROWS * DIM; i++) g[i] = (float)ts_unit(ts_random64(1, 1, i)) - 0.5f;
+    for (uint32_t level = 0; level < 3; level++) {
+      float *pointers[ROWS];
+      for (uint32_t r = 0; r < ROWS; r++) {
+        pointers[r] = rows[level][r];
+        for (uint32_t i = 0; i < 3 * 68; i++) rows[level][r][i] = (float)ts_unit(ts_random64(2, r, i));
+      }
+      if (level > ts_cpu_level()) continue;
+      o.apply = select[kind](level);
+      for (int step = 0; step < 5; step++) o.apply(&o, pointers, g, DIM, ROWS);
+      CHECK_MSG(memcmp(rows[level], rows[0], sizeof rows[0]) == 0, "%s at level %u", ts_optimizer_names[kind], level);
+    }
+  }
+}
+
+static void first_values_depend_on_seed_table_and_key_only(void) {
+  static const char *const kinds[] = {"constant", "uniform", "truncated-normal", "glorot", "default-value-matrix"};
+  for (uint32_t i = 0; i < 5; i++) {
+    float a[4][16], b[4][16];
+    const int64_t forward[4] = {1, -9, INT64_MIN, 4097}, backward[4] = {4097, INT64_MIN, -9, 1};
+    ts_store *one = open_store(OPTIONS("storage", "DRAM", "seed", "3"));
+    ts_store *two = open_store(OPTIONS("storage", "DRAM", "seed", "3"));
+    uint32_t t1 = add_table(one, OPTIONS("name", "t", "initializer", kinds[i]));
+    add_table(two, OPTIONS("name", "other", "initializer", kinds[i]));
+    uint32_t t2 = add_table(two, OPTIONS("name", "t", "initializer", kinds[i]));
+    ts_table_lookup(one, t1, forward, 4, a[0], ERR);
+    ts_table_lookup(two, t2, backward, 4, b[0], ERR);
+    for (int k = 0; k < 4; k++) CHECK_MSG(memcmp(a[k], b[3 - k], sizeof a[k]) == 0, "%s", kinds[i]);
+    ts_table_lookup(two, 0, forward, 4, b[0], ERR);
+    CHECK(i == 0 || memcmp(a, b, sizeof a) != 0);
+    if (i == 4) CHECK(memcmp(a[0], a[3], sizeof a[0]) == 0); /* 4097 mod 4096 = 1 */
+    if (i == 3)
+      for (int k = 0; k < 64; k++) CHECK(fabsf(a[k / 16][k % 16]) <= sqrtf(6.0f / 32));
+    ts_store_close(one);
+    ts_store_close(two);
+  }
+  /* Moments of the truncated normal: variance of a standard normal cut at 2 is 0.7737. */
+  ts_store *store = open_store(OPTIONS("storage", "DRAM", "size", "134217728"));
+  add_table(store, OPTIONS("name", "n", "dim", "1000", "initializer.stddev", "1", "initializer.mean", "0.5"));
+  static float w[1000 * 200];
+  int64_t keys[200];
+  for (int64_t k = 0; k < 200; k++) keys[k] = k;
+  CHECK(ts_table_lookup(store, 0, keys, 200, w, ERR) == TS_OK);
+  double sum = 0, squares = 0, most = 0;
+  for (int i = 0; i < 200000; i++) {
+    sum += (double)w[i] - 0.5;
+    squares += ((double)w[i] - 0.5) * ((double)w[i] - 0.5);
+    most = fmax(most, fabs((double)w[i] - 0.5));
+  }
+  CHECK_MSG(fabs(sum / 200000) < 0.01 && fabs(squares / 200000 - 0.7737) < 0.01 && most <= 2.0 && most > 1.98, "%g %g %g",
+            sum / 200000, squares / 200000, most);
+  ts_store_close(store);
+}
+
+/* DeepRec's lookup_tier case: four places, four batches; the key not seen lately is the one below. */
+static void colder_rows_move_down(void) {
+  ts_store *store = open_store(type_options(&types[3], "1024,1048576", "rows"));
+  if (store == NULL) return;
+  add_table(store, OPTIONS("name", "var", "dim", "30", "optimizer", "adagrad"));
+  static const int64_t batches[4][3] = {{1, 2, 3}, {1, 2, 4}, {1, 2, 2}, {1, 2, 5}};
+  float rows[90], g[90];
+  for (int i = 0; i < 90; i++) g[i] = 0.5f;
+  for (int b = 0; b < 4; b++) {
+    CHECK(ts_table_lookup(store, 0, batches[b], 3, rows, ERR) == TS_OK);
+    CHECK(ts_table_update(store, 0, batches[b], 3, g, ERR) == TS_OK);
+  }
+  const int64_t keys[6] = {1, 2, 3, 4, 5, 6};
+  const int32_t expected[6] = {0, 0, 1, 0, 0, -1};
+  int32_t tiers[6];
+  CHECK(ts_table_lookup_tier(store, 0, keys, 6, tiers, ERR) == TS_OK);
+  for (int i = 0; i < 6; i++) CHECK_MSG(tiers[i] == expected[i], "key %d is in tier %d", i + 1, tiers[i]);
+  ts_store_close(store);
+}
+
+typedef struct worker {
+  ts_store *store;
+  uint32_t first_table, tables, shared;
+} worker;
+
+static void *work(void *argument) {
+  worker *w = argument;
+  char text[256];
+  float *rows = malloc(sizeof(float) * 800 * 16);
+  int64_t keys[800];
+  for (uint32_t b = 0; b < 60; b++)
+    for (uint32_t t = w->first_table; t < w->first_table + w->tables; t++) {
+      for (uint32_t i = 0; i < 800; i++) keys[i] = stream_key((uint64_t)b * 800 + i + t * 1000003);
+      CHECK_MSG(ts_table_lookup(w->store, t, keys, 800, rows, text, sizeof text) == TS_OK, "%s", text);
+      CHECK_MSG(ts_table_update(w->store, t, keys, 800, rows, text, sizeof text) == TS_OK, "%s", text);
+      CHECK_MSG(ts_table_lookup(w->store, w->shared, keys, 800, rows, text, sizeof text) == TS_OK, "%s", text);
+    }
+  free(rows);
+  return NULL;
+}
+
+/* Two threads on tables of their own and one shared, first-tier memory so small that it moves between tables. */
+static void threads_share_a_store(void) {
+  uint64_t digests[2];
+  for (int threads = 1; threads <= 2; threads++) {
+    ts_store *store = open_store(type_options(&types[3], "2097152,67108864", "all"));
+    if (store == NULL) return;
+    for (int t = 0; t < 9; t++) {
+      char name[16];
+      snprintf(name, sizeof name, "t%d", t);
+      add_table(store, OPTIONS("name", name, "optimizer", "adagrad"));
+    }
+    worker w[2] = {{store, 0, 4, 8}, {store, 4, 4, 8}};
+    if (threads == 1) {
+      work(&w[0]);
+      work(&w[1]);
+    } else {
+      pthread_t id;
+      pthread_create(&id, NULL, work, &w[0]);
+      work(&w[1]);
+      pthread_join(id, NULL);
+    }
+    within_limits(store);
+    CHECK(ts_store_digest(store, &digests[threads - 1], ERR) == TS_OK);
+    ts_store_close(store);
+  }
+  CHECK(digests[0] == digests[1]);
+}
+
+/* A table that came first and filled the first tier gives way to one that is used now. */
+static void memory_flows_to_the_table_in_use(void) {
+  ts_store *store = open_store(type_options(&types[3], "4194304,67108864", "all"));
+  if (store == NULL) return;
+  add_table(store, OPTIONS("name", "old", "optimizer", "adagrad"));
+  add_table(store, OPTIONS("name", "new", "optimizer", "adagrad"));
+  static float rows[1000 * 16];
+  int64_t keys[1000];
+  for (int64_t b = 0; b < 60; b++) {
+    for (int64_t i = 0; i < 1000; i++) keys[i] = b * 1000 + i;
+    CHECK_MSG(ts_table_lookup(store, 0, keys, 1000, rows, ERR) == TS_OK, "%s", message);
+  }
+  for (int64_t b = 0; b < 400; b++) {
+    for (int64_t i = 0; i < 1000; i++) keys[i] = (int64_t)(ts_random64(5, (uint64_t)b, (uint64_t)i) % 15000);
+    CHECK_MSG(ts_table_lookup(store, 1, keys, 1000, rows, ERR) == TS_OK, "%s", message);
+  }
+  uint64_t counts[2];
+  ts_table_rows(store, 1, counts, 2, ERR);
+  CHECK_MSG(counts[0] > 12000, "%llu of 15000 rows in use are in the first tier", (unsigned long long)counts[0]);
+  ts_store_reset_statistics(store, ERR);
+  for (int64_t i = 0; i < 1000; i++) keys[i] = i;
+  ts_table_lookup(store, 1, keys, 1000, rows, ERR);
+  CHECK(statistic(store, TS_STAT_lookup_keys) == 1000 && statistic(store, TS_STAT_tier0_hits) > 700);
+  within_limits(store);
+  ts_store_close(store);
+}
+
+static void memory_adds_up(void) {
+  ts_store *store = open_store(type_options(&types[3], "1048576,8388608", "all"));
+  if (store == NULL) return;
+  add_table(store, OPTIONS("name", "a", "dim", "64", "optimizer", "adagrad"));
+  train(store, 1, 64, 5, 2000);
+  char text[2048];
+  uint64_t needed;
+  CHECK(ts_store_memory(store, text, sizeof text, &needed) == TS_OK);
+  uint64_t used[2] = {0}, sum[2] = {0};
+  for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    unsigned tier;
+    unsigned long long a, b;
+    char purpose[16], place[16];
+    if (sscanf(line, "tier=%u limit=%llu used=%llu", &tier, &a, &b) == 3)
+      used[tier] = b;
+    else if (sscanf(line, "tier=%u purpose=%15s place=%15s bytes=%llu", &tier, purpose, place, &a) == 4)
+      sum[tier] += a;
+    else
+      CHECK_MSG(false, "%s", line);
+  }
+  for (int t = 0; t < 2; t++)
+    CHECK_MSG(used[t] == sum[t] && used[t] > 0, "tier %d: %llu used, %llu explained", t, (unsigned long long)used[t],
+              (unsigned long long)sum[t]);
+  CHECK(ts_store_describe(store, text, sizeof text, &needed) == TS_OK && strstr(text, "tier=1 type=PMEM_LIBPMEM") != NULL &&
+        strstr(text, "forced=1") != NULL);
+  ts_store_close(store);
+}
+
+static void wrong_options_are_named(void) {
+  static const struct {
+    const char *pairs[9];
+    const char *says;
+    int32_t status;
+  } cases[] = {
+      {{NULL}, "\"storage\" is required", TS_EINVAL},
+      {{"storage", "DRAM_PMEN", NULL}, "unknown storage \"DRAM_PMEN\"", TS_EINVAL},
+      {{"storage", "DRAM_PMEM", NULL}, "\"pmem\" is required", TS_EINVAL},
+      {{"storage", "DRAM", "size", "1,2", NULL}, "DRAM has 1 tier, \"size\" lists 2", TS_EINVAL},
+      {{"storage", "DRAM", "size", "4096", NULL}, "below the minimum of 1048576 bytes", TS_EINVAL},
+      {{"storage", "DRAM", "sizes", "4096", NULL}, "unknown option \"sizes\"", TS_EINVAL},
+      {{"storage", "PMEM_LIBPMEM", NULL}, "\"path\" must name a directory", TS_EINVAL},
+      {{"storage", "PMEM_LIBPMEM", "path", "/nonexistent", NULL}, "\"/nonexistent\"", TS_EIO},
+      {{"storage", "PMEM_LIBPMEM", "path", "/proc", NULL}, "/proc", TS_EIO},
+  };
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ts_store *store = NULL;
+    ts_config *config = options(cases[i].pairs);
+    int32_t status = ts_store_open(config, &store, ERR);
+    CHECK_MSG(status == cases[i].status && strstr(message, cases[i].says) != NULL, "case %u: %d %s", i, status, message);
+    ts_config_free(config);
+  }
+  ts_store *store = open_store(OPTIONS("storage", "DRAM"));
+  static const struct {
+    const char *pairs[7];
+    const char *says;
+  } tables[] = {
+      {{"dim", "4", NULL}, "\"name\" is required"},
+      {{"name", "t", "dim", "0", NULL}, "from 1 to 65536, found \"0\""},
+      {{"name", "t", "optimizer", "adam", NULL}, "unknown optimizer \"adam\""},
+      {{"name", "t", "l1", "1", NULL}, "unknown option \"l1\""},
+      {{"name", "t", "initializer", "uniform", "initializer.low", "2", NULL}, "must be below"},
+  };
+  for (uint32_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    uint32_t t;
+    ts_config *config = options(tables[i].pairs);
+    CHECK_MSG(ts_table_create(store, config, &t, ERR) == TS_EINVAL && strstr(message, tables[i].says) != NULL, "%s", message);
+    ts_config_free(config);
+  }
+  add_table(store, OPTIONS("name", "t"));
+  ts_config *config = OPTIONS("name", "t");
+  uint32_t t;
+  CHECK(ts_table_create(store, config, &t, ERR) == TS_EINVAL && strstr(message, "has one of this name") != NULL);
+  ts_config_free(config);
+  float row[16];
+  CHECK(ts_table_lookup(store, 0, NULL, 0, NULL, ERR) == TS_OK);
+  CHECK(ts_table_lookup(store, 0, NULL, 1, row, ERR) == TS_EINVAL);
+  CHECK(ts_table_lookup(store, 9, NULL, 0, NULL, ERR) == TS_EINVAL && strstr(message, "has 1") != NULL);
+  const int64_t key = 3;
+  uint8_t found = 9;
+  CHECK(ts_table_find(store, 0, &key, 1, 0, row, &found, ERR) == TS_OK && found == 0 && row[0] == 0);
+  CHECK(ts_table_find(store, 0, &key, 1, 1, row, &found, ERR) == TS_EINVAL && strstr(message, "slots 0 to 0") != NULL);
+  ts_store_close(store);
+}
+
+static void nothing_is_left_behind(void) {
+  char command[128];
+  snprintf(command, sizeof command, "test -z \"$(ls -A %s)\"", folder);
+  CHECK_MSG(system(command) == 0, "pool files in %s", folder);
+  rmdir(folder);
+}
+
+int main(void) {
+  setenv("PMEM_IS_PMEM_FORCE", "1", 1);
+  setenv("MEMKIND_DAX_KMEM_NODES", "0", 1);
+  snprintf(folder, sizeof folder, "/tmp/tierstore-test-XXXXXX");
+  if (mkdtemp(folder) == NULL) return 1;
+  wrong_options_are_named();
+  updates_follow_the_formulas();
+  kernels_give_the_same_bits();
+  first_values_depend_on_seed_table_and_key_only();
+  same_rows_on_every_type();
+  first_tier_smaller_than_a_batch();
+  a_full_tier_changes_nothing();
+  colder_rows_move_down();
+  threads_share_a_store();
+  memory_flows_to_the_table_in_use();
+  memory_adds_up();
+  nothing_is_left_behind();
+  return test_result();
+}

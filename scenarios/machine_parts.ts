@@ -1,0 +1,160 @@
+/**
+ * The facts of `ts_machine_probe` (keys: `native/machine/machine.h`) as nodes, PMEM regions, DAX devices and mounts.
+ * What the probe could not read is `undefined` here too.
+ *
+ * @module
+ */
+
+/** Facts as `key` → `value`. */
+export type Facts = Readonly<Record<string, string>>;
+
+/** A NUMA node. */
+export interface MachineNode {
+  readonly node: number;
+  /** List like `0-3,8`; empty: no CPUs. */
+  readonly cpus: string | undefined;
+  readonly totalBytes: number | undefined;
+  readonly freeBytes: number | undefined;
+  /** Distances to nodes 0, 1, … */
+  readonly distance: string | undefined;
+  /** The kernel's memory tier, e.g. `memory_tier4`. */
+  readonly tier: string | undefined;
+  /** From firmware (HMAT). */
+  readonly readLatencyNs: number | undefined;
+  readonly readBandwidthMBs: number | undefined;
+  /** Bytes of the cache in front of the node's memory. */
+  readonly sideCacheBytes: number | undefined;
+}
+
+/** A region of persistent memory. */
+export interface PmemRegion {
+  readonly name: string;
+  /** Who offers it: `ACPI.NFIT`, `CXL`, `e820`, `virtio-pmem`, … */
+  readonly provider: string | undefined;
+  readonly sizeBytes: number | undefined;
+  readonly persistenceDomain: string | undefined;
+}
+
+/** A namespace in a region. */
+export interface PmemNamespace {
+  readonly name: string;
+  readonly region: string | undefined;
+  /** `raw`, `memory` (fsdax), `dax` (devdax), `safe` (sector). */
+  readonly mode: string | undefined;
+  readonly sizeBytes: number | undefined;
+  /** Block device, e.g. `pmem0`. */
+  readonly block: string | undefined;
+}
+
+/** A device DAX. */
+export interface DaxDevice {
+  readonly name: string;
+  /** `kmem` (memory of a node) or `device_dax` (`/dev/daxN.M`). */
+  readonly driver: string | undefined;
+  readonly sizeBytes: number | undefined;
+  readonly targetNode: number | undefined;
+  readonly origin: string | undefined;
+  readonly region: string | undefined;
+}
+
+/** A mounted file system that the probe kept. */
+export interface MachineMount {
+  readonly path: string;
+  readonly device: string;
+  readonly fileSystem: string;
+  /** `always`, `inode`, `never`, or `dax` from kernels before 5.8; undefined: no such option. */
+  readonly dax: string | undefined;
+  readonly writable: boolean;
+  readonly sizeBytes: number | undefined;
+  readonly freeBytes: number | undefined;
+}
+
+/** A number among the facts, or undefined. */
+export function numberOf(facts: Facts, key: string): number | undefined {
+  const value = facts[key];
+  return value === undefined || !/^-?\d+(\.\d+)?$/.test(value) ? undefined : Number(value);
+}
+
+/** Distinct names between `prefix.` and the last dot of keys, in the order they come. */
+function names(facts: Facts, prefix: string, pattern: RegExp): string[] {
+  const found = new Set<string>();
+  for (const key of Object.keys(facts)) {
+    if (!key.startsWith(`${prefix}.`)) continue;
+    const name = key.slice(prefix.length + 1, key.lastIndexOf("."));
+    if (pattern.test(name)) found.add(name);
+  }
+  return [...found];
+}
+
+/** NUMA nodes in the order of their numbers. */
+export function nodesOf(facts: Facts): MachineNode[] {
+  return names(facts, "node", /^\d+$/).map((name) => ({
+    node: Number(name),
+    cpus: facts[`node.${name}.cpus`],
+    totalBytes: numberOf(facts, `node.${name}.total`),
+    freeBytes: numberOf(facts, `node.${name}.free`),
+    distance: facts[`node.${name}.distance`],
+    tier: facts[`node.${name}.tier`],
+    readLatencyNs: numberOf(facts, `node.${name}.read_latency_ns`),
+    readBandwidthMBs: numberOf(facts, `node.${name}.read_bandwidth_mb_s`),
+    sideCacheBytes: numberOf(facts, `node.${name}.side_cache_size`),
+  })).sort((a, b) => a.node - b.node);
+}
+
+/** Regions of persistent memory. */
+export function regionsOf(facts: Facts): PmemRegion[] {
+  return names(facts, "pmem", /^region\d+$/).map((name) => ({
+    name,
+    provider: facts[`pmem.${name}.provider`],
+    sizeBytes: numberOf(facts, `pmem.${name}.size`),
+    persistenceDomain: facts[`pmem.${name}.persistence_domain`],
+  }));
+}
+
+/** Namespaces of persistent memory. */
+export function namespacesOf(facts: Facts): PmemNamespace[] {
+  return names(facts, "pmem", /^namespace\d+\.\d+$/).map((name) => ({
+    name,
+    region: facts[`pmem.${name}.region`],
+    mode: facts[`pmem.${name}.mode`],
+    sizeBytes: numberOf(facts, `pmem.${name}.size`),
+    block: facts[`pmem.${name}.block`],
+  }));
+}
+
+/** DAX devices. */
+export function daxOf(facts: Facts): DaxDevice[] {
+  return names(facts, "dax", /^dax\d+\.\d+$/).map((name) => ({
+    name,
+    driver: facts[`dax.${name}.driver`],
+    sizeBytes: numberOf(facts, `dax.${name}.size`),
+    targetNode: numberOf(facts, `dax.${name}.target_node`),
+    origin: facts[`dax.${name}.origin`],
+    region: facts[`dax.${name}.region`],
+  }));
+}
+
+/** Mounts with DAX or on PMEM, and `/dev/shm`. */
+export function mountsOf(facts: Facts): MachineMount[] {
+  return names(facts, "mount", /^\d+$/).map((name) => ({
+    path: facts[`mount.${name}.path`] ?? "",
+    device: facts[`mount.${name}.device`] ?? "",
+    fileSystem: facts[`mount.${name}.filesystem`] ?? "",
+    dax: facts[`mount.${name}.dax`],
+    writable: facts[`mount.${name}.writable`] === "yes",
+    sizeBytes: numberOf(facts, `mount.${name}.size`),
+    freeBytes: numberOf(facts, `mount.${name}.free`),
+  }));
+}
+
+/** `896 MiB`, `23.5 GiB`. */
+export function bytesText(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  let value = bytes;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${Number(value.toPrecision(3))} ${units[unit]}`;
+}
