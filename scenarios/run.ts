@@ -22,7 +22,7 @@ import { quickScenario, withData } from "./variations.ts";
 import type { QualityOutcome, SpeedOutcome } from "./worker_protocol.ts";
 
 /** Options of {@linkcode runScenario}. */
-export interface RunOptions {
+export interface RunScenarioOptions {
   /** Told what happens. */
   readonly onProgress?: (event: RunEvent) => void;
   /** Stops the run: the worker is stopped, complete records stay, {@linkcode RunInterrupted} is thrown. */
@@ -80,7 +80,7 @@ export class RunInterrupted extends Error {
  */
 export async function runScenario(
   scenario: Scenario | ResolvedScenario | string | URL,
-  options: RunOptions = {},
+  options: RunScenarioOptions = {},
 ): Promise<Result> {
   return await runWith(defaultDependencies(), scenario, options);
 }
@@ -88,7 +88,7 @@ export async function runScenario(
 /** The scenario that options ask for. */
 export async function scenarioFor(
   scenario: Scenario | ResolvedScenario | string | URL,
-  { data, quick, seed }: Pick<RunOptions, "data" | "quick" | "seed">,
+  { data, quick, seed }: Pick<RunScenarioOptions, "data" | "quick" | "seed">,
 ): Promise<ResolvedScenario> {
   const isFile = typeof scenario === "string" || scenario instanceof URL;
   let resolved = isFile ? await loadScenario(scenario) : await resolveScenario(scenario);
@@ -102,7 +102,7 @@ export async function scenarioFor(
 export async function runWith(
   dependencies: RunDependencies,
   scenario: Scenario | ResolvedScenario | string | URL,
-  options: RunOptions,
+  options: RunScenarioOptions,
 ): Promise<Result> {
   const start = performance.now();
   const resolved = await scenarioFor(scenario, options);

@@ -1,6 +1,6 @@
 import type { RunEvent } from "../../scenarios/events.ts";
 import { readResult } from "../../scenarios/result.ts";
-import { type RunInterrupted, type RunOptions, runWith } from "../../scenarios/run.ts";
+import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../scenarios/run.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../assert.ts";
@@ -9,7 +9,7 @@ import { ALL_PMEM, type Fakes, fakes, FOUR } from "./fakes.ts";
 interface Bench extends Fakes {
   readonly path: string;
   readonly events: RunEvent[];
-  run(options?: RunOptions, scenario?: Scenario): Promise<Result>;
+  run(options?: RunScenarioOptions, scenario?: Scenario): Promise<Result>;
 }
 
 async function bench(
@@ -21,7 +21,7 @@ async function bench(
   try {
     const made = fakes(directory, behaviours, here);
     const events: RunEvent[] = [];
-    const run = (options: RunOptions = {}, scenario = FOUR) =>
+    const run = (options: RunScenarioOptions = {}, scenario = FOUR) =>
       runWith(made.dependencies, scenario, {
         out: directory,
         ...options,
