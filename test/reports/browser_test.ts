@@ -78,8 +78,10 @@ Deno.test({
             const session = await context.newCDPSession(page);
             await session.send("Runtime.evaluate", { expression: axe.source });
             const { result } = await session.send("Runtime.evaluate", {
-              expression: "axe.run().then((r) => JSON.stringify(r.violations.map((v) => " +
-                "v.id + ': ' + v.nodes.map((n) => n.html).slice(0, 3).join(' '))))",
+              expression: `axe.run().then((r) => JSON.stringify({
+              passes: r.passes.length,
+              violations: r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html).slice(0, 3).join(" ")),
+            }))`,
               awaitPromise: true,
               returnByValue: true,
             });
