@@ -81,7 +81,7 @@ static void promote_one(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
   if (ts_rows_reserve(first, 1) == 1) {
     row = ts_rows_take(first, b->keys[i]);
     memcpy(ts_rows_at(first, row), ts_rows_at(second, from), table->stride);
-    ts_rows_free(second, from);
+    ts_rows_vacate(second, from);
   } else {
     table->shortage++;
     row = ts_clock_victim(first, first->next);
