@@ -131,8 +131,14 @@ export function decideCases(
     const place = standIn(configuration, here);
     if (whenUnavailable === "skip") {
       skipped.push({ ...one, skipped: found.reason });
-    } else if (whenUnavailable === "error" || place === undefined || configuration.media === undefined) {
-      errors.set(one.configuration, `${one.configuration} cannot be measured here: ${found.reason}`);
+    } else if (
+      whenUnavailable === "error" || found.emulable === false || place === undefined ||
+      configuration.media === undefined
+    ) {
+      errors.set(
+        one.configuration,
+        `${one.configuration} cannot ${found.emulable === false ? "run" : "be measured"} here: ${found.reason}`,
+      );
     } else {
       const decision: Decision = {
         evidence: "emulated",
@@ -172,7 +178,7 @@ export interface Scratch {
 
 /** One sentence: how the figures of a case are obtained. */
 export function howText({ place, media }: Decision, dram: number, scratch?: Scratch): string {
-  const model = `slowed to the media model ${media}`;
+  const model = `slowed to ${media}`;
   switch (place.kind) {
     case "none":
       return "Plain DRAM, wall clock";

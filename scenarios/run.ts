@@ -307,7 +307,7 @@ class Run {
       position,
       status: "failed",
       started,
-      error: `${id}: ${error instanceof Error ? error.message : String(error)}`,
+      error: error instanceof Error ? error.message : String(error),
     };
   }
 }

@@ -6,7 +6,11 @@ export function barText(share: number, width: number): string {
 
 /** A rate for people: `48.1 k samples/s`. */
 export function rateText(perSecond: number): string {
-  const [value, unit] = perSecond >= 1e6 ? [perSecond / 1e6, "M "] : perSecond >= 1e3 ? [perSecond / 1e3, "k "] : [perSecond, ""];
+  const [value, unit] = perSecond >= 1e6
+    ? [perSecond / 1e6, "M "]
+    : perSecond >= 1e3
+    ? [perSecond / 1e3, "k "]
+    : [perSecond, ""];
   return `${value.toPrecision(3)} ${unit}samples/s`;
 }
 
