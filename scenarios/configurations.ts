@@ -185,10 +185,8 @@ export function howText({ place, media }: Decision, dram: number, scratch?: Scra
     case "memory-mode":
       return media === undefined
         ? "The machine's Memory Mode, wall clock; its DRAM cache is all DRAM of the machine"
-        : `Model of the direct-mapped DRAM cache (${
-          formatBytes(dram)
-        }) of Memory Mode over the tables' rows in front ` +
-          `of ${media}; rows are in DRAM, wall clock with the model's waits`;
+        : `Model of Memory Mode: a direct-mapped DRAM cache of ${formatBytes(dram)} over the tables' rows, ` +
+          `${media} behind`;
     case "nodes":
       return media === undefined
         ? `memkind on PMEM node ${place.nodes.join(", ")}, wall clock`
