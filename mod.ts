@@ -42,6 +42,7 @@ export {
   NativeLibraryError,
   type OptimizerOptions,
   parseBytes,
+  type Phase as TrainPhase,
   type RunOptions,
   type StatusName,
   type StorageType,

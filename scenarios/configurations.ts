@@ -49,7 +49,7 @@ export interface SkippedCase extends Case {
 
 /** Configurations that cannot run as required. */
 export class UnavailableError extends Error {
-  /** @param message One line for each configuration. */
+  /** The error. @param message One line for each configuration. */
   constructor(message: string) {
     super(message);
     this.name = "UnavailableError";
