@@ -19,6 +19,14 @@ static char *read_file(const char *path) {
   return text;
 }
 
+/* Runs of spaces become one: the formatter of the documents aligns tables with them. */
+static void squeeze(char *text) {
+  char *to = text;
+  for (const char *from = text; *from != '\0'; from++)
+    if (*from != ' ' || to == text || to[-1] != ' ') *to++ = *from;
+  *to = '\0';
+}
+
 static char *calibration;
 
 /* A row of calibration.csv in SI units: bytes/ns for bandwidths, ns for latencies; 0 if there is none. */
@@ -131,6 +139,7 @@ static void figures_agree(bool print) {
   CHECK_MSG(calibration != NULL, "run in native/: ../scenarios/media/calibration.csv is not there");
   CHECK_MSG(doc != NULL, "../docs/emulation.md is not there");
   if (calibration == NULL || doc == NULL) return;
+  squeeze(doc);
   double dram = row("OS-LAT-dram-Read-Random"), pmem = row("OS-LAT-pmem-Read-Random");
   double loads = dram * row("OS-RAND-dram6-Load-0W-64B-1T") / 64;
   double nt = row("OS-LAT-dram-Write-ntstore") * row("OS-RAND-dram6-NTStore-0W-256B-1T") / 64;
