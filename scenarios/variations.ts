@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import type { ResolvedScenario } from "./scenario.ts";
 
 /** Limits of a quick run, so that it ends within 30 s. */
-const QUICK = { seconds: 16, rows: 131_072, testRows: 8192, samples: 49_152, batch: 512, warmup: 4, evaluations: 2 };
+const QUICK = { seconds: 24, rows: 131_072, testRows: 8192, samples: 49_152, batch: 512, warmup: 4, evaluations: 2 };
 
 /** The scenario made small (fewer rows and steps, smaller batches): for a first look, not for figures to quote. Its name ends in `-quick`. */
 export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {

@@ -16,6 +16,7 @@ export function rateText(perSecond: number): string {
 
 /** Seconds for people: `18 s`, `2 min 5 s`. */
 export function secondsText(seconds: number): string {
+  if (seconds >= 0 && seconds < 9.95) return `${Number(seconds.toFixed(1))} s`;
   const whole = Math.max(0, Math.round(seconds));
   return whole < 100 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }

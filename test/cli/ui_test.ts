@@ -9,7 +9,7 @@ Deno.test("barText() fills from the left and stays in its width", () => {
 
 Deno.test("rateText() and secondsText() have units", () => {
   assertEquals([950, 48_100, 1_250_000].map(rateText), ["950 samples/s", "48.1 k samples/s", "1.25 M samples/s"]);
-  assertEquals([0.4, 18, 125].map(secondsText), ["0 s", "18 s", "2 min 5 s"]);
+  assertEquals([0.44, 3, 18, 125].map(secondsText), ["0.4 s", "3 s", "18 s", "2 min 5 s"]);
 });
 
 Deno.test("tableText() aligns columns and leaves no spaces at line ends", () => {
