@@ -42,6 +42,7 @@ export {
   NativeLibraryError,
   type OptimizerOptions,
   parseBytes,
+  type Phase as TrainPhase,
   type RunOptions,
   type StatusName,
   type StorageType,
@@ -77,10 +78,10 @@ export {
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
 export {
-  RunInterrupted,
-  type RunScenarioOptions,
   resultPath,
+  RunInterrupted,
   runScenario,
+  type RunScenarioOptions,
   scenarioFor,
   UnresumableError,
 } from "./scenarios/run.ts";
@@ -104,8 +105,8 @@ export {
 } from "./scenarios/record.ts";
 export {
   type ConfigurationName,
-  type ConfigurationState,
   configurations,
+  type ConfigurationState,
   doctor,
   type DoctorLine,
   type DoctorReport,

@@ -20,7 +20,7 @@ Exit codes:
 
 /** The words of the command are wrong, though not in a way the parser sees. */
 export class UsageError extends Error {
-  /** @param message What was found and what to do. */
+  /** The error. @param message What was found and what to do. */
   constructor(message: string) {
     super(message);
     this.name = "UsageError";

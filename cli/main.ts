@@ -6,7 +6,14 @@
 
 // @ts-types="@commander-js/extra-typings"
 import { Command, CommanderError } from "commander";
-import { NativeLibraryError, RunInterrupted, ScenarioError, TierstoreError, UnavailableError, UnresumableError } from "../mod.ts";
+import {
+  NativeLibraryError,
+  RunInterrupted,
+  ScenarioError,
+  TierstoreError,
+  UnavailableError,
+  UnresumableError,
+} from "../mod.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
@@ -61,7 +68,9 @@ function program(context: Context): Command {
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof RunInterrupted) return EXIT.interrupted;
-  if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) return EXIT.usage;
+  if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
+    return EXIT.usage;
+  }
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;

@@ -3,10 +3,10 @@ import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
 import {
   renderTerminal,
-  resultPath,
   type Result,
-  type RunScenarioOptions,
+  resultPath,
   runScenario,
+  type RunScenarioOptions,
   scenarioFor,
   summarise,
   toJson,

@@ -69,7 +69,7 @@ export class RunView {
       case "sample":
         return this.#sample(event);
       case "failed":
-        return this.line("failed", this.#style.red(event.record.error));
+        return this.line("failed", this.#style.red(`${event.record.id}: ${event.record.error}`));
       case "quality":
         return this.line("quality", qualityText(event));
       case "notice":
@@ -78,7 +78,10 @@ export class RunView {
   }
 
   #plan({ name, lines, repetitions, budget, seed }: Of<"plan">): void {
-    this.line("plan", `${name}: ${lines.length} cases × ${repetitions} samples, budget ${secondsText(budget)}, seed ${seed}`);
+    this.line(
+      "plan",
+      `${name}: ${lines.length} cases × ${repetitions} samples, budget ${secondsText(budget)}, seed ${seed}`,
+    );
     const rows = lines.map((line) => [line.case, line.evidence ?? "left out", line.how]);
     this.#terminal.out(tableText(rows, " ".repeat(LABEL)));
     const missing = lines.filter((line) => line.missing !== undefined);

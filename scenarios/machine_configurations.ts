@@ -291,6 +291,7 @@ export function availability(machine: MachineRecord): Availability {
   const absent = (state: ConfigurationState | undefined) => ({
     available: false as const,
     reason: state?.because ?? "not known",
+    emulable: state?.state === "emulated",
   });
   return {
     dram: plain?.state === "measured" ? { available: true } : absent(plain),

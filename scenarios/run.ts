@@ -45,11 +45,12 @@ export interface RunScenarioOptions {
 export class RunInterrupted extends Error {
   /** The result file. */
   readonly path: string;
-  /** Samples in it, of how many. */
+  /** Complete samples in it. */
   readonly completed: number;
+  /** Samples of the whole run. */
   readonly planned: number;
 
-  /** @param path The result file. */
+  /** The error of a stopped run. @param path The result file. */
   constructor(path: string, completed: number, planned: number) {
     super(
       `Interrupted: ${completed} of ${planned} samples are complete in "${path}"; the same run with --resume goes on`,
@@ -71,7 +72,7 @@ export class RunInterrupted extends Error {
  *
  * @example
  * ```ts ignore
- * import { loadScenario, renderReport, runScenario } from "./mod.ts";
+ * import { loadScenario, renderReport, runScenario } from "../mod.ts";
  *
  * const scenario = await loadScenario("scenarios/pmem-modes.jsonc");
  * const result = await runScenario(scenario, { onProgress: (event) => console.log(event.type) });
@@ -158,7 +159,7 @@ async function earlierRecords(path: string, scenario: ResolvedScenario, emit: (e
 
 /** A result file that a run cannot go on with. */
 export class UnresumableError extends Error {
-  /** @param message What was found and what to do. */
+  /** The error. @param message What was found and what to do. */
   constructor(message: string) {
     super(message);
     this.name = "UnresumableError";
@@ -307,7 +308,7 @@ class Run {
       position,
       status: "failed",
       started,
-      error: `${id}: ${error instanceof Error ? error.message : String(error)}`,
+      error: error instanceof Error ? error.message : String(error),
     };
   }
 }
