@@ -123,6 +123,7 @@ Deno.test("verdict: says no difference where the interval holds none", () => {
   const fsdax = cases.find((one) => one.name === "fsdax")?.relative;
   assert(fsdax?.low !== undefined && fsdax.low < 1 && (fsdax.high as number) > 1);
   assertStringIncludes(verdict.headline, "fsdax (emulated) shows no difference in speed from dram (measured)");
+  assertMatch(verdict.headline, /faster\) and is 3\d\.\d % cheaper per sample/);
 });
 
 Deno.test("verdict: says that DRAM is cheapest where it is", () => {
@@ -141,6 +142,13 @@ Deno.test("verdict: one sample has no interval, no sample no verdict, no DRAM no
   assertStringIncludes(renderTerminal(none), "failed  fsdax#4: Cannot create the pool file");
   const alone = summarise(fixtureResult({ configurations: ["fsdax"] }));
   assertStringIncludes(alone.verdict.headline, "there is no DRAM case to compare with");
+});
+
+Deno.test("verdict: names configurations that never completed, and only those compared are said to agree", () => {
+  const whole = fixtureResult({ failed: true });
+  const { verdict } = summarise({ ...whole, samples: whole.samples.filter((one) => one.configuration !== "fsdax") });
+  assertEquals(verdict.cautions[0], "fsdax: no sample completed, so nothing above speaks of it");
+  assert(verdict.sentences.includes("dram, memory-mode and kmem-dax ended with the same rows, to the bit"));
 });
 
 Deno.test("summarise() compares within a matrix point", () => {
@@ -164,7 +172,7 @@ Deno.test("summarise() never averages kinds of evidence together", () => {
 Deno.test("summarise() reports rows that differ", () => {
   const result = withSamples(fixtureResult(), (one) => one.id === "fsdax#2" ? { ...one, digest: "dead" } : one);
   const summary = summarise(result);
-  assertEquals(summary.identical, false);
+  assertEquals(summary.identical?.same, false);
   assert(summary.verdict.cautions.some((text) => text.includes("do not trust")));
 });
 
