@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 float ts_numeric_transform(double x) {
-  double y = ts_det_log(1.0 + (x < 0 ? -x : x)) * 0.25;
+  double y = ts_det_log(1.0 + (x < 0 ? -x : x)) * 0.5;
   return (float)(x < 0 ? -y : y);
 }
 

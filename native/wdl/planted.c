@@ -83,6 +83,11 @@ static void scale_effects(ts_planted *p, uint32_t column, double variance) {
   p->effect_scale[column] = spread > 1e-12 ? __builtin_sqrt(variance / spread) : 0;
 }
 
+/* A column's part in the variance, before all are scaled to the wanted sum. */
+static double column_share(uint64_t vocabulary) {
+  return 1.0 / __builtin_sqrt(ts_det_log(8.0 + (double)vocabulary) / ts_det_log(2.0));
+}
+
 static void standardise(double *x) {
   double mean = 0, square = 0;
   for (uint32_t i = 0; i < TS_PLANTED_ATOMS; i++) mean += x[i];
@@ -105,7 +110,7 @@ static void make_numeric(ts_planted *p, uint32_t j, double variance) {
     x[i] = p->value[j][i];
   }
   standardise(x);
-  for (uint32_t i = 0; i < TS_PLANTED_ATOMS; i++) x[i] += 0.3 * (x[i] * x[i] - 1.0);
+  for (uint32_t i = 0; i < TS_PLANTED_ATOMS; i++) x[i] += 0.15 * (x[i] * x[i] - 1.0);
   standardise(x);
   double sign = ts_random64(p->options.seed, STREAM_SIGN, j) >> 63 ? 1.0 : -1.0;
   for (uint32_t i = 0; i < TS_PLANTED_ATOMS; i++) p->effect[j][i] = (float)(sign * __builtin_sqrt(variance) * x[i]);
@@ -133,7 +138,8 @@ int32_t ts_planted_create(const ts_planted_options *options, ts_planted **out, t
   if (p == NULL) return ts_fail(err, TS_ENOMEM, "Cannot prepare synthetic data: out of memory");
   p->options = *options;
   p->key_mask = ts_planted_key_mask(options->seed);
-  double variance = TS_PLANTED_DEVIATION * TS_PLANTED_DEVIATION;
+  double variance = TS_PLANTED_DEVIATION * TS_PLANTED_DEVIATION, shares = 0;
+  for (uint32_t c = 0; c < TS_CATEGORIES; c++) shares += column_share(ts_planted_vocabulary(c, options->scale));
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
     uint64_t n = ts_planted_vocabulary(c, options->scale);
     double q = options->skew_q * (double)n / (double)ts_criteo_kaggle_cardinality[c];
@@ -142,7 +148,7 @@ int32_t ts_planted_create(const ts_planted_options *options, ts_planted **out, t
       ts_planted_free(p);
       return status;
     }
-    scale_effects(p, c, variance * TS_PLANTED_CATEGORICAL / TS_CATEGORIES);
+    scale_effects(p, c, variance * TS_PLANTED_CATEGORICAL * column_share(n) / shares);
   }
   for (uint32_t j = 0; j < TS_NUMERICS; j++)
     make_numeric(p, j, variance * (1.0 - TS_PLANTED_CATEGORICAL) / TS_NUMERICS);

@@ -234,7 +234,7 @@ int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err_t
   ts_planted_options options = {0};
   options.split = ts_config_choice(&r, "split", "train", splits);
   options.scale = ts_config_f64(&r, "scale", 1, 1e-9, 1);
-  options.skew_s = ts_config_f64(&r, "skew_s", 1.05, 0, 10);
+  options.skew_s = ts_config_f64(&r, "skew_s", 1.15, 0, 10);
   options.skew_q = ts_config_f64(&r, "skew_q", 2.7, 0, 1e12);
   options.seed = ts_config_u64(&r, "seed", 0, 0, UINT64_MAX);
   uint32_t threads = (uint32_t)ts_config_u64(&r, "threads", 1, 1, 1024);

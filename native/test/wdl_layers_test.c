@@ -1,0 +1,216 @@
+/* Dense layers, wide part and metrics against plain definitions: finite differences, O(n^2) AUC, FTRL by hand. */
+#include "test/wdl_fixture.h"
+#include "wdl/metrics.h"
+#include "wdl/mlp.h"
+#include "wdl/wide.h"
+
+#include <math.h>
+
+#define BATCH 24u
+#define INPUTS 21u
+
+static ts_mlp mlp;
+static float coefficient[BATCH], logit[BATCH];
+
+static void forward_all(void) {
+  for (uint32_t s = 0; s < TS_SHARDS; s++)
+    CHECK(ts_mlp_forward(&mlp, BATCH * s / TS_SHARDS, BATCH * (s + 1) / TS_SHARDS - BATCH * s / TS_SHARDS, logit) == TS_OK);
+}
+
+/* A loss that is linear in the logits: sum of coefficient[r] * logit[r]. */
+static double loss(void) {
+  forward_all();
+  double sum = 0;
+  for (uint32_t r = 0; r < BATCH; r++) sum += (double)coefficient[r] * (double)logit[r];
+  return sum;
+}
+
+/* Central difference; NaN where a ReLU switches inside the interval. */
+static double slope(float *at) {
+  const float step = 0x1p-7f;
+  float old = *at;
+  double middle = loss();
+  *at = old + step;
+  double right = loss() - middle;
+  *at = old - step;
+  double left = middle - loss();
+  *at = old;
+  if (fabs(right - left) > 1.5e-6) return __builtin_nan("");
+  return (right + left) / (2.0 * (double)step);
+}
+
+static uint32_t compared, kinks;
+
+static void compare(const char *what, float *value, float gradient) {
+  double expected = slope(value);
+  if (isnan(expected)) {
+    kinks++;
+    return;
+  }
+  compared++;
+  CHECK_MSG(fabs(expected - (double)gradient) < 2e-3 * (fabs(expected) + 0.05), "%s: by difference %g, by backward %g", what,
+            expected, (double)gradient);
+}
+
+static void plan_mlp(ts_arena *arena, bool adagrad) {
+  const uint32_t hidden[] = {19, 7};
+  ts_mlp_plan(&mlp, arena, BATCH, INPUTS, hidden, 2, adagrad);
+}
+
+static void gradients_match_differences(void) {
+  ts_err err = {message, sizeof message};
+  int32_t status = ts_dnnl_open(&mlp.dnnl, err);
+  CHECK_MSG(status == TS_OK, "%s", message);
+  if (status != TS_OK) return;
+  ts_dnnl_single_thread(&mlp.dnnl);
+  ts_arena arena = {0};
+  plan_mlp(&arena, false);
+  uint64_t bytes = TS_ROUND_UP(arena.used, 64);
+  arena = (ts_arena){.base = aligned_alloc(64, bytes)};
+  memset(arena.base, 0, bytes);
+  plan_mlp(&arena, false);
+  ts_mlp_initialise(&mlp, 3, 0.1f);
+  mlp.learning_rate = 0; /* the gradients alone */
+  for (uint32_t r = 0; r < BATCH; r++) {
+    coefficient[r] = (float)ts_unit(ts_random64(1, 1, r)) - 0.5f;
+    for (uint32_t i = 0; i < INPUTS; i++)
+      mlp.x[r * mlp.layers[0].in_width + i] = (float)ts_unit(ts_random64(1, 2, r * INPUTS + i)) * 2 - 1;
+  }
+  forward_all();
+  for (uint32_t s = 0; s < TS_SHARDS; s++)
+    CHECK(ts_mlp_backward(&mlp, s, BATCH * s / TS_SHARDS, BATCH * (s + 1) / TS_SHARDS - BATCH * s / TS_SHARDS, coefficient) == TS_OK);
+  for (uint32_t p = 0; p < ts_mlp_update_parts(&mlp); p++) CHECK(ts_mlp_update(&mlp, p, BATCH, coefficient) == TS_OK);
+  for (uint32_t l = 0; l < mlp.count; l++) {
+    ts_mlp_layer *layer = &mlp.layers[l];
+    for (uint32_t i = 0; i < layer->in; i++)
+      for (uint32_t o = 0; o < layer->out; o++)
+        compare("weight", &layer->w.value[i * layer->out_width + o], layer->w.gradient[i * layer->out_width + o]);
+    for (uint32_t o = 0; o < layer->out; o++) compare("bias", &layer->b.value[o], layer->b.gradient[o]);
+  }
+  for (uint32_t o = 0; o < mlp.layers[1].out; o++) compare("output", &mlp.output.value[o], mlp.output.gradient[o]);
+  compare("output bias", &mlp.output_bias.value[0], mlp.output_bias.gradient[0]);
+  for (uint32_t r = 0; r < BATCH; r++)
+    for (uint32_t i = 0; i < INPUTS; i++)
+      compare("input", &mlp.x[r * mlp.layers[0].in_width + i], mlp.dx[r * mlp.layers[0].in_width + i]);
+  CHECK_MSG(compared > 800 && kinks < compared / 4, "%u compared, %u kinks", compared, kinks);
+  free(arena.base);
+}
+
+static void optimizer_steps(void) {
+  _Alignas(64) float w[32], a[32], g[32];
+  for (uint32_t i = 0; i < 32; i++) w[i] = 1, a[i] = 0.1f, g[i] = (float)i - 7;
+  ts_adagrad_step(w, a, g, 32, 0.1f);
+  for (uint32_t i = 0; i < 32; i++) {
+    float accumulator = 0.1f + g[i] * g[i];
+    CHECK(a[i] == accumulator && w[i] == 1 - g[i] * 0.1f / sqrtf(accumulator));
+  }
+  CHECK(fabsf(a[9] - 4.1f) < 1e-6f && fabsf(w[9] - 0.9012270f) < 1e-6f); /* DeepRec's conformance case: gradient 2 */
+  for (uint32_t i = 0; i < 32; i++) w[i] = 1;
+  ts_sgd_step(w, g, 32, 0.5f);
+  for (uint32_t i = 0; i < 32; i++) CHECK(w[i] == 1 - 0.5f * g[i]);
+}
+
+/* Wide part: forward and one FTRL step against a direct reading of the formula, with and without l1 and l2. */
+static void wide_follows_ftrl(void) {
+  for (int regularised = 0; regularised < 2; regularised++) {
+    enum { ROWS = 40, BUCKETS = 5 };
+    ts_wide wide = {0};
+    ts_arena arena = {0};
+    ts_wide_plan(&wide, &arena, ROWS, BUCKETS);
+    uint64_t bytes = TS_ROUND_UP(arena.used, 64);
+    arena = (ts_arena){.base = aligned_alloc(64, bytes)};
+    memset(arena.base, 0, bytes);
+    ts_wide_plan(&wide, &arena, ROWS, BUCKETS);
+    wide.learning_rate = 0.2f;
+    wide.l1 = regularised ? 0.3f : 0;
+    wide.l2 = regularised ? 0.7f : 0;
+    ts_wide_initialise(&wide, 0.1f);
+    static float numerics[TS_NUMERICS * ROWS], out[ROWS], gradient[ROWS];
+    static int64_t keys[TS_CATEGORIES * ROWS];
+    double n[TS_CATEGORIES][BUCKETS], z[TS_CATEGORIES][BUCKETS] = {{0}}, w[TS_CATEGORIES][BUCKETS] = {{0}};
+    double nn[TS_NUMERICS], nz[TS_NUMERICS] = {0}, nw[TS_NUMERICS] = {0};
+    for (uint32_t c = 0; c < TS_CATEGORIES; c++)
+      for (uint32_t b = 0; b < BUCKETS; b++) n[c][b] = 0.1;
+    for (uint32_t j = 0; j < TS_NUMERICS; j++) nn[j] = 0.1;
+    for (uint32_t step = 0; step < 4; step++) {
+      for (uint32_t i = 0; i < TS_NUMERICS * ROWS; i++) numerics[i] = (float)ts_unit(ts_random64(step, 1, i));
+      for (uint32_t i = 0; i < TS_CATEGORIES * ROWS; i++) keys[i] = (int64_t)(ts_random64(step, 2, i) % 17) - 8;
+      for (uint32_t r = 0; r < ROWS; r++) gradient[r] = (float)ts_unit(ts_random64(step, 3, r)) - 0.4f, out[r] = 1;
+      ts_wide_forward(&wide, 0, 11, numerics, keys, out);
+      ts_wide_forward(&wide, 11, ROWS - 11, numerics, keys, out);
+      double g[TS_CATEGORIES][BUCKETS] = {{0}}, ng[TS_NUMERICS] = {0};
+      for (uint32_t r = 0; r < ROWS; r++) {
+        double expected = 1;
+        for (uint32_t j = 0; j < TS_NUMERICS; j++) {
+          expected += nw[j] * (double)numerics[j * ROWS + r];
+          ng[j] += (double)gradient[r] * (double)numerics[j * ROWS + r];
+        }
+        for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
+          uint64_t b = ts_mix64((uint64_t)keys[c * ROWS + r]) % BUCKETS;
+          expected += w[c][b];
+          g[c][b] += (double)gradient[r];
+        }
+        CHECK_MSG(fabs(expected - (double)out[r]) < 1e-4, "step %u row %u: %f %f", step, r, expected, (double)out[r]);
+      }
+      for (uint32_t part = 0; part < TS_WIDE_PARTS; part++) ts_wide_update(&wide, part, ROWS, numerics, gradient);
+      for (uint32_t k = 0; k < TS_CATEGORIES * BUCKETS + TS_NUMERICS; k++) {
+        bool numeric = k >= TS_CATEGORIES * BUCKETS;
+        uint32_t c = k / BUCKETS, b = k % BUCKETS, j = k - TS_CATEGORIES * BUCKETS;
+        double *pn = numeric ? &nn[j] : &n[c][b], *pz = numeric ? &nz[j] : &z[c][b], *pw = numeric ? &nw[j] : &w[c][b];
+        double d = numeric ? ng[j] : g[c][b], l1 = (double)wide.l1, l2 = (double)wide.l2, rate = (double)0.2f;
+        *pz += d - (sqrt(*pn + d * d) - sqrt(*pn)) / rate * *pw;
+        *pn += d * d;
+        *pw = fabs(*pz) <= l1 ? 0 : -(*pz - copysign(l1, *pz)) / (sqrt(*pn) / rate + 2 * l2);
+      }
+    }
+    free(arena.base);
+  }
+}
+
+static void auc_counts_pairs(void) {
+  for (uint32_t round = 0; round < 20; round++) {
+    enum { N = 300 };
+    float score[N];
+    uint64_t ranked[N], scratch[N], bins[2][8] = {{0}};
+    bool positive[N];
+    double wins = 0, pairs = 0;
+    uint32_t levels = round < 10 ? 8 : 1u << 20; /* many ties, then nearly none */
+    for (uint32_t i = 0; i < N; i++) {
+      uint64_t word = ts_random64(9, round, i);
+      score[i] = ((float)(word % levels) - 3) * (round % 2 ? 1e-3f : 1e3f);
+      positive[i] = (word >> 40) % 3 == 0;
+      if (levels == 8) bins[positive[i]][word % 8]++;
+      ranked[i] = ts_ranked(score[i], positive[i]);
+    }
+    for (uint32_t i = 0; i < N; i++)
+      for (uint32_t j = 0; j < N; j++)
+        if (positive[i] && !positive[j]) {
+          pairs++;
+          wins += score[i] > score[j] ? 1 : score[i] == score[j] ? 0.5 : 0;
+        }
+    double auc = ts_auc(ranked, scratch, N);
+    CHECK_MSG(fabs(auc - wins / pairs) < 1e-12, "%f %f", auc, wins / pairs);
+    if (levels == 8) CHECK(fabs(ts_auc_of_bins(bins[1], bins[0], 8) - wins / pairs) < 1e-12);
+  }
+  uint64_t one[2] = {ts_ranked(1, true), ts_ranked(2, true)}, room[2];
+  CHECK(isnan(ts_auc(one, room, 2)));
+  CHECK(ts_ranked(-0.0f, false) == ts_ranked(0.0f, false));
+}
+
+static void logloss_is_clipped(void) {
+  CHECK(fabs(ts_logloss(0, true) - log(2)) < 1e-12);
+  CHECK(fabs(ts_logloss(1.5, false) + log(1 - 1 / (1 + exp(-1.5)))) < 1e-12);
+  CHECK(fabs(ts_logloss(-1000, true) + log(1e-7)) < 1e-9);
+  CHECK(fabs(ts_logloss(1000, true) + log(1 - 1e-7)) < 1e-12);
+  CHECK(ts_logloss(-800, false) > 0 && ts_sigmoid(-800) < 1e-300);
+}
+
+int main(void) {
+  gradients_match_differences();
+  optimizer_steps();
+  wide_follows_ftrl();
+  auc_counts_pairs();
+  logloss_is_clipped();
+  (void)folder;
+  return test_result();
+}

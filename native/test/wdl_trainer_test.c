@@ -1,0 +1,256 @@
+/* The trainer as a whole on real stores: gradients through the embeddings, the same bits for any number of threads and
+ * any storage type, learning, filling, cancelling, errors. */
+#include "test/wdl_fixture.h"
+
+#include <math.h>
+
+static ts_store *open_store(const char *storage, const char *size) {
+  ts_config *config = options("storage", storage, "seed", "5", "size", size, NULL);
+  if (strcmp(storage, "DRAM_PMEM") == 0) {
+    ts_config_set(config, "pmem", "libpmem", NULL, 0);
+    ts_config_set(config, "path", folder, NULL, 0);
+  }
+  ts_store *store = NULL;
+  int32_t status = ts_store_open(config, &store, message, sizeof message);
+  CHECK_MSG(status == TS_OK, "%s", message);
+  ts_config_free(config);
+  return store;
+}
+
+static ts_trainer *open_trainer(ts_store *store, ts_config *config) {
+  ts_trainer *trainer = NULL;
+  int32_t status = ts_trainer_open(store, config, &trainer, message, sizeof message);
+  CHECK_MSG(status == TS_OK, "%s", message);
+  ts_config_free(config);
+  return trainer;
+}
+
+static double loss_of(ts_trainer *trainer, const char *path) {
+  double result[4] = {0};
+  CHECK(ts_trainer_evaluate(trainer, path, 0, result, NULL, message, sizeof message) == TS_OK);
+  return result[0];
+}
+
+/* One batch is the whole file, so evaluate gives the loss that train descends: SGD moves every row by -rate times the
+ * slope of that loss, duplicates in the batch and the mean over it included. */
+static void embeddings_descend_the_loss(void) {
+  const char *path = in_folder("one.cache");
+  CHECK(run(ts_data_generate, options("out", path, "rows", "64", "scale", "0.001", NULL), NULL) == TS_OK);
+  ts_store *store = open_store("DRAM", "");
+  ts_trainer *t = open_trainer(store, options("data", path, "batch", "64", "dim", "3", "hidden", "20,9", "deep_optimizer",
+                                              "sgd", "deep_learning_rate", "0.5", "initializer", "uniform", NULL));
+  if (t == NULL) return;
+  CHECK(ts_trainer_fill(t, NULL, message, sizeof message) == TS_OK);
+  uint32_t checked = 0, moved = 0;
+  for (uint32_t table = 0; table < 26; table += 5) {
+    static int64_t keys[100000];
+    uint64_t n = 0;
+    CHECK(ts_table_keys(store, table, keys, 100000, &n, message, sizeof message) == TS_OK);
+    double slope[6][3];
+    float before[6][3], after[6][3];
+    uint64_t some = TS_MIN(n, 3);
+    for (uint64_t k = 0; k < some; k++) {
+      CHECK(ts_table_find(store, table, &keys[k], 1, 0, before[k], NULL, message, sizeof message) == TS_OK);
+      for (uint32_t d = 0; d < 3; d++) {
+        /* ts_table_update with rate 0.5: gradient -2 e moves the weight by e. */
+        const float e = 0x1p-6f;
+        float gradient[3] = {0};
+        gradient[d] = -2 * e;
+        ts_table_update(store, table, &keys[k], 1, gradient, NULL, 0);
+        double right = loss_of(t, path);
+        gradient[d] = 4 * e;
+        ts_table_update(store, table, &keys[k], 1, gradient, NULL, 0);
+        double left = loss_of(t, path);
+        gradient[d] = -2 * e;
+        ts_table_update(store, table, &keys[k], 1, gradient, NULL, 0);
+        slope[k][d] = (right - left) / (2.0 * (double)e);
+        /* A ReLU that switches inside the interval bends the loss: no slope to compare. */
+        if (fabs(right + left - 2 * loss_of(t, path)) > 5e-7) slope[k][d] = __builtin_nan("");
+      }
+    }
+    /* All slopes of this table are at the same point: train one step, look, and take the trainer afresh. */
+    CHECK(ts_trainer_train(t, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+    for (uint64_t k = 0; k < some; k++) {
+      CHECK(ts_table_find(store, table, &keys[k], 1, 0, after[k], NULL, message, sizeof message) == TS_OK);
+      for (uint32_t d = 0; d < 3; d++) {
+        if (isnan(slope[k][d])) continue;
+        double found = ((double)before[k][d] - (double)after[k][d]) / 0.5;
+        CHECK_MSG(fabs(found - slope[k][d]) < 2e-5 + 0.03 * fabs(slope[k][d]), "table %u: moved %g, slope %g", table, found,
+                  slope[k][d]);
+        checked++;
+        moved += fabs(slope[k][d]) > 1e-4;
+      }
+    }
+  }
+  CHECK_MSG(checked >= 40 && moved >= 5, "%u checked, %u moved", checked, moved);
+  ts_trainer_close(t);
+  ts_store_close(store);
+}
+
+static uint64_t train_digest(const char *storage, const char *size, const char *threads, const char *seed, double *loss) {
+  ts_store *store = open_store(storage, size);
+  if (store == NULL) return 0;
+  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "200", "hidden", "48,24", "threads",
+                                              threads, "seed", seed, "dim", "8", NULL));
+  uint64_t digest = 0, steps[30], phases[TS_PHASES], sum = 0, control[TS_CONTROL_WORDS] = {0};
+  if (t != NULL) {
+    int32_t status = ts_trainer_train(t, 30, steps, phases, loss, control, message, sizeof message);
+    CHECK_MSG(status == TS_OK, "%s", message);
+    CHECK(control[TS_CONTROL_DONE] == 30 && control[TS_CONTROL_TOTAL] == 30);
+    for (uint32_t i = 0; i < 30; i++) sum += steps[i];
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < TS_PHASES; i++) total += phases[i];
+    CHECK_MSG(total <= sum && total > sum / 2 && phases[TS_PHASE_DENSE] > 0 && phases[TS_PHASE_LOOKUP] > 0,
+              "phases %llu of %llu", (unsigned long long)total, (unsigned long long)sum);
+    CHECK(ts_trainer_digest(t, &digest, message, sizeof message) == TS_OK);
+  }
+  ts_trainer_close(t);
+  ts_store_close(store);
+  return digest;
+}
+
+static void results_are_the_same_everywhere(void) {
+  double loss[6];
+  uint64_t one = train_digest("DRAM", "", "1", "1", &loss[0]);
+  CHECK(train_digest("DRAM", "", "2", "1", &loss[1]) == one);
+  CHECK(train_digest("DRAM", "", "5", "1", &loss[2]) == one);
+  CHECK(loss[0] == loss[1] && loss[0] == loss[2]);
+  CHECK(train_digest("DRAM", "", "1", "2", &loss[3]) != one);
+}
+
+static void tiers_do_not_change_results(void) {
+  ts_config *probe = options("storage", "DRAM_PMEM", "pmem", "libpmem", "path", folder, NULL);
+  int32_t available = ts_store_probe(probe, message, sizeof message);
+  ts_config_free(probe);
+  if (available != TS_OK) {
+    printf("skipped: tiers_do_not_change_results (%s)\n", message);
+    return;
+  }
+  double loss[2];
+  uint64_t plain = train_digest("DRAM", "", "2", "1", &loss[0]);
+  CHECK(train_digest("DRAM_PMEM", "4194304,268435456", "2", "1", &loss[1]) == plain);
+  CHECK(loss[0] == loss[1]);
+}
+
+static void training_learns(void) {
+  ts_store *store = open_store("DRAM", "");
+  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "256", "hidden", "32", "threads", "2",
+                                              "deep_learning_rate", "0.007", "deep_initial_accumulator", "1e-8",
+                                              "wide_learning_rate", "0.02", "wide_initial_accumulator", "1e-7", "initializer",
+                                              "truncated-normal", "initializer.stddev", "0.01", NULL));
+  if (t == NULL) return;
+  double before[4], after[4], loss;
+  uint64_t control[TS_CONTROL_WORDS] = {0}, digest[2];
+  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, before, control, message, sizeof message) == TS_OK);
+  CHECK(before[2] == 10000 && before[3] == 1 && control[TS_CONTROL_DONE] == 10000);
+  CHECK(ts_trainer_train(t, 400, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_digest(t, &digest[0], message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, after, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_digest(t, &digest[1], message, sizeof message) == TS_OK);
+  CHECK(digest[0] == digest[1]); /* evaluation changes nothing */
+  double planted = described(in_folder("test.cache"), "planted_auc"), numeric = described(in_folder("test.cache"), "numeric_auc");
+  CHECK_MSG(after[1] > numeric + 0.03 && after[1] < planted + 0.005, "AUC %f, numerics alone %f, planted %f", after[1],
+            numeric, planted);
+  CHECK_MSG(after[0] < before[0] - 0.05 && after[0] > described(in_folder("test.cache"), "planted_logloss") - 0.005,
+            "logloss %f -> %f", before[0], after[0]);
+  CHECK(after[3] < 0.1 && after[3] > 0);
+  double part[4];
+  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 777, part, NULL, message, sizeof message) == TS_OK && part[2] == 777);
+  CHECK(ts_trainer_evaluate(t, in_folder("none"), 0, part, NULL, message, sizeof message) == TS_EIO);
+  CHECK(ts_trainer_fill(t, control, message, sizeof message) == TS_OK);
+  CHECK(control[TS_CONTROL_DONE] == control[TS_CONTROL_TOTAL]);
+  for (uint32_t c = 0; c < 26; c++) {
+    uint64_t rows[4] = {0};
+    char name[32];
+    snprintf(name, sizeof name, "cardinality.%u", c);
+    CHECK(ts_table_rows(store, c, rows, 1, message, sizeof message) == TS_OK);
+    CHECK_MSG((double)rows[0] == described(in_folder("train.cache"), name), "table %u: %llu rows", c, (unsigned long long)rows[0]);
+  }
+  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, part, NULL, message, sizeof message) == TS_OK && part[3] == 0);
+  ts_trainer_close(t);
+  ts_store_close(store);
+}
+
+static void imported_rows_fill_and_train(void) {
+  FILE *f = fopen(in_folder("text"), "w");
+  for (uint32_t r = 0; r < 3000; r++) {
+    fprintf(f, "%u", r % 5 == 0);
+    for (uint32_t j = 0; j < 13; j++) fprintf(f, "\t%u", (r * (j + 3)) % 50);
+    for (uint32_t c = 0; c < 26; c++) fprintf(f, "\t%x", r % (c * 30 + 2));
+    fputc('\n', f);
+  }
+  fclose(f);
+  CHECK(run(ts_data_import, options("in", in_folder("text"), "train_out", in_folder("real.cache"), "test_out",
+                                    in_folder("held.cache"), NULL), NULL) == TS_OK);
+  ts_store *store = open_store("DRAM", "");
+  ts_trainer *t = open_trainer(store, options("data", in_folder("real.cache"), "batch", "300", "hidden", "16", "dim", "4", NULL));
+  if (t == NULL) return;
+  uint64_t control[TS_CONTROL_WORDS] = {0};
+  CHECK(ts_trainer_fill(t, control, message, sizeof message) == TS_OK);
+  for (uint32_t c = 0; c < 26; c++) {
+    uint64_t rows = 0;
+    char name[32];
+    snprintf(name, sizeof name, "cardinality.%u", c);
+    ts_table_rows(store, c, &rows, 1, message, sizeof message);
+    CHECK(rows > 0 && (double)rows == described(in_folder("real.cache"), name));
+  }
+  CHECK(control[TS_CONTROL_DONE] == control[TS_CONTROL_TOTAL]);
+  double first, last = 0;
+  CHECK(ts_trainer_train(t, 9, NULL, NULL, &first, NULL, message, sizeof message) == TS_OK);
+  for (uint32_t i = 0; i < 30; i++) CHECK(ts_trainer_train(t, 9, NULL, NULL, &last, NULL, message, sizeof message) == TS_OK);
+  CHECK_MSG(last < first, "%f -> %f", first, last);
+  ts_trainer_close(t);
+  ts_store_close(store);
+}
+
+static void refuse(ts_config *config, int32_t status, const char *wanted) {
+  ts_store *store = open_store("DRAM", "");
+  ts_trainer *t = NULL;
+  int32_t found = ts_trainer_open(store, config, &t, message, sizeof message);
+  CHECK_MSG(found == status && strstr(message, wanted) != NULL && t == NULL, "%d \"%s\" does not say \"%s\"", found, message, wanted);
+  ts_config_free(config);
+  ts_store_close(store);
+}
+
+static void bad_options_are_refused(void) {
+  const char *data = in_folder("train.cache");
+  refuse(options("batch", "10", NULL), TS_EINVAL, "\"data\" is required");
+  refuse(options("data", in_folder("none"), NULL), TS_EIO, "none");
+  refuse(options("data", data, "bach", "10", NULL), TS_EINVAL, "\"bach\"");
+  refuse(options("data", data, "batch", "999999", NULL), TS_EINVAL, "use a smaller batch");
+  refuse(options("data", data, "hidden", "10,0", NULL), TS_EINVAL, "\"hidden\"");
+  refuse(options("data", data, "hidden", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", NULL), TS_EINVAL, "17 layers");
+  refuse(options("data", data, "deep_optimizer", "adam", NULL), TS_EINVAL, "\"adam\"");
+  refuse(options("data", data, "batch", "100", "initializer", "zeros", NULL), TS_EINVAL, "\"zeros\"");
+}
+
+static void cancelling_keeps_what_was_done(void) {
+  ts_store *store = open_store("DRAM", "");
+  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "100", "hidden", "16", NULL));
+  if (t == NULL) return;
+  uint64_t control[TS_CONTROL_WORDS] = {1};
+  double loss = -1;
+  CHECK(ts_trainer_train(t, 5, NULL, NULL, &loss, control, message, sizeof message) == TS_ECANCELLED && loss == 0);
+  CHECK(ts_trainer_fill(t, control, message, sizeof message) == TS_ECANCELLED);
+  double result[4];
+  CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, result, control, message, sizeof message) == TS_ECANCELLED);
+  control[0] = 0;
+  CHECK(ts_trainer_train(t, 5, NULL, NULL, &loss, control, message, sizeof message) == TS_OK && loss > 0);
+  ts_trainer_close(t);
+  ts_store_close(store);
+}
+
+int main(void) {
+  make_folder();
+  CHECK(run(ts_data_generate, options("out", in_folder("train.cache"), "rows", "60500", "scale", "0.001", NULL), NULL) == TS_OK);
+  CHECK(run(ts_data_generate, options("out", in_folder("test.cache"), "rows", "10000", "scale", "0.001", "split", "test", NULL), NULL) == TS_OK);
+  embeddings_descend_the_loss();
+  results_are_the_same_everywhere();
+  tiers_do_not_change_results();
+  training_learns();
+  imported_rows_fill_and_train();
+  bad_options_are_refused();
+  cancelling_keeps_what_was_done();
+  remove_folder();
+  return test_result();
+}
