@@ -16,8 +16,8 @@ export type { RunOptions } from "./run.ts";
 
 /** The phases of a training step, in the order of `TS_PHASE_*` in `tierstore.h`. */
 export const PHASES = ["input", "lookup", "dense", "update", "eviction"] as const;
-/** One of {@linkcode PHASES}. */
-export type Phase = (typeof PHASES)[number];
+/** One of `PHASES`. */
+export type Phase = "input" | "lookup" | "dense" | "update" | "eviction";
 
 /** Options of {@linkcode WdlTrainer.open}. What is absent is left to the library's default, given in brackets. */
 export interface TrainerOptions {

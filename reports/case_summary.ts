@@ -5,7 +5,7 @@
  */
 
 import { PHASES, type Result, type SampleRecord } from "../scenarios/record.ts";
-import type { CaseSummary, HitRatio, PhaseTime, StepTimes } from "./model.ts";
+import type { CaseSummary, HitRatio, PhaseTime, StepTimes, Summary } from "./model.ts";
 import { holdingOf, viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, estimateRatio, mapEstimate } from "./statistics/bootstrap.ts";
 import { mean, quantileOfSorted } from "./statistics/quantiles.ts";
@@ -107,20 +107,25 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
 }
 
 /**
- * Whether samples that trained the same steps on the same seed ended with the same rows, over all cases; undefined
- * if no two cases are comparable.
+ * Whether samples that trained the same steps on the same seed ended with the same rows, over all configurations that
+ * have such samples; undefined if no two have.
  */
-export function identicalRows(result: Result): boolean | undefined {
-  const digests = new Map<string, { cases: Set<string>; digests: Set<string> }>();
+export function identicalRows(result: Result): Summary["identical"] {
+  const groups = new Map<string, { configurations: Set<string>; digests: Set<string> }>();
   for (const sample of result.samples) {
     const key = JSON.stringify([sample.point, sample.seed, sample.batch, sample.warmupSteps + sample.stepNs.length]);
-    const entry = digests.get(key) ?? { cases: new Set(), digests: new Set() };
-    entry.cases.add(sample.case);
-    entry.digests.add(sample.digest);
-    digests.set(key, entry);
+    const group = groups.get(key) ?? { configurations: new Set(), digests: new Set() };
+    group.configurations.add(sample.configuration);
+    group.digests.add(sample.digest);
+    groups.set(key, group);
   }
-  const comparable = [...digests.values()].filter((entry) => entry.cases.size > 1);
-  return comparable.length === 0 ? undefined : comparable.every((entry) => entry.digests.size === 1);
+  const comparable = [...groups.values()].filter((group) => group.configurations.size > 1);
+  if (comparable.length === 0) return undefined;
+  const compared = new Set(comparable.flatMap((group) => [...group.configurations]));
+  return {
+    same: comparable.every((group) => group.digests.size === 1),
+    configurations: [...new Set(result.samples.map((one) => one.configuration))].filter((name) => compared.has(name)),
+  };
 }
 
 function stepTimes(samples: readonly SampleRecord[], seed: (figure: string) => string): StepTimes {

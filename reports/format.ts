@@ -111,3 +111,8 @@ export function listText(items: readonly string[]): string {
 export function countText(count: number, noun: string): string {
   return `${fixed(count, 0)} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+/** The error of a failed sample, led by its id unless it names it already. */
+export function errorText(failed: { readonly id: string; readonly error: string }): string {
+  return failed.error.startsWith(`${failed.id}:`) ? failed.error : `${failed.id}: ${failed.error}`;
+}

@@ -202,8 +202,8 @@ export interface Summary {
   readonly failed: readonly FailedRecord[];
   /** The longer run that gives the AUC, if there was one. */
   readonly quality: QualitySummary | undefined;
-  /** True if every comparable pair of samples ended with the same digest; undefined if nothing is comparable. */
-  readonly identical: boolean | undefined;
+  /** Whether comparable samples ended with the same digest, and their configurations; undefined if none compare. */
+  readonly identical: { readonly same: boolean; readonly configurations: readonly string[] } | undefined;
   /** How cases were priced; undefined if none could be. */
   readonly pricing: Pricing | undefined;
   /** The answer in words. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { changeText, intervalText, percentText, prefixFor, significant } from "./format.ts";
+import { changeText, errorText, intervalText, percentText, prefixFor, significant } from "./format.ts";
 import type { CaseSummary, Summary } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 
@@ -23,7 +23,7 @@ export function renderTerminal(summary: Summary, width: number = 120): string {
     ...sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),
     ...(cautions.length === 0 ? [] : [""]),
     ...cautions.flatMap((caution) => wrap(`${caution}.`, width, "note  ")),
-    ...summary.failed.flatMap((one) => wrap(`${one.id}: ${one.error}`, width, "failed  ")),
+    ...summary.failed.flatMap((one) => wrap(errorText(one), width, "failed  ")),
   ];
   return lines.join("\n").replace(/^\n+/, "") + "\n";
 }
@@ -51,7 +51,8 @@ function terminalTable(summary: Summary): string[] {
 
 function cells(one: CaseSummary, summary: Summary): string[] {
   const { throughput, step, hits, cost } = one;
-  const same = summary.identical === true || summary.quality?.configuration === one.configuration;
+  const same = summary.quality?.configuration === one.configuration ||
+    (summary.identical?.same === true && summary.identical.configurations.includes(one.configuration));
   const scale = prefixFor(throughput?.value ?? 1);
   const number = (of: Estimate | undefined, text: (value: number) => string): string =>
     of === undefined ? "–" : text(of.value);

@@ -106,7 +106,9 @@ function caseSentence(one: CaseSummary, baseline: CaseSummary, facts: Facts, fir
   }
   const link = difference(one.relative as Estimate) === "below" && cost.saved.value > 0 ? "but" : "and";
   const prices = first ? ` at prices of ${facts.pricing?.dates}` : "";
-  return `${kinded(one)} ${speed} ${link} ${costText(cost.saved)}${prices}`;
+  const price = costText(cost.saved);
+  const verb = speed.startsWith("is ") || price.startsWith("shows ") ? "" : "is ";
+  return `${kinded(one)} ${speed} ${link} ${verb}${price}${prices}`;
 }
 
 /** Until which price of the DRAM machines the case stays the cheaper one. */
@@ -129,8 +131,8 @@ function kinded(one: CaseSummary): string {
 
 function qualitySentences(facts: Facts): string[] {
   const sentences: string[] = [];
-  if (facts.identical === true) {
-    sentences.push("All configurations ended with the same rows, to the bit");
+  if (facts.identical?.same === true) {
+    sentences.push(`${listText(facts.identical.configurations)} ended with the same rows, to the bit`);
   }
   const quality = facts.quality;
   if (quality !== undefined) {
@@ -151,6 +153,13 @@ function cautions(facts: Facts): string[] {
     named("simulated"),
     configurations(facts.cases.filter((one) => one.virtual)),
   ];
+  const lost = [...new Set(facts.failed.map((one) => one.configuration))]
+    .filter((name) => !facts.cases.some((one) => one.configuration === name));
+  if (lost.length > 0) {
+    said.push(
+      `${listText(lost)}: no sample completed, so nothing above speaks of ${lost.length === 1 ? "it" : "them"}`,
+    );
+  }
   if (emulated.length > 0) {
     said.push(
       `${
@@ -161,7 +170,7 @@ function cautions(facts: Facts): string[] {
   }
   if (simulated.length > 0) said.push(`${listText(simulated)}: simulated in virtual time; no such medium was used`);
   if (virtual.length > 0) said.push(`${listText(virtual)}: on a virtual medium, so speed and price are withheld`);
-  if (facts.identical === false) {
+  if (facts.identical?.same === false) {
     said.push(
       "Rows differ between samples that should agree to the bit: do not trust this result before that is explained",
     );

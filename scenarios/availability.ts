@@ -6,7 +6,14 @@
  */
 
 /** A medium that is here and was verified, or why it is not. */
-export type Found<T> = ({ readonly available: true } & T) | { readonly available: false; readonly reason: string };
+export type Found<T> =
+  | ({ readonly available: true } & T)
+  | {
+    readonly available: false;
+    readonly reason: string;
+    /** False if not even emulation can run, since a library is missing. */
+    readonly emulable?: boolean;
+  };
 
 /** The media of this machine. */
 export interface Availability {

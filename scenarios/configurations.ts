@@ -49,7 +49,7 @@ export interface SkippedCase extends Case {
 
 /** Configurations that cannot run as required. */
 export class UnavailableError extends Error {
-  /** @param message One line for each configuration. */
+  /** The error. @param message One line for each configuration. */
   constructor(message: string) {
     super(message);
     this.name = "UnavailableError";
@@ -131,8 +131,14 @@ export function decideCases(
     const place = standIn(configuration, here);
     if (whenUnavailable === "skip") {
       skipped.push({ ...one, skipped: found.reason });
-    } else if (whenUnavailable === "error" || place === undefined || configuration.media === undefined) {
-      errors.set(one.configuration, `${one.configuration} cannot be measured here: ${found.reason}`);
+    } else if (
+      whenUnavailable === "error" || found.emulable === false || place === undefined ||
+      configuration.media === undefined
+    ) {
+      errors.set(
+        one.configuration,
+        `${one.configuration} cannot ${found.emulable === false ? "run" : "be measured"} here: ${found.reason}`,
+      );
     } else {
       const decision: Decision = {
         evidence: "emulated",
@@ -172,17 +178,15 @@ export interface Scratch {
 
 /** One sentence: how the figures of a case are obtained. */
 export function howText({ place, media }: Decision, dram: number, scratch?: Scratch): string {
-  const model = `slowed to the media model ${media}`;
+  const model = `slowed to ${media}`;
   switch (place.kind) {
     case "none":
       return "Plain DRAM, wall clock";
     case "memory-mode":
       return media === undefined
         ? "The machine's Memory Mode, wall clock; its DRAM cache is all DRAM of the machine"
-        : `Model of the direct-mapped DRAM cache (${
-          formatBytes(dram)
-        }) of Memory Mode over the tables' rows in front ` +
-          `of ${media}; rows are in DRAM, wall clock with the model's waits`;
+        : `Model of Memory Mode: a direct-mapped DRAM cache of ${formatBytes(dram)} over the tables' rows, ` +
+          `${media} behind`;
     case "nodes":
       return media === undefined
         ? `memkind on PMEM node ${place.nodes.join(", ")}, wall clock`

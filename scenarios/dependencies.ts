@@ -1,5 +1,40 @@
+import project from "../deno.json" with { type: "json" };
+import { libraryVersion } from "../ffi/machine.ts";
+import { prepareData } from "./data.ts";
+import { availability, inspectMachine } from "./machine.ts";
+import { loadMedia, mediaNativeOptions } from "./media.ts";
 import type { RunDependencies } from "./prepare.ts";
-/** tmp */
+import type { MachineRecord } from "./record.ts";
+import { makeScratch } from "./scratch.ts";
+import { defaultWorkerCommand } from "./worker_process.ts";
+
+/** Versions of everything that figures depend on: name to version. */
+export function versionsOf(machine: MachineRecord): Record<string, string> {
+  const { deno, v8, typescript } = Deno.version;
+  const libraries = Object.entries(machine.facts).flatMap(([key, value]) => {
+    const name = /^library\.(.+)\.version$/.exec(key)?.[1];
+    return name === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    tierbench: project.version,
+    libtierstore: libraryVersion(),
+    deno,
+    v8,
+    typescript,
+    ...Object.fromEntries(libraries),
+  };
+}
+
+/** What a run works with unless a test says otherwise: this machine, its libraries, real workers. */
 export function defaultDependencies(): RunDependencies {
-  throw new Error("not yet");
+  return {
+    inspectMachine: () => inspectMachine(),
+    availability,
+    prepareData,
+    mediaOptions: async (media, { kind, threads, cacheBytes, seed }) =>
+      mediaNativeOptions(await loadMedia(media), { prefix: kind, threads, cacheBytes, seed }),
+    makeScratch: (bytes) => makeScratch(bytes),
+    command: defaultWorkerCommand(),
+    versions: versionsOf,
+  };
 }

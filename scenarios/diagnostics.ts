@@ -30,7 +30,7 @@ export class ScenarioError extends Error {
   /** Everything that is wrong, in the order of the file. */
   readonly diagnostics: readonly Diagnostic[];
 
-  /** @param diagnostics What is wrong; at least one. */
+  /** One error of everything that is wrong. @param diagnostics At least one. */
   constructor(diagnostics: readonly Diagnostic[]) {
     super(diagnostics.map(diagnosticText).join("\n"));
     this.name = "ScenarioError";

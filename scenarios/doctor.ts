@@ -10,7 +10,9 @@ import type { MachineRecord } from "./record.ts";
 
 /** One finding. */
 export interface DoctorLine {
+  /** What is looked at. */
   readonly label: string;
+  /** What was found. */
   readonly text: string;
   /** `ok`: as wished. `note`: worth knowing. `warning`: spoils figures or keeps something away. */
   readonly level: "ok" | "note" | "warning";
@@ -20,7 +22,9 @@ export interface DoctorLine {
 
 /** Findings on one subject. */
 export interface DoctorSection {
+  /** The subject. */
   readonly title: string;
+  /** Findings, most telling first. */
   readonly lines: readonly DoctorLine[];
 }
 
@@ -28,7 +32,9 @@ export interface DoctorSection {
 export interface DoctorReport {
   /** The machine in one line. */
   readonly summary: string;
+  /** Every configuration and whether it runs here. */
   readonly configurations: readonly ConfigurationState[];
+  /** Findings by subject. */
   readonly sections: readonly DoctorSection[];
 }
 

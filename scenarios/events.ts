@@ -9,6 +9,7 @@ import type { WorkerPhase } from "./worker_protocol.ts";
 
 /** One case as a plan shows it. */
 export interface PlanLine {
+  /** Name of the case. */
   readonly case: string;
   /** Absent if the case is left out. */
   readonly evidence?: Evidence;

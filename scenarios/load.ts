@@ -102,9 +102,9 @@ export async function parseScenario(
  *
  * @example
  * ```ts
- * import { loadScenario } from "./mod.ts";
+ * import { loadScenario } from "../mod.ts";
  *
- * const scenario = await loadScenario(new URL("./scenarios/pmem-modes.jsonc", import.meta.url));
+ * const scenario = await loadScenario("scenarios/pmem-modes.jsonc");
  * console.log(Object.keys(scenario.configurations));
  * ```
  */
@@ -142,7 +142,7 @@ async function readText(path: string): Promise<string> {
  *
  * @example
  * ```ts
- * import { resolveScenario } from "./mod.ts";
+ * import { resolveScenario } from "../mod.ts";
  *
  * const scenario = await resolveScenario({ name: "tiny", configurations: { dram: { storage: "DRAM" } } });
  * console.log(scenario.workload.batch); // 2048

@@ -8,6 +8,8 @@ import { probeMachine } from "../ffi/machine.ts";
 import { daxOf, type Facts, nodesOf, numberOf } from "./machine_parts.ts";
 import type { MachineRecord } from "./record.ts";
 
+export type { Availability, Found } from "./availability.ts";
+export type { MachineRecord } from "./record.ts";
 export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./doctor.ts";
 export {
   availability,

@@ -26,6 +26,7 @@ export type ConfigurationName = "dram" | "memory-mode" | "fsdax" | "kmem-dax";
 
 /** Whether a configuration can run here, and how. */
 export interface ConfigurationState {
+  /** Which one. */
   readonly configuration: ConfigurationName;
   /** `measured`: the medium is here and verified. `emulated`: it is not, a media model stands in. */
   readonly state: "measured" | "emulated" | "unavailable";
@@ -197,6 +198,7 @@ function kmemProblem(facts: Facts, device: DaxDevice): string | undefined {
   if (node === undefined || (node.totalBytes ?? 0) === 0) {
     return `${device.name} is system memory, but its node ${device.targetNode ?? "?"} has none of it online`;
   }
+  if (node.cpus === undefined) return `whether node ${node.node} of ${device.name} has CPUs could not be read`;
   if (node.cpus !== "") return `${device.name} is memory of node ${node.node}, which has CPUs: it cannot be told apart`;
   if (device.origin === "cxl") return undefined;
   if (device.origin === "pmem") {
@@ -289,6 +291,7 @@ export function availability(machine: MachineRecord): Availability {
   const absent = (state: ConfigurationState | undefined) => ({
     available: false as const,
     reason: state?.because ?? "not known",
+    emulable: state?.state === "emulated",
   });
   return {
     dram: plain?.state === "measured" ? { available: true } : absent(plain),

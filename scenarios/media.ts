@@ -64,19 +64,25 @@ const mediaSchema = v.strictObject({
 
 /** A number with the rows of `calibration.csv` it is taken from or, with `how`, derived from. */
 export interface MediaQuantity {
+  /** In the unit that the field is named after. */
   readonly value: number;
+  /** Ids of rows. */
   readonly from: readonly string[];
+  /** How it follows from them; without it, the value is that of the one row. */
   readonly how?: string | undefined;
 }
 
 /** A published curve: all threads together, granule-sized random accesses. */
 export interface MediaBandwidth {
+  /** Unit of the published values. */
   readonly unit: "MiB/s" | "GiB/s" | "GB/s";
   /** Row ids, with `{threads}` for the number of threads. */
   readonly from: string;
   /** What the published values are multiplied by, and why. */
   readonly factor?: number | undefined;
+  /** Why there is a factor. */
   readonly how?: string | undefined;
+  /** Published values by number of threads, ascending. */
   readonly points: readonly { readonly threads: number; readonly value: number }[];
 }
 
@@ -88,14 +94,17 @@ export interface MediaOperation {
   readonly nextLatencyNs: MediaQuantity;
   /** Cache lines a core keeps in flight (Little's law). */
   readonly inFlight: MediaQuantity;
+  /** Of all threads together. */
   readonly bandwidth: MediaBandwidth;
 }
 
 /** A media model. */
 export interface Media {
+  /** Name of its file. */
   readonly name: string;
   /** One sentence for people. */
   readonly about: string;
+  /** What it is made of. */
   readonly kind: "pmem" | "cxl" | "dram";
   /** Bytes the medium reads or writes at once. */
   readonly granuleBytes: MediaQuantity;
@@ -109,6 +118,7 @@ export interface Media {
 
 /** A media model that is not there or is not valid. */
 export class MediaError extends Error {
+  /** Name of the class. */
   override readonly name = "MediaError";
 }
 

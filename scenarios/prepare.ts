@@ -77,7 +77,7 @@ export interface PrepareRunOptions {
  * Prepares a run.
  *
  * @throws {UnavailableError} if a configuration cannot run as required.
- * @throws {RangeError} if the scenario's DRAM budget would not be fair.
+ * @throws {ScenarioError} if the scenario's DRAM budget would not be fair.
  */
 export async function prepareRun(
   scenario: ResolvedScenario,

@@ -35,14 +35,17 @@ export interface MachineRecord {
 
 /** First line of a result file. */
 export interface RunRecord {
+  /** What kind of line this is. */
   readonly type: "run";
   /** Version of this format. */
   readonly format: 1;
   /** When the run began, ISO 8601 in UTC. */
   readonly started: string;
+  /** What was run, every default filled in. */
   readonly scenario: ResolvedScenario;
   /** SHA-256 (hex) of the canonical JSON of `scenario`; a resumed run must have the same. */
   readonly scenarioDigest: string;
+  /** Where it ran. */
   readonly machine: MachineRecord;
   /** Versions of tierbench, the native library, Deno, V8, TypeScript, libdnnl, libpmem, memkind: name to version. */
   readonly versions: Readonly<Record<string, string>>;
@@ -56,7 +59,9 @@ export interface DataRecord {
   readonly kind: "synthetic" | "criteo";
   /** What the user named: a scale of Criteo Kaggle, or a file name. */
   readonly source: string;
+  /** Rows for training. */
   readonly trainRows: number;
+  /** Held-out rows. */
   readonly testRows: number;
   /** Digest of the key stream (hex), equal on every machine for equal seeds. */
   readonly digest: string;
@@ -84,8 +89,9 @@ export interface TierRecord {
   readonly medium: string;
   /** Media model it was slowed to, if emulated. */
   readonly emulates?: string;
-  /** Byte limit, bytes used at the end. */
+  /** Byte limit. */
   readonly limitBytes: number;
+  /** Bytes used at the end. */
   readonly usedBytes: number;
   /** Bytes at the end by purpose: rows, index, policy, buffers, slack. */
   readonly purposes: Readonly<Record<string, number>>;
@@ -97,11 +103,13 @@ export interface TierRecord {
 
 /** One speed sample: one worker process, one configuration. */
 export interface SampleRecord {
+  /** What kind of line this is. */
   readonly type: "sample";
   /** Unique in the file: `<configuration>[<matrix point>]#<n>`. */
   readonly id: string;
   /** Configuration name in the scenario, with its matrix point, e.g. `fsdax` or `fsdax workload.batch=512`. */
   readonly case: string;
+  /** Name of the configuration in the scenario. */
   readonly configuration: string;
   /** Matrix point of the case: dotted field to value; empty without a matrix. */
   readonly point: Readonly<Record<string, string | number | boolean>>;
@@ -109,16 +117,21 @@ export interface SampleRecord {
   readonly sample: number;
   /** Position in the randomised order of the whole run, from 1. */
   readonly position: number;
+  /** Whether it completed. */
   readonly status: "completed";
+  /** How its figures were obtained. */
   readonly evidence: Evidence;
   /** One sentence: how the figure was obtained. */
   readonly how: string;
   /** Seed of the run's initial values and batches. */
   readonly seed: number;
+  /** When it began, ISO 8601 in UTC. */
   readonly started: string;
   /** Wall time of the whole process, seconds. */
   readonly processSeconds: number;
+  /** Training samples a step. */
   readonly batch: number;
+  /** Compute threads. */
   readonly threads: number;
   /** Steps before `stepNs` that are not counted. */
   readonly warmupSteps: number;
@@ -130,6 +143,7 @@ export interface SampleRecord {
   readonly loss: number;
   /** Store counters over the counted steps, by name (`ts_statistics_names`). */
   readonly statistics: Readonly<Record<string, number>>;
+  /** Its tiers, fastest first. */
   readonly tiers: readonly TierRecord[];
   /** Bytes of DRAM the configuration was allowed for tables: first-tier limit, or the modelled DRAM cache. */
   readonly dramBytes: number;
@@ -145,14 +159,23 @@ export interface SampleRecord {
 
 /** A sample that did not complete. Kept, so that a report can say so. */
 export interface FailedRecord {
+  /** What kind of line this is. */
   readonly type: "sample";
+  /** Unique in the file. */
   readonly id: string;
+  /** Configuration with its matrix point. */
   readonly case: string;
+  /** Name of the configuration in the scenario. */
   readonly configuration: string;
+  /** Matrix point of the case; empty without a matrix. */
   readonly point: Readonly<Record<string, string | number | boolean>>;
+  /** Sample number in the case, from 1. */
   readonly sample: number;
+  /** Position in the order of the whole run, from 1. */
   readonly position: number;
+  /** Whether it completed. */
   readonly status: "failed";
+  /** When it began, ISO 8601 in UTC. */
   readonly started: string;
   /** What was asked, what was found, what to do. */
   readonly error: string;
@@ -160,12 +183,19 @@ export interface FailedRecord {
 
 /** The longer run that gives the AUC: once per scenario, since rows are bit-identical on all configurations. */
 export interface QualityRecord {
+  /** What kind of line this is. */
   readonly type: "quality";
+  /** Name of the configuration in the scenario. */
   readonly configuration: string;
+  /** How its figures were obtained. */
   readonly evidence: Evidence;
+  /** When it began, ISO 8601 in UTC. */
   readonly started: string;
+  /** Wall time of the whole process, seconds. */
   readonly seconds: number;
+  /** Steps trained. */
   readonly steps: number;
+  /** Training samples a step. */
   readonly batch: number;
   /** Held-out points along the run: samples trained, seconds since its start, logloss, AUC. */
   readonly curve: readonly {
@@ -174,10 +204,13 @@ export interface QualityRecord {
     readonly logloss: number;
     readonly auc: number;
   }[];
-  /** Last point of the curve. */
+  /** Logloss on the held-out rows at the end: last point of the curve. */
   readonly logloss: number;
+  /** AUC on the held-out rows at the end. */
   readonly auc: number;
+  /** Held-out rows. */
   readonly testRows: number;
+  /** Digest (hex) of all rows and dense parameters at the end. */
   readonly digest: string;
 }
 
@@ -186,8 +219,12 @@ export type ResultRecord = RunRecord | SampleRecord | FailedRecord | QualityReco
 
 /** A parsed result file. */
 export interface Result {
+  /** The first line. */
   readonly run: RunRecord;
+  /** Samples that completed. */
   readonly samples: readonly SampleRecord[];
+  /** Samples that did not. */
   readonly failed: readonly FailedRecord[];
+  /** The run that gives the AUC, if there is one. */
   readonly quality: QualityRecord | undefined;
 }

@@ -135,7 +135,7 @@ export async function readResultText(path: string): Promise<ResultText> {
  *
  * @example
  * ```ts
- * import { readResult } from "./mod.ts";
+ * import { readResult } from "../mod.ts";
  *
  * try {
  *   const result = await readResult("reports/out/pmem-modes/result.jsonl");

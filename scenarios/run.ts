@@ -22,7 +22,7 @@ import { quickScenario, withData } from "./variations.ts";
 import type { QualityOutcome, SpeedOutcome } from "./worker_protocol.ts";
 
 /** Options of {@linkcode runScenario}. */
-export interface RunOptions {
+export interface RunScenarioOptions {
   /** Told what happens. */
   readonly onProgress?: (event: RunEvent) => void;
   /** Stops the run: the worker is stopped, complete records stay, {@linkcode RunInterrupted} is thrown. */
@@ -45,11 +45,12 @@ export interface RunOptions {
 export class RunInterrupted extends Error {
   /** The result file. */
   readonly path: string;
-  /** Samples in it, of how many. */
+  /** Complete samples in it. */
   readonly completed: number;
+  /** Samples of the whole run. */
   readonly planned: number;
 
-  /** @param path The result file. */
+  /** The error of a stopped run. @param path The result file. */
   constructor(path: string, completed: number, planned: number) {
     super(
       `Interrupted: ${completed} of ${planned} samples are complete in "${path}"; the same run with --resume goes on`,
@@ -71,7 +72,7 @@ export class RunInterrupted extends Error {
  *
  * @example
  * ```ts ignore
- * import { loadScenario, renderReport, runScenario } from "./mod.ts";
+ * import { loadScenario, renderReport, runScenario } from "../mod.ts";
  *
  * const scenario = await loadScenario("scenarios/pmem-modes.jsonc");
  * const result = await runScenario(scenario, { onProgress: (event) => console.log(event.type) });
@@ -80,7 +81,7 @@ export class RunInterrupted extends Error {
  */
 export async function runScenario(
   scenario: Scenario | ResolvedScenario | string | URL,
-  options: RunOptions = {},
+  options: RunScenarioOptions = {},
 ): Promise<Result> {
   return await runWith(defaultDependencies(), scenario, options);
 }
@@ -88,7 +89,7 @@ export async function runScenario(
 /** The scenario that options ask for. */
 export async function scenarioFor(
   scenario: Scenario | ResolvedScenario | string | URL,
-  { data, quick, seed }: Pick<RunOptions, "data" | "quick" | "seed">,
+  { data, quick, seed }: Pick<RunScenarioOptions, "data" | "quick" | "seed">,
 ): Promise<ResolvedScenario> {
   const isFile = typeof scenario === "string" || scenario instanceof URL;
   let resolved = isFile ? await loadScenario(scenario) : await resolveScenario(scenario);
@@ -102,7 +103,7 @@ export async function scenarioFor(
 export async function runWith(
   dependencies: RunDependencies,
   scenario: Scenario | ResolvedScenario | string | URL,
-  options: RunOptions,
+  options: RunScenarioOptions,
 ): Promise<Result> {
   const start = performance.now();
   const resolved = await scenarioFor(scenario, options);
@@ -158,7 +159,7 @@ async function earlierRecords(path: string, scenario: ResolvedScenario, emit: (e
 
 /** A result file that a run cannot go on with. */
 export class UnresumableError extends Error {
-  /** @param message What was found and what to do. */
+  /** The error. @param message What was found and what to do. */
   constructor(message: string) {
     super(message);
     this.name = "UnresumableError";
@@ -307,7 +308,7 @@ class Run {
       position,
       status: "failed",
       started,
-      error: `${id}: ${error instanceof Error ? error.message : String(error)}`,
+      error: error instanceof Error ? error.message : String(error),
     };
   }
 }

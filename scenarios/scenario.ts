@@ -5,10 +5,10 @@
  * @module
  */
 
+import type { StorageType } from "../ffi/options.ts";
+
 /** Bytes, or text such as `"24 MiB"`. */
 export type Size = string | number;
-/** Storage types, DeepRec's names. */
-export type StorageType = "DRAM" | "PMEM_LIBPMEM" | "PMEM_MEMKIND" | "DRAM_PMEM";
 /** A value that a matrix gives to a field. */
 export type MatrixValue = string | number | boolean;
 /** A point of a matrix: dotted field to value. */
@@ -16,25 +16,43 @@ export type MatrixPoint = Readonly<Record<string, MatrixValue>>;
 
 /** Generated rows. */
 export interface SyntheticData {
+  /**
+   * Seeded synthetic rows in the shape of this data set: 13 numeric and 26 categorical columns, labels from a
+   * planted model whose AUC is known.
+   */
   synthetic: "criteo-kaggle";
+  /** Factor on the data set's cardinalities (33,762,577 ids at 1). Default 0.02. */
   scale?: number;
+  /** Training rows to generate. Default 1,000,000. */
   rows?: number;
+  /** Held-out rows to generate. Default 100,000. */
   testRows?: number;
+  /**
+   * How often ids repeat: a named skew (criteo, oe-retail, zipf-1.1, zipf-1.2, uniform) or the Zipf-Mandelbrot
+   * parameters of weight (rank + q)^-s. Default "criteo".
+   */
   skew?: string | { s: number; q: number };
 }
 
 /** Real rows in Criteo's format. */
 export interface CriteoData {
+  /** Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; relative to the scenario file. */
   criteo: string;
+  /** tsv: no header, hexadecimal ids; csv: with a header line. Default "auto". */
   format?: "auto" | "tsv" | "csv";
+  /** Every n-th row is held out for the AUC. Default 10. */
   testEvery?: number;
+  /** Rows to read at most; 0 reads all. Default 0. */
   maxRows?: number;
 }
 
 /** Parameters of FTRL-proximal. */
 export interface FtrlParameters {
+  /** Learning rate. */
   learningRate?: number;
+  /** Strength of the L1 penalty. Default 0. */
   l1?: number;
+  /** Strength of the L2 penalty. Default 0. */
   l2?: number;
 }
 
@@ -47,57 +65,112 @@ export type InitializerParameters =
 
 /** What is trained. */
 export interface Workload {
+  /** Wide & Deep: a linear part with FTRL beside an MLP. */
   model?: "wdl";
+  /** What is trained on: generated rows or a file of real ones. */
   data?: SyntheticData | CriteoData;
+  /** Training samples a step. Default 2048. */
   batch?: number;
+  /**
+   * Counted steps of each sample, or "auto": as many as the budget allows, equal for all configurations. Default
+   * "auto".
+   */
   steps?: number | "auto";
+  /** Steps before the counted ones. Default 10. */
   warmup?: number;
+  /** Weights of an embedding row. Default 16. */
   dim?: number;
+  /** Widths of the hidden layers. Default [1024, 512, 256]. */
   hidden?: number[];
+  /** Compute threads, or "auto": one for every CPU this process may use. Default "auto". */
   threads?: number | "auto";
+  /** How weights are updated. */
   optimizer?: {
     wide?: "ftrl" | { ftrl: FtrlParameters };
     deep?: "adagrad" | "sgd" | { adagrad: { learningRate?: number } } | { sgd: { learningRate?: number } };
   };
+  /** First values of embedding rows, by name or with parameters. Default "truncatedNormal". */
   initializer?: "truncatedNormal" | "glorot" | InitializerParameters;
 }
 
 /** One way to hold the embedding tables. */
 export interface Configuration {
+  /** One sentence for the report. */
   about?: string;
+  /**
+   * DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA node); DRAM_PMEM (hot
+   * rows in DRAM, the rest in PMEM).
+   */
   storage: StorageType;
+  /** What holds the PMEM tier of DRAM_PMEM. Required there. */
   pmem?: "libpmem" | "memkind";
+  /** libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Default "auto". */
   path?: string;
+  /** memkind: NUMA nodes of the PMEM, or "auto": the nodes of this machine without CPUs. Default "auto". */
   nodes?: "auto" | number[];
+  /**
+   * Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of two tiers, room
+   * for every row in the last.
+   */
   size?: Size[];
+  /** What counts against the sizes: everything the store holds, or padded rows only (DeepRec's way). Default "all". */
   sizeCounts?: "all" | "rows";
+  /** The machine's DRAM is a cache in front of PMEM. With storage DRAM only. */
   memory?: "memory-mode";
+  /** Media model that a missing medium is emulated as. Default "optane-100-6x256". */
   media?: string;
 }
 
 /** A scenario as written. */
 export interface Scenario {
+  /** Where editors find the schema of this file. */
   $schema?: string;
+  /** Version of the scenario format. Default 1. */
   version?: 1;
+  /** Names the run and its folder of results. */
   name: string;
+  /** What the scenario shows, in a sentence or two. */
   about?: string;
+  /** What is trained. */
   workload?: Workload;
+  /** The ways to hold the embedding tables that are compared, by name. */
   configurations: Record<string, Configuration>;
+  /**
+   * DRAM of every configuration with PMEM, at most a quarter of the bytes of the tables' rows, or "auto": exactly a
+   * quarter, rounded down to 64 KiB. Default "auto".
+   */
   dram?: Size | "auto";
+  /** Samples of each case, each in its own process; 3 at least. Default 3. */
   repetitions?: number;
+  /** Wall time of the whole run, which sizes "auto" steps. Default "150 s". */
   budget?: string | number;
+  /** The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. */
   quality?: { samples?: number | "auto"; evaluations?: number; testRows?: number };
+  /** How speed becomes money. */
   cost?: { model?: "cloud"; prices?: string; boundary?: "parameter-servers"; priceFor?: Size };
+  /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
   matrix?: Record<string, MatrixValue[]>;
+  /** Seed of data, initial values, batches and order. Default 0. */
   seed?: number;
+  /**
+   * What becomes of a configuration whose medium is not here: emulated and named so, an error, or left out. Default
+   * "emulate".
+   */
   whenUnavailable?: "emulate" | "error" | "skip";
 }
 
 /** Generated rows, every default filled in. */
 export interface ResolvedSyntheticData {
+  /**
+   * Seeded synthetic rows in the shape of this data set: 13 numeric and 26 categorical columns, labels from a
+   * planted model whose AUC is known.
+   */
   readonly synthetic: "criteo-kaggle";
+  /** Factor on the data set's cardinalities (33,762,577 ids at 1). */
   readonly scale: number;
+  /** Training rows to generate. */
   readonly rows: number;
+  /** Held-out rows to generate. */
   readonly testRows: number;
   /** Zipf-Mandelbrot parameters. */
   readonly skew: { readonly s: number; readonly q: number };
@@ -105,9 +178,13 @@ export interface ResolvedSyntheticData {
 
 /** Real rows, every default filled in; the path is absolute. */
 export interface ResolvedCriteoData {
+  /** Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; relative to the scenario file. */
   readonly criteo: string;
+  /** tsv: no header, hexadecimal ids; csv: with a header line. */
   readonly format: "auto" | "tsv" | "csv";
+  /** Every n-th row is held out for the AUC. */
   readonly testEvery: number;
+  /** Rows to read at most; 0 reads all. */
   readonly maxRows: number;
 }
 
@@ -120,26 +197,41 @@ export type ResolvedInitializer =
 
 /** What is trained, every default filled in. */
 export interface ResolvedWorkload {
+  /** Wide & Deep: a linear part with FTRL beside an MLP. */
   readonly model: "wdl";
+  /** What is trained on: generated rows or a file of real ones. */
   readonly data: ResolvedSyntheticData | ResolvedCriteoData;
+  /** Training samples a step. */
   readonly batch: number;
+  /** Counted steps of each sample, or "auto": as many as the budget allows, equal for all configurations. */
   readonly steps: number | "auto";
+  /** Steps before the counted ones. */
   readonly warmup: number;
+  /** Weights of an embedding row. */
   readonly dim: number;
+  /** Widths of the hidden layers. */
   readonly hidden: readonly number[];
+  /** Compute threads, or "auto": one for every CPU this process may use. */
   readonly threads: number | "auto";
+  /** How weights are updated. */
   readonly optimizer: {
     readonly wide: { readonly ftrl: Readonly<Required<FtrlParameters>> };
     readonly deep:
       | { readonly adagrad: { readonly learningRate: number } }
       | { readonly sgd: { readonly learningRate: number } };
   };
+  /** First values of embedding rows, by name or with parameters. */
   readonly initializer: ResolvedInitializer;
 }
 
 /** One way to hold the embedding tables, every default filled in that does not depend on the machine or the data. */
 export interface ResolvedConfiguration {
+  /** One sentence for the report. */
   readonly about: string;
+  /**
+   * DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA node); DRAM_PMEM (hot
+   * rows in DRAM, the rest in PMEM).
+   */
   readonly storage: StorageType;
   /** With `DRAM_PMEM` only. */
   readonly pmem?: "libpmem" | "memkind";
@@ -149,7 +241,9 @@ export interface ResolvedConfiguration {
   readonly nodes?: "auto" | readonly number[];
   /** Bytes of each tier, if the scenario gave them. */
   readonly size?: readonly number[];
+  /** What counts against the sizes: everything the store holds, or padded rows only (DeepRec's way). */
   readonly sizeCounts: "all" | "rows";
+  /** The machine's DRAM is a cache in front of PMEM. With storage DRAM only. */
   readonly memory?: "memory-mode";
   /** Media model that a missing medium is emulated as; absent for plain DRAM. */
   readonly media?: string;
@@ -157,16 +251,23 @@ export interface ResolvedConfiguration {
 
 /** A scenario with every default filled in: plain JSON, sizes in bytes, durations in seconds. */
 export interface ResolvedScenario {
+  /** Version of the scenario format. */
   readonly version: 1;
+  /** Names the run and its folder of results. */
   readonly name: string;
+  /** What the scenario shows, in a sentence or two. */
   readonly about: string;
+  /** What is trained. */
   readonly workload: ResolvedWorkload;
+  /** The ways to hold the embedding tables that are compared, by name. */
   readonly configurations: Readonly<Record<string, ResolvedConfiguration>>;
   /** Bytes; `auto` until the data is known. */
   readonly dram: number | "auto";
+  /** Samples of each case, each in its own process; 3 at least. */
   readonly repetitions: number;
   /** Seconds. */
   readonly budget: number;
+  /** The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. */
   readonly quality: {
     /** `auto`: every training row once, or as many as half the budget allows; 0: no such run. */
     readonly samples: number | "auto";
@@ -174,6 +275,7 @@ export interface ResolvedScenario {
     /** 0 is all. */
     readonly testRows: number;
   };
+  /** How speed becomes money. */
   readonly cost: {
     readonly model: "cloud";
     readonly prices: string;
@@ -181,7 +283,10 @@ export interface ResolvedScenario {
     /** Bytes. */
     readonly priceFor: number;
   };
+  /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
   readonly matrix: Readonly<Record<string, readonly MatrixValue[]>>;
+  /** Seed of data, initial values, batches and order. */
   readonly seed: number;
+  /** What becomes of a configuration whose medium is not here: emulated and named so, an error, or left out. */
   readonly whenUnavailable: "emulate" | "error" | "skip";
 }

@@ -6,6 +6,7 @@
  */
 
 import { formatBytes } from "../ffi/bytes.ts";
+import { ScenarioError } from "./diagnostics.ts";
 import { rowBytes } from "./row_bytes.ts";
 import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "./scenario.ts";
 
@@ -41,18 +42,19 @@ export function hasDramBudget({ storage, memory }: ResolvedConfiguration): boole
  *
  * @param scenario A scenario at a point of its matrix.
  * @param tables Bytes of the tables' rows.
- * @throws {RangeError} if the scenario asks for more than a quarter of the tables.
+ * @throws {ScenarioError} if the scenario asks for more than a quarter of the tables.
  */
 export function dramBudget(scenario: ResolvedScenario, tables: number): number {
   const quarter = Math.floor(tables / 4);
   if (scenario.dram === "auto") return Math.max(DRAM_STEP, Math.floor(quarter / DRAM_STEP) * DRAM_STEP);
   const budgeted = Object.values(scenario.configurations).some(hasDramBudget);
   if (!budgeted || scenario.dram <= quarter) return scenario.dram;
-  throw new RangeError(
-    `Cannot compare fairly: dram is ${formatBytes(scenario.dram)}, more than a quarter of the tables' ` +
-      `${formatBytes(tables)}, so that PMEM would hardly be used; write "dram": "auto" or at most ` +
-      `${formatBytes(quarter)}, or raise workload.data.scale`,
-  );
+  throw new ScenarioError([{
+    path: ["dram"],
+    message: `expected at most ${formatBytes(quarter)}, a quarter of the tables' ${formatBytes(tables)}, found ` +
+      formatBytes(scenario.dram),
+    hint: 'with more, DRAM would do the work of PMEM: write "auto", or raise workload.data.scale',
+  }]);
 }
 
 /** Bytes that surely hold rows of this many bytes with everything around them. */

@@ -40,7 +40,7 @@ export class WorkerError extends Error {
   /** Signal that ended it. */
   readonly signal: string | null;
 
-  /** @param message What was asked, found, and what to do. */
+  /** The error. @param message What was asked, found, and what to do. */
   constructor(message: string, exitCode: number | null, signal: string | null) {
     super(message);
     this.name = "WorkerError";

@@ -7,7 +7,8 @@
  */
 
 import type { Phase } from "./record.ts";
-import type { ResolvedInitializer, StorageType } from "./scenario.ts";
+import type { StorageType } from "../ffi/options.ts";
+import type { ResolvedInitializer } from "./scenario.ts";
 
 /** Options of the store that a worker opens. */
 export interface WorkerStore {

@@ -12,8 +12,9 @@ static double number(ts_config_reader *r, const char *prefix, const char *op, co
   char key[96];
   snprintf(key, sizeof key, "%s.%s_%s", prefix, op, what);
   if (fallback < 0 && r->status == TS_OK && !ts_config_has(r->config, key)) {
-    r->status = ts_fail(r->err, TS_EINVAL, "Cannot open %s: option \"%s\" is missing; it is required with \"%s.medium\"",
-                        r->what, key, prefix);
+    r->status = ts_fail(r->err, TS_EINVAL,
+                        "Cannot open %s: option \"%s\" is missing; it is required with \"%s.medium\"", r->what, key,
+                        prefix);
     return min;
   }
   return ts_config_f64(r, key, fallback < 0 ? min : fallback, min, max);
@@ -37,8 +38,9 @@ int32_t ts_media_model_read(ts_config_reader *reader, const char *prefix, uint32
   snprintf(key, sizeof key, "%s.in_flight", prefix);
   double in_flight = ts_config_f64(reader, key, 10, 0.1, 10000);
   if (reader->status == TS_OK && (out->granule & (out->granule - 1)) != 0)
-    reader->status = ts_fail(reader->err, TS_EINVAL, "Cannot open %s: option \"%s.granule\" must be a power of two, found %u",
-                             reader->what, prefix, out->granule);
+    reader->status =
+        ts_fail(reader->err, TS_EINVAL, "Cannot open %s: option \"%s.granule\" must be a power of two, found %u",
+                reader->what, prefix, out->granule);
   for (uint32_t op = 0; op < TS_MEDIA_OPS; op++) {
     ts_media_op_model *m = &out->op[op];
     if ((ops >> op & 1) == 0) continue;

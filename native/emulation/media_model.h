@@ -15,7 +15,8 @@
  *   T          threads that use the medium at the same time, all assumed busy
  *
  * The maximum of both terms has a sharp knee where real media bend smoothly: the model is too fast near saturation.
- * A batch never ends before the latency of its first line. docs/emulation.md has the error against published figures. */
+ * A batch never ends before the latency of its first line. docs/emulation.md has the error against published
+ * figures. */
 #ifndef TS_MEDIA_MODEL_H
 #define TS_MEDIA_MODEL_H
 

@@ -8,7 +8,9 @@
 /* Copies the value of "label : value" of /proc/cpuinfo or /proc/self/status; false if it is not there. */
 static bool field(const char *text, const char *label, char *out, size_t cap) {
   size_t n = strlen(label);
-  for (const char *line = text; line != NULL && *line != '\0'; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+  for (const char *line = text, *next; *line != '\0'; line = next) {
+    next = strchrnul(line, '\n');
+    next += *next == '\n';
     if (strncmp(line, label, n) != 0) continue;
     const char *at = line + n;
     while (*at == ' ' || *at == '\t') at++;

@@ -1,5 +1,5 @@
-/* dax.c - device DAX: memory that the kernel hands out as /dev/daxN.M or, with the kmem driver, as a NUMA node. Only the
- * latter is what KMEM DAX means; which node it became is `target_node`. */
+/* dax.c - device DAX: memory that the kernel hands out as /dev/daxN.M or, with the kmem driver, as a NUMA node. Only
+ * the latter is what KMEM DAX means; which node it became is `target_node`. */
 #include "machine/machine.h"
 
 #include <limits.h>

@@ -12,10 +12,11 @@
  * hugepages.transparent, hugepages.defrag (the chosen word), hugepages.<k>kB.total, .free (pages)
  * node.online, node.has_cpu, node.has_memory (lists); node.<n>.cpus (empty: no CPUs), .total, .free, .distance,
  *   .tier (the kernel's memory tier), .read_latency_ns, .write_latency_ns, .read_bandwidth_mb_s, .write_bandwidth_mb_s
- *   (HMAT, from the nearest CPUs), .side_cache_size, .side_cache_line, .side_cache_indexing (0 direct-mapped, 1 complex,
- *   2 other), .side_cache_write_policy (0 write-back, 1 write-through)
+ *   (HMAT, from the nearest CPUs), .side_cache_size, .side_cache_line, .side_cache_indexing (0 direct-mapped,
+ *   1 complex, 2 other), .side_cache_write_policy (0 write-back, 1 write-through)
  * pmem.<regionN>.provider (ACPI.NFIT, CXL, e820, virtio-pmem, ...), .size, .available, .persistence_domain, .numa_node,
- *   .target_node; pmem.modules (how many DIMMs the kernel lists, in any mode); pmem.<namespaceN.M>.region, .mode (raw, memory = fsdax, dax = devdax, safe = sector), .size, .block
+ *   .target_node; pmem.<namespaceN.M>.region, .mode (raw, memory = fsdax, dax = devdax, safe = sector), .size, .block;
+ *   pmem.modules (how many DIMMs the kernel lists, whatever their mode)
  * dax.<daxN.M>.driver (kmem: it is memory of a NUMA node; device_dax: it is /dev/daxN.M), .size, .target_node,
  *   .numa_node, .origin (pmem | cxl | hmem), .region
  * mount.<i>.path, .device, .filesystem, .dax (always | inode | never | dax), .writable (yes | no), .size, .free: mounts

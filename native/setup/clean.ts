@@ -17,7 +17,7 @@ const FOLDERS: readonly string[] = ["native/build", "reports/out", ".cache"];
  * @param root The folder of tierbench.
  */
 export async function clean(system: System, root: string = ROOT): Promise<void> {
-  const { installed } = readState();
+  const { installed } = readState(root);
   let removed = 0;
   for (const folder of FOLDERS) {
     try {

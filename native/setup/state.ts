@@ -16,12 +16,12 @@ export interface SetupState {
   readonly npm: string;
 }
 
-const FILE = `${ROOT}/.cache/setup.json`;
+const FILE = ".cache/setup.json";
 
 /** Reads what the last run remembered; nothing if there was none. */
-export function readState(): SetupState {
+export function readState(root: string = ROOT): SetupState {
   try {
-    const state = JSON.parse(Deno.readTextFileSync(FILE)) as Partial<SetupState>;
+    const state = JSON.parse(Deno.readTextFileSync(`${root}/${FILE}`)) as Partial<SetupState>;
     return { installed: state.installed ?? [], npm: state.npm ?? "" };
   } catch {
     return { installed: [], npm: "" };
@@ -29,10 +29,10 @@ export function readState(): SetupState {
 }
 
 /** Remembers. */
-export function writeState(state: SetupState): void {
-  Deno.mkdirSync(`${ROOT}/.cache`, { recursive: true });
+export function writeState(state: SetupState, root: string = ROOT): void {
+  Deno.mkdirSync(`${root}/.cache`, { recursive: true });
   // Written beside it and renamed, since two set-ups may run at a time.
-  const temporary = `${FILE}.${Deno.pid}`;
+  const temporary = `${root}/${FILE}.${Deno.pid}`;
   Deno.writeTextFileSync(temporary, JSON.stringify(state, undefined, 2) + "\n");
-  Deno.renameSync(temporary, FILE);
+  Deno.renameSync(temporary, `${root}/${FILE}`);
 }

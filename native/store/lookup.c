@@ -34,28 +34,20 @@ static void gather(const lookup *l, ts_part part) {
   }
 }
 
-/* Waits until the media model's time for reading these rows in place has passed. */
+/* Waits for what the media model's time for reading these rows in place exceeds the real time. */
 static void wait_for_reads(ts_table *table, const ts_batch *b, uint64_t start) {
   ts_store *store = table->store;
-  uint64_t end = ts_now_ns(), deadline = start;
+  uint64_t end = ts_now_ns(), wait = 0;
   for (uint32_t t = 0; t < store->tier_count; t++) {
     if (store->tiers[t].emulation == NULL) continue;
-    uint64_t reads = 0;
-    for (uint32_t i = 0; i < b->count; i++) reads += TS_LOCATION_TIER(b->locations[i]) == t;
-    deadline += ts_emulation_cost_ns(store->tiers[t].emulation, TS_MEDIA_READ, table->slot_bytes, reads);
+    uint64_t reads = ts_batch_rows_in(b, t);
+    wait += ts_batch_excess(b, reads, end - start,
+                            ts_emulation_cost_ns(store->tiers[t].emulation, TS_MEDIA_READ, table->slot_bytes, reads));
   }
-  if (store->memory_mode != NULL) {
-    ts_memory_mode_count count = {0};
-    for (uint32_t i = 0; i < b->count; i++)
-      ts_memory_mode_access(store->memory_mode, (uintptr_t)b->rows[i], table->slot_bytes, false, &count);
-    ts_count(store, TS_STAT_memory_mode_line_hits, count.hits);
-    ts_count(store, TS_STAT_memory_mode_clean_misses, count.clean_misses);
-    ts_count(store, TS_STAT_memory_mode_dirty_misses, count.dirty_misses);
-    deadline = end + ts_memory_mode_cost_ns(store->memory_mode, &count);
-  }
-  if (deadline <= end) return;
-  ts_spin_until(deadline);
-  ts_count(store, TS_STAT_emulation_wait_ns, ts_now_ns() - end);
+  wait += ts_memory_mode_excess(table, b, table->slot_bytes, false);
+  if (wait == 0) return;
+  ts_spin_until(end + wait);
+  ts_count(store, TS_STAT_emulation_wait_ns, wait);
 }
 
 static int32_t lookup_part(void *context, ts_part part) {

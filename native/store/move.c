@@ -9,21 +9,45 @@
 
 #define PREFETCH_AHEAD 16u
 
-/* Accesses to the second tier in one call, for the media model. */
+/* Accesses to the emulated medium in one call, and how long the machine really took for them. */
 typedef struct traffic {
   uint64_t reads, writes, evicted, promoted, in_place;
+  bool timed;
+  uint64_t ticks;
 } traffic;
 
-static void write_row(ts_table *table, uint32_t tier, uint64_t row, const void *from) {
+/* The CPU's time stamp: a call of the clock would cost as much as the access that is timed. */
+static inline uint64_t ticks_now(void) {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return ts_now_ns();
+#endif
+}
+
+static void write_row(ts_table *table, uint32_t tier, uint64_t row, const void *from, traffic *moved) {
   ts_tier *t = table->rows[tier].tier;
+  uint64_t start = moved->timed ? ticks_now() : 0;
   t->ops->write(t, ts_rows_at(&table->rows[tier], row), from, table->stride);
+  if (moved->timed) moved->ticks += ticks_now() - start;
+}
+
+static void read_row(const ts_table *table, uint32_t tier, uint64_t row, void *to, traffic *moved) {
+  uint64_t start = moved->timed ? ticks_now() : 0;
+  memcpy(to, ts_rows_at(&table->rows[tier], row), table->stride);
+  if (moved->timed) moved->ticks += ticks_now() - start;
+}
+
+static void move_down(ts_table *table, uint64_t row, traffic *t) {
+  int64_t key = *ts_rows_key(&table->rows[0], row);
+  uint64_t below = ts_rows_take(&table->rows[1], key);
+  write_row(table, 1, below, ts_rows_at(&table->rows[0], row), t);
+  ts_index_move(&table->index, key, TS_LOCATION(1, below));
 }
 
 void ts_move_down(ts_table *table, uint64_t row) {
-  int64_t key = *ts_rows_key(&table->rows[0], row);
-  uint64_t below = ts_rows_take(&table->rows[1], key);
-  write_row(table, 1, below, ts_rows_at(&table->rows[0], row));
-  ts_index_move(&table->index, key, TS_LOCATION(1, below));
+  traffic untimed = {0};
+  move_down(table, row, &untimed);
 }
 
 static void initialise(const ts_table *table, int64_t key, unsigned char *row) {
@@ -43,7 +67,7 @@ static uint64_t place_for(ts_table *table, int64_t key, traffic *t) {
   if (table->store->tier_count == 1) return TS_NO_ROW;
   uint64_t row = ts_clock_victim(first, first->next);
   if (row == TS_NO_ROW) return TS_NO_ROW;
-  ts_move_down(table, row);
+  move_down(table, row, t);
   t->writes++;
   t->evicted++;
   *ts_rows_key(first, row) = key;
@@ -58,7 +82,7 @@ static void create(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
     b->rows[i] = ts_rows_at(first, row);
     if (first->tier->ops->write_op == TS_MEDIA_WRITE_NT) {
       initialise(table, b->keys[i], b->spare_row[0]);
-      write_row(table, 0, row, b->spare_row[0]);
+      write_row(table, 0, row, b->spare_row[0], t);
     } else {
       initialise(table, b->keys[i], b->rows[i]);
     }
@@ -67,7 +91,7 @@ static void create(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
   } else {
     row = ts_rows_take(&table->rows[1], b->keys[i]);
     initialise(table, b->keys[i], b->spare_row[0]);
-    write_row(table, 1, row, b->spare_row[0]);
+    write_row(table, 1, row, b->spare_row[0], t);
     t->writes++;
     b->rows[i] = ts_rows_at(&table->rows[1], row);
     b->locations[i] = TS_LOCATION(1, row);
@@ -80,8 +104,8 @@ static void promote_one(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
   uint64_t from = TS_LOCATION_ROW(b->locations[i]), row;
   if (ts_rows_reserve(first, 1) == 1) {
     row = ts_rows_take(first, b->keys[i]);
-    memcpy(ts_rows_at(first, row), ts_rows_at(second, from), table->stride);
-    ts_rows_free(second, from);
+    read_row(table, 1, from, ts_rows_at(first, row), t);
+    ts_rows_vacate(second, from);
   } else {
     table->shortage++;
     row = ts_clock_victim(first, first->next);
@@ -91,8 +115,8 @@ static void promote_one(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
       return;
     }
     int64_t leaving = *ts_rows_key(first, row);
-    memcpy(b->spare_row[0], ts_rows_at(second, from), table->stride);
-    write_row(table, 1, from, ts_rows_at(first, row));
+    read_row(table, 1, from, b->spare_row[0], t);
+    write_row(table, 1, from, ts_rows_at(first, row), t);
     ts_index_move(&table->index, leaving, TS_LOCATION(1, from));
     memcpy(ts_rows_at(first, row), b->spare_row[0], table->stride);
     *ts_rows_key(first, row) = b->keys[i];
@@ -110,7 +134,7 @@ static void promote_one(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
 void ts_move_resolve(ts_table *table, ts_batch *b, bool promote) {
   ts_store *store = table->store;
   const bool tiered = store->tier_count > 1;
-  uint64_t missing = 0, below = 0, created_at_start = 0;
+  uint64_t missing = 0, below = 0, created = 0;
   for (uint32_t i = 0; i < b->count; i++) {
     ts_location l = b->locations[i];
     if (l == TS_LOCATION_NONE) {
@@ -139,30 +163,32 @@ void ts_move_resolve(ts_table *table, ts_batch *b, bool promote) {
   ts_count(store, TS_STAT_created, missing);
   if (missing == 0 && (below == 0 || !promote)) return;
 
-  uint64_t start = ts_now_ns();
-  traffic t = {0};
+  /* New rows of a single-tier store are written to its medium, too. */
+  const uint32_t medium = tiered ? 1 : 0;
+  const ts_emulation *emulation = store->tiers[medium].emulation;
+  traffic t = {.timed = emulation != NULL};
+  uint64_t start = ts_now_ns(), start_ticks = t.timed ? ticks_now() : 0;
   if (missing > 0) {
     for (uint32_t i = 0; i < b->count; i++)
       if (b->locations[i] == TS_LOCATION_NONE) create(table, b, i, &t);
-    created_at_start = missing;
+    created = missing;
     if (t.evicted + t.writes > 0) table->shortage += missing;
   }
   if (below > 0 && promote)
     for (uint32_t i = 0; i < b->count; i++)
       if (TS_LOCATION_TIER(b->locations[i]) != 0) promote_one(table, b, i, &t);
 
-  /* New rows of a single-tier store are written to its medium, too. */
-  uint32_t medium = tiered ? 1 : 0;
-  const ts_emulation *emulation = store->tiers[medium].emulation;
-  uint64_t writes = tiered ? t.writes : created_at_start;
   if (emulation != NULL) {
-    uint64_t real_end = ts_now_ns();
-    uint64_t deadline =
-        start + ts_emulation_cost_ns(emulation, TS_MEDIA_READ, (uint32_t)table->stride, t.reads) +
+    uint64_t writes = tiered ? t.writes : created;
+    uint64_t model =
+        ts_emulation_cost_ns(emulation, TS_MEDIA_READ, (uint32_t)table->stride, t.reads) +
         ts_emulation_cost_ns(emulation, table->rows[medium].tier->ops->write_op, (uint32_t)table->stride, writes);
-    if (deadline > real_end) {
-      ts_spin_until(deadline);
-      ts_count(store, TS_STAT_emulation_wait_ns, deadline - real_end);
+    /* Ticks to nanoseconds by the clock over the same stretch. */
+    uint64_t now = ts_now_ns(), stretch = ticks_now() - start_ticks;
+    uint64_t real = stretch == 0 ? 0 : (uint64_t)((double)t.ticks * (double)(now - start) / (double)stretch);
+    if (model > real) {
+      ts_spin_until(now + model - real);
+      ts_count(store, TS_STAT_emulation_wait_ns, model - real);
     }
   }
   if (tiered) ts_count(store, TS_STAT_eviction_ns, ts_now_ns() - start);

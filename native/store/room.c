@@ -40,19 +40,23 @@ static int32_t look(void *context, ts_part part) {
   return n == 0 ? TS_OK : ts_index_reserve(&l->table->index, hashes, n, &l->index_wanted);
 }
 
-/* Places for the missing rows: in the first tier as far as they go, the rest below. */
-static int32_t reserve_rows(ts_table *table, uint64_t missing, uint32_t *full_tier) {
+/* Places for the missing rows: in the first tier as far as they go, the rest below. *dram_wanted: what the list of
+ * chunks of a lower tier could not get in the first. */
+static int32_t reserve_rows(ts_table *table, uint64_t missing, uint32_t *full_tier, uint64_t *dram_wanted) {
   uint64_t got = ts_rows_reserve(&table->rows[0], missing);
   *full_tier = 0;
+  *dram_wanted = 0;
   for (uint32_t t = 1; got < missing && t < table->store->tier_count; t++) {
     got += ts_rows_reserve(&table->rows[t], missing - got);
     *full_tier = t;
+    *dram_wanted = table->rows[t].dram_wanted;
   }
   return got < missing ? TS_EFULL : TS_OK;
 }
 
-/* Charges index memory for the table's next growth by taking first-tier chunks from tables. No lock held. */
-static int32_t free_first_tier(ts_table *table, uint64_t bytes) {
+/* Frees first-tier memory by taking chunks of rows from tables, and charges it for the next growth of the table's index
+ * or list of chunks: `grant` is one of the table's fields. No lock held. */
+static int32_t free_first_tier(ts_table *table, uint64_t bytes, uint64_t *grant) {
   ts_store *store = table->store;
   int32_t status = TS_OK;
   pthread_mutex_lock(&store->growth);
@@ -81,7 +85,7 @@ static int32_t free_first_tier(ts_table *table, uint64_t bytes) {
   }
   if (status == TS_OK) {
     pthread_mutex_lock(&table->lock);
-    table->index_grant += bytes;
+    *grant += bytes;
     pthread_mutex_unlock(&table->lock);
   }
   pthread_mutex_unlock(&store->growth);
@@ -110,16 +114,18 @@ int32_t ts_room_for(ts_table *table, ts_batch *batch, const int64_t *keys, uint6
       status = ts_batch_parts(batch, keys, n, look, &l);
     uint32_t tier = 0;
     const char *what = "the index cannot grow";
-    bool index_short = status == TS_EFULL;
+    const bool for_index = status == TS_EFULL;
+    uint64_t wanted = l.index_wanted;
     if (status == TS_OK) {
-      status = reserve_rows(table, l.missing, &tier);
+      status = reserve_rows(table, l.missing, &tier, &wanted);
       what = "no row is free there";
     }
     if (status == TS_OK) return TS_OK;
     for (uint32_t t = 0; t < table->store->tier_count; t++) ts_rows_settle(&table->rows[t]);
     pthread_mutex_unlock(&table->lock);
     if (status == TS_ENOMEM) return ts_fail(err, TS_ENOMEM, "Cannot add rows to table \"%s\": out of memory", table->name);
-    if (!index_short || table->store->tier_count == 1 || free_first_tier(table, l.index_wanted) != TS_OK)
+    uint64_t *grant = for_index ? &table->index_grant : &table->rows[tier].list_grant;
+    if (wanted == 0 || table->store->tier_count == 1 || free_first_tier(table, wanted, grant) != TS_OK)
       return full(table, tier, what, l.missing, err);
     pthread_mutex_lock(&table->lock);
   }

@@ -10,7 +10,7 @@
 
 void ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, bool policy, uint64_t stride) {
   *rows = (ts_rows){.tier = tier, .budget = budget, .dram_budget = dram_budget, .policy = policy, .stride = stride,
-                    .first_free = TS_NO_ROW};
+                    .list_purpose = TS_PURPOSE_INDEX, .first_free = TS_NO_ROW};
   uint64_t bytes = TS_MIN(CHUNK_BYTES, budget->limit / CHUNKS_AT_LEAST);
   while (rows->shift < MAX_SHIFT && (stride << (rows->shift + 1)) <= bytes) rows->shift++;
 }
@@ -25,17 +25,28 @@ static bool grow_list(ts_rows *rows) {
   if (rows->chunk_count < rows->chunk_capacity) return true;
   uint64_t capacity = rows->chunk_capacity == 0 ? 4 : rows->chunk_capacity + rows->chunk_capacity / 4 + 1;
   uint64_t bytes = capacity * sizeof *rows->chunks;
-  if (!ts_budget_take(rows->dram_budget, TS_PURPOSE_INDEX, bytes)) return false;
+  /* Freeing first-tier memory moves rows down, which may need a longer list first: that may use the headroom. */
+  ts_purpose purpose = TS_PURPOSE_INDEX;
+  if (rows->list_grant >= bytes) {
+    rows->list_grant -= bytes;
+  } else if (!ts_budget_take(rows->dram_budget, purpose, bytes)) {
+    purpose = TS_PURPOSE_BUFFERS;
+    if (!ts_budget_take(rows->dram_budget, purpose, bytes)) {
+      rows->dram_wanted = bytes;
+      return false;
+    }
+  }
   ts_chunk *chunks = malloc(bytes);
   if (chunks == NULL) {
-    ts_budget_give_back(rows->dram_budget, TS_PURPOSE_INDEX, bytes);
+    ts_budget_give_back(rows->dram_budget, purpose, bytes);
     return false;
   }
   if (rows->chunk_count > 0) memcpy(chunks, rows->chunks, rows->chunk_count * sizeof *chunks);
   free(rows->chunks);
-  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_INDEX, rows->chunk_capacity * sizeof *chunks);
+  ts_budget_give_back(rows->dram_budget, rows->list_purpose, rows->chunk_capacity * sizeof *chunks);
   rows->chunks = chunks;
   rows->chunk_capacity = capacity;
+  rows->list_purpose = purpose;
   return true;
 }
 
@@ -68,6 +79,7 @@ static bool add_chunk(ts_rows *rows) {
 }
 
 uint64_t ts_rows_reserve(ts_rows *rows, uint64_t want) {
+  rows->dram_wanted = 0;
   while (ts_rows_spare(rows) < want)
     if (!add_chunk(rows)) break;
   uint64_t can = TS_MIN(want, ts_rows_spare(rows));
@@ -101,13 +113,23 @@ uint64_t ts_rows_take(ts_rows *rows, int64_t key) {
   return row;
 }
 
-void ts_rows_free(ts_rows *rows, uint64_t row) {
+/* Links the row into the free list; its charge is the caller's business. */
+static void vacate(ts_rows *rows, uint64_t row) {
   if (rows->policy) *ts_rows_mark(rows, row) = 0;
   *link_of(rows, row) = rows->first_free;
   rows->first_free = row;
   rows->free_count++;
   rows->live--;
+}
+
+void ts_rows_free(ts_rows *rows, uint64_t row) {
+  vacate(rows, row);
   ts_budget_give_back_row(rows->budget, rows->stride);
+}
+
+void ts_rows_vacate(ts_rows *rows, uint64_t row) {
+  vacate(rows, row);
+  if (rows->budget->rows_only) rows->paid++;
 }
 
 void ts_rows_drop_chunk(ts_rows *rows) {
@@ -134,7 +156,8 @@ void ts_rows_drop_chunk(ts_rows *rows) {
 void ts_rows_destroy(ts_rows *rows) {
   while (rows->chunk_count > 0) ts_rows_drop_chunk(rows);
   free(rows->chunks);
-  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_INDEX, rows->chunk_capacity * sizeof *rows->chunks);
+  ts_budget_give_back(rows->dram_budget, rows->list_purpose, rows->chunk_capacity * sizeof *rows->chunks);
+  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_INDEX, rows->list_grant);
   rows->chunks = NULL;
   rows->chunk_capacity = 0;
 }

@@ -29,6 +29,9 @@ typedef struct ts_rows {
   uint64_t stride; /* bytes a row */
   ts_chunk *chunks;
   uint64_t chunk_count, chunk_capacity;
+  ts_purpose list_purpose; /* what the chunk list is charged as: the index, or the headroom when nothing else is left */
+  uint64_t list_grant;     /* bytes already charged to the index for the list's next growth */
+  uint64_t dram_wanted;    /* after a short reservation: bytes of the first tier that would have helped, or 0 */
   uint64_t next;       /* first row never used */
   uint64_t first_free; /* head of the freed rows, or TS_NO_ROW */
   uint64_t free_count;
@@ -50,6 +53,8 @@ void ts_rows_settle(ts_rows *rows);
 /* A reserved row. */
 uint64_t ts_rows_take(ts_rows *rows, int64_t key);
 void ts_rows_free(ts_rows *rows, uint64_t row);
+/* As ts_rows_free, but the place stays reserved for this batch call. */
+void ts_rows_vacate(ts_rows *rows, uint64_t row);
 /* Removes the last chunk, which must hold no live row. */
 void ts_rows_drop_chunk(ts_rows *rows);
 /* Rows that can be taken without adding a chunk. */

@@ -118,7 +118,8 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   }
   ts_budget *first = &store->tiers[0].budget;
   first->headroom = TS_MIN(first->limit / 16, MOST_BUFFERS);
-  store->batch_limit = rows_only ? MOST_BUFFERS / 2 : first->headroom / 2;
+  /* Two calls side by side leave half the headroom for lists that must grow before memory can be freed. */
+  store->batch_limit = rows_only ? MOST_BUFFERS / 4 : first->headroom / 4;
   if (status == TS_OK && !ts_budget_take(first, TS_PURPOSE_BUFFERS, sizeof *store))
     status = ts_fail(e, TS_EINVAL, "Cannot open store: %llu bytes do not hold its fixed part",
                      (unsigned long long)first->limit);

@@ -121,6 +121,15 @@ int32_t ts_room_release_chunk(ts_table *table);
 /* Lets memory flow to the tables that need it; no lock held. */
 void ts_room_rebalance(ts_store *store);
 
+/* ---- stall.c: what an emulated medium costs over the real one ---- */
+
+/* Rows of the batch in a tier. */
+uint64_t ts_batch_rows_in(const ts_batch *batch, uint32_t tier);
+/* Model time beyond the rows' share of the real time for the whole batch. */
+uint64_t ts_batch_excess(const ts_batch *batch, uint64_t rows, uint64_t real_ns, uint64_t model_ns);
+/* Time of the Memory Mode model's misses for one access to every row of the batch; 0 without the model. */
+uint64_t ts_memory_mode_excess(ts_table *table, const ts_batch *batch, uint32_t bytes, bool write);
+
 /* ---- move.c: rows of one batch into and out of the first tier ---- */
 
 /* Finds or makes a place for every collected key: after it batch->rows[i] points at the row. Table locked, room made. */

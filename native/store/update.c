@@ -67,29 +67,23 @@ static void step(const update *u, const float *sums, size_t stride) {
   }
 }
 
+/* Waits for what the media model's time for changing these rows in place exceeds the real time. */
 static void wait_for_updates(ts_table *table, const ts_batch *b, uint64_t start) {
   ts_store *store = table->store;
-  uint64_t end = ts_now_ns(), deadline = start;
+  uint64_t end = ts_now_ns(), wait = 0;
   for (uint32_t t = 0; t < store->tier_count; t++) {
     const ts_emulation *emulation = store->tiers[t].emulation;
     if (emulation == NULL) continue;
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < b->count; i++) rows += TS_LOCATION_TIER(b->locations[i]) == t;
-    deadline += ts_emulation_cost_ns(emulation, TS_MEDIA_READ, (uint32_t)table->stride, rows) +
-                ts_emulation_cost_ns(emulation, table->rows[t].tier->ops->write_op, (uint32_t)table->stride, rows);
+    uint64_t rows = ts_batch_rows_in(b, t);
+    wait += ts_batch_excess(
+        b, rows, end - start,
+        ts_emulation_cost_ns(emulation, TS_MEDIA_READ, (uint32_t)table->stride, rows) +
+            ts_emulation_cost_ns(emulation, table->rows[t].tier->ops->write_op, (uint32_t)table->stride, rows));
   }
-  if (store->memory_mode != NULL) {
-    ts_memory_mode_count count = {0};
-    for (uint32_t i = 0; i < b->count; i++)
-      ts_memory_mode_access(store->memory_mode, (uintptr_t)b->rows[i], (uint32_t)table->stride, true, &count);
-    ts_count(store, TS_STAT_memory_mode_line_hits, count.hits);
-    ts_count(store, TS_STAT_memory_mode_clean_misses, count.clean_misses);
-    ts_count(store, TS_STAT_memory_mode_dirty_misses, count.dirty_misses);
-    deadline = end + ts_memory_mode_cost_ns(store->memory_mode, &count);
-  }
-  if (deadline <= end) return;
-  ts_spin_until(deadline);
-  ts_count(store, TS_STAT_emulation_wait_ns, ts_now_ns() - end);
+  wait += ts_memory_mode_excess(table, b, (uint32_t)table->stride, true);
+  if (wait == 0) return;
+  ts_spin_until(end + wait);
+  ts_count(store, TS_STAT_emulation_wait_ns, wait);
 }
 
 static int32_t update_part(void *context, ts_part part) {
@@ -98,9 +92,9 @@ static int32_t update_part(void *context, ts_part part) {
   ts_store *store = u->table->store;
   if (part.parts > 1) ts_index_find(&u->table->index, b->keys, b->hashes, b->count, b->locations);
   ts_move_resolve(u->table, b, false);
-  uint64_t start = ts_now_ns();
   size_t stride;
   const float *sums = sum_gradients(u, part, &stride);
+  uint64_t start = ts_now_ns();
   step(u, sums, stride);
   if (store->tiers[store->tier_count - 1].emulation != NULL || store->memory_mode != NULL)
     wait_for_updates(u->table, b, start);

@@ -19,6 +19,14 @@ static char *read_file(const char *path) {
   return text;
 }
 
+/* Runs of spaces become one: the formatter of the documents aligns tables with them. */
+static void squeeze(char *text) {
+  char *to = text;
+  for (const char *from = text; *from != '\0'; from++)
+    if (*from != ' ' || to == text || to[-1] != ' ') *to++ = *from;
+  *to = '\0';
+}
+
 static char *calibration;
 
 /* A row of calibration.csv in SI units: bytes/ns for bandwidths, ns for latencies; 0 if there is none. */
@@ -113,8 +121,9 @@ static void compare(const medium *m, ts_text *table) {
         CHECK_MSG(want > 0, "no row for %s %s %d B %d T", m->name, o->name, bytes, threads);
         double model = (double)bytes * 1e6 * threads / (double)ns, error = model / want - 1;
         ts_text_add(table, " %.2f / %.2f (%+.0f %%) |", model, want, error * 100);
-        CHECK_MSG(model / want < m->bound && want / model < m->bound, "%s %s %d B %d T: model %.2f GB/s, published %.2f GB/s",
-                  m->name, o->name, bytes, threads, model, want);
+        CHECK_MSG(model / want < m->bound && want / model < m->bound,
+                  "%s %s %d B %d T: model %.2f GB/s, published %.2f GB/s", m->name, o->name, bytes, threads, model,
+                  want);
         sum_error += fabs(error);
         max_error = fmax(max_error, fabs(error));
         compared++;
@@ -130,6 +139,7 @@ static void figures_agree(bool print) {
   CHECK_MSG(calibration != NULL, "run in native/: ../scenarios/media/calibration.csv is not there");
   CHECK_MSG(doc != NULL, "../docs/emulation.md is not there");
   if (calibration == NULL || doc == NULL) return;
+  squeeze(doc);
   double dram = row("OS-LAT-dram-Read-Random"), pmem = row("OS-LAT-pmem-Read-Random");
   double loads = dram * row("OS-RAND-dram6-Load-0W-64B-1T") / 64;
   double nt = row("OS-LAT-dram-Write-ntstore") * row("OS-RAND-dram6-NTStore-0W-256B-1T") / 64;
@@ -176,7 +186,8 @@ static ts_config *simple(void) {
   CHECK(ts_config_create(&config) == TS_OK);
   static const char *const pairs[][2] = {
       {"emulate.medium", "made-up"},           {"emulate.in_flight", "10"},          {"emulate.granule", "256"},
-      {"emulate.read_latency_ns", "300"},      {"emulate.read_bandwidth", "1e9"},    {"emulate.read_next_latency_ns", "100"},
+      {"emulate.read_latency_ns", "300"},
+      {"emulate.read_bandwidth", "1e9"},       {"emulate.read_next_latency_ns", "100"},
       {"emulate.write_nt_latency_ns", "100"},  {"emulate.write_nt_bandwidth", "1e10"},
       {"emulate.write_cached_latency_ns", "200"}, {"emulate.write_cached_bandwidth", "2e9"},
       {"storage", "DRAM_PMEM"}};

@@ -38,9 +38,10 @@ static void captured_trees(void) {
                        "kernel.release=6.1.0-56-cloud-amd64", "kernel.auto_online_blocks=offline", "node.has_cpu=0-1",
                        "node.2.cpus=", "node.2.total=939524096", "node.2.tier=memory_tier22",
                        "node.2.distance=17 28 10 28", "dax.dax0.0.driver=kmem", "dax.dax0.0.target_node=2",
-                       "dax.dax1.0.target_node=3", "pmem.modules=2", "dax.dax0.0.origin=pmem", "dax.dax0.0.region=region0",
-                       "pmem.region0.provider=ACPI.NFIT", "pmem.namespace0.0.mode=dax", "cpu.flags=avx2,clflushopt,clwb",
-                       "cpu.virtual=yes", "!side_cache", "!library.", "!mount.1.", NULL});
+                       "dax.dax1.0.target_node=3", "pmem.modules=2", "dax.dax0.0.origin=pmem",
+                       "dax.dax0.0.region=region0", "pmem.region0.provider=ACPI.NFIT",
+                       "pmem.namespace0.0.mode=dax", "cpu.flags=avx2,clflushopt,clwb", "cpu.virtual=yes",
+                       "!side_cache", "!library.", "!mount.1.", NULL});
   tree_has("fsdax", (const char *const[]){
                         "mount.1.path=/mnt/pmem0", "mount.1.device=/dev/pmem0", "mount.1.dax=always",
                         "mount.1.writable=yes", "pmem.namespace0.0.mode=memory", "pmem.namespace0.0.block=pmem0",
@@ -48,7 +49,8 @@ static void captured_trees(void) {
                         "pmem.region0.persistence_domain=memory_controller", "!pmem.namespace0.1", "!dax.", NULL});
   tree_has("side-cache", (const char *const[]){
                              "node.0.side_cache_size=67108864", "node.0.side_cache_indexing=0",
-                             "node.2.read_latency_ns=300", "node.2.read_bandwidth_mb_s=7168", "!node.2.side_cache", NULL});
+                             "node.2.read_latency_ns=300", "node.2.read_bandwidth_mb_s=7168",
+                             "!node.2.side_cache", NULL});
   tree_has("cloud", (const char *const[]){"node.1.cpus=", "node.1.distance=17 10", "!dax.", "!pmem.", NULL});
   tree_has("memmap", (const char *const[]){"pmem.region0.provider=e820", "pmem.namespace0.0.block=pmem0",
                                            "mount.1.dax=always", "!pmem.region0.target_node", NULL});
@@ -57,7 +59,7 @@ static void captured_trees(void) {
                                         "dax.dax0.0.target_node=1", "node.1.cpus=", NULL});
   tree_has("bare", (const char *const[]){
                        "memory.total=25276510208", "memory.limit=8589934592",
-                       "memory.limit_source=/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes",
+                       "memory.limit_source=/sys/fs/cgroup/memory/jobs/one/memory.limit_in_bytes",
                        "hugepages.transparent=madvise", "hugepages.2048kB.total=8", "hugepages.2048kB.free=6",
                        "noise.steal_percent=1.00", "noise.loadavg=0.42 0.15 0.07", "noise.smt=off",
                        "cpu.flags=avx2,avx512f,avx512_bf16,clflushopt,clwb", "mount.0.path=/dev/shm", "!mount.1.",

@@ -59,7 +59,7 @@ static void states_follow_each_other(void) {
   ts_memory_mode_destroy(mode);
 }
 
-/* Against a model with whole page numbers in place of tags; places are learnt from conflicts by asking the seed's mix. */
+/* Against a model with whole page numbers in place of tags. */
 static void agrees_with_a_slow_model(void) {
   enum { PAGES = 64, ADDRESSES = 512 };
   ts_memory_mode *mode = open_mode("262144", "7"); /* 64 pages */
@@ -92,8 +92,9 @@ static void agrees_with_a_slow_model(void) {
   ts_memory_mode_destroy(mode);
 }
 
-/* Uniform rows over n times the cache: a line is there if it was the last touched of the k pages at its place, one time
- * in k. Placement is random, k is Poisson with mean n, and the share of hits is that of places in use: (1 - e^-n) / n. */
+/* Uniform rows over n times the cache: a line is there if it was the last touched of the k pages at its place, one
+ * time in k. Placement is random, so k is Poisson with mean n and the share of hits that of places in use:
+ * (1 - e^-n) / n. */
 static void hit_ratio_is_that_of_random_placement(void) {
   ts_memory_mode *mode = open_mode("4194304", "5"); /* 1024 pages */
   ts_memory_mode_count c = {0};

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { changeText, estimateText, rateText, significant } from "../format.ts";
+import { changeText, errorText, estimateText, rateText, significant } from "../format.ts";
 import type { Summary } from "../model.ts";
 
 /** Verdict, table and limits as GitHub-flavoured Markdown. */
@@ -52,7 +52,7 @@ export function toMarkdown(summary: Summary): string {
     ]),
     ...(summary.failed.length === 0
       ? []
-      : ["", "Failed samples:", "", ...summary.failed.map((one) => escapeMarkdown(`- ${one.id}: ${one.error}`))]),
+      : ["", "Failed samples:", "", ...summary.failed.map((one) => `- ${escapeMarkdown(errorText(one))}`)]),
     "",
     `Run ${summary.started} on ${escapeMarkdown(summary.machine.cpu)}, seed ${summary.scenario.seed}, scenario ` +
     `${summary.scenarioDigest.slice(0, 12)}, tierbench ${summary.versions["tierbench"] ?? "of unknown version"}.`,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bytesText, estimateText, percentText, significant } from "../format.ts";
+import { bytesText, estimateText, listText, percentText, significant } from "../format.ts";
 import type { Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
@@ -63,7 +63,11 @@ export function speed(summary: Summary): Markup | undefined {
       `${one.step?.steps ?? 0}`,
     ]),
   );
-  return html`<section aria-labelledby="speed"><h2 id="speed">Speed</h2>${chart}<h3>Step times</h3>${steps}</section>`;
+  const fewest = Math.min(...cases.map((one) => (one.step?.steps ?? 0) / one.samples));
+  const few = fewest >= 100
+    ? undefined
+    : html`<p class="note">With ${significant(fewest)} steps a process, p99 is the slowest step or near it.</p>`;
+  return html`<section aria-labelledby="speed"><h2 id="speed">Speed</h2>${chart}<h3>Step times</h3>${steps}${few}</section>`;
 }
 
 /** Time split by phase. */
@@ -183,8 +187,10 @@ export function quality(summary: Summary): Markup | undefined {
   return html`
     <section aria-labelledby="quality">
       <h2 id="quality">Quality</h2>
-      <p class="note">${summary.identical === true
-        ? "All configurations end with the same rows to the bit, so one longer run gives the quality of all."
+      <p class="note">${summary.identical?.same === true
+        ? `${
+          listText(summary.identical.configurations)
+        } end with the same rows to the bit, so one longer run gives the quality of all.`
         : "One longer run gives the quality."} It reaches AUC ${run.auc.toFixed(4)} and logloss ${run.logloss.toFixed(
           4,
         )} on ${significant(run.testRows)} held-out rows.</p>

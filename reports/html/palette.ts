@@ -1,6 +1,6 @@
 /**
  * Colours of the report, the only place that names them. Page and charts read them; a test checks contrast and colour
- * blindness numerically. Hues follow Okabe and Ito's palette, darkened or lightened for contrast.
+ * blindness numerically. Hues follow Okabe and Ito's palette, moved until colour-blind readers tell them apart.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export const LIGHT: Theme = {
   muted: "#566070",
   accent: "#0b63a5",
   warn: "#8a4b00",
-  series: ["#5d6878", "#0072b2", "#c85200", "#00875f", "#a23b7b", "#8f7400"],
+  series: ["#73829a", "#0172b3", "#dc6618", "#078a61", "#902769", "#695806"],
 };
 
 /** Dark theme. */
@@ -39,7 +39,7 @@ export const DARK: Theme = {
   muted: "#a3adba",
   accent: "#7cc0f5",
   warn: "#f0b669",
-  series: ["#a9b4c2", "#56b4e9", "#ff9550", "#2cc295", "#e58fc4", "#e8dc5a"],
+  series: ["#b9c2cf", "#55baf5", "#f8944a", "#2cc294", "#c178ad", "#f3e264"],
 };
 
 /** The themes as CSS custom properties. */

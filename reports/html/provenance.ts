@@ -42,7 +42,7 @@ export function certainty(summary: Summary): Markup {
     }`;
   const same = summary.identical === undefined
     ? "No two cases trained the same steps on the same seed, so their rows cannot be compared."
-    : summary.identical
+    : summary.identical.same
     ? "Cases that trained the same steps on the same seed ended with equal digests of all rows and dense parameters: to the bit."
     : "Cases that trained the same steps on the same seed ended with different digests. Something is wrong.";
   return html`<section aria-labelledby="sure"><h2 id="sure">How sure is this</h2>${how}

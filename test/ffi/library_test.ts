@@ -1,4 +1,5 @@
-import { NATIVE_FOLDER } from "../../ffi/library.ts";
+import "../native_library.ts";
+import { native, NATIVE_FOLDER } from "../../ffi/library.ts";
 import { symbols } from "../../ffi/symbols.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 
@@ -32,12 +33,30 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-/** Copies what a build needs, without anything built, and returns the folder. */
-async function copySources(folder: string): Promise<string> {
-  const { success } = await new Deno.Command("cp", { args: ["-R", `${root}ffi`, `${root}native`, folder] }).output();
+/** Copies the sources and their objects, but not the library, so that a build has only to link. */
+async function copySources(folder: string): Promise<void> {
+  native();
+  const { success } = await new Deno.Command("cp", { args: ["-a", `${root}ffi`, `${root}native`, folder] }).output();
   assert(success);
-  await Deno.remove(`${folder}/native/build`, { recursive: true });
-  return folder;
+  await Deno.remove(`${folder}/native/build/release/libtierstore.so`);
+}
+
+/**
+ * A `make` to be put first in PATH that takes its time, and notes it when another one is at work in the same moment.
+ * The real one is called by its full path.
+ */
+async function slowMake(folder: string): Promise<string> {
+  const script = `#!/bin/sh
+mkdir "${folder}/at work" || touch "${folder}/overlap"
+sleep 0.3
+/usr/bin/make "$@"
+code=$?
+rmdir "${folder}/at work"
+exit $code
+`;
+  await Deno.mkdir(`${folder}/bin`);
+  await Deno.writeTextFile(`${folder}/bin/make`, script, { mode: 0o755 });
+  return `${folder}/bin:${Deno.env.get("PATH")}`;
 }
 
 const VERSION = `const { libraryVersion } = await import(Deno.args[0] ?? "");
@@ -66,15 +85,18 @@ Deno.test("native() works for a program in another folder, from any working dire
   });
 });
 
-Deno.test("native() builds a missing library, also when several processes ask at once", async () => {
+Deno.test("native() builds a missing library; processes that ask at once build one after the other", async () => {
   await inFolder(async (folder) => {
     await copySources(folder);
+    const env = { PATH: await slowMake(folder) };
     await Deno.writeTextFile(`${folder}/program.ts`, VERSION.replace('Deno.args[0] ?? ""', '"./ffi/library.ts"'));
-    const runs = [1, 2, 3].map(() => child(`${folder}/program.ts`, { cwd: "/" }));
+    const runs = [1, 2, 3].map(() => child(`${folder}/program.ts`, { cwd: "/", env }));
     for (const { code, out, err } of await Promise.all(runs)) {
       assertEquals([code, err], [0, ""]);
       assertStringIncludes(out, "0.1.0");
     }
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    assertEquals(names, ["bin", "ffi", "native", "program.ts"]);
   });
 });
 

@@ -176,6 +176,30 @@ Deno.test("a table behaves as a map from key to SGD-updated row", () => {
   );
 });
 
+Deno.test("rows over libpmem are those of DRAM to the bit, and the pool file goes with the store", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "tierbench " });
+  try {
+    const digestOf = (options: StoreOptions, tiers: number): string => {
+      using store = EmbeddingStore.open({ ...options, seed: 4, sizeCounts: "rows" });
+      const table = store.table({ name: "t", dim: 16, optimizer: "adagrad" });
+      for (let batch = 0; batch < 5; batch++) {
+        const keys = Array.from({ length: 1000 }, (_, i) => (i * i + batch * 7) % 1500);
+        table.update(keys, table.lookup(keys));
+      }
+      assertEquals(table.rows().length, tiers);
+      assertEquals(store.describe().length, tiers);
+      return store.digest();
+    };
+    const dram = digestOf({ storage: "DRAM" }, 1);
+    // 100 rows of 128 bytes in the first tier: fewer than one batch has.
+    const tiered: StoreOptions = { storage: "DRAM_PMEM", pmem: "libpmem", path: folder, size: [12_800, "4 MiB"] };
+    assertEquals(digestOf(tiered, 2), dram);
+    assertEquals([...Deno.readDirSync(folder)], []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 const uses: readonly [string, (store: EmbeddingStore, table: Table) => unknown][] = [
   ["look up", (_, table) => table.lookup([1])],
   ["update", (_, table) => table.update([1], new Float32Array(16))],

@@ -1,6 +1,8 @@
 import { addCounts, formatCounts, parseJunitCounts, parseNativeCounts } from "../../native/setup/checks.ts";
+import { clean } from "../../native/setup/clean.ts";
 import { ensurePackages, type Package, parsePackages } from "../../native/setup/packages.ts";
 import { checkPlatform, CONTAINER_COMMAND } from "../../native/setup/platform.ts";
+import { readState, writeState } from "../../native/setup/state.ts";
 import { type Outcome, SetupError, type System } from "../../native/setup/system.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -157,6 +159,30 @@ Deno.test("ensurePackages() names the container command when the system has no s
   const system = machine({ known: ["gcc"] });
   const error = await assertRejects(() => ensurePackages(system, PACKAGES, { install: true }), SetupError);
   assertStringIncludes(error.message, CONTAINER_COMMAND);
+});
+
+Deno.test("clean() removes what is generated, keeps the rest, and names the packages that set-up installed", async () => {
+  const root = await Deno.makeTempDir();
+  try {
+    for (const folder of ["native/build/release", "native/store", "reports/out", "reports/html"]) {
+      await Deno.mkdir(`${root}/${folder}`, { recursive: true });
+    }
+    writeState({ installed: ["libpmem1", "make"], npm: "" }, root);
+    assertEquals(readState(root).installed, ["libpmem1", "make"]);
+    const system = machine({});
+    await clean(system, root);
+    for (const folder of ["native/build", "reports/out", ".cache"]) {
+      assertStringIncludes(system.printed, `removed ${folder}\n`);
+      await assertRejects(() => Deno.stat(`${root}/${folder}`), Deno.errors.NotFound);
+    }
+    await Promise.all(["native/store", "reports/html"].map((folder) => Deno.stat(`${root}/${folder}`)));
+    assertStringIncludes(system.printed, '"apt-get purge libpmem1 make" as root');
+    const again = machine({});
+    await clean(again, root);
+    assertEquals(again.printed, "clean    nothing to remove\n");
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
 });
 
 Deno.test("counts are read from make check and from a JUnit report", () => {

@@ -1,4 +1,5 @@
 import type { Availability } from "../../scenarios/availability.ts";
+import { ScenarioError } from "../../scenarios/diagnostics.ts";
 import { decideCases, environmentOf, howText, UnavailableError } from "../../scenarios/configurations.ts";
 import type { Configuration, Scenario } from "../../scenarios/scenario.ts";
 import { dramBudget, roomFor, tableBytes, tierSizes } from "../../scenarios/sizes.ts";
@@ -54,9 +55,12 @@ Deno.test("decideCases() follows whenUnavailable", () => {
 });
 
 Deno.test("decideCases() has no stand-in for plain DRAM", () => {
-  const here = { ...ALL_PMEM, dram: { available: false, reason: "all DRAM is a cache of Memory Mode" } } as const;
+  const here = {
+    ...ALL_PMEM,
+    dram: { available: false, reason: "all DRAM is a cache of Memory Mode", emulable: false },
+  } as const;
   const error = assertThrows(() => decideCases(casesOf(FOUR), here), UnavailableError);
-  assertStringIncludes(error.message, "dram cannot be measured here: all DRAM is a cache of Memory Mode");
+  assertStringIncludes(error.message, "dram cannot run here: all DRAM is a cache of Memory Mode");
 });
 
 Deno.test("rowBytes() pads weights and slots to 16 bytes each", () => {
@@ -74,7 +78,7 @@ Deno.test("dramBudget() is at most a quarter of the tables", () => {
   assertEquals(tables, 102_400_000);
   assertEquals(dramBudget(scenario, tables), 390 * 65_536);
   assertEquals(dramBudget({ ...scenario, dram: tables / 4 }, tables), tables / 4);
-  assertThrows(() => dramBudget({ ...scenario, dram: tables / 4 + 1 }, tables), RangeError, "more than a quarter");
+  assertThrows(() => dramBudget({ ...scenario, dram: tables / 4 + 1 }, tables), ScenarioError, "expected at most");
   const only = fillDefaults({ ...FOUR, configurations: { dram: { storage: "DRAM" } } }, "/");
   assertEquals(dramBudget({ ...only, dram: tables }, tables), tables);
 });
@@ -87,4 +91,10 @@ Deno.test("tierSizes() fills a list up with 1 GiB, and leaves room for all rows 
   assertEquals(tierSizes(fsdax, 5, 1e9), [5, roomFor(1e9)]);
   assertEquals(tierSizes(dram, 5, 1e9), [roomFor(1e9)]);
   assert(roomFor(1e9) > 1e9);
+});
+
+Deno.test("decideCases() does not emulate without the library", () => {
+  const here = { ...NO_PMEM, fsdax: { available: false, reason: "libpmem is missing", emulable: false } } as const;
+  const error = assertThrows(() => decideCases(casesOf(FOUR), here), UnavailableError);
+  assertStringIncludes(error.message, "fsdax cannot run here: libpmem is missing\n");
 });

@@ -1,0 +1,29 @@
+// @ts-types="@commander-js/extra-typings"
+import type { Command } from "commander";
+import { doctor, inspectMachine } from "../mod.ts";
+import type { Context } from "./main.ts";
+import { styleFor } from "./ui/ansi.ts";
+
+/** `tierbench doctor`: what this machine has, what it lacks, and what comes next. */
+export function addDoctor(program: Command, { terminal }: Context): void {
+  program.command("doctor")
+    .description("say what this machine has: NUMA, DAX, PMEM, CXL, GPU, huge pages, noise")
+    .option("--json", "for machines: the findings and every probed fact")
+    .action(({ json }) => {
+      const machine = inspectMachine();
+      const report = doctor(machine);
+      if (json) return terminal.out(`${JSON.stringify({ ...report, machine }, undefined, 2)}\n`);
+      const style = styleFor(terminal.colors);
+      const marks = { ok: style.green("+"), note: style.dim("."), warning: style.yellow("!") };
+      terminal.out(`${report.summary}\n`);
+      for (const { title, lines } of report.sections) {
+        if (lines.length === 0) continue;
+        terminal.out(`\n${style.bold(title)}\n`);
+        const width = Math.max(...lines.map(({ label }) => label.length));
+        for (const { label, text, level, next } of lines) {
+          terminal.out(`${marks[level]} ${label.padEnd(width)}  ${text}\n`);
+          if (next !== undefined) terminal.out(`  ${" ".repeat(width)}  next: ${next}\n`);
+        }
+      }
+    });
+}

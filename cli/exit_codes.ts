@@ -1,0 +1,28 @@
+/** What the command's exit codes mean. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  unavailable: 3,
+  setup: 4,
+  interrupted: 130,
+} as const;
+
+/** The part of the help that explains them. */
+export const EXIT_HELP = `
+Exit codes:
+  0    everything went well
+  1    something failed: a sample, a file, the disk
+  2    the words or the scenario are wrong
+  3    a medium that was required is not here
+  4    the set-up is incomplete: the native library or a system library is missing
+  130  interrupted; complete records stay`;
+
+/** The words of the command are wrong, though not in a way the parser sees. */
+export class UsageError extends Error {
+  /** The error. @param message What was found and what to do. */
+  constructor(message: string) {
+    super(message);
+    this.name = "UsageError";
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Parses the words of the command, calls the verb, turns errors into one message and an exit code.
+ *
+ * @module
+ */
+
+// @ts-types="@commander-js/extra-typings"
+import { Command, CommanderError } from "commander";
+import {
+  NativeLibraryError,
+  RunInterrupted,
+  ScenarioError,
+  TierstoreError,
+  UnavailableError,
+  UnresumableError,
+} from "../mod.ts";
+import { addDoctor } from "./doctor.ts";
+import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
+import { addInit } from "./init.ts";
+import { addList } from "./list.ts";
+import { addReport } from "./report.ts";
+import { addRun } from "./run.ts";
+import { addSchema } from "./schema.ts";
+import type { Terminal } from "./ui/terminal.ts";
+import { styleFor } from "./ui/ansi.ts";
+import { addValidate } from "./validate.ts";
+import { versionText } from "./version.ts";
+
+/** What a verb works with. */
+export interface Context {
+  readonly terminal: Terminal;
+  /** Sets the exit code of a verb that ended without an error. */
+  readonly exit: (code: number) => void;
+}
+
+const EXAMPLES = `
+Examples:
+  tierbench run                                   the four memory configurations, about three minutes
+  tierbench run --quick                           a first look, under 30 s
+  tierbench run --data day_0.tsv.gz               the same on your own rows in Criteo's format
+  tierbench run pmem-modes --require measured     only if the media are really here
+  tierbench init mine.jsonc && tierbench run mine.jsonc
+  tierbench doctor                                what this machine has and what it lacks`;
+
+function program(context: Context): Command {
+  const { terminal } = context;
+  const style = styleFor(terminal.colors);
+  const command = new Command("tierbench")
+    .description("Tells where the embedding tables of a recommender should live: how fast, at what cost")
+    .option("-V, --version", "print the versions of tierbench, its native library and the runtime")
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err, getOutHasColors: () => terminal.colors })
+    .configureHelp({
+      helpWidth: Math.min(terminal.width, 120),
+      styleTitle: style.bold,
+      styleCommandText: style.green,
+      styleOptionText: style.green,
+    })
+    .showSuggestionAfterError()
+    .helpCommand(true)
+    .exitOverride()
+    .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
+  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addSchema];
+  for (const verb of add) verb(command as Command, context);
+  // Verbs inherit neither the override nor the output when they are added by hand.
+  for (const verb of command.commands) verb.copyInheritedSettings(command as Command);
+  return command as Command;
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof RunInterrupted) return EXIT.interrupted;
+  if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
+    return EXIT.usage;
+  }
+  if (error instanceof UnavailableError) return EXIT.unavailable;
+  if (error instanceof NativeLibraryError) return EXIT.setup;
+  if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;
+  return EXIT.failed;
+}
+
+/**
+ * Runs the command.
+ *
+ * @param args Its words.
+ * @param terminal Where it writes.
+ * @returns The exit code.
+ */
+export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
+  let code: number = EXIT.ok;
+  const context: Context = { terminal, exit: (wanted) => code = wanted };
+  try {
+    if (args[0] === "--version" || args[0] === "-V") terminal.out(await versionText());
+    else if (args.length === 0) program(context).outputHelp();
+    else await program(context).parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    terminal.err(`${styleFor(terminal.colors).red("error")}    ${messageOf(error)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,85 @@
+// @ts-types="@commander-js/extra-typings"
+import type { Command } from "commander";
+import { dirname, join, relative } from "node:path";
+import {
+  renderTerminal,
+  type Result,
+  resultPath,
+  runScenario,
+  type RunScenarioOptions,
+  scenarioFor,
+  summarise,
+  toJson,
+  writeReport,
+} from "../mod.ts";
+import { EXIT, UsageError } from "./exit_codes.ts";
+import type { Context } from "./main.ts";
+import { RunView } from "./run_view.ts";
+import { DEFAULT_SCENARIO, SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
+
+const HELP = `
+The results are in reports/out/<name>: index.html (open it in a browser), summary.md, summary.csv, summary.json and
+result.jsonl, from which all of them can be made again. An earlier result.jsonl is kept under another name.
+
+Examples:
+  tierbench run
+  tierbench run mine.jsonc --quick
+  tierbench run --data train.txt.gz --out results/mine
+  tierbench run --resume                go on after Ctrl-C`;
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new UsageError(`Cannot use the seed "${text}": expected a whole number from 0 to 9007199254740991`);
+}
+
+function required(text: string): "measured" {
+  if (text === "measured") return text;
+  throw new UsageError(`Cannot require "${text}": expected "measured"`);
+}
+
+/** `tierbench run`: runs a scenario and writes its report. */
+export function addRun(program: Command, { terminal, exit }: Context): void {
+  program.command("run")
+    .description("run a scenario and write its report")
+    .argument("[scenario]", SCENARIO_HELP, DEFAULT_SCENARIO)
+    .option("--quick", "a small version, under 30 s: for a first look, not for figures to quote")
+    .option("--data <file>", "train on these rows in Criteo's format (TSV or CSV, plain or gzip)")
+    .option("--require <kind>", 'with "measured": a medium that is not here is an error (exit code 3)', required)
+    .option("--resume", "go on with an interrupted run")
+    .option("--out <folder>", "where results go (default: reports/out/<name>)")
+    .option("--seed <number>", "another seed than the scenario's", wholeNumber)
+    .option("--no-install", "never install system packages (deno task does so when they are missing)")
+    .option("--json", "for machines: the summary on standard output, progress on standard error")
+    .addHelpText("after", HELP)
+    .action(async (word, { json, install: _, ...words }) => {
+      const file = await scenarioFile(word);
+      const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
+      const options = { ...words, onProgress: (event) => view.show(event) } satisfies RunScenarioOptions;
+      const folder = dirname(resultPath(await scenarioFor(file, options), options.out));
+      const result = await interruptible((signal) => runScenario(file, { ...options, signal }), () => view.end());
+      const summary = summarise(result);
+      const files = await writeReport(result, folder);
+      if (json) terminal.out(toJson(summary));
+      else terminal.out(`\n${renderTerminal(summary, terminal.width)}\n`);
+      view.line("report", relative(Deno.cwd(), files.html) || join(folder, "index.html"));
+      if (hasFailed(result)) exit(EXIT.failed);
+    });
+}
+
+function hasFailed({ failed }: Result): boolean {
+  return failed.length > 0;
+}
+
+/** Runs until Ctrl-C or a request to end; the second Ctrl-C ends the process at once. */
+async function interruptible<T>(run: (signal: AbortSignal) => Promise<T>, end: () => void): Promise<T> {
+  const controller = new AbortController();
+  const stop = () => controller.signal.aborted ? Deno.exit(EXIT.interrupted) : controller.abort();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
+  try {
+    return await run(controller.signal);
+  } finally {
+    end();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(signal, stop);
+  }
+}

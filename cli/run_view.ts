@@ -1,0 +1,129 @@
+/**
+ * Shows a run while it goes on: lines that stay, and on a terminal one line that moves.
+ *
+ * @module
+ */
+
+import { machineText, type RunEvent } from "../mod.ts";
+import { CLEAR_LINE, type Style, styleFor } from "./ui/ansi.ts";
+import { barText, rateText, secondsText } from "./ui/progress.ts";
+import { tableText } from "./ui/table.ts";
+import type { Terminal } from "./ui/terminal.ts";
+
+const BAR = 24;
+/** Columns of the words before a line. */
+const LABEL = 9;
+
+const count = (n: number) => n.toLocaleString("en-US");
+
+type Of<T extends RunEvent["type"]> = Extract<RunEvent, { readonly type: T }>;
+
+/** The view of one run. */
+export class RunView {
+  readonly #terminal: Terminal;
+  readonly #style: Style;
+  #moving = false;
+
+  /** @param terminal Where it is shown. */
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    this.#style = styleFor(terminal.colors);
+  }
+
+  /** A line that stays: a word and what it is about. */
+  line(label: string, text: string): void {
+    this.end();
+    this.#terminal.out(`${this.#style.dim(label.padEnd(LABEL))}${text}\n`);
+  }
+
+  /** Removes the moving line. */
+  end(): void {
+    if (this.#moving) this.#terminal.out(CLEAR_LINE);
+    this.#moving = false;
+  }
+
+  #move(label: string, text: string): void {
+    if (!this.#terminal.isTerminal) return;
+    this.#moving = true;
+    const line = `${label.padEnd(LABEL)}${text}`.slice(0, this.#terminal.width - 1);
+    this.#terminal.out(`${CLEAR_LINE}${this.#style.dim(line.slice(0, LABEL))}${line.slice(LABEL)}`);
+  }
+
+  /** Shows an event. */
+  show(event: RunEvent): void {
+    switch (event.type) {
+      case "machine":
+        return this.line("machine", machineText(event.machine));
+      case "data-progress":
+        return this.#move("data", `${barText(event.done / Math.max(1, event.total), BAR)}  ${event.what}`);
+      case "data":
+        return this.line("data", dataText(event));
+      case "plan":
+        return this.#plan(event);
+      case "sizing":
+        return this.#move("sizing", `how long a step takes: ${event.case}`);
+      case "sized":
+        return this.#sized(event);
+      case "progress":
+        return this.#move("run", progressText(event));
+      case "sample":
+        return this.#sample(event);
+      case "failed":
+        return this.line("failed", this.#style.red(`${event.record.id}: ${event.record.error}`));
+      case "quality":
+        return this.line("quality", qualityText(event));
+      case "notice":
+        return this.line("note", this.#style.yellow(event.message));
+    }
+  }
+
+  #plan({ name, lines, repetitions, budget, seed }: Of<"plan">): void {
+    this.line(
+      "plan",
+      `${name}: ${lines.length} cases × ${repetitions} samples, budget ${secondsText(budget)}, seed ${seed}`,
+    );
+    const rows = lines.map((line) => [line.case, line.evidence ?? "left out", line.how]);
+    this.#terminal.out(tableText(rows, " ".repeat(LABEL)));
+    const missing = lines.filter((line) => line.missing !== undefined);
+    if (missing.length === 0) return;
+    this.#terminal.out(`${" ".repeat(LABEL)}not measured, "tierbench doctor" says more:\n`);
+    this.#terminal.out(tableText(missing.map((line) => [line.case, line.missing ?? ""]), " ".repeat(LABEL)));
+  }
+
+  #sized({ samples, steps, seconds }: Of<"sized">): void {
+    if (samples === 0) return;
+    const time = seconds === 0 ? "" : `, about ${secondsText(seconds)}`;
+    this.line("sized", `${samples} samples of ${steps.join(" or ")} counted steps${time}`);
+  }
+
+  #sample({ record, samples }: Of<"sample">): void {
+    if (this.#terminal.isTerminal) return;
+    const seconds = record.stepNs.reduce((sum, ns) => sum + ns, 0) / 1e9;
+    const rate = rateText(record.stepNs.length * record.batch / seconds);
+    this.line("run", `${record.position}/${samples}  ${record.id}  ${rate}`);
+  }
+}
+
+function dataText({ data, reused, seconds }: Of<"data">): string {
+  const ids = data.cardinalities.reduce((sum, keys) => sum + keys, 0);
+  const how = reused ? "from the cache" : `made in ${secondsText(seconds)}`;
+  return `${data.source}: ${count(data.trainRows)} + ${count(data.testRows)} rows, ${count(ids)} ids, ${how}`;
+}
+
+function progressText({ id, position, samples, phase, done, total, rate, secondsLeft }: Of<"progress">): string {
+  const share = total === 0 ? 0 : done / total;
+  const parts = [
+    barText(id === "quality" ? share : (position - 1 + share) / samples, BAR),
+    id === "quality" ? "AUC" : `${position}/${samples}`,
+    id,
+    rate === undefined ? phase : rateText(rate),
+    ...(secondsLeft === undefined ? [] : [`left ${secondsText(secondsLeft)}`]),
+  ];
+  return parts.join("  ");
+}
+
+function qualityText({ record }: Of<"quality">): string {
+  return `AUC ${record.auc.toFixed(4)}, logloss ${record.logloss.toFixed(4)} after ${
+    count(record.steps * record.batch)
+  } samples on ${record.configuration}`;
+}

@@ -1,0 +1,117 @@
+/**
+ * tierbench: where the embedding tables of a recommender should live, how fast training is there, what it costs.
+ *
+ * @example Run a scenario and write its report
+ * ```ts ignore
+ * import { loadScenario, renderReport, runScenario } from "./mod.ts";
+ *
+ * const scenario = await loadScenario("scenarios/pmem-modes.jsonc");
+ * const result = await runScenario(scenario, { onProgress: (event) => console.log(event.type) });
+ * await Deno.writeTextFile("report.html", renderReport(result));
+ * ```
+ *
+ * @example Use the store alone
+ * ```ts
+ * import { EmbeddingStore } from "./mod.ts";
+ *
+ * using store = EmbeddingStore.open({ storage: "DRAM", size: ["64 MiB"], seed: 1 });
+ * const table = store.table({ name: "user_id", dim: 16, optimizer: { adagrad: { learningRate: 0.1 } } });
+ * const rows = table.lookup(new BigInt64Array([7n, -1n]));
+ * console.log(rows.length); // 32
+ * ```
+ *
+ * @module
+ */
+
+export {
+  type Availability,
+  type DataDescription,
+  describeData,
+  type DistributionOptions,
+  EmbeddingStore,
+  type Evaluation,
+  formatBytes,
+  type FoundRows,
+  generateData,
+  type GenerateOptions,
+  importCriteo,
+  type ImportOptions,
+  type InitializerOptions,
+  type Keys,
+  libraryVersion,
+  NativeLibraryError,
+  type OptimizerOptions,
+  parseBytes,
+  type Phase as TrainPhase,
+  type RunOptions,
+  type StatusName,
+  type StorageType,
+  type StoreMemory,
+  type StoreOptions,
+  Table,
+  type TableOptions,
+  type TierDescription,
+  type TierMemory,
+  TierstoreError,
+  type TrainerOptions,
+  type TrainResult,
+  WdlTrainer,
+} from "./ffi/mod.ts";
+export {
+  type Configuration,
+  type CriteoData,
+  type FtrlParameters,
+  type InitializerParameters,
+  type MatrixPoint,
+  type MatrixValue,
+  type ResolvedConfiguration,
+  type ResolvedCriteoData,
+  type ResolvedInitializer,
+  type ResolvedScenario,
+  type ResolvedSyntheticData,
+  type ResolvedWorkload,
+  type Scenario,
+  type Size,
+  type SyntheticData,
+  type Workload,
+} from "./scenarios/scenario.ts";
+export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
+export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
+export {
+  resultPath,
+  RunInterrupted,
+  runScenario,
+  type RunScenarioOptions,
+  scenarioFor,
+  UnresumableError,
+} from "./scenarios/run.ts";
+export type { PlanLine, RunEvent } from "./scenarios/events.ts";
+export type { WorkerPhase } from "./scenarios/worker_protocol.ts";
+export { UnavailableError } from "./scenarios/configurations.ts";
+export { readResult } from "./scenarios/result.ts";
+export {
+  type DataRecord,
+  type Evidence,
+  type FailedRecord,
+  type MachineRecord,
+  type Phase,
+  PHASES,
+  type QualityRecord,
+  type Result,
+  type ResultRecord,
+  type RunRecord,
+  type SampleRecord,
+  type TierRecord,
+} from "./scenarios/record.ts";
+export {
+  type ConfigurationName,
+  configurations,
+  type ConfigurationState,
+  doctor,
+  type DoctorLine,
+  type DoctorReport,
+  type DoctorSection,
+  inspectMachine,
+  machineText,
+} from "./scenarios/machine.ts";
+export * from "./reports/report.ts";

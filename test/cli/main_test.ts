@@ -1,0 +1,141 @@
+import "../native_library.ts";
+import { main } from "../../cli/main.ts";
+import { scenarioTemplate } from "../../cli/init_template.ts";
+import { parseScenario } from "../../scenarios/load.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** What the command says and returns. */
+async function tierbench(...args: string[]): Promise<Said> {
+  let [out, err] = ["", ""];
+  const terminal = {
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+    isTerminal: false,
+    colors: false,
+    width: 120,
+  };
+  const code = await main(args, terminal);
+  return { code, out, err };
+}
+
+async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("tierbench without words, and with --help, explains itself, its verbs and its exit codes", async () => {
+  for (const words of [[], ["--help"], ["help"]]) {
+    const { code, out } = await tierbench(...words);
+    assertEquals(code, 0);
+    for (const verb of ["run", "init", "list", "validate", "report", "doctor", "schema"]) {
+      assertMatch(out, new RegExp(`^  ${verb}\\b`, "m"));
+    }
+    assertMatch(out, /130 +interrupted; complete records stay/);
+    assertStringIncludes(out, "tierbench run --quick");
+  }
+});
+
+Deno.test("tierbench <verb> --help has examples", async () => {
+  for (const verb of ["run", "init", "validate", "report"]) {
+    const { code, out } = await tierbench(verb, "--help");
+    assertEquals(code, 0);
+    assertMatch(out, /Examples?:\n +tierbench /);
+  }
+});
+
+Deno.test("tierbench --version names the suite, its library and the runtime", async () => {
+  const { code, out } = await tierbench("--version");
+  assertEquals(code, 0);
+  assertMatch(out, /^tierbench \d+\.\d+\.\d+\nlibtierstore \d.*\ndeno \d.*\n$/);
+});
+
+for (
+  const [words, text] of [
+    [["rnu"], "error: unknown command 'rnu'\n(Did you mean run?)\n"],
+    [["run", "--qiuck"], "error: unknown option '--qiuck'\n(Did you mean --quick?)\n"],
+    [["run", "pmem-mode"], 'Unknown scenario "pmem-mode": did you mean "pmem-modes"?'],
+    [["run", "no/such.jsonc"], 'Cannot read the scenario: "no/such.jsonc" does not exist'],
+    [["run", "--require", "simulated"], 'Cannot require "simulated": expected "measured"'],
+    [["run", "--seed", "1.5"], 'Cannot use the seed "1.5"'],
+    [["run", "a", "b"], "error: too many arguments"],
+    [["validate"], "error: missing required argument 'scenario'"],
+  ] as const
+) {
+  Deno.test(`tierbench ${words.join(" ")} is refused with exit code 2`, async () => {
+    const { code, err } = await tierbench(...words);
+    assertEquals(code, 2);
+    assertStringIncludes(err, text);
+  });
+}
+
+Deno.test("tierbench report of a folder without results fails with one line", async () => {
+  const { code, err } = await tierbench("report", "no/such");
+  assertEquals([code, err], [1, 'error    Cannot read the results: "no/such/result.jsonl" does not exist\n']);
+});
+
+Deno.test("tierbench list shows the shipped scenarios, for people and for machines", async () => {
+  assertMatch((await tierbench("list")).out, /^pmem-modes {2}Wide & Deep/m);
+  const list = JSON.parse((await tierbench("list", "--json")).out) as { name: string }[];
+  assert(list.some(({ name }) => name === "pmem-modes"));
+});
+
+Deno.test("tierbench init writes a scenario that validates and says every field's default, and never overwrites", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/my own.jsonc`;
+    const { code, out } = await tierbench("init", file);
+    assertEquals(code, 0);
+    assertStringIncludes(out, file);
+    assertEquals((await tierbench("validate", file)).out, `${file}: valid, 3 cases × 3 samples\n`);
+    await Deno.writeTextFile(file, "mine");
+    const again = await tierbench("init", file);
+    assertEquals(again.code, 2);
+    assertStringIncludes(again.err, "it exists; choose another name or remove it");
+    assertEquals(await Deno.readTextFile(file), "mine");
+    assertEquals((await tierbench("init", `${folder}/no/x.jsonc`)).code, 2);
+  });
+  const place = { file: "x", directory: "/" };
+  const written = await parseScenario(scenarioTemplate("x", "s"), place);
+  const bare = await parseScenario(
+    `{"name": "x", "about": ${JSON.stringify(written.about)}, "configurations": ${
+      JSON.stringify(written.configurations)
+    }}`,
+    place,
+  );
+  assertEquals(written, bare, "the template shows another value than the default");
+});
+
+Deno.test("tierbench validate says what is wrong, for people and for machines", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/bad.jsonc`;
+    await Deno.writeTextFile(file, '{"name": "x",\n "configurations": {"a": {"storage": "DARM"}}}');
+    const said = await tierbench("validate", "pmem-modes", file);
+    assertEquals(said.code, 2);
+    assertStringIncludes(said.err, `${file}:2:38  configurations.a.storage: unknown storage type "DARM"\n`);
+    assertStringIncludes(said.out, "pmem-modes.jsonc: valid, 4 cases × 3 samples\n");
+    const json = JSON.parse((await tierbench("validate", "--json", file)).out) as { problems: { place: unknown }[] }[];
+    assertEquals(json[0]?.problems[0]?.place, { file, line: 2, column: 38 });
+  });
+});
+
+Deno.test("tierbench schema prints the schema that is kept", async () => {
+  const kept = await Deno.readTextFile(new URL("../../scenarios/scenario.schema.json", import.meta.url));
+  assertEquals(JSON.parse((await tierbench("schema")).out), JSON.parse(kept));
+});
+
+Deno.test("tierbench doctor says which configurations this machine has", async () => {
+  const { code, out } = await tierbench("doctor");
+  assertEquals(code, 0);
+  for (const name of ["dram", "memory-mode", "fsdax", "kmem-dax"]) assertMatch(out, new RegExp(`^. ${name} +\\w`, "m"));
+  const json = JSON.parse((await tierbench("doctor", "--json")).out) as { configurations: unknown[]; machine: unknown };
+  assertEquals(json.configurations.length, 4);
+});

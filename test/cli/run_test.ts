@@ -1,0 +1,127 @@
+/** The command over the real library and real worker processes, on a workload of seconds. */
+
+import { fileURLToPath } from "node:url";
+import { readResult } from "../../scenarios/result.ts";
+import type { Scenario } from "../../scenarios/scenario.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+
+const CLI = fileURLToPath(new URL("../../cli.ts", import.meta.url));
+
+const TINY: Scenario = {
+  name: "tiny",
+  workload: {
+    data: { synthetic: "criteo-kaggle", scale: 0.01, rows: 4096, testRows: 1024 },
+    batch: 256,
+    steps: 6,
+    warmup: 1,
+    hidden: [16, 8],
+  },
+  configurations: {
+    "dram": { storage: "DRAM" },
+    "memory-mode": { storage: "DRAM", memory: "memory-mode" },
+    "fsdax": { storage: "DRAM_PMEM", pmem: "libpmem" },
+    "kmem-dax": { storage: "DRAM_PMEM", pmem: "memkind" },
+  },
+  quality: { samples: 2560, evaluations: 2 },
+  seed: 3,
+};
+
+async function inFolder(scenario: Scenario, body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/tiny.jsonc`, JSON.stringify(scenario));
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function command(folder: string, ...args: string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", CLI, ...args],
+    cwd: folder,
+    env: { NO_COLOR: "1" },
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+async function leftInMemory(): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir("/dev/shm")) if (name.startsWith("tierbench-")) names.push(name);
+  return names;
+}
+
+Deno.test("tierbench run trains on all four, from any folder, to the same rows, and writes the report", async () => {
+  await inFolder(TINY, async (folder) => {
+    const { code, stdout, stderr } = await command(folder, "run", "tiny.jsonc").output();
+    assertEquals([text(stderr), code], ["", 0], text(stdout));
+    assertMatch(text(stdout), /^machine {2}.*\ndata {5}.*\nplan {5}tiny: 4 cases × 3 samples/m);
+    assertStringIncludes(text(stdout), "\nreport   reports/out/tiny/index.html\n");
+    const result = await readResult(`${folder}/reports/out/tiny/result.jsonl`);
+    assertEquals(result.samples.length, 12);
+    assertEquals(new Set(result.samples.map(({ digest }) => digest)).size, 1);
+    assert(
+      result.samples.every(({ stepNs, tableBytes }) =>
+        stepNs.length === 6 && tableBytes === result.run.data.tableBytes
+      ),
+    );
+    for (const { configuration, tiers, dramBytes } of result.samples) {
+      if (configuration === "fsdax" || configuration === "kmem-dax") {
+        assertEquals(tiers.length, 2);
+        assertEquals(tiers[0]?.limitBytes, dramBytes);
+        assert(dramBytes <= result.run.data.tableBytes / 4);
+      }
+      assert(tiers.every(({ usedBytes, limitBytes }) => usedBytes <= limitBytes));
+    }
+    for (const file of ["index.html", "summary.md", "summary.csv"]) {
+      await Deno.stat(`${folder}/reports/out/tiny/${file}`);
+    }
+    const again = await command(folder, "report", "--json").output();
+    assertEquals(again.code, 1); // no results of pmem-modes here
+    const report = await command(folder, "report", "reports/out/tiny", "--json").output();
+    assertEquals(report.code, 0);
+    JSON.parse(text(report.stdout));
+  });
+});
+
+Deno.test("tierbench run interrupted by Ctrl-C ends with 130, leaves nothing behind, and resumes", async () => {
+  const slow: Scenario = { ...TINY, workload: { ...TINY.workload, steps: 400, hidden: [256] } };
+  await inFolder(slow, async (folder) => {
+    const before = await leftInMemory();
+    const child = command(folder, "run", "tiny.jsonc").spawn();
+    const path = `${folder}/reports/out/tiny/result.jsonl`;
+    for (let lines = 0; lines < 3;) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      lines = (await Deno.readTextFile(path).catch(() => "")).split("\n").length - 1;
+    }
+    child.kill("SIGINT");
+    const { code, stderr } = await child.output();
+    assertEquals(code, 130, text(stderr));
+    assertMatch(
+      text(stderr),
+      /Interrupted: \d+ of 12 samples are complete in ".*"; the same run with --resume goes on/,
+    );
+    assertEquals(await leftInMemory(), before);
+    const kept = await Deno.readTextFile(path);
+    const resumed = await command(folder, "run", "tiny.jsonc", "--resume").output();
+    assertEquals([text(resumed.stderr), resumed.code], ["", 0]);
+    assert((await Deno.readTextFile(path)).startsWith(kept));
+    assertEquals((await readResult(path)).samples.length, 12);
+  });
+});
+
+Deno.test("tierbench run --data names file and line of a broken row, exit code 1", async () => {
+  await inFolder(TINY, async (folder) => {
+    const row = (label: string) => `${label}\t${Array(13).fill("1").join("\t")}\t${Array(26).fill("0a").join("\t")}\n`;
+    await Deno.writeTextFile(`${folder}/rows.tsv`, row("1") + row("0") + row("x"));
+    const { code, stderr } = await command(folder, "run", "tiny.jsonc", "--data", "rows.tsv").output();
+    assertEquals(code, 1);
+    assertMatch(text(stderr), /rows\.tsv.*\b3\b/);
+    const missing = await command(folder, "run", "tiny.jsonc", "--data", "none.tsv").output();
+    assertEquals(missing.code, 1);
+    assertMatch(text(missing.stderr), /Cannot read the rows: ".*none\.tsv" does not exist/);
+  });
+});

@@ -1,0 +1,143 @@
+/**
+ * Opens the report in Chromium, as a reader would: from disk, in both themes, on a phone and on paper.
+ */
+
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import axe from "axe-core";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { renderReport } from "../../reports/report.ts";
+import { fixtureResult } from "../fixtures/result_fixture.ts";
+import { assert, assertEquals } from "../assert.ts";
+
+const CHARTS = ["value", "throughput", "phases", "tiers", "hits", "auc", "logloss"];
+
+async function browser(): Promise<Browser | undefined> {
+  for (const path of [Deno.env.get("TIERBENCH_CHROMIUM"), "/usr/bin/chromium"]) {
+    if (path === undefined) continue;
+    const found = await Deno.stat(path).then((info) => info.isFile, () => false);
+    if (found) return await chromium.launch({ executablePath: path, args: ["--no-sandbox"] });
+  }
+  return undefined;
+}
+
+/** Share of a canvas's pixels that are drawn, and how many colours they have. */
+function drawn(page: Page, id: string): Promise<{ share: number; colours: number }> {
+  return page.evaluate(`(() => {
+    const canvas = document.getElementById("chart-${id}");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const colours = new Set();
+    let opaque = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] < 200) continue;
+      opaque++;
+      colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    }
+    return { share: opaque / (data.length / 4), colours: colours.size };
+  })()`) as Promise<{ share: number; colours: number }>;
+}
+
+Deno.test({
+  name: "the report in Chromium",
+  // The driver keeps a pipe to the browser that closes only after the browser has gone.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn(t) {
+    const running = await browser();
+    assert(
+      running !== undefined,
+      "Chromium is missing: install the package chromium, or name it in TIERBENCH_CHROMIUM",
+    );
+    const directory = await Deno.makeTempDir();
+    const path = join(directory, "index.html");
+    const url = pathToFileURL(path).href;
+    await Deno.writeTextFile(path, renderReport(fixtureResult({ failed: true })));
+    try {
+      for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 375]] as const) {
+        await t.step(
+          `${theme}, ${width} pixels wide: draws, fetches nothing, logs nothing, is accessible`,
+          async () => {
+            const context = await running.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
+            const page = await context.newPage();
+            const said: string[] = [];
+            const requests: string[] = [];
+            page.on("console", (message) => said.push(message.text()));
+            page.on("pageerror", (error) => said.push(`${error}`));
+            page.on("request", (request) => requests.push(request.url()));
+            await page.goto(url);
+            for (const id of CHARTS) {
+              const { share, colours } = await drawn(page, id);
+              assert(share > 0.005 && colours > 3, `chart "${id}": ${share} of the pixels, ${colours} colours`);
+            }
+            assertEquals(said, []);
+            assertEquals(requests.filter((one) => !one.startsWith("data:")), [url]);
+            const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+            assert(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
+            await page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)");
+            // The page's own policy forbids further scripts, so axe runs through the debugger.
+            const session = await context.newCDPSession(page);
+            await session.send("Runtime.evaluate", { expression: axe.source });
+            const { result } = await session.send("Runtime.evaluate", {
+              expression: `axe.run().then((r) => JSON.stringify({
+              passes: r.passes.length,
+              violations: r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html).slice(0, 3).join(" ")),
+            }))`,
+              awaitPromise: true,
+              returnByValue: true,
+            });
+            const { passes, violations } = JSON.parse(result.value as string);
+            assertEquals(violations, []);
+            assert(passes > 20, `axe looked at ${passes} rules only`);
+            await context.close();
+          },
+        );
+      }
+
+      await t.step("redraws when the theme changes", async () => {
+        const page = await running.newPage({ colorScheme: "light" });
+        await page.goto(url);
+        const picture = (): Promise<string> =>
+          page.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => " +
+              "done(document.getElementById('chart-throughput').toDataURL())))",
+          ) as Promise<string>;
+        /** Looks at most 100 frames for a picture that fits. */
+        const appears = async (fits: (now: string) => boolean): Promise<boolean> => {
+          for (let frame = 0; frame < 100; frame++) if (fits(await picture())) return true;
+          return false;
+        };
+        const light = await picture();
+        await page.emulateMedia({ colorScheme: "dark" });
+        assert(await appears((now) => now !== light), "the charts stayed light");
+        await page.emulateMedia({ colorScheme: "light" });
+        assert(await appears((now) => now === light), "the charts did not turn light again");
+        await page.close();
+      });
+
+      await t.step("a changed script does not run", async () => {
+        const tampered = join(directory, "tampered.html");
+        const page = await running.newPage();
+        const text = await Deno.readTextFile(path);
+        await Deno.writeTextFile(tampered, text.replace("<script>", "<script>document.title='owned';"));
+        await page.goto(pathToFileURL(tampered).href);
+        assert(await page.title() !== "owned");
+        await page.close();
+      });
+
+      await t.step("a result without samples opens without complaint", async () => {
+        const empty = join(directory, "empty.html");
+        await Deno.writeTextFile(empty, renderReport(fixtureResult({ samples: 0, failed: true, quality: false })));
+        const page = await running.newPage();
+        const said: string[] = [];
+        page.on("console", (message) => said.push(message.text()));
+        page.on("pageerror", (error) => said.push(`${error}`));
+        await page.goto(pathToFileURL(empty).href);
+        assertEquals(said, []);
+        await page.close();
+      });
+    } finally {
+      await running.close();
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+});

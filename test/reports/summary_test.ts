@@ -1,0 +1,214 @@
+import fc from "fast-check";
+import type { Result, SampleRecord } from "../../scenarios/record.ts";
+import { renderTerminal, summarise, type Summary } from "../../reports/report.ts";
+import type { CaseSummary } from "../../reports/report.ts";
+import { fixtureResult, fromJsonLines, toJsonLines } from "../fixtures/result_fixture.ts";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+  assertThrows,
+} from "../assert.ts";
+
+function caseOf(summary: Summary, name: string): CaseSummary {
+  const found = summary.cases.find((one) => one.name === name);
+  assert(found !== undefined, `no case "${name}"`);
+  return found;
+}
+
+function withSamples(result: Result, change: (sample: SampleRecord) => SampleRecord): Result {
+  return { ...result, samples: result.samples.map(change) };
+}
+
+Deno.test("summarise() recomputes from result.jsonl alone, byte for byte", () => {
+  const result = fixtureResult({ failed: true });
+  const again = fromJsonLines(toJsonLines(result));
+  assertEquals(JSON.stringify(summarise(again)), JSON.stringify(summarise(result)));
+});
+
+Deno.test("summarise() computes throughput as samples over time of the counted steps", () => {
+  const result = fixtureResult();
+  const dram = caseOf(summarise(result), "dram");
+  const samples = result.samples.filter((one) => one.case === "dram");
+  const steps = samples.reduce((sum, one) => sum + one.stepNs.length, 0);
+  const seconds = samples.reduce((sum, one) => sum + one.stepNs.reduce((a, b) => a + b, 0), 0) / 1e9;
+  assertAlmostEquals(dram.throughput?.value ?? 0, steps * 2048 / seconds, 1e-6);
+  assertEquals(dram.step?.steps, 300);
+});
+
+Deno.test("summarise() does not depend on the order of samples in the file beyond case order", () => {
+  const result = fixtureResult();
+  const value = (of: Result): unknown =>
+    summarise(of).cases.map((one) => [one.name, one.throughput?.value.toPrecision(12), one.cost?.offer.pricePerHour]);
+  fc.assert(
+    fc.property(
+      fc.shuffledSubarray([...result.samples], {
+        minLength: result.samples.length,
+        maxLength: result.samples.length,
+      }),
+      (samples) => assertEquals(value({ ...result, samples }), value(result)),
+    ),
+    { numRuns: 5 },
+  );
+});
+
+Deno.test("summarise() takes hits as a share of distinct keys, and of lines in Memory Mode", () => {
+  const result = fixtureResult();
+  const summary = summarise(result);
+  const of = (name: string): SampleRecord[] => result.samples.filter((one) => one.case === name);
+  const mean = (values: number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
+  const stat = (one: SampleRecord, name: string): number => one.statistics[name] ?? NaN;
+  const fsdax = mean(of("fsdax").map((one) => stat(one, "tier0_hits") / stat(one, "lookup_distinct")));
+  assertAlmostEquals(caseOf(summary, "fsdax").hits?.ratio.value ?? 0, fsdax, 1e-12);
+  assertStringIncludes(caseOf(summary, "fsdax").hits?.denominator ?? "", "distinct keys");
+  assertEquals(caseOf(summary, "dram").hits, undefined);
+  assertStringIncludes(caseOf(summary, "memory-mode").hits?.denominator ?? "", "64-byte lines");
+});
+
+Deno.test("summarise() prices every case on machines that hold the model", () => {
+  const summary = summarise(fixtureResult());
+  const choice = (name: string): string => {
+    const offer = caseOf(summary, name).cost?.offer;
+    return `${offer?.machines} ${offer?.instance.name}`;
+  };
+  assertEquals(choice("dram"), "2 ecs.r6e.13xlarge");
+  for (const name of ["memory-mode", "fsdax", "kmem-dax"]) assertEquals(choice(name), "1 ecs.re6p.13xlarge");
+  const { cost, relative, throughput } = caseOf(summary, "fsdax");
+  assert(cost !== undefined && relative !== undefined && throughput !== undefined && cost.saved !== undefined);
+  assertAlmostEquals(cost.perMillion.value, 3.80 / (throughput.value * 3600) * 1e6, 1e-9);
+  assertAlmostEquals(cost.saved.value, 1 - (3.80 / 6.07) / relative.value, 1e-9);
+  assertAlmostEquals(cost.flip?.value ?? 0, 1 - cost.saved.value, 1e-9);
+  assertEquals(summary.pricing?.stale, true);
+  assertEquals(summary.pricing?.otherOffers.map(({ offer }) => offer.instance.name), ["r7i.24xlarge"]);
+});
+
+Deno.test("summarise() counts index and policy but neither buffers nor slack into the priced size", () => {
+  const cost = caseOf(summarise(fixtureResult()), "fsdax").cost;
+  assertAlmostEquals(cost?.overhead ?? 0, 12 / 86, 1e-9);
+  assertAlmostEquals(cost?.need.pmemBytes ?? 0, 5e11, 1);
+  assertAlmostEquals(cost?.need.dramBytes ?? 0, 5e11 * 12 / 86, 1);
+});
+
+Deno.test("summarise() says why a case has no price", () => {
+  const early = summarise(fixtureResult({ prices: "2020" }));
+  assertEquals(early.pricing, undefined);
+  assertStringIncludes(caseOf(early, "fsdax").costMissing ?? "", "no machine for it as of 2020");
+  const virtual = caseOf(summarise(fixtureResult({ virtual: ["fsdax"] })), "fsdax");
+  assertEquals([virtual.throughput, virtual.step, virtual.cost, virtual.relative], [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assertStringIncludes(virtual.costMissing ?? "", "virtual");
+});
+
+Deno.test("verdict: slower and cheaper, with intervals, kinds and the age of prices", () => {
+  const { verdict } = summarise(fixtureResult());
+  assertMatch(
+    verdict.headline,
+    /^fsdax \(emulated\) is 1\d\.\d % slower than dram \(measured\) \(95 %: [\d.]+ to [\d.]+\) but 2\d\.\d % cheaper per sample \(95 %: [\d.]+ to [\d.]+\) at prices of 2021 to 2022$/,
+  );
+  assertMatch(verdict.sentences[0] as string, /stays cheaper while the DRAM machines cost more than 0\.\d+/);
+  assert(verdict.sentences.some((text) => text.includes("same rows, to the bit")));
+  assert(verdict.cautions.some((text) => text.includes("emulated") && text.includes("not the error of the model")));
+  assert(verdict.cautions.some((text) => text.includes("Few samples (3 a case)")));
+  assert(verdict.cautions.some((text) => text.includes("more than a year old")));
+});
+
+Deno.test("verdict: says no difference where the interval holds none", () => {
+  const { verdict, cases } = summarise(fixtureResult({ slower: 0.868 }));
+  const fsdax = cases.find((one) => one.name === "fsdax")?.relative;
+  assert(fsdax?.low !== undefined && fsdax.low < 1 && (fsdax.high as number) > 1);
+  assertStringIncludes(verdict.headline, "fsdax (emulated) shows no difference in speed from dram (measured)");
+  assertMatch(verdict.headline, /faster\) and is 3\d\.\d % cheaper per sample/);
+});
+
+Deno.test("verdict: says that DRAM is cheapest where it is", () => {
+  const { verdict } = summarise(fixtureResult({ slower: 2 }));
+  assertStringIncludes(verdict.headline, "dram (measured) is the cheapest: fsdax (emulated) is ");
+  assertStringIncludes(verdict.headline, "dearer per sample");
+  assert(!verdict.sentences.some((text) => text.includes("stays cheaper")));
+});
+
+Deno.test("verdict: one sample has no interval, no sample no verdict, no DRAM no comparison", () => {
+  const one = summarise(fixtureResult({ samples: 1 }));
+  assertStringIncludes(one.verdict.headline, "(one sample, no interval)");
+  assertStringIncludes(renderTerminal(one), "one sample");
+  const none = summarise(fixtureResult({ samples: 0, failed: true, quality: false }));
+  assertEquals(none.verdict.headline, "No sample completed, so there is nothing to compare");
+  assertStringIncludes(renderTerminal(none), "failed  fsdax#4: Cannot create the pool file");
+  const alone = summarise(fixtureResult({ configurations: ["fsdax"] }));
+  assertStringIncludes(alone.verdict.headline, "there is no DRAM case to compare with");
+});
+
+Deno.test("verdict: names configurations that never completed, and only those compared are said to agree", () => {
+  const whole = fixtureResult({ failed: true });
+  const { verdict } = summarise({ ...whole, samples: whole.samples.filter((one) => one.configuration !== "fsdax") });
+  assertEquals(verdict.cautions[0], "fsdax: no sample completed, so nothing above speaks of it");
+  assert(verdict.sentences.includes("dram, memory-mode and kmem-dax ended with the same rows, to the bit"));
+});
+
+Deno.test("summarise() compares within a matrix point", () => {
+  const summary = summarise(fixtureResult({ batches: [512, 2048] }));
+  assertEquals(summary.cases.length, 8);
+  for (const one of summary.cases) {
+    if (one.baseline !== undefined) assertEquals(caseOf(summary, one.baseline).point, one.point);
+  }
+  assert(summary.verdict.sentences.some((text) => text.includes("workload.batch=2048")));
+});
+
+Deno.test("summarise() never averages kinds of evidence together", () => {
+  const mixed = withSamples(
+    fixtureResult(),
+    (one) => one.id === "fsdax#3" ? { ...one, evidence: "measured" } : one,
+  );
+  const names = summarise(mixed).cases.map((one) => one.name);
+  assert(names.includes("fsdax (emulated)") && names.includes("fsdax (measured)") && !names.includes("fsdax"));
+});
+
+Deno.test("summarise() reports rows that differ", () => {
+  const result = withSamples(fixtureResult(), (one) => one.id === "fsdax#2" ? { ...one, digest: "dead" } : one);
+  const summary = summarise(result);
+  assertEquals(summary.identical?.same, false);
+  assert(summary.verdict.cautions.some((text) => text.includes("do not trust")));
+});
+
+Deno.test("summarise() refuses numbers that are none", () => {
+  const broken = (change: (sample: SampleRecord) => SampleRecord): () => Summary => () =>
+    summarise(withSamples(fixtureResult(), (one) => one.id === "fsdax#2" ? change(one) : one));
+  assertThrows(broken((one) => ({ ...one, stepNs: [1, NaN] })), RangeError, '"fsdax#2": stepNs[1] is NaN');
+  assertThrows(broken((one) => ({ ...one, stepNs: [] })), RangeError, "stepNs is no steps");
+  assertThrows(broken((one) => ({ ...one, loss: Infinity })), RangeError, "loss is Infinity");
+  assertThrows(
+    broken((one) => ({ ...one, statistics: { tier0_hits: -1 } })),
+    RangeError,
+    "statistics.tier0_hits is -1",
+  );
+  assertThrows(broken((one) => ({ ...one, id: "dram#1" })), RangeError, "twice in the file");
+});
+
+Deno.test("summarise() refuses sizes and dates it cannot read", () => {
+  const withCost = (cost: unknown): Result => {
+    const result = fixtureResult();
+    const scenario = { ...result.run.scenario as unknown as Record<string, unknown>, cost };
+    return { ...result, run: { ...result.run, scenario: scenario as unknown as Result["run"]["scenario"] } };
+  };
+  assertThrows(() => summarise(withCost({ priceFor: "lots" })), RangeError, 'found "lots"');
+  assertThrows(() => summarise(withCost({ prices: "soon" })), RangeError, 'the date "soon"');
+  assertEquals(summarise(withCost({ priceFor: "1 TiB" })).pricing?.modelBytes, 2 ** 40);
+  assertEquals(summarise(withCost(undefined)).pricing?.modelBytes, 5e11);
+});
+
+Deno.test("renderTerminal() prints one line a case with the summary's numbers", () => {
+  const summary = summarise(fixtureResult());
+  const lines = renderTerminal(summary).split("\n");
+  assertMatch(lines[0] as string, /^configuration +kind +samples\/s +95 % +step p99 +first-tier hits +AUC/);
+  for (const [i, one] of summary.cases.entries()) {
+    assertStringIncludes(lines[i + 1] as string, one.name);
+    assertStringIncludes(lines[i + 1] as string, `${((one.throughput?.value ?? 0) / 1e3).toFixed(1)} k`);
+  }
+  lines.forEach((line) => assert(line.length <= 120));
+});
