@@ -20,12 +20,16 @@ export interface GenerateOptions {
   readonly rows: number;
   /** Train or test: independent rows of the same planted model (`"train"`). */
   readonly split?: "train" | "test";
+  /** For a test file: path of its train file. The description then has the share of unseen keys. */
+  readonly train?: string;
   /** Factor on the cardinalities of Criteo Kaggle, above 0 and up to 1 (1). */
   readonly scale?: number;
-  /** Exponent s of the Zipf-Mandelbrot skew: the weight of rank r is (r + q)^-s (1.05). */
+  /** Exponent s of the Zipf-Mandelbrot skew: the weight of rank r is (r + q)^-s (1.15). */
   readonly skewS?: number;
-  /** Shift q of the skew (2.7). */
+  /** Shift q of the skew, scaled with the rows of the column (2.7). */
   readonly skewQ?: number;
+  /** Rows of the table whose law has this q; 0: each column's own rows in Criteo Kaggle (0). */
+  readonly skewRows?: number;
   /** An unsigned 64-bit number (0). */
   readonly seed?: number | bigint;
   /** Compute threads (1). */
@@ -81,9 +85,11 @@ export async function generateData(options: GenerateOptions & RunOptions): Promi
     out: options.out,
     rows: options.rows,
     split: options.split,
+    train: options.train,
     scale: options.scale,
     skew_s: options.skewS,
     skew_q: options.skewQ,
+    skew_rows: options.skewRows,
     seed: seedText(options.seed),
     threads: options.threads,
   });

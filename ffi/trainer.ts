@@ -37,8 +37,12 @@ export interface TrainerOptions {
   readonly deepOptimizer?: "sgd" | "adagrad";
   /** Its learning rate (0.01). */
   readonly deepLearningRate?: number;
+  /** First value of Adagrad's sums of squared gradients, above 0 (0.1). */
+  readonly deepInitialAccumulator?: number;
   /** Learning rate of the wide part's FTRL (0.2). */
   readonly wideLearningRate?: number;
+  /** First value of FTRL's sums of squared gradients, above 0 (0.1). */
+  readonly wideInitialAccumulator?: number;
   /** L1 strength of the wide part (0). */
   readonly wideL1?: number;
   /** L2 strength of the wide part (0). */
@@ -217,7 +221,9 @@ function trainerOptions(options: TrainerOptions): Record<string, string> {
       seed: seedText(options.seed),
       deep_optimizer: options.deepOptimizer,
       deep_learning_rate: options.deepLearningRate,
+      deep_initial_accumulator: options.deepInitialAccumulator,
       wide_learning_rate: options.wideLearningRate,
+      wide_initial_accumulator: options.wideInitialAccumulator,
       wide_l1: options.wideL1,
       wide_l2: options.wideL2,
       wide_buckets: options.wideBuckets,

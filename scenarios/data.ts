@@ -13,7 +13,7 @@ import type { DataRecord } from "./record.ts";
 import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "./scenario.ts";
 
 /** Changes whenever the native library writes other bytes for the same options. */
-const CACHE_VERSION = 1;
+const CACHE_VERSION = 2;
 
 /** Data that samples can train on. */
 export interface PreparedData {
@@ -97,6 +97,7 @@ async function generate(data: ResolvedSyntheticData, files: Files, options: Prep
     scale,
     skewS: skew.s,
     skewQ: skew.q,
+    skewRows: skew.rows,
     seed: options.seed,
     threads: options.threads,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -104,7 +105,14 @@ async function generate(data: ResolvedSyntheticData, files: Files, options: Prep
   const progress = (before: number) => (done: number) =>
     options.onProgress?.("generating rows", before + done, rows + testRows);
   await generateData({ ...shared, out: files.train, rows, split: "train", onProgress: progress(0) });
-  await generateData({ ...shared, out: files.test, rows: testRows, split: "test", onProgress: progress(rows) });
+  await generateData({
+    ...shared,
+    out: files.test,
+    rows: testRows,
+    split: "test",
+    train: files.train,
+    onProgress: progress(rows),
+  });
 }
 
 async function importFile(data: ResolvedCriteoData, files: Files, options: PrepareOptions): Promise<void> {

@@ -38,7 +38,7 @@ function resolveData(data: NonNullable<Workload["data"]>, directory: string): Re
     scale: data.scale ?? 0.02,
     rows: data.rows ?? 1_000_000,
     testRows: data.testRows ?? 100_000,
-    skew: { s: parameters.s, q: parameters.q },
+    skew: { s: parameters.s, q: parameters.q, rows: parameters.rows ?? 0 },
   };
 }
 
@@ -66,10 +66,20 @@ function resolveWorkload(workload: Workload, directory: string): ResolvedWorkloa
     hidden: [...workload.hidden ?? [1024, 512, 256]],
     threads: workload.threads ?? "auto",
     optimizer: {
-      wide: { ftrl: { learningRate: ftrl.learningRate ?? 0.2, l1: ftrl.l1 ?? 0, l2: ftrl.l2 ?? 0 } },
-      deep: sgd !== undefined
-        ? { sgd: { learningRate: sgd.learningRate ?? 0.01 } }
-        : { adagrad: { learningRate: adagrad.learningRate ?? 0.01 } },
+      wide: {
+        ftrl: {
+          learningRate: ftrl.learningRate ?? 0.2,
+          initialAccumulator: ftrl.initialAccumulator ?? 0.1,
+          l1: ftrl.l1 ?? 0,
+          l2: ftrl.l2 ?? 0,
+        },
+      },
+      deep: sgd !== undefined ? { sgd: { learningRate: sgd.learningRate ?? 0.01 } } : {
+        adagrad: {
+          learningRate: adagrad.learningRate ?? 0.01,
+          initialAccumulator: adagrad.initialAccumulator ?? 0.1,
+        },
+      },
     },
     initializer: resolveInitializer(workload.initializer),
   };

@@ -32,7 +32,7 @@ export type Task = WorkerSpec extends infer S ? S extends WorkerSpec ? Omit<S, "
 function trainerOf(one: PreparedCase): WorkerTrainer {
   const { workload, seed } = one.scenario;
   const deep = deepOptimizer(workload);
-  const { learningRate, l1, l2 } = workload.optimizer.wide.ftrl;
+  const { learningRate, initialAccumulator, l1, l2 } = workload.optimizer.wide.ftrl;
   return {
     data: one.data.train,
     batch: workload.batch,
@@ -42,7 +42,9 @@ function trainerOf(one: PreparedCase): WorkerTrainer {
     seed,
     deepOptimizer: deep.name,
     deepLearningRate: deep.learningRate,
+    ...(deep.initialAccumulator === undefined ? {} : { deepInitialAccumulator: deep.initialAccumulator }),
     wideLearningRate: learningRate,
+    wideInitialAccumulator: initialAccumulator,
     wideL1: l1,
     wideL2: l2,
     initializer: workload.initializer,

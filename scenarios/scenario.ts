@@ -31,7 +31,7 @@ export interface SyntheticData {
    * How often ids repeat: a named skew (criteo, oe-retail, zipf-1.1, zipf-1.2, uniform) or the Zipf-Mandelbrot
    * parameters of weight (rank + q)^-s. Default "criteo".
    */
-  skew?: string | { s: number; q: number };
+  skew?: string | { s: number; q: number; rows?: number };
 }
 
 /** Real rows in Criteo's format. */
@@ -50,6 +50,8 @@ export interface CriteoData {
 export interface FtrlParameters {
   /** Learning rate. */
   learningRate?: number;
+  /** First value of the sum of squared gradients, above 0. Default 0.1. */
+  initialAccumulator?: number;
   /** Strength of the L1 penalty. Default 0. */
   l1?: number;
   /** Strength of the L2 penalty. Default 0. */
@@ -87,7 +89,9 @@ export interface Workload {
   /** How weights are updated. */
   optimizer?: {
     wide?: "ftrl" | { ftrl: FtrlParameters };
-    deep?: "adagrad" | "sgd" | { adagrad: { learningRate?: number } } | { sgd: { learningRate?: number } };
+    deep?: "adagrad" | "sgd" | { adagrad: { learningRate?: number; initialAccumulator?: number } } | {
+      sgd: { learningRate?: number };
+    };
   };
   /** First values of embedding rows, by name or with parameters. Default "truncatedNormal". */
   initializer?: "truncatedNormal" | "glorot" | InitializerParameters;
@@ -173,7 +177,7 @@ export interface ResolvedSyntheticData {
   /** Held-out rows to generate. */
   readonly testRows: number;
   /** Zipf-Mandelbrot parameters. */
-  readonly skew: { readonly s: number; readonly q: number };
+  readonly skew: { readonly s: number; readonly q: number; readonly rows: number };
 }
 
 /** Real rows, every default filled in; the path is absolute. */
@@ -217,7 +221,7 @@ export interface ResolvedWorkload {
   readonly optimizer: {
     readonly wide: { readonly ftrl: Readonly<Required<FtrlParameters>> };
     readonly deep:
-      | { readonly adagrad: { readonly learningRate: number } }
+      | { readonly adagrad: { readonly learningRate: number; readonly initialAccumulator: number } }
       | { readonly sgd: { readonly learningRate: number } };
   };
   /** First values of embedding rows, by name or with parameters. */

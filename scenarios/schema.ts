@@ -90,6 +90,13 @@ const syntheticData = v.strictObject({
       v.strictObject({
         s: real("Exponent; 0 is uniform.", 0, 10),
         q: real("Shift; flattens the head.", 0, 1e9),
+        rows: v.exactOptional(
+          real(
+            "Rows of the table whose law has this q; 0: each column's own rows in Criteo Kaggle. Default 0.",
+            0,
+            1e15,
+          ),
+        ),
       }),
     ], (input) => typeof input === "object" && input !== null ? 1 : 0),
     `How often ids repeat: a named skew (${skewNames.join(", ")}) or the Zipf-Mandelbrot parameters ` +
@@ -112,12 +119,21 @@ const criteoData = v.strictObject({
 
 const learningRate = v.exactOptional(real("Learning rate.", 1e-9, 100));
 
+const initialAccumulator = v.exactOptional(
+  real(
+    "First value of the sum of squared gradients, above 0: the smaller, the larger the first steps. Default 0.1.",
+    1e-12,
+    1e6,
+  ),
+);
+
 const wideOptimizer = oneOf([
   v.picklist(["ftrl"]),
   v.strictObject({
     ftrl: described(
       v.strictObject({
         learningRate,
+        initialAccumulator,
         l1: v.exactOptional(real("Strength of the L1 penalty. Default 0.", 0, 1e6)),
         l2: v.exactOptional(real("Strength of the L2 penalty. Default 0.", 0, 1e6)),
       }),
@@ -130,7 +146,7 @@ const deepOptimizer = oneOf(
   [
     v.picklist(["adagrad", "sgd"]),
     v.strictObject({
-      adagrad: described(v.strictObject({ learningRate }), "Adagrad from accumulator 0.1. Default learning rate 0.01."),
+      adagrad: described(v.strictObject({ learningRate, initialAccumulator }), "Adagrad. Default learning rate 0.01."),
     }),
     v.strictObject({
       sgd: described(v.strictObject({ learningRate }), "Plain gradient descent. Default learning rate 0.01."),

@@ -15,10 +15,10 @@ const DRAM_STEP = 65_536;
 /** Room beside the rows: a quarter for half-empty arenas, index and buffers, and 64 MiB for fixed parts. */
 const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
 
-/** Name of the optimizer of the embeddings, and its learning rate. */
+/** Name of the optimizer of the embeddings, and its parameters. */
 export function deepOptimizer(
   { optimizer: { deep } }: ResolvedWorkload,
-): { readonly name: "adagrad" | "sgd"; readonly learningRate: number } {
+): { readonly name: "adagrad" | "sgd"; readonly learningRate: number; readonly initialAccumulator?: number } {
   return "sgd" in deep ? { name: "sgd", ...deep.sgd } : { name: "adagrad", ...deep.adagrad };
 }
 

@@ -32,7 +32,9 @@ export interface WorkerTrainer {
   readonly seed: number;
   readonly deepOptimizer: "adagrad" | "sgd";
   readonly deepLearningRate: number;
+  readonly deepInitialAccumulator?: number;
   readonly wideLearningRate: number;
+  readonly wideInitialAccumulator: number;
   readonly wideL1: number;
   readonly wideL2: number;
   readonly initializer: ResolvedInitializer;

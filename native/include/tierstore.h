@@ -184,6 +184,7 @@ TS_API int32_t ts_store_probe(const ts_config *config, char *err, uint32_t err_c
  *   scale        factor on Criteo Kaggle's cardinalities, 0 < scale <= 1                          (default 1)
  *   skew_s, skew_q   Zipf-Mandelbrot: weight of rank r is (r + q)^-s; q is scaled with the column  (default 1.15, 2.7)
  *   seed         uint64                                                                           (default 0)
+ *   skew_rows    rows of the table whose law has skew_q; 0: each column's own rows in Criteo Kaggle  (default 0)
  *   train        split test: path of the train file of the same seed, scale and skew; the header then says which
  *                share of (row, column) pairs has a key that no train row has                     (default: not said)
  *   threads                                                                                       (default 1)

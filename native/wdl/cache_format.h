@@ -20,7 +20,7 @@
 #define TS_CATEGORIES 26u /* C1..C26 */
 
 #define TS_CACHE_MAGIC UINT64_C(0x3143574445495453) /* "STIEDWC1" */
-#define TS_CACHE_VERSION 1u
+#define TS_CACHE_VERSION 2u
 #define TS_CACHE_PAGE 4096u
 #define TS_CACHE_GROUP 1024u /* rows */
 #define TS_CACHE_NUMERICS_AT (TS_CACHE_GROUP * 4u)
@@ -44,7 +44,7 @@ typedef struct ts_cache_header {
   uint64_t seed;
   uint32_t split; /* 0 train, 1 test */
   uint32_t reserved;
-  double scale, skew_s, skew_q;
+  double scale, skew_s, skew_q, skew_rows;
   double planted_auc, planted_logloss;
   double numeric_auc;          /* of the numeric part of the planted logit */
   double categorical_variance; /* its share of the variance of the logit, 0..1 */

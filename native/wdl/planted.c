@@ -142,7 +142,9 @@ int32_t ts_planted_create(const ts_planted_options *options, ts_planted **out, t
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) shares += column_share(ts_planted_vocabulary(c, options->scale));
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
     uint64_t n = ts_planted_vocabulary(c, options->scale);
-    double q = options->skew_q * (double)n / (double)ts_criteo_kaggle_cardinality[c];
+    /* A law keeps its shape when q grows with the number of rows. */
+    double law_rows = options->skew_rows > 0 ? options->skew_rows : (double)ts_criteo_kaggle_cardinality[c];
+    double q = options->skew_q * (double)n / law_rows;
     int32_t status = ts_zipf_create(n, options->skew_s, q, &p->ranks[c], err);
     if (status != TS_OK) {
       ts_planted_free(p);

@@ -34,6 +34,7 @@ typedef struct ts_planted_options {
   uint64_t seed;
   uint32_t split; /* 0 train, 1 test: independent rows of the same model */
   double scale, skew_s, skew_q;
+  double skew_rows; /* rows of the table whose law has skew_q; 0: each column's own rows in Criteo Kaggle */
 } ts_planted_options;
 
 typedef struct ts_planted {

@@ -165,7 +165,8 @@ static int32_t mark_train_ids(generation *g, ts_pool *pool, const char *path, ts
   const ts_cache_header *h = &m->train.header;
   const ts_planted_options *o = &g->planted->options;
   if (status == TS_OK && (h->vocabulary != TS_VOCABULARY_SYNTHETIC || h->split != 0 || h->seed != o->seed ||
-                          h->scale != o->scale || h->skew_s != o->skew_s || h->skew_q != o->skew_q))
+                          h->scale != o->scale || h->skew_s != o->skew_s || h->skew_q != o->skew_q ||
+                          h->skew_rows != o->skew_rows))
     status =
         ts_fail(err, TS_EINVAL,
                 "Cannot compare with \"%s\": it must be synthetic train data of the same seed, scale and skew", path);
@@ -218,7 +219,8 @@ static int32_t generate(const ts_planted *planted, uint64_t rows, uint32_t threa
                          .split = o->split,
                          .scale = o->scale,
                          .skew_s = o->skew_s,
-                         .skew_q = o->skew_q};
+                         .skew_q = o->skew_q,
+                         .skew_rows = o->skew_rows};
     for (uint32_t c = 0; c < TS_CATEGORIES; c++) h.cardinality[c] = planted->ranks[c].n;
     summarise(g, &h);
     status = ts_cache_writer_header(&writer, &h, err);
@@ -245,6 +247,7 @@ int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err_t
   options.scale = ts_config_f64(&r, "scale", 1, 1e-9, 1);
   options.skew_s = ts_config_f64(&r, "skew_s", 1.15, 0, 10);
   options.skew_q = ts_config_f64(&r, "skew_q", 2.7, 0, 1e12);
+  options.skew_rows = ts_config_f64(&r, "skew_rows", 0, 0, 1e15);
   options.seed = ts_config_u64(&r, "seed", 0, 0, UINT64_MAX);
   uint32_t threads = (uint32_t)ts_config_u64(&r, "threads", 1, 1, 1024);
   const char *train = ts_config_text(&r, "train", NULL);

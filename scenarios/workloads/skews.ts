@@ -10,6 +10,11 @@ export interface Skew {
   readonly s: number;
   /** Shift: flattens the head. */
   readonly q: number;
+  /**
+   * Rows of the table whose law has this q: for a column of n rows q is scaled by n / rows, which keeps the shape.
+   * 0: each column's own rows in Criteo Kaggle.
+   */
+  readonly rows: number;
 }
 
 /**
@@ -20,9 +25,9 @@ export interface Skew {
  * - `uniform`: every row equally likely; the worst case of every cache.
  */
 export const SKEWS: Readonly<Record<string, Skew>> = {
-  "criteo": { s: 1.05, q: 2.7 },
-  "oe-retail": { s: 1.346, q: 4300 },
-  "zipf-1.1": { s: 1.1, q: 0 },
-  "zipf-1.2": { s: 1.2, q: 0 },
-  "uniform": { s: 0, q: 0 },
+  "criteo": { s: 1.15, q: 2.7, rows: 0 },
+  "oe-retail": { s: 1.346, q: 4300, rows: 2.1e9 },
+  "zipf-1.1": { s: 1.1, q: 0, rows: 0 },
+  "zipf-1.2": { s: 1.2, q: 0, rows: 0 },
+  "uniform": { s: 0, q: 0, rows: 0 },
 };

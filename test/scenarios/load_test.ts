@@ -113,7 +113,7 @@ Deno.test("parseScenario() fills every default in and turns sizes into bytes", a
   assertEquals(scenario.configurations["f"]?.size, [25165824, 1e9]);
   assertEquals(scenario.configurations["f"]?.path, "/data/pool");
   assertEquals(scenario.cost.priceFor, 5e11);
-  assertEquals(scenario.workload.optimizer.deep, { adagrad: { learningRate: 0.01 } });
+  assertEquals(scenario.workload.optimizer.deep, { adagrad: { learningRate: 0.01, initialAccumulator: 0.1 } });
 });
 
 Deno.test("resolveScenario() of a resolved scenario changes nothing", async () => {
