@@ -13,7 +13,7 @@ import {
   type ParseError,
   parseTree,
   printParseErrorCode,
-} from "jsonc-parser";
+} from "./jsonc_parser.ts";
 import { checkScenario } from "./check.ts";
 import { type Diagnostic, type DocumentPath, lineAndColumn, type Problem, ScenarioError } from "./diagnostics.ts";
 import { listMedia } from "./media.ts";

@@ -6,8 +6,8 @@
  * @module
  */
 
-import { parse, type ParseError, printParseErrorCode } from "jsonc-parser";
-import * as v from "valibot";
+import { parse, type ParseError, printParseErrorCode } from "./jsonc_parser.ts";
+import * as v from "./valibot.ts";
 import { nearest } from "./nearest.ts";
 
 const FOLDER = new URL("./media/", import.meta.url);

@@ -1,4 +1,4 @@
-import * as v from "valibot";
+import * as v from "./valibot.ts";
 
 const OPTIONS = new WeakMap<object, readonly v.GenericSchema[]>();
 

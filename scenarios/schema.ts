@@ -6,7 +6,7 @@
  * @module
  */
 
-import * as v from "valibot";
+import * as v from "./valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
 import { oneOf } from "./one_of.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import * as v from "valibot";
+import * as v from "./valibot.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
 import { nearest } from "./nearest.ts";
 import type { Scenario } from "./scenario.ts";
