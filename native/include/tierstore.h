@@ -95,7 +95,7 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  * Errors: TS_EINVAL, TS_EUNAVAILABLE (library or node missing), TS_EIO (path), TS_ENOMEM. */
 TS_API int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap);
 
-/* Frees everything, pool files included. The handle is gone whatever the status. */
+/* Frees everything, the space of pools included. The handle is gone whatever the status. */
 TS_API int32_t ts_store_close(ts_store *store);
 
 /* Adds a table and stores its number, counting from 0, in *table. Options:

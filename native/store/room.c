@@ -125,6 +125,10 @@ int32_t ts_room_for(ts_table *table, ts_batch *batch, const int64_t *keys, uint6
     pthread_mutex_unlock(&table->lock);
     if (status == TS_ENOMEM) return ts_fail(err, TS_ENOMEM, "Cannot add rows to table \"%s\": out of memory", table->name);
     uint64_t *grant = for_index ? &table->index_grant : &table->rows[tier].list_grant;
+    if (wanted > 0 && !for_index) { /* the lower tier has room, but not the first for the list of its chunks */
+      tier = 0;
+      what = "the list of lower rows cannot grow";
+    }
     if (wanted == 0 || table->store->tier_count == 1 || free_first_tier(table, wanted, grant) != TS_OK)
       return full(table, tier, what, l.missing, err);
     pthread_mutex_lock(&table->lock);
