@@ -4,9 +4,11 @@
  * @module
  */
 
+import { formatBytes } from "../ffi/bytes.ts";
 import type { Availability } from "./availability.ts";
 import { digestOf } from "./canonical.ts";
 import {
+  configurationOf,
   decideCases,
   howText,
   type RunnableCase,
@@ -15,11 +17,12 @@ import {
   UnavailableError,
 } from "./configurations.ts";
 import type { prepareData, PreparedData } from "./data.ts";
+import { ScenarioError } from "./diagnostics.ts";
 import type { RunEvent } from "./events.ts";
 import { planCases } from "./plan.ts";
 import type { DataRecord, MachineRecord } from "./record.ts";
 import type { ResolvedScenario } from "./scenario.ts";
-import { dramBudget, tableBytes } from "./sizes.ts";
+import { dramBudget, mustCountRowsOnly, tableBytes } from "./sizes.ts";
 import type { WorkerCommand } from "./worker_process.ts";
 
 /** What a run needs from the rest of the suite; tests give their own. */
@@ -55,6 +58,8 @@ export interface PreparedCase extends RunnableCase {
   readonly dram: number;
   /** Bytes of the tables' rows when every key has one. */
   readonly tableBytes: number;
+  /** True if the tables are so small that their sizes count rows only, though the configuration says "all". */
+  readonly rowsOnly: boolean;
   readonly threads: number;
 }
 
@@ -77,7 +82,7 @@ export interface PrepareRunOptions {
  * Prepares a run.
  *
  * @throws {UnavailableError} if a configuration cannot run as required.
- * @throws {ScenarioError} if the scenario's DRAM budget would not be fair.
+ * @throws {ScenarioError} if the scenario's DRAM budget would not be fair, or a batch has more rows than the data.
  */
 export async function prepareRun(
   scenario: ResolvedScenario,
@@ -90,9 +95,23 @@ export async function prepareRun(
   const { runnable, skipped } = decideCases(planCases(scenario), here, options.require);
   const cases = await prepareCases(runnable, machine, dependencies, options);
   const [first] = cases;
+  const small = cases.find(({ rowsOnly }) => rowsOnly);
+  if (small !== undefined) options.emit({ type: "notice", message: smallText(small) });
   if (first === undefined) throw new Error("Cannot prepare a run without cases");
   options.emit({ type: "plan", ...planEvent(scenario, cases, skipped) });
   return { machine, cases, skipped, data: { ...first.data.record, tableBytes: first.tableBytes } };
+}
+
+function smallText({ tableBytes, dram }: PreparedCase): string {
+  return `the tables take ${
+    formatBytes(tableBytes)
+  }, and a quarter of that is too little for their index and buffers: ` +
+    `the DRAM budget of ${formatBytes(dram)} counts rows only`;
+}
+
+/** One sentence: how the figures of a case are obtained. */
+export function howOf({ decision, dram, rowsOnly }: PreparedCase, scratch?: Scratch): string {
+  return howText(decision, dram, scratch) + (rowsOnly ? "; sizes count rows only, since the tables are small" : "");
 }
 
 function planEvent(
@@ -105,7 +124,7 @@ function planEvent(
     ...cases.map((one) => ({
       case: one.name,
       evidence: one.decision.evidence,
-      how: howText(one.decision, one.dram),
+      how: howOf(one),
       ...(one.decision.missing === undefined ? {} : { missing: one.decision.missing }),
     })),
     ...skipped.map((one) => ({ case: one.name, how: `left out: ${one.skipped}` })),
@@ -135,14 +154,26 @@ async function prepareCases(
       onProgress: (what, done, total) => emit({ type: "data-progress", what, done, total }),
     });
     made.set(key, data);
+    checkBatch(workload.batch, data.record.trainRows);
     const bytes = tableBytes(data.record.cardinalities, workload);
     const record = { ...data.record, tableBytes: bytes };
     if (known === undefined) {
       emit({ type: "data", data: record, reused: data.reused, seconds: (performance.now() - start) / 1000 });
     }
-    cases.push({ ...one, data, dram: dramBudget(one.scenario, bytes), tableBytes: bytes, threads });
+    const dram = dramBudget(one.scenario, bytes);
+    const rowsOnly = mustCountRowsOnly(configurationOf(one), one.scenario, dram);
+    cases.push({ ...one, data, dram, tableBytes: bytes, rowsOnly, threads });
   }
   return cases;
+}
+
+function checkBatch(batch: number, rows: number): void {
+  if (batch <= rows) return;
+  throw new ScenarioError([{
+    path: ["workload", "batch"],
+    message: `expected at most the ${rows} training rows that the data has, found ${batch}`,
+    hint: "write a smaller batch, or give more rows; quick runs take smaller batches",
+  }]);
 }
 
 /** The case whose rows give the AUC: plain DRAM where there is one, since it is the fastest; else the first. */

@@ -53,7 +53,9 @@ export class RunInterrupted extends Error {
   /** The error of a stopped run. @param path The result file. */
   constructor(path: string, completed: number, planned: number) {
     super(
-      `Interrupted: ${completed} of ${planned} samples are complete in "${path}"; the same run with --resume goes on`,
+      planned === 0
+        ? `Interrupted before the first sample; the same run begins again, with --resume it keeps what "${path}" has`
+        : `Interrupted: ${completed} of ${planned} samples are complete in "${path}"; the same run with --resume goes on`,
     );
     this.name = "RunInterrupted";
     [this.path, this.completed, this.planned] = [path, completed, planned];
@@ -142,7 +144,12 @@ export function resultPath(scenario: Pick<ResolvedScenario, "name">, out?: strin
 }
 
 async function earlierRecords(path: string, scenario: ResolvedScenario, emit: (event: RunEvent) => void) {
-  const earlier = await readResultText(path);
+  const earlier = await readResultText(path).catch((error: unknown) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    emit({ type: "notice", message: `nothing to go on with: "${path}" does not exist; the run begins` });
+    return undefined;
+  });
+  if (earlier === undefined) return undefined;
   const [run] = earlier.records;
   if (run === undefined) return undefined;
   if (run.type !== "run" || run.scenarioDigest !== digestOf(scenario)) {

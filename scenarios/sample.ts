@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { PreparedCase, RunDependencies } from "./prepare.ts";
-import { configurationOf, environmentOf, howText, type Scratch } from "./configurations.ts";
+import { howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
+import { configurationOf, environmentOf, type Scratch } from "./configurations.ts";
 import type { PlannedSample } from "./plan.ts";
 import type { QualityRecord, SampleRecord, TierRecord } from "./record.ts";
 import { deepOptimizer, tierSizes } from "./sizes.ts";
@@ -65,7 +65,7 @@ async function storeOf(one: PreparedCase, path: string | undefined, mediaOptions
     ...(configuration.pmem === undefined ? {} : { pmem: configuration.pmem }),
     ...(path === undefined ? {} : { path }),
     size: tierSizes(configuration, dram, one.tableBytes),
-    sizeCounts: configuration.sizeCounts,
+    sizeCounts: one.rowsOnly ? "rows" : configuration.sizeCounts,
     seed: scenario.seed,
     native,
   };
@@ -139,7 +139,7 @@ export function sampleRecord(
     position: planned.position,
     status: "completed",
     evidence: one.decision.evidence,
-    how: howText(one.decision, one.dram, taken.scratch),
+    how: howOf(one, taken.scratch),
     seed: one.scenario.seed,
     started: taken.started,
     processSeconds: taken.seconds,

@@ -12,6 +12,8 @@ import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "
 
 /** DRAM budgets are multiples of this, bytes. */
 const DRAM_STEP = 65_536;
+/** Smaller DRAM budgets have no room for rows beside the index, the metadata and the buffers of all tables, bytes. */
+const LEAST_DRAM = 2 * 2 ** 20;
 /** Room beside the rows: a quarter for half-empty arenas, index and buffers, and 64 MiB for fixed parts. */
 const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
 
@@ -55,6 +57,19 @@ export function dramBudget(scenario: ResolvedScenario, tables: number): number {
       formatBytes(scenario.dram),
     hint: 'with more, DRAM would do the work of PMEM: write "auto", or raise workload.data.scale',
   }]);
+}
+
+/**
+ * Whether the sizes of a configuration can count rows only, whatever it says: its automatic DRAM budget is so small,
+ * since the tables are, that what counts besides would take all of it.
+ */
+export function mustCountRowsOnly(
+  configuration: ResolvedConfiguration,
+  scenario: Pick<ResolvedScenario, "dram">,
+  dram: number,
+): boolean {
+  return configuration.storage === "DRAM_PMEM" && configuration.size === undefined &&
+    configuration.sizeCounts === "all" && scenario.dram === "auto" && dram < LEAST_DRAM;
 }
 
 /** Bytes that surely hold rows of this many bytes with everything around them. */

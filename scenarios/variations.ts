@@ -13,6 +13,7 @@ const QUICK = { seconds: 24, rows: 131_072, testRows: 8192, samples: 49_152, bat
 /** The scenario made small (fewer rows and steps, smaller batches): for a first look, not for figures to quote. Its name ends in `-quick`. */
 export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
   const { workload, quality } = scenario;
+  const isFile = "criteo" in workload.data;
   const data = "criteo" in workload.data
     ? { ...workload.data, maxRows: Math.min(workload.data.maxRows || Infinity, QUICK.rows) }
     : {
@@ -22,6 +23,7 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
     };
   return {
     ...scenario,
+    ...(isFile ? fittingDram(scenario) : {}), // fewer rows of a file have fewer keys
     name: `${scenario.name}-quick`,
     workload: {
       ...workload,
@@ -32,7 +34,10 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
     repetitions: 3,
     budget: Math.min(scenario.budget, QUICK.seconds),
     quality: {
-      samples: Math.min(quality.samples === "auto" ? QUICK.samples : quality.samples, QUICK.samples),
+      // Once over the rows of a file, not many times over a small one.
+      samples: isFile && quality.samples === "auto"
+        ? "auto"
+        : Math.min(quality.samples === "auto" ? QUICK.samples : quality.samples, QUICK.samples),
       evaluations: Math.min(quality.evaluations, QUICK.evaluations),
       testRows: quality.testRows === 0 ? QUICK.testRows : Math.min(quality.testRows, QUICK.testRows),
     },
@@ -42,5 +47,13 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
 /** The scenario over a file of real rows in Criteo's format. */
 export function withData(scenario: ResolvedScenario, file: string): ResolvedScenario {
   const data = { criteo: resolve(file), format: "auto", testEvery: 10, maxRows: 0 } as const;
-  return { ...scenario, workload: { ...scenario.workload, data } };
+  return { ...scenario, ...fittingDram(scenario), workload: { ...scenario.workload, data } };
+}
+
+/** The DRAM budget for other tables than those it was written for, unless a configuration gives its sizes itself. */
+function fittingDram({ dram, configurations }: ResolvedScenario): Pick<ResolvedScenario, "dram"> {
+  const given = Object.values(configurations).some(({ storage, size }) =>
+    storage === "DRAM_PMEM" && size !== undefined
+  );
+  return { dram: given ? dram : "auto" };
 }

@@ -205,6 +205,45 @@ Deno.test("runScenario() resumes a file whose last line was cut off, and says so
   });
 });
 
+Deno.test("runScenario() begins when there is nothing to resume, and says so", async () => {
+  await bench(async ({ run, events }) => {
+    const result = await run({ resume: true });
+    assertEquals(result.samples.length, 12);
+    assert(events.some((event) => event.type === "notice" && event.message.startsWith("nothing to go on with")));
+  });
+});
+
+Deno.test("runScenario() counts rows only where the tables are too small for their index and buffers", async () => {
+  await bench(async ({ run, starts, events, dependencies }) => {
+    const { prepareData } = dependencies;
+    Object.assign(dependencies, {
+      prepareData: async (...args: Parameters<typeof prepareData>) => {
+        const data = await prepareData(...args);
+        return { ...data, record: { ...data.record, cardinalities: [10_000] } };
+      },
+    });
+    const { samples } = await run();
+    const stores = (await starts()).map(({ spec }) => spec.store);
+    const counts = (storage: string) =>
+      new Set(stores.filter((store) => store["storage"] === storage).map((store) => store["sizeCounts"]));
+    assertEquals([counts("DRAM_PMEM"), counts("DRAM")], [new Set(["rows"]), new Set(["all"])]);
+    const said = samples.filter(({ how }) => how.includes("count rows only")).map(({ configuration }) => configuration);
+    assertEquals(new Set(said), new Set(["fsdax", "kmem-dax"]));
+    assertEquals(events.filter((event) => event.type === "notice" && event.message.includes("rows only")).length, 1);
+  });
+});
+
+Deno.test("runScenario() refuses a batch with more rows than the data before anything runs", async () => {
+  await bench(async ({ run, starts }) => {
+    const error = await assertRejects(
+      () => run({}, { ...FOUR, workload: { ...FOUR.workload, batch: 1001 } }),
+      ScenarioError,
+    );
+    assertStringIncludes((error as Error).message, "workload.batch: expected at most the 1000 training rows");
+    assertEquals(await starts(), []);
+  });
+});
+
 Deno.test("runScenario() refuses to resume another scenario and touches nothing", async () => {
   await bench(async ({ run, path }) => {
     await run();

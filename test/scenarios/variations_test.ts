@@ -1,5 +1,6 @@
 import { nearest } from "../../scenarios/nearest.ts";
 import { resolveScenario } from "../../scenarios/load.ts";
+import type { Configuration } from "../../scenarios/scenario.ts";
 import { durationInSeconds } from "../../scenarios/units.ts";
 import { quickScenario, withData } from "../../scenarios/variations.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
@@ -18,6 +19,22 @@ Deno.test("quickScenario() is smaller, valid, and has another name", async () =>
 Deno.test("withData() trains on a file, from the working directory", async () => {
   const { workload } = withData(await resolveScenario(FOUR), "my.tsv");
   assertEquals(workload.data, { criteo: `${Deno.cwd()}/my.tsv`, format: "auto", testEvery: 10, maxRows: 0 });
+});
+
+Deno.test("withData() fits the DRAM budget to the tables of the file, unless a configuration gives its sizes", async () => {
+  const written = await resolveScenario({ ...FOUR, dram: "24 MiB" });
+  assertEquals(withData(written, "my.tsv").dram, "auto");
+  const fsdax: Configuration = { storage: "DRAM_PMEM", pmem: "libpmem", size: ["24 MiB"] };
+  const sized = await resolveScenario({ ...FOUR, dram: "24 MiB", configurations: { fsdax } });
+  assertEquals(withData(sized, "my.tsv").dram, 24 * 2 ** 20);
+});
+
+Deno.test("quickScenario() goes over a file's rows once, and over generated ones as often as it takes", async () => {
+  const scenario = await resolveScenario({ ...FOUR, workload: {}, quality: {}, dram: "1 MiB" });
+  assertEquals(quickScenario(withData(scenario, "my.tsv")).quality.samples, "auto");
+  assertEquals(quickScenario(scenario).quality.samples, 49_152);
+  const own = { ...withData(scenario, "my.tsv"), dram: 2 ** 20 };
+  assertEquals([quickScenario(own).dram, quickScenario(scenario).dram], ["auto", 2 ** 20]);
 });
 
 Deno.test("nearest() forgives slips and nothing else", () => {
