@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { basename, dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "./exit_codes.ts";
+import { writing } from "../scenarios/writing.ts";
 import { scenarioTemplate } from "./init_template.ts";
 import type { Context } from "./main.ts";
 
@@ -18,17 +19,21 @@ export function addInit(program: Command, { terminal }: Context): void {
       const near = relative(dirname(path), schema);
       const name = basename(path).replace(/\.jsonc?$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "");
       const text = scenarioTemplate(name === "" ? "mine" : name, near.startsWith(".") ? near : `./${near}`);
-      try {
-        await Deno.writeTextFile(path, text, { createNew: true });
-      } catch (error) {
-        if (error instanceof Deno.errors.AlreadyExists) {
-          throw new UsageError(`Cannot write "${file}": it exists; choose another name or remove it`);
-        }
-        if (error instanceof Deno.errors.NotFound) {
-          throw new UsageError(`Cannot write "${file}": the folder "${dirname(file)}" does not exist`);
-        }
-        throw error;
-      }
+      await writing(file, () => writeNew(file, text));
       terminal.out(`wrote    ${file}\nnext     tierbench run ${file} --quick\n`);
     });
+}
+
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    await Deno.writeTextFile(file, text, { createNew: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) {
+      throw new UsageError(`Cannot write "${file}": it exists; choose another name or remove it`);
+    }
+    if (error instanceof Deno.errors.NotFound) {
+      throw new UsageError(`Cannot write "${file}": the folder "${dirname(file)}" does not exist`);
+    }
+    throw error;
+  }
 }

@@ -6,6 +6,7 @@
 
 import { join } from "node:path";
 import type { Result } from "../scenarios/record.ts";
+import { writing } from "../scenarios/writing.ts";
 import { toCsv } from "./export/csv.ts";
 import { toJson } from "./export/json.ts";
 import { toMarkdown } from "./export/markdown.ts";
@@ -52,7 +53,7 @@ export async function writeReport(
     [files.csv, toCsv(summary)],
     [files.json, toJson(summary)],
   ];
-  await Deno.mkdir(directory, { recursive: true });
+  await writing(directory, () => Deno.mkdir(directory, { recursive: true }));
   await Promise.all(texts.map(([path, text]) => writeWhole(path, text)));
   return files;
 }
@@ -60,8 +61,10 @@ export async function writeReport(
 async function writeWhole(path: string, text: string): Promise<void> {
   const beside = `${path}.${crypto.randomUUID()}.tmp`;
   try {
-    await Deno.writeTextFile(beside, text);
-    await Deno.rename(beside, path);
+    await writing(path, async () => {
+      await Deno.writeTextFile(beside, text);
+      await Deno.rename(beside, path);
+    });
   } catch (error) {
     await Deno.remove(beside).catch(() => {});
     throw error;

@@ -6,6 +6,7 @@
  */
 
 import { dirname } from "node:path";
+import { writing } from "./writing.ts";
 import type { FailedRecord, QualityRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
 
 /** Fields that a record must have to be used, by kind of record. */
@@ -151,27 +152,32 @@ export async function readResult(path: string): Promise<Result> {
 
 /** Appends records to a result file that no other run writes to. */
 export class ResultWriter implements Disposable {
+  readonly #path: string;
   readonly #file: Deno.FsFile;
   readonly #records: ResultRecord[];
 
-  private constructor(file: Deno.FsFile, records: readonly ResultRecord[]) {
+  private constructor(path: string, file: Deno.FsFile, records: readonly ResultRecord[]) {
+    this.#path = path;
     this.#file = file;
     this.#records = [...records];
   }
 
   /** Begins a file; one that is there is kept under a name with its own start time. */
   static async create(path: string): Promise<ResultWriter> {
-    await Deno.mkdir(dirname(path), { recursive: true });
-    await keepEarlier(path);
-    return new ResultWriter(await lockedFile(path), []);
+    const file = await writing(path, async () => {
+      await Deno.mkdir(dirname(path), { recursive: true });
+      await keepEarlier(path);
+      return await lockedFile(path);
+    });
+    return new ResultWriter(path, file, []);
   }
 
   /** Goes on with a file: what stands after its last complete line is cut off. */
   static async resume(path: string, { records, completeBytes }: ResultText): Promise<ResultWriter> {
-    const file = await lockedFile(path);
+    const file = await writing(path, () => lockedFile(path));
     await file.truncate(completeBytes);
     await file.seek(0, Deno.SeekMode.End);
-    return new ResultWriter(file, records);
+    return new ResultWriter(path, file, records);
   }
 
   /** Every record in the file. */
@@ -182,8 +188,10 @@ export class ResultWriter implements Disposable {
   /** Appends a record and waits until the disk has it. */
   async append(record: ResultRecord): Promise<void> {
     const bytes = new TextEncoder().encode(JSON.stringify(record) + "\n");
-    for (let written = 0; written < bytes.length;) written += await this.#file.write(bytes.subarray(written));
-    await this.#file.sync();
+    await writing(this.#path, async () => {
+      for (let written = 0; written < bytes.length;) written += await this.#file.write(bytes.subarray(written));
+      await this.#file.sync();
+    });
     this.#records.push(record);
   }
 

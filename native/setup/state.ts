@@ -5,6 +5,8 @@
  * @module
  */
 
+import { SetupError } from "./system.ts";
+
 /** The folder of tierbench, as an absolute path without a final slash. */
 export const ROOT: string = decodeURIComponent(new URL("../..", import.meta.url).pathname).replace(/\/$/, "");
 
@@ -28,11 +30,22 @@ export function readState(root: string = ROOT): SetupState {
   }
 }
 
-/** Remembers. */
+/**
+ * Remembers.
+ *
+ * @throws {SetupError} If the folder cannot be written to.
+ */
 export function writeState(state: SetupState, root: string = ROOT): void {
-  Deno.mkdirSync(`${root}/.cache`, { recursive: true });
-  // Written beside it and renamed, since two set-ups may run at a time.
-  const temporary = `${root}/${FILE}.${Deno.pid}`;
-  Deno.writeTextFileSync(temporary, JSON.stringify(state, undefined, 2) + "\n");
-  Deno.renameSync(temporary, `${root}/${FILE}`);
+  try {
+    Deno.mkdirSync(`${root}/.cache`, { recursive: true });
+    // Written beside it and renamed, since two set-ups may run at a time.
+    const temporary = `${root}/${FILE}.${Deno.pid}`;
+    Deno.writeTextFileSync(temporary, JSON.stringify(state, undefined, 2) + "\n");
+    Deno.renameSync(temporary, `${root}/${FILE}`);
+  } catch (error) {
+    const said = (error as Error).message.replace(/ \(os error.*/s, "");
+    throw new SetupError(`Cannot write "${root}/${FILE}" (${said}): set-up needs a folder that it can write to`, {
+      cause: error,
+    });
+  }
 }

@@ -185,6 +185,15 @@ Deno.test("clean() removes what is generated, keeps the rest, and names the pack
   }
 });
 
+Deno.test("writeState() says that set-up needs a folder to write to", async () => {
+  const file = await Deno.makeTempFile();
+  try {
+    assertThrows(() => writeState({ installed: [], npm: "" }, file), SetupError, "needs a folder that it can write to");
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
 Deno.test("counts are read from make check and from a JUnit report", () => {
   assertEquals(parseNativeCounts("ok\nC tests: 3 passed, 1 failed\n"), { passed: 3, failed: 1, skipped: 0 });
   assertEquals(parseNativeCounts("make: *** Error 2"), undefined);
