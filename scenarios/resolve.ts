@@ -7,7 +7,9 @@
 import { resolve as resolvePath } from "node:path";
 import type {
   Configuration,
+  DistributionParameters,
   ResolvedConfiguration,
+  ResolvedDistribution,
   ResolvedInitializer,
   ResolvedScenario,
   ResolvedWorkload,
@@ -43,6 +45,12 @@ function resolveData(data: NonNullable<Workload["data"]>, directory: string): Re
 }
 
 function resolveInitializer(written: Workload["initializer"] = "truncatedNormal"): ResolvedInitializer {
+  if (typeof written === "string" || !("defaultValueMatrix" in written)) return resolveDistribution(written);
+  const { rows = 4096, base = "truncatedNormal" } = written.defaultValueMatrix;
+  return { defaultValueMatrix: { rows, base: resolveDistribution(base) } };
+}
+
+function resolveDistribution(written: "truncatedNormal" | "glorot" | DistributionParameters): ResolvedDistribution {
   if (written === "glorot") return { glorot: {} };
   if (written === "truncatedNormal") return { truncatedNormal: { mean: 0, stddev: 0.05 } };
   if (!("truncatedNormal" in written)) return written;

@@ -58,12 +58,18 @@ export interface FtrlParameters {
   l2?: number;
 }
 
-/** First values of embedding rows, with parameters. */
-export type InitializerParameters =
+/** A distribution of first values, with parameters. */
+export type DistributionParameters =
   | { constant: number }
   | { uniform: { low: number; high: number } }
   | { truncatedNormal: { mean?: number; stddev?: number } }
   | { glorot: Record<never, never> };
+
+/** First values of embedding rows, with parameters. */
+export type InitializerParameters =
+  | DistributionParameters
+  /** DeepRec's default-value matrix: the row of key k begins as row `k mod rows` of a matrix drawn from `base`. */
+  | { defaultValueMatrix: { rows?: number; base?: "truncatedNormal" | "glorot" | DistributionParameters } };
 
 /** What is trained. */
 export interface Workload {
@@ -192,12 +198,17 @@ export interface ResolvedCriteoData {
   readonly maxRows: number;
 }
 
-/** First values of embedding rows, every parameter filled in. */
-export type ResolvedInitializer =
+/** A distribution of first values, every parameter filled in. */
+export type ResolvedDistribution =
   | { readonly constant: number }
   | { readonly uniform: { readonly low: number; readonly high: number } }
   | { readonly truncatedNormal: { readonly mean: number; readonly stddev: number } }
   | { readonly glorot: Record<never, never> };
+
+/** First values of embedding rows, every parameter filled in. */
+export type ResolvedInitializer =
+  | ResolvedDistribution
+  | { readonly defaultValueMatrix: { readonly rows: number; readonly base: ResolvedDistribution } };
 
 /** What is trained, every default filled in. */
 export interface ResolvedWorkload {

@@ -9,6 +9,7 @@
 import * as v from "./valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
+import { nearest } from "./nearest.ts";
 import { oneOf } from "./one_of.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -156,37 +157,54 @@ const deepOptimizer = oneOf(
 );
 
 const finite = (text: string) => real(text, -1e6, 1e6);
+const constant = v.strictObject({ constant: finite("Every weight.") });
+const uniform = v.strictObject({
+  uniform: described(
+    v.pipe(
+      v.strictObject({ low: finite("Lower end, included."), high: finite("Upper end, excluded.") }),
+      v.check(({ low, high }) => low < high, 'expected "low" below "high"'),
+    ),
+    "Uniform in an interval.",
+  ),
+});
+const truncatedNormal = v.strictObject({
+  truncatedNormal: described(
+    v.strictObject({
+      mean: v.exactOptional(finite("Mean. Default 0.")),
+      stddev: v.exactOptional(real("Standard deviation. Default 0.05.", 0, 1e6)),
+    }),
+    "Normal; values beyond two standard deviations are drawn again.",
+  ),
+});
+const glorot = v.strictObject({ glorot: described(v.strictObject({}), "Uniform within sqrt(3 / dim) of 0.") });
+
+/** Initialisers that have parameters, in the order of their schemas, which come after that of the names. */
+const INITIALIZERS = ["constant", "uniform", "truncatedNormal", "glorot", "defaultValueMatrix"];
+
+/** The position of the schema that an initialiser means, also if it is misspelt. */
+function pickInitializer(input: unknown): number {
+  if (typeof input !== "object" || input === null) return 0;
+  const [key = ""] = Object.keys(input);
+  return 1 + INITIALIZERS.indexOf(nearest(key, INITIALIZERS) ?? "truncatedNormal");
+}
+
+const distributionName = v.picklist(["truncatedNormal", "glorot"]);
+const defaultValueMatrix = v.strictObject({
+  defaultValueMatrix: described(
+    v.strictObject({
+      rows: v.exactOptional(whole("Rows of the matrix. Default 4096.", 1, 2 ** 40)),
+      base: v.exactOptional(described(
+        oneOf([distributionName, constant, uniform, truncatedNormal, glorot], pickInitializer),
+        'What the matrix is drawn from. Default "truncatedNormal".',
+      )),
+    }),
+    "DeepRec's default-value matrix: the row of key k begins as row k mod rows.",
+  ),
+});
+
 const initializer = oneOf(
-  [
-    v.picklist(["truncatedNormal", "glorot"]),
-    v.strictObject({ constant: finite("Every weight.") }),
-    v.strictObject({
-      uniform: described(
-        v.strictObject({ low: finite("Lower end, included."), high: finite("Upper end, excluded.") }),
-        "Uniform in an interval.",
-      ),
-    }),
-    v.strictObject({
-      truncatedNormal: described(
-        v.strictObject({
-          mean: v.exactOptional(finite("Mean. Default 0.")),
-          stddev: v.exactOptional(real("Standard deviation. Default 0.05.", 0, 1e6)),
-        }),
-        "Normal; values beyond two standard deviations are drawn again.",
-      ),
-    }),
-    v.strictObject({ glorot: described(v.strictObject({}), "Uniform within sqrt(3 / dim) of 0.") }),
-  ],
-  (input) =>
-    typeof input !== "object" || input === null
-      ? 0
-      : "constant" in input
-      ? 1
-      : "uniform" in input
-      ? 2
-      : "glorot" in input
-      ? 4
-      : 3,
+  [distributionName, constant, uniform, truncatedNormal, glorot, defaultValueMatrix],
+  pickInitializer,
 );
 
 const workload = v.strictObject({

@@ -63,6 +63,9 @@ for (
       FIELDS('"workload": {"optimizer": {"deep": "adagard"}}'),
       'unknown optimizer "adagard"\n    did you mean "adagrad"?',
     ],
+    [FIELDS('"workload": {"initializer": {"defaultValueMatrix": {"rows": 0}}}'), "defaultValueMatrix.rows: expected a"],
+    [FIELDS('"workload": {"initializer": {"defaultValueMatrx": {}}}'), 'did you mean "defaultValueMatrix"?'],
+    [FIELDS('"workload": {"initializer": {"uniform": {"low": 2, "high": 1}}}'), 'expected "low" below "high"'],
     [FIELDS('"dram": "24 Mib"'), 'dram: expected a size such as "24 MiB", found "24 Mib"'],
     [FIELDS('"dram": true'), "dram: expected a size such as"],
     [FIELDS('"repetitions": 2'), "repetitions: expected a whole number from 3 to 1000, found 2"],
@@ -121,7 +124,13 @@ Deno.test("resolveScenario() of a resolved scenario changes nothing", async () =
     batch: fc.integer({ min: 1, max: 1e6 }),
     steps: fc.oneof(fc.constant("auto" as const), fc.integer({ min: 1, max: 100 })),
     optimizer: fc.constantFrom({ deep: "sgd" as const }, { deep: "adagrad" as const }, {}),
-    initializer: fc.constantFrom("glorot" as const, { constant: 1 }, { truncatedNormal: { mean: 1 } }),
+    initializer: fc.constantFrom(
+      "glorot" as const,
+      { constant: 1 },
+      { truncatedNormal: { mean: 1 } },
+      { defaultValueMatrix: {} },
+      { defaultValueMatrix: { rows: 7, base: { constant: 1 } } },
+    ),
   }, { requiredKeys: [] });
   const dram = fc.constantFrom("auto" as const, "1 MiB", 65536);
   await fc.assert(
