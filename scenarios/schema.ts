@@ -6,12 +6,13 @@
  * @module
  */
 
+import { parseBytes } from "../ffi/bytes.ts";
 import * as v from "./valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
 import { nearest } from "./nearest.ts";
 import { oneOf } from "./one_of.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenario, Size } from "./scenario.ts";
 
 export type * from "./scenario.ts";
 
@@ -33,6 +34,8 @@ export const FIXED_FIELDS: readonly string[] = [
 ];
 
 const SIZE_FORM = 'expected a size such as "24 MiB"';
+const DATE_FORM = 'expected a date such as "2026-11"';
+const DATE_PATTERN = /^\d{4}(-(0[1-9]|1[0-2])(-\d{2})?)?$/;
 const DURATION_FORM = 'expected a duration such as "150 s"';
 
 const size = oneOf(
@@ -336,12 +339,18 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   cost: v.exactOptional(described(
     v.strictObject({
       model: v.exactOptional(described(v.picklist(["cloud"]), 'Rented machines, paid by the hour. Default "cloud".')),
-      prices: v.exactOptional(described(v.string(), 'Price book. Default "2026-11".')),
+      prices: v.exactOptional(described(
+        v.pipe(v.string(DATE_FORM), v.regex(DATE_PATTERN, DATE_FORM)),
+        'Date of the prices: the latest that the price book has by then. Default "2026-11".',
+      )),
       boundary: v.exactOptional(described(
         v.picklist(["parameter-servers"]),
         'What is paid for. Default "parameter-servers": the machines that hold the tables.',
       )),
-      priceFor: v.exactOptional(described(size, 'Size of the tables that are priced. Default "500 GB".')),
+      priceFor: v.exactOptional(described(
+        v.pipe(size, v.check((written) => parseBytes(written as Size) > 0, "expected a size above 0")),
+        'Size of the tables that are priced. Default "500 GB".',
+      )),
     }),
     "How speed becomes money.",
   )),

@@ -71,6 +71,8 @@ for (
     [FIELDS('"repetitions": 2'), "repetitions: expected a whole number from 3 to 1000, found 2"],
     [FIELDS('"seed": -1'), "seed: expected a whole number from 0"],
     [FIELDS('"version": 2'), "version: expected 1, found 2"],
+    [FIELDS('"cost": {"priceFor": 0}'), "cost.priceFor: expected a size above 0, found 0"],
+    [FIELDS('"cost": {"prices": "soon"}'), 'cost.prices: expected a date such as "2026-11", found "soon"'],
     [FIELDS('"cost": {"priceFor": "500"}'), "cost.priceFor: expected a size such as"],
     [CONFIGURATION('"storage": "DRAM_PMEM"'), 'configurations.one: expected a field "pmem" with storage "DRAM_PMEM"'],
     [CONFIGURATION('"storage": "DRAM", "pmem": "libpmem"'), 'expected no such field with storage "DRAM"'],
