@@ -134,10 +134,10 @@ int32_t ts_table_set_learning_rate(ts_store *store, uint32_t number, double lear
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
-  if (!(learning_rate >= 0 && learning_rate <= 1e6) || (learning_rate == 0 && table->optimizer.l1 + table->optimizer.l2 > 0))
+  if (!(learning_rate >= 0 && learning_rate <= 1e6))
     return ts_fail(e, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to %g: it must be from 0 to 1e6",
                    table->name, learning_rate);
-  if (learning_rate == 0 && (table->optimizer.kind == TS_FTRL || table->optimizer.kind == TS_FTRL_ROW_NORM))
+  if ((float)learning_rate == 0 && (table->optimizer.kind == TS_FTRL || table->optimizer.kind == TS_FTRL_ROW_NORM))
     return ts_fail(e, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to 0: ftrl divides by it", table->name);
   pthread_mutex_lock(&table->lock);
   table->optimizer.learning_rate = (float)learning_rate;

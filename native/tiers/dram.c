@@ -68,7 +68,6 @@ static void dram_describe(const ts_tier *tier, ts_text *text) {
 const ts_tier_ops ts_dram_tier = {
     .type = "DRAM",
     .place = "DRAM",
-    .addressable = true,
     .write_op = TS_MEDIA_WRITE_CACHED,
     .open = dram_open,
     .close = dram_close,

@@ -111,7 +111,6 @@ static void memkind_tier_describe(const ts_tier *tier, ts_text *text) {
 const ts_tier_ops ts_pmem_memkind_tier = {
     .type = "PMEM_MEMKIND",
     .place = "PMEM",
-    .addressable = true,
     .write_op = TS_MEDIA_WRITE_CACHED,
     .open = memkind_tier_open,
     .close = memkind_tier_close,
