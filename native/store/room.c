@@ -266,7 +266,7 @@ void ts_room_rebalance(ts_store *store) {
   }
   if (pthread_mutex_trylock(&store->growth) != 0) return;
   standing states[TABLES_A_ROUND];
-  uint32_t n = TS_MIN(atomic_load_explicit(&store->table_count, memory_order_acquire), TABLES_A_ROUND);
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire), n = TS_MIN(count, TABLES_A_ROUND);
   if (n > 1) round_of(store, states, n);
   pthread_mutex_unlock(&store->growth);
 }
