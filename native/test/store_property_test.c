@@ -260,7 +260,7 @@ static ts_store *open_random(world *w) {
 int main(int count, char **arguments) {
   setenv("PMEM_IS_PMEM_FORCE", "1", 1);
   setenv("MEMKIND_DAX_KMEM_NODES", "0", 1);
-  snprintf(folder, sizeof folder, "/tmp/tierstore-test-XXXXXX");
+  snprintf(folder, sizeof folder, "/tmp/tierstore-property-XXXXXX");
   if (mkdtemp(folder) == NULL) return 1;
   const uint64_t only = count > 1 ? strtoull(arguments[1], NULL, 10) : 0; /* the seed of a failure */
   for (uint64_t seed = 1; seed <= STORES && test_failures == 0; seed++) {
