@@ -59,7 +59,7 @@ static int32_t read_sizes(ts_config_reader *r, const kind *k, bool rows_only, ui
 }
 
 int32_t ts_store_close(ts_store *store) {
-  if (store == NULL) return TS_EINVAL;
+  if (store == NULL) return TS_OK;
   uint32_t count = atomic_load(&store->table_count);
   for (uint32_t i = 0; i < count; i++) ts_table_destroy(store->tables[i]);
   for (ts_batch *b = store->idle; b != NULL;) {

@@ -51,7 +51,7 @@ static int32_t read_options(ts_table *table, const ts_config *config, ts_err err
   ts_optimizer *o = &table->optimizer;
   o->kind = (ts_optimizer_kind)ts_config_choice(&r, "optimizer", "sgd", ts_optimizer_names);
   o->learning_rate = (float)ts_config_f64(&r, "learning_rate", 0.01, 0, 1e6);
-  if (o->kind != TS_SGD) o->initial_accumulator = (float)ts_config_f64(&r, "initial_accumulator", 0.1, 0, 1e30);
+  if (o->kind != TS_SGD) o->initial_accumulator = (float)ts_config_f64(&r, "initial_accumulator", 0.1, 1e-30, 1e30);
   if (o->kind == TS_FTRL || o->kind == TS_FTRL_ROW_NORM) {
     o->l1 = (float)ts_config_f64(&r, "l1", 0, 0, 1e30);
     o->l2 = (float)ts_config_f64(&r, "l2", 0, 0, 1e30);

@@ -127,7 +127,7 @@ static void step_row(model *m, uint32_t i, const float *gradient) {
   static float row[3 * 4096];
   uint32_t padded = TS_ROUND_UP(m->dim, 4u);
   ts_optimizer o = {.kind = (ts_optimizer_kind)m->optimizer, .dim = m->dim, .slot_floats = padded,
-                    .learning_rate = m->learning_rate, .initial_accumulator = 0.1f, .l1 = m->optimizer >= 2 ? 0.01f : 0};
+                    .learning_rate = m->learning_rate, .l1 = m->optimizer >= 2 ? 0.01f : 0};
   ts_optimizer_select(&o);
   float *at = row, *slots = m->rows + (size_t)i * m->slots * m->dim;
   for (uint32_t s = 0; s < m->slots; s++) memcpy(row + s * padded, slots + (size_t)s * m->dim, m->dim * sizeof(float));
@@ -198,7 +198,8 @@ static void one_call(world *w, uint32_t step) {
     numbers[i] = (uint32_t)((from + any(w, range)) % KEYS);
     keys[i] = key_of(numbers[i]);
   }
-  for (uint64_t i = 0; update && i < n * m->dim; i++) values[i] = (float)ts_unit(ts_random64(w->seed, 2, w->counter + i)) - 0.5f;
+  for (uint64_t i = 0; update && i < n * m->dim; i++)
+    values[i] = (float)ts_unit(ts_random64(w->seed, 2, w->counter + i)) - 0.5f;
   const uint64_t before = w->digest;
   int32_t status = update ? ts_table_update(w->store, t, keys, n, values, ERR)
                           : ts_table_lookup(w->store, t, keys, n, values, ERR);
@@ -210,7 +211,8 @@ static void one_call(world *w, uint32_t step) {
     for (uint64_t i = 0; i < n; i++) {
       create_row(m, numbers[i]);
       if (!update) {
-        wrong += memcmp(values + i * m->dim, m->rows + (size_t)numbers[i] * m->slots * m->dim, m->dim * sizeof(float)) != 0;
+        const float *row = m->rows + (size_t)numbers[i] * m->slots * m->dim;
+        wrong += memcmp(values + i * m->dim, row, m->dim * sizeof(float)) != 0;
       } else if (!stepped[numbers[i]]) {
         stepped[numbers[i]] = true;
         memset(sum, 0, m->dim * sizeof *sum);
