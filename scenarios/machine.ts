@@ -5,18 +5,18 @@
  */
 
 import { probeMachine } from "../ffi/machine.ts";
-import { daxOf, type Facts, nodesOf, numberOf } from "./machine_parts.ts";
+import { daxOf, type Facts, nodesOf, numberOf } from "./machine/parts.ts";
 import type { MachineRecord } from "./record.ts";
 
-export type { Availability, Found } from "./availability.ts";
+export type { Availability, Found } from "./machine/availability.ts";
 export type { MachineRecord } from "./record.ts";
-export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./doctor.ts";
+export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./machine/doctor.ts";
 export {
   availability,
   type ConfigurationName,
   configurations,
   type ConfigurationState,
-} from "./machine_configurations.ts";
+} from "./machine/configurations.ts";
 
 /** Bytes of nodes that are not DRAM: their memory comes from a DAX device. */
 function daxNodeBytes(facts: Facts): number {

@@ -6,9 +6,9 @@
  * @module
  */
 
-import type { Phase } from "./record.ts";
-import type { StorageType } from "../ffi/options.ts";
-import type { ResolvedInitializer } from "./scenario.ts";
+import type { Phase } from "../record.ts";
+import type { StorageType } from "../../ffi/options.ts";
+import type { ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
 export interface WorkerStore {
