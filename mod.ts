@@ -101,6 +101,7 @@ export {
   type Result,
   type ResultRecord,
   type RunRecord,
+  type SampleIdentity,
   type SampleRecord,
   type TierRecord,
 } from "./scenarios/record.ts";

@@ -34,16 +34,17 @@ typedef struct pool {
   ts_arena *arena;
 } pool;
 
-static void libpmem_close(ts_tier *tier) {
+static int32_t libpmem_close(ts_tier *tier) {
   pool *p = tier->state;
-  if (p == NULL) return;
+  int32_t status = TS_OK;
   ts_arena_destroy(p->arena);
   if (p->base != NULL) {
     p->unmap(p->base, p->bytes);
-    unlink(p->path);
+    if (unlink(p->path) != 0 && errno != ENOENT) status = TS_EIO;
   }
   free(p);
   tier->state = NULL;
+  return status;
 }
 
 static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {
