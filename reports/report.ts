@@ -3,6 +3,9 @@
  *
  * @example
  * ```ts ignore
+ * import { readResult, renderTerminal, summarise, writeReport } from "../mod.ts";
+ *
+ * const result = await readResult("reports/out/pmem-modes/result.jsonl");
  * const summary = summarise(result);
  * console.log(renderTerminal(summary));
  * await writeReport(result, "reports/out/pmem-modes");

@@ -31,6 +31,15 @@ function daxNodeBytes(facts: Facts): number {
  *
  * @param probe Facts of another machine; without it, this one is asked.
  * @throws {Error} if not even the number of CPUs or the bytes of memory can be read.
+ *
+ * @example
+ * ```ts
+ * import { configurations, inspectMachine, machineText } from "../mod.ts";
+ *
+ * const machine = inspectMachine();
+ * console.log(machineText(machine));
+ * console.log(configurations(machine).map(({ configuration, state }) => `${configuration}: ${state}`));
+ * ```
  */
 export function inspectMachine(probe?: Readonly<Record<string, string>>): MachineRecord {
   const facts = probe ?? probeMachine();
