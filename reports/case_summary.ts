@@ -87,9 +87,12 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     how: unique(samples.map((sample) => sample.how)),
     samples: samples.length,
     throughput: virtual ? undefined : estimate(rates, "rate", seed("throughput")),
-    perProcess: virtual
-      ? []
-      : samples.map((sample) => ({ id: sample.id, position: sample.position, rate: rateOf(sample) })),
+    perProcess: virtual ? [] : samples.map((sample) => ({
+      id: sample.id,
+      sample: sample.sample,
+      position: sample.position,
+      rate: rateOf(sample),
+    })),
     baseline: baseline?.name,
     relative: shown ? compared(samples, shown.samples, rateOf, "rate", seed("relative")) : undefined,
     comparison: shown ? comparisonOf(samples, shown.samples) : undefined,
@@ -124,10 +127,10 @@ export function identicalRows(result: Result): Summary["identical"] {
   }
   const comparable = [...groups.values()].filter((group) => group.configurations.size > 1);
   if (comparable.length === 0) return undefined;
-  const compared = new Set(comparable.flatMap((group) => [...group.configurations]));
+  const alike = new Set(comparable.flatMap((group) => [...group.configurations]));
   return {
     same: comparable.every((group) => group.digests.size === 1),
-    configurations: [...new Set(result.samples.map((one) => one.configuration))].filter((name) => compared.has(name)),
+    configurations: [...new Set([...viewScenario(result).configurations, ...alike])].filter((name) => alike.has(name)),
   };
 }
 

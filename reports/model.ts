@@ -107,8 +107,13 @@ export interface CaseSummary {
   readonly samples: number;
   /** Samples per second; withheld for virtual media. */
   readonly throughput: Estimate | undefined;
-  /** Samples per second of each process. */
-  readonly perProcess: readonly { readonly id: string; readonly position: number; readonly rate: number }[];
+  /** Samples per second of each process, its round and its position in the run. */
+  readonly perProcess: readonly {
+    readonly id: string;
+    readonly sample: number;
+    readonly position: number;
+    readonly rate: number;
+  }[];
   /** Name of the case compared with: DRAM at the same matrix point. Undefined for that case and without one. */
   readonly baseline: string | undefined;
   /** Throughput ÷ that of the baseline. */

@@ -45,7 +45,7 @@ export function certainty(summary: Summary): Markup {
     : summary.identical.same
     ? "Cases that trained the same steps on the same seed ended with equal digests of all rows and dense parameters: to the bit."
     : "Cases that trained the same steps on the same seed ended with different digests. Something is wrong.";
-  return html`<section aria-labelledby="sure"><h2 id="sure">How sure is this</h2>${how}
+  return html`<section aria-labelledby="sure"><h2 id="sure" tabindex="-1">How sure is this</h2>${how}
 <p class="note">A sample is a process of its own; the order of all samples is random and interleaved, by the seed. The
 interval resamples processes (bootstrap, 95 %) and is widened for few samples by Student's t; fewer than ${ENOUGH_SAMPLES}
 samples make it wide rather than wrong. It speaks of noise between processes on this machine, and neither of the error of
@@ -62,7 +62,7 @@ export function run(summary: Summary, result: Result): Markup {
     value === undefined ? [] : [[name, text(value)]];
   return html`
     <section aria-labelledby="run">
-      <h2 id="run">The run</h2>
+      <h2 id="run" tabindex="-1">The run</h2>
       <p class="note">This page carries its data: the records of the run are in it, as JSON.</p>
       <details><summary>Machine</summary>${pairs("Machine", [
         ["CPU", machine.cpu],
