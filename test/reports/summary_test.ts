@@ -209,7 +209,7 @@ Deno.test("summarise() refuses sizes and dates it cannot read", () => {
 Deno.test("renderTerminal() prints one line a case with the summary's numbers", () => {
   const summary = summarise(fixtureResult());
   const lines = renderTerminal(summary).split("\n");
-  assertMatch(lines[0] as string, /^configuration +kind +samples\/s +95 % +step p99 +first-tier hits +AUC/);
+  assertMatch(lines[0] as string, /^configuration +kind +samples\/s +95 % +embedding +step p99 +first-tier hits +AUC/);
   for (const [i, one] of summary.cases.entries()) {
     assertStringIncludes(lines[i + 1] as string, one.name);
     assertStringIncludes(lines[i + 1] as string, `${((one.throughput?.value ?? 0) / 1e3).toFixed(1)} k`);
