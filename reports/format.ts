@@ -114,7 +114,8 @@ export interface ChangeWords {
 }
 
 /**
- * A change in words, in percent with as many decimals as its interval allows: none when it is 5 points wide or more.
+ * A change in words, in percent with as many decimals as its interval allows: none when it is 5 points wide or more,
+ * and three significant digits at most.
  *
  * @param change Share by which it is more (above 0) or less (below 0).
  * @param more Word for more: `faster`.
@@ -129,7 +130,8 @@ export function changeWords(change: Estimate, more: string, less: string): Chang
   const crosses = low <= 0 && high >= 0;
   const width = 100 * (high - low);
   const tiny = !crosses && 100 * Math.min(Math.abs(low), Math.abs(high)) < 0.5;
-  const decimals = width >= 5 ? (tiny ? 1 : 0) : width >= 0.5 ? 1 : 2;
+  const worth = width >= 5 ? (tiny ? 1 : 0) : width >= 0.5 ? 1 : 2;
+  const decimals = Math.min(worth, decimalsFor(100 * Math.max(Math.abs(low), Math.abs(high))));
   const percent = (share: number): string => fixed(Math.abs(share) * 100, decimals);
   const [from, to] = Math.abs(low) <= Math.abs(high) ? [low, high] : [high, low];
   return {

@@ -26,13 +26,34 @@ export function verdict(facts: Facts): Verdict {
     };
   }
   const points = [...new Set(cases.map((one) => JSON.stringify(one.point)))];
-  const groups = points.map((point) => pointVerdict(cases.filter((one) => JSON.stringify(one.point) === point), facts));
+  const groups = points.map((point) => {
+    const atPoint = cases.filter((one) => JSON.stringify(one.point) === point);
+    return ledByPoint(pointVerdict(atPoint, facts).map(onceAtEnd), atPoint[0] as CaseSummary);
+  });
   const [first, ...rest] = groups as [string[], ...string[][]];
   return {
     headline: first[0] as string,
     sentences: [...first.slice(1), ...rest.flat(), ...qualitySentences(facts)],
     cautions: cautions(facts),
   };
+}
+
+const NO_INTERVAL = " (one sample, no interval)";
+
+/** Says once, at the end, what a sentence says of each of its figures: that there is no interval. */
+function onceAtEnd(sentence: string): string {
+  return sentence.includes(NO_INTERVAL) && !sentence.includes("95 %:")
+    ? sentence.replaceAll(NO_INTERVAL, "") + NO_INTERVAL
+    : sentence;
+}
+
+/** With a matrix, names the point once and first, instead of in the name of every case. */
+function ledByPoint(sentences: readonly string[], { name, configuration, evidence }: CaseSummary): string[] {
+  if (!name.startsWith(`${configuration} `)) return [...sentences];
+  const point = name.slice(configuration.length + 1).replace(`(${evidence})`, "").trim();
+  return point === ""
+    ? [...sentences]
+    : sentences.map((text) => `At ${point}: ${text.replaceAll(` ${point}`, "").replace(/^Embedding/, "embedding")}`);
 }
 
 /** Speed of a case against its baseline: `is 13 % slower than dram (95 %: 11 to 15)`. */
@@ -66,8 +87,7 @@ function costDifference(saved: Estimate): ReturnType<typeof difference> {
 
 function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
   const others = cases.filter((one) => one.relative !== undefined);
-  const [first] = cases as [CaseSummary];
-  if (others.length === 0) return [aloneText(cases, first)];
+  if (others.length === 0) return [aloneText(cases)];
   const baseline = cases.find((one) => one.name === others[0]?.baseline) as CaseSummary;
   const ranked = [...others].sort((a, b) => rank(a) - rank(b));
   const sentences = ranked.map((one, i) => caseSentence(one, baseline, facts, i === 0));
@@ -86,13 +106,18 @@ function rank(one: CaseSummary): number {
   return one.cost?.perMillion.value ?? 1e9 - (one.relative?.value ?? 0);
 }
 
-function aloneText(cases: readonly CaseSummary[], first: CaseSummary): string {
+function aloneText(cases: readonly CaseSummary[]): string {
   const shown = cases.filter((one) => one.throughput !== undefined);
-  if (shown.length === 0) return `${first.name} ran on a virtual medium: it works there, and its speed says nothing`;
-  return shown.map((one) => {
-    const rate = one.throughput as Estimate;
-    return `${kinded(one)} trains ${prefixed(rate.value)} samples/s`;
-  }).join("; ") + "; there is no DRAM case to compare with";
+  if (shown.length === 0) {
+    return `${listText(cases.map((one) => one.name))} ran on a virtual medium: that works, and its speed says nothing`;
+  }
+  const rates = shown.map((one) => `${kinded(one)} trains ${prefixed((one.throughput as Estimate).value)} samples/s`);
+  const why = cases.every((one) => one.holding === "dram")
+    ? "there is no other case to compare with"
+    : cases.some((one) => one.holding === "dram")
+    ? "DRAM is not compared, since its medium or that of the others is virtual"
+    : "there is no DRAM case to compare with";
+  return `${rates.join("; ")}; ${why}`;
 }
 
 function caseSentence(one: CaseSummary, baseline: CaseSummary, facts: Facts, first: boolean): string {
@@ -102,8 +127,10 @@ function caseSentence(one: CaseSummary, baseline: CaseSummary, facts: Facts, fir
     const why = one.costMissing === undefined ? "" : ` (not priced: ${lowerFirst(one.costMissing)})`;
     return `${kinded(one)} ${speed}${why}`;
   }
+  const ratio = one.relative as Estimate;
+  const slower = ratio.value < 1 && difference(ratio) !== "none";
   const price = costText(cost.saved);
-  const link = difference(one.relative as Estimate) === "below" && cost.saved.value > 0 ? "but" : "and";
+  const link = slower && costDifference(cost.saved) !== "none" && cost.saved.value > 0 ? "but" : "and";
   return `${kinded(one)} ${speed} ${link} ${price}${first ? pricesText(facts) : ""}`;
 }
 

@@ -62,6 +62,27 @@ export function run(summary: Summary, result: Result): Markup {
     table(caption, [{ title: "name" }, { title: "value", words: true }], rows.map(([name, value]) => [name, value]));
   const optional = (name: string, value: number | undefined, text: (v: number) => string): [string, string][] =>
     value === undefined ? [] : [[name, text(value)]];
+  const samples = result.samples.length === 0 ? undefined : html`<details><summary>Samples</summary>${
+    table(
+      "Every completed sample",
+      [
+        { title: "sample" },
+        { title: "position" },
+        { title: "steps" },
+        { title: "process, s" },
+        { title: "logloss" },
+        { title: "started", words: true },
+      ],
+      result.samples.map((one) => [
+        one.id,
+        `${one.position}`,
+        `${one.stepNs.length} after ${one.warmupSteps}`,
+        significant(one.processSeconds),
+        one.loss.toFixed(4),
+        one.started,
+      ]),
+    )
+  }</details>`;
   return html`
     <section aria-labelledby="run">
       <h2 id="run" tabindex="-1">The run</h2>
@@ -100,25 +121,7 @@ export function run(summary: Summary, result: Result): Markup {
           ] as const
         ),
       ])}<pre tabindex="0" aria-label="Scenario as JSON">${JSON.stringify(result.run.scenario, null, 2)}</pre></details>
-      <details><summary>Samples</summary>${table(
-        "Every completed sample",
-        [
-          { title: "sample" },
-          { title: "position" },
-          { title: "steps" },
-          { title: "process, s" },
-          { title: "logloss" },
-          { title: "started", words: true },
-        ],
-        result.samples.map((one) => [
-          one.id,
-          `${one.position}`,
-          `${one.stepNs.length} after ${one.warmupSteps}`,
-          significant(one.processSeconds),
-          one.loss.toFixed(4),
-          one.started,
-        ]),
-      )}</details>
+      ${samples}
     </section>
   `;
 }
