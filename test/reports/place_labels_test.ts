@@ -49,3 +49,13 @@ Deno.test("placeLabels() gives whiskers a wide berth where there is room", () =>
   assertEquals(overlap(placed.box, whisker), 0);
   assert(placed.distance <= 30);
 });
+
+Deno.test("placeLabels() keeps long labels on a narrow chart inside and apart", () => {
+  const narrow = { left: 90, top: 16, right: 290, bottom: 250 };
+  const points = [[147, 160], [148, 161], [205, 205], [204, 206]].map(([x, y]) => (
+    { x: x as number, y: y as number, width: 170, height: 16 }
+  ));
+  const placed = placeLabels(points, marksOf(points), [], narrow);
+  assertEquals(shared(placed), 0);
+  for (const { box } of placed) assert(box.left >= narrow.left && box.right <= narrow.right);
+});

@@ -52,9 +52,9 @@ export function placeLabels(
     let least = Infinity;
     for (const distance of DISTANCES) {
       ANGLES.forEach((angle, preference) => {
-        const box = boxAt(point, distance, angle);
+        const box = boxAt(point, distance, angle, area);
         const stray = points.some((other) => other !== point && away(other, box) < away(point, box)) ? 40 : 0;
-        const cost = distance + preference + stray + 1e3 * outside(box, area) +
+        const cost = distance + preference + stray +
           60 * total([...placed.map((one) => one.box), ...marks], box) + 2 * total(whiskers, box);
         if (cost < least) [least, best] = [cost, { box, distance }];
       });
@@ -65,11 +65,12 @@ export function placeLabels(
 }
 
 /** The box of a label that begins at a distance from its point in a direction (degrees, clockwise from the right). */
-function boxAt({ x, y, width, height }: Labelled, distance: number, angle: number): Box {
+function boxAt({ x, y, width, height }: Labelled, distance: number, angle: number, area: Box): Box {
   const [cos, sin] = [Math.cos(angle * Math.PI / 180), Math.sin(angle * Math.PI / 180)];
   const [nearX, nearY] = [x + distance * cos, y + distance * sin];
-  const left = Math.abs(cos) < 0.2 ? nearX - width / 2 : cos > 0 ? nearX : nearX - width;
-  const top = nearY - height / 2 + sin * height / 2;
+  const wanted = Math.abs(cos) < 0.2 ? nearX - width / 2 : cos > 0 ? nearX : nearX - width;
+  const left = Math.max(area.left, Math.min(wanted, area.right - width));
+  const top = Math.max(area.top, Math.min(nearY - height / 2 + sin * height / 2, area.bottom - height));
   return { left, top, right: left + width, bottom: top + height };
 }
 
@@ -87,10 +88,4 @@ function total(others: readonly Box[], box: Box): number {
 export function overlap(a: Box, b: Box): number {
   return Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
     Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
-}
-
-/** Pixels by which a box leaves the area. */
-function outside(box: Box, area: Box): number {
-  return Math.max(0, area.left - box.left) + Math.max(0, box.right - area.right) +
-    Math.max(0, area.top - box.top) + Math.max(0, box.bottom - area.bottom);
 }
