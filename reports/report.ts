@@ -19,6 +19,8 @@ export { summarise, type SummaryOptions } from "./summary.ts";
 export type {
   CaseCost,
   CaseSummary,
+  Comparison,
+  EmbeddingTime,
   HitRatio,
   PhaseTime,
   Pricing,
