@@ -1,5 +1,5 @@
 import { ScenarioError } from "../../scenarios/diagnostics.ts";
-import type { RunEvent } from "../../scenarios/events.ts";
+import type { RunEvent } from "../../scenarios/run/events.ts";
 import { readResult } from "../../scenarios/result.ts";
 import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../scenarios/run.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";

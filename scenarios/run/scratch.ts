@@ -14,7 +14,7 @@ const RESERVE = 512 * 2 ** 20;
 /** Where files live in memory. */
 const TMPFS = "/dev/shm";
 /** Where they live on disk: the project's cache. */
-const DISK: string = fileURLToPath(new URL("../.cache/pmem", import.meta.url));
+const DISK: string = fileURLToPath(new URL("../../.cache/pmem", import.meta.url));
 
 /** Bytes that a file in memory may take now; 0 if there is no such file system. */
 async function roomInMemory(): Promise<number> {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { formatBytes } from "../ffi/bytes.ts";
-import type { Availability } from "./availability.ts";
+import { formatBytes } from "../../ffi/bytes.ts";
+import type { Availability } from "../machine/availability.ts";
 import { digestOf } from "./canonical.ts";
 import {
   configurationOf,
@@ -16,13 +16,13 @@ import {
   type SkippedCase,
   UnavailableError,
 } from "./configurations.ts";
-import type { prepareData, PreparedData } from "./data.ts";
-import { ScenarioError } from "./diagnostics.ts";
+import type { prepareData, PreparedData } from "../workloads/data.ts";
+import { ScenarioError } from "../diagnostics.ts";
 import type { RunEvent } from "./events.ts";
-import { planCases } from "./plan.ts";
-import type { DataRecord, MachineRecord } from "./record.ts";
-import type { ResolvedScenario } from "./scenario.ts";
-import { dramBudget, mustCountRowsOnly, tableBytes } from "./sizes.ts";
+import { planCases } from "../plan.ts";
+import type { DataRecord, MachineRecord } from "../record.ts";
+import type { ResolvedScenario } from "../scenario.ts";
+import { dramBudget, mustCountRowsOnly, tableBytes } from "../workloads/sizes.ts";
 import type { WorkerCommand } from "./worker_process.ts";
 
 /** What a run needs from the rest of the suite; tests give their own. */
