@@ -78,7 +78,11 @@ export function buildLibrary(): boolean {
     Deno.mkdirSync(`${NATIVE_FOLDER}/build`, { recursive: true });
     lock = Deno.openSync(`${NATIVE_FOLDER}/build/lock`, { create: true, write: true });
   } catch (cause) {
-    throw new NativeLibraryError(`Cannot build "${BUILT_LIBRARY}", which is missing`, HINT, cause);
+    if (isMissing(BUILT_LIBRARY)) {
+      throw new NativeLibraryError(`Cannot build "${BUILT_LIBRARY}", which is missing`, HINT, cause);
+    }
+    runMake(); // in a folder that cannot be written to nobody else builds; an up-to-date library needs nothing
+    return false;
   }
   try {
     lock.lockSync(true);

@@ -160,3 +160,17 @@ Deno.test("without --allow-ffi, native() names the flag", async () => {
     assertStringIncludes(err, `add --allow-ffi="${NATIVE_FOLDER}/build/release/libtierstore.so"`);
   });
 });
+
+Deno.test("buildLibrary() has nothing to do in a folder that it cannot write to, if the library is up to date", async () => {
+  await inFolder(async (folder) => {
+    native();
+    assert((await new Deno.Command("cp", { args: ["-a", `${root}ffi`, `${root}native`, folder] }).output()).success);
+    // A folder in the place of the lock: cannot be opened for writing, not even by root.
+    await Deno.remove(`${folder}/native/build/lock`).catch(() => {});
+    await Deno.mkdir(`${folder}/native/build/lock`);
+    const module = JSON.stringify(new URL(`file://${encodeURI(folder)}/ffi/library.ts`));
+    await Deno.writeTextFile(`${folder}/p.ts`, `import { buildLibrary } from ${module}; console.log(buildLibrary());`);
+    const { out, err } = await child(`${folder}/p.ts`, { cwd: folder });
+    assertEquals(out, "false\n", err);
+  });
+});
