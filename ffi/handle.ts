@@ -94,7 +94,7 @@ export class NativeHandle {
    * Closes it and its children. The first call frees the memory, or leaves that to the calls under way; later calls do
    * nothing.
    *
-   * @throws {TierstoreError} If freeing failed, e.g. because a file could not be removed.
+   * @throws {TierstoreError} If the library reports an error on freeing.
    */
   close(): void {
     this.#close(this);
@@ -130,7 +130,7 @@ const forgotten = new FinalizationRegistry<NativeHandle>((handle) => {
   try {
     handle.close();
   } catch {
-    // The object is gone, so nobody is left to hear that its file could not be removed.
+    // The object is gone, so nobody is left to hear that freeing failed.
   }
 });
 

@@ -182,10 +182,8 @@ export class EmbeddingStore implements Disposable {
   }
 
   /**
-   * Closes the store and its trainers and removes its pool files. If a trainer's call is under way, that call is asked to
+   * Closes the store and its trainers. If a trainer's call is under way, that call is asked to
    * stop and the memory is freed when it ends. Later calls do nothing.
-   *
-   * @throws {TierstoreError} If a pool file could not be removed; the store is closed all the same.
    */
   close(): void {
     handleOf(this).close();

@@ -101,8 +101,7 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  * Errors: TS_EINVAL, TS_EUNAVAILABLE (library or node missing), TS_EIO (path), TS_ENOMEM. */
 TS_API int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap);
 
-/* Frees everything, pool files included; trainers on the store must be closed before. The handle is gone whatever the
- * status. Errors: TS_EIO (a pool file could not be removed). */
+/* Frees everything; trainers on the store must be closed before. NULL is accepted. Errors: none. */
 TS_API int32_t ts_store_close(ts_store *store);
 
 /* Adds a table and stores its number, counting from 0, in *table. Options:

@@ -17,13 +17,12 @@ typedef struct dram {
   bool huge;
 } dram;
 
-static int32_t dram_close(ts_tier *tier) {
+static void dram_close(ts_tier *tier) {
   dram *d = tier->state;
   ts_arena_destroy(d->arena);
   if (d->base != NULL) munmap(d->base, d->bytes);
   free(d);
   tier->state = NULL;
-  return TS_OK;
 }
 
 static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {

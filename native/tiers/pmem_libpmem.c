@@ -1,7 +1,8 @@
 /* pmem_libpmem.c - rows in a pool file mapped by libpmem (fsdax): non-temporal copies, no system calls on the path.
  *
  * The pool is created in the given directory at its full length, so that a full disk is found when the store opens
- * and not by a fault later, and is removed when the store closes: the tier is volatile, as in DeepRec. Whether the
+ * and not by a fault later, and loses its name at once: the tier is volatile, as in DeepRec, and a killed program leaves
+ * nothing behind. Whether the
  * mapping is real persistent memory is libpmem's word; PMEM_IS_PMEM_FORCE in the environment overrides it and is
  * reported as `forced`. A mapping that is not pmem is still used through the same copies (they need no msync while
  * the tier is volatile) and is reported as is_pmem=0. */
@@ -28,23 +29,32 @@ typedef struct pool {
   void *(*copy)(void *to, const void *from, size_t len, unsigned flags);
   const char *(*errormsg)(void);
   char path[PATH_MAX];
+  const char *file_system; /* its kind, asked while the file had a name */
   void *base;
   size_t bytes;
   int is_pmem;
   ts_arena *arena;
 } pool;
 
-static int32_t libpmem_close(ts_tier *tier) {
-  pool *p = tier->state;
-  int32_t status = TS_OK;
-  ts_arena_destroy(p->arena);
-  if (p->base != NULL) {
-    p->unmap(p->base, p->bytes);
-    if (unlink(p->path) != 0 && errno != ENOENT) status = TS_EIO;
+static const char *file_system(const char *path) {
+  struct statfs fs;
+  if (statfs(path, &fs) != 0) return "unknown";
+  switch ((uint32_t)fs.f_type) {
+    case 0x01021994u: return "tmpfs";
+    case 0xef53u: return "ext4";
+    case 0x58465342u: return "xfs";
+    case 0x9123683eu: return "btrfs";
+    case 0x794c7630u: return "overlayfs";
+    default: return "other";
   }
+}
+
+static void libpmem_close(ts_tier *tier) {
+  pool *p = tier->state;
+  ts_arena_destroy(p->arena);
+  if (p->base != NULL) p->unmap(p->base, p->bytes);
   free(p);
   tier->state = NULL;
-  return status;
 }
 
 static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {
@@ -94,7 +104,10 @@ static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const char *path, ts_
     libpmem_close(tier);
     return status;
   }
-  status = ts_arena_create(p->base, p->bytes, &p->arena, err);
+  p->file_system = file_system(p->path);
+  if (unlink(p->path) != 0)
+    status = ts_fail(err, TS_EIO, "Cannot remove the name of the pool \"%s\": %s", p->path, strerror(errno));
+  if (status == TS_OK) status = ts_arena_create(p->base, p->bytes, &p->arena, err);
   if (status != TS_OK) libpmem_close(tier);
   return status;
 }
@@ -109,25 +122,12 @@ static void libpmem_write(ts_tier *tier, void *to, const void *from, size_t byte
   ((pool *)tier->state)->copy(to, from, bytes, PMEM_F_MEM_NONTEMPORAL | PMEM_F_MEM_NODRAIN);
 }
 
-static const char *file_system(const char *path) {
-  struct statfs fs;
-  if (statfs(path, &fs) != 0) return "unknown";
-  switch ((uint32_t)fs.f_type) {
-    case 0x01021994u: return "tmpfs";
-    case 0xef53u: return "ext4";
-    case 0x58465342u: return "xfs";
-    case 0x9123683eu: return "btrfs";
-    case 0x794c7630u: return "overlayfs";
-    default: return "other";
-  }
-}
-
 static void libpmem_describe(const ts_tier *tier, ts_text *text) {
   const pool *p = tier->state;
   const char *forced = getenv("PMEM_IS_PMEM_FORCE");
   bool is_forced = forced != NULL && strcmp(forced, "1") == 0;
   ts_text_add(text, " medium=%s is_pmem=%d forced=%d file_system=%s path=%s", p->is_pmem && !is_forced ? "fsdax" : "file",
-              p->is_pmem ? 1 : 0, is_forced ? 1 : 0, file_system(p->path), p->path);
+              p->is_pmem ? 1 : 0, is_forced ? 1 : 0, p->file_system, p->path);
 }
 
 const ts_tier_ops ts_pmem_libpmem_tier = {

@@ -22,10 +22,9 @@ typedef struct kmem {
   int node; /* where the first page landed, -1 unknown */
 } kmem;
 
-static int32_t memkind_tier_close(ts_tier *tier) {
+static void memkind_tier_close(ts_tier *tier) {
   free(tier->state);
   tier->state = NULL;
-  return TS_OK;
 }
 
 /* The node that really holds a touched page: move_pages with no target nodes only asks. */

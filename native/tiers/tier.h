@@ -22,7 +22,7 @@ typedef struct ts_tier_ops {
   /* Takes what the tier needs for `bytes` of rows in all. */
   int32_t (*open)(ts_tier *tier, uint64_t bytes, const char *path, ts_err err);
   /* Frees it. TS_EIO if something of it stays on a disk. */
-  int32_t (*close)(ts_tier *tier);
+  void (*close)(ts_tier *tier);
   /* 64-byte aligned block, or NULL when the medium is exhausted. Thread-safe. */
   void *(*take)(ts_tier *tier, uint64_t bytes);
   void (*give_back)(ts_tier *tier, void *block, uint64_t bytes);
