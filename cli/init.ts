@@ -29,6 +29,6 @@ export function addInit(program: Command, { terminal }: Context): void {
         }
         throw error;
       }
-      terminal.out(`wrote    ${file}\nnext     tierbench run ${file} --quick\n`);
+      terminal.out(`wrote    ${file}\nnext     deno task tierbench run ${file} --quick\n`);
     });
 }

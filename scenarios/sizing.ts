@@ -18,7 +18,7 @@ import type { SpeedOutcome } from "./worker_protocol.ts";
 /** Share of the budget that an "auto" quality run may take. */
 const QUALITY_SHARE = 0.5;
 /** Share of the budget that is kept back for the report and for what pilots misjudge. */
-const RESERVE = 0.06;
+export const RESERVE = 0.06;
 
 /** How long things are. */
 export interface Sizing {
@@ -109,16 +109,16 @@ function sizeQuality(
   pilots: ReadonlyMap<string, Pilot>,
   emit: (event: RunEvent) => void,
 ): Pick<Sizing, "qualitySteps" | "qualitySeconds"> {
-  const { samples, evaluations, testRows } = scenario.quality;
+  const { samples, evaluations } = scenario.quality;
   if (qualityDone || samples === 0) return { qualitySteps: 0, qualitySeconds: 0 };
   const one = qualityCase(prepared.cases);
   const { batch } = one.scenario.workload;
-  const { trainRows, testRows: allTestRows } = one.data.record;
+  const { trainRows } = one.data.record;
   const wanted = Math.max(1, Math.round((samples === "auto" ? trainRows : samples) / batch));
   const pilot = pilots.get(one.name);
   if (pilot === undefined) return { qualitySteps: wanted, qualitySeconds: undefined };
-  const scored = testRows === 0 ? allTestRows : Math.min(testRows, allTestRows);
-  const seconds = (steps: number) => qualitySeconds(pilot, { steps, evaluations, testRows: scored, batch });
+  const testRows = scoredRows(scenario, one);
+  const seconds = (steps: number) => qualitySeconds(pilot, { steps, evaluations, testRows, batch });
   const most = Math.floor((scenario.budget * QUALITY_SHARE - seconds(0)) / pilot.stepSeconds);
   const steps = samples === "auto" ? Math.max(1, Math.min(wanted, most)) : wanted;
   if (steps < wanted) {
@@ -128,6 +128,11 @@ function sizeQuality(
     });
   }
   return { qualitySteps: steps, qualitySeconds: seconds(steps) };
+}
+
+/** Held-out rows that each evaluation of the quality run scores. */
+export function scoredRows({ quality: { testRows } }: ResolvedScenario, { data: { record } }: PreparedCase): number {
+  return testRows === 0 ? record.testRows : Math.min(testRows, record.testRows);
 }
 
 /** Steps of every point: what is left of the budget, in equal shares, for those that are not known. */

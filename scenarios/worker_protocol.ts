@@ -56,8 +56,10 @@ export type WorkerSpec =
       readonly steps: number;
       readonly evaluations: number;
       readonly testData: string;
-      /** 0 is all. */
+      /** Held-out rows to score each time. */
       readonly testRows: number;
+      /** Seconds it may train and score; it ends with fewer steps if it needs more. Default: no limit. */
+      readonly seconds?: number;
     }
   );
 
@@ -88,6 +90,8 @@ export interface SpeedOutcome {
 /** What a quality run found. */
 export interface QualityOutcome {
   readonly task: "quality";
+  /** Steps trained. */
+  readonly steps: number;
   readonly curve: readonly {
     readonly samples: number;
     readonly seconds: number;
