@@ -302,8 +302,8 @@ class Run {
       record = qualityRecord(one, { ...taken, outcome: taken.outcome as QualityOutcome });
       const { steps, batch } = record;
       if (steps < sizing.qualitySteps) {
-        const message = `the quality run ended after ${steps * batch} of ${sizing.qualitySteps * batch} samples: the ` +
-          "budget is used up";
+        const [taken, planned] = [steps, sizing.qualitySteps].map((n) => (n * batch).toLocaleString("en-US"));
+        const message = `the quality run ended after ${taken} of ${planned} samples: the budget is used up`;
         this.#context.emit({ type: "notice", message });
       }
     } catch (error) {

@@ -20,6 +20,8 @@ const QUALITY_SHARE = 0.5;
 /** Share of the budget that is kept back for the report and for what pilots misjudge. */
 export const RESERVE = 0.06;
 
+const count = (n: number) => n.toLocaleString("en-US");
+
 /** How long things are. */
 export interface Sizing {
   /** Counted steps of a case's samples. */
@@ -60,7 +62,7 @@ export async function sizeRun(
       if (pilot !== undefined) pilots.set(one.name, pilot);
     }
   }
-  const quality = sizeQuality(input, pilots, emit);
+  const quality = sizeQuality(input, known, pilots, emit);
   const steps = shareBudget(input, known, pilots, quality.qualitySeconds ?? 0);
   const sizing: Sizing = {
     ...quality,
@@ -104,11 +106,22 @@ async function takePilot(
   }
 }
 
+/** Seconds that the samples to take need at least. */
+function leastSeconds({ left }: SizingInput, known: ReadonlyMap<string, number>, pilots: ReadonlyMap<string, Pilot>) {
+  return left.reduce((sum, { case: { name, point, scenario } }) => {
+    const pilot = pilots.get(name);
+    const steps = known.get(pointText(point)) ?? LEAST_STEPS;
+    return pilot === undefined ? sum : sum + pointSeconds([pilot], 1, scenario.workload.warmup, steps);
+  }, 0);
+}
+
 function sizeQuality(
-  { scenario, prepared, qualityDone }: SizingInput,
+  input: SizingInput,
+  known: ReadonlyMap<string, number>,
   pilots: ReadonlyMap<string, Pilot>,
   emit: (event: RunEvent) => void,
 ): Pick<Sizing, "qualitySteps" | "qualitySeconds"> {
+  const { scenario, prepared, qualityDone, elapsed } = input;
   const { samples, evaluations } = scenario.quality;
   if (qualityDone || samples === 0) return { qualitySteps: 0, qualitySeconds: 0 };
   const one = qualityCase(prepared.cases);
@@ -119,12 +132,17 @@ function sizeQuality(
   if (pilot === undefined) return { qualitySteps: wanted, qualitySeconds: undefined };
   const testRows = scoredRows(scenario, one);
   const seconds = (steps: number) => qualitySeconds(pilot, { steps, evaluations, testRows, batch });
-  const most = Math.floor((scenario.budget * QUALITY_SHARE - seconds(0)) / pilot.stepSeconds);
+  const share = Math.min(
+    scenario.budget * QUALITY_SHARE,
+    scenario.budget * (1 - RESERVE) - elapsed() - leastSeconds(input, known, pilots),
+  );
+  const most = Math.floor((share - seconds(0)) / pilot.stepSeconds);
   const steps = samples === "auto" ? Math.max(1, Math.min(wanted, most)) : wanted;
   if (steps < wanted) {
     emit({
       type: "notice",
-      message: `the quality run takes ${steps * batch} samples instead of all ${wanted * batch}: half the budget`,
+      message: `the quality run takes ${count(steps * batch)} samples instead of all ${count(wanted * batch)}: more ` +
+        "do not fit the budget",
     });
   }
   return { qualitySteps: steps, qualitySeconds: seconds(steps) };

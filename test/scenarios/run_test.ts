@@ -1,3 +1,4 @@
+import { LEAST_STEPS } from "../../scenarios/budget.ts";
 import { ScenarioError } from "../../scenarios/diagnostics.ts";
 import type { RunEvent } from "../../scenarios/events.ts";
 import { readResult } from "../../scenarios/result.ts";
@@ -246,5 +247,21 @@ Deno.test("runScenario() sizes auto steps equally for all configurations of a po
     const resumed = await run({ resume: true }, scenario);
     assertEquals(resumed.samples.length, 24);
     assertEquals((await starts()).length, 8 + 24);
+  });
+});
+
+Deno.test("runScenario() leaves samples their least steps before an auto quality run gets its share", async () => {
+  const scenario: Scenario = {
+    ...FOUR,
+    workload: { ...FOUR.workload, steps: "auto" },
+    budget: "400 ms", // less than the processes of the samples take to start
+    quality: { samples: "auto", evaluations: 1 },
+  };
+  await bench(async ({ run, events }) => {
+    const { samples, quality } = await run({}, scenario);
+    assertEquals(new Set(samples.map(({ stepNs }) => stepNs.length)), new Set([LEAST_STEPS]));
+    assertEquals(quality?.steps, 1);
+    const notices = events.flatMap((event) => event.type === "notice" ? [event.message] : []);
+    assertEquals(notices[0], "the quality run takes 64 samples instead of all 1,024: more do not fit the budget");
   });
 });
