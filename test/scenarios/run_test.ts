@@ -254,7 +254,8 @@ Deno.test("runScenario() leaves samples their least steps before an auto quality
   const scenario: Scenario = {
     ...FOUR,
     workload: { ...FOUR.workload, steps: "auto" },
-    budget: "400 ms", // less than the processes of the samples take to start
+    budget: "1 s",
+    repetitions: 12, // less than the processes of the samples take to start
     quality: { samples: "auto", evaluations: 1 },
   };
   await bench(async ({ run, events }) => {
