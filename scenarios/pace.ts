@@ -19,6 +19,9 @@ import { RESERVE, type Sizing } from "./sizing.ts";
 /** Share of an "auto" quality run's time that slow samples may not take. */
 const QUALITY_KEPT = 0.5;
 
+/** What counts of a sample. */
+type Taken = Pick<SampleRecord, "case" | "stepNs" | "warmupSteps" | "processSeconds">;
+
 /** What a run tells its pace. */
 export interface PaceInput {
   readonly scenario: ResolvedScenario;
@@ -59,7 +62,7 @@ export class Pace {
   }
 
   /** Notes what a sample took. */
-  took({ case: name, stepNs, warmupSteps, processSeconds }: SampleRecord): void {
+  took({ case: name, stepNs, warmupSteps, processSeconds }: Taken): void {
     const stepSeconds = stepNs.reduce((sum, ns) => sum + ns, 0) / 1e9 / stepNs.length;
     const setupSeconds = Math.max(0, processSeconds - (warmupSteps + stepNs.length) * stepSeconds);
     this.#found.set(name, { stepSeconds, setupSeconds });

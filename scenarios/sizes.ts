@@ -12,6 +12,8 @@ import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "
 
 /** DRAM budgets are multiples of this, bytes. */
 const DRAM_STEP = 65_536;
+/** Least bytes of a first tier whose size counts everything: `MINIMUM_FIRST` in `native/store/store.c`. */
+const LEAST_DRAM = 2 ** 20;
 /** Room beside the rows: a quarter for half-empty arenas, index and buffers, and 64 MiB for fixed parts. */
 const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
 
@@ -42,10 +44,23 @@ export function hasDramBudget({ storage, memory }: ResolvedConfiguration): boole
  *
  * @param scenario A scenario at a point of its matrix.
  * @param tables Bytes of the tables' rows.
- * @throws {ScenarioError} if the scenario asks for more than a quarter of the tables.
+ * @throws {ScenarioError} if the scenario asks for more than a quarter of the tables, or if the tables are so small that
+ * a quarter of them is no tier.
  */
 export function dramBudget(scenario: ResolvedScenario, tables: number): number {
   const quarter = Math.floor(tables / 4);
+  const tiered = Object.values(scenario.configurations).some(({ storage, size, sizeCounts }) =>
+    storage === "DRAM_PMEM" && size === undefined && sizeCounts === "all"
+  );
+  if (tiered && quarter < LEAST_DRAM) {
+    throw new ScenarioError([{
+      path: ["dram"],
+      message:
+        `expected tables of ${formatBytes(4 * LEAST_DRAM)} or more, found ${formatBytes(tables)}: a quarter of ` +
+        `them, which is the most that is fair, is less than the ${formatBytes(LEAST_DRAM)} that a first tier needs`,
+      hint: "criteo" in scenario.workload.data ? "train on rows with more ids" : "raise workload.data.scale",
+    }]);
+  }
   if (scenario.dram === "auto") return Math.max(DRAM_STEP, Math.floor(quarter / DRAM_STEP) * DRAM_STEP);
   const budgeted = Object.values(scenario.configurations).some(hasDramBudget);
   if (!budgeted || scenario.dram <= quarter) return scenario.dram;

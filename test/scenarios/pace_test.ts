@@ -2,7 +2,6 @@ import type { RunEvent } from "../../scenarios/events.ts";
 import { Pace } from "../../scenarios/pace.ts";
 import { planSamples } from "../../scenarios/plan.ts";
 import type { PreparedCase } from "../../scenarios/prepare.ts";
-import type { SampleRecord } from "../../scenarios/record.ts";
 import { fillDefaults } from "../../scenarios/resolve.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "../assert.ts";
@@ -35,7 +34,7 @@ function play(stepSeconds: (round: number) => number, scenario: Scenario = SCENA
     const seconds = stepSeconds(planned.sample);
     now += count * seconds;
     const stepNs = Array.from({ length: count }, () => seconds * 1e9);
-    pace.took({ case: planned.case.name, stepNs, warmupSteps: 0, processSeconds: count * seconds } as SampleRecord);
+    pace.took({ case: planned.case.name, stepNs, warmupSteps: 0, processSeconds: count * seconds });
   }
   return { steps, events, now, pace };
 }
