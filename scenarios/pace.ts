@@ -7,14 +7,14 @@
  * @module
  */
 
-import { keptSteps, type Pilot } from "./budget.ts";
+import { keptSteps, type Pilot, qualitySeconds } from "./budget.ts";
 import type { RunEvent } from "./events.ts";
 import { pointText } from "./matrix.ts";
 import type { PlannedSample } from "./plan.ts";
 import type { PreparedCase } from "./prepare.ts";
 import type { SampleRecord } from "./record.ts";
 import type { ResolvedScenario } from "./scenario.ts";
-import { RESERVE, type Sizing } from "./sizing.ts";
+import { RESERVE, scoredRows, type Sizing, wantedSteps } from "./sizing.ts";
 
 /** Share of an "auto" quality run's time that slow samples may not take. */
 const QUALITY_KEPT = 0.5;
@@ -68,11 +68,21 @@ export class Pace {
     this.#found.set(name, { stepSeconds, setupSeconds });
   }
 
-  /** Seconds that the quality run may take from now; undefined if the scenario says how long it is. */
-  qualitySeconds(): number | undefined {
-    const { scenario, elapsed } = this.#input;
-    if (scenario.quality.samples !== "auto") return undefined;
-    return Math.max(0, scenario.budget * (1 - RESERVE / 2) - elapsed());
+  /**
+   * Steps of the quality run that begins now on a case, and the seconds after which it ends: as many of all training
+   * rows as what is left of the budget holds. Without a limit if the scenario says how long it is.
+   */
+  quality(one: PreparedCase): { readonly steps: number; readonly seconds: number | undefined } {
+    const { scenario, sizing, elapsed } = this.#input;
+    if (scenario.quality.samples !== "auto") return { steps: sizing.qualitySteps, seconds: undefined };
+    const seconds = Math.max(0, scenario.budget * (1 - RESERVE / 2) - elapsed());
+    const found = this.#found.get(one.name);
+    if (found === undefined) return { steps: sizing.qualitySteps, seconds };
+    const { batch } = one.scenario.workload;
+    const { evaluations } = scenario.quality;
+    const fixed = qualitySeconds(found, { steps: 0, evaluations, testRows: scoredRows(scenario, one), batch });
+    const fitting = Math.floor((seconds - fixed) / found.stepSeconds);
+    return { steps: Math.min(wantedSteps(scenario, one), Math.max(1, fitting)), seconds };
   }
 
   /** Cuts the steps of the rounds that are left to what the budget still holds. */

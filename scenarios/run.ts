@@ -17,7 +17,7 @@ import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from
 import { QUALITY_ID, readResultText, resultOf, ResultWriter } from "./result.ts";
 import { qualityRecord, sampleRecord, takeSample } from "./sample.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
-import { scoredRows, sizeRun, type Sizing } from "./sizing.ts";
+import { scoredRows, sizeRun, wantedSteps } from "./sizing.ts";
 import { Timeline } from "./timeline.ts";
 import { quickScenario, withData } from "./variations.ts";
 import type { QualityOutcome, SpeedOutcome } from "./worker_protocol.ts";
@@ -236,7 +236,7 @@ class Run {
     const { prepared: { cases } } = this.#context;
     const pace = new Pace({ ...this.#context, cases, sizing, samples });
     for (const planned of left) await this.#sample(planned, pace);
-    if (quality === undefined && sizing.qualitySteps > 0) await this.#quality(sizing, pace);
+    if (quality === undefined && sizing.qualitySteps > 0) await this.#quality(pace);
   }
 
   async #sample(planned: PlannedSample<PreparedCase>, pace: Pace): Promise<void> {
@@ -278,21 +278,21 @@ class Run {
     }
   }
 
-  async #quality(sizing: Sizing, pace: Pace): Promise<void> {
+  async #quality(pace: Pace): Promise<void> {
     const one = qualityCase(this.#context.prepared.cases);
     const started = new Date().toISOString();
     const { evaluations } = this.#context.scenario.quality;
-    const seconds = pace.qualitySeconds();
+    const { steps: planned, seconds } = pace.quality(one);
     const task = {
       task: "quality",
-      steps: sizing.qualitySteps,
-      evaluations: Math.min(evaluations, sizing.qualitySteps),
+      steps: planned,
+      evaluations: Math.min(evaluations, planned),
       testData: one.data.test,
       testRows: scoredRows(this.#context.scenario, one),
       ...(seconds === undefined ? {} : { seconds }),
     } as const;
-    const planned = { id: QUALITY_ID, case: one, sample: 0, position: this.planned.length };
-    const progress = this.#timeline.begin(planned, one.scenario.workload.batch);
+    const run = { id: QUALITY_ID, case: one, sample: 0, position: this.planned.length };
+    const progress = this.#timeline.begin(run, one.scenario.workload.batch);
     let record: ResultRecord;
     try {
       const taken = await takeSample(one, task, this.#context.dependencies, {
@@ -301,14 +301,15 @@ class Run {
       });
       record = qualityRecord(one, { ...taken, outcome: taken.outcome as QualityOutcome });
       const { steps, batch } = record;
-      if (steps < sizing.qualitySteps) {
-        const [taken, planned] = [steps, sizing.qualitySteps].map((n) => (n * batch).toLocaleString("en-US"));
-        const message = `the quality run ended after ${taken} of ${planned} samples: the budget is used up`;
+      const wanted = wantedSteps(this.#context.scenario, one);
+      if (steps < wanted) {
+        const [taken, all] = [steps, wanted].map((n) => (n * batch).toLocaleString("en-US"));
+        const message = `the quality run took ${taken} of ${all} samples: the budget holds no more`;
         this.#context.emit({ type: "notice", message });
       }
     } catch (error) {
       this.#context.signal?.throwIfAborted();
-      record = { ...this.#failure(planned, started, error), case: QUALITY_ID, position: 0 };
+      record = { ...this.#failure(run, started, error), case: QUALITY_ID, position: 0 };
     }
     await this.#context.writer.append(record);
     if (record.type === "quality") this.#context.emit({ type: "quality", record });

@@ -20,8 +20,6 @@ const QUALITY_SHARE = 0.5;
 /** Share of the budget that is kept back for the report and for what pilots misjudge. */
 export const RESERVE = 0.06;
 
-const count = (n: number) => n.toLocaleString("en-US");
-
 /** How long things are. */
 export interface Sizing {
   /** Counted steps of a case's samples. */
@@ -62,7 +60,7 @@ export async function sizeRun(
       if (pilot !== undefined) pilots.set(one.name, pilot);
     }
   }
-  const quality = sizeQuality(input, known, pilots, emit);
+  const quality = sizeQuality(input, known, pilots);
   const steps = shareBudget(input, known, pilots, quality.qualitySeconds ?? 0);
   const sizing: Sizing = {
     ...quality,
@@ -119,15 +117,13 @@ function sizeQuality(
   input: SizingInput,
   known: ReadonlyMap<string, number>,
   pilots: ReadonlyMap<string, Pilot>,
-  emit: (event: RunEvent) => void,
 ): Pick<Sizing, "qualitySteps" | "qualitySeconds"> {
   const { scenario, prepared, qualityDone, elapsed } = input;
   const { samples, evaluations } = scenario.quality;
   if (qualityDone || samples === 0) return { qualitySteps: 0, qualitySeconds: 0 };
   const one = qualityCase(prepared.cases);
   const { batch } = one.scenario.workload;
-  const { trainRows } = one.data.record;
-  const wanted = Math.max(1, Math.round((samples === "auto" ? trainRows : samples) / batch));
+  const wanted = wantedSteps(scenario, one);
   const pilot = pilots.get(one.name);
   if (pilot === undefined) return { qualitySteps: wanted, qualitySeconds: undefined };
   const testRows = scoredRows(scenario, one);
@@ -138,14 +134,13 @@ function sizeQuality(
   );
   const most = Math.floor((share - seconds(0)) / pilot.stepSeconds);
   const steps = samples === "auto" ? Math.max(1, Math.min(wanted, most)) : wanted;
-  if (steps < wanted) {
-    emit({
-      type: "notice",
-      message: `the quality run takes ${count(steps * batch)} samples instead of all ${count(wanted * batch)}: more ` +
-        "do not fit the budget",
-    });
-  }
   return { qualitySteps: steps, qualitySeconds: seconds(steps) };
+}
+
+/** Steps of the quality run if the budget does not end it before: all training rows once, or as the scenario says. */
+export function wantedSteps({ quality: { samples } }: ResolvedScenario, one: PreparedCase): number {
+  const rows = samples === "auto" ? one.data.record.trainRows : samples;
+  return Math.max(1, Math.round(rows / one.scenario.workload.batch));
 }
 
 /** Held-out rows that each evaluation of the quality run scores. */

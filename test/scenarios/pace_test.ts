@@ -20,7 +20,8 @@ const SCENARIO: Scenario = {
  * 0.1 s.
  */
 function play(stepSeconds: (round: number) => number, scenario: Scenario = SCENARIO) {
-  const cases = casesOf(scenario) as unknown as PreparedCase[];
+  const record = { trainRows: 500 * 64, testRows: 0 };
+  const cases = casesOf(scenario).map((one) => ({ ...one, data: { record } })) as unknown as PreparedCase[];
   const events: RunEvent[] = [];
   const steps: number[][] = [];
   let now = 5;
@@ -36,7 +37,7 @@ function play(stepSeconds: (round: number) => number, scenario: Scenario = SCENA
     const stepNs = Array.from({ length: count }, () => seconds * 1e9);
     pace.took({ case: planned.case.name, stepNs, warmupSteps: 0, processSeconds: count * seconds });
   }
-  return { steps, events, now, pace };
+  return { steps, events, now, pace, cases };
 }
 
 Deno.test("Pace keeps the planned steps while samples take what was expected, or a little longer", () => {
@@ -65,9 +66,16 @@ Deno.test("Pace never changes steps that the scenario says", () => {
   assertEquals(new Set(play(() => 9, said).steps.flat()), new Set([30]));
 });
 
-Deno.test("Pace gives an auto quality run what is left of the budget, and never less than nothing", () => {
-  const { pace, now } = play(() => 0.2);
-  assertAlmostEquals(pace.qualitySeconds() ?? NaN, 97 - now);
-  assertEquals(play(() => 9).pace.qualitySeconds(), 0);
-  assertEquals(play(() => 9, { ...SCENARIO, quality: { samples: 1000 } }).pace.qualitySeconds(), undefined);
+Deno.test("Pace gives an auto quality run what is left of the budget, and never less than one step", () => {
+  const quality = (seconds: number, scenario?: Scenario) => {
+    const { pace, cases, now } = play(() => seconds, scenario);
+    return { now, ...pace.quality(cases[0] as PreparedCase) };
+  };
+  const { now, steps, seconds } = quality(0.2);
+  assertAlmostEquals(seconds ?? NaN, 97 - now);
+  assertEquals(steps, Math.floor((97 - now) / 0.2));
+  assertEquals(quality(0.001).steps, 500); // all rows
+  assertEquals([quality(9).steps, quality(9).seconds], [1, 0]);
+  const said = quality(9, { ...SCENARIO, quality: { samples: 1000 } });
+  assertEquals([said.steps, said.seconds], [500, undefined]);
 });
