@@ -85,9 +85,10 @@ export {
   scenarioFor,
   UnresumableError,
 } from "./scenarios/run.ts";
-export type { PlanLine, RunEvent } from "./scenarios/events.ts";
-export type { WorkerPhase } from "./scenarios/worker_protocol.ts";
-export { UnavailableError } from "./scenarios/configurations.ts";
+export { type Case, planCases } from "./scenarios/plan.ts";
+export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
+export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
+export { UnavailableError } from "./scenarios/run/configurations.ts";
 export { readResult } from "./scenarios/result.ts";
 export {
   type DataRecord,
@@ -100,6 +101,7 @@ export {
   type Result,
   type ResultRecord,
   type RunRecord,
+  type SampleIdentity,
   type SampleRecord,
   type TierRecord,
 } from "./scenarios/record.ts";

@@ -1,7 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { loadScenario, ScenarioError } from "../mod.ts";
-import { planCases } from "../scenarios/plan.ts";
+import { loadScenario, planCases, ScenarioError } from "../mod.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";

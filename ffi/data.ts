@@ -79,6 +79,14 @@ export interface DataDescription {
  *
  * @param options What to write; progress and cancellation.
  * @throws {TierstoreError} `TS_EINVAL`, `TS_EIO` (disk full, path).
+ *
+ * @example
+ * ```ts ignore
+ * import { describeData, generateData } from "../mod.ts";
+ *
+ * await generateData({ out: "train.cache", rows: 100_000, scale: 0.01, seed: 1 });
+ * console.log(describeData("train.cache").rows); // 100000
+ * ```
  */
 export async function generateData(options: GenerateOptions & RunOptions): Promise<void> {
   const words = nativeOptions({
@@ -104,6 +112,13 @@ export async function generateData(options: GenerateOptions & RunOptions): Promi
  * @param options What to read and write; progress and cancellation.
  * @throws {TierstoreError} `TS_EFORMAT` naming file and line, `TS_EIO`, `TS_EINVAL`, `TS_EUNAVAILABLE` (gzip without
  * zlib).
+ *
+ * @example
+ * ```ts ignore
+ * import { importCriteo } from "../mod.ts";
+ *
+ * await importCriteo({ in: "train.tsv.gz", trainOut: "train.cache", testOut: "test.cache" });
+ * ```
  */
 export async function importCriteo(options: ImportOptions & RunOptions): Promise<void> {
   const words = nativeOptions({

@@ -38,9 +38,13 @@ export type StatusName =
  * A call of the native library failed. `message` says what was asked, what was found and what to do.
  *
  * @example Act on one kind of failure
- * ```ts ignore
+ * ```ts
+ * import { EmbeddingStore, TierstoreError } from "../mod.ts";
+ *
+ * using store = EmbeddingStore.open({ storage: "DRAM", size: [64], sizeCounts: "rows" });
+ * const table = store.table({ name: "user_id", dim: 16 }); // rows of 64 bytes: there is room for one
  * try {
- *   table.update(keys, gradients);
+ *   table.lookup([1n, 2n]);
  * } catch (error) {
  *   if (error instanceof TierstoreError && error.status === "TS_EFULL") console.log("the store is full");
  *   else throw error;

@@ -5,9 +5,11 @@
  */
 
 import { PHASES, type Result, type SampleRecord } from "../scenarios/record.ts";
-import type { CaseSummary, HitRatio, PhaseTime, StepTimes, Summary } from "./model.ts";
+import { embeddingTime } from "./embedding_time.ts";
+import type { CaseSummary, Comparison, HitRatio, PhaseTime, StepTimes, Summary } from "./model.ts";
 import { holdingOf, viewScenario } from "./scenario_view.ts";
-import { type Estimate, estimate, estimateRatio, mapEstimate } from "./statistics/bootstrap.ts";
+import { type Estimate, estimate, mapEstimate } from "./statistics/bootstrap.ts";
+import { compared, sameRounds } from "./statistics/pairing.ts";
 import { mean, quantileOfSorted } from "./statistics/quantiles.ts";
 
 /** Samples that belong together, in file order. */
@@ -74,6 +76,7 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
   const virtual = samples.some((sample) => sample.virtual);
   const baselineVirtual = baseline?.samples.some((sample) => sample.virtual) ?? false;
   const rates = samples.map(rateOf);
+  const shown = virtual || baselineVirtual ? undefined : baseline;
   return {
     name,
     configuration: first.configuration,
@@ -84,15 +87,18 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     how: unique(samples.map((sample) => sample.how)),
     samples: samples.length,
     throughput: virtual ? undefined : estimate(rates, "rate", seed("throughput")),
-    perProcess: virtual
-      ? []
-      : samples.map((sample) => ({ id: sample.id, position: sample.position, rate: rateOf(sample) })),
+    perProcess: virtual ? [] : samples.map((sample) => ({
+      id: sample.id,
+      sample: sample.sample,
+      position: sample.position,
+      rate: rateOf(sample),
+    })),
     baseline: baseline?.name,
-    relative: virtual || baseline === undefined || baselineVirtual
-      ? undefined
-      : estimateRatio(rates, baseline.samples.map(rateOf), "rate", seed("relative")),
+    relative: shown ? compared(samples, shown.samples, rateOf, "rate", seed("relative")) : undefined,
+    comparison: shown ? comparisonOf(samples, shown.samples) : undefined,
     step: virtual ? undefined : stepTimes(samples, seed),
     phases: virtual ? [] : phaseTimes(samples),
+    embedding: virtual ? undefined : embeddingTime(samples, shown?.samples, seed),
     hits: hitRatio(samples, holdingOf(result, first) === "memory-mode", seed("hits")),
     tiers: last.tiers,
     dramBytes: last.dramBytes,
@@ -121,11 +127,15 @@ export function identicalRows(result: Result): Summary["identical"] {
   }
   const comparable = [...groups.values()].filter((group) => group.configurations.size > 1);
   if (comparable.length === 0) return undefined;
-  const compared = new Set(comparable.flatMap((group) => [...group.configurations]));
+  const alike = new Set(comparable.flatMap((group) => [...group.configurations]));
   return {
     same: comparable.every((group) => group.digests.size === 1),
-    configurations: [...new Set(result.samples.map((one) => one.configuration))].filter((name) => compared.has(name)),
+    configurations: [...new Set([...viewScenario(result).configurations, ...alike])].filter((name) => alike.has(name)),
   };
+}
+
+function comparisonOf(samples: readonly SampleRecord[], baseline: readonly SampleRecord[]): Comparison {
+  return sameRounds(samples, baseline) ? "by round" : "independent";
 }
 
 function stepTimes(samples: readonly SampleRecord[], seed: (figure: string) => string): StepTimes {

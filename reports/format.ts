@@ -69,12 +69,16 @@ function fixed(value: number, decimals: number): string {
   return value < 0 && Number(value.toFixed(decimals)) !== 0 ? `−${text}` : text;
 }
 
-/** The ends of an interval with the decimals that show its largest number to three digits: `11.9 to 15.2`; undefined without an interval. */
-export function intervalText(estimate: Estimate, factor: number = 1): string | undefined {
+/**
+ * The ends of an interval: `11.9 to 15.2`; undefined without an interval.
+ *
+ * @param decimals Of both ends. Default: those that show the largest number to three digits.
+ */
+export function intervalText(estimate: Estimate, factor: number = 1, decimals?: number): string | undefined {
   if (estimate.low === undefined || estimate.high === undefined) return undefined;
   const largest = Math.max(...[estimate.value, estimate.low, estimate.high].map(Math.abs));
-  const decimals = decimalsFor(largest * factor);
-  return `${fixed(estimate.low * factor, decimals)} to ${fixed(estimate.high * factor, decimals)}`;
+  const places = decimals ?? decimalsFor(largest * factor);
+  return `${fixed(estimate.low * factor, places)} to ${fixed(estimate.high * factor, places)}`;
 }
 
 /** A value and its interval: `52.9 (52.0 to 53.8)`, or `52.9 (one sample)`. */
@@ -93,6 +97,49 @@ export function rateText(estimate: Estimate): string {
 /** A share as percent with one decimal at least: `93.2 %`. */
 export function percentText(share: number): string {
   return `${significant(share * 100)} %`;
+}
+
+/** Percent in words: two digits, whole from 10 on: `38 %`, `7.6 %`, `0.13 %`. Without sign. */
+export function roughPercentText(share: number): string {
+  const percent = Math.abs(share) * 100;
+  return `${percent >= 9.95 ? fixed(percent, 0) : significant(percent, 2)} %`;
+}
+
+/** A change in words: how much, and its interval. */
+export interface ChangeWords {
+  /** `38 % cheaper` */
+  readonly amount: string;
+  /** `95 %: 34 to 41`, or `95 %: 5 % dearer to 6 % cheaper` where the interval holds no change. */
+  readonly interval: string;
+}
+
+/**
+ * A change in words, in percent with as many decimals as its interval allows: none when it is 5 points wide or more,
+ * and three significant digits at most.
+ *
+ * @param change Share by which it is more (above 0) or less (below 0).
+ * @param more Word for more: `faster`.
+ * @param less Word for less: `slower`.
+ */
+export function changeWords(change: Estimate, more: string, less: string): ChangeWords {
+  const { value, low, high } = change;
+  const word = (share: number): string => share < 0 ? less : more;
+  if (low === undefined || high === undefined) {
+    return { amount: `${roughPercentText(value)} ${word(value)}`, interval: "one sample, no interval" };
+  }
+  const crosses = low <= 0 && high >= 0;
+  const width = 100 * (high - low);
+  const tiny = !crosses && 100 * Math.min(Math.abs(low), Math.abs(high)) < 0.5;
+  const worth = width >= 5 ? (tiny ? 1 : 0) : width >= 0.5 ? 1 : 2;
+  const decimals = Math.min(worth, decimalsFor(100 * Math.max(Math.abs(low), Math.abs(high))));
+  const percent = (share: number): string => fixed(Math.abs(share) * 100, decimals);
+  const [from, to] = Math.abs(low) <= Math.abs(high) ? [low, high] : [high, low];
+  return {
+    amount: `${percent(value)} % ${word(value)}`,
+    interval: crosses
+      ? `95 %: ${percent(low)} % ${less} to ${percent(high)} % ${more}`
+      : `95 %: ${percent(from)} to ${percent(to)}`,
+  };
 }
 
 /** A saving or slow-down with sign: `−25 %`, `+3 %`. */

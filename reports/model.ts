@@ -43,6 +43,28 @@ export interface PhaseTime {
   readonly share: number;
 }
 
+/**
+ * How a case was compared with its baseline. `by round`: both completed the same rounds, and each round's ratio is one
+ * observation. `independent`: they did not, so their samples are resampled apart, which takes slow changes of the
+ * machine for noise.
+ */
+export type Comparison = "by round" | "independent";
+
+/** Time that a step spends on embeddings: lookup, update and eviction. */
+export interface EmbeddingTime {
+  /** Seconds a step. */
+  readonly seconds: Estimate;
+  /** Share of the step, 0 to 1. */
+  readonly share: Estimate;
+  /** Seconds ÷ those of the baseline; undefined for the baseline, without one, or where one of them is 0. */
+  readonly relative: Estimate | undefined;
+  /**
+   * Speed ÷ that of the baseline if the dense layers took this part of their time and every other phase the time it
+   * took: arithmetic on the measured phases, not a run. Empty where `relative` is undefined.
+   */
+  readonly lessDense: readonly { readonly part: number; readonly relative: Estimate }[];
+}
+
 /** What a case costs on priced machines. */
 export interface CaseCost {
   /** Machines the case is priced on. */
@@ -85,16 +107,25 @@ export interface CaseSummary {
   readonly samples: number;
   /** Samples per second; withheld for virtual media. */
   readonly throughput: Estimate | undefined;
-  /** Samples per second of each process. */
-  readonly perProcess: readonly { readonly id: string; readonly position: number; readonly rate: number }[];
+  /** Samples per second of each process, its round and its position in the run. */
+  readonly perProcess: readonly {
+    readonly id: string;
+    readonly sample: number;
+    readonly position: number;
+    readonly rate: number;
+  }[];
   /** Name of the case compared with: DRAM at the same matrix point. Undefined for that case and without one. */
   readonly baseline: string | undefined;
   /** Throughput ÷ that of the baseline. */
   readonly relative: Estimate | undefined;
+  /** How `relative` and all other ratios to the baseline were made; undefined where there are none. */
+  readonly comparison: Comparison | undefined;
   /** Times of a step; withheld for virtual media. */
   readonly step: StepTimes | undefined;
   /** Time split of a step; empty for virtual media. */
   readonly phases: readonly PhaseTime[];
+  /** Time for embeddings; undefined for virtual media. */
+  readonly embedding: EmbeddingTime | undefined;
   /** First-tier hits; undefined with one tier. */
   readonly hits: HitRatio | undefined;
   /** Tiers of the last sample. */

@@ -3,6 +3,9 @@
  *
  * @example
  * ```ts ignore
+ * import { readResult, renderTerminal, summarise, writeReport } from "../mod.ts";
+ *
+ * const result = await readResult("reports/out/pmem-modes/result.jsonl");
  * const summary = summarise(result);
  * console.log(renderTerminal(summary));
  * await writeReport(result, "reports/out/pmem-modes");
@@ -16,6 +19,8 @@ export { summarise, type SummaryOptions } from "./summary.ts";
 export type {
   CaseCost,
   CaseSummary,
+  Comparison,
+  EmbeddingTime,
   HitRatio,
   PhaseTime,
   Pricing,

@@ -25,6 +25,14 @@ export interface SummaryOptions {
  * @param result A parsed result file.
  * @returns The one model that all reports print.
  * @throws {RangeError} A number in the result is not finite, or a size or date in the scenario cannot be read.
+ *
+ * @example
+ * ```ts ignore
+ * import { readResult, summarise, toCsv, toJson, toMarkdown } from "../mod.ts";
+ *
+ * const summary = summarise(await readResult("reports/out/pmem-modes/result.jsonl"));
+ * for (const text of [toMarkdown(summary), toCsv(summary), toJson(summary)]) console.log(text);
+ * ```
  */
 export function summarise(result: Result, options: SummaryOptions = {}): Summary {
   checkResult(result);

@@ -33,6 +33,7 @@ const COLUMNS = [
   "kind",
   "samples/s",
   "95 %",
+  "embedding",
   "step p99",
   "first-tier hits",
   "AUC",
@@ -57,7 +58,7 @@ function terminalTable(summary: Summary, width: number): string[] {
 }
 
 function cells(one: CaseSummary, summary: Summary): string[] {
-  const { throughput, step, hits, cost } = one;
+  const { throughput, embedding, step, hits, cost } = one;
   const same = summary.quality?.configuration === one.configuration ||
     (summary.identical?.same === true && summary.identical.configurations.includes(one.configuration));
   const scale = prefixFor(throughput?.value ?? 1);
@@ -68,6 +69,7 @@ function cells(one: CaseSummary, summary: Summary): string[] {
     one.virtual ? `${one.evidence}, virtual` : one.evidence,
     number(throughput, (v) => `${significant(v / scale.factor)}${scale.prefix === "" ? "" : ` ${scale.prefix}`}`),
     throughput === undefined ? "–" : intervalText(throughput, 1 / scale.factor) ?? "one sample",
+    number(embedding?.relative, (v) => `${significant(v)} ×`),
     number(step?.p99, (v) => `${significant(v * 1e3)} ms`),
     number(hits?.ratio, percentText),
     same && summary.quality !== undefined ? summary.quality.auc.toFixed(4) : "–",

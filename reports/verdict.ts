@@ -4,11 +4,12 @@
  * @module
  */
 
-import { countText, intervalText, listText, prefixed, significant } from "./format.ts";
+import { changeWords, countText, intervalText, listText, prefixed, roughPercentText, significant } from "./format.ts";
 import type { CaseSummary, Summary, Verdict } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
 import { difference, noiseStatement } from "./statistics/noise.ts";
+import { tiedInCost } from "./ties.ts";
 
 /** What the verdict is made from: everything but itself. */
 export type Facts = Omit<Summary, "verdict">;
@@ -25,7 +26,10 @@ export function verdict(facts: Facts): Verdict {
     };
   }
   const points = [...new Set(cases.map((one) => JSON.stringify(one.point)))];
-  const groups = points.map((point) => pointVerdict(cases.filter((one) => JSON.stringify(one.point) === point), facts));
+  const groups = points.map((point) => {
+    const atPoint = cases.filter((one) => JSON.stringify(one.point) === point);
+    return ledByPoint(pointVerdict(atPoint, facts).map(onceAtEnd), atPoint[0] as CaseSummary);
+  });
   const [first, ...rest] = groups as [string[], ...string[][]];
   return {
     headline: first[0] as string,
@@ -34,43 +38,56 @@ export function verdict(facts: Facts): Verdict {
   };
 }
 
-/** Speed of a case against its baseline: `is 13.6 % slower than dram (95 %: 11.9 to 15.2)`. */
+const NO_INTERVAL = " (one sample, no interval)";
+
+/** Says once, at the end, what a sentence says of each of its figures: that there is no interval. */
+function onceAtEnd(sentence: string): string {
+  return sentence.includes(NO_INTERVAL) && !sentence.includes("95 %:")
+    ? sentence.replaceAll(NO_INTERVAL, "") + NO_INTERVAL
+    : sentence;
+}
+
+/** With a matrix, names the point once and first, instead of in the name of every case. */
+function ledByPoint(sentences: readonly string[], { name, configuration, evidence }: CaseSummary): string[] {
+  if (!name.startsWith(`${configuration} `)) return [...sentences];
+  const point = name.slice(configuration.length + 1).replace(`(${evidence})`, "").trim();
+  return point === ""
+    ? [...sentences]
+    : sentences.map((text) => `At ${point}: ${text.replaceAll(` ${point}`, "").replace(/^Embedding/, "embedding")}`);
+}
+
+/** Speed of a case against its baseline: `is 13 % slower than dram (95 %: 11 to 15)`. */
 export function speedText(one: CaseSummary, baseline: string): string {
   const ratio = one.relative;
   if (ratio === undefined) return `is not compared with ${baseline}`;
-  const kind = difference(ratio);
-  if (kind === "none") {
-    return `shows no difference in speed from ${baseline} (95 %: ${intervalText(percent(ratio, 1, -1))} % faster)`;
-  }
-  const slower = ratio.value < 1;
-  const change = slower ? percent(ratio, -1, 1) : percent(ratio, 1, -1);
-  return `is ${significant(change.value)} % ${slower ? "slower" : "faster"} than ${baseline} (${
-    kind === "unknown" ? "one sample, no interval" : `95 %: ${intervalText(change)}`
-  })`;
+  const { amount, interval } = changeWords(mapEstimate(ratio, (v) => v - 1), "faster", "slower");
+  if (difference(ratio) !== "none") return `is ${amount} than ${baseline} (${interval})`;
+  return near(ratio)
+    ? `is as fast as ${baseline} within the noise (${interval})`
+    : `is neither clearly slower nor clearly faster than ${baseline} (${interval})`;
 }
 
-/** Cost of a case against its baseline: `25 % cheaper per sample (95 %: 23 to 27)`. */
+/** Cost of a case against its baseline: `38 % cheaper per sample (95 %: 32 to 43)`. */
 export function costText(saved: Estimate): string {
-  const change = saved.value >= 0 ? percent(saved, 1, 0) : percent(saved, -1, 0);
-  const word = saved.value >= 0 ? "cheaper" : "dearer";
-  if (saved.low === undefined || saved.high === undefined) {
-    return `${significant(change.value)} % ${word} per sample (one sample, no interval)`;
-  }
-  if (saved.low <= 0 && saved.high >= 0) {
-    return `shows no difference in cost per sample (95 %: ${intervalText(percent(saved, 1, 0))} % saved)`;
-  }
-  return `${significant(change.value)} % ${word} per sample (95 %: ${intervalText(change)})`;
+  const { amount, interval } = changeWords(saved, "cheaper", "dearer");
+  return costDifference(saved) === "none"
+    ? `neither clearly cheaper nor clearly dearer per sample (${interval})`
+    : `${amount} per sample (${interval})`;
 }
 
-/** 100 · (sign · value + offset), as an estimate. */
-function percent(of: Estimate, sign: 1 | -1, offset: number): Estimate {
-  return mapEstimate(of, (v) => 100 * (sign * v + offset));
+/** Whether an interval that holds 1 stays so near to it that "as fast as" is fair: within a tenth. */
+function near(ratio: Estimate): boolean {
+  return ratio.low !== undefined && ratio.high !== undefined && ratio.low >= 0.9 && ratio.high <= 1.1;
+}
+
+/** Whether a saving is told apart from none. */
+function costDifference(saved: Estimate): ReturnType<typeof difference> {
+  return difference(mapEstimate(saved, (v) => 1 + v));
 }
 
 function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
   const others = cases.filter((one) => one.relative !== undefined);
-  const [first] = cases as [CaseSummary];
-  if (others.length === 0) return [aloneText(cases, first)];
+  if (others.length === 0) return [aloneText(cases)];
   const baseline = cases.find((one) => one.name === others[0]?.baseline) as CaseSummary;
   const ranked = [...others].sort((a, b) => rank(a) - rank(b));
   const sentences = ranked.map((one, i) => caseSentence(one, baseline, facts, i === 0));
@@ -79,8 +96,9 @@ function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
   if (saved?.low !== undefined && saved.value < 0 && (saved.high as number) < 0) {
     sentences[0] = `${kinded(baseline)} is the cheapest: ${sentences[0]}`;
   }
-  const flip = flipSentence(best, facts);
-  return flip === undefined ? sentences : [sentences[0] as string, flip, ...sentences.slice(1)];
+  const [headline, ...rest] = sentences as [string, ...string[]];
+  const beside = [embeddingSentence(ranked, baseline), tieSentence(best, ranked, facts), flipSentence(best, facts)];
+  return [headline, ...beside.flatMap((text) => text ?? []), ...rest];
 }
 
 /** Cheapest first; without prices, fastest first. */
@@ -88,13 +106,18 @@ function rank(one: CaseSummary): number {
   return one.cost?.perMillion.value ?? 1e9 - (one.relative?.value ?? 0);
 }
 
-function aloneText(cases: readonly CaseSummary[], first: CaseSummary): string {
+function aloneText(cases: readonly CaseSummary[]): string {
   const shown = cases.filter((one) => one.throughput !== undefined);
-  if (shown.length === 0) return `${first.name} ran on a virtual medium: it works there, and its speed says nothing`;
-  return shown.map((one) => {
-    const rate = one.throughput as Estimate;
-    return `${kinded(one)} trains ${prefixed(rate.value)} samples/s`;
-  }).join("; ") + "; there is no DRAM case to compare with";
+  if (shown.length === 0) {
+    return `${listText(cases.map((one) => one.name))} ran on a virtual medium: that works, and its speed says nothing`;
+  }
+  const rates = shown.map((one) => `${kinded(one)} trains ${prefixed((one.throughput as Estimate).value)} samples/s`);
+  const why = cases.every((one) => one.holding === "dram")
+    ? "there is no other case to compare with"
+    : cases.some((one) => one.holding === "dram")
+    ? "DRAM is not compared, since its medium or that of the others is virtual"
+    : "there is no DRAM case to compare with";
+  return `${rates.join("; ")}; ${why}`;
 }
 
 function caseSentence(one: CaseSummary, baseline: CaseSummary, facts: Facts, first: boolean): string {
@@ -104,11 +127,24 @@ function caseSentence(one: CaseSummary, baseline: CaseSummary, facts: Facts, fir
     const why = one.costMissing === undefined ? "" : ` (not priced: ${lowerFirst(one.costMissing)})`;
     return `${kinded(one)} ${speed}${why}`;
   }
-  const link = difference(one.relative as Estimate) === "below" && cost.saved.value > 0 ? "but" : "and";
-  const prices = first ? ` at prices of ${facts.pricing?.dates}` : "";
+  const ratio = one.relative as Estimate;
+  const slower = ratio.value < 1 && difference(ratio) !== "none";
   const price = costText(cost.saved);
-  const verb = speed.startsWith("is ") || price.startsWith("shows ") ? "" : "is ";
-  return `${kinded(one)} ${speed} ${link} ${verb}${price}${prices}`;
+  const link = slower && costDifference(cost.saved) !== "none" && cost.saved.value > 0 ? "but" : "and";
+  return `${kinded(one)} ${speed} ${link} ${price}${first ? pricesText(facts) : ""}`;
+}
+
+/** Which other cases cost the same as far as was seen. */
+function tieSentence(best: CaseSummary, cases: readonly CaseSummary[], facts: Facts): string | undefined {
+  const tied = tiedInCost(best, cases, facts.scenarioDigest);
+  if (tied.length === 0) return undefined;
+  return `${listText(tied)} cannot be told apart from ${best.name} by cost`;
+}
+
+/** Of when the prices are, and that they are old if they are. */
+function pricesText(facts: Facts): string {
+  const { pricing } = facts;
+  return pricing === undefined ? "" : ` at ${pricing.stale ? "the old prices of" : "prices of"} ${pricing.dates}`;
 }
 
 /** Until which price of the DRAM machines the case stays the cheaper one. */
@@ -117,11 +153,35 @@ function flipSentence(one: CaseSummary, facts: Facts): string | undefined {
   if (flip === undefined || saved === undefined || facts.pricing === undefined || (saved.low ?? -1) <= 0) {
     return undefined;
   }
-  const interval = intervalText(flip);
-  return `${one.name} stays cheaper while the DRAM machines cost more than ${
-    significant(flip.value)
-  } (95 %: ${interval}) ` +
-    `of that price (${facts.pricing.provider})`;
+  const interval = intervalText(mapEstimate(flip, (v) => 100 * v), 1, 0);
+  return `${one.name} stays cheaper until DRAM machines cost ${roughPercentText(flip.value)} of their price or less ` +
+    `(95 %: ${interval}), the price of its own machine unchanged`;
+}
+
+/** What the rows' place does to the part of a step that touches rows. */
+function embeddingSentence(cases: readonly CaseSummary[], baseline: CaseSummary): string | undefined {
+  const own = baseline.embedding;
+  const others = cases.filter((one) => one.embedding?.relative !== undefined);
+  if (own === undefined || others.length === 0) return undefined;
+  const ratioOf = (one: CaseSummary): Estimate => (one.embedding as { relative: Estimate }).relative;
+  const interval = (one: CaseSummary): string => {
+    const ends = intervalText(ratioOf(one));
+    return ends === undefined ? "one sample, no interval" : `95 %: ${ends}`;
+  };
+  const apart = others.filter((one) => difference(ratioOf(one)) !== "none").map((one, i) =>
+    `${significant(ratioOf(one).value)}${i === 0 ? " times as long" : ""} in ${one.name} (${interval(one)})`
+  );
+  const same = others.filter((one) => difference(ratioOf(one)) === "none").map((one) =>
+    `${one.name} (${significant(ratioOf(one).value)} times, ${interval(one)})`
+  );
+  const found = [
+    ...(apart.length === 0 ? [] : [`it takes ${listText(apart)}`]),
+    ...(same.length === 0 ? [] : [`no clear difference in ${listText(same)}`]),
+  ].join("; ");
+  return `Embedding work (lookup, update, eviction) is ${
+    roughPercentText(own.share.value)
+  } of a ${baseline.name} step: ` +
+    found;
 }
 
 /** `fsdax (emulated)`. */
@@ -148,6 +208,7 @@ function cautions(facts: Facts): string[] {
   const said: string[] = [];
   const named = (kind: CaseSummary["evidence"]): string[] =>
     configurations(facts.cases.filter((one) => one.evidence === kind && !one.virtual));
+  const hidden = hiddenText(facts.cases);
   const [emulated, simulated, virtual] = [
     named("emulated"),
     named("simulated"),
@@ -168,6 +229,7 @@ function cautions(facts: Facts): string[] {
         "the noise of the runs, not the error of the model",
     );
   }
+  if (hidden !== undefined) said.push(hidden);
   if (simulated.length > 0) said.push(`${listText(simulated)}: simulated in virtual time; no such medium was used`);
   if (virtual.length > 0) said.push(`${listText(virtual)}: on a virtual medium, so speed and price are withheld`);
   if (facts.identical?.same === false) {
@@ -191,6 +253,18 @@ function cautions(facts: Facts): string[] {
     );
   }
   return said;
+}
+
+/** That the whole step says little about embeddings where another phase fills it. */
+function hiddenText(cases: readonly CaseSummary[]): string | undefined {
+  const compared = cases.find((one) => one.embedding?.relative !== undefined);
+  const baseline = cases.find((one) => one.name === compared?.baseline);
+  const dense = baseline?.phases.find(({ phase }) => phase === "dense")?.share ?? 0;
+  if (baseline === undefined || dense < 0.8) return undefined;
+  return `Dense layers fill ${
+    roughPercentText(dense)
+  } of a ${baseline.name} step here, so the speed of the whole step ` +
+    "hides most of what the place of the rows does. With faster dense layers the embedding work would decide";
 }
 
 function configurations(cases: readonly CaseSummary[]): string[] {

@@ -69,6 +69,17 @@ function offsetOf(tree: TreeNode | undefined, problem: Problem): number {
  * @param options `file` names the text in messages; `directory` is where relative paths start.
  * @returns The scenario with every default filled in.
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ *
+ * @example
+ * ```ts
+ * import { parseScenario, ScenarioError } from "../mod.ts";
+ *
+ * try {
+ *   await parseScenario('{ "name": "mine" }', { file: "mine.jsonc", directory: Deno.cwd() });
+ * } catch (error) {
+ *   if (error instanceof ScenarioError) console.log(error.diagnostics.length > 0); // true
+ * }
+ * ```
  */
 export async function parseScenario(
   text: string,

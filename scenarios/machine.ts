@@ -5,18 +5,18 @@
  */
 
 import { probeMachine } from "../ffi/machine.ts";
-import { daxOf, type Facts, nodesOf, numberOf } from "./machine_parts.ts";
+import { daxOf, type Facts, nodesOf, numberOf } from "./machine/parts.ts";
 import type { MachineRecord } from "./record.ts";
 
-export type { Availability, Found } from "./availability.ts";
+export type { Availability, Found } from "./machine/availability.ts";
 export type { MachineRecord } from "./record.ts";
-export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./doctor.ts";
+export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./machine/doctor.ts";
 export {
   availability,
   type ConfigurationName,
   configurations,
   type ConfigurationState,
-} from "./machine_configurations.ts";
+} from "./machine/configurations.ts";
 
 /** Bytes of nodes that are not DRAM: their memory comes from a DAX device. */
 function daxNodeBytes(facts: Facts): number {
@@ -31,6 +31,15 @@ function daxNodeBytes(facts: Facts): number {
  *
  * @param probe Facts of another machine; without it, this one is asked.
  * @throws {Error} if not even the number of CPUs or the bytes of memory can be read.
+ *
+ * @example
+ * ```ts
+ * import { configurations, inspectMachine, machineText } from "../mod.ts";
+ *
+ * const machine = inspectMachine();
+ * console.log(machineText(machine));
+ * console.log(configurations(machine).map(({ configuration, state }) => `${configuration}: ${state}`));
+ * ```
  */
 export function inspectMachine(probe?: Readonly<Record<string, string>>): MachineRecord {
   const facts = probe ?? probeMachine();

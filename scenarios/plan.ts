@@ -7,7 +7,7 @@
  */
 
 import { atPoint, matrixPoints, pointText } from "./matrix.ts";
-import { randomNumbers, shuffled } from "./random.ts";
+import { randomNumbers, shuffled } from "./run/random.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { MatrixPoint, ResolvedScenario } from "./scenario.ts";
 
@@ -17,6 +17,7 @@ export interface Case {
   readonly name: string;
   /** Name of the configuration. */
   readonly configuration: string;
+  /** Its point of the matrix; empty without one. */
   readonly point: MatrixPoint;
   /** The scenario at this point, without a matrix. */
   readonly scenario: ResolvedScenario;
@@ -33,7 +34,17 @@ export interface PlannedSample<C extends Case = Case> {
   readonly position: number;
 }
 
-/** The cases of a scenario: every configuration at every point. */
+/**
+ * The cases of a scenario: every configuration at every point of its matrix.
+ *
+ * @example
+ * ```ts ignore
+ * import { loadScenario, planCases } from "../mod.ts";
+ *
+ * const scenario = await loadScenario("scenarios/pmem-modes.jsonc");
+ * console.log(planCases(scenario).map(({ name }) => name)); // [ "dram", "memory-mode", "fsdax", "kmem-dax" ]
+ * ```
+ */
 export function planCases(scenario: ResolvedScenario): Case[] {
   return matrixPoints(scenario.matrix).flatMap((point) => {
     const text = pointText(point);

@@ -101,8 +101,8 @@ export interface TierRecord {
   readonly facts: Readonly<Record<string, string>>;
 }
 
-/** One speed sample: one worker process, one configuration. */
-export interface SampleRecord {
+/** Which sample of a run a record is about. */
+export interface SampleIdentity {
   /** What kind of line this is. */
   readonly type: "sample";
   /** Unique in the file: `<configuration>[<matrix point>]#<n>`. */
@@ -117,6 +117,12 @@ export interface SampleRecord {
   readonly sample: number;
   /** Position in the randomised order of the whole run, from 1. */
   readonly position: number;
+  /** When it began, ISO 8601 in UTC. */
+  readonly started: string;
+}
+
+/** One speed sample: one worker process, one configuration. */
+export interface SampleRecord extends SampleIdentity {
   /** Whether it completed. */
   readonly status: "completed";
   /** How its figures were obtained. */
@@ -125,8 +131,6 @@ export interface SampleRecord {
   readonly how: string;
   /** Seed of the run's initial values and batches. */
   readonly seed: number;
-  /** When it began, ISO 8601 in UTC. */
-  readonly started: string;
   /** Wall time of the whole process, seconds. */
   readonly processSeconds: number;
   /** Training samples a step. */
@@ -158,25 +162,9 @@ export interface SampleRecord {
 }
 
 /** A sample that did not complete. Kept, so that a report can say so. */
-export interface FailedRecord {
-  /** What kind of line this is. */
-  readonly type: "sample";
-  /** Unique in the file. */
-  readonly id: string;
-  /** Configuration with its matrix point. */
-  readonly case: string;
-  /** Name of the configuration in the scenario. */
-  readonly configuration: string;
-  /** Matrix point of the case; empty without a matrix. */
-  readonly point: Readonly<Record<string, string | number | boolean>>;
-  /** Sample number in the case, from 1. */
-  readonly sample: number;
-  /** Position in the order of the whole run, from 1. */
-  readonly position: number;
+export interface FailedRecord extends SampleIdentity {
   /** Whether it completed. */
   readonly status: "failed";
-  /** When it began, ISO 8601 in UTC. */
-  readonly started: string;
   /** What was asked, what was found, what to do. */
   readonly error: string;
 }

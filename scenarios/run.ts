@@ -5,22 +5,22 @@
  */
 
 import { join, resolve } from "node:path";
-import { digestOf } from "./canonical.ts";
-import { defaultDependencies } from "./dependencies.ts";
-import type { RunEvent } from "./events.ts";
+import { digestOf } from "./run/canonical.ts";
+import { defaultDependencies } from "./run/dependencies.ts";
+import type { RunEvent } from "./run/events.ts";
 import { loadScenario, resolveScenario } from "./load.ts";
 import { pointText } from "./matrix.ts";
-import { Pace } from "./pace.ts";
+import { Pace } from "./run/pace.ts";
 import { type PlannedSample, planSamples } from "./plan.ts";
-import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./prepare.ts";
+import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./run/prepare.ts";
 import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
 import { QUALITY_ID, readResultText, resultOf, ResultWriter } from "./result.ts";
-import { qualityRecord, sampleRecord, takeSample } from "./sample.ts";
+import { qualityRecord, sampleRecord, takeSample } from "./run/sample.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
-import { scoredRows, sizeRun, wantedSteps } from "./sizing.ts";
-import { Timeline } from "./timeline.ts";
+import { scoredRows, sizeRun, wantedSteps } from "./run/sizing.ts";
+import { Timeline } from "./run/timeline.ts";
 import { quickScenario, withData } from "./variations.ts";
-import type { QualityOutcome, SpeedOutcome } from "./worker_protocol.ts";
+import type { QualityOutcome, SpeedOutcome } from "./run/worker_protocol.ts";
 
 /** Options of {@linkcode runScenario}. */
 export interface RunScenarioOptions {

@@ -9,9 +9,9 @@
 import type { InitializerOptions } from "../ffi/options.ts";
 import { EmbeddingStore } from "../ffi/store.ts";
 import { WdlTrainer } from "../ffi/trainer.ts";
-import { scoringSeconds } from "./budget.ts";
-import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./worker_protocol.ts";
-import { rowBytes } from "./row_bytes.ts";
+import { scoringSeconds } from "./run/budget.ts";
+import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./run/worker_protocol.ts";
+import { rowBytes } from "./workloads/row_bytes.ts";
 
 function say(message: WorkerMessage): void {
   const bytes = new TextEncoder().encode(JSON.stringify(message) + "\n");

@@ -12,6 +12,7 @@
 
 #define TS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* These evaluate their arguments twice. */
 #define TS_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define TS_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define TS_ROUND_UP(n, m) (((n) + (m) - 1) / (m) * (m))

@@ -17,12 +17,17 @@ int32_t ts_fail(ts_err err, int32_t status, const char *format, ...) {
 
 uint32_t ts_abi_version(void) { return TS_ABI_VERSION; }
 
-#define TS_STRING_(x) #x
-#define TS_STRING(x) TS_STRING_(x)
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#else
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+#define COMPILER "gcc " STRING(__GNUC__) "." STRING(__GNUC_MINOR__) "." STRING(__GNUC_PATCHLEVEL__)
+#endif
 
 int32_t ts_version(char *out, uint64_t cap, uint64_t *needed) {
   ts_text text = {0};
-  ts_text_add(&text, "0.1.0 (gcc %s)", TS_STRING(__GNUC__) "." TS_STRING(__GNUC_MINOR__) "." TS_STRING(__GNUC_PATCHLEVEL__));
+  ts_text_add(&text, "0.1.0 (%s)", COMPILER);
   return ts_text_return(&text, out, cap, needed);
 }
 

@@ -4,7 +4,7 @@
  * once leave first.
  *
  * The age in the mark counts rebalancing rounds since the last lookup; it compares rows of different tables, whose
- * hands turn at different speeds (store/rebalance.c). */
+ * hands turn at different speeds (store/room.c). */
 #ifndef TS_CLOCK_H
 #define TS_CLOCK_H
 

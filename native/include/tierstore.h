@@ -7,8 +7,12 @@
  *   - `err`, `err_cap`: a buffer of the caller that receives a NUL-terminated message when the status is negative
  *     (what was asked, what was found, what to do). NULL with err_cap 0 is accepted. Messages are never kept in
  *     the library: there is no thread-local or global error state.
- *   - Handles are opaque pointers. A handle is created by one call and destroyed by one call; using it afterwards
- *     is undefined. Handles may be shared between threads where the function says so.
+ *   - Handles are opaque pointers. A handle is created by one call and destroyed by one call, which accepts NULL;
+ *     using it afterwards is undefined.
+ *   - Threads: every function of a store may be called from several threads at once. Batch calls on one table follow
+ *     each other, those on different tables run side by side; a call that asks about all tables sees each of them
+ *     between two batches, not all at the same moment. A ts_config and a trainer serve one thread at a time, and what
+ *     destroys a handle is its last call.
  *   - Buffers belong to the caller, who keeps them alive for the call. A NULL buffer is accepted when its count
  *     is 0 and refused otherwise.
  *   - Text arguments are NUL-terminated UTF-8. Sizes are bytes, times are nanoseconds, rows are fp32.
@@ -63,7 +67,7 @@ typedef struct ts_trainer ts_trainer;
 /* TS_ABI_VERSION of the compiled library. */
 TS_API uint32_t ts_abi_version(void);
 
-/* "0.1.0 (gcc 12.2.0)" or the like. */
+/* "0.1.0 (gcc 12.2.0)" or the like. Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_version(char *out, uint64_t cap, uint64_t *needed);
 
 /* "TS_EFULL" for -3, and so on. Errors: TS_EINVAL for a number that is no status. */
@@ -71,12 +75,14 @@ TS_API int32_t ts_status_name(int32_t status, char *out, uint64_t cap, uint64_t 
 
 /* ---- options -------------------------------------------------------------------------------------------- */
 
-/* An empty list of options. Free it with ts_config_free; every call that takes a ts_config copies what it needs. */
+/* An empty list of options. Free it with ts_config_free; every call that takes a ts_config copies what it needs.
+ * Errors: TS_EINVAL (out is NULL), TS_ENOMEM. */
 TS_API int32_t ts_config_create(ts_config **out);
-TS_API void ts_config_free(ts_config *config);
+TS_API void ts_config_free(ts_config *config); /* NULL is accepted */
 
 /* Sets one option as text; setting it again replaces it. Numbers are decimal, lists are comma-separated.
- * Keys are checked by the call that uses the options: an unknown key is TS_EINVAL there. */
+ * Keys are checked by the call that uses the options: an unknown key is TS_EINVAL there.
+ * Errors: TS_EINVAL (a NULL, an empty key, more than 128 options), TS_ENOMEM. */
 TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *value, char *err, uint32_t err_cap);
 
 /* ---- store ---------------------------------------------------------------------------------------------- */
@@ -95,7 +101,8 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  * Errors: TS_EINVAL, TS_EUNAVAILABLE (library or node missing), TS_EIO (path), TS_ENOMEM. */
 TS_API int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap);
 
-/* Frees everything, pool files included. The handle is gone whatever the status. */
+/* Frees everything, pool files included; trainers on the store must be closed before. The handle is gone whatever the
+ * status. Errors: TS_EIO (a pool file could not be removed). */
 TS_API int32_t ts_store_close(ts_store *store);
 
 /* Adds a table and stores its number, counting from 0, in *table. Options:
@@ -103,7 +110,7 @@ TS_API int32_t ts_store_close(ts_store *store);
  *   dim          weights a row, 1..65536                                                         (default 16)
  *   optimizer    sgd | adagrad | ftrl | ftrl-row-norm                                            (default sgd)
  *   learning_rate                                                                                (default 0.01)
- *   initial_accumulator  adagrad, ftrl: first value of the accumulator                           (default 0.1)
+ *   initial_accumulator  adagrad, ftrl: first value of the accumulator, above 0                  (default 0.1)
  *   l1, l2       ftrl: strengths                                                                 (default 0)
  *   initializer  constant | uniform | truncated-normal | glorot | default-value-matrix  (default truncated-normal)
  *   initializer.value             constant: the value                                            (default 0)
@@ -113,62 +120,67 @@ TS_API int32_t ts_store_close(ts_store *store);
  *   initializer.rows, .base       default-value-matrix: row key mod rows (unsigned) of a matrix made by
  *                                 the initialiser `base`                            (default 4096, truncated-normal)
  * A row's first values depend only on (seed, table name, key).
- * Errors: TS_EINVAL, TS_EFULL (the first tier cannot hold the table's fixed part). */
+ * Errors: TS_EINVAL, TS_EFULL (the first tier cannot hold the table's fixed part), TS_ENOMEM. */
 TS_API int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *table, char *err, uint32_t err_cap);
 
-/* Changes the learning rate of later updates. */
+/* Changes the learning rate of later updates. Errors: TS_EINVAL (not from 0 to 1e6, or 0 with ftrl). */
 TS_API int32_t ts_table_set_learning_rate(ts_store *store, uint32_t table, double learning_rate, char *err,
                                           uint32_t err_cap);
 
 /* Lookup or create: rows[i*dim .. ) becomes the weights of keys[i], for n keys in any order, duplicates allowed.
- * Absent keys are created once. Any int64 is a key. Safe to call from several threads.
- * Errors: TS_EFULL: no tier has room for the new rows; nothing was created. */
+ * Absent keys are created once. Any int64 is a key. Rows of a lower tier may move to the first. When memory for batches
+ * is short, the call waits for another one's to be free.
+ * Errors: TS_EINVAL, TS_EFULL (no tier has room for the new rows; nothing was created), TS_ENOMEM. */
 TS_API int32_t ts_table_lookup(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, float *rows, char *err,
                                uint32_t err_cap);
 
 /* Read-only lookup: as above, but never inserts, moves or counts. found[i] is 1 or 0; absent rows are zeros.
- * `slot` 0 reads weights, 1.. the optimizer's slots (adagrad: accumulator; ftrl: n, then z). `found` may be NULL. */
+ * `slot` 0 reads weights, 1.. the optimizer's slots (adagrad: accumulator; ftrl: n, then z). `found` may be NULL.
+ * Emulated media are not waited for. Errors: TS_EINVAL. */
 TS_API int32_t ts_table_find(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint32_t slot, float *rows,
                              uint8_t *found, char *err, uint32_t err_cap);
 
 /* Applies one optimizer step: gradients[i*dim .. ) belongs to keys[i]; gradients of equal keys are summed in the
- * order of the batch first. Absent keys are created. Safe to call from several threads. Errors as ts_table_lookup. */
+ * order of the batch first. Absent keys are created; rows are updated in the tier they are in. Errors as
+ * ts_table_lookup. */
 TS_API int32_t ts_table_update(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, const float *gradients,
                                char *err, uint32_t err_cap);
 
-/* tiers[i] = tier of keys[i] counting from 0, or -1 if absent (DeepRec's lookup_tier). */
+/* tiers[i] = tier of keys[i] counting from 0, or -1 if absent (DeepRec's lookup_tier). Errors: TS_EINVAL. */
 TS_API int32_t ts_table_lookup_tier(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, int32_t *tiers,
                                     char *err, uint32_t err_cap);
 
-/* counts[t] = rows in tier t, for t < n_tiers; a row counts once. */
+/* counts[t] = rows in tier t, for t < n_tiers, 0 for tiers it has not; a row counts once. Errors: TS_EINVAL. */
 TS_API int32_t ts_table_rows(ts_store *store, uint32_t table, uint64_t *counts, uint32_t n_tiers, char *err,
                              uint32_t err_cap);
 
-/* Copies up to cap keys, in no particular order, and stores the number of keys in *n. */
+/* Copies up to cap keys, in no particular order, and stores the number of keys there are in *n. Errors: TS_EINVAL. */
 TS_API int32_t ts_table_keys(ts_store *store, uint32_t table, int64_t *keys, uint64_t cap, uint64_t *n, char *err,
                              uint32_t err_cap);
 
-/* Bytes of one row of the table: weights and slots, each padded to 16 bytes. */
+/* Bytes of one row of the table: weights and slots, each padded to 16 bytes. Errors: TS_EINVAL. */
 TS_API int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *bytes, char *err, uint32_t err_cap);
 
-/* A 64-bit digest of every (table name, key, weights, slots), independent of tier and order. */
+/* A 64-bit digest of every (table name, key, weights, slots), independent of tier and order. Errors: TS_EINVAL. */
 TS_API int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap);
 
 /* Counters since open or the last ts_store_reset_statistics. out[0..n) in the order of ts_statistics_names;
- * *needed is the number there is. */
+ * *needed, which may be NULL, is the number there is. Errors: TS_EINVAL. */
 TS_API int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
                                    uint32_t err_cap);
+/* Sets every counter to 0. Errors: TS_EINVAL. */
 TS_API int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap);
 
-/* Newline-separated "name unit" lines, in the order of ts_store_statistics. */
+/* Newline-separated "name unit" lines, in the order of ts_store_statistics. Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed);
 
 /* Every byte the store holds: lines "tier=<n> purpose=<rows|index|policy|buffers|slack> place=<DRAM|PMEM> bytes=<n>",
- * one "tier=<n> limit=<n> used=<n>" line per tier. Slack is reserved space without rows. */
+ * one "tier=<n> limit=<n> used=<n>" line per tier. Slack is reserved space without rows.
+ * Errors: TS_EINVAL (store is NULL), TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
 
 /* How each tier is really held: one line a tier, "tier=<n> type=<DRAM|PMEM_LIBPMEM|PMEM_MEMKIND> medium=<...>" with
- * path, file system, is_pmem, forced, node, huge pages and emulation where they apply. */
+ * path, file system, is_pmem, forced, node, huge pages and emulation where they apply. Errors as ts_store_memory. */
 TS_API int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
 
 /* Whether a storage type can be opened here: TS_OK, or TS_EUNAVAILABLE/TS_EINVAL/TS_EIO with the reason in err.
@@ -203,7 +215,8 @@ TS_API int32_t ts_data_generate(const ts_config *config, uint64_t *control, char
 TS_API int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* "key=value" lines on a cache file: rows, digest, cardinality.0..25 (distinct keys; for synthetic data, the
- * vocabulary), planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known. */
+ * vocabulary), planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known.
+ * Errors: TS_EINVAL, TS_EIO, TS_EFORMAT, TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 
 /* ---- Wide & Deep trainer -------------------------------------------------------------------------------- */
@@ -226,16 +239,18 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
  * Results depend on the seed, the data and the options, not on the storage type and not on `threads`.
  * Errors: TS_EINVAL, TS_EUNAVAILABLE (libdnnl), TS_EIO, TS_EFORMAT, TS_ENOMEM. */
 TS_API int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **out, char *err, uint32_t err_cap);
+/* Always TS_OK. The tables stay in the store. */
 TS_API int32_t ts_trainer_close(ts_trainer *trainer);
 
 /* Creates the rows of every key of the train file's vocabulary (synthetic data) or of every key in it (imported
- * data), so that the tables have their full size before the first step. `control` counts rows. */
+ * data), so that the tables have their full size before the first step. `control` counts rows.
+ * Errors: TS_EINVAL, TS_EFULL, TS_EIO, TS_EFORMAT, TS_ENOMEM, TS_ECANCELLED (the rows created so far stay). */
 TS_API int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err, uint32_t err_cap);
 
 /* Trains `steps` batches, going on where the last call stopped and around the file at its end.
  * step_ns[i] is the wall time of step i; phase_ns[TS_PHASES] receives the sums over the call, loss the mean
  * logloss over its samples. Any of the three may be NULL. `control` counts steps.
- * Errors: TS_EFULL, TS_EIO, TS_ECANCELLED (the steps done so far hold). */
+ * Errors: TS_EINVAL, TS_EFULL, TS_EIO, TS_EFORMAT, TS_ECANCELLED (the steps done so far hold). */
 #define TS_PHASE_INPUT 0u    /* copying the batch out of the cache file */
 #define TS_PHASE_LOOKUP 1u   /* embedding lookup, without eviction */
 #define TS_PHASE_DENSE 2u    /* forward and backward of wide and MLP, and their optimizer */
@@ -246,18 +261,19 @@ TS_API int32_t ts_trainer_train(ts_trainer *trainer, uint64_t steps, uint64_t *s
                                 uint64_t *control, char *err, uint32_t err_cap);
 
 /* Scores up to max_rows rows (0 = all) of a cache file by read-only lookups. result[0] = logloss, [1] = AUC (exact,
- * ties count half), [2] = rows, [3] = share of (row, column) pairs whose key has no row. `control` counts rows. */
+ * ties count half), [2] = rows, [3] = share of (row, column) pairs whose key has no row. `control` counts rows.
+ * Errors: TS_EINVAL (a NULL, a file without rows), TS_EIO, TS_EFORMAT, TS_ENOMEM, TS_ECANCELLED. */
 TS_API int32_t ts_trainer_evaluate(ts_trainer *trainer, const char *path, uint64_t max_rows, double *result,
                                    uint64_t *control, char *err, uint32_t err_cap);
 
-/* A 64-bit digest of all dense parameters and the store's rows. */
+/* A 64-bit digest of all dense parameters and the store's rows. Errors: TS_EINVAL. */
 TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *err, uint32_t err_cap);
 
 /* ---- machine -------------------------------------------------------------------------------------------- */
 
 /* What this machine is, as "key=value" lines: cpu.*, memory.*, node.<n>.*, dax.*, pmem.*, cxl.*, gpu.*, hugepages.*,
  * noise.*, library.*, mount.*. Unknown things are absent, never guessed. `roots` is a prefix put before
- * /sys, /proc and /dev for tests, or "". */
+ * /sys, /proc and /dev for tests, or "". Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
 
 #ifdef __cplusplus

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOT_EMPTY 0xFFu
-#define SLOT_DELETED 0xFEu
+#define SLOT_EMPTY 0xFFu /* in `high` */
 #define BUCKET 8u
 #define FIRST_BUCKETS 4u
 #define MAX_BUCKETS 8192u /* a segment of 64 Ki slots takes about 850 KB and well under a millisecond to rebuild */
@@ -23,15 +22,10 @@ static uint64_t segment_bytes(uint32_t buckets) {
 static uint64_t directory_bytes(uint32_t depth) { return sizeof(ts_index_segment *) << depth; }
 
 static bool take(ts_index *index, uint64_t bytes) {
-  if (!index->charge(index->charge_context, (int64_t)bytes)) return false;
-  index->bytes += bytes;
-  return true;
+  return index->charge(index->charge_context, (int64_t)bytes);
 }
 
-static void give_back(ts_index *index, uint64_t bytes) {
-  index->charge(index->charge_context, -(int64_t)bytes);
-  index->bytes -= bytes;
-}
+static void give_back(ts_index *index, uint64_t bytes) { index->charge(index->charge_context, -(int64_t)bytes); }
 
 /* TS_EFULL if the budget refuses. */
 static int32_t segment_create(ts_index *index, uint32_t buckets, uint32_t depth, ts_index_segment **out) {
@@ -93,7 +87,7 @@ static inline bool probe(const ts_index_segment *s, int64_t key, uint64_t hash, 
     for (uint32_t j = 0; j < BUCKET; j++) match |= (uint32_t)(keys[j] == key) << j;
     while (match != 0) {
       uint32_t j = (uint32_t)__builtin_ctz(match);
-      if (l->high[j] < SLOT_DELETED) {
+      if (l->high[j] != SLOT_EMPTY) {
         *bucket = b;
         *slot = j;
         return true;
@@ -112,8 +106,7 @@ static void segment_insert(ts_index_segment *s, int64_t key, uint64_t hash, ts_l
   for (;;) {
     ts_index_bucket_locations *l = &s->locations[b];
     for (uint32_t j = 0; j < BUCKET; j++) {
-      if (l->high[j] < SLOT_DELETED) continue;
-      if (l->high[j] == SLOT_DELETED) s->deleted--;
+      if (l->high[j] != SLOT_EMPTY) continue;
       s->keys[(size_t)b * BUCKET + j] = key;
       set_location(l, j, location);
       s->live++;
@@ -153,16 +146,27 @@ void ts_index_destroy(ts_index *index) {
   index->directory = NULL;
 }
 
+/* Into which half a split segment's key goes. */
+static inline uint32_t side_of(uint64_t hash, uint32_t depth) { return (uint32_t)(hash >> (63 - depth)) & 1; }
+
+/* Entries that go into the second half. */
+static uint32_t live_on_second_side(const ts_index_segment *s) {
+  uint32_t n = 0;
+  for (uint32_t b = 0; b < s->buckets; b++)
+    for (uint32_t j = 0; j < BUCKET; j++)
+      if (s->locations[b].high[j] != SLOT_EMPTY) n += side_of(ts_index_hash(s->keys[(size_t)b * BUCKET + j]), s->depth);
+  return n;
+}
+
 /* Copies the live entries of `from`, each into the segment that its hash names among `to[0]` and `to[1]`. */
 static void rehash(const ts_index_segment *from, ts_index_segment *to[2]) {
   for (uint32_t b = 0; b < from->buckets; b++)
     for (uint32_t j = 0; j < BUCKET; j++) {
       const ts_index_bucket_locations *l = &from->locations[b];
-      if (l->high[j] >= SLOT_DELETED) continue;
+      if (l->high[j] == SLOT_EMPTY) continue;
       int64_t key = from->keys[(size_t)b * BUCKET + j];
       uint64_t hash = ts_index_hash(key);
-      uint32_t side = to[1] == NULL ? 0 : (uint32_t)(hash >> (63 - from->depth)) & 1;
-      segment_insert(to[side], key, hash, location_at(l, j));
+      segment_insert(to[to[1] == NULL ? 0 : side_of(hash, from->depth)], key, hash, location_at(l, j));
     }
 }
 
@@ -191,7 +195,7 @@ static void share_reservations(uint32_t reserved, uint32_t depth, uint64_t name,
   uint32_t here = 0;
   for (uint32_t i = 0; i < n; i++) {
     if ((depth == 0 ? 0 : hashes[i] >> (64 - depth)) != name) continue;
-    to[hashes[i] >> (63 - depth) & 1]->reserved++;
+    to[side_of(hashes[i], depth)]->reserved++;
     here++;
   }
   to[0]->reserved += reserved - here;
@@ -215,11 +219,13 @@ static int32_t grow(ts_index *index, uint64_t position, const uint64_t *hashes, 
       if (status != TS_OK) return status;
       position *= 2;
     }
-    /* Half the keys and reservations, and a little for chance; the caller looks again and grows a half that lacks. */
-    uint32_t half = BUCKETS_FOR(need / 2 + need / 256 + 16);
-    *wanted = 2 * segment_bytes(half);
+    /* Room for what each half has and for half the reservations, and a little for chance; the caller looks again and
+     * grows a half that lacks. Keys chosen for it may all be on one side. */
+    uint32_t second = live_on_second_side(old), chance = old->reserved / 2 + need / 256 + 16;
+    uint32_t half[2] = {BUCKETS_FOR(old->live - second + chance), BUCKETS_FOR(second + chance)};
+    *wanted = segment_bytes(half[0]) + segment_bytes(half[1]);
     for (int side = 0; side < 2; side++) {
-      status = segment_create(index, half, old->depth + 1, &to[side]);
+      status = segment_create(index, half[side], old->depth + 1, &to[side]);
       if (status != TS_OK) {
         if (to[0] != NULL) segment_destroy(index, to[0]);
         return status;
@@ -243,7 +249,7 @@ int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, ui
   for (uint32_t i = 0; i < n; i++) {
     for (;;) {
       ts_index_segment *s = segment_of(index, hashes[i]);
-      if ((uint64_t)s->live + s->deleted + s->reserved <= LOAD_LIMIT(s->buckets)) break;
+      if ((uint64_t)s->live + s->reserved <= LOAD_LIMIT(s->buckets)) break;
       uint64_t position = index->depth == 0 ? 0 : hashes[i] >> (64 - index->depth);
       int32_t status = grow(index, position, hashes, n, wanted);
       if (status != TS_OK) return status;
@@ -307,7 +313,7 @@ bool ts_index_next(const ts_index *index, ts_index_cursor *c, int64_t *key, ts_l
       while (c->slot < BUCKET) {
         uint32_t j = c->slot++;
         const ts_index_bucket_locations *l = &s->locations[c->bucket];
-        if (l->high[j] >= SLOT_DELETED) continue;
+        if (l->high[j] == SLOT_EMPTY) continue;
         *key = s->keys[(size_t)c->bucket * BUCKET + j];
         *location = location_at(l, j);
         return true;

@@ -20,12 +20,12 @@ typedef uint64_t ts_location;
 #define TS_LOCATION(tier, row) ((uint64_t)(tier) << TS_LOCATION_ROW_BITS | (row))
 #define TS_LOCATION_TIER(l) ((uint32_t)((l) >> TS_LOCATION_ROW_BITS))
 #define TS_LOCATION_ROW(l) ((l) & ((UINT64_C(1) << TS_LOCATION_ROW_BITS) - 1))
-#define TS_INDEX_MAX_TIERS 6u /* higher codes mark empty and deleted slots */
+#define TS_INDEX_MAX_TIERS 7u /* the eighth code marks empty slots */
 
 static inline uint64_t ts_index_hash(int64_t key) { return ts_mix64((uint64_t)key + 0x9e3779b97f4a7c15u); }
 
 typedef struct ts_index_bucket_locations {
-  uint8_t high[8]; /* tier and row bits 32..36; TS_SLOT_EMPTY, TS_SLOT_DELETED */
+  uint8_t high[8]; /* tier and row bits 32..36, or empty */
   uint32_t low[8];
 } ts_index_bucket_locations;
 
@@ -33,7 +33,7 @@ typedef struct ts_index_segment {
   int64_t *keys; /* [buckets][8], 64-byte aligned */
   ts_index_bucket_locations *locations;
   uint32_t buckets;
-  uint32_t live, deleted, reserved; /* slots */
+  uint32_t live, reserved; /* slots */
   uint32_t depth;                   /* hash bits that name this segment */
 } ts_index_segment;
 
@@ -44,7 +44,6 @@ typedef struct ts_index {
   ts_index_segment **directory; /* [1 << depth] */
   uint32_t depth;
   uint64_t live;
-  uint64_t bytes; /* charged */
   ts_index_charge charge;
   void *charge_context;
 } ts_index;
@@ -66,7 +65,7 @@ void ts_index_insert(ts_index *index, int64_t key, uint64_t hash, ts_location lo
 /* Changes the location of a present key. */
 void ts_index_move(ts_index *index, int64_t key, ts_location location);
 
-/* Walks all entries: start with *cursor = 0; false at the end. */
+/* Walks all entries: start with a zeroed cursor; false at the end. */
 typedef struct ts_index_cursor {
   uint64_t segment;
   uint32_t bucket, slot;

@@ -1,9 +1,9 @@
 /* batch.c - the distinct keys of a batch, in bounded memory.
  *
- * Working memory counts against the first tier's limit, which keeps a headroom for it, so it has a limit itself. A batch with more distinct keys than
- * fit is worked off in parts, split by hash bits: all repetitions of a key fall into the same part in the order of the
- * batch, so gradients sum in the same order whatever the memory. Buffers are kept for the next call; when memory is
- * short a call waits for one to come back. */
+ * Working memory counts against the first tier's limit, which keeps a headroom for it, so it has a limit itself. A
+ * batch with more distinct keys than fit is worked off in parts, split by hash bits: all repetitions of a key fall into
+ * the same part in the order of the batch, so gradients sum in the same order whatever the memory. Buffers are kept for
+ * the next call; when memory is short a call waits for one to come back. */
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -11,6 +11,8 @@
 
 #define SLOTS_PER_KEY 2u
 #define KEYS_AT_LEAST 16u
+#define KEYS_AT_MOST (UINT64_C(1) << 30)
+#define PIECES 8u /* of a buffer, each aligned to 64 bytes */
 
 static uint64_t key_bytes(uint32_t sum_floats) {
   return sizeof(int64_t) + sizeof(uint64_t) + sizeof(ts_location) + sizeof(unsigned char *) + sizeof(uint32_t) +
@@ -18,7 +20,7 @@ static uint64_t key_bytes(uint32_t sum_floats) {
 }
 
 static uint64_t bytes_for(const ts_table *table, uint64_t keys, uint32_t sum_floats) {
-  return 2 * TS_ROUND_UP(table->stride, 64u) + 10 * 64 + keys * key_bytes(sum_floats);
+  return TS_ROUND_UP(table->stride, 64u) + PIECES * 64 + keys * key_bytes(sum_floats);
 }
 
 static uint64_t power_of_two(uint64_t n) {
@@ -34,7 +36,7 @@ static void *carve(unsigned char **at, uint64_t bytes) {
 }
 
 static void lay_out(const ts_table *table, ts_batch *b, uint64_t n, uint32_t sum_floats) {
-  uint64_t capacity = power_of_two(TS_MAX(n, KEYS_AT_LEAST));
+  uint64_t capacity = power_of_two(TS_MAX(TS_MIN(n, KEYS_AT_MOST), KEYS_AT_LEAST));
   while (capacity > KEYS_AT_LEAST && bytes_for(table, capacity, sum_floats) > b->bytes) capacity /= 2;
   unsigned char *at = b->memory;
   b->capacity = (uint32_t)capacity;
@@ -48,8 +50,7 @@ static void lay_out(const ts_table *table, ts_batch *b, uint64_t n, uint32_t sum
   b->slot_mask = (uint32_t)(capacity * SLOTS_PER_KEY - 1);
   b->sums = carve(&at, capacity * sum_floats * sizeof *b->sums);
   b->sum_stride = sum_floats;
-  b->spare_row[0] = carve(&at, table->stride);
-  b->spare_row[1] = carve(&at, table->stride);
+  b->spare_row = carve(&at, table->stride);
 }
 
 /* Grows a buffer to `bytes` if the budget allows; keeps it as it is otherwise. */
@@ -66,6 +67,7 @@ static void grow(ts_store *store, ts_batch *b, uint64_t bytes) {
   ts_budget_give_back(budget, TS_PURPOSE_BUFFERS, b->bytes);
   b->memory = memory;
   b->bytes = bytes;
+  if (bytes > store->assured) store->assured = bytes;
 }
 
 static ts_batch *create(ts_store *store, uint64_t bytes) {
@@ -85,11 +87,14 @@ int32_t ts_batch_prepare(ts_table *table, ts_err err) {
   /* Updates keep sums: dim floats, rounded up, at most one slot. */
   uint64_t bytes = bytes_for(table, KEYS_AT_LEAST, table->slot_bytes / sizeof(float));
   pthread_mutex_lock(&store->buffers_lock);
-  while (store->idle == NULL && atomic_load(&store->table_count) > 0)
-    pthread_cond_wait(&store->buffer_free, &store->buffers_lock);
-  if (store->idle == NULL) store->idle = create(store, bytes);
-  if (store->idle != NULL) grow(store, store->idle, bytes);
-  bool enough = store->idle != NULL && store->idle->bytes >= bytes;
+  if (store->assured == 0) {
+    store->idle = create(store, bytes);
+  } else if (store->assured < bytes) {
+    while (store->idle == NULL) pthread_cond_wait(&store->buffer_free, &store->buffers_lock);
+    grow(store, store->idle, bytes);
+    pthread_cond_signal(&store->buffer_free); /* it is still there for the next who waits */
+  }
+  bool enough = store->assured >= bytes;
   pthread_mutex_unlock(&store->buffers_lock);
   return enough ? TS_OK
                 : ts_fail(err, TS_EFULL,
@@ -98,10 +103,10 @@ int32_t ts_batch_prepare(ts_table *table, ts_err err) {
                           table->name, (unsigned long long)bytes, (unsigned long long)store->tiers[0].budget.limit);
 }
 
-int32_t ts_batch_acquire(ts_table *table, uint64_t n, uint32_t sum_floats, ts_batch **out, ts_err err) {
+ts_batch *ts_batch_acquire(ts_table *table, uint64_t n, uint32_t sum_floats) {
   ts_store *store = table->store;
   uint64_t least = bytes_for(table, KEYS_AT_LEAST, sum_floats);
-  uint64_t want = bytes_for(table, power_of_two(TS_MIN(n, UINT64_C(1) << 30)), sum_floats);
+  uint64_t want = bytes_for(table, power_of_two(TS_MIN(n, KEYS_AT_MOST)), sum_floats);
   want = TS_MAX(least, TS_MIN(want, store->batch_limit));
   pthread_mutex_lock(&store->buffers_lock);
   ts_batch *b;
@@ -125,9 +130,7 @@ int32_t ts_batch_acquire(ts_table *table, uint64_t n, uint32_t sum_floats, ts_ba
   pthread_mutex_unlock(&store->buffers_lock);
   b->next = NULL;
   lay_out(table, b, n, sum_floats);
-  (void)err;
-  *out = b;
-  return TS_OK;
+  return b;
 }
 
 void ts_batch_release(ts_store *store, ts_batch *batch) {

@@ -75,9 +75,7 @@ int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, u
     return ts_fail(e, TS_EINVAL, "Cannot look up %llu keys in table \"%s\": keys and rows must not be NULL",
                    (unsigned long long)n, table->name);
   ts_room_rebalance(store);
-  lookup l = {.table = table, .keys = keys, .n = n, .out = rows};
-  status = ts_batch_acquire(table, n, 0, &l.batch, e);
-  if (status != TS_OK) return status;
+  lookup l = {.table = table, .batch = ts_batch_acquire(table, n, 0), .keys = keys, .n = n, .out = rows};
   bool single;
   status = ts_room_for(table, l.batch, keys, n, &single, e);
   if (status == TS_OK) {

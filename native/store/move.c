@@ -12,6 +12,7 @@
 /* Accesses to the emulated medium in one call, and how long the machine really took for them. */
 typedef struct traffic {
   uint64_t reads, writes, evicted, promoted, in_place;
+  bool no_victim; /* every first-tier row belongs to this part of the batch: do not look again */
   bool timed;
   uint64_t ticks;
 } traffic;
@@ -60,12 +61,21 @@ static void initialise(const ts_table *table, int64_t key, unsigned char *row) {
   }
 }
 
+/* A first-tier row that may leave, or TS_NO_ROW. Rows of a part are pinned until its end, so when none is left once
+ * none comes back. */
+static uint64_t victim(ts_table *table, traffic *t) {
+  if (t->no_victim) return TS_NO_ROW;
+  uint64_t row = ts_clock_victim(&table->rows[0], table->rows[0].next);
+  t->no_victim = row == TS_NO_ROW;
+  return row;
+}
+
 /* A first-tier place for a new key, or TS_NO_ROW if everything there belongs to this batch. */
 static uint64_t place_for(ts_table *table, int64_t key, traffic *t) {
   ts_rows *first = &table->rows[0];
   if (ts_rows_reserve(first, 1) == 1) return ts_rows_take(first, key);
   if (table->store->tier_count == 1) return TS_NO_ROW;
-  uint64_t row = ts_clock_victim(first, first->next);
+  uint64_t row = victim(table, t);
   if (row == TS_NO_ROW) return TS_NO_ROW;
   move_down(table, row, t);
   t->writes++;
@@ -81,8 +91,8 @@ static void create(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
   if (row != TS_NO_ROW) {
     b->rows[i] = ts_rows_at(first, row);
     if (first->tier->ops->write_op == TS_MEDIA_WRITE_NT) {
-      initialise(table, b->keys[i], b->spare_row[0]);
-      write_row(table, 0, row, b->spare_row[0], t);
+      initialise(table, b->keys[i], b->spare_row);
+      write_row(table, 0, row, b->spare_row, t);
     } else {
       initialise(table, b->keys[i], b->rows[i]);
     }
@@ -90,8 +100,8 @@ static void create(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
     if (first->policy) *ts_rows_mark(first, row) |= TS_MARK_PINNED;
   } else {
     row = ts_rows_take(&table->rows[1], b->keys[i]);
-    initialise(table, b->keys[i], b->spare_row[0]);
-    write_row(table, 1, row, b->spare_row[0], t);
+    initialise(table, b->keys[i], b->spare_row);
+    write_row(table, 1, row, b->spare_row, t);
     t->writes++;
     b->rows[i] = ts_rows_at(&table->rows[1], row);
     b->locations[i] = TS_LOCATION(1, row);
@@ -108,17 +118,17 @@ static void promote_one(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
     ts_rows_vacate(second, from);
   } else {
     table->shortage++;
-    row = ts_clock_victim(first, first->next);
+    row = victim(table, t);
     if (row == TS_NO_ROW) {
       b->rows[i] = ts_rows_at(second, from);
       t->in_place++;
       return;
     }
     int64_t leaving = *ts_rows_key(first, row);
-    read_row(table, 1, from, b->spare_row[0], t);
+    read_row(table, 1, from, b->spare_row, t);
     write_row(table, 1, from, ts_rows_at(first, row), t);
     ts_index_move(&table->index, leaving, TS_LOCATION(1, from));
-    memcpy(ts_rows_at(first, row), b->spare_row[0], table->stride);
+    memcpy(ts_rows_at(first, row), b->spare_row, table->stride);
     *ts_rows_key(first, row) = b->keys[i];
     t->writes++;
     t->evicted++;

@@ -15,6 +15,7 @@
 
 #define CALLS_A_TABLE 4u       /* lookups of each table between two rebalancing rounds */
 #define ROWS_A_CALL 4096u      /* a round looks at every first-tier row: not more than so many a call on average */
+#define TABLES_A_ROUND 256u   /* first tables only: their states take 46 KiB of stack */
 #define MOVES_A_ROUND 8u       /* at most this share (one in) of a table's chunks leaves in a round */
 
 /* What a table lacks for the batch. */
@@ -264,9 +265,8 @@ void ts_room_rebalance(ts_store *store) {
     return;
   }
   if (pthread_mutex_trylock(&store->growth) != 0) return;
-  static const uint32_t most = 256; /* tables looked at in a round; their states take 40 KiB of stack */
-  standing states[256];
-  uint32_t n = TS_MIN(atomic_load_explicit(&store->table_count, memory_order_acquire), most);
+  standing states[TABLES_A_ROUND];
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire), n = TS_MIN(count, TABLES_A_ROUND);
   if (n > 1) round_of(store, states, n);
   pthread_mutex_unlock(&store->growth);
 }

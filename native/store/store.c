@@ -59,7 +59,8 @@ static int32_t read_sizes(ts_config_reader *r, const kind *k, bool rows_only, ui
 }
 
 int32_t ts_store_close(ts_store *store) {
-  if (store == NULL) return TS_EINVAL;
+  if (store == NULL) return TS_OK;
+  int32_t status = TS_OK;
   uint32_t count = atomic_load(&store->table_count);
   for (uint32_t i = 0; i < count; i++) ts_table_destroy(store->tables[i]);
   for (ts_batch *b = store->idle; b != NULL;) {
@@ -69,7 +70,8 @@ int32_t ts_store_close(ts_store *store) {
     b = next;
   }
   for (uint32_t t = 0; t < store->tier_count; t++) {
-    if (store->tiers[t].tier.state != NULL) store->tiers[t].tier.ops->close(&store->tiers[t].tier);
+    if (store->tiers[t].tier.state != NULL && store->tiers[t].tier.ops->close(&store->tiers[t].tier) != TS_OK)
+      status = TS_EIO;
     ts_emulation_destroy(store->tiers[t].emulation);
   }
   ts_memory_mode_destroy(store->memory_mode);
@@ -78,7 +80,7 @@ int32_t ts_store_close(ts_store *store) {
   pthread_mutex_destroy(&store->buffers_lock);
   pthread_cond_destroy(&store->buffer_free);
   free(store);
-  return TS_OK;
+  return status;
 }
 
 int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap) {

@@ -1,10 +1,12 @@
 /* store.h - the inside of a store: tables over tiers. Shared by the files of this folder only.
  *
  * Locks, in the order in which they may be taken:
+ *   tables   whoever adds a table
  *   growth   whoever moves first-tier memory between tables; taken with no table lock held
  *   table    one batch call on one table at a time; calls on different tables run side by side
  *   buffers  the list of idle batch buffers
- * The list of tables only grows, and its length is published after its entry. */
+ * A call takes its buffer before it locks its table and never waits for a second one, so whoever waits for a buffer
+ * holds neither `growth` nor a table. The list of tables only grows, and its length is published after its entry. */
 #ifndef TS_STORE_H
 #define TS_STORE_H
 
@@ -59,7 +61,7 @@ typedef struct ts_batch {
   uint32_t slot_mask;
   float *sums;       /* [capacity][stride of gradients], updates only */
   size_t sum_stride; /* floats */
-  unsigned char *spare_row[2];
+  unsigned char *spare_row; /* one row, for rows that change places or are written whole */
 } ts_batch;
 
 struct ts_store {
@@ -78,6 +80,7 @@ struct ts_store {
   pthread_cond_t buffer_free;
   ts_batch *idle;
   uint64_t batch_limit; /* bytes of one batch's working memory */
+  uint64_t assured;     /* bytes of the largest buffer there is, idle or in use: every table can work with it */
   _Atomic uint64_t calls_to_rebalance;
   _Atomic uint64_t statistics[TS_STATISTIC_COUNT];
 };
@@ -93,12 +96,13 @@ void ts_table_destroy(ts_table *table);
 /* ---- batch.c: finding the distinct keys of a batch in bounded memory ---- */
 
 /* A buffer for `n` keys whose gradients take sum_floats each (0: none); waits for one when memory is short. */
-int32_t ts_batch_acquire(ts_table *table, uint64_t n, uint32_t sum_floats, ts_batch **out, ts_err err);
+ts_batch *ts_batch_acquire(ts_table *table, uint64_t n, uint32_t sum_floats);
 void ts_batch_release(ts_store *store, ts_batch *batch);
-/* Grows an idle buffer, or makes the first, so that it can hold at least a few rows of this table. */
+/* Makes sure that one buffer can hold at least a few rows of this table. */
 int32_t ts_batch_prepare(ts_table *table, ts_err err);
 
-/* One part of a batch: the keys whose hash ends (above bit 16) in `part` out of `parts`, a power of two. */
+/* One part of a batch: the keys whose hash ends in `part` out of `parts`, a power of two. Hashes of different keys
+ * differ, so parts can be halved until they fit. */
 typedef struct ts_part {
   uint64_t parts, part;
 } ts_part;
@@ -106,7 +110,7 @@ typedef struct ts_part {
 bool ts_batch_collect(ts_batch *batch, ts_part part, const int64_t *keys, uint64_t n);
 /* The distinct number of keys[i] in a collected part. */
 uint32_t ts_batch_distinct(const ts_batch *batch, int64_t key, uint64_t hash);
-static inline bool ts_part_has(ts_part part, uint64_t hash) { return (hash >> 16 & (part.parts - 1)) == part.part; }
+static inline bool ts_part_has(ts_part part, uint64_t hash) { return (hash & (part.parts - 1)) == part.part; }
 /* Calls visit(context, part) for parts that fit the buffer, in a fixed order, collected. Stops at a failure. */
 int32_t ts_batch_parts(ts_batch *batch, const int64_t *keys, uint64_t n,
                        int32_t (*visit)(void *context, ts_part part), void *context);

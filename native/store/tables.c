@@ -51,7 +51,7 @@ static int32_t read_options(ts_table *table, const ts_config *config, ts_err err
   ts_optimizer *o = &table->optimizer;
   o->kind = (ts_optimizer_kind)ts_config_choice(&r, "optimizer", "sgd", ts_optimizer_names);
   o->learning_rate = (float)ts_config_f64(&r, "learning_rate", 0.01, 0, 1e6);
-  if (o->kind != TS_SGD) o->initial_accumulator = (float)ts_config_f64(&r, "initial_accumulator", 0.1, 0, 1e30);
+  if (o->kind != TS_SGD) o->initial_accumulator = (float)ts_config_f64(&r, "initial_accumulator", 0.1, 1e-30, 1e30);
   if (o->kind == TS_FTRL || o->kind == TS_FTRL_ROW_NORM) {
     o->l1 = (float)ts_config_f64(&r, "l1", 0, 0, 1e30);
     o->l2 = (float)ts_config_f64(&r, "l2", 0, 0, 1e30);
@@ -134,10 +134,10 @@ int32_t ts_table_set_learning_rate(ts_store *store, uint32_t number, double lear
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
-  if (!(learning_rate >= 0 && learning_rate <= 1e6) || (learning_rate == 0 && table->optimizer.l1 + table->optimizer.l2 > 0))
+  if (!(learning_rate >= 0 && learning_rate <= 1e6))
     return ts_fail(e, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to %g: it must be from 0 to 1e6",
                    table->name, learning_rate);
-  if (learning_rate == 0 && (table->optimizer.kind == TS_FTRL || table->optimizer.kind == TS_FTRL_ROW_NORM))
+  if ((float)learning_rate == 0 && (table->optimizer.kind == TS_FTRL || table->optimizer.kind == TS_FTRL_ROW_NORM))
     return ts_fail(e, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to 0: ftrl divides by it", table->name);
   pthread_mutex_lock(&table->lock);
   table->optimizer.learning_rate = (float)learning_rate;

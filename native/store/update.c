@@ -59,11 +59,11 @@ static void step(const update *u, const float *sums, size_t stride) {
     unsigned char *row = b->rows[i];
     float *target = (float *)(void *)row;
     if (whole) {
-      memcpy(b->spare_row[0], row, table->stride);
-      target = (float *)(void *)b->spare_row[0];
+      memcpy(b->spare_row, row, table->stride);
+      target = (float *)(void *)b->spare_row;
     }
     o->apply(o, &target, sums + i * stride, stride, 1);
-    if (whole) tier->ops->write(tier, row, b->spare_row[0], table->stride);
+    if (whole) tier->ops->write(tier, row, b->spare_row, table->stride);
   }
 }
 
@@ -118,9 +118,11 @@ int32_t ts_table_update(ts_store *store, uint32_t number, const int64_t *keys, u
   if (keys == NULL || gradients == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot update %llu keys of table \"%s\": keys and gradients must not be NULL",
                    (unsigned long long)n, table->name);
-  update u = {.table = table, .keys = keys, .n = n, .gradients = gradients};
-  status = ts_batch_acquire(table, n, table->slot_bytes / (uint32_t)sizeof(float), &u.batch, e);
-  if (status != TS_OK) return status;
+  update u = {.table = table,
+              .batch = ts_batch_acquire(table, n, table->slot_bytes / (uint32_t)sizeof(float)),
+              .keys = keys,
+              .n = n,
+              .gradients = gradients};
   bool single;
   status = ts_room_for(table, u.batch, keys, n, &single, e);
   if (status == TS_OK) {

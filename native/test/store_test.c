@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char message[512];
@@ -479,6 +480,25 @@ static void wrong_options_are_named(void) {
   ts_store_close(store);
 }
 
+/* Where its pool file was, something stands that cannot be unlinked. */
+static void a_pool_file_that_stays_is_told(void) {
+  ts_store *store = open_store(type_options(&types[1], "1048576", "all"));
+  if (store == NULL) return;
+  char text[2048];
+  uint64_t needed;
+  CHECK(ts_store_describe(store, text, sizeof text, &needed) == TS_OK);
+  char *path = strstr(text, " path=");
+  CHECK(path != NULL);
+  if (path != NULL) {
+    path += strlen(" path=");
+    path[strcspn(path, "\n")] = '\0';
+    CHECK(unlink(path) == 0 && mkdir(path, 0700) == 0);
+    CHECK(ts_store_close(store) == TS_EIO);
+    CHECK(rmdir(path) == 0);
+  }
+  CHECK(ts_store_close(NULL) == TS_OK);
+}
+
 static void nothing_is_left_behind(void) {
   char command[128];
   snprintf(command, sizeof command, "test -z \"$(ls -A %s)\"", folder);
@@ -502,6 +522,7 @@ int main(void) {
   threads_share_a_store();
   memory_flows_to_the_table_in_use();
   memory_adds_up();
+  a_pool_file_that_stays_is_told();
   nothing_is_left_behind();
   return test_result();
 }

@@ -53,9 +53,9 @@ static void compare(const char *what, float *value, float gradient) {
             what, expected, (double)gradient);
 }
 
-static void plan_mlp(ts_arena *arena, bool adagrad) {
+static void plan_mlp(ts_workspace *workspace, bool adagrad) {
   const uint32_t hidden[] = {19, 7};
-  ts_mlp_plan(&mlp, arena, BATCH, INPUTS, hidden, 2, adagrad);
+  ts_mlp_plan(&mlp, workspace, BATCH, INPUTS, hidden, 2, adagrad);
 }
 
 static void gradients_match_differences(void) {
@@ -64,12 +64,12 @@ static void gradients_match_differences(void) {
   CHECK_MSG(status == TS_OK, "%s", message);
   if (status != TS_OK) return;
   ts_dnnl_single_thread(&mlp.dnnl);
-  ts_arena arena = {0};
-  plan_mlp(&arena, false);
-  uint64_t bytes = TS_ROUND_UP(arena.used, 64);
-  arena = (ts_arena){.base = aligned_alloc(64, bytes)};
-  memset(arena.base, 0, bytes);
-  plan_mlp(&arena, false);
+  ts_workspace workspace = {0};
+  plan_mlp(&workspace, false);
+  uint64_t bytes = TS_ROUND_UP(workspace.used, 64);
+  workspace = (ts_workspace){.base = aligned_alloc(64, bytes)};
+  memset(workspace.base, 0, bytes);
+  plan_mlp(&workspace, false);
   ts_mlp_initialise(&mlp, 3, 0.1f);
   mlp.learning_rate = 0; /* the gradients alone */
   for (uint32_t r = 0; r < BATCH; r++) {
@@ -95,7 +95,7 @@ static void gradients_match_differences(void) {
     for (uint32_t i = 0; i < INPUTS; i++)
       compare("input", &mlp.x[r * mlp.layers[0].in_width + i], mlp.dx[r * mlp.layers[0].in_width + i]);
   CHECK_MSG(compared > 800 && kinks < compared / 4, "%u compared, %u kinks", compared, kinks);
-  free(arena.base);
+  free(workspace.base);
 }
 
 static void optimizer_steps(void) {
@@ -117,12 +117,12 @@ static void wide_follows_ftrl(void) {
   for (int regularised = 0; regularised < 2; regularised++) {
     enum { ROWS = 40, BUCKETS = 5 };
     ts_wide wide = {0};
-    ts_arena arena = {0};
-    ts_wide_plan(&wide, &arena, ROWS, BUCKETS);
-    uint64_t bytes = TS_ROUND_UP(arena.used, 64);
-    arena = (ts_arena){.base = aligned_alloc(64, bytes)};
-    memset(arena.base, 0, bytes);
-    ts_wide_plan(&wide, &arena, ROWS, BUCKETS);
+    ts_workspace workspace = {0};
+    ts_wide_plan(&wide, &workspace, ROWS, BUCKETS);
+    uint64_t bytes = TS_ROUND_UP(workspace.used, 64);
+    workspace = (ts_workspace){.base = aligned_alloc(64, bytes)};
+    memset(workspace.base, 0, bytes);
+    ts_wide_plan(&wide, &workspace, ROWS, BUCKETS);
     wide.learning_rate = 0.2f;
     wide.l1 = regularised ? 0.3f : 0;
     wide.l2 = regularised ? 0.7f : 0;
@@ -165,7 +165,7 @@ static void wide_follows_ftrl(void) {
         *pw = fabs(*pz) <= l1 ? 0 : -(*pz - copysign(l1, *pz)) / (sqrt(*pn) / rate + 2 * l2);
       }
     }
-    free(arena.base);
+    free(workspace.base);
   }
 }
 

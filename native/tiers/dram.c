@@ -17,13 +17,13 @@ typedef struct dram {
   bool huge;
 } dram;
 
-static void dram_close(ts_tier *tier) {
+static int32_t dram_close(ts_tier *tier) {
   dram *d = tier->state;
-  if (d == NULL) return;
   ts_arena_destroy(d->arena);
   if (d->base != NULL) munmap(d->base, d->bytes);
   free(d);
   tier->state = NULL;
+  return TS_OK;
 }
 
 static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {
@@ -68,7 +68,6 @@ static void dram_describe(const ts_tier *tier, ts_text *text) {
 const ts_tier_ops ts_dram_tier = {
     .type = "DRAM",
     .place = "DRAM",
-    .addressable = true,
     .write_op = TS_MEDIA_WRITE_CACHED,
     .open = dram_open,
     .close = dram_close,

@@ -34,16 +34,17 @@ typedef struct pool {
   ts_arena *arena;
 } pool;
 
-static void libpmem_close(ts_tier *tier) {
+static int32_t libpmem_close(ts_tier *tier) {
   pool *p = tier->state;
-  if (p == NULL) return;
+  int32_t status = TS_OK;
   ts_arena_destroy(p->arena);
   if (p->base != NULL) {
     p->unmap(p->base, p->bytes);
-    unlink(p->path);
+    if (unlink(p->path) != 0 && errno != ENOENT) status = TS_EIO;
   }
   free(p);
   tier->state = NULL;
+  return status;
 }
 
 static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {
@@ -89,8 +90,7 @@ static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const char *path, ts_
   p->base = p->map_file(p->path, bytes, PMEM_FILE_CREATE | PMEM_FILE_EXCL, 0600, &p->bytes, &p->is_pmem);
   if (p->base == NULL) {
     status = ts_fail(err, TS_EIO, "Cannot map a pool of %llu bytes at \"%s\": %s", (unsigned long long)bytes, p->path,
-                     p->errormsg());
-    unlink(p->path);
+                     p->errormsg()); /* libpmem has removed what it created */
     libpmem_close(tier);
     return status;
   }
@@ -133,7 +133,6 @@ static void libpmem_describe(const ts_tier *tier, ts_text *text) {
 const ts_tier_ops ts_pmem_libpmem_tier = {
     .type = "PMEM_LIBPMEM",
     .place = "PMEM",
-    .addressable = true,
     .write_op = TS_MEDIA_WRITE_NT,
     .open = libpmem_open,
     .close = libpmem_close,

@@ -22,9 +22,10 @@ typedef struct kmem {
   int node; /* where the first page landed, -1 unknown */
 } kmem;
 
-static void memkind_tier_close(ts_tier *tier) {
+static int32_t memkind_tier_close(ts_tier *tier) {
   free(tier->state);
   tier->state = NULL;
+  return TS_OK;
 }
 
 /* The node that really holds a touched page: move_pages with no target nodes only asks. */
@@ -111,7 +112,6 @@ static void memkind_tier_describe(const ts_tier *tier, ts_text *text) {
 const ts_tier_ops ts_pmem_memkind_tier = {
     .type = "PMEM_MEMKIND",
     .place = "PMEM",
-    .addressable = true,
     .write_op = TS_MEDIA_WRITE_CACHED,
     .open = memkind_tier_open,
     .close = memkind_tier_close,

@@ -2,11 +2,11 @@
  *
  * A tier hands out blocks of memory for rows (a few KiB to a few hundred each) and writes whole rows the way its
  * medium likes. It does not limit itself: the store charges its byte limit first (store/budget.h). Reads go through
- * the pointer, for tiers with `addressable` set; a tier the CPU cannot dereference (SSD, HBM) leaves it false and
- * gets its own read path when it comes.
+ * the pointer: every medium of today is memory to the CPU.
  *
- * How to add a tier: write tiers/<name>.c with a `const ts_tier_ops`, name it in tiers/tier.c, add its storage type in
- * store/storage_type.c. The conformance part of native/test/store_test.c runs against every type it can open. */
+ * How to add a tier: write tiers/<name>.c with a `const ts_tier_ops`, declare it below, add its storage type to
+ * read_kind in store/store.c and to the types of native/test/store_test.c and store_property_test.c, which run every
+ * type that opens against plain arithmetic. */
 #ifndef TS_TIER_H
 #define TS_TIER_H
 
@@ -18,11 +18,11 @@ typedef struct ts_tier ts_tier;
 typedef struct ts_tier_ops {
   const char *type; /* PMEM_LIBPMEM, ... as in storage types */
   const char *place; /* DRAM or PMEM: the kind of memory, for ts_store_memory */
-  bool addressable;
   ts_media_op write_op; /* how rows are written, for the media model */
   /* Takes what the tier needs for `bytes` of rows in all. */
   int32_t (*open)(ts_tier *tier, uint64_t bytes, const char *path, ts_err err);
-  void (*close)(ts_tier *tier);
+  /* Frees it. TS_EIO if something of it stays on a disk. */
+  int32_t (*close)(ts_tier *tier);
   /* 64-byte aligned block, or NULL when the medium is exhausted. Thread-safe. */
   void *(*take)(ts_tier *tier, uint64_t bytes);
   void (*give_back)(ts_tier *tier, void *block, uint64_t bytes);

@@ -4,14 +4,14 @@
 /* Rows of a weight matrix whose gradient is one product: small enough to spread, large enough to be efficient. */
 #define UPDATE_ROWS 128u
 
-static void plan_weights(ts_weights *w, ts_arena *arena, uint32_t count, bool adagrad) {
+static void plan_weights(ts_weights *w, ts_workspace *space, uint32_t count, bool adagrad) {
   w->count = count;
-  w->value = ts_arena_take(arena, count, sizeof(float));
-  w->accumulator = adagrad ? ts_arena_take(arena, count, sizeof(float)) : NULL;
-  w->gradient = ts_arena_take(arena, count, sizeof(float));
+  w->value = ts_workspace_take(space, count, sizeof(float));
+  w->accumulator = adagrad ? ts_workspace_take(space, count, sizeof(float)) : NULL;
+  w->gradient = ts_workspace_take(space, count, sizeof(float));
 }
 
-void ts_mlp_plan(ts_mlp *mlp, ts_arena *arena, uint32_t batch, uint32_t in, const uint32_t *hidden, uint32_t count,
+void ts_mlp_plan(ts_mlp *mlp, ts_workspace *space, uint32_t batch, uint32_t in, const uint32_t *hidden, uint32_t count,
                  bool adagrad) {
   mlp->batch = batch;
   mlp->count = count;
@@ -21,18 +21,18 @@ void ts_mlp_plan(ts_mlp *mlp, ts_arena *arena, uint32_t batch, uint32_t in, cons
     layer->out = hidden[l];
     layer->in_width = TS_ROUND_UP(layer->in, TS_LANES);
     layer->out_width = TS_ROUND_UP(layer->out, TS_LANES);
-    plan_weights(&layer->w, arena, layer->in_width * layer->out_width, adagrad);
-    plan_weights(&layer->b, arena, layer->out_width, adagrad);
-    layer->y = ts_arena_take(arena, (uint64_t)batch * layer->out_width, sizeof(float));
-    layer->delta = ts_arena_take(arena, (uint64_t)batch * layer->out_width, sizeof(float));
-    layer->bias_parts = ts_arena_take(arena, TS_SHARDS * layer->out_width, sizeof(float));
+    plan_weights(&layer->w, space, layer->in_width * layer->out_width, adagrad);
+    plan_weights(&layer->b, space, layer->out_width, adagrad);
+    layer->y = ts_workspace_take(space, (uint64_t)batch * layer->out_width, sizeof(float));
+    layer->delta = ts_workspace_take(space, (uint64_t)batch * layer->out_width, sizeof(float));
+    layer->bias_parts = ts_workspace_take(space, TS_SHARDS * layer->out_width, sizeof(float));
   }
   uint32_t last = mlp->layers[count - 1].out_width;
-  plan_weights(&mlp->output, arena, last, adagrad);
-  plan_weights(&mlp->output_bias, arena, TS_LANES, adagrad);
-  mlp->output_parts = ts_arena_take(arena, TS_SHARDS * last, sizeof(float));
-  mlp->x = ts_arena_take(arena, (uint64_t)batch * mlp->layers[0].in_width, sizeof(float));
-  mlp->dx = ts_arena_take(arena, (uint64_t)batch * mlp->layers[0].in_width, sizeof(float));
+  plan_weights(&mlp->output, space, last, adagrad);
+  plan_weights(&mlp->output_bias, space, TS_LANES, adagrad);
+  mlp->output_parts = ts_workspace_take(space, TS_SHARDS * last, sizeof(float));
+  mlp->x = ts_workspace_take(space, (uint64_t)batch * mlp->layers[0].in_width, sizeof(float));
+  mlp->dx = ts_workspace_take(space, (uint64_t)batch * mlp->layers[0].in_width, sizeof(float));
 }
 
 static void fill_accumulator(ts_weights *w, float value) {

@@ -9,7 +9,7 @@
 #ifndef TS_WDL_MLP_H
 #define TS_WDL_MLP_H
 
-#include "wdl/arena.h"
+#include "wdl/workspace.h"
 #include "wdl/dnnl.h"
 #include "wdl/vector.h"
 
@@ -42,8 +42,8 @@ typedef struct ts_mlp {
   float learning_rate;
 } ts_mlp;
 
-/* Plans the memory (see arena.h): call once to measure and once to lay out. in > 0, count in 1..TS_MLP_LAYERS. */
-void ts_mlp_plan(ts_mlp *mlp, ts_arena *arena, uint32_t batch, uint32_t in, const uint32_t *hidden, uint32_t count,
+/* Plans the memory (see workspace.h): call once to measure and once to lay out. in > 0, count in 1..TS_MLP_LAYERS. */
+void ts_mlp_plan(ts_mlp *mlp, ts_workspace *space, uint32_t batch, uint32_t in, const uint32_t *hidden, uint32_t count,
                  bool adagrad);
 /* Glorot uniform weights: +-sqrt(6 / (in + out)) by (seed, layer, index); biases 0; accumulators as given, above 0. */
 void ts_mlp_initialise(ts_mlp *mlp, uint64_t seed, float initial_accumulator);

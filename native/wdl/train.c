@@ -1,4 +1,5 @@
 /* train.c - the training step: batch, lookup, dense part, update, each timed. */
+#include "store/statistics.h"
 #include "wdl/control.h"
 #include "wdl/metrics.h"
 #include "wdl/trainer.h"
@@ -97,11 +98,8 @@ static int32_t run_dense(ts_trainer *t, ts_err err) {
 }
 
 static uint64_t eviction_so_far(ts_trainer *t) {
-  uint32_t needed;
-  if (t->eviction_at == UINT32_MAX ||
-      ts_store_statistics(t->store, t->statistic, t->statistics, &needed, NULL, 0) != TS_OK)
-    return 0;
-  return t->statistic[t->eviction_at];
+  uint64_t all[TS_STATISTIC_COUNT];
+  return ts_store_statistics(t->store, all, TS_STATISTIC_COUNT, NULL, NULL, 0) == TS_OK ? all[TS_STAT_eviction_ns] : 0;
 }
 
 /* The store sums eviction over threads, and up to `threads` tables are at work at a time: their share of the wall time

@@ -55,35 +55,35 @@ static int32_t read_options(const ts_config *config, ts_trainer_options *o, read
   return TS_OK;
 }
 
-/* Lays the memory out; with arena->base NULL it only measures. */
-static void plan(ts_trainer *t, ts_arena *arena) {
+/* Lays the memory out; with space->base NULL it only measures. */
+static void plan(ts_trainer *t, ts_workspace *space) {
   const ts_trainer_options *o = &t->options;
   uint64_t pairs = (uint64_t)TS_CATEGORIES * o->batch;
-  ts_mlp_plan(&t->mlp, arena, o->batch, TS_EMBEDDINGS_AT + TS_CATEGORIES * o->dim, o->hidden, o->layers, o->adagrad);
-  ts_wide_plan(&t->wide, arena, o->batch, o->wide_buckets);
-  t->labels = ts_arena_take(arena, o->batch, sizeof(float));
-  t->numerics = ts_arena_take(arena, (uint64_t)TS_NUMERICS * o->batch, sizeof(float));
-  t->keys = ts_arena_take(arena, pairs, sizeof(int64_t));
-  t->embeddings = ts_arena_take(arena, pairs * o->dim, sizeof(float));
-  t->found = ts_arena_take(arena, pairs, 1);
-  t->logit = ts_arena_take(arena, o->batch, sizeof(float));
-  t->loss_gradient = ts_arena_take(arena, o->batch, sizeof(float));
-  t->losses = ts_arena_take(arena, o->batch, sizeof(double));
+  ts_mlp_plan(&t->mlp, space, o->batch, TS_EMBEDDINGS_AT + TS_CATEGORIES * o->dim, o->hidden, o->layers, o->adagrad);
+  ts_wide_plan(&t->wide, space, o->batch, o->wide_buckets);
+  t->labels = ts_workspace_take(space, o->batch, sizeof(float));
+  t->numerics = ts_workspace_take(space, (uint64_t)TS_NUMERICS * o->batch, sizeof(float));
+  t->keys = ts_workspace_take(space, pairs, sizeof(int64_t));
+  t->embeddings = ts_workspace_take(space, pairs * o->dim, sizeof(float));
+  t->found = ts_workspace_take(space, pairs, 1);
+  t->logit = ts_workspace_take(space, o->batch, sizeof(float));
+  t->loss_gradient = ts_workspace_take(space, o->batch, sizeof(float));
+  t->losses = ts_workspace_take(space, o->batch, sizeof(double));
 }
 
 static int32_t allocate(ts_trainer *t, ts_err err) {
-  ts_arena measure = {0};
+  ts_workspace measure = {0};
   plan(t, &measure);
-  t->arena_bytes = TS_ROUND_UP(measure.used, HUGE_PAGE);
-  void *base = mmap(NULL, t->arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  t->workspace_bytes = TS_ROUND_UP(measure.used, HUGE_PAGE);
+  void *base = mmap(NULL, t->workspace_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED)
     return ts_fail(err, TS_ENOMEM,
                    "Cannot open trainer: no memory for %llu bytes of layers and batches; use a smaller "
                    "batch or smaller layers",
-                   (unsigned long long)t->arena_bytes);
-  madvise(base, t->arena_bytes, MADV_HUGEPAGE); /* a hint; works without */
-  t->arena.base = base;
-  plan(t, &t->arena);
+                   (unsigned long long)t->workspace_bytes);
+  madvise(base, t->workspace_bytes, MADV_HUGEPAGE); /* a hint; works without */
+  t->workspace.base = base;
+  plan(t, &t->workspace);
   return TS_OK;
 }
 
@@ -109,27 +109,6 @@ static int32_t create_table(ts_trainer *t, uint32_t column, const reading *from,
   if (status == TS_OK) status = ts_table_create(t->store, config, &t->tables[column], err.text, err.cap);
   ts_config_free(config);
   return status;
-}
-
-/* Finds "eviction_ns" in the names of the store's statistics. */
-static int32_t find_eviction(ts_trainer *t, ts_err err) {
-  uint64_t needed = 0;
-  ts_statistics_names(NULL, 0, &needed);
-  char *names = malloc(needed + 1);
-  if (names == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open trainer: out of memory");
-  int32_t status = ts_statistics_names(names, needed + 1, &needed);
-  t->eviction_at = UINT32_MAX;
-  for (char *line = names; status == TS_OK && *line != '\0';) {
-    if (strncmp(line, "eviction_ns ", 12) == 0) t->eviction_at = t->statistics;
-    t->statistics++;
-    char *end = strchr(line, '\n');
-    if (end == NULL) break;
-    line = end + 1;
-  }
-  free(names);
-  if (status != TS_OK) return ts_fail(err, status, "Cannot open trainer: the store does not name its statistics");
-  t->statistic = calloc(t->statistics + 1, sizeof *t->statistic);
-  return t->statistic == NULL ? ts_fail(err, TS_ENOMEM, "Cannot open trainer: out of memory") : TS_OK;
 }
 
 static void initialise(ts_trainer *t) {
@@ -159,7 +138,6 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
                      "Cannot open trainer: a batch of %u is more than the %llu rows of \"%s\"; use a smaller batch",
                      t->options.batch, (unsigned long long)t->data.header.rows, also.data);
   if (status == TS_OK) status = ts_pool_create(t->options.threads, &t->pool, err);
-  if (status == TS_OK) status = find_eviction(t, err);
   if (status == TS_OK) status = allocate(t, err);
   /* Tables last: they stay in the store. */
   for (uint32_t c = 0; c < TS_CATEGORIES && status == TS_OK; c++) status = create_table(t, c, &also, err);
@@ -176,8 +154,7 @@ int32_t ts_trainer_close(ts_trainer *t) {
   if (t == NULL) return TS_OK;
   ts_pool_destroy(t->pool);
   ts_cache_close(&t->data);
-  if (t->arena.base != NULL) munmap(t->arena.base, t->arena_bytes);
-  free(t->statistic);
+  if (t->workspace.base != NULL) munmap(t->workspace.base, t->workspace_bytes);
   free(t);
   return TS_OK;
 }

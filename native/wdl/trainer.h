@@ -31,8 +31,8 @@ struct ts_trainer {
   uint64_t step; /* done so far: says where in the file the next batch is */
   ts_mlp mlp;
   ts_wide wide;
-  ts_arena arena;
-  uint64_t arena_bytes;
+  ts_workspace workspace;
+  uint64_t workspace_bytes;
 
   /* The current batch, column by column, `batch` apart. */
   uint32_t rows; /* in use: options.batch, fewer at the end of an evaluation */
@@ -42,10 +42,6 @@ struct ts_trainer {
   uint8_t *found;    /* [26][batch], evaluation */
   float *logit, *loss_gradient;
   double *losses;
-
-  /* Place of eviction_ns among the store's statistics, or UINT32_MAX. */
-  uint32_t statistics, eviction_at;
-  uint64_t *statistic;
 
   /* Failures of parallel parts: the first of the lowest part is told. */
   int32_t part_status[TS_CATEGORIES];

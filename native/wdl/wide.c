@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-void ts_wide_plan(ts_wide *wide, ts_arena *arena, uint32_t batch, uint32_t buckets) {
+void ts_wide_plan(ts_wide *wide, ts_workspace *space, uint32_t batch, uint32_t buckets) {
   wide->batch = batch;
   wide->buckets = buckets;
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) wide->column[c] = ts_arena_take(arena, buckets, sizeof(ts_wide_weight));
-  wide->bucket = ts_arena_take(arena, (uint64_t)TS_CATEGORIES * batch, sizeof(uint32_t));
-  wide->touched = ts_arena_take(arena, (uint64_t)TS_CATEGORIES * batch, sizeof(uint32_t));
-  wide->marked = ts_arena_take(arena, (uint64_t)TS_CATEGORIES * buckets, sizeof(uint8_t));
+  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
+    wide->column[c] = ts_workspace_take(space, buckets, sizeof(ts_wide_weight));
+  wide->bucket = ts_workspace_take(space, (uint64_t)TS_CATEGORIES * batch, sizeof(uint32_t));
+  wide->touched = ts_workspace_take(space, (uint64_t)TS_CATEGORIES * batch, sizeof(uint32_t));
+  wide->marked = ts_workspace_take(space, (uint64_t)TS_CATEGORIES * buckets, sizeof(uint8_t));
 }
 
 void ts_wide_initialise(ts_wide *wide, float initial_accumulator) {

@@ -10,7 +10,7 @@
 #ifndef TS_WDL_WIDE_H
 #define TS_WDL_WIDE_H
 
-#include "wdl/arena.h"
+#include "wdl/workspace.h"
 #include "wdl/cache_format.h"
 
 typedef struct ts_wide_weight {
@@ -29,7 +29,7 @@ typedef struct ts_wide {
 } ts_wide;
 
 /* Plans the memory; call once to measure and once to lay out. */
-void ts_wide_plan(ts_wide *wide, ts_arena *arena, uint32_t batch, uint32_t buckets);
+void ts_wide_plan(ts_wide *wide, ts_workspace *space, uint32_t batch, uint32_t buckets);
 void ts_wide_initialise(ts_wide *wide, float initial_accumulator);
 
 /* Adds the wide logits of rows [first, first + rows) to logit. numerics is [13][batch], keys is [26][batch]. Keeps the

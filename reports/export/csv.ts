@@ -1,5 +1,6 @@
 /**
- * The summary as CSV: one line a case, one column a number, unrounded, units in the header.
+ * The summary as CSV: one line a case, one column a number, unrounded, units in the header. docs/formats.md
+ * explains the columns.
  *
  * @module
  */
@@ -23,9 +24,13 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary) => Value])[] = [
   ...interval("samples_per_second", (one) => one.throughput),
   ["baseline", (one) => one.baseline],
   ...interval("speed_ratio_to_baseline", (one) => one.relative),
+  ["ratios_compared", (one) => one.comparison],
   ...interval("step_p50_seconds", (one) => one.step?.p50),
   ...interval("step_p95_seconds", (one) => one.step?.p95),
   ...interval("step_p99_seconds", (one) => one.step?.p99),
+  ...interval("embedding_seconds", (one) => one.embedding?.seconds),
+  ...interval("embedding_share_of_step", (one) => one.embedding?.share),
+  ...interval("embedding_ratio_to_baseline", (one) => one.embedding?.relative),
   ...interval("first_tier_hit_ratio", (one) => one.hits?.ratio),
   ["first_tier_hit_ratio_of", (one) => one.hits?.denominator],
   ...[...PHASES, "other" as const].map((phase) =>

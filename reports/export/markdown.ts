@@ -1,5 +1,5 @@
 /**
- * The summary as Markdown, for pull requests and wikis.
+ * The summary as Markdown, for comments on pull requests and the summary page of a CI job.
  *
  * @module
  */
@@ -16,9 +16,9 @@ export function toMarkdown(summary: Summary): string {
     "kind",
     "samples/s (95 %)",
     "speed against DRAM",
+    "embedding time against DRAM",
     "step p99, ms",
     "first-tier hits, %",
-    "$/h",
     "$ per million samples",
     "cost against DRAM",
   ];
@@ -27,9 +27,9 @@ export function toMarkdown(summary: Summary): string {
     one.evidence,
     one.throughput === undefined ? "withheld" : rateText(one.throughput),
     one.relative === undefined ? "–" : estimateText(one.relative),
+    one.embedding?.relative === undefined ? "–" : estimateText(one.embedding.relative),
     one.step === undefined ? "–" : estimateText(one.step.p99, 1e3),
     one.hits === undefined ? "–" : estimateText(one.hits.ratio, 100),
-    one.cost === undefined ? "–" : significant(one.cost.offer.pricePerHour),
     one.cost === undefined ? "–" : estimateText(one.cost.perMillion),
     one.cost?.saved === undefined ? "–" : changeText(-one.cost.saved.value),
   ]);
@@ -38,26 +38,45 @@ export function toMarkdown(summary: Summary): string {
     ? []
     : [line(head), `| ${head.map((_, i) => i < 2 ? "---" : "---:").join(" | ")} |`, ...rows.map(line), ""];
   return [
-    `# ${escapeMarkdown(summary.scenario.name)}`,
+    `## ${escapeMarkdown(summary.scenario.name)}`,
     "",
     `**${escapeMarkdown(headline)}.**`,
     "",
     ...table,
     ...list(sentences),
-    ...(cautions.length === 0 ? [] : ["", "What limits this answer:", "", ...list(cautions)]),
-    ...(summary.pricing === undefined ? [] : [
-      "",
-      `Prices: ${summary.pricing.provider}, ${summary.pricing.dates}, the latest as of ${summary.pricing.asOf}. ` +
-      escapeMarkdown(summary.pricing.scaling),
-    ]),
+    ...(cautions.length === 0 ? [] : ["", "**What limits this answer**", "", ...list(cautions)]),
     ...(summary.failed.length === 0
       ? []
-      : ["", "Failed samples:", "", ...summary.failed.map((one) => `- ${escapeMarkdown(errorText(one))}`)]),
+      : ["", "**Failed samples**", "", ...summary.failed.map((one) => `- ${escapeMarkdown(errorText(one))}`)]),
+    ...folded("How it was priced", priced(summary)),
     "",
     `Run ${summary.started} on ${escapeMarkdown(summary.machine.cpu)}, seed ${summary.scenario.seed}, scenario ` +
     `${summary.scenarioDigest.slice(0, 12)}, tierbench ${summary.versions["tierbench"] ?? "of unknown version"}.`,
     "",
   ].join("\n");
+}
+
+/** Machines, their prices, and how the run was scaled to them. */
+function priced({ cases, pricing }: Summary): string[] {
+  if (pricing === undefined) return [];
+  const machines = cases.flatMap(({ name, cost }) =>
+    cost === undefined ? [] : [
+      `- ${escapeMarkdown(name)}: ${cost.offer.machines} × ${cost.offer.instance.name}, ${
+        significant(cost.offer.pricePerHour)
+      } $/h`,
+    ]
+  );
+  return [
+    `Prices: ${pricing.provider}, ${pricing.dates}, the latest as of ${pricing.asOf}` +
+    `${pricing.stale ? ": more than a year old" : ""}. ${escapeMarkdown(pricing.scaling)}`,
+    "",
+    ...machines,
+  ];
+}
+
+/** Lines that unfold; nothing for no lines. */
+function folded(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ["", "<details>", `<summary>${title}</summary>`, "", ...lines, "", "</details>"];
 }
 
 /** Keeps table bars, markup and line breaks of a text from being read as Markdown. */

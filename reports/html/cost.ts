@@ -20,7 +20,7 @@ export function cost(summary: Summary): Markup | undefined {
   `;
   const pricing = summary.pricing;
   const body = pricing === undefined ? undefined : priced(summary, pricing);
-  return html`<section aria-labelledby="cost"><h2 id="cost">Cost</h2>${body}${reasons}</section>`;
+  return html`<section aria-labelledby="cost"><h2 id="cost" tabindex="-1">Cost</h2>${body}${reasons}</section>`;
 }
 
 function priced(summary: Summary, pricing: Pricing): Markup {
@@ -34,7 +34,7 @@ function priced(summary: Summary, pricing: Pricing): Markup {
     decimalBytesText(pricing.modelBytes)
   } of rows, the cheapest machines of ${pricing.provider} that hold it, at prices of ${pricing.dates} (the latest as of ${pricing.asOf}). In the bill: ${pricing.boundary}.${stale}</p>
 ${machines(cases)}<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
-<h3 id="change">What would change this</h3>${change(cases)}${others(pricing)}
+<h3 id="change" tabindex="-1">What would change this</h3>${change(cases)}${others(pricing)}
 <details><summary>Every price used, with date, source and mark</summary>${prices(pricing)}</details>`;
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bytesText, estimateText, listText, percentText, significant } from "../format.ts";
+import { bytesText, countText, estimateText, listText, percentText, significant } from "../format.ts";
 import type { Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
@@ -66,8 +66,13 @@ export function speed(summary: Summary): Markup | undefined {
   const fewest = Math.min(...cases.map((one) => (one.step?.steps ?? 0) / one.samples));
   const few = fewest >= 100
     ? undefined
-    : html`<p class="note">With ${significant(fewest)} steps a process, p99 is the slowest step or near it.</p>`;
-  return html`<section aria-labelledby="speed"><h2 id="speed">Speed</h2>${chart}<h3>Step times</h3>${steps}${few}</section>`;
+    : html`<p class="note">With ${
+      countText(Math.floor(fewest), "step")
+    } a process, p99 is the slowest step or near it.</p>`;
+  return html`
+    <section
+      aria-labelledby="speed"><h2 id="speed" tabindex="-1">Speed</h2>${chart}<h3>Step times</h3>${steps}${few}</section>
+  `;
 }
 
 /** Time split by phase. */
@@ -96,7 +101,7 @@ export function time(summary: Summary): Markup | undefined {
       ]),
     ),
   );
-  return html`<section aria-labelledby="time"><h2 id="time">Where time goes</h2>${chart}</section>`;
+  return html`<section aria-labelledby="time"><h2 id="time" tabindex="-1">Where time goes</h2>${chart}</section>`;
 }
 
 /** Bytes per tier, hits of the first. */
@@ -162,8 +167,11 @@ export function memory(summary: Summary): Markup | undefined {
       ]),
     ),
   );
-  return html`<section aria-labelledby="memory"><h2 id="memory">Where the bytes are, and what the first tier answers</h2>
-${bytes}${hits}</section>`;
+  return html`
+    <section
+      aria-labelledby="memory"><h2 id="memory" tabindex="-1">Where the bytes are, and what the first tier answers</h2>
+    ${bytes}${hits}</section>
+  `;
 }
 
 /** AUC and logloss of the longer run. */
@@ -186,7 +194,7 @@ export function quality(summary: Summary): Markup | undefined {
     : ` Dashed: ${run.plantedAuc.toFixed(4)}, the AUC of the model that made the labels, the best reachable.`;
   return html`
     <section aria-labelledby="quality">
-      <h2 id="quality">Quality</h2>
+      <h2 id="quality" tabindex="-1">Quality</h2>
       <p class="note">${summary.identical?.same === true
         ? `${
           listText(summary.identical.configurations)

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { changeText, countText, estimateText, significant } from "../format.ts";
+import { changeText, countText, estimateText, listText } from "../format.ts";
 import type { CaseSummary, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { type Cell, estimateCell, figure, kind, rateCell, table } from "./parts.ts";
@@ -45,26 +45,54 @@ export function heading(summary: Summary): Markup {
   `;
 }
 
-/** The first sentence of the answer, and where to read on. */
-export function answer(summary: Summary): Markup {
+/** A section that can be linked to. */
+export interface Place {
+  /** Its id. */
+  readonly id: string;
+  /** Text of the link. */
+  readonly title: string;
+}
+
+/** The first two sentences of the answer, and where to read on: three questions, then every section of the page. */
+export function answer(summary: Summary, has: (id: string) => boolean): Markup {
+  const links = (places: readonly Place[]): Markup[] =>
+    places.filter(({ id }) => has(id)).map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`);
+  const [second] = summary.verdict.sentences;
   return html`
     <div class="answer">
       <h2 class="eyebrow">Verdict</h2>
       <p class="headline">${quietIntervals(summary.verdict.headline)}.</p>
+      ${second === undefined ? undefined : html`<p class="second">${quietIntervals(second)}.</p>`}
       <nav aria-label="Answers below">
-        <ul>
-          <li><a href="#change">What would change this</a></li>
-          <li><a href="#time">Where time goes</a></li>
-          <li><a href="#sure">How sure is this</a></li>
-        </ul>
+        <ul>${links(QUESTIONS)}</ul>
+      </nav>
+      <nav class="sections" aria-label="Sections">
+        <ul>${links(SECTIONS)}</ul>
       </nav>
     </div>
   `;
 }
 
+const QUESTIONS: readonly Place[] = [
+  { id: "change", title: "What would change this" },
+  { id: "time", title: "Where time goes" },
+  { id: "sure", title: "How sure is this" },
+];
+
+const SECTIONS: readonly Place[] = [
+  { id: "overview", title: "All cases" },
+  { id: "embedding-work", title: "Embedding work" },
+  { id: "speed", title: "Speed" },
+  { id: "memory", title: "Memory" },
+  { id: "quality", title: "Quality" },
+  { id: "cost", title: "Cost" },
+  { id: "run", title: "The run" },
+];
+
 /** The rest of the answer, and what limits it. */
 export function words(summary: Summary): Markup | undefined {
-  const { sentences, cautions } = summary.verdict;
+  const { cautions } = summary.verdict;
+  const sentences = summary.verdict.sentences.slice(1);
   const list = (texts: readonly string[]): Markup =>
     html`<ul>${texts.map((text) => html`<li>${quietIntervals(text)}.</li>`)}</ul>`;
   const column = (title: string, texts: readonly string[]): Markup | undefined =>
@@ -77,7 +105,7 @@ export function words(summary: Summary): Markup | undefined {
 
 /** Sets intervals in quieter type, and keeps numbers and their percent signs on one line. */
 function quietIntervals(text: string): Markup[] {
-  return text.replaceAll(" %", "\u00a0%").split(/(\(95\u00a0%: [^)]*\))/).map((part, i) =>
+  return text.replaceAll(" %", "\u00a0%").split(/(\([^()]*95\u00a0%: [^()]*\))/).map((part, i) =>
     i % 2 === 0 ? html`${part}` : html`<span class="ci">${part}</span>`
   );
 }
@@ -112,9 +140,32 @@ export function overview(summary: Summary): Markup | undefined {
       ? undefined
       : html`<section aria-labelledby="worth"><h2 id="worth">Is it worth it?</h2>${chart}</section>`
   }
-<section aria-labelledby="overview"><h2 id="overview">All cases</h2>
-<p class="note">Small figures are 95 % bootstrap intervals over samples; a sample is one process.</p>
+<section aria-labelledby="overview"><h2 id="overview" tabindex="-1">All cases</h2>
+<p class="note">Small figures are 95 % bootstrap intervals over samples; a sample is one process.${
+    comparisonText(cases)
+  }${oldPrices(summary)}</p>
 ${summaryTable(summary)}</section>`;
+}
+
+/** How ratios to DRAM were made. */
+export function comparisonText(cases: readonly CaseSummary[]): string {
+  const named = (how: CaseSummary["comparison"]): string[] =>
+    cases.filter((one) => one.comparison === how).map((one) => one.name);
+  const [rounds, apart] = [named("by round"), named("independent")];
+  if (rounds.length + apart.length === 0) return "";
+  const all = apart.length === 0;
+  return (rounds.length === 0
+    ? ""
+    : ` Against DRAM${all ? "" : `, ${listText(rounds)}`}: samples are compared round by round, so that slow changes ` +
+      "of the machine cancel; intervals of cases can overlap though their ratio is clear.") +
+    (all ? "" : ` ${listText(apart)}: not every round is complete on both sides, so the samples are compared as ` +
+      "independent groups.");
+}
+
+function oldPrices({ pricing }: Summary): Markup | undefined {
+  return pricing?.stale !== true ? undefined : html`
+    <span class="warn">Prices are of ${pricing.dates}: over a year older than ${pricing.asOf}.</span>
+  `;
 }
 
 function summaryTable(summary: Summary): Markup {
@@ -125,10 +176,9 @@ function summaryTable(summary: Summary): Markup {
       { title: "kind", words: true },
       { title: "samples/s" },
       { title: "speed against DRAM" },
-      { title: "step p50, ms" },
+      { title: "embedding time against DRAM" },
       { title: "step p99, ms" },
       { title: "first-tier hits, %" },
-      { title: "$/h" },
       { title: "$ per million samples" },
       { title: "cost against DRAM" },
     ],
@@ -137,10 +187,9 @@ function summaryTable(summary: Summary): Markup {
       kind(one.evidence),
       rateCell(one.throughput),
       one.relative === undefined ? "–" : estimateCell(one.relative),
-      estimateCell(one.step?.p50, 1e3),
+      estimateCell(one.embedding?.relative),
       estimateCell(one.step?.p99, 1e3),
       estimateCell(one.hits?.ratio, 100),
-      one.cost === undefined ? "–" : significant(one.cost.offer.pricePerHour),
       estimateCell(one.cost?.perMillion),
       one.cost?.saved === undefined ? "–" : changeText(-one.cost.saved.value),
     ]),

@@ -5,7 +5,7 @@
  */
 
 import type { Evidence } from "../../scenarios/record.ts";
-import type { CaseSummary, Summary } from "../model.ts";
+import type { CaseSummary, EmbeddingTime, Summary } from "../model.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 
 /** A value and the ends of its interval; without an interval both ends are the value. */
@@ -36,6 +36,8 @@ export interface PageData {
   /** Thousand samples/s. */
   readonly throughput: readonly (Marked & { readonly rate: Point })[] | undefined;
   /** Milliseconds a step. */
+  readonly embedding: readonly (Marked & { readonly time: Point })[] | undefined;
+  /** Milliseconds a step. */
   readonly phases: Stacked | undefined;
   /** MiB. */
   readonly tiers: Stacked | undefined;
@@ -64,6 +66,7 @@ export function pageData(summary: Summary): PageData {
   });
   const fast = cases.filter((one) => one.throughput !== undefined);
   const priced = fast.filter((one) => one.cost !== undefined);
+  const worked = cases.filter((one) => one.embedding !== undefined);
   const hit = cases.filter((one) => one.hits !== undefined);
   return {
     value: priced.length === 0 ? undefined : priced.map((one) => ({
@@ -74,6 +77,9 @@ export function pageData(summary: Summary): PageData {
     throughput: fast.length === 0
       ? undefined
       : fast.map((one) => ({ ...marked(one), rate: point(one.throughput as Estimate, 1e-3) })),
+    embedding: worked.length === 0
+      ? undefined
+      : worked.map((one) => ({ ...marked(one), time: point((one.embedding as EmbeddingTime).seconds, 1e3) })),
     phases: stacked(
       fast.map((one) => ({
         name: one.name,

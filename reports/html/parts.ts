@@ -37,13 +37,19 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
         <tbody>${rows.map((row) =>
           html`
             <tr>${row.map((cell, i) =>
-              i === 0 ? html`<th scope="row">${cell}</th>` : html`<td${attribute(i)}>${cell}</td>`
+              i === 0 ? html`<th scope="row">${unbroken(cell)}</th>` : html`<td${attribute(i)}>${cell}</td>`
             )}</tr>
           `
         )}</tbody>
       </table>
     </div>
   `;
+}
+
+/** Text that breaks between words only, not at the hyphens of a name. */
+function unbroken(cell: Cell): Cell {
+  if (typeof cell !== "string") return cell;
+  return html`${cell.split(" ").map((word, i) => html`${i === 0 ? "" : " "}<span>${word}</span>`)}`;
 }
 
 /** A chart with its caption and the table of the same numbers, folded. */

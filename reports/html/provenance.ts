@@ -9,6 +9,7 @@ import { bytesText, countText, percentText, significant } from "../format.ts";
 import type { Summary } from "../model.ts";
 import { ENOUGH_SAMPLES } from "../statistics/noise.ts";
 import { html, type Markup } from "./markup.ts";
+import { comparisonText } from "./overview.ts";
 import { kind, table } from "./parts.ts";
 
 /** How each figure was obtained, and what failed. */
@@ -45,12 +46,13 @@ export function certainty(summary: Summary): Markup {
     : summary.identical.same
     ? "Cases that trained the same steps on the same seed ended with equal digests of all rows and dense parameters: to the bit."
     : "Cases that trained the same steps on the same seed ended with different digests. Something is wrong.";
-  return html`<section aria-labelledby="sure"><h2 id="sure">How sure is this</h2>${how}
-<p class="note">A sample is a process of its own; the order of all samples is random and interleaved, by the seed. The
-interval resamples processes (bootstrap, 95 %) and is widened for few samples by Student's t; fewer than ${ENOUGH_SAMPLES}
-samples make it wide rather than wrong. It speaks of noise between processes on this machine, and neither of the error of
-a media model nor of other machines. Measured: the medium itself, wall clock. Emulated: the real code path on a faster
-medium, slowed to a model, wall clock. Simulated: virtual time.</p><p class="note">${same}</p>${failed}</section>`;
+  return html`<section aria-labelledby="sure"><h2 id="sure" tabindex="-1">How sure is this</h2>${how}
+<p class="note">A sample is a process of its own. Samples run in rounds, each with every case once, in an order drawn
+from the seed. Intervals resample processes (bootstrap, 95 %) and are widened for few samples by Student's t: fewer than
+${ENOUGH_SAMPLES} make them wide rather than wrong. They speak of noise between processes on this machine, and neither of
+the error of a media model nor of other machines.${comparisonText(cases)} Intervals are not corrected for the number of
+cases.</p><p class="note">Measured: the medium itself, wall clock. Emulated: the real code path on a faster medium, slowed
+to a model, wall clock. Simulated: virtual time.</p><p class="note">${same}</p>${failed}</section>`;
 }
 
 /** Machine, versions, data, scenario and raw records, all folded. */
@@ -60,9 +62,30 @@ export function run(summary: Summary, result: Result): Markup {
     table(caption, [{ title: "name" }, { title: "value", words: true }], rows.map(([name, value]) => [name, value]));
   const optional = (name: string, value: number | undefined, text: (v: number) => string): [string, string][] =>
     value === undefined ? [] : [[name, text(value)]];
+  const samples = result.samples.length === 0 ? undefined : html`<details><summary>Samples</summary>${
+    table(
+      "Every completed sample",
+      [
+        { title: "sample" },
+        { title: "position" },
+        { title: "steps" },
+        { title: "process, s" },
+        { title: "logloss" },
+        { title: "started", words: true },
+      ],
+      result.samples.map((one) => [
+        one.id,
+        `${one.position}`,
+        `${one.stepNs.length} after ${one.warmupSteps}`,
+        significant(one.processSeconds),
+        one.loss.toFixed(4),
+        one.started,
+      ]),
+    )
+  }</details>`;
   return html`
     <section aria-labelledby="run">
-      <h2 id="run">The run</h2>
+      <h2 id="run" tabindex="-1">The run</h2>
       <p class="note">This page carries its data: the records of the run are in it, as JSON.</p>
       <details><summary>Machine</summary>${pairs("Machine", [
         ["CPU", machine.cpu],
@@ -98,25 +121,7 @@ export function run(summary: Summary, result: Result): Markup {
           ] as const
         ),
       ])}<pre tabindex="0" aria-label="Scenario as JSON">${JSON.stringify(result.run.scenario, null, 2)}</pre></details>
-      <details><summary>Samples</summary>${table(
-        "Every completed sample",
-        [
-          { title: "sample" },
-          { title: "position" },
-          { title: "steps" },
-          { title: "process, s" },
-          { title: "logloss" },
-          { title: "started", words: true },
-        ],
-        result.samples.map((one) => [
-          one.id,
-          `${one.position}`,
-          `${one.stepNs.length} after ${one.warmupSteps}`,
-          significant(one.processSeconds),
-          one.loss.toFixed(4),
-          one.started,
-        ]),
-      )}</details>
+      ${samples}
     </section>
   `;
 }

@@ -9,6 +9,7 @@ import type { Result } from "../../scenarios/record.ts";
 import { summarise, type SummaryOptions } from "../summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import { cost } from "./cost.ts";
+import { embedding } from "./embedding.ts";
 import { memory, quality, speed, time } from "./figures.ts";
 import { html, Markup, scriptJson } from "./markup.ts";
 import { answer, heading, overview, words } from "./overview.ts";
@@ -40,6 +41,19 @@ export function renderReport(result: Result, options: ReportOptions = {}): strin
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
+  const sections = [
+    overview(summary),
+    words(summary),
+    embedding(summary),
+    speed(summary),
+    time(summary),
+    memory(summary),
+    quality(summary),
+    cost(summary),
+    certainty(summary),
+    run(summary, result),
+  ];
+  const has = (id: string): boolean => sections.some((section) => section?.text.includes(` id="${id}"`) === true);
   const records = { run: result.run, samples: result.samples, failed: result.failed, quality: result.quality };
   return html`
     <!DOCTYPE html>
@@ -57,16 +71,8 @@ export function renderReport(result: Result, options: ReportOptions = {}): strin
       <body>
         ${heading(summary)}
         <main>
-        ${answer(summary)}
-        ${overview(summary)}
-    ${words(summary)}
-        ${speed(summary)}
-        ${time(summary)}
-        ${memory(summary)}
-        ${quality(summary)}
-        ${cost(summary)}
-        ${certainty(summary)}
-        ${run(summary, result)}
+        ${answer(summary, has)}
+        ${sections.flatMap((section) => section ?? [])}
         </main>
         <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how.</footer>
         <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>

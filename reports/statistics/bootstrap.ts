@@ -99,6 +99,32 @@ export function estimateRatio(
   };
 }
 
+/**
+ * Estimate of numerator ÷ denominator of processes that ran in the same rounds: bootstrap of the log ratios of the
+ * rounds. What slows a whole round down, such as heat or a neighbour, is in both sides and cancels. The value is the
+ * geometric mean of the rounds' ratios, the one mean of ratios that does not depend on which side is the denominator
+ * (Fleming and Wallace, CACM 29(3), 1986); stretched as in {@linkcode estimate}, with n − 1 degrees of freedom.
+ *
+ * @param numerator One value a round, above 0.
+ * @param denominator The same rounds in the same order, above 0.
+ * @param seed Text that seeds the resampling.
+ */
+export function estimatePairedRatio(
+  numerator: readonly number[],
+  denominator: readonly number[],
+  seed: string,
+): Estimate {
+  if (numerator.length !== denominator.length) {
+    throw new RangeError(
+      `Cannot pair: found ${numerator.length} and ${denominator.length} values, the same number is needed`,
+    );
+  }
+  check(numerator, "positive");
+  check(denominator, "positive");
+  const ratios = numerator.map((value, i) => Math.log(value) - Math.log(denominator[i] as number));
+  return mapEstimate(estimate(ratios, "linear", seed), Math.exp);
+}
+
 /** Multiplies an estimate by a constant; a negative one swaps the ends. */
 export function scaleEstimate(of: Estimate, factor: number): Estimate {
   return mapEstimate(of, (v) => v * factor);

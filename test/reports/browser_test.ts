@@ -9,8 +9,9 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { renderReport } from "../../reports/report.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { EDGE_CASES } from "./edge_cases.ts";
 
-const CHARTS = ["value", "throughput", "phases", "tiers", "hits", "auc", "logloss"];
+const CHARTS = ["value", "embedding", "throughput", "phases", "tiers", "hits", "auc", "logloss"];
 
 async function browser(): Promise<Browser | undefined> {
   for (const path of [Deno.env.get("TIERBENCH_CHROMIUM"), "/usr/bin/chromium"]) {
@@ -124,15 +125,37 @@ Deno.test({
         await page.close();
       });
 
-      await t.step("a result without samples opens without complaint", async () => {
-        const empty = join(directory, "empty.html");
-        await Deno.writeTextFile(empty, renderReport(fixtureResult({ samples: 0, failed: true, quality: false })));
+      await t.step("a link leads to its section by keyboard", async () => {
+        const page = await running.newPage();
+        await page.goto(url);
+        for (const id of ["change", "time", "sure", "embedding-work"]) {
+          await page.focus(`a[href="#${id}"]`);
+          await page.keyboard.press("Enter");
+          const at = await page.evaluate(
+            `({ focused: document.activeElement.id, top: document.getElementById("${id}").getBoundingClientRect().top })`,
+          ) as { focused: string; top: number };
+          assertEquals(at.focused, id);
+          assert(at.top >= 0 && at.top < 900, `"${id}" is at ${at.top}`);
+        }
+        await page.close();
+      });
+
+      await t.step("results at the edge open without complaint, and every chart of theirs is drawn", async () => {
         const page = await running.newPage();
         const said: string[] = [];
         page.on("console", (message) => said.push(message.text()));
         page.on("pageerror", (error) => said.push(`${error}`));
-        await page.goto(pathToFileURL(empty).href);
-        assertEquals(said, []);
+        const edge = join(directory, "edge.html");
+        for (const [name, make] of Object.entries(EDGE_CASES)) {
+          const text = renderReport(make());
+          await Deno.writeTextFile(edge, text);
+          await page.goto(pathToFileURL(edge).href);
+          for (const [, id] of text.matchAll(/<canvas id="chart-([^"]+)"/g)) {
+            const { share, colours } = await drawn(page, id as string);
+            assert(share > 0.005 && colours > 3, `${name}: chart "${id}": ${share} of the pixels, ${colours} colours`);
+          }
+          assertEquals(said, [], name);
+        }
         await page.close();
       });
     } finally {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import {
   bytesText,
   changeText,
+  changeWords,
   countText,
   decimalBytesText,
   estimateText,
@@ -10,6 +11,7 @@ import {
   percentText,
   prefixed,
   rateText,
+  roughPercentText,
   significant,
 } from "../../reports/format.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
@@ -58,4 +60,18 @@ Deno.test("intervals share the decimals of their largest number", () => {
   assertEquals(rateText({ value: 52_900, low: 51_960, high: 53_800, samples: 3 }), "52.9 k (52.0 to 53.8)");
   assertEquals(estimateText({ value: 2, low: undefined, high: undefined, samples: 1 }), "2.00 (one sample)");
   assertEquals(intervalText({ value: -0.46, low: -0.979, high: 0.056, samples: 3 }), "−0.979 to 0.056");
+});
+
+Deno.test("changeWords() says each direction in a word, with the decimals that the interval is worth", () => {
+  const words = (value: number, low?: number, high?: number): string => {
+    const { amount, interval } = changeWords({ value, low, high, samples: 3 }, "faster", "slower");
+    return `${amount} (${interval})`;
+  };
+  assertEquals(words(0.381, 0.339, 0.409), "38 % faster (95 %: 34 to 41)");
+  assertEquals(words(-0.136, -0.152, -0.119), "13.6 % slower (95 %: 11.9 to 15.2)");
+  assertEquals(words(0.012, -0.0764, 0.0957), "1 % faster (95 %: 8 % slower to 10 % faster)");
+  assertEquals(words(-0.00123, -0.0014, -0.0011), "0.12 % slower (95 %: 0.11 to 0.14)");
+  assertEquals(words(0.03, 0.001, 0.06), "3.0 % faster (95 %: 0.1 to 6.0)");
+  assertEquals(words(-0.2), "20 % slower (one sample, no interval)");
+  assertEquals([0.381, 0.0764, -0.0217, 0.99].map(roughPercentText), ["38 %", "7.6 %", "2.2 %", "99 %"]);
 });

@@ -149,3 +149,13 @@ Deno.test("writeReport() writes whole files, again over the old ones, and nothin
     await Deno.remove(directory, { recursive: true });
   }
 });
+
+Deno.test("docs/formats.md explains every column of summary.csv", async () => {
+  const guide = await Deno.readTextFile(new URL("../../docs/formats.md", import.meta.url));
+  const header = (toCsv(summarise(fixtureResult())).split("\n")[0] as string).split(",");
+  for (const column of header) {
+    const figure = column.replace(/_(low|high)$/, "");
+    const name = /^step_(?!p\d)/.test(figure) ? "step_input_seconds" : figure;
+    assertStringIncludes(guide, `\`${name}\`${header.includes(`${figure}_low`) ? " ±" : ""}`);
+  }
+});

@@ -3,7 +3,7 @@
  * counts how often it was started; second: JSON, start number to what happens in that start.
  */
 
-import type { WorkerSpec } from "../../scenarios/worker_protocol.ts";
+import type { WorkerSpec } from "../../scenarios/run/worker_protocol.ts";
 
 const [log = "", plan = "{}"] = Deno.args;
 const reader = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,6 +1,6 @@
-import { LEAST_STEPS } from "../../scenarios/budget.ts";
+import { LEAST_STEPS } from "../../scenarios/run/budget.ts";
 import { ScenarioError } from "../../scenarios/diagnostics.ts";
-import type { RunEvent } from "../../scenarios/events.ts";
+import type { RunEvent } from "../../scenarios/run/events.ts";
 import { readResult } from "../../scenarios/result.ts";
 import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../scenarios/run.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";

@@ -3,8 +3,8 @@
 import { generateData } from "../../ffi/data.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
-import { defaultWorkerCommand, runWorker } from "../../scenarios/worker_process.ts";
-import type { QualityOutcome, WorkerSpec } from "../../scenarios/worker_protocol.ts";
+import { defaultWorkerCommand, runWorker } from "../../scenarios/run/worker_process.ts";
+import type { QualityOutcome, WorkerSpec } from "../../scenarios/run/worker_protocol.ts";
 import { assert, assertEquals } from "../assert.ts";
 
 Deno.test("the worker's quality run trains as one call would, and ends early when its seconds are over", async () => {

@@ -28,7 +28,7 @@ import {
 } from "chartjs-chart-error-bars";
 import type { Marked, PageData, Point, Stacked } from "../page_data.ts";
 import type { Theme } from "../palette.ts";
-import { fill, labels, SHAPES } from "./marks.ts";
+import { fill, pointLabels, rowLabels, SHAPES } from "./marks.ts";
 
 Chart.register(
   BarController,
@@ -95,16 +95,23 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
     borderWidth: 2,
     borderColor: colourOf(row.colour, theme),
     backgroundColor: fill(row.evidence, colourOf(row.colour, theme), theme),
-    errorBarColor: theme.text,
-    errorBarWhiskerColor: theme.text,
-    errorBarLineWidth: 1.5,
-    errorBarWhiskerLineWidth: 1.5,
+    errorBarColor: colourOf(row.colour, theme),
+    errorBarWhiskerColor: colourOf(row.colour, theme),
+    errorBarLineWidth: 2,
+    errorBarWhiskerLineWidth: 2,
     errorBarWhiskerSize: 8,
   }));
   return new Chart(canvas, {
     type: "scatterWithErrorBars" as const,
     data: { datasets },
-    plugins: [labels(rows.map((row) => row.name), theme, "above")],
+    plugins: [
+      pointLabels(
+        rows.map((row) => row.name),
+        rows.map(({ rate, cost }) => ({ x: [rate.low, rate.high], y: [cost.low, cost.high] })),
+        rows.map((row) => colourOf(row.colour, theme)),
+        theme,
+      ),
+    ],
     options: {
       layout: { padding: { top: 16, right: 12 } },
       scales: {
@@ -130,10 +137,10 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
   }) as unknown as Chart;
 }
 
-/** Axis ends with room around the points: half of their spread, at least a tenth of their size. */
+/** Axis ends just outside the intervals, not at zero: a place has no length that could mislead. */
 function room(points: readonly Point[]): { readonly suggestedMin: number; readonly suggestedMax: number } {
   const [low, high] = [Math.min(...points.map((p) => p.low)), Math.max(...points.map((p) => p.high))];
-  const margin = Math.max((high - low) * 0.3, high * 0.1);
+  const margin = high > low ? (high - low) * 0.12 : high * 0.1;
   return { suggestedMin: Math.max(0, low - margin), suggestedMax: high + margin };
 }
 
@@ -183,7 +190,7 @@ export function barChart(
         errorBarWhiskerSize: 10,
       }],
     },
-    plugins: [labels(rows.map((row) => THREE.format(row.point.value)), theme, "right")],
+    plugins: [rowLabels(rows.map((row) => THREE.format(row.point.value)), theme)],
     options,
   }) as unknown as Chart;
 }
@@ -204,7 +211,7 @@ export function stackedChart(canvas: HTMLCanvasElement, data: Stacked, unit: str
         maxBarThickness: 26,
       })),
     },
-    plugins: [labels(totals.map((total) => THREE.format(total)), theme, "right")],
+    plugins: [rowLabels(totals.map((total) => THREE.format(total)), theme)],
     options: {
       indexAxis: "y",
       layout: { padding: { right: 56 } },

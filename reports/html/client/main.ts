@@ -29,6 +29,13 @@ function draw(theme: Theme): void {
       "thousand samples/s",
       theme,
     ));
+  on("embedding", bars(data.embedding?.length), (canvas) =>
+    data.embedding && barChart(
+      canvas,
+      data.embedding.map((row) => ({ ...row, point: row.time })),
+      "milliseconds a step",
+      theme,
+    ));
   on(
     "phases",
     bars(data.phases?.rows.length) + 30,

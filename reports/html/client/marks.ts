@@ -11,6 +11,7 @@
 import type { ChartType, Plugin, PointStyle } from "chart.js";
 import type { Evidence } from "../../../scenarios/record.ts";
 import type { Theme } from "../palette.ts";
+import { placeLabels } from "./place_labels.ts";
 
 /** Point shapes. */
 export const SHAPES: Readonly<Record<Evidence, PointStyle>> = {
@@ -43,33 +44,75 @@ export function fill(evidence: Evidence, colour: string, theme: Theme): string |
   return context.createPattern(tile, "repeat") ?? colour;
 }
 
-/** Writes a text beside every point or bar of the first dataset. */
-export function labels<T extends ChartType>(
-  texts: readonly string[],
-  theme: Theme,
-  place: "right" | "above",
-): Plugin<T> {
+const LABEL_FONT = "600 12px system-ui, sans-serif";
+
+/** Writes a text at the right end of every bar's row. */
+export function rowLabels<T extends ChartType>(texts: readonly string[], theme: Theme): Plugin<T> {
   return {
     id: "labels",
     afterDatasetsDraw(chart): void {
       const { ctx, chartArea } = chart;
       ctx.save();
-      ctx.font = "600 12px system-ui, sans-serif";
-      ctx.fillStyle = theme.text;
-      ctx.textBaseline = "middle";
+      [ctx.font, ctx.fillStyle, ctx.textBaseline, ctx.textAlign] = [LABEL_FONT, theme.text, "middle", "left"];
       texts.forEach((text, i) => {
-        const element = place === "right" ? chart.getDatasetMeta(0).data[i] : chart.getDatasetMeta(i).data[0];
+        const element = chart.getDatasetMeta(0).data[i];
         if (element === undefined) return;
-        const { x, y } = element.getProps(["x", "y"], true);
-        const width = ctx.measureText(text).width;
-        if (place === "right") {
-          ctx.textAlign = "left";
-          ctx.fillText(text, chartArea.right + 8, y);
-        } else {
-          const right = x + 14 + width <= chartArea.right;
-          ctx.textAlign = right ? "left" : "right";
-          ctx.fillText(text, right ? x + 14 : x - 14, y - 14);
+        const { y } = element.getProps(["y"], true);
+        ctx.fillText(text, chartArea.right + 8, y);
+      });
+      ctx.restore();
+    },
+  };
+}
+
+/** The ends of a point's interval, in the units of the axes. */
+export interface Whiskers {
+  readonly x: readonly [number, number];
+  readonly y: readonly [number, number];
+}
+
+/** Writes a text near the only point of every dataset, and joins the two by a line where it
+ * had to go further away. */
+export function pointLabels<T extends ChartType>(
+  texts: readonly string[],
+  whiskers: readonly Whiskers[],
+  colours: readonly string[],
+  theme: Theme,
+): Plugin<T> {
+  return {
+    id: "labels",
+    afterDatasetsDraw(chart): void {
+      const { ctx, chartArea } = chart;
+      const points = texts.map((_, i) => chart.getDatasetMeta(i).data[0]?.getProps(["x", "y"], true) ?? { x: 0, y: 0 });
+      const pixel = (axis: "x" | "y", value: number): number => chart.scales[axis]?.getPixelForValue(value) ?? 0;
+      ctx.save();
+      [ctx.font, ctx.textBaseline, ctx.textAlign] = [LABEL_FONT, "middle", "left"];
+      const placed = placeLabels(
+        points.map(({ x, y }, i) => ({ x, y, width: ctx.measureText(texts[i] as string).width + 4, height: 16 })),
+        points.map(({ x, y }) => ({ left: x - 9, top: y - 9, right: x + 9, bottom: y + 9 })),
+        points.flatMap(({ x, y }, i) => {
+          const ends = whiskers[i] as Whiskers;
+          return [
+            { left: pixel("x", ends.x[0]), top: y - 2, right: pixel("x", ends.x[1]), bottom: y + 2 },
+            { left: x - 2, top: pixel("y", ends.y[1]), right: x + 2, bottom: pixel("y", ends.y[0]) },
+          ];
+        }),
+        chartArea,
+      );
+      placed.forEach(({ box, distance }, i) => {
+        const { x, y } = points[i] as { x: number; y: number };
+        if (distance >= 20) {
+          ctx.strokeStyle = colours[i] as string;
+          ctx.lineWidth = 1.5;
+          ctx.beginPath();
+          ctx.moveTo(x, y);
+          ctx.lineTo(Math.min(Math.max(x, box.left), box.right), y < box.top ? box.top : box.bottom);
+          ctx.stroke();
         }
+        ctx.fillStyle = theme.card;
+        ctx.fillRect(box.left, box.top, box.right - box.left, box.bottom - box.top);
+        ctx.fillStyle = theme.text;
+        ctx.fillText(texts[i] as string, box.left + 2, (box.top + box.bottom) / 2);
       });
       ctx.restore();
     },

@@ -5,12 +5,12 @@
  * @module
  */
 
-import { formatBytes } from "../ffi/bytes.ts";
-import type { Availability, Found } from "./availability.ts";
-import type { Case } from "./plan.ts";
-import type { Evidence } from "./record.ts";
-import { usesLibpmem, usesMemkind } from "./resolve.ts";
-import type { ResolvedConfiguration } from "./scenario.ts";
+import { formatBytes } from "../../ffi/bytes.ts";
+import type { Availability, Found } from "../machine/availability.ts";
+import type { Case } from "../plan.ts";
+import type { Evidence } from "../record.ts";
+import { usesLibpmem, usesMemkind } from "../resolve.ts";
+import type { ResolvedConfiguration } from "../scenario.ts";
 
 /** Where the PMEM of a configuration is. */
 export type Place =

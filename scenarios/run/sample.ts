@@ -6,9 +6,9 @@
 
 import type { PreparedCase, RunDependencies } from "./prepare.ts";
 import { configurationOf, environmentOf, howText, type Scratch } from "./configurations.ts";
-import type { PlannedSample } from "./plan.ts";
-import type { QualityRecord, SampleRecord, TierRecord } from "./record.ts";
-import { deepOptimizer, tierSizes } from "./sizes.ts";
+import type { PlannedSample } from "../plan.ts";
+import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
+import { deepOptimizer, tierSizes } from "../workloads/sizes.ts";
 import type {
   QualityOutcome,
   SpeedOutcome,

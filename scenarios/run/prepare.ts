@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Availability } from "./availability.ts";
+import type { Availability } from "../machine/availability.ts";
 import { digestOf } from "./canonical.ts";
 import {
   decideCases,
@@ -14,12 +14,12 @@ import {
   type SkippedCase,
   UnavailableError,
 } from "./configurations.ts";
-import type { prepareData, PreparedData } from "./data.ts";
+import type { prepareData, PreparedData } from "../workloads/data.ts";
 import type { RunEvent } from "./events.ts";
-import { planCases } from "./plan.ts";
-import type { DataRecord, MachineRecord } from "./record.ts";
-import type { ResolvedScenario } from "./scenario.ts";
-import { dramBudget, tableBytes } from "./sizes.ts";
+import { planCases } from "../plan.ts";
+import type { DataRecord, MachineRecord } from "../record.ts";
+import type { ResolvedScenario } from "../scenario.ts";
+import { dramBudget, tableBytes } from "../workloads/sizes.ts";
 import type { WorkerCommand } from "./worker_process.ts";
 
 /** What a run needs from the rest of the suite; tests give their own. */

@@ -18,8 +18,8 @@ import {
   nodesOf,
   numberOf,
   regionsOf,
-} from "./machine_parts.ts";
-import type { MachineRecord } from "./record.ts";
+} from "./parts.ts";
+import type { MachineRecord } from "../record.ts";
 
 /** The configurations of the memory of a machine. */
 export type ConfigurationName = "dram" | "memory-mode" | "fsdax" | "kmem-dax";

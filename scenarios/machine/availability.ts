@@ -1,6 +1,6 @@
 /**
  * What of a configuration's medium this machine has. `scenarios/machine.ts` finds it out; what follows from it for a
- * scenario is decided in `configurations.ts`.
+ * scenario is decided in `scenarios/run/configurations.ts`.
  *
  * @module
  */

@@ -9,11 +9,11 @@
 
 import { keptSteps, type Pilot, qualitySeconds } from "./budget.ts";
 import type { RunEvent } from "./events.ts";
-import { pointText } from "./matrix.ts";
-import type { PlannedSample } from "./plan.ts";
+import { pointText } from "../matrix.ts";
+import type { PlannedSample } from "../plan.ts";
 import type { PreparedCase } from "./prepare.ts";
-import type { SampleRecord } from "./record.ts";
-import type { ResolvedScenario } from "./scenario.ts";
+import type { SampleRecord } from "../record.ts";
+import type { ResolvedScenario } from "../scenario.ts";
 import { RESERVE, scoredRows, type Sizing, wantedSteps } from "./sizing.ts";
 
 /** Share of an "auto" quality run's time that slow samples may not take. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { DataRecord, Evidence, FailedRecord, MachineRecord, QualityRecord, SampleRecord } from "./record.ts";
+import type { DataRecord, Evidence, FailedRecord, MachineRecord, QualityRecord, SampleRecord } from "../record.ts";
 import type { WorkerPhase } from "./worker_protocol.ts";
 
 /** One case as a plan shows it. */

@@ -1,11 +1,11 @@
-import type { RunEvent } from "../../scenarios/events.ts";
-import { Pace } from "../../scenarios/pace.ts";
-import { planSamples } from "../../scenarios/plan.ts";
-import type { PreparedCase } from "../../scenarios/prepare.ts";
-import { fillDefaults } from "../../scenarios/resolve.ts";
-import type { Scenario } from "../../scenarios/scenario.ts";
-import { assert, assertAlmostEquals, assertEquals, assertMatch } from "../assert.ts";
-import { casesOf, FOUR } from "./fakes.ts";
+import type { RunEvent } from "../../../scenarios/run/events.ts";
+import { Pace } from "../../../scenarios/run/pace.ts";
+import { planSamples } from "../../../scenarios/plan.ts";
+import type { PreparedCase } from "../../../scenarios/run/prepare.ts";
+import { fillDefaults } from "../../../scenarios/resolve.ts";
+import type { Scenario } from "../../../scenarios/scenario.ts";
+import { assert, assertAlmostEquals, assertEquals, assertMatch } from "../../assert.ts";
+import { casesOf, FOUR } from "../fakes.ts";
 
 /** Four cases, 3 samples, 100 s, of which the quality run may take 50. */
 const SCENARIO: Scenario = {

@@ -5,9 +5,9 @@
  */
 
 import type { RunEvent } from "./events.ts";
-import type { PlannedSample } from "./plan.ts";
+import type { PlannedSample } from "../plan.ts";
 import type { PreparedCase } from "./prepare.ts";
-import { QUALITY_ID } from "./result.ts";
+import { QUALITY_ID } from "../result.ts";
 import type { Sizing } from "./sizing.ts";
 import type { WorkerPhase } from "./worker_protocol.ts";
 

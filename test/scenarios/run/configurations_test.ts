@@ -1,12 +1,12 @@
-import type { Availability } from "../../scenarios/availability.ts";
-import { ScenarioError } from "../../scenarios/diagnostics.ts";
-import { decideCases, environmentOf, howText, UnavailableError } from "../../scenarios/configurations.ts";
-import type { Configuration, Scenario } from "../../scenarios/scenario.ts";
-import { dramBudget, roomFor, tableBytes, tierSizes } from "../../scenarios/sizes.ts";
-import { fillDefaults } from "../../scenarios/resolve.ts";
-import { rowBytes } from "../../scenarios/row_bytes.ts";
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
-import { ALL_PMEM, casesOf, FOUR, NO_PMEM } from "./fakes.ts";
+import type { Availability } from "../../../scenarios/machine/availability.ts";
+import { ScenarioError } from "../../../scenarios/diagnostics.ts";
+import { decideCases, environmentOf, howText, UnavailableError } from "../../../scenarios/run/configurations.ts";
+import type { Configuration, Scenario } from "../../../scenarios/scenario.ts";
+import { dramBudget, roomFor, tableBytes, tierSizes } from "../../../scenarios/workloads/sizes.ts";
+import { fillDefaults } from "../../../scenarios/resolve.ts";
+import { rowBytes } from "../../../scenarios/workloads/row_bytes.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../assert.ts";
+import { ALL_PMEM, casesOf, FOUR, NO_PMEM } from "../fakes.ts";
 
 function decide(configuration: Configuration, here: Availability, more: Partial<Scenario> = {}) {
   const { runnable: [one] } = decideCases(casesOf({ ...FOUR, configurations: { one: configuration }, ...more }), here);

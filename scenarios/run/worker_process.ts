@@ -13,7 +13,7 @@ export type WorkerCommand = readonly [string, ...string[]];
 
 /** The worker of this suite under the runtime that runs now. */
 export function defaultWorkerCommand(): WorkerCommand {
-  const script = fileURLToPath(new URL("./worker.ts", import.meta.url));
+  const script = fileURLToPath(new URL("../worker.ts", import.meta.url));
   // The worker imports no packages: no configuration, no lock file, no network. -A: /dev/shm is behind --allow-all.
   return [Deno.execPath(), "run", "-A", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--no-check", script];
 }

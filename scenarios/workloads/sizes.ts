@@ -5,10 +5,10 @@
  * @module
  */
 
-import { formatBytes } from "../ffi/bytes.ts";
-import { ScenarioError } from "./diagnostics.ts";
+import { formatBytes } from "../../ffi/bytes.ts";
+import { ScenarioError } from "../diagnostics.ts";
 import { rowBytes } from "./row_bytes.ts";
-import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "./scenario.ts";
+import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "../scenario.ts";
 
 /** DRAM budgets are multiples of this, bytes. */
 const DRAM_STEP = 65_536;

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { configurations, type ConfigurationState } from "./machine_configurations.ts";
-import { bytesText, daxOf, type Facts, mountsOf, namespacesOf, nodesOf, numberOf, regionsOf } from "./machine_parts.ts";
-import type { MachineRecord } from "./record.ts";
+import { configurations, type ConfigurationState } from "./configurations.ts";
+import { bytesText, daxOf, type Facts, mountsOf, namespacesOf, nodesOf, numberOf, regionsOf } from "./parts.ts";
+import type { MachineRecord } from "../record.ts";
 
 /** One finding. */
 export interface DoctorLine {
@@ -270,7 +270,7 @@ export function machineText(machine: MachineRecord): string {
  *
  * @example
  * ```ts
- * import { doctor, inspectMachine } from "./machine.ts";
+ * import { doctor, inspectMachine } from "../machine.ts";
  *
  * for (const { title, lines } of doctor(inspectMachine()).sections) {
  *   for (const { label, text } of lines) console.log(`${title}: ${label}: ${text}`);

@@ -1,10 +1,10 @@
-import project from "../deno.json" with { type: "json" };
-import { libraryVersion } from "../ffi/machine.ts";
-import { prepareData } from "./data.ts";
-import { availability, inspectMachine } from "./machine.ts";
-import { loadMedia, mediaNativeOptions } from "./media.ts";
+import project from "../../deno.json" with { type: "json" };
+import { libraryVersion } from "../../ffi/machine.ts";
+import { prepareData } from "../workloads/data.ts";
+import { availability, inspectMachine } from "../machine.ts";
+import { loadMedia, mediaNativeOptions } from "../media.ts";
 import type { RunDependencies } from "./prepare.ts";
-import type { MachineRecord } from "./record.ts";
+import type { MachineRecord } from "../record.ts";
 import { makeScratch } from "./scratch.ts";
 import { defaultWorkerCommand } from "./worker_process.ts";
 

@@ -1,6 +1,13 @@
 import fc from "fast-check";
-import { LEAST_STEPS, MOST_STEPS, type Pilot, pointSeconds, qualitySeconds, stepsFor } from "../../scenarios/budget.ts";
-import { assert, assertAlmostEquals, assertEquals } from "../assert.ts";
+import {
+  LEAST_STEPS,
+  MOST_STEPS,
+  type Pilot,
+  pointSeconds,
+  qualitySeconds,
+  stepsFor,
+} from "../../../scenarios/run/budget.ts";
+import { assert, assertAlmostEquals, assertEquals } from "../../assert.ts";
 
 const pilots = fc.array(
   fc.record<Pilot>({

@@ -14,7 +14,7 @@ const RESERVE = 512 * 2 ** 20;
 /** Where files live in memory. */
 const TMPFS = "/dev/shm";
 /** Where they live on disk: the project's cache. */
-const DISK: string = fileURLToPath(new URL("../.cache/pmem", import.meta.url));
+const DISK: string = fileURLToPath(new URL("../../.cache/pmem", import.meta.url));
 
 /** `TMPFS_MAGIC` of linux/magic.h. Without such a mount the directory may be there, but on a disk. */
 const TMPFS_TYPE = 0x01021994;

@@ -7,10 +7,10 @@
 
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type DataDescription, describeData, generateData, importCriteo } from "../ffi/data.ts";
-import { digestOf } from "./canonical.ts";
-import type { DataRecord } from "./record.ts";
-import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "./scenario.ts";
+import { type DataDescription, describeData, generateData, importCriteo } from "../../ffi/data.ts";
+import { digestOf } from "../run/canonical.ts";
+import type { DataRecord } from "../record.ts";
+import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "../scenario.ts";
 
 /** Changes whenever the native library writes other bytes for the same options. */
 const CACHE_VERSION = 2;
@@ -39,7 +39,7 @@ export interface PrepareOptions {
 }
 
 /** The cache in the project's folder. */
-export const CACHE_FOLDER: string = fileURLToPath(new URL("../.cache/data", import.meta.url));
+export const CACHE_FOLDER: string = fileURLToPath(new URL("../../.cache/data", import.meta.url));
 
 /**
  * Makes the data of a workload, or finds it in the cache.

@@ -6,9 +6,9 @@
  * @module
  */
 
-import type { Phase } from "./record.ts";
-import type { StorageType } from "../ffi/options.ts";
-import type { ResolvedInitializer } from "./scenario.ts";
+import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
+import type { StorageType } from "../../ffi/options.ts";
+import type { ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
 export interface WorkerStore {
@@ -63,43 +63,21 @@ export type WorkerSpec =
     }
   );
 
-/** One tier at the end of a speed sample. */
-export interface WorkerTier {
-  readonly tier: number;
-  readonly type: string;
-  readonly medium: string;
-  readonly limitBytes: number;
-  readonly usedBytes: number;
-  readonly purposes: Readonly<Record<string, number>>;
-  readonly rows: number;
-  readonly facts: Readonly<Record<string, string>>;
-}
+/** One tier at the end of a speed sample, as the store describes it. */
+export type WorkerTier = Omit<TierRecord, "emulates">;
 
 /** What a speed sample found. */
-export interface SpeedOutcome {
+export interface SpeedOutcome
+  extends Pick<SampleRecord, "stepNs" | "phaseNs" | "loss" | "statistics" | "tableBytes" | "digest"> {
   readonly task: "speed";
-  readonly stepNs: readonly number[];
-  readonly phaseNs: Readonly<Record<Phase, number>>;
-  readonly loss: number;
-  readonly statistics: Readonly<Record<string, number>>;
   readonly tiers: readonly WorkerTier[];
-  readonly tableBytes: number;
-  readonly digest: string;
 }
 
 /** What a quality run found. */
-export interface QualityOutcome {
+export interface QualityOutcome extends Pick<QualityRecord, "curve" | "testRows" | "digest"> {
   readonly task: "quality";
   /** Steps trained. */
   readonly steps: number;
-  readonly curve: readonly {
-    readonly samples: number;
-    readonly seconds: number;
-    readonly logloss: number;
-    readonly auc: number;
-  }[];
-  readonly testRows: number;
-  readonly digest: string;
 }
 
 /** Part of a worker's run. */

@@ -7,12 +7,12 @@
 
 import { LEAST_STEPS, PILOT, type Pilot, pointSeconds, qualitySeconds, stepsFor } from "./budget.ts";
 import type { RunEvent } from "./events.ts";
-import { pointText } from "./matrix.ts";
-import type { PlannedSample } from "./plan.ts";
+import { pointText } from "../matrix.ts";
+import type { PlannedSample } from "../plan.ts";
 import { type Preparation, type PreparedCase, qualityCase, type RunDependencies } from "./prepare.ts";
-import type { SampleRecord } from "./record.ts";
+import type { SampleRecord } from "../record.ts";
 import { takeSample, type WorkerControl } from "./sample.ts";
-import type { ResolvedScenario } from "./scenario.ts";
+import type { ResolvedScenario } from "../scenario.ts";
 import type { SpeedOutcome } from "./worker_protocol.ts";
 
 /** Share of the budget that an "auto" quality run may take. */

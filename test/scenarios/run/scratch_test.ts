@@ -1,5 +1,5 @@
-import { makeScratch, roomIn } from "../../scenarios/scratch.ts";
-import { assert, assertEquals, assertRejects } from "../assert.ts";
+import { makeScratch, roomIn } from "../../../scenarios/run/scratch.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 
 const GIB = 2 ** 30;
 const TMPFS = { type: 0x01021994, bavail: 4 * GIB / 4096, bsize: 4096 };
