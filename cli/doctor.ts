@@ -25,5 +25,8 @@ export function addDoctor(program: Command, { terminal }: Context): void {
           if (next !== undefined) terminal.out(`  ${" ".repeat(width)}  next: ${next}\n`);
         }
       }
+      terminal.out(
+        `\n${marks.ok} as wished  ${marks.note} worth knowing  ${marks.warning} spoils figures or is missing\n`,
+      );
     });
 }

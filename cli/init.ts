@@ -20,7 +20,7 @@ export function addInit(program: Command, { terminal }: Context): void {
       const name = basename(path).replace(/\.jsonc?$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "");
       const text = scenarioTemplate(name === "" ? "mine" : name, near.startsWith(".") ? near : `./${near}`);
       await writing(file, () => writeNew(file, text));
-      terminal.out(`wrote    ${file}\nnext     tierbench run ${file} --quick\n`);
+      terminal.out(`wrote    ${file}\nnext     deno task tierbench run ${file} --quick\n`);
     });
 }
 

@@ -34,7 +34,7 @@ export interface Context {
 }
 
 const EXAMPLES = `
-Examples:
+Examples ("tierbench" stands for "deno task tierbench"):
   tierbench run                                   the four memory configurations, about three minutes
   tierbench run --quick                           a first look, under 30 s
   tierbench run --data day_0.tsv.gz               the same on your own rows in Criteo's format
@@ -94,7 +94,8 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    terminal.err(`${styleFor(terminal.colors).red("error")}    ${messageOf(error)}\n`);
+    const text = messageOf(error).replaceAll("\n", `\n${" ".repeat("error    ".length)}`);
+    terminal.err(`${styleFor(terminal.colors).red("error")}    ${text}\n`);
     return exitCodeOf(error);
   }
 }

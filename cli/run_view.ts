@@ -7,7 +7,7 @@
 import { machineText, type RunEvent } from "../mod.ts";
 import { CLEAR_LINE, type Style, styleFor } from "./ui/ansi.ts";
 import { barText, rateText, secondsText } from "./ui/progress.ts";
-import { tableText } from "./ui/table.ts";
+import { tableText, wrapped } from "./ui/table.ts";
 import type { Terminal } from "./ui/terminal.ts";
 
 const BAR = 24;
@@ -31,9 +31,14 @@ export class RunView {
   }
 
   /** A line that stays: a word and what it is about. */
-  line(label: string, text: string): void {
+  line(label: string, text: string, style: (text: string) => string = (plain) => plain): void {
     this.end();
-    this.#terminal.out(`${this.#style.dim(label.padEnd(LABEL))}${text}\n`);
+    this.#terminal.out(`${this.#style.dim(label.padEnd(LABEL))}${style(this.#fitted(text))}\n`);
+  }
+
+  /** Text beside a label: broken at spaces to fit, further lines indented. */
+  #fitted(text: string): string {
+    return wrapped(text, Math.max(24, this.#terminal.width - LABEL)).join(`\n${" ".repeat(LABEL)}`);
   }
 
   /** Removes the moving line. */
@@ -69,11 +74,11 @@ export class RunView {
       case "sample":
         return this.#sample(event);
       case "failed":
-        return this.line("failed", this.#style.red(`${event.record.id}: ${event.record.error}`));
+        return this.line("failed", `${event.record.id}: ${event.record.error}`, this.#style.red);
       case "quality":
         return this.line("quality", qualityText(event));
       case "notice":
-        return this.line("note", this.#style.yellow(event.message));
+        return this.line("note", event.message, this.#style.yellow);
     }
   }
 
@@ -83,11 +88,13 @@ export class RunView {
       `${name}: ${lines.length} cases × ${repetitions} samples, budget ${secondsText(budget)}, seed ${seed}`,
     );
     const rows = lines.map((line) => [line.case, line.evidence ?? "left out", line.how]);
-    this.#terminal.out(tableText(rows, " ".repeat(LABEL)));
+    const indent = " ".repeat(LABEL);
+    this.#terminal.out(tableText(rows, indent, this.#terminal.width));
     const missing = lines.filter((line) => line.missing !== undefined);
     if (missing.length === 0) return;
-    this.#terminal.out(`${" ".repeat(LABEL)}not measured, "tierbench doctor" says more:\n`);
-    this.#terminal.out(tableText(missing.map((line) => [line.case, line.missing ?? ""]), " ".repeat(LABEL)));
+    this.#terminal.out(`${indent}not measured here ("deno task tierbench doctor" says more):\n`);
+    const reasons = missing.map((line) => [line.case, line.missing ?? ""]);
+    this.#terminal.out(tableText(reasons, indent, this.#terminal.width));
   }
 
   #sized({ samples, steps, seconds }: Of<"sized">): void {
@@ -106,7 +113,7 @@ export class RunView {
 
 function dataText({ data, reused, seconds }: Of<"data">): string {
   const ids = data.cardinalities.reduce((sum, keys) => sum + keys, 0);
-  const how = reused ? "from the cache" : `made in ${secondsText(seconds)}`;
+  const how = reused ? "from the cache" : `made in ${seconds < 0.05 ? "under 0.1 s" : secondsText(seconds)}`;
   return `${data.source}: ${count(data.trainRows)} + ${count(data.testRows)} rows, ${count(ids)} ids, ${how}`;
 }
 

@@ -24,7 +24,9 @@ export async function scenarioFile(word: string): Promise<string> {
   const names = shipped.map(({ name }) => name);
   const meant = nearest(word, names);
   throw new UsageError(
-    `Unknown scenario "${word}": ${meant === undefined ? `there are ${names.join(", ")}` : `did you mean "${meant}"?`}`,
+    `Unknown scenario "${word}": ${
+      meant === undefined ? `it is no file, and those shipped are ${names.join(", ")}` : `did you mean "${meant}"?`
+    }`,
   );
 }
 

@@ -17,7 +17,7 @@ import type { Estimate } from "./statistics/bootstrap.ts";
 export function renderTerminal(summary: Summary, width: number = 120): string {
   const { headline, sentences, cautions } = summary.verdict;
   const lines = [
-    ...terminalTable(summary),
+    ...terminalTable(summary, width),
     "",
     ...wrap(`${headline}.`, width, ""),
     ...sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),
@@ -41,12 +41,19 @@ const COLUMNS = [
   "cost",
 ] as const;
 
-function terminalTable(summary: Summary): string[] {
+/** What a narrow terminal does without, first to go first; the report has it all. */
+const DISPENSABLE: readonly (typeof COLUMNS)[number][] = ["step p99", "first-tier hits", "AUC"];
+
+function terminalTable(summary: Summary, width: number): string[] {
   if (summary.cases.length === 0) return [];
   const rows = [COLUMNS, ...summary.cases.map((one) => cells(one, summary))];
   const widths = COLUMNS.map((_, c) => Math.max(...rows.map((row) => (row[c] ?? "").length)));
+  const shown = new Set(COLUMNS.keys());
+  const total = () => [...shown].reduce((sum, c) => sum + (widths[c] ?? 0) + 2, -2);
+  for (const column of DISPENSABLE) if (total() > width) shown.delete(COLUMNS.indexOf(column));
   return rows.map((row) =>
-    row.map((text, c) => c < 2 ? text.padEnd(widths[c] ?? 0) : text.padStart(widths[c] ?? 0)).join("  ").trimEnd()
+    row.map((text, c) => c < 2 ? text.padEnd(widths[c] ?? 0) : text.padStart(widths[c] ?? 0))
+      .filter((_, c) => shown.has(c)).join("  ").trimEnd()
   );
 }
 

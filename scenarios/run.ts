@@ -10,13 +10,14 @@ import { defaultDependencies } from "./run/dependencies.ts";
 import type { RunEvent } from "./run/events.ts";
 import { loadScenario, resolveScenario } from "./load.ts";
 import { pointText } from "./matrix.ts";
+import { Pace } from "./run/pace.ts";
 import { type PlannedSample, planSamples } from "./plan.ts";
 import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./run/prepare.ts";
-import type { FailedRecord, Result, ResultRecord, RunRecord } from "./record.ts";
+import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
 import { QUALITY_ID, readResultText, resultOf, ResultWriter } from "./result.ts";
 import { qualityRecord, sampleRecord, takeSample } from "./run/sample.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
-import { sizeRun, type Sizing } from "./run/sizing.ts";
+import { scoredRows, sizeRun, wantedSteps } from "./run/sizing.ts";
 import { Timeline } from "./run/timeline.ts";
 import { quickScenario, withData } from "./variations.ts";
 import type { QualityOutcome, SpeedOutcome } from "./run/worker_protocol.ts";
@@ -206,13 +207,18 @@ interface RunContext {
   readonly elapsed: () => number;
 }
 
+/** Point and steps: samples in which both are equal must end with the same rows. */
+function stepsKey({ point, warmupSteps, stepNs }: SampleRecord): string {
+  return `${warmupSteps + stepNs.length} ${pointText(point)}`;
+}
+
 /** One run under way. */
 class Run {
   readonly planned: readonly PlannedSample<PreparedCase>[];
   readonly #context: RunContext;
   readonly #timeline: Timeline;
-  /** First digest of each point and its sample. */
-  readonly #digests = new Map<string, { readonly id: string; readonly digest: string }>();
+  /** First sample with these steps at this point. */
+  readonly #digests = new Map<string, SampleRecord>();
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -222,9 +228,9 @@ class Run {
 
   async all(): Promise<void> {
     const { samples, quality } = resultOf(this.#context.writer.records);
-    for (const { id, point, digest } of samples) {
-      const key = pointText(point);
-      if (!this.#digests.has(key)) this.#digests.set(key, { id, digest });
+    for (const record of samples) {
+      const key = stepsKey(record);
+      if (!this.#digests.has(key)) this.#digests.set(key, record);
     }
     const done = new Set(samples.map(({ id }) => id));
     const left = this.planned.filter(({ id }) => !done.has(id));
@@ -234,12 +240,15 @@ class Run {
       this.#context,
     );
     this.#timeline.expect(left.map((planned) => ({ ...planned, steps: sizing.steps(planned.case) })), sizing);
-    for (const planned of left) await this.#sample(planned, sizing.steps(planned.case));
-    if (quality === undefined && sizing.qualitySteps > 0) await this.#quality(sizing);
+    const { prepared: { cases } } = this.#context;
+    const pace = new Pace({ ...this.#context, cases, sizing, samples });
+    for (const planned of left) await this.#sample(planned, pace);
+    if (quality === undefined && sizing.qualitySteps > 0) await this.#quality(pace);
   }
 
-  async #sample(planned: PlannedSample<PreparedCase>, steps: number): Promise<void> {
+  async #sample(planned: PlannedSample<PreparedCase>, pace: Pace): Promise<void> {
     const warmup = planned.case.scenario.workload.warmup;
+    const steps = pace.steps(planned);
     const started = new Date().toISOString();
     const task = { task: "speed", warmup, steps } as const;
     const progress = this.#timeline.begin(planned, planned.case.scenario.workload.batch);
@@ -250,7 +259,8 @@ class Run {
         onProgress: progress,
       });
       record = sampleRecord(planned, { ...taken, outcome: taken.outcome as SpeedOutcome }, warmup);
-      this.#checkDigest(record.id, pointText(record.point), record.digest);
+      pace.took(record);
+      this.#checkDigest(record);
     } catch (error) {
       this.#context.signal?.throwIfAborted();
       record = this.#failure(planned, started, error);
@@ -262,10 +272,11 @@ class Run {
   }
 
   /** Rows must be equal to the bit on every configuration after equal steps. */
-  #checkDigest(id: string, point: string, digest: string): void {
-    const first = this.#digests.get(point);
+  #checkDigest(record: SampleRecord): void {
+    const { digest } = record;
+    const first = this.#digests.get(stepsKey(record));
     if (first === undefined) {
-      this.#digests.set(point, { id, digest });
+      this.#digests.set(stepsKey(record), record);
     } else if (first.digest !== digest) {
       throw new Error(
         `The rows differ from those of ${first.id} after the same steps: digest ${digest}, expected ${first.digest}; ` +
@@ -274,29 +285,38 @@ class Run {
     }
   }
 
-  async #quality(sizing: Sizing): Promise<void> {
+  async #quality(pace: Pace): Promise<void> {
     const one = qualityCase(this.#context.prepared.cases);
     const started = new Date().toISOString();
-    const { evaluations, testRows } = this.#context.scenario.quality;
+    const { evaluations } = this.#context.scenario.quality;
+    const { steps: planned, seconds } = pace.quality(one);
     const task = {
       task: "quality",
-      steps: sizing.qualitySteps,
-      evaluations: Math.min(evaluations, sizing.qualitySteps),
+      steps: planned,
+      evaluations: Math.min(evaluations, planned),
       testData: one.data.test,
-      testRows,
+      testRows: scoredRows(this.#context.scenario, one),
+      ...(seconds === undefined ? {} : { seconds }),
     } as const;
-    const planned = { id: QUALITY_ID, case: one, sample: 0, position: this.planned.length };
-    const progress = this.#timeline.begin(planned, one.scenario.workload.batch);
+    const run = { id: QUALITY_ID, case: one, sample: 0, position: this.planned.length };
+    const progress = this.#timeline.begin(run, one.scenario.workload.batch);
     let record: ResultRecord;
     try {
       const taken = await takeSample(one, task, this.#context.dependencies, {
         signal: this.#context.signal,
         onProgress: progress,
       });
-      record = qualityRecord(one, { ...taken, outcome: taken.outcome as QualityOutcome }, sizing.qualitySteps);
+      record = qualityRecord(one, { ...taken, outcome: taken.outcome as QualityOutcome });
+      const { steps, batch } = record;
+      const wanted = wantedSteps(this.#context.scenario, one);
+      if (steps < wanted) {
+        const [taken, all] = [steps, wanted].map((n) => (n * batch).toLocaleString("en-US"));
+        const message = `the quality run took ${taken} of ${all} samples: the budget holds no more`;
+        this.#context.emit({ type: "notice", message });
+      }
     } catch (error) {
       this.#context.signal?.throwIfAborted();
-      record = { ...this.#failure(planned, started, error), case: QUALITY_ID, position: 0 };
+      record = { ...this.#failure(run, started, error), case: QUALITY_ID, position: 0 };
     }
     await this.#context.writer.append(record);
     if (record.type === "quality") this.#context.emit({ type: "quality", record });

@@ -1,7 +1,7 @@
 /**
  * The process of one sample: reads a {@linkcode WorkerSpec} from standard input, opens a store and a trainer, trains,
  * and writes progress and the outcome to standard output. It reads no scenario and knows no configuration, and imports
- * nothing but `ffi/`, so that it starts fast and every sample starts alike.
+ * nothing but `ffi/` and files without imports, so that it starts fast and every sample starts alike.
  *
  * @module
  */
@@ -9,6 +9,7 @@
 import type { InitializerOptions } from "../ffi/options.ts";
 import { EmbeddingStore } from "../ffi/store.ts";
 import { WdlTrainer } from "../ffi/trainer.ts";
+import { scoringSeconds } from "./run/budget.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./run/worker_protocol.ts";
 import { rowBytes } from "./workloads/row_bytes.ts";
 
@@ -49,22 +50,41 @@ async function speed(
   return { task: "speed", stepNs, phaseNs, loss, statistics, tiers, tableBytes, digest: await trainer.digest() };
 }
 
+/** Steps between two looks at the clock. */
+const BLOCK = 16;
+
 async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: AbortSignal): Promise<QualityOutcome> {
   const curve: { samples: number; seconds: number; logloss: number; auc: number }[] = [];
   const start = performance.now();
+  const elapsed = () => (performance.now() - start) / 1000;
   let steps = 0;
   let testRows = 0;
-  for (let point = 1; point <= spec.evaluations; point++) {
+  let trained = 0; // seconds in training
+  let scoring: number | undefined; // seconds of one evaluation
+  /** Whether another block, and the evaluation that must follow it, would end too late. */
+  const late = () => {
+    if (spec.seconds === undefined || steps === 0) return false;
+    const step = trained / steps;
+    return elapsed() + BLOCK * step + (scoring ?? scoringSeconds(step, spec.testRows, spec.trainer.batch)) >
+      spec.seconds;
+  };
+  for (let point = 1; point <= spec.evaluations && !late(); point++) {
     const until = Math.round(spec.steps * point / spec.evaluations);
-    await trainer.train(until - steps, reporting("train", signal, steps, spec.steps));
-    steps = until;
-    const seconds = (performance.now() - start) / 1000;
+    while (steps < until && !late()) {
+      const block = Math.min(BLOCK, until - steps);
+      const before = elapsed();
+      await trainer.train(block, reporting("train", signal, steps, spec.steps));
+      trained += elapsed() - before;
+      steps += block;
+    }
+    const seconds = elapsed();
     const run = { ...reporting("evaluate", signal), maxRows: spec.testRows };
     const { logloss, auc, rows } = await trainer.evaluate(spec.testData, run);
+    scoring = elapsed() - seconds;
     curve.push({ samples: steps * spec.trainer.batch, seconds, logloss, auc });
     testRows = rows;
   }
-  return { task: "quality", curve, testRows, digest: await trainer.digest() };
+  return { task: "quality", steps, curve, testRows, digest: await trainer.digest() };
 }
 
 async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {

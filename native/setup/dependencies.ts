@@ -30,7 +30,16 @@ export async function ensureDependencies(system: System, known: string): Promise
   if (key === known) return key;
   const before = taskSeconds(system);
   const start = performance.now();
-  const command = [Deno.execPath(), "install", "--frozen", "--config", `${ROOT}/deno.json`];
+  // The entry point makes deno look up its packages now; else it would do so, and say so, in the middle of the run.
+  const command = [
+    Deno.execPath(),
+    "install",
+    "--frozen",
+    "--config",
+    `${ROOT}/deno.json`,
+    "--entrypoint",
+    `${ROOT}/cli.ts`,
+  ];
   const { code, stderr } = await system.run(command, { env: { NO_COLOR: "1" } });
   if (code !== 0) {
     const said = stderr.split("\n").find((line) => line.startsWith("error:")) ?? stderr.trim().split("\n")[0];

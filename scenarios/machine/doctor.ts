@@ -210,9 +210,12 @@ function noise(facts: Facts): DoctorLine[] {
       `${steal} % since boot`,
       steal > 1 ? "warning" : "ok",
     ),
-    Number.isNaN(load)
-      ? undefined
-      : line("load", `${facts["noise.loadavg"]}`, load > 0.5 ? "warning" : "ok", load > 0.5 ? "uptime" : undefined),
+    Number.isNaN(load) ? undefined : line(
+      "load",
+      `${facts["noise.loadavg"]?.replaceAll(" ", ", ")} (1, 5, 15 minutes)` +
+        (load > 0.5 ? ": other programs take time from a run" : ""),
+      load > 0.5 ? "warning" : "ok",
+    ),
     governor === undefined ? undefined : line(
       "frequency governor",
       governor,

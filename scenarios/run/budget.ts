@@ -41,14 +41,35 @@ export function stepsFor(pilots: readonly Pilot[], repetitions: number, warmup: 
   return Math.min(MOST_STEPS, Math.max(LEAST_STEPS, Number.isFinite(steps) ? steps : LEAST_STEPS));
 }
 
+/**
+ * Counted steps for the samples of a point that are left: those planned, or fewer if samples took longer than planned.
+ *
+ * @param planned Counted steps so far.
+ * @param pilots What the latest samples of all cases of the point found.
+ * @param rounds Samples that each case still has to take.
+ * @param seconds What they may take.
+ */
+export function keptSteps(
+  planned: number,
+  pilots: readonly Pilot[],
+  { rounds, warmup, seconds }: { readonly rounds: number; readonly warmup: number; readonly seconds: number },
+): number {
+  return pilots.length === 0 ? planned : Math.min(planned, stepsFor(pilots, rounds, warmup, seconds));
+}
+
 /** Seconds of scoring a row over seconds of training one: a forward pass without the backward ones. */
 const SCORING = 1 / 3;
+
+/** Seconds of scoring `rows` rows, if a step of training takes `stepSeconds`. */
+export function scoringSeconds(stepSeconds: number, rows: number, batch: number): number {
+  return rows / batch * SCORING * stepSeconds;
+}
 
 /** Seconds of the quality run. */
 export function qualitySeconds(
   pilot: Pilot,
   run: { readonly steps: number; readonly evaluations: number; readonly testRows: number; readonly batch: number },
 ): number {
-  const scored = run.evaluations * run.testRows / run.batch * SCORING;
-  return pilot.setupSeconds + (run.steps + scored) * pilot.stepSeconds;
+  const scoring = scoringSeconds(pilot.stepSeconds, run.testRows, run.batch);
+  return pilot.setupSeconds + run.steps * pilot.stepSeconds + run.evaluations * scoring;
 }

@@ -151,11 +151,13 @@ export function decideCases(
     }
   }
   if (errors.size > 0) {
-    throw new UnavailableError(`${[...errors.values()].join("\n")}\nRun "tierbench doctor" for what is missing`);
+    throw new UnavailableError(
+      `${[...errors.values()].join("\n")}\nRun "deno task tierbench doctor" for what is missing`,
+    );
   }
   if (runnable.length === 0) {
     throw new UnavailableError(
-      'No configuration can run here: all were skipped. Run "tierbench doctor" for what is missing',
+      'No configuration can run here: all were skipped. Run "deno task tierbench doctor" for what is missing',
     );
   }
   return { runnable, skipped };

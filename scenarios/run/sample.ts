@@ -160,8 +160,8 @@ export function sampleRecord(
 }
 
 /** The record of the quality run. */
-export function qualityRecord(one: PreparedCase, taken: TakenSample<QualityOutcome>, steps: number): QualityRecord {
-  const { curve, testRows, digest } = taken.outcome;
+export function qualityRecord(one: PreparedCase, taken: TakenSample<QualityOutcome>): QualityRecord {
+  const { steps, curve, testRows, digest } = taken.outcome;
   const last = curve.at(-1);
   if (last === undefined) throw new Error("Cannot record the quality run: its curve is empty");
   return {

@@ -16,11 +16,32 @@ const TMPFS = "/dev/shm";
 /** Where they live on disk: the project's cache. */
 const DISK: string = fileURLToPath(new URL("../../.cache/pmem", import.meta.url));
 
+/** `TMPFS_MAGIC` of linux/magic.h. Without such a mount the directory may be there, but on a disk. */
+const TMPFS_TYPE = 0x01021994;
+
+/** What statfs(2) tells that matters here. */
+export interface FileSystem {
+  /** Magic number. */
+  readonly type: number;
+  /** Blocks that this user may fill. */
+  readonly bavail: number;
+  /** Bytes of a block. */
+  readonly bsize: number;
+}
+
+/**
+ * Bytes that pool files may take in a file system that should be one in memory; 0 if it is another.
+ *
+ * @param available Bytes of memory that are available.
+ */
+export function roomIn({ type, bavail, bsize }: FileSystem, available: number): number {
+  return type === TMPFS_TYPE ? Math.max(0, Math.min(bavail * bsize, available) - RESERVE) : 0;
+}
+
 /** Bytes that a file in memory may take now; 0 if there is no such file system. */
 async function roomInMemory(): Promise<number> {
   try {
-    const { bavail, bsize } = await statfs(TMPFS);
-    return Math.min(bavail * bsize, Deno.systemMemoryInfo().available) - RESERVE;
+    return roomIn(await statfs(TMPFS), Deno.systemMemoryInfo().available);
   } catch {
     return 0;
   }

@@ -18,7 +18,7 @@ import type { SpeedOutcome } from "./worker_protocol.ts";
 /** Share of the budget that an "auto" quality run may take. */
 const QUALITY_SHARE = 0.5;
 /** Share of the budget that is kept back for the report and for what pilots misjudge. */
-const RESERVE = 0.06;
+export const RESERVE = 0.06;
 
 /** How long things are. */
 export interface Sizing {
@@ -60,7 +60,7 @@ export async function sizeRun(
       if (pilot !== undefined) pilots.set(one.name, pilot);
     }
   }
-  const quality = sizeQuality(input, pilots, emit);
+  const quality = sizeQuality(input, known, pilots);
   const steps = shareBudget(input, known, pilots, quality.qualitySeconds ?? 0);
   const sizing: Sizing = {
     ...quality,
@@ -104,30 +104,48 @@ async function takePilot(
   }
 }
 
+/** Seconds that the samples to take need at least. */
+function leastSeconds({ left }: SizingInput, known: ReadonlyMap<string, number>, pilots: ReadonlyMap<string, Pilot>) {
+  return left.reduce((sum, { case: { name, point, scenario } }) => {
+    const pilot = pilots.get(name);
+    const steps = known.get(pointText(point)) ?? LEAST_STEPS;
+    return pilot === undefined ? sum : sum + pointSeconds([pilot], 1, scenario.workload.warmup, steps);
+  }, 0);
+}
+
 function sizeQuality(
-  { scenario, prepared, qualityDone }: SizingInput,
+  input: SizingInput,
+  known: ReadonlyMap<string, number>,
   pilots: ReadonlyMap<string, Pilot>,
-  emit: (event: RunEvent) => void,
 ): Pick<Sizing, "qualitySteps" | "qualitySeconds"> {
-  const { samples, evaluations, testRows } = scenario.quality;
+  const { scenario, prepared, qualityDone, elapsed } = input;
+  const { samples, evaluations } = scenario.quality;
   if (qualityDone || samples === 0) return { qualitySteps: 0, qualitySeconds: 0 };
   const one = qualityCase(prepared.cases);
   const { batch } = one.scenario.workload;
-  const { trainRows, testRows: allTestRows } = one.data.record;
-  const wanted = Math.max(1, Math.round((samples === "auto" ? trainRows : samples) / batch));
+  const wanted = wantedSteps(scenario, one);
   const pilot = pilots.get(one.name);
   if (pilot === undefined) return { qualitySteps: wanted, qualitySeconds: undefined };
-  const scored = testRows === 0 ? allTestRows : Math.min(testRows, allTestRows);
-  const seconds = (steps: number) => qualitySeconds(pilot, { steps, evaluations, testRows: scored, batch });
-  const most = Math.floor((scenario.budget * QUALITY_SHARE - seconds(0)) / pilot.stepSeconds);
+  const testRows = scoredRows(scenario, one);
+  const seconds = (steps: number) => qualitySeconds(pilot, { steps, evaluations, testRows, batch });
+  const share = Math.min(
+    scenario.budget * QUALITY_SHARE,
+    scenario.budget * (1 - RESERVE) - elapsed() - leastSeconds(input, known, pilots),
+  );
+  const most = Math.floor((share - seconds(0)) / pilot.stepSeconds);
   const steps = samples === "auto" ? Math.max(1, Math.min(wanted, most)) : wanted;
-  if (steps < wanted) {
-    emit({
-      type: "notice",
-      message: `the quality run takes ${steps * batch} samples instead of all ${wanted * batch}: half the budget`,
-    });
-  }
   return { qualitySteps: steps, qualitySeconds: seconds(steps) };
+}
+
+/** Steps of the quality run if the budget does not end it before: all training rows once, or as the scenario says. */
+export function wantedSteps({ quality: { samples } }: ResolvedScenario, one: PreparedCase): number {
+  const rows = samples === "auto" ? one.data.record.trainRows : samples;
+  return Math.max(1, Math.round(rows / one.scenario.workload.batch));
+}
+
+/** Held-out rows that each evaluation of the quality run scores. */
+export function scoredRows({ quality: { testRows } }: ResolvedScenario, { data: { record } }: PreparedCase): number {
+  return testRows === 0 ? record.testRows : Math.min(testRows, record.testRows);
 }
 
 /** Steps of every point: what is left of the budget, in equal shares, for those that are not known. */

@@ -56,8 +56,10 @@ export type WorkerSpec =
       readonly steps: number;
       readonly evaluations: number;
       readonly testData: string;
-      /** 0 is all. */
+      /** Held-out rows to score each time. */
       readonly testRows: number;
+      /** Seconds it may train and score; it ends with fewer steps if it needs more. Default: no limit. */
+      readonly seconds?: number;
     }
   );
 
@@ -74,6 +76,8 @@ export interface SpeedOutcome
 /** What a quality run found. */
 export interface QualityOutcome extends Pick<QualityRecord, "curve" | "testRows" | "digest"> {
   readonly task: "quality";
+  /** Steps trained. */
+  readonly steps: number;
 }
 
 /** Part of a worker's run. */

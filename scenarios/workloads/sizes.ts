@@ -55,7 +55,8 @@ export function dramBudget(scenario: ResolvedScenario, tables: number): number {
     path: ["dram"],
     message: `expected at most ${formatBytes(quarter)}, a quarter of the tables' ${formatBytes(tables)}, found ` +
       formatBytes(scenario.dram),
-    hint: 'with more, DRAM would do the work of PMEM: write "auto", or raise workload.data.scale',
+    hint: 'with more, DRAM would do the work of PMEM: write "auto"' +
+      ("criteo" in scenario.workload.data ? "" : ", or raise workload.data.scale"),
   }]);
 }
 

@@ -16,6 +16,11 @@ Deno.test("tableText() aligns columns and leaves no spaces at line ends", () => 
   assertEquals(tableText([["a", "bb"], ["ccc", ""]], "  "), "  a    bb\n  ccc\n");
 });
 
+Deno.test("tableText() breaks the last column at spaces to fit a width, under itself", () => {
+  const rows = [["a", "one two three four five six seven"], ["bbb", "x"]];
+  assertEquals(tableText(rows, " ", 31), " a    one two three four five\n      six seven\n bbb  x\n");
+});
+
 function view(isTerminal: boolean): { view: RunView; said: () => string } {
   let text = "";
   const out = (more: string) => void (text += more);

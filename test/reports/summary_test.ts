@@ -216,3 +216,12 @@ Deno.test("renderTerminal() prints one line a case with the summary's numbers", 
   }
   lines.forEach((line) => assert(line.length <= 120));
 });
+
+Deno.test("renderTerminal() leaves columns out of its table, and never breaks it, where the terminal is narrow", () => {
+  const summary = summarise(fixtureResult());
+  const header = (width: number): string => renderTerminal(summary, width).split("\n")[0] ?? "";
+  assertStringIncludes(header(120), "step p99");
+  assert(!header(80).includes("step p99"));
+  assertStringIncludes(header(80), "$/M samples");
+  for (const line of renderTerminal(summary, 80).split("\n")) assert(line.length <= 80, line);
+});

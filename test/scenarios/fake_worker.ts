@@ -57,6 +57,6 @@ if (spec.task === "speed") {
     logloss: 0.5,
     auc: 0.75,
   }));
-  say({ type: "outcome", outcome: { task: "quality", curve, testRows: 100, digest } });
+  say({ type: "outcome", outcome: { task: "quality", steps: spec.steps, curve, testRows: 100, digest } });
 }
 Deno.exit(0);

@@ -1,3 +1,4 @@
+import { LEAST_STEPS } from "../../scenarios/run/budget.ts";
 import { ScenarioError } from "../../scenarios/diagnostics.ts";
 import type { RunEvent } from "../../scenarios/run/events.ts";
 import { readResult } from "../../scenarios/result.ts";
@@ -285,5 +286,22 @@ Deno.test("runScenario() sizes auto steps equally for all configurations of a po
     const resumed = await run({ resume: true }, scenario);
     assertEquals(resumed.samples.length, 24);
     assertEquals((await starts()).length, 8 + 24);
+  });
+});
+
+Deno.test("runScenario() leaves samples their least steps before an auto quality run gets its share", async () => {
+  const scenario: Scenario = {
+    ...FOUR,
+    workload: { ...FOUR.workload, steps: "auto" },
+    budget: "1 s",
+    repetitions: 12, // less than the processes of the samples take to start
+    quality: { samples: "auto", evaluations: 1 },
+  };
+  await bench(async ({ run, events }) => {
+    const { samples, quality } = await run({}, scenario);
+    assertEquals(new Set(samples.map(({ stepNs }) => stepNs.length)), new Set([LEAST_STEPS]));
+    assertEquals(quality?.steps, 1);
+    const notices = events.flatMap((event) => event.type === "notice" ? [event.message] : []);
+    assertEquals(notices.at(-1), "the quality run took 64 of 1,024 samples: the budget holds no more");
   });
 });

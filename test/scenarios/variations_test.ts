@@ -16,8 +16,9 @@ Deno.test("quickScenario() is smaller, valid, and has another name", async () =>
   assertEquals(quick.configurations, scenario.configurations);
 });
 
-Deno.test("withData() trains on a file, from the working directory", async () => {
-  const { workload } = withData(await resolveScenario(FOUR), "my.tsv");
+Deno.test("withData() trains on a file, from the working directory, with the DRAM that is fair for its tables", async () => {
+  const { workload, dram } = withData(await resolveScenario({ ...FOUR, dram: "24 MiB" }), "my.tsv");
+  assertEquals(dram, "auto");
   assertEquals(workload.data, { criteo: `${Deno.cwd()}/my.tsv`, format: "auto", testEvery: 10, maxRows: 0 });
 });
 
