@@ -8,9 +8,9 @@ const root = new URL("../", import.meta.url);
 const ALLOWED: Readonly<Record<string, readonly RegExp[]>> = {
   ffi: [],
   scenarios: [/^ffi\//, /^deno\.json$/],
-  reports: [/^scenarios\/record\.ts$/],
+  reports: [/^scenarios\/(record|writing)\.ts$/],
   // Beside the library: what only a command needs, and its own version.
-  cli: [/^mod\.ts$/, /^deno\.json$/, /^scenarios\/(nearest|emit_schema)\.ts$/],
+  cli: [/^mod\.ts$/, /^deno\.json$/, /^scenarios\/(nearest|emit_schema|writing)\.ts$/],
 };
 
 function* sources(folder: string): Generator<string> {

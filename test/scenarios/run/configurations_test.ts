@@ -83,14 +83,6 @@ Deno.test("dramBudget() is at most a quarter of the tables", () => {
   assertEquals(dramBudget({ ...only, dram: tables }, tables), tables);
 });
 
-Deno.test("dramBudget() refuses tables that are too small for two tiers, unless sizes count rows only", () => {
-  const scenario = fillDefaults(FOUR, "/");
-  assertThrows(() => dramBudget(scenario, 2 ** 22 - 4), ScenarioError, "expected tables of 4 MiB or more");
-  assertEquals(dramBudget(scenario, 2 ** 22), 2 ** 20);
-  const configurations = { fsdax: { storage: "DRAM_PMEM", pmem: "libpmem", sizeCounts: "rows" } } as const;
-  assertEquals(dramBudget(fillDefaults({ name: "x", configurations }, "/"), 2 ** 20), 2 ** 18);
-});
-
 Deno.test("tierSizes() fills a list up with 1 GiB, and leaves room for all rows without one", () => {
   const { configurations } = fillDefaults(FOUR, "/");
   const { fsdax, dram } = configurations;
