@@ -35,7 +35,7 @@ async function setUp(groups: readonly Group[], install: boolean): Promise<void> 
 /** Runs the command line with these arguments. A signal is the command's to handle: this waits for its end. */
 async function runCommand(args: readonly string[]): Promise<number> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", `${ROOT}/cli.ts`, ...args],
+    args: ["run", "--quiet", "-A", `${ROOT}/cli.ts`, ...args], // quiet: no word of package look-ups in the output
     stdin: "inherit",
     stdout: "inherit",
     stderr: "inherit",
