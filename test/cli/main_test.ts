@@ -121,7 +121,7 @@ Deno.test("tierbench validate says what is wrong, for people and for machines", 
     const said = await tierbench("validate", "pmem-modes", file);
     assertEquals(said.code, 2);
     assertStringIncludes(said.err, `${file}:2:38  configurations.a.storage: unknown storage type "DARM"\n`);
-    assertStringIncludes(said.out, "pmem-modes.jsonc: valid, 4 cases × 3 samples\n");
+    assertStringIncludes(said.out, "pmem-modes.jsonc: valid, 4 cases × 4 samples\n");
     const json = JSON.parse((await tierbench("validate", "--json", file)).out) as { problems: { place: unknown }[] }[];
     assertEquals(json[0]?.problems[0]?.place, { file, line: 2, column: 38 });
   });
