@@ -8,7 +8,8 @@ import { changeWords, countText, intervalText, listText, prefixed, roughPercentT
 import type { CaseSummary, Summary, Verdict } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
-import { difference, noiseStatement } from "./statistics/noise.ts";
+import { difference, noiseFloor, noiseStatement } from "./statistics/noise.ts";
+import { sameRounds } from "./statistics/pairing.ts";
 import { tiedInCost } from "./ties.ts";
 
 /** What the verdict is made from: everything but itself. */
@@ -56,19 +57,43 @@ function ledByPoint(sentences: readonly string[], { name, configuration, evidenc
     : sentences.map((text) => `At ${point}: ${text.replaceAll(` ${point}`, "").replace(/^Embedding/, "embedding")}`);
 }
 
-/** Speed of a case against its baseline: `is 13 % slower than dram (95 %: 11 to 15)`. */
-export function speedText(one: CaseSummary, baseline: string): string {
+/** The noise floor of cases that ran in the same rounds; see `noiseFloor`. */
+function floorOf(cases: readonly CaseSummary[]): number | undefined {
+  const [first] = cases;
+  if (first === undefined || cases.some((one) => !sameRounds(one.perProcess, first.perProcess))) return undefined;
+  return noiseFloor(
+    cases.map(({ perProcess }) => [...perProcess].sort((a, b) => a.sample - b.sample).map(({ rate }) => rate)),
+  );
+}
+
+/**
+ * Speed of a case against its baseline: `is 13 % slower than dram (95 %: 11 to 15)`.
+ *
+ * @param floor Noise floor of the run, a factor; a smaller difference is not called one.
+ */
+function speedText(one: CaseSummary, baseline: string, floor = 1): string {
   const ratio = one.relative;
   if (ratio === undefined) return `is not compared with ${baseline}`;
   const { amount, interval } = changeWords(mapEstimate(ratio, (v) => v - 1), "faster", "slower");
-  if (difference(ratio) !== "none") return `is ${amount} than ${baseline} (${interval})`;
+  if (difference(ratio) !== "none") {
+    return isNoise(ratio, floor)
+      ? `differs from ${baseline} by less than the run's noise floor of ${
+        roughPercentText(floor - 1)
+      } (${amount}, ${interval})`
+      : `is ${amount} than ${baseline} (${interval})`;
+  }
   return near(ratio)
     ? `is as fast as ${baseline} within the noise (${interval})`
     : `is neither clearly slower nor clearly faster than ${baseline} (${interval})`;
 }
 
+/** Whether a ratio is nearer to 1 than the noise floor. */
+function isNoise(ratio: Estimate, floor: number): boolean {
+  return Math.abs(Math.log(ratio.value)) < Math.log(floor);
+}
+
 /** Cost of a case against its baseline: `38 % cheaper per sample (95 %: 32 to 43)`. */
-export function costText(saved: Estimate): string {
+function costText(saved: Estimate): string {
   const { amount, interval } = changeWords(saved, "cheaper", "dearer");
   return costDifference(saved) === "none"
     ? `neither clearly cheaper nor clearly dearer per sample (${interval})`
@@ -90,7 +115,8 @@ function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
   if (others.length === 0) return [aloneText(cases)];
   const baseline = cases.find((one) => one.name === others[0]?.baseline) as CaseSummary;
   const ranked = [...others].sort((a, b) => rank(a) - rank(b));
-  const sentences = ranked.map((one, i) => caseSentence(one, baseline, facts, i === 0));
+  const floor = floorOf(cases);
+  const sentences = ranked.map((one, i) => caseSentence(one, baseline, facts, { first: i === 0, floor }));
   const best = ranked[0] as CaseSummary;
   const saved = best.cost?.saved;
   if (saved?.low !== undefined && saved.value < 0 && (saved.high as number) < 0) {
@@ -120,15 +146,20 @@ function aloneText(cases: readonly CaseSummary[]): string {
   return `${rates.join("; ")}; ${why}`;
 }
 
-function caseSentence(one: CaseSummary, baseline: CaseSummary, facts: Facts, first: boolean): string {
-  const speed = speedText(one, first ? kinded(baseline) : baseline.name);
+function caseSentence(
+  one: CaseSummary,
+  baseline: CaseSummary,
+  facts: Facts,
+  { first, floor }: { readonly first: boolean; readonly floor: number | undefined },
+): string {
+  const speed = speedText(one, first ? kinded(baseline) : baseline.name, floor);
   const cost = one.cost;
   if (cost?.saved === undefined) {
     const why = one.costMissing === undefined ? "" : ` (not priced: ${lowerFirst(one.costMissing)})`;
     return `${kinded(one)} ${speed}${why}`;
   }
   const ratio = one.relative as Estimate;
-  const slower = ratio.value < 1 && difference(ratio) !== "none";
+  const slower = ratio.value < 1 && difference(ratio) !== "none" && !isNoise(ratio, floor ?? 1);
   const price = costText(cost.saved);
   const link = slower && costDifference(cost.saved) !== "none" && cost.saved.value > 0 ? "but" : "and";
   return `${kinded(one)} ${speed} ${link} ${price}${first ? pricesText(facts) : ""}`;

@@ -5,6 +5,7 @@
  */
 
 import type { Estimate } from "./bootstrap.ts";
+import { studentQuantile } from "./student.ts";
 
 /** Samples from which on nothing is said about their number. */
 export const ENOUGH_SAMPLES = 10;
@@ -25,6 +26,32 @@ export function noiseStatement(counts: readonly number[]): string | undefined {
     ? "cases with one sample have no interval."
     : "intervals are widened for that (Student's t) and assume that noise between processes is roughly normal.";
   return `Few samples (${span} a case): ${ending} ${ENOUGH_SAMPLES} or more make them narrower.`;
+}
+
+/**
+ * Noise floor of a run: the smallest relative difference to a baseline that its noise would not show by itself. The
+ * noise is what an additive model of cases and rounds leaves of the log rates, pooled over all cases, since the few
+ * samples of two cases may agree by luck; a difference of two means of n rounds has the variance 2 s²/n; and with m
+ * comparisons each is held to 0.05/m (Bonferroni), so that one false alarm is expected in 20 runs, not in 20 comparisons.
+ *
+ * @param rates For every case, its rate in each round, above 0; the same rounds in the same order.
+ * @returns A factor above 1: ratios between 1/factor and factor are noise. Undefined if there are fewer than two cases or
+ * two rounds, or if the cases differ in their number of rounds.
+ */
+export function noiseFloor(rates: readonly (readonly number[])[]): number | undefined {
+  const cases = rates.length;
+  const rounds = rates[0]?.length ?? 0;
+  if (cases < 2 || rounds < 2 || rates.some((of) => of.length !== rounds)) return undefined;
+  const logs = rates.map((of) => of.map(Math.log));
+  const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const ofCase = logs.map(average);
+  const ofRound = Array.from({ length: rounds }, (_, r) => average(logs.map((of) => of[r] as number)));
+  const all = average(ofCase);
+  const left = logs.flatMap((of, c) => of.map((log, r) => log - (ofCase[c] as number) - (ofRound[r] as number) + all));
+  const freedom = (cases - 1) * (rounds - 1);
+  const deviation = Math.sqrt(left.reduce((sum, value) => sum + value * value, 0) / freedom);
+  const comparisons = cases - 1;
+  return Math.exp(studentQuantile(1 - 0.025 / comparisons, freedom) * deviation * Math.sqrt(2 / rounds));
 }
 
 /**

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { difference, noiseStatement } from "../../reports/statistics/noise.ts";
+import { difference, noiseFloor, noiseStatement } from "../../reports/statistics/noise.ts";
 import { estimate, estimateRatio, mapEstimate, scaleEstimate } from "../../reports/statistics/bootstrap.ts";
 import { quantile, variance } from "../../reports/statistics/quantiles.ts";
 import { type Random, seededRandom } from "../../reports/statistics/random.ts";
@@ -138,4 +138,27 @@ Deno.test("noiseStatement() speaks when samples are few", () => {
   assertStringIncludes(noiseStatement([3, 3]) as string, "Few samples (3 a case)");
   assertStringIncludes(noiseStatement([1, 4]) as string, "1 to 4");
   assertStringIncludes(noiseStatement([1, 1]) as string, "no interval");
+});
+
+Deno.test("noiseFloor() lets one run in 20 call a difference where there is none, and sees real ones", () => {
+  const runs = 2000;
+  let alarms = 0;
+  let seen = 0;
+  for (let run = 0; run < runs; run++) {
+    const random = seededRandom(`floor ${run}`);
+    const drift = Array.from({ length: 4 }, () => 0.05 * normal(random));
+    const rates = Array.from(
+      { length: 4 },
+      (_, one) => drift.map((round) => Math.exp(round + 0.01 * normal(random) - (one === 3 ? 0.06 : 0))),
+    );
+    const floor = noiseFloor(rates) as number;
+    const mean = (of: readonly number[]): number => of.reduce((sum, rate) => sum + Math.log(rate), 0) / of.length;
+    const off = rates.slice(1).map((of) => Math.abs(mean(of) - mean(rates[0] as number[])) > Math.log(floor));
+    if (off[0] === true || off[1] === true) alarms++;
+    if (off[2] === true) seen++;
+  }
+  assert(alarms / runs < 0.05, `${alarms} false alarms in ${runs} runs`);
+  assert(seen / runs > 0.95, `${seen} of ${runs} real differences of 6 % seen at 1 % noise`);
+  assertEquals(noiseFloor([[1, 2], [1]]), undefined);
+  assertEquals(noiseFloor([[1, 2]]), undefined);
 });
