@@ -77,9 +77,7 @@ function speedText(one: CaseSummary, baseline: string, floor = 1): string {
   const { amount, interval } = changeWords(mapEstimate(ratio, (v) => v - 1), "faster", "slower");
   if (difference(ratio) !== "none") {
     return isNoise(ratio, floor)
-      ? `differs from ${baseline} by less than the run's noise floor of ${
-        roughPercentText(floor - 1)
-      } (${amount}, ${interval})`
+      ? `is as fast as ${baseline} within the run's noise of ${roughPercentText(floor - 1)} (${amount}, ${interval})`
       : `is ${amount} than ${baseline} (${interval})`;
   }
   return near(ratio)

@@ -105,6 +105,26 @@ Deno.test("summarise() says why a case has no price", () => {
   assertStringIncludes(virtual.costMissing ?? "", "virtual");
 });
 
+Deno.test("verdict: a difference below the run's noise floor is not called one", () => {
+  const plain = fixtureResult({ samples: 4, configurations: ["dram", "fsdax", "kmem-dax"] });
+  // dram and fsdax agree to a promille but for 2 %; kmem-dax shows that the machine's noise is several percent.
+  const wobble: Readonly<Record<string, readonly number[]>> = {
+    "dram": [1, 1.001, 0.999, 1],
+    "fsdax": [1.02, 1.0205, 1.0195, 1.02],
+    "kmem-dax": [1, 1.08, 0.93, 1.05],
+  };
+  const samples = plain.samples.map((one) => ({
+    ...one,
+    stepNs: one.stepNs.map(() => 40e6 * ((wobble[one.configuration] as readonly number[])[one.sample - 1] as number)),
+  }));
+  const { verdict } = summarise({ ...plain, samples });
+  const said = [verdict.headline, ...verdict.sentences].find((text) => text.startsWith("fsdax (emulated)"));
+  assertMatch(
+    said ?? "",
+    /^fsdax \(emulated\) is as fast as dram .*within the run's noise of \d+(\.\d)? % \(1\.9\d % slower,/,
+  );
+});
+
 Deno.test("verdict: slower and cheaper, with intervals, kinds and the age of prices", () => {
   const { verdict } = summarise(fixtureResult());
   assertMatch(
