@@ -23,28 +23,26 @@
  * @module
  */
 
+export { formatBytes, parseBytes } from "./ffi/bytes.ts";
 export {
-  type Availability,
   type DataDescription,
   describeData,
-  type DistributionOptions,
-  EmbeddingStore,
-  type Evaluation,
-  formatBytes,
-  type FoundRows,
   generateData,
   type GenerateOptions,
   importCriteo,
   type ImportOptions,
+} from "./ffi/data.ts";
+export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/errors.ts";
+export { libraryVersion } from "./ffi/machine.ts";
+export type { RunOptions } from "./ffi/run.ts";
+export {
+  type Availability,
+  type DistributionOptions,
+  EmbeddingStore,
+  type FoundRows,
   type InitializerOptions,
   type Keys,
-  libraryVersion,
-  NativeLibraryError,
   type OptimizerOptions,
-  parseBytes,
-  type Phase as TrainPhase,
-  type RunOptions,
-  type StatusName,
   type StorageType,
   type StoreMemory,
   type StoreOptions,
@@ -52,11 +50,14 @@ export {
   type TableOptions,
   type TierDescription,
   type TierMemory,
-  TierstoreError,
+} from "./ffi/store.ts";
+export {
+  type Evaluation,
+  type Phase as TrainPhase,
   type TrainerOptions,
   type TrainResult,
   WdlTrainer,
-} from "./ffi/mod.ts";
+} from "./ffi/trainer.ts";
 export {
   type Configuration,
   type CriteoData,

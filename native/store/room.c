@@ -24,7 +24,6 @@ typedef struct lack {
   ts_batch *batch;
   uint64_t missing;      /* keys without a row */
   uint64_t index_wanted; /* bytes the index could not get */
-  int32_t status;
 } lack;
 
 static int32_t look(void *context, ts_part part) {
