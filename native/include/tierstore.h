@@ -9,10 +9,11 @@
  *     the library: there is no thread-local or global error state.
  *   - Handles are opaque pointers. A handle is created by one call and destroyed by one call, which accepts NULL;
  *     using it afterwards is undefined.
- *   - Threads: every function of a store may be called from several threads at once. Batch calls on one table follow
- *     each other, those on different tables run side by side; a call that asks about all tables sees each of them
- *     between two batches, not all at the same moment. A ts_config and a trainer serve one thread at a time, and what
- *     destroys a handle is its last call.
+ *   - Threads: every function of a store may be called from several threads at once. Lookups of rows in memory take no
+ *     lock; whatever changes a table (updates, new rows, moves between tiers) locks one shard of it at a time. A lookup
+ *     that runs beside an update of the same key may see some of its weights before and some after it; a row is never
+ *     lost, and never another key's. A ts_config and a trainer serve one thread at a time, and what destroys a handle is
+ *     its last call.
  *   - Buffers belong to the caller, who keeps them alive for the call. A NULL buffer is accepted when its count
  *     is 0 and refused otherwise.
  *   - Text arguments are NUL-terminated UTF-8. Sizes are bytes, times are nanoseconds, rows are fp32.
@@ -20,7 +21,7 @@
  *     store in *needed the bytes the whole text takes including the NUL. A short buffer is TS_ERANGE.
  *   - Long runs take `control`, a uint64_t[TS_CONTROL_WORDS] that both sides may touch while the call runs.
  *   - The library never prints, never aborts, never installs signal handlers, and holds no global mutable state.
- *   - Optional system libraries (libpmem, libmemkind, libdnnl, libz) are opened with dlopen when first needed;
+ *   - Optional system libraries (libpmem, libmemkind, libleveldb, liburing, libdnnl, libz) are opened with dlopen when first needed;
  *     a missing one is TS_EUNAVAILABLE with its name and its Debian package.
  */
 #ifndef TIERSTORE_H
@@ -35,7 +36,7 @@ extern "C" {
 #define TS_API __attribute__((visibility("default")))
 
 /* Changes whenever a signature, a status or the meaning of a buffer changes. */
-#define TS_ABI_VERSION 1u
+#define TS_ABI_VERSION 2u
 
 /* Status codes. */
 typedef enum ts_status {
@@ -88,17 +89,29 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
 /* ---- store ---------------------------------------------------------------------------------------------- */
 
 /* Opens a table set over tiers. Options:
- *   storage      DRAM | PMEM_LIBPMEM | PMEM_MEMKIND | DRAM_PMEM                              (required)
- *   pmem         libpmem | memkind: what holds the PMEM tier of DRAM_PMEM                    (required there)
- *   path         directory of the libpmem pool file                      (required with libpmem; default none)
+ *   storage      DRAM | PMEM_LIBPMEM | PMEM_MEMKIND | SSDHASH | LEVELDB | DRAM_PMEM | DRAM_SSDHASH | DRAM_LEVELDB |
+ *                DRAM_PMEM_SSDHASH | DRAM_PMEM_LEVELDB                                       (required)
+ *                HBM, HBM_DRAM, HBM_DRAM_PMEM, HBM_DRAM_LEVELDB, HBM_DRAM_SSDHASH, HBM_DRAM_PMEM_LEVELDB and
+ *                HBM_DRAM_PMEM_SSDHASH are known and refused with TS_EUNAVAILABLE: they need a CUDA device
+ *   pmem         libpmem | memkind: what holds the PMEM tier of DRAM_PMEM*                    (required there)
+ *   path         directory of the libpmem pool file and of the SSD tier's files (required with either; default none)
+ *   ssd_path     directory of the SSD tier's files, where it is another one                   (default: path)
  *   size         bytes per tier, fastest first, e.g. "25165824,1073741824"; missing entries are 1073741824 (1 GiB,
  *                DeepRec's default); more entries than tiers is TS_EINVAL                        (default "")
- *   size_counts  all | rows. all: rows, index, policy metadata and buffers count against the limits, those kept in
- *                DRAM against the first; rows: only padded rows count, as in DeepRec             (default all)
+ *   size_counts  all | rows. all: rows, index, policy metadata, queues and buffers count against the limits, those
+ *                kept in DRAM against the first; rows: only padded rows count, as in DeepRec     (default all)
  *   seed         uint64 seed of all initialisers                                                (default 0)
+ *   policy       lru | lfu | clock | s3fifo | sieve | tinylfu: which rows leave a full tier      (default clock)
+ *   eviction_threads  0..64 background threads for all tables; 0: the calling thread evicts
+ *                                    (default: TF_MULTI_TIER_EV_EVICTION_THREADS in the environment, else 1)
+ *   shards       0..256: parts of each table that change independently, a power of two; 0: 1 for a first tier below
+ *                64 MiB, else 16. Policies work in each shard for itself                         (default 0)
+ *   numa_node    NUMA node to bind the DRAM tier and the index to, -1: none                      (default -1)
+ *   kernels      auto | avx512 | avx2 | baseline: for tests; all give the same bits               (default auto)
+ *   ssdhash.*, leveldb.*  options of these tiers; see native/tiers/ssdhash/ssdhash.h, native/tiers/leveldb.h
  *   emulate.*    slow the PMEM tier down to a media model; see native/emulation/emulation.h     (default off)
  *   memory_mode.* account row accesses through a modelled direct-mapped DRAM cache; same header (default off)
- * Errors: TS_EINVAL, TS_EUNAVAILABLE (library or node missing), TS_EIO (path), TS_ENOMEM. */
+ * Errors: TS_EINVAL, TS_EUNAVAILABLE (library, device or node missing), TS_EIO (path), TS_ENOMEM. */
 TS_API int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap);
 
 /* Frees everything; trainers on the store must be closed before. NULL is accepted. Errors: none. */
@@ -107,10 +120,22 @@ TS_API int32_t ts_store_close(ts_store *store);
 /* Adds a table and stores its number, counting from 0, in *table. Options:
  *   name         text, unique in the store                                                       (required)
  *   dim          weights a row, 1..65536                                                         (default 16)
- *   optimizer    sgd | adagrad | ftrl | ftrl-row-norm                                            (default sgd)
- *   learning_rate                                                                                (default 0.01)
- *   initial_accumulator  adagrad, ftrl: first value of the accumulator, above 0                  (default 0.1)
- *   l1, l2       ftrl: strengths                                                                 (default 0)
+ *   dtype        fp32 | bf16: of the weights; slots are fp32; bf16 is rounded stochastically, seeded  (default fp32)
+ *   optimizer    sgd | adagrad | adagrad-decay | adagrad-decay-v2 | adam | adam-async | adamw | ftrl | ftrl-row-norm;
+ *                their options and defaults: native/optimizers/optimizer.h                      (default sgd)
+ *   learning_rate                                                                             (default 0.01)
+ *   admission    none | counter | cbf: a key gets a row when it was looked up more than admission.frequency times; until
+ *                then lookups give admission.default_value and updates do nothing. counter counts exactly in the index;
+ *                cbf is a counting Bloom filter                                                 (default none)
+ *   admission.frequency      lookups that are not answered with a row, 1..2^30                     (default 1)
+ *   admission.default_value                                                                       (default 0)
+ *   admission.keys, .error, .counter_bits   cbf: keys expected, false positive probability, 8|16|32|64
+ *                                                                                        (default 2^20, 0.01, 32)
+ *   expire.steps    removes a row when the global step is more than this beyond its version         (default: never)
+ *   expire.l2       removes a row whose weight is below this ...                                    (default: never)
+ *   expire.l2_form  ... half-squared: 1/2 sum w^2, DeepRec's; norm: sqrt(sum w^2)            (default half-squared)
+ *   record_frequency, record_version  0 | 1: keep a row's lookups (4 bytes), the global step of its last update (8
+ *                bytes; implied by expire.steps)                                                (default 0, 0)
  *   initializer  constant | uniform | truncated-normal | glorot | default-value-matrix  (default truncated-normal)
  *   initializer.value             constant: the value                                            (default 0)
  *   initializer.low, .high        uniform: half-open interval                                    (default -0.05, 0.05)
@@ -127,23 +152,62 @@ TS_API int32_t ts_table_set_learning_rate(ts_store *store, uint32_t table, doubl
                                           uint32_t err_cap);
 
 /* Lookup or create: rows[i*dim .. ) becomes the weights of keys[i], for n keys in any order, duplicates allowed.
- * Absent keys are created once. Any int64 is a key. Rows of a lower tier may move to the first. When memory for batches
- * is short, the call waits for another one's to be free.
- * Errors: TS_EINVAL, TS_EFULL (no tier has room for the new rows; nothing was created), TS_ENOMEM. */
+ * Absent keys are created once. Any int64 is a key. Rows of a lower tier may move to the first.
+ * Errors: TS_EINVAL, TS_EFULL (no tier has room for a new row; rows created before it stay), TS_EIO, TS_EFORMAT,
+ * TS_ENOMEM. */
 TS_API int32_t ts_table_lookup(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, float *rows, char *err,
                                uint32_t err_cap);
 
 /* Read-only lookup: as above, but never inserts, moves or counts. found[i] is 1 or 0; absent rows are zeros.
  * `slot` 0 reads weights, 1.. the optimizer's slots (adagrad: accumulator; ftrl: n, then z). `found` may be NULL.
- * Emulated media are not waited for. Errors: TS_EINVAL. */
+ * Emulated media are not waited for. Errors: TS_EINVAL, TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_table_find(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint32_t slot, float *rows,
                              uint8_t *found, char *err, uint32_t err_cap);
 
 /* Applies one optimizer step: gradients[i*dim .. ) belongs to keys[i]; gradients of equal keys are summed in the
- * order of the batch first. Absent keys are created; rows are updated in the tier they are in. Errors as
- * ts_table_lookup. */
+ * order of the batch first. Absent keys are created before any row steps. Rows in memory are updated where they are, rows
+ * of an SSD tier come to the first. Errors: as ts_table_lookup; TS_EFULL: no row has stepped, new rows may stay. */
 TS_API int32_t ts_table_update(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, const float *gradients,
                                char *err, uint32_t err_cap);
+
+/* Fused lookup of ragged bags: bag b holds keys[offsets[b] .. offsets[b + 1]); out[b*dim .. ) becomes the combination of
+ * their rows in order, each scaled to max_norm first where its L2 norm is above it (0: no limit), then by weights[i]
+ * (NULL: 1). offsets has bags + 1 entries that do not fall, the first 0. An empty bag gives zeros. Combiners as
+ * embedding_lookup_sparse: sum; mean: sum / sum of weights; sqrtn: sum / sqrt(sum of squared weights).
+ * Errors: as ts_table_lookup. */
+#define TS_COMBINER_SUM 0u
+#define TS_COMBINER_MEAN 1u
+#define TS_COMBINER_SQRTN 2u
+TS_API int32_t ts_table_lookup_bags(ts_store *store, uint32_t table, const int64_t *keys, const uint64_t *offsets,
+                                    uint64_t bags, const float *weights, uint32_t combiner, float max_norm, float *out,
+                                    char *err, uint32_t err_cap);
+
+/* Updates from the gradients of such bags: gradients[b*dim .. ) is the loss's derivative by bag b, spread to the keys of
+ * the bag with the combiner's factors (max_norm is not differentiated through, as in embedding_lookup_sparse under
+ * clip_by_norm's straight pass where no row was clipped). Errors: as ts_table_update. */
+TS_API int32_t ts_table_update_bags(ts_store *store, uint32_t table, const int64_t *keys, const uint64_t *offsets,
+                                    uint64_t bags, const float *weights, uint32_t combiner, const float *gradients,
+                                    char *err, uint32_t err_cap);
+
+/* Removes keys for good, from every tier; absent ones are no error. *removed (may be NULL) counts them.
+ * Errors: TS_EINVAL, TS_EIO. */
+TS_API int32_t ts_table_remove(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *removed,
+                               char *err, uint32_t err_cap);
+
+/* The global step that later updates stamp rows with and expiry compares with. Errors: TS_EINVAL. */
+TS_API int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint32_t err_cap);
+
+/* One piece of the table's expiry: looks at up to max_rows rows of all tiers (0: all), going on where the last call
+ * stopped, and removes those that its options call expired. Updates do such pieces by themselves, as many rows as they
+ * update. *removed may be NULL. Errors: TS_EINVAL (the table has no expiry), TS_EIO, TS_EFORMAT. */
+TS_API int32_t ts_table_expire(ts_store *store, uint32_t table, uint64_t max_rows, uint64_t *removed, char *err,
+                               uint32_t err_cap);
+
+/* frequencies[i]: lookups of keys[i] that were counted (for a key not admitted, those so far), 0 if absent or not
+ * recorded; versions[i]: the global step of its last update, -1 if none, absent or not recorded. Either may be NULL.
+ * Errors: TS_EINVAL, TS_EIO, TS_EFORMAT. */
+TS_API int32_t ts_table_metadata(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *frequencies,
+                                 int64_t *versions, char *err, uint32_t err_cap);
 
 /* tiers[i] = tier of keys[i] counting from 0, or -1 if absent (DeepRec's lookup_tier). Errors: TS_EINVAL. */
 TS_API int32_t ts_table_lookup_tier(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, int32_t *tiers,
@@ -157,7 +221,8 @@ TS_API int32_t ts_table_rows(ts_store *store, uint32_t table, uint64_t *counts, 
 TS_API int32_t ts_table_keys(ts_store *store, uint32_t table, int64_t *keys, uint64_t cap, uint64_t *n, char *err,
                              uint32_t err_cap);
 
-/* Bytes of one row of the table: weights and slots, each padded to 16 bytes. Errors: TS_EINVAL. */
+/* Bytes of one row of the table: weights and slots, each padded to 16 bytes, then frequency and version where recorded.
+ * Errors: TS_EINVAL. */
 TS_API int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *bytes, char *err, uint32_t err_cap);
 
 /* A 64-bit digest of every (table name, key, weights, slots), independent of tier and order. Errors: TS_EINVAL. */
@@ -167,24 +232,36 @@ TS_API int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uin
  * *needed, which may be NULL, is the number there is. Errors: TS_EINVAL. */
 TS_API int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
                                    uint32_t err_cap);
+/* The same counters for one table. Errors: TS_EINVAL. */
+TS_API int32_t ts_table_statistics(ts_store *store, uint32_t table, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
+                                   uint32_t err_cap);
 /* Sets every counter to 0. Errors: TS_EINVAL. */
 TS_API int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap);
 
 /* Newline-separated "name unit" lines, in the order of ts_store_statistics. Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed);
 
-/* Every byte the store holds: lines "tier=<n> purpose=<rows|index|policy|buffers|slack> place=<DRAM|PMEM> bytes=<n>",
+/* Every byte the store holds: lines "tier=<n> purpose=<rows|index|policy|buffers|slack> place=<DRAM|PMEM|SSD> bytes=<n>",
  * one "tier=<n> limit=<n> used=<n>" line per tier. Slack is reserved space without rows.
  * Errors: TS_EINVAL (store is NULL), TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
 
-/* How each tier is really held: one line a tier, "tier=<n> type=<DRAM|PMEM_LIBPMEM|PMEM_MEMKIND> medium=<...>" with
+/* Waits until background eviction has nothing to do and writes buffers of SSD tiers out. Errors: TS_EINVAL, TS_EIO. */
+TS_API int32_t ts_store_settle(ts_store *store, char *err, uint32_t err_cap);
+
+/* How each tier is really held: one line a tier, "tier=<n> type=<DRAM|PMEM_LIBPMEM|PMEM_MEMKIND|SSDHASH|LEVELDB> medium=<...>" with
  * path, file system, is_pmem, forced, node, huge pages and emulation where they apply. Errors as ts_store_memory. */
 TS_API int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
 
 /* Whether a storage type can be opened here: TS_OK, or TS_EUNAVAILABLE/TS_EINVAL/TS_EIO with the reason in err.
  * Takes the options of ts_store_open; allocates nothing that lasts. */
 TS_API int32_t ts_store_probe(const ts_config *config, char *err, uint32_t err_cap);
+
+/* Hits that a cache of `capacity` rows under a policy has on a stream of n keys: lru, lfu, clock, s3fifo, sieve, tinylfu
+ * (the store's own code) or opt, which knows the future (Belady 1966) and is the best there can be. A key counts each
+ * time it comes. Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t *hits,
+                               char *err, uint32_t err_cap);
 
 /* ---- data ----------------------------------------------------------------------------------------------- */
 

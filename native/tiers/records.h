@@ -1,0 +1,76 @@
+/* records.h - a tier the CPU cannot dereference: rows are put and got in batches, by key. SSDHASH and LEVELDB implement
+ * it; a GPU's memory would too.
+ *
+ * A records object holds the rows of one table; all of one tier share the tier's budget. It is safe under several
+ * threads. It knows which keys it holds: a put replaces, a get tells what is missing. It never calls back into the
+ * store. DRAM that it needs (its index, buffers) is charged to `dram`, with purpose INDEX or BUFFERS; when that is
+ * refused, it may use the headroom (purpose BUFFERS), and fails with TS_EFULL after that. Bytes on the medium are charged
+ * to `budget`, purpose ROWS, before they are taken.
+ *
+ * Errors name file and offset. After a failed put the records of the call hold their former contents or the new ones,
+ * never a mixture; after a failed get, rows that were found stay right. The process survives everything. */
+#ifndef TS_RECORDS_H
+#define TS_RECORDS_H
+
+#include "base/blocks.h"
+#include "base/epoch.h"
+#include "store/budget.h"
+
+typedef struct ts_records ts_records;
+
+typedef struct ts_records_options {
+  const char *directory; /* of the tier; the object makes a folder or files of its own in it */
+  const char *table;     /* its name, any text: hash or escape it for file names */
+  uint32_t row_bytes;    /* of every row, at least 4, no upper limit but memory */
+  ts_budget *budget;     /* of the medium */
+  ts_budget *dram;
+  ts_epochs *epochs;
+  ts_blocks *blocks; /* for a ts_index */
+  /* ssdhash.* / leveldb.* options of the store were read once by <tier>_read_options */
+  const void *options;
+} ts_records_options;
+
+/* Counters, for statistics; all since open. */
+typedef struct ts_records_counts {
+  uint64_t rows;            /* live records */
+  uint64_t medium_bytes;    /* on the medium now */
+  uint64_t bytes_read, bytes_written; /* by system calls, whole blocks */
+  uint64_t reads, writes;   /* system requests */
+  uint64_t payload_written; /* row bytes of puts */
+  uint64_t compactions, compacted_rows;
+} ts_records_counts;
+
+typedef struct ts_records_ops {
+  const char *type;  /* SSDHASH, LEVELDB */
+  const char *place; /* SSD */
+  /* Reads and checks its own options ("ssdhash." or "leveldb." ones); *options is freed with free(). */
+  int32_t (*read_options)(ts_config_reader *reader, void **options);
+  /* Whether it can be used here: library present, directory writable. */
+  int32_t (*probe)(const char *directory, ts_err err);
+  int32_t (*open)(const ts_records_options *options, ts_records **out, ts_err err);
+  /* Closes and removes the files, unless `keep`. */
+  void (*close)(ts_records *records, bool keep);
+  /* Writes n rows; versions may be NULL (0). Errors: TS_EFULL (limit of the medium, or DRAM), TS_EIO. */
+  int32_t (*put)(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
+                 const unsigned char *const *rows, ts_err err);
+  /* Reads n rows into rows[i]; found[i] is 1 or 0, rows[i] untouched if 0. Keys may repeat. Reads are issued together.
+   * Errors: TS_EIO, TS_EFORMAT (checksum, key or length wrong). */
+  int32_t (*get)(ts_records *records, uint32_t n, const int64_t *keys, unsigned char *const *rows, uint8_t *found,
+                 ts_err err);
+  /* As get without reading rows where the medium allows to know; may read where not. */
+  int32_t (*contains)(ts_records *records, uint32_t n, const int64_t *keys, uint8_t *found, ts_err err);
+  /* Removes; absent keys are no error. */
+  int32_t (*remove)(ts_records *records, uint32_t n, const int64_t *keys, ts_err err);
+  /* Walks all live records in an order of its own, up to `n` a call: start with *cursor = 0; *got = 0 ends. A record
+   * that changes meanwhile is given in its old or new form. rows[i] may be NULL: keys only. */
+  int32_t (*walk)(ts_records *records, uint64_t *cursor, uint32_t n, int64_t *keys, uint64_t *versions,
+                  unsigned char *const *rows, uint32_t *got, ts_err err);
+  /* Writes buffers out and waits. */
+  int32_t (*flush)(ts_records *records, ts_err err);
+  void (*count)(ts_records *records, ts_records_counts *out);
+  void (*describe)(const ts_records *records, ts_text *text);
+} ts_records_ops;
+
+extern const ts_records_ops ts_ssdhash_records, ts_leveldb_records;
+
+#endif
