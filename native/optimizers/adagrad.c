@@ -1,19 +1,14 @@
 /* adagrad.c - a <- a + g^2; w <- w - lr g / sqrt(a), without an epsilon, as TensorFlow and DeepRec do (Duchi, Hazan,
  * Singer 2011). Slot 1 is a. */
-#include "optimizers/optimizer.h"
+#include "optimizers/kernel.h"
 
-static inline __attribute__((always_inline)) void body(const ts_optimizer *o, float *const *rows, const float *gradients,
-                                                       size_t stride, uint32_t n) {
-  const float lr = o->learning_rate;
-  for (uint32_t i = 0; i < n; i++) {
-    float *restrict w = rows[i];
-    float *restrict a = rows[i] + o->slot_floats;
-    const float *restrict g = gradients + i * stride;
-    for (uint32_t j = 0; j < o->dim; j++) {
-      a[j] += g[j] * g[j];
-      w[j] -= lr * g[j] / __builtin_sqrtf(a[j]);
-    }
+TS_INLINE void step(const ts_rule_values v, float *restrict w, float *restrict a, float *restrict b,
+                    const float *restrict g, uint32_t n) {
+  (void)b;
+  for (uint32_t j = 0; j < n; j++) {
+    a[j] += g[j] * g[j];
+    w[j] -= v.rate * g[j] / __builtin_sqrtf(a[j]);
   }
 }
 
-TS_KERNELS(ts_adagrad, body)
+TS_ELEMENT_KERNELS(ts_adagrad, step, 2)

@@ -1,14 +1,10 @@
 /* sgd.c - w <- w - lr g (DeepRec's GradientDescent). */
-#include "optimizers/optimizer.h"
+#include "optimizers/kernel.h"
 
-static inline __attribute__((always_inline)) void body(const ts_optimizer *o, float *const *rows, const float *gradients,
-                                                       size_t stride, uint32_t n) {
-  const float lr = o->learning_rate;
-  for (uint32_t i = 0; i < n; i++) {
-    float *restrict w = rows[i];
-    const float *restrict g = gradients + i * stride;
-    for (uint32_t j = 0; j < o->dim; j++) w[j] -= lr * g[j];
-  }
+TS_INLINE void step(const ts_rule_values v, float *restrict w, float *restrict a, float *restrict b,
+                    const float *restrict g, uint32_t n) {
+  (void)a, (void)b;
+  for (uint32_t j = 0; j < n; j++) w[j] -= v.rate * g[j];
 }
 
-TS_KERNELS(ts_sgd, body)
+TS_ELEMENT_KERNELS(ts_sgd, step, 1)

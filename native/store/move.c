@@ -52,13 +52,8 @@ void ts_move_down(ts_table *table, uint64_t row) {
 }
 
 static void initialise(const ts_table *table, int64_t key, unsigned char *row) {
-  memset(row, 0, table->stride);
+  ts_optimizer_start_row(&table->optimizer, row, NULL);
   ts_initializer_weights(&table->initializer, key, (float *)(void *)row, table->dim);
-  for (uint32_t s = 1; s < table->slots; s++) {
-    float *slot = (float *)(void *)(row + (size_t)s * table->slot_bytes);
-    float first = ts_optimizer_initial(&table->optimizer, s);
-    for (uint32_t j = 0; j < table->dim; j++) slot[j] = first;
-  }
 }
 
 /* A first-tier row that may leave, or TS_NO_ROW. Rows of a part are pinned until its end, so when none is left once

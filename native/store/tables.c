@@ -49,24 +49,14 @@ static int32_t read_options(ts_table *table, const ts_config *config, ts_err err
       return ts_fail(err, TS_EINVAL, "Cannot create table \"%s\": the store has one of this name", name);
   table->dim = (uint32_t)ts_config_u64(&r, "dim", 16, 1, 65536);
   ts_optimizer *o = &table->optimizer;
-  o->kind = (ts_optimizer_kind)ts_config_choice(&r, "optimizer", "sgd", ts_optimizer_names);
-  o->learning_rate = (float)ts_config_f64(&r, "learning_rate", 0.01, 0, 1e6);
-  if (o->kind != TS_SGD) o->initial_accumulator = (float)ts_config_f64(&r, "initial_accumulator", 0.1, 1e-30, 1e30);
-  if (o->kind == TS_FTRL || o->kind == TS_FTRL_ROW_NORM) {
-    o->l1 = (float)ts_config_f64(&r, "l1", 0, 0, 1e30);
-    o->l2 = (float)ts_config_f64(&r, "l2", 0, 0, 1e30);
-    if (r.status == TS_OK && !(o->learning_rate > 0)) /* the rule divides by it */
-      return ts_fail(err, TS_EINVAL, "Cannot create table \"%s\": ftrl needs a learning_rate above 0", name);
-  }
+  ts_optimizer_read(&r, name, o);
   ts_initializer_read(&r, table->dim, store->seed, name, &table->initializer);
   table->initializer.normal = store->normal;
   int32_t status = ts_config_finish(&r);
-  table->slots = ts_optimizer_slots(o->kind);
-  table->slot_bytes = TS_ROUND_UP(table->dim * (uint32_t)sizeof(float), 16u); /* DeepRec's padding */
-  table->stride = (uint64_t)table->slots * table->slot_bytes;
-  o->dim = table->dim;
-  o->slot_floats = table->slot_bytes / (uint32_t)sizeof(float);
-  ts_optimizer_select(o);
+  ts_optimizer_prepare(o, TS_FP32, table->dim, false, false, ts_hash_bytes(name, strlen(name), store->seed), ts_cpu_level());
+  table->slots = o->layout.slots;
+  table->slot_bytes = o->layout.slot_bytes;
+  table->stride = o->layout.stride;
   return status;
 }
 
@@ -134,15 +124,7 @@ int32_t ts_table_set_learning_rate(ts_store *store, uint32_t number, double lear
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
-  if (!(learning_rate >= 0 && learning_rate <= 1e6))
-    return ts_fail(e, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to %g: it must be from 0 to 1e6",
-                   table->name, learning_rate);
-  if ((float)learning_rate == 0 && (table->optimizer.kind == TS_FTRL || table->optimizer.kind == TS_FTRL_ROW_NORM))
-    return ts_fail(e, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to 0: ftrl divides by it", table->name);
-  pthread_mutex_lock(&table->lock);
-  table->optimizer.learning_rate = (float)learning_rate;
-  pthread_mutex_unlock(&table->lock);
-  return TS_OK;
+  return ts_optimizer_set_learning_rate(&table->optimizer, table->name, learning_rate, e);
 }
 
 int32_t ts_table_rows(ts_store *store, uint32_t number, uint64_t *counts, uint32_t n_tiers, char *err, uint32_t err_cap) {

@@ -11,7 +11,10 @@ typedef struct update {
   const int64_t *keys;
   uint64_t n;
   const float *gradients;
+  ts_optimizer_call call;
 } update;
+
+#define BLOCK 256u /* rows whose gradients are pointed at, on the stack */
 
 static inline void add(float *restrict sum, const float *restrict g, uint32_t dim) {
   for (uint32_t j = 0; j < dim; j++) sum[j] += g[j];
@@ -50,19 +53,25 @@ static void step(const update *u, const float *sums, size_t stride) {
   for (uint32_t t = 0; t < table->store->tier_count; t++)
     plain = plain && table->rows[t].tier->ops->write_op != TS_MEDIA_WRITE_NT;
   if (plain) {
-    o->apply(o, (float *const *)(void *)b->rows, sums, stride, b->count);
+    for (uint32_t first = 0; first < b->count; first += BLOCK) {
+      const float *gradients[BLOCK];
+      uint32_t count = TS_MIN(b->count - first, BLOCK);
+      for (uint32_t i = 0; i < count; i++) gradients[i] = sums + (first + i) * stride;
+      o->apply(o, &u->call, (void *const *)(void *)(b->rows + first), gradients, b->keys + first, count);
+    }
     return;
   }
   for (uint32_t i = 0; i < b->count; i++) {
     ts_tier *tier = table->rows[TS_LOCATION_TIER(b->locations[i])].tier;
     bool whole = tier->ops->write_op == TS_MEDIA_WRITE_NT;
     unsigned char *row = b->rows[i];
-    float *target = (float *)(void *)row;
+    void *target = row;
     if (whole) {
       memcpy(b->spare_row, row, table->stride);
-      target = (float *)(void *)b->spare_row;
+      target = b->spare_row;
     }
-    o->apply(o, &target, sums + i * stride, stride, 1);
+    const float *gradient = sums + i * stride;
+    o->apply(o, &u->call, &target, &gradient, &b->keys[i], 1);
     if (whole) tier->ops->write(tier, row, b->spare_row, table->stride);
   }
 }
@@ -126,6 +135,7 @@ int32_t ts_table_update(ts_store *store, uint32_t number, const int64_t *keys, u
   bool single;
   status = ts_room_for(table, u.batch, keys, n, &single, e);
   if (status == TS_OK) {
+    ts_optimizer_begin(&table->optimizer, 0, &u.call);
     if (single)
       update_part(&u, (ts_part){1, 0});
     else

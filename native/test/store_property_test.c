@@ -125,13 +125,16 @@ static void create_row(model *m, uint32_t i) {
 
 static void step_row(model *m, uint32_t i, const float *gradient) {
   static float row[3 * 4096];
+  ts_optimizer o = {.kind = (ts_optimizer_kind)m->optimizer, .learning_rate = m->learning_rate,
+                    .l1 = m->optimizer >= 2 ? 0.01f : 0};
+  ts_optimizer_prepare(&o, TS_FP32, m->dim, false, false, 0, ts_cpu_level());
+  ts_optimizer_call call;
+  ts_optimizer_begin(&o, 0, &call);
   uint32_t padded = TS_ROUND_UP(m->dim, 4u);
-  ts_optimizer o = {.kind = (ts_optimizer_kind)m->optimizer, .dim = m->dim, .slot_floats = padded,
-                    .learning_rate = m->learning_rate, .l1 = m->optimizer >= 2 ? 0.01f : 0};
-  ts_optimizer_select(&o);
-  float *at = row, *slots = m->rows + (size_t)i * m->slots * m->dim;
+  float *slots = m->rows + (size_t)i * m->slots * m->dim;
+  void *at = row;
   for (uint32_t s = 0; s < m->slots; s++) memcpy(row + s * padded, slots + (size_t)s * m->dim, m->dim * sizeof(float));
-  o.apply(&o, &at, gradient, m->dim, 1);
+  o.apply(&o, &call, &at, &gradient, NULL, 1);
   for (uint32_t s = 0; s < m->slots; s++) memcpy(slots + (size_t)s * m->dim, row + s * padded, m->dim * sizeof(float));
 }
 

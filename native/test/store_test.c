@@ -238,29 +238,6 @@ static void updates_follow_the_formulas(void) {
   ts_store_close(store);
 }
 
-static void kernels_give_the_same_bits(void) {
-  enum { DIM = 67, ROWS = 9 };
-  for (int kind = 0; kind < TS_OPTIMIZERS; kind++) {
-    ts_optimizer o = {.kind = (ts_optimizer_kind)kind, .dim = DIM, .slot_floats = 68, .learning_rate = 0.05f,
-                      .initial_accumulator = 0.1f, .l1 = 0.02f, .l2 = 0.003f};
-    static ts_optimizer_apply *(*const select[])(uint32_t) = {ts_sgd_select, ts_adagrad_select, ts_ftrl_select,
-                                                              ts_ftrl_row_norm_select};
-    float rows[3][ROWS][3 * 68], g[ROWS * DIM];
-    for (uint32_t i = 0; i < ROWS * DIM; i++) g[i] = (float)ts_unit(ts_random64(1, 1, i)) - 0.5f;
-    for (uint32_t level = 0; level < 3; level++) {
-      float *pointers[ROWS];
-      for (uint32_t r = 0; r < ROWS; r++) {
-        pointers[r] = rows[level][r];
-        for (uint32_t i = 0; i < 3 * 68; i++) rows[level][r][i] = (float)ts_unit(ts_random64(2, r, i));
-      }
-      if (level > ts_cpu_level()) continue;
-      o.apply = select[kind](level);
-      for (int step = 0; step < 5; step++) o.apply(&o, pointers, g, DIM, ROWS);
-      CHECK_MSG(memcmp(rows[level], rows[0], sizeof rows[0]) == 0, "%s at level %u", ts_optimizer_names[kind], level);
-    }
-  }
-}
-
 static void first_values_depend_on_seed_table_and_key_only(void) {
   static const char *const kinds[] = {"constant", "uniform", "truncated-normal", "glorot", "default-value-matrix"};
   for (uint32_t i = 0; i < 5; i++) {
@@ -454,7 +431,7 @@ static void wrong_options_are_named(void) {
   } tables[] = {
       {{"dim", "4", NULL}, "\"name\" is required"},
       {{"name", "t", "dim", "0", NULL}, "from 1 to 65536, found \"0\""},
-      {{"name", "t", "optimizer", "adam", NULL}, "unknown optimizer \"adam\""},
+      {{"name", "t", "optimizer", "adamax", NULL}, "unknown optimizer \"adamax\""},
       {{"name", "t", "l1", "1", NULL}, "unknown option \"l1\""},
       {{"name", "t", "initializer", "uniform", "initializer.low", "2", NULL}, "must be below"},
   };
@@ -505,7 +482,6 @@ int main(void) {
   if (mkdtemp(folder) == NULL) return 1;
   wrong_options_are_named();
   updates_follow_the_formulas();
-  kernels_give_the_same_bits();
   first_values_depend_on_seed_table_and_key_only();
   same_rows_on_every_type();
   first_tier_smaller_than_a_batch();

@@ -1,0 +1,61 @@
+/* gather.c - row copies and sums of gradients. */
+#include "kernels/gather.h"
+
+TS_INLINE void copy_rows(const void *const *rows, uint32_t n, float *restrict out, const uint32_t dim) {
+  for (uint32_t i = 0; i < n; i++, out += dim)
+    if (TS_LIKELY(rows[i] != NULL)) memcpy(out, rows[i], dim * sizeof(float));
+}
+
+TS_INLINE void widen_rows(const void *const *rows, uint32_t n, float *restrict out, const uint32_t dim) {
+  for (uint32_t i = 0; i < n; i++, out += dim) {
+    const uint16_t *restrict row = rows[i];
+    if (TS_UNLIKELY(row == NULL)) continue;
+    for (uint32_t j = 0; j < dim; j++) out[j] = ts_bf16_widen(row[j]);
+  }
+}
+
+/* Calls BODY with the width as a constant where it is a common one. */
+#define BY_WIDTH(BODY, dim, ...)          \
+  switch (dim) {                          \
+    case 4: BODY(__VA_ARGS__, 4); break;  \
+    case 8: BODY(__VA_ARGS__, 8); break;  \
+    case 16: BODY(__VA_ARGS__, 16); break; \
+    case 32: BODY(__VA_ARGS__, 32); break; \
+    case 64: BODY(__VA_ARGS__, 64); break; \
+    case 128: BODY(__VA_ARGS__, 128); break; \
+    default: BODY(__VA_ARGS__, dim);      \
+  }
+
+TS_INLINE void gather(const ts_row_layout *layout, const void *const *rows, uint32_t n, float *out) {
+  if (layout->type == TS_FP32) {
+    BY_WIDTH(copy_rows, layout->dim, rows, n, out)
+  } else {
+    BY_WIDTH(widen_rows, layout->dim, rows, n, out)
+  }
+}
+
+TS_EVERY_LEVEL(gather, gather, (const ts_row_layout *layout, const void *const *rows, uint32_t n, float *out),
+               (layout, rows, n, out))
+
+void ts_gather_rows(uint32_t level, const ts_row_layout *layout, const void *const *rows, uint32_t n, float *out) {
+  gather_levels[level](layout, rows, n, out);
+}
+
+TS_INLINE void add_rows(float *const *sums, const float *const *gradients, uint32_t n, const uint32_t dim) {
+  for (uint32_t i = 0; i < n; i++) {
+    float *restrict sum = sums[i];
+    const float *restrict g = gradients[i];
+    for (uint32_t j = 0; j < dim; j++) sum[j] += g[j];
+  }
+}
+
+TS_INLINE void add(uint32_t dim, float *const *sums, const float *const *gradients, uint32_t n) {
+  BY_WIDTH(add_rows, dim, sums, gradients, n)
+}
+
+TS_EVERY_LEVEL(add, add, (uint32_t dim, float *const *sums, const float *const *gradients, uint32_t n),
+               (dim, sums, gradients, n))
+
+void ts_gradients_add(uint32_t level, uint32_t dim, float *const *sums, const float *const *gradients, uint32_t n) {
+  add_levels[level](dim, sums, gradients, n);
+}
