@@ -35,6 +35,14 @@ static void dnnl_version(void *handle, char *out, size_t cap) {
   if (v != NULL) snprintf(out, cap, "%d.%d.%d", v[0], v[1], v[2]);
 }
 
+/* Two functions of the C interface, major and minor. */
+static void leveldb_version(void *handle, char *out, size_t cap) {
+  int (*major)(void) = NULL, (*minor)(void) = NULL;
+  *(void **)&major = dlsym(handle, "leveldb_major_version");
+  *(void **)&minor = dlsym(handle, "leveldb_minor_version");
+  if (major != NULL && minor != NULL) snprintf(out, cap, "%d.%d", major(), minor());
+}
+
 static void zlib_version(void *handle, char *out, size_t cap) {
   const char *(*version)(void) = NULL;
   *(void **)&version = dlsym(handle, "zlibVersion");
@@ -51,6 +59,7 @@ void ts_probe_libraries(ts_probe *probe) {
                    {"memkind", "libmemkind0", {"libmemkind.so.0", NULL, NULL}, memkind_version},
                    {"libnuma", "libnuma1", {"libnuma.so.1", NULL, NULL}, NULL},
                    {"libdnnl", "libdnnl2", {"libdnnl.so.2", "libdnnl.so.3", NULL}, dnnl_version},
+                   {"leveldb", "libleveldb1d", {"libleveldb.so.1d", "libleveldb.so.1", NULL}, leveldb_version},
                    {"zlib", "zlib1g", {"libz.so.1", NULL, NULL}, zlib_version}};
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
     const char *name = libraries[i].name;

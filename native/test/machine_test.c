@@ -72,7 +72,8 @@ static void captured_trees(void) {
 static void this_machine(void) {
   char *text = probe("");
   CHECK(strstr(text, "cpu.model=") != NULL && strstr(text, "memory.total=") != NULL);
-  CHECK(strstr(text, "library.libpmem.available=") != NULL && strstr(text, "library.zlib.available=") != NULL);
+  CHECK(strstr(text, "library.libpmem.available=") != NULL && strstr(text, "library.zlib.available=") != NULL &&
+        strstr(text, "library.leveldb.available=") != NULL);
   for (const char *line = text; *line != '\0';) {
     size_t n = strcspn(line, "\n");
     const char *equals = memchr(line, '=', n);

@@ -244,6 +244,7 @@ function libraries(facts: Facts): DoctorLine[] {
     memkind: "libmemkind0",
     libnuma: "libnuma1",
     libdnnl: "libdnnl2",
+    leveldb: "libleveldb1d",
     zlib: "zlib1g",
   };
   return Object.entries(packages).flatMap(([name, debian]) => {
