@@ -116,6 +116,11 @@ typedef struct ts_symbol {
 } ts_symbol;
 int32_t ts_library_symbols(void *handle, const char *library, const ts_symbol *symbols, ts_err err);
 
+/* ---- memory (numa.c) ---- */
+
+/* Binds pages that were not touched yet to a NUMA node. Errors: TS_EINVAL (no such node), TS_EUNAVAILABLE. */
+int32_t ts_bind_memory(void *memory, uint64_t bytes, int node, ts_err err);
+
 /* ---- threads (threads.c) ---- */
 
 /* A fixed set of threads that run one task at a time: task(context, part) for part in [0, parts), the calling thread

@@ -11,15 +11,16 @@ static bool take(ts_budget *budget, uint64_t bytes, uint64_t kept) {
   return true;
 }
 
-/* Buffers are recorded after they are charged and forgotten before they are given back, so that a reader of both
+/* Working memory is recorded after it is charged and forgotten before it is given back, so that a reader of both
  * numbers can only see too much, never too little. */
-static uint64_t kept_for_buffers(const ts_budget *budget, ts_purpose purpose) {
-  uint64_t buffers = atomic_load(&budget->reserved[TS_PURPOSE_BUFFERS]);
-  return purpose == TS_PURPOSE_BUFFERS || buffers >= budget->headroom ? 0 : budget->headroom - buffers;
+static uint64_t kept_for_work(const ts_budget *budget, ts_purpose purpose) {
+  if (purpose == TS_PURPOSE_WORK || purpose == TS_PURPOSE_BUFFERS) return 0;
+  uint64_t work = atomic_load(&budget->reserved[TS_PURPOSE_WORK]);
+  return work >= budget->headroom ? 0 : budget->headroom - work;
 }
 
 bool ts_budget_take(ts_budget *budget, ts_purpose purpose, uint64_t bytes) {
-  if (!budget->rows_only && !take(budget, bytes, kept_for_buffers(budget, purpose))) return false;
+  if (!budget->rows_only && !take(budget, bytes, kept_for_work(budget, purpose))) return false;
   atomic_fetch_add_explicit(&budget->reserved[purpose], bytes, memory_order_relaxed);
   return true;
 }

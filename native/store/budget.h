@@ -10,11 +10,19 @@
 
 #include <stdatomic.h>
 
-typedef enum ts_purpose { TS_PURPOSE_ROWS, TS_PURPOSE_INDEX, TS_PURPOSE_POLICY, TS_PURPOSE_BUFFERS, TS_PURPOSES } ts_purpose;
+/* WORK comes and goes with calls and lives in the headroom; BUFFERS, which stay, may use it, too. */
+typedef enum ts_purpose {
+  TS_PURPOSE_ROWS,
+  TS_PURPOSE_INDEX,
+  TS_PURPOSE_POLICY,
+  TS_PURPOSE_BUFFERS,
+  TS_PURPOSE_WORK,
+  TS_PURPOSES
+} ts_purpose;
 
 typedef struct ts_budget {
   uint64_t limit;
-  uint64_t headroom; /* of the limit, kept free for buffers: they come and go, rows and index stay */
+  uint64_t headroom; /* of the limit, kept free for working memory: it comes and goes, rows and index stay */
   bool rows_only;
   _Atomic uint64_t used;                 /* what counts against the limit */
   _Atomic uint64_t reserved[TS_PURPOSES]; /* bytes really taken, by purpose */

@@ -1,67 +1,105 @@
-/* lookup.c - batched lookup-or-create, and the read-only lookups. */
+/* lookup.c - lookup or create: the fast path first, then what it missed; rows one by one, and combined into bags. */
 #include "store/store.h"
 
+#include "kernels/gather.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 8u   /* rows between prefetch and copy */
-#define BLOCK 256u /* keys of a read-only lookup at a time, on the stack */
-
+/* One call, or a piece of it. */
 typedef struct lookup {
   ts_table *table;
-  ts_batch *batch;
+  ts_work *work;
   const int64_t *keys;
   uint64_t n;
-  float *out;
+  const uint64_t *missed; /* bit i: keys[i] */
+  float *out;             /* NULL: rows are only brought up */
+  bool count;
 } lookup;
 
-static inline void copy_row(float *to, const unsigned char *from, uint32_t dim) {
-  memcpy(to, from, (size_t)dim * sizeof(float));
-}
-
-static void gather(const lookup *l, ts_part part) {
-  const ts_batch *b = l->batch;
-  const uint32_t dim = l->table->dim;
-  if (part.parts == 1 && l->n <= b->capacity) {
-    for (uint64_t i = 0; i < l->n; i++) {
-      if (i + AHEAD < l->n) __builtin_prefetch(b->rows[b->inverse[i + AHEAD]]);
-      copy_row(l->out + i * dim, b->rows[b->inverse[i]], dim);
+static bool collect(const lookup *l, ts_part part) {
+  ts_work_clear(l->work);
+  for (uint64_t w = 0; w < (l->n + 63) / 64; w++)
+    for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1) {
+      int64_t key = l->keys[w * 64 + (uint64_t)__builtin_ctzll(bits)];
+      uint64_t hash = ts_index_hash(key);
+      if (ts_part_has(part, hash) && ts_work_add(l->work, key, hash) == UINT32_MAX) return false;
     }
-    return;
-  }
-  for (uint64_t i = 0; i < l->n; i++) {
-    uint64_t hash = ts_index_hash(l->keys[i]);
-    if (ts_part_has(part, hash)) copy_row(l->out + i * dim, b->rows[ts_batch_distinct(b, l->keys[i], hash)], dim);
+  return true;
+}
+
+/* Staged rows become plain weights. */
+static void read_weights(const lookup *l) {
+  const ts_row_layout *layout = &l->table->layout;
+  if (layout->type == TS_FP32) return; /* they are */
+  for (uint32_t d = 0; d < l->work->count; d++) {
+    unsigned char *row = ts_work_staging(l->work, d);
+    float *scratch = (float *)(void *)l->work->spare_row;
+    ts_row_read(layout, row, 0, scratch);
+    memcpy(row, scratch, layout->dim * sizeof(float));
   }
 }
 
-/* Waits for what the media model's time for reading these rows in place exceeds the real time. */
-static void wait_for_reads(ts_table *table, const ts_batch *b, uint64_t start) {
-  ts_store *store = table->store;
-  uint64_t end = ts_now_ns(), wait = 0;
-  for (uint32_t t = 0; t < store->tier_count; t++) {
-    if (store->tiers[t].emulation == NULL) continue;
-    uint64_t reads = ts_batch_rows_in(b, t);
-    wait += ts_batch_excess(b, reads, end - start,
-                            ts_emulation_cost_ns(store->tiers[t].emulation, TS_MEDIA_READ, table->slot_bytes, reads));
-  }
-  wait += ts_memory_mode_excess(table, b, table->slot_bytes, false);
-  if (wait == 0) return;
-  ts_spin_until(end + wait);
-  ts_count(store, TS_STAT_emulation_wait_ns, wait);
+static void write_out(const lookup *l, ts_part part) {
+  const uint32_t dim = l->table->layout.dim;
+  for (uint64_t w = 0; w < (l->n + 63) / 64; w++)
+    for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1) {
+      uint64_t i = w * 64 + (uint64_t)__builtin_ctzll(bits);
+      uint64_t hash = ts_index_hash(l->keys[i]);
+      if (!ts_part_has(part, hash)) continue;
+      uint32_t d = ts_work_number(l->work, l->keys[i], hash);
+      if (l->work->state[d] == TS_BROUGHT)
+        memcpy(l->out + i * dim, ts_work_staging(l->work, d), dim * sizeof(float));
+      else
+        for (uint32_t j = 0; j < dim; j++) l->out[i * dim + j] = l->table->admission.default_value;
+    }
 }
 
-static int32_t lookup_part(void *context, ts_part part) {
-  lookup *l = context;
-  ts_batch *b = l->batch;
-  if (part.parts > 1) ts_index_find(&l->table->index, b->keys, b->hashes, b->count, b->locations);
-  ts_move_resolve(l->table, b, true);
-  uint64_t start = ts_now_ns();
-  gather(l, part);
-  if (l->table->store->tiers[l->table->store->tier_count - 1].emulation != NULL ||
-      l->table->store->memory_mode != NULL)
-    wait_for_reads(l->table, b, start);
-  ts_move_unpin(l->table, b);
+static int32_t serve_part(const lookup *l, ts_part part, ts_err err) {
+  if (!collect(l, part)) { /* too many: the halves */
+    int32_t status = serve_part(l, (ts_part){part.parts * 2, part.part}, err);
+    return status != TS_OK ? status : serve_part(l, (ts_part){part.parts * 2, part.part + part.parts}, err);
+  }
+  ts_bring bring = {.table = l->table, .work = l->work, .count = l->count};
+  int32_t status = ts_bring_all(&bring, err);
+  if (status != TS_OK || l->out == NULL) return status;
+  read_weights(l);
+  write_out(l, part);
   return TS_OK;
+}
+
+static int32_t serve_missed(ts_table *table, const int64_t *keys, uint64_t n, const uint64_t *missed, uint64_t misses,
+                            float *out, bool count, ts_err err) {
+  lookup l = {.table = table,
+              .work = ts_work_acquire(table, misses, TS_WORK_LOOKUP),
+              .keys = keys,
+              .n = n,
+              .missed = missed,
+              .out = out,
+              .count = count};
+  int32_t status = serve_part(&l, (ts_part){1, 0}, err);
+  ts_work_release(table->store, l.work);
+  return status;
+}
+
+static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, bool count,
+                            ts_err err) {
+  ts_store *store = table->store;
+  uint64_t missed[TS_PIECE / 64], misses;
+  const bool in_place = store->memory_mode != NULL || ts_traffic_tier(store) == 0;
+  uint64_t start = in_place ? ts_now_ns() : 0;
+  if (store->memory_tiers > 0) {
+    misses = ts_fast_lookup(table, slot, keys, n, out, missed);
+    ts_count(table, TS_STAT_tier0_hits, n - misses);
+  } else {
+    misses = n;
+    memset(missed, 0xFF, n / 64 * 8);
+    if (n % 64 != 0) missed[n / 64] = (UINT64_C(1) << n % 64) - 1;
+  }
+  uint64_t real = in_place ? ts_now_ns() - start : 0;
+  int32_t status = misses == 0 ? TS_OK : serve_missed(table, keys, n, missed, misses, out, count, err);
+  if (in_place && status == TS_OK) ts_traffic_in_place(table, keys, n, real, false);
+  return status;
 }
 
 int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, float *rows, char *err,
@@ -74,77 +112,99 @@ int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, u
   if (keys == NULL || rows == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot look up %llu keys in table \"%s\": keys and rows must not be NULL",
                    (unsigned long long)n, table->name);
-  ts_room_rebalance(store);
-  lookup l = {.table = table, .batch = ts_batch_acquire(table, n, 0), .keys = keys, .n = n, .out = rows};
-  bool single;
-  status = ts_room_for(table, l.batch, keys, n, &single, e);
-  if (status == TS_OK) {
-    if (single)
-      lookup_part(&l, (ts_part){1, 0});
-    else
-      ts_batch_parts(l.batch, keys, n, lookup_part, &l);
-    for (uint32_t t = 0; t < store->tier_count; t++) ts_rows_settle(&table->rows[t]);
-    pthread_mutex_unlock(&table->lock);
-    ts_count(store, TS_STAT_lookup_calls, 1);
-    ts_count(store, TS_STAT_lookup_keys, n);
-  }
-  ts_batch_release(store, l.batch);
+  ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
+  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
+    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), rows + first * table->layout.dim, true, e);
+  ts_epoch_release(slot);
+  ts_count(table, TS_STAT_lookup_calls, 1);
+  ts_count(table, TS_STAT_lookup_keys, n);
   return status;
 }
 
-int32_t ts_table_find(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, uint32_t slot, float *rows,
-                      uint8_t *found, char *err, uint32_t err_cap) {
-  ts_err e = {err, err_cap};
-  ts_table *table = NULL;
-  int32_t status = ts_store_table(store, number, &table, e);
-  if (status != TS_OK) return status;
-  if (slot >= table->slots)
-    return ts_fail(e, TS_EINVAL, "Cannot read slot %u of table \"%s\": its rows have slots 0 to %u", slot, table->name,
-                   table->slots - 1);
-  if (n == 0) return TS_OK;
-  if (keys == NULL || rows == NULL)
-    return ts_fail(e, TS_EINVAL, "Cannot find %llu keys in table \"%s\": keys and rows must not be NULL",
-                   (unsigned long long)n, table->name);
-  const size_t row_floats = table->dim;
-  pthread_mutex_lock(&table->lock);
-  for (uint64_t first = 0; first < n; first += BLOCK) {
-    uint64_t hashes[BLOCK];
-    ts_location locations[BLOCK];
-    uint32_t count = (uint32_t)TS_MIN(n - first, BLOCK);
-    for (uint32_t i = 0; i < count; i++) hashes[i] = ts_index_hash(keys[first + i]);
-    ts_index_find(&table->index, keys + first, hashes, count, locations);
-    for (uint32_t i = 0; i < count; i++) {
-      float *to = rows + (first + i) * row_floats;
-      bool here = locations[i] != TS_LOCATION_NONE;
-      if (here)
-        copy_row(to,
-                 ts_rows_at(&table->rows[TS_LOCATION_TIER(locations[i])], TS_LOCATION_ROW(locations[i])) +
-                     (size_t)slot * table->slot_bytes,
-                 table->dim);
-      else
-        memset(to, 0, row_floats * sizeof(float));
-      if (found != NULL) found[first + i] = here;
-    }
-  }
-  pthread_mutex_unlock(&table->lock);
+/* ---- bags ---- */
+
+int32_t ts_bags_check(const ts_table *table, const char *what, const int64_t *keys, const uint64_t *offsets, uint64_t bags,
+                      uint32_t combiner, const void *rows, ts_err err) {
+  if (offsets == NULL || rows == NULL || (keys == NULL && offsets[bags] > 0))
+    return ts_fail(err, TS_EINVAL, "Cannot %s %llu bags of table \"%s\": keys, offsets and rows must not be NULL", what,
+                   (unsigned long long)bags, table->name);
+  if (combiner > TS_COMBINER_SQRTN)
+    return ts_fail(err, TS_EINVAL, "Cannot %s bags of table \"%s\": combiner %u is none of 0 (sum), 1 (mean), 2 (sqrtn)",
+                   what, table->name, combiner);
+  if (offsets[0] != 0)
+    return ts_fail(err, TS_EINVAL, "Cannot %s bags of table \"%s\": the first offset is %llu; it must be 0", what,
+                   table->name, (unsigned long long)offsets[0]);
+  for (uint64_t b = 0; b < bags; b++)
+    if (offsets[b + 1] < offsets[b])
+      return ts_fail(err, TS_EINVAL, "Cannot %s bags of table \"%s\": offset %llu is %llu after %llu; offsets must not fall",
+                     what, table->name, (unsigned long long)(b + 1), (unsigned long long)offsets[b + 1],
+                     (unsigned long long)offsets[b]);
   return TS_OK;
 }
 
-int32_t ts_table_lookup_tier(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, int32_t *tiers, char *err,
+/* Keys of a block that is copied out before it is combined, because a row of it is not in the first tier. */
+static uint32_t copied_block(uint32_t dim) { return TS_MAX(1u, TS_MIN(TS_FAST_BLOCK, 16384u / dim)); }
+
+/* One step over the keys from `first` on: *done keys are combined. `scratch` holds the rows of a copied block. */
+static int32_t combine(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, ts_bags *bags, float max_norm,
+                       float *scratch, float *out, uint64_t *done, ts_err err) {
+  ts_store *store = table->store;
+  const void *rows[TS_FAST_BLOCK];
+  uint64_t hashes[TS_FAST_BLOCK];
+  uint32_t m = (uint32_t)TS_MIN(n, TS_FAST_BLOCK), missed = m;
+  ts_epoch_enter(&store->epochs, slot);
+  if (store->memory_tiers > 0) missed = ts_fast_block(table, keys, m, (void **)(uintptr_t)rows, hashes);
+  if (missed == 0) ts_bags_accumulate(bags, &table->layout, rows, m, max_norm, out);
+  ts_epoch_leave(slot);
+  if (missed > 0) {
+    m = TS_MIN(m, copied_block(table->layout.dim));
+    int32_t status = lookup_piece(table, slot, keys, m, scratch, false, err);
+    if (status != TS_OK) return status;
+    const ts_row_layout plain = ts_row_layout_make(TS_FP32, table->layout.dim, 1, 0, false, false);
+    for (uint32_t i = 0; i < m; i++) rows[i] = scratch + (uint64_t)i * table->layout.dim;
+    ts_bags_accumulate(bags, &plain, rows, m, max_norm, out);
+  }
+  *done = m;
+  return TS_OK;
+}
+
+int32_t ts_table_lookup_bags(ts_store *store, uint32_t number, const int64_t *keys, const uint64_t *offsets, uint64_t count,
+                             const float *weights, uint32_t combiner, float max_norm, float *out, char *err,
                              uint32_t err_cap) {
   ts_err e = {err, err_cap};
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
-  if (n == 0) return TS_OK;
-  if (keys == NULL || tiers == NULL)
-    return ts_fail(e, TS_EINVAL, "Cannot look up the tiers of %llu keys in table \"%s\": keys and tiers must not be NULL",
-                   (unsigned long long)n, table->name);
-  pthread_mutex_lock(&table->lock);
-  for (uint64_t i = 0; i < n; i++) {
-    ts_location l = ts_index_find_one(&table->index, keys[i]);
-    tiers[i] = l == TS_LOCATION_NONE ? -1 : (int32_t)TS_LOCATION_TIER(l);
+  if (count == 0) return TS_OK;
+  status = ts_bags_check(table, "look up", keys, offsets, count, combiner, out, e);
+  if (status != TS_OK) return status;
+  if (!(max_norm >= 0))
+    return ts_fail(e, TS_EINVAL, "Cannot look up bags of table \"%s\": max_norm is %g; it must be 0 (no limit) or more",
+                   table->name, (double)max_norm);
+  const uint64_t n = offsets[count], scratch_bytes = copied_block(table->layout.dim) * (uint64_t)table->layout.dim * 4;
+  ts_budget *budget = &store->tiers[0].budget;
+  float *scratch = NULL;
+  if (ts_budget_take(budget, TS_PURPOSE_WORK, scratch_bytes)) {
+    scratch = malloc(scratch_bytes);
+    if (scratch == NULL) ts_budget_give_back(budget, TS_PURPOSE_WORK, scratch_bytes);
   }
-  pthread_mutex_unlock(&table->lock);
-  return TS_OK;
+  if (scratch == NULL)
+    return ts_fail(e, TS_EFULL, "Cannot look up bags of table \"%s\": no room for %llu bytes of working memory in the first "
+                   "tier; raise its size", table->name, (unsigned long long)scratch_bytes);
+  ts_bags bags;
+  ts_bags_begin(&bags, store->level, table->layout.dim, offsets, count, weights, combiner);
+  ts_bags_clear_empty(&bags, out);
+  ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
+  /* All rows come up together, so that reads of lower tiers are issued together. */
+  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
+    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), NULL, true, e);
+  uint64_t done = 0;
+  for (uint64_t first = 0; status == TS_OK && first < n; first += done)
+    status = combine(table, slot, keys + first, n - first, &bags, max_norm, scratch, out, &done, e);
+  ts_epoch_release(slot);
+  free(scratch);
+  ts_budget_give_back(budget, TS_PURPOSE_WORK, scratch_bytes);
+  ts_count(table, TS_STAT_lookup_calls, 1);
+  ts_count(table, TS_STAT_lookup_keys, n);
+  return status;
 }

@@ -3,18 +3,60 @@
 
 #include <string.h>
 
+/* A table's counters, with those that its records keep. */
+static void add_statistics(ts_table *table, uint64_t sums[TS_STATISTIC_COUNT]) {
+  for (uint32_t i = 0; i < TS_STATISTIC_COUNT; i++)
+    sums[i] += atomic_load_explicit(&table->statistics[i], memory_order_relaxed);
+  if (table->records == NULL) return;
+  ts_records_counts c;
+  ts_records_tier(table->store)->records->count(table->records, &c);
+  sums[TS_STAT_records_read_bytes] += c.bytes_read;
+  sums[TS_STAT_records_written_bytes] += c.bytes_written;
+  sums[TS_STAT_records_compacted] += c.compacted_rows;
+}
+
+static void copy_statistics(const uint64_t sums[TS_STATISTIC_COUNT], uint64_t *out, uint32_t n, uint32_t *needed) {
+  if (needed != NULL) *needed = TS_STATISTIC_COUNT;
+  for (uint32_t i = 0; i < n && i < TS_STATISTIC_COUNT; i++) out[i] = sums[i];
+}
+
 int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err, uint32_t err_cap) {
   ts_err e = {err, err_cap};
   if (store == NULL || (out == NULL && n > 0)) return ts_fail(e, TS_EINVAL, "Cannot read statistics: an argument is NULL");
-  if (needed != NULL) *needed = TS_STATISTIC_COUNT;
-  for (uint32_t i = 0; i < n && i < TS_STATISTIC_COUNT; i++)
-    out[i] = atomic_load_explicit(&store->statistics[i], memory_order_relaxed);
+  uint64_t sums[TS_STATISTIC_COUNT] = {0};
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++) add_statistics(store->tables[i], sums);
+  copy_statistics(sums, out, n, needed);
+  return TS_OK;
+}
+
+int32_t ts_table_statistics(ts_store *store, uint32_t number, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
+                            uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  ts_table *table = NULL;
+  int32_t status = ts_store_table(store, number, &table, e);
+  if (status != TS_OK) return status;
+  if (out == NULL && n > 0) return ts_fail(e, TS_EINVAL, "Cannot read statistics: the output is NULL");
+  uint64_t sums[TS_STATISTIC_COUNT] = {0};
+  add_statistics(table, sums);
+  copy_statistics(sums, out, n, needed);
   return TS_OK;
 }
 
 int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap) {
   if (store == NULL) return ts_fail((ts_err){err, err_cap}, TS_EINVAL, "Cannot reset statistics: the store is NULL");
-  for (uint32_t i = 0; i < TS_STATISTIC_COUNT; i++) atomic_store(&store->statistics[i], 0);
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++) {
+    ts_table *table = store->tables[i];
+    for (uint32_t j = 0; j < TS_STATISTIC_COUNT; j++) atomic_store(&table->statistics[j], 0);
+    if (table->records == NULL) continue;
+    /* Records count since they were opened: start from the negative of that. */
+    ts_records_counts c;
+    ts_records_tier(store)->records->count(table->records, &c);
+    atomic_store(&table->statistics[TS_STAT_records_read_bytes], 0 - c.bytes_read);
+    atomic_store(&table->statistics[TS_STAT_records_written_bytes], 0 - c.bytes_written);
+    atomic_store(&table->statistics[TS_STAT_records_compacted], 0 - c.compacted_rows);
+  }
   return TS_OK;
 }
 
@@ -26,35 +68,50 @@ int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed) {
   return ts_text_return(&text, out, cap, needed);
 }
 
+/* Bytes of a tier's rows: those that hold one, of rows or records. */
+static uint64_t row_bytes_in(ts_store *store, uint32_t t) {
+  uint64_t bytes = 0;
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t rows[TS_MAX_TIERS];
+    ts_table *table = store->tables[i];
+    if (ts_table_rows(store, i, rows, TS_MAX_TIERS, NULL, 0) == TS_OK) bytes += rows[t] * table->layout.stride;
+  }
+  return bytes;
+}
+
 int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed) {
   if (store == NULL) return TS_EINVAL;
-  static const char *const names[TS_PURPOSES] = {"rows", "index", "policy", "buffers"};
+  static const char *const names[TS_PURPOSES] = {"rows", "index", "policy", "buffers", "buffers"};
   ts_text text = {0};
   for (uint32_t t = 0; t < store->tier_count; t++) {
     ts_store_tier *tier = &store->tiers[t];
     ts_text_add(&text, "tier=%u limit=%llu used=%llu\n", t, (unsigned long long)tier->budget.limit,
                 (unsigned long long)atomic_load(&tier->budget.used));
-    uint64_t live = 0, count = atomic_load(&store->table_count);
-    for (uint32_t i = 0; i < count; i++) {
-      ts_table *table = store->tables[i];
-      pthread_mutex_lock(&table->lock);
-      live += table->rows[t].live * table->stride;
-      pthread_mutex_unlock(&table->lock);
-    }
-    for (uint32_t p = 0; p < TS_PURPOSES; p++) {
-      uint64_t bytes = atomic_load(&tier->budget.reserved[p]);
-      if (p == TS_PURPOSE_ROWS) {
-        ts_text_add(&text, "tier=%u purpose=slack place=%s bytes=%llu\n", t, tier->tier.ops->place,
-                    (unsigned long long)(bytes > live ? bytes - live : 0));
-        bytes = live;
-      } else if (t > 0) {
-        continue;
-      }
+    uint64_t bytes[TS_PURPOSES];
+    for (uint32_t p = 0; p < TS_PURPOSES; p++) bytes[p] = atomic_load(&tier->budget.reserved[p]);
+    bytes[TS_PURPOSE_BUFFERS] += bytes[TS_PURPOSE_WORK];
+    uint64_t live = TS_MIN(row_bytes_in(store, t), bytes[TS_PURPOSE_ROWS]);
+    ts_text_add(&text, "tier=%u purpose=slack place=%s bytes=%llu\n", t, tier->place,
+                (unsigned long long)(bytes[TS_PURPOSE_ROWS] - live));
+    bytes[TS_PURPOSE_ROWS] = live;
+    for (uint32_t p = 0; p < (t == 0 ? TS_PURPOSE_WORK : TS_PURPOSE_INDEX); p++)
       ts_text_add(&text, "tier=%u purpose=%s place=%s bytes=%llu\n", t, names[p],
-                  p == TS_PURPOSE_ROWS ? tier->tier.ops->place : "DRAM", (unsigned long long)bytes);
-    }
+                  p == TS_PURPOSE_ROWS ? tier->place : "DRAM", (unsigned long long)bytes[p]);
   }
   return ts_text_return(&text, out, cap, needed);
+}
+
+int32_t ts_store_settle(ts_store *store, char *err, uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  if (store == NULL) return ts_fail(e, TS_EINVAL, "Cannot settle a store: it is NULL");
+  ts_evictors_settle(store->evictors);
+  int32_t status = TS_OK;
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; status == TS_OK && i < count; i++)
+    if (store->tables[i]->records != NULL)
+      status = ts_records_tier(store)->records->flush(store->tables[i]->records, e);
+  return status;
 }
 
 int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed) {
@@ -62,8 +119,14 @@ int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *ne
   ts_text text = {0};
   for (uint32_t t = 0; t < store->tier_count; t++) {
     ts_store_tier *tier = &store->tiers[t];
-    ts_text_add(&text, "tier=%u type=%s", t, tier->tier.ops->type);
-    tier->tier.ops->describe(&tier->tier, &text);
+    ts_text_add(&text, "tier=%u type=%s", t, tier->type);
+    if (tier->records != NULL) {
+      ts_text_add(&text, " medium=SSD path=%s", tier->directory);
+      if (atomic_load_explicit(&store->table_count, memory_order_acquire) > 0)
+        tier->records->describe(store->tables[0]->records, &text);
+    } else {
+      tier->tier.ops->describe(&tier->tier, &text);
+    }
     if (tier->emulation != NULL) ts_text_add(&text, " emulates=%s", ts_emulation_medium(tier->emulation));
     if (t == 0 && store->memory_mode != NULL)
       ts_text_add(&text, " emulates=%s memory_mode_cache=%llu", ts_memory_mode_medium(store->memory_mode),
@@ -73,28 +136,65 @@ int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *ne
   return ts_text_return(&text, out, cap, needed);
 }
 
+/* Numbers only: not padding, and not when or how often the row was used. */
 static uint64_t row_digest(const ts_table *table, int64_t key, const unsigned char *row) {
+  const ts_row_layout *l = &table->layout;
   uint64_t h = table->name_hash ^ ts_mix64((uint64_t)key);
-  for (uint32_t s = 0; s < table->slots; s++)
-    h = ts_hash_bytes(row + (size_t)s * table->slot_bytes, table->dim * sizeof(float), h);
+  for (uint32_t s = 0; s < l->slots; s++) h = ts_hash_bytes(row + ts_row_slot_offset(l, s), ts_row_slot_size(l, s), h);
   return h;
 }
 
-int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap) {
-  if (store == NULL || digest == NULL)
-    return ts_fail((ts_err){err, err_cap}, TS_EINVAL, "Cannot digest a store: an argument is NULL");
-  uint64_t sum = 0, count = atomic_load_explicit(&store->table_count, memory_order_acquire);
-  for (uint32_t i = 0; i < count; i++) {
-    ts_table *table = store->tables[i];
-    pthread_mutex_lock(&table->lock);
+static uint64_t digest_memory(ts_table *table) {
+  uint64_t sum = 0;
+  for (uint32_t s = 0; s < table->shard_count; s++) {
+    ts_shard *shard = &table->shards[s];
     ts_index_cursor cursor = {0};
     int64_t key;
     ts_location l;
-    while (ts_index_next(&table->index, &cursor, &key, &l)) /* a sum: the order of rows does not matter */
-      sum += row_digest(table, key, ts_rows_at(&table->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l)));
-    sum += ts_mix64(table->name_hash);
-    pthread_mutex_unlock(&table->lock);
+    pthread_mutex_lock(&shard->lock);
+    while (ts_index_next(&shard->index, &cursor, &key, &l)) /* a sum: the order of rows does not matter */
+      if (TS_LOCATION_TIER(l) < TS_NOT_ADMITTED)
+        sum += row_digest(table, key, ts_rows_at(&shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l)));
+    pthread_mutex_unlock(&shard->lock);
   }
-  *digest = sum;
-  return TS_OK;
+  return sum;
+}
+
+static int32_t digest_records(ts_table *table, uint64_t *sum, ts_err err) {
+  ts_work *w = ts_work_acquire(table, TS_FAST_BLOCK, TS_WORK_LOOKUP);
+  const uint32_t want = TS_MIN(TS_FAST_BLOCK, w->staging_capacity);
+  for (uint32_t i = 0; i < want; i++) w->rows[i] = ts_work_staging(w, i);
+  uint64_t cursor = 0;
+  int32_t status;
+  for (;;) {
+    uint32_t got = 0;
+    status = ts_records_tier(table->store)->records->walk(table->records, &cursor, want, w->keys,
+                                                          (uint64_t *)(void *)w->locations, w->rows, &got, err);
+    if (status != TS_OK || got == 0) break;
+    for (uint32_t i = 0; i < got; i++) {
+      ts_shard *shard = ts_shard_of(table, ts_index_hash(w->keys[i]));
+      pthread_mutex_lock(&shard->lock);
+      bool above = TS_LOCATION_TIER(ts_index_find_one(&shard->index, w->keys[i])) < TS_NOT_ADMITTED;
+      pthread_mutex_unlock(&shard->lock);
+      if (!above) *sum += row_digest(table, w->keys[i], w->rows[i]);
+    }
+  }
+  ts_work_release(table->store, w);
+  return status;
+}
+
+int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  if (store == NULL || digest == NULL) return ts_fail(e, TS_EINVAL, "Cannot digest a store: an argument is NULL");
+  ts_evictors_settle(store->evictors); /* a row that moves meanwhile could be met twice, or not at all */
+  uint64_t sum = 0;
+  int32_t status = TS_OK;
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; status == TS_OK && i < count; i++) {
+    ts_table *table = store->tables[i];
+    sum += digest_memory(table) + ts_mix64(table->name_hash);
+    if (table->records != NULL) status = digest_records(table, &sum, e);
+  }
+  if (status == TS_OK) *digest = sum;
+  return status;
 }

@@ -4,78 +4,120 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES (UINT64_C(32) << 10) /* of a large tier: rows a chunk = this / stride, between the two below */
+#define CHUNK_BYTES (UINT64_C(32) << 10) /* the smallest chunk of a large tier */
 #define MAX_SHIFT 10u
-#define CHUNKS_AT_LEAST 64u /* a limit is divided into at least so many chunks */
+#define CHUNKS_AT_LEAST 256u /* a share is divided into at least so many chunks of the smallest size */
 
-void ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, bool policy, uint64_t stride) {
-  *rows = (ts_rows){.tier = tier, .budget = budget, .dram_budget = dram_budget, .policy = policy, .stride = stride,
-                    .list_purpose = TS_PURPOSE_INDEX, .first_free = TS_NO_ROW};
-  uint64_t bytes = TS_MIN(CHUNK_BYTES, budget->limit / CHUNKS_AT_LEAST);
+void ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, uint64_t stride, uint64_t share) {
+  *rows = (ts_rows){.tier = tier, .budget = budget, .dram_budget = dram_budget, .stride = stride, .first_free = TS_NO_ROW};
+  uint64_t bytes = TS_MIN(CHUNK_BYTES, share / CHUNKS_AT_LEAST);
   while (rows->shift < MAX_SHIFT && (stride << (rows->shift + 1)) <= bytes) rows->shift++;
 }
 
-static uint64_t policy_bytes(const ts_rows *rows) {
-  return rows->policy ? (sizeof(int64_t) + sizeof(uint8_t)) << rows->shift : 0;
+static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
+  const ts_rows *rows = context;
+  *n = 0;
+  if (first >= rows->next) return NULL;
+  uint64_t inside;
+  const ts_chunk *chunk = ts_rows_find(rows, first, &inside);
+  uint32_t level = 63u - (uint32_t)__builtin_clzll((first >> rows->shift) + TS_LEVEL_CHUNKS) - TS_LEVEL_BITS;
+  uint64_t size = UINT64_C(1) << (rows->shift + level);
+  *n = TS_MIN(size - inside, rows->next - first);
+  return chunk->words + inside;
 }
 
-uint64_t ts_rows_chunk_bytes(const ts_rows *rows) { return rows->stride << rows->shift; }
+/* What is kept beside rows may use the headroom for buffers: freeing memory can need it first. */
+static bool charge_policy(void *context, int64_t bytes) {
+  ts_rows *rows = context;
+  if (bytes >= 0) return ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, (uint64_t)bytes);
+  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, (uint64_t)-bytes);
+  return true;
+}
 
-static bool grow_list(ts_rows *rows) {
-  if (rows->chunk_count < rows->chunk_capacity) return true;
-  uint64_t capacity = rows->chunk_capacity == 0 ? 4 : rows->chunk_capacity + rows->chunk_capacity / 4 + 1;
-  uint64_t bytes = capacity * sizeof *rows->chunks;
-  /* Freeing first-tier memory moves rows down, which may need a longer list first: that may use the headroom. */
-  ts_purpose purpose = TS_PURPOSE_INDEX;
-  if (rows->list_grant >= bytes) {
-    rows->list_grant -= bytes;
-  } else if (!ts_budget_take(rows->dram_budget, purpose, bytes)) {
-    purpose = TS_PURPOSE_BUFFERS;
-    if (!ts_budget_take(rows->dram_budget, purpose, bytes)) {
-      rows->dram_wanted = bytes;
-      return false;
-    }
-  }
-  ts_chunk *chunks = malloc(bytes);
-  if (chunks == NULL) {
-    ts_budget_give_back(rows->dram_budget, purpose, bytes);
+int32_t ts_rows_add_policy(ts_rows *rows, ts_policy_kind kind, bool has_below) {
+  rows->has_below = has_below;
+  ts_policy_pool pool = {.context = rows, .span = span, .charge = charge_policy};
+  return ts_policy_create(kind, &pool, &rows->policy);
+}
+
+static uint64_t rows_in(const ts_rows *rows, uint64_t chunk) { return UINT64_C(1) << (rows->shift + chunk / TS_LEVEL_CHUNKS); }
+
+uint64_t ts_rows_first_of(const ts_rows *rows, uint64_t chunk) {
+  uint64_t level = chunk / TS_LEVEL_CHUNKS, inside = chunk % TS_LEVEL_CHUNKS;
+  return (((UINT64_C(1) << level) - 1) * TS_LEVEL_CHUNKS + (inside << level)) << rows->shift;
+}
+
+static uint64_t side_bytes(const ts_rows *rows, uint64_t n) {
+  if (rows->policy == NULL) return 0;
+  return n * (sizeof(int64_t) + sizeof(ts_policy_word) + sizeof(uint8_t) + (rows->has_below ? sizeof(uint32_t) : 0));
+}
+
+uint64_t ts_rows_last_chunk_bytes(const ts_rows *rows) {
+  uint64_t n = rows_in(rows, rows->chunk_count - 1);
+  return n * rows->stride + side_bytes(rows, n);
+}
+
+uint64_t ts_rows_bytes(const ts_rows *rows) { return ts_rows_first_of(rows, rows->chunk_count) * rows->stride; }
+
+static ts_chunk *chunk_of(const ts_rows *rows, uint64_t chunk) {
+  return &rows->levels[chunk / TS_LEVEL_CHUNKS][chunk % TS_LEVEL_CHUNKS];
+}
+
+/* The list of a size's chunks: small, so it may come out of the headroom. */
+static bool add_level(ts_rows *rows, uint64_t level) {
+  if (level >= TS_ROW_LEVELS) return false;
+  if (rows->levels[level] != NULL) return true;
+  uint64_t bytes = TS_LEVEL_CHUNKS * sizeof(ts_chunk);
+  if (!ts_budget_take(rows->dram_budget, TS_PURPOSE_BUFFERS, bytes)) {
+    rows->dram_wanted = bytes;
     return false;
   }
-  if (rows->chunk_count > 0) memcpy(chunks, rows->chunks, rows->chunk_count * sizeof *chunks);
-  free(rows->chunks);
-  ts_budget_give_back(rows->dram_budget, rows->list_purpose, rows->chunk_capacity * sizeof *chunks);
-  rows->chunks = chunks;
-  rows->chunk_capacity = capacity;
-  rows->list_purpose = purpose;
+  rows->levels[level] = calloc(TS_LEVEL_CHUNKS, sizeof(ts_chunk));
+  if (rows->levels[level] == NULL) ts_budget_give_back(rows->dram_budget, TS_PURPOSE_BUFFERS, bytes);
+  return rows->levels[level] != NULL;
+}
+
+static bool add_side(ts_rows *rows, ts_chunk *chunk, uint64_t n) {
+  uint64_t bytes = side_bytes(rows, n);
+  if (bytes == 0) return true;
+  if (!ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
+    rows->dram_wanted = bytes;
+    return false;
+  }
+  chunk->keys = malloc(bytes);
+  if (chunk->keys == NULL) {
+    ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, bytes);
+    return false;
+  }
+  memset(chunk->keys, 0, bytes);
+  chunk->words = (ts_policy_word *)(void *)(chunk->keys + n);
+  chunk->below = rows->has_below ? (uint32_t *)(void *)(chunk->words + n) : NULL;
+  chunk->flags = rows->has_below ? (uint8_t *)(chunk->below + n) : (uint8_t *)(void *)(chunk->words + n);
   return true;
+}
+
+static void drop_side(ts_rows *rows, ts_chunk *chunk, uint64_t n) {
+  if (chunk->keys == NULL) return;
+  free(chunk->keys);
+  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, side_bytes(rows, n));
 }
 
 static bool add_chunk(ts_rows *rows) {
-  uint64_t bytes = ts_rows_chunk_bytes(rows), policy = policy_bytes(rows);
-  if (!grow_list(rows)) return false;
+  if (!add_level(rows, rows->chunk_count / TS_LEVEL_CHUNKS)) return false;
+  uint64_t n = rows_in(rows, rows->chunk_count), bytes = n * rows->stride;
+  if (ts_rows_first_of(rows, rows->chunk_count) + n > UINT64_C(1) << 33) return false;
+  ts_chunk chunk = {0};
   if (!ts_budget_take(rows->budget, TS_PURPOSE_ROWS, bytes)) return false;
-  if (policy > 0 && !ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, policy)) {
-    ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, bytes);
-    return false;
-  }
-  ts_chunk chunk = {.rows = rows->tier->ops->take(rows->tier, bytes)};
-  if (chunk.rows != NULL && policy > 0) {
-    chunk.keys = malloc(policy);
-    chunk.marks = (uint8_t *)(chunk.keys + (UINT64_C(1) << rows->shift));
-    if (chunk.keys == NULL) {
-      rows->tier->ops->give_back(rows->tier, chunk.rows, bytes);
-      chunk.rows = NULL;
-    } else {
-      memset(chunk.marks, 0, UINT64_C(1) << rows->shift);
+  if (add_side(rows, &chunk, n)) {
+    chunk.rows = rows->tier->ops->take(rows->tier, bytes);
+    if (chunk.rows != NULL) {
+      *chunk_of(rows, rows->chunk_count++) = chunk;
+      return true;
     }
+    drop_side(rows, &chunk, n);
   }
-  if (chunk.rows == NULL) {
-    ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, bytes);
-    if (policy > 0) ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, policy);
-    return false;
-  }
-  rows->chunks[rows->chunk_count++] = chunk;
-  return true;
+  ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, bytes);
+  return false;
 }
 
 uint64_t ts_rows_reserve(ts_rows *rows, uint64_t want) {
@@ -93,71 +135,64 @@ void ts_rows_settle(ts_rows *rows) {
 }
 
 static inline uint64_t *link_of(ts_rows *rows, uint64_t row) {
-  return rows->policy ? (uint64_t *)ts_rows_key(rows, row) : (uint64_t *)(void *)ts_rows_at(rows, row);
+  return rows->policy != NULL ? (uint64_t *)ts_rows_key(rows, row) : (uint64_t *)(void *)ts_rows_at(rows, row);
 }
 
 uint64_t ts_rows_take(ts_rows *rows, int64_t key) {
   uint64_t row = rows->first_free;
   if (row != TS_NO_ROW) {
-    rows->first_free = *link_of(rows, row);
+    memcpy(&rows->first_free, link_of(rows, row), sizeof rows->first_free);
     rows->free_count--;
   } else {
     row = rows->next++;
   }
   rows->live++;
   if (rows->budget->rows_only) rows->paid--;
-  if (rows->policy) {
+  if (rows->policy != NULL) {
     *ts_rows_key(rows, row) = key;
-    *ts_rows_mark(rows, row) = TS_MARK_LIVE;
+    *ts_rows_flags(rows, row) = 0;
   }
   return row;
 }
 
-/* Links the row into the free list; its charge is the caller's business. */
-static void vacate(ts_rows *rows, uint64_t row) {
-  if (rows->policy) *ts_rows_mark(rows, row) = 0;
-  *link_of(rows, row) = rows->first_free;
+void ts_rows_free(ts_rows *rows, uint64_t row) {
+  memcpy(link_of(rows, row), &rows->first_free, sizeof rows->first_free);
   rows->first_free = row;
   rows->free_count++;
   rows->live--;
-}
-
-void ts_rows_free(ts_rows *rows, uint64_t row) {
-  vacate(rows, row);
   ts_budget_give_back_row(rows->budget, rows->stride);
 }
 
-void ts_rows_vacate(ts_rows *rows, uint64_t row) {
-  vacate(rows, row);
-  if (rows->budget->rows_only) rows->paid++;
-}
-
 void ts_rows_drop_chunk(ts_rows *rows) {
-  uint64_t first = (rows->chunk_count - 1) << rows->shift;
+  uint64_t first = ts_rows_first_of(rows, rows->chunk_count - 1), n = rows_in(rows, rows->chunk_count - 1);
   /* Unlink its freed rows. */
   uint64_t *link = &rows->first_free;
   while (*link != TS_NO_ROW) {
     if (*link >= first) {
-      *link = *link_of(rows, *link);
+      uint64_t after;
+      memcpy(&after, link_of(rows, *link), sizeof after);
+      *link = after;
       rows->free_count--;
     } else {
       link = link_of(rows, *link);
     }
   }
   if (rows->next > first) rows->next = first;
-  if (rows->hand >= first) rows->hand = 0;
-  ts_chunk *chunk = &rows->chunks[--rows->chunk_count];
-  rows->tier->ops->give_back(rows->tier, chunk->rows, ts_rows_chunk_bytes(rows));
-  ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, ts_rows_chunk_bytes(rows));
-  free(chunk->keys);
-  if (rows->policy) ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, policy_bytes(rows));
+  ts_chunk *chunk = chunk_of(rows, --rows->chunk_count);
+  rows->tier->ops->give_back(rows->tier, chunk->rows, n * rows->stride);
+  ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, n * rows->stride);
+  drop_side(rows, chunk, n);
+  *chunk = (ts_chunk){0};
 }
 
 void ts_rows_destroy(ts_rows *rows) {
-  while (rows->chunk_count > 0) ts_rows_drop_chunk(rows);
-  free(rows->chunks);
-  ts_budget_give_back(rows->dram_budget, rows->list_purpose, rows->chunk_capacity * sizeof *rows->chunks);
-  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_INDEX, rows->list_grant);
-  rows->chunks = NULL;
-  rows->chunk_capacity = 0;
+  while (rows->chunk_count > 0) {
+    rows->first_free = TS_NO_ROW; /* no need to unlink one by one */
+    ts_rows_drop_chunk(rows);
+  }
+  for (uint32_t level = 0; level < TS_ROW_LEVELS && rows->levels[level] != NULL; level++) {
+    free(rows->levels[level]);
+    ts_budget_give_back(rows->dram_budget, TS_PURPOSE_BUFFERS, TS_LEVEL_CHUNKS * sizeof(ts_chunk));
+  }
+  ts_policy_destroy(rows->policy);
 }

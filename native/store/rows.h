@@ -1,48 +1,65 @@
-/* rows.h - the rows of one table in one tier: chunks of equal rows, numbered from 0, with a list of freed ones.
+/* rows.h - the rows of one shard in one memory tier: chunks of rows, numbered from 0.
  *
- * Freed rows are linked through themselves (through the policy's key where there is one), so freeing never allocates.
- * Where the tier has a cache policy, each row also has its key and a mark byte in DRAM beside the chunk. */
+ * Chunks grow with the shard: 32 of one size, then 32 of twice that size, and so on. So the list of chunks stays small
+ * enough for the first-level cache, its parts never move (readers follow them without a lock), and at most a 32nd of the
+ * rows is reserved without need.
+ *
+ * Freed rows are linked through themselves, or through the key beside them, so freeing never allocates. A row may be
+ * freed only when no lock-free reader can look at it any more (ts_epoch_wait).
+ *
+ * In a tier that rows can be evicted from, each row has beside it, in DRAM: its key, the policy's word, flags, and the
+ * place of its copy in the next memory tier. */
 #ifndef TS_ROWS_H
 #define TS_ROWS_H
 
+#include "cache/policy.h"
 #include "store/budget.h"
 #include "tiers/tier.h"
 
-/* Mark byte of a row under a cache policy. */
-#define TS_MARK_LIVE 0x80u       /* holds a row */
-#define TS_MARK_PINNED 0x40u     /* used by the batch in progress: not evicted */
-#define TS_MARK_REFERENCED 0x20u /* looked up since the clock hand passed */
-#define TS_MARK_AGE 0x0Fu        /* rebalancing rounds since the last lookup, saturating */
+/* Flags of a row. SAVED and STALE rows have a record in the tier of records below: the same bytes, or older ones. */
+#define TS_ROW_SAVED 0x1u
+#define TS_ROW_STALE 0x2u
+#define TS_ROW_RECORD (TS_ROW_SAVED | TS_ROW_STALE)
+#define TS_ROW_COPY 0x4u /* `below` is a place in the next memory tier that holds the same bytes */
+#define TS_ROW_BELOW_HIGH 0x8u /* bit 32 of that place */
+
+#define TS_LEVEL_CHUNKS 32u /* chunks of one size */
+#define TS_LEVEL_BITS 5u
+#define TS_ROW_LEVELS 28u
 
 typedef struct ts_chunk {
   unsigned char *rows;
-  int64_t *keys;  /* policy only */
-  uint8_t *marks; /* policy only */
+  int64_t *keys; /* policy only, as all below */
+  ts_policy_word *words;
+  uint32_t *below; /* only above a memory tier */
+  uint8_t *flags;
 } ts_chunk;
 
 typedef struct ts_rows {
   ts_tier *tier;
   ts_budget *budget;      /* of the tier */
-  ts_budget *dram_budget; /* of the first tier: chunk list and policy bytes */
-  bool policy;
-  uint32_t shift; /* log2 of rows a chunk */
+  ts_budget *dram_budget; /* of the first tier: what is kept beside the rows */
+  ts_policy *policy;      /* NULL: rows are never evicted from here */
+  bool has_below;
+  uint32_t shift;  /* log2 of rows in the smallest chunk */
   uint64_t stride; /* bytes a row */
-  ts_chunk *chunks;
-  uint64_t chunk_count, chunk_capacity;
-  ts_purpose list_purpose; /* what the chunk list is charged as: the index, or the headroom when nothing else is left */
-  uint64_t list_grant;     /* bytes already charged to the index for the list's next growth */
-  uint64_t dram_wanted;    /* after a short reservation: bytes of the first tier that would have helped, or 0 */
+  ts_chunk *levels[TS_ROW_LEVELS];
+  uint64_t chunk_count;
   uint64_t next;       /* first row never used */
   uint64_t first_free; /* head of the freed rows, or TS_NO_ROW */
   uint64_t free_count;
-  uint64_t live;
-  uint64_t paid; /* rows charged ahead of use, when only rows count */
-  uint64_t hand; /* of the clock */
+  uint64_t live;   /* rows that are here */
+  uint64_t copies; /* places that hold a copy of a row of the tier above */
+  uint64_t paid;   /* rows charged ahead of use, when only rows count */
+  uint64_t dram_wanted; /* after a short reservation: bytes of DRAM that would have helped, or 0 */
 } ts_rows;
 
 #define TS_NO_ROW UINT64_MAX
 
-void ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, bool policy, uint64_t stride);
+/* `share`: bytes of the tier that this shard may hope for; sets the size of chunks. */
+void ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, uint64_t stride, uint64_t share);
+/* Rows get keys, words and flags, for eviction by this kind of policy. Errors: TS_ENOMEM, TS_EFULL. */
+int32_t ts_rows_add_policy(ts_rows *rows, ts_policy_kind kind, bool has_below);
 void ts_rows_destroy(ts_rows *rows);
 
 /* Adds chunks until `want` rows can be taken without fail, or the budget or the medium refuses; returns how many of
@@ -50,28 +67,57 @@ void ts_rows_destroy(ts_rows *rows);
 uint64_t ts_rows_reserve(ts_rows *rows, uint64_t want);
 /* Gives back what was charged ahead and not used. */
 void ts_rows_settle(ts_rows *rows);
-/* A reserved row. */
+/* A reserved row; with a policy, its key is set, its word is not. */
 uint64_t ts_rows_take(ts_rows *rows, int64_t key);
+/* The row becomes a free place; its word must be 0 already. */
 void ts_rows_free(ts_rows *rows, uint64_t row);
-/* As ts_rows_free, but the place stays reserved for this batch call. */
-void ts_rows_vacate(ts_rows *rows, uint64_t row);
-/* Removes the last chunk, which must hold no live row. */
+/* Removes the last chunk, which must hold no row. */
 void ts_rows_drop_chunk(ts_rows *rows);
+/* First row of a chunk; of chunk `chunk_count`: all rows there are. */
+uint64_t ts_rows_first_of(const ts_rows *rows, uint64_t chunk);
+/* Bytes of the last chunk with what lies beside it. */
+uint64_t ts_rows_last_chunk_bytes(const ts_rows *rows);
+/* Bytes of all chunks. */
+uint64_t ts_rows_bytes(const ts_rows *rows);
 /* Rows that can be taken without adding a chunk. */
 static inline uint64_t ts_rows_spare(const ts_rows *rows) {
-  return rows->free_count + (rows->chunk_count << rows->shift) - rows->next;
+  return rows->free_count + ts_rows_first_of(rows, rows->chunk_count) - rows->next;
 }
-/* Bytes of chunks and of the policy beside them. */
-uint64_t ts_rows_chunk_bytes(const ts_rows *rows);
 
-static inline unsigned char *ts_rows_at(const ts_rows *rows, uint64_t row) {
-  return rows->chunks[row >> rows->shift].rows + (row & ((UINT64_C(1) << rows->shift) - 1)) * rows->stride;
+static inline const ts_chunk *ts_rows_find(const ts_rows *rows, uint64_t row, uint64_t *inside) {
+  uint64_t x = (row >> rows->shift) + TS_LEVEL_CHUNKS;
+  uint32_t level = 63u - (uint32_t)__builtin_clzll(x) - TS_LEVEL_BITS;
+  *inside = (x & ((UINT64_C(1) << level) - 1)) << rows->shift | (row & ((UINT64_C(1) << rows->shift) - 1));
+  return &rows->levels[level][(x >> level) - TS_LEVEL_CHUNKS];
 }
-static inline uint8_t *ts_rows_mark(const ts_rows *rows, uint64_t row) {
-  return &rows->chunks[row >> rows->shift].marks[row & ((UINT64_C(1) << rows->shift) - 1)];
+static inline unsigned char *ts_rows_at(const ts_rows *rows, uint64_t row) {
+  uint64_t inside;
+  const ts_chunk *chunk = ts_rows_find(rows, row, &inside);
+  return chunk->rows + inside * rows->stride;
 }
 static inline int64_t *ts_rows_key(const ts_rows *rows, uint64_t row) {
-  return &rows->chunks[row >> rows->shift].keys[row & ((UINT64_C(1) << rows->shift) - 1)];
+  uint64_t inside;
+  return &ts_rows_find(rows, row, &inside)->keys[inside];
+}
+static inline ts_policy_word *ts_rows_word(const ts_rows *rows, uint64_t row) {
+  uint64_t inside;
+  return &ts_rows_find(rows, row, &inside)->words[inside];
+}
+static inline uint8_t *ts_rows_flags(const ts_rows *rows, uint64_t row) {
+  uint64_t inside;
+  return &ts_rows_find(rows, row, &inside)->flags[inside];
+}
+/* The place of the copy of a row with TS_ROW_COPY. */
+static inline uint64_t ts_rows_below(const ts_rows *rows, uint64_t row) {
+  uint64_t inside;
+  const ts_chunk *chunk = ts_rows_find(rows, row, &inside);
+  return (uint64_t)(chunk->flags[inside] & TS_ROW_BELOW_HIGH ? 1 : 0) << 32 | chunk->below[inside];
+}
+static inline void ts_rows_set_below(ts_rows *rows, uint64_t row, uint64_t place) {
+  uint64_t inside;
+  const ts_chunk *chunk = ts_rows_find(rows, row, &inside);
+  chunk->below[inside] = (uint32_t)place;
+  chunk->flags[inside] = (uint8_t)((chunk->flags[inside] & TS_ROW_RECORD) | TS_ROW_COPY | (place >> 32 ? TS_ROW_BELOW_HIGH : 0));
 }
 
 #endif

@@ -11,46 +11,25 @@
 /* Room beyond the limit when only rows count, for the unused rest of each table's last chunk (rows.c makes chunks at
  * most a 64th of the limit, and at most 32 KiB). Address space, not memory, except in a pool file. */
 #define ROWS_ONLY_SLACK (UINT64_C(16) << 20)
-#define MOST_BUFFERS (UINT64_C(64) << 20)
+#define MOST_WORK (UINT64_C(64) << 20)
+#define MANY_SHARDS_FROM (UINT64_C(64) << 20) /* of the first tier */
+#define MOST_EVICTION_THREADS 64u
 
-typedef struct kind {
-  const char *storage;
-  uint32_t tiers;
-  const ts_tier_ops *ops[TS_MAX_TIERS];
-} kind;
-
-static const char *const storages[] = {"DRAM", "PMEM_LIBPMEM", "PMEM_MEMKIND", "DRAM_PMEM", NULL};
-static const char *const pmems[] = {"libpmem", "memkind", NULL};
-
-static int32_t read_kind(ts_config_reader *r, kind *out) {
-  uint32_t storage = ts_config_choice(r, "storage", NULL, storages);
-  if (r->status != TS_OK) return r->status;
-  bool has_pmem = ts_config_has(r->config, "pmem");
-  uint32_t pmem = has_pmem || storage == 3 ? ts_config_choice(r, "pmem", NULL, pmems) : 0;
-  if (r->status != TS_OK) return r->status;
-  switch (storage) {
-    case 0: *out = (kind){storages[0], 1, {&ts_dram_tier}}; break;
-    case 1: *out = (kind){storages[1], 1, {&ts_pmem_libpmem_tier}}; break;
-    case 2: *out = (kind){storages[2], 1, {&ts_pmem_memkind_tier}}; break;
-    default:
-      *out = (kind){storages[3], 2, {&ts_dram_tier, pmem == 0 ? &ts_pmem_libpmem_tier : &ts_pmem_memkind_tier}};
-  }
-  return TS_OK;
-}
-
-static int32_t read_sizes(ts_config_reader *r, const kind *k, bool rows_only, uint64_t sizes[TS_MAX_TIERS]) {
+static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool rows_only,
+                          uint64_t sizes[TS_MAX_TIERS]) {
+  const uint32_t tiers = ts_storage_tiers(type);
   for (uint32_t t = 0; t < TS_MAX_TIERS; t++) sizes[t] = DEFAULT_SIZE;
   uint32_t given = ts_config_u64_list(r, "size", sizes, TS_MAX_TIERS);
   if (r->status != TS_OK) return r->status;
-  if (given > k->tiers)
+  if (given > tiers)
     return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %s has %u tier%s, \"size\" lists %u; remove the rest",
-                               k->storage, k->tiers, k->tiers == 1 ? "" : "s", given);
-  for (uint32_t t = 0; t < k->tiers; t++) {
+                               type->name, tiers, tiers == 1 ? "" : "s", given);
+  for (uint32_t t = 0; t < tiers; t++) {
     uint64_t least = rows_only ? 1 : t == 0 ? MINIMUM_FIRST : MINIMUM_LOWER;
     if (sizes[t] < least)
       return r->status = ts_fail(r->err, TS_EINVAL,
                                  "Cannot open store: %llu bytes for tier %u (%s) are below the minimum of %llu bytes",
-                                 (unsigned long long)sizes[t], t, k->ops[t]->type, (unsigned long long)least);
+                                 (unsigned long long)sizes[t], t, ts_storage_tier_type(type, t), (unsigned long long)least);
     if (sizes[t] > UINT64_C(1) << 46)
       return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %llu bytes for tier %u are above 64 TiB",
                                  (unsigned long long)sizes[t], t);
@@ -58,79 +37,180 @@ static int32_t read_sizes(ts_config_reader *r, const kind *k, bool rows_only, ui
   return TS_OK;
 }
 
+/* Everything of the options but the tiers' own. */
+typedef struct options {
+  ts_storage_type type;
+  uint64_t sizes[TS_MAX_TIERS];
+  bool rows_only;
+  const char *path, *ssd_path;
+  uint64_t seed;
+  ts_policy_kind policy;
+  uint32_t eviction_threads, shards, level;
+  int node;
+  void *records_options;
+} options;
+
+static int32_t read_threads(ts_config_reader *r, options *o) {
+  const char *name = "TF_MULTI_TIER_EV_EVICTION_THREADS", *from = getenv(name);
+  uint64_t fallback = 1;
+  if (from != NULL && from[0] != '\0') {
+    char *end;
+    fallback = strtoull(from, &end, 10);
+    if (*end != '\0' || from[0] == '-' || fallback > MOST_EVICTION_THREADS)
+      return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %s is \"%s\" in the environment; it must be 0..%u",
+                                 name, from, MOST_EVICTION_THREADS);
+  }
+  o->eviction_threads = (uint32_t)ts_config_u64(r, "eviction_threads", fallback, 0, MOST_EVICTION_THREADS);
+  return r->status;
+}
+
+static int32_t read_options(const ts_config *config, options *o, ts_err err) {
+  static const char *const counts[] = {"all", "rows", NULL};
+  static const char *const kernels[] = {"auto", "avx512", "avx2", "baseline", NULL};
+  ts_config_reader r = ts_config_read(config, "store", err);
+  *o = (options){0};
+  if (ts_storage_type_read(&r, &o->type) != TS_OK) return r.status;
+  o->rows_only = ts_config_choice(&r, "size_counts", "all", counts) == 1;
+  if (read_sizes(&r, &o->type, o->rows_only, o->sizes) != TS_OK) return r.status;
+  o->path = ts_config_text(&r, "path", NULL);
+  o->ssd_path = ts_config_text(&r, "ssd_path", o->path);
+  o->seed = ts_config_u64(&r, "seed", 0, 0, UINT64_MAX);
+  o->policy = (ts_policy_kind)ts_config_choice(&r, "policy", "clock", ts_policy_names);
+  if (r.status != TS_OK || read_threads(&r, o) != TS_OK) return r.status;
+  uint64_t shards = ts_config_u64(&r, "shards", 0, 0, TS_MAX_SHARDS);
+  if (r.status == TS_OK && (shards & (shards - 1)) != 0)
+    return ts_fail(err, TS_EINVAL, "Cannot open store: option \"shards\" is %llu; it must be a power of two, or 0",
+                   (unsigned long long)shards);
+  o->shards = shards > 0 ? (uint32_t)shards : o->sizes[0] < MANY_SHARDS_FROM ? 1 : 16;
+  o->node = (int)ts_config_f64(&r, "numa_node", -1, -1, 1023);
+  const uint32_t best = ts_cpu_level(), level = ts_config_choice(&r, "kernels", "auto", kernels);
+  o->level = level == 0 ? best : 3 - level;
+  if (r.status == TS_OK && o->level > best)
+    return ts_fail(err, TS_EUNAVAILABLE, "Cannot open store: this CPU has no %s, which option \"kernels\" asks for",
+                   kernels[level]);
+  ts_config_ignore_prefix(&r, "emulate.");
+  ts_config_ignore_prefix(&r, "memory_mode.");
+  if (o->type.records != NULL) {
+    if (r.status == TS_OK && o->ssd_path == NULL)
+      return ts_fail(err, TS_EINVAL, "Cannot open store: %s needs option \"path\" or \"ssd_path\", a directory for its files",
+                     o->type.name);
+    if (r.status == TS_OK) r.status = o->type.records->read_options(&r, &o->records_options);
+  }
+  return ts_config_finish(&r);
+}
+
 int32_t ts_store_close(ts_store *store) {
   if (store == NULL) return TS_OK;
+  ts_evictors_destroy(store->evictors);
   uint32_t count = atomic_load(&store->table_count);
   for (uint32_t i = 0; i < count; i++) ts_table_destroy(store->tables[i]);
-  for (ts_batch *b = store->idle; b != NULL;) {
-    ts_batch *next = b->next;
-    free(b->memory);
-    free(b);
-    b = next;
+  for (ts_work *w = store->idle; w != NULL;) {
+    ts_work *next = w->next;
+    free(w->memory);
+    free(w);
+    w = next;
   }
   for (uint32_t t = 0; t < store->tier_count; t++) {
     if (store->tiers[t].tier.state != NULL) store->tiers[t].tier.ops->close(&store->tiers[t].tier);
     ts_emulation_destroy(store->tiers[t].emulation);
+    free(store->tiers[t].records_options);
   }
+  ts_folder_remove(&store->folder);
   ts_memory_mode_destroy(store->memory_mode);
+  if (store->blocks != NULL) ts_blocks_destroy(store->blocks);
   pthread_mutex_destroy(&store->growth);
   pthread_mutex_destroy(&store->tables_lock);
-  pthread_mutex_destroy(&store->buffers_lock);
-  pthread_cond_destroy(&store->buffer_free);
+  pthread_mutex_destroy(&store->work_lock);
+  pthread_cond_destroy(&store->work_free);
   free(store);
   return TS_OK;
+}
+
+static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err err) {
+  ts_store_tier *tier = &store->tiers[t];
+  tier->budget.limit = o->sizes[t];
+  tier->budget.rows_only = o->rows_only;
+  store->tier_count = t + 1;
+  tier->type = ts_storage_tier_type(&o->type, t);
+  if (t < o->type.memory_tiers) {
+    const ts_tier_ops *ops = o->type.memory[t];
+    tier->tier.ops = ops;
+    tier->place = ops->place;
+    store->memory_tiers = t + 1;
+    return ops->open(&tier->tier, o->sizes[t] + (o->rows_only ? o->sizes[t] / 16 + ROWS_ONLY_SLACK : 0), o->path, o->node,
+                     err);
+  }
+  tier->records = o->type.records;
+  tier->place = tier->records->place;
+  int32_t status = tier->records->probe(o->ssd_path, err);
+  if (status == TS_OK) status = ts_folder_create(o->ssd_path, &store->folder, err);
+  tier->directory = store->folder.path;
+  return status;
+}
+
+/* The media models, each for the one tier that it can stand for. */
+static int32_t open_emulation(ts_store *store, const ts_config *config, ts_err err) {
+  uint32_t pmem = TS_MAX_TIERS;
+  for (uint32_t t = 0; t < store->memory_tiers; t++)
+    if (strcmp(store->tiers[t].place, "PMEM") == 0) pmem = t;
+  ts_emulation *emulation = NULL;
+  int32_t status = ts_emulation_create(config, &emulation, err);
+  if (status != TS_OK) return status;
+  if (pmem < TS_MAX_TIERS) {
+    store->tiers[pmem].emulation = emulation;
+  } else if (emulation != NULL) {
+    ts_emulation_destroy(emulation);
+    return ts_fail(err, TS_EINVAL, "Cannot open store: emulate.medium slows a PMEM tier down, %s has none", store->storage);
+  }
+  status = ts_memory_mode_create(config, &store->memory_mode, err);
+  if (status == TS_OK && store->memory_mode != NULL && strcmp(store->storage, "DRAM") != 0)
+    status = ts_fail(err, TS_EINVAL, "Cannot open store: Memory Mode is modelled for storage DRAM, not for %s", store->storage);
+  return status;
+}
+
+static int32_t open_parts(ts_store *store, const ts_config *config, const options *o, ts_err err) {
+  int32_t status = ts_blocks_create(TS_INDEX_BLOCK, o->node, &store->blocks);
+  if (status != TS_OK) return ts_fail(err, status, "Cannot open store: out of memory");
+  for (uint32_t t = 0; status == TS_OK && t < ts_storage_tiers(&o->type); t++) status = open_tier(store, t, o, err);
+  if (status != TS_OK) return status;
+  ts_budget *first = &store->tiers[0].budget;
+  first->headroom = TS_MIN(first->limit / 16, MOST_WORK);
+  /* Two calls side by side leave half the headroom for what must grow before memory can be freed. */
+  store->work_limit = o->rows_only ? MOST_WORK / 4 : first->headroom / 4;
+  const bool threads = o->eviction_threads > 0 && ts_is_tiered(store);
+  uint64_t fixed = sizeof *store + (threads ? ts_evictors_bytes(o->eviction_threads) : 0);
+  if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed))
+    return ts_fail(err, TS_EINVAL, "Cannot open store: %llu bytes do not hold its fixed part",
+                   (unsigned long long)first->limit);
+  status = open_emulation(store, config, err);
+  return status == TS_OK && threads ? ts_evictors_create(store, o->eviction_threads, &store->evictors, err) : status;
 }
 
 int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap) {
   ts_err e = {err, err_cap};
   if (out == NULL) return ts_fail(e, TS_EINVAL, "Cannot open store: the output is NULL");
-  static const char *const counts[] = {"all", "rows", NULL};
-  ts_config_reader r = ts_config_read(config, "store", e);
-  kind k = {0};
-  uint64_t sizes[TS_MAX_TIERS];
-  if (read_kind(&r, &k) != TS_OK) return r.status;
-  bool rows_only = ts_config_choice(&r, "size_counts", "all", counts) == 1;
-  if (read_sizes(&r, &k, rows_only, sizes) != TS_OK) return r.status;
-  const char *path = ts_config_text(&r, "path", NULL);
-  uint64_t seed = ts_config_u64(&r, "seed", 0, 0, UINT64_MAX);
-  ts_config_ignore_prefix(&r, "emulate.");
-  ts_config_ignore_prefix(&r, "memory_mode.");
-  if (ts_config_finish(&r) != TS_OK) return r.status;
-
-  ts_store *store = calloc(1, sizeof *store);
-  if (store == NULL) return ts_fail(e, TS_ENOMEM, "Cannot open store: out of memory");
+  options o;
+  int32_t status = read_options(config, &o, e);
+  ts_store *store = status == TS_OK ? aligned_alloc(64, TS_ROUND_UP(sizeof *store, 64u)) : NULL;
+  if (store == NULL) {
+    free(o.records_options);
+    return status != TS_OK ? status : ts_fail(e, TS_ENOMEM, "Cannot open store: out of memory");
+  }
+  memset(store, 0, sizeof *store);
+  ts_epochs_init(&store->epochs);
   pthread_mutex_init(&store->growth, NULL);
   pthread_mutex_init(&store->tables_lock, NULL);
-  pthread_mutex_init(&store->buffers_lock, NULL);
-  pthread_cond_init(&store->buffer_free, NULL);
-  store->storage = k.storage;
-  store->seed = seed;
-  store->rows_only = rows_only;
+  pthread_mutex_init(&store->work_lock, NULL);
+  pthread_cond_init(&store->work_free, NULL);
+  store->storage = o.type.name;
+  store->seed = o.seed;
+  store->rows_only = o.rows_only;
+  store->policy = o.policy;
+  store->shards = o.shards;
+  store->level = o.level;
+  store->tiers[ts_storage_tiers(&o.type) - 1].records_options = o.records_options;
   ts_initializer_fill_normal(store->normal);
-  int32_t status = TS_OK;
-  for (uint32_t t = 0; status == TS_OK && t < k.tiers; t++) {
-    ts_store_tier *tier = &store->tiers[t];
-    tier->budget.limit = sizes[t];
-    tier->budget.rows_only = rows_only;
-    tier->tier.ops = k.ops[t];
-    store->tier_count = t + 1;
-    status = k.ops[t]->open(&tier->tier, sizes[t] + (rows_only ? ROWS_ONLY_SLACK : 0), path, e);
-  }
-  ts_budget *first = &store->tiers[0].budget;
-  first->headroom = TS_MIN(first->limit / 16, MOST_BUFFERS);
-  /* Two calls side by side leave half the headroom for lists that must grow before memory can be freed. */
-  store->batch_limit = rows_only ? MOST_BUFFERS / 4 : first->headroom / 4;
-  if (status == TS_OK && !ts_budget_take(first, TS_PURPOSE_BUFFERS, sizeof *store))
-    status = ts_fail(e, TS_EINVAL, "Cannot open store: %llu bytes do not hold its fixed part",
-                     (unsigned long long)first->limit);
-  /* The last tier is the PMEM, if any: that is the one a media model applies to. */
-  if (status == TS_OK) status = ts_emulation_create(config, &store->tiers[k.tiers - 1].emulation, e);
-  if (status == TS_OK && store->tiers[k.tiers - 1].emulation != NULL &&
-      strcmp(k.ops[k.tiers - 1]->place, "PMEM") != 0)
-    status = ts_fail(e, TS_EINVAL, "Cannot open store: emulate.medium slows a PMEM tier down, %s has none", k.storage);
-  if (status == TS_OK) status = ts_memory_mode_create(config, &store->memory_mode, e);
-  if (status == TS_OK && store->memory_mode != NULL && strcmp(k.storage, "DRAM") != 0)
-    status = ts_fail(e, TS_EINVAL, "Cannot open store: Memory Mode is modelled for storage DRAM, not for %s", k.storage);
+  status = open_parts(store, config, &o, e);
   if (status != TS_OK) {
     ts_store_close(store);
     return status;

@@ -1,145 +1,309 @@
 /* store.h - the inside of a store: tables over tiers. Shared by the files of this folder only.
  *
+ * A table is divided by the high bits of the key's hash into shards. A shard has its part of everything: an index of the
+ * rows in memory, the rows themselves in each memory tier, a policy, a lock. Below the memory tiers there may be one
+ * tier of records (SSDHASH, LEVELDB), which knows by itself what it holds.
+ *
+ *   fast.c      rows in the first tier, looked up without a lock; the rest is left to
+ *   bring.c     what brings rows up, creates or refuses them, a shard at a time under its lock
+ *   evict.c     moves rows down: called by bring.c, or by the background threads of evictors.c
+ *   room.c      lets DRAM flow to the shard, or the index, that needs it
+ *   update.c    one optimizer step
+ *
  * Locks, in the order in which they may be taken:
  *   tables   whoever adds a table
- *   growth   whoever moves first-tier memory between tables; taken with no table lock held
- *   table    one batch call on one table at a time; calls on different tables run side by side
- *   buffers  the list of idle batch buffers
- * A call takes its buffer before it locks its table and never waits for a second one, so whoever waits for a buffer
- * holds neither `growth` nor a table. The list of tables only grows, and its length is published after its entry. */
+ *   growth   whoever moves first-tier memory between shards; taken with no shard locked
+ *   shard    whoever changes a shard; never two at a time
+ *   work     the list of idle working memory
+ *   evictors the queue of background eviction
+ * A call takes its working memory before it locks a shard and never waits for a second one. Lock-free readers are inside
+ * an epoch (base/epoch.h) for a few hundred keys at a time; a place in the first tier is used for another row only after
+ * those that might look at it have left. */
 #ifndef TS_STORE_H
 #define TS_STORE_H
 
-#include "cache/clock.h"
+#include "base/epoch.h"
+#include "cache/policy.h"
 #include "emulation/emulation.h"
 #include "index/index.h"
 #include "optimizers/optimizer.h"
+#include "optimizers/row_layout.h"
+#include "store/admission.h"
 #include "store/budget.h"
+#include "store/folder.h"
 #include "store/initializer.h"
 #include "store/rows.h"
 #include "store/statistics.h"
+#include "store/storage_type.h"
+#include "tiers/records.h"
 #include "tiers/tier.h"
 
-#define TS_MAX_TIERS 2u /* what the storage types of today need; TS_INDEX_MAX_TIERS is the format's limit */
+#define TS_MAX_TIERS TS_STORAGE_TIERS
+#define TS_MAX_MEMORY_TIERS TS_STORAGE_TIERS
 #define TS_MAX_TABLES 4096u
+#define TS_MAX_SHARDS 64u
+#define TS_NOT_ADMITTED 7u /* code of an index entry that counts lookups of a key without a row */
+
+typedef struct ts_table ts_table;
 
 typedef struct ts_store_tier {
-  ts_tier tier;
+  const char *type, *place;
+  ts_tier tier;                   /* memory tiers */
+  const ts_records_ops *records;  /* else */
+  void *records_options;
+  const char *directory;
   ts_budget budget;
   ts_emulation *emulation; /* NULL: none */
 } ts_store_tier;
 
-typedef struct ts_table {
+#define TS_PUT_CLOCKS 256u
+
+typedef struct ts_shard {
+  _Alignas(64) pthread_mutex_t lock;
+  ts_table *table;
+  ts_index index;
+  uint64_t index_grant; /* bytes already charged for the index's next growth */
+  ts_rows rows[TS_MAX_MEMORY_TIERS];
+  uint64_t recorded;    /* rows in memory that have a record below, too */
+  uint64_t steal_hand;  /* of the search for copies to give up */
+  bool full;            /* has looked for a victim: keep some places free from now on */
+  _Atomic uint64_t evictions, age; /* since the last rebalancing; rows / evictions then */
+  /* When records were last put, by key's hash: tells whether a record that was read without the lock is still new. */
+  _Atomic uint32_t put_clock;
+  uint32_t put_clocks[TS_PUT_CLOCKS];
+  /* evictors.c */
+  struct ts_shard *next_queued;
+  bool queued;
+} ts_shard;
+
+struct ts_table {
   ts_store *store;
   char *name;
   uint64_t name_hash;
-  uint32_t number, dim, slots;
-  uint32_t slot_bytes; /* of one padded slot */
-  uint64_t stride;     /* bytes a row: slots * slot_bytes */
+  uint32_t number;
+  ts_row_layout layout;
   ts_optimizer optimizer;
   ts_initializer initializer;
-  pthread_mutex_t lock;
-  ts_index index;
-  uint64_t index_grant; /* bytes already charged for the index's next growth */
-  ts_rows rows[TS_MAX_TIERS];
-  uint64_t shortage; /* rows that found no free place in the first tier since the last rebalancing */
-} ts_table;
+  ts_admission admission;
+  ts_expiry expiry;
+  uint32_t shard_bits, shard_count;
+  ts_shard *shards;
+  const ts_index *indexes[TS_MAX_SHARDS];
+  ts_records *records; /* NULL: no such tier */
+  _Atomic bool tracking;    /* lookups tell the policies: not before rows may have to leave */
+  pthread_mutex_t expiring; /* the position of expiry */
+  _Atomic uint64_t statistics[TS_STATISTIC_COUNT];
+};
 
-/* Working memory of one batch call. */
-typedef struct ts_batch {
-  struct ts_batch *next;
+/* Working memory of one slow lookup, update or other call: arrays for up to `capacity` distinct keys. */
+typedef struct ts_work {
+  struct ts_work *next;
   unsigned char *memory;
   uint64_t bytes;
   /* carved out of memory for the call: */
   uint32_t capacity, count; /* distinct keys */
   int64_t *keys;
   uint64_t *hashes;
-  ts_location *locations;
-  unsigned char **rows;
-  uint32_t *inverse; /* position -> distinct, when all positions fit */
-  uint32_t *slots;   /* hash table of distinct + 1 */
+  uint32_t *times;            /* occurrences */
+  const float **gradients;    /* updates */
+  ts_location *locations;     /* of one shard's keys at a time */
+  unsigned char **rows;       /* the same */
+  uint8_t *state;             /* bring.c */
+  uint32_t *order;            /* numbers of keys, by shard */
+  uint32_t *clocks;           /* records: put clock before the read */
+  uint32_t *picked;           /* records: numbers of the keys that are read */
+  uint8_t *found;             /* records: which were */
+  uint32_t *slots;            /* hash table of key number + 1 */
   uint32_t slot_mask;
-  float *sums;       /* [capacity][stride of gradients], updates only */
-  size_t sum_stride; /* floats */
-  unsigned char *spare_row; /* one row, for rows that change places or are written whole */
-} ts_batch;
+  unsigned char *staging;     /* [staging_capacity] rows of staging_bytes */
+  uint32_t staging_capacity;
+  uint64_t staging_bytes;
+  float *sums; /* [capacity][sum_stride], updates only */
+  uint32_t sum_stride, sum_count;
+  unsigned char *spare_row;
+  uint32_t starts[TS_MAX_SHARDS + 1]; /* of each shard in `order` */
+} ts_work;
+
+typedef struct ts_evictors ts_evictors;
 
 struct ts_store {
+  ts_epochs epochs;
   const char *storage;
   uint32_t tier_count;
+  uint32_t memory_tiers; /* the first so many; the last tier may be records */
   ts_store_tier tiers[TS_MAX_TIERS];
   ts_memory_mode *memory_mode; /* NULL: none */
+  ts_folder folder; /* of the tier of records */
   uint64_t seed;
   bool rows_only;
+  uint32_t level; /* of kernels: ts_cpu_level */
+  uint32_t shards; /* a table */
+  ts_policy_kind policy;
+  ts_blocks *blocks;
   float normal[TS_NORMAL_PIECES + 1];
+  _Atomic int64_t step;
   pthread_mutex_t growth;
   pthread_mutex_t tables_lock;
   _Atomic uint32_t table_count;
   ts_table *tables[TS_MAX_TABLES];
-  pthread_mutex_t buffers_lock;
-  pthread_cond_t buffer_free;
-  ts_batch *idle;
-  uint64_t batch_limit; /* bytes of one batch's working memory */
-  uint64_t assured;     /* bytes of the largest buffer there is, idle or in use: every table can work with it */
+  pthread_mutex_t work_lock;
+  pthread_cond_t work_free;
+  ts_work *idle;
+  uint64_t work_limit; /* bytes of one call's working memory */
+  uint64_t assured;    /* bytes of the largest there is, idle or in use: every table can work with it */
   _Atomic uint64_t calls_to_rebalance;
-  _Atomic uint64_t statistics[TS_STATISTIC_COUNT];
+  ts_evictors *evictors; /* NULL: calls evict for themselves */
 };
 
-static inline void ts_count(ts_store *store, ts_statistic which, uint64_t n) {
-  if (n > 0) atomic_fetch_add_explicit(&store->statistics[which], n, memory_order_relaxed);
+static inline void ts_count(ts_table *table, ts_statistic which, uint64_t n) {
+  if (n > 0) atomic_fetch_add_explicit(&table->statistics[which], n, memory_order_relaxed);
 }
+
+static inline unsigned char *ts_work_staging(const ts_work *work, uint32_t number) {
+  return work->staging + number * work->staging_bytes;
+}
+static inline ts_shard *ts_shard_of(const ts_table *table, uint64_t hash) {
+  return &table->shards[table->shard_bits == 0 ? 0 : hash >> (64 - table->shard_bits)];
+}
+static inline uint32_t ts_shard_number(const ts_table *table, uint64_t hash) {
+  return table->shard_bits == 0 ? 0 : (uint32_t)(hash >> (64 - table->shard_bits));
+}
+static inline bool ts_has_records(const ts_store *store) { return store->memory_tiers < store->tier_count; }
+static inline ts_store_tier *ts_records_tier(ts_store *store) { return &store->tiers[store->memory_tiers]; }
+/* Rows can leave the first tier. */
+static inline bool ts_is_tiered(const ts_store *store) { return store->memory_tiers > 0 && store->tier_count > 1; }
 
 /* ---- tables.c ---- */
 int32_t ts_store_table(ts_store *store, uint32_t number, ts_table **out, ts_err err);
 void ts_table_destroy(ts_table *table);
 
-/* ---- batch.c: finding the distinct keys of a batch in bounded memory ---- */
+/* ---- work.c: working memory, and the distinct keys of a batch in it ---- */
 
-/* A buffer for `n` keys whose gradients take sum_floats each (0: none); waits for one when memory is short. */
-ts_batch *ts_batch_acquire(ts_table *table, uint64_t n, uint32_t sum_floats);
-void ts_batch_release(ts_store *store, ts_batch *batch);
-/* Makes sure that one buffer can hold at least a few rows of this table. */
-int32_t ts_batch_prepare(ts_table *table, ts_err err);
+typedef enum ts_work_kind { TS_WORK_LOOKUP, TS_WORK_UPDATE } ts_work_kind;
+/* Working memory for up to `n` distinct keys; waits for one when memory is short. */
+ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind);
+void ts_work_release(ts_store *store, ts_work *work);
+/* Makes sure that one can hold at least a few rows of this table. */
+int32_t ts_work_prepare(ts_table *table, ts_err err);
 
 /* One part of a batch: the keys whose hash ends in `part` out of `parts`, a power of two. Hashes of different keys
  * differ, so parts can be halved until they fit. */
 typedef struct ts_part {
   uint64_t parts, part;
 } ts_part;
-/* Collects the distinct keys of the part in order of first appearance; false if they do not fit. */
-bool ts_batch_collect(ts_batch *batch, ts_part part, const int64_t *keys, uint64_t n);
-/* The distinct number of keys[i] in a collected part. */
-uint32_t ts_batch_distinct(const ts_batch *batch, int64_t key, uint64_t hash);
 static inline bool ts_part_has(ts_part part, uint64_t hash) { return (hash & (part.parts - 1)) == part.part; }
-/* Calls visit(context, part) for parts that fit the buffer, in a fixed order, collected. Stops at a failure. */
-int32_t ts_batch_parts(ts_batch *batch, const int64_t *keys, uint64_t n,
-                       int32_t (*visit)(void *context, ts_part part), void *context);
+void ts_work_clear(ts_work *work);
+/* The number of a key, added if it is new; UINT32_MAX if it does not fit. */
+uint32_t ts_work_add(ts_work *work, int64_t key, uint64_t hash);
+/* The number of a key that was added. */
+uint32_t ts_work_number(const ts_work *work, int64_t key, uint64_t hash);
+/* Fills order and starts. */
+void ts_work_by_shard(const ts_table *table, ts_work *work);
+
+/* ---- traffic.c: what a call did to an emulated medium, and what the model says it should have taken ---- */
+
+typedef struct ts_traffic {
+  uint64_t reads, writes; /* whole rows of the emulated tier, by moves */
+  uint64_t ticks;         /* real time for them */
+  uint64_t start, start_ticks;
+} ts_traffic;
+/* The tier that is emulated, or UINT32_MAX. */
+uint32_t ts_traffic_tier(const ts_store *store);
+void ts_traffic_begin(const ts_store *store, ts_traffic *traffic);
+/* Writes and reads a row of a memory tier, counted where it is emulated. */
+void ts_traffic_write(ts_shard *shard, uint32_t tier, uint64_t row, const void *from, ts_traffic *traffic);
+void ts_traffic_read(ts_shard *shard, uint32_t tier, uint64_t row, void *to, ts_traffic *traffic);
+/* Waits for the rest of the model's time; no lock held. */
+void ts_traffic_wait(ts_table *table, ts_traffic *traffic);
+/* The same for rows that a call read or changed where they are: distinct keys of single-tier PMEM, and what the Memory Mode
+ * cache makes of DRAM rows. `real_ns`: what the call took. */
+void ts_traffic_in_place(ts_table *table, const int64_t *keys, uint64_t n, uint64_t real_ns, bool write);
+/* Rows changed in place in the emulated tier. */
+void ts_traffic_updated(ts_table *table, uint64_t rows, uint64_t real_ns);
+
+/* ---- fast.c: rows in the first tier ---- */
+
+#define TS_FAST_BLOCK 256u
+/* Looks up keys[0..n), n <= TS_PIECE, and writes the rows that are in the first tier to out; sets a bit in `missed` for
+ * each other one. Returns how many missed. out may be NULL: only looks. */
+#define TS_PIECE 65536u
+uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+                        uint64_t missed[TS_PIECE / 64]);
+/* One block of at most TS_FAST_BLOCK keys, inside an epoch: rows[i] is the row or NULL. Returns how many missed. */
+uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **rows, uint64_t *hashes);
+/* Tells the policy of looked-up rows, and counts their frequency; inside the epoch. */
+void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, const ts_location *locations, uint32_t n);
+
+/* ---- lookup.c ---- */
+/* Refuses what is no list of bags. */
+int32_t ts_bags_check(const ts_table *table, const char *what, const int64_t *keys, const uint64_t *offsets, uint64_t bags,
+                      uint32_t combiner, const void *rows, ts_err err);
+
+/* ---- peek.c: rows where they are ---- */
+
+/* Called for keys[i]: its row (shard locked, or inside an epoch: do not block, do not keep the pointer), or NULL and how often
+ * a key that is not admitted was looked up. */
+typedef void ts_peek(void *context, uint64_t i, const unsigned char *row, uint64_t counted);
+int32_t ts_peek_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_peek *visit, void *context, ts_err err);
+
+/* ---- remove.c ---- */
+
+/* Whether a row is to go; NULL: yes. */
+typedef bool ts_remove_test(const ts_table *table, const unsigned char *row);
+int32_t ts_remove_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_remove_test *test, uint64_t *removed, ts_err err);
+
+/* ---- expire.c ---- */
+/* A piece of the table's expiry, if it has one: looks at up to `rows` rows. */
+int32_t ts_expire_piece(ts_table *table, uint64_t rows, uint64_t *removed, ts_err err);
+
+/* ---- bring.c ---- */
+
+/* How keys without a place in the first tier are served. */
+typedef struct ts_bring {
+  ts_table *table;
+  ts_work *work;
+  bool count;                    /* lookups: admission counts occurrences */
+  const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
+} ts_bring;
+/* The outcome for a key, in work->state. */
+enum { TS_BROUGHT = 1, TS_NO_ROW_YET = 2 };
+/* Serves work's keys: lookups leave each row's weights (fp32) at the key's staging place, updates step the rows. */
+int32_t ts_bring_all(const ts_bring *bring, ts_err err);
+/* A new row of a key; `scratch` holds dim floats. */
+void ts_row_start(const ts_table *table, int64_t key, unsigned char *row, float *scratch);
+/* Marks a row of a memory tier as changed: what lies below is not its copy any more. Shard locked. */
+void ts_row_changed(ts_shard *shard, uint32_t tier, uint64_t row);
+
+/* ---- evict.c ---- */
+
+/* Moves up to `want` rows of a memory tier down by the policy; *freed tells how many places that gave. Shard locked. */
+int32_t ts_evict(ts_shard *shard, uint32_t tier, uint32_t want, uint32_t *freed, ts_traffic *traffic, ts_err err);
+/* Moves these rows down; *moved of them, from the front, left. */
+int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *rows, uint32_t n, uint32_t *moved, ts_traffic *traffic,
+                      ts_err err);
+/* Up to `want` free places in a lower memory tier, making them if it can; returns how many there are. */
+uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t *status, ts_traffic *traffic, ts_err err);
+/* Remembers that records of these keys were put. */
+void ts_shard_put(ts_shard *shard, const int64_t *keys, uint32_t n);
+
+/* ---- evictors.c ---- */
+int32_t ts_evictors_create(ts_store *store, uint32_t threads, ts_evictors **out, ts_err err);
+void ts_evictors_destroy(ts_evictors *evictors);
+uint64_t ts_evictors_bytes(uint32_t threads);
+/* Has the shard looked after if it is short of free places; shard locked. */
+void ts_evictors_call(ts_shard *shard);
+/* Waits until there is nothing to do. */
+void ts_evictors_settle(ts_evictors *evictors);
+/* Free places that a shard should have, and how many to make when it has fewer. */
+uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier);
 
 /* ---- room.c ---- */
 
-/* Locks the table with room for every key of the batch that has no row: index slots and rows. TS_EFULL leaves the
- * table unchanged and unlocked. *single tells that the batch is one part, still collected and located. */
-int32_t ts_room_for(ts_table *table, ts_batch *batch, const int64_t *keys, uint64_t n, bool *single, ts_err err);
-/* Moves the rows of the last first-tier chunk down, keeping recently used ones by swapping; growth and table locked. */
-int32_t ts_room_release_chunk(ts_table *table);
-/* Lets memory flow to the tables that need it; no lock held. */
-void ts_room_rebalance(ts_store *store);
-
-/* ---- stall.c: what an emulated medium costs over the real one ---- */
-
-/* Rows of the batch in a tier. */
-uint64_t ts_batch_rows_in(const ts_batch *batch, uint32_t tier);
-/* Model time beyond the rows' share of the real time for the whole batch. */
-uint64_t ts_batch_excess(const ts_batch *batch, uint64_t rows, uint64_t real_ns, uint64_t model_ns);
-/* Time of the Memory Mode model's misses for one access to every row of the batch; 0 without the model. */
-uint64_t ts_memory_mode_excess(ts_table *table, const ts_batch *batch, uint32_t bytes, bool write);
-
-/* ---- move.c: rows of one batch into and out of the first tier ---- */
-
-/* Finds or makes a place for every collected key: after it batch->rows[i] points at the row. Table locked, room made. */
-void ts_move_resolve(ts_table *table, ts_batch *batch, bool promote);
-void ts_move_unpin(ts_table *table, ts_batch *batch);
-/* Writes first-tier row `row` to a free place of the second tier and updates the index. */
-void ts_move_down(ts_table *table, uint64_t row);
+/* Frees first-tier memory by taking rows from shards, and charges it for the next growth of this shard's index. No lock
+ * held. TS_EFULL: there is none to free. */
+int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err);
+/* Restores the headroom for buffers when growth had to use it, and lets memory flow to the shards that need it. No lock
+ * held. */
+void ts_room_balance(ts_store *store);
 
 #endif

@@ -5,32 +5,82 @@
 #include <string.h>
 
 static bool charge_index(void *context, int64_t bytes) {
-  ts_table *table = context;
-  ts_budget *budget = &table->store->tiers[0].budget;
+  ts_shard *shard = context;
+  ts_budget *budget = &shard->table->store->tiers[0].budget;
   if (bytes <= 0) {
     ts_budget_give_back(budget, TS_PURPOSE_INDEX, (uint64_t)-bytes);
     return true;
   }
-  if (table->index_grant >= (uint64_t)bytes) { /* charged when it was granted */
-    table->index_grant -= (uint64_t)bytes;
+  if (shard->index_grant >= (uint64_t)bytes) { /* charged when it was granted */
+    shard->index_grant -= (uint64_t)bytes;
     return true;
   }
   return ts_budget_take(budget, TS_PURPOSE_INDEX, (uint64_t)bytes);
 }
 
-static uint64_t fixed_bytes(const char *name) { return sizeof(ts_table) + strlen(name) + 1; }
+static bool charge_filter(void *context, int64_t bytes) {
+  ts_table *table = context;
+  ts_budget *budget = &table->store->tiers[0].budget;
+  if (bytes > 0) return ts_budget_take(budget, TS_PURPOSE_POLICY, (uint64_t)bytes);
+  ts_budget_give_back(budget, TS_PURPOSE_POLICY, (uint64_t)-bytes);
+  return true;
+}
+
+static uint64_t fixed_bytes(const ts_table *table) {
+  return sizeof(ts_table) + strlen(table->name) + 1 + table->shard_count * sizeof(ts_shard);
+}
+
+static void destroy_shard(ts_shard *shard) {
+  ts_store *store = shard->table->store;
+  for (uint32_t t = 0; t < store->memory_tiers; t++)
+    if (shard->rows[t].tier != NULL) ts_rows_destroy(&shard->rows[t]);
+  ts_index_destroy(&shard->index);
+  ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_INDEX, shard->index_grant);
+  pthread_mutex_destroy(&shard->lock);
+}
 
 void ts_table_destroy(ts_table *table) {
   if (table == NULL) return;
   ts_store *store = table->store;
-  for (uint32_t t = 0; t < store->tier_count; t++)
-    if (table->rows[t].tier != NULL) ts_rows_destroy(&table->rows[t]);
-  ts_index_destroy(&table->index);
-  ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_INDEX, table->index_grant);
-  ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_BUFFERS, fixed_bytes(table->name));
-  pthread_mutex_destroy(&table->lock);
+  if (table->shards != NULL) {
+    for (uint32_t s = 0; s < table->shard_count; s++)
+      if (table->shards[s].table != NULL) destroy_shard(&table->shards[s]);
+    free(table->shards);
+    ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_BUFFERS, fixed_bytes(table));
+  }
+  if (table->records != NULL) ts_records_tier(store)->records->close(table->records, false);
+  ts_bloom_destroy(table->admission.bloom);
+  pthread_mutex_destroy(&table->expiring);
   free(table->name);
   free(table);
+}
+
+/* "admission" and "admission.*". */
+static int32_t read_admission(ts_config_reader *r, ts_table *table) {
+  static const char *const kinds[] = {"none", "counter", "cbf", NULL};
+  ts_admission *a = &table->admission;
+  a->kind = (ts_admission_kind)ts_config_choice(r, "admission", "none", kinds);
+  if (a->kind == TS_ADMIT_ALL) return r->status;
+  a->frequency = ts_config_u64(r, "admission.frequency", 1, 1, UINT64_C(1) << 30);
+  a->default_value = (float)ts_config_f64(r, "admission.default_value", 0, -3e38, 3e38);
+  if (a->kind == TS_ADMIT_COUNTED) return r->status;
+  uint64_t keys = ts_config_u64(r, "admission.keys", UINT64_C(1) << 20, 1, UINT64_C(1) << 40);
+  double error = ts_config_f64(r, "admission.error", 0.01, 1e-12, 0.5);
+  uint32_t bits = (uint32_t)ts_config_u64(r, "admission.counter_bits", 32, 8, 64);
+  if (r->status != TS_OK) return r->status;
+  return r->status = ts_bloom_create(keys, error, bits, a->frequency, charge_filter, table, &a->bloom, r->err);
+}
+
+/* "expire.*". */
+static void read_expiry(ts_config_reader *r, const ts_config *config, ts_table *table) {
+  static const char *const forms[] = {"half-squared", "norm", NULL};
+  ts_expiry *e = &table->expiry;
+  e->by_steps = ts_config_has(config, "expire.steps");
+  if (e->by_steps) e->steps = (int64_t)ts_config_u64(r, "expire.steps", 0, 0, INT64_MAX);
+  e->by_weight = ts_config_has(config, "expire.l2");
+  if (!e->by_weight) return;
+  e->weight = ts_config_f64(r, "expire.l2", 0, 0, 1e300);
+  e->norm = ts_config_choice(r, "expire.l2_form", "half-squared", forms) == 1;
 }
 
 static int32_t read_options(ts_table *table, const ts_config *config, ts_err err) {
@@ -47,17 +97,84 @@ static int32_t read_options(ts_table *table, const ts_config *config, ts_err err
   for (uint32_t i = 0; i < count; i++)
     if (strcmp(store->tables[i]->name, name) == 0)
       return ts_fail(err, TS_EINVAL, "Cannot create table \"%s\": the store has one of this name", name);
-  table->dim = (uint32_t)ts_config_u64(&r, "dim", 16, 1, 65536);
-  ts_optimizer *o = &table->optimizer;
-  ts_optimizer_read(&r, name, o);
-  ts_initializer_read(&r, table->dim, store->seed, name, &table->initializer);
+  uint32_t dim = (uint32_t)ts_config_u64(&r, "dim", 16, 1, 65536);
+  ts_row_type type = (ts_row_type)ts_config_choice(&r, "dtype", "fp32", ts_row_type_names);
+  ts_optimizer_read(&r, name, &table->optimizer);
+  ts_initializer_read(&r, dim, store->seed, name, &table->initializer);
   table->initializer.normal = store->normal;
+  read_expiry(&r, config, table);
+  bool frequency = ts_config_u64(&r, "record_frequency", 0, 0, 1) == 1;
+  bool version = ts_config_u64(&r, "record_version", 0, 0, 1) == 1 || table->expiry.by_steps;
+  read_admission(&r, table); /* last: it takes memory */
   int32_t status = ts_config_finish(&r);
-  ts_optimizer_prepare(o, TS_FP32, table->dim, false, false, ts_hash_bytes(name, strlen(name), store->seed), ts_cpu_level());
-  table->slots = o->layout.slots;
-  table->slot_bytes = o->layout.slot_bytes;
-  table->stride = o->layout.stride;
+  if (status != TS_OK) return status;
+  ts_optimizer_prepare(&table->optimizer, type, dim, frequency, version, ts_hash_bytes(name, strlen(name), store->seed),
+                       store->level);
+  table->layout = table->optimizer.layout;
+  return TS_OK;
+}
+
+static int32_t create_shard(ts_table *table, uint32_t s) {
+  ts_store *store = table->store;
+  ts_shard *shard = &table->shards[s];
+  pthread_mutex_init(&shard->lock, NULL);
+  shard->table = table;
+  table->indexes[s] = &shard->index;
+  const ts_index_options options = {.epochs = &store->epochs,
+                                    .blocks = store->blocks,
+                                    .charge = charge_index,
+                                    .charge_context = shard,
+                                    .skip_bits = table->shard_bits};
+  int32_t status = ts_index_init(&shard->index, &options);
+  for (uint32_t t = 0; status == TS_OK && t < store->memory_tiers; t++) {
+    ts_store_tier *tier = &store->tiers[t];
+    ts_rows_init(&shard->rows[t], &tier->tier, &tier->budget, &store->tiers[0].budget, table->layout.stride,
+                 tier->budget.limit / table->shard_count);
+    if (t + 1 < store->tier_count)
+      status = ts_rows_add_policy(&shard->rows[t], store->policy, t + 1 < store->memory_tiers);
+  }
   return status;
+}
+
+static int32_t open_records(ts_table *table, ts_err err) {
+  ts_store *store = table->store;
+  if (!ts_has_records(store)) return TS_OK;
+  ts_store_tier *tier = ts_records_tier(store);
+  const ts_records_options options = {.directory = tier->directory,
+                                      .table = table->name,
+                                      .row_bytes = table->layout.stride,
+                                      .budget = &tier->budget,
+                                      .dram = &store->tiers[0].budget,
+                                      .epochs = &store->epochs,
+                                      .blocks = store->blocks,
+                                      .options = tier->records_options};
+  return tier->records->open(&options, &table->records, err);
+}
+
+/* What a table needs once its options are known. */
+static int32_t build(ts_table *table, ts_err err) {
+  ts_store *store = table->store;
+  ts_budget *first = &store->tiers[0].budget;
+  table->shard_count = store->shards;
+  table->shard_bits = (uint32_t)__builtin_ctz(store->shards);
+  if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed_bytes(table)))
+    return ts_fail(err, TS_EFULL, "Cannot create table \"%s\": the first tier's %llu bytes are used up; raise its size",
+                   table->name, (unsigned long long)first->limit);
+  table->shards = aligned_alloc(64, table->shard_count * sizeof *table->shards);
+  if (table->shards == NULL) {
+    ts_budget_give_back(first, TS_PURPOSE_BUFFERS, fixed_bytes(table));
+    return ts_fail(err, TS_ENOMEM, "Cannot create table \"%s\": out of memory", table->name);
+  }
+  memset(table->shards, 0, table->shard_count * sizeof *table->shards);
+  int32_t status = TS_OK;
+  for (uint32_t s = 0; status == TS_OK && s < table->shard_count; s++) status = create_shard(table, s);
+  if (status != TS_OK)
+    return ts_fail(err, status, "Cannot create table \"%s\": no room for its index in the first tier's %llu bytes; raise its "
+                   "size or lower \"shards\"", table->name, (unsigned long long)first->limit);
+  /* Rows of a small first tier leave soon: each lookup counts from the beginning. */
+  atomic_store(&table->tracking, ts_is_tiered(store) && table->shard_count == 1);
+  status = open_records(table, err);
+  return status == TS_OK ? ts_work_prepare(table, err) : status;
 }
 
 int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *number, char *err, uint32_t err_cap) {
@@ -66,40 +183,19 @@ int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *numb
   pthread_mutex_lock(&store->tables_lock);
   uint32_t count = atomic_load(&store->table_count);
   int32_t status = TS_OK;
-  ts_table *table = calloc(1, sizeof *table);
-  if (table == NULL) status = ts_fail(e, TS_ENOMEM, "Cannot create table: out of memory");
-  else if (count == TS_MAX_TABLES)
-    status = ts_fail(e, TS_EINVAL, "Cannot create table: a store holds at most %u", TS_MAX_TABLES);
-  if (status == TS_OK) {
+  ts_table *table = aligned_alloc(64, TS_ROUND_UP(sizeof *table, 64u));
+  if (table == NULL) {
+    status = ts_fail(e, TS_ENOMEM, "Cannot create table: out of memory");
+  } else {
+    memset(table, 0, sizeof *table);
     table->store = store;
-    status = read_options(table, config, e);
+    table->number = count;
+    pthread_mutex_init(&table->expiring, NULL);
   }
-  if (status != TS_OK) {
-    if (table != NULL) free(table->name);
-    free(table);
-    pthread_mutex_unlock(&store->tables_lock);
-    return status;
-  }
-  ts_budget *first = &store->tiers[0].budget;
-  table->number = count;
-  pthread_mutex_init(&table->lock, NULL);
-  if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed_bytes(table->name))) {
-    status = ts_fail(e, TS_EFULL, "Cannot create table \"%s\": the first tier's %llu bytes are used up; raise its size",
-                     table->name, (unsigned long long)first->limit);
-    pthread_mutex_destroy(&table->lock);
-    free(table->name);
-    free(table);
-    pthread_mutex_unlock(&store->tables_lock);
-    return status;
-  }
-  status = ts_index_init(&table->index, charge_index, table);
-  if (status != TS_OK)
-    ts_fail(e, status, "Cannot create table \"%s\": no room for its index in the first tier's %llu bytes; raise its size",
-            table->name, (unsigned long long)first->limit);
-  if (status == TS_OK) status = ts_batch_prepare(table, e);
-  for (uint32_t t = 0; status == TS_OK && t < store->tier_count; t++)
-    ts_rows_init(&table->rows[t], &store->tiers[t].tier, &store->tiers[t].budget, first,
-                 t == 0 && store->tier_count > 1, table->stride);
+  if (status == TS_OK && count == TS_MAX_TABLES)
+    status = ts_fail(e, TS_EINVAL, "Cannot create table: a store holds at most %u", TS_MAX_TABLES);
+  if (status == TS_OK) status = read_options(table, config, e);
+  if (status == TS_OK) status = build(table, e);
   if (status != TS_OK) {
     ts_table_destroy(table);
   } else {
@@ -123,8 +219,7 @@ int32_t ts_table_set_learning_rate(ts_store *store, uint32_t number, double lear
   ts_err e = {err, err_cap};
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
-  if (status != TS_OK) return status;
-  return ts_optimizer_set_learning_rate(&table->optimizer, table->name, learning_rate, e);
+  return status != TS_OK ? status : ts_optimizer_set_learning_rate(&table->optimizer, table->name, learning_rate, e);
 }
 
 int32_t ts_table_rows(ts_store *store, uint32_t number, uint64_t *counts, uint32_t n_tiers, char *err, uint32_t err_cap) {
@@ -133,10 +228,45 @@ int32_t ts_table_rows(ts_store *store, uint32_t number, uint64_t *counts, uint32
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if (counts == NULL && n_tiers > 0) return ts_fail(e, TS_EINVAL, "Cannot count rows: the output is NULL");
-  pthread_mutex_lock(&table->lock);
-  for (uint32_t t = 0; t < n_tiers; t++) counts[t] = t < store->tier_count ? table->rows[t].live : 0;
-  pthread_mutex_unlock(&table->lock);
+  uint64_t rows[TS_MAX_TIERS] = {0}, recorded = 0;
+  for (uint32_t s = 0; s < table->shard_count; s++) {
+    ts_shard *shard = &table->shards[s];
+    pthread_mutex_lock(&shard->lock);
+    for (uint32_t t = 0; t < store->memory_tiers; t++) rows[t] += shard->rows[t].live - shard->rows[t].copies;
+    recorded += shard->recorded;
+    pthread_mutex_unlock(&shard->lock);
+  }
+  if (table->records != NULL) {
+    ts_records_counts records;
+    ts_records_tier(store)->records->count(table->records, &records);
+    rows[store->memory_tiers] = records.rows - TS_MIN(recorded, records.rows);
+  }
+  for (uint32_t t = 0; t < n_tiers; t++) counts[t] = t < store->tier_count ? rows[t] : 0;
   return TS_OK;
+}
+
+/* Keys of rows that are records only. */
+static int32_t record_keys(ts_table *table, int64_t *keys, uint64_t cap, uint64_t *count, ts_err err) {
+  uint64_t cursor = 0;
+  int32_t status = TS_OK;
+  for (;;) {
+    int64_t some[TS_FAST_BLOCK];
+    uint64_t versions[TS_FAST_BLOCK];
+    unsigned char *rows[TS_FAST_BLOCK] = {NULL};
+    uint32_t got = 0;
+    status = ts_records_tier(table->store)->records->walk(table->records, &cursor, TS_FAST_BLOCK, some, versions, rows, &got,
+                                                          err);
+    if (status != TS_OK || got == 0) return status;
+    for (uint32_t i = 0; i < got; i++) {
+      ts_shard *shard = ts_shard_of(table, ts_index_hash(some[i]));
+      pthread_mutex_lock(&shard->lock);
+      bool above = TS_LOCATION_TIER(ts_index_find_one(&shard->index, some[i])) < TS_NOT_ADMITTED;
+      pthread_mutex_unlock(&shard->lock);
+      if (above) continue;
+      if (*count < cap) keys[*count] = some[i];
+      ++*count;
+    }
+  }
 }
 
 int32_t ts_table_keys(ts_store *store, uint32_t number, int64_t *keys, uint64_t cap, uint64_t *n, char *err,
@@ -146,18 +276,23 @@ int32_t ts_table_keys(ts_store *store, uint32_t number, int64_t *keys, uint64_t 
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if ((keys == NULL && cap > 0) || n == NULL) return ts_fail(e, TS_EINVAL, "Cannot list keys: an output is NULL");
-  pthread_mutex_lock(&table->lock);
   uint64_t count = 0;
-  ts_index_cursor cursor = {0};
-  int64_t key;
-  ts_location location;
-  while (ts_index_next(&table->index, &cursor, &key, &location)) {
-    if (count < cap) keys[count] = key;
-    count++;
+  for (uint32_t s = 0; s < table->shard_count; s++) {
+    ts_shard *shard = &table->shards[s];
+    ts_index_cursor cursor = {0};
+    int64_t key;
+    ts_location location;
+    pthread_mutex_lock(&shard->lock);
+    while (ts_index_next(&shard->index, &cursor, &key, &location)) {
+      if (TS_LOCATION_TIER(location) >= TS_NOT_ADMITTED) continue;
+      if (count < cap) keys[count] = key;
+      count++;
+    }
+    pthread_mutex_unlock(&shard->lock);
   }
-  pthread_mutex_unlock(&table->lock);
+  if (table->records != NULL) status = record_keys(table, keys, cap, &count, e);
   *n = count;
-  return TS_OK;
+  return status;
 }
 
 int32_t ts_table_row_bytes(ts_store *store, uint32_t number, uint64_t *bytes, char *err, uint32_t err_cap) {
@@ -166,6 +301,6 @@ int32_t ts_table_row_bytes(ts_store *store, uint32_t number, uint64_t *bytes, ch
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if (bytes == NULL) return ts_fail(e, TS_EINVAL, "Cannot tell the row bytes of table \"%s\": the output is NULL", table->name);
-  *bytes = table->stride;
+  *bytes = table->layout.stride;
   return TS_OK;
 }

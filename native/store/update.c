@@ -1,120 +1,285 @@
 /* update.c - one optimizer step on the rows of a batch: gradients of equal keys are summed in the order of the batch,
- * then each row steps once, where it is. Rows in ordinary memory change in place; rows of a tier that wants
- * non-temporal writes change in a spare row that is then written back whole. */
+ * then each row steps once, where it is.
+ *
+ * Distinct keys are worked off by shard under its lock, in blocks like lookups: while buckets of one block come, rows of
+ * the one before are asked for, and the one before that steps. Rows in ordinary memory change in place; rows of a tier
+ * that wants non-temporal writes, or is emulated, pass through a staging place. Keys without a row in memory are left to
+ * bring.c at the end. */
 #include "store/store.h"
 
+#include "kernels/gather.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct update {
   ts_table *table;
-  ts_batch *batch;
+  ts_work *work;
+  ts_optimizer_call call;
+  /* The batch: gradients[i * dim ..) of keys[i]; or, of bags, what spreads them a block at a time. */
   const int64_t *keys;
   uint64_t n;
   const float *gradients;
-  ts_optimizer_call call;
+  const ts_bags *bags; /* at the first key */
+  uint32_t turn;       /* the shard to begin with */
+  uint32_t absent;     /* in work->picked */
+  uint64_t below;
 } update;
 
-#define BLOCK 256u /* rows whose gradients are pointed at, on the stack */
+/* ---- the distinct keys and their sums ---- */
 
-static inline void add(float *restrict sum, const float *restrict g, uint32_t dim) {
-  for (uint32_t j = 0; j < dim; j++) sum[j] += g[j];
+/* Another gradient for a key that has one: the sum gets a place of its own. */
+static void add_gradient(const update *u, uint32_t d, const float *gradient) {
+  ts_work *w = u->work;
+  const uint32_t dim = u->table->layout.dim;
+  const float *have = w->gradients[d];
+  float *sum = w->sums + (uint64_t)d * w->sum_stride;
+  if (have != sum) {
+    memcpy(sum, have, dim * sizeof *sum);
+    w->gradients[d] = sum;
+  }
+  for (uint32_t j = 0; j < dim; j++) sum[j] += gradient[j];
 }
 
-/* Sums per distinct key; returns where they are and their stride in floats. */
-static const float *sum_gradients(const update *u, ts_part part, size_t *stride) {
-  ts_batch *b = u->batch;
-  const uint32_t dim = u->table->dim;
-  const bool inverse = part.parts == 1 && u->n <= b->capacity;
-  if (inverse && b->count == u->n) { /* all keys differ: in order of appearance they are the batch itself */
-    *stride = dim;
-    return u->gradients;
+static bool collect(const update *u, ts_part part) {
+  ts_work *w = u->work;
+  const uint32_t dim = u->table->layout.dim;
+  ts_work_clear(w);
+  for (uint64_t first = 0; first < u->n; first += TS_FAST_BLOCK) {
+    uint64_t hashes[TS_FAST_BLOCK];
+    uint32_t m = (uint32_t)TS_MIN(u->n - first, TS_FAST_BLOCK);
+    for (uint32_t i = 0; i < m; i++) {
+      hashes[i] = ts_index_hash(u->keys[first + i]);
+      __builtin_prefetch(&w->slots[(uint32_t)(hashes[i] >> 24) & w->slot_mask], 1);
+    }
+    for (uint32_t i = 0; i < m; i++) {
+      if (!ts_part_has(part, hashes[i])) continue;
+      uint32_t before = w->count, d = ts_work_add(w, u->keys[first + i], hashes[i]);
+      if (d == UINT32_MAX) return false;
+      const float *gradient = u->gradients + (first + i) * dim;
+      if (d == before)
+        w->gradients[d] = gradient;
+      else
+        add_gradient(u, d, gradient);
+    }
   }
-  *stride = b->sum_stride;
-  memset(b->sums, 0, b->count * b->sum_stride * sizeof(float));
+  return true;
+}
+
+/* As collect, for bags: each key's gradient is made where its sum will be. `scratch` holds one gradient. */
+static bool collect_bags(const update *u, ts_part part) {
+  ts_work *w = u->work;
+  const uint32_t dim = u->table->layout.dim;
+  float *scratch = (float *)(void *)w->staging;
+  ts_bags bags = *u->bags;
+  ts_work_clear(w);
   for (uint64_t i = 0; i < u->n; i++) {
-    uint32_t d;
-    if (inverse) {
-      d = b->inverse[i];
+    uint64_t hash = ts_index_hash(u->keys[i]);
+    ts_bags_spread(&bags, u->gradients, 1, scratch);
+    if (!ts_part_has(part, hash)) continue;
+    uint32_t before = w->count, d = ts_work_add(w, u->keys[i], hash);
+    if (d == UINT32_MAX) return false;
+    float *sum = w->sums + (uint64_t)d * w->sum_stride;
+    if (d == before) {
+      memcpy(sum, scratch, dim * sizeof *sum);
+      w->gradients[d] = sum;
     } else {
-      uint64_t hash = ts_index_hash(u->keys[i]);
-      if (!ts_part_has(part, hash)) continue;
-      d = ts_batch_distinct(b, u->keys[i], hash);
+      for (uint32_t j = 0; j < dim; j++) sum[j] += scratch[j];
     }
-    add(b->sums + d * b->sum_stride, u->gradients + i * dim, dim);
   }
-  return b->sums;
+  return true;
 }
 
-static void step(const update *u, const float *sums, size_t stride) {
+/* ---- the steps ---- */
+
+typedef struct block {
+  uint32_t n;
+  const uint32_t *numbers;
+  int64_t keys[TS_FAST_BLOCK];
+  uint64_t hashes[TS_FAST_BLOCK];
+  ts_index_home homes[TS_FAST_BLOCK];
+  ts_location locations[TS_FAST_BLOCK];
+  /* the rows that step, packed */
+  uint32_t stepping;
+  int64_t step_keys[TS_FAST_BLOCK];
+  void *rows[TS_FAST_BLOCK];
+  const float *gradients[TS_FAST_BLOCK];
+} block;
+
+static void approach(const update *u, block *b) {
+  for (uint32_t i = 0; i < b->n; i++) b->keys[i] = u->work->keys[b->numbers[i]];
+  ts_index_approach(u->table->indexes, u->table->shard_bits, b->keys, b->n, b->hashes, b->homes);
+}
+
+/* A row of a medium that is written as a whole. */
+static void step_whole(update *u, ts_shard *shard, uint32_t tier, uint64_t row, uint32_t number) {
   ts_table *table = u->table;
-  ts_batch *b = u->batch;
-  const ts_optimizer *o = &table->optimizer;
-  bool plain = true; /* every row may be changed where it is */
-  for (uint32_t t = 0; t < table->store->tier_count; t++)
-    plain = plain && table->rows[t].tier->ops->write_op != TS_MEDIA_WRITE_NT;
-  if (plain) {
-    for (uint32_t first = 0; first < b->count; first += BLOCK) {
-      const float *gradients[BLOCK];
-      uint32_t count = TS_MIN(b->count - first, BLOCK);
-      for (uint32_t i = 0; i < count; i++) gradients[i] = sums + (first + i) * stride;
-      o->apply(o, &u->call, (void *const *)(void *)(b->rows + first), gradients, b->keys + first, count);
-    }
-    return;
-  }
-  for (uint32_t i = 0; i < b->count; i++) {
-    ts_tier *tier = table->rows[TS_LOCATION_TIER(b->locations[i])].tier;
-    bool whole = tier->ops->write_op == TS_MEDIA_WRITE_NT;
-    unsigned char *row = b->rows[i];
-    void *target = row;
-    if (whole) {
-      memcpy(b->spare_row, row, table->stride);
-      target = b->spare_row;
-    }
-    const float *gradient = sums + i * stride;
-    o->apply(o, &u->call, &target, &gradient, &b->keys[i], 1);
-    if (whole) tier->ops->write(tier, row, b->spare_row, table->stride);
-  }
+  ts_rows *rows = &shard->rows[tier];
+  void *spare = u->work->spare_row;
+  memcpy(spare, ts_rows_at(rows, row), rows->stride);
+  table->optimizer.apply(&table->optimizer, &u->call, &spare, &u->work->gradients[number], &u->work->keys[number], 1);
+  ts_row_set_version(&table->layout, spare, u->call.global_step);
+  rows->tier->ops->write(rows->tier, ts_rows_at(rows, row), spare, rows->stride);
 }
 
-/* Waits for what the media model's time for changing these rows in place exceeds the real time. */
-static void wait_for_updates(ts_table *table, const ts_batch *b, uint64_t start) {
+static void locate(update *u, ts_shard *shard, block *b) {
+  ts_table *table = u->table;
   ts_store *store = table->store;
-  uint64_t end = ts_now_ns(), wait = 0;
-  for (uint32_t t = 0; t < store->tier_count; t++) {
-    const ts_emulation *emulation = store->tiers[t].emulation;
-    if (emulation == NULL) continue;
-    uint64_t rows = ts_batch_rows_in(b, t);
-    wait += ts_batch_excess(
-        b, rows, end - start,
-        ts_emulation_cost_ns(emulation, TS_MEDIA_READ, (uint32_t)table->stride, rows) +
-            ts_emulation_cost_ns(emulation, table->rows[t].tier->ops->write_op, (uint32_t)table->stride, rows));
+  const uint32_t bytes = table->layout.stride;
+  ts_index_read(store->level, b->keys, b->hashes, b->homes, b->n, b->locations);
+  b->stepping = 0;
+  for (uint32_t i = 0; i < b->n; i++) {
+    ts_location l = b->locations[i];
+    uint32_t tier = TS_LOCATION_TIER(l), number = b->numbers[i];
+    if (TS_UNLIKELY(tier >= TS_NOT_ADMITTED)) {
+      u->work->picked[u->absent++] = number;
+      continue;
+    }
+    const ts_rows *rows = &shard->rows[tier];
+    if (rows->tier->ops->write_op == TS_MEDIA_WRITE_NT) {
+      step_whole(u, shard, tier, TS_LOCATION_ROW(l), number);
+    } else {
+      char *row = (char *)ts_rows_at(rows, TS_LOCATION_ROW(l));
+      for (uint32_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 1);
+      b->step_keys[b->stepping] = b->keys[i];
+      b->gradients[b->stepping] = u->work->gradients[number];
+      b->rows[b->stepping++] = row;
+    }
+    if (tier > 0) {
+      u->below++;
+      ts_count(table, TS_STAT_tier1_written + (tier - 1), bytes);
+    }
+    if (tier + 1 < store->tier_count && (shard->recorded > 0 || (tier + 1 < store->memory_tiers && shard->rows[tier + 1].copies > 0)))
+      ts_row_changed(shard, tier, TS_LOCATION_ROW(l));
   }
-  wait += ts_memory_mode_excess(table, b, (uint32_t)table->stride, true);
-  if (wait == 0) return;
-  ts_spin_until(end + wait);
-  ts_count(store, TS_STAT_emulation_wait_ns, wait);
 }
 
-static int32_t update_part(void *context, ts_part part) {
-  update *u = context;
-  ts_batch *b = u->batch;
-  ts_store *store = u->table->store;
-  if (part.parts > 1) ts_index_find(&u->table->index, b->keys, b->hashes, b->count, b->locations);
-  ts_move_resolve(u->table, b, false);
-  size_t stride;
-  const float *sums = sum_gradients(u, part, &stride);
-  uint64_t start = ts_now_ns();
-  step(u, sums, stride);
-  if (store->tiers[store->tier_count - 1].emulation != NULL || store->memory_mode != NULL)
-    wait_for_updates(u->table, b, start);
-  ts_move_unpin(u->table, b);
-  ts_count(store, TS_STAT_update_distinct, b->count);
-  if (store->tier_count > 1) {
-    uint64_t below = 0;
-    for (uint32_t i = 0; i < b->count; i++) below += TS_LOCATION_TIER(b->locations[i]) != 0;
-    ts_count(store, TS_STAT_in_place_updates, below);
+static void step(const update *u, const block *b) {
+  const ts_table *table = u->table;
+  table->optimizer.apply(&table->optimizer, &u->call, b->rows, b->gradients, b->step_keys, b->stepping);
+  if (table->layout.version_offset != 0)
+    for (uint32_t i = 0; i < b->stepping; i++) ts_row_set_version(&table->layout, b->rows[i], u->call.global_step);
+}
+
+/* All keys of one shard, which is locked. */
+static void step_shard(update *u, uint32_t s) {
+  const uint32_t *numbers = u->work->order + u->work->starts[s];
+  const uint32_t n = u->work->starts[s + 1] - u->work->starts[s], blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
+  block ring[3];
+  for (uint32_t k = 0; k < blocks + 2; k++) {
+    if (k < blocks) {
+      block *b = &ring[k % 3];
+      b->numbers = numbers + k * TS_FAST_BLOCK;
+      b->n = TS_MIN(n - k * TS_FAST_BLOCK, TS_FAST_BLOCK);
+      approach(u, b);
+    }
+    if (k >= 1 && k - 1 < blocks) locate(u, &u->table->shards[s], &ring[(k - 1) % 3]);
+    if (k >= 2) step(u, &ring[(k - 2) % 3]);
   }
-  return TS_OK;
+}
+
+/* Shards that another call holds are passed over at first. */
+static void step_all(update *u) {
+  ts_table *table = u->table;
+  bool done[TS_MAX_SHARDS] = {false};
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < table->shard_count; i++) {
+    uint32_t s = (i + u->turn) % table->shard_count;
+    done[s] = u->work->starts[s] == u->work->starts[s + 1];
+    if (done[s]) continue;
+    if (pthread_mutex_trylock(&table->shards[s].lock) != 0) {
+      left++;
+      continue;
+    }
+    step_shard(u, s);
+    pthread_mutex_unlock(&table->shards[s].lock);
+    done[s] = true;
+  }
+  for (uint32_t i = 0; left > 0 && i < table->shard_count; i++) {
+    uint32_t s = (i + u->turn) % table->shard_count;
+    if (done[s]) continue;
+    uint64_t start = ts_now_ns();
+    pthread_mutex_lock(&table->shards[s].lock);
+    ts_count(table, TS_STAT_lock_wait_ns, ts_now_ns() - start);
+    step_shard(u, s);
+    pthread_mutex_unlock(&table->shards[s].lock);
+    left--;
+  }
+}
+
+static int ascending(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Keys without a row in memory. */
+static int32_t step_absent(update *u, ts_err err) {
+  ts_work *w = u->work;
+  qsort(w->picked, u->absent, sizeof *w->picked, ascending);
+  for (uint32_t i = 0; i < u->absent; i++) {
+    uint32_t d = w->picked[i];
+    w->keys[i] = w->keys[d];
+    w->hashes[i] = w->hashes[d];
+    w->gradients[i] = w->gradients[d];
+  }
+  const uint32_t absent = u->absent;
+  int32_t status = TS_OK;
+  for (uint32_t first = 0; status == TS_OK && first < absent; first += w->staging_capacity) {
+    ts_work slice = *w;
+    slice.keys += first;
+    slice.hashes += first;
+    slice.gradients += first;
+    slice.times += first;
+    slice.count = TS_MIN(absent - first, w->staging_capacity);
+    ts_bring bring = {.table = u->table, .work = &slice, .call = &u->call};
+    status = ts_bring_all(&bring, err);
+  }
+  return status;
+}
+
+static int32_t update_part(update *u, ts_part part, ts_err err) {
+  if (!(u->bags == NULL ? collect(u, part) : collect_bags(u, part))) {
+    int32_t status = update_part(u, (ts_part){part.parts * 2, part.part}, err);
+    return status != TS_OK ? status : update_part(u, (ts_part){part.parts * 2, part.part + part.parts}, err);
+  }
+  ts_table *table = u->table;
+  ts_work_by_shard(table, u->work);
+  ts_count(table, TS_STAT_update_distinct, u->work->count);
+  u->absent = 0;
+  u->below = 0;
+  const uint32_t emulated = ts_traffic_tier(table->store);
+  uint64_t start = emulated != UINT32_MAX ? ts_now_ns() : 0, all = u->work->count;
+  if (table->store->memory_tiers > 0) {
+    step_all(u);
+  } else {
+    for (uint32_t d = 0; d < u->work->count; d++) u->work->picked[u->absent++] = d;
+  }
+  ts_count(table, TS_STAT_in_place_updates, u->below);
+  if (emulated != UINT32_MAX && all > u->absent) {
+    uint64_t rows = emulated == 0 ? all - u->absent : u->below;
+    ts_traffic_updated(table, rows, (ts_now_ns() - start) * rows / (all - u->absent));
+  }
+  return u->absent == 0 ? TS_OK : step_absent(u, err);
+}
+
+static int32_t run(update *u, ts_err err) {
+  ts_table *table = u->table;
+  ts_store *store = table->store;
+  ts_optimizer_begin(&table->optimizer, atomic_load_explicit(&store->step, memory_order_relaxed), &u->call);
+  /* Calls side by side begin at different shards. */
+  u->turn = (uint32_t)(u->call.step * (table->shard_count / 2 + 1)) % table->shard_count;
+  u->work = ts_work_acquire(table, u->n, TS_WORK_UPDATE);
+  uint64_t start = store->memory_mode != NULL ? ts_now_ns() : 0;
+  int32_t status = update_part(u, (ts_part){1, 0}, err);
+  ts_work_release(store, u->work);
+  if (store->memory_mode != NULL && status == TS_OK) ts_traffic_in_place(table, u->keys, u->n, ts_now_ns() - start, true);
+  ts_count(table, TS_STAT_update_calls, 1);
+  ts_count(table, TS_STAT_update_keys, u->n);
+  if (status == TS_OK && (table->expiry.by_steps || table->expiry.by_weight)) {
+    uint64_t removed;
+    status = ts_expire_piece(table, u->n, &removed, err);
+  }
+  return status;
 }
 
 int32_t ts_table_update(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, const float *gradients,
@@ -127,24 +292,21 @@ int32_t ts_table_update(ts_store *store, uint32_t number, const int64_t *keys, u
   if (keys == NULL || gradients == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot update %llu keys of table \"%s\": keys and gradients must not be NULL",
                    (unsigned long long)n, table->name);
-  update u = {.table = table,
-              .batch = ts_batch_acquire(table, n, table->slot_bytes / (uint32_t)sizeof(float)),
-              .keys = keys,
-              .n = n,
-              .gradients = gradients};
-  bool single;
-  status = ts_room_for(table, u.batch, keys, n, &single, e);
-  if (status == TS_OK) {
-    ts_optimizer_begin(&table->optimizer, 0, &u.call);
-    if (single)
-      update_part(&u, (ts_part){1, 0});
-    else
-      ts_batch_parts(u.batch, keys, n, update_part, &u);
-    for (uint32_t t = 0; t < store->tier_count; t++) ts_rows_settle(&table->rows[t]);
-    pthread_mutex_unlock(&table->lock);
-    ts_count(store, TS_STAT_update_calls, 1);
-    ts_count(store, TS_STAT_update_keys, n);
-  }
-  ts_batch_release(store, u.batch);
-  return status;
+  update u = {.table = table, .keys = keys, .n = n, .gradients = gradients};
+  return run(&u, e);
+}
+
+int32_t ts_table_update_bags(ts_store *store, uint32_t number, const int64_t *keys, const uint64_t *offsets, uint64_t count,
+                             const float *weights, uint32_t combiner, const float *gradients, char *err,
+                             uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  ts_table *table = NULL;
+  int32_t status = ts_store_table(store, number, &table, e);
+  if (status != TS_OK || count == 0) return status;
+  status = ts_bags_check(table, "update", keys, offsets, count, combiner, gradients, e);
+  if (status != TS_OK || offsets[count] == 0) return status;
+  ts_bags bags;
+  ts_bags_begin(&bags, store->level, table->layout.dim, offsets, count, weights, combiner);
+  update u = {.table = table, .keys = keys, .n = offsets[count], .gradients = gradients, .bags = &bags};
+  return run(&u, e);
 }

@@ -15,6 +15,7 @@ typedef struct dram {
   uint64_t bytes;
   ts_arena *arena;
   bool huge;
+  int node; /* bound to it, or -1 */
 } dram;
 
 static void dram_close(ts_tier *tier) {
@@ -25,7 +26,7 @@ static void dram_close(ts_tier *tier) {
   tier->state = NULL;
 }
 
-static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {
+static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, int node, ts_err err) {
   (void)path;
   dram *d = calloc(1, sizeof *d);
   if (d == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the DRAM tier: out of memory");
@@ -39,6 +40,14 @@ static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err
     return status;
   }
   d->base = base;
+  if (node >= 0) {
+    int32_t bound = ts_bind_memory(base, d->bytes, node, err);
+    if (bound != TS_OK) {
+      dram_close(tier);
+      return bound;
+    }
+  }
+  d->node = node;
   if (bytes >= HUGE_FROM) d->huge = madvise(base, d->bytes, MADV_HUGEPAGE) == 0;
   int32_t status = ts_arena_create(base, d->bytes, &d->arena, err);
   if (status != TS_OK) dram_close(tier);
@@ -62,6 +71,7 @@ static void dram_write(ts_tier *tier, void *to, const void *from, size_t bytes) 
 static void dram_describe(const ts_tier *tier, ts_text *text) {
   const dram *d = tier->state;
   ts_text_add(text, " medium=DRAM huge_pages=%s", d->huge ? "asked" : "no");
+  if (d->node >= 0) ts_text_add(text, " node=%d", d->node);
 }
 
 const ts_tier_ops ts_dram_tier = {

@@ -35,7 +35,8 @@ static int node_of(void *page) {
   return status;
 }
 
-static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const char *path, ts_err err) {
+static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const char *path, int node, ts_err err) {
+  (void)node;
   (void)path;
   kmem *k = calloc(1, sizeof *k);
   if (k == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the memkind tier: out of memory");

@@ -2,10 +2,10 @@
  *
  * A tier hands out blocks of memory for rows (a few KiB to a few hundred each) and writes whole rows the way its
  * medium likes. It does not limit itself: the store charges its byte limit first (store/budget.h). Reads go through
- * the pointer: every medium of today is memory to the CPU.
+ * the pointer: this interface is for media that are memory to the CPU; the others are in records.h.
  *
  * How to add a tier: write tiers/<name>.c with a `const ts_tier_ops`, declare it below, add its storage type to
- * read_kind in store/store.c and to the types of native/test/store_test.c and store_property_test.c, which run every
+ * store/storage_type.c and to the types of native/test/store_test.c and store_property_test.c, which run every
  * type that opens against plain arithmetic. */
 #ifndef TS_TIER_H
 #define TS_TIER_H
@@ -19,8 +19,8 @@ typedef struct ts_tier_ops {
   const char *type; /* PMEM_LIBPMEM, ... as in storage types */
   const char *place; /* DRAM or PMEM: the kind of memory, for ts_store_memory */
   ts_media_op write_op; /* how rows are written, for the media model */
-  /* Takes what the tier needs for `bytes` of rows in all. */
-  int32_t (*open)(ts_tier *tier, uint64_t bytes, const char *path, ts_err err);
+  /* Takes what the tier needs for `bytes` of rows in all, bound to a NUMA node where the medium has a choice (-1: none). */
+  int32_t (*open)(ts_tier *tier, uint64_t bytes, const char *path, int node, ts_err err);
   /* Frees it. TS_EIO if something of it stays on a disk. */
   void (*close)(ts_tier *tier);
   /* 64-byte aligned block, or NULL when the medium is exhausted. Thread-safe. */

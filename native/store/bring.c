@@ -1,0 +1,472 @@
+/* bring.c - keys that the fast path did not find in the first tier: their rows come up from where they are, or are
+ * created, or the key is not admitted yet.
+ *
+ * Keys are served by shard, up to 256 under one hold of its lock. Each row's bytes pass through the key's staging place:
+ * a lookup leaves its weights there, an update lets the row take its step there before it is placed.
+ *
+ * Records are read before any lock is taken, all that a call needs together, because that takes long. Under the lock the
+ * shard's put clock tells whether a record may have been written since; it is then read again. */
+#include "store/store.h"
+
+#include <string.h>
+
+#define CHUNK 256u
+
+void ts_row_start(const ts_table *table, int64_t key, unsigned char *row, float *scratch) {
+  ts_initializer_weights(&table->initializer, key, scratch, table->layout.dim);
+  ts_optimizer_start_row(&table->optimizer, row, scratch);
+}
+
+void ts_row_changed(ts_shard *shard, uint32_t tier, uint64_t row) {
+  ts_rows *rows = &shard->rows[tier];
+  if (rows->policy == NULL) return;
+  uint8_t *flags = ts_rows_flags(rows, row);
+  if (*flags & TS_ROW_COPY) {
+    ts_rows *below = &shard->rows[tier + 1];
+    below->copies--;
+    ts_rows_free(below, ts_rows_below(rows, row));
+  }
+  *flags = *flags & TS_ROW_RECORD ? TS_ROW_STALE : 0;
+}
+
+/* One chunk of keys of one shard. */
+typedef struct chunk {
+  const ts_bring *bring;
+  ts_shard *shard;
+  const uint32_t *numbers; /* of the keys in the work */
+  uint32_t n;
+  int64_t keys[CHUNK];
+  uint64_t hashes[CHUNK];
+  ts_location locations[CHUNK];
+  enum fate { PRESENT, FETCHED, CREATED, REFUSED } fate[CHUNK];
+  ts_traffic *traffic;
+  uint64_t index_wanted;
+} chunk;
+
+static bool in_memory(ts_location l) { return TS_LOCATION_TIER(l) < TS_NOT_ADMITTED; }
+
+/* Reads the records of keys that are not in memory into their staging places. */
+static int32_t fetch(const ts_bring *b, ts_err err) {
+  ts_table *table = b->table;
+  ts_work *w = b->work;
+  int64_t *keys = (int64_t *)w->locations; /* free until the shards are served */
+  uint32_t n = 0;
+  ts_epoch_slot *slot = ts_epoch_claim(&table->store->epochs);
+  for (uint32_t at = 0; at < w->count; at += CHUNK) {
+    int64_t block[CHUNK];
+    uint64_t hashes[CHUNK];
+    ts_index_home homes[CHUNK];
+    ts_location locations[CHUNK];
+    uint32_t m = TS_MIN(w->count - at, CHUNK);
+    for (uint32_t i = 0; i < m; i++) {
+      uint32_t d = w->order[at + i];
+      block[i] = w->keys[d];
+      w->clocks[d] = atomic_load_explicit(&ts_shard_of(table, w->hashes[d])->put_clock, memory_order_acquire);
+    }
+    ts_epoch_enter(&table->store->epochs, slot);
+    ts_index_approach(table->indexes, table->shard_bits, block, m, hashes, homes);
+    ts_index_read(table->store->level, block, hashes, homes, m, locations);
+    ts_epoch_leave(slot);
+    for (uint32_t i = 0; i < m; i++) {
+      if (in_memory(locations[i])) continue;
+      keys[n] = block[i];
+      w->picked[n] = w->order[at + i];
+      w->rows[n++] = ts_work_staging(w, w->order[at + i]);
+    }
+  }
+  ts_epoch_release(slot);
+  if (n == 0) return TS_OK;
+  memset(w->found, 0, n);
+  int32_t status = ts_records_tier(table->store)->records->get(table->records, n, keys, w->rows, w->found, err);
+  for (uint32_t i = 0; i < n; i++) w->state[w->picked[i]] = w->found[i];
+  return status;
+}
+
+/* Whether a record was put, or its key left memory, since `clock`. */
+static bool is_newer(const ts_shard *shard, uint64_t hash, uint32_t clock) {
+  return (int32_t)(shard->put_clocks[hash % TS_PUT_CLOCKS] - clock) > 0;
+}
+
+/* Frequency before this call of a key without a row. */
+static uint64_t count_lookups(chunk *c, uint32_t i) {
+  const ts_admission *a = &c->bring->table->admission;
+  uint32_t times = c->bring->work->times[c->numbers[i]];
+  if (a->kind == TS_ADMIT_CBF)
+    return c->bring->count ? ts_bloom_add(a->bloom, c->keys[i], times) : ts_bloom_frequency(a->bloom, c->keys[i]);
+  return c->locations[i] == TS_LOCATION_NONE ? 0 : TS_LOCATION_ROW(c->locations[i]);
+}
+
+/* What is to be done for each key. */
+static int32_t decide(chunk *c, ts_err err) {
+  ts_table *table = c->bring->table;
+  ts_work *w = c->bring->work;
+  ts_index_find(&c->shard->index, c->keys, c->hashes, c->n, c->locations);
+  for (uint32_t i = 0; i < c->n; i++) {
+    uint32_t d = c->numbers[i];
+    if (in_memory(c->locations[i])) {
+      c->fate[i] = PRESENT;
+      continue;
+    }
+    if (table->records != NULL && is_newer(c->shard, c->hashes[i], w->clocks[d])) {
+      unsigned char *to = ts_work_staging(w, d);
+      uint8_t found = 0;
+      int32_t status = ts_records_tier(table->store)->records->get(table->records, 1, &c->keys[i], &to, &found, err);
+      if (status != TS_OK) return status;
+      w->state[d] = found;
+      w->clocks[d] = atomic_load_explicit(&c->shard->put_clock, memory_order_relaxed);
+    }
+    c->fate[i] = w->state[d] != 0 ? FETCHED : CREATED;
+  }
+  return TS_OK;
+}
+
+/* Index slots for what comes in. Nothing has changed yet. */
+static int32_t reserve_index(chunk *c) {
+  uint64_t hashes[CHUNK];
+  uint32_t n = 0;
+  const ts_store *store = c->bring->table->store;
+  if (store->memory_tiers == 0 && c->bring->table->admission.kind != TS_ADMIT_COUNTED) return TS_OK;
+  for (uint32_t i = 0; i < c->n; i++)
+    if (c->locations[i] == TS_LOCATION_NONE) hashes[n++] = c->hashes[i];
+  ts_index_clear_reservations(&c->shard->index);
+  return n == 0 ? TS_OK : ts_index_reserve(&c->shard->index, hashes, n, &c->index_wanted);
+}
+
+/* Keys that are not admitted: counted, and answered with the default. */
+static void admit(chunk *c) {
+  ts_table *table = c->bring->table;
+  ts_work *w = c->bring->work;
+  if (table->admission.kind == TS_ADMIT_ALL) return;
+  for (uint32_t i = 0; i < c->n; i++) {
+    if (c->fate[i] != CREATED) continue;
+    uint64_t before = count_lookups(c, i);
+    if (before >= table->admission.frequency) continue;
+    c->fate[i] = REFUSED;
+    if (!c->bring->count || table->admission.kind != TS_ADMIT_COUNTED) continue;
+    ts_location counted = TS_LOCATION(TS_NOT_ADMITTED, TS_MIN(before + w->times[c->numbers[i]], UINT64_C(1) << 32));
+    if (c->locations[i] == TS_LOCATION_NONE)
+      ts_index_insert(&c->shard->index, c->keys[i], c->hashes[i], counted);
+    else
+      ts_index_move(&c->shard->index, c->keys[i], c->hashes[i], counted);
+  }
+}
+
+/* Frequency that a new row starts with: what was counted before it was admitted. */
+static void start_frequency(chunk *c, uint32_t i, unsigned char *row) {
+  if (c->bring->table->layout.frequency_offset == 0) return;
+  uint64_t before = c->locations[i] == TS_LOCATION_NONE ? 0 : TS_LOCATION_ROW(c->locations[i]);
+  ts_row_set_frequency(&c->bring->table->layout, row, (uint32_t)TS_MIN(before, UINT32_MAX));
+}
+
+static void count_frequency(chunk *c, uint32_t i, unsigned char *row) {
+  const ts_row_layout *layout = &c->bring->table->layout;
+  if (layout->frequency_offset == 0 || !c->bring->count) return;
+  ts_row_set_frequency(layout, row, ts_row_frequency(layout, row) + c->bring->work->times[c->numbers[i]]);
+}
+
+static void insert_or_move(chunk *c, uint32_t i, ts_location to) {
+  if (c->locations[i] == TS_LOCATION_NONE)
+    ts_index_insert(&c->shard->index, c->keys[i], c->hashes[i], to);
+  else
+    ts_index_move(&c->shard->index, c->keys[i], c->hashes[i], to);
+  c->locations[i] = to;
+}
+
+/* Puts the staged row into a reserved place of a memory tier. */
+static void place(chunk *c, uint32_t i, uint32_t tier, const unsigned char *row, uint8_t flags) {
+  ts_rows *rows = &c->shard->rows[tier];
+  uint64_t at = ts_rows_take(rows, c->keys[i]);
+  ts_traffic_write(c->shard, tier, at, row, c->traffic);
+  if (rows->policy != NULL) {
+    *ts_rows_flags(rows, at) = flags;
+    ts_policy_insert(rows->policy, at, ts_rows_word(rows, at), c->hashes[i]);
+  }
+  insert_or_move(c, i, TS_LOCATION(tier, at));
+}
+
+/* Brings a row of a lower memory tier up; what it leaves there stays as its copy. */
+static void promote(chunk *c, uint32_t i, unsigned char *staging) {
+  ts_shard *shard = c->shard;
+  uint32_t tier = TS_LOCATION_TIER(c->locations[i]);
+  uint64_t from = TS_LOCATION_ROW(c->locations[i]);
+  ts_rows *rows = &shard->rows[tier];
+  uint8_t record = 0;
+  if (rows->policy != NULL) {
+    record = *ts_rows_flags(rows, from) & TS_ROW_RECORD;
+    ts_policy_remove(rows->policy, from, ts_rows_word(rows, from), c->hashes[i], false);
+  }
+  place(c, i, 0, staging, record);
+  uint64_t to = TS_LOCATION_ROW(c->locations[i]);
+  if (tier == 1) {
+    ts_rows_set_below(&shard->rows[0], to, from);
+    rows->copies++;
+  } else {
+    ts_rows_free(rows, from);
+  }
+}
+
+static int32_t is_full(chunk *c, ts_err err) {
+  ts_table *table = c->bring->table;
+  const ts_store *store = table->store;
+  uint32_t t = store->memory_tiers - 1;
+  return ts_fail(err, TS_EFULL,
+                 "Cannot add a row to table \"%s\": tier %u (%s) is full with %llu of %llu bytes used and nothing can be "
+                 "moved; raise its size",
+                 table->name, t, store->tiers[t].type, (unsigned long long)atomic_load(&store->tiers[t].budget.used),
+                 (unsigned long long)store->tiers[t].budget.limit);
+}
+
+/* Rows that take their step where they are. */
+static void step_in_place(chunk *c) {
+  ts_table *table = c->bring->table;
+  ts_work *w = c->bring->work;
+  uint64_t below = 0;
+  for (uint32_t i = 0; i < c->n; i++) {
+    if (c->fate[i] != PRESENT) continue;
+    uint32_t tier = TS_LOCATION_TIER(c->locations[i]);
+    uint64_t row = TS_LOCATION_ROW(c->locations[i]);
+    void *to = ts_work_staging(w, c->numbers[i]);
+    ts_traffic_read(c->shard, tier, row, to, c->traffic);
+    table->optimizer.apply(&table->optimizer, c->bring->call, &to, &w->gradients[c->numbers[i]], &c->keys[i], 1);
+    ts_row_set_version(&table->layout, to, c->bring->call->global_step);
+    ts_traffic_write(c->shard, tier, row, to, c->traffic);
+    ts_row_changed(c->shard, tier, row);
+    below += tier > 0;
+  }
+  ts_count(table, TS_STAT_in_place_updates, below);
+}
+
+/* The staged rows that take their step before they are placed. */
+static void step_staged(chunk *c) {
+  ts_table *table = c->bring->table;
+  ts_work *w = c->bring->work;
+  void *rows[CHUNK];
+  const float *gradients[CHUNK];
+  int64_t keys[CHUNK];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < c->n; i++) {
+    if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
+    rows[n] = ts_work_staging(w, c->numbers[i]);
+    gradients[n] = w->gradients[c->numbers[i]];
+    keys[n++] = c->keys[i];
+  }
+  table->optimizer.apply(&table->optimizer, c->bring->call, rows, gradients, keys, n);
+  for (uint32_t i = 0; i < n; i++) ts_row_set_version(&table->layout, rows[i], c->bring->call->global_step);
+}
+
+/* Records of staged rows that got no place in memory. */
+static int32_t put_staged(chunk *c, const uint32_t *which, uint32_t n, ts_err err) {
+  ts_table *table = c->bring->table;
+  int64_t keys[CHUNK];
+  uint64_t versions[CHUNK];
+  const unsigned char *rows[CHUNK];
+  for (uint32_t i = 0; i < n; i++) {
+    keys[i] = c->keys[which[i]];
+    rows[i] = ts_work_staging(c->bring->work, c->numbers[which[i]]);
+    versions[i] = (uint64_t)ts_row_version(&table->layout, rows[i]);
+  }
+  int32_t status = ts_records_tier(table->store)->records->put(table->records, n, keys, versions, rows, err);
+  if (status != TS_OK) return status;
+  ts_shard_put(c->shard, keys, n);
+  if (table->store->memory_tiers > 0)
+    ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), n * table->layout.stride);
+  for (uint32_t i = 0; i < n; i++)
+    if (c->locations[which[i]] != TS_LOCATION_NONE) /* it was counted for admission */
+      ts_index_remove(&c->shard->index, c->keys[which[i]], c->hashes[which[i]]);
+  return TS_OK;
+}
+
+/* Free places in the first tier for the chunk's rows, by moving others down if there is no other way. */
+static int32_t make_places(chunk *c, uint64_t need, uint64_t *got, ts_err err) {
+  ts_shard *shard = c->shard;
+  ts_store *store = c->bring->table->store;
+  *got = 0;
+  if (store->memory_tiers == 0 || need == 0) return TS_OK;
+  *got = ts_rows_reserve(&shard->rows[0], need);
+  if (*got == need || !ts_is_tiered(store)) return TS_OK;
+  shard->full = true;
+  atomic_store_explicit(&c->bring->table->tracking, true, memory_order_relaxed);
+  while (*got < need) {
+    uint32_t freed = 0;
+    int32_t status = ts_evict(shard, 0, (uint32_t)(need - *got), &freed, c->traffic, err);
+    if (status != TS_OK) return status;
+    if (freed == 0) break;
+    ts_count(c->bring->table, TS_STAT_evicted_by_calls, freed);
+    *got = ts_rows_reserve(&shard->rows[0], need);
+  }
+  return TS_OK;
+}
+
+/* Making places may have moved rows of this chunk down, also into records: these are read again. */
+static int32_t look_again(chunk *c, ts_err err) {
+  ts_table *table = c->bring->table;
+  ts_index_find(&c->shard->index, c->keys, c->hashes, c->n, c->locations);
+  for (uint32_t i = 0; i < c->n; i++) {
+    if (c->fate[i] != PRESENT || in_memory(c->locations[i])) continue;
+    unsigned char *to = ts_work_staging(c->bring->work, c->numbers[i]);
+    uint8_t found = 0;
+    int32_t status = ts_records_tier(table->store)->records->get(table->records, 1, &c->keys[i], &to, &found, err);
+    if (status != TS_OK) return status;
+    if (!found) return ts_fail(err, TS_EINTERNAL, "Lost a row of table \"%s\" while it was moved down", table->name);
+    c->fate[i] = FETCHED;
+  }
+  return TS_OK;
+}
+
+/* The chunk's changes; shard locked, index reserved. */
+static int32_t carry_out(chunk *c, ts_err err) {
+  const ts_bring *b = c->bring;
+  ts_table *table = b->table;
+  ts_store *store = table->store;
+  ts_work *w = b->work;
+  const bool update = b->call != NULL;
+  uint64_t hits[TS_MAX_TIERS] = {0}, need = 0, places = 0, promoted = 0, in_place = 0, created = 0, refused = 0, again = 0;
+  admit(c);
+  for (uint32_t i = 0; i < c->n; i++) {
+    uint32_t d = c->numbers[i];
+    unsigned char *row = ts_work_staging(w, d);
+    switch (c->fate[i]) {
+      case PRESENT:
+        hits[TS_LOCATION_TIER(c->locations[i])]++;
+        need += !update && TS_LOCATION_TIER(c->locations[i]) > 0;
+        break;
+      case FETCHED:
+        hits[store->memory_tiers]++;
+        need++;
+        break;
+      case CREATED:
+        ts_row_start(table, c->keys[i], row, (float *)(void *)w->spare_row);
+        start_frequency(c, i, row);
+        created++;
+        need++;
+        break;
+      case REFUSED: refused++; break;
+    }
+    again += c->fate[i] == REFUSED ? 0 : w->times[d] - 1;
+  }
+  int32_t status = make_places(c, need, &places, err);
+  if (status != TS_OK) return status;
+  status = look_again(c, err);
+  if (status != TS_OK) return status;
+  if (update) {
+    step_in_place(c);
+    step_staged(c);
+  }
+  /* What is in memory first: making places for new rows below may move it on. */
+  for (uint32_t i = 0; i < c->n; i++) {
+    unsigned char *row = ts_work_staging(w, c->numbers[i]);
+    w->state[c->numbers[i]] = c->fate[i] == REFUSED ? TS_NO_ROW_YET : TS_BROUGHT;
+    if (c->fate[i] != PRESENT || update) continue;
+    uint32_t tier = TS_LOCATION_TIER(c->locations[i]);
+    ts_traffic_read(c->shard, tier, TS_LOCATION_ROW(c->locations[i]), row, c->traffic);
+    count_frequency(c, i, row);
+    if (tier > 0 && places > 0) {
+      promote(c, i, row);
+      places--;
+      promoted++;
+      continue;
+    }
+    in_place += tier > 0;
+    if (b->count && table->layout.frequency_offset != 0)
+      memcpy(ts_rows_at(&c->shard->rows[tier], TS_LOCATION_ROW(c->locations[i])) + table->layout.frequency_offset,
+             row + table->layout.frequency_offset, sizeof(uint32_t));
+  }
+  /* A fetched row whose frequency was counted differs from its record in that alone: it is put again when it leaves. */
+  const uint8_t fetched = update || (b->count && table->layout.frequency_offset != 0) ? TS_ROW_STALE : TS_ROW_SAVED;
+  uint32_t unplaced[CHUNK], left = 0;
+  for (uint32_t i = 0; i < c->n; i++) {
+    unsigned char *row = ts_work_staging(w, c->numbers[i]);
+    if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
+    count_frequency(c, i, row);
+    if (places > 0) {
+      place(c, i, 0, row, c->fate[i] == CREATED ? 0 : fetched);
+      places--;
+      promoted += c->fate[i] == FETCHED;
+      c->shard->recorded += c->fate[i] == FETCHED;
+    } else if (c->fate[i] == FETCHED) {
+      in_place++;
+      if (fetched == TS_ROW_STALE) unplaced[left++] = i;
+    } else {
+      uint32_t tier = 1;
+      while (tier < store->memory_tiers && ts_evict_places(c->shard, tier, 1, &status, c->traffic, err) == 0) tier++;
+      if (status != TS_OK) return status;
+      if (tier < store->memory_tiers)
+        place(c, i, tier, row, 0);
+      else if (table->records != NULL)
+        unplaced[left++] = i;
+      else
+        return is_full(c, err);
+    }
+  }
+  if (left > 0) status = put_staged(c, unplaced, left, err);
+  if (!update) {
+    for (uint32_t t = 0; t < store->tier_count; t++) ts_count(table, TS_STAT_tier0_hits + t, hits[t] + (t == 0 ? again : 0));
+    ts_count(table, TS_STAT_not_admitted, refused);
+    ts_count(table, TS_STAT_in_place_reads, in_place);
+  } else {
+    ts_count(table, TS_STAT_in_place_updates, in_place);
+  }
+  ts_count(table, TS_STAT_created, created);
+  ts_count(table, TS_STAT_promoted, promoted);
+  return status;
+}
+
+static void lock(ts_shard *shard) {
+  if (pthread_mutex_trylock(&shard->lock) == 0) return;
+  uint64_t start = ts_now_ns();
+  pthread_mutex_lock(&shard->lock);
+  ts_count(shard->table, TS_STAT_lock_wait_ns, ts_now_ns() - start);
+}
+
+static int32_t serve(chunk *c, ts_err err) {
+  ts_table *table = c->bring->table;
+  ts_store *store = table->store;
+  for (uint32_t i = 0; i < c->n; i++) {
+    c->keys[i] = c->bring->work->keys[c->numbers[i]];
+    c->hashes[i] = c->bring->work->hashes[c->numbers[i]];
+  }
+  for (;;) {
+    lock(c->shard);
+    c->index_wanted = 0;
+    int32_t status = decide(c, err);
+    bool for_index = false;
+    if (status == TS_OK) {
+      status = reserve_index(c);
+      for_index = status == TS_EFULL;
+      if (status == TS_ENOMEM) ts_fail(err, TS_ENOMEM, "Cannot add rows to table \"%s\": out of memory", table->name);
+    }
+    if (status == TS_OK) status = carry_out(c, err);
+    for (uint32_t t = 0; t < store->memory_tiers; t++) ts_rows_settle(&c->shard->rows[t]);
+    if (c->shard->full) ts_evictors_call(c->shard);
+    pthread_mutex_unlock(&c->shard->lock);
+    if (for_index) {
+      status = ts_room_free(c->shard, c->index_wanted, err);
+      if (status == TS_OK) continue;
+    }
+    return status;
+  }
+}
+
+int32_t ts_bring_all(const ts_bring *b, ts_err err) {
+  ts_table *table = b->table;
+  ts_work *w = b->work;
+  ts_work_by_shard(table, w);
+  memset(w->state, 0, w->count);
+  uint64_t start = ts_now_ns();
+  int32_t status = table->records == NULL ? TS_OK : fetch(b, err);
+  ts_traffic traffic;
+  ts_traffic_begin(table->store, &traffic);
+  chunk c = {.bring = b, .traffic = &traffic};
+  for (uint32_t s = 0; status == TS_OK && s < table->shard_count; s++) {
+    c.shard = &table->shards[s];
+    for (uint32_t at = w->starts[s]; status == TS_OK && at < w->starts[s + 1]; at += CHUNK) {
+      c.numbers = w->order + at;
+      c.n = TS_MIN(w->starts[s + 1] - at, CHUNK);
+      status = serve(&c, err);
+    }
+  }
+  if (table->store->tier_count > 1) ts_count(table, TS_STAT_eviction_ns, ts_now_ns() - start);
+  ts_traffic_wait(table, &traffic);
+  if (ts_is_tiered(table->store)) ts_room_balance(table->store);
+  return status;
+}

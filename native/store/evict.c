@@ -1,0 +1,157 @@
+/* evict.c - rows on their way down: from a memory tier to the one below it, or to the tier of records.
+ *
+ * A row whose bytes are below already, as a copy in the next memory tier or as a record, only loses its place: nothing is
+ * written. A place below is found among the free ones, then by giving up copies of rows that are above, then by moving
+ * other rows further down. The place above may be used again when every reader that might look at it has left. */
+#include "store/store.h"
+
+#include <string.h>
+
+#define ROUND 256u /* rows that leave together: one wait for readers, one batch of records */
+
+void ts_shard_put(ts_shard *shard, const int64_t *keys, uint32_t n) {
+  uint32_t now = atomic_fetch_add_explicit(&shard->put_clock, 1, memory_order_acq_rel) + 1;
+  for (uint32_t i = 0; i < n; i++) shard->put_clocks[ts_index_hash(keys[i]) % TS_PUT_CLOCKS] = now;
+}
+
+/* Gives up to `want` copies in tier 1 of rows that are in tier 0. */
+static void give_up_copies(ts_shard *shard, uint64_t want) {
+  ts_rows *above = &shard->rows[0], *below = &shard->rows[1];
+  want = TS_MIN(want, below->copies);
+  for (uint64_t looked = 0; want > 0 && looked < above->next; looked++) {
+    uint64_t row = shard->steal_hand = shard->steal_hand + 1 < above->next ? shard->steal_hand + 1 : 0;
+    uint8_t *flags = ts_rows_flags(above, row);
+    if (atomic_load_explicit(ts_rows_word(above, row), memory_order_relaxed) == 0 || !(*flags & TS_ROW_COPY)) continue;
+    uint64_t place = ts_rows_below(above, row);
+    *flags &= TS_ROW_RECORD;
+    below->copies--;
+    ts_rows_free(below, place);
+    want--;
+  }
+}
+
+uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t *status, ts_traffic *traffic, ts_err err) {
+  ts_rows *rows = &shard->rows[tier];
+  ts_store *store = shard->table->store;
+  uint64_t got = ts_rows_reserve(rows, want);
+  if (got < want && tier == 1) {
+    give_up_copies(shard, want - got);
+    got = ts_rows_reserve(rows, want);
+  }
+  while (got < want && tier + 1 < store->tier_count) {
+    uint32_t freed = 0;
+    *status = ts_evict(shard, tier, (uint32_t)TS_MIN(want - got, ROUND), &freed, traffic, err);
+    if (*status != TS_OK || freed == 0) break;
+    got = ts_rows_reserve(rows, want);
+  }
+  return got;
+}
+
+/* Rows to the memory tier below: those that moved are at the front of `slots` afterwards. */
+static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint32_t n, int32_t *status,
+                          ts_traffic *traffic, ts_err err) {
+  ts_rows *from = &shard->rows[tier], *to = &shard->rows[tier + 1];
+  uint32_t moved = 0, clean = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t row = slots[i], place;
+    int64_t key = *ts_rows_key(from, row);
+    uint8_t flags = *ts_rows_flags(from, row);
+    if (flags & TS_ROW_COPY) {
+      place = ts_rows_below(from, row);
+      to->copies--;
+      clean++;
+      if (to->policy != NULL) *ts_rows_key(to, place) = key;
+    } else {
+      if (*status != TS_OK || ts_evict_places(shard, tier + 1, 1, status, traffic, err) == 0) continue;
+      /* Making the place may have given up this row's own copy only if it had one: it has none. */
+      place = ts_rows_take(to, key);
+      ts_traffic_write(shard, tier + 1, place, ts_rows_at(from, row), traffic);
+    }
+    uint64_t hash = ts_index_hash(key);
+    if (to->policy != NULL) {
+      *ts_rows_flags(to, place) = flags & TS_ROW_RECORD;
+      ts_policy_insert(to->policy, place, ts_rows_word(to, place), hash);
+    }
+    ts_index_move(&shard->index, key, hash, TS_LOCATION(tier + 1, place));
+    slots[moved++] = row;
+  }
+  if (tier == 0) ts_count(shard->table, TS_STAT_evicted_clean, clean);
+  return moved;
+}
+
+/* Rows to the tier of records: all or none. */
+static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n, ts_err err) {
+  ts_table *table = shard->table;
+  ts_rows *from = &shard->rows[tier];
+  const ts_records_ops *ops = ts_records_tier(table->store)->records;
+  int64_t keys[ROUND], dirty[ROUND];
+  uint64_t versions[ROUND];
+  const unsigned char *rows[ROUND];
+  uint32_t put = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    keys[i] = *ts_rows_key(from, slots[i]);
+    if (*ts_rows_flags(from, slots[i]) & TS_ROW_SAVED) continue;
+    dirty[put] = keys[i];
+    rows[put] = ts_rows_at(from, slots[i]);
+    versions[put] = (uint64_t)ts_row_version(&table->layout, rows[put]);
+    put++;
+  }
+  if (put > 0) {
+    int32_t status = ops->put(table->records, put, dirty, versions, rows, err);
+    if (status != TS_OK) return status;
+    ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
+  }
+  /* Also rows that were saved before are records now that are not in memory. */
+  ts_shard_put(shard, keys, n);
+  for (uint32_t i = 0; i < n; i++) {
+    if (*ts_rows_flags(from, slots[i]) & TS_ROW_RECORD) shard->recorded--;
+    ts_index_remove(&shard->index, keys[i], ts_index_hash(keys[i]));
+  }
+  if (tier == 0) ts_count(table, TS_STAT_evicted_clean, n - put);
+  return TS_OK;
+}
+
+int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which, uint32_t n, uint32_t *moved,
+                      ts_traffic *traffic, ts_err err) {
+  ts_table *table = shard->table;
+  ts_rows *from = &shard->rows[tier];
+  uint64_t slots[ROUND];
+  *moved = 0;
+  for (uint32_t first = 0; first < n; first += ROUND) {
+    uint32_t m = TS_MIN(n - first, ROUND);
+    int32_t status = TS_OK;
+    memcpy(slots, which + first, m * sizeof *slots);
+    if (tier + 1 < table->store->memory_tiers) {
+      m = to_memory(shard, tier, slots, m, &status, traffic, err);
+    } else {
+      status = to_records(shard, tier, slots, m, err);
+      if (status != TS_OK) m = 0;
+    }
+    if (m == 0) return status;
+    for (uint32_t i = 0; i < m; i++)
+      ts_policy_remove(from->policy, slots[i], ts_rows_word(from, slots[i]), ts_index_hash(*ts_rows_key(from, slots[i])),
+                       true);
+    if (tier == 0) ts_epoch_wait(&table->store->epochs);
+    for (uint32_t i = 0; i < m; i++) ts_rows_free(from, slots[i]);
+    *moved += m;
+    ts_count(table, tier == 0 ? TS_STAT_evicted : TS_STAT_tier1_evicted, m);
+    if (tier == 0) atomic_fetch_add_explicit(&shard->evictions, m, memory_order_relaxed);
+    if (status != TS_OK) return status;
+  }
+  return TS_OK;
+}
+
+int32_t ts_evict(ts_shard *shard, uint32_t tier, uint32_t want, uint32_t *freed, ts_traffic *traffic, ts_err err) {
+  uint64_t slots[ROUND];
+  *freed = 0;
+  if (shard->rows[tier].policy == NULL) return TS_OK;
+  while (*freed < want) {
+    uint32_t moved, n = ts_policy_victims(shard->rows[tier].policy, TS_MIN(want - *freed, ROUND), slots);
+    if (n == 0) break;
+    int32_t status = ts_evict_rows(shard, tier, slots, n, &moved, traffic, err);
+    if (status != TS_OK) return status;
+    *freed += moved;
+    if (moved == 0) break;
+  }
+  return TS_OK;
+}

@@ -1,0 +1,81 @@
+/* folder.c - see folder.h. A folder in use holds a file that is locked for as long as its program lives, however that ends;
+ * so what is not locked is nobody's and can go. */
+#include "store/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PREFIX "tierstore-ssd-"
+#define LOCK "in-use"
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
+  (void)status, (void)type, (void)walk;
+  remove(path);
+  return 0;
+}
+
+static void remove_all(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+
+/* Takes the lock of a folder; -1 if somebody has it, or it has none yet. */
+static int take_lock(const char *folder, int flags) {
+  char path[PATH_MAX];
+  if ((size_t)snprintf(path, sizeof path, "%s/" LOCK, folder) >= sizeof path) return -1;
+  int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+static void sweep(const char *parent) {
+  DIR *dir = opendir(parent);
+  if (dir == NULL) return;
+  for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+    char path[PATH_MAX];
+    if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0) continue;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", parent, entry->d_name) >= sizeof path) continue;
+    int fd = take_lock(path, 0);
+    if (fd < 0) continue;
+    remove_all(path);
+    close(fd);
+  }
+  closedir(dir);
+}
+
+int32_t ts_folder_create(const char *parent, ts_folder *out, ts_err err) {
+  *out = (ts_folder){.lock = -1};
+  sweep(parent);
+  char path[PATH_MAX];
+  if ((size_t)snprintf(path, sizeof path, "%s/" PREFIX "XXXXXX", parent) >= sizeof path)
+    return ts_fail(err, TS_EINVAL, "Cannot make a folder in \"%s\": the path is longer than %d bytes", parent, PATH_MAX - 1);
+  if (mkdtemp(path) == NULL)
+    return ts_fail(err, TS_EIO, "Cannot make a folder for the SSD tier in \"%s\": %s; choose another path", parent,
+                   strerror(errno));
+  out->lock = take_lock(path, O_CREAT);
+  out->path = strdup(path);
+  if (out->lock >= 0 && out->path != NULL) return TS_OK;
+  int32_t status = out->path == NULL ? ts_fail(err, TS_ENOMEM, "Cannot open store: out of memory")
+                                     : ts_fail(err, TS_EIO, "Cannot lock a file in \"%s\": %s", path, strerror(errno));
+  remove_all(path);
+  free(out->path);
+  out->path = NULL;
+  return status;
+}
+
+void ts_folder_remove(ts_folder *folder) {
+  if (folder->path == NULL) return;
+  remove_all(folder->path);
+  close(folder->lock);
+  free(folder->path);
+  folder->path = NULL;
+}

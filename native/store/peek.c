@@ -1,0 +1,164 @@
+/* peek.c - looking at rows without changing anything: read-only lookup, tiers, frequencies and versions. */
+#include "store/store.h"
+
+#include <string.h>
+
+/* Keys that are not in the first tier: in a lower memory tier, in records, or nowhere. */
+static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *which, uint32_t n, ts_work *work,
+                          ts_peek *visit, uint64_t base, void *context, ts_err err) {
+  uint32_t left[TS_FAST_BLOCK], m = 0;
+  uint64_t counted[TS_FAST_BLOCK];
+  for (uint32_t j = 0; j < n; j++) {
+    uint32_t i = which[j];
+    ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[i]));
+    pthread_mutex_lock(&shard->lock);
+    ts_location l = ts_index_find_one(&shard->index, keys[i]);
+    uint32_t tier = TS_LOCATION_TIER(l);
+    if (tier < TS_NOT_ADMITTED) {
+      visit(context, base + i, ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)), 0);
+    } else {
+      counted[m] = l != TS_LOCATION_NONE ? TS_LOCATION_ROW(l)
+                   : table->admission.kind == TS_ADMIT_CBF ? ts_bloom_frequency(table->admission.bloom, keys[i])
+                                                           : 0;
+      left[m++] = i;
+    }
+    pthread_mutex_unlock(&shard->lock);
+  }
+  uint8_t found[TS_FAST_BLOCK] = {0};
+  for (uint32_t first = 0; table->records != NULL && first < m; first += work->staging_capacity) {
+    int64_t asked[TS_FAST_BLOCK];
+    unsigned char *rows[TS_FAST_BLOCK];
+    uint32_t count = TS_MIN(m - first, work->staging_capacity);
+    for (uint32_t j = 0; j < count; j++) {
+      asked[j] = keys[left[first + j]];
+      rows[j] = ts_work_staging(work, j);
+    }
+    int32_t status = ts_records_tier(table->store)->records->get(table->records, count, asked, rows, found + first, err);
+    if (status != TS_OK) return status;
+    for (uint32_t j = 0; j < count; j++)
+      if (found[first + j]) visit(context, base + left[first + j], rows[j], 0);
+  }
+  for (uint32_t j = 0; j < m; j++)
+    if (!found[j]) visit(context, base + left[j], NULL, counted[j]);
+  return TS_OK;
+}
+
+int32_t ts_peek_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_peek *visit, void *context, ts_err err) {
+  ts_store *store = table->store;
+  ts_work *work = table->records == NULL ? NULL : ts_work_acquire(table, TS_FAST_BLOCK, TS_WORK_LOOKUP);
+  ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
+  int32_t status = TS_OK;
+  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_FAST_BLOCK) {
+    void *rows[TS_FAST_BLOCK];
+    uint64_t hashes[TS_FAST_BLOCK];
+    uint32_t which[TS_FAST_BLOCK], m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), missed = 0;
+    if (store->memory_tiers > 0) {
+      ts_epoch_enter(&store->epochs, slot);
+      ts_fast_block(table, keys + first, m, rows, hashes);
+      for (uint32_t i = 0; i < m; i++) {
+        if (rows[i] != NULL)
+          visit(context, first + i, rows[i], 0);
+        else
+          which[missed++] = i;
+      }
+      ts_epoch_leave(slot);
+    } else {
+      for (; missed < m; missed++) which[missed] = missed;
+    }
+    if (missed > 0) status = peek_below(table, keys + first, which, missed, work, visit, first, context, err);
+  }
+  ts_epoch_release(slot);
+  if (work != NULL) ts_work_release(store, work);
+  return status;
+}
+
+/* ---- ts_table_find ---- */
+
+typedef struct find {
+  const ts_table *table;
+  uint32_t slot;
+  float *rows;
+  uint8_t *found;
+} find;
+
+static void visit_find(void *context, uint64_t i, const unsigned char *row, uint64_t counted) {
+  const find *f = context;
+  (void)counted;
+  float *to = f->rows + i * f->table->layout.dim;
+  if (row != NULL)
+    ts_row_read(&f->table->layout, row, f->slot, to);
+  else
+    memset(to, 0, f->table->layout.dim * sizeof *to);
+  if (f->found != NULL) f->found[i] = row != NULL;
+}
+
+int32_t ts_table_find(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, uint32_t slot, float *rows,
+                      uint8_t *found, char *err, uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  ts_table *table = NULL;
+  int32_t status = ts_store_table(store, number, &table, e);
+  if (status != TS_OK) return status;
+  if (slot >= table->layout.slots)
+    return ts_fail(e, TS_EINVAL, "Cannot read slot %u of table \"%s\": its rows have slots 0 to %u", slot, table->name,
+                   table->layout.slots - 1);
+  if (n == 0) return TS_OK;
+  if (keys == NULL || rows == NULL)
+    return ts_fail(e, TS_EINVAL, "Cannot find %llu keys in table \"%s\": keys and rows must not be NULL",
+                   (unsigned long long)n, table->name);
+  find f = {.table = table, .slot = slot, .rows = rows, .found = found};
+  return ts_peek_rows(table, keys, n, visit_find, &f, e);
+}
+
+/* ---- ts_table_metadata ---- */
+
+typedef struct metadata {
+  const ts_row_layout *layout;
+  uint64_t *frequencies;
+  int64_t *versions;
+} metadata;
+
+static void visit_metadata(void *context, uint64_t i, const unsigned char *row, uint64_t counted) {
+  const metadata *m = context;
+  if (m->frequencies != NULL) m->frequencies[i] = row == NULL ? counted : ts_row_frequency(m->layout, row);
+  if (m->versions != NULL) m->versions[i] = row == NULL ? TS_NO_VERSION : ts_row_version(m->layout, row);
+}
+
+int32_t ts_table_metadata(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, uint64_t *frequencies,
+                          int64_t *versions, char *err, uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  ts_table *table = NULL;
+  int32_t status = ts_store_table(store, number, &table, e);
+  if (status != TS_OK || n == 0) return status;
+  if (keys == NULL)
+    return ts_fail(e, TS_EINVAL, "Cannot read metadata of %llu keys of table \"%s\": keys must not be NULL",
+                   (unsigned long long)n, table->name);
+  metadata m = {.layout = &table->layout, .frequencies = frequencies, .versions = versions};
+  return ts_peek_rows(table, keys, n, visit_metadata, &m, e);
+}
+
+/* ---- ts_table_lookup_tier ---- */
+
+int32_t ts_table_lookup_tier(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, int32_t *tiers, char *err,
+                             uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  ts_table *table = NULL;
+  int32_t status = ts_store_table(store, number, &table, e);
+  if (status != TS_OK || n == 0) return status;
+  if (keys == NULL || tiers == NULL)
+    return ts_fail(e, TS_EINVAL, "Cannot look up the tiers of %llu keys in table \"%s\": keys and tiers must not be NULL",
+                   (unsigned long long)n, table->name);
+  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_FAST_BLOCK) {
+    uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK);
+    uint8_t found[TS_FAST_BLOCK] = {0};
+    if (table->records != NULL)
+      status = ts_records_tier(store)->records->contains(table->records, m, keys + first, found, e);
+    for (uint32_t i = 0; i < m; i++) {
+      ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[first + i]));
+      pthread_mutex_lock(&shard->lock);
+      uint32_t tier = TS_LOCATION_TIER(ts_index_find_one(&shard->index, keys[first + i]));
+      pthread_mutex_unlock(&shard->lock);
+      tiers[first + i] = tier < TS_NOT_ADMITTED ? (int32_t)tier : found[i] ? (int32_t)store->memory_tiers : -1;
+    }
+  }
+  return status;
+}

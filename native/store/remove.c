@@ -1,0 +1,83 @@
+/* remove.c - rows that go for good, from every tier, with all their copies. */
+#include "store/store.h"
+
+static int32_t remove_record(ts_shard *shard, int64_t key, ts_err err) {
+  ts_table *table = shard->table;
+  int32_t status = ts_records_tier(table->store)->records->remove(table->records, 1, &key, err);
+  if (status == TS_OK) ts_shard_put(shard, &key, 1); /* what was read of it is out of date */
+  return status;
+}
+
+/* Shard locked; *gone tells whether there was a row that was to go. */
+static int32_t remove_one(ts_shard *shard, int64_t key, ts_remove_test *test, unsigned char *staging, bool *gone, ts_err err) {
+  ts_table *table = shard->table;
+  const uint64_t hash = ts_index_hash(key);
+  ts_location l = ts_index_find_one(&shard->index, key);
+  const uint32_t tier = TS_LOCATION_TIER(l);
+  *gone = false;
+  int32_t status = TS_OK;
+  if (tier < TS_NOT_ADMITTED) {
+    ts_rows *rows = &shard->rows[tier];
+    const uint64_t row = TS_LOCATION_ROW(l);
+    if (test != NULL && !test(table, ts_rows_at(rows, row))) return TS_OK;
+    if (rows->policy != NULL) {
+      if (*ts_rows_flags(rows, row) & TS_ROW_RECORD) {
+        status = remove_record(shard, key, err);
+        if (status != TS_OK) return status;
+        shard->recorded--;
+      }
+      ts_row_changed(shard, tier, row); /* gives up a copy below */
+      ts_policy_remove(rows->policy, row, ts_rows_word(rows, row), hash, false);
+    }
+    ts_index_remove(&shard->index, key, hash);
+    if (tier == 0) ts_epoch_wait(&table->store->epochs);
+    ts_rows_free(rows, row);
+    *gone = true;
+    return TS_OK;
+  }
+  if (table->records != NULL) {
+    uint8_t found = 0;
+    status = test == NULL ? ts_records_tier(table->store)->records->contains(table->records, 1, &key, &found, err)
+                          : ts_records_tier(table->store)->records->get(table->records, 1, &key, &staging, &found, err);
+    if (status == TS_OK && found && (test == NULL || test(table, staging))) {
+      status = remove_record(shard, key, err);
+      *gone = status == TS_OK;
+    }
+  }
+  if (l != TS_LOCATION_NONE && test == NULL) ts_index_remove(&shard->index, key, hash); /* a count for admission */
+  return status;
+}
+
+int32_t ts_remove_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_remove_test *test, uint64_t *removed,
+                       ts_err err) {
+  ts_work *work = table->records == NULL ? NULL : ts_work_acquire(table, 1, TS_WORK_LOOKUP);
+  int32_t status = TS_OK;
+  *removed = 0;
+  for (uint64_t i = 0; status == TS_OK && i < n; i++) {
+    ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[i]));
+    bool gone;
+    pthread_mutex_lock(&shard->lock);
+    status = remove_one(shard, keys[i], test, work == NULL ? NULL : work->staging, &gone, err);
+    pthread_mutex_unlock(&shard->lock);
+    *removed += gone;
+  }
+  if (work != NULL) ts_work_release(table->store, work);
+  return status;
+}
+
+int32_t ts_table_remove(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, uint64_t *removed, char *err,
+                        uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  ts_table *table = NULL;
+  uint64_t gone = 0;
+  int32_t status = ts_store_table(store, number, &table, e);
+  if (status == TS_OK && keys == NULL && n > 0)
+    status = ts_fail(e, TS_EINVAL, "Cannot remove %llu keys from table \"%s\": keys must not be NULL",
+                     (unsigned long long)n, table->name);
+  if (status == TS_OK) {
+    status = ts_remove_rows(table, keys, n, NULL, &gone, e);
+    ts_count(table, TS_STAT_removed, gone);
+  }
+  if (removed != NULL) *removed = gone;
+  return status;
+}

@@ -1,0 +1,25 @@
+/* storage_type.h - what a storage type is made of: its tiers in order, fastest first. */
+#ifndef TS_STORAGE_TYPE_H
+#define TS_STORAGE_TYPE_H
+
+#include "tiers/records.h"
+#include "tiers/tier.h"
+
+#define TS_STORAGE_TIERS 3u
+
+typedef struct ts_storage_type {
+  const char *name;
+  uint32_t memory_tiers;
+  const ts_tier_ops *memory[TS_STORAGE_TIERS];
+  const ts_records_ops *records; /* NULL: none */
+} ts_storage_type;
+
+static inline uint32_t ts_storage_tiers(const ts_storage_type *type) { return type->memory_tiers + (type->records != NULL); }
+static inline const char *ts_storage_tier_type(const ts_storage_type *type, uint32_t tier) {
+  return tier < type->memory_tiers ? type->memory[tier]->type : type->records->type;
+}
+
+/* Reads "storage" and "pmem". Errors: TS_EINVAL; TS_EUNAVAILABLE for a type that needs a CUDA device. */
+int32_t ts_storage_type_read(ts_config_reader *reader, ts_storage_type *out);
+
+#endif

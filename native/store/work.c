@@ -1,0 +1,209 @@
+/* work.c - working memory of slow calls, and the distinct keys of a batch in it.
+ *
+ * Working memory counts against the first tier's limit, which keeps a headroom for it, so it has a limit itself. A
+ * batch with more distinct keys than fit is worked off in parts, split by hash bits: all repetitions of a key fall into
+ * the same part in the order of the batch, so gradients sum in the same order whatever the memory. Memory is kept for
+ * the next call; when it is short a call waits for some to come back. */
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS_PER_KEY 2u
+#define KEYS_AT_LEAST 16u
+#define KEYS_AT_MOST (UINT64_C(1) << 20)
+#define STAGED_UPDATES 1024u /* rows that an update works on outside the first tier at a time */
+#define PIECES 16u           /* of the memory, each aligned to 64 bytes */
+
+static uint64_t power_of_two(uint64_t n) {
+  uint64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+static uint64_t staging_bytes(const ts_table *table) {
+  uint64_t weights = (uint64_t)table->layout.dim * sizeof(float);
+  return TS_ROUND_UP(TS_MAX((uint64_t)table->layout.stride, weights), 64u);
+}
+
+static uint32_t sum_stride(const ts_table *table) { return TS_ROUND_UP(table->layout.dim, 16u); }
+
+static uint64_t staged(uint64_t keys, ts_work_kind kind) {
+  return kind == TS_WORK_LOOKUP ? keys : TS_MIN(keys, STAGED_UPDATES);
+}
+
+static uint64_t bytes_for(const ts_table *table, uint64_t keys, ts_work_kind kind) {
+  uint64_t key = sizeof(int64_t) + sizeof(uint64_t) + sizeof(ts_location) + sizeof(unsigned char *) + 2 +
+                 (4 + SLOTS_PER_KEY) * sizeof(uint32_t);
+  if (kind == TS_WORK_UPDATE) key += sizeof(float *) + (uint64_t)sum_stride(table) * sizeof(float);
+  return PIECES * 64 + keys * key + (staged(keys, kind) + 1) * staging_bytes(table);
+}
+
+static void *carve(unsigned char **at, uint64_t bytes) {
+  unsigned char *start = (unsigned char *)TS_ROUND_UP((uintptr_t)*at, 64u);
+  *at = start + bytes;
+  return start;
+}
+
+static void lay_out(const ts_table *table, ts_work *w, uint64_t n, ts_work_kind kind) {
+  uint64_t capacity = power_of_two(TS_MAX(TS_MIN(n, KEYS_AT_MOST), KEYS_AT_LEAST));
+  while (capacity > KEYS_AT_LEAST && bytes_for(table, capacity, kind) > w->bytes) capacity /= 2;
+  unsigned char *at = w->memory;
+  w->capacity = (uint32_t)capacity;
+  w->keys = carve(&at, capacity * sizeof *w->keys);
+  w->hashes = carve(&at, capacity * sizeof *w->hashes);
+  w->locations = carve(&at, capacity * sizeof *w->locations);
+  w->rows = carve(&at, capacity * sizeof *w->rows);
+  w->times = carve(&at, capacity * sizeof *w->times);
+  w->order = carve(&at, capacity * sizeof *w->order);
+  w->clocks = carve(&at, capacity * sizeof *w->clocks);
+  w->slots = carve(&at, capacity * SLOTS_PER_KEY * sizeof *w->slots);
+  w->picked = carve(&at, capacity * sizeof *w->picked);
+  w->state = carve(&at, capacity);
+  w->found = carve(&at, capacity);
+  w->slot_mask = (uint32_t)(capacity * SLOTS_PER_KEY - 1);
+  w->staging_bytes = staging_bytes(table);
+  w->staging_capacity = (uint32_t)staged(capacity, kind);
+  w->staging = carve(&at, w->staging_capacity * w->staging_bytes);
+  w->spare_row = carve(&at, w->staging_bytes);
+  w->gradients = NULL;
+  w->sums = NULL;
+  w->sum_stride = sum_stride(table);
+  if (kind == TS_WORK_UPDATE) {
+    w->gradients = carve(&at, capacity * sizeof *w->gradients);
+    w->sums = carve(&at, capacity * w->sum_stride * sizeof *w->sums);
+  }
+  w->count = 0;
+}
+
+/* Makes it `bytes` large if the budget allows; keeps it as it is otherwise. */
+static void grow(ts_store *store, ts_work *w, uint64_t bytes) {
+  if (bytes <= w->bytes) return;
+  ts_budget *budget = &store->tiers[0].budget;
+  if (!ts_budget_take(budget, TS_PURPOSE_WORK, bytes)) return;
+  unsigned char *memory = malloc(bytes);
+  if (memory == NULL) {
+    ts_budget_give_back(budget, TS_PURPOSE_WORK, bytes);
+    return;
+  }
+  free(w->memory);
+  ts_budget_give_back(budget, TS_PURPOSE_WORK, w->bytes);
+  w->memory = memory;
+  w->bytes = bytes;
+  if (bytes > store->assured) store->assured = bytes;
+}
+
+static ts_work *create(ts_store *store, uint64_t bytes) {
+  if (!ts_budget_take(&store->tiers[0].budget, TS_PURPOSE_WORK, sizeof(ts_work))) return NULL;
+  ts_work *w = calloc(1, sizeof *w);
+  if (w != NULL) grow(store, w, bytes);
+  if (w == NULL || w->memory == NULL) {
+    free(w);
+    ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_WORK, sizeof(ts_work));
+    return NULL;
+  }
+  return w;
+}
+
+static uint64_t least_for(const ts_table *table) {
+  return TS_MAX(bytes_for(table, KEYS_AT_LEAST, TS_WORK_LOOKUP), bytes_for(table, KEYS_AT_LEAST, TS_WORK_UPDATE));
+}
+
+int32_t ts_work_prepare(ts_table *table, ts_err err) {
+  ts_store *store = table->store;
+  uint64_t bytes = least_for(table);
+  pthread_mutex_lock(&store->work_lock);
+  if (store->assured == 0) {
+    store->idle = create(store, bytes);
+  } else if (store->assured < bytes) {
+    while (store->idle == NULL) pthread_cond_wait(&store->work_free, &store->work_lock);
+    grow(store, store->idle, bytes);
+    pthread_cond_signal(&store->work_free); /* it is still there for the next who waits */
+  }
+  bool enough = store->assured >= bytes;
+  pthread_mutex_unlock(&store->work_lock);
+  return enough ? TS_OK
+                : ts_fail(err, TS_EFULL,
+                          "Cannot create table \"%s\": its working memory of %llu bytes does not fit the first tier's "
+                          "%llu bytes; raise its size",
+                          table->name, (unsigned long long)bytes, (unsigned long long)store->tiers[0].budget.limit);
+}
+
+ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind) {
+  ts_store *store = table->store;
+  uint64_t least = least_for(table);
+  uint64_t want = bytes_for(table, power_of_two(TS_MAX(TS_MIN(n, KEYS_AT_MOST), KEYS_AT_LEAST)), kind);
+  want = TS_MAX(least, TS_MIN(want, store->work_limit));
+  pthread_mutex_lock(&store->work_lock);
+  ts_work *w;
+  for (;;) {
+    w = store->idle;
+    if (w != NULL) {
+      store->idle = w->next;
+      grow(store, w, want);
+      if (w->bytes >= least) break;
+      /* A second one, too small for this table and unable to grow: let it go, the first will come back. */
+      ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_WORK, w->bytes + sizeof *w);
+      free(w->memory);
+      free(w);
+      continue;
+    }
+    w = create(store, want);
+    if (w == NULL && want > least) w = create(store, least);
+    if (w != NULL) break;
+    pthread_cond_wait(&store->work_free, &store->work_lock);
+  }
+  pthread_mutex_unlock(&store->work_lock);
+  w->next = NULL;
+  lay_out(table, w, n, kind);
+  return w;
+}
+
+void ts_work_release(ts_store *store, ts_work *work) {
+  pthread_mutex_lock(&store->work_lock);
+  work->next = store->idle;
+  store->idle = work;
+  pthread_cond_signal(&store->work_free);
+  pthread_mutex_unlock(&store->work_lock);
+}
+
+void ts_work_clear(ts_work *w) {
+  memset(w->slots, 0, ((size_t)w->slot_mask + 1) * sizeof *w->slots);
+  w->count = 0;
+  w->sum_count = 0;
+}
+
+/* The shard is in the high bits and the part in the low ones: the middle says where to look. */
+static inline uint32_t slot_of(const ts_work *w, uint64_t hash) { return (uint32_t)(hash >> 24) & w->slot_mask; }
+
+uint32_t ts_work_add(ts_work *w, int64_t key, uint64_t hash) {
+  for (uint32_t at = slot_of(w, hash);; at = (at + 1) & w->slot_mask) {
+    if (w->slots[at] == 0) {
+      if (w->count == w->capacity) return UINT32_MAX;
+      uint32_t d = w->count++;
+      w->slots[at] = d + 1;
+      w->keys[d] = key;
+      w->hashes[d] = hash;
+      w->times[d] = 1;
+      return d;
+    }
+    uint32_t d = w->slots[at] - 1;
+    if (w->keys[d] == key) {
+      w->times[d]++;
+      return d;
+    }
+  }
+}
+
+uint32_t ts_work_number(const ts_work *w, int64_t key, uint64_t hash) {
+  for (uint32_t at = slot_of(w, hash);; at = (at + 1) & w->slot_mask)
+    if (w->keys[w->slots[at] - 1] == key) return w->slots[at] - 1;
+}
+
+void ts_work_by_shard(const ts_table *table, ts_work *w) {
+  uint32_t at[TS_MAX_SHARDS + 1] = {0};
+  for (uint32_t d = 0; d < w->count; d++) at[ts_shard_number(table, w->hashes[d]) + 1]++;
+  for (uint32_t s = 0; s < table->shard_count; s++) at[s + 1] += at[s];
+  memcpy(w->starts, at, sizeof at);
+  for (uint32_t d = 0; d < w->count; d++) w->order[at[ts_shard_number(table, w->hashes[d])]++] = d;
+}
