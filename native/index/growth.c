@@ -1,4 +1,4 @@
-/* growth.c - room for new keys: segments are rebuilt larger, split, rebuilt smaller or swept, one at a time.
+/* growth.c - room for new keys: segments are rebuilt larger, split, rebuilt smaller or settled, one at a time.
  *
  * A segment may be filled to `full` percent; a rebuild leaves it at about `fresh`. Sizes of a block or more are whole
  * blocks, the nearest number, so that the load after a rebuild stays close to `fresh` and no memory is held for nothing.
@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#define TIDY_SHARE 4u /* a segment is tidied when this part of its slots was removed from */
 #define RETIRED_MOST (UINT64_C(4) << 20) /* bytes */
 
 typedef struct retired {
@@ -201,7 +202,8 @@ static int32_t grow(ts_index *index, retired *r, ts_segment *s, uint64_t hash, c
 static void tidy(ts_index *index, retired *r, ts_segment *s, uint64_t hash) {
   uint32_t buckets = buckets_for(index, (uint64_t)s->live + s->reserved);
   uint64_t wanted;
-  if (buckets > s->buckets / 4 * 3 || resize(index, r, s, hash, buckets, &wanted) != TS_OK) ts_segment_sweep(s);
+  if (buckets > s->buckets / 4 * 3 || resize(index, r, s, hash, buckets, &wanted) != TS_OK)
+    ts_segment_settle(s, index->options.epochs, ++index->rebuilds);
 }
 
 int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, uint64_t *wanted) {
@@ -211,7 +213,7 @@ int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, ui
   index->reserved += n;
   for (uint32_t i = 0; i < n && status == TS_OK; i++) {
     ts_segment *s = ts_segment_of(index, hashes[i]);
-    if (s->removed > s->buckets * TS_BUCKET_SLOTS / 4) {
+    if (s->removed > s->buckets * TS_BUCKET_SLOTS / TIDY_SHARE) {
       tidy(index, &r, s, hashes[i]);
       s = ts_segment_of(index, hashes[i]);
     }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #define SPINS_BEFORE_YIELD 100u
+#define SETTLE_ROUNDS 3u
+#define SETTLE_WORTH 32u /* a round that brought home fewer than a key for so many buckets is the last */
 
 static uint32_t blocks_of(uint32_t buckets) {
   return (buckets + TS_SEGMENT_BLOCK - 1) / TS_SEGMENT_BLOCK;
@@ -143,10 +145,11 @@ static uint32_t furthest(const ts_segment *s, uint32_t b) {
   return distance;
 }
 
-/* A bucket's mark is needed if a key behind it has its home at it or before it. Going backwards, `reach` is how many
+/* Clears the overflow marks that nobody needs.
+ * A bucket's mark is needed if a key behind it has its home at it or before it. Going backwards, `reach` is how many
  * more buckets the homes of what was passed extend. Keys whose search went over the end lie at the front: the walk
  * begins with them, as far as marks lead on from the last bucket. */
-void ts_segment_sweep(ts_segment *s) {
+static void sweep(ts_segment *s) {
   uint32_t front = 0, reach = 0;
   for (uint32_t b = s->buckets - 1; front < s->buckets; b = front++)
     if ((ts_bucket_meta(ts_segment_bucket(s, b)) & TS_BUCKET_OVERFLOW) == 0) break;
@@ -160,5 +163,43 @@ void ts_segment_sweep(ts_segment *s) {
     uint32_t here = furthest(s, b);
     reach = TS_MAX(reach > 0 ? reach - 1 : 0, here);
   }
+}
+
+/* One round of ts_segment_settle; returns how many keys came home. */
+static uint32_t bring_home(ts_segment *s, ts_epochs *epochs) {
+  uint8_t copied[TS_SEGMENT_MOST];
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < s->buckets; b++) {
+    ts_bucket *bucket = ts_segment_bucket(s, b);
+    copied[b] = 0;
+    for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
+      ts_location location = ts_bucket_location(bucket, j);
+      if (location == TS_BUCKET_EMPTY) continue;
+      int64_t key = ts_bucket_key(bucket, j);
+      uint32_t home = ts_segment_home(s, ts_index_hash(key));
+      if (home == b) continue;
+      ts_bucket *at_home = ts_segment_bucket(s, home);
+      uint32_t slot = ts_bucket_free_slot(at_home);
+      if (slot == TS_BUCKET_SLOTS) continue;
+      ts_bucket_change(at_home, epochs, slot, key, location);
+      copied[b] |= (uint8_t)(1u << j);
+      count++;
+    }
+  }
+  if (count == 0) return 0;
+  /* A reader that found the home without the key still finds it here; those that come now find it at home. */
+  ts_epoch_wait(epochs);
+  for (uint32_t b = 0; b < s->buckets; b++)
+    for (uint32_t j = 0; copied[b] >> j != 0; j++)
+      if (copied[b] >> j & 1)
+        ts_bucket_change(ts_segment_bucket(s, b), epochs, j, TS_BUCKET_FILLER, TS_BUCKET_EMPTY);
+  return count;
+}
+
+void ts_segment_settle(ts_segment *s, ts_epochs *epochs, uint32_t number) {
+  s->number = number;
+  for (uint32_t round = 0; round < SETTLE_ROUNDS && s->buckets <= TS_SEGMENT_MOST; round++)
+    if (bring_home(s, epochs) < s->buckets / SETTLE_WORTH) break;
+  sweep(s);
   s->removed = 0;
 }

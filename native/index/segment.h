@@ -15,7 +15,7 @@ static_assert(TS_SEGMENT_BLOCK * sizeof(ts_bucket) == TS_INDEX_BLOCK, "a block i
 typedef struct ts_segment {
   /* The writer's, on a cache line of its own. */
   _Alignas(64) uint32_t live, reserved; /* slots */
-  uint32_t removed;                     /* since the overflow marks were last right */
+  uint32_t removed;                     /* since the segment was last settled */
   uint32_t number;
   struct ts_segment *next; /* of those that wait to be freed */
   /* Everybody's, constant. */
@@ -76,8 +76,9 @@ bool ts_segment_locate(const ts_segment *s, int64_t key, uint64_t hash, ts_bucke
 void ts_segment_insert(ts_segment *s, ts_epochs *epochs, int64_t key, uint64_t hash, ts_location location);
 /* Copies all entries of a segment into one or, by the hash bit below its name, two new ones that nobody sees yet. */
 void ts_segment_rehash(const ts_segment *from, uint32_t skip, ts_segment *to[2]);
-/* Clears the overflow marks that removed keys left behind. */
-void ts_segment_sweep(ts_segment *s);
+/* Undoes what many removals and insertions do to a segment, in place: keys come home where room has become free, and
+ * marks that nobody needs are cleared. Cursors begin the segment again: it gets a new number. */
+void ts_segment_settle(ts_segment *s, ts_epochs *epochs, uint32_t number);
 
 /* Which half a split segment's key goes to. */
 static inline uint32_t ts_segment_side(uint64_t hash, uint32_t skip, uint32_t depth) {
