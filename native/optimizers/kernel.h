@@ -14,7 +14,7 @@
 typedef struct ts_rule_values {
   float rate, learning_rate, l1, l2, shrinkage2; /* shrinkage2: 2 l2_shrinkage */
   float decay_rate, decay_baseline;
-  float beta1, one_minus_beta1, one_minus_beta2, epsilon, weight_decay;
+  float one_minus_beta1, one_minus_beta2, epsilon, weight_decay;
   uint32_t periods;
 } ts_rule_values;
 
@@ -27,8 +27,7 @@ TS_INLINE ts_rule_values ts_rule_values_of(const ts_optimizer *o, const ts_optim
       .shrinkage2 = 2.0f * o->l2_shrinkage,
       .decay_rate = o->decay_rate,
       .decay_baseline = o->decay_baseline,
-      .beta1 = (float)o->beta1,
-      .one_minus_beta1 = (float)(1.0 - o->beta1), /* rounded once: 1 - (float)beta2 is 1e-5 off for 0.999 */
+      .one_minus_beta1 = (float)(1.0 - o->beta1), /* rounded once */
       .one_minus_beta2 = (float)(1.0 - o->beta2),
       .epsilon = o->epsilon,
       .weight_decay = o->weight_decay,
