@@ -31,4 +31,4 @@ TS_INLINE void decay_row(const ts_optimizer *o, const ts_rule_values v, const ts
   TS_ROW_RUN(step, values, p);
 }
 
-TS_KERNELS(ts_adagrad_decay, decay_row, 2)
+TS_KERNELS(ts_adagrad_decay, decay_row, 2, 1)

@@ -9,11 +9,15 @@
  * counts update calls, whatever the number of shards and threads, and no key is touched that is not in the batch. */
 #include "optimizers/kernel.h"
 
+/* beta x. Betas near 1 lose in a float what matters, 1 - beta (1.3e-5 of it for 0.999), so beta itself is not used; and
+ * x + (1 - beta) (g - x), the same in exact arithmetic, cancels where g^2 is far below v. */
+TS_INLINE float fade(float x, float one_minus_beta) { return x - one_minus_beta * x; }
+
 TS_INLINE void step_moments(const ts_rule_values v, float *restrict m, float *restrict second, const float *restrict g,
                             uint32_t n) {
   for (uint32_t j = 0; j < n; j++) {
-    m[j] += v.one_minus_beta1 * (g[j] - m[j]);
-    second[j] += v.one_minus_beta2 * (g[j] * g[j] - second[j]);
+    m[j] = fade(m[j], v.one_minus_beta1) + v.one_minus_beta1 * g[j];
+    second[j] = fade(second[j], v.one_minus_beta2) + v.one_minus_beta2 * (g[j] * g[j]);
   }
 }
 
@@ -33,8 +37,8 @@ TS_INLINE void adamw(const ts_rule_values v, float *restrict w, float *restrict 
 TS_INLINE void rmsprop(const ts_rule_values v, float *restrict w, float *restrict m, float *restrict second,
                        const float *restrict g, uint32_t n) {
   for (uint32_t j = 0; j < n; j++) {
-    second[j] += v.one_minus_beta2 * (g[j] * g[j] - second[j]);
-    m[j] = v.beta1 * m[j] + v.rate * g[j] / __builtin_sqrtf(second[j] + v.epsilon);
+    second[j] = fade(second[j], v.one_minus_beta2) + v.one_minus_beta2 * (g[j] * g[j]);
+    m[j] = fade(m[j], v.one_minus_beta1) + v.rate * g[j] / __builtin_sqrtf(second[j] + v.epsilon);
     w[j] -= m[j];
   }
 }

@@ -53,4 +53,4 @@ TS_INLINE void row_norm(const ts_optimizer *o, const ts_rule_values v, const ts_
 }
 
 TS_ELEMENT_KERNELS(ts_ftrl, per_coordinate, 3)
-TS_KERNELS(ts_ftrl_row_norm, row_norm, 3)
+TS_KERNELS(ts_ftrl_row_norm, row_norm, 3, 0)

@@ -14,7 +14,7 @@
 typedef struct ts_rule_values {
   float rate, learning_rate, l1, l2, shrinkage2; /* shrinkage2: 2 l2_shrinkage */
   float decay_rate, decay_baseline;
-  float beta1, one_minus_beta1, one_minus_beta2, epsilon, weight_decay;
+  float one_minus_beta1, one_minus_beta2, epsilon, weight_decay;
   uint32_t periods;
 } ts_rule_values;
 
@@ -27,8 +27,7 @@ TS_INLINE ts_rule_values ts_rule_values_of(const ts_optimizer *o, const ts_optim
       .shrinkage2 = 2.0f * o->l2_shrinkage,
       .decay_rate = o->decay_rate,
       .decay_baseline = o->decay_baseline,
-      .beta1 = (float)o->beta1,
-      .one_minus_beta1 = (float)(1.0 - o->beta1), /* rounded once: 1 - (float)beta2 is 1e-5 off for 0.999 */
+      .one_minus_beta1 = (float)(1.0 - o->beta1), /* rounded once */
       .one_minus_beta2 = (float)(1.0 - o->beta2),
       .epsilon = o->epsilon,
       .weight_decay = o->weight_decay,
@@ -47,10 +46,13 @@ TS_INLINE uint32_t ts_prefetch_distance(uint32_t bytes) {
   return TS_MIN(rows, TS_PREFETCH_ROWS);
 }
 
-/* All lines of the row that a step touches, for writing. */
+/* All lines of the row that a step touches, for writing. A row that does not begin with a line may have one more at its
+ * end. */
 TS_INLINE void ts_prefetch_row(const void *row, uint32_t bytes) {
-  const char *end = (const char *)row + TS_MIN(bytes, TS_PREFETCH_ROW);
-  for (const char *at = (const char *)((uintptr_t)row & ~(uintptr_t)63); at < end; at += 64) __builtin_prefetch(at, 1);
+  const char *at = row;
+  bytes = TS_MIN(bytes, TS_PREFETCH_ROW);
+  for (uint32_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(at + byte, 1);
+  if (((uintptr_t)at & 63) + (bytes - 1) % 64 >= 64) __builtin_prefetch(at + bytes - 1, 1);
 }
 
 /* ---- stochastic rounding ---- */
@@ -128,16 +130,17 @@ typedef struct ts_row_parts {
 
 /* ---- all rows ---- */
 
-/* Defines NAME_select(level) from ROW(o, v, p), an always-inlined function over one row of a rule with SLOTS slots.
+/* Defines NAME_select(level) from ROW(o, v, p), an always-inlined function over one row of a rule with SLOTS slots and SCALARS scalars.
  * Common widths of fp32 rows are compiled with the width as a constant, so that a row of 16 is straight vector code. */
-#define TS_KERNELS(NAME, ROW, SLOTS)                                                                                  \
+#define TS_KERNELS(NAME, ROW, SLOTS, SCALARS)                                                                           \
   TS_INLINE void NAME##_rows(const ts_optimizer *o, const ts_optimizer_call *call, void *const *rows,                 \
                              const float *const *gradients, const int64_t *keys, uint32_t n, const uint32_t dim,      \
                              const bool bf16) {                                                                       \
     const ts_rule_values v = ts_rule_values_of(o, call);                                                              \
     const uint32_t slot_floats = TS_ROUND_UP(dim, 4u);                                                                \
     const uint32_t weight_floats = bf16 ? TS_ROUND_UP(dim, 8u) / 2 : slot_floats;                                     \
-    const uint32_t bytes = o->layout.step_bytes, ahead = ts_prefetch_distance(bytes);                                 \
+    const uint32_t bytes = 4 * (weight_floats + ((SLOTS) - 1) * slot_floats + (SCALARS));                             \
+    const uint32_t ahead = ts_prefetch_distance(bytes);                                                               \
     for (uint32_t i = 0; i < n && i < ahead; i++) ts_prefetch_row(rows[i], bytes);                                    \
     for (uint32_t i = 0; i < n; i++) {                                                                                \
       if (i + ahead < n) ts_prefetch_row(rows[i + ahead], bytes);                                                     \
@@ -155,8 +158,12 @@ typedef struct ts_row_parts {
   TS_INLINE void NAME##_body(const ts_optimizer *o, const ts_optimizer_call *call, void *const *rows,                 \
                              const float *const *gradients, const int64_t *keys, uint32_t n) {                        \
     if (o->layout.type == TS_BF16) {                                                                                  \
-      NAME##_rows(o, call, rows, gradients, keys, n, o->layout.dim, true);                                            \
-      return;                                                                                                         \
+      switch (o->layout.dim) {                                                                                        \
+        case 16: NAME##_rows(o, call, rows, gradients, keys, n, 16, true); return;                                    \
+        case 32: NAME##_rows(o, call, rows, gradients, keys, n, 32, true); return;                                    \
+        case 64: NAME##_rows(o, call, rows, gradients, keys, n, 64, true); return;                                    \
+        default: NAME##_rows(o, call, rows, gradients, keys, n, o->layout.dim, true); return;                         \
+      }                                                                                                               \
     }                                                                                                                 \
     switch (o->layout.dim) {                                                                                          \
       case 8: NAME##_rows(o, call, rows, gradients, keys, n, 8, false); break;                                        \
@@ -178,6 +185,6 @@ typedef struct ts_row_parts {
     (void)o;                                                                                             \
     TS_ROW_RUN(RULE, v, p);                                                                              \
   }                                                                                                      \
-  TS_KERNELS(NAME, NAME##_row, SLOTS)
+  TS_KERNELS(NAME, NAME##_row, SLOTS, 0)
 
 #endif
