@@ -98,8 +98,9 @@ static int32_t failed(const ts_records *r, ts_err err, const char *what, char *w
 }
 
 static int32_t wrong_length(const ts_records *r, ts_err err, int64_t key, size_t found) {
-  return ts_fail(err, TS_EFORMAT, "Cannot read the LevelDB database \"%s\": the record of key %lld has %llu bytes, not %llu",
-                 r->folder, (long long)key, (unsigned long long)found,
+  return ts_fail(err, TS_EFORMAT,
+                 "Cannot read the LevelDB database \"%s\": the record of key %lld has %llu bytes, not %llu", r->folder,
+                 (long long)key, (unsigned long long)found,
                  (unsigned long long)VERSION_BYTES + r->row_bytes);
 }
 
@@ -153,7 +154,8 @@ static void look_for_tables(ts_records *r) {
 static int32_t leveldb_read_options(ts_config_reader *reader, void **options) {
   static const char *const compressions[] = {"none", "snappy", NULL};
   leveldb_options *o = malloc(sizeof *o);
-  if (o == NULL) return reader->status = ts_fail(reader->err, TS_ENOMEM, "Cannot read the LevelDB options: out of memory");
+  if (o == NULL)
+    return reader->status = ts_fail(reader->err, TS_ENOMEM, "Cannot read the LevelDB options: out of memory");
   *o = (leveldb_options){
       .cache_bytes = ts_config_u64(reader, "leveldb.cache_bytes", UINT64_MAX, 0, UINT64_C(1) << 40),
       .write_buffer_bytes = ts_config_u64(reader, "leveldb.write_buffer_bytes", UINT64_MAX, 64 << 10, 1 << 30),
@@ -175,8 +177,8 @@ static int32_t leveldb_read_options(ts_config_reader *reader, void **options) {
 static uint64_t within(uint64_t n, uint64_t least, uint64_t most) { return n < least ? least : n > most ? most : n; }
 
 static void derive(leveldb_options *o, const ts_budget *budget, const ts_budget *dram) {
-  if (o->cache_bytes == UINT64_MAX) o->cache_bytes = within(dram->limit / 256, 64 << 10, 64 << 20);
-  if (o->write_buffer_bytes == UINT64_MAX) o->write_buffer_bytes = within(dram->limit / 512, 64 << 10, 4 << 20);
+  if (o->cache_bytes == UINT64_MAX) o->cache_bytes = within(dram->limit / 1024, 64 << 10, 16 << 20);
+  if (o->write_buffer_bytes == UINT64_MAX) o->write_buffer_bytes = within(dram->limit / 256, 64 << 10, 4 << 20);
   if (o->file_bytes == UINT64_MAX) o->file_bytes = within(budget->limit / 1024, 2 << 20, 64 << 20);
   /* Tables can be half full, where a compaction cuts them early. */
   if (o->open_files == UINT64_MAX) o->open_files = within(2 * (budget->limit / o->file_bytes), FEWEST_FILES, 50000);
@@ -287,12 +289,12 @@ static int32_t take_mark(ts_records *r, bool *there, ts_err err) {
   memcpy(mark, value, TS_MIN(bytes, sizeof mark));
   r->api.free(value);
   if (bytes != sizeof mark || get_u64(mark) != MARK_FORMAT)
-    return ts_fail(err, TS_EFORMAT, "Cannot open the LevelDB database \"%s\": it is not of this format; remove the folder",
-                   r->folder);
+    return ts_fail(err, TS_EFORMAT,
+                   "Cannot open the LevelDB database \"%s\": it is not of this format; remove the folder", r->folder);
   if (get_u64(mark + 8) != r->row_bytes)
     return ts_fail(err, TS_EFORMAT,
-                   "Cannot open the LevelDB database \"%s\": it holds rows of %llu bytes, the table's have %u; remove the "
-                   "folder or give the table its former options",
+                   "Cannot open the LevelDB database \"%s\": it holds rows of %llu bytes, the table's have %u; remove "
+                   "the folder or give the table its former options",
                    r->folder, (unsigned long long)get_u64(mark + 8), r->row_bytes);
   atomic_store(&r->rows, get_u64(mark + 16));
   /* From here on the number is only right in memory. */
@@ -345,8 +347,8 @@ static void plan_memory(ts_records *r) {
    * of log, manifest and table under construction; blocks of a compaction's inputs and of reads. */
   r->fixed_dram = 2 * (o->write_buffer_bytes + batch) + o->cache_bytes + 2 * batch + record + 3 * FILE_BUFFER +
                   16 * TS_MAX(block, record);
-  /* A table's index has an entry of at most 40 bytes a block; its filter, bloom_bits a key, an offset of 4 bytes a 2 KiB,
-   * and at least 9 bytes a filter, of which there is one a block or 2 KiB, whichever is more. */
+  /* A table's index has an entry of at most 40 bytes a block; its filter, bloom_bits a key, an offset of 4 bytes a
+   * 2 KiB, and at least 9 bytes a filter, of which there is one a block or 2 KiB, whichever is more. */
   double filter = o->bloom_bits == 0 ? 0
                                      : (double)o->bloom_bits / 8 / (double)record + 4.0 / 2048 +
                                            9.0 / (double)TS_MAX(block, 2048);
@@ -364,8 +366,9 @@ static int32_t start(ts_records *r, const ts_records_options *options, ts_err er
   r->fixed_dram = 0;
   if (!ts_budget_take(r->space.dram, TS_PURPOSE_BUFFERS, dram))
     return ts_fail(err, TS_EFULL,
-                   "Cannot open the LevelDB database \"%s\": its cache and buffers take %llu bytes of DRAM, more than the "
-                   "first tier has left; choose a larger first tier, leveldb.cache_bytes or leveldb.write_buffer_bytes",
+                   "Cannot open the LevelDB database \"%s\": its cache and buffers take %llu bytes of DRAM, more than "
+                   "the first tier has left; choose a larger first tier, or a smaller leveldb.cache_bytes or "
+                   "leveldb.write_buffer_bytes",
                    r->folder, (unsigned long long)dram);
   r->fixed_dram = dram;
   r->value = malloc(VERSION_BYTES + r->row_bytes);
@@ -464,8 +467,8 @@ static int32_t make_room(ts_records *r, uint64_t bytes, ts_err err) {
   }
   const ts_budget *full = dram ? r->space.dram : r->space.budget;
   return ts_fail(err, TS_EFULL,
-                 "Cannot put %llu bytes into the LevelDB database \"%s\": %llu of %llu bytes of the %s are used, and with "
-                 "room for compactions it would take %llu instead of %llu; choose a larger size",
+                 "Cannot put %llu bytes into the LevelDB database \"%s\": %llu of %llu bytes of the %s are used, and "
+                 "with room for compactions it would take %llu instead of %llu; choose a larger size",
                  (unsigned long long)bytes, r->folder, (unsigned long long)atomic_load(&full->used),
                  (unsigned long long)full->limit, dram ? "first tier (for index and filters)" : "SSD tier",
                  (unsigned long long)ts_leveldb_need(&r->space, rows, bytes), (unsigned long long)r->space.charged);
@@ -526,8 +529,8 @@ static int32_t put_piece(ts_records *r, uint32_t first, uint32_t n, const int64_
       fresh++;
     } else {
       status = ts_fail(err, TS_EFULL,
-                       "Cannot put rows of %u bytes into the LevelDB database \"%s\": %llu of %llu bytes of the SSD tier "
-                       "are used; choose a larger size",
+                       "Cannot put rows of %u bytes into the LevelDB database \"%s\": %llu of %llu bytes of the SSD "
+                       "tier are used; choose a larger size",
                        r->row_bytes, r->folder, (unsigned long long)atomic_load(&r->space.budget->used),
                        (unsigned long long)r->space.budget->limit);
     }
@@ -638,7 +641,8 @@ static int32_t leveldb_contains(ts_records *r, uint32_t n, const int64_t *keys, 
 }
 
 /* The cursor is the ordered form of the next key to look for, and its last value means the end: so the last but one of
- * all int64 is never the last of a full call, and comes with the last, if that is there. No iterator lives between calls: it would keep replaced files on the medium. */
+ * all int64 is never the last of a full call, and comes with the last, if that is there. No iterator lives
+ * between calls: it would keep replaced files on the medium. */
 static int32_t leveldb_walk(ts_records *r, uint64_t *cursor, uint32_t n, int64_t *keys, uint64_t *versions,
                             unsigned char *const *rows, uint32_t *got, ts_err err) {
   *got = 0;
@@ -653,8 +657,8 @@ static int32_t leveldb_walk(ts_records *r, uint64_t *cursor, uint32_t n, int64_t
     size_t key_bytes, bytes;
     const char *key = r->api.iter_key(at, &key_bytes), *value = r->api.iter_value(at, &bytes);
     if (key_bytes != KEY_BYTES) {
-      status = ts_fail(err, TS_EFORMAT, "Cannot walk the LevelDB database \"%s\": a key has %llu bytes, not %u", r->folder,
-                       (unsigned long long)key_bytes, KEY_BYTES);
+      status = ts_fail(err, TS_EFORMAT, "Cannot walk the LevelDB database \"%s\": a key has %llu bytes, not %u",
+                       r->folder, (unsigned long long)key_bytes, KEY_BYTES);
       break;
     }
     uint64_t u = get_ordered(key);
@@ -731,7 +735,8 @@ static void leveldb_describe(const ts_records *r, ts_text *text) {
               "compression=%s random_access=%d tables=%u advised=%u memory=%llu excess=%llu discarded=%d",
               r->api.major_version(), r->api.minor_version(), r->folder, (unsigned long long)o->cache_bytes,
               (unsigned long long)o->write_buffer_bytes, o->bloom_bits, (unsigned long long)o->block_bytes,
-              (unsigned long long)o->file_bytes, o->compression == 0 ? "none" : "snappy", o->random_access, tables, mapped,
+              (unsigned long long)o->file_bytes, o->compression == 0 ? "none" : "snappy", o->random_access, tables,
+              mapped,
               (unsigned long long)memory, (unsigned long long)(memory > charged ? memory - charged : 0), r->discarded);
 }
 

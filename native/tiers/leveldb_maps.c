@@ -1,7 +1,8 @@
 /* leveldb_maps.c - finds LevelDB's mapped tables and turns read-ahead off for them, since its interface cannot.
  *
  * A table may be unmapped between the look and the advice, and the addresses be someone else's by then: the advice only
- * concerns how a mapped file is read ahead and changes no contents, so the worst is a neighbour's slower sequential read. */
+ * concerns how a mapped file is read ahead and changes no contents, so the worst is slower sequential reads of a
+ * neighbour. */
 #include "tiers/leveldb.h"
 
 #include <stdio.h>
