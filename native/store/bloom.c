@@ -55,7 +55,8 @@ int32_t ts_bloom_create(uint64_t keys, double error, uint32_t counter_bits, uint
   uint64_t most = UINT64_MAX >> (64 - counter_bits);
   if (frequency == 0 || frequency > most)
     return ts_fail(err, TS_EINVAL,
-                   "Cannot make a counting Bloom filter: counters of %u bits count from 1 to %llu, the frequency is %llu",
+                   "Cannot make a counting Bloom filter: counters of %u bits count from 1 to %llu, the frequency is "
+                   "%llu",
                    counter_bits, (unsigned long long)most, (unsigned long long)frequency);
   if (!(error > 0 && error < 1) || hashes_for(error) > TS_BLOOM_HASHES)
     return ts_fail(err, TS_EINVAL,
@@ -66,14 +67,15 @@ int32_t ts_bloom_create(uint64_t keys, double error, uint32_t counter_bits, uint
   double m = ceil(-ts_det_log(error) / (ln2 * ln2) * (double)keys);
   uint32_t width = counter_bits / 8;
   if (keys == 0 || m > 0x1p62 / width)
-    return ts_fail(err, TS_EINVAL, "Cannot make a counting Bloom filter for %llu keys: choose from 1 to what memory holds",
+    return ts_fail(err, TS_EINVAL,
+                   "Cannot make a counting Bloom filter for %llu keys: choose from 1 to what memory holds",
                    (unsigned long long)keys);
   uint64_t counters = m < 1 ? 1 : (uint64_t)m;
   uint64_t bytes = sizeof(ts_bloom) + counters * width;
   if (!charge(context, (int64_t)bytes))
     return ts_fail(err, TS_EFULL,
-                   "Cannot make a counting Bloom filter of %llu counters of %u bits: %llu bytes are more than the limit "
-                   "has left; choose fewer keys, a larger error or narrower counters",
+                   "Cannot make a counting Bloom filter of %llu counters of %u bits: %llu bytes are more than the "
+                   "limit has left; choose fewer keys, a larger error or narrower counters",
                    (unsigned long long)counters, counter_bits, (unsigned long long)bytes);
   ts_bloom *bloom = malloc(sizeof *bloom);
   void *block = bloom == NULL ? NULL : calloc(counters, width);

@@ -9,9 +9,9 @@
  *       its filters and ours hold the same counters
  * Two hashes of one key may name the same counter, which then grows twice, as there.
  *
- * All functions but create and destroy may be called from several threads at once. No count is lost; but two threads that
- * add the same key side by side may be told the same frequency, so the caller lets one thread at a time add a key where
- * that matters. */
+ * All functions but create and destroy may be called from several threads at once. No count is lost; but two threads
+ * that add the same key side by side may be told the same frequency, so the caller lets one thread at a time add a key
+ * where that matters. */
 #ifndef TS_BLOOM_H
 #define TS_BLOOM_H
 

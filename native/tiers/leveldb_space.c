@@ -1,0 +1,77 @@
+/* leveldb_space.c - what a database may come to take, charged before it does; the rule is in leveldb.h. */
+#include "tiers/leveldb.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define FILE_UNIT UINT64_C(4096)
+#define STEP (UINT64_C(64) << 10)   /* charges are rounded up to this where the limit allows */
+#define REMOVAL UINT64_C(32)        /* of a row: a deletion in the log, then in a table */
+
+void ts_leveldb_measure(ts_leveldb_space *space) {
+  DIR *folder = opendir(space->folder);
+  if (folder == NULL) return; /* keeps the last number and what was logged since */
+  uint64_t bytes = 0;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    struct stat file;
+    /* A file may go meanwhile. */
+    if (fstatat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode))
+      bytes += TS_ROUND_UP((uint64_t)file.st_size, FILE_UNIT);
+  }
+  closedir(folder);
+  space->measured = bytes;
+  space->since = 0;
+}
+
+uint64_t ts_leveldb_need(const ts_leveldb_space *space, uint64_t rows, uint64_t bytes) {
+  uint64_t logged = space->since + bytes;
+  uint64_t there = space->measured + logged;
+  return space->measured + 2 * logged + TS_MIN(there, space->most_compaction) + rows * REMOVAL;
+}
+
+/* Takes at least `least`, up to a whole step where the limit allows. */
+static bool take(ts_budget *budget, ts_purpose purpose, uint64_t least, uint64_t *charged) {
+  uint64_t steps = TS_ROUND_UP(least, STEP);
+  if (ts_budget_take(budget, purpose, steps)) {
+    *charged += steps;
+    return true;
+  }
+  if (!ts_budget_take(budget, purpose, least)) return false;
+  *charged += least;
+  return true;
+}
+
+bool ts_leveldb_charge(ts_leveldb_space *space, uint64_t rows, uint64_t bytes, bool *dram_refused) {
+  uint64_t need = ts_leveldb_need(space, rows, bytes);
+  *dram_refused = false;
+  if (need > space->charged && !take(space->budget, TS_PURPOSE_ROWS, need - space->charged, &space->charged))
+    return false;
+  if (space->charged > need + 4 * STEP) {
+    ts_budget_give_back(space->budget, TS_PURPOSE_ROWS, space->charged - need);
+    space->charged = need;
+  }
+  uint64_t tables = (uint64_t)((double)(space->measured + space->since + bytes) * space->table_dram);
+  uint64_t held = space->index_charged + space->buffers_charged;
+  if (tables > held && !take(space->dram, TS_PURPOSE_INDEX, tables - held, &space->index_charged) &&
+      !take(space->dram, TS_PURPOSE_BUFFERS, tables - held, &space->buffers_charged)) {
+    *dram_refused = true;
+    return false;
+  }
+  /* What came from the headroom goes first. */
+  if (held > tables + 4 * STEP) {
+    uint64_t more = held - tables, buffers = TS_MIN(more, space->buffers_charged);
+    ts_budget_give_back(space->dram, TS_PURPOSE_BUFFERS, buffers);
+    ts_budget_give_back(space->dram, TS_PURPOSE_INDEX, more - buffers);
+    space->buffers_charged -= buffers;
+    space->index_charged -= more - buffers;
+  }
+  return true;
+}
+
+void ts_leveldb_give_back(ts_leveldb_space *space) {
+  ts_budget_give_back(space->budget, TS_PURPOSE_ROWS, space->charged);
+  ts_budget_give_back(space->dram, TS_PURPOSE_INDEX, space->index_charged);
+  ts_budget_give_back(space->dram, TS_PURPOSE_BUFFERS, space->buffers_charged);
+  space->charged = space->index_charged = space->buffers_charged = 0;
+}
