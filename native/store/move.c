@@ -43,7 +43,7 @@ static void move_down(ts_table *table, uint64_t row, traffic *t) {
   int64_t key = *ts_rows_key(&table->rows[0], row);
   uint64_t below = ts_rows_take(&table->rows[1], key);
   write_row(table, 1, below, ts_rows_at(&table->rows[0], row), t);
-  ts_index_move(&table->index, key, TS_LOCATION(1, below));
+  ts_index_move(&table->index, key, ts_index_hash(key), TS_LOCATION(1, below));
 }
 
 void ts_move_down(ts_table *table, uint64_t row) {
@@ -127,7 +127,7 @@ static void promote_one(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
     int64_t leaving = *ts_rows_key(first, row);
     read_row(table, 1, from, b->spare_row, t);
     write_row(table, 1, from, ts_rows_at(first, row), t);
-    ts_index_move(&table->index, leaving, TS_LOCATION(1, from));
+    ts_index_move(&table->index, leaving, ts_index_hash(leaving), TS_LOCATION(1, from));
     memcpy(ts_rows_at(first, row), b->spare_row, table->stride);
     *ts_rows_key(first, row) = b->keys[i];
     t->writes++;
@@ -138,7 +138,7 @@ static void promote_one(ts_table *table, ts_batch *b, uint32_t i, traffic *t) {
   ts_clock_touch(first, row);
   b->rows[i] = ts_rows_at(first, row);
   b->locations[i] = TS_LOCATION(0, row);
-  ts_index_move(&table->index, b->keys[i], b->locations[i]);
+  ts_index_move(&table->index, b->keys[i], b->hashes[i], b->locations[i]);
 }
 
 void ts_move_resolve(ts_table *table, ts_batch *b, bool promote) {

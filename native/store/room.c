@@ -160,7 +160,8 @@ int32_t ts_room_release_chunk(ts_table *table) {
       memcpy(ts_rows_at(first, leaving), ts_rows_at(first, row), table->stride);
       *ts_rows_key(first, leaving) = *ts_rows_key(first, row);
       *ts_rows_mark(first, leaving) = mark;
-      ts_index_move(&table->index, *ts_rows_key(first, row), TS_LOCATION(0, leaving));
+      ts_index_move(&table->index, *ts_rows_key(first, row), ts_index_hash(*ts_rows_key(first, row)),
+                    TS_LOCATION(0, leaving));
     }
     ts_rows_free(first, row);
   }

@@ -73,6 +73,7 @@ int32_t ts_store_close(ts_store *store) {
     ts_emulation_destroy(store->tiers[t].emulation);
   }
   ts_memory_mode_destroy(store->memory_mode);
+  ts_blocks_destroy(store->blocks);
   pthread_mutex_destroy(&store->growth);
   pthread_mutex_destroy(&store->tables_lock);
   pthread_mutex_destroy(&store->buffers_lock);
@@ -97,8 +98,10 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   ts_config_ignore_prefix(&r, "memory_mode.");
   if (ts_config_finish(&r) != TS_OK) return r.status;
 
-  ts_store *store = calloc(1, sizeof *store);
+  ts_store *store = aligned_alloc(_Alignof(ts_store), sizeof *store);
   if (store == NULL) return ts_fail(e, TS_ENOMEM, "Cannot open store: out of memory");
+  memset(store, 0, sizeof *store);
+  ts_epochs_init(&store->epochs);
   pthread_mutex_init(&store->growth, NULL);
   pthread_mutex_init(&store->tables_lock, NULL);
   pthread_mutex_init(&store->buffers_lock, NULL);
@@ -107,7 +110,8 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   store->seed = seed;
   store->rows_only = rows_only;
   ts_initializer_fill_normal(store->normal);
-  int32_t status = TS_OK;
+  int32_t status = ts_blocks_create(TS_INDEX_BLOCK, -1, &store->blocks);
+  if (status != TS_OK) ts_fail(e, status, "Cannot open store: out of memory");
   for (uint32_t t = 0; status == TS_OK && t < k.tiers; t++) {
     ts_store_tier *tier = &store->tiers[t];
     tier->budget.limit = sizes[t];

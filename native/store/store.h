@@ -71,6 +71,8 @@ struct ts_store {
   ts_memory_mode *memory_mode; /* NULL: none */
   uint64_t seed;
   bool rows_only;
+  ts_epochs epochs;
+  ts_blocks *blocks; /* of the indexes */
   float normal[TS_NORMAL_PIECES + 1];
   pthread_mutex_t growth;
   pthread_mutex_t tables_lock;

@@ -102,7 +102,8 @@ int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *numb
     pthread_mutex_unlock(&store->tables_lock);
     return status;
   }
-  status = ts_index_init(&table->index, charge_index, table);
+  const ts_index_options options = {&store->epochs, store->blocks, charge_index, table, 0, 0, 0};
+  status = ts_index_init(&table->index, &options);
   if (status != TS_OK)
     ts_fail(e, status, "Cannot create table \"%s\": no room for its index in the first tier's %llu bytes; raise its size",
             table->name, (unsigned long long)first->limit);

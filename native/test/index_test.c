@@ -1,18 +1,52 @@
-/* The index against a plain list: any key, growth from empty, moves, budget refusals. */
-#include "index/index.h"
+/* The index against a plain map: any key, growth from empty, moves, removals, reservations, refusals, chosen keys,
+ * every kernel, readers beside a writer. */
+#include "index/segment.h"
+#include "optimizers/optimizer.h"
 #include "test/check.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 typedef struct purse {
-  int64_t used, limit;
+  int64_t used, limit, most;
 } purse;
 
 static bool pay(void *context, int64_t bytes) {
   purse *p = context;
   if (bytes > 0 && p->used + bytes > p->limit) return false;
   p->used += bytes;
+  p->most = TS_MAX(p->most, p->used);
   return true;
+}
+
+/* An index with all that it needs. */
+typedef struct fixture {
+  ts_epochs epochs;
+  ts_blocks *blocks;
+  purse purse;
+  ts_index index;
+} fixture;
+
+static fixture *start(int64_t limit, uint32_t skip, uint32_t full, uint32_t fresh) {
+  fixture *f = aligned_alloc(_Alignof(fixture), sizeof *f);
+  memset(f, 0, sizeof *f);
+  ts_epochs_init(&f->epochs);
+  CHECK(ts_blocks_create(TS_INDEX_BLOCK, -1, &f->blocks) == TS_OK);
+  f->purse.limit = limit;
+  ts_index_options options = {&f->epochs, f->blocks, pay, &f->purse, skip, full, fresh};
+  CHECK(ts_index_init(&f->index, &options) == TS_OK);
+  return f;
+}
+
+static void finish(fixture *f) {
+  ts_index_destroy(&f->index);
+  CHECK(f->purse.used == 0);
+  uint64_t slack = ts_blocks_slack(f->blocks);
+  void *block = ts_blocks_take(f->blocks); /* all came back: at most one extent more than what was idle */
+  CHECK(slack == 0 || ts_blocks_slack(f->blocks) == slack - TS_INDEX_BLOCK);
+  ts_blocks_give_back(f->blocks, block);
+  ts_blocks_destroy(f->blocks);
+  free(f);
 }
 
 static int64_t key_of(uint64_t i) {
@@ -22,69 +56,246 @@ static int64_t key_of(uint64_t i) {
     case 2: return -2;
     case 3: return INT64_MIN;
     case 4: return INT64_MAX;
+    case 5: return TS_BUCKET_FILLER;
     default: return (int64_t)(i % 3 == 0 ? i : ts_mix64(i));
   }
 }
 
-static void grows_from_empty(void) {
-  purse p = {0, INT64_MAX};
-  ts_index index;
-  CHECK(ts_index_init(&index, pay, &p) == TS_OK);
-  const uint64_t n = 3000000, batch = 1000;
-  uint64_t wanted, worst = 0;
-  for (uint64_t first = 0; first < n; first += batch) {
-    uint64_t hashes[1000];
+static void insert_one(ts_index *index, int64_t key, ts_location location) {
+  uint64_t hash = ts_index_hash(key), wanted;
+  CHECK(ts_index_reserve(index, &hash, 1, &wanted) == TS_OK);
+  ts_index_insert(index, key, hash, location);
+}
+
+/* Grows to n keys in batches of varied sizes; the worst bytes a row above a million, in thousandths. */
+static uint64_t grow_to(fixture *f, uint64_t n) {
+  enum { MOST = 4096 };
+  uint64_t hashes[MOST], wanted, worst = 0;
+  for (uint64_t first = 0, batch; first < n; first += batch) {
+    batch = TS_MIN(1 + ts_random64(5, 0, first) % MOST, n - first);
     for (uint64_t i = 0; i < batch; i++) hashes[i] = ts_index_hash(key_of(first + i));
-    CHECK(ts_index_reserve(&index, hashes, (uint32_t)batch, &wanted) == TS_OK);
-    int64_t bytes = p.used;
-    for (uint64_t i = 0; i < batch; i++)
-      ts_index_insert(&index, key_of(first + i), hashes[i], TS_LOCATION(i % 3, first + i));
-    CHECK(p.used == bytes);
-    if (index.live >= 1000000) worst = TS_MAX(worst, (uint64_t)bytes * 1000 / index.live);
-  }
-  CHECK_MSG(worst <= 18000, "%.2f bytes a row at most", (double)worst / 1000);
-  CHECK(index.live == n);
-  for (uint64_t i = 0; i < n; i++) {
-    ts_location l = ts_index_find_one(&index, key_of(i));
-    if (l != TS_LOCATION(i % batch % 3, i)) {
-      CHECK_MSG(false, "key %llu", (unsigned long long)i);
-      break;
+    if (ts_index_reserve(&f->index, hashes, (uint32_t)batch, &wanted) != TS_OK) {
+      CHECK_MSG(false, "no room at %llu", (unsigned long long)first);
+      return 0;
     }
+    int64_t bytes = f->purse.used;
+    for (uint64_t i = 0; i < batch; i++)
+      ts_index_insert(&f->index, key_of(first + i), hashes[i], TS_LOCATION(i % 3, first + i));
+    CHECK(f->purse.used == bytes);
+    if (f->index.live >= 1000000) worst = TS_MAX(worst, (uint64_t)bytes * 1000 / f->index.live);
   }
-  CHECK(ts_index_find_one(&index, (int64_t)ts_mix64(n + 12345678)) == TS_LOCATION_NONE);
-  for (uint64_t i = 0; i < n; i += 7) ts_index_move(&index, key_of(i), TS_LOCATION(5, n + i));
-  CHECK(ts_index_find_one(&index, key_of(14)) == TS_LOCATION(5, n + 14));
+  CHECK(ts_index_live(&f->index) == n);
+  return worst;
+}
+
+static void grows_from_empty(void) {
+  fixture *f = start(INT64_MAX, 0, 0, 0);
+  const uint64_t n = 3000000;
+  uint64_t worst = grow_to(f, n);
+  CHECK_MSG(worst > 12800 && worst <= 18000, "%.2f bytes a row at most", (double)worst / 1000);
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < n; i++) wrong += TS_LOCATION_ROW(ts_index_find_one(&f->index, key_of(i))) != i;
+  CHECK_MSG(wrong == 0, "%llu keys", (unsigned long long)wrong);
+  for (uint64_t i = n; i < n + 10000; i++) wrong += ts_index_find_one(&f->index, key_of(i)) != TS_LOCATION_NONE;
+  CHECK_MSG(wrong == 0, "%llu absent keys", (unsigned long long)wrong);
+  for (uint64_t i = 0; i < n; i += 7)
+    ts_index_move(&f->index, key_of(i), ts_index_hash(key_of(i)), TS_LOCATION(5, (UINT64_C(1) << 32) + i));
+  CHECK(ts_index_find_one(&f->index, key_of(14)) == TS_LOCATION(5, (UINT64_C(1) << 32) + 14));
   uint64_t seen = 0, moved = 0;
   ts_index_cursor cursor = {0};
   int64_t key;
   ts_location location;
-  while (ts_index_next(&index, &cursor, &key, &location)) {
+  while (ts_index_next(&f->index, &cursor, &key, &location)) {
     seen++;
     moved += TS_LOCATION_TIER(location) == 5;
   }
   CHECK(seen == n && moved == (n + 6) / 7);
-  ts_index_destroy(&index);
-  CHECK(p.used == 0);
+  CHECK(!ts_index_next(&f->index, &cursor, &key, &location));
+  finish(f);
 }
 
-static void refused_growth_changes_nothing(void) {
-  purse p = {0, 4096};
-  ts_index index;
-  CHECK(ts_index_init(&index, pay, &p) == TS_OK);
+/* What an index of records on a medium asks for. */
+static void can_be_filled_tightly(void) {
+  fixture *f = start(INT64_MAX, 0, 96, 88);
+  const uint64_t n = 1300000;
+  uint64_t worst = grow_to(f, n);
+  CHECK_MSG(worst > 12800 && worst <= 16000, "%.2f bytes a row at most", (double)worst / 1000);
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < n; i++) wrong += TS_LOCATION_ROW(ts_index_find_one(&f->index, key_of(i))) != i;
+  for (uint64_t i = n; i < n + 10000; i++) wrong += ts_index_find_one(&f->index, key_of(i)) != TS_LOCATION_NONE;
+  CHECK_MSG(wrong == 0, "%llu keys", (unsigned long long)wrong);
+  finish(f);
+}
+
+/* ---- against a plain map ---- */
+
+#define UNIVERSE 60000u
+
+static void check_all(const fixture *f, const ts_location *map, const int64_t *keys, const uint64_t *hashes) {
+  static ts_location found[UNIVERSE];
+  uint64_t live = 0, wrong = 0;
+  ts_index_find(&f->index, keys, hashes, UNIVERSE, found);
+  for (uint32_t i = 0; i < UNIVERSE; i++) {
+    live += map[i] != TS_LOCATION_NONE;
+    wrong += found[i] != map[i];
+    if (i % 16 == 0) wrong += ts_index_find_one(&f->index, keys[i]) != map[i];
+  }
+  CHECK_MSG(wrong == 0, "%llu differ", (unsigned long long)wrong);
+  CHECK(ts_index_live(&f->index) == live);
+  ts_index_cursor cursor = {0};
+  int64_t key;
+  ts_location location;
+  uint64_t seen = 0;
+  while (ts_index_next(&f->index, &cursor, &key, &location)) seen++;
+  CHECK(seen == live);
+}
+
+static void agrees_with_a_map(uint64_t seed, uint32_t skip, uint32_t full, uint32_t fresh) {
+  fixture *f = start(INT64_MAX, skip, full, fresh);
+  static ts_location map[UNIVERSE];
+  static int64_t keys[UNIVERSE];
+  static uint64_t hashes[UNIVERSE];
+  for (uint32_t i = 0, candidate = 0; i < UNIVERSE; candidate++) {
+    uint64_t hash = ts_index_hash(key_of(candidate));
+    if (skip > 0 && hash >> (64 - skip) != 3) continue; /* the keys of one shard */
+    keys[i] = key_of(candidate);
+    hashes[i] = hash;
+    map[i++] = TS_LOCATION_NONE;
+  }
+  /* Phases that grow, churn and shrink. */
+  static const uint32_t inserts_of_100[] = {90, 50, 10, 50, 95};
+  uint64_t step = 0, absent_removals = 0;
+  for (uint32_t phase = 0; phase < 5; phase++) {
+    for (uint32_t i = 0; i < 120000; i++, step++) {
+      uint64_t r = ts_random64(seed, phase, step);
+      uint32_t k = (uint32_t)(r % UNIVERSE);
+      ts_location location = (r >> 20) & ((UINT64_C(1) << 36) - 2); /* any but the empty mark */
+      if (r >> 60 == 0 && map[k] != TS_LOCATION_NONE) {
+        ts_index_move(&f->index, keys[k], hashes[k], location);
+        map[k] = location;
+      } else if ((r >> 40) % 100 < inserts_of_100[phase]) {
+        if (map[k] != TS_LOCATION_NONE) continue;
+        insert_one(&f->index, keys[k], location);
+        map[k] = location;
+      } else {
+        bool here = map[k] != TS_LOCATION_NONE;
+        absent_removals += !here;
+        CHECK(ts_index_remove(&f->index, keys[k], hashes[k]) == here);
+        map[k] = TS_LOCATION_NONE;
+      }
+    }
+    check_all(f, map, keys, hashes);
+  }
+  CHECK(absent_removals > 1000);
+  finish(f);
+}
+
+/* After removals an index takes less memory again, once keys come. */
+static void shrinks_after_removals(void) {
+  fixture *f = start(INT64_MAX, 0, 0, 0);
+  const uint64_t n = 400000;
+  grow_to(f, n);
+  int64_t full = f->purse.used;
+  for (uint64_t i = 0; i < n; i++)
+    if (i % 10 != 0) CHECK(ts_index_remove(&f->index, key_of(i), ts_index_hash(key_of(i))));
+  for (uint64_t i = n; i < n + 3000; i++) insert_one(&f->index, key_of(i), i);
+  CHECK_MSG(f->purse.used < full / 5, "%lld of %lld bytes", (long long)f->purse.used, (long long)full);
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < n + 3000; i++) {
+    ts_location l = ts_index_find_one(&f->index, key_of(i));
+    wrong += i < n && i % 10 != 0 ? l != TS_LOCATION_NONE : TS_LOCATION_ROW(l) != i;
+  }
+  CHECK_MSG(wrong == 0, "%llu keys", (unsigned long long)wrong);
+  finish(f);
+}
+
+/* Keys that come and go at a constant number leave overflow marks; they must not gather, or misses become long. */
+static void marks_do_not_gather(void) {
+  fixture *f = start(INT64_MAX, 0, 0, 0);
+  const uint64_t n = 100000, rounds = 1000000;
+  grow_to(f, n);
+  for (uint64_t i = 0; i < rounds; i++) {
+    CHECK(ts_index_remove(&f->index, key_of(i), ts_index_hash(key_of(i))));
+    insert_one(&f->index, key_of(n + i), i);
+  }
+  const ts_index_directory *d = ts_index_directory_of(&f->index);
+  uint64_t marks = 0, buckets = 0;
+  for (uint64_t i = 0; i < UINT64_C(1) << d->depth; i++) {
+    const ts_segment *s = ts_directory_segment(d, i);
+    if (i > 0 && s == ts_directory_segment(d, i - 1)) continue;
+    buckets += s->buckets;
+    for (uint32_t b = 0; b < s->buckets; b++) marks += (ts_bucket_meta(ts_segment_bucket(s, b)) & TS_BUCKET_OVERFLOW) != 0;
+  }
+  CHECK_MSG(marks * 10 < buckets * 7, "%llu of %llu buckets marked", (unsigned long long)marks, (unsigned long long)buckets);
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < n + rounds; i++) {
+    ts_location l = ts_index_find_one(&f->index, key_of(i));
+    wrong += i < rounds ? l != TS_LOCATION_NONE : TS_LOCATION_ROW(l) != i - n;
+  }
+  CHECK_MSG(wrong == 0, "%llu keys", (unsigned long long)wrong);
+  finish(f);
+}
+
+/* ---- reservations and refusals ---- */
+
+static void reserved_keys_need_nothing_more(void) {
+  fixture *f = start(INT64_MAX, 0, 0, 0);
+  enum { N = 200000 };
+  static uint64_t hashes[N];
+  uint64_t wanted;
+  for (uint64_t i = 0; i < N; i++) hashes[i] = ts_index_hash(key_of(i));
+  /* In three calls; none may take the room of another. */
+  CHECK(ts_index_reserve(&f->index, hashes, 1000, &wanted) == TS_OK);
+  CHECK(ts_index_reserve(&f->index, hashes + 1000, 99000, &wanted) == TS_OK);
+  CHECK(ts_index_reserve(&f->index, hashes + 100000, N - 100000, &wanted) == TS_OK);
+  f->purse.limit = f->purse.used;
+  for (uint64_t i = 0; i < N; i++) ts_index_insert(&f->index, key_of(i), hashes[i], i);
+  CHECK(f->index.live == N);
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < N; i++) wrong += ts_index_find_one(&f->index, key_of(i)) != i;
+  CHECK(wrong == 0);
+  /* Reservations that are not used can be taken back: the same call twice then needs nothing. */
+  f->purse.limit = INT64_MAX;
+  static uint64_t others[N];
+  for (uint64_t i = 0; i < N; i++) others[i] = ts_index_hash(key_of(N + i));
+  CHECK(ts_index_reserve(&f->index, others, N, &wanted) == TS_OK);
+  int64_t bytes = f->purse.used;
+  ts_index_clear_reservations(&f->index);
+  CHECK(ts_index_reserve(&f->index, others, N, &wanted) == TS_OK);
+  CHECK(f->purse.used == bytes);
+  CHECK(ts_index_reserve(&f->index, others, N, &wanted) == TS_OK);
+  CHECK(f->purse.used > bytes);
+  finish(f);
+}
+
+static void refused_growth_changes_nothing(int64_t limit, uint64_t least) {
+  fixture *f = start(limit, 0, 0, 0);
   uint64_t inserted = 0, wanted = 0;
   int32_t status = TS_OK;
-  for (; inserted < 10000; inserted++) {
+  for (; inserted < 1000000; inserted++) {
     uint64_t hash = ts_index_hash((int64_t)inserted);
-    status = ts_index_reserve(&index, &hash, 1, &wanted);
+    status = ts_index_reserve(&f->index, &hash, 1, &wanted);
     if (status != TS_OK) break;
-    ts_index_insert(&index, (int64_t)inserted, hash, inserted);
+    ts_index_insert(&f->index, (int64_t)inserted, hash, inserted);
   }
-  CHECK(status == TS_EFULL && wanted > 0 && p.used <= p.limit && inserted > 50);
-  for (uint64_t i = 0; i < inserted; i++) CHECK(ts_index_find_one(&index, (int64_t)i) == i);
-  CHECK(ts_index_find_one(&index, (int64_t)inserted) == TS_LOCATION_NONE);
-  ts_index_destroy(&index);
-  CHECK(p.used == 0);
+  CHECK(status == TS_EFULL && wanted > 0 && f->purse.most <= f->purse.limit);
+  CHECK_MSG(inserted >= least, "%llu keys in %lld bytes", (unsigned long long)inserted, (long long)limit);
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < inserted; i++) wrong += ts_index_find_one(&f->index, (int64_t)i) != i;
+  CHECK(wrong == 0 && ts_index_find_one(&f->index, (int64_t)inserted) == TS_LOCATION_NONE);
+  CHECK(f->index.reserved == 0);
+  /* A refused call leaves no reservation behind: removing one key makes room for one. */
+  for (uint64_t i = 0; i < 100; i++) {
+    uint64_t hash = ts_index_hash((int64_t)inserted);
+    CHECK(ts_index_reserve(&f->index, &hash, 1, &wanted) == TS_EFULL);
+  }
+  f->purse.limit += (int64_t)wanted;
+  uint64_t hash = ts_index_hash((int64_t)inserted);
+  CHECK(ts_index_reserve(&f->index, &hash, 1, &wanted) == TS_OK);
+  finish(f);
 }
+
+/* ---- chosen keys ---- */
 
 /* x ^= x >> shift, undone. */
 static uint64_t unshift(uint64_t x, uint32_t shift) {
@@ -100,33 +311,237 @@ static int64_t key_with_hash(uint64_t hash) {
   return (int64_t)(unshift(x, 30) - 0x9e3779b97f4a7c15u);
 }
 
-/* Keys chosen so that every split of their segment leaves all of them on one side. */
-static void keys_of_one_segment_find_room(void) {
-  purse p = {0, 64 << 20};
-  ts_index index;
-  CHECK(ts_index_init(&index, pay, &p) == TS_OK);
-  const uint64_t n = 150000;
-  uint64_t wanted, inserted = 0;
-  int32_t status = TS_OK;
-  for (; inserted < n && status == TS_OK; inserted += status == TS_OK) {
-    uint64_t hash = UINT64_C(0xabc) << 52 | inserted << 16; /* twelve equal bits */
-    CHECK(ts_index_hash(key_with_hash(hash)) == hash);
-    status = ts_index_reserve(&index, &hash, 1, &wanted);
-    if (status == TS_OK) ts_index_insert(&index, key_with_hash(hash), hash, inserted);
+/* Inserts keys with the hashes first + i * step, finds them in a batch, removes every other, finds again. */
+static void keys_with_hashes(uint64_t first, uint64_t step, uint32_t n, int64_t limit) {
+  fixture *f = start(limit, 0, 0, 0);
+  int64_t *keys = malloc(n * sizeof *keys);
+  uint64_t *hashes = malloc(n * sizeof *hashes);
+  ts_location *found = malloc(n * sizeof *found);
+  for (uint32_t i = 0; i < n; i++) {
+    hashes[i] = first + i * step;
+    keys[i] = key_with_hash(hashes[i]);
+    CHECK(ts_index_hash(keys[i]) == hashes[i]);
+    insert_one(&f->index, keys[i], i);
   }
-  CHECK(status == TS_OK && index.live == n);
-  for (uint64_t i = 0; i < n; i++)
-    if (ts_index_find_one(&index, key_with_hash(UINT64_C(0xabc) << 52 | i << 16)) != i) {
-      CHECK_MSG(false, "key %llu", (unsigned long long)i);
-      break;
+  CHECK(ts_index_live(&f->index) == n);
+  for (uint32_t round = 0; round < 2; round++) {
+    uint32_t wrong = 0;
+    ts_index_find(&f->index, keys, hashes, n, found);
+    for (uint32_t i = 0; i < n; i++) wrong += found[i] != (round == 1 && i % 2 == 0 ? TS_LOCATION_NONE : i);
+    CHECK_MSG(wrong == 0, "%u keys", wrong);
+    for (uint32_t i = 0; round == 0 && i < n; i += 2) CHECK(ts_index_remove(&f->index, keys[i], hashes[i]));
+  }
+  free(keys);
+  free(hashes);
+  free(found);
+  finish(f);
+}
+
+/* ---- the batch path ---- */
+
+#define SHARDS 16u
+
+static void kernels_agree(void) {
+  enum { KEYS = 300000, BATCH = 256 };
+  fixture *shards[SHARDS];
+  const ts_index *indexes[SHARDS];
+  for (uint32_t i = 0; i < SHARDS; i++) {
+    shards[i] = start(INT64_MAX, 4, 96, 88); /* tightly filled: many keys are far from home */
+    indexes[i] = &shards[i]->index;
+  }
+  for (uint32_t i = 0; i < KEYS; i++) {
+    int64_t key = key_of(i);
+    insert_one(&shards[ts_index_hash(key) >> 60]->index, key, TS_LOCATION(i % 8, i));
+  }
+  for (uint32_t i = 0; i < KEYS; i += 5) {
+    int64_t key = key_of(i);
+    CHECK(ts_index_remove(&shards[ts_index_hash(key) >> 60]->index, key, ts_index_hash(key)));
+  }
+  uint32_t wrong = 0, levels = 0;
+  for (uint32_t level = 0; level <= ts_cpu_level(); level++, levels++)
+    for (uint32_t batch = 0; batch < 3000; batch++) {
+      int64_t keys[BATCH];
+      uint64_t hashes[BATCH], numbers[BATCH];
+      ts_index_home homes[BATCH];
+      ts_location found[BATCH];
+      uint32_t n = batch < BATCH ? batch : BATCH;
+      for (uint32_t i = 0; i < n; i++) {
+        numbers[i] = ts_random64(9, batch, i) % (KEYS + KEYS / 4);
+        if (i < 6) numbers[i] = i;
+        keys[i] = key_of(numbers[i]);
+      }
+      ts_index_approach(indexes, 4, keys, n, hashes, homes);
+      ts_index_read(level, keys, hashes, homes, n, found);
+      for (uint32_t i = 0; i < n; i++) {
+        bool here = numbers[i] < KEYS && numbers[i] % 5 != 0;
+        wrong += hashes[i] != ts_index_hash(keys[i]);
+        wrong += found[i] != (here ? TS_LOCATION(numbers[i] % 8, numbers[i]) : TS_LOCATION_NONE);
+      }
     }
-  ts_index_destroy(&index);
-  CHECK(p.used == 0);
+  CHECK_MSG(wrong == 0, "%u answers", wrong);
+  CHECK(levels > 0);
+  for (uint32_t i = 0; i < SHARDS; i++) finish(shards[i]);
+}
+
+/* ---- a cursor across changes ---- */
+
+static void cursor_misses_no_key_that_stays(void) {
+  fixture *f = start(INT64_MAX, 0, 0, 0);
+  enum { N = 50000 };
+  static uint8_t seen[N];
+  memset(seen, 0, sizeof seen);
+  for (uint64_t i = 0; i < N; i++) insert_one(&f->index, key_of(i), TS_LOCATION(1, i));
+  ts_index_cursor cursor = {0};
+  int64_t key;
+  ts_location location;
+  uint64_t steps = 0, added = 0;
+  while (ts_index_next(&f->index, &cursor, &key, &location)) {
+    if (TS_LOCATION_TIER(location) == 1) seen[TS_LOCATION_ROW(location)] = 1;
+    if (steps++ % 2 == 0 && added < 2 * N) { /* the index triples meanwhile, by splits too */
+      insert_one(&f->index, key_of(N + added), TS_LOCATION(2, added));
+      added++;
+    }
+  }
+  uint64_t missed = 0;
+  for (uint32_t i = 0; i < N; i++) missed += seen[i] == 0;
+  CHECK_MSG(missed == 0, "%llu keys", (unsigned long long)missed);
+  CHECK(added > N / 2);
+  finish(f);
+}
+
+/* ---- readers beside a writer ---- */
+
+#ifdef __SANITIZE_THREAD__
+#define WRITER_STEPS 150000u
+#else
+#define WRITER_STEPS 1200000u
+#endif
+#define KEYS_OF_WRITER 40000u
+#define LASTING 2000u /* the first keys are never removed */
+
+typedef struct scene {
+  fixture *shards[2];
+  const ts_index *indexes[2];
+  atomic_bool stop;
+  uint32_t spread; /* keys the writer works on */
+} scene;
+
+typedef struct watcher {
+  scene *scene;
+  uint32_t level;
+  uint64_t seed, found, missed, wrong, lost;
+} watcher;
+
+/* A location that belongs to one key: 12 of its hash bits over a version. */
+static ts_location location_for(uint64_t hash, uint64_t version) {
+  return (hash >> 20 & 0xFFF) << 23 | (hash & 7) << 33 | (version & 0x7FFFFF);
+}
+
+static void *watch(void *context) {
+  enum { BATCH = 64 };
+  watcher *w = context;
+  scene *s = w->scene;
+  ts_epoch_slot *slot = ts_epoch_claim(&s->shards[0]->epochs);
+  for (uint64_t round = 0; !atomic_load_explicit(&s->stop, memory_order_relaxed); round++) {
+    int64_t keys[BATCH];
+    uint64_t hashes[BATCH], numbers[BATCH];
+    ts_index_home homes[BATCH];
+    ts_location found[BATCH];
+    for (uint32_t i = 0; i < BATCH; i++) {
+      numbers[i] = ts_random64(w->seed, round, i) % (i % 4 == 0 ? TS_MIN(LASTING, s->spread) : s->spread);
+      keys[i] = key_of(numbers[i]);
+    }
+    ts_epoch_enter(&s->shards[0]->epochs, slot);
+    ts_index_approach(s->indexes, 1, keys, BATCH, hashes, homes);
+    ts_index_read(w->level, keys, hashes, homes, BATCH, found);
+    for (uint32_t i = 0; i < 4; i++) { /* and the patient search */
+      ts_location l = ts_index_find_one(s->indexes[hashes[i] >> 63], keys[i]);
+      if (l == TS_LOCATION_NONE) w->lost += numbers[i] < LASTING;
+      else w->wrong += (l ^ location_for(hashes[i], 0)) >> 23 != 0;
+    }
+    ts_epoch_leave(slot);
+    for (uint32_t i = 0; i < BATCH; i++) {
+      if (found[i] == TS_LOCATION_NONE) {
+        w->missed++;
+        w->lost += numbers[i] < LASTING;
+      } else {
+        w->found++;
+        w->wrong += (found[i] ^ location_for(hashes[i], 0)) >> 23 != 0;
+      }
+    }
+  }
+  ts_epoch_release(slot);
+  return NULL;
+}
+
+/* Few keys: the same slots are used over and over, and change counts return. Many: growth. */
+static void readers_beside_a_writer(uint32_t spread) {
+  scene s = {.spread = spread};
+  for (uint32_t i = 0; i < 2; i++) s.shards[i] = start(INT64_MAX, 1, i == 0 ? 0 : 96, i == 0 ? 0 : 88);
+  for (uint32_t i = 0; i < 2; i++) {
+    s.shards[i]->index.options.epochs = &s.shards[0]->epochs; /* as in a store: one for all */
+    s.indexes[i] = &s.shards[i]->index;
+  }
+  static bool present[KEYS_OF_WRITER + LASTING];
+  memset(present, 0, sizeof present);
+  const uint32_t lasting = TS_MIN(LASTING, spread);
+  for (uint32_t i = 0; i < lasting; i++) {
+    uint64_t hash = ts_index_hash(key_of(i));
+    insert_one(&s.shards[hash >> 63]->index, key_of(i), location_for(hash, 0));
+    present[i] = true;
+  }
+  pthread_t ids[3];
+  watcher watchers[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    watchers[i] = (watcher){.scene = &s, .level = TS_MIN(i, ts_cpu_level()), .seed = i};
+    CHECK(pthread_create(&ids[i], NULL, watch, &watchers[i]) == 0);
+  }
+  for (uint64_t step = 0; step < WRITER_STEPS; step++) {
+    uint64_t r = ts_random64(77, spread, step);
+    uint32_t k = (uint32_t)(r % (spread + (spread < LASTING ? LASTING : 0)));
+    int64_t key = key_of(k);
+    uint64_t hash = ts_index_hash(key);
+    ts_index *index = &s.shards[hash >> 63]->index;
+    ts_location location = location_for(hash, step);
+    if (!present[k]) {
+      insert_one(index, key, location);
+      present[k] = true;
+    } else if (k < lasting || (r >> 40) % 2 == 0) {
+      ts_index_move(index, key, hash, location);
+    } else {
+      CHECK(ts_index_remove(index, key, hash));
+      present[k] = false;
+    }
+  }
+  atomic_store(&s.stop, true);
+  uint64_t found = 0;
+  for (uint32_t i = 0; i < 3; i++) {
+    pthread_join(ids[i], NULL);
+    found += watchers[i].found;
+    CHECK_MSG(watchers[i].wrong == 0, "%llu locations of other keys", (unsigned long long)watchers[i].wrong);
+    CHECK_MSG(watchers[i].lost == 0, "%llu lasting keys not found", (unsigned long long)watchers[i].lost);
+  }
+  CHECK(found > 1000);
+  for (uint32_t i = 0; i < 2; i++) finish(s.shards[1 - i]);
 }
 
 int main(void) {
   grows_from_empty();
-  keys_of_one_segment_find_room();
-  refused_growth_changes_nothing();
+  can_be_filled_tightly();
+  agrees_with_a_map(1, 0, 0, 0);
+  agrees_with_a_map(2, 4, 0, 0);
+  agrees_with_a_map(3, 0, 96, 88);
+  shrinks_after_removals();
+  marks_do_not_gather();
+  reserved_keys_need_nothing_more();
+  refused_growth_changes_nothing(4096, 70);
+  refused_growth_changes_nothing(3 << 20, 90000);
+  keys_with_hashes(UINT64_C(0xabc) << 52, 1 << 16, 150000, 8 << 20); /* twelve equal bits: no split tells them apart */
+  keys_with_hashes(0x12345678u, UINT64_C(1) << 32, 4000, 8 << 20);   /* the same home, by their low bits */
+  keys_with_hashes(0xFFFFFFFFu, UINT64_C(1) << 50, 3000, 8 << 20);   /* the last bucket is everybody's home */
+  kernels_agree();
+  cursor_misses_no_key_that_stays();
+  readers_beside_a_writer(KEYS_OF_WRITER);
+  readers_beside_a_writer(40);
   return test_result();
 }

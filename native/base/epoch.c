@@ -1,0 +1,51 @@
+/* epoch.c - see epoch.h for the idea.
+ *
+ * Why a wait is enough: the writer has made something unreachable, then moves the time on and looks at every slot, all
+ * of it sequentially consistent. A reader whose announcement comes before the look is seen and waited for. One whose
+ * announcement comes after it loads its pointers later still, and finds them changed. A reader may announce an old time
+ * when the clock moves between its two steps; it is then waited for once too often, never too little. */
+#include "base/epoch.h"
+
+#include <sched.h>
+
+#define SPINS_BEFORE_YIELD 200u
+
+void ts_epochs_init(ts_epochs *epochs) {
+  atomic_store(&epochs->now, 1);
+  for (uint32_t i = 0; i < TS_EPOCH_SLOTS; i++) {
+    atomic_store(&epochs->slots[i].entered, 0);
+    atomic_store(&epochs->slots[i].claimed, 0);
+  }
+}
+
+ts_epoch_slot *ts_epoch_claim(ts_epochs *epochs) {
+  /* Threads start to look at different places, named by their stacks, so that they rarely meet. */
+  uint32_t start = (uint32_t)(ts_mix64((uint64_t)(uintptr_t)__builtin_frame_address(0) >> 12));
+  for (;;) {
+    for (uint32_t i = 0; i < TS_EPOCH_SLOTS; i++) {
+      ts_epoch_slot *slot = &epochs->slots[(start + i) % TS_EPOCH_SLOTS];
+      uint32_t expected = 0;
+      if (atomic_load_explicit(&slot->claimed, memory_order_relaxed) == 0 &&
+          atomic_compare_exchange_strong(&slot->claimed, &expected, 1))
+        return slot;
+    }
+    sched_yield();
+  }
+}
+
+void ts_epoch_release(ts_epoch_slot *slot) { atomic_store_explicit(&slot->claimed, 0, memory_order_release); }
+
+void ts_epoch_wait(ts_epochs *epochs) {
+  uint64_t time = atomic_fetch_add(&epochs->now, 1) + 1;
+  for (uint32_t i = 0; i < TS_EPOCH_SLOTS; i++) {
+    uint32_t spins = 0;
+    for (;;) {
+      uint64_t entered = atomic_load(&epochs->slots[i].entered);
+      if (entered == 0 || entered >= time) break;
+      if (++spins > SPINS_BEFORE_YIELD) sched_yield(); /* the reader may not be running */
+#if defined(__x86_64__)
+      else __builtin_ia32_pause();
+#endif
+    }
+  }
+}

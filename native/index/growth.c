@@ -1,0 +1,240 @@
+/* growth.c - room for new keys: segments are rebuilt larger, split, rebuilt smaller or swept, one at a time.
+ *
+ * A segment may be filled to `full` percent; a rebuild leaves it at about `fresh`. Sizes of a block or more are whole
+ * blocks, the nearest number, so that the load after a rebuild stays close to `fresh` and no memory is held for nothing.
+ * Beyond TS_SEGMENT_MOST buckets a segment is split by one more bit of the hash. Only keys chosen for it can make the
+ * directory grow faster than the index; when it would, segments grow instead of splitting.
+ *
+ * What was replaced is freed after one wait for the readers at the end of the call, or before that when the budget is
+ * short or much has gathered. */
+#include "index/segment.h"
+
+#include <stdlib.h>
+
+#define RETIRED_MOST (UINT64_C(4) << 20) /* bytes */
+
+typedef struct retired {
+  ts_segment *segments;
+  ts_index_directory *directories;
+  uint64_t bytes;
+} retired;
+
+uint64_t ts_directory_bytes(uint32_t depth) { return sizeof(ts_index_directory) + (sizeof(ts_segment *) << depth); }
+
+static bool take(ts_index *index, uint64_t bytes) {
+  return index->options.charge(index->options.charge_context, (int64_t)bytes);
+}
+
+static void give_back(ts_index *index, uint64_t bytes) {
+  index->options.charge(index->options.charge_context, -(int64_t)bytes);
+}
+
+int32_t ts_directory_create(ts_index *index, uint32_t depth, ts_index_directory **out) {
+  if (!take(index, ts_directory_bytes(depth))) return TS_EFULL;
+  ts_index_directory *d = calloc(1, ts_directory_bytes(depth));
+  if (d == NULL) {
+    give_back(index, ts_directory_bytes(depth));
+    return TS_ENOMEM;
+  }
+  d->skip = index->options.skip_bits;
+  d->depth = depth;
+  *out = d;
+  return TS_OK;
+}
+
+void ts_directory_destroy(ts_index *index, ts_index_directory *d) {
+  give_back(index, ts_directory_bytes(d->depth));
+  free(d);
+}
+
+void ts_index_free_segment(ts_index *index, ts_segment *s) {
+  give_back(index, ts_segment_bytes(s->buckets));
+  ts_segment_destroy(index->options.blocks, s);
+}
+
+int32_t ts_index_new_segment(ts_index *index, uint32_t buckets, uint32_t depth, ts_segment **out) {
+  if (!take(index, ts_segment_bytes(buckets))) return TS_EFULL;
+  *out = ts_segment_create(index->options.blocks, buckets, depth, ++index->rebuilds);
+  if (*out != NULL) return TS_OK;
+  give_back(index, ts_segment_bytes(buckets));
+  return TS_ENOMEM;
+}
+
+static void free_retired(ts_index *index, retired *r) {
+  if (r->segments == NULL && r->directories == NULL) return;
+  ts_epoch_wait(index->options.epochs);
+  for (ts_segment *s = r->segments, *next; s != NULL; s = next) {
+    next = s->next;
+    ts_index_free_segment(index, s);
+  }
+  for (ts_index_directory *d = r->directories, *next; d != NULL; d = next) {
+    next = d->next;
+    ts_directory_destroy(index, d);
+  }
+  *r = (retired){0};
+}
+
+/* A new segment; what was retired makes room for it if there is no other. */
+static int32_t create(ts_index *index, retired *r, uint32_t buckets, uint32_t depth, ts_segment **out) {
+  int32_t status = ts_index_new_segment(index, buckets, depth, out);
+  if (status == TS_OK || (r->segments == NULL && r->directories == NULL)) return status;
+  free_retired(index, r);
+  return ts_index_new_segment(index, buckets, depth, out);
+}
+
+static uint64_t limit(const ts_index *index, uint64_t buckets) {
+  return buckets * TS_BUCKET_SLOTS * index->options.full / 100;
+}
+
+static uint32_t buckets_for(const ts_index *index, uint64_t keys) {
+  uint64_t share = TS_BUCKET_SLOTS * (uint64_t)index->options.fresh;
+  uint64_t buckets = TS_MAX((keys * 100 + share - 1) / share, TS_SEGMENT_FIRST);
+  if (buckets >= TS_SEGMENT_BLOCK) {
+    buckets = (buckets + TS_SEGMENT_BLOCK * 4 / 10) / TS_SEGMENT_BLOCK * TS_SEGMENT_BLOCK;
+    if (keys + keys / 20 > limit(index, buckets)) buckets += TS_SEGMENT_BLOCK; /* or it would soon be full again */
+  }
+  while (keys > limit(index, buckets)) buckets++; /* of very small ones */
+  return (uint32_t)buckets;
+}
+
+/* Doubles the directory, so that segments can be named by one more bit. */
+static int32_t deepen(ts_index *index, retired *r) {
+  ts_index_directory *old = ts_index_directory_of(index), *d;
+  int32_t status = ts_directory_create(index, old->depth + 1, &d);
+  if (status == TS_EFULL && r->bytes > 0) {
+    free_retired(index, r);
+    status = ts_directory_create(index, old->depth + 1, &d);
+  }
+  if (status != TS_OK) return status;
+  for (uint64_t i = 0; i < UINT64_C(1) << d->depth; i++)
+    atomic_store_explicit(&d->segments[i], ts_directory_segment(old, i / 2), memory_order_relaxed);
+  atomic_store_explicit(&index->directory, d, memory_order_release);
+  old->next = r->directories;
+  r->directories = old;
+  r->bytes += ts_directory_bytes(old->depth);
+  return TS_OK;
+}
+
+/* Puts the new segment or segments in the place of the old one. */
+static void publish(ts_index *index, retired *r, ts_segment *old, uint64_t hash, ts_segment *to[2]) {
+  ts_index_directory *d = ts_index_directory_of(index);
+  uint64_t span = UINT64_C(1) << (d->depth - old->depth), first = ts_directory_position(d, hash) / span * span;
+  for (uint64_t i = 0; i < span; i++)
+    atomic_store_explicit(&d->segments[first + i], to[1] != NULL && i >= span / 2 ? to[1] : to[0], memory_order_release);
+  old->next = r->segments;
+  r->segments = old;
+  r->bytes += ts_segment_bytes(old->buckets);
+  if (r->bytes > RETIRED_MOST) free_retired(index, r);
+}
+
+static int32_t resize(ts_index *index, retired *r, ts_segment *old, uint64_t hash, uint32_t buckets, uint64_t *wanted) {
+  ts_segment *to[2] = {NULL, NULL};
+  *wanted = ts_segment_bytes(buckets);
+  int32_t status = create(index, r, buckets, old->depth, &to[0]);
+  if (status != TS_OK) return status;
+  ts_segment_rehash(old, index->options.skip_bits, to);
+  to[0]->reserved = old->reserved;
+  publish(index, r, old, hash, to);
+  return TS_OK;
+}
+
+/* Counts the entries of the second half. */
+static uint32_t live_on_second_side(const ts_segment *s, uint32_t skip) {
+  uint32_t n = 0;
+  for (uint32_t b = 0; b < s->buckets; b++) {
+    const ts_bucket *bucket = ts_segment_bucket(s, b);
+    for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++)
+      if (ts_bucket_location(bucket, j) != TS_BUCKET_EMPTY)
+        n += ts_segment_side(ts_index_hash(ts_bucket_key(bucket, j)), skip, s->depth);
+  }
+  return n;
+}
+
+/* Of this call's reservations each half keeps its own; of earlier ones only the number is known, so both keep all. */
+static int32_t split(ts_index *index, retired *r, ts_segment *old, uint64_t hash, const uint64_t *hashes, uint32_t n,
+                     uint64_t *wanted) {
+  const uint32_t skip = index->options.skip_bits;
+  uint32_t reserved[2] = {0, 0};
+  for (uint32_t i = 0; i < n; i++)
+    if (ts_segment_of(index, hashes[i]) == old) reserved[ts_segment_side(hashes[i], skip, old->depth)]++;
+  uint32_t earlier = old->reserved - reserved[0] - reserved[1];
+  uint32_t second = live_on_second_side(old, skip), live[2] = {old->live - second, second}, buckets[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    reserved[i] += earlier;
+    buckets[i] = buckets_for(index, (uint64_t)live[i] + reserved[i]);
+  }
+  *wanted = ts_segment_bytes(buckets[0]) + ts_segment_bytes(buckets[1]);
+  if (old->depth == ts_index_directory_of(index)->depth) {
+    *wanted += ts_directory_bytes(old->depth + 1);
+    int32_t status = deepen(index, r);
+    if (status != TS_OK) return status;
+  }
+  ts_segment *to[2] = {NULL, NULL};
+  for (uint32_t i = 0; i < 2; i++) {
+    int32_t status = create(index, r, buckets[i], old->depth + 1, &to[i]);
+    if (status == TS_OK) continue;
+    if (to[0] != NULL) ts_index_free_segment(index, to[0]);
+    return status;
+  }
+  ts_segment_rehash(old, skip, to);
+  for (uint32_t i = 0; i < 2; i++) to[i]->reserved = reserved[i];
+  index->reserved += earlier;
+  publish(index, r, old, hash, to);
+  return TS_OK;
+}
+
+/* In an index of evenly spread keys segments hold some 20,000 of them, and the directory is at most a few times as long
+ * as there are segments. */
+static bool may_split(const ts_index *index, const ts_segment *s) {
+  uint32_t depth = ts_index_directory_of(index)->depth;
+  return s->depth < depth || UINT64_C(2) << depth <= 64 + (index->live + index->reserved) / 1024;
+}
+
+static int32_t grow(ts_index *index, retired *r, ts_segment *s, uint64_t hash, const uint64_t *hashes, uint32_t n,
+                    uint64_t *wanted) {
+  uint32_t buckets = buckets_for(index, (uint64_t)s->live + s->reserved);
+  if (buckets > TS_SEGMENT_MOST && may_split(index, s)) return split(index, r, s, hash, hashes, n, wanted);
+  return resize(index, r, s, hash, buckets, wanted);
+}
+
+/* After many removals: smaller if that is worth it and possible, and short searches in any case. */
+static void tidy(ts_index *index, retired *r, ts_segment *s, uint64_t hash) {
+  uint32_t buckets = buckets_for(index, (uint64_t)s->live + s->reserved);
+  uint64_t wanted;
+  if (buckets > s->buckets / 4 * 3 || resize(index, r, s, hash, buckets, &wanted) != TS_OK) ts_segment_sweep(s);
+}
+
+int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, uint64_t *wanted) {
+  retired r = {0};
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; i < n; i++) ts_segment_of(index, hashes[i])->reserved++;
+  index->reserved += n;
+  for (uint32_t i = 0; i < n && status == TS_OK; i++) {
+    ts_segment *s = ts_segment_of(index, hashes[i]);
+    if (s->removed > s->buckets * TS_BUCKET_SLOTS / 4) {
+      tidy(index, &r, s, hashes[i]);
+      s = ts_segment_of(index, hashes[i]);
+    }
+    while (status == TS_OK && (uint64_t)s->live + s->reserved > limit(index, s->buckets)) {
+      status = grow(index, &r, s, hashes[i], hashes, n, wanted);
+      s = ts_segment_of(index, hashes[i]);
+    }
+  }
+  if (status != TS_OK) {
+    for (uint32_t i = 0; i < n; i++) ts_segment_of(index, hashes[i])->reserved--;
+    index->reserved -= n;
+  }
+  free_retired(index, &r);
+  return status;
+}
+
+void ts_index_clear_reservations(ts_index *index) {
+  if (index->reserved == 0) return;
+  const ts_index_directory *d = ts_index_directory_of(index);
+  for (uint64_t i = 0, n = UINT64_C(1) << d->depth; i < n;) {
+    ts_segment *s = ts_directory_segment(d, i);
+    s->reserved = 0;
+    i += n >> s->depth;
+  }
+  index->reserved = 0;
+}
