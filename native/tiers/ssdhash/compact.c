@@ -1,0 +1,228 @@
+/* compact.c - makes room: rewrites what lives in a file that is mostly garbage, and lets the file go.
+ *
+ * Victim: the sealed file with the highest (garbage / live) * age, the benefit by the cost of LFS (Rosenblum and
+ * Ousterhout, 1992), age in records appended since it began: young files are left alone while their records go on dying.
+ * The victim is read with no lock held; its live records are added a piece at a time under the append lock, each only if
+ * the index still means this one. */
+#include "tiers/ssdhash/table.h"
+
+#include <stdio.h>
+
+static bool in_chunks(const ts_ssd_table *t, const ts_ssd_file *file) { return file->memory_from != UINT32_MAX || (t->streams[file->stream].file == file); }
+
+/* append held. NULL: none is worth it. */
+static ts_ssd_file *choose(ts_ssd_table *t) {
+  ts_ssd_file *best = NULL;
+  double best_score = 0;
+  pthread_mutex_lock(&t->state);
+  for (uint32_t id = 0; id < t->file_slots; id++) {
+    ts_ssd_file *file = t->files[id];
+    if (file == NULL || file->state != TS_SSD_SEALED || file->bad || in_chunks(t, file)) continue;
+    uint32_t garbage = file->count - file->live;
+    /* Below a 32nd, room costs 32 times its bytes in writes. */
+    if (garbage == 0 || garbage < file->count / 32) continue;
+    double score = (double)garbage / file->live * (double)(t->appended - file->born + 1);
+    if (score <= best_score) continue;
+    best = file;
+    best_score = score;
+  }
+  if (best != NULL) best->state = TS_SSD_COMPACTING;
+  pthread_mutex_unlock(&t->state);
+  return best;
+}
+
+/* Adds the live ones of these records to the stream of survivors; append held. */
+static int32_t rewrite(ts_ssd_table *t, ts_ssd_file *victim, uint32_t first, uint32_t n, const unsigned char *bytes,
+                       uint64_t offset, ts_err err) {
+  int64_t keys[TS_SSD_PUT_BATCH];
+  uint64_t hashes[TS_SSD_PUT_BATCH];
+  ts_location locations[TS_SSD_PUT_BATCH];
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; i < n && status == TS_OK;) {
+    uint32_t m = 0;
+    for (; i < n && m < TS_SSD_PUT_BATCH; i++) {
+      const unsigned char *at = bytes + (ts_ssd_offset(&victim->layout, first + i) - offset);
+      int64_t key;
+      memcpy(&key, at + 10, sizeof key);
+      uint64_t hash = ts_index_hash(key);
+      ts_location location;
+      ts_index_find(&t->index, &key, &hash, 1, &location);
+      if (location != ((uint64_t)victim->id << t->shift | (first + i))) continue;
+      ts_ssd_record record;
+      if (!ts_ssd_decode(&victim->layout, t->row_bytes, victim->number, first + i, at, &record)) {
+        status = TS_EFORMAT;
+        break;
+      }
+      status = ts_ssd_append(t, TS_SSD_SURVIVORS, &record, &locations[m], err);
+      if (status != TS_OK) break;
+      keys[m] = key;
+      hashes[m++] = hash;
+    }
+    ts_ssd_publish(t, m, keys, hashes, locations);
+    pthread_mutex_lock(&t->state);
+    t->compacted_rows += m;
+    pthread_mutex_unlock(&t->state);
+  }
+  return status;
+}
+
+/* compacting held, no other lock. */
+static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *unreadable, ts_err err) {
+  bool bad = false;
+  const ts_ssd_layout *l = &victim->layout;
+  if (t->compact_buffer == NULL) {
+    t->compact_bytes = TS_MAX(t->chunk_memory, UINT64_C(64) << 10);
+    t->compact_buffer = ts_ssd_take_memory(t, t->compact_bytes);
+    if (t->compact_buffer == NULL) {
+      t->compact_bytes = t->chunk_memory;
+      t->compact_buffer = ts_ssd_take_memory(t, t->compact_bytes);
+    }
+  }
+  int32_t status = TS_OK;
+  if (t->compact_buffer == NULL)
+    status = ts_fail(err, TS_EFULL, "Cannot compact table \"%s\": %llu bytes of DRAM are needed, the limit refuses them; raise the first size",
+                     t->table, (unsigned long long)t->compact_bytes);
+  uint32_t step = status != TS_OK ? 0 : (uint32_t)(t->compact_bytes / l->page_bytes) * l->page_records;
+  for (uint32_t first = 0; status == TS_OK && first < victim->count; first += step) {
+    uint32_t n = TS_MIN(step, victim->count - first);
+    uint64_t offset = ts_ssd_offset(l, first);
+    uint64_t end = ts_ssd_offset(l, first + n - 1) + l->record_bytes;
+    status = ts_ssd_pread(t, victim, t->compact_buffer, TS_ROUND_UP(end, TS_SSD_BLOCK) - offset, offset, err);
+    if (status != TS_OK) {
+      bad = true;
+      break;
+    }
+    pthread_mutex_lock(&t->append);
+    status = rewrite(t, victim, first, n, t->compact_buffer, offset, err);
+    pthread_mutex_unlock(&t->append);
+    /* A live record that cannot be kept: its file stays as it is, whoever asks for the record is told; others go on. */
+    if (status == TS_EFORMAT) {
+      bad = true;
+      ts_fail(err, TS_EFORMAT, "Cannot compact %s/%016llx.log from offset %llu (table \"%s\"): the checksum of a record is wrong; the file was damaged",
+              t->folder, (unsigned long long)victim->number, (unsigned long long)offset, t->table);
+    }
+  }
+  pthread_mutex_lock(&t->append);
+  pthread_mutex_lock(&t->state);
+  if (status == TS_OK && victim->stream == TS_SSD_HOT)
+    t->lifetime += ((double)(t->appended - victim->born) - t->lifetime) / 16;
+  t->compactions++;
+  victim->bad = *unreadable = bad;
+  victim->state = TS_SSD_SEALED;
+  ts_ssd_file_doom_if_dead(t, victim);
+  pthread_mutex_unlock(&t->state);
+  pthread_mutex_unlock(&t->append);
+  return status;
+}
+
+static void remember(ts_ssd_table *t, const char *trouble) {
+  pthread_mutex_lock(&t->state);
+  snprintf(t->trouble, sizeof t->trouble, "%s", trouble);
+  pthread_mutex_unlock(&t->state);
+}
+
+/* Makes an active file with garbage a possible victim; append held. */
+static bool seal_one(ts_ssd_table *t, ts_err err, int32_t *status) {
+  for (uint32_t s = 0; s < TS_SSD_STREAMS; s++) {
+    const ts_ssd_file *file = t->streams[s].file;
+    if (file == NULL || file->count - file->live <= file->count / 32) continue;
+    *status = ts_ssd_seal_stream(t, s, err);
+    return *status == TS_OK;
+  }
+  return false;
+}
+
+int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err) {
+  char trouble[256] = "";
+  int32_t status = TS_OK;
+  bool bad = false;
+  pthread_mutex_lock(&t->compacting);
+  for (;;) {
+    pthread_mutex_lock(&t->append);
+    bool freed = ts_ssd_reap(t) > 0;
+    if (!freed && t->doomed_bytes > 0) {
+      /* What replaced their records is still in memory. */
+      status = ts_ssd_write_out(t, err);
+      freed = status == TS_OK && ts_ssd_reap(t) > 0;
+    }
+    ts_ssd_file *victim = freed || status != TS_OK ? NULL : choose(t);
+    bool again = victim == NULL && !freed && status == TS_OK && seal_one(t, err, &status);
+    pthread_mutex_unlock(&t->append);
+    if (freed || status != TS_OK) break;
+    if (again) continue;
+    if (victim != NULL) {
+      status = compact(t, victim, &bad, (ts_err){trouble, sizeof trouble});
+      if (bad) {
+        remember(t, trouble);
+        status = TS_OK;
+      }
+      if (status == TS_SSD_NO_ROOM) status = TS_EFULL;
+      else if (status != TS_OK) status = ts_fail(err, status, "%s", trouble);
+      if (status != TS_OK && status != TS_EFULL) break;
+      if (status == TS_OK) continue;
+    }
+    status = TS_OK;
+    pthread_mutex_lock(&t->state);
+    bool wait = t->doomed_bytes > 0;
+    if (wait) pthread_cond_wait(&t->freed, &t->state); /* only readers are in the way */
+    uint64_t live = ts_index_live(&t->index), bytes = t->medium_bytes;
+    pthread_mutex_unlock(&t->state);
+    if (wait) continue;
+    status = ts_fail(err, TS_EFULL,
+                     "Cannot put rows of table \"%s\" on SSD: its %llu live records are in %llu bytes of files, and the tier's limit of %llu bytes leaves no room that compaction could make; raise its size%s%s",
+                     t->table, (unsigned long long)live, (unsigned long long)bytes, (unsigned long long)t->budget->limit,
+                     trouble[0] != '\0' ? ". Also: " : "", trouble);
+    break;
+  }
+  pthread_mutex_unlock(&t->compacting);
+  return status;
+}
+
+static bool untidy(ts_ssd_table *t) {
+  pthread_mutex_lock(&t->state);
+  uint64_t live = ts_index_live(&t->index);
+  bool yes = (t->records - TS_MIN(live, t->records)) * 100 > t->records * t->options.garbage_percent;
+  pthread_mutex_unlock(&t->state);
+  return yes;
+}
+
+static void tidy_now(ts_ssd_table *t) {
+  while (untidy(t) && !t->stop) {
+    char trouble[256] = "";
+    bool bad = false;
+    pthread_mutex_lock(&t->compacting);
+    pthread_mutex_lock(&t->append);
+    ts_ssd_reap(t);
+    ts_ssd_file *victim = choose(t);
+    pthread_mutex_unlock(&t->append);
+    int32_t status = victim == NULL ? TS_OK : compact(t, victim, &bad, (ts_err){trouble, sizeof trouble});
+    pthread_mutex_unlock(&t->compacting);
+    if (status != TS_OK && trouble[0] != '\0') remember(t, trouble);
+    if (victim == NULL || (status != TS_OK && !bad)) return;
+  }
+}
+
+void ts_ssd_tidy(ts_ssd_table *t) {
+  if (!untidy(t)) return;
+  if (!t->has_thread) {
+    tidy_now(t);
+    return;
+  }
+  pthread_mutex_lock(&t->state);
+  t->wanted = true;
+  pthread_cond_signal(&t->work);
+  pthread_mutex_unlock(&t->state);
+}
+
+void *ts_ssd_compactor(void *table) {
+  ts_ssd_table *t = table;
+  for (;;) {
+    pthread_mutex_lock(&t->state);
+    while (!t->wanted && !t->stop) pthread_cond_wait(&t->work, &t->state);
+    bool stop = t->stop;
+    t->wanted = false;
+    pthread_mutex_unlock(&t->state);
+    if (stop) return NULL;
+    tidy_now(t);
+  }
+}

@@ -1,0 +1,177 @@
+/* files.c - the set of a table's log files, and the bytes the medium's budget is charged for them.
+ *
+ * A file is charged chunk by chunk as it grows. Compaction must write before it can delete, so a table keeps a reserve of
+ * one file and a little from the beginning: survivors are charged to it when the limit refuses, and what deleted files
+ * give back fills it up first. */
+#include "tiers/ssdhash/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool ts_ssd_charge(ts_ssd_table *t, uint64_t bytes, bool reserve) {
+  bool ok = ts_budget_take(t->budget, TS_PURPOSE_ROWS, bytes);
+  pthread_mutex_lock(&t->state);
+  if (!ok && reserve && t->reserve >= bytes) {
+    t->reserve -= bytes;
+    ok = true;
+  }
+  if (ok) t->medium_bytes += bytes;
+  pthread_mutex_unlock(&t->state);
+  return ok;
+}
+
+/* state held */
+static void discharge(ts_ssd_table *t, uint64_t bytes) {
+  t->medium_bytes -= bytes;
+  uint64_t keep = TS_MIN(bytes, t->reserve_wanted - TS_MIN(t->reserve, t->reserve_wanted));
+  t->reserve += keep;
+  if (bytes > keep) ts_budget_give_back(t->budget, TS_PURPOSE_ROWS, bytes - keep);
+}
+
+void ts_ssd_discharge(ts_ssd_table *t, uint64_t bytes) {
+  pthread_mutex_lock(&t->state);
+  discharge(t, bytes);
+  pthread_mutex_unlock(&t->state);
+}
+
+int32_t ts_ssd_file_add(ts_ssd_table *t, ts_ssd_file *file, ts_err err) {
+  uint32_t id = 0;
+  while (id < t->file_slots && t->files[id] != NULL) id++;
+  if (id >= t->max_files)
+    return ts_fail(err, TS_EFULL, "Cannot add a log file to table \"%s\": it has %u, which is the most; set a larger ssdhash.file_bytes",
+                   t->table, id);
+  if (id == t->file_slots) {
+    uint32_t slots = t->file_slots * 2 + 64;
+    ts_ssd_file **more = malloc(slots * sizeof(*more));
+    if (more == NULL) return ts_fail(err, TS_ENOMEM, "Cannot add a log file to table \"%s\": out of memory", t->table);
+    memset(more, 0, slots * sizeof(*more));
+    pthread_mutex_lock(&t->state);
+    if (t->file_slots > 0) memcpy(more, t->files, t->file_slots * sizeof(*more));
+    free(t->files);
+    t->files = more;
+    t->file_slots = slots;
+    pthread_mutex_unlock(&t->state);
+  }
+  pthread_mutex_lock(&t->state);
+  file->id = id;
+  t->files[id] = file;
+  pthread_mutex_unlock(&t->state);
+  return TS_OK;
+}
+
+int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_records, ts_ssd_file **out, ts_err err) {
+  ts_ssd_layout layout;
+  ts_ssd_layout_make(t->row_bytes, t->version_bytes, &layout);
+  uint64_t chunk_bytes = (uint64_t)chunk_records / layout.page_records * layout.page_bytes;
+  /* A 64th of the table: small tables get small files, and garbage is never far from a file's worth. */
+  uint64_t wanted = TS_MIN(t->largest_file, TS_MAX(t->medium_bytes / 64, UINT64_C(64) << 10));
+  uint64_t chunks = TS_MAX(1, wanted > TS_SSD_BLOCK ? (wanted - TS_SSD_BLOCK) / chunk_bytes : 0);
+  uint64_t capacity = TS_MIN(chunks * chunk_records, (UINT64_C(1) << t->shift) / chunk_records * chunk_records);
+  uint64_t bytes = ts_ssd_extent(&layout, (uint32_t)capacity);
+  /* The reserve: survivors of one victim and a chunk that is begun for each stream. */
+  uint64_t reserve = bytes + chunk_bytes + TS_SSD_BLOCK;
+  if (reserve > t->reserve_wanted) {
+    uint64_t more = reserve - t->reserve_wanted;
+    if (ts_budget_take(t->budget, TS_PURPOSE_ROWS, more)) {
+      pthread_mutex_lock(&t->state);
+      t->reserve_wanted += more;
+      t->reserve += more;
+      pthread_mutex_unlock(&t->state);
+    } else if (t->reserve_wanted == 0) {
+      return TS_SSD_NO_ROOM;
+    } else { /* as large as the reserve allows */
+      uint64_t fits = (t->reserve_wanted - 2 * TS_SSD_BLOCK) / chunk_bytes;
+      capacity = TS_MIN(capacity, TS_MAX(1, fits > 0 ? fits - 1 : 0) * chunk_records);
+    }
+  }
+  ts_ssd_file *file = calloc(1, sizeof *file);
+  if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot add a log file to table \"%s\": out of memory", t->table);
+  *file = (ts_ssd_file){.number = t->next_number, .fd = -1, .stream = stream, .layout = layout,
+                        .capacity = (uint32_t)capacity, .memory_from = UINT32_MAX, .born = t->appended};
+  if (!ts_ssd_charge(t, TS_SSD_BLOCK, stream == TS_SSD_SURVIVORS)) {
+    free(file);
+    return TS_SSD_NO_ROOM;
+  }
+  file->charged = TS_SSD_BLOCK;
+  file->fd = ts_ssd_open_fd(t, file->number, O_RDWR | O_CREAT | O_EXCL);
+  int32_t status = file->fd < 0 ? ts_ssd_io_error(t, "create", file, 0, errno, err) : ts_ssd_file_add(t, file, err);
+  if (status != TS_OK) {
+    ts_ssd_discharge(t, file->charged);
+    if (file->fd >= 0) {
+      close(file->fd);
+      char path[64];
+      snprintf(path, sizeof path, "%016llx.log", (unsigned long long)file->number);
+      unlinkat(t->folder_fd, path, 0);
+    }
+    free(file);
+    return status;
+  }
+  t->next_number++;
+  *out = file;
+  return TS_OK;
+}
+
+void ts_ssd_file_doom_if_dead(ts_ssd_table *t, ts_ssd_file *file) {
+  if (file->live > 0 || (file->state != TS_SSD_SEALED && file->state != TS_SSD_COMPACTING)) return;
+  file->state = TS_SSD_DOOMED;
+  file->mark = t->appended;
+  t->doomed_bytes += file->charged;
+  t->records -= file->count;
+}
+
+void ts_ssd_file_lose(ts_ssd_table *t, ts_ssd_file *file) {
+  file->live--;
+  /* A file that is being compacted is finished by whoever does that. */
+  if (file->state == TS_SSD_SEALED) ts_ssd_file_doom_if_dead(t, file);
+}
+
+void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it) {
+  char name[32];
+  snprintf(name, sizeof name, "%016llx.log", (unsigned long long)file->number);
+  if (unlink_it) unlinkat(t->folder_fd, name, 0);
+  if (file->fd >= 0) close(file->fd);
+  t->files[file->id] = NULL;
+  free(file);
+}
+
+uint64_t ts_ssd_reap(ts_ssd_table *t) {
+  if (t->doomed_bytes == 0) return 0;
+  uint64_t freed = 0, unwritten = t->appended;
+  for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
+    for (uint32_t i = 0; i < 2; i++) {
+      const ts_ssd_chunk *c = &t->streams[s].chunks[i];
+      if (c->state != TS_SSD_FREE && c->fill > c->flushed_fill) unwritten = TS_MIN(unwritten, c->first_append);
+    }
+  pthread_mutex_lock(&t->state);
+  for (uint32_t id = 0; id < t->file_slots; id++) {
+    ts_ssd_file *file = t->files[id];
+    if (file == NULL || file->state != TS_SSD_DOOMED || file->readers > 0 || file->mark > unwritten) continue;
+    freed += file->charged;
+    t->doomed_bytes -= file->charged;
+    uint64_t charged = file->charged;
+    ts_ssd_file_drop(t, file, true);
+    discharge(t, charged); /* after the bytes are gone */
+  }
+  pthread_mutex_unlock(&t->state);
+  return freed;
+}
+
+void ts_ssd_header_make(const ts_ssd_table *t, const ts_ssd_file *file, uint32_t count, unsigned char *block) {
+  ts_ssd_header h = {.magic = TS_SSD_MAGIC,
+                     .format = TS_SSD_FORMAT,
+                     .row_bytes = t->row_bytes,
+                     .name_hash = t->name_hash,
+                     .number = file->number,
+                     .stream = file->stream,
+                     .version_bytes = file->layout.version_bytes,
+                     .page_bytes = file->layout.page_bytes,
+                     .page_records = file->layout.page_records,
+                     .capacity = file->capacity,
+                     .count = count};
+  h.checksum = ts_crc32c(0, &h, offsetof(ts_ssd_header, checksum));
+  memset(block, 0, TS_SSD_BLOCK);
+  memcpy(block, &h, sizeof h);
+}

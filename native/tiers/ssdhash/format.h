@@ -1,0 +1,83 @@
+/* format.h - what an SSDHASH table is on the medium. All numbers are little-endian.
+ *
+ *   <directory>/<escaped table name>.ssdhash/
+ *     <number, 16 hexadecimal digits>.log   log files; numbers grow and are never used twice
+ *     live                                  the live map of the last close, or flush after removals; may be absent
+ *
+ * Log file: a header of 4096 bytes, then pages. A page holds a fixed number of fixed-size records back to back and is
+ * padded with zeros to a multiple of 4096 bytes; its size is chosen so that padding costs at most 1 % where that is
+ * possible within 64 KiB (or eight records). So record number <-> offset is arithmetic. Records may straddle device blocks: at
+ * 128 byte rows that makes 1 read in 4 one 512-byte sector longer (1 in 28, one 4 KiB block longer), and saves the 1 to 20
+ * percent of space and of bytes written that padding to blocks would cost.
+ *
+ * Record: checksum 4, sequence 6, key 8, version 0, 4 or 8, row. The file's header says the row's length and how wide
+ * versions are: tables that record none do not pay for them, and files grow wider ones when they come. The checksum is
+ * CRC32C over file number, record number and everything behind itself, so a record at the wrong place does not pass; 0
+ * is stored as 1: a slot of zeros is no record. The sequence is the number of the put: of a key's records, the largest
+ * counts; compaction copies it unchanged.
+ *
+ * A file that was closed before it was full has its number of records in the header (`count`); of a full one that field
+ * may be 0. Only the newest file of an append stream may be neither: there the process died, and its records count up to
+ * the first that is not valid, behind which no valid one may follow.
+ *
+ * Live map: header {magic 8, files 4, reserved 4, sequence 8}, then for each file {number 8, count 4, reserved 4, bits
+ * of its first `count` records in whole 64-bit words, 1: live}, then CRC32C of all that, 4, and 4 bytes that are 1 from a
+ * close to the next open: then exactly these files must be there. Records that it calls dead stay so; later ones are
+ * judged by sequence. */
+#ifndef TS_SSDHASH_FORMAT_H
+#define TS_SSDHASH_FORMAT_H
+
+#include "base/base.h"
+
+#include <string.h>
+
+#define TS_SSD_MAGIC UINT64_C(0x31676f4c48647353) /* "SsdHLog1" */
+#define TS_SSD_MAP_MAGIC UINT64_C(0x317061764c647353)
+#define TS_SSD_FORMAT 1u
+#define TS_SSD_BLOCK 4096u /* of writes, headers and pages; reads go down to the device's block */
+#define TS_SSD_RECORD_FIXED 18u
+
+typedef struct ts_ssd_header {
+  uint64_t magic;
+  uint32_t format, row_bytes;
+  uint64_t name_hash, number;
+  uint32_t stream, version_bytes;
+  uint32_t page_bytes, page_records;
+  uint32_t capacity; /* records of the full file */
+  uint32_t count;    /* records, 0: full, or the process died */
+  uint32_t reserved, checksum; /* CRC32C of the bytes before it */
+} ts_ssd_header;
+_Static_assert(sizeof(ts_ssd_header) == 64, "header without holes");
+
+/* Where records of one version width lie. */
+typedef struct ts_ssd_layout {
+  uint32_t version_bytes, record_bytes, page_bytes, page_records;
+} ts_ssd_layout;
+
+/* False if a row is too long for 32-bit pages. */
+bool ts_ssd_layout_make(uint32_t row_bytes, uint32_t version_bytes, ts_ssd_layout *out);
+
+static inline uint64_t ts_ssd_offset(const ts_ssd_layout *l, uint32_t record) {
+  return TS_SSD_BLOCK + (uint64_t)(record / l->page_records) * l->page_bytes +
+         (uint64_t)(record % l->page_records) * l->record_bytes;
+}
+/* Bytes of a file up to the end of the page of the last of `records`. */
+static inline uint64_t ts_ssd_extent(const ts_ssd_layout *l, uint32_t records) {
+  return TS_SSD_BLOCK + ((uint64_t)records + l->page_records - 1) / l->page_records * l->page_bytes;
+}
+
+uint32_t ts_crc32c(uint32_t crc, const void *bytes, size_t n);
+
+typedef struct ts_ssd_record {
+  uint64_t sequence, version;
+  int64_t key;
+  const unsigned char *row;
+} ts_ssd_record;
+
+void ts_ssd_encode(const ts_ssd_layout *l, uint32_t row_bytes, uint64_t number, uint32_t slot, const ts_ssd_record *record,
+                   unsigned char *out);
+/* False: the checksum is wrong. */
+bool ts_ssd_decode(const ts_ssd_layout *l, uint32_t row_bytes, uint64_t number, uint32_t slot, const unsigned char *in,
+                   ts_ssd_record *record);
+
+#endif

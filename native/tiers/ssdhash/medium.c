@@ -1,0 +1,152 @@
+/* medium.c - the table's folder, and every read and write of log files that does not go through a ring. */
+#include "tiers/ssdhash/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef STATX_DIOALIGN /* Linux 6.1 */
+#define STATX_DIOALIGN 0x2000u
+#endif
+
+void ts_ssd_path(const ts_ssd_table *t, uint64_t number, char *out, size_t cap) {
+  snprintf(out, cap, "%s/%016llx.log", t->folder, (unsigned long long)number);
+}
+
+int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_file *file, uint64_t offset, int error,
+                        ts_err err) {
+  char reason[128];
+  return ts_fail(err, TS_EIO, "Cannot %s %s/%016llx.log at offset %llu (table \"%s\"): %s", what, t->folder,
+                 (unsigned long long)file->number, (unsigned long long)offset, t->table,
+                 strerror_r(error, reason, sizeof reason));
+}
+
+int ts_ssd_open_fd(const ts_ssd_table *t, uint64_t number, int flags) {
+  char name[32];
+  snprintf(name, sizeof name, "%016llx.log", (unsigned long long)number);
+  return openat(t->folder_fd, name, flags | O_CLOEXEC | (t->direct ? O_DIRECT : 0), 0644);
+}
+
+int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64_t length, uint64_t offset, ts_err err) {
+  for (uint64_t done = 0; done < length;) {
+    ssize_t n = pread(file->fd, (unsigned char *)out + done, length - done, (off_t)(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ts_ssd_io_error(t, "read", file, offset + done, errno, err);
+    t->reads++;
+    t->bytes_read += (uint64_t)n;
+    if (n == 0)
+      return ts_fail(err, TS_EFORMAT, "Cannot read %s/%016llx.log at offset %llu (table \"%s\"): the file ends there, %llu bytes were wanted; it was truncated",
+                     t->folder, (unsigned long long)file->number, (unsigned long long)(offset + done), t->table,
+                     (unsigned long long)(length - done));
+    done += (uint64_t)n;
+  }
+  return TS_OK;
+}
+
+int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, uint64_t length, uint64_t offset,
+                      ts_err err) {
+  for (uint64_t done = 0; done < length;) {
+    ssize_t n = pwrite(file->fd, (const unsigned char *)in + done, length - done, (off_t)(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return ts_ssd_io_error(t, "write", file, offset + done, n < 0 ? errno : ENOSPC, err);
+    t->writes++;
+    t->bytes_written += (uint64_t)n;
+    /* What a short write leaves may no longer be aligned. */
+    done += t->direct ? (uint64_t)n / TS_SSD_BLOCK * TS_SSD_BLOCK : (uint64_t)n;
+    if (t->direct && (uint64_t)n < TS_SSD_BLOCK) return ts_ssd_io_error(t, "write", file, offset + done, ENOSPC, err);
+  }
+  return TS_OK;
+}
+
+void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes) {
+  bytes = TS_ROUND_UP(bytes, TS_SSD_BLOCK);
+  if (!ts_budget_take(t->dram, TS_PURPOSE_BUFFERS, bytes)) return NULL;
+  void *memory = aligned_alloc(TS_SSD_BLOCK, bytes);
+  if (memory == NULL) ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, bytes);
+  return memory;
+}
+
+void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes) {
+  if (memory == NULL) return;
+  free(memory);
+  ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, TS_ROUND_UP(bytes, TS_SSD_BLOCK));
+}
+
+/* Letters, digits, '-' and '_' stay; long names end in their hash. */
+static void escape(const char *name, uint64_t hash, char out[224]) {
+  size_t at = 0;
+  for (const unsigned char *p = (const unsigned char *)name; *p != '\0'; p++) {
+    bool plain = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '-' || *p == '_';
+    if (at > 180) {
+      at += (size_t)snprintf(out + at, 224 - at, "~%016llx", (unsigned long long)hash);
+      break;
+    }
+    if (plain)
+      out[at++] = (char)*p;
+    else
+      at += (size_t)snprintf(out + at, 224 - at, "%%%02X", *p);
+  }
+  out[at] = '\0';
+}
+
+/* What reads must be aligned to, by the kernel's word where it gives it. False: O_DIRECT does not work here. */
+static bool direct_alignment(ts_ssd_table *t) {
+  t->block = t->alignment = 512;
+  char name[] = ".direct-io-test";
+  int fd = openat(t->folder_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_DIRECT, 0644);
+  if (fd < 0) return false;
+  struct statx s = {0};
+  bool works = true;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &s) == 0 && (s.stx_mask & STATX_DIOALIGN) != 0) {
+    t->block = TS_MAX(512u, s.stx_dio_offset_align);
+    t->alignment = TS_MAX(512u, s.stx_dio_mem_align);
+    works = s.stx_dio_offset_align != 0 && t->block <= TS_SSD_BLOCK && t->alignment <= TS_SSD_BLOCK;
+  } else {
+    t->block = t->alignment = TS_SSD_BLOCK;
+  }
+  if (works) { /* the proof: write a block, read its smallest part */
+    unsigned char *memory = aligned_alloc(TS_SSD_BLOCK, TS_SSD_BLOCK);
+    if (memory != NULL) {
+      memset(memory, 0, TS_SSD_BLOCK);
+      ssize_t wrote = pwrite(fd, memory, TS_SSD_BLOCK, 0);
+      /* A full disk is not a reason: it is told when a record is put. */
+      if (wrote < 0 && errno == EINVAL) works = false;
+      if (wrote == TS_SSD_BLOCK && pread(fd, memory, t->block, t->block % TS_SSD_BLOCK) < 0) works = false;
+      free(memory);
+    }
+  }
+  close(fd);
+  unlinkat(t->folder_fd, name, 0);
+  return works;
+}
+
+int32_t ts_ssd_folder_open(ts_ssd_table *t, const char *directory, ts_err err) {
+  char name[224], reason[128];
+  escape(t->table, t->name_hash, name);
+  size_t cap = strlen(directory) + strlen(name) + 16;
+  t->folder = malloc(cap);
+  if (t->folder == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the SSDHASH table \"%s\": out of memory", t->table);
+  snprintf(t->folder, cap, "%s/%s.ssdhash", directory, name);
+  if (mkdir(t->folder, 0755) != 0 && errno != EEXIST)
+    return ts_fail(err, TS_EIO, "Cannot create the folder %s of table \"%s\": %s", t->folder, t->table,
+                   strerror_r(errno, reason, sizeof reason));
+  t->folder_fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (t->folder_fd < 0)
+    return ts_fail(err, TS_EIO, "Cannot open the folder %s of table \"%s\": %s", t->folder, t->table,
+                   strerror_r(errno, reason, sizeof reason));
+  if (flock(t->folder_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return ts_fail(err, TS_EIO, "Cannot open the folder %s of table \"%s\": another store has it open; give each store a path of its own",
+                   t->folder, t->table);
+  t->direct = t->options.direct != 2 && direct_alignment(t);
+  if (!t->direct) {
+    if (t->options.direct == 1)
+      return ts_fail(err, TS_EUNAVAILABLE, "Cannot use %s with ssdhash.direct=direct: its file system refuses O_DIRECT; use auto", t->folder);
+    t->why_not_direct = t->options.direct == 2 ? "asked for" : "the file system refuses O_DIRECT";
+    t->block = t->alignment = 512;
+  }
+  return TS_OK;
+}

@@ -1,0 +1,523 @@
+/* recover.c - opening: the index from the files; and the live map, which is what removals and a clean close leave.
+ *
+ * Every record's checksum is verified. Of a key's records the one with the largest sequence counts; the sequence is not
+ * in the index, so where two files have a key the earlier one's record is read again. After a close the live map says which
+ * one it is, and that does not happen. */
+#include "tiers/ssdhash/table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAP_NAME "live"
+#define MAP_NEW "live.new"
+
+typedef struct map_header {
+  uint64_t magic;
+  uint32_t files, reserved;
+  uint64_t sequence;
+} map_header;
+
+typedef struct map_entry {
+  uint64_t number;
+  uint32_t count, reserved;
+} map_entry;
+
+typedef struct map_tail {
+  uint32_t checksum, clean;
+} map_tail;
+
+/* ---- writing the map ---- */
+
+static uint64_t words_of(uint32_t records) { return ((uint64_t)records + 63) / 64; }
+
+static bool in_map(const ts_ssd_file *file) { return file != NULL && file->state != TS_SSD_DOOMED && file->count > 0; }
+
+static bool emit(FILE *out, const void *bytes, size_t n, uint32_t *crc) {
+  *crc = ts_crc32c(*crc, bytes, n);
+  return fwrite(bytes, 1, n, out) == n;
+}
+
+static int32_t map_failed(const ts_ssd_table *t, ts_err err) {
+  char reason[128];
+  return ts_fail(err, TS_EIO, "Cannot write %s/%s (table \"%s\"): %s", t->folder, MAP_NEW, t->table,
+                 strerror_r(errno, reason, sizeof reason));
+}
+
+/* One group of files after the other, each with a walk over the index: little memory makes it slower, not impossible. */
+static int32_t write_entries(ts_ssd_table *t, FILE *out, uint32_t *crc, ts_err err) {
+  uint64_t *at = calloc(t->file_slots + 1, sizeof *at); /* per file: first word + 1 in the group, 0: not in it */
+  if (at == NULL) return ts_fail(err, TS_ENOMEM, "Cannot write the live map of table \"%s\": out of memory", t->table);
+  uint64_t most = UINT64_C(2) << 20; /* words of a group */
+  int32_t status = TS_OK;
+  for (uint32_t first = 0; first < t->file_slots && status == TS_OK;) {
+    uint64_t *bits = NULL, words = 0;
+    uint32_t end;
+    for (;;) {
+      memset(at, 0, t->file_slots * sizeof *at);
+      words = 0;
+      for (end = first; end < t->file_slots; end++) {
+        if (!in_map(t->files[end])) continue;
+        uint64_t w = words_of(t->files[end]->count);
+        if (words > 0 && words + w > most) break;
+        at[end] = words + 1;
+        words += w;
+      }
+      if (words == 0) break;
+      bits = ts_ssd_take_memory(t, words * 8);
+      if (bits != NULL || most == 1) break;
+      most = most / 4 + (most < 4);
+    }
+    if (words == 0) break;
+    if (bits == NULL) {
+      status = ts_fail(err, TS_EFULL, "Cannot write the live map of table \"%s\": the DRAM limit refuses %llu bytes; raise the first size",
+                       t->table, (unsigned long long)words * 8);
+      break;
+    }
+    memset(bits, 0, words * 8);
+    ts_index_cursor cursor = {0};
+    int64_t key;
+    ts_location location;
+    while (ts_index_next(&t->index, &cursor, &key, &location)) {
+      uint64_t base = at[location >> t->shift];
+      uint32_t record = ts_ssd_record_of(t, location);
+      if (base != 0) bits[base - 1 + record / 64] |= UINT64_C(1) << (record % 64);
+    }
+    for (uint32_t id = first; id < end && status == TS_OK; id++) {
+      if (at[id] == 0) continue;
+      map_entry entry = {t->files[id]->number, t->files[id]->count, 0};
+      if (!emit(out, &entry, sizeof entry, crc) || !emit(out, bits + at[id] - 1, words_of(entry.count) * 8, crc))
+        status = map_failed(t, err);
+    }
+    ts_ssd_give_memory(t, bits, words * 8);
+    first = end;
+  }
+  free(at);
+  return status;
+}
+
+int32_t ts_ssd_write_map(ts_ssd_table *t, ts_err err) {
+  map_header header = {TS_SSD_MAP_MAGIC, 0, 0, t->sequence};
+  uint64_t bytes = sizeof header + sizeof(map_tail);
+  for (uint32_t id = 0; id < t->file_slots; id++)
+    if (in_map(t->files[id])) {
+      header.files++;
+      bytes += sizeof(map_entry) + words_of(t->files[id]->count) * 8;
+    }
+  bytes = TS_ROUND_UP(bytes, TS_SSD_BLOCK);
+  if (!ts_ssd_charge(t, bytes, true))
+    return ts_fail(err, TS_EFULL, "Cannot write the live map of table \"%s\": it needs %llu bytes, the tier's limit refuses them; raise its size",
+                   t->table, (unsigned long long)bytes);
+  int fd = openat(t->folder_fd, MAP_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+  int32_t status = TS_OK;
+  if (out == NULL) {
+    status = map_failed(t, err);
+    if (fd >= 0) close(fd);
+  } else {
+    uint32_t crc = 0;
+    if (!emit(out, &header, sizeof header, &crc)) status = map_failed(t, err);
+    if (status == TS_OK) status = write_entries(t, out, &crc, err);
+    map_tail tail = {crc, t->closing};
+    if (status == TS_OK && fwrite(&tail, sizeof tail, 1, out) != 1) status = map_failed(t, err);
+    if (fclose(out) != 0 && status == TS_OK) status = map_failed(t, err);
+    if (status == TS_OK && renameat(t->folder_fd, MAP_NEW, t->folder_fd, MAP_NAME) != 0) status = map_failed(t, err);
+    if (status != TS_OK) unlinkat(t->folder_fd, MAP_NEW, 0);
+  }
+  if (status == TS_OK) {
+    ts_ssd_discharge(t, t->map_bytes);
+    t->map_bytes = bytes;
+    t->bytes_written += bytes;
+    t->writes++;
+    t->removed = false;
+  } else {
+    ts_ssd_discharge(t, bytes);
+  }
+  return status;
+}
+
+/* ---- reading it ---- */
+
+typedef struct live_map {
+  unsigned char *bytes;
+  uint64_t length;
+  uint32_t files;
+  bool clean;
+} live_map;
+
+static int32_t map_bad(const ts_ssd_table *t, uint64_t offset, const char *what, ts_err err) {
+  return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %s/%s is damaged at offset %llu: %s", t->table, t->folder, MAP_NAME,
+                 (unsigned long long)offset, what);
+}
+
+static int32_t read_map(ts_ssd_table *t, live_map *map, ts_err err) {
+  *map = (live_map){0};
+  int fd = openat(t->folder_fd, MAP_NAME, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return TS_OK;
+  struct stat s;
+  int32_t status = TS_OK;
+  char reason[128];
+  if (fstat(fd, &s) != 0) s.st_size = 0;
+  map->length = (uint64_t)s.st_size;
+  if (map->length < sizeof(map_header) + sizeof(map_tail)) {
+    status = map_bad(t, map->length, "the file ends there", err);
+  } else if ((map->bytes = ts_ssd_take_memory(t, map->length)) == NULL) {
+    status = ts_fail(err, TS_EFULL, "Cannot open table \"%s\": its live map needs %llu bytes of DRAM, the limit refuses them; raise the first size",
+                     t->table, (unsigned long long)map->length);
+  }
+  for (uint64_t done = 0; status == TS_OK && done < map->length;) {
+    ssize_t n = read(fd, map->bytes + done, map->length - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0)
+      status = ts_fail(err, TS_EIO, "Cannot read %s/%s (table \"%s\"): %s", t->folder, MAP_NAME, t->table,
+                       n == 0 ? "it became shorter" : strerror_r(errno, reason, sizeof reason));
+    else
+      done += (uint64_t)n;
+  }
+  close(fd);
+  if (status != TS_OK) return status;
+  t->map_bytes = TS_ROUND_UP(map->length, TS_SSD_BLOCK);
+  if (!ts_ssd_charge(t, t->map_bytes, false)) {
+    t->map_bytes = 0;
+    return ts_fail(err, TS_EFULL, "Cannot open table \"%s\": its files are larger than the tier's limit of %llu bytes; raise its size",
+                   t->table, (unsigned long long)t->budget->limit);
+  }
+  map_header header;
+  map_tail tail;
+  memcpy(&header, map->bytes, sizeof header);
+  memcpy(&tail, map->bytes + map->length - sizeof tail, sizeof tail);
+  if (header.magic != TS_SSD_MAP_MAGIC) return map_bad(t, 0, "it does not begin as a live map", err);
+  if (tail.checksum != ts_crc32c(0, map->bytes, map->length - sizeof tail))
+    return map_bad(t, map->length - sizeof tail, "the checksum is wrong", err);
+  map->files = header.files;
+  map->clean = tail.clean != 0;
+  t->sequence = header.sequence;
+  return TS_OK;
+}
+
+/* The entry of a file; false if the map does not list it. */
+static bool map_find(const live_map *map, uint64_t number, map_entry *entry, const uint64_t **bits) {
+  if (map->bytes == NULL) return false;
+  const unsigned char *at = map->bytes + sizeof(map_header);
+  for (uint32_t i = 0; i < map->files; i++) {
+    memcpy(entry, at, sizeof *entry);
+    at += sizeof *entry;
+    if (entry->number == number) {
+      *bits = (const uint64_t *)at; /* whole words from the beginning on */
+      return true;
+    }
+    at += words_of(entry->count) * 8;
+  }
+  return false;
+}
+
+/* ---- files ---- */
+
+typedef struct found_file {
+  ts_ssd_file *file;
+  uint64_t size;
+  uint32_t counted; /* by its header */
+  bool newest;      /* of its stream */
+} found_file;
+
+static int by_number(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static int32_t list(ts_ssd_table *t, uint64_t **out, uint32_t *count, ts_err err) {
+  uint64_t *numbers = NULL;
+  uint32_t n = 0, capacity = 0;
+  DIR *dir = opendir(t->folder);
+  char reason[128];
+  if (dir == NULL)
+    return ts_fail(err, TS_EIO, "Cannot list the folder %s of table \"%s\": %s", t->folder, t->table,
+                   strerror_r(errno, reason, sizeof reason));
+  for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+    char *end;
+    if (strlen(entry->d_name) != 20 || strcmp(entry->d_name + 16, ".log") != 0) continue;
+    uint64_t number = strtoull(entry->d_name, &end, 16);
+    if (end != entry->d_name + 16) continue;
+    if (n == capacity) {
+      uint64_t *more = realloc(numbers, (capacity * 2 + 64) * sizeof *more);
+      if (more == NULL) {
+        free(numbers);
+        closedir(dir);
+        return ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
+      }
+      numbers = more;
+      capacity = capacity * 2 + 64;
+    }
+    numbers[n++] = number;
+  }
+  closedir(dir);
+  if (n > 0) qsort(numbers, n, sizeof *numbers, by_number);
+  *out = numbers;
+  *count = n;
+  return TS_OK;
+}
+
+static int32_t header_bad(const ts_ssd_table *t, uint64_t number, const char *what, ts_err err) {
+  return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": the header of %s/%016llx.log, at offset 0, %s", t->table, t->folder,
+                 (unsigned long long)number, what);
+}
+
+/* Opens one file and judges its header; found->file stays NULL for an empty one, which is deleted. */
+static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, unsigned char *block, found_file *found, ts_err err) {
+  ts_ssd_file *file = calloc(1, sizeof *file);
+  if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
+  *file = (ts_ssd_file){.number = number, .fd = ts_ssd_open_fd(t, number, O_RDWR), .state = TS_SSD_SEALED, .memory_from = UINT32_MAX};
+  struct stat s;
+  map_entry entry;
+  const uint64_t *bits;
+  int32_t status = TS_OK;
+  if (file->fd < 0 || fstat(file->fd, &s) != 0) {
+    status = ts_ssd_io_error(t, "open", file, 0, errno, err);
+  } else if (s.st_size == 0 && !map_find(map, number, &entry, &bits)) { /* made, and nothing written before the process died */
+    char name[32];
+    snprintf(name, sizeof name, "%016llx.log", (unsigned long long)number);
+    unlinkat(t->folder_fd, name, 0);
+    close(file->fd);
+    free(file);
+    return TS_OK;
+  } else {
+    status = ts_ssd_pread(t, file, block, TS_SSD_BLOCK, 0, err);
+  }
+  ts_ssd_header h;
+  if (status == TS_OK) {
+    memcpy(&h, block, sizeof h);
+    if (h.magic != TS_SSD_MAGIC)
+      status = header_bad(t, number, "is not that of an SSDHASH log file", err);
+    else if (h.checksum != ts_crc32c(0, &h, offsetof(ts_ssd_header, checksum)))
+      status = header_bad(t, number, "has a wrong checksum; the file was damaged", err);
+    else if (h.format != TS_SSD_FORMAT)
+      status = header_bad(t, number, "is of another version of the format; remove the folder or use the library that wrote it", err);
+    else if (h.name_hash != t->name_hash)
+      status = header_bad(t, number, "says that it belongs to another table; give each table's files back to their own folder", err);
+    else if (h.row_bytes != t->row_bytes)
+      status = ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %s/%016llx.log holds rows of %u bytes, the table has rows of %u; open it with the options it was made with, or remove the folder",
+                       t->table, t->folder, (unsigned long long)number, h.row_bytes, t->row_bytes);
+    else if (h.number != number)
+      status = header_bad(t, number, "has another number; the file was renamed", err);
+    else if (!ts_ssd_layout_make(t->row_bytes, h.version_bytes, &file->layout) || h.page_bytes != file->layout.page_bytes ||
+             h.page_records != file->layout.page_records || h.stream >= TS_SSD_STREAMS || h.capacity == 0 || h.count > h.capacity)
+      status = header_bad(t, number, "has numbers that do not fit together", err);
+  }
+  if (status != TS_OK) {
+    if (file->fd >= 0) close(file->fd);
+    free(file);
+    return status;
+  }
+  file->stream = h.stream;
+  file->capacity = h.capacity;
+  *found = (found_file){file, (uint64_t)s.st_size, h.count, false};
+  return TS_OK;
+}
+
+/* The sequence of the record the index has. */
+static int32_t sequence_at(ts_ssd_table *t, ts_location location, int64_t key, unsigned char *scratch, uint64_t *sequence, ts_err err) {
+  const ts_ssd_file *file = ts_ssd_file_of(t, location);
+  uint32_t slot = ts_ssd_record_of(t, location);
+  uint64_t offset = ts_ssd_offset(&file->layout, slot), first = offset / t->block * t->block;
+  int32_t status = ts_ssd_pread(t, file, scratch, TS_ROUND_UP(offset + file->layout.record_bytes, t->block) - first, first, err);
+  ts_ssd_record record;
+  if (status != TS_OK) return status;
+  if (!ts_ssd_decode(&file->layout, t->row_bytes, file->number, slot, scratch + (offset - first), &record) || record.key != key)
+    return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": the record at offset %llu of %s/%016llx.log changed while it was read",
+                   t->table, (unsigned long long)offset, t->folder, (unsigned long long)file->number);
+  *sequence = record.sequence;
+  return TS_OK;
+}
+
+static int32_t index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, const ts_ssd_record *record, unsigned char *scratch,
+                            ts_err err) {
+  uint64_t hash = ts_index_hash(record->key), wanted = 0;
+  ts_location old, here = (uint64_t)file->id << t->shift | slot;
+  ts_index_find(&t->index, &record->key, &hash, 1, &old);
+  if (old == TS_LOCATION_NONE) {
+    int32_t status = ts_index_reserve(&t->index, &hash, 1, &wanted);
+    if (status == TS_EFULL)
+      return ts_fail(err, TS_EFULL, "Cannot open table \"%s\": its index needs %llu more bytes of DRAM, the limit refuses them; raise the first size",
+                     t->table, (unsigned long long)wanted);
+    if (status != TS_OK) return ts_fail(err, status, "Cannot open table \"%s\": no memory for the index", t->table);
+    ts_index_insert(&t->index, record->key, hash, here);
+    file->live++;
+    return TS_OK;
+  }
+  uint64_t sequence;
+  int32_t status = sequence_at(t, old, record->key, scratch, &sequence, err);
+  if (status != TS_OK || sequence >= record->sequence) return status;
+  ts_index_move(&t->index, record->key, hash, here);
+  ts_ssd_file_of(t, old)->live--;
+  file->live++;
+  return TS_OK;
+}
+
+/* Reads a file's records in order; buffer of `bytes`, whole pages. `*end`: the first that is not valid, or all. */
+static int32_t scan(ts_ssd_table *t, const found_file *f, uint32_t from, uint32_t to, unsigned char *buffer, uint64_t bytes,
+                    int32_t (*each)(ts_ssd_table *, ts_ssd_file *, uint32_t, const ts_ssd_record *, unsigned char *, ts_err),
+                    bool stop_at_valid, unsigned char *scratch, uint32_t *end, ts_err err) {
+  const ts_ssd_layout *l = &f->file->layout;
+  uint32_t step = (uint32_t)(bytes / l->page_bytes) * l->page_records;
+  *end = to;
+  for (uint32_t first = from / l->page_records * l->page_records; first < to; first += step) {
+    uint32_t n = TS_MIN(step, to - first);
+    uint64_t offset = ts_ssd_offset(l, first), until = TS_ROUND_UP(ts_ssd_offset(l, first + n - 1) + l->record_bytes, TS_SSD_BLOCK);
+    uint64_t there = TS_MIN(until, f->size / TS_SSD_BLOCK * TS_SSD_BLOCK);
+    if (there > offset) {
+      int32_t status = ts_ssd_pread(t, f->file, buffer, there - offset, offset, err);
+      if (status != TS_OK) return status;
+    }
+    for (uint32_t slot = TS_MAX(first, from); slot < first + n; slot++) {
+      uint64_t at = ts_ssd_offset(l, slot);
+      ts_ssd_record record;
+      bool valid = at + l->record_bytes <= there &&
+                   ts_ssd_decode(l, t->row_bytes, f->file->number, slot, buffer + (at - offset), &record);
+      if (valid == stop_at_valid) {
+        *end = slot;
+        return TS_OK;
+      }
+      if (!valid) continue;
+      t->sequence = TS_MAX(t->sequence, record.sequence + 1);
+      bool dead = f->file->live_bits != NULL && slot < f->file->live_bits_count && (f->file->live_bits[slot / 64] >> (slot % 64) & 1) == 0;
+      int32_t status = dead ? TS_OK : each(t, f->file, slot, &record, scratch, err);
+      if (status != TS_OK) return status;
+    }
+  }
+  return TS_OK;
+}
+
+static int32_t load(ts_ssd_table *t, found_file *f, unsigned char *buffer, uint64_t bytes, unsigned char *scratch, ts_err err) {
+  ts_ssd_file *file = f->file;
+  uint32_t wanted = f->counted > 0 ? f->counted : file->capacity, end, valid;
+  int32_t status = scan(t, f, 0, wanted, buffer, bytes, index_record, false, scratch, &end, err);
+  if (status != TS_OK) return status;
+  file->count = end;
+  t->records += end;
+  if (end == wanted) return TS_OK;
+  uint64_t offset = ts_ssd_offset(&file->layout, end);
+  bool cut = offset + file->layout.record_bytes > f->size;
+  bool torn = f->newest && f->counted == 0 && (file->live_bits == NULL || end >= file->live_bits_count);
+  if (torn) {
+    status = scan(t, f, end + 1, wanted, buffer, bytes, index_record, true, scratch, &valid, err);
+    if (status != TS_OK) return status;
+    torn = valid == wanted;
+  }
+  if (!torn)
+    return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": record %u of %u, at offset %llu of %s/%016llx.log, %s; restore the file, or remove the folder",
+                   t->table, end, wanted, (unsigned long long)offset, t->folder, (unsigned long long)file->number,
+                   cut ? "is missing: the file was truncated" : "has a wrong checksum: the file was damaged");
+  /* The write during which the process died: what it left behind the last whole record goes. */
+  if (end == 0) return TS_OK; /* nothing lives in it, it is deleted */
+  uint64_t keep = TS_ROUND_UP(ts_ssd_offset(&file->layout, end - 1) + file->layout.record_bytes, TS_SSD_BLOCK);
+  if (f->size > keep && ftruncate(file->fd, (off_t)keep) != 0) return ts_ssd_io_error(t, "truncate", file, keep, errno, err);
+  ts_ssd_header_make(t, file, end, scratch);
+  status = ts_ssd_pwrite(t, file, scratch, TS_SSD_BLOCK, 0, err);
+  if (f->size > keep) {
+    uint64_t rest = TS_MIN(file->charged, f->size - keep);
+    file->charged -= rest;
+    ts_ssd_discharge(t, rest);
+  }
+  return status;
+}
+
+static int32_t load_all(ts_ssd_table *t, found_file *found, uint32_t n, const live_map *map, ts_err err) {
+  uint32_t most = 0;
+  uint64_t page = 0, newest[TS_SSD_STREAMS] = {0};
+  for (uint32_t i = 0; i < n; i++) {
+    ts_ssd_file *file = found[i].file;
+    most = TS_MAX(most, file->capacity);
+    page = TS_MAX(page, file->layout.page_bytes);
+    newest[file->stream] = i + 1;
+    t->version_bytes = TS_MAX(t->version_bytes, file->layout.version_bytes);
+  }
+  while (t->shift < 32 && (UINT64_C(1) << t->shift) < most) t->shift++;
+  t->max_files = (uint32_t)TS_MIN((UINT64_C(7) << TS_LOCATION_ROW_BITS) >> t->shift, UINT32_MAX / 2);
+  for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
+    if (newest[s] > 0) found[newest[s] - 1].newest = true;
+  if (n == 0) return TS_OK;
+  ts_ssd_layout widest;
+  ts_ssd_layout_make(t->row_bytes, 8, &widest);
+  uint64_t bytes = TS_MAX(page, UINT64_C(1) << 20), scratch_bytes = TS_ROUND_UP((uint64_t)widest.record_bytes, TS_SSD_BLOCK) + 2 * TS_SSD_BLOCK;
+  unsigned char *buffer = NULL, *scratch = ts_ssd_take_memory(t, scratch_bytes);
+  while ((buffer = ts_ssd_take_memory(t, bytes)) == NULL && bytes > page) bytes = TS_MAX(page, bytes / 2);
+  int32_t status = TS_OK;
+  if (buffer == NULL || scratch == NULL)
+    status = ts_fail(err, TS_EFULL, "Cannot open table \"%s\": reading it needs %llu bytes of DRAM, the limit refuses them; raise the first size",
+                     t->table, (unsigned long long)(bytes + scratch_bytes));
+  for (uint32_t i = 0; i < n && status == TS_OK; i++) {
+    ts_ssd_file *file = found[i].file;
+    map_entry entry;
+    if (map_find(map, file->number, &entry, &file->live_bits)) file->live_bits_count = entry.count;
+    else if (map->clean)
+      status = ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %s/%016llx.log was not there when the table was closed; remove it",
+                       t->table, t->folder, (unsigned long long)file->number);
+    if (status == TS_OK && !ts_ssd_charge(t, found[i].size, false))
+      status = ts_fail(err, TS_EFULL, "Cannot open table \"%s\": its files are larger than the tier's limit of %llu bytes; raise its size",
+                       t->table, (unsigned long long)t->budget->limit);
+    else if (status == TS_OK)
+      file->charged = found[i].size;
+    if (status == TS_OK) status = load(t, &found[i], buffer, bytes, scratch, err);
+    t->next_number = TS_MAX(t->next_number, file->number + 1);
+  }
+  ts_ssd_give_memory(t, buffer, bytes);
+  ts_ssd_give_memory(t, scratch, scratch_bytes);
+  return status;
+}
+
+int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
+  unlinkat(t->folder_fd, MAP_NEW, 0);
+  uint64_t *numbers = NULL;
+  uint32_t n = 0, opened = 0;
+  live_map map = {0};
+  found_file *found = NULL;
+  unsigned char *block = NULL;
+  int32_t status = list(t, &numbers, &n, err);
+  if (status == TS_OK) status = read_map(t, &map, err);
+  if (status == TS_OK) {
+    found = calloc((size_t)n + 1, sizeof *found);
+    block = aligned_alloc(TS_SSD_BLOCK, TS_SSD_BLOCK);
+    if (found == NULL || block == NULL) status = ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
+  }
+  for (uint32_t i = 0; i < n && status == TS_OK; i++) {
+    found_file one = {0};
+    status = open_file(t, numbers[i], &map, block, &one, err);
+    if (one.file == NULL) continue;
+    status = ts_ssd_file_add(t, one.file, err);
+    if (status != TS_OK) {
+      close(one.file->fd);
+      free(one.file);
+    } else {
+      found[opened++] = one;
+    }
+  }
+  if (status == TS_OK) status = load_all(t, found, opened, &map, err);
+  if (status == TS_OK && map.clean && opened < map.files)
+    status = ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %u of its %u log files are gone from %s; restore them, or remove the folder",
+                     t->table, map.files - opened, map.files, t->folder);
+  if (status == TS_OK && map.clean) { /* from here on files may go and come */
+    int fd = openat(t->folder_fd, MAP_NAME, O_WRONLY | O_CLOEXEC);
+    uint32_t no = 0;
+    if (fd < 0 || pwrite(fd, &no, sizeof no, (off_t)(map.length - sizeof no)) != sizeof no)
+      status = ts_ssd_io_error(t, "mark the live map beside", &(ts_ssd_file){.number = t->next_number}, 0, errno, err);
+    if (fd >= 0) close(fd);
+  }
+  if (status == TS_OK) {
+    pthread_mutex_lock(&t->state);
+    for (uint32_t i = 0; i < opened; i++) {
+      found[i].file->live_bits = NULL;
+      ts_ssd_file_doom_if_dead(t, found[i].file);
+    }
+    pthread_mutex_unlock(&t->state);
+    ts_ssd_reap(t);
+  }
+  ts_ssd_give_memory(t, map.bytes, map.length);
+  free(block);
+  free(found);
+  free(numbers);
+  return status;
+}

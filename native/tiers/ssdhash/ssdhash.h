@@ -1,0 +1,38 @@
+/* ssdhash.h - options of the SSDHASH tier: a log-structured record store of our own behind tiers/records.h.
+ *
+ * A table is a folder of log files. A put appends; the record it replaces becomes garbage, and compaction rewrites the
+ * live records of files that are mostly garbage. The DRAM index (index/index.h) maps a key to a record number, at most 16
+ * bytes a row when its segments are full; reads go straight to the device, many at a time.
+ *
+ * What survives: after ts_records_ops.close with `keep`, everything; when the process dies, everything up to the last
+ * flush, and whatever else had been written by then (of each key the newest record that was; a file is removed only
+ * after what replaced its records is on the medium). A removal counts as written with the next flush or close: it is kept
+ * in the live map (format.h), there are no tombstones. Power failure is outside: the device's cache is not flushed.
+ *
+ * Options of the store (all may be absent):
+ *   ssdhash.file_bytes     largest log file, 0: a 128th of the tier's limit, at least 64 KiB; smaller while a table is
+ *                          small (a 64th of it), larger where a record needs it                       (default 0)
+ *   ssdhash.buffer_bytes   one write buffer, 4 KiB .. 64 MiB; 0: a 1024th of the first tier's limit, from 16 KiB to 512
+ *                          KiB. A table has up to two for each of its append streams                   (default 0)
+ *   ssdhash.depth          reads in flight of one call, 1..4096                                        (default 128)
+ *   ssdhash.garbage_percent  a table compacts when more of its files than this is garbage, 5..95; it also does when the
+ *                          tier's limit leaves no room                                                (default 48)
+ *   ssdhash.async_compaction  0: the put that needs it compacts; 1: a thread of the table, puts only when they
+ *                          find no room             (default: TF_SSDHASH_ASYNC_COMPACTION in the environment, else 0)
+ *   ssdhash.io             auto | io_uring | pread: auto takes pread where the kernel refuses io_uring  (default auto)
+ *   ssdhash.direct         auto | direct | buffered: auto reads and writes through the page cache where the file
+ *                          system refuses O_DIRECT; ts_store_describe says which it is              (default auto) */
+#ifndef TS_SSDHASH_H
+#define TS_SSDHASH_H
+
+#include "tiers/records.h"
+
+typedef struct ts_ssdhash_options {
+  uint64_t file_bytes, buffer_bytes;
+  uint32_t depth, garbage_percent;
+  uint32_t async_compaction;
+  uint32_t io;     /* 0 auto, 1 io_uring, 2 pread */
+  uint32_t direct; /* 0 auto, 1 direct, 2 buffered */
+} ts_ssdhash_options;
+
+#endif

@@ -1,0 +1,224 @@
+/* table.h - an open SSDHASH table, as its parts share it.
+ *
+ * Three mutexes, taken in this order:
+ *   compacting  one compaction at a time
+ *   append      whoever adds or removes records; held during writes, never during reads. The index and what is said of
+ *               files changes only under append and state together, so either is enough to read it
+ *   state       index, files, which chunks of memory hold which records; never held during a system call on the medium
+ *               but for closing and deleting files
+ *
+ * Append streams: each has one file being written, and two chunks of memory: one is filled while the other is on its way.
+ * A stream has one write in flight, so that a dead process leaves at most one torn write a stream, in its newest file.
+ * Records in chunks are read from memory.
+ *
+ * A file lives as active (of a stream), sealed, compacting, doomed (no live record). A doomed file is deleted when what made it
+ * so is on the medium (mark) and nobody reads it. */
+#ifndef TS_SSDHASH_TABLE_H
+#define TS_SSDHASH_TABLE_H
+
+#include "index/index.h"
+#include "tiers/ssdhash/format.h"
+#include "tiers/ssdhash/ring.h"
+#include "tiers/ssdhash/ssdhash.h"
+
+/* Records of a kind die at about the same time, so that victims are emptier. Puts go by the age of what they
+ * replace (SepBIT, FAST 2022: the next life of a block is about as long as its last), survivors by themselves. */
+#define TS_SSD_STREAMS 3u
+#define TS_SSD_HOT 0u
+#define TS_SSD_COLD 1u
+#define TS_SSD_SURVIVORS 2u
+
+#define TS_SSD_BATCH 2048u    /* keys of a get handled together */
+#define TS_SSD_PUT_BATCH 256u /* records a put adds between two looks at the locks */
+
+typedef enum ts_ssd_file_state { TS_SSD_ACTIVE, TS_SSD_SEALED, TS_SSD_COMPACTING, TS_SSD_DOOMED } ts_ssd_file_state;
+
+typedef struct ts_ssd_file {
+  uint64_t number;
+  uint32_t id; /* its place in files[], the high part of locations */
+  int fd;
+  ts_ssd_file_state state;
+  uint32_t stream;
+  ts_ssd_layout layout;
+  uint32_t capacity, count, live;
+  uint32_t memory_from; /* this record and those behind it are in chunks */
+  uint32_t readers; /* reads under way */
+  bool bad;         /* a live record could not be read: no victim again */
+  uint64_t charged; /* bytes */
+  uint64_t born;    /* `appended` when it began */
+  uint64_t mark;    /* doomed: may go when all records before this append are written */
+  const uint64_t *live_bits; /* while opening: from the live map */
+  uint32_t live_bits_count;
+} ts_ssd_file;
+
+typedef enum ts_ssd_chunk_state { TS_SSD_FREE, TS_SSD_FILLING, TS_SSD_WRITING } ts_ssd_chunk_state;
+
+typedef struct ts_ssd_chunk {
+  unsigned char *memory; /* aligned, `bytes` long */
+  ts_ssd_chunk_state state;
+  ts_ssd_file *file;
+  uint64_t offset;          /* in the file; its first chunk begins with the header */
+  uint32_t first, capacity; /* records */
+  uint32_t fill;
+  uint32_t length;            /* bytes when full */
+  uint32_t written;           /* bytes, whole blocks that will not change */
+  uint32_t flushed_fill;      /* records that are on the medium */
+  uint64_t first_append;      /* `appended` of its first record that is not */
+  bool submitted;             /* its write is in the ring */
+  int32_t result;
+} ts_ssd_chunk;
+
+typedef struct ts_ssd_stream {
+  ts_ssd_file *file;
+  ts_ssd_chunk chunks[2];
+  ts_ssd_chunk *filling, *writing;
+} ts_ssd_stream;
+
+typedef struct ts_ssd_request {
+  const ts_ssd_file *file;
+  uint32_t length; /* bytes to read */
+  uint64_t offset;
+  uint32_t first, n; /* in the sorted keys */
+} ts_ssd_request;
+
+/* What one get needs; idle ones are kept. */
+typedef struct ts_ssd_reader {
+  struct ts_ssd_reader *next;
+  ts_ring ring;
+  bool has_ring;
+  int64_t thread;
+  uint32_t depth, batch, slot_bytes;
+  uint64_t charged;
+  unsigned char *slab; /* depth * slot_bytes */
+  uint64_t *hashes, *locations, *sorted, *swap;
+  ts_ssd_request *requests;
+  uint32_t *free_slots;
+  uint32_t *slot_request;
+} ts_ssd_reader;
+
+#define TS_SSD_WALKS 16u
+typedef struct ts_ssd_walk {
+  uint64_t token; /* 0: free */
+  ts_index_cursor cursor;
+} ts_ssd_walk;
+
+typedef struct ts_ssd_table {
+  ts_ssdhash_options options;
+  char *folder, *table;
+  uint32_t row_bytes;
+  uint64_t name_hash;
+  int folder_fd;
+  ts_budget *budget, *dram;
+  bool direct, io_uring, ring_writes;
+  const char *why_not_direct, *why_not_ring;
+  uint32_t block;     /* smallest read */
+  uint32_t alignment; /* of memory */
+
+  pthread_mutex_t compacting, append, state;
+  pthread_cond_t freed; /* with state: a read ended */
+
+  ts_index index;
+  uint64_t index_in_headroom; /* index bytes that were charged as buffers */
+  ts_ssd_file **files;
+  uint32_t file_slots, max_files, shift; /* location = id << shift | record */
+  uint64_t next_number;
+  uint64_t medium_bytes, records; /* charged for files; records in them, live or not */
+  uint64_t doomed_bytes, reserve, reserve_wanted, map_bytes;
+  bool removed; /* since the last live map */
+  bool closing;
+
+  ts_ssd_stream streams[TS_SSD_STREAMS];
+  ts_ring write_ring;
+  uint32_t version_bytes;
+  uint64_t sequence, appended;
+  double lifetime; /* moving average of how many appends a replaced record lived */
+  uint64_t largest_file;
+  uint64_t buffer_bytes, chunk_memory; /* wanted, and the memory of a chunk for the widest version */
+  unsigned char *compact_buffer;
+  uint64_t compact_bytes;
+
+  ts_ssd_reader *readers; /* idle */
+  uint32_t idle_readers;
+  ts_ssd_walk walks[TS_SSD_WALKS];
+  uint64_t next_walk;
+
+  pthread_t thread;
+  bool has_thread, wanted;
+  _Atomic bool stop;
+  pthread_cond_t work; /* with state */
+
+  _Atomic uint64_t bytes_read, bytes_written, reads, writes;
+  uint64_t payload_written, compactions, compacted_rows;
+  char trouble[256]; /* what background compaction or a bad file last said */
+} ts_ssd_table;
+
+static inline ts_ssd_file *ts_ssd_file_of(const ts_ssd_table *t, ts_location location) {
+  return t->files[location >> t->shift];
+}
+static inline uint32_t ts_ssd_record_of(const ts_ssd_table *t, ts_location location) {
+  return (uint32_t)(location & ((UINT64_C(1) << t->shift) - 1));
+}
+
+/* ---- medium.c: folder, files, system calls ---- */
+int32_t ts_ssd_folder_open(ts_ssd_table *t, const char *directory, ts_err err);
+void ts_ssd_path(const ts_ssd_table *t, uint64_t number, char *out, size_t cap);
+/* Opens or creates a log file by the table's way of io. -1 with errno. */
+int ts_ssd_open_fd(const ts_ssd_table *t, uint64_t number, int flags);
+/* All bytes or an error naming file and offset. Reading beyond the end is TS_EFORMAT. */
+int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64_t length, uint64_t offset, ts_err err);
+int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, uint64_t length, uint64_t offset, ts_err err);
+int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_file *file, uint64_t offset, int error, ts_err err);
+void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes); /* charged; NULL if refused */
+void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes);
+
+/* ---- files.c: the set of files and the bytes charged for them ---- */
+/* Charges; survivors and live maps may use the reserve. */
+bool ts_ssd_charge(ts_ssd_table *t, uint64_t bytes, bool reserve);
+void ts_ssd_discharge(ts_ssd_table *t, uint64_t bytes);
+int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_records, ts_ssd_file **out, ts_err err);
+int32_t ts_ssd_file_add(ts_ssd_table *t, ts_ssd_file *file, ts_err err); /* gives it an id */
+/* append and state held: one record less; dooms the file if it was the last. */
+void ts_ssd_file_lose(ts_ssd_table *t, ts_ssd_file *file);
+void ts_ssd_file_doom_if_dead(ts_ssd_table *t, ts_ssd_file *file);
+void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it);
+/* append held: deletes doomed files that may go; returns bytes freed. */
+uint64_t ts_ssd_reap(ts_ssd_table *t);
+void ts_ssd_header_make(const ts_ssd_table *t, const ts_ssd_file *file, uint32_t count, unsigned char *block);
+
+/* ---- append.c: chunks and streams; append held ---- */
+#define TS_SSD_NO_ROOM 1 /* beside the statuses: the medium's limit; compact and try again */
+/* Adds one record to a stream; publishes nothing. */
+int32_t ts_ssd_append(ts_ssd_table *t, uint32_t stream, const ts_ssd_record *record, ts_location *location, ts_err err);
+int32_t ts_ssd_write_out(ts_ssd_table *t, ts_err err); /* everything, waits */
+int32_t ts_ssd_seal_stream(ts_ssd_table *t, uint32_t stream, ts_err err);
+void ts_ssd_streams_free(ts_ssd_table *t);
+/* The record if it is in memory. state or append held. */
+const unsigned char *ts_ssd_in_memory(const ts_ssd_table *t, const ts_ssd_file *file, uint32_t record);
+uint32_t ts_ssd_chunk_records(const ts_ssd_table *t, const ts_ssd_layout *layout);
+/* Makes the index tell where appended records are (keys may be in it or not, room is reserved), and their old places garbage. */
+void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *hashes, const ts_location *locations);
+int32_t ts_ssd_put(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
+                   const unsigned char *const *rows, ts_err err);
+int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, ts_err err);
+int32_t ts_ssd_flush(ts_records *records, ts_err err);
+
+/* ---- read.c ---- */
+int32_t ts_ssd_get(ts_records *records, uint32_t n, const int64_t *keys, unsigned char *const *rows, uint8_t *found,
+                   ts_err err);
+int32_t ts_ssd_contains(ts_records *records, uint32_t n, const int64_t *keys, uint8_t *found, ts_err err);
+int32_t ts_ssd_walk_some(ts_records *records, uint64_t *cursor, uint32_t n, int64_t *keys, uint64_t *versions,
+                    unsigned char *const *rows, uint32_t *got, ts_err err);
+void ts_ssd_readers_free(ts_ssd_table *t);
+
+/* ---- compact.c; no lock held ---- */
+int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err);
+/* Compacts while there is too much garbage, or wakes the thread that does. */
+void ts_ssd_tidy(ts_ssd_table *t);
+void *ts_ssd_compactor(void *table);
+
+/* ---- recover.c ---- */
+int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err);
+/* append held, nothing in memory unwritten. */
+int32_t ts_ssd_write_map(ts_ssd_table *t, ts_err err);
+
+#endif
