@@ -73,6 +73,7 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint3
       ts_policy_insert(to->policy, place, ts_rows_word(to, place), hash);
     }
     ts_index_move(&shard->index, key, hash, TS_LOCATION(tier + 1, place));
+    *ts_rows_flags(from, row) = 0; /* its copy is no copy any more: nobody may give it up */
     slots[moved++] = row;
   }
   if (tier == 0) ts_count(shard->table, TS_STAT_evicted_clean, clean);

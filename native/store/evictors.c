@@ -25,7 +25,10 @@ uint64_t ts_evictors_bytes(uint32_t threads) { return sizeof(ts_evictors) + thre
 
 uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier) {
   const ts_rows *rows = &shard->rows[tier];
-  return rows->policy == NULL ? 0 : ts_rows_first_of(rows, rows->chunk_count) / LOW_SHARE / 2;
+  if (rows->policy == NULL) return 0;
+  uint64_t places = ts_rows_first_of(rows, rows->chunk_count);
+  if (rows->budget->rows_only) places = TS_MIN(places, rows->budget->limit / rows->stride);
+  return places / LOW_SHARE / 2;
 }
 
 static bool is_short(const ts_shard *shard, uint32_t tier, uint64_t mark) {
@@ -115,7 +118,7 @@ void ts_evictors_call(ts_shard *shard) {
   if (e == NULL) return;
   bool needed = false;
   for (uint32_t t = 0; t < shard->table->store->memory_tiers; t++)
-    needed = needed || (t == 0 || shard->rows[t].chunk_count > 0) * is_short(shard, t, ts_shard_low(shard, t));
+    needed = needed || is_short(shard, t, ts_shard_low(shard, t));
   if (!needed) return;
   pthread_mutex_lock(&e->lock);
   if (!shard->queued) {

@@ -115,3 +115,25 @@ uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *key
   }
   return misses;
 }
+
+uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,
+                        uint64_t missed[TS_PIECE / 64]) {
+  uint64_t misses = 0;
+  memset(missed, 0, (n + 63) / 64 * sizeof *missed);
+  for (uint64_t first = 0; first < n; first += TS_FAST_BLOCK) {
+    uint64_t hashes[TS_FAST_BLOCK];
+    ts_index_home homes[TS_FAST_BLOCK];
+    ts_location locations[TS_FAST_BLOCK];
+    const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK);
+    ts_epoch_enter(&table->store->epochs, slot);
+    ts_index_approach(table->indexes, table->shard_bits, keys + first, m, hashes, homes);
+    ts_index_read(table->store->level, keys + first, hashes, homes, m, locations);
+    ts_epoch_leave(slot);
+    for (uint32_t i = 0; i < m; i++) {
+      if (TS_LOCATION_TIER(locations[i]) < TS_NOT_ADMITTED) continue;
+      missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
+      misses++;
+    }
+  }
+  return misses;
+}

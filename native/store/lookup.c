@@ -121,6 +121,18 @@ int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, u
   return status;
 }
 
+int32_t ts_lookup_make_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_err err) {
+  ts_epoch_slot *slot = ts_epoch_claim(&table->store->epochs);
+  int32_t status = TS_OK;
+  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE) {
+    uint64_t missed[TS_PIECE / 64], m = TS_MIN(n - first, TS_PIECE);
+    uint64_t misses = ts_fast_absent(table, slot, keys + first, m, missed);
+    if (misses > 0) status = serve_missed(table, keys + first, m, missed, misses, NULL, false, err);
+  }
+  ts_epoch_release(slot);
+  return status;
+}
+
 /* ---- bags ---- */
 
 int32_t ts_bags_check(const ts_table *table, const char *what, const int64_t *keys, const uint64_t *offsets, uint64_t bags,

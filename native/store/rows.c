@@ -122,12 +122,13 @@ static bool add_chunk(ts_rows *rows) {
 
 uint64_t ts_rows_reserve(ts_rows *rows, uint64_t want) {
   rows->dram_wanted = 0;
+  if (rows->budget->rows_only) {
+    while (rows->paid < want && ts_budget_take_row(rows->budget, rows->stride)) rows->paid++;
+    want = TS_MIN(want, rows->paid);
+  }
   while (ts_rows_spare(rows) < want)
     if (!add_chunk(rows)) break;
-  uint64_t can = TS_MIN(want, ts_rows_spare(rows));
-  if (!rows->budget->rows_only) return can;
-  while (rows->paid < can && ts_budget_take_row(rows->budget, rows->stride)) rows->paid++;
-  return TS_MIN(can, rows->paid);
+  return TS_MIN(want, ts_rows_spare(rows));
 }
 
 void ts_rows_settle(ts_rows *rows) {

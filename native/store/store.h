@@ -231,10 +231,15 @@ uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *key
                         uint64_t missed[TS_PIECE / 64]);
 /* One block of at most TS_FAST_BLOCK keys, inside an epoch: rows[i] is the row or NULL. Returns how many missed. */
 uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **rows, uint64_t *hashes);
+/* As ts_fast_lookup, but marks the keys that have no row in any memory tier. */
+uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,
+                        uint64_t missed[TS_PIECE / 64]);
 /* Tells the policy of looked-up rows, and counts their frequency; inside the epoch. */
 void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, const ts_location *locations, uint32_t n);
 
 /* ---- lookup.c ---- */
+/* Creates or brings up the rows of these keys that are not in memory; counts no lookup. */
+int32_t ts_lookup_make_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_err err);
 /* Refuses what is no list of bags. */
 int32_t ts_bags_check(const ts_table *table, const char *what, const int64_t *keys, const uint64_t *offsets, uint64_t bags,
                       uint32_t combiner, const void *rows, ts_err err);

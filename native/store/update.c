@@ -262,9 +262,25 @@ static int32_t update_part(update *u, ts_part part, ts_err err) {
   return u->absent == 0 ? TS_OK : step_absent(u, err);
 }
 
+/* Whether the last tier surely has room for as many new rows as the batch has keys. */
+static bool has_room(const ts_table *table, uint64_t n) {
+  const ts_store *store = table->store;
+  const ts_budget *last = &store->tiers[store->tier_count - 1].budget, *first = &store->tiers[0].budget;
+  uint64_t used = atomic_load_explicit(&last->used, memory_order_relaxed);
+  /* A chunk in each shard, index slots, and as much again. */
+  uint64_t need = 2 * n * (table->layout.stride + 32u) + used / 8 + last->headroom;
+  if (last->rows_only) return last->limit > used && last->limit - used >= n * table->layout.stride;
+  return last->limit > used && last->limit - used > need && (last == first || n < first->headroom / 64);
+}
+
 static int32_t run(update *u, ts_err err) {
   ts_table *table = u->table;
   ts_store *store = table->store;
+  /* A full store must refuse before any row has stepped: then all rows are made first. */
+  if (!has_room(table, u->n)) {
+    int32_t made = ts_lookup_make_rows(table, u->keys, u->n, err);
+    if (made != TS_OK) return made;
+  }
   ts_optimizer_begin(&table->optimizer, atomic_load_explicit(&store->step, memory_order_relaxed), &u->call);
   /* Calls side by side begin at different shards. */
   u->turn = (uint32_t)(u->call.step * (table->shard_count / 2 + 1)) % table->shard_count;
