@@ -7,6 +7,18 @@
 #include <sched.h>
 #include <stdlib.h>
 
+/* The sanitizers take ten times as long. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define MANY 150000u
+#define STEPS 20000u
+#define WRITER_STEPS 60000u
+#else
+#define MANY 3000000u
+#define STEPS 120000u
+#define WRITER_STEPS 700000u
+#endif
+#define MEASURED_FROM (MANY / 3) /* rows; the size of the index is looked at above */
+
 typedef struct purse {
   int64_t used, limit, most;
 } purse;
@@ -67,7 +79,7 @@ static void insert_one(ts_index *index, int64_t key, ts_location location) {
   ts_index_insert(index, key, hash, location);
 }
 
-/* Grows to n keys in batches of varied sizes; the worst bytes a row above a million, in thousandths. */
+/* Grows to n keys in batches of varied sizes; the worst bytes a row on the way, in thousandths. */
 static uint64_t grow_to(fixture *f, uint64_t n) {
   enum { MOST = 4096 };
   uint64_t hashes[MOST], wanted, worst = 0;
@@ -82,7 +94,7 @@ static uint64_t grow_to(fixture *f, uint64_t n) {
     for (uint64_t i = 0; i < batch; i++)
       ts_index_insert(&f->index, key_of(first + i), hashes[i], TS_LOCATION(i % 3, first + i));
     CHECK(f->purse.used == bytes);
-    if (f->index.live >= 1000000) worst = TS_MAX(worst, (uint64_t)bytes * 1000 / f->index.live);
+    if (f->index.live >= MEASURED_FROM) worst = TS_MAX(worst, (uint64_t)bytes * 1000 / f->index.live);
   }
   CHECK(ts_index_live(&f->index) == n);
   return worst;
@@ -90,7 +102,7 @@ static uint64_t grow_to(fixture *f, uint64_t n) {
 
 static void grows_from_empty(void) {
   fixture *f = start(INT64_MAX, 0, 0, 0);
-  const uint64_t n = 3000000;
+  const uint64_t n = MANY;
   uint64_t worst = grow_to(f, n);
   CHECK_MSG(worst > 12800 && worst <= 18000, "%.2f bytes a row at most", (double)worst / 1000);
   uint64_t wrong = 0;
@@ -117,7 +129,7 @@ static void grows_from_empty(void) {
 /* What an index of records on a medium asks for. */
 static void can_be_filled_tightly(void) {
   fixture *f = start(INT64_MAX, 0, 96, 88);
-  const uint64_t n = 1300000;
+  const uint64_t n = MANY / 2;
   uint64_t worst = grow_to(f, n);
   CHECK_MSG(worst > 12800 && worst <= 16000, "%.2f bytes a row at most", (double)worst / 1000);
   uint64_t wrong = 0;
@@ -166,7 +178,7 @@ static void agrees_with_a_map(uint64_t seed, uint32_t skip, uint32_t full, uint3
   static const uint32_t inserts_of_100[] = {90, 50, 10, 50, 95};
   uint64_t step = 0, absent_removals = 0;
   for (uint32_t phase = 0; phase < 5; phase++) {
-    for (uint32_t i = 0; i < 120000; i++, step++) {
+    for (uint32_t i = 0; i < STEPS; i++, step++) {
       uint64_t r = ts_random64(seed, phase, step);
       uint32_t k = (uint32_t)(r % UNIVERSE);
       ts_location location = (r >> 20) & ((UINT64_C(1) << 36) - 2); /* any but the empty mark */
@@ -186,22 +198,22 @@ static void agrees_with_a_map(uint64_t seed, uint32_t skip, uint32_t full, uint3
     }
     check_all(f, map, keys, hashes);
   }
-  CHECK(absent_removals > 1000);
+  CHECK(absent_removals > STEPS / 100);
   finish(f);
 }
 
 /* After removals an index takes less memory again, once keys come. */
 static void shrinks_after_removals(void) {
   fixture *f = start(INT64_MAX, 0, 0, 0);
-  const uint64_t n = 400000;
+  const uint64_t n = MANY / 7;
   grow_to(f, n);
   int64_t full = f->purse.used;
   for (uint64_t i = 0; i < n; i++)
     if (i % 10 != 0) CHECK(ts_index_remove(&f->index, key_of(i), ts_index_hash(key_of(i))));
-  for (uint64_t i = n; i < n + 3000; i++) insert_one(&f->index, key_of(i), i);
+  for (uint64_t i = n; i < n + n / 130; i++) insert_one(&f->index, key_of(i), i);
   CHECK_MSG(f->purse.used < full / 5, "%lld of %lld bytes", (long long)f->purse.used, (long long)full);
   uint64_t wrong = 0;
-  for (uint64_t i = 0; i < n + 3000; i++) {
+  for (uint64_t i = 0; i < n + n / 130; i++) {
     ts_location l = ts_index_find_one(&f->index, key_of(i));
     wrong += i < n && i % 10 != 0 ? l != TS_LOCATION_NONE : TS_LOCATION_ROW(l) != i;
   }
@@ -212,7 +224,7 @@ static void shrinks_after_removals(void) {
 /* Keys that come and go at a constant number must not end up ever further from home, nor leave marks that gather. */
 static void coming_and_going_leaves_order(void) {
   fixture *f = start(INT64_MAX, 0, 0, 0);
-  const uint64_t n = 100000, rounds = 300000;
+  const uint64_t n = MANY / 30, rounds = 3 * n;
   grow_to(f, n);
   for (uint64_t i = 0; i < rounds; i++) {
     CHECK(ts_index_remove(&f->index, key_of(i), ts_index_hash(key_of(i))));
@@ -319,14 +331,14 @@ static int64_t key_with_hash(uint64_t hash) {
   return (int64_t)(unshift(x, 30) - 0x9e3779b97f4a7c15u);
 }
 
-/* Inserts keys with the hashes first + i * step, finds them in a batch, removes every other, finds again. */
-static void keys_with_hashes(uint64_t first, uint64_t step, uint32_t n, int64_t limit) {
+/* Inserts keys whose hashes are equal in the bits of `mask`, finds them in a batch, removes every other, finds again. */
+static void keys_with_equal_bits(uint64_t mask, uint64_t bits, uint32_t n, int64_t limit) {
   fixture *f = start(limit, 0, 0, 0);
   int64_t *keys = malloc(n * sizeof *keys);
   uint64_t *hashes = malloc(n * sizeof *hashes);
   ts_location *found = malloc(n * sizeof *found);
   for (uint32_t i = 0; i < n; i++) {
-    hashes[i] = first + i * step;
+    hashes[i] = (ts_mix64(i) & ~mask) | bits;
     keys[i] = key_with_hash(hashes[i]);
     CHECK(ts_index_hash(keys[i]) == hashes[i]);
     insert_one(&f->index, keys[i], i);
@@ -419,11 +431,6 @@ static void cursor_misses_no_key_that_stays(void) {
 
 /* ---- readers beside a writer ---- */
 
-#ifdef __SANITIZE_THREAD__
-#define WRITER_STEPS 150000u
-#else
-#define WRITER_STEPS 700000u
-#endif
 #define KEYS_OF_WRITER 40000u
 #define LASTING 2000u /* the first keys are never removed */
 
@@ -544,9 +551,9 @@ int main(void) {
   reserved_keys_need_nothing_more();
   refused_growth_changes_nothing(4096, 70);
   refused_growth_changes_nothing(3 << 20, 90000);
-  keys_with_hashes(UINT64_C(0xabc) << 52, 1 << 16, 150000, 8 << 20); /* twelve equal bits: no split tells them apart */
-  keys_with_hashes(0x12345678u, UINT64_C(1) << 32, 4000, 8 << 20);   /* the same home, by their low bits */
-  keys_with_hashes(0xFFFFFFFFu, UINT64_C(1) << 50, 3000, 8 << 20);   /* the last bucket is everybody's home */
+  keys_with_equal_bits(UINT64_C(0xfff) << 52, UINT64_C(0xabc) << 52, 150000, 8 << 20); /* no split tells them apart */
+  keys_with_equal_bits(0xFFFFFFFFu, 0x12345678u, 3000, 8 << 20);                       /* all have one home */
+  keys_with_equal_bits(0xFFFFFFFFu, 0xFFFFFFFFu, 3000, 8 << 20);                       /* the last bucket */
   kernels_agree();
   cursor_misses_no_key_that_stays();
   readers_beside_a_writer(KEYS_OF_WRITER);
