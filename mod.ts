@@ -36,6 +36,7 @@ export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/error
 export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export {
+  type AdamOptions,
   type Availability,
   type DistributionOptions,
   EmbeddingStore,

@@ -37,10 +37,42 @@ export interface StoreOptions {
   readonly native?: Readonly<Record<string, string | number>>;
 }
 
-/** How rows are updated. */
+/** Adam's parameters, which its kin share. */
+export interface AdamOptions {
+  /**
+   * Before bias correction.
+   *
+   * @default {0.01}
+   */
+  readonly learningRate?: number;
+  /**
+   * What the mean of gradients keeps a step, below 1.
+   *
+   * @default {0.9}
+   */
+  readonly beta1?: number;
+  /**
+   * What the mean of squared gradients keeps a step, below 1.
+   *
+   * @default {0.999}
+   */
+  readonly beta2?: number;
+  /**
+   * Added to the root of the mean of squared gradients, above 0.
+   *
+   * @default {1e-8}
+   */
+  readonly epsilon?: number;
+}
+
+/** How rows are updated. A name alone stands for that optimizer with its defaults. */
 export type OptimizerOptions =
   | "sgd"
   | "adagrad"
+  | "adagradDecay"
+  | "adam"
+  | "adamAsync"
+  | "adamW"
   | "ftrl"
   | {
     /** Gradient descent. `learningRate` is 0.01 if absent. */
@@ -52,13 +84,46 @@ export type OptimizerOptions =
   }
   | {
     /**
+     * DeepRec's Adagrad with decay: once every `decayStep` global steps, a row's sums of squares become `decayRate` of
+     * themselves, but not less than `decayBaseline`. `learningRate` is 0.01, `initialAccumulator` 0.1, `decayStep`
+     * 100000, `decayRate` 0.9 and `decayBaseline` the `initialAccumulator` if absent. `form` is DeepRec's name for it,
+     * `"v1"` if absent; on embedding rows both do the same.
+     */
+    readonly adagradDecay: {
+      readonly learningRate?: number;
+      readonly initialAccumulator?: number;
+      readonly decayStep?: number;
+      readonly decayRate?: number;
+      readonly decayBaseline?: number;
+      readonly form?: "v1" | "v2";
+    };
+  }
+  | {
+    /** Adam. Rows that are not in a batch do not change; the time of its bias correction is the table's update calls. */
+    readonly adam: AdamOptions;
+  }
+  | {
+    /**
+     * DeepRec's AdamAsync: Adam, or with `applySparseRmsprop` (false if absent) RMSProp with momentum, without bias
+     * correction.
+     */
+    readonly adamAsync: AdamOptions & { readonly applySparseRmsprop?: boolean };
+  }
+  | {
+    /** Adam, and each step takes `weightDecay` (0.0001 if absent) of a weight off, whatever the learning rate. */
+    readonly adamW: AdamOptions & { readonly weightDecay?: number };
+  }
+  | {
+    /**
      * FTRL-Proximal, per coordinate or with DeepRec's norm over the row. `learningRate` is 0.01,
-     * `initialAccumulator` 0.1, the strengths `l1` and `l2` 0, and `form` `"per-coordinate"` if absent.
+     * `initialAccumulator` 0.1, the strengths `l1`, `l2` and `l2Shrinkage` (of FTRL-V2) 0, and `form`
+     * `"per-coordinate"` if absent.
      */
     readonly ftrl: {
       readonly learningRate?: number;
       readonly l1?: number;
       readonly l2?: number;
+      readonly l2Shrinkage?: number;
       readonly initialAccumulator?: number;
       readonly form?: "per-coordinate" | "row-norm";
     };
@@ -106,6 +171,13 @@ export interface TableOptions {
    */
   readonly dim?: number;
   /**
+   * What a weight is kept as; an optimizer's own numbers are fp32 always. Steps of bf16 weights are rounded
+   * stochastically, by random bits that depend only on the store's seed, the table's name, key, step and place.
+   *
+   * @default {"fp32"}
+   */
+  readonly dtype?: "fp32" | "bf16";
+  /**
    * How rows are updated.
    *
    * @default {"sgd"}
@@ -148,38 +220,68 @@ export function storeOptions(options: StoreOptions): NativeOptions {
 /** The words of `ts_table_create`. */
 export function tableOptions(options: TableOptions): NativeOptions {
   return {
-    ...nativeOptions({ name: options.name, dim: options.dim }),
+    ...nativeOptions({ name: options.name, dim: options.dim, dtype: options.dtype }),
     ...optimizerOptions(options.optimizer ?? "sgd"),
     ...initializerOptions(options.initializer),
   };
 }
 
+/** The native words of each optimizer's own options, which begin with its name. */
+const OPTIMIZERS = {
+  sgd: ({ learningRate }) => ({ optimizer: "sgd", learning_rate: learningRate }),
+  adagrad: ({ learningRate, initialAccumulator }) => ({
+    optimizer: "adagrad",
+    learning_rate: learningRate,
+    initial_accumulator: initialAccumulator,
+  }),
+  adagradDecay: ({ learningRate, initialAccumulator, decayStep, decayRate, decayBaseline, form }) => ({
+    optimizer: form === "v2" ? "adagrad-decay-v2" : "adagrad-decay",
+    learning_rate: learningRate,
+    initial_accumulator: initialAccumulator,
+    decay_step: decayStep,
+    decay_rate: decayRate,
+    decay_baseline: decayBaseline,
+  }),
+  adam: (options) => ({ optimizer: "adam", ...adamWords(options) }),
+  adamAsync: ({ applySparseRmsprop, ...options }) => ({
+    optimizer: "adam-async",
+    ...adamWords(options),
+    apply_sparse_rmsprop: applySparseRmsprop === undefined ? undefined : Number(applySparseRmsprop),
+  }),
+  adamW: ({ weightDecay, ...options }) => ({
+    optimizer: "adamw",
+    ...adamWords(options),
+    weight_decay: weightDecay,
+  }),
+  ftrl: ({ learningRate, l1, l2, l2Shrinkage, initialAccumulator, form }) => ({
+    optimizer: form === "row-norm" ? "ftrl-row-norm" : "ftrl",
+    learning_rate: learningRate,
+    l1,
+    l2,
+    l2_shrinkage: l2Shrinkage,
+    initial_accumulator: initialAccumulator,
+  }),
+} as const satisfies { [Name in OptimizerName]: (options: OptimizerParameters<Name>) => Record<string, Value> };
+
+type OptimizerName = Extract<OptimizerOptions, string>;
+type OptimizerParameters<Name extends OptimizerName> = Extract<OptimizerOptions, { [Key in Name]: unknown }>[Name];
+
+function adamWords({ learningRate, beta1, beta2, epsilon }: AdamOptions): Record<string, Value> {
+  return { learning_rate: learningRate, beta1, beta2, epsilon };
+}
+
 function optimizerOptions(options: OptimizerOptions): NativeOptions {
-  if (typeof options === "string") return { optimizer: options };
-  const [name, ...others] = Object.keys(options);
+  const [name = "", ...others] = typeof options === "string" ? [options] : Object.keys(options);
   if (others.length > 0) {
     throw new TypeError(`Cannot use two optimizers at once: "${name}" and "${others[0]}"`);
   }
-  if ("sgd" in options) return nativeOptions({ optimizer: "sgd", learning_rate: options.sgd.learningRate });
-  if ("adagrad" in options) {
-    const { learningRate, initialAccumulator } = options.adagrad;
-    return nativeOptions({
-      optimizer: "adagrad",
-      learning_rate: learningRate,
-      initial_accumulator: initialAccumulator,
-    });
+  if (!Object.hasOwn(OPTIMIZERS, name)) {
+    const known = Object.keys(OPTIMIZERS).map((known) => `"${known}"`).join(", ");
+    throw new TypeError(`Cannot use the optimizer "${name}": expected one of ${known}`);
   }
-  if ("ftrl" in options) {
-    const { learningRate, l1, l2, initialAccumulator, form } = options.ftrl;
-    return nativeOptions({
-      optimizer: form === "row-norm" ? "ftrl-row-norm" : "ftrl",
-      learning_rate: learningRate,
-      l1,
-      l2,
-      initial_accumulator: initialAccumulator,
-    });
-  }
-  throw new TypeError(`Cannot use the optimizer "${name}": expected "sgd", "adagrad" or "ftrl"`);
+  // OptimizerOptions pairs each name with the options that its function takes.
+  const words = OPTIMIZERS[name as OptimizerName] as (options: object) => Record<string, Value>;
+  return nativeOptions(words(typeof options === "string" ? {} : Object.values<object>(options)[0] ?? {}));
 }
 
 /** The words for an initialiser, in tables and trainers alike. */

@@ -12,6 +12,7 @@ import { type StoreOptions, storeOptions, type TableOptions, tableOptions, withC
 import { Table } from "./table.ts";
 
 export type {
+  AdamOptions,
   DistributionOptions,
   InitializerOptions,
   OptimizerOptions,

@@ -43,10 +43,55 @@ const optimizers: readonly [OptimizerOptions, Record<string, string>][] = [
   }],
   [{ ftrl: { l1: 1, l2: 2, form: "row-norm" } }, { optimizer: "ftrl-row-norm", l1: "1", l2: "2" }],
   [{ ftrl: {} }, { optimizer: "ftrl" }],
+  [{ ftrl: { l2Shrinkage: 0.5, learningRate: 1, initialAccumulator: 3, form: "per-coordinate" } }, {
+    optimizer: "ftrl",
+    l2_shrinkage: "0.5",
+    learning_rate: "1",
+    initial_accumulator: "3",
+  }],
+  ["adagradDecay", { optimizer: "adagrad-decay" }],
+  [{
+    adagradDecay: {
+      learningRate: 0.1,
+      initialAccumulator: 0.2,
+      decayStep: 1000,
+      decayRate: 0.5,
+      decayBaseline: 0,
+      form: "v2",
+    },
+  }, {
+    optimizer: "adagrad-decay-v2",
+    learning_rate: "0.1",
+    initial_accumulator: "0.2",
+    decay_step: "1000",
+    decay_rate: "0.5",
+    decay_baseline: "0",
+  }],
+  ["adam", { optimizer: "adam" }],
+  [{ adam: { learningRate: 0.001, beta1: 0, beta2: 0.99, epsilon: 1e-7 } }, {
+    optimizer: "adam",
+    learning_rate: "0.001",
+    beta1: "0",
+    beta2: "0.99",
+    epsilon: "1e-7",
+  }],
+  ["adamAsync", { optimizer: "adam-async" }],
+  [{ adamAsync: { applySparseRmsprop: true, beta1: 0.5 } }, {
+    optimizer: "adam-async",
+    apply_sparse_rmsprop: "1",
+    beta1: "0.5",
+  }],
+  [{ adamAsync: { applySparseRmsprop: false } }, { optimizer: "adam-async", apply_sparse_rmsprop: "0" }],
+  ["adamW", { optimizer: "adamw" }],
+  [{ adamW: { weightDecay: 0.01, epsilon: 1 } }, { optimizer: "adamw", weight_decay: "0.01", epsilon: "1" }],
 ];
 
 Deno.test.each(optimizers)("tableOptions() writes the optimizer %j", (optimizer, words) => {
   assertEquals(tableOptions({ name: "t", optimizer }), { name: "t", ...words });
+});
+
+Deno.test("tableOptions() writes the type of weights", () => {
+  assertEquals(tableOptions({ name: "t", dtype: "bf16" }), { name: "t", dtype: "bf16", optimizer: "sgd" });
 });
 
 Deno.test("tableOptions() writes every initialiser", () => {
@@ -79,8 +124,11 @@ Deno.test("tableOptions() writes every initialiser", () => {
 });
 
 Deno.test("tableOptions() refuses unknown and doubled choices", () => {
-  const wrong = { adam: {} } as unknown as OptimizerOptions;
-  assertThrows(() => tableOptions({ name: "t", optimizer: wrong }), TypeError, 'Cannot use the optimizer "adam"');
+  for (const wrong of ["adamax", { adamax: {} }, "toString", {}] as unknown as OptimizerOptions[]) {
+    const name = typeof wrong === "string" ? wrong : Object.keys(wrong)[0] ?? "";
+    const message = `Cannot use the optimizer "${name}": expected one of "sgd", "adagrad"`;
+    assertThrows(() => tableOptions({ name: "t", optimizer: wrong }), TypeError, message);
+  }
   const both = { sgd: {}, adagrad: {} } as OptimizerOptions;
   assertThrows(() => tableOptions({ name: "t", optimizer: both }), TypeError, "two optimizers at once");
   assertThrows(
