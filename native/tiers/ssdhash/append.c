@@ -184,7 +184,7 @@ static int32_t free_chunk(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk *
 
 static int32_t begin_chunk(ts_ssd_table *t, uint32_t s, ts_err err) {
   ts_ssd_stream *stream = &t->streams[s];
-  ts_ssd_chunk *c;
+  ts_ssd_chunk *c = NULL;
   int32_t status;
   if (stream->filling != NULL) {
     ts_ssd_file *file = stream->file;
@@ -295,7 +295,7 @@ static int32_t reserve_index(ts_ssd_table *t, const uint64_t *hashes, const ts_l
 /* Adds records until one does not fit; append held. */
 static int32_t put_batch(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *versions,
                          const unsigned char *const *rows, uint32_t *done, ts_err err) {
-  uint64_t hashes[TS_SSD_PUT_BATCH];
+  uint64_t hashes[TS_SSD_PUT_BATCH] = {0};
   ts_location found[TS_SSD_PUT_BATCH], locations[TS_SSD_PUT_BATCH];
   uint32_t width = t->version_bytes;
   *done = 0;

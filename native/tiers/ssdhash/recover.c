@@ -348,7 +348,7 @@ static int32_t index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, c
     file->live++;
     return TS_OK;
   }
-  uint64_t sequence;
+  uint64_t sequence = 0;
   int32_t status = sequence_at(t, old, record->key, scratch, &sequence, err);
   if (status != TS_OK || sequence >= record->sequence) return status;
   ts_index_move(&t->index, record->key, hash, here);
@@ -400,7 +400,7 @@ static int32_t load(ts_ssd_table *t, found_file *f, unsigned char *buffer, uint6
   t->records += end;
   if (end == wanted) return TS_OK;
   uint64_t offset = ts_ssd_offset(&file->layout, end);
-  bool cut = offset + file->layout.record_bytes > f->size;
+  bool cut = offset + file->layout.record_bytes > f->size / TS_SSD_BLOCK * TS_SSD_BLOCK;
   bool torn = f->newest && f->counted == 0 && (file->live_bits == NULL || end >= file->live_bits_count);
   if (torn) {
     status = scan(t, f, end + 1, wanted, buffer, bytes, index_record, true, scratch, &valid, err);

@@ -94,6 +94,7 @@ static int32_t sizes(ts_ssd_table *t, ts_err err) {
     most = TS_MAX(most, chunks * records);
   }
   while (t->shift < 32 && (UINT64_C(1) << t->shift) < most) t->shift++;
+  t->max_files = UINT32_MAX / 2; /* files that are there may be larger; recovery sets it */
   return TS_OK;
 }
 
