@@ -35,14 +35,25 @@ export {
 export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
+export { replayCache, type ReplayPolicy } from "./ffi/replay.ts";
 export {
+  type AdmissionOptions,
   type Availability,
+  type BagOptions,
+  type Combiner,
   type DistributionOptions,
   EmbeddingStore,
+  type EvictionPolicy,
+  type ExpireOptions,
   type FoundRows,
   type InitializerOptions,
   type Keys,
+  type LeveldbOptions,
+  type LookupBagsOptions,
+  type Offsets,
   type OptimizerOptions,
+  type RowMetadata,
+  type SsdhashOptions,
   type StorageType,
   type StoreMemory,
   type StoreOptions,

@@ -7,7 +7,7 @@
 import { formatBytes, parseBytes } from "../ffi/bytes.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
 import { atPoint, matrixPoints } from "./matrix.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../ffi/nearest.ts";
 import { usesLibpmem, usesMemkind } from "./resolve.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
 import { FIXED_FIELDS } from "./schema.ts";

@@ -10,7 +10,7 @@ import { parseBytes } from "../ffi/bytes.ts";
 import * as v from "./valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../ffi/nearest.ts";
 import { oneOf } from "./one_of.ts";
 import type { Scenario, Size } from "./scenario.ts";
 

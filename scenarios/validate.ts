@@ -6,7 +6,7 @@
 
 import * as v from "./valibot.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../ffi/nearest.ts";
 import type { Scenario } from "./scenario.ts";
 import { scenarioSchema } from "./schema.ts";
 
