@@ -89,6 +89,7 @@ export {
   type SyntheticData,
   type Workload,
 } from "./scenarios/scenario.ts";
+export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
 export {

@@ -244,6 +244,8 @@ function libraries(facts: Facts): DoctorLine[] {
     memkind: "libmemkind0",
     libnuma: "libnuma1",
     libdnnl: "libdnnl2",
+    leveldb: "libleveldb1d",
+    liburing: "liburing2",
     zlib: "zlib1g",
   };
   return Object.entries(packages).flatMap(([name, debian]) => {
