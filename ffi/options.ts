@@ -35,28 +35,51 @@ export type StorageType =
 /** What decides which rows leave a full tier for the one below. */
 export type EvictionPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu";
 
-/** Options of an SSDHASH tier: rows in append-only files of our own form, with an index in DRAM. */
+/**
+ * Options of an SSDHASH tier: rows in append-only files of our own form, with an index in DRAM. What is absent is left to
+ * the library's default, given in brackets. Bytes are numbers or texts like `"64 MiB"`.
+ */
 export interface SsdhashOptions {
-  /** Whether dead records are cleared away by a thread of its own instead of by the writer. */
-  readonly asyncCompaction?: boolean;
-  /** Bytes of a file before the next one begins, as a number or a text like `"64 MiB"`. */
+  /** Largest file (0: a 128th of the tier's size, at least 64 KiB). */
   readonly fileBytes?: string | number;
-  /** Reads that are on their way at once. */
+  /** One write buffer, 4 KiB to 64 MiB (0: a 1024th of the first tier's size, from 16 KiB to 512 KiB). */
+  readonly bufferBytes?: string | number;
+  /** Reads of one call that are on their way at once, 1 to 4096 (128). */
   readonly depth?: number;
-  /** Any other `ssdhash.*` option of the library, in camel case; the library refuses what it does not know. */
-  readonly [option: string]: string | number | boolean | undefined;
+  /** A table is compacted when more percent of its files than this are garbage, 5 to 95 (48). */
+  readonly garbagePercent?: number;
+  /**
+   * Whether a thread of the table's own compacts, instead of the call that needs it (the environment variable
+   * `TF_SSDHASH_ASYNC_COMPACTION`, else false).
+   */
+  readonly asyncCompaction?: boolean;
+  /** How files are read (`"auto"`: io_uring, or pread where the kernel refuses it). */
+  readonly io?: "auto" | "io_uring" | "pread";
+  /** Whether the kernel's page cache is passed by (`"auto"`: yes, unless the file system refuses). */
+  readonly direct?: "auto" | "direct" | "buffered";
 }
 
-/** Options of a LEVELDB tier: rows in the library of that name. */
+/**
+ * Options of a LEVELDB tier: rows in a LevelDB database for each table. What is absent is left to the library's default,
+ * given in brackets. Bytes are numbers or texts like `"8 MiB"`.
+ */
 export interface LeveldbOptions {
-  /** Bytes of its block cache, as a number or a text like `"8 MiB"`. */
+  /** Block cache of a table (a 1024th of the first tier's size, from 64 KiB to 16 MiB). */
   readonly cacheBytes?: string | number;
-  /** Bytes that it gathers in memory before it writes a sorted file. */
+  /** What is gathered in memory before a sorted file is written (a 256th of the first tier's size, from 64 KiB to 4 MiB). */
   readonly writeBufferBytes?: string | number;
-  /** Bits a key of its Bloom filters; 0 has none. */
+  /** Bits a key of the Bloom filters; 0 has none (10). */
   readonly bloomBits?: number;
-  /** Any other `leveldb.*` option of the library, in camel case; the library refuses what it does not know. */
-  readonly [option: string]: string | number | boolean | undefined;
+  /** What one read brings in, 1024 to 4194304 (4096). */
+  readonly blockBytes?: string | number;
+  /** Largest file, 1 MiB to 1 GiB (a 1024th of the tier's size, from 2 MiB to 64 MiB). */
+  readonly fileBytes?: string | number;
+  /** Files held open, 74 to 50000 (all that the tier's size can hold, from 1000 to 50000). */
+  readonly openFiles?: number;
+  /** How blocks are compressed (`"none"`). */
+  readonly compression?: "none" | "snappy";
+  /** Whether reads of single rows bring in no neighbours (true). */
+  readonly randomAccess?: boolean;
 }
 
 /** Options of {@linkcode EmbeddingStore.open}. */
@@ -273,6 +296,29 @@ const TABLE_FIELDS: FieldsOf<TableOptions> = {
   recordVersion: true,
 };
 
+/** The fields of {@linkcode SsdhashOptions}. A test compares them with the library's manual. */
+export const SSDHASH_FIELDS: FieldsOf<SsdhashOptions> = {
+  fileBytes: true,
+  bufferBytes: true,
+  depth: true,
+  garbagePercent: true,
+  asyncCompaction: true,
+  io: true,
+  direct: true,
+};
+
+/** The fields of {@linkcode LeveldbOptions}. A test compares them with the library's manual. */
+export const LEVELDB_FIELDS: FieldsOf<LeveldbOptions> = {
+  cacheBytes: true,
+  writeBufferBytes: true,
+  bloomBits: true,
+  blockBytes: true,
+  fileBytes: true,
+  openFiles: true,
+  compression: true,
+  randomAccess: true,
+};
+
 const EXPIRE_FIELDS: FieldsOf<ExpireOptions> = { steps: true, l2: true, l2Form: true };
 
 /** Options in the words of the native library. */
@@ -290,10 +336,15 @@ export function nativeOptions(values: Readonly<Record<string, Value>>): NativeOp
   return options;
 }
 
+/** The library's word for a field: `fileBytes` is `file_bytes`. */
+export function nativeWord(field: string): string {
+  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** `{ fileBytes: "1 MiB" }` of the group `ssdhash` as `ssdhash.file_bytes` = 1048576. */
 function groupOptions(group: string, values: Readonly<Record<string, Value>> = {}): NativeOptions {
   const entries = Object.entries(values).map(([key, value]): [string, Value] => [
-    `${group}.${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
+    `${group}.${nativeWord(key)}`,
     key.endsWith("Bytes") && (typeof value === "string" || typeof value === "number") ? parseBytes(value) : value,
   ]);
   return nativeOptions(Object.fromEntries(entries));
@@ -306,6 +357,8 @@ function groupOptions(group: string, values: Readonly<Record<string, Value>> = {
  */
 export function storeOptions(options: StoreOptions): NativeOptions {
   checkFields("the store", options, STORE_FIELDS);
+  checkFields('the tier "ssdhash"', options.ssdhash ?? {}, SSDHASH_FIELDS);
+  checkFields('the tier "leveldb"', options.leveldb ?? {}, LEVELDB_FIELDS);
   return {
     ...nativeOptions({
       storage: options.storage,
@@ -321,8 +374,8 @@ export function storeOptions(options: StoreOptions): NativeOptions {
       numa_node: options.numaNode,
       kernels: options.kernels,
     }),
-    ...groupOptions("ssdhash", options.ssdhash),
-    ...groupOptions("leveldb", options.leveldb),
+    ...groupOptions("ssdhash", { ...options.ssdhash }),
+    ...groupOptions("leveldb", { ...options.leveldb }),
     ...nativeOptions(options.native ?? {}),
   };
 }

@@ -170,13 +170,18 @@ function hitRatio(samples: readonly SampleRecord[], memoryMode: boolean, seed: s
       created: undefined,
     };
   }
-  if (samples.some((sample) => sample.tiers.length < 2 || count(sample, "lookup_distinct") === 0)) return undefined;
+  // Libraries before ABI version 2 counted a key once a batch.
+  const distinct = samples.every((sample) => sample.statistics["lookup_distinct"] !== undefined);
+  const all = distinct ? "lookup_distinct" : "lookup_keys";
+  if (samples.some((sample) => sample.tiers.length < 2 || count(sample, all) === 0)) return undefined;
   const tiers = Math.max(...samples.map((sample) => sample.tiers.length));
-  const share = (name: string): number[] => samples.map((s) => count(s, name) / count(s, "lookup_distinct"));
+  const share = (name: string): number[] => samples.map((s) => count(s, name) / count(s, all));
   return {
     ratio: clamped(estimate(share("tier0_hits"), "linear", seed)),
     below: Array.from({ length: tiers - 1 }, (_, i) => mean(share(`tier${i + 1}_hits`))),
-    denominator: "distinct keys of each batch, those of new rows included",
+    denominator: distinct
+      ? "distinct keys of each batch, those of new rows included"
+      : "looked-up keys, those of new rows included",
     created: mean(share("created")),
   };
 }

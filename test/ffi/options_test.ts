@@ -43,7 +43,7 @@ Deno.test("storeOptions() writes policies, threads, and groups of options of a t
     shards: 16,
     numaNode: -1,
     kernels: "avx2",
-    ssdhash: { asyncCompaction: false, fileBytes: "64 MiB", depth: 32, directIo: true },
+    ssdhash: { asyncCompaction: false, fileBytes: "64 MiB", depth: 32, io: "pread" },
     leveldb: { cacheBytes: 4096, writeBufferBytes: "1 MiB", bloomBits: 10 },
   };
   assertEquals(storeOptions(options), {
@@ -58,7 +58,7 @@ Deno.test("storeOptions() writes policies, threads, and groups of options of a t
     "ssdhash.async_compaction": "0",
     "ssdhash.file_bytes": "67108864",
     "ssdhash.depth": "32",
-    "ssdhash.direct_io": "1",
+    "ssdhash.io": "pread",
     "leveldb.cache_bytes": "4096",
     "leveldb.write_buffer_bytes": "1048576",
     "leveldb.bloom_bits": "10",
@@ -108,6 +108,16 @@ const refusals: readonly [string, () => unknown, string][] = [
   ],
   ["a store's zzz", () => storeOptions(unchecked({ zzz: 1 })), "known fields: storage, pmem, path, ssdPath, size"],
   ["a store without options", () => storeOptions(unchecked([])), "expected an object, found []"],
+  [
+    "a tier's fileByte",
+    () => storeOptions(unchecked({ storage: "SSDHASH", ssdhash: { fileByte: 1 } })),
+    'Cannot use the option "fileByte" of the tier "ssdhash": there is no such option; did you mean "fileBytes"?',
+  ],
+  [
+    "a tier's bloom",
+    () => storeOptions(unchecked({ storage: "LEVELDB", leveldb: { bloom: 1 } })),
+    'Cannot use the option "bloom" of the tier "leveldb"',
+  ],
   [
     "a table's initialiser",
     () => tableOptions(unchecked({ name: "t", initialiser: 0 })),

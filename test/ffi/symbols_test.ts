@@ -1,6 +1,6 @@
 import { STATUS_NAMES } from "../../ffi/errors.ts";
 import { buildLibrary, BUILT_LIBRARY } from "../../ffi/library.ts";
-import { storeOptions } from "../../ffi/options.ts";
+import { LEVELDB_FIELDS, nativeWord, SSDHASH_FIELDS, storeOptions } from "../../ffi/options.ts";
 import { ABI_VERSION, symbols } from "../../ffi/symbols.ts";
 import { COMBINERS } from "../../ffi/table.ts";
 import { STORAGE_TYPES } from "../../scenarios/storage.ts";
@@ -108,6 +108,17 @@ Deno.test("storage types, policies and store options are those of the header's m
     kernels: "auto",
   });
   for (const word of Object.keys(words)) assert(new RegExp(`^  ${word} `, "m").test(manual), word);
+});
+
+const tiers = [
+  ["ssdhash", SSDHASH_FIELDS, "tiers/ssdhash/ssdhash.h"],
+  ["leveldb", LEVELDB_FIELDS, "tiers/leveldb.h"],
+] as const;
+
+Deno.test.each(tiers)("options of the tier %s are those of its manual", (tier, fields, file) => {
+  const text = Deno.readTextFileSync(new URL(`../../native/${file}`, import.meta.url));
+  const declared = [...text.matchAll(new RegExp(`^ \\* {3}${tier}\\.(\\w+) `, "gm"))].map(([, word = ""]) => word);
+  assertEquals(Object.keys(fields).map(nativeWord).sort(), declared.sort());
 });
 
 Deno.test("the built library exports the functions of the header and nothing else", async () => {

@@ -102,6 +102,18 @@ Deno.test("summarise() copes with three tiers and says what each answered", () =
   assertStringIncludes(page, "fsdax, tier 2");
 });
 
+Deno.test("summarise() takes hits as a share of all keys where the library counts those", () => {
+  const result = withSamples(fixtureResult(), (sample) => {
+    const { lookup_distinct: _, ...statistics } = sample.statistics;
+    return { ...sample, statistics };
+  });
+  const samples = result.samples.filter((one) => one.case === "kmem-dax");
+  const shares = samples.map(({ statistics: { tier0_hits = NaN, lookup_keys = NaN } }) => tier0_hits / lookup_keys);
+  const { hits } = caseOf(summarise(result), "kmem-dax");
+  assertAlmostEquals(hits?.ratio.value ?? NaN, shares.reduce((a, b) => a + b, 0) / shares.length, 1e-12);
+  assertEquals(hits?.denominator, "looked-up keys, those of new rows included");
+});
+
 Deno.test("summarise() prices every case on machines that hold the model", () => {
   const summary = summarise(fixtureResult());
   const choice = (name: string): string => {
