@@ -213,7 +213,7 @@ Deno.test("remove() takes rows away for good and counts them", () => {
 Deno.test("admission: a key gets a row when it was looked up more often than its frequency", () => {
   using store = EmbeddingStore.open({ storage: "DRAM" });
   const admission = { counter: { frequency: 2, defaultValue: -1 } };
-  const table = store.table({ name: "t", dim: 1, initializer: 7, admission });
+  const table = store.table({ name: "t", dim: 1, initializer: 7, admission, recordFrequency: true });
   for (let i = 0; i < 2; i++) assertEquals([...table.lookup([1])], [-1]);
   table.update([2], new Float32Array([1])); // does nothing
   assertEquals(table.rows(), [0]);
@@ -237,12 +237,14 @@ Deno.test("expire() removes rows by step and by weight, in pieces", () => {
   let removed = 0;
   for (let calls = 0; calls < 20 && removed < 100; calls++) removed += old.expire(10);
   assertEquals([removed, old.rows()], [100, [0]]);
-  const light = store.table({ name: "light", dim: 2, initializer: 0, expire: { l2: 1 } });
+  const light = store.table({ name: "light", dim: 2, initializer: 0, expire: { l2: 0.75 } });
   light.update([1, 2], new Float32Array([-100, -100, 100, 0])); // steps of 0.01: half of 1 + 1, half of 1
-  assertEquals([light.expire(), [...light.keys()]], [1, [1n]]);
+  light.expire(); // unless the update has done it already
+  assertEquals([...light.keys()], [1n]);
   const norm = store.table({ name: "norm", dim: 2, initializer: 0, expire: { l2: 1.2, l2Form: "norm" } });
   norm.update([1, 2], new Float32Array([-100, -100, 100, 0])); // norms of 1.41 and 1
-  assertEquals([norm.expire(), [...norm.keys()]], [1, [1n]]);
+  norm.expire();
+  assertEquals([...norm.keys()], [1n]);
   const never = store.table({ name: "never" });
   assertEquals(assertThrows(() => never.expire(), TierstoreError).status, "TS_EINVAL");
   assertThrows(() => old.expire(-1), RangeError, "Cannot look at -1 rows");
