@@ -35,15 +35,26 @@ export {
 export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
+export { replayCache, type ReplayPolicy } from "./ffi/replay.ts";
 export {
   type AdamOptions,
+  type AdmissionOptions,
   type Availability,
+  type BagOptions,
+  type Combiner,
   type DistributionOptions,
   EmbeddingStore,
+  type EvictionPolicy,
+  type ExpireOptions,
   type FoundRows,
   type InitializerOptions,
   type Keys,
+  type LeveldbOptions,
+  type LookupBagsOptions,
+  type Offsets,
   type OptimizerOptions,
+  type RowMetadata,
+  type SsdhashOptions,
   type StorageType,
   type StoreMemory,
   type StoreOptions,
@@ -79,6 +90,7 @@ export {
   type SyntheticData,
   type Workload,
 } from "./scenarios/scenario.ts";
+export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
 export {

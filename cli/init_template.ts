@@ -37,11 +37,13 @@ export function scenarioTemplate(name: string, schema: string): string {
     // Where the medium is missing, "media" names the model it is emulated as.
     "fsdax": { "storage": "DRAM_PMEM", "pmem": "libpmem", "path": "auto", "media": "optane-100-6x256" },
     "kmem-dax": { "storage": "DRAM_PMEM", "pmem": "memkind", "nodes": "auto", "media": "optane-100-6x256" }
+    // Hot rows in DRAM, the others on a disk: in files of our own form (SSDHASH) or in LevelDB (DRAM_LEVELDB).
+    // "ssd": { "storage": "DRAM_SSDHASH", "ssdPath": "auto", "policy": "clock", "evictionThreads": 1 },
     // The machine's DRAM as a cache in front of PMEM:
     // "memory-mode": { "storage": "DRAM", "memory": "memory-mode", "media": "optane-100-6x256" }
   },
 
-  // DRAM of every configuration with PMEM, such as "24 MiB"; "auto": a quarter of the tables, the most that is fair.
+  // DRAM of every configuration with a tier below it, such as "24 MiB"; "auto": a quarter of the tables, the most that is fair.
   "dram": "auto",
   "whenUnavailable": "emulate", // or "error", "skip"
 

@@ -6,19 +6,92 @@
 
 import { parseBytes } from "./bytes.ts";
 import { encodeText, message } from "./errors.ts";
+import { checkFields, type FieldsOf } from "./fields.ts";
 import { native } from "./library.ts";
 
-/** The storage types of this release, by DeepRec's names. */
-export type StorageType = "DRAM" | "PMEM_LIBPMEM" | "PMEM_MEMKIND" | "DRAM_PMEM";
+/**
+ * Storage types, by DeepRec's names: the tiers, fastest first. Those with `HBM` need a CUDA device; the library knows
+ * them and refuses them with `TS_EUNAVAILABLE`.
+ */
+export type StorageType =
+  | "DRAM"
+  | "PMEM_LIBPMEM"
+  | "PMEM_MEMKIND"
+  | "SSDHASH"
+  | "LEVELDB"
+  | "DRAM_PMEM"
+  | "DRAM_SSDHASH"
+  | "DRAM_LEVELDB"
+  | "DRAM_PMEM_SSDHASH"
+  | "DRAM_PMEM_LEVELDB"
+  | "HBM"
+  | "HBM_DRAM"
+  | "HBM_DRAM_PMEM"
+  | "HBM_DRAM_LEVELDB"
+  | "HBM_DRAM_SSDHASH"
+  | "HBM_DRAM_PMEM_LEVELDB"
+  | "HBM_DRAM_PMEM_SSDHASH";
+
+/** What decides which rows leave a full tier for the one below. */
+export type EvictionPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu";
+
+/**
+ * Options of an SSDHASH tier: rows in append-only files of our own form, with an index in DRAM. What is absent is left to
+ * the library's default, given in brackets. Bytes are numbers or texts like `"64 MiB"`.
+ */
+export interface SsdhashOptions {
+  /** Largest file (0: a 128th of the tier's size, at least 64 KiB). */
+  readonly fileBytes?: string | number;
+  /** One write buffer, 4 KiB to 64 MiB (0: a 1024th of the first tier's size, from 16 KiB to 512 KiB). */
+  readonly bufferBytes?: string | number;
+  /** Reads of one call that are on their way at once, 1 to 4096 (128). */
+  readonly depth?: number;
+  /** A table is compacted when more percent of its files than this are garbage, 5 to 95 (48). */
+  readonly garbagePercent?: number;
+  /**
+   * Whether a thread of the table's own compacts, instead of the call that needs it (the environment variable
+   * `TF_SSDHASH_ASYNC_COMPACTION`, else false).
+   */
+  readonly asyncCompaction?: boolean;
+  /** How files are read (`"auto"`: io_uring, or pread where the kernel refuses it). */
+  readonly io?: "auto" | "io_uring" | "pread";
+  /** Whether the kernel's page cache is passed by (`"auto"`: yes, unless the file system refuses). */
+  readonly direct?: "auto" | "direct" | "buffered";
+}
+
+/**
+ * Options of a LEVELDB tier: rows in a LevelDB database for each table. What is absent is left to the library's default,
+ * given in brackets. Bytes are numbers or texts like `"8 MiB"`.
+ */
+export interface LeveldbOptions {
+  /** Block cache of a table (a 1024th of the first tier's size, from 64 KiB to 16 MiB). */
+  readonly cacheBytes?: string | number;
+  /** What is gathered in memory before a sorted file is written (a 256th of the first tier's size, from 64 KiB to 4 MiB). */
+  readonly writeBufferBytes?: string | number;
+  /** Bits a key of the Bloom filters; 0 has none (10). */
+  readonly bloomBits?: number;
+  /** What one read brings in, 1024 to 4194304 (4096). */
+  readonly blockBytes?: string | number;
+  /** Largest file, 1 MiB to 1 GiB (a 1024th of the tier's size, from 2 MiB to 64 MiB). */
+  readonly fileBytes?: string | number;
+  /** Files held open, 74 to 50000 (all that the tier's size can hold, from 1000 to 50000). */
+  readonly openFiles?: number;
+  /** How blocks are compressed (`"none"`). */
+  readonly compression?: "none" | "snappy";
+  /** Whether reads of single rows bring in no neighbours (true). */
+  readonly randomAccess?: boolean;
+}
 
 /** Options of {@linkcode EmbeddingStore.open}. */
 export interface StoreOptions {
   /** Which tiers the store has. */
   readonly storage: StorageType;
-  /** What holds the PMEM tier of `DRAM_PMEM`; required there. */
+  /** What holds the PMEM tier of `DRAM_PMEM`, `DRAM_PMEM_SSDHASH` and `DRAM_PMEM_LEVELDB`; required there. */
   readonly pmem?: "libpmem" | "memkind";
-  /** Directory of the libpmem pool file; required with libpmem. */
+  /** Directory of the libpmem pool file and of the SSD tier's files; required with either. */
   readonly path?: string;
+  /** Directory of the SSD tier's files, where it is another one than `path`. */
+  readonly ssdPath?: string;
   /** Bytes per tier, fastest first, as numbers or as texts like `"64 MiB"`. Missing entries are 1 GiB. */
   readonly size?: readonly (string | number)[];
   /**
@@ -33,6 +106,36 @@ export interface StoreOptions {
    * @default {0}
    */
   readonly seed?: number | bigint;
+  /**
+   * Which rows leave a full tier.
+   *
+   * @default {"clock"}
+   */
+  readonly policy?: EvictionPolicy;
+  /**
+   * Background threads that move rows down, 0 to 64, shared by all tables; with 0, whoever needs the room does it. If
+   * absent, the environment variable `TF_MULTI_TIER_EV_EVICTION_THREADS`, else 1.
+   */
+  readonly evictionThreads?: number;
+  /**
+   * Parts of each table that change independently: a power of two up to 256, or 0 for 1 below a first tier of 64 MiB and
+   * 16 from there on.
+   *
+   * @default {0}
+   */
+  readonly shards?: number;
+  /** NUMA node that holds the DRAM tier and the index; -1, which is the default, binds nothing. */
+  readonly numaNode?: number;
+  /**
+   * Vector instructions to use. All give the same bits, so this is for tests.
+   *
+   * @default {"auto"}
+   */
+  readonly kernels?: "auto" | "avx512" | "avx2" | "baseline";
+  /** Options of an SSDHASH tier. */
+  readonly ssdhash?: SsdhashOptions;
+  /** Options of a LEVELDB tier. */
+  readonly leveldb?: LeveldbOptions;
   /** More options of `ts_store_open`, as they are, e.g. `{ "emulate.medium": "optane-100-6x256" }`. */
   readonly native?: Readonly<Record<string, string | number>>;
 }
@@ -160,6 +263,47 @@ export type InitializerOptions =
     readonly defaultValueMatrix: { readonly rows?: number; readonly base?: DistributionOptions };
   };
 
+/** Which keys get a row: those that were looked up more often than `frequency`, 1 if absent. */
+export type AdmissionOptions =
+  | {
+    /** Counts lookups exactly, in the index. */
+    readonly counter: {
+      /** Lookups that are not answered with a row, 1 to 2^30. */
+      readonly frequency?: number;
+      /** What lookups give meanwhile, as every weight; 0 if absent. */
+      readonly defaultValue?: number;
+    };
+  }
+  | {
+    /** Counts lookups in a counting Bloom filter: fewer bytes, and sometimes a count that is too high. */
+    readonly bloom: {
+      /** Lookups that are not answered with a row, 1 to 2^30. */
+      readonly frequency?: number;
+      /** Keys that are expected; 2^20 if absent. */
+      readonly keys?: number;
+      /** Probability of a wrong count once there are so many; 0.01 if absent. */
+      readonly error?: number;
+      /** Bits of a counter; 32 if absent. */
+      readonly counterBits?: 8 | 16 | 32 | 64;
+      /** What lookups give meanwhile, as every weight; 0 if absent. */
+      readonly defaultValue?: number;
+    };
+  };
+
+/** Which rows are removed for good, from whatever tier they are in. */
+export interface ExpireOptions {
+  /** Steps without an update after which a row goes, by {@linkcode EmbeddingStore.setStep}. Implies `recordVersion`. */
+  readonly steps?: number;
+  /** A row goes whose weight, in the sense of `l2Form`, is below this. */
+  readonly l2?: number;
+  /**
+   * What `l2` is compared with: half the sum of squares (DeepRec's), or the square root of the sum.
+   *
+   * @default {"half-squared"}
+   */
+  readonly l2Form?: "half-squared" | "norm";
+}
+
 /** Options of {@linkcode EmbeddingStore.table}. */
 export interface TableOptions {
   /** Unique in the store. */
@@ -185,7 +329,70 @@ export interface TableOptions {
   readonly optimizer?: OptimizerOptions;
   /** How rows begin; a truncated normal of mean 0 and standard deviation 0.05 if absent. */
   readonly initializer?: InitializerOptions;
+  /** Which keys get a row; all at their first lookup if absent. */
+  readonly admission?: AdmissionOptions;
+  /** Which rows are removed for good; none if absent. */
+  readonly expire?: ExpireOptions;
+  /** Whether rows keep how often they were looked up, 4 bytes each. See {@linkcode Table.metadata}. */
+  readonly recordFrequency?: boolean;
+  /** Whether rows keep the step of their last update, 8 bytes each. See {@linkcode Table.metadata}. */
+  readonly recordVersion?: boolean;
 }
+
+const STORE_FIELDS: FieldsOf<StoreOptions> = {
+  storage: true,
+  pmem: true,
+  path: true,
+  ssdPath: true,
+  size: true,
+  sizeCounts: true,
+  seed: true,
+  policy: true,
+  evictionThreads: true,
+  shards: true,
+  numaNode: true,
+  kernels: true,
+  ssdhash: true,
+  leveldb: true,
+  native: true,
+};
+
+const TABLE_FIELDS: FieldsOf<TableOptions> = {
+  name: true,
+  dim: true,
+  dtype: true,
+  optimizer: true,
+  initializer: true,
+  admission: true,
+  expire: true,
+  recordFrequency: true,
+  recordVersion: true,
+};
+
+/** The fields of {@linkcode SsdhashOptions}. A test compares them with the library's manual. */
+export const SSDHASH_FIELDS: FieldsOf<SsdhashOptions> = {
+  fileBytes: true,
+  bufferBytes: true,
+  depth: true,
+  garbagePercent: true,
+  asyncCompaction: true,
+  io: true,
+  direct: true,
+};
+
+/** The fields of {@linkcode LeveldbOptions}. A test compares them with the library's manual. */
+export const LEVELDB_FIELDS: FieldsOf<LeveldbOptions> = {
+  cacheBytes: true,
+  writeBufferBytes: true,
+  bloomBits: true,
+  blockBytes: true,
+  fileBytes: true,
+  openFiles: true,
+  compression: true,
+  randomAccess: true,
+};
+
+const EXPIRE_FIELDS: FieldsOf<ExpireOptions> = { steps: true, l2: true, l2Form: true };
 
 /** Options in the words of the native library. */
 export type NativeOptions = Record<string, string>;
@@ -193,36 +400,78 @@ export type NativeOptions = Record<string, string>;
 /** A value of an option; absent ones are left to the library's default. */
 type Value = string | number | bigint | boolean | undefined;
 
-/** The texts of those values that are there. */
+/** The texts of those values that are there; true and false are 1 and 0. */
 export function nativeOptions(values: Readonly<Record<string, Value>>): NativeOptions {
   const options: NativeOptions = {};
   for (const [key, value] of Object.entries(values)) {
-    if (value !== undefined) options[key] = String(value);
+    if (value !== undefined) options[key] = typeof value === "boolean" ? value ? "1" : "0" : String(value);
   }
   return options;
 }
 
-/** The words of `ts_store_open`. */
+/** The library's word for a field: `fileBytes` is `file_bytes`. */
+export function nativeWord(field: string): string {
+  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** `{ fileBytes: "1 MiB" }` of the group `ssdhash` as `ssdhash.file_bytes` = 1048576. */
+function groupOptions(group: string, values: Readonly<Record<string, Value>> = {}): NativeOptions {
+  const entries = Object.entries(values).map(([key, value]): [string, Value] => [
+    `${group}.${nativeWord(key)}`,
+    key.endsWith("Bytes") && (typeof value === "string" || typeof value === "number") ? parseBytes(value) : value,
+  ]);
+  return nativeOptions(Object.fromEntries(entries));
+}
+
+/**
+ * The words of `ts_store_open`.
+ *
+ * @throws {TypeError} If there is a field that does not exist.
+ */
 export function storeOptions(options: StoreOptions): NativeOptions {
+  checkFields("the store", options, STORE_FIELDS);
+  checkFields('the tier "ssdhash"', options.ssdhash ?? {}, SSDHASH_FIELDS);
+  checkFields('the tier "leveldb"', options.leveldb ?? {}, LEVELDB_FIELDS);
   return {
     ...nativeOptions({
       storage: options.storage,
       pmem: options.pmem,
       path: options.path,
+      ssd_path: options.ssdPath,
       size: options.size?.map(parseBytes).join(","),
       size_counts: options.sizeCounts,
       seed: seedText(options.seed),
+      policy: options.policy,
+      eviction_threads: options.evictionThreads,
+      shards: options.shards,
+      numa_node: options.numaNode,
+      kernels: options.kernels,
     }),
+    ...groupOptions("ssdhash", { ...options.ssdhash }),
+    ...groupOptions("leveldb", { ...options.leveldb }),
     ...nativeOptions(options.native ?? {}),
   };
 }
 
-/** The words of `ts_table_create`. */
+/**
+ * The words of `ts_table_create`.
+ *
+ * @throws {TypeError} If there is a field that does not exist.
+ */
 export function tableOptions(options: TableOptions): NativeOptions {
+  checkFields("the table", options, TABLE_FIELDS);
   return {
-    ...nativeOptions({ name: options.name, dim: options.dim, dtype: options.dtype }),
+    ...nativeOptions({
+      name: options.name,
+      dim: options.dim,
+      dtype: options.dtype,
+      record_frequency: options.recordFrequency,
+      record_version: options.recordVersion,
+    }),
     ...optimizerOptions(options.optimizer ?? "sgd"),
     ...initializerOptions(options.initializer),
+    ...admissionOptions(options.admission),
+    ...expireOptions(options.expire),
   };
 }
 
@@ -270,6 +519,39 @@ function adamWords({ learningRate, beta1, beta2, epsilon }: AdamOptions): Record
   return { learning_rate: learningRate, beta1, beta2, epsilon };
 }
 
+const ADMISSION_FIELDS = {
+  counter: { frequency: true, defaultValue: true },
+  bloom: { frequency: true, keys: true, error: true, counterBits: true, defaultValue: true },
+} as const;
+
+function admissionOptions(options: AdmissionOptions | undefined): NativeOptions {
+  if (options === undefined) return {};
+  const kind = theOne("admission", options, ADMISSION_FIELDS);
+  const values = (options as Readonly<Record<string, Readonly<Record<string, Value>>>>)[kind] ?? {};
+  checkFields(`the admission "${kind}"`, values, ADMISSION_FIELDS[kind]);
+  return { admission: kind === "bloom" ? "cbf" : kind, ...groupOptions("admission", values) };
+}
+
+function expireOptions(options: ExpireOptions | undefined): NativeOptions {
+  if (options === undefined) return {};
+  checkFields("the expiry", options, EXPIRE_FIELDS);
+  return nativeOptions({
+    "expire.steps": options.steps,
+    "expire.l2": options.l2,
+    "expire.l2_form": options.l2Form,
+  });
+}
+
+/** The only field of an object that says one of several things, as `{ counter: { … } }`. */
+function theOne<K extends string>(what: string, options: object, known: Readonly<Record<K, unknown>>): K {
+  const names = Object.keys(known).map((name) => `"${name}"`).join(" or ");
+  const [name, ...others] = typeof options === "object" && options !== null ? Object.keys(options) : [];
+  if (name === undefined) throw new TypeError(`Cannot use the ${what} ${JSON.stringify(options)}: expected ${names}`);
+  if (others.length > 0) throw new TypeError(`Cannot use two of ${what} at once: "${name}" and "${others[0]}"`);
+  if (Object.hasOwn(known, name)) return name as K;
+  throw new TypeError(`Cannot use the ${what} "${name}": expected ${names}`);
+}
+
 function optimizerOptions(options: OptimizerOptions): NativeOptions {
   const [name = "", ...others] = typeof options === "string" ? [options] : Object.keys(options);
   if (others.length > 0) {
@@ -288,6 +570,7 @@ function optimizerOptions(options: OptimizerOptions): NativeOptions {
 export function initializerOptions(options: InitializerOptions | undefined): NativeOptions {
   if (options === undefined) return {};
   if (typeof options === "object" && "defaultValueMatrix" in options) {
+    checkFields('the initialiser "defaultValueMatrix"', options.defaultValueMatrix, { rows: true, base: true });
     const { rows, base } = options.defaultValueMatrix;
     const distribution = base === undefined ? undefined : distributionOptions(base);
     return {
@@ -310,10 +593,12 @@ function distributionOptions(options: DistributionOptions): NativeOptions {
   }
   if ("constant" in options) return nativeOptions({ initializer: "constant", "initializer.value": options.constant });
   if ("uniform" in options) {
+    checkFields('the initialiser "uniform"', options.uniform, { low: true, high: true });
     const { low, high } = options.uniform;
     return nativeOptions({ initializer: "uniform", "initializer.low": low, "initializer.high": high });
   }
   if ("truncatedNormal" in options) {
+    checkFields('the initialiser "truncatedNormal"', options.truncatedNormal, { mean: true, stddev: true });
     const { mean, stddev } = options.truncatedNormal;
     return nativeOptions({
       initializer: "truncated-normal",
@@ -322,6 +607,7 @@ function distributionOptions(options: DistributionOptions): NativeOptions {
     });
   }
   if ("glorot" in options) {
+    checkFields('the initialiser "glorot"', options.glorot, { fanOut: true });
     return nativeOptions({ initializer: "glorot", "initializer.fan_out": options.glorot.fanOut });
   }
   const known = '"constant", "uniform", "truncatedNormal", "glorot" or "defaultValueMatrix"';

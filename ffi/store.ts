@@ -9,19 +9,32 @@ import { digestText, numberOf, parsePairs } from "./facts.ts";
 import { handleOf, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { type StoreOptions, storeOptions, type TableOptions, tableOptions, withConfig } from "./options.ts";
+import { readStatistics } from "./statistics.ts";
 import { Table } from "./table.ts";
 
 export type {
   AdamOptions,
+  AdmissionOptions,
   DistributionOptions,
+  EvictionPolicy,
+  ExpireOptions,
   InitializerOptions,
+  LeveldbOptions,
   OptimizerOptions,
+  SsdhashOptions,
   StorageType,
   StoreOptions,
   TableOptions,
 } from "./options.ts";
-export type { Keys } from "./keys.ts";
-export { type FoundRows, Table } from "./table.ts";
+export type { Keys, Offsets } from "./keys.ts";
+export {
+  type BagOptions,
+  type Combiner,
+  type FoundRows,
+  type LookupBagsOptions,
+  type RowMetadata,
+  Table,
+} from "./table.ts";
 
 /** Whether a storage type can be opened on this machine, and if not, why. */
 export type Availability = { readonly available: true } | { readonly available: false; readonly reason: string };
@@ -36,7 +49,7 @@ export interface TierMemory {
   readonly usedBytes: number;
   /** Bytes held by purpose: rows, index, policy, buffers, slack (reserved without rows). */
   readonly purposes: Readonly<Record<string, number>>;
-  /** Bytes held by the memory they are in: `DRAM`, `PMEM`. */
+  /** Bytes held by what they are in: `DRAM`, `PMEM`, `SSD`. */
   readonly places: Readonly<Record<string, number>>;
 }
 
@@ -50,7 +63,7 @@ export interface StoreMemory {
 export interface TierDescription {
   /** Position, fastest first. */
   readonly tier: number;
-  /** `DRAM`, `PMEM_LIBPMEM` or `PMEM_MEMKIND`. */
+  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`, `SSDHASH` or `LEVELDB`. */
   readonly type: string;
   /** What holds the bytes, e.g. `DRAM` or `tmpfs file`. */
   readonly medium: string;
@@ -83,7 +96,8 @@ export class EmbeddingStore implements Disposable {
    *
    * @param options Storage type and sizes.
    * @throws {TierstoreError} `TS_EINVAL` for options that do not fit, `TS_EUNAVAILABLE` if a library or a memory node is
-   * missing, `TS_EIO` for the path, `TS_ENOMEM`.
+   * missing (so for every `HBM` type), `TS_EIO` for a path, `TS_ENOMEM`.
+   * @throws {TypeError} If there is an option that does not exist.
    * @throws {NativeLibraryError} If the native library cannot be opened.
    */
   static open(options: StoreOptions): EmbeddingStore {
@@ -114,9 +128,10 @@ export class EmbeddingStore implements Disposable {
   /**
    * Adds a table.
    *
-   * @param options Name, dim, optimizer, initialiser.
+   * @param options Name, dim, optimizer, initialiser, admission, expiry.
    * @throws {TierstoreError} `TS_EINVAL` for options that do not fit, `TS_EFULL` if the first tier cannot hold the
    * table's fixed part.
+   * @throws {TypeError} If there is an option that does not exist.
    */
   table(options: TableOptions): Table {
     const number = new Uint32Array(1);
@@ -131,21 +146,9 @@ export class EmbeddingStore implements Disposable {
   /** Counters since the store was opened or {@linkcode EmbeddingStore.resetStatistics}, by name. */
   statistics(): Record<string, number> {
     const store = handleOf(this).exclusive("read statistics");
-    const functions = native();
-    const names = readText("name the statistics", (...buffer) => functions.ts_statistics_names(...buffer))
-      .trim().split("\n").map((line) => line.split(" ")[0] ?? "");
-    const counts = new BigUint64Array(names.length);
-    const needed = new Uint32Array(1);
-    const status = functions.ts_store_statistics(
-      store,
-      counts,
-      counts.length,
-      needed,
-      message.bytes,
-      message.capacity,
+    return readStatistics((out, n, needed) =>
+      native().ts_store_statistics(store, out, n, needed, message.bytes, message.capacity)
     );
-    message.check(status, "read statistics");
-    return Object.fromEntries(names.map((name, i) => [name, Number(counts[i])]));
   }
 
   /** Sets all counters to 0. */
@@ -155,7 +158,57 @@ export class EmbeddingStore implements Disposable {
     message.check(status, "reset statistics");
   }
 
-  /** Every byte the store holds, by tier and purpose. */
+  /**
+   * Says which training step it is: later updates stamp rows with it (`recordVersion`), and rows expire by it
+   * (`expire.steps`). It is 0 at first.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "user_id", dim: 1, recordVersion: true });
+   * store.setStep(41);
+   * table.update([7], new Float32Array([0.5]));
+   * console.log(table.metadata([7]).versions); // BigInt64Array(1) [ 41n ]
+   * ```
+   *
+   * @param step A whole number; -2^63 to 2^63 - 1 as a bigint.
+   * @throws {RangeError} If it is none.
+   */
+  setStep(step: number | bigint): void {
+    const whole = typeof step === "bigint" ? BigInt.asIntN(64, step) === step : Number.isSafeInteger(step);
+    if (!whole) {
+      throw new RangeError(
+        `Cannot use the step ${step}: expected a whole number up to 2^53 - 1, or a bigint of 64 bits`,
+      );
+    }
+    const store = handleOf(this).shared("set the step");
+    message.check(native().ts_store_set_step(store, BigInt(step), message.bytes, message.capacity), "set the step");
+  }
+
+  /**
+   * Waits until background threads have no row left to move, and writes what SSD tiers gathered in memory. For figures
+   * that should not depend on what is under way, such as {@linkcode EmbeddingStore.memory}.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM", size: ["64 MiB"] });
+   * store.table({ name: "user_id", dim: 16 }).lookup([1, 2, 3]);
+   * store.settle();
+   * console.log(store.memory().tiers[0]?.purposes["rows"]); // 192
+   * ```
+   *
+   * @throws {TierstoreError} `TS_EIO` if a file cannot be written.
+   */
+  settle(): void {
+    const store = handleOf(this).exclusive("settle the store");
+    message.check(native().ts_store_settle(store, message.bytes, message.capacity), "settle the store");
+  }
+
+  /** Every byte the store holds, by tier, by purpose, and by what holds it. */
   memory(): StoreMemory {
     const store = handleOf(this).exclusive("read memory use");
     const text = readText("read memory use", (...buffer) => native().ts_store_memory(store, ...buffer));

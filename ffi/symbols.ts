@@ -10,7 +10,7 @@
  */
 
 /** `TS_ABI_VERSION` of the header this table was written for. */
-export const ABI_VERSION = 1;
+export const ABI_VERSION = 2;
 
 /** What `Deno.dlopen` needs to know about every function of the library. */
 export const symbols = {
@@ -47,6 +47,33 @@ export const symbols = {
   // int32_t ts_table_update(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n,
   //   const float *gradients, char *err, uint32_t err_cap);
   ts_table_update: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_lookup_bags(ts_store *store, uint32_t table, const int64_t *keys, const uint64_t *offsets,
+  //   uint64_t bags, const float *weights, uint32_t combiner, float max_norm, float *out, char *err,
+  //   uint32_t err_cap);
+  ts_table_lookup_bags: {
+    parameters: ["u64", "u32", "buffer", "buffer", "u64", "buffer", "u32", "f32", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_table_update_bags(ts_store *store, uint32_t table, const int64_t *keys, const uint64_t *offsets,
+  //   uint64_t bags, const float *weights, uint32_t combiner, const float *gradients, char *err, uint32_t err_cap);
+  ts_table_update_bags: {
+    parameters: ["u64", "u32", "buffer", "buffer", "u64", "buffer", "u32", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_table_remove(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *removed,
+  //   char *err, uint32_t err_cap);
+  ts_table_remove: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint32_t err_cap);
+  ts_store_set_step: { parameters: ["u64", "i64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_expire(ts_store *store, uint32_t table, uint64_t max_rows, uint64_t *removed, char *err,
+  //   uint32_t err_cap);
+  ts_table_expire: { parameters: ["u64", "u32", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_metadata(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n,
+  //   uint64_t *frequencies, int64_t *versions, char *err, uint32_t err_cap);
+  ts_table_metadata: {
+    parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
   // int32_t ts_table_lookup_tier(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, int32_t *tiers,
   //   char *err, uint32_t err_cap);
   ts_table_lookup_tier: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
@@ -63,16 +90,24 @@ export const symbols = {
   // int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
   //   uint32_t err_cap);
   ts_store_statistics: { parameters: ["u64", "buffer", "u32", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_statistics(ts_store *store, uint32_t table, uint64_t *out, uint32_t n, uint32_t *needed,
+  //   char *err, uint32_t err_cap);
+  ts_table_statistics: { parameters: ["u64", "u32", "buffer", "u32", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap);
   ts_store_reset_statistics: { parameters: ["u64", "buffer", "u32"], result: "i32" },
   // int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed);
   ts_statistics_names: { parameters: ["buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
   ts_store_memory: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_store_settle(ts_store *store, char *err, uint32_t err_cap);
+  ts_store_settle: { parameters: ["u64", "buffer", "u32"], result: "i32" },
   // int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
   ts_store_describe: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_store_probe(const ts_config *config, char *err, uint32_t err_cap);
   ts_store_probe: { parameters: ["u64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t *hits,
+  //   char *err, uint32_t err_cap);
+  ts_cache_replay: { parameters: ["buffer", "u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
   ts_data_generate: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);

@@ -5,9 +5,11 @@
  */
 
 import { message } from "./errors.ts";
+import { checkFields, type FieldsOf } from "./fields.ts";
 import { handleOf } from "./handle.ts";
-import { checkRows, type Keys, toKeys } from "./keys.ts";
+import { checkRows, checkWeights, type Keys, type Offsets, toKeys, toOffsets } from "./keys.ts";
 import { native } from "./library.ts";
+import { readStatistics } from "./statistics.ts";
 
 /** What {@linkcode Table.find} returns. */
 export interface FoundRows {
@@ -15,6 +17,52 @@ export interface FoundRows {
   readonly rows: Float32Array<ArrayBuffer>;
   /** 1 where the key has a row, else 0. */
   readonly found: Uint8Array<ArrayBuffer>;
+}
+
+/** `TS_COMBINER_*` of `tierstore.h` by name. A test compares the two. */
+export const COMBINERS = { sum: 0, mean: 1, sqrtn: 2 } as const;
+
+/**
+ * How the rows of a bag become one: their weighted `sum`, that divided by the sum of the weights (`mean`), or by the
+ * square root of the sum of their squares (`sqrtn`).
+ */
+export type Combiner = "sum" | "mean" | "sqrtn";
+
+/** Options of {@linkcode Table.updateBags}. */
+export interface BagOptions {
+  /** One factor for each key; 1 if absent. */
+  readonly weights?: Float32Array;
+  /**
+   * How rows become one.
+   *
+   * @default {"mean"}
+   */
+  readonly combiner?: Combiner;
+}
+
+/** Options of {@linkcode Table.lookupBags}. */
+export interface LookupBagsOptions extends BagOptions {
+  /** Rows with a larger L2 norm are scaled to this one first; 0, which is the default, has no limit. */
+  readonly maxNorm?: number;
+}
+
+const BAG_FIELDS: FieldsOf<BagOptions> = { weights: true, combiner: true };
+const LOOKUP_BAGS_FIELDS: FieldsOf<LookupBagsOptions> = { ...BAG_FIELDS, maxNorm: true };
+
+function combinerNumber(combiner: Combiner = "mean"): number {
+  if (Object.hasOwn(COMBINERS, combiner)) return COMBINERS[combiner];
+  throw new TypeError(`Cannot use the combiner "${combiner}": expected "sum", "mean" or "sqrtn"`);
+}
+
+/** What {@linkcode Table.metadata} returns. */
+export interface RowMetadata {
+  /**
+   * Lookups of each key that were counted, for a key that is not admitted those so far; 0 where there is no row or the
+   * table records none.
+   */
+  readonly frequencies: BigUint64Array<ArrayBuffer>;
+  /** Step of the last update of each key's row; -1 where there is none, no row, or the table records none. */
+  readonly versions: BigInt64Array<ArrayBuffer>;
 }
 
 /**
@@ -29,7 +77,7 @@ export class Table {
   readonly name: string;
   /** Weights a row. */
   readonly dim: number;
-  /** Bytes of one row: weights and optimizer slots, each padded to 16 bytes. */
+  /** Bytes of one row: weights and slots, each padded to 16 bytes, then frequency and version where recorded. */
   readonly rowBytes: number;
   readonly #store: object;
   readonly #table: number;
@@ -141,10 +189,240 @@ export class Table {
   }
 
   /**
+   * The rows of ragged bags of keys, each bag combined to one row, without the rows in between. Absent keys get rows
+   * first. An empty bag gives zeros.
+   *
+   * @example Two bags, the second with a key twice
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "tags", dim: 2, initializer: 3 });
+   * const bags = table.lookupBags([7, 8, 9, 9], [0, 1, 4], { combiner: "sum" });
+   * console.log(bags); // Float32Array(4) [ 3, 3, 9, 9 ]
+   * ```
+   *
+   * @param keys The keys of all bags, one bag after the other.
+   * @param offsets Where each bag begins among the keys, and at last the number of keys: one entry more than bags.
+   * @param options Weights, combiner, limit of the norm.
+   * @returns bags × dim numbers.
+   * @throws {TierstoreError} `TS_EFULL` if no tier has room for the new rows, `TS_EINVAL` if offsets fall.
+   * @throws {RangeError} If offsets, weights or the limit do not fit.
+   */
+  lookupBags(keys: Keys, offsets: Offsets, options: LookupBagsOptions = {}): Float32Array<ArrayBuffer> {
+    const batch = toKeys(keys);
+    const ends = toOffsets(offsets, batch.length);
+    checkFields("lookupBags", options, LOOKUP_BAGS_FIELDS);
+    checkWeights(options.weights, batch.length);
+    const { maxNorm = 0 } = options;
+    if (!Number.isFinite(maxNorm) || maxNorm < 0) {
+      throw new RangeError(`Cannot use the maxNorm ${maxNorm}: expected a number, 0 (no limit) or more`);
+    }
+    const out = new Float32Array((ends.length - 1) * this.dim);
+    const status = native().ts_table_lookup_bags(
+      handleOf(this.#store).shared("look up bags"),
+      this.#table,
+      batch,
+      ends,
+      BigInt(ends.length - 1),
+      options.weights ?? null,
+      combinerNumber(options.combiner),
+      maxNorm,
+      out,
+      message.bytes,
+      message.capacity,
+    );
+    message.check(status, `look up bags in "${this.name}"`);
+    return out;
+  }
+
+  /**
+   * Applies one step of the table's optimizer from gradients of such bags: each is spread to the keys of its bag with the
+   * combiner's factors. Absent keys get rows first.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "tags", dim: 1, initializer: 0, optimizer: { sgd: { learningRate: 1 } } });
+   * table.updateBags([7, 8], [0, 2], new Float32Array([1]), { combiner: "mean" });
+   * console.log(table.find([7, 8]).rows); // Float32Array(2) [ -0.5, -0.5 ]
+   * ```
+   *
+   * @param keys The keys of all bags, one bag after the other.
+   * @param offsets As for {@linkcode Table.lookupBags}.
+   * @param gradients bags × dim numbers: the derivative of the loss by what the lookup of the bags gave.
+   * @param options Weights and combiner, the same as in the lookup. What `maxNorm` did there is not differentiated.
+   * @throws {TierstoreError} `TS_EFULL` if no tier has room for the new rows; no row has stepped then.
+   * @throws {RangeError} If offsets, gradients or weights do not fit.
+   */
+  updateBags(keys: Keys, offsets: Offsets, gradients: Float32Array, options: BagOptions = {}): void {
+    const batch = toKeys(keys);
+    const ends = toOffsets(offsets, batch.length);
+    checkFields("updateBags", options, BAG_FIELDS);
+    checkWeights(options.weights, batch.length);
+    checkRows("gradients", gradients, ends.length - 1, this.dim, "bags");
+    const status = native().ts_table_update_bags(
+      handleOf(this.#store).shared("update bags"),
+      this.#table,
+      batch,
+      ends,
+      BigInt(ends.length - 1),
+      options.weights ?? null,
+      combinerNumber(options.combiner),
+      gradients,
+      message.bytes,
+      message.capacity,
+    );
+    message.check(status, `update bags of "${this.name}"`);
+  }
+
+  /**
+   * Removes keys for good, from every tier. What comes back under such a key later is a new row.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "user_id", dim: 16 });
+   * table.lookup([1, 2, 3]);
+   * console.log(table.remove([2, 99]), table.rows()); // 1 [ 2 ]
+   * ```
+   *
+   * @param keys Any keys; absent ones are no error.
+   * @returns Rows that were removed.
+   */
+  remove(keys: Keys): number {
+    const batch = toKeys(keys);
+    const removed = new BigUint64Array(1);
+    const status = native().ts_table_remove(
+      handleOf(this.#store).shared("remove keys"),
+      this.#table,
+      batch,
+      BigInt(batch.length),
+      removed,
+      message.bytes,
+      message.capacity,
+    );
+    message.check(status, `remove keys of "${this.name}"`);
+    return Number(removed[0]);
+  }
+
+  /**
+   * Removes rows that the table's `expire` options call expired. Updates do pieces of this by themselves; a call does
+   * one more, or all of it.
+   *
+   * @example Rows that were not updated for a hundred steps
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "user_id", dim: 4, expire: { steps: 100 } });
+   * table.update([1, 2], new Float32Array(8));
+   * store.setStep(60);
+   * table.update([2], new Float32Array(4));
+   * store.setStep(101);
+   * console.log(table.expire(), table.keys()); // 1 BigInt64Array(1) [ 2n ]
+   * ```
+   *
+   * @param maxRows Rows of all tiers to look at, going on where the last call stopped; 0 looks at all.
+   * @returns Rows that were removed.
+   * @throws {TierstoreError} `TS_EINVAL` if the table has no `expire` options.
+   * @throws {RangeError} If `maxRows` is no whole number, 0 or more.
+   */
+  expire(maxRows: number = 0): number {
+    if (!Number.isSafeInteger(maxRows) || maxRows < 0) {
+      throw new RangeError(`Cannot look at ${maxRows} rows: expected a whole number, 0 (all) or more`);
+    }
+    const removed = new BigUint64Array(1);
+    const status = native().ts_table_expire(
+      handleOf(this.#store).shared("expire rows"),
+      this.#table,
+      BigInt(maxRows),
+      removed,
+      message.bytes,
+      message.capacity,
+    );
+    message.check(status, `expire rows of "${this.name}"`);
+    return Number(removed[0]);
+  }
+
+  /**
+   * How often rows were looked up, and when they were last updated. Counts nothing itself.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "user_id", dim: 4, recordFrequency: true, recordVersion: true });
+   * table.lookup([7, 8]);
+   * table.lookup([7]);
+   * store.setStep(12);
+   * table.update([7], new Float32Array(4));
+   * const { frequencies, versions } = table.metadata([7, 8, 9]);
+   * console.log(frequencies, versions); // BigUint64Array(3) [ 2n, 1n, 0n ] BigInt64Array(3) [ 12n, -1n, -1n ]
+   * ```
+   *
+   * @param keys Any keys.
+   * @returns One entry a key, in the order of the keys.
+   */
+  metadata(keys: Keys): RowMetadata {
+    const batch = toKeys(keys);
+    const frequencies = new BigUint64Array(batch.length);
+    const versions = new BigInt64Array(batch.length);
+    const status = native().ts_table_metadata(
+      handleOf(this.#store).shared("read metadata"),
+      this.#table,
+      batch,
+      BigInt(batch.length),
+      frequencies,
+      versions,
+      message.bytes,
+      message.capacity,
+    );
+    message.check(status, `read metadata of "${this.name}"`);
+    return { frequencies, versions };
+  }
+
+  /**
+   * Counters of this table since the store was opened or {@linkcode EmbeddingStore.resetStatistics}, by name. Those of
+   * the store are their sums.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const [a, b] = [store.table({ name: "a" }), store.table({ name: "b" })];
+   * a.lookup([1, 2]);
+   * console.log(a.statistics()["created"], b.statistics()["created"]); // 2 0
+   * ```
+   */
+  statistics(): Record<string, number> {
+    const handle = handleOf(this.#store).exclusive("read statistics");
+    return readStatistics((out, n, needed) =>
+      native().ts_table_statistics(handle, this.#table, out, n, needed, message.bytes, message.capacity)
+    );
+  }
+
+  /**
    * Where rows are.
    *
    * @param keys Any keys.
    * @returns The tier of each key's row counting from 0, or -1 if it has none.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "user_id", dim: 16 });
+   * table.lookup([1]);
+   * console.log(table.lookupTier([1, 2])); // Int32Array(2) [ 0, -1 ]
+   * ```
    */
   lookupTier(keys: Keys): Int32Array<ArrayBuffer> {
     const batch = toKeys(keys);

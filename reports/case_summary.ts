@@ -165,15 +165,23 @@ function hitRatio(samples: readonly SampleRecord[], memoryMode: boolean, seed: s
     if (samples.some((sample) => lines(sample) === 0)) return undefined;
     return {
       ratio: clamped(estimate(samples.map((s) => count(s, "memory_mode_line_hits") / lines(s)), "linear", seed)),
+      below: [],
       denominator: "64-byte lines of rows accessed, hits in the modelled DRAM cache",
       created: undefined,
     };
   }
-  if (samples.some((sample) => sample.tiers.length < 2 || count(sample, "lookup_distinct") === 0)) return undefined;
-  const share = (name: string): number[] => samples.map((s) => count(s, name) / count(s, "lookup_distinct"));
+  // Libraries before ABI version 2 counted a key once a batch.
+  const distinct = samples.every((sample) => sample.statistics["lookup_distinct"] !== undefined);
+  const all = distinct ? "lookup_distinct" : "lookup_keys";
+  if (samples.some((sample) => sample.tiers.length < 2 || count(sample, all) === 0)) return undefined;
+  const tiers = Math.max(...samples.map((sample) => sample.tiers.length));
+  const share = (name: string): number[] => samples.map((s) => count(s, name) / count(s, all));
   return {
     ratio: clamped(estimate(share("tier0_hits"), "linear", seed)),
-    denominator: "distinct keys of each batch, those of new rows included",
+    below: Array.from({ length: tiers - 1 }, (_, i) => mean(share(`tier${i + 1}_hits`))),
+    denominator: distinct
+      ? "distinct keys of each batch, those of new rows included"
+      : "looked-up keys, those of new rows included",
     created: mean(share("created")),
   };
 }

@@ -27,6 +27,8 @@ export interface StepTimes {
 export interface HitRatio {
   /** 0 to 1. */
   readonly ratio: Estimate;
+  /** Shares of the same denominator that the second tier, the third, … answered; empty where there is no such tier. */
+  readonly below: readonly number[];
   /** What the share is of. */
   readonly denominator: string;
   /** Share of the same denominator that were new rows, neither hit nor miss; undefined where it does not apply. */

@@ -7,32 +7,53 @@
 import { formatBytes, parseBytes } from "../ffi/bytes.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
 import { atPoint, matrixPoints } from "./matrix.ts";
-import { nearest } from "./nearest.ts";
-import { usesLibpmem, usesMemkind } from "./resolve.ts";
+import { nearest } from "../ffi/nearest.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
 import { FIXED_FIELDS } from "./schema.ts";
+import {
+  hasDramTier,
+  needsPmemLibrary,
+  ssdTierOf,
+  STORAGE_TYPES,
+  tiersOf,
+  usesLibpmem,
+  usesMemkind,
+} from "./storage.ts";
 import { validateScenario } from "./validate.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
 const MAX_POINTS = 1000;
 
 function checkStorage(configuration: Configuration, at: DocumentPath): Problem[] {
-  const { storage, pmem, path, nodes, size, memory, media } = configuration;
+  const { storage, pmem, path, ssdPath, nodes, size, memory, media } = configuration;
   const problems: Problem[] = [];
   const report = (field: string, message: string, hint?: string) =>
     problems.push({ path: [...at, field], message, ...(hint === undefined ? {} : { hint }) });
-  if (storage === "DRAM_PMEM" && pmem === undefined) {
+  const tiers = tiersOf(storage);
+  const ssd = ssdTierOf(storage) !== undefined;
+  if (needsPmemLibrary(storage) && pmem === undefined) {
     problems.push({
       path: at,
-      message: 'expected a field "pmem" with storage "DRAM_PMEM", found none',
+      message: `expected a field "pmem" with storage "${storage}", found none`,
       hint: '"pmem": "libpmem" for a DAX file system, "memkind" for a NUMA node',
     });
   }
-  if (storage !== "DRAM_PMEM" && pmem !== undefined) {
-    report("pmem", `expected no such field with storage "${storage}", found "${pmem}"`, 'it belongs to "DRAM_PMEM"');
+  if (!needsPmemLibrary(storage) && pmem !== undefined) {
+    const types = STORAGE_TYPES.filter(needsPmemLibrary).map((type) => `"${type}"`).join(", ");
+    report("pmem", `expected no such field with storage "${storage}", found "${pmem}"`, `it belongs to ${types}`);
   }
   if (path !== undefined && !usesLibpmem(configuration)) {
-    report("path", `expected no such field without libpmem, found ${foundText(path)}`);
+    if (!ssd) report("path", `expected no such field without libpmem or an SSD tier, found ${foundText(path)}`);
+    else if (ssdPath !== undefined) {
+      report("path", `expected no such field beside "ssdPath" without libpmem, found ${foundText(path)}`);
+    }
+  }
+  if (ssdPath !== undefined && !ssd) {
+    report("ssdPath", `expected no such field without an SSD tier, found ${foundText(ssdPath)}`);
+  }
+  for (const field of ["policy", "evictionThreads"] as const) {
+    if (configuration[field] === undefined || tiers.length > 1) continue;
+    report(field, `expected no such field with one tier, found ${foundText(configuration[field])}`);
   }
   if (nodes !== undefined && !usesMemkind(configuration)) {
     report("nodes", `expected no such field without memkind, found ${foundText(nodes)}`);
@@ -40,24 +61,26 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
   if (memory !== undefined && storage !== "DRAM") {
     report("memory", `expected storage "DRAM" in Memory Mode, found "${storage}"`);
   }
-  if (media !== undefined && storage === "DRAM" && memory === undefined) {
-    report("media", `expected no such field for plain DRAM, found "${media}"`, "plain DRAM is never emulated");
+  if (media !== undefined && !tiers.includes("PMEM") && memory === undefined) {
+    const what = ssd ? "without PMEM" : "for plain DRAM";
+    const hint = `${ssd ? "a disk" : "plain DRAM"} is never emulated`;
+    report("media", `expected no such field ${what}, found "${media}"`, hint);
   }
-  const tiers = storage === "DRAM_PMEM" ? 2 : 1;
-  if (size !== undefined && size.length > tiers) {
-    report("size", `expected at most ${tiers} size${tiers === 1 ? "" : "s"} for "${storage}", found ${size.length}`);
+  if (size !== undefined && size.length > tiers.length) {
+    const most = `${tiers.length} size${tiers.length === 1 ? "" : "s"}`;
+    report("size", `expected at most ${most} for "${storage}", found ${size.length}`);
   }
   return problems;
 }
 
-/** Every configuration with PMEM has the same DRAM: a size that contradicts `dram` would break that. */
+/** Every configuration with a tier below DRAM has the same DRAM: a size that contradicts `dram` would break that. */
 function checkDram(configuration: Configuration, dram: Size, at: DocumentPath): Problem[] {
   const first = configuration.size?.[0];
-  if (configuration.storage !== "DRAM_PMEM" || first === undefined) return [];
+  if (!hasDramTier(configuration.storage) || first === undefined) return [];
   if (dram !== "auto" && parseBytes(first) === parseBytes(dram)) return [];
   return [{
     path: [...at, "size", 0],
-    message: `expected the DRAM that every configuration with PMEM gets (dram: ${
+    message: `expected the DRAM that every configuration with a tier below it gets (dram: ${
       dram === "auto" ? '"auto"' : formatBytes(parseBytes(dram))
     }), found ${foundText(first)}`,
     hint: dram === "auto" ? 'write it in "dram" too' : 'leave "size" out, or write the same in "dram"',

@@ -8,7 +8,7 @@
 
 import { parse, type ParseError, printParseErrorCode } from "./jsonc_parser.ts";
 import * as v from "./valibot.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../ffi/nearest.ts";
 
 const FOLDER = new URL("./media/", import.meta.url);
 

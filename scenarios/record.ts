@@ -83,11 +83,11 @@ export interface DataRecord {
 export interface TierRecord {
   /** Position, fastest first. */
   readonly tier: number;
-  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`. */
+  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`, `SSDHASH`, `LEVELDB`. */
   readonly type: string;
-  /** What held the bytes, e.g. `DRAM`, `tmpfs file`, `DRAM of node 0`, `fsdax`. */
+  /** What held the bytes, e.g. `DRAM`, `tmpfs file`, `DRAM of node 0`, `fsdax`; of a tier on a disk, that disk. */
   readonly medium: string;
-  /** Media model it was slowed to, if emulated. */
+  /** Media model it was slowed to, if emulated; a tier without it was measured, also beside one that was not. */
   readonly emulates?: string;
   /** Byte limit. */
   readonly limitBytes: number;

@@ -17,6 +17,7 @@ import type {
   Workload,
 } from "./scenario.ts";
 import { parseBytes } from "../ffi/bytes.ts";
+import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "./storage.ts";
 import { durationInSeconds } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
 
@@ -93,31 +94,29 @@ function resolveWorkload(workload: Workload, directory: string): ResolvedWorkloa
   };
 }
 
-/** Whether a configuration's rows live in a file that libpmem maps. */
-export function usesLibpmem(configuration: Pick<Configuration, "storage" | "pmem">): boolean {
-  return configuration.storage === "PMEM_LIBPMEM" ||
-    (configuration.storage === "DRAM_PMEM" && configuration.pmem === "libpmem");
-}
-
-/** Whether a configuration's rows live on NUMA nodes that memkind allocates from. */
-export function usesMemkind(configuration: Pick<Configuration, "storage" | "pmem">): boolean {
-  return configuration.storage === "PMEM_MEMKIND" ||
-    (configuration.storage === "DRAM_PMEM" && configuration.pmem === "memkind");
-}
+/** Policy of tiers that a scenario does not give one, and background threads: the library's defaults. */
+const EVICTION = { policy: "clock", evictionThreads: 1 } as const;
 
 function resolveConfiguration(configuration: Configuration, directory: string): ResolvedConfiguration {
   const { storage, pmem, path = "auto", nodes = "auto", size, memory } = configuration;
-  const plain = storage === "DRAM" && memory === undefined;
+  const { policy = EVICTION.policy, evictionThreads = EVICTION.evictionThreads } = configuration;
+  const place = (path: string) => path === "auto" ? "auto" : resolvePath(directory, path);
+  const libpmem = usesLibpmem(configuration);
+  const tiers = tiersOf(storage);
+  const emulable = tiers.includes("PMEM") || memory !== undefined;
   return {
     about: configuration.about ?? "",
     storage,
     ...(pmem === undefined ? {} : { pmem }),
-    ...(usesLibpmem(configuration) ? { path: path === "auto" ? "auto" : resolvePath(directory, path) } : {}),
+    ...(libpmem ? { path: place(path) } : {}),
+    // A pool's directory is on PMEM, so it is none for an SSD tier.
+    ...(ssdTierOf(storage) === undefined ? {} : { ssdPath: place(configuration.ssdPath ?? (libpmem ? "auto" : path)) }),
     ...(usesMemkind(configuration) ? { nodes } : {}),
     ...(size === undefined ? {} : { size: size.map(parseBytes) }),
     sizeCounts: configuration.sizeCounts ?? "all",
+    ...(tiers.length > 1 ? { policy, evictionThreads } : {}),
     ...(memory === undefined ? {} : { memory }),
-    ...(plain ? {} : { media: configuration.media ?? DEFAULT_MEDIA }),
+    ...(emulable ? { media: configuration.media ?? DEFAULT_MEDIA } : {}),
   };
 }
 

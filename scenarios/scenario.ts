@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { StorageType } from "../ffi/options.ts";
+import type { EvictionPolicy } from "../ffi/options.ts";
+import type { ScenarioStorage } from "./storage.ts";
 
 /** Bytes, or text such as `"24 MiB"`. */
 export type Size = string | number;
@@ -108,23 +109,38 @@ export interface Configuration {
   /** One sentence for the report. */
   about?: string;
   /**
-   * DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA node); DRAM_PMEM (hot
-   * rows in DRAM, the rest in PMEM).
+   * Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA
+   * node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH and
+   * DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).
    */
-  storage: StorageType;
-  /** What holds the PMEM tier of DRAM_PMEM. Required there. */
+  storage: ScenarioStorage;
+  /** What holds the PMEM tier of DRAM_PMEM, DRAM_PMEM_SSDHASH and DRAM_PMEM_LEVELDB. Required there. */
   pmem?: "libpmem" | "memkind";
-  /** libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Default "auto". */
+  /**
+   * libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Without libpmem: what ssdPath is.
+   * Default "auto".
+   */
   path?: string;
+  /**
+   * SSDHASH and LEVELDB: directory on the disk to measure, or "auto": the project's cache folder. Each sample has a
+   * folder of its own in it, removed at its end. Default "auto".
+   */
+  ssdPath?: string;
   /** memkind: NUMA nodes of the PMEM, or "auto": the nodes of this machine without CPUs. Default "auto". */
   nodes?: "auto" | number[];
   /**
-   * Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of two tiers, room
-   * for every row in the last.
+   * Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of several tiers, half
+   * of the tables' rows for the second of three, room for every row in the last.
    */
   size?: Size[];
   /** What counts against the sizes: everything the store holds, or padded rows only (DeepRec's way). Default "all". */
   sizeCounts?: "all" | "rows";
+  /** Which rows leave a full tier; with several tiers only. Default "clock". */
+  policy?: EvictionPolicy;
+  /**
+   * Background threads that move rows down; 0: the training threads do. With several tiers only. Default 1.
+   */
+  evictionThreads?: number;
   /** The machine's DRAM is a cache in front of PMEM. With storage DRAM only. */
   memory?: "memory-mode";
   /** Media model that a missing medium is emulated as. Default "optane-100-6x256". */
@@ -146,7 +162,7 @@ export interface Scenario {
   /** The ways to hold the embedding tables that are compared, by name. */
   configurations: Record<string, Configuration>;
   /**
-   * DRAM of every configuration with PMEM, at most a quarter of the bytes of the tables' rows, or "auto": exactly a
+   * DRAM of every configuration with a tier below DRAM, at most a quarter of the bytes of the tables' rows, or "auto": exactly a
    * quarter, rounded down to 64 KiB. Default "auto".
    */
   dram?: Size | "auto";
@@ -244,23 +260,30 @@ export interface ResolvedConfiguration {
   /** One sentence for the report. */
   readonly about: string;
   /**
-   * DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA node); DRAM_PMEM (hot
-   * rows in DRAM, the rest in PMEM).
+   * Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA
+   * node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH and
+   * DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).
    */
-  readonly storage: StorageType;
-  /** With `DRAM_PMEM` only. */
+  readonly storage: ScenarioStorage;
+  /** Where PMEM is a tier among several. */
   readonly pmem?: "libpmem" | "memkind";
   /** Where libpmem is used: a directory or `auto`. */
   readonly path?: string;
+  /** Where SSDHASH or LEVELDB is a tier: a directory or `auto`. */
+  readonly ssdPath?: string;
   /** Where memkind is used. */
   readonly nodes?: "auto" | readonly number[];
   /** Bytes of each tier, if the scenario gave them. */
   readonly size?: readonly number[];
   /** What counts against the sizes: everything the store holds, or padded rows only (DeepRec's way). */
   readonly sizeCounts: "all" | "rows";
+  /** Which rows leave a full tier; absent with one tier. */
+  readonly policy?: EvictionPolicy;
+  /** Background threads that move rows down; absent with one tier. */
+  readonly evictionThreads?: number;
   /** The machine's DRAM is a cache in front of PMEM. With storage DRAM only. */
   readonly memory?: "memory-mode";
-  /** Media model that a missing medium is emulated as; absent for plain DRAM. */
+  /** Media model that a missing medium is emulated as; absent without PMEM. */
   readonly media?: string;
 }
 

@@ -10,14 +10,15 @@ import { parseBytes } from "../ffi/bytes.ts";
 import * as v from "./valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../ffi/nearest.ts";
 import { oneOf } from "./one_of.ts";
 import type { Scenario, Size } from "./scenario.ts";
+import { STORAGE_TYPES } from "./storage.ts";
 
 export type * from "./scenario.ts";
 
-/** Storage types that can be opened today, DeepRec's names. */
-export const STORAGE_TYPES = ["DRAM", "PMEM_LIBPMEM", "PMEM_MEMKIND", "DRAM_PMEM"] as const;
+/** Policies, as `ffi/options.ts` types them. */
+const POLICIES = ["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"] as const;
 
 /** Points that a matrix cannot vary, since they belong to the whole run. */
 export const FIXED_FIELDS: readonly string[] = [
@@ -257,15 +258,25 @@ const configuration = v.strictObject({
   about: v.exactOptional(described(v.string(), "One sentence for the report.")),
   storage: described(
     v.picklist(STORAGE_TYPES),
-    "DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA node); DRAM_PMEM " +
-      "(hot rows in DRAM, the rest in PMEM).",
+    "Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a " +
+      "NUMA node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH " +
+      "and DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).",
   ),
   pmem: v.exactOptional(
-    described(v.picklist(["libpmem", "memkind"]), "What holds the PMEM tier of DRAM_PMEM. Required there."),
+    described(
+      v.picklist(["libpmem", "memkind"]),
+      "What holds the PMEM tier of DRAM_PMEM, DRAM_PMEM_SSDHASH and DRAM_PMEM_LEVELDB. Required there.",
+    ),
   ),
   path: v.exactOptional(described(
     v.pipe(v.string(), v.minLength(1, "expected a directory")),
-    'libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Default "auto".',
+    'libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Without libpmem: what ' +
+      'ssdPath is. Default "auto".',
+  )),
+  ssdPath: v.exactOptional(described(
+    v.pipe(v.string(), v.minLength(1, "expected a directory")),
+    'SSDHASH and LEVELDB: directory on the disk to measure, or "auto": the project\'s cache folder. Each sample has a ' +
+      'folder of its own in it, removed at its end. Default "auto".',
   )),
   nodes: v.exactOptional(auto(
     v.pipe(v.array(whole("NUMA node.", 0, 4095)), v.minLength(1, "expected at least one node")),
@@ -273,12 +284,21 @@ const configuration = v.strictObject({
   )),
   size: v.exactOptional(described(
     v.pipe(v.array(size), v.minLength(1, "expected at least one size")),
-    "Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of two tiers, room " +
-      "for every row in the last.",
+    "Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of several tiers, " +
+      "half of the tables' rows for the second of three, room for every row in the last.",
   )),
   sizeCounts: v.exactOptional(described(
     v.picklist(["all", "rows"]),
     'What counts against the sizes: everything the store holds, or padded rows only (DeepRec\'s way). Default "all".',
+  )),
+  policy: v.exactOptional(described(
+    v.picklist(POLICIES),
+    'Which rows leave a full tier; with several tiers only. Default "clock".',
+  )),
+  evictionThreads: v.exactOptional(whole(
+    "Background threads that move rows down; 0: the training threads do. With several tiers only. Default 1.",
+    0,
+    64,
   )),
   memory: v.exactOptional(described(
     v.picklist(["memory-mode"]),
@@ -311,7 +331,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   ),
   dram: v.exactOptional(auto(
     size as v.GenericSchema<string | number>,
-    'DRAM of every configuration with PMEM, at most a quarter of the bytes of the tables\' rows, or "auto": exactly ' +
+    'DRAM of every configuration with a tier below DRAM, at most a quarter of the bytes of the tables\' rows, or "auto": exactly ' +
       'a quarter, rounded down to 64 KiB. Default "auto".',
   )),
   repetitions: v.exactOptional(

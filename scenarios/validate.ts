@@ -6,9 +6,10 @@
 
 import * as v from "./valibot.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../ffi/nearest.ts";
 import type { Scenario } from "./scenario.ts";
 import { scenarioSchema } from "./schema.ts";
+import { isHbm } from "./storage.ts";
 
 /** What a valibot schema may carry, as far as it is walked here. */
 interface SchemaNode {
@@ -84,6 +85,9 @@ function unknownName(path: DocumentPath, input: unknown, choices: readonly strin
   const list = LISTS[String(path.at(-1))];
   if (typeof input !== "string") {
     return { path, message: `expected one of ${listed(choices)}, found ${foundText(input)}` };
+  }
+  if (path.at(-1) === "storage" && isHbm(input)) {
+    return { path, message: `storage type "${input}" needs a CUDA device, which this version does not use` };
   }
   const meant = nearest(input, choices);
   const message = list === undefined

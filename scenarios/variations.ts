@@ -6,6 +6,7 @@
 
 import { resolve } from "node:path";
 import type { ResolvedScenario } from "./scenario.ts";
+import { hasDramTier } from "./storage.ts";
 
 /** Limits of a quick run, so that it ends within 30 s. */
 const QUICK = { seconds: 22, rows: 131_072, testRows: 8192, batch: 512, warmup: 4, evaluations: 2 };
@@ -52,8 +53,6 @@ export function withData(scenario: ResolvedScenario, file: string): ResolvedScen
 
 /** The DRAM budget for other tables than those it was written for, unless a configuration gives its sizes itself. */
 function fittingDram({ dram, configurations }: ResolvedScenario): Pick<ResolvedScenario, "dram"> {
-  const given = Object.values(configurations).some(({ storage, size }) =>
-    storage === "DRAM_PMEM" && size !== undefined
-  );
+  const given = Object.values(configurations).some(({ storage, size }) => hasDramTier(storage) && size !== undefined);
   return { dram: given ? dram : "auto" };
 }

@@ -141,6 +141,7 @@ export function memory(summary: Summary): Markup | undefined {
     ),
   );
   const hit = cases.filter((one) => one.hits !== undefined);
+  const below = ["second", "third", "fourth"].slice(0, Math.max(0, ...hit.map((one) => one.hits?.below.length ?? 0)));
   const hits = hit.length === 0 ? undefined : figure(
     "hits",
     {
@@ -155,6 +156,7 @@ export function memory(summary: Summary): Markup | undefined {
         { title: "case" },
         { title: "kind", words: true },
         { title: "hits" },
+        ...below.map((tier) => ({ title: `${tier} tier` })),
         { title: "new rows" },
         { title: "share of", words: true },
       ],
@@ -162,6 +164,7 @@ export function memory(summary: Summary): Markup | undefined {
         one.name,
         kind(one.evidence),
         estimateCell(one.hits?.ratio, 100),
+        ...below.map((_, i) => one.hits?.below[i] === undefined ? "–" : significant(one.hits.below[i] * 100)),
         one.hits?.created === undefined ? "–" : significant(one.hits.created * 100),
         one.hits?.denominator ?? "–",
       ]),

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { SsdTier } from "../storage.ts";
+
 /** A medium that is here and was verified, or why it is not. */
 export type Found<T> =
   | ({ readonly available: true } & T)
@@ -25,6 +27,11 @@ export interface Availability {
   readonly kmemDax: Found<{ readonly nodes: readonly number[]; readonly virtual: boolean }>;
   /** DRAM that is a cache in front of PMEM, and its bytes. */
   readonly memoryMode: Found<{ readonly cacheBytes: number; readonly virtual: boolean }>;
+  /**
+   * Whether a tier on a disk can be opened: its library is there, and the directory can be written to and is on a disk.
+   * Without a directory, the project's cache folder is meant.
+   */
+  readonly ssd: (tier: SsdTier, directory: string | undefined) => Found<object>;
   /** A node that memkind can be pointed at for emulation: any node with memory. */
   readonly existingNode: number;
 }

@@ -20,6 +20,7 @@ import {
   regionsOf,
 } from "./parts.ts";
 import type { MachineRecord } from "../record.ts";
+import { probeSsd } from "./ssd.ts";
 
 /** The configurations of the memory of a machine. */
 export type ConfigurationName = "dram" | "memory-mode" | "fsdax" | "kmem-dax";
@@ -285,7 +286,7 @@ export function configurations(machine: MachineRecord): ConfigurationState[] {
   return [dram(facts), memoryMode(facts), fsdax(facts), kmemDax(facts)];
 }
 
-/** The same for the planner: the media that are here and verified, or the reason. */
+/** The same for the planner: the media that are here and verified, or the reason. Disks are looked at when asked for. */
 export function availability(machine: MachineRecord): Availability {
   const [plain, mode, file, nodes] = configurations(machine);
   const absent = (state: ConfigurationState | undefined) => ({
@@ -304,6 +305,7 @@ export function availability(machine: MachineRecord): Availability {
     kmemDax: nodes?.state === "measured"
       ? { available: true, nodes: nodes.nodes ?? [], virtual: nodes.virtual ?? true }
       : absent(nodes),
+    ssd: probeSsd,
     existingNode: existingNode(machine.facts),
   };
 }

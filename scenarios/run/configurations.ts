@@ -9,8 +9,8 @@ import { formatBytes } from "../../ffi/bytes.ts";
 import type { Availability, Found } from "../machine/availability.ts";
 import type { Case } from "../plan.ts";
 import type { Evidence } from "../record.ts";
-import { usesLibpmem, usesMemkind } from "../resolve.ts";
 import type { ResolvedConfiguration } from "../scenario.ts";
+import { type SsdTier, ssdTierOf, usesLibpmem, usesMemkind } from "../storage.ts";
 
 /** Where the PMEM of a configuration is. */
 export type Place =
@@ -23,10 +23,20 @@ export type Place =
   /** Memory Mode: nothing to place. */
   | { readonly kind: "memory-mode" };
 
+/** The tier of a configuration that is on a disk. It is measured there, whatever stands for the PMEM above it. */
+export interface Disk {
+  readonly tier: SsdTier;
+  /** Directory that the samples' folders are made in; absent: the project's cache folder. */
+  readonly directory?: string;
+}
+
 /** How a configuration runs. */
 export interface Decision {
+  /** `emulated` if any tier is. */
   readonly evidence: Evidence;
   readonly place: Place;
+  /** Absent without a tier on a disk. */
+  readonly ssd?: Disk;
   /** Media model that it is slowed to; absent if measured. */
   readonly media?: string;
   /** True if the medium is a guest's: no speed may be shown. */
@@ -90,6 +100,19 @@ function mediumOf(
   return here.dram.available ? { available: true, place: { kind: "none" }, virtual: false } : here.dram;
 }
 
+/** The disk of a configuration here; `ssd` is undefined if it has no tier on one. A disk has no stand-in. */
+function diskOf(
+  { storage, ssdPath }: ResolvedConfiguration,
+  here: Availability,
+): Found<{ readonly ssd: Disk | undefined }> {
+  const tier = ssdTierOf(storage);
+  if (tier === undefined) return { available: true, ssd: undefined };
+  const directory = ssdPath === undefined || ssdPath === "auto" ? undefined : ssdPath;
+  const found = here.ssd(tier, directory);
+  if (!found.available) return { ...found, emulable: false };
+  return { available: true, ssd: { tier, ...(directory === undefined ? {} : { directory }) } };
+}
+
 /** Where a configuration is emulated, or undefined if it cannot be: plain DRAM has no stand-in. */
 function standIn(configuration: ResolvedConfiguration, here: Availability): Place | undefined {
   const { path, nodes, memory } = configuration;
@@ -120,11 +143,13 @@ export function decideCases(
   const errors = new Map<string, string>();
   for (const one of cases) {
     const configuration = configurationOf(one);
-    const found = mediumOf(configuration, here);
+    const disk = diskOf(configuration, here);
+    const found = disk.available ? mediumOf(configuration, here) : disk;
+    const ssd = disk.available && disk.ssd !== undefined ? { ssd: disk.ssd } : {};
     if (found.available) {
       const { place, virtual, cacheBytes } = found;
       const cache = cacheBytes === undefined ? {} : { cacheBytes };
-      runnable.push({ ...one, decision: { evidence: "measured", place, virtual, ...cache } });
+      runnable.push({ ...one, decision: { evidence: "measured", place, ...ssd, virtual, ...cache } });
       continue;
     }
     const whenUnavailable = require === "measured" ? "error" : one.scenario.whenUnavailable;
@@ -143,6 +168,7 @@ export function decideCases(
       const decision: Decision = {
         evidence: "emulated",
         place,
+        ...ssd,
         media: configuration.media,
         virtual: false,
         missing: found.reason,
@@ -179,7 +205,14 @@ export interface Scratch {
 }
 
 /** One sentence: how the figures of a case are obtained. */
-export function howText({ place, media }: Decision, dram: number, scratch?: Scratch): string {
+export function howText(decision: Decision, dram: number, scratch?: Scratch): string {
+  const { place, ssd } = decision;
+  if (ssd === undefined) return placeText(decision, dram, scratch);
+  const disk = `${ssd.tier} in files in ${ssd.directory ?? "the project's cache folder"}, on its disk`;
+  return place.kind === "none" ? `${disk}, wall clock` : `${placeText(decision, dram, scratch)}; ${disk}`;
+}
+
+function placeText({ place, media }: Decision, dram: number, scratch?: Scratch): string {
   const model = `slowed to ${media}`;
   switch (place.kind) {
     case "none":

@@ -5,7 +5,7 @@ import { availability, inspectMachine } from "../machine.ts";
 import { loadMedia, mediaNativeOptions } from "../media.ts";
 import type { RunDependencies } from "./prepare.ts";
 import type { MachineRecord } from "../record.ts";
-import { makeScratch } from "./scratch.ts";
+import { makeScratch, makeSsdScratch } from "./scratch.ts";
 import { defaultWorkerCommand } from "./worker_process.ts";
 
 /** Versions of everything that figures depend on: name to version. */
@@ -34,6 +34,7 @@ export function defaultDependencies(): RunDependencies {
     mediaOptions: async (media, { kind, threads, cacheBytes, seed }) =>
       mediaNativeOptions(await loadMedia(media), { prefix: kind, threads, cacheBytes, seed }),
     makeScratch: (bytes) => makeScratch(bytes),
+    makeSsdScratch,
     command: defaultWorkerCommand(),
     versions: versionsOf,
   };

@@ -45,6 +45,8 @@ export interface RunDependencies {
   ) => Promise<Record<string, string>>;
   /** Makes the directory of a pool file. */
   readonly makeScratch: (bytes: number) => Promise<Scratch & AsyncDisposable>;
+  /** Makes the directory of a tier on a disk, in one that is given or in the project's cache folder. */
+  readonly makeSsdScratch: (parent?: string) => Promise<Scratch & AsyncDisposable>;
   /** How a worker is started. */
   readonly command: WorkerCommand;
   /** Versions of everything that figures depend on. */
@@ -54,7 +56,7 @@ export interface RunDependencies {
 /** A case with everything its workers need. */
 export interface PreparedCase extends RunnableCase {
   readonly data: PreparedData;
-  /** Bytes of DRAM of every configuration with PMEM. */
+  /** Bytes of DRAM of every configuration with a tier below DRAM. */
   readonly dram: number;
   /** Bytes of the tables' rows when every key has one. */
   readonly tableBytes: number;
@@ -178,7 +180,7 @@ function checkBatch(batch: number, rows: number): void {
 
 /** The case whose rows give the AUC: plain DRAM where there is one, since it is the fastest; else the first. */
 export function qualityCase(cases: readonly PreparedCase[]): PreparedCase {
-  const one = cases.find(({ decision }) => decision.place.kind === "none") ?? cases[0];
+  const one = cases.find(({ decision: { place, ssd } }) => place.kind === "none" && ssd === undefined) ?? cases[0];
   if (one === undefined) throw new UnavailableError("No configuration can run here");
   return one;
 }

@@ -18,6 +18,7 @@ import type {
   WorkerTier,
   WorkerTrainer,
 } from "./worker_protocol.ts";
+import { tiersOf } from "../storage.ts";
 import { runWorker } from "./worker_process.ts";
 
 /** Progress and cancellation of a worker. */
@@ -51,7 +52,13 @@ function trainerOf(one: PreparedCase): WorkerTrainer {
   };
 }
 
-async function storeOf(one: PreparedCase, path: string | undefined, mediaOptions: RunDependencies["mediaOptions"]) {
+/** Where the files of a store's tiers are. */
+interface Paths {
+  readonly path?: string;
+  readonly ssdPath?: string;
+}
+
+async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDependencies["mediaOptions"]) {
   const configuration = configurationOf(one);
   const { decision, dram, scenario } = one;
   const native = decision.media === undefined ? {} : await mediaOptions(decision.media, {
@@ -63,10 +70,12 @@ async function storeOf(one: PreparedCase, path: string | undefined, mediaOptions
   const store: WorkerStore = {
     storage: configuration.storage,
     ...(configuration.pmem === undefined ? {} : { pmem: configuration.pmem }),
-    ...(path === undefined ? {} : { path }),
+    ...paths,
     size: tierSizes(configuration, dram, one.tableBytes),
     sizeCounts: one.rowsOnly ? "rows" : configuration.sizeCounts,
     seed: scenario.seed,
+    ...(configuration.policy === undefined ? {} : { policy: configuration.policy }),
+    ...(configuration.evictionThreads === undefined ? {} : { evictionThreads: configuration.evictionThreads }),
     native,
   };
   return store;
@@ -88,11 +97,16 @@ export async function takeSample(
   dependencies: RunDependencies,
   control: WorkerControl,
 ): Promise<TakenSample<SpeedOutcome | QualityOutcome>> {
-  const { place } = one.decision;
-  const sizes = tierSizes(configurationOf(one), one.dram, one.tableBytes);
-  await using scratch = place.kind === "scratch" ? await dependencies.makeScratch(sizes.at(-1) ?? 0) : undefined;
-  const path = place.kind === "directory" ? place.path : scratch?.path;
-  const store = await storeOf(one, path, dependencies.mediaOptions);
+  const { place, ssd } = one.decision;
+  await using scratch = place.kind === "scratch" ? await dependencies.makeScratch(pmemBytes(one)) : undefined;
+  // A folder of its own: what a sample that was killed left behind must not be found by the next.
+  await using disk = ssd === undefined ? undefined : await dependencies.makeSsdScratch(ssd.directory);
+  const pool = place.kind === "directory" ? place.path : scratch?.path;
+  const paths = {
+    ...(pool === undefined && disk === undefined ? {} : { path: pool ?? disk?.path ?? "" }),
+    ...(pool === undefined || disk === undefined ? {} : { ssdPath: disk.path }),
+  };
+  const store = await storeOf(one, paths, dependencies.mediaOptions);
   const environment = environmentOf(one);
   const started = new Date().toISOString();
   const start = performance.now();
@@ -108,16 +122,23 @@ export async function takeSample(
   };
 }
 
+/** Bytes of the PMEM tier. */
+function pmemBytes(one: PreparedCase): number {
+  const configuration = configurationOf(one);
+  const sizes = tierSizes(configuration, one.dram, one.tableBytes);
+  return sizes[tiersOf(configuration.storage).indexOf("PMEM")] ?? 0;
+}
+
 function tierRecord(tier: WorkerTier, one: PreparedCase): TierRecord {
   const { media, place } = one.decision;
-  const slowed = media !== undefined && (tier.type !== "DRAM" || place.kind === "memory-mode");
+  const slowed = media !== undefined && (tier.type.startsWith("PMEM_") || place.kind === "memory-mode");
   return slowed ? { ...tier, emulates: media } : tier;
 }
 
 function dramBytes(one: PreparedCase): number {
   const configuration = configurationOf(one);
   if (configuration.memory === "memory-mode") return one.decision.cacheBytes ?? one.dram;
-  if (configuration.storage.startsWith("PMEM_")) return 0;
+  if (tiersOf(configuration.storage)[0] !== "DRAM") return 0;
   return tierSizes(configuration, one.dram, one.tableBytes)[0] ?? 0;
 }
 

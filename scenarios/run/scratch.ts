@@ -1,6 +1,6 @@
 /**
- * A directory for the pool file of one sample that stands for PMEM: in memory where there is room, else on disk, and
- * removed with everything in it when the sample ends, however it ends.
+ * Directories for the files of one sample, removed with everything in them when it ends, however it ends: for the pool
+ * file that stands for PMEM, in memory where there is room, else on disk; for a tier on a disk, there.
  *
  * @module
  */
@@ -15,6 +15,8 @@ const RESERVE = 512 * 2 ** 20;
 const TMPFS = "/dev/shm";
 /** Where they live on disk: the project's cache. */
 const DISK: string = fileURLToPath(new URL("../../.cache/pmem", import.meta.url));
+/** Where files of tiers on a disk are unless the scenario says otherwise. */
+export const SSD_FOLDER: string = fileURLToPath(new URL("../../.cache/ssd", import.meta.url));
 
 /** `TMPFS_MAGIC` of linux/magic.h. Without such a mount the directory may be there, but on a disk. */
 const TMPFS_TYPE = 0x01021994;
@@ -29,13 +31,18 @@ export interface FileSystem {
   readonly bsize: number;
 }
 
+/** Whether a file system keeps its files in memory. */
+export function isInMemory({ type }: Pick<FileSystem, "type">): boolean {
+  return type === TMPFS_TYPE;
+}
+
 /**
  * Bytes that pool files may take in a file system that should be one in memory; 0 if it is another.
  *
  * @param available Bytes of memory that are available.
  */
 export function roomIn({ type, bavail, bsize }: FileSystem, available: number): number {
-  return type === TMPFS_TYPE ? Math.max(0, Math.min(bavail * bsize, available) - RESERVE) : 0;
+  return isInMemory({ type }) ? Math.max(0, Math.min(bavail * bsize, available) - RESERVE) : 0;
 }
 
 /** Bytes that a file in memory may take now; 0 if there is no such file system. */
@@ -59,10 +66,20 @@ export interface ScratchDirectory extends Scratch, AsyncDisposable {}
 export async function makeScratch(bytes: number, room?: number): Promise<ScratchDirectory> {
   const medium = (room ?? await roomInMemory()) >= bytes ? "tmpfs" : "disk";
   if (medium === "disk") await Deno.mkdir(DISK, { recursive: true });
-  const path = await Deno.makeTempDir({ dir: medium === "tmpfs" ? TMPFS : DISK, prefix: "tierbench-" });
-  return {
-    path,
-    medium,
-    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
-  };
+  return await scratchIn(medium === "tmpfs" ? TMPFS : DISK, medium);
+}
+
+/**
+ * Makes a directory for the files of a tier on a disk.
+ *
+ * @param parent A directory on that disk. Default: the project's cache folder.
+ */
+export async function makeSsdScratch(parent?: string): Promise<ScratchDirectory> {
+  if (parent === undefined) await Deno.mkdir(SSD_FOLDER, { recursive: true });
+  return await scratchIn(parent ?? SSD_FOLDER, "disk");
+}
+
+async function scratchIn(dir: string, medium: Scratch["medium"]): Promise<ScratchDirectory> {
+  const path = await Deno.makeTempDir({ dir, prefix: "tierbench-" });
+  return { path, medium, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
 }

@@ -7,7 +7,7 @@
  */
 
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
-import type { StorageType } from "../../ffi/options.ts";
+import type { EvictionPolicy, StorageType } from "../../ffi/options.ts";
 import type { ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
@@ -15,9 +15,12 @@ export interface WorkerStore {
   readonly storage: StorageType;
   readonly pmem?: "libpmem" | "memkind";
   readonly path?: string;
+  readonly ssdPath?: string;
   readonly size: readonly number[];
   readonly sizeCounts: "all" | "rows";
   readonly seed: number;
+  readonly policy?: EvictionPolicy;
+  readonly evictionThreads?: number;
   /** Options passed through as they are: `emulate.*`, `memory_mode.*`. */
   readonly native: Readonly<Record<string, string>>;
 }

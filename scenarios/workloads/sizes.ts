@@ -1,5 +1,5 @@
 /**
- * Bytes of tables and tiers: the fairness rule (every configuration with PMEM gets the same DRAM, a quarter of the
+ * Bytes of tables and tiers: the fairness rule (every configuration with a tier below DRAM gets the same DRAM, a quarter of the
  * tables at most) and the sizes that a scenario leaves open.
  *
  * @module
@@ -9,6 +9,7 @@ import { formatBytes } from "../../ffi/bytes.ts";
 import { ScenarioError } from "../diagnostics.ts";
 import { rowBytes } from "./row_bytes.ts";
 import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "../scenario.ts";
+import { hasDramTier, ssdTierOf, tiersOf } from "../storage.ts";
 
 /** DRAM budgets are multiples of this, bytes. */
 const DRAM_STEP = 65_536;
@@ -34,13 +35,13 @@ export function tableBytes(cardinalities: readonly number[], workload: ResolvedW
   return rows * rowBytes(workload.dim, deepOptimizer(workload).name);
 }
 
-/** Whether a configuration has a DRAM budget in front of PMEM. */
+/** Whether a configuration has a DRAM budget in front of slower tiers. */
 export function hasDramBudget({ storage, memory }: ResolvedConfiguration): boolean {
-  return storage === "DRAM_PMEM" || memory === "memory-mode";
+  return hasDramTier(storage) || memory === "memory-mode";
 }
 
 /**
- * The bytes of DRAM that every configuration with PMEM gets.
+ * The bytes of DRAM that every configuration with a tier below DRAM gets.
  *
  * @param scenario A scenario at a point of its matrix.
  * @param tables Bytes of the tables' rows.
@@ -55,7 +56,7 @@ export function dramBudget(scenario: ResolvedScenario, tables: number): number {
     path: ["dram"],
     message: `expected at most ${formatBytes(quarter)}, a quarter of the tables' ${formatBytes(tables)}, found ` +
       formatBytes(scenario.dram),
-    hint: 'with more, DRAM would do the work of PMEM: write "auto"' +
+    hint: 'with more, DRAM would do the work of what is below it: write "auto"' +
       ("criteo" in scenario.workload.data ? "" : ", or raise workload.data.scale"),
   }]);
 }
@@ -69,13 +70,20 @@ export function mustCountRowsOnly(
   scenario: Pick<ResolvedScenario, "dram">,
   dram: number,
 ): boolean {
-  return configuration.storage === "DRAM_PMEM" && configuration.size === undefined &&
+  return hasDramTier(configuration.storage) && configuration.size === undefined &&
     configuration.sizeCounts === "all" && scenario.dram === "auto" && dram < LEAST_DRAM;
 }
 
+/**
+ * Room on a disk beside the rows: what compaction has not cleared away yet, what describes each record, and 1 GiB for the
+ * files that every table has begun. It is a limit, not a size: nothing is reserved.
+ */
+const SSD_MARGIN = { factor: 2.5, fixed: 2 ** 30 };
+
 /** Bytes that surely hold rows of this many bytes with everything around them. */
-export function roomFor(tables: number): number {
-  return Math.ceil((tables * MARGIN.factor + MARGIN.fixed) / DRAM_STEP) * DRAM_STEP;
+export function roomFor(tables: number, on: "memory" | "disk" = "memory"): number {
+  const { factor, fixed } = on === "memory" ? MARGIN : SSD_MARGIN;
+  return Math.ceil((tables * factor + fixed) / DRAM_STEP) * DRAM_STEP;
 }
 
 /** Default of the native library for tiers without a size: 1 GiB. */
@@ -83,9 +91,11 @@ const DEFAULT_TIER = 2 ** 30;
 
 /** Bytes of each tier of a configuration, fastest first. */
 export function tierSizes(configuration: ResolvedConfiguration, dram: number, tables: number): number[] {
-  if (configuration.size !== undefined) {
-    const tiers = configuration.storage === "DRAM_PMEM" ? 2 : 1;
-    return Array.from({ length: tiers }, (_, i) => configuration.size?.[i] ?? DEFAULT_TIER);
-  }
-  return configuration.storage === "DRAM_PMEM" ? [dram, roomFor(tables)] : [roomFor(tables)];
+  const { storage, size } = configuration;
+  const tiers = tiersOf(storage);
+  if (size !== undefined) return tiers.map((_, i) => size[i] ?? DEFAULT_TIER);
+  const last = roomFor(tables, ssdTierOf(storage) === undefined ? "memory" : "disk");
+  if (tiers.length === 1) return [last];
+  const half = Math.max(DRAM_STEP, Math.floor(tables / 2 / DRAM_STEP) * DRAM_STEP);
+  return tiers.length === 2 ? [dram, last] : [dram, half, last];
 }

@@ -91,6 +91,45 @@ Deno.test("tierbench run trains on all four, from any folder, to the same rows, 
   });
 });
 
+Deno.test("tierbench run trains over disks to the same rows, and leaves no files", async () => {
+  const three = { storage: "DRAM_PMEM_SSDHASH", pmem: "libpmem" } as const;
+  await inFolder(TINY, async (folder) => {
+    const ssdPath = `${folder}/ssd`;
+    await Deno.mkdir(ssdPath);
+    const disks: Scenario = {
+      ...TINY,
+      configurations: {
+        "dram": { storage: "DRAM" },
+        "ssdhash": { storage: "DRAM_SSDHASH", ssdPath, policy: "s3fifo" },
+        "leveldb": { storage: "DRAM_LEVELDB", ssdPath, evictionThreads: 0 },
+        "three": { ...three, ssdPath },
+      },
+      quality: { samples: 0 },
+    };
+    await Deno.writeTextFile(`${folder}/tiny.jsonc`, JSON.stringify(disks));
+    const { code, stdout, stderr } = await command(folder, "run", "tiny.jsonc").output();
+    const said = text(stdout) + text(stderr);
+    if (said.includes("is in memory (tmpfs)")) return assertEquals(code, 3); // temporary files are on no disk here
+    assertEquals(code, 0, said);
+    const { samples } = await readResult(`${folder}/reports/out/tiny/result.jsonl`);
+    assertEquals([samples.length, new Set(samples.map(({ digest }) => digest)).size], [12, 1]);
+    const of = (name: string) => samples.find(({ configuration }) => configuration === name);
+    assertEquals(of("ssdhash")?.tiers.map(({ type }) => type), ["DRAM", "SSDHASH"]);
+    assertEquals(of("leveldb")?.tiers.map(({ type }) => type), ["DRAM", "LEVELDB"]);
+    assertEquals(of("three")?.tiers.map(({ type }) => type), ["DRAM", "PMEM_LIBPMEM", "SSDHASH"]);
+    assertEquals([of("ssdhash")?.evidence, of("three")?.evidence], ["measured", "emulated"]);
+    for (const { tiers, tableBytes } of samples) {
+      const rows = tiers.reduce((sum, tier) => sum + tier.rows, 0);
+      assertEquals([rows * 128, tiers.every(({ usedBytes, limitBytes }) => usedBytes <= limitBytes)], [
+        tableBytes,
+        true,
+      ]);
+      assert((tiers.at(-1)?.rows ?? 0) > 0 && tiers.at(-1)?.medium !== "");
+    }
+    assertEquals([...Deno.readDirSync(ssdPath)], []);
+  });
+});
+
 Deno.test("tierbench run interrupted by Ctrl-C ends with 130, leaves nothing behind, and resumes", async () => {
   const slow: Scenario = { ...TINY, workload: { ...TINY.workload, steps: 400, hidden: [256] } };
   await inFolder(slow, async (folder) => {

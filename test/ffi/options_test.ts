@@ -1,4 +1,11 @@
-import { type OptimizerOptions, seedText, type StoreOptions, storeOptions, tableOptions } from "../../ffi/options.ts";
+import {
+  type OptimizerOptions,
+  seedText,
+  type StoreOptions,
+  storeOptions,
+  type TableOptions,
+  tableOptions,
+} from "../../ffi/options.ts";
 import { assertEquals, assertThrows } from "../assert.ts";
 
 Deno.test("storeOptions() leaves absent options to the library", () => {
@@ -24,6 +31,137 @@ Deno.test("storeOptions() writes sizes in bytes and lets native options win", ()
     seed: "7",
     "emulate.medium": "optane-100-6x256",
   });
+});
+
+Deno.test("storeOptions() writes policies, threads, and groups of options of a tier", () => {
+  const options: StoreOptions = {
+    storage: "DRAM_PMEM_SSDHASH",
+    pmem: "memkind",
+    ssdPath: "/mnt/ssd",
+    policy: "s3fifo",
+    evictionThreads: 0,
+    shards: 16,
+    numaNode: -1,
+    kernels: "avx2",
+    ssdhash: { asyncCompaction: false, fileBytes: "64 MiB", depth: 32, io: "pread" },
+    leveldb: { cacheBytes: 4096, writeBufferBytes: "1 MiB", bloomBits: 10 },
+  };
+  assertEquals(storeOptions(options), {
+    storage: "DRAM_PMEM_SSDHASH",
+    pmem: "memkind",
+    ssd_path: "/mnt/ssd",
+    policy: "s3fifo",
+    eviction_threads: "0",
+    shards: "16",
+    numa_node: "-1",
+    kernels: "avx2",
+    "ssdhash.async_compaction": "0",
+    "ssdhash.file_bytes": "67108864",
+    "ssdhash.depth": "32",
+    "ssdhash.io": "pread",
+    "leveldb.cache_bytes": "4096",
+    "leveldb.write_buffer_bytes": "1048576",
+    "leveldb.bloom_bits": "10",
+  });
+});
+
+Deno.test("tableOptions() writes admission, expiry and what rows record", () => {
+  const words = (options: Omit<TableOptions, "name">) => {
+    const { name: _, optimizer: __, ...others } = tableOptions({ name: "t", ...options });
+    return others;
+  };
+  assertEquals(words({ admission: { counter: { frequency: 5, defaultValue: 0.5 } } }), {
+    admission: "counter",
+    "admission.frequency": "5",
+    "admission.default_value": "0.5",
+  });
+  assertEquals(words({ admission: { bloom: { frequency: 3, keys: 1000, error: 0.01, counterBits: 8 } } }), {
+    admission: "cbf",
+    "admission.frequency": "3",
+    "admission.keys": "1000",
+    "admission.error": "0.01",
+    "admission.counter_bits": "8",
+  });
+  assertEquals(words({ expire: { steps: 100, l2: 0.25, l2Form: "norm" } }), {
+    "expire.steps": "100",
+    "expire.l2": "0.25",
+    "expire.l2_form": "norm",
+  });
+  assertEquals(words({ recordFrequency: true, recordVersion: false }), {
+    record_frequency: "1",
+    record_version: "0",
+  });
+});
+
+/** Options as a program without a type check would give them. */
+const unchecked = (options: object) => options as unknown as StoreOptions & TableOptions;
+const refusals: readonly [string, () => unknown, string][] = [
+  [
+    "a store's siez",
+    () => storeOptions(unchecked({ storage: "DRAM", siez: ["1 MiB"] })),
+    'Cannot use the option "siez" of the store: there is no such option; did you mean "size"?',
+  ],
+  [
+    "a store's eviction_threads",
+    () => storeOptions(unchecked({ eviction_threads: 2 })),
+    'did you mean "evictionThreads"?',
+  ],
+  ["a store's zzz", () => storeOptions(unchecked({ zzz: 1 })), "known fields: storage, pmem, path, ssdPath, size"],
+  ["a store without options", () => storeOptions(unchecked([])), "expected an object, found []"],
+  [
+    "a tier's fileByte",
+    () => storeOptions(unchecked({ storage: "SSDHASH", ssdhash: { fileByte: 1 } })),
+    'Cannot use the option "fileByte" of the tier "ssdhash": there is no such option; did you mean "fileBytes"?',
+  ],
+  [
+    "a tier's bloom",
+    () => storeOptions(unchecked({ storage: "LEVELDB", leveldb: { bloom: 1 } })),
+    'Cannot use the option "bloom" of the tier "leveldb"',
+  ],
+  [
+    "a table's initialiser",
+    () => tableOptions(unchecked({ name: "t", initialiser: 0 })),
+    'Cannot use the option "initialiser" of the table: there is no such option; did you mean "initializer"?',
+  ],
+  [
+    "an admission's frequenzy",
+    () => tableOptions(unchecked({ name: "t", admission: { counter: { frequenzy: 2 } } })),
+    'Cannot use the option "frequenzy" of the admission "counter": there is no such option; did you mean "frequency"?',
+  ],
+  [
+    "a counter's error, which Bloom filters have",
+    () => tableOptions(unchecked({ name: "t", admission: { counter: { error: 0.1 } } })),
+    'Cannot use the option "error" of the admission "counter"',
+  ],
+  [
+    "an unknown admission",
+    () => tableOptions(unchecked({ name: "t", admission: { cbf: {} } })),
+    'Cannot use the admission "cbf": expected "counter" or "bloom"',
+  ],
+  ["an empty admission", () => tableOptions(unchecked({ name: "t", admission: {} })), "Cannot use the admission {}"],
+  [
+    "two admissions",
+    () => tableOptions(unchecked({ name: "t", admission: { counter: {}, bloom: {} } })),
+    'Cannot use two of admission at once: "counter" and "bloom"',
+  ],
+  [
+    "an expiry's step",
+    () => tableOptions(unchecked({ name: "t", expire: { step: 2 } })),
+    'Cannot use the option "step" of the expiry: there is no such option; did you mean "steps"?',
+  ],
+  [
+    "an initialiser's std",
+    () => tableOptions(unchecked({ name: "t", initializer: { truncatedNormal: { stdev: 2 } } })),
+    'Cannot use the option "stdev" of the initialiser "truncatedNormal": there is no such option; did you mean "stddev"?',
+  ],
+];
+
+Deno.test.each(refusals)("unknown options are refused: %s", (_, call, message) => {
+  assertThrows(call, TypeError, message);
+});
+
+Deno.test("an option that is undefined counts as absent", () => {
+  assertEquals(storeOptions(unchecked({ storage: "DRAM", sizes: undefined, path: undefined })), { storage: "DRAM" });
 });
 
 Deno.test("seedText() takes unsigned 64-bit numbers only", () => {

@@ -200,12 +200,161 @@ Deno.test("rows over libpmem are those of DRAM to the bit, and the pool file goe
   }
 });
 
+Deno.test("remove() takes rows away for good and counts them", () => {
+  using store = EmbeddingStore.open({ storage: "DRAM" });
+  const table = store.table({ name: "t", dim: 1, initializer: 1, optimizer: { sgd: { learningRate: 1 } } });
+  table.update([1, 2, 3], new Float32Array([5, 5, 5]));
+  assertEquals(table.remove([2, 2, 99]), 1);
+  assertEquals([...table.keys()].sort(), [1n, 3n]);
+  assertEquals([...table.lookup([2])], [1]); // a new row, not what it was
+  assertEquals(table.remove([]), 0);
+});
+
+Deno.test("admission: a key gets a row when it was looked up more often than its frequency", () => {
+  using store = EmbeddingStore.open({ storage: "DRAM" });
+  const admission = { counter: { frequency: 2, defaultValue: -1 } };
+  const table = store.table({ name: "t", dim: 1, initializer: 7, admission, recordFrequency: true });
+  for (let i = 0; i < 2; i++) assertEquals([...table.lookup([1])], [-1]);
+  table.update([2], new Float32Array([1])); // does nothing
+  assertEquals(table.rows(), [0]);
+  assertEquals([...table.metadata([1]).frequencies], [2n]);
+  assertEquals([...table.lookup([1])], [7]);
+  assertEquals(table.rows(), [1]);
+  const bloom = { bloom: { frequency: 1, keys: 1000, error: 0.001, counterBits: 8 } } as const;
+  const other = store.table({ name: "u", dim: 1, initializer: 7, admission: bloom });
+  assertEquals([...other.lookup([1]), ...other.lookup([1])], [0, 7]);
+});
+
+Deno.test("expire() removes rows by step and by weight, in pieces", () => {
+  using store = EmbeddingStore.open({ storage: "DRAM" });
+  const old = store.table({ name: "old", dim: 1, initializer: 1, expire: { steps: 10 } });
+  const keys = Array.from({ length: 100 }, (_, i) => i);
+  store.setStep(1);
+  old.update(keys, new Float32Array(100));
+  store.setStep(11);
+  assertEquals(old.expire(), 0);
+  store.setStep(12n);
+  let removed = 0;
+  for (let calls = 0; calls < 20 && removed < 100; calls++) removed += old.expire(10);
+  assertEquals([removed, old.rows()], [100, [0]]);
+  const light = store.table({ name: "light", dim: 2, initializer: 0, expire: { l2: 0.75 } });
+  light.update([1, 2], new Float32Array([-100, -100, 100, 0])); // steps of 0.01: half of 1 + 1, half of 1
+  light.expire(); // unless the update has done it already
+  assertEquals([...light.keys()], [1n]);
+  const norm = store.table({ name: "norm", dim: 2, initializer: 0, expire: { l2: 1.2, l2Form: "norm" } });
+  norm.update([1, 2], new Float32Array([-100, -100, 100, 0])); // norms of 1.41 and 1
+  norm.expire();
+  assertEquals([...norm.keys()], [1n]);
+  const never = store.table({ name: "never" });
+  assertEquals(assertThrows(() => never.expire(), TierstoreError).status, "TS_EINVAL");
+  assertThrows(() => old.expire(-1), RangeError, "Cannot look at -1 rows");
+});
+
+Deno.test("metadata() tells lookups and the step of the last update, and takes no part in either", () => {
+  using store = EmbeddingStore.open({ storage: "DRAM" });
+  const table = store.table({ name: "t", dim: 1, recordFrequency: true, recordVersion: true });
+  const plain = store.table({ name: "plain", dim: 1 });
+  assert(table.rowBytes >= plain.rowBytes + 12); // 4 bytes of frequency, 8 of version
+  table.lookup([1]);
+  table.lookup([1, 2]);
+  store.setStep(2n ** 40n);
+  table.update([2], new Float32Array(1));
+  for (let i = 0; i < 2; i++) {
+    const { frequencies, versions } = table.metadata([1, 2, 3]);
+    assertEquals([frequencies[0], frequencies[2]], [2n, 0n]);
+    assertEquals([...versions], [-1n, 2n ** 40n, -1n]);
+  }
+  plain.lookup([1]);
+  assertEquals([[...plain.metadata([1]).frequencies], [...plain.metadata([1]).versions]], [[0n], [-1n]]);
+  for (const step of [0.5, NaN, 2 ** 53, 2n ** 63n]) {
+    assertThrows(() => store.setStep(step), RangeError, `Cannot use the step ${step}`);
+  }
+});
+
+Deno.test("statistics() of a table are its own, and those of the store their sums", () => {
+  using store = EmbeddingStore.open({ storage: "DRAM" });
+  const [a, b] = [store.table({ name: "a" }), store.table({ name: "b" })];
+  a.lookup([1, 2, 2]);
+  b.lookup([1]);
+  assertEquals([a.statistics()["lookup_keys"], b.statistics()["lookup_keys"]], [3, 1]);
+  const sum = store.statistics();
+  assertEquals(Object.keys(a.statistics()), Object.keys(sum));
+  assertEquals([sum["lookup_keys"], sum["created"]], [4, 3]);
+  store.resetStatistics();
+  assertEquals(a.statistics()["lookup_keys"], 0);
+});
+
+Deno.test("HBM storage types are known and refused: they need a CUDA device", () => {
+  for (const storage of ["HBM", "HBM_DRAM", "HBM_DRAM_PMEM_SSDHASH"] as const) {
+    const error = assertThrows(() => EmbeddingStore.open({ storage }), TierstoreError, "CUDA");
+    assertEquals(error.status, "TS_EUNAVAILABLE");
+    assert(!EmbeddingStore.probe({ storage }).available);
+  }
+});
+
+const disks: readonly [StoreOptions["storage"], readonly string[]][] = [
+  ["SSDHASH", ["SSDHASH"]],
+  ["LEVELDB", ["LEVELDB"]],
+  ["DRAM_SSDHASH", ["DRAM", "SSDHASH"]],
+  ["DRAM_LEVELDB", ["DRAM", "LEVELDB"]],
+  ["DRAM_PMEM_SSDHASH", ["DRAM", "PMEM_LIBPMEM", "SSDHASH"]],
+  ["DRAM_PMEM_LEVELDB", ["DRAM", "PMEM_LIBPMEM", "LEVELDB"]],
+];
+
+Deno.test.each(disks)(
+  "rows over %s are those of DRAM to the bit, on an SSD, and the files go with the store",
+  async (storage, types) => {
+    const folder = await Deno.makeTempDir({ prefix: "tierbench " });
+    const ssdPath = await Deno.makeTempDir({ prefix: "tierbench ssd " });
+    try {
+      const digestOf = (options: StoreOptions, body: (store: EmbeddingStore, table: Table) => void): string => {
+        using store = EmbeddingStore.open({ ...options, seed: 4, sizeCounts: "rows" });
+        const table = store.table({ name: "t", dim: 16, optimizer: "adagrad" });
+        for (let batch = 0; batch < 5; batch++) {
+          const keys = Array.from({ length: 1000 }, (_, i) => (i * i + batch * 7) % 1500);
+          table.update(keys, table.lookup(keys));
+        }
+        body(store, table);
+        return store.digest();
+      };
+      let rows = 0;
+      const dram = digestOf({ storage: "DRAM" }, (_, table) => rows = table.rows()[0] ?? 0);
+      // A hundred rows of 128 bytes in tiers above the disk: fewer than one batch has.
+      const size = [...types.slice(1).map(() => 12_800), "256 MiB"];
+      const pmem = types.includes("PMEM_LIBPMEM") ? { pmem: "libpmem" as const } : {};
+      const tiered = digestOf({ storage, ...pmem, path: folder, ssdPath, size }, (store, table) => {
+        store.settle();
+        assertEquals(store.describe().map(({ type }) => type), types);
+        const counts = table.rows();
+        assertEquals([counts.length, counts.reduce((a, b) => a + b, 0)], [types.length, rows]);
+        const last = store.memory().tiers.at(-1);
+        assert((counts.at(-1) ?? 0) > 0 && (last?.places["SSD"] ?? 0) > 0);
+        const [tier] = table.lookupTier(table.keys()).toSorted().slice(-1);
+        assertEquals(tier, types.length - 1);
+      });
+      assertEquals(tiered, dram);
+      assertEquals([[...Deno.readDirSync(folder)], [...Deno.readDirSync(ssdPath)]], [[], []]);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(ssdPath, { recursive: true });
+    }
+  },
+);
+
 const uses: readonly [string, (store: EmbeddingStore, table: Table) => unknown][] = [
   ["look up", (_, table) => table.lookup([1])],
   ["update", (_, table) => table.update([1], new Float32Array(16))],
   ["find rows", (_, table) => table.find([1])],
   ["look up tiers", (_, table) => table.lookupTier([1])],
   ["count rows", (_, table) => table.rows()],
+  ["look up bags", (_, table) => table.lookupBags([1], [0, 1])],
+  ["update bags", (_, table) => table.updateBags([1], [0, 1], new Float32Array(16))],
+  ["remove keys", (_, table) => table.remove([1])],
+  ["expire rows", (_, table) => table.expire()],
+  ["read metadata", (_, table) => table.metadata([1])],
+  ["read statistics", (_, table) => table.statistics()],
+  ["set the step", (store) => store.setStep(1)],
+  ["settle the store", (store) => store.settle()],
   ["list keys", (_, table) => table.keys()],
   ["set the learning rate", (_, table) => table.setLearningRate(1)],
   ["add a table", (store) => store.table({ name: "u" })],
@@ -218,7 +367,7 @@ const uses: readonly [string, (store: EmbeddingStore, table: Table) => unknown][
 
 Deno.test.each(uses)("after close, a store refuses to %s", (action, use) => {
   const store = EmbeddingStore.open({ storage: "DRAM" });
-  const table = store.table({ name: "t" });
+  const table = store.table({ name: "t", expire: { steps: 9 } });
   use(store, table);
   store.close();
   store.close();

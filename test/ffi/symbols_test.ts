@@ -1,6 +1,9 @@
 import { STATUS_NAMES } from "../../ffi/errors.ts";
 import { buildLibrary, BUILT_LIBRARY } from "../../ffi/library.ts";
+import { LEVELDB_FIELDS, nativeWord, SSDHASH_FIELDS, storeOptions } from "../../ffi/options.ts";
 import { ABI_VERSION, symbols } from "../../ffi/symbols.ts";
+import { COMBINERS } from "../../ffi/table.ts";
+import { STORAGE_TYPES } from "../../scenarios/storage.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 
 const header = Deno.readTextFileSync(new URL("../../native/include/tierstore.h", import.meta.url));
@@ -71,6 +74,51 @@ Deno.test("STATUS_NAMES are those of the header", () => {
   const declared: Record<string, string> = {};
   for (const [, name = "", number = ""] of header.matchAll(/^ {2}(TS_\w+) = (-?\d+)/gm)) declared[number] = name;
   assertEquals<Readonly<Record<string, string>>>(STATUS_NAMES, declared);
+});
+
+Deno.test("COMBINERS are those of the header", () => {
+  const declared: Record<string, number> = {};
+  for (const [, name = "", number = ""] of header.matchAll(/^#define TS_COMBINER_(\w+) (\d+)u/gm)) {
+    declared[name.toLowerCase()] = Number(number);
+  }
+  assertEquals<Record<string, number>>(COMBINERS, declared);
+});
+
+/** Text of a comment block of the header, without its stars. */
+const manual = header.replaceAll(/^ \* ?/gm, "");
+
+Deno.test("storage types, policies and store options are those of the header's manual", () => {
+  for (const storage of [...STORAGE_TYPES, "HBM", "HBM_DRAM_PMEM_SSDHASH"]) {
+    assert(new RegExp(`\\b${storage}\\b`).test(manual), storage);
+  }
+  const [, types = ""] = /storage {6}(DRAM [^(]*)\(required\)/.exec(manual) ?? [];
+  assertEquals(types.split("|").map((name) => name.trim()).sort(), [...STORAGE_TYPES].sort());
+  const words = storeOptions({
+    storage: "DRAM",
+    pmem: "libpmem",
+    path: "/",
+    ssdPath: "/",
+    size: [1],
+    sizeCounts: "all",
+    seed: 0,
+    policy: "lru",
+    evictionThreads: 1,
+    shards: 1,
+    numaNode: 0,
+    kernels: "auto",
+  });
+  for (const word of Object.keys(words)) assert(new RegExp(`^  ${word} `, "m").test(manual), word);
+});
+
+const tiers = [
+  ["ssdhash", SSDHASH_FIELDS, "tiers/ssdhash/ssdhash.h"],
+  ["leveldb", LEVELDB_FIELDS, "tiers/leveldb.h"],
+] as const;
+
+Deno.test.each(tiers)("options of the tier %s are those of its manual", (tier, fields, file) => {
+  const text = Deno.readTextFileSync(new URL(`../../native/${file}`, import.meta.url));
+  const declared = [...text.matchAll(new RegExp(`^ \\* {3}${tier}\\.(\\w+) `, "gm"))].map(([, word = ""]) => word);
+  assertEquals(Object.keys(fields).map(nativeWord).sort(), declared.sort());
 });
 
 Deno.test("the built library exports the functions of the header and nothing else", async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Result, SampleRecord } from "../../scenarios/record.ts";
-import { renderTerminal, summarise, type Summary } from "../../reports/report.ts";
+import { renderReport, renderTerminal, summarise, type Summary } from "../../reports/report.ts";
 import type { CaseSummary } from "../../reports/report.ts";
 import { fixtureResult, fromJsonLines, toJsonLines } from "../fixtures/result_fixture.ts";
 import {
@@ -65,6 +65,53 @@ Deno.test("summarise() takes hits as a share of distinct keys, and of lines in M
   assertStringIncludes(caseOf(summary, "fsdax").hits?.denominator ?? "", "distinct keys");
   assertEquals(caseOf(summary, "dram").hits, undefined);
   assertStringIncludes(caseOf(summary, "memory-mode").hits?.denominator ?? "", "64-byte lines");
+});
+
+Deno.test("summarise() copes with three tiers and says what each answered", () => {
+  const disk = (sample: SampleRecord): SampleRecord => {
+    const [dram, pmem] = sample.tiers;
+    if (sample.case !== "fsdax" || dram === undefined || pmem === undefined) return sample;
+    const { emulates: _, ...ssd } = { ...pmem, tier: 2, type: "SSDHASH", medium: "ext4 on /dev/sda1" };
+    const { tier0_hits: first = 0, lookup_distinct: all = 0 } = sample.statistics;
+    const statistics = { ...sample.statistics, tier1_hits: Math.round((all - first) * 0.75), tier2_hits: 100 };
+    return { ...sample, tiers: [dram, pmem, ssd], statistics };
+  };
+  const result = withSamples(fixtureResult(), disk);
+  const summary = summarise(result);
+  const fsdax = caseOf(summary, "fsdax");
+  const samples = result.samples.filter((one) => one.case === "fsdax");
+  const share = (name: string) =>
+    samples.reduce(
+      (sum, { statistics }) => sum + (statistics[name] ?? NaN) / (statistics["lookup_distinct"] ?? NaN),
+      0,
+    ) /
+    samples.length;
+  assertEquals(fsdax.tiers.map(({ type }) => type), ["DRAM", "PMEM_LIBPMEM", "SSDHASH"]);
+  assertAlmostEquals(fsdax.hits?.ratio.value ?? NaN, share("tier0_hits"), 1e-12);
+  assertEquals(fsdax.hits?.below.length, 2);
+  assertAlmostEquals(fsdax.hits?.below[0] ?? NaN, share("tier1_hits"), 1e-12);
+  assertAlmostEquals(fsdax.hits?.below[1] ?? NaN, share("tier2_hits"), 1e-12);
+  // No machines with disks in the price book: its speed is shown, a price is not.
+  assertEquals([fsdax.holding, fsdax.cost], ["other", undefined]);
+  assert((fsdax.throughput?.value ?? 0) > 0);
+  assertStringIncludes(fsdax.costMissing ?? "", "no machines for this storage type");
+  assert(caseOf(summary, "kmem-dax").cost !== undefined);
+  const page = renderReport(result);
+  assertStringIncludes(page, "third tier");
+  assertStringIncludes(page, "ext4 on /dev/sda1");
+  assertStringIncludes(page, "fsdax, tier 2");
+});
+
+Deno.test("summarise() takes hits as a share of all keys where the library counts those", () => {
+  const result = withSamples(fixtureResult(), (sample) => {
+    const { lookup_distinct: _, ...statistics } = sample.statistics;
+    return { ...sample, statistics };
+  });
+  const samples = result.samples.filter((one) => one.case === "kmem-dax");
+  const shares = samples.map(({ statistics: { tier0_hits = NaN, lookup_keys = NaN } }) => tier0_hits / lookup_keys);
+  const { hits } = caseOf(summarise(result), "kmem-dax");
+  assertAlmostEquals(hits?.ratio.value ?? NaN, shares.reduce((a, b) => a + b, 0) / shares.length, 1e-12);
+  assertEquals(hits?.denominator, "looked-up keys, those of new rows included");
 });
 
 Deno.test("summarise() prices every case on machines that hold the model", () => {

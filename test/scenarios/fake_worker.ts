@@ -27,9 +27,10 @@ if (behaviour === "error") {
 if (behaviour === "hang") { while (!(await reader.read()).done); }
 const digest = behaviour === "other-digest" ? "ffff" : "0123";
 if (spec.task === "speed") {
+  const names = spec.store.storage.startsWith("PMEM_") ? ["PMEM"] : spec.store.storage.split("_");
   const tiers = spec.store.size.map((limitBytes, tier) => ({
     tier,
-    type: tier === 0 && spec.store.storage.startsWith("DRAM") ? "DRAM" : "PMEM_LIBPMEM",
+    type: names[tier] === "PMEM" ? "PMEM_LIBPMEM" : names[tier],
     medium: "fake",
     limitBytes,
     usedBytes: 1,

@@ -13,6 +13,7 @@ export const NO_PMEM: Availability = {
   fsdax: { available: false, reason: "no region in ndctl" },
   kmemDax: { available: false, reason: "no node without CPUs" },
   memoryMode: { available: false, reason: "no PMEM modules" },
+  ssd: () => ({ available: true }),
   existingNode: 0,
 };
 
@@ -22,6 +23,7 @@ export const ALL_PMEM: Availability = {
   fsdax: { available: true, path: "/mnt/pmem0", virtual: false },
   kmemDax: { available: true, nodes: [2], virtual: false },
   memoryMode: { available: true, cacheBytes: 2 ** 30, virtual: false },
+  ssd: () => ({ available: true }),
   existingNode: 0,
 };
 
@@ -95,6 +97,15 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
         return Promise.resolve({
           path,
           medium: "tmpfs" as const,
+          [Symbol.asyncDispose]: () => Promise.resolve(void scratch.delete(path)),
+        });
+      },
+      makeSsdScratch: (parent = directory) => {
+        const path = `${parent}/ssd-${scratch.size}`;
+        scratch.add(path);
+        return Promise.resolve({
+          path,
+          medium: "disk" as const,
           [Symbol.asyncDispose]: () => Promise.resolve(void scratch.delete(path)),
         });
       },

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { ScenarioError } from "../../scenarios/diagnostics.ts";
 import { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "../../scenarios/load.ts";
+import { needsPmemLibrary, STORAGE_TYPES } from "../../scenarios/storage.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { FOUR } from "./fakes.ts";
 
@@ -77,6 +78,33 @@ for (
     [CONFIGURATION('"storage": "DRAM_PMEM"'), 'configurations.one: expected a field "pmem" with storage "DRAM_PMEM"'],
     [CONFIGURATION('"storage": "DRAM", "pmem": "libpmem"'), 'expected no such field with storage "DRAM"'],
     [CONFIGURATION('"storage": "DRAM", "path": "/mnt"'), "expected no such field without libpmem"],
+    [
+      CONFIGURATION('"storage": "HBM_DRAM_PMEM"'),
+      'configurations.one.storage: storage type "HBM_DRAM_PMEM" needs a CUDA device',
+    ],
+    [
+      CONFIGURATION('"storage": "DRAM_PMEM_SSDHASH"'),
+      'configurations.one: expected a field "pmem" with storage "DRAM_PMEM_SSDHASH"',
+    ],
+    [CONFIGURATION('"storage": "DRAM_SSDHASH", "pmem": "libpmem"'), 'it belongs to "DRAM_PMEM", "DRAM_PMEM_SSDHASH"'],
+    [CONFIGURATION('"storage": "DRAM", "ssdPath": "/mnt"'), "ssdPath: expected no such field without an SSD tier"],
+    [
+      CONFIGURATION('"storage": "DRAM_LEVELDB", "path": "/a", "ssdPath": "/b"'),
+      'path: expected no such field beside "ssdPath" without libpmem, found "/a"',
+    ],
+    [CONFIGURATION('"storage": "SSDHASH", "policy": "lru"'), "policy: expected no such field with one tier"],
+    [CONFIGURATION('"storage": "DRAM", "evictionThreads": 1'), "evictionThreads: expected no such field with one tier"],
+    [CONFIGURATION('"storage": "DRAM_SSDHASH", "policy": "s3fifi"'), 'did you mean "s3fifo"?'],
+    [
+      CONFIGURATION('"storage": "DRAM_SSDHASH", "evictionThreads": 65'),
+      "expected a whole number from 0 to 64, found 65",
+    ],
+    [CONFIGURATION('"storage": "DRAM_SSDHASH", "media": "optane-100-6x256"'), "a disk is never emulated"],
+    [
+      CONFIGURATION('"storage": "DRAM_PMEM_LEVELDB", "pmem": "memkind", "size": [1, 2, 3, 4]'),
+      'expected at most 3 sizes for "DRAM_PMEM_LEVELDB", found 4',
+    ],
+    [CONFIGURATION('"storage": "DRAM_SSDHASH", "size": ["1 MiB"]'), 'write it in "dram" too'],
     [CONFIGURATION('"storage": "PMEM_LIBPMEM", "nodes": [1]'), "expected no such field without memkind"],
     [CONFIGURATION('"storage": "PMEM_LIBPMEM", "memory": "memory-mode"'), 'expected storage "DRAM" in Memory Mode'],
     [CONFIGURATION('"storage": "DRAM", "size": [1, 2]'), 'expected at most 1 size for "DRAM", found 2'],
@@ -121,6 +149,35 @@ Deno.test("parseScenario() fills every default in and turns sizes into bytes", a
   assertEquals(scenario.workload.optimizer.deep, { adagrad: { learningRate: 0.01, initialAccumulator: 0.1 } });
 });
 
+Deno.test("parseScenario() says where each tier's files are, and who moves rows", async () => {
+  const one = async (fields: string) => {
+    const text = `{"name": "x", "configurations": {"c": {${fields}}}}`;
+    const { configurations: { c } } = await parseScenario(text, { file: "x", directory: "/data" });
+    const { storage, about, sizeCounts, ...others } = c ?? { storage: "", about: "", sizeCounts: "" };
+    assertEquals([about, sizeCounts, storage === ""], ["", "all", false]);
+    return others;
+  };
+  const moving = { policy: "clock", evictionThreads: 1 };
+  const media = "optane-100-6x256";
+  assertEquals(await one('"storage": "SSDHASH"'), { ssdPath: "auto" });
+  assertEquals(await one('"storage": "DRAM_LEVELDB", "path": "ssd"'), { ssdPath: "/data/ssd", ...moving });
+  assertEquals(await one('"storage": "DRAM_SSDHASH", "ssdPath": "ssd", "policy": "lru", "evictionThreads": 0'), {
+    ssdPath: "/data/ssd",
+    policy: "lru",
+    evictionThreads: 0,
+  });
+  // With libpmem, `path` is on PMEM and never the place of a disk's files.
+  const both = '"storage": "DRAM_PMEM_SSDHASH", "pmem": "libpmem", "path": "pool"';
+  assertEquals(await one(both), { pmem: "libpmem", path: "/data/pool", ssdPath: "auto", ...moving, media });
+  assertEquals(await one('"storage": "DRAM_PMEM_LEVELDB", "pmem": "memkind", "path": "ssd"'), {
+    pmem: "memkind",
+    ssdPath: "/data/ssd",
+    nodes: "auto",
+    ...moving,
+    media,
+  });
+});
+
 Deno.test("resolveScenario() of a resolved scenario changes nothing", async () => {
   const batch = fc.record({
     batch: fc.integer({ min: 1, max: 1e6 }),
@@ -139,6 +196,11 @@ Deno.test("resolveScenario() of a resolved scenario changes nothing", async () =
     fc.asyncProperty(batch, dram, async (workload, dram) => {
       const once = await resolveScenario({ ...FOUR, workload, dram });
       assertEquals(await resolveScenario(once), once);
+      for (const storage of STORAGE_TYPES) {
+        const configuration = { storage, ...(needsPmemLibrary(storage) ? { pmem: "libpmem" as const } : {}) };
+        const other = await resolveScenario({ ...FOUR, configurations: { one: configuration } });
+        assertEquals(await resolveScenario(other), other);
+      }
       assertEquals(JSON.parse(JSON.stringify(once)), once);
     }),
     { numRuns: 30 },

@@ -115,6 +115,49 @@ Deno.test("runScenario() names the kind of every figure and how it was obtained"
   );
 });
 
+Deno.test("runScenario() gives every sample folders of its own for PMEM and disk, and says what was emulated", async () => {
+  const scenario: Scenario = {
+    ...FOUR,
+    configurations: {
+      disk: { storage: "DRAM_SSDHASH", ssdPath: "/mnt/ssd", policy: "lru", evictionThreads: 2 },
+      three: { storage: "DRAM_PMEM_SSDHASH", pmem: "libpmem" },
+      alone: { storage: "LEVELDB" },
+      dram: { storage: "DRAM" },
+    },
+  };
+  await bench(async ({ run, starts }) => {
+    const { samples, quality, failed } = await run({}, scenario);
+    assertEquals([failed, quality?.configuration], [[], "dram"]);
+    const of = (name: string) => samples.filter(({ configuration }) => configuration === name);
+    assertEquals(new Set(of("disk").map(({ evidence }) => evidence)), new Set(["measured"]));
+    assertEquals(of("disk")[0]?.how, "SSDHASH in files in /mnt/ssd, on its disk, wall clock");
+    const [three] = of("three");
+    assertEquals([three?.evidence, three?.tiers.map(({ type }) => type)], [
+      "emulated",
+      ["DRAM", "PMEM_LIBPMEM", "SSDHASH"],
+    ]);
+    assertEquals(three?.tiers.map(({ emulates }) => emulates), [undefined, "optane-100-6x256", undefined]);
+    assertEquals(three?.dramBytes, of("disk")[0]?.dramBytes);
+    assertEquals(of("alone")[0]?.dramBytes, 0);
+    const stores = (await starts()).filter(({ spec }) => spec.task === "speed").map(({ spec }) => spec.store);
+    for (const store of stores) {
+      const folders = [store["path"], store["ssdPath"]].map((path) => String(path).split("/").at(-1)?.split("-")[0]);
+      assertEquals(
+        folders,
+        {
+          DRAM: ["undefined", "undefined"],
+          DRAM_SSDHASH: ["ssd", "undefined"],
+          DRAM_PMEM_SSDHASH: ["pool", "ssd"],
+          LEVELDB: ["ssd", "undefined"],
+        }[String(store["storage"])],
+      );
+    }
+    const disk = stores.find((store) => store["storage"] === "DRAM_SSDHASH");
+    assertEquals([disk?.["policy"], disk?.["evictionThreads"]], ["lru", 2]);
+    assert(String(disk?.["path"]).startsWith("/mnt/ssd/"));
+  });
+});
+
 Deno.test("runScenario() with require measured names everything that is not here and runs nothing", async () => {
   await bench(async ({ run, starts }) => {
     const error = await assertRejects(() => run({ require: "measured" }), Error);

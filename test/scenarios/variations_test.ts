@@ -1,4 +1,4 @@
-import { nearest } from "../../scenarios/nearest.ts";
+import { nearest } from "../../ffi/nearest.ts";
 import { resolveScenario } from "../../scenarios/load.ts";
 import type { Configuration } from "../../scenarios/scenario.ts";
 import { durationInSeconds } from "../../scenarios/units.ts";

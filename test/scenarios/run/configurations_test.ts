@@ -93,6 +93,59 @@ Deno.test("tierSizes() fills a list up with 1 GiB, and leaves room for all rows 
   assert(roomFor(1e9) > 1e9);
 });
 
+Deno.test("decideCases() measures a tier on a disk, also below PMEM that is emulated", () => {
+  const disk = decide({ storage: "DRAM_SSDHASH", ssdPath: "/mnt/ssd" }, NO_PMEM);
+  assertEquals(disk.decision, {
+    evidence: "measured",
+    place: { kind: "none" },
+    ssd: { tier: "SSDHASH", directory: "/mnt/ssd" },
+    virtual: false,
+  });
+  assertEquals(howText(disk.decision, 0), "SSDHASH in files in /mnt/ssd, on its disk, wall clock");
+  const both = decide({ storage: "DRAM_PMEM_LEVELDB", pmem: "memkind" }, NO_PMEM);
+  assertEquals([both.decision.evidence, both.decision.ssd], ["emulated", { tier: "LEVELDB" }]);
+  assertEquals(
+    howText(both.decision, 0),
+    "memkind on node 0, which is DRAM, slowed to optane-100-6x256; LEVELDB in files in the project's cache folder, " +
+      "on its disk",
+  );
+  assertEquals(environmentOf(both), { MEMKIND_DAX_KMEM_NODES: "0" });
+  assertEquals(decide({ storage: "DRAM_PMEM_LEVELDB", pmem: "memkind" }, ALL_PMEM).decision.evidence, "measured");
+});
+
+Deno.test("decideCases() asks for each disk, and has no stand-in for one", () => {
+  const asked: unknown[] = [];
+  const here: Availability = {
+    ...NO_PMEM,
+    ssd: (...what) => {
+      asked.push(what);
+      return { available: false, reason: "libleveldb cannot be opened" };
+    },
+  };
+  const configurations = {
+    dram: { storage: "DRAM" },
+    one: { storage: "DRAM_LEVELDB", ssdPath: "/mnt/ssd" },
+    two: { storage: "SSDHASH" },
+  } as const;
+  const error = assertThrows(() => decideCases(casesOf({ ...FOUR, configurations }), here), UnavailableError);
+  assertStringIncludes(error.message, "one cannot run here: libleveldb cannot be opened\ntwo cannot run here");
+  assertEquals(asked, [["LEVELDB", "/mnt/ssd"], ["SSDHASH", undefined]]);
+  const { runnable, skipped } = decideCases(casesOf({ ...FOUR, configurations, whenUnavailable: "skip" }), here);
+  assertEquals([runnable.map(({ name }) => name), skipped.map(({ name }) => name)], [["dram"], ["one", "two"]]);
+});
+
+Deno.test("tierSizes() of three tiers: the budget, half of the rows, room for all on the disk", () => {
+  const { configurations: { one, two } } = fillDefaults({
+    ...FOUR,
+    configurations: { one: { storage: "DRAM_PMEM_SSDHASH", pmem: "libpmem" }, two: { storage: "LEVELDB" } },
+  }, "/");
+  assert(one !== undefined && two !== undefined);
+  assertEquals(tierSizes(one, 5, 2 ** 27), [5, 2 ** 26, roomFor(2 ** 27, "disk")]);
+  assertEquals(tierSizes({ ...one, size: [5, 6] }, 5, 1e9), [5, 6, 2 ** 30]);
+  assertEquals(tierSizes(two, 5, 1e9), [roomFor(1e9, "disk")]);
+  assert(roomFor(1e9, "disk") > 2 * 1e9);
+});
+
 Deno.test("decideCases() does not emulate without the library", () => {
   const here = { ...NO_PMEM, fsdax: { available: false, reason: "libpmem is missing", emulable: false } } as const;
   const error = assertThrows(() => decideCases(casesOf(FOUR), here), UnavailableError);

@@ -1,4 +1,4 @@
-import { makeScratch, roomIn } from "../../../scenarios/run/scratch.ts";
+import { isInMemory, makeScratch, makeSsdScratch, roomIn } from "../../../scenarios/run/scratch.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 
 const GIB = 2 ** 30;
@@ -23,4 +23,30 @@ Deno.test("makeScratch() takes the disk when memory has no room, and removes wha
     assert((await Deno.stat(path)).isDirectory);
   }
   await assertRejects(() => Deno.stat(path), Deno.errors.NotFound);
+});
+
+Deno.test("makeSsdScratch() is a folder of its own on the disk that is named, and leaves nothing", async () => {
+  const parent = await Deno.makeTempDir();
+  try {
+    let path: string;
+    {
+      await using one = await makeSsdScratch(parent);
+      await using two = await makeSsdScratch(parent);
+      assert(one.path.startsWith(`${parent}/`) && one.path !== two.path);
+      assertEquals(one.medium, "disk");
+      await Deno.writeTextFile(`${one.path}/0.log`, "rows");
+      path = one.path;
+    }
+    await assertRejects(() => Deno.stat(path), Deno.errors.NotFound);
+    assertEquals([...Deno.readDirSync(parent)], []);
+  } finally {
+    await Deno.remove(parent);
+  }
+  await using own = await makeSsdScratch();
+  assertEquals(own.path.split("/").slice(-3, -1), [".cache", "ssd"]);
+});
+
+Deno.test("a file system is in memory by its type", () => {
+  assert(isInMemory({ type: 0x01021994 }));
+  assert(!isInMemory({ type: 0xef53 })); // ext4
 });

@@ -1,3 +1,9 @@
+/**
+ * Finds the name that was probably meant.
+ *
+ * @module
+ */
+
 /** Levenshtein distance: insertions, deletions and replacements that turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

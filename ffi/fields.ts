@@ -1,0 +1,32 @@
+/**
+ * Refuses options with fields that do not exist: programs in JavaScript, and data read from files, have no type check
+ * that would find a slip of the pen.
+ *
+ * @module
+ */
+
+import { nearest } from "./nearest.ts";
+
+/** Every field of `T`, once: a table that the compiler compares with the type. */
+export type FieldsOf<T> = { readonly [K in keyof Required<T>]: true };
+
+/**
+ * Checks the fields of an options object.
+ *
+ * @param what Whose options they are, e.g. `the store`.
+ * @param given The object; a field whose value is `undefined` counts as absent.
+ * @param known The fields there are.
+ * @throws {TypeError} Naming the first field that does not exist, and the one that was probably meant.
+ */
+export function checkFields(what: string, given: object, known: Readonly<Record<string, true>>): void {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new TypeError(`Cannot use the options of ${what}: expected an object, found ${JSON.stringify(given)}`);
+  }
+  for (const [field, value] of Object.entries(given)) {
+    if (value === undefined || Object.hasOwn(known, field)) continue;
+    const names = Object.keys(known);
+    const meant = nearest(field, names);
+    const hint = meant === undefined ? `known fields: ${names.join(", ")}` : `did you mean "${meant}"?`;
+    throw new TypeError(`Cannot use the option "${field}" of ${what}: there is no such option; ${hint}`);
+  }
+}

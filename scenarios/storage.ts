@@ -1,0 +1,87 @@
+/**
+ * What the name of a storage type says: its tiers, fastest first.
+ *
+ * @module
+ */
+
+import type { StorageType } from "../ffi/options.ts";
+
+/** Storage types that need a CUDA device, DeepRec's names: known, so that a scenario with one is refused for that. */
+export type HbmStorage = Extract<StorageType, `HBM${string}`>;
+
+/** Storage types of a scenario, DeepRec's names. */
+export type ScenarioStorage = Exclude<StorageType, HbmStorage>;
+
+/** A tier by what it needs. */
+export type TierName = "DRAM" | "PMEM" | "SSDHASH" | "LEVELDB";
+
+/** A tier whose rows are in files on a disk, read and written in batches. */
+export type SsdTier = Extract<TierName, "SSDHASH" | "LEVELDB">;
+
+const TIERS: Readonly<Record<ScenarioStorage, readonly TierName[]>> = {
+  DRAM: ["DRAM"],
+  PMEM_LIBPMEM: ["PMEM"],
+  PMEM_MEMKIND: ["PMEM"],
+  SSDHASH: ["SSDHASH"],
+  LEVELDB: ["LEVELDB"],
+  DRAM_PMEM: ["DRAM", "PMEM"],
+  DRAM_SSDHASH: ["DRAM", "SSDHASH"],
+  DRAM_LEVELDB: ["DRAM", "LEVELDB"],
+  DRAM_PMEM_SSDHASH: ["DRAM", "PMEM", "SSDHASH"],
+  DRAM_PMEM_LEVELDB: ["DRAM", "PMEM", "LEVELDB"],
+};
+
+const HBM: Readonly<Record<HbmStorage, true>> = {
+  HBM: true,
+  HBM_DRAM: true,
+  HBM_DRAM_PMEM: true,
+  HBM_DRAM_LEVELDB: true,
+  HBM_DRAM_SSDHASH: true,
+  HBM_DRAM_PMEM_LEVELDB: true,
+  HBM_DRAM_PMEM_SSDHASH: true,
+};
+
+/** Every storage type of a scenario. */
+export const STORAGE_TYPES = Object.keys(TIERS) as ScenarioStorage[];
+
+/** Whether a name is that of a storage type which needs a CUDA device. */
+export function isHbm(name: string): name is HbmStorage {
+  return Object.hasOwn(HBM, name);
+}
+
+/** The part of a configuration that says what holds its rows. */
+export interface StorageChoice {
+  readonly storage: ScenarioStorage;
+  readonly pmem?: "libpmem" | "memkind";
+}
+
+/** The tiers of a storage type, fastest first. */
+export function tiersOf(storage: ScenarioStorage): readonly TierName[] {
+  return TIERS[storage];
+}
+
+/** The tier of a storage type that is on a disk, if it has one. */
+export function ssdTierOf(storage: ScenarioStorage): SsdTier | undefined {
+  return tiersOf(storage).find((tier): tier is SsdTier => tier === "SSDHASH" || tier === "LEVELDB");
+}
+
+/** Whether DRAM is the first of several tiers: then its bytes are the budget that such configurations share. */
+export function hasDramTier(storage: ScenarioStorage): boolean {
+  const [first, second] = tiersOf(storage);
+  return first === "DRAM" && second !== undefined;
+}
+
+/** Whether the name leaves open what holds the PMEM tier, so that the configuration must say. */
+export function needsPmemLibrary(storage: ScenarioStorage): boolean {
+  return hasDramTier(storage) && tiersOf(storage).includes("PMEM");
+}
+
+/** Whether a configuration's rows live in a file that libpmem maps. */
+export function usesLibpmem({ storage, pmem }: StorageChoice): boolean {
+  return storage === "PMEM_LIBPMEM" || (needsPmemLibrary(storage) && pmem === "libpmem");
+}
+
+/** Whether a configuration's rows live on NUMA nodes that memkind allocates from. */
+export function usesMemkind({ storage, pmem }: StorageChoice): boolean {
+  return storage === "PMEM_MEMKIND" || (needsPmemLibrary(storage) && pmem === "memkind");
+}
