@@ -56,6 +56,8 @@ bool contender_command(const char *verb, const bench_options *options, char *rep
 
 /* The id of the r-th most frequent key of the workload. */
 int64_t bench_id(uint64_t rank);
+/* Room for the rows of a batch while no round runs; it is there before memory is measured. */
+float *bench_scratch(void);
 uint64_t bench_now_ns(void);
 /* CPU time of this process, all its threads, the kernel's part included. */
 uint64_t bench_cpu_ns(void);

@@ -37,6 +37,8 @@ static struct {
   uint64_t ns, first;
 } bench;
 
+float *bench_scratch(void) { return bench.workers[1].out; }
+
 static bool run_batch(worker *w, const int64_t *keys) {
   if (!contender_lookup(w->number, keys, BENCH_BATCH, w->out, w->error)) return false;
   return !bench.step || contender_update(w->number, keys, BENCH_BATCH, bench.gradients, w->error);

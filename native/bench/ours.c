@@ -94,9 +94,7 @@ bool contender_open(const bench_options *options, uint64_t keys, char *error) {
 }
 
 bool contender_create(const int64_t *keys, uint32_t n, char *error) {
-  static float *out;
-  if (out == NULL) out = bench_pages((uint64_t)BENCH_BATCH * BENCH_DIM * sizeof(float));
-  return lib.ts_table_lookup(store, table, keys, n, out, error, BENCH_TEXT) == TS_OK;
+  return lib.ts_table_lookup(store, table, keys, n, bench_scratch(), error, BENCH_TEXT) == TS_OK;
 }
 
 bool contender_ready(const bench_options *options, char *error) {
@@ -156,18 +154,14 @@ static bool cold(const bench_options *options, char *reply, char *error) {
   if (batch == 0 || batch > BENCH_BATCH)
     return bench_fail(error, "Cannot look up %llu keys a call: 1 to %u", (unsigned long long)batch, BENCH_BATCH);
   static int64_t *keys;
-  static float *out;
-  static uint64_t draws; /* never the same rows again */
-  if (keys == NULL) {
-    keys = bench_pages(BENCH_BATCH * sizeof *keys);
-    out = bench_pages((uint64_t)BENCH_BATCH * BENCH_DIM * sizeof *out);
-  }
+  static uint64_t draws; /* never the same sequence again */
+  if (keys == NULL) keys = bench_pages(BENCH_BATCH * sizeof *keys);
   uint64_t before, after, looked_up = 0;
   if (!counters(NULL, "tier1_hits", &before, error)) return false;
   uint64_t cpu = bench_cpu_ns(), start = bench_now_ns(), elapsed;
   do {
     for (uint64_t i = 0; i < batch; i++) keys[i] = bench_id(bench_mix(++draws * 0x9e3779b97f4a7c15u) % rows);
-    if (lib.ts_table_lookup(store, table, keys, batch, out, error, BENCH_TEXT) != TS_OK) return false;
+    if (lib.ts_table_lookup(store, table, keys, batch, bench_scratch(), error, BENCH_TEXT) != TS_OK) return false;
     looked_up += batch;
     elapsed = bench_now_ns() - start;
   } while (elapsed < limit);
