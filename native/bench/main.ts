@@ -8,6 +8,7 @@
  * @module
  */
 
+import { dirname } from "node:path";
 import { tableText } from "../../cli/ui/table.ts";
 import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../ffi/library.ts";
 import { ensureBuild } from "../setup/build.ts";
@@ -100,7 +101,7 @@ async function measure(setting: Setting, facts: Record<string, string | number |
 async function main(args: readonly string[]): Promise<void> {
   let plan: Plan;
   try {
-    plan = parsePlan(args, `${ROOT}/.cache`);
+    plan = parsePlan(args, { scratch: `${ROOT}/.cache`, out: `${ROOT}/reports/out/bench-store.json` });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     console.error(error.message);
@@ -139,9 +140,9 @@ async function main(args: readonly string[]): Promise<void> {
       `\nThe store's bench, ${plan.full ? millions : `${millions} (the bars are about --full, 10 million)`}\n`,
     );
     console.log(tableText(tableRows(shown)));
-    Deno.mkdirSync(`${ROOT}/reports/out`, { recursive: true });
-    Deno.writeTextFileSync(`${ROOT}/reports/out/bench-store.json`, resultJson(facts, rows));
-    console.log("All rows, also of one thread and not as ratios: reports/out/bench-store.json");
+    Deno.mkdirSync(dirname(plan.out), { recursive: true });
+    Deno.writeTextFileSync(plan.out, resultJson(facts, rows));
+    console.log(`All rows, also of one thread and not as ratios: ${plan.out}`);
   } finally {
     Deno.removeSync(scratch, { recursive: true });
   }

@@ -42,6 +42,8 @@ export interface Plan {
   readonly parts: readonly Part[];
   /** Folder on the SSD for files of the run, removed at its end. */
   readonly scratch: string;
+  /** The file to write. */
+  readonly out: string;
 }
 
 /** What a person can ask for. */
@@ -52,19 +54,22 @@ const USAGE = `Usage: deno task bench:store [options]
   --rounds=<n>      rounds of each measurement
   --ms=<n>          milliseconds of a round in memory
   --only=<parts>    some of ${PARTS.join(", ")}
-  --scratch=<path>  folder on the SSD to measure (default: .cache of the project)`;
+  --scratch=<path>  folder on the SSD to measure (default: .cache of the project)
+  --out=<path>      file to write (default: reports/out/bench-store.json)`;
 
 /**
  * Reads the words of the command line.
  *
+ * @param args The words.
+ * @param places Where things go unless they say otherwise.
  * @throws {RangeError} With the usage, if there is one that it does not know.
  */
-export function parsePlan(args: readonly string[], scratch: string): Plan {
+export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" | "out">): Plan {
   const full = args.includes("--full");
   const given = new Map<string, string>();
   for (const arg of args) {
     if (arg === "--full") continue;
-    const [, name = "", value = ""] = /^--(keys|rounds|ms|only|scratch)=(.+)$/.exec(arg) ?? [];
+    const [, name = "", value = ""] = /^--(keys|rounds|ms|only|scratch|out)=(.+)$/.exec(arg) ?? [];
     if (name === "") throw new RangeError(`Cannot read "${arg}"\n\n${USAGE}`);
     given.set(name, value);
   }
@@ -89,6 +94,7 @@ export function parsePlan(args: readonly string[], scratch: string): Plan {
     ssdRounds: full ? 9 : 5,
     ssdMs: full ? 2000 : 1000,
     parts: parts as readonly Part[],
-    scratch: given.get("scratch") ?? scratch,
+    scratch: given.get("scratch") ?? places.scratch,
+    out: given.get("out") ?? places.out,
   };
 }

@@ -48,18 +48,18 @@ export async function measureReads(setting: Setting): Promise<BenchRow[]> {
   const { keys, ssdRounds, ssdMs } = setting.plan;
   const room = 4 * keys * RECORD_BYTES;
   const rawBytes = keys * RECORD_BYTES;
-  await using raw = new Contender("raw_reads", `${setting.programs}/raw_reads`, [
-    `${setting.scratch}/raw`,
-    `${Math.ceil(rawBytes / 2 ** 20) * 2 ** 20}`,
-    "1",
-  ]);
-  await raw.answer();
   const rows: BenchRow[] = [];
   let dram = 0;
   {
     const options = tiered(setting, keys, room, "read-rate", { "store.ssdhash.depth": DEPTH });
     await using store = (await prepare(setting, "ours", options)).contender;
     dram = numberOf(await store.command("memory"), "all");
+    await using raw = new Contender("raw_reads", `${setting.programs}/raw_reads`, [
+      `${setting.scratch}/raw`,
+      `${Math.ceil(rawBytes / 2 ** 20) * 2 ** 20}`,
+      "1",
+    ]);
+    await raw.answer();
     // The first rounds write what filling left dirty in the first tier, and are not counted.
     for (let i = 0; i < 2; i++) await store.command("cold", { batch: COLD_BATCH, ms: ssdMs });
     const ratios: number[] = [];

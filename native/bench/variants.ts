@@ -67,7 +67,11 @@ async function twoTiers(setting: Setting): Promise<Prepared & { readonly way: st
   const refused: string[] = [];
   for (const [way, options, env] of pmemWays(setting)) {
     try {
-      return { ...await prepare(setting, "ours", ours(setting, "DRAM_PMEM", options), env), way };
+      const ready = await prepare(setting, "ours", ours(setting, "DRAM_PMEM", options), env);
+      const moved = numberOf(await ready.contender.command("statistics"), "evicted");
+      if (moved === 0) return { ...ready, way };
+      await ready.contender[Symbol.asyncDispose]();
+      throw new ContenderError(`${moved} rows left the first tier, though all fit in it`);
     } catch (error) {
       if (!(error instanceof ContenderError)) throw error;
       refused.push(`${way}: ${error.message}`);
