@@ -2,6 +2,7 @@
  * "error text".
  *
  *   prepare keys=<n> workload=<file> [options of the contender]   open, create all rows, step each once
+ *                                                                 (stepped=0: do not)
  *   round kind=lookup|step distribution=<0..3> threads=<n> ms=<n> first=<batch>   whole batches until the time is up
  *   check distribution=<0..3> kind=lookup|step                    digest of one batch's weights (after one step)
  *   io                                                            bytes this process wrote to devices
@@ -28,6 +29,7 @@ typedef struct worker {
 
 static struct {
   const workload *work;
+  bool ready;
   float *gradients;
   worker workers[BENCH_THREADS];
   pthread_barrier_t start, end;
@@ -85,11 +87,11 @@ static void key_gradients(const int64_t *keys, uint32_t n, float *gradients) {
 static uint64_t gcd(uint64_t a, uint64_t b) { return b == 0 ? a : gcd(b, a % b); }
 
 /* Rows are created in an order that has nothing to do with their frequency, as ids come in training. */
-static bool fill(uint64_t keys, char *error) {
+static bool fill(uint64_t keys, bool step, char *error) {
   static int64_t batch[BENCH_BATCH];
   uint64_t stride = (uint64_t)((double)keys * 0.6180339887) | 1;
   while (gcd(stride, keys) != 1) stride += 2;
-  for (int pass = 0; pass < 2; pass++) {
+  for (int pass = 0; pass < (step ? 2 : 1); pass++) {
     for (uint64_t first = 0, rank = 0; first < keys; first += BENCH_BATCH) {
       uint32_t n = keys - first < BENCH_BATCH ? (uint32_t)(keys - first) : BENCH_BATCH;
       for (uint32_t i = 0; i < n; i++, rank = (rank + stride) % keys) batch[i] = bench_id(rank);
@@ -123,14 +125,15 @@ static bool prepare(const bench_options *options, char *reply, char *error) {
     if (problem != 0) return bench_fail(error, "Cannot start a thread: %s", strerror(problem));
   }
   uint64_t start = bench_now_ns(), before = resident();
-  if (!contender_open(options, keys, error) || !fill(keys, error) || !contender_ready(options, error)) return false;
+  if (!contender_open(options, keys, error) || !fill(keys, bench_number(options, "stepped", 1) != 0, error) || !contender_ready(options, error)) return false;
+  bench.ready = true;
   snprintf(reply, BENCH_TEXT, "seconds=%.3f resident=%llu baseline=%llu", (double)(bench_now_ns() - start) * 1e-9,
            (unsigned long long)resident(), (unsigned long long)before);
   return true;
 }
 
 static bool round_options(const bench_options *options, char *error) {
-  if (bench.work == NULL) return bench_fail(error, "Cannot run before prepare");
+  if (!bench.ready) return bench_fail(error, "Cannot run: nothing was prepared");
   const char *kind = bench_text(options, "kind", "");
   bench.step = strcmp(kind, "step") == 0;
   if (!bench.step && strcmp(kind, "lookup") != 0) return bench_fail(error, "Cannot run \"%s\": lookup or step", kind);

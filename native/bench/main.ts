@@ -52,6 +52,7 @@ async function buildWithoutEmulation(): Promise<string | undefined> {
 function machineFacts(plan: Plan): Record<string, string | number | boolean> {
   const line = (path: string, pattern: RegExp): string => pattern.exec(Deno.readTextFileSync(path))?.[1] ?? "";
   return {
+    library: plan.library === BUILT_LIBRARY ? "of the project" : plan.library,
     cpu: line("/proc/cpuinfo", /^model name\s*: (.*)$/m),
     cores: navigator.hardwareConcurrency,
     memory_bytes: Number(line("/proc/meminfo", /^MemTotal:\s+(\d+)/m)) * 1024,
@@ -101,7 +102,11 @@ async function measure(setting: Setting, facts: Record<string, string | number |
 async function main(args: readonly string[]): Promise<void> {
   let plan: Plan;
   try {
-    plan = parsePlan(args, { scratch: `${ROOT}/.cache`, out: `${ROOT}/reports/out/bench-store.json` });
+    plan = parsePlan(args, {
+      scratch: `${ROOT}/.cache`,
+      library: BUILT_LIBRARY,
+      out: `${ROOT}/reports/out/bench-store.json`,
+    });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     console.error(error.message);
@@ -109,7 +114,7 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const say = (text: string): void => console.error(text);
-  ensureBuild();
+  if (plan.library === BUILT_LIBRARY) ensureBuild();
   const { peers, absent } = await buildPrograms();
   if (absent.size > 0) {
     say(
@@ -128,7 +133,7 @@ async function main(args: readonly string[]): Promise<void> {
       programs: PROGRAMS,
       peers,
       absent,
-      library: BUILT_LIBRARY,
+      library: plan.library,
       workload,
       scratch,
       say,

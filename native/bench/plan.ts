@@ -42,6 +42,8 @@ export interface Plan {
   readonly parts: readonly Part[];
   /** Folder on the SSD for files of the run, removed at its end. */
   readonly scratch: string;
+  /** The library to measure. */
+  readonly library: string;
   /** The file to write. */
   readonly out: string;
 }
@@ -55,6 +57,7 @@ const USAGE = `Usage: deno task bench:store [options]
   --ms=<n>          milliseconds of a round in memory
   --only=<parts>    some of ${PARTS.join(", ")}
   --scratch=<path>  folder on the SSD to measure (default: .cache of the project)
+  --library=<path>  libtierstore to measure (default: the one of the project, built if need be)
   --out=<path>      file to write (default: reports/out/bench-store.json)`;
 
 /**
@@ -64,12 +67,12 @@ const USAGE = `Usage: deno task bench:store [options]
  * @param places Where things go unless they say otherwise.
  * @throws {RangeError} With the usage, if there is one that it does not know.
  */
-export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" | "out">): Plan {
+export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" | "library" | "out">): Plan {
   const full = args.includes("--full");
   const given = new Map<string, string>();
   for (const arg of args) {
     if (arg === "--full") continue;
-    const [, name = "", value = ""] = /^--(keys|rounds|ms|only|scratch|out)=(.+)$/.exec(arg) ?? [];
+    const [, name = "", value = ""] = /^--(keys|rounds|ms|only|scratch|library|out)=(.+)$/.exec(arg) ?? [];
     if (name === "") throw new RangeError(`Cannot read "${arg}"\n\n${USAGE}`);
     given.set(name, value);
   }
@@ -95,6 +98,7 @@ export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" 
     ssdMs: full ? 2000 : 1000,
     parts: parts as readonly Part[],
     scratch: given.get("scratch") ?? places.scratch,
+    library: given.get("library") ?? places.library,
     out: given.get("out") ?? places.out,
   };
 }

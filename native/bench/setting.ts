@@ -68,6 +68,15 @@ export async function prepare(
   }
 }
 
+/** The same run on fewer keys, with batches of their own. */
+export async function smaller(setting: Setting, keys: number, batches: number): Promise<Setting> {
+  const workload = `${setting.scratch}/workload-${keys}`;
+  const args = [workload, `${keys}`, `${batches}`];
+  const { success, stderr } = await new Deno.Command(`${setting.programs}/workload`, { args, stdin: "null" }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+  return { ...setting, workload, plan: { ...setting.plan, keys, batches } };
+}
+
 /** Options of our store on a storage type. */
 export function ours(setting: Setting, storage: string, more: Options = {}): Options {
   const room = Math.max(2 ** 30, 2 * setting.plan.keys * ROW_BYTES);

@@ -8,7 +8,7 @@
 import { type Answer, Contender, numberOf } from "./contender.ts";
 import { RECORD_BYTES, ROW_BYTES } from "./plan.ts";
 import { type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
-import { type Options, ours, prepare, type Setting } from "./setting.ts";
+import { type Options, ours, prepare, type Setting, smaller } from "./setting.ts";
 
 /** Reads in flight, for the rate. */
 const DEPTH = 128;
@@ -51,7 +51,7 @@ export async function measureReads(setting: Setting): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
   let dram = 0;
   {
-    const options = tiered(setting, keys, room, "read-rate", { "store.ssdhash.depth": DEPTH });
+    const options = tiered(setting, keys, room, "read-rate", { "store.ssdhash.depth": DEPTH, "stepped": 0 });
     await using store = (await prepare(setting, "ours", options)).contender;
     dram = numberOf(await store.command("memory"), "all");
     await using raw = new Contender("raw_reads", `${setting.programs}/raw_reads`, [
@@ -85,10 +85,10 @@ async function measureCpu(setting: Setting, room: number, dram: number): Promise
   if (!setting.peers.includes("rocksdb")) {
     return [missingRow(name, `rocksdb needs ${setting.absent.get("rocksdb") ?? "its headers"}`)];
   }
-  const options = tiered(setting, keys, room, "read-cpu", { "store.ssdhash.depth": CPU_DEPTH });
+  const options = tiered(setting, keys, room, "read-cpu", { "store.ssdhash.depth": CPU_DEPTH, "stepped": 0 });
   await using store = (await prepare(setting, "ours", options)).contender;
   // The same DRAM for its cache as our store has for rows and index together.
-  const peerOptions = { path: `${setting.scratch}/rocksdb-cold`, cache: Math.round(dram), direct: 1 };
+  const peerOptions = { path: `${setting.scratch}/rocksdb-cold`, cache: Math.round(dram), direct: 1, stepped: 0 };
   await using peer = (await prepare(setting, "rocksdb", peerOptions)).contender;
   for (let i = 0; i < 2; i++) await store.command("cold", { batch: COLD_BATCH, ms: ssdMs });
   await peer.command("cold", { threads: CPU_DEPTH, ms: ssdMs });
@@ -115,11 +115,8 @@ async function measureCpu(setting: Setting, room: number, dram: number): Promise
 export async function measureWrites(setting: Setting): Promise<BenchRow[]> {
   const name = "ssd-write-amplification";
   const keys = Math.round(setting.plan.keys / LIVE_PART);
-  const small = `${setting.scratch}/small-workload`;
-  const made = await new Deno.Command(`${setting.programs}/workload`, { args: [small, `${keys}`, "64"] }).output();
-  if (!made.success) throw new Error(new TextDecoder().decode(made.stderr).trim());
   const options = tiered(setting, keys, 2 * keys * RECORD_BYTES, "writes", {});
-  await using store = (await prepare({ ...setting, workload: small }, "ours", options, {}, keys)).contender;
+  await using store = (await prepare(await smaller(setting, keys, 64), "ours", options)).contender;
   const look = async (): Promise<{ dirty: number; device: number; own: number }> => {
     await store.command("settle");
     const counters = await store.command("statistics");

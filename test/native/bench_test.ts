@@ -128,9 +128,16 @@ Deno.test("parseAnswer() reads words and throws what the contender said", () => 
 });
 
 Deno.test("parsePlan() is short by default, and refuses what it does not know", () => {
-  const places = { scratch: "/s", out: "/o" };
+  const places = { scratch: "/s", library: "/l", out: "/o" };
   const plan = parsePlan([], places);
-  assertEquals([plan.full, plan.keys, plan.parts, plan.scratch, plan.out], [false, 2_000_000, PARTS, "/s", "/o"]);
+  assertEquals([plan.full, plan.keys, plan.parts, plan.scratch, plan.library, plan.out], [
+    false,
+    2_000_000,
+    PARTS,
+    "/s",
+    "/l",
+    "/o",
+  ]);
   assertEquals(parsePlan(["--full"], places).keys, 10_000_000);
   assertEquals(parsePlan(["--keys=50_000", "--only=speed,ssd"], places).parts, ["speed", "ssd"]);
   assertThrows(() => parsePlan(["--fast"], places), RangeError, '"--fast"');
