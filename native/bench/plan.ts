@@ -1,0 +1,104 @@
+/**
+ * What one run of the bench does: sizes, rounds, folders.
+ *
+ * @module
+ */
+
+/** Key distributions, in the order of `workload.c`. */
+export const DISTRIBUTIONS: readonly string[] = ["uniform", "Zipf 0.9", "Zipf 1.05", "Zipf 1.2"];
+
+/** What is done with a batch; `step` is lookup and update. */
+export type Kind = "lookup" | "step";
+
+/** Bytes of a row with its optimizer slot. */
+export const ROW_BYTES = 128;
+
+/** Bytes of a row's record on the SSD: 18 before the row (native/tiers/ssdhash/format.h, TS_SSD_RECORD_FIXED). */
+export const RECORD_BYTES: number = ROW_BYTES + 18;
+
+/** Parts of the bench that can be run alone. */
+export const PARTS = ["speed", "stores", "memory", "pmem", "emulation", "ssd"] as const;
+
+/** Part of the bench. */
+export type Part = (typeof PARTS)[number];
+
+/** One run. */
+export interface Plan {
+  /** Whether it is the run that the bars are about. */
+  readonly full: boolean;
+  /** Rows of the table. */
+  readonly keys: number;
+  /** Batches a distribution and thread, used in turn. */
+  readonly batches: number;
+  /** Rounds of each measurement in memory. */
+  readonly rounds: number;
+  /** Milliseconds of one round. */
+  readonly ms: number;
+  /** Rounds on the SSD. */
+  readonly ssdRounds: number;
+  /** Milliseconds of one round on the SSD. */
+  readonly ssdMs: number;
+  /** What to run. */
+  readonly parts: readonly Part[];
+  /** Folder on the SSD for files of the run, removed at its end. */
+  readonly scratch: string;
+  /** The library to measure. */
+  readonly library: string;
+  /** The file to write. */
+  readonly out: string;
+}
+
+/** What a person can ask for. */
+const USAGE = `Usage: deno task bench:store [options]
+
+  --full            10 million keys and longer rounds: the run that the bars are about (default: 2 million, labelled so)
+  --keys=<n>        another number of keys
+  --rounds=<n>      rounds of each measurement
+  --ms=<n>          milliseconds of a round in memory
+  --only=<parts>    some of ${PARTS.join(", ")}
+  --scratch=<path>  folder on the SSD to measure (default: .cache of the project)
+  --library=<path>  libtierstore to measure (default: the one of the project, built if need be)
+  --out=<path>      file to write (default: reports/out/bench-store.json)`;
+
+/**
+ * Reads the words of the command line.
+ *
+ * @param args The words.
+ * @param places Where things go unless they say otherwise.
+ * @throws {RangeError} With the usage, if there is one that it does not know.
+ */
+export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" | "library" | "out">): Plan {
+  const full = args.includes("--full");
+  const given = new Map<string, string>();
+  for (const arg of args) {
+    if (arg === "--full") continue;
+    const [, name = "", value = ""] = /^--(keys|rounds|ms|only|scratch|library|out)=(.+)$/.exec(arg) ?? [];
+    if (name === "") throw new RangeError(`Cannot read "${arg}"\n\n${USAGE}`);
+    given.set(name, value);
+  }
+  const number = (name: string, fallback: number, least: number): number => {
+    const text = given.get(name);
+    if (text === undefined) return fallback;
+    const value = Number(text.replaceAll("_", ""));
+    if (!Number.isInteger(value) || value < least) {
+      throw new RangeError(`Cannot use --${name}=${text}: a whole number from ${least} on is needed\n\n${USAGE}`);
+    }
+    return value;
+  };
+  const parts = given.get("only")?.split(",") ?? PARTS;
+  const unknown = parts.find((part) => !PARTS.some((known) => known === part));
+  if (unknown !== undefined) throw new RangeError(`Cannot run "${unknown}": expected ${PARTS.join(", ")}\n\n${USAGE}`);
+  return {
+    full,
+    keys: number("keys", full ? 10_000_000 : 2_000_000, 10_000),
+    batches: full ? 64 : 24,
+    rounds: number("rounds", full ? 31 : 15, 1),
+    ms: number("ms", full ? 150 : 60, 1),
+    ssdRounds: full ? 9 : 5,
+    ssdMs: full ? 2000 : 1000,
+    parts: parts as readonly Part[],
+    scratch: given.get("scratch") ?? places.scratch,
+    library: given.get("library") ?? places.library,
+    out: given.get("out") ?? places.out,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * What the parts of the bench share: where programs are, how contenders are started, how rounds are run.
+ *
+ * @module
+ */
+
+import { type Answer, Contender, ContenderError, numberOf } from "./contender.ts";
+import { DISTRIBUTIONS, type Kind, type Plan, ROW_BYTES } from "./plan.ts";
+import { BARS, type BenchRow, missingRow } from "./rows.ts";
+
+/** Places and programs of a run. */
+export interface Setting {
+  /** What to do. */
+  readonly plan: Plan;
+  /** Folder of the programs. */
+  readonly programs: string;
+  /** Peers that were built. */
+  readonly peers: readonly string[];
+  /** Peers that were not, each with the package that it needs. */
+  readonly absent: ReadonlyMap<string, string>;
+  /** Path of our library. */
+  readonly library: string;
+  /** Path of the file of batches. */
+  readonly workload: string;
+  /** Folder for files of this run, on the SSD. */
+  readonly scratch: string;
+  /** Tells the person that waits what is going on. */
+  readonly say: (text: string) => void;
+}
+
+/** Two contenders that must hold equal rows do not: no figure of them means anything. */
+export class WrongResultError extends Error {
+  /** Sets the name. */
+  override name = "WrongResultError";
+}
+
+/** Options of a contender. */
+export type Options = Readonly<Record<string, string | number>>;
+
+/** What a contender said when it was ready. */
+export interface Prepared {
+  /** The process. */
+  readonly contender: Contender;
+  /** Its answer. */
+  readonly answer: Answer;
+}
+
+/** Starts a contender and fills it; ends it again if that fails. */
+export async function prepare(
+  setting: Setting,
+  program: string,
+  options: Options,
+  env: Readonly<Record<string, string>> = {},
+  keys: number = setting.plan.keys,
+): Promise<Prepared> {
+  // glibc asks for huge pages for large allocations with this; the floor and our store ask for them by themselves.
+  const huge: Record<string, string> = setting.peers.includes(program)
+    ? { GLIBC_TUNABLES: "glibc.malloc.hugetlb=1" }
+    : {};
+  const contender = new Contender(program, `${setting.programs}/${program}`, [], { ...huge, ...env });
+  try {
+    const answer = await contender.command("prepare", { keys, workload: setting.workload, ...options });
+    setting.say(`  ${program}: ${keys} rows in ${numberOf(answer, "seconds").toFixed(1)} s`);
+    return { contender, answer };
+  } catch (error) {
+    await contender[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The same run on fewer keys, with batches of their own. */
+export async function smaller(setting: Setting, keys: number, batches: number): Promise<Setting> {
+  const workload = `${setting.scratch}/workload-${keys}`;
+  const args = [workload, `${keys}`, `${batches}`];
+  const { success, stderr } = await new Deno.Command(`${setting.programs}/workload`, { args, stdin: "null" }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+  return { ...setting, workload, plan: { ...setting.plan, keys, batches } };
+}
+
+/** Options of our store on a storage type. */
+export function ours(setting: Setting, storage: string, more: Options = {}): Options {
+  const room = Math.max(2 ** 30, 2 * setting.plan.keys * ROW_BYTES);
+  return { library: setting.library, "store.storage": storage, "store.size": room, ...more };
+}
+
+/** One measured round. */
+export interface RoundRequest {
+  /** What is done with a batch. */
+  readonly kind: Kind;
+  /** Index into `DISTRIBUTIONS`. */
+  readonly distribution: number;
+  /** 1 or 2. */
+  readonly threads: number;
+  /** Number of the round: it begins with another batch each time. */
+  readonly round: number;
+}
+
+/** Runs a round; keys a second over all threads. */
+export async function rate(setting: Setting, contender: Contender, request: RoundRequest): Promise<number> {
+  const { round, ...rest } = request;
+  const options = { ...rest, ms: setting.plan.ms, first: round * 7 };
+  return numberOf(await contender.command("round", options), "rate");
+}
+
+/**
+ * Compares what contenders hold: the same batches looked up, and stepped, must give the same bits everywhere.
+ *
+ * @throws {WrongResultError} If they do not.
+ */
+export async function compareResults(contenders: readonly Contender[]): Promise<void> {
+  for (const kind of ["lookup", "step"] as const) {
+    for (const distribution of DISTRIBUTIONS.keys()) {
+      const digests: string[] = [];
+      for (const one of contenders) digests.push((await one.command("check", { kind, distribution }))["digest"] ?? "");
+      const wrong = digests.findIndex((digest) => digest !== digests[0] || digest === "");
+      if (wrong < 0) continue;
+      const [first, other] = [contenders[0]?.name, contenders[wrong]?.name];
+      throw new WrongResultError(
+        `Cannot compare "${other}" with "${first}": after ${kind} of ${DISTRIBUTIONS[distribution]} the digests of ` +
+          `the rows are ${digests[wrong]} and ${digests[0]}`,
+      );
+    }
+  }
+}
+
+/** Runs a part; if it cannot be run here, its rows say why. */
+export async function orMissing(names: readonly string[], run: () => Promise<BenchRow[]>): Promise<BenchRow[]> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ContenderError)) throw error;
+    return names.filter((name) => name in BARS).map((name) => missingRow(name, error.message));
+  }
+}

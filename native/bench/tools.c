@@ -1,0 +1,104 @@
+/* tools.c - clocks, memory, options and the distinct keys of a batch. */
+#include "contender.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+bool bench_fail(char *error, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error, BENCH_TEXT, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+const char *bench_text(const bench_options *options, const char *name, const char *fallback) {
+  size_t length = strlen(name);
+  for (unsigned i = 0; i < options->count; i++)
+    if (strncmp(options->words[i], name, length) == 0 && options->words[i][length] == '=')
+      return options->words[i] + length + 1;
+  return fallback;
+}
+
+uint64_t bench_number(const bench_options *options, const char *name, uint64_t fallback) {
+  const char *text = bench_text(options, name, NULL);
+  return text == NULL ? fallback : strtoull(text, NULL, 10);
+}
+
+uint64_t bench_now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t bench_cpu_ns(void) {
+  struct rusage r;
+  getrusage(RUSAGE_SELF, &r);
+  return (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000u +
+         (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
+}
+
+void *bench_pages(uint64_t bytes) {
+  const uint64_t huge = 2u << 20;
+  bytes = (bytes + huge - 1) / huge * huge;
+  char *at = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) {
+    fprintf(stderr, "Cannot get %llu bytes\n", (unsigned long long)bytes);
+    exit(1);
+  }
+  at += (huge - (uintptr_t)at % huge) % huge;
+  madvise(at, bytes, MADV_HUGEPAGE);
+  return at;
+}
+
+/* Open addressing with 16 bits of hash beside the 16-bit number of the distinct key: half a megabyte, so it stays in
+ * the second-level cache, and other keys' entries are passed without looking at the keys. */
+#define TABLE_BITS 17u
+#define EMPTY 0xffffffffu
+_Static_assert(BENCH_BATCH < 65535, "numbers of distinct keys are 16 bits, the last means empty");
+
+void bench_distinct_open(bench_distinct *d) {
+  d->table = (uint32_t *)bench_pages(sizeof(uint32_t) << TABLE_BITS);
+  d->keys = (int64_t *)bench_pages(BENCH_BATCH * sizeof(int64_t));
+  d->gradients = (const float **)bench_pages(BENCH_BATCH * sizeof(float *));
+  d->sum_of = (uint32_t *)bench_pages(BENCH_BATCH * sizeof(uint32_t));
+  d->sums = (float *)bench_pages((uint64_t)BENCH_BATCH * BENCH_DIM * sizeof(float));
+}
+
+void bench_distinct_find(bench_distinct *d, const int64_t *keys, uint32_t n, const float *gradients) {
+  uint32_t *restrict table = d->table;
+  uint32_t count = 0, sums = 0;
+  memset(table, 0xff, sizeof(uint32_t) << TABLE_BITS);
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t hash = (uint64_t)keys[i] * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> (64 - TABLE_BITS)), tag = (uint32_t)(hash >> 16) & 0xffff0000u;
+    const float *g = gradients == NULL ? NULL : gradients + (uint64_t)i * BENCH_DIM;
+    for (;; at = (at + 1) & ((1u << TABLE_BITS) - 1)) {
+      uint32_t entry = table[at];
+      if (entry == EMPTY) {
+        table[at] = tag | count;
+        d->keys[count] = keys[i];
+        d->gradients[count] = g;
+        d->sum_of[count++] = EMPTY;
+        break;
+      }
+      uint32_t number = entry & 0xffffu;
+      if ((entry & 0xffff0000u) != tag || d->keys[number] != keys[i]) continue;
+      if (g == NULL) break;
+      float *restrict sum = d->sums + (uint64_t)d->sum_of[number] * BENCH_DIM;
+      if (d->sum_of[number] == EMPTY) {
+        d->sum_of[number] = sums;
+        sum = d->sums + (uint64_t)sums++ * BENCH_DIM;
+        memcpy(sum, d->gradients[number], BENCH_DIM * sizeof(float));
+        d->gradients[number] = sum;
+      }
+      for (unsigned j = 0; j < BENCH_DIM; j++) sum[j] += g[j];
+      break;
+    }
+  }
+  d->count = count;
+}
