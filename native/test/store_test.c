@@ -46,6 +46,12 @@ static const type types[] = {
     {"PMEM_MEMKIND", "PMEM_MEMKIND", NULL, false},
     {"DRAM_PMEM over libpmem", "DRAM_PMEM", "libpmem", true},
     {"DRAM_PMEM over memkind", "DRAM_PMEM", "memkind", true},
+    {"SSDHASH", "SSDHASH", NULL, false},
+    {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, true},
+    {"LEVELDB", "LEVELDB", NULL, false},
+    {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, true},
+    {"DRAM_PMEM_SSDHASH", "DRAM_PMEM_SSDHASH", "memkind", true},
+    {"DRAM_PMEM_LEVELDB", "DRAM_PMEM_LEVELDB", "libpmem", true},
 };
 #define TYPES (sizeof types / sizeof *types)
 
