@@ -16,8 +16,8 @@ const DEPTH = 128;
 const CPU_DEPTH = 32;
 /** Keys of a lookup of cold rows: enough that the reads of one call keep the device busy. */
 const COLD_BATCH = 16384;
-/** Live set of the writing test, as a part of the keys. */
-const LIVE_PART = 8;
+/** Live set of the writing test, as a part of the keys: five times as much has to be written before anything counts. */
+const LIVE_PART = { full: 8, short: 20 };
 /** Zipf 1.05, in `DISTRIBUTIONS`. */
 const SKEWED = 2;
 
@@ -114,7 +114,7 @@ async function measureCpu(setting: Setting, room: number, dram: number): Promise
 /** Bytes written to the device for each byte of dirty rows evicted, once the live set was written five times over. */
 export async function measureWrites(setting: Setting): Promise<BenchRow[]> {
   const name = "ssd-write-amplification";
-  const keys = Math.round(setting.plan.keys / LIVE_PART);
+  const keys = Math.round(setting.plan.keys / LIVE_PART[setting.plan.full ? "full" : "short"]);
   const options = tiered(setting, keys, 2 * keys * RECORD_BYTES, "writes", {});
   await using store = (await prepare(await smaller(setting, keys, 64), "ours", options)).contender;
   const look = async (): Promise<{ dirty: number; device: number; own: number }> => {
@@ -133,8 +133,7 @@ export async function measureWrites(setting: Setting): Promise<BenchRow[]> {
     const from = now.dirty;
     while (now.dirty - from < rows) {
       const before = now.dirty;
-      // Two threads take batches of their own, so 32 rounds of one batch each go through all 64.
-      await store.command("round", { kind: "step", distribution: SKEWED, threads: 2, ms: 200, first: step++ * 5 });
+      await store.command("round", { kind: "step", distribution: SKEWED, threads: 2, ms: 500, first: step++ * 5 });
       now = await look();
       if (now.dirty === before) throw new RangeError("Cannot measure written bytes: updates evict no dirty rows");
     }
