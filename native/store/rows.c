@@ -8,22 +8,14 @@
 #define MAX_SHIFT 10u
 #define CHUNKS_AT_LEAST 256u /* a share is divided into at least so many chunks of the smallest size */
 
-void ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, uint64_t stride, uint64_t share) {
-  *rows = (ts_rows){.tier = tier, .budget = budget, .dram_budget = dram_budget, .stride = stride, .first_free = TS_NO_ROW};
-  uint64_t bytes = TS_MIN(CHUNK_BYTES, share / CHUNKS_AT_LEAST);
-  while (rows->shift < MAX_SHIFT && (stride << (rows->shift + 1)) <= bytes) rows->shift++;
-}
-
 static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
   const ts_rows *rows = context;
   *n = 0;
   if (first >= rows->next) return NULL;
-  uint64_t inside;
-  const ts_chunk *chunk = ts_rows_find(rows, first, &inside);
-  uint32_t level = 63u - (uint32_t)__builtin_clzll((first >> rows->shift) + TS_LEVEL_CHUNKS) - TS_LEVEL_BITS;
-  uint64_t size = UINT64_C(1) << (rows->shift + level);
+  uint64_t inside, chunk = ts_rows_chunk(rows, first, &inside);
+  uint64_t size = UINT64_C(1) << (rows->shift + chunk / TS_LEVEL_CHUNKS);
   *n = TS_MIN(size - inside, rows->next - first);
-  return chunk->words + inside;
+  return rows->beside[chunk].words + inside;
 }
 
 /* What is kept beside rows may use the headroom for buffers: freeing memory can need it first. */
@@ -32,12 +24,6 @@ static bool charge_policy(void *context, int64_t bytes) {
   if (bytes >= 0) return ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, (uint64_t)bytes);
   ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, (uint64_t)-bytes);
   return true;
-}
-
-int32_t ts_rows_add_policy(ts_rows *rows, ts_policy_kind kind, bool has_below) {
-  rows->has_below = has_below;
-  ts_policy_pool pool = {.context = rows, .span = span, .charge = charge_policy};
-  return ts_policy_create(kind, &pool, &rows->policy);
 }
 
 static uint64_t rows_in(const ts_rows *rows, uint64_t chunk) { return UINT64_C(1) << (rows->shift + chunk / TS_LEVEL_CHUNKS); }
@@ -59,25 +45,7 @@ uint64_t ts_rows_last_chunk_bytes(const ts_rows *rows) {
 
 uint64_t ts_rows_bytes(const ts_rows *rows) { return ts_rows_first_of(rows, rows->chunk_count) * rows->stride; }
 
-static ts_chunk *chunk_of(const ts_rows *rows, uint64_t chunk) {
-  return &rows->levels[chunk / TS_LEVEL_CHUNKS][chunk % TS_LEVEL_CHUNKS];
-}
-
-/* The list of a size's chunks: small, so it may come out of the headroom. */
-static bool add_level(ts_rows *rows, uint64_t level) {
-  if (level >= TS_ROW_LEVELS) return false;
-  if (rows->levels[level] != NULL) return true;
-  uint64_t bytes = TS_LEVEL_CHUNKS * sizeof(ts_chunk);
-  if (!ts_budget_take(rows->dram_budget, TS_PURPOSE_BUFFERS, bytes)) {
-    rows->dram_wanted = bytes;
-    return false;
-  }
-  rows->levels[level] = calloc(TS_LEVEL_CHUNKS, sizeof(ts_chunk));
-  if (rows->levels[level] == NULL) ts_budget_give_back(rows->dram_budget, TS_PURPOSE_BUFFERS, bytes);
-  return rows->levels[level] != NULL;
-}
-
-static bool add_side(ts_rows *rows, ts_chunk *chunk, uint64_t n) {
+static bool add_beside(ts_rows *rows, ts_beside *chunk, uint64_t n) {
   uint64_t bytes = side_bytes(rows, n);
   if (bytes == 0) return true;
   if (!ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
@@ -96,28 +64,51 @@ static bool add_side(ts_rows *rows, ts_chunk *chunk, uint64_t n) {
   return true;
 }
 
-static void drop_side(ts_rows *rows, ts_chunk *chunk, uint64_t n) {
+static void drop_beside(ts_rows *rows, ts_beside *chunk, uint64_t n) {
   if (chunk->keys == NULL) return;
   free(chunk->keys);
   ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, side_bytes(rows, n));
 }
 
 static bool add_chunk(ts_rows *rows) {
-  if (!add_level(rows, rows->chunk_count / TS_LEVEL_CHUNKS)) return false;
+  if (rows->chunk_count == rows->chunk_capacity) return false;
   uint64_t n = rows_in(rows, rows->chunk_count), bytes = n * rows->stride;
-  if (ts_rows_first_of(rows, rows->chunk_count) + n > UINT64_C(1) << 33) return false;
-  ts_chunk chunk = {0};
   if (!ts_budget_take(rows->budget, TS_PURPOSE_ROWS, bytes)) return false;
-  if (add_side(rows, &chunk, n)) {
-    chunk.rows = rows->tier->ops->take(rows->tier, bytes);
-    if (chunk.rows != NULL) {
-      *chunk_of(rows, rows->chunk_count++) = chunk;
+  ts_beside beside = {0};
+  if (rows->policy == NULL || add_beside(rows, &beside, n)) {
+    unsigned char *chunk = rows->tier->ops->take(rows->tier, bytes);
+    if (chunk != NULL) {
+      if (rows->policy != NULL) rows->beside[rows->chunk_count] = beside;
+      rows->chunks[rows->chunk_count++] = chunk;
       return true;
     }
-    drop_side(rows, &chunk, n);
+    drop_beside(rows, &beside, n);
   }
   ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, bytes);
   return false;
+}
+
+static uint64_t list_bytes(const ts_rows *rows, bool evicted) {
+  return rows->chunk_capacity * (sizeof *rows->chunks + (evicted ? sizeof *rows->beside : 0));
+}
+
+int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, uint64_t stride,
+                     uint64_t share, bool evicted, ts_policy_kind kind, bool has_below) {
+  *rows = (ts_rows){.budget = budget, .dram_budget = dram_budget, .stride = stride, .first_free = TS_NO_ROW,
+                    .has_below = has_below};
+  uint64_t bytes = TS_MIN(CHUNK_BYTES, share / CHUNKS_AT_LEAST);
+  while (rows->shift < MAX_SHIFT && (stride << (rows->shift + 1)) <= bytes) rows->shift++;
+  /* Room in the lists for all rows that the tier can hold, and as many more: a shard may get more than its share. */
+  uint64_t most = TS_MIN(2 * (budget->limit / stride) + 2, UINT64_C(1) << 33);
+  while (ts_rows_first_of(rows, rows->chunk_capacity) < most) rows->chunk_capacity += TS_LEVEL_CHUNKS;
+  if (!ts_budget_take(dram_budget, TS_PURPOSE_BUFFERS, list_bytes(rows, evicted))) return TS_EFULL;
+  rows->chunks = calloc(rows->chunk_capacity, sizeof *rows->chunks);
+  rows->beside = evicted ? calloc(rows->chunk_capacity, sizeof *rows->beside) : NULL;
+  rows->tier = tier; /* from here on, destroying it is right */
+  if (rows->chunks == NULL || (evicted && rows->beside == NULL)) return TS_ENOMEM;
+  if (!evicted) return TS_OK;
+  ts_policy_pool pool = {.context = rows, .span = span, .charge = charge_policy};
+  return ts_policy_create(kind, &pool, &rows->policy);
 }
 
 uint64_t ts_rows_reserve(ts_rows *rows, uint64_t want) {
@@ -179,11 +170,13 @@ void ts_rows_drop_chunk(ts_rows *rows) {
     }
   }
   if (rows->next > first) rows->next = first;
-  ts_chunk *chunk = chunk_of(rows, --rows->chunk_count);
-  rows->tier->ops->give_back(rows->tier, chunk->rows, n * rows->stride);
+  uint64_t last = --rows->chunk_count;
+  rows->tier->ops->give_back(rows->tier, rows->chunks[last], n * rows->stride);
   ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, n * rows->stride);
-  drop_side(rows, chunk, n);
-  *chunk = (ts_chunk){0};
+  rows->chunks[last] = NULL;
+  if (rows->policy == NULL) return;
+  drop_beside(rows, &rows->beside[last], n);
+  rows->beside[last] = (ts_beside){0};
 }
 
 void ts_rows_destroy(ts_rows *rows) {
@@ -191,9 +184,8 @@ void ts_rows_destroy(ts_rows *rows) {
     rows->first_free = TS_NO_ROW; /* no need to unlink one by one */
     ts_rows_drop_chunk(rows);
   }
-  for (uint32_t level = 0; level < TS_ROW_LEVELS && rows->levels[level] != NULL; level++) {
-    free(rows->levels[level]);
-    ts_budget_give_back(rows->dram_budget, TS_PURPOSE_BUFFERS, TS_LEVEL_CHUNKS * sizeof(ts_chunk));
-  }
+  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_BUFFERS, list_bytes(rows, rows->beside != NULL));
+  free(rows->chunks);
+  free(rows->beside);
   ts_policy_destroy(rows->policy);
 }

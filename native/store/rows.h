@@ -1,7 +1,7 @@
 /* rows.h - the rows of one shard in one memory tier: chunks of rows, numbered from 0.
  *
- * Chunks grow with the shard: 32 of one size, then 32 of twice that size, and so on. So the list of chunks stays small
- * enough for the first-level cache, its parts never move (readers follow them without a lock), and at most a 32nd of the
+ * Chunks grow with the shard: 32 of one size, then 32 of twice that size, and so on. So the list of their addresses stays
+ * small enough for the first-level cache and never moves (readers follow it without a lock), and at most a 32nd of the
  * rows is reserved without need.
  *
  * Freed rows are linked through themselves, or through the key beside them, so freeing never allocates. A row may be
@@ -25,26 +25,27 @@
 
 #define TS_LEVEL_CHUNKS 32u /* chunks of one size */
 #define TS_LEVEL_BITS 5u
-#define TS_ROW_LEVELS 28u
 
-typedef struct ts_chunk {
-  unsigned char *rows;
-  int64_t *keys; /* policy only, as all below */
+/* What lies beside the rows of a chunk. */
+typedef struct ts_beside {
+  int64_t *keys;
   ts_policy_word *words;
   uint32_t *below; /* only above a memory tier */
   uint8_t *flags;
-} ts_chunk;
+} ts_beside;
 
 typedef struct ts_rows {
+  /* What readers need first. */
+  unsigned char **chunks; /* [chunk_capacity] */
+  uint64_t stride;        /* bytes a row */
+  uint32_t shift;         /* log2 of rows in the smallest chunk */
+  bool has_below;
   ts_tier *tier;
   ts_budget *budget;      /* of the tier */
   ts_budget *dram_budget; /* of the first tier: what is kept beside the rows */
   ts_policy *policy;      /* NULL: rows are never evicted from here */
-  bool has_below;
-  uint32_t shift;  /* log2 of rows in the smallest chunk */
-  uint64_t stride; /* bytes a row */
-  ts_chunk *levels[TS_ROW_LEVELS];
-  uint64_t chunk_count;
+  ts_beside *beside;      /* [chunk_capacity], with a policy */
+  uint64_t chunk_count, chunk_capacity;
   uint64_t next;       /* first row never used */
   uint64_t first_free; /* head of the freed rows, or TS_NO_ROW */
   uint64_t free_count;
@@ -56,10 +57,10 @@ typedef struct ts_rows {
 
 #define TS_NO_ROW UINT64_MAX
 
-/* `share`: bytes of the tier that this shard may hope for; sets the size of chunks. */
-void ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, uint64_t stride, uint64_t share);
-/* Rows get keys, words and flags, for eviction by this kind of policy. Errors: TS_ENOMEM, TS_EFULL. */
-int32_t ts_rows_add_policy(ts_rows *rows, ts_policy_kind kind, bool has_below);
+/* `share`: bytes of the tier that this shard may hope for; sets the size of chunks. With `evicted`, rows get keys, words
+ * and flags for eviction by this kind of policy. Errors: TS_ENOMEM, TS_EFULL. */
+int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, uint64_t stride,
+                     uint64_t share, bool evicted, ts_policy_kind kind, bool has_below);
 void ts_rows_destroy(ts_rows *rows);
 
 /* Adds chunks until `want` rows can be taken without fail, or the budget or the medium refuses; returns how many of
@@ -84,40 +85,40 @@ static inline uint64_t ts_rows_spare(const ts_rows *rows) {
   return rows->free_count + ts_rows_first_of(rows, rows->chunk_count) - rows->next;
 }
 
-static inline const ts_chunk *ts_rows_find(const ts_rows *rows, uint64_t row, uint64_t *inside) {
+/* The chunk of a row, and its number there. */
+static inline uint64_t ts_rows_chunk(const ts_rows *rows, uint64_t row, uint64_t *inside) {
   uint64_t x = (row >> rows->shift) + TS_LEVEL_CHUNKS;
   uint32_t level = 63u - (uint32_t)__builtin_clzll(x) - TS_LEVEL_BITS;
   *inside = (x & ((UINT64_C(1) << level) - 1)) << rows->shift | (row & ((UINT64_C(1) << rows->shift) - 1));
-  return &rows->levels[level][(x >> level) - TS_LEVEL_CHUNKS];
+  return level * TS_LEVEL_CHUNKS + (x >> level) - TS_LEVEL_CHUNKS;
 }
 static inline unsigned char *ts_rows_at(const ts_rows *rows, uint64_t row) {
-  uint64_t inside;
-  const ts_chunk *chunk = ts_rows_find(rows, row, &inside);
-  return chunk->rows + inside * rows->stride;
+  uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
+  return rows->chunks[chunk] + inside * rows->stride;
 }
 static inline int64_t *ts_rows_key(const ts_rows *rows, uint64_t row) {
-  uint64_t inside;
-  return &ts_rows_find(rows, row, &inside)->keys[inside];
+  uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
+  return &rows->beside[chunk].keys[inside];
 }
 static inline ts_policy_word *ts_rows_word(const ts_rows *rows, uint64_t row) {
-  uint64_t inside;
-  return &ts_rows_find(rows, row, &inside)->words[inside];
+  uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
+  return &rows->beside[chunk].words[inside];
 }
 static inline uint8_t *ts_rows_flags(const ts_rows *rows, uint64_t row) {
-  uint64_t inside;
-  return &ts_rows_find(rows, row, &inside)->flags[inside];
+  uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
+  return &rows->beside[chunk].flags[inside];
 }
 /* The place of the copy of a row with TS_ROW_COPY. */
 static inline uint64_t ts_rows_below(const ts_rows *rows, uint64_t row) {
-  uint64_t inside;
-  const ts_chunk *chunk = ts_rows_find(rows, row, &inside);
-  return (uint64_t)(chunk->flags[inside] & TS_ROW_BELOW_HIGH ? 1 : 0) << 32 | chunk->below[inside];
+  uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
+  const ts_beside *b = &rows->beside[chunk];
+  return (uint64_t)(b->flags[inside] & TS_ROW_BELOW_HIGH ? 1 : 0) << 32 | b->below[inside];
 }
 static inline void ts_rows_set_below(ts_rows *rows, uint64_t row, uint64_t place) {
-  uint64_t inside;
-  const ts_chunk *chunk = ts_rows_find(rows, row, &inside);
-  chunk->below[inside] = (uint32_t)place;
-  chunk->flags[inside] = (uint8_t)((chunk->flags[inside] & TS_ROW_RECORD) | TS_ROW_COPY | (place >> 32 ? TS_ROW_BELOW_HIGH : 0));
+  uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
+  const ts_beside *b = &rows->beside[chunk];
+  b->below[inside] = (uint32_t)place;
+  b->flags[inside] = (uint8_t)((b->flags[inside] & TS_ROW_RECORD) | TS_ROW_COPY | (place >> 32 ? TS_ROW_BELOW_HIGH : 0));
 }
 
 #endif

@@ -128,10 +128,9 @@ static int32_t create_shard(ts_table *table, uint32_t s) {
   int32_t status = ts_index_init(&shard->index, &options);
   for (uint32_t t = 0; status == TS_OK && t < store->memory_tiers; t++) {
     ts_store_tier *tier = &store->tiers[t];
-    ts_rows_init(&shard->rows[t], &tier->tier, &tier->budget, &store->tiers[0].budget, table->layout.stride,
-                 tier->budget.limit / table->shard_count);
-    if (t + 1 < store->tier_count)
-      status = ts_rows_add_policy(&shard->rows[t], store->policy, t + 1 < store->memory_tiers);
+    status = ts_rows_init(&shard->rows[t], &tier->tier, &tier->budget, &store->tiers[0].budget, table->layout.stride,
+                          tier->budget.limit / table->shard_count, t + 1 < store->tier_count, store->policy,
+                          t + 1 < store->memory_tiers);
   }
   return status;
 }
