@@ -20,15 +20,14 @@ int32_t ts_policy_create(ts_policy_kind kind, const ts_policy_pool *pool, ts_pol
   memset(policy, 0, sizeof *policy);
   policy->pool = *pool;
   policy->ops = all_ops[kind];
-  policy->slots_a_candidate = kind == TS_S3FIFO ? 512 : 256; /* s3fifo has two lists */
-  for (int i = 0; i < 2; i++) ts_order_init(&policy->orders[i]);
+  ts_order_init(&policy->order);
   *out = policy;
   return TS_OK;
 }
 
 void ts_policy_destroy(ts_policy *policy) {
   if (policy == NULL) return;
-  for (int i = 0; i < 2; i++) ts_order_free(policy, &policy->orders[i]);
+  ts_order_free(policy, &policy->order);
   policy->pool.charge(policy->pool.context, -(int64_t)sizeof *policy);
   free(policy);
 }

@@ -18,7 +18,7 @@ void ts_order_free(ts_policy *policy, ts_order *order) {
 
 /* Gives an empty list the room that suits the pool; refused, it goes on with what it has. */
 void ts_order_fit(ts_policy *policy, ts_order *order) {
-  uint64_t want = TS_MIN(policy->slots / policy->slots_a_candidate, TS_ORDER_LONGEST);
+  uint64_t want = TS_MIN(policy->slots / TS_ORDER_SHARE, TS_ORDER_LONGEST);
   if (want <= order->capacity + order->capacity / 4) return;
   int64_t bytes = (int64_t)(want * sizeof *order->keys);
   if (!policy->pool.charge(policy->pool.context, bytes)) return;

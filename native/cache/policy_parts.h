@@ -3,9 +3,9 @@
  * The list of candidates (ts_order) stands in for the linked list that such policies have elsewhere. A key is a rank
  * (what the policy orders rows by, lowest first) and a slot. A scan over all words puts the lowest keys into a small
  * array; that array is a heap, so that rows which come in later with a low rank find their place in it. `bound` is what
- * makes it exact: every row with a key below it was put into the list. A candidate counts only if its row still has the
- * rank it was listed with: rows touched since have moved up, and are found again by a later scan. With room for one
- * candidate in 256 slots, a victim costs a few hundred words of scanning. */
+ * makes it exact: every row with a key below it is in the list. A candidate counts only if its row still has the rank it
+ * was listed with; touches can only have raised it, so such a row goes back into the list with the rank it has now. With room for one
+ * candidate in 64 slots, a candidate costs about a hundred words of scanning. */
 #ifndef TS_POLICY_PARTS_H
 #define TS_POLICY_PARTS_H
 
@@ -18,6 +18,7 @@
 #define TS_SLOT_BITS 33
 #define TS_ORDER_INLINE 32u
 #define TS_ORDER_LONGEST 16384u
+#define TS_ORDER_SHARE 64u /* slots a candidate */
 
 typedef struct ts_order {
   uint64_t *keys; /* a min-heap of rank << 33 | slot */
@@ -47,11 +48,10 @@ struct ts_policy {
   uint64_t slots;             /* one above the highest seen */
   uint64_t hand;              /* a slot (clock, tinylfu) or a key (sieve) */
   uint64_t cells;             /* slots whose upper halves are the table of the departed */
-  uint64_t number[2];         /* number given to who enters a queue */
-  uint64_t in_number[2];      /* rows that have it */
-  uint64_t queued[2];         /* rows in a queue */
-  uint32_t slots_a_candidate;
-  ts_order orders[2];
+  uint64_t number;            /* given to who enters the queue: sieve, s3fifo's small queue, tinylfu's window */
+  uint64_t in_number;         /* rows that got it */
+  uint64_t queued;            /* rows in that queue */
+  ts_order order;
 };
 
 extern const ts_policy_ops ts_policy_lru, ts_policy_lfu, ts_policy_clock, ts_policy_s3fifo, ts_policy_sieve,
@@ -183,18 +183,22 @@ static inline __attribute__((always_inline)) uint64_t ts_order_guess(const ts_po
 static inline __attribute__((always_inline)) void ts_order_scan(ts_policy *policy, ts_order *order, uint64_t floor,
                                                                 uint64_t bound, int64_t (*rank)(uint32_t word)) {
   uint64_t n;
+  uint32_t highest = (uint32_t)ts_order_rank(bound - 1);
   order->count = 0;
   order->bound = bound;
   for (uint64_t slot = 0;; slot += n) {
     const ts_policy_word *words = policy->pool.span(policy->pool.context, slot, &n);
     if (n == 0) return;
     for (uint64_t i = 0; i < n; i++) {
-      int64_t r = rank(ts_word_load(&words[i]));
+      uint32_t r = (uint32_t)rank(ts_word_load(&words[i])); /* a negative rank is above all others */
+      if (TS_LIKELY(r > highest)) continue;
       uint64_t key = ts_order_key(r, slot + i);
-      /* A negative rank makes a key above every bound. */
-      if (TS_LIKELY(key >= order->bound) || key < floor) continue;
+      if (key >= order->bound || key < floor) continue;
       order->keys[order->count++] = key;
-      if (order->count == order->capacity) ts_order_halve(order);
+      if (order->count == order->capacity) {
+        ts_order_halve(order);
+        highest = (uint32_t)ts_order_rank(order->bound);
+      }
     }
   }
 }
@@ -203,8 +207,7 @@ static inline __attribute__((always_inline)) void ts_order_scan(ts_policy *polic
  * order (no row, offered, in another queue). False: there is no row. */
 static inline __attribute__((always_inline)) bool ts_order_fill(ts_policy *policy, ts_order *order, uint64_t floor,
                                                                 int64_t (*rank)(uint32_t word)) {
-  /* Keys of negative ranks have the highest bit; ranks have 30 bits at most. */
-  const uint64_t all = UINT64_C(1) << 63;
+  const uint64_t all = UINT64_C(1) << 63; /* ranks have 30 bits at most */
   ts_order_fit(policy, order);
   uint64_t bound = all;
   if (policy->slots > 8 * (uint64_t)order->capacity && policy->slots >= 4 * TS_ORDER_SAMPLES)
@@ -218,21 +221,25 @@ static inline __attribute__((always_inline)) bool ts_order_fill(ts_policy *polic
 /* Victims of a policy that is nothing but an order: lru, lfu. */
 static inline __attribute__((always_inline)) uint32_t ts_order_victims(ts_policy *policy, uint32_t want, uint64_t *slots,
                                                                        int64_t (*rank)(uint32_t word)) {
-  ts_order *order = &policy->orders[0];
-  uint32_t given = 0, before = 0, fruitless = 0;
-  uint64_t key;
+  ts_order *order = &policy->order;
+  uint32_t given = 0;
+  uint64_t key, patience = 4 * ((uint64_t)order->count + want) + 64;
   while (given < want) {
     if (!ts_order_pop(order, &key)) {
-      fruitless = given > before ? 0 : fruitless + 1;
-      before = given;
       if (!ts_order_fill(policy, order, 0, rank)) break;
       continue;
     }
     ts_policy_word *word = ts_word_at(policy, ts_order_slot(key));
     if (word == NULL) continue; /* the pool has given the slot up */
     int64_t now = rank(ts_word_load(word));
-    /* When other threads touch every candidate before it can be given out, any row is as good as the other. */
-    if (now < 0 || (now != ts_order_rank(key) && fruitless < 4)) continue;
+    if (now < 0) continue;
+    /* Touched since: its place is further back. When other threads touch every candidate before it can be given out,
+     * any row is as good as the other. */
+    if (now != ts_order_rank(key) && patience > 0) {
+      patience--;
+      ts_order_push(order, ts_order_key(now, ts_order_slot(key)));
+      continue;
+    }
     ts_offer(slots, &given, ts_order_slot(key), word);
   }
   return ts_offered(policy, slots, given);

@@ -3,11 +3,15 @@
  * its keys are remembered as ghosts. A key that comes back as a ghost enters the main queue at once. In the main queue
  * what was used gets another round for each use, three at most.
  *
- * The row's half of the word: two bits of use, the queue, and 11 bits of number in order of entry. Of each queue, a
- * thousandth of the pool's rows has the same number, and goes by slot: in pools of up to a thousand rows the queues are
- * exact. Numbers are moved down by a scan before they run out. The ghosts are 16-bit fingerprints in the other halves
- * (policy_departed.c), as many as the pool has slots; each group of eight is a queue of its own, so the ghosts are in
- * order of leaving but for the chance of the groups, and a stranger is taken for one with probability 8 / 65,535. */
+ * The row's half of the word: two bits of use, the queue, and 11 bits of number in order of entry to the small queue. A
+ * thousandth of the pool's rows has the same number, and goes by slot: in pools of up to a thousand rows the small queue
+ * is exact. Numbers are moved down by a scan before they run out. The main queue is a hand that goes round the slots, as
+ * CLOCK is FIFO with second chances: a row that enters it does so where it lies, not at the end, and so has one use
+ * extra, which on average makes up for the part of a round that the hand comes too early.
+ *
+ * The ghosts are 16-bit fingerprints in the other halves (policy_departed.c), as many as the pool has slots; each group
+ * of eight is a queue of its own, so the ghosts are in order of leaving but for the chance of the groups, and a stranger
+ * is taken for one with probability 8 / 65,535. */
 #include "cache/policy_parts.h"
 
 #define MAIN 4u
@@ -18,36 +22,16 @@
 #define NUMBER_MASK (TS_LOW_HALF & ~((1u << NUMBER_SHIFT) - 1))
 #define ORDERED 1000u /* parts of the pool that are told apart */
 
-enum { SMALL_QUEUE, MAIN_QUEUE };
-
-static int64_t rank(uint32_t word, uint32_t queue_bit) {
-  if ((word & (TS_HELD | TS_OFFERED | MAIN)) != (TS_HELD | queue_bit)) return -1;
-  return (word & NUMBER_MASK) >> NUMBER_SHIFT;
+static int64_t rank(uint32_t word) {
+  return (word & (TS_HELD | TS_OFFERED | MAIN)) == TS_HELD ? (int64_t)((word & NUMBER_MASK) >> NUMBER_SHIFT) : -1;
 }
-static int64_t small_rank(uint32_t word) { return rank(word, 0); }
-static int64_t main_rank(uint32_t word) { return rank(word, MAIN); }
 
-static uint32_t renumbered(uint32_t word, uint32_t queue_bit) {
-  if (!(word & TS_HELD) || (word & MAIN) != queue_bit) return word;
+static uint32_t renumbered(uint32_t word, uint32_t unused) {
+  (void)unused;
+  if ((word & (TS_HELD | MAIN)) != TS_HELD) return word;
   uint32_t number = (word & NUMBER_MASK) >> NUMBER_SHIFT;
   number = number > NUMBERS / 2 ? number - NUMBERS / 2 : 0;
   return (word & ~NUMBER_MASK) | number << NUMBER_SHIFT;
-}
-
-/* Puts a row at the end of a queue. */
-static void enter(ts_policy *policy, uint64_t slot, ts_policy_word *word, int queue, uint32_t uses) {
-  uint32_t bit = queue == MAIN_QUEUE ? MAIN : 0;
-  if (++policy->in_number[queue] > 1 + policy->rows / ORDERED) {
-    policy->in_number[queue] = 1;
-    if (++policy->number[queue] == NUMBERS) {
-      ts_words_change(policy, renumbered, bit);
-      policy->number[queue] = NUMBERS / 2;
-      ts_order_clear(&policy->orders[queue]);
-    }
-  }
-  uint64_t number = policy->number[queue];
-  ts_word_put(word, TS_LOW_HALF, (uint32_t)number << NUMBER_SHIFT | uses | bit | TS_HELD);
-  ts_order_push(&policy->orders[queue], ts_order_key((int64_t)number, slot));
 }
 
 /* ---- ghosts ---- */
@@ -82,9 +66,21 @@ static void remember(ts_policy *policy, uint64_t hash) {
 /* ---- the queues ---- */
 
 static void insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash) {
-  int queue = ghost_returns(policy, hash) ? MAIN_QUEUE : SMALL_QUEUE;
-  policy->queued[queue]++;
-  enter(policy, slot, word, queue, 0);
+  if (ghost_returns(policy, hash)) {
+    ts_word_put(word, TS_LOW_HALF, MAIN | USE | TS_HELD);
+    return;
+  }
+  if (++policy->in_number > 1 + policy->rows / ORDERED) {
+    policy->in_number = 1;
+    if (++policy->number == NUMBERS) {
+      ts_words_change(policy, renumbered, 0);
+      policy->number = NUMBERS / 2;
+      ts_order_clear(&policy->order);
+    }
+  }
+  policy->queued++;
+  ts_word_put(word, TS_LOW_HALF, (uint32_t)policy->number << NUMBER_SHIFT | TS_HELD);
+  ts_order_push(&policy->order, ts_order_key((int64_t)policy->number, slot));
 }
 
 static uint32_t touched(uint32_t word, uint32_t unused) {
@@ -98,47 +94,62 @@ static void touch(ts_policy *policy, ts_policy_word *const *words, uint32_t n) {
 }
 
 static void removed(ts_policy *policy, uint32_t bits, uint64_t hash, bool evicted) {
-  policy->queued[bits & MAIN ? MAIN_QUEUE : SMALL_QUEUE]--;
-  if (evicted && !(bits & MAIN)) remember(policy, hash);
+  if (bits & MAIN) return;
+  policy->queued--;
+  if (evicted) remember(policy, hash);
 }
 
 static void moved(ts_policy *policy, uint64_t to, uint32_t bits) {
-  int queue = bits & MAIN ? MAIN_QUEUE : SMALL_QUEUE;
-  ts_order_push(&policy->orders[queue], ts_order_key((bits & NUMBER_MASK) >> NUMBER_SHIFT, to));
+  if (!(bits & MAIN)) ts_order_push(&policy->order, ts_order_key((bits & NUMBER_MASK) >> NUMBER_SHIFT, to));
+}
+
+/* The next row to leave the small queue; on the way, those used more than once go over to the main queue. NULL: none is
+ * left; *left counts. */
+static ts_policy_word *from_small(ts_policy *policy, uint64_t *left, uint64_t *slot) {
+  uint64_t key;
+  for (;;) {
+    if (!ts_order_pop(&policy->order, &key)) {
+      if (ts_order_fill(policy, &policy->order, 0, rank)) continue;
+      *left = 0;
+      return NULL;
+    }
+    *slot = ts_order_slot(key);
+    ts_policy_word *word = ts_word_at(policy, *slot);
+    if (word == NULL) continue;
+    uint32_t w = ts_word_load(word);
+    if (rank(w) != ts_order_rank(key)) continue;
+    --*left;
+    if ((w & USES) <= USE) return word;
+    ts_word_put(word, NUMBER_MASK | USES | MAIN, MAIN | USE);
+    policy->queued--;
+  }
+}
+
+/* The next row to leave the main queue, at the hand. NULL: none is left. */
+static ts_policy_word *from_main(ts_policy *policy, ts_walk *walk) {
+  for (uint32_t wraps = walk->wraps; walk->wraps - wraps < 6; ts_walk_on(policy, walk)) {
+    ts_policy_word *word = ts_walk_here(policy, walk);
+    if (word == NULL) return NULL;
+    uint32_t w = ts_word_load(word);
+    if ((w & (TS_HELD | TS_OFFERED | MAIN)) != (TS_HELD | MAIN)) continue;
+    /* Three rounds take every use away; what is used again and again meanwhile has to leave all the same. */
+    if (!(w & USES) || walk->wraps - wraps > 4) return word;
+    ts_word_put(word, USES, (w & USES) - USE);
+  }
+  return NULL;
 }
 
 static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
-  uint64_t left[2] = {policy->queued[SMALL_QUEUE], policy->queued[MAIN_QUEUE]}; /* not offered by this call */
-  uint64_t steps = 0, key;
+  ts_walk walk = {0};
+  uint64_t small = policy->queued, slot; /* rows in the small queue, not offered by this call */
   uint32_t given = 0;
-  bool in_small = false; /* the small queue is asked until one leaves or it is empty */
-  while (given < want && left[SMALL_QUEUE] + left[MAIN_QUEUE] > 0) {
-    in_small = left[SMALL_QUEUE] > 0 &&
-               (in_small || left[SMALL_QUEUE] * 10 >= policy->rows || left[MAIN_QUEUE] == 0);
-    int queue = in_small ? SMALL_QUEUE : MAIN_QUEUE;
-    ts_order *order = &policy->orders[queue];
-    if (!ts_order_pop(order, &key)) {
-      if (!(in_small ? ts_order_fill(policy, order, 0, small_rank) : ts_order_fill(policy, order, 0, main_rank)))
-        left[queue] = 0;
-      continue;
-    }
-    ts_policy_word *word = ts_word_at(policy, ts_order_slot(key));
-    if (word == NULL) continue;
-    uint32_t w = ts_word_load(word);
-    if (rank(w, in_small ? 0 : MAIN) != ts_order_rank(key)) continue;
-    /* Every row has left its queue for good after four rounds, unless other threads go on touching it. */
-    bool patient = ++steps <= 5 * policy->rows;
-    if (in_small && (w & USES) > USE && patient) {
-      policy->queued[SMALL_QUEUE]--, left[SMALL_QUEUE]--;
-      policy->queued[MAIN_QUEUE]++, left[MAIN_QUEUE]++;
-      enter(policy, ts_order_slot(key), word, MAIN_QUEUE, 0);
-    } else if (!in_small && (w & USES) > 0 && patient) {
-      enter(policy, ts_order_slot(key), word, MAIN_QUEUE, (w & USES) - USE);
-    } else {
-      ts_offer(slots, &given, ts_order_slot(key), word);
-      left[queue]--;
-      in_small = false;
-    }
+  while (given < want) {
+    ts_policy_word *word = small > 0 && small * 10 >= policy->rows ? from_small(policy, &small, &slot) : NULL;
+    if (word == NULL && (word = from_main(policy, &walk)) != NULL) slot = policy->hand;
+    if (word == NULL && small > 0) word = from_small(policy, &small, &slot);
+    if (word == NULL && (word = from_main(policy, &walk)) != NULL) slot = policy->hand;
+    if (word == NULL) break;
+    ts_offer(slots, &given, slot, word);
   }
   return ts_offered(policy, slots, given);
 }

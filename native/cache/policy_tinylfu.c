@@ -85,18 +85,18 @@ static uint64_t rows_a_number(const ts_policy *policy) { return 1 + policy->rows
 static void insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash) {
   age_if_due(policy);
   atomic_fetch_add_explicit(&policy->events, 1, memory_order_relaxed);
-  if (++policy->in_number[0] > rows_a_number(policy)) {
-    policy->in_number[0] = 1;
-    if (++policy->number[0] == NUMBERS) {
+  if (++policy->in_number > rows_a_number(policy)) {
+    policy->in_number = 1;
+    if (++policy->number == NUMBERS) {
       ts_words_change(policy, renumbered, 0);
-      policy->number[0] = NUMBERS / 2;
-      ts_order_clear(&policy->orders[0]);
+      policy->number = NUMBERS / 2;
+      ts_order_clear(&policy->order);
     }
   }
-  uint32_t count = TS_MIN(recall(policy, hash) + 1, 15) * COUNT, number = (uint32_t)policy->number[0];
-  policy->queued[0]++;
+  uint32_t count = TS_MIN(recall(policy, hash) + 1, 15) * COUNT, number = (uint32_t)policy->number;
+  policy->queued++;
   ts_word_put(word, TS_LOW_HALF, number << NUMBER_SHIFT | count | WINDOW | TS_HELD);
-  ts_order_push(&policy->orders[0], ts_order_key(number, slot));
+  ts_order_push(&policy->order, ts_order_key(number, slot));
 }
 
 static uint32_t touched(uint32_t word, uint32_t unused) {
@@ -110,12 +110,12 @@ static void touch(ts_policy *policy, ts_policy_word *const *words, uint32_t n) {
 }
 
 static void removed(ts_policy *policy, uint32_t bits, uint64_t hash, bool evicted) {
-  if (bits & WINDOW) policy->queued[0]--;
+  if (bits & WINDOW) policy->queued--;
   if (evicted) remember(policy, hash, (bits & COUNTS) / COUNT);
 }
 
 static void moved(ts_policy *policy, uint64_t to, uint32_t bits) {
-  if (bits & WINDOW) ts_order_push(&policy->orders[0], ts_order_key((bits & NUMBER_MASK) >> NUMBER_SHIFT, to));
+  if (bits & WINDOW) ts_order_push(&policy->order, ts_order_key((bits & NUMBER_MASK) >> NUMBER_SHIFT, to));
 }
 
 /* A pool that has filled up has all rows in the window: all but the newest become the main part. */
@@ -126,19 +126,19 @@ static uint32_t settled(uint32_t word, uint32_t from) {
 
 static void settle(ts_policy *policy) {
   uint64_t n, numbers = TS_MAX(policy->rows / WINDOW_SHARE / rows_a_number(policy), 1);
-  if (policy->queued[0] <= policy->rows / 2 || policy->number[0] < numbers) return;
-  ts_words_change(policy, settled, (uint32_t)(policy->number[0] + 1 - numbers));
-  policy->queued[0] = 0;
+  if (policy->queued <= policy->rows / 2 || policy->number < numbers) return;
+  ts_words_change(policy, settled, (uint32_t)(policy->number + 1 - numbers));
+  policy->queued = 0;
   for (uint64_t slot = 0;; slot += n) {
     ts_policy_word *words = policy->pool.span(policy->pool.context, slot, &n);
     if (n == 0) break;
-    for (uint64_t i = 0; i < n; i++) policy->queued[0] += window_rank(ts_word_load(&words[i])) >= 0;
+    for (uint64_t i = 0; i < n; i++) policy->queued += window_rank(ts_word_load(&words[i])) >= 0;
   }
 }
 
 /* The oldest row of the window; it stays in the list. */
 static ts_policy_word *oldest(ts_policy *policy, uint64_t *slot) {
-  ts_order *order = &policy->orders[0];
+  ts_order *order = &policy->order;
   for (;;) {
     if (order->count == 0 && !ts_order_fill(policy, order, 0, window_rank)) return NULL;
     *slot = ts_order_slot(order->keys[0]);
@@ -166,7 +166,7 @@ static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
   age_if_due(policy);
   settle(policy);
   ts_walk walk = {0};
-  uint64_t slot, window = policy->queued[0], main_rows = policy->rows - window, key; /* not offered by this call */
+  uint64_t slot, window = policy->queued, main_rows = policy->rows - window, key; /* not offered by this call */
   uint32_t given = 0;
   while (given < want && window + main_rows > 0) {
     ts_policy_word *old = window * WINDOW_SHARE > policy->rows || main_rows == 0 ? oldest(policy, &slot) : NULL;
@@ -174,12 +174,12 @@ static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
     if (old == NULL && other == NULL) break;
     bool admit = old != NULL && other != NULL && (ts_word_load(old) & COUNTS) > (ts_word_load(other) & COUNTS);
     if (old != NULL) {
-      ts_order_pop(&policy->orders[0], &key);
+      ts_order_pop(&policy->order, &key);
       window--;
     }
     if (admit) {
       ts_word_put(old, WINDOW | USED, 0);
-      policy->queued[0]--;
+      policy->queued--;
       main_rows++;
     }
     if (old == NULL || admit) {
