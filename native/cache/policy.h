@@ -1,7 +1,7 @@
 /* policy.h - which rows leave a full tier: one interface for lru, lfu, clock, s3fifo, sieve and tinylfu.
  *
  * A policy looks at the slots of one pool of rows (the rows of one shard in one tier, or the entries of a replayed
- * cache). All that it remembers of rows is in the 32-bit word that the pool keeps beside each slot and hands over zeroed.
+ * cache). All that it remembers of rows is in the 32-bit word that the pool keeps beside each slot, at first zero.
  * Bit 0 of the word says that the slot holds a row (ts_policy_holds); the rest is the policy's own, also while the slot
  * is free: s3fifo and tinylfu use the upper halves of all words as one table of what they remember of rows that have
  * left (ghosts, frequencies). So a policy costs 4 bytes a slot, plus a list of candidates of at most 1/8 of a byte a

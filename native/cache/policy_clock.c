@@ -1,5 +1,5 @@
-/* policy_clock.c - CLOCK (Corbato, A Paging Experiment with the Multics System, 1968): LRU approximated by one bit a row.
- * A hand goes round the slots; a row used since the hand last passed loses its bit and stays for another round, the
+/* policy_clock.c - CLOCK (Corbato, A Paging Experiment with the Multics System, 1968): LRU approximated by one bit a
+ * row. A hand goes round the slots; a row used since the hand last passed loses its bit and stays for another round, the
  * first without it is the victim. New rows start without the bit, so keys that come once leave at the first pass. */
 #include "cache/policy_parts.h"
 

@@ -3,9 +3,9 @@
  * The list of candidates (ts_order) stands in for the linked list that such policies have elsewhere. A key is a rank
  * (what the policy orders rows by, lowest first) and a slot. A scan over all words puts the lowest keys into a small
  * array; that array is a heap, so that rows which come in later with a low rank find their place in it. `bound` is what
- * makes it exact: every row with a key below it is in the list. A candidate counts only if its row still has the rank it
- * was listed with; touches can only have raised it, so such a row goes back into the list with the rank it has now. With room for one
- * candidate in 64 slots, a candidate costs about a hundred words of scanning. */
+ * makes it exact: every row with a key below it is in the list. A candidate counts only if its row still has the rank
+ * it was listed with; touches can only have raised it, so such a row goes back into the list with the rank it has now.
+ * With room for one candidate in 64 slots, a candidate costs about a hundred words of scanning. */
 #ifndef TS_POLICY_PARTS_H
 #define TS_POLICY_PARTS_H
 
@@ -59,7 +59,9 @@ extern const ts_policy_ops ts_policy_lru, ts_policy_lfu, ts_policy_clock, ts_pol
 
 /* ---- words ---- */
 
-static inline uint32_t ts_word_load(const ts_policy_word *word) { return atomic_load_explicit(word, memory_order_relaxed); }
+static inline uint32_t ts_word_load(const ts_policy_word *word) {
+  return atomic_load_explicit(word, memory_order_relaxed);
+}
 
 /* Replaces the bits of the mask, whatever touches do to the others meanwhile; returns the word before. */
 static inline uint32_t ts_word_put(ts_policy_word *word, uint32_t mask, uint32_t bits) {
@@ -219,7 +221,8 @@ static inline __attribute__((always_inline)) bool ts_order_fill(ts_policy *polic
 }
 
 /* Victims of a policy that is nothing but an order: lru, lfu. */
-static inline __attribute__((always_inline)) uint32_t ts_order_victims(ts_policy *policy, uint32_t want, uint64_t *slots,
+static inline __attribute__((always_inline)) uint32_t ts_order_victims(ts_policy *policy, uint32_t want,
+                                                                       uint64_t *slots,
                                                                        int64_t (*rank)(uint32_t word)) {
   ts_order *order = &policy->order;
   uint32_t given = 0;

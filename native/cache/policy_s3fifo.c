@@ -1,5 +1,5 @@
-/* policy_s3fifo.c - S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, SOSP 2023): three queues and no order of use. New rows enter a
- * small queue, a tenth of the pool; what was used there more than once moves on to the main queue, the rest leaves, and
+/* policy_s3fifo.c - S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, SOSP 2023): three queues and no order of use. New rows enter
+ * a small queue, a tenth of the pool; what was used there more than once moves on to the main queue, the rest leaves, and
  * its keys are remembered as ghosts. A key that comes back as a ghost enters the main queue at once. In the main queue
  * what was used gets another round for each use, three at most.
  *
@@ -141,7 +141,7 @@ static ts_policy_word *from_main(ts_policy *policy, ts_walk *walk) {
 
 static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
   ts_walk walk = {0};
-  uint64_t small = policy->queued, slot; /* rows in the small queue, not offered by this call */
+  uint64_t small = policy->queued, slot = 0; /* rows in the small queue, not offered by this call */
   uint32_t given = 0;
   while (given < want) {
     ts_policy_word *word = small > 0 && small * 10 >= policy->rows ? from_small(policy, &small, &slot) : NULL;

@@ -166,7 +166,7 @@ static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
   age_if_due(policy);
   settle(policy);
   ts_walk walk = {0};
-  uint64_t slot, window = policy->queued, main_rows = policy->rows - window, key; /* not offered by this call */
+  uint64_t slot = 0, window = policy->queued, main_rows = policy->rows - window, key; /* not offered by this call */
   uint32_t given = 0;
   while (given < want && window + main_rows > 0) {
     ts_policy_word *old = window * WINDOW_SHARE > policy->rows || main_rows == 0 ? oldest(policy, &slot) : NULL;

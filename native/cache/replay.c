@@ -72,8 +72,8 @@ static int32_t unknown(const char *policy, ts_err err) {
   return ts_fail(err, TS_EINVAL, "Cannot replay the stream: policy is \"%s\"; give one of %s", policy, list);
 }
 
-int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t *hits, char *text,
-                        uint32_t text_cap) {
+int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t *hits,
+                        char *text, uint32_t text_cap) {
   ts_err err = {text, text_cap};
   if (policy == NULL || hits == NULL || (keys == NULL && n > 0))
     return ts_fail(err, TS_EINVAL, "Cannot replay the stream: %s is NULL",

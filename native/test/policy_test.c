@@ -42,7 +42,9 @@ static void close_pool(pool *p) {
 }
 
 static uint64_t hash_of(uint64_t key) { return ts_mix64(key + 1); }
-static void insert(pool *p, uint64_t slot, uint64_t key) { ts_policy_insert(p->policy, slot, &p->words[slot], hash_of(key)); }
+static void insert(pool *p, uint64_t slot, uint64_t key) {
+  ts_policy_insert(p->policy, slot, &p->words[slot], hash_of(key));
+}
 static void evict(pool *p, uint64_t slot, uint64_t key) {
   ts_policy_remove(p->policy, slot, &p->words[slot], hash_of(key), true);
 }
@@ -256,6 +258,47 @@ static void numbers_are_renewed(ts_policy_kind kind) {
   close_pool(&p), close_pool(&q);
 }
 
+/* Renumbering meets stamps of the older half too: they must stay in order, and before those of the newer half. */
+static void old_stamps_stay_old(ts_policy_kind kind, uint64_t stamps) {
+  enum { PART = 200 };
+  pool p;
+  open_pool(&p, kind, 3 * PART, INT64_MAX);
+  for (uint64_t i = 0; i < 3 * PART; i++) {
+    if (i < PART) atomic_store(&p.policy->clock, stamps / 2 - 8 * (PART - i)); /* up to the middle, eight apart */
+    if (i == PART) atomic_store(&p.policy->clock, stamps / 4 * 3 - PART - 1);
+    insert(&p, i, i);
+  }
+  uint64_t slots[3 * PART], wrong = 0;
+  CHECK(atomic_load(&p.policy->clock) < stamps / 4 * 3);
+  CHECK(ts_policy_victims(p.policy, 3 * PART, slots) == 3 * PART);
+  for (uint64_t i = 0; i < 3 * PART; i++) wrong += slots[i] != i;
+  CHECK_MSG(wrong == 0, "%s: %d of %d", ts_policy_names[kind], (int)wrong, 3 * PART);
+  close_pool(&p);
+}
+
+/* A key's uses must come back with it, and strangers must not get them. */
+static void tinylfu_remembers_the_departed(void) {
+  enum { ROWS = 2000, KNOWN = 100, USES = 6 };
+  pool p;
+  open_pool(&p, TS_TINYLFU, ROWS, INT64_MAX);
+  for (uint64_t i = 0; i < ROWS; i++) insert(&p, i, i);
+  for (uint64_t i = 0; i < KNOWN; i++) {
+    for (int use = 1; use < USES; use++) touch(&p, i);
+    evict(&p, i, i);
+  }
+  uint32_t back = 0, strangers = 0;
+  for (uint64_t i = 0; i < KNOWN; i++) {
+    insert(&p, i, i);
+    back += (ts_word_load(&p.words[i]) >> 4 & 15) == USES + 1;
+    ts_policy_remove(p.policy, i, &p.words[i], hash_of(i), false);
+    insert(&p, i, ROWS + i);
+    strangers += (ts_word_load(&p.words[i]) >> 4 & 15) > 1;
+  }
+  CHECK_MSG(back == KNOWN, "%u of %d keys", back, KNOWN);
+  CHECK_MSG(strangers < KNOWN / 20, "%u of %d strangers", strangers, KNOWN);
+  close_pool(&p);
+}
+
 /* s3fifo's and tinylfu's numbers are short and run out often: a queue nobody uses must stay first in, first out. */
 static void short_numbers_keep_the_queue(ts_policy_kind kind) {
   enum { ROWS = 900 };
@@ -320,7 +363,7 @@ static void *touches(void *argument) {
 }
 
 static void late_touches_hold_nothing(ts_policy_kind kind) {
-  enum { ROWS = 400 };
+  enum { ROWS = 100, ROUNDS = 2000 };
   pool p;
   open_pool(&p, kind, ROWS, INT64_MAX);
   racers race = {.p = &p};
@@ -328,7 +371,7 @@ static void late_touches_hold_nothing(ts_policy_kind kind) {
   for (uint64_t i = 0; i < ROWS; i++) insert(&p, i, i);
   for (int i = 0; i < 2; i++) CHECK(pthread_create(&ids[i], NULL, touches, &race) == 0);
   uint64_t slots[ROWS];
-  for (int round = 0; round < 150; round++) {
+  for (int round = 0; round < ROUNDS; round++) {
     uint32_t want = round % 10 == 0 ? ROWS : 32, given = ts_policy_victims(p.policy, want, slots);
     CHECK_MSG(given == want, "%s: %u of %u", ts_policy_names[kind], given, want);
     for (uint32_t i = 0; i < given; i++) evict(&p, slots[i], slots[i]);
@@ -353,6 +396,9 @@ int main(void) {
   order_is_exact(TS_LFU, false, 0);
   order_is_exact(TS_LRU, false, (UINT64_C(3) << 28) - LARGE - 500);
   order_is_exact(TS_LFU, true, (UINT64_C(3) << 20) - LARGE - 500);
+  old_stamps_stay_old(TS_LRU, UINT64_C(1) << 30);
+  old_stamps_stay_old(TS_LFU, UINT64_C(1) << 22);
+  tinylfu_remembers_the_departed();
   lfu_takes_new_rows_first();
   lfu_forgets_what_was_hot();
   numbers_are_renewed(TS_SIEVE);
