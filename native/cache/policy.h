@@ -1,12 +1,18 @@
 /* policy.h - which rows leave a full tier: one interface for lru, lfu, clock, s3fifo, sieve and tinylfu.
  *
  * A policy looks at the slots of one pool of rows (the rows of one shard in one tier, or the entries of a replayed
- * cache). What it remembers of a row is the 32-bit word that the pool keeps beside it; 0 means that the slot holds no row.
- * A touch is one relaxed store at most, by any thread and without a lock; everything else runs under the pool's lock.
- * Victims are chosen many at a time: a policy that needs an order (lru by stamps, fifo by numbers) finds the next ones
- * by a scan over the words and keeps them as candidates, so that no row needs list links: 4 bytes a row in all. What a
- * policy keeps beside the words (ghosts, a sketch) is charged, counts in these 4 bytes on average, and may be refused:
- * it then works with less.
+ * cache). All that it remembers of rows is in the 32-bit word that the pool keeps beside each slot, at first zero.
+ * Bit 0 of the word says that the slot holds a row (ts_policy_holds); the rest is the policy's own, also while the slot
+ * is free: s3fifo and tinylfu use the upper halves of all words as one table of what they remember of rows that have
+ * left (ghosts, frequencies). So a policy costs 4 bytes a slot, plus a list of candidates of at most 1/8 of a byte a
+ * slot and at most 128 KiB, which is charged and may be refused: finding victims then takes more scans.
+ *
+ * A touch changes a word by one relaxed compare-and-exchange that is not repeated, and not at all when it would change
+ * nothing. Any thread may touch without a lock, also a word whose row leaves or moves meanwhile: an exchange that comes
+ * late fails, so it can never make a free slot look held. Everything else runs under the pool's lock.
+ *
+ * Victims are chosen many at a time: a policy that needs an order (stamps, numbers in a queue) finds the next ones by a
+ * scan over the words and keeps them as candidates, so that no row needs list links.
  *
  * The same code serves store and replay: nothing here knows rows, tiers or threads. */
 #ifndef TS_POLICY_H
@@ -21,10 +27,17 @@ extern const char *const ts_policy_names[TS_POLICIES + 1];
 
 typedef _Atomic uint32_t ts_policy_word;
 
+#define TS_POLICY_HELD 1u
+/* Whether the slot holds a row, whatever the policy. */
+static inline bool ts_policy_holds(const ts_policy_word *word) {
+  return (atomic_load_explicit(word, memory_order_relaxed) & TS_POLICY_HELD) != 0;
+}
+
 /* The pool. */
 typedef struct ts_policy_pool {
   void *context;
-  /* Words of slots from `first` on that lie side by side; *n: how many (0: no slot `first`). */
+  /* Words of slots from `first` on that lie side by side; *n: how many (0: no slot `first`, and none above). Slots are
+   * below 2^33. */
   ts_policy_word *(*span)(void *context, uint64_t first, uint64_t *n);
   /* Takes (bytes > 0) or gives back memory; false refuses. */
   bool (*charge)(void *context, int64_t bytes);
@@ -36,14 +49,15 @@ typedef struct ts_policy ts_policy;
 int32_t ts_policy_create(ts_policy_kind kind, const ts_policy_pool *pool, ts_policy **out);
 void ts_policy_destroy(ts_policy *policy);
 
-/* A row came into a slot, whose word becomes non-zero. `hash` is the key's. */
+/* A row came into a free slot, whose word becomes held. `hash` is the key's. */
 void ts_policy_insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash);
 /* Rows were looked up: one call a batch or part of it, duplicates once. Any thread; only the words change, and what of
- * the policy is atomic. */
+ * the policy is atomic. Words that hold no row are passed over. */
 void ts_policy_touch(ts_policy *policy, ts_policy_word *const *words, const uint64_t *hashes, uint32_t n);
-/* The row left (evicted: the policy's choice; otherwise removed, expired, or moved by the pool); the word becomes 0. */
+/* The row left (evicted: the policy's choice; otherwise removed, expired, or moved by the pool); the word is no longer
+ * held. */
 void ts_policy_remove(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash, bool evicted);
-/* A row changed its slot; its history goes along. */
+/* A row changed its slot for a free one; its history goes along. */
 void ts_policy_move(ts_policy *policy, uint64_t from, ts_policy_word *from_word, uint64_t to, ts_policy_word *to_word);
 /* Up to `want` slots in the order in which they should leave, all holding rows; fewer only if there are fewer rows. They
  * are still in: the caller removes each, or leaves it, and it may be offered again. */

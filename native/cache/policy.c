@@ -1,0 +1,63 @@
+/* policy.c - creation of a policy by name, and what is the same for each of them (see policy.h). */
+#include "cache/policy_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const ts_policy_names[TS_POLICIES + 1] = {"lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu", NULL};
+
+static const ts_policy_ops *const all_ops[TS_POLICIES] = {&ts_policy_lru,    &ts_policy_lfu,   &ts_policy_clock,
+                                                          &ts_policy_s3fifo, &ts_policy_sieve, &ts_policy_tinylfu};
+
+int32_t ts_policy_create(ts_policy_kind kind, const ts_policy_pool *pool, ts_policy **out) {
+  *out = NULL;
+  if (!pool->charge(pool->context, sizeof(ts_policy))) return TS_EFULL;
+  ts_policy *policy = aligned_alloc(_Alignof(ts_policy), sizeof *policy);
+  if (policy == NULL) {
+    pool->charge(pool->context, -(int64_t)sizeof(ts_policy));
+    return TS_ENOMEM;
+  }
+  memset(policy, 0, sizeof *policy);
+  policy->pool = *pool;
+  policy->ops = all_ops[kind];
+  ts_order_init(&policy->order);
+  *out = policy;
+  return TS_OK;
+}
+
+void ts_policy_destroy(ts_policy *policy) {
+  if (policy == NULL) return;
+  ts_order_free(policy, &policy->order);
+  policy->pool.charge(policy->pool.context, -(int64_t)sizeof *policy);
+  free(policy);
+}
+
+void ts_policy_insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash) {
+  policy->rows++;
+  if (slot >= policy->slots) policy->slots = slot + 1;
+  policy->ops->insert(policy, slot, word, hash);
+}
+
+void ts_policy_touch(ts_policy *policy, ts_policy_word *const *words, const uint64_t *hashes, uint32_t n) {
+  (void)hashes; /* a row's history is in its word while it is in */
+  if (n > 0) policy->ops->touch(policy, words, n);
+}
+
+void ts_policy_remove(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash, bool evicted) {
+  (void)slot;
+  policy->rows--;
+  uint32_t bits = ts_word_put(word, policy->ops->own, 0) & policy->ops->own;
+  if (policy->ops->removed != NULL) policy->ops->removed(policy, bits, hash, evicted);
+}
+
+void ts_policy_move(ts_policy *policy, uint64_t from, ts_policy_word *from_word, uint64_t to, ts_policy_word *to_word) {
+  (void)from;
+  if (to >= policy->slots) policy->slots = to + 1;
+  uint32_t own = policy->ops->own, bits = ts_word_put(from_word, own, 0) & own;
+  ts_word_put(to_word, own, bits);
+  if (policy->ops->moved != NULL) policy->ops->moved(policy, to, bits);
+}
+
+uint32_t ts_policy_victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
+  return want == 0 || policy->rows == 0 ? 0 : policy->ops->victims(policy, want, slots);
+}
