@@ -790,10 +790,10 @@ int main(void) {
   static const char *const async[] = {"file_bytes=32768", "buffer_bytes=8192", "async_compaction=1", NULL};
   static const char *const plain[] = {"file_bytes=65536", "buffer_bytes=4096", "io=pread", NULL};
   options_test();
-  model_test("sync", 128, 3000, sync);
-  model_test("async", 128, 3000, async);
-  model_test("plain", 132, 1500, plain);
-  model_test("short", 4, 2000, sync);
+  model_test("sync", 128, 1000, sync);
+  model_test("async", 128, 1000, async);
+  model_test("plain", 132, 600, plain);
+  model_test("short", 4, 1000, sync);
   model_test("long", 5000, 300, sync);
   threads_test(sync);
   threads_test(async);

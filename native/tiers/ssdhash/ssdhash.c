@@ -146,7 +146,6 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->dram = options->dram;
   t->name_hash = ts_hash_bytes(t->table, strlen(t->table), 0);
   t->folder_fd = t->write_ring.fd = -1;
-  t->lifetime = 1e18; /* until hot files have told theirs */
   t->next_number = t->sequence = t->appended = 1;
   pthread_mutex_init(&t->compacting, NULL);
   pthread_mutex_init(&t->append, NULL);

@@ -131,7 +131,6 @@ typedef struct ts_ssd_table {
   ts_ring write_ring;
   uint32_t version_bytes;
   uint64_t sequence, appended;
-  double lifetime; /* moving average of how many appends a replaced record lived */
   uint64_t largest_file;
   uint64_t buffer_bytes, chunk_memory; /* wanted, and the memory of a chunk for the widest version */
   unsigned char *compact_buffer;
