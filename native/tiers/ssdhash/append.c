@@ -16,7 +16,7 @@ const unsigned char *ts_ssd_in_memory(const ts_ssd_table *t, const ts_ssd_file *
   if (record < file->memory_from) return NULL;
   for (uint32_t i = 0; i < 2; i++) {
     const ts_ssd_chunk *c = &t->streams[file->stream].chunks[i];
-    if (c->state != TS_SSD_FREE && c->file == file && record >= c->first && record - c->first < c->capacity)
+    if (c->used && c->file == file && record >= c->first && record - c->first < c->capacity)
       return place(c, record);
   }
   return NULL;
@@ -28,7 +28,7 @@ static void retire(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk *c) {
   pthread_mutex_lock(&t->state);
   const ts_ssd_chunk *next = stream->filling;
   c->file->memory_from = next != NULL && next != c && next->file == c->file ? next->first : UINT32_MAX;
-  c->state = TS_SSD_FREE;
+  c->used = false;
   c->file = NULL;
   pthread_mutex_unlock(&t->state);
   if (stream->writing == c) stream->writing = NULL;
@@ -71,7 +71,6 @@ static int32_t start_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err)
   ts_ssd_chunk *c = stream->filling;
   stream->filling = NULL;
   stream->writing = c;
-  c->state = TS_SSD_WRITING;
   c->result = -1;
   uint32_t length = c->length - c->written;
   if (t->ring_writes && length <= INT32_MAX) {
@@ -168,7 +167,7 @@ static int32_t free_chunk(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk *
   for (;;) {
     for (uint32_t i = 0; i < 2; i++) {
       ts_ssd_chunk *c = &stream->chunks[i];
-      if (c->state != TS_SSD_FREE) continue;
+      if (c->used) continue;
       if (c->memory == NULL) c->memory = ts_ssd_take_memory(t, t->chunk_memory);
       if (c->memory == NULL) continue;
       *out = c;
@@ -218,7 +217,7 @@ static int32_t begin_chunk(ts_ssd_table *t, uint32_t s, ts_err err) {
   if (file->count == 0) ts_ssd_header_make(t, file, 0, c->memory);
   pthread_mutex_lock(&t->state);
   unsigned char *memory = c->memory;
-  *c = (ts_ssd_chunk){.memory = memory, .state = TS_SSD_FILLING, .file = file, .offset = offset, .first = file->count,
+  *c = (ts_ssd_chunk){.memory = memory, .used = true, .file = file, .offset = offset, .first = file->count,
                       .capacity = records, .length = length, .first_append = t->appended};
   if (file->memory_from == UINT32_MAX) file->memory_from = file->count;
   pthread_mutex_unlock(&t->state);

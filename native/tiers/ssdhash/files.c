@@ -143,7 +143,7 @@ uint64_t ts_ssd_reap(ts_ssd_table *t) {
   for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
     for (uint32_t i = 0; i < 2; i++) {
       const ts_ssd_chunk *c = &t->streams[s].chunks[i];
-      if (c->state != TS_SSD_FREE && c->fill > c->flushed_fill) unwritten = TS_MIN(unwritten, c->first_append);
+      if (c->used && c->fill > c->flushed_fill) unwritten = TS_MIN(unwritten, c->first_append);
     }
   pthread_mutex_lock(&t->state);
   for (uint32_t id = 0; id < t->file_slots; id++) {

@@ -51,11 +51,9 @@ typedef struct ts_ssd_file {
   uint32_t live_bits_count;
 } ts_ssd_file;
 
-typedef enum ts_ssd_chunk_state { TS_SSD_FREE, TS_SSD_FILLING, TS_SSD_WRITING } ts_ssd_chunk_state;
-
 typedef struct ts_ssd_chunk {
   unsigned char *memory; /* aligned, `bytes` long */
-  ts_ssd_chunk_state state;
+  bool used;         /* filled or written: its records are read here */
   ts_ssd_file *file;
   uint64_t offset;          /* in the file; its first chunk begins with the header */
   uint32_t first, capacity; /* records */
