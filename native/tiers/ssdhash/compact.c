@@ -72,12 +72,8 @@ static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *unreadable, t
   bool bad = false;
   const ts_ssd_layout *l = &victim->layout;
   if (t->compact_buffer == NULL) {
-    t->compact_bytes = TS_MAX(t->chunk_memory, UINT64_C(64) << 10);
+    t->compact_bytes = t->chunk_memory;
     t->compact_buffer = ts_ssd_take_memory(t, t->compact_bytes);
-    if (t->compact_buffer == NULL) {
-      t->compact_bytes = t->chunk_memory;
-      t->compact_buffer = ts_ssd_take_memory(t, t->compact_bytes);
-    }
   }
   int32_t status = TS_OK;
   if (t->compact_buffer == NULL)

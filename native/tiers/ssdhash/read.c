@@ -76,14 +76,9 @@ static ts_ssd_reader *reader_take(ts_ssd_table *t) {
   pthread_mutex_unlock(&t->state);
   if (surplus != NULL) reader_free(t, surplus);
   if (r != NULL) return r;
-  /* The longest read of one record: it may begin anywhere in a block. */
-  ts_ssd_layout layout;
-  ts_ssd_layout_make(t->row_bytes, 8, &layout);
-  uint32_t slot = (uint32_t)TS_ROUND_UP((uint64_t)layout.record_bytes + t->block - 1, t->block);
-  uint32_t depth = t->io_uring ? t->options.depth : 1, batch = TS_SSD_BATCH;
-  while (depth > 1 && (uint64_t)depth * slot > (4u << 20)) depth /= 2;
+  uint32_t depth = t->depth, batch = t->batch;
   for (;;) { /* less memory, less speed */
-    r = reader_make(t, slot, depth, batch);
+    r = reader_make(t, t->slot_bytes, depth, batch);
     if (r != NULL || (depth == 1 && batch == 16)) break;
     depth = TS_MAX(1, depth / 2);
     batch = TS_MAX(16, batch / 2);

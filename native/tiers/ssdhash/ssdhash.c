@@ -83,7 +83,7 @@ static int32_t sizes(ts_ssd_table *t, ts_err err) {
   t->largest_file = TS_MIN(t->largest_file, ((UINT64_C(7) << TS_LOCATION_ROW_BITS) >> 13) * record);
   t->buffer_bytes = t->options.buffer_bytes;
   if (t->buffer_bytes == 0) {
-    t->buffer_bytes = TS_MIN(TS_MAX(t->dram->limit / 1024, UINT64_C(16) << 10), UINT64_C(512) << 10);
+    t->buffer_bytes = TS_MIN(TS_MAX(t->dram->limit / 4096, UINT64_C(16) << 10), UINT64_C(256) << 10);
     t->buffer_bytes = TS_MIN(t->buffer_bytes, TS_MAX(t->largest_file / 4, TS_SSD_BLOCK));
   }
   uint64_t most = 0;
@@ -96,6 +96,21 @@ static int32_t sizes(ts_ssd_table *t, ts_err err) {
   while (t->shift < 32 && (UINT64_C(1) << t->shift) < most) t->shift++;
   t->max_files = UINT32_MAX / 2; /* files that are there may be larger; recovery sets it */
   return TS_OK;
+}
+
+/* What a read takes: at most a 1024th of the DRAM limit, down to 16 reads in flight; never more than 4 MiB. */
+static void read_sizes(ts_ssd_table *t) {
+  ts_ssd_layout layout;
+  ts_ssd_layout_make(t->row_bytes, 8, &layout);
+  /* The longest read of one record: it may begin anywhere in a block. */
+  t->slot_bytes = (uint32_t)TS_ROUND_UP((uint64_t)layout.record_bytes + t->block - 1, t->block);
+  t->depth = t->io_uring ? t->options.depth : 1;
+  t->batch = TS_SSD_BATCH;
+  while (t->depth > 1 && (uint64_t)t->depth * t->slot_bytes > (4u << 20)) t->depth /= 2;
+  while (t->batch > 256 && (uint64_t)t->depth * t->slot_bytes + (uint64_t)t->batch * 72 > t->dram->limit / 1024) {
+    t->depth = t->depth > 16 ? TS_MAX(16, t->depth / 2) : t->depth;
+    t->batch /= 2;
+  }
 }
 
 static void dispose(ts_ssd_table *t, bool remove_files) {
@@ -170,6 +185,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
       status = ts_fail(err, TS_EUNAVAILABLE, "Cannot use ssdhash.io=io_uring: the kernel refuses it: %s; use auto", strerror(-error));
     t->why_not_ring = error == 0 ? NULL : t->options.io == 2 ? "asked for" : error == -ENOSYS ? "the kernel has no io_uring" : "the kernel refuses io_uring";
   }
+  if (status == TS_OK) read_sizes(t);
   if (status == TS_OK) status = ts_ssd_recover(t, err);
   if (status == TS_OK && t->options.async_compaction) {
     t->has_thread = pthread_create(&t->thread, NULL, ts_ssd_compactor, t) == 0;
@@ -231,7 +247,7 @@ static void describe(const ts_records *records, ts_text *text) {
   if (t->why_not_ring != NULL) ts_text_add(text, " (%s)", t->why_not_ring);
   ts_text_add(text, " access=%s", t->direct ? "direct" : "buffered");
   if (t->why_not_direct != NULL) ts_text_add(text, " (%s)", t->why_not_direct);
-  ts_text_add(text, " block=%u depth=%u files=%u folder=%s", t->block, t->io_uring ? t->options.depth : 1, files, t->folder);
+  ts_text_add(text, " block=%u depth=%u files=%u folder=%s", t->block, t->depth, files, t->folder);
   if (t->trouble[0] != '\0') ts_text_add(text, " trouble=\"%s\"", t->trouble);
   pthread_mutex_unlock(&t->state);
 }

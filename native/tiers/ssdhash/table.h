@@ -111,6 +111,7 @@ typedef struct ts_ssd_table {
   const char *why_not_direct, *why_not_ring;
   uint32_t block;     /* smallest read */
   uint32_t alignment; /* of memory */
+  uint32_t depth, batch, slot_bytes; /* of a reader: reads in flight, keys together, the longest read of a record */
 
   pthread_mutex_t compacting, append, state;
   pthread_cond_t freed; /* with state: a read ended */
