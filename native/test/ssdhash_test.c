@@ -1,5 +1,5 @@
-/* SSDHASH against a plain array: random puts, gets and removals with files and limits so small that compaction runs all the
- * time; several threads; reopening; damaged and full media. */
+/* SSDHASH against a plain array: random puts, gets and removals with files and limits so small that compaction runs all
+ * the time; several threads; reopening; damaged and full media. */
 #include "test/check.h"
 #include "tiers/ssdhash/ssdhash.h"
 
@@ -41,8 +41,8 @@ static const char *where(const char *name) {
 }
 
 /* Options are "key=value" texts up to NULL. */
-static void world_make(world *w, const char *directory, const char *table, uint32_t row_bytes, uint64_t limit, uint64_t dram,
-                       const char *const *options) {
+static void world_make(world *w, const char *directory, const char *table, uint32_t row_bytes, uint64_t limit,
+                       uint64_t dram, const char *const *options) {
   memset(w, 0, sizeof *w);
   w->epochs = aligned_alloc(64, sizeof *w->epochs);
   ts_epochs_init(w->epochs);
@@ -61,7 +61,8 @@ static void world_make(world *w, const char *directory, const char *table, uint3
   CHECK_MSG(ops->read_options(&reader, &w->options) == TS_OK, "%s", w->message);
   CHECK_MSG(ts_config_finish(&reader) == TS_OK, "%s", w->message);
   ts_config_free(config);
-  w->open = (ts_records_options){strdup(directory), table, row_bytes, &w->medium, &w->dram, w->epochs, w->blocks, w->options};
+  w->open =
+      (ts_records_options){strdup(directory), table, row_bytes, &w->medium, &w->dram, w->epochs, w->blocks, w->options};
 }
 
 static int32_t world_open(world *w) { return ops->open(&w->open, &w->table, err_of(w)); }
@@ -168,16 +169,17 @@ static uint64_t du(const char *path) {
 
 /* The path of the n-th log file of a table folder by name. */
 static void log_file(const char *directory, const char *table, uint32_t n, char *out, size_t cap) {
-  char folder[512];
+  char folder[512], found[600] = "";
   struct dirent **names;
   snprintf(folder, sizeof folder, "%s/%s.ssdhash", directory, table);
   int count = scandir(folder, &names, NULL, alphasort);
-  out[0] = '\0';
   for (int i = 0; i < count; i++) {
-    if (strstr(names[i]->d_name, ".log") != NULL && n-- == 0) snprintf(out, cap, "%s/%s", folder, names[i]->d_name);
+    if (strstr(names[i]->d_name, ".log") != NULL && n-- == 0)
+      snprintf(found, sizeof found, "%s/%.32s", folder, names[i]->d_name);
     free(names[i]);
   }
   free(names);
+  snprintf(out, cap, "%s", found);
 }
 
 /* ---- against a model ---- */
@@ -192,7 +194,30 @@ typedef struct model {
   bool removed[KEYS];     /* since then */
 } model;
 
-static int64_t model_key(uint32_t i) { return i == 0 ? INT64_MIN : i == 1 ? -1 : i == 2 ? INT64_MAX : (int64_t)ts_mix64(i); }
+static int64_t model_key(uint32_t i) {
+  return i == 0 ? INT64_MIN : i == 1 ? -1 : i == 2 ? INT64_MAX : (int64_t)ts_mix64(i);
+}
+
+typedef struct numbered {
+  int64_t key;
+  uint32_t i;
+} numbered;
+
+static int by_number(const void *a, const void *b) {
+  int64_t x = ((const numbered *)a)->key, y = ((const numbered *)b)->key;
+  return x < y ? -1 : x > y;
+}
+
+/* Its number, KEYS if it is none of the model's. */
+static uint32_t model_number(int64_t key) {
+  static numbered all[KEYS];
+  if (all[0].key == 0) {
+    for (uint32_t i = 0; i < KEYS; i++) all[i] = (numbered){model_key(i), i};
+    qsort(all, KEYS, sizeof all[0], by_number);
+  }
+  numbered wanted = {key, 0}, *at = bsearch(&wanted, all, KEYS, sizeof all[0], by_number);
+  return at == NULL ? KEYS : at->i;
+}
 
 static void compare(world *w, const model *m) {
   uint32_t bytes = w->open.row_bytes, live = 0;
@@ -221,8 +246,7 @@ static void compare(world *w, const model *m) {
   do {
     CHECK_MSG(ops->walk(w->table, &cursor, 64, keys, versions, rows, &got, err_of(w)) == TS_OK, "%s", w->message);
     for (uint32_t k = 0; k < got; k++) {
-      uint32_t i = 0;
-      while (i < KEYS && model_key(i) != keys[k]) i++;
+      uint32_t i = model_number(keys[k]);
       CHECK(i < KEYS && !once[i] && m->stamp[i] != 0);
       if (i == KEYS) continue;
       once[i] = 1;
@@ -239,8 +263,8 @@ static void compare(world *w, const model *m) {
   free(expected);
 }
 
-/* Opens a copy of the files as they are now, which is what a process that dies leaves: what was flushed must be there, as
- * new or newer, and after a flush exactly the model. */
+/* Opens a copy of the files as they are now, which is what a process that dies leaves: what was flushed must be there,
+ * as new or newer, and after a flush exactly the model. */
 static void crash(const char *directory, const world *w, const model *m, bool exactly, const char *const *options) {
   char copy[512], command[1100];
   snprintf(copy, sizeof copy, "%s.crash", directory);
@@ -283,7 +307,8 @@ static void model_test(const char *name, uint32_t row_bytes, uint32_t rounds, co
   world_make(&w, directory, "a/b", row_bytes, limit, 8 << 20, options);
   CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
   unsigned char *memory = malloc((size_t)50 * row_bytes);
-  bool async = ((const ts_ssdhash_options *)w.options)->async_compaction != 0; /* then files move while they are copied */
+  bool async =
+      ((const ts_ssdhash_options *)w.options)->async_compaction != 0; /* then files move while they are copied */
   uint64_t turn = 0, compactions = 0;
   ts_records_counts counts;
   for (uint32_t round = 0; round < rounds && test_failures == 0; round++) {
@@ -328,7 +353,8 @@ static void model_test(const char *name, uint32_t row_bytes, uint32_t rounds, co
     }
     if (round % 100 == 0) compare(&w, m);
     CHECK(w.medium.used <= limit);
-    if (round % 20 == 0) CHECK_MSG(du(directory) <= limit, "%llu bytes on the medium", (unsigned long long)du(directory));
+    if (round % 20 == 0)
+      CHECK_MSG(du(directory) <= limit, "%llu bytes on the medium", (unsigned long long)du(directory));
   }
   if (w.table != NULL) {
     compare(&w, m);
@@ -481,7 +507,8 @@ static void deeprec_iterator(void) {
       for (uint32_t i = 0; i < 126; i++) CHECK(all[k].row[i] == (float)k);
     }
     ops->count(w.table, &after);
-    CHECK_MSG((after.reads > before.reads) == (flushed == 1), "%llu reads", (unsigned long long)(after.reads - before.reads));
+    CHECK_MSG((after.reads > before.reads) == (flushed == 1), "%llu reads",
+              (unsigned long long)(after.reads - before.reads));
     world_close(&w, true);
     CHECK(world_open(&w) == TS_OK);
   }
@@ -555,7 +582,8 @@ static void death(const char *const *options) {
   if (child == 0) {
     world w;
     world_make(&w, directory, "t", 128, 1 << 20, 8 << 20, options);
-    if (world_open(&w) != TS_OK || put_many(&w, 0, 1000, 1) != TS_OK || ops->flush(w.table, err_of(&w)) != TS_OK) _exit(1);
+    if (world_open(&w) != TS_OK || put_many(&w, 0, 1000, 1) != TS_OK || ops->flush(w.table, err_of(&w)) != TS_OK)
+      _exit(1);
     for (uint64_t stamp = 2; stamp < 12; stamp++)
       if (put_many(&w, 0, 1000, stamp) != TS_OK) _exit(1);
     kill(getpid(), SIGKILL);
@@ -610,7 +638,8 @@ static void flipped_bit(void) {
   uint32_t wrong = 0;
   int32_t status;
   CHECK(read_many(&w, 0, 3000, 1, &wrong, &status) == 2999 && wrong == 0);
-  CHECK_MSG(status == TS_EFORMAT && strstr(w.message, path) != NULL && strstr(w.message, "offset") != NULL, "%d %s", status, w.message);
+  CHECK_MSG(status == TS_EFORMAT && strstr(w.message, path) != NULL && strstr(w.message, "offset") != NULL, "%d %s",
+            status, w.message);
   /* The rest of the table goes on, also through compaction. */
   for (uint64_t stamp = 2; stamp < 30; stamp++) CHECK_MSG(put_many(&w, 1500, 1500, stamp) == TS_OK, "%s", w.message);
   CHECK(read_many(&w, 1500, 1500, 29, &wrong, &status) == 1500 && wrong == 0);
@@ -632,7 +661,8 @@ static void truncated(void) {
   int32_t status;
   uint32_t right = read_many(&w, 0, 3000, 1, &wrong, &status);
   CHECK_MSG(right > 2000 && right < 3000 && wrong == 0, "%u", right);
-  CHECK_MSG(status == TS_EFORMAT && strstr(w.message, path) != NULL && strstr(w.message, "truncated") != NULL, "%s", w.message);
+  CHECK_MSG(status == TS_EFORMAT && strstr(w.message, path) != NULL && strstr(w.message, "truncated") != NULL, "%s",
+            w.message);
   world_close(&w, true);
   CHECK(world_open(&w) == TS_EFORMAT);
   CHECK_MSG(strstr(w.message, path) != NULL && strstr(w.message, "truncated") != NULL, "%s", w.message);
@@ -708,7 +738,8 @@ static void foreign_files(void) {
   world_end(&v);
   world_close(&w, true);
   world_make(&v, directory, "t", 132, 4 << 20, 8 << 20, NULL);
-  CHECK_MSG(world_open(&v) == TS_EFORMAT && strstr(v.message, "128") != NULL && strstr(v.message, "132") != NULL, "%s", v.message);
+  CHECK_MSG(world_open(&v) == TS_EFORMAT && strstr(v.message, "128") != NULL && strstr(v.message, "132") != NULL, "%s",
+            v.message);
   world_end(&v);
   char command[1200];
   snprintf(command, sizeof command, "mv %s/t.ssdhash %s/u.ssdhash", directory, directory);
@@ -761,8 +792,9 @@ static void full_disk(void) {
   int64_t n = 0;
   for (; n < 10000 && status == TS_OK; n++) status = put_one(&w, n, 1, 0);
   n--;
-  CHECK_MSG(status == TS_EIO && strstr(w.message, "No space left") != NULL && strstr(w.message, ".log") != NULL && strstr(w.message, "offset") != NULL, "%d %s", status,
-            w.message);
+  CHECK_MSG(status == TS_EIO && strstr(w.message, "No space left") != NULL && strstr(w.message, ".log") != NULL &&
+                strstr(w.message, "offset") != NULL,
+            "%d %s", status, w.message);
   uint32_t wrong = 0;
   CHECK_MSG(read_many(&w, 0, (uint32_t)n, 1, &wrong, &status) == (uint32_t)n && wrong == 0, "%s", w.message);
   CHECK(ops->flush(w.table, err_of(&w)) == TS_EIO);
@@ -809,7 +841,9 @@ static void plain_io(void) {
   CHECK(read_many(&w, 0, 3000, 7, &wrong, &status) == 3000 && wrong == 0);
   ts_text text = {0};
   ops->describe(w.table, &text);
-  CHECK_MSG(text.bytes != NULL && strstr(text.bytes, "io=pread") != NULL && strstr(text.bytes, "access=buffered") != NULL, "%s", text.bytes);
+  CHECK_MSG(
+      text.bytes != NULL && strstr(text.bytes, "io=pread") != NULL && strstr(text.bytes, "access=buffered") != NULL,
+      "%s", text.bytes);
   free(text.bytes);
   world_end(&w);
 }
@@ -817,7 +851,10 @@ static void plain_io(void) {
 static void options_test(void) {
   static const struct {
     const char *key, *value;
-  } bad[] = {{"ssdhash.depth", "0"}, {"ssdhash.async_compaction", "2"}, {"ssdhash.io", "mmap"}, {"ssdhash.garbage_percent", "99"}};
+  } bad[] = {{"ssdhash.depth", "0"},
+             {"ssdhash.async_compaction", "2"},
+             {"ssdhash.io", "mmap"},
+             {"ssdhash.garbage_percent", "99"}};
   for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     ts_config *config;
     ts_config_create(&config);
