@@ -6,8 +6,8 @@
  *
  * Log file: a header of 4096 bytes, then pages. A page holds a fixed number of fixed-size records back to back and is
  * padded with zeros to a multiple of 4096 bytes; its size is chosen so that padding costs at most 1 % where that is
- * possible within 64 KiB; a longer record has its own. So record number <-> offset is arithmetic. Records may straddle device
- * blocks: at 128 byte rows that makes 1 read in 4 one 512-byte sector longer (1 in 28, one 4 KiB block longer), and
+ * possible within 64 KiB; a longer record has its own. So record number <-> offset is arithmetic. Records may straddle
+ * device blocks: at 128 byte rows that makes 1 read in 4 one 512-byte sector longer (1 in 28, one 4 KiB block longer), and
  * saves the 1 to 20 percent of space and of bytes written that padding to blocks would cost.
  *
  * Record: checksum 4, sequence 6, key 8, version 0, 4 or 8, row. The file's header says the row's length and how wide
