@@ -16,8 +16,7 @@ const unsigned char *ts_ssd_in_memory(const ts_ssd_table *t, const ts_ssd_file *
   if (record < file->memory_from) return NULL;
   for (uint32_t i = 0; i < 2; i++) {
     const ts_ssd_chunk *c = &t->streams[file->stream].chunks[i];
-    if (c->state != TS_SSD_FREE && c->file == file && record >= c->first && record - c->first < c->capacity)
-      return place(c, record);
+    if (c->used && c->file == file && record >= c->first && record - c->first < c->capacity) return place(c, record);
   }
   return NULL;
 }
@@ -28,7 +27,7 @@ static void retire(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk *c) {
   pthread_mutex_lock(&t->state);
   const ts_ssd_chunk *next = stream->filling;
   c->file->memory_from = next != NULL && next != c && next->file == c->file ? next->first : UINT32_MAX;
-  c->state = TS_SSD_FREE;
+  c->used = false;
   c->file = NULL;
   pthread_mutex_unlock(&t->state);
   if (stream->writing == c) stream->writing = NULL;
@@ -71,7 +70,6 @@ static int32_t start_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err)
   ts_ssd_chunk *c = stream->filling;
   stream->filling = NULL;
   stream->writing = c;
-  c->state = TS_SSD_WRITING;
   c->result = -1;
   uint32_t length = c->length - c->written;
   if (t->ring_writes && length <= INT32_MAX) {
@@ -138,7 +136,8 @@ int32_t ts_ssd_seal_stream(ts_ssd_table *t, uint32_t s, ts_err err) {
   }
   if (file->count < file->capacity) {
     unsigned char *block = aligned_alloc(TS_SSD_BLOCK, TS_SSD_BLOCK);
-    if (block == NULL) return ts_fail(err, TS_ENOMEM, "Cannot close a log file of table \"%s\": out of memory", t->table);
+    if (block == NULL)
+      return ts_fail(err, TS_ENOMEM, "Cannot close a log file of table \"%s\": out of memory", t->table);
     ts_ssd_header_make(t, file, file->count, block);
     status = ts_ssd_pwrite(t, file, block, TS_SSD_BLOCK, 0, err);
     free(block);
@@ -168,14 +167,16 @@ static int32_t free_chunk(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk *
   for (;;) {
     for (uint32_t i = 0; i < 2; i++) {
       ts_ssd_chunk *c = &stream->chunks[i];
-      if (c->state != TS_SSD_FREE) continue;
+      if (c->used) continue;
       if (c->memory == NULL) c->memory = ts_ssd_take_memory(t, t->chunk_memory);
       if (c->memory == NULL) continue;
       *out = c;
       return TS_OK;
     }
     if (stream->writing == NULL)
-      return ts_fail(err, TS_EFULL, "Cannot put rows of table \"%s\" on SSD: a write buffer needs %llu bytes of DRAM, the limit refuses them; raise the first size or lower ssdhash.buffer_bytes",
+      return ts_fail(err, TS_EFULL,
+                     "Cannot put rows of table \"%s\" on SSD: a write buffer needs %llu bytes of DRAM, the limit "
+                     "refuses them; raise the first size or lower ssdhash.buffer_bytes",
                      t->table, (unsigned long long)t->chunk_memory);
     int32_t status = finish_writing(t, stream, err);
     if (status != TS_OK) return status;
@@ -218,8 +219,14 @@ static int32_t begin_chunk(ts_ssd_table *t, uint32_t s, ts_err err) {
   if (file->count == 0) ts_ssd_header_make(t, file, 0, c->memory);
   pthread_mutex_lock(&t->state);
   unsigned char *memory = c->memory;
-  *c = (ts_ssd_chunk){.memory = memory, .state = TS_SSD_FILLING, .file = file, .offset = offset, .first = file->count,
-                      .capacity = records, .length = length, .first_append = t->appended};
+  *c = (ts_ssd_chunk){.memory = memory,
+                      .used = true,
+                      .file = file,
+                      .offset = offset,
+                      .first = file->count,
+                      .capacity = records,
+                      .length = length,
+                      .first_append = t->appended};
   if (file->memory_from == UINT32_MAX) file->memory_from = file->count;
   pthread_mutex_unlock(&t->state);
   stream->filling = c;
@@ -248,7 +255,8 @@ int32_t ts_ssd_append(ts_ssd_table *t, uint32_t s, const ts_ssd_record *record, 
   return TS_OK;
 }
 
-void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *hashes, const ts_location *locations) {
+void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *hashes,
+                    const ts_location *locations) {
   pthread_mutex_lock(&t->state);
   for (uint32_t i = 0; i < n; i++) {
     ts_location old;
@@ -267,15 +275,18 @@ void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint
 
 static uint32_t version_width(uint64_t version) { return version == 0 ? 0 : version <= UINT32_MAX ? 4 : 8; }
 
-/* Which stream a put goes to: hot if the record it replaces was young. */
+/* Which stream a put goes to: hot if the record it replaces was young, that is of a file begun less than a tenth of the
+ * table's rows ago. Measured with updates of 128 byte rows by Zipf 1.05 and twice the live bytes as limit: 1.25 to 1.45
+ * bytes written a byte put, the same from 0.1 to 0.5, 1.33 to 1.46 without a cold stream. */
 static uint32_t stream_of_put(const ts_ssd_table *t, ts_location old) {
   if (old == TS_LOCATION_NONE) return TS_SSD_COLD;
   const ts_ssd_file *file = ts_ssd_file_of(t, old);
   if (file->stream == TS_SSD_SURVIVORS) return TS_SSD_COLD;
-  return (double)(t->appended - file->born) < t->lifetime ? TS_SSD_HOT : TS_SSD_COLD;
+  return (t->appended - file->born) * 10 < ts_index_live(&t->index) ? TS_SSD_HOT : TS_SSD_COLD;
 }
 
-static int32_t reserve_index(ts_ssd_table *t, const uint64_t *hashes, const ts_location *found, uint32_t n, ts_err err) {
+static int32_t reserve_index(ts_ssd_table *t, const uint64_t *hashes, const ts_location *found, uint32_t n,
+                             ts_err err) {
   uint64_t absent[TS_SSD_PUT_BATCH], wanted = 0;
   uint32_t m = 0;
   for (uint32_t i = 0; i < n; i++)
@@ -286,9 +297,12 @@ static int32_t reserve_index(ts_ssd_table *t, const uint64_t *hashes, const ts_l
   if (status != TS_OK) ts_index_clear_reservations(&t->index);
   pthread_mutex_unlock(&t->state);
   if (status == TS_EFULL)
-    return ts_fail(err, TS_EFULL, "Cannot put rows of table \"%s\" on SSD: their index needs %llu more bytes of DRAM, the limit refuses them; raise the first size",
+    return ts_fail(err, TS_EFULL,
+                   "Cannot put rows of table \"%s\" on SSD: their index needs %llu more bytes of DRAM, the limit "
+                   "refuses them; raise the first size",
                    t->table, (unsigned long long)wanted);
-  if (status != TS_OK) return ts_fail(err, status, "Cannot put rows of table \"%s\" on SSD: no memory for the index", t->table);
+  if (status != TS_OK)
+    return ts_fail(err, status, "Cannot put rows of table \"%s\" on SSD: no memory for the index", t->table);
   return TS_OK;
 }
 

@@ -1,8 +1,8 @@
 /* files.c - the set of a table's log files, and the bytes the medium's budget is charged for them.
  *
- * A file is charged chunk by chunk as it grows. Compaction must write before it can delete, so a table keeps a reserve of
- * one file and a little from the beginning: survivors are charged to it when the limit refuses, and what deleted files
- * give back fills it up first. */
+ * A file is charged chunk by chunk as it grows. Compaction must write before it can delete, so a table keeps a reserve
+ * of one file and a little from the beginning: survivors are charged to it when the limit refuses, and what deleted
+ * files give back fills it up first. */
 #include "tiers/ssdhash/table.h"
 
 #include <errno.h>
@@ -41,8 +41,10 @@ int32_t ts_ssd_file_add(ts_ssd_table *t, ts_ssd_file *file, ts_err err) {
   uint32_t id = 0;
   while (id < t->file_slots && t->files[id] != NULL) id++;
   if (id >= t->max_files)
-    return ts_fail(err, TS_EFULL, "Cannot add a log file to table \"%s\": it has %u, which is the most; set a larger ssdhash.file_bytes",
-                   t->table, id);
+    return ts_fail(
+        err, TS_EFULL,
+        "Cannot add a log file to table \"%s\": it has %u, which is the most; set a larger ssdhash.file_bytes",
+        t->table, id);
   if (id == t->file_slots) {
     uint32_t slots = t->file_slots * 2 + 64;
     ts_ssd_file **more = malloc(slots * sizeof(*more));
@@ -89,8 +91,13 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
   }
   ts_ssd_file *file = calloc(1, sizeof *file);
   if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot add a log file to table \"%s\": out of memory", t->table);
-  *file = (ts_ssd_file){.number = t->next_number, .fd = -1, .stream = stream, .layout = layout,
-                        .capacity = (uint32_t)capacity, .memory_from = UINT32_MAX, .born = t->appended};
+  *file = (ts_ssd_file){.number = t->next_number,
+                        .fd = -1,
+                        .stream = stream,
+                        .layout = layout,
+                        .capacity = (uint32_t)capacity,
+                        .memory_from = UINT32_MAX,
+                        .born = t->appended};
   if (!ts_ssd_charge(t, TS_SSD_BLOCK, stream == TS_SSD_SURVIVORS)) {
     free(file);
     return TS_SSD_NO_ROOM;
@@ -143,7 +150,7 @@ uint64_t ts_ssd_reap(ts_ssd_table *t) {
   for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
     for (uint32_t i = 0; i < 2; i++) {
       const ts_ssd_chunk *c = &t->streams[s].chunks[i];
-      if (c->state != TS_SSD_FREE && c->fill > c->flushed_fill) unwritten = TS_MIN(unwritten, c->first_append);
+      if (c->used && c->fill > c->flushed_fill) unwritten = TS_MIN(unwritten, c->first_append);
     }
   pthread_mutex_lock(&t->state);
   for (uint32_t id = 0; id < t->file_slots; id++) {

@@ -7,8 +7,8 @@ bool ts_ssd_layout_make(uint32_t row_bytes, uint32_t version_bytes, ts_ssd_layou
   uint64_t record = (uint64_t)row_bytes + TS_SSD_RECORD_FIXED + version_bytes, best = 0;
   double least = 2;
   if (record > UINT32_MAX / 2) return false;
-  for (uint64_t page = TS_ROUND_UP(record, TS_SSD_BLOCK); page <= TS_MAX((uint64_t)FULL_PAGE, TS_ROUND_UP(record, TS_SSD_BLOCK));
-       page += TS_SSD_BLOCK) {
+  for (uint64_t page = TS_ROUND_UP(record, TS_SSD_BLOCK);
+       page <= TS_MAX((uint64_t)FULL_PAGE, TS_ROUND_UP(record, TS_SSD_BLOCK)); page += TS_SSD_BLOCK) {
     double waste = (double)(page % record) / (double)page;
     if (waste < least) {
       least = waste;
@@ -61,8 +61,8 @@ static uint32_t record_checksum(const ts_ssd_layout *l, uint64_t number, uint32_
   return crc == 0 ? 1 : crc;
 }
 
-void ts_ssd_encode(const ts_ssd_layout *l, uint32_t row_bytes, uint64_t number, uint32_t slot, const ts_ssd_record *record,
-                   unsigned char *out) {
+void ts_ssd_encode(const ts_ssd_layout *l, uint32_t row_bytes, uint64_t number, uint32_t slot,
+                   const ts_ssd_record *record, unsigned char *out) {
   memcpy(out + 4, &record->sequence, 6);
   memcpy(out + 10, &record->key, 8);
   memcpy(out + TS_SSD_RECORD_FIXED, &record->version, l->version_bytes);

@@ -6,9 +6,9 @@
  *
  * Log file: a header of 4096 bytes, then pages. A page holds a fixed number of fixed-size records back to back and is
  * padded with zeros to a multiple of 4096 bytes; its size is chosen so that padding costs at most 1 % where that is
- * possible within 64 KiB (or eight records). So record number <-> offset is arithmetic. Records may straddle device blocks: at
- * 128 byte rows that makes 1 read in 4 one 512-byte sector longer (1 in 28, one 4 KiB block longer), and saves the 1 to 20
- * percent of space and of bytes written that padding to blocks would cost.
+ * possible within 64 KiB; a longer record has its own. So record number <-> offset is arithmetic. Records may straddle
+ * device blocks: at 128 byte rows that makes 1 read in 4 one 512-byte sector longer (1 in 28, one 4 KiB block longer), and
+ * saves the 1 to 20 percent of space and of bytes written that padding to blocks would cost.
  *
  * Record: checksum 4, sequence 6, key 8, version 0, 4 or 8, row. The file's header says the row's length and how wide
  * versions are: tables that record none do not pay for them, and files grow wider ones when they come. The checksum is
@@ -17,12 +17,12 @@
  * counts; compaction copies it unchanged.
  *
  * A file that was closed before it was full has its number of records in the header (`count`); of a full one that field
- * may be 0. Only the newest file of an append stream may be neither: there the process died, and its records count up to
- * the first that is not valid, behind which no valid one may follow.
+ * may be 0. Only the newest file of an append stream may be neither: there the process died, and its records count up
+ * to the first that is not valid, behind which no valid one may follow.
  *
  * Live map: header {magic 8, files 4, reserved 4, sequence 8}, then for each file {number 8, count 4, reserved 4, bits
- * of its first `count` records in whole 64-bit words, 1: live}, then CRC32C of all that, 4, and 4 bytes that are 1 from a
- * close to the next open: then exactly these files must be there. Records that it calls dead stay so; later ones are
+ * of its first `count` records in whole 64-bit words, 1: live}, then CRC32C of all that, 4, and 4 bytes that are 1 from
+ * a close to the next open: then exactly these files must be there. Records that it calls dead stay so; later ones are
  * judged by sequence. */
 #ifndef TS_SSDHASH_FORMAT_H
 #define TS_SSDHASH_FORMAT_H
@@ -43,8 +43,8 @@ typedef struct ts_ssd_header {
   uint64_t name_hash, number;
   uint32_t stream, version_bytes;
   uint32_t page_bytes, page_records;
-  uint32_t capacity; /* records of the full file */
-  uint32_t count;    /* records, 0: full, or the process died */
+  uint32_t capacity;           /* records of the full file */
+  uint32_t count;              /* records, 0: full, or the process died */
   uint32_t reserved, checksum; /* CRC32C of the bytes before it */
 } ts_ssd_header;
 _Static_assert(sizeof(ts_ssd_header) == 64, "header without holes");
@@ -74,8 +74,8 @@ typedef struct ts_ssd_record {
   const unsigned char *row;
 } ts_ssd_record;
 
-void ts_ssd_encode(const ts_ssd_layout *l, uint32_t row_bytes, uint64_t number, uint32_t slot, const ts_ssd_record *record,
-                   unsigned char *out);
+void ts_ssd_encode(const ts_ssd_layout *l, uint32_t row_bytes, uint64_t number, uint32_t slot,
+                   const ts_ssd_record *record, unsigned char *out);
 /* False: the checksum is wrong. */
 bool ts_ssd_decode(const ts_ssd_layout *l, uint32_t row_bytes, uint64_t number, uint32_t slot, const unsigned char *in,
                    ts_ssd_record *record);

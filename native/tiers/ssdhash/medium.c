@@ -31,7 +31,8 @@ int ts_ssd_open_fd(const ts_ssd_table *t, uint64_t number, int flags) {
   return openat(t->folder_fd, name, flags | O_CLOEXEC | (t->direct ? O_DIRECT : 0), 0644);
 }
 
-int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64_t length, uint64_t offset, ts_err err) {
+int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64_t length, uint64_t offset,
+                     ts_err err) {
   for (uint64_t done = 0; done < length;) {
     ssize_t n = pread(file->fd, (unsigned char *)out + done, length - done, (off_t)(offset + done));
     if (n < 0 && errno == EINTR) continue;
@@ -39,7 +40,9 @@ int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64
     t->reads++;
     t->bytes_read += (uint64_t)n;
     if (n == 0)
-      return ts_fail(err, TS_EFORMAT, "Cannot read %s/%016llx.log at offset %llu (table \"%s\"): the file ends there, %llu bytes were wanted; it was truncated",
+      return ts_fail(err, TS_EFORMAT,
+                     "Cannot read %s/%016llx.log at offset %llu (table \"%s\"): the file ends there, %llu bytes were "
+                     "wanted; it was truncated",
                      t->folder, (unsigned long long)file->number, (unsigned long long)(offset + done), t->table,
                      (unsigned long long)(length - done));
     done += (uint64_t)n;
@@ -80,7 +83,8 @@ void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes) {
 static void escape(const char *name, uint64_t hash, char out[224]) {
   size_t at = 0;
   for (const unsigned char *p = (const unsigned char *)name; *p != '\0'; p++) {
-    bool plain = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '-' || *p == '_';
+    bool plain =
+        (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '-' || *p == '_';
     if (at > 180) {
       at += (size_t)snprintf(out + at, 224 - at, "~%016llx", (unsigned long long)hash);
       break;
@@ -129,7 +133,8 @@ int32_t ts_ssd_folder_open(ts_ssd_table *t, const char *directory, ts_err err) {
   escape(t->table, t->name_hash, name);
   size_t cap = strlen(directory) + strlen(name) + 16;
   t->folder = malloc(cap);
-  if (t->folder == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the SSDHASH table \"%s\": out of memory", t->table);
+  if (t->folder == NULL)
+    return ts_fail(err, TS_ENOMEM, "Cannot open the SSDHASH table \"%s\": out of memory", t->table);
   snprintf(t->folder, cap, "%s/%s.ssdhash", directory, name);
   if (mkdir(t->folder, 0755) != 0 && errno != EEXIST)
     return ts_fail(err, TS_EIO, "Cannot create the folder %s of table \"%s\": %s", t->folder, t->table,
@@ -139,12 +144,15 @@ int32_t ts_ssd_folder_open(ts_ssd_table *t, const char *directory, ts_err err) {
     return ts_fail(err, TS_EIO, "Cannot open the folder %s of table \"%s\": %s", t->folder, t->table,
                    strerror_r(errno, reason, sizeof reason));
   if (flock(t->folder_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return ts_fail(err, TS_EIO, "Cannot open the folder %s of table \"%s\": another store has it open; give each store a path of its own",
-                   t->folder, t->table);
+    return ts_fail(
+        err, TS_EIO,
+        "Cannot open the folder %s of table \"%s\": another store has it open; give each store a path of its own",
+        t->folder, t->table);
   t->direct = t->options.direct != 2 && direct_alignment(t);
   if (!t->direct) {
     if (t->options.direct == 1)
-      return ts_fail(err, TS_EUNAVAILABLE, "Cannot use %s with ssdhash.direct=direct: its file system refuses O_DIRECT; use auto", t->folder);
+      return ts_fail(err, TS_EUNAVAILABLE,
+                     "Cannot use %s with ssdhash.direct=direct: its file system refuses O_DIRECT; use auto", t->folder);
     t->why_not_direct = t->options.direct == 2 ? "asked for" : "the file system refuses O_DIRECT";
     t->block = t->alignment = 512;
   }

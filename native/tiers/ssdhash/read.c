@@ -2,8 +2,8 @@
  * `depth` of them in flight, each finished as it comes.
  *
  * A read covers the device blocks (512 bytes where the device has them) that hold its records. Records in write chunks
- * are copied under the state lock; files that are read are pinned by a count. Readers - ring, buffers, scratch - are kept for
- * the next call: a ring with the cheaper single-issuer completions serves the thread that made it. */
+ * are copied under the state lock; files that are read are pinned by a count. Readers - ring, buffers, scratch - are
+ * kept for the next call: a ring with the cheaper single-issuer completions serves the thread that made it. */
 #include "tiers/ssdhash/table.h"
 
 #include <errno.h>
@@ -29,7 +29,8 @@ static void reader_free(ts_ssd_table *t, ts_ssd_reader *r) {
 
 static ts_ssd_reader *reader_make(ts_ssd_table *t, uint32_t slot_bytes, uint32_t depth, uint32_t batch) {
   uint64_t slab = TS_ROUND_UP((uint64_t)depth * slot_bytes, TS_SSD_BLOCK);
-  uint64_t bytes = sizeof(ts_ssd_reader) + slab + (uint64_t)batch * (4 * 8 + sizeof(ts_ssd_request)) + (uint64_t)depth * 8;
+  uint64_t bytes =
+      sizeof(ts_ssd_reader) + slab + (uint64_t)batch * (4 * 8 + sizeof(ts_ssd_request)) + (uint64_t)depth * 8;
   if (!ts_budget_take(t->dram, TS_PURPOSE_BUFFERS, bytes)) return NULL;
   ts_ssd_reader *r = calloc(1, sizeof *r);
   if (r == NULL) {
@@ -76,14 +77,9 @@ static ts_ssd_reader *reader_take(ts_ssd_table *t) {
   pthread_mutex_unlock(&t->state);
   if (surplus != NULL) reader_free(t, surplus);
   if (r != NULL) return r;
-  /* The longest read of one record: it may begin anywhere in a block. */
-  ts_ssd_layout layout;
-  ts_ssd_layout_make(t->row_bytes, 8, &layout);
-  uint32_t slot = (uint32_t)TS_ROUND_UP((uint64_t)layout.record_bytes + t->block - 1, t->block);
-  uint32_t depth = t->io_uring ? t->options.depth : 1, batch = TS_SSD_BATCH;
-  while (depth > 1 && (uint64_t)depth * slot > (4u << 20)) depth /= 2;
+  uint32_t depth = t->depth, batch = t->batch;
   for (;;) { /* less memory, less speed */
-    r = reader_make(t, slot, depth, batch);
+    r = reader_make(t, t->slot_bytes, depth, batch);
     if (r != NULL || (depth == 1 && batch == 16)) break;
     depth = TS_MAX(1, depth / 2);
     batch = TS_MAX(16, batch / 2);
@@ -109,8 +105,10 @@ void ts_ssd_readers_free(ts_ssd_table *t) {
 }
 
 static int32_t no_memory(const ts_ssd_table *t, ts_err err) {
-  return ts_fail(err, TS_EFULL, "Cannot read rows of table \"%s\" from SSD: read buffers need DRAM that the limit refuses; raise the first size",
-                 t->table);
+  return ts_fail(
+      err, TS_EFULL,
+      "Cannot read rows of table \"%s\" from SSD: read buffers need DRAM that the limit refuses; raise the first size",
+      t->table);
 }
 
 /* ---- one batch ---- */
@@ -175,7 +173,8 @@ static uint32_t plan(const ts_ssd_table *t, ts_ssd_reader *r, uint32_t n) {
     const ts_ssd_file *file = ts_ssd_file_of(t, location);
     uint64_t offset = ts_ssd_offset(&file->layout, ts_ssd_record_of(t, location));
     uint64_t first = offset / t->block * t->block, end = TS_ROUND_UP(offset + file->layout.record_bytes, t->block);
-    if (last != NULL && last->file == file && first <= last->offset + last->length && end - last->offset <= r->slot_bytes) {
+    if (last != NULL && last->file == file && first <= last->offset + last->length &&
+        end - last->offset <= r->slot_bytes) {
       last->length = (uint32_t)(TS_MAX(end, last->offset + last->length) - last->offset);
       last->n++;
       continue;
@@ -192,11 +191,13 @@ static void fail(job *j, int32_t status) {
 
 static void damaged(const ts_ssd_table *t, job *j, const ts_ssd_file *file, uint64_t offset, const char *what) {
   if (j->status != TS_OK) return;
-  j->status = ts_fail(j->err, TS_EFORMAT, "Cannot use the record at offset %llu of %s/%016llx.log (table \"%s\"): %s; the file was damaged",
+  j->status = ts_fail(j->err, TS_EFORMAT,
+                      "Cannot use the record at offset %llu of %s/%016llx.log (table \"%s\"): %s; the file was damaged",
                       (unsigned long long)offset, t->folder, (unsigned long long)file->number, t->table, what);
 }
 
-static void finish(const ts_ssd_table *t, const ts_ssd_reader *r, job *j, const ts_ssd_request *q, const unsigned char *bytes) {
+static void finish(const ts_ssd_table *t, const ts_ssd_reader *r, job *j, const ts_ssd_request *q,
+                   const unsigned char *bytes) {
   for (uint32_t k = q->first; k < q->first + q->n; k++) {
     uint32_t i = (uint32_t)(r->sorted[k] & ((1u << POSITION_BITS) - 1));
     uint32_t slot = ts_ssd_record_of(t, r->sorted[k] >> POSITION_BITS);
@@ -367,8 +368,10 @@ int32_t ts_ssd_walk_some(ts_records *records, uint64_t *cursor, uint32_t n, int6
     *walk = (ts_ssd_walk){.token = ++t->next_walk};
     *cursor = walk->token;
   } else if (walk == NULL) {
-    status = ts_fail(err, TS_EINVAL, "Cannot go on with a walk over table \"%s\": its cursor is not of one of the last %u walks; start again with 0",
-                     t->table, TS_SSD_WALKS);
+    status = ts_fail(
+        err, TS_EINVAL,
+        "Cannot go on with a walk over table \"%s\": its cursor is not of one of the last %u walks; start again with 0",
+        t->table, TS_SSD_WALKS);
   }
   bool more = status == TS_OK;
   ts_index_cursor at = {0};
@@ -382,8 +385,11 @@ int32_t ts_ssd_walk_some(ts_records *records, uint64_t *cursor, uint32_t n, int6
       m++;
     }
     if (reads) {
-      job j = {.keys = keys + *got, .rows = rows == NULL ? NULL : rows + *got,
-               .versions = versions == NULL ? NULL : versions + *got, .found = found, .err = err};
+      job j = {.keys = keys + *got,
+               .rows = rows == NULL ? NULL : rows + *got,
+               .versions = versions == NULL ? NULL : versions + *got,
+               .found = found,
+               .err = err};
       read_batch(t, r, &j, m);
       status = j.status;
       pthread_mutex_lock(&t->state);
@@ -391,7 +397,8 @@ int32_t ts_ssd_walk_some(ts_records *records, uint64_t *cursor, uint32_t n, int6
     if (status == TS_OK) *got += m;
   }
   for (uint32_t i = 0; i < TS_SSD_WALKS; i++)
-    if (t->walks[i].token == token && status == TS_OK) t->walks[i] = *got == 0 ? (ts_ssd_walk){0} : (ts_ssd_walk){token, at};
+    if (t->walks[i].token == token && status == TS_OK)
+      t->walks[i] = *got == 0 ? (ts_ssd_walk){0} : (ts_ssd_walk){token, at};
   pthread_mutex_unlock(&t->state);
   free(found);
   if (r != NULL) reader_return(t, r);

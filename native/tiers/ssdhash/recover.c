@@ -1,8 +1,8 @@
 /* recover.c - opening: the index from the files; and the live map, which is what removals and a clean close leave.
  *
  * Every record's checksum is verified. Of a key's records the one with the largest sequence counts; the sequence is not
- * in the index, so where two files have a key the earlier one's record is read again. After a close the live map says which
- * one it is, and that does not happen. */
+ * in the index, so where two files have a key the earlier one's record is read again. After a close the live map says
+ * which one it is, and that does not happen. */
 #include "tiers/ssdhash/table.h"
 
 #include <dirent.h>
@@ -48,7 +48,8 @@ static int32_t map_failed(const ts_ssd_table *t, ts_err err) {
                  strerror_r(errno, reason, sizeof reason));
 }
 
-/* One group of files after the other, each with a walk over the index: little memory makes it slower, not impossible. */
+/* One group of files after the other, each with a walk over the index: little memory makes it slower, not impossible.
+ */
 static int32_t write_entries(ts_ssd_table *t, FILE *out, uint32_t *crc, ts_err err) {
   uint64_t *at = calloc(t->file_slots + 1, sizeof *at); /* per file: first word + 1 in the group, 0: not in it */
   if (at == NULL) return ts_fail(err, TS_ENOMEM, "Cannot write the live map of table \"%s\": out of memory", t->table);
@@ -74,8 +75,10 @@ static int32_t write_entries(ts_ssd_table *t, FILE *out, uint32_t *crc, ts_err e
     }
     if (words == 0) break;
     if (bits == NULL) {
-      status = ts_fail(err, TS_EFULL, "Cannot write the live map of table \"%s\": the DRAM limit refuses %llu bytes; raise the first size",
-                       t->table, (unsigned long long)words * 8);
+      status =
+          ts_fail(err, TS_EFULL,
+                  "Cannot write the live map of table \"%s\": the DRAM limit refuses %llu bytes; raise the first size",
+                  t->table, (unsigned long long)words * 8);
       break;
     }
     memset(bits, 0, words * 8);
@@ -110,8 +113,10 @@ int32_t ts_ssd_write_map(ts_ssd_table *t, ts_err err) {
     }
   bytes = TS_ROUND_UP(bytes, TS_SSD_BLOCK);
   if (!ts_ssd_charge(t, bytes, true))
-    return ts_fail(err, TS_EFULL, "Cannot write the live map of table \"%s\": it needs %llu bytes, the tier's limit refuses them; raise its size",
-                   t->table, (unsigned long long)bytes);
+    return ts_fail(
+        err, TS_EFULL,
+        "Cannot write the live map of table \"%s\": it needs %llu bytes, the tier's limit refuses them; raise its size",
+        t->table, (unsigned long long)bytes);
   int fd = openat(t->folder_fd, MAP_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
   int32_t status = TS_OK;
@@ -150,8 +155,8 @@ typedef struct live_map {
 } live_map;
 
 static int32_t map_bad(const ts_ssd_table *t, uint64_t offset, const char *what, ts_err err) {
-  return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %s/%s is damaged at offset %llu: %s", t->table, t->folder, MAP_NAME,
-                 (unsigned long long)offset, what);
+  return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %s/%s is damaged at offset %llu: %s", t->table, t->folder,
+                 MAP_NAME, (unsigned long long)offset, what);
 }
 
 static int32_t read_map(ts_ssd_table *t, live_map *map, ts_err err) {
@@ -166,8 +171,10 @@ static int32_t read_map(ts_ssd_table *t, live_map *map, ts_err err) {
   if (map->length < sizeof(map_header) + sizeof(map_tail)) {
     status = map_bad(t, map->length, "the file ends there", err);
   } else if ((map->bytes = ts_ssd_take_memory(t, map->length)) == NULL) {
-    status = ts_fail(err, TS_EFULL, "Cannot open table \"%s\": its live map needs %llu bytes of DRAM, the limit refuses them; raise the first size",
-                     t->table, (unsigned long long)map->length);
+    status = ts_fail(
+        err, TS_EFULL,
+        "Cannot open table \"%s\": its live map needs %llu bytes of DRAM, the limit refuses them; raise the first size",
+        t->table, (unsigned long long)map->length);
   }
   for (uint64_t done = 0; status == TS_OK && done < map->length;) {
     ssize_t n = read(fd, map->bytes + done, map->length - done);
@@ -183,7 +190,8 @@ static int32_t read_map(ts_ssd_table *t, live_map *map, ts_err err) {
   t->map_bytes = TS_ROUND_UP(map->length, TS_SSD_BLOCK);
   if (!ts_ssd_charge(t, t->map_bytes, false)) {
     t->map_bytes = 0;
-    return ts_fail(err, TS_EFULL, "Cannot open table \"%s\": its files are larger than the tier's limit of %llu bytes; raise its size",
+    return ts_fail(err, TS_EFULL,
+                   "Cannot open table \"%s\": its files are larger than the tier's limit of %llu bytes; raise its size",
                    t->table, (unsigned long long)t->budget->limit);
   }
   map_header header;
@@ -262,22 +270,25 @@ static int32_t list(ts_ssd_table *t, uint64_t **out, uint32_t *count, ts_err err
 }
 
 static int32_t header_bad(const ts_ssd_table *t, uint64_t number, const char *what, ts_err err) {
-  return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": the header of %s/%016llx.log, at offset 0, %s", t->table, t->folder,
-                 (unsigned long long)number, what);
+  return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": the header of %s/%016llx.log, at offset 0, %s", t->table,
+                 t->folder, (unsigned long long)number, what);
 }
 
 /* Opens one file and judges its header; found->file stays NULL for an empty one, which is deleted. */
-static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, unsigned char *block, found_file *found, ts_err err) {
+static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, unsigned char *block, found_file *found,
+                         ts_err err) {
   ts_ssd_file *file = calloc(1, sizeof *file);
   if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
-  *file = (ts_ssd_file){.number = number, .fd = ts_ssd_open_fd(t, number, O_RDWR), .state = TS_SSD_SEALED, .memory_from = UINT32_MAX};
+  *file = (ts_ssd_file){
+      .number = number, .fd = ts_ssd_open_fd(t, number, O_RDWR), .state = TS_SSD_SEALED, .memory_from = UINT32_MAX};
   struct stat s;
   map_entry entry;
   const uint64_t *bits;
   int32_t status = TS_OK;
   if (file->fd < 0 || fstat(file->fd, &s) != 0) {
     status = ts_ssd_io_error(t, "open", file, 0, errno, err);
-  } else if (s.st_size == 0 && !map_find(map, number, &entry, &bits)) { /* made, and nothing written before the process died */
+  } else if (s.st_size == 0 &&
+             !map_find(map, number, &entry, &bits)) { /* made, and nothing written before the process died */
     char name[32];
     snprintf(name, sizeof name, "%016llx.log", (unsigned long long)number);
     unlinkat(t->folder_fd, name, 0);
@@ -295,16 +306,21 @@ static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, 
     else if (h.checksum != ts_crc32c(0, &h, offsetof(ts_ssd_header, checksum)))
       status = header_bad(t, number, "has a wrong checksum; the file was damaged", err);
     else if (h.format != TS_SSD_FORMAT)
-      status = header_bad(t, number, "is of another version of the format; remove the folder or use the library that wrote it", err);
+      status = header_bad(
+          t, number, "is of another version of the format; remove the folder or use the library that wrote it", err);
     else if (h.name_hash != t->name_hash)
-      status = header_bad(t, number, "says that it belongs to another table; give each table's files back to their own folder", err);
+      status = header_bad(
+          t, number, "says that it belongs to another table; give each table's files back to their own folder", err);
     else if (h.row_bytes != t->row_bytes)
-      status = ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %s/%016llx.log holds rows of %u bytes, the table has rows of %u; open it with the options it was made with, or remove the folder",
+      status = ts_fail(err, TS_EFORMAT,
+                       "Cannot open table \"%s\": %s/%016llx.log holds rows of %u bytes, the table has rows of %u; "
+                       "open it with the options it was made with, or remove the folder",
                        t->table, t->folder, (unsigned long long)number, h.row_bytes, t->row_bytes);
     else if (h.number != number)
       status = header_bad(t, number, "has another number; the file was renamed", err);
-    else if (!ts_ssd_layout_make(t->row_bytes, h.version_bytes, &file->layout) || h.page_bytes != file->layout.page_bytes ||
-             h.page_records != file->layout.page_records || h.stream >= TS_SSD_STREAMS || h.capacity == 0 || h.count > h.capacity)
+    else if (!ts_ssd_layout_make(t->row_bytes, h.version_bytes, &file->layout) ||
+             h.page_bytes != file->layout.page_bytes || h.page_records != file->layout.page_records ||
+             h.stream >= TS_SSD_STREAMS || h.capacity == 0 || h.count > h.capacity)
       status = header_bad(t, number, "has numbers that do not fit together", err);
   }
   if (status != TS_OK) {
@@ -319,29 +335,35 @@ static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, 
 }
 
 /* The sequence of the record the index has. */
-static int32_t sequence_at(ts_ssd_table *t, ts_location location, int64_t key, unsigned char *scratch, uint64_t *sequence, ts_err err) {
+static int32_t sequence_at(ts_ssd_table *t, ts_location location, int64_t key, unsigned char *scratch,
+                           uint64_t *sequence, ts_err err) {
   const ts_ssd_file *file = ts_ssd_file_of(t, location);
   uint32_t slot = ts_ssd_record_of(t, location);
   uint64_t offset = ts_ssd_offset(&file->layout, slot), first = offset / t->block * t->block;
-  int32_t status = ts_ssd_pread(t, file, scratch, TS_ROUND_UP(offset + file->layout.record_bytes, t->block) - first, first, err);
+  int32_t status =
+      ts_ssd_pread(t, file, scratch, TS_ROUND_UP(offset + file->layout.record_bytes, t->block) - first, first, err);
   ts_ssd_record record;
   if (status != TS_OK) return status;
-  if (!ts_ssd_decode(&file->layout, t->row_bytes, file->number, slot, scratch + (offset - first), &record) || record.key != key)
-    return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": the record at offset %llu of %s/%016llx.log changed while it was read",
+  if (!ts_ssd_decode(&file->layout, t->row_bytes, file->number, slot, scratch + (offset - first), &record) ||
+      record.key != key)
+    return ts_fail(err, TS_EFORMAT,
+                   "Cannot open table \"%s\": the record at offset %llu of %s/%016llx.log changed while it was read",
                    t->table, (unsigned long long)offset, t->folder, (unsigned long long)file->number);
   *sequence = record.sequence;
   return TS_OK;
 }
 
-static int32_t index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, const ts_ssd_record *record, unsigned char *scratch,
-                            ts_err err) {
+static int32_t index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, const ts_ssd_record *record,
+                            unsigned char *scratch, ts_err err) {
   uint64_t hash = ts_index_hash(record->key), wanted = 0;
   ts_location old, here = (uint64_t)file->id << t->shift | slot;
   ts_index_find(&t->index, &record->key, &hash, 1, &old);
   if (old == TS_LOCATION_NONE) {
     int32_t status = ts_index_reserve(&t->index, &hash, 1, &wanted);
     if (status == TS_EFULL)
-      return ts_fail(err, TS_EFULL, "Cannot open table \"%s\": its index needs %llu more bytes of DRAM, the limit refuses them; raise the first size",
+      return ts_fail(err, TS_EFULL,
+                     "Cannot open table \"%s\": its index needs %llu more bytes of DRAM, the limit refuses them; raise "
+                     "the first size",
                      t->table, (unsigned long long)wanted);
     if (status != TS_OK) return ts_fail(err, status, "Cannot open table \"%s\": no memory for the index", t->table);
     ts_index_insert(&t->index, record->key, hash, here);
@@ -358,15 +380,18 @@ static int32_t index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, c
 }
 
 /* Reads a file's records in order; buffer of `bytes`, whole pages. `*end`: the first that is not valid, or all. */
-static int32_t scan(ts_ssd_table *t, const found_file *f, uint32_t from, uint32_t to, unsigned char *buffer, uint64_t bytes,
-                    int32_t (*each)(ts_ssd_table *, ts_ssd_file *, uint32_t, const ts_ssd_record *, unsigned char *, ts_err),
+static int32_t scan(ts_ssd_table *t, const found_file *f, uint32_t from, uint32_t to, unsigned char *buffer,
+                    uint64_t bytes,
+                    int32_t (*each)(ts_ssd_table *, ts_ssd_file *, uint32_t, const ts_ssd_record *, unsigned char *,
+                                    ts_err),
                     bool stop_at_valid, unsigned char *scratch, uint32_t *end, ts_err err) {
   const ts_ssd_layout *l = &f->file->layout;
   uint32_t step = (uint32_t)(bytes / l->page_bytes) * l->page_records;
   *end = to;
   for (uint32_t first = from / l->page_records * l->page_records; first < to; first += step) {
     uint32_t n = TS_MIN(step, to - first);
-    uint64_t offset = ts_ssd_offset(l, first), until = TS_ROUND_UP(ts_ssd_offset(l, first + n - 1) + l->record_bytes, TS_SSD_BLOCK);
+    uint64_t offset = ts_ssd_offset(l, first),
+             until = TS_ROUND_UP(ts_ssd_offset(l, first + n - 1) + l->record_bytes, TS_SSD_BLOCK);
     uint64_t there = TS_MIN(until, f->size / TS_SSD_BLOCK * TS_SSD_BLOCK);
     if (there > offset) {
       int32_t status = ts_ssd_pread(t, f->file, buffer, there - offset, offset, err);
@@ -383,7 +408,8 @@ static int32_t scan(ts_ssd_table *t, const found_file *f, uint32_t from, uint32_
       }
       if (!valid) continue;
       t->sequence = TS_MAX(t->sequence, record.sequence + 1);
-      bool dead = f->file->live_bits != NULL && slot < f->file->live_bits_count && (f->file->live_bits[slot / 64] >> (slot % 64) & 1) == 0;
+      bool dead = f->file->live_bits != NULL && slot < f->file->live_bits_count &&
+                  (f->file->live_bits[slot / 64] >> (slot % 64) & 1) == 0;
       int32_t status = dead ? TS_OK : each(t, f->file, slot, &record, scratch, err);
       if (status != TS_OK) return status;
     }
@@ -391,7 +417,8 @@ static int32_t scan(ts_ssd_table *t, const found_file *f, uint32_t from, uint32_
   return TS_OK;
 }
 
-static int32_t load(ts_ssd_table *t, found_file *f, unsigned char *buffer, uint64_t bytes, unsigned char *scratch, ts_err err) {
+static int32_t load(ts_ssd_table *t, found_file *f, unsigned char *buffer, uint64_t bytes, unsigned char *scratch,
+                    ts_err err) {
   ts_ssd_file *file = f->file;
   uint32_t wanted = f->counted > 0 ? f->counted : file->capacity, end, valid;
   int32_t status = scan(t, f, 0, wanted, buffer, bytes, index_record, false, scratch, &end, err);
@@ -408,13 +435,16 @@ static int32_t load(ts_ssd_table *t, found_file *f, unsigned char *buffer, uint6
     torn = valid == wanted;
   }
   if (!torn)
-    return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": record %u of %u, at offset %llu of %s/%016llx.log, %s; restore the file, or remove the folder",
+    return ts_fail(err, TS_EFORMAT,
+                   "Cannot open table \"%s\": record %u of %u, at offset %llu of %s/%016llx.log, %s; restore the file, "
+                   "or remove the folder",
                    t->table, end, wanted, (unsigned long long)offset, t->folder, (unsigned long long)file->number,
                    cut ? "is missing: the file was truncated" : "has a wrong checksum: the file was damaged");
   /* The write during which the process died: what it left behind the last whole record goes. */
   if (end == 0) return TS_OK; /* nothing lives in it, it is deleted */
   uint64_t keep = TS_ROUND_UP(ts_ssd_offset(&file->layout, end - 1) + file->layout.record_bytes, TS_SSD_BLOCK);
-  if (f->size > keep && ftruncate(file->fd, (off_t)keep) != 0) return ts_ssd_io_error(t, "truncate", file, keep, errno, err);
+  if (f->size > keep && ftruncate(file->fd, (off_t)keep) != 0)
+    return ts_ssd_io_error(t, "truncate", file, keep, errno, err);
   ts_ssd_header_make(t, file, end, scratch);
   status = ts_ssd_pwrite(t, file, scratch, TS_SSD_BLOCK, 0, err);
   if (f->size > keep) {
@@ -442,23 +472,30 @@ static int32_t load_all(ts_ssd_table *t, found_file *found, uint32_t n, const li
   if (n == 0) return TS_OK;
   ts_ssd_layout widest;
   ts_ssd_layout_make(t->row_bytes, 8, &widest);
-  uint64_t bytes = TS_MAX(page, UINT64_C(1) << 20), scratch_bytes = TS_ROUND_UP((uint64_t)widest.record_bytes, TS_SSD_BLOCK) + 2 * TS_SSD_BLOCK;
+  uint64_t bytes = TS_MAX(page, UINT64_C(1) << 20),
+           scratch_bytes = TS_ROUND_UP((uint64_t)widest.record_bytes, TS_SSD_BLOCK) + 2 * TS_SSD_BLOCK;
   unsigned char *buffer = NULL, *scratch = ts_ssd_take_memory(t, scratch_bytes);
   while ((buffer = ts_ssd_take_memory(t, bytes)) == NULL && bytes > page) bytes = TS_MAX(page, bytes / 2);
   int32_t status = TS_OK;
   if (buffer == NULL || scratch == NULL)
-    status = ts_fail(err, TS_EFULL, "Cannot open table \"%s\": reading it needs %llu bytes of DRAM, the limit refuses them; raise the first size",
-                     t->table, (unsigned long long)(bytes + scratch_bytes));
+    status = ts_fail(
+        err, TS_EFULL,
+        "Cannot open table \"%s\": reading it needs %llu bytes of DRAM, the limit refuses them; raise the first size",
+        t->table, (unsigned long long)(bytes + scratch_bytes));
   for (uint32_t i = 0; i < n && status == TS_OK; i++) {
     ts_ssd_file *file = found[i].file;
     map_entry entry;
-    if (map_find(map, file->number, &entry, &file->live_bits)) file->live_bits_count = entry.count;
+    if (map_find(map, file->number, &entry, &file->live_bits))
+      file->live_bits_count = entry.count;
     else if (map->clean)
-      status = ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %s/%016llx.log was not there when the table was closed; remove it",
+      status = ts_fail(err, TS_EFORMAT,
+                       "Cannot open table \"%s\": %s/%016llx.log was not there when the table was closed; remove it",
                        t->table, t->folder, (unsigned long long)file->number);
     if (status == TS_OK && !ts_ssd_charge(t, found[i].size, false))
-      status = ts_fail(err, TS_EFULL, "Cannot open table \"%s\": its files are larger than the tier's limit of %llu bytes; raise its size",
-                       t->table, (unsigned long long)t->budget->limit);
+      status =
+          ts_fail(err, TS_EFULL,
+                  "Cannot open table \"%s\": its files are larger than the tier's limit of %llu bytes; raise its size",
+                  t->table, (unsigned long long)t->budget->limit);
     else if (status == TS_OK)
       file->charged = found[i].size;
     if (status == TS_OK) status = load(t, &found[i], buffer, bytes, scratch, err);
@@ -481,7 +518,8 @@ int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
   if (status == TS_OK) {
     found = calloc((size_t)n + 1, sizeof *found);
     block = aligned_alloc(TS_SSD_BLOCK, TS_SSD_BLOCK);
-    if (found == NULL || block == NULL) status = ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
+    if (found == NULL || block == NULL)
+      status = ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
   }
   for (uint32_t i = 0; i < n && status == TS_OK; i++) {
     found_file one = {0};
@@ -497,8 +535,10 @@ int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
   }
   if (status == TS_OK) status = load_all(t, found, opened, &map, err);
   if (status == TS_OK && map.clean && opened < map.files)
-    status = ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %u of its %u log files are gone from %s; restore them, or remove the folder",
-                     t->table, map.files - opened, map.files, t->folder);
+    status =
+        ts_fail(err, TS_EFORMAT,
+                "Cannot open table \"%s\": %u of its %u log files are gone from %s; restore them, or remove the folder",
+                t->table, map.files - opened, map.files, t->folder);
   if (status == TS_OK && map.clean) { /* from here on files may go and come */
     int fd = openat(t->folder_fd, MAP_NAME, O_WRONLY | O_CLOEXEC);
     uint32_t no = 0;

@@ -21,7 +21,8 @@
 #endif
 
 int ts_ring_open(ts_ring *ring, uint32_t entries, bool single) {
-  static const uint32_t tries[] = {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, IORING_SETUP_COOP_TASKRUN, 0};
+  static const uint32_t tries[] = {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, IORING_SETUP_COOP_TASKRUN,
+                                   0};
   struct io_uring_params p;
   memset(ring, 0, sizeof *ring);
   ring->fd = -1;
@@ -37,11 +38,14 @@ int ts_ring_open(ts_ring *ring, uint32_t entries, bool single) {
     ts_ring_close(ring);
     return -ENOSYS;
   }
-  size_t sq = p.sq_off.array + p.sq_entries * sizeof(uint32_t), cq = p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe);
+  size_t sq = p.sq_off.array + p.sq_entries * sizeof(uint32_t),
+         cq = p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe);
   ring->rings_bytes = TS_MAX(sq, cq);
   ring->sqes_bytes = p.sq_entries * sizeof(struct io_uring_sqe);
-  void *rings = mmap(NULL, ring->rings_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_SQ_RING);
-  void *sqes = mmap(NULL, ring->sqes_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_SQES);
+  void *rings =
+      mmap(NULL, ring->rings_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_SQ_RING);
+  void *sqes =
+      mmap(NULL, ring->sqes_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_SQES);
   ring->rings = rings == MAP_FAILED ? NULL : rings;
   ring->sqes = sqes == MAP_FAILED ? NULL : sqes;
   if (ring->rings == NULL || ring->sqes == NULL) {

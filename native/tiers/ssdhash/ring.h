@@ -1,6 +1,6 @@
-/* ring.h - io_uring by its two system calls. liburing's fast path is inline functions over the mapped rings, which dlopen
- * cannot give us; what is left of the library is smaller than the code to load it would be, so the rings are mapped
- * here (struct layouts from <linux/io_uring.h>), and no library is needed. */
+/* ring.h - io_uring by its two system calls. liburing's fast path is inline functions over the mapped rings, which
+ * dlopen cannot give us; what is left of the library is smaller than the code to load it would be, so the rings are
+ * mapped here (struct layouts from <linux/io_uring.h>), and no library is needed. */
 #ifndef TS_SSDHASH_RING_H
 #define TS_SSDHASH_RING_H
 
@@ -20,8 +20,8 @@ typedef struct ts_ring {
   uint32_t sq_mask, cq_mask, entries, queued;
 } ts_ring;
 
-/* A ring of at least `entries` (at most 4096). single: cheaper completions where the kernel has them, for use by the calling thread
- * alone. 0 or -errno. */
+/* A ring of at least `entries` (at most 4096). single: cheaper completions where the kernel has them, for use by the
+ * calling thread alone. 0 or -errno. */
 int ts_ring_open(ts_ring *ring, uint32_t entries, bool single);
 void ts_ring_close(ts_ring *ring);
 /* Registers one buffer for READ_FIXED; sets ring->fixed if the kernel agrees. */

@@ -21,8 +21,10 @@ static int32_t read_options(ts_config_reader *reader, void **options) {
     if (strcmp(environment, "1") == 0 || strcmp(environment, "true") == 0) {
       async = 1;
     } else if (strcmp(environment, "0") != 0 && strcmp(environment, "false") != 0 && reader->status == TS_OK) {
-      reader->status = ts_fail(reader->err, TS_EINVAL, "Cannot open %s: TF_SSDHASH_ASYNC_COMPACTION is \"%s\" in the environment; 0, 1, false or true is wanted",
-                               reader->what, environment);
+      reader->status = ts_fail(
+          reader->err, TS_EINVAL,
+          "Cannot open %s: TF_SSDHASH_ASYNC_COMPACTION is \"%s\" in the environment; 0, 1, false or true is wanted",
+          reader->what, environment);
     }
   }
   o->file_bytes = ts_config_u64(reader, "ssdhash.file_bytes", 0, 0, UINT64_C(1) << 40);
@@ -75,15 +77,17 @@ static int32_t sizes(ts_ssd_table *t, ts_err err) {
   uint64_t record = 0;
   for (uint32_t i = 0; i < 3; i++)
     if (!ts_ssd_layout_make(t->row_bytes, i * 4, &layouts[i]))
-      return ts_fail(err, TS_EINVAL, "Cannot open the SSDHASH table \"%s\": rows of %u bytes are longer than a file's page can be",
+      return ts_fail(err, TS_EINVAL,
+                     "Cannot open the SSDHASH table \"%s\": rows of %u bytes are longer than a file's page can be",
                      t->table, t->row_bytes);
   record = layouts[0].record_bytes;
-  t->largest_file = t->options.file_bytes > 0 ? t->options.file_bytes : TS_MAX(t->budget->limit / 128, UINT64_C(64) << 10);
+  t->largest_file =
+      t->options.file_bytes > 0 ? t->options.file_bytes : TS_MAX(t->budget->limit / 128, UINT64_C(64) << 10);
   /* Locations number records below 7 << 33; 4096 files of the largest kind must fit. */
   t->largest_file = TS_MIN(t->largest_file, ((UINT64_C(7) << TS_LOCATION_ROW_BITS) >> 13) * record);
   t->buffer_bytes = t->options.buffer_bytes;
   if (t->buffer_bytes == 0) {
-    t->buffer_bytes = TS_MIN(TS_MAX(t->dram->limit / 1024, UINT64_C(16) << 10), UINT64_C(512) << 10);
+    t->buffer_bytes = TS_MIN(TS_MAX(t->dram->limit / 4096, UINT64_C(16) << 10), UINT64_C(256) << 10);
     t->buffer_bytes = TS_MIN(t->buffer_bytes, TS_MAX(t->largest_file / 4, TS_SSD_BLOCK));
   }
   uint64_t most = 0;
@@ -96,6 +100,21 @@ static int32_t sizes(ts_ssd_table *t, ts_err err) {
   while (t->shift < 32 && (UINT64_C(1) << t->shift) < most) t->shift++;
   t->max_files = UINT32_MAX / 2; /* files that are there may be larger; recovery sets it */
   return TS_OK;
+}
+
+/* What a read takes: at most a 1024th of the DRAM limit, down to 16 reads in flight; never more than 4 MiB. */
+static void read_sizes(ts_ssd_table *t) {
+  ts_ssd_layout layout;
+  ts_ssd_layout_make(t->row_bytes, 8, &layout);
+  /* The longest read of one record: it may begin anywhere in a block. */
+  t->slot_bytes = (uint32_t)TS_ROUND_UP((uint64_t)layout.record_bytes + t->block - 1, t->block);
+  t->depth = t->io_uring ? t->options.depth : 1;
+  t->batch = TS_SSD_BATCH;
+  while (t->depth > 1 && (uint64_t)t->depth * t->slot_bytes > (4u << 20)) t->depth /= 2;
+  while (t->batch > 256 && (uint64_t)t->depth * t->slot_bytes + (uint64_t)t->batch * 72 > t->dram->limit / 1024) {
+    t->depth = t->depth > 16 ? TS_MAX(16, t->depth / 2) : t->depth;
+    t->batch /= 2;
+  }
 }
 
 static void dispose(ts_ssd_table *t, bool remove_files) {
@@ -133,7 +152,8 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
 
 static int32_t open_table(const ts_records_options *options, ts_records **out, ts_err err) {
   if (options->row_bytes < 4)
-    return ts_fail(err, TS_EINVAL, "Cannot open the SSDHASH table \"%s\": rows of %u bytes; at least 4 are wanted", options->table, options->row_bytes);
+    return ts_fail(err, TS_EINVAL, "Cannot open the SSDHASH table \"%s\": rows of %u bytes; at least 4 are wanted",
+                   options->table, options->row_bytes);
   ts_ssd_table *t = calloc(1, sizeof *t);
   if (t != NULL) t->table = strdup(options->table);
   if (t == NULL || t->table == NULL) {
@@ -146,18 +166,22 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->dram = options->dram;
   t->name_hash = ts_hash_bytes(t->table, strlen(t->table), 0);
   t->folder_fd = t->write_ring.fd = -1;
-  t->lifetime = 1e18; /* until hot files have told theirs */
   t->next_number = t->sequence = t->appended = 1;
   pthread_mutex_init(&t->compacting, NULL);
   pthread_mutex_init(&t->append, NULL);
   pthread_mutex_init(&t->state, NULL);
   pthread_cond_init(&t->freed, NULL);
   pthread_cond_init(&t->work, NULL);
-  ts_index_options index = {.epochs = options->epochs, .blocks = options->blocks, .charge = charge_index, .charge_context = t,
-                            .full = INDEX_FULL, .fresh = INDEX_FRESH};
+  ts_index_options index = {.epochs = options->epochs,
+                            .blocks = options->blocks,
+                            .charge = charge_index,
+                            .charge_context = t,
+                            .full = INDEX_FULL,
+                            .fresh = INDEX_FRESH};
   int32_t status = ts_index_init(&t->index, &index);
   if (status != TS_OK) {
-    status = ts_fail(err, status, "Cannot open the SSDHASH table \"%s\": no DRAM for its index; raise the first size", t->table);
+    status = ts_fail(err, status, "Cannot open the SSDHASH table \"%s\": no DRAM for its index; raise the first size",
+                     t->table);
     free(t->table);
     free(t);
     return status;
@@ -168,13 +192,19 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
     int error = t->options.io == 2 ? -ECANCELED : ts_ring_open(&t->write_ring, 8, false);
     t->io_uring = t->ring_writes = error == 0;
     if (error != 0 && t->options.io == 1)
-      status = ts_fail(err, TS_EUNAVAILABLE, "Cannot use ssdhash.io=io_uring: the kernel refuses it: %s; use auto", strerror(-error));
-    t->why_not_ring = error == 0 ? NULL : t->options.io == 2 ? "asked for" : error == -ENOSYS ? "the kernel has no io_uring" : "the kernel refuses io_uring";
+      status = ts_fail(err, TS_EUNAVAILABLE, "Cannot use ssdhash.io=io_uring: the kernel refuses it: %s; use auto",
+                       strerror(-error));
+    t->why_not_ring = error == 0           ? NULL
+                      : t->options.io == 2 ? "asked for"
+                      : error == -ENOSYS   ? "the kernel has no io_uring"
+                                           : "the kernel refuses io_uring";
   }
+  if (status == TS_OK) read_sizes(t);
   if (status == TS_OK) status = ts_ssd_recover(t, err);
   if (status == TS_OK && t->options.async_compaction) {
     t->has_thread = pthread_create(&t->thread, NULL, ts_ssd_compactor, t) == 0;
-    if (!t->has_thread) status = ts_fail(err, TS_ENOMEM, "Cannot start the compaction thread of table \"%s\"", t->table);
+    if (!t->has_thread)
+      status = ts_fail(err, TS_ENOMEM, "Cannot start the compaction thread of table \"%s\"", t->table);
   }
   if (status != TS_OK) {
     dispose(t, false);
@@ -232,7 +262,7 @@ static void describe(const ts_records *records, ts_text *text) {
   if (t->why_not_ring != NULL) ts_text_add(text, " (%s)", t->why_not_ring);
   ts_text_add(text, " access=%s", t->direct ? "direct" : "buffered");
   if (t->why_not_direct != NULL) ts_text_add(text, " (%s)", t->why_not_direct);
-  ts_text_add(text, " block=%u depth=%u files=%u folder=%s", t->block, t->io_uring ? t->options.depth : 1, files, t->folder);
+  ts_text_add(text, " block=%u depth=%u files=%u folder=%s", t->block, t->depth, files, t->folder);
   if (t->trouble[0] != '\0') ts_text_add(text, " trouble=\"%s\"", t->trouble);
   pthread_mutex_unlock(&t->state);
 }

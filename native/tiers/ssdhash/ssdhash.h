@@ -1,20 +1,22 @@
 /* ssdhash.h - options of the SSDHASH tier: a log-structured record store of our own behind tiers/records.h.
  *
  * A table is a folder of log files. A put appends; the record it replaces becomes garbage, and compaction rewrites the
- * live records of files that are mostly garbage. The DRAM index (index/index.h) maps a key to a record number, at most 16
- * bytes a row when its segments are full; reads go straight to the device, many at a time.
+ * live records of files that are mostly garbage. The DRAM index (index/index.h) maps a key to a record number, at most
+ * 16 bytes a row when its segments are full; reads go straight to the device, many at a time.
  *
  * What survives: after ts_records_ops.close with `keep`, everything; when the process dies, everything up to the last
  * flush, and whatever else had been written by then (of each key the newest record that was; a file is removed only
- * after what replaced its records is on the medium). A removal counts as written with the next flush or close: it is kept
- * in the live map (format.h), there are no tombstones. Power failure is outside: the device's cache is not flushed.
+ * after what replaced its records is on the medium). A removal counts as written with the next flush or close: it is
+ * kept in the live map (format.h), there are no tombstones. Power failure is outside: the device's cache is not
+ * flushed.
  *
  * Options of the store (all may be absent):
  *   ssdhash.file_bytes     largest log file, 0: a 128th of the tier's limit, at least 64 KiB; smaller while a table is
  *                          small (a 64th of it), larger where a record needs it                       (default 0)
- *   ssdhash.buffer_bytes   one write buffer, 4 KiB .. 64 MiB; 0: a 1024th of the first tier's limit, from 16 KiB to 512
- *                          KiB. A table has up to two for each of its append streams                   (default 0)
- *   ssdhash.depth          reads in flight of one call, 1..4096                                        (default 128)
+ *   ssdhash.buffer_bytes   one write buffer, 4 KiB .. 64 MiB; 0: a 4096th of the first tier's limit, from 16 KiB to 256
+ *                          KiB. A table has up to two for each of its three append streams             (default 0)
+ *   ssdhash.depth          reads in flight of one call, 1..4096; fewer, down to 16, where a call's read buffers would
+ *                          take more than a 1024th of the first tier's limit (below 300 MiB)         (default 128)
  *   ssdhash.garbage_percent  a table compacts when more of its files than this is garbage, 5..95; it also does when the
  *                          tier's limit leaves no room                                                (default 48)
  *   ssdhash.async_compaction  0: the put that needs it compacts; 1: a thread of the table, puts only when they

@@ -7,12 +7,12 @@
  *   state       index, files, which chunks of memory hold which records; never held during a system call on the medium
  *               but for closing and deleting files
  *
- * Append streams: each has one file being written, and two chunks of memory: one is filled while the other is on its way.
- * A stream has one write in flight, so that a dead process leaves at most one torn write a stream, in its newest file.
- * Records in chunks are read from memory.
+ * Append streams: each has one file being written, and two chunks of memory: one is filled while the other is on its
+ * way. A stream has one write in flight, so that a dead process leaves at most one torn write a stream, in its newest
+ * file. Records in chunks are read from memory.
  *
- * A file lives as active (of a stream), sealed, compacting, doomed (no live record). A doomed file is deleted when what made it
- * so is on the medium (mark) and nobody reads it. */
+ * A file lives as active (of a stream), sealed, compacting, doomed (no live record). A doomed file is deleted when what
+ * made it so is on the medium (mark) and nobody reads it. */
 #ifndef TS_SSDHASH_TABLE_H
 #define TS_SSDHASH_TABLE_H
 
@@ -41,30 +41,28 @@ typedef struct ts_ssd_file {
   uint32_t stream;
   ts_ssd_layout layout;
   uint32_t capacity, count, live;
-  uint32_t memory_from; /* this record and those behind it are in chunks */
-  uint32_t readers; /* reads under way */
-  bool bad;         /* a live record could not be read: no victim again */
-  uint64_t charged; /* bytes */
-  uint64_t born;    /* `appended` when it began */
-  uint64_t mark;    /* doomed: may go when all records before this append are written */
+  uint32_t memory_from;      /* this record and those behind it are in chunks */
+  uint32_t readers;          /* reads under way */
+  bool bad;                  /* a live record could not be read: no victim again */
+  uint64_t charged;          /* bytes */
+  uint64_t born;             /* `appended` when it began */
+  uint64_t mark;             /* doomed: may go when all records before this append are written */
   const uint64_t *live_bits; /* while opening: from the live map */
   uint32_t live_bits_count;
 } ts_ssd_file;
 
-typedef enum ts_ssd_chunk_state { TS_SSD_FREE, TS_SSD_FILLING, TS_SSD_WRITING } ts_ssd_chunk_state;
-
 typedef struct ts_ssd_chunk {
   unsigned char *memory; /* aligned, `bytes` long */
-  ts_ssd_chunk_state state;
+  bool used;             /* filled or written: its records are read here */
   ts_ssd_file *file;
   uint64_t offset;          /* in the file; its first chunk begins with the header */
   uint32_t first, capacity; /* records */
   uint32_t fill;
-  uint32_t length;            /* bytes when full */
-  uint32_t written;           /* bytes, whole blocks that will not change */
-  uint32_t flushed_fill;      /* records that are on the medium */
-  uint64_t first_append;      /* `appended` of its first record that is not */
-  bool submitted;             /* its write is in the ring */
+  uint32_t length;       /* bytes when full */
+  uint32_t written;      /* bytes, whole blocks that will not change */
+  uint32_t flushed_fill; /* records that are on the medium */
+  uint64_t first_append; /* `appended` of its first record that is not */
+  bool submitted;        /* its write is in the ring */
   int32_t result;
 } ts_ssd_chunk;
 
@@ -111,8 +109,9 @@ typedef struct ts_ssd_table {
   ts_budget *budget, *dram;
   bool direct, io_uring, ring_writes;
   const char *why_not_direct, *why_not_ring;
-  uint32_t block;     /* smallest read */
-  uint32_t alignment; /* of memory */
+  uint32_t block;                    /* smallest read */
+  uint32_t alignment;                /* of memory */
+  uint32_t depth, batch, slot_bytes; /* of a reader: reads in flight, keys together, the longest read of a record */
 
   pthread_mutex_t compacting, append, state;
   pthread_cond_t freed; /* with state: a read ended */
@@ -131,7 +130,6 @@ typedef struct ts_ssd_table {
   ts_ring write_ring;
   uint32_t version_bytes;
   uint64_t sequence, appended;
-  double lifetime; /* moving average of how many appends a replaced record lived */
   uint64_t largest_file;
   uint64_t buffer_bytes, chunk_memory; /* wanted, and the memory of a chunk for the widest version */
   unsigned char *compact_buffer;
@@ -166,8 +164,10 @@ void ts_ssd_path(const ts_ssd_table *t, uint64_t number, char *out, size_t cap);
 int ts_ssd_open_fd(const ts_ssd_table *t, uint64_t number, int flags);
 /* All bytes or an error naming file and offset. Reading beyond the end is TS_EFORMAT. */
 int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64_t length, uint64_t offset, ts_err err);
-int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, uint64_t length, uint64_t offset, ts_err err);
-int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_file *file, uint64_t offset, int error, ts_err err);
+int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, uint64_t length, uint64_t offset,
+                      ts_err err);
+int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_file *file, uint64_t offset, int error,
+                        ts_err err);
 void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes); /* charged; NULL if refused */
 void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes);
 
@@ -195,8 +195,10 @@ void ts_ssd_streams_free(ts_ssd_table *t);
 /* The record if it is in memory. state or append held. */
 const unsigned char *ts_ssd_in_memory(const ts_ssd_table *t, const ts_ssd_file *file, uint32_t record);
 uint32_t ts_ssd_chunk_records(const ts_ssd_table *t, const ts_ssd_layout *layout);
-/* Makes the index tell where appended records are (keys may be in it or not, room is reserved), and their old places garbage. */
-void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *hashes, const ts_location *locations);
+/* Makes the index tell where appended records are (keys may be in it or not, room is reserved), and their old places
+ * garbage. */
+void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *hashes,
+                    const ts_location *locations);
 int32_t ts_ssd_put(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
                    const unsigned char *const *rows, ts_err err);
 int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, ts_err err);
@@ -207,7 +209,7 @@ int32_t ts_ssd_get(ts_records *records, uint32_t n, const int64_t *keys, unsigne
                    ts_err err);
 int32_t ts_ssd_contains(ts_records *records, uint32_t n, const int64_t *keys, uint8_t *found, ts_err err);
 int32_t ts_ssd_walk_some(ts_records *records, uint64_t *cursor, uint32_t n, int64_t *keys, uint64_t *versions,
-                    unsigned char *const *rows, uint32_t *got, ts_err err);
+                         unsigned char *const *rows, uint32_t *got, ts_err err);
 void ts_ssd_readers_free(ts_ssd_table *t);
 
 /* ---- compact.c; no lock held ---- */
