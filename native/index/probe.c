@@ -63,11 +63,12 @@ ALWAYS_INLINE uint32_t step(uint32_t (*match)(const ts_bucket *, int64_t), const
   uint32_t hits = match(b, key);
   uint32_t slot = (uint32_t)__builtin_ctz(hits | 1u << TS_BUCKET_SLOTS); /* no hit: one behind, which is meta itself */
   const _Atomic uint32_t *low = (const _Atomic uint32_t *)((const char *)b + offsetof(ts_bucket, low)) + slot;
-  ts_location l = ts_bucket_high(meta, slot) | atomic_load_explicit(low, memory_order_acquire);
+  uint32_t low_bits = atomic_load_explicit(low, memory_order_acquire);
   atomic_signal_fence(memory_order_acquire); /* vector loads are in order too, on the machines that have them */
   uint32_t again = atomic_load_explicit(&b->meta, memory_order_relaxed);
-  *location = l | ((uint64_t)(hits != 0) - 1); /* TS_LOCATION_NONE without a branch */
-  if (TS_UNLIKELY((meta ^ again) | (meta & TS_BUCKET_CHANGE) | (l == TS_BUCKET_EMPTY))) {
+  *location = ts_bucket_high(meta, slot) | low_bits | ((uint64_t)(hits != 0) - 1); /* none: all bits, without a branch */
+  /* Equal and even in one comparison: a count never goes back. Empty slots have all low bits set, and few others. */
+  if (TS_UNLIKELY((again != (meta & ~TS_BUCKET_CHANGE)) | (low_bits == UINT32_MAX))) {
     *location = ts_segment_find(s, key, hash);
     return 0;
   }
@@ -82,6 +83,7 @@ ALWAYS_INLINE void read_group(uint32_t (*match)(const ts_bucket *, int64_t), con
   for (uint32_t i = 0; i < n; i++) {
     const ts_bucket *b = homes[i].bucket;
     uint32_t more = step(match, b, keys[i], hashes[i], homes[i].segment, &locations[i]);
+    __builtin_prefetch(b + more); /* almost always the next bucket, and harmless where it is not */
     left[count].key = i;
     count += more;
   }
