@@ -9,9 +9,9 @@
 
 /* The sanitizers take ten times as long. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define MANY 150000u
+#define MANY 100000u
 #define STEPS 20000u
-#define WRITER_STEPS 60000u
+#define WRITER_STEPS 40000u
 #else
 #define MANY 3000000u
 #define STEPS 120000u
