@@ -122,9 +122,13 @@ static inline void ts_bucket_fill(ts_bucket *b, uint32_t slot, int64_t key, ts_l
 
 /* The first empty slot, or TS_BUCKET_SLOTS. */
 static inline uint32_t ts_bucket_free_slot(const ts_bucket *b) {
-  uint32_t j = 0;
-  while (j < TS_BUCKET_SLOTS && ts_bucket_location(b, j) != TS_BUCKET_EMPTY) j++;
-  return j;
+  uint32_t meta = ts_bucket_meta(b);
+  /* One bit for each slot whose four high bits are set; few of them hold a key. */
+  for (uint32_t set = meta & meta >> 1 & meta >> 2 & meta >> 3 & 0x11111u; set != 0; set &= set - 1) {
+    uint32_t slot = (uint32_t)__builtin_ctz(set) / 4;
+    if (atomic_load_explicit(&b->low[slot], memory_order_relaxed) == UINT32_MAX) return slot;
+  }
+  return TS_BUCKET_SLOTS;
 }
 
 #endif

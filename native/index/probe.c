@@ -16,7 +16,7 @@
 #endif
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define GROUP 128u /* keys a round */
+#define GROUP 256u /* keys a round */
 
 /* ---- comparing one key with a bucket: a bit for each slot ---- */
 
@@ -44,6 +44,13 @@ AVX512 static inline uint32_t match_avx512(const ts_bucket *b, int64_t key) {
 
 /* ---- the second stage ---- */
 
+/* Loads a word of a bucket and does nothing with it. Processors drop prefetches when their fill buffers are taken; loads
+ * they keep, and a loop of nothing else keeps dozens of them in flight. Where the line has come already it costs a cycle. */
+ALWAYS_INLINE void touch(const ts_bucket *b) {
+  uint32_t meta = ts_bucket_meta(b);
+  __asm__ volatile("" : : "r"(meta));
+}
+
 typedef struct pending {
   uint32_t key, bucket;
 } pending;
@@ -56,11 +63,12 @@ ALWAYS_INLINE uint32_t step(uint32_t (*match)(const ts_bucket *, int64_t), const
   uint32_t hits = match(b, key);
   uint32_t slot = (uint32_t)__builtin_ctz(hits | 1u << TS_BUCKET_SLOTS); /* no hit: one behind, which is meta itself */
   const _Atomic uint32_t *low = (const _Atomic uint32_t *)((const char *)b + offsetof(ts_bucket, low)) + slot;
-  ts_location l = ts_bucket_high(meta, slot) | atomic_load_explicit(low, memory_order_acquire);
+  uint32_t low_bits = atomic_load_explicit(low, memory_order_acquire);
   atomic_signal_fence(memory_order_acquire); /* vector loads are in order too, on the machines that have them */
   uint32_t again = atomic_load_explicit(&b->meta, memory_order_relaxed);
-  *location = hits != 0 ? l : TS_LOCATION_NONE;
-  if (TS_UNLIKELY((meta ^ again) | (meta & TS_BUCKET_CHANGE) | (l == TS_BUCKET_EMPTY))) {
+  *location = ts_bucket_high(meta, slot) | low_bits | ((uint64_t)(hits != 0) - 1); /* none: all bits, without a branch */
+  /* Equal and even in one comparison: a count never goes back. Empty slots have all low bits set, and few others. */
+  if (TS_UNLIKELY((again != (meta & ~TS_BUCKET_CHANGE)) | (low_bits == UINT32_MAX))) {
     *location = ts_segment_find(s, key, hash);
     return 0;
   }
@@ -71,6 +79,7 @@ ALWAYS_INLINE void read_group(uint32_t (*match)(const ts_bucket *, int64_t), con
                               const ts_index_home *homes, uint32_t n, ts_location *locations) {
   pending left[GROUP];
   uint32_t count = 0;
+  for (uint32_t i = 0; i < n; i++) touch(homes[i].bucket);
   for (uint32_t i = 0; i < n; i++) {
     const ts_bucket *b = homes[i].bucket;
     uint32_t more = step(match, b, keys[i], hashes[i], homes[i].segment, &locations[i]);
@@ -80,15 +89,18 @@ ALWAYS_INLINE void read_group(uint32_t (*match)(const ts_bucket *, int64_t), con
   }
   for (uint32_t p = 0; p < count; p++) left[p].bucket = ts_segment_home(homes[left[p].key].segment, hashes[left[p].key]);
   for (uint32_t round = 1; count > 0; round++) {
+    const ts_bucket *next[GROUP];
+    for (uint32_t p = 0; p < count; p++) {
+      const ts_segment *s = homes[left[p].key].segment;
+      left[p].bucket = ts_segment_after(s, left[p].bucket);
+      touch(next[p] = ts_segment_bucket(s, left[p].bucket));
+    }
     uint32_t still = 0;
     for (uint32_t p = 0; p < count; p++) {
       uint32_t i = left[p].key;
       const ts_segment *s = homes[i].segment;
-      uint32_t bucket = ts_segment_after(s, left[p].bucket);
-      const ts_bucket *b = ts_segment_bucket(s, bucket);
-      uint32_t more = step(match, b, keys[i], hashes[i], s, &locations[i]) & (round + 1 < s->buckets);
-      __builtin_prefetch(b + more);
-      left[still] = (pending){i, bucket};
+      uint32_t more = step(match, next[p], keys[i], hashes[i], s, &locations[i]) & (round + 1 < s->buckets);
+      left[still] = left[p];
       still += more;
     }
     count = still;
