@@ -21,7 +21,7 @@ static void give_up_copies(ts_shard *shard, uint64_t want) {
   for (uint64_t looked = 0; want > 0 && looked < above->next; looked++) {
     uint64_t row = shard->steal_hand = shard->steal_hand + 1 < above->next ? shard->steal_hand + 1 : 0;
     uint8_t *flags = ts_rows_flags(above, row);
-    if (atomic_load_explicit(ts_rows_word(above, row), memory_order_relaxed) == 0 || !(*flags & TS_ROW_COPY)) continue;
+    if (!ts_policy_holds(ts_rows_word(above, row)) || !(*flags & TS_ROW_COPY)) continue;
     uint64_t place = ts_rows_below(above, row);
     *flags &= TS_ROW_RECORD;
     below->copies--;

@@ -35,7 +35,7 @@ static void unlink_chunk(ts_rows *rows, uint64_t first) {
 /* Links the places of a chunk that stays after all. */
 static void relink_chunk(ts_rows *rows, uint64_t first) {
   for (uint64_t row = first; row < rows->next; row++) {
-    if (atomic_load_explicit(ts_rows_word(rows, row), memory_order_relaxed) != 0) continue;
+    if (ts_policy_holds(ts_rows_word(rows, row))) continue;
     memcpy(ts_rows_key(rows, row), &rows->first_free, sizeof rows->first_free);
     rows->first_free = row;
     rows->free_count++;
@@ -70,7 +70,7 @@ static int32_t release_chunk(ts_shard *shard, ts_traffic *traffic, ts_err err) {
   int32_t status = TS_OK;
   bool moved = false;
   for (uint64_t row = first; status == TS_OK && row < rows->next;) {
-    if (atomic_load_explicit(ts_rows_word(rows, row), memory_order_relaxed) == 0) {
+    if (!ts_policy_holds(ts_rows_word(rows, row))) {
       row++;
       continue;
     }
