@@ -8,7 +8,8 @@
 
 #include "kernels/gather.h"
 
-#define BLOCKS_AN_EPOCH 8u /* others wait for at most so many blocks */
+#define BLOCKS_AN_EPOCH 8u /* others wait for at most so many blocks ... */
+#define BLOCKS_ALONE 64u   /* ... or so many, where rows do not move */
 
 typedef struct found {
   const void *rows[TS_FAST_BLOCK]; /* NULL: not in the first tier */
@@ -43,16 +44,72 @@ void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, c
       ts_policy_touch(table->shards[s].rows[0].policy, words + at[s], sorted + at[s], at[s + 1] - at[s]);
 }
 
+/* Rows found a moment ago, in the same epoch: where a few keys make most of a batch, they need not be searched again. */
+#define RECENT 512u
+#define WORTHWHILE 8u /* one key in so many must have been there */
+#define PAUSE 16u     /* blocks until it is tried again */
+
+typedef struct recent {
+  int64_t keys[RECENT];
+  const void *rows[RECENT]; /* NULL: none */
+  uint32_t pause;
+} recent;
+
+static inline const void *row_of(const ts_table *table, uint64_t hash, ts_location location) {
+  if (TS_UNLIKELY(location >> TS_LOCATION_ROW_BITS != 0)) return NULL;
+  return ts_rows_view_at(&table->first[ts_shard_number(table, hash)], location);
+}
+
 /* Returns how many of the rows are not in the first tier. */
+static uint32_t find_rows(const ts_table *table, const int64_t *keys, uint32_t n, recent *r, const void **rows) {
+  const uint32_t level = table->store->level;
+  uint32_t which[TS_FAST_BLOCK], left = 0, here = 0;
+  uint64_t hashes[TS_FAST_BLOCK], left_hashes[TS_FAST_BLOCK];
+  int64_t left_keys[TS_FAST_BLOCK];
+  ts_index_home homes[TS_FAST_BLOCK];
+  ts_location locations[TS_FAST_BLOCK];
+  ts_index_hash_all(level, keys, n, hashes);
+  if (r->pause > 0) {
+    r->pause--;
+    ts_index_aim(table->indexes, table->shard_bits, hashes, n, homes);
+    ts_index_read(level, keys, hashes, homes, n, locations);
+    for (uint32_t i = 0; i < n; i++) {
+      rows[i] = row_of(table, hashes[i], locations[i]);
+      here += rows[i] != NULL;
+    }
+    return n - here;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t at = (uint32_t)(hashes[i] >> 20) % RECENT;
+    rows[i] = r->rows[at];
+    which[left] = i;
+    left_keys[left] = keys[i];
+    left_hashes[left] = hashes[i];
+    left += (r->keys[at] != keys[i]) | (rows[i] == NULL);
+  }
+  ts_index_aim(table->indexes, table->shard_bits, left_hashes, left, homes);
+  ts_index_read(level, left_keys, left_hashes, homes, left, locations);
+  for (uint32_t j = 0; j < left; j++) {
+    const void *row = row_of(table, left_hashes[j], locations[j]);
+    const uint32_t at = (uint32_t)(left_hashes[j] >> 20) % RECENT;
+    rows[which[j]] = row;
+    r->keys[at] = left_keys[j];
+    r->rows[at] = row;
+    here += row != NULL;
+  }
+  if ((n - left) * WORTHWHILE < n) r->pause = PAUSE;
+  return left - here;
+}
+
+/* As find_rows, with all that was found on the way. */
 static uint32_t find_block(const ts_table *table, const int64_t *keys, uint32_t n, found *f) {
   ts_index_home homes[TS_FAST_BLOCK];
   uint32_t here = 0;
   ts_index_approach(table->indexes, table->shard_bits, keys, n, f->hashes, homes);
   ts_index_read(table->store->level, keys, f->hashes, homes, n, f->locations);
   for (uint32_t i = 0; i < n; i++) {
-    const bool first = f->locations[i] >> TS_LOCATION_ROW_BITS == 0;
-    f->rows[i] = first ? ts_rows_at(&ts_shard_of(table, f->hashes[i])->rows[0], f->locations[i]) : NULL;
-    here += first;
+    f->rows[i] = row_of(table, f->hashes[i], f->locations[i]);
+    here += f->rows[i] != NULL;
   }
   return n - here;
 }
@@ -65,29 +122,59 @@ uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **
   return missed;
 }
 
+static void mark_missed(const void *const *rows, uint32_t n, uint64_t first, uint64_t *missed) {
+  for (uint32_t i = 0; i < n; i++)
+    if (rows[i] == NULL) missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
+}
+
+/* Lookups that nobody counts. */
+static uint64_t look_up(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+                        uint64_t *missed) {
+  ts_store *store = table->store;
+  const uint32_t an_epoch = (ts_is_tiered(store) ? BLOCKS_AN_EPOCH : BLOCKS_ALONE) * TS_FAST_BLOCK;
+  uint64_t misses = 0;
+  recent r;
+  r.pause = 0;
+  for (uint64_t from = 0; from < n; from += an_epoch) {
+    memset(r.rows, 0, sizeof r.rows);
+    ts_epoch_enter(&store->epochs, slot);
+    for (uint64_t first = from; first < TS_MIN(from + an_epoch, n); first += TS_FAST_BLOCK) {
+      const void *rows[TS_FAST_BLOCK];
+      const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_rows(table, keys + first, m, &r, rows);
+      ts_gather_rows(store->level, &table->layout, rows, m, out + first * table->layout.dim);
+      if (absent > 0) mark_missed(rows, m, first, missed);
+      misses += absent;
+    }
+    ts_epoch_leave(slot);
+  }
+  return misses;
+}
+
+static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+                                uint64_t *missed) {
+  ts_store *store = table->store;
+  uint64_t misses = 0;
+  for (uint64_t from = 0; from < n; from += BLOCKS_AN_EPOCH * TS_FAST_BLOCK) {
+    ts_epoch_enter(&store->epochs, slot);
+    for (uint64_t first = from; first < TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n); first += TS_FAST_BLOCK) {
+      found f;
+      const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_block(table, keys + first, m, &f);
+      if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, out + first * table->layout.dim);
+      ts_fast_touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
+      if (absent > 0) mark_missed(f.rows, m, first, missed);
+      misses += absent;
+    }
+    ts_epoch_leave(slot);
+  }
+  return misses;
+}
+
 uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
                         uint64_t missed[TS_PIECE / 64]) {
-  ts_store *store = table->store;
-  const bool counted =
-      table->layout.frequency_offset != 0 || atomic_load_explicit(&table->tracking, memory_order_relaxed);
-  uint64_t misses = 0;
+  const bool counted = table->layout.frequency_offset != 0 || out == NULL ||
+                       atomic_load_explicit(&table->tracking, memory_order_relaxed);
   memset(missed, 0, (n + 63) / 64 * sizeof *missed);
-  for (uint64_t first = 0, block = 0; first < n; first += TS_FAST_BLOCK, block++) {
-    found f;
-    const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK);
-    if (block % BLOCKS_AN_EPOCH == 0) {
-      if (block > 0) ts_epoch_leave(slot);
-      ts_epoch_enter(&store->epochs, slot);
-    }
-    const uint32_t absent = find_block(table, keys + first, m, &f);
-    if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, out + first * table->layout.dim);
-    if (counted) ts_fast_touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
-    misses += absent;
-    for (uint32_t i = 0; absent > 0 && i < m; i++)
-      if (f.rows[i] == NULL) missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
-  }
-  if (n > 0) ts_epoch_leave(slot);
-  return misses;
+  return (counted ? look_up_counted : look_up)(table, slot, keys, n, out, missed);
 }
 
 uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,
