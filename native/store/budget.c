@@ -25,6 +25,12 @@ bool ts_budget_take(ts_budget *budget, ts_purpose purpose, uint64_t bytes) {
   return true;
 }
 
+bool ts_budget_take_first(ts_budget *budget, ts_purpose purpose, uint64_t bytes) {
+  if (!budget->rows_only && !take(budget, bytes, 0)) return false;
+  atomic_fetch_add_explicit(&budget->reserved[purpose], bytes, memory_order_relaxed);
+  return true;
+}
+
 void ts_budget_give_back(ts_budget *budget, ts_purpose purpose, uint64_t bytes) {
   atomic_fetch_sub_explicit(&budget->reserved[purpose], bytes, memory_order_relaxed);
   if (!budget->rows_only) atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);

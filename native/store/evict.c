@@ -47,6 +47,11 @@ uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t 
   return got;
 }
 
+/* Lookups count in the row above alone. */
+static void copy_frequency(const ts_row_layout *layout, const unsigned char *row, unsigned char *copy) {
+  if (layout->frequency_offset != 0) ts_row_set_frequency(layout, copy, ts_row_frequency(layout, row));
+}
+
 /* Rows to the memory tier below: those that moved are at the front of `slots` afterwards. */
 static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint32_t n, int32_t *status,
                           ts_traffic *traffic, ts_err err) {
@@ -60,6 +65,7 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint3
       place = ts_rows_below(from, row);
       to->copies--;
       clean++;
+      copy_frequency(&shard->table->layout, ts_rows_at(from, row), ts_rows_at(to, place));
       if (to->policy != NULL) *ts_rows_key(to, place) = key;
     } else {
       if (*status != TS_OK || ts_evict_places(shard, tier + 1, 1, status, traffic, err) == 0) continue;

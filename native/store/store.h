@@ -268,6 +268,7 @@ typedef struct ts_bring {
   ts_table *table;
   ts_work *work;
   bool count;                    /* lookups: admission counts occurrences */
+  bool again;                    /* the call has looked them up before: what was not admitted then is not now */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
 } ts_bring;
 /* The outcome for a key, in work->state. */
@@ -310,5 +311,7 @@ int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err);
 /* Restores the headroom for buffers when growth had to use it, and lets memory flow to the shards that need it. No lock
  * held. */
 void ts_room_balance(ts_store *store);
+/* The first of these alone. */
+void ts_room_restore(ts_store *store);
 
 #endif

@@ -120,8 +120,8 @@ static int32_t put_many(world *w, int64_t first, uint32_t n, uint64_t stamp) {
 static uint32_t read_many(world *w, int64_t first, uint32_t n, uint64_t stamp, uint32_t *wrong, int32_t *status) {
   uint32_t bytes = w->open.row_bytes, right = 0;
   unsigned char *memory = calloc(n, bytes), *expected = malloc(bytes);
-  unsigned char **rows = malloc(n * sizeof *rows);
-  int64_t *keys = malloc(n * sizeof *keys);
+  unsigned char **rows = calloc(n, sizeof *rows);
+  int64_t *keys = calloc(n, sizeof *keys);
   uint8_t *found = malloc(n);
   for (uint32_t i = 0; i < n; i++) {
     keys[i] = first + i;
@@ -167,7 +167,7 @@ static void log_file(const char *directory, const char *table, uint32_t n, char 
   int count = scandir(folder, &names, NULL, alphasort);
   out[0] = '\0';
   for (int i = 0; i < count; i++) {
-    if (strstr(names[i]->d_name, ".log") != NULL && n-- == 0) snprintf(out, cap, "%s/%s", folder, names[i]->d_name);
+    if (strstr(names[i]->d_name, ".log") != NULL && n-- == 0) snprintf(out, cap, "%s/%.64s", folder, names[i]->d_name);
     free(names[i]);
   }
   free(names);

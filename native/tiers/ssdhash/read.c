@@ -81,7 +81,10 @@ static ts_ssd_reader *reader_take(ts_ssd_table *t) {
   ts_ssd_layout_make(t->row_bytes, 8, &layout);
   uint32_t slot = (uint32_t)TS_ROUND_UP((uint64_t)layout.record_bytes + t->block - 1, t->block);
   uint32_t depth = t->io_uring ? t->options.depth : 1, batch = TS_SSD_BATCH;
-  while (depth > 1 && (uint64_t)depth * slot > (4u << 20)) depth /= 2;
+  /* Readers are kept, a few for each table: a small first tier with many tables must not go to them. */
+  const uint64_t most = TS_MIN(t->dram->limit / 256, UINT64_C(4) << 20);
+  while (depth > 1 && (uint64_t)depth * slot > most) depth /= 2;
+  while (batch > 64 && (uint64_t)batch * (4 * 8 + sizeof(ts_ssd_request)) > most) batch /= 2;
   for (;;) { /* less memory, less speed */
     r = reader_make(t, slot, depth, batch);
     if (r != NULL || (depth == 1 && batch == 16)) break;
