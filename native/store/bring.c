@@ -272,9 +272,12 @@ static int32_t put_staged(chunk *c, const uint32_t *which, uint32_t n, ts_err er
     rows[i] = ts_work_staging(c->bring->work, c->numbers[which[i]]);
     versions[i] = (uint64_t)ts_row_version(&table->layout, rows[i]);
   }
-  int32_t status = ts_records_tier(table->store)->records->put(table->records, n, keys, versions, rows, err);
+  int32_t status;
+  do {
+    status = ts_records_tier(table->store)->records->put(table->records, n, keys, versions, rows, err);
+    ts_shard_put(c->shard, keys, n); /* also after an error: some may be there */
+  } while (status == TS_EFULL && ts_give_up_records(c->shard, n) > 0);
   if (status != TS_OK) return status;
-  ts_shard_put(c->shard, keys, n);
   if (table->store->memory_tiers > 0)
     ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), n * table->layout.stride);
   for (uint32_t i = 0; i < n; i++)

@@ -86,6 +86,39 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint3
   return moved;
 }
 
+/* Removes up to `want` records of rows that are in memory, too: room for others. */
+uint32_t ts_give_up_records(ts_shard *shard, uint32_t want) {
+  ts_table *table = shard->table;
+  uint32_t gone = 0;
+  for (uint32_t t = 0; t < table->store->memory_tiers && shard->recorded > 0; t++) {
+    ts_rows *rows = &shard->rows[t];
+    for (uint64_t row = 0; row < rows->next && gone < want && shard->recorded > 0; row++) {
+      uint8_t *flags = ts_rows_flags(rows, row);
+      if (atomic_load_explicit(ts_rows_word(rows, row), memory_order_relaxed) == 0 || !(*flags & TS_ROW_RECORD)) continue;
+      const int64_t key = *ts_rows_key(rows, row);
+      if (ts_records_tier(table->store)->records->remove(table->records, 1, &key, (ts_err){NULL, 0}) != TS_OK) return gone;
+      *flags &= (uint8_t)~TS_ROW_RECORD;
+      shard->recorded--;
+      gone++;
+    }
+  }
+  return gone;
+}
+
+/* Some of a refused batch may be records now, of rows that stay in memory. */
+static void after_refusal(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n) {
+  ts_table *table = shard->table;
+  ts_rows *rows = &shard->rows[tier];
+  for (uint32_t i = 0; i < n; i++) {
+    uint8_t *flags = ts_rows_flags(rows, slots[i]), found = 0;
+    if (*flags & TS_ROW_RECORD) continue;
+    ts_records_tier(table->store)->records->contains(table->records, 1, ts_rows_key(rows, slots[i]), &found, (ts_err){NULL, 0});
+    if (!found) continue;
+    *flags |= TS_ROW_STALE;
+    shard->recorded++;
+  }
+}
+
 /* Rows to the tier of records: all or none. */
 static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n, ts_err err) {
   ts_table *table = shard->table;
@@ -94,20 +127,24 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
   int64_t keys[ROUND], dirty[ROUND];
   uint64_t versions[ROUND];
   const unsigned char *rows[ROUND];
-  uint32_t put = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    keys[i] = *ts_rows_key(from, slots[i]);
-    if (*ts_rows_flags(from, slots[i]) & TS_ROW_SAVED) continue;
-    dirty[put] = keys[i];
-    rows[put] = ts_rows_at(from, slots[i]);
-    versions[put] = (uint64_t)ts_row_version(&table->layout, rows[put]);
-    put++;
+  uint32_t put;
+  for (;;) {
+    put = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      keys[i] = *ts_rows_key(from, slots[i]);
+      if (*ts_rows_flags(from, slots[i]) & TS_ROW_SAVED) continue;
+      dirty[put] = keys[i];
+      rows[put] = ts_rows_at(from, slots[i]);
+      versions[put] = (uint64_t)ts_row_version(&table->layout, rows[put]);
+      put++;
+    }
+    int32_t status = put == 0 ? TS_OK : ops->put(table->records, put, dirty, versions, rows, err);
+    if (status == TS_OK) break;
+    ts_shard_put(shard, keys, n);
+    after_refusal(shard, tier, slots, n);
+    if (status != TS_EFULL || ts_give_up_records(shard, put) == 0) return status;
   }
-  if (put > 0) {
-    int32_t status = ops->put(table->records, put, dirty, versions, rows, err);
-    if (status != TS_OK) return status;
-    ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
-  }
+  if (put > 0) ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
   /* Also rows that were saved before are records now that are not in memory. */
   ts_shard_put(shard, keys, n);
   for (uint32_t i = 0; i < n; i++) {

@@ -289,6 +289,8 @@ int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *rows, uint
                       ts_err err);
 /* Up to `want` free places in a lower memory tier, making them if it can; returns how many there are. */
 uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t *status, ts_traffic *traffic, ts_err err);
+/* Removes up to `want` records of rows that are in memory, too, to make room for others; returns how many. */
+uint32_t ts_give_up_records(ts_shard *shard, uint32_t want);
 /* Remembers that records of these keys were put. */
 void ts_shard_put(ts_shard *shard, const int64_t *keys, uint32_t n);
 
