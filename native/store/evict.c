@@ -141,8 +141,9 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
     int32_t status = put == 0 ? TS_OK : ops->put(table->records, put, dirty, versions, rows, err);
     if (status == TS_OK) break;
     ts_shard_put(shard, keys, n);
+    if (status == TS_EFULL && ts_give_up_records(shard, put) > 0) continue; /* each time there are fewer */
     after_refusal(shard, tier, slots, n);
-    if (status != TS_EFULL || ts_give_up_records(shard, put) == 0) return status;
+    return status;
   }
   if (put > 0) ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
   /* Also rows that were saved before are records now that are not in memory. */

@@ -84,8 +84,8 @@ static int32_t release_chunk(ts_shard *shard, ts_traffic *traffic, ts_err err) {
     if (status == TS_OK && freed == 0) status = ts_fail(err, TS_EFULL, "the tiers below are full");
     unlink_chunk(rows, first);
   }
+  if (moved) ts_epoch_wait(&shard->table->store->epochs); /* readers may look at the places the rows had */
   if (status == TS_OK) {
-    if (moved) ts_epoch_wait(&shard->table->store->epochs);
     rows->next = TS_MIN(rows->next, first);
     ts_rows_drop_chunk(rows);
     ts_count(shard->table, TS_STAT_rebalanced_chunks, 1);
@@ -165,14 +165,18 @@ static uint64_t used_to_stay(const ts_budget *budget) {
   return used - TS_MIN(work, used);
 }
 
-static bool is_short_of_headroom(const ts_budget *budget) {
-  return !budget->rows_only && used_to_stay(budget) > budget->limit - budget->headroom / 2;
+/* The headroom is short when buffers and index have taken a quarter of it (eighths: what may be left, without working
+ * memory and with it). */
+static bool is_above(const ts_budget *budget, uint64_t stay, uint64_t all) {
+  const uint64_t eighth = budget->headroom / 8;
+  return used_to_stay(budget) > budget->limit - stay * eighth || atomic_load(&budget->used) > budget->limit - all * eighth;
 }
+
+static bool is_short_of_headroom(const ts_budget *budget) { return !budget->rows_only && is_above(budget, 6, 2); }
 
 /* What grew into the headroom is given back to it. */
 static void restore_headroom(ts_store *store) {
-  ts_budget *budget = &store->tiers[0].budget;
-  while (used_to_stay(budget) > budget->limit - budget->headroom / 4 * 3)
+  while (is_above(&store->tiers[0].budget, 7, 3))
     if (release_one(store, (ts_err){NULL, 0}) != TS_OK) return;
 }
 

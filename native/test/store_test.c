@@ -1,7 +1,6 @@
 /* The store against plain arithmetic, on every storage type that this machine can open. PMEM types run their real code
  * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind on node 0. */
-#include "store/store.h"
-#include "test/check.h"
+#include "test/store_types.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,8 +54,6 @@ static const type types[] = {
     {"DRAM_PMEM_LEVELDB", "DRAM_PMEM_LEVELDB", "libpmem", true, "4194304,4194304,67108864"},
 };
 #define TYPES (sizeof types / sizeof *types)
-
-static char folder[64];
 
 static ts_config *type_options(const type *t, const char *size, const char *counts) {
   ts_config *c = OPTIONS("storage", t->storage, "size", size, "size_counts", counts, "seed", "7");
@@ -494,7 +491,7 @@ static void wrong_options_are_named(void) {
 static void a_pool_has_no_name(void) {
   ts_store *store = open_store(type_options(&types[1], "1048576", "all"));
   if (store == NULL) return;
-  char command[128];
+  char command[256];
   snprintf(command, sizeof command, "test -z \"$(ls -A %s)\"", folder);
   CHECK_MSG(system(command) == 0, "pool files in %s", folder);
   CHECK(ts_store_close(store) == TS_OK);
@@ -502,17 +499,14 @@ static void a_pool_has_no_name(void) {
 }
 
 static void nothing_is_left_behind(void) {
-  char command[128];
+  char command[256];
   snprintf(command, sizeof command, "test -z \"$(ls -A %s)\"", folder);
   CHECK_MSG(system(command) == 0, "pool files in %s", folder);
   rmdir(folder);
 }
 
 int main(void) {
-  setenv("PMEM_IS_PMEM_FORCE", "1", 1);
-  setenv("MEMKIND_DAX_KMEM_NODES", "0", 1);
-  snprintf(folder, sizeof folder, "/tmp/tierstore-test-XXXXXX");
-  if (mkdtemp(folder) == NULL) return 1;
+  if (!make_folder("test")) return 1;
   wrong_options_are_named();
   updates_follow_the_formulas();
   first_values_depend_on_seed_table_and_key_only();
