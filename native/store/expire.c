@@ -79,7 +79,8 @@ static int32_t look_at_records(ts_table *table, uint64_t rows, int64_t keys[KEYS
                                bool *more, int64_t undated[KEYS_A_LOOK], uint32_t *undated_n, ts_err err) {
   ts_expiry *e = &table->expiry;
   ts_work *w = ts_work_acquire(table, KEYS_A_LOOK, TS_WORK_LOOKUP);
-  uint32_t want = (uint32_t)TS_MIN(rows, TS_MIN(KEYS_A_LOOK, w->staging_capacity)), got = 0;
+  /* Two at least: LevelDB's walk wants them. */
+  uint32_t want = (uint32_t)TS_MIN(TS_MAX(rows, 2u), TS_MIN(KEYS_A_LOOK, w->staging_capacity)), got = 0;
   for (uint32_t i = 0; i < want; i++) w->rows[i] = ts_work_staging(w, i);
   int32_t status = ts_records_tier(table->store)->records->walk(table->records, &e->records_cursor, want, w->keys,
                                                                 (uint64_t *)(void *)w->locations, w->rows, &got, err);

@@ -113,8 +113,8 @@ static void within_limits(ts_store *store) {
 }
 
 static void same_rows_on_every_type(void) {
-  static const char *const optimizers[] = {"sgd", "adagrad", "ftrl", "ftrl-row-norm"};
-  for (uint32_t o = 0; o < 4; o++) {
+  static const char *const optimizers[] = {"sgd", "adagrad", "ftrl-row-norm"};
+  for (uint32_t o = 0; o < 3; o++) {
     uint64_t expected = 0;
     for (uint32_t i = 0; i < TYPES; i++) {
       /* Tiered: far less DRAM than the rows need, and a batch larger than it in the last round. */
@@ -123,8 +123,8 @@ static void same_rows_on_every_type(void) {
       add_table(store, OPTIONS("name", "a", "dim", "149", "optimizer", optimizers[o]));
       add_table(store, OPTIONS("name", "b", "dim", "149", "optimizer", optimizers[o], "initializer", "uniform"));
       const int before = test_failures;
-      uint64_t digest = train(store, 2, 149, 4, 700);
-      digest ^= train(store, 2, 149, 1, 9000);
+      uint64_t digest = train(store, 2, 149, 3, 700);
+      digest ^= train(store, 2, 149, 1, 6000);
       if (i == 0) expected = digest;
       CHECK_MSG(test_failures == before && digest == expected, "%s with %s", types[i].name, optimizers[o]);
       uint64_t counts[3], n;
@@ -134,8 +134,8 @@ static void same_rows_on_every_type(void) {
       CHECK(ts_table_rows(store, 1, other, 3, ERR) == TS_OK);
       for (uint32_t t = 0; t < 3; t++) counts[t] += other[t];
       if (types[i].tiered) {
-        CHECK_MSG(counts[0] > 200 && counts[1] > 0 && (o == 0 || statistic(store, TS_STAT_evicted) > 0) &&
-                      (o == 0 || statistic(store, TS_STAT_promoted) > 0),
+        CHECK_MSG(counts[0] > 200 && (o == 0 || (counts[1] > 0 && statistic(store, TS_STAT_evicted) > 0 &&
+                                                 statistic(store, TS_STAT_promoted) > 0)),
                   "%s with %s: %llu + %llu rows, %llu evicted, %llu promoted", types[i].name, optimizers[o],
                   (unsigned long long)counts[0], (unsigned long long)counts[1],
                   (unsigned long long)statistic(store, TS_STAT_evicted), (unsigned long long)statistic(store, TS_STAT_promoted));
@@ -402,6 +402,40 @@ static void memory_flows_to_the_table_in_use(void) {
   ts_store_close(store);
 }
 
+/* A recommender's 26 tables share 24 MiB of DRAM over an SSD tier, with the tiers' own defaults. */
+static void many_tables_share_a_small_first_tier(void) {
+  static const char *const storages[] = {"DRAM_SSDHASH", "DRAM_LEVELDB", "DRAM_PMEM_SSDHASH"};
+  for (uint32_t s = 0; s < 3; s++) {
+    const type t = {storages[s], storages[s], s == 2 ? "memkind" : NULL, true, ""};
+    ts_store *store = open_store(type_options(&t, s == 2 ? "25165824,8388608,268435456" : "25165824,268435456", "all"));
+    if (store == NULL) continue;
+    const int before = test_failures;
+    for (int i = 0; i < 26; i++) {
+      char name[16];
+      snprintf(name, sizeof name, "C%d", i + 1);
+      add_table(store, OPTIONS("name", name, "dim", "64", "optimizer", "adagrad"));
+    }
+    static float rows[1500 * 64];
+    int64_t keys[1500];
+    for (int b = 0; b < 4; b++)
+      for (uint32_t i = 0; i < 26 && test_failures == before; i++) {
+        for (int64_t k = 0; k < 1500; k++) keys[k] = (k * 7919 + b * 1009) % 4000;
+        CHECK_MSG(ts_table_lookup(store, i, keys, 1500, rows, ERR) == TS_OK, "%s, table %u: %s", storages[s], i, message);
+        CHECK_MSG(ts_table_update(store, i, keys, 1500, rows, ERR) == TS_OK, "%s, table %u: %s", storages[s], i, message);
+        within_limits(store);
+      }
+    uint64_t counts[3], above = 0;
+    for (uint32_t i = 0; i < 26; i++) {
+      ts_table_rows(store, i, counts, 3, ERR);
+      above += counts[0];
+    }
+    /* Index and buffers leave the rows their part. */
+    CHECK_MSG(above > 6000 && statistic(store, TS_STAT_evicted) > 0, "%s: %llu rows of 512 bytes in 24 MiB", storages[s],
+              (unsigned long long)above);
+    ts_store_close(store);
+  }
+}
+
 static void memory_adds_up(void) {
   ts_store *store = open_store(type_options(&types[3], "1048576,8388608", "all"));
   if (store == NULL) return;
@@ -516,6 +550,7 @@ int main(void) {
   colder_rows_move_down();
   threads_share_a_store();
   memory_flows_to_the_table_in_use();
+  many_tables_share_a_small_first_tier();
   memory_adds_up();
   a_pool_has_no_name();
   nothing_is_left_behind();
