@@ -71,7 +71,9 @@ static int32_t start_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err)
   ts_ssd_chunk *c = stream->filling;
   stream->filling = NULL;
   stream->writing = c;
+  pthread_mutex_lock(&t->state); /* readers look at it */
   c->state = TS_SSD_WRITING;
+  pthread_mutex_unlock(&t->state);
   c->result = -1;
   uint32_t length = c->length - c->written;
   if (t->ring_writes && length <= INT32_MAX) {
