@@ -102,7 +102,7 @@ static void every_value_equals_a_model(const char *storage, const char *size, co
   trainer trainers[3];
   pthread_t ids[3];
   for (uint32_t t = 0; t < TABLES; t++) {
-    char name[8];
+    char name[32];
     snprintf(name, sizeof name, "t%u", t);
     add_config(store, CONFIG("name", name, "dim", "8", "learning_rate", "1", "initializer", "constant"));
   }

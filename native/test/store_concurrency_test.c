@@ -110,7 +110,7 @@ static void side_by_side(const storage_type *type, const char *shards, const cha
   ts_config_set(config, "eviction_threads", eviction_threads, NULL, 0);
   ts_store *store = open_config(config);
   if (store == NULL) return;
-  char name[16];
+  char name[32];
   for (uint32_t t = 0; t <= THREADS; t++) {
     snprintf(name, sizeof name, "t%u", t);
     ts_config *table = CONFIG("name", name, "learning_rate", "0.5");

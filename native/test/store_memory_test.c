@@ -68,7 +68,7 @@ static int measure(const storage_type *type, const char *sizes, int64_t keys) {
   resident(&anonymous[0], &mapped[0]);
   store = open_config(config_of_type(type, sizes, "all"));
   for (int t = 0; t < 4; t++) {
-    char name[8];
+    char name[32];
     snprintf(name, sizeof name, "t%d", t);
     add_config(store, CONFIG("name", name, "dim", "64", "optimizer", "adagrad"));
   }

@@ -60,7 +60,7 @@ static const char *const optimizers[] = {"sgd", "adagrad", "ftrl", "ftrl-row-nor
 
 static int32_t add_table(ts_store *store, const model *m, uint32_t number) {
   ts_config *config = CONFIG("optimizer", optimizers[m->optimizer]);
-  char name[16];
+  char name[32];
   snprintf(name, sizeof name, "table-%u", number);
   ts_config_set(config, "name", name, NULL, 0);
   set_number(config, "dim", m->dim);
@@ -119,7 +119,7 @@ static void learn_first_values(world *w, uint32_t t) {
   set_number(config, "seed", w->seed);
   ts_store *store = open_config(config);
   for (uint32_t before = 0; before < t; before++) {
-    char name[16];
+    char name[32];
     snprintf(name, sizeof name, "other-%u", before);
     add_config(store, CONFIG("name", name));
   }
@@ -379,6 +379,8 @@ static ts_store *open_random(world *w) {
     const bool last = t + 1 == w->type->tiers;
     if (rows)
       sizes[t] = UINT64_C(1) << (8 + any(w, last ? 18 : 12));
+    else if (last && w->type->ssd) /* a full SSD tier refuses in the middle of an update, which the map cannot follow */
+      sizes[t] = UINT64_C(512) << 20;
     else if (t == 0)
       sizes[t] = w->type->ssd ? (5 << 20) + any(w, 1 << 20) : (1 << 20) + any(w, 1 << 20);
     else

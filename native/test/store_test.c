@@ -354,7 +354,7 @@ static void threads_share_a_store(void) {
     ts_store *store = open_store(type_options(&types[3], "2097152,67108864", "all"));
     if (store == NULL) return;
     for (int t = 0; t < 9; t++) {
-      char name[16];
+      char name[32];
       snprintf(name, sizeof name, "t%d", t);
       add_table(store, OPTIONS("name", name, "optimizer", "adagrad"));
     }
@@ -411,7 +411,7 @@ static void many_tables_share_a_small_first_tier(void) {
     if (store == NULL) continue;
     const int before = test_failures;
     for (int i = 0; i < 26; i++) {
-      char name[16];
+      char name[32];
       snprintf(name, sizeof name, "C%d", i + 1);
       add_table(store, OPTIONS("name", name, "dim", "64", "optimizer", "adagrad"));
     }
