@@ -69,7 +69,8 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint3
       if (to->policy != NULL) *ts_rows_key(to, place) = key;
     } else {
       if (*status != TS_OK || ts_evict_places(shard, tier + 1, 1, status, traffic, err) == 0) continue;
-      /* Making the place may have given up this row's own copy only if it had one: it has none. */
+      /* Making the place may have given up this row's record; it has no copy. */
+      flags = *ts_rows_flags(from, row);
       place = ts_rows_take(to, key);
       ts_traffic_write(shard, tier + 1, place, ts_rows_at(from, row), traffic);
     }
