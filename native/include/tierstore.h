@@ -97,7 +97,8 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *   path         directory of the libpmem pool file and of the SSD tier's files (required with either; default none)
  *   ssd_path     directory of the SSD tier's files, where it is another one                   (default: path)
  *   size         bytes per tier, fastest first, e.g. "25165824,1073741824"; missing entries are 1073741824 (1 GiB,
- *                DeepRec's default); more entries than tiers is TS_EINVAL                        (default "")
+ *                DeepRec's default); more entries than tiers is TS_EINVAL. Where everything counts, a first tier has at least
+ *                1 MiB, or 4 MiB with an SSD tier, whose index and buffers it holds; others 64 KiB    (default "")
  *   size_counts  all | rows. all: rows, index, policy metadata, queues and buffers count against the limits, those
  *                kept in DRAM against the first; rows: only padded rows count, as in DeepRec     (default all)
  *   seed         uint64 seed of all initialisers                                                (default 0)

@@ -48,7 +48,9 @@ uint64_t ts_rows_bytes(const ts_rows *rows) { return ts_rows_first_of(rows, rows
 static bool add_beside(ts_rows *rows, ts_beside *chunk, uint64_t n) {
   uint64_t bytes = side_bytes(rows, n);
   if (bytes == 0) return true;
-  if (!ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
+  /* Beside rows of a lower tier, which the first one's rows move to: these would else leave it nothing. */
+  const bool lower = rows->budget != rows->dram_budget;
+  if (!(lower ? ts_budget_take_first : ts_budget_take)(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
     rows->dram_wanted = bytes;
     return false;
   }

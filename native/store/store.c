@@ -7,6 +7,7 @@
 #define DEFAULT_SIZE (UINT64_C(1) << 30)
 /* What a tier needs at least when everything counts: buffers, an index and a chunk of rows for a small table. */
 #define MINIMUM_FIRST (UINT64_C(1) << 20)
+#define MINIMUM_FIRST_OVER_SSD (UINT64_C(4) << 20) /* it holds the SSD tier's index and buffers, too */
 #define MINIMUM_LOWER (UINT64_C(64) << 10)
 /* Room beyond the limit when only rows count, for the unused rest of each table's last chunk (rows.c makes chunks at
  * most a 64th of the limit, and at most 32 KiB). Address space, not memory, except in a pool file. */
@@ -25,11 +26,13 @@ static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool
     return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %s has %u tier%s, \"size\" lists %u; remove the rest",
                                type->name, tiers, tiers == 1 ? "" : "s", given);
   for (uint32_t t = 0; t < tiers; t++) {
-    uint64_t least = rows_only ? 1 : t == 0 ? MINIMUM_FIRST : MINIMUM_LOWER;
+    const bool over_ssd = t == 0 && type->records != NULL;
+    uint64_t least = rows_only ? 1 : t > 0 ? MINIMUM_LOWER : over_ssd ? MINIMUM_FIRST_OVER_SSD : MINIMUM_FIRST;
     if (sizes[t] < least)
       return r->status = ts_fail(r->err, TS_EINVAL,
-                                 "Cannot open store: %llu bytes for tier %u (%s) are below the minimum of %llu bytes",
-                                 (unsigned long long)sizes[t], t, ts_storage_tier_type(type, t), (unsigned long long)least);
+                                 "Cannot open store: %llu bytes for tier %u (%s) are below the minimum of %llu bytes%s",
+                                 (unsigned long long)sizes[t], t, ts_storage_tier_type(type, t), (unsigned long long)least,
+                                 over_ssd ? ", for it also holds the index and the buffers of the SSD tier" : "");
     if (sizes[t] > UINT64_C(1) << 46)
       return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %llu bytes for tier %u are above 64 TiB",
                                  (unsigned long long)sizes[t], t);

@@ -286,6 +286,7 @@ typedef struct ts_bring {
   ts_table *table;
   ts_work *work;
   bool count;                    /* lookups: admission counts occurrences */
+  bool again;                    /* the call has looked them up before: what was not admitted then is not now */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
 } ts_bring;
 /* The outcome for a key, in work->state. */
@@ -306,6 +307,8 @@ int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *rows, uint
                       ts_err err);
 /* Up to `want` free places in a lower memory tier, making them if it can; returns how many there are. */
 uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t *status, ts_traffic *traffic, ts_err err);
+/* Removes up to `want` records of rows that are in memory, too, to make room for others; returns how many. */
+uint32_t ts_give_up_records(ts_shard *shard, uint32_t want);
 /* Remembers that records of these keys were put. */
 void ts_shard_put(ts_shard *shard, const int64_t *keys, uint32_t n);
 
@@ -328,5 +331,7 @@ int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err);
 /* Restores the headroom for buffers when growth had to use it, and lets memory flow to the shards that need it. No lock
  * held. */
 void ts_room_balance(ts_store *store);
+/* The first of these alone. */
+void ts_room_restore(ts_store *store);
 
 #endif

@@ -139,6 +139,9 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
     rmdir(t->folder);
   }
   if (t->folder_fd >= 0) close(t->folder_fd);
+  if (t->budget->rows_only)
+    for (uint64_t rows = t->rows_paid ? ts_index_live(&t->index) : 0; rows > 0; rows--)
+      ts_budget_give_back_row(t->budget, t->row_bytes);
   ts_index_destroy(&t->index);
   pthread_mutex_destroy(&t->compacting);
   pthread_mutex_destroy(&t->append);
@@ -201,6 +204,16 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   }
   if (status == TS_OK) read_sizes(t);
   if (status == TS_OK) status = ts_ssd_recover(t, err);
+  if (status == TS_OK && t->budget->rows_only) {
+    uint64_t paid = 0, rows = ts_index_live(&t->index);
+    while (paid < rows && ts_budget_take_row(t->budget, t->row_bytes)) paid++;
+    t->rows_paid = paid == rows;
+    if (!t->rows_paid) {
+      while (paid-- > 0) ts_budget_give_back_row(t->budget, t->row_bytes);
+      status = ts_fail(err, TS_EFULL, "Cannot open the SSDHASH table \"%s\": its %llu rows do not fit the tier's %llu bytes; raise the size",
+                       t->table, (unsigned long long)rows, (unsigned long long)t->budget->limit);
+    }
+  }
   if (status == TS_OK && t->options.async_compaction) {
     t->has_thread = pthread_create(&t->thread, NULL, ts_ssd_compactor, t) == 0;
     if (!t->has_thread)

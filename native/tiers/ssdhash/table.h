@@ -124,6 +124,7 @@ typedef struct ts_ssd_table {
   uint64_t medium_bytes, records; /* charged for files; records in them, live or not */
   uint64_t doomed_bytes, reserve, reserve_wanted, map_bytes;
   bool removed; /* since the last live map */
+  bool rows_paid; /* each live record, where only rows count */
   bool closing;
 
   ts_ssd_stream streams[TS_SSD_STREAMS];
