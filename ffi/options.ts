@@ -149,13 +149,13 @@ export interface AdamOptions {
    */
   readonly learningRate?: number;
   /**
-   * What the mean of gradients keeps a step, below 1.
+   * What the mean of gradients keeps a step, 0 to 0.999999.
    *
    * @default {0.9}
    */
   readonly beta1?: number;
   /**
-   * What the mean of squared gradients keeps a step, below 1.
+   * What the mean of squared gradients keeps a step, 0 to 0.999999.
    *
    * @default {0.999}
    */

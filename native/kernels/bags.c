@@ -28,9 +28,10 @@ static void enter(ts_bags *b, uint64_t bag) {
   if (bag < b->count) b->divisor = divisor_of(b);
 }
 
-void ts_bags_begin(ts_bags *b, uint32_t level, uint32_t dim, const uint64_t *offsets, uint64_t count, const float *weights,
-                   uint32_t combiner) {
-  *b = (ts_bags){.level = level, .dim = dim, .combiner = combiner, .offsets = offsets, .count = count, .weights = weights};
+void ts_bags_begin(ts_bags *b, uint32_t level, uint32_t dim, const uint64_t *offsets, uint64_t count,
+                   const float *weights, uint32_t combiner) {
+  *b = (ts_bags){
+      .level = level, .dim = dim, .combiner = combiner, .offsets = offsets, .count = count, .weights = weights};
   enter(b, 0);
 }
 
@@ -100,7 +101,9 @@ TS_EVERY_LEVEL(spread, spread_body,
 static const float *weights_of(const ts_bags *b) { return b->weights == NULL ? NULL : b->weights + b->key; }
 
 /* How many of the next n keys belong to the current bag. */
-static uint32_t run(const ts_bags *b, uint32_t n) { return (uint32_t)TS_MIN(b->offsets[b->bag + 1] - b->key, (uint64_t)n); }
+static uint32_t run(const ts_bags *b, uint32_t n) {
+  return (uint32_t)TS_MIN(b->offsets[b->bag + 1] - b->key, (uint64_t)n);
+}
 
 static void finish(const ts_bags *b, float *sum) {
   if (b->divisor == 0.0f)

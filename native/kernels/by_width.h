@@ -1,5 +1,5 @@
-/* by_width.h - TS_BY_WIDTH(BODY, dim, ...) calls the always-inlined BODY(..., dim) with the width as a constant where it
- * is a common one, so that short rows become straight vector code. */
+/* by_width.h - TS_BY_WIDTH(BODY, dim, ...) calls the always-inlined BODY(..., dim) with the width as a constant where
+ * it is a common one, so that short rows become straight vector code. */
 #ifndef TS_BY_WIDTH_H
 #define TS_BY_WIDTH_H
 

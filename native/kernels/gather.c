@@ -1,6 +1,6 @@
 /* gather.c - row copies and sums of gradients.
  *
- * Ordinary stores: streaming ones were no faster into 3.4 MB of output, and whoever reads it next would wait for memory. */
+ * Ordinary stores: streaming ones were no faster into 3.4 MB of output, and made its next reader wait for memory. */
 #include "kernels/by_width.h"
 #include "kernels/gather.h"
 

@@ -1,6 +1,6 @@
-/* gather.h - batches of rows into dense output: row copies, bags of rows combined, bag gradients spread back to keys, sums
- * of gradients. `level` chooses the kernels (base/cpu_level.h); all levels give the same bits. Nothing here prefetches
- * rows: whoever found them has done so. */
+/* gather.h - batches of rows into dense output: row copies, bags of rows combined, bag gradients spread back to keys,
+ * sums of gradients. `level` chooses the kernels (base/cpu_level.h); all levels give the same bits. Nothing here
+ * prefetches rows: whoever found them has done so. */
 #ifndef TS_GATHER_H
 #define TS_GATHER_H
 
@@ -33,14 +33,14 @@ void ts_bags_begin(ts_bags *bags, uint32_t level, uint32_t dim, const uint64_t *
 /* Sets the empty bags in out[count][dim] to zero; the others need no first value. */
 void ts_bags_clear_empty(const ts_bags *bags, float *out);
 
-/* Adds the next n keys' rows to their bags in out[count][dim], in order: row, scaled by max_norm / |row| where its L2 norm
- * is above max_norm (0: no limit), then times the key's weight. A bag whose last key is among them is then divided as its
- * combiner asks; one whose divisor is 0 becomes zeros. A NULL row counts as zeros. */
+/* Adds the next n keys' rows to their bags in out[count][dim], in order: row, scaled by max_norm / |row| where its L2
+ * norm is above max_norm (0: no limit), then times the key's weight. A bag whose last key is among them is then divided
+ * as its combiner asks; one whose divisor is 0 becomes zeros. A NULL row counts as zeros. */
 void ts_bags_accumulate(ts_bags *bags, const ts_row_layout *layout, const void *const *rows, uint32_t n, float max_norm,
                         float *out);
 
-/* out[i * dim ..) becomes the gradient of the i-th of the next n keys: its bag's gradient times (weight / divisor), zeros
- * where the divisor is 0. */
+/* out[i * dim ..) becomes the gradient of the i-th of the next n keys: its bag's gradient times (weight / divisor),
+ * zeros where the divisor is 0. */
 void ts_bags_spread(ts_bags *bags, const float *gradients, uint32_t n, float *out);
 
 #endif

@@ -1,10 +1,10 @@
-/* adagrad_decay.c - DeepRec's AdagradDecay and AdagradDecayV2: Adagrad whose sum of squares decays, so that old gradients
- * do not stop learning for ever. Slot 1 is a; scalar 0 is p, the number of decays the row has had.
+/* adagrad_decay.c - DeepRec's AdagradDecay and AdagradDecayV2: Adagrad whose sum of squares decays, so that old
+ * gradients do not stop learning for ever. Slot 1 is a; scalar 0 is p, the number of decays the row has had.
  *   if floor(global_step / decay_step) > p: a <- max(a decay_rate, decay_baseline), p <- p + 1
  *   a <- a + g^2; w <- w - lr g / sqrt(a)
- * A row decays at most once a step, however many periods have passed since it was last seen, and then once at each of its
- * next steps until it has caught up. On embedding rows V1 and V2 of DeepRec have this one rule, slots and defaults; both
- * names are kept. p is one number a row here, not an array. */
+ * A row decays at most once a step, however many periods have passed since it was last seen, and then once at each of
+ * its next steps until it has caught up. On embedding rows V1 and V2 of DeepRec have this one rule, slots and defaults;
+ * both names are kept. p is one number a row here, not an array. */
 #include "optimizers/kernel.h"
 
 /* `decay_rate` and `decay_baseline` are 1 and minus infinity for a row that does not decay now. */

@@ -1,10 +1,13 @@
 /* adam.c - Adam and its kin (Kingma and Ba 2015), lazy: rows that are not in the batch keep weights, m and v.
- * Slots: 1 is m, 2 is v. With t the table's update calls, this one included, and alpha = lr sqrt(1 - beta2^t) / (1 - beta1^t):
- *   adam, adam-async   m <- m + (1 - beta1) (g - m); v <- v + (1 - beta2) (g^2 - v); w <- w - alpha m / (sqrt(v) + epsilon)
+ * Slots: 1 is m, 2 is v. With t the table's update calls, this one included, and
+ * alpha = lr sqrt(1 - beta2^t) / (1 - beta1^t):
+ *   adam, adam-async
+ *     m <- m + (1 - beta1) (g - m); v <- v + (1 - beta2) (g^2 - v); w <- w - alpha m / (sqrt(v) + epsilon)
  *   adam-async with apply_sparse_rmsprop
- *                      v <- beta2 v + (1 - beta2) g^2; m <- beta1 m + lr g / sqrt(v + epsilon); w <- w - m
- *   adamw              as adam, and w loses weight_decay w as well: decoupled weight decay as in Loshchilov and Hutter 2019
- *                      (algorithm 2, schedule multiplier 1), so the decay is not multiplied by the learning rate
+ *     v <- beta2 v + (1 - beta2) g^2; m <- beta1 m + lr g / sqrt(v + epsilon); w <- w - m
+ *   adamw
+ *     as adam, and w loses weight_decay w as well: the decoupled decay of Loshchilov and Hutter 2019 (algorithm 2,
+ *     schedule multiplier 1), so it is not multiplied by the learning rate
  * DeepRec keeps AdamAsync's powers in slots of key 0 and multiplies them once for each worker's share of a call; here t
  * counts update calls, whatever the number of shards and threads, and no key is touched that is not in the batch. */
 #include "optimizers/kernel.h"

@@ -3,8 +3,8 @@
  *
  * A rule is a function over n elements of one row:
  *   rule(v, w, a, b, g, n): w weights, a and b the row's slots 1 and 2 (or NULL), g the gradient, v the call's numbers
- * or, where a row is more than its elements (row norms, scalars), a function over the row. fp32 weights are changed where
- * they lie; bf16 weights go through a short float buffer and are rounded stochastically. */
+ * or, where a row is more than its elements (row norms, scalars), a function over the row. fp32 weights are changed
+ * where they lie; bf16 weights go through a short float buffer and are rounded stochastically. */
 #ifndef TS_OPTIMIZER_KERNEL_H
 #define TS_OPTIMIZER_KERNEL_H
 
@@ -130,9 +130,10 @@ typedef struct ts_row_parts {
 
 /* ---- all rows ---- */
 
-/* Defines NAME_select(level) from ROW(o, v, p), an always-inlined function over one row of a rule with SLOTS slots and SCALARS scalars.
- * Common widths of fp32 rows are compiled with the width as a constant, so that a row of 16 is straight vector code. */
-#define TS_KERNELS(NAME, ROW, SLOTS, SCALARS)                                                                           \
+/* Defines NAME_select(level) from ROW(o, v, p), an always-inlined function over one row of a rule with SLOTS slots and
+ * SCALARS scalars. Common widths are compiled with the width as a constant, so that a row of 16 is straight vector code\
+ * others reach memory's speed, too, and cost a loop more. */
+#define TS_KERNELS(NAME, ROW, SLOTS, SCALARS)                                                                         \
   TS_INLINE void NAME##_rows(const ts_optimizer *o, const ts_optimizer_call *call, void *const *rows,                 \
                              const float *const *gradients, const int64_t *keys, uint32_t n, const uint32_t dim,      \
                              const bool bf16) {                                                                       \

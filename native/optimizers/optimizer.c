@@ -1,8 +1,9 @@
 /* optimizer.c - names, options, slots, the choice of kernels, and what one update call's rows share. */
 #include "optimizers/optimizer.h"
 
-const char *const ts_optimizer_names[TS_OPTIMIZERS + 1] = {"sgd",  "adagrad",    "ftrl",  "ftrl-row-norm", "adagrad-decay",
-                                                           "adagrad-decay-v2", "adam", "adam-async", "adamw", NULL};
+const char *const ts_optimizer_names[TS_OPTIMIZERS + 1] = {
+    "sgd",  "adagrad",    "ftrl",  "ftrl-row-norm", "adagrad-decay", "adagrad-decay-v2",
+    "adam", "adam-async", "adamw", NULL};
 
 static bool is_adagrad_decay(ts_optimizer_kind kind) { return kind == TS_ADAGRAD_DECAY || kind == TS_ADAGRAD_DECAY_V2; }
 static bool is_adam(ts_optimizer_kind kind) { return kind == TS_ADAM || kind == TS_ADAM_ASYNC || kind == TS_ADAMW; }
@@ -16,7 +17,7 @@ uint32_t ts_optimizer_slots(ts_optimizer_kind kind) {
 uint32_t ts_optimizer_scalars(ts_optimizer_kind kind) { return is_adagrad_decay(kind) ? 1 : 0; }
 
 float ts_optimizer_initial(const ts_optimizer *o, uint32_t slot) {
-  return slot == 1 && !is_adam(o->kind) ? o->initial_accumulator : 0.0f;
+  return slot == 1 ? o->initial_accumulator : 0.0f; /* 0 for Adam's m */
 }
 
 int32_t ts_optimizer_read(ts_config_reader *r, const char *table, ts_optimizer *out) {
@@ -33,9 +34,8 @@ int32_t ts_optimizer_read(ts_config_reader *r, const char *table, ts_optimizer *
     out->decay_baseline = (float)ts_config_f64(r, "decay_baseline", (double)out->initial_accumulator, 0, 1e30);
   }
   if (is_adam(kind)) {
-    const double below_one = 1.0 - 0x1.0p-24; /* (float)(1 - beta) stays above 0 */
-    out->beta1 = ts_config_f64(r, "beta1", 0.9, 0, below_one);
-    out->beta2 = ts_config_f64(r, "beta2", 0.999, 0, below_one);
+    out->beta1 = ts_config_f64(r, "beta1", 0.9, 0, 0.999999);
+    out->beta2 = ts_config_f64(r, "beta2", 0.999, 0, 0.999999);
     out->epsilon = (float)ts_config_f64(r, "epsilon", 1e-8, 1e-30, 1);
   }
   if (kind == TS_ADAM_ASYNC) out->apply_sparse_rmsprop = ts_config_u64(r, "apply_sparse_rmsprop", 0, 0, 1) == 1;
@@ -66,15 +66,16 @@ static ts_optimizer_apply *kernel(const ts_optimizer *o, uint32_t level) {
 
 void ts_optimizer_prepare(ts_optimizer *o, ts_row_type type, uint32_t dim, bool frequency, bool version, uint64_t seed,
                           uint32_t level) {
-  o->layout = ts_row_layout_make(type, dim, ts_optimizer_slots(o->kind), ts_optimizer_scalars(o->kind), frequency, version);
+  const uint32_t slots = ts_optimizer_slots(o->kind), scalars = ts_optimizer_scalars(o->kind);
+  o->layout = ts_row_layout_make(type, dim, slots, scalars, frequency, version);
   o->seed = seed;
   o->apply = kernel(o, level);
 }
 
 int32_t ts_optimizer_set_learning_rate(ts_optimizer *o, const char *table, double learning_rate, ts_err err) {
   if (!(learning_rate >= 0 && learning_rate <= 1e6))
-    return ts_fail(err, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to %g: it must be from 0 to 1e6", table,
-                   learning_rate);
+    return ts_fail(err, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to %g: it must be from 0 to 1e6",
+                   table, learning_rate);
   if ((float)learning_rate == 0 && is_ftrl(o->kind))
     return ts_fail(err, TS_EINVAL, "Cannot set the learning rate of table \"%s\" to 0: ftrl divides by it", table);
   atomic_store_explicit(&o->learning_rate, (float)learning_rate, memory_order_relaxed);

@@ -7,7 +7,7 @@
  *   decay_step           adagrad-decay, adagrad-decay-v2: global steps a period, 1..2^62          (default 100000)
  *   decay_rate           the same: factor on the sum once a period, 0..1                             (default 0.9)
  *   decay_baseline       the same: the sum does not decay below it          (default: initial_accumulator's value)
- *   beta1, beta2         adam, adam-async, adamw: 0 <= beta < 1                               (default 0.9, 0.999)
+ *   beta1, beta2         adam, adam-async, adamw: 0..0.999999                                (default 0.9, 0.999)
  *   epsilon              the same, above 0                                                         (default 1e-8)
  *   apply_sparse_rmsprop adam-async: 0 | 1, the other form of its step                                (default 0)
  *   weight_decay         adamw: share of the weight that each step takes off, 0..1                 (default 1e-4)
@@ -15,7 +15,7 @@
  *   l2_shrinkage         the same: FTRL-V2's addition of 2 l2_shrinkage w to the gradient             (default 0)
  *
  * Every rule is lazy: a row that is not in the batch does not change. Formulas and sources stand in the rule's file.
- * Where DeepRec's result depends on chance or on the number of threads, ours does not; the files say how they differ. */
+ * Where DeepRec's result depends on chance or on the number of threads, ours does not; the files say how. */
 #ifndef TS_OPTIMIZER_H
 #define TS_OPTIMIZER_H
 
@@ -71,7 +71,8 @@ struct ts_optimizer {
 
 extern const char *const ts_optimizer_names[TS_OPTIMIZERS + 1];
 
-/* Arrays a row keeps, weights included: 1 sgd; 2 adagrad and its decaying forms; 3 the others. */
+/* Arrays a row keeps, weights included: 1 sgd; 2 adagrad and its decaying forms (the sum of squared gradients); 3 ftrl
+ * (n, then z) and adam's kin (m, then v). */
 uint32_t ts_optimizer_slots(ts_optimizer_kind kind);
 /* uint32 scalars a row keeps: 1 for the decaying adagrads, else 0. */
 uint32_t ts_optimizer_scalars(ts_optimizer_kind kind);
@@ -87,12 +88,12 @@ void ts_optimizer_prepare(ts_optimizer *optimizer, ts_row_type type, uint32_t di
 /* Refuses what the rule cannot take: a number outside 0..1e6, or 0 with ftrl. Safe beside updates. */
 int32_t ts_optimizer_set_learning_rate(ts_optimizer *optimizer, const char *table, double learning_rate, ts_err err);
 
-/* A new row: the given weights (bf16: rounded to the nearest; NULL: zeros, for whoever writes them in place), the rule's
- * first values, frequency 0, no version, padding of zeros. */
+/* A new row: the given weights (bf16: rounded to the nearest; NULL: zeros, for whoever writes them in place), the
+ * rule's first values, frequency 0, no version, padding of zeros. */
 void ts_optimizer_start_row(const ts_optimizer *optimizer, void *row, const float *weights);
 
-/* Opens an update call: counts it (Adam's t; once a call however its rows are split over shards or threads) and computes
- * what its rows share. Equal on every machine. Safe under several threads. */
+/* Opens an update call: counts it (Adam's t; once a call however its rows are split over shards or threads) and
+ * computes what its rows share. Equal on every machine. Safe under several threads. */
 void ts_optimizer_begin(ts_optimizer *optimizer, int64_t global_step, ts_optimizer_call *call);
 
 ts_optimizer_apply *ts_sgd_select(uint32_t level);

@@ -11,7 +11,6 @@ ts_row_layout ts_row_layout_make(ts_row_type type, uint32_t dim, uint32_t slots,
   uint32_t end = l.weight_bytes + (slots - 1) * l.slot_bytes;
   if (scalars > 0) l.scalar_offset = end;
   end += scalars * (uint32_t)sizeof(uint32_t);
-  l.step_bytes = end;
   if (frequency) {
     l.frequency_offset = end;
     end += (uint32_t)sizeof(uint32_t);

@@ -3,8 +3,9 @@
  *   slot 0: weights, fp32 or bf16, padded to 16 bytes | slots 1..: dim floats each, padded to 16 bytes |
  *   scalars, uint32 each | frequency, uint32 | version, int64
  *
- * What a table does not ask for takes no bytes, so a plain fp32 row is its padded slots and nothing else. Rows need only
- * be aligned to 4 bytes; the version may lie unaligned, so scalars, frequency and version are copied, never pointed at. */
+ * What a table does not ask for takes no bytes, so a plain fp32 row is its padded slots and nothing else. Rows need
+ * only be aligned to 4 bytes; the version may lie unaligned, so scalars, frequency and version are copied, never
+ * pointed at. */
 #ifndef TS_ROW_LAYOUT_H
 #define TS_ROW_LAYOUT_H
 
@@ -25,7 +26,6 @@ typedef struct ts_row_layout {
   uint32_t scalar_offset;    /* first of the rule's uint32 scalars; 0: none */
   uint32_t frequency_offset; /* 0: none */
   uint32_t version_offset;   /* 0: none */
-  uint32_t step_bytes;       /* bytes from the row's start that an optimizer step touches: weights, slots, scalars */
   uint32_t stride;           /* bytes a row, a multiple of 4 */
 } ts_row_layout;
 

@@ -146,8 +146,8 @@ static double expected(const bag_case *c, const rows *r, uint32_t bag, uint32_t 
   return divisor == 0 ? 0 : sum / divisor;
 }
 
-static void accumulate(const bag_case *c, const rows *r, uint32_t level, bool weighted, uint32_t combiner, float max_norm,
-                       uint64_t pieces, float *out) {
+static void accumulate(const bag_case *c, const rows *r, uint32_t level, bool weighted, uint32_t combiner,
+                       float max_norm, uint64_t pieces, float *out) {
   ts_bags bags;
   ts_bags_begin(&bags, level, r->layout.dim, c->offsets, BAGS, weighted ? c->weights : NULL, combiner);
   ts_bags_clear_empty(&bags, out);
@@ -182,12 +182,14 @@ static void bags_combine_their_rows(void) {
           accumulate(&c, &r, level, weighted, combiner, max_norm, 0, out[level]);
           accumulate(&c, &r, level, weighted, combiner, max_norm, 1 + variant, out[TS_LEVELS]);
           CHECK_MSG(memcmp(out[level], out[0], bytes) == 0, "dim %u, variant %u, level %u", dim, variant, level);
-          CHECK_MSG(memcmp(out[TS_LEVELS], out[0], bytes) == 0, "pieces, dim %u, variant %u, level %u", dim, variant, level);
+          CHECK_MSG(memcmp(out[TS_LEVELS], out[0], bytes) == 0, "pieces, dim %u, variant %u, level %u", dim, variant,
+                    level);
         }
         double worst = 0;
         for (uint32_t b = 0; b < BAGS; b++)
           for (uint32_t j = 0; j < dim; j++) {
-            double error = fabs((double)out[0][b * dim + j] - expected(&c, &r, b, j, weighted, combiner, (double)max_norm));
+            double right = expected(&c, &r, b, j, weighted, combiner, (double)max_norm);
+            double error = fabs((double)out[0][b * dim + j] - right);
             worst = isnan(error) || error > worst ? error : worst;
           }
         CHECK_MSG(worst < 2e-6, "%s, dim %u, combiner %u, weights %d, max_norm %g: %g", ts_row_type_names[type], dim,
@@ -208,7 +210,8 @@ static void a_bag_of_one_is_its_row(void) {
     ts_bags_begin(&bags, ts_cpu_level(), 17, offsets, 3, NULL, combiner);
     ts_bags_clear_empty(&bags, out);
     ts_bags_accumulate(&bags, &r.layout, pointers, 2, 0, out);
-    CHECK(memcmp(out, r.weights + 4 * 17, 17 * sizeof *out) == 0 && memcmp(out + 34, r.weights + 9 * 17, 17 * sizeof *out) == 0);
+    CHECK(memcmp(out, r.weights + 4 * 17, 17 * sizeof *out) == 0);
+    CHECK(memcmp(out + 34, r.weights + 9 * 17, 17 * sizeof *out) == 0);
     CHECK(out[17] == 0 && out[33] == 0);
   }
   drop(&r);
@@ -247,8 +250,8 @@ static void gradients_spread_over_the_keys(void) {
             piece = TS_MIN(pieces == 0 ? c.n : 5, c.n - done);
             ts_bags_spread(&bags, g, piece, to + (size_t)done * dim);
           }
-          CHECK_MSG(memcmp(to, out[0], (size_t)c.n * dim * sizeof(float)) == 0, "dim %u, variant %u, level %u, pieces %u",
-                    dim, variant, level, pieces);
+          CHECK_MSG(memcmp(to, out[0], (size_t)c.n * dim * sizeof(float)) == 0,
+                    "dim %u, variant %u, level %u, pieces %u", dim, variant, level, pieces);
         }
       double worst = 0;
       for (uint32_t b = 0; b < BAGS; b++)
@@ -256,7 +259,8 @@ static void gradients_spread_over_the_keys(void) {
           for (uint32_t j = 0; j < dim; j++) {
             double divisor = divisor_of(&c, b, weighted, combiner);
             double factor = divisor == 0 ? 0 : (weighted ? (double)c.weights[i] : 1) / divisor;
-            worst = fmax(worst, fabs((double)out[0][i * dim + j] - factor * (double)g[b * dim + j]));
+            double error = fabs((double)out[0][i * dim + j] - factor * (double)g[b * dim + j]);
+            worst = isnan(error) || error > worst ? error : worst;
           }
       CHECK_MSG(worst < 1e-6, "dim %u, variant %u: %g", dim, variant, worst);
       for (uint32_t i = 0; i <= TS_LEVELS; i++) free(out[i]);
