@@ -21,8 +21,9 @@
  *     store in *needed the bytes the whole text takes including the NUL. A short buffer is TS_ERANGE.
  *   - Long runs take `control`, a uint64_t[TS_CONTROL_WORDS] that both sides may touch while the call runs.
  *   - The library never prints, never aborts, never installs signal handlers, and holds no global mutable state.
- *   - Optional system libraries (libpmem, libmemkind, libleveldb, liburing, libdnnl, libz) are opened with dlopen when first needed;
- *     a missing one is TS_EUNAVAILABLE with its name and its Debian package.
+ *   - Optional system libraries (libpmem, libmemkind, libleveldb, libdnnl, libz) are opened with dlopen when first needed;
+ *     a missing one is TS_EUNAVAILABLE with its name and its Debian package. io_uring needs no library: the two system
+ *     calls are made directly, and where the kernel refuses them files are read with pread.
  */
 #ifndef TIERSTORE_H
 #define TIERSTORE_H
@@ -105,7 +106,7 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *   policy       lru | lfu | clock | s3fifo | sieve | tinylfu: which rows leave a full tier      (default clock)
  *   eviction_threads  0..64 background threads for all tables; 0: the calling thread evicts
  *                                    (default: TF_MULTI_TIER_EV_EVICTION_THREADS in the environment, else 1)
- *   shards       0..256: parts of each table that change independently, a power of two; 0: 1 for a first tier below
+ *   shards       0..64: parts of each table that change independently, a power of two; 0: 1 for a first tier below
  *                64 MiB, else 16. Policies work in each shard for itself                         (default 0)
  *   numa_node    NUMA node to bind the DRAM tier and the index to, -1: none                      (default -1)
  *   kernels      auto | avx512 | avx2 | baseline: for tests; all give the same bits               (default auto)

@@ -42,6 +42,9 @@ typedef struct ts_index_options {
   void *charge_context;
   uint32_t skip_bits;   /* high hash bits that are equal for all keys (the shard); the directory uses those below */
   uint32_t full, fresh; /* percent of slots used at which a segment is rebuilt, and after it; 0: 82 and 74 */
+  /* A segment of more bytes than this is split: growth takes about so much before it gives the old one back. 0, and at
+   * most: half a megabyte; at least 4 KiB. */
+  uint64_t segment_bytes;
 } ts_index_options;
 
 struct ts_index_directory; /* segment.h */

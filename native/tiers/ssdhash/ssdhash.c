@@ -175,12 +175,14 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   pthread_mutex_init(&t->state, NULL);
   pthread_cond_init(&t->freed, NULL);
   pthread_cond_init(&t->work, NULL);
+  /* Its growth must fit what is left of the headroom, or no row could be moved down to make room. */
   ts_index_options index = {.epochs = options->epochs,
                             .blocks = options->blocks,
                             .charge = charge_index,
                             .charge_context = t,
                             .full = INDEX_FULL,
-                            .fresh = INDEX_FRESH};
+                            .fresh = INDEX_FRESH,
+                            .segment_bytes = options->dram->headroom / 16};
   int32_t status = ts_index_init(&t->index, &index);
   if (status != TS_OK) {
     status = ts_fail(err, status, "Cannot open the SSDHASH table \"%s\": no DRAM for its index; raise the first size",
