@@ -32,8 +32,16 @@ int32_t ts_fetch_begin(ts_table *table, ts_work *w, ts_err err) {
   if (table->records == NULL) return TS_OK;
   int64_t *keys = (int64_t *)w->locations; /* free until the shards are served */
   uint32_t n = 0;
+  /* Above one memory tier, keys come here because they are not in it: the index need not be asked again. */
+  if (table->store->memory_tiers < 2)
+    for (; n < w->count; n++) {
+      const uint32_t d = w->picked[n] = w->order[n];
+      keys[n] = w->keys[d];
+      w->rows[n] = ts_work_staging(w, d);
+      w->fetched[d] = 1;
+    }
   ts_epoch_slot *slot = ts_epoch_claim(&table->store->epochs);
-  for (uint32_t at = 0; at < w->count; at += BLOCK) {
+  for (uint32_t at = n; at < w->count; at += BLOCK) {
     int64_t block[BLOCK];
     uint64_t hashes[BLOCK];
     ts_index_home homes[BLOCK];
