@@ -415,6 +415,7 @@ int32_t ts_bring_all(const ts_bring *b, ts_err err) {
       c.numbers = w->order + at;
       c.n = TS_MIN(w->starts[s + 1] - at, CHUNK);
       status = serve(&c, err);
+      if (table->records != NULL && table->store->memory_tiers > 0) ts_room_restore(table->store);
     }
   }
   ts_fetch_end(table, w);

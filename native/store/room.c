@@ -189,9 +189,22 @@ static void rebalance(ts_store *store) {
   }
 }
 
+/* Growth had to use the headroom. Where rows become records that begins earlier: their index grows while they move. */
+static bool is_short(const ts_store *store) {
+  const ts_budget *budget = &store->tiers[0].budget;
+  if (budget->rows_only) return false;
+  const uint64_t kept = ts_has_records(store) ? budget->headroom / 2 : budget->headroom / 4;
+  return atomic_load_explicit(&budget->used, memory_order_relaxed) > budget->limit - kept;
+}
+
+void ts_room_restore(ts_store *store) {
+  if (!is_short(store) || pthread_mutex_trylock(&store->growth) != 0) return;
+  restore_headroom(store);
+  pthread_mutex_unlock(&store->growth);
+}
+
 void ts_room_balance(ts_store *store) {
-  ts_budget *budget = &store->tiers[0].budget;
-  const bool short_of = !budget->rows_only && atomic_load(&budget->used) > budget->limit - budget->headroom / 4;
+  const bool short_of = is_short(store);
   uint64_t left = atomic_load_explicit(&store->calls_to_rebalance, memory_order_relaxed);
   if (left > 0) atomic_compare_exchange_strong(&store->calls_to_rebalance, &left, left - 1);
   if (!short_of && left > 0) return;

@@ -321,7 +321,9 @@ uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier);
 /* Frees first-tier memory by taking rows from shards, and charges it for the next growth of this shard's index. No lock
  * held. TS_EFULL: there is none to free. */
 int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err);
-/* Restores the headroom for buffers when growth had to use it, and lets memory flow to the shards that need it. No lock
+/* Restores the headroom for buffers when growth had to use it. No lock held. */
+void ts_room_restore(ts_store *store);
+/* The same, and lets memory flow to the shards that need it. No lock
  * held. */
 void ts_room_balance(ts_store *store);
 
