@@ -4,8 +4,7 @@
  * Keys are served by shard, up to 256 under one hold of its lock. Each row's bytes pass through the key's staging place:
  * a lookup leaves its weights there, an update lets the row take its step there before it is placed.
  *
- * Records are read before any lock is taken, all that a call needs together, because that takes long. Under the lock the
- * shard's put clock tells whether a record may have been written since; it is then read again. */
+ * Records are read before any lock is taken, all that a call needs together (fetch.c). */
 #include "store/store.h"
 
 #include <string.h>
@@ -45,48 +44,6 @@ typedef struct chunk {
 
 static bool in_memory(ts_location l) { return TS_LOCATION_TIER(l) < TS_NOT_ADMITTED; }
 
-/* Reads the records of keys that are not in memory into their staging places. */
-static int32_t fetch(const ts_bring *b, ts_err err) {
-  ts_table *table = b->table;
-  ts_work *w = b->work;
-  int64_t *keys = (int64_t *)w->locations; /* free until the shards are served */
-  uint32_t n = 0;
-  ts_epoch_slot *slot = ts_epoch_claim(&table->store->epochs);
-  for (uint32_t at = 0; at < w->count; at += CHUNK) {
-    int64_t block[CHUNK];
-    uint64_t hashes[CHUNK];
-    ts_index_home homes[CHUNK];
-    ts_location locations[CHUNK];
-    uint32_t m = TS_MIN(w->count - at, CHUNK);
-    for (uint32_t i = 0; i < m; i++) {
-      uint32_t d = w->order[at + i];
-      block[i] = w->keys[d];
-      w->clocks[d] = atomic_load_explicit(&ts_shard_of(table, w->hashes[d])->put_clock, memory_order_acquire);
-    }
-    ts_epoch_enter(&table->store->epochs, slot);
-    ts_index_approach(table->indexes, table->shard_bits, block, m, hashes, homes);
-    ts_index_read(table->store->level, block, hashes, homes, m, locations);
-    ts_epoch_leave(slot);
-    for (uint32_t i = 0; i < m; i++) {
-      if (in_memory(locations[i])) continue;
-      keys[n] = block[i];
-      w->picked[n] = w->order[at + i];
-      w->rows[n++] = ts_work_staging(w, w->order[at + i]);
-    }
-  }
-  ts_epoch_release(slot);
-  if (n == 0) return TS_OK;
-  memset(w->found, 0, n);
-  int32_t status = ts_records_tier(table->store)->records->get(table->records, n, keys, w->rows, w->found, err);
-  for (uint32_t i = 0; i < n; i++) w->state[w->picked[i]] = w->found[i];
-  return status;
-}
-
-/* Whether a record was put, or its key left memory, since `clock`. */
-static bool is_newer(const ts_shard *shard, uint64_t hash, uint32_t clock) {
-  return (int32_t)(shard->put_clocks[hash % TS_PUT_CLOCKS] - clock) > 0;
-}
-
 /* Frequency before this call of a key without a row. */
 static uint64_t count_lookups(chunk *c, uint32_t i) {
   const ts_admission *a = &c->bring->table->admission;
@@ -100,23 +57,16 @@ static uint64_t count_lookups(chunk *c, uint32_t i) {
 static int32_t decide(chunk *c, ts_err err) {
   ts_table *table = c->bring->table;
   ts_work *w = c->bring->work;
+  uint32_t again[CHUNK], n = 0;
   ts_index_find(&c->shard->index, c->keys, c->hashes, c->n, c->locations);
-  for (uint32_t i = 0; i < c->n; i++) {
-    uint32_t d = c->numbers[i];
-    if (in_memory(c->locations[i])) {
-      c->fate[i] = PRESENT;
-      continue;
-    }
-    if (table->records != NULL && is_newer(c->shard, c->hashes[i], w->clocks[d])) {
-      unsigned char *to = ts_work_staging(w, d);
-      uint8_t found = 0;
-      int32_t status = ts_records_tier(table->store)->records->get(table->records, 1, &c->keys[i], &to, &found, err);
-      if (status != TS_OK) return status;
-      w->state[d] = found;
-      w->clocks[d] = atomic_load_explicit(&c->shard->put_clock, memory_order_relaxed);
-    }
-    c->fate[i] = w->state[d] != 0 ? FETCHED : CREATED;
+  if (table->records != NULL) {
+    for (uint32_t i = 0; i < c->n; i++)
+      if (!in_memory(c->locations[i]) && !w->fetched[c->numbers[i]]) again[n++] = c->numbers[i];
+    int32_t status = ts_fetch_again(table, w, again, n, err);
+    if (status != TS_OK) return status;
   }
+  for (uint32_t i = 0; i < c->n; i++)
+    c->fate[i] = in_memory(c->locations[i]) ? PRESENT : w->state[c->numbers[i]] != 0 ? FETCHED : CREATED;
   return TS_OK;
 }
 
@@ -275,7 +225,7 @@ static int32_t put_staged(chunk *c, const uint32_t *which, uint32_t n, ts_err er
   int32_t status;
   do {
     status = ts_records_tier(table->store)->records->put(table->records, n, keys, versions, rows, err);
-    ts_shard_put(c->shard, keys, n); /* also after an error: some may be there */
+    ts_fetch_changed(table, keys, n); /* also after an error: some may be there */
   } while (status == TS_EFULL && ts_give_up_records(c->shard, n) > 0);
   if (status != TS_OK) return status;
   if (table->store->memory_tiers > 0)
@@ -311,17 +261,19 @@ static int32_t make_places(chunk *c, uint64_t need, uint64_t *got, ts_err err) {
 /* Making places may have moved rows of this chunk down, also into records: these are read again. */
 static int32_t look_again(chunk *c, ts_err err) {
   ts_table *table = c->bring->table;
+  uint32_t moved[CHUNK], n = 0;
   ts_index_find(&c->shard->index, c->keys, c->hashes, c->n, c->locations);
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != PRESENT || in_memory(c->locations[i])) continue;
-    unsigned char *to = ts_work_staging(c->bring->work, c->numbers[i]);
-    uint8_t found = 0;
-    int32_t status = ts_records_tier(table->store)->records->get(table->records, 1, &c->keys[i], &to, &found, err);
-    if (status != TS_OK) return status;
-    if (!found) return ts_fail(err, TS_EINTERNAL, "Lost a row of table \"%s\" while it was moved down", table->name);
+    moved[n++] = c->numbers[i];
     c->fate[i] = FETCHED;
   }
-  return TS_OK;
+  if (n == 0) return TS_OK;
+  int32_t status = ts_fetch_again(table, c->bring->work, moved, n, err);
+  for (uint32_t k = 0; status == TS_OK && k < n; k++)
+    if (c->bring->work->state[moved[k]] == 0)
+      status = ts_fail(err, TS_EINTERNAL, "Lost a row of table \"%s\" while it was moved down", table->name);
+  return status;
 }
 
 /* The chunk's changes; shard locked, index reserved. */
@@ -465,7 +417,7 @@ int32_t ts_bring_all(const ts_bring *b, ts_err err) {
   ts_work_by_shard(table, w);
   memset(w->state, 0, w->count);
   uint64_t start = ts_now_ns();
-  int32_t status = table->records == NULL ? TS_OK : fetch(b, err);
+  int32_t status = ts_fetch_begin(table, w, err);
   ts_traffic traffic;
   ts_traffic_begin(table->store, &traffic);
   chunk c = {.bring = b, .traffic = &traffic};
@@ -478,6 +430,7 @@ int32_t ts_bring_all(const ts_bring *b, ts_err err) {
       if (ts_is_tiered(table->store)) ts_room_restore(table->store);
     }
   }
+  ts_fetch_end(table, w);
   if (table->store->tier_count > 1) ts_count(table, TS_STAT_eviction_ns, ts_now_ns() - start);
   ts_traffic_wait(table, &traffic);
   if (ts_is_tiered(table->store)) ts_room_balance(table->store);

@@ -9,11 +9,6 @@
 
 #define ROUND 256u /* rows that leave together: one wait for readers, one batch of records */
 
-void ts_shard_put(ts_shard *shard, const int64_t *keys, uint32_t n) {
-  uint32_t now = atomic_fetch_add_explicit(&shard->put_clock, 1, memory_order_acq_rel) + 1;
-  for (uint32_t i = 0; i < n; i++) shard->put_clocks[ts_index_hash(keys[i]) % TS_PUT_CLOCKS] = now;
-}
-
 /* Gives up to `want` copies in tier 1 of rows that are in tier 0. */
 static void give_up_copies(ts_shard *shard, uint64_t want) {
   ts_rows *above = &shard->rows[0], *below = &shard->rows[1];
@@ -141,14 +136,15 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
     }
     int32_t status = put == 0 ? TS_OK : ops->put(table->records, put, dirty, versions, rows, err);
     if (status == TS_OK) break;
-    ts_shard_put(shard, keys, n);
+    ts_fetch_changed(table, dirty, put);
     if (status == TS_EFULL && ts_give_up_records(shard, put) > 0) continue; /* each time there are fewer */
     after_refusal(shard, tier, slots, n);
     return status;
   }
-  if (put > 0) ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
-  /* Also rows that were saved before are records now that are not in memory. */
-  ts_shard_put(shard, keys, n);
+  if (put > 0) {
+    ts_fetch_changed(table, dirty, put);
+    ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
+  }
   for (uint32_t i = 0; i < n; i++) {
     if (*ts_rows_flags(from, slots[i]) & TS_ROW_RECORD) shard->recorded--;
     ts_index_remove(&shard->index, keys[i], ts_index_hash(keys[i]));
@@ -173,7 +169,7 @@ static void follow_frequencies(ts_shard *shard, const uint64_t *slots, const uin
       const uint64_t version = (uint64_t)ts_row_version(layout, row);
       /* Refused where the tier is full: then a few counts are lost. */
       if (ts_records_tier(table->store)->records->put(table->records, 1, &key, &version, &row, (ts_err){NULL, 0}) == TS_OK)
-        ts_shard_put(shard, &key, 1);
+        ts_fetch_changed(shard->table, &key, 1);
     }
   }
 }

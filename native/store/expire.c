@@ -115,7 +115,7 @@ static int32_t date_records(ts_table *table, const int64_t *keys, uint32_t n, ts
       const unsigned char *dated = row;
       ts_row_set_version(&table->layout, row, (int64_t)now);
       status = ops->put(table->records, 1, &keys[i], &now, &dated, err);
-      if (status == TS_OK) ts_shard_put(shard, &keys[i], 1);
+      if (status == TS_OK) ts_fetch_changed(table, &keys[i], 1);
     }
     pthread_mutex_unlock(&shard->lock);
   }

@@ -4,7 +4,7 @@
 static int32_t remove_record(ts_shard *shard, int64_t key, ts_err err) {
   ts_table *table = shard->table;
   int32_t status = ts_records_tier(table->store)->records->remove(table->records, 1, &key, err);
-  if (status == TS_OK) ts_shard_put(shard, &key, 1); /* what was read of it is out of date */
+  if (status == TS_OK) ts_fetch_changed(shard->table, &key, 1);
   return status;
 }
 

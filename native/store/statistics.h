@@ -34,6 +34,7 @@
   X(records_read_bytes, "bytes")    /* of the tier of records, by the system */               \
   X(records_written_bytes, "bytes") /* over the rows' bytes: write amplification */           \
   X(records_compacted, "rows")                                                                \
+  X(records_read_again, "rows")     /* changed or left memory while a call had read ahead */  \
   X(lock_wait_ns, "ns")          /* waiting for a shard, e.g. while it is evicted from */     \
   X(eviction_ns, "ns")           /* bringing rows up and moving others down */                \
   X(emulation_wait_ns, "ns")     /* waiting for the media model */                            \

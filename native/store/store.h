@@ -5,6 +5,7 @@
  * tier of records (SSDHASH, LEVELDB), which knows by itself what it holds.
  *
  *   fast.c      rows in the first tier, looked up without a lock; the rest is left to
+ *   fetch.c     reads records ahead, without a lock, for
  *   bring.c     what brings rows up, creates or refuses them, a shard at a time under its lock
  *   evict.c     moves rows down: called by bring.c, or by the background threads of evictors.c
  *   room.c      lets DRAM flow to the shard, or the index, that needs it
@@ -15,6 +16,7 @@
  *   growth   whoever moves first-tier memory between shards; taken with no shard locked
  *   shard    whoever changes a shard; never two at a time
  *   work     the list of idle working memory
+ *   fetching the table's list of calls that read records ahead
  *   evictors the queue of background eviction
  * A call takes its working memory before it locks a shard and never waits for a second one. Lock-free readers are inside
  * an epoch (base/epoch.h) for a few hundred keys at a time; a place in the first tier is used for another row only after
@@ -56,8 +58,6 @@ typedef struct ts_store_tier {
   ts_emulation *emulation; /* NULL: none */
 } ts_store_tier;
 
-#define TS_PUT_CLOCKS 256u
-
 typedef struct ts_shard {
   _Alignas(64) pthread_mutex_t lock;
   ts_table *table;
@@ -68,9 +68,6 @@ typedef struct ts_shard {
   uint64_t steal_hand;  /* of the search for copies to give up */
   bool full;            /* has looked for a victim: keep some places free from now on */
   _Atomic uint64_t evictions, age; /* since the last rebalancing; rows / evictions then */
-  /* When records were last put, by key's hash: tells whether a record that was read without the lock is still new. */
-  _Atomic uint32_t put_clock;
-  uint32_t put_clocks[TS_PUT_CLOCKS];
   /* evictors.c */
   struct ts_shard *next_queued;
   bool queued;
@@ -91,6 +88,8 @@ struct ts_table {
   const ts_index *indexes[TS_MAX_SHARDS];
   ts_rows_view first[TS_MAX_SHARDS]; /* rows of the first tier */
   ts_records *records; /* NULL: no such tier */
+  pthread_mutex_t fetching;
+  struct ts_work *fetches; /* fetch.c: calls that read records ahead */
   _Atomic bool tracking;    /* lookups tell the policies: not before rows may have to leave */
   pthread_mutex_t expiring; /* the position of expiry */
   _Atomic uint64_t statistics[TS_STATISTIC_COUNT];
@@ -98,7 +97,7 @@ struct ts_table {
 
 /* Working memory of one slow lookup, update or other call: arrays for up to `capacity` distinct keys. */
 typedef struct ts_work {
-  struct ts_work *next;
+  struct ts_work *next, *next_fetch;
   unsigned char *memory;
   uint64_t bytes;
   /* carved out of memory for the call: */
@@ -111,7 +110,7 @@ typedef struct ts_work {
   unsigned char **rows;       /* the same */
   uint8_t *state;             /* bring.c */
   uint32_t *order;            /* numbers of keys, by shard */
-  uint32_t *clocks;           /* records: put clock before the read */
+  uint8_t *fetched;           /* records: what was read of the key is what there is; shard locked */
   uint32_t *picked;           /* records: numbers of the keys that are read */
   uint8_t *found;             /* records: which were */
   uint32_t *slots;            /* hash table of key number + 1 */
@@ -213,6 +212,12 @@ static inline uint32_t ts_work_add(ts_work *work, int64_t key, uint64_t hash) {
     if (work->keys[number] == key) return number;
   }
 }
+/* Makes the keys that are there already, all different, findable by their present numbers. */
+void ts_work_renumber(ts_work *work);
+/* The number of a key, or UINT32_MAX. */
+uint32_t ts_work_find(const ts_work *work, int64_t key, uint64_t hash);
+/* Prefetches what finding a key reads first. */
+void ts_work_approach(const ts_work *work, uint64_t hash);
 /* The number of a key that was added. */
 uint32_t ts_work_number(const ts_work *work, int64_t key, uint64_t hash);
 /* Fills order and starts. */
@@ -279,6 +284,17 @@ int32_t ts_remove_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_remo
 /* A piece of the table's expiry, if it has one: looks at up to `rows` rows. */
 int32_t ts_expire_piece(ts_table *table, uint64_t rows, uint64_t *removed, ts_err err);
 
+/* ---- fetch.c: records read ahead ---- */
+
+/* Reads the records of work's keys that memory does not hold to their staging places; work->fetched tells which were
+ * read, work->state which of those there are. No lock held. ts_fetch_end must follow, whatever the status. */
+int32_t ts_fetch_begin(ts_table *table, ts_work *work, ts_err err);
+void ts_fetch_end(ts_table *table, ts_work *work);
+/* The same for the keys of these numbers, whose shard is locked. */
+int32_t ts_fetch_again(ts_table *table, ts_work *work, const uint32_t *numbers, uint32_t n, ts_err err);
+/* Records of these keys, of one locked shard, were put or removed. */
+void ts_fetch_changed(ts_table *table, const int64_t *keys, uint32_t n);
+
 /* ---- bring.c ---- */
 
 /* How keys without a place in the first tier are served. */
@@ -309,8 +325,6 @@ int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *rows, uint
 uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t *status, ts_traffic *traffic, ts_err err);
 /* Removes up to `want` records of rows that are in memory, too, to make room for others; returns how many. */
 uint32_t ts_give_up_records(ts_shard *shard, uint32_t want);
-/* Remembers that records of these keys were put. */
-void ts_shard_put(ts_shard *shard, const int64_t *keys, uint32_t n);
 
 /* ---- evictors.c ---- */
 int32_t ts_evictors_create(ts_store *store, uint32_t threads, ts_evictors **out, ts_err err);
@@ -328,7 +342,9 @@ uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier);
 /* Frees first-tier memory by taking rows from shards, and charges it for the next growth of this shard's index. No lock
  * held. TS_EFULL: there is none to free. */
 int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err);
-/* Restores the headroom for buffers when growth had to use it, and lets memory flow to the shards that need it. No lock
+/* Restores the headroom for buffers when growth had to use it. No lock held. */
+void ts_room_restore(ts_store *store);
+/* The same, and lets memory flow to the shards that need it. No lock
  * held. */
 void ts_room_balance(ts_store *store);
 /* The first of these alone. */

@@ -51,6 +51,7 @@ void ts_table_destroy(ts_table *table) {
   if (table->records != NULL) ts_records_tier(store)->records->close(table->records, false);
   ts_bloom_destroy(table->admission.bloom);
   pthread_mutex_destroy(&table->expiring);
+  pthread_mutex_destroy(&table->fetching);
   free(table->name);
   free(table);
 }
@@ -191,6 +192,7 @@ int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *numb
     table->store = store;
     table->number = count;
     pthread_mutex_init(&table->expiring, NULL);
+    pthread_mutex_init(&table->fetching, NULL);
   }
   if (status == TS_OK && count == TS_MAX_TABLES)
     status = ts_fail(e, TS_EINVAL, "Cannot create table: a store holds at most %u", TS_MAX_TABLES);

@@ -234,6 +234,7 @@ static int32_t step_absent(update *u, ts_err err) {
     slice.gradients += first;
     slice.times += first;
     slice.count = TS_MIN(absent - first, w->staging_capacity);
+    if (u->table->records != NULL) ts_work_renumber(&slice);
     ts_bring bring = {.table = u->table, .work = &slice, .call = &u->call};
     status = ts_bring_all(&bring, err);
   }

@@ -33,8 +33,8 @@ static uint64_t staged(uint64_t keys, ts_work_kind kind) {
 }
 
 static uint64_t bytes_for(const ts_table *table, uint64_t keys, ts_work_kind kind) {
-  uint64_t key = sizeof(int64_t) + sizeof(uint64_t) + sizeof(ts_location) + sizeof(unsigned char *) + 2 +
-                 (4 + SLOTS_PER_KEY) * sizeof(uint32_t);
+  uint64_t key = sizeof(int64_t) + sizeof(uint64_t) + sizeof(ts_location) + sizeof(unsigned char *) + 3 +
+                 (3 + SLOTS_PER_KEY) * sizeof(uint32_t);
   if (kind == TS_WORK_UPDATE) key += sizeof(float *) + (uint64_t)sum_stride(table) * sizeof(float);
   return PIECES * 64 + keys * key + (staged(keys, kind) + 1) * staging_bytes(table);
 }
@@ -56,11 +56,11 @@ static void lay_out(const ts_table *table, ts_work *w, uint64_t n, ts_work_kind 
   w->rows = carve(&at, capacity * sizeof *w->rows);
   w->times = carve(&at, capacity * sizeof *w->times);
   w->order = carve(&at, capacity * sizeof *w->order);
-  w->clocks = carve(&at, capacity * sizeof *w->clocks);
   w->slots = carve(&at, capacity * SLOTS_PER_KEY * sizeof *w->slots);
   w->picked = carve(&at, capacity * sizeof *w->picked);
   w->state = carve(&at, capacity);
   w->found = carve(&at, capacity);
+  w->fetched = carve(&at, capacity);
   w->slot_mask = (uint32_t)(capacity * SLOTS_PER_KEY - 1);
   w->staging_bytes = staging_bytes(table);
   w->staging_capacity = (uint32_t)staged(capacity, kind);
@@ -171,6 +171,24 @@ void ts_work_clear(ts_work *w) {
   memset(w->slots, 0, ((size_t)w->slot_mask + 1) * sizeof *w->slots);
   w->count = 0;
   w->sum_count = 0;
+}
+
+void ts_work_renumber(ts_work *w) {
+  w->slot_mask = (uint32_t)TS_MIN((uint64_t)w->slot_mask, power_of_two((uint64_t)w->count * SLOTS_PER_KEY) - 1);
+  memset(w->slots, 0, ((size_t)w->slot_mask + 1) * sizeof *w->slots);
+  for (uint32_t d = 0; d < w->count; d++) {
+    uint32_t at = ts_work_slot(w, w->hashes[d]);
+    while (w->slots[at] != 0) at = (at + 1) & w->slot_mask;
+    w->slots[at] = d + 1;
+  }
+}
+
+void ts_work_approach(const ts_work *w, uint64_t hash) { __builtin_prefetch(&w->slots[ts_work_slot(w, hash)]); }
+
+uint32_t ts_work_find(const ts_work *w, int64_t key, uint64_t hash) {
+  for (uint32_t at = ts_work_slot(w, hash); w->slots[at] != 0; at = (at + 1) & w->slot_mask)
+    if (w->keys[w->slots[at] - 1] == key) return w->slots[at] - 1;
+  return UINT32_MAX;
 }
 
 uint32_t ts_work_number(const ts_work *w, int64_t key, uint64_t hash) {

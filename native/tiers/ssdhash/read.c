@@ -242,7 +242,7 @@ static bool read_by_ring(ts_ssd_table *t, ts_ssd_reader *r, job *j, uint32_t cou
       flying++;
     }
     /* A few at a time: each wait is a system call. */
-    int error = ts_ring_enter(&r->ring, TS_MIN(flying, TS_MAX(1, r->depth / 8)));
+    int error = ts_ring_enter(&r->ring, TS_MIN(flying, TS_MAX(1, r->depth / 4)));
     if (error == -EEXIST && flying == next) { /* the ring of a thread that had this number before */
       *done = 0;
       return false;

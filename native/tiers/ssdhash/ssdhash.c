@@ -87,7 +87,8 @@ static int32_t sizes(ts_ssd_table *t, ts_err err) {
   t->largest_file = TS_MIN(t->largest_file, ((UINT64_C(7) << TS_LOCATION_ROW_BITS) >> 13) * record);
   t->buffer_bytes = t->options.buffer_bytes;
   if (t->buffer_bytes == 0) {
-    t->buffer_bytes = TS_MIN(TS_MAX(t->dram->limit / 4096, UINT64_C(16) << 10), UINT64_C(256) << 10);
+    const uint64_t part = t->dram->rows_only ? UINT64_MAX : TS_MAX(t->dram->limit / 4096, UINT64_C(16) << 10);
+    t->buffer_bytes = TS_MIN(part, UINT64_C(256) << 10);
     t->buffer_bytes = TS_MIN(t->buffer_bytes, TS_MAX(t->largest_file / 4, TS_SSD_BLOCK));
   }
   uint64_t most = 0;
@@ -102,7 +103,8 @@ static int32_t sizes(ts_ssd_table *t, ts_err err) {
   return TS_OK;
 }
 
-/* What a read takes: at most a 1024th of the DRAM limit, down to 16 reads in flight; never more than 4 MiB. */
+/* What a read takes: at most a 512th of the DRAM limit, down to 16 reads in flight; never more than 4 MiB. A limit of
+ * rows alone says nothing about buffers. */
 static void read_sizes(ts_ssd_table *t) {
   ts_ssd_layout layout;
   ts_ssd_layout_make(t->row_bytes, 8, &layout);
@@ -111,7 +113,8 @@ static void read_sizes(ts_ssd_table *t) {
   t->depth = t->io_uring ? t->options.depth : 1;
   t->batch = TS_SSD_BATCH;
   while (t->depth > 1 && (uint64_t)t->depth * t->slot_bytes > (4u << 20)) t->depth /= 2;
-  while (t->batch > 256 && (uint64_t)t->depth * t->slot_bytes + (uint64_t)t->batch * 72 > t->dram->limit / 1024) {
+  while (!t->dram->rows_only && t->batch > 256 &&
+         (uint64_t)t->depth * t->slot_bytes + (uint64_t)t->batch * 72 > t->dram->limit / 512) {
     t->depth = t->depth > 16 ? TS_MAX(16, t->depth / 2) : t->depth;
     t->batch /= 2;
   }
