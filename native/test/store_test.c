@@ -388,12 +388,12 @@ static void memory_flows_to_the_table_in_use(void) {
     CHECK_MSG(ts_table_lookup(store, 0, keys, 1000, rows, ERR) == TS_OK, "%s", message);
   }
   for (int64_t b = 0; b < 400; b++) {
-    for (int64_t i = 0; i < 1000; i++) keys[i] = (int64_t)(ts_random64(5, (uint64_t)b, (uint64_t)i) % 15000);
+    for (int64_t i = 0; i < 1000; i++) keys[i] = (int64_t)(ts_random64(5, (uint64_t)b, (uint64_t)i) % 12000);
     CHECK_MSG(ts_table_lookup(store, 1, keys, 1000, rows, ERR) == TS_OK, "%s", message);
   }
   uint64_t counts[2];
   ts_table_rows(store, 1, counts, 2, ERR);
-  CHECK_MSG(counts[0] > 12000, "%llu of 15000 rows in use are in the first tier", (unsigned long long)counts[0]);
+  CHECK_MSG(counts[0] > 10000, "%llu of 12000 rows in use are in the first tier", (unsigned long long)counts[0]);
   ts_store_reset_statistics(store, ERR);
   for (int64_t i = 0; i < 1000; i++) keys[i] = i;
   ts_table_lookup(store, 1, keys, 1000, rows, ERR);

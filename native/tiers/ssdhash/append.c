@@ -331,12 +331,29 @@ static int32_t put_batch(ts_ssd_table *t, uint32_t n, const int64_t *keys, const
   if (status != TS_OK) return status;
   uint32_t i = 0;
   for (; i < n; i++) {
+    /* Where only rows count, each key pays for one. */
+    if (found[i] == TS_LOCATION_NONE && !ts_budget_take_row(t->budget, t->row_bytes)) {
+      status = ts_fail(err, TS_EFULL,
+                       "Cannot put a row of %u bytes of table \"%s\" on SSD: that tier is full, %llu of %llu bytes are "
+                       "used; raise its size",
+                       t->row_bytes, t->table, (unsigned long long)atomic_load(&t->budget->used),
+                       (unsigned long long)t->budget->limit);
+      break;
+    }
     ts_ssd_record record = {t->sequence, versions != NULL ? versions[i] : 0, keys[i], rows[i]};
     status = ts_ssd_append(t, stream_of_put(t, found[i]), &record, &locations[i], err);
-    if (status != TS_OK) break;
+    if (status != TS_OK) {
+      if (found[i] == TS_LOCATION_NONE) ts_budget_give_back_row(t->budget, t->row_bytes);
+      break;
+    }
     t->sequence++;
   }
+  const uint64_t before = ts_index_live(&t->index);
   ts_ssd_publish(t, i, keys, hashes, locations);
+  uint64_t paid = 0;
+  for (uint32_t k = 0; k < i; k++) paid += found[k] == TS_LOCATION_NONE;
+  for (paid -= ts_index_live(&t->index) - before; paid > 0; paid--) /* a key that the batch repeats */
+    ts_budget_give_back_row(t->budget, t->row_bytes);
   pthread_mutex_lock(&t->state);
   ts_index_clear_reservations(&t->index);
   t->payload_written += (uint64_t)i * t->row_bytes;
@@ -373,6 +390,7 @@ int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, ts_e
     ts_index_find(&t->index, &keys[i], &hash, 1, &location);
     if (location == TS_LOCATION_NONE) continue;
     ts_index_remove(&t->index, keys[i], hash);
+    ts_budget_give_back_row(t->budget, t->row_bytes);
     ts_ssd_file_lose(t, ts_ssd_file_of(t, location));
     t->removed = true;
   }
