@@ -23,7 +23,10 @@ static bool collect(const lookup *l, ts_part part) {
     for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1) {
       int64_t key = l->keys[w * 64 + (uint64_t)__builtin_ctzll(bits)];
       uint64_t hash = ts_index_hash(key);
-      if (ts_part_has(part, hash) && ts_work_add(l->work, key, hash) == UINT32_MAX) return false;
+      if (!ts_part_has(part, hash)) continue;
+      const uint32_t number = ts_work_add(l->work, key, hash);
+      if (number == UINT32_MAX) return false;
+      l->work->times[number]++;
     }
   return true;
 }

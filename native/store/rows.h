@@ -85,17 +85,37 @@ static inline uint64_t ts_rows_spare(const ts_rows *rows) {
   return rows->free_count + ts_rows_first_of(rows, rows->chunk_count) - rows->next;
 }
 
-/* The chunk of a row, and its number there. */
+/* The chunk of a row, and its number there. With the rows counted from 32 smallest chunks on, the highest bit tells the
+ * size and the five bits below it the chunk. */
 static inline uint64_t ts_rows_chunk(const ts_rows *rows, uint64_t row, uint64_t *inside) {
-  uint64_t x = (row >> rows->shift) + TS_LEVEL_CHUNKS;
-  uint32_t level = 63u - (uint32_t)__builtin_clzll(x) - TS_LEVEL_BITS;
-  *inside = (x & ((UINT64_C(1) << level) - 1)) << rows->shift | (row & ((UINT64_C(1) << rows->shift) - 1));
-  return level * TS_LEVEL_CHUNKS + (x >> level) - TS_LEVEL_CHUNKS;
+  const uint64_t y = row + ((uint64_t)TS_LEVEL_CHUNKS << rows->shift);
+  const uint32_t size = 63u - TS_LEVEL_BITS - (uint32_t)__builtin_clzll(y);
+  *inside = y & ((UINT64_C(1) << size) - 1);
+  return (size - rows->shift) * TS_LEVEL_CHUNKS + (y >> size) - TS_LEVEL_CHUNKS;
 }
 static inline unsigned char *ts_rows_at(const ts_rows *rows, uint64_t row) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
   return rows->chunks[chunk] + inside * rows->stride;
 }
+
+/* What ts_rows_at needs, for tables that look into many shards. */
+typedef struct ts_rows_view {
+  unsigned char **chunks; /* of the chunk with the number that the five bits and the size give */
+  uint64_t stride;
+  uint64_t from; /* where rows are counted from */
+  uint64_t unused;
+} ts_rows_view;
+static inline ts_rows_view ts_rows_view_of(const ts_rows *rows) {
+  return (ts_rows_view){.chunks = rows->chunks - (rows->shift + 1) * TS_LEVEL_CHUNKS,
+                        .stride = rows->stride,
+                        .from = (uint64_t)TS_LEVEL_CHUNKS << rows->shift};
+}
+static inline unsigned char *ts_rows_view_at(const ts_rows_view *view, uint64_t row) {
+  const uint64_t y = row + view->from;
+  const uint32_t size = 63u - TS_LEVEL_BITS - (uint32_t)__builtin_clzll(y);
+  return view->chunks[size * TS_LEVEL_CHUNKS + (y >> size)] + (y & ((UINT64_C(1) << size) - 1)) * view->stride;
+}
+
 static inline int64_t *ts_rows_key(const ts_rows *rows, uint64_t row) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
   return &rows->beside[chunk].keys[inside];

@@ -89,6 +89,7 @@ struct ts_table {
   uint32_t shard_bits, shard_count;
   ts_shard *shards;
   const ts_index *indexes[TS_MAX_SHARDS];
+  ts_rows_view first[TS_MAX_SHARDS]; /* rows of the first tier */
   ts_records *records; /* NULL: no such tier */
   _Atomic bool tracking;    /* lookups tell the policies: not before rows may have to leave */
   pthread_mutex_t expiring; /* the position of expiry */
@@ -104,7 +105,7 @@ typedef struct ts_work {
   uint32_t capacity, count; /* distinct keys */
   int64_t *keys;
   uint64_t *hashes;
-  uint32_t *times;            /* occurrences */
+  uint32_t *times;            /* occurrences, counted by lookups */
   const float **gradients;    /* updates */
   ts_location *locations;     /* of one shard's keys at a time */
   unsigned char **rows;       /* the same */
@@ -162,11 +163,12 @@ static inline void ts_count(ts_table *table, ts_statistic which, uint64_t n) {
 static inline unsigned char *ts_work_staging(const ts_work *work, uint32_t number) {
   return work->staging + number * work->staging_bytes;
 }
-static inline ts_shard *ts_shard_of(const ts_table *table, uint64_t hash) {
-  return &table->shards[table->shard_bits == 0 ? 0 : hash >> (64 - table->shard_bits)];
-}
+/* Shifts by 64 are undefined, so the shift is split. */
 static inline uint32_t ts_shard_number(const ts_table *table, uint64_t hash) {
-  return table->shard_bits == 0 ? 0 : (uint32_t)(hash >> (64 - table->shard_bits));
+  return (uint32_t)(hash >> 1 >> (63 - table->shard_bits));
+}
+static inline ts_shard *ts_shard_of(const ts_table *table, uint64_t hash) {
+  return &table->shards[ts_shard_number(table, hash)];
 }
 static inline bool ts_has_records(const ts_store *store) { return store->memory_tiers < store->tier_count; }
 static inline ts_store_tier *ts_records_tier(ts_store *store) { return &store->tiers[store->memory_tiers]; }
@@ -193,8 +195,24 @@ typedef struct ts_part {
 } ts_part;
 static inline bool ts_part_has(ts_part part, uint64_t hash) { return (hash & (part.parts - 1)) == part.part; }
 void ts_work_clear(ts_work *work);
+/* Where the search begins: the shard is in the high bits and the part in the low ones, so the middle says it. */
+static inline uint32_t ts_work_slot(const ts_work *work, uint64_t hash) { return (uint32_t)(hash >> 24) & work->slot_mask; }
 /* The number of a key, added if it is new; UINT32_MAX if it does not fit. */
-uint32_t ts_work_add(ts_work *work, int64_t key, uint64_t hash);
+static inline uint32_t ts_work_add(ts_work *work, int64_t key, uint64_t hash) {
+  for (uint32_t at = ts_work_slot(work, hash);; at = (at + 1) & work->slot_mask) {
+    if (work->slots[at] == 0) {
+      if (work->count == work->capacity) return UINT32_MAX;
+      const uint32_t number = work->count++;
+      work->slots[at] = number + 1;
+      work->keys[number] = key;
+      work->hashes[number] = hash;
+      work->times[number] = 0;
+      return number;
+    }
+    const uint32_t number = work->slots[at] - 1;
+    if (work->keys[number] == key) return number;
+  }
+}
 /* The number of a key that was added. */
 uint32_t ts_work_number(const ts_work *work, int64_t key, uint64_t hash);
 /* Fills order and starts. */
