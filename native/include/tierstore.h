@@ -126,7 +126,7 @@ TS_API int32_t ts_store_close(ts_store *store);
  *   optimizer    sgd | adagrad | adagrad-decay | adagrad-decay-v2 | adam | adam-async | adamw | ftrl | ftrl-row-norm;
  *                their options and defaults: native/optimizers/optimizer.h                      (default sgd)
  *   learning_rate                                                                             (default 0.01)
- *   admission    none | counter | cbf: a key gets a row when it was looked up more than admission.frequency times; until
+ *   admission    none | counter | cbf: a key gets a row when it was looked up admission.frequency times before; until
  *                then lookups give admission.default_value and updates do nothing. counter counts exactly in the index;
  *                cbf is a counting Bloom filter                                                 (default none)
  *   admission.frequency      lookups that are not answered with a row, 1..2^30                     (default 1)
@@ -167,8 +167,9 @@ TS_API int32_t ts_table_find(ts_store *store, uint32_t table, const int64_t *key
                              uint8_t *found, char *err, uint32_t err_cap);
 
 /* Applies one optimizer step: gradients[i*dim .. ) belongs to keys[i]; gradients of equal keys are summed in the
- * order of the batch first. Absent keys are created before any row steps. Rows in memory are updated where they are, rows
- * of an SSD tier come to the first. Errors: as ts_table_lookup; TS_EFULL: no row has stepped, new rows may stay. */
+ * order of the batch first. Rows in memory are updated where they are, rows of an SSD tier come to the first. Errors: as
+ * ts_table_lookup. TS_EFULL: no row has stepped, new rows may stay; except where an SSD tier is within a batch of its
+ * limit: there rows of the batch that were in memory may have stepped, so the call must not be repeated. */
 TS_API int32_t ts_table_update(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, const float *gradients,
                                char *err, uint32_t err_cap);
 
