@@ -148,10 +148,16 @@ int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err) {
   return TS_OK;
 }
 
-/* What grew into the headroom is given back to it. */
+/* What grew into the headroom is given back to it: half of it, or three quarters where rows become records, whose index
+ * grows in large steps while they move. */
+static uint64_t kept_free(const ts_store *store) {
+  const uint64_t headroom = store->tiers[0].budget.headroom;
+  return ts_has_records(store) ? headroom / 4 * 3 : headroom / 2;
+}
+
 static void restore_headroom(ts_store *store) {
   ts_budget *budget = &store->tiers[0].budget;
-  while (atomic_load(&budget->used) > budget->limit - budget->headroom / 2) {
+  while (atomic_load(&budget->used) > budget->limit - kept_free(store)) {
     ts_shard *giver = largest(store);
     if (giver == NULL || release_of(giver, (ts_err){NULL, 0}) != TS_OK) return;
   }
@@ -189,11 +195,10 @@ static void rebalance(ts_store *store) {
   }
 }
 
-/* Growth had to use the headroom. Where rows become records that begins earlier: their index grows while they move. */
 static bool is_short(const ts_store *store) {
   const ts_budget *budget = &store->tiers[0].budget;
   if (budget->rows_only) return false;
-  const uint64_t kept = ts_has_records(store) ? budget->headroom / 2 : budget->headroom / 4;
+  const uint64_t kept = ts_has_records(store) ? kept_free(store) : budget->headroom / 4;
   return atomic_load_explicit(&budget->used, memory_order_relaxed) > budget->limit - kept;
 }
 

@@ -11,7 +11,7 @@
 /* Room beyond the limit when only rows count, for the unused rest of each table's last chunk (rows.c makes chunks at
  * most a 64th of the limit, and at most 32 KiB). Address space, not memory, except in a pool file. */
 #define ROWS_ONLY_SLACK (UINT64_C(16) << 20)
-#define INDEX_STEP (UINT64_C(1) << 20)
+#define INDEX_STEP (UINT64_C(5) << 18)
 #define MOST_WORK (UINT64_C(64) << 20)
 #define MANY_SHARDS_FROM (UINT64_C(64) << 20) /* of the first tier */
 #define MOST_EVICTION_THREADS 64u
@@ -176,8 +176,9 @@ static int32_t open_parts(ts_store *store, const ts_config *config, const option
   if (status != TS_OK) return status;
   ts_budget *first = &store->tiers[0].budget;
   first->headroom = TS_MIN(first->limit / 16, MOST_WORK);
-  /* Moving a row to records can need room for their index first: two of its largest segments. */
-  if (o->type.records != NULL) first->headroom = TS_MAX(first->headroom, TS_MIN(first->limit / 8, INDEX_STEP));
+  /* Moving a row to records can need room for their index first: one of its largest segments, half a megabyte, beside
+   * what calls work with. */
+  if (o->type.records != NULL) first->headroom = TS_MAX(first->headroom, TS_MIN(first->limit / 4, INDEX_STEP));
   /* Two calls side by side leave half the headroom for what must grow before memory can be freed. */
   store->work_limit = o->rows_only ? MOST_WORK / 4 : first->headroom / 4;
   const bool threads = o->eviction_threads > 0 && ts_is_tiered(store);
