@@ -142,6 +142,7 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
     rmdir(t->folder);
   }
   if (t->folder_fd >= 0) close(t->folder_fd);
+  for (uint64_t i = t->rows_charged ? ts_index_live(&t->index) : 0; i > 0; i--) ts_budget_give_back_row(t->budget, t->row_bytes);
   ts_index_destroy(&t->index);
   pthread_mutex_destroy(&t->compacting);
   pthread_mutex_destroy(&t->append);
@@ -204,6 +205,15 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   }
   if (status == TS_OK) read_sizes(t);
   if (status == TS_OK) status = ts_ssd_recover(t, err);
+  for (uint64_t i = 0; status == TS_OK && i < ts_index_live(&t->index); i++)
+    if (!ts_budget_take_row(t->budget, t->row_bytes)) {
+      while (i-- > 0) ts_budget_give_back_row(t->budget, t->row_bytes);
+      status = ts_fail(err, TS_EFULL, "Cannot open the SSDHASH table \"%s\": its %llu rows do not fit the tier's limit of %llu "
+                       "bytes; raise its size", t->table, (unsigned long long)ts_index_live(&t->index),
+                       (unsigned long long)t->budget->limit);
+      break;
+    }
+  t->rows_charged = status == TS_OK;
   if (status == TS_OK && t->options.async_compaction) {
     t->has_thread = pthread_create(&t->thread, NULL, ts_ssd_compactor, t) == 0;
     if (!t->has_thread)

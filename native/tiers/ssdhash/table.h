@@ -125,6 +125,7 @@ typedef struct ts_ssd_table {
   uint64_t doomed_bytes, reserve, reserve_wanted, map_bytes;
   bool removed; /* since the last live map */
   bool closing;
+  bool rows_charged; /* each row of the index, where only rows count */
 
   ts_ssd_stream streams[TS_SSD_STREAMS];
   ts_ring write_ring;
