@@ -179,7 +179,7 @@ static int32_t open_parts(ts_store *store, const ts_config *config, const option
   /* Moving a row to records can need room for their index first: one of its largest segments, half a megabyte, beside
    * what calls work with. */
   if (o->type.records == &ts_ssdhash_records)
-    first->headroom = TS_MAX(first->headroom, TS_MIN(first->limit / 4, INDEX_STEP));
+    first->headroom = TS_MAX(first->headroom, TS_MIN(first->limit / 8, INDEX_STEP));
   /* Two calls side by side leave half the headroom for what must grow before memory can be freed. */
   store->work_limit = o->rows_only ? MOST_WORK / 4 : first->headroom / 4;
   const bool threads = o->eviction_threads > 0 && ts_is_tiered(store);
