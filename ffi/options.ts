@@ -42,7 +42,7 @@ export type EvictionPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tin
 export interface SsdhashOptions {
   /** Largest file (0: a 128th of the tier's size, at least 64 KiB). */
   readonly fileBytes?: string | number;
-  /** One write buffer, 4 KiB to 64 MiB (0: a 1024th of the first tier's size, from 16 KiB to 512 KiB). */
+  /** One write buffer, 4 KiB to 64 MiB (0: a 4096th of the first tier's size, from 16 KiB to 256 KiB). */
   readonly bufferBytes?: string | number;
   /** Reads of one call that are on their way at once, 1 to 4096 (128). */
   readonly depth?: number;
@@ -118,7 +118,7 @@ export interface StoreOptions {
    */
   readonly evictionThreads?: number;
   /**
-   * Parts of each table that change independently: a power of two up to 256, or 0 for 1 below a first tier of 64 MiB and
+   * Parts of each table that change independently: a power of two up to 64, or 0 for 1 below a first tier of 64 MiB and
    * 16 from there on.
    *
    * @default {0}

@@ -21,8 +21,9 @@
  *     store in *needed the bytes the whole text takes including the NUL. A short buffer is TS_ERANGE.
  *   - Long runs take `control`, a uint64_t[TS_CONTROL_WORDS] that both sides may touch while the call runs.
  *   - The library never prints, never aborts, never installs signal handlers, and holds no global mutable state.
- *   - Optional system libraries (libpmem, libmemkind, libleveldb, liburing, libdnnl, libz) are opened with dlopen when first needed;
- *     a missing one is TS_EUNAVAILABLE with its name and its Debian package.
+ *   - Optional system libraries (libpmem, libmemkind, libleveldb, libdnnl, libz) are opened with dlopen when first needed;
+ *     a missing one is TS_EUNAVAILABLE with its name and its Debian package. io_uring needs no library: the two system
+ *     calls are made directly, and where the kernel refuses them files are read with pread.
  */
 #ifndef TIERSTORE_H
 #define TIERSTORE_H
@@ -97,14 +98,15 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *   path         directory of the libpmem pool file and of the SSD tier's files (required with either; default none)
  *   ssd_path     directory of the SSD tier's files, where it is another one                   (default: path)
  *   size         bytes per tier, fastest first, e.g. "25165824,1073741824"; missing entries are 1073741824 (1 GiB,
- *                DeepRec's default); more entries than tiers is TS_EINVAL                        (default "")
+ *                DeepRec's default); more entries than tiers is TS_EINVAL. Where everything counts, a first tier has at least
+ *                1 MiB, or 4 MiB with an SSD tier, whose index and buffers it holds; others 64 KiB    (default "")
  *   size_counts  all | rows. all: rows, index, policy metadata, queues and buffers count against the limits, those
  *                kept in DRAM against the first; rows: only padded rows count, as in DeepRec     (default all)
  *   seed         uint64 seed of all initialisers                                                (default 0)
  *   policy       lru | lfu | clock | s3fifo | sieve | tinylfu: which rows leave a full tier      (default clock)
  *   eviction_threads  0..64 background threads for all tables; 0: the calling thread evicts
  *                                    (default: TF_MULTI_TIER_EV_EVICTION_THREADS in the environment, else 1)
- *   shards       0..256: parts of each table that change independently, a power of two; 0: 1 for a first tier below
+ *   shards       0..64: parts of each table that change independently, a power of two; 0: 1 for a first tier below
  *                64 MiB, else 16. Policies work in each shard for itself                         (default 0)
  *   numa_node    NUMA node to bind the DRAM tier and the index to, -1: none                      (default -1)
  *   kernels      auto | avx512 | avx2 | baseline: for tests; all give the same bits               (default auto)

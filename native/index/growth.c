@@ -2,7 +2,7 @@
  *
  * A segment may be filled to `full` percent; a rebuild leaves it at about `fresh`. Sizes of a block or more are whole
  * blocks, the nearest number, so that the load after a rebuild stays close to `fresh` and no memory is held for nothing.
- * Beyond TS_SEGMENT_MOST buckets a segment is split by one more bit of the hash. Only keys chosen for it can make the
+ * Beyond so many buckets (TS_SEGMENT_MOST, or fewer by option) a segment is split by one more bit of the hash. Only keys chosen for it can make the
  * directory grow faster than the index; when it would, segments grow instead of splitting.
  *
  * What was replaced is freed after one wait for the readers at the end of the call, or before that when the budget is
@@ -13,6 +13,7 @@
 
 #define TIDY_SHARE 4u /* a segment is tidied when this part of its slots was removed from */
 #define RETIRED_MOST (UINT64_C(4) << 20) /* bytes */
+#define SEGMENT_LEAST 64u /* buckets that any index may have in a segment */
 
 typedef struct retired {
   ts_segment *segments;
@@ -184,17 +185,22 @@ static int32_t split(ts_index *index, retired *r, ts_segment *old, uint64_t hash
   return TS_OK;
 }
 
-/* In an index of evenly spread keys segments hold some 20,000 of them, and the directory is at most a few times as long
- * as there are segments. */
+static uint32_t most_buckets(const ts_index *index) {
+  if (index->options.segment_bytes == 0) return TS_SEGMENT_MOST;
+  return (uint32_t)TS_MAX(TS_MIN(index->options.segment_bytes / sizeof(ts_bucket), TS_SEGMENT_MOST), SEGMENT_LEAST);
+}
+
+/* In an index of evenly spread keys segments hold some 20,000 of them, or 5 for two of the buckets they may have, and the
+ * directory is at most a few times as long as there are segments. */
 static bool may_split(const ts_index *index, const ts_segment *s) {
   uint32_t depth = ts_index_directory_of(index)->depth;
-  return s->depth < depth || UINT64_C(2) << depth <= 64 + (index->live + index->reserved) / 1024;
+  return s->depth < depth || UINT64_C(2) << depth <= 64 + (index->live + index->reserved) / (most_buckets(index) / 8);
 }
 
 static int32_t grow(ts_index *index, retired *r, ts_segment *s, uint64_t hash, const uint64_t *hashes, uint32_t n,
                     uint64_t *wanted) {
   uint32_t buckets = buckets_for(index, (uint64_t)s->live + s->reserved);
-  if (buckets > TS_SEGMENT_MOST && may_split(index, s)) return split(index, r, s, hash, hashes, n, wanted);
+  if (buckets > most_buckets(index) && may_split(index, s)) return split(index, r, s, hash, hashes, n, wanted);
   return resize(index, r, s, hash, buckets, wanted);
 }
 

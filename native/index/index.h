@@ -42,6 +42,9 @@ typedef struct ts_index_options {
   void *charge_context;
   uint32_t skip_bits;   /* high hash bits that are equal for all keys (the shard); the directory uses those below */
   uint32_t full, fresh; /* percent of slots used at which a segment is rebuilt, and after it; 0: 82 and 74 */
+  /* A segment of more bytes than this is split: growth takes about so much before it gives the old one back. 0, and at
+   * most: half a megabyte; at least 4 KiB. */
+  uint64_t segment_bytes;
 } ts_index_options;
 
 struct ts_index_directory; /* segment.h */
@@ -72,6 +75,9 @@ typedef struct ts_index_home {
 } ts_index_home;
 void ts_index_approach(const ts_index *const *indexes, uint32_t bits, const int64_t *keys, uint32_t n, uint64_t *hashes,
                        ts_index_home *homes);
+/* The two halves of ts_index_approach. */
+void ts_index_hash_all(uint32_t level, const int64_t *keys, uint32_t n, uint64_t *hashes);
+void ts_index_aim(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n, ts_index_home *homes);
 void ts_index_read(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
                    ts_location *locations);
 /* One index, hashes known; both stages with prefetching. */

@@ -157,15 +157,26 @@ ALWAYS_INLINE void aim(const ts_index *index, uint64_t hash, ts_index_home *home
   *home = (ts_index_home){s, b};
 }
 
+void ts_index_hash_all(uint32_t level, const int64_t *keys, uint32_t n, uint64_t *hashes) {
+#ifdef TS_PROBE_VECTORS
+  if (level >= 2) {
+    hash_avx512(keys, n, hashes);
+    return;
+  }
+#else
+  (void)level;
+#endif
+  hash_all(keys, n, hashes);
+}
+
+void ts_index_aim(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n, ts_index_home *homes) {
+  for (uint32_t i = 0; i < n; i++) aim(indexes[hashes[i] >> 1 >> (63 - bits)], hashes[i], &homes[i]);
+}
+
 void ts_index_approach(const ts_index *const *indexes, uint32_t bits, const int64_t *keys, uint32_t n, uint64_t *hashes,
                        ts_index_home *homes) {
-#ifdef TS_PROBE_VECTORS
-  if (ts_cpu_level() >= 2)
-    hash_avx512(keys, n, hashes);
-  else
-#endif
-    hash_all(keys, n, hashes);
-  for (uint32_t i = 0; i < n; i++) aim(indexes[bits == 0 ? 0 : hashes[i] >> (64 - bits)], hashes[i], &homes[i]);
+  ts_index_hash_all(ts_cpu_level(), keys, n, hashes);
+  ts_index_aim(indexes, bits, hashes, n, homes);
 }
 
 void ts_index_find(const ts_index *index, const int64_t *keys, const uint64_t *hashes, uint32_t n,

@@ -4,9 +4,20 @@
 #include "kernels/by_width.h"
 #include "kernels/gather.h"
 
+#define AHEAD 16u /* rows between prefetch and copy */
+#define LINES_AHEAD 4u /* of a row; the CPU's own prefetcher sees to the rest */
+
+/* Prefetching NULL does nothing. */
+TS_INLINE void prefetch(const void *row, uint32_t bytes) {
+  for (uint32_t at = 0; at < TS_MIN(bytes, LINES_AHEAD * 64); at += 64) __builtin_prefetch((const char *)row + at);
+}
+
 TS_INLINE void copy_rows(const void *const *rows, uint32_t n, float *restrict out, const uint32_t dim) {
-  for (uint32_t i = 0; i < n; i++, out += dim)
+  for (uint32_t i = 0; i < TS_MIN(n, AHEAD); i++) prefetch(rows[i], dim * (uint32_t)sizeof(float));
+  for (uint32_t i = 0; i < n; i++, out += dim) {
+    if (i + AHEAD < n) prefetch(rows[i + AHEAD], dim * (uint32_t)sizeof(float));
     if (TS_LIKELY(rows[i] != NULL)) memcpy(out, rows[i], dim * sizeof(float));
+  }
 }
 
 TS_INLINE void widen_rows(const void *const *rows, uint32_t n, float *restrict out, const uint32_t dim) {

@@ -90,7 +90,7 @@ static void admit(chunk *c) {
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != CREATED) continue;
     uint64_t before = count_lookups(c, i);
-    if (before >= table->admission.frequency) continue;
+    if (before >= table->admission.frequency && !c->bring->again) continue;
     c->fate[i] = REFUSED;
     if (!c->bring->count || table->admission.kind != TS_ADMIT_COUNTED) continue;
     ts_location counted = TS_LOCATION(TS_NOT_ADMITTED, TS_MIN(before + w->times[c->numbers[i]], UINT64_C(1) << 32));
@@ -159,6 +159,13 @@ static int32_t is_full(chunk *c, ts_err err) {
   ts_table *table = c->bring->table;
   const ts_store *store = table->store;
   uint32_t t = store->memory_tiers - 1;
+  const ts_budget *first = &store->tiers[0].budget;
+  if (t > 0 && c->shard->rows[t].dram_wanted > 0)
+    return ts_fail(err, TS_EFULL,
+                   "Cannot add a row to table \"%s\": more rows in tier %u (%s) need %llu bytes beside them in tier 0, which "
+                   "is full with %llu of %llu bytes used; raise its size",
+                   table->name, t, store->tiers[t].type, (unsigned long long)c->shard->rows[t].dram_wanted,
+                   (unsigned long long)atomic_load(&first->used), (unsigned long long)first->limit);
   return ts_fail(err, TS_EFULL,
                  "Cannot add a row to table \"%s\": tier %u (%s) is full with %llu of %llu bytes used and nothing can be "
                  "moved; raise its size",
@@ -215,9 +222,12 @@ static int32_t put_staged(chunk *c, const uint32_t *which, uint32_t n, ts_err er
     rows[i] = ts_work_staging(c->bring->work, c->numbers[which[i]]);
     versions[i] = ts_record_version(&table->layout, rows[i]);
   }
-  int32_t status = ts_records_tier(table->store)->records->put(table->records, n, keys, versions, rows, err);
+  int32_t status;
+  do {
+    status = ts_records_tier(table->store)->records->put(table->records, n, keys, versions, rows, err);
+    ts_fetch_changed(table, keys, n); /* also after an error: some may be there */
+  } while (status == TS_EFULL && ts_give_up_records(c->shard, n) > 0);
   if (status != TS_OK) return status;
-  ts_fetch_changed(table, keys, n);
   if (table->store->memory_tiers > 0)
     ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), n * table->layout.stride);
   for (uint32_t i = 0; i < n; i++)
@@ -239,11 +249,11 @@ static int32_t make_places(chunk *c, uint64_t need, uint64_t *got, ts_err err) {
   while (*got < need) {
     uint32_t freed = 0;
     int32_t status = ts_evict(shard, 0, (uint32_t)(need - *got), &freed, c->traffic, err);
-    /* Nothing can move down: rows that exist are served where they are, and whoever makes one is told. */
-    if (status != TS_OK && status != TS_EFULL) return status;
-    if (freed == 0) break;
     ts_count(c->bring->table, TS_STAT_evicted_by_calls, freed);
     *got = ts_rows_reserve(&shard->rows[0], need);
+    if (status == TS_EFULL) break; /* rows below can be served there; a new one tells that there is no room */
+    if (status != TS_OK) return status;
+    if (freed == 0) break;
   }
   return TS_OK;
 }
@@ -324,8 +334,9 @@ static int32_t carry_out(chunk *c, ts_err err) {
       memcpy(ts_rows_at(&c->shard->rows[tier], TS_LOCATION_ROW(c->locations[i])) + table->layout.frequency_offset,
              row + table->layout.frequency_offset, sizeof(uint32_t));
   }
-  /* A fetched row whose frequency was counted differs from its record in that alone: it is put again when it leaves. */
-  const uint8_t fetched = update || (b->count && table->layout.frequency_offset != 0) ? TS_ROW_STALE : TS_ROW_SAVED;
+  /* A row whose frequency is counted differs from its record in that soon: it is put again when it leaves. */
+  const bool counted = b->count && table->layout.frequency_offset != 0;
+  const uint8_t fetched = update || table->layout.frequency_offset != 0 ? TS_ROW_STALE : TS_ROW_SAVED;
   uint32_t unplaced[CHUNK], left = 0;
   for (uint32_t i = 0; i < c->n; i++) {
     unsigned char *row = ts_work_staging(w, c->numbers[i]);
@@ -338,7 +349,7 @@ static int32_t carry_out(chunk *c, ts_err err) {
       c->shard->recorded += c->fate[i] == FETCHED;
     } else if (c->fate[i] == FETCHED) {
       in_place++;
-      if (fetched == TS_ROW_STALE) unplaced[left++] = i;
+      if (update || counted) unplaced[left++] = i;
     } else {
       uint32_t tier = 1;
       while (tier < store->memory_tiers && ts_evict_places(c->shard, tier, 1, &status, c->traffic, err) == 0) tier++;
@@ -352,11 +363,11 @@ static int32_t carry_out(chunk *c, ts_err err) {
     }
   }
   if (left > 0) status = put_staged(c, unplaced, left, err);
-  if (!update) {
+  if (!update && b->count) {
     for (uint32_t t = 0; t < store->tier_count; t++) ts_count(table, TS_STAT_tier0_hits + t, hits[t] + (t == 0 ? again : 0));
     ts_count(table, TS_STAT_not_admitted, refused);
     ts_count(table, TS_STAT_in_place_reads, in_place);
-  } else {
+  } else if (update) {
     ts_count(table, TS_STAT_in_place_updates, in_place);
   }
   ts_count(table, TS_STAT_created, created);
@@ -416,7 +427,7 @@ int32_t ts_bring_all(const ts_bring *b, ts_err err) {
       c.numbers = w->order + at;
       c.n = TS_MIN(w->starts[s + 1] - at, CHUNK);
       status = serve(&c, err);
-      if (table->records != NULL && table->store->memory_tiers > 0) ts_room_restore(table->store);
+      if (ts_is_tiered(table->store)) ts_room_restore(table->store);
     }
   }
   ts_fetch_end(table, w);

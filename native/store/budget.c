@@ -1,11 +1,11 @@
 /* budget.c - see budget.h. */
 #include "store/budget.h"
 
-/* `kept` of the limit may not be touched. */
-static bool take(ts_budget *budget, uint64_t bytes, uint64_t kept) {
+/* `rest` of the limit may not be touched. */
+static bool take(ts_budget *budget, uint64_t bytes, uint64_t rest) {
   uint64_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
   do {
-    if (used + kept > budget->limit || bytes > budget->limit - kept - used) return false;
+    if (used + rest > budget->limit || bytes > budget->limit - rest - used) return false;
   } while (!atomic_compare_exchange_weak_explicit(&budget->used, &used, used + bytes, memory_order_seq_cst,
                                                   memory_order_relaxed));
   return true;
@@ -13,14 +13,22 @@ static bool take(ts_budget *budget, uint64_t bytes, uint64_t kept) {
 
 /* Working memory is recorded after it is charged and forgotten before it is given back, so that a reader of both
  * numbers can only see too much, never too little. */
-static uint64_t kept_for_work(const ts_budget *budget, ts_purpose purpose) {
-  if (purpose == TS_PURPOSE_WORK || purpose == TS_PURPOSE_BUFFERS) return 0;
+static uint64_t kept(const ts_budget *budget, ts_purpose purpose) {
+  if (purpose == TS_PURPOSE_BUFFERS) return 0;
+  /* Calls wait for working memory; what moves rows out of a full tier cannot wait for buffers. */
+  if (purpose == TS_PURPOSE_WORK) return budget->headroom / 8 * 3;
   uint64_t work = atomic_load(&budget->reserved[TS_PURPOSE_WORK]);
-  return work >= budget->headroom ? 0 : budget->headroom - work;
+  return TS_MAX(budget->headroom - TS_MIN(work, budget->headroom), budget->headroom / 2);
 }
 
 bool ts_budget_take(ts_budget *budget, ts_purpose purpose, uint64_t bytes) {
-  if (!budget->rows_only && !take(budget, bytes, kept_for_work(budget, purpose))) return false;
+  if (!budget->rows_only && !take(budget, bytes, kept(budget, purpose))) return false;
+  atomic_fetch_add_explicit(&budget->reserved[purpose], bytes, memory_order_relaxed);
+  return true;
+}
+
+bool ts_budget_take_first(ts_budget *budget, ts_purpose purpose, uint64_t bytes) {
+  if (!budget->rows_only && !take(budget, bytes, 0)) return false;
   atomic_fetch_add_explicit(&budget->reserved[purpose], bytes, memory_order_relaxed);
   return true;
 }

@@ -30,6 +30,8 @@ typedef struct ts_budget {
 
 /* Charges memory; false if the limit refuses. Never refuses when only rows count. */
 bool ts_budget_take(ts_budget *budget, ts_purpose purpose, uint64_t bytes);
+/* The same for what must be there before memory can be freed: may use the headroom whatever its purpose. */
+bool ts_budget_take_first(ts_budget *budget, ts_purpose purpose, uint64_t bytes);
 void ts_budget_give_back(ts_budget *budget, ts_purpose purpose, uint64_t bytes);
 /* Charges one row's padded bytes when only rows count; always true otherwise. */
 bool ts_budget_take_row(ts_budget *budget, uint64_t bytes);

@@ -42,6 +42,11 @@ uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t 
   return got;
 }
 
+/* Lookups count in the row above alone. */
+static void copy_frequency(const ts_row_layout *layout, const unsigned char *row, unsigned char *copy) {
+  if (layout->frequency_offset != 0) ts_row_set_frequency(layout, copy, ts_row_frequency(layout, row));
+}
+
 /* Rows to the memory tier below: those that moved are at the front of `slots` afterwards. */
 static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint32_t n, int32_t *status,
                           ts_traffic *traffic, ts_err err) {
@@ -55,10 +60,12 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint3
       place = ts_rows_below(from, row);
       to->copies--;
       clean++;
+      copy_frequency(&shard->table->layout, ts_rows_at(from, row), ts_rows_at(to, place));
       if (to->policy != NULL) *ts_rows_key(to, place) = key;
     } else {
       if (*status != TS_OK || ts_evict_places(shard, tier + 1, 1, status, traffic, err) == 0) continue;
-      /* Making the place may have given up this row's own copy only if it had one: it has none. */
+      /* Making the place may have given up this row's record; it has no copy. */
+      flags = *ts_rows_flags(from, row);
       place = ts_rows_take(to, key);
       ts_traffic_write(shard, tier + 1, place, ts_rows_at(from, row), traffic);
     }
@@ -75,6 +82,39 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint3
   return moved;
 }
 
+/* Removes up to `want` records of rows that are in memory, too: room for others. */
+uint32_t ts_give_up_records(ts_shard *shard, uint32_t want) {
+  ts_table *table = shard->table;
+  uint32_t gone = 0;
+  for (uint32_t t = 0; t < table->store->memory_tiers && shard->recorded > 0; t++) {
+    ts_rows *rows = &shard->rows[t];
+    for (uint64_t row = 0; row < rows->next && gone < want && shard->recorded > 0; row++) {
+      uint8_t *flags = ts_rows_flags(rows, row);
+      if (atomic_load_explicit(ts_rows_word(rows, row), memory_order_relaxed) == 0 || !(*flags & TS_ROW_RECORD)) continue;
+      const int64_t key = *ts_rows_key(rows, row);
+      if (ts_records_tier(table->store)->records->remove(table->records, 1, &key, (ts_err){NULL, 0}) != TS_OK) return gone;
+      *flags &= (uint8_t)~TS_ROW_RECORD;
+      shard->recorded--;
+      gone++;
+    }
+  }
+  return gone;
+}
+
+/* Some of a refused batch may be records now, of rows that stay in memory. */
+static void after_refusal(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n) {
+  ts_table *table = shard->table;
+  ts_rows *rows = &shard->rows[tier];
+  for (uint32_t i = 0; i < n; i++) {
+    uint8_t *flags = ts_rows_flags(rows, slots[i]), found = 0;
+    if (*flags & TS_ROW_RECORD) continue;
+    ts_records_tier(table->store)->records->contains(table->records, 1, ts_rows_key(rows, slots[i]), &found, (ts_err){NULL, 0});
+    if (!found) continue;
+    *flags |= TS_ROW_STALE;
+    shard->recorded++;
+  }
+}
+
 /* Rows to the tier of records: all or none. */
 static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n, ts_err err) {
   ts_table *table = shard->table;
@@ -83,18 +123,25 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
   int64_t keys[ROUND], dirty[ROUND];
   uint64_t versions[ROUND];
   const unsigned char *rows[ROUND];
-  uint32_t put = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    keys[i] = *ts_rows_key(from, slots[i]);
-    if (*ts_rows_flags(from, slots[i]) & TS_ROW_SAVED) continue;
-    dirty[put] = keys[i];
-    rows[put] = ts_rows_at(from, slots[i]);
-    versions[put] = ts_record_version(&table->layout, rows[put]);
-    put++;
+  uint32_t put;
+  for (;;) {
+    put = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      keys[i] = *ts_rows_key(from, slots[i]);
+      if (*ts_rows_flags(from, slots[i]) & TS_ROW_SAVED) continue;
+      dirty[put] = keys[i];
+      rows[put] = ts_rows_at(from, slots[i]);
+      versions[put] = ts_record_version(&table->layout, rows[put]);
+      put++;
+    }
+    int32_t status = put == 0 ? TS_OK : ops->put(table->records, put, dirty, versions, rows, err);
+    if (status == TS_OK) break;
+    ts_fetch_changed(table, dirty, put);
+    if (status == TS_EFULL && ts_give_up_records(shard, put) > 0) continue; /* each time there are fewer */
+    after_refusal(shard, tier, slots, n);
+    return status;
   }
   if (put > 0) {
-    int32_t status = ops->put(table->records, put, dirty, versions, rows, err);
-    if (status != TS_OK) return status;
     ts_fetch_changed(table, dirty, put);
     ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
   }
@@ -106,16 +153,40 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
   return TS_OK;
 }
 
+/* Lookups without a lock may have counted in the old places while the rows moved; no reader is left there now. */
+static void follow_frequencies(ts_shard *shard, const uint64_t *slots, const uint32_t *before, uint32_t n) {
+  ts_table *table = shard->table;
+  const ts_row_layout *layout = &table->layout;
+  ts_rows *from = &shard->rows[0];
+  for (uint32_t i = 0; i < n; i++) {
+    const unsigned char *row = ts_rows_at(from, slots[i]);
+    const int64_t key = *ts_rows_key(from, slots[i]);
+    if (table->store->memory_tiers > 1) {
+      const ts_location l = ts_index_find_one(&shard->index, key);
+      if (TS_LOCATION_TIER(l) > 0 && TS_LOCATION_TIER(l) < TS_NOT_ADMITTED)
+        copy_frequency(layout, row, ts_rows_at(&shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l)));
+    } else if (ts_row_frequency(layout, row) != before[i]) {
+      const uint64_t version = (uint64_t)ts_row_version(layout, row);
+      /* Refused where the tier is full: then a few counts are lost. */
+      if (ts_records_tier(table->store)->records->put(table->records, 1, &key, &version, &row, (ts_err){NULL, 0}) == TS_OK)
+        ts_fetch_changed(shard->table, &key, 1);
+    }
+  }
+}
+
 int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which, uint32_t n, uint32_t *moved,
                       ts_traffic *traffic, ts_err err) {
   ts_table *table = shard->table;
   ts_rows *from = &shard->rows[tier];
+  const bool counts = tier == 0 && table->layout.frequency_offset != 0;
   uint64_t slots[ROUND];
+  uint32_t before[ROUND];
   *moved = 0;
   for (uint32_t first = 0; first < n; first += ROUND) {
     uint32_t m = TS_MIN(n - first, ROUND);
     int32_t status = TS_OK;
     memcpy(slots, which + first, m * sizeof *slots);
+    for (uint32_t i = 0; counts && i < m; i++) before[i] = ts_row_frequency(&table->layout, ts_rows_at(from, slots[i]));
     if (tier + 1 < table->store->memory_tiers) {
       m = to_memory(shard, tier, slots, m, &status, traffic, err);
     } else {
@@ -127,6 +198,7 @@ int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which, uin
       ts_policy_remove(from->policy, slots[i], ts_rows_word(from, slots[i]), ts_index_hash(*ts_rows_key(from, slots[i])),
                        true);
     if (tier == 0) ts_epoch_wait(&table->store->epochs);
+    if (counts) follow_frequencies(shard, slots, before, m);
     for (uint32_t i = 0; i < m; i++) ts_rows_free(from, slots[i]);
     *moved += m;
     ts_count(table, tier == 0 ? TS_STAT_evicted : TS_STAT_tier1_evicted, m);

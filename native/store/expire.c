@@ -76,20 +76,49 @@ static bool look_at_memory(ts_table *table, uint64_t rows, int64_t keys[KEYS_A_L
 }
 
 static int32_t look_at_records(ts_table *table, uint64_t rows, int64_t keys[KEYS_A_LOOK], uint32_t *n, uint64_t *looked,
-                               bool *more, ts_err err) {
+                               bool *more, int64_t undated[KEYS_A_LOOK], uint32_t *undated_n, ts_err err) {
   ts_expiry *e = &table->expiry;
   ts_work *w = ts_work_acquire(table, KEYS_A_LOOK, TS_WORK_LOOKUP);
-  uint32_t want = (uint32_t)TS_MIN(rows, TS_MIN(KEYS_A_LOOK, w->staging_capacity)), got = 0;
+  /* Two at least: LevelDB's walk wants them. */
+  uint32_t want = (uint32_t)TS_MIN(TS_MAX(rows, 2u), TS_MIN(KEYS_A_LOOK, w->staging_capacity)), got = 0;
   for (uint32_t i = 0; i < want; i++) w->rows[i] = ts_work_staging(w, i);
   int32_t status = ts_records_tier(table->store)->records->walk(table->records, &e->records_cursor, want, w->keys,
                                                                 (uint64_t *)(void *)w->locations, w->rows, &got, err);
-  *n = 0;
-  if (status == TS_OK)
-    for (uint32_t i = 0; i < got; i++)
-      if (is_expired(table, w->rows[i])) keys[(*n)++] = w->keys[i];
+  *n = *undated_n = 0;
+  for (uint32_t i = 0; status == TS_OK && i < got; i++) {
+    if (is_expired(table, w->rows[i]))
+      keys[(*n)++] = w->keys[i];
+    else if (e->by_steps && ts_row_version(&table->layout, w->rows[i]) == TS_NO_VERSION)
+      undated[(*undated_n)++] = w->keys[i];
+  }
   *looked = got;
   *more = status == TS_OK && got > 0;
   if (!*more) e->records_cursor = 0;
+  ts_work_release(table->store, w);
+  return status;
+}
+
+/* Records without a version get the present step, as rows in memory do. */
+static int32_t date_records(ts_table *table, const int64_t *keys, uint32_t n, ts_err err) {
+  const ts_records_ops *ops = ts_records_tier(table->store)->records;
+  ts_work *w = ts_work_acquire(table, 1, TS_WORK_LOOKUP);
+  unsigned char *row = w->staging;
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; status == TS_OK && i < n; i++) {
+    ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[i]));
+    uint8_t found = 0;
+    pthread_mutex_lock(&shard->lock);
+    if (TS_LOCATION_TIER(ts_index_find_one(&shard->index, keys[i])) >= TS_NOT_ADMITTED)
+      status = ops->get(table->records, 1, &keys[i], &row, &found, err);
+    if (found && ts_row_version(&table->layout, row) == TS_NO_VERSION) {
+      const uint64_t now = (uint64_t)atomic_load_explicit(&table->store->step, memory_order_relaxed);
+      const unsigned char *dated = row;
+      ts_row_set_version(&table->layout, row, (int64_t)now);
+      status = ops->put(table->records, 1, &keys[i], &now, &dated, err);
+      if (status == TS_OK) ts_fetch_changed(table, &keys[i], 1);
+    }
+    pthread_mutex_unlock(&shard->lock);
+  }
   ts_work_release(table->store, w);
   return status;
 }
@@ -99,8 +128,8 @@ static int32_t look_at_records(ts_table *table, uint64_t rows, int64_t keys[KEYS
 static int32_t piece(ts_table *table, uint64_t rows, bool to_end, uint64_t *removed, ts_err err) {
   ts_expiry *e = &table->expiry;
   for (uint32_t ends = 0; rows > 0 && ends < (to_end ? 1 : 2);) {
-    int64_t keys[KEYS_A_LOOK];
-    uint32_t n = 0;
+    int64_t keys[KEYS_A_LOOK], undated[KEYS_A_LOOK];
+    uint32_t n = 0, undated_n = 0;
     uint64_t looked = 0, gone = 0;
     int32_t status = TS_OK;
     bool more;
@@ -108,7 +137,8 @@ static int32_t piece(ts_table *table, uint64_t rows, bool to_end, uint64_t *remo
       more = look_at_memory(table, rows, keys, &n, &looked);
       if (!more && table->records != NULL) e->in_records = more = true;
     } else {
-      status = look_at_records(table, rows, keys, &n, &looked, &more, err);
+      status = look_at_records(table, rows, keys, &n, &looked, &more, undated, &undated_n, err);
+      if (status == TS_OK && undated_n > 0) status = date_records(table, undated, undated_n, err);
       if (!more) e->in_records = false;
     }
     if (status == TS_OK && n > 0) status = ts_remove_rows(table, keys, n, is_expired, &gone, err);

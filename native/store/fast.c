@@ -1,120 +1,21 @@
 /* fast.c - rows in the first tier, found and copied without a lock.
  *
- * The idea: a lookup costs two memory accesses that nothing can avoid, the bucket of the index and the row. Keys pass
- * through three stages at a distance: the bucket is asked for; when it is there, it is read and the row asked for; when
- * that is there, it is copied. So a few dozen accesses are always on their way, and never so many that the CPU drops
- * some. Keys that are not in their home bucket, one in ten, wait until the others of the epoch are through. */
+ * The idea: a lookup costs two memory accesses that nothing can avoid, the bucket of the index and the row. Keys go
+ * through in blocks, each stage a short loop over the whole block: addresses of buckets, buckets, addresses of rows, rows.
+ * In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the memory takes; one long
+ * loop that does everything for each key, with prefetches, reaches half of that here (docs/performance.md). */
 #include "store/store.h"
 
-#include "index/probe.h"
-#include "kernels/by_width.h"
 #include "kernels/gather.h"
 
-#define AHEAD 24u           /* keys between two stages */
-#define RING 64u            /* more than twice that, a power of two */
-#define KEYS_AN_EPOCH 2048u /* others wait for at most so many keys */
+#define BLOCKS_AN_EPOCH 8u /* others wait for at most so many blocks ... */
+#define BLOCKS_ALONE 64u   /* ... or so many, where rows do not move */
 
-typedef struct stage {
-  uint64_t hash;
-  ts_index_home home;
-  ts_location location;
-  const unsigned char *row;
-} stage;
-
-TS_INLINE void aim(const ts_table *table, int64_t key, stage *s) {
-  s->hash = ts_index_hash(key);
-  ts_index_aim(table->indexes[ts_shard_number(table, s->hash)], s->hash, &s->home);
-}
-
-/* The row in the first tier, or NULL; its cache lines are asked for. */
-TS_INLINE const unsigned char *row_of(const ts_table *table, uint64_t hash, ts_location location, uint32_t bytes) {
-  if (TS_UNLIKELY(location >> TS_LOCATION_ROW_BITS != 0)) return NULL;
-  const unsigned char *row = ts_rows_at(&ts_shard_of(table, hash)->rows[0], location);
-  for (uint32_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
-  return row;
-}
-
-TS_INLINE void copy(const unsigned char *row, float *out, bool wide, uint32_t dim) {
-  if (wide)
-    memcpy(out, row, dim * sizeof *out);
-  else
-    for (uint32_t j = 0; j < dim; j++) {
-      uint16_t half;
-      memcpy(&half, row + j * sizeof half, sizeof half);
-      out[j] = ts_bf16_widen(half);
-    }
-}
-
-/* What one epoch leaves: for each key its stage, where somebody asks for it. */
 typedef struct found {
-  const void *rows[TS_FAST_BLOCK];
+  const void *rows[TS_FAST_BLOCK]; /* NULL: not in the first tier */
   uint64_t hashes[TS_FAST_BLOCK];
   ts_location locations[TS_FAST_BLOCK];
 } found;
-
-/* Looks up n <= KEYS_AN_EPOCH keys; calls nobody. Bits of `missed` from `first` on are set for keys whose row is not in the
- * first tier. */
-TS_INLINE uint64_t look_up(ts_match *match, const ts_table *table, const int64_t *keys, uint32_t n, float *out,
-                           uint64_t *missed, const uint32_t dim) {
-  const bool wide = table->layout.type == TS_FP32;
-  const uint32_t bytes = wide ? dim * (uint32_t)sizeof(float) : dim * 2;
-  stage ring[RING];
-  uint16_t late[KEYS_AN_EPOCH];
-  uint32_t lates = 0;
-  uint64_t misses = 0;
-  for (uint32_t i = 0; i < n + 2 * AHEAD; i++) {
-    if (i < n) aim(table, keys[i], &ring[i % RING]);
-    if (i - AHEAD < n) { /* wraps where i is too small */
-      const uint32_t k = i - AHEAD;
-      stage *s = &ring[k % RING];
-      s->row = NULL;
-      if (TS_LIKELY(ts_index_look(match, &s->home, keys[k], &s->location))) {
-        s->row = row_of(table, s->hash, s->location, bytes);
-        if (TS_UNLIKELY(s->row == NULL)) {
-          missed[k / 64] |= UINT64_C(1) << k % 64;
-          misses++;
-        }
-      } else {
-        late[lates++] = (uint16_t)k;
-        __builtin_prefetch((const ts_bucket *)s->home.bucket + 1); /* harmless where there is none */
-      }
-    }
-    if (i - 2 * AHEAD < n) {
-      const uint32_t k = i - 2 * AHEAD;
-      const stage *s = &ring[k % RING];
-      if (TS_LIKELY(s->row != NULL)) copy(s->row, out + (uint64_t)k * dim, wide, dim);
-    }
-  }
-  const unsigned char *rows[RING];
-  for (uint32_t i = 0; i < lates + AHEAD; i++) {
-    if (i < lates) {
-      const uint32_t k = late[i];
-      const uint64_t hash = ts_index_hash(keys[k]);
-      ts_location l = ts_segment_find(ts_segment_of(table->indexes[ts_shard_number(table, hash)], hash), keys[k], hash);
-      rows[i % RING] = row_of(table, hash, l, bytes);
-      if (rows[i % RING] == NULL) {
-        missed[k / 64] |= UINT64_C(1) << k % 64;
-        misses++;
-      }
-    }
-    if (i >= AHEAD && rows[(i - AHEAD) % RING] != NULL)
-      copy(rows[(i - AHEAD) % RING], out + (uint64_t)late[i - AHEAD] * dim, wide, dim);
-  }
-  return misses;
-}
-
-#define LOOK_UP_BY_WIDTH(...) misses = look_up(__VA_ARGS__)
-#define LOOK_UP(NAME, TARGET, MATCH)                                                                              \
-  TARGET static uint64_t NAME(const ts_table *table, const int64_t *keys, uint32_t n, float *out, uint64_t *missed) { \
-    uint64_t misses = 0;                                                                                          \
-    TS_BY_WIDTH(LOOK_UP_BY_WIDTH, table->layout.dim, MATCH, table, keys, n, out, missed)                          \
-    return misses;                                                                                                \
-  }
-LOOK_UP(look_up_baseline, , ts_match_baseline)
-LOOK_UP(look_up_avx2, TS_TARGET_AVX2, ts_match_avx2)
-LOOK_UP(look_up_avx512, TS_TARGET_AVX512, ts_match_avx512)
-static uint64_t (*const look_up_levels[TS_LEVELS])(const ts_table *, const int64_t *, uint32_t, float *,
-                                                   uint64_t *) = {look_up_baseline, look_up_avx2, look_up_avx512};
 
 void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, const ts_location *locations, uint32_t n) {
   if (table->layout.frequency_offset != 0)
@@ -143,17 +44,74 @@ void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, c
       ts_policy_touch(table->shards[s].rows[0].policy, words + at[s], sorted + at[s], at[s + 1] - at[s]);
 }
 
-/* One block by separate stages, which leaves what others want to know. */
+/* Rows found a moment ago, in the same epoch: where a few keys make most of a batch, they need not be searched again. */
+#define RECENT 512u
+#define WORTHWHILE 8u /* one key in so many must have been there */
+#define PAUSE 16u     /* blocks until it is tried again */
+
+typedef struct recent {
+  int64_t keys[RECENT];
+  const void *rows[RECENT]; /* NULL: none */
+  uint32_t pause;
+} recent;
+
+static inline const void *row_of(const ts_table *table, uint64_t hash, ts_location location) {
+  if (TS_UNLIKELY(location >> TS_LOCATION_ROW_BITS != 0)) return NULL;
+  return ts_rows_view_at(&table->first[ts_shard_number(table, hash)], location);
+}
+
+/* Returns how many of the rows are not in the first tier. */
+static uint32_t find_rows(const ts_table *table, const int64_t *keys, uint32_t n, recent *r, const void **rows) {
+  const uint32_t level = table->store->level;
+  uint32_t which[TS_FAST_BLOCK], left = 0, here = 0;
+  uint64_t hashes[TS_FAST_BLOCK], left_hashes[TS_FAST_BLOCK];
+  int64_t left_keys[TS_FAST_BLOCK];
+  ts_index_home homes[TS_FAST_BLOCK];
+  ts_location locations[TS_FAST_BLOCK];
+  ts_index_hash_all(level, keys, n, hashes);
+  if (r->pause > 0) {
+    r->pause--;
+    ts_index_aim(table->indexes, table->shard_bits, hashes, n, homes);
+    ts_index_read(level, keys, hashes, homes, n, locations);
+    for (uint32_t i = 0; i < n; i++) {
+      rows[i] = row_of(table, hashes[i], locations[i]);
+      here += rows[i] != NULL;
+    }
+    return n - here;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t at = (uint32_t)(hashes[i] >> 20) % RECENT;
+    rows[i] = r->rows[at];
+    which[left] = i;
+    left_keys[left] = keys[i];
+    left_hashes[left] = hashes[i];
+    left += (r->keys[at] != keys[i]) | (rows[i] == NULL);
+  }
+  ts_index_aim(table->indexes, table->shard_bits, left_hashes, left, homes);
+  ts_index_read(level, left_keys, left_hashes, homes, left, locations);
+  for (uint32_t j = 0; j < left; j++) {
+    const void *row = row_of(table, left_hashes[j], locations[j]);
+    const uint32_t at = (uint32_t)(left_hashes[j] >> 20) % RECENT;
+    rows[which[j]] = row;
+    r->keys[at] = left_keys[j];
+    r->rows[at] = row;
+    here += row != NULL;
+  }
+  if ((n - left) * WORTHWHILE < n) r->pause = PAUSE;
+  return left - here;
+}
+
+/* As find_rows, with all that was found on the way. */
 static uint32_t find_block(const ts_table *table, const int64_t *keys, uint32_t n, found *f) {
   ts_index_home homes[TS_FAST_BLOCK];
-  uint32_t missed = 0;
+  uint32_t here = 0;
   ts_index_approach(table->indexes, table->shard_bits, keys, n, f->hashes, homes);
   ts_index_read(table->store->level, keys, f->hashes, homes, n, f->locations);
   for (uint32_t i = 0; i < n; i++) {
-    f->rows[i] = row_of(table, f->hashes[i], f->locations[i], table->layout.weight_bytes);
-    missed += f->rows[i] == NULL;
+    f->rows[i] = row_of(table, f->hashes[i], f->locations[i]);
+    here += f->rows[i] != NULL;
   }
-  return missed;
+  return n - here;
 }
 
 uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **rows, uint64_t *hashes) {
@@ -164,38 +122,59 @@ uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **
   return missed;
 }
 
-/* Lookups that somebody counts: the policy, or the rows themselves. */
-static uint64_t look_up_counted(ts_table *table, const int64_t *keys, uint32_t n, float *out, uint64_t *missed) {
+static void mark_missed(const void *const *rows, uint32_t n, uint64_t first, uint64_t *missed) {
+  for (uint32_t i = 0; i < n; i++)
+    if (rows[i] == NULL) missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
+}
+
+/* Lookups that nobody counts. */
+static uint64_t look_up(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+                        uint64_t *missed) {
+  ts_store *store = table->store;
+  const uint32_t an_epoch = (ts_is_tiered(store) ? BLOCKS_AN_EPOCH : BLOCKS_ALONE) * TS_FAST_BLOCK;
   uint64_t misses = 0;
-  for (uint32_t first = 0; first < n; first += TS_FAST_BLOCK) {
-    found f;
-    const uint32_t m = TS_MIN(n - first, TS_FAST_BLOCK), absent = find_block(table, keys + first, m, &f);
-    ts_fast_touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
-    if (out != NULL)
-      ts_gather_rows(table->store->level, &table->layout, f.rows, m, out + (uint64_t)first * table->layout.dim);
-    misses += absent;
-    for (uint32_t i = 0; absent > 0 && i < m; i++)
-      if (f.rows[i] == NULL) missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
+  recent r;
+  r.pause = 0;
+  for (uint64_t from = 0; from < n; from += an_epoch) {
+    memset(r.rows, 0, sizeof r.rows);
+    ts_epoch_enter(&store->epochs, slot);
+    for (uint64_t first = from; first < TS_MIN(from + an_epoch, n); first += TS_FAST_BLOCK) {
+      const void *rows[TS_FAST_BLOCK];
+      const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_rows(table, keys + first, m, &r, rows);
+      ts_gather_rows(store->level, &table->layout, rows, m, out + first * table->layout.dim);
+      if (absent > 0) mark_missed(rows, m, first, missed);
+      misses += absent;
+    }
+    ts_epoch_leave(slot);
+  }
+  return misses;
+}
+
+static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+                                uint64_t *missed) {
+  ts_store *store = table->store;
+  uint64_t misses = 0;
+  for (uint64_t from = 0; from < n; from += BLOCKS_AN_EPOCH * TS_FAST_BLOCK) {
+    ts_epoch_enter(&store->epochs, slot);
+    for (uint64_t first = from; first < TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n); first += TS_FAST_BLOCK) {
+      found f;
+      const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_block(table, keys + first, m, &f);
+      if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, out + first * table->layout.dim);
+      ts_fast_touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
+      if (absent > 0) mark_missed(f.rows, m, first, missed);
+      misses += absent;
+    }
+    ts_epoch_leave(slot);
   }
   return misses;
 }
 
 uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
                         uint64_t missed[TS_PIECE / 64]) {
-  ts_store *store = table->store;
-  const bool counted =
-      table->layout.frequency_offset != 0 || atomic_load_explicit(&table->tracking, memory_order_relaxed) || out == NULL;
-  uint64_t misses = 0;
+  const bool counted = table->layout.frequency_offset != 0 || out == NULL ||
+                       atomic_load_explicit(&table->tracking, memory_order_relaxed);
   memset(missed, 0, (n + 63) / 64 * sizeof *missed);
-  for (uint64_t first = 0; first < n; first += KEYS_AN_EPOCH) {
-    const uint32_t m = (uint32_t)TS_MIN(n - first, KEYS_AN_EPOCH);
-    float *to = out == NULL ? NULL : out + first * table->layout.dim;
-    ts_epoch_enter(&store->epochs, slot);
-    misses += counted ? look_up_counted(table, keys + first, m, to, missed + first / 64)
-                      : look_up_levels[store->level](table, keys + first, m, to, missed + first / 64);
-    ts_epoch_leave(slot);
-  }
-  return misses;
+  return (counted ? look_up_counted : look_up)(table, slot, keys, n, out, missed);
 }
 
 uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,

@@ -3,7 +3,6 @@
 
 #include "kernels/gather.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* One call, or a piece of it. */
@@ -23,7 +22,10 @@ static bool collect(const lookup *l, ts_part part) {
     for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1) {
       int64_t key = l->keys[w * 64 + (uint64_t)__builtin_ctzll(bits)];
       uint64_t hash = ts_index_hash(key);
-      if (ts_part_has(part, hash) && ts_work_add(l->work, key, hash) == UINT32_MAX) return false;
+      if (!ts_part_has(part, hash)) continue;
+      const uint32_t number = ts_work_add(l->work, key, hash);
+      if (number == UINT32_MAX) return false;
+      l->work->times[number]++;
     }
   return true;
 }
@@ -82,7 +84,7 @@ static int32_t serve_missed(ts_table *table, const int64_t *keys, uint64_t n, co
   return status;
 }
 
-static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, bool count,
+static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
                             ts_err err) {
   ts_store *store = table->store;
   uint64_t missed[TS_PIECE / 64], misses;
@@ -97,7 +99,7 @@ static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t 
     if (n % 64 != 0) missed[n / 64] = (UINT64_C(1) << n % 64) - 1;
   }
   uint64_t real = in_place ? ts_now_ns() - start : 0;
-  int32_t status = misses == 0 ? TS_OK : serve_missed(table, keys, n, missed, misses, out, count, err);
+  int32_t status = misses == 0 ? TS_OK : serve_missed(table, keys, n, missed, misses, out, true, err);
   if (in_place && status == TS_OK) ts_traffic_in_place(table, keys, n, real, false);
   return status;
 }
@@ -114,7 +116,7 @@ int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, u
                    (unsigned long long)n, table->name);
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
-    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), rows + first * table->layout.dim, true, e);
+    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), rows + first * table->layout.dim, e);
   ts_epoch_release(slot);
   ts_count(table, TS_STAT_lookup_calls, 1);
   ts_count(table, TS_STAT_lookup_keys, n);
@@ -154,30 +156,46 @@ int32_t ts_bags_check(const ts_table *table, const char *what, const int64_t *ke
   return TS_OK;
 }
 
-/* Keys of a block that is copied out before it is combined, because a row of it is not in the first tier. */
-static uint32_t copied_block(uint32_t dim) { return TS_MAX(1u, TS_MIN(TS_FAST_BLOCK, 16384u / dim)); }
+/* Rows of keys that are not all in the first tier, wherever they are now: plain weights in `work`. Counts nothing, the
+ * lookup before it did. */
+static int32_t bring_block(ts_table *table, ts_work *work, const int64_t *keys, uint32_t m, const void **rows, ts_err err) {
+  ts_work_clear(work);
+  for (uint32_t i = 0; i < m; i++) ts_work_add(work, keys[i], ts_index_hash(keys[i]));
+  const ts_bring bring = {.table = table, .work = work, .again = true};
+  int32_t status = ts_bring_all(&bring, err);
+  if (status != TS_OK) return status;
+  read_weights(&(lookup){.table = table, .work = work});
+  float *refused = (float *)(void *)work->spare_row;
+  for (uint32_t j = 0; j < table->layout.dim; j++) refused[j] = table->admission.default_value;
+  for (uint32_t i = 0; i < m; i++) {
+    uint32_t d = ts_work_number(work, keys[i], ts_index_hash(keys[i]));
+    rows[i] = work->state[d] == TS_BROUGHT ? (const void *)ts_work_staging(work, d) : refused;
+  }
+  return TS_OK;
+}
 
-/* One step over the keys from `first` on: *done keys are combined. `scratch` holds the rows of a copied block. */
+/* One step over the keys from `first` on: *done keys are combined. */
 static int32_t combine(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, ts_bags *bags, float max_norm,
-                       float *scratch, float *out, uint64_t *done, ts_err err) {
+                       float *out, uint64_t *done, ts_err err) {
   ts_store *store = table->store;
   const void *rows[TS_FAST_BLOCK];
   uint64_t hashes[TS_FAST_BLOCK];
   uint32_t m = (uint32_t)TS_MIN(n, TS_FAST_BLOCK), missed = m;
+  int32_t status = TS_OK;
   ts_epoch_enter(&store->epochs, slot);
   if (store->memory_tiers > 0) missed = ts_fast_block(table, keys, m, (void **)(uintptr_t)rows, hashes);
   if (missed == 0) ts_bags_accumulate(bags, &table->layout, rows, m, max_norm, out);
   ts_epoch_leave(slot);
   if (missed > 0) {
-    m = TS_MIN(m, copied_block(table->layout.dim));
-    int32_t status = lookup_piece(table, slot, keys, m, scratch, false, err);
-    if (status != TS_OK) return status;
+    ts_work *work = ts_work_acquire(table, m, TS_WORK_LOOKUP);
+    m = TS_MIN(m, work->capacity);
+    status = bring_block(table, work, keys, m, rows, err);
     const ts_row_layout plain = ts_row_layout_make(TS_FP32, table->layout.dim, 1, 0, false, false);
-    for (uint32_t i = 0; i < m; i++) rows[i] = scratch + (uint64_t)i * table->layout.dim;
-    ts_bags_accumulate(bags, &plain, rows, m, max_norm, out);
+    if (status == TS_OK) ts_bags_accumulate(bags, &plain, rows, m, max_norm, out);
+    ts_work_release(store, work);
   }
   *done = m;
-  return TS_OK;
+  return status;
 }
 
 int32_t ts_table_lookup_bags(ts_store *store, uint32_t number, const int64_t *keys, const uint64_t *offsets, uint64_t count,
@@ -193,29 +211,18 @@ int32_t ts_table_lookup_bags(ts_store *store, uint32_t number, const int64_t *ke
   if (!(max_norm >= 0))
     return ts_fail(e, TS_EINVAL, "Cannot look up bags of table \"%s\": max_norm is %g; it must be 0 (no limit) or more",
                    table->name, (double)max_norm);
-  const uint64_t n = offsets[count], scratch_bytes = copied_block(table->layout.dim) * (uint64_t)table->layout.dim * 4;
-  ts_budget *budget = &store->tiers[0].budget;
-  float *scratch = NULL;
-  if (ts_budget_take(budget, TS_PURPOSE_WORK, scratch_bytes)) {
-    scratch = malloc(scratch_bytes);
-    if (scratch == NULL) ts_budget_give_back(budget, TS_PURPOSE_WORK, scratch_bytes);
-  }
-  if (scratch == NULL)
-    return ts_fail(e, TS_EFULL, "Cannot look up bags of table \"%s\": no room for %llu bytes of working memory in the first "
-                   "tier; raise its size", table->name, (unsigned long long)scratch_bytes);
+  const uint64_t n = offsets[count];
   ts_bags bags;
   ts_bags_begin(&bags, store->level, table->layout.dim, offsets, count, weights, combiner);
   ts_bags_clear_empty(&bags, out);
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   /* All rows come up together, so that reads of lower tiers are issued together. */
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
-    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), NULL, true, e);
+    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), NULL, e);
   uint64_t done = 0;
   for (uint64_t first = 0; status == TS_OK && first < n; first += done)
-    status = combine(table, slot, keys + first, n - first, &bags, max_norm, scratch, out, &done, e);
+    status = combine(table, slot, keys + first, n - first, &bags, max_norm, out, &done, e);
   ts_epoch_release(slot);
-  free(scratch);
-  ts_budget_give_back(budget, TS_PURPOSE_WORK, scratch_bytes);
   ts_count(table, TS_STAT_lookup_calls, 1);
   ts_count(table, TS_STAT_lookup_keys, n);
   return status;

@@ -150,15 +150,18 @@ int32_t ts_table_lookup_tier(ts_store *store, uint32_t number, const int64_t *ke
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_FAST_BLOCK) {
     uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK);
     uint8_t found[TS_FAST_BLOCK] = {0};
-    if (table->records != NULL)
-      status = ts_records_tier(store)->records->contains(table->records, m, keys + first, found, e);
+    /* Memory first: a row that leaves it meanwhile is a record then. */
     for (uint32_t i = 0; i < m; i++) {
       ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[first + i]));
       pthread_mutex_lock(&shard->lock);
       uint32_t tier = TS_LOCATION_TIER(ts_index_find_one(&shard->index, keys[first + i]));
       pthread_mutex_unlock(&shard->lock);
-      tiers[first + i] = tier < TS_NOT_ADMITTED ? (int32_t)tier : found[i] ? (int32_t)store->memory_tiers : -1;
+      tiers[first + i] = tier < TS_NOT_ADMITTED ? (int32_t)tier : -1;
     }
+    if (table->records == NULL) continue;
+    status = ts_records_tier(store)->records->contains(table->records, m, keys + first, found, e);
+    for (uint32_t i = 0; status == TS_OK && i < m; i++)
+      if (tiers[first + i] < 0 && found[i]) tiers[first + i] = (int32_t)store->memory_tiers;
   }
   return status;
 }

@@ -20,6 +20,14 @@ static void copy_statistics(const uint64_t sums[TS_STATISTIC_COUNT], uint64_t *o
   for (uint32_t i = 0; i < n && i < TS_STATISTIC_COUNT; i++) out[i] = sums[i];
 }
 
+uint64_t ts_store_counted(const ts_store *store, ts_statistic which) {
+  uint64_t sum = 0;
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++)
+    sum += atomic_load_explicit(&store->tables[i]->statistics[which], memory_order_relaxed);
+  return sum;
+}
+
 int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err, uint32_t err_cap) {
   ts_err e = {err, err_cap};
   if (store == NULL || (out == NULL && n > 0)) return ts_fail(e, TS_EINVAL, "Cannot read statistics: an argument is NULL");

@@ -62,7 +62,7 @@ static void move_inside(ts_shard *shard, uint64_t from) {
 /* Gives up the last chunk of the shard's first tier. Shard locked. */
 static int32_t release_chunk(ts_shard *shard, ts_traffic *traffic, ts_err err) {
   ts_rows *rows = &shard->rows[0];
-  if (rows->chunk_count == 0) return TS_EFULL;
+  if (rows->chunk_count == 0) return ts_fail(err, TS_EFULL, "there are none");
   const uint64_t first = ts_rows_first_of(rows, rows->chunk_count - 1);
   shard->full = true;
   atomic_store_explicit(&shard->table->tracking, true, memory_order_relaxed);
@@ -81,11 +81,11 @@ static int32_t release_chunk(ts_shard *shard, ts_traffic *traffic, ts_err err) {
     }
     uint32_t freed = 0;
     status = ts_evict(shard, 0, 64, &freed, traffic, err);
-    if (status == TS_OK && freed == 0) status = TS_EFULL;
+    if (status == TS_OK && freed == 0) status = ts_fail(err, TS_EFULL, "the tiers below are full");
     unlink_chunk(rows, first);
   }
+  if (moved) ts_epoch_wait(&shard->table->store->epochs); /* readers may look at the places the rows had */
   if (status == TS_OK) {
-    if (moved) ts_epoch_wait(&shard->table->store->epochs);
     rows->next = TS_MIN(rows->next, first);
     ts_rows_drop_chunk(rows);
     ts_count(shard->table, TS_STAT_rebalanced_chunks, 1);
@@ -125,42 +125,65 @@ static ts_shard *largest(ts_store *store) {
   return giver;
 }
 
+/* One chunk less somewhere: the largest shard gives it, or any other that can. */
+static int32_t release_one(ts_store *store, ts_err err) {
+  ts_shard *giver = largest(store);
+  if (giver == NULL) return ts_fail(err, TS_EFULL, "there are none");
+  int32_t status = release_of(giver, err);
+  uint32_t n = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; status != TS_OK && i < n; i++)
+    for (uint32_t s = 0; s < store->tables[i]->shard_count; s++)
+      if (&store->tables[i]->shards[s] != giver && release_of(&store->tables[i]->shards[s], (ts_err){NULL, 0}) == TS_OK)
+        return TS_OK;
+  return status;
+}
+
 int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err) {
   ts_store *store = shard->table->store;
   ts_budget *budget = &store->tiers[0].budget;
+  char why[384] = "there is no tier below";
   int32_t status = TS_OK;
   pthread_mutex_lock(&store->growth);
-  while (status == TS_OK && !ts_budget_take(budget, TS_PURPOSE_INDEX, bytes)) {
-    ts_shard *giver = ts_is_tiered(store) ? largest(store) : NULL;
-    status = giver == NULL ? TS_EFULL : release_of(giver, err);
-  }
+  while (status == TS_OK && !ts_budget_take(budget, TS_PURPOSE_INDEX, bytes))
+    status = ts_is_tiered(store) ? release_one(store, (ts_err){why, sizeof why}) : TS_EFULL;
   pthread_mutex_unlock(&store->growth);
-  if (status == TS_EFULL)
-    return ts_fail(err, TS_EFULL,
+  if (status != TS_OK)
+    return ts_fail(err, status,
                    "Cannot add rows to table \"%s\": its index needs %llu bytes more, tier 0 (%s) is full with %llu of "
-                   "%llu bytes used and no row there can move; raise its size",
+                   "%llu bytes used, and rows there cannot move: %s; raise its size",
                    shard->table->name, (unsigned long long)bytes, store->tiers[0].type,
-                   (unsigned long long)atomic_load(&budget->used), (unsigned long long)budget->limit);
-  if (status != TS_OK) return status;
+                   (unsigned long long)atomic_load(&budget->used), (unsigned long long)budget->limit, why);
   pthread_mutex_lock(&shard->lock);
   shard->index_grant += bytes;
   pthread_mutex_unlock(&shard->lock);
   return TS_OK;
 }
 
-/* What grew into the headroom is given back to it: half of it, or three quarters where rows become records, whose index
- * grows in large steps while they move. */
-static uint64_t kept_free(const ts_store *store) {
-  const uint64_t headroom = store->tiers[0].budget.headroom;
-  return ts_has_records(store) ? headroom / 4 * 3 : headroom / 2;
+/* What is used without working memory, which comes and goes by itself. */
+static uint64_t used_to_stay(const ts_budget *budget) {
+  uint64_t used = atomic_load(&budget->used), work = atomic_load(&budget->reserved[TS_PURPOSE_WORK]);
+  return used - TS_MIN(work, used);
 }
 
+/* The headroom is short when buffers and index have taken a quarter of it (eighths: what may be left, without working
+ * memory and with it). */
+static bool is_above(const ts_budget *budget, uint64_t stay, uint64_t all) {
+  const uint64_t eighth = budget->headroom / 8;
+  return used_to_stay(budget) > budget->limit - stay * eighth || atomic_load(&budget->used) > budget->limit - all * eighth;
+}
+
+static bool is_short_of_headroom(const ts_budget *budget) { return !budget->rows_only && is_above(budget, 6, 2); }
+
+/* What grew into the headroom is given back to it. */
 static void restore_headroom(ts_store *store) {
-  ts_budget *budget = &store->tiers[0].budget;
-  while (atomic_load(&budget->used) > budget->limit - kept_free(store)) {
-    ts_shard *giver = largest(store);
-    if (giver == NULL || release_of(giver, (ts_err){NULL, 0}) != TS_OK) return;
-  }
+  while (is_above(&store->tiers[0].budget, 7, 3))
+    if (release_one(store, (ts_err){NULL, 0}) != TS_OK) return;
+}
+
+void ts_room_restore(ts_store *store) {
+  if (!is_short_of_headroom(&store->tiers[0].budget) || pthread_mutex_trylock(&store->growth) != 0) return;
+  restore_headroom(store);
+  pthread_mutex_unlock(&store->growth);
 }
 
 static void rebalance(ts_store *store) {
@@ -195,21 +218,8 @@ static void rebalance(ts_store *store) {
   }
 }
 
-static bool is_short(const ts_store *store) {
-  const ts_budget *budget = &store->tiers[0].budget;
-  if (budget->rows_only) return false;
-  const uint64_t kept = ts_has_records(store) ? kept_free(store) : budget->headroom / 4;
-  return atomic_load_explicit(&budget->used, memory_order_relaxed) > budget->limit - kept;
-}
-
-void ts_room_restore(ts_store *store) {
-  if (!is_short(store) || pthread_mutex_trylock(&store->growth) != 0) return;
-  restore_headroom(store);
-  pthread_mutex_unlock(&store->growth);
-}
-
 void ts_room_balance(ts_store *store) {
-  const bool short_of = is_short(store);
+  const bool short_of = is_short_of_headroom(&store->tiers[0].budget);
   uint64_t left = atomic_load_explicit(&store->calls_to_rebalance, memory_order_relaxed);
   if (left > 0) atomic_compare_exchange_strong(&store->calls_to_rebalance, &left, left - 1);
   if (!short_of && left > 0) return;

@@ -13,9 +13,8 @@ static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
   *n = 0;
   if (first >= rows->next) return NULL;
   uint64_t inside, chunk = ts_rows_chunk(rows, first, &inside);
-  uint64_t size = UINT64_C(1) << (rows->shift + chunk / TS_LEVEL_CHUNKS);
-  *n = TS_MIN(size - inside, rows->next - first);
-  return rows->beside[chunk].words + inside;
+  *n = TS_MIN(ts_rows_in(rows, chunk) - inside, rows->next - first);
+  return ts_beside_words(rows->beside[chunk], ts_rows_in(rows, chunk)) + inside;
 }
 
 /* What is kept beside rows may use the headroom for buffers: freeing memory can need it first. */
@@ -25,8 +24,6 @@ static bool charge_policy(void *context, int64_t bytes) {
   ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, (uint64_t)-bytes);
   return true;
 }
-
-static uint64_t rows_in(const ts_rows *rows, uint64_t chunk) { return UINT64_C(1) << (rows->shift + chunk / TS_LEVEL_CHUNKS); }
 
 uint64_t ts_rows_first_of(const ts_rows *rows, uint64_t chunk) {
   uint64_t level = chunk / TS_LEVEL_CHUNKS, inside = chunk % TS_LEVEL_CHUNKS;
@@ -39,50 +36,45 @@ static uint64_t side_bytes(const ts_rows *rows, uint64_t n) {
 }
 
 uint64_t ts_rows_last_chunk_bytes(const ts_rows *rows) {
-  uint64_t n = rows_in(rows, rows->chunk_count - 1);
+  uint64_t n = ts_rows_in(rows, rows->chunk_count - 1);
   return n * rows->stride + side_bytes(rows, n);
 }
 
 uint64_t ts_rows_bytes(const ts_rows *rows) { return ts_rows_first_of(rows, rows->chunk_count) * rows->stride; }
 
-static bool add_beside(ts_rows *rows, ts_beside *chunk, uint64_t n) {
-  uint64_t bytes = side_bytes(rows, n);
-  if (bytes == 0) return true;
-  if (!ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
+/* Memory beside a chunk of n rows, zeroed; NULL if there is none. */
+static int64_t *take_beside(ts_rows *rows, uint64_t n) {
+  const uint64_t bytes = side_bytes(rows, n);
+  /* Beside rows of a lower tier, which the first one's rows move to: these would else leave it nothing. */
+  const bool lower = rows->budget != rows->dram_budget;
+  if (!(lower ? ts_budget_take_first : ts_budget_take)(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
     rows->dram_wanted = bytes;
-    return false;
+    return NULL;
   }
-  chunk->keys = malloc(bytes);
-  if (chunk->keys == NULL) {
-    ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, bytes);
-    return false;
-  }
-  memset(chunk->keys, 0, bytes);
-  chunk->words = (ts_policy_word *)(void *)(chunk->keys + n);
-  chunk->below = rows->has_below ? (uint32_t *)(void *)(chunk->words + n) : NULL;
-  chunk->flags = rows->has_below ? (uint8_t *)(chunk->below + n) : (uint8_t *)(void *)(chunk->words + n);
-  return true;
+  int64_t *keys = calloc(1, bytes);
+  if (keys == NULL) ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, bytes);
+  return keys;
 }
 
-static void drop_beside(ts_rows *rows, ts_beside *chunk, uint64_t n) {
-  if (chunk->keys == NULL) return;
-  free(chunk->keys);
+static void give_back_beside(ts_rows *rows, int64_t *keys, uint64_t n) {
+  if (keys == NULL) return;
+  free(keys);
   ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, side_bytes(rows, n));
 }
 
 static bool add_chunk(ts_rows *rows) {
   if (rows->chunk_count == rows->chunk_capacity) return false;
-  uint64_t n = rows_in(rows, rows->chunk_count), bytes = n * rows->stride;
+  uint64_t n = ts_rows_in(rows, rows->chunk_count), bytes = n * rows->stride;
   if (!ts_budget_take(rows->budget, TS_PURPOSE_ROWS, bytes)) return false;
-  ts_beside beside = {0};
-  if (rows->policy == NULL || add_beside(rows, &beside, n)) {
+  int64_t *beside = rows->policy == NULL ? NULL : take_beside(rows, n);
+  if (rows->policy == NULL || beside != NULL) {
     unsigned char *chunk = rows->tier->ops->take(rows->tier, bytes);
     if (chunk != NULL) {
       if (rows->policy != NULL) rows->beside[rows->chunk_count] = beside;
       rows->chunks[rows->chunk_count++] = chunk;
       return true;
     }
-    drop_beside(rows, &beside, n);
+    give_back_beside(rows, beside, n);
   }
   ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, bytes);
   return false;
@@ -98,8 +90,8 @@ int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget 
                     .has_below = has_below};
   uint64_t bytes = TS_MIN(CHUNK_BYTES, share / CHUNKS_AT_LEAST);
   while (rows->shift < MAX_SHIFT && (stride << (rows->shift + 1)) <= bytes) rows->shift++;
-  /* Room in the lists for all rows that the tier can hold, and as many more: a shard may get more than its share. */
-  uint64_t most = TS_MIN(2 * (budget->limit / stride) + 2, UINT64_C(1) << 33);
+  /* Room in the lists for four times the share: a shard may get more than others. */
+  uint64_t most = TS_MIN(4 * (TS_MIN(share, budget->limit) / stride) + 4, UINT64_C(1) << 33);
   while (ts_rows_first_of(rows, rows->chunk_capacity) < most) rows->chunk_capacity += TS_LEVEL_CHUNKS;
   if (!ts_budget_take(dram_budget, TS_PURPOSE_BUFFERS, list_bytes(rows, evicted))) return TS_EFULL;
   rows->chunks = calloc(rows->chunk_capacity, sizeof *rows->chunks);
@@ -156,7 +148,7 @@ void ts_rows_free(ts_rows *rows, uint64_t row) {
 }
 
 void ts_rows_drop_chunk(ts_rows *rows) {
-  uint64_t first = ts_rows_first_of(rows, rows->chunk_count - 1), n = rows_in(rows, rows->chunk_count - 1);
+  uint64_t first = ts_rows_first_of(rows, rows->chunk_count - 1), n = ts_rows_in(rows, rows->chunk_count - 1);
   /* Unlink its freed rows. */
   uint64_t *link = &rows->first_free;
   while (*link != TS_NO_ROW) {
@@ -175,8 +167,8 @@ void ts_rows_drop_chunk(ts_rows *rows) {
   ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, n * rows->stride);
   rows->chunks[last] = NULL;
   if (rows->policy == NULL) return;
-  drop_beside(rows, &rows->beside[last], n);
-  rows->beside[last] = (ts_beside){0};
+  give_back_beside(rows, rows->beside[last], n);
+  rows->beside[last] = NULL;
 }
 
 void ts_rows_destroy(ts_rows *rows) {

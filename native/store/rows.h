@@ -26,14 +26,6 @@
 #define TS_LEVEL_CHUNKS 32u /* chunks of one size */
 #define TS_LEVEL_BITS 5u
 
-/* What lies beside the rows of a chunk. */
-typedef struct ts_beside {
-  int64_t *keys;
-  ts_policy_word *words;
-  uint32_t *below; /* only above a memory tier */
-  uint8_t *flags;
-} ts_beside;
-
 typedef struct ts_rows {
   /* What readers need first. */
   unsigned char **chunks; /* [chunk_capacity] */
@@ -44,7 +36,7 @@ typedef struct ts_rows {
   ts_budget *budget;      /* of the tier */
   ts_budget *dram_budget; /* of the first tier: what is kept beside the rows */
   ts_policy *policy;      /* NULL: rows are never evicted from here */
-  ts_beside *beside;      /* [chunk_capacity], with a policy */
+  int64_t **beside; /* [chunk_capacity], with a policy: keys of the chunk's rows, then their words, below, flags */
   uint64_t chunk_count, chunk_capacity;
   uint64_t next;       /* first row never used */
   uint64_t first_free; /* head of the freed rows, or TS_NO_ROW */
@@ -85,40 +77,74 @@ static inline uint64_t ts_rows_spare(const ts_rows *rows) {
   return rows->free_count + ts_rows_first_of(rows, rows->chunk_count) - rows->next;
 }
 
-/* The chunk of a row, and its number there. */
+/* The chunk of a row, and its number there. With the rows counted from 32 smallest chunks on, the highest bit tells the
+ * size and the five bits below it the chunk. */
 static inline uint64_t ts_rows_chunk(const ts_rows *rows, uint64_t row, uint64_t *inside) {
-  uint64_t x = (row >> rows->shift) + TS_LEVEL_CHUNKS;
-  uint32_t level = 63u - (uint32_t)__builtin_clzll(x) - TS_LEVEL_BITS;
-  *inside = (x & ((UINT64_C(1) << level) - 1)) << rows->shift | (row & ((UINT64_C(1) << rows->shift) - 1));
-  return level * TS_LEVEL_CHUNKS + (x >> level) - TS_LEVEL_CHUNKS;
+  const uint64_t y = row + ((uint64_t)TS_LEVEL_CHUNKS << rows->shift);
+  const uint32_t size = 63u - TS_LEVEL_BITS - (uint32_t)__builtin_clzll(y);
+  *inside = y & ((UINT64_C(1) << size) - 1);
+  return (size - rows->shift) * TS_LEVEL_CHUNKS + (y >> size) - TS_LEVEL_CHUNKS;
 }
 static inline unsigned char *ts_rows_at(const ts_rows *rows, uint64_t row) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
   return rows->chunks[chunk] + inside * rows->stride;
 }
+
+/* What ts_rows_at needs, for tables that look into many shards. */
+typedef struct ts_rows_view {
+  unsigned char **chunks; /* of the chunk with the number that the five bits and the size give */
+  uint64_t stride;
+  uint64_t from; /* where rows are counted from */
+  uint64_t unused;
+} ts_rows_view;
+static inline ts_rows_view ts_rows_view_of(const ts_rows *rows) {
+  return (ts_rows_view){.chunks = rows->chunks - (rows->shift + 1) * TS_LEVEL_CHUNKS,
+                        .stride = rows->stride,
+                        .from = (uint64_t)TS_LEVEL_CHUNKS << rows->shift};
+}
+static inline unsigned char *ts_rows_view_at(const ts_rows_view *view, uint64_t row) {
+  const uint64_t y = row + view->from;
+  const uint32_t size = 63u - TS_LEVEL_BITS - (uint32_t)__builtin_clzll(y);
+  return view->chunks[size * TS_LEVEL_CHUNKS + (y >> size)] + (y & ((UINT64_C(1) << size) - 1)) * view->stride;
+}
+
+/* What lies beside a chunk of n rows. */
+static inline ts_policy_word *ts_beside_words(const int64_t *keys, uint64_t n) {
+  return (ts_policy_word *)(uintptr_t)(keys + n);
+}
+static inline uint32_t *ts_beside_below(const int64_t *keys, uint64_t n) {
+  return (uint32_t *)(uintptr_t)(ts_beside_words(keys, n) + n);
+}
+static inline uint8_t *ts_beside_flags(const ts_rows *rows, const int64_t *keys, uint64_t n) {
+  return (uint8_t *)(ts_beside_below(keys, n) + (rows->has_below ? n : 0));
+}
+/* Rows of a chunk. */
+static inline uint64_t ts_rows_in(const ts_rows *rows, uint64_t chunk) {
+  return UINT64_C(1) << (rows->shift + chunk / TS_LEVEL_CHUNKS);
+}
 static inline int64_t *ts_rows_key(const ts_rows *rows, uint64_t row) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
-  return &rows->beside[chunk].keys[inside];
+  return &rows->beside[chunk][inside];
 }
 static inline ts_policy_word *ts_rows_word(const ts_rows *rows, uint64_t row) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
-  return &rows->beside[chunk].words[inside];
+  return &ts_beside_words(rows->beside[chunk], ts_rows_in(rows, chunk))[inside];
 }
 static inline uint8_t *ts_rows_flags(const ts_rows *rows, uint64_t row) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
-  return &rows->beside[chunk].flags[inside];
+  return &ts_beside_flags(rows, rows->beside[chunk], ts_rows_in(rows, chunk))[inside];
 }
 /* The place of the copy of a row with TS_ROW_COPY. */
 static inline uint64_t ts_rows_below(const ts_rows *rows, uint64_t row) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
-  const ts_beside *b = &rows->beside[chunk];
-  return (uint64_t)(b->flags[inside] & TS_ROW_BELOW_HIGH ? 1 : 0) << 32 | b->below[inside];
+  return (uint64_t)(*ts_rows_flags(rows, row) & TS_ROW_BELOW_HIGH ? 1 : 0) << 32 |
+         ts_beside_below(rows->beside[chunk], ts_rows_in(rows, chunk))[inside];
 }
 static inline void ts_rows_set_below(ts_rows *rows, uint64_t row, uint64_t place) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
-  const ts_beside *b = &rows->beside[chunk];
-  b->below[inside] = (uint32_t)place;
-  b->flags[inside] = (uint8_t)((b->flags[inside] & TS_ROW_RECORD) | TS_ROW_COPY | (place >> 32 ? TS_ROW_BELOW_HIGH : 0));
+  uint8_t *flags = ts_rows_flags(rows, row);
+  ts_beside_below(rows->beside[chunk], ts_rows_in(rows, chunk))[inside] = (uint32_t)place;
+  *flags = (uint8_t)((*flags & TS_ROW_RECORD) | TS_ROW_COPY | (place >> 32 ? TS_ROW_BELOW_HIGH : 0));
 }
 
 #endif

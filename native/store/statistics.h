@@ -6,6 +6,8 @@
 #ifndef TS_STATISTICS_H
 #define TS_STATISTICS_H
 
+#include "base/base.h"
+
 #define TS_STATISTICS(X)                                                                      \
   X(lookup_calls, "calls")                                                                    \
   X(lookup_keys, "keys")                                                                      \
@@ -46,5 +48,9 @@ typedef enum ts_statistic {
 #undef TS_STATISTIC_ENUM
       TS_STATISTIC_COUNT
 } ts_statistic;
+
+/* One counter, summed over the tables; without those of records_*, which have to be collected. For callers that ask
+ * often. */
+uint64_t ts_store_counted(const ts_store *store, ts_statistic which);
 
 #endif

@@ -7,11 +7,12 @@
 #define DEFAULT_SIZE (UINT64_C(1) << 30)
 /* What a tier needs at least when everything counts: buffers, an index and a chunk of rows for a small table. */
 #define MINIMUM_FIRST (UINT64_C(1) << 20)
+#define MINIMUM_FIRST_OVER_SSD (UINT64_C(4) << 20) /* it holds the SSD tier's index and buffers, too */
 #define MINIMUM_LOWER (UINT64_C(64) << 10)
 /* Room beyond the limit when only rows count, for the unused rest of each table's last chunk (rows.c makes chunks at
  * most a 64th of the limit, and at most 32 KiB). Address space, not memory, except in a pool file. */
 #define ROWS_ONLY_SLACK (UINT64_C(16) << 20)
-#define INDEX_STEP (UINT64_C(5) << 18)
+#define INDEX_STEP (UINT64_C(1) << 20)
 #define MOST_WORK (UINT64_C(64) << 20)
 #define MANY_SHARDS_FROM (UINT64_C(64) << 20) /* of the first tier */
 #define MOST_EVICTION_THREADS 64u
@@ -26,11 +27,13 @@ static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool
     return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %s has %u tier%s, \"size\" lists %u; remove the rest",
                                type->name, tiers, tiers == 1 ? "" : "s", given);
   for (uint32_t t = 0; t < tiers; t++) {
-    uint64_t least = rows_only ? 1 : t == 0 ? MINIMUM_FIRST : MINIMUM_LOWER;
+    const bool over_ssd = t == 0 && type->records != NULL;
+    uint64_t least = rows_only ? 1 : t > 0 ? MINIMUM_LOWER : over_ssd ? MINIMUM_FIRST_OVER_SSD : MINIMUM_FIRST;
     if (sizes[t] < least)
       return r->status = ts_fail(r->err, TS_EINVAL,
-                                 "Cannot open store: %llu bytes for tier %u (%s) are below the minimum of %llu bytes",
-                                 (unsigned long long)sizes[t], t, ts_storage_tier_type(type, t), (unsigned long long)least);
+                                 "Cannot open store: %llu bytes for tier %u (%s) are below the minimum of %llu bytes%s",
+                                 (unsigned long long)sizes[t], t, ts_storage_tier_type(type, t), (unsigned long long)least,
+                                 over_ssd ? ", for it also holds the index and the buffers of the SSD tier" : "");
     if (sizes[t] > UINT64_C(1) << 46)
       return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %llu bytes for tier %u are above 64 TiB",
                                  (unsigned long long)sizes[t], t);
@@ -176,10 +179,8 @@ static int32_t open_parts(ts_store *store, const ts_config *config, const option
   if (status != TS_OK) return status;
   ts_budget *first = &store->tiers[0].budget;
   first->headroom = TS_MIN(first->limit / 16, MOST_WORK);
-  /* Moving a row to records can need room for their index first: one of its largest segments, half a megabyte, beside
-   * what calls work with. */
-  if (o->type.records == &ts_ssdhash_records)
-    first->headroom = TS_MAX(first->headroom, TS_MIN(first->limit / 8, INDEX_STEP));
+  /* Moving a row to records can need room for their index first: two of its largest segments. */
+  if (o->type.records != NULL) first->headroom = TS_MAX(first->headroom, TS_MIN(first->limit / 8, INDEX_STEP));
   /* Two calls side by side leave half the headroom for what must grow before memory can be freed. */
   store->work_limit = o->rows_only ? MOST_WORK / 4 : first->headroom / 4;
   const bool threads = o->eviction_threads > 0 && ts_is_tiered(store);

@@ -86,6 +86,7 @@ struct ts_table {
   uint32_t shard_bits, shard_count;
   ts_shard *shards;
   const ts_index *indexes[TS_MAX_SHARDS];
+  ts_rows_view first[TS_MAX_SHARDS]; /* rows of the first tier */
   ts_records *records; /* NULL: no such tier */
   pthread_mutex_t fetching;
   struct ts_work *fetches; /* fetch.c: calls that read records ahead */
@@ -103,7 +104,7 @@ typedef struct ts_work {
   uint32_t capacity, count; /* distinct keys */
   int64_t *keys;
   uint64_t *hashes;
-  uint32_t *times;            /* occurrences */
+  uint32_t *times;            /* occurrences, counted by lookups */
   const float **gradients;    /* updates */
   ts_location *locations;     /* of one shard's keys at a time */
   unsigned char **rows;       /* the same */
@@ -161,11 +162,12 @@ static inline void ts_count(ts_table *table, ts_statistic which, uint64_t n) {
 static inline unsigned char *ts_work_staging(const ts_work *work, uint32_t number) {
   return work->staging + number * work->staging_bytes;
 }
-static inline ts_shard *ts_shard_of(const ts_table *table, uint64_t hash) {
-  return &table->shards[table->shard_bits == 0 ? 0 : hash >> (64 - table->shard_bits)];
-}
+/* Shifts by 64 are undefined, so the shift is split. */
 static inline uint32_t ts_shard_number(const ts_table *table, uint64_t hash) {
-  return table->shard_bits == 0 ? 0 : (uint32_t)(hash >> (64 - table->shard_bits));
+  return (uint32_t)(hash >> 1 >> (63 - table->shard_bits));
+}
+static inline ts_shard *ts_shard_of(const ts_table *table, uint64_t hash) {
+  return &table->shards[ts_shard_number(table, hash)];
 }
 static inline bool ts_has_records(const ts_store *store) { return store->memory_tiers < store->tier_count; }
 static inline ts_store_tier *ts_records_tier(ts_store *store) { return &store->tiers[store->memory_tiers]; }
@@ -192,8 +194,24 @@ typedef struct ts_part {
 } ts_part;
 static inline bool ts_part_has(ts_part part, uint64_t hash) { return (hash & (part.parts - 1)) == part.part; }
 void ts_work_clear(ts_work *work);
+/* Where the search begins: the shard is in the high bits and the part in the low ones, so the middle says it. */
+static inline uint32_t ts_work_slot(const ts_work *work, uint64_t hash) { return (uint32_t)(hash >> 24) & work->slot_mask; }
 /* The number of a key, added if it is new; UINT32_MAX if it does not fit. */
-uint32_t ts_work_add(ts_work *work, int64_t key, uint64_t hash);
+static inline uint32_t ts_work_add(ts_work *work, int64_t key, uint64_t hash) {
+  for (uint32_t at = ts_work_slot(work, hash);; at = (at + 1) & work->slot_mask) {
+    if (work->slots[at] == 0) {
+      if (work->count == work->capacity) return UINT32_MAX;
+      const uint32_t number = work->count++;
+      work->slots[at] = number + 1;
+      work->keys[number] = key;
+      work->hashes[number] = hash;
+      work->times[number] = 0;
+      return number;
+    }
+    const uint32_t number = work->slots[at] - 1;
+    if (work->keys[number] == key) return number;
+  }
+}
 /* Makes the keys that are there already, all different, findable by their present numbers. */
 void ts_work_renumber(ts_work *work);
 /* The number of a key, or UINT32_MAX. */
@@ -289,6 +307,7 @@ typedef struct ts_bring {
   ts_table *table;
   ts_work *work;
   bool count;                    /* lookups: admission counts occurrences */
+  bool again;                    /* the call has looked them up before: what was not admitted then is not now */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
 } ts_bring;
 /* The outcome for a key, in work->state. */
@@ -309,6 +328,8 @@ int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *rows, uint
                       ts_err err);
 /* Up to `want` free places in a lower memory tier, making them if it can; returns how many there are. */
 uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t *status, ts_traffic *traffic, ts_err err);
+/* Removes up to `want` records of rows that are in memory, too, to make room for others; returns how many. */
+uint32_t ts_give_up_records(ts_shard *shard, uint32_t want);
 
 /* ---- evictors.c ---- */
 int32_t ts_evictors_create(ts_store *store, uint32_t threads, ts_evictors **out, ts_err err);
@@ -326,10 +347,10 @@ uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier);
 /* Frees first-tier memory by taking rows from shards, and charges it for the next growth of this shard's index. No lock
  * held. TS_EFULL: there is none to free. */
 int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err);
-/* Restores the headroom for buffers when growth had to use it. No lock held. */
-void ts_room_restore(ts_store *store);
-/* The same, and lets memory flow to the shards that need it. No lock
+/* Restores the headroom for buffers when growth had to use it, and lets memory flow to the shards that need it. No lock
  * held. */
 void ts_room_balance(ts_store *store);
+/* The first of these alone. */
+void ts_room_restore(ts_store *store);
 
 #endif

@@ -133,6 +133,7 @@ static int32_t create_shard(ts_table *table, uint32_t s) {
                           tier->budget.limit / table->shard_count, t + 1 < store->tier_count, store->policy,
                           t + 1 < store->memory_tiers);
   }
+  if (store->memory_tiers > 0 && status == TS_OK) table->first[s] = ts_rows_view_of(&shard->rows[0]);
   return status;
 }
 

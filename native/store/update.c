@@ -1,8 +1,7 @@
 /* update.c - one optimizer step on the rows of a batch: gradients of equal keys are summed in the order of the batch,
  * then each row steps once, where it is.
  *
- * Distinct keys are worked off by shard under its lock, in blocks like lookups: while buckets of one block come, rows of
- * the one before are asked for, and the one before that steps. Rows in ordinary memory change in place; rows of a tier
+ * Distinct keys are worked off by shard under its lock, in blocks and short loops like lookups. Rows in ordinary memory change in place; rows of a tier
  * that wants non-temporal writes, or is emulated, pass through a staging place. Keys without a row in memory are left to
  * bring.c at the end. */
 #include "store/store.h"
@@ -22,46 +21,44 @@ typedef struct update {
   const float *gradients;
   const ts_bags *bags; /* at the first key */
   uint32_t turn;       /* the shard to begin with */
+  bool plain;          /* rows of the first tier change in place */
   uint32_t absent;     /* in work->picked */
   uint64_t below;
 } update;
 
 /* ---- the distinct keys and their sums ---- */
 
-/* Another gradient for a key that has one: the sum gets a place of its own. */
-static void add_gradient(const update *u, uint32_t d, const float *gradient) {
-  ts_work *w = u->work;
-  const uint32_t dim = u->table->layout.dim;
-  const float *have = w->gradients[d];
-  float *sum = w->sums + (uint64_t)d * w->sum_stride;
-  if (have != sum) {
-    memcpy(sum, have, dim * sizeof *sum);
-    w->gradients[d] = sum;
-  }
-  for (uint32_t j = 0; j < dim; j++) sum[j] += gradient[j];
-}
-
 static bool collect(const update *u, ts_part part) {
   ts_work *w = u->work;
-  const uint32_t dim = u->table->layout.dim;
+  const uint32_t dim = u->table->layout.dim, level = u->table->store->level;
   ts_work_clear(w);
   for (uint64_t first = 0; first < u->n; first += TS_FAST_BLOCK) {
+    const uint32_t n = (uint32_t)TS_MIN(u->n - first, TS_FAST_BLOCK);
     uint64_t hashes[TS_FAST_BLOCK];
-    uint32_t m = (uint32_t)TS_MIN(u->n - first, TS_FAST_BLOCK);
-    for (uint32_t i = 0; i < m; i++) {
-      hashes[i] = ts_index_hash(u->keys[first + i]);
-      __builtin_prefetch(&w->slots[(uint32_t)(hashes[i] >> 24) & w->slot_mask], 1);
-    }
-    for (uint32_t i = 0; i < m; i++) {
+    float *sums[TS_FAST_BLOCK];
+    const float *more[TS_FAST_BLOCK];
+    uint32_t repeated = 0;
+    ts_index_hash_all(level, u->keys + first, n, hashes);
+    for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&w->slots[ts_work_slot(w, hashes[i])], 1);
+    for (uint32_t i = 0; i < n; i++) {
       if (!ts_part_has(part, hashes[i])) continue;
-      uint32_t before = w->count, d = ts_work_add(w, u->keys[first + i], hashes[i]);
-      if (d == UINT32_MAX) return false;
       const float *gradient = u->gradients + (first + i) * dim;
-      if (d == before)
+      const uint32_t before = w->count, d = ts_work_add(w, u->keys[first + i], hashes[i]);
+      if (d == UINT32_MAX) return false;
+      if (d == before) {
         w->gradients[d] = gradient;
-      else
-        add_gradient(u, d, gradient);
+        continue;
+      }
+      /* Another gradient for a key that has one: the sum gets a place of its own. */
+      float *sum = w->sums + (uint64_t)d * w->sum_stride;
+      if (w->gradients[d] != sum) {
+        memcpy(sum, w->gradients[d], dim * sizeof *sum);
+        w->gradients[d] = sum;
+      }
+      sums[repeated] = sum;
+      more[repeated++] = gradient;
     }
+    ts_gradients_add(level, dim, sums, more, repeated);
   }
   return true;
 }
@@ -92,24 +89,13 @@ static bool collect_bags(const update *u, ts_part part) {
 
 /* ---- the steps ---- */
 
-typedef struct block {
+/* The rows of a block that step where they are. */
+typedef struct stepping {
   uint32_t n;
-  const uint32_t *numbers;
   int64_t keys[TS_FAST_BLOCK];
-  uint64_t hashes[TS_FAST_BLOCK];
-  ts_index_home homes[TS_FAST_BLOCK];
-  ts_location locations[TS_FAST_BLOCK];
-  /* the rows that step, packed */
-  uint32_t stepping;
-  int64_t step_keys[TS_FAST_BLOCK];
   void *rows[TS_FAST_BLOCK];
   const float *gradients[TS_FAST_BLOCK];
-} block;
-
-static void approach(const update *u, block *b) {
-  for (uint32_t i = 0; i < b->n; i++) b->keys[i] = u->work->keys[b->numbers[i]];
-  ts_index_approach(u->table->indexes, u->table->shard_bits, b->keys, b->n, b->hashes, b->homes);
-}
+} stepping;
 
 /* A row of a medium that is written as a whole. */
 static void step_whole(update *u, ts_shard *shard, uint32_t tier, uint64_t row, uint32_t number) {
@@ -122,59 +108,76 @@ static void step_whole(update *u, ts_shard *shard, uint32_t tier, uint64_t row, 
   rows->tier->ops->write(rows->tier, ts_rows_at(rows, row), spare, rows->stride);
 }
 
-static void locate(update *u, ts_shard *shard, block *b) {
-  ts_table *table = u->table;
-  ts_store *store = table->store;
-  const uint32_t bytes = table->layout.stride;
-  ts_index_read(store->level, b->keys, b->hashes, b->homes, b->n, b->locations);
-  b->stepping = 0;
-  for (uint32_t i = 0; i < b->n; i++) {
-    ts_location l = b->locations[i];
-    uint32_t tier = TS_LOCATION_TIER(l), number = b->numbers[i];
-    if (TS_UNLIKELY(tier >= TS_NOT_ADMITTED)) {
-      u->work->picked[u->absent++] = number;
-      continue;
-    }
-    const ts_rows *rows = &shard->rows[tier];
-    if (rows->tier->ops->write_op == TS_MEDIA_WRITE_NT) {
-      step_whole(u, shard, tier, TS_LOCATION_ROW(l), number);
-    } else {
-      char *row = (char *)ts_rows_at(rows, TS_LOCATION_ROW(l));
-      for (uint32_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 1);
-      b->step_keys[b->stepping] = b->keys[i];
-      b->gradients[b->stepping] = u->work->gradients[number];
-      b->rows[b->stepping++] = row;
-    }
-    if (tier > 0) {
-      u->below++;
-      ts_count(table, TS_STAT_tier1_written + (tier - 1), bytes);
-    }
-    if (tier + 1 < store->tier_count && (shard->recorded > 0 || (tier + 1 < store->memory_tiers && shard->rows[tier + 1].copies > 0)))
-      ts_row_changed(shard, tier, TS_LOCATION_ROW(l));
-  }
+/* Whether rows of a tier may have a copy or a record below. */
+static bool has_below(const ts_shard *shard, uint32_t tier) {
+  const ts_store *store = shard->table->store;
+  return tier + 1 < store->tier_count &&
+         (shard->recorded > 0 || (tier + 1 < store->memory_tiers && shard->rows[tier + 1].copies > 0));
 }
 
-static void step(const update *u, const block *b) {
-  const ts_table *table = u->table;
-  table->optimizer.apply(&table->optimizer, &u->call, b->rows, b->gradients, b->step_keys, b->stepping);
-  if (table->layout.version_offset != 0)
-    for (uint32_t i = 0; i < b->stepping; i++) ts_row_set_version(&table->layout, b->rows[i], u->call.global_step);
+/* A row that is not in a first tier of plain memory. */
+static void find_other(update *u, ts_shard *shard, ts_location l, uint32_t number, stepping *s) {
+  ts_table *table = u->table;
+  const uint32_t tier = TS_LOCATION_TIER(l);
+  if (tier >= TS_NOT_ADMITTED) {
+    u->work->picked[u->absent++] = number;
+    return;
+  }
+  const ts_rows *rows = &shard->rows[tier];
+  if (rows->tier->ops->write_op == TS_MEDIA_WRITE_NT) {
+    step_whole(u, shard, tier, TS_LOCATION_ROW(l), number);
+  } else {
+    s->keys[s->n] = u->work->keys[number];
+    s->gradients[s->n] = u->work->gradients[number];
+    s->rows[s->n++] = ts_rows_at(rows, TS_LOCATION_ROW(l));
+  }
+  if (tier == 0) return;
+  u->below++;
+  ts_count(table, TS_STAT_tier1_written + (tier - 1), table->layout.stride);
+  if (has_below(shard, tier)) ts_row_changed(shard, tier, TS_LOCATION_ROW(l));
+}
+
+/* Finds the rows of a block; those that step as a whole do it here. */
+static void find_rows(update *u, ts_shard *shard, const uint32_t *numbers, uint32_t n, stepping *s) {
+  ts_table *table = u->table;
+  int64_t keys[TS_FAST_BLOCK];
+  uint64_t hashes[TS_FAST_BLOCK];
+  ts_index_home homes[TS_FAST_BLOCK];
+  ts_location locations[TS_FAST_BLOCK];
+  for (uint32_t i = 0; i < n; i++) {
+    keys[i] = u->work->keys[numbers[i]];
+    hashes[i] = u->work->hashes[numbers[i]];
+  }
+  ts_index_aim(table->indexes, table->shard_bits, hashes, n, homes);
+  ts_index_read(table->store->level, keys, hashes, homes, n, locations);
+  s->n = 0;
+  const ts_rows_view *first = &table->first[shard - table->shards];
+  for (uint32_t i = 0; i < n; i++) {
+    const ts_location l = locations[i];
+    if (TS_LIKELY(u->plain && TS_LOCATION_TIER(l) == 0)) {
+      s->keys[s->n] = keys[i];
+      s->gradients[s->n] = u->work->gradients[numbers[i]];
+      s->rows[s->n++] = ts_rows_view_at(first, l);
+    } else {
+      find_other(u, shard, l, numbers[i], s);
+    }
+  }
+  if (has_below(shard, 0))
+    for (uint32_t i = 0; i < n; i++)
+      if (TS_LOCATION_TIER(locations[i]) == 0) ts_row_changed(shard, 0, locations[i]);
 }
 
 /* All keys of one shard, which is locked. */
 static void step_shard(update *u, uint32_t s) {
+  ts_table *table = u->table;
   const uint32_t *numbers = u->work->order + u->work->starts[s];
-  const uint32_t n = u->work->starts[s + 1] - u->work->starts[s], blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
-  block ring[3];
-  for (uint32_t k = 0; k < blocks + 2; k++) {
-    if (k < blocks) {
-      block *b = &ring[k % 3];
-      b->numbers = numbers + k * TS_FAST_BLOCK;
-      b->n = TS_MIN(n - k * TS_FAST_BLOCK, TS_FAST_BLOCK);
-      approach(u, b);
-    }
-    if (k >= 1 && k - 1 < blocks) locate(u, &u->table->shards[s], &ring[(k - 1) % 3]);
-    if (k >= 2) step(u, &ring[(k - 2) % 3]);
+  const uint32_t n = u->work->starts[s + 1] - u->work->starts[s];
+  for (uint32_t first = 0; first < n; first += TS_FAST_BLOCK) {
+    stepping block;
+    find_rows(u, &table->shards[s], numbers + first, TS_MIN(n - first, TS_FAST_BLOCK), &block);
+    table->optimizer.apply(&table->optimizer, &u->call, block.rows, block.gradients, block.keys, block.n);
+    if (table->layout.version_offset != 0)
+      for (uint32_t i = 0; i < block.n; i++) ts_row_set_version(&table->layout, block.rows[i], u->call.global_step);
   }
 }
 
@@ -285,6 +288,7 @@ static int32_t run(update *u, ts_err err) {
   ts_optimizer_begin(&table->optimizer, atomic_load_explicit(&store->step, memory_order_relaxed), &u->call);
   /* Calls side by side begin at different shards. */
   u->turn = (uint32_t)(u->call.step * (table->shard_count / 2 + 1)) % table->shard_count;
+  u->plain = store->memory_tiers > 0 && store->tiers[0].tier.ops->write_op != TS_MEDIA_WRITE_NT;
   u->work = ts_work_acquire(table, u->n, TS_WORK_UPDATE);
   uint64_t start = store->memory_mode != NULL ? ts_now_ns() : 0;
   int32_t status = update_part(u, (ts_part){1, 0}, err);

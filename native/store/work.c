@@ -173,48 +173,26 @@ void ts_work_clear(ts_work *w) {
   w->sum_count = 0;
 }
 
-/* The shard is in the high bits and the part in the low ones: the middle says where to look. */
-static inline uint32_t slot_of(const ts_work *w, uint64_t hash) { return (uint32_t)(hash >> 24) & w->slot_mask; }
-
-uint32_t ts_work_add(ts_work *w, int64_t key, uint64_t hash) {
-  for (uint32_t at = slot_of(w, hash);; at = (at + 1) & w->slot_mask) {
-    if (w->slots[at] == 0) {
-      if (w->count == w->capacity) return UINT32_MAX;
-      uint32_t d = w->count++;
-      w->slots[at] = d + 1;
-      w->keys[d] = key;
-      w->hashes[d] = hash;
-      w->times[d] = 1;
-      return d;
-    }
-    uint32_t d = w->slots[at] - 1;
-    if (w->keys[d] == key) {
-      w->times[d]++;
-      return d;
-    }
-  }
-}
-
 void ts_work_renumber(ts_work *w) {
   w->slot_mask = (uint32_t)TS_MIN((uint64_t)w->slot_mask, power_of_two((uint64_t)w->count * SLOTS_PER_KEY) - 1);
   memset(w->slots, 0, ((size_t)w->slot_mask + 1) * sizeof *w->slots);
   for (uint32_t d = 0; d < w->count; d++) {
-    uint32_t at = slot_of(w, w->hashes[d]);
+    uint32_t at = ts_work_slot(w, w->hashes[d]);
     while (w->slots[at] != 0) at = (at + 1) & w->slot_mask;
     w->slots[at] = d + 1;
   }
 }
 
-void ts_work_approach(const ts_work *w, uint64_t hash) { __builtin_prefetch(&w->slots[slot_of(w, hash)]); }
+void ts_work_approach(const ts_work *w, uint64_t hash) { __builtin_prefetch(&w->slots[ts_work_slot(w, hash)]); }
 
 uint32_t ts_work_find(const ts_work *w, int64_t key, uint64_t hash) {
-  for (uint32_t at = slot_of(w, hash); w->slots[at] != 0; at = (at + 1) & w->slot_mask)
+  for (uint32_t at = ts_work_slot(w, hash); w->slots[at] != 0; at = (at + 1) & w->slot_mask)
     if (w->keys[w->slots[at] - 1] == key) return w->slots[at] - 1;
   return UINT32_MAX;
 }
 
 uint32_t ts_work_number(const ts_work *w, int64_t key, uint64_t hash) {
-  for (uint32_t at = slot_of(w, hash);; at = (at + 1) & w->slot_mask)
+  for (uint32_t at = ts_work_slot(w, hash);; at = (at + 1) & w->slot_mask)
     if (w->keys[w->slots[at] - 1] == key) return w->slots[at] - 1;
 }
 

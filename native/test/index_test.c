@@ -20,7 +20,7 @@
 #define MEASURED_FROM (MANY / 3) /* rows; the size of the index is looked at above */
 
 typedef struct purse {
-  int64_t used, limit, most;
+  int64_t used, limit, most, largest; /* `largest`: of single payments */
 } purse;
 
 static bool pay(void *context, int64_t bytes) {
@@ -28,6 +28,7 @@ static bool pay(void *context, int64_t bytes) {
   if (bytes > 0 && p->used + bytes > p->limit) return false;
   p->used += bytes;
   p->most = TS_MAX(p->most, p->used);
+  p->largest = TS_MAX(p->largest, bytes);
   return true;
 }
 
@@ -39,15 +40,19 @@ typedef struct fixture {
   ts_index index;
 } fixture;
 
-static fixture *start(int64_t limit, uint32_t skip, uint32_t full, uint32_t fresh) {
+static fixture *start_with_segments(int64_t limit, uint32_t skip, uint32_t full, uint32_t fresh, uint64_t segment) {
   fixture *f = aligned_alloc(_Alignof(fixture), sizeof *f);
   memset(f, 0, sizeof *f);
   ts_epochs_init(&f->epochs);
   CHECK(ts_blocks_create(TS_INDEX_BLOCK, -1, &f->blocks) == TS_OK);
   f->purse.limit = limit;
-  ts_index_options options = {&f->epochs, f->blocks, pay, &f->purse, skip, full, fresh};
+  ts_index_options options = {&f->epochs, f->blocks, pay, &f->purse, skip, full, fresh, segment};
   CHECK(ts_index_init(&f->index, &options) == TS_OK);
   return f;
+}
+
+static fixture *start(int64_t limit, uint32_t skip, uint32_t full, uint32_t fresh) {
+  return start_with_segments(limit, skip, full, fresh, 0);
 }
 
 static void finish(fixture *f) {
@@ -253,6 +258,23 @@ static void coming_and_going_leaves_order(void) {
   }
   CHECK_MSG(wrong == 0, "%llu keys", (unsigned long long)wrong);
   finish(f);
+}
+
+/* Where memory is short, growth takes it in small pieces. */
+static void grows_in_pieces_as_small_as_asked(void) {
+  const uint64_t sizes[] = {1, 16 << 10, 84000}; /* below the least of 4 KiB; in one block; in several */
+  for (uint32_t i = 0; i < 3; i++) {
+    fixture *f = start_with_segments(INT64_MAX, 0, 0, 0, sizes[i]);
+    grow_to(f, 60000);
+    const uint64_t directory = ts_directory_bytes(ts_index_directory_of(&f->index)->depth);
+    /* A batch may ask for more than its segments were before. */
+    const int64_t most = (int64_t)TS_MAX(5 * TS_MAX(sizes[i], 4096) / 2, directory);
+    CHECK_MSG(f->purse.largest <= most, "%lld of %lld bytes", (long long)f->purse.largest, (long long)most);
+    uint64_t wrong = 0;
+    for (uint64_t k = 0; k < 60000; k++) wrong += TS_LOCATION_ROW(ts_index_find_one(&f->index, key_of(k))) != k;
+    CHECK_MSG(wrong == 0, "%llu keys", (unsigned long long)wrong);
+    finish(f);
+  }
 }
 
 /* ---- reservations and refusals ---- */
@@ -613,6 +635,7 @@ int main(void) {
   agrees_with_a_map(3, 0, 96, 88);
   shrinks_after_removals();
   coming_and_going_leaves_order();
+  grows_in_pieces_as_small_as_asked();
   reserved_keys_need_nothing_more();
   refused_growth_changes_nothing(4096, 70);
   refused_growth_changes_nothing(3 << 20, 90000);

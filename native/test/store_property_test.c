@@ -1,40 +1,46 @@
-/* Random stores against a plain map: seeded budgets, tables, widths, optimizers and batches on every storage type that
- * opens here. The store must agree with the map (rows read, which rows exist, their weights and slots, one tier a row),
- * stay within every limit after every call with nothing charged twice or forgotten, and change nothing when it refuses.
- * A failure prints the seed of its store; the program runs that one alone when given the seed. */
-#include "store/store.h"
-#include "test/check.h"
+/* Random stores against a plain map: seeded budgets, tables, widths, optimizers, policies, shards, admission, expiry, metadata
+ * and calls (lookups, bags, updates, removals, finds, expiry) on every storage type that opens here. The store must agree
+ * with the map (rows read, which rows exist, their weights and slots, lookups counted, steps stamped, one tier a row), stay
+ * within every limit after every call with nothing charged twice or forgotten, and change nothing when it refuses.
+ *
+ * A failure prints the seed of its store; the program runs that one alone when given the seed. TIERSTORE_STORES in the
+ * environment: how many stores, for long runs. */
+#include "test/store_types.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define STORES 20u
-#define STEPS 165u
+#define STORES 36u
+#define STEPS 90u
 #define CHECK_EVERY 15u /* calls between two comparisons of all rows */
 #define TABLES 4u
-#define KEYS 2000u /* different keys of a table */
+#define KEYS 1500u /* different keys of a table */
 #define LONGEST 4000u
+#define MOST_DIM 2500u
 
-static char message[512], folder[64];
+static char message[512];
 #define ERR message, sizeof message
 
 /* What a table must hold: slots of weights by number of the key. */
 typedef struct model {
-  uint32_t dim, slots, optimizer;
+  uint32_t dim, slots, optimizer, admit, steps_to_live;
+  bool frequency, version, expires;
   float learning_rate;
   bool *there;
-  float *rows; /* [KEYS][slots][dim] */
+  float *rows;  /* [KEYS][slots][dim] */
   float *first; /* [KEYS][slots][dim]: a new row, taken from a store of its own */
+  uint64_t *counted;
+  int64_t *versions;
   uint64_t count;
 } model;
 
 typedef struct world {
-  uint64_t seed, counter, digest;
+  uint64_t seed, counter;
+  int64_t step;
+  const storage_type *type;
   ts_store *store;
   uint32_t tables;
   model table[TABLES];
 } world;
+
+#define SEED (unsigned long long)w->seed
 
 static uint64_t any(world *w, uint64_t below) { return ts_random64(w->seed, 1, w->counter++) % below; }
 
@@ -45,25 +51,28 @@ static int64_t key_of(uint32_t i) {
     case 1: return INT64_MAX;
     case 2: return 0;
     case 3: return -1;
+    case 4: return -2;
     default: return i % 2 == 0 ? (int64_t)i : (int64_t)ts_mix64(i);
   }
 }
 
 static const char *const optimizers[] = {"sgd", "adagrad", "ftrl", "ftrl-row-norm"};
 
-static void set(ts_config *config, const char *key, const char *format, unsigned long long value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  CHECK(ts_config_set(config, key, text, NULL, 0) == TS_OK);
-}
-
 static int32_t add_table(ts_store *store, const model *m, uint32_t number) {
-  ts_config *config;
-  CHECK(ts_config_create(&config) == TS_OK);
-  set(config, "name", "table-%llu", number);
-  set(config, "dim", "%llu", m->dim);
-  ts_config_set(config, "optimizer", optimizers[m->optimizer], NULL, 0);
+  ts_config *config = CONFIG("optimizer", optimizers[m->optimizer]);
+  char name[32];
+  snprintf(name, sizeof name, "table-%u", number);
+  ts_config_set(config, "name", name, NULL, 0);
+  set_number(config, "dim", m->dim);
   if (m->optimizer >= 2) ts_config_set(config, "l1", "0.01", NULL, 0);
+  if (m->admit > 0) {
+    ts_config_set(config, "admission", "counter", NULL, 0);
+    set_number(config, "admission.frequency", m->admit);
+    ts_config_set(config, "admission.default_value", "0.25", NULL, 0);
+  }
+  if (m->expires) set_number(config, "expire.steps", m->steps_to_live);
+  set_number(config, "record_frequency", m->frequency);
+  set_number(config, "record_version", m->version);
   uint32_t table;
   int32_t status = ts_table_create(store, config, &table, ERR);
   ts_config_free(config);
@@ -76,36 +85,46 @@ static int32_t add_table(ts_store *store, const model *m, uint32_t number) {
 static void make_model(world *w, uint32_t t) {
   model *m = &w->table[t];
   static const uint32_t slots[] = {1, 2, 3, 3};
-  static const uint32_t dims[] = {1, 3, 4, 16, 17, 33, 64};
-  m->dim = dims[any(w, sizeof dims / sizeof *dims)];
-  if (any(w, 12) == 0) m->dim = 2500;
-  m->optimizer = (uint32_t)any(w, 4);
+  static const uint32_t dims[] = {1, 3, 4, 16, 17, 33, 64, 301};
+  *m = (model){.dim = dims[any(w, sizeof dims / sizeof *dims)], .optimizer = (uint32_t)any(w, 4), .learning_rate = 0.01f};
+  if (any(w, 12) == 0) m->dim = MOST_DIM;
   m->slots = slots[m->optimizer];
-  m->learning_rate = 0.01f;
-  m->count = 0;
-  size_t floats = (size_t)m->slots * m->dim;
+  m->admit = any(w, 3) == 0 ? 1 + (uint32_t)any(w, 4) : 0;
+  m->expires = any(w, 4) == 0;
+  m->steps_to_live = 1 + (uint32_t)any(w, 20);
+  m->frequency = any(w, 2) == 0;
+  m->version = m->expires || any(w, 2) == 0;
+  const size_t floats = (size_t)m->slots * m->dim;
   m->there = calloc(KEYS, sizeof *m->there);
   m->rows = calloc(KEYS * floats, sizeof(float));
   m->first = calloc(KEYS * floats, sizeof(float));
+  m->counted = calloc(KEYS, sizeof *m->counted);
+  m->versions = malloc(KEYS * sizeof *m->versions);
+  for (uint32_t i = 0; i < KEYS; i++) m->versions[i] = -1;
 }
 
 static void free_model(model *m) {
   free(m->there);
   free(m->rows);
   free(m->first);
+  free(m->counted);
+  free(m->versions);
 }
 
 static void learn_first_values(world *w, uint32_t t) {
-  model *m = &w->table[t];
-  ts_config *config;
-  ts_store *store = NULL;
-  ts_config_create(&config);
-  ts_config_set(config, "storage", "DRAM", NULL, 0);
-  set(config, "seed", "%llu", w->seed);
-  CHECK_MSG(ts_store_open(config, &store, ERR) == TS_OK, "%s", message);
-  ts_config_free(config);
-  for (uint32_t before = 0; before <= t; before++) CHECK(add_table(store, &w->table[before], before) == TS_OK);
-  static float row[4096];
+  model *m = &w->table[t], plain = *m;
+  plain.admit = 0;
+  plain.expires = plain.frequency = plain.version = false;
+  ts_config *config = CONFIG("storage", "DRAM");
+  set_number(config, "seed", w->seed);
+  ts_store *store = open_config(config);
+  for (uint32_t before = 0; before < t; before++) {
+    char name[32];
+    snprintf(name, sizeof name, "other-%u", before);
+    add_config(store, CONFIG("name", name));
+  }
+  CHECK(add_table(store, &plain, t) == TS_OK);
+  static float row[MOST_DIM];
   for (uint32_t i = 0; i < KEYS; i++) {
     int64_t key = key_of(i);
     CHECK(ts_table_lookup(store, t, &key, 1, row, ERR) == TS_OK);
@@ -115,191 +134,300 @@ static void learn_first_values(world *w, uint32_t t) {
   ts_store_close(store);
 }
 
+static float *row_of(const model *m, uint32_t i) { return m->rows + (size_t)i * m->slots * m->dim; }
+
 static void create_row(model *m, uint32_t i) {
   if (m->there[i]) return;
   m->there[i] = true;
   m->count++;
-  size_t floats = (size_t)m->slots * m->dim;
-  memcpy(m->rows + i * floats, m->first + i * floats, floats * sizeof(float));
+  const size_t floats = (size_t)m->slots * m->dim;
+  memcpy(row_of(m, i), m->first + i * floats, floats * sizeof(float));
 }
 
-static void step_row(model *m, uint32_t i, const float *gradient) {
-  static float row[3 * 4096];
+static void remove_row(model *m, uint32_t i) {
+  m->count -= m->there[i];
+  m->there[i] = false;
+  m->counted[i] = 0;
+  m->versions[i] = -1;
+}
+
+static void step_row(const world *w, model *m, uint32_t i, const float *gradient) {
+  static float row[3 * (MOST_DIM + 4)];
   ts_optimizer o = {.kind = (ts_optimizer_kind)m->optimizer, .learning_rate = m->learning_rate,
                     .l1 = m->optimizer >= 2 ? 0.01f : 0};
   ts_optimizer_prepare(&o, TS_FP32, m->dim, false, false, 0, ts_cpu_level());
   ts_optimizer_call call;
   ts_optimizer_begin(&o, 0, &call);
-  uint32_t padded = TS_ROUND_UP(m->dim, 4u);
-  float *slots = m->rows + (size_t)i * m->slots * m->dim;
+  const uint32_t padded = TS_ROUND_UP(m->dim, 4u);
+  float *slots = row_of(m, i);
   void *at = row;
   for (uint32_t s = 0; s < m->slots; s++) memcpy(row + s * padded, slots + (size_t)s * m->dim, m->dim * sizeof(float));
   o.apply(&o, &call, &at, &gradient, NULL, 1);
   for (uint32_t s = 0; s < m->slots; s++) memcpy(slots + (size_t)s * m->dim, row + s * padded, m->dim * sizeof(float));
+  if (m->version) m->versions[i] = w->step;
 }
 
-/* Limits hold, and what is charged is what is there: rows, or all that was reserved. */
-static void within_limits(const world *w) {
-  for (uint32_t t = 0; t < w->store->tier_count; t++) {
-    uint64_t used = atomic_load(&w->store->tiers[t].budget.used);
-    CHECK_MSG(used <= w->store->tiers[t].budget.limit, "seed %llu: tier %u uses %llu of %llu bytes",
-              (unsigned long long)w->seed, t, (unsigned long long)used,
-              (unsigned long long)w->store->tiers[t].budget.limit);
-    uint64_t there = 0;
-    if (w->store->rows_only)
-      for (uint32_t i = 0; i < w->tables; i++) {
-        const ts_table *table = w->store->tables[i];
-        for (uint32_t s = 0; t < w->store->memory_tiers && s < table->shard_count; s++)
-          there += table->shards[s].rows[t].live * table->layout.stride;
-      }
-    else
-      for (uint32_t p = 0; p < TS_PURPOSES; p++) there += atomic_load(&w->store->tiers[t].budget.reserved[p]);
-    CHECK_MSG(used == there, "seed %llu: tier %u: %llu bytes charged, %llu there", (unsigned long long)w->seed, t,
-              (unsigned long long)used, (unsigned long long)there);
+/* Expiry has a will of its own about when it looks: what it did must have been due, and dates rows that had none. */
+static void follow_expiry(world *w, uint32_t t, bool all) {
+  model *m = &w->table[t];
+  static int64_t keys[KEYS], versions[KEYS];
+  static int32_t tiers[KEYS];
+  if (!m->expires) return;
+  for (uint32_t i = 0; i < KEYS; i++) keys[i] = key_of(i);
+  CHECK(ts_table_lookup_tier(w->store, t, keys, KEYS, tiers, ERR) == TS_OK);
+  CHECK(ts_table_metadata(w->store, t, keys, KEYS, NULL, versions, ERR) == TS_OK);
+  uint64_t wrong = 0;
+  for (uint32_t i = 0; i < KEYS; i++) {
+    if (!m->there[i]) continue;
+    const bool due = m->versions[i] >= 0 && w->step - m->versions[i] > (int64_t)m->steps_to_live;
+    if (tiers[i] < 0) {
+      wrong += !due;
+      remove_row(m, i);
+    } else if (m->versions[i] < 0 && versions[i] >= 0) {
+      wrong += versions[i] != w->step;
+      m->versions[i] = versions[i];
+    } else {
+      wrong += all && (due || m->versions[i] < 0);
+    }
   }
+  CHECK_MSG(wrong == 0, "seed %llu, table %u: expiry is wrong about %llu rows", SEED, t, (unsigned long long)wrong);
 }
 
-/* Every row of the table by read-only lookups, every slot, and the counts. */
-static void agrees(const world *w, uint32_t t) {
+/* Every row of the table by read-only lookups, every slot, what is known of them, and the counts. */
+static void agrees(world *w, uint32_t t) {
   const model *m = &w->table[t];
-  static int64_t keys[KEYS];
+  static int64_t keys[KEYS], versions[KEYS];
+  static uint64_t frequencies[KEYS];
   static uint8_t found[KEYS];
   static int32_t tiers[KEYS];
   float *rows = malloc((size_t)KEYS * m->dim * sizeof(float));
   for (uint32_t i = 0; i < KEYS; i++) keys[i] = key_of(i);
-  uint64_t wrong = 0, placed[2] = {0}, counts[2], listed;
+  uint64_t wrong = 0, known = 0, placed[3] = {0}, counts[3] = {0}, listed = 0;
   for (uint32_t s = 0; s < m->slots; s++) {
-    CHECK(ts_table_find(w->store, t, keys, KEYS, s, rows, found, ERR) == TS_OK);
+    CHECK_MSG(ts_table_find(w->store, t, keys, KEYS, s, rows, found, ERR) == TS_OK, "seed %llu: %s", SEED, message);
     for (uint32_t i = 0; i < KEYS; i++) {
       wrong += found[i] != m->there[i];
       if (found[i] && m->there[i])
-        wrong += memcmp(rows + (size_t)i * m->dim, m->rows + ((size_t)i * m->slots + s) * m->dim,
-                        m->dim * sizeof(float)) != 0;
+        wrong += memcmp(rows + (size_t)i * m->dim, row_of(m, i) + (size_t)s * m->dim, m->dim * sizeof(float)) != 0;
     }
   }
   CHECK(ts_table_lookup_tier(w->store, t, keys, KEYS, tiers, ERR) == TS_OK);
+  CHECK(ts_table_metadata(w->store, t, keys, KEYS, frequencies, versions, ERR) == TS_OK);
   for (uint32_t i = 0; i < KEYS; i++) {
     wrong += (tiers[i] >= 0) != m->there[i];
     if (tiers[i] >= 0) placed[tiers[i]]++;
+    const bool counts_lookups = m->there[i] ? m->frequency : m->admit > 0;
+    known += frequencies[i] != (counts_lookups ? m->counted[i] : 0);
+    known += versions[i] != (m->there[i] ? m->versions[i] : -1);
   }
-  CHECK(ts_table_rows(w->store, t, counts, 2, ERR) == TS_OK);
+  CHECK(ts_table_rows(w->store, t, counts, 3, ERR) == TS_OK);
   CHECK(ts_table_keys(w->store, t, NULL, 0, &listed, ERR) == TS_OK);
-  CHECK_MSG(wrong == 0 && placed[0] == counts[0] && placed[1] == counts[1] && listed == m->count,
-            "seed %llu, table %u: %llu differences, %llu + %llu rows counted, %llu listed, %llu expected",
-            (unsigned long long)w->seed, t, (unsigned long long)wrong, (unsigned long long)counts[0],
-            (unsigned long long)counts[1], (unsigned long long)listed, (unsigned long long)m->count);
+  CHECK_MSG(wrong == 0 && placed[0] == counts[0] && placed[1] == counts[1] && placed[2] == counts[2] && listed == m->count,
+            "seed %llu (%s), table %u: %llu differences, %llu + %llu + %llu rows counted, %llu listed, %llu expected", SEED,
+            w->type->name, t, (unsigned long long)wrong, (unsigned long long)counts[0], (unsigned long long)counts[1],
+            (unsigned long long)counts[2], (unsigned long long)listed, (unsigned long long)m->count);
+  CHECK_MSG(known == 0, "seed %llu (%s), table %u: %llu frequencies or versions differ", SEED, w->type->name, t,
+            (unsigned long long)known);
   free(rows);
+}
+
+typedef struct batch {
+  uint64_t n;
+  uint32_t numbers[LONGEST];
+  int64_t keys[LONGEST];
+  uint32_t times[KEYS];
+  bool admitted[KEYS], seen[KEYS];
+} batch;
+
+/* Which keys get a row, or have one. */
+static void admit(model *m, batch *b, bool lookup) {
+  memset(b->times, 0, sizeof b->times);
+  memset(b->seen, 0, sizeof b->seen);
+  for (uint64_t i = 0; i < b->n; i++) b->times[b->numbers[i]]++;
+  for (uint64_t i = 0; i < b->n; i++) {
+    const uint32_t k = b->numbers[i];
+    if (b->seen[k]) continue;
+    b->seen[k] = true;
+    b->admitted[k] = m->there[k] || m->admit == 0 || m->counted[k] >= m->admit;
+    if (b->admitted[k]) {
+      if (!m->there[k] && m->admit == 0) m->counted[k] = 0;
+      create_row(m, k);
+    }
+    if (lookup && (m->frequency || (m->admit > 0 && !b->admitted[k]))) m->counted[k] += b->times[k];
+  }
+}
+
+static bool same_values(const world *w, uint32_t t, const batch *b, const float *values) {
+  const model *m = &w->table[t];
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < b->n; i++) {
+    const float *row = row_of(m, b->numbers[i]);
+    for (uint32_t j = 0; j < m->dim; j++) /* a bag adds to 0: it has no -0 */
+      wrong += values[i * m->dim + j] != (b->admitted[b->numbers[i]] ? row[j] : 0.25f);
+  }
+  return wrong == 0;
+}
+
+static void apply(world *w, uint32_t t, batch *b, const float *gradients) {
+  model *m = &w->table[t];
+  float *sum = malloc(m->dim * sizeof *sum);
+  memset(b->seen, 0, sizeof b->seen);
+  for (uint64_t i = 0; i < b->n; i++) {
+    const uint32_t k = b->numbers[i];
+    if (b->seen[k] || !b->admitted[k]) continue;
+    b->seen[k] = true;
+    memset(sum, 0, m->dim * sizeof *sum);
+    for (uint64_t j = i; j < b->n; j++)
+      if (b->numbers[j] == k)
+        for (uint32_t e = 0; e < m->dim; e++) sum[e] += gradients[j * m->dim + e];
+    step_row(w, m, k, sum);
+  }
+  free(sum);
+}
+
+/* A refused call: new rows may stay; no row has stepped, which the comparison of all rows tells. */
+static void after_refusal(world *w, uint32_t t, int32_t status) {
+  model *m = &w->table[t];
+  CHECK_MSG(status == TS_EFULL, "seed %llu (%s): %s", SEED, w->type->name, message);
+  static uint64_t frequencies[KEYS];
+  static int64_t keys[KEYS];
+  static int32_t tiers[KEYS];
+  for (uint32_t i = 0; i < KEYS; i++) keys[i] = key_of(i);
+  CHECK(ts_table_lookup_tier(w->store, t, keys, KEYS, tiers, ERR) == TS_OK);
+  CHECK(ts_table_metadata(w->store, t, keys, KEYS, frequencies, NULL, ERR) == TS_OK);
+  for (uint32_t i = 0; i < KEYS; i++) {
+    if (tiers[i] >= 0) create_row(m, i);
+    m->counted[i] = frequencies[i]; /* of the keys that came before the refusal */
+  }
+  agrees(w, t);
 }
 
 static void one_call(world *w, uint32_t step) {
   uint32_t t = (uint32_t)any(w, w->tables);
   if (step > STEPS / 4 && any(w, 10) != 0) t = 0; /* the other tables grow old: their memory moves */
   model *m = &w->table[t];
-  bool update = any(w, 3) == 0;
-  uint64_t longest = TS_MIN(LONGEST, 400000 / m->dim), n = any(w, 12) == 0 ? any(w, longest) : any(w, 200);
-  uint64_t range = 1 + any(w, KEYS), from = any(w, KEYS);
-  uint32_t *numbers = malloc((n + 1) * sizeof *numbers);
-  int64_t *keys = malloc((n + 1) * sizeof *keys);
-  float *values = calloc(n * m->dim + 1, sizeof *values), *sum = malloc(m->dim * sizeof *sum);
-  for (uint64_t i = 0; i < n; i++) {
-    numbers[i] = (uint32_t)((from + any(w, range)) % KEYS);
-    keys[i] = key_of(numbers[i]);
+  static batch b;
+  const uint64_t kind = any(w, 12), longest = TS_MIN(LONGEST, 400000 / m->dim);
+  b.n = any(w, 12) == 0 ? any(w, longest) : any(w, 200);
+  const uint64_t range = 1 + any(w, KEYS), from = any(w, KEYS);
+  float *values = calloc(b.n * m->dim + m->dim, sizeof *values);
+  for (uint64_t i = 0; i < b.n; i++) {
+    b.numbers[i] = (uint32_t)((from + any(w, range)) % KEYS);
+    b.keys[i] = key_of(b.numbers[i]);
   }
-  for (uint64_t i = 0; update && i < n * m->dim; i++)
-    values[i] = (float)ts_unit(ts_random64(w->seed, 2, w->counter + i)) - 0.5f;
-  int32_t status = update ? ts_table_update(w->store, t, keys, n, values, ERR)
-                          : ts_table_lookup(w->store, t, keys, n, values, ERR);
-  within_limits(w);
-  CHECK(ts_store_digest(w->store, &w->digest, ERR) == TS_OK);
-  if (status == TS_OK) {
-    bool *stepped = calloc(KEYS, sizeof *stepped);
-    uint64_t wrong = 0;
-    for (uint64_t i = 0; i < n; i++) {
-      create_row(m, numbers[i]);
-      if (!update) {
-        const float *row = m->rows + (size_t)numbers[i] * m->slots * m->dim;
-        wrong += memcmp(values + i * m->dim, row, m->dim * sizeof(float)) != 0;
-      } else if (!stepped[numbers[i]]) {
-        stepped[numbers[i]] = true;
-        memset(sum, 0, m->dim * sizeof *sum);
-        for (uint64_t k = i; k < n; k++)
-          if (numbers[k] == numbers[i])
-            for (uint32_t j = 0; j < m->dim; j++) sum[j] += values[k * m->dim + j];
-        step_row(m, numbers[i], sum);
-      }
+  static uint64_t offsets[LONGEST + 1];
+  for (uint64_t i = 0; i <= b.n; i++) offsets[i] = i; /* bags of one key: the row itself, or its gradient */
+  int32_t status = TS_OK;
+  if (kind < 6) { /* lookup, as rows or as bags */
+    uint64_t before = 0, after = 0;
+    for (uint32_t i = TS_STAT_tier0_hits; i <= TS_STAT_created; i++) before += counter_of(w->store, (ts_statistic)i);
+    status = kind < 4 ? ts_table_lookup(w->store, t, b.keys, b.n, values, ERR)
+                      : ts_table_lookup_bags(w->store, t, b.keys, offsets, b.n, NULL, TS_COMBINER_SUM, 0, values, ERR);
+    if (status == TS_OK) {
+      for (uint32_t i = TS_STAT_tier0_hits; i <= TS_STAT_created; i++) after += counter_of(w->store, (ts_statistic)i);
+      CHECK_MSG(m->admit > 0 || after - before == b.n, "seed %llu (%s): %llu of %llu keys counted", SEED, w->type->name,
+                (unsigned long long)(after - before), (unsigned long long)b.n);
+      admit(m, &b, true);
+      CHECK_MSG(same_values(w, t, &b, values), "seed %llu (%s), step %u: rows of call kind %llu differ", SEED, w->type->name,
+                step, (unsigned long long)kind);
     }
-    CHECK_MSG(wrong == 0, "seed %llu: %llu of %llu rows differ", (unsigned long long)w->seed, (unsigned long long)wrong,
-              (unsigned long long)n);
-    free(stepped);
-  } else {
-    CHECK_MSG(status == TS_EFULL, "seed %llu: %s", (unsigned long long)w->seed, message);
-    /* New rows may stay; no row has stepped, which the comparison of all rows tells. */
-    for (uint64_t i = 0; i < n; i++) {
-      int32_t tier;
-      CHECK(ts_table_lookup_tier(w->store, t, &keys[i], 1, &tier, ERR) == TS_OK);
-      if (tier >= 0) create_row(m, numbers[i]);
+  } else if (kind < 10) {
+    for (uint64_t i = 0; i < b.n * m->dim; i++) values[i] = (float)ts_unit(ts_random64(w->seed, 2, w->counter + i)) - 0.5f;
+    w->step += any(w, 2) == 0 ? (int64_t)any(w, 8) : 0;
+    CHECK(ts_store_set_step(w->store, w->step, ERR) == TS_OK);
+    status = kind < 9 ? ts_table_update(w->store, t, b.keys, b.n, values, ERR)
+                      : ts_table_update_bags(w->store, t, b.keys, offsets, b.n, NULL, TS_COMBINER_MEAN, values, ERR);
+    if (status == TS_OK) {
+      admit(m, &b, false);
+      apply(w, t, &b, values);
+      follow_expiry(w, t, false);
     }
-    agrees(w, t);
+  } else if (kind == 10) {
+    uint64_t removed = 0, expected = 0;
+    b.n = TS_MIN(b.n, 60);
+    status = ts_table_remove(w->store, t, b.keys, b.n, &removed, ERR);
+    for (uint64_t i = 0; i < b.n; i++) {
+      expected += m->there[b.numbers[i]];
+      remove_row(m, b.numbers[i]);
+    }
+    CHECK_MSG(status == TS_OK && removed == expected, "seed %llu (%s): %llu removed, %llu were there: %s", SEED, w->type->name,
+              (unsigned long long)removed, (unsigned long long)expected, message);
+  } else if (m->expires) {
+    uint64_t removed = 0, before = m->count;
+    status = ts_table_expire(w->store, t, 0, &removed, ERR);
+    CHECK_MSG(status == TS_OK, "seed %llu: %s", SEED, message);
+    follow_expiry(w, t, true);
+    CHECK_MSG(before - m->count == removed, "seed %llu", SEED);
   }
-  free(numbers);
-  free(keys);
+  CHECK_MSG(limits_hold(w->store), "seed %llu (%s): a limit is exceeded", SEED, w->type->name);
+  if (w->store->evictors == NULL || step % CHECK_EVERY == 0) {
+    CHECK(ts_store_settle(w->store, ERR) == TS_OK);
+    CHECK_MSG(charges_agree(w->store), "seed %llu (%s): charged is not what is there", SEED, w->type->name);
+  }
+  if (status != TS_OK) after_refusal(w, t, status);
   free(values);
-  free(sum);
 }
 
 /* Limits from a few rows to more than all rows need, in both ways of counting. */
 static ts_store *open_random(world *w) {
-  static const char *const storages[] = {"DRAM", "PMEM_LIBPMEM", "PMEM_MEMKIND", "DRAM_PMEM"};
-  const uint64_t draw = any(w, 8), type = TS_MIN(draw, 3); /* most have two tiers */
-  bool rows = any(w, 2) == 0, tiered = type == 3;
-  ts_config *config;
-  ts_config_create(&config);
-  ts_config_set(config, "storage", storages[type], NULL, 0);
-  if (tiered) ts_config_set(config, "pmem", any(w, 2) == 0 ? "libpmem" : "memkind", NULL, 0);
-  ts_config_set(config, "path", folder, NULL, 0);
-  ts_config_set(config, "size_counts", rows ? "rows" : "all", NULL, 0);
-  set(config, "seed", "%llu", w->seed);
-  uint64_t first = rows ? UINT64_C(1) << (8 + any(w, tiered ? 12 : 16)) : (1 << 20) + any(w, 1 << 20);
-  uint64_t second = rows ? UINT64_C(1) << (14 + any(w, 12)) : (64 << 10) + any(w, 8 << 20);
-  char size[64];
-  snprintf(size, sizeof size, tiered ? "%llu,%llu" : "%llu", (unsigned long long)first, (unsigned long long)second);
-  ts_config_set(config, "size", size, NULL, 0);
+  static const char *const policies[] = {"lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"};
+  static const uint32_t shards[] = {0, 1, 4, 16};
+  w->type = &storage_types[(w->seed + any(w, 2)) % STORAGE_TYPES];
+  const bool rows = any(w, 2) == 0;
+  uint64_t sizes[3];
+  for (uint32_t t = 0; t < 3; t++) {
+    const bool last = t + 1 == w->type->tiers;
+    if (rows)
+      sizes[t] = UINT64_C(1) << (8 + any(w, last ? 18 : 12));
+    else if (last && w->type->ssd) /* a full SSD tier refuses in the middle of an update, which the map cannot follow */
+      sizes[t] = UINT64_C(512) << 20;
+    else if (t == 0)
+      sizes[t] = w->type->ssd ? (5 << 20) + any(w, 1 << 20) : (1 << 20) + any(w, 1 << 20);
+    else
+      sizes[t] = (64 << 10) + any(w, last ? 64 << 20 : 2 << 20);
+  }
+  char text[96];
+  snprintf(text, sizeof text, w->type->tiers == 1 ? "%llu" : w->type->tiers == 2 ? "%llu,%llu" : "%llu,%llu,%llu",
+           (unsigned long long)sizes[0], (unsigned long long)sizes[1], (unsigned long long)sizes[2]);
+  ts_config *config = config_of_type(w->type, text, rows ? "rows" : "all");
+  set_number(config, "seed", w->seed);
+  set_number(config, "eviction_threads", any(w, 4));
+  if (rows || !w->type->ssd) set_number(config, "shards", shards[any(w, 4)]);
+  ts_config_set(config, "policy", policies[any(w, 6)], NULL, 0);
   ts_store *store = NULL;
   int32_t status = ts_store_open(config, &store, ERR);
-  CHECK_MSG(status == TS_OK || status == TS_EUNAVAILABLE, "seed %llu: %s", (unsigned long long)w->seed, message);
+  CHECK_MSG(status == TS_OK || status == TS_EUNAVAILABLE, "seed %llu: %s", SEED, message);
   ts_config_free(config);
   return store;
 }
 
 int main(int count, char **arguments) {
-  setenv("PMEM_IS_PMEM_FORCE", "1", 1);
-  setenv("MEMKIND_DAX_KMEM_NODES", "0", 1);
-  snprintf(folder, sizeof folder, "/tmp/tierstore-property-XXXXXX");
-  if (mkdtemp(folder) == NULL) return 1;
+  if (!make_folder("property")) return 1;
+  const char *more = getenv("TIERSTORE_STORES");
   const uint64_t only = count > 1 ? strtoull(arguments[1], NULL, 10) : 0; /* the seed of a failure */
-  for (uint64_t seed = 1; seed <= STORES && test_failures == 0; seed++) {
-    world w = {.seed = only != 0 ? only : seed};
-    w.store = open_random(&w);
-    if (w.store == NULL) continue;
-    const uint32_t wanted = 1 + (uint32_t)any(&w, TABLES);
-    for (; w.tables < wanted; w.tables++) {
-      make_model(&w, w.tables);
-      int32_t status = add_table(w.store, &w.table[w.tables], w.tables);
-      CHECK_MSG(status == TS_OK || status == TS_EFULL, "seed %llu: %s", (unsigned long long)w.seed, message);
+  const uint64_t stores = more != NULL ? strtoull(more, NULL, 10) : STORES;
+  for (uint64_t seed = 1; seed <= stores && test_failures == 0; seed++) {
+    world here = {.seed = only != 0 ? only : seed}, *w = &here;
+    w->store = open_random(w);
+    if (w->store == NULL) continue;
+    const uint32_t wanted = 1 + (uint32_t)any(w, TABLES);
+    for (; w->tables < wanted; w->tables++) {
+      make_model(w, w->tables);
+      int32_t status = add_table(w->store, &w->table[w->tables], w->tables);
+      CHECK_MSG(status == TS_OK || status == TS_EFULL, "seed %llu: %s", SEED, message);
       if (status == TS_OK) continue;
-      free_model(&w.table[w.tables]);
+      free_model(&w->table[w->tables]);
       break;
     }
-    for (uint32_t t = 0; t < w.tables; t++) learn_first_values(&w, t);
-    CHECK(ts_store_digest(w.store, &w.digest, ERR) == TS_OK);
-    for (uint32_t step = 1; w.tables > 0 && step <= STEPS && test_failures == 0; step++) {
-      one_call(&w, step);
-      for (uint32_t t = 0; step % CHECK_EVERY == 0 && t < w.tables; t++) agrees(&w, t);
+    for (uint32_t t = 0; t < w->tables; t++) learn_first_values(w, t);
+    for (uint32_t step = 1; w->tables > 0 && step <= STEPS && test_failures == 0; step++) {
+      one_call(w, step);
+      for (uint32_t t = 0; step % CHECK_EVERY == 0 && t < w->tables && test_failures == 0; t++) agrees(w, t);
     }
-    for (uint32_t t = 0; t < w.tables; t++) free_model(&w.table[t]);
-    CHECK(ts_store_close(w.store) == TS_OK);
+    for (uint32_t t = 0; t < w->tables; t++) free_model(&w->table[t]);
+    CHECK(ts_store_close(w->store) == TS_OK);
     if (only != 0) break;
   }
-  CHECK_MSG(rmdir(folder) == 0, "pool files in %s", folder);
+  remove_folder();
   return test_result();
 }

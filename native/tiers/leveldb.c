@@ -529,8 +529,8 @@ static int32_t put_piece(ts_records *r, uint32_t first, uint32_t n, const int64_
       fresh++;
     } else {
       status = ts_fail(err, TS_EFULL,
-                       "Cannot put rows of %u bytes into the LevelDB database \"%s\": %llu of %llu bytes of the SSD "
-                       "tier are used; choose a larger size",
+                       "Cannot put rows of %u bytes into the LevelDB database \"%s\": the SSD tier is full with %llu of %llu "
+                       "bytes used; choose a larger size",
                        r->row_bytes, r->folder, (unsigned long long)atomic_load(&r->space.budget->used),
                        (unsigned long long)r->space.budget->limit);
     }

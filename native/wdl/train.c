@@ -97,10 +97,7 @@ static int32_t run_dense(ts_trainer *t, ts_err err) {
   return TS_OK;
 }
 
-static uint64_t eviction_so_far(ts_trainer *t) {
-  uint64_t all[TS_STATISTIC_COUNT];
-  return ts_store_statistics(t->store, all, TS_STATISTIC_COUNT, NULL, NULL, 0) == TS_OK ? all[TS_STAT_eviction_ns] : 0;
-}
+static uint64_t eviction_so_far(const ts_trainer *t) { return ts_store_counted(t->store, TS_STAT_eviction_ns); }
 
 /* The store sums eviction over threads, and up to `threads` tables are at work at a time: their share of the wall time
  * is the sum over threads divided by the threads, at most the whole. */

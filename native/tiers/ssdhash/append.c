@@ -308,19 +308,6 @@ static int32_t reserve_index(ts_ssd_table *t, const uint64_t *hashes, const ts_l
   return TS_OK;
 }
 
-/* Where only rows count: charges the records of keys that have none yet, all or none. */
-static int32_t charge_rows(ts_ssd_table *t, const ts_location *found, uint32_t n, ts_err err) {
-  for (uint32_t i = 0; i < n; i++) {
-    if (found[i] != TS_LOCATION_NONE || ts_budget_take_row(t->budget, t->row_bytes)) continue;
-    while (i-- > 0)
-      if (found[i] == TS_LOCATION_NONE) ts_budget_give_back_row(t->budget, t->row_bytes);
-    return ts_fail(err, TS_EFULL,
-                   "Cannot put rows of table \"%s\" on SSD: the tier is full with %llu of %llu bytes of rows; raise its size",
-                   t->table, (unsigned long long)atomic_load(&t->budget->used), (unsigned long long)t->budget->limit);
-  }
-  return TS_OK;
-}
-
 /* Adds records until one does not fit; append held. */
 static int32_t put_batch(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *versions,
                          const unsigned char *const *rows, uint32_t *done, ts_err err) {
@@ -340,22 +327,33 @@ static int32_t put_batch(ts_ssd_table *t, uint32_t n, const int64_t *keys, const
     t->version_bytes = width;
   }
   ts_index_find(&t->index, keys, hashes, n, found);
-  int32_t status = charge_rows(t, found, n, err);
+  int32_t status = reserve_index(t, hashes, found, n, err);
   if (status != TS_OK) return status;
   uint32_t i = 0;
-  const uint64_t rows_before = ts_index_live(&t->index);
-  status = reserve_index(t, hashes, found, n, err);
-  for (; status == TS_OK && i < n; i++) {
+  for (; i < n; i++) {
+    /* Where only rows count, each key pays for one. */
+    if (found[i] == TS_LOCATION_NONE && !ts_budget_take_row(t->budget, t->row_bytes)) {
+      status = ts_fail(err, TS_EFULL,
+                       "Cannot put a row of %u bytes of table \"%s\" on SSD: that tier is full, %llu of %llu bytes are "
+                       "used; raise its size",
+                       t->row_bytes, t->table, (unsigned long long)atomic_load(&t->budget->used),
+                       (unsigned long long)t->budget->limit);
+      break;
+    }
     ts_ssd_record record = {t->sequence, versions != NULL ? versions[i] : 0, keys[i], rows[i]};
     status = ts_ssd_append(t, stream_of_put(t, found[i]), &record, &locations[i], err);
-    if (status != TS_OK) break;
+    if (status != TS_OK) {
+      if (found[i] == TS_LOCATION_NONE) ts_budget_give_back_row(t->budget, t->row_bytes);
+      break;
+    }
     t->sequence++;
   }
+  const uint64_t before = ts_index_live(&t->index);
   ts_ssd_publish(t, i, keys, hashes, locations);
-  /* Charged, but not added; or a key that came twice. */
-  uint64_t charged = 0, added = ts_index_live(&t->index) - rows_before;
-  for (uint32_t k = 0; k < n; k++) charged += found[k] == TS_LOCATION_NONE;
-  for (; charged > added; charged--) ts_budget_give_back_row(t->budget, t->row_bytes);
+  uint64_t paid = 0;
+  for (uint32_t k = 0; k < i; k++) paid += found[k] == TS_LOCATION_NONE;
+  for (paid -= ts_index_live(&t->index) - before; paid > 0; paid--) /* a key that the batch repeats */
+    ts_budget_give_back_row(t->budget, t->row_bytes);
   pthread_mutex_lock(&t->state);
   ts_index_clear_reservations(&t->index);
   t->payload_written += (uint64_t)i * t->row_bytes;

@@ -142,7 +142,9 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
     rmdir(t->folder);
   }
   if (t->folder_fd >= 0) close(t->folder_fd);
-  for (uint64_t i = t->rows_charged ? ts_index_live(&t->index) : 0; i > 0; i--) ts_budget_give_back_row(t->budget, t->row_bytes);
+  if (t->budget->rows_only)
+    for (uint64_t rows = t->rows_paid ? ts_index_live(&t->index) : 0; rows > 0; rows--)
+      ts_budget_give_back_row(t->budget, t->row_bytes);
   ts_index_destroy(&t->index);
   pthread_mutex_destroy(&t->compacting);
   pthread_mutex_destroy(&t->append);
@@ -176,12 +178,14 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   pthread_mutex_init(&t->state, NULL);
   pthread_cond_init(&t->freed, NULL);
   pthread_cond_init(&t->work, NULL);
+  /* Its growth must fit what is left of the headroom, or no row could be moved down to make room. */
   ts_index_options index = {.epochs = options->epochs,
                             .blocks = options->blocks,
                             .charge = charge_index,
                             .charge_context = t,
                             .full = INDEX_FULL,
-                            .fresh = INDEX_FRESH};
+                            .fresh = INDEX_FRESH,
+                            .segment_bytes = options->dram->headroom / 16};
   int32_t status = ts_index_init(&t->index, &index);
   if (status != TS_OK) {
     status = ts_fail(err, status, "Cannot open the SSDHASH table \"%s\": no DRAM for its index; raise the first size",
@@ -205,15 +209,16 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   }
   if (status == TS_OK) read_sizes(t);
   if (status == TS_OK) status = ts_ssd_recover(t, err);
-  for (uint64_t i = 0; status == TS_OK && i < ts_index_live(&t->index); i++)
-    if (!ts_budget_take_row(t->budget, t->row_bytes)) {
-      while (i-- > 0) ts_budget_give_back_row(t->budget, t->row_bytes);
-      status = ts_fail(err, TS_EFULL, "Cannot open the SSDHASH table \"%s\": its %llu rows do not fit the tier's limit of %llu "
-                       "bytes; raise its size", t->table, (unsigned long long)ts_index_live(&t->index),
-                       (unsigned long long)t->budget->limit);
-      break;
+  if (status == TS_OK && t->budget->rows_only) {
+    uint64_t paid = 0, rows = ts_index_live(&t->index);
+    while (paid < rows && ts_budget_take_row(t->budget, t->row_bytes)) paid++;
+    t->rows_paid = paid == rows;
+    if (!t->rows_paid) {
+      while (paid-- > 0) ts_budget_give_back_row(t->budget, t->row_bytes);
+      status = ts_fail(err, TS_EFULL, "Cannot open the SSDHASH table \"%s\": its %llu rows do not fit the tier's %llu bytes; raise the size",
+                       t->table, (unsigned long long)rows, (unsigned long long)t->budget->limit);
     }
-  t->rows_charged = status == TS_OK;
+  }
   if (status == TS_OK && t->options.async_compaction) {
     t->has_thread = pthread_create(&t->thread, NULL, ts_ssd_compactor, t) == 0;
     if (!t->has_thread)

@@ -124,8 +124,8 @@ typedef struct ts_ssd_table {
   uint64_t medium_bytes, records; /* charged for files; records in them, live or not */
   uint64_t doomed_bytes, reserve, reserve_wanted, map_bytes;
   bool removed; /* since the last live map */
+  bool rows_paid; /* each live record, where only rows count */
   bool closing;
-  bool rows_charged; /* each row of the index, where only rows count */
 
   ts_ssd_stream streams[TS_SSD_STREAMS];
   ts_ring write_ring;

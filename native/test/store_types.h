@@ -1,0 +1,121 @@
+/* store_types.h - the storage types that every test of the store runs over, and opening one. PMEM types run their real code
+ * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind on node 0. */
+#ifndef TS_TEST_STORE_TYPES_H
+#define TS_TEST_STORE_TYPES_H
+
+#include "store/store.h"
+#include "test/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct storage_type {
+  const char *name, *storage, *pmem;
+  uint32_t tiers;
+  bool ssd;
+} storage_type;
+
+__attribute__((unused)) static const storage_type storage_types[] = {
+    {"DRAM", "DRAM", NULL, 1, false},
+    {"PMEM_LIBPMEM", "PMEM_LIBPMEM", NULL, 1, false},
+    {"PMEM_MEMKIND", "PMEM_MEMKIND", NULL, 1, false},
+    {"SSDHASH", "SSDHASH", NULL, 1, true},
+    {"LEVELDB", "LEVELDB", NULL, 1, true},
+    {"DRAM_PMEM over libpmem", "DRAM_PMEM", "libpmem", 2, false},
+    {"DRAM_PMEM over memkind", "DRAM_PMEM", "memkind", 2, false},
+    {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true},
+    {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, 2, true},
+    {"DRAM_PMEM_SSDHASH over memkind", "DRAM_PMEM_SSDHASH", "memkind", 3, true},
+    {"DRAM_PMEM_SSDHASH over libpmem", "DRAM_PMEM_SSDHASH", "libpmem", 3, true},
+    {"DRAM_PMEM_LEVELDB over libpmem", "DRAM_PMEM_LEVELDB", "libpmem", 3, true},
+};
+#define STORAGE_TYPES (sizeof storage_types / sizeof *storage_types)
+
+static char folder[128];
+
+/* A folder for the tiers' files; false if there cannot be one. In memory where there is such a file system: LevelDB waits
+ * for the disk thousands of times with the small buffers that tests have. TIERSTORE_TEST_FOLDER names another place. */
+static inline bool make_folder(const char *name) {
+  setenv("PMEM_IS_PMEM_FORCE", "1", 1);
+  setenv("MEMKIND_DAX_KMEM_NODES", "0", 1);
+  const char *place = getenv("TIERSTORE_TEST_FOLDER");
+  if (place == NULL) place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+  snprintf(folder, sizeof folder, "%s/tierstore-%s-XXXXXX", place, name);
+  return mkdtemp(folder) != NULL;
+}
+
+static inline void remove_folder(void) { CHECK_MSG(rmdir(folder) == 0, "files are left in %s", folder); }
+
+static inline ts_config *config_of(const char *const pairs[]) {
+  ts_config *config = NULL;
+  ts_config_create(&config);
+  for (uint32_t i = 0; pairs[i] != NULL; i += 2) ts_config_set(config, pairs[i], pairs[i + 1], NULL, 0);
+  return config;
+}
+#define CONFIG(...) config_of((const char *const[]){__VA_ARGS__, NULL})
+
+static inline void set_number(ts_config *config, const char *key, unsigned long long value) {
+  char text[32];
+  snprintf(text, sizeof text, "%llu", value);
+  ts_config_set(config, key, text, NULL, 0);
+}
+
+static inline ts_config *config_of_type(const storage_type *type, const char *sizes, const char *counts) {
+  ts_config *config = CONFIG("storage", type->storage, "size", sizes, "size_counts", counts, "path", folder);
+  if (type->pmem != NULL) ts_config_set(config, "pmem", type->pmem, NULL, 0);
+  return config;
+}
+
+/* NULL, and a failure, if it does not open; config is freed. */
+static inline ts_store *open_config(ts_config *config) {
+  char text[512] = "";
+  ts_store *store = NULL;
+  CHECK_MSG(ts_store_open(config, &store, text, sizeof text) == TS_OK, "%s", text);
+  ts_config_free(config);
+  return store;
+}
+
+static inline uint32_t add_config(ts_store *store, ts_config *config) {
+  char text[512] = "";
+  uint32_t table = UINT32_MAX;
+  CHECK_MSG(ts_table_create(store, config, &table, text, sizeof text) == TS_OK, "%s", text);
+  ts_config_free(config);
+  return table;
+}
+
+static inline uint64_t counter_of(ts_store *store, ts_statistic which) {
+  uint64_t all[TS_STATISTIC_COUNT] = {0};
+  CHECK(ts_store_statistics(store, all, TS_STATISTIC_COUNT, NULL, NULL, 0) == TS_OK);
+  return all[which];
+}
+
+/* Limits hold, at this moment. */
+static inline bool limits_hold(const ts_store *store) {
+  for (uint32_t t = 0; t < store->tier_count; t++)
+    if (atomic_load(&store->tiers[t].budget.used) > store->tiers[t].budget.limit) return false;
+  return true;
+}
+
+/* What is charged is what is there: rows, or all that was reserved. No call under way. */
+static inline bool charges_agree(const ts_store *store) {
+  for (uint32_t t = 0; t < store->tier_count; t++) {
+    const ts_budget *budget = &store->tiers[t].budget;
+    uint64_t there = 0;
+    for (uint32_t p = 0; !store->rows_only && p < TS_PURPOSES; p++) there += atomic_load(&budget->reserved[p]);
+    for (uint32_t i = 0; store->rows_only && i < atomic_load(&store->table_count); i++) {
+      const ts_table *table = store->tables[i];
+      for (uint32_t s = 0; t < store->memory_tiers && s < table->shard_count; s++)
+        there += table->shards[s].rows[t].live * table->layout.stride;
+      if (t < store->memory_tiers) continue;
+      ts_records_counts counts;
+      ts_records_tier((ts_store *)(uintptr_t)store)->records->count(table->records, &counts);
+      there += counts.rows * table->layout.stride;
+    }
+    if (there != atomic_load(&budget->used)) return false;
+  }
+  return true;
+}
+
+#endif
