@@ -220,7 +220,7 @@ static int32_t put_staged(chunk *c, const uint32_t *which, uint32_t n, ts_err er
   for (uint32_t i = 0; i < n; i++) {
     keys[i] = c->keys[which[i]];
     rows[i] = ts_work_staging(c->bring->work, c->numbers[which[i]]);
-    versions[i] = (uint64_t)ts_row_version(&table->layout, rows[i]);
+    versions[i] = ts_record_version(&table->layout, rows[i]);
   }
   int32_t status;
   do {

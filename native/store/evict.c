@@ -131,7 +131,7 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
       if (*ts_rows_flags(from, slots[i]) & TS_ROW_SAVED) continue;
       dirty[put] = keys[i];
       rows[put] = ts_rows_at(from, slots[i]);
-      versions[put] = (uint64_t)ts_row_version(&table->layout, rows[put]);
+      versions[put] = ts_record_version(&table->layout, rows[put]);
       put++;
     }
     int32_t status = put == 0 ? TS_OK : ops->put(table->records, put, dirty, versions, rows, err);

@@ -284,6 +284,11 @@ int32_t ts_remove_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_remo
 /* A piece of the table's expiry, if it has one: looks at up to `rows` rows. */
 int32_t ts_expire_piece(ts_table *table, uint64_t rows, uint64_t *removed, ts_err err);
 
+/* A row's version as its record has it: 0, which takes no space there, for a row that was never updated or keeps none. */
+static inline uint64_t ts_record_version(const ts_row_layout *layout, const void *row) {
+  return (uint64_t)ts_row_version(layout, row) + 1;
+}
+
 /* ---- fetch.c: records read ahead ---- */
 
 /* Reads the records of work's keys that memory does not hold to their staging places; work->fetched tells which were
@@ -342,9 +347,7 @@ uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier);
 /* Frees first-tier memory by taking rows from shards, and charges it for the next growth of this shard's index. No lock
  * held. TS_EFULL: there is none to free. */
 int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err);
-/* Restores the headroom for buffers when growth had to use it. No lock held. */
-void ts_room_restore(ts_store *store);
-/* The same, and lets memory flow to the shards that need it. No lock
+/* Restores the headroom for buffers when growth had to use it, and lets memory flow to the shards that need it. No lock
  * held. */
 void ts_room_balance(ts_store *store);
 /* The first of these alone. */
