@@ -51,7 +51,10 @@ static void look_after(ts_shard *shard) {
       ts_traffic_begin(table->store, &traffic);
       pthread_mutex_lock(&shard->lock);
       int32_t status = TS_OK;
-      if (is_short(shard, tier, 2 * ts_shard_low(shard, tier)))
+      const uint64_t mark = 2 * ts_shard_low(shard, tier);
+      ts_rows *rows = &shard->rows[tier];
+      /* Memory that another shard gave up is better than evicting. */
+      if (is_short(shard, tier, mark) && (rows->budget->rows_only || ts_rows_reserve(rows, mark) < mark))
         /* A failure is for the next call that meets it: it can tell somebody. */
         status = ts_evict(shard, tier, ROWS_A_HOLD, &freed, &traffic, (ts_err){NULL, 0});
       for (uint32_t t = 0; t < table->store->memory_tiers; t++) ts_rows_settle(&shard->rows[t]);
