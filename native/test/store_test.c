@@ -50,8 +50,8 @@ static const type types[] = {
     {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, true, "4194304,67108864"},
     {"LEVELDB", "LEVELDB", NULL, false, "67108864"},
     {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, true, "4194304,67108864"},
-    {"DRAM_PMEM_SSDHASH", "DRAM_PMEM_SSDHASH", "memkind", true, "4194304,4194304,67108864"},
-    {"DRAM_PMEM_LEVELDB", "DRAM_PMEM_LEVELDB", "libpmem", true, "4194304,4194304,67108864"},
+    {"DRAM_PMEM_SSDHASH", "DRAM_PMEM_SSDHASH", "memkind", true, "4194304,1048576,67108864"},
+    {"DRAM_PMEM_LEVELDB", "DRAM_PMEM_LEVELDB", "libpmem", true, "4194304,1048576,67108864"},
 };
 #define TYPES (sizeof types / sizeof *types)
 
