@@ -12,7 +12,8 @@
 #define SLOTS_PER_KEY 2u
 #define KEYS_AT_LEAST 16u
 #define KEYS_AT_MOST (UINT64_C(1) << 20)
-#define STAGED_UPDATES 1024u /* rows that an update works on outside the first tier at a time */
+#define STAGED_LOOKUPS 16384u /* rows that a lookup brings up at a time where none of them must be read from a disk */
+#define STAGED_UPDATES 1024u  /* rows that an update works on outside the first tier at a time */
 #define PIECES 16u           /* of the memory, each aligned to 64 bytes */
 
 static uint64_t power_of_two(uint64_t n) {
@@ -132,6 +133,7 @@ int32_t ts_work_prepare(ts_table *table, ts_err err) {
 ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind) {
   ts_store *store = table->store;
   uint64_t least = least_for(table);
+  if (kind == TS_WORK_LOOKUP && table->records == NULL) n = TS_MIN(n, STAGED_LOOKUPS);
   uint64_t want = bytes_for(table, power_of_two(TS_MAX(TS_MIN(n, KEYS_AT_MOST), KEYS_AT_LEAST)), kind);
   want = TS_MAX(least, TS_MIN(want, store->work_limit));
   pthread_mutex_lock(&store->work_lock);
