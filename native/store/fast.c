@@ -55,29 +55,21 @@ typedef struct recent {
   uint32_t pause;
 } recent;
 
-static inline const void *row_of(const ts_table *table, uint64_t hash, ts_location location) {
-  if (TS_UNLIKELY(location >> TS_LOCATION_ROW_BITS != 0)) return NULL;
-  return ts_rows_view_at(&table->first[ts_shard_number(table, hash)], location);
-}
-
 /* Returns how many of the rows are not in the first tier. */
 static uint32_t find_rows(const ts_table *table, const int64_t *keys, uint32_t n, recent *r, const void **rows) {
   const uint32_t level = table->store->level;
-  uint32_t which[TS_FAST_BLOCK], left = 0, here = 0;
+  uint32_t which[TS_FAST_BLOCK], left = 0;
   uint64_t hashes[TS_FAST_BLOCK], left_hashes[TS_FAST_BLOCK];
   int64_t left_keys[TS_FAST_BLOCK];
+  const void *left_rows[TS_FAST_BLOCK];
   ts_index_home homes[TS_FAST_BLOCK];
   ts_location locations[TS_FAST_BLOCK];
   ts_index_hash_all(level, keys, n, hashes);
   if (r->pause > 0) {
     r->pause--;
-    ts_index_aim(table->indexes, table->shard_bits, hashes, n, homes);
+    ts_index_aim(table->store->level, table->indexes, table->shard_bits, hashes, n, homes);
     ts_index_read(level, keys, hashes, homes, n, locations);
-    for (uint32_t i = 0; i < n; i++) {
-      rows[i] = row_of(table, hashes[i], locations[i]);
-      here += rows[i] != NULL;
-    }
-    return n - here;
+    return n - ts_rows_locate(level, table->first, table->shard_bits, hashes, locations, n, rows);
   }
   for (uint32_t i = 0; i < n; i++) {
     const uint32_t at = (uint32_t)(hashes[i] >> 20) % RECENT;
@@ -87,15 +79,14 @@ static uint32_t find_rows(const ts_table *table, const int64_t *keys, uint32_t n
     left_hashes[left] = hashes[i];
     left += (r->keys[at] != keys[i]) | (rows[i] == NULL);
   }
-  ts_index_aim(table->indexes, table->shard_bits, left_hashes, left, homes);
+  ts_index_aim(table->store->level, table->indexes, table->shard_bits, left_hashes, left, homes);
   ts_index_read(level, left_keys, left_hashes, homes, left, locations);
+  const uint32_t here = ts_rows_locate(level, table->first, table->shard_bits, left_hashes, locations, left, left_rows);
   for (uint32_t j = 0; j < left; j++) {
-    const void *row = row_of(table, left_hashes[j], locations[j]);
     const uint32_t at = (uint32_t)(left_hashes[j] >> 20) % RECENT;
-    rows[which[j]] = row;
+    rows[which[j]] = left_rows[j];
     r->keys[at] = left_keys[j];
-    r->rows[at] = row;
-    here += row != NULL;
+    r->rows[at] = left_rows[j];
   }
   if ((n - left) * WORTHWHILE < n) r->pause = PAUSE;
   return left - here;
@@ -104,14 +95,9 @@ static uint32_t find_rows(const ts_table *table, const int64_t *keys, uint32_t n
 /* As find_rows, with all that was found on the way. */
 static uint32_t find_block(const ts_table *table, const int64_t *keys, uint32_t n, found *f) {
   ts_index_home homes[TS_FAST_BLOCK];
-  uint32_t here = 0;
   ts_index_approach(table->indexes, table->shard_bits, keys, n, f->hashes, homes);
   ts_index_read(table->store->level, keys, f->hashes, homes, n, f->locations);
-  for (uint32_t i = 0; i < n; i++) {
-    f->rows[i] = row_of(table, f->hashes[i], f->locations[i]);
-    here += f->rows[i] != NULL;
-  }
-  return n - here;
+  return n - ts_rows_locate(table->store->level, table->first, table->shard_bits, f->hashes, f->locations, n, f->rows);
 }
 
 uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **rows, uint64_t *hashes) {

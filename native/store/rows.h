@@ -116,6 +116,11 @@ static inline unsigned char *ts_rows_view_at(const ts_rows_view *view, uint64_t 
   return view->chunks[size * TS_LEVEL_CHUNKS + (y >> size)] + (y & ((UINT64_C(1) << size) - 1)) * view->stride;
 }
 
+/* rows[i]: the row of locations[i] (index.h) in the first tier, or NULL if it is in none or another; by the view of its
+ * shard, the top `bits` of the hash. Returns how many are there. rows_locate.c */
+uint32_t ts_rows_locate(uint32_t level, const ts_rows_view *views, uint32_t bits, const uint64_t *hashes,
+                        const uint64_t *locations, uint32_t n, const void **rows);
+
 static inline int64_t *ts_rows_key(const ts_rows *rows, uint64_t row) {
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
   return &rows->beside[chunk].keys[inside];
