@@ -26,12 +26,14 @@ TS_PROBE_AVX2 static inline uint32_t match_avx2(const ts_bucket *b, int64_t key)
 /* ---- the second stage ---- */
 
 TS_PROBE_INLINE void read_group(ts_probe_match *match, const int64_t *keys, const uint64_t *hashes,
-                              const ts_index_home *homes, uint32_t n, ts_location *locations) {
+                                const ts_index_home *homes, uint32_t n, const ts_index_home *next, uint32_t coming,
+                                ts_location *locations) {
   ts_probe_pending left[TS_PROBE_GROUP];
   uint32_t count = 0;
   for (uint32_t i = 0; i < n; i++) ts_probe_touch(homes[i].bucket);
   for (uint32_t i = 0; i < n; i++) {
     const ts_bucket *b = homes[i].bucket;
+    if (i < coming) __builtin_prefetch(next[i].bucket);
     uint32_t more = ts_probe_step(match, b, keys[i], hashes[i], homes[i].segment, &locations[i]);
     __builtin_prefetch(b + more); /* almost always the next bucket, and harmless where it is not */
     left[count].key = i;
@@ -42,9 +44,10 @@ TS_PROBE_INLINE void read_group(ts_probe_match *match, const int64_t *keys, cons
 
 #define READ(NAME, TARGET, MATCH)                                                                                  \
   TARGET static void NAME(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,     \
-                          ts_location *locations) {                                                                \
-    for (uint32_t i = 0; i < n; i += TS_PROBE_GROUP)                                                                        \
-      read_group(MATCH, keys + i, hashes + i, homes + i, TS_MIN(n - i, TS_PROBE_GROUP), locations + i);                     \
+                          const ts_index_home *next, uint32_t coming, ts_location *locations) {                    \
+    for (uint32_t i = 0; i < n; i += TS_PROBE_GROUP)                                                               \
+      read_group(MATCH, keys + i, hashes + i, homes + i, TS_MIN(n - i, TS_PROBE_GROUP), next + i,                  \
+                 coming - TS_MIN(i, coming), locations + i);                                                       \
   }
 
 READ(read_baseline, , match_baseline)
@@ -53,20 +56,20 @@ READ(read_avx2, TS_PROBE_AVX2, match_avx2)
 #endif
 
 void ts_index_read(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                   ts_location *locations) {
+                   const ts_index_home *next, uint32_t coming, ts_location *locations) {
 #ifdef TS_PROBE_VECTORS
   if (level >= 2) {
-    ts_probe_read_avx512(keys, hashes, homes, n, locations);
+    ts_probe_read_avx512(keys, hashes, homes, n, next, coming, locations);
     return;
   }
   if (level == 1) {
-    read_avx2(keys, hashes, homes, n, locations);
+    read_avx2(keys, hashes, homes, n, next, coming, locations);
     return;
   }
 #else
   (void)level;
 #endif
-  read_baseline(keys, hashes, homes, n, locations);
+  read_baseline(keys, hashes, homes, n, next, coming, locations);
 }
 
 /* ---- the first stage ---- */
@@ -122,6 +125,7 @@ void ts_index_find(const ts_index *index, const int64_t *keys, const uint64_t *h
     if (first == 0) continue;
     uint32_t before = first - TS_PROBE_GROUP;
     if (before < n)
-      ts_index_read(level, keys + before, hashes + before, homes[turn ^ 1], TS_MIN(TS_PROBE_GROUP, n - before), locations + before);
+      ts_index_read(level, keys + before, hashes + before, homes[turn ^ 1], TS_MIN(TS_PROBE_GROUP, n - before), NULL, 0,
+                    locations + before);
   }
 }

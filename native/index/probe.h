@@ -81,7 +81,7 @@ void ts_probe_hash_avx512(const int64_t *keys, uint32_t n, uint64_t *hashes);
 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
                          ts_index_home *homes);
 void ts_probe_read_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                          ts_location *locations);
+                          const ts_index_home *next, uint32_t coming, ts_location *locations);
 #endif
 
 #endif

@@ -65,10 +65,12 @@ typedef struct answers {
 } answers;
 
 /* The order of loads is that of ts_probe_step. Returns whether a bucket was being changed: too seldom to say which. */
-AVX512 static inline bool look_at_home(const int64_t *keys, const ts_index_home *homes, uint32_t n, answers *a) {
+AVX512 static inline bool look_at_home(const int64_t *keys, const ts_index_home *homes, uint32_t n, const ts_index_home *next,
+                                       uint32_t coming, answers *a) {
   uint32_t changed = 0;
   for (uint32_t i = 0; i < n; i++) {
     const ts_bucket *b = homes[i].bucket;
+    if (i < coming) __builtin_prefetch(next[i].bucket);
     const uint32_t meta = atomic_load_explicit(&b->meta, memory_order_acquire);
     const uint32_t slot = (uint32_t)__builtin_ctz(match(b, keys[i]) | 1u << TS_BUCKET_SLOTS);
     const _Atomic uint32_t *low = (const _Atomic uint32_t *)((const char *)b + offsetof(ts_bucket, low)) + slot;
@@ -103,7 +105,11 @@ AVX512 static inline uint32_t locations_of(const answers *a, const int64_t *keys
     _mm512_mask_storeu_epi64(locations + i, (__mmask8)valid, _mm512_permutex2var_epi64(first, front, second));
     _mm512_mask_storeu_epi64(locations + i + 8, (__mmask8)(valid >> 8), _mm512_permutex2var_epi64(first, back, second));
     uint32_t more = _mm512_mask_test_epi32_mask(absent, meta, _mm512_set1_epi32(TS_BUCKET_OVERFLOW));
-    for (; more != 0; more &= more - 1) left[count++].key = i + (uint32_t)__builtin_ctz(more);
+    for (; more != 0; more &= more - 1) {
+      left[count].key = i + (uint32_t)__builtin_ctz(more);
+      /* Almost always the next bucket, and harmless where it is not. */
+      __builtin_prefetch((const ts_bucket *)homes[left[count++].key].bucket + 1);
+    }
     for (; TS_UNLIKELY(empty != 0); empty &= empty - 1) {
       const uint32_t j = i + (uint32_t)__builtin_ctz(empty);
       locations[j] = ts_segment_find(homes[j].segment, keys[j], hashes[j]);
@@ -113,11 +119,11 @@ AVX512 static inline uint32_t locations_of(const answers *a, const int64_t *keys
 }
 
 AVX512 static void read_group(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                              ts_location *locations) {
+                              const ts_index_home *next, uint32_t coming, ts_location *locations) {
   answers a;
   ts_probe_pending left[TS_PROBE_GROUP];
   for (uint32_t i = 0; i < n; i++) ts_probe_touch(homes[i].bucket);
-  if (TS_UNLIKELY(look_at_home(keys, homes, n, &a))) { /* once among thousands: all of them, patiently */
+  if (TS_UNLIKELY(look_at_home(keys, homes, n, next, coming, &a))) { /* once among thousands: all of them, patiently */
     for (uint32_t i = 0; i < n; i++) locations[i] = ts_segment_find(homes[i].segment, keys[i], hashes[i]);
     return;
   }
@@ -126,9 +132,10 @@ AVX512 static void read_group(const int64_t *keys, const uint64_t *hashes, const
 }
 
 AVX512 void ts_probe_read_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                                 ts_location *locations) {
+                                 const ts_index_home *next, uint32_t coming, ts_location *locations) {
   for (uint32_t i = 0; i < n; i += TS_PROBE_GROUP)
-    read_group(keys + i, hashes + i, homes + i, TS_MIN(n - i, TS_PROBE_GROUP), locations + i);
+    read_group(keys + i, hashes + i, homes + i, TS_MIN(n - i, TS_PROBE_GROUP), next + i, coming - TS_MIN(i, coming),
+               locations + i);
 }
 
 #endif

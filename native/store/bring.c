@@ -65,7 +65,7 @@ static int32_t fetch(const ts_bring *b, ts_err err) {
     }
     ts_epoch_enter(&table->store->epochs, slot);
     ts_index_approach(table->indexes, table->shard_bits, block, m, hashes, homes);
-    ts_index_read(table->store->level, block, hashes, homes, m, locations);
+    ts_index_read(table->store->level, block, hashes, homes, m, NULL, 0, locations);
     ts_epoch_leave(slot);
     for (uint32_t i = 0; i < m; i++) {
       if (in_memory(locations[i])) continue;
