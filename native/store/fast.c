@@ -65,7 +65,8 @@ static void mark_missed(const void *const *rows, uint32_t n, uint64_t first, uin
 }
 
 /* The blocks of one epoch, each at one of three stages: while one is looked for in its buckets, those of the next are asked
- * for, and while one is copied, the rows of the next. */
+ * for, and while one is copied, the rows of the next. Against blocks one after the other this gave nothing with uniform
+ * keys, where memory is the limit, and 15 % with Zipf 1.2; blocks of 64 and 128 were slower than of 256. */
 typedef struct stages {
   uint64_t hashes[2][TS_FAST_BLOCK];
   ts_index_home homes[2][TS_FAST_BLOCK];
