@@ -77,9 +77,11 @@ void ts_index_approach(const ts_index *const *indexes, uint32_t bits, const int6
                        ts_index_home *homes);
 /* The two halves of ts_index_approach. */
 void ts_index_hash_all(uint32_t level, const int64_t *keys, uint32_t n, uint64_t *hashes);
-void ts_index_aim(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n, ts_index_home *homes);
+void ts_index_aim(uint32_t level, const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
+                  ts_index_home *homes);
+/* next[0..coming), coming <= n: homes of the keys after these (or none), asked for on the way. */
 void ts_index_read(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                   ts_location *locations);
+                   const ts_index_home *next, uint32_t coming, ts_location *locations);
 /* One index, hashes known; both stages with prefetching. */
 void ts_index_find(const ts_index *index, const int64_t *keys, const uint64_t *hashes, uint32_t n,
                    ts_location *locations);

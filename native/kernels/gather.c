@@ -5,6 +5,7 @@
 #include "kernels/gather.h"
 
 #define AHEAD 16u /* rows between prefetch and copy */
+#define NARROW 32u /* floats: a block of such rows is asked for as a whole */
 #define LINES_AHEAD 4u /* of a row; the CPU's own prefetcher sees to the rest */
 
 /* Prefetching NULL does nothing. */
@@ -20,6 +21,15 @@ TS_INLINE void copy_rows(const void *const *rows, uint32_t n, float *restrict ou
   }
 }
 
+/* As copy_rows, with the prefetches for rows that are copied next time. */
+TS_INLINE void copy_and_ask(const void *const *rows, uint32_t n, const void *const *next, uint32_t coming,
+                            float *restrict out, const uint32_t dim) {
+  for (uint32_t i = 0; i < n; i++, out += dim) {
+    if (i < coming) prefetch(next[i], dim * (uint32_t)sizeof(float));
+    if (TS_LIKELY(rows[i] != NULL)) memcpy(out, rows[i], dim * sizeof(float));
+  }
+}
+
 TS_INLINE void widen_rows(const void *const *rows, uint32_t n, float *restrict out, const uint32_t dim) {
   for (uint32_t i = 0; i < n; i++, out += dim) {
     const uint16_t *restrict row = rows[i];
@@ -28,19 +38,25 @@ TS_INLINE void widen_rows(const void *const *rows, uint32_t n, float *restrict o
   }
 }
 
-TS_INLINE void gather(const ts_row_layout *layout, const void *const *rows, uint32_t n, float *out) {
-  if (layout->type == TS_FP32) {
+TS_INLINE void gather(const ts_row_layout *layout, const void *const *rows, uint32_t n, const void *const *next,
+                      uint32_t coming, float *out) {
+  if (layout->type == TS_FP32 && layout->dim <= NARROW && coming > 0) {
+    TS_BY_WIDTH(copy_and_ask, layout->dim, rows, n, next, coming, out)
+  } else if (layout->type == TS_FP32) {
     TS_BY_WIDTH(copy_rows, layout->dim, rows, n, out)
   } else {
     TS_BY_WIDTH(widen_rows, layout->dim, rows, n, out)
   }
 }
 
-TS_EVERY_LEVEL(gather, gather, (const ts_row_layout *layout, const void *const *rows, uint32_t n, float *out),
-               (layout, rows, n, out))
+TS_EVERY_LEVEL(gather, gather,
+               (const ts_row_layout *layout, const void *const *rows, uint32_t n, const void *const *next,
+                uint32_t coming, float *out),
+               (layout, rows, n, next, coming, out))
 
-void ts_gather_rows(uint32_t level, const ts_row_layout *layout, const void *const *rows, uint32_t n, float *out) {
-  gather_levels[level](layout, rows, n, out);
+void ts_gather_rows(uint32_t level, const ts_row_layout *layout, const void *const *rows, uint32_t n,
+                    const void *const *next, uint32_t coming, float *out) {
+  gather_levels[level](layout, rows, n, next, coming, out);
 }
 
 TS_INLINE void add_rows(float *const *sums, const float *const *gradients, uint32_t n, const uint32_t dim) {

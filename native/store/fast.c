@@ -1,8 +1,8 @@
 /* fast.c - rows in the first tier, found and copied without a lock.
  *
  * The idea: a lookup costs two memory accesses that nothing can avoid, the bucket of the index and the row. Keys go
- * through in blocks, each stage a short loop over the whole block: addresses of buckets, buckets, addresses of rows, rows.
- * In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the memory takes; one long
+ * through in blocks, each stage a short loop over the whole block: addresses of buckets, buckets, addresses of rows, rows;
+ * what a stage will need is asked for while another block is in the stage before it. In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the memory takes; one long
  * loop that does everything for each key, with prefetches, reaches half of that here (docs/performance.md). */
 #include "store/store.h"
 
@@ -44,74 +44,11 @@ void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, c
       ts_policy_touch(table->shards[s].rows[0].policy, words + at[s], sorted + at[s], at[s + 1] - at[s]);
 }
 
-/* Rows found a moment ago, in the same epoch: where a few keys make most of a batch, they need not be searched again. */
-#define RECENT 512u
-#define WORTHWHILE 8u /* one key in so many must have been there */
-#define PAUSE 16u     /* blocks until it is tried again */
-
-typedef struct recent {
-  int64_t keys[RECENT];
-  const void *rows[RECENT]; /* NULL: none */
-  uint32_t pause;
-} recent;
-
-static inline const void *row_of(const ts_table *table, uint64_t hash, ts_location location) {
-  if (TS_UNLIKELY(location >> TS_LOCATION_ROW_BITS != 0)) return NULL;
-  return ts_rows_view_at(&table->first[ts_shard_number(table, hash)], location);
-}
-
-/* Returns how many of the rows are not in the first tier. */
-static uint32_t find_rows(const ts_table *table, const int64_t *keys, uint32_t n, recent *r, const void **rows) {
-  const uint32_t level = table->store->level;
-  uint32_t which[TS_FAST_BLOCK], left = 0, here = 0;
-  uint64_t hashes[TS_FAST_BLOCK], left_hashes[TS_FAST_BLOCK];
-  int64_t left_keys[TS_FAST_BLOCK];
-  ts_index_home homes[TS_FAST_BLOCK];
-  ts_location locations[TS_FAST_BLOCK];
-  ts_index_hash_all(level, keys, n, hashes);
-  if (r->pause > 0) {
-    r->pause--;
-    ts_index_aim(table->indexes, table->shard_bits, hashes, n, homes);
-    ts_index_read(level, keys, hashes, homes, n, locations);
-    for (uint32_t i = 0; i < n; i++) {
-      rows[i] = row_of(table, hashes[i], locations[i]);
-      here += rows[i] != NULL;
-    }
-    return n - here;
-  }
-  for (uint32_t i = 0; i < n; i++) {
-    const uint32_t at = (uint32_t)(hashes[i] >> 20) % RECENT;
-    rows[i] = r->rows[at];
-    which[left] = i;
-    left_keys[left] = keys[i];
-    left_hashes[left] = hashes[i];
-    left += (r->keys[at] != keys[i]) | (rows[i] == NULL);
-  }
-  ts_index_aim(table->indexes, table->shard_bits, left_hashes, left, homes);
-  ts_index_read(level, left_keys, left_hashes, homes, left, locations);
-  for (uint32_t j = 0; j < left; j++) {
-    const void *row = row_of(table, left_hashes[j], locations[j]);
-    const uint32_t at = (uint32_t)(left_hashes[j] >> 20) % RECENT;
-    rows[which[j]] = row;
-    r->keys[at] = left_keys[j];
-    r->rows[at] = row;
-    here += row != NULL;
-  }
-  if ((n - left) * WORTHWHILE < n) r->pause = PAUSE;
-  return left - here;
-}
-
-/* As find_rows, with all that was found on the way. */
 static uint32_t find_block(const ts_table *table, const int64_t *keys, uint32_t n, found *f) {
   ts_index_home homes[TS_FAST_BLOCK];
-  uint32_t here = 0;
   ts_index_approach(table->indexes, table->shard_bits, keys, n, f->hashes, homes);
-  ts_index_read(table->store->level, keys, f->hashes, homes, n, f->locations);
-  for (uint32_t i = 0; i < n; i++) {
-    f->rows[i] = row_of(table, f->hashes[i], f->locations[i]);
-    here += f->rows[i] != NULL;
-  }
-  return n - here;
+  ts_index_read(table->store->level, keys, f->hashes, homes, n, NULL, 0, f->locations);
+  return n - ts_rows_locate(table->store->level, table->first, table->shard_bits, f->hashes, f->locations, n, f->rows);
 }
 
 uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **rows, uint64_t *hashes) {
@@ -127,24 +64,56 @@ static void mark_missed(const void *const *rows, uint32_t n, uint64_t first, uin
     if (rows[i] == NULL) missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
 }
 
+/* The blocks of one epoch, each at one of three stages: while one is looked for in its buckets, those of the next are asked
+ * for, and while one is copied, the rows of the next. Against blocks one after the other this gave nothing with uniform
+ * keys, where memory is the limit, and 15 % with Zipf 1.2; blocks of 64 and 128 were slower than of 256. */
+typedef struct stages {
+  uint64_t hashes[2][TS_FAST_BLOCK];
+  ts_index_home homes[2][TS_FAST_BLOCK];
+  const void *rows[2][TS_FAST_BLOCK];
+} stages;
+
+static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n, float *out, uint64_t first,
+                               uint64_t *missed) {
+  const uint32_t level = table->store->level, bits = table->shard_bits;
+  const uint64_t blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
+  uint64_t misses = 0;
+  stages s;
+  ts_location locations[TS_FAST_BLOCK];
+  /* In round t, block t is aimed at, block t - 1 read, block t - 2 copied. */
+  for (uint64_t t = 0; t < blocks + 2; t++) {
+    const uint32_t now = t & 1, before = now ^ 1;
+    const uint64_t at = t * TS_FAST_BLOCK, one = TS_FAST_BLOCK;
+    const uint32_t coming = t < blocks ? (uint32_t)TS_MIN(n - at, one) : 0;
+    const uint32_t reading = t > 0 && t <= blocks ? (uint32_t)TS_MIN(n - (at - one), one) : 0;
+    if (coming > 0) {
+      ts_index_hash_all(level, keys + at, coming, s.hashes[now]);
+      ts_index_aim(level, table->indexes, bits, s.hashes[now], coming, s.homes[now]);
+    }
+    if (reading > 0) {
+      ts_index_read(level, keys + (at - one), s.hashes[before], s.homes[before], reading, s.homes[now], coming, locations);
+      const uint32_t here =
+          ts_rows_locate(level, table->first, bits, s.hashes[before], locations, reading, s.rows[before]);
+      if (here < reading) mark_missed(s.rows[before], reading, first + at - one, missed);
+      misses += reading - here;
+    }
+    if (t > 1)
+      ts_gather_rows(level, &table->layout, s.rows[now], (uint32_t)TS_MIN(n - (at - 2 * one), one), s.rows[before], reading,
+                     out + (at - 2 * one) * table->layout.dim);
+  }
+  return misses;
+}
+
 /* Lookups that nobody counts. */
 static uint64_t look_up(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
                         uint64_t *missed) {
   ts_store *store = table->store;
-  const uint32_t an_epoch = (ts_is_tiered(store) ? BLOCKS_AN_EPOCH : BLOCKS_ALONE) * TS_FAST_BLOCK;
+  const uint64_t an_epoch = BLOCKS_ALONE * TS_FAST_BLOCK; /* tracking begins before the first row moves */
   uint64_t misses = 0;
-  recent r;
-  r.pause = 0;
-  for (uint64_t from = 0; from < n; from += an_epoch) {
-    memset(r.rows, 0, sizeof r.rows);
+  for (uint64_t first = 0; first < n; first += an_epoch) {
     ts_epoch_enter(&store->epochs, slot);
-    for (uint64_t first = from; first < TS_MIN(from + an_epoch, n); first += TS_FAST_BLOCK) {
-      const void *rows[TS_FAST_BLOCK];
-      const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_rows(table, keys + first, m, &r, rows);
-      ts_gather_rows(store->level, &table->layout, rows, m, out + first * table->layout.dim);
-      if (absent > 0) mark_missed(rows, m, first, missed);
-      misses += absent;
-    }
+    misses += look_up_blocks(table, keys + first, TS_MIN(n - first, an_epoch), out + first * table->layout.dim, first,
+                             missed);
     ts_epoch_leave(slot);
   }
   return misses;
@@ -159,7 +128,7 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
     for (uint64_t first = from; first < TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n); first += TS_FAST_BLOCK) {
       found f;
       const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_block(table, keys + first, m, &f);
-      if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, out + first * table->layout.dim);
+      if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, NULL, 0, out + first * table->layout.dim);
       ts_fast_touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
       if (absent > 0) mark_missed(f.rows, m, first, missed);
       misses += absent;
@@ -188,7 +157,7 @@ uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *key
     const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK);
     ts_epoch_enter(&table->store->epochs, slot);
     ts_index_approach(table->indexes, table->shard_bits, keys + first, m, hashes, homes);
-    ts_index_read(table->store->level, keys + first, hashes, homes, m, locations);
+    ts_index_read(table->store->level, keys + first, hashes, homes, m, NULL, 0, locations);
     ts_epoch_leave(slot);
     for (uint32_t i = 0; i < m; i++) {
       if (TS_LOCATION_TIER(locations[i]) < TS_NOT_ADMITTED) continue;

@@ -50,7 +50,7 @@ int32_t ts_fetch_begin(ts_table *table, ts_work *w, ts_err err) {
     for (uint32_t i = 0; i < m; i++) block[i] = w->keys[w->order[at + i]];
     ts_epoch_enter(&table->store->epochs, slot);
     ts_index_approach(table->indexes, table->shard_bits, block, m, hashes, homes);
-    ts_index_read(table->store->level, block, hashes, homes, m, locations);
+    ts_index_read(table->store->level, block, hashes, homes, m, NULL, 0, locations);
     ts_epoch_leave(slot);
     for (uint32_t i = 0; i < m; i++) {
       uint32_t d = w->order[at + i];

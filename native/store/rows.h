@@ -108,6 +108,11 @@ static inline unsigned char *ts_rows_view_at(const ts_rows_view *view, uint64_t 
   return view->chunks[size * TS_LEVEL_CHUNKS + (y >> size)] + (y & ((UINT64_C(1) << size) - 1)) * view->stride;
 }
 
+/* rows[i]: the row of locations[i] (index.h) in the first tier, or NULL if it is in none or another; by the view of its
+ * shard, the top `bits` of the hash. Returns how many are there. rows_locate.c */
+uint32_t ts_rows_locate(uint32_t level, const ts_rows_view *views, uint32_t bits, const uint64_t *hashes,
+                        const uint64_t *locations, uint32_t n, const void **rows);
+
 /* What lies beside a chunk of n rows. */
 static inline ts_policy_word *ts_beside_words(const int64_t *keys, uint64_t n) {
   return (ts_policy_word *)(uintptr_t)(keys + n);

@@ -53,13 +53,14 @@ static void gathered_rows_are_copies(void) {
           which[i] = (uint32_t)(ts_random64(1, level, i) % ROWS);
           pointers[i] = i % 7 == 3 ? NULL : row_at(&r, which[i]);
         }
-        ts_gather_rows(level, &r.layout, pointers, N, out);
+        /* With nothing to come, or with as many as there are; every other time. */
+        ts_gather_rows(level, &r.layout, pointers, N, pointers, (d + level) % 2 == 0 ? N : 0, out);
         uint32_t wrong = out[N * dim] != 12345.0f;
         for (uint32_t i = 0; i < N; i++)
           for (uint32_t j = 0; j < dim; j++)
             wrong += out[i * dim + j] != (pointers[i] == NULL ? 12345.0f : r.weights[which[i] * dim + j]);
         CHECK_MSG(wrong == 0, "%s, dim %u, level %u: %u wrong", ts_row_type_names[type], dim, level, wrong);
-        ts_gather_rows(level, &r.layout, NULL, 0, NULL);
+        ts_gather_rows(level, &r.layout, NULL, 0, NULL, 0, NULL);
         free(out);
         drop(&r);
       }

@@ -413,7 +413,7 @@ static void kernels_agree(void) {
         keys[i] = key_of(numbers[i]);
       }
       ts_index_approach(indexes, 4, keys, n, hashes, homes);
-      ts_index_read(level, keys, hashes, homes, n, found);
+      ts_index_read(level, keys, hashes, homes, n, NULL, 0, found);
       for (uint32_t i = 0; i < n; i++) {
         bool here = numbers[i] < KEYS && numbers[i] % 5 != 0;
         wrong += hashes[i] != ts_index_hash(keys[i]);
@@ -496,7 +496,7 @@ static void *watch(void *context) {
     }
     ts_epoch_enter(&s->shards[0]->epochs, slot);
     ts_index_approach(s->indexes, 1, keys, BATCH, hashes, homes);
-    ts_index_read(w->level, keys, hashes, homes, BATCH, found);
+    ts_index_read(w->level, keys, hashes, homes, BATCH, NULL, 0, found);
     for (uint32_t i = 0; i < 4; i++) { /* and the patient search */
       ts_location l = ts_index_find_one(s->indexes[hashes[i] >> 63], keys[i]);
       if (l == TS_LOCATION_NONE) w->lost += numbers[i] < LASTING;
