@@ -1,7 +1,7 @@
 /* rows.h - the rows of one shard in one memory tier: chunks of rows, numbered from 0.
  *
- * Chunks grow with the shard: 32 of one size, then 32 of twice that size, and so on. So the list of their addresses stays
- * small enough for the first-level cache and never moves (readers follow it without a lock), and at most a 32nd of the
+ * Chunks grow with the shard: 64 of one size, then 64 of twice that size, and so on. So the list of their addresses stays
+ * small enough for the first-level cache and never moves (readers follow it without a lock), and at most a 64th of the
  * rows is reserved without need.
  *
  * Freed rows are linked through themselves, or through the key beside them, so freeing never allocates. A row may be
@@ -23,8 +23,8 @@
 #define TS_ROW_COPY 0x4u /* `below` is a place in the next memory tier that holds the same bytes */
 #define TS_ROW_BELOW_HIGH 0x8u /* bit 32 of that place */
 
-#define TS_LEVEL_CHUNKS 32u /* chunks of one size */
-#define TS_LEVEL_BITS 5u
+#define TS_LEVEL_CHUNKS 64u /* chunks of one size */
+#define TS_LEVEL_BITS 6u
 
 typedef struct ts_rows {
   /* What readers need first. */
@@ -77,8 +77,8 @@ static inline uint64_t ts_rows_spare(const ts_rows *rows) {
   return rows->free_count + ts_rows_first_of(rows, rows->chunk_count) - rows->next;
 }
 
-/* The chunk of a row, and its number there. With the rows counted from 32 smallest chunks on, the highest bit tells the
- * size and the five bits below it the chunk. */
+/* The chunk of a row, and its number there. With the rows counted from 64 smallest chunks on, the highest bit tells the
+ * size and the six bits below it the chunk. */
 static inline uint64_t ts_rows_chunk(const ts_rows *rows, uint64_t row, uint64_t *inside) {
   const uint64_t y = row + ((uint64_t)TS_LEVEL_CHUNKS << rows->shift);
   const uint32_t size = 63u - TS_LEVEL_BITS - (uint32_t)__builtin_clzll(y);
@@ -92,7 +92,7 @@ static inline unsigned char *ts_rows_at(const ts_rows *rows, uint64_t row) {
 
 /* What ts_rows_at needs, for tables that look into many shards. */
 typedef struct ts_rows_view {
-  unsigned char **chunks; /* of the chunk with the number that the five bits and the size give */
+  unsigned char **chunks; /* of the chunk with the number that the six bits and the size give */
   uint64_t stride;
   uint64_t from; /* where rows are counted from */
   uint64_t unused;
