@@ -18,11 +18,6 @@ typedef struct found {
 } found;
 
 void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, const ts_location *locations, uint32_t n) {
-  if (table->layout.frequency_offset != 0)
-    for (uint32_t i = 0; i < n; i++)
-      if (rows[i] != NULL)
-        __atomic_fetch_add((uint32_t *)(void *)((unsigned char *)rows[i] + table->layout.frequency_offset), 1,
-                           __ATOMIC_RELAXED);
   if (!atomic_load_explicit(&table->tracking, memory_order_relaxed)) return;
   /* A policy serves a shard: words by shard. */
   uint32_t at[TS_MAX_SHARDS + 1] = {0};
@@ -119,6 +114,33 @@ static uint64_t look_up(ts_table *table, ts_epoch_slot *slot, const int64_t *key
   return misses;
 }
 
+/* Counts the lookups of rows that were found, outside of any epoch: under the shards' locks, so that nobody moves a row
+ * while it is counted. A row that has left the first tier meanwhile counts as missed. Returns how many did. */
+static uint64_t count_lookups(ts_table *table, const int64_t *keys, uint64_t from, uint64_t to, uint64_t *missed) {
+  const ts_row_layout *layout = &table->layout;
+  ts_shard *locked = NULL;
+  uint64_t gone = 0;
+  for (uint64_t i = from; i < to; i++) {
+    if (missed[i / 64] >> i % 64 & 1) continue;
+    ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[i]));
+    if (shard != locked) {
+      if (locked != NULL) pthread_mutex_unlock(&locked->lock);
+      pthread_mutex_lock(&shard->lock);
+      locked = shard;
+    }
+    const ts_location l = ts_index_find_one(&shard->index, keys[i]);
+    if (l >> TS_LOCATION_ROW_BITS == 0) {
+      unsigned char *row = ts_rows_at(&shard->rows[0], l);
+      ts_row_set_frequency(layout, row, ts_row_frequency(layout, row) + 1);
+    } else {
+      missed[i / 64] |= UINT64_C(1) << i % 64;
+      gone++;
+    }
+  }
+  if (locked != NULL) pthread_mutex_unlock(&locked->lock);
+  return gone;
+}
+
 static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
                                 uint64_t *missed) {
   ts_store *store = table->store;
@@ -134,6 +156,8 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
       misses += absent;
     }
     ts_epoch_leave(slot);
+    if (table->layout.frequency_offset != 0)
+      misses += count_lookups(table, keys, from, TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n), missed);
   }
   return misses;
 }

@@ -257,7 +257,7 @@ uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **
 /* As ts_fast_lookup, but marks the keys that have no row in any memory tier. */
 uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,
                         uint64_t missed[TS_PIECE / 64]);
-/* Tells the policy of looked-up rows, and counts their frequency; inside the epoch. */
+/* Tells the policy of looked-up rows; inside the epoch. */
 void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, const ts_location *locations, uint32_t n);
 
 /* ---- lookup.c ---- */

@@ -1,6 +1,7 @@
 /* Behaviours that DeepRec's own tests of EmbeddingVariable hold it to, as far as they need neither TensorFlow, a GPU nor a
  * checkpoint (tensorflow/core/kernels/embedding_variable_ops_test.cc, tensorflow/python/ops/embedding_variable_ops_test.py).
  * Sizes are DeepRec's: padded rows only. What its Bloom counters and its optimizers compute is in the tests of those. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
  * Adapted: its "test" optimizer (mean of gradients, an alternating state) exists nowhere else; B1 and B2 run with plain
  * gradient descent, which has a closed form, too. Its cache of 0 MB has a few rows here. Its limit
  * of a cache is soft; ours is hard. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #include <pthread.h>

@@ -6,6 +6,7 @@
  * LevelDB is not instrumented for the thread sanitizer, whose reports would all be about it: left out there.
  *
  * TIERSTORE_ROUNDS in the environment: calls of a thread, for long runs. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #include <pthread.h>

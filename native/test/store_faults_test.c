@@ -2,6 +2,7 @@
  *
  * A full disk is a file system of a few MiB where the test may mount one (root with CAP_SYS_ADMIN; skipped otherwise), or
  * else the limit on file sizes (RLIMIT_FSIZE), which gives the same failure of a write. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #include <dirent.h>

@@ -1,5 +1,6 @@
 /* ts_store_memory against what the system says: a process of its own opens a store of 512 MiB, fills it, and its resident
  * memory has grown by what the store explains, within 5 %. Memory of a mapped PMEM pool counts as its tier. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #include <sys/wait.h>

@@ -5,6 +5,7 @@
  *
  * A failure prints the seed of its store; the program runs that one alone when given the seed. TIERSTORE_STORES in the
  * environment: how many stores, for long runs. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #define STORES 36u

@@ -1,5 +1,6 @@
 /* The store against plain arithmetic, on every storage type that this machine can open. PMEM types run their real code
  * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind on node 0. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #include <math.h>

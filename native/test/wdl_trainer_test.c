@@ -1,6 +1,7 @@
 /* The trainer as a whole on real stores: gradients through the embeddings, the same bits for any number of threads and
  * any storage type, learning, filling, cancelling, errors. */
 #include "store/statistics.h"
+#include "test/foreign_threads.h"
 #include "test/wdl_fixture.h"
 
 #include <math.h>
