@@ -153,40 +153,16 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
   return TS_OK;
 }
 
-/* Lookups without a lock may have counted in the old places while the rows moved; no reader is left there now. */
-static void follow_frequencies(ts_shard *shard, const uint64_t *slots, const uint32_t *before, uint32_t n) {
-  ts_table *table = shard->table;
-  const ts_row_layout *layout = &table->layout;
-  ts_rows *from = &shard->rows[0];
-  for (uint32_t i = 0; i < n; i++) {
-    const unsigned char *row = ts_rows_at(from, slots[i]);
-    const int64_t key = *ts_rows_key(from, slots[i]);
-    if (table->store->memory_tiers > 1) {
-      const ts_location l = ts_index_find_one(&shard->index, key);
-      if (TS_LOCATION_TIER(l) > 0 && TS_LOCATION_TIER(l) < TS_NOT_ADMITTED)
-        copy_frequency(layout, row, ts_rows_at(&shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l)));
-    } else if (ts_row_frequency(layout, row) != before[i]) {
-      const uint64_t version = (uint64_t)ts_row_version(layout, row);
-      /* Refused where the tier is full: then a few counts are lost. */
-      if (ts_records_tier(table->store)->records->put(table->records, 1, &key, &version, &row, (ts_err){NULL, 0}) == TS_OK)
-        ts_fetch_changed(shard->table, &key, 1);
-    }
-  }
-}
-
 int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which, uint32_t n, uint32_t *moved,
                       ts_traffic *traffic, ts_err err) {
   ts_table *table = shard->table;
   ts_rows *from = &shard->rows[tier];
-  const bool counts = tier == 0 && table->layout.frequency_offset != 0;
   uint64_t slots[ROUND];
-  uint32_t before[ROUND];
   *moved = 0;
   for (uint32_t first = 0; first < n; first += ROUND) {
     uint32_t m = TS_MIN(n - first, ROUND);
     int32_t status = TS_OK;
     memcpy(slots, which + first, m * sizeof *slots);
-    for (uint32_t i = 0; counts && i < m; i++) before[i] = ts_row_frequency(&table->layout, ts_rows_at(from, slots[i]));
     if (tier + 1 < table->store->memory_tiers) {
       m = to_memory(shard, tier, slots, m, &status, traffic, err);
     } else {
@@ -198,7 +174,6 @@ int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which, uin
       ts_policy_remove(from->policy, slots[i], ts_rows_word(from, slots[i]), ts_index_hash(*ts_rows_key(from, slots[i])),
                        true);
     if (tier == 0) ts_epoch_wait(&table->store->epochs);
-    if (counts) follow_frequencies(shard, slots, before, m);
     for (uint32_t i = 0; i < m; i++) ts_rows_free(from, slots[i]);
     *moved += m;
     ts_count(table, tier == 0 ? TS_STAT_evicted : TS_STAT_tier1_evicted, m);

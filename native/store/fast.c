@@ -17,7 +17,8 @@ typedef struct found {
   ts_location locations[TS_FAST_BLOCK];
 } found;
 
-void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, const ts_location *locations, uint32_t n) {
+/* Tells the policies of looked-up rows; inside the epoch. */
+static void touch(ts_table *table, void *const *rows, const uint64_t *hashes, const ts_location *locations, uint32_t n) {
   if (!atomic_load_explicit(&table->tracking, memory_order_relaxed)) return;
   /* A policy serves a shard: words by shard. */
   uint32_t at[TS_MAX_SHARDS + 1] = {0};
@@ -151,7 +152,7 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
       found f;
       const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_block(table, keys + first, m, &f);
       if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, NULL, 0, out + first * table->layout.dim);
-      ts_fast_touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
+      touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
       if (absent > 0) mark_missed(f.rows, m, first, missed);
       misses += absent;
     }

@@ -35,11 +35,6 @@ static uint64_t side_bytes(const ts_rows *rows, uint64_t n) {
   return n * (sizeof(int64_t) + sizeof(ts_policy_word) + sizeof(uint8_t) + (rows->has_below ? sizeof(uint32_t) : 0));
 }
 
-uint64_t ts_rows_last_chunk_bytes(const ts_rows *rows) {
-  uint64_t n = ts_rows_in(rows, rows->chunk_count - 1);
-  return n * rows->stride + side_bytes(rows, n);
-}
-
 uint64_t ts_rows_bytes(const ts_rows *rows) { return ts_rows_first_of(rows, rows->chunk_count) * rows->stride; }
 
 /* Memory beside a chunk of n rows, zeroed; NULL if there is none. */

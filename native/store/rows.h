@@ -68,8 +68,6 @@ void ts_rows_free(ts_rows *rows, uint64_t row);
 void ts_rows_drop_chunk(ts_rows *rows);
 /* First row of a chunk; of chunk `chunk_count`: all rows there are. */
 uint64_t ts_rows_first_of(const ts_rows *rows, uint64_t chunk);
-/* Bytes of the last chunk with what lies beside it. */
-uint64_t ts_rows_last_chunk_bytes(const ts_rows *rows);
 /* Bytes of all chunks. */
 uint64_t ts_rows_bytes(const ts_rows *rows);
 /* Rows that can be taken without adding a chunk. */

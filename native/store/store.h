@@ -67,7 +67,7 @@ typedef struct ts_shard {
   uint64_t recorded;    /* rows in memory that have a record below, too */
   uint64_t steal_hand;  /* of the search for copies to give up */
   bool full;            /* has looked for a victim: keep some places free from now on */
-  _Atomic uint64_t evictions, age; /* since the last rebalancing; rows / evictions then */
+  _Atomic uint64_t evictions; /* since the last rebalancing */
   /* evictors.c */
   struct ts_shard *next_queued;
   bool queued;
@@ -119,7 +119,7 @@ typedef struct ts_work {
   uint32_t staging_capacity;
   uint64_t staging_bytes;
   float *sums; /* [capacity][sum_stride], updates only */
-  uint32_t sum_stride, sum_count;
+  uint32_t sum_stride;
   unsigned char *spare_row;
   uint32_t starts[TS_MAX_SHARDS + 1]; /* of each shard in `order` */
 } ts_work;
@@ -257,8 +257,6 @@ uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **
 /* As ts_fast_lookup, but marks the keys that have no row in any memory tier. */
 uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,
                         uint64_t missed[TS_PIECE / 64]);
-/* Tells the policy of looked-up rows; inside the epoch. */
-void ts_fast_touch(ts_table *table, void *const *rows, const uint64_t *hashes, const ts_location *locations, uint32_t n);
 
 /* ---- lookup.c ---- */
 /* Creates or brings up the rows of these keys that are not in memory; counts no lookup. */

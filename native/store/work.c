@@ -172,7 +172,6 @@ void ts_work_release(ts_store *store, ts_work *work) {
 void ts_work_clear(ts_work *w) {
   memset(w->slots, 0, ((size_t)w->slot_mask + 1) * sizeof *w->slots);
   w->count = 0;
-  w->sum_count = 0;
 }
 
 void ts_work_renumber(ts_work *w) {
