@@ -1,6 +1,7 @@
-/* store_ssd_test.c - the SSD tiers behind a small first tier, through the store's interface: two threads at once, background
- * and immediate compaction, and a limit that counts rows. */
+/* store_ssd_test.c - the SSD tiers behind a small first tier, through the store's interface: two threads at once,
+ * background and immediate compaction, a limit that counts rows, and what listing keys reads. */
 #include "check.h"
+#include "store/statistics.h"
 #include "tierstore.h"
 
 #include <pthread.h>
@@ -112,11 +113,41 @@ static void a_limit_of_rows_is_kept(const char *storage) {
   ts_store_close(store);
 }
 
+static uint64_t bytes_read(ts_store *store) {
+  uint64_t all[TS_STATISTIC_COUNT] = {0};
+  CHECK(ts_store_statistics(store, all, TS_STATISTIC_COUNT, NULL, message, sizeof message) == TS_OK);
+  return all[TS_STAT_records_read_bytes];
+}
+
+/* SSDHASH knows its keys: listing them reads no row, the digest reads all. */
+static void listing_keys_reads_nothing(void) {
+  uint32_t table;
+  ts_store *store = open_store("DRAM_SSDHASH", "19200,1000000", "0", &table);
+  if (store == NULL) return;
+  int64_t keys[KEYS], listed[KEYS + 1];
+  float *rows = malloc(sizeof(float) * 16 * KEYS);
+  for (int64_t k = 0; k < KEYS; k++) keys[k] = k;
+  CHECK_MSG(ts_table_lookup(store, table, keys, KEYS, rows, message, sizeof message) == TS_OK, "%s", message);
+  CHECK(ts_store_settle(store, message, sizeof message) == TS_OK);
+  uint64_t before = bytes_read(store), n = 0, digest;
+  CHECK(ts_table_keys(store, table, listed, KEYS + 1, &n, message, sizeof message) == TS_OK && n == KEYS);
+  CHECK_MSG(bytes_read(store) == before, "%llu bytes", (unsigned long long)(bytes_read(store) - before));
+  uint8_t seen[KEYS] = {0};
+  for (uint64_t i = 0; i < n && n <= KEYS; i++)
+    if (listed[i] >= 0 && listed[i] < KEYS) seen[listed[i]]++;
+  for (int64_t k = 0; k < KEYS; k++) CHECK_MSG(seen[k] == 1, "key %lld: %u times", (long long)k, seen[k]);
+  CHECK(ts_store_digest(store, &digest, message, sizeof message) == TS_OK);
+  CHECK_MSG(bytes_read(store) > before + (KEYS - 300) * 64, "%llu", (unsigned long long)(bytes_read(store) - before));
+  free(rows);
+  ts_store_close(store);
+}
+
 int main(void) {
   CHECK(mkdtemp(directory) != NULL);
   two_threads_lose_no_step("DRAM_SSDHASH", "0");
   two_threads_lose_no_step("DRAM_SSDHASH", "1");
   a_limit_of_rows_is_kept("DRAM_SSDHASH");
+  listing_keys_reads_nothing();
   rmdir(directory);
   return test_result();
 }
