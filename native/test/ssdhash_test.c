@@ -178,6 +178,43 @@ static void index_bytes(void) {
   world_end(&w);
 }
 
+/* ---- many tables ---- */
+
+/* Tables of one tier read with the same buffers, and keep no more memory for writing than their streams fill. */
+static void tables_share_buffers(void) {
+  enum { TABLES = 20, ROWS = 2000 };
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", NULL};
+  world w;
+  ts_records *tables[TABLES];
+  world_make(&w, where("many"), "t", 128, 64 << 20, 32 << 20, options);
+  ts_ssd_shared *shared = &((ts_ssdhash_options *)w.options)->shared;
+  uint64_t first = 0;
+  for (uint32_t i = 0; i < TABLES; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "t%u", i);
+    w.open.table = name;
+    CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
+    tables[i] = w.table;
+    /* Three times: replaced records bring all streams and compaction to life. */
+    for (uint64_t stamp = 1; stamp <= 3; stamp++) CHECK_MSG(put_many(&w, 0, ROWS, stamp) == TS_OK, "%s", w.message);
+    uint32_t wrong = 0;
+    int32_t status;
+    CHECK(read_many(&w, 0, ROWS, 3, &wrong, &status) == ROWS && wrong == 0 && status == TS_OK);
+    CHECK_MSG(shared->idle_readers == 1, "%u readers", shared->idle_readers);
+    if (i == 0) first = w.dram.reserved[TS_PURPOSE_BUFFERS];
+  }
+  uint64_t all = w.dram.reserved[TS_PURPOSE_BUFFERS];
+  CHECK_MSG(all < first + (TABLES - 1) * first / 4, "%llu bytes, the first table's %llu", (unsigned long long)all,
+            (unsigned long long)first);
+  for (uint32_t i = 0; i < TABLES; i++) {
+    CHECK(atomic_load(&w.dram.used) > 0);
+    ops->close(tables[i], false);
+  }
+  w.table = NULL;
+  world_close(&w, false); /* nothing stays charged */
+  world_end(&w);
+}
+
 /* ---- reopening ---- */
 
 static void removal_survives(void) {
@@ -299,6 +336,7 @@ int main(void) {
   threads_test(async);
   deeprec_iterator();
   index_bytes();
+  tables_share_buffers();
   removal_survives();
   death(sync);
   death(async);

@@ -26,8 +26,8 @@ typedef struct ts_records_options {
   ts_budget *dram;
   ts_epochs *epochs;
   ts_blocks *blocks; /* for a ts_index */
-  /* ssdhash.* / leveldb.* options of the store were read once by <tier>_read_options */
-  const void *options;
+  /* Of the tier: read once by read_options, the same for all its tables, which may keep there what they share. */
+  void *options;
 } ts_records_options;
 
 /* Counters, for statistics; all since open. */

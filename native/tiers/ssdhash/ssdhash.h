@@ -30,12 +30,29 @@
 
 #include "tiers/records.h"
 
+#include <pthread.h>
+
+#define TS_SSD_IDLE_BUFFERS 8u
+typedef struct ts_ssd_buffer {
+  unsigned char *memory; /* NULL: none */
+  uint64_t bytes;
+} ts_ssd_buffer;
+
+/* What is idle of the tables that were opened with the same options (shared.c). */
+typedef struct ts_ssd_shared {
+  pthread_mutex_t lock;
+  uint32_t tables, idle_readers, idle_buffers;
+  struct ts_ssd_reader *readers;
+  ts_ssd_buffer buffers[TS_SSD_IDLE_BUFFERS];
+} ts_ssd_shared;
+
 typedef struct ts_ssdhash_options {
   uint64_t file_bytes, buffer_bytes;
   uint32_t depth, garbage_percent;
   uint32_t async_compaction;
   uint32_t io;     /* 0 auto, 1 io_uring, 2 pread */
   uint32_t direct; /* 0 auto, 1 direct, 2 buffered */
+  ts_ssd_shared shared;
 } ts_ssdhash_options;
 
 #endif
