@@ -1,4 +1,4 @@
-/* record_walk.c - the rows that are records only: records of rows in memory are copies, and the main index tells which. */
+/* record_walk.c - the rows that are records only: records of rows in memory are copies, which the main index knows. */
 #include "store/store.h"
 
 int32_t ts_records_each(ts_table *table, bool with_rows, ts_record_visit *visit, void *context, ts_err err) {

@@ -99,7 +99,8 @@ static int32_t write_partly(ts_ssd_table *t, ts_ssd_chunk *c, ts_err err) {
   if (c->fill == c->flushed_fill) return TS_OK;
   uint64_t end = ts_ssd_offset(&c->file->layout, c->first + c->fill - 1) + c->file->layout.record_bytes - c->offset;
   uint64_t until = TS_ROUND_UP(end, TS_SSD_BLOCK);
-  int32_t status = ts_ssd_pwrite(t, c->file, c->buffer.memory + c->written, until - c->written, c->offset + c->written, err);
+  int32_t status =
+      ts_ssd_pwrite(t, c->file, c->buffer.memory + c->written, until - c->written, c->offset + c->written, err);
   if (status != TS_OK) return status;
   c->written = (uint32_t)(end / TS_SSD_BLOCK * TS_SSD_BLOCK);
   c->flushed_fill = c->fill;
@@ -167,7 +168,8 @@ void ts_ssd_streams_free(ts_ssd_table *t) {
 /* A free chunk of the stream, waiting for one if need be. */
 static int32_t free_chunk(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk **out, ts_err err) {
   for (;;) {
-    const uint32_t with = stream->chunks[0].used || stream->chunks[0].buffer.memory == NULL; /* memory that it has first */
+    /* Memory that it has first. */
+    const uint32_t with = stream->chunks[0].used || stream->chunks[0].buffer.memory == NULL;
     for (uint32_t i = 0; i < 2; i++) {
       ts_ssd_chunk *c = &stream->chunks[i ^ with];
       if (c->used) continue;

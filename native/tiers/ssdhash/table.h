@@ -7,8 +7,8 @@
  *   state       index, files, which chunks of memory hold which records; never held during a system call on the medium
  *               but for closing and deleting files
  *
- * Append streams: each has one file being written, and up to two chunks of memory: one is filled while the other is on
- * its way, whose memory serves other streams after that. A stream has one write in flight, so that a dead process leaves at most one torn write a stream, in its newest
+ * Append streams: each has one file being written, and up to two chunks of memory: one is filled while the other is
+ * on its way, whose memory serves other streams after that. A stream has one write in flight, so that a dead process leaves at most one torn write a stream, in its newest
  * file. Records in chunks are read from memory.
  *
  * A file lives as active (of a stream), sealed, compacting, doomed (no live record). A doomed file is deleted when what
