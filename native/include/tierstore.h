@@ -110,7 +110,7 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *                64 MiB, else 16. Policies work in each shard for itself                         (default 0)
  *   numa_node    NUMA node to bind the DRAM tier and the index to, -1: none                      (default -1)
  *   kernels      auto | avx512 | avx2 | baseline: for tests; all give the same bits               (default auto)
- *   ssdhash.*, leveldb.*  options of these tiers; see native/tiers/ssdhash/ssdhash.h, native/tiers/leveldb.h
+ *   ssdhash.*, leveldb.*  options of these tiers; see native/tiers/ssdhash/ssdhash.h, native/tiers/leveldb/leveldb.h
  *   emulate.*    slow the PMEM tier down to a media model; see native/emulation/emulation.h     (default off)
  *   memory_mode.* account row accesses through a modelled direct-mapped DRAM cache; same header (default off)
  * Errors: TS_EINVAL, TS_EUNAVAILABLE (library, device or node missing), TS_EIO (path), TS_ENOMEM. */

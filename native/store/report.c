@@ -168,27 +168,14 @@ static uint64_t digest_memory(ts_table *table) {
   return sum;
 }
 
-static int32_t digest_records(ts_table *table, uint64_t *sum, ts_err err) {
-  ts_work *w = ts_work_acquire(table, TS_FAST_BLOCK, TS_WORK_LOOKUP);
-  const uint32_t want = TS_MIN(TS_FAST_BLOCK, w->staging_capacity);
-  for (uint32_t i = 0; i < want; i++) w->rows[i] = ts_work_staging(w, i);
-  uint64_t cursor = 0;
-  int32_t status;
-  for (;;) {
-    uint32_t got = 0;
-    status = ts_records_tier(table->store)->records->walk(table->records, &cursor, want, w->keys,
-                                                          (uint64_t *)(void *)w->locations, w->rows, &got, err);
-    if (status != TS_OK || got == 0) break;
-    for (uint32_t i = 0; i < got; i++) {
-      ts_shard *shard = ts_shard_of(table, ts_index_hash(w->keys[i]));
-      pthread_mutex_lock(&shard->lock);
-      bool above = TS_LOCATION_TIER(ts_index_find_one(&shard->index, w->keys[i])) < TS_NOT_ADMITTED;
-      pthread_mutex_unlock(&shard->lock);
-      if (!above) *sum += row_digest(table, w->keys[i], w->rows[i]);
-    }
-  }
-  ts_work_release(table->store, w);
-  return status;
+typedef struct digested {
+  const ts_table *table;
+  uint64_t sum;
+} digested;
+
+static void digest_record(void *context, int64_t key, const unsigned char *row) {
+  digested *d = context;
+  d->sum += row_digest(d->table, key, row);
 }
 
 int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap) {
@@ -200,8 +187,9 @@ int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t e
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; status == TS_OK && i < count; i++) {
     ts_table *table = store->tables[i];
-    sum += digest_memory(table) + ts_mix64(table->name_hash);
-    if (table->records != NULL) status = digest_records(table, &sum, e);
+    digested d = {table, digest_memory(table) + ts_mix64(table->name_hash)};
+    if (table->records != NULL) status = ts_records_each(table, true, digest_record, &d, e);
+    sum += d.sum;
   }
   if (status == TS_OK) *digest = sum;
   return status;

@@ -317,6 +317,14 @@ void ts_row_start(const ts_table *table, int64_t key, unsigned char *row, float 
 /* Marks a row of a memory tier as changed: what lies below is not its copy any more. Shard locked. */
 void ts_row_changed(ts_shard *shard, uint32_t tier, uint64_t row);
 
+/* ---- record_walk.c ---- */
+
+/* `row` is NULL where only keys are asked for. No shard is locked. */
+typedef void ts_record_visit(void *context, int64_t key, const unsigned char *row);
+/* Visits every row that is a record and not in memory too. Without rows nothing is read where the records know their
+ * keys. */
+int32_t ts_records_each(ts_table *table, bool with_rows, ts_record_visit *visit, void *context, ts_err err);
+
 /* ---- evict.c ---- */
 
 /* Moves up to `want` rows of a memory tier down by the policy; *freed tells how many places that gave. Shard locked. */

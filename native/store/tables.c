@@ -247,28 +247,16 @@ int32_t ts_table_rows(ts_store *store, uint32_t number, uint64_t *counts, uint32
   return TS_OK;
 }
 
-/* Keys of rows that are records only. */
-static int32_t record_keys(ts_table *table, int64_t *keys, uint64_t cap, uint64_t *count, ts_err err) {
-  uint64_t cursor = 0;
-  int32_t status = TS_OK;
-  for (;;) {
-    int64_t some[TS_FAST_BLOCK];
-    uint64_t versions[TS_FAST_BLOCK];
-    unsigned char *rows[TS_FAST_BLOCK] = {NULL};
-    uint32_t got = 0;
-    status = ts_records_tier(table->store)->records->walk(table->records, &cursor, TS_FAST_BLOCK, some, versions, rows, &got,
-                                                          err);
-    if (status != TS_OK || got == 0) return status;
-    for (uint32_t i = 0; i < got; i++) {
-      ts_shard *shard = ts_shard_of(table, ts_index_hash(some[i]));
-      pthread_mutex_lock(&shard->lock);
-      bool above = TS_LOCATION_TIER(ts_index_find_one(&shard->index, some[i])) < TS_NOT_ADMITTED;
-      pthread_mutex_unlock(&shard->lock);
-      if (above) continue;
-      if (*count < cap) keys[*count] = some[i];
-      ++*count;
-    }
-  }
+typedef struct key_list {
+  int64_t *keys;
+  uint64_t cap, count;
+} key_list;
+
+static void list_key(void *context, int64_t key, const unsigned char *row) {
+  (void)row;
+  key_list *list = context;
+  if (list->count < list->cap) list->keys[list->count] = key;
+  list->count++;
 }
 
 int32_t ts_table_keys(ts_store *store, uint32_t number, int64_t *keys, uint64_t cap, uint64_t *n, char *err,
@@ -278,7 +266,7 @@ int32_t ts_table_keys(ts_store *store, uint32_t number, int64_t *keys, uint64_t 
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if ((keys == NULL && cap > 0) || n == NULL) return ts_fail(e, TS_EINVAL, "Cannot list keys: an output is NULL");
-  uint64_t count = 0;
+  key_list list = {keys, cap, 0};
   for (uint32_t s = 0; s < table->shard_count; s++) {
     ts_shard *shard = &table->shards[s];
     ts_index_cursor cursor = {0};
@@ -287,13 +275,12 @@ int32_t ts_table_keys(ts_store *store, uint32_t number, int64_t *keys, uint64_t 
     pthread_mutex_lock(&shard->lock);
     while (ts_index_next(&shard->index, &cursor, &key, &location)) {
       if (TS_LOCATION_TIER(location) >= TS_NOT_ADMITTED) continue;
-      if (count < cap) keys[count] = key;
-      count++;
+      list_key(&list, key, NULL);
     }
     pthread_mutex_unlock(&shard->lock);
   }
-  if (table->records != NULL) status = record_keys(table, keys, cap, &count, e);
-  *n = count;
+  if (table->records != NULL) status = ts_records_each(table, false, list_key, &list, e);
+  *n = list.count;
   return status;
 }
 

@@ -2,7 +2,7 @@
  * DeepRec's case. */
 #include "test/check.h"
 #include "test/foreign_threads.h"
-#include "tiers/leveldb.h"
+#include "tiers/leveldb/leveldb.h"
 
 #include <dirent.h>
 #include <fcntl.h>

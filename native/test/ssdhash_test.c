@@ -1,373 +1,9 @@
-/* SSDHASH against a plain array: random puts, gets and removals with files and limits so small that compaction runs all
- * the time; several threads; reopening; damaged and full media. */
-#include "test/check.h"
-#include "tiers/ssdhash/ssdhash.h"
+/* SSDHASH's operations: DeepRec's case, the size of the index, several threads, reopening after a clean end and after
+ * death, ways to read and write, options. */
+#include "test/ssdhash_world.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-static const ts_records_ops *const ops = &ts_ssdhash_records;
-static char root[256];
-
-typedef struct world {
-  ts_epochs *epochs;
-  ts_blocks *blocks;
-  ts_budget medium, dram;
-  void *options;
-  ts_records_options open;
-  ts_records *table;
-  char message[512];
-} world;
-
-static ts_err err_of(world *w) {
-  w->message[0] = '\0';
-  return (ts_err){w->message, sizeof w->message};
-}
-
-static const char *where(const char *name) {
-  static char path[512];
-  snprintf(path, sizeof path, "%s/%s", root, name);
-  mkdir(path, 0755);
-  return path;
-}
-
-/* Options are "key=value" texts up to NULL. */
-static void world_make(world *w, const char *directory, const char *table, uint32_t row_bytes, uint64_t limit,
-                       uint64_t dram, const char *const *options) {
-  memset(w, 0, sizeof *w);
-  w->epochs = aligned_alloc(64, sizeof *w->epochs);
-  ts_epochs_init(w->epochs);
-  ts_blocks_create(TS_INDEX_BLOCK, -1, &w->blocks);
-  w->medium.limit = limit;
-  w->dram.limit = dram;
-  ts_config *config;
-  ts_config_create(&config);
-  for (; options != NULL && *options != NULL; options++) {
-    char key[64];
-    const char *equals = strchr(*options, '=');
-    snprintf(key, sizeof key, "ssdhash.%.*s", (int)(equals - *options), *options);
-    ts_config_set(config, key, equals + 1, NULL, 0);
-  }
-  ts_config_reader reader = ts_config_read(config, "store", err_of(w));
-  CHECK_MSG(ops->read_options(&reader, &w->options) == TS_OK, "%s", w->message);
-  CHECK_MSG(ts_config_finish(&reader) == TS_OK, "%s", w->message);
-  ts_config_free(config);
-  w->open =
-      (ts_records_options){strdup(directory), table, row_bytes, &w->medium, &w->dram, w->epochs, w->blocks, w->options};
-}
-
-static int32_t world_open(world *w) { return ops->open(&w->open, &w->table, err_of(w)); }
-
-static void world_close(world *w, bool keep) {
-  if (w->table != NULL) ops->close(w->table, keep);
-  w->table = NULL;
-  CHECK_MSG(w->medium.used == 0, "%llu", (unsigned long long)w->medium.used);
-  CHECK_MSG(w->dram.used == 0, "%llu", (unsigned long long)w->dram.used);
-}
-
-static void world_end(world *w) {
-  if (w->table != NULL) world_close(w, false);
-  ts_blocks_destroy(w->blocks);
-  free(w->epochs);
-  free(w->options);
-  free((char *)w->open.directory);
-}
-
-static void fill(unsigned char *row, uint32_t bytes, int64_t key, uint64_t stamp) {
-  for (uint32_t i = 0; i < bytes; i += 8) {
-    uint64_t word = ts_random64((uint64_t)key, stamp, i);
-    memcpy(row + i, &word, bytes - i < 8 ? bytes - i : 8);
-  }
-  memcpy(row, &stamp, bytes < 8 ? bytes : 8);
-}
-
-static uint64_t stamp_of(const unsigned char *row, uint32_t bytes) {
-  uint64_t stamp = 0;
-  memcpy(&stamp, row, bytes < 8 ? bytes : 8);
-  return stamp;
-}
-
-static int32_t put_one(world *w, int64_t key, uint64_t stamp, uint64_t version) {
-  unsigned char *row = malloc(w->open.row_bytes);
-  fill(row, w->open.row_bytes, key, stamp);
-  int32_t status = ops->put(w->table, 1, &key, &version, (const unsigned char *const *)&row, err_of(w));
-  free(row);
-  return status;
-}
-
-/* Puts keys first .. first + n, a thousand a call. */
-static int32_t put_many(world *w, int64_t first, uint32_t n, uint64_t stamp) {
-  uint32_t bytes = w->open.row_bytes;
-  unsigned char *memory = malloc((size_t)bytes * 1000);
-  const unsigned char *rows[1000];
-  int64_t keys[1000];
-  int32_t status = TS_OK;
-  for (uint32_t at = 0; at < n && status == TS_OK; at += 1000) {
-    uint32_t m = TS_MIN(1000, n - at);
-    for (uint32_t i = 0; i < m; i++) {
-      keys[i] = first + at + i;
-      rows[i] = memory + (size_t)i * bytes;
-      fill(memory + (size_t)i * bytes, bytes, keys[i], stamp);
-    }
-    status = ops->put(w->table, m, keys, NULL, rows, err_of(w));
-  }
-  free(memory);
-  return status;
-}
-
-/* How many of the keys are there with this stamp; `wrong` counts those that differ. */
-static uint32_t read_many(world *w, int64_t first, uint32_t n, uint64_t stamp, uint32_t *wrong, int32_t *status) {
-  uint32_t bytes = w->open.row_bytes, right = 0;
-  unsigned char *memory = calloc(n, bytes), *expected = malloc(bytes);
-  unsigned char **rows = calloc(n, sizeof *rows);
-  int64_t *keys = calloc(n, sizeof *keys);
-  uint8_t *found = malloc(n);
-  for (uint32_t i = 0; i < n; i++) {
-    keys[i] = first + i;
-    rows[i] = memory + (size_t)i * bytes;
-  }
-  *status = ops->get(w->table, n, keys, rows, found, err_of(w));
-  for (uint32_t i = 0; i < n; i++) {
-    if (!found[i]) continue;
-    fill(expected, bytes, keys[i], stamp);
-    if (memcmp(expected, rows[i], bytes) == 0)
-      right++;
-    else
-      ++*wrong;
-  }
-  free(memory);
-  free(expected);
-  free(rows);
-  free(keys);
-  free(found);
-  return right;
-}
-
-static uint64_t du(const char *path) {
-  uint64_t sum = 0;
-  char name[512];
-  DIR *dir = opendir(path);
-  for (struct dirent *e = dir == NULL ? NULL : readdir(dir); e != NULL; e = readdir(dir)) {
-    struct stat s;
-    if (e->d_name[0] == '.') continue;
-    snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-    if (stat(name, &s) != 0) continue; /* deleted meanwhile */
-    sum += S_ISDIR(s.st_mode) ? du(name) : (uint64_t)s.st_size;
-  }
-  if (dir != NULL) closedir(dir);
-  return sum;
-}
-
-/* The path of the n-th log file of a table folder by name. */
-static void log_file(const char *directory, const char *table, uint32_t n, char *out, size_t cap) {
-  char folder[512], found[600] = "";
-  struct dirent **names;
-  snprintf(folder, sizeof folder, "%s/%s.ssdhash", directory, table);
-  int count = scandir(folder, &names, NULL, alphasort);
-  for (int i = 0; i < count; i++) {
-    if (strstr(names[i]->d_name, ".log") != NULL && n-- == 0)
-      snprintf(found, sizeof found, "%s/%.32s", folder, names[i]->d_name);
-    free(names[i]);
-  }
-  free(names);
-  snprintf(out, cap, "%s", found);
-}
-
-/* ---- against a model ---- */
-
-#define KEYS 700
-
-typedef struct model {
-  uint64_t stamp[KEYS]; /* 0: absent */
-  uint64_t version[KEYS];
-  uint64_t next;
-  uint64_t flushed[KEYS]; /* stamps at the last flush */
-  bool removed[KEYS];     /* since then */
-} model;
-
-static int64_t model_key(uint32_t i) {
-  return i == 0 ? INT64_MIN : i == 1 ? -1 : i == 2 ? INT64_MAX : (int64_t)ts_mix64(i);
-}
-
-typedef struct numbered {
-  int64_t key;
-  uint32_t i;
-} numbered;
-
-static int by_number(const void *a, const void *b) {
-  int64_t x = ((const numbered *)a)->key, y = ((const numbered *)b)->key;
-  return x < y ? -1 : x > y;
-}
-
-/* Its number, KEYS if it is none of the model's. */
-static uint32_t model_number(int64_t key) {
-  static numbered all[KEYS];
-  if (all[0].key == 0) {
-    for (uint32_t i = 0; i < KEYS; i++) all[i] = (numbered){model_key(i), i};
-    qsort(all, KEYS, sizeof all[0], by_number);
-  }
-  numbered wanted = {key, 0}, *at = bsearch(&wanted, all, KEYS, sizeof all[0], by_number);
-  return at == NULL ? KEYS : at->i;
-}
-
-static void compare(world *w, const model *m) {
-  uint32_t bytes = w->open.row_bytes, live = 0;
-  unsigned char *memory = malloc((size_t)KEYS * bytes), *expected = malloc(bytes);
-  unsigned char *rows[KEYS];
-  int64_t keys[KEYS];
-  uint8_t found[KEYS], there[KEYS];
-  for (uint32_t i = 0; i < KEYS; i++) {
-    keys[i] = model_key(i);
-    rows[i] = memory + (size_t)i * bytes;
-    live += m->stamp[i] != 0;
-  }
-  CHECK_MSG(ops->get(w->table, KEYS, keys, rows, found, err_of(w)) == TS_OK, "%s", w->message);
-  CHECK(ops->contains(w->table, KEYS, keys, there, err_of(w)) == TS_OK);
-  for (uint32_t i = 0; i < KEYS; i++) {
-    CHECK_MSG(found[i] == (m->stamp[i] != 0) && there[i] == found[i], "key %u found %u", i, found[i]);
-    if (!found[i]) continue;
-    fill(expected, bytes, keys[i], m->stamp[i]);
-    CHECK_MSG(memcmp(expected, rows[i], bytes) == 0, "key %u", i);
-  }
-  /* A walk gives each once, with its version. */
-  uint64_t cursor = 0, versions[64];
-  uint32_t got, seen = 0;
-  static uint8_t once[KEYS];
-  memset(once, 0, sizeof once);
-  do {
-    CHECK_MSG(ops->walk(w->table, &cursor, 64, keys, versions, rows, &got, err_of(w)) == TS_OK, "%s", w->message);
-    for (uint32_t k = 0; k < got; k++) {
-      uint32_t i = model_number(keys[k]);
-      CHECK(i < KEYS && !once[i] && m->stamp[i] != 0);
-      if (i == KEYS) continue;
-      once[i] = 1;
-      fill(expected, bytes, keys[k], m->stamp[i]);
-      CHECK(memcmp(expected, rows[k], bytes) == 0 && versions[k] == m->version[i]);
-    }
-    seen += got;
-  } while (got > 0);
-  CHECK_MSG(seen == live, "%u of %u", seen, live);
-  ts_records_counts counts;
-  ops->count(w->table, &counts);
-  CHECK_MSG(counts.rows == live, "%llu, not %u", (unsigned long long)counts.rows, live);
-  free(memory);
-  free(expected);
-}
-
-/* Opens a copy of the files as they are now, which is what a process that dies leaves: what was flushed must be there,
- * as new or newer, and after a flush exactly the model. */
-static void crash(const char *directory, const world *w, const model *m, bool exactly, const char *const *options) {
-  char copy[512], command[1100];
-  snprintf(copy, sizeof copy, "%s.crash", directory);
-  snprintf(command, sizeof command, "rm -rf %s; cp -r %s %s", copy, directory, copy);
-  CHECK(system(command) == 0);
-  world v;
-  uint32_t bytes = w->open.row_bytes;
-  world_make(&v, copy, w->open.table, bytes, w->medium.limit, w->dram.limit, options);
-  CHECK_MSG(world_open(&v) == TS_OK, "%s", v.message);
-  if (v.table != NULL && exactly) compare(&v, m);
-  unsigned char *row = malloc(bytes), *expected = malloc(bytes);
-  for (uint32_t i = 0; i < KEYS && v.table != NULL && !exactly; i++) {
-    int64_t key = model_key(i);
-    uint8_t found;
-    CHECK_MSG(ops->get(v.table, 1, &key, &row, &found, err_of(&v)) == TS_OK, "%s", v.message);
-    CHECK_MSG(found || m->flushed[i] == 0 || m->removed[i], "key %u is lost", i);
-    if (!found) continue;
-    uint64_t stamp = stamp_of(row, bytes);
-    fill(expected, bytes, key, stamp);
-    CHECK(memcmp(row, expected, bytes) == 0);
-    CHECK_MSG((stamp >= m->flushed[i] || m->removed[i]) && stamp < m->next, "key %u is of %llu, flushed was %llu", i,
-              (unsigned long long)stamp, (unsigned long long)m->flushed[i]);
-  }
-  free(row);
-  free(expected);
-  world_end(&v);
-}
-
-static void flushed(model *m) {
-  memcpy(m->flushed, m->stamp, sizeof m->stamp);
-  memset(m->removed, 0, sizeof m->removed);
-}
-
-static void model_test(const char *name, uint32_t row_bytes, uint32_t rounds, const char *const *options) {
-  const char *directory = where(name);
-  world w;
-  model *m = calloc(1, sizeof *m);
-  m->next = 1;
-  uint64_t limit = (uint64_t)KEYS * (row_bytes + 26) * 9 / 4 + (300 << 10);
-  world_make(&w, directory, "a/b", row_bytes, limit, 8 << 20, options);
-  CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
-  unsigned char *memory = malloc((size_t)50 * row_bytes);
-  bool async =
-      ((const ts_ssdhash_options *)w.options)->async_compaction != 0; /* then files move while they are copied */
-  uint64_t turn = 0, compactions = 0;
-  ts_records_counts counts;
-  for (uint32_t round = 0; round < rounds && test_failures == 0; round++) {
-    uint32_t what = (uint32_t)(ts_random64(1, 0, turn++) % 100), n = 1 + (uint32_t)(ts_random64(1, 1, turn) % 50);
-    const unsigned char *rows[50];
-    int64_t keys[50];
-    uint64_t versions[50];
-    if (what < 80) {
-      for (uint32_t i = 0; i < n; i++) { /* skewed, and the same key twice in a call now and then */
-        double u = ts_unit(ts_random64(2, round, i));
-        uint32_t k = (uint32_t)(u * u * KEYS);
-        keys[i] = model_key(k);
-        m->stamp[k] = m->next++;
-        versions[i] = round < rounds / 3 ? 0 : round < rounds / 2 ? round : (uint64_t)round << 30;
-        m->version[k] = versions[i];
-        rows[i] = memory + (size_t)i * row_bytes;
-        fill(memory + (size_t)i * row_bytes, row_bytes, keys[i], m->stamp[k]);
-      }
-      CHECK_MSG(ops->put(w.table, n, keys, versions, rows, err_of(&w)) == TS_OK, "%s", w.message);
-    } else if (what < 90) {
-      for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = (uint32_t)(ts_random64(3, round, i) % KEYS);
-        keys[i] = model_key(k);
-        m->stamp[k] = 0;
-        m->removed[k] = true;
-      }
-      CHECK(ops->remove(w.table, n, keys, err_of(&w)) == TS_OK);
-    } else if (what < 93) {
-      CHECK_MSG(ops->flush(w.table, err_of(&w)) == TS_OK, "%s", w.message);
-      flushed(m);
-      if (what == 92 && !async) crash(directory, &w, m, true, options);
-    } else if (what < 95 && !async) {
-      crash(directory, &w, m, false, options);
-    } else if (what < 96) {
-      ops->count(w.table, &counts);
-      compactions += counts.compactions;
-      world_close(&w, true);
-      flushed(m);
-      CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
-      if (w.table == NULL) break;
-      compare(&w, m);
-    }
-    if (round % 100 == 0) compare(&w, m);
-    CHECK(w.medium.used <= limit);
-    if (round % 20 == 0)
-      CHECK_MSG(du(directory) <= limit, "%llu bytes on the medium", (unsigned long long)du(directory));
-  }
-  if (w.table != NULL) {
-    compare(&w, m);
-    ops->count(w.table, &counts);
-    compactions += counts.compactions;
-    CHECK_MSG(compactions > 0 && counts.medium_bytes <= limit, "%llu", (unsigned long long)compactions);
-    world_close(&w, false);
-  }
-  CHECK_MSG(du(directory) == 0, "%llu bytes stay", (unsigned long long)du(directory));
-  world_end(&w);
-  free(memory);
-  free(m);
-}
 
 /* ---- threads ---- */
 
@@ -542,6 +178,43 @@ static void index_bytes(void) {
   world_end(&w);
 }
 
+/* ---- many tables ---- */
+
+/* Tables of one tier read with the same buffers, and keep no more memory for writing than their streams fill. */
+static void tables_share_buffers(void) {
+  enum { TABLES = 20, ROWS = 2000 };
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", NULL};
+  world w;
+  ts_records *tables[TABLES];
+  world_make(&w, where("many"), "t", 128, 64 << 20, 32 << 20, options);
+  ts_ssd_shared *shared = &((ts_ssdhash_options *)w.options)->shared;
+  uint64_t first = 0;
+  for (uint32_t i = 0; i < TABLES; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "t%u", i);
+    w.open.table = name;
+    CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
+    tables[i] = w.table;
+    /* Three times: replaced records bring all streams and compaction to life. */
+    for (uint64_t stamp = 1; stamp <= 3; stamp++) CHECK_MSG(put_many(&w, 0, ROWS, stamp) == TS_OK, "%s", w.message);
+    uint32_t wrong = 0;
+    int32_t status;
+    CHECK(read_many(&w, 0, ROWS, 3, &wrong, &status) == ROWS && wrong == 0 && status == TS_OK);
+    CHECK_MSG(shared->idle_readers == 1, "%u readers", shared->idle_readers);
+    if (i == 0) first = w.dram.reserved[TS_PURPOSE_BUFFERS];
+  }
+  uint64_t all = w.dram.reserved[TS_PURPOSE_BUFFERS];
+  CHECK_MSG(all < first + (TABLES - 1) * first / 4, "%llu bytes, the first table's %llu", (unsigned long long)all,
+            (unsigned long long)first);
+  for (uint32_t i = 0; i < TABLES; i++) {
+    CHECK(atomic_load(&w.dram.used) > 0);
+    ops->close(tables[i], false);
+  }
+  w.table = NULL;
+  world_close(&w, false); /* nothing stays charged */
+  world_end(&w);
+}
+
 /* ---- reopening ---- */
 
 static void removal_survives(void) {
@@ -613,226 +286,7 @@ static void death(const char *const *options) {
   world_end(&w);
 }
 
-/* ---- faults ---- */
-
-/* Makes a table of 3000 rows of 128 bytes in several closed files. */
-static void make_files(world *w, const char *directory) {
-  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", NULL};
-  world_make(w, directory, "t", 128, 4 << 20, 8 << 20, options);
-  CHECK(world_open(w) == TS_OK);
-  CHECK(put_many(w, 0, 3000, 1) == TS_OK);
-}
-
-static void flip(const char *path, off_t offset) {
-  unsigned char byte = 0;
-  int fd = open(path, O_RDWR);
-  CHECK(fd >= 0 && pread(fd, &byte, 1, offset) == 1);
-  byte ^= 4;
-  CHECK(pwrite(fd, &byte, 1, offset) == 1);
-  close(fd);
-}
-
-static void flipped_bit(void) {
-  char path[600];
-  const char *directory = where("flip");
-  world w;
-  make_files(&w, directory);
-  CHECK(ops->flush(w.table, err_of(&w)) == TS_OK);
-  log_file(directory, "t", 2, path, sizeof path);
-  flip(path, 20000);
-  uint32_t wrong = 0;
-  int32_t status;
-  CHECK(read_many(&w, 0, 3000, 1, &wrong, &status) == 2999 && wrong == 0);
-  CHECK_MSG(status == TS_EFORMAT && strstr(w.message, path) != NULL && strstr(w.message, "offset") != NULL, "%d %s",
-            status, w.message);
-  /* The rest of the table goes on, also through compaction. */
-  for (uint64_t stamp = 2; stamp < 30; stamp++) CHECK_MSG(put_many(&w, 1500, 1500, stamp) == TS_OK, "%s", w.message);
-  CHECK(read_many(&w, 1500, 1500, 29, &wrong, &status) == 1500 && wrong == 0);
-  world_close(&w, true);
-  CHECK(world_open(&w) == TS_EFORMAT);
-  CHECK_MSG(strstr(w.message, path) != NULL && strstr(w.message, "offset") != NULL, "%s", w.message);
-  world_end(&w);
-}
-
-static void truncated(void) {
-  char path[600];
-  const char *directory = where("cut");
-  world w;
-  make_files(&w, directory);
-  CHECK(ops->flush(w.table, err_of(&w)) == TS_OK);
-  log_file(directory, "t", 1, path, sizeof path);
-  CHECK(truncate(path, 30000) == 0);
-  uint32_t wrong = 0;
-  int32_t status;
-  uint32_t right = read_many(&w, 0, 3000, 1, &wrong, &status);
-  CHECK_MSG(right > 2000 && right < 3000 && wrong == 0, "%u", right);
-  CHECK_MSG(status == TS_EFORMAT && strstr(w.message, path) != NULL && strstr(w.message, "truncated") != NULL, "%s",
-            w.message);
-  world_close(&w, true);
-  CHECK(world_open(&w) == TS_EFORMAT);
-  CHECK_MSG(strstr(w.message, path) != NULL && strstr(w.message, "truncated") != NULL, "%s", w.message);
-  /* Any closed file counts: also the last, cut at a record's end, or missing. */
-  world_end(&w);
-  for (uint32_t how = 0; how < 3; how++) {
-    directory = where(how == 0 ? "cut0" : how == 1 ? "cut1" : "cut2");
-    make_files(&w, directory);
-    world_close(&w, true);
-    uint32_t last = 0;
-    do log_file(directory, "t", ++last, path, sizeof path);
-    while (path[0] != '\0');
-    log_file(directory, "t", last - 1, path, sizeof path);
-    struct stat s;
-    CHECK(stat(path, &s) == 0);
-    CHECK(how == 0 ? truncate(path, 0) == 0 : how == 1 ? truncate(path, s.st_size - 4096) == 0 : unlink(path) == 0);
-    CHECK_MSG(world_open(&w) == TS_EFORMAT, "%u: %s", how, w.message);
-    world_end(&w);
-  }
-}
-
-/* The last write of a process that died, torn: what is before it stays. Torn anywhere else: an error. */
-static void torn_tail(void) {
-  const char *directory = where("torn");
-  static const char *const options[] = {"file_bytes=262144", "buffer_bytes=65536", NULL};
-  char path[600], command[1200], copy[512];
-  world w;
-  world_make(&w, directory, "t", 128, 16 << 20, 8 << 20, options);
-  CHECK(world_open(&w) == TS_OK);
-  CHECK(put_many(&w, 0, 4000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
-  for (uint32_t how = 0; how < 3; how++) {
-    snprintf(copy, sizeof copy, "%s.copy%u", directory, how);
-    snprintf(command, sizeof command, "cp -r %s %s", directory, copy);
-    CHECK(system(command) == 0);
-    uint32_t files = 0;
-    do log_file(copy, "t", ++files, path, sizeof path);
-    while (path[0] != '\0');
-    CHECK(files > 2);
-    log_file(copy, "t", how == 2 ? files - 3 : files - 1, path, sizeof path); /* 2: not the newest */
-    struct stat s;
-    CHECK(stat(path, &s) == 0);
-    if (how != 1) /* torn inside the last block */
-      CHECK(truncate(path, s.st_size - 4096 + 512) == 0);
-    else /* damage before whole records is no torn write */
-      flip(path, 5000);
-    world v;
-    world_make(&v, copy, "t", 128, 16 << 20, 8 << 20, options);
-    int32_t status = world_open(&v);
-    if (how == 0) {
-      CHECK_MSG(status == TS_OK, "%s", v.message);
-      uint32_t wrong = 0;
-      if (status == TS_OK) {
-        uint32_t right = read_many(&v, 0, 4000, 1, &wrong, &status);
-        CHECK_MSG(right > 3950 && right < 4000 && wrong == 0 && status == TS_OK, "%u", right);
-        CHECK(put_many(&v, 0, 1000, 2) == TS_OK);
-        world_close(&v, true);
-        CHECK(world_open(&v) == TS_OK && read_many(&v, 0, 1000, 2, &wrong, &status) == 1000);
-      }
-    } else {
-      CHECK_MSG(status == TS_EFORMAT && strstr(v.message, path) != NULL, "%d %s", status, v.message);
-    }
-    world_end(&v);
-  }
-  world_end(&w);
-}
-
-static void foreign_files(void) {
-  const char *directory = where("foreign");
-  world w, v;
-  make_files(&w, directory);
-  world_make(&v, directory, "t", 128, 4 << 20, 8 << 20, NULL);
-  CHECK_MSG(world_open(&v) == TS_EIO && strstr(v.message, "another store") != NULL, "%s", v.message);
-  world_end(&v);
-  world_close(&w, true);
-  world_make(&v, directory, "t", 132, 4 << 20, 8 << 20, NULL);
-  CHECK_MSG(world_open(&v) == TS_EFORMAT && strstr(v.message, "128") != NULL && strstr(v.message, "132") != NULL, "%s",
-            v.message);
-  world_end(&v);
-  char command[1200];
-  snprintf(command, sizeof command, "mv %s/t.ssdhash %s/u.ssdhash", directory, directory);
-  CHECK(system(command) == 0);
-  world_make(&v, directory, "u", 128, 4 << 20, 8 << 20, NULL);
-  CHECK_MSG(world_open(&v) == TS_EFORMAT && strstr(v.message, "another table") != NULL, "%s", v.message);
-  world_end(&v);
-  world_end(&w);
-}
-
-static void limits(void) {
-  world w;
-  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=16384", NULL};
-  world_make(&w, where("limit"), "t", 128, 1 << 20, 8 << 20, options);
-  CHECK(world_open(&w) == TS_OK);
-  CHECK(put_many(&w, 0, 4000, 1) == TS_OK);
-  int32_t status = put_many(&w, 4000, 4000, 1);
-  CHECK_MSG(status == TS_EFULL && strstr(w.message, "limit") != NULL, "%d %s", status, w.message);
-  CHECK(w.medium.used <= w.medium.limit);
-  uint32_t wrong = 0;
-  CHECK(read_many(&w, 0, 4000, 1, &wrong, &status) == 4000 && wrong == 0 && status == TS_OK);
-  /* Removals make room. */
-  int64_t keys[2000];
-  for (int64_t i = 0; i < 2000; i++) keys[i] = i * 2;
-  CHECK(ops->remove(w.table, 2000, keys, err_of(&w)) == TS_OK);
-  CHECK_MSG(put_many(&w, 10000, 1000, 1) == TS_OK, "%s", w.message);
-  CHECK(read_many(&w, 10000, 1000, 1, &wrong, &status) == 1000 && wrong == 0);
-  world_end(&w);
-  /* DRAM: index and buffers. */
-  world_make(&w, where("limit"), "t", 128, 64 << 20, 150 << 10, options);
-  CHECK(world_open(&w) == TS_OK);
-  status = put_many(&w, 0, 50000, 1);
-  CHECK_MSG(status == TS_EFULL && strstr(w.message, "DRAM") != NULL, "%d %s", status, w.message);
-  CHECK(w.dram.used <= w.dram.limit);
-  world_end(&w);
-}
-
-static void full_disk(void) {
-  char mount_point[512];
-  snprintf(mount_point, sizeof mount_point, "%s", where("tmpfs"));
-  if (mount("none", mount_point, "tmpfs", 0, "size=700k") != 0) {
-    fprintf(stderr, "ssdhash_test: full_disk skipped: a file system cannot be mounted: %s\n", strerror(errno));
-    return;
-  }
-  world w;
-  static const char *const options[] = {"file_bytes=131072", "buffer_bytes=16384", NULL};
-  world_make(&w, mount_point, "t", 128, 64 << 20, 8 << 20, options);
-  CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
-  int32_t status = TS_OK;
-  int64_t n = 0;
-  for (; n < 10000 && status == TS_OK; n++) status = put_one(&w, n, 1, 0);
-  n--;
-  CHECK_MSG(status == TS_EIO && strstr(w.message, "No space left") != NULL && strstr(w.message, ".log") != NULL &&
-                strstr(w.message, "offset") != NULL,
-            "%d %s", status, w.message);
-  uint32_t wrong = 0;
-  CHECK_MSG(read_many(&w, 0, (uint32_t)n, 1, &wrong, &status) == (uint32_t)n && wrong == 0, "%s", w.message);
-  CHECK(ops->flush(w.table, err_of(&w)) == TS_EIO);
-  /* Room comes back: so do the writes that failed. */
-  char remount[] = "size=2m";
-  CHECK(mount("none", mount_point, "tmpfs", MS_REMOUNT, remount) == 0);
-  CHECK_MSG(put_many(&w, n, 100, 1) == TS_OK, "%s", w.message);
-  CHECK_MSG(ops->flush(w.table, err_of(&w)) == TS_OK, "%s", w.message);
-  world_close(&w, true);
-  CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
-  CHECK(w.table != NULL && read_many(&w, 0, (uint32_t)n + 100, 1, &wrong, &status) == (uint32_t)n + 100 && wrong == 0);
-  world_end(&w);
-  umount(mount_point);
-}
-
-static void unwritable(void) {
-  world w;
-  world_make(&w, "/proc/self", "t", 128, 4 << 20, 8 << 20, NULL);
-  CHECK_MSG(world_open(&w) == TS_EIO && strstr(w.message, "/proc/self/t.ssdhash") != NULL, "%s", w.message);
-  CHECK_MSG(ops->probe("/proc/self", err_of(&w)) == TS_EIO && strstr(w.message, "/proc/self") != NULL, "%s", w.message);
-  CHECK(ops->probe(root, err_of(&w)) == TS_OK);
-  world_end(&w);
-  /* The folder goes away under an open table. */
-  const char *directory = where("gone");
-  char command[700];
-  world_make(&w, directory, "t", 128, 4 << 20, 8 << 20, NULL);
-  CHECK(world_open(&w) == TS_OK);
-  snprintf(command, sizeof command, "rm -r %s", directory);
-  CHECK(system(command) == 0);
-  int32_t status = put_one(&w, 1, 1, 0);
-  CHECK_MSG(status == TS_EIO && strstr(w.message, ".log") != NULL, "%d %s", status, w.message);
-  world_end(&w);
-}
+/* ---- options ---- */
 
 /* Without io_uring and without O_DIRECT the results are the same; describe says what is used. */
 static void plain_io(void) {
@@ -873,48 +327,19 @@ static void options_test(void) {
   }
 }
 
-static void make_root(const char *base) {
-  snprintf(root, sizeof root, "%s/ssdhash-test-XXXXXX", base);
-  CHECK_MSG(mkdtemp(root) != NULL, "%s: %s", root, strerror(errno));
-}
-
-static void remove_root(void) {
-  char command[300];
-  snprintf(command, sizeof command, "rm -rf %s", root);
-  CHECK(system(command) == 0);
-}
-
 int main(void) {
-  const char *base = getenv("TMPDIR");
-  if (base == NULL) base = "/tmp";
   static const char *const sync[] = {"file_bytes=32768", "buffer_bytes=8192", "async_compaction=0", NULL};
   static const char *const async[] = {"file_bytes=32768", "buffer_bytes=8192", "async_compaction=1", NULL};
-  static const char *const plain[] = {"file_bytes=65536", "buffer_bytes=4096", "io=pread", NULL};
   options_test();
-  make_root(base);
-  model_test("disk", 128, 250, sync);
-  remove_root();
-  /* The rest makes many small writes: in memory where there is such a file system. */
-  make_root(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : base);
-  model_test("sync", 128, 1000, sync);
-  model_test("async", 128, 1000, async);
-  model_test("plain", 132, 600, plain);
-  model_test("short", 4, 1000, sync);
-  model_test("long", 5000, 300, sync);
+  make_root(false);
   threads_test(sync);
   threads_test(async);
   deeprec_iterator();
   index_bytes();
+  tables_share_buffers();
   removal_survives();
   death(sync);
   death(async);
-  flipped_bit();
-  truncated();
-  torn_tail();
-  foreign_files();
-  limits();
-  full_disk();
-  unwritable();
   plain_io();
   remove_root();
   return test_result();

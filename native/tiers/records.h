@@ -26,8 +26,8 @@ typedef struct ts_records_options {
   ts_budget *dram;
   ts_epochs *epochs;
   ts_blocks *blocks; /* for a ts_index */
-  /* ssdhash.* / leveldb.* options of the store were read once by <tier>_read_options */
-  const void *options;
+  /* Of the tier: read once by read_options, the same for all its tables, which may keep there what they share. */
+  void *options;
 } ts_records_options;
 
 /* Counters, for statistics; all since open. */
@@ -62,7 +62,8 @@ typedef struct ts_records_ops {
   /* Removes; absent keys are no error. */
   int32_t (*remove)(ts_records *records, uint32_t n, const int64_t *keys, ts_err err);
   /* Walks all live records in an order of its own, up to `n` a call: start with *cursor = 0; *got = 0 ends. A record
-   * that changes meanwhile is given in its old or new form. rows[i] may be NULL: keys only. */
+   * that changes meanwhile is given in its old or new form. versions, rows and each rows[i] may be NULL: where all are,
+   * nothing is read if the medium allows to know the keys. */
   int32_t (*walk)(ts_records *records, uint64_t *cursor, uint32_t n, int64_t *keys, uint64_t *versions,
                   unsigned char *const *rows, uint32_t *got, ts_err err);
   /* Writes buffers out and waits. */

@@ -112,7 +112,7 @@ Deno.test("storage types, policies and store options are those of the header's m
 
 const tiers = [
   ["ssdhash", SSDHASH_FIELDS, "tiers/ssdhash/ssdhash.h"],
-  ["leveldb", LEVELDB_FIELDS, "tiers/leveldb.h"],
+  ["leveldb", LEVELDB_FIELDS, "tiers/leveldb/leveldb.h"],
 ] as const;
 
 Deno.test.each(tiers)("options of the tier %s are those of its manual", (tier, fields, file) => {

@@ -9,7 +9,7 @@ uint32_t ts_ssd_chunk_records(const ts_ssd_table *t, const ts_ssd_layout *layout
 }
 
 static unsigned char *place(const ts_ssd_chunk *c, uint32_t record) {
-  return c->memory + (ts_ssd_offset(&c->file->layout, record) - c->offset);
+  return c->buffer.memory + (ts_ssd_offset(&c->file->layout, record) - c->offset);
 }
 
 const unsigned char *ts_ssd_in_memory(const ts_ssd_table *t, const ts_ssd_file *file, uint32_t record) {
@@ -32,6 +32,9 @@ static void retire(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk *c) {
   pthread_mutex_unlock(&t->state);
   if (stream->writing == c) stream->writing = NULL;
   if (stream->filling == c) stream->filling = NULL;
+  /* One stays with the stream, so that it can always go on. */
+  const ts_ssd_chunk *other = &stream->chunks[c == &stream->chunks[0]];
+  if (other->buffer.memory != NULL) ts_ssd_give_buffer(t, &c->buffer);
 }
 
 /* Waits for the stream's write under way, or repeats the one that failed. After an error the chunk stays in memory. */
@@ -52,7 +55,7 @@ static int32_t finish_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err
   }
   uint32_t length = c->length - c->written;
   if (c->result != (int32_t)length) { /* failed, short, or never tried: the plain call completes it or says why not */
-    int32_t status = ts_ssd_pwrite(t, c->file, c->memory + c->written, length, c->offset + c->written, err);
+    int32_t status = ts_ssd_pwrite(t, c->file, c->buffer.memory + c->written, length, c->offset + c->written, err);
     if (status != TS_OK) return status;
   } else {
     t->writes++;
@@ -76,7 +79,7 @@ static int32_t start_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err)
     struct io_uring_sqe *sqe = ts_ring_prepare(&t->write_ring);
     sqe->opcode = IORING_OP_WRITE;
     sqe->fd = c->file->fd;
-    sqe->addr = (uintptr_t)(c->memory + c->written);
+    sqe->addr = (uintptr_t)(c->buffer.memory + c->written);
     sqe->len = length;
     sqe->off = c->offset + c->written;
     sqe->user_data = (uintptr_t)c;
@@ -96,7 +99,8 @@ static int32_t write_partly(ts_ssd_table *t, ts_ssd_chunk *c, ts_err err) {
   if (c->fill == c->flushed_fill) return TS_OK;
   uint64_t end = ts_ssd_offset(&c->file->layout, c->first + c->fill - 1) + c->file->layout.record_bytes - c->offset;
   uint64_t until = TS_ROUND_UP(end, TS_SSD_BLOCK);
-  int32_t status = ts_ssd_pwrite(t, c->file, c->memory + c->written, until - c->written, c->offset + c->written, err);
+  int32_t status =
+      ts_ssd_pwrite(t, c->file, c->buffer.memory + c->written, until - c->written, c->offset + c->written, err);
   if (status != TS_OK) return status;
   c->written = (uint32_t)(end / TS_SSD_BLOCK * TS_SSD_BLOCK);
   c->flushed_fill = c->fill;
@@ -157,19 +161,20 @@ void ts_ssd_streams_free(ts_ssd_table *t) {
   for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
     for (uint32_t i = 0; i < 2; i++) {
       ts_ssd_chunk *c = &t->streams[s].chunks[i];
-      ts_ssd_give_memory(t, c->memory, t->chunk_memory);
-      c->memory = NULL;
+      ts_ssd_give_buffer(t, &c->buffer);
     }
 }
 
 /* A free chunk of the stream, waiting for one if need be. */
 static int32_t free_chunk(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk **out, ts_err err) {
   for (;;) {
+    /* Memory that it has first. */
+    const uint32_t with = stream->chunks[0].used || stream->chunks[0].buffer.memory == NULL;
     for (uint32_t i = 0; i < 2; i++) {
-      ts_ssd_chunk *c = &stream->chunks[i];
+      ts_ssd_chunk *c = &stream->chunks[i ^ with];
       if (c->used) continue;
-      if (c->memory == NULL) c->memory = ts_ssd_take_memory(t, t->chunk_memory);
-      if (c->memory == NULL) continue;
+      if (c->buffer.memory == NULL) c->buffer = ts_ssd_take_buffer(t, t->chunk_memory);
+      if (c->buffer.memory == NULL) continue;
       *out = c;
       return TS_OK;
     }
@@ -215,11 +220,10 @@ static int32_t begin_chunk(ts_ssd_table *t, uint32_t s, ts_err err) {
   file->charged += bytes;
   uint64_t offset = file->count == 0 ? 0 : ts_ssd_offset(&layout, file->count);
   uint32_t length = (uint32_t)(ts_ssd_extent(&layout, file->count + records) - offset);
-  memset(c->memory, 0, length);
-  if (file->count == 0) ts_ssd_header_make(t, file, 0, c->memory);
+  memset(c->buffer.memory, 0, length);
+  if (file->count == 0) ts_ssd_header_make(t, file, 0, c->buffer.memory);
   pthread_mutex_lock(&t->state);
-  unsigned char *memory = c->memory;
-  *c = (ts_ssd_chunk){.memory = memory,
+  *c = (ts_ssd_chunk){.buffer = c->buffer,
                       .used = true,
                       .file = file,
                       .offset = offset,
@@ -312,7 +316,7 @@ static int32_t reserve_index(ts_ssd_table *t, const uint64_t *hashes, const ts_l
 static int32_t put_batch(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *versions,
                          const unsigned char *const *rows, uint32_t *done, ts_err err) {
   uint64_t hashes[TS_SSD_PUT_BATCH] = {0};
-  ts_location found[TS_SSD_PUT_BATCH], locations[TS_SSD_PUT_BATCH];
+  ts_location found[TS_SSD_PUT_BATCH], locations[TS_SSD_PUT_BATCH] = {0};
   uint32_t width = t->version_bytes;
   *done = 0;
   for (uint32_t i = 0; i < n; i++) {

@@ -73,28 +73,26 @@ static int32_t rewrite(ts_ssd_table *t, ts_ssd_file *victim, uint32_t first, uin
 static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *unreadable, ts_err err) {
   bool bad = false;
   const ts_ssd_layout *l = &victim->layout;
-  if (t->compact_buffer == NULL) {
-    t->compact_bytes = t->chunk_memory;
-    t->compact_buffer = ts_ssd_take_memory(t, t->compact_bytes);
-  }
+  ts_ssd_buffer buffer = ts_ssd_take_buffer(t, t->chunk_memory);
+  if (buffer.memory == NULL) buffer = ts_ssd_take_buffer(t, l->page_bytes); /* less memory, more reads */
   int32_t status = TS_OK;
-  if (t->compact_buffer == NULL)
+  if (buffer.memory == NULL)
     status = ts_fail(
         err, TS_EFULL,
         "Cannot compact table \"%s\": %llu bytes of DRAM are needed, the limit refuses them; raise the first size",
-        t->table, (unsigned long long)t->compact_bytes);
-  uint32_t step = status != TS_OK ? 0 : (uint32_t)(t->compact_bytes / l->page_bytes) * l->page_records;
+        t->table, (unsigned long long)buffer.bytes);
+  uint32_t step = status != TS_OK ? 0 : (uint32_t)(buffer.bytes / l->page_bytes) * l->page_records;
   for (uint32_t first = 0; status == TS_OK && first < victim->count; first += step) {
     uint32_t n = TS_MIN(step, victim->count - first);
     uint64_t offset = ts_ssd_offset(l, first);
     uint64_t end = ts_ssd_offset(l, first + n - 1) + l->record_bytes;
-    status = ts_ssd_pread(t, victim, t->compact_buffer, TS_ROUND_UP(end, TS_SSD_BLOCK) - offset, offset, err);
+    status = ts_ssd_pread(t, victim, buffer.memory, TS_ROUND_UP(end, TS_SSD_BLOCK) - offset, offset, err);
     if (status != TS_OK) {
       bad = true;
       break;
     }
     pthread_mutex_lock(&t->append);
-    status = rewrite(t, victim, first, n, t->compact_buffer, offset, err);
+    status = rewrite(t, victim, first, n, buffer.memory, offset, err);
     pthread_mutex_unlock(&t->append);
     /* A live record that cannot be kept: its file stays as it is, whoever asks for the record is told; others go on. */
     if (status == TS_EFORMAT) {
@@ -105,6 +103,7 @@ static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *unreadable, t
               t->folder, (unsigned long long)victim->number, (unsigned long long)offset, t->table);
     }
   }
+  ts_ssd_give_buffer(t, &buffer);
   pthread_mutex_lock(&t->append);
   pthread_mutex_lock(&t->state);
   t->compactions++;

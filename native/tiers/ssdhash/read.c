@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define IDLE_READERS 16u
+#define IDLE_READERS 32u
 #define POSITION_BITS 12 /* of a key in its batch, below the location in a word that is sorted */
 _Static_assert(TS_SSD_BATCH <= 1u << POSITION_BITS, "positions fit");
 
@@ -62,19 +62,23 @@ static void reader_ring(ts_ssd_table *t, ts_ssd_reader *r) {
 
 static ts_ssd_reader *reader_take(ts_ssd_table *t) {
   int64_t thread = syscall(SYS_gettid);
-  pthread_mutex_lock(&t->state);
-  ts_ssd_reader **at = &t->readers, *r;
-  while ((r = *at) != NULL && r->thread != thread && r->has_ring && r->ring.single) at = &r->next;
+  ts_ssd_shared *shared = t->shared;
+  pthread_mutex_lock(&shared->lock);
+  ts_ssd_reader **at = &shared->readers, *r;
+  while ((r = *at) != NULL &&
+         (r->slot_bytes != t->slot_bytes || (r->thread != thread && r->has_ring && r->ring.single)))
+    at = &r->next;
   ts_ssd_reader *surplus = NULL;
   if (r != NULL) {
     *at = r->next;
-    t->idle_readers--;
-  } else if (t->idle_readers >= IDLE_READERS) { /* of threads that may be gone */
-    surplus = t->readers;
-    t->readers = surplus->next;
-    t->idle_readers--;
+    shared->idle_readers--;
+  } else if (shared->idle_readers >= IDLE_READERS) { /* of threads that may be gone: the one that is idle longest */
+    for (at = &shared->readers; (*at)->next != NULL;) at = &(*at)->next;
+    surplus = *at;
+    *at = NULL;
+    shared->idle_readers--;
   }
-  pthread_mutex_unlock(&t->state);
+  pthread_mutex_unlock(&shared->lock);
   if (surplus != NULL) reader_free(t, surplus);
   if (r != NULL) return r;
   uint32_t depth = t->depth, batch = t->batch;
@@ -89,19 +93,20 @@ static ts_ssd_reader *reader_take(ts_ssd_table *t) {
 }
 
 static void reader_return(ts_ssd_table *t, ts_ssd_reader *r) {
-  pthread_mutex_lock(&t->state);
-  r->next = t->readers;
-  t->readers = r;
-  t->idle_readers++;
-  pthread_mutex_unlock(&t->state);
+  pthread_mutex_lock(&t->shared->lock);
+  r->next = t->shared->readers;
+  t->shared->readers = r;
+  t->shared->idle_readers++;
+  pthread_mutex_unlock(&t->shared->lock);
 }
 
 void ts_ssd_readers_free(ts_ssd_table *t) {
-  while (t->readers != NULL) {
-    ts_ssd_reader *r = t->readers;
-    t->readers = r->next;
+  while (t->shared->readers != NULL) {
+    ts_ssd_reader *r = t->shared->readers;
+    t->shared->readers = r->next;
     reader_free(t, r);
   }
+  t->shared->idle_readers = 0;
 }
 
 static int32_t no_memory(const ts_ssd_table *t, ts_err err) {

@@ -38,6 +38,7 @@ static int32_t read_options(ts_config_reader *reader, void **options) {
     free(o);
     return reader->status;
   }
+  o->shared.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   *options = o;
   return TS_OK;
 }
@@ -55,19 +56,11 @@ static int32_t probe(const char *directory, ts_err err) {
   return TS_OK;
 }
 
-/* The index may use what is kept for buffers when nothing else is left. */
+/* The index may use the headroom: rows can only move down, and free memory, when it knows them. */
 static bool charge_index(void *context, int64_t bytes) {
   ts_ssd_table *t = context;
-  if (bytes >= 0) {
-    if (ts_budget_take(t->dram, TS_PURPOSE_INDEX, (uint64_t)bytes)) return true;
-    if (!ts_budget_take(t->dram, TS_PURPOSE_BUFFERS, (uint64_t)bytes)) return false;
-    t->index_in_headroom += (uint64_t)bytes;
-    return true;
-  }
-  uint64_t back = (uint64_t)-bytes, buffers = TS_MIN(back, t->index_in_headroom);
-  t->index_in_headroom -= buffers;
-  if (buffers > 0) ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, buffers);
-  if (back > buffers) ts_budget_give_back(t->dram, TS_PURPOSE_INDEX, back - buffers);
+  if (bytes >= 0) return ts_budget_take_first(t->dram, TS_PURPOSE_INDEX, (uint64_t)bytes);
+  ts_budget_give_back(t->dram, TS_PURPOSE_INDEX, (uint64_t)-bytes);
   return true;
 }
 
@@ -130,8 +123,7 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
   }
   if (t->ring_writes || t->write_ring.fd >= 0) ts_ring_close(&t->write_ring);
   ts_ssd_streams_free(t);
-  ts_ssd_readers_free(t);
-  ts_ssd_give_memory(t, t->compact_buffer, t->compact_bytes);
+  ts_ssd_leave(t);
   for (uint32_t id = 0; id < t->file_slots; id++)
     if (t->files[id] != NULL) ts_ssd_file_drop(t, t->files[id], remove_files || t->files[id]->state == TS_SSD_DOOMED);
   free(t->files);
@@ -167,6 +159,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
     return ts_fail(err, TS_ENOMEM, "Cannot open the SSDHASH table \"%s\": out of memory", options->table);
   }
   t->options = *(const ts_ssdhash_options *)options->options;
+  t->shared = &((ts_ssdhash_options *)options->options)->shared;
   t->row_bytes = options->row_bytes;
   t->budget = options->budget;
   t->dram = options->dram;
@@ -194,6 +187,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
     free(t);
     return status;
   }
+  ts_ssd_join(t);
   status = sizes(t, err);
   if (status == TS_OK) status = ts_ssd_folder_open(t, options->directory, err);
   if (status == TS_OK) {

@@ -14,7 +14,8 @@
  *   ssdhash.file_bytes     largest log file, 0: a 128th of the tier's limit, at least 64 KiB; smaller while a table is
  *                          small (a 64th of it), larger where a record needs it                       (default 0)
  *   ssdhash.buffer_bytes   one write buffer, 4 KiB .. 64 MiB; 0: a 4096th of the first tier's limit, from 16 KiB to 256
- *                          KiB; 256 KiB where only rows count. A table has up to two for each of its three append streams             (default 0)
+ *                          KiB; 256 KiB where only rows count. A table has one for each of its three append streams
+ *                          and another while that is on its way to the disk                        (default 0)
  *   ssdhash.depth          reads in flight of one call, 1..4096; fewer, down to 16, where a call's read buffers would
  *                          take more than a 512th of the first tier's limit (below 150 MiB; not where only
  *                          rows count)                                                             (default 128)
@@ -30,12 +31,29 @@
 
 #include "tiers/records.h"
 
+#include <pthread.h>
+
+#define TS_SSD_IDLE_BUFFERS 8u
+typedef struct ts_ssd_buffer {
+  unsigned char *memory; /* NULL: none */
+  uint64_t bytes;
+} ts_ssd_buffer;
+
+/* What is idle of the tables that were opened with the same options (shared.c). */
+typedef struct ts_ssd_shared {
+  pthread_mutex_t lock;
+  uint32_t tables, idle_readers, idle_buffers;
+  struct ts_ssd_reader *readers;
+  ts_ssd_buffer buffers[TS_SSD_IDLE_BUFFERS];
+} ts_ssd_shared;
+
 typedef struct ts_ssdhash_options {
   uint64_t file_bytes, buffer_bytes;
   uint32_t depth, garbage_percent;
   uint32_t async_compaction;
   uint32_t io;     /* 0 auto, 1 io_uring, 2 pread */
   uint32_t direct; /* 0 auto, 1 direct, 2 buffered */
+  ts_ssd_shared shared;
 } ts_ssdhash_options;
 
 #endif

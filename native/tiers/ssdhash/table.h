@@ -7,8 +7,8 @@
  *   state       index, files, which chunks of memory hold which records; never held during a system call on the medium
  *               but for closing and deleting files
  *
- * Append streams: each has one file being written, and two chunks of memory: one is filled while the other is on its
- * way. A stream has one write in flight, so that a dead process leaves at most one torn write a stream, in its newest
+ * Append streams: each has one file being written, and up to two chunks of memory: one is filled while the other is
+ * on its way, whose memory serves other streams after that. A stream has one write in flight, so that a dead process leaves at most one torn write a stream, in its newest
  * file. Records in chunks are read from memory.
  *
  * A file lives as active (of a stream), sealed, compacting, doomed (no live record). A doomed file is deleted when what
@@ -52,7 +52,7 @@ typedef struct ts_ssd_file {
 } ts_ssd_file;
 
 typedef struct ts_ssd_chunk {
-  unsigned char *memory; /* aligned, `bytes` long */
+  ts_ssd_buffer buffer;
   bool used;             /* filled or written: its records are read here */
   ts_ssd_file *file;
   uint64_t offset;          /* in the file; its first chunk begins with the header */
@@ -79,7 +79,7 @@ typedef struct ts_ssd_request {
   uint32_t first, n; /* in the sorted keys */
 } ts_ssd_request;
 
-/* What one get needs; idle ones are kept. */
+/* What one get needs; idle ones are kept for all tables of the tier. */
 typedef struct ts_ssd_reader {
   struct ts_ssd_reader *next;
   ts_ring ring;
@@ -117,7 +117,6 @@ typedef struct ts_ssd_table {
   pthread_cond_t freed; /* with state: a read ended */
 
   ts_index index;
-  uint64_t index_in_headroom; /* index bytes that were charged as buffers */
   ts_ssd_file **files;
   uint32_t file_slots, max_files, shift; /* location = id << shift | record */
   uint64_t next_number;
@@ -133,11 +132,8 @@ typedef struct ts_ssd_table {
   uint64_t sequence, appended;
   uint64_t largest_file;
   uint64_t buffer_bytes, chunk_memory; /* wanted, and the memory of a chunk for the widest version */
-  unsigned char *compact_buffer;
-  uint64_t compact_bytes;
 
-  ts_ssd_reader *readers; /* idle */
-  uint32_t idle_readers;
+  ts_ssd_shared *shared;
   ts_ssd_walk walks[TS_SSD_WALKS];
   uint64_t next_walk;
 
@@ -171,6 +167,14 @@ int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_fi
                         ts_err err);
 void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes); /* charged; NULL if refused */
 void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes);
+
+/* ---- shared.c ---- */
+void ts_ssd_join(ts_ssd_table *t);
+/* Frees what is idle if this was the last table. */
+void ts_ssd_leave(ts_ssd_table *t);
+/* Of at least so many bytes, aligned, charged; without memory if refused. */
+ts_ssd_buffer ts_ssd_take_buffer(ts_ssd_table *t, uint64_t bytes);
+void ts_ssd_give_buffer(ts_ssd_table *t, ts_ssd_buffer *buffer);
 
 /* ---- files.c: the set of files and the bytes charged for them ---- */
 /* Charges; survivors and live maps may use the reserve. */
@@ -211,7 +215,7 @@ int32_t ts_ssd_get(ts_records *records, uint32_t n, const int64_t *keys, unsigne
 int32_t ts_ssd_contains(ts_records *records, uint32_t n, const int64_t *keys, uint8_t *found, ts_err err);
 int32_t ts_ssd_walk_some(ts_records *records, uint64_t *cursor, uint32_t n, int64_t *keys, uint64_t *versions,
                          unsigned char *const *rows, uint32_t *got, ts_err err);
-void ts_ssd_readers_free(ts_ssd_table *t);
+void ts_ssd_readers_free(ts_ssd_table *t); /* the idle ones; no table uses them */
 
 /* ---- compact.c; no lock held ---- */
 int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err);

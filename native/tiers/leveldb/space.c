@@ -1,5 +1,5 @@
-/* leveldb_space.c - what a database may come to take, charged before it does; the rule is in leveldb.h. */
-#include "tiers/leveldb.h"
+/* space.c - what a database may come to take, charged before it does; the rule is in leveldb.h. */
+#include "tiers/leveldb/space.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* leveldb_library.c - the functions of LevelDB's C interface that the tier uses, by dlopen. */
-#include "tiers/leveldb.h"
+/* library.c - the functions of LevelDB's C interface that the tier uses, by dlopen. */
+#include "tiers/leveldb/library.h"
 
 int32_t ts_leveldb_open_library(ts_leveldb_api *api, ts_err err) {
   static const char *const sonames[] = {"libleveldb.so.1d", "libleveldb.so.1", NULL};

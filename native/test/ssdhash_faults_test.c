@@ -1,0 +1,219 @@
+/* SSDHASH on media that fail: damaged and foreign files, limits, a full disk, folders that cannot be written. */
+#include "test/ssdhash_world.h"
+
+#include <sys/mount.h>
+
+static void flipped_bit(void) {
+  char path[600];
+  const char *directory = where("flip");
+  world w;
+  make_files(&w, directory);
+  CHECK(ops->flush(w.table, err_of(&w)) == TS_OK);
+  log_file(directory, "t", 2, path, sizeof path);
+  flip(path, 20000);
+  uint32_t wrong = 0;
+  int32_t status;
+  CHECK(read_many(&w, 0, 3000, 1, &wrong, &status) == 2999 && wrong == 0);
+  CHECK_MSG(status == TS_EFORMAT && strstr(w.message, path) != NULL && strstr(w.message, "offset") != NULL, "%d %s",
+            status, w.message);
+  /* The rest of the table goes on, also through compaction. */
+  for (uint64_t stamp = 2; stamp < 30; stamp++) CHECK_MSG(put_many(&w, 1500, 1500, stamp) == TS_OK, "%s", w.message);
+  CHECK(read_many(&w, 1500, 1500, 29, &wrong, &status) == 1500 && wrong == 0);
+  world_close(&w, true);
+  CHECK(world_open(&w) == TS_EFORMAT);
+  CHECK_MSG(strstr(w.message, path) != NULL && strstr(w.message, "offset") != NULL, "%s", w.message);
+  world_end(&w);
+}
+
+static void truncated(void) {
+  char path[600];
+  const char *directory = where("cut");
+  world w;
+  make_files(&w, directory);
+  CHECK(ops->flush(w.table, err_of(&w)) == TS_OK);
+  log_file(directory, "t", 1, path, sizeof path);
+  CHECK(truncate(path, 30000) == 0);
+  uint32_t wrong = 0;
+  int32_t status;
+  uint32_t right = read_many(&w, 0, 3000, 1, &wrong, &status);
+  CHECK_MSG(right > 2000 && right < 3000 && wrong == 0, "%u", right);
+  CHECK_MSG(status == TS_EFORMAT && strstr(w.message, path) != NULL && strstr(w.message, "truncated") != NULL, "%s",
+            w.message);
+  world_close(&w, true);
+  CHECK(world_open(&w) == TS_EFORMAT);
+  CHECK_MSG(strstr(w.message, path) != NULL && strstr(w.message, "truncated") != NULL, "%s", w.message);
+  /* Any closed file counts: also the last, cut at a record's end, or missing. */
+  world_end(&w);
+  for (uint32_t how = 0; how < 3; how++) {
+    directory = where(how == 0 ? "cut0" : how == 1 ? "cut1" : "cut2");
+    make_files(&w, directory);
+    world_close(&w, true);
+    uint32_t last = 0;
+    do log_file(directory, "t", ++last, path, sizeof path);
+    while (path[0] != '\0');
+    log_file(directory, "t", last - 1, path, sizeof path);
+    struct stat s;
+    CHECK(stat(path, &s) == 0);
+    CHECK(how == 0 ? truncate(path, 0) == 0 : how == 1 ? truncate(path, s.st_size - 4096) == 0 : unlink(path) == 0);
+    CHECK_MSG(world_open(&w) == TS_EFORMAT, "%u: %s", how, w.message);
+    world_end(&w);
+  }
+}
+
+/* The last write of a process that died, torn: what is before it stays. Torn anywhere else: an error. */
+static void torn_tail(void) {
+  const char *directory = where("torn");
+  static const char *const options[] = {"file_bytes=262144", "buffer_bytes=65536", NULL};
+  char path[600], command[1200], copy[512];
+  world w;
+  world_make(&w, directory, "t", 128, 16 << 20, 8 << 20, options);
+  CHECK(world_open(&w) == TS_OK);
+  CHECK(put_many(&w, 0, 4000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+  for (uint32_t how = 0; how < 3; how++) {
+    snprintf(copy, sizeof copy, "%s.copy%u", directory, how);
+    snprintf(command, sizeof command, "cp -r %s %s", directory, copy);
+    CHECK(system(command) == 0);
+    uint32_t files = 0;
+    do log_file(copy, "t", ++files, path, sizeof path);
+    while (path[0] != '\0');
+    CHECK(files > 2);
+    log_file(copy, "t", how == 2 ? files - 3 : files - 1, path, sizeof path); /* 2: not the newest */
+    struct stat s;
+    CHECK(stat(path, &s) == 0);
+    if (how != 1) /* torn inside the last block */
+      CHECK(truncate(path, s.st_size - 4096 + 512) == 0);
+    else /* damage before whole records is no torn write */
+      flip(path, 5000);
+    world v;
+    world_make(&v, copy, "t", 128, 16 << 20, 8 << 20, options);
+    int32_t status = world_open(&v);
+    if (how == 0) {
+      CHECK_MSG(status == TS_OK, "%s", v.message);
+      uint32_t wrong = 0;
+      if (status == TS_OK) {
+        uint32_t right = read_many(&v, 0, 4000, 1, &wrong, &status);
+        CHECK_MSG(right > 3950 && right < 4000 && wrong == 0 && status == TS_OK, "%u", right);
+        CHECK(put_many(&v, 0, 1000, 2) == TS_OK);
+        world_close(&v, true);
+        CHECK(world_open(&v) == TS_OK && read_many(&v, 0, 1000, 2, &wrong, &status) == 1000);
+      }
+    } else {
+      CHECK_MSG(status == TS_EFORMAT && strstr(v.message, path) != NULL, "%d %s", status, v.message);
+    }
+    world_end(&v);
+  }
+  world_end(&w);
+}
+
+static void foreign_files(void) {
+  const char *directory = where("foreign");
+  world w, v;
+  make_files(&w, directory);
+  world_make(&v, directory, "t", 128, 4 << 20, 8 << 20, NULL);
+  CHECK_MSG(world_open(&v) == TS_EIO && strstr(v.message, "another store") != NULL, "%s", v.message);
+  world_end(&v);
+  world_close(&w, true);
+  world_make(&v, directory, "t", 132, 4 << 20, 8 << 20, NULL);
+  CHECK_MSG(world_open(&v) == TS_EFORMAT && strstr(v.message, "128") != NULL && strstr(v.message, "132") != NULL, "%s",
+            v.message);
+  world_end(&v);
+  char command[1200];
+  snprintf(command, sizeof command, "mv %s/t.ssdhash %s/u.ssdhash", directory, directory);
+  CHECK(system(command) == 0);
+  world_make(&v, directory, "u", 128, 4 << 20, 8 << 20, NULL);
+  CHECK_MSG(world_open(&v) == TS_EFORMAT && strstr(v.message, "another table") != NULL, "%s", v.message);
+  world_end(&v);
+  world_end(&w);
+}
+
+static void limits(void) {
+  world w;
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=16384", NULL};
+  world_make(&w, where("limit"), "t", 128, 1 << 20, 8 << 20, options);
+  CHECK(world_open(&w) == TS_OK);
+  CHECK(put_many(&w, 0, 4000, 1) == TS_OK);
+  int32_t status = put_many(&w, 4000, 4000, 1);
+  CHECK_MSG(status == TS_EFULL && strstr(w.message, "limit") != NULL, "%d %s", status, w.message);
+  CHECK(w.medium.used <= w.medium.limit);
+  uint32_t wrong = 0;
+  CHECK(read_many(&w, 0, 4000, 1, &wrong, &status) == 4000 && wrong == 0 && status == TS_OK);
+  /* Removals make room. */
+  int64_t keys[2000];
+  for (int64_t i = 0; i < 2000; i++) keys[i] = i * 2;
+  CHECK(ops->remove(w.table, 2000, keys, err_of(&w)) == TS_OK);
+  CHECK_MSG(put_many(&w, 10000, 1000, 1) == TS_OK, "%s", w.message);
+  CHECK(read_many(&w, 10000, 1000, 1, &wrong, &status) == 1000 && wrong == 0);
+  world_end(&w);
+  /* DRAM: index and buffers. */
+  world_make(&w, where("limit"), "t", 128, 64 << 20, 150 << 10, options);
+  CHECK(world_open(&w) == TS_OK);
+  status = put_many(&w, 0, 50000, 1);
+  CHECK_MSG(status == TS_EFULL && strstr(w.message, "DRAM") != NULL, "%d %s", status, w.message);
+  CHECK(w.dram.used <= w.dram.limit);
+  world_end(&w);
+}
+
+static void full_disk(void) {
+  char mount_point[512];
+  snprintf(mount_point, sizeof mount_point, "%s", where("tmpfs"));
+  if (mount("none", mount_point, "tmpfs", 0, "size=700k") != 0) {
+    fprintf(stderr, "ssdhash_test: full_disk skipped: a file system cannot be mounted: %s\n", strerror(errno));
+    return;
+  }
+  world w;
+  static const char *const options[] = {"file_bytes=131072", "buffer_bytes=16384", NULL};
+  world_make(&w, mount_point, "t", 128, 64 << 20, 8 << 20, options);
+  CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
+  int32_t status = TS_OK;
+  int64_t n = 0;
+  for (; n < 10000 && status == TS_OK; n++) status = put_one(&w, n, 1, 0);
+  n--;
+  CHECK_MSG(status == TS_EIO && strstr(w.message, "No space left") != NULL && strstr(w.message, ".log") != NULL &&
+                strstr(w.message, "offset") != NULL,
+            "%d %s", status, w.message);
+  uint32_t wrong = 0;
+  CHECK_MSG(read_many(&w, 0, (uint32_t)n, 1, &wrong, &status) == (uint32_t)n && wrong == 0, "%s", w.message);
+  CHECK(ops->flush(w.table, err_of(&w)) == TS_EIO);
+  /* Room comes back: so do the writes that failed. */
+  char remount[] = "size=2m";
+  CHECK(mount("none", mount_point, "tmpfs", MS_REMOUNT, remount) == 0);
+  CHECK_MSG(put_many(&w, n, 100, 1) == TS_OK, "%s", w.message);
+  CHECK_MSG(ops->flush(w.table, err_of(&w)) == TS_OK, "%s", w.message);
+  world_close(&w, true);
+  CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
+  CHECK(w.table != NULL && read_many(&w, 0, (uint32_t)n + 100, 1, &wrong, &status) == (uint32_t)n + 100 && wrong == 0);
+  world_end(&w);
+  umount(mount_point);
+}
+
+static void unwritable(void) {
+  world w;
+  world_make(&w, "/proc/self", "t", 128, 4 << 20, 8 << 20, NULL);
+  CHECK_MSG(world_open(&w) == TS_EIO && strstr(w.message, "/proc/self/t.ssdhash") != NULL, "%s", w.message);
+  CHECK_MSG(ops->probe("/proc/self", err_of(&w)) == TS_EIO && strstr(w.message, "/proc/self") != NULL, "%s", w.message);
+  CHECK(ops->probe(root, err_of(&w)) == TS_OK);
+  world_end(&w);
+  /* The folder goes away under an open table. */
+  const char *directory = where("gone");
+  char command[700];
+  world_make(&w, directory, "t", 128, 4 << 20, 8 << 20, NULL);
+  CHECK(world_open(&w) == TS_OK);
+  snprintf(command, sizeof command, "rm -r %s", directory);
+  CHECK(system(command) == 0);
+  int32_t status = put_one(&w, 1, 1, 0);
+  CHECK_MSG(status == TS_EIO && strstr(w.message, ".log") != NULL, "%d %s", status, w.message);
+  world_end(&w);
+}
+
+int main(void) {
+  make_root(false);
+  flipped_bit();
+  truncated();
+  torn_tail();
+  foreign_files();
+  limits();
+  full_disk();
+  unwritable();
+  remove_root();
+  return test_result();
+}
