@@ -17,7 +17,7 @@
 #include <math.h>
 
 #define STORES 36u
-#define STEPS 72u
+#define STEPS 60u
 #define CHECK_EVERY 15u /* calls between two comparisons of all rows */
 #define TABLES 4u
 #define KEYS 1500u /* different keys of a table */
