@@ -216,11 +216,13 @@ TS_API int32_t ts_table_metadata(ts_store *store, uint32_t table, const int64_t 
 TS_API int32_t ts_table_lookup_tier(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, int32_t *tiers,
                                     char *err, uint32_t err_cap);
 
-/* counts[t] = rows in tier t, for t < n_tiers, 0 for tiers it has not; a row counts once. Errors: TS_EINVAL. */
+/* counts[t] = rows in tier t, for t < n_tiers, 0 for tiers it has not; a row counts once, but one that background eviction
+ * moves during the call may count twice (ts_store_settle before, where that matters). Errors: TS_EINVAL. */
 TS_API int32_t ts_table_rows(ts_store *store, uint32_t table, uint64_t *counts, uint32_t n_tiers, char *err,
                              uint32_t err_cap);
 
-/* Copies up to cap keys, in no particular order, and stores the number of keys there are in *n. Errors: TS_EINVAL. */
+/* Copies up to cap keys, in no particular order, and stores the number of keys there are in *n. Waits for background
+ * eviction first. Errors: TS_EINVAL, TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_table_keys(ts_store *store, uint32_t table, int64_t *keys, uint64_t cap, uint64_t *n, char *err,
                              uint32_t err_cap);
 

@@ -266,6 +266,7 @@ int32_t ts_table_keys(ts_store *store, uint32_t number, int64_t *keys, uint64_t 
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if ((keys == NULL && cap > 0) || n == NULL) return ts_fail(e, TS_EINVAL, "Cannot list keys: an output is NULL");
+  ts_evictors_settle(store->evictors); /* a row that moves meanwhile would be met twice, or not at all */
   key_list list = {keys, cap, 0};
   for (uint32_t s = 0; s < table->shard_count; s++) {
     ts_shard *shard = &table->shards[s];

@@ -309,22 +309,152 @@ static void a_filter_alone_records_no_frequency(void) {
   ts_store_close(store);
 }
 
-/* Multi-hash: quotient and remainder tables, added, as one bag of two tables' rows would be. */
-static void two_tables_make_a_multi_hash_variable(void) {
-  ts_store *store = open_as("DRAM", "");
-  add_config(store, CONFIG("name", "q", "dim", "4"));
-  add_config(store, CONFIG("name", "r", "dim", "4"));
-  for (int64_t id = 0; id < 15; id++) {
-    const int64_t q = id / 5, r = id % 3;
-    float a[4], b[4], c[4];
-    const uint64_t offsets[2] = {0, 1};
-    OK(ts_table_lookup(store, 0, &q, 1, a, ERR));
-    OK(ts_table_lookup(store, 1, &r, 1, b, ERR));
-    OK(ts_table_lookup_bags(store, 0, &q, offsets, 1, NULL, TS_COMBINER_SUM, 0, c, ERR));
-    for (int j = 0; j < 4; j++) CHECK(a[j] + b[j] == c[j] + b[j]);
+/* Three steps get the default, the update of the third makes the row (of ones): the fourth sees it a step from there. */
+static void training_begins_when_a_key_is_admitted(void) {
+  static const char *const optimizers[] = {"sgd", "adam", "adagrad-decay-v2"};
+  for (uint32_t o = 0; o < 3; o++) {
+    ts_store *store = open_as("DRAM_SSDHASH", "1024,1048576");
+    add_config(store, CONFIG("name", "v", "dim", "3", "optimizer", optimizers[o], "learning_rate", "0.1", "admission", "counter",
+                             "admission.frequency", "3", "initializer", "constant", "initializer.value", "1"));
+    const int64_t key = 1;
+    const float g[3] = {1, 1, 1};
+    for (int step = 1; step <= 4; step++) {
+      float row[3];
+      OK(ts_table_lookup(store, 0, &key, 1, row, ERR));
+      if (step < 4)
+        CHECK_MSG(row[0] == 0 && row[2] == 0, "%s, step %d: %g", optimizers[o], step, (double)row[0]);
+      else
+        CHECK_MSG(row[0] < 1 && row[0] > 0.85f, "%s: %g", optimizers[o], (double)row[0]);
+      OK(ts_table_update(store, 0, &key, 1, g, ERR));
+    }
+    ts_store_close(store);
   }
-  CHECK(rows_in(store, 0) == 3 && rows_in(store, 1) == 3);
+}
+
+/* Six places of 128 weights and a slot; six ids, six others, the first six again: these are above, with two lookups and two
+ * steps, the others below with one. DeepRec's case for HBM over DRAM. */
+static void the_ids_of_the_last_batch_are_in_the_first_tier(void) {
+  static const char *const storages[] = {"DRAM_PMEM", "DRAM_SSDHASH", "DRAM_LEVELDB"};
+  for (uint32_t s = 0; s < 3; s++) {
+    /* Four bytes more a row than DeepRec counts: the frequency. No background thread, which would keep a place free. */
+    ts_store *store = open_config(CONFIG("storage", storages[s], "size", "6168,1048576", "size_counts", "rows", "path", folder,
+                                         "pmem", "libpmem", "policy", "lru", "eviction_threads", "0"));
+    add_config(store, CONFIG("name", "v", "dim", "128", "optimizer", "adagrad", "learning_rate", "0.1", "initializer", "constant",
+                             "initializer.value", "1", "record_frequency", "1"));
+    int64_t ids[12];
+    static float w[12 * 128], a[12 * 128], g[6 * 128];
+    uint64_t frequencies[12];
+    int32_t tiers[12];
+    for (int i = 0; i < 12; i++) ids[i] = i;
+    for (int i = 0; i < 6 * 128; i++) g[i] = 2;
+    for (int b = 0; b < 3; b++) {
+      OK(ts_table_lookup(store, 0, ids + (b == 1 ? 6 : 0), 6, w, ERR));
+      OK(ts_table_update(store, 0, ids + (b == 1 ? 6 : 0), 6, g, ERR));
+    }
+    OK(ts_store_settle(store, ERR));
+    OK(ts_table_lookup_tier(store, 0, ids, 12, tiers, ERR));
+    OK(ts_table_metadata(store, 0, ids, 12, frequencies, NULL, ERR));
+    OK(ts_table_find(store, 0, ids, 12, 0, w, NULL, ERR));
+    OK(ts_table_find(store, 0, ids, 12, 1, a, NULL, ERR));
+    for (int i = 0; i < 12; i++) {
+      CHECK_MSG(tiers[i] == (i < 6 ? 0 : 1) && frequencies[i] == (i < 6 ? 2 : 1), "%s: id %d in tier %d, %llu lookups",
+                storages[s], i, tiers[i], (unsigned long long)frequencies[i]);
+      for (int j = 0; j < 128; j += 127)
+        CHECK_MSG(fabsf(a[i * 128 + j] - (i < 6 ? 8.1f : 4.1f)) < 1e-6f &&
+                      fabsf(w[i * 128 + j] - (i < 6 ? 0.8309542f : 0.90122706f)) < 1e-6f,
+                  "%s: id %d: %.7f, %.7f", storages[s], i, (double)w[i * 128 + j], (double)a[i * 128 + j]);
+    }
+    ts_store_close(store);
+  }
+}
+
+/* A variable of two blocks of four is a plain one of eight: a table a block. */
+static void blocks_of_dimensions_make_one_row(void) {
+  ts_store *store = open_as("DRAM_SSDHASH", "1024,1048576");
+  static const char *const names[] = {"whole", "block 0", "block 1"};
+  for (int t = 0; t < 3; t++)
+    add_config(store, CONFIG("name", names[t], "dim", t == 0 ? "8" : "4", "optimizer", "adagrad-decay", "decay_step", "2",
+                             "learning_rate", "0.1", "initializer", "constant", "initializer.value", "1"));
+  const int64_t ids[4] = {9, -3, 9, 700};
+  float whole[32], parts[2][16], g[32], halves[2][16];
+  for (int64_t step = 0; step < 6; step++) {
+    for (int i = 0; i < 32; i++) halves[i % 8 / 4][i / 8 * 4 + i % 4] = g[i] = 0.3f * (float)((i * 3 + step) % 7 - 2);
+    OK(ts_store_set_step(store, step, ERR));
+    OK(ts_table_update(store, 0, ids, 4, g, ERR));
+    OK(ts_table_lookup(store, 0, ids, 4, whole, ERR));
+    for (uint32_t p = 0; p < 2; p++) {
+      OK(ts_table_update(store, p + 1, ids, 4, halves[p], ERR));
+      OK(ts_table_lookup(store, p + 1, ids, 4, parts[p], ERR));
+    }
+    for (int i = 0; i < 32; i++) CHECK_MSG(whole[i] == parts[i % 8 / 4][i / 8 * 4 + i % 4], "step %d, weight %d", (int)step, i);
+  }
+  CHECK(whole[0] != 1 && whole[8] != 1);
   ts_store_close(store);
+}
+
+/* Multi-hash: the row of an id is made of those of its quotient by 5 and its remainder by 3, added, multiplied or joined, and
+ * its gradient goes back to both. Trained in tables over two tiers, with many ids on each row, against plain arrays. */
+static void quotient_and_remainder_tables_make_a_multi_hash_variable(void) {
+  enum { ADD, MULTIPLY, CONCAT, DIM = 4, N = 15 };
+  for (int operation = ADD; operation <= CONCAT; operation++) {
+    ts_store *store = open_as("DRAM_SSDHASH", "96,1048576"); /* three rows of adagrad with its slot */
+    double w[2][3][DIM], a[2][3][DIM];
+    for (uint32_t t = 0; t < 2; t++) {
+      add_config(store, CONFIG("name", t == 0 ? "q" : "r", "dim", "4", "optimizer", "adagrad", "learning_rate", "0.1"));
+      for (int64_t k = 0; k < 3; k++) {
+        float row[DIM];
+        OK(ts_table_lookup(store, t, &k, 1, row, ERR));
+        for (int j = 0; j < DIM; j++) {
+          w[t][k][j] = (double)row[j];
+          a[t][k][j] = (double)0.1f;
+        }
+      }
+    }
+    for (int step = 0; step < 8; step++) {
+      int64_t keys[2][N];
+      float rows[2][N * DIM], out[N * 2 * DIM], g[N * 2 * DIM], back[2][N * DIM];
+      const int width = operation == CONCAT ? 2 * DIM : DIM;
+      double sums[2][3][DIM] = {{{0}}};
+      for (int i = 0; i < N; i++) {
+        const int64_t id = (i * 4 + step) % N;
+        keys[0][i] = id / 5;
+        keys[1][i] = id % 3;
+      }
+      for (uint32_t t = 0; t < 2; t++) OK(ts_table_lookup(store, t, keys[t], N, rows[t], ERR));
+      for (int i = 0; i < N; i++)
+        for (int j = 0; j < DIM; j++) {
+          const float q = rows[0][i * DIM + j], r = rows[1][i * DIM + j];
+          const double x = w[0][keys[0][i]][j], y = w[1][keys[1][i]][j];
+          if (operation == CONCAT) {
+            out[i * width + j] = q;
+            out[i * width + DIM + j] = r;
+          } else {
+            out[i * width + j] = operation == ADD ? q + r : q * r;
+          }
+          const double expected = operation == ADD ? x + y : operation == MULTIPLY ? x * y : x;
+          CHECK_MSG(fabs((double)out[i * width + j] - expected) < 1e-5, "operation %d, step %d: %.8f, not %.8f", operation, step,
+                    (double)out[i * width + j], expected);
+          if (operation == CONCAT) CHECK(fabs((double)out[i * width + DIM + j] - y) < 1e-5);
+          for (int p = 0; p < width / DIM; p++) g[i * width + p * DIM + j] = out[i * width + p * DIM + j] - 0.5f;
+          /* The derivative by each of the two. */
+          const float first = g[i * width + j], second = operation == CONCAT ? g[i * width + DIM + j] : first;
+          back[0][i * DIM + j] = operation == MULTIPLY ? first * r : first;
+          back[1][i * DIM + j] = operation == MULTIPLY ? second * q : second;
+          const double f = expected - 0.5, s = operation == CONCAT ? y - 0.5 : f;
+          sums[0][keys[0][i]][j] += operation == MULTIPLY ? f * y : f;
+          sums[1][keys[1][i]][j] += operation == MULTIPLY ? s * x : s;
+        }
+      for (uint32_t t = 0; t < 2; t++) OK(ts_table_update(store, t, keys[t], N, back[t], ERR));
+      for (int t = 0; t < 2; t++)
+        for (int k = 0; k < 3; k++)
+          for (int j = 0; j < DIM; j++) {
+            a[t][k][j] += sums[t][k][j] * sums[t][k][j];
+            w[t][k][j] -= (double)0.1f * sums[t][k][j] / sqrt(a[t][k][j]);
+          }
+    }
+    CHECK(rows_in(store, 0) == 3 && rows_in(store, 1) == 3);
+    ts_store_close(store);
+  }
 }
 
 int main(void) {
@@ -343,7 +473,10 @@ int main(void) {
   three_lookups_give_the_default_the_fourth_the_row();
   a_filter_alone_records_no_frequency();
   reading_creates_nothing();
-  two_tables_make_a_multi_hash_variable();
+  training_begins_when_a_key_is_admitted();
+  the_ids_of_the_last_batch_are_in_the_first_tier();
+  blocks_of_dimensions_make_one_row();
+  quotient_and_remainder_tables_make_a_multi_hash_variable();
   remove_folder();
   return test_result();
 }

@@ -1,15 +1,23 @@
-/* Random stores against a plain map: seeded budgets, tables, widths, optimizers, policies, shards, admission, expiry, metadata
- * and calls (lookups, bags, updates, removals, finds, expiry) on every storage type that opens here. The store must agree
- * with the map (rows read, which rows exist, their weights and slots, lookups counted, steps stamped, one tier a row), stay
- * within every limit after every call with nothing charged twice or forgotten, and change nothing when it refuses.
+/* Random stores against a plain map: seeded budgets, tables, widths, optimizers, row types, policies, shards, admission,
+ * expiry, metadata and calls (lookups, bags, updates, removals, finds, expiry) on every storage type that opens here. The
+ * store must agree with the map (rows read, which rows exist, their weights and slots, lookups counted, steps stamped, one
+ * tier a row), stay within every limit after every call with nothing charged twice or forgotten, and change nothing when it
+ * refuses.
+ *
+ * A counting Bloom filter is an array of numbers here, with the store's hash vectors (the filter's own test holds those
+ * against DeepRec's). It is small enough for keys to share counters. Keys of one batch that share some are admitted in an
+ * order that is the store's own: where that order decides, either answer is right; it must be the one the rows show, and
+ * the numbers afterwards are the same.
  *
  * A failure prints the seed of its store; the program runs that one alone when given the seed. TIERSTORE_STORES in the
  * environment: how many stores, for long runs. */
 #include "test/foreign_threads.h"
 #include "test/store_types.h"
 
+#include <math.h>
+
 #define STORES 36u
-#define STEPS 90u
+#define STEPS 60u
 #define CHECK_EVERY 15u /* calls between two comparisons of all rows */
 #define TABLES 4u
 #define KEYS 1500u /* different keys of a table */
@@ -19,10 +27,15 @@
 static char message[512];
 #define ERR message, sizeof message
 
+enum { ADMIT_ALL, ADMIT_COUNTED, ADMIT_BLOOM };
+
 /* What a table must hold: slots of weights by number of the key. */
 typedef struct model {
-  uint32_t dim, slots, optimizer, admit, steps_to_live;
-  bool frequency, version, expires;
+  uint32_t dim, slots, optimizer, steps_to_live;
+  uint32_t admission, admit; /* how, and the frequency */
+  bool frequency, version, by_steps, by_weight, norm, half;
+  double weight_to_live;
+  uint64_t seed, updates; /* rounding depends on them */
   float learning_rate;
   bool *there;
   float *rows;  /* [KEYS][slots][dim] */
@@ -30,6 +43,10 @@ typedef struct model {
   uint64_t *counted;
   int64_t *versions;
   uint64_t count;
+  /* ADMIT_BLOOM */
+  ts_bloom *hashes;    /* for its hash vectors alone */
+  uint64_t *counters;  /* the filter */
+  uint64_t *adds;      /* what one batch adds to each, 0 between batches */
 } model;
 
 typedef struct world {
@@ -59,6 +76,16 @@ static int64_t key_of(uint32_t i) {
 
 static const char *const optimizers[] = {"sgd", "adagrad", "ftrl", "ftrl-row-norm"};
 
+/* 5 counters a key for a few keys less than there are: most share some. */
+#define BLOOM_KEYS 1200u
+#define BLOOM_ERROR "0.04"
+
+static bool no_limit(void *context, int64_t bytes) {
+  (void)context;
+  (void)bytes;
+  return true;
+}
+
 static int32_t add_table(ts_store *store, const model *m, uint32_t number) {
   ts_config *config = CONFIG("optimizer", optimizers[m->optimizer]);
   char name[32];
@@ -66,12 +93,24 @@ static int32_t add_table(ts_store *store, const model *m, uint32_t number) {
   ts_config_set(config, "name", name, NULL, 0);
   set_number(config, "dim", m->dim);
   if (m->optimizer >= 2) ts_config_set(config, "l1", "0.01", NULL, 0);
-  if (m->admit > 0) {
-    ts_config_set(config, "admission", "counter", NULL, 0);
+  if (m->half) ts_config_set(config, "dtype", "bf16", NULL, 0);
+  if (m->admission == ADMIT_BLOOM) {
+    set_number(config, "admission.keys", BLOOM_KEYS);
+    ts_config_set(config, "admission.error", BLOOM_ERROR, NULL, 0);
+    set_number(config, "admission.counter_bits", 8u << number % 4);
+  }
+  if (m->admission != ADMIT_ALL) {
+    ts_config_set(config, "admission", m->admission == ADMIT_COUNTED ? "counter" : "cbf", NULL, 0);
     set_number(config, "admission.frequency", m->admit);
     ts_config_set(config, "admission.default_value", "0.25", NULL, 0);
   }
-  if (m->expires) set_number(config, "expire.steps", m->steps_to_live);
+  if (m->by_steps) set_number(config, "expire.steps", m->steps_to_live);
+  if (m->by_weight) {
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", m->weight_to_live);
+    ts_config_set(config, "expire.l2", text, NULL, 0);
+    ts_config_set(config, "expire.l2_form", m->norm ? "norm" : "half-squared", NULL, 0);
+  }
   set_number(config, "record_frequency", m->frequency);
   set_number(config, "record_version", m->version);
   uint32_t table;
@@ -87,14 +126,24 @@ static void make_model(world *w, uint32_t t) {
   model *m = &w->table[t];
   static const uint32_t slots[] = {1, 2, 3, 3};
   static const uint32_t dims[] = {1, 3, 4, 16, 17, 33, 64, 301};
+  char name[32];
+  snprintf(name, sizeof name, "table-%u", t);
   *m = (model){.dim = dims[any(w, sizeof dims / sizeof *dims)], .optimizer = (uint32_t)any(w, 4), .learning_rate = 0.01f};
   if (any(w, 12) == 0) m->dim = MOST_DIM;
   m->slots = slots[m->optimizer];
-  m->admit = any(w, 3) == 0 ? 1 + (uint32_t)any(w, 4) : 0;
-  m->expires = any(w, 4) == 0;
+  m->admission = any(w, 2) == 0 ? 1 + (uint32_t)any(w, 2) : ADMIT_ALL;
+  m->admit = m->admission == ADMIT_ALL ? 0 : 1 + (uint32_t)any(w, 4);
+  m->by_steps = any(w, 4) == 0;
   m->steps_to_live = 1 + (uint32_t)any(w, 20);
+  m->by_weight = any(w, 4) == 0;
+  m->norm = any(w, 2) == 0;
+  m->half = any(w, 3) == 0;
+  /* About what half of the new rows have: truncated normal weights of variance 0.77 * 0.05^2. */
+  const double half_squared = 0.5 * 0.77 * 0.0025 * m->dim * (0.25 + 0.25 * (double)any(w, 4));
+  m->weight_to_live = m->norm ? sqrt(2 * half_squared) : half_squared;
+  m->seed = ts_hash_bytes(name, strlen(name), w->seed);
   m->frequency = any(w, 2) == 0;
-  m->version = m->expires || any(w, 2) == 0;
+  m->version = m->by_steps || any(w, 2) == 0;
   const size_t floats = (size_t)m->slots * m->dim;
   m->there = calloc(KEYS, sizeof *m->there);
   m->rows = calloc(KEYS * floats, sizeof(float));
@@ -102,6 +151,12 @@ static void make_model(world *w, uint32_t t) {
   m->counted = calloc(KEYS, sizeof *m->counted);
   m->versions = malloc(KEYS * sizeof *m->versions);
   for (uint32_t i = 0; i < KEYS; i++) m->versions[i] = -1;
+  if (m->admission != ADMIT_BLOOM) return;
+  int32_t status = ts_bloom_create(BLOOM_KEYS, strtod(BLOOM_ERROR, NULL), 8, m->admit, no_limit, NULL, &m->hashes,
+                                   (ts_err){ERR});
+  CHECK_MSG(status == TS_OK, "%s", message);
+  m->counters = calloc(ts_bloom_counters(m->hashes), sizeof *m->counters);
+  m->adds = calloc(ts_bloom_counters(m->hashes), sizeof *m->adds);
 }
 
 static void free_model(model *m) {
@@ -110,12 +165,15 @@ static void free_model(model *m) {
   free(m->first);
   free(m->counted);
   free(m->versions);
+  ts_bloom_destroy(m->hashes);
+  free(m->counters);
+  free(m->adds);
 }
 
 static void learn_first_values(world *w, uint32_t t) {
   model *m = &w->table[t], plain = *m;
-  plain.admit = 0;
-  plain.expires = plain.frequency = plain.version = false;
+  plain.admission = ADMIT_ALL;
+  plain.by_steps = plain.by_weight = plain.frequency = plain.version = false;
   ts_config *config = CONFIG("storage", "DRAM");
   set_number(config, "seed", w->seed);
   ts_store *store = open_config(config);
@@ -152,20 +210,34 @@ static void remove_row(model *m, uint32_t i) {
   m->versions[i] = -1;
 }
 
-static void step_row(const world *w, model *m, uint32_t i, const float *gradient) {
-  static float row[3 * (MOST_DIM + 4)];
+/* The row as the rule's kernel wants it, and back. Rounding of bf16 depends on seed, key and step. */
+static void step_row(const world *w, model *m, uint32_t i, uint64_t call_number, const float *gradient) {
+  static unsigned char row[(3 * (MOST_DIM + 4)) * sizeof(float)];
   ts_optimizer o = {.kind = (ts_optimizer_kind)m->optimizer, .learning_rate = m->learning_rate,
                     .l1 = m->optimizer >= 2 ? 0.01f : 0};
-  ts_optimizer_prepare(&o, TS_FP32, m->dim, false, false, 0, ts_cpu_level());
+  ts_optimizer_prepare(&o, m->half ? TS_BF16 : TS_FP32, m->dim, false, false, m->seed, ts_cpu_level());
+  o.steps = call_number - 1;
   ts_optimizer_call call;
-  ts_optimizer_begin(&o, 0, &call);
-  const uint32_t padded = TS_ROUND_UP(m->dim, 4u);
+  ts_optimizer_begin(&o, w->step, &call);
+  const int64_t key = key_of(i);
   float *slots = row_of(m, i);
   void *at = row;
-  for (uint32_t s = 0; s < m->slots; s++) memcpy(row + s * padded, slots + (size_t)s * m->dim, m->dim * sizeof(float));
-  o.apply(&o, &call, &at, &gradient, NULL, 1);
-  for (uint32_t s = 0; s < m->slots; s++) memcpy(slots + (size_t)s * m->dim, row + s * padded, m->dim * sizeof(float));
+  for (uint32_t s = 0; s < m->slots; s++) ts_row_write(&o.layout, row, s, slots + (size_t)s * m->dim);
+  o.apply(&o, &call, &at, &gradient, &key, 1);
+  for (uint32_t s = 0; s < m->slots; s++) ts_row_read(&o.layout, row, s, slots + (size_t)s * m->dim);
   if (m->version) m->versions[i] = w->step;
+}
+
+static bool is_light(const model *m, uint32_t i) {
+  double sum = 0;
+  const float *row = row_of(m, i);
+  for (uint32_t j = 0; j < m->dim; j++) sum += (double)row[j] * (double)row[j];
+  return (m->norm ? sqrt(sum) : 0.5 * sum) < m->weight_to_live;
+}
+
+static bool is_due(const world *w, const model *m, uint32_t i) {
+  return (m->by_weight && is_light(m, i)) ||
+         (m->by_steps && m->versions[i] >= 0 && w->step - m->versions[i] > (int64_t)m->steps_to_live);
 }
 
 /* Expiry has a will of its own about when it looks: what it did must have been due, and dates rows that had none. */
@@ -173,25 +245,45 @@ static void follow_expiry(world *w, uint32_t t, bool all) {
   model *m = &w->table[t];
   static int64_t keys[KEYS], versions[KEYS];
   static int32_t tiers[KEYS];
-  if (!m->expires) return;
+  if (!m->by_steps && !m->by_weight) return;
   for (uint32_t i = 0; i < KEYS; i++) keys[i] = key_of(i);
   CHECK(ts_table_lookup_tier(w->store, t, keys, KEYS, tiers, ERR) == TS_OK);
   CHECK(ts_table_metadata(w->store, t, keys, KEYS, NULL, versions, ERR) == TS_OK);
   uint64_t wrong = 0;
   for (uint32_t i = 0; i < KEYS; i++) {
     if (!m->there[i]) continue;
-    const bool due = m->versions[i] >= 0 && w->step - m->versions[i] > (int64_t)m->steps_to_live;
+    const bool due = is_due(w, m, i);
     if (tiers[i] < 0) {
       wrong += !due;
       remove_row(m, i);
-    } else if (m->versions[i] < 0 && versions[i] >= 0) {
-      wrong += versions[i] != w->step;
+    } else if (m->by_steps && m->versions[i] < 0 && versions[i] >= 0) {
+      wrong += versions[i] != w->step || due;
       m->versions[i] = versions[i];
     } else {
-      wrong += all && (due || m->versions[i] < 0);
+      wrong += all && (due || (m->by_steps && m->versions[i] < 0));
     }
   }
   CHECK_MSG(wrong == 0, "seed %llu, table %u: expiry is wrong about %llu rows", SEED, t, (unsigned long long)wrong);
+}
+
+/* The least of the key's counters before the batch; or, of a key that comes so many times in it, the most that the store
+ * may find there: all other keys came first. */
+static uint64_t bloom_frequency(const model *m, int64_t key, uint64_t times) {
+  uint64_t indices[TS_BLOOM_HASHES], least = UINT64_MAX;
+  ts_bloom_indices(m->hashes, key, indices);
+  for (uint32_t i = 0; i < ts_bloom_hashes(m->hashes); i++) {
+    uint64_t own = 0;
+    for (uint32_t j = 0; j < ts_bloom_hashes(m->hashes); j++) own += indices[j] == indices[i] ? times : 0;
+    const uint64_t others = times > 0 ? m->adds[indices[i]] - own : 0;
+    least = TS_MIN(least, TS_MIN(m->counters[indices[i]] + others, m->admit));
+  }
+  return least;
+}
+
+static void bloom_add(model *m, int64_t key, uint64_t times) {
+  uint64_t indices[TS_BLOOM_HASHES];
+  ts_bloom_indices(m->hashes, key, indices);
+  for (uint32_t i = 0; i < ts_bloom_hashes(m->hashes); i++) m->adds[indices[i]] += times;
 }
 
 /* Every row of the table by read-only lookups, every slot, what is known of them, and the counts. */
@@ -217,8 +309,9 @@ static void agrees(world *w, uint32_t t) {
   for (uint32_t i = 0; i < KEYS; i++) {
     wrong += (tiers[i] >= 0) != m->there[i];
     if (tiers[i] >= 0) placed[tiers[i]]++;
-    const bool counts_lookups = m->there[i] ? m->frequency : m->admit > 0;
-    known += frequencies[i] != (counts_lookups ? m->counted[i] : 0);
+    const bool counts_lookups = m->there[i] ? m->frequency : m->admission == ADMIT_COUNTED;
+    const uint64_t filtered = !m->there[i] && m->admission == ADMIT_BLOOM ? bloom_frequency(m, keys[i], 0) : 0;
+    known += frequencies[i] != (counts_lookups ? m->counted[i] : filtered);
     known += versions[i] != (m->there[i] ? m->versions[i] : -1);
   }
   CHECK(ts_table_rows(w->store, t, counts, 3, ERR) == TS_OK);
@@ -240,22 +333,58 @@ typedef struct batch {
   bool admitted[KEYS], seen[KEYS];
 } batch;
 
-/* Which keys get a row, or have one. */
-static void admit(model *m, batch *b, bool lookup) {
+/* What the batch adds to the filter: all keys without a row, admitted or not. */
+static void fill_adds(model *m, const batch *b) {
+  for (uint32_t k = 0; k < KEYS; k++)
+    if (b->times[k] > 0 && !m->there[k]) bloom_add(m, key_of(k), b->times[k]);
+}
+
+static void take_adds(model *m) {
+  for (uint64_t i = 0; i < ts_bloom_counters(m->hashes); i++) {
+    m->counters[i] = TS_MIN(m->counters[i] + m->adds[i], m->admit);
+    m->adds[i] = 0;
+  }
+}
+
+/* A key without a row; the batch is in adds. Where the order inside of the batch decides, the store has. */
+static bool is_admitted(world *w, uint32_t t, const batch *b, uint32_t k, bool lookup) {
+  const model *m = &w->table[t];
+  const int64_t key = key_of(k);
+  switch (m->admission) {
+    case ADMIT_ALL: return true;
+    case ADMIT_COUNTED: return m->counted[k] >= m->admit;
+    default: break;
+  }
+  if (bloom_frequency(m, key, 0) >= m->admit) return true;
+  if (!lookup || bloom_frequency(m, key, b->times[k]) < m->admit) return false;
+  int32_t tier = -1;
+  CHECK(ts_table_lookup_tier(w->store, t, &key, 1, &tier, ERR) == TS_OK);
+  return tier >= 0;
+}
+
+static void count_batch(batch *b) {
   memset(b->times, 0, sizeof b->times);
-  memset(b->seen, 0, sizeof b->seen);
   for (uint64_t i = 0; i < b->n; i++) b->times[b->numbers[i]]++;
+}
+
+/* Which keys get a row, or have one. */
+static void admit(world *w, uint32_t t, batch *b, bool lookup) {
+  model *m = &w->table[t];
+  count_batch(b);
+  memset(b->seen, 0, sizeof b->seen);
+  if (lookup && m->admission == ADMIT_BLOOM) fill_adds(m, b);
   for (uint64_t i = 0; i < b->n; i++) {
     const uint32_t k = b->numbers[i];
     if (b->seen[k]) continue;
     b->seen[k] = true;
-    b->admitted[k] = m->there[k] || m->admit == 0 || m->counted[k] >= m->admit;
+    b->admitted[k] = m->there[k] || is_admitted(w, t, b, k, lookup);
     if (b->admitted[k]) {
-      if (!m->there[k] && m->admit == 0) m->counted[k] = 0;
+      if (!m->there[k] && m->admission != ADMIT_COUNTED) m->counted[k] = 0;
       create_row(m, k);
     }
-    if (lookup && (m->frequency || (m->admit > 0 && !b->admitted[k]))) m->counted[k] += b->times[k];
+    if (lookup && (b->admitted[k] ? m->frequency : m->admission == ADMIT_COUNTED)) m->counted[k] += b->times[k];
   }
+  if (m->admission == ADMIT_BLOOM) take_adds(m);
 }
 
 static bool same_values(const world *w, uint32_t t, const batch *b, const float *values) {
@@ -273,6 +402,7 @@ static void apply(world *w, uint32_t t, batch *b, const float *gradients) {
   model *m = &w->table[t];
   float *sum = malloc(m->dim * sizeof *sum);
   memset(b->seen, 0, sizeof b->seen);
+  m->updates += b->n > 0;
   for (uint64_t i = 0; i < b->n; i++) {
     const uint32_t k = b->numbers[i];
     if (b->seen[k] || !b->admitted[k]) continue;
@@ -281,24 +411,37 @@ static void apply(world *w, uint32_t t, batch *b, const float *gradients) {
     for (uint64_t j = i; j < b->n; j++)
       if (b->numbers[j] == k)
         for (uint32_t e = 0; e < m->dim; e++) sum[e] += gradients[j * m->dim + e];
-    step_row(w, m, k, sum);
+    step_row(w, m, k, m->updates, sum);
   }
   free(sum);
 }
 
 /* A refused call: new rows may stay; no row has stepped, which the comparison of all rows tells. */
-static void after_refusal(world *w, uint32_t t, int32_t status) {
+static void after_refusal(world *w, uint32_t t, int32_t status, batch *b, bool lookup) {
   model *m = &w->table[t];
   CHECK_MSG(status == TS_EFULL, "seed %llu (%s): %s", SEED, w->type->name, message);
   static uint64_t frequencies[KEYS];
   static int64_t keys[KEYS];
   static int32_t tiers[KEYS];
   for (uint32_t i = 0; i < KEYS; i++) keys[i] = key_of(i);
+  count_batch(b);
+  if (m->admission == ADMIT_BLOOM && lookup) fill_adds(m, b);
   CHECK(ts_table_lookup_tier(w->store, t, keys, KEYS, tiers, ERR) == TS_OK);
   CHECK(ts_table_metadata(w->store, t, keys, KEYS, frequencies, NULL, ERR) == TS_OK);
   for (uint32_t i = 0; i < KEYS; i++) {
     if (tiers[i] >= 0) create_row(m, i);
     m->counted[i] = frequencies[i]; /* of the keys that came before the refusal */
+  }
+  m->updates = atomic_load(&w->store->tables[t]->optimizer.steps);
+  if (m->admission == ADMIT_BLOOM) { /* some of the batch was added */
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; i < ts_bloom_counters(m->hashes); i++) {
+      const uint64_t now = ts_bloom_counter(w->store->tables[t]->admission.bloom, i);
+      wrong += now < m->counters[i] || now > TS_MIN(m->counters[i] + m->adds[i], m->admit);
+      m->counters[i] = now;
+      m->adds[i] = 0;
+    }
+    CHECK_MSG(wrong == 0, "seed %llu: %llu counters of the filter", SEED, (unsigned long long)wrong);
   }
   agrees(w, t);
 }
@@ -328,7 +471,7 @@ static void one_call(world *w, uint32_t step) {
       for (uint32_t i = TS_STAT_tier0_hits; i <= TS_STAT_created; i++) after += counter_of(w->store, (ts_statistic)i);
       CHECK_MSG(m->admit > 0 || after - before == b.n, "seed %llu (%s): %llu of %llu keys counted", SEED, w->type->name,
                 (unsigned long long)(after - before), (unsigned long long)b.n);
-      admit(m, &b, true);
+      admit(w, t, &b, true);
       CHECK_MSG(same_values(w, t, &b, values), "seed %llu (%s), step %u: rows of call kind %llu differ", SEED, w->type->name,
                 step, (unsigned long long)kind);
     }
@@ -339,7 +482,7 @@ static void one_call(world *w, uint32_t step) {
     status = kind < 9 ? ts_table_update(w->store, t, b.keys, b.n, values, ERR)
                       : ts_table_update_bags(w->store, t, b.keys, offsets, b.n, NULL, TS_COMBINER_MEAN, values, ERR);
     if (status == TS_OK) {
-      admit(m, &b, false);
+      admit(w, t, &b, false);
       apply(w, t, &b, values);
       follow_expiry(w, t, false);
     }
@@ -353,7 +496,7 @@ static void one_call(world *w, uint32_t step) {
     }
     CHECK_MSG(status == TS_OK && removed == expected, "seed %llu (%s): %llu removed, %llu were there: %s", SEED, w->type->name,
               (unsigned long long)removed, (unsigned long long)expected, message);
-  } else if (m->expires) {
+  } else if (m->by_steps || m->by_weight) {
     uint64_t removed = 0, before = m->count;
     status = ts_table_expire(w->store, t, 0, &removed, ERR);
     CHECK_MSG(status == TS_OK, "seed %llu: %s", SEED, message);
@@ -365,7 +508,7 @@ static void one_call(world *w, uint32_t step) {
     CHECK(ts_store_settle(w->store, ERR) == TS_OK);
     CHECK_MSG(charges_agree(w->store), "seed %llu (%s): charged is not what is there", SEED, w->type->name);
   }
-  if (status != TS_OK) after_refusal(w, t, status);
+  if (status != TS_OK) after_refusal(w, t, status, &b, kind < 6);
   free(values);
 }
 
