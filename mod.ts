@@ -132,4 +132,19 @@ export {
   inspectMachine,
   machineText,
 } from "./scenarios/machine.ts";
+export { CONTRIBUTE_FILE, runContribution, type RunContributionOptions } from "./scenarios/contribution/preset.ts";
+export { type Contribution, contributionName, contributionOf } from "./scenarios/contribution/contribution.ts";
+export type { ChecklistItem } from "./scenarios/contribution/checklist.ts";
+export type { Identity } from "./scenarios/contribution/identity.ts";
+export type { Removed } from "./scenarios/contribution/redact.ts";
+export {
+  type Answered,
+  AnswerError,
+  type Answers,
+  joinAnswers,
+  parseAnswers,
+  parseNotes,
+  type Question,
+  QUESTIONS,
+} from "./scenarios/contribution/answers.ts";
 export * from "./reports/report.ts";
