@@ -83,15 +83,12 @@ export function parseAnswers(text: string, file: string): Answers {
   const refuse = (what: string): never => {
     throw new AnswerError(`Cannot use the answers of "${file}": ${what}`);
   };
+  if (text.trim() === "") return refuse("it is empty");
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const [error] = errors;
-  if (error !== undefined || tree === undefined) {
-    return refuse(
-      error === undefined ? "it is empty" : `${printParseErrorCode(error.error)} at offset ${error.offset}`,
-    );
-  }
-  const value: unknown = getNodeValue(tree);
+  if (error !== undefined) return refuse(`${printParseErrorCode(error.error)} at offset ${error.offset}`);
+  const value: unknown = tree === undefined ? undefined : getNodeValue(tree);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse("expected an object");
   const answers: Record<string, string> = {};
   let notes: string[] = [];

@@ -35,7 +35,7 @@ const FORMS: readonly (readonly [string, RegExp])[] = [
 ];
 
 /** Ends of a path in text: what separates words, quotes and brackets. */
-const PATH = /(?<![\w.<>])\/+[^\s"'`,;()<>[\]{}|]+/g;
+const PATH = /(?<![\w.<])\/+[^\s"'`,;()<>[\]{}|]+/g;
 
 /** Devices that say what a medium is and nothing else. */
 const PLAIN_DEVICE = /^\/dev\/(?:shm|pmem\d+(?:\.\d+)?s?(?:p\d+)?|dax\d+\.\d+)$/;
@@ -74,10 +74,10 @@ export function redactor(who: Identity): (text: string) => { readonly text: stri
     };
     // Whole known paths first: they may hold spaces, at which the pattern of paths ends.
     for (const path of who.paths) {
-      replace("path", new RegExp(`${literal(path)}(?:/[^\\s"'\`,;]*)?`, "g"), () => "<path>");
+      replace("path", new RegExp(`${literal(path)}(?:/[^\\s"'\`,;:]*)?`, "g"), () => "<path>");
     }
-    for (const [what, pattern] of FORMS) replace(what, pattern, (_, kept) => `${kept}<${what}>`);
     replace("path", PATH, toldPath);
+    for (const [what, pattern] of FORMS) replace(what, pattern, (_, kept) => `${kept}<${what}>`);
     for (const name of who.hosts) replace("host name", word(name), () => "<host>");
     for (const name of who.users) replace("user name", word(name), () => "<user>");
     return { text, removed };
