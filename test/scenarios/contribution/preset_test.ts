@@ -17,7 +17,7 @@ Deno.test("runContribution() measures DRAM, fsdax and kmem-dax of a machine that
     // The captured machines are guests.
     assert(samples.every(({ configuration, virtual }) => virtual === (configuration !== "dram")));
     const points = new Set(samples.map(({ point }) => `${point["workload.data.skew"]} ${point["workload.dim"]}`));
-    assertEquals(points, new Set(["criteo 16", "criteo 128", "uniform 16", "uniform 128"]));
+    assertEquals(points, new Set(["criteo 16", "criteo 64", "uniform 16", "uniform 64"]));
     const started = await starts();
     assertEquals(started.filter(({ spec }) => spec.store["path"] === "/mnt/pmem0").length, 16);
     assertEquals(started.filter(({ environment }) => environment["MEMKIND_DAX_KMEM_NODES"] === "3").length, 16);
