@@ -133,18 +133,15 @@ export {
   machineText,
 } from "./scenarios/machine.ts";
 export { CONTRIBUTE_FILE, runContribution, type RunContributionOptions } from "./scenarios/contribution/preset.ts";
-export { type Contribution, contributionName, contributionOf } from "./scenarios/contribution/contribution.ts";
-export type { ChecklistItem } from "./scenarios/contribution/checklist.ts";
+export { contributionName, contributionOf } from "./scenarios/contribution/contribution.ts";
+export type { Answered, ChecklistItem, Contribution, Question, Removed } from "./scenarios/contribution/record.ts";
 export type { Identity } from "./scenarios/contribution/identity.ts";
-export type { Removed } from "./scenarios/contribution/redact.ts";
 export {
-  type Answered,
   AnswerError,
   type Answers,
   joinAnswers,
   parseAnswers,
   parseNotes,
-  type Question,
   QUESTIONS,
 } from "./scenarios/contribution/answers.ts";
 export * from "./reports/report.ts";

@@ -7,7 +7,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Contribution } from "../../scenarios/contribution/contribution.ts";
+import type { Contribution } from "../../scenarios/contribution/record.ts";
 import type { Result, ResultRecord } from "../../scenarios/record.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import { Markup, recordLines, scriptJson } from "../html/markup.ts";

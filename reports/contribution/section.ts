@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Contribution } from "../../scenarios/contribution/contribution.ts";
+import type { Contribution } from "../../scenarios/contribution/record.ts";
 import { countText } from "../format.ts";
 import { html, type Markup } from "../html/markup.ts";
 import { table } from "../html/parts.ts";

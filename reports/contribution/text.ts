@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Contribution } from "../../scenarios/contribution/contribution.ts";
+import type { Contribution } from "../../scenarios/contribution/record.ts";
 import { wrap } from "../terminal.ts";
 import { contentsText, removedText } from "./section.ts";
 

@@ -6,18 +6,7 @@
 
 import { nearest } from "../../ffi/nearest.ts";
 import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from "../jsonc_parser.ts";
-
-/** A question to the owner. */
-export interface Question {
-  /** What an answer is given under. */
-  readonly id: string;
-  readonly question: string;
-}
-
-/** A question and what the owner said, if anything. */
-export interface Answered extends Question {
-  readonly answer?: string;
-}
+import type { Question } from "./record.ts";
 
 /** The questions, in the order in which they are shown. */
 export const QUESTIONS: readonly Question[] = [

@@ -7,20 +7,7 @@
 import { type Facts, nodesOf, numberOf, regionsOf } from "../machine/parts.ts";
 import type { Result } from "../record.ts";
 import { isAsShipped } from "./preset.ts";
-
-/** One thing that was looked at. */
-export interface ChecklistItem {
-  /** Short name, stable. */
-  readonly id: string;
-  /** What was looked at. */
-  readonly title: string;
-  /** `ok`: as a measurement wishes it. `not ok`: the figures suffer or are worth less. `unknown`: not readable. */
-  readonly status: "ok" | "not ok" | "unknown";
-  /** What was found. */
-  readonly found: string;
-  /** What to do; absent if nothing. */
-  readonly next?: string;
-}
+import type { ChecklistItem } from "./record.ts";
 
 type Finding = Omit<ChecklistItem, "id" | "title">;
 

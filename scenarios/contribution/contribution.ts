@@ -5,22 +5,11 @@
  */
 
 import type { Result } from "../record.ts";
-import { type Answered, type Answers, QUESTIONS } from "./answers.ts";
-import { type ChecklistItem, checklistOf } from "./checklist.ts";
+import { type Answers, QUESTIONS } from "./answers.ts";
+import { checklistOf } from "./checklist.ts";
 import { type Identity, identity } from "./identity.ts";
-import { redact, redactor, type Removed } from "./redact.ts";
-
-/** What is sent. */
-export interface Contribution {
-  /** The result, without what is private. */
-  readonly result: Result;
-  readonly checklist: readonly ChecklistItem[];
-  readonly questions: readonly Answered[];
-  /** Remarks of the owner. */
-  readonly notes: readonly string[];
-  /** Where something was taken out. */
-  readonly removed: readonly Removed[];
-}
+import type { Contribution, Removed } from "./record.ts";
+import { redact, redactor } from "./redact.ts";
 
 /**
  * Makes a contribution of a result.

@@ -8,14 +8,7 @@
 
 import type { Result } from "../record.ts";
 import type { Identity } from "./identity.ts";
-
-/** Something that was taken out: where, and what it was; never its value. */
-export interface Removed {
-  /** Place in the record, e.g. `run.machine.facts.cxl.mem0.serial`. */
-  readonly where: string;
-  /** Such as `serial number`. */
-  readonly what: string;
-}
+import type { Removed } from "./record.ts";
 
 /** Families of facts (`native/machine/machine.h`); a fact of another family is taken out. */
 const FAMILIES = /^(kernel|cpu|memory|hugepages|node|pmem|dax|mount|cxl|firmware|gpu|noise|library)\./;

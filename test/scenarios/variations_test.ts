@@ -2,7 +2,7 @@ import { scenarioFor } from "../../scenarios/run.ts";
 import { ScenarioError } from "../../scenarios/diagnostics.ts";
 import { nearest } from "../../ffi/nearest.ts";
 import { resolveScenario } from "../../scenarios/load.ts";
-import type { Configuration } from "../../scenarios/scenario.ts";
+import type { Configuration, Scenario } from "../../scenarios/scenario.ts";
 import { durationInSeconds } from "../../scenarios/units.ts";
 import { quickScenario, withData } from "../../scenarios/variations.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";
@@ -53,11 +53,11 @@ Deno.test("durationInSeconds() reads units", () => {
 });
 
 Deno.test("withFields() sets fields last, and what is set no longer varies", async () => {
-  const scenario = {
+  const scenario: Scenario = {
     name: "x",
     configurations: { dram: { storage: "DRAM" } },
     matrix: { "workload.dim": [8, 16], "workload.batch": [64, 128] },
-  } as const;
+  };
   const set = { "workload.dim": 32, "workload.hidden": [4], "cost.priceFor": "1 GB" };
   const resolved = await scenarioFor(scenario, { set });
   assertEquals([resolved.workload.dim, resolved.workload.hidden], [32, [4]]);

@@ -1,7 +1,8 @@
 import { DamagedPageError, parsePage, renderContribution } from "../../../reports/contribution/page.ts";
 import { renderChecklist } from "../../../reports/contribution/text.ts";
 import { renderReport } from "../../../reports/html/render.ts";
-import { type Contribution, contributionName, contributionOf } from "../../../scenarios/contribution/contribution.ts";
+import { contributionName, contributionOf } from "../../../scenarios/contribution/contribution.ts";
+import type { Contribution } from "../../../scenarios/contribution/record.ts";
 import type { Result } from "../../../scenarios/record.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "../../assert.ts";
 import { fixtureResult } from "../../fixtures/result_fixture.ts";

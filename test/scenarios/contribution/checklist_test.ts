@@ -1,4 +1,5 @@
-import { type ChecklistItem, checklistOf } from "../../../scenarios/contribution/checklist.ts";
+import { checklistOf } from "../../../scenarios/contribution/checklist.ts";
+import type { ChecklistItem } from "../../../scenarios/contribution/record.ts";
 import { CONTRIBUTE_FILE } from "../../../scenarios/contribution/preset.ts";
 import { loadScenario } from "../../../scenarios/load.ts";
 import type { Result } from "../../../scenarios/record.ts";
