@@ -33,7 +33,7 @@ static bool has_word(const char *words, const char *word) {
   return false;
 }
 
-/* Distinct package numbers of the online CPUs, as a fact; absent if one cannot be read (-1: the kernel does not know). */
+/* Distinct package numbers of the online CPUs, as a fact; absent if the kernel does not know one (it says -1). */
 static void packages(ts_probe *probe) {
   enum { MOST = 4096 };
   bool seen[MOST] = {false};

@@ -84,6 +84,7 @@ function private_(): Result {
     "memory.limit_source": "/sys/fs/cgroup/user.slice/adalovelace/memory.max",
     "library.libdnnl.error": "/home/ada lovelace/lib/libdnnl.so: no such file on vault7",
     "network.eth0": "acme",
+    "mount.2.path": "/srv/big customer/pmem",
   };
   const [first, second, ...others] = result.samples;
   if (first === undefined || second === undefined) throw new Error("two samples are needed");
@@ -97,7 +98,7 @@ function private_(): Result {
         how: "libpmem on /home/ada lovelace/pmem, a DAX file system, wall clock",
         point: { "workload.data.skew": "vault7" },
         tiers: second.tiers.map((tier) => ({ ...tier, facts: { path: "/home/ada lovelace/pmem/pool", is_pmem: "1" } })),
-        environment: { POOL: "/home/ada lovelace/pmem" },
+        environment: { POOL: "/home/ada lovelace/pmem", OTHER: "at /srv/big customer/pmem/pool, full" },
       },
       ...others,
     ],
@@ -108,7 +109,7 @@ Deno.test("redact() leaves no name, path or number of the machine, says where ea
   const before = private_();
   const { result, removed } = redact(before, ADA);
   const text = JSON.stringify({ ...result, samples: result.samples.map((one) => ({ ...one, point: {} })) });
-  for (const name of ["ada", "lovelace", "vault7", "acme", "f4e9b3c2", "0x9", "/mnt/"]) {
+  for (const name of ["ada", "lovelace", "vault7", "acme", "customer", "f4e9b3c2", "0x9", "/mnt/"]) {
     assert(!text.includes(name), `"${name}" stayed: ${text.slice(Math.max(0, text.indexOf(name) - 60)).slice(0, 120)}`);
   }
   const facts = result.run.machine.facts;
