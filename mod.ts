@@ -132,4 +132,16 @@ export {
   inspectMachine,
   machineText,
 } from "./scenarios/machine.ts";
+export { CONTRIBUTE_FILE, runContribution, type RunContributionOptions } from "./scenarios/contribution/preset.ts";
+export { contributionName, contributionOf } from "./scenarios/contribution/contribution.ts";
+export type { Answered, ChecklistItem, Contribution, Question, Removed } from "./scenarios/contribution/record.ts";
+export type { Identity } from "./scenarios/contribution/identity.ts";
+export {
+  AnswerError,
+  type Answers,
+  joinAnswers,
+  parseAnswers,
+  parseNotes,
+  QUESTIONS,
+} from "./scenarios/contribution/answers.ts";
 export * from "./reports/report.ts";

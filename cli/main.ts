@@ -7,6 +7,7 @@
 // @ts-types="@commander-js/extra-typings"
 import { Command, CommanderError } from "commander";
 import {
+  AnswerError,
   NativeLibraryError,
   RunInterrupted,
   ScenarioError,
@@ -71,6 +72,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
     return EXIT.usage;
   }
+  if (error instanceof AnswerError) return EXIT.usage;
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;

@@ -2,9 +2,11 @@
 import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
 import {
+  CONTRIBUTE_FILE,
   renderTerminal,
   type Result,
   resultPath,
+  runContribution,
   runScenario,
   type RunScenarioOptions,
   scenarioFor,
@@ -12,6 +14,7 @@ import {
   toJson,
   writeReport,
 } from "../mod.ts";
+import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { RunView } from "./run_view.ts";
@@ -25,7 +28,9 @@ Examples:
   tierbench run
   tierbench run mine.jsonc --quick
   tierbench run --data train.txt.gz --out results/mine
-  tierbench run --resume                go on after Ctrl-C`;
+  tierbench run --resume                go on after Ctrl-C
+  tierbench run --preset contribute     measure PMEM or CXL memory that is here and make one file to send
+  tierbench run mine.jsonc --set workload.batch=512 --set 'workload.hidden=[64,32]'`;
 
 function wholeNumber(text: string): number {
   const value = Number(text);
@@ -38,31 +43,86 @@ function required(text: string): "measured" {
   throw new UsageError(`Cannot require "${text}": expected "measured"`);
 }
 
+function preset(text: string): "contribute" {
+  if (text === "contribute") return text;
+  throw new UsageError(`Unknown preset "${text}": expected "contribute"`);
+}
+
+/** `workload.batch=64` beside those before it; the value is JSON where it reads as that, else text. */
+function field(text: string, before: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const [, name, value] = /^([^=\s]+)=([\s\S]*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new UsageError(`Cannot set "${text}": expected field=value, such as workload.batch=64`);
+  }
+  try {
+    return { ...before, [name]: JSON.parse(value) };
+  } catch {
+    return { ...before, [name]: value };
+  }
+}
+
+const listed = (text: string, before: readonly string[] = []): string[] => [...before, text];
+
+/** Words that mean nothing with a preset, or nothing without. */
+function checkWords(
+  word: string | undefined,
+  { preset, data, note, answers }: { preset?: string; data?: string; note?: readonly string[]; answers?: string },
+): void {
+  if (preset === undefined && (note !== undefined || answers !== undefined)) {
+    throw new UsageError("Cannot use --note or --answers: they belong to --preset contribute");
+  }
+  if (preset === undefined) return;
+  if (word !== undefined) throw new UsageError(`Cannot run "${word}": --preset ${preset} runs its own scenario`);
+  if (data !== undefined) throw new UsageError(`Cannot use --data: --preset ${preset} trains on generated rows`);
+}
+
 /** `tierbench run`: runs a scenario and writes its report. */
 export function addRun(program: Command, { terminal, exit }: Context): void {
   program.command("run")
     .description("run a scenario and write its report")
-    .argument("[scenario]", SCENARIO_HELP, DEFAULT_SCENARIO)
+    .argument("[scenario]", `${SCENARIO_HELP} (default: "${DEFAULT_SCENARIO}")`)
+    .option("--preset <name>", 'with "contribute": measure what is here, make one file to send', preset)
+    .option("--note <text>", 'with the preset: an answer ("modules: …", "firmware: …", "idle: …") or a remark', listed)
+    .option("--answers <file>", "with the preset: the same from a JSON file")
     .option("--quick", "a small version, under 30 s: for a first look, not for figures to quote")
     .option("--data <file>", "train on these rows in Criteo's format (TSV or CSV, plain or gzip)")
     .option("--require <kind>", 'with "measured": a medium that is not here is an error (exit code 3)', required)
     .option("--resume", "go on with an interrupted run")
     .option("--out <folder>", "where results go (default: reports/out/<name>)")
     .option("--seed <number>", "another seed than the scenario's", wholeNumber)
+    .option("--set <field=value>", "another value of a field than the scenario's; may be repeated", field)
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the summary on standard output, progress on standard error")
     .addHelpText("after", HELP)
-    .action(async (word, { json, install: _, ...words }) => {
-      const file = await scenarioFile(word);
+    .action(async (word, { json, install: _, preset, note, answers, ...words }) => {
+      checkWords(word, {
+        ...(preset === undefined ? {} : { preset }),
+        ...(words.data === undefined ? {} : { data: words.data }),
+        ...(note === undefined ? {} : { note }),
+        ...(answers === undefined ? {} : { answers }),
+      });
+      const said = await answersOf({ note, answers });
+      const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
       const options = { ...words, onProgress: (event) => view.show(event) } satisfies RunScenarioOptions;
       const folder = dirname(resultPath(await scenarioFor(file, options), options.out));
-      const result = await interruptible((signal) => runScenario(file, { ...options, signal }), () => view.end());
+      const result = await interruptible(
+        (signal) =>
+          preset === undefined ? runScenario(file, { ...options, signal }) : runContribution({ ...options, signal }),
+        () => view.end(),
+      );
       const summary = summarise(result);
       const files = await writeReport(result, folder);
       if (json) terminal.out(toJson(summary));
       else terminal.out(`\n${renderTerminal(summary, terminal.width)}\n`);
       view.line("report", relative(Deno.cwd(), files.html) || join(folder, "index.html"));
+      if (preset !== undefined) {
+        const into = options.out === undefined ? dirname(folder) : folder;
+        const { path, text } = await writeContribution(result, said, { folder: into, width: terminal.width });
+        if (!json) terminal.out(`\n${text}\n`);
+        view.line("send", shown(path));
+        view.line("", "look into it first; docs/contributing-measurements.md says where to");
+      }
       if (hasFailed(result)) exit(EXIT.failed);
     });
 }

@@ -31,6 +31,8 @@ export type {
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";
 export { renderTerminal } from "./terminal.ts";
+export { DamagedPageError, parsePage, type ReadPage, readPage, renderContribution } from "./contribution/page.ts";
+export { renderChecklist } from "./contribution/text.ts";
 export { type ReportFiles, writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";

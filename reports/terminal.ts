@@ -79,7 +79,7 @@ function cells(one: CaseSummary, summary: Summary): string[] {
 }
 
 /** Breaks text at spaces; the first line begins with a label, the others are indented by its width. */
-function wrap(text: string, width: number, label: string): string[] {
+export function wrap(text: string, width: number, label: string): string[] {
   const room = Math.max(20, width - label.length);
   const lines: string[] = [];
   let line = "";

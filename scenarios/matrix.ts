@@ -19,7 +19,7 @@ export function matrixPoints(matrix: Readonly<Record<string, readonly MatrixValu
  * A copy of `document` with the fields of `point` set and without its matrix. Objects on the way are made where they
  * are missing; a value on the way that is no object is replaced.
  */
-export function atPoint<T extends object>(document: T, point: MatrixPoint): T {
+export function atPoint<T extends object>(document: T, point: Readonly<Record<string, unknown>>): T {
   const copy = structuredClone(document) as Record<string, unknown>;
   delete copy["matrix"];
   for (const [field, value] of Object.entries(point)) {

@@ -19,7 +19,7 @@ import { qualityRecord, sampleRecord, takeSample } from "./run/sample.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
 import { scoredRows, sizeRun, wantedSteps } from "./run/sizing.ts";
 import { Timeline } from "./run/timeline.ts";
-import { quickScenario, withData } from "./variations.ts";
+import { quickScenario, withData, withFields } from "./variations.ts";
 import type { QualityOutcome, SpeedOutcome } from "./run/worker_protocol.ts";
 
 /** Options of {@linkcode runScenario}. */
@@ -40,6 +40,8 @@ export interface RunScenarioOptions {
   readonly data?: string;
   /** Another seed than the scenario's. */
   readonly seed?: number;
+  /** Other values of dotted fields than the scenario's, such as `{ "workload.batch": 64 }`; they count last. */
+  readonly set?: Readonly<Record<string, unknown>>;
 }
 
 /** A run was stopped by its signal. Completed samples are in its result file. */
@@ -92,13 +94,14 @@ export async function runScenario(
 /** The scenario that options ask for. */
 export async function scenarioFor(
   scenario: Scenario | ResolvedScenario | string | URL,
-  { data, quick, seed }: Pick<RunScenarioOptions, "data" | "quick" | "seed">,
+  { data, quick, seed, set }: Pick<RunScenarioOptions, "data" | "quick" | "seed" | "set">,
 ): Promise<ResolvedScenario> {
   const isFile = typeof scenario === "string" || scenario instanceof URL;
   let resolved = isFile ? await loadScenario(scenario) : await resolveScenario(scenario);
   if (data !== undefined) resolved = withData(resolved, data);
   if (seed !== undefined) resolved = { ...resolved, seed };
   if (quick === true) resolved = quickScenario(resolved);
+  if (set !== undefined) resolved = withFields(resolved, set);
   return await resolveScenario(resolved);
 }
 

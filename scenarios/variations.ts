@@ -5,6 +5,7 @@
  */
 
 import { resolve } from "node:path";
+import { atPoint } from "./matrix.ts";
 import type { ResolvedScenario } from "./scenario.ts";
 import { hasDramTier } from "./storage.ts";
 
@@ -49,6 +50,16 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
 export function withData(scenario: ResolvedScenario, file: string): ResolvedScenario {
   const data = { criteo: resolve(file), format: "auto", testEvery: 10, maxRows: 0 } as const;
   return { ...scenario, ...fittingDram(scenario), workload: { ...scenario.workload, data } };
+}
+
+/**
+ * The scenario with other values of some dotted fields. A field that its matrix varies no longer varies.
+ *
+ * @param fields Dotted field to value, such as `{ "workload.batch": 64, "matrix": {} }`; the result is not checked.
+ */
+export function withFields(scenario: ResolvedScenario, fields: Readonly<Record<string, unknown>>): ResolvedScenario {
+  const matrix = Object.fromEntries(Object.entries(scenario.matrix).filter(([field]) => !(field in fields)));
+  return { matrix, ...atPoint(scenario as object, fields) } as ResolvedScenario;
 }
 
 /** The DRAM budget for other tables than those it was written for, unless a configuration gives its sizes itself. */

@@ -33,6 +33,31 @@ static bool has_word(const char *words, const char *word) {
   return false;
 }
 
+/* Distinct package numbers of the online CPUs, as a fact; absent if the kernel does not know one (it says -1). */
+static void packages(ts_probe *probe) {
+  enum { MOST = 4096 };
+  bool seen[MOST] = {false};
+  uint32_t count = 0, read = 0;
+  char line[64];
+  ts_names cpus = ts_probe_names(probe, "cpu", "/sys/devices/system/cpu");
+  for (uint32_t i = 0; i < cpus.count; i++) {
+    if (!ts_probe_line(probe, line, sizeof line, "/sys/devices/system/cpu/%s/topology/physical_package_id",
+                       cpus.names[i]))
+      continue; /* cpufreq, cpuidle; a CPU that is offline has no topology */
+    char *end;
+    long id = strtol(line, &end, 10);
+    if (end == line || id < 0 || id >= MOST) {
+      count = 0;
+      break;
+    }
+    read++;
+    count += !seen[id];
+    seen[id] = true;
+  }
+  ts_names_free(&cpus);
+  if (read > 0 && count > 0) ts_probe_number(probe, count, "cpu.packages");
+}
+
 void ts_probe_cpu(ts_probe *probe) {
   char line[8192];
   char *info = ts_probe_text(probe, "/proc/cpuinfo");
@@ -54,6 +79,7 @@ void ts_probe_cpu(ts_probe *probe) {
     ts_probe_fact(probe, line, "cpu.online");
     ts_probe_number(probe, ts_list_count(line), "cpu.online_count");
   }
+  packages(probe);
   char *status = ts_probe_text(probe, "/proc/self/status");
   if (status != NULL && field(status, "Cpus_allowed_list", line, sizeof line)) {
     ts_probe_fact(probe, line, "cpu.allowed");

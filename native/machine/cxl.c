@@ -24,6 +24,7 @@ void ts_probe_cxl(ts_probe *probe) {
     copy(probe, devices.names[i], "ram/size", "ram_size", true);
     copy(probe, devices.names[i], "numa_node", "numa_node", false);
     copy(probe, devices.names[i], "serial", "serial", false);
+    copy(probe, devices.names[i], "firmware_version", "firmware_version", false);
   }
   ts_names_free(&devices);
   ts_names regions = ts_probe_names(probe, "region", DEVICES);

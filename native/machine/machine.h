@@ -6,8 +6,8 @@
  * kernel.release, kernel.auto_online_blocks (what the kernel does with hot-plugged memory: offline | online | ...),
  *   kernel.numa_demotion (true | false)
  * cpu.model, cpu.online and cpu.allowed (lists like 0-3,8), cpu.online_count, cpu.allowed_count (what this process may
- *   use), cpu.flags (those of avx2 avx512f avx512_bf16 clflushopt clwb that are there, comma-separated),
- *   cpu.virtual (yes | no: the CPU says that a hypervisor runs it)
+ *   use), cpu.packages (processor sockets with CPUs that are online), cpu.flags (those of avx2 avx512f avx512_bf16
+ *   clflushopt clwb that are there, comma-separated), cpu.virtual (yes | no: the CPU says that a hypervisor runs it)
  * memory.total, memory.available, memory.swap_total, memory.limit and memory.limit_source (the tightest cgroup)
  * hugepages.transparent, hugepages.defrag (the chosen word), hugepages.<k>kB.total, .free (pages)
  * node.online, node.has_cpu, node.has_memory (lists); node.<n>.cpus (empty: no CPUs), .total, .free, .distance,
@@ -21,7 +21,8 @@
  *   .numa_node, .origin (pmem | cxl | hmem), .region
  * mount.<i>.path, .device, .filesystem, .dax (always | inode | never | dax), .writable (yes | no), .size, .free: mounts
  *   with a dax option, mounts of PMEM block devices, and the tmpfs at /dev/shm
- * cxl.<memN>.pmem_size, .ram_size, .numa_node, .serial; cxl.<regionN>.size, .mode
+ * cxl.<memN>.pmem_size, .ram_size, .numa_node, .serial, .firmware_version; cxl.<regionN>.size, .mode
+ * firmware.vendor, firmware.version, firmware.date (DMI: the BIOS)
  * gpu.<cardN>.vendor, .device (PCI numbers), .driver; gpu.nvidia.version; gpu.nvidia.<address>.model; gpu.nvidia.nodes
  *   (number of /dev/nvidiaN)
  * noise.governor, noise.turbo (on | off), noise.smt (on | off), noise.steal_percent (of CPU time since boot),

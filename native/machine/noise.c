@@ -38,6 +38,9 @@ void ts_probe_noise(ts_probe *probe) {
   }
   ts_probe_copy(probe, "noise.vendor", "/sys/class/dmi/id/sys_vendor");
   ts_probe_copy(probe, "noise.product", "/sys/class/dmi/id/product_name");
+  ts_probe_copy(probe, "firmware.vendor", "/sys/class/dmi/id/bios_vendor");
+  ts_probe_copy(probe, "firmware.version", "/sys/class/dmi/id/bios_version");
+  ts_probe_copy(probe, "firmware.date", "/sys/class/dmi/id/bios_date");
   ts_probe_copy(probe, "noise.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   ts_probe_copy(probe, "noise.numa_balancing", "/proc/sys/kernel/numa_balancing");
 }

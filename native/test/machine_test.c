@@ -44,7 +44,8 @@ static void captured_trees(void) {
                        "!side_cache", "!library.", "!mount.1.", NULL});
   tree_has("fsdax", (const char *const[]){
                         "mount.1.path=/mnt/pmem0", "mount.1.device=/dev/pmem0", "mount.1.dax=always",
-                        "mount.1.writable=yes", "pmem.namespace0.0.mode=memory", "pmem.namespace0.0.block=pmem0",
+                        "!cpu.packages", "!firmware.", "mount.1.writable=yes",
+                        "pmem.namespace0.0.mode=memory", "pmem.namespace0.0.block=pmem0",
                         "pmem.namespace1.0.block=pmem1", "pmem.region1.available=536870912",
                         "pmem.region0.persistence_domain=memory_controller", "!pmem.namespace0.1", "!dax.", NULL});
   tree_has("side-cache", (const char *const[]){
@@ -61,6 +62,8 @@ static void captured_trees(void) {
                        "memory.total=25276510208", "memory.limit=8589934592",
                        "memory.limit_source=/sys/fs/cgroup/memory/jobs/one/memory.limit_in_bytes",
                        "hugepages.transparent=madvise", "hugepages.2048kB.total=8", "hugepages.2048kB.free=6",
+                       "cpu.packages=2", "firmware.vendor=SeaBIOS", "firmware.version=1.16.2",
+                       "firmware.date=04/01/2014",
                        "noise.steal_percent=1.00", "noise.loadavg=0.42 0.15 0.07", "noise.smt=off",
                        "cpu.flags=avx2,avx512f,avx512_bf16,clflushopt,clwb", "mount.0.path=/dev/shm", "!mount.1.",
                        "!noise.governor", "!noise.turbo", NULL});

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Result } from "../../scenarios/record.ts";
+
 /** Text that is markup. */
 export class Markup {
   /** The markup. */
@@ -33,6 +35,12 @@ export function scriptJson(value: unknown): Markup {
   return new Markup(
     JSON.stringify(value).replaceAll("<", "\\u003c").replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029"),
   );
+}
+
+/** The records of a result as a page carries them: the lines of its `result.jsonl`, none of which can end a script. */
+export function recordLines({ run, samples, failed, quality }: Result): readonly string[] {
+  const records = [run, ...samples, ...failed, ...(quality === undefined ? [] : [quality])];
+  return records.map((record) => scriptJson(record).text);
 }
 
 function render(part: Part): string {

@@ -86,6 +86,7 @@ const SECTIONS: readonly Place[] = [
   { id: "memory", title: "Memory" },
   { id: "quality", title: "Quality" },
   { id: "cost", title: "Cost" },
+  { id: "contribution", title: "Contribution" },
   { id: "run", title: "The run" },
 ];
 

@@ -86,7 +86,8 @@ export function run(summary: Summary, result: Result): Markup {
   return html`
     <section aria-labelledby="run">
       <h2 id="run" tabindex="-1">The run</h2>
-      <p class="note">This page carries its data: the records of the run are in it, as JSON.</p>
+      <p class="note">This page carries its data: the records of the run are in it, and
+      <code>tierbench report</code> reads them back from the file.</p>
       <details><summary>Machine</summary>${pairs("Machine", [
         ["CPU", machine.cpu],
         ["CPUs usable", `${machine.cpus}`],

@@ -11,7 +11,7 @@ import clientScript from "./client.js" with { type: "text" };
 import { cost } from "./cost.ts";
 import { embedding } from "./embedding.ts";
 import { memory, quality, speed, time } from "./figures.ts";
-import { html, Markup, scriptJson } from "./markup.ts";
+import { html, Markup, recordLines, scriptJson } from "./markup.ts";
 import { answer, heading, overview, words } from "./overview.ts";
 import { pageData } from "./page_data.ts";
 import { themeCss } from "./palette.ts";
@@ -20,6 +20,16 @@ import sheet from "./style.css" with { type: "text" };
 
 /** Options of {@linkcode renderReport}. */
 export type ReportOptions = SummaryOptions;
+
+/** What a page says beyond its result. */
+export interface Addition {
+  /** What stands in its head. */
+  readonly head: Markup;
+  /** A section of its own. */
+  readonly section: Markup;
+  /** Data that the page carries before its records. */
+  readonly data: Markup;
+}
 
 /**
  * Renders a result as one self-contained HTML page: charts, their numbers as tables, and the records themselves.
@@ -30,6 +40,11 @@ export type ReportOptions = SummaryOptions;
  * @throws {RangeError} A number of the result cannot be reported; see {@linkcode summarise}.
  */
 export function renderReport(result: Result, options: ReportOptions = {}): string {
+  return renderPage(result, options);
+}
+
+/** {@linkcode renderReport} with an addition. */
+export function renderPage(result: Result, options: ReportOptions, addition?: Addition): string {
   const summary = summarise(result, options);
   const style = new Markup(themeCss() + sheet);
   const script = new Markup(clientScript);
@@ -51,10 +66,11 @@ export function renderReport(result: Result, options: ReportOptions = {}): strin
     quality(summary),
     cost(summary),
     certainty(summary),
+    addition?.section,
     run(summary, result),
   ];
   const has = (id: string): boolean => sections.some((section) => section?.text.includes(` id="${id}"`) === true);
-  const records = { run: result.run, samples: result.samples, failed: result.failed, quality: result.quality };
+  const records = new Markup(`\n${recordLines(result).join("\n")}\n`);
   return html`
     <!DOCTYPE html>
     <html lang="en">
@@ -66,7 +82,7 @@ export function renderReport(result: Result, options: ReportOptions = {}): strin
         <meta name="generator" content="tierbench ${summary.versions["tierbench"] ?? ""}">
         <title>${summary.scenario.name}: tierbench report</title>
         <link rel="icon" href="data:,">
-        <style>${style}</style>
+        <style>${style}</style>${addition?.head}
       </head>
       <body>
         ${heading(summary)}
@@ -75,8 +91,8 @@ export function renderReport(result: Result, options: ReportOptions = {}): strin
         ${sections.flatMap((section) => section ?? [])}
         </main>
         <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how.</footer>
-        <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>
-        <script type="application/json" id="result">${scriptJson(records)}</script>
+        <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>${addition?.data}
+        <script type="application/x-ndjson" id="result">${records}</script>
         <script>${script}</script>
           </body>
     </html>

@@ -2,6 +2,8 @@ import "../native_library.ts";
 import { main } from "../../cli/main.ts";
 import { scenarioTemplate } from "../../cli/init_template.ts";
 import { parseScenario } from "../../scenarios/load.ts";
+import { configurations, contributionOf, inspectMachine, parsePage, renderContribution } from "../../mod.ts";
+import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 
 interface Said {
@@ -68,6 +70,17 @@ for (
     [["run", "--require", "simulated"], 'Cannot require "simulated": expected "measured"'],
     [["run", "--seed", "1.5"], 'Cannot use the seed "1.5"'],
     [["run", "a", "b"], "error: too many arguments"],
+    [["run", "--preset", "share"], 'Unknown preset "share": expected "contribute"'],
+    [["run", "pmem-modes", "--preset", "contribute"], 'Cannot run "pmem-modes": --preset contribute runs its own'],
+    [
+      ["run", "--preset", "contribute", "--data", "x"],
+      "Cannot use --data: --preset contribute trains on generated rows",
+    ],
+    [["run", "--note", "x"], "Cannot use --note or --answers: they belong to --preset contribute"],
+    [["run", "--preset", "contribute", "--note", "idle: "], 'Cannot use the answer "idle": it is empty'],
+    [["run", "--preset", "contribute", "--answers", "no.json"], 'Cannot read the answers: "no.json" does not exist'],
+    [["run", "--set", "workload.batch"], 'Cannot set "workload.batch": expected field=value'],
+    [["run", "--set", "workload.bacth=4"], 'workload.bacth: unknown field "bacth"'],
     [["validate"], "error: missing required argument 'scenario'"],
   ] as const
 ) {
@@ -81,6 +94,35 @@ for (
 Deno.test("tierbench report of a folder without results fails with one line", async () => {
   const { code, err } = await tierbench("report", "no/such");
   assertEquals([code, err], [1, 'error    Cannot read the results: "no/such/result.jsonl" does not exist\n']);
+});
+
+Deno.test("tierbench report of a contribution rebuilds the report and shows the checklist, or names what is damaged", async () => {
+  const made = fixtureResult();
+  const result = { ...made, samples: made.samples.map((one) => ({ ...one, evidence: "measured" as const })) };
+  const page = renderContribution(await contributionOf(result, { answers: { idle: "yes" }, notes: [] }));
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/c.html`, page);
+    const { code, out, err } = await tierbench("report", `${folder}/c.html`, "--out", `${folder}/again`);
+    assertEquals([code, err], [0, ""]);
+    assertMatch(out, /^\? Modules on channels /m);
+    assertMatch(out, /^\+ idle +yes$/m);
+    const read = parsePage(await Deno.readTextFile(`${folder}/again/index.html`), "index.html");
+    assertEquals(read.result.samples.length, result.samples.length);
+    const place = page.indexOf('"id":"fsdax#2"') + 200;
+    await Deno.writeTextFile(`${folder}/c.html`, `${page.slice(0, place)}~${page.slice(place + 1)}`);
+    const bad = await tierbench("report", `${folder}/c.html`);
+    assertEquals([bad.code, bad.out], [1, ""]);
+    assertStringIncludes(bad.err, 'c.html": the sample "fsdax#2" is damaged');
+    assertEquals((await tierbench("report", `${folder}/none.html`)).code, 1);
+  });
+});
+
+Deno.test("tierbench run --preset contribute is refused with exit code 3 where only DRAM can be measured", async () => {
+  const here = configurations(inspectMachine());
+  if (here.some(({ configuration, state }) => configuration !== "dram" && state === "measured")) return; // it would run
+  const { code, out, err } = await tierbench("run", "--preset", "contribute", "--note", "idle: yes");
+  assertEquals([code, out], [3, ""]);
+  assertStringIncludes(err, "tierbench provision fsdax");
 });
 
 Deno.test("tierbench list shows the shipped scenarios, for people and for machines", async () => {

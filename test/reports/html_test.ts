@@ -6,6 +6,7 @@ import type { pageData } from "../../reports/html/page_data.ts";
 import { parseCsv } from "../../reports/tco/csv.ts";
 import { renderReport, summarise, toCsv, toJson, toMarkdown, writeReport } from "../../reports/report.ts";
 import { estimateText, significant } from "../../reports/format.ts";
+import { parsePage } from "../../reports/contribution/page.ts";
 import { fixtureResult, fromJsonLines, toJsonLines } from "../fixtures/result_fixture.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 
@@ -78,7 +79,7 @@ Deno.test("page, Markdown, CSV, JSON and charts agree", () => {
 Deno.test("the page carries its data, and the data gives the page", () => {
   const result = fixtureResult({ failed: true });
   const page = renderReport(result);
-  const carried = embedded(page, "result") as typeof result;
+  const { result: carried } = parsePage(page, "page.html");
   assertEquals(carried, JSON.parse(JSON.stringify(result)));
   assertEquals(renderReport(carried), page);
 });

@@ -1,9 +1,11 @@
+import { scenarioFor } from "../../scenarios/run.ts";
+import { ScenarioError } from "../../scenarios/diagnostics.ts";
 import { nearest } from "../../ffi/nearest.ts";
 import { resolveScenario } from "../../scenarios/load.ts";
-import type { Configuration } from "../../scenarios/scenario.ts";
+import type { Configuration, Scenario } from "../../scenarios/scenario.ts";
 import { durationInSeconds } from "../../scenarios/units.ts";
 import { quickScenario, withData } from "../../scenarios/variations.ts";
-import { assert, assertEquals, assertThrows } from "../assert.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";
 import { FOUR } from "./fakes.ts";
 
 Deno.test("quickScenario() is smaller, valid, and has another name", async () => {
@@ -48,4 +50,22 @@ Deno.test("nearest() forgives slips and nothing else", () => {
 Deno.test("durationInSeconds() reads units", () => {
   assertEquals(["150 s", "2 min", "1h", "500 ms", 7].map(durationInSeconds), [150, 120, 3600, 0.5, 7]);
   assertThrows(() => durationInSeconds("7"), SyntaxError);
+});
+
+Deno.test("withFields() sets fields last, and what is set no longer varies", async () => {
+  const scenario: Scenario = {
+    name: "x",
+    configurations: { dram: { storage: "DRAM" } },
+    matrix: { "workload.dim": [8, 16], "workload.batch": [64, 128] },
+  };
+  const set = { "workload.dim": 32, "workload.hidden": [4], "cost.priceFor": "1 GB" };
+  const resolved = await scenarioFor(scenario, { set });
+  assertEquals([resolved.workload.dim, resolved.workload.hidden], [32, [4]]);
+  assertEquals(resolved.matrix, { "workload.batch": [64, 128] });
+  assertEquals((await scenarioFor(scenario, { set: { matrix: {} } })).matrix, {});
+  assertEquals(
+    (await scenarioFor(scenario, { quick: true, set: { "workload.batch": 1000, matrix: {} } })).workload.batch,
+    1000,
+  );
+  await assertRejects(() => scenarioFor(scenario, { set: { "workload.dim": "wide" } }), ScenarioError, "workload.dim");
 });
