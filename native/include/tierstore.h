@@ -37,7 +37,7 @@ extern "C" {
 #define TS_API __attribute__((visibility("default")))
 
 /* Changes whenever a signature, a status or the meaning of a buffer changes. */
-#define TS_ABI_VERSION 2u
+#define TS_ABI_VERSION 3u
 
 /* Status codes. */
 typedef enum ts_status {
@@ -349,6 +349,16 @@ TS_API int32_t ts_trainer_evaluate(ts_trainer *trainer, const char *path, uint64
 
 /* A 64-bit digest of all dense parameters and the store's rows. Errors: TS_EINVAL. */
 TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *err, uint32_t err_cap);
+
+/* Reads and writes dense parameters by name, without padding, for comparisons with other implementations: mlp.<l>.w
+ * (inputs x outputs, row-major; the inputs of layer 0 are the 13 numerics, then C1's weights, C2's ...), mlp.<l>.b,
+ * output.w, output.b, wide.numeric (13) and wide.C1 to wide.C26 (a weight a bucket). *needed, which may be NULL, is the
+ * number of values there are. Optimizer state is not touched. Errors: TS_EINVAL (no such name, another number of values),
+ * TS_ERANGE (out has room for fewer). */
+TS_API int32_t ts_trainer_parameters(ts_trainer *trainer, const char *name, float *out, uint64_t n, uint64_t *needed,
+                                     char *err, uint32_t err_cap);
+TS_API int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, const float *values, uint64_t n,
+                                         char *err, uint32_t err_cap);
 
 /* ---- machine -------------------------------------------------------------------------------------------- */
 

@@ -99,6 +99,23 @@ Deno.test("fill() gives every key of the data a row", async () => {
   });
 });
 
+Deno.test("setParameters() writes what parameters() reads", async () => {
+  await withData(async (train) => {
+    using store = EmbeddingStore.open({ storage: "DRAM" });
+    using trainer = WdlTrainer.open(store, { ...SMALL, data: train });
+    const weights = trainer.parameters("mlp.0.w");
+    assertEquals([weights.length, trainer.parameters("output.b").length], [(13 + 26 * 16) * 8, 1]);
+    assert(weights.some((w) => w !== 0));
+    const before = (await trainer.evaluate(train)).logloss;
+    trainer.setParameters("mlp.0.w", weights.map((w) => -w));
+    assertEquals(trainer.parameters("mlp.0.w"), weights.map((w) => -w));
+    assert((await trainer.evaluate(train)).logloss !== before);
+    const error = assertThrows(() => trainer.parameters("mlp.1.w"), TierstoreError, '"mlp.1.w"');
+    assertEquals(error.status, "TS_EINVAL");
+    assertThrows(() => trainer.setParameters("output.b", new Float32Array(2)), TierstoreError, "it has 1 values");
+  });
+});
+
 Deno.test("train() stops on abort and the trainer stays usable", async () => {
   await withData(async (train) => {
     using store = EmbeddingStore.open({ storage: "DRAM" });
