@@ -270,7 +270,7 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
 
 /* ---- data ----------------------------------------------------------------------------------------------- */
 
-/* Writes a seeded synthetic Criteo data set into the binary cache format (native/wdl/cache_format.h). Options:
+/* Writes a seeded synthetic Criteo data set into the binary cache format (native/wdl/input/cache_format.h). Options:
  *   out          path of the file to write (written beside it and renamed)                        (required)
  *   rows         rows to write                                                                    (required)
  *   split        train | test: independent rows of the same planted model                         (default train)

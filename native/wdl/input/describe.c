@@ -1,5 +1,5 @@
 /* describe.c - what a cache file holds, as text. */
-#include "wdl/cache_format.h"
+#include "wdl/input/cache_format.h"
 
 #include <math.h>
 

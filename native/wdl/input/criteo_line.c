@@ -1,5 +1,5 @@
 /* criteo_line.c - finds the columns of Criteo text and parses its lines. */
-#include "wdl/criteo_line.h"
+#include "wdl/input/criteo_line.h"
 
 #include <math.h>
 #include <stdio.h>

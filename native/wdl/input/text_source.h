@@ -1,6 +1,6 @@
 /* text_source.h - lines of a text file, plain or gzip (told by its first two bytes), in bounded memory. */
-#ifndef TS_WDL_TEXT_SOURCE_H
-#define TS_WDL_TEXT_SOURCE_H
+#ifndef TS_INPUT_TEXT_SOURCE_H
+#define TS_INPUT_TEXT_SOURCE_H
 
 #include "base/base.h"
 

@@ -1,7 +1,7 @@
 /* key_set.h - a set of int64 keys that only grows: exact distinct counts. Open addressing, at most 3/4 full, so 11 to
  * 22 bytes a key; all 33.8 M ids of Criteo Kaggle take at most 0.7 GB while they are counted. */
-#ifndef TS_WDL_KEY_SET_H
-#define TS_WDL_KEY_SET_H
+#ifndef TS_INPUT_KEY_SET_H
+#define TS_INPUT_KEY_SET_H
 
 #include "base/base.h"
 

@@ -2,9 +2,9 @@
  *
  * Memory: two row groups, a megabyte of text, and the sets of distinct keys (see key_set.h); any length of file. */
 #include "wdl/control.h"
-#include "wdl/criteo_line.h"
-#include "wdl/key_set.h"
-#include "wdl/text_source.h"
+#include "wdl/input/criteo_line.h"
+#include "wdl/input/key_set.h"
+#include "wdl/input/text_source.h"
 
 #include <stdlib.h>
 #include <string.h>

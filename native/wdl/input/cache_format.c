@@ -1,5 +1,5 @@
 /* cache_format.c - opening and checking a cache file, and reading rows out of its groups. */
-#include "wdl/cache_format.h"
+#include "wdl/input/cache_format.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* key_set.c - linear probing from the key's mixed bits. */
-#include "wdl/key_set.h"
+#include "wdl/input/key_set.h"
 
 #include <stdlib.h>
 

@@ -16,11 +16,11 @@
  *
  * Everything is a pure function of (options, row number), in IEEE arithmetic: the same on every machine and with any
  * number of threads. */
-#ifndef TS_WDL_PLANTED_H
-#define TS_WDL_PLANTED_H
+#ifndef TS_INPUT_PLANTED_H
+#define TS_INPUT_PLANTED_H
 
-#include "wdl/cache_format.h"
-#include "wdl/zipf.h"
+#include "wdl/input/cache_format.h"
+#include "wdl/input/zipf.h"
 
 #define TS_PLANTED_ATOMS 4096u
 

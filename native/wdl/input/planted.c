@@ -1,5 +1,5 @@
 /* planted.c - the planted model of synthetic Criteo data: vocabularies, effects, numerics, labels. */
-#include "wdl/planted.h"
+#include "wdl/input/planted.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* text_source.c - cuts a file into lines through one buffer of 1 MiB. */
-#include "wdl/text_source.h"
+#include "wdl/input/text_source.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * time and added up in the order of the groups, so that the file does not depend on the number of threads. */
 #include "wdl/control.h"
 #include "wdl/metrics.h"
-#include "wdl/planted.h"
+#include "wdl/input/planted.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

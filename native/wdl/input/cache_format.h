@@ -11,8 +11,8 @@
  *
  * Numbers are little-endian as the machine has them; other machines refuse the file by its magic. Files are written
  * beside their final path and renamed, so a path holds a whole file or none. */
-#ifndef TS_WDL_CACHE_FORMAT_H
-#define TS_WDL_CACHE_FORMAT_H
+#ifndef TS_INPUT_CACHE_FORMAT_H
+#define TS_INPUT_CACHE_FORMAT_H
 
 #include "base/base.h"
 

@@ -5,10 +5,10 @@
  * stand over tabs too. Fields may be quoted. Numerics are whole or decimal (3 or 3.0); empty ones count as 0, as the
  * model sees them. Categories are up to 16 hexadecimal digits: the number is the key; an empty one is a value of its
  * own, TS_MISSING_KEY. */
-#ifndef TS_WDL_CRITEO_LINE_H
-#define TS_WDL_CRITEO_LINE_H
+#ifndef TS_INPUT_CRITEO_LINE_H
+#define TS_INPUT_CRITEO_LINE_H
 
-#include "wdl/cache_format.h"
+#include "wdl/input/cache_format.h"
 
 #define TS_CRITEO_FIELDS (1u + TS_NUMERICS + TS_CATEGORIES)
 #define TS_CRITEO_COLUMNS 64u /* most columns of a file, ours and others */
