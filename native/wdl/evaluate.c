@@ -16,10 +16,7 @@ static void find_table(void *context, uint32_t c) {
 
 static void score_shard(void *context, uint32_t shard) {
   ts_trainer *t = context;
-  ts_dnnl_single_thread(&t->mlp.dnnl);
-  uint32_t first = (uint32_t)((uint64_t)t->rows * shard / TS_SHARDS);
-  uint32_t rows = (uint32_t)((uint64_t)t->rows * (shard + 1) / TS_SHARDS) - first;
-  t->part_status[shard] = rows == 0 ? TS_OK : ts_trainer_forward(t, first, rows);
+  t->part_status[shard] = ts_trainer_forward(t, ts_mlp_cut(&t->mlp, 0, shard, t->rows), false);
 }
 
 typedef struct scores {

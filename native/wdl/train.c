@@ -43,7 +43,8 @@ static void update_table(void *context, uint32_t c) {
                                       t->embeddings + at * t->options.dim, err.text, err.cap);
 }
 
-int32_t ts_trainer_forward(ts_trainer *t, uint32_t first, uint32_t rows) {
+int32_t ts_trainer_forward(ts_trainer *t, ts_mlp_rows at, bool training) {
+  uint32_t first = at.first, rows = at.rows;
   uint32_t dim = t->options.dim, batch = t->options.batch, width = t->mlp.layers[0].in_width;
   for (uint32_t j = 0; j < TS_NUMERICS; j++)
     for (uint32_t r = first; r < first + rows; r++)
@@ -52,7 +53,7 @@ int32_t ts_trainer_forward(ts_trainer *t, uint32_t first, uint32_t rows) {
     for (uint32_t r = first; r < first + rows; r++)
       memcpy(t->mlp.x + (size_t)r * width + TS_EMBEDDINGS_AT + c * dim, t->embeddings + ((size_t)c * batch + r) * dim,
              dim * sizeof(float));
-  int32_t status = ts_mlp_forward(&t->mlp, first, rows, t->logit);
+  int32_t status = ts_mlp_forward(&t->mlp, at, training, t->logit);
   ts_wide_forward(&t->wide, first, rows, t->numerics, t->keys, t->logit);
   return status;
 }
@@ -60,17 +61,16 @@ int32_t ts_trainer_forward(ts_trainer *t, uint32_t first, uint32_t rows) {
 /* A block of rows: forward, loss, backward to the gradients of the embeddings. */
 static void run_shard(void *context, uint32_t shard) {
   ts_trainer *t = context;
-  ts_dnnl_single_thread(&t->mlp.dnnl);
   uint32_t batch = t->options.batch, dim = t->options.dim, width = t->mlp.layers[0].in_width;
-  uint32_t first = (uint32_t)((uint64_t)batch * shard / TS_SHARDS);
-  uint32_t rows = (uint32_t)((uint64_t)batch * (shard + 1) / TS_SHARDS) - first;
-  int32_t status = ts_trainer_forward(t, first, rows);
+  ts_mlp_rows at = ts_mlp_cut(&t->mlp, 0, shard, batch);
+  uint32_t first = at.first, rows = at.rows;
+  int32_t status = ts_trainer_forward(t, at, true);
   for (uint32_t r = first; r < first + rows; r++) {
     bool positive = t->labels[r] > 0;
     t->losses[r] = ts_logloss(t->logit[r], positive);
     t->loss_gradient[r] = (float)((ts_sigmoid(t->logit[r]) - positive) / batch);
   }
-  status |= ts_mlp_backward(&t->mlp, shard, first, rows, t->loss_gradient);
+  status |= ts_mlp_backward(&t->mlp, at, t->loss_gradient);
   for (uint32_t c = 0; c < TS_CATEGORIES; c++)
     for (uint32_t r = first; r < first + rows; r++)
       memcpy(t->embeddings + ((size_t)c * batch + r) * dim, t->mlp.dx + (size_t)r * width + TS_EMBEDDINGS_AT + c * dim,
@@ -82,14 +82,14 @@ static void run_shard(void *context, uint32_t shard) {
 static void run_update(void *context, uint32_t part) {
   ts_trainer *t = context;
   uint32_t parts = ts_mlp_update_parts(&t->mlp);
-  ts_dnnl_single_thread(&t->mlp.dnnl);
   if (part >= parts) ts_wide_update(&t->wide, part - parts, t->rows, t->numerics, t->loss_gradient);
-  else if (ts_mlp_update(&t->mlp, part, t->rows, t->loss_gradient) != TS_OK)
+  else if (ts_mlp_update(&t->mlp, part) != TS_OK)
     __atomic_store_n(&t->part_status[TS_SHARDS], TS_EINTERNAL, __ATOMIC_RELAXED); /* shards use the places before */
 }
 
 static int32_t run_dense(ts_trainer *t, ts_err err) {
   memset(t->part_status, 0, sizeof t->part_status);
+  ts_mlp_begin(&t->mlp, t->step);
   ts_pool_run(t->pool, TS_SHARDS, run_shard, t);
   ts_pool_run(t->pool, ts_mlp_update_parts(&t->mlp) + TS_WIDE_PARTS, run_update, t);
   for (uint32_t s = 0; s <= TS_SHARDS; s++)

@@ -59,7 +59,8 @@ static int32_t read_options(const ts_config *config, ts_trainer_options *o, read
 static void plan(ts_trainer *t, ts_workspace *space) {
   const ts_trainer_options *o = &t->options;
   uint64_t pairs = (uint64_t)TS_CATEGORIES * o->batch;
-  ts_mlp_plan(&t->mlp, space, o->batch, TS_EMBEDDINGS_AT + TS_CATEGORIES * o->dim, o->hidden, o->layers, o->adagrad);
+  ts_mlp_plan_parameters(&t->mlp, space);
+  ts_mlp_plan_step(&t->mlp, space);
   ts_wide_plan(&t->wide, space, o->batch, o->wide_buckets);
   t->labels = ts_workspace_take(space, o->batch, sizeof(float));
   t->numerics = ts_workspace_take(space, (uint64_t)TS_NUMERICS * o->batch, sizeof(float));
@@ -84,7 +85,7 @@ static int32_t allocate(ts_trainer *t, ts_err err) {
   madvise(base, t->workspace_bytes, MADV_HUGEPAGE); /* a hint; works without */
   t->workspace.base = base;
   plan(t, &t->workspace);
-  return TS_OK;
+  return ts_mlp_bind(&t->mlp) == TS_OK ? TS_OK : ts_fail(err, TS_EINTERNAL, "Cannot open trainer: oneDNN refused memory");
 }
 
 static int32_t create_table(ts_trainer *t, uint32_t column, const reading *from, ts_err err) {
@@ -111,10 +112,28 @@ static int32_t create_table(ts_trainer *t, uint32_t column, const reading *from,
   return status;
 }
 
+static int32_t open_mlp(ts_trainer *t, ts_err err) {
+  const ts_trainer_options *o = &t->options;
+  ts_mlp_options options = {.batch = o->batch,
+                            .pieces = 1,
+                            .shards = TS_SHARDS,
+                            .in = TS_EMBEDDINGS_AT + TS_CATEGORIES * o->dim,
+                            .count = o->layers,
+                            .head = true,
+                            .own_input = true,
+                            .input_gradient = true,
+                            .fusion = true,
+                            .seed = o->seed};
+  memcpy(options.hidden, o->hidden, sizeof options.hidden);
+  options.rule.kind = o->adagrad ? TS_ADAGRAD : TS_SGD;
+  options.rule.initial_accumulator = (float)o->deep_initial_accumulator;
+  atomic_init(&options.rule.learning_rate, (float)o->deep_learning_rate);
+  return ts_mlp_open(&t->mlp, &options, err);
+}
+
 static void initialise(ts_trainer *t) {
   const ts_trainer_options *o = &t->options;
-  t->mlp.learning_rate = (float)o->deep_learning_rate;
-  ts_mlp_initialise(&t->mlp, o->seed, (float)o->deep_initial_accumulator);
+  ts_mlp_initialise(&t->mlp);
   t->wide.learning_rate = (float)o->wide_learning_rate;
   t->wide.l1 = (float)o->wide_l1;
   t->wide.l2 = (float)o->wide_l2;
@@ -131,7 +150,7 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
   t->data.fd = -1;
   reading also;
   int32_t status = read_options(config, &t->options, &also, err);
-  if (status == TS_OK) status = ts_dnnl_open(&t->mlp.dnnl, err);
+  if (status == TS_OK) status = open_mlp(t, err);
   if (status == TS_OK) status = ts_cache_open(also.data, &t->data, err);
   if (status == TS_OK && t->data.header.rows < t->options.batch)
     status = ts_fail(err, TS_EINVAL,
@@ -153,6 +172,7 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
 int32_t ts_trainer_close(ts_trainer *t) {
   if (t == NULL) return TS_OK;
   ts_pool_destroy(t->pool);
+  ts_mlp_close(&t->mlp);
   ts_cache_close(&t->data);
   if (t->workspace.base != NULL) munmap(t->workspace.base, t->workspace_bytes);
   free(t);

@@ -6,7 +6,7 @@
 #define TS_WDL_TRAINER_H
 
 #include "wdl/input/cache_format.h"
-#include "wdl/mlp.h"
+#include "wdl/dense/mlp.h"
 #include "wdl/wide.h"
 
 #include <stdatomic.h>
@@ -58,7 +58,7 @@ static inline ts_err ts_trainer_part_err(ts_trainer *t, uint32_t table) {
   return (ts_err){t->part_message[table], sizeof t->part_message[table]};
 }
 
-/* Joins numerics and embeddings of rows [first, first + rows) into the MLP's input and computes their logits. */
-int32_t ts_trainer_forward(ts_trainer *trainer, uint32_t first, uint32_t rows);
+/* Joins numerics and embeddings of these rows into the MLP's input and computes their logits. */
+int32_t ts_trainer_forward(ts_trainer *trainer, ts_mlp_rows at, bool training);
 
 #endif
