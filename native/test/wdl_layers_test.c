@@ -1,7 +1,7 @@
 /* Wide part and metrics against plain definitions: FTRL by hand, O(n^2) AUC. */
 #include "test/wdl_fixture.h"
 #include "wdl/metrics.h"
-#include "wdl/wide.h"
+#include "wdl/layers/wide.h"
 
 #include <math.h>
 
@@ -11,11 +11,13 @@ static void wide_follows_ftrl(void) {
     enum { ROWS = 40, BUCKETS = 5 };
     ts_wide wide = {0};
     ts_workspace workspace = {0};
-    ts_wide_plan(&wide, &workspace, ROWS, BUCKETS);
+    ts_wide_plan_parameters(&wide, &workspace, ROWS, BUCKETS);
+    ts_wide_plan_step(&wide, &workspace);
     uint64_t bytes = TS_ROUND_UP(workspace.used, 64);
     workspace = (ts_workspace){.base = aligned_alloc(64, bytes)};
     memset(workspace.base, 0, bytes);
-    ts_wide_plan(&wide, &workspace, ROWS, BUCKETS);
+    ts_wide_plan_parameters(&wide, &workspace, ROWS, BUCKETS);
+    ts_wide_plan_step(&wide, &workspace);
     wide.learning_rate = 0.2f;
     wide.l1 = regularised ? 0.3f : 0;
     wide.l2 = regularised ? 0.7f : 0;
