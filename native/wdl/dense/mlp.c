@@ -165,7 +165,7 @@ static void plan_slots(ts_mlp *mlp, ts_workspace *space, uint32_t width) {
     for (uint32_t i = 0; i < 3; i++) slot.block[i] = ts_workspace_take(space, block, sizeof(float));
     if (o->dropout > 0) slot.keep = ts_workspace_take(space, block, 1);
     slot.scratch = ts_workspace_take(space, mlp->scratch_bytes, 1);
-    if (space->base != NULL) mlp->slots[s] = slot;
+    if (mlp->slots != NULL) mlp->slots[s] = slot; /* NULL while memory is measured */
   }
 }
 
