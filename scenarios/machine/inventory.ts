@@ -102,6 +102,8 @@ export interface CxlMemdev {
   readonly ramSize: number | undefined;
   readonly host: string | undefined;
   readonly numaNode: number | undefined;
+  /** No driver uses it; absent: one does. */
+  readonly disabled?: boolean;
 }
 
 /** A CXL region, `cxl list -R`. */
@@ -113,6 +115,8 @@ export interface CxlRegion {
   /** `commit`: in use. */
   readonly decodeState: string | undefined;
   readonly memdevs: readonly string[];
+  /** No driver uses it; absent: one does. */
+  readonly disabled?: boolean;
 }
 
 /** A decoder of a CXL root, `cxl list -D -d root`. */
@@ -159,6 +163,18 @@ export interface IpmctlInventory {
   readonly modules: Parsed<readonly IpmctlModule[]>;
 }
 
+/** A NUMA node as `numactl --hardware` prints it. */
+export interface NumactlNode {
+  readonly node: number;
+  /** Numbers of its CPUs; empty: it has none. */
+  readonly cpus: readonly number[];
+  /** MiB of memory, rounded down; numactl calls them MB. */
+  readonly sizeMiB: number;
+  readonly freeMiB: number;
+  /** Node → distance. */
+  readonly distances: Readonly<Record<number, number>>;
+}
+
 /** A block device as `lsblk -J -b -o NAME,SIZE,FSTYPE,UUID,MOUNTPOINTS` prints it. */
 export interface BlockDevice {
   readonly name: string;
@@ -177,6 +193,7 @@ export interface Inventory {
   readonly daxctl: Parsed<readonly DaxDeviceListing[]> | undefined;
   readonly cxl: Parsed<CxlInventory> | undefined;
   readonly ipmctl: IpmctlInventory | undefined;
+  readonly numactl?: Parsed<readonly NumactlNode[]> | undefined;
   /** Block devices of PMEM (`pmem*`) only. */
   readonly blocks: Parsed<readonly BlockDevice[]> | undefined;
   /**
