@@ -10,6 +10,10 @@ import type { MachineRecord } from "./record.ts";
 
 export type { Availability, Found } from "./machine/availability.ts";
 export type { MachineRecord } from "./record.ts";
+export { collectInventory } from "./machine/collect.ts";
+export type { Inventory } from "./machine/inventory.ts";
+export { localSystem } from "./machine/local_system.ts";
+export type { System } from "./machine/system.ts";
 export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./machine/doctor.ts";
 export {
   availability,

@@ -205,4 +205,6 @@ export interface Inventory {
   readonly units: Readonly<Record<string, string>>;
   /** The user runs as root. */
   readonly root: boolean;
+  /** Files and folders that could not be read, and why: what they say is not known. */
+  readonly unread?: readonly string[];
 }

@@ -160,6 +160,8 @@ function take(element: unknown, list: string, found: Found, text: string): Parse
 
 /** Parses what `cxl list` printed, with any flags, or the region that `cxl create-region` printed. */
 export function parseCxl(text: string): Parsed<CxlInventory> {
+  // Other than its sisters, cxl prints an empty list where there is nothing.
+  if (text.trim() === "") return unknown("it is empty", text);
   const elements = listed(text);
   if (!elements.known) return elements;
   const found: Found = { memdevs: [], regions: [], rootDecoders: [], names: [] };

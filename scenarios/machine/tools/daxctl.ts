@@ -28,6 +28,8 @@ const deviceSchema = v.pipe(
     total_memblocks: v.optional(count),
     movable: v.optional(v.boolean("is neither true nor false")),
     state: v.optional(state),
+    // Namespaces have both, and are not what was asked for.
+    dev: v.optional(v.never("is the name of a namespace")),
   }),
   v.rawTransform(({ dataset, addIssue, NEVER }): DaxDeviceListing => {
     const { value } = dataset;

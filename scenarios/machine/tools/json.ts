@@ -8,12 +8,12 @@
 import * as v from "../../valibot.ts";
 import { known, type Parsed, unknown } from "./tool.ts";
 
-/** A number literal that no double holds stays exact. */
+/** A number literal that no double holds stays exact; one that is no plain integer, which no tool prints, becomes NaN. */
 function exact(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source;
-  return typeof value === "number" && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source)
-    ? BigInt(source)
-    : value;
+  if (typeof value !== "number" || source === undefined) return value;
+  if (!/^-?(0|[1-9]\d*)$/.test(source)) return NaN;
+  return Number.isSafeInteger(value) ? value : BigInt(source);
 }
 
 /**
@@ -111,6 +111,9 @@ export function deviceName(pattern: RegExp): v.GenericSchema<string, string> {
   return v.pipe(v.string(), v.regex(pattern, `does not match ${pattern.source}`));
 }
 
+/** What a container of cxl belongs to, e.g. `root0` in `decoders:root0`. */
+const OWNER = /^(root|port|endpoint|decoder\d+\.|region)\d+$/;
+
 /** Whether two names of one length differ in one character. */
 function nearlyEqual(a: string, b: string): boolean {
   if (a.length !== b.length) return false;
@@ -132,15 +135,19 @@ export function listedObject<const T extends v.ObjectEntries>(
 ): v.GenericSchema<unknown, v.InferOutput<v.ObjectSchema<T, undefined>>> {
   const names = [...Object.keys(entries), ...containers];
   const schema = v.pipe(
+    v.unknown(),
+    v.check((value) => typeof value === "object" && value !== null && !Array.isArray(value), "is no object"),
     v.looseObject(entries),
     v.rawCheck(({ dataset, addIssue }) => {
       if (!dataset.typed) return;
       for (const key of Object.keys(dataset.value)) {
-        const name = key.replace(/:[a-z]+\d+$/, "");
-        if (Object.hasOwn(entries, key) || containers.includes(name)) continue;
-        const near = names.find((one) => nearlyEqual(one, name));
+        if (Object.hasOwn(entries, key)) continue;
+        const [name = "", owner] = key.split(":", 2);
+        if (containers.includes(name) && (owner === undefined || OWNER.test(owner))) continue;
+        const near = names.find((one) => nearlyEqual(one, name) || nearlyEqual(one, key)) ??
+          containers.find((one) => key.startsWith(one));
         if (near !== undefined) addIssue({ message: `has "${key}", which looks like a damaged "${near}"` });
-        else if (!/^[a-z][a-z0-9_ ]*(:[A-Za-z0-9:._]+)?$/.test(key)) addIssue({ message: `has a name "${key}"` });
+        else if (!/^[a-z][a-z0-9_ ]*$/.test(name)) addIssue({ message: `has a name "${key}"` });
       }
     }),
   );

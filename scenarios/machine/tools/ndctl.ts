@@ -171,6 +171,8 @@ const platformSchema = listedObject({
   dimms: v.optional(v.array(dimmSchema)),
   regions: v.optional(v.array(regionSchema)),
   namespaces: v.optional(v.array(namespaceSchema)),
+  // That of a bus that lost its name.
+  provider: v.optional(v.never("is here, but not the name of its bus")),
 });
 
 /** A name or device that is listed twice, or named and not listed. */
@@ -215,9 +217,8 @@ export function parseNdctl(text: string): Parsed<NdctlListing> {
     }
     const platform = fitted(platformSchema, element, text);
     if (!platform.known) return platform;
-    if (
-      Object.keys(platform.value).length === 0 || Object.values(platform.value).every((part) => !Array.isArray(part))
-    ) {
+    const parts = [platform.value.buses, platform.value.dimms, platform.value.regions, platform.value.namespaces];
+    if (parts.every((part) => part === undefined)) {
       return unknown("an entry is no bus, region, namespace or DIMM", text);
     }
     buses.push(...platform.value.buses ?? []);

@@ -27,14 +27,13 @@ function numbers(list: string): number[] | undefined {
 /** The rows below `node distances:`; a text says what is wrong. */
 function distancesOf(lines: readonly string[], nodes: readonly number[]): Map<number, number[]> | string {
   const [header = "", ...rows] = lines;
-  if (
-    header.trim() !== `node ${nodes.map(String).join(" ")}` && header.trim().split(/\s+/).join(" ") !==
-      `node ${nodes.join(" ")}`
-  ) return "the head of the distances does not name the nodes";
+  if (header.trim().split(/\s+/).join(" ") !== `node ${nodes.join(" ")}`) {
+    return "the head of the distances does not name the nodes";
+  }
   if (rows.length !== nodes.length) return "the table of distances is not complete";
   const table = new Map<number, number[]>();
   for (const [i, row] of rows.entries()) {
-    const match = /^\s*(\d+):((?:\s+\d+)+)\s*$/.exec(row);
+    const match = /^\s*(\d+):((?:\s+[1-9]\d*)+)\s*$/.exec(row);
     const values = match?.[2]?.trim().split(/\s+/).map(Number) ?? [];
     if (Number(match?.[1] ?? NaN) !== nodes[i] || values.length !== nodes.length) {
       return `the distances of node ${nodes[i]} are not complete`;
@@ -64,9 +63,9 @@ export function parseNumactl(text: string): Parsed<readonly NumactlNode[]> {
   const found: NumactlNode[] = [];
   for (const [i, node] of nodes.entries()) {
     const [cpus = "", size = "", free = ""] = lines.slice(1 + 3 * i, 4 + 3 * i);
-    const list = new RegExp(`^node ${node} cpus:((?: \\d+)*) ?$`).exec(cpus)?.[1];
+    const list = new RegExp(`^node ${node} cpus:((?: (?:0|[1-9]\\d{0,3}))*) ?$`).exec(cpus)?.[1];
     const [sizeMiB, freeMiB] = [[size, "size"], [free, "free"]].map(([line = "", word]) =>
-      Number(new RegExp(`^node ${node} ${word}: (\\d+) MB$`).exec(line)?.[1] ?? NaN)
+      Number(new RegExp(`^node ${node} ${word}: (0|[1-9]\\d*) MB$`).exec(line)?.[1] ?? NaN)
     );
     if (list === undefined) return unknown(`the CPUs of node ${node} are not listed`, text);
     if (sizeMiB === undefined || freeMiB === undefined || !Number.isSafeInteger(sizeMiB * 2 ** 20)) {
