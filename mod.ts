@@ -122,6 +122,7 @@ export {
   type TierRecord,
 } from "./scenarios/record.ts";
 export {
+  collectInventory,
   type ConfigurationName,
   configurations,
   type ConfigurationState,
@@ -130,6 +131,9 @@ export {
   type DoctorReport,
   type DoctorSection,
   inspectMachine,
+  type Inventory,
+  localSystem,
   machineText,
+  type System,
 } from "./scenarios/machine.ts";
 export * from "./reports/report.ts";
