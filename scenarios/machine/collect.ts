@@ -117,7 +117,11 @@ async function looked(system: System, device: BlockDevice): Promise<Parsed<Block
 }
 
 async function blocks(system: System): Promise<Parsed<readonly BlockDevice[]> | undefined> {
-  const listed = await ask(system, COMMANDS.lsblk, parseLsblk);
+  let listed = await ask(system, COMMANDS.lsblk, parseLsblk);
+  // Before util-linux 2.37 a device has one mount point.
+  if (listed?.known === false && listed.raw.includes("unknown column")) {
+    listed = await ask(system, COMMANDS.lsblk.map((word) => word.replace("MOUNTPOINTS", "MOUNTPOINT")), parseLsblk);
+  }
   if (!listed?.known) return listed;
   const devices: BlockDevice[] = [];
   for (const device of pmemOf(listed.value)) {

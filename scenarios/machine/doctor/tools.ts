@@ -10,16 +10,18 @@ import { type DoctorLine, line } from "./lines.ts";
 
 const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
+/** A text without characters that a terminal would obey. */
+function printable(text: string): string {
+  // deno-lint-ignore no-control-regex -- these are meant
+  return text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, "?");
+}
+
 /** What a tool said, in short; the first line of a text that was not understood. */
 function said<T>(parsed: Parsed<T>, short: (value: T) => string): { text: string; level: DoctorLine["level"] } {
   if (parsed.known) return { text: short(parsed.value), level: "ok" };
   const first = parsed.raw.split("\n").map((one) => one.trim()).find((one) => one !== "");
-  // deno-lint-ignore no-control-regex -- junk may hold them, and a terminal would obey
-  const shown = first?.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, "?").slice(0, 120);
-  return {
-    text: `unknown: ${parsed.reason}${shown === undefined ? "" : `: ${JSON.stringify(shown)}`}`,
-    level: "warning",
-  };
+  const shown = first === undefined ? "" : `: ${JSON.stringify(printable(first).slice(0, 120))}`;
+  return { text: `unknown: ${printable(parsed.reason)}${shown}`, level: "warning" };
 }
 
 function sayings(name: ToolState["name"], inventory: Inventory): { text: string; level: DoctorLine["level"] }[] {

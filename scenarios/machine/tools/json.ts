@@ -27,7 +27,9 @@ export function listed(text: string): Parsed<readonly unknown[]> {
   try {
     value = JSON.parse(text, exact);
   } catch (error) {
-    return unknown(`it is no JSON: ${error instanceof Error ? error.message : String(error)}`, text);
+    // The message may quote the text; the place is enough.
+    const place = /position (\d+)/.exec(String(error))?.[1];
+    return unknown(`it is no JSON${place === undefined ? "" : ` from character ${place} on`}`, text);
   }
   if (Array.isArray(value)) return known(value);
   return typeof value === "object" && value !== null ? known([value]) : unknown("it is JSON, but no listing", text);
@@ -69,26 +71,38 @@ function whole(value: number | bigint | string): bigint | undefined {
 
 const numeric = v.union([v.number(), v.bigint(), v.string()], "is no number");
 
+/** The number, or what is wrong with it. */
+function countOf(value: number | bigint | string): number | string {
+  const number = whole(value);
+  return number === undefined || number > BigInt(Number.MAX_SAFE_INTEGER)
+    ? `is ${JSON.stringify(String(value))}, not a whole number from 0 to 2^53 - 1`
+    : Number(number);
+}
+
 /** A number that a double holds. */
 export const count: v.GenericSchema<number | bigint | string, number> = v.pipe(
   numeric,
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const value = whole(dataset.value);
-    if (value === undefined || value > BigInt(Number.MAX_SAFE_INTEGER)) {
-      addIssue({ message: `is ${JSON.stringify(String(dataset.value))}, not a whole number from 0 to 2^53 - 1` });
-      return NEVER;
-    }
-    return Number(value);
+    const value = countOf(dataset.value);
+    if (typeof value === "number") return value;
+    addIssue({ message: value });
+    return NEVER;
   }),
 );
 
 /**
  * Bytes. Sizes for people are rounded to two decimals, so they are recognised, and the bytes stay undefined.
  */
-export const bytes: v.GenericSchema<number | bigint | string, number | undefined> = v.union([
-  v.pipe(v.string(), v.check(isRounded), v.transform(() => undefined)),
-  count,
-], "is no size in bytes");
+export const bytes: v.GenericSchema<number | bigint | string, number | undefined> = v.pipe(
+  numeric,
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    if (typeof dataset.value === "string" && isRounded(dataset.value)) return undefined;
+    const value = countOf(dataset.value);
+    if (typeof value === "number") return value;
+    addIssue({ message: value });
+    return NEVER;
+  }),
+);
 
 /** A number of 64 bits that names something, as text in base 10, however it was printed. */
 export const identity: v.GenericSchema<number | bigint | string, string> = v.pipe(

@@ -118,6 +118,21 @@ Deno.test("collectInventory(): what is on a device is read from it, or known fro
   }
 });
 
+Deno.test("collectInventory() asks an older lsblk for the one mount point that it knows", async () => {
+  const older = command("lsblk").replace("MOUNTPOINTS", "MOUNTPOINT");
+  const device = { name: "pmem0", size: "1071644672", fstype: "xfs", mountpoint: "/mnt/pmem0" };
+  const { blocks } = await collect({
+    commands: {
+      [command("lsblk")]: { code: 1, stderr: "lsblk: unknown column: MOUNTPOINTS\n" },
+      [older]: JSON.stringify({ blockdevices: [device] }),
+    },
+  });
+  assertEquals(blocks, {
+    known: true,
+    value: [{ name: "pmem0", size: 1071644672, fileSystem: "xfs", mountPoints: ["/mnt/pmem0"] }],
+  });
+});
+
 Deno.test("collectInventory(): ipmctl without modules is an answer of its own, unless only root could see them", async () => {
   const nothing = { code: 1, stdout: textOf("bare/ipmctl-show-dimm.txt") };
   const commands = { [command("resources")]: nothing, [command("modules")]: nothing };
