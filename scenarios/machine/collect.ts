@@ -48,6 +48,9 @@ const VERSIONS: readonly (readonly [ToolState["name"], readonly string[] | undef
 /** Folders of files that provisioning writes. */
 export const WRITTEN_FOLDERS = ["/etc/systemd/system", "/etc/udev/rules.d", "/etc/default/grub.d"] as const;
 
+/** The settings of GRUB where there is no folder for them. */
+const GRUB_DEFAULTS = "/etc/default/grub";
+
 /** What a finished command means. */
 function understood<T>(output: ToolOutput, parse: (text: string) => Parsed<T>): Parsed<T> {
   const { command, code, stdout, stderr } = output;
@@ -171,6 +174,12 @@ async function written(system: System): Promise<{ files: Record<string, string>;
         }
       }
     }
+  }
+  try {
+    const text = await system.readText(GRUB_DEFAULTS);
+    if (text !== undefined) files[GRUB_DEFAULTS] = text;
+  } catch (error) {
+    unread.push(`${GRUB_DEFAULTS} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   return { files, unread };
 }

@@ -135,16 +135,29 @@ function ofModules({ ipmctl, ndctl }: Inventory): State[] {
     : [];
 }
 
+/** Units that provisioning writes, by the target that enables them. */
+const UNITS: readonly (readonly [RegExp, Target])[] = [
+  [/^tierbench-cxl\b/, "cxl-kmem"],
+  [/^tierbench-kmem\b/, "kmem-dax"],
+  [/\.mount$/, "fsdax"],
+];
+
 /** Files that are written, and do not work yet. */
 function ofFiles(facts: Facts, { files, units }: Inventory): DoctorLine[] {
   const idle = Object.entries(units).filter(([, state]) => state === "disabled" || state.startsWith("masked"))
-    .map(([unit, state]) =>
-      line("next start", `${unit} is written, but not enabled (${state})`, "warning", `systemctl enable ${unit}`)
-    );
+    .map(([unit, state]) => {
+      const target = UNITS.find(([pattern]) => pattern.test(unit))?.[1];
+      const next = target === undefined ? undefined : provisionCommand(target, facts);
+      return line("next start", `${unit} is written, but not enabled (${state})`, "warning", next);
+    });
   const running = (facts["kernel.cmdline_memmap"] ?? "").split(" ");
-  const options = Object.entries(files).filter(([path]) => path.startsWith("/etc/default/grub.d/"))
+  const options = Object.entries(files).filter(([path]) => path.startsWith("/etc/default/grub"))
     .flatMap(([path, text]) =>
-      [...text.matchAll(/\bmemmap=([^\s"']+)/g)].map(([, range = ""]) => ({ path, range: range.replaceAll("\\", "") }))
+      // Lines that are comments set nothing.
+      [...text.replaceAll(/^\s*#.*$/gm, "").matchAll(/\bmemmap=([^\s"']+)/g)].map(([, range = ""]) => ({
+        path,
+        range: range.replaceAll("\\", ""),
+      }))
     );
   const pending = options.filter(({ range }) => !running.some((one) => one.replace(/^memmap=/, "") === range));
   return [

@@ -156,6 +156,7 @@ Deno.test("collectInventory() keeps the files that provisioning writes, with the
     "/etc/systemd/system/nginx.service": "[Service]\n",
     "/etc/systemd/system/pmem-secret.service": new Error("not yours"),
     "/etc/udev/rules.d/99-tierbench.rules": 'SUBSYSTEM=="dax"\n',
+    "/etc/default/grub": "GRUB_TIMEOUT=1\n",
     "/etc/default/grub.d/README": "tierbench",
     "/etc/default/grub.d/tierbench.cfg": 'GRUB_CMDLINE_LINUX="memmap=1G!4G"\n',
   };
@@ -165,6 +166,7 @@ Deno.test("collectInventory() keeps the files that provisioning writes, with the
   };
   const inventory = await collect({ files, commands });
   assertEquals(Object.keys(inventory.files).sort(), [
+    "/etc/default/grub",
     "/etc/default/grub.d/tierbench.cfg",
     "/etc/systemd/system/mnt-pmem0.mount",
     "/etc/systemd/system/other.service",

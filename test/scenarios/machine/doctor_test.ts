@@ -190,7 +190,7 @@ for (
         commands: { "systemctl is-enabled mnt-pmem0.mount": { code: 1, stdout: "disabled\n" } },
       },
       [
-        "next start: mnt-pmem0.mount is written, but not enabled (disabled) [warning] systemctl enable mnt-pmem0.mount",
+        "next start: mnt-pmem0.mount is written, but not enabled (disabled) [warning] tierbench provision fsdax --cloud-vm",
         "next start: /etc/default/grub.d/tierbench.cfg has memmap=1G!4G, but the running kernel does not: the boot loader " +
         "was not updated, or the machine has not started again [warning]",
       ],
@@ -203,6 +203,7 @@ for (
         files: {
           "/etc/systemd/system/mnt-pmem0.mount": "[Mount]\n",
           "/etc/default/grub.d/tierbench.cfg": 'GRUB_CMDLINE_LINUX="memmap=1G!4G"\n',
+          "/etc/default/grub": "# memmap=2G!8G\n",
         },
         commands: { "systemctl is-enabled mnt-pmem0.mount": "enabled\n" },
         changes: { "kernel.cmdline_memmap": "1G!4G" },

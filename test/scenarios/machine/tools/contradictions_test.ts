@@ -56,6 +56,7 @@ for (
     ["numactl", nodes.replace("node 2 free: 896", "node 2 free: 897"), "more free memory"],
     ["numactl", nodes.replace("node 1 cpus: 1", "node 1 cpus: 0"), "two nodes"],
     ["numactl", nodes.replace("  2:  17", "  2:   9"), "are no distances"],
+    ["numactl", nodes.replace("  2:  17  28  10", "  2:  17  28  11"), "are no distances"],
     ["numactl", nodes.replace("  3:  28  17  28  10 \n", ""), "not complete"],
     ["numactl", nodes.replace("node 2 cpus:\n", ""), "not complete"],
     [
