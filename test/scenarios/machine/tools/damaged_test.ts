@@ -100,7 +100,7 @@ Deno.test("One damaged character of a listing changes the value that it is part 
       const token = tokenAt(output.text, at);
       if (token === undefined || token.isName) return assertEquals(changed, []);
       // Numbers as they are printed: doubles do not hold all of them.
-      const [was, is] = [output.text, text].map((one) => one.slice(token.from, token.to))
+      const [was, is] = [output.text, text].map((one) => one.slice(token.from, token.to).trim())
         .map((one) => one.startsWith('"') ? JSON.parse(one) as string : one);
       assert(changed.length <= 1, JSON.stringify(changed));
       for (const one of changed) assertEquals([String(one.was), String(one.is)], [String(was), String(is)]);
