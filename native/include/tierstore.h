@@ -357,6 +357,7 @@ TS_API int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint
 
 /* Tries whether files of a directory are persistent memory: a file of 8 MiB is created there, loses its name at once,
  * and is mapped, written and read back. "key=value" lines; what was not reached is absent; an error is the system's text:
+ *   folder.owner, .mode              user number; permissions, octal
  *   file_system.free, .block_size    bytes
  *   file.created, .error, .removed   yes | no: a file with room could be made; why not; nothing stays behind
  *   file.left                        the name that could not be removed

@@ -175,6 +175,10 @@ int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_
     return ts_fail(message, TS_EINVAL, "Cannot verify \"%s\" as a DAX directory: %s", path,
                    there ? "it is not a directory" : strerror(errno));
   ts_probe probe = {.roots = ""};
+  ts_probe_number(&probe, folder.st_uid, "folder.owner");
+  char mode[16];
+  snprintf(mode, sizeof mode, "%04o", (unsigned)folder.st_mode & 07777u);
+  ts_probe_fact(&probe, mode, "folder.mode");
   struct statfs space;
   if (statfs(path, &space) == 0) {
     ts_probe_number(&probe, (uint64_t)space.f_bavail * (uint64_t)space.f_bsize, "file_system.free");
