@@ -10,8 +10,8 @@
 
 import type { Inventory } from "../machine/inventory.ts";
 import type { Plan, Refusal, Step } from "./contract.ts";
-import { lossText, undoLosses, unnamedLosses } from "./losses.ts";
-import { type Shell, type ShellExit } from "./shell.ts";
+import { lossText, undoLosses, unnamedLosses } from "./unnamed_losses.ts";
+import type { Shell, ShellExit } from "./run_line.ts";
 
 /** What happens while a plan is applied. */
 export type ApplyEvent =
@@ -322,12 +322,16 @@ class Application {
     agreed: readonly Step[],
     ran: Step | undefined,
   ): string | undefined {
-    if (plan.kind === "refusal") return `Surprise: the way is no longer open: ${plan.reason}`;
+    if (plan.kind === "refusal") {
+      // When everything is taken back there may be nothing left to plan for.
+      if (this.#undo && ran !== undefined && agreed.length === 0) return undefined;
+      return `Surprise: the way is no longer open: ${plan.reason}`;
+    }
     const left = remaining(plan, this.#undo);
     if (ran !== undefined) {
       const now = plan.steps.find(({ id }) => id === ran.id);
-      if (now === undefined) return `Surprise: the plan made anew has no step "${ran.id}"`;
-      if ((now.done !== undefined) === this.#undo) {
+      if (now === undefined && !this.#undo) return `Surprise: the plan made anew has no step "${ran.id}"`;
+      if (now !== undefined && (now.done !== undefined) === this.#undo) {
         return this.#undo
           ? `Surprise: step "${ran.id}" is still done after its undo lines: ${now.done}`
           : `Surprise: step "${ran.id}" ran without an error, but does not show as done; expected: ${ran.expected}`;

@@ -212,9 +212,17 @@ function alignment(inventory: Inventory, path: string, block: string | undefined
   if (space === undefined) {
     return line(id, false, `the alignment is unknown: ndctl list shows no namespace of ${block ?? "the device"}`);
   }
-  // A namespace of memmap= has no label and no alignment of its own; the kernel's default for it is 2 MiB.
   if (space.align === undefined) {
-    return line(id, false, `the alignment of ${space.dev} is unknown: ndctl list -N prints none`);
+    // A namespace of memmap= has no label and so no alignment of its own: it is the range of the command line.
+    const start = /^memmap=\w+!(\d+)([GM])$/.exec(inventory.facts["kernel.cmdline_memmap"] ?? "");
+    const aligned = start !== null && space.uuid === undefined && (start[2] === "G" || Number(start[1]) % 2 === 0);
+    return aligned
+      ? line(
+        id,
+        true,
+        `${space.dev} has no alignment of its own and begins where ${start[0]} says, at a multiple of 2 MiB`,
+      )
+      : line(id, false, `the alignment of ${space.dev} is unknown: ndctl list -N prints none`);
   }
   return space.align % HUGE === 0 ? line(id, true, `${space.dev} is aligned to ${bytesText(space.align)}`) : line(
     id,
@@ -338,6 +346,51 @@ function afterRestart(
 
 /* ---- kmem-dax, cxl-kmem ---- */
 
+/**
+ * Whether a DAX device becomes memory again: a udev rule starts a unit for it, or a unit that is enabled names it. Regions
+ * of CXL memory that the system makes at its start need their unit too.
+ */
+function deviceAfterRestart(inventory: Inventory, device: string): CheckLine[] {
+  const { files, units } = inventory;
+  const makes = (text: string) => /^ExecStart=.*--mode=system-ram/m.test(text);
+  const rule = Object.entries(files).find(([path, text]) =>
+    path.endsWith(".rules") && text.includes(`KERNEL=="${device}"`) && text.includes("SYSTEMD_WANTS")
+  );
+  const lines: CheckLine[] = [];
+  if (rule === undefined) {
+    lines.push(afterRestart(inventory, device, (text) => makes(text) && text.includes(device), "service"));
+  } else {
+    const wanted = /SYSTEMD_WANTS\}\+?="([\w:.-]+)@[^"]*\.service"/.exec(rule[1])?.[1];
+    const unit = Object.entries(files).find(([path]) => wanted !== undefined && path.endsWith(`/${wanted}@.service`));
+    const ok = unit !== undefined && makes(unit[1]);
+    lines.push(line(
+      `restart ${device}`,
+      ok,
+      ok
+        ? `${rule[0]} starts ${wanted}@${device}.service when the device appears`
+        : `${rule[0]} names a unit that is not there or makes no memory of it: ${
+          wanted ?? "none"
+        }; next: tierbench provision`,
+    ));
+  }
+  const regions = Object.entries(files).find(([path, text]) =>
+    path.endsWith(".service") && /\/bus\/cxl\/|\bcxl create/.test(text)
+  );
+  if (regions !== undefined) {
+    const name = regions[0].slice(regions[0].lastIndexOf("/") + 1);
+    const ok = units[name] === "enabled";
+    lines.push(line(
+      "restart cxl-regions",
+      ok,
+      ok
+        ? `${name} is enabled: it makes the regions of CXL memory`
+        : `${name} is ${units[name] ?? "in an unknown state"}: regions of CXL memory are gone after a restart; next: ` +
+          `systemctl enable ${name}`,
+    ));
+  }
+  return lines;
+}
+
 async function checkNodes(
   target: "kmem-dax" | "cxl-kmem",
   inventory: Inventory,
@@ -380,8 +433,7 @@ async function checkNodes(
     lines.push(...await checkNode(inventory, verify, node));
     const device = mine.find(({ targetNode }) => targetNode === node);
     if (device !== undefined) {
-      const makes = (text: string) => /system-ram/.test(text) && (text.includes(device.name) || /%[iI]/.test(text));
-      lines.push(afterRestart(inventory, device.name, makes, "service"));
+      lines.push(...deviceAfterRestart(inventory, device.name));
       lines.push(kmemMedium(inventory, node, device, place));
     } else if (plain) {
       lines.push(line(

@@ -37,7 +37,7 @@ const DRAIN_MS = 500;
 export const processShell: Shell = async (line, { timeoutMs, onOutput, signal }) => {
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", line],
-    env: { LC_ALL: "C" },
+    env: { LC_ALL: "C", PATH: searchPath() },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -72,6 +72,12 @@ export const processShell: Shell = async (line, { timeoutMs, onOutput, signal })
     for (const { cancel } of readers) await cancel();
   }
 };
+
+/** The search path with the folders of root's tools, which that of a user who became root may lack. */
+function searchPath(): string {
+  const folders = (Deno.env.get("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(":");
+  return [...folders, ...["/usr/local/sbin", "/usr/sbin", "/sbin"].filter((one) => !folders.includes(one))].join(":");
+}
 
 /** Sends a signal to a process group; one that is gone needs none. */
 function kill(group: number, signal: Deno.Signal): void {
