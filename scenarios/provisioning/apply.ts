@@ -49,7 +49,7 @@ export interface ApplyOutcome {
    * - `nothing`: there was nothing to do.
    * - `until`: it stopped after the step that was named.
    * - `reboot`: the machine has to start again first.
-   * - `elsewhere`: the next step belongs on the host, or into the container.
+   * - `elsewhere`: the next step belongs on the host, into the container, or to the user.
    * - `refused`: nothing was run; `message` says why.
    * - `declined`: the user did not agree; nothing was run.
    * - `failed`: a line ended with an error or at its deadline.
@@ -192,10 +192,14 @@ class Application {
     }
     const wanted = until === undefined ? all : all.slice(0, last + 1);
     const here = hereOf(plan, inventory);
-    const elsewhere = wanted.findIndex(({ where }) => where !== here);
+    const elsewhere = wanted.findIndex((step) => step.where !== here || isInteractive(step));
     const steps = elsewhere < 0 ? wanted : wanted.slice(0, elsewhere);
     const stop = elsewhere < 0 ? undefined : wanted[elsewhere];
-    if (steps.length === 0 && stop !== undefined) return this.#outcome("refused", elsewhereText(stop, this.#undo));
+    if (steps.length === 0 && stop !== undefined) {
+      return this.#outcome(isInteractive(stop) ? "elsewhere" : "refused", elsewhereText(stop, this.#undo), {
+        step: stop.id,
+      });
+    }
     if (!inventory.root) {
       return this.#outcome(
         "refused",
@@ -402,7 +406,14 @@ function hereOf(plan: Plan, { facts }: Inventory): "host" | "container" {
   return plan.place === "container" && kind !== undefined && kind !== "none" ? "container" : "host";
 }
 
+/** A container is started by the user, at a terminal of his own. */
+function isInteractive(step: Step): boolean {
+  return step.outsideLab === "container engine";
+}
+
 function elsewhereText(step: Step, undo: boolean): string {
-  const where = step.where === "host" ? "on the host" : "inside the container";
-  return `Step "${step.id}" belongs ${where}; run there:\n  ${linesOf(step, undo).join("\n  ")}`;
+  const where = isInteractive(step) ? "to you" : step.where === "host" ? "on the host" : "inside the container";
+  return `Step "${step.id}" belongs ${where}; run${isInteractive(step) ? "" : " there"}:\n  ${
+    linesOf(step, undo).join("\n  ")
+  }`;
 }

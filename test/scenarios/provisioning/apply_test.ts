@@ -318,6 +318,13 @@ Deno.test("applyPlan() leaves steps of the other side to it", async () => {
   const inside = await model.apply();
   assertEquals([inside.kind, inside.ran], ["refused", []]);
   assertStringIncludes(inside.message, "belongs on the host");
+  model.facts = {};
+  Deno.removeSync(`${model.folder}/mount`);
+  model.edit = change("mount", { outsideLab: "container engine" });
+  const start = await model.apply();
+  assertEquals([start.kind, start.ran], ["elsewhere", ["region"]]);
+  assertStringIncludes(start.message, "belongs to you; run:");
+  assert(!model.have().includes("mount"));
 });
 
 Deno.test("applyPlan() takes steps back in reverse, with the same care", async () => {
