@@ -132,7 +132,6 @@ export {
   inspectMachine,
   machineText,
 } from "./scenarios/machine.ts";
-export type { Inventory } from "./scenarios/machine/inventory.ts";
 export type {
   CheckLine,
   Loss,
