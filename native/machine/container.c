@@ -1,7 +1,7 @@
 /* container.c - whether this process is in a container, and of which kind. Engines leave signs: files (/.dockerenv of
- * Docker, /run/.containerenv of Podman), the variable `container` of process 1 and /run/systemd/container, which systemd
- * copies it to (systemd.io/CONTAINER_INTERFACE), the mount of a Kubernetes service account, the names of control groups.
- * No sign is no proof of the contrary: "none" needs the word of process 1 or of systemd. */
+ * Docker, /run/.containerenv of Podman), the variable `container` of process 1 and /run/systemd/container, which
+ * systemd copies it to (systemd.io/CONTAINER_INTERFACE), the mount of a Kubernetes service account, the names of
+ * control groups. No sign is no proof of the contrary: "none" needs the word of process 1 or of systemd. */
 #include "machine/machine.h"
 
 #include <stdio.h>

@@ -10,16 +10,17 @@
  *   use), cpu.flags (those of avx2 avx512f avx512_bf16 clflushopt clwb that are there, comma-separated),
  *   cpu.virtual (yes | no: the CPU says that a hypervisor runs it)
  * memory.total, memory.available, memory.swap_total, memory.limit and memory.limit_source (the tightest cgroup)
- * memory.ram.<i>.start, .end (physical addresses of System RAM in /proc/iomem; absent for users who are not root, to whom
- *   the kernel shows zeros), memory.nodes_allowed (NUMA nodes this process may use, a list), memory.lock_limit (bytes it
- *   may lock, or "unlimited")
+ * memory.ram.<i>.start, .end (physical addresses of System RAM in /proc/iomem; absent for users who are not root, to
+ *   whom the kernel shows zeros), memory.nodes_allowed (NUMA nodes this process may use, a list), memory.lock_limit
+ *   (bytes it may lock, or "unlimited")
  * container.kind (docker | podman | kubernetes | lxc | systemd-nspawn | what process 1 calls it | none; absent where
  *   nothing says that there is none), container.evidence (the file that says so)
- * process.sys_nice, process.sys_admin (yes | no: the capabilities; container engines allow mbind and move_pages with the
- *   first), process.seccomp (off | strict | filter)
+ * process.sys_nice, process.sys_admin (yes | no: the capabilities; container engines allow mbind and move_pages with
+ *   the first), process.seccomp (off | strict | filter)
  * hugepages.transparent, hugepages.defrag (the chosen word), hugepages.<k>kB.total, .free (pages)
  * node.online, node.has_cpu, node.has_memory (lists); node.<n>.cpus (empty: no CPUs), .total, .free, .distance,
- *   .start, .end (physical addresses of its memory blocks), .tier (the kernel's memory tier), .read_latency_ns, .write_latency_ns, .read_bandwidth_mb_s, .write_bandwidth_mb_s
+ *   .start, .end (physical addresses of its memory blocks), .tier (the kernel's memory tier), .read_latency_ns,
+ *   .write_latency_ns, .read_bandwidth_mb_s, .write_bandwidth_mb_s
  *   (HMAT, from the nearest CPUs), .side_cache_size, .side_cache_line, .side_cache_indexing (0 direct-mapped,
  *   1 complex, 2 other), .side_cache_write_policy (0 write-back, 1 write-through)
  * pmem.<regionN>.provider (ACPI.NFIT, CXL, e820, virtio-pmem, ...), .size, .available, .persistence_domain, .numa_node,

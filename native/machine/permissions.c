@@ -1,5 +1,5 @@
-/* permissions.c - what this process may do with memory: the nodes it may use, the bytes it may lock, the capabilities that
- * memory policies and devices need (capabilities(7)), and whether a seccomp filter stands in front of system calls. */
+/* permissions.c - what this process may do with memory: the nodes it may use, the bytes it may lock, the capabilities
+ * that memory policies and devices need (capabilities(7)), and whether a seccomp filter is before system calls. */
 #include "machine/machine.h"
 
 #include <stdio.h>

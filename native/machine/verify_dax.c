@@ -1,12 +1,12 @@
-/* verify_dax.c - whether files of a directory are persistent memory, by trying: a file of a few MiB is created there, loses
- * its name at once, so that nothing stays behind however this ends, and is mapped.
+/* verify_dax.c - whether files of a directory are persistent memory, by trying: a file of a few MiB is created there,
+ * loses its name at once, so that nothing stays behind however this ends, and is mapped.
  *
  * MAP_SYNC (mmap(2), Linux 4.15) is granted only where stores reach the medium without the page cache. libpmem is asked
- * for its own opinion on the same file through /proc/self/fd, which needs no name. PMEM_IS_PMEM_FORCE in the environment
- * makes libpmem repeat what it is told (libpmem(7)), so its value is reported with the answer.
+ * for its own opinion on the same file through /proc/self/fd, which needs no name. PMEM_IS_PMEM_FORCE in the
+ * environment makes libpmem repeat what it is told (libpmem(7)), so its value is reported with the answer.
  *
- * The size of the pages in use is not in smaps for DAX. It shows in the number of faults: the first store to 2 MiB that one
- * entry maps is one fault, with 4 KiB pages it is one for each of 512. */
+ * The size of the pages in use is not in smaps for DAX. It shows in the number of faults: the first store to 2 MiB that
+ * one entry maps is one fault, with 4 KiB pages it is one for each of 512. */
 #include "machine/machine.h"
 
 #include <errno.h>
@@ -164,7 +164,8 @@ static void libpmem(ts_probe *probe, int fd) {
   unmap(memory, mapped);
 }
 
-int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap) {
+int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
+                              uint32_t err_cap) {
   ts_err message = {err, err_cap};
   if (path == NULL || path[0] == '\0' || needed == NULL)
     return ts_fail(message, TS_EINVAL, "Cannot verify a DAX directory: %s",

@@ -157,7 +157,8 @@ static void verified_folders(void) {
   CHECK(mkdtemp(root) != NULL);
   CHECK(ts_machine_verify_dax(root, text, sizeof text, &needed, message, sizeof message) == TS_OK);
   CHECK(needed == strlen(text) + 1);
-  CHECK(has(text, "file.created=yes") && has(text, "file.removed=yes") && has(text, "folder.mode=0700") && strstr(text, "map.faults=") != NULL);
+  CHECK(has(text, "file.created=yes") && has(text, "file.removed=yes") && has(text, "folder.mode=0700") &&
+        strstr(text, "map.faults=") != NULL);
   if (has(text, "pmem.library=yes")) {
     CHECK(has(text, "persist.bytes=1048576") && has(text, "persist.read_back=yes") && has(text, "pmem.map_file=yes") &&
           has(text, "pmem.aligned_2m=yes"));

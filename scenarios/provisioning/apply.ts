@@ -2,8 +2,8 @@
  * Carries a plan out, one step after the other, and takes it back.
  *
  * Nothing is trusted: after every step the machine is read again and the plan made anew, and the step must now be done
- * while the commands of those to come are still what the user agreed to. Anything else is a surprise and ends it. There is
- * no state beside the machine's own: to go on after an interruption is to apply again.
+ * while the commands of those to come are still what the user agreed to. Anything else is a surprise and ends it. There
+ * is no state beside the machine's own: to go on after an interruption is to apply again.
  *
  * @module
  */
@@ -104,7 +104,7 @@ export interface ApplyOptions {
   readonly kill?: AbortSignal;
   /** Milliseconds for each line; default 30 minutes: firmware and large namespaces take their time. */
   readonly deadlineMs?: number;
-  /** How often, and after how many milliseconds, a step that does not show as done is looked at again; default 5, 1000. */
+  /** How often, and after how many ms, a step that does not show as done is looked at again; default 5, 1000. */
   readonly settle?: { readonly tries: number; readonly ms: number };
   /** The command that applies again, for messages; default `tierbench provision <target> --apply`. */
   readonly again?: string;
@@ -123,7 +123,7 @@ const DEADLINE_MS = 30 * 60_000;
  * import { applyPlan } from "../../mod.ts";
  *
  * const outcome = await applyPlan({
- *   plan: ({ root }) => ({ kind: "refusal", target: "fsdax", place: "bare-metal", reason: `root: ${root}`, instead: undefined }),
+ *   plan: () => ({ kind: "refusal", target: "fsdax", place: "bare-metal", reason: "No region.", instead: undefined }),
  *   collect: () =>
  *     Promise.resolve({
  *       facts: {}, os: { known: false, reason: "not read", raw: "" }, tools: [], ndctl: undefined, daxctl: undefined,
@@ -229,7 +229,7 @@ class Application {
         this.#ran.push(step.id);
         return this.#outcome(
           "reboot",
-          `Step "${step.id}" takes effect when the machine starts again. Restart it now (systemctl reboot), then run: ` +
+          `Step "${step.id}" takes effect when the machine starts again. Restart it (systemctl reboot), then run: ` +
             this.#again,
           { step: step.id },
         );

@@ -32,8 +32,8 @@ export interface CheckOptions {
  * import { checkTarget } from "../../mod.ts";
  *
  * const inventory = {
- *   facts: {}, os: { known: false, reason: "not read", raw: "" } as const, tools: [], ndctl: undefined, daxctl: undefined,
- *   cxl: undefined, ipmctl: undefined, blocks: undefined, files: {}, units: {}, root: true,
+ *   facts: {}, os: { known: false, reason: "not read", raw: "" } as const, tools: [], ndctl: undefined,
+ *   daxctl: undefined, cxl: undefined, ipmctl: undefined, blocks: undefined, files: {}, units: {}, root: true,
  * };
  * const nothing = { dax: () => Promise.reject(new Error("no")), node: () => Promise.reject(new Error("no")) };
  * const lines = await checkTarget("fsdax", inventory, nothing, { mounts: ["/mnt/pmem0"], nodes: [] });
@@ -198,8 +198,8 @@ function medium(inventory: Inventory, path: string, block: string | undefined, {
     return line(
       id,
       false,
-      `${region} is a file of the host (virtio-pmem), which cannot be mapped with MAP_SYNC: libpmem does not take it for ` +
-        `PMEM; next: ask for a virtual NVDIMM instead`,
+      `${region} is a file of the host (virtio-pmem), which cannot be mapped with MAP_SYNC: libpmem does not take it ` +
+        `for PMEM; next: ask for a virtual NVDIMM instead`,
     );
   }
   return line(id, false, `${region} comes from "${provider}", which is not known to be persistent memory`);
@@ -276,7 +276,7 @@ function triedMount(path: string, found: Readonly<Record<string, string>>): Chec
       : pages === "mixed"
       ? "mapped by pages of 2 MiB where blocks lie together"
       : pages === "4096"
-      ? "mapped by pages of 4 KiB: slower by TLB misses; next: mkfs.ext4 -b 4096 -E stride=512,stripe_width=512 (erases it)"
+      ? "mapped by pages of 4 KiB: TLB misses; next: mkfs.ext4 -b 4096 -E stride=512,stripe_width=512 (erases it)"
       : "the size of pages in use is unknown",
   ));
   const persisted = found["persist.read_back"] === "yes";
@@ -347,8 +347,8 @@ function afterRestart(
 /* ---- kmem-dax, cxl-kmem ---- */
 
 /**
- * Whether a DAX device becomes memory again: a udev rule starts a unit for it, or a unit that is enabled names it. Regions
- * of CXL memory that the system makes at its start need their unit too.
+ * Whether a DAX device becomes memory again: a udev rule starts a unit for it, or a unit that is enabled names it.
+ * Regions of CXL memory that the system makes at its start need their unit too.
  */
 function deviceAfterRestart(inventory: Inventory, device: string): CheckLine[] {
   const { files, units } = inventory;
@@ -429,6 +429,14 @@ async function checkNodes(
     ));
     lines.push(...inUseNamespaces(inventory));
   }
+  if (mine.length === 0 && plain && nodes.length === 0) {
+    lines.push(line(
+      "node",
+      false,
+      "no DAX device became memory, and no node with memory and without CPUs is known: nothing can be used; next: " +
+        "tierbench provision kmem-dax",
+    ));
+  }
   for (const node of nodes) {
     lines.push(...await checkNode(inventory, verify, node));
     const device = mine.find(({ targetNode }) => targetNode === node);
@@ -439,7 +447,7 @@ async function checkNodes(
       lines.push(line(
         `medium node ${node}`,
         true,
-        "memory that the hypervisor gives the machine as a node of its own: what it really is cannot be seen from here, " +
+        "memory that the hypervisor gives the machine as a node of its own: what it is cannot be seen from here, " +
           "and no figure of it counts as that of PMEM",
       ));
     } else if (mine.length > 0) {
@@ -495,8 +503,8 @@ function checkDevice(name: string, driver: string | undefined, listed: DaxDevice
     movable === true
       ? "all of it movable: the kernel keeps nothing of its own there"
       : movable === false
-      ? `not movable: the kernel may keep its own data there, and it cannot be taken back; next: daxctl offline-memory ${name} ` +
-        `&& daxctl online-memory ${name}`
+      ? `not movable: the kernel may keep its own data there, and it cannot be taken back; next: ` +
+        `daxctl offline-memory ${name} && daxctl online-memory ${name}`
       : "whether it is movable is unknown",
   ));
   return lines;
@@ -516,8 +524,8 @@ async function checkNode(inventory: Inventory, verify: Verify, node: number): Pr
         ? "no CPUs"
         : known.cpus === undefined
         ? "whether it has CPUs is unknown"
-        : `node ${node} has CPUs ${known.cpus}: its memory cannot be told from DRAM; next: choose a device whose memory ` +
-          `becomes a node of its own (firmware gives it one in SRAT)`,
+        : `node ${node} has CPUs ${known.cpus}: its memory cannot be told from DRAM; next: choose a device whose ` +
+          `memory becomes a node of its own (firmware gives it one in SRAT)`,
     ),
   ];
   const alone = await tried(verify.node(node, undefined));
@@ -590,8 +598,8 @@ function autoOnline(policy: string | undefined): CheckLine {
     : line(
       id,
       false,
-      `the kernel puts new memory online itself (auto_online_blocks is ${policy}), not movable, and daxctl refuses; next: ` +
-        "echo offline > /sys/devices/system/memory/auto_online_blocks",
+      `the kernel puts new memory online itself (auto_online_blocks is ${policy}), not movable, and daxctl refuses; ` +
+        "next: echo offline > /sys/devices/system/memory/auto_online_blocks",
     );
 }
 

@@ -31,8 +31,8 @@ const DESTROYS =
   /\b(ndctl (destroy-namespace|create-namespace|init-labels)|mkfs(\.\w+)?|wipefs|dd)\b|\bipmctl (create|delete)\b/;
 
 /**
- * Steps with what their undo lines would destroy: a step that is done knows what it found before it ran, not what has been
- * stored since. Looked for are file systems on the block devices and namespaces that such a line names.
+ * Steps with what their undo lines would destroy: a step that is done knows what it found before it ran, not what has
+ * been stored since. Looked for are file systems on the block devices and namespaces that such a line names.
  */
 export function undoLosses(steps: readonly Step[], inventory: Inventory): Step[] {
   const blocks = inventory.blocks?.known === true ? inventory.blocks.value : [];

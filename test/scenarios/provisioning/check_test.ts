@@ -378,6 +378,12 @@ Deno.test("checkTarget() takes a plain node without CPUs in a cloud VM alone, an
   const at1: Plan["results"] = { mounts: [], nodes: [1] };
   assertEquals(failed(await checkTarget("kmem-dax", plain, verify(), at1, { place: "cloud-vm" })), {});
   assertEquals(Object.keys(failed(await checkTarget("kmem-dax", plain, verify(), at1))), ["device"]);
+  // Nothing to look at is never in order.
+  const none = await checkTarget("kmem-dax", NOTHING, verify(), { mounts: [], nodes: [] }, { place: "cloud-vm" });
+  assertEquals(Object.keys(failed(none)), ["node"]);
+  assertEquals(Object.keys(failed(await checkTarget("fsdax", NOTHING, verify(), { mounts: [], nodes: [] }))), [
+    "mounted",
+  ]);
   const service = "[Service]\nExecStart=/bin/sh -c 'until test -e /sys/bus/cxl/devices/region0; do sleep 1; done'\n";
   const cxl: Inventory = {
     ...KMEM,
