@@ -1,88 +1,8 @@
 import "../native_library.ts";
-import { Command } from "commander";
+import { fileURLToPath } from "node:url";
 import { main } from "../../cli/main.ts";
-import { addProvision, type Ask } from "../../cli/provision.ts";
-import { processShell } from "../../scenarios/provisioning/run_line.ts";
-import type { Plan, Provisioner, ProvisionRequest, Refusal } from "../../mod.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../assert.ts";
-
-/** A machine of two files: step `a` makes the first, step `b` the second. */
-class Machine {
-  readonly folder: string = Deno.makeTempDirSync();
-  readonly requests: ProvisionRequest[] = [];
-  refusal: string | undefined;
-  command = "touch";
-
-  provisioner = (): Provisioner => ({
-    collect: () =>
-      Promise.resolve({
-        facts: {},
-        os: { known: false, reason: "not read", raw: "" },
-        tools: [],
-        ndctl: undefined,
-        daxctl: undefined,
-        cxl: undefined,
-        ipmctl: undefined,
-        blocks: undefined,
-        files: Object.fromEntries(this.have().map((name) => [name, ""])),
-        units: {},
-        root: true,
-      }),
-    plan: ({ files }, request): Plan | Refusal => {
-      this.requests.push(request);
-      const { target, place = "bare-metal" } = request;
-      if (this.refusal !== undefined) {
-        return { kind: "refusal", target, place, reason: this.refusal, instead: undefined };
-      }
-      return {
-        kind: "plan",
-        target,
-        place,
-        summary: "two files",
-        warnings: [],
-        results: { mounts: ["/nowhere/pmem0"], nodes: [] },
-        steps: ["a", "b"].map((id) => ({
-          id,
-          title: `Make ${id}`,
-          commands: [`${this.command} ${this.folder}/${id}`],
-          undo: [`rm ${this.folder}/${id}`],
-          done: files[id] === undefined ? undefined : "it is there",
-          destroys: id === "a" ? [{ device: "pmem0", found: "ext4" }] : [],
-          expected: "a file",
-          reboot: false,
-          where: "host",
-        })),
-      };
-    },
-    render: (plan) => plan.kind === "plan" ? `PLAN of ${plan.steps.length}\n` : `NO WAY: ${plan.reason}\n`,
-    shell: processShell,
-    verify: { dax: () => Promise.reject(new Error("no")), node: () => Promise.reject(new Error("no")) },
-    uid: (user) => Promise.resolve(user === "ada" ? 1000 : undefined),
-  });
-
-  have(): string[] {
-    return [...Deno.readDirSync(this.folder)].map(({ name }) => name).sort();
-  }
-
-  async say(words: string, ask: Ask = () => undefined): Promise<{ code: number; out: string; err: string }> {
-    let [out, err, code] = ["", "", 0];
-    const terminal = {
-      out: (text: string) => void (out += text),
-      err: (text: string) => void (err += text),
-      isTerminal: false,
-      colors: false,
-      width: 120,
-    };
-    const program = new Command("tierbench");
-    addProvision(program as never, { terminal, exit: (wanted) => code = wanted }, this.provisioner, ask);
-    await program.parseAsync(["provision", ...words.split(" ")], { from: "user" });
-    return { code, out, err };
-  }
-
-  [Symbol.dispose](): void {
-    Deno.removeSync(this.folder, { recursive: true });
-  }
-}
+import { Machine } from "./provision_machine.ts";
 
 Deno.test("provision prints the plan and changes nothing; a refusal is exit code 3", async () => {
   using machine = new Machine();
@@ -202,4 +122,37 @@ Deno.test("tierbench provision <target> plans for this machine, or says why not"
   const code = await main(["provision", "memory-mode", "--cloud-vm"], terminal);
   assertEquals(code, 3);
   assert(out.length > 0);
+});
+
+/** Starts `provision` in a process, sends it Ctrl-C as soon as a line runs, and again if asked to. */
+async function interrupted(times: 1 | 2, line: string): Promise<{ code: number; out: string }> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", fileURLToPath(new URL("provision_program.ts", import.meta.url)), line],
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  let out = "";
+  let sent = 0;
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    out += text;
+    if ((sent === 0 && out.includes("running")) || (sent === 1 && times === 2 && out.includes("Stopping"))) {
+      child.kill("SIGINT");
+      sent++;
+    }
+  }
+  return { code: (await child.status).code, out };
+}
+
+Deno.test("provision --apply lets the line that runs finish at Ctrl-C, says where it stopped, exit code 130", async () => {
+  const { code, out } = await interrupted(1, "echo running; sleep 0.5; echo finished");
+  assertEquals(code, 130);
+  assertMatch(out, /running\n\nStopping when this line has ended; Ctrl-C again ends the line\nfinished\n/);
+  assertMatch(out, /interrupted: Interrupted within step "a", after 1 of 2 lines/);
+});
+
+Deno.test("provision --apply ends the line that runs at the second Ctrl-C", async () => {
+  const { code, out } = await interrupted(2, "echo running; sleep 60; echo finished");
+  assertEquals(code, 130);
+  assertMatch(out, /interrupted: Interrupted: the line that ran was ended/);
+  assert(!out.includes("finished\n"));
 });
