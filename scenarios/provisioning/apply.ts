@@ -97,6 +97,7 @@ export interface ApplyOptions {
   readonly until?: string;
   /** Takes the plan back instead: the undo lines of steps that are done, last step first. */
   readonly undo?: boolean;
+  /** Told what happens. */
   readonly onEvent?: (event: ApplyEvent) => void;
   /** Stops it: a line that runs may finish, no other begins. */
   readonly signal?: AbortSignal;

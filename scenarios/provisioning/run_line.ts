@@ -34,7 +34,10 @@ const DRAIN_MS = 500;
  * Runs a line with `/bin/sh -c`, messages in English, nothing on standard input. The line has a process group of its
  * own: Ctrl-C at the terminal does not reach it, so that it can finish, and its end is that of all it started.
  */
-export const processShell: Shell = async (line, { timeoutMs, onOutput, signal }) => {
+export const processShell: Shell = async (
+  line: string,
+  { timeoutMs, onOutput, signal }: ShellOptions,
+): Promise<ShellExit> => {
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", line],
     env: { LC_ALL: "C", PATH: searchPath() },

@@ -135,7 +135,7 @@ async function interrupted(times: 1 | 2, line: string): Promise<{ code: number; 
   let sent = 0;
   for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
     out += text;
-    if ((sent === 0 && out.includes("running")) || (sent === 1 && times === 2 && out.includes("Stopping"))) {
+    if ((sent === 0 && out.includes("\nrunning\n")) || (sent === 1 && times === 2 && out.includes("Stopping"))) {
       child.kill("SIGINT");
       sent++;
     }
@@ -154,5 +154,5 @@ Deno.test("provision --apply ends the line that runs at the second Ctrl-C", asyn
   const { code, out } = await interrupted(2, "echo running; sleep 60; echo finished");
   assertEquals(code, 130);
   assertMatch(out, /interrupted: Interrupted: the line that ran was ended/);
-  assert(!out.includes("finished\n"));
+  assert(!out.includes("\nfinished\n"));
 });
