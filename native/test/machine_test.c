@@ -70,9 +70,10 @@ static void captured_trees(void) {
                        "hugepages.transparent=madvise", "hugepages.2048kB.total=8", "hugepages.2048kB.free=6",
                        "noise.steal_percent=1.00", "noise.loadavg=0.42 0.15 0.07", "noise.smt=off",
                        "cpu.flags=avx2,avx512f,avx512_bf16,clflushopt,clwb", "mount.0.path=/dev/shm", "!mount.1.",
-                       "memory.nodes_allowed=0", "memory.lock_limit=8388608", "process.sys_nice=no",
-                       "process.sys_admin=no", "process.seccomp=filter", "!kernel.cmdline_memmap", "!memory.ram.",
-                       "!container.", "!noise.governor", "!noise.turbo", NULL});
+                       "!kernel.cmdline_memmap", "!container.", "!noise.governor", "!noise.turbo", NULL});
+  tree_has("user", (const char *const[]){"memory.nodes_allowed=0", "memory.lock_limit=8388608", "process.sys_nice=no",
+                                         "process.sys_admin=no", "process.seccomp=filter", "!kernel.cmdline_memmap",
+                                         "!memory.ram.", "!container.", NULL});
   tree_has("gpu", (const char *const[]){"gpu.card0.vendor=0x10de", "gpu.card0.driver=nvidia",
                                         "gpu.nvidia.0000:00:05.0.model=NVIDIA H200", "gpu.nvidia.nodes=1",
                                         "!gpu.card0-DP-1", "!cpu.", "!memory.", NULL});
