@@ -167,4 +167,24 @@ export {
   parseNotes,
   QUESTIONS,
 } from "./scenarios/contribution/answers.ts";
+export type {
+  CheckLine,
+  Loss,
+  Place as ProvisionPlace,
+  Plan,
+  ProvisionRequest,
+  Refusal,
+  Step as ProvisionStep,
+  Target as ProvisionTarget,
+} from "./scenarios/provisioning/contract.ts";
+export { provisionPlan } from "./scenarios/provisioning/provision_plan.ts";
+export { type ApplyEvent, type ApplyOptions, type ApplyOutcome, applyPlan } from "./scenarios/provisioning/apply.ts";
+export { type CheckOptions, checkTarget } from "./scenarios/provisioning/check.ts";
+export {
+  localProvisioner,
+  type Provisioner,
+  TARGETS as PROVISION_TARGETS,
+} from "./scenarios/provisioning/provisioner.ts";
+export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
+export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
 export * from "./reports/report.ts";

@@ -353,9 +353,38 @@ TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *er
 /* ---- machine -------------------------------------------------------------------------------------------- */
 
 /* What this machine is, as "key=value" lines: cpu.*, memory.*, node.<n>.*, dax.*, pmem.*, cxl.*, gpu.*, hugepages.*,
- * noise.*, library.*, mount.*. Unknown things are absent, never guessed. `roots` is a prefix put before
+ * noise.*, library.*, mount.*, container.*, process.*; native/machine/machine.h lists them. Unknown things are absent, never guessed. `roots` is a prefix put before
  * /sys, /proc and /dev for tests, or "". Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
+
+/* Tries whether files of a directory are persistent memory: a file of 8 MiB is created there, loses its name at once,
+ * and is mapped, written and read back. "key=value" lines; what was not reached is absent; an error is the system's text:
+ *   folder.owner, .mode              user number; permissions, octal
+ *   file_system.free, .block_size    bytes
+ *   file.created, .error, .removed   yes | no: a file with room could be made; why not; nothing stays behind
+ *   file.left                        the name that could not be removed
+ *   map_sync, .error                 mmap with MAP_SYNC succeeded: stores reach the medium without the page cache
+ *   map.page_size, .faults, .error   2097152 | 4096 | mixed, told from the number of page faults of 8 MiB
+ *   pmem.library, .map_file, .error  libpmem is there; it mapped the file
+ *   pmem.map_file_is_pmem, .is_pmem, .aligned_2m, .auto_flush   what libpmem says; its mapping begins at 2 MiB
+ *   pmem.force                       PMEM_IS_PMEM_FORCE, if set: what libpmem says then proves nothing
+ *   persist.by, .bytes, .read_back, .error   1 MiB through pmem_persist or pmem_msync, read back through the file
+ * Errors: TS_EINVAL (no directory), TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                     uint32_t err_cap);
+
+/* Tries whether a NUMA node gives memory. "key=value" lines; what was not reached is absent:
+ *   node.cpus, .total, .free         its CPUs (empty: none), bytes
+ *   bind.allowed, .error             mbind of 8 MiB to it
+ *   bind.pages, .landed              where the touched pages are (node:pages, ...); yes: all on the node
+ *   memkind.library, .error          libmemkind is there
+ *   memkind.nodes_asked              MEMKIND_DAX_KMEM_NODES, if set; memkind reads it once a process
+ *   memkind.dax_kmem                 MEMKIND_DAX_KMEM is available
+ *   memkind.pages, .landed           where 1 MiB of that kind is
+ *   bind.move_pages_error, memkind.move_pages_error   the kernel refused to say
+ * Errors: TS_EINVAL, TS_EUNAVAILABLE (no such node), TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                      uint32_t err_cap);
 
 #ifdef __cplusplus
 }
