@@ -37,8 +37,8 @@ function isFrom(os: OsRelease, versions: Readonly<Record<string, string>>): bool
 }
 
 /**
- * Lines that write GRUB's configuration anew. Since RHEL 9 and Fedora 34 /boot/grub2/grub.cfg is right for BIOS and UEFI
- * alike; before, packages leave a link to the right one of each.
+ * Lines that write GRUB's configuration anew. Since RHEL 9 and Fedora 34 /boot/grub2/grub.cfg is right for BIOS and
+ * UEFI alike; before, packages leave a link to the right one of each.
  */
 export function updateLines(os: OsRelease, family: Family, change: { add?: string; remove?: string }): string[] {
   if (family === "debian") return ["update-grub"];

@@ -19,8 +19,8 @@ export function inContainer(context: PlanContext, host: PlanParts): PlanParts {
       ...(kind === undefined
         ? []
         : [`this is inside a container (${kind}): steps of the host have to be run outside it`]),
-      "seccomp=unconfined is for io_uring, which the default profile of container engines leaves out; without SSD tiers " +
-      "leave the option away",
+      "seccomp=unconfined is for io_uring, which the default profile of container engines leaves out; without SSD " +
+      "tiers leave the option away",
       ...host.warnings,
     ],
     steps: [...host.steps, runStep(context, host, kind)],

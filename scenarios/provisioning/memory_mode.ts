@@ -17,8 +17,8 @@ export function planMemoryMode(context: PlanContext): PlanParts {
   const { inventory, place } = context;
   if (place === "cloud-vm") {
     throw new Refused(
-      "Memory Mode cannot be set in a virtual machine: the firmware of the host sets it before any system starts, and to " +
-        "its guests it is plain memory (docs/Embedding-on-PMEM.md of DeepRec says so of cloud VMs).",
+      "Memory Mode cannot be set in a virtual machine: the firmware of the host sets it before any system starts, " +
+        "and to its guests it is plain memory (docs/Embedding-on-PMEM.md of DeepRec says so of cloud VMs).",
       'Set it on the host; in the VM run the configuration "memory-mode" emulated.',
     );
   }
@@ -35,8 +35,8 @@ export function planMemoryMode(context: PlanContext): PlanParts {
   }
   if (resources !== undefined && !resources.known) {
     throw new Refused(
-      `What "ipmctl show -memoryresources" printed was not understood (${resources.reason}), so it cannot be seen how the ` +
-        "PMEM is used now.",
+      `What "ipmctl show -memoryresources" printed was not understood (${resources.reason}), so it cannot be seen ` +
+        "how the PMEM is used now.",
     );
   }
   const now = resources?.value;
