@@ -9,7 +9,7 @@ import { OURS, type PlanContext, step } from "./context.ts";
 import type { Step } from "./contract.ts";
 import { blockContent } from "./loss.ts";
 import { unmount } from "./namespace_step.ts";
-import { quote, words, writeFile } from "./shell.ts";
+import { quote, writeFile } from "./shell.ts";
 import { mountUnit } from "./systemd_units.ts";
 import { meets, NEEDS } from "./versions.ts";
 
@@ -17,6 +17,8 @@ import { meets, NEEDS } from "./versions.ts";
 export interface FileSystemSteps {
   readonly steps: readonly Step[];
   readonly mount: string;
+  /** What may keep DAX away. */
+  readonly warnings: readonly string[];
 }
 
 /** Steps for `/dev/<block>`; `fresh`: a namespace is made before, so nothing on the block device now will be there. */
@@ -84,16 +86,11 @@ export function fileSystemSteps(
     done,
     expected: `findmnt -no OPTIONS ${path} lists ${options === "dax" ? "dax or dax=always" : options}`,
   });
-  return { steps: [makeFileSystem, mount], mount: foreign?.path ?? path };
-}
-
-/** A sentence on file systems that are kept and not mounted with DAX yet: whether they can be is seen only then. */
-export function keptWarnings(steps: readonly Step[]): string[] {
-  const kept = steps.filter((one) =>
-    one.id.startsWith("filesystem-") && one.done !== undefined &&
-    steps.some((other) => other.id === one.id.replace("filesystem", "mount") && other.done === undefined)
-  );
-  return kept.length === 0 ? [] : [
-    `${words(kept.map((one) => one.done ?? ""))}; a mount with DAX needs blocks of 4 KiB (dumpe2fs -h prints them)`,
-  ];
+  // Blocks of another size are seen only when the mount fails; ours have the right one.
+  const warnings = kept && done === undefined && content.label !== label
+    ? [
+      `${content.fileSystem} on ${device} is kept; DAX needs blocks of 4 KiB (see dumpe2fs -h ${device})`,
+    ]
+    : [];
+  return { steps: [makeFileSystem, mount], mount: foreign?.path ?? path, warnings };
 }

@@ -8,7 +8,7 @@ import { numberOf } from "../machine/parts.ts";
 import { setAsideSteps } from "./boot_loader.ts";
 import type { PlanContext, PlanParts } from "./context.ts";
 import type { Step } from "./contract.ts";
-import { type FileSystemSteps, fileSystemSteps, keptWarnings } from "./file_system.ts";
+import { type FileSystemSteps, fileSystemSteps } from "./file_system.ts";
 import { appDirectStep, modules } from "./goal.ts";
 import { checkRange, defaultMemmap, runningMemmap } from "./memmap.ts";
 import { chooseNamespace, FSDAX } from "./namespace_step.ts";
@@ -94,6 +94,7 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
     steps.push(...setAsideSteps(context, option, true));
   }
   const mounts: string[] = [];
+  const kept: string[] = [];
   for (const region of regions) {
     const choice = chooseNamespace(context, region, FSDAX);
     const made = fileSystemSteps(context, {
@@ -105,13 +106,14 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
     // A legacy namespace is in fsdax mode from the start, and has no labels to be remade.
     steps.push(...(setAside(region) ? [] : [choice.step]), ...made.steps);
     mounts.push(made.mount);
+    kept.push(...made.warnings);
   }
   return parts(steps, mounts, [
     ...regions.filter((one) => nvdimm(one) && context.place === "cloud-vm").map((one) =>
       `${one.dev} is a virtual NVDIMM: no speed of it counts as that of PMEM`
     ),
     ...(aside ? [DRAM_STATEMENT] : []),
-    ...keptWarnings(steps),
+    ...kept,
   ]);
 }
 

@@ -1,6 +1,7 @@
 /**
- * A machine that understands the lines of plans: it changes its state as the real tools would, refuses what they refuse,
- * and shows itself as an inventory. Lines it does not know are errors, so a plan cannot drift away from it unseen.
+ * A machine that understands the lines of plans: it changes its state as the real tools would, refuses what they
+ * refuse, and shows itself as an inventory. Lines it does not know are errors, so no plan
+ * can drift away from it unseen.
  */
 
 import type { BlockDevice, Inventory, NdBus, NdRegion, OsRelease } from "../../../scenarios/machine/inventory.ts";
@@ -53,6 +54,15 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   libmemkind0: "memkind",
   memkind: "memkind",
 };
+
+const CREATE_NAMESPACE = new RegExp(
+  "^ndctl create-namespace (?:--region=(region\\d+)|-f -e (namespace\\d+\\.\\d+)) " +
+    "--mode=(fsdax|devdax) --map=(mem|dev) --align=2M --name=tierbench$",
+);
+const ADD_OPTION = new RegExp(
+  "^grep -q '\\^GRUB_CMDLINE_LINUX=\\.\\*(memmap=\\S+)' /etc/default/grub \\|\\| " +
+    "sed -i 's/\\^GRUB_CMDLINE_LINUX=\"/&memmap=\\S+ /' /etc/default/grub$",
+);
 
 /** What a machine is built of. */
 export interface ModelParts {
@@ -377,7 +387,7 @@ export class ModelMachine {
         }
       }],
       [
-        /^ndctl create-namespace (?:--region=(region\d+)|-f -e (namespace\d+\.\d+)) --mode=(fsdax|devdax) --map=(mem|dev) --align=2M --name=tierbench$/,
+        CREATE_NAMESPACE,
         (dev, victim, mode, map) => {
           need("ndctl");
           this.#createNamespace(dev ?? "", victim ?? "", mode ?? "", map ?? "");
@@ -452,7 +462,7 @@ export class ModelMachine {
         this.goal = "memory-mode";
       }],
       [
-        /^grep -q '\^GRUB_CMDLINE_LINUX=\.\*(memmap=\S+)' \/etc\/default\/grub \|\| sed -i 's\/\^GRUB_CMDLINE_LINUX="\/&memmap=\S+ \/' \/etc\/default\/grub$/,
+        ADD_OPTION,
         (option) => {
           const text = this.files["/etc/default/grub"] ?? "";
           if (!text.includes(option ?? "")) {

@@ -245,7 +245,7 @@ Deno.test("fsdax: a mount with DAX that others made is taken as it is", () => {
   assertEquals(plan.results.mounts, ["/pmem"]);
 });
 
-Deno.test("kmem-dax: no page structures on the PMEM, the kernel's policy, the device, and all of it at every start", () => {
+Deno.test("kmem-dax: the namespace, the kernel's policy, the device, and all of it at every start", () => {
   const plan = planned(raw(), { target: "kmem-dax", only: ["region1"] });
   assertEquals(plan.steps.map((one) => one.id), [
     "packages",

@@ -1,4 +1,4 @@
-/** Plans as text. The golden file shows one whole plan; UPDATE_GOLDEN=1 writes it anew, to be read before it is kept. */
+/** Plans as text. The golden file shows one whole plan; UPDATE_GOLDEN=1 writes it anew. */
 
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { known } from "../../../scenarios/machine/tools/tool.ts";
