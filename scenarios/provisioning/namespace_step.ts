@@ -130,8 +130,10 @@ export function chooseNamespace({ inventory }: PlanContext, region: RegionView, 
   const target = victim === undefined ? `--region=${region.dev}` : `-f -e ${victim.dev}`;
   const commands = [
     ...(victim === undefined ? [] : release(inventory, victim)),
+    // Old bytes show through a new namespace "by coincidence" (ndctl-create-namespace(1)), also one made much later: no
+    // old file system may. Before, so that an interruption leaves none either; after, for layouts of others.
+    ...(victim?.block === undefined ? [] : [`wipefs -a /dev/${victim.block}`]),
     `ndctl create-namespace ${target} --mode=${wanted.mode} --map=${wanted.map} --align=2M --name=${OURS}`,
-    // Old bytes show through a new namespace "by coincidence" (ndctl-create-namespace(1)): no old file system may.
     ...(wanted.mode === "fsdax" ? [`wipefs -a /dev/${block}`] : []),
   ];
   return {

@@ -223,6 +223,24 @@ Deno.test("a file system of others is kept as it is, and mounted with DAX beside
   assertEquals(machine.mounts.get("/mnt/pmem0"), { block: "pmem0", dax: true });
 });
 
+Deno.test("no interruption brings back a file system from before the memory", () => {
+  const stop = (lines: number) => {
+    const machine = new ModelMachine({ regions: [unlabelled(0)] });
+    finish(machine, { target: "fsdax" });
+    const before = machine.fileSystems.get("pmem0")?.serial;
+    finish(machine, { target: "kmem-dax" });
+    const step = pending(planOf(machine, { target: "fsdax" })).find((one) => one.id === "namespace-region0");
+    step?.commands.slice(0, lines).forEach((line) => machine.run(line));
+    finish(machine, { target: "fsdax" });
+    return { before, after: machine.fileSystems.get("pmem0")?.serial, all: lines >= (step?.commands.length ?? 0) };
+  };
+  for (let lines = 0;; lines++) {
+    const { before, after, all } = stop(lines);
+    assert(before !== undefined && after !== undefined && before !== after, `stopped after ${lines} lines`);
+    if (all) break;
+  }
+});
+
 Deno.test("the owner has the mount point", () => {
   const machine = new ModelMachine({ regions: [empty(0)] });
   finish(machine, { target: "fsdax", owner: "alice" });

@@ -397,7 +397,7 @@ export class ModelMachine {
         need("ndctl");
         this.#destroy(dev ?? "");
       }],
-      [/^wipefs -a \/dev\/(pmem[\d.]+)$/, (block) => {
+      [/^wipefs -a \/dev\/(pmem[\d.]+s?)$/, (block) => {
         this.#there(block ?? "");
         this.fileSystems.delete(block ?? "");
       }],
@@ -492,7 +492,9 @@ export class ModelMachine {
 
   #there(block: string): void {
     const all = this.regions.flatMap((region) => region.spaces.filter((one) => one.mode !== "devdax"));
-    if (!all.some((one) => this.#block(one.dev) === block)) throw new Error(`/dev/${block}: no such file or directory`);
+    if (!all.some((one) => this.#block(one.dev) + (one.mode === "sector" ? "s" : "") === block)) {
+      throw new Error(`/dev/${block}: no such file or directory`);
+    }
   }
 
   #destroy(dev: string): void {
@@ -505,6 +507,7 @@ export class ModelMachine {
     if (this.memory.has(dev.replace("namespace", "dax"))) throw new Error(`${dev}: in use as memory`);
     region.spaces = region.spaces.filter((one) => one.dev !== dev);
     this.fileSystems.delete(`${block}s`);
+    // Bytes of another file system stay, and show through the next namespace with a block device.
   }
 
   #createNamespace(dev: string, victim: string, mode: string, map: string): void {

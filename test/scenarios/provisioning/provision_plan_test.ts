@@ -61,6 +61,7 @@ Deno.test("fsdax: a raw namespace without labels is converted, and named as lost
   ]);
   const step = stepOf(plan, "namespace-region0");
   assertEquals(step.commands, [
+    "wipefs -a /dev/pmem0",
     "ndctl create-namespace -f -e namespace0.0 --mode=fsdax --map=dev --align=2M --name=tierbench",
     "wipefs -a /dev/pmem0",
   ]);
@@ -256,6 +257,7 @@ Deno.test("kmem-dax: the namespace, the kernel's policy, the device, and all of 
     "boot-rule-region1",
   ]);
   assertEquals(plan.steps.slice(1, 4).flatMap((one) => one.commands), [
+    "wipefs -a /dev/pmem1",
     "ndctl create-namespace -f -e namespace1.0 --mode=devdax --map=mem --align=2M --name=tierbench",
     "echo offline > /sys/devices/system/memory/auto_online_blocks",
     "daxctl reconfigure-device --mode=system-ram dax1.0",
