@@ -33,7 +33,7 @@ export const COMMANDS = {
   resources: ["ipmctl", "show", "-memoryresources"],
   modules: ["ipmctl", "show", "-dimm"],
   numactl: ["numactl", "--hardware"],
-  lsblk: ["lsblk", "-J", "-b", "-o", "NAME,SIZE,FSTYPE,PTTYPE,UUID,MOUNTPOINTS"],
+  lsblk: ["lsblk", "-J", "-b", "-o", "NAME,SIZE,FSTYPE,PTTYPE,LABEL,UUID,MOUNTPOINTS"],
 } as const;
 
 /** How each tool is asked for its version; numactl cannot be. */
@@ -112,7 +112,7 @@ async function looked(system: System, device: BlockDevice): Promise<Parsed<Block
   if (device.fileSystem !== undefined) return known(device);
   const output = await system.run(["blkid", "-p", "-o", "export", `/dev/${device.name}`]);
   const found = output === undefined ? undefined : parseBlkid(output);
-  if (found?.known) return known({ ...device, fileSystem: found.value });
+  if (found?.known) return known({ ...device, ...found.value });
   const udev = await system.list("/run/udev/data").catch(() => undefined);
   if (udev !== undefined && udev.length > 0) return known(device);
   const why = found === undefined ? "blkid is not installed" : system.root ? found.reason : "only root may read it";

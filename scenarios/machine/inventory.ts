@@ -234,7 +234,7 @@ export interface NumactlNode {
   readonly distances: Readonly<Record<number, number>>;
 }
 
-/** A block device as `lsblk -J -b -o NAME,SIZE,FSTYPE,UUID,MOUNTPOINTS` prints it. */
+/** A block device as `lsblk -J -b -o NAME,SIZE,FSTYPE,PTTYPE,LABEL,UUID,MOUNTPOINTS` prints it. */
 export interface BlockDevice {
   /** Its name. */
   readonly name: string;
@@ -242,6 +242,8 @@ export interface BlockDevice {
   readonly size: number | undefined;
   /** File system or partition table found on it; undefined: none. */
   readonly fileSystem: string | undefined;
+  /** Label of the file system; absent or undefined: it has none. Tells those that provisioning made from others. */
+  readonly label?: string | undefined;
   /** Where it is mounted. */
   readonly mountPoints: readonly string[];
 }
@@ -268,7 +270,7 @@ export interface Inventory {
   readonly blocks: Parsed<readonly BlockDevice[]> | undefined;
   /**
    * Files that provisioning writes, as they are now: path → text. Looked at: what its steps name under
-   * `/etc/systemd/system`, `/etc/udev/rules.d`, `/etc/default/grub.d`, and `/etc/default/grub`.
+   * `/etc/systemd/system`, `/etc/udev/rules.d`, `/etc/default/grub.d`, and `/etc/default/grub` itself.
    */
   readonly files: Readonly<Record<string, string>>;
   /** `systemctl is-enabled` of the units among `files`: unit → `enabled`, `disabled`, … */

@@ -7,10 +7,15 @@
 import type { Place, Target } from "../provisioning/contract.ts";
 import type { Facts } from "./parts.ts";
 
+/** What the container is run by; undefined: nothing says that this is one. */
+export function containerKind(facts: Facts): string | undefined {
+  const kind = facts["container.kind"];
+  return kind === undefined || kind === "none" ? undefined : kind;
+}
+
 /** In a container, under a hypervisor, or neither; undefined: the facts do not tell. */
 export function placeOf(facts: Facts): Place | undefined {
-  const container = facts["container.kind"];
-  if (container !== undefined && container !== "none") return "container";
+  if (containerKind(facts) !== undefined) return "container";
   return facts["cpu.virtual"] === "yes" ? "cloud-vm" : facts["cpu.virtual"] === "no" ? "bare-metal" : undefined;
 }
 

@@ -5,16 +5,17 @@
  * @module
  */
 
+import type { BlockDevice } from "../inventory.ts";
 import { known, type Parsed, type ToolOutput, unknown } from "./tool.ts";
 
 /** Exit status of blkid(8) if nothing was found, or the device cannot be read. */
 const NOTHING = 2;
 
-/** File system, or partition table, on a device; undefined: nothing that blkid knows. */
-export function parseBlkid(output: ToolOutput): Parsed<string | undefined> {
+/** File system, or partition table, on a device, and its label; undefined: nothing that blkid knows. */
+export function parseBlkid(output: ToolOutput): Parsed<Pick<BlockDevice, "fileSystem" | "label">> {
   const { code, stdout, stderr } = output;
   const raw = stdout + stderr;
-  if (code === NOTHING && raw.trim() === "") return known(undefined);
+  if (code === NOTHING && raw.trim() === "") return known({ fileSystem: undefined });
   if (code !== 0) return unknown(`blkid ended with status ${code}`, raw);
   const lines = stdout.split("\n");
   if (lines.pop() !== "") return unknown("its last line is not complete", raw);
@@ -25,5 +26,7 @@ export function parseBlkid(output: ToolOutput): Parsed<string | undefined> {
     found.set(match[1] ?? "", match[2] ?? "");
   }
   const type = found.get("TYPE") ?? found.get("PTTYPE");
-  return type === undefined || type === "" ? unknown("it names neither TYPE nor PTTYPE", raw) : known(type);
+  if (type === undefined || type === "") return unknown("it names neither TYPE nor PTTYPE", raw);
+  const label = found.get("LABEL");
+  return known({ fileSystem: type, ...(label === undefined ? {} : { label }) });
 }

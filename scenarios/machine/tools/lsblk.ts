@@ -20,6 +20,7 @@ const deviceSchema = listedObject({
   size: v.optional(size),
   fstype: v.optional(v.nullable(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.+-]+$/, "is no type of a file system")))),
   pttype: v.optional(v.nullable(v.pipe(v.string(), v.regex(/^[A-Za-z0-9]+$/, "is no type of a partition table")))),
+  label: v.optional(v.nullable(v.string())),
   uuid: v.optional(v.nullable(v.string())),
   mountpoints: v.optional(v.array(v.nullable(v.string()))),
   mountpoint: v.optional(v.nullable(v.string())),
@@ -41,6 +42,7 @@ function take(element: unknown, devices: BlockDevice[], text: string): Parsed<un
     name: value.name,
     size: value.size,
     fileSystem: value.fstype ?? value.pttype ?? undefined,
+    ...(value.label === undefined || value.label === null ? {} : { label: value.label }),
     mountPoints: mounted,
   });
   for (const child of value.children ?? []) {
