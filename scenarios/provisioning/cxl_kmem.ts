@@ -23,6 +23,11 @@ import { NEEDS, versionWarnings } from "./versions.ts";
 
 const NEEDED: Needed = { tools: ["cxl", "ndctl", "daxctl"], libraries: ["memkind"] };
 
+/** Seen with Linux 6.1 and cxl 76.1, which has no option for the UUID of a region. */
+const FORGOTTEN = "a region of persistent CXL memory does not come back by itself: made again after a restart it has " +
+  "another UUID, and labels of the old one keep it disabled; zero them first (ndctl zero-labels, for the nmem of this " +
+  "device only), then provision again";
+
 /** One region to be: the persistent or the volatile part of a device. */
 interface Part {
   readonly memdev: string;
@@ -88,9 +93,10 @@ export function planCxlKmem(context: PlanContext): PlanParts {
   const autoOnline = autoOnlineStep(context, devices.map((device) => device.dax));
   const nodes = nodesOfDevices(context, devices);
   const volatile = parts.some((part) => part.type === "ram");
+  const persistent = parts.some((part) => part.type === "pmem");
   return {
     summary: `CXL memory of ${words([...new Set(parts.map((one) => one.memdev))])} as memory without CPUs` +
-      `${nodes.length === 0 ? "" : `, node ${words(nodes.map(String))}`}, at every start`,
+      `${nodes.length === 0 ? "" : `, node ${words(nodes.map(String))}`}${persistent ? "" : ", at every start"}`,
     warnings: [
       ...versionWarnings(inventory, [
         volatile ? NEEDS.cxlRam : NEEDS.cxlPmem,
@@ -98,6 +104,7 @@ export function planCxlKmem(context: PlanContext): PlanParts {
         NEEDS.reconfigure,
       ]),
       ...memoryWarnings(context, devices),
+      ...(persistent ? [FORGOTTEN] : []),
       ...(context.place === "cloud-vm" ? ["the CXL devices may be virtual: no speed of them counts"] : []),
     ],
     steps: [
@@ -108,7 +115,7 @@ export function planCxlKmem(context: PlanContext): PlanParts {
       ...namespaces,
       ...devices.map((device) => systemRamStep(context, device)),
       ...atEveryStart(context, devices),
-      regionsAtEveryStart(context, parts),
+      ...(volatile ? [regionsAtEveryStart(context, parts.filter((part) => part.type === "ram"))] : []),
     ],
     results: { mounts: [], nodes },
   };

@@ -69,8 +69,8 @@ ExecStart=/usr/bin/daxctl reconfigure-device --mode=system-ram %i
 }
 
 /**
- * Makes CXL regions again at every start: decoders are set by the operating system and forget at a restart, while the
- * labels of namespaces stay on the device. The loop waits for the memory device's driver.
+ * Makes regions of volatile CXL memory again at every start: decoders forget at a restart what the operating system
+ * wrote to them. The loop waits for the driver of the memory device.
  */
 export function cxlUnit(regions: readonly { region: string; command: string }[]): UnitFile {
   const name = "tierbench-cxl.service";
