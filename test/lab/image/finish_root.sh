@@ -15,6 +15,12 @@ image() { # name: the root file system as it is now, without what is mounted in 
   copy=$out/$1.root
   mkdir "$copy"
   tar -C "$root" --one-file-system --exclude='./dev/*' -cf - . | tar -C "$copy" -xpf -
+  # fakechroot writes its own folder into absolute links.
+  find "$copy" -lname "$root/*" | while read -r link; do
+    target=$(readlink "$link")
+    ln -sfn "${target#"$root"}" "$link"
+  done
+  chmod -R u+rwX "$copy" # fakeroot is root in name only: without these it cannot read the files
   size=$(du -sm "$copy" | cut -f1)
   # Sparse: what is free costs nothing. The lab's file systems and databases are small; 1 GiB is room for all of them.
   mke2fs -q -t ext4 -m 0 -L "$1" -E lazy_itable_init=1,nodiscard -d "$copy" "$out/$1.ext4" "$((size * 115 / 100 + 1024))M"
