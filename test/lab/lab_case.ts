@@ -4,10 +4,7 @@
  * @module
  */
 
-import { findImage } from "./image/image.ts";
-
-/** Set by `deno task lab`: a case that cannot run fails. Elsewhere it is skipped, with the reason in its name. */
-export const REQUIRED = "TIERBENCH_LAB";
+import { findImage, IMAGE_VARIABLE } from "./image/image.ts";
 
 async function whyNot(): Promise<string | undefined> {
   try {
@@ -19,9 +16,10 @@ async function whyNot(): Promise<string | undefined> {
   return await findImage() === undefined ? "no up-to-date image" : undefined;
 }
 
-const reason = Deno.env.get(REQUIRED) === undefined ? await whyNot() : undefined;
+// Under "deno task lab", which sets this, a case that cannot run fails.
+const reason = Deno.env.get(IMAGE_VARIABLE) === undefined ? await whyNot() : undefined;
 
-/** Registers a case, as `Deno.test` does. */
+/** Registers a case, as `Deno.test` does. Without QEMU or image it is skipped, with the reason in its name. */
 export function labCase(name: string, test: (t: Deno.TestContext) => Promise<void>): void {
   const skipped = reason === undefined ? "" : ` (skipped: ${reason}; "deno task lab" gets it)`;
   Deno.test(`lab: ${name}${skipped}`, { ignore: reason !== undefined }, test);

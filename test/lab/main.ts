@@ -10,8 +10,7 @@
 import { setUp } from "../../native/setup/set_up.ts";
 import { ROOT } from "../../native/setup/state.ts";
 import { labelled, secondsSince, SetupError, system } from "../../native/setup/system.ts";
-import { buildImage } from "./image/image.ts";
-import { REQUIRED } from "./lab_case.ts";
+import { buildImage, IMAGE_VARIABLE } from "./image/image.ts";
 import { HOST_PACKAGES } from "./packages.ts";
 
 const EXIT_SETUP = 4;
@@ -20,11 +19,11 @@ async function main(words: readonly string[]): Promise<number> {
   const start = performance.now();
   const filter = words.filter((word) => word !== "--no-install").join(" ");
   await setUp(["run"], !words.includes("--no-install"), HOST_PACKAGES);
-  await buildImage(system);
+  const image = await buildImage(system);
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", ...filter === "" ? [] : [`--filter=${filter}`], "test/lab"],
     cwd: ROOT,
-    env: { [REQUIRED]: "1" },
+    env: { [IMAGE_VARIABLE]: JSON.stringify(image) },
     stdin: "null",
     stdout: "inherit",
     stderr: "inherit",

@@ -13,7 +13,7 @@ import { program } from "./program.ts";
 export const SUITE_FILES: readonly string[] = ["suite.ext4"];
 
 /** Of no use in a guest. */
-const LEFT_OUT = /^(\.ci|\.github|test)\//;
+const LEFT_OUT = /^(\.ci|\.github|docs|test)\/|\.md$/;
 
 /** Files of the working tree that git knows or would take up. */
 async function workingTree(): Promise<string[]> {
