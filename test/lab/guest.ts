@@ -60,36 +60,6 @@ const ENVIRONMENT: readonly string[] = [
   "USER=root",
 ];
 
-/** QEMU processes and folders that are there now; a signal that ends this process ends and removes them. */
-const processes = new Set<Deno.ChildProcess>();
-const folders = new Set<string>();
-
-/** The signals and the exit codes that shells give for them. */
-const SIGNALS = [["SIGINT", 130], ["SIGTERM", 143]] as const;
-const handlers = SIGNALS.map(([signal, code]) => {
-  const handler = (): void => {
-    for (const child of processes) kill(child);
-    for (const folder of folders) {
-      try {
-        Deno.removeSync(folder, { recursive: true });
-      } catch { /* its owner was faster */ }
-    }
-    Deno.exit(code);
-  };
-  return { signal, handler };
-});
-
-/** Signals are handled while there is a folder to remove. */
-function addFolder(folder: string): void {
-  if (folders.size === 0) { for (const { signal, handler } of handlers) Deno.addSignalListener(signal, handler); }
-  folders.add(folder);
-}
-
-function removeFolder(folder: string): void {
-  if (!folders.delete(folder) || folders.size > 0) return;
-  for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);
-}
-
 function kill(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
@@ -132,7 +102,6 @@ export class Guest implements AsyncDisposable {
       throw new GuestError('Cannot boot a guest without an up-to-date image: build it with "deno task lab"');
     }
     const folder = await Deno.makeTempDir({ prefix: "tierbench-lab-" });
-    addFolder(folder);
     const guest = new Guest(image, options, folder);
     try {
       await guest.#makeDisks();
@@ -249,7 +218,6 @@ export class Guest implements AsyncDisposable {
     await Deno.writeTextFile(`${this.#folder}/command.txt`, command.join("\n") + "\n");
     const [program = "", ...args] = command;
     const child = new Deno.Command(program, { args, stdin: "null", stdout: "null", stderr: "piped" }).spawn();
-    processes.add(child);
     let ended = false;
     child.status.then(() => ended = true);
     const complaints = new Response(child.stderr).text();
@@ -266,7 +234,6 @@ export class Guest implements AsyncDisposable {
       kill(child);
       await child.status;
       await complaints;
-      processes.delete(child);
       if (!(error instanceof AgentError)) throw error;
       throw await this.#failure(`Cannot boot the guest "${this.#options.profile}": ${error.message}`, error);
     }
@@ -280,7 +247,6 @@ export class Guest implements AsyncDisposable {
       await this.#release();
     }
     await Deno.remove(this.#folder, { recursive: true }).catch(() => {});
-    removeFolder(this.#folder);
   }
 
   async #release(): Promise<void> {
@@ -289,7 +255,6 @@ export class Guest implements AsyncDisposable {
     this.#machine = undefined;
     await machine.child.status;
     await machine.complaints;
-    processes.delete(machine.child);
     machine.agent[Symbol.dispose]();
     await Deno.remove(`${this.#folder}/agent.sock`).catch(() => {});
   }
@@ -318,7 +283,8 @@ export class Guest implements AsyncDisposable {
     const path = (file: string): string => file.replaceAll(",", ",,"); // QEMU's way to write a comma
     const options = "console=ttyS0 panic=-1 quiet mitigations=off nokaslr systemd.show_status=0";
     return [
-      "qemu-system-x86_64",
+      // However this process ends, QEMU ends with it.
+      ...["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64"],
       ...["-accel", "tcg,thread=multi", "-cpu", "max", "-nodefaults", "-no-user-config", "-display", "none"],
       ...["-no-reboot", "-serial", "chardev:console"],
       ...["-chardev", `file,id=console,path=${path(this.#folder)}/console.txt,append=on`],

@@ -20,15 +20,17 @@ async function main(words: readonly string[]): Promise<number> {
   const filter = words.filter((word) => word !== "--no-install").join(" ");
   await setUp(["run"], !words.includes("--no-install"), HOST_PACKAGES);
   const image = await buildImage(system);
+  // Guests live in here. A case that is interrupted has no time to tidy up.
+  const folder = await Deno.makeTempDir({ prefix: "tierbench-lab-" });
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", ...filter === "" ? [] : [`--filter=${filter}`], "test/lab"],
     cwd: ROOT,
-    env: { [IMAGE_VARIABLE]: JSON.stringify(image) },
+    env: { [IMAGE_VARIABLE]: JSON.stringify(image), TMPDIR: folder },
     stdin: "null",
     stdout: "inherit",
     stderr: "inherit",
   }).spawn();
-  // The terminal sends SIGINT to both, and the cases end their guests; SIGTERM comes here alone.
+  // The terminal sends SIGINT to both; SIGTERM comes here alone.
   const ignore = (): void => {};
   const pass = (): void => child.kill("SIGTERM");
   Deno.addSignalListener("SIGINT", ignore);
@@ -36,6 +38,7 @@ async function main(words: readonly string[]): Promise<number> {
   const { code } = await child.status;
   Deno.removeSignalListener("SIGINT", ignore);
   Deno.removeSignalListener("SIGTERM", pass);
+  await Deno.remove(folder, { recursive: true });
   console.log(labelled("lab", `${code === 0 ? "passed" : "FAILED"}, ${secondsSince(start)} in all`));
   return code === 0 ? 0 : 1;
 }
