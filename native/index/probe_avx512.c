@@ -88,7 +88,7 @@ AVX512 static inline bool look_at_home(const int64_t *keys, const ts_index_home 
  * the patient search: a key may be the filler's, and few rows have such a number. */
 AVX512 static inline uint32_t locations_of(const answers *a, const int64_t *keys, const uint64_t *hashes,
                                            const ts_index_home *homes, uint32_t n, ts_location *locations,
-                                           ts_probe_pending *left) {
+                                           ts_index_left *left) {
   const __m512i ones = _mm512_set1_epi32(-1), none = _mm512_set1_epi32(TS_BUCKET_SLOTS);
   uint32_t count = 0;
   for (uint32_t i = 0; i < n; i += 16) {
@@ -119,24 +119,22 @@ AVX512 static inline uint32_t locations_of(const answers *a, const int64_t *keys
   return count;
 }
 
-AVX512 static void read_group(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                              const ts_index_home *next, uint32_t coming, ts_location *locations) {
+AVX512 uint32_t ts_probe_read_home_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
+                                          const ts_index_home *next, uint32_t coming, ts_location *locations,
+                                          ts_index_left *left) {
   answers a;
-  ts_probe_pending left[TS_PROBE_GROUP];
-  for (uint32_t i = 0; i < n; i++) ts_probe_touch(homes[i].bucket);
   if (TS_UNLIKELY(look_at_home(keys, homes, n, next, coming, &a))) { /* once among thousands: all of them, patiently */
     for (uint32_t i = 0; i < n; i++) locations[i] = ts_segment_find(homes[i].segment, keys[i], hashes[i]);
-    return;
+    return 0;
   }
   const uint32_t count = locations_of(&a, keys, hashes, homes, n, locations, left);
-  ts_probe_search_on(match, keys, hashes, homes, left, count, locations);
+  ts_probe_at_home(hashes, homes, left, count);
+  return count;
 }
 
-AVX512 void ts_probe_read_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                                 const ts_index_home *next, uint32_t coming, ts_location *locations) {
-  for (uint32_t i = 0; i < n; i += TS_PROBE_GROUP)
-    read_group(keys + i, hashes + i, homes + i, TS_MIN(n - i, TS_PROBE_GROUP), next + i, coming - TS_MIN(i, coming),
-               locations + i);
+AVX512 uint32_t ts_probe_read_on_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,
+                                        ts_index_left *left, uint32_t count, bool all, ts_location *locations) {
+  return ts_probe_read_on(match, keys, hashes, homes, left, count, all, locations);
 }
 
 #endif

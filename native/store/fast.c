@@ -9,7 +9,7 @@
 #include "kernels/gather.h"
 
 #define BLOCKS_AN_EPOCH 8u /* others wait for at most so many blocks ... */
-#define BLOCKS_ALONE 64u   /* ... or so many, where rows do not move */
+#define BLOCKS_ALONE 256u   /* ... or so many, where rows do not move */
 
 typedef struct found {
   const void *rows[TS_FAST_BLOCK]; /* NULL: not in the first tier */
@@ -60,42 +60,149 @@ static void mark_missed(const void *const *rows, uint32_t n, uint64_t first, uin
     if (rows[i] == NULL) missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
 }
 
-/* The blocks of one epoch, each at one of three stages: while one is looked for in its buckets, those of the next are asked
- * for, and while one is copied, the rows of the next. Against blocks one after the other this gave nothing with uniform
- * keys, where memory is the limit, and 15 % with Zipf 1.2; blocks of 64 and 128 were slower than of 256. */
+
+/* ---- rows found a moment ago ---- */
+
+#ifndef BITS
+#define BITS 12u
+#endif
+#define RECENT_BITS BITS
+#define RECENT (1u << RECENT_BITS)
+#ifndef TRIAL
+#define TRIAL 16u  /* blocks after which it must have proved worth it */
+#define WORTH 8u
+#endif
+
+typedef struct recent {
+  struct {
+    int64_t key;
+    const void *row;
+  } entries[RECENT + 1]; /* the last is written where there is nothing to keep */
+  uint32_t hits;
+  bool used;
+} recent;
+
+static inline uint32_t recent_place(int64_t key) {
+  return (uint32_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS));
+}
+
+static void recent_clear(recent *r) {
+  memset(r, 0, sizeof *r);
+  r->entries[0].key = 1; /* key 0 would be at place 0; 1 is not */
+  r->used = true;
+}
+
+/* ---- the stages ---- */
+
+typedef struct block {
+  uint32_t n, sought, left, here;
+  bool whole; /* all keys are sought: at is not set */
+  const int64_t *keys; /* that are sought in the index */
+  const void *rows[TS_FAST_BLOCK];
+  uint64_t hashes[TS_FAST_BLOCK];
+  ts_index_home homes[TS_FAST_BLOCK];
+  ts_index_left lefts[TS_FAST_BLOCK];
+  int64_t own[TS_FAST_BLOCK];
+  uint8_t at[TS_FAST_BLOCK];
+} block;
+
 typedef struct stages {
-  uint64_t hashes[2][TS_FAST_BLOCK];
-  ts_index_home homes[2][TS_FAST_BLOCK];
-  const void *rows[2][TS_FAST_BLOCK];
+  const ts_table *table;
+  uint32_t level;
+  block ring[4];
+  recent recent;
 } stages;
+
+static void begin_block(stages *s, block *b, const int64_t *keys, uint32_t n) {
+  b->n = n;
+  b->left = 0;
+  b->whole = !s->recent.used;
+  if (b->whole) {
+    b->keys = keys;
+    b->sought = n;
+  } else {
+    uint32_t sought = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      const int64_t key = keys[i];
+      const uint32_t place = recent_place(key);
+      b->rows[i] = s->recent.entries[place].row;
+      b->own[sought] = key;
+      b->at[sought] = (uint8_t)i;
+      sought += s->recent.entries[place].key != key;
+    }
+    b->keys = b->own;
+    b->sought = sought;
+    s->recent.hits += n - sought;
+  }
+  b->here = n - b->sought;
+  if (b->sought == 0) return;
+  ts_index_hash_all(s->level, b->keys, b->sought, b->hashes);
+  ts_index_aim(s->level, s->table->indexes, s->table->shard_bits, b->hashes, b->sought, b->homes);
+}
+
+static void keep(recent *r, int64_t key, const void *row) {
+  const uint32_t place = row == NULL ? RECENT : recent_place(key);
+  r->entries[place].key = key;
+  r->entries[place].row = row;
+}
+
+static void read_block(stages *s, block *b, const block *next) {
+  ts_location locations[TS_FAST_BLOCK];
+  const void *rows[TS_FAST_BLOCK];
+  if (b->sought == 0) return;
+  b->left = ts_index_read_home(s->level, b->keys, b->hashes, b->homes, b->sought, next->homes,
+                               TS_MIN(next->sought, b->sought), locations, b->lefts);
+  b->here += ts_rows_locate(s->level, s->table->first, s->table->shard_bits, b->hashes, locations, b->sought,
+                            b->whole ? b->rows : rows);
+  if (b->whole) return;
+  for (uint32_t j = 0; j < b->sought; j++) {
+    b->rows[b->at[j]] = rows[j];
+    keep(&s->recent, b->keys[j], rows[j]);
+  }
+}
+
+static void read_on(stages *s, block *b, bool all) {
+  ts_location locations[TS_FAST_BLOCK];
+  uint32_t lefts[TS_FAST_BLOCK];
+  const uint32_t count = b->left;
+  for (uint32_t p = 0; p < count; p++) lefts[p] = b->lefts[p].key;
+  b->left = ts_index_read_on(s->level, b->keys, b->hashes, b->homes, b->lefts, count, all, locations);
+  for (uint32_t p = 0; p < count; p++) {
+    const uint32_t j = lefts[p];
+    const ts_location l = locations[j];
+    if (l >> TS_LOCATION_ROW_BITS != 0) continue;
+    const void *row = ts_rows_view_at(&s->table->first[ts_shard_number(s->table, b->hashes[j])], l);
+    __builtin_prefetch(row);
+    b->rows[b->whole ? j : b->at[j]] = row;
+    b->here++;
+    if (!b->whole) keep(&s->recent, b->keys[j], row);
+  }
+}
 
 static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n, float *out, uint64_t first,
                                uint64_t *missed) {
-  const uint32_t level = table->store->level, bits = table->shard_bits;
   const uint64_t blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
   uint64_t misses = 0;
   stages s;
-  ts_location locations[TS_FAST_BLOCK];
-  /* In round t, block t is aimed at, block t - 1 read, block t - 2 copied. */
-  for (uint64_t t = 0; t < blocks + 2; t++) {
-    const uint32_t now = t & 1, before = now ^ 1;
-    const uint64_t at = t * TS_FAST_BLOCK, one = TS_FAST_BLOCK;
-    const uint32_t coming = t < blocks ? (uint32_t)TS_MIN(n - at, one) : 0;
-    const uint32_t reading = t > 0 && t <= blocks ? (uint32_t)TS_MIN(n - (at - one), one) : 0;
-    if (coming > 0) {
-      ts_index_hash_all(level, keys + at, coming, s.hashes[now]);
-      ts_index_aim(level, table->indexes, bits, s.hashes[now], coming, s.homes[now]);
+  s.table = table;
+  s.level = table->store->level;
+  recent_clear(&s.recent);
+  for (uint32_t i = 0; i < 4; i++) s.ring[i].n = s.ring[i].sought = s.ring[i].left = 0;
+  for (uint64_t t = 0; t < blocks + 3; t++) {
+    block *b0 = &s.ring[t % 4], *b1 = &s.ring[(t + 3) % 4], *b2 = &s.ring[(t + 2) % 4], *b3 = &s.ring[(t + 1) % 4];
+    b0->n = b0->sought = b0->left = 0;
+    if (t == TRIAL) s.recent.used = s.recent.hits * WORTH >= TRIAL * TS_FAST_BLOCK;
+    if (t < blocks) begin_block(&s, b0, keys + t * TS_FAST_BLOCK, (uint32_t)TS_MIN(n - t * TS_FAST_BLOCK, TS_FAST_BLOCK));
+    read_block(&s, b1, b0);
+    read_on(&s, b2, false);
+    if (b3->n > 0)
+      ts_gather_rows(s.level, &table->layout, b3->rows, b3->n, b2->rows, TS_MIN(b2->n, b3->n),
+                     out + (t - 3) * TS_FAST_BLOCK * table->layout.dim);
+    if (b2->left > 0) read_on(&s, b2, true);
+    if (b2->here < b2->n) {
+      mark_missed(b2->rows, b2->n, first + (t - 2) * TS_FAST_BLOCK, missed);
+      misses += b2->n - b2->here;
     }
-    if (reading > 0) {
-      ts_index_read(level, keys + (at - one), s.hashes[before], s.homes[before], reading, s.homes[now], coming, locations);
-      const uint32_t here =
-          ts_rows_locate(level, table->first, bits, s.hashes[before], locations, reading, s.rows[before]);
-      if (here < reading) mark_missed(s.rows[before], reading, first + at - one, missed);
-      misses += reading - here;
-    }
-    if (t > 1)
-      ts_gather_rows(level, &table->layout, s.rows[now], (uint32_t)TS_MIN(n - (at - 2 * one), one), s.rows[before], reading,
-                     out + (at - 2 * one) * table->layout.dim);
   }
   return misses;
 }
