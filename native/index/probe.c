@@ -119,22 +119,23 @@ void ts_index_hash_all(uint32_t level, const int64_t *keys, uint32_t n, uint64_t
 }
 
 void ts_index_aim(uint32_t level, const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
-                  ts_index_home *homes) {
+                  bool at_once, ts_index_home *homes) {
 #ifdef TS_PROBE_VECTORS
   if (level >= 2) {
-    ts_probe_aim_avx512(indexes, bits, hashes, n, homes);
+    ts_probe_aim_avx512(indexes, bits, hashes, n, at_once, homes);
     return;
   }
 #else
   (void)level;
 #endif
+  (void)at_once;
   for (uint32_t i = 0; i < n; i++) aim(indexes[hashes[i] >> 1 >> (63 - bits)], hashes[i], &homes[i]);
 }
 
 void ts_index_approach(const ts_index *const *indexes, uint32_t bits, const int64_t *keys, uint32_t n, uint64_t *hashes,
                        ts_index_home *homes) {
   ts_index_hash_all(ts_cpu_level(), keys, n, hashes);
-  ts_index_aim(ts_cpu_level(), indexes, bits, hashes, n, homes);
+  ts_index_aim(ts_cpu_level(), indexes, bits, hashes, n, true, homes);
 }
 
 void ts_index_find(const ts_index *index, const int64_t *keys, const uint64_t *hashes, uint32_t n,

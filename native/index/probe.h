@@ -83,7 +83,7 @@ TS_PROBE_INLINE void ts_probe_at_home(const uint64_t *hashes, const ts_index_hom
 /* probe_avx512.c: the kernels of ts_index_hash_all, ts_index_aim and ts_index_read_* for a CPU with AVX-512. */
 void ts_probe_hash_avx512(const int64_t *keys, uint32_t n, uint64_t *hashes);
 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
-                         ts_index_home *homes);
+                         bool at_once, ts_index_home *homes);
 uint32_t ts_probe_read_home_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
                                    const ts_index_home *next, uint32_t coming, ts_location *locations,
                                    ts_index_left *left);

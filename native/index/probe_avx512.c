@@ -21,14 +21,17 @@ AVX512 static inline __m512i of_shard(const uint64_t values[SHARDS], __m512i sha
   return _mm512_permutex2var_epi64(_mm512_loadu_si512(values), shard, _mm512_loadu_si512(values + LANES));
 }
 
-AVX512 static inline void aim_at(const ts_segment *s, uint64_t hash, ts_index_home *home) {
+AVX512 static inline void aim_at(const ts_segment *s, uint64_t hash, bool at_once, ts_index_home *home) {
   const ts_bucket *b = ts_segment_bucket(s, ts_segment_home(s, hash));
-  __builtin_prefetch(b);
+  if (at_once)
+    __builtin_prefetch(b, 0, 2);
+  else
+    __builtin_prefetch(b);
   *home = (ts_index_home){s, b};
 }
 
-AVX512 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
-                                ts_index_home *homes) {
+AVX512 TS_PROBE_INLINE void aim_all(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
+                                    const bool at_once, ts_index_home *homes) {
   uint32_t i = 0;
   if (bits <= MOST_BITS && n >= SHARDS) {
     /* Directories as they are now: the caller's epoch keeps them, and the segments that they name. */
@@ -49,11 +52,19 @@ AVX512 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, c
 #pragma GCC unroll 8
       for (uint32_t j = 0; j < LANES; j++) {
         ts_segment *const _Atomic *entry = (ts_segment *const _Atomic *)at[j];
-        aim_at(atomic_load_explicit(entry, memory_order_acquire), hashes[i + j], &homes[i + j]);
+        aim_at(atomic_load_explicit(entry, memory_order_acquire), hashes[i + j], at_once, &homes[i + j]);
       }
     }
   }
-  for (; i < n; i++) aim_at(ts_segment_of(indexes[hashes[i] >> 1 >> (63 - bits)], hashes[i]), hashes[i], &homes[i]);
+  for (; i < n; i++) aim_at(ts_segment_of(indexes[hashes[i] >> 1 >> (63 - bits)], hashes[i]), hashes[i], at_once, &homes[i]);
+}
+
+AVX512 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
+                                bool at_once, ts_index_home *homes) {
+  if (at_once)
+    aim_all(indexes, bits, hashes, n, true, homes);
+  else
+    aim_all(indexes, bits, hashes, n, false, homes);
 }
 
 AVX512 static inline uint32_t match(const ts_bucket *b, int64_t key) {
@@ -123,6 +134,8 @@ AVX512 uint32_t ts_probe_read_home_avx512(const int64_t *keys, const uint64_t *h
                                           const ts_index_home *next, uint32_t coming, ts_location *locations,
                                           ts_index_left *left) {
   answers a;
+  if (next == NULL) /* nobody asked for these long ago */
+    for (uint32_t i = 0; i < n; i++) ts_probe_touch(homes[i].bucket);
   if (TS_UNLIKELY(look_at_home(keys, homes, n, next, coming, &a))) { /* once among thousands: all of them, patiently */
     for (uint32_t i = 0; i < n; i++) locations[i] = ts_segment_find(homes[i].segment, keys[i], hashes[i]);
     return 0;

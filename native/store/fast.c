@@ -1,15 +1,15 @@
 /* fast.c - rows in the first tier, found and copied without a lock.
  *
  * The idea: a lookup costs two memory accesses that nothing can avoid, the bucket of the index and the row. Keys go
- * through in blocks, each stage a short loop over the whole block: addresses of buckets, buckets, addresses of rows, rows;
- * what a stage will need is asked for while another block is in the stage before it. In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the memory takes; one long
- * loop that does everything for each key, with prefetches, reaches half of that here (docs/performance.md). */
+ * through in blocks, each stage a short loop over the whole block; what a stage will need is asked for while another block
+ * is in the stage before it. In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the
+ * memory takes; one long loop that does everything for each key, with prefetches, is slower here (docs/performance.md). */
 #include "store/store.h"
 
 #include "kernels/gather.h"
 
 #define BLOCKS_AN_EPOCH 8u /* others wait for at most so many blocks ... */
-#define BLOCKS_ALONE 256u   /* ... or so many, where rows do not move */
+#define BLOCKS_ALONE 256u  /* ... or so many, where rows do not move: a millisecond */
 
 typedef struct found {
   const void *rows[TS_FAST_BLOCK]; /* NULL: not in the first tier */
@@ -61,23 +61,22 @@ static void mark_missed(const void *const *rows, uint32_t n, uint64_t first, uin
 }
 
 
-/* ---- rows found a moment ago ---- */
+/* ---- rows found a moment ago ----
+ *
+ * With skewed keys most of a batch are keys that were there before. A small table, each key with one place, leads from them
+ * to their rows without the index: 3 ns a key less at Zipf 1.2. It lives for one epoch, so all that it names is still
+ * there. Where few keys repeat it costs more than it saves: after a few blocks it must have proved its worth. */
 
-#ifndef BITS
-#define BITS 12u
-#endif
-#define RECENT_BITS BITS
+#define RECENT_BITS 12u /* with 10 bits half of that gain, with 13 no more */
 #define RECENT (1u << RECENT_BITS)
-#ifndef TRIAL
-#define TRIAL 16u  /* blocks after which it must have proved worth it */
-#define WORTH 8u
-#endif
+#define TRIAL 8u /* blocks */
+#define WORTH 5u /* of so many keys one must have been found there: in a trial 0.12 at Zipf 0.9, 0.30 at 1.05 */
 
 typedef struct recent {
   struct {
     int64_t key;
     const void *row;
-  } entries[RECENT + 1]; /* the last is written where there is nothing to keep */
+  } entries[RECENT + 1]; /* the last receives what is not to be kept */
   uint32_t hits;
   bool used;
 } recent;
@@ -92,13 +91,20 @@ static void recent_clear(recent *r) {
   r->used = true;
 }
 
-/* ---- the stages ---- */
+/* ---- the stages ----
+ *
+ * A block of keys goes through four: its buckets are asked for; they are read, and its rows asked for; the keys that are not
+ * at home are looked for in the next bucket; its rows are copied. Blocks follow each other a stage apart, so that what one
+ * asks for comes while the others work. Blocks of 64 and 128 keys were slower than of 256. */
 
 typedef struct block {
-  uint32_t n, sought, left, here;
-  bool whole; /* all keys are sought: at is not set */
-  const int64_t *keys; /* that are sought in the index */
-  const void *rows[TS_FAST_BLOCK];
+  uint32_t n;
+  uint32_t here;       /* rows found so far */
+  uint32_t sought;     /* keys that are looked for in the index ... */
+  const int64_t *keys; /* ... these */
+  bool whole;          /* they are all keys of the block; otherwise, in own, those numbered at[0..sought) */
+  uint32_t left;       /* of them not found yet */
+  const void *rows[TS_FAST_BLOCK]; /* of all keys; NULL: not in the first tier */
   uint64_t hashes[TS_FAST_BLOCK];
   ts_index_home homes[TS_FAST_BLOCK];
   ts_index_left lefts[TS_FAST_BLOCK];
@@ -106,16 +112,17 @@ typedef struct block {
   uint8_t at[TS_FAST_BLOCK];
 } block;
 
+#define STAGES 4u
+
 typedef struct stages {
   const ts_table *table;
   uint32_t level;
-  block ring[4];
+  block ring[STAGES];
   recent recent;
 } stages;
 
-static void begin_block(stages *s, block *b, const int64_t *keys, uint32_t n) {
+static void ask_block(stages *s, block *b, const int64_t *keys, uint32_t n) {
   b->n = n;
-  b->left = 0;
   b->whole = !s->recent.used;
   if (b->whole) {
     b->keys = keys;
@@ -125,7 +132,7 @@ static void begin_block(stages *s, block *b, const int64_t *keys, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
       const int64_t key = keys[i];
       const uint32_t place = recent_place(key);
-      b->rows[i] = s->recent.entries[place].row;
+      b->rows[i] = s->recent.entries[place].row; /* until it is found, whatever was there */
       b->own[sought] = key;
       b->at[sought] = (uint8_t)i;
       sought += s->recent.entries[place].key != key;
@@ -137,7 +144,7 @@ static void begin_block(stages *s, block *b, const int64_t *keys, uint32_t n) {
   b->here = n - b->sought;
   if (b->sought == 0) return;
   ts_index_hash_all(s->level, b->keys, b->sought, b->hashes);
-  ts_index_aim(s->level, s->table->indexes, s->table->shard_bits, b->hashes, b->sought, b->homes);
+  ts_index_aim(s->level, s->table->indexes, s->table->shard_bits, b->hashes, b->sought, false, b->homes);
 }
 
 static void keep(recent *r, int64_t key, const void *row) {
@@ -161,10 +168,11 @@ static void read_block(stages *s, block *b, const block *next) {
   }
 }
 
-static void read_on(stages *s, block *b, bool all) {
+static void search_on(stages *s, block *b, bool all) {
   ts_location locations[TS_FAST_BLOCK];
   uint32_t lefts[TS_FAST_BLOCK];
   const uint32_t count = b->left;
+  if (count == 0) return;
   for (uint32_t p = 0; p < count; p++) lefts[p] = b->lefts[p].key;
   b->left = ts_index_read_on(s->level, b->keys, b->hashes, b->homes, b->lefts, count, all, locations);
   for (uint32_t p = 0; p < count; p++) {
@@ -187,22 +195,23 @@ static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n,
   s.table = table;
   s.level = table->store->level;
   recent_clear(&s.recent);
-  for (uint32_t i = 0; i < 4; i++) s.ring[i].n = s.ring[i].sought = s.ring[i].left = 0;
-  for (uint64_t t = 0; t < blocks + 3; t++) {
-    block *b0 = &s.ring[t % 4], *b1 = &s.ring[(t + 3) % 4], *b2 = &s.ring[(t + 2) % 4], *b3 = &s.ring[(t + 1) % 4];
-    b0->n = b0->sought = b0->left = 0;
-    if (t == TRIAL) s.recent.used = s.recent.hits * WORTH >= TRIAL * TS_FAST_BLOCK;
-    if (t < blocks) begin_block(&s, b0, keys + t * TS_FAST_BLOCK, (uint32_t)TS_MIN(n - t * TS_FAST_BLOCK, TS_FAST_BLOCK));
-    read_block(&s, b1, b0);
-    read_on(&s, b2, false);
-    if (b3->n > 0)
-      ts_gather_rows(s.level, &table->layout, b3->rows, b3->n, b2->rows, TS_MIN(b2->n, b3->n),
-                     out + (t - 3) * TS_FAST_BLOCK * table->layout.dim);
-    if (b2->left > 0) read_on(&s, b2, true);
-    if (b2->here < b2->n) {
-      mark_missed(b2->rows, b2->n, first + (t - 2) * TS_FAST_BLOCK, missed);
-      misses += b2->n - b2->here;
-    }
+  for (uint32_t i = 0; i < STAGES; i++) s.ring[i].n = s.ring[i].here = s.ring[i].sought = s.ring[i].left = 0;
+  for (uint64_t t = 0; t < blocks + STAGES - 1; t++) {
+    block *asking = &s.ring[t % STAGES], *reading = &s.ring[(t + 3) % STAGES], *searching = &s.ring[(t + 2) % STAGES];
+    const block *copying = &s.ring[(t + 1) % STAGES];
+    asking->n = asking->here = asking->sought = asking->left = 0;
+    if (t == TRIAL) s.recent.used = s.recent.hits >= TRIAL * TS_FAST_BLOCK / WORTH;
+    if (t < blocks)
+      ask_block(&s, asking, keys + t * TS_FAST_BLOCK, (uint32_t)TS_MIN(n - t * TS_FAST_BLOCK, TS_FAST_BLOCK));
+    read_block(&s, reading, asking);
+    search_on(&s, searching, false);
+    if (copying->n > 0)
+      ts_gather_rows(s.level, &table->layout, copying->rows, copying->n, searching->rows, searching->n,
+                     out + (t + 1 - STAGES) * TS_FAST_BLOCK * table->layout.dim);
+    search_on(&s, searching, true); /* the last few, whose buckets have come meanwhile */
+    if (searching->here == searching->n) continue;
+    mark_missed(searching->rows, searching->n, first + (t - 2) * TS_FAST_BLOCK, missed);
+    misses += searching->n - searching->here;
   }
   return misses;
 }
