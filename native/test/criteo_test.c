@@ -1,6 +1,6 @@
 /* Import of Criteo text: every variant of the form gives the same rows; every kind of broken input is named. */
 #include "test/wdl_fixture.h"
-#include "wdl/input/criteo_line.h"
+#include "wdl/input/criteo_parse.h"
 #include "wdl/input/key_set.h"
 
 #include <math.h>
