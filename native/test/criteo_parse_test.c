@@ -218,6 +218,26 @@ static void each_fault_has_its_line(void) {
   CHECK(blocks[0]->rows == 0);
 }
 
+/* A quoted line anywhere around the end of a pass of TS_SCAN_BYTES is a row like any other. */
+static void quotes_reach_over_the_passes(void) {
+  for (uint32_t shift = 0; shift < 300; shift++) {
+    uint32_t n = 0, lines = 0, quoted = 0, zeros = shift;
+    for (; n < TS_SCAN_BYTES + 4000; lines++) {
+      bool quote = quoted == 0 && n + 200 > TS_SCAN_BYTES + shift % 100;
+      for (uint32_t f = 0; f < TS_CRITEO_FIELDS; f++) {
+        if (f > 0) text[n++] = '\t';
+        /* Zeros before ids move everything behind them. */
+        for (uint32_t i = 0; f > TS_NUMERICS && i < 15 && zeros > 0; i++, zeros--) text[n++] = '0';
+        n += (uint32_t)sprintf(text + n, quote && f < 20 ? "\"1\"" : "1");
+      }
+      text[n++] = '\n';
+      quoted += quote;
+    }
+    parse_all(&plain, 0, text, n, true);
+    CHECK_MSG(blocks[0]->rows == lines && blocks[0]->fault_count == 0, "%u of %u rows", blocks[0]->rows, lines);
+  }
+}
+
 /* DeepRec's constants: its Wide & Deep script takes I2 from -3 and divides by the range of each column. */
 static void numerics_are_deeprecs(void) {
   CHECK(ts_numeric_transform(TS_NUMERICS_MIN_MAX, 0, 1539) == 1.0f);
@@ -238,6 +258,7 @@ int main(void) {
   good_text_is_read_as_the_c_library_does();
   damaged_text_has_the_same_faults();
   each_fault_has_its_line();
+  quotes_reach_over_the_passes();
   numerics_are_deeprecs();
   for (uint32_t i = 0; i <= TS_LEVELS; i++) {
     ts_criteo_block_free(blocks[i]);
