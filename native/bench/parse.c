@@ -1,10 +1,10 @@
-/* parse.c - how fast Criteo text in memory becomes columns on one core: MB (10^6 bytes) of text a second, for each level of
- * kernels and each choice of numerics. Run it under real-time priority on one CPU for a quiet figure:
+/* parse.c - how fast Criteo text in memory becomes columns on one core: MB (10^6 bytes) of text a second, for each
+ * level of kernels and each choice of numerics. Run it under real-time priority on one CPU for a quiet figure:
  *
  *   make -C native/bench parse && chrt -f 50 taskset -c 1 native/build/bench/parse [rounds] [file]
  *
- * Without a file the text is made here, in the shape of Criteo Kaggle: its shares of missing values and sizes of counts,
- * ids of eight hexadecimal digits, one in forty missing. Rounds of all variants are interleaved. */
+ * Without a file the text is made here, in the shape of Criteo Kaggle: its shares of missing values and sizes of
+ * counts, ids of eight hexadecimal digits, one in forty missing. Rounds of all variants are interleaved. */
 #include "base/cpu_level.h"
 #include "wdl/input/criteo_parse.h"
 
@@ -111,7 +111,8 @@ int main(int count, char **words) {
     for (uint32_t kind = 0; kind < TS_NUMERICS_KINDS; kind++) {
       double *r = rate[level][kind];
       qsort(r, rounds, sizeof *r, by_value);
-      printf("%-8s %-7s %7.0f (%.0f to %.0f)\n", names[level], ts_numerics_names[kind], r[rounds / 2], r[0], r[rounds - 1]);
+      printf("%-8s %-7s %7.0f (%.0f to %.0f)\n", names[level], ts_numerics_names[kind], r[rounds / 2], r[0],
+             r[rounds - 1]);
     }
   ts_criteo_block_free(block);
   free(block);

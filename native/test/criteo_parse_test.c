@@ -18,28 +18,44 @@ static ts_criteo_layout plain = {.separator = '\t', .columns = TS_CRITEO_FIELDS}
 /* A field of a good line: usual ones mostly, every kind that the form allows now and then. */
 static int put_number(char *out) {
   switch (draw(12)) {
-    case 0: return 0;
-    case 1: return sprintf(out, "-%u", (unsigned)draw(100));
-    case 2: return sprintf(out, "%u.0", (unsigned)draw(5000));
-    case 3: return sprintf(out, "%s%u.%03u", draw(2) ? "-" : "+", (unsigned)draw(70000), (unsigned)draw(1000));
-    case 4: return sprintf(out, "%llu", (unsigned long long)(ts_random64(1, 1, draws++) >> draw(64)));
-    case 5: return sprintf(out, "%ue%d", (unsigned)draw(1000), (int)draw(30) - 15);
-    case 6: return sprintf(out, "%08u", (unsigned)draw(100000000));
-    case 7: return sprintf(out, "-%07u", (unsigned)draw(10000000));
-    case 8: return sprintf(out, "-0");
-    case 9: return sprintf(out, "%u", (unsigned)draw(200000));
-    default: return sprintf(out, "%u", (unsigned)draw(500));
+    case 0:
+      return 0;
+    case 1:
+      return sprintf(out, "-%u", (unsigned)draw(100));
+    case 2:
+      return sprintf(out, "%u.0", (unsigned)draw(5000));
+    case 3:
+      return sprintf(out, "%s%u.%03u", draw(2) ? "-" : "+", (unsigned)draw(70000), (unsigned)draw(1000));
+    case 4:
+      return sprintf(out, "%llu", (unsigned long long)(ts_random64(1, 1, draws++) >> draw(64)));
+    case 5:
+      return sprintf(out, "%ue%d", (unsigned)draw(1000), (int)draw(30) - 15);
+    case 6:
+      return sprintf(out, "%08u", (unsigned)draw(100000000));
+    case 7:
+      return sprintf(out, "-%07u", (unsigned)draw(10000000));
+    case 8:
+      return sprintf(out, "-0");
+    case 9:
+      return sprintf(out, "%u", (unsigned)draw(200000));
+    default:
+      return sprintf(out, "%u", (unsigned)draw(500));
   }
 }
 
 static int put_key(char *out) {
   uint64_t key = ts_random64(2, 2, draws++);
   switch (draw(8)) {
-    case 0: return 0;
-    case 1: return sprintf(out, "%llX", (unsigned long long)(key >> draw(64)));
-    case 2: return sprintf(out, "%016llx", (unsigned long long)key);
-    case 3: return sprintf(out, "%llx", (unsigned long long)(key >> draw(64)));
-    default: return sprintf(out, "%08x", (unsigned)key);
+    case 0:
+      return 0;
+    case 1:
+      return sprintf(out, "%llX", (unsigned long long)(key >> draw(64)));
+    case 2:
+      return sprintf(out, "%016llx", (unsigned long long)key);
+    case 3:
+      return sprintf(out, "%llx", (unsigned long long)(key >> draw(64)));
+    default:
+      return sprintf(out, "%08x", (unsigned)key);
   }
 }
 
@@ -64,8 +80,8 @@ static bool same_faults(const ts_criteo_block *a, const ts_criteo_block *b) {
   if (a->fault_count != b->fault_count) return false;
   for (uint32_t i = 0; i < a->fault_count; i++) {
     const ts_criteo_fault *x = &a->faults[i], *y = &b->faults[i];
-    if (x->line != y->line || x->rows != y->rows || x->kind != y->kind || x->field != y->field || x->found != y->found ||
-        strcmp(x->text, y->text) != 0)
+    if (x->line != y->line || x->rows != y->rows || x->kind != y->kind || x->field != y->field ||
+        x->found != y->found || strcmp(x->text, y->text) != 0)
       return false;
   }
   return true;
@@ -114,8 +130,8 @@ static void good_text_is_read_as_the_c_library_does(void) {
         else if (f <= TS_NUMERICS)
           wrong += b->numerics[f - 1][r] != ts_numeric_transform(kind, f - 1, strtod(field, NULL));
         else
-          wrong += b->keys[f - 1 - TS_NUMERICS][r] !=
-                   (length == 0 ? TS_MISSING_KEY : (int64_t)strtoull(field, NULL, 16));
+          wrong +=
+              b->keys[f - 1 - TS_NUMERICS][r] != (length == 0 ? TS_MISSING_KEY : (int64_t)strtoull(field, NULL, 16));
       }
     CHECK_MSG(wrong == 0, "%u values differ from strtod and strtoull", wrong);
     /* A quote sends every line of a block to the plain parser, which must agree. */
@@ -138,7 +154,9 @@ static void damaged_text_has_the_same_faults(void) {
       uint32_t at = (uint32_t)draw(n);
       char c = alphabet[draw(round % 3 == 0 ? sizeof alphabet - 1 : sizeof alphabet - 12)];
       switch (draw(3)) {
-        case 0: text[at] = c; break;
+        case 0:
+          text[at] = c;
+          break;
         case 1:
           memmove(text + at, text + at + 1, n - at - 1);
           n--;
@@ -173,15 +191,27 @@ static void each_fault_has_its_line(void) {
   static const struct {
     uint32_t kind, field; /* field of the line that is replaced */
     const char *instead;
-  } cases[] = {
-      {TS_FAULT_LABEL, 0, "2"},          {TS_FAULT_LABEL, 0, ""},           {TS_FAULT_LABEL, 0, "0.5"},
-      {TS_FAULT_NUMBER, 5, "nan"},       {TS_FAULT_NUMBER, 13, "-inf"},     {TS_FAULT_NUMBER, 1, "-"},
-      {TS_FAULT_NUMBER, 1, "--1"},       {TS_FAULT_NUMBER, 2, "1 "},        {TS_FAULT_NUMBER, 2, "0x12"},
-      {TS_FAULT_NUMBER, 2, "."},         {TS_FAULT_NUMBER_RANGE, 3, "1e39"}, {TS_FAULT_NUMBER_RANGE, 3, "-9e999"},
-      {TS_FAULT_KEY, 14, "1234567g"},    {TS_FAULT_KEY, 39, "-1"},          {TS_FAULT_KEY, 20, "12345678 "},
-      {TS_FAULT_KEY_RANGE, 39, "00000000000000001"},                        {TS_FAULT_KEY_RANGE, 14, "12345678123456789"},
-      {TS_FAULT_QUOTE, 4, "\"1"},        {TS_FAULT_COLUMNS, 4, "1\t2"},     {TS_FAULT_COLUMNS, 39, "1\t"},
-      {TS_FAULT_EMPTY, 0, NULL}};
+  } cases[] = {{TS_FAULT_LABEL, 0, "2"},
+               {TS_FAULT_LABEL, 0, ""},
+               {TS_FAULT_LABEL, 0, "0.5"},
+               {TS_FAULT_NUMBER, 5, "nan"},
+               {TS_FAULT_NUMBER, 13, "-inf"},
+               {TS_FAULT_NUMBER, 1, "-"},
+               {TS_FAULT_NUMBER, 1, "--1"},
+               {TS_FAULT_NUMBER, 2, "1 "},
+               {TS_FAULT_NUMBER, 2, "0x12"},
+               {TS_FAULT_NUMBER, 2, "."},
+               {TS_FAULT_NUMBER_RANGE, 3, "1e39"},
+               {TS_FAULT_NUMBER_RANGE, 3, "-9e999"},
+               {TS_FAULT_KEY, 14, "1234567g"},
+               {TS_FAULT_KEY, 39, "-1"},
+               {TS_FAULT_KEY, 20, "12345678 "},
+               {TS_FAULT_KEY_RANGE, 39, "00000000000000001"},
+               {TS_FAULT_KEY_RANGE, 14, "12345678123456789"},
+               {TS_FAULT_QUOTE, 4, "\"1"},
+               {TS_FAULT_COLUMNS, 4, "1\t2"},
+               {TS_FAULT_COLUMNS, 39, "1\t"},
+               {TS_FAULT_EMPTY, 0, NULL}};
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (uint32_t bad = 0; bad < 70; bad += 1 + bad / 8) {
       char *at = text;
@@ -212,7 +242,8 @@ static void each_fault_has_its_line(void) {
   memset(text, '\t', TS_BLOCK_BYTES - 1); /* the most separators */
   parse_all(&plain, 0, text, TS_BLOCK_BYTES, true);
   CHECK(blocks[0]->fault_count == 1);
-  for (uint32_t i = 0; i < TS_BLOCK_BYTES; i++) text[i] = i % 40 == 39 ? '\n' : '\t'; /* the most lines that could be rows */
+  for (uint32_t i = 0; i < TS_BLOCK_BYTES; i++)
+    text[i] = i % 40 == 39 ? '\n' : '\t'; /* the most lines that could be rows */
   text[TS_BLOCK_BYTES - 1] = '\n';
   parse_all(&plain, 0, text, TS_BLOCK_BYTES, true);
   CHECK(blocks[0]->rows == 0);

@@ -172,7 +172,8 @@ static void broken_text_is_named(void) {
   expect_error(TABS, 18, "0\t221", "0\tinf", TS_EFORMAT, "column I1 must be a number or empty, found \"inf\"");
   expect_error(TABS, 18, "0\t221", "0\tnan", TS_EFORMAT, "column I1 must be a number or empty, found \"nan\"");
   expect_error(TABS, 18, "0\t221", "0\t0x10", TS_EFORMAT, "found \"0x10\"");
-  expect_error(TABS, 18, "0\t221", "0\t1e39", TS_EFORMAT, "column I1 is beyond what a 32-bit float holds, found \"1e39\"");
+  expect_error(TABS, 18, "0\t221", "0\t1e39", TS_EFORMAT,
+               "column I1 is beyond what a 32-bit float holds, found \"1e39\"");
   expect_error(TABS, 18, "0\t221", "0\t-1e400", TS_EFORMAT, "column I1 is beyond");
   expect_error(TABS, 18, "0\t221", "0\t-", TS_EFORMAT, "column I1 must be a number or empty, found \"-\"");
   expect_error(TABS, 18, "0\t", "", TS_EFORMAT, "broken:18:");

@@ -16,11 +16,11 @@ static void add_row(FILE *f, uint32_t row) {
   fprintf(f, "\n");
 }
 
-static const char *const broken_lines[] = {"0\t1\n",
-                                           "",
-                                           "2\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t"
-                                           "1\t1\t1\t1\t1\t1\t1\t1\t1\n",
-                                           "\n"};
+static const char *const broken_lines[] = {
+    "0\t1\n", "",
+    "2\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t"
+    "1\t1\t1\t1\t1\t1\t1\t1\t1\n",
+    "\n"};
 
 /* Rows [first, first + count), and after every `broken_every`-th a broken line, by turns of three kinds. */
 static void write_rows(const char *name, uint32_t first, uint32_t count, uint32_t broken_every, bool last_newline) {
@@ -111,7 +111,8 @@ static void the_number_of_readers_changes_nothing(void) {
   CHECK(strcmp(digest, fact(in_folder("train.4"), "digest")) == 0);
   CHECK(described(in_folder("train.whole"), "cardinality.7") == described(in_folder("train.4"), "cardinality.7"));
   CHECK(described(in_folder("test.whole"), "unseen_share") == described(in_folder("test.4"), "unseen_share"));
-  CHECK(described(in_folder("train.whole"), "skipped") == 0 && isnan(described(in_folder("train.whole"), "skipped.nul")));
+  CHECK(described(in_folder("train.whole"), "skipped") == 0 &&
+        isnan(described(in_folder("train.whole"), "skipped.nul")));
   /* Errors, too: the first in the order of the files. */
   for (uint32_t i = 0; i < 2; i++) {
     CHECK(import(in, i == 0 ? "1" : "4", "error", "0", "train.1", "test.1") == TS_EFORMAT);
@@ -215,7 +216,8 @@ static void numerics_are_as_chosen(void) {
     CHECK(scaled->numerics[5][r] == 0 ? log->numerics[5][r] == 0 : log->numerics[5][r] > scaled->numerics[5][r]);
   free((char *)log - TS_CACHE_PAGE);
   free((char *)scaled - TS_CACHE_PAGE);
-  CHECK(run(ts_data_generate, options("out", in_folder("x"), "rows", "5", "numerics", "none", NULL), NULL) == TS_EINVAL);
+  CHECK(run(ts_data_generate, options("out", in_folder("x"), "rows", "5", "numerics", "none", NULL), NULL) ==
+        TS_EINVAL);
 }
 
 /* Another version of the format is one clear error. */

@@ -54,8 +54,9 @@ static int32_t check_header(const ts_cache *cache, uint64_t size, ts_err err) {
   if (h->checksum != header_checksum(h) || h->file_bytes != file_bytes(h->rows))
     return ts_fail(err, TS_EFORMAT, "Cannot open \"%s\": its header is damaged; write the file again", cache->path);
   if (h->numerics >= TS_NUMERICS_KINDS)
-    return ts_fail(err, TS_EFORMAT, "Cannot open \"%s\": numerics of kind %u, this library knows %u; write the file again",
-                   cache->path, h->numerics, TS_NUMERICS_KINDS);
+    return ts_fail(err, TS_EFORMAT,
+                   "Cannot open \"%s\": numerics of kind %u, this library knows %u; write the file again", cache->path,
+                   h->numerics, TS_NUMERICS_KINDS);
   if (size != h->file_bytes)
     return ts_fail(err, TS_EFORMAT, "Cannot open \"%s\": %llu bytes, its header says %llu; write the file again",
                    cache->path, (unsigned long long)size, (unsigned long long)h->file_bytes);

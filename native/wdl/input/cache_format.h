@@ -71,8 +71,8 @@ typedef struct ts_cache {
 int32_t ts_cache_open(const char *path, ts_cache *out, ts_err err);
 void ts_cache_close(ts_cache *cache);
 
-/* Both reads may run in any number of threads at once on one ts_cache: it is not changed by them, and pread has no position
- * that they could share. */
+/* Both reads may run in any number of threads at once on one ts_cache: it is not changed by them, and pread has no
+ * position that they could share. */
 
 /* Copies rows [first, first + count): labels[i], numerics[j*stride + i], keys[c*stride + i]. Each may be NULL. */
 int32_t ts_cache_read(const ts_cache *cache, uint64_t first, uint64_t count, uint64_t stride, float *labels,

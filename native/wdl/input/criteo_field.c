@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* 10^n is exact up to 10^22. */
-static const double power_of_ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+static const double power_of_ten[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 #define EXACT_DIGITS 15u
 #define NUMBER_BYTES 127u
 
@@ -27,11 +28,12 @@ static uint32_t any_number(const char *text, uint32_t n, double *out) {
 }
 
 uint32_t ts_criteo_number(const char *text, uint32_t n, double *out) {
-  /* Up to 15 digits in all make a whole number that a double holds, and dividing it by an exact power of ten rounds once,
-   * as strtod does. */
+  /* Up to 15 digits in all make a whole number that a double holds, and dividing it by an exact power of ten rounds
+   * once, as strtod does. */
   uint32_t i = n > 0 && (*text == '-' || *text == '+'), digits = 0, decimals = 0;
   uint64_t whole = 0;
-  for (; i < n && is_digit(text[i]) && digits < EXACT_DIGITS; i++, digits++) whole = whole * 10 + (uint64_t)(text[i] - '0');
+  for (; i < n && is_digit(text[i]) && digits < EXACT_DIGITS; i++, digits++)
+    whole = whole * 10 + (uint64_t)(text[i] - '0');
   if (i < n && text[i] == '.')
     for (i++; i < n && is_digit(text[i]) && digits < EXACT_DIGITS; i++, digits++, decimals++)
       whole = whole * 10 + (uint64_t)(text[i] - '0');

@@ -1,9 +1,9 @@
 /* criteo_field.h - what one field of Criteo text means, and what can be wrong with a line. These functions define the
  * form; the vector kernels of criteo_parse.c only do its usual cases faster.
  *
- * Label: a number that is 0 or 1. Numerics: whole or decimal numbers (3, 3.0, -1, 2.5e3) that a 32-bit float holds; an empty
- * one counts as 0, as the model sees it. Categories: 1 to 16 hexadecimal digits, the number is the key; an empty one is
- * a value of its own, TS_MISSING_KEY. */
+ * Label: a number that is 0 or 1. Numerics: whole or decimal numbers (3, 3.0, -1, 2.5e3) that a 32-bit float holds; an
+ * empty one counts as 0, as the model sees it. Categories: 1 to 16 hexadecimal digits, the number is the key; an empty
+ * one is a value of its own, TS_MISSING_KEY. */
 #ifndef TS_INPUT_CRITEO_FIELD_H
 #define TS_INPUT_CRITEO_FIELD_H
 
@@ -16,16 +16,16 @@
 
 /* Kinds of faults: a name for counts, and what a message says. %s is the column. An X-macro: cache headers count each
  * kind in this order, so new ones go to the end. */
-#define TS_FAULT_KINDS(X)                                                       \
-  X(COLUMNS, columns, "the number of columns is wrong")                         \
-  X(LABEL, label, "the label must be 0 or 1")                                   \
-  X(NUMBER, number, "column %s must be a number or empty")                      \
+#define TS_FAULT_KINDS(X)                                                        \
+  X(COLUMNS, columns, "the number of columns is wrong")                          \
+  X(LABEL, label, "the label must be 0 or 1")                                    \
+  X(NUMBER, number, "column %s must be a number or empty")                       \
   X(NUMBER_RANGE, number_range, "column %s is beyond what a 32-bit float holds") \
-  X(KEY, key, "column %s must be up to 16 hexadecimal digits or empty")         \
-  X(KEY_RANGE, key_range, "column %s has more than 16 hexadecimal digits")      \
-  X(QUOTE, quote, "a quoted field must end with a quote")                       \
-  X(EMPTY, empty, "the line is empty and not the last one")                     \
-  X(LONG, long, "the line is longer than 65536 bytes; this is no Criteo text")  \
+  X(KEY, key, "column %s must be up to 16 hexadecimal digits or empty")          \
+  X(KEY_RANGE, key_range, "column %s has more than 16 hexadecimal digits")       \
+  X(QUOTE, quote, "a quoted field must end with a quote")                        \
+  X(EMPTY, empty, "the line is empty and not the last one")                      \
+  X(LONG, long, "the line is longer than 65536 bytes; this is no Criteo text")   \
   X(NUL, nul, "the line holds a NUL byte; this is no text")
 
 enum {

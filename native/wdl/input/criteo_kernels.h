@@ -19,7 +19,8 @@ typedef struct ts_criteo_scan {
 } ts_criteo_scan;
 
 typedef struct ts_criteo_kernels {
-  /* Adds what is in text[from..to), from a multiple of 64; reads whole groups of 64 bytes, writes up to 64 beyond count. */
+  /* Adds what is in text[from..to), from a multiple of 64; reads whole groups of 64 bytes, writes up to 64 beyond
+   * count. */
   void (*scan)(const char *text, uint32_t from, uint32_t to, char separator, ts_criteo_scan *scan);
   /* Fields by their last eight bytes (word, first character lowest) and length, n of them, n <= TS_PARSE_RUN, followed
    * by fields of length 0 up to a multiple of eight. Keys and whole numbers; an empty key is -1, an empty number 0. The

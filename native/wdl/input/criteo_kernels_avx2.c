@@ -40,7 +40,8 @@ AVX2 static inline __m256i lengths(const uint32_t *length) {
   return _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)length));
 }
 
-/* All ones in the last `length` bytes of each lane; a count of 64 or more, also a negative one, shifts everything out. */
+/* All ones in the last `length` bytes of each lane; a count of 64 or more, also a negative one, shifts everything out.
+ */
 AVX2 static inline __m256i last_bytes(__m256i length) {
   return _mm256_sllv_epi64(_mm256_set1_epi8(-1),
                            _mm256_sub_epi64(_mm256_set1_epi64x(64), _mm256_slli_epi64(length, 3)));
@@ -63,10 +64,10 @@ AVX2 static uint64_t keys(const uint64_t *word, const uint32_t *length, uint32_t
                                          6, 4, 2, 0, -1, -1, -1, -1, 14, 12, 10, 8, -1, -1, -1, -1);
   uint64_t other = 0;
   for (uint32_t i = 0; i < n; i += 4) {
-    const __m256i w = _mm256_loadu_si256((const __m256i *)(word + i)), size = lengths(length + i), in = last_bytes(size);
+    const __m256i w = _mm256_loadu_si256((const __m256i *)(word + i)), size = lengths(length + i),
+                  in = last_bytes(size);
     const __m256i digit = _mm256_sub_epi8(w, _mm256_set1_epi8('0'));
-    const __m256i letter =
-        _mm256_sub_epi8(_mm256_or_si256(w, _mm256_set1_epi8(0x20)), _mm256_set1_epi8('a'));
+    const __m256i letter = _mm256_sub_epi8(_mm256_or_si256(w, _mm256_set1_epi8(0x20)), _mm256_set1_epi8('a'));
     const __m256i is_digit = at_most(digit, 9), known = _mm256_or_si256(is_digit, at_most(letter, 5));
     const __m256i nibble =
         _mm256_and_si256(_mm256_blendv_epi8(_mm256_add_epi8(letter, _mm256_set1_epi8(10)), digit, is_digit), in);
@@ -85,16 +86,17 @@ AVX2 static uint64_t integers(const uint64_t *word, const uint32_t *length, uint
   for (uint32_t i = 0; i < n; i += 4) {
     const __m256i w = _mm256_loadu_si256((const __m256i *)(word + i)), size = lengths(length + i);
     const __m256i start = _mm256_srlv_epi64(w, _mm256_sub_epi64(sixty_four, _mm256_slli_epi64(size, 3)));
-    const __m256i minus = _mm256_cmpeq_epi64(_mm256_and_si256(start, _mm256_set1_epi64x(0xff)), _mm256_set1_epi64x('-'));
+    const __m256i minus =
+        _mm256_cmpeq_epi64(_mm256_and_si256(start, _mm256_set1_epi64x(0xff)), _mm256_set1_epi64x('-'));
     const __m256i digits = _mm256_add_epi64(size, minus), in = last_bytes(digits);
     const __m256i digit = _mm256_and_si256(_mm256_sub_epi8(w, _mm256_set1_epi8('0')), in);
     const __m256i nothing = _mm256_and_si256(minus, _mm256_cmpgt_epi64(one, digits));
     const __m256i longer = _mm256_cmpgt_epi64(size, _mm256_set1_epi64x(8));
-    const __m256i bad =
-        _mm256_or_si256(_mm256_andnot_si256(at_most(digit, 9), in), _mm256_or_si256(longer, nothing));
+    const __m256i bad = _mm256_or_si256(_mm256_andnot_si256(at_most(digit, 9), in), _mm256_or_si256(longer, nothing));
     const __m256i pairs = _mm256_maddubs_epi16(digit, _mm256_set1_epi16(0x010a));
     const __m256i fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00010064));
-    const __m256i x = _mm256_add_epi64(_mm256_mul_epu32(fours, _mm256_set1_epi64x(10000)), _mm256_srli_epi64(fours, 32));
+    const __m256i x =
+        _mm256_add_epi64(_mm256_mul_epu32(fours, _mm256_set1_epi64x(10000)), _mm256_srli_epi64(fours, 32));
     const __m256i value = _mm256_sub_epi64(_mm256_xor_si256(x, minus), minus);
     const __m256i low = _mm256_permutevar8x32_epi32(value, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
     _mm_storeu_si128((__m128i *)(out + i), _mm256_castsi256_si128(low));

@@ -38,10 +38,10 @@ AVX512 static inline __m512i lengths(const uint32_t *length) {
   return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)length));
 }
 
-/* All ones in the last `length` bytes of each lane; a count of 64 or more, also a negative one, shifts everything out. */
+/* All ones in the last `length` bytes of each lane; a count of 64 or more, also a negative one, shifts everything out.
+ */
 AVX512 static inline __m512i last_bytes(__m512i length) {
-  return _mm512_sllv_epi64(_mm512_set1_epi8(-1),
-                           _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(length, 3)));
+  return _mm512_sllv_epi64(_mm512_set1_epi8(-1), _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(length, 3)));
 }
 
 /* A bit a lane of which a byte is bad; hardly ever taken, so a loop. */
@@ -53,13 +53,13 @@ AVX512 static inline uint64_t lanes_with(uint64_t bad_bytes) {
 
 AVX512 static uint64_t keys(const uint64_t *word, const uint32_t *length, uint32_t n, int64_t *out) {
   const __m512i places = _mm512_set1_epi16(0x0110); /* 16 times the first digit of a pair and the second */
-  const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(6, 4, 2, 0, -1, -1, -1, -1, 14, 12, 10, 8, -1, -1, -1, -1));
+  const __m512i order =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(6, 4, 2, 0, -1, -1, -1, -1, 14, 12, 10, 8, -1, -1, -1, -1));
   uint64_t other = 0;
   for (uint32_t i = 0; i < n; i += 8) {
     const __m512i w = _mm512_loadu_si512(word + i), size = lengths(length + i), in = last_bytes(size);
     const __m512i digit = _mm512_sub_epi8(w, _mm512_set1_epi8('0'));
-    const __m512i letter =
-        _mm512_sub_epi8(_mm512_or_si512(w, _mm512_set1_epi8(0x20)), _mm512_set1_epi8('a'));
+    const __m512i letter = _mm512_sub_epi8(_mm512_or_si512(w, _mm512_set1_epi8(0x20)), _mm512_set1_epi8('a'));
     const uint64_t is_digit = _mm512_cmple_epu8_mask(digit, _mm512_set1_epi8(9));
     const uint64_t is_letter = _mm512_cmple_epu8_mask(letter, _mm512_set1_epi8(5));
     const __m512i any = _mm512_mask_mov_epi8(_mm512_add_epi8(letter, _mm512_set1_epi8(10)), is_digit, digit);
@@ -77,8 +77,7 @@ AVX512 static uint64_t integers(const uint64_t *word, const uint32_t *length, ui
   uint64_t other = 0;
   for (uint32_t i = 0; i < n; i += 8) {
     const __m512i w = _mm512_loadu_si512(word + i), size = lengths(length + i);
-    const __m512i start =
-        _mm512_srlv_epi64(w, _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(size, 3)));
+    const __m512i start = _mm512_srlv_epi64(w, _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_slli_epi64(size, 3)));
     const __mmask8 minus =
         _mm512_cmpeq_epi64_mask(_mm512_and_si512(start, _mm512_set1_epi64(0xff)), _mm512_set1_epi64('-'));
     const __m512i digits = _mm512_mask_sub_epi64(size, minus, size, _mm512_set1_epi64(1)), in = last_bytes(digits);
@@ -86,8 +85,7 @@ AVX512 static uint64_t integers(const uint64_t *word, const uint32_t *length, ui
     const uint64_t bad = _mm512_cmpgt_epu8_mask(digit, _mm512_set1_epi8(9));
     const __m512i pairs = _mm512_maddubs_epi16(digit, _mm512_set1_epi16(0x010a));
     const __m512i fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x00010064));
-    const __m512i x =
-        _mm512_add_epi64(_mm512_mul_epu32(fours, _mm512_set1_epi64(10000)), _mm512_srli_epi64(fours, 32));
+    const __m512i x = _mm512_add_epi64(_mm512_mul_epu32(fours, _mm512_set1_epi64(10000)), _mm512_srli_epi64(fours, 32));
     const __m512i value = _mm512_mask_sub_epi64(x, minus, _mm512_setzero_si512(), x);
     _mm256_storeu_si256((__m256i *)(out + i), _mm512_cvtepi64_epi32(value));
     const __mmask8 nothing = (__mmask8)(minus & _mm512_testn_epi64_mask(digits, digits));

@@ -25,13 +25,13 @@ typedef struct ts_criteo_cell {
 
 enum { TS_CRITEO_AUTO, TS_CRITEO_TSV, TS_CRITEO_CSV };
 
-/* Cuts the line text[0..n) into cells, at most TS_CRITEO_COLUMNS of them; *columns counts all. False: a quoted field does
- * not end before a separator; the last cell is the one. */
+/* Cuts the line text[0..n) into cells, at most TS_CRITEO_COLUMNS of them; *columns counts all. False: a quoted field
+ * does not end before a separator; the last cell is the one. */
 bool ts_criteo_cut(char separator, const char *text, uint32_t n, ts_criteo_cell *cells, uint32_t *columns);
 
-/* Finds the layout by the beginning of a file, whole lines in text[0..n), whose first line with anything on it is number
- * `line`. *header is the number of bytes of the header and of what is before it, 0 if there is none.
- * Errors: TS_EFORMAT (unknown, double or missing columns, another form than `format`). */
+/* Finds the layout by the beginning of a file, whole lines in text[0..n), whose first line with anything on it is
+ * number `line`. *header is the number of bytes of the header and of what is before it, 0 if there is none. Errors:
+ * TS_EFORMAT (unknown, double or missing columns, another form than `format`). */
 int32_t ts_criteo_layout_find(const char *text, uint64_t n, uint32_t format, const char *path, ts_criteo_layout *out,
                               uint64_t *header, ts_err err);
 

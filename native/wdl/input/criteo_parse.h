@@ -1,11 +1,11 @@
 /* criteo_parse.h - a block of Criteo text as columns.
  *
- * First pass: a bitmap of separators and line ends for 64 bytes at a time, turned into a list of positions. Second pass:
- * lines with the right number of columns are taken up to 64 at a time, column by column; a field's last eight bytes are
- * loaded as one word, and eight (AVX-512) or four (AVX2) words become keys or whole numbers in vectors. What these
- * kernels do not know (decimals, ids beyond eight digits, anything wrong) goes to the functions of criteo_field.h field
- * by field; lines with quotes, NUL bytes or another number of columns go to a plain parser line by line. So all kernels
- * give the same rows and the same faults. */
+ * First pass: a bitmap of separators and line ends for 64 bytes at a time, turned into a list of positions. Second
+ * pass: lines with the right number of columns are taken up to 64 at a time, column by column; a field's last eight
+ * bytes are loaded as one word, and eight (AVX-512) or four (AVX2) words become keys or whole numbers in vectors. What
+ * these kernels do not know (decimals, ids beyond eight digits, anything wrong) goes to the functions of criteo_field.h
+ * field by field; lines with quotes, NUL bytes or another number of columns go to a plain parser line by line. So all
+ * kernels give the same rows and the same faults. */
 #ifndef TS_INPUT_CRITEO_PARSE_H
 #define TS_INPUT_CRITEO_PARSE_H
 
@@ -48,9 +48,9 @@ void ts_criteo_fault_text(const ts_criteo_fault *fault, const ts_criteo_layout *
 /* Frees what a block points to, not the block. A zeroed block is ready for use. */
 void ts_criteo_block_free(ts_criteo_block *block);
 
-/* Parses text[0..n), n <= TS_BLOCK_BYTES, whole lines (each ends in \n), by the kernels of `level`. With keep_on false it
- * stops at the first line that is no row; empty lines are told in the faults and never stop it.
- * False: no memory for the faults. */
+/* Parses text[0..n), n <= TS_BLOCK_BYTES, whole lines (each ends in \n), by the kernels of `level`. With keep_on false
+ * it stops at the first line that is no row; empty lines are told in the faults and never stop it. False: no memory for
+ * the faults. */
 bool ts_criteo_parse(uint32_t level, const ts_criteo_layout *layout, const ts_numerics *numerics, const char *text,
                      uint32_t n, bool keep_on, ts_criteo_block *out);
 

@@ -7,8 +7,8 @@
  * Between 1 and 2 the calling thread walks over the blocks in their order and decides which rows count and what becomes
  * of broken lines. So rows, counts and messages are those of one reader.
  *
- * Memory: four blocks of text and two of columns a reader, groups for the rows of a round, and the sets of distinct keys
- * (key_set.h); any length of file. */
+ * Memory: four blocks of text and two of columns a reader, groups for the rows of a round, and the sets of distinct
+ * keys (key_set.h); any length of file. */
 #include "wdl/control.h"
 #include "wdl/input/criteo_parse.h"
 #include "wdl/input/import_output.h"
@@ -71,14 +71,14 @@ typedef struct import {
   uint64_t read_bytes; /* of the files before it */
   piece *pieces[2];    /* `blocks` each: of this round and of the next */
   uint32_t piece_count[2];
-  uint32_t now;        /* which is this round's */
+  uint32_t now; /* which is this round's */
   ts_criteo_block **parsed;
 
   /* the walk over the blocks */
   const file *at_file;
-  uint64_t line; /* lines of this file so far */
+  uint64_t line;                    /* lines of this file so far */
   uint64_t empty_line, empty_lines; /* the first of the empty lines just before, and how many */
-  uint64_t rows; /* so far, of both files */
+  uint64_t rows;                    /* so far, of both files */
   span *spans;
   uint32_t span_count, span_room;
   uint64_t skipped[TS_CACHE_FAULTS];
@@ -110,8 +110,8 @@ static int32_t begin_file(import *m, piece *p, ts_err err) {
   char *text = p->memory + TS_PARSE_MARGIN;
   uint64_t header;
   if (p->n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) p->begin = 3;
-  int32_t status = ts_criteo_layout_find(text + p->begin, p->n - p->begin, m->format, p->of->path, &p->of->layout,
-                                         &header, err);
+  int32_t status =
+      ts_criteo_layout_find(text + p->begin, p->n - p->begin, m->format, p->of->path, &p->of->layout, &header, err);
   for (uint64_t i = 0; i < header; i++) p->lines_before += text[p->begin + i] == '\n';
   p->begin += (uint32_t)header;
   p->of->known = status == TS_OK;
@@ -171,13 +171,12 @@ static void read_and_parse(void *context, uint32_t part) {
 
 /* A broken line: the end of the import, or counted. */
 static int32_t meet_fault(import *m, uint64_t line, uint32_t kind, uint64_t count, const char *what, ts_err err) {
-  if (!m->skip)
-    return ts_fail(err, TS_EFORMAT, "%s:%llu: %s", m->at_file->path, (unsigned long long)line, what);
+  if (!m->skip) return ts_fail(err, TS_EFORMAT, "%s:%llu: %s", m->at_file->path, (unsigned long long)line, what);
   if (m->first_skipped[0] == '\0') {
     /* A message is one line of text; the path may be long, what is wrong is at the end. */
     const char *name = strrchr(m->at_file->path, '/');
-    snprintf(m->first_skipped, sizeof m->first_skipped, "%.64s:%llu: %.150s", name == NULL ? m->at_file->path : name + 1,
-             (unsigned long long)line, what);
+    snprintf(m->first_skipped, sizeof m->first_skipped, "%.64s:%llu: %.150s",
+             name == NULL ? m->at_file->path : name + 1, (unsigned long long)line, what);
   }
   m->skipped[kind] += count;
   return TS_OK;
@@ -264,17 +263,17 @@ static int32_t walk(import *m, ts_err err) {
 /* ---- step 2: columns ---- */
 
 /* One column's values, 4 or 8 bytes each, into the two files; `value` is where the column is in a group. */
-#define COPY(TYPE, SOURCE, TARGET)                                                                      \
-  for (uint32_t i = 0; i < m->span_count; i++) {                                                        \
-    const span *s = &m->spans[i];                                                                       \
-    const TYPE *from = (SOURCE);                                                                        \
-    for (uint32_t r = s->from; r < s->to; r++) {                                                        \
-      bool held_out = --to_test == 0;                                                                   \
-      if (held_out) to_test = m->test_every;                                                            \
-      uint64_t *row = held_out ? &test : &train;                                                        \
-      ts_cache_group *group = ts_import_output_group(held_out ? &m->test : &m->train, *row);            \
-      (TARGET)[(*row)++ % TS_CACHE_GROUP] = from[r];                                                    \
-    }                                                                                                   \
+#define COPY(TYPE, SOURCE, TARGET)                                                           \
+  for (uint32_t i = 0; i < m->span_count; i++) {                                             \
+    const span *s = &m->spans[i];                                                            \
+    const TYPE *from = (SOURCE);                                                             \
+    for (uint32_t r = s->from; r < s->to; r++) {                                             \
+      bool held_out = --to_test == 0;                                                        \
+      if (held_out) to_test = m->test_every;                                                 \
+      uint64_t *row = held_out ? &test : &train;                                             \
+      ts_cache_group *group = ts_import_output_group(held_out ? &m->test : &m->train, *row); \
+      (TARGET)[(*row)++ % TS_CACHE_GROUP] = from[r];                                         \
+    }                                                                                        \
   }
 
 /* Part 0 is the labels, then come the numerics, then the keys. */
@@ -364,9 +363,10 @@ static int32_t import_rows(import *m, ts_err err) {
   if (skipped == 0)
     return ts_fail(err, TS_EFORMAT, "Cannot import \"%s\": it holds %llu rows, too few for a train file",
                    m->files[0].path, (unsigned long long)m->rows);
-  return ts_fail(err, TS_EFORMAT,
-                 "Cannot import \"%s\": it holds %llu rows, too few for a train file; %llu lines were skipped, first %s",
-                 m->files[0].path, (unsigned long long)m->rows, (unsigned long long)skipped, m->first_skipped);
+  return ts_fail(
+      err, TS_EFORMAT,
+      "Cannot import \"%s\": it holds %llu rows, too few for a train file; %llu lines were skipped, first %s",
+      m->files[0].path, (unsigned long long)m->rows, (unsigned long long)skipped, m->first_skipped);
 }
 
 /* After all rows: how much of the test file was never seen in training, and its own distinct keys. */
@@ -380,7 +380,8 @@ static void compare_column(void *context, uint32_t c) {
     int32_t status = ts_cache_read_column(&written, c, first, count, keys, (ts_err){message, sizeof message});
     if (status == TS_OK && !ts_key_set_add_all(&m->own[c], keys, count)) {
       status = TS_ENOMEM;
-      snprintf(message, sizeof message, "Cannot import Criteo text: no memory for the distinct keys of column C%u", c + 1);
+      snprintf(message, sizeof message, "Cannot import Criteo text: no memory for the distinct keys of column C%u",
+               c + 1);
     }
     if (status != TS_OK) {
       fail(m, status, message);
@@ -511,8 +512,8 @@ int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err_tex
                      : train_out == NULL ? "train_out"
                                          : "test_out");
   if (status == TS_OK && strcmp(train_out, test_out) == 0)
-    status = ts_fail(err, TS_EINVAL, "Cannot import Criteo text: \"train_out\" and \"test_out\" are both \"%s\"",
-                     train_out);
+    status =
+        ts_fail(err, TS_EINVAL, "Cannot import Criteo text: \"train_out\" and \"test_out\" are both \"%s\"", train_out);
   if (status == TS_OK) status = list_files(m, in, &bytes, err);
   if (status == TS_OK) status = allocate(m, err);
   if (status == TS_OK) status = ts_pool_create(m->readers, &m->pool, err);

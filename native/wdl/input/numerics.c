@@ -5,7 +5,7 @@ const char *const ts_numerics_names[TS_NUMERICS_KINDS + 1] = {"log", "min_max", 
 
 /* DeepRec, modelzoo/wide_and_deep/train.py: what is taken off each column, and what the rest is divided by. */
 static const float minimum[TS_NUMERICS] = {0, -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-static const float range[TS_NUMERICS] = {1539,  22069, 65535, 561, 2655388, 233523, 26297,
+static const float range[TS_NUMERICS] = {1539, 22069, 65535, 561, 2655388, 233523, 26297,
                                          5106, 24376, 9,     181, 1807,    6879};
 
 static float log_transform(double x) {

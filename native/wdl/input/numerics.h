@@ -1,4 +1,5 @@
-/* numerics.h - what the model gets for a numeric value. A cache file holds transformed values and says by which choice. */
+/* numerics.h - what the model gets for a numeric value. A cache file holds transformed values and says by which choice.
+ */
 #ifndef TS_INPUT_NUMERICS_H
 #define TS_INPUT_NUMERICS_H
 
@@ -6,10 +7,10 @@
 
 #define TS_NUMERICS 13u /* I1..I13 */
 
-/* TS_NUMERICS_LOG      sign(x) log(1 + |x|) / 2, and 0 where the value is missing. Criteo's numerics are counts with heavy
- *                      tails; this brings 10 to 1.2, 10,000 to 4.6 and needs no statistics of the file.
- * TS_NUMERICS_MIN_MAX  (x - minimum) / range in fp32, a missing value counting as 0: DeepRec's Wide & Deep reference, with
- *                      the minima and ranges that its training script states (those of the Kaggle train file). */
+/* TS_NUMERICS_LOG      sign(x) log(1 + |x|) / 2, and 0 where the value is missing. Criteo's numerics are counts with
+ * heavy tails; this brings 10 to 1.2, 10,000 to 4.6 and needs no statistics of the file. TS_NUMERICS_MIN_MAX  (x -
+ * minimum) / range in fp32, a missing value counting as 0: DeepRec's Wide & Deep reference, with the minima and ranges
+ * that its training script states (those of the Kaggle train file). */
 enum { TS_NUMERICS_LOG = 0, TS_NUMERICS_MIN_MAX = 1, TS_NUMERICS_KINDS = 2 };
 
 /* The words of the option "numerics", in the order above, ended by NULL. */

@@ -9,12 +9,12 @@ typedef struct ts_gzip ts_gzip;
 typedef struct ts_text_source {
   char *path;
   int fd;
-  ts_gzip *gzip;            /* NULL for plain text */
-  char *rest;               /* `capacity` bytes: the beginning of the next block, already read */
-  uint32_t capacity, kept;  /* bytes of a block; of the rest */
-  bool finished;            /* the file has been read to its end */
-  bool dropping;            /* inside a line that is longer than a block */
-  int32_t failed;           /* reading failed behind the rest, with this message */
+  ts_gzip *gzip;           /* NULL for plain text */
+  char *rest;              /* `capacity` bytes: the beginning of the next block, already read */
+  uint32_t capacity, kept; /* bytes of a block; of the rest */
+  bool finished;           /* the file has been read to its end */
+  bool dropping;           /* inside a line that is longer than a block */
+  int32_t failed;          /* reading failed behind the rest, with this message */
   char failure[512];
   uint64_t total, consumed; /* bytes of the file (compressed, if it is), read so far */
 } ts_text_source;
@@ -23,10 +23,10 @@ typedef struct ts_text_source {
 int32_t ts_text_source_open(const char *path, uint32_t capacity, ts_text_source *out, ts_err err);
 void ts_text_source_close(ts_text_source *source);
 
-/* The next whole lines, at most `capacity` bytes into `out`, each ended by \n (one is added to a last line without). *n is
- * 0 at the end, where *end is true, and for a line longer than a block, which is dropped: *too_long is true once for it.
- * A call reads a block at most, so a file without line ends does not hold it up.
- * Errors: TS_EIO; TS_EFORMAT (gzip cut short or damaged), after the whole lines before the fault were given. */
+/* The next whole lines, at most `capacity` bytes into `out`, each ended by \n (one is added to a last line without). *n
+ * is 0 at the end, where *end is true, and for a line longer than a block, which is dropped: *too_long is true once for
+ * it. A call reads a block at most, so a file without line ends does not hold it up. Errors: TS_EIO; TS_EFORMAT (gzip
+ * cut short or damaged), after the whole lines before the fault were given. */
 int32_t ts_text_source_block(ts_text_source *source, char *out, uint32_t *n, bool *too_long, bool *end, ts_err err);
 
 /* Inside: gzip.c. Reads up to n bytes; *got is 0 at a proper end, and counts what was read before an error too. */
