@@ -270,7 +270,7 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
 
 /* ---- data ----------------------------------------------------------------------------------------------- */
 
-/* Writes a seeded synthetic Criteo data set into the binary cache format (native/wdl/cache_format.h). Options:
+/* Writes a seeded synthetic Criteo data set into the binary cache format (native/wdl/input/cache_format.h). Options:
  *   out          path of the file to write (written beside it and renamed)                        (required)
  *   rows         rows to write                                                                    (required)
  *   split        train | test: independent rows of the same planted model                         (default train)
@@ -280,6 +280,9 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
  *   skew_rows    rows of the table whose law has skew_q; 0: each column's own rows in Criteo Kaggle  (default 0)
  *   train        split test: path of the train file of the same seed, scale and skew; the header then says which
  *                share of (row, column) pairs has a key that no train row has                     (default: not said)
+ *   numerics     log | min_max: what the model gets for a numeric value x: sign(x) log(1 + |x|) / 2, or
+ *                (x - minimum) / range with the constants of DeepRec's Wide & Deep script; keys and labels are the
+ *                same with either                                                                 (default log)
  *   threads                                                                                       (default 1)
  * The file's header holds the planted model's AUC and logloss on the rows written, the AUC of its numeric part
  * alone, the share of logit variance of the categorical columns, and a digest of the key stream.
@@ -287,16 +290,25 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
 TS_API int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* Converts Criteo text (TSV without header, or CSV with one; plain or gzip) into two cache files. Options:
- *   in           path of the text                                                                 (required)
+ *   in           path of the text, or paths separated by line ends, whose rows follow one another  (required)
  *   train_out, test_out   paths of the files to write                                             (required)
  *   format       auto | tsv | csv                                                                 (default auto)
  *   test_every   every n-th row is held out                                                       (default 10)
  *   max_rows     0 = all                                                                          (default 0)
- * `control` counts bytes of the text. Errors: TS_EFORMAT naming file and line, TS_EIO, TS_ECANCELLED. */
+ *   numerics     log | min_max, as in ts_data_generate                                            (default log)
+ *   on_error     error | skip: what becomes of a line that is no row: a wrong number of columns, a label that is not 0 or
+ *                1, a number that is none or beyond fp32, a key that is none or has more than 16 digits, a quote that does
+ *                not end, an empty line before the last, a line beyond 64 KiB, a NUL byte. error: the import fails and
+ *                names file and line; skip: it is left out and counted by kind in both files' headers; what cannot be
+ *                read at all (a bad header, a damaged gzip stream) is an error either way           (default error)
+ *   readers      threads that share the files, 1 to 256; the files written do not depend on it     (default 1)
+ * `control` counts bytes of the text. Errors: TS_EINVAL, TS_EFORMAT naming file and line, TS_EIO, TS_EUNAVAILABLE (gzip
+ * without libz), TS_ENOMEM, TS_ECANCELLED. */
 TS_API int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* "key=value" lines on a cache file: rows, digest, cardinality.0..25 (distinct keys; for synthetic data, the
- * vocabulary), planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known.
+ * vocabulary), numerics, planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known; of
+ * imported data skipped (lines left out), skipped.<kind> where there are some, skipped.first (the first of them).
  * Errors: TS_EINVAL, TS_EIO, TS_EFORMAT, TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 

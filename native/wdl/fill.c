@@ -1,8 +1,8 @@
 /* fill.c - gives the tables their full size before the first step: every key of a synthetic vocabulary, or every key of
  * an imported train file. */
 #include "wdl/control.h"
-#include "wdl/key_set.h"
-#include "wdl/planted.h"
+#include "wdl/input/key_set.h"
+#include "wdl/input/planted.h"
 #include "wdl/trainer.h"
 
 #include <stdlib.h>

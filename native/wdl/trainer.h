@@ -5,7 +5,7 @@
 #ifndef TS_WDL_TRAINER_H
 #define TS_WDL_TRAINER_H
 
-#include "wdl/cache_format.h"
+#include "wdl/input/cache_format.h"
 #include "wdl/mlp.h"
 #include "wdl/wide.h"
 

@@ -11,7 +11,7 @@
 #define TS_WDL_WIDE_H
 
 #include "wdl/workspace.h"
-#include "wdl/cache_format.h"
+#include "wdl/input/cache_format.h"
 
 typedef struct ts_wide_weight {
   float w, n, z;

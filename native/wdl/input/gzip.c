@@ -1,5 +1,5 @@
 /* gzip.c - reads gzip files by zlib's file functions, opened when first needed. */
-#include "wdl/text_source.h"
+#include "wdl/input/text_source.h"
 
 #include <stdlib.h>
 #include <unistd.h>

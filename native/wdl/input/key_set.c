@@ -1,5 +1,5 @@
 /* key_set.c - linear probing from the key's mixed bits. */
-#include "wdl/key_set.h"
+#include "wdl/input/key_set.h"
 
 #include <stdlib.h>
 
@@ -35,6 +35,17 @@ bool ts_key_set_add(ts_key_set *set, int64_t key, bool *added) {
     *slot = (uint64_t)key;
     set->count++;
     *added = true;
+  }
+  return true;
+}
+
+bool ts_key_set_add_all(ts_key_set *set, const int64_t *keys, uint64_t n) {
+  enum { AHEAD = 12 };
+  bool added;
+  for (uint64_t i = 0; i < n; i++) {
+    if (i + AHEAD < n && set->capacity > 0)
+      __builtin_prefetch(&set->slots[ts_mix64((uint64_t)keys[i + AHEAD]) & (set->capacity - 1)]);
+    if (!ts_key_set_add(set, keys[i], &added)) return false;
   }
   return true;
 }

@@ -1,5 +1,5 @@
 /* cache_writer.c - writes a cache file beside its final path and renames it, so that nobody ever sees half a file. */
-#include "wdl/cache_format.h"
+#include "wdl/input/cache_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
