@@ -31,6 +31,8 @@ export {
   type GenerateOptions,
   importCriteo,
   type ImportOptions,
+  type Numerics,
+  type SkippedLines,
 } from "./ffi/data.ts";
 export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";
@@ -122,15 +124,38 @@ export {
   type TierRecord,
 } from "./scenarios/record.ts";
 export {
+  type BlockDevice,
+  collectInventory,
   type ConfigurationName,
   configurations,
   type ConfigurationState,
+  type CxlInventory,
+  type CxlMemdev,
+  type CxlRegion,
+  type CxlRootDecoder,
+  type DaxDeviceListing,
   doctor,
   type DoctorLine,
   type DoctorReport,
   type DoctorSection,
+  type Facts,
   inspectMachine,
+  type Inventory,
+  type IpmctlInventory,
+  type IpmctlModule,
+  type IpmctlResources,
+  localSystem,
   machineText,
+  type NdBus,
+  type NdNamespace,
+  type NdRegion,
+  type NumactlNode,
+  type OsRelease,
+  type Parsed,
+  type RunToolOptions,
+  type System,
+  type ToolOutput,
+  type ToolState,
 } from "./scenarios/machine.ts";
 export { CONTRIBUTE_FILE, runContribution, type RunContributionOptions } from "./scenarios/contribution/preset.ts";
 export { contributionName, contributionOf } from "./scenarios/contribution/contribution.ts";
@@ -144,4 +169,24 @@ export {
   parseNotes,
   QUESTIONS,
 } from "./scenarios/contribution/answers.ts";
+export type {
+  CheckLine,
+  Loss,
+  Place as ProvisionPlace,
+  Plan,
+  ProvisionRequest,
+  Refusal,
+  Step as ProvisionStep,
+  Target as ProvisionTarget,
+} from "./scenarios/provisioning/contract.ts";
+export { provisionPlan } from "./scenarios/provisioning/provision_plan.ts";
+export { type ApplyEvent, type ApplyOptions, type ApplyOutcome, applyPlan } from "./scenarios/provisioning/apply.ts";
+export { type CheckOptions, checkTarget } from "./scenarios/provisioning/check.ts";
+export {
+  localProvisioner,
+  type Provisioner,
+  TARGETS as PROVISION_TARGETS,
+} from "./scenarios/provisioning/provisioner.ts";
+export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
+export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
 export * from "./reports/report.ts";

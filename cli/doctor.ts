@@ -1,18 +1,19 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { doctor, inspectMachine } from "../mod.ts";
+import { collectInventory, doctor, inspectMachine, localSystem } from "../mod.ts";
 import type { Context } from "./main.ts";
 import { styleFor } from "./ui/ansi.ts";
 
 /** `tierbench doctor`: what this machine has, what it lacks, and what comes next. */
 export function addDoctor(program: Command, { terminal }: Context): void {
   program.command("doctor")
-    .description("say what this machine has: NUMA, DAX, PMEM, CXL, GPU, huge pages, noise")
-    .option("--json", "for machines: the findings and every probed fact")
-    .action(({ json }) => {
+    .description("say what this machine has and what is half done: NUMA, DAX, PMEM, CXL, tools, container, noise")
+    .option("--json", "for machines: the findings, every probed fact and what the tools say")
+    .action(async ({ json }) => {
       const machine = inspectMachine();
-      const report = doctor(machine);
-      if (json) return terminal.out(`${JSON.stringify({ ...report, machine }, undefined, 2)}\n`);
+      const inventory = await collectInventory(localSystem(), machine.facts);
+      const report = doctor(machine, inventory);
+      if (json) return terminal.out(`${JSON.stringify({ ...report, machine, inventory }, undefined, 2)}\n`);
       const style = styleFor(terminal.colors);
       const marks = { ok: style.green("+"), note: style.dim("."), warning: style.yellow("!") };
       terminal.out(`${report.summary}\n`);

@@ -19,6 +19,7 @@ import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
+import { addProvision } from "./provision.ts";
 import { addReport } from "./report.ts";
 import { addRun } from "./run.ts";
 import { addSchema } from "./schema.ts";
@@ -41,7 +42,8 @@ Examples ("tierbench" stands for "deno task tierbench"):
   tierbench run --data day_0.tsv.gz               the same on your own rows in Criteo's format
   tierbench run pmem-modes --require measured     only if the media are really here
   tierbench init mine.jsonc && tierbench run mine.jsonc
-  tierbench doctor                                what this machine has and what it lacks`;
+  tierbench doctor                                what this machine has and what it lacks
+  tierbench provision fsdax                       the commands that set PMEM up on this machine`;
 
 function program(context: Context): Command {
   const { terminal } = context;
@@ -60,7 +62,7 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addSchema];
+  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addSchema];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);

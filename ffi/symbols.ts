@@ -147,4 +147,10 @@ export const symbols = {
   ts_trainer_set_parameters: { parameters: ["u64", "buffer", "buffer", "u64", "buffer", "u32"], result: "i32" },
   // int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
   ts_machine_probe: { parameters: ["buffer", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_machine_verify_dax: { parameters: ["buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_machine_verify_node: { parameters: ["u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
 } as const;

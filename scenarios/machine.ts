@@ -10,6 +10,29 @@ import type { MachineRecord } from "./record.ts";
 
 export type { Availability, Found } from "./machine/availability.ts";
 export type { MachineRecord } from "./record.ts";
+export { collectInventory } from "./machine/collect.ts";
+export type {
+  BlockDevice,
+  CxlInventory,
+  CxlMemdev,
+  CxlRegion,
+  CxlRootDecoder,
+  DaxDeviceListing,
+  Inventory,
+  IpmctlInventory,
+  IpmctlModule,
+  IpmctlResources,
+  NdBus,
+  NdNamespace,
+  NdRegion,
+  NumactlNode,
+  OsRelease,
+  ToolState,
+} from "./machine/inventory.ts";
+export type { Facts } from "./machine/parts.ts";
+export type { Parsed, ToolOutput } from "./machine/tools/tool.ts";
+export { localSystem } from "./machine/local_system.ts";
+export type { RunToolOptions, System } from "./machine/system.ts";
 export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./machine/doctor.ts";
 export {
   availability,

@@ -280,6 +280,9 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
  *   skew_rows    rows of the table whose law has skew_q; 0: each column's own rows in Criteo Kaggle  (default 0)
  *   train        split test: path of the train file of the same seed, scale and skew; the header then says which
  *                share of (row, column) pairs has a key that no train row has                     (default: not said)
+ *   numerics     log | min_max: what the model gets for a numeric value x: sign(x) log(1 + |x|) / 2, or
+ *                (x - minimum) / range with the constants of DeepRec's Wide & Deep script; keys and labels are the
+ *                same with either                                                                 (default log)
  *   threads                                                                                       (default 1)
  * The file's header holds the planted model's AUC and logloss on the rows written, the AUC of its numeric part
  * alone, the share of logit variance of the categorical columns, and a digest of the key stream.
@@ -287,16 +290,25 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
 TS_API int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* Converts Criteo text (TSV without header, or CSV with one; plain or gzip) into two cache files. Options:
- *   in           path of the text                                                                 (required)
+ *   in           path of the text, or paths separated by line ends, whose rows follow one another  (required)
  *   train_out, test_out   paths of the files to write                                             (required)
  *   format       auto | tsv | csv                                                                 (default auto)
  *   test_every   every n-th row is held out                                                       (default 10)
  *   max_rows     0 = all                                                                          (default 0)
- * `control` counts bytes of the text. Errors: TS_EFORMAT naming file and line, TS_EIO, TS_ECANCELLED. */
+ *   numerics     log | min_max, as in ts_data_generate                                            (default log)
+ *   on_error     error | skip: what becomes of a line that is no row: a wrong number of columns, a label that is not 0 or
+ *                1, a number that is none or beyond fp32, a key that is none or has more than 16 digits, a quote that does
+ *                not end, an empty line before the last, a line beyond 64 KiB, a NUL byte. error: the import fails and
+ *                names file and line; skip: it is left out and counted by kind in both files' headers; what cannot be
+ *                read at all (a bad header, a damaged gzip stream) is an error either way           (default error)
+ *   readers      threads that share the files, 1 to 256; the files written do not depend on it     (default 1)
+ * `control` counts bytes of the text. Errors: TS_EINVAL, TS_EFORMAT naming file and line, TS_EIO, TS_EUNAVAILABLE (gzip
+ * without libz), TS_ENOMEM, TS_ECANCELLED. */
 TS_API int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* "key=value" lines on a cache file: rows, digest, cardinality.0..25 (distinct keys; for synthetic data, the
- * vocabulary), planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known.
+ * vocabulary), numerics, planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known; of
+ * imported data skipped (lines left out), skipped.<kind> where there are some, skipped.first (the first of them).
  * Errors: TS_EINVAL, TS_EIO, TS_EFORMAT, TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 
@@ -374,9 +386,38 @@ TS_API int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, 
 /* ---- machine -------------------------------------------------------------------------------------------- */
 
 /* What this machine is, as "key=value" lines: cpu.*, memory.*, node.<n>.*, dax.*, pmem.*, cxl.*, gpu.*, hugepages.*,
- * noise.*, library.*, mount.*. Unknown things are absent, never guessed. `roots` is a prefix put before
+ * noise.*, library.*, mount.*, container.*, process.*; native/machine/machine.h lists them. Unknown things are absent, never guessed. `roots` is a prefix put before
  * /sys, /proc and /dev for tests, or "". Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
+
+/* Tries whether files of a directory are persistent memory: a file of 8 MiB is created there, loses its name at once,
+ * and is mapped, written and read back. "key=value" lines; what was not reached is absent; an error is the system's text:
+ *   folder.owner, .mode              user number; permissions, octal
+ *   file_system.free, .block_size    bytes
+ *   file.created, .error, .removed   yes | no: a file with room could be made; why not; nothing stays behind
+ *   file.left                        the name that could not be removed
+ *   map_sync, .error                 mmap with MAP_SYNC succeeded: stores reach the medium without the page cache
+ *   map.page_size, .faults, .error   2097152 | 4096 | mixed, told from the number of page faults of 8 MiB
+ *   pmem.library, .map_file, .error  libpmem is there; it mapped the file
+ *   pmem.map_file_is_pmem, .is_pmem, .aligned_2m, .auto_flush   what libpmem says; its mapping begins at 2 MiB
+ *   pmem.force                       PMEM_IS_PMEM_FORCE, if set: what libpmem says then proves nothing
+ *   persist.by, .bytes, .read_back, .error   1 MiB through pmem_persist or pmem_msync, read back through the file
+ * Errors: TS_EINVAL (no directory), TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                     uint32_t err_cap);
+
+/* Tries whether a NUMA node gives memory. "key=value" lines; what was not reached is absent:
+ *   node.cpus, .total, .free         its CPUs (empty: none), bytes
+ *   bind.allowed, .error             mbind of 8 MiB to it
+ *   bind.pages, .landed              where the touched pages are (node:pages, ...); yes: all on the node
+ *   memkind.library, .error          libmemkind is there
+ *   memkind.nodes_asked              MEMKIND_DAX_KMEM_NODES, if set; memkind reads it once a process
+ *   memkind.dax_kmem                 MEMKIND_DAX_KMEM is available
+ *   memkind.pages, .landed           where 1 MiB of that kind is
+ *   bind.move_pages_error, memkind.move_pages_error   the kernel refused to say
+ * Errors: TS_EINVAL, TS_EUNAVAILABLE (no such node), TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                      uint32_t err_cap);
 
 #ifdef __cplusplus
 }

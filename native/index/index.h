@@ -75,13 +75,26 @@ typedef struct ts_index_home {
 } ts_index_home;
 void ts_index_approach(const ts_index *const *indexes, uint32_t bits, const int64_t *keys, uint32_t n, uint64_t *hashes,
                        ts_index_home *homes);
-/* The two halves of ts_index_approach. */
+/* The two halves of ts_index_approach. at_once: the buckets are read straight afterwards, not a block of keys later; they
+ * are then asked into the second-level cache, which has more accesses on their way. */
 void ts_index_hash_all(uint32_t level, const int64_t *keys, uint32_t n, uint64_t *hashes);
 void ts_index_aim(uint32_t level, const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
-                  ts_index_home *homes);
+                  bool at_once, ts_index_home *homes);
 /* next[0..coming), coming <= n: homes of the keys after these (or none), asked for on the way. */
 void ts_index_read(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
                    const ts_index_home *next, uint32_t coming, ts_location *locations);
+/* The two halves of ts_index_read: the home buckets, and what they leave, which is asked for and best read later. left[n]
+ * receives the keys of which that is so, by number; returns how many. */
+typedef struct ts_index_left {
+  uint32_t key, bucket;
+} ts_index_left;
+uint32_t ts_index_read_home(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,
+                            uint32_t n, const ts_index_home *next, uint32_t coming, ts_location *locations,
+                            ts_index_left *left);
+/* One more bucket for each of them; returns how many are still to be looked for, which stay in left. The last word is
+ * ts_index_read_on(..., true): all of them, whatever it takes. */
+uint32_t ts_index_read_on(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,
+                          ts_index_left *left, uint32_t count, bool all, ts_location *locations);
 /* One index, hashes known; both stages with prefetching. */
 void ts_index_find(const ts_index *index, const int64_t *keys, const uint64_t *hashes, uint32_t n,
                    ts_location *locations);

@@ -25,10 +25,9 @@ TS_PROBE_AVX2 static inline uint32_t match_avx2(const ts_bucket *b, int64_t key)
 
 /* ---- the second stage ---- */
 
-TS_PROBE_INLINE void read_group(ts_probe_match *match, const int64_t *keys, const uint64_t *hashes,
-                                const ts_index_home *homes, uint32_t n, const ts_index_home *next, uint32_t coming,
-                                ts_location *locations) {
-  ts_probe_pending left[TS_PROBE_GROUP];
+TS_PROBE_INLINE uint32_t read_home(ts_probe_match *match, const int64_t *keys, const uint64_t *hashes,
+                                   const ts_index_home *homes, uint32_t n, const ts_index_home *next, uint32_t coming,
+                                   ts_location *locations, ts_index_left *left) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < n; i++) ts_probe_touch(homes[i].bucket);
   for (uint32_t i = 0; i < n; i++) {
@@ -39,15 +38,19 @@ TS_PROBE_INLINE void read_group(ts_probe_match *match, const int64_t *keys, cons
     left[count].key = i;
     count += more;
   }
-  ts_probe_search_on(match, keys, hashes, homes, left, count, locations);
+  ts_probe_at_home(hashes, homes, left, count);
+  return count;
 }
 
-#define READ(NAME, TARGET, MATCH)                                                                                  \
-  TARGET static void NAME(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,     \
-                          const ts_index_home *next, uint32_t coming, ts_location *locations) {                    \
-    for (uint32_t i = 0; i < n; i += TS_PROBE_GROUP)                                                               \
-      read_group(MATCH, keys + i, hashes + i, homes + i, TS_MIN(n - i, TS_PROBE_GROUP), next + i,                  \
-                 coming - TS_MIN(i, coming), locations + i);                                                       \
+#define READ(NAME, TARGET, MATCH)                                                                                   \
+  TARGET static uint32_t NAME##_home(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,       \
+                                     uint32_t n, const ts_index_home *next, uint32_t coming, ts_location *locations, \
+                                     ts_index_left *left) {                                                         \
+    return read_home(MATCH, keys, hashes, homes, n, next, coming, locations, left);                                 \
+  }                                                                                                                 \
+  TARGET static uint32_t NAME##_on(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,         \
+                                   ts_index_left *left, uint32_t count, bool all, ts_location *locations) {         \
+    return ts_probe_read_on(MATCH, keys, hashes, homes, left, count, all, locations);                               \
   }
 
 READ(read_baseline, , match_baseline)
@@ -55,21 +58,39 @@ READ(read_baseline, , match_baseline)
 READ(read_avx2, TS_PROBE_AVX2, match_avx2)
 #endif
 
-void ts_index_read(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                   const ts_index_home *next, uint32_t coming, ts_location *locations) {
+uint32_t ts_index_read_home(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,
+                            uint32_t n, const ts_index_home *next, uint32_t coming, ts_location *locations,
+                            ts_index_left *left) {
 #ifdef TS_PROBE_VECTORS
-  if (level >= 2) {
-    ts_probe_read_avx512(keys, hashes, homes, n, next, coming, locations);
-    return;
-  }
-  if (level == 1) {
-    read_avx2(keys, hashes, homes, n, next, coming, locations);
-    return;
-  }
+  if (level >= 2) return ts_probe_read_home_avx512(keys, hashes, homes, n, next, coming, locations, left);
+  if (level == 1) return read_avx2_home(keys, hashes, homes, n, next, coming, locations, left);
 #else
   (void)level;
 #endif
-  read_baseline(keys, hashes, homes, n, next, coming, locations);
+  return read_baseline_home(keys, hashes, homes, n, next, coming, locations, left);
+}
+
+uint32_t ts_index_read_on(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,
+                          ts_index_left *left, uint32_t count, bool all, ts_location *locations) {
+  if (count == 0) return 0;
+#ifdef TS_PROBE_VECTORS
+  if (level >= 2) return ts_probe_read_on_avx512(keys, hashes, homes, left, count, all, locations);
+  if (level == 1) return read_avx2_on(keys, hashes, homes, left, count, all, locations);
+#else
+  (void)level;
+#endif
+  return read_baseline_on(keys, hashes, homes, left, count, all, locations);
+}
+
+void ts_index_read(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
+                   const ts_index_home *next, uint32_t coming, ts_location *locations) {
+  ts_index_left left[TS_PROBE_GROUP];
+  for (uint32_t i = 0; i < n; i += TS_PROBE_GROUP) {
+    const uint32_t m = TS_MIN(n - i, TS_PROBE_GROUP), ahead = TS_MIN(coming - TS_MIN(i, coming), m);
+    const uint32_t count = ts_index_read_home(level, keys + i, hashes + i, homes + i, m, ahead > 0 ? next + i : NULL, ahead,
+                                              locations + i, left);
+    ts_index_read_on(level, keys + i, hashes + i, homes + i, left, count, true, locations + i);
+  }
 }
 
 /* ---- the first stage ---- */
@@ -98,22 +119,23 @@ void ts_index_hash_all(uint32_t level, const int64_t *keys, uint32_t n, uint64_t
 }
 
 void ts_index_aim(uint32_t level, const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
-                  ts_index_home *homes) {
+                  bool at_once, ts_index_home *homes) {
 #ifdef TS_PROBE_VECTORS
   if (level >= 2) {
-    ts_probe_aim_avx512(indexes, bits, hashes, n, homes);
+    ts_probe_aim_avx512(indexes, bits, hashes, n, at_once, homes);
     return;
   }
 #else
   (void)level;
 #endif
+  (void)at_once;
   for (uint32_t i = 0; i < n; i++) aim(indexes[hashes[i] >> 1 >> (63 - bits)], hashes[i], &homes[i]);
 }
 
 void ts_index_approach(const ts_index *const *indexes, uint32_t bits, const int64_t *keys, uint32_t n, uint64_t *hashes,
                        ts_index_home *homes) {
   ts_index_hash_all(ts_cpu_level(), keys, n, hashes);
-  ts_index_aim(ts_cpu_level(), indexes, bits, hashes, n, homes);
+  ts_index_aim(ts_cpu_level(), indexes, bits, hashes, n, true, homes);
 }
 
 void ts_index_find(const ts_index *index, const int64_t *keys, const uint64_t *hashes, uint32_t n,

@@ -14,12 +14,7 @@
 #endif
 
 #define TS_PROBE_INLINE static inline __attribute__((always_inline))
-#define TS_PROBE_GROUP 256u /* keys a round */
-
-/* A key whose home is full and was passed, and the bucket that was looked at last. */
-typedef struct ts_probe_pending {
-  uint32_t key, bucket;
-} ts_probe_pending;
+#define TS_PROBE_GROUP 256u /* keys a round, and the most that homes and lists are for */
 
 /* Bit j: slot j holds the key. */
 typedef uint32_t ts_probe_match(const ts_bucket *, int64_t);
@@ -51,12 +46,12 @@ TS_PROBE_INLINE uint32_t ts_probe_step(ts_probe_match *match, const ts_bucket *b
   return (hits == 0) & (meta / TS_BUCKET_OVERFLOW);
 }
 
-/* The rest of the search for left[0..count): whose key's home did not have it. */
-TS_PROBE_INLINE void ts_probe_search_on(ts_probe_match *match, const int64_t *keys, const uint64_t *hashes,
-                                        const ts_index_home *homes, ts_probe_pending *left, uint32_t count,
-                                        ts_location *locations) {
-  for (uint32_t p = 0; p < count; p++) left[p].bucket = ts_segment_home(homes[left[p].key].segment, hashes[left[p].key]);
-  for (uint32_t round = 1; count > 0; round++) {
+/* One more bucket for each of left[0..count), or with `all` as many as it takes; returns how many keys stay there. Their
+ * next buckets are asked for: b + 1 is almost always the one, and harmless where it is not. */
+TS_PROBE_INLINE uint32_t ts_probe_read_on(ts_probe_match *match, const int64_t *keys, const uint64_t *hashes,
+                                          const ts_index_home *homes, ts_index_left *left, uint32_t count, bool all,
+                                          ts_location *locations) {
+  do {
     const ts_bucket *next[TS_PROBE_GROUP];
     for (uint32_t p = 0; p < count; p++) {
       const ts_segment *s = homes[left[p].key].segment;
@@ -65,23 +60,35 @@ TS_PROBE_INLINE void ts_probe_search_on(ts_probe_match *match, const int64_t *ke
     }
     uint32_t still = 0;
     for (uint32_t p = 0; p < count; p++) {
-      uint32_t i = left[p].key;
+      const uint32_t i = left[p].key;
       const ts_segment *s = homes[i].segment;
-      uint32_t more = ts_probe_step(match, next[p], keys[i], hashes[i], s, &locations[i]) & (round + 1 < s->buckets);
+      const bool home = left[p].bucket == ts_segment_home(s, hashes[i]); /* once around */
+      uint32_t more = ts_probe_step(match, next[p], keys[i], hashes[i], s, &locations[i]) & !home;
+      __builtin_prefetch(next[p] + more);
       left[still] = left[p];
       still += more;
     }
     count = still;
-  }
+  } while (all && count > 0);
+  return count;
+}
+
+/* Fills in the buckets of left[0..count) that were looked at. */
+TS_PROBE_INLINE void ts_probe_at_home(const uint64_t *hashes, const ts_index_home *homes, ts_index_left *left,
+                                      uint32_t count) {
+  for (uint32_t p = 0; p < count; p++) left[p].bucket = ts_segment_home(homes[left[p].key].segment, hashes[left[p].key]);
 }
 
 #ifdef TS_PROBE_VECTORS
-/* probe_avx512.c: the kernels of ts_index_hash_all, ts_index_aim and ts_index_read for a CPU with AVX-512. */
+/* probe_avx512.c: the kernels of ts_index_hash_all, ts_index_aim and ts_index_read_* for a CPU with AVX-512. */
 void ts_probe_hash_avx512(const int64_t *keys, uint32_t n, uint64_t *hashes);
 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
-                         ts_index_home *homes);
-void ts_probe_read_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                          const ts_index_home *next, uint32_t coming, ts_location *locations);
+                         bool at_once, ts_index_home *homes);
+uint32_t ts_probe_read_home_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
+                                   const ts_index_home *next, uint32_t coming, ts_location *locations,
+                                   ts_index_left *left);
+uint32_t ts_probe_read_on_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,
+                                 ts_index_left *left, uint32_t count, bool all, ts_location *locations);
 #endif
 
 #endif

@@ -21,14 +21,17 @@ AVX512 static inline __m512i of_shard(const uint64_t values[SHARDS], __m512i sha
   return _mm512_permutex2var_epi64(_mm512_loadu_si512(values), shard, _mm512_loadu_si512(values + LANES));
 }
 
-AVX512 static inline void aim_at(const ts_segment *s, uint64_t hash, ts_index_home *home) {
+AVX512 static inline void aim_at(const ts_segment *s, uint64_t hash, bool at_once, ts_index_home *home) {
   const ts_bucket *b = ts_segment_bucket(s, ts_segment_home(s, hash));
-  __builtin_prefetch(b);
+  if (at_once)
+    __builtin_prefetch(b, 0, 2);
+  else
+    __builtin_prefetch(b);
   *home = (ts_index_home){s, b};
 }
 
-AVX512 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
-                                ts_index_home *homes) {
+AVX512 TS_PROBE_INLINE void aim_all(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
+                                    const bool at_once, ts_index_home *homes) {
   uint32_t i = 0;
   if (bits <= MOST_BITS && n >= SHARDS) {
     /* Directories as they are now: the caller's epoch keeps them, and the segments that they name. */
@@ -49,11 +52,19 @@ AVX512 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, c
 #pragma GCC unroll 8
       for (uint32_t j = 0; j < LANES; j++) {
         ts_segment *const _Atomic *entry = (ts_segment *const _Atomic *)at[j];
-        aim_at(atomic_load_explicit(entry, memory_order_acquire), hashes[i + j], &homes[i + j]);
+        aim_at(atomic_load_explicit(entry, memory_order_acquire), hashes[i + j], at_once, &homes[i + j]);
       }
     }
   }
-  for (; i < n; i++) aim_at(ts_segment_of(indexes[hashes[i] >> 1 >> (63 - bits)], hashes[i]), hashes[i], &homes[i]);
+  for (; i < n; i++) aim_at(ts_segment_of(indexes[hashes[i] >> 1 >> (63 - bits)], hashes[i]), hashes[i], at_once, &homes[i]);
+}
+
+AVX512 void ts_probe_aim_avx512(const ts_index *const *indexes, uint32_t bits, const uint64_t *hashes, uint32_t n,
+                                bool at_once, ts_index_home *homes) {
+  if (at_once)
+    aim_all(indexes, bits, hashes, n, true, homes);
+  else
+    aim_all(indexes, bits, hashes, n, false, homes);
 }
 
 AVX512 static inline uint32_t match(const ts_bucket *b, int64_t key) {
@@ -88,7 +99,7 @@ AVX512 static inline bool look_at_home(const int64_t *keys, const ts_index_home 
  * the patient search: a key may be the filler's, and few rows have such a number. */
 AVX512 static inline uint32_t locations_of(const answers *a, const int64_t *keys, const uint64_t *hashes,
                                            const ts_index_home *homes, uint32_t n, ts_location *locations,
-                                           ts_probe_pending *left) {
+                                           ts_index_left *left) {
   const __m512i ones = _mm512_set1_epi32(-1), none = _mm512_set1_epi32(TS_BUCKET_SLOTS);
   uint32_t count = 0;
   for (uint32_t i = 0; i < n; i += 16) {
@@ -119,24 +130,24 @@ AVX512 static inline uint32_t locations_of(const answers *a, const int64_t *keys
   return count;
 }
 
-AVX512 static void read_group(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                              const ts_index_home *next, uint32_t coming, ts_location *locations) {
+AVX512 uint32_t ts_probe_read_home_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
+                                          const ts_index_home *next, uint32_t coming, ts_location *locations,
+                                          ts_index_left *left) {
   answers a;
-  ts_probe_pending left[TS_PROBE_GROUP];
-  for (uint32_t i = 0; i < n; i++) ts_probe_touch(homes[i].bucket);
+  if (next == NULL) /* nobody asked for these long ago */
+    for (uint32_t i = 0; i < n; i++) ts_probe_touch(homes[i].bucket);
   if (TS_UNLIKELY(look_at_home(keys, homes, n, next, coming, &a))) { /* once among thousands: all of them, patiently */
     for (uint32_t i = 0; i < n; i++) locations[i] = ts_segment_find(homes[i].segment, keys[i], hashes[i]);
-    return;
+    return 0;
   }
   const uint32_t count = locations_of(&a, keys, hashes, homes, n, locations, left);
-  ts_probe_search_on(match, keys, hashes, homes, left, count, locations);
+  ts_probe_at_home(hashes, homes, left, count);
+  return count;
 }
 
-AVX512 void ts_probe_read_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes, uint32_t n,
-                                 const ts_index_home *next, uint32_t coming, ts_location *locations) {
-  for (uint32_t i = 0; i < n; i += TS_PROBE_GROUP)
-    read_group(keys + i, hashes + i, homes + i, TS_MIN(n - i, TS_PROBE_GROUP), next + i, coming - TS_MIN(i, coming),
-               locations + i);
+AVX512 uint32_t ts_probe_read_on_avx512(const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,
+                                        ts_index_left *left, uint32_t count, bool all, ts_location *locations) {
+  return ts_probe_read_on(match, keys, hashes, homes, left, count, all, locations);
 }
 
 #endif

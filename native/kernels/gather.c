@@ -5,6 +5,7 @@
 #include "kernels/gather.h"
 
 #define AHEAD 16u /* rows between prefetch and copy */
+#define WRITE_AHEAD 8u /* rows between asking for a place in the output and writing there */
 #define NARROW 32u /* floats: a block of such rows is asked for as a whole */
 #define LINES_AHEAD 4u /* of a row; the CPU's own prefetcher sees to the rest */
 
@@ -21,11 +22,13 @@ TS_INLINE void copy_rows(const void *const *rows, uint32_t n, float *restrict ou
   }
 }
 
-/* As copy_rows, with the prefetches for rows that are copied next time. */
+/* As copy_rows, with the prefetches for rows that are copied next time, and for the output, which a batch overflows the
+ * second-level cache with. (Behind its end a prefetch is harmless.) */
 TS_INLINE void copy_and_ask(const void *const *rows, uint32_t n, const void *const *next, uint32_t coming,
                             float *restrict out, uint64_t stride, const uint32_t dim) {
   for (uint32_t i = 0; i < n; i++, out += stride) {
     if (i < coming) prefetch(next[i], dim * (uint32_t)sizeof(float));
+    __builtin_prefetch(out + WRITE_AHEAD * stride, 1);
     if (TS_LIKELY(rows[i] != NULL)) memcpy(out, rows[i], dim * sizeof(float));
   }
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_TEXT (4u << 20)
 
@@ -62,13 +63,9 @@ bool ts_probe_line(const ts_probe *probe, char *out, size_t cap, const char *pat
   return ok;
 }
 
-char *ts_probe_text(const ts_probe *probe, const char *path, ...) {
-  char full[PATH_MAX];
-  va_list args;
-  va_start(args, path);
-  bool ok = join(probe, full, path, args);
-  va_end(args);
-  FILE *file = ok ? fopen(full, "re") : NULL;
+/* At most MAX_TEXT bytes of a file and a NUL behind them, or NULL. */
+static char *read_all(const char *full, size_t *length) {
+  FILE *file = fopen(full, "re");
   if (file == NULL) return NULL;
   char *text = NULL;
   size_t n = 0, capacity = 0, got;
@@ -88,7 +85,33 @@ char *ts_probe_text(const ts_probe *probe, const char *path, ...) {
   }
   fclose(file);
   if (text != NULL) text[n] = '\0';
+  *length = n;
   return text;
+}
+
+char *ts_probe_text(const ts_probe *probe, const char *path, ...) {
+  char full[PATH_MAX];
+  size_t length;
+  va_list args;
+  va_start(args, path);
+  bool ok = join(probe, full, path, args);
+  va_end(args);
+  return ok ? read_all(full, &length) : NULL;
+}
+
+char *ts_probe_bytes(const ts_probe *probe, size_t *length, const char *path, ...) {
+  char full[PATH_MAX];
+  va_list args;
+  va_start(args, path);
+  bool ok = join(probe, full, path, args);
+  va_end(args);
+  return ok ? read_all(full, length) : NULL;
+}
+
+bool ts_probe_there(const ts_probe *probe, const char *path) {
+  char full[PATH_MAX];
+  int n = snprintf(full, sizeof full, "%s%s", probe->roots, path);
+  return n > 0 && (size_t)n < sizeof full && access(full, F_OK) == 0;
 }
 
 void ts_probe_copy(ts_probe *probe, const char *key, const char *path) {

@@ -8,6 +8,9 @@ int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *n
   ts_probe_copy(&probe, "kernel.numa_demotion", "/sys/kernel/mm/numa/demotion_enabled");
   ts_probe_cpu(&probe);
   ts_probe_memory(&probe);
+  ts_probe_ranges(&probe);
+  ts_probe_container(&probe);
+  ts_probe_permissions(&probe);
   ts_probe_numa(&probe);
   ts_probe_pmem(&probe);
   ts_probe_dax(&probe);

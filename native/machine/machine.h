@@ -4,14 +4,23 @@
  * bytes unless the key says otherwise. <n> are the kernel's own numbers and names.
  *
  * kernel.release, kernel.auto_online_blocks (what the kernel does with hot-plugged memory: offline | online | ...),
- *   kernel.numa_demotion (true | false)
+ *   kernel.numa_demotion (true | false), kernel.cmdline_memmap (the memmap= options of the kernel's command line, in
+ *   their order, separated by spaces)
  * cpu.model, cpu.online and cpu.allowed (lists like 0-3,8), cpu.online_count, cpu.allowed_count (what this process may
  *   use), cpu.packages (processor sockets with CPUs that are online), cpu.flags (those of avx2 avx512f avx512_bf16
  *   clflushopt clwb that are there, comma-separated), cpu.virtual (yes | no: the CPU says that a hypervisor runs it)
  * memory.total, memory.available, memory.swap_total, memory.limit and memory.limit_source (the tightest cgroup)
+ * memory.ram.<i>.start, .end (physical addresses of System RAM in /proc/iomem; absent for users who are not root, to
+ *   whom the kernel shows zeros), memory.nodes_allowed (NUMA nodes this process may use, a list), memory.lock_limit
+ *   (bytes it may lock, or "unlimited")
+ * container.kind (docker | podman | kubernetes | lxc | systemd-nspawn | what process 1 calls it | none; absent where
+ *   nothing says that there is none), container.evidence (the file that says so)
+ * process.sys_nice, process.sys_admin (yes | no: the capabilities; container engines allow mbind and move_pages with
+ *   the first), process.seccomp (off | strict | filter)
  * hugepages.transparent, hugepages.defrag (the chosen word), hugepages.<k>kB.total, .free (pages)
  * node.online, node.has_cpu, node.has_memory (lists); node.<n>.cpus (empty: no CPUs), .total, .free, .distance,
- *   .tier (the kernel's memory tier), .read_latency_ns, .write_latency_ns, .read_bandwidth_mb_s, .write_bandwidth_mb_s
+ *   .start, .end (physical addresses of its memory blocks), .tier (the kernel's memory tier), .read_latency_ns,
+ *   .write_latency_ns, .read_bandwidth_mb_s, .write_bandwidth_mb_s
  *   (HMAT, from the nearest CPUs), .side_cache_size, .side_cache_line, .side_cache_indexing (0 direct-mapped,
  *   1 complex, 2 other), .side_cache_write_policy (0 write-back, 1 write-through)
  * pmem.<regionN>.provider (ACPI.NFIT, CXL, e820, virtio-pmem, ...), .size, .available, .persistence_domain, .numa_node,
@@ -27,6 +36,7 @@
  *   (number of /dev/nvidiaN)
  * noise.governor, noise.turbo (on | off), noise.smt (on | off), noise.steal_percent (of CPU time since boot),
  *   noise.loadavg (1, 5, 15 minutes), noise.vendor, noise.product (DMI), noise.clocksource, noise.numa_balancing
+ * An end is the first byte behind a range.
  * library.<name>.available (yes | no), .version (what the library says), .error (what the loader says), for libpmem,
  *   memkind, libnuma, libdnnl, zlib. Not with a prefix: they belong to this process, not to a captured tree. */
 #ifndef TS_MACHINE_H
@@ -49,6 +59,11 @@ bool ts_probe_line(const ts_probe *probe, char *out, size_t cap, const char *pat
     __attribute__((format(printf, 4, 5)));
 /* Whole text of a file (at most 4 MiB), or NULL; the caller frees it. */
 char *ts_probe_text(const ts_probe *probe, const char *path, ...) __attribute__((format(printf, 2, 3)));
+/* The same for files that may hold NULs; *length leaves out the one that is added. */
+char *ts_probe_bytes(const ts_probe *probe, size_t *length, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Whether a path exists and can be reached. */
+bool ts_probe_there(const ts_probe *probe, const char *path);
 /* A file's first line as the fact `key`. */
 void ts_probe_copy(ts_probe *probe, const char *key, const char *path);
 /* Where a path really leads, with the roots still before it; false if nowhere. out has PATH_MAX bytes. */
@@ -70,6 +85,9 @@ uint32_t ts_list_count(const char *list);
 
 void ts_probe_cpu(ts_probe *probe);
 void ts_probe_memory(ts_probe *probe);
+void ts_probe_ranges(ts_probe *probe);
+void ts_probe_container(ts_probe *probe);
+void ts_probe_permissions(ts_probe *probe);
 void ts_probe_numa(ts_probe *probe);
 void ts_probe_pmem(ts_probe *probe);
 void ts_probe_dax(ts_probe *probe);

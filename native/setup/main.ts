@@ -7,30 +7,14 @@
  * @module
  */
 
-import { ensureBuild } from "./build.ts";
 import { runTests } from "./checks.ts";
 import { clean } from "./clean.ts";
-import { ensureDependencies } from "./dependencies.ts";
-import { ensurePackages, type Group, parsePackages } from "./packages.ts";
-import { checkPlatform } from "./platform.ts";
-import { readState, ROOT, writeState } from "./state.ts";
+import { setUp } from "./set_up.ts";
+import { ROOT } from "./state.ts";
 import { SetupError, system } from "./system.ts";
 
 /** Exit code when set-up cannot go on. */
 const EXIT_SETUP = 4;
-
-/** Brings everything in place for these groups; prints only what it had to do. */
-async function setUp(groups: readonly Group[], install: boolean): Promise<void> {
-  checkPlatform(system);
-  const packages = parsePackages(Deno.readTextFileSync(`${ROOT}/native/packages.txt`));
-  const wanted = packages.filter(({ group }) => groups.includes(group));
-  const before = readState();
-  const installed = await ensurePackages(system, wanted, { install });
-  if (installed.length > 0) writeState({ ...before, installed: [...before.installed, ...installed] });
-  const npm = await ensureDependencies(system, before.npm);
-  if (npm !== before.npm) writeState({ ...readState(), npm });
-  ensureBuild(system);
-}
 
 /** Runs the command line with these arguments. A signal is the command's to handle: this waits for its end. */
 async function runCommand(args: readonly string[]): Promise<number> {

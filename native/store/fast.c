@@ -1,15 +1,15 @@
 /* fast.c - rows in the first tier, found and copied without a lock.
  *
  * The idea: a lookup costs two memory accesses that nothing can avoid, the bucket of the index and the row. Keys go
- * through in blocks, each stage a short loop over the whole block: addresses of buckets, buckets, addresses of rows, rows;
- * what a stage will need is asked for while another block is in the stage before it. In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the memory takes; one long
- * loop that does everything for each key, with prefetches, reaches half of that here (docs/performance.md). */
+ * through in blocks, each stage a short loop over the whole block; what a stage will need is asked for while another block
+ * is in the stage before it. In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the
+ * memory takes; one long loop that does everything for each key, with prefetches, is slower here (docs/performance.md). */
 #include "store/store.h"
 
 #include "kernels/gather.h"
 
 #define BLOCKS_AN_EPOCH 8u /* others wait for at most so many blocks ... */
-#define BLOCKS_ALONE 64u   /* ... or so many, where rows do not move */
+#define BLOCKS_ALONE 256u  /* ... or so many, where rows do not move: a millisecond */
 
 typedef struct found {
   const void *rows[TS_FAST_BLOCK]; /* NULL: not in the first tier */
@@ -60,42 +60,158 @@ static void mark_missed(const void *const *rows, uint32_t n, uint64_t first, uin
     if (rows[i] == NULL) missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
 }
 
-/* The blocks of one epoch, each at one of three stages: while one is looked for in its buckets, those of the next are asked
- * for, and while one is copied, the rows of the next. Against blocks one after the other this gave nothing with uniform
- * keys, where memory is the limit, and 15 % with Zipf 1.2; blocks of 64 and 128 were slower than of 256. */
+
+/* ---- rows found a moment ago ----
+ *
+ * With skewed keys most of a batch are keys that were there before. A small table, each key with one place, leads from them
+ * to their rows without the index: 3 ns a key less at Zipf 1.2. It lives for one epoch, so all that it names is still
+ * there. Where few keys repeat it costs more than it saves: after a few blocks it must have proved its worth. */
+
+#define RECENT_BITS 12u /* with 10 bits half of that gain, with 13 no more */
+#define RECENT (1u << RECENT_BITS)
+#define TRIAL 8u /* blocks */
+#define WORTH 5u /* of so many keys one must have been found there: in a trial 0.12 at Zipf 0.9, 0.30 at 1.05 */
+
+typedef struct recent {
+  struct {
+    int64_t key;
+    const void *row;
+  } entries[RECENT + 1]; /* the last receives what is not to be kept */
+  uint32_t hits;
+  bool used;
+} recent;
+
+static inline uint32_t recent_place(int64_t key) {
+  return (uint32_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS));
+}
+
+static void recent_clear(recent *r) {
+  memset(r, 0, sizeof *r);
+  r->entries[0].key = 1; /* key 0 would be at place 0; 1 is not */
+  r->used = true;
+}
+
+/* ---- the stages ----
+ *
+ * A block of keys goes through four: its buckets are asked for; they are read, and its rows asked for; the keys that are not
+ * at home are looked for in the next bucket; its rows are copied. Blocks follow each other a stage apart, so that what one
+ * asks for comes while the others work. Blocks of 64 and 128 keys were slower than of 256. */
+
+typedef struct block {
+  uint32_t n;
+  uint32_t here;       /* rows found so far */
+  uint32_t sought;     /* keys that are looked for in the index ... */
+  const int64_t *keys; /* ... these */
+  bool whole;          /* they are all keys of the block; otherwise, in own, those numbered at[0..sought) */
+  uint32_t left;       /* of them not found yet */
+  const void *rows[TS_FAST_BLOCK]; /* of all keys; NULL: not in the first tier */
+  uint64_t hashes[TS_FAST_BLOCK];
+  ts_index_home homes[TS_FAST_BLOCK];
+  ts_index_left lefts[TS_FAST_BLOCK];
+  int64_t own[TS_FAST_BLOCK];
+  uint8_t at[TS_FAST_BLOCK];
+} block;
+
+#define STAGES 4u
+
 typedef struct stages {
-  uint64_t hashes[2][TS_FAST_BLOCK];
-  ts_index_home homes[2][TS_FAST_BLOCK];
-  const void *rows[2][TS_FAST_BLOCK];
+  const ts_table *table;
+  uint32_t level;
+  block ring[STAGES];
+  recent recent;
 } stages;
+
+static void ask_block(stages *s, block *b, const int64_t *keys, uint32_t n) {
+  b->n = n;
+  b->whole = !s->recent.used;
+  if (b->whole) {
+    b->keys = keys;
+    b->sought = n;
+  } else {
+    uint32_t sought = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      const int64_t key = keys[i];
+      const uint32_t place = recent_place(key);
+      b->rows[i] = s->recent.entries[place].row; /* until it is found, whatever was there */
+      b->own[sought] = key;
+      b->at[sought] = (uint8_t)i;
+      sought += s->recent.entries[place].key != key;
+    }
+    b->keys = b->own;
+    b->sought = sought;
+    s->recent.hits += n - sought;
+  }
+  b->here = n - b->sought;
+  if (b->sought == 0) return;
+  ts_index_hash_all(s->level, b->keys, b->sought, b->hashes);
+  ts_index_aim(s->level, s->table->indexes, s->table->shard_bits, b->hashes, b->sought, false, b->homes);
+}
+
+static void keep(recent *r, int64_t key, const void *row) {
+  const uint32_t place = row == NULL ? RECENT : recent_place(key);
+  r->entries[place].key = key;
+  r->entries[place].row = row;
+}
+
+static void read_block(stages *s, block *b, const block *next) {
+  ts_location locations[TS_FAST_BLOCK];
+  const void *rows[TS_FAST_BLOCK];
+  if (b->sought == 0) return;
+  b->left = ts_index_read_home(s->level, b->keys, b->hashes, b->homes, b->sought, next->homes,
+                               TS_MIN(next->sought, b->sought), locations, b->lefts);
+  b->here += ts_rows_locate(s->level, s->table->first, s->table->shard_bits, b->hashes, locations, b->sought,
+                            b->whole ? b->rows : rows);
+  if (b->whole) return;
+  for (uint32_t j = 0; j < b->sought; j++) {
+    b->rows[b->at[j]] = rows[j];
+    keep(&s->recent, b->keys[j], rows[j]);
+  }
+}
+
+static void search_on(stages *s, block *b, bool all) {
+  ts_location locations[TS_FAST_BLOCK];
+  uint32_t lefts[TS_FAST_BLOCK];
+  const uint32_t count = b->left;
+  if (count == 0) return;
+  for (uint32_t p = 0; p < count; p++) lefts[p] = b->lefts[p].key;
+  b->left = ts_index_read_on(s->level, b->keys, b->hashes, b->homes, b->lefts, count, all, locations);
+  for (uint32_t p = 0; p < count; p++) {
+    const uint32_t j = lefts[p];
+    const ts_location l = locations[j];
+    if (l >> TS_LOCATION_ROW_BITS != 0) continue;
+    const void *row = ts_rows_view_at(&s->table->first[ts_shard_number(s->table, b->hashes[j])], l);
+    __builtin_prefetch(row);
+    b->rows[b->whole ? j : b->at[j]] = row;
+    b->here++;
+    if (!b->whole) keep(&s->recent, b->keys[j], row);
+  }
+}
 
 static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
                                uint64_t first, uint64_t *missed) {
-  const uint32_t level = table->store->level, bits = table->shard_bits;
   const uint64_t blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
   uint64_t misses = 0;
   stages s;
-  ts_location locations[TS_FAST_BLOCK];
-  /* In round t, block t is aimed at, block t - 1 read, block t - 2 copied. */
-  for (uint64_t t = 0; t < blocks + 2; t++) {
-    const uint32_t now = t & 1, before = now ^ 1;
-    const uint64_t at = t * TS_FAST_BLOCK, one = TS_FAST_BLOCK;
-    const uint32_t coming = t < blocks ? (uint32_t)TS_MIN(n - at, one) : 0;
-    const uint32_t reading = t > 0 && t <= blocks ? (uint32_t)TS_MIN(n - (at - one), one) : 0;
-    if (coming > 0) {
-      ts_index_hash_all(level, keys + at, coming, s.hashes[now]);
-      ts_index_aim(level, table->indexes, bits, s.hashes[now], coming, s.homes[now]);
-    }
-    if (reading > 0) {
-      ts_index_read(level, keys + (at - one), s.hashes[before], s.homes[before], reading, s.homes[now], coming, locations);
-      const uint32_t here =
-          ts_rows_locate(level, table->first, bits, s.hashes[before], locations, reading, s.rows[before]);
-      if (here < reading) mark_missed(s.rows[before], reading, first + at - one, missed);
-      misses += reading - here;
-    }
-    if (t > 1)
-      ts_gather_rows(level, &table->layout, s.rows[now], (uint32_t)TS_MIN(n - (at - 2 * one), one), s.rows[before], reading,
-                     out + (at - 2 * one) * stride, stride);
+  s.table = table;
+  s.level = table->store->level;
+  recent_clear(&s.recent);
+  for (uint32_t i = 0; i < STAGES; i++) s.ring[i].n = s.ring[i].here = s.ring[i].sought = s.ring[i].left = 0;
+  for (uint64_t t = 0; t < blocks + STAGES - 1; t++) {
+    block *asking = &s.ring[t % STAGES], *reading = &s.ring[(t + 3) % STAGES], *searching = &s.ring[(t + 2) % STAGES];
+    const block *copying = &s.ring[(t + 1) % STAGES];
+    asking->n = asking->here = asking->sought = asking->left = 0;
+    if (t == TRIAL) s.recent.used = s.recent.hits >= TRIAL * TS_FAST_BLOCK / WORTH;
+    if (t < blocks)
+      ask_block(&s, asking, keys + t * TS_FAST_BLOCK, (uint32_t)TS_MIN(n - t * TS_FAST_BLOCK, TS_FAST_BLOCK));
+    read_block(&s, reading, asking);
+    search_on(&s, searching, false);
+    if (copying->n > 0)
+      ts_gather_rows(s.level, &table->layout, copying->rows, copying->n, searching->rows, searching->n,
+                     out + (t + 1 - STAGES) * TS_FAST_BLOCK * stride, stride);
+    search_on(&s, searching, true); /* the last few, whose buckets have come meanwhile */
+    if (searching->here == searching->n) continue;
+    mark_missed(searching->rows, searching->n, first + (t - 2) * TS_FAST_BLOCK, missed);
+    misses += searching->n - searching->here;
   }
   return misses;
 }

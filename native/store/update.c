@@ -150,7 +150,7 @@ static void find_rows(update *u, ts_shard *shard, const uint32_t *numbers, uint3
     keys[i] = u->work->keys[numbers[i]];
     hashes[i] = u->work->hashes[numbers[i]];
   }
-  ts_index_aim(table->store->level, table->indexes, table->shard_bits, hashes, n, homes);
+  ts_index_aim(table->store->level, table->indexes, table->shard_bits, hashes, n, true, homes);
   ts_index_read(table->store->level, keys, hashes, homes, n, NULL, 0, locations);
   s->n = 0;
   const ts_rows_view *first = &table->first[shard - table->shards];

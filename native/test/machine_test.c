@@ -2,8 +2,11 @@
 #include "machine/machine.h"
 #include "test/check.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static char *probe(const char *tree) {
   char roots[256] = "";
@@ -41,7 +44,9 @@ static void captured_trees(void) {
                        "dax.dax1.0.target_node=3", "pmem.modules=2", "dax.dax0.0.origin=pmem",
                        "dax.dax0.0.region=region0", "pmem.region0.provider=ACPI.NFIT",
                        "pmem.namespace0.0.mode=dax", "cpu.flags=avx2,clflushopt,clwb", "cpu.virtual=yes",
-                       "!side_cache", "!library.", "!mount.1.", NULL});
+                       "node.2.start=4429185024", "node.2.end=5368709120", "node.0.start=0",
+                       "node.0.end=805306368", "memory.ram.1.start=1048576", "memory.ram.1.end=1610452992",
+                       "!memory.ram.2", "!side_cache", "!library.", "!mount.1.", "!container.", "!process.", NULL});
   tree_has("fsdax", (const char *const[]){
                         "mount.1.path=/mnt/pmem0", "mount.1.device=/dev/pmem0", "mount.1.dax=always",
                         "!cpu.packages", "!firmware.", "mount.1.writable=yes",
@@ -54,7 +59,9 @@ static void captured_trees(void) {
                              "!node.2.side_cache", NULL});
   tree_has("cloud", (const char *const[]){"node.1.cpus=", "node.1.distance=17 10", "!dax.", "!pmem.", NULL});
   tree_has("memmap", (const char *const[]){"pmem.region0.provider=e820", "pmem.namespace0.0.block=pmem0",
-                                           "mount.1.dax=always", "!pmem.region0.target_node", NULL});
+                                           "mount.1.dax=always", "kernel.cmdline_memmap=memmap=1G!4G",
+                                           "memory.ram.1.end=2147328000", "!memory.ram.2",
+                                           "!pmem.region0.target_node", NULL});
   tree_has("cxl", (const char *const[]){"cxl.mem0.pmem_size=536870912", "cxl.mem0.ram_size=0",
                                         "cxl.region0.size=536870912", "pmem.region0.provider=CXL",
                                         "dax.dax0.0.target_node=1", "node.1.cpus=", NULL});
@@ -66,7 +73,10 @@ static void captured_trees(void) {
                        "firmware.date=04/01/2014",
                        "noise.steal_percent=1.00", "noise.loadavg=0.42 0.15 0.07", "noise.smt=off",
                        "cpu.flags=avx2,avx512f,avx512_bf16,clflushopt,clwb", "mount.0.path=/dev/shm", "!mount.1.",
-                       "!noise.governor", "!noise.turbo", NULL});
+                       "!kernel.cmdline_memmap", "!container.", "!noise.governor", "!noise.turbo", NULL});
+  tree_has("user", (const char *const[]){"memory.nodes_allowed=0", "memory.lock_limit=8388608", "process.sys_nice=no",
+                                         "process.sys_admin=no", "process.seccomp=filter", "!kernel.cmdline_memmap",
+                                         "!memory.ram.", "!container.", NULL});
   tree_has("gpu", (const char *const[]){"gpu.card0.vendor=0x10de", "gpu.card0.driver=nvidia",
                                         "gpu.nvidia.0000:00:05.0.model=NVIDIA H200", "gpu.nvidia.nodes=1",
                                         "!gpu.card0-DP-1", "!cpu.", "!memory.", NULL});
@@ -86,6 +96,124 @@ static void this_machine(void) {
   free(text);
 }
 
+/* Writes one file of a made-up tree, with its folders. */
+static void put(const char *root, const char *path, const char *bytes, size_t n) {
+  char full[512];
+  snprintf(full, sizeof full, "%s%s", root, path);
+  for (char *slash = strchr(full + strlen(root) + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    mkdir(full, 0700);
+    *slash = '/';
+  }
+  FILE *file = fopen(full, "w");
+  CHECK_MSG(file != NULL && fwrite(bytes, 1, n, file) == n, "%s", full);
+  if (file != NULL) fclose(file);
+}
+
+static void containers(void) {
+  static const struct {
+    const char *path, *text;
+    size_t length; /* 0: that of the text */
+    const char *kind, *evidence;
+  } signs[] = {
+      {"/.dockerenv", "", 0, "container.kind=docker", "container.evidence=/.dockerenv"},
+      {"/run/.containerenv", "engine=podman", 0, "container.kind=podman", "container.evidence=/run/.containerenv"},
+      {"/var/run/secrets/kubernetes.io/token", "x", 0, "container.kind=kubernetes",
+       "container.evidence=/var/run/secrets/kubernetes.io"},
+      {"/proc/1/environ", "TERM=x\0container=lxc\0A=b", 25, "container.kind=lxc", "container.evidence=/proc/1/environ"},
+      {"/run/systemd/container", "systemd-nspawn\n", 0, "container.kind=systemd-nspawn",
+       "container.evidence=/run/systemd/container"},
+      {"/proc/self/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri-1.scope\n", 0, "container.kind=kubernetes",
+       "container.evidence=/proc/self/cgroup"},
+      {"/proc/1/cgroup", "4:memory:/docker/0123\n", 0, "container.kind=docker", "container.evidence=/proc/1/cgroup"},
+      {"/proc/1/environ", "TERM=x\0mycontainer=y", 20, "container.kind=none", "container.evidence=/proc/1/environ"},
+      {"/run/systemd/system/x", "", 0, "container.kind=none", "container.evidence=/run/systemd/container"},
+      {"/proc/self/cgroup", "0::/\n", 0, NULL, NULL}, /* says nothing */
+      {"/proc/1/environ", "", 0, NULL, NULL},
+  };
+  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    char root[] = "/tmp/tierstore-machine-XXXXXX", command[128];
+    CHECK(mkdtemp(root) != NULL);
+    put(root, signs[i].path, signs[i].text, signs[i].length > 0 ? signs[i].length : strlen(signs[i].text));
+    char text[4096];
+    uint64_t needed;
+    CHECK(ts_machine_probe(root, text, sizeof text, &needed) == TS_OK);
+    if (signs[i].kind == NULL) CHECK_MSG(strstr(text, "container.") == NULL, "%s", text);
+    else CHECK_MSG(has(text, signs[i].kind) && has(text, signs[i].evidence), "%s: %s", signs[i].kind, text);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    CHECK(system(command) == 0);
+  }
+}
+
+/* How many names a folder has. */
+static int names_in(const char *path) {
+  int count = 0;
+  DIR *folder = opendir(path);
+  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) count += entry->d_name[0] != '.';
+  closedir(folder);
+  return count;
+}
+
+static void verified_folders(void) {
+  char root[] = "/tmp/tierstore-verify-XXXXXX", text[4096], message[256];
+  uint64_t needed = 0;
+  unsetenv("PMEM_IS_PMEM_FORCE");
+  CHECK(mkdtemp(root) != NULL);
+  CHECK(ts_machine_verify_dax(root, text, sizeof text, &needed, message, sizeof message) == TS_OK);
+  CHECK(needed == strlen(text) + 1);
+  CHECK(has(text, "file.created=yes") && has(text, "file.removed=yes") && has(text, "folder.mode=0700") &&
+        strstr(text, "map.faults=") != NULL);
+  if (has(text, "pmem.library=yes")) {
+    CHECK(has(text, "persist.bytes=1048576") && has(text, "persist.read_back=yes") && has(text, "pmem.map_file=yes") &&
+          has(text, "pmem.aligned_2m=yes"));
+    CHECK(has(text, "map_sync=yes") == has(text, "pmem.map_file_is_pmem=yes"));
+  } else CHECK(has(text, "pmem.library=no") && strstr(text, "pmem.error=") != NULL);
+  CHECK(has(text, "map_sync=yes") || strstr(text, "map_sync.error=") != NULL);
+  CHECK(strstr(text, "map.page_size=") != NULL && strstr(text, "pmem.force=") == NULL);
+  CHECK(names_in(root) == 0);
+  /* Where no file can be made, the reason is among the facts and nothing is claimed. */
+  CHECK(ts_machine_verify_dax("/proc", text, sizeof text, &needed, message, sizeof message) == TS_OK);
+  CHECK(has(text, "file.created=no") && strstr(text, "file.error=") != NULL && strstr(text, "map_sync") == NULL);
+  CHECK(ts_machine_verify_dax(root, text, 4, &needed, message, sizeof message) == TS_ERANGE && needed > 4);
+  CHECK(names_in(root) == 0);
+  CHECK(rmdir(root) == 0);
+  CHECK(ts_machine_verify_dax(root, text, sizeof text, &needed, message, sizeof message) == TS_EINVAL);
+  CHECK_MSG(strstr(message, "No such file") != NULL, "%s", message);
+  CHECK(ts_machine_verify_dax("/proc/version", text, sizeof text, &needed, message, sizeof message) == TS_EINVAL);
+  CHECK_MSG(strstr(message, "not a directory") != NULL, "%s", message);
+  CHECK(ts_machine_verify_dax("", text, sizeof text, &needed, NULL, 0) == TS_EINVAL);
+  CHECK(ts_machine_verify_dax(NULL, text, sizeof text, &needed, NULL, 0) == TS_EINVAL);
+}
+
+/* libpmem reads the variable once a process, so this is a program of its own. */
+static int forced_folder(void) {
+  char text[4096], message[256];
+  uint64_t needed = 0;
+  CHECK(ts_machine_verify_dax("/tmp", text, sizeof text, &needed, message, sizeof message) == TS_OK);
+  CHECK(has(text, "pmem.force=1"));
+  CHECK(has(text, "pmem.library=no") || (has(text, "pmem.is_pmem=yes") && has(text, "persist.by=pmem_persist")));
+  return test_result();
+}
+
+static void verified_nodes(const char *self) {
+  char text[4096], message[512], command[512];
+  uint64_t needed = 0;
+  int32_t status = ts_machine_verify_node(0, text, sizeof text, &needed, message, sizeof message);
+  if (status == TS_OK) {
+    /* A filter of a container engine may refuse the policy; then the pages are on no node for certain. */
+    CHECK(strstr(text, "node.cpus=") != NULL && strstr(text, "node.total=") != NULL);
+    CHECK(has(text, "bind.allowed=no") || strstr(text, "bind.error=too little") != NULL ||
+          (has(text, "bind.pages=0:2048") && has(text, "bind.landed=yes")) ||
+          strstr(text, "bind.move_pages_error=") != NULL);
+  } else CHECK_MSG(status == TS_EUNAVAILABLE, "%s", message);
+  CHECK(ts_machine_verify_node(1023, text, sizeof text, &needed, message, sizeof message) == TS_EUNAVAILABLE);
+  CHECK_MSG(strstr(message, "node 1023") != NULL, "%s", message);
+  CHECK(ts_machine_verify_node(1024, text, sizeof text, &needed, message, sizeof message) == TS_EINVAL);
+  CHECK(ts_machine_verify_node(0, text, sizeof text, NULL, message, sizeof message) == TS_EINVAL);
+  snprintf(command, sizeof command, "PMEM_IS_PMEM_FORCE=1 %s forced", self);
+  CHECK(system(command) == 0);
+}
+
 static void nothing_there(void) {
   char out[64] = "x";
   uint64_t needed = 0;
@@ -99,8 +227,12 @@ static void lists_and_fields(void) {
   CHECK(!ts_field_u64("MemTotal: kB", "MemTotal:", &n) && !ts_field_u64("", "MemFree:", &n));
 }
 
-int main(void) {
+int main(int count, char **words) {
+  if (count > 1) return forced_folder();
   captured_trees();
+  containers();
+  verified_folders();
+  verified_nodes(words[0]);
   this_machine();
   nothing_there();
   lists_and_fields();

@@ -522,6 +522,37 @@ static void wrong_options_are_named(void) {
   ts_store_close(store);
 }
 
+/* The fast path remembers rows within a call: what it remembers must be this key's row, also of keys that share a place
+ * there, of 0 and 1, which its empty places hold, and of keys that had no row when the call began. */
+static void repeated_keys_get_their_own_rows(void) {
+  enum { N = 40000, DIM = 16, HOT = 9000 };
+  ts_store *store = open_store(OPTIONS("storage", "DRAM", "size", "67108864", "seed", "5"));
+  if (store == NULL) return;
+  add_table(store, OPTIONS("name", "t", "dim", "16", "optimizer", "sgd"));
+  int64_t *keys = malloc(N * sizeof *keys);
+  float *rows = malloc((size_t)N * DIM * sizeof *rows);
+  for (uint32_t round = 0; round < 4; round++) {
+    for (uint32_t i = 0; i < N; i++) {
+      const uint64_t r = ts_random64(21, round, i);
+      const uint64_t rank = (r >> 32) % HOT * ((r >> 20) % 1024) / 1024; /* low ranks are frequent */
+      keys[i] = r % 16 == 0 && round < 3 ? (int64_t)(r & 1) : rank < 2 ? (int64_t)rank : (int64_t)ts_mix64(rank + round / 2);
+    }
+    if (round == 3) for (uint32_t i = 0; i < N; i++) keys[i] = (int64_t)ts_random64(22, round, i); /* none twice */
+    memset(rows, 0xFF, (size_t)N * DIM * sizeof *rows);
+    CHECK_MSG(ts_table_lookup(store, 0, keys, N, rows, ERR) == TS_OK, "%s", message);
+    for (uint32_t i = 0; i < N; i++) {
+      float row[DIM];
+      uint8_t found = 0;
+      CHECK(ts_table_find(store, 0, &keys[i], 1, 0, row, &found, ERR) == TS_OK && found == 1);
+      CHECK_MSG(memcmp(row, rows + (size_t)i * DIM, sizeof row) == 0, "round %u, key %lld at %u", round,
+                (long long)keys[i], i);
+    }
+  }
+  free(keys);
+  free(rows);
+  CHECK(ts_store_close(store) == TS_OK);
+}
+
 /* Not even a killed program leaves a pool file: it has no name from the moment it is mapped. */
 static void a_pool_has_no_name(void) {
   ts_store *store = open_store(type_options(&types[1], "1048576", "all"));
@@ -553,6 +584,7 @@ int main(void) {
   memory_flows_to_the_table_in_use();
   many_tables_share_a_small_first_tier();
   memory_adds_up();
+  repeated_keys_get_their_own_rows();
   a_pool_has_no_name();
   nothing_is_left_behind();
   return test_result();

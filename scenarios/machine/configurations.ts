@@ -20,6 +20,7 @@ import {
   regionsOf,
 } from "./parts.ts";
 import type { MachineRecord } from "../record.ts";
+import { placeOf, provisionCommand } from "./place.ts";
 import { probeSsd } from "./ssd.ts";
 
 /** The configurations of the memory of a machine. */
@@ -117,7 +118,8 @@ function memoryMode(facts: Facts): ConfigurationState {
       } in front (memory_side_cache), but no PMEM ` +
         "modules are listed in /sys/bus/nd: it may be a cache of another kind, such as HBM"
       : "no memory_side_cache in sysfs: firmware lists no DRAM cache in front of other memory",
-    ...(modules > 0 ? { next: "ipmctl show -memoryresources" } : {}),
+    // A guest cannot change how the modules of its host are used.
+    ...(modules > 0 && placeOf(facts) === "bare-metal" ? { next: provisionCommand("memory-mode", facts) } : {}),
   };
 }
 
@@ -127,17 +129,17 @@ function mountProblem(facts: Facts, mount: MachineMount): { because: string; nex
   if (block === undefined) {
     return { because: `${mount.path} is on ${mount.device}, which cannot be traced to a PMEM region` };
   }
-  const remount = `umount ${mount.path} && mount -o dax ${mount.device} ${mount.path}`;
+  const next = provisionCommand("fsdax", facts);
   if (mount.dax === undefined || mount.dax === "never") {
-    return { because: `${mount.path} is mounted without DAX`, next: remount };
+    return { because: `${mount.path} is mounted without DAX`, next };
   }
   if (mount.dax === "inode") {
-    return { because: `${mount.path} is mounted with dax=inode, so DAX depends on each file's flag`, next: remount };
+    return { because: `${mount.path} is mounted with dax=inode, so DAX depends on each file's flag`, next };
   }
   const kind = regionKind(facts, namespacesOf(facts).find((space) => space.block === block)?.region);
   if (!kind.pmem) return { because: `${mount.path} is mounted with DAX, but ${kind.text}` };
   if (!mount.writable) {
-    return { because: `${mount.path} is not writable for this user`, next: `chown $(id -u) ${mount.path}` };
+    return { because: `${mount.path} is not writable for this user`, next };
   }
   return undefined;
 }
@@ -149,23 +151,17 @@ function fsdaxNext(facts: Facts): { because: string; next?: string } {
     return { because: "no PMEM region in /sys/bus/nd: this machine shows no persistent memory" };
   }
   const spaces = namespacesOf(facts);
+  const next = provisionCommand("fsdax", facts);
   const ready = spaces.find((space) => space.mode === "memory" && space.block !== undefined);
   if (ready !== undefined) {
-    const device = `/dev/${ready.block}`;
-    return {
-      because: `${ready.name} is in fsdax mode, but ${device} is not mounted`,
-      next: `mkdir -p /mnt/${ready.block} && mount -o dax ${device} /mnt/${ready.block} ` +
-        `(a new namespace first needs: mkfs.ext4 -b 4096 ${device}, which erases it)`,
-    };
+    return { because: `${ready.name} is in fsdax mode, but /dev/${ready.block} is not mounted`, next };
   }
   const other = spaces[0];
   return {
     because: other === undefined
       ? `${regions[0]?.name} has no namespace`
       : `no namespace is in fsdax mode (${other.name}: ${other.mode ?? "unknown"})`,
-    next: other === undefined
-      ? `ndctl create-namespace --mode=fsdax --region=${regions[0]?.name}`
-      : `ndctl create-namespace -f -e ${other.name} --mode=fsdax (erases ${other.name})`,
+    next,
   };
 }
 
@@ -213,14 +209,11 @@ function kmemProblem(facts: Facts, device: DaxDevice): string | undefined {
 function kmemNext(facts: Facts): { because: string; next?: string } {
   const devices = daxOf(facts);
   const waiting = devices.find((device) => device.driver !== "kmem");
-  const online = facts["kernel.auto_online_blocks"];
-  const first = online !== undefined && online !== "offline"
-    ? "echo offline > /sys/devices/system/memory/auto_online_blocks && "
-    : "";
   if (waiting !== undefined) {
+    const isCxl = waiting.origin === "cxl" || facts[`pmem.${waiting.region}.provider`] === "CXL";
     return {
       because: `${waiting.name} is a device, not memory of a NUMA node`,
-      next: `${first}daxctl reconfigure-device --mode=system-ram ${waiting.name}`,
+      next: provisionCommand(isCxl ? "cxl-kmem" : "kmem-dax", facts),
     };
   }
   const bare = nodesOf(facts).find((node) => node.cpus === "" && (node.totalBytes ?? 0) > 0);
@@ -234,17 +227,15 @@ function kmemNext(facts: Facts): { because: string; next?: string } {
   }
   const region = regionsOf(facts)[0];
   if (region !== undefined) {
-    const space = namespacesOf(facts).find((one) => one.region === region.name);
+    const isCxl = facts[`pmem.${region.name}.provider`] === "CXL";
     return {
       because: `no DAX device: ${region.name} has no namespace in devdax mode`,
-      next: space === undefined
-        ? `ndctl create-namespace --mode=devdax --map=mem --region=${region.name}`
-        : `ndctl create-namespace -f -e ${space.name} --mode=devdax --map=mem (erases ${space.name})`,
+      next: provisionCommand(isCxl ? "cxl-kmem" : "kmem-dax", facts),
     };
   }
   const cxl = Object.keys(facts).some((key) => key.startsWith("cxl.mem"));
   return cxl
-    ? { because: "there is CXL memory, but no DAX device on it", next: "cxl list -M -R" }
+    ? { because: "there is CXL memory, but no DAX device on it", next: provisionCommand("cxl-kmem", facts) }
     : { because: "no DAX device in /sys/bus/dax, no PMEM region, no CXL memory" };
 }
 

@@ -16,6 +16,7 @@ export type Place = "bare-metal" | "cloud-vm" | "container";
 
 /** What the user asks for. */
 export interface ProvisionRequest {
+  /** What the machine shall become. */
   readonly target: Target;
   /** Default: from the probe: in a container, under a hypervisor, or neither. */
   readonly place?: Place;
@@ -51,6 +52,7 @@ export interface Step {
   readonly undo: readonly string[];
   /** Why it is done already; undefined: it is not. */
   readonly done: string | undefined;
+  /** What its commands destroy. */
   readonly destroys: readonly Loss[];
   /** What is seen when it went well, a line of output or a sentence. */
   readonly expected: string;
@@ -64,13 +66,17 @@ export interface Step {
 
 /** The way to a configuration. */
 export interface Plan {
+  /** There is a way. */
   readonly kind: "plan";
+  /** What the machine becomes. */
   readonly target: Target;
+  /** Where the commands run. */
   readonly place: Place;
   /** One sentence: what will be there afterwards. */
   readonly summary: string;
   /** Versions and settings that may stand in the way: kernel, ndctl, alignment, missing sudo. */
   readonly warnings: readonly string[];
+  /** In the order in which they are run. */
   readonly steps: readonly Step[];
   /** What `--check` will look at afterwards: mount points and NUMA nodes as far as they are known beforehand. */
   readonly results: { readonly mounts: readonly string[]; readonly nodes: readonly number[] };
@@ -78,8 +84,11 @@ export interface Plan {
 
 /** There is no way, and why. */
 export interface Refusal {
+  /** There is none. */
   readonly kind: "refusal";
+  /** What was asked for. */
   readonly target: Target;
+  /** Where the commands would run. */
   readonly place: Place;
   /** One or two sentences. */
   readonly reason: string;
@@ -91,6 +100,7 @@ export interface Refusal {
 export interface CheckLine {
   /** Stable name, e.g. `map-sync /mnt/pmem0`. */
   readonly id: string;
+  /** It is as it has to be. */
   readonly ok: boolean;
   /** What was found. */
   readonly text: string;

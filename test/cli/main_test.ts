@@ -39,7 +39,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
   for (const words of [[], ["--help"], ["help"]]) {
     const { code, out } = await tierbench(...words);
     assertEquals(code, 0);
-    for (const verb of ["run", "init", "list", "validate", "report", "doctor", "schema"]) {
+    for (const verb of ["run", "init", "list", "validate", "report", "doctor", "provision", "schema"]) {
       assertMatch(out, new RegExp(`^  ${verb}\\b`, "m"));
     }
     assertMatch(out, /130 +interrupted; complete records stay/);
@@ -48,7 +48,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
 });
 
 Deno.test("tierbench <verb> --help has examples", async () => {
-  for (const verb of ["run", "init", "validate", "report"]) {
+  for (const verb of ["run", "init", "validate", "report", "provision"]) {
     const { code, out } = await tierbench(verb, "--help");
     assertEquals(code, 0);
     assertMatch(out, /Examples?:\n +tierbench /);
@@ -178,6 +178,11 @@ Deno.test("tierbench doctor says which configurations this machine has", async (
   const { code, out } = await tierbench("doctor");
   assertEquals(code, 0);
   for (const name of ["dram", "memory-mode", "fsdax", "kmem-dax"]) assertMatch(out, new RegExp(`^. ${name} +\\w`, "m"));
-  const json = JSON.parse((await tierbench("doctor", "--json")).out) as { configurations: unknown[]; machine: unknown };
+  const json = JSON.parse((await tierbench("doctor", "--json")).out) as {
+    configurations: unknown[];
+    inventory: { tools: { name: string }[] };
+  };
   assertEquals(json.configurations.length, 4);
+  assertEquals(json.inventory.tools.map(({ name }) => name), ["ndctl", "daxctl", "cxl", "ipmctl", "numactl"]);
+  assertMatch(out, /^Tools$/m);
 });

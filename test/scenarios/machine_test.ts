@@ -90,10 +90,23 @@ Deno.test("configurations(): kmem-dax needs every link of the proof", () => {
     assertEquals(found.nodes, [0]);
   }
   const waiting = { ...gone, "dax.dax0.0.driver": "device_dax" };
-  assertEquals(state("kmem", "kmem-dax", waiting).next, "daxctl reconfigure-device --mode=system-ram dax0.0");
-  assertStringIncludes(
-    state("kmem", "kmem-dax", { ...waiting, "kernel.auto_online_blocks": "online" }).next ?? "",
-    "echo offline > /sys/devices/system/memory/auto_online_blocks && daxctl",
+  assertEquals(state("kmem", "kmem-dax", waiting).next, "tierbench provision kmem-dax --cloud-vm");
+  const places: [Record<string, string | undefined>, string][] = [
+    [{ "cpu.virtual": "no" }, " --bare-metal"],
+    [{ "cpu.virtual": undefined }, ""],
+    [{ "container.kind": "docker" }, " --container"],
+    [{ "cpu.virtual": "no", "container.kind": "none" }, " --bare-metal"],
+  ];
+  for (const [changes, flag] of places) {
+    assertEquals(
+      state("kmem", "kmem-dax", { ...waiting, ...changes }).next,
+      `tierbench provision kmem-dax${flag}`,
+    );
+  }
+  const expander = { "dax.dax0.0.origin": "cxl" };
+  assertEquals(
+    state("kmem", "kmem-dax", { ...waiting, ...expander }).next,
+    "tierbench provision cxl-kmem --cloud-vm",
   );
 });
 
@@ -111,9 +124,9 @@ Deno.test("configurations(): fsdax is measured on a writable DAX mount of real P
   assertStringIncludes(found.because, "ACPI.NFIT");
   assertEquals(state("fsdax", "fsdax", { "mount.1.dax": "dax" }).state, "measured");
   const cases: [Record<string, string | undefined>, string, string | undefined][] = [
-    [{ "mount.1.dax": "inode" }, "dax=inode", "umount /mnt/pmem0 && mount -o dax /dev/pmem0 /mnt/pmem0"],
-    [{ "mount.1.dax": undefined }, "without DAX", "umount /mnt/pmem0 && mount -o dax /dev/pmem0 /mnt/pmem0"],
-    [{ "mount.1.writable": "no" }, "not writable", "chown $(id -u) /mnt/pmem0"],
+    [{ "mount.1.dax": "inode" }, "dax=inode", "tierbench provision fsdax --cloud-vm"],
+    [{ "mount.1.dax": undefined }, "without DAX", "tierbench provision fsdax --cloud-vm"],
+    [{ "mount.1.writable": "no" }, "not writable", "tierbench provision fsdax --cloud-vm"],
     [{ "mount.1.device": "/dev/mapper/x" }, "cannot be traced", undefined],
     [{ "pmem.region0.provider": undefined }, "cannot be found", undefined],
   ];
@@ -139,8 +152,11 @@ Deno.test("configurations(): fsdax names the next step on the way to a mount", (
   const unmounted = Object.fromEntries(
     ["path", "device", "filesystem", "dax", "writable"].map((key) => [`mount.1.${key}`, undefined]),
   );
-  assertStringIncludes(state("fsdax", "fsdax", unmounted).next ?? "", "mount -o dax /dev/pmem0 /mnt/pmem0");
-  assertStringIncludes(state("kmem", "fsdax").next ?? "", "ndctl create-namespace -f -e namespace0.0 --mode=fsdax");
+  for (const found of [state("fsdax", "fsdax", unmounted), state("kmem", "fsdax")]) {
+    assertEquals(found.next, "tierbench provision fsdax --cloud-vm");
+  }
+  assertStringIncludes(state("fsdax", "fsdax", unmounted).because, "/dev/pmem0 is not mounted");
+  assertStringIncludes(state("kmem", "fsdax").because, "no namespace is in fsdax mode (namespace0.0: dax)");
 });
 
 Deno.test("configurations(): Memory Mode needs a cache in front of memory and PMEM modules", () => {
@@ -151,6 +167,12 @@ Deno.test("configurations(): Memory Mode needs a cache in front of memory and PM
   assertEquals(other.state, "emulated");
   assertStringIncludes(other.because, "HBM");
   assertEquals(state("kmem", "memory-mode").state, "emulated");
+  // The guests of a machine cannot change how its modules are used.
+  assertEquals(state("kmem", "memory-mode").next, undefined);
+  assertEquals(
+    state("kmem", "memory-mode", { "cpu.virtual": "no" }).next,
+    "tierbench provision memory-mode --bare-metal",
+  );
 });
 
 Deno.test("configurations(): a missing library makes its configuration unavailable", () => {

@@ -9,11 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-float ts_numeric_transform(double x) {
-  double y = ts_det_log(1.0 + (x < 0 ? -x : x)) * 0.5;
-  return (float)(x < 0 ? -y : y);
-}
-
 uint64_t ts_cache_group_digest(const ts_cache_group *group, uint64_t index, uint32_t rows) {
   uint64_t h = ts_mix64(index + 1);
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) h = ts_hash_bytes(group->keys[c], rows * sizeof(int64_t), h);
@@ -58,6 +53,10 @@ static int32_t check_header(const ts_cache *cache, uint64_t size, ts_err err) {
                    cache->path, h->version, TS_CACHE_VERSION);
   if (h->checksum != header_checksum(h) || h->file_bytes != file_bytes(h->rows))
     return ts_fail(err, TS_EFORMAT, "Cannot open \"%s\": its header is damaged; write the file again", cache->path);
+  if (h->numerics >= TS_NUMERICS_KINDS)
+    return ts_fail(err, TS_EFORMAT,
+                   "Cannot open \"%s\": numerics of kind %u, this library knows %u; write the file again", cache->path,
+                   h->numerics, TS_NUMERICS_KINDS);
   if (size != h->file_bytes)
     return ts_fail(err, TS_EFORMAT, "Cannot open \"%s\": %llu bytes, its header says %llu; write the file again",
                    cache->path, (unsigned long long)size, (unsigned long long)h->file_bytes);

@@ -6,7 +6,7 @@
  * A group holds TS_CACHE_GROUP rows column by column, so that a batch is copied with one read a column and group:
  *
  *   float   labels[1024]          0 or 1
- *   float   numerics[13][1024]    transformed by ts_numeric_transform
+ *   float   numerics[13][1024]    transformed as the header's `numerics` says
  *   int64_t keys[26][1024]
  *
  * Numbers are little-endian as the machine has them; other machines refuse the file by its magic. Files are written
@@ -14,18 +14,19 @@
 #ifndef TS_INPUT_CACHE_FORMAT_H
 #define TS_INPUT_CACHE_FORMAT_H
 
-#include "base/base.h"
+#include "wdl/input/numerics.h"
 
-#define TS_NUMERICS 13u   /* I1..I13 */
 #define TS_CATEGORIES 26u /* C1..C26 */
 
 #define TS_CACHE_MAGIC UINT64_C(0x3143574445495453) /* "STIEDWC1" */
-#define TS_CACHE_VERSION 2u
+#define TS_CACHE_VERSION 3u
 #define TS_CACHE_PAGE 4096u
 #define TS_CACHE_GROUP 1024u /* rows */
 #define TS_CACHE_NUMERICS_AT (TS_CACHE_GROUP * 4u)
 #define TS_CACHE_KEYS_AT (TS_CACHE_NUMERICS_AT + TS_NUMERICS * TS_CACHE_GROUP * 4u)
 #define TS_CACHE_GROUP_BYTES (TS_CACHE_KEYS_AT + TS_CATEGORIES * TS_CACHE_GROUP * 8u)
+
+#define TS_CACHE_FAULTS 16u /* kinds of faults that a header counts */
 
 /* Where the keys come from, hence what the vocabulary is. */
 enum { TS_VOCABULARY_SYNTHETIC = 1, TS_VOCABULARY_IMPORTED = 2 };
@@ -42,21 +43,20 @@ typedef struct ts_cache_header {
   double click_rate;                   /* share of rows with label 1 */
   /* synthetic data: the generator's options and what its planted model reaches on these rows */
   uint64_t seed;
-  uint32_t split; /* 0 train, 1 test */
-  uint32_t reserved;
+  uint32_t split;    /* 0 train, 1 test */
+  uint32_t numerics; /* TS_NUMERICS_* */
   double scale, skew_s, skew_q, skew_rows;
   double planted_auc, planted_logloss;
   double numeric_auc;          /* of the numeric part of the planted logit */
   double categorical_variance; /* its share of the variance of the logit, 0..1 */
   double unseen_share;         /* (row, column) pairs whose key is in no train row */
-  uint64_t checksum;           /* ts_hash_bytes of the bytes before it */
+  /* imported data: lines of the text (of train and test rows together) that were left out, by kind TS_FAULT_* */
+  uint64_t skipped[TS_CACHE_FAULTS];
+  char first_skipped[256]; /* place and fault of the first of them, "" if there is none */
+  uint64_t checksum;       /* ts_hash_bytes of the bytes before it */
 } ts_cache_header;
 
 _Static_assert(sizeof(ts_cache_header) <= TS_CACHE_PAGE, "the header is one page");
-
-/* What the model gets for a numeric value: sign(x) log(1 + |x|) / 2, and 0 where the value is missing. Criteo's
- * numerics are counts with heavy tails; this brings 10 to 1.2, 10,000 to 4.6 and needs no statistics of the file. */
-float ts_numeric_transform(double x);
 
 /* ---- reading ---- */
 
@@ -70,6 +70,9 @@ typedef struct ts_cache {
 /* Errors: TS_EIO (missing, unreadable), TS_EFORMAT (no cache file, another version, cut short, damaged header). */
 int32_t ts_cache_open(const char *path, ts_cache *out, ts_err err);
 void ts_cache_close(ts_cache *cache);
+
+/* Both reads may run in any number of threads at once on one ts_cache: it is not changed by them, and pread has no
+ * position that they could share. */
 
 /* Copies rows [first, first + count): labels[i], numerics[j*stride + i], keys[c*stride + i]. Each may be NULL. */
 int32_t ts_cache_read(const ts_cache *cache, uint64_t first, uint64_t count, uint64_t stride, float *labels,

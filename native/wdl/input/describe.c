@@ -1,10 +1,20 @@
 /* describe.c - what a cache file holds, as text. */
-#include "wdl/input/cache_format.h"
+#include "wdl/input/criteo_field.h"
 
 #include <math.h>
 
 static void add_known(ts_text *text, const char *name, double value) {
   if (!isnan(value)) ts_text_add(text, "%s=%.9g\n", name, value);
+}
+
+/* The sum always, so that "none" is said; kinds where there are some. */
+static void add_skipped(ts_text *text, const ts_cache_header *h) {
+  uint64_t sum = 0;
+  for (uint32_t k = 0; k < TS_FAULTS; k++) sum += h->skipped[k];
+  ts_text_add(text, "skipped=%llu\n", (unsigned long long)sum);
+  for (uint32_t k = 0; k < TS_FAULTS; k++)
+    if (h->skipped[k] > 0) ts_text_add(text, "skipped.%s=%llu\n", ts_fault_name(k), (unsigned long long)h->skipped[k]);
+  if (sum > 0) ts_text_add(text, "skipped.first=%s\n", h->first_skipped);
 }
 
 int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err_text,
@@ -21,6 +31,8 @@ int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *ne
   for (uint32_t c = 0; c < TS_CATEGORIES; c++)
     ts_text_add(&text, "cardinality.%u=%llu\n", c, (unsigned long long)h->cardinality[c]);
   add_known(&text, "click_rate", h->click_rate);
+  ts_text_add(&text, "numerics=%s\n", ts_numerics_names[h->numerics]);
+  if (!synthetic) add_skipped(&text, h);
   if (synthetic) {
     ts_text_add(&text, "split=%s\nseed=%llu\n", h->split == 0 ? "train" : "test", (unsigned long long)h->seed);
     add_known(&text, "scale", h->scale);

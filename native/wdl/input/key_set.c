@@ -39,6 +39,17 @@ bool ts_key_set_add(ts_key_set *set, int64_t key, bool *added) {
   return true;
 }
 
+bool ts_key_set_add_all(ts_key_set *set, const int64_t *keys, uint64_t n) {
+  enum { AHEAD = 12 };
+  bool added;
+  for (uint64_t i = 0; i < n; i++) {
+    if (i + AHEAD < n && set->capacity > 0)
+      __builtin_prefetch(&set->slots[ts_mix64((uint64_t)keys[i + AHEAD]) & (set->capacity - 1)]);
+    if (!ts_key_set_add(set, keys[i], &added)) return false;
+  }
+  return true;
+}
+
 bool ts_key_set_has(const ts_key_set *set, int64_t key) {
   if (key == 0) return set->zero;
   return set->capacity != 0 && *slot_of(set, (uint64_t)key) != 0;

@@ -13,6 +13,8 @@ typedef struct ts_key_set {
 
 /* Adds a key; *added says whether it was new. False: out of memory, the set is as before. */
 bool ts_key_set_add(ts_key_set *set, int64_t key, bool *added);
+/* Adds n keys, asking the memory for the slots of later ones meanwhile. */
+bool ts_key_set_add_all(ts_key_set *set, const int64_t *keys, uint64_t n);
 bool ts_key_set_has(const ts_key_set *set, int64_t key);
 void ts_key_set_free(ts_key_set *set);
 

@@ -106,8 +106,9 @@ static void make_numeric(ts_planted *p, uint32_t j, double variance) {
     /* The count whose log(1 + x) is nearest; the cast truncates towards 0. */
     double count = (double)(int64_t)(ts_det_exp(TS_MIN(log, 15.0)) - 0.5) + s->lowest;
     bool missing = (double)i < s->missing * TS_PLANTED_ATOMS;
-    p->value[j][i] = missing ? 0.0f : ts_numeric_transform(count);
-    x[i] = p->value[j][i];
+    if (missing) count = 0;
+    p->value[j][i] = ts_numeric_transform(p->options.numerics, j, count);
+    x[i] = ts_numeric_transform(TS_NUMERICS_LOG, j, count);
   }
   standardise(x);
   for (uint32_t i = 0; i < TS_PLANTED_ATOMS; i++) x[i] += 0.15 * (x[i] * x[i] - 1.0);

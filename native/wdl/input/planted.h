@@ -12,7 +12,8 @@
  *     falls slowly with the vocabulary n, as 1 / sqrt(log2(8 + n)): a column of 200,000 ids gets 0.44 of what one of
  *     three ids gets, for an id seen a handful of times cannot be learnt by anybody.
  *   - x_j: counts with Criteo's missing shares, log-means and log-deviations, as 4096 equally likely values a column.
- *   - f_j: a + 0.15 (a^2 - 1) of the standardised transformed value a, standardised again, with a sign by the seed.
+ *   - The model gets x_j by the transform of the options. Labels do not depend on that choice.
+ *   - f_j: a + 0.15 (a^2 - 1) of the standardised log-transformed value a, standardised again, with a sign by the seed.
  *
  * Everything is a pure function of (options, row number), in IEEE arithmetic: the same on every machine and with any
  * number of threads. */
@@ -34,7 +35,8 @@ typedef struct ts_planted_options {
   uint64_t seed;
   uint32_t split; /* 0 train, 1 test: independent rows of the same model */
   double scale, skew_s, skew_q;
-  double skew_rows; /* rows of the table whose law has skew_q; 0: each column's own rows in Criteo Kaggle */
+  uint32_t numerics; /* TS_NUMERICS_* */
+  double skew_rows;  /* rows of the table whose law has skew_q; 0: each column's own rows in Criteo Kaggle */
 } ts_planted_options;
 
 typedef struct ts_planted {

@@ -215,6 +215,7 @@ static int32_t generate(const ts_planted *planted, uint64_t rows, uint32_t threa
     const ts_planted_options *o = &planted->options;
     ts_cache_header h = {.vocabulary = TS_VOCABULARY_SYNTHETIC,
                          .rows = rows,
+                         .numerics = o->numerics,
                          .seed = o->seed,
                          .split = o->split,
                          .scale = o->scale,
@@ -248,6 +249,7 @@ int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err_t
   options.skew_s = ts_config_f64(&r, "skew_s", 1.15, 0, 10);
   options.skew_q = ts_config_f64(&r, "skew_q", 2.7, 0, 1e12);
   options.skew_rows = ts_config_f64(&r, "skew_rows", 0, 0, 1e15);
+  options.numerics = ts_config_choice(&r, "numerics", "log", ts_numerics_names);
   options.seed = ts_config_u64(&r, "seed", 0, 0, UINT64_MAX);
   uint32_t threads = (uint32_t)ts_config_u64(&r, "threads", 1, 1, 1024);
   const char *train = ts_config_text(&r, "train", NULL);

@@ -1,4 +1,4 @@
-/* text_source.c - cuts a file into lines through one buffer of 1 MiB. */
+/* text_source.c - cuts a file into blocks of whole lines. */
 #include "wdl/input/text_source.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int32_t ts_text_source_open(const char *path, ts_text_source *out, ts_err err) {
+int32_t ts_text_source_open(const char *path, uint32_t capacity, ts_text_source *out, ts_err err) {
   *out = (ts_text_source){.fd = -1};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat st;
@@ -20,9 +20,10 @@ int32_t ts_text_source_open(const char *path, ts_text_source *out, ts_err err) {
   out->fd = fd;
   out->total = (uint64_t)st.st_size;
   out->path = strdup(path);
-  out->bytes = malloc(TS_SOURCE_BYTES + 1);
+  out->capacity = capacity;
+  out->rest = malloc(capacity);
   int32_t status = TS_OK;
-  if (out->path == NULL || out->bytes == NULL)
+  if (out->path == NULL || out->rest == NULL)
     status = ts_fail(err, TS_ENOMEM, "Cannot open \"%s\": out of memory", path);
   if (status == TS_OK && !S_ISREG(st.st_mode)) status = ts_fail(err, TS_EIO, "Cannot open \"%s\": not a file", path);
   unsigned char magic[2] = {0};
@@ -36,60 +37,64 @@ void ts_text_source_close(ts_text_source *s) {
   ts_gzip_close(s->gzip);
   if (s->fd >= 0) close(s->fd);
   free(s->path);
-  free(s->bytes);
+  free(s->rest);
   *s = (ts_text_source){.fd = -1};
 }
 
-/* Moves the unread part to the front and reads on behind it. */
-static int32_t fill(ts_text_source *s, ts_err err) {
-  memmove(s->bytes, s->bytes + s->begin, s->end - s->begin);
-  s->end -= s->begin;
-  s->begin = 0;
-  uint64_t got = 0;
-  int32_t status = TS_OK;
-  if (s->gzip != NULL) {
-    status = ts_gzip_read(s->gzip, s->bytes + s->end, TS_SOURCE_BYTES - s->end, &got, &s->consumed, err);
-  } else {
-    ssize_t n;
-    do n = read(s->fd, s->bytes + s->end, TS_SOURCE_BYTES - s->end);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-      return ts_fail(err, TS_EIO, "Cannot read \"%s\" at byte %llu: %s", s->path, (unsigned long long)s->consumed,
-                     strerror(errno));
-    got = (uint64_t)n;
-    s->consumed += got;
-  }
-  s->end += got;
-  s->finished = got == 0;
-  return status;
+/* Reads up to n bytes behind the rest. */
+static int32_t read_some(ts_text_source *s, char *out, uint32_t n, uint64_t *got, ts_err err) {
+  if (s->gzip != NULL) return ts_gzip_read(s->gzip, out, n, got, &s->consumed, err);
+  ssize_t count;
+  do count = read(s->fd, out, n);
+  while (count < 0 && errno == EINTR);
+  *got = count > 0 ? (uint64_t)count : 0;
+  if (count < 0)
+    return ts_fail(err, TS_EIO, "Cannot read \"%s\" at byte %llu: %s", s->path, (unsigned long long)s->consumed,
+                   strerror(errno));
+  s->consumed += *got;
+  return TS_OK;
 }
 
-int32_t ts_text_source_line(ts_text_source *s, char **line, uint64_t *length, ts_err err) {
-  uint64_t searched = 0;
-  for (;;) {
-    char *start = s->bytes + s->begin, *newline = memchr(start + searched, '\n', s->end - s->begin - searched);
-    searched = newline != NULL ? (uint64_t)(newline - start) : s->end - s->begin;
-    if (searched > TS_LINE_BYTES)
-      return ts_fail(err, TS_EFORMAT, "%s:%llu: the line is longer than %llu bytes; this is no Criteo text", s->path,
-                     (unsigned long long)s->line + 1, (unsigned long long)TS_LINE_BYTES);
-    if (newline != NULL || (s->finished && searched > 0)) {
-      s->begin += searched + (newline != NULL);
-      s->line++;
-      if (searched > 0 && start[searched - 1] == '\r') searched--;
-      start[searched] = '\0';
-      if (memchr(start, '\0', searched) != NULL)
-        return ts_fail(err, TS_EFORMAT, "%s:%llu: the line holds a NUL byte; this is no text", s->path,
-                       (unsigned long long)s->line);
-      *line = start;
-      *length = searched;
-      return TS_OK;
-    }
-    if (s->finished) {
-      *line = NULL;
-      *length = 0;
-      return TS_OK;
-    }
-    int32_t status = fill(s, err);
-    if (status != TS_OK) return status;
+/* Fills a block up to one byte less than it holds: the end of the last line may be missing. */
+static uint32_t fill(ts_text_source *s, char *out) {
+  uint32_t n = s->kept;
+  memcpy(out, s->rest, n);
+  s->kept = 0;
+  while (n < s->capacity - 1 && !s->finished && s->failed == TS_OK) {
+    uint64_t got = 0;
+    s->failed = read_some(s, out + n, s->capacity - 1 - n, &got, (ts_err){s->failure, sizeof s->failure});
+    n += (uint32_t)got;
+    s->finished = got == 0;
   }
+  return n;
+}
+
+static void keep(ts_text_source *s, const char *from, uint32_t n) {
+  memcpy(s->rest, from, n);
+  s->kept = n;
+}
+
+int32_t ts_text_source_block(ts_text_source *s, char *out, uint32_t *n, bool *too_long, bool *end, ts_err err) {
+  *n = 0;
+  *too_long = *end = false;
+  uint32_t filled = fill(s, out);
+  if (s->dropping) {
+    char *newline = memchr(out, '\n', filled);
+    uint32_t dropped = newline == NULL ? filled : (uint32_t)(newline + 1 - out);
+    s->dropping = newline == NULL;
+    keep(s, out + dropped, filled - dropped);
+    filled = 0; /* the rest comes with the next call */
+    if (newline != NULL || (!s->finished && s->failed == TS_OK)) return TS_OK;
+  }
+  if (filled > 0 && s->finished && s->failed == TS_OK && out[filled - 1] != '\n') out[filled++] = '\n';
+  char *last = memrchr(out, '\n', filled);
+  if (last != NULL) {
+    *n = (uint32_t)(last + 1 - out);
+    keep(s, last + 1, filled - *n);
+    return TS_OK;
+  }
+  if (s->failed != TS_OK) return ts_fail(err, s->failed, "%s", s->failure);
+  *end = filled == 0 && s->finished;
+  *too_long = s->dropping = filled > 0;
+  return TS_OK;
 }

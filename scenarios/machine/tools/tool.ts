@@ -10,7 +10,9 @@ export interface ToolOutput {
   readonly command: readonly string[];
   /** Exit status. */
   readonly code: number;
+  /** Standard output. */
   readonly stdout: string;
+  /** Standard error. */
   readonly stderr: string;
 }
 

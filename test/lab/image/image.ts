@@ -1,0 +1,117 @@
+/**
+ * The image of the lab: everything that guests boot from, in `.cache/lab/`, made of Debian packages, this Deno and this
+ * working tree. Each part lies in a folder named after a hash of what goes into it, so a part is built again exactly
+ * when that changes. New versions of Debian packages do not count; `deno task clean` makes room for them.
+ *
+ * @module
+ */
+
+import { ROOT } from "../../../native/setup/state.ts";
+import { labelled, secondsSince, type System } from "../../../native/setup/system.ts";
+import { hash } from "./hash.ts";
+import { ROOT_FILES, rootKey, writeRoot } from "./root.ts";
+import { SUITE_FILES, suiteKey, writeSuite } from "./suite.ts";
+
+/** The files that guests boot from. */
+export interface Image {
+  /** The kernel. */
+  readonly kernel: string;
+  /** Mounts the disks. */
+  readonly initramfs: string;
+  /** Root file system with systemd, udev, apt, and the tools waiting in a package repository. */
+  readonly base: string;
+  /** The same with the tools installed. */
+  readonly tools: string;
+  /** The suite, for `/opt/tierbench`: Deno, the working tree, the native library, npm packages. */
+  readonly suite: string;
+}
+
+/** The variable in which `deno task lab` hands the image to the cases, so that files may change while they run. */
+export const IMAGE_VARIABLE = "TIERBENCH_LAB_IMAGE";
+
+/** One part: its folder's name, what is in it, and how to make it. */
+interface Part {
+  readonly name: string;
+  readonly key: string;
+  readonly files: readonly string[];
+  readonly write: (folder: string) => Promise<void>;
+}
+
+const CACHE = `${ROOT}/.cache/lab`;
+
+async function parts(): Promise<readonly [root: Part, suite: Part]> {
+  return [
+    { name: "root", key: await hash(await rootKey()), files: ROOT_FILES, write: writeRoot },
+    { name: "suite", key: await hash(await suiteKey()), files: SUITE_FILES, write: writeSuite },
+  ];
+}
+
+function folderOf({ name, key }: Part): string {
+  return `${CACHE}/${name}-${key}`;
+}
+
+/** The image, or `undefined` if a part of it is missing or out of date. */
+export async function findImage(): Promise<Image | undefined> {
+  const given = Deno.env.get(IMAGE_VARIABLE);
+  if (given !== undefined) return JSON.parse(given) as Image;
+  const [root, suite] = await parts();
+  for (const part of [root, suite]) {
+    try {
+      for (const file of part.files) await Deno.stat(`${folderOf(part)}/${file}`);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+  }
+  return {
+    kernel: `${folderOf(root)}/vmlinuz`,
+    initramfs: `${folderOf(root)}/initramfs`,
+    base: `${folderOf(root)}/base.ext4`,
+    tools: `${folderOf(root)}/tools.ext4`,
+    suite: `${folderOf(suite)}/suite.ext4`,
+  };
+}
+
+/**
+ * Builds the parts that are missing, and removes those that went out of date.
+ *
+ * @throws {SetupError} If a part cannot be built.
+ */
+export async function buildImage(system: System): Promise<Image> {
+  for (const part of await parts()) {
+    if (await exists(folderOf(part))) continue;
+    const start = performance.now();
+    system.print(labelled("lab", `building the ${part.name} file system …`));
+    await Deno.mkdir(CACHE, { recursive: true });
+    // Made beside it and renamed: a part is whole or is not there.
+    const temporary = await Deno.makeTempDir({ dir: CACHE, prefix: "building-" });
+    try {
+      await part.write(temporary);
+      await Deno.rename(temporary, folderOf(part));
+    } catch (error) {
+      system.print("\n");
+      await Deno.remove(temporary, { recursive: true }).catch(() => {}); // another run may have been faster
+      if (!await exists(folderOf(part))) throw error;
+    }
+    for await (const { name } of Deno.readDir(CACHE)) {
+      const old = name.startsWith(`${part.name}-`) && name !== `${part.name}-${part.key}`;
+      if (old) await Deno.remove(`${CACHE}/${name}`, { recursive: true });
+    }
+    system.print(` done ${secondsSince(start)}\n`);
+  }
+  const image = await findImage();
+  if (image === undefined) {
+    throw new Error(`Cannot find the image in "${CACHE}" just after it was built: files changed meanwhile; try again`);
+  }
+  return image;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
