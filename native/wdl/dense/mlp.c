@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* A block's widest rows should leave room in a second-level cache of 1 MiB for the block that is made of it and for
- * weights passing through. Fewer rows than 16 would not fill oneDNN's kernels, more than 64 gain nothing. */
-#define BLOCK_BYTES (256u << 10)
-#define BLOCK_MOST 64u
+/* A block's widest rows stay in a second-level cache while the next product reads them; weights pass through once a
+ * block. Fewer rows than 16 would not fill oneDNN's kernels, more than 256 gain nothing. */
+#define BLOCK_BYTES (1u << 20)
+#define BLOCK_MOST 256u
 #define BLOCK_LEAST 16u
 
 /* Rows of a shard are a multiple of 4 so that BF16 pairs stay together; a piece is a multiple of 32, so that packed
