@@ -120,6 +120,8 @@ int32_t ts_mlp_open(ts_mlp *mlp, const ts_mlp_options *options, ts_err err) {
   if (status != TS_OK) return status;
   memcpy(&mlp->options, options, sizeof *options);
   memcpy(&mlp->rule, &options->rule, sizeof mlp->rule);
+  /* The number is slot 1's first value for every rule, and Adam's m begins with 0. */
+  if (mlp->rule.kind != TS_ADAGRAD && mlp->rule.kind != TS_ADAGRAD_DECAY) mlp->rule.initial_accumulator = 0;
   prepare_layers(mlp);
   cut_batch(mlp);
   for (uint32_t l = 0; l < options->count && status == TS_OK; l++) {
