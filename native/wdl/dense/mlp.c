@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* A block's widest rows should leave room in a second-level cache of 1 MiB for the block that is made of it and for
- * weights passing through. Fewer rows than 16 would not fill oneDNN's kernels, more than 64 gain nothing. */
-#define BLOCK_BYTES (256u << 10)
-#define BLOCK_MOST 64u
+/* A block's widest rows stay in a second-level cache while the next product reads them; weights pass through once a
+ * block. Fewer rows than 16 would not fill oneDNN's kernels, more than 256 gain nothing. */
+#define BLOCK_BYTES (1u << 20)
+#define BLOCK_MOST 256u
 #define BLOCK_LEAST 16u
 
 /* Rows of a shard are a multiple of 4 so that BF16 pairs stay together; a piece is a multiple of 32, so that packed
@@ -120,6 +120,8 @@ int32_t ts_mlp_open(ts_mlp *mlp, const ts_mlp_options *options, ts_err err) {
   if (status != TS_OK) return status;
   memcpy(&mlp->options, options, sizeof *options);
   memcpy(&mlp->rule, &options->rule, sizeof mlp->rule);
+  /* The number is slot 1's first value for every rule, and Adam's m begins with 0. */
+  if (mlp->rule.kind != TS_ADAGRAD && mlp->rule.kind != TS_ADAGRAD_DECAY) mlp->rule.initial_accumulator = 0;
   prepare_layers(mlp);
   cut_batch(mlp);
   for (uint32_t l = 0; l < options->count && status == TS_OK; l++) {
