@@ -137,6 +137,8 @@ export const symbols = {
   },
   // int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *err, uint32_t err_cap);
   ts_trainer_digest: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap, uint64_t *needed);
+  ts_trainer_describe: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_trainer_parameters(ts_trainer *trainer, const char *name, float *out, uint64_t n, uint64_t *needed,
   //   char *err, uint32_t err_cap);
   ts_trainer_parameters: { parameters: ["u64", "buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },

@@ -350,6 +350,17 @@ TS_API int32_t ts_trainer_evaluate(ts_trainer *trainer, const char *path, uint64
 /* A 64-bit digest of all dense parameters and the store's rows. Errors: TS_EINVAL. */
 TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *err, uint32_t err_cap);
 
+/* What the trainer is and how its steps went since it was opened: "key=value" lines. Model: model, dense_parameters,
+ * wide_parameters, inputs (of the top MLP), dims, deep_optimizer, embedding_optimizer, wide_optimizer, kernels (oneDNN's names
+ * of its products), bf16. Steps: threads, executor, tasks, shards, micro_batch, deterministic, schedule (measured once tasks
+ * have known costs; then also work_ns and longest_path_ns of a step), embedding_fusion, graph_fusion, memory_reuse,
+ * minor_faults (of the process, while it trained). Stage: stage, readers, stage_what, stage_choice (what is done ahead;
+ * undecided while auto tries), staged_batches, staged_hits (of them, those ready when their step began), staged_rows (keys
+ * below the first tier when the stage looked), staged_input_ns, staged_lookup_ns (work of the stage's threads: in no phase),
+ * overlapped_ns (of that, what no step waited for), async_embedding, stale_share (of looked-up rows, those that the step
+ * between changed; every 64th step is looked at). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap, uint64_t *needed);
+
 /* Reads and writes dense parameters by name, without padding, for comparisons with other implementations: mlp.<l>.w
  * (inputs x outputs, row-major; the inputs of layer 0 are the 13 numerics, then C1's weights, C2's ...), mlp.<l>.b,
  * output.w, output.b, wide.numeric (13) and wide.C1 to wide.C26 (a weight a bucket). *needed, which may be NULL, is the
