@@ -9,7 +9,7 @@ import { generateData } from "../../ffi/data.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { Table } from "../../ffi/table.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
-import { type OracleCase, optionsOf, parameterNames, TEST_ROWS, TRAIN_ROWS } from "./cases.ts";
+import { optionsOf, type OracleCase, parameterNames, TEST_ROWS, TRAIN_ROWS } from "./cases.ts";
 
 /** What a training run says, ours as PyTorch's. */
 export interface OracleRun {
@@ -42,7 +42,7 @@ export async function trainOurs(settings: OracleCase, folder: string): Promise<{
   using trainer = WdlTrainer.open(store, optionsOf(settings, `${folder}/train.bin`));
   await trainer.fill();
   // The trainer's tables are the first of the store, in the order of the columns.
-  const tables = Array.from({ length: 26 }, (_, c) => new Table(store, c, `C${c + 1}`, settings.dim, 1));
+  const tables = settings.dims.map((dim, c) => new Table(store, c, `C${c + 1}`, dim, 1));
   const keys = tables.map((table) => table.keys().sort());
   const values = (): Map<string, Floats> =>
     new Map([
@@ -67,7 +67,9 @@ async function writeInputs(
   const text = JSON.stringify(settings);
   const digest = createHash("sha256").update(text);
   // Headers have figures about the rows as well; only the rows count.
-  for (const file of ["train.bin", "test.bin"]) digest.update((await Deno.readFile(`${folder}/${file}`)).subarray(4096));
+  for (const file of ["train.bin", "test.bin"]) {
+    digest.update((await Deno.readFile(`${folder}/${file}`)).subarray(4096));
+  }
   await Deno.writeTextFile(`${folder}/case.json`, text);
   await Deno.remove(`${folder}/initial`, { recursive: true }).catch(() => {});
   await Deno.mkdir(`${folder}/initial`);

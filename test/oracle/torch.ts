@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type OracleCase } from "./cases.ts";
+import type { OracleCase } from "./cases.ts";
 import type { OracleRun } from "./run.ts";
 
 /** What is checked in for machines without PyTorch. */
@@ -17,8 +17,7 @@ export interface Recording extends OracleRun {
   readonly torch: string;
 }
 
-/** How to record again. */
-export const RECORD = "deno run -A --preload test/native_library.ts test/oracle/record.ts";
+const RECORD = "deno run -A --preload test/native_library.ts test/oracle/record.ts";
 
 const SCRIPT = new URL("wdl_torch.py", import.meta.url).pathname;
 
@@ -55,4 +54,22 @@ export function recordingFile(name: string): URL {
 /** Reads a recording. */
 export async function readRecording(name: string): Promise<Recording> {
   return JSON.parse(await Deno.readTextFile(recordingFile(name)));
+}
+
+/**
+ * Refuses a recording of other settings, rows or initial values than those of today.
+ *
+ * @param recording What was recorded.
+ * @param settings The case.
+ * @param inputs Digest of what goes into it now.
+ */
+export function checkRecording(recording: Recording, settings: OracleCase, inputs: string): void {
+  const changed = JSON.stringify(recording.settings) !== JSON.stringify(settings)
+    ? "settings"
+    : "rows or initial values";
+  if (recording.inputs === inputs) return;
+  throw new Error(
+    `The recording of "${settings.name}" is of other ${changed} than the library has now. If that is meant, record again ` +
+      `where python3-torch is installed: ${RECORD} ${settings.name}`,
+  );
 }
