@@ -9,6 +9,7 @@ import type { OracleRun } from "./run.ts";
 /** Largest relative differences, and the difference of the AUC. */
 export interface Difference {
   readonly step1: number;
+  readonly steps5: number;
   readonly steps20: number;
   readonly steps: number;
   readonly auc: number;
@@ -28,6 +29,7 @@ export function difference(run: OracleRun, reference: OracleRun): Difference {
   const most = Math.max(...moved);
   return {
     step1: steps[0] ?? NaN,
+    steps5: Math.max(...steps.slice(0, 5)),
     steps20: Math.max(...steps.slice(0, 20)),
     steps: Math.max(...steps),
     auc: Math.abs(run.auc - reference.auc),
