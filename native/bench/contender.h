@@ -1,6 +1,6 @@
 /* contender.h - what the store's bench asks of a contender: the floor, our store, or another map or database. Each is
  * a process of its own (so that resident memory and huge pages are its own), driven over pipes by the harness: the
- * contender implements the functions below, harness.c has main(). All contenders get the same batches from one workload
+ * contender implements the functions below, commands.c has main(). All contenders get the same batches from one workload
  * file, hold rows of 16 weights and 16 Adagrad accumulators, and do the same arithmetic, so that a digest over what they
  * look up must be equal to the last bit. */
 #ifndef BENCH_CONTENDER_H
@@ -14,9 +14,11 @@
 extern "C" {
 #endif
 
+#ifndef BENCH_DIM /* the floor's loops are compiled for other widths too */
 #define BENCH_DIM 16u
-#define BENCH_ROW_FLOATS 32u /* weights, then accumulators */
-#define BENCH_ROW_BYTES 128u
+#endif
+#define BENCH_ROW_FLOATS (2 * BENCH_DIM) /* weights, then accumulators */
+#define BENCH_ROW_BYTES (4 * BENCH_ROW_FLOATS)
 #define BENCH_BATCH 53248u /* 2048 samples x 26 columns */
 #define BENCH_THREADS 2u
 #define BENCH_FIRST_WEIGHT 0.05f
@@ -38,6 +40,10 @@ uint64_t bench_number(const bench_options *options, const char *name, uint64_t f
 bool bench_fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- what a contender implements; `error` has BENCH_TEXT bytes; false is failure ---- */
+
+/* Does one command and prints "name=value" words to `reply`. The store bench's contenders have it from harness.c, which
+ * calls the functions below; commands.c has main(). */
+bool bench_obey(const char *verb, const bench_options *options, char *reply, char *error);
 
 /* Opens an empty table that will hold `keys` rows. */
 bool contender_open(const bench_options *options, uint64_t keys, char *error);
@@ -78,11 +84,14 @@ typedef struct bench_distinct {
   int64_t *keys;
   const float **gradients;
   /* the work space */
+  uint32_t dim, table_bits;
   uint32_t *table;
   uint32_t *sum_of;
   float *sums;
 } bench_distinct;
 void bench_distinct_open(bench_distinct *d);
+/* For batches of at most `keys` (below 65535), gradients of `dim` numbers: 16, 64 or 128. */
+void bench_distinct_open_for(bench_distinct *d, uint32_t keys, uint32_t dim);
 /* gradients may be NULL: keys only. */
 void bench_distinct_find(bench_distinct *d, const int64_t *keys, uint32_t n, const float *gradients);
 

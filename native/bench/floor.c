@@ -6,40 +6,20 @@
 #include <string.h>
 
 static floor_table table;
-static const floor_kernels *kernels = &floor_baseline;
+static const floor_kernels *kernels;
 static uint32_t lookup_distance = 32, update_distance = 32;
 static bench_distinct distinct[BENCH_THREADS];
 
 bool contender_open(const bench_options *options, uint64_t keys, char *error) {
-  uint64_t buckets = 1;
-  unsigned bits = 0;
-  for (; (double)keys > 0.7 * (double)(buckets * FLOOR_BUCKET); bits++) buckets *= 2;
-  if (bits == 0) return bench_fail(error, "Cannot make a floor for %llu keys: too few", (unsigned long long)keys);
-  const char *wanted = bench_text(options, "kernels", "auto");
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2") && strcmp(wanted, "baseline") != 0) kernels = &floor_avx2;
-  if (__builtin_cpu_supports("avx512f") && strcmp(wanted, "auto") == 0) kernels = &floor_avx512;
-#endif
-  table.keys = bench_pages(buckets * FLOOR_BUCKET * sizeof(int64_t));
-  table.rows = bench_pages(buckets * FLOOR_BUCKET * BENCH_ROW_BYTES);
-  table.mask = buckets - 1;
-  table.shift = 64 - bits;
-  for (uint64_t i = 0; i < buckets * FLOOR_BUCKET; i++) table.keys[i] = FLOOR_EMPTY;
+  kernels = floor_kernels_for(BENCH_DIM, bench_text(options, "kernels", "auto"));
+  if (!floor_table_open(&table, keys, BENCH_DIM, error)) return false;
   for (unsigned t = 0; t < BENCH_THREADS; t++) bench_distinct_open(&distinct[t]);
   return true;
 }
 
 bool contender_create(const int64_t *keys, uint32_t n, char *error) {
   (void)error;
-  for (uint32_t i = 0; i < n; i++) {
-    uint64_t slot = ((uint64_t)keys[i] * 0x9e3779b97f4a7c15u >> table.shift) * FLOOR_BUCKET;
-    while (table.keys[slot] != FLOOR_EMPTY) slot = (slot + 1) & (table.mask * FLOOR_BUCKET + FLOOR_BUCKET - 1);
-    table.keys[slot] = keys[i];
-    for (unsigned j = 0; j < BENCH_DIM; j++) {
-      table.rows[slot * BENCH_ROW_FLOATS + j] = BENCH_FIRST_WEIGHT;
-      table.rows[slot * BENCH_ROW_FLOATS + BENCH_DIM + j] = BENCH_FIRST_ACCUMULATOR;
-    }
-  }
+  for (uint32_t i = 0; i < n; i++) floor_table_add(&table, keys[i]);
   return true;
 }
 

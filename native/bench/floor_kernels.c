@@ -1,5 +1,6 @@
 /* floor_kernels.c - the loops of the floor: two prefetch stages in flight, no branch but for a full bucket. Compiled
- * three times, with -DKERNELS=floor_<width> and the flags of that width; all compute the same bits. */
+ * for each vector width and width of a row, with -DKERNELS=floor_<vectors>_<dim>, -DBENCH_DIM=<dim> and the flags of the
+ * vectors; all compute the same bits. */
 #include "floor.h"
 
 #include <string.h>
@@ -38,6 +39,12 @@ static inline uint64_t find(const floor_table *t, int64_t key) {
   }
 }
 
+#define LINE 16u /* numbers a cache line */
+
+static inline __attribute__((always_inline)) void ask(const float *row) {
+  for (unsigned j = 0; j < BENCH_DIM; j += LINE) __builtin_prefetch(row + j);
+}
+
 static void lookup(const floor_table *t, const int64_t *keys, uint32_t n, uint32_t distance, float *restrict out) {
   const float *row[RING];
   const uint32_t last = n - 1;
@@ -45,7 +52,7 @@ static void lookup(const floor_table *t, const int64_t *keys, uint32_t n, uint32
     __builtin_prefetch(t->keys + bucket_of(t, keys[i]) * FLOOR_BUCKET);
   for (uint32_t i = 0; i < distance && i < n; i++) {
     row[i % RING] = t->rows + find(t, keys[i]) * BENCH_ROW_FLOATS;
-    __builtin_prefetch(row[i % RING]);
+    ask(row[i % RING]);
   }
   for (uint32_t i = 0; i < n; i++) {
     uint32_t far = i + 2 * distance < n ? i + 2 * distance : last;
@@ -54,7 +61,7 @@ static void lookup(const floor_table *t, const int64_t *keys, uint32_t n, uint32
     if (near < n) {
       const float *r = t->rows + find(t, keys[near]) * BENCH_ROW_FLOATS;
       row[near % RING] = r;
-      __builtin_prefetch(r);
+      ask(r);
     }
     memcpy(out + (uint64_t)i * BENCH_DIM, row[i % RING], BENCH_DIM * sizeof(float));
   }
@@ -70,8 +77,7 @@ static void update(const floor_table *t, const int64_t *keys, uint32_t n, uint32
     if (i < n) {
       float *r = t->rows + find(t, keys[i]) * BENCH_ROW_FLOATS;
       row[i % RING] = r;
-      __builtin_prefetch(r, 1);
-      __builtin_prefetch(r + BENCH_DIM, 1);
+      for (unsigned j = 0; j < BENCH_ROW_FLOATS; j += LINE) __builtin_prefetch(r + j, 1);
     }
     if (i >= distance) bench_adagrad(row[(i - distance) % RING], gradients[i - distance]);
   }

@@ -1,5 +1,4 @@
-/* harness.c - main() of every contender: reads one command a line, answers with one line, "ok name=value ..." or
- * "error text".
+/* harness.c - the commands of the store bench's contenders.
  *
  *   prepare keys=<n> workload=<file> [options of the contender]   open, create all rows, step each once
  *                                                                 (stepped=0: do not)
@@ -198,29 +197,10 @@ static bool device_bytes(char *reply, char *error) {
   return true;
 }
 
-static bool obey(const char *verb, const bench_options *options, char *reply, char *error) {
+bool bench_obey(const char *verb, const bench_options *options, char *reply, char *error) {
   if (strcmp(verb, "prepare") == 0) return prepare(options, reply, error);
   if (strcmp(verb, "round") == 0) return run_round(options, reply, error);
   if (strcmp(verb, "check") == 0) return check(options, reply, error);
   if (strcmp(verb, "io") == 0) return device_bytes(reply, error);
   return contender_command(verb, options, reply, error);
-}
-
-int main(void) {
-  static char line[1 << 16], reply[BENCH_TEXT], error[BENCH_TEXT];
-  while (fgets(line, sizeof line, stdin) != NULL) {
-    bench_options options = {.count = 0};
-    char *rest = NULL, *verb = strtok_r(line, " \n", &rest);
-    if (verb == NULL) continue;
-    if (strcmp(verb, "quit") == 0) break;
-    for (char *word; (word = strtok_r(NULL, " \n", &rest)) != NULL;)
-      if (options.count < sizeof options.words / sizeof *options.words) options.words[options.count++] = word;
-    reply[0] = error[0] = '\0';
-    bool ok = obey(verb, &options, reply, error);
-    for (char *c = error; *c != '\0'; c++)
-      if (*c == '\n') *c = ' ';
-    printf("%s %s\n", ok ? "ok" : "error", ok ? reply : error);
-    fflush(stdout);
-  }
-  _exit(0); /* no time for freeing millions of rows one by one */
 }

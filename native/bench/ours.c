@@ -8,15 +8,14 @@
  *   settle                         waits for background work
  *   cold batch=<keys> ms=<n>       uniform lookups of so many keys a call; rows= those that came from the second tier
  */
-#include "contender.h"
-#include "tierstore.h"
+#include "library.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FUNCTIONS(X)                                                                                            \
-  X(ts_abi_version) X(ts_config_create) X(ts_config_free) X(ts_config_set) X(ts_store_open) X(ts_table_create) \
+  X(ts_config_create) X(ts_config_free) X(ts_config_set) X(ts_store_open) X(ts_table_create) \
   X(ts_table_lookup) X(ts_table_update) X(ts_store_statistics) X(ts_statistics_names) X(ts_store_memory)        \
   X(ts_store_describe)
 
@@ -37,32 +36,14 @@ static bool settle(char *error) {
 }
 
 static bool open_library(const char *path, char *error) {
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (handle == NULL) return bench_fail(error, "Cannot open the library: %s", dlerror());
-#define LOAD(name)                                                                              \
-  lib.name = (__typeof__(name) *)dlsym(handle, #name);                                          \
-  if (lib.name == NULL) return bench_fail(error, "Cannot use \"%s\": it has no " #name, path);
+  void *handle = bench_library_open(path, error);
+  if (handle == NULL) return false;
+#define LOAD(name)                                                             \
+  lib.name = (__typeof__(name) *)bench_library_function(handle, #name, error); \
+  if (lib.name == NULL) return false;
   FUNCTIONS(LOAD)
 #undef LOAD
   lib.ts_store_settle = (__typeof__(ts_store_settle) *)dlsym(handle, "ts_store_settle");
-  if (lib.ts_abi_version() != TS_ABI_VERSION)
-    return bench_fail(error, "Cannot use \"%s\": its ABI version is %u, expected %u", path, lib.ts_abi_version(),
-                      TS_ABI_VERSION);
-  return true;
-}
-
-/* Options that start with the prefix, without it. */
-static bool configure(const bench_options *options, const char *prefix, ts_config *config, char *error) {
-  size_t length = strlen(prefix);
-  for (unsigned i = 0; i < options->count; i++) {
-    if (strncmp(options->words[i], prefix, length) != 0) continue;
-    char name[128];
-    const char *equals = strchr(options->words[i], '=');
-    if (equals == NULL || (size_t)(equals - options->words[i]) - length >= sizeof name)
-      return bench_fail(error, "Cannot read the option \"%s\": expected name=value", options->words[i]);
-    snprintf(name, sizeof name, "%.*s", (int)(equals - options->words[i] - (long)length), options->words[i] + length);
-    if (lib.ts_config_set(config, name, equals + 1, error, BENCH_TEXT) != TS_OK) return false;
-  }
   return true;
 }
 
@@ -77,7 +58,7 @@ bool contender_open(const bench_options *options, uint64_t keys, char *error) {
   ts_config *of_store = NULL, *of_table = NULL;
   rows = keys;
   bool ok = lib.ts_config_create(&of_store) == TS_OK && lib.ts_config_create(&of_table) == TS_OK &&
-            configure(options, "store.", of_store, error) &&
+            bench_configure(lib.ts_config_set, options, "store.", of_store, error) &&
             lib.ts_store_open(of_store, &store, error, BENCH_TEXT) == TS_OK &&
             lib.ts_config_set(of_table, "name", "bench", error, BENCH_TEXT) == TS_OK &&
             lib.ts_config_set(of_table, "optimizer", "adagrad", error, BENCH_TEXT) == TS_OK &&
@@ -86,7 +67,7 @@ bool contender_open(const bench_options *options, uint64_t keys, char *error) {
             set(of_table, "initializer.value", "%.9g", BENCH_FIRST_WEIGHT, error) &&
             set(of_table, "initial_accumulator", "%.9g", BENCH_FIRST_ACCUMULATOR, error) &&
             set(of_table, "learning_rate", "%.9g", BENCH_LEARNING_RATE, error) &&
-            configure(options, "table.", of_table, error) &&
+            bench_configure(lib.ts_config_set, options, "table.", of_table, error) &&
             lib.ts_table_create(store, of_table, &table, error, BENCH_TEXT) == TS_OK;
   lib.ts_config_free(of_store);
   lib.ts_config_free(of_table);

@@ -55,29 +55,35 @@ void *bench_pages(uint64_t bytes) {
   return at;
 }
 
-/* Open addressing with 16 bits of hash beside the 16-bit number of the distinct key: half a megabyte, so it stays in
- * the second-level cache, and other keys' entries are passed without looking at the keys. */
-#define TABLE_BITS 17u
+/* Open addressing with 16 bits of hash beside the 16-bit number of the distinct key: four bytes an entry, two entries or
+ * more a key, so it stays in the second-level cache, and other keys' entries are passed without looking at the keys. */
 #define EMPTY 0xffffffffu
 _Static_assert(BENCH_BATCH < 65535, "numbers of distinct keys are 16 bits, the last means empty");
 
-void bench_distinct_open(bench_distinct *d) {
-  d->table = (uint32_t *)bench_pages(sizeof(uint32_t) << TABLE_BITS);
-  d->keys = (int64_t *)bench_pages(BENCH_BATCH * sizeof(int64_t));
-  d->gradients = (const float **)bench_pages(BENCH_BATCH * sizeof(float *));
-  d->sum_of = (uint32_t *)bench_pages(BENCH_BATCH * sizeof(uint32_t));
-  d->sums = (float *)bench_pages((uint64_t)BENCH_BATCH * BENCH_DIM * sizeof(float));
+void bench_distinct_open_for(bench_distinct *d, uint32_t keys, uint32_t dim) {
+  d->dim = dim;
+  for (d->table_bits = 1; 1u << d->table_bits < 2 * keys;) d->table_bits++;
+  d->table = (uint32_t *)bench_pages(sizeof(uint32_t) << d->table_bits);
+  d->keys = (int64_t *)bench_pages(keys * sizeof(int64_t));
+  d->gradients = (const float **)bench_pages(keys * sizeof(float *));
+  d->sum_of = (uint32_t *)bench_pages(keys * sizeof(uint32_t));
+  d->sums = (float *)bench_pages((uint64_t)keys * dim * sizeof(float));
 }
 
-void bench_distinct_find(bench_distinct *d, const int64_t *keys, uint32_t n, const float *gradients) {
+void bench_distinct_open(bench_distinct *d) { bench_distinct_open_for(d, BENCH_BATCH, BENCH_DIM); }
+
+/* Compiled for each width, so that sums are straight vector code. */
+static inline __attribute__((always_inline)) void find_distinct(bench_distinct *d, const int64_t *keys, uint32_t n,
+                                                                const float *gradients, const uint32_t dim) {
   uint32_t *restrict table = d->table;
+  const uint32_t bits = d->table_bits;
   uint32_t count = 0, sums = 0;
-  memset(table, 0xff, sizeof(uint32_t) << TABLE_BITS);
+  memset(table, 0xff, sizeof(uint32_t) << bits);
   for (uint32_t i = 0; i < n; i++) {
     uint64_t hash = (uint64_t)keys[i] * 0x9e3779b97f4a7c15u;
-    uint32_t at = (uint32_t)(hash >> (64 - TABLE_BITS)), tag = (uint32_t)(hash >> 16) & 0xffff0000u;
-    const float *g = gradients == NULL ? NULL : gradients + (uint64_t)i * BENCH_DIM;
-    for (;; at = (at + 1) & ((1u << TABLE_BITS) - 1)) {
+    uint32_t at = (uint32_t)(hash >> (64 - bits)), tag = (uint32_t)(hash >> 16) & 0xffff0000u;
+    const float *g = gradients == NULL ? NULL : gradients + (uint64_t)i * dim;
+    for (;; at = (at + 1) & ((1u << bits) - 1)) {
       uint32_t entry = table[at];
       if (entry == EMPTY) {
         table[at] = tag | count;
@@ -89,16 +95,22 @@ void bench_distinct_find(bench_distinct *d, const int64_t *keys, uint32_t n, con
       uint32_t number = entry & 0xffffu;
       if ((entry & 0xffff0000u) != tag || d->keys[number] != keys[i]) continue;
       if (g == NULL) break;
-      float *restrict sum = d->sums + (uint64_t)d->sum_of[number] * BENCH_DIM;
+      float *restrict sum = d->sums + (uint64_t)d->sum_of[number] * dim;
       if (d->sum_of[number] == EMPTY) {
         d->sum_of[number] = sums;
-        sum = d->sums + (uint64_t)sums++ * BENCH_DIM;
-        memcpy(sum, d->gradients[number], BENCH_DIM * sizeof(float));
+        sum = d->sums + (uint64_t)sums++ * dim;
+        memcpy(sum, d->gradients[number], dim * sizeof(float));
         d->gradients[number] = sum;
       }
-      for (unsigned j = 0; j < BENCH_DIM; j++) sum[j] += g[j];
+      for (unsigned j = 0; j < dim; j++) sum[j] += g[j];
       break;
     }
   }
   d->count = count;
+}
+
+void bench_distinct_find(bench_distinct *d, const int64_t *keys, uint32_t n, const float *gradients) {
+  if (d->dim == 16) find_distinct(d, keys, n, gradients, 16);
+  else if (d->dim == 64) find_distinct(d, keys, n, gradients, 64);
+  else find_distinct(d, keys, n, gradients, d->dim);
 }
