@@ -8,13 +8,13 @@
  * @module
  */
 
-import { dirname } from "node:path";
 import { tableText } from "../../cli/ui/table.ts";
 import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../ffi/library.ts";
 import { ensureBuild } from "../setup/build.ts";
 import { ROOT } from "../setup/state.ts";
 import { parsePlan, type Part, type Plan, ROW_BYTES } from "./plan.ts";
-import { type BenchRow, resultJson, sortedRows, tableRows } from "./rows.ts";
+import { type Facts, machineFacts, run, writeResult } from "./program.ts";
+import { type BenchRow, sortedRows, tableRows } from "./rows.ts";
 import { orMissing, type Setting } from "./setting.ts";
 import { measureSpeed, measureStores } from "./speed.ts";
 import { measureReads, measureWrites } from "./ssd.ts";
@@ -22,13 +22,6 @@ import { knowsWithoutEmulation, measureEmulation, measureMemory, measurePmem } f
 
 const PROGRAMS = `${NATIVE_FOLDER}/build/bench`;
 const WITHOUT = `${NATIVE_FOLDER}/build/no-emulation`;
-
-/** Runs a program; what it printed. */
-async function run(program: string, args: readonly string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(program, { args: [...args], stdin: "null" }).output();
-  if (success) return new TextDecoder().decode(stdout);
-  throw new Error(`Cannot run "${program} ${args.join(" ")}": ${new TextDecoder().decode(stderr).trim()}`);
-}
 
 /** Builds the programs; those of peers whose headers are missing are left out. */
 async function buildPrograms(): Promise<{ peers: string[]; absent: Map<string, string> }> {
@@ -49,27 +42,19 @@ async function buildWithoutEmulation(): Promise<string | undefined> {
 }
 
 /** Facts that a reader of the result needs. */
-function machineFacts(plan: Plan): Record<string, string | number | boolean> {
-  const line = (path: string, pattern: RegExp): string => pattern.exec(Deno.readTextFileSync(path))?.[1] ?? "";
+function planFacts(plan: Plan): Facts {
   return {
-    library: plan.library === BUILT_LIBRARY ? "of the project" : plan.library,
-    cpu: line("/proc/cpuinfo", /^model name\s*: (.*)$/m),
-    cores: navigator.hardwareConcurrency,
-    memory_bytes: Number(line("/proc/meminfo", /^MemTotal:\s+(\d+)/m)) * 1024,
-    kernel: Deno.osRelease(),
-    huge_pages: line("/sys/kernel/mm/transparent_hugepage/enabled", /\[(\w+)\]/),
-    load_before: Deno.loadavg()[0] ?? 0,
+    ...machineFacts(plan.library),
     full: plan.full,
     keys: plan.keys,
     row_bytes: ROW_BYTES,
     rounds: plan.rounds,
     round_ms: plan.ms,
-    interval: "95 % bootstrap interval of the median over rounds",
   };
 }
 
 /** Runs the parts of the plan. */
-async function measure(setting: Setting, facts: Record<string, string | number | boolean>): Promise<BenchRow[]> {
+async function measure(setting: Setting, facts: Facts): Promise<BenchRow[]> {
   const { plan, say } = setting;
   const rows: BenchRow[] = [];
   const part = async (name: Part, bars: readonly string[], measured: () => Promise<BenchRow[]>): Promise<void> => {
@@ -125,7 +110,7 @@ async function main(args: readonly string[]): Promise<void> {
   Deno.mkdirSync(plan.scratch, { recursive: true });
   const scratch = Deno.makeTempDirSync({ dir: plan.scratch, prefix: "bench-store-" });
   try {
-    const facts = machineFacts(plan);
+    const facts = planFacts(plan);
     const workload = `${scratch}/workload`;
     await run(`${PROGRAMS}/workload`, [workload, `${plan.keys}`, `${plan.batches}`]);
     const setting: Setting = {
@@ -145,8 +130,7 @@ async function main(args: readonly string[]): Promise<void> {
       `\nThe store's bench, ${plan.full ? millions : `${millions} (the bars are about --full, 10 million)`}\n`,
     );
     console.log(tableText(tableRows(shown)));
-    Deno.mkdirSync(dirname(plan.out), { recursive: true });
-    Deno.writeTextFileSync(plan.out, resultJson(facts, rows));
+    writeResult(plan.out, facts, rows);
     console.log(`All rows, also of one thread and not as ratios: ${plan.out}`);
   } finally {
     Deno.removeSync(scratch, { recursive: true });

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { readArguments } from "./arguments.ts";
+
 /** Key distributions, in the order of `workload.c`. */
 export const DISTRIBUTIONS: readonly string[] = ["uniform", "Zipf 0.9", "Zipf 1.05", "Zipf 1.2"];
 
@@ -68,26 +70,8 @@ const USAGE = `Usage: deno task bench:store [options]
  * @throws {RangeError} With the usage, if there is one that it does not know.
  */
 export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" | "library" | "out">): Plan {
-  const full = args.includes("--full");
-  const given = new Map<string, string>();
-  for (const arg of args) {
-    if (arg === "--full") continue;
-    const [, name = "", value = ""] = /^--(keys|rounds|ms|only|scratch|library|out)=(.+)$/.exec(arg) ?? [];
-    if (name === "") throw new RangeError(`Cannot read "${arg}"\n\n${USAGE}`);
-    given.set(name, value);
-  }
-  const number = (name: string, fallback: number, least: number): number => {
-    const text = given.get(name);
-    if (text === undefined) return fallback;
-    const value = Number(text.replaceAll("_", ""));
-    if (!Number.isInteger(value) || value < least) {
-      throw new RangeError(`Cannot use --${name}=${text}: a whole number from ${least} on is needed\n\n${USAGE}`);
-    }
-    return value;
-  };
-  const parts = given.get("only")?.split(",") ?? PARTS;
-  const unknown = parts.find((part) => !PARTS.some((known) => known === part));
-  if (unknown !== undefined) throw new RangeError(`Cannot run "${unknown}": expected ${PARTS.join(", ")}\n\n${USAGE}`);
+  const names = ["keys", "rounds", "ms", "only", "scratch", "library", "out"];
+  const { full, text, number, parts } = readArguments(args, names, USAGE);
   return {
     full,
     keys: number("keys", full ? 10_000_000 : 2_000_000, 10_000),
@@ -96,9 +80,9 @@ export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" 
     ms: number("ms", full ? 150 : 60, 1),
     ssdRounds: full ? 9 : 5,
     ssdMs: full ? 2000 : 1000,
-    parts: parts as readonly Part[],
-    scratch: given.get("scratch") ?? places.scratch,
-    library: given.get("library") ?? places.library,
-    out: given.get("out") ?? places.out,
+    parts: parts(PARTS),
+    scratch: text("scratch") ?? places.scratch,
+    library: text("library") ?? places.library,
+    out: text("out") ?? places.out,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * From paired rounds to the rows of `reports/out/bench-store.json`. Pure functions: nothing here runs anything.
+ * From paired rounds to the rows of `reports/out/bench-<what>.json`. Pure functions: nothing here runs anything.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export interface BenchRow {
 /** The bar of a row. */
 export type Bar = { readonly atLeast: number } | { readonly atMost: number };
 
-/** What the project aims at, on two threads. */
+/** What the project aims at, on two threads: rows of `bench:store`, then of `bench:wdl`. */
 export const BARS: Readonly<Record<string, Bar>> = {
   "lookup/floor": { atLeast: 0.85 },
   "update/floor": { atLeast: 0.8 },
@@ -45,6 +45,14 @@ export const BARS: Readonly<Record<string, Bar>> = {
   "scaling/floor-scaling": { atLeast: 0.95 },
   "pmem-off/dram": { atLeast: 0.97 },
   "emulation-off/compiled-out": { atLeast: 0.99 },
+  "step/floor": { atLeast: 0.9 },
+  "step-bf16/floor": { atLeast: 0.85 },
+  "step/torch": { atLeast: 1.3 },
+  "embedding/torch": { atLeast: 6 },
+  "bf16/fp32": { atLeast: 1.6 },
+  "auc-difference bf16/fp32": { atMost: 0.001 },
+  "all/none": { atLeast: 1.6 },
+  "parse-share": { atMost: 0.02 },
 };
 
 const RESAMPLES = 2000;
@@ -121,7 +129,7 @@ export interface BenchResult {
   readonly rows: readonly BenchRow[];
 }
 
-/** The text of `bench-store.json`: rows with a bar first, in the order of {@linkcode BARS}. */
+/** The text of the result's file: rows with a bar first, in the order of {@linkcode BARS}. */
 export function resultJson(machine: BenchResult["machine"], rows: readonly BenchRow[]): string {
   const names = rows.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);

@@ -1,0 +1,169 @@
+/**
+ * From the rounds of the trainer's bench to its rows. Pure functions.
+ *
+ * @module
+ */
+
+import { type BenchRow, missingRow, ratioRow, worstRow } from "../rows.ts";
+import type { Part } from "./plan.ts";
+
+/** Who takes part: the floors, our trainer with some switches, PyTorch. */
+export type Who = "floor" | "floor-bf16" | "keep" | "bf16" | "none" | "all" | "torch" | "torch-bf16";
+
+/** What a contender took for one step in one round, seconds. */
+export interface Times {
+  /** By the clock. */
+  readonly seconds: number;
+  /** Of processors. */
+  readonly cpu: number;
+  /** Ours: share of the wall time that the step waited for its batch. */
+  readonly input?: number;
+}
+
+/** One round: every contender that is here. */
+export type Round = Readonly<Partial<Record<Who, Times>>>;
+
+/** What was measured on one size of the model. */
+export interface Measured {
+  /** Of the model. */
+  readonly name: string;
+  /** Rounds of steps. */
+  readonly rounds: readonly Round[];
+  /** Rounds of embeddings alone: seconds of ours and of PyTorch's. */
+  readonly embedding: readonly { readonly ours: number; readonly torch?: number; readonly floor?: number }[];
+  /** AUC after the same steps. */
+  readonly auc: Readonly<Partial<Record<Who, number>>>;
+  /** Processor time of the stage's threads for input, as a share of threads × wall time. */
+  readonly staged?: number;
+  /** Contenders that could not take part, and why. */
+  readonly absent: ReadonlyMap<Who, string>;
+}
+
+/** Rows that are one contender's time divided by another's: how many times as fast the second is. */
+const RATIOS: readonly (readonly [part: Part, row: string, slower: Who, faster: Who, detail: string])[] = [
+  ["floor", "step/floor", "floor", "keep", ""],
+  ["floor", "step-bf16/floor", "floor-bf16", "bf16", ""],
+  ["torch", "step/torch", "torch", "keep", "fp32, "],
+  ["torch", "step/torch", "torch-bf16", "bf16", "bf16, "],
+  ["bf16", "bf16/fp32", "keep", "bf16", ""],
+  ["switches", "all/none", "none", "all", ""],
+];
+
+/** Who is needed for a part. */
+export function contendersOf(parts: readonly Part[]): Who[] {
+  const who = new Set<Who>();
+  for (const [part, , slower, faster] of RATIOS) if (parts.includes(part)) who.add(slower).add(faster);
+  if (parts.includes("switches")) who.add("keep").add("floor");
+  if (parts.includes("input")) who.add("keep");
+  return [...who];
+}
+
+/** A ratio of times over the rounds, or why there is none. */
+function ratio(name: string, measured: Measured, over: Who, under: Who, clock: "seconds" | "cpu"): BenchRow {
+  const missing = [over, under].find((who) => measured.rounds.every((round) => round[who] === undefined));
+  if (missing !== undefined) return missingRow(name, measured.absent.get(missing) ?? `${missing} did not run`);
+  const at = (round: Round, who: Who): number => round[who]?.[clock] ?? NaN;
+  return ratioRow(name, measured.rounds.map((round) => at(round, over) / at(round, under)));
+}
+
+/** Rows of one name over all sizes: the worst first. */
+function worst(name: string, parts: readonly BenchRow[]): BenchRow[] {
+  return [worstRow(name, parts), ...parts];
+}
+
+function accuracyRow(name: string, { auc, absent }: Measured): BenchRow {
+  const [fp32, bf16] = [auc.keep, auc.bf16];
+  if (fp32 === undefined || bf16 === undefined) return missingRow(name, absent.get("bf16") ?? "nothing was scored");
+  const note = `AUC ${fp32.toFixed(5)} in fp32, ${bf16.toFixed(5)} in bf16`;
+  return { ...ratioRow(name, [Math.abs(bf16 - fp32)], note), unit: "AUC" };
+}
+
+function inputRows(all: readonly Measured[]): BenchRow[] {
+  const name = "parse-share";
+  return worst(
+    name,
+    all.flatMap((measured) => {
+      const shares = measured.rounds.flatMap(({ keep }) => keep?.input === undefined ? [] : [keep.input]);
+      const waited = `${name} waited for, ${measured.name}`;
+      const worked = `${name} of processor time, ${measured.name}`;
+      return [
+        shares.length === 0 ? missingRow(waited, "nothing was staged") : ratioRow(waited, shares),
+        measured.staged === undefined ? missingRow(worked, "nothing was staged") : ratioRow(worked, [measured.staged]),
+      ];
+    }),
+  );
+}
+
+function embeddingRows(all: readonly Measured[]): BenchRow[] {
+  const name = "embedding/torch";
+  const rows = all.map((measured) => {
+    const own = `${name} ${measured.name}`;
+    const ratios = measured.embedding.flatMap(({ ours, torch }) => torch === undefined ? [] : [torch / ours]);
+    return ratios.length > 0 ? ratioRow(own, ratios) : missingRow(own, measured.absent.get("torch") ?? "it did not run");
+  });
+  const floors = all.flatMap((measured) => {
+    const ratios = measured.embedding.flatMap(({ ours, floor }) => floor === undefined ? [] : [floor / ours]);
+    return ratios.length > 0 ? [ratioRow(`embedding/floor ${measured.name}`, ratios)] : [];
+  });
+  return [...worst(name, rows), ...floors];
+}
+
+/** What all switches that keep results gain over none, and the most that they could: the floor's time. No bar. */
+function keepRows(all: readonly Measured[]): BenchRow[] {
+  return all.flatMap((measured) => {
+    const bound = ratio(`keep/none bound ${measured.name}`, measured, "none", "floor", "seconds");
+    return [
+      {
+        ...ratio(`keep/none ${measured.name}`, measured, "none", "keep", "seconds"),
+        ...(bound.value === null ? {} : { note: `at most ${bound.value.toFixed(2)}: none ÷ floor` }),
+      },
+      bound,
+    ];
+  });
+}
+
+/** Not ratios: milliseconds of a step. */
+function timeRows(all: readonly Measured[]): BenchRow[] {
+  return all.flatMap((measured) => {
+    const here = contendersOf(["floor", "torch", "bf16", "switches"]).filter((who) =>
+      measured.rounds.some((round) => round[who] !== undefined)
+    );
+    const row = (name: string, values: readonly number[]): BenchRow => ({
+      ...ratioRow(name, values.map((value) => value * 1e3)),
+      unit: "ms",
+    });
+    return here.flatMap((who) => [
+      row(`time ${who} ${measured.name}`, measured.rounds.map((round) => round[who]?.seconds ?? NaN)),
+      row(`cpu ${who} ${measured.name}`, measured.rounds.map((round) => round[who]?.cpu ?? NaN)),
+    ]);
+  });
+}
+
+/**
+ * All rows of the bench.
+ *
+ * @param all One entry a size of the model.
+ * @param parts What was run.
+ */
+export function wdlRows(all: readonly Measured[], parts: readonly Part[]): BenchRow[] {
+  const rows: BenchRow[] = [];
+  for (const name of new Set(RATIOS.filter(([part]) => parts.includes(part)).map(([, row]) => row))) {
+    const own = RATIOS.filter(([, row]) => row === name);
+    const of = (clock: "seconds" | "cpu"): BenchRow[] =>
+      all.flatMap((measured) =>
+        own.map(([, , slower, faster, detail]) => {
+          const more = clock === "cpu" ? ", processor time" : "";
+          return ratio(`${name} ${detail}${measured.name}${more}`, measured, slower, faster, clock);
+        })
+      );
+    rows.push(...worst(name, of("seconds")), ...of("cpu"));
+  }
+  if (parts.includes("bf16")) {
+    const name = "auc-difference bf16/fp32";
+    rows.push(...worst(name, all.map((measured) => accuracyRow(`${name} ${measured.name}`, measured))));
+  }
+  if (parts.includes("input")) rows.push(...inputRows(all));
+  if (parts.includes("embedding")) rows.push(...embeddingRows(all));
+  if (parts.includes("switches")) rows.push(...keepRows(all));
+  return [...rows, ...timeRows(all)];
+}
