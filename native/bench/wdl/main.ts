@@ -60,7 +60,9 @@ async function main(args: readonly string[]): Promise<void> {
     }
     const rows = wdlRows(all, plan.parts);
     const shown = sortedRows(rows).filter(({ name }) => !/processor time$|^(time|cpu) /.test(name));
-    console.log(`\nThe trainer's bench, ${plan.models.map(({ name }) => name).join(" and ")}, ${plan.threads} threads\n`);
+    console.log(
+      `\nThe trainer's bench, ${plan.models.map(({ name }) => name).join(" and ")}, ${plan.threads} threads\n`,
+    );
     console.log(tableText(tableRows(shown)));
     writeResult(plan.out, facts, rows);
     console.log(`All rows, also by processor time and not as ratios: ${plan.out}`);

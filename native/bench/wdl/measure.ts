@@ -50,6 +50,9 @@ const OURS: Readonly<Partial<Record<Who, Options>>> = {
  * kernel's limit on real-time tasks (95 % of each second) does not strike. */
 const PAUSE_MS = 150;
 
+/** Steps before the first round: executor and stage have measured and decided by then (native/wdl/schedule/). */
+const WARM_UP = 50;
+
 /** Loss of ours and of PyTorch over the last rounds must be this close: else they do not train the same. */
 const LOSS_TOLERANCE = 0.05;
 
@@ -93,10 +96,15 @@ export function blasProblem(blas: string): string | undefined {
   return `PyTorch multiplies with ${blas}, which is no fast BLAS: apt-get install libopenblas0-openmp`;
 }
 
+/** Steps of every contender in a whole run. */
+function stepsOf(plan: Plan): number {
+  return WARM_UP + 1 + plan.rounds * (plan.steps + 1);
+}
+
 /** Starts one and prepares it; ends it again if that fails. */
 async function start(setting: Setting, one: Case, who: Who): Promise<{ contender: Contender; answer: Answer }> {
   const { plan, say } = setting;
-  const batches = (plan.rounds + 1) * (plan.steps + 1) + 1;
+  const batches = stepsOf(plan);
   const common = { data: one.train, dims: one.model.dims, threads: plan.threads, batch: BATCH, seed: SEED, batches };
   const launch = (): [Contender, Options] => {
     if (who === "floor" || who === "floor-bf16") {
@@ -184,7 +192,7 @@ async function runRounds(
     const round: Partial<Record<Who, Times>> = {};
     const order = [...here];
     for (const [who, contender] of number % 2 === 0 ? order : order.toReversed()) {
-      const answer = await measured(contender, "train", plan.steps);
+      const answer = await measured(contender, "train", number < 0 ? WARM_UP : plan.steps);
       const times = { seconds: numberOf(answer, "seconds"), cpu: numberOf(answer, "cpu") };
       round[who] = "input" in answer ? { ...times, input: numberOf(answer, "input") } : times;
       if ("loss" in answer) losses.set(who, numberOf(answer, "loss"));
@@ -270,8 +278,7 @@ export async function measureModel(
     compareLosses(result.losses);
     if (keep !== undefined) {
       const wall = rounds.reduce((sum, round) => sum + (round.keep?.seconds ?? NaN), 0) / rounds.length;
-      const steps = (rounds.length + 1) * (plan.steps + 1);
-      staged = (await stagedNs() - before) * 1e-9 / (steps * wall * plan.threads);
+      staged = (await stagedNs() - before) * 1e-9 / (stepsOf(plan) * wall * plan.threads);
     }
     for (const [name, contender] of started.here) {
       if (name in OURS) auc[name] = numberOf(await contender.command("evaluate", { data: one.test }), "auc");

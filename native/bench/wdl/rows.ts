@@ -33,7 +33,7 @@ export interface Measured {
   readonly embedding: readonly { readonly ours: number; readonly torch?: number; readonly floor?: number }[];
   /** AUC after the same steps. */
   readonly auc: Readonly<Partial<Record<Who, number>>>;
-  /** Processor time of the stage's threads for input, as a share of threads × wall time. */
+  /** What the stage's threads took for input, by the clock, as a share of threads × wall time. */
   readonly staged?: number;
   /** Contenders that could not take part, and why. */
   readonly absent: ReadonlyMap<Who, string>;
@@ -85,7 +85,7 @@ function inputRows(all: readonly Measured[]): BenchRow[] {
     all.flatMap((measured) => {
       const shares = measured.rounds.flatMap(({ keep }) => keep?.input === undefined ? [] : [keep.input]);
       const waited = `${name} waited for, ${measured.name}`;
-      const worked = `${name} of processor time, ${measured.name}`;
+      const worked = `${name} of the stage, ${measured.name}`;
       return [
         shares.length === 0 ? missingRow(waited, "nothing was staged") : ratioRow(waited, shares),
         measured.staged === undefined ? missingRow(worked, "nothing was staged") : ratioRow(worked, [measured.staged]),
@@ -99,7 +99,9 @@ function embeddingRows(all: readonly Measured[]): BenchRow[] {
   const rows = all.map((measured) => {
     const own = `${name} ${measured.name}`;
     const ratios = measured.embedding.flatMap(({ ours, torch }) => torch === undefined ? [] : [torch / ours]);
-    return ratios.length > 0 ? ratioRow(own, ratios) : missingRow(own, measured.absent.get("torch") ?? "it did not run");
+    return ratios.length > 0
+      ? ratioRow(own, ratios)
+      : missingRow(own, measured.absent.get("torch") ?? "it did not run");
   });
   const floors = all.flatMap((measured) => {
     const ratios = measured.embedding.flatMap(({ ours, floor }) => floor === undefined ? [] : [floor / ours]);
