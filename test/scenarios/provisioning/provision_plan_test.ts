@@ -330,8 +330,11 @@ Deno.test("cxl-kmem: the region, its namespace and its device are named beforeha
     "ndctl create-namespace --region=region0 --mode=devdax --map=mem --align=2M --name=tierbench",
     "daxctl reconfigure-device --mode=system-ram dax0.0",
   ]);
-  assertEquals(plan.steps.some((one) => one.id === "boot-regions"), false);
-  assertStringIncludes(plan.warnings.join("\n"), "does not come back by itself");
+  assertStringIncludes(stepOf(plan, "boot-regions").commands.join("\n"), "/usr/bin/cxl create-region -m -t pmem -d");
+  const withSerial = (serial: string) =>
+    planned({ ...inventory, facts: { ...inventory.facts, "cxl.mem0.serial": serial } }, { target: "cxl-kmem" });
+  assertStringIncludes(withSerial("0x0").warnings.join("\n"), "mem0 has no serial number");
+  assertEquals(withSerial("0xc1e0001").warnings.filter((one) => one.includes("serial")), []);
   const old = planned({ ...inventory, facts: { ...inventory.facts, "kernel.release": "5.15.0" } }, {
     target: "cxl-kmem",
   });
