@@ -60,7 +60,7 @@ export interface Step {
   readonly reboot: boolean;
   /** In a container: whether the line belongs to the host or into the container. */
   readonly where: "host" | "container";
-  /** Why these lines cannot run in the virtual lab: `ipmctl`, `boot loader`, `container engine`, `package manager`. */
+  /** Why these lines cannot run in the virtual lab, whose guests are Debian: `package manager` is that of others. */
   readonly outsideLab?: "ipmctl" | "boot loader" | "container engine" | "package manager";
 }
 

@@ -157,7 +157,9 @@ export function decideCases(
         continue;
       }
       // The code path is that of a measurement; what it shows of the medium's speed is not.
-      const evidence = virtual ? { evidence: "emulated", missing: VIRTUAL } as const : { evidence: "measured" } as const;
+      const evidence = virtual
+        ? { evidence: "emulated", missing: VIRTUAL } as const
+        : { evidence: "measured" } as const;
       runnable.push({ ...one, decision: { ...evidence, place, ...ssd, virtual, ...cache } });
       continue;
     }

@@ -153,7 +153,8 @@ Deno.test("summarise() says why a case has no price", () => {
     undefined,
   ]);
   assertStringIncludes(virtual.costMissing ?? "", "virtual");
-  const curve = (options: Parameters<typeof fixtureResult>[0]) => summarise(fixtureResult(options)).quality?.curve ?? [];
+  const curve = (options: Parameters<typeof fixtureResult>[0]) =>
+    summarise(fixtureResult(options)).quality?.curve ?? [];
   assert(curve({}).length > 0 && curve({}).every(({ seconds }) => seconds !== undefined));
   assert(curve({ virtual: ["dram"] }).every(({ seconds }) => seconds === undefined));
 });

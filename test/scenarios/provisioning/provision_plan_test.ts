@@ -73,6 +73,30 @@ Deno.test("fsdax: a raw namespace without labels is converted, and named as lost
   assertEquals(plan.results, { mounts: ["/mnt/pmem0", "/mnt/pmem1"], nodes: [] });
 });
 
+Deno.test("fsdax: without ndctl, a region without labels is as full as its raw namespace, whatever sysfs calls free", () => {
+  const facts = {
+    "library.libpmem.available": "no",
+    "pmem.region0.provider": "ACPI.NFIT",
+    "pmem.region0.size": String(GIB),
+    "pmem.region0.available": String(GIB),
+    "pmem.namespace0.0.region": "region0",
+    "pmem.namespace0.0.mode": "raw",
+    "pmem.namespace0.0.size": String(GIB),
+    "pmem.namespace0.0.block": "pmem0",
+  };
+  const parts = { ndctl: undefined, tools: [{ name: "ndctl", installed: false }] as const };
+  const plan = planned(bareInventory(facts, { ...parts, blocks: known([block("pmem0", undefined)]) }), {
+    target: "fsdax",
+  });
+  const packages = stepOf(plan, "packages");
+  assertEquals(packages.commands, ["apt-get update", "apt-get install -y --no-install-recommends ndctl libpmem1"]);
+  assertEquals(packages.outsideLab, undefined);
+  assertEquals(
+    stepOf(plan, "namespace-region0").commands,
+    stepOf(planned(raw(), { target: "fsdax" }), "namespace-region0").commands,
+  );
+});
+
 Deno.test("fsdax: what is on a raw namespace is found, with its mount", () => {
   const inventory = raw({ blocks: known([block("pmem0", "xfs", ["/old data"]), block("pmem1p1", "vfat")]) });
   const plan = planned(inventory, { target: "fsdax" });
