@@ -335,6 +335,6 @@ async function endsWithin(child: Deno.ChildProcess, milliseconds: number): Promi
 }
 
 /** One word for a shell. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
