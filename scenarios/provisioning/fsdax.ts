@@ -17,6 +17,7 @@ import { cxl, DRAM_STATEMENT, nvdimm, setAside, virtioPmem } from "./providers.t
 import { Refused } from "./refused.ts";
 import { chosen, type RegionView, regionViews } from "./regions.ts";
 import { words } from "./shell.ts";
+import { NEEDS, versionWarnings } from "./versions.ts";
 
 const NEEDED: Needed = { tools: ["ndctl"], libraries: ["libpmem"] };
 
@@ -109,6 +110,7 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
     kept.push(...made.warnings);
   }
   return parts(steps, mounts, [
+    ...versionWarnings(context.inventory, [NEEDS.namespaceModes]),
     ...regions.filter((one) => nvdimm(one) && context.place === "cloud-vm").map((one) =>
       `${one.dev} is a virtual NVDIMM: no speed of it counts as that of PMEM`
     ),

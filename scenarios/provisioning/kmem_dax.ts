@@ -66,7 +66,7 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
     summary: `PMEM of ${words(regions.map((one) => one.dev))} as memory without CPUs` +
       `${nodes.length === 0 ? "" : `, node ${words(nodes.map(String))}`}, at every start`,
     warnings: [
-      ...versionWarnings(context.inventory, [NEEDS.kmem, NEEDS.reconfigure]),
+      ...versionWarnings(context.inventory, [NEEDS.kmem, NEEDS.namespaceModes, NEEDS.reconfigure]),
       ...memoryWarnings(context, devices),
       ...(context.place === "cloud-vm" ? ["the NVDIMMs are virtual: no speed of them counts as that of PMEM"] : []),
     ],

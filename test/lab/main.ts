@@ -3,6 +3,8 @@
  * of `deno test`: words of a case's name or a regular expression between slashes. With `--recapture`, only the cases run
  * that capture what tools print, unless a filter says otherwise, and the folder gets the texts.
  *
+ * What guests wrote to their consoles is kept in `.cache/lab/consoles/` until the next run.
+ *
  * Exit codes: 0 if all cases passed, 1 if one failed, 4 if set-up cannot go on.
  *
  * @module
@@ -13,6 +15,7 @@ import { setUp } from "../../native/setup/set_up.ts";
 import { ROOT } from "../../native/setup/state.ts";
 import { labelled, secondsSince, SetupError, system } from "../../native/setup/system.ts";
 import { buildImage, IMAGE_VARIABLE } from "./image/image.ts";
+import { CONSOLES_VARIABLE } from "./guest.ts";
 import { HOST_PACKAGES } from "./packages.ts";
 import { RECAPTURE_VARIABLE } from "./recapture.ts";
 
@@ -25,6 +28,10 @@ async function main(words: readonly string[]): Promise<number> {
   const image = await buildImage(system);
   // Guests live in here. A case that is interrupted has no time to tidy up.
   const folder = await Deno.makeTempDir({ prefix: "tierbench-lab-" });
+  const consoles = `${ROOT}/.cache/lab/consoles`;
+  await Deno.remove(consoles, { recursive: true }).catch(() => {});
+  await Deno.mkdir(consoles, { recursive: true });
+  Deno.env.set(CONSOLES_VARIABLE, consoles);
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", ...filter === "" ? [] : [`--filter=${filter}`], "test/lab"],
     cwd: ROOT,

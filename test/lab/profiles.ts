@@ -23,6 +23,7 @@ export type ProfileName =
   | "plain"
   | "nvdimm"
   | "nvdimm-eadr"
+  | "nvdimm-near"
   | "cxl"
   | "memmap"
   | "re7p"
@@ -90,6 +91,17 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
 
   /** The same with the processors' caches in the persistence domain (eADR). */
   "nvdimm-eadr": { machine: twoSockets(",nvdimm-persistence=cpu"), files: { nv0: NVDIMM_FILE, nv1: NVDIMM_FILE } },
+
+  /** An NVDIMM that the firmware puts into the node of the processors, so that its memory cannot be told from DRAM. */
+  "nvdimm-near": {
+    machine: (folder) => [
+      ...["-machine", "q35,nvdimm=on", "-smp", "2", "-m", "1536M,slots=4,maxmem=16G"],
+      ...ram("ram0", 1536),
+      ...numa("node,nodeid=0,memdev=ram0,cpus=0-1"),
+      ...nvdimm(folder, 0, 0),
+    ],
+    files: { nv0: NVDIMM_FILE },
+  },
 
   /**
    * One persistent CXL memory device. The second root port is empty and has to be there: with one, Linux takes the host
