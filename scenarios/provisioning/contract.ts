@@ -78,6 +78,8 @@ export interface Plan {
   readonly warnings: readonly string[];
   /** In the order in which they are run. */
   readonly steps: readonly Step[];
+  /** What comes after these steps shows only when they are done: then the plan has to be made again. */
+  readonly partial?: true;
   /** What `--check` will look at afterwards: mount points and NUMA nodes as far as they are known beforehand. */
   readonly results: { readonly mounts: readonly string[]; readonly nodes: readonly number[] };
 }

@@ -11,7 +11,7 @@ import type { Step } from "./contract.ts";
 import { type FileSystemSteps, fileSystemSteps } from "./file_system.ts";
 import { appDirectStep, modules } from "./goal.ts";
 import { checkRange, defaultMemmap, runningMemmap } from "./memmap.ts";
-import { chooseNamespace, FSDAX } from "./namespace_step.ts";
+import { chooseNamespace, enableFirst, FSDAX } from "./namespace_step.ts";
 import { type Needed, packagesStep } from "./packages.ts";
 import { cxl, DRAM_STATEMENT, nvdimm, setAside, virtioPmem } from "./providers.ts";
 import { Refused } from "./refused.ts";
@@ -91,6 +91,10 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
   }
   const option = asked ?? running;
   const steps: Step[] = [packagesStep(context, NEEDED)];
+  const first = enableFirst(regions);
+  if (first !== undefined) {
+    return { ...first, steps: [...steps, ...first.steps], partial: true, results: { mounts: [], nodes: [] } };
+  }
   if (aside && option !== undefined && context.place === "cloud-vm") {
     steps.push(...setAsideSteps(context, option, true));
   }

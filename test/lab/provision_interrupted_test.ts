@@ -34,13 +34,12 @@ async function applyKilled(guest: Guest, words: string, tool: string, argument: 
   const wrapper = `/usr/local/sbin/${tool}`; // in the search path before the tool itself
   await guest.writeFile(
     wrapper,
-    `#!/bin/sh
+    `#!/bin/bash
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 [ "$1" = ${quote(argument)} ] || exec ${tool} "$@"
 ${tool} "$@" & child=$!
 sleep ${ms / 1000}
-kill -9 "$child"
-kill -9 -- "-$(cat /run/apply.pid)"
+kill -9 -- "-$(cat /run/apply.pid)" "$child"
 `,
   );
   await guest.output(`chmod +x ${wrapper}`);

@@ -6,6 +6,7 @@ import type { Inventory } from "../../../scenarios/machine/inventory.ts";
 import { known, unknown } from "../../../scenarios/machine/tools/tool.ts";
 import type { Plan, ProvisionRequest, Refusal, Step } from "../../../scenarios/provisioning/contract.ts";
 import { provisionPlan } from "../../../scenarios/provisioning/provision_plan.ts";
+import { renderPlan } from "../../../scenarios/provisioning/render.ts";
 import { bareInventory, bus, namespace, region } from "./inventories.ts";
 
 const GIB = 1024 ** 3;
@@ -97,6 +98,23 @@ Deno.test("fsdax: without ndctl, a region without labels is as full as its raw n
   );
 });
 
+Deno.test("fsdax, kmem-dax: a namespace that is disabled is enabled first, and nothing is planned for it unseen", () => {
+  const ndctl = known([
+    bus("ACPI.NFIT", [region("region0", [namespace("namespace0.0", { blockdev: undefined, disabled: true })])]),
+  ]);
+  for (const target of ["fsdax", "kmem-dax"] as const) {
+    const plan = planned(raw({ ndctl }), { target });
+    assertEquals([plan.partial, plan.steps.map((one) => one.id)], [true, ["packages", "enable-namespace0.0"]]);
+    assertEquals(stepOf(plan, "enable-namespace0.0").commands, [
+      "ndctl enable-namespace namespace0.0",
+      "udevadm settle",
+    ]);
+    assertStringIncludes(renderPlan(plan), "Then make the plan again");
+    const inside = planned(raw({ ndctl }), { target, place: "container" });
+    assertEquals(inside.steps.map((one) => one.id), ["packages", "enable-namespace0.0"]);
+  }
+});
+
 Deno.test("fsdax: what is on a raw namespace is found, with its mount", () => {
   const inventory = raw({ blocks: known([block("pmem0", "xfs", ["/old data"]), block("pmem1p1", "vfat")]) });
   const plan = planned(inventory, { target: "fsdax" });
@@ -148,13 +166,6 @@ Deno.test("fsdax: between several namespaces of a full region the user has to ch
   const { reason, instead } = refused(inventory, { target: "fsdax" });
   assertStringIncludes(reason, "namespace0.0 (sector) and namespace0.1 (sector)");
   assertStringIncludes(instead ?? "", "ndctl destroy-namespace -f");
-});
-
-Deno.test("fsdax: a disabled namespace may hold data and is not touched", () => {
-  const inventory = bareInventory({}, {
-    ndctl: known([bus("ACPI.NFIT", [region("region0", [namespace("namespace0.0", { disabled: true })])])]),
-  });
-  assertStringIncludes(refused(inventory, { target: "fsdax" }).instead ?? "", "ndctl enable-namespace namespace0.0");
 });
 
 Deno.test("fsdax: memory that is in use is taken back first", () => {
