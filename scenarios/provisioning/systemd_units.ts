@@ -69,8 +69,9 @@ ExecStart=/usr/bin/daxctl reconfigure-device --mode=system-ram %i
 }
 
 /**
- * Makes regions of volatile CXL memory again at every start: decoders forget at a restart what the operating system
- * wrote to them. The loop waits for the driver of the memory device.
+ * Makes regions of CXL memory again at every start: decoders forget at a restart what the operating system wrote to
+ * them. The loop waits for the driver of the memory device. Volatile memory is plugged in as soon as its region is
+ * there, so the kernel must not bring it online itself.
  */
 export function cxlUnit(regions: readonly { region: string; command: string }[]): UnitFile {
   const name = "tierbench-cxl.service";
@@ -87,6 +88,7 @@ Description=Regions of CXL memory (tierbench)
 Type=oneshot
 RemainAfterExit=yes
 TimeoutStartSec=60
+ExecStartPre=/bin/sh -c 'echo offline > /sys/devices/system/memory/auto_online_blocks'
 ${lines.join("")}
 [Install]
 WantedBy=multi-user.target
