@@ -46,7 +46,10 @@ labCase(
         assertEquals(await guest.readFile("/mnt/pmem0/file"), "kept\n");
         await provisioned(guest, `${KMEM} --apply --yes --erase namespace0.0`);
         await checkPasses(guest, KMEM);
-        assertEquals(await guest.output("ls /etc/systemd/system | grep -E 'mnt|tierbench'"), "tierbench-kmem@.service\n");
+        assertEquals(
+          await guest.output("ls /etc/systemd/system | grep -E 'mnt|tierbench'"),
+          "tierbench-kmem@.service\n",
+        );
       }),
     );
 
