@@ -289,9 +289,7 @@ export class Guest implements AsyncDisposable {
   #command(kernelOptions: string): string[] {
     const { machine, kernelOptions: own = "" }: Profile = PROFILES[this.#options.profile];
     const path = (file: string): string => file.replaceAll(",", ",,"); // QEMU's way to write a comma
-    // A device that systemd waits for may take longer here than the 90 s it has elsewhere.
-    const patience = "systemd.default_device_timeout_sec=900";
-    const options = `console=ttyS0 panic=-1 quiet mitigations=off nokaslr systemd.show_status=0 ${patience}`;
+    const options = "console=ttyS0 panic=-1 quiet mitigations=off nokaslr systemd.show_status=0";
     return [
       // However this process ends, QEMU ends with it.
       ...["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64"],

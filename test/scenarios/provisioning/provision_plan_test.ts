@@ -217,6 +217,7 @@ Options=dax=always,noatime,nofail
 
 [Install]
 WantedBy=local-fs.target
+WantedBy=dev-disk-by\\x2dlabel-tierbench0.device
 EOF`,
     "systemctl daemon-reload",
     "systemctl start 'srv-pmem\\x2ddata-pmem0.mount'",
