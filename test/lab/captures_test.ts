@@ -4,7 +4,7 @@
  */
 
 import { collectInventory, COMMANDS } from "../../scenarios/machine/collect.ts";
-import type { Inventory } from "../../scenarios/machine/inventory.ts";
+import type { Inventory, NdBus, NdRegion } from "../../scenarios/machine/inventory.ts";
 import type { Parsed } from "../../scenarios/machine/tools/tool.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { Guest } from "./guest.ts";
@@ -19,6 +19,11 @@ function value<T>(what: string, parsed: Parsed<T> | undefined): T {
   assert(parsed !== undefined, `${what} was not asked`);
   assert(parsed.known, `${what} is unknown: ${parsed.known ? "" : `${parsed.reason}\n${parsed.raw}`}`);
   return parsed.value;
+}
+
+/** Regions in the order of their names: ndctl lists them in that in which the kernel found them. */
+function regionsOf(buses: readonly NdBus[]): NdRegion[] {
+  return buses.flatMap(({ regions }) => regions).sort((a, b) => a.dev < b.dev ? -1 : 1);
 }
 
 /** Reads the inventory of a guest; keeps what its tools printed, if that is asked for. */
@@ -46,7 +51,7 @@ labCase("captures: two NVDIMMs, as they come, and one each as file system and as
       const inventory = await capture(guest, "nvdimm-raw");
       const buses = value("ndctl", inventory.ndctl);
       assertEquals(buses.map(({ provider, dimms }) => [provider, dimms.length]), [["ACPI.NFIT", 2]]);
-      const regions = buses.flatMap(({ regions }) => regions);
+      const regions = regionsOf(buses);
       assertEquals(
         regions.map(({ dev, size, type, persistenceDomain, numaNode, targetNode, disabled, dimms }) => (
           { dev, size, type, persistenceDomain, numaNode, targetNode, disabled, dimms: dimms.length }
@@ -89,7 +94,7 @@ labCase("captures: two NVDIMMs, as they come, and one each as file system and as
           "daxctl reconfigure-device --mode=system-ram dax1.0 && udevadm settle",
       );
       const inventory = await capture(guest, "nvdimm-fsdax-kmem");
-      const regions = value("ndctl", inventory.ndctl).flatMap(({ regions }) => regions);
+      const regions = regionsOf(value("ndctl", inventory.ndctl));
       const spaces = regions.flatMap(({ namespaces }) => namespaces.filter(({ size }) => size !== 0));
       assertEquals(
         spaces.map(({ dev, mode, map, name, blockdev, chardev, align, targetNode, disabled }) => (
