@@ -44,7 +44,7 @@ Deno.test("runContribution() refuses a machine with nothing but DRAM, names what
 });
 
 Deno.test("runContribution() leaves plain DRAM out where it is a cache", async () => {
-  const facts = { ...captured("side-cache") };
+  const facts = { ...captured("side-cache"), "cpu.virtual": "no" };
   await onMachine(facts, async ({ run }) => {
     const names = new Set((await run()).samples.map(({ configuration }) => configuration));
     assertEquals(names, new Set(["memory-mode", "kmem-dax"]));
