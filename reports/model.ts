@@ -170,10 +170,10 @@ export interface QualitySummary {
   readonly testRows: number;
   /** Best reachable AUC, of the planted model. */
   readonly plantedAuc: number | undefined;
-  /** Points along the run: samples trained, seconds, logloss, AUC. */
+  /** Points along the run: samples trained, seconds (withheld for virtual media), logloss, AUC. */
   readonly curve: readonly {
     readonly samples: number;
-    readonly seconds: number;
+    readonly seconds: number | undefined;
     readonly logloss: number;
     readonly auc: number;
   }[];

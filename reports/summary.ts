@@ -59,6 +59,7 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
 function qualityOf(result: Result): QualitySummary | undefined {
   const quality = result.quality;
   if (quality === undefined) return undefined;
+  const virtual = result.samples.some((one) => one.configuration === quality.configuration && one.virtual);
   return {
     configuration: quality.configuration,
     evidence: quality.evidence,
@@ -67,6 +68,6 @@ function qualityOf(result: Result): QualitySummary | undefined {
     logloss: quality.logloss,
     testRows: quality.testRows,
     plantedAuc: result.run.data.plantedAuc,
-    curve: quality.curve,
+    curve: quality.curve.map((at) => ({ ...at, seconds: virtual ? undefined : at.seconds })),
   };
 }

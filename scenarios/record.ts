@@ -165,7 +165,10 @@ export interface SampleRecord extends SampleIdentity {
   readonly digest: string;
   /** Environment variables set for this process alone. */
   readonly environment: Readonly<Record<string, string>>;
-  /** True if the medium is virtual (a guest's NVDIMM): no speed or price may be shown. */
+  /**
+   * True if the medium may be virtual (a guest's NVDIMM): the code path is that of a measurement, the evidence
+   * `emulated`, and no speed or price may be shown. Files of earlier versions say `measured` there.
+   */
   readonly virtual: boolean;
 }
 

@@ -186,7 +186,7 @@ export function quality(summary: Summary): Markup | undefined {
     [{ title: "samples trained" }, { title: "seconds" }, { title: "AUC" }, { title: "logloss" }],
     run.curve.map((at) => [
       significant(at.samples),
-      significant(at.seconds),
+      at.seconds === undefined ? "–" : significant(at.seconds),
       at.auc.toFixed(4),
       at.logloss.toFixed(4),
     ]),
