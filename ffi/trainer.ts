@@ -114,7 +114,7 @@ export interface TrainerOptions {
   readonly microBatch?: number;
   /** Whether tables write rows straight into the network's input, instead of blocks that are copied (true). Keeps results. */
   readonly embeddingFusion?: boolean;
-  /** Whether bias, ReLU and dropout are part of oneDNN's products (true). */
+  /** Whether bias, ReLU and dropout are part of oneDNN's products; true needs version 2 (true where that is installed). */
   readonly graphFusion?: boolean;
   /** Share of hidden units set to zero in training, 0 to 0.9 (0). */
   readonly dropout?: number;

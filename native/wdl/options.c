@@ -142,6 +142,7 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
   o->seed = ts_config_u64(&r, "seed", 0, 0, UINT64_MAX);
   read_rules(config, &r, o);
   read_schedule(&r, o);
+  o->graph_fusion_asked = ts_config_has(config, "graph_fusion");
   uint64_t hidden[TS_MLP_LAYERS] = {1024, 512, 256}, bottom[TS_MLP_LAYERS] = {512, 256}, dims[TS_CATEGORIES];
   uint32_t layers = ts_config_u64_list(&r, "hidden", hidden, TS_MLP_LAYERS);
   uint32_t bottom_layers = ts_config_u64_list(&r, "bottom", bottom, TS_MLP_LAYERS);

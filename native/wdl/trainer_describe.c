@@ -29,7 +29,7 @@ static void add_schedule(ts_text *text, const ts_trainer *t) {
   else
     ts_text_add(text, "schedule=unmeasured\n");
   ts_text_add(text, "embedding_fusion=%s\ngraph_fusion=%s\nmemory_reuse=%s\nminor_faults=%llu\n", yes(o->embedding_fusion),
-              yes(o->graph_fusion), yes(o->memory_reuse), (unsigned long long)t->minor_faults);
+              yes(t->model.top.options.fusion), yes(o->memory_reuse), (unsigned long long)t->minor_faults);
 }
 
 static void add_stage(ts_text *text, const ts_trainer *t) {
