@@ -28,8 +28,9 @@ typedef struct ts_wide {
   uint8_t *marked;                       /* TS_CATEGORIES x buckets: in the list of touched */
 } ts_wide;
 
-/* Plans the memory; call once to measure and once to lay out. */
-void ts_wide_plan(ts_wide *wide, ts_workspace *space, uint32_t batch, uint32_t buckets);
+/* Plans the memory (workspace.h): what lives as long as the model, and what a step needs. */
+void ts_wide_plan_parameters(ts_wide *wide, ts_workspace *space, uint32_t batch, uint32_t buckets);
+void ts_wide_plan_step(ts_wide *wide, ts_workspace *space);
 void ts_wide_initialise(ts_wide *wide, float initial_accumulator);
 
 /* Adds the wide logits of rows [first, first + rows) to logit. numerics is [13][batch], keys is [26][batch]. Keeps the

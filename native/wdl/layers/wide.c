@@ -1,16 +1,19 @@
 /* wide.c - forward and FTRL step of the linear part. */
-#include "wdl/wide.h"
+#include "wdl/layers/wide.h"
 
 #include <string.h>
 
-void ts_wide_plan(ts_wide *wide, ts_workspace *space, uint32_t batch, uint32_t buckets) {
+void ts_wide_plan_parameters(ts_wide *wide, ts_workspace *space, uint32_t batch, uint32_t buckets) {
   wide->batch = batch;
   wide->buckets = buckets;
   for (uint32_t c = 0; c < TS_CATEGORIES; c++)
     wide->column[c] = ts_workspace_take(space, buckets, sizeof(ts_wide_weight));
-  wide->bucket = ts_workspace_take(space, (uint64_t)TS_CATEGORIES * batch, sizeof(uint32_t));
-  wide->touched = ts_workspace_take(space, (uint64_t)TS_CATEGORIES * batch, sizeof(uint32_t));
   wide->marked = ts_workspace_take(space, (uint64_t)TS_CATEGORIES * buckets, sizeof(uint8_t));
+}
+
+void ts_wide_plan_step(ts_wide *wide, ts_workspace *space) {
+  wide->bucket = ts_workspace_take(space, (uint64_t)TS_CATEGORIES * wide->batch, sizeof(uint32_t));
+  wide->touched = ts_workspace_take(space, (uint64_t)TS_CATEGORIES * wide->batch, sizeof(uint32_t));
 }
 
 void ts_wide_initialise(ts_wide *wide, float initial_accumulator) {
