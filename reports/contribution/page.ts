@@ -82,7 +82,7 @@ export function renderContribution(contribution: Contribution, options: ReportOp
       section: contributionSection(contribution),
       data: new Markup(data),
     });
-  const records = [result.run, ...result.samples, ...result.failed, ...(result.quality ? [result.quality] : [])];
+  const records = [result.run, ...result.samples, ...result.failed, ...result.qualities];
   const lines = recordLines(result);
   const manifest: Manifest = {
     format: 1,
