@@ -55,10 +55,14 @@ export function ablationVariants({ switches, cases }: NonNullable<ResolvedScenar
   const without = (name: SwitchName) => names.filter((other) => other !== name && NEEDS[other] !== name);
   return [
     { name: "none", kind: "none", on: [] },
-    ...(cases.includes("alone") ? names.map((name) => ({ name, kind: "alone", switch: name, on: alone(name) } as const)) : []),
+    ...(cases.includes("alone")
+      ? names.map((name) => ({ name, kind: "alone", switch: name, on: alone(name) } as const))
+      : []),
     ...(cases.includes("all") ? [{ name: "all", kind: "all", on: names } as const] : []),
     ...(cases.includes("all-but-one")
-      ? names.map((name) => ({ name: `all-but-${name}`, kind: "all-but-one", switch: name, on: without(name) } as const))
+      ? names.map((
+        name,
+      ) => ({ name: `all-but-${name}`, kind: "all-but-one", switch: name, on: without(name) } as const))
       : []),
   ];
 }

@@ -69,7 +69,8 @@ function checkEmbeddingOptimizer({ optimizer: { deep = "adagrad", embedding } = 
     if (field === "learningRate" || shared === undefined || shared === value) return [];
     return [{
       path: [...WORKLOAD, "optimizer", "embedding", other.name, field],
-      message: `expected the ${shared} of "deep", since parts share all parameters but the learning rate, found ${value}`,
+      message:
+        `expected the ${shared} of "deep", since parts share all parameters but the learning rate, found ${value}`,
     }];
   });
 }
@@ -106,7 +107,10 @@ export function checkAblation({ ablation, workload = {}, quality = {} }: Scenari
       return [{ path, message: `expected a value other than ${foundText(value)}, which is what off is` }];
     }
     if (needed !== undefined && !names.includes(needed)) {
-      return [{ path, message: `expected the switch "${needed}" beside it, which it needs, found ${names.join(", ")}` }];
+      return [{
+        path,
+        message: `expected the switch "${needed}" beside it, which it needs, found ${names.join(", ")}`,
+      }];
     }
     if (name === "microBatch" && Number(value) > (workload.batch ?? 2048)) {
       const most = `at most the ${workload.batch ?? 2048} samples of a batch`;

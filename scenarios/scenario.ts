@@ -7,13 +7,7 @@
 
 import type { EvictionPolicy } from "../ffi/options.ts";
 import type { ScenarioStorage } from "./storage.ts";
-import type {
-  Model,
-  Optimisations,
-  Optimizers,
-  ResolvedOptimisations,
-  ResolvedOptimizers,
-} from "./training.ts";
+import type { Model, Optimisations, Optimizers, ResolvedOptimisations, ResolvedOptimizers } from "./training.ts";
 
 export type * from "./training.ts";
 

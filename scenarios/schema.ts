@@ -152,7 +152,7 @@ const workload = v.strictObject({
   model: v.exactOptional(described(
     v.picklist(MODELS),
     'What is trained. "wdl": Wide & Deep, a linear part with FTRL beside an MLP; "dlrm": an MLP over the numerics, the ' +
-      "dot products of its output and all embeddings, an MLP over them; \"deepfm\": a factorisation machine beside an " +
+      'dot products of its output and all embeddings, an MLP over them; "deepfm": a factorisation machine beside an ' +
       'MLP. Default "wdl".',
   )),
   data: v.exactOptional(described(
@@ -175,7 +175,9 @@ const workload = v.strictObject({
     'Weights of an embedding row in columns that differ from "dim", as { "C3": 128 }, or of all 26 in a list. "wdl" only: ' +
       "the other models multiply embeddings with one another.",
   )),
-  hidden: v.exactOptional(widths('Widths of the hidden layers; of DLRM, of its top MLP. Default [1024, 512, 256].', 16)),
+  hidden: v.exactOptional(
+    widths("Widths of the hidden layers; of DLRM, of its top MLP. Default [1024, 512, 256].", 16),
+  ),
   bottom: v.exactOptional(widths(
     'Widths of the layers of DLRM\'s bottom MLP, before its last one, which has as many outputs as "dim". "dlrm" only. ' +
       "Default [512, 256].",

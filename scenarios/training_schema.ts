@@ -190,13 +190,13 @@ export const ablation = v.strictObject({
       }),
       v.check((given) => Object.keys(given).length > 0, "expected at least one switch"),
     ),
-    "The switches and what each is when it is on, such as \"stage\": 2. When it is off, it is what DeepRec calls off: 0, " +
+    'The switches and what each is when it is on, such as "stage": 2. When it is off, it is what DeepRec calls off: 0, ' +
       '1 part or reader, false, "off", and the plain "pool" for "executor".',
   ),
   cases: v.exactOptional(described(
     v.pipe(
       v.array(v.picklist(["alone", "all", "all-but-one"])),
-      v.minLength(1, "expected at least one of \"alone\", \"all\", \"all-but-one\""),
+      v.minLength(1, 'expected at least one of "alone", "all", "all-but-one"'),
     ),
     'What runs beside "none": each switch alone, all of them, all but each. Default: all three.',
   )),

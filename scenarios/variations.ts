@@ -39,7 +39,9 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
         ? {}
         : { steps: Math.min(workload.steps, QUICK.ablationSteps) }),
     },
-    ...(scenario.ablation === undefined ? {} : { ablation: { ...scenario.ablation, cases: ["alone", "all"] as const } }),
+    ...(scenario.ablation === undefined
+      ? {}
+      : { ablation: { ...scenario.ablation, cases: ["alone", "all"] as const } }),
     repetitions: 3,
     budget: Math.min(scenario.budget, QUICK.seconds),
     quality: {

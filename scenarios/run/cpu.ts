@@ -19,7 +19,9 @@ const BF16_FLAG = "avx512_bf16";
 function bf16Missing({ cpu, facts }: MachineRecord): string | undefined {
   const flags = facts["cpu.flags"];
   if (flags === undefined || flags.split(/[\s,]+/).includes(BF16_FLAG)) return undefined;
-  return `${cpu} lacks ${BF16_FLAG} (it has ${flags.trim() === "" ? "no vector instructions that matter here" : flags})`;
+  return `${cpu} lacks ${BF16_FLAG} (it has ${
+    flags.trim() === "" ? "no vector instructions that matter here" : flags
+  })`;
 }
 
 function needsBf16(bf16: ResolvedWorkload["optimisations"]["bf16"] | undefined): boolean {
