@@ -41,7 +41,7 @@ export interface Variant {
 }
 
 /** Switches that only work with another one. */
-const NEEDS: Partial<Readonly<Record<SwitchName, SwitchName>>> = { smartStage: "stage" };
+const NEEDS: Partial<Readonly<Record<SwitchName, SwitchName>>> = { smartStage: "stage", workQueue: "stage" };
 
 /** What a switch needs to be on beside it. */
 export function neededBy(name: SwitchName): SwitchName | undefined {

@@ -77,8 +77,15 @@ function checkEmbeddingOptimizer({ optimizer: { deep = "adagrad", embedding } = 
 
 function checkOptimisations(given: Optimisations, batch: number): Problem[] {
   const at = (field: string) => [...WORKLOAD, "optimisations", field];
-  const { stage = 1, smartStage = false, microBatch = 1 } = given;
+  const { stage = 1, smartStage = false, microBatch = 1, workQueue = 1 } = given;
   const problems: Problem[] = [];
+  if (workQueue > 1 && stage < 1) {
+    problems.push({
+      path: at("workQueue"),
+      message: `expected a "stage" of 1 or more beside ${workQueue} readers, found 0`,
+      hint: "readers share the batches that a stage prepares ahead",
+    });
+  }
   if (smartStage && stage < 1) {
     problems.push({
       path: at("smartStage"),

@@ -137,7 +137,7 @@ export interface Optimisations {
   executor?: "inline" | "pool" | "cost-model";
   /** What is computed or kept in BF16. Default "off". */
   bf16?: "off" | "dense" | "rows" | "all";
-  /** Threads that share the input as a queue. Default 1. */
+  /** Threads of the stage that share the input as a queue. Default 1. */
   workQueue?: number;
 }
 

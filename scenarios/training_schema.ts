@@ -164,8 +164,8 @@ const optimisationFields = {
       '"all": both. Changes results. Default "off".',
   ),
   workQueue: whole(
-    "WorkQueue (DeepRec: WorkQueue): so many threads share the input as a queue. Results stay the same to the bit, since " +
-      "batches keep their numbers. Default 1.",
+    "WorkQueue (DeepRec: WorkQueue): so many threads of the stage share the input as a queue; more than 1 need a " +
+      '"stage". Results stay the same to the bit, since batches keep their numbers. Default 1.',
     1,
     16,
   ),

@@ -59,7 +59,7 @@ function tierRows({ trainer: { dims } }: WorkerSpec, store: EmbeddingStore): num
   return Array.from({ length: tiers }, (_, tier) => counts.reduce((sum, rows) => sum + (rows[tier] ?? 0), 0));
 }
 
-/** Steps between two looks at the clock. */
+/** Steps between two looks at the clock, where there is a limit; the first of a call never has old rows. */
 const BLOCK = 16;
 
 async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: AbortSignal): Promise<QualityOutcome> {
@@ -80,7 +80,7 @@ async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: Abort
   for (let point = 1; point <= spec.evaluations && !late(); point++) {
     const until = Math.round(spec.steps * point / spec.evaluations);
     while (steps < until && !late()) {
-      const block = Math.min(BLOCK, until - steps);
+      const block = spec.seconds === undefined ? until - steps : Math.min(BLOCK, until - steps);
       const before = elapsed();
       await trainer.train(block, reporting("train", signal, steps, spec.steps));
       trained += elapsed() - before;

@@ -7,6 +7,7 @@
  */
 
 import type { Result } from "../record.ts";
+import { QUALITY_ID } from "../result.ts";
 import type { Identity } from "./identity.ts";
 import type { Removed } from "./record.ts";
 

@@ -5,9 +5,20 @@
  */
 
 import type { PreparedCase } from "./prepare.ts";
-import type { ResolvedWorkload } from "../scenario.ts";
+import type { DeepOptimizer } from "../../ffi/trainer.ts";
+import type { PartOptimizerName, ResolvedWorkload } from "../scenario.ts";
 import type { WorkerTrainer } from "./worker_protocol.ts";
 import { columnDims, deepRule, embeddingRule } from "../workloads/sizes.ts";
+
+/** The trainer's names of optimizers. */
+const NATIVE: Readonly<Record<PartOptimizerName, DeepOptimizer>> = {
+  sgd: "sgd",
+  adagrad: "adagrad",
+  adagradDecay: "adagrad-decay",
+  adam: "adam",
+  adamAsync: "adam-async",
+  adamW: "adamw",
+};
 
 /** What the worker of a case is told about training. */
 export function trainerOf(one: PreparedCase): WorkerTrainer {
@@ -37,9 +48,9 @@ function optimizers(workload: ResolvedWorkload) {
   const words = Object.entries(shared).map(([name, value]) => [`deep${name[0]?.toUpperCase()}${name.slice(1)}`, value]);
   const wide = workload.optimizer.wide?.ftrl;
   return {
-    deepOptimizer: deep.name,
+    deepOptimizer: NATIVE[deep.name],
     deepLearningRate: learningRate as number,
-    embeddingOptimizer: embedding.name,
+    embeddingOptimizer: NATIVE[embedding.name],
     embeddingLearningRate: embedding.parameters["learningRate"] as number,
     ...Object.fromEntries(words) as Record<string, number>,
     ...(wide === undefined ? {} : {

@@ -8,7 +8,8 @@
 
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy, StorageType } from "../../ffi/options.ts";
-import type { Model, PartOptimizerName, ResolvedInitializer } from "../scenario.ts";
+import type { DeepOptimizer } from "../../ffi/trainer.ts";
+import type { Model, ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
 export interface WorkerStore {
@@ -38,9 +39,9 @@ export interface WorkerTrainer {
   readonly threads: number;
   readonly seed: number;
   readonly deterministic: boolean;
-  readonly deepOptimizer: PartOptimizerName;
+  readonly deepOptimizer: DeepOptimizer;
   readonly deepLearningRate: number;
-  readonly embeddingOptimizer: PartOptimizerName;
+  readonly embeddingOptimizer: DeepOptimizer;
   readonly embeddingLearningRate: number;
   readonly deepInitialAccumulator?: number;
   readonly deepBeta1?: number;

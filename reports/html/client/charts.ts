@@ -237,7 +237,7 @@ export function ratioChart(canvas: HTMLCanvasElement, data: NonNullable<PageData
     indexAxis: "y",
     layout: { padding: { right: 56 } },
     scales: {
-      x: { ...axis("times the speed of none", theme), ...ends },
+      x: { ...axis("times the speed of none", theme), ...ends, beginAtZero: false },
       y: axis("", theme, false),
     },
     plugins: {
@@ -264,7 +264,7 @@ export function ratioChart(canvas: HTMLCanvasElement, data: NonNullable<PageData
   return new Chart(canvas, {
     type: "barWithErrorBars" as const,
     data: {
-      labels: [...data.labels],
+      labels: data.labels.map((label) => lines(label, canvas.clientWidth < 500)) as never[],
       datasets: data.groups.map((group) => {
         const colour = colourOf(group.colour, theme);
         return {
@@ -289,6 +289,13 @@ export function ratioChart(canvas: HTMLCanvasElement, data: NonNullable<PageData
     plugins: data.groups.map(({ ratios }, i) => rowLabels(texts(ratios), theme, i)),
     options,
   }) as unknown as Chart;
+}
+
+/** A variant's label in lines: what it takes along below its name, and "all but" above one where there is little room. */
+function lines(label: string, narrow: boolean): string | string[] {
+  const [name = label, ...beside] = label.split(" (");
+  if (beside.length > 0) return [name, `(${beside.join(" (")}`];
+  return narrow && label.startsWith("all but ") ? ["all but", label.slice(8)] : label;
 }
 
 /** AUC or logloss against samples or seconds; AUCs of the planted model and of the scenario's target as lines. */
