@@ -31,6 +31,8 @@ export {
   type GenerateOptions,
   importCriteo,
   type ImportOptions,
+  type Numerics,
+  type SkippedLines,
 } from "./ffi/data.ts";
 export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";

@@ -19,7 +19,8 @@ export function scenarioTemplate(name: string, schema: string): string {
     // repeat: criteo, oe-retail, zipf-1.1, zipf-1.2, uniform, or { "s": 1.05, "q": 2.7 }.
     "data": { "synthetic": "criteo-kaggle", "scale": 0.02, "rows": 1000000, "testRows": 100000, "skew": "criteo" },
     // Or your own rows in Criteo's format, plain or gzip:
-    // "data": { "criteo": "day_0.tsv.gz", "format": "auto", "testEvery": 10, "maxRows": 0 },
+    // "data": { "criteo": "day_0.tsv.gz", "format": "auto", "testEvery": 10, "maxRows": 0, "onError": "error" },
+    // "numerics": "min-max" in either scales numbers as DeepRec does, instead of "log".
     "batch": 2048,
     "steps": "auto", // counted steps of each sample; "auto": as many as the budget allows
     "warmup": 10, // steps before them

@@ -114,7 +114,15 @@ export class RunView {
 function dataText({ data, reused, seconds }: Of<"data">): string {
   const ids = data.cardinalities.reduce((sum, keys) => sum + keys, 0);
   const how = reused ? "from the cache" : `made in ${seconds < 0.05 ? "under 0.1 s" : secondsText(seconds)}`;
-  return `${data.source}: ${count(data.trainRows)} + ${count(data.testRows)} rows, ${count(ids)} ids, ${how}`;
+  const rows = `${data.source}: ${count(data.trainRows)} + ${count(data.testRows)} rows, ${count(ids)} ids, ${how}`;
+  return data.skipped === undefined ? rows : `${rows}; ${skippedText(data.skipped)}`;
+}
+
+/** What was left out of a file, and where it begins. */
+function skippedText({ lines, kinds, first }: NonNullable<Of<"data">["data"]["skipped"]>): string {
+  const parts = Object.entries(kinds).map(([kind, n]) => `${kind} ${count(n)}`);
+  const where = first === undefined ? "" : `; first ${first}`;
+  return `${count(lines)} ${lines === 1 ? "line" : "lines"} skipped (${parts.join(", ")})${where}`;
 }
 
 function progressText({ id, position, samples, phase, done, total, rate, secondsLeft }: Of<"progress">): string {

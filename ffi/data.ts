@@ -12,6 +12,19 @@ import { type LongCall, runLong, type RunOptions } from "./run.ts";
 
 export type { RunOptions } from "./run.ts";
 
+/** What the model gets for a numeric value x: sign(x) log(1 + |x|) / 2, or (x - minimum) / range with DeepRec's constants. */
+export type Numerics = "log" | "min-max";
+
+/** Lines of imported text that were left out. */
+export interface SkippedLines {
+  /** How many, of train and test rows together. */
+  readonly lines: number;
+  /** How many of each kind: `columns`, `label`, `number`, `number_range`, `key`, `key_range`, `quote`, `empty`, `long`, `nul`. */
+  readonly kinds: Readonly<Record<string, number>>;
+  /** File, line and fault of the first of them. */
+  readonly first?: string;
+}
+
 /** Options of {@linkcode generateData}. What is absent is left to the library's default, given in brackets. */
 export interface GenerateOptions {
   /** Path of the file to write. It is written beside it and renamed, so it is never half there. */
@@ -32,14 +45,16 @@ export interface GenerateOptions {
   readonly skewRows?: number;
   /** An unsigned 64-bit number (0). */
   readonly seed?: number | bigint;
+  /** How numeric values are transformed; keys and labels are the same with either (`"log"`). */
+  readonly numerics?: Numerics;
   /** Compute threads (1). */
   readonly threads?: number;
 }
 
 /** Options of {@linkcode importCriteo}. What is absent is left to the library's default, given in brackets. */
 export interface ImportOptions {
-  /** Path of Criteo text, plain or gzip: TSV without header or CSV with one. */
-  readonly in: string;
+  /** Path of Criteo text, plain or gzip: TSV without header or CSV with one. Of several, the rows follow one another. */
+  readonly in: string | readonly string[];
   /** Path of the cache file for training. */
   readonly trainOut: string;
   /** Path of the cache file of held-out rows. */
@@ -50,6 +65,12 @@ export interface ImportOptions {
   readonly testEvery?: number;
   /** Rows to read at most; 0 = all (0). */
   readonly maxRows?: number;
+  /** How numeric values are transformed (`"log"`). */
+  readonly numerics?: Numerics;
+  /** What becomes of a line that is no row: the import fails and names it, or it is left out and counted (`"error"`). */
+  readonly onError?: "error" | "skip";
+  /** Threads that share the files; what is written does not depend on it (1). */
+  readonly readers?: number;
 }
 
 /** What a cache file holds. Figures of the planted model are there for synthetic data only. */
@@ -60,6 +81,10 @@ export interface DataDescription {
   readonly digest: string;
   /** Distinct keys per categorical column; for synthetic data, its vocabulary. */
   readonly cardinalities: readonly number[];
+  /** How numeric values were transformed. */
+  readonly numerics?: Numerics;
+  /** Lines that were left out; imported data only. */
+  readonly skipped?: SkippedLines;
   /** AUC of the planted model on these rows: the best that can be reached. */
   readonly plantedAuc?: number;
   /** Logloss of the planted model on these rows. */
@@ -98,6 +123,7 @@ export async function generateData(options: GenerateOptions & RunOptions): Promi
     skew_s: options.skewS,
     skew_q: options.skewQ,
     skew_rows: options.skewRows,
+    numerics: numericsText(options.numerics),
     seed: seedText(options.seed),
     threads: options.threads,
   });
@@ -107,9 +133,11 @@ export async function generateData(options: GenerateOptions & RunOptions): Promi
 }
 
 /**
- * Converts Criteo text into two cache files. Progress counts bytes of the text.
+ * Converts Criteo text into two cache files. Progress counts bytes of the text. Lines that were left out are in
+ * {@linkcode describeData}'s answer.
  *
  * @param options What to read and write; progress and cancellation.
+ * @throws {TypeError} If no path is given, or one holds a line end.
  * @throws {TierstoreError} `TS_EFORMAT` naming file and line, `TS_EIO`, `TS_EINVAL`, `TS_EUNAVAILABLE` (gzip without
  * zlib).
  *
@@ -122,16 +150,40 @@ export async function generateData(options: GenerateOptions & RunOptions): Promi
  */
 export async function importCriteo(options: ImportOptions & RunOptions): Promise<void> {
   const words = nativeOptions({
-    in: options.in,
+    in: pathsText(options.in),
     train_out: options.trainOut,
     test_out: options.testOut,
     format: options.format,
     test_every: options.testEvery,
     max_rows: options.maxRows,
+    numerics: numericsText(options.numerics),
+    on_error: options.onError,
+    readers: options.readers,
   });
   await runConfigured("import Criteo data", words, options, (config) => (control, { bytes, capacity }) => {
     return native().ts_data_import(config, control, bytes, capacity);
   });
+}
+
+/** The native word for a choice of numerics. */
+function numericsText(numerics: Numerics | undefined): string | undefined {
+  return numerics === "min-max" ? "min_max" : numerics;
+}
+
+function numericsOf(word: string | undefined): { numerics?: Numerics } {
+  if (word === "log") return { numerics: "log" };
+  return word === "min_max" ? { numerics: "min-max" } : {};
+}
+
+/** Paths as the native library takes them: separated by line ends. */
+function pathsText(paths: string | readonly string[]): string {
+  const list = typeof paths === "string" ? [paths] : paths;
+  if (list.length === 0) throw new TypeError("Cannot import Criteo data: no path, expected one or more");
+  const bad = list.find((path) => path.includes("\n"));
+  if (bad !== undefined) {
+    throw new TypeError(`Cannot import Criteo data: the path ${JSON.stringify(bad)} holds a line end`);
+  }
+  return list.join("\n");
 }
 
 /** Makes a long call with a `ts_config` that lives until its end. */
@@ -178,11 +230,23 @@ export function parseDataDescription(text: string): DataDescription {
     rows: numberOf(facts, "rows"),
     digest: facts["digest"] ?? "",
     cardinalities,
+    ...numericsOf(facts["numerics"]),
+    ...(facts["skipped"] === undefined ? {} : { skipped: skippedOf(facts) }),
     ...known("plantedAuc", "planted_auc"),
     ...known("plantedLogloss", "planted_logloss"),
     ...known("numericAuc", "numeric_auc"),
     ...known("categoricalVariance", "categorical_variance"),
     ...known("unseenShare", "unseen_share"),
     facts,
+  };
+}
+
+function skippedOf(facts: Readonly<Record<string, string>>): SkippedLines {
+  const names = Object.keys(facts).filter((name) => name.startsWith("skipped.") && name !== "skipped.first");
+  const first = facts["skipped.first"];
+  return {
+    lines: numberOf(facts, "skipped"),
+    kinds: Object.fromEntries(names.map((name) => [name.slice("skipped.".length), numberOf(facts, name)])),
+    ...(first === undefined ? {} : { first }),
   };
 }

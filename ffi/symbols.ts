@@ -10,7 +10,7 @@
  */
 
 /** `TS_ABI_VERSION` of the header this table was written for. */
-export const ABI_VERSION = 2;
+export const ABI_VERSION = 3;
 
 /** What `Deno.dlopen` needs to know about every function of the library. */
 export const symbols = {
@@ -137,6 +137,14 @@ export const symbols = {
   },
   // int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *err, uint32_t err_cap);
   ts_trainer_digest: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap, uint64_t *needed);
+  ts_trainer_describe: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_trainer_parameters(ts_trainer *trainer, const char *name, float *out, uint64_t n, uint64_t *needed,
+  //   char *err, uint32_t err_cap);
+  ts_trainer_parameters: { parameters: ["u64", "buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, const float *values, uint64_t n,
+  //   char *err, uint32_t err_cap);
+  ts_trainer_set_parameters: { parameters: ["u64", "buffer", "buffer", "u64", "buffer", "u32"], result: "i32" },
   // int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
   ts_machine_probe: { parameters: ["buffer", "buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { encodeText, message } from "./errors.ts";
+import { encodeText, message, statusName } from "./errors.ts";
 import { digestText } from "./facts.ts";
 import { handleOf, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
@@ -188,6 +188,50 @@ export class WdlTrainer implements Disposable {
       return native().ts_trainer_digest(trainer, out, bytes, capacity);
     });
     return digestText(out[0] ?? 0n);
+  }
+
+  /**
+   * Dense parameters by name, without padding: `mlp.<l>.w` (inputs × outputs, row by row; the inputs of layer 0 are the 13
+   * numerics, then the weights of C1, of C2 and so on), `mlp.<l>.b`, `output.w`, `output.b`, `wide.numeric` and `wide.C1`
+   * to `wide.C26`.
+   *
+   * @param name Which.
+   * @throws {TierstoreError} `TS_EINVAL` if the model has none of this name.
+   */
+  parameters(name: string): Float32Array<ArrayBuffer> {
+    const address = handleOf(this).exclusive("read parameters");
+    const needed = new BigUint64Array(1);
+    const text = encodeText(name);
+    const read = (out: Float32Array<ArrayBuffer>): number =>
+      native().ts_trainer_parameters(
+        address,
+        text,
+        out,
+        BigInt(out.length),
+        needed,
+        message.bytes,
+        message.capacity,
+      );
+    const status = read(new Float32Array(0));
+    if (statusName(status) !== "TS_ERANGE") message.check(status, "read parameters");
+    const out = new Float32Array(Number(needed[0]));
+    message.check(read(out), "read parameters");
+    return out;
+  }
+
+  /**
+   * Writes dense parameters; the optimizer's state stays.
+   *
+   * @param name Which, as in {@linkcode WdlTrainer.parameters}.
+   * @param values All of them.
+   * @throws {TierstoreError} `TS_EINVAL` if the model has none of this name, or another number of values.
+   */
+  setParameters(name: string, values: Float32Array<ArrayBuffer>): void {
+    const address = handleOf(this).exclusive("set parameters");
+    const count = BigInt(values.length);
+    const { bytes, capacity } = message;
+    const status = native().ts_trainer_set_parameters(address, encodeText(name), values, count, bytes, capacity);
+    message.check(status, "set parameters");
   }
 
   /** Whether the trainer or its store was closed. */

@@ -69,6 +69,14 @@ export interface DataRecord {
   readonly digest: string;
   /** Distinct keys per categorical column. */
   readonly cardinalities: readonly number[];
+  /** What the model gets for a numeric value: `log` or `min-max`. Absent in older records: `log`. */
+  readonly numerics?: string;
+  /** Lines of a file that were left out, by kind. Only if there are some. */
+  readonly skipped?: {
+    readonly lines: number;
+    readonly kinds: Readonly<Record<string, number>>;
+    readonly first?: string;
+  };
   /** Bytes of all rows of all embedding tables when every key has one (padded weights and slots). */
   readonly tableBytes: number;
   /** Best reachable AUC, on the held-out rows: that of the planted model. Synthetic data only. */

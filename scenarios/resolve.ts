@@ -29,10 +29,14 @@ export const DEFAULT_MEDIA = "optane-100-6x256";
 function resolveData(data: NonNullable<Workload["data"]>, directory: string): ResolvedWorkload["data"] {
   if ("criteo" in data) {
     return {
-      criteo: resolvePath(directory, data.criteo),
+      criteo: typeof data.criteo === "string"
+        ? resolvePath(directory, data.criteo)
+        : data.criteo.map((path) => resolvePath(directory, path)),
       format: data.format ?? "auto",
       testEvery: data.testEvery ?? 10,
       maxRows: data.maxRows ?? 0,
+      onError: data.onError ?? "error",
+      numerics: data.numerics ?? "log",
     };
   }
   const skew = data.skew ?? "criteo";
@@ -44,6 +48,7 @@ function resolveData(data: NonNullable<Workload["data"]>, directory: string): Re
     rows: data.rows ?? 1_000_000,
     testRows: data.testRows ?? 100_000,
     skew: { s: parameters.s, q: parameters.q, rows: parameters.rows ?? 0 },
+    numerics: data.numerics ?? "log",
   };
 }
 

@@ -36,18 +36,36 @@ export interface SyntheticData {
    * parameters of weight (rank + q)^-s. Default "criteo".
    */
   skew?: string | { s: number; q: number; rows?: number };
+  /**
+   * What the model gets for a numeric value x: log: sign(x) log(1 + |x|) / 2; min-max: (x - minimum) / range with the
+   * constants of DeepRec's Wide & Deep. Default "log".
+   */
+  numerics?: "log" | "min-max";
 }
 
 /** Real rows in Criteo's format. */
 export interface CriteoData {
-  /** Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; relative to the scenario file. */
-  criteo: string;
+  /**
+   * Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; relative to the scenario file. A list of files is
+   * read as one.
+   */
+  criteo: string | string[];
   /** tsv: no header, hexadecimal ids; csv: with a header line. Default "auto". */
   format?: "auto" | "tsv" | "csv";
   /** Every n-th row is held out for the AUC. Default 10. */
   testEvery?: number;
   /** Rows to read at most; 0 reads all. Default 0. */
   maxRows?: number;
+  /**
+   * What becomes of a line that is no row (wrong columns, a label other than 0 and 1, a number or id that is none).
+   * error: the run stops and names file and line; skip: it is left out, counted and reported. Default "error".
+   */
+  onError?: "error" | "skip";
+  /**
+   * What the model gets for a numeric value x: log: sign(x) log(1 + |x|) / 2; min-max: (x - minimum) / range with the
+   * constants of DeepRec's Wide & Deep. Default "log".
+   */
+  numerics?: "log" | "min-max";
 }
 
 /** A distribution of first values, with parameters. */
@@ -215,18 +233,24 @@ export interface ResolvedSyntheticData {
   readonly testRows: number;
   /** Zipf-Mandelbrot parameters. */
   readonly skew: { readonly s: number; readonly q: number; readonly rows: number };
+  /** What the model gets for a numeric value: its logarithm, or DeepRec's min-max scaling. */
+  readonly numerics: "log" | "min-max";
 }
 
-/** Real rows, every default filled in; the path is absolute. */
+/** Real rows, every default filled in; paths are absolute. */
 export interface ResolvedCriteoData {
-  /** Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; relative to the scenario file. */
-  readonly criteo: string;
+  /** Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; a list of files is read as one. */
+  readonly criteo: string | readonly string[];
   /** tsv: no header, hexadecimal ids; csv: with a header line. */
   readonly format: "auto" | "tsv" | "csv";
   /** Every n-th row is held out for the AUC. */
   readonly testEvery: number;
   /** Rows to read at most; 0 reads all. */
   readonly maxRows: number;
+  /** What becomes of a line that is no row: the run stops and names it, or it is left out and counted. */
+  readonly onError: "error" | "skip";
+  /** What the model gets for a numeric value: its logarithm, or DeepRec's min-max scaling. */
+  readonly numerics: "log" | "min-max";
 }
 
 /** A distribution of first values, every parameter filled in. */

@@ -53,6 +53,12 @@ const size = oneOf(
 
 const skewNames = Object.keys(SKEWS);
 
+const numerics = v.exactOptional(described(
+  v.picklist(["log", "min-max"]),
+  "What the model gets for a numeric value x: log: sign(x) log(1 + |x|) / 2; min-max: (x - minimum) / range with the " +
+    'constants of DeepRec\'s Wide & Deep. Default "log".',
+));
+
 const syntheticData = v.strictObject({
   synthetic: described(
     v.picklist(["criteo-kaggle"]),
@@ -82,12 +88,20 @@ const syntheticData = v.strictObject({
     `How often ids repeat: a named skew (${skewNames.join(", ")}) or the Zipf-Mandelbrot parameters ` +
       'of weight (rank + q)^-s. Default "criteo".',
   )),
+  numerics,
 });
 
 const criteoData = v.strictObject({
   criteo: described(
-    v.pipe(v.string(), v.minLength(1, "expected the path of a file")),
-    "Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; relative to the scenario file.",
+    oneOf([
+      v.pipe(v.string(), v.minLength(1, "expected the path of a file")),
+      v.pipe(
+        v.array(v.pipe(v.string(), v.minLength(1, "expected the path of a file"))),
+        v.minLength(1, "expected at least one file"),
+      ),
+    ], (input) => Array.isArray(input) ? 1 : 0),
+    "Rows in Criteo's format (label, I1..I13, C1..C26), plain or gzip; relative to the scenario file. A list of files is " +
+      "read as one.",
   ),
   format: v.exactOptional(described(
     v.picklist(["auto", "tsv", "csv"]),
@@ -95,6 +109,12 @@ const criteoData = v.strictObject({
   )),
   testEvery: v.exactOptional(whole("Every n-th row is held out for the AUC. Default 10.", 2, 1e6)),
   maxRows: v.exactOptional(whole("Rows to read at most; 0 reads all. Default 0.", 0, 1e12)),
+  onError: v.exactOptional(described(
+    v.picklist(["error", "skip"]),
+    "What becomes of a line that is no row (wrong columns, a label other than 0 and 1, a number or id that is none). " +
+      'error: the run stops and names file and line; skip: it is left out, counted and reported. Default "error".',
+  )),
+  numerics,
 });
 
 const finite = (text: string) => real(text, -1e6, 1e6);

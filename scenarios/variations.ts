@@ -58,7 +58,14 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
  * of it that is fair.
  */
 export function withData(scenario: ResolvedScenario, file: string): ResolvedScenario {
-  const data = { criteo: resolve(file), format: "auto", testEvery: 10, maxRows: 0 } as const;
+  const data = {
+    criteo: resolve(file),
+    format: "auto",
+    testEvery: 10,
+    maxRows: 0,
+    onError: "error",
+    numerics: scenario.workload.data.numerics,
+  } as const;
   return { ...scenario, ...fittingDram(scenario), workload: { ...scenario.workload, data } };
 }
 

@@ -37,7 +37,7 @@ extern "C" {
 #define TS_API __attribute__((visibility("default")))
 
 /* Changes whenever a signature, a status or the meaning of a buffer changes. */
-#define TS_ABI_VERSION 2u
+#define TS_ABI_VERSION 3u
 
 /* Status codes. */
 typedef enum ts_status {
@@ -270,7 +270,7 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
 
 /* ---- data ----------------------------------------------------------------------------------------------- */
 
-/* Writes a seeded synthetic Criteo data set into the binary cache format (native/wdl/cache_format.h). Options:
+/* Writes a seeded synthetic Criteo data set into the binary cache format (native/wdl/input/cache_format.h). Options:
  *   out          path of the file to write (written beside it and renamed)                        (required)
  *   rows         rows to write                                                                    (required)
  *   split        train | test: independent rows of the same planted model                         (default train)
@@ -280,6 +280,9 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
  *   skew_rows    rows of the table whose law has skew_q; 0: each column's own rows in Criteo Kaggle  (default 0)
  *   train        split test: path of the train file of the same seed, scale and skew; the header then says which
  *                share of (row, column) pairs has a key that no train row has                     (default: not said)
+ *   numerics     log | min_max: what the model gets for a numeric value x: sign(x) log(1 + |x|) / 2, or
+ *                (x - minimum) / range with the constants of DeepRec's Wide & Deep script; keys and labels are the
+ *                same with either                                                                 (default log)
  *   threads                                                                                       (default 1)
  * The file's header holds the planted model's AUC and logloss on the rows written, the AUC of its numeric part
  * alone, the share of logit variance of the categorical columns, and a digest of the key stream.
@@ -287,16 +290,25 @@ TS_API int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int6
 TS_API int32_t ts_data_generate(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* Converts Criteo text (TSV without header, or CSV with one; plain or gzip) into two cache files. Options:
- *   in           path of the text                                                                 (required)
+ *   in           path of the text, or paths separated by line ends, whose rows follow one another  (required)
  *   train_out, test_out   paths of the files to write                                             (required)
  *   format       auto | tsv | csv                                                                 (default auto)
  *   test_every   every n-th row is held out                                                       (default 10)
  *   max_rows     0 = all                                                                          (default 0)
- * `control` counts bytes of the text. Errors: TS_EFORMAT naming file and line, TS_EIO, TS_ECANCELLED. */
+ *   numerics     log | min_max, as in ts_data_generate                                            (default log)
+ *   on_error     error | skip: what becomes of a line that is no row: a wrong number of columns, a label that is not 0 or
+ *                1, a number that is none or beyond fp32, a key that is none or has more than 16 digits, a quote that does
+ *                not end, an empty line before the last, a line beyond 64 KiB, a NUL byte. error: the import fails and
+ *                names file and line; skip: it is left out and counted by kind in both files' headers; what cannot be
+ *                read at all (a bad header, a damaged gzip stream) is an error either way           (default error)
+ *   readers      threads that share the files, 1 to 256; the files written do not depend on it     (default 1)
+ * `control` counts bytes of the text. Errors: TS_EINVAL, TS_EFORMAT naming file and line, TS_EIO, TS_EUNAVAILABLE (gzip
+ * without libz), TS_ENOMEM, TS_ECANCELLED. */
 TS_API int32_t ts_data_import(const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* "key=value" lines on a cache file: rows, digest, cardinality.0..25 (distinct keys; for synthetic data, the
- * vocabulary), planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known.
+ * vocabulary), numerics, planted_auc, planted_logloss, numeric_auc, categorical_variance, unseen_share where known; of
+ * imported data skipped (lines left out), skipped.<kind> where there are some, skipped.first (the first of them).
  * Errors: TS_EINVAL, TS_EIO, TS_EFORMAT, TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 
@@ -349,6 +361,27 @@ TS_API int32_t ts_trainer_evaluate(ts_trainer *trainer, const char *path, uint64
 
 /* A 64-bit digest of all dense parameters and the store's rows. Errors: TS_EINVAL. */
 TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *err, uint32_t err_cap);
+
+/* What the trainer is and how its steps went since it was opened: "key=value" lines. Model: model, dense_parameters,
+ * wide_parameters, inputs (of the top MLP), dims, deep_optimizer, embedding_optimizer, wide_optimizer, kernels (oneDNN's names
+ * of its products), bf16. Steps: threads, executor, tasks, shards, micro_batch, deterministic, schedule (measured once tasks
+ * have known costs; then also work_ns and longest_path_ns of a step), embedding_fusion, graph_fusion, memory_reuse,
+ * minor_faults (of the process, while it trained). Stage: stage, readers, stage_what, stage_choice (what is done ahead;
+ * undecided while auto tries), staged_batches, staged_hits (of them, those ready when their step began), staged_rows (keys
+ * below the first tier when the stage looked), staged_input_ns, staged_lookup_ns (work of the stage's threads: in no phase),
+ * overlapped_ns (of that, what no step waited for), async_embedding, stale_share (of looked-up rows, those that the step
+ * between changed; every 64th step is looked at). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap, uint64_t *needed);
+
+/* Reads and writes dense parameters by name, without padding, for comparisons with other implementations: mlp.<l>.w
+ * (inputs x outputs, row-major; the inputs of layer 0 are the 13 numerics, then C1's weights, C2's ...), mlp.<l>.b,
+ * output.w, output.b, wide.numeric (13) and wide.C1 to wide.C26 (a weight a bucket). *needed, which may be NULL, is the
+ * number of values there are. Optimizer state is not touched. Errors: TS_EINVAL (no such name, another number of values),
+ * TS_ERANGE (out has room for fewer). */
+TS_API int32_t ts_trainer_parameters(ts_trainer *trainer, const char *name, float *out, uint64_t n, uint64_t *needed,
+                                     char *err, uint32_t err_cap);
+TS_API int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, const float *values, uint64_t n,
+                                         char *err, uint32_t err_cap);
 
 /* ---- machine -------------------------------------------------------------------------------------------- */
 

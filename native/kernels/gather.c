@@ -14,9 +14,9 @@ TS_INLINE void prefetch(const void *row, uint32_t bytes) {
   for (uint32_t at = 0; at < TS_MIN(bytes, LINES_AHEAD * 64); at += 64) __builtin_prefetch((const char *)row + at);
 }
 
-TS_INLINE void copy_rows(const void *const *rows, uint32_t n, float *restrict out, const uint32_t dim) {
+TS_INLINE void copy_rows(const void *const *rows, uint32_t n, float *restrict out, uint64_t stride, const uint32_t dim) {
   for (uint32_t i = 0; i < TS_MIN(n, AHEAD); i++) prefetch(rows[i], dim * (uint32_t)sizeof(float));
-  for (uint32_t i = 0; i < n; i++, out += dim) {
+  for (uint32_t i = 0; i < n; i++, out += stride) {
     if (i + AHEAD < n) prefetch(rows[i + AHEAD], dim * (uint32_t)sizeof(float));
     if (TS_LIKELY(rows[i] != NULL)) memcpy(out, rows[i], dim * sizeof(float));
   }
@@ -25,16 +25,16 @@ TS_INLINE void copy_rows(const void *const *rows, uint32_t n, float *restrict ou
 /* As copy_rows, with the prefetches for rows that are copied next time, and for the output, which a batch overflows the
  * second-level cache with. (Behind its end a prefetch is harmless.) */
 TS_INLINE void copy_and_ask(const void *const *rows, uint32_t n, const void *const *next, uint32_t coming,
-                            float *restrict out, const uint32_t dim) {
-  for (uint32_t i = 0; i < n; i++, out += dim) {
+                            float *restrict out, uint64_t stride, const uint32_t dim) {
+  for (uint32_t i = 0; i < n; i++, out += stride) {
     if (i < coming) prefetch(next[i], dim * (uint32_t)sizeof(float));
-    __builtin_prefetch(out + WRITE_AHEAD * dim, 1);
+    __builtin_prefetch(out + WRITE_AHEAD * stride, 1);
     if (TS_LIKELY(rows[i] != NULL)) memcpy(out, rows[i], dim * sizeof(float));
   }
 }
 
-TS_INLINE void widen_rows(const void *const *rows, uint32_t n, float *restrict out, const uint32_t dim) {
-  for (uint32_t i = 0; i < n; i++, out += dim) {
+TS_INLINE void widen_rows(const void *const *rows, uint32_t n, float *restrict out, uint64_t stride, const uint32_t dim) {
+  for (uint32_t i = 0; i < n; i++, out += stride) {
     const uint16_t *restrict row = rows[i];
     if (TS_UNLIKELY(row == NULL)) continue;
     for (uint32_t j = 0; j < dim; j++) out[j] = ts_bf16_widen(row[j]);
@@ -42,24 +42,24 @@ TS_INLINE void widen_rows(const void *const *rows, uint32_t n, float *restrict o
 }
 
 TS_INLINE void gather(const ts_row_layout *layout, const void *const *rows, uint32_t n, const void *const *next,
-                      uint32_t coming, float *out) {
+                      uint32_t coming, float *out, uint64_t stride) {
   if (layout->type == TS_FP32 && layout->dim <= NARROW && coming > 0) {
-    TS_BY_WIDTH(copy_and_ask, layout->dim, rows, n, next, coming, out)
+    TS_BY_WIDTH(copy_and_ask, layout->dim, rows, n, next, coming, out, stride)
   } else if (layout->type == TS_FP32) {
-    TS_BY_WIDTH(copy_rows, layout->dim, rows, n, out)
+    TS_BY_WIDTH(copy_rows, layout->dim, rows, n, out, stride)
   } else {
-    TS_BY_WIDTH(widen_rows, layout->dim, rows, n, out)
+    TS_BY_WIDTH(widen_rows, layout->dim, rows, n, out, stride)
   }
 }
 
 TS_EVERY_LEVEL(gather, gather,
                (const ts_row_layout *layout, const void *const *rows, uint32_t n, const void *const *next,
-                uint32_t coming, float *out),
-               (layout, rows, n, next, coming, out))
+                uint32_t coming, float *out, uint64_t stride),
+               (layout, rows, n, next, coming, out, stride))
 
 void ts_gather_rows(uint32_t level, const ts_row_layout *layout, const void *const *rows, uint32_t n,
-                    const void *const *next, uint32_t coming, float *out) {
-  gather_levels[level](layout, rows, n, next, coming, out);
+                    const void *const *next, uint32_t coming, float *out, uint64_t stride) {
+  gather_levels[level](layout, rows, n, next, coming, out, stride);
 }
 
 TS_INLINE void add_rows(float *const *sums, const float *const *gradients, uint32_t n, const uint32_t dim) {

@@ -6,10 +6,10 @@
 #include "base/cpu_level.h"
 #include "optimizers/row_layout.h"
 
-/* out[i * dim ..) becomes the weights of rows[i]; where rows[i] is NULL, out is left alone. next[0..coming), coming <= n:
+/* out[i * stride ..) becomes the weights of rows[i]; where rows[i] is NULL, out is left alone. next[0..coming), coming <= n:
  * rows that will be gathered after these, if they are known; narrow ones are prefetched on the way. */
 void ts_gather_rows(uint32_t level, const ts_row_layout *layout, const void *const *rows, uint32_t n,
-                    const void *const *next, uint32_t coming, float *out);
+                    const void *const *next, uint32_t coming, float *out, uint64_t stride);
 
 /* sums[i][0..dim) += gradients[i][0..dim) in order of i; sums may repeat. */
 void ts_gradients_add(uint32_t level, uint32_t dim, float *const *sums, const float *const *gradients, uint32_t n);

@@ -66,7 +66,10 @@ static int32_t decide(chunk *c, ts_err err) {
     if (status != TS_OK) return status;
   }
   for (uint32_t i = 0; i < c->n; i++)
-    c->fate[i] = in_memory(c->locations[i]) ? PRESENT : w->state[c->numbers[i]] != 0 ? FETCHED : CREATED;
+    c->fate[i] = in_memory(c->locations[i])         ? PRESENT
+                 : w->state[c->numbers[i]] != 0 ? FETCHED
+                 : c->bring->existing           ? REFUSED
+                                                : CREATED;
   return TS_OK;
 }
 
@@ -77,7 +80,7 @@ static int32_t reserve_index(chunk *c) {
   const ts_store *store = c->bring->table->store;
   if (store->memory_tiers == 0 && c->bring->table->admission.kind != TS_ADMIT_COUNTED) return TS_OK;
   for (uint32_t i = 0; i < c->n; i++)
-    if (c->locations[i] == TS_LOCATION_NONE) hashes[n++] = c->hashes[i];
+    if (c->locations[i] == TS_LOCATION_NONE && c->fate[i] != REFUSED) hashes[n++] = c->hashes[i];
   ts_index_clear_reservations(&c->shard->index);
   return n == 0 ? TS_OK : ts_index_reserve(&c->shard->index, hashes, n, &c->index_wanted);
 }
@@ -431,7 +434,8 @@ int32_t ts_bring_all(const ts_bring *b, ts_err err) {
     }
   }
   ts_fetch_end(table, w);
-  if (table->store->tier_count > 1) ts_count(table, TS_STAT_eviction_ns, ts_now_ns() - start);
+  /* What is brought up ahead of time takes nobody's time. */
+  if (table->store->tier_count > 1 && !b->existing) ts_count(table, TS_STAT_eviction_ns, ts_now_ns() - start);
   ts_traffic_wait(table, &traffic);
   if (ts_is_tiered(table->store)) ts_room_balance(table->store);
   return status;

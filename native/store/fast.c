@@ -187,8 +187,8 @@ static void search_on(stages *s, block *b, bool all) {
   }
 }
 
-static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n, float *out, uint64_t first,
-                               uint64_t *missed) {
+static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
+                               uint64_t first, uint64_t *missed) {
   const uint64_t blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
   uint64_t misses = 0;
   stages s;
@@ -207,7 +207,7 @@ static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n,
     search_on(&s, searching, false);
     if (copying->n > 0)
       ts_gather_rows(s.level, &table->layout, copying->rows, copying->n, searching->rows, searching->n,
-                     out + (t + 1 - STAGES) * TS_FAST_BLOCK * table->layout.dim);
+                     out + (t + 1 - STAGES) * TS_FAST_BLOCK * stride, stride);
     search_on(&s, searching, true); /* the last few, whose buckets have come meanwhile */
     if (searching->here == searching->n) continue;
     mark_missed(searching->rows, searching->n, first + (t - 2) * TS_FAST_BLOCK, missed);
@@ -217,15 +217,14 @@ static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n,
 }
 
 /* Lookups that nobody counts. */
-static uint64_t look_up(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+static uint64_t look_up(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
                         uint64_t *missed) {
   ts_store *store = table->store;
   const uint64_t an_epoch = BLOCKS_ALONE * TS_FAST_BLOCK; /* tracking begins before the first row moves */
   uint64_t misses = 0;
   for (uint64_t first = 0; first < n; first += an_epoch) {
     ts_epoch_enter(&store->epochs, slot);
-    misses += look_up_blocks(table, keys + first, TS_MIN(n - first, an_epoch), out + first * table->layout.dim, first,
-                             missed);
+    misses += look_up_blocks(table, keys + first, TS_MIN(n - first, an_epoch), out + first * stride, stride, first, missed);
     ts_epoch_leave(slot);
   }
   return misses;
@@ -259,7 +258,7 @@ static uint64_t count_lookups(ts_table *table, const int64_t *keys, uint64_t fro
 }
 
 static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
-                                uint64_t *missed) {
+                                uint64_t stride, uint64_t *missed) {
   ts_store *store = table->store;
   uint64_t misses = 0;
   for (uint64_t from = 0; from < n; from += BLOCKS_AN_EPOCH * TS_FAST_BLOCK) {
@@ -267,7 +266,7 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
     for (uint64_t first = from; first < TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n); first += TS_FAST_BLOCK) {
       found f;
       const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_block(table, keys + first, m, &f);
-      if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, NULL, 0, out + first * table->layout.dim);
+      if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, NULL, 0, out + first * stride, stride);
       touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
       if (absent > 0) mark_missed(f.rows, m, first, missed);
       misses += absent;
@@ -279,12 +278,12 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
   return misses;
 }
 
-uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
                         uint64_t missed[TS_PIECE / 64]) {
   const bool counted = table->layout.frequency_offset != 0 || out == NULL ||
                        atomic_load_explicit(&table->tracking, memory_order_relaxed);
   memset(missed, 0, (n + 63) / 64 * sizeof *missed);
-  return (counted ? look_up_counted : look_up)(table, slot, keys, n, out, missed);
+  return (counted ? look_up_counted : look_up)(table, slot, keys, n, out, stride, missed);
 }
 
 uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,

@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include "kernels/gather.h"
+#include "store/batches.h"
 
 #include <string.h>
 
@@ -13,7 +14,8 @@ typedef struct lookup {
   uint64_t n;
   const uint64_t *missed; /* bit i: keys[i] */
   float *out;             /* NULL: rows are only brought up */
-  bool count;
+  uint64_t stride;        /* floats from row to row of out */
+  bool count, existing;
 } lookup;
 
 static bool collect(const lookup *l, ts_part part) {
@@ -51,9 +53,9 @@ static void write_out(const lookup *l, ts_part part) {
       if (!ts_part_has(part, hash)) continue;
       uint32_t d = ts_work_number(l->work, l->keys[i], hash);
       if (l->work->state[d] == TS_BROUGHT)
-        memcpy(l->out + i * dim, ts_work_staging(l->work, d), dim * sizeof(float));
+        memcpy(l->out + i * l->stride, ts_work_staging(l->work, d), dim * sizeof(float));
       else
-        for (uint32_t j = 0; j < dim; j++) l->out[i * dim + j] = l->table->admission.default_value;
+        for (uint32_t j = 0; j < dim; j++) l->out[i * l->stride + j] = l->table->admission.default_value;
     }
 }
 
@@ -62,7 +64,7 @@ static int32_t serve_part(const lookup *l, ts_part part, ts_err err) {
     int32_t status = serve_part(l, (ts_part){part.parts * 2, part.part}, err);
     return status != TS_OK ? status : serve_part(l, (ts_part){part.parts * 2, part.part + part.parts}, err);
   }
-  ts_bring bring = {.table = l->table, .work = l->work, .count = l->count};
+  ts_bring bring = {.table = l->table, .work = l->work, .count = l->count, .existing = l->existing};
   int32_t status = ts_bring_all(&bring, err);
   if (status != TS_OK || l->out == NULL) return status;
   read_weights(l);
@@ -70,43 +72,42 @@ static int32_t serve_part(const lookup *l, ts_part part, ts_err err) {
   return TS_OK;
 }
 
-static int32_t serve_missed(ts_table *table, const int64_t *keys, uint64_t n, const uint64_t *missed, uint64_t misses,
-                            float *out, bool count, ts_err err) {
-  lookup l = {.table = table,
-              .work = ts_work_acquire(table, misses, TS_WORK_LOOKUP),
-              .keys = keys,
-              .n = n,
-              .missed = missed,
-              .out = out,
-              .count = count};
+/* The keys marked in l->missed, `misses` of them. */
+static int32_t serve_missed(lookup l, uint64_t misses, ts_err err) {
+  l.work = ts_work_acquire(l.table, misses, TS_WORK_LOOKUP);
   int32_t status = serve_part(&l, (ts_part){1, 0}, err);
-  ts_work_release(table->store, l.work);
+  ts_work_release(l.table->store, l.work);
   return status;
 }
 
+static void miss_all(uint64_t n, uint64_t missed[TS_PIECE / 64]) {
+  memset(missed, 0xFF, n / 64 * 8);
+  if (n % 64 != 0) missed[n / 64] = (UINT64_C(1) << n % 64) - 1;
+}
+
 static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
-                            ts_err err) {
+                            uint64_t stride, ts_err err) {
   ts_store *store = table->store;
   uint64_t missed[TS_PIECE / 64], misses;
   const bool in_place = store->memory_mode != NULL || ts_traffic_tier(store) == 0;
   uint64_t start = in_place ? ts_now_ns() : 0;
   if (store->memory_tiers > 0) {
-    misses = ts_fast_lookup(table, slot, keys, n, out, missed);
+    misses = ts_fast_lookup(table, slot, keys, n, out, stride, missed);
     ts_count(table, TS_STAT_tier0_hits, n - misses);
   } else {
     misses = n;
-    memset(missed, 0xFF, n / 64 * 8);
-    if (n % 64 != 0) missed[n / 64] = (UINT64_C(1) << n % 64) - 1;
+    miss_all(n, missed);
   }
   uint64_t real = in_place ? ts_now_ns() - start : 0;
-  int32_t status = misses == 0 ? TS_OK : serve_missed(table, keys, n, missed, misses, out, true, err);
+  lookup l = {.table = table, .keys = keys, .n = n, .missed = missed, .out = out, .stride = stride, .count = true};
+  int32_t status = misses == 0 ? TS_OK : serve_missed(l, misses, err);
   if (in_place && status == TS_OK) ts_traffic_in_place(table, keys, n, real, false);
   return status;
 }
 
-int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, float *rows, char *err,
-                        uint32_t err_cap) {
-  ts_err e = {err, err_cap};
+/* stride 0: that of the table's rows. */
+static int32_t look_up(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, float *rows, uint64_t stride,
+                       ts_err e) {
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
@@ -114,12 +115,59 @@ int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, u
   if (keys == NULL || rows == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot look up %llu keys in table \"%s\": keys and rows must not be NULL",
                    (unsigned long long)n, table->name);
+  if (stride == 0) stride = table->layout.dim;
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
-    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), rows + first * table->layout.dim, e);
+    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), rows + first * stride, stride, e);
   ts_epoch_release(slot);
   ts_count(table, TS_STAT_lookup_calls, 1);
   ts_count(table, TS_STAT_lookup_keys, n);
+  return status;
+}
+
+int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, float *rows, char *err,
+                        uint32_t err_cap) {
+  return look_up(store, number, keys, n, rows, 0, (ts_err){err, err_cap});
+}
+
+int32_t ts_table_lookup_strided(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, float *rows,
+                                uint64_t stride, ts_err err) {
+  return look_up(store, number, keys, n, rows, stride, err);
+}
+
+/* Marks the keys that are not in the first tier, and tells no policy. */
+static uint64_t not_in_first(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,
+                             uint64_t missed[TS_PIECE / 64]) {
+  uint64_t misses = 0;
+  memset(missed, 0, (n + 63) / 64 * sizeof *missed);
+  for (uint64_t first = 0; first < n; first += TS_FAST_BLOCK) {
+    void *rows[TS_FAST_BLOCK];
+    uint64_t hashes[TS_FAST_BLOCK];
+    const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK);
+    ts_epoch_enter(&table->store->epochs, slot);
+    misses += ts_fast_block(table, keys + first, m, rows, hashes);
+    ts_epoch_leave(slot);
+    for (uint32_t i = 0; i < m; i++)
+      if (rows[i] == NULL) missed[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
+  }
+  return misses;
+}
+
+int32_t ts_table_promote(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, uint64_t *lower, ts_err err) {
+  ts_table *table = NULL;
+  int32_t status = ts_store_table(store, number, &table, err);
+  *lower = 0;
+  /* One tier, or records alone: there is nowhere to bring them. */
+  if (status != TS_OK || n == 0 || !ts_is_tiered(store)) return status;
+  ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
+  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE) {
+    uint64_t missed[TS_PIECE / 64], m = TS_MIN(n - first, TS_PIECE);
+    const uint64_t misses = not_in_first(table, slot, keys + first, m, missed);
+    *lower += misses;
+    lookup l = {.table = table, .keys = keys + first, .n = m, .missed = missed, .existing = true};
+    if (misses > 0) status = serve_missed(l, misses, err);
+  }
+  ts_epoch_release(slot);
   return status;
 }
 
@@ -129,7 +177,8 @@ int32_t ts_lookup_make_rows(ts_table *table, const int64_t *keys, uint64_t n, ts
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE) {
     uint64_t missed[TS_PIECE / 64], m = TS_MIN(n - first, TS_PIECE);
     uint64_t misses = ts_fast_absent(table, slot, keys + first, m, missed);
-    if (misses > 0) status = serve_missed(table, keys + first, m, missed, misses, NULL, false, err);
+    lookup l = {.table = table, .keys = keys + first, .n = m, .missed = missed};
+    if (misses > 0) status = serve_missed(l, misses, err);
   }
   ts_epoch_release(slot);
   return status;
@@ -218,7 +267,7 @@ int32_t ts_table_lookup_bags(ts_store *store, uint32_t number, const int64_t *ke
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   /* All rows come up together, so that reads of lower tiers are issued together. */
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
-    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), NULL, e);
+    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), NULL, 0, e);
   uint64_t done = 0;
   for (uint64_t first = 0; status == TS_OK && first < n; first += done)
     status = combine(table, slot, keys + first, n - first, &bags, max_norm, out, &done, e);

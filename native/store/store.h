@@ -247,10 +247,10 @@ void ts_traffic_updated(ts_table *table, uint64_t rows, uint64_t real_ns);
 /* ---- fast.c: rows in the first tier ---- */
 
 #define TS_FAST_BLOCK 256u
-/* Looks up keys[0..n), n <= TS_PIECE, and writes the rows that are in the first tier to out; sets a bit in `missed` for
- * each other one. Returns how many missed. out may be NULL: only looks. */
+/* Looks up keys[0..n), n <= TS_PIECE, and writes the rows that are in the first tier to out, `stride` floats apart; sets a
+ * bit in `missed` for each other one. Returns how many missed. out may be NULL: only looks. */
 #define TS_PIECE 65536u
-uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
                         uint64_t missed[TS_PIECE / 64]);
 /* One block of at most TS_FAST_BLOCK keys, inside an epoch: rows[i] is the row or NULL. Returns how many missed. */
 uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **rows, uint64_t *hashes);
@@ -305,6 +305,7 @@ typedef struct ts_bring {
   ts_table *table;
   ts_work *work;
   bool count;                    /* lookups: admission counts occurrences */
+  bool existing;                 /* keys without a row stay without; nothing is counted */
   bool again;                    /* the call has looked them up before: what was not admitted then is not now */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
 } ts_bring;

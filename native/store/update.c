@@ -7,6 +7,7 @@
 #include "store/store.h"
 
 #include "kernels/gather.h"
+#include "store/batches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,11 @@ typedef struct update {
   ts_table *table;
   ts_work *work;
   ts_optimizer_call call;
-  /* The batch: gradients[i * dim ..) of keys[i]; or, of bags, what spreads them a block at a time. */
+  /* The batch: gradients[i * stride ..) of keys[i]; or, of bags, what spreads them a block at a time. */
   const int64_t *keys;
   uint64_t n;
   const float *gradients;
+  uint64_t stride; /* floats from one gradient to the next */
   const ts_bags *bags; /* at the first key */
   uint32_t turn;       /* the shard to begin with */
   bool plain;          /* rows of the first tier change in place */
@@ -42,7 +44,7 @@ static bool collect(const update *u, ts_part part) {
     for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&w->slots[ts_work_slot(w, hashes[i])], 1);
     for (uint32_t i = 0; i < n; i++) {
       if (!ts_part_has(part, hashes[i])) continue;
-      const float *gradient = u->gradients + (first + i) * dim;
+      const float *gradient = u->gradients + (first + i) * u->stride;
       const uint32_t before = w->count, d = ts_work_add(w, u->keys[first + i], hashes[i]);
       if (d == UINT32_MAX) return false;
       if (d == before) {
@@ -303,9 +305,9 @@ static int32_t run(update *u, ts_err err) {
   return status;
 }
 
-int32_t ts_table_update(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, const float *gradients,
-                        char *err, uint32_t err_cap) {
-  ts_err e = {err, err_cap};
+/* stride 0: that of the table's rows. */
+static int32_t update_rows(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, const float *gradients,
+                           uint64_t stride, ts_err e) {
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
@@ -313,8 +315,19 @@ int32_t ts_table_update(ts_store *store, uint32_t number, const int64_t *keys, u
   if (keys == NULL || gradients == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot update %llu keys of table \"%s\": keys and gradients must not be NULL",
                    (unsigned long long)n, table->name);
-  update u = {.table = table, .keys = keys, .n = n, .gradients = gradients};
+  if (stride == 0) stride = table->layout.dim;
+  update u = {.table = table, .keys = keys, .n = n, .gradients = gradients, .stride = stride};
   return run(&u, e);
+}
+
+int32_t ts_table_update(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, const float *gradients,
+                        char *err, uint32_t err_cap) {
+  return update_rows(store, number, keys, n, gradients, 0, (ts_err){err, err_cap});
+}
+
+int32_t ts_table_update_strided(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, const float *gradients,
+                                uint64_t stride, ts_err err) {
+  return update_rows(store, number, keys, n, gradients, stride, err);
 }
 
 int32_t ts_table_update_bags(ts_store *store, uint32_t number, const int64_t *keys, const uint64_t *offsets, uint64_t count,

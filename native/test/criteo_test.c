@@ -1,7 +1,7 @@
 /* Import of Criteo text: every variant of the form gives the same rows; every kind of broken input is named. */
 #include "test/wdl_fixture.h"
-#include "wdl/criteo_line.h"
-#include "wdl/key_set.h"
+#include "wdl/input/criteo_parse.h"
+#include "wdl/input/key_set.h"
 
 #include <math.h>
 
@@ -165,16 +165,22 @@ static void expect_error(unsigned form, uint32_t line, const char *piece, const 
 
 static void broken_text_is_named(void) {
   unlink(in_folder("test.cache"));
-  /* Row 17 (line 18 of text without header): label 0. */
+  /* Row 17 (line 18 of text without header): label 0, I1 17 * 13 = 221. */
   expect_error(TABS, 18, "0\t", "2\t", TS_EFORMAT, "broken:18: the label must be 0 or 1, found \"2\"");
   expect_error(TABS, 18, "0\t", "\t", TS_EFORMAT, "broken:18: the label must be 0 or 1, found \"\"");
   expect_error(TABS, 18, "0\t", "0\tx", TS_EFORMAT, "broken:18: column I1 must be a number or empty, found \"x");
-  expect_error(TABS, 18, "0\t", "0\tinf\t", TS_EFORMAT, "found \"inf\"");
-  expect_error(TABS, 18, "0\t", "0\t0x10\t", TS_EFORMAT, "found \"0x10\"");
+  expect_error(TABS, 18, "0\t221", "0\tinf", TS_EFORMAT, "column I1 must be a number or empty, found \"inf\"");
+  expect_error(TABS, 18, "0\t221", "0\tnan", TS_EFORMAT, "column I1 must be a number or empty, found \"nan\"");
+  expect_error(TABS, 18, "0\t221", "0\t0x10", TS_EFORMAT, "found \"0x10\"");
+  expect_error(TABS, 18, "0\t221", "0\t1e39", TS_EFORMAT,
+               "column I1 is beyond what a 32-bit float holds, found \"1e39\"");
+  expect_error(TABS, 18, "0\t221", "0\t-1e400", TS_EFORMAT, "column I1 is beyond");
+  expect_error(TABS, 18, "0\t221", "0\t-", TS_EFORMAT, "column I1 must be a number or empty, found \"-\"");
   expect_error(TABS, 18, "0\t", "", TS_EFORMAT, "broken:18:");
   expect_error(TABS, 18, "\n", "\t\n", TS_EFORMAT, "broken:18: expected 40 columns, found 41");
   expect_error(TABS, 18, "\n", "g\n", TS_EFORMAT, "broken:18: column C26 must be up to 16 hexadecimal digits or empty");
-  expect_error(TABS, 18, "\n", "0123456789\n", TS_EFORMAT, "column C26");
+  expect_error(TABS, 18, "\n", "0123456789\n", TS_EFORMAT, "broken:18: column C26 has more than 16 hexadecimal digits");
+  expect_error(TABS, 18, "0\t", "0", TS_EFORMAT, "broken:18: expected 40 columns, found 39 (rows without labels");
   expect_error(TABS, 18, "", "\n", TS_EFORMAT, "broken:18: the line is empty");
   expect_error(HEADER, 1, "I7", "I8", TS_EFORMAT, "broken:1: expected each column once, found \"I8\"");
   expect_error(HEADER, 1, ",I7", "", TS_EFORMAT, "column I7 is missing");

@@ -46,21 +46,23 @@ static void gathered_rows_are_copies(void) {
         const uint32_t dim = dims[d];
         rows r = make(type, dim);
         const void *pointers[N];
-        float *out = malloc((N * dim + 1) * sizeof *out);
+        const uint32_t apart = (d + level) % 3 == 0 ? dim : dim + 5; /* close together, and in a wider matrix */
+        float *out = malloc(N * apart * sizeof *out);
         uint32_t which[N];
-        for (uint32_t i = 0; i <= N * dim; i++) out[i] = 12345.0f;
+        for (uint32_t i = 0; i < N * apart; i++) out[i] = 12345.0f;
         for (uint32_t i = 0; i < N; i++) {
           which[i] = (uint32_t)(ts_random64(1, level, i) % ROWS);
           pointers[i] = i % 7 == 3 ? NULL : row_at(&r, which[i]);
         }
         /* With nothing to come, or with as many as there are; every other time. */
-        ts_gather_rows(level, &r.layout, pointers, N, pointers, (d + level) % 2 == 0 ? N : 0, out);
-        uint32_t wrong = out[N * dim] != 12345.0f;
+        ts_gather_rows(level, &r.layout, pointers, N, pointers, (d + level) % 2 == 0 ? N : 0, out, apart);
+        uint32_t wrong = 0;
         for (uint32_t i = 0; i < N; i++)
-          for (uint32_t j = 0; j < dim; j++)
-            wrong += out[i * dim + j] != (pointers[i] == NULL ? 12345.0f : r.weights[which[i] * dim + j]);
+          for (uint32_t j = 0; j < apart; j++)
+            wrong += out[i * apart + j] !=
+                     (pointers[i] == NULL || j >= dim ? 12345.0f : r.weights[which[i] * dim + j]);
         CHECK_MSG(wrong == 0, "%s, dim %u, level %u: %u wrong", ts_row_type_names[type], dim, level, wrong);
-        ts_gather_rows(level, &r.layout, NULL, 0, NULL, 0, NULL);
+        ts_gather_rows(level, &r.layout, NULL, 0, NULL, 0, NULL, 0);
         free(out);
         drop(&r);
       }

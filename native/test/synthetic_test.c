@@ -1,7 +1,7 @@
 /* Synthetic Criteo: the same bytes with any number of threads, and the promises of the planted model. */
 #include "test/wdl_fixture.h"
 #include "wdl/metrics.h"
-#include "wdl/planted.h"
+#include "wdl/input/planted.h"
 
 #include <math.h>
 

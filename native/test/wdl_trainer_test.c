@@ -3,6 +3,7 @@
 #include "store/statistics.h"
 #include "test/foreign_threads.h"
 #include "test/wdl_fixture.h"
+#include "wdl/input/cache_format.h"
 
 #include <math.h>
 
@@ -268,7 +269,7 @@ static void bad_options_are_refused(void) {
   refuse(options("data", data, "batch", "999999", NULL), TS_EINVAL, "use a smaller batch");
   refuse(options("data", data, "hidden", "10,0", NULL), TS_EINVAL, "\"hidden\"");
   refuse(options("data", data, "hidden", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", NULL), TS_EINVAL, "17 layers");
-  refuse(options("data", data, "deep_optimizer", "adam", NULL), TS_EINVAL, "\"adam\"");
+  refuse(options("data", data, "deep_optimizer", "adamx", NULL), TS_EINVAL, "\"adamx\"");
   refuse(options("data", data, "batch", "100", "initializer", "zeros", NULL), TS_EINVAL, "\"zeros\"");
 }
 
@@ -288,6 +289,62 @@ static void cancelling_keeps_what_was_done(void) {
   ts_store_close(store);
 }
 
+/* Parameters have the shape on paper, and what is set is what the model computes with. */
+static void parameters_by_name(void) {
+  ts_store *store = open_store("DRAM", "");
+  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "100", "hidden", "20,9", "dim", "5",
+                                              "wide_buckets", "7", NULL));
+  if (t == NULL) return;
+  static const struct {
+    const char *name;
+    uint64_t count;
+  } shapes[] = {{"mlp.0.w", (13 + 26 * 5) * 20}, {"mlp.0.b", 20},     {"mlp.1.w", 20 * 9}, {"mlp.1.b", 9}, {"output.w", 9},
+                {"output.b", 1},                 {"wide.numeric", 13}, {"wide.C1", 7},      {"wide.C26", 7}};
+  static float values[4000], back[4000];
+  for (uint32_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    uint64_t needed = 0;
+    CHECK(ts_trainer_parameters(t, shapes[i].name, NULL, 0, &needed, message, sizeof message) == TS_ERANGE);
+    CHECK_MSG(needed == shapes[i].count, "%s: %llu", shapes[i].name, (unsigned long long)needed);
+    for (uint32_t k = 0; k < needed; k++) values[k] = 0;
+    CHECK(ts_trainer_set_parameters(t, shapes[i].name, values, needed - 1, message, sizeof message) == TS_EINVAL);
+    CHECK(ts_trainer_set_parameters(t, shapes[i].name, values, needed, message, sizeof message) == TS_OK);
+  }
+  double zero = loss_of(t, in_folder("test.cache"));
+  CHECK_MSG(fabs(zero - log(2)) < 1e-7, "all parameters zero: logloss %f", zero);
+  /* One path from the last input, weight 5 of C26, to the output, against rows read by hand. */
+  values[(13 + 26 * 5 - 1) * 20 + 3] = 2;
+  CHECK(ts_trainer_set_parameters(t, "mlp.0.w", values, shapes[0].count, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_parameters(t, "mlp.0.w", back, 4000, NULL, message, sizeof message) == TS_OK);
+  CHECK(memcmp(values, back, shapes[0].count * sizeof *values) == 0);
+  memset(values, 0, sizeof values);
+  values[3 * 9 + 8] = 3;
+  CHECK(ts_trainer_set_parameters(t, "mlp.1.w", values, 180, message, sizeof message) == TS_OK);
+  memset(values, 0, sizeof values);
+  values[8] = 1;
+  CHECK(ts_trainer_set_parameters(t, "output.w", values, 9, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_fill(t, NULL, message, sizeof message) == TS_OK);
+  ts_cache cache;
+  CHECK(ts_cache_open(in_folder("train.cache"), &cache, (ts_err){message, sizeof message}) == TS_OK);
+  static float labels[50];
+  static int64_t keys[26 * 50];
+  CHECK(ts_cache_read(&cache, 0, 50, 50, labels, NULL, keys, (ts_err){message, sizeof message}) == TS_OK);
+  ts_cache_close(&cache);
+  double expected = 0, result[4];
+  for (uint32_t r = 0; r < 50; r++) {
+    float row[5];
+    ts_table_find(store, 25, &keys[25 * 50 + r], 1, 0, row, NULL, message, sizeof message);
+    const double logit = row[4] > 0 ? 6 * (double)row[4] : 0;
+    expected += log1p(exp(labels[r] > 0 ? -logit : logit)) / 50;
+  }
+  CHECK(ts_trainer_evaluate(t, in_folder("train.cache"), 50, result, NULL, message, sizeof message) == TS_OK);
+  CHECK_MSG(fabs(result[0] - expected) < 1e-6, "logloss %f, by hand %f", result[0], expected);
+  CHECK(ts_trainer_parameters(t, "wide.C27", back, 4000, NULL, message, sizeof message) == TS_EINVAL &&
+        strstr(message, "\"wide.C27\"") != NULL);
+  CHECK(ts_trainer_parameters(t, "mlp.2.w", back, 4000, NULL, message, sizeof message) == TS_EINVAL);
+  ts_trainer_close(t);
+  ts_store_close(store);
+}
+
 int main(void) {
   make_folder();
   CHECK(run(ts_data_generate, options("out", in_folder("train.cache"), "rows", "60500", "scale", "0.001", NULL),
@@ -300,6 +357,7 @@ int main(void) {
   tiers_do_not_change_results();
   training_learns();
   imported_rows_fill_and_train();
+  parameters_by_name();
   bad_options_are_refused();
   cancelling_keeps_what_was_done();
   remove_folder();

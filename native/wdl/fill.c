@@ -1,12 +1,14 @@
 /* fill.c - gives the tables their full size before the first step: every key of a synthetic vocabulary, or every key of
  * an imported train file. */
 #include "wdl/control.h"
-#include "wdl/key_set.h"
-#include "wdl/planted.h"
+#include "wdl/input/key_set.h"
+#include "wdl/input/planted.h"
 #include "wdl/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define CHUNK 2048u /* keys looked up at a time */
 
 /* What a fill shares between its tables. */
 typedef struct filling {
@@ -14,38 +16,40 @@ typedef struct filling {
   uint64_t *control;
 } filling;
 
-/* Looks up the n keys that stand in the trainer's batch memory of this table. */
-static int32_t create_rows(filling *f, uint32_t c, uint64_t n) {
+/* One table's keys and the place for their rows. */
+typedef struct chunk {
+  int64_t keys[CHUNK];
+  float rows[];
+} chunk;
+
+static int32_t create_rows(filling *f, uint32_t c, chunk *k, uint64_t n) {
   ts_trainer *t = f->trainer;
-  size_t at = (size_t)c * t->options.batch;
   ts_err err = ts_trainer_part_err(t, c);
   if (ts_control_cancelled(f->control)) return ts_fail(err, TS_ECANCELLED, "Filling the tables was cancelled");
   int32_t status =
-      ts_table_lookup(t->store, t->tables[c], t->keys + at, n, t->embeddings + at * t->options.dim, err.text, err.cap);
+      ts_table_lookup(t->store, t->tables[c], k->keys, n, k->rows, err.text, err.cap);
   if (status == TS_OK) ts_control_add(f->control, n);
   return status;
 }
 
 /* Coldest ids first: a store that keeps what came last then starts with the hottest rows in its first tier, as a
  * restored checkpoint does in DeepRec. */
-static void fill_vocabulary(void *context, uint32_t c) {
-  filling *f = context;
+static void fill_vocabulary(filling *f, uint32_t c, chunk *k) {
   ts_trainer *t = f->trainer;
-  int64_t *keys = t->keys + (size_t)c * t->options.batch;
+  int64_t *keys = k->keys;
   uint64_t mask = ts_planted_key_mask(t->data.header.seed);
   for (uint64_t left = t->data.header.cardinality[c]; left > 0 && t->part_status[c] == TS_OK;) {
-    uint64_t n = TS_MIN(left, t->options.batch);
+    uint64_t n = TS_MIN(left, CHUNK);
     for (uint64_t i = 0; i < n; i++) keys[i] = ts_planted_key(mask, c, left - 1 - i);
-    t->part_status[c] = create_rows(f, c, n);
+    t->part_status[c] = create_rows(f, c, k, n);
     left -= n;
   }
 }
 
 /* In the order of the file, each key once. */
-static void fill_from_file(void *context, uint32_t c) {
-  filling *f = context;
+static void fill_from_file(filling *f, uint32_t c, chunk *k) {
   ts_trainer *t = f->trainer;
-  int64_t *keys = t->keys + (size_t)c * t->options.batch, read[TS_CACHE_GROUP];
+  int64_t *keys = k->keys, read[TS_CACHE_GROUP];
   ts_key_set seen = {0};
   uint64_t rows = t->data.header.rows, n = 0;
   for (uint64_t first = 0; first < rows && t->part_status[c] == TS_OK; first += TS_CACHE_GROUP) {
@@ -56,13 +60,23 @@ static void fill_from_file(void *context, uint32_t c) {
       if (!ts_key_set_add(&seen, read[i], &added))
         t->part_status[c] = ts_fail(ts_trainer_part_err(t, c), TS_ENOMEM, "Cannot fill the tables: out of memory");
       if (added) keys[n++] = read[i];
-      if (n < t->options.batch) continue;
-      t->part_status[c] = create_rows(f, c, n);
+      if (n < CHUNK) continue;
+      t->part_status[c] = create_rows(f, c, k, n);
       n = 0;
     }
   }
-  if (t->part_status[c] == TS_OK && n > 0) t->part_status[c] = create_rows(f, c, n);
+  if (t->part_status[c] == TS_OK && n > 0) t->part_status[c] = create_rows(f, c, k, n);
   ts_key_set_free(&seen);
+}
+
+static void fill_table(void *context, uint32_t c) {
+  filling *f = context;
+  ts_trainer *t = f->trainer;
+  chunk *k = malloc(sizeof *k + (size_t)CHUNK * t->options.dims[c] * sizeof(float));
+  if (k == NULL) t->part_status[c] = ts_fail(ts_trainer_part_err(t, c), TS_ENOMEM, "Cannot fill the tables: out of memory");
+  else if (t->data.header.vocabulary == TS_VOCABULARY_SYNTHETIC) fill_vocabulary(f, c, k);
+  else fill_from_file(f, c, k);
+  free(k);
 }
 
 int32_t ts_trainer_fill(ts_trainer *t, uint64_t *control, char *err_text, uint32_t err_cap) {
@@ -72,9 +86,8 @@ int32_t ts_trainer_fill(ts_trainer *t, uint64_t *control, char *err_text, uint32
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) total += t->data.header.cardinality[c];
   ts_control_start(control, total);
   filling f = {t, control};
-  bool synthetic = t->data.header.vocabulary == TS_VOCABULARY_SYNTHETIC;
   memset(t->part_status, 0, sizeof t->part_status);
-  ts_pool_run(t->pool, TS_CATEGORIES, synthetic ? fill_vocabulary : fill_from_file, &f);
+  ts_pool_run(t->pool, TS_CATEGORIES, fill_table, &f);
   for (uint32_t c = 0; c < TS_CATEGORIES; c++)
     if (t->part_status[c] != TS_OK) return ts_fail(err, t->part_status[c], "%s", t->part_message[c]);
   return TS_OK;

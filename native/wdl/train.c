@@ -1,133 +1,114 @@
-/* train.c - the training step: batch, lookup, dense part, update, each timed. */
+/* train.c - runs steps: batch, graph of tasks, times. */
 #include "store/statistics.h"
 #include "wdl/control.h"
-#include "wdl/metrics.h"
 #include "wdl/trainer.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-/* First row of the next batch. Each pass over the file starts at its own offset (so that no rows are always left over)
- * and takes the batches in an order of its own: an arithmetic progression with a step coprime to their number. */
-static uint64_t batch_start(const ts_trainer *t) {
-  uint64_t rows = t->data.header.rows, batch = t->options.batch, batches = rows / batch;
-  uint64_t pass = t->step / batches, at = t->step % batches;
-  uint64_t offset = ts_random64(t->options.seed, 0x6f72646572u, 3 * pass) % (rows - batches * batch + 1);
-  uint64_t start = ts_random64(t->options.seed, 0x6f72646572u, 3 * pass + 1) % batches;
-  uint64_t stride = 1 + ts_random64(t->options.seed, 0x6f72646572u, 3 * pass + 2) % batches;
-  for (;; stride++) {
-    uint64_t a = stride, b = batches;
-    while (b != 0) {
-      uint64_t rest = a % b;
-      a = b;
-      b = rest;
-    }
-    if (a == 1) break;
-  }
-  uint64_t index = (uint64_t)(((unsigned __int128)at * stride + start) % batches);
-  return offset + index * batch;
-}
-
-static void look_up_table(void *context, uint32_t c) {
-  ts_trainer *t = context;
-  size_t at = (size_t)c * t->options.batch;
-  ts_err err = ts_trainer_part_err(t, c);
-  t->part_status[c] = ts_table_lookup(t->store, t->tables[c], t->keys + at, t->rows,
-                                      t->embeddings + at * t->options.dim, err.text, err.cap);
-}
-
-static void update_table(void *context, uint32_t c) {
-  ts_trainer *t = context;
-  size_t at = (size_t)c * t->options.batch;
-  ts_err err = ts_trainer_part_err(t, c);
-  t->part_status[c] = ts_table_update(t->store, t->tables[c], t->keys + at, t->rows,
-                                      t->embeddings + at * t->options.dim, err.text, err.cap);
-}
-
-int32_t ts_trainer_forward(ts_trainer *t, uint32_t first, uint32_t rows) {
-  uint32_t dim = t->options.dim, batch = t->options.batch, width = t->mlp.layers[0].in_width;
-  for (uint32_t j = 0; j < TS_NUMERICS; j++)
-    for (uint32_t r = first; r < first + rows; r++)
-      t->mlp.x[(size_t)r * width + j] = t->numerics[(size_t)j * batch + r];
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
-    for (uint32_t r = first; r < first + rows; r++)
-      memcpy(t->mlp.x + (size_t)r * width + TS_EMBEDDINGS_AT + c * dim, t->embeddings + ((size_t)c * batch + r) * dim,
-             dim * sizeof(float));
-  int32_t status = ts_mlp_forward(&t->mlp, first, rows, t->logit);
-  ts_wide_forward(&t->wide, first, rows, t->numerics, t->keys, t->logit);
-  return status;
-}
-
-/* A block of rows: forward, loss, backward to the gradients of the embeddings. */
-static void run_shard(void *context, uint32_t shard) {
-  ts_trainer *t = context;
-  ts_dnnl_single_thread(&t->mlp.dnnl);
-  uint32_t batch = t->options.batch, dim = t->options.dim, width = t->mlp.layers[0].in_width;
-  uint32_t first = (uint32_t)((uint64_t)batch * shard / TS_SHARDS);
-  uint32_t rows = (uint32_t)((uint64_t)batch * (shard + 1) / TS_SHARDS) - first;
-  int32_t status = ts_trainer_forward(t, first, rows);
-  for (uint32_t r = first; r < first + rows; r++) {
-    bool positive = t->labels[r] > 0;
-    t->losses[r] = ts_logloss(t->logit[r], positive);
-    t->loss_gradient[r] = (float)((ts_sigmoid(t->logit[r]) - positive) / batch);
-  }
-  status |= ts_mlp_backward(&t->mlp, shard, first, rows, t->loss_gradient);
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
-    for (uint32_t r = first; r < first + rows; r++)
-      memcpy(t->embeddings + ((size_t)c * batch + r) * dim, t->mlp.dx + (size_t)r * width + TS_EMBEDDINGS_AT + c * dim,
-             dim * sizeof(float));
-  t->part_status[shard] = status;
-}
-
-/* Independent parts of the dense optimizers: first the matrices (long), then the wide columns (short). */
-static void run_update(void *context, uint32_t part) {
-  ts_trainer *t = context;
-  uint32_t parts = ts_mlp_update_parts(&t->mlp);
-  ts_dnnl_single_thread(&t->mlp.dnnl);
-  if (part >= parts) ts_wide_update(&t->wide, part - parts, t->rows, t->numerics, t->loss_gradient);
-  else if (ts_mlp_update(&t->mlp, part, t->rows, t->loss_gradient) != TS_OK)
-    __atomic_store_n(&t->part_status[TS_SHARDS], TS_EINTERNAL, __ATOMIC_RELAXED); /* shards use the places before */
-}
-
-static int32_t run_dense(ts_trainer *t, ts_err err) {
-  memset(t->part_status, 0, sizeof t->part_status);
-  ts_pool_run(t->pool, TS_SHARDS, run_shard, t);
-  ts_pool_run(t->pool, ts_mlp_update_parts(&t->mlp) + TS_WIDE_PARTS, run_update, t);
-  for (uint32_t s = 0; s <= TS_SHARDS; s++)
-    if (t->part_status[s] != TS_OK) return ts_fail(err, TS_EINTERNAL, "Cannot train: oneDNN refused a matrix product");
-  return TS_OK;
-}
+#define KINDS TS_PHASES
 
 static uint64_t eviction_so_far(const ts_trainer *t) { return ts_store_counted(t->store, TS_STAT_eviction_ns); }
 
-/* The store sums eviction over threads, and up to `threads` tables are at work at a time: their share of the wall time
- * is the sum over threads divided by the threads, at most the whole. */
-static void add_phase(const ts_trainer *t, uint64_t *phase_ns, uint32_t phase, uint64_t wall, uint64_t eviction) {
-  uint64_t threads = TS_MIN(t->options.threads, TS_CATEGORIES);
-  uint64_t share = TS_MIN(eviction / threads, wall);
-  phase_ns[phase] += wall - share;
+static uint64_t minor_faults(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_minflt : 0;
+}
+
+/* The store sums eviction over threads, and up to `threads` tables are at work at a time: their share of the wall time of
+ * lookups and updates is the sum over threads divided by the threads, at most the whole. */
+static void add_phases(const ts_trainer *t, const uint64_t *kind_ns, uint64_t evicted, uint64_t *phase_ns) {
+  const uint64_t threads = TS_MIN(ts_pool_threads(t->pool), TS_CATEGORIES);
+  const uint64_t rows = kind_ns[TS_PHASE_LOOKUP] + kind_ns[TS_PHASE_UPDATE], share = TS_MIN(evicted / threads, rows);
+  for (uint32_t k = 0; k < KINDS; k++) phase_ns[k] += kind_ns[k];
+  if (rows == 0) return;
+  const uint64_t of_lookup = (uint64_t)((double)share * ((double)kind_ns[TS_PHASE_LOOKUP] / (double)rows));
+  phase_ns[TS_PHASE_LOOKUP] -= of_lookup;
+  phase_ns[TS_PHASE_UPDATE] -= share - of_lookup;
   phase_ns[TS_PHASE_EVICTION] += share;
 }
 
+/* The batch of this step and, where its rows are read now, of the next. */
+static int32_t take_batches(ts_trainer *t, ts_err err) {
+  if (t->next == NULL) {
+    int32_t status = ts_stage_take(t->stage, t->step, &t->batch, err);
+    if (status != TS_OK) return status;
+  } else {
+    t->batch = t->next;
+    t->next = NULL;
+  }
+  if (!t->options.async_embedding || t->step + 1 >= t->ended) return TS_OK;
+  return ts_stage_take(t->stage, t->step + 1, &t->next, err);
+}
+
+static int32_t take_memory(ts_trainer *t, ts_err err) {
+  int32_t status = ts_trainer_take_step(t, err);
+  if (status == TS_OK) status = ts_trainer_take_input(t, ts_trainer_input(t, t->step), err);
+  if (status == TS_OK && t->next != NULL) status = ts_trainer_take_input(t, ts_trainer_input(t, t->step + 1), err);
+  return status;
+}
+
+static int32_t failure(ts_trainer *t, ts_err err) {
+  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
+    if (t->part_status[c] != TS_OK) return ts_fail(err, t->part_status[c], "%s", t->part_message[c]);
+  return atomic_load(&t->dense_failed) ? ts_fail(err, TS_EINTERNAL, "Cannot train: oneDNN refused a matrix product") : TS_OK;
+}
+
+static int by_number(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Asynchronous embedding: which share of the next batch's rows this step changes after they were read. Every 64th step is
+ * looked at. */
+static void count_stale(ts_trainer *t) {
+  const uint32_t batch = t->options.batch;
+  if (t->next == NULL || t->step % 64 != 0) return;
+  int64_t *sorted = malloc(batch * sizeof *sorted);
+  if (sorted == NULL) return; /* a statistic only */
+  uint64_t stale = 0;
+  for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
+    memcpy(sorted, t->batch->keys + (size_t)c * batch, batch * sizeof *sorted);
+    qsort(sorted, batch, sizeof *sorted, by_number);
+    for (uint32_t r = 0; r < batch; r++)
+      stale += bsearch(t->next->keys + (size_t)c * batch + r, sorted, batch, sizeof *sorted, by_number) != NULL;
+  }
+  free(sorted);
+  atomic_fetch_add(&t->stale_pairs, stale);
+  atomic_fetch_add(&t->counted_pairs, (uint64_t)TS_CATEGORIES * batch);
+}
+
 static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err err) {
-  uint64_t batch = t->options.batch, start = ts_now_ns();
+  const uint64_t start = ts_now_ns();
   t->rows = t->options.batch;
-  int32_t status = ts_cache_read(&t->data, batch_start(t), batch, batch, t->labels, t->numerics, t->keys, err);
+  int32_t status = take_batches(t, err);
+  if (status == TS_OK) status = ts_store_set_step(t->store, (int64_t)t->step, err.text, err.cap);
   if (status != TS_OK) return status;
-  uint64_t evicted = eviction_so_far(t), read = ts_now_ns();
-  status = ts_trainer_each_table(t, look_up_table, err);
-  if (status != TS_OK) return status;
-  uint64_t looked_up = ts_now_ns(), evicted_by_lookup = eviction_so_far(t);
-  status = run_dense(t, err);
-  if (status != TS_OK) return status;
-  uint64_t computed = ts_now_ns();
-  status = ts_trainer_each_table(t, update_table, err);
-  if (status != TS_OK) return status;
-  uint64_t updated = ts_now_ns();
-  phase_ns[TS_PHASE_INPUT] += read - start;
-  add_phase(t, phase_ns, TS_PHASE_LOOKUP, looked_up - read, evicted_by_lookup - evicted);
-  phase_ns[TS_PHASE_DENSE] += computed - looked_up;
-  add_phase(t, phase_ns, TS_PHASE_UPDATE, updated - computed, eviction_so_far(t) - evicted_by_lookup);
-  for (uint32_t r = 0; r < t->options.batch; r++) *loss += t->losses[r];
+  phase_ns[TS_PHASE_INPUT] += ts_now_ns() - start;
+  status = take_memory(t, err);
+  if (status == TS_OK) {
+    uint64_t kind_ns[KINDS] = {0};
+    const uint64_t evicted = eviction_so_far(t);
+    memset(t->part_status, 0, sizeof t->part_status);
+    atomic_store(&t->failed, false);
+    atomic_store(&t->dense_failed, false);
+    atomic_store(&t->ahead_failed, false);
+    ts_model_begin(&t->model, t->step, ts_trainer_input(t, t->step));
+    ts_executor_run(t->executor, t, kind_ns, KINDS);
+    add_phases(t, kind_ns, eviction_so_far(t) - evicted, phase_ns);
+    status = failure(t, err);
+  }
+  if (status != TS_OK) {
+    ts_trainer_give_step(t);
+    return status;
+  }
+  for (uint32_t r = 0; r < t->options.batch; r++) *loss += t->model.losses[r];
+  ts_trainer_give_step(t);
+  ts_trainer_give_input(t, ts_trainer_input(t, t->step));
+  count_stale(t);
+  t->ahead = t->next != NULL && !atomic_load(&t->ahead_failed) ? t->step + 1 : TS_NO_STEP;
+  ts_stage_give_back(t->stage, t->step);
   t->step++;
   return TS_OK;
 }
@@ -140,18 +121,29 @@ int32_t ts_trainer_train(ts_trainer *t, uint64_t steps, uint64_t *step_ns, uint6
   double sum = 0;
   int32_t status = TS_OK;
   ts_control_start(control, steps);
+  const uint64_t faults = minor_faults();
+  t->ended = t->step + steps;
+  ts_stage_begin(t->stage, t->step, t->ended);
   while (done < steps && status == TS_OK) {
     if (ts_control_cancelled(control)) {
       status = ts_fail(err, TS_ECANCELLED, "Training was cancelled after %llu of %llu steps", (unsigned long long)done,
                        (unsigned long long)steps);
       break;
     }
-    uint64_t start = ts_now_ns();
+    const uint64_t start = ts_now_ns();
     status = run_step(t, phases, &sum, err);
     if (status != TS_OK) break;
-    if (step_ns != NULL) step_ns[done] = ts_now_ns() - start;
+    const uint64_t ns = ts_now_ns() - start;
+    ts_stage_tell(t->stage, t->step - 1, ns);
+    if (step_ns != NULL) step_ns[done] = ns;
     ts_control_set(control, ++done);
   }
+  /* What was prepared for steps that do not follow is forgotten: a call's first step reads its rows itself. */
+  t->batch = t->next = NULL;
+  t->ahead = TS_NO_STEP;
+  ts_stage_end(t->stage);
+  for (uint32_t i = 0; i < 2; i++) ts_trainer_give_input(t, i);
+  t->minor_faults += minor_faults() - faults;
   if (phase_ns != NULL) memcpy(phase_ns, phases, sizeof phases);
   if (loss != NULL) *loss = done == 0 ? 0 : sum / ((double)done * t->options.batch);
   return status;

@@ -1,26 +1,20 @@
-/* trainer.h - the parts of a Wide & Deep trainer, shared by the files that open, train, fill and evaluate.
+/* trainer.h - the parts of a trainer, shared by the files that open, train, fill, evaluate and describe.
  *
- * One step:  read the batch | look up 26 tables, in parallel | 8 shards: join numerics and embeddings, forward, loss,
- * backward to the embeddings | weight gradients and dense optimizers, in independent parts | update 26 tables. */
+ * One step is a graph of tasks (schedule/):  look up 26 tables | shards of the batch: forward, loss, backward to the
+ * embeddings | parts of the dense weights: gradient and optimizer; columns of the wide part | update 26 tables. Batches come
+ * from the stage, which may prepare them ahead. With asynchronous embedding the lookups of the next batch are part of the
+ * graph as well: each before the update of its table. */
 #ifndef TS_WDL_TRAINER_H
 #define TS_WDL_TRAINER_H
 
-#include "wdl/cache_format.h"
-#include "wdl/mlp.h"
-#include "wdl/wide.h"
+#include "wdl/model.h"
+#include "wdl/options.h"
+#include "wdl/schedule/executor.h"
+#include "wdl/schedule/stage.h"
 
 #include <stdatomic.h>
 
-/* DeepRec's initial accumulator, for Adagrad and FTRL alike. */
-#define TS_INITIAL_ACCUMULATOR 0.1
-
-typedef struct ts_trainer_options {
-  uint32_t batch, dim, hidden[TS_MLP_LAYERS], layers, threads, wide_buckets;
-  uint64_t seed;
-  bool adagrad;
-  double deep_learning_rate, deep_initial_accumulator;
-  double wide_learning_rate, wide_l1, wide_l2, wide_initial_accumulator;
-} ts_trainer_options;
+#define TS_NO_STEP UINT64_MAX
 
 struct ts_trainer {
   ts_store *store;
@@ -29,36 +23,47 @@ struct ts_trainer {
   ts_pool *pool;
   uint32_t tables[TS_CATEGORIES];
   uint64_t step; /* done so far: says where in the file the next batch is */
-  ts_mlp mlp;
-  ts_wide wide;
-  ts_workspace workspace;
+  ts_model model;
+  ts_stage *stage;
+  ts_graph graph;
+  ts_executor *executor;
+
+  /* Memory: of parameters; of a step and of two inputs, where it is planned, in the same block. */
+  ts_workspace workspace, step_space, input_space[2];
   uint64_t workspace_bytes;
 
-  /* The current batch, column by column, `batch` apart. */
+  /* The step under way. */
   uint32_t rows; /* in use: options.batch, fewer at the end of an evaluation */
-  float *labels, *numerics;
-  int64_t *keys;
-  float *embeddings; /* [26][batch][dim]: rows looked up, then their gradients */
-  uint8_t *found;    /* [26][batch], evaluation */
-  float *logit, *loss_gradient;
-  double *losses;
+  ts_batch *batch, *next; /* next: of the step after this, whose rows are read now; NULL: none */
+  uint64_t ahead;         /* the step whose rows have been read, TS_NO_STEP: none */
+  uint64_t ended;         /* the step before which this call ends */
 
-  /* Failures of parallel parts: the first of the lowest part is told. */
+  /* Failures of parallel parts: the first of the lowest table is told. */
   int32_t part_status[TS_CATEGORIES];
   char part_message[TS_CATEGORIES][512];
+  atomic_bool ahead_failed;
+  atomic_bool dense_failed, failed; /* failed: nothing more of this step is begun */
+
+  /* Since it was opened. */
+  uint64_t minor_faults;
+  atomic_ullong stale_pairs, counted_pairs; /* asynchronous embedding, in the steps that were looked at */
 };
 
-/* Position of the first embedding in a row of the input: the numerics, rounded up to 16 floats, come first. */
-#define TS_EMBEDDINGS_AT TS_ROUND_UP(TS_NUMERICS, TS_LANES)
+/* Which input a step has. */
+static inline uint32_t ts_trainer_input(const ts_trainer *t, uint64_t step) { return t->options.async_embedding ? step & 1 : 0; }
 
-/* Runs task(trainer, table) for all 26 tables and reports a failure of one. */
-int32_t ts_trainer_each_table(ts_trainer *trainer, void (*task)(void *trainer, uint32_t table), ts_err err);
 /* Message buffer of one table's part; its task sets part_status[table]. */
 static inline ts_err ts_trainer_part_err(ts_trainer *t, uint32_t table) {
   return (ts_err){t->part_message[table], sizeof t->part_message[table]};
 }
 
-/* Joins numerics and embeddings of rows [first, first + rows) into the MLP's input and computes their logits. */
-int32_t ts_trainer_forward(ts_trainer *trainer, uint32_t first, uint32_t rows);
+/* A step's memory, and an input's, where they are not planned. Errors: TS_ENOMEM, TS_EINTERNAL. */
+int32_t ts_trainer_take_input(ts_trainer *trainer, uint32_t which, ts_err err);
+int32_t ts_trainer_take_step(ts_trainer *trainer, ts_err err);
+void ts_trainer_give_input(ts_trainer *trainer, uint32_t which);
+void ts_trainer_give_step(ts_trainer *trainer);
+
+/* The graph of a step (step.c). */
+int32_t ts_trainer_plan_step(ts_trainer *trainer, ts_err err);
 
 #endif

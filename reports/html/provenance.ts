@@ -60,7 +60,7 @@ export function run(summary: Summary, result: Result): Markup {
   const { data, machine } = summary;
   const pairs = (caption: string, rows: readonly (readonly [string, string])[]): Markup =>
     table(caption, [{ title: "name" }, { title: "value", words: true }], rows.map(([name, value]) => [name, value]));
-  const optional = (name: string, value: number | undefined, text: (v: number) => string): [string, string][] =>
+  const optional = <T>(name: string, value: T | undefined, text: (v: T) => string): [string, string][] =>
     value === undefined ? [] : [[name, text(value)]];
   const samples = result.samples.length === 0 ? undefined : html`<details><summary>Samples</summary>${
     table(
@@ -102,6 +102,11 @@ export function run(summary: Summary, result: Result): Markup {
         ["source", data.source],
         ["training rows", significant(data.trainRows, 12)],
         ["held-out rows", significant(data.testRows, 12)],
+        ...optional("numerics", data.numerics, String),
+        ...optional("lines left out, by kind", data.skipped, ({ lines, kinds, first }) => {
+          const parts = Object.entries(kinds).map(([kind, count]) => `${kind} ${count}`).join(", ");
+          return `${lines} (${parts})${first === undefined ? "" : `; first ${first}`}`;
+        }),
         ["bytes of all rows", bytesText(data.tableBytes)],
         ["distinct keys per column", data.cardinalities.join(", ")],
         ["digest of the key stream", data.digest],

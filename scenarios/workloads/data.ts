@@ -13,7 +13,10 @@ import type { DataRecord } from "../record.ts";
 import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "../scenario.ts";
 
 /** Changes whenever the native library writes other bytes for the same options. */
-const CACHE_VERSION = 2;
+const CACHE_VERSION = 3;
+
+/** As many threads as the library lets share the files. */
+const MOST_READERS = 256;
 
 /** Data that samples can train on. */
 export interface PreparedData {
@@ -64,14 +67,30 @@ export async function prepareData(data: ResolvedWorkload["data"], options: Prepa
 type Files = { readonly train: string; readonly test: string };
 
 async function criteoKey(data: ResolvedCriteoData): Promise<object> {
+  const paths = pathsOf(data);
+  return { ...data, files: await Promise.all(paths.map(fileKey)) };
+}
+
+/** What tells that a file is still the same. */
+async function fileKey(path: string): Promise<object> {
   try {
-    const { size, mtime, isFile } = await Deno.stat(data.criteo);
-    if (!isFile) throw new TypeError(`Cannot read the rows: "${data.criteo}" is a directory, expected a file`);
-    return { ...data, size, changed: mtime?.getTime() ?? 0 };
+    const { size, mtime, isFile } = await Deno.stat(path);
+    if (!isFile) throw new TypeError(`Cannot read the rows: "${path}" is a directory, expected a file`);
+    return { size, changed: mtime?.getTime() ?? 0 };
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Deno.errors.NotFound(`Cannot read the rows: "${data.criteo}" does not exist`, { cause: error });
+    throw new Deno.errors.NotFound(`Cannot read the rows: "${path}" does not exist`, { cause: error });
   }
+}
+
+function pathsOf({ criteo }: ResolvedCriteoData): readonly string[] {
+  return typeof criteo === "string" ? [criteo] : criteo;
+}
+
+/** Names of the files, without their folders. */
+function namesOf(data: ResolvedCriteoData): string {
+  const [first = "", ...others] = pathsOf(data).map((path) => basename(path));
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
 
 /** Whether a cache file is there and whole; one that is broken is removed. */
@@ -92,12 +111,13 @@ async function isCached(path: string): Promise<boolean> {
 }
 
 async function generate(data: ResolvedSyntheticData, files: Files, options: PrepareOptions): Promise<void> {
-  const { scale, skew, rows, testRows } = data;
+  const { scale, skew, rows, testRows, numerics } = data;
   const shared = {
     scale,
     skewS: skew.s,
     skewQ: skew.q,
     skewRows: skew.rows,
+    numerics,
     seed: options.seed,
     threads: options.threads,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -123,8 +143,11 @@ async function importFile(data: ResolvedCriteoData, files: Files, options: Prepa
     format: data.format,
     testEvery: data.testEvery,
     maxRows: data.maxRows,
+    onError: data.onError,
+    numerics: data.numerics,
+    readers: Math.min(options.threads, MOST_READERS),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
-    onProgress: (done, total) => options.onProgress?.(`reading ${basename(data.criteo)}`, done, total),
+    onProgress: (done, total) => options.onProgress?.(`reading ${namesOf(data)}`, done, total),
   });
 }
 
@@ -136,11 +159,13 @@ function recordOf(
   const { plantedAuc, numericAuc, categoricalVariance, unseenShare } = test;
   return {
     kind: "criteo" in data ? "criteo" : "synthetic",
-    source: "criteo" in data ? basename(data.criteo) : `${data.synthetic} × ${data.scale}`,
+    source: "criteo" in data ? namesOf(data) : `${data.synthetic} × ${data.scale}`,
     trainRows: train.rows,
     testRows: test.rows,
     digest: train.digest,
     cardinalities: train.cardinalities,
+    ...(train.numerics === undefined ? {} : { numerics: train.numerics }),
+    ...(train.skipped === undefined || train.skipped.lines === 0 ? {} : { skipped: train.skipped }),
     ...(plantedAuc === undefined ? {} : { plantedAuc }),
     ...(numericAuc === undefined ? {} : { numericAuc }),
     ...(categoricalVariance === undefined ? {} : { categoricalVariance }),

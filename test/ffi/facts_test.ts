@@ -51,6 +51,14 @@ Deno.test("parseDataDescription() has the planted figures of synthetic data only
   const common = "rows=5\ndigest=00ff\ncardinality.0=3\ncardinality.1=4\n";
   const { facts: _, ...imported } = parseDataDescription(common);
   assertEquals(imported, { rows: 5, digest: "00ff", cardinalities: [3, 4] });
+  assertEquals(parseDataDescription(common + "numerics=min_max\n").numerics, "min-max");
+  const skipped = 'skipped=3\nskipped.label=2\nskipped.nul=1\nskipped.first=a:7: the label must be 0 or 1, found "="\n';
+  assertEquals(parseDataDescription(common + skipped).skipped, {
+    lines: 3,
+    kinds: { label: 2, nul: 1 },
+    first: 'a:7: the label must be 0 or 1, found "="',
+  });
+  assertEquals(parseDataDescription(common + "skipped=0\n").skipped, { lines: 0, kinds: {} });
   const synthetic = parseDataDescription(
     common + "planted_auc=0.8\nplanted_logloss=0.4\nnumeric_auc=0.7\n" +
       "categorical_variance=0.6\nunseen_share=0.01\n",

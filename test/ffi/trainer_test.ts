@@ -71,6 +71,40 @@ Deno.test("importCriteo() and describeData() name the file they cannot read", as
   });
 });
 
+/** Rows in Criteo's format; every seventh line is broken if `broken`. */
+function criteoText(rows: number, broken: boolean): string {
+  const row = (i: number) => {
+    const label = broken && i % 7 === 6 ? "2" : `${i % 4 === 0 ? 1 : 0}`;
+    const numerics = Array.from({ length: 13 }, (_, j) => `${(i * 31 + j) % 900}`);
+    const keys = Array.from({ length: 26 }, (_, c) => ((i * 2654435761 + c) >>> 4).toString(16).padStart(8, "0"));
+    return [label, ...numerics, ...keys].join("\t");
+  };
+  return Array.from({ length: rows }, (_, i) => `${row(i)}\n`).join("");
+}
+
+Deno.test("importCriteo() reads a list of files by any number of readers, and counts what it skips", async () => {
+  await withData(async (_train, folder) => {
+    const paths = [`${folder}/a.tsv`, `${folder}/b.tsv`];
+    for (const path of paths) await Deno.writeTextFile(path, criteoText(2100, true));
+    const made = async (name: string, readers: number) => {
+      const outputs = { trainOut: `${folder}/${name}.train`, testOut: `${folder}/${name}.test` };
+      await importCriteo({ in: paths, ...outputs, onError: "skip", numerics: "min-max", readers });
+      return outputs;
+    };
+    const [one, four] = [await made("one", 1), await made("four", 4)];
+    assertEquals(await Deno.readFile(one.trainOut), await Deno.readFile(four.trainOut));
+    assertEquals(await Deno.readFile(one.testOut), await Deno.readFile(four.testOut));
+    const { rows, numerics, skipped } = describeData(one.trainOut);
+    assertEquals([rows, numerics], [3240, "min-max"]);
+    const first = 'a.tsv:7: the label must be 0 or 1, found "2"';
+    assertEquals(skipped, { lines: 600, kinds: { label: 600 }, first });
+    const outputs = { trainOut: `${folder}/x`, testOut: `${folder}/y` };
+    await assertRejects(() => importCriteo({ in: paths, ...outputs }), TierstoreError, "a.tsv:7: the label");
+    await assertRejects(() => importCriteo({ in: [], ...outputs }), TypeError, "expected one or more");
+    await assertRejects(() => importCriteo({ in: "a\nb", ...outputs }), TypeError, "holds a line end");
+  });
+});
+
 Deno.test("WdlTrainer trains, scores and repeats itself bit for bit", async () => {
   await withData(async (train) => {
     const run = async (): Promise<[string, number, number]> => {
@@ -96,6 +130,23 @@ Deno.test("fill() gives every key of the data a row", async () => {
     using trainer = WdlTrainer.open(store, { ...SMALL, data: train });
     await trainer.fill();
     assertEquals((await trainer.evaluate(train)).unseenShare, 0);
+  });
+});
+
+Deno.test("setParameters() writes what parameters() reads", async () => {
+  await withData(async (train) => {
+    using store = EmbeddingStore.open({ storage: "DRAM" });
+    using trainer = WdlTrainer.open(store, { ...SMALL, data: train });
+    const weights = trainer.parameters("mlp.0.w");
+    assertEquals([weights.length, trainer.parameters("output.b").length], [(13 + 26 * 16) * 8, 1]);
+    assert(weights.some((w) => w !== 0));
+    const before = (await trainer.evaluate(train)).logloss;
+    trainer.setParameters("mlp.0.w", weights.map((w) => -w));
+    assertEquals(trainer.parameters("mlp.0.w"), weights.map((w) => -w));
+    assert((await trainer.evaluate(train)).logloss !== before);
+    const error = assertThrows(() => trainer.parameters("mlp.1.w"), TierstoreError, '"mlp.1.w"');
+    assertEquals(error.status, "TS_EINVAL");
+    assertThrows(() => trainer.setParameters("output.b", new Float32Array(2)), TierstoreError, "it has 1 values");
   });
 });
 

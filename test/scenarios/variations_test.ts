@@ -21,7 +21,14 @@ Deno.test("quickScenario() is smaller, valid, and has another name", async () =>
 Deno.test("withData() trains on a file, from the working directory, with the DRAM that is fair for its tables", async () => {
   const { workload, dram } = withData(await resolveScenario({ ...FOUR, dram: "24 MiB" }), "my.tsv");
   assertEquals(dram, "auto");
-  assertEquals(workload.data, { criteo: `${Deno.cwd()}/my.tsv`, format: "auto", testEvery: 10, maxRows: 0 });
+  assertEquals(workload.data, {
+    criteo: `${Deno.cwd()}/my.tsv`,
+    format: "auto",
+    testEvery: 10,
+    maxRows: 0,
+    onError: "error",
+    numerics: "log",
+  });
 });
 
 Deno.test("withData() fits the DRAM budget to the tables of the file, unless a configuration gives its sizes", async () => {

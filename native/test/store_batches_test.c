@@ -1,0 +1,131 @@
+/* What the trainer asks of a store: strided lookups and updates against plain ones, promotion that changes no row; on every
+ * storage type, with first tiers that hold a part of the rows. */
+#include "store/batches.h"
+#include "test/store_types.h"
+
+#include <math.h>
+
+#define N 700u
+#define DIM 12u
+#define WIDE 29u
+
+static char text[512];
+static const ts_err err = {text, sizeof text};
+
+static const char *sizes_of(const storage_type *type) {
+  return type->tiers == 1 ? "67108864" : type->tiers == 2 ? "16384,67108864" : "16384,32768,67108864";
+}
+
+static ts_store *open_type(const storage_type *type, uint32_t *table) {
+  ts_config *config = config_of_type(type, sizes_of(type), "rows");
+  if (ts_store_probe(config, text, sizeof text) == TS_EUNAVAILABLE) {
+    ts_config_free(config);
+    return NULL;
+  }
+  ts_store *store = open_config(config);
+  *table = add_config(store, CONFIG("name", "t", "dim", "12", "optimizer", "adagrad", "learning_rate", "0.1"));
+  return store;
+}
+
+static void keys_of(uint32_t round, int64_t *keys) {
+  for (uint32_t i = 0; i < N; i++) keys[i] = (int64_t)(ts_random64(7, round, i) % 900) - 50;
+}
+
+/* Ten rounds of lookup and update, strided or not. Gradients stand in a wide matrix either way. */
+static uint64_t train(ts_store *store, uint32_t table, bool strided) {
+  static float wide[N * WIDE], plain[N * DIM], gradients[N * WIDE];
+  int64_t keys[N];
+  for (uint32_t round = 0; round < 10; round++) {
+    keys_of(round, keys);
+    for (uint32_t i = 0; i < N * WIDE; i++) {
+      wide[i] = 12345.0f;
+      gradients[i] = (float)ts_unit(ts_random64(8, round, i)) - 0.5f;
+    }
+    CHECK_MSG(ts_table_find(store, table, keys, N, 0, plain, NULL, text, sizeof text) == TS_OK, "%s", text);
+    if (!strided) {
+      CHECK(ts_table_lookup(store, table, keys, N, plain, text, sizeof text) == TS_OK);
+      for (uint32_t i = 0; i < N; i++) memcpy(plain + i * DIM, gradients + i * WIDE, DIM * sizeof(float));
+      CHECK(ts_table_update(store, table, keys, N, plain, text, sizeof text) == TS_OK);
+      continue;
+    }
+    CHECK_MSG(ts_table_lookup_strided(store, table, keys, N, wide, WIDE, err) == TS_OK, "%s", text);
+    CHECK(ts_table_find(store, table, keys, N, 0, plain, NULL, text, sizeof text) == TS_OK);
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < N; i++)
+      for (uint32_t j = 0; j < WIDE; j++) wrong += wide[i * WIDE + j] != (j < DIM ? plain[i * DIM + j] : 12345.0f);
+    CHECK_MSG(wrong == 0, "round %u: %u values are wrong", round, wrong);
+    CHECK_MSG(ts_table_update_strided(store, table, keys, N, gradients, WIDE, err) == TS_OK, "%s", text);
+  }
+  uint64_t digest = 0;
+  CHECK(ts_store_digest(store, &digest, text, sizeof text) == TS_OK);
+  return digest;
+}
+
+static void strides_change_nothing(const storage_type *type) {
+  uint64_t digest[2];
+  for (uint32_t strided = 0; strided < 2; strided++) {
+    uint32_t table;
+    ts_store *store = open_type(type, &table);
+    if (store == NULL) {
+      printf("skipped: %s (%s)\n", type->name, text);
+      return;
+    }
+    digest[strided] = train(store, table, strided == 1);
+    ts_store_close(store);
+  }
+  CHECK_MSG(digest[0] == digest[1], "%s", type->name);
+}
+
+/* Rows come up; none is made, none changes, nothing is counted as a lookup. */
+static void promotion_only_moves(const storage_type *type) {
+  uint32_t table;
+  ts_store *store = open_type(type, &table);
+  if (store == NULL) return;
+  uint64_t before = train(store, table, false), after = 0, lower = 0, rows[2] = {0};
+  CHECK(ts_store_settle(store, text, sizeof text) == TS_OK);
+  int64_t keys[N];
+  int32_t tiers[N];
+  for (uint32_t i = 0; i < N; i++) keys[i] = i < 60 ? (int64_t)i : 1000000 + i; /* the second lot has no rows */
+  const uint64_t lookups = counter_of(store, TS_STAT_lookup_keys), hits = counter_of(store, TS_STAT_tier0_hits);
+  CHECK(ts_table_rows(store, table, rows, 1, text, sizeof text) == TS_OK);
+  CHECK(ts_table_lookup_tier(store, table, keys, N, tiers, text, sizeof text) == TS_OK);
+  uint32_t below = 0;
+  for (uint32_t i = 0; i < 60; i++) below += tiers[i] > 0;
+  CHECK_MSG(ts_table_promote(store, table, keys, N, &lower, err) == TS_OK, "%s: %s", type->name, text);
+  if (type->tiers > 1) CHECK_MSG(below > 10 && lower == below + N - 60, "%s: %u below, %llu", type->name, below, (unsigned long long)lower);
+  CHECK(ts_table_lookup_tier(store, table, keys, N, tiers, text, sizeof text) == TS_OK);
+  for (uint32_t i = 0; i < N; i++)
+    CHECK_MSG(i >= 60 ? tiers[i] == -1 : tiers[i] == 0, "%s: key %u is in tier %d", type->name, i, tiers[i]);
+  CHECK(counter_of(store, TS_STAT_lookup_keys) == lookups && counter_of(store, TS_STAT_tier0_hits) == hits);
+  CHECK(ts_store_digest(store, &after, text, sizeof text) == TS_OK);
+  CHECK_MSG(before == after, "%s", type->name);
+  ts_store_close(store);
+}
+
+/* A key that waits for admission is not counted, and does not get in. */
+static void promotion_admits_nobody(void) {
+  ts_store *store = open_config(CONFIG("storage", "DRAM_SSDHASH", "path", folder, "size", "16384,67108864", "size_counts", "rows"));
+  uint32_t table = add_config(store, CONFIG("name", "t", "admission", "counter", "admission.frequency", "2"));
+  const int64_t key = 5;
+  float row[16];
+  uint64_t lower = 0, digest[2];
+  CHECK(ts_store_digest(store, &digest[0], NULL, 0) == TS_OK);
+  for (uint32_t i = 0; i < 5; i++) CHECK(ts_table_promote(store, table, &key, 1, &lower, err) == TS_OK && lower == 1);
+  CHECK(ts_table_lookup(store, table, &key, 1, row, NULL, 0) == TS_OK && row[0] == 0);
+  CHECK(ts_table_promote(store, table, &key, 1, &lower, err) == TS_OK);
+  CHECK(ts_table_lookup(store, table, &key, 1, row, NULL, 0) == TS_OK && row[0] == 0);
+  CHECK(ts_store_digest(store, &digest[1], NULL, 0) == TS_OK && digest[0] == digest[1]);
+  CHECK(ts_table_lookup(store, table, &key, 1, row, NULL, 0) == TS_OK && row[0] != 0);
+  ts_store_close(store);
+}
+
+int main(void) {
+  if (!make_folder("batches")) return 2;
+  for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
+    strides_change_nothing(&storage_types[i]);
+    promotion_only_moves(&storage_types[i]);
+  }
+  promotion_admits_nobody();
+  remove_folder();
+  return test_result();
+}

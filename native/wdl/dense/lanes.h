@@ -1,0 +1,89 @@
+/* lanes.h - sixteen 32-bit lanes: loads, stores, BF16 and the transposition of a 16 x 16 tile, for the loops of this
+ * room only. Everything is inlined into loops that are compiled once for each kind of CPU (base/cpu_level.h).
+ *
+ * Tiles hold bits, not numbers: a float, or a BF16 value in the lower half of its lane. */
+#ifndef TS_WDL_DENSE_LANES_H
+#define TS_WDL_DENSE_LANES_H
+
+#include <string.h>
+
+#include "base/base.h"
+#include "base/cpu_level.h"
+
+typedef uint32_t ts_lanes __attribute__((vector_size(64)));
+typedef float ts_float_lanes __attribute__((vector_size(64)));
+typedef uint16_t ts_half_lanes __attribute__((vector_size(32)));
+
+
+
+TS_INLINE ts_lanes ts_load_floats(const float *from) {
+  ts_lanes x;
+  memcpy(&x, from, sizeof x);
+  return x;
+}
+TS_INLINE ts_lanes ts_load_halves(const uint16_t *from) {
+  ts_half_lanes x;
+  memcpy(&x, from, sizeof x);
+  return __builtin_convertvector(x, ts_lanes);
+}
+TS_INLINE void ts_store_floats(float *to, ts_lanes x) { memcpy(to, &x, sizeof x); }
+TS_INLINE void ts_store_halves(uint16_t *to, ts_lanes x) {
+  ts_half_lanes half = __builtin_convertvector(x, ts_half_lanes);
+  memcpy(to, &half, sizeof half);
+}
+
+/* To the nearest BF16, ties to even, in the lower half; NaN stays NaN. */
+TS_INLINE ts_lanes ts_round_halves(ts_lanes bits) {
+  ts_lanes rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, nan = bits >> 16 | 0x40u;
+  ts_lanes is_nan = (ts_lanes)((bits & 0x7fffffffu) > 0x7f800000u);
+  return (rounded & ~is_nan) | (nan & is_nan);
+}
+
+/* One lane of a BF16 matrix is two rows. */
+TS_INLINE void ts_store_pairs(uint16_t *to, ts_lanes even, ts_lanes odd) {
+  ts_lanes x = even | odd << 16;
+  memcpy(to, &x, sizeof x);
+}
+
+/* Elements of the type in hand. */
+TS_INLINE ts_lanes ts_load_elements(const void *from, size_t at, bool bf16) {
+  return bf16 ? ts_load_halves((const uint16_t *)from + at) : ts_load_floats((const float *)from + at);
+}
+TS_INLINE void ts_store_elements(void *to, size_t at, ts_lanes x, bool bf16) {
+  if (bf16) ts_store_halves((uint16_t *)to + at, x);
+  else ts_store_floats((float *)to + at, x);
+}
+
+#if defined(__clang__)
+#define TS_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define TS_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (ts_lanes){__VA_ARGS__})
+#endif
+/* Interleaves lanes, pairs of lanes, fours and eights: lower halves of each group, then upper. */
+#define TS_LOW_1(a, b) TS_SHUFFLE(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30)
+#define TS_HIGH_1(a, b) TS_SHUFFLE(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31)
+#define TS_LOW_2(a, b) TS_SHUFFLE(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define TS_HIGH_2(a, b) TS_SHUFFLE(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#define TS_LOW_4(a, b) TS_SHUFFLE(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27)
+#define TS_HIGH_4(a, b) TS_SHUFFLE(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31)
+#define TS_LOW_8(a, b) TS_SHUFFLE(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
+#define TS_HIGH_8(a, b) TS_SHUFFLE(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
+
+/* Exchanges, at each distance, the off-diagonal halves of squares of twice that side. */
+#define TS_TRANSPOSE_STEP(t, distance, LOW, HIGH)                     \
+  for (uint32_t i = 0; i < TS_LANES; i++)                             \
+    if ((i & (distance)) == 0) {                                      \
+      ts_lanes low = LOW((t)[i], (t)[i + (distance)]);                \
+      ts_lanes high = HIGH((t)[i], (t)[i + (distance)]);              \
+      (t)[i] = low;                                                   \
+      (t)[i + (distance)] = high;                                     \
+    }
+
+TS_INLINE void ts_transpose(ts_lanes t[TS_LANES]) {
+  TS_TRANSPOSE_STEP(t, 1u, TS_LOW_1, TS_HIGH_1)
+  TS_TRANSPOSE_STEP(t, 2u, TS_LOW_2, TS_HIGH_2)
+  TS_TRANSPOSE_STEP(t, 4u, TS_LOW_4, TS_HIGH_4)
+  TS_TRANSPOSE_STEP(t, 8u, TS_LOW_8, TS_HIGH_8)
+}
+
+#endif

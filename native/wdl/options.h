@@ -1,0 +1,58 @@
+/* options.h - the options of a trainer, read and checked. Their manual is ts_trainer_open's in tierstore.h. */
+#ifndef TS_WDL_OPTIONS_H
+#define TS_WDL_OPTIONS_H
+
+#include "optimizers/optimizer.h"
+#include "wdl/dense/mlp.h"
+#include "wdl/input/cache_format.h"
+#include "wdl/schedule/executor.h"
+#include "wdl/schedule/stage.h"
+
+/* DeepRec's initial accumulator, for Adagrad and FTRL alike. */
+#define TS_INITIAL_ACCUMULATOR 0.1
+#define TS_MICRO_BATCHES 64u
+
+typedef enum ts_model_kind { TS_WDL, TS_DLRM, TS_DEEPFM } ts_model_kind;
+extern const char *const ts_model_names[];
+
+typedef enum ts_bf16_kind { TS_BF16_OFF, TS_BF16_DENSE, TS_BF16_ROWS, TS_BF16_ALL } ts_bf16_kind;
+extern const char *const ts_bf16_names[];
+
+/* An update rule of a part of the model, in the words of a table's options (optimizers/optimizer.h). */
+typedef struct ts_part_rule {
+  const char *name; /* the store's */
+  ts_optimizer_kind kind;
+  double learning_rate, initial_accumulator, beta1, beta2, epsilon, weight_decay, decay_rate, decay_baseline;
+  uint64_t decay_step;
+  bool has_baseline;
+} ts_part_rule;
+
+#define TS_INITIALIZER_OPTIONS 9u
+extern const char *const ts_initializer_options[TS_INITIALIZER_OPTIONS];
+
+typedef struct ts_trainer_options {
+  const char *data; /* the caller's */
+  const char *initializer[TS_INITIALIZER_OPTIONS];
+  ts_model_kind model;
+  uint32_t batch, dims[TS_CATEGORIES], hidden[TS_MLP_LAYERS], layers, bottom[TS_MLP_LAYERS], bottom_layers;
+  uint32_t threads, wide_buckets;
+  uint64_t seed;
+  ts_part_rule deep, embedding;
+  double wide_learning_rate, wide_l1, wide_l2, wide_initial_accumulator;
+  uint32_t stage, readers, micro_batch;
+  ts_stage_what stage_what;
+  bool async_embedding, embedding_fusion, graph_fusion, memory_reuse, deterministic;
+  double dropout;
+  ts_executor_kind executor;
+  ts_bf16_kind bf16;
+} ts_trainer_options;
+
+/* Errors: TS_EINVAL. Texts belong to the config. */
+int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *out, ts_err err);
+
+/* Sets a rule's options, those that the rule has, as a table takes them. */
+int32_t ts_part_rule_set(const ts_part_rule *rule, ts_config *config, ts_err err);
+/* The same as a rule for dense weights. */
+int32_t ts_part_rule_read(const ts_part_rule *rule, ts_optimizer *out, ts_err err);
+
+#endif

@@ -1,0 +1,58 @@
+/* trainer_describe.c - what a trainer is and how its steps went, as text. */
+#include "wdl/trainer.h"
+
+static const char *yes(bool value) { return value ? "1" : "0"; }
+
+static void add_model(ts_text *text, const ts_trainer *t) {
+  const ts_model *m = &t->model;
+  uint64_t dense = ts_mlp_parameters(&m->top) + (ts_model_has_bottom(m) ? ts_mlp_parameters(&m->bottom) : 0);
+  uint64_t wide = ts_model_has_wide(m) ? TS_NUMERICS + (uint64_t)TS_CATEGORIES * m->buckets : 0;
+  ts_text_add(text, "model=%s\ndense_parameters=%llu\nwide_parameters=%llu\ninputs=%u\ndims=", ts_model_names[m->kind],
+              (unsigned long long)dense, (unsigned long long)wide, m->top.options.in);
+  for (uint32_t c = 0; c < TS_CATEGORIES; c++) ts_text_add(text, "%s%u", c == 0 ? "" : ",", m->columns.dims[c]);
+  ts_text_add(text, "\ndeep_optimizer=%s\nembedding_optimizer=%s\nwide_optimizer=%s\n", t->options.deep.name,
+              t->options.embedding.name, ts_model_has_wide(m) ? "ftrl" : "none");
+  char kernels[2048];
+  ts_mlp_kernels(&m->top, kernels, sizeof kernels);
+  ts_text_add(text, "kernels=%s\nbf16=%s\n", kernels, ts_bf16_names[t->options.bf16]);
+}
+
+static void add_schedule(ts_text *text, const ts_trainer *t) {
+  const ts_trainer_options *o = &t->options;
+  const ts_graph *g = &t->graph;
+  ts_text_add(text, "threads=%u\nexecutor=%s\ntasks=%u\nshards=%u\nmicro_batch=%u\ndeterministic=%s\n",
+              ts_pool_threads(t->pool), ts_executor_names[o->executor], g->count, t->model.shards * t->model.pieces,
+              t->model.pieces, yes(o->deterministic));
+  if (ts_executor_knows_costs(t->executor))
+    ts_text_add(text, "schedule=measured\nwork_ns=%llu\nlongest_path_ns=%llu\n", (unsigned long long)ts_graph_work(g),
+                (unsigned long long)ts_graph_longest_path(g));
+  else
+    ts_text_add(text, "schedule=unmeasured\n");
+  ts_text_add(text, "embedding_fusion=%s\ngraph_fusion=%s\nmemory_reuse=%s\nminor_faults=%llu\n", yes(o->embedding_fusion),
+              yes(o->graph_fusion), yes(o->memory_reuse), (unsigned long long)t->minor_faults);
+}
+
+static void add_stage(ts_text *text, const ts_trainer *t) {
+  const ts_stage_statistics s = ts_stage_count(t->stage);
+  const uint64_t work = s.read_ns + s.lookup_ns;
+  ts_text_add(text, "stage=%u\nreaders=%u\nstage_what=%s\nstage_choice=%s\n", t->options.stage, t->options.readers,
+              ts_stage_names[t->options.stage_what],
+              ts_stage_choice(t->stage) == TS_STAGE_AUTO ? "undecided" : ts_stage_names[ts_stage_choice(t->stage)]);
+  ts_text_add(text, "staged_batches=%llu\nstaged_hits=%llu\nstaged_rows=%llu\nstaged_input_ns=%llu\nstaged_lookup_ns=%llu\n"
+              "overlapped_ns=%llu\n",
+              (unsigned long long)s.batches, (unsigned long long)s.hits, (unsigned long long)s.rows,
+              (unsigned long long)s.read_ns, (unsigned long long)s.lookup_ns,
+              (unsigned long long)(work > s.waited_ns ? work - s.waited_ns : 0));
+  ts_text_add(text, "async_embedding=%s\n", yes(t->options.async_embedding));
+  const uint64_t pairs = atomic_load(&t->counted_pairs);
+  if (pairs > 0) ts_text_add(text, "stale_share=%.9g\n", (double)atomic_load(&t->stale_pairs) / (double)pairs);
+}
+
+int32_t ts_trainer_describe(ts_trainer *t, char *out, uint64_t cap, uint64_t *needed) {
+  if (t == NULL) return TS_EINVAL;
+  ts_text text = {0};
+  add_model(&text, t);
+  add_schedule(&text, t);
+  add_stage(&text, t);
+  return ts_text_return(&text, out, cap, needed);
+}
