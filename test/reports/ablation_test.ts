@@ -86,9 +86,9 @@ Deno.test("page, Markdown, CSV and terminal give the same ratio of an ablation, 
   const ratio = (all.relative?.value ?? NaN).toPrecision(3);
   assertMatch(renderTerminal(summary), new RegExp(`^all +${ratio} × .*changes results: AUC`, "m"));
   assertStringIncludes(toMarkdown(summary), `| ${ratio} (`);
-  const line = parseCsv(toCsv(summary), "summary.csv").find((one) => one["case"] === all.case) ?? {};
-  assertEquals(line["ablation_ratio_to_none"], `${all.relative?.value}`);
-  assertEquals(line["keeps_results_of_none"], "false");
+  const line = parseCsv(toCsv(summary), "summary.csv").find((one) => one.fields["case"] === all.case)?.fields;
+  assertEquals(line?.["ablation_ratio_to_none"], `${all.relative?.value}`);
+  assertEquals(line?.["keeps_results_of_none"], "false");
   assertStringIncludes(renderReport(result), `<td>${ratio}<small>`);
   assertMatch(
     summary.verdict.headline,
