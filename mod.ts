@@ -66,8 +66,13 @@ export {
   type TierMemory,
 } from "./ffi/store.ts";
 export {
+  type DeepOptimizer,
   type Evaluation,
   type Phase as TrainPhase,
+  type StageWhat,
+  type TrainerBf16,
+  type TrainerExecutor,
+  type TrainerModel,
   type TrainerOptions,
   type TrainResult,
   WdlTrainer,
