@@ -14,6 +14,7 @@ import {
 } from "../scenarios/ablation.ts";
 import type { QualityRecord, Result, SampleRecord } from "../scenarios/record.ts";
 import { type Group, rateOf } from "./case_summary.ts";
+import { switchLabel } from "./ablation_words.ts";
 import type { AblationGroup, AblationRow, AblationSummary, CaseSummary } from "./model.ts";
 import { compared } from "./statistics/pairing.ts";
 import { estimate } from "./statistics/bootstrap.ts";
@@ -123,9 +124,10 @@ function rowOf(
 
 /** `stage`, `smartStage (with stage)`, `all but stage`. */
 function labelOf({ kind, name, on, switch: one }: Variant): string {
-  if (kind === "all-but-one") return `all but ${one}`;
-  const others = kind === "alone" ? on.filter((other) => other !== one) : [];
-  return others.length === 0 ? name : `${name} (with ${others.join(", ")})`;
+  if (one === undefined) return name;
+  if (kind === "all-but-one") return `all but ${switchLabel(one)}`;
+  const others = on.filter((other) => other !== one).map(switchLabel);
+  return others.length === 0 ? switchLabel(one) : `${switchLabel(one)} (with ${others.join(", ")})`;
 }
 
 /** Whether two cases ended with equal rows and dense parameters after equal steps; undefined if steps differ. */

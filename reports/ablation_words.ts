@@ -18,6 +18,11 @@ export function resultsText({ kind, keepsResults, auc, aucChange }: AblationRow)
   return `changes results: AUC ${auc.toFixed(4)} (${signed(aucChange)})`;
 }
 
+/** What a switch is called: that of the field, but for the one whose value when on is false. */
+export function switchLabel(name: string): string {
+  return name === "deterministic" ? "fast mode" : name;
+}
+
 /** A change of AUC or logloss with its sign, four decimals. */
 export function signed(change: number): string {
   const text = Math.abs(change).toFixed(4);
@@ -59,7 +64,7 @@ function ratioText(row: AblationRow, short = false): string {
 /** Which switches keep results, and what the others do to the AUC. */
 function resultSentences({ groups, qualitySamples }: AblationSummary): string[] {
   const alone = unique(groups.flatMap(({ rows }) => rows).filter(({ kind }) => kind === "alone"));
-  const keeping = alone.filter(({ keepsResults }) => keepsResults === true).map(({ variant }) => variant);
+  const keeping = alone.filter(({ keepsResults }) => keepsResults === true).map(({ variant }) => switchLabel(variant));
   const changing = alone.filter(({ keepsResults }) => keepsResults === false);
   const after = qualitySamples === undefined ? "" : ` after ${prefixed(qualitySamples)} samples`;
   return [
@@ -69,7 +74,7 @@ function resultSentences({ groups, qualitySamples }: AblationSummary): string[] 
     ...(changing.length === 0 ? [] : [
       `Results change with ${
         listText(changing.map((row) =>
-          `${row.variant} (AUC ${row.auc?.toFixed(4) ?? "not measured"}${
+          `${switchLabel(row.variant)} (AUC ${row.auc?.toFixed(4) ?? "not measured"}${
             row.aucChange === undefined ? "" : `, ${signed(row.aucChange)}`
           })`
         ))

@@ -6,6 +6,7 @@
 
 import { changeWords, countText, intervalText, listText, prefixed, roughPercentText, significant } from "./format.ts";
 import type { CaseSummary, Summary, Verdict } from "./model.ts";
+import { ABLATION_FIELD } from "../scenarios/ablation.ts";
 import { ablationCautions, ablationSentences } from "./ablation_words.ts";
 import { fastModeText, targetText } from "./quality_words.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
@@ -246,7 +247,7 @@ function cautions(facts: Facts): string[] {
   const said: string[] = [];
   const named = (kind: CaseSummary["evidence"]): string[] =>
     configurations(facts.cases.filter((one) => one.evidence === kind && !one.virtual));
-  const hidden = hiddenText(facts.cases);
+  const hidden = hiddenText(facts.cases.filter(({ point }) => (point[ABLATION_FIELD] ?? "none") === "none"));
   const [emulated, simulated, virtual] = [
     named("emulated"),
     named("simulated"),

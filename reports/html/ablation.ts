@@ -4,7 +4,7 @@
  * @module
  */
 
-import { resultsText } from "../ablation_words.ts";
+import { resultsText, switchLabel } from "../ablation_words.ts";
 import { countText, listText, percentText, prefixed, significant } from "../format.ts";
 import type { AblationGroup, AblationRow, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
@@ -71,7 +71,7 @@ function shortTable({ name, rows }: AblationGroup): Markup {
     ],
     [
       ...switches.map((one): Cell[] => [
-        alone(one)?.label ?? one,
+        alone(one)?.label ?? switchLabel(one),
         estimateCell(alone(one)?.relative),
         estimateCell(without(one)?.relative),
         alone(one) === undefined ? "–" : resultsText(alone(one) as AblationRow),
