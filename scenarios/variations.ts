@@ -34,7 +34,8 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
       ...workload,
       data,
       batch: Math.min(workload.batch, QUICK.batch),
-      warmup: Math.min(workload.warmup, QUICK.warmup),
+      // An ablation's switches may measure in the first steps.
+      warmup: scenario.ablation === undefined ? Math.min(workload.warmup, QUICK.warmup) : workload.warmup,
       ...(scenario.ablation === undefined || workload.steps === "auto"
         ? {}
         : { steps: Math.min(workload.steps, QUICK.ablationSteps) }),

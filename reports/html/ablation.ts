@@ -21,7 +21,7 @@ export function ablation({ ablation: found }: Summary): Markup | undefined {
       title: "Speed against none",
       text:
         "Samples/s of a case ÷ those with every switch off on the same configuration, round by round; bars begin at 1, " +
-        'whiskers are 95 % bootstrap intervals. Below "all", the shorter a bar the more its switch is worth among the others.',
+        'whiskers are 95 % bootstrap intervals. With "all but" one, the shorter a bar the more that switch is worth among the others.',
       unit: "times the speed of none",
       kinds: kinds(groups),
     },
@@ -58,14 +58,15 @@ function shortTable({ name, rows }: AblationGroup): Markup {
   const switches = [...new Set(rows.flatMap((row) => row.switch ?? []))];
   const alone = (one: string): AblationRow | undefined =>
     rows.find((row) => row.kind === "alone" && row.switch === one);
-  const without = (one: string): AblationRow | undefined =>
+  const without = rows.some(({ kind }) => kind === "all-but-one");
+  const allBut = (one: string): AblationRow | undefined =>
     rows.find((row) => row.kind === "all-but-one" && row.switch === one);
   return table(
     `What each switch is worth on ${name}`,
     [
       { title: "switch" },
       { title: "alone, × none" },
-      { title: "all but it, × none" },
+      ...(without ? [{ title: "all but it, × none" }] : []),
       { title: "results, alone", words: true },
       { title: "seen", words: true },
     ],
@@ -73,14 +74,14 @@ function shortTable({ name, rows }: AblationGroup): Markup {
       ...switches.map((one): Cell[] => [
         alone(one)?.label ?? switchLabel(one),
         estimateCell(alone(one)?.relative),
-        estimateCell(without(one)?.relative),
+        ...(without ? [estimateCell(allBut(one)?.relative)] : []),
         alone(one) === undefined ? "–" : resultsText(alone(one) as AblationRow),
         seen(alone(one), none),
       ]),
       ...(all === undefined ? [] : [[
         "all of them",
         estimateCell(all.relative),
-        "–",
+        ...(without ? ["–"] : []),
         resultsText(all),
         seen(all, none),
       ] as Cell[]]),

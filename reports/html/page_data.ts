@@ -139,7 +139,7 @@ function ablationData({ ablation }: Summary): PageData["ablation"] {
         const relative = rows.find((row) => row.label === label)?.relative;
         return relative === undefined ? null : point(relative, 1);
       }),
-    })),
+    })).filter(({ ratios }) => ratios.some((ratio) => ratio !== null)),
   };
 }
 

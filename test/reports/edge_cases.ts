@@ -89,6 +89,8 @@ export const EDGE_CASES: Readonly<Record<string, () => Result>> = {
   "an ablation, one sample, no quality run": () => ablationResult({ samples: 1, quality: false }),
   "an ablation without none": () => without(ablationResult(), (one) => one.point["ablation"] === "none"),
   "an ablation that left a switch out": () => ablationResult({ leftOut: true }),
+  "an ablation with a case that failed": () =>
+    without(ablationResult(), (one) => one.case === "fsdax ablation=bf16" || one.case === "dram ablation=all"),
   "an ablation on a virtual medium": () => ablationResult({ virtual: true }),
   "quality of an earlier version": () => earlier(fixtureResult()),
   "a target AUC": () => targeted(fixtureResult(), 0.77),

@@ -229,6 +229,9 @@ export function stackedChart(canvas: HTMLCanvasElement, data: Stacked, unit: str
   }) as unknown as Chart;
 }
 
+/** A row without a bar; the plugin that draws whiskers takes no null. */
+const MISSING = { x: NaN, xMin: NaN, xMax: NaN } as const;
+
 /** Horizontal bars from 1 with 95 % intervals: a colour a configuration, a row a variant. */
 export function ratioChart(canvas: HTMLCanvasElement, data: NonNullable<PageData["ablation"]>, theme: Theme): Chart {
   const points = data.groups.flatMap(({ ratios }) => ratios.flatMap((ratio) => ratio ?? []));
@@ -270,7 +273,7 @@ export function ratioChart(canvas: HTMLCanvasElement, data: NonNullable<PageData
         return {
           label: group.name,
           data: group.ratios.map((ratio) =>
-            ratio === null ? null : ({ x: ratio.value, xMin: ratio.low, xMax: ratio.high })
+            ratio === null ? MISSING : ({ x: ratio.value, xMin: ratio.low, xMax: ratio.high })
           ) as never[],
           base: 1,
           backgroundColor: fill(group.evidence, colour, theme),
