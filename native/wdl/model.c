@@ -161,7 +161,8 @@ int32_t ts_model_forward(const ts_model *m, uint32_t which, ts_mlp_rows at, bool
     if (m->kind == TS_DEEPFM) ts_fm_forward(&m->fm, at.first, at.rows, input, m->fm_sums, m->logit);
     return status;
   }
-  ts_columns_join_numerics(m->batch, at.first, at.rows, batch->numerics, m->numerics, padded(TS_NUMERICS), padded(TS_NUMERICS));
+  ts_columns_join_numerics(m->batch, at.first, at.rows, batch->numerics, m->numerics, padded(TS_NUMERICS),
+                           padded(TS_NUMERICS));
   int32_t status = ts_mlp_forward(&m->bottom, at, training, NULL);
   const uint32_t width = padded(dim);
   for (uint32_t r = at.first; r < at.first + at.rows; r++)
