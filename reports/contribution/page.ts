@@ -16,6 +16,7 @@ import { contributionSection } from "./section.ts";
 
 /** What a page was read as. */
 export interface ReadPage {
+  /** Every record of the run. */
   readonly result: Result;
   /** Absent: the page of an ordinary report. */
   readonly contribution: Contribution | undefined;
