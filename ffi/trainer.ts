@@ -31,16 +31,16 @@ export type TrainerExecutor = "inline" | "pool" | "cost-model";
 export type TrainerBf16 = "off" | "dense" | "rows" | "all";
 
 /**
- * Options of {@linkcode WdlTrainer.open}. What is absent is left to the library's default, given in brackets. Those that say
- * so leave results as they are, bit for bit; so do the number of threads and the storage type.
+ * Options of {@linkcode WdlTrainer.open}. What is absent is left to the library's default, given in brackets. Those
+ * that say so leave results as they are, bit for bit; so do the number of threads and the storage type.
  */
 export interface TrainerOptions {
   /** Path of the train cache file. */
   readonly data: string;
   /**
    * The model (`"wdl"`). `"wdl"`: an MLP over embeddings and numerics, plus a linear model of numerics and hashed ids.
-   * `"deepfm"`: the same plus the pairwise products of a factorization machine. `"dlrm"`: a bottom MLP over the numerics,
-   * dot products of all pairs of its output and the embeddings, and a top MLP over those.
+   * `"deepfm"`: the same plus the pairwise products of a factorization machine. `"dlrm"`: a bottom MLP over the
+   * numerics, dot products of all pairs of its output and the embeddings, and a top MLP over those.
    */
   readonly model?: TrainerModel;
   /** Samples a step (2048). */
@@ -98,39 +98,47 @@ export interface TrainerOptions {
   /** Batches prepared ahead by threads of their own, 0 to 8 (1). Keeps results. */
   readonly stage?: number;
   /**
-   * What is done ahead (`"input"`). `"input"`: the batch is read. `"lookup"`: its rows are brought into the first tier as well;
-   * their values are read in the step itself. `"auto"`: none, `"input"` and `"lookup"` are timed in the first 48 steps and the
-   * fastest is kept. Keeps results.
+   * What is done ahead (`"input"`). `"input"`: the batch is read. `"lookup"`: its rows are brought into the first tier
+   * as well; their values are read in the step itself. `"auto"`: none, `"input"` and `"lookup"` are timed in the first
+   * 48 steps and the fastest is kept. Keeps results.
    */
   readonly stageWhat?: StageWhat;
   /** Threads that share the reading ahead, 1 to 16 (1). Keeps results. */
   readonly readers?: number;
   /**
-   * Whether rows of a batch are read while the step before it computes, so that they miss that step's update (false). Results
-   * change, but are the same on any number of threads; the first step of each {@linkcode WdlTrainer.train} reads fresh rows.
+   * Whether rows of a batch are read while the step before it computes, so that they miss that step's update (false).
+   * Results change, but are the same on any number of threads; the first step of each {@linkcode WdlTrainer.train}
+   * reads fresh rows.
    */
   readonly asyncEmbedding?: boolean;
   /** Parts of a batch whose gradients are summed for one update, 1 to 64 (1). Results change in their last bits. */
   readonly microBatch?: number;
-  /** Whether tables write rows straight into the network's input, instead of blocks that are copied (true). Keeps results. */
+  /**
+   * Whether tables write rows straight into the network's input, instead of blocks that are copied (true). Keeps
+   * results.
+   */
   readonly embeddingFusion?: boolean;
-  /** Whether bias, ReLU and dropout are part of oneDNN's products (true). */
+  /**
+   * Whether bias, ReLU and dropout are part of oneDNN's products; true needs version 2 (true where that is installed).
+   */
   readonly graphFusion?: boolean;
   /** Share of hidden units set to zero in training, 0 to 0.9 (0). */
   readonly dropout?: number;
   /** Whether a step's memory is planned once, instead of allocated and freed in each (true). Keeps results. */
   readonly memoryReuse?: boolean;
   /**
-   * How a step's tasks are run (`"pool"`). `"inline"`: on the calling thread alone. `"pool"`: phase after phase, spread over the
-   * threads. `"cost-model"`: as one graph, the task with the longest measured way to go first. Keeps results.
+   * How a step's tasks are run (`"pool"`). `"inline"`: on the calling thread alone. `"pool"`: phase after phase, spread
+   * over the threads. `"cost-model"`: as one graph, the task with the longest measured way to go first. Keeps results.
    */
   readonly executor?: TrainerExecutor;
   /**
-   * What is in BF16 (`"off"`). `"dense"`: operands of the products, with FP32 sums and weights; needs a CPU that multiplies
-   * BF16. `"rows"`: rows of the tables.
+   * What is in BF16 (`"off"`). `"dense"`: operands of the products, with FP32 sums and weights; needs a CPU that
+   * multiplies BF16. `"rows"`: rows of the tables.
    */
   readonly bf16?: TrainerBf16;
-  /** Whether results are the same for any number of threads; false cuts a batch into as many shards as threads (true). */
+  /**
+   * Whether results are the same for any number of threads; false cuts a batch into as many shards as threads (true).
+   */
   readonly deterministic?: boolean;
 }
 
@@ -272,8 +280,9 @@ export class WdlTrainer implements Disposable {
   }
 
   /**
-   * What the trainer is and how its steps went: model, number of parameters, oneDNN's kernels, the schedule, what was done
-   * ahead and what of that overlapped, page faults, the share of stale rows. Names and values as in `ts_trainer_describe`.
+   * What the trainer is and how its steps went: model, number of parameters, oneDNN's kernels, the schedule, what was
+   * done ahead and what of that overlapped, page faults, the share of stale rows. Names and values as in
+   * `ts_trainer_describe`.
    */
   describe(): Record<string, string> {
     const address = handleOf(this).exclusive("describe the trainer");
@@ -284,10 +293,10 @@ export class WdlTrainer implements Disposable {
   }
 
   /**
-   * Dense parameters by name, without padding: `mlp.<l>.w` (inputs × outputs, row by row; the inputs of layer 0 are the 13
-   * numerics, then the weights of C1, of C2 and so on), `mlp.<l>.b`, `output.w`, `output.b`, `wide.numeric` and `wide.C1`
-   * to `wide.C26`; model `"dlrm"` has `bottom.<l>.w` and `bottom.<l>.b` instead of the wide part, and the inputs of its layer 0
-   * are the bottom's output, then the dot products.
+   * Dense parameters by name, without padding: `mlp.<l>.w` (inputs × outputs, row by row; the inputs of layer 0 are the
+   * 13 numerics, then the weights of C1, of C2 and so on), `mlp.<l>.b`, `output.w`, `output.b`, `wide.numeric` and
+   * `wide.C1` to `wide.C26`; model `"dlrm"` has `bottom.<l>.w` and `bottom.<l>.b` instead of the wide part, and the
+   * inputs of its layer 0 are the bottom's output, then the dot products.
    *
    * @param name Which.
    * @throws {TierstoreError} `TS_EINVAL` if the model has none of this name.
@@ -334,8 +343,8 @@ export class WdlTrainer implements Disposable {
   }
 
   /**
-   * Closes the trainer; its tables stay in the store. A call under way is asked to stop and rejects; the memory is freed
-   * when it ends. Later calls do nothing.
+   * Closes the trainer; its tables stay in the store. A call under way is asked to stop and rejects; the memory is
+   * freed when it ends. Later calls do nothing.
    */
   close(): void {
     handleOf(this).close();

@@ -354,7 +354,8 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
  *                gradients are summed while the next one computes                                 (default 1)
  *   embedding_fusion * 0 | 1: tables write rows into the network's input and read gradients from it; 0: through a block a
  *                column, with copies                                                              (default 1)
- *   graph_fusion   0 | 1: bias, ReLU and dropout inside oneDNN's products, or passes of their own   (default 1)
+ *   graph_fusion   0 | 1: bias, ReLU and dropout inside oneDNN's products, or passes of their own; 1 needs oneDNN 2
+ *                                                                        (default 1 with oneDNN 2, 0 with version 3)
  *   dropout        share of hidden units set to zero in training, 0..0.9                          (default 0)
  *   memory_reuse * 0 | 1: a step's memory is planned once; 0: allocated and freed in every step, as without planning (default 1)
  *   executor   * inline: the calling thread alone; pool: phase after phase, spread over the threads; cost_model: one graph of

@@ -356,6 +356,17 @@ static void optimizers_follow_their_formulas(void) {
                   ts_dense_optimizer_names[k], t, i, (double)*value[i], x[i]);
       }
     }
+    /* The next products see the new weights, both ways. */
+    double logits[BATCH];
+    reference_loss(&w.mlp, NULL, 0, logits);
+    shards_of(&w, false), shards_of(&w, true);
+    for (uint32_t r = 0; r < BATCH; r++)
+      CHECK_MSG(fabs(logits[r] - (double)logit[r]) < 1e-4 * (1 + fabs(logits[r])), "%s: %g, in double %g",
+                ts_dense_optimizer_names[k], (double)logit[r], logits[r]);
+    compared = 0;
+    for (uint32_t r = 0; r < BATCH; r += 5)
+      compare(&w.mlp, "input after steps", &w.mlp.x[r * w.mlp.x_stride + 3], w.mlp.dx[r * w.mlp.dx_stride + 3]);
+    CHECK(compared > 3);
     stop(&w);
   }
 }

@@ -17,13 +17,9 @@ static struct {
   ts_dnnl table;
   int32_t status;
   char message[512];
-  pthread_key_t stream_key; /* destroys a thread's stream when it ends */
 } library = {.once = PTHREAD_ONCE_INIT};
 
-static _Thread_local void *stream_of_thread;
 static _Thread_local bool single_thread_asked;
-
-static void destroy_stream(void *stream) { library.table.stream_destroy(stream); }
 
 static int32_t open_primitives(ts_dnnl *t, void *handle, ts_err err) {
   const ts_symbol symbols[] = {
@@ -59,8 +55,7 @@ static int32_t open_primitives(ts_dnnl *t, void *handle, ts_err err) {
   };
   int32_t status = ts_library_symbols(handle, "oneDNN", symbols, err);
   if (status != TS_OK) return status;
-  if (pthread_key_create(&library.stream_key, destroy_stream) != 0 ||
-      t->engine_create(&t->engine, TS_DNNL_CPU, 0) != 0)
+  if (t->engine_create(&t->engine, TS_DNNL_CPU, 0) != 0)
     return ts_fail(err, TS_EINTERNAL, "Cannot use oneDNN: it could not make an engine for the CPU");
   t->cpu_isa = t->effective_cpu_isa();
   t->primitives = true;
@@ -118,11 +113,8 @@ int32_t ts_dnnl_need_bf16(const ts_dnnl *dnnl, ts_err err) {
   return TS_OK;
 }
 
-void *ts_dnnl_stream(const ts_dnnl *dnnl) {
-  if (!single_thread_asked && dnnl->omp_set_num_threads != NULL) dnnl->omp_set_num_threads(1);
+void ts_dnnl_single_thread(const ts_dnnl *dnnl) {
+  if (single_thread_asked) return;
+  if (dnnl->omp_set_num_threads != NULL) dnnl->omp_set_num_threads(1);
   single_thread_asked = true;
-  if (stream_of_thread == NULL && dnnl->primitives &&
-      dnnl->stream_create(&stream_of_thread, dnnl->engine, TS_DNNL_IN_ORDER) == 0)
-    pthread_setspecific(library.stream_key, stream_of_thread);
-  return stream_of_thread;
 }

@@ -1,5 +1,4 @@
-/* dnnl.h - oneDNN, opened when first needed: one table of its functions and one engine for the process, a stream for
- * each calling thread.
+/* dnnl.h - oneDNN, opened when first needed: one table of its functions and one engine for the process.
  *
  * The table is filled from libdnnl.so.2 if there is one, else from libdnnl.so.3. `sgemm` is the same in both. The C
  * interface of primitives changed between them, and the descriptors below are those of version 2: with version 3
@@ -107,9 +106,9 @@ int32_t ts_dnnl_need_primitives(const ts_dnnl *dnnl, const char *what, const cha
 /* TS_EUNAVAILABLE unless this CPU and this oneDNN multiply BF16 in hardware. */
 int32_t ts_dnnl_need_bf16(const ts_dnnl *dnnl, ts_err err);
 
-/* The calling thread's stream, made at its first call and destroyed when the thread ends. oneDNN runs its products on
- * OpenMP threads; work is spread by our own pool, so each calling thread asks for one (the setting is the thread's).
- * NULL without primitives or without memory. */
-void *ts_dnnl_stream(const ts_dnnl *dnnl);
+/* oneDNN runs its products on OpenMP threads. Work is spread by our own pool, so each thread that calls asks for one; the
+ * setting is the calling thread's. Nothing is left to be done when a thread ends: threads of the caller's may outlive
+ * this library. */
+void ts_dnnl_single_thread(const ts_dnnl *dnnl);
 
 #endif

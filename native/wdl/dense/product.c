@@ -18,7 +18,7 @@ struct ts_product {
   const char *implementation;
   uint32_t slots;
   struct {
-    void *memory[MEMORIES];
+    void *memory[MEMORIES], *stream;
     const void *b;
   } slot[];
 };
@@ -123,9 +123,11 @@ static int make_memories(ts_product *p) {
   static char nothing[64]; /* memory objects must not be made with NULL, which would ask for memory */
   const bool used[MEMORIES] = {true, false, true, true, p->shape.bias, p->shape.dropout_scale > 0};
   int bad = 0;
-  for (uint32_t i = 0; i < p->slots && !bad; i++)
+  for (uint32_t i = 0; i < p->slots && !bad; i++) {
+    bad = d->stream_create(&p->slot[i].stream, d->engine, TS_DNNL_IN_ORDER);
     for (uint32_t m = 0; m < MEMORIES && !bad; m++)
       if (used[m]) bad = d->memory_create(&p->slot[i].memory[m], p->used_md[m], d->engine, nothing);
+  }
   return bad;
 }
 
@@ -170,9 +172,11 @@ int32_t ts_product_create(const ts_dnnl *dnnl, const ts_product_shape *shape, ui
 
 void ts_product_destroy(ts_product *p) {
   if (p == NULL) return;
-  for (uint32_t i = 0; i < p->slots; i++)
+  for (uint32_t i = 0; i < p->slots; i++) {
     for (uint32_t m = 0; m < MEMORIES; m++)
       if (p->slot[i].memory[m] != NULL) p->dnnl->memory_destroy(p->slot[i].memory[m]);
+    if (p->slot[i].stream != NULL) p->dnnl->stream_destroy(p->slot[i].stream);
+  }
   if (p->primitive != NULL) p->dnnl->primitive_destroy(p->primitive);
   if (p->pd != NULL) p->dnnl->pd_destroy(p->pd);
   free(p);
@@ -208,14 +212,14 @@ int32_t ts_product_bind_slot(ts_product *p, uint32_t slot, void *scratch, const 
 int32_t ts_product_run(const ts_product *p, uint32_t slot, const void *a, void *c) {
   const ts_dnnl *d = p->dnnl;
   const ts_product_shape *s = &p->shape;
-  void *stream = ts_dnnl_stream(d);
+  ts_dnnl_single_thread(d);
   if (p->primitive == NULL)
     return d->sgemm('N', 'N', s->m, s->n, s->k, 1.0f, a, s->k, p->slot[slot].b, s->n, s->accumulate ? 1.0f : 0.0f, c,
                     s->n) == 0
                ? TS_OK
                : TS_EINTERNAL;
-  void *const *memory = p->slot[slot].memory;
-  if (stream == NULL || d->memory_set(memory[A], (void *)(uintptr_t)a) != 0 || d->memory_set(memory[C], c) != 0)
+  void *const *memory = p->slot[slot].memory, *stream = p->slot[slot].stream;
+  if (d->memory_set(memory[A], (void *)(uintptr_t)a) != 0 || d->memory_set(memory[C], c) != 0)
     return TS_EINTERNAL;
   ts_dnnl_argument arguments[MEMORIES];
   int count = 0;

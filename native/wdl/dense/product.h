@@ -4,7 +4,7 @@
  * it so (packed.h), once, and all products with it share it. Bias, ReLU and dropout may be part of the product, as may
  * the conversion of its result to BF16. Sums are FP32. A product runs on the calling thread alone.
  *
- * Every slot has memory objects of its own: two calls at a time need two slots. */
+ * Every slot has a stream and memory objects of its own: two calls at a time need two slots. */
 #ifndef TS_WDL_DENSE_PRODUCT_H
 #define TS_WDL_DENSE_PRODUCT_H
 
