@@ -240,7 +240,7 @@ class Run {
     const done = new Set(samples.map(({ id }) => id));
     const left = this.planned.filter(({ id }) => !done.has(id));
     const sizing = await sizeRun(
-      { ...this.#context, samples, left, qualityDone: quality !== undefined },
+      { ...this.#context, samples, left, qualityDone: quality !== undefined && qualities.length >= this.#qualities() },
       this.#context.dependencies,
       this.#context,
     );
@@ -255,6 +255,12 @@ class Run {
     for (const run of qualityRuns(qualityCase(cases), cases, taken)) {
       if (!complete.has(run.id)) await this.#quality(run, pace);
     }
+  }
+
+  /** Quality runs that there are at least; of an ablation it is known only when its samples are there. */
+  #qualities(): number {
+    const { ablation, workload } = this.#context.scenario;
+    return ablation !== undefined ? Infinity : workload.deterministic ? 1 : 2;
   }
 
   async #sample(planned: PlannedSample<PreparedCase>, pace: Pace): Promise<void> {

@@ -129,8 +129,8 @@ export interface Optimisations {
   microBatch?: number;
   /** All columns' rows are gathered in one pass. Default true. */
   embeddingFusion?: boolean;
-  /** Bias, ReLU and dropout inside the matrix products. Default true. */
-  graphFusion?: boolean;
+  /** Bias, ReLU and dropout inside the matrix products; "auto": where oneDNN has that. Default "auto". */
+  graphFusion?: boolean | "auto";
   /** All working memory is planned once. Default true. */
   memoryReuse?: boolean;
   /** How a step's work is spread over threads. Default "pool". */
@@ -152,7 +152,7 @@ export const DEFAULT_OPTIMISATIONS: ResolvedOptimisations = {
   asyncEmbedding: false,
   microBatch: 1,
   embeddingFusion: true,
-  graphFusion: true,
+  graphFusion: "auto",
   memoryReuse: true,
   executor: "pool",
   bf16: "off",

@@ -7,7 +7,7 @@
 
 import { nearest } from "../ffi/nearest.ts";
 import { oneOf } from "./one_of.ts";
-import { described, flag, real, whole } from "./schema_parts.ts";
+import { auto, described, flag, real, whole } from "./schema_parts.ts";
 import type { Ablation } from "./scenario.ts";
 import { COLUMNS, type FtrlParameters, type Optimisations, PART_OPTIMIZERS, type PartOptimizer } from "./training.ts";
 import * as v from "./valibot.ts";
@@ -142,9 +142,10 @@ const optimisationFields = {
     "Embedding fusion (DeepRec: fused_embedding_lookup_sparse): rows of all columns go straight into the input of the " +
       "network in one pass, instead of column by column with a copy. Results stay the same to the bit. Default true.",
   ),
-  graphFusion: flag(
+  graphFusion: auto(
+    v.boolean('expected true, false or "auto"'),
     "Auto graph fusion (DeepRec: do_op_fusion): bias, ReLU and dropout are done inside oneDNN's matrix products, instead " +
-      "of in passes of their own. Default true.",
+      'of in passes of their own. true needs oneDNN 2; "auto" is true where that is installed. Default "auto".',
   ),
   memoryReuse: flag(
     "CPU memory optimisation (DeepRec: ENABLE_MEMORY_OPTIMIZATION): all working memory is planned once and used again, " +

@@ -62,6 +62,9 @@ function optimizers(workload: ResolvedWorkload) {
   };
 }
 
-function optimisations({ optimisations: { smartStage, stageWhat, workQueue, ...others } }: ResolvedWorkload) {
-  return { ...others, stageWhat: smartStage ? "auto" as const : stageWhat, readers: workQueue };
+function optimisations(
+  { optimisations: { smartStage, stageWhat, workQueue, graphFusion, ...others } }: ResolvedWorkload,
+) {
+  const fusion = graphFusion === "auto" ? {} : { graphFusion };
+  return { ...others, ...fusion, stageWhat: smartStage ? "auto" as const : stageWhat, readers: workQueue };
 }

@@ -60,7 +60,7 @@ export interface WorkerTrainer {
   readonly asyncEmbedding: boolean;
   readonly microBatch: number;
   readonly embeddingFusion: boolean;
-  readonly graphFusion: boolean;
+  readonly graphFusion?: boolean;
   readonly memoryReuse: boolean;
   readonly executor: "inline" | "pool" | "cost-model";
   readonly bf16: "off" | "dense" | "rows" | "all";

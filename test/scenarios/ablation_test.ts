@@ -77,7 +77,7 @@ Deno.test("planCases() has every variant on every configuration, without anythin
   assertEquals(of("dram ablation=all-but-stage")?.optimisations.smartStage, false);
   assertEquals(cases[0]?.scenario.ablation, undefined);
   const plain = casesOf({ switches: { bf16: "dense" } })[0]?.scenario.workload.optimisations;
-  assertEquals(plain?.graphFusion, true, "what is no switch is as the scenario has it");
+  assertEquals(plain?.graphFusion, "auto", "what is no switch is as the scenario has it");
 });
 
 Deno.test("an ablation goes through quick runs, a matrix and resolving twice", () => {

@@ -112,6 +112,8 @@ Deno.test("a worker is told everything, in the trainer's words", () => {
     undefined,
   ]);
   assertEquals(told({ optimisations: { stageWhat: "lookup" } }).stageWhat, "lookup");
+  assert(!("graphFusion" in trainer), "the library knows whether oneDNN has it");
+  assertEquals(told({ optimisations: { graphFusion: true } }).graphFusion, true);
   assert(!("smartStage" in trainer) && !("workQueue" in trainer));
 });
 
