@@ -6,9 +6,9 @@
  */
 
 /** Models: Wide & Deep; DLRM, whose dense part sees the embeddings' dot products; DeepFM, an FM beside an MLP. */
-export const MODELS = ["wdl", "dlrm", "deepfm"] as const;
-/** One of {@linkcode MODELS}. */
-export type Model = (typeof MODELS)[number];
+export type Model = "wdl" | "dlrm" | "deepfm";
+/** All of them. */
+export const MODELS: readonly Model[] = ["wdl", "dlrm", "deepfm"];
 
 /** The categorical columns of Criteo's format, C1 to C26, each with an embedding table of its own. */
 export const COLUMNS: readonly string[] = Array.from({ length: 26 }, (_, i) => `C${i + 1}`);
