@@ -107,7 +107,8 @@ export class RunView {
     if (this.#terminal.isTerminal) return;
     const seconds = record.stepNs.reduce((sum, ns) => sum + ns, 0) / 1e9;
     const rate = rateText(record.stepNs.length * record.batch / seconds);
-    this.line("run", `${record.position}/${samples}  ${record.id}  ${rate}`);
+    // No speed of a medium that may be virtual is shown, here as in the report.
+    this.line("run", `${record.position}/${samples}  ${record.id}  ${record.virtual ? "done" : rate}`);
   }
 }
 

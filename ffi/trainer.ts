@@ -4,8 +4,8 @@
  * @module
  */
 
-import { encodeText, message, statusName } from "./errors.ts";
-import { digestText } from "./facts.ts";
+import { encodeText, message, readText, statusName } from "./errors.ts";
+import { digestText, parseLines } from "./facts.ts";
 import { handleOf, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { type InitializerOptions, initializerOptions, nativeOptions, seedText, withConfig } from "./options.ts";
@@ -19,26 +19,70 @@ export const PHASES = ["input", "lookup", "dense", "update", "eviction"] as cons
 /** One of `PHASES`. */
 export type Phase = "input" | "lookup" | "dense" | "update" | "eviction";
 
-/** Options of {@linkcode WdlTrainer.open}. What is absent is left to the library's default, given in brackets. */
+/** What the embeddings go into: see {@linkcode TrainerOptions.model}. */
+export type TrainerModel = "wdl" | "dlrm" | "deepfm";
+/** Update rules of embeddings and dense layers, by DeepRec's names. */
+export type DeepOptimizer = "sgd" | "adagrad" | "adagrad-decay" | "adam" | "adam-async" | "adamw";
+/** What is done ahead of a step: see {@linkcode TrainerOptions.stageWhat}. */
+export type StageWhat = "input" | "lookup" | "auto";
+/** How a step's tasks are run: see {@linkcode TrainerOptions.executor}. */
+export type TrainerExecutor = "inline" | "pool" | "cost-model";
+/** What is kept or computed in BF16: see {@linkcode TrainerOptions.bf16}. */
+export type TrainerBf16 = "off" | "dense" | "rows" | "all";
+
+/**
+ * Options of {@linkcode WdlTrainer.open}. What is absent is left to the library's default, given in brackets. Those
+ * that say so leave results as they are, bit for bit; so do the number of threads and the storage type.
+ */
 export interface TrainerOptions {
   /** Path of the train cache file. */
   readonly data: string;
+  /**
+   * The model (`"wdl"`). `"wdl"`: an MLP over embeddings and numerics, plus a linear model of numerics and hashed ids.
+   * `"deepfm"`: the same plus the pairwise products of a factorization machine. `"dlrm"`: a bottom MLP over the
+   * numerics, dot products of all pairs of its output and the embeddings, and a top MLP over those.
+   */
+  readonly model?: TrainerModel;
   /** Samples a step (2048). */
   readonly batch?: number;
   /** Weights an embedding row (16). */
   readonly dim?: number;
+  /** The same column by column, 26 widths; `"dlrm"` and `"deepfm"` need equal ones (`dim` for each). */
+  readonly dims?: readonly number[];
   /** Widths of the hidden layers (1024, 512, 256). */
   readonly hidden?: readonly number[];
+  /** Model `"dlrm"`: widths of the bottom MLP's layers before the last, which is as wide as an embedding (512, 256). */
+  readonly bottom?: readonly number[];
   /** Compute threads (1). */
   readonly threads?: number;
   /** Seed of the dense initial values and the order of batches, an unsigned 64-bit number (0). */
   readonly seed?: number | bigint;
-  /** Optimizer of embeddings and dense layers (`"adagrad"`). */
-  readonly deepOptimizer?: "sgd" | "adagrad";
+  /** Optimizer of dense layers and, unless they have their own, of embeddings (`"adagrad"`). */
+  readonly deepOptimizer?: DeepOptimizer;
   /** Its learning rate (0.01). */
   readonly deepLearningRate?: number;
   /** First value of Adagrad's sums of squared gradients, above 0 (0.1). */
   readonly deepInitialAccumulator?: number;
+  /** Adam and its kin: decay of the mean of gradients (0.9). */
+  readonly deepBeta1?: number;
+  /** Adam and its kin: decay of the mean of squared gradients (0.999). */
+  readonly deepBeta2?: number;
+  /** Adam and its kin: what is added to the root, above 0 (1e-8). */
+  readonly deepEpsilon?: number;
+  /** `"adamw"`: share of a weight that each step takes off (1e-4). */
+  readonly deepWeightDecay?: number;
+  /** `"adagrad-decay"`: factor on the sums once a period (0.9). */
+  readonly deepDecayRate?: number;
+  /** `"adagrad-decay"`: steps a period (100000). */
+  readonly deepDecayStep?: number;
+  /** `"adagrad-decay"`: what the sums do not decay below (their first value). */
+  readonly deepDecayBaseline?: number;
+  /** Optimizer of the embeddings, with the numbers given for the deep one (`deepOptimizer`). */
+  readonly embeddingOptimizer?: DeepOptimizer;
+  /** Its learning rate (`deepLearningRate`). */
+  readonly embeddingLearningRate?: number;
+  /** Optimizer of the linear part (`"ftrl"`, the only one). */
+  readonly wideOptimizer?: "ftrl";
   /** Learning rate of the wide part's FTRL (0.2). */
   readonly wideLearningRate?: number;
   /** First value of FTRL's sums of squared gradients, above 0 (0.1). */
@@ -51,6 +95,51 @@ export interface TrainerOptions {
   readonly wideBuckets?: number;
   /** How rows of the embedding tables begin (a truncated normal). */
   readonly initializer?: InitializerOptions;
+  /** Batches prepared ahead by threads of their own, 0 to 8 (1). Keeps results. */
+  readonly stage?: number;
+  /**
+   * What is done ahead (`"input"`). `"input"`: the batch is read. `"lookup"`: its rows are brought into the first tier
+   * as well; their values are read in the step itself. `"auto"`: none, `"input"` and `"lookup"` are timed in the first
+   * 48 steps and the fastest is kept. Keeps results.
+   */
+  readonly stageWhat?: StageWhat;
+  /** Threads that share the reading ahead, 1 to 16 (1). Keeps results. */
+  readonly readers?: number;
+  /**
+   * Whether rows of a batch are read while the step before it computes, so that they miss that step's update (false).
+   * Results change, but are the same on any number of threads; the first step of each {@linkcode WdlTrainer.train}
+   * reads fresh rows.
+   */
+  readonly asyncEmbedding?: boolean;
+  /** Parts of a batch whose gradients are summed for one update, 1 to 64 (1). Results change in their last bits. */
+  readonly microBatch?: number;
+  /**
+   * Whether tables write rows straight into the network's input, instead of blocks that are copied (true). Keeps
+   * results.
+   */
+  readonly embeddingFusion?: boolean;
+  /**
+   * Whether bias, ReLU and dropout are part of oneDNN's products; true needs version 2 (true where that is installed).
+   */
+  readonly graphFusion?: boolean;
+  /** Share of hidden units set to zero in training, 0 to 0.9 (0). */
+  readonly dropout?: number;
+  /** Whether a step's memory is planned once, instead of allocated and freed in each (true). Keeps results. */
+  readonly memoryReuse?: boolean;
+  /**
+   * How a step's tasks are run (`"pool"`). `"inline"`: on the calling thread alone. `"pool"`: phase after phase, spread
+   * over the threads. `"cost-model"`: as one graph, the task with the longest measured way to go first. Keeps results.
+   */
+  readonly executor?: TrainerExecutor;
+  /**
+   * What is in BF16 (`"off"`). `"dense"`: operands of the products, with FP32 sums and weights; needs a CPU that
+   * multiplies BF16. `"rows"`: rows of the tables.
+   */
+  readonly bf16?: TrainerBf16;
+  /**
+   * Whether results are the same for any number of threads; false cuts a batch into as many shards as threads (true).
+   */
+  readonly deterministic?: boolean;
 }
 
 /** What {@linkcode WdlTrainer.train} returns. */
@@ -191,9 +280,23 @@ export class WdlTrainer implements Disposable {
   }
 
   /**
-   * Dense parameters by name, without padding: `mlp.<l>.w` (inputs × outputs, row by row; the inputs of layer 0 are the 13
-   * numerics, then the weights of C1, of C2 and so on), `mlp.<l>.b`, `output.w`, `output.b`, `wide.numeric` and `wide.C1`
-   * to `wide.C26`.
+   * What the trainer is and how its steps went: model, number of parameters, oneDNN's kernels, the schedule, what was
+   * done ahead and what of that overlapped, page faults, the share of stale rows. Names and values as in
+   * `ts_trainer_describe`.
+   */
+  describe(): Record<string, string> {
+    const address = handleOf(this).exclusive("describe the trainer");
+    const text = readText("describe the trainer", (out, capacity, needed) => {
+      return native().ts_trainer_describe(address, out, capacity, needed);
+    });
+    return parseLines(text);
+  }
+
+  /**
+   * Dense parameters by name, without padding: `mlp.<l>.w` (inputs × outputs, row by row; the inputs of layer 0 are the
+   * 13 numerics, then the weights of C1, of C2 and so on), `mlp.<l>.b`, `output.w`, `output.b`, `wide.numeric` and
+   * `wide.C1` to `wide.C26`; model `"dlrm"` has `bottom.<l>.w` and `bottom.<l>.b` instead of the wide part, and the
+   * inputs of its layer 0 are the bottom's output, then the dot products.
    *
    * @param name Which.
    * @throws {TierstoreError} `TS_EINVAL` if the model has none of this name.
@@ -240,8 +343,8 @@ export class WdlTrainer implements Disposable {
   }
 
   /**
-   * Closes the trainer; its tables stay in the store. A call under way is asked to stop and rejects; the memory is freed
-   * when it ends. Later calls do nothing.
+   * Closes the trainer; its tables stay in the store. A call under way is asked to stop and rejects; the memory is
+   * freed when it ends. Later calls do nothing.
    */
   close(): void {
     handleOf(this).close();
@@ -258,19 +361,44 @@ function trainerOptions(options: TrainerOptions): Record<string, string> {
   return {
     ...nativeOptions({
       data: options.data,
+      model: options.model,
       batch: options.batch,
       dim: options.dim,
+      dims: options.dims?.join(","),
       hidden: options.hidden?.join(","),
+      bottom: options.bottom?.join(","),
       threads: options.threads,
       seed: seedText(options.seed),
-      deep_optimizer: options.deepOptimizer,
+      deep_optimizer: options.deepOptimizer?.replaceAll("-", "_"),
       deep_learning_rate: options.deepLearningRate,
       deep_initial_accumulator: options.deepInitialAccumulator,
+      deep_beta1: options.deepBeta1,
+      deep_beta2: options.deepBeta2,
+      deep_epsilon: options.deepEpsilon,
+      deep_weight_decay: options.deepWeightDecay,
+      deep_decay_rate: options.deepDecayRate,
+      deep_decay_step: options.deepDecayStep,
+      deep_decay_baseline: options.deepDecayBaseline,
+      embedding_optimizer: options.embeddingOptimizer?.replaceAll("-", "_"),
+      embedding_learning_rate: options.embeddingLearningRate,
+      wide_optimizer: options.wideOptimizer,
       wide_learning_rate: options.wideLearningRate,
       wide_initial_accumulator: options.wideInitialAccumulator,
       wide_l1: options.wideL1,
       wide_l2: options.wideL2,
       wide_buckets: options.wideBuckets,
+      stage: options.stage,
+      stage_what: options.stageWhat,
+      readers: options.readers,
+      async_embedding: options.asyncEmbedding,
+      micro_batch: options.microBatch,
+      embedding_fusion: options.embeddingFusion,
+      graph_fusion: options.graphFusion,
+      dropout: options.dropout,
+      memory_reuse: options.memoryReuse,
+      executor: options.executor?.replaceAll("-", "_"),
+      bf16: options.bf16,
+      deterministic: options.deterministic,
     }),
     ...initializerOptions(options.initializer),
   };

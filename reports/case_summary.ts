@@ -119,6 +119,7 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
 export function identicalRows(result: Result): Summary["identical"] {
   const groups = new Map<string, { configurations: Set<string>; digests: Set<string> }>();
   for (const sample of result.samples) {
+    if (sample.trainer?.["deterministic"] === "0") continue; // the fast mode promises no equal rows
     const key = JSON.stringify([sample.point, sample.seed, sample.batch, sample.warmupSteps + sample.stepNs.length]);
     const group = groups.get(key) ?? { configurations: new Set(), digests: new Set() };
     group.configurations.add(sample.configuration);

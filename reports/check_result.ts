@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Result, SampleRecord } from "../scenarios/record.ts";
+import type { QualityRecord, Result, SampleRecord } from "../scenarios/record.ts";
 import { PHASES } from "../scenarios/record.ts";
+import { QUALITY_ID } from "../scenarios/result.ts";
 
 /**
  * Checks every number that a report uses.
@@ -19,17 +20,21 @@ export function checkResult(result: Result): void {
     ids.add(sample.id);
     checkSample(sample);
   }
-  const quality = result.quality;
-  if (quality === undefined) return;
-  if (quality.curve.length === 0) refuse("quality", "curve", "no points", "at least one");
+  for (const quality of result.qualities) checkQuality(quality);
+}
+
+function checkQuality(quality: QualityRecord): void {
+  const id = quality.id ?? QUALITY_ID;
+  if (quality.curve.length === 0) refuse(id, "curve", "no points", "at least one");
   quality.curve.forEach((point, i) => {
-    number("quality", `curve[${i}].samples`, point.samples);
-    number("quality", `curve[${i}].seconds`, point.seconds);
-    number("quality", `curve[${i}].logloss`, point.logloss);
-    number("quality", `curve[${i}].auc`, point.auc);
+    number(id, `curve[${i}].samples`, point.samples);
+    number(id, `curve[${i}].seconds`, point.seconds);
+    if (point.trainSeconds !== undefined) number(id, `curve[${i}].trainSeconds`, point.trainSeconds);
+    number(id, `curve[${i}].logloss`, point.logloss);
+    number(id, `curve[${i}].auc`, point.auc);
   });
-  number("quality", "auc", quality.auc);
-  number("quality", "logloss", quality.logloss);
+  number(id, "auc", quality.auc);
+  number(id, "logloss", quality.logloss);
 }
 
 function checkSample(sample: SampleRecord): void {

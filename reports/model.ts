@@ -170,13 +170,128 @@ export interface QualitySummary {
   readonly testRows: number;
   /** Best reachable AUC, of the planted model. */
   readonly plantedAuc: number | undefined;
-  /** Points along the run: samples trained, seconds, logloss, AUC. */
+  /** Points along the run: samples trained, seconds (withheld for virtual media), logloss, AUC. */
   readonly curve: readonly {
     readonly samples: number;
-    readonly seconds: number;
+    readonly seconds: number | undefined;
+    /** Of them in training; undefined in results of earlier versions. */
+    readonly trainSeconds: number | undefined;
     readonly logloss: number;
     readonly auc: number;
   }[];
+  /** When the AUC that the scenario names was reached; undefined if it names none. */
+  readonly target: TargetAuc | undefined;
+  /**
+   * The same on other cases, computed: samples to the AUC ÷ throughput. Only where the rows are equal to the bit and the AUC
+   * was reached.
+   */
+  readonly targetElsewhere: readonly {
+    readonly case: string;
+    readonly evidence: Evidence;
+    readonly seconds: Estimate;
+  }[];
+  /** The fast mode against the deterministic one, if it was the fast mode. */
+  readonly fastMode: FastMode | undefined;
+}
+
+/** When a quality run reached an AUC. Seconds are those spent training, without scoring. */
+export type TargetAuc =
+  | {
+    readonly auc: number;
+    /** By a straight line between two points of the curve. */
+    readonly reached: "interpolated";
+    readonly samples: number;
+    readonly seconds: number;
+    /** Samples at the two points. */
+    readonly between: readonly [number, number];
+  }
+  | {
+    readonly auc: number;
+    /** The first point of the curve was above it: samples and seconds are upper limits. */
+    readonly reached: "before the first point";
+    readonly samples: number;
+    readonly seconds: number;
+  }
+  | {
+    readonly auc: number;
+    /** Not within the run. */
+    readonly reached: "not";
+    /** Best AUC of the run. */
+    readonly best: number;
+    /** Samples of the run. */
+    readonly samples: number;
+  };
+
+/** The fast mode beside the deterministic one, after the same samples. */
+export interface FastMode {
+  /** AUC in deterministic mode. */
+  readonly auc: number;
+  /** Logloss in deterministic mode. */
+  readonly logloss: number;
+  /** AUC of the fast mode less that. */
+  readonly aucChange: number;
+  /** Logloss of the fast mode less that. */
+  readonly loglossChange: number;
+  /** Seconds of training in fast and in deterministic mode; undefined in results of earlier versions. */
+  readonly seconds: { readonly fast: number; readonly deterministic: number } | undefined;
+  /** Whether rows and dense parameters ended equal to the bit all the same. */
+  readonly sameRows: boolean;
+}
+
+/** One variant of an ablation on one configuration. */
+export interface AblationRow {
+  /** `none`, `stage`, `all`, `all-but-stage`. */
+  readonly variant: string;
+  /** The same in words: `smartStage (with stage)`, `all but stage`. */
+  readonly label: string;
+  /** Which of the kinds it is. */
+  readonly kind: "none" | "alone" | "all" | "all-but-one";
+  /** The switch that is on alone, or off alone. */
+  readonly switch: string | undefined;
+  /** Name of its case. */
+  readonly case: string;
+  /** Samples per second; withheld for virtual media. */
+  readonly throughput: Estimate | undefined;
+  /** Throughput ÷ that of "none" on the same configuration; by round where both completed the same. */
+  readonly relative: Estimate | undefined;
+  /** Whether rows and dense parameters are those of "none" to the bit; undefined if that cannot be compared. */
+  readonly keepsResults: boolean | undefined;
+  /** AUC on held-out rows after the samples of the quality run, its own or of a variant with the same rows. */
+  readonly auc: number | undefined;
+  /** Logloss, as above. */
+  readonly logloss: number | undefined;
+  /** AUC less that of "none". */
+  readonly aucChange: number | undefined;
+  /** Share of looked-up rows that lacked an update (asynchronous embedding); undefined where rows are never old. */
+  readonly staleShare: number | undefined;
+  /** Minor page faults a step, warm-up included; undefined in results of earlier versions. */
+  readonly faultsPerStep: number | undefined;
+  /** What was prepared ahead: input, lookup, nothing; undefined without a stage. */
+  readonly staged: string | undefined;
+}
+
+/** The variants on one configuration at one point of the matrix. */
+export interface AblationGroup {
+  /** Name of the configuration, with its point of the matrix if there is one. */
+  readonly name: string;
+  /** Name of the configuration. */
+  readonly configuration: string;
+  /** How its figures were obtained. */
+  readonly evidence: Evidence;
+  /** "none" first, then each switch alone, all, all but each. */
+  readonly rows: readonly AblationRow[];
+}
+
+/** What each optimisation is worth. */
+export interface AblationSummary {
+  /** The switches, and what each is on and off. */
+  readonly switches: readonly { readonly name: string; readonly on: string; readonly off: string }[];
+  /** Switches that the machine does not have. */
+  readonly leftOut: readonly { readonly name: string; readonly why: string }[];
+  /** Samples after which the AUCs were taken; undefined without a quality run. */
+  readonly qualitySamples: number | undefined;
+  /** Per memory configuration. */
+  readonly groups: readonly AblationGroup[];
 }
 
 /** How the cases were priced. */
@@ -235,6 +350,8 @@ export interface Summary {
   readonly failed: readonly FailedRecord[];
   /** The longer run that gives the AUC, if there was one. */
   readonly quality: QualitySummary | undefined;
+  /** What each optimisation is worth, if the scenario asked. */
+  readonly ablation: AblationSummary | undefined;
   /** Whether comparable samples ended with the same digest, and their configurations; undefined if none compare. */
   readonly identical: { readonly same: boolean; readonly configurations: readonly string[] } | undefined;
   /** How cases were priced; undefined if none could be. */

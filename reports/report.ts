@@ -17,16 +17,21 @@
 export { renderReport, type ReportOptions } from "./html/render.ts";
 export { summarise, type SummaryOptions } from "./summary.ts";
 export type {
+  AblationGroup,
+  AblationRow,
+  AblationSummary,
   CaseCost,
   CaseSummary,
   Comparison,
   EmbeddingTime,
+  FastMode,
   HitRatio,
   PhaseTime,
   Pricing,
   QualitySummary,
   StepTimes,
   Summary,
+  TargetAuc,
   Verdict,
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";

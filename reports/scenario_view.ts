@@ -31,6 +31,8 @@ export interface ScenarioView {
   };
   /** Names of the configurations in the order of the scenario. */
   readonly configurations: readonly string[];
+  /** AUC whose time is a result; undefined if the scenario names none. */
+  readonly targetAuc: number | undefined;
 }
 
 /** Model size that is priced unless the scenario says otherwise: 500 GB of rows. */
@@ -41,6 +43,7 @@ export function viewScenario(result: Result): ScenarioView {
   const scenario = record(result.run.scenario as unknown, "scenario");
   const cost = scenario["cost"] === undefined ? {} : record(scenario["cost"], "scenario.cost");
   const configurations = scenario["configurations"];
+  const quality = scenario["quality"];
   return {
     name: text(scenario["name"], "scenario.name", "unnamed"),
     about: text(scenario["about"], "scenario.about", ""),
@@ -52,6 +55,9 @@ export function viewScenario(result: Result): ScenarioView {
       priceForBytes: bytes(cost["priceFor"], "scenario.cost.priceFor"),
     },
     configurations: typeof configurations === "object" && configurations !== null ? Object.keys(configurations) : [],
+    targetAuc: typeof quality === "object" && quality !== null
+      ? auc((quality as Record<string, unknown>)["targetAuc"])
+      : undefined,
   };
 }
 
@@ -91,6 +97,11 @@ function bytes(value: unknown, path: string): number {
     );
   }
   return Number(match[1]) * unit;
+}
+
+function auc(value: unknown): number | undefined {
+  if (value === undefined || (typeof value === "number" && Number.isFinite(value))) return value;
+  throw new RangeError(`Cannot read "scenario.quality.targetAuc": found ${JSON.stringify(value)}, a number is needed`);
 }
 
 function text(value: unknown, path: string, otherwise: string): string {

@@ -4,12 +4,15 @@
  * @module
  */
 
-import type { Result } from "../scenarios/record.ts";
+import type { QualityRecord, Result } from "../scenarios/record.ts";
+import { ablation } from "./ablation.ts";
 import { baselineOf, groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
 import { checkResult } from "./check_result.ts";
-import type { QualitySummary, Summary } from "./model.ts";
+import type { CaseSummary, FastMode, QualitySummary, Summary } from "./model.ts";
 import { priceCases } from "./pricing.ts";
 import { viewScenario } from "./scenario_view.ts";
+import { mapEstimate } from "./statistics/bootstrap.ts";
+import { targetAuc } from "./target_auc.ts";
 import { defaultPriceBook, type PriceBook } from "./tco/price_book.ts";
 import { verdict } from "./verdict.ts";
 
@@ -49,16 +52,23 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     data: result.run.data,
     cases,
     failed: result.failed,
-    quality: qualityOf(result),
+    quality: qualityOf(result, scenario.targetAuc, cases),
+    ablation: ablation(result, groups, cases),
     identical: identicalRows(result),
     pricing,
   };
   return { ...facts, verdict: verdict(facts) };
 }
 
-function qualityOf(result: Result): QualitySummary | undefined {
+function qualityOf(
+  result: Result,
+  wanted: number | undefined,
+  cases: readonly CaseSummary[],
+): QualitySummary | undefined {
   const quality = result.quality;
   if (quality === undefined) return undefined;
+  const virtual = result.samples.some((one) => one.configuration === quality.configuration && one.virtual);
+  const target = wanted === undefined || virtual ? undefined : targetAuc(quality.curve, wanted);
   return {
     configuration: quality.configuration,
     evidence: quality.evidence,
@@ -67,6 +77,48 @@ function qualityOf(result: Result): QualitySummary | undefined {
     logloss: quality.logloss,
     testRows: quality.testRows,
     plantedAuc: result.run.data.plantedAuc,
-    curve: quality.curve,
+    curve: quality.curve.map((at) => ({
+      ...at,
+      seconds: virtual ? undefined : at.seconds,
+      trainSeconds: virtual ? undefined : at.trainSeconds,
+    })),
+    target,
+    targetElsewhere: target === undefined || target.reached === "not" ? [] : elsewhere(target.samples, quality, cases),
+    fastMode: fastMode(quality, result.qualities, virtual),
+  };
+}
+
+/** Seconds to some samples on the cases whose rows are those of the quality run. */
+function elsewhere(
+  samples: number,
+  quality: QualityRecord,
+  cases: readonly CaseSummary[],
+): QualitySummary["targetElsewhere"] {
+  const point = quality.point ?? {};
+  const same = cases.filter((one) =>
+    JSON.stringify(one.point) === JSON.stringify(point) || quality.point === undefined
+  );
+  const digests = same.find((one) => one.configuration === quality.configuration)?.digests ?? [];
+  return same.flatMap(({ name, evidence, throughput, digests: own }) =>
+    throughput === undefined || digests.length !== 1 || own.join() !== digests.join()
+      ? []
+      : [{ case: name, evidence, seconds: mapEstimate(throughput, (rate) => samples / rate) }]
+  );
+}
+
+/** The fast mode beside its twin in deterministic mode. */
+function fastMode(fast: QualityRecord, all: readonly QualityRecord[], virtual: boolean): FastMode | undefined {
+  const twin = fast.deterministic === false ? all.find((one) => one.deterministic === true) : undefined;
+  if (twin === undefined) return undefined;
+  const seconds = [fast, twin].map(({ curve }) => curve.at(-1)?.trainSeconds);
+  return {
+    auc: twin.auc,
+    logloss: twin.logloss,
+    aucChange: fast.auc - twin.auc,
+    loglossChange: fast.logloss - twin.logloss,
+    seconds: virtual || seconds[0] === undefined || seconds[1] === undefined
+      ? undefined
+      : { fast: seconds[0], deterministic: seconds[1] },
+    sameRows: fast.digest === twin.digest,
   };
 }

@@ -4,8 +4,9 @@
  * @module
  */
 
-import { changeText, errorText, intervalText, percentText, prefixFor, significant } from "./format.ts";
-import type { CaseSummary, Summary } from "./model.ts";
+import { resultsText, timesText } from "./ablation_words.ts";
+import { changeText, errorText, intervalText, percentText, prefixed, prefixFor, significant } from "./format.ts";
+import type { AblationRow, AblationSummary, CaseSummary, Summary } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 
 /**
@@ -17,7 +18,7 @@ import type { Estimate } from "./statistics/bootstrap.ts";
 export function renderTerminal(summary: Summary, width: number = 120): string {
   const { headline, sentences, cautions } = summary.verdict;
   const lines = [
-    ...terminalTable(summary, width),
+    ...(summary.ablation === undefined ? terminalTable(summary, width) : ablationTable(summary.ablation, width)),
     "",
     ...wrap(`${headline}.`, width, ""),
     ...sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),
@@ -54,6 +55,31 @@ function terminalTable(summary: Summary, width: number): string[] {
   return rows.map((row) =>
     row.map((text, c) => c < 2 ? text.padEnd(widths[c] ?? 0) : text.padStart(widths[c] ?? 0))
       .filter((_, c) => shown.has(c)).join("  ").trimEnd()
+  );
+}
+
+/** A line a variant: its ratio to none on every configuration, and what it does to results. */
+function ablationTable({ groups }: AblationSummary, width: number): string[] {
+  const labels = [...new Set(groups.flatMap(({ rows }) => rows.map(({ label }) => label)))];
+  const ratio = (row: AblationRow | undefined): string[] => {
+    if (row?.kind === "none" && row.throughput !== undefined) return [`${prefixed(row.throughput.value)}/s`, ""];
+    const found = row?.relative;
+    return found === undefined ? ["–", ""] : [timesText(found.value), intervalText(found) ?? "one sample"];
+  };
+  const rows = [
+    ["optimisations", ...groups.flatMap(({ name }) => [name, "95 %"]), "results"],
+    ...labels.map((label) => {
+      const found = groups.map(({ rows }) => rows.find((row) => row.label === label));
+      const one = found.find((row) => row !== undefined);
+      return [label, ...found.flatMap(ratio), one === undefined ? "" : resultsText(one)];
+    }),
+  ];
+  const last = (rows[0]?.length ?? 1) - 1;
+  const widths = rows[0]?.map((_, c) => Math.max(...rows.map((row) => row[c]?.length ?? 0))) ?? [];
+  const fits = widths.reduce((sum, one) => sum + one + 2, -2) <= width;
+  return rows.map((row) =>
+    row.map((text, c) => c === 0 || c === last ? text.padEnd(widths[c] ?? 0) : text.padStart(widths[c] ?? 0))
+      .filter((_, c) => fits || c === 0 || c === last || c % 2 === 1).join("  ").trimEnd()
   );
 }
 

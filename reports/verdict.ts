@@ -6,6 +6,9 @@
 
 import { changeWords, countText, intervalText, listText, prefixed, roughPercentText, significant } from "./format.ts";
 import type { CaseSummary, Summary, Verdict } from "./model.ts";
+import { ABLATION_FIELD } from "../scenarios/ablation.ts";
+import { ablationCautions, ablationSentences } from "./ablation_words.ts";
+import { fastModeText, targetText } from "./quality_words.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
 import { difference, noiseFloor, noiseStatement } from "./statistics/noise.ts";
@@ -25,6 +28,11 @@ export function verdict(facts: Facts): Verdict {
       sentences: [],
       cautions: failed === 0 ? [] : [`${countText(failed, "sample")} failed; see the errors`],
     };
+  }
+  const worth = facts.ablation === undefined ? [] : ablationSentences(facts.ablation);
+  if (worth.length > 0) {
+    const [headline, ...sentences] = worth as [string, ...string[]];
+    return { headline, sentences: [...sentences, ...qualitySentences(facts)], cautions: cautions(facts) };
   }
   const points = [...new Set(cases.map((one) => JSON.stringify(one.point)))];
   const groups = points.map((point) => {
@@ -229,6 +237,8 @@ function qualitySentences(facts: Facts): string[] {
       ? ""
       : `; the model that made the labels reaches ${quality.plantedAuc.toFixed(4)}`;
     sentences.push(`AUC ${quality.auc.toFixed(4)} after ${prefixed(quality.samples)} samples${planted}`);
+    if (quality.target !== undefined) sentences.push(targetText(quality.target));
+    if (quality.fastMode !== undefined) sentences.push(fastModeText(quality.fastMode));
   }
   return sentences;
 }
@@ -237,7 +247,7 @@ function cautions(facts: Facts): string[] {
   const said: string[] = [];
   const named = (kind: CaseSummary["evidence"]): string[] =>
     configurations(facts.cases.filter((one) => one.evidence === kind && !one.virtual));
-  const hidden = hiddenText(facts.cases);
+  const hidden = hiddenText(facts.cases.filter(({ point }) => (point[ABLATION_FIELD] ?? "none") === "none"));
   const [emulated, simulated, virtual] = [
     named("emulated"),
     named("simulated"),
@@ -266,6 +276,7 @@ function cautions(facts: Facts): string[] {
       "Rows differ between samples that should agree to the bit: do not trust this result before that is explained",
     );
   }
+  if (facts.ablation !== undefined) said.push(...ablationCautions(facts.ablation));
   const noise = noiseStatement(facts.cases.map((one) => one.samples));
   if (noise !== undefined) said.push(noise.replace(/\.$/, ""));
   if (facts.pricing?.stale === true) {

@@ -6,6 +6,7 @@
 
 import { formatBytes, parseBytes } from "../ffi/bytes.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
+import { checkAblation, checkWorkload } from "./check_training.ts";
 import { atPoint, matrixPoints } from "./matrix.ts";
 import { nearest } from "../ffi/nearest.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
@@ -87,11 +88,12 @@ function checkDram(configuration: Configuration, dram: Size, at: DocumentPath): 
   }];
 }
 
-function checkPoint(scenario: Scenario): Problem[] {
-  return Object.entries(scenario.configurations).flatMap(([name, configuration]) => {
+function checkPoint(scenario: Scenario, varied?: ReadonlySet<string>): Problem[] {
+  const configurations = Object.entries(scenario.configurations).flatMap(([name, configuration]) => {
     const at = ["configurations", name];
     return [...checkStorage(configuration, at), ...checkDram(configuration, scenario.dram ?? "auto", at)];
   });
+  return [...checkWorkload(scenario, varied), ...configurations, ...checkAblation(scenario)];
 }
 
 function checkField(field: string, configurations: readonly string[]): Problem[] {
@@ -129,13 +131,14 @@ function checkMatrix(scenario: Scenario): Problem[] {
   const matrix = scenario.matrix ?? {};
   const fields = Object.keys(matrix).flatMap((field) => checkField(field, Object.keys(scenario.configurations)));
   if (fields.length > 0) return fields;
+  const varied = new Set(Object.keys(matrix));
   const points = Object.values(matrix).reduce((product, values) => product * values.length, 1);
   if (points > MAX_POINTS) {
     return [{ path: ["matrix"], message: `expected at most ${MAX_POINTS} combinations, found ${points}` }];
   }
   const problems = matrixPoints(matrix).flatMap((point) => {
     const validation = validateScenario(atPoint(scenario, point));
-    const found = "problems" in validation ? validation.problems : checkPoint(validation.scenario);
+    const found = "problems" in validation ? validation.problems : checkPoint(validation.scenario, varied);
     return found.map((problem) => relocate(problem, point, matrix));
   });
   return [...new Map(problems.map((problem) => [JSON.stringify([problem.path, problem.message]), problem])).values()];

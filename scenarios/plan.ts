@@ -1,11 +1,13 @@
 /**
- * scenario -> cases -> samples. A case is a configuration at a point of the matrix. Samples run in rounds: each round
+ * scenario -> cases -> samples. A case is a configuration at a point of the matrix, and in a variant of the ablation if
+ * there is one. Samples run in rounds: each round
  * holds every case once, in an order drawn from the seed, so that slow changes of the machine (heat, neighbours) meet
  * every case alike.
  *
  * @module
  */
 
+import { ABLATION_FIELD, ablationVariants, variantFields } from "./ablation.ts";
 import { atPoint, matrixPoints, pointText } from "./matrix.ts";
 import { randomNumbers, shuffled } from "./run/random.ts";
 import { fillDefaults } from "./resolve.ts";
@@ -46,9 +48,8 @@ export interface PlannedSample<C extends Case = Case> {
  * ```
  */
 export function planCases(scenario: ResolvedScenario): Case[] {
-  return matrixPoints(scenario.matrix).flatMap((point) => {
+  return matrixPoints(scenario.matrix).flatMap((varied) => variantsAt(scenario, varied)).flatMap(({ point, at }) => {
     const text = pointText(point);
-    const at = fillDefaults(atPoint(scenario, point), "/");
     return Object.keys(scenario.configurations).map((configuration) => ({
       name: text === "" ? configuration : `${configuration} ${text}`,
       configuration,
@@ -56,6 +57,19 @@ export function planCases(scenario: ResolvedScenario): Case[] {
       scenario: at,
     }));
   });
+}
+
+/** The variants of the scenario's ablation at a point of its matrix; the point alone without one. */
+function variantsAt(
+  scenario: ResolvedScenario,
+  point: MatrixPoint,
+): { readonly point: MatrixPoint; readonly at: ResolvedScenario }[] {
+  const { ablation, ...plain } = scenario;
+  if (ablation === undefined) return [{ point, at: fillDefaults(atPoint(plain, point), "/") }];
+  return ablationVariants(ablation).map((variant) => ({
+    point: { ...point, [ABLATION_FIELD]: variant.name },
+    at: fillDefaults(atPoint(plain, { ...point, ...variantFields(variant, ablation.switches) }), "/"),
+  }));
 }
 
 /** Name of a sample, unique in its run. */

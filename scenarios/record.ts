@@ -51,6 +51,8 @@ export interface RunRecord {
   readonly versions: Readonly<Record<string, string>>;
   /** The data the samples train on. */
   readonly data: DataRecord;
+  /** Switches of the scenario's ablation that this machine does not have, and why; absent if there are none. */
+  readonly leftOut?: readonly { readonly switch: string; readonly why: string }[];
 }
 
 /** A data set in the binary cache. */
@@ -153,6 +155,11 @@ export interface SampleRecord extends SampleIdentity {
   readonly phaseNs: Readonly<Record<Phase, number>>;
   /** Mean logloss over the counted steps. */
   readonly loss: number;
+  /**
+   * What the trainer says of itself (`ts_trainer_describe`): model, kernels, what was staged, page faults, share of old
+   * rows. Absent in results of earlier versions.
+   */
+  readonly trainer?: Readonly<Record<string, string>>;
   /** Store counters over the counted steps, by name (`ts_statistics_names`). */
   readonly statistics: Readonly<Record<string, number>>;
   /** Its tiers, fastest first. */
@@ -165,7 +172,10 @@ export interface SampleRecord extends SampleIdentity {
   readonly digest: string;
   /** Environment variables set for this process alone. */
   readonly environment: Readonly<Record<string, string>>;
-  /** True if the medium is virtual (a guest's NVDIMM): no speed or price may be shown. */
+  /**
+   * True if the medium may be virtual (a guest's NVDIMM): the code path is that of a measurement, the evidence
+   * `emulated`, and no speed or price may be shown. Files of earlier versions say `measured` there.
+   */
   readonly virtual: boolean;
 }
 
@@ -177,12 +187,21 @@ export interface FailedRecord extends SampleIdentity {
   readonly error: string;
 }
 
-/** The longer run that gives the AUC: once per scenario, since rows are bit-identical on all configurations. */
+/**
+ * A longer run that gives the AUC: once per scenario, since rows are bit-identical on all configurations; in an ablation
+ * once for every of its variants that ends with other rows; and once more in deterministic mode beside the fast one.
+ */
 export interface QualityRecord {
   /** What kind of line this is. */
   readonly type: "quality";
+  /** `quality` for the first, `quality[<matrix point>]` for others. Absent, as `quality`, in results of earlier versions. */
+  readonly id?: string;
   /** Name of the configuration in the scenario. */
   readonly configuration: string;
+  /** Matrix point of its case. Absent, as the first, in results of earlier versions. */
+  readonly point?: Readonly<Record<string, string | number | boolean>>;
+  /** Whether it ran in deterministic mode; absent, as true, in results of earlier versions. */
+  readonly deterministic?: boolean;
   /** How its figures were obtained. */
   readonly evidence: Evidence;
   /** When it began, ISO 8601 in UTC. */
@@ -193,10 +212,14 @@ export interface QualityRecord {
   readonly steps: number;
   /** Training samples a step. */
   readonly batch: number;
-  /** Held-out points along the run: samples trained, seconds since its start, logloss, AUC. */
+  /**
+   * Held-out points along the run: samples trained, seconds since its start, seconds of them spent training (absent in
+   * results of earlier versions), logloss, AUC.
+   */
   readonly curve: readonly {
     readonly samples: number;
     readonly seconds: number;
+    readonly trainSeconds?: number;
     readonly logloss: number;
     readonly auc: number;
   }[];
@@ -206,6 +229,8 @@ export interface QualityRecord {
   readonly auc: number;
   /** Held-out rows. */
   readonly testRows: number;
+  /** What the trainer says of itself, as in samples. */
+  readonly trainer?: Readonly<Record<string, string>>;
   /** Digest (hex) of all rows and dense parameters at the end. */
   readonly digest: string;
 }
@@ -221,6 +246,8 @@ export interface Result {
   readonly samples: readonly SampleRecord[];
   /** Samples that did not. */
   readonly failed: readonly FailedRecord[];
-  /** The run that gives the AUC, if there is one. */
+  /** The run that gives the AUC, if there is one: the first of `qualities`. */
   readonly quality: QualityRecord | undefined;
+  /** Every run that gives an AUC. */
+  readonly qualities: readonly QualityRecord[];
 }

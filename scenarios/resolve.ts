@@ -5,6 +5,7 @@
  */
 
 import { resolve as resolvePath } from "node:path";
+import { ABLATION_CASES } from "./ablation.ts";
 import type {
   Configuration,
   DistributionParameters,
@@ -17,6 +18,7 @@ import type {
   Workload,
 } from "./scenario.ts";
 import { parseBytes } from "../ffi/bytes.ts";
+import { resolveDims, resolveOptimisations, resolveOptimizers } from "./resolve_training.ts";
 import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "./storage.ts";
 import { durationInSeconds } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
@@ -65,36 +67,22 @@ function resolveDistribution(written: "truncatedNormal" | "glorot" | Distributio
 }
 
 function resolveWorkload(workload: Workload, directory: string): ResolvedWorkload {
-  const wide = workload.optimizer?.wide ?? "ftrl";
-  const ftrl = wide === "ftrl" ? {} : wide.ftrl;
-  const deep = workload.optimizer?.deep ?? "adagrad";
-  const sgd = deep === "sgd" ? {} : typeof deep === "object" && "sgd" in deep ? deep.sgd : undefined;
-  const adagrad = typeof deep === "object" && "adagrad" in deep ? deep.adagrad : {};
+  const { model = "wdl" } = workload;
   return {
-    model: workload.model ?? "wdl",
+    model,
     data: resolveData(workload.data ?? { synthetic: "criteo-kaggle" }, directory),
     batch: workload.batch ?? 2048,
     steps: workload.steps ?? "auto",
     warmup: workload.warmup ?? 10,
     dim: workload.dim ?? 16,
+    dims: resolveDims(workload.dims),
     hidden: [...workload.hidden ?? [1024, 512, 256]],
+    ...(model === "dlrm" ? { bottom: [...workload.bottom ?? [512, 256]] } : {}),
+    dropout: workload.dropout ?? 0,
     threads: workload.threads ?? "auto",
-    optimizer: {
-      wide: {
-        ftrl: {
-          learningRate: ftrl.learningRate ?? 0.2,
-          initialAccumulator: ftrl.initialAccumulator ?? 0.1,
-          l1: ftrl.l1 ?? 0,
-          l2: ftrl.l2 ?? 0,
-        },
-      },
-      deep: sgd !== undefined ? { sgd: { learningRate: sgd.learningRate ?? 0.01 } } : {
-        adagrad: {
-          learningRate: adagrad.learningRate ?? 0.01,
-          initialAccumulator: adagrad.initialAccumulator ?? 0.1,
-        },
-      },
-    },
+    deterministic: workload.deterministic ?? true,
+    optimizer: resolveOptimizers(model, workload.optimizer),
+    optimisations: resolveOptimisations(workload.optimisations),
     initializer: resolveInitializer(workload.initializer),
   };
 }
@@ -132,7 +120,7 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
  * @param directory What relative paths in it start from: the folder of its file.
  */
 export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: string): ResolvedScenario {
-  const { dram = "auto", quality = {}, cost = {}, configurations, matrix = {} } = scenario as Scenario;
+  const { dram = "auto", quality = {}, cost = {}, configurations, matrix = {}, ablation } = scenario as Scenario;
   return {
     version: 1,
     name: scenario.name,
@@ -148,6 +136,7 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
       samples: quality.samples ?? "auto",
       evaluations: quality.evaluations ?? 4,
       testRows: quality.testRows ?? 0,
+      ...(quality.targetAuc === undefined ? {} : { targetAuc: quality.targetAuc }),
     },
     cost: {
       model: cost.model ?? "cloud",
@@ -156,6 +145,9 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
       priceFor: parseBytes(cost.priceFor ?? "500 GB"),
     },
     matrix: Object.fromEntries(Object.entries(matrix).map(([field, values]) => [field, [...values]])),
+    ...(ablation === undefined ? {} : {
+      ablation: { switches: { ...ablation.switches }, cases: [...ablation.cases ?? ABLATION_CASES] },
+    }),
     seed: scenario.seed ?? 0,
     whenUnavailable: scenario.whenUnavailable ?? "emulate",
   };

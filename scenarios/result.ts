@@ -95,7 +95,7 @@ export function parseResultText(text: string, name: string): ResultText {
   return { records, completeBytes: new TextEncoder().encode(text.slice(0, end)).length, truncated: end < text.length };
 }
 
-/** Sorts records by kind. A failed sample that completed later counts as completed; the last quality record counts. */
+/** Sorts records by kind. A failed sample that completed later counts as completed; of quality records of an id, the last. */
 export function resultOf(records: readonly ResultRecord[]): Result {
   const run = records.find((record): record is RunRecord => record.type === "run");
   if (run === undefined) throw new SyntaxError("Cannot read the results: expected a run record, found none");
@@ -103,18 +103,20 @@ export function resultOf(records: readonly ResultRecord[]): Result {
     record.type === "sample" && record.status === "completed"
   );
   const completed = new Set(samples.map(({ id }) => id));
-  const quality = records.findLast((record): record is QualityRecord => record.type === "quality");
-  if (quality !== undefined) completed.add(QUALITY_ID);
+  const qualities = new Map<string, QualityRecord>();
+  for (const record of records) if (record.type === "quality") qualities.set(record.id ?? QUALITY_ID, record);
+  for (const id of qualities.keys()) completed.add(id);
   const failed = new Map<string, FailedRecord>();
   for (const record of records) {
     if (record.type === "sample" && record.status === "failed" && !completed.has(record.id)) {
       failed.set(record.id, record);
     }
   }
-  return { run, samples, failed: [...failed.values()], quality };
+  const quality = qualities.get(QUALITY_ID);
+  return { run, samples, failed: [...failed.values()], quality, qualities: [...qualities.values()] };
 }
 
-/** Id of the quality run in a {@linkcode FailedRecord}. */
+/** Id of the first quality run. */
 export const QUALITY_ID = "quality";
 
 /** Reads a file's records; the text of a line that was cut off is left out. */

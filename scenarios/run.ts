@@ -16,6 +16,7 @@ import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunD
 import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
 import { QUALITY_ID, readResultText, resultOf, ResultWriter } from "./result.ts";
 import { qualityRecord, sampleRecord, takeSample } from "./run/sample.ts";
+import { type QualityRun, qualityRuns } from "./run/quality_runs.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
 import { scoredRows, sizeRun, wantedSteps } from "./run/sizing.ts";
 import { Timeline } from "./run/timeline.ts";
@@ -195,6 +196,7 @@ function runRecord(scenario: ResolvedScenario, prepared: Preparation, dependenci
     machine: prepared.machine,
     versions: dependencies.versions(prepared.machine),
     data: prepared.data,
+    ...(prepared.leftOut.length === 0 ? {} : { leftOut: prepared.leftOut }),
   };
 }
 
@@ -230,7 +232,7 @@ class Run {
   }
 
   async all(): Promise<void> {
-    const { samples, quality } = resultOf(this.#context.writer.records);
+    const { samples, quality, qualities } = resultOf(this.#context.writer.records);
     for (const record of samples) {
       const key = stepsKey(record);
       if (!this.#digests.has(key)) this.#digests.set(key, record);
@@ -238,7 +240,7 @@ class Run {
     const done = new Set(samples.map(({ id }) => id));
     const left = this.planned.filter(({ id }) => !done.has(id));
     const sizing = await sizeRun(
-      { ...this.#context, samples, left, qualityDone: quality !== undefined },
+      { ...this.#context, samples, left, qualityDone: quality !== undefined && qualities.length >= this.#qualities() },
       this.#context.dependencies,
       this.#context,
     );
@@ -246,7 +248,19 @@ class Run {
     const { prepared: { cases } } = this.#context;
     const pace = new Pace({ ...this.#context, cases, sizing, samples });
     for (const planned of left) await this.#sample(planned, pace);
-    if (quality === undefined && sizing.qualitySteps > 0) await this.#quality(pace);
+    if (this.#context.scenario.quality.samples === 0) return;
+    if (quality === undefined && sizing.qualitySteps === 0) return;
+    const complete = new Set(qualities.map(({ id }) => id ?? QUALITY_ID));
+    const { samples: taken } = resultOf(this.#context.writer.records);
+    for (const run of qualityRuns(qualityCase(cases), cases, taken)) {
+      if (!complete.has(run.id)) await this.#quality(run, pace);
+    }
+  }
+
+  /** Quality runs that there are at least; of an ablation it is known only when its samples are there. */
+  #qualities(): number {
+    const { ablation, workload } = this.#context.scenario;
+    return ablation !== undefined ? Infinity : workload.deterministic ? 1 : 2;
   }
 
   async #sample(planned: PlannedSample<PreparedCase>, pace: Pace): Promise<void> {
@@ -263,7 +277,7 @@ class Run {
       });
       record = sampleRecord(planned, { ...taken, outcome: taken.outcome as SpeedOutcome }, warmup);
       pace.took(record);
-      this.#checkDigest(record);
+      this.#checkDigest(record, planned.case);
     } catch (error) {
       this.#context.signal?.throwIfAborted();
       record = this.#failure(planned, started, error);
@@ -275,8 +289,9 @@ class Run {
   }
 
   /** Rows must be equal to the bit on every configuration after equal steps. */
-  #checkDigest(record: SampleRecord): void {
+  #checkDigest(record: SampleRecord, { scenario }: PreparedCase): void {
     const { digest } = record;
+    if (!scenario.workload.deterministic) return; // the fast mode promises no such thing
     const first = this.#digests.get(stepsKey(record));
     if (first === undefined) {
       this.#digests.set(stepsKey(record), record);
@@ -288,8 +303,7 @@ class Run {
     }
   }
 
-  async #quality(pace: Pace): Promise<void> {
-    const one = qualityCase(this.#context.prepared.cases);
+  async #quality({ id, case: one }: QualityRun, pace: Pace): Promise<void> {
     const started = new Date().toISOString();
     const { evaluations } = this.#context.scenario.quality;
     const { steps: planned, seconds } = pace.quality(one);
@@ -301,7 +315,7 @@ class Run {
       testRows: scoredRows(this.#context.scenario, one),
       ...(seconds === undefined ? {} : { seconds }),
     } as const;
-    const run = { id: QUALITY_ID, case: one, sample: 0, position: this.planned.length };
+    const run = { id, case: one, sample: 0, position: this.planned.length };
     const progress = this.#timeline.begin(run, one.scenario.workload.batch);
     let record: ResultRecord;
     try {
@@ -309,7 +323,7 @@ class Run {
         signal: this.#context.signal,
         onProgress: progress,
       });
-      record = qualityRecord(one, { ...taken, outcome: taken.outcome as QualityOutcome });
+      record = qualityRecord(id, one, { ...taken, outcome: taken.outcome as QualityOutcome });
       const { steps, batch } = record;
       const wanted = wantedSteps(this.#context.scenario, one);
       if (steps < wanted) {
@@ -319,7 +333,7 @@ class Run {
       }
     } catch (error) {
       this.#context.signal?.throwIfAborted();
-      record = { ...this.#failure(run, started, error), case: QUALITY_ID, position: 0 };
+      record = { ...this.#failure(run, started, error), case: id, position: 0 };
     }
     await this.#context.writer.append(record);
     if (record.type === "quality") this.#context.emit({ type: "quality", record });

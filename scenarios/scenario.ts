@@ -7,6 +7,9 @@
 
 import type { EvictionPolicy } from "../ffi/options.ts";
 import type { ScenarioStorage } from "./storage.ts";
+import type { Model, Optimisations, Optimizers, ResolvedOptimisations, ResolvedOptimizers } from "./training.ts";
+
+export type * from "./training.ts";
 
 /** Bytes, or text such as `"24 MiB"`. */
 export type Size = string | number;
@@ -65,18 +68,6 @@ export interface CriteoData {
   numerics?: "log" | "min-max";
 }
 
-/** Parameters of FTRL-proximal. */
-export interface FtrlParameters {
-  /** Learning rate. */
-  learningRate?: number;
-  /** First value of the sum of squared gradients, above 0. Default 0.1. */
-  initialAccumulator?: number;
-  /** Strength of the L1 penalty. Default 0. */
-  l1?: number;
-  /** Strength of the L2 penalty. Default 0. */
-  l2?: number;
-}
-
 /** A distribution of first values, with parameters. */
 export type DistributionParameters =
   | { constant: number }
@@ -92,8 +83,8 @@ export type InitializerParameters =
 
 /** What is trained. */
 export interface Workload {
-  /** Wide & Deep: a linear part with FTRL beside an MLP. */
-  model?: "wdl";
+  /** Wide & Deep, DLRM or DeepFM. Default "wdl". */
+  model?: Model;
   /** What is trained on: generated rows or a file of real ones. */
   data?: SyntheticData | CriteoData;
   /** Training samples a step. Default 2048. */
@@ -107,17 +98,22 @@ export interface Workload {
   warmup?: number;
   /** Weights of an embedding row. Default 16. */
   dim?: number;
-  /** Widths of the hidden layers. Default [1024, 512, 256]. */
+  /** Weights of a row in columns that differ, as `{ "C3": 128 }`, or of all 26. With "wdl" only. */
+  dims?: Record<string, number> | number[];
+  /** Widths of the hidden layers; of DLRM, of its top MLP. Default [1024, 512, 256]. */
   hidden?: number[];
+  /** Widths of the layers of DLRM's bottom MLP before its last. With "dlrm" only. Default [512, 256]. */
+  bottom?: number[];
+  /** Share of hidden units that each training step sets to 0, drawn by the seed. Default 0. */
+  dropout?: number;
   /** Compute threads, or "auto": one for every CPU this process may use. Default "auto". */
   threads?: number | "auto";
+  /** Whether results are the same to the bit for every number of threads; false is the fast mode. Default true. */
+  deterministic?: boolean;
   /** How weights are updated. */
-  optimizer?: {
-    wide?: "ftrl" | { ftrl: FtrlParameters };
-    deep?: "adagrad" | "sgd" | { adagrad: { learningRate?: number; initialAccumulator?: number } } | {
-      sgd: { learningRate?: number };
-    };
-  };
+  optimizer?: Optimizers;
+  /** What is done to make training faster. */
+  optimisations?: Optimisations;
   /** First values of embedding rows, by name or with parameters. Default "truncatedNormal". */
   initializer?: "truncatedNormal" | "glorot" | InitializerParameters;
 }
@@ -165,6 +161,23 @@ export interface Configuration {
   media?: string;
 }
 
+/** What an ablation may turn on. */
+export interface Switches extends Omit<Optimisations, "stageWhat"> {
+  /** Fast mode as a switch. */
+  deterministic?: boolean;
+}
+
+/** Kinds of cases beside the one without any switch. */
+export type AblationCase = "alone" | "all" | "all-but-one";
+
+/** Turns optimisations on, each alone and all together. */
+export interface Ablation {
+  /** The switches, and what each is when it is on. */
+  switches: Switches;
+  /** What runs beside "none". Default: all three. */
+  cases?: AblationCase[];
+}
+
 /** A scenario as written. */
 export interface Scenario {
   /** Where editors find the schema of this file. */
@@ -189,11 +202,13 @@ export interface Scenario {
   /** Wall time of the whole run, which sizes "auto" steps. Default "150 s". */
   budget?: string | number;
   /** The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. */
-  quality?: { samples?: number | "auto"; evaluations?: number; testRows?: number };
+  quality?: { samples?: number | "auto"; evaluations?: number; testRows?: number; targetAuc?: number };
   /** How speed becomes money. */
   cost?: { model?: "cloud"; prices?: string; boundary?: "parameter-servers"; priceFor?: Size };
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
   matrix?: Record<string, MatrixValue[]>;
+  /** What each optimisation is worth: a case without any, with each alone, with all, with all but each. */
+  ablation?: Ablation;
   /** Seed of data, initial values, batches and order. Default 0. */
   seed?: number;
   /**
@@ -252,8 +267,8 @@ export type ResolvedInitializer =
 
 /** What is trained, every default filled in. */
 export interface ResolvedWorkload {
-  /** Wide & Deep: a linear part with FTRL beside an MLP. */
-  readonly model: "wdl";
+  /** Wide & Deep, DLRM or DeepFM. */
+  readonly model: Model;
   /** What is trained on: generated rows or a file of real ones. */
   readonly data: ResolvedSyntheticData | ResolvedCriteoData;
   /** Training samples a step. */
@@ -264,17 +279,22 @@ export interface ResolvedWorkload {
   readonly warmup: number;
   /** Weights of an embedding row. */
   readonly dim: number;
-  /** Widths of the hidden layers. */
+  /** Weights of a row in columns that differ. */
+  readonly dims: Readonly<Record<string, number>>;
+  /** Widths of the hidden layers; of DLRM, of its top MLP. */
   readonly hidden: readonly number[];
+  /** Widths of the layers of DLRM's bottom MLP before its last; absent for other models. */
+  readonly bottom?: readonly number[];
+  /** Share of hidden units that each training step sets to 0. */
+  readonly dropout: number;
   /** Compute threads, or "auto": one for every CPU this process may use. */
   readonly threads: number | "auto";
+  /** Whether results are the same to the bit for every number of threads; false is the fast mode. */
+  readonly deterministic: boolean;
   /** How weights are updated. */
-  readonly optimizer: {
-    readonly wide: { readonly ftrl: Readonly<Required<FtrlParameters>> };
-    readonly deep:
-      | { readonly adagrad: { readonly learningRate: number; readonly initialAccumulator: number } }
-      | { readonly sgd: { readonly learningRate: number } };
-  };
+  readonly optimizer: ResolvedOptimizers;
+  /** What is done to make training faster. */
+  readonly optimisations: ResolvedOptimisations;
   /** First values of embedding rows, by name or with parameters. */
   readonly initializer: ResolvedInitializer;
 }
@@ -336,6 +356,8 @@ export interface ResolvedScenario {
     readonly evaluations: number;
     /** 0 is all. */
     readonly testRows: number;
+    /** AUC whose time is a result, if the scenario asks for it. */
+    readonly targetAuc?: number;
   };
   /** How speed becomes money. */
   readonly cost: {
@@ -347,6 +369,8 @@ export interface ResolvedScenario {
   };
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
   readonly matrix: Readonly<Record<string, readonly MatrixValue[]>>;
+  /** What each optimisation is worth, if the scenario asks. */
+  readonly ablation?: { readonly switches: Readonly<Switches>; readonly cases: readonly AblationCase[] };
   /** Seed of data, initial values, batches and order. */
   readonly seed: number;
   /** What becomes of a configuration whose medium is not here: emulated and named so, an error, or left out. */

@@ -13,7 +13,10 @@ import { SKEWS } from "./workloads/skews.ts";
 import { nearest } from "../ffi/nearest.ts";
 import { oneOf } from "./one_of.ts";
 import type { Scenario, Size } from "./scenario.ts";
+import { auto, described, flag, real, whole, widths } from "./schema_parts.ts";
 import { STORAGE_TYPES } from "./storage.ts";
+import { MODELS } from "./training.ts";
+import { ablation, dims, optimisations, partOptimizer, wideOptimizer } from "./training_schema.ts";
 
 export type * from "./scenario.ts";
 
@@ -27,6 +30,7 @@ export const FIXED_FIELDS: readonly string[] = [
   "name",
   "about",
   "matrix",
+  "ablation",
   "repetitions",
   "budget",
   "quality",
@@ -46,35 +50,6 @@ const size = oneOf(
   ],
   (input) => typeof input === "number" ? 1 : 0,
 );
-
-function described<S extends v.GenericSchema>(schema: S, text: string): v.SchemaWithPipe<
-  readonly [
-    S,
-    v.DescriptionAction<v.InferOutput<S>, string>,
-  ]
-> {
-  return v.pipe(schema, v.description(text));
-}
-
-function whole(text: string, min: number, max: number): v.GenericSchema<number> {
-  const message = `expected a whole number from ${min} to ${max}`;
-  return described(
-    v.pipe(v.number(message), v.integer(message), v.minValue(min, message), v.maxValue(max, message)),
-    text,
-  );
-}
-
-function real(text: string, min: number, max: number): v.GenericSchema<number> {
-  const message = `expected a number from ${min} to ${max}`;
-  return described(v.pipe(v.number(message), v.minValue(min, message), v.maxValue(max, message)), text);
-}
-
-function auto<T>(schema: v.GenericSchema<T>, text: string): v.GenericSchema<T | "auto"> {
-  return described(
-    oneOf([v.literal("auto"), schema], (input) => typeof input === "string" && !/^\d/.test(input) ? 0 : 1),
-    text,
-  ) as v.GenericSchema<T | "auto">;
-}
 
 const skewNames = Object.keys(SKEWS);
 
@@ -142,44 +117,6 @@ const criteoData = v.strictObject({
   numerics,
 });
 
-const learningRate = v.exactOptional(real("Learning rate.", 1e-9, 100));
-
-const initialAccumulator = v.exactOptional(
-  real(
-    "First value of the sum of squared gradients, above 0: the smaller, the larger the first steps. Default 0.1.",
-    1e-12,
-    1e6,
-  ),
-);
-
-const wideOptimizer = oneOf([
-  v.picklist(["ftrl"]),
-  v.strictObject({
-    ftrl: described(
-      v.strictObject({
-        learningRate,
-        initialAccumulator,
-        l1: v.exactOptional(real("Strength of the L1 penalty. Default 0.", 0, 1e6)),
-        l2: v.exactOptional(real("Strength of the L2 penalty. Default 0.", 0, 1e6)),
-      }),
-      "FTRL-proximal. Default learning rate 0.2.",
-    ),
-  }),
-], (input) => typeof input === "object" && input !== null ? 1 : 0);
-
-const deepOptimizer = oneOf(
-  [
-    v.picklist(["adagrad", "sgd"]),
-    v.strictObject({
-      adagrad: described(v.strictObject({ learningRate, initialAccumulator }), "Adagrad. Default learning rate 0.01."),
-    }),
-    v.strictObject({
-      sgd: described(v.strictObject({ learningRate }), "Plain gradient descent. Default learning rate 0.01."),
-    }),
-  ],
-  (input) => typeof input !== "object" || input === null ? 0 : "sgd" in input ? 2 : 1,
-);
-
 const finite = (text: string) => real(text, -1e6, 1e6);
 const constant = v.strictObject({ constant: finite("Every weight.") });
 const uniform = v.strictObject({
@@ -232,7 +169,12 @@ const initializer = oneOf(
 );
 
 const workload = v.strictObject({
-  model: v.exactOptional(described(v.picklist(["wdl"]), "Wide & Deep: a linear part with FTRL beside an MLP.")),
+  model: v.exactOptional(described(
+    v.picklist(MODELS),
+    'What is trained. "wdl": Wide & Deep, a linear part with FTRL beside an MLP; "dlrm": an MLP over the numerics, the ' +
+      'dot products of its output and all embeddings, an MLP over them; "deepfm": a factorisation machine beside an ' +
+      'MLP. Default "wdl".',
+  )),
   data: v.exactOptional(described(
     oneOf(
       [syntheticData, criteoData],
@@ -247,27 +189,52 @@ const workload = v.strictObject({
       'Default "auto".',
   )),
   warmup: v.exactOptional(whole("Steps before the counted ones. Default 10.", 0, 1_000_000)),
-  dim: v.exactOptional(whole("Weights of an embedding row. Default 16.", 1, 65_536)),
-  hidden: v.exactOptional(described(
-    v.pipe(
-      v.array(whole("Width of a hidden layer.", 1, 65_536)),
-      v.minLength(1, "expected at least one layer"),
-      v.maxLength(16, "expected at most 16 layers"),
-    ),
-    "Widths of the hidden layers. Default [1024, 512, 256].",
+  dim: v.exactOptional(whole("Weights of an embedding row. Default 16.", 1, 1024)),
+  dims: v.exactOptional(described(
+    dims,
+    'Weights of an embedding row in columns that differ from "dim", as { "C3": 128 }, or of all 26 in a list. "wdl" only: ' +
+      "the other models multiply embeddings with one another.",
   )),
+  hidden: v.exactOptional(
+    widths("Widths of the hidden layers; of DLRM, of its top MLP. Default [1024, 512, 256].", 16),
+  ),
+  bottom: v.exactOptional(widths(
+    'Widths of the layers of DLRM\'s bottom MLP, before its last one, which has as many outputs as "dim". "dlrm" only. ' +
+      "Default [512, 256].",
+    15,
+  )),
+  dropout: v.exactOptional(
+    real("Share of hidden units that each training step sets to 0, drawn by the seed. Default 0.", 0, 0.9),
+  ),
   threads: v.exactOptional(auto(
     whole("Compute threads.", 1, 1024),
     'Compute threads, or "auto": one for every CPU this process may use. Default "auto".',
   )),
+  deterministic: v.exactOptional(flag(
+    "Whether a batch is cut into a fixed number of shards, so that results are the same to the bit for every number of " +
+      "threads; false is the fast mode, with a shard a thread. The report says what it changes. Default true.",
+  )),
   optimizer: v.exactOptional(described(
     v.strictObject({
-      wide: v.exactOptional(described(wideOptimizer, 'Optimizer of the linear part. Default "ftrl".')),
-      deep: v.exactOptional(
-        described(deepOptimizer, 'Optimizer of the embeddings and the MLP. Default "adagrad".'),
-      ),
+      wide: v.exactOptional(described(
+        wideOptimizer,
+        'Optimizer of the linear part of "wdl", of the first-order part of "deepfm". Default "ftrl".',
+      )),
+      deep: v.exactOptional(described(
+        partOptimizer,
+        'Optimizer of the dense layers, and of the embeddings without "embedding". Default "adagrad".',
+      )),
+      embedding: v.exactOptional(described(
+        partOptimizer,
+        'Optimizer of the embeddings. Parameters that "deep" has too, except the learning rate, are those of "deep". ' +
+          'Default: as "deep".',
+      )),
     }),
     "How weights are updated.",
+  )),
+  optimisations: v.exactOptional(described(
+    optimisations,
+    "What is done to make training faster. Defaults are what is fast and keeps results.",
   )),
   initializer: v.exactOptional(
     described(initializer, 'First values of embedding rows, by name or with parameters. Default "truncatedNormal".'),
@@ -373,8 +340,12 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
       )),
       evaluations: v.exactOptional(whole("Points on its curve. Default 4.", 1, 1000)),
       testRows: v.exactOptional(whole("Held-out rows scored at each point; 0 is all. Default 0.", 0, 1e9)),
+      targetAuc: v.exactOptional(
+        real("AUC whose time is a result: the report says after how many samples and seconds it is reached.", 0.5, 1),
+      ),
     }),
-    "The longer run that gives the AUC; once, since rows are equal to the bit on all configurations.",
+    "The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. An ablation has one " +
+      "for each of its cases that changes results.",
   )),
   cost: v.exactOptional(described(
     v.strictObject({
@@ -400,6 +371,11 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
       v.pipe(v.array(matrixValue, "expected a list of values"), v.minLength(1, "expected at least one value")),
     ),
     'Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination.',
+  )),
+  ablation: v.exactOptional(described(
+    ablation,
+    "What each optimisation is worth: the run has a case without any of the switches, and of every configuration one " +
+      "with each alone, one with all, and one with all but each.",
   )),
   seed: v.exactOptional(
     whole("Seed of data, initial values, batches and order. Default 0.", 0, Number.MAX_SAFE_INTEGER),

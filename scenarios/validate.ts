@@ -30,8 +30,10 @@ const LISTS: Readonly<Record<string, { readonly noun: string; readonly all?: str
   skew: { noun: "skew", all: "all skews: docs/scenarios.md#skew" },
   initializer: { noun: "initializer" },
   wide: { noun: "optimizer" },
+  embedding: { noun: "optimizer" },
   deep: { noun: "optimizer" },
   model: { noun: "model" },
+  executor: { noun: "executor" },
 };
 
 function unwrap(node: SchemaNode | undefined, input: unknown): SchemaNode | undefined {

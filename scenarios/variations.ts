@@ -10,9 +10,12 @@ import type { ResolvedScenario } from "./scenario.ts";
 import { hasDramTier } from "./storage.ts";
 
 /** Limits of a quick run, so that it ends within 30 s. */
-const QUICK = { seconds: 22, rows: 131_072, testRows: 8192, batch: 512, warmup: 4, evaluations: 2 };
+const QUICK = { seconds: 22, rows: 131_072, testRows: 8192, batch: 512, warmup: 4, evaluations: 2, ablationSteps: 12 };
 
-/** The scenario made small (fewer rows and steps, smaller batches): for a first look, not for figures to quote. Its name ends in `-quick`. */
+/**
+ * The scenario made small (fewer rows and steps, smaller batches): for a first look, not for figures to quote. Its name
+ * ends in `-quick`. An ablation leaves "all but one" out; it has many cases, so it takes minutes all the same.
+ */
 export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
   const { workload, quality } = scenario;
   const isFile = "criteo" in workload.data;
@@ -31,11 +34,19 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
       ...workload,
       data,
       batch: Math.min(workload.batch, QUICK.batch),
-      warmup: Math.min(workload.warmup, QUICK.warmup),
+      // An ablation's switches may measure in the first steps.
+      warmup: scenario.ablation === undefined ? Math.min(workload.warmup, QUICK.warmup) : workload.warmup,
+      ...(scenario.ablation === undefined || workload.steps === "auto"
+        ? {}
+        : { steps: Math.min(workload.steps, QUICK.ablationSteps) }),
     },
+    ...(scenario.ablation === undefined
+      ? {}
+      : { ablation: { ...scenario.ablation, cases: ["alone", "all"] as const } }),
     repetitions: 3,
     budget: Math.min(scenario.budget, QUICK.seconds),
     quality: {
+      ...quality,
       samples: quality.samples === "auto" ? "auto" : Math.min(quality.samples, QUICK.rows),
       evaluations: Math.min(quality.evaluations, QUICK.evaluations),
       testRows: quality.testRows === 0 ? QUICK.testRows : Math.min(quality.testRows, QUICK.testRows),

@@ -8,10 +8,10 @@
 
 import type { InitializerOptions } from "../ffi/options.ts";
 import { EmbeddingStore } from "../ffi/store.ts";
+import { Table } from "../ffi/table.ts";
 import { WdlTrainer } from "../ffi/trainer.ts";
 import { scoringSeconds } from "./run/budget.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./run/worker_protocol.ts";
-import { rowBytes } from "./workloads/row_bytes.ts";
 
 function say(message: WorkerMessage): void {
   const bytes = new TextEncoder().encode(JSON.stringify(message) + "\n");
@@ -40,21 +40,30 @@ async function speed(
   store.resetStatistics();
   const { stepNs, phaseNs, loss } = await trainer.train(spec.steps, reporting("train", signal));
   const statistics = store.statistics();
-  const bytes = rowBytes(spec.trainer.dim, spec.trainer.deepOptimizer);
+  const rows = tierRows(spec, store);
   const memory = store.memory().tiers;
   const tiers = store.describe().map((tier) => {
     const { limitBytes = 0, usedBytes = 0, purposes = {} } = memory[tier.tier] ?? {};
-    return { ...tier, limitBytes, usedBytes, purposes, rows: (purposes["rows"] ?? 0) / bytes };
+    return { ...tier, limitBytes, usedBytes, purposes, rows: rows[tier.tier] ?? 0 };
   });
   const tableBytes = tiers.reduce((sum, tier) => sum + (tier.purposes["rows"] ?? 0), 0);
-  return { task: "speed", stepNs, phaseNs, loss, statistics, tiers, tableBytes, digest: await trainer.digest() };
+  const facts = trainer.describe();
+  const digest = await trainer.digest();
+  return { task: "speed", stepNs, phaseNs, loss, trainer: facts, statistics, tiers, tableBytes, digest };
 }
 
-/** Steps between two looks at the clock. */
+/** Rows in each tier, of the tables of all columns: a trainer's first 26, in the order of the columns. */
+function tierRows({ trainer: { dims } }: WorkerSpec, store: EmbeddingStore): number[] {
+  const tiers = store.describe().length;
+  const counts = dims.map((dim, column) => new Table(store, column, `C${column + 1}`, dim, tiers).rows());
+  return Array.from({ length: tiers }, (_, tier) => counts.reduce((sum, rows) => sum + (rows[tier] ?? 0), 0));
+}
+
+/** Steps between two looks at the clock, where there is a limit; the first of a call never has old rows. */
 const BLOCK = 16;
 
 async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: AbortSignal): Promise<QualityOutcome> {
-  const curve: { samples: number; seconds: number; logloss: number; auc: number }[] = [];
+  const curve: { samples: number; seconds: number; trainSeconds: number; logloss: number; auc: number }[] = [];
   const start = performance.now();
   const elapsed = () => (performance.now() - start) / 1000;
   let steps = 0;
@@ -71,7 +80,7 @@ async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: Abort
   for (let point = 1; point <= spec.evaluations && !late(); point++) {
     const until = Math.round(spec.steps * point / spec.evaluations);
     while (steps < until && !late()) {
-      const block = Math.min(BLOCK, until - steps);
+      const block = spec.seconds === undefined ? until - steps : Math.min(BLOCK, until - steps);
       const before = elapsed();
       await trainer.train(block, reporting("train", signal, steps, spec.steps));
       trained += elapsed() - before;
@@ -81,10 +90,11 @@ async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: Abort
     const run = { ...reporting("evaluate", signal), maxRows: spec.testRows };
     const { logloss, auc, rows } = await trainer.evaluate(spec.testData, run);
     scoring = elapsed() - seconds;
-    curve.push({ samples: steps * spec.trainer.batch, seconds, logloss, auc });
+    curve.push({ samples: steps * spec.trainer.batch, seconds, trainSeconds: trained, logloss, auc });
     testRows = rows;
   }
-  return { task: "quality", steps, curve, testRows, digest: await trainer.digest() };
+  const facts = trainer.describe();
+  return { task: "quality", steps, curve, testRows, trainer: facts, digest: await trainer.digest() };
 }
 
 async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {

@@ -8,8 +8,8 @@ const root = new URL("../", import.meta.url);
 const ALLOWED: Readonly<Record<string, readonly RegExp[]>> = {
   ffi: [],
   scenarios: [/^ffi\//, /^deno\.json$/],
-  // What a run writes, and how it is read back; never what runs it.
-  reports: [/^scenarios\/(contribution\/)?record\.ts$/, /^scenarios\/(result|writing)\.ts$/],
+  // What a run writes, what the variants in it are, and how it is read back; never what runs it.
+  reports: [/^scenarios\/(contribution\/)?record\.ts$/, /^scenarios\/(ablation|result|writing)\.ts$/],
   // Beside the library: what only a command needs, and its own version.
   cli: [/^mod\.ts$/, /^deno\.json$/, /^ffi\/nearest\.ts$/, /^scenarios\/(emit_schema|writing)\.ts$/],
 };

@@ -314,23 +314,58 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
 
 /* ---- Wide & Deep trainer -------------------------------------------------------------------------------- */
 
-/* Opens a trainer on a store; it creates the tables it needs there. The store must outlive it. Options:
+/* Opens a trainer on a store; it creates the tables it needs there, C1 to C26. The store must outlive it. Options:
  *   data         path of the train cache file                                                     (required)
+ *   model        wdl: MLP over embeddings and numerics + linear model of numerics and hashed ids; deepfm: the same + the
+ *                pairwise products of a factorization machine; dlrm: a bottom MLP over the numerics, dot products of all pairs
+ *                of its output and the embeddings, a top MLP over those                              (default wdl)
  *   batch        samples a step                                                                   (default 2048)
- *   dim          weights an embedding row                                                         (default 16)
+ *   dim          weights an embedding row, 1..1024                                                (default 16)
+ *   dims         the same column by column, 26 widths; deepfm and dlrm need equal ones          (default: dim for each)
  *   hidden       widths of the hidden layers                                          (default "1024,512,256")
+ *   bottom       dlrm: widths of the bottom MLP's layers before the last, which is as wide as an embedding; all are ReLU
+ *                                                                                             (default "512,256")
  *   threads      compute threads                                                                  (default 1)
  *   seed         uint64: dense initial values and the order of batches                            (default 0)
- *   deep_optimizer      sgd | adagrad, for embeddings and dense layers                            (default adagrad)
+ *   deep_optimizer      sgd | adagrad | adagrad_decay | adam | adam_async | adamw, for dense layers and embeddings, with the
+ *                       formulas of native/optimizers/                                            (default adagrad)
  *   deep_learning_rate                                                                            (default 0.01)
+ *   deep_beta1, deep_beta2, deep_epsilon   adam, adam_async, adamw                       (default 0.9, 0.999, 1e-8)
+ *   deep_weight_decay                      adamw                                                  (default 1e-4)
+ *   deep_decay_rate, deep_decay_step, deep_decay_baseline   adagrad_decay  (default 0.9, 100000, the first value of the sums)
+ *   embedding_optimizer, embedding_learning_rate   for embeddings, where they differ; the other numbers are the deep ones
+ *                                                                                 (default: deep_optimizer, deep_learning_rate)
+ *   wide_optimizer      ftrl                                                                      (default ftrl)
  *   wide_learning_rate, wide_l1, wide_l2   FTRL of the wide part                                  (default 0.2, 0, 0)
  *   deep_initial_accumulator, wide_initial_accumulator   first value of Adagrad's and FTRL's sums of squares, above 0;
  *                       DeepRec's 0.1 hides the small gradients of rare ids in runs of under ten thousand steps
  *                                                                                            (default 0.1, 0.1)
  *   wide_buckets        wide weights a column (DeepRec's hash_bucket_size)                        (default 10000)
  *   initializer, initializer.*   of the embedding tables, as in ts_table_create
- * Results depend on the seed, the data and the options, not on the storage type and not on `threads`.
- * Errors: TS_EINVAL, TS_EUNAVAILABLE (libdnnl), TS_EIO, TS_EFORMAT, TS_ENOMEM. */
+ * Switches, each an optimisation that DeepRec's documentation names; those marked * leave results as they are:
+ *   stage      * batches prepared ahead by threads of their own, 0..8                              (default 1)
+ *   stage_what * input: the batch is read; lookup: its rows are brought into the first tier as well, and their values are read
+ *                in the step itself; auto: none of both, input and lookup are timed in turn, twice eight steps each, and the
+ *                fastest is kept                                                                  (default input)
+ *   readers    * threads that share this, each taking the next batch, 1..16                        (default 1)
+ *   async_embedding  0 | 1: rows of a batch are looked up while the step before it computes and before that step's update, so
+ *                they are one update old. Deterministic; the first step of a call looks its rows up itself     (default 0)
+ *   micro_batch  1..64: the batch is cut into so many parts, whose gradients are summed in order for one update. A part's
+ *                gradients are summed while the next one computes                                 (default 1)
+ *   embedding_fusion * 0 | 1: tables write rows into the network's input and read gradients from it; 0: through a block a
+ *                column, with copies                                                              (default 1)
+ *   graph_fusion   0 | 1: bias, ReLU and dropout inside oneDNN's products, or passes of their own; 1 needs oneDNN 2
+ *                                                                        (default 1 with oneDNN 2, 0 with version 3)
+ *   dropout        share of hidden units set to zero in training, 0..0.9                          (default 0)
+ *   memory_reuse * 0 | 1: a step's memory is planned once; 0: allocated and freed in every step, as without planning (default 1)
+ *   executor   * inline: the calling thread alone; pool: phase after phase, spread over the threads; cost_model: one graph of
+ *                tasks, the one with the longest remaining path first, by costs measured in the first 16 steps (default pool)
+ *   bf16           off | dense: operands of products in BF16, sums and weights in FP32; rows: rows of the tables; all: both
+ *                                                                                                 (default off)
+ *   deterministic  1: a batch is cut into shards by its size alone; 0: into as many as threads     (default 1)
+ * Results depend on the seed, the data and the other options: not on the storage type and, unless deterministic is 0, not on
+ * `threads`.
+ * Errors: TS_EINVAL, TS_EUNAVAILABLE (libdnnl; dense BF16 on a CPU without it), TS_EIO, TS_EFORMAT, TS_ENOMEM. */
 TS_API int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **out, char *err, uint32_t err_cap);
 /* Always TS_OK. The tables stay in the store. */
 TS_API int32_t ts_trainer_close(ts_trainer *trainer);
@@ -342,9 +377,10 @@ TS_API int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err
 
 /* Trains `steps` batches, going on where the last call stopped and around the file at its end.
  * step_ns[i] is the wall time of step i; phase_ns[TS_PHASES] receives the sums over the call, loss the mean
- * logloss over its samples. Any of the three may be NULL. `control` counts steps.
+ * logloss over its samples. Any of the three may be NULL. `control` counts steps. Where phases overlap, the wall time is
+ * divided in the proportion of their work; what the stage's threads do is in no phase (ts_trainer_describe has it).
  * Errors: TS_EINVAL, TS_EFULL, TS_EIO, TS_EFORMAT, TS_ECANCELLED (the steps done so far hold). */
-#define TS_PHASE_INPUT 0u    /* copying the batch out of the cache file */
+#define TS_PHASE_INPUT 0u    /* reading the batch, or waiting for the stage to have read it */
 #define TS_PHASE_LOOKUP 1u   /* embedding lookup, without eviction */
 #define TS_PHASE_DENSE 2u    /* forward and backward of wide and MLP, and their optimizer */
 #define TS_PHASE_UPDATE 3u   /* embedding update, without eviction */
@@ -375,7 +411,9 @@ TS_API int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap,
 
 /* Reads and writes dense parameters by name, without padding, for comparisons with other implementations: mlp.<l>.w
  * (inputs x outputs, row-major; the inputs of layer 0 are the 13 numerics, then C1's weights, C2's ...), mlp.<l>.b,
- * output.w, output.b, wide.numeric (13) and wide.C1 to wide.C26 (a weight a bucket). *needed, which may be NULL, is the
+ * output.w, output.b, wide.numeric (13) and wide.C1 to wide.C26 (a weight a bucket: ts_mix64(key) mod wide_buckets). dlrm has
+ * bottom.<l>.w and bottom.<l>.b instead of wide.*, and the inputs of its layer 0 are the bottom's output, then the dot products
+ * (1,0), (2,0), (2,1) ... of that output, which is 0, and of C1, which is 1, and so on. *needed, which may be NULL, is the
  * number of values there are. Optimizer state is not touched. Errors: TS_EINVAL (no such name, another number of values),
  * TS_ERANGE (out has room for fewer). */
 TS_API int32_t ts_trainer_parameters(ts_trainer *trainer, const char *name, float *out, uint64_t n, uint64_t *needed,

@@ -1,5 +1,5 @@
-/* batches.h - what the trainer asks of a store beyond the public calls: rows straight into a wider matrix, gradients straight
- * out of one, and rows brought up ahead of their lookup. Threads and errors are those of the public calls. */
+/* batches.h - what the trainer asks of a store beyond the public calls: rows straight into a wider matrix, gradients
+ * straight out of one, and rows brought up ahead of their lookup. Threads and errors are those of the public calls. */
 #ifndef TS_STORE_BATCHES_H
 #define TS_STORE_BATCHES_H
 
@@ -9,12 +9,11 @@
  * stride is in floats, at least dim. What lies between the rows is left alone. */
 int32_t ts_table_lookup_strided(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, float *rows,
                                 uint64_t stride, ts_err err);
-int32_t ts_table_update_strided(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, const float *gradients,
-                                uint64_t stride, ts_err err);
+int32_t ts_table_update_strided(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n,
+                                const float *gradients, uint64_t stride, ts_err err);
 
-/* Brings the rows of these keys that are in lower tiers to the first, as a lookup does. Creates no row, counts no lookup and
- * changes no value. *lower is the number of keys, duplicates included, that were not in the first tier. */
+/* Brings the rows of these keys that are in lower tiers to the first, as a lookup does. Creates no row, counts no
+ * lookup and changes no value. *lower is the number of keys, duplicates included, that were not in the first tier. */
 int32_t ts_table_promote(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *lower, ts_err err);
-
 
 #endif

@@ -1,5 +1,5 @@
-/* The task graph and its executors: every task once, after what it waits for, whatever the threads; the order by longest path;
- * the stage: the right batch for each step, whoever prepares it. */
+/* The task graph and its executors: every task once, after what it waits for, whatever the threads; the order by
+ * longest path; the stage: the right batch for each step, whoever prepares it. */
 #include "test/wdl_fixture.h"
 #include "wdl/batch_order.h"
 #include "wdl/schedule/executor.h"
@@ -102,7 +102,8 @@ static void the_longest_path_goes_first(void) {
   uint64_t ns[1] = {0};
   ts_executor_run(executor, &w, ns, 1);
   static const uint32_t order[] = {1, 0, 3, 2, 4}; /* ways of 3, 2, 2, 1, 1; of equal ones the first */
-  for (uint32_t i = 0; i < 5; i++) CHECK_MSG(w.when[order[i]] == i, "task %u ran as number %u", order[i], w.when[order[i]]);
+  for (uint32_t i = 0; i < 5; i++)
+    CHECK_MSG(w.when[order[i]] == i, "task %u ran as number %u", order[i], w.when[order[i]]);
   ts_executor_destroy(executor);
   ts_pool_destroy(pool);
   ts_graph_free(g);
@@ -142,8 +143,16 @@ static void the_stage_gives_the_right_batches(const ts_cache *data, ts_store *st
     for (uint32_t held = 1; held <= 2; held++)
       for (uint32_t allocate = 0; allocate < 2; allocate++)
         for (ts_stage_what what = TS_STAGE_INPUT; what <= TS_STAGE_AUTO; what++) {
-          ts_stage_options o = {.depth = depths[d], .threads = 1 + d, .held = held, .what = what, .allocate = allocate == 1,
-                                .batch = 100, .seed = 3, .data = data, .store = store, .tables = tables};
+          ts_stage_options o = {.depth = depths[d],
+                                .threads = 1 + d,
+                                .held = held,
+                                .what = what,
+                                .allocate = allocate == 1,
+                                .batch = 100,
+                                .seed = 3,
+                                .data = data,
+                                .store = store,
+                                .tables = tables};
           ts_stage *stage;
           CHECK(ts_stage_create(&o, &stage, err) == TS_OK);
           uint64_t step = 0;
@@ -151,7 +160,8 @@ static void the_stage_gives_the_right_batches(const ts_cache *data, ts_store *st
             const uint64_t end = step + 25;
             ts_stage_begin(stage, step, end);
             /* A step that comes first reads its batch itself: let the threads have the start. */
-            while (depths[d] > 0 && what != TS_STAGE_AUTO && call == 0 && ts_stage_count(stage).batches == 0) usleep(100);
+            while (depths[d] > 0 && what != TS_STAGE_AUTO && call == 0 && ts_stage_count(stage).batches == 0)
+              usleep(100);
             ts_batch *batch, *next = NULL;
             /* The last call gives up early, with batches prepared. */
             for (; step < end - (call == 2 ? 10 : 0); step++) {
@@ -168,9 +178,12 @@ static void the_stage_gives_the_right_batches(const ts_cache *data, ts_store *st
           }
           const ts_stage_statistics s = ts_stage_count(stage);
           CHECK_MSG((depths[d] == 0 ? s.batches == 0 : what == TS_STAGE_AUTO || s.hits > 0) && s.hits <= s.batches,
-                    "depth %u: %llu batches, %llu hits", depths[d], (unsigned long long)s.batches, (unsigned long long)s.hits);
+                    "depth %u: %llu batches, %llu hits", depths[d], (unsigned long long)s.batches,
+                    (unsigned long long)s.hits);
           const ts_stage_what choice = ts_stage_choice(stage);
-          CHECK(depths[d] == 0 ? choice == TS_STAGE_NOTHING : what != TS_STAGE_AUTO ? choice == what : choice != TS_STAGE_AUTO);
+          CHECK(depths[d] == 0          ? choice == TS_STAGE_NOTHING
+                : what != TS_STAGE_AUTO ? choice == what
+                                        : choice != TS_STAGE_AUTO);
           ts_stage_destroy(stage);
         }
 }
@@ -180,8 +193,14 @@ static void auto_keeps_the_fastest(const ts_cache *data, ts_store *store, const 
   static const ts_stage_what ways[] = {TS_STAGE_NOTHING, TS_STAGE_INPUT, TS_STAGE_LOOKUP};
   ts_err err = {message, sizeof message};
   for (uint32_t best = 0; best < 3; best++) {
-    ts_stage_options o = {.depth = 2, .threads = 1, .held = 1, .what = TS_STAGE_AUTO, .batch = 100, .data = data,
-                          .store = store, .tables = tables};
+    ts_stage_options o = {.depth = 2,
+                          .threads = 1,
+                          .held = 1,
+                          .what = TS_STAGE_AUTO,
+                          .batch = 100,
+                          .data = data,
+                          .store = store,
+                          .tables = tables};
     ts_stage *stage;
     CHECK(ts_stage_create(&o, &stage, err) == TS_OK);
     ts_stage_begin(stage, 0, 100);
@@ -203,12 +222,14 @@ int main(void) {
   tasks_run_once_and_in_order();
   the_longest_path_goes_first();
   impossible_graphs_are_refused();
-  CHECK(run(ts_data_generate, options("out", in_folder("a.cache"), "rows", "5000", "scale", "0.001", NULL), NULL) == TS_OK);
+  CHECK(run(ts_data_generate, options("out", in_folder("a.cache"), "rows", "5000", "scale", "0.001", NULL), NULL) ==
+        TS_OK);
   ts_cache data;
   ts_err err = {message, sizeof message};
   CHECK(ts_cache_open(in_folder("a.cache"), &data, err) == TS_OK);
   ts_store *store = NULL;
-  ts_config *config = options("storage", "DRAM_SSDHASH", "size", "65536,268435456", "size_counts", "rows", "path", folder, NULL);
+  ts_config *config =
+      options("storage", "DRAM_SSDHASH", "size", "65536,268435456", "size_counts", "rows", "path", folder, NULL);
   CHECK(ts_store_open(config, &store, message, sizeof message) == TS_OK);
   ts_config_free(config);
   uint32_t tables[TS_CATEGORIES];

@@ -1,5 +1,5 @@
-/* What the trainer asks of a store: strided lookups and updates against plain ones, promotion that changes no row; on every
- * storage type, with first tiers that hold a part of the rows. */
+/* What the trainer asks of a store: strided lookups and updates against plain ones, promotion that changes no row; on
+ * every storage type, with first tiers that hold a part of the rows. */
 #include "store/batches.h"
 #include "test/store_types.h"
 
@@ -92,7 +92,9 @@ static void promotion_only_moves(const storage_type *type) {
   uint32_t below = 0;
   for (uint32_t i = 0; i < 60; i++) below += tiers[i] > 0;
   CHECK_MSG(ts_table_promote(store, table, keys, N, &lower, err) == TS_OK, "%s: %s", type->name, text);
-  if (type->tiers > 1) CHECK_MSG(below > 10 && lower == below + N - 60, "%s: %u below, %llu", type->name, below, (unsigned long long)lower);
+  if (type->tiers > 1)
+    CHECK_MSG(below > 10 && lower == below + N - 60, "%s: %u below, %llu", type->name, below,
+              (unsigned long long)lower);
   CHECK(ts_table_lookup_tier(store, table, keys, N, tiers, text, sizeof text) == TS_OK);
   for (uint32_t i = 0; i < N; i++)
     CHECK_MSG(i >= 60 ? tiers[i] == -1 : tiers[i] == 0, "%s: key %u is in tier %d", type->name, i, tiers[i]);
@@ -104,7 +106,8 @@ static void promotion_only_moves(const storage_type *type) {
 
 /* A key that waits for admission is not counted, and does not get in. */
 static void promotion_admits_nobody(void) {
-  ts_store *store = open_config(CONFIG("storage", "DRAM_SSDHASH", "path", folder, "size", "16384,67108864", "size_counts", "rows"));
+  ts_store *store =
+      open_config(CONFIG("storage", "DRAM_SSDHASH", "path", folder, "size", "16384,67108864", "size_counts", "rows"));
   uint32_t table = add_config(store, CONFIG("name", "t", "admission", "counter", "admission.frequency", "2"));
   const int64_t key = 5;
   float row[16];

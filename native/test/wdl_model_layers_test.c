@@ -51,7 +51,8 @@ static void fm_follows_its_definition(void) {
     ts_fm_backward(&fm, 0, ROWS, v, sums, g, dv);
     double loss = 0;
     for (uint32_t r = 0; r < ROWS; r++) loss += (double)g[r] * ((double)logit[r] - 0.25);
-    CHECK_MSG(fabs(loss - fm_loss(plain, dim, g)) < 1e-5 * dim, "dim %u: %g, expected %g", dim, loss, fm_loss(plain, dim, g));
+    CHECK_MSG(fabs(loss - fm_loss(plain, dim, g)) < 1e-5 * dim, "dim %u: %g, expected %g", dim, loss,
+              fm_loss(plain, dim, g));
     for (uint32_t r = 0; r < ROWS; r++)
       for (uint32_t i = 0; i < COUNT * dim; i++) {
         double *x = &plain[r * COUNT * dim + i], old = *x;
@@ -92,7 +93,8 @@ static void interaction_follows_its_definition(void) {
     CHECK(width == dim + 10);
     ts_interaction x = {.count = COUNT, .dim = dim, .stride = stride, .out_stride = out};
     float *v = calloc(ROWS * stride, sizeof *v), *dv = calloc(ROWS * stride, sizeof *dv);
-    float *y = malloc(ROWS * out * sizeof *y), *dy = calloc(ROWS * out, sizeof *dy), *g = calloc(ROWS * width, sizeof *g);
+    float *y = malloc(ROWS * out * sizeof *y), *dy = calloc(ROWS * out, sizeof *dy),
+          *g = calloc(ROWS * width, sizeof *g);
     double *plain = calloc(ROWS * COUNT * dim, sizeof *plain);
     for (uint32_t i = 0; i < ROWS * out; i++) y[i] = 12345.0f;
     for (uint32_t r = 0; r < ROWS; r++) {
@@ -147,8 +149,7 @@ static void columns_come_and_go(void) {
     for (uint32_t c = 0; c < TS_CATEGORIES; c++)
       for (uint32_t j = 0; j < widths[c]; j++)
         CHECK(row[columns.at[c] + j] == blocks[columns.before[c] + r * widths[c] + j]);
-    for (uint32_t j = 0; j < 18; j++)
-      CHECK(row[2 + all + j] == (j < TS_NUMERICS ? numerics[j * BATCH + r] : 0));
+    for (uint32_t j = 0; j < 18; j++) CHECK(row[2 + all + j] == (j < TS_NUMERICS ? numerics[j * BATCH + r] : 0));
   }
   ts_columns_scatter(&columns, 0, BATCH, x, back);
   CHECK(memcmp(back, blocks, BATCH * all * sizeof *back) == 0);

@@ -28,8 +28,8 @@ static void find_table(void *context, uint32_t c) {
   t->part_status[c] = TS_OK;
   for (uint32_t first = 0; first < t->rows && t->part_status[c] == TS_OK; first += chunk) {
     const uint32_t n = TS_MIN(t->rows - first, chunk);
-    t->part_status[c] = ts_table_find(t->store, t->tables[c], s->batch.keys + at + first, n, 0, rows, s->found + at + first,
-                                      err.text, err.cap);
+    t->part_status[c] = ts_table_find(t->store, t->tables[c], s->batch.keys + at + first, n, 0, rows,
+                                      s->found + at + first, err.text, err.cap);
     for (uint32_t r = 0; r < n; r++) memcpy(to + (first + r) * stride, rows + (size_t)r * dim, dim * sizeof *rows);
   }
 }
@@ -94,10 +94,10 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
   uint64_t *scratch = malloc((rows + 1) * sizeof(uint64_t));
   const uint64_t batch = t->options.batch;
   scoring g = {.trainer = t,
-                     .batch = {.labels = malloc(batch * sizeof(float)),
-                               .numerics = malloc(TS_NUMERICS * batch * sizeof(float)),
-                               .keys = malloc(TS_CATEGORIES * batch * sizeof(int64_t))},
-                     .found = malloc(TS_CATEGORIES * batch)};
+               .batch = {.labels = malloc(batch * sizeof(float)),
+                         .numerics = malloc(TS_NUMERICS * batch * sizeof(float)),
+                         .keys = malloc(TS_CATEGORIES * batch * sizeof(int64_t))},
+               .found = malloc(TS_CATEGORIES * batch)};
   if (rows == 0) status = ts_fail(err, TS_EINVAL, "Cannot evaluate \"%s\": it has no rows", path);
   else if (s.ranked == NULL || scratch == NULL || g.batch.labels == NULL || g.batch.numerics == NULL ||
            g.batch.keys == NULL || g.found == NULL)

@@ -26,8 +26,7 @@ static int32_t create_rows(filling *f, uint32_t c, chunk *k, uint64_t n) {
   ts_trainer *t = f->trainer;
   ts_err err = ts_trainer_part_err(t, c);
   if (ts_control_cancelled(f->control)) return ts_fail(err, TS_ECANCELLED, "Filling the tables was cancelled");
-  int32_t status =
-      ts_table_lookup(t->store, t->tables[c], k->keys, n, k->rows, err.text, err.cap);
+  int32_t status = ts_table_lookup(t->store, t->tables[c], k->keys, n, k->rows, err.text, err.cap);
   if (status == TS_OK) ts_control_add(f->control, n);
   return status;
 }
@@ -73,7 +72,8 @@ static void fill_table(void *context, uint32_t c) {
   filling *f = context;
   ts_trainer *t = f->trainer;
   chunk *k = malloc(sizeof *k + (size_t)CHUNK * t->options.dims[c] * sizeof(float));
-  if (k == NULL) t->part_status[c] = ts_fail(ts_trainer_part_err(t, c), TS_ENOMEM, "Cannot fill the tables: out of memory");
+  if (k == NULL)
+    t->part_status[c] = ts_fail(ts_trainer_part_err(t, c), TS_ENOMEM, "Cannot fill the tables: out of memory");
   else if (t->data.header.vocabulary == TS_VOCABULARY_SYNTHETIC) fill_vocabulary(f, c, k);
   else fill_from_file(f, c, k);
   free(k);

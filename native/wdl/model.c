@@ -13,6 +13,9 @@ static uint32_t shards_of(const ts_trainer_options *o) {
 static uint32_t padded(uint32_t width) { return TS_ROUND_UP(width, TS_LANES); }
 
 static int32_t open_top(ts_model *m, const ts_trainer_options *o, uint32_t in, ts_err err) {
+  const ts_dnnl *dnnl;
+  int32_t status = ts_dnnl_open(&dnnl, err);
+  if (status != TS_OK) return status;
   ts_mlp_options top = {.batch = o->batch,
                         .pieces = m->pieces,
                         .shards = m->shards,
@@ -20,12 +23,12 @@ static int32_t open_top(ts_model *m, const ts_trainer_options *o, uint32_t in, t
                         .count = o->layers,
                         .head = true,
                         .input_gradient = true,
-                        .fusion = o->graph_fusion,
+                        .fusion = o->graph_fusion && (o->graph_fusion_asked || dnnl->primitives),
                         .bf16 = o->bf16 == TS_BF16_DENSE || o->bf16 == TS_BF16_ALL,
                         .dropout = o->dropout,
                         .seed = o->seed};
   memcpy(top.hidden, o->hidden, sizeof top.hidden);
-  int32_t status = ts_part_rule_read(&o->deep, &top.rule, err);
+  status = ts_part_rule_read(&o->deep, &top.rule, err);
   return status == TS_OK ? ts_mlp_open(&m->top, &top, err) : status;
 }
 
@@ -158,7 +161,8 @@ int32_t ts_model_forward(const ts_model *m, uint32_t which, ts_mlp_rows at, bool
     if (m->kind == TS_DEEPFM) ts_fm_forward(&m->fm, at.first, at.rows, input, m->fm_sums, m->logit);
     return status;
   }
-  ts_columns_join_numerics(m->batch, at.first, at.rows, batch->numerics, m->numerics, padded(TS_NUMERICS), padded(TS_NUMERICS));
+  ts_columns_join_numerics(m->batch, at.first, at.rows, batch->numerics, m->numerics, padded(TS_NUMERICS),
+                           padded(TS_NUMERICS));
   int32_t status = ts_mlp_forward(&m->bottom, at, training, NULL);
   const uint32_t width = padded(dim);
   for (uint32_t r = at.first; r < at.first + at.rows; r++)

@@ -1,13 +1,14 @@
 /* model.h - the three models behind one interface, made of the layers in layers/ and dense/.
  *
- *   wdl      logit = MLP(embeddings, numerics) + linear(numerics, hashed ids)          Cheng et al. 2016; DeepRec's modelzoo
- *   deepfm   logit = MLP(embeddings, numerics) + linear(numerics, hashed ids) + FM(embeddings)          Guo et al. 2017
- *   dlrm     logit = MLP(b, dots of all pairs of b and the embeddings), b = MLP(numerics)              Naumov et al. 2019
+ *   wdl      logit = MLP(embeddings, numerics) + linear(numerics, hashed ids)          Cheng et al. 2016; DeepRec's
+ * modelzoo deepfm   logit = MLP(embeddings, numerics) + linear(numerics, hashed ids) + FM(embeddings)          Guo et
+ * al. 2017 dlrm     logit = MLP(b, dots of all pairs of b and the embeddings), b = MLP(numerics)              Naumov et
+ * al. 2019
  *
- * Embeddings lie in rows of the input, `columns` says where. wdl and deepfm have the numerics behind them in the same row;
- * dlrm has b before them. The tables write rows there and read gradients from a matrix of the same shape: with fusion
- * directly, without it through blocks of their own. There are two inputs, so that the rows of the next batch can be read while
- * this one computes. */
+ * Embeddings lie in rows of the input, `columns` says where. wdl and deepfm have the numerics behind them in the same
+ * row; dlrm has b before them. The tables write rows there and read gradients from a matrix of the same shape: with
+ * fusion directly, without it through blocks of their own. There are two inputs, so that the rows of the next batch can
+ * be read while this one computes. */
 #ifndef TS_WDL_MODEL_H
 #define TS_WDL_MODEL_H
 

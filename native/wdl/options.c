@@ -27,13 +27,11 @@ static bool has_weight_decay(ts_optimizer_kind kind) { return kind == TS_ADAMW; 
 static const struct {
   const char *option, *rules;
   bool (*has)(ts_optimizer_kind kind);
-} of_rules[] = {{"deep_beta1", "adam, adam_async or adamw", has_betas},
-                {"deep_beta2", "adam, adam_async or adamw", has_betas},
-                {"deep_epsilon", "adam, adam_async or adamw", has_betas},
-                {"deep_weight_decay", "adamw", has_weight_decay},
-                {"deep_decay_rate", "adagrad_decay", has_decay},
-                {"deep_decay_step", "adagrad_decay", has_decay},
-                {"deep_decay_baseline", "adagrad_decay", has_decay}};
+} of_rules[] = {
+    {"deep_beta1", "adam, adam_async or adamw", has_betas},   {"deep_beta2", "adam, adam_async or adamw", has_betas},
+    {"deep_epsilon", "adam, adam_async or adamw", has_betas}, {"deep_weight_decay", "adamw", has_weight_decay},
+    {"deep_decay_rate", "adagrad_decay", has_decay},          {"deep_decay_step", "adagrad_decay", has_decay},
+    {"deep_decay_baseline", "adagrad_decay", has_decay}};
 
 static void read_rules(const ts_config *config, ts_config_reader *r, ts_trainer_options *o) {
   ts_part_rule *deep = &o->deep;
@@ -64,7 +62,9 @@ static void read_rules(const ts_config *config, ts_config_reader *r, ts_trainer_
   o->wide_initial_accumulator = ts_config_f64(r, "wide_initial_accumulator", TS_INITIAL_ACCUMULATOR, 1e-30, 1e30);
 }
 
-static bool flag(ts_config_reader *r, const char *key, bool fallback) { return ts_config_u64(r, key, fallback, 0, 1) == 1; }
+static bool flag(ts_config_reader *r, const char *key, bool fallback) {
+  return ts_config_u64(r, key, fallback, 0, 1) == 1;
+}
 
 static void read_schedule(ts_config_reader *r, ts_trainer_options *o) {
   static const char *const whats[] = {"input", "lookup", "auto", NULL};
@@ -86,12 +86,12 @@ static void read_schedule(ts_config_reader *r, ts_trainer_options *o) {
 static int32_t check_widths(const char *option, const uint64_t *widths, uint32_t given, uint32_t room, uint32_t *out,
                             ts_err err) {
   if (given > room)
-    return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"%s\" has %u layers, at most %u are possible", option, given,
-                   room);
+    return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"%s\" has %u layers, at most %u are possible", option,
+                   given, room);
   for (uint32_t l = 0; l < given; l++) {
     if (widths[l] < 1 || widths[l] > 16384)
-      return ts_fail(err, TS_EINVAL, "Cannot open trainer: widths in \"%s\" must be from 1 to 16384, found %llu", option,
-                     (unsigned long long)widths[l]);
+      return ts_fail(err, TS_EINVAL, "Cannot open trainer: widths in \"%s\" must be from 1 to 16384, found %llu",
+                     option, (unsigned long long)widths[l]);
     out[l] = (uint32_t)widths[l];
   }
   return TS_OK;
@@ -99,25 +99,28 @@ static int32_t check_widths(const char *option, const uint64_t *widths, uint32_t
 
 static int32_t check_dims(ts_trainer_options *o, const uint64_t *dims, uint32_t given, uint32_t dim, ts_err err) {
   if (given != 0 && given != TS_CATEGORIES)
-    return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"dims\" has %u widths; %u are needed, one a column", given,
-                   TS_CATEGORIES);
+    return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"dims\" has %u widths; %u are needed, one a column",
+                   given, TS_CATEGORIES);
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
     if (given != 0 && (dims[c] < 1 || dims[c] > 1024))
-      return ts_fail(err, TS_EINVAL, "Cannot open trainer: widths in \"dims\" must be from 1 to 1024, found %llu for C%u",
+      return ts_fail(err, TS_EINVAL,
+                     "Cannot open trainer: widths in \"dims\" must be from 1 to 1024, found %llu for C%u",
                      (unsigned long long)dims[c], c + 1);
     o->dims[c] = given == 0 ? dim : (uint32_t)dims[c];
     if (o->model != TS_WDL && o->dims[c] != o->dims[0])
-      return ts_fail(err, TS_EINVAL,
-                     "Cannot open trainer: model \"%s\" multiplies embeddings with one another, so all widths in \"dims\" must "
-                     "be equal; C1 has %u and C%u has %u",
-                     ts_model_names[o->model], o->dims[0], c + 1, o->dims[c]);
+      return ts_fail(
+          err, TS_EINVAL,
+          "Cannot open trainer: model \"%s\" multiplies embeddings with one another, so all widths in \"dims\" must "
+          "be equal; C1 has %u and C%u has %u",
+          ts_model_names[o->model], o->dims[0], c + 1, o->dims[c]);
   }
   return TS_OK;
 }
 
 static int32_t check_together(const ts_config *config, const ts_trainer_options *o, ts_err err) {
   for (uint32_t i = 0; i < sizeof of_rules / sizeof *of_rules; i++)
-    if (ts_config_has(config, of_rules[i].option) && !of_rules[i].has(o->deep.kind) && !of_rules[i].has(o->embedding.kind))
+    if (ts_config_has(config, of_rules[i].option) && !of_rules[i].has(o->deep.kind) &&
+        !of_rules[i].has(o->embedding.kind))
       return ts_fail(err, TS_EINVAL,
                      "Cannot open trainer: option \"%s\" is of %s; deep_optimizer is %s, embedding_optimizer %s",
                      of_rules[i].option, of_rules[i].rules, o->deep.name, o->embedding.name);
@@ -125,7 +128,8 @@ static int32_t check_together(const ts_config *config, const ts_trainer_options 
     return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"bottom\" is of model \"dlrm\"; model is \"%s\"",
                    ts_model_names[o->model]);
   if (o->micro_batch > o->batch)
-    return ts_fail(err, TS_EINVAL, "Cannot open trainer: micro_batch %u cuts a batch of %u rows into parts without rows",
+    return ts_fail(err, TS_EINVAL,
+                   "Cannot open trainer: micro_batch %u cuts a batch of %u rows into parts without rows",
                    o->micro_batch, o->batch);
   return TS_OK;
 }
@@ -133,7 +137,8 @@ static int32_t check_together(const ts_config *config, const ts_trainer_options 
 int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, ts_err err) {
   ts_config_reader r = ts_config_read(config, "trainer", err);
   o->data = ts_config_text(&r, "data", NULL);
-  for (uint32_t i = 0; i < TS_INITIALIZER_OPTIONS; i++) o->initializer[i] = ts_config_text(&r, ts_initializer_options[i], NULL);
+  for (uint32_t i = 0; i < TS_INITIALIZER_OPTIONS; i++)
+    o->initializer[i] = ts_config_text(&r, ts_initializer_options[i], NULL);
   o->model = (ts_model_kind)ts_config_choice(&r, "model", "wdl", ts_model_names);
   o->batch = (uint32_t)ts_config_u64(&r, "batch", 2048, 1, 1u << 20);
   const uint32_t dim = (uint32_t)ts_config_u64(&r, "dim", 16, 1, 1024);
@@ -142,6 +147,7 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
   o->seed = ts_config_u64(&r, "seed", 0, 0, UINT64_MAX);
   read_rules(config, &r, o);
   read_schedule(&r, o);
+  o->graph_fusion_asked = ts_config_has(config, "graph_fusion");
   uint64_t hidden[TS_MLP_LAYERS] = {1024, 512, 256}, bottom[TS_MLP_LAYERS] = {512, 256}, dims[TS_CATEGORIES];
   uint32_t layers = ts_config_u64_list(&r, "hidden", hidden, TS_MLP_LAYERS);
   uint32_t bottom_layers = ts_config_u64_list(&r, "bottom", bottom, TS_MLP_LAYERS);

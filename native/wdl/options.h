@@ -42,6 +42,7 @@ typedef struct ts_trainer_options {
   uint32_t stage, readers, micro_batch;
   ts_stage_what stage_what;
   bool async_embedding, embedding_fusion, graph_fusion, memory_reuse, deterministic;
+  bool graph_fusion_asked; /* otherwise it is as this oneDNN allows */
   double dropout;
   ts_executor_kind executor;
   ts_bf16_kind bf16;

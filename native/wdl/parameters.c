@@ -1,5 +1,5 @@
-/* parameters.c - dense parameters by name, in the shape that a model has on paper: rows of inputs times columns of outputs,
- * without the padding that products want. For comparisons with other implementations.
+/* parameters.c - dense parameters by name, in the shape that a model has on paper: rows of inputs times columns of
+ * outputs, without the padding that products want. For comparisons with other implementations.
  *
  * In memory the numerics come behind the embeddings; on paper they come first. */
 #include "wdl/trainer.h"
@@ -10,10 +10,10 @@
 /* One parameter: of an MLP, or of the wide part. */
 typedef struct view {
   ts_mlp *mlp;
-  uint32_t index;        /* there */
+  uint32_t index; /* there */
   ts_wide_weight *wide;
   uint32_t rows, columns;
-  uint32_t first;        /* row of the MLP's input with which the paper's order begins; 0: the same order */
+  uint32_t first; /* row of the MLP's input with which the paper's order begins; 0: the same order */
 } view;
 
 static bool of_mlp(ts_mlp *mlp, const char *name, view *out) {
@@ -53,7 +53,8 @@ static int32_t find(ts_trainer *t, const char *what, const char *name, view *out
     return ts_fail(err, TS_EINVAL, "Cannot %s a parameter: a trainer and a name are needed", what);
   ts_model *m = &t->model;
   if (of_model(m, name, out)) return TS_OK;
-  return ts_fail(err, TS_EINVAL, "Cannot %s parameter \"%s\": model \"%s\" has none of this name; it has mlp.0.w, mlp.0.b to "
+  return ts_fail(err, TS_EINVAL,
+                 "Cannot %s parameter \"%s\": model \"%s\" has none of this name; it has mlp.0.w, mlp.0.b to "
                  "mlp.%u.b, output.w, output.b, %s",
                  what, name, ts_model_names[m->kind], t->options.layers - 1,
                  ts_model_has_wide(m) ? "wide.numeric, wide.C1 to wide.C26" : "bottom.0.w, bottom.0.b and so on");
@@ -102,8 +103,8 @@ int32_t ts_trainer_set_parameters(ts_trainer *t, const char *name, const float *
   if (status != TS_OK) return status;
   const uint64_t count = (uint64_t)v.rows * v.columns;
   if (n != count)
-    return ts_fail(err, TS_EINVAL, "Cannot set parameter \"%s\": it has %llu values (%u x %u, row-major), found %llu", name,
-                   (unsigned long long)count, v.rows, v.columns, (unsigned long long)n);
+    return ts_fail(err, TS_EINVAL, "Cannot set parameter \"%s\": it has %llu values (%u x %u, row-major), found %llu",
+                   name, (unsigned long long)count, v.rows, v.columns, (unsigned long long)n);
   if (values == NULL) return ts_fail(err, TS_EINVAL, "Cannot set parameter \"%s\": the values must not be NULL", name);
   if (v.wide != NULL) {
     for (uint32_t r = 0; r < v.rows; r++) v.wide[r].w = values[r];

@@ -4,9 +4,9 @@
  *                               |                          |                               columns of the wide part
  *                               gradients of the parts     gradients ..., and then the optimizer's step of each part
  *
- * Gradients of a micro-batch are summed while the shards of the next one run. With asynchronous embedding, lookups of the next
- * batch are ready from the start and come before the update of their table, so they read what the step before this one left:
- * the same on any number of threads. */
+ * Gradients of a micro-batch are summed while the shards of the next one run. With asynchronous embedding, lookups of
+ * the next batch are ready from the start and come before the update of their table, so they read what the step before
+ * this one left: the same on any number of threads. */
 #include "store/batches.h"
 #include "wdl/metrics.h"
 #include "wdl/trainer.h"
@@ -19,8 +19,8 @@ static void stop(ts_trainer *t) { atomic_store_explicit(&t->failed, true, memory
 static int32_t look_up(ts_trainer *t, const ts_batch *batch, uint64_t step, uint32_t c, ts_err err) {
   uint64_t stride;
   float *rows = ts_model_rows(&t->model, ts_trainer_input(t, step), c, &stride);
-  return ts_table_lookup_strided(t->store, t->tables[c], batch->keys + (size_t)c * t->options.batch, t->options.batch, rows,
-                                 stride, err);
+  return ts_table_lookup_strided(t->store, t->tables[c], batch->keys + (size_t)c * t->options.batch, t->options.batch,
+                                 rows, stride, err);
 }
 
 static void look_up_table(void *context, uint32_t c) {
@@ -99,7 +99,8 @@ int32_t ts_trainer_plan_step(ts_trainer *t, ts_err err) {
   const bool ahead = t->options.async_embedding;
   uint32_t looked_ahead[TS_CATEGORIES], gradients[MOST_PARTS];
   if (ts_model_parts(m) > MOST_PARTS)
-    return ts_fail(err, TS_EINVAL, "Cannot open trainer: the dense weights have %u parts; %u are possible: use smaller layers",
+    return ts_fail(err, TS_EINVAL,
+                   "Cannot open trainer: the dense weights have %u parts; %u are possible: use smaller layers",
                    ts_model_parts(m), MOST_PARTS);
   uint32_t lookups[TS_CATEGORIES];
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) lookups[c] = ts_graph_add(g, look_up_table, c, 0, TS_PHASE_LOOKUP);

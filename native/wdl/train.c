@@ -16,8 +16,8 @@ static uint64_t minor_faults(void) {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_minflt : 0;
 }
 
-/* The store sums eviction over threads, and up to `threads` tables are at work at a time: their share of the wall time of
- * lookups and updates is the sum over threads divided by the threads, at most the whole. */
+/* The store sums eviction over threads, and up to `threads` tables are at work at a time: their share of the wall time
+ * of lookups and updates is the sum over threads divided by the threads, at most the whole. */
 static void add_phases(const ts_trainer *t, const uint64_t *kind_ns, uint64_t evicted, uint64_t *phase_ns) {
   const uint64_t threads = TS_MIN(ts_pool_threads(t->pool), TS_CATEGORIES);
   const uint64_t rows = kind_ns[TS_PHASE_LOOKUP] + kind_ns[TS_PHASE_UPDATE], share = TS_MIN(evicted / threads, rows);
@@ -52,7 +52,8 @@ static int32_t take_memory(ts_trainer *t, ts_err err) {
 static int32_t failure(ts_trainer *t, ts_err err) {
   for (uint32_t c = 0; c < TS_CATEGORIES; c++)
     if (t->part_status[c] != TS_OK) return ts_fail(err, t->part_status[c], "%s", t->part_message[c]);
-  return atomic_load(&t->dense_failed) ? ts_fail(err, TS_EINTERNAL, "Cannot train: oneDNN refused a matrix product") : TS_OK;
+  return atomic_load(&t->dense_failed) ? ts_fail(err, TS_EINTERNAL, "Cannot train: oneDNN refused a matrix product")
+                                       : TS_OK;
 }
 
 static int by_number(const void *a, const void *b) {
@@ -60,8 +61,8 @@ static int by_number(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Asynchronous embedding: which share of the next batch's rows this step changes after they were read. Every 64th step is
- * looked at. */
+/* Asynchronous embedding: which share of the next batch's rows this step changes after they were read. Every 64th step
+ * is looked at. */
 static void count_stale(ts_trainer *t) {
   const uint32_t batch = t->options.batch;
   if (t->next == NULL || t->step % 64 != 0) return;

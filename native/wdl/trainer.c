@@ -45,7 +45,8 @@ int32_t ts_trainer_take_step(ts_trainer *t, ts_err err) {
   if (t->options.memory_reuse) return TS_OK;
   ts_model_plan_step(&t->model, &t->step_space);
   if (t->step_space.failed) return ts_fail(err, TS_ENOMEM, "Cannot run a step: no memory for its layers");
-  return ts_model_bind(&t->model) == TS_OK ? TS_OK : ts_fail(err, TS_EINTERNAL, "Cannot run a step: oneDNN refused memory");
+  return ts_model_bind(&t->model) == TS_OK ? TS_OK
+                                           : ts_fail(err, TS_EINTERNAL, "Cannot run a step: oneDNN refused memory");
 }
 
 void ts_trainer_give_input(ts_trainer *t, uint32_t which) { ts_workspace_free(&t->input_space[which]); }
@@ -65,7 +66,8 @@ static int32_t create_table(ts_trainer *t, uint32_t column, ts_err err) {
     status = ts_config_set(config, pairs[i][0], pairs[i][1], err.text, err.cap);
   if (status == TS_OK) status = ts_part_rule_set(&o->embedding, config, err);
   for (uint32_t i = 0; i < TS_INITIALIZER_OPTIONS && status == TS_OK; i++)
-    if (o->initializer[i] != NULL) status = ts_config_set(config, ts_initializer_options[i], o->initializer[i], err.text, err.cap);
+    if (o->initializer[i] != NULL)
+      status = ts_config_set(config, ts_initializer_options[i], o->initializer[i], err.text, err.cap);
   if (status == TS_OK) status = ts_table_create(t->store, config, &t->tables[column], err.text, err.cap);
   ts_config_free(config);
   return status;

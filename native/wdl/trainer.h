@@ -1,9 +1,9 @@
 /* trainer.h - the parts of a trainer, shared by the files that open, train, fill, evaluate and describe.
  *
  * One step is a graph of tasks (schedule/):  look up 26 tables | shards of the batch: forward, loss, backward to the
- * embeddings | parts of the dense weights: gradient and optimizer; columns of the wide part | update 26 tables. Batches come
- * from the stage, which may prepare them ahead. With asynchronous embedding the lookups of the next batch are part of the
- * graph as well: each before the update of its table. */
+ * embeddings | parts of the dense weights: gradient and optimizer; columns of the wide part | update 26 tables. Batches
+ * come from the stage, which may prepare them ahead. With asynchronous embedding the lookups of the next batch are part
+ * of the graph as well: each before the update of its table. */
 #ifndef TS_WDL_TRAINER_H
 #define TS_WDL_TRAINER_H
 
@@ -33,7 +33,7 @@ struct ts_trainer {
   uint64_t workspace_bytes;
 
   /* The step under way. */
-  uint32_t rows; /* in use: options.batch, fewer at the end of an evaluation */
+  uint32_t rows;          /* in use: options.batch, fewer at the end of an evaluation */
   ts_batch *batch, *next; /* next: of the step after this, whose rows are read now; NULL: none */
   uint64_t ahead;         /* the step whose rows have been read, TS_NO_STEP: none */
   uint64_t ended;         /* the step before which this call ends */
@@ -50,7 +50,9 @@ struct ts_trainer {
 };
 
 /* Which input a step has. */
-static inline uint32_t ts_trainer_input(const ts_trainer *t, uint64_t step) { return t->options.async_embedding ? step & 1 : 0; }
+static inline uint32_t ts_trainer_input(const ts_trainer *t, uint64_t step) {
+  return t->options.async_embedding ? step & 1 : 0;
+}
 
 /* Message buffer of one table's part; its task sets part_status[table]. */
 static inline ts_err ts_trainer_part_err(ts_trainer *t, uint32_t table) {

@@ -26,10 +26,10 @@ static void add_schedule(ts_text *text, const ts_trainer *t) {
   if (ts_executor_knows_costs(t->executor))
     ts_text_add(text, "schedule=measured\nwork_ns=%llu\nlongest_path_ns=%llu\n", (unsigned long long)ts_graph_work(g),
                 (unsigned long long)ts_graph_longest_path(g));
-  else
-    ts_text_add(text, "schedule=unmeasured\n");
-  ts_text_add(text, "embedding_fusion=%s\ngraph_fusion=%s\nmemory_reuse=%s\nminor_faults=%llu\n", yes(o->embedding_fusion),
-              yes(o->graph_fusion), yes(o->memory_reuse), (unsigned long long)t->minor_faults);
+  else ts_text_add(text, "schedule=unmeasured\n");
+  ts_text_add(text, "embedding_fusion=%s\ngraph_fusion=%s\nmemory_reuse=%s\nminor_faults=%llu\n",
+              yes(o->embedding_fusion), yes(t->model.top.options.fusion), yes(o->memory_reuse),
+              (unsigned long long)t->minor_faults);
 }
 
 static void add_stage(ts_text *text, const ts_trainer *t) {
@@ -38,7 +38,8 @@ static void add_stage(ts_text *text, const ts_trainer *t) {
   ts_text_add(text, "stage=%u\nreaders=%u\nstage_what=%s\nstage_choice=%s\n", t->options.stage, t->options.readers,
               ts_stage_names[t->options.stage_what],
               ts_stage_choice(t->stage) == TS_STAGE_AUTO ? "undecided" : ts_stage_names[ts_stage_choice(t->stage)]);
-  ts_text_add(text, "staged_batches=%llu\nstaged_hits=%llu\nstaged_rows=%llu\nstaged_input_ns=%llu\nstaged_lookup_ns=%llu\n"
+  ts_text_add(text,
+              "staged_batches=%llu\nstaged_hits=%llu\nstaged_rows=%llu\nstaged_input_ns=%llu\nstaged_lookup_ns=%llu\n"
               "overlapped_ns=%llu\n",
               (unsigned long long)s.batches, (unsigned long long)s.hits, (unsigned long long)s.rows,
               (unsigned long long)s.read_ns, (unsigned long long)s.lookup_ns,

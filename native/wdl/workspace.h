@@ -1,9 +1,9 @@
-/* workspace.h - memory of layers and batches. Planned once: the same planning code runs twice, first to measure (base NULL),
- * then to lay out, so that a step never allocates and one block can fail early. Pieces are aligned to 64 bytes and start as
- * zeros.
+/* workspace.h - memory of layers and batches. Planned once: the same planning code runs twice, first to measure (base
+ * NULL), then to lay out, so that a step never allocates and one block can fail early. Pieces are aligned to 64 bytes
+ * and start as zeros.
  *
- * Or, with `separate`, each piece is an allocation of its own, freed by ts_workspace_free: what a framework without planning
- * does in every step. Such pieces start as they come. */
+ * Or, with `separate`, each piece is an allocation of its own, freed by ts_workspace_free: what a framework without
+ * planning does in every step. Such pieces start as they come. */
 #ifndef TS_WDL_WORKSPACE_H
 #define TS_WDL_WORKSPACE_H
 

@@ -9,13 +9,14 @@
 import { createHash } from "node:crypto";
 import type { Contribution } from "../../scenarios/contribution/record.ts";
 import type { Result, ResultRecord } from "../../scenarios/record.ts";
-import { parseResultText, resultOf } from "../../scenarios/result.ts";
+import { parseResultText, QUALITY_ID, resultOf } from "../../scenarios/result.ts";
 import { Markup, recordLines, scriptJson } from "../html/markup.ts";
 import { renderPage, type ReportOptions } from "../html/render.ts";
 import { contributionSection } from "./section.ts";
 
 /** What a page was read as. */
 export interface ReadPage {
+  /** Every record of the run. */
   readonly result: Result;
   /** Absent: the page of an ordinary report. */
   readonly contribution: Contribution | undefined;
@@ -58,7 +59,11 @@ const sha256 = (text: string): string => createHash("sha256").update(text, "utf8
 /** Name of a record's part. */
 function partName(record: ResultRecord): string {
   if (record.type === "run") return "the run record";
-  if (record.type === "quality") return "the quality record";
+  if (record.type === "quality") {
+    return record.id === undefined || record.id === QUALITY_ID
+      ? "the quality record"
+      : `the quality record "${record.id}"`;
+  }
   return record.status === "failed" ? `the failed sample "${record.id}"` : `the sample "${record.id}"`;
 }
 
@@ -82,7 +87,7 @@ export function renderContribution(contribution: Contribution, options: ReportOp
       section: contributionSection(contribution),
       data: new Markup(data),
     });
-  const records = [result.run, ...result.samples, ...result.failed, ...(result.quality ? [result.quality] : [])];
+  const records = [result.run, ...result.samples, ...result.failed, ...result.qualities];
   const lines = recordLines(result);
   const manifest: Manifest = {
     format: 1,

@@ -6,7 +6,7 @@
  */
 
 import { PHASES } from "../../scenarios/record.ts";
-import type { CaseSummary, Summary } from "../model.ts";
+import type { AblationRow, CaseSummary, Summary } from "../model.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { csvLine } from "../tco/csv.ts";
 import { dateText } from "../tco/price_book.ts";
@@ -14,7 +14,7 @@ import { dateText } from "../tco/price_book.ts";
 type Value = string | number | undefined;
 
 /** Columns: name and how to fill it. */
-const COLUMNS: readonly (readonly [string, (one: CaseSummary) => Value])[] = [
+const COLUMNS: readonly (readonly [string, (one: CaseSummary, summary: Summary) => Value])[] = [
   ["case", (one) => one.name],
   ["configuration", (one) => one.configuration],
   ["point", (one) => JSON.stringify(one.point)],
@@ -40,6 +40,18 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary) => Value])[] = [
     ] as const
   ),
   ...interval("logloss", (one) => one.loss),
+  ["ablation", (one, summary) => variantOf(one, summary)?.variant],
+  ["ablation_ratio_to_none", (one, summary) => variantOf(one, summary)?.relative?.value],
+  ["ablation_ratio_to_none_low", (one, summary) => variantOf(one, summary)?.relative?.low],
+  ["ablation_ratio_to_none_high", (one, summary) => variantOf(one, summary)?.relative?.high],
+  ["keeps_results_of_none", (one, summary) => yes(variantOf(one, summary)?.keepsResults)],
+  ["auc_after_quality_samples", (one, summary) => variantOf(one, summary)?.auc],
+  ["stale_share_of_rows", (one, summary) => variantOf(one, summary)?.staleShare],
+  ["page_faults_a_step", (one, summary) => variantOf(one, summary)?.faultsPerStep],
+  [
+    "seconds_to_target_auc",
+    (one, { quality }) => quality?.targetElsewhere.find((other) => other.case === one.name)?.seconds.value,
+  ],
   ["dram_bytes_allowed", (one) => one.dramBytes],
   ["row_bytes", (one) => one.tableBytes],
   ["used_bytes", (one) => one.tiers.reduce((sum, tier) => sum + tier.usedBytes, 0)],
@@ -55,8 +67,20 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary) => Value])[] = [
 
 /** The summary as CSV text. */
 export function toCsv(summary: Summary): string {
-  const lines = [COLUMNS.map(([name]) => name), ...summary.cases.map((one) => COLUMNS.map(([, value]) => value(one)))];
+  const lines = [
+    COLUMNS.map(([name]) => name),
+    ...summary.cases.map((one) => COLUMNS.map(([, value]) => value(one, summary))),
+  ];
   return lines.map((line) => csvLine(line) + "\n").join("");
+}
+
+/** The variant of the ablation that a case is; undefined without one. */
+function variantOf(one: CaseSummary, { ablation }: Summary): AblationRow | undefined {
+  return ablation?.groups.flatMap(({ rows }) => rows).find((row) => row.case === one.name);
+}
+
+function yes(value: boolean | undefined): string | undefined {
+  return value === undefined ? undefined : value ? "true" : "false";
 }
 
 function interval(

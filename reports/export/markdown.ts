@@ -5,6 +5,8 @@
  */
 
 import { changeText, errorText, estimateText, rateText, significant } from "../format.ts";
+import { resultsText } from "../ablation_words.ts";
+import { focused } from "../focus.ts";
 import type { Summary } from "../model.ts";
 
 /** Verdict, table and limits as GitHub-flavoured Markdown. */
@@ -22,7 +24,7 @@ export function toMarkdown(summary: Summary): string {
     "$ per million samples",
     "cost against DRAM",
   ];
-  const rows = summary.cases.map((one) => [
+  const rows = focused(summary).cases.map((one) => [
     one.name,
     one.evidence,
     one.throughput === undefined ? "withheld" : rateText(one.throughput),
@@ -42,6 +44,14 @@ export function toMarkdown(summary: Summary): string {
     "",
     `**${escapeMarkdown(headline)}.**`,
     "",
+    ...ablationTables(summary).flatMap(([title, head, ...lines]) => [
+      `**${escapeMarkdown((title as string[])[0] as string)}**`,
+      "",
+      line(head as string[]),
+      `| ${(head as string[]).map((_, i) => i === 0 || i === 3 ? "---" : "---:").join(" | ")} |`,
+      ...lines.map(line),
+      "",
+    ]),
     ...table,
     ...list(sentences),
     ...(cautions.length === 0 ? [] : ["", "**What limits this answer**", "", ...list(cautions)]),
@@ -54,6 +64,20 @@ export function toMarkdown(summary: Summary): string {
     `${summary.scenarioDigest.slice(0, 12)}, tierbench ${summary.versions["tierbench"] ?? "of unknown version"}.`,
     "",
   ].join("\n");
+}
+
+/** What each optimisation is worth on every configuration: a title, the columns, the rows. */
+function ablationTables({ ablation }: Summary): string[][][] {
+  return (ablation?.groups ?? []).map(({ name, evidence, rows }) => [
+    [`${name}, ${evidence}`],
+    ["optimisations", "samples/s (95 %)", "× none (95 %)", "results"],
+    ...rows.map((row) => [
+      row.label,
+      row.throughput === undefined ? "withheld" : rateText(row.throughput),
+      row.relative === undefined ? "–" : estimateText(row.relative),
+      resultsText(row),
+    ]),
+  ]);
 }
 
 /** Machines, their prices, and how the run was scaled to them. */

@@ -4,8 +4,9 @@
  * @module
  */
 
-import { bytesText, countText, estimateText, listText, percentText, significant } from "../format.ts";
+import { bytesText, countText, estimateText, listText, percentText, prefixed, significant } from "../format.ts";
 import type { Summary } from "../model.ts";
+import { fastModeText, targetText } from "../quality_words.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
 import { kindsText } from "./overview.ts";
@@ -177,16 +178,24 @@ export function memory(summary: Summary): Markup | undefined {
   `;
 }
 
-/** AUC and logloss of the longer run. */
+/** AUC and logloss of the longer run, against samples and against time; the time to the AUC that the scenario names. */
 export function quality(summary: Summary): Markup | undefined {
   const run = summary.quality;
   if (run === undefined) return undefined;
+  const timed = run.curve.every((at) => at.trainSeconds !== undefined);
   const numbers = table(
     "Quality on held-out rows along the run",
-    [{ title: "samples trained" }, { title: "seconds" }, { title: "AUC" }, { title: "logloss" }],
+    [
+      { title: "samples trained" },
+      ...(timed ? [{ title: "seconds of training" }] : []),
+      { title: timed ? "seconds with scoring" : "seconds" },
+      { title: "AUC" },
+      { title: "logloss" },
+    ],
     run.curve.map((at) => [
       significant(at.samples),
-      significant(at.seconds),
+      ...(at.trainSeconds === undefined ? [] : [significant(at.trainSeconds)]),
+      at.seconds === undefined ? "–" : significant(at.seconds),
       at.auc.toFixed(4),
       at.logloss.toFixed(4),
     ]),
@@ -195,6 +204,27 @@ export function quality(summary: Summary): Markup | undefined {
   const planted = run.plantedAuc === undefined
     ? ""
     : ` Dashed: ${run.plantedAuc.toFixed(4)}, the AUC of the model that made the labels, the best reachable.`;
+  const target = run.target === undefined ? "" : ` Dotted: the target, ${run.target.auc}.`;
+  const beside = html`<p class="note">The table beside the AUC holds it.</p>`;
+  const pair = (suffix: string, against: string, table: Markup): Markup =>
+    html`<div class="two">${
+      figure(
+        `auc${suffix}`,
+        {
+          title: `AUC against ${against}`,
+          text: `On held-out rows.${planted}${target}`,
+          unit: `AUC against ${against}`,
+          kinds,
+        },
+        table,
+      )
+    }${
+      figure(
+        `logloss${suffix}`,
+        { title: `Logloss against ${against}`, text: "On held-out rows.", unit: `logloss against ${against}`, kinds },
+        beside,
+      )
+    }</div>`;
   return html`
     <section aria-labelledby="quality">
       <h2 id="quality" tabindex="-1">Quality</h2>
@@ -204,16 +234,48 @@ export function quality(summary: Summary): Markup | undefined {
         } end with the same rows to the bit, so one longer run gives the quality of all.`
         : "One longer run gives the quality."} It reaches AUC ${run.auc.toFixed(4)} and logloss ${run.logloss.toFixed(
           4,
-        )} on ${significant(run.testRows)} held-out rows.</p>
-      <div class="two">${figure(
-        "auc",
-        { title: "AUC", text: `On held-out rows.${planted}`, unit: "AUC against samples trained", kinds },
-        numbers,
-      )}${figure(
-        "logloss",
-        { title: "Logloss", text: "On held-out rows.", unit: "logloss against samples trained", kinds },
-        html`<p class="note">The table beside the AUC holds it.</p>`,
-      )}</div>
+        )} on ${significant(run.testRows)} held-out rows.${fastText(summary)}</p>
+      ${pair("", "samples trained", numbers)}
+      ${timed ? pair("-seconds", "seconds of training", beside) : undefined}
+      ${targetTable(summary)}
     </section>
   `;
+}
+
+/** What the fast mode changed. */
+function fastText({ quality: run }: Summary): string {
+  if (run?.fastMode === undefined) return "";
+  return ` ${fastModeText(run.fastMode)}.`;
+}
+
+/** Time to the AUC that the scenario names. */
+function targetTable({ quality: run }: Summary): Markup | undefined {
+  const target = run?.target;
+  if (run === undefined || target === undefined) return undefined;
+  const heading = html`
+    <h3>Time to AUC ${target.auc}</h3>
+    <p class="note">${targetText(target)}.</p>
+  `;
+  if (target.reached === "not") return heading;
+  const limit = target.reached === "interpolated" ? "" : "at most ";
+  return html`${heading}${
+    table(
+      `Time to AUC ${target.auc}`,
+      [{ title: "case" }, { title: "kind", words: true }, { title: "seconds" }, { title: "how", words: true }],
+      [
+        [
+          `quality run on ${run.configuration}`,
+          kind(run.evidence),
+          `${limit}${significant(target.seconds)}`,
+          "seconds of training up to there, without scoring; rows are created on the way",
+        ],
+        ...run.targetElsewhere.map((one) => [
+          one.case,
+          kind(one.evidence),
+          html`${limit}${estimateCell(one.seconds)}`,
+          `computed: ${prefixed(target.samples)} samples ÷ the samples/s of the case, whose rows are equal to the bit`,
+        ]),
+      ],
+    )
+  }`;
 }

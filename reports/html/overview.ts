@@ -80,6 +80,7 @@ const QUESTIONS: readonly Place[] = [
 ];
 
 const SECTIONS: readonly Place[] = [
+  { id: "ablation-worth", title: "Optimisations" },
   { id: "overview", title: "All cases" },
   { id: "embedding-work", title: "Embedding work" },
   { id: "speed", title: "Speed" },

@@ -6,6 +6,7 @@
 
 import type { Evidence } from "../../scenarios/record.ts";
 import type { CaseSummary, EmbeddingTime, Summary } from "../model.ts";
+import { focused } from "../focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 
 /** A value and the ends of its interval; without an interval both ends are the value. */
@@ -43,9 +44,18 @@ export interface PageData {
   readonly tiers: Stacked | undefined;
   /** Percent. */
   readonly hits: readonly (Marked & { readonly ratio: Point })[] | undefined;
-  /** Thousand samples trained against AUC and logloss. */
+  /** Times the speed of none: a dataset a configuration, a row a variant. */
+  readonly ablation: {
+    readonly labels: readonly string[];
+    readonly groups: readonly (Marked & { readonly ratios: readonly (Point | null)[] })[];
+  } | undefined;
+  /** Thousand samples trained, and seconds of training, against AUC and logloss. */
   readonly quality: {
     readonly samples: readonly number[];
+    /** Undefined in results that did not record them. */
+    readonly seconds: readonly number[] | undefined;
+    /** The AUC whose time is asked for. */
+    readonly target: number | undefined;
     readonly auc: readonly number[];
     readonly logloss: readonly number[];
     readonly planted: number | undefined;
@@ -54,7 +64,8 @@ export interface PageData {
 
 /** The chart data of a summary. */
 export function pageData(summary: Summary): PageData {
-  const { cases, quality } = summary;
+  const { cases } = focused(summary);
+  const { quality } = summary;
   const configurations = [...new Set(cases.map((one) => one.configuration))];
   const marked = (one: CaseSummary): Marked => ({
     name: one.name,
@@ -99,12 +110,36 @@ export function pageData(summary: Summary): PageData {
     hits: hit.length === 0
       ? undefined
       : hit.map((one) => ({ ...marked(one), ratio: point((one.hits as { ratio: Estimate }).ratio, 100) })),
+    ablation: ablationData(summary),
     quality: quality === undefined ? undefined : {
       samples: quality.curve.map((at) => at.samples / 1e3),
+      seconds: quality.curve.every((at) => at.trainSeconds !== undefined)
+        ? quality.curve.map((at) => at.trainSeconds as number)
+        : undefined,
+      target: quality.target?.auc,
       auc: quality.curve.map((at) => at.auc),
       logloss: quality.curve.map((at) => at.logloss),
       planted: quality.plantedAuc,
     },
+  };
+}
+
+/** Every variant but "none", which is 1. */
+function ablationData({ ablation }: Summary): PageData["ablation"] {
+  const rows = ablation?.groups.flatMap((group) => group.rows) ?? [];
+  const labels = [...new Set(rows.filter(({ relative }) => relative !== undefined).map(({ label }) => label))];
+  if (ablation === undefined || labels.length === 0) return undefined;
+  return {
+    labels,
+    groups: ablation.groups.map(({ name, evidence, rows }, colour) => ({
+      name,
+      evidence,
+      colour,
+      ratios: labels.map((label) => {
+        const relative = rows.find((row) => row.label === label)?.relative;
+        return relative === undefined ? null : point(relative, 1);
+      }),
+    })).filter(({ ratios }) => ratios.some((ratio) => ratio !== null)),
   };
 }
 

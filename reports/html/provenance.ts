@@ -52,7 +52,8 @@ from the seed. Intervals resample processes (bootstrap, 95 %) and are widened fo
 ${ENOUGH_SAMPLES} make them wide rather than wrong. They speak of noise between processes on this machine, and neither of
 the error of a media model nor of other machines.${comparisonText(cases)} Intervals are not corrected for the number of
 cases.</p><p class="note">Measured: the medium itself, wall clock. Emulated: the real code path on a faster medium, slowed
-to a model, wall clock. Simulated: virtual time.</p><p class="note">${same}</p>${failed}</section>`;
+to a model, wall clock; or on a medium that may be virtual, whose speed and price are withheld. Simulated: virtual
+time.</p><p class="note">${same}</p>${failed}</section>`;
 }
 
 /** Machine, versions, data, scenario and raw records, all folded. */

@@ -8,7 +8,9 @@ import { createHash } from "node:crypto";
 import type { Result } from "../../scenarios/record.ts";
 import { summarise, type SummaryOptions } from "../summary.ts";
 import clientScript from "./client.js" with { type: "text" };
+import { ablation } from "./ablation.ts";
 import { cost } from "./cost.ts";
+import { focused } from "../focus.ts";
 import { embedding } from "./embedding.ts";
 import { memory, quality, speed, time } from "./figures.ts";
 import { html, Markup, recordLines, scriptJson } from "./markup.ts";
@@ -56,16 +58,18 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
+  const shown = focused(summary);
   const sections = [
-    overview(summary),
+    ablation(summary),
+    overview(shown),
     words(summary),
-    embedding(summary),
-    speed(summary),
-    time(summary),
-    memory(summary),
-    quality(summary),
-    cost(summary),
-    certainty(summary),
+    embedding(shown),
+    speed(shown),
+    time(shown),
+    memory(shown),
+    quality(shown),
+    cost(shown),
+    certainty(shown),
     addition?.section,
     run(summary, result),
   ];

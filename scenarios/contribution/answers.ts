@@ -24,7 +24,9 @@ export const QUESTIONS: readonly Question[] = [
 
 /** Answers by question, and remarks that belong to none. */
 export interface Answers {
+  /** Question → answer. */
   readonly answers: Readonly<Record<string, string>>;
+  /** Notes that answer no question. */
   readonly notes: readonly string[];
 }
 

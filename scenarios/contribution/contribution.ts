@@ -14,17 +14,20 @@ import { redact, redactor } from "./redact.ts";
 /**
  * Makes a contribution of a result.
  *
- * @param result A result with at least one completed sample of a measured medium.
+ * @param result A result with at least one completed sample, all on the configurations' own media. Those of a virtual
+ *   machine are marked as such, and reports show no speed of them.
  * @param answers What the owner said.
  * @param who The names to take out; without it, those of this machine and user.
- * @throws {TypeError} if a sample was not measured, or none was.
+ * @throws {TypeError} if a sample ran on a stand-in, or there is none.
  */
 export async function contributionOf(
   result: Result,
   answers: Answers = { answers: {}, notes: [] },
   who: Identity = identity(),
 ): Promise<Contribution> {
-  const other = result.samples.find(({ evidence }) => evidence !== "measured");
+  const other = result.samples.find(({ evidence, virtual, tiers }) =>
+    evidence === "emulated" ? !virtual || tiers.some(({ emulates }) => emulates !== undefined) : evidence !== "measured"
+  );
   if (other !== undefined) {
     throw new TypeError(
       `Cannot contribute "${other.id}": expected a measured sample, found one that is ${other.evidence}`,

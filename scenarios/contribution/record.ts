@@ -24,11 +24,13 @@ export interface ChecklistItem {
 export interface Question {
   /** What an answer is given under. */
   readonly id: string;
+  /** What the owner is asked. */
   readonly question: string;
 }
 
 /** A question and what the owner said, if anything. */
 export interface Answered extends Question {
+  /** What the owner said; absent: nothing. */
   readonly answer?: string;
 }
 
@@ -44,7 +46,9 @@ export interface Removed {
 export interface Contribution {
   /** The result, without what is private. */
   readonly result: Result;
+  /** What the program checked. */
   readonly checklist: readonly ChecklistItem[];
+  /** What only the owner can say. */
   readonly questions: readonly Answered[];
   /** Remarks of the owner. */
   readonly notes: readonly string[];

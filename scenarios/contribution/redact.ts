@@ -7,6 +7,7 @@
  */
 
 import type { Result } from "../record.ts";
+import { QUALITY_ID } from "../result.ts";
 import type { Identity } from "./identity.ts";
 import type { Removed } from "./record.ts";
 
@@ -145,7 +146,8 @@ export function redact(result: Result, who: Identity): { readonly result: Result
       },
       samples: result.samples.map((one) => ({ ...record(one, one.id), point: one.point })),
       failed: result.failed.map((one) => ({ ...record(one, `${one.id} (failed)`), point: one.point })),
-      quality: result.quality === undefined ? undefined : record(result.quality, "quality"),
+      quality: result.quality === undefined ? undefined : record(result.quality, QUALITY_ID),
+      qualities: result.qualities.map((one) => record(one, one.id ?? QUALITY_ID)),
     },
     removed,
   };

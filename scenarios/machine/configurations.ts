@@ -81,7 +81,8 @@ function libraryMissing(facts: Facts, library: string, debian: string): string |
 
 function dram(facts: Facts): ConfigurationState {
   const nodes = nodesOf(facts).filter((node) => node.cpus !== "" && (node.totalBytes ?? 0) > 0);
-  if (nodes.length > 0 && nodes.every((node) => node.sideCacheBytes !== undefined)) {
+  // Firmware of a virtual machine may list any cache; what its memory is was decided by the host.
+  if (!isVirtual(facts) && nodes.length > 0 && nodes.every((node) => node.sideCacheBytes !== undefined)) {
     return {
       configuration: "dram",
       state: "unavailable",
@@ -97,26 +98,25 @@ function memoryMode(facts: Facts): ConfigurationState {
   const where = cached.map((node) => node.node).join(", ");
   const cacheBytes = cached.reduce((sum, node) => sum + (node.sideCacheBytes ?? 0), 0);
   const modules = numberOf(facts, "pmem.modules") ?? 0;
-  if (cached.length > 0 && modules > 0) {
-    const virtual = isVirtual(facts);
+  if (cached.length > 0 && modules > 0 && !isVirtual(facts)) {
     return {
       configuration: "memory-mode",
       state: "measured",
       because: `Firmware lists a DRAM cache of ${bytesText(cacheBytes)} in front of the memory of node ${where} ` +
-        `(memory_side_cache) and ${modules} PMEM module${modules === 1 ? "" : "s"}${virtual ? `; ${VIRTUAL}` : ""}`,
+        `(memory_side_cache) and ${modules} PMEM module${modules === 1 ? "" : "s"}`,
       cacheBytes,
       nodes: cached.map((node) => node.node),
-      virtual,
+      virtual: false,
     };
   }
+  const other = modules > 0
+    ? "a hypervisor runs this machine: Memory Mode belongs to its host's firmware, and no guest can tell"
+    : "no PMEM modules are listed in /sys/bus/nd: it may be a cache of another kind, such as HBM";
   return {
     configuration: "memory-mode",
     state: "emulated",
     because: cached.length > 0
-      ? `the memory of node ${where} has a cache of ${
-        bytesText(cacheBytes)
-      } in front (memory_side_cache), but no PMEM ` +
-        "modules are listed in /sys/bus/nd: it may be a cache of another kind, such as HBM"
+      ? `the memory of node ${where} has a cache of ${bytesText(cacheBytes)} in front (memory_side_cache), but ${other}`
       : "no memory_side_cache in sysfs: firmware lists no DRAM cache in front of other memory",
     // A guest cannot change how the modules of its host are used.
     ...(modules > 0 && placeOf(facts) === "bare-metal" ? { next: provisionCommand("memory-mode", facts) } : {}),

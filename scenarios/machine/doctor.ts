@@ -80,7 +80,7 @@ export function doctor(machine: MachineRecord, inventory?: Inventory): DoctorRep
     { title: "Processor", lines: processorLines(machine) },
     { title: "Memory", lines: memoryLines(machine) },
     { title: "NUMA", lines: numaLines(facts) },
-    { title: "PMEM", lines: pmemLines(facts) },
+    { title: "PMEM", lines: pmemLines(facts, inventory) },
     { title: "ipmctl", lines: asked(ipmctlLines) },
     { title: "DAX", lines: daxLines(facts) },
     { title: "CXL", lines: cxlLines(facts, inventory) },

@@ -19,7 +19,7 @@ export interface RunToolOptions {
 }
 
 /** Deadline of a command that names none, in milliseconds. */
-export const DEADLINE_MS = 20_000;
+export const DEADLINE_MS = 60_000;
 
 /** Where commands run and files are read. */
 export interface System {

@@ -160,6 +160,8 @@ class Application {
   #again: string;
   /** Steps that were agreed to; others may show what they like. */
   #agreed: ReadonlySet<string> = new Set();
+  /** What comes after these steps shows only when they are done; it is planned, and agreed to, then. */
+  #partial = false;
 
   constructor(options: ApplyOptions) {
     this.#options = options;
@@ -181,17 +183,18 @@ class Application {
     }
     const { plan, inventory } = first;
     if (this.#again === "") this.#again = `tierbench provision ${plan.target} ${this.#undo ? "--undo" : "--apply"}`;
-    if (until !== undefined && !plan.steps.some(({ id }) => id === until)) {
+    this.#partial = plan.partial === true;
+    if (until !== undefined && !this.#partial && !plan.steps.some(({ id }) => id === until)) {
       const ids = plan.steps.map(({ id }) => id).join(", ");
       return this.#outcome("refused", `Cannot stop after step "${until}": the plan's steps are ${ids}`);
     }
     const all = remaining(plan, this.#undo);
     const last = until === undefined ? -1 : all.findIndex(({ id }) => id === until);
-    if (all.length === 0 || (until !== undefined && last < 0)) {
+    if (all.length === 0 || (until !== undefined && last < 0 && !this.#partial)) {
       const what = until !== undefined && all.length > 0 ? `step "${until}"` : "every step";
       return this.#outcome("nothing", `Nothing to ${verb}: ${what} is ${this.#undo ? "not done" : "done"} already`);
     }
-    const wanted = until === undefined ? all : all.slice(0, last + 1);
+    const wanted = until === undefined || last < 0 ? all : all.slice(0, last + 1);
     const here = hereOf(plan, inventory);
     const elsewhere = wanted.findIndex((step) => step.where !== here || isInteractive(step));
     const steps = elsewhere < 0 ? wanted : wanted.slice(0, elsewhere);
@@ -235,7 +238,9 @@ class Application {
           { step: step.id },
         );
       }
-      const surprise = await this.#verify(step, all.slice(all.indexOf(step) + 1));
+      const surprise = this.#partial
+        ? await this.#verifyAlone(step)
+        : await this.#verify(step, all.slice(all.indexOf(step) + 1));
       if (surprise !== undefined) {
         return this.#outcome("surprise", `${surprise}\n${this.#where(step)}`, { step: step.id });
       }
@@ -244,6 +249,7 @@ class Application {
     if (stop !== undefined) {
       return this.#outcome("elsewhere", elsewhereText(stop, this.#undo), { step: stop.id });
     }
+    if (this.#partial && steps.at(-1)?.id !== until) return await this.start();
     if (until !== undefined && all.at(-1)?.id !== until) {
       return this.#outcome("until", `Stopped after step "${until}" as asked; to go on: ${this.#again}`, {
         step: until,
@@ -294,6 +300,17 @@ class Application {
         return this.#outcome("failed", `A line of step "${step.id}" ${how}\n  ${line}\n${this.#where(step)}`, facts);
       }
     }
+    return undefined;
+  }
+
+  /** The same for a step of a partial plan: it is done, or gone, and what the plan has become is agreed to later. */
+  async #verifyAlone(step: Step): Promise<string | undefined> {
+    const { plan } = await this.#look();
+    const now = plan.kind === "plan" ? plan.steps.find(({ id }) => id === step.id) : undefined;
+    if (now !== undefined && now.done === undefined) {
+      return `Surprise: step "${step.id}" ran without an error, but does not show as done; expected: ${step.expected}`;
+    }
+    this.#options.onEvent?.({ type: "done", step, because: now?.done ?? "nothing is left to do for it" });
     return undefined;
   }
 

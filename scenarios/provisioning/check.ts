@@ -106,7 +106,7 @@ async function checkMount(
   if (mount === undefined) {
     return [
       line(`mounted ${path}`, false, `no file system of PMEM is mounted on ${path}; next: tierbench provision fsdax`),
-      ...inUse(inventory),
+      ...inUse(inventory, /\/pmem(\d+)$/.exec(path)?.[1]),
     ];
   }
   const lines = [line(`mounted ${path}`, true, `${mount.fileSystem} on ${mount.device}`)];
@@ -139,10 +139,14 @@ async function checkMount(
 
 const escape = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** What else the namespaces and PMEM block devices of the machine are used for. */
-function inUse(inventory: Inventory): CheckLine[] {
+/**
+ * What else namespaces and PMEM block devices are used for: those of the region that a mount point has its number from,
+ * or all. Idle ones, which have no bytes, wait for free space and are no use of it.
+ */
+function inUse(inventory: Inventory, region: string | undefined): CheckLine[] {
+  const ofRegion = (name: string) => region === undefined || /\d+/.exec(name)?.[0] === region;
   const lines: CheckLine[] = [];
-  for (const space of namespaces(inventory)) {
+  for (const space of namespaces(inventory).filter(({ dev, size }) => ofRegion(dev) && size !== 0)) {
     if (space.mode !== undefined && space.mode !== "fsdax") {
       lines.push(line(
         `in-use ${space.dev}`,
@@ -153,7 +157,7 @@ function inUse(inventory: Inventory): CheckLine[] {
     }
   }
   const blocks = inventory.blocks?.known === true ? inventory.blocks.value : [];
-  for (const { name, fileSystem, mountPoints } of blocks) {
+  for (const { name, fileSystem, mountPoints } of blocks.filter(({ name }) => ofRegion(name))) {
     const foreign = fileSystem !== undefined && /member|LUKS|swap/i.test(fileSystem);
     if (mountPoints.length === 0 && !foreign) continue;
     const use = [fileSystem, ...mountPoints.map((point) => `mounted on ${point}`)].filter((word) => word !== undefined);
@@ -459,7 +463,7 @@ async function checkNodes(
 }
 
 function inUseNamespaces(inventory: Inventory): CheckLine[] {
-  return namespaces(inventory).filter(({ mode }) => mode !== undefined && mode !== "devdax").map((
+  return namespaces(inventory).filter(({ mode, size }) => mode !== undefined && mode !== "devdax" && size !== 0).map((
     { dev, mode, blockdev },
   ) =>
     line(

@@ -23,7 +23,8 @@ export function inContainer(context: PlanContext, host: PlanParts): PlanParts {
       "tiers leave the option away",
       ...host.warnings,
     ],
-    steps: [...host.steps, runStep(context, host, kind)],
+    steps: host.partial ? host.steps : [...host.steps, runStep(context, host, kind)],
+    ...(host.partial ? { partial: true } : {}),
     results: host.results,
   };
 }

@@ -18,7 +18,7 @@ export interface PlanContext {
 }
 
 /** A plan before it has a target and a place. */
-export type PlanParts = Pick<Plan, "summary" | "warnings" | "steps" | "results">;
+export type PlanParts = Pick<Plan, "summary" | "warnings" | "steps" | "partial" | "results">;
 
 /** Name of namespaces, and stem of labels and files, by which a later run knows what an earlier one made. */
 export const OURS = "tierbench";

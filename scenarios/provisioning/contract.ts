@@ -60,7 +60,7 @@ export interface Step {
   readonly reboot: boolean;
   /** In a container: whether the line belongs to the host or into the container. */
   readonly where: "host" | "container";
-  /** Why these lines cannot run in the virtual lab: `ipmctl`, `boot loader`, `container engine`, `package manager`. */
+  /** Why these lines cannot run in the virtual lab, whose guests are Debian: `package manager` is that of others. */
   readonly outsideLab?: "ipmctl" | "boot loader" | "container engine" | "package manager";
 }
 
@@ -78,6 +78,8 @@ export interface Plan {
   readonly warnings: readonly string[];
   /** In the order in which they are run. */
   readonly steps: readonly Step[];
+  /** What comes after these steps shows only when they are done: then the plan has to be made again. */
+  readonly partial?: true;
   /** What `--check` will look at afterwards: mount points and NUMA nodes as far as they are known beforehand. */
   readonly results: { readonly mounts: readonly string[]; readonly nodes: readonly number[] };
 }

@@ -23,11 +23,6 @@ import { NEEDS, versionWarnings } from "./versions.ts";
 
 const NEEDED: Needed = { tools: ["cxl", "ndctl", "daxctl"], libraries: ["memkind"] };
 
-/** Seen with Linux 6.1 and cxl 76.1, which has no option for the UUID of a region. */
-const FORGOTTEN = "a region of persistent CXL memory does not come back by itself: made again after a restart it has " +
-  "another UUID, and labels of the old one keep it disabled; zero them first (ndctl zero-labels, for the nmem of this " +
-  "device only), then provision again";
-
 /** One region to be: the persistent or the volatile part of a device. */
 interface Part {
   readonly memdev: string;
@@ -93,10 +88,9 @@ export function planCxlKmem(context: PlanContext): PlanParts {
   const autoOnline = autoOnlineStep(context, devices.map((device) => device.dax));
   const nodes = nodesOfDevices(context, devices);
   const volatile = parts.some((part) => part.type === "ram");
-  const persistent = parts.some((part) => part.type === "pmem");
   return {
     summary: `CXL memory of ${words([...new Set(parts.map((one) => one.memdev))])} as memory without CPUs` +
-      `${nodes.length === 0 ? "" : `, node ${words(nodes.map(String))}`}${persistent ? "" : ", at every start"}`,
+      `${nodes.length === 0 ? "" : `, node ${words(nodes.map(String))}`}, at every start`,
     warnings: [
       ...versionWarnings(inventory, [
         volatile ? NEEDS.cxlRam : NEEDS.cxlPmem,
@@ -104,7 +98,7 @@ export function planCxlKmem(context: PlanContext): PlanParts {
         NEEDS.reconfigure,
       ]),
       ...memoryWarnings(context, devices),
-      ...(persistent ? [FORGOTTEN] : []),
+      ...serialWarnings(context, parts),
       ...(context.place === "cloud-vm" ? ["the CXL devices may be virtual: no speed of them counts"] : []),
     ],
     steps: [
@@ -115,10 +109,28 @@ export function planCxlKmem(context: PlanContext): PlanParts {
       ...namespaces,
       ...devices.map((device) => systemRamStep(context, device)),
       ...atEveryStart(context, devices),
-      ...(volatile ? [regionsAtEveryStart(context, parts.filter((part) => part.type === "ram"))] : []),
+      regionsAtEveryStart(context, parts),
     ],
     results: { mounts: [], nodes },
   };
+}
+
+/**
+ * Linux ties the labels of namespaces to the serial number of the device, not to the UUID of the region: a region that
+ * is made again finds its namespace (`cxl_pmem_region_probe` in drivers/cxl/pmem.c). From the number 0 the first such
+ * tie is 0, which it takes for none, and the region stays disabled (`create_namespace_pmem` in
+ * drivers/nvdimm/namespace_devs.c).
+ */
+function serialWarnings({ inventory }: PlanContext, parts: readonly Part[]): string[] {
+  return parts.filter((part) => part.type === "pmem").flatMap(({ memdev, region }) => {
+    const serial = inventory.facts[`cxl.${memdev}.serial`];
+    return serial !== undefined && Number(serial) === 0
+      ? [
+        `${memdev} has no serial number, so the kernel cannot tie labels to it: after a restart ${region} stays ` +
+        `disabled; then zero them (ndctl zero-labels, for the nmem of ${memdev} only) and provision again`,
+      ]
+      : [];
+  });
 }
 
 function nothing(): Refused {
@@ -243,7 +255,7 @@ function regionsAtEveryStart({ inventory, inside }: PlanContext, parts: readonly
   const written = inventory.files[unit.path] === unit.text && inventory.units[unit.name] === "enabled";
   return step({
     id: "boot-regions",
-    title: "Make the regions again at every start: the devices do not remember them",
+    title: "Make the regions again at every start: the devices do not remember them, but labels of namespaces",
     commands: [writeFile(unit.path, unit.text), "systemctl daemon-reload", `systemctl enable ${unit.name}`],
     undo: [`systemctl disable ${unit.name}`, `rm -f ${unit.path}`, "systemctl daemon-reload"],
     done: inside

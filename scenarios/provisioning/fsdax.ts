@@ -11,12 +11,13 @@ import type { Step } from "./contract.ts";
 import { type FileSystemSteps, fileSystemSteps } from "./file_system.ts";
 import { appDirectStep, modules } from "./goal.ts";
 import { checkRange, defaultMemmap, runningMemmap } from "./memmap.ts";
-import { chooseNamespace, FSDAX } from "./namespace_step.ts";
+import { chooseNamespace, enableFirst, FSDAX } from "./namespace_step.ts";
 import { type Needed, packagesStep } from "./packages.ts";
 import { cxl, DRAM_STATEMENT, nvdimm, setAside, virtioPmem } from "./providers.ts";
 import { Refused } from "./refused.ts";
 import { chosen, type RegionView, regionViews } from "./regions.ts";
 import { words } from "./shell.ts";
+import { NEEDS, versionWarnings } from "./versions.ts";
 
 const NEEDED: Needed = { tools: ["ndctl"], libraries: ["libpmem"] };
 
@@ -90,6 +91,10 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
   }
   const option = asked ?? running;
   const steps: Step[] = [packagesStep(context, NEEDED)];
+  const first = enableFirst(regions);
+  if (first !== undefined) {
+    return { ...first, steps: [...steps, ...first.steps], partial: true, results: { mounts: [], nodes: [] } };
+  }
   if (aside && option !== undefined && context.place === "cloud-vm") {
     steps.push(...setAsideSteps(context, option, true));
   }
@@ -109,6 +114,7 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
     kept.push(...made.warnings);
   }
   return parts(steps, mounts, [
+    ...versionWarnings(context.inventory, [NEEDS.namespaceModes]),
     ...regions.filter((one) => nvdimm(one) && context.place === "cloud-vm").map((one) =>
       `${one.dev} is a virtual NVDIMM: no speed of it counts as that of PMEM`
     ),

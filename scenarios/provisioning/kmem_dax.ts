@@ -12,7 +12,7 @@ import { regionsFirst, unusable } from "./fsdax.ts";
 import { modules } from "./goal.ts";
 import { blockContent, daxLoss } from "./loss.ts";
 import { runningMemmap } from "./memmap.ts";
-import { chooseNamespace, DEVDAX, release } from "./namespace_step.ts";
+import { chooseNamespace, DEVDAX, enableFirst, release } from "./namespace_step.ts";
 import { type Needed, packagesStep } from "./packages.ts";
 import { cxl, nvdimm, setAside } from "./providers.ts";
 import { Refused } from "./refused.ts";
@@ -52,6 +52,11 @@ export function planKmemDax(context: PlanContext): PlanParts {
 }
 
 function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanParts {
+  const first = enableFirst(regions);
+  if (first !== undefined) {
+    const steps = [packagesStep(context, NEEDED), ...first.steps];
+    return { ...first, steps, partial: true, results: { mounts: [], nodes: [] } };
+  }
   const choices = regions.map((region) => ({ region, choice: chooseNamespace(context, region, DEVDAX) }));
   const devices: MemoryDevice[] = choices.map(({ region, choice }) => ({
     id: region.dev,
@@ -66,7 +71,7 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
     summary: `PMEM of ${words(regions.map((one) => one.dev))} as memory without CPUs` +
       `${nodes.length === 0 ? "" : `, node ${words(nodes.map(String))}`}, at every start`,
     warnings: [
-      ...versionWarnings(context.inventory, [NEEDS.kmem, NEEDS.reconfigure]),
+      ...versionWarnings(context.inventory, [NEEDS.kmem, NEEDS.namespaceModes, NEEDS.reconfigure]),
       ...memoryWarnings(context, devices),
       ...(context.place === "cloud-vm" ? ["the NVDIMMs are virtual: no speed of them counts as that of PMEM"] : []),
     ],

@@ -6,7 +6,7 @@
  */
 
 import type { Inventory } from "../machine/inventory.ts";
-import { OURS, type PlanContext, step } from "./context.ts";
+import { OURS, type PlanContext, type PlanParts, step } from "./context.ts";
 import type { Step } from "./contract.ts";
 import { memoryOf } from "./dax_memory.ts";
 import { blockContent, namespaceLoss } from "./loss.ts";
@@ -79,6 +79,33 @@ export function unmount(inventory: Inventory, path: string): string[] {
   return inventory.files[file] === undefined
     ? [`umount ${quote(path)}`]
     : [`systemctl disable --now ${quote(unit)}`, `rm -f ${quote(file)}`, "systemctl daemon-reload"];
+}
+
+/**
+ * Steps for namespaces that no driver uses, as an interrupted `ndctl create-namespace` leaves them; undefined: there are
+ * none. What is on them shows only afterwards, so nothing else can be planned before.
+ */
+export function enableFirst(
+  regions: readonly RegionView[],
+): Pick<PlanParts, "summary" | "warnings" | "steps"> | undefined {
+  const spaces = regions.flatMap((region) => region.spaces.filter((space) => space.disabled));
+  if (spaces.length === 0) return undefined;
+  return {
+    summary: `${words(spaces.map(({ dev }) => dev))} can be looked at; make the plan again then`,
+    warnings: [
+      "the steps that follow are not listed yet: what is on a namespace that is disabled cannot be seen",
+      ...spaces.map(({ dev }) => `if ${dev} cannot be enabled and is not needed: ndctl destroy-namespace -f ${dev}`),
+    ],
+    steps: spaces.map(({ dev }) =>
+      step({
+        id: `enable-${dev}`,
+        title: `Enable ${dev}, which no driver uses`,
+        commands: [`ndctl enable-namespace ${dev}`, "udevadm settle"],
+        done: undefined,
+        expected: "enabled 1 namespace",
+      })
+    ),
+  };
 }
 
 /** The lowest number that no namespace of the region has: the kernel gives it to the next one. */

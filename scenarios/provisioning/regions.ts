@@ -74,7 +74,7 @@ function fromFacts(facts: Facts): RegionView[] {
     number: numbers(region.name)[0] ?? 0,
     provider: region.provider ?? "unknown",
     size: region.sizeBytes ?? 0,
-    free: numberOf(facts, `pmem.${region.name}.available`) ?? 0,
+    free: freeOf(facts, region.name, region.sizeBytes ?? 0),
     targetNode: nodeOf(numberOf(facts, `pmem.${region.name}.target_node`)),
     disabled: false,
     spaces: spaces(
@@ -93,6 +93,16 @@ function fromFacts(facts: Facts): RegionView[] {
       }),
     ),
   }));
+}
+
+/**
+ * What no namespace has, by sysfs. Of a region without labels, `available_size` is all of it, though the one raw namespace
+ * that the kernel makes of it leaves nothing.
+ */
+function freeOf(facts: Facts, region: string, size: number): number {
+  const taken = namespacesOf(facts).filter((one) => one.region === region)
+    .reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0);
+  return Math.min(numberOf(facts, `pmem.${region}.available`) ?? 0, Math.max(0, size - taken));
 }
 
 /** -1 is the kernel's "no node". */

@@ -50,6 +50,7 @@ export function renderPlan(plan: Plan | Refusal): string {
   ];
   for (const [index, step] of plan.steps.entries()) lines.push("", ...one(step, index + 1, plan.place === "container"));
   const pending = plan.steps.filter((step) => step.done === undefined).length;
+  if (plan.partial) lines.push("", "Then make the plan again: what comes after these steps shows only then.");
   lines.push("", pending === 0 ? "All steps are done." : `${pending} of ${plan.steps.length} steps are to be done.`);
   return `${lines.join("\n")}\n`;
 }
@@ -68,5 +69,6 @@ export function planScript(plan: Plan): string {
       break;
     }
   }
+  if (plan.partial) lines.push("", "echo 'Make the plan again: what comes after these steps shows only now.'");
   return `${lines.join("\n")}\n`;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bytesText, numberOf } from "../machine/parts.ts";
+import { bytesText, nodesOf, numberOf } from "../machine/parts.ts";
 import { type PlanContext, step } from "./context.ts";
 import type { Loss, Step } from "./contract.ts";
 import { memoryOf } from "./dax_memory.ts";
@@ -93,7 +93,10 @@ export function atEveryStart({ inventory, inside }: PlanContext, devices: readon
   ];
 }
 
-/** What else has to be known: DRAM for page structures, memory that cannot be taken away, a policy not read. */
+/**
+ * What else has to be known: DRAM for page structures, a node that has CPUs, memory that cannot be taken away, a policy
+ * not read.
+ */
 export function memoryWarnings({ inventory }: PlanContext, devices: readonly MemoryDevice[]): string[] {
   const bytes = devices.reduce((sum, device) => sum + device.bytes, 0);
   const total = numberOf(inventory.facts, "memory.total");
@@ -103,6 +106,15 @@ export function memoryWarnings({ inventory }: PlanContext, devices: readonly Mem
     ...(total !== undefined && structures > total / 16
       ? [`page structures of ${bytesText(bytes)} take ${bytesText(structures)} of the ${bytesText(total)} of DRAM`]
       : []),
+    ...devices.flatMap((device) => {
+      const node = nodesOf(inventory.facts).find((one) =>
+        one.node === (memoryOf(inventory, device.dax)?.targetNode ?? device.targetNode)
+      );
+      return node?.cpus === undefined || node.cpus === "" ? [] : [
+        `memory of ${device.dax} gets into node ${node.node}, which has CPUs ${node.cpus}: nothing can tell it from ` +
+        "DRAM then; the firmware gives devices nodes of their own (SRAT)",
+      ];
+    }),
     ...fixed.map((dax) =>
       `${dax} is memory that is not movable: something else brought it online, and it may not come back`
     ),

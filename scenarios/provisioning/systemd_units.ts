@@ -17,15 +17,20 @@ export interface UnitFile {
 
 /** Name of the mount unit of a path, as `systemd-escape --path --suffix=mount` prints it. */
 export function mountUnitName(path: string): string {
+  return `${escapePath(path)}.mount`;
+}
+
+function escapePath(path: string): string {
   const escaped = path.slice(1).split("/").map((part) =>
     part.replace(/^\./, "\\x2e").replaceAll(/[^A-Za-z0-9:_.\\]/g, (one) => `\\x${one.charCodeAt(0).toString(16)}`)
   );
-  return `${escaped.join("-")}.mount`;
+  return escaped.join("-");
 }
 
 /**
  * A mount that comes back at every start. `nofail`: the machine starts without its PMEM, too; a mount unit without it
- * holds up local-fs.target for as long as the device does not appear.
+ * holds up local-fs.target for as long as the device does not appear. systemd waits 90 s for it at the start, and large
+ * regions or slow machines may take longer: a device that comes later starts the mount, too.
  */
 export function mountUnit(mount: { what: string; where: string; options: string; about: string }): UnitFile {
   const name = mountUnitName(mount.where);
@@ -43,6 +48,7 @@ Options=${mount.options},noatime,nofail
 
 [Install]
 WantedBy=local-fs.target
+WantedBy=${escapePath(mount.what)}.device
 `,
   };
 }
@@ -69,8 +75,9 @@ ExecStart=/usr/bin/daxctl reconfigure-device --mode=system-ram %i
 }
 
 /**
- * Makes regions of volatile CXL memory again at every start: decoders forget at a restart what the operating system
- * wrote to them. The loop waits for the driver of the memory device.
+ * Makes regions of CXL memory again at every start: decoders forget at a restart what the operating system wrote to
+ * them. The loop waits for the driver of the memory device. Volatile memory is plugged in as soon as its region is
+ * there, so the kernel must not bring it online itself.
  */
 export function cxlUnit(regions: readonly { region: string; command: string }[]): UnitFile {
   const name = "tierbench-cxl.service";
@@ -87,6 +94,7 @@ Description=Regions of CXL memory (tierbench)
 Type=oneshot
 RemainAfterExit=yes
 TimeoutStartSec=60
+ExecStartPre=/bin/sh -c 'echo offline > /sys/devices/system/memory/auto_online_blocks'
 ${lines.join("")}
 [Install]
 WantedBy=multi-user.target

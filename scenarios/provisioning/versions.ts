@@ -16,6 +16,7 @@ export interface Need {
 
 /** What can need a version. */
 export type NeedName =
+  | "namespaceModes"
   | "daxAlways"
   | "kmem"
   | "reconfigure"
@@ -30,6 +31,8 @@ export const NEEDS: Readonly<Record<NeedName, Need>> = {
   daxAlways: { of: "kernel", from: "5.8", why: "the mount option dax=always; before it is written dax" },
   /** Commit c221c0b0308f of Linux, "device-dax: Hotplug persistent memory for use like normal RAM". */
   kmem: { of: "kernel", from: "5.1", why: "device DAX as memory (CONFIG_DEV_DAX_KMEM)" },
+  /** ndctl-create-namespace(1) of 61, whose predecessors call the modes memory and dax. */
+  namespaceModes: { of: "ndctl", from: "61", why: "ndctl create-namespace --mode=fsdax and --mode=devdax" },
   /** docs/Embedding-on-PMEM.md of DeepRec; daxctl-reconfigure-device(1) came in 2019, after 65. */
   reconfigure: { of: "daxctl", from: "66", why: "daxctl reconfigure-device --mode=system-ram" },
   /** Documentation/ABI/testing/sysfs-bus-cxl of Linux, create_{pmem,ram}_region. */

@@ -32,12 +32,12 @@ export interface Disk {
 
 /** How a configuration runs. */
 export interface Decision {
-  /** `emulated` if any tier is. */
+  /** `emulated` if any tier is, and on a medium that may be a guest's. */
   readonly evidence: Evidence;
   readonly place: Place;
   /** Absent without a tier on a disk. */
   readonly ssd?: Disk;
-  /** Media model that it is slowed to; absent if measured. */
+  /** Media model that it is slowed to; absent where the configuration's own medium is used. */
   readonly media?: string;
   /** True if the medium is a guest's: no speed may be shown. */
   readonly virtual: boolean;
@@ -65,6 +65,9 @@ export class UnavailableError extends Error {
     this.name = "UnavailableError";
   }
 }
+
+/** Why a medium that is there is not measured. */
+const VIRTUAL = "a hypervisor runs this machine, so the medium may be virtual";
 
 /** What the medium of a configuration is here. */
 function mediumOf(
@@ -149,7 +152,15 @@ export function decideCases(
     if (found.available) {
       const { place, virtual, cacheBytes } = found;
       const cache = cacheBytes === undefined ? {} : { cacheBytes };
-      runnable.push({ ...one, decision: { evidence: "measured", place, ...ssd, virtual, ...cache } });
+      if (virtual && require === "measured") {
+        errors.set(one.configuration, `${one.configuration} cannot be measured here: ${VIRTUAL}`);
+        continue;
+      }
+      // The code path is that of a measurement; what it shows of the medium's speed is not.
+      const evidence = virtual
+        ? { evidence: "emulated", missing: VIRTUAL } as const
+        : { evidence: "measured" } as const;
+      runnable.push({ ...one, decision: { ...evidence, place, ...ssd, virtual, ...cache } });
       continue;
     }
     const whenUnavailable = require === "measured" ? "error" : one.scenario.whenUnavailable;
@@ -212,23 +223,24 @@ export function howText(decision: Decision, dram: number, scratch?: Scratch): st
   return place.kind === "none" ? `${disk}, wall clock` : `${placeText(decision, dram, scratch)}; ${disk}`;
 }
 
-function placeText({ place, media }: Decision, dram: number, scratch?: Scratch): string {
+function placeText({ place, media, virtual }: Decision, dram: number, scratch?: Scratch): string {
   const model = `slowed to ${media}`;
+  const clock = virtual ? "in a virtual machine, wall clock" : "wall clock";
   switch (place.kind) {
     case "none":
       return "Plain DRAM, wall clock";
     case "memory-mode":
       return media === undefined
-        ? "The machine's Memory Mode, wall clock; its DRAM cache is all DRAM of the machine"
+        ? `The machine's Memory Mode, ${clock}; its DRAM cache is all DRAM of the machine`
         : `Model of Memory Mode: a direct-mapped DRAM cache of ${formatBytes(dram)} over the tables' rows, ` +
           `${media} behind`;
     case "nodes":
       return media === undefined
-        ? `memkind on PMEM node ${place.nodes.join(", ")}, wall clock`
+        ? `memkind on PMEM node ${place.nodes.join(", ")}, ${clock}`
         : `memkind on node ${place.nodes.join(", ")}, which is DRAM, ${model}`;
     case "directory":
       return media === undefined
-        ? `libpmem on ${place.path}, a DAX file system, wall clock`
+        ? `libpmem on ${place.path}, a DAX file system, ${clock}`
         : `libpmem on a file in ${place.path}, which is no PMEM, ${model}`;
     case "scratch":
       return `libpmem on a file ${
@@ -239,9 +251,10 @@ function placeText({ place, media }: Decision, dram: number, scratch?: Scratch):
 
 /** Environment of a case's processes: what makes the libraries take DRAM for PMEM, in these processes alone. */
 export function environmentOf({ decision }: RunnableCase): Record<string, string> {
-  const { place, evidence } = decision;
+  const { place, media } = decision;
   if (place.kind === "nodes") return { MEMKIND_DAX_KMEM_NODES: place.nodes.join(",") };
-  if (evidence === "emulated" && (place.kind === "scratch" || place.kind === "directory")) {
+  // On its own medium nothing is forced, virtual or not: there libpmem has to find out by itself.
+  if (media !== undefined && (place.kind === "scratch" || place.kind === "directory")) {
     return { PMEM_IS_PMEM_FORCE: "1" };
   }
   return {};

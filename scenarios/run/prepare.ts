@@ -7,6 +7,7 @@
 import { formatBytes } from "../../ffi/bytes.ts";
 import type { Availability } from "../machine/availability.ts";
 import { digestOf } from "./canonical.ts";
+import { possibleSwitches, requireCpu } from "./cpu.ts";
 import {
   configurationOf,
   decideCases,
@@ -20,7 +21,7 @@ import type { prepareData, PreparedData } from "../workloads/data.ts";
 import { ScenarioError } from "../diagnostics.ts";
 import type { RunEvent } from "./events.ts";
 import { planCases } from "../plan.ts";
-import type { DataRecord, MachineRecord } from "../record.ts";
+import type { DataRecord, MachineRecord, RunRecord } from "../record.ts";
 import type { ResolvedScenario } from "../scenario.ts";
 import { dramBudget, mustCountRowsOnly, tableBytes } from "../workloads/sizes.ts";
 import type { WorkerCommand } from "./worker_process.ts";
@@ -70,6 +71,8 @@ export interface Preparation {
   readonly machine: MachineRecord;
   readonly cases: readonly PreparedCase[];
   readonly skipped: readonly SkippedCase[];
+  /** Switches of the ablation that this machine does not have. */
+  readonly leftOut: NonNullable<RunRecord["leftOut"]>;
   readonly data: DataRecord;
 }
 
@@ -94,14 +97,20 @@ export async function prepareRun(
   const machine = await dependencies.inspectMachine();
   options.emit({ type: "machine", machine });
   const here = await dependencies.availability(machine);
-  const { runnable, skipped } = decideCases(planCases(scenario), here, options.require);
+  const { scenario: possible, leftOut } = possibleSwitches(scenario, machine);
+  const planned = planCases(possible);
+  for (const one of planned) requireCpu(one.scenario.workload, machine);
+  for (const { switch: name, why } of leftOut) {
+    options.emit({ type: "notice", message: `the switch "${name}" is left out of the ablation: ${why}` });
+  }
+  const { runnable, skipped } = decideCases(planned, here, options.require);
   const cases = await prepareCases(runnable, machine, dependencies, options);
   const [first] = cases;
   const small = cases.find(({ rowsOnly }) => rowsOnly);
   if (small !== undefined) options.emit({ type: "notice", message: smallText(small) });
   if (first === undefined) throw new Error("Cannot prepare a run without cases");
   options.emit({ type: "plan", ...planEvent(scenario, cases, skipped) });
-  return { machine, cases, skipped, data: { ...first.data.record, tableBytes: first.tableBytes } };
+  return { machine, cases, skipped, leftOut, data: { ...first.data.record, tableBytes: first.tableBytes } };
 }
 
 function smallText({ tableBytes, dram }: PreparedCase): string {

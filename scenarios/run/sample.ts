@@ -8,7 +8,8 @@ import { howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
 import { configurationOf, environmentOf, type Scratch } from "./configurations.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
-import { deepOptimizer, tierSizes } from "../workloads/sizes.ts";
+import { tierSizes } from "../workloads/sizes.ts";
+import { trainerOf } from "./trainer_options.ts";
 import type {
   QualityOutcome,
   SpeedOutcome,
@@ -16,7 +17,6 @@ import type {
   WorkerSpec,
   WorkerStore,
   WorkerTier,
-  WorkerTrainer,
 } from "./worker_protocol.ts";
 import { tiersOf } from "../storage.ts";
 import { runWorker } from "./worker_process.ts";
@@ -29,28 +29,6 @@ export interface WorkerControl {
 
 /** What a worker is asked beyond its case. */
 export type Task = WorkerSpec extends infer S ? S extends WorkerSpec ? Omit<S, "store" | "trainer"> : never : never;
-
-function trainerOf(one: PreparedCase): WorkerTrainer {
-  const { workload, seed } = one.scenario;
-  const deep = deepOptimizer(workload);
-  const { learningRate, initialAccumulator, l1, l2 } = workload.optimizer.wide.ftrl;
-  return {
-    data: one.data.train,
-    batch: workload.batch,
-    dim: workload.dim,
-    hidden: workload.hidden,
-    threads: one.threads,
-    seed,
-    deepOptimizer: deep.name,
-    deepLearningRate: deep.learningRate,
-    ...(deep.initialAccumulator === undefined ? {} : { deepInitialAccumulator: deep.initialAccumulator }),
-    wideLearningRate: learningRate,
-    wideInitialAccumulator: initialAccumulator,
-    wideL1: l1,
-    wideL2: l2,
-    initializer: workload.initializer,
-  };
-}
 
 /** Where the files of a store's tiers are. */
 interface Paths {
@@ -170,6 +148,7 @@ export function sampleRecord(
     stepNs: outcome.stepNs,
     phaseNs: outcome.phaseNs,
     loss: outcome.loss,
+    trainer: outcome.trainer,
     statistics: outcome.statistics,
     tiers: outcome.tiers.map((tier) => tierRecord(tier, one)),
     dramBytes: dramBytes(one),
@@ -181,13 +160,16 @@ export function sampleRecord(
 }
 
 /** The record of the quality run. */
-export function qualityRecord(one: PreparedCase, taken: TakenSample<QualityOutcome>): QualityRecord {
-  const { steps, curve, testRows, digest } = taken.outcome;
+export function qualityRecord(id: string, one: PreparedCase, taken: TakenSample<QualityOutcome>): QualityRecord {
+  const { steps, curve, testRows, trainer, digest } = taken.outcome;
   const last = curve.at(-1);
   if (last === undefined) throw new Error("Cannot record the quality run: its curve is empty");
   return {
     type: "quality",
+    id,
     configuration: one.configuration,
+    point: one.point,
+    deterministic: one.scenario.workload.deterministic,
     evidence: one.decision.evidence,
     started: taken.started,
     seconds: taken.seconds,
@@ -197,6 +179,7 @@ export function qualityRecord(one: PreparedCase, taken: TakenSample<QualityOutco
     logloss: last.logloss,
     auc: last.auc,
     testRows,
+    trainer,
     digest,
   };
 }

@@ -8,7 +8,8 @@
 
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy, StorageType } from "../../ffi/options.ts";
-import type { ResolvedInitializer } from "../scenario.ts";
+import type { DeepOptimizer } from "../../ffi/trainer.ts";
+import type { Model, ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
 export interface WorkerStore {
@@ -28,18 +29,42 @@ export interface WorkerStore {
 /** Options of the trainer that a worker opens. */
 export interface WorkerTrainer {
   readonly data: string;
+  readonly model: Model;
   readonly batch: number;
-  readonly dim: number;
+  /** Weights of a row in each of C1 to C26. */
+  readonly dims: readonly number[];
   readonly hidden: readonly number[];
+  readonly bottom?: readonly number[];
+  readonly dropout: number;
   readonly threads: number;
   readonly seed: number;
-  readonly deepOptimizer: "adagrad" | "sgd";
+  readonly deterministic: boolean;
+  readonly deepOptimizer: DeepOptimizer;
   readonly deepLearningRate: number;
+  readonly embeddingOptimizer: DeepOptimizer;
+  readonly embeddingLearningRate: number;
   readonly deepInitialAccumulator?: number;
-  readonly wideLearningRate: number;
-  readonly wideInitialAccumulator: number;
-  readonly wideL1: number;
-  readonly wideL2: number;
+  readonly deepBeta1?: number;
+  readonly deepBeta2?: number;
+  readonly deepEpsilon?: number;
+  readonly deepWeightDecay?: number;
+  readonly deepDecayRate?: number;
+  readonly deepDecayStep?: number;
+  readonly deepDecayBaseline?: number;
+  readonly wideLearningRate?: number;
+  readonly wideInitialAccumulator?: number;
+  readonly wideL1?: number;
+  readonly wideL2?: number;
+  readonly stage: number;
+  readonly stageWhat: "input" | "lookup" | "auto";
+  readonly asyncEmbedding: boolean;
+  readonly microBatch: number;
+  readonly embeddingFusion: boolean;
+  readonly graphFusion?: boolean;
+  readonly memoryReuse: boolean;
+  readonly executor: "inline" | "pool" | "cost-model";
+  readonly bf16: "off" | "dense" | "rows" | "all";
+  readonly readers: number;
   readonly initializer: ResolvedInitializer;
 }
 
@@ -73,6 +98,8 @@ export type WorkerTier = Omit<TierRecord, "emulates">;
 export interface SpeedOutcome
   extends Pick<SampleRecord, "stepNs" | "phaseNs" | "loss" | "statistics" | "tableBytes" | "digest"> {
   readonly task: "speed";
+  /** What the trainer says of itself. */
+  readonly trainer: Readonly<Record<string, string>>;
   readonly tiers: readonly WorkerTier[];
 }
 
@@ -81,6 +108,8 @@ export interface QualityOutcome extends Pick<QualityRecord, "curve" | "testRows"
   readonly task: "quality";
   /** Steps trained. */
   readonly steps: number;
+  /** What the trainer says of itself. */
+  readonly trainer: Readonly<Record<string, string>>;
 }
 
 /** Part of a worker's run. */

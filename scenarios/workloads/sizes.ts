@@ -9,6 +9,7 @@ import { formatBytes } from "../../ffi/bytes.ts";
 import { ScenarioError } from "../diagnostics.ts";
 import { rowBytes } from "./row_bytes.ts";
 import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "../scenario.ts";
+import { COLUMNS, type PartOptimizerName, type ResolvedPartOptimizer } from "../training.ts";
 import { hasDramTier, ssdTierOf, tiersOf } from "../storage.ts";
 
 /** DRAM budgets are multiples of this, bytes. */
@@ -18,11 +19,30 @@ const LEAST_DRAM = 2 * 2 ** 20;
 /** Room beside the rows: a quarter for half-empty arenas, index and buffers, and 64 MiB for fixed parts. */
 const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
 
-/** Name of the optimizer of the embeddings, and its parameters. */
-export function deepOptimizer(
-  { optimizer: { deep } }: ResolvedWorkload,
-): { readonly name: "adagrad" | "sgd"; readonly learningRate: number; readonly initialAccumulator?: number } {
-  return "sgd" in deep ? { name: "sgd", ...deep.sgd } : { name: "adagrad", ...deep.adagrad };
+/** Name and parameters of an optimizer of a part. */
+export interface PartRule {
+  readonly name: PartOptimizerName;
+  readonly parameters: Readonly<Record<string, number>>;
+}
+
+function ruleOf(optimizer: ResolvedPartOptimizer): PartRule {
+  const [name, parameters] = Object.entries(optimizer)[0] as [PartOptimizerName, Record<string, number>];
+  return { name, parameters };
+}
+
+/** The optimizer of the dense layers. */
+export function deepRule({ optimizer: { deep } }: ResolvedWorkload): PartRule {
+  return ruleOf(deep);
+}
+
+/** The optimizer of the embeddings. */
+export function embeddingRule({ optimizer: { deep, embedding } }: ResolvedWorkload): PartRule {
+  return ruleOf(embedding ?? deep);
+}
+
+/** Weights of a row in each of the columns C1 to C26. */
+export function columnDims({ dim, dims }: ResolvedWorkload): number[] {
+  return COLUMNS.map((column) => dims[column] ?? dim);
 }
 
 /**
@@ -31,8 +51,10 @@ export function deepOptimizer(
  * @param cardinalities Keys of every table.
  */
 export function tableBytes(cardinalities: readonly number[], workload: ResolvedWorkload): number {
-  const rows = cardinalities.reduce((sum, keys) => sum + keys, 0);
-  return rows * rowBytes(workload.dim, deepOptimizer(workload).name);
+  const { name } = embeddingRule(workload);
+  const weightBytes = ["rows", "all"].includes(workload.optimisations.bf16) ? 2 : 4;
+  const widths = columnDims(workload);
+  return cardinalities.reduce((sum, keys, i) => sum + keys * rowBytes(widths[i] ?? workload.dim, name, weightBytes), 0);
 }
 
 /** Whether a configuration has a DRAM budget in front of slower tiers. */

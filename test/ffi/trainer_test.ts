@@ -150,6 +150,83 @@ Deno.test("setParameters() writes what parameters() reads", async () => {
   });
 });
 
+Deno.test("every option reaches the library, and describe() says what was made of it", async () => {
+  await withData(async (train) => {
+    const options: Required<Omit<TrainerOptions, "data" | "deepDecayBaseline">> = {
+      model: "dlrm",
+      batch: 64,
+      dim: 4,
+      dims: Array.from({ length: 26 }, () => 4),
+      hidden: [8],
+      bottom: [6],
+      threads: 2,
+      seed: 5,
+      deepOptimizer: "adam-async",
+      deepLearningRate: 0.001,
+      deepInitialAccumulator: 0.2,
+      deepBeta1: 0.8,
+      deepBeta2: 0.99,
+      deepEpsilon: 1e-7,
+      deepWeightDecay: 0.001,
+      deepDecayRate: 0.8,
+      deepDecayStep: 10,
+      embeddingOptimizer: "adagrad-decay",
+      embeddingLearningRate: 0.02,
+      wideOptimizer: "ftrl",
+      wideLearningRate: 0.1,
+      wideInitialAccumulator: 0.2,
+      wideL1: 0.01,
+      wideL2: 0.01,
+      wideBuckets: 10,
+      initializer: { uniform: { low: -0.1, high: 0.1 } },
+      stage: 2,
+      stageWhat: "lookup",
+      readers: 2,
+      asyncEmbedding: true,
+      microBatch: 2,
+      embeddingFusion: false,
+      graphFusion: true,
+      dropout: 0.1,
+      memoryReuse: false,
+      executor: "cost-model",
+      bf16: "rows",
+      deterministic: true,
+    };
+    const { deepWeightDecay: _, ...usable } = options;
+    using store = EmbeddingStore.open({ storage: "DRAM" });
+    assertThrows(
+      () => WdlTrainer.open(store, { ...options, data: train }),
+      TierstoreError,
+      '"deep_weight_decay" is of adamw',
+    );
+    using trainer = WdlTrainer.open(store, { ...usable, data: train });
+    assert(Number.isFinite((await trainer.train(20)).loss));
+    const facts = trainer.describe();
+    const expected = {
+      model: "dlrm",
+      dims: options.dims.join(","),
+      inputs: String(4 + 27 * 26 / 2),
+      deep_optimizer: "adam-async",
+      embedding_optimizer: "adagrad-decay",
+      wide_optimizer: "none",
+      threads: "2",
+      executor: "cost_model",
+      schedule: "measured",
+      micro_batch: "2",
+      embedding_fusion: "0",
+      memory_reuse: "0",
+      stage: "2",
+      readers: "2",
+      stage_choice: "lookup",
+      async_embedding: "1",
+      bf16: "rows",
+    };
+    for (const [name, value] of Object.entries(expected)) assertEquals(facts[name], value, name);
+    assert(Number(facts["stale_share"]) > 0 && Number(facts["minor_faults"]) > 0);
+    assertEquals(trainer.parameters("bottom.1.w").length, 6 * 4);
+  });
+});
+
 Deno.test("train() stops on abort and the trainer stays usable", async () => {
   await withData(async (train) => {
     using store = EmbeddingStore.open({ storage: "DRAM" });

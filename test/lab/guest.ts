@@ -45,6 +45,9 @@ export class GuestError extends Error {
   override readonly name = "GuestError";
 }
 
+/** The variable with the folder in which `deno task lab` keeps what guests wrote to their consoles. */
+export const CONSOLES_VARIABLE = "TIERBENCH_LAB_CONSOLES";
+
 /** A busy machine of two cores takes 15 s. */
 const BOOT_MS = 180_000;
 const SHUTDOWN_MS = 90_000;
@@ -246,6 +249,11 @@ export class Guest implements AsyncDisposable {
       await this.#machine.child.status;
       await this.#release();
     }
+    const consoles = Deno.env.get(CONSOLES_VARIABLE);
+    if (consoles !== undefined) {
+      const name = `${this.#options.profile}-${this.#folder.slice(this.#folder.lastIndexOf("-") + 1)}.txt`;
+      await Deno.writeTextFile(`${consoles}/${name}`, await this.console());
+    }
     await Deno.remove(this.#folder, { recursive: true }).catch(() => {});
   }
 
@@ -335,6 +343,6 @@ async function endsWithin(child: Deno.ChildProcess, milliseconds: number): Promi
 }
 
 /** One word for a shell. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

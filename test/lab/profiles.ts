@@ -23,6 +23,7 @@ export type ProfileName =
   | "plain"
   | "nvdimm"
   | "nvdimm-eadr"
+  | "nvdimm-near"
   | "cxl"
   | "memmap"
   | "re7p"
@@ -91,9 +92,22 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   /** The same with the processors' caches in the persistence domain (eADR). */
   "nvdimm-eadr": { machine: twoSockets(",nvdimm-persistence=cpu"), files: { nv0: NVDIMM_FILE, nv1: NVDIMM_FILE } },
 
+  /** An NVDIMM that the firmware puts into the node of the processors, so that its memory cannot be told from DRAM. */
+  "nvdimm-near": {
+    machine: (folder) => [
+      ...["-machine", "q35,nvdimm=on", "-smp", "2", "-m", "1536M,slots=4,maxmem=16G"],
+      ...ram("ram0", 1536),
+      ...numa("node,nodeid=0,memdev=ram0,cpus=0-1"),
+      ...nvdimm(folder, 0, 0),
+    ],
+    files: { nv0: NVDIMM_FILE },
+  },
+
   /**
    * One persistent CXL memory device. The second root port is empty and has to be there: with one, Linux takes the host
-   * bridge for a pass-through and leaves its decoder alone, which QEMU 7.2 wants set up; all data would be lost.
+   * bridge for a pass-through and leaves its decoder alone, which QEMU 7.2 wants set up; all data would be lost. The
+   * device has a serial number, as real ones do: Linux ties labels of namespaces to it (cxl_pmem_region_probe in
+   * drivers/cxl/pmem.c), and without one a region with labels stays disabled.
    */
   cxl: {
     machine: (folder) => [
@@ -103,7 +117,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
       ...["-device", "pxb-cxl,bus_nr=12,bus=pcie.0,id=cxl.1"],
       ...["-device", "cxl-rp,port=0,bus=cxl.1,id=rp0,chassis=0,slot=2"],
       ...["-device", "cxl-rp,port=1,bus=cxl.1,id=rp1,chassis=0,slot=3"],
-      ...["-device", "cxl-type3,bus=rp0,memdev=cxl0,lsa=lsa0,id=cxl-pmem0"],
+      ...["-device", "cxl-type3,bus=rp0,memdev=cxl0,lsa=lsa0,id=cxl-pmem0,sn=0xc1e0001"],
       ...["-M", "cxl-fmw.0.targets.0=cxl.1,cxl-fmw.0.size=4G"],
     ],
     files: { cxl0: 512, lsa0: 2 },

@@ -5,6 +5,7 @@
  */
 
 import type { Result, SampleRecord } from "../../scenarios/record.ts";
+import { ablationResult } from "../fixtures/ablation_fixture.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 
 function withSamples(result: Result, change: (sample: SampleRecord) => SampleRecord): Result {
@@ -34,6 +35,38 @@ function realData(result: Result): Result {
   return { ...result, run: { ...result.run, data: { ...data, kind: "criteo", source: "train.txt" } } };
 }
 
+function earlier(result: Result): Result {
+  const qualities = result.qualities.map((one) => ({
+    ...one,
+    curve: one.curve.map(({ trainSeconds: _, ...point }) => point),
+  }));
+  return { ...result, quality: qualities[0], qualities };
+}
+
+/** The result of a scenario that names an AUC. */
+export function targeted(result: Result, targetAuc: number): Result {
+  const scenario = { ...result.run.scenario, quality: { targetAuc } } as unknown as Result["run"]["scenario"];
+  return { ...result, run: { ...result.run, scenario } };
+}
+
+/** A result in fast mode, with its twin in deterministic mode. */
+export function fastResult(): Result {
+  const result = fixtureResult();
+  const [one] = result.qualities;
+  if (one === undefined) throw new Error("Cannot make the result: the fixture has no quality run");
+  const fast = { ...one, id: "quality", point: {}, deterministic: false };
+  const twin = {
+    ...one,
+    id: "quality[workload.deterministic=true]",
+    point: { "workload.deterministic": true },
+    deterministic: true,
+    auc: one.auc + 0.0004,
+    logloss: one.logloss - 0.0002,
+    digest: "1112131415161718",
+  };
+  return { ...result, quality: fast, qualities: [fast, twin] };
+}
+
 /** The results. */
 export const EDGE_CASES: Readonly<Record<string, () => Result>> = {
   "one configuration failed entirely": () => without(fixtureResult(), (one) => one.configuration === "fsdax"),
@@ -52,6 +85,18 @@ export const EDGE_CASES: Readonly<Record<string, () => Result>> = {
   "DRAM alone": () => fixtureResult({ configurations: ["dram"] }),
   "DRAM alone, one sample, without prices": () =>
     fixtureResult({ configurations: ["dram"], samples: 1, prices: "2020" }),
+  "an ablation": () => ablationResult(),
+  "an ablation, one sample, no quality run": () => ablationResult({ samples: 1, quality: false }),
+  "an ablation without none": () => without(ablationResult(), (one) => one.point["ablation"] === "none"),
+  "an ablation that left a switch out": () => ablationResult({ leftOut: true }),
+  "an ablation with a case that failed": () =>
+    without(ablationResult(), (one) => one.case === "fsdax ablation=bf16" || one.case === "dram ablation=all"),
+  "an ablation on a virtual medium": () => ablationResult({ virtual: true }),
+  "quality of an earlier version": () => earlier(fixtureResult()),
+  "a target AUC": () => targeted(fixtureResult(), 0.77),
+  "a target AUC that is never reached": () => targeted(fixtureResult(), 0.9),
+  "a target AUC below the first point": () => targeted(fixtureResult(), 0.55),
+  "the fast mode": () => fastResult(),
   "no samples": () => fixtureResult({ samples: 0, failed: true, quality: false }),
   "no prices": () => fixtureResult({ prices: "2020" }),
   "no time in embedding phases": () =>

@@ -153,6 +153,10 @@ Deno.test("summarise() says why a case has no price", () => {
     undefined,
   ]);
   assertStringIncludes(virtual.costMissing ?? "", "virtual");
+  const curve = (options: Parameters<typeof fixtureResult>[0]) =>
+    summarise(fixtureResult(options)).quality?.curve ?? [];
+  assert(curve({}).length > 0 && curve({}).every(({ seconds }) => seconds !== undefined));
+  assert(curve({ virtual: ["dram"] }).every(({ seconds }) => seconds === undefined));
 });
 
 Deno.test("verdict: a difference below the run's noise floor is not called one", () => {

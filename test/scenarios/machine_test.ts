@@ -160,10 +160,15 @@ Deno.test("configurations(): fsdax names the next step on the way to a mount", (
 });
 
 Deno.test("configurations(): Memory Mode needs a cache in front of memory and PMEM modules", () => {
-  const found = state("side-cache", "memory-mode");
-  assertEquals([found.state, found.cacheBytes, found.virtual], ["measured", 67108864, true]);
-  assertEquals(state("side-cache", "dram").state, "unavailable");
-  const other = state("side-cache", "memory-mode", { "pmem.modules": undefined });
+  const bare = { "cpu.virtual": "no" };
+  const found = state("side-cache", "memory-mode", bare);
+  assertEquals([found.state, found.cacheBytes, found.virtual], ["measured", 67108864, false]);
+  assertEquals(state("side-cache", "dram", bare).state, "unavailable");
+  // What a hypervisor's firmware lists says nothing of the host, to which Memory Mode belongs.
+  const guest = state("side-cache", "memory-mode");
+  assertEquals([guest.state, state("side-cache", "dram").state], ["emulated", "measured"]);
+  assertStringIncludes(guest.because, "no guest can tell");
+  const other = state("side-cache", "memory-mode", { ...bare, "pmem.modules": undefined });
   assertEquals(other.state, "emulated");
   assertStringIncludes(other.because, "HBM");
   assertEquals(state("kmem", "memory-mode").state, "emulated");
@@ -191,8 +196,8 @@ Deno.test("availability() says the same to the planner", () => {
   assert(!kmem.fsdax.available && kmem.fsdax.reason.length > 0);
   const fsdax = availability(inspectMachine(facts("fsdax")));
   assertEquals(fsdax.fsdax, { available: true, path: "/mnt/pmem0", virtual: true });
-  const cached = availability(inspectMachine(facts("side-cache")));
-  assertEquals(cached.memoryMode, { available: true, cacheBytes: 67108864, virtual: true });
+  const cached = availability(inspectMachine({ ...facts("side-cache"), "cpu.virtual": "no" }));
+  assertEquals(cached.memoryMode, { available: true, cacheBytes: 67108864, virtual: false });
   assert(!cached.dram.available);
 });
 

@@ -348,3 +348,75 @@ Deno.test("runScenario() leaves samples their least steps before an auto quality
     assertEquals(notices.at(-1), "the quality run took 64 of 1,024 samples: the budget holds no more");
   });
 });
+
+/** Four variants on plain DRAM. */
+const ABLATED: Scenario = {
+  ...FOUR,
+  configurations: { dram: { storage: "DRAM" }, fsdax: { storage: "DRAM_PMEM", pmem: "libpmem" } },
+  ablation: { switches: { stage: 2, asyncEmbedding: true }, cases: ["alone", "all"] },
+};
+
+Deno.test("an ablation has a quality run for every variant whose rows ended otherwise, and no more", async () => {
+  await bench(async ({ run, starts, path }) => {
+    const result = await run({}, ABLATED);
+    assertEquals(result.samples.length, 2 * 4 * 3);
+    assertEquals(result.failed, []);
+    assertEquals(result.qualities.map(({ id }) => id), ["quality", "quality[ablation=asyncEmbedding]"]);
+    assertEquals(result.quality?.point, { ablation: "none" });
+    assertEquals((await readResult(path)).qualities, result.qualities);
+    const trained = (await starts()).filter(({ spec }) => spec.task === "quality")
+      .map(({ spec }) => (spec as unknown as { trainer: { asyncEmbedding: boolean } }).trainer.asyncEmbedding);
+    assertEquals(trained, [false, true]);
+  });
+});
+
+Deno.test("an ablation that was interrupted between its quality runs goes on with those that are missing", async () => {
+  await bench(async ({ run, path, starts }) => {
+    await run({}, ABLATED);
+    const lines = (await Deno.readTextFile(path)).trimEnd().split("\n");
+    await Deno.writeTextFile(path, lines.slice(0, -1).join("\n") + "\n");
+    const before = (await starts()).length;
+    const result = await run({ resume: true }, ABLATED);
+    assertEquals(result.qualities.length, 2);
+    assertEquals((await starts()).length, before + 1);
+  });
+});
+
+Deno.test("the fast mode gets a second quality run in deterministic mode", async () => {
+  await bench(async ({ run }) => {
+    const { qualities } = await run({}, { ...FOUR, workload: { ...FOUR.workload, deterministic: false } });
+    assertEquals(qualities.map(({ id, deterministic }) => [id, deterministic]), [
+      ["quality", false],
+      ["quality[workload.deterministic=true]", true],
+    ]);
+  });
+});
+
+Deno.test("samples record what the trainer says of itself", async () => {
+  await bench(async ({ run }) => {
+    const { samples, quality } = await run({}, { ...FOUR, workload: { ...FOUR.workload, model: "deepfm" } });
+    assert(samples.every(({ trainer }) => trainer?.["model"] === "deepfm"));
+    assertEquals(quality?.trainer, { model: "deepfm" });
+  });
+});
+
+Deno.test("what the CPU lacks refuses a run, and is left out of an ablation by name", async () => {
+  await bench(async (made) => {
+    const inspectMachine = () => ({
+      cpu: "old",
+      cpus: 2,
+      memoryBytes: 1e9,
+      nodes: 1,
+      kernel: "6",
+      facts: { "cpu.flags": "avx2" },
+    });
+    const dependencies = { ...made.dependencies, inspectMachine };
+    const run = (scenario: Scenario) => runWith(dependencies, scenario, { out: made.path.replace(/\/[^/]*$/, "") });
+    const dense = { ...FOUR, workload: { ...FOUR.workload, optimisations: { bf16: "dense" as const } } };
+    const error = await assertRejects(() => run(dense));
+    assertStringIncludes((error as Error).message, "old lacks avx512_bf16");
+    const { run: record, samples } = await run({ ...ABLATED, ablation: { switches: { stage: 1, bf16: "all" } } });
+    assertEquals(record.leftOut?.map((one) => one.switch), ["bf16"]);
+    assertEquals(new Set(samples.map(({ point }) => point["ablation"])).size, 4);
+  });
+});

@@ -1,8 +1,8 @@
 /* columns.h - what stands in a row of the network's input, and the copies between rows and columns.
  *
- * Numerics come column by column from the data, the network wants them row by row. Embeddings come from the tables: straight
- * into the input, or, without fusion, into a block of their own for each column, from where they are copied; gradients the
- * other way round. */
+ * Numerics come column by column from the data, the network wants them row by row. Embeddings come from the tables:
+ * straight into the input, or, without fusion, into a block of their own for each column, from where they are copied;
+ * gradients the other way round. */
 #ifndef TS_WDL_COLUMNS_H
 #define TS_WDL_COLUMNS_H
 
@@ -10,11 +10,11 @@
 
 typedef struct ts_columns {
   uint32_t batch;
-  uint32_t dims[TS_CATEGORIES]; /* weights of an embedding row */
-  uint32_t at[TS_CATEGORIES];   /* where it stands in a row of the input */
+  uint32_t dims[TS_CATEGORIES];   /* weights of an embedding row */
+  uint32_t at[TS_CATEGORIES];     /* where it stands in a row of the input */
   uint64_t before[TS_CATEGORIES]; /* sum of dims of the columns before, times batch: its block without fusion */
-  uint32_t stride;              /* floats from row to row of the input */
-  uint32_t all;                 /* sum of dims */
+  uint32_t stride;                /* floats from row to row of the input */
+  uint32_t all;                   /* sum of dims */
 } ts_columns;
 
 /* Embeddings stand side by side from position `first` on; `stride` is left to the caller. */

@@ -21,7 +21,7 @@ TS_INLINE void forward(const ts_fm *fm, uint32_t first, uint32_t rows, const flo
 }
 
 TS_INLINE void backward(const ts_fm *fm, uint32_t first, uint32_t rows, const float *v, const float *sums,
-                              const float *gradient, float *dv) {
+                        const float *gradient, float *dv) {
   const uint32_t dim = fm->dim;
   for (uint32_t r = first; r < first + rows; r++) {
     const float *row = v + (size_t)r * fm->stride + fm->at, *sum = sums + (size_t)r * dim, g = gradient[r];
@@ -35,8 +35,8 @@ TS_EVERY_LEVEL(forward, forward,
                (const ts_fm *fm, uint32_t first, uint32_t rows, const float *v, float *sums, float *logit),
                (fm, first, rows, v, sums, logit))
 TS_EVERY_LEVEL(backward, backward,
-               (const ts_fm *fm, uint32_t first, uint32_t rows, const float *v, const float *sums, const float *gradient,
-                float *dv),
+               (const ts_fm *fm, uint32_t first, uint32_t rows, const float *v, const float *sums,
+                const float *gradient, float *dv),
                (fm, first, rows, v, sums, gradient, dv))
 
 void ts_fm_forward(const ts_fm *fm, uint32_t first, uint32_t rows, const float *v, float *sums, float *logit) {

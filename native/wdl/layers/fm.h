@@ -12,7 +12,8 @@ typedef struct ts_fm {
   uint32_t stride; /* floats from row to row */
 } ts_fm;
 
-/* logit[r] += y of row r, for rows [first, first + rows); sums is [rows of the batch][dim] and is kept for the way back. */
+/* logit[r] += y of row r, for rows [first, first + rows); sums is [rows of the batch][dim] and is kept for the way
+ * back. */
 void ts_fm_forward(const ts_fm *fm, uint32_t first, uint32_t rows, const float *v, float *sums, float *logit);
 /* dv += gradient[r] * d y / d v; dv has the shape of v. */
 void ts_fm_backward(const ts_fm *fm, uint32_t first, uint32_t rows, const float *v, const float *sums,

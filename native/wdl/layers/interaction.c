@@ -1,5 +1,5 @@
-/* interaction.c - forward and backward of the dot interaction. Sums run in sixteen lanes added up in order, so every kind of
- * CPU gives the same bits. */
+/* interaction.c - forward and backward of the dot interaction. Sums run in sixteen lanes added up in order, so every
+ * kind of CPU gives the same bits. */
 #include "wdl/layers/interaction.h"
 
 #include "base/cpu_level.h"
@@ -28,8 +28,8 @@ TS_INLINE void forward(const ts_interaction *x, uint32_t first, uint32_t rows, c
   }
 }
 
-TS_INLINE void backward(const ts_interaction *x, uint32_t first, uint32_t rows, const float *v,
-                                       const float *dout, float *dv) {
+TS_INLINE void backward(const ts_interaction *x, uint32_t first, uint32_t rows, const float *v, const float *dout,
+                        float *dv) {
   const uint32_t dim = x->dim;
   for (uint32_t r = first; r < first + rows; r++) {
     const float *row = v + (size_t)r * x->stride, *from = dout + (size_t)r * x->out_stride;
@@ -47,8 +47,7 @@ TS_INLINE void backward(const ts_interaction *x, uint32_t first, uint32_t rows, 
   }
 }
 
-TS_EVERY_LEVEL(forward, forward,
-               (const ts_interaction *x, uint32_t first, uint32_t rows, const float *v, float *out),
+TS_EVERY_LEVEL(forward, forward, (const ts_interaction *x, uint32_t first, uint32_t rows, const float *v, float *out),
                (x, first, rows, v, out))
 TS_EVERY_LEVEL(backward, backward,
                (const ts_interaction *x, uint32_t first, uint32_t rows, const float *v, const float *dout, float *dv),

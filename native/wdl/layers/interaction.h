@@ -1,5 +1,6 @@
-/* interaction.h - DLRM's dot interaction (Naumov et al. 2019): of vectors v_0 .. v_(count-1) of equal width, v_0 itself and the
- * dot products of all pairs, the lower triangle row by row without the diagonal: (1,0), (2,0), (2,1), (3,0) ... */
+/* interaction.h - DLRM's dot interaction (Naumov et al. 2019): of vectors v_0 .. v_(count-1) of equal width, v_0 itself
+ * and the dot products of all pairs, the lower triangle row by row without the diagonal: (1,0), (2,0), (2,1), (3,0) ...
+ */
 #ifndef TS_WDL_INTERACTION_H
 #define TS_WDL_INTERACTION_H
 

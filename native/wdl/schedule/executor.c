@@ -1,5 +1,5 @@
-/* executor.c - the three ways to run a graph. Times of tasks are taken in each: the phases of a step come from them, and the
- * cost model learns from them. */
+/* executor.c - the three ways to run a graph. Times of tasks are taken in each: the phases of a step come from them,
+ * and the cost model learns from them. */
 #include "wdl/schedule/executor.h"
 
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct ts_executor {
   /* cost_model, under lock: */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  uint32_t *waits;       /* of each task: what it still waits for */
-  uint32_t *ready;       /* heap of tasks, the longest path first, then the lower number */
+  uint32_t *waits; /* of each task: what it still waits for */
+  uint32_t *ready; /* heap of tasks, the longest path first, then the lower number */
   uint32_t ready_count, done;
   uint32_t sleeping;
 };
@@ -65,7 +65,8 @@ static void run_task(ts_executor *x, uint32_t i) {
 }
 
 /* Divides the wall time of tasks [from, to) among their kinds. */
-static void share_time(const ts_executor *x, uint32_t from, uint32_t to, uint64_t wall, uint64_t *kind_ns, uint32_t kinds) {
+static void share_time(const ts_executor *x, uint32_t from, uint32_t to, uint64_t wall, uint64_t *kind_ns,
+                       uint32_t kinds) {
   uint64_t of_kind[KINDS] = {0}, all = 0;
   for (uint32_t i = from; i < to; i++) {
     of_kind[TS_MIN(x->graph->tasks[i].kind, KINDS - 1)] += x->took[i];
@@ -187,8 +188,7 @@ void ts_executor_run(ts_executor *x, void *context, uint64_t *kind_ns, uint32_t 
     const uint64_t start = ts_now_ns();
     if (x->kind == TS_EXECUTOR_INLINE)
       for (uint32_t i = 0; i < x->graph->count; i++) run_task(x, i);
-    else
-      run_graph(x);
+    else run_graph(x);
     share_time(x, 0, x->graph->count, ts_now_ns() - start, kind_ns, kinds);
   }
   learn(x);

@@ -50,7 +50,8 @@ int32_t ts_graph_finish(ts_graph *g, ts_err err) {
     task->successors = edge - task->first;
     task->cost = 1;
     if (i > 0 && task->phase < g->tasks[i - 1].phase)
-      return ts_fail(err, TS_EINTERNAL, "Cannot plan the tasks of a step: task %u is of a phase before its predecessor's", i);
+      return ts_fail(err, TS_EINTERNAL,
+                     "Cannot plan the tasks of a step: task %u is of a phase before its predecessor's", i);
   }
   for (uint32_t e = 0; e < g->edge_count; e++)
     if (g->edges[e].from >= g->edges[e].to)

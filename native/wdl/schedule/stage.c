@@ -44,7 +44,8 @@ static const ts_stage_what ways[WAYS] = {TS_STAGE_NOTHING, TS_STAGE_INPUT, TS_ST
 static ts_stage_what way_of(const ts_stage *s, uint64_t step) {
   if (s->options.depth == 0) return TS_STAGE_NOTHING;
   if (s->choice != TS_STAGE_AUTO) return s->choice;
-  if (step < s->trial_start || step - s->trial_start >= TRIAL_STEPS) return TS_STAGE_INPUT; /* the trial is not told of yet */
+  if (step < s->trial_start || step - s->trial_start >= TRIAL_STEPS)
+    return TS_STAGE_INPUT; /* the trial is not told of yet */
   return ways[(step - s->trial_start) / TS_STAGE_TRIAL % WAYS];
 }
 
@@ -76,8 +77,8 @@ static void read_batch(const ts_stage *s, uint64_t step, ts_batch *b) {
   b->status = ts_cache_read(o->data, first, o->batch, o->batch, b->labels, b->numerics, b->keys, err);
 }
 
-/* Brings the batch's rows up, column by column, until the step wants it. A failure is left to the step's own lookup, which
- * meets it again and tells of it. */
+/* Brings the batch's rows up, column by column, until the step wants it. A failure is left to the step's own lookup,
+ * which meets it again and tells of it. */
 static void bring_up(ts_stage *s, slot *at) {
   const ts_stage_options *o = &s->options;
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) {

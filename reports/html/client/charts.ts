@@ -229,27 +229,108 @@ export function stackedChart(canvas: HTMLCanvasElement, data: Stacked, unit: str
   }) as unknown as Chart;
 }
 
-/** AUC or logloss against samples trained; the planted model's AUC as a dashed line. */
+/** A row without a bar; the plugin that draws whiskers takes no null. */
+const MISSING = { x: NaN, xMin: NaN, xMax: NaN } as const;
+
+/** Horizontal bars from 1 with 95 % intervals: a colour a configuration, a row a variant. */
+export function ratioChart(canvas: HTMLCanvasElement, data: NonNullable<PageData["ablation"]>, theme: Theme): Chart {
+  const points = data.groups.flatMap(({ ratios }) => ratios.flatMap((ratio) => ratio ?? []));
+  const ends = room([...points, { value: 1, low: 1, high: 1 }]);
+  const options: ChartOptions<"barWithErrorBars"> = {
+    indexAxis: "y",
+    layout: { padding: { right: 56 } },
+    scales: {
+      x: { ...axis("times the speed of none", theme), ...ends, beginAtZero: false },
+      y: axis("", theme, false),
+    },
+    plugins: {
+      legend: {
+        position: "top",
+        align: "start",
+        labels: { color: theme.text, boxWidth: 12, boxHeight: 12 },
+      },
+      tooltip: {
+        callbacks: {
+          label: (item) => {
+            const group = data.groups[item.datasetIndex];
+            const ratio = group?.ratios[item.dataIndex];
+            return group === undefined || ratio == null
+              ? ""
+              : `${group.name}, ${group.evidence}: ${interval(ratio, "×")}`;
+          },
+        },
+      },
+    },
+  };
+  const texts = (ratios: readonly (Point | null)[]): string[] =>
+    ratios.map((ratio) => ratio === null ? "" : `${ratio.value.toFixed(2)} ×`);
+  return new Chart(canvas, {
+    type: "barWithErrorBars" as const,
+    data: {
+      labels: data.labels.map((label) => lines(label, canvas.clientWidth < 500)) as never[],
+      datasets: data.groups.map((group) => {
+        const colour = colourOf(group.colour, theme);
+        return {
+          label: group.name,
+          data: group.ratios.map((ratio) =>
+            ratio === null ? MISSING : ({ x: ratio.value, xMin: ratio.low, xMax: ratio.high })
+          ) as never[],
+          base: 1,
+          backgroundColor: fill(group.evidence, colour, theme),
+          borderColor: colour,
+          borderWidth: 1.5,
+          borderSkipped: false,
+          maxBarThickness: 16,
+          errorBarColor: theme.text,
+          errorBarWhiskerColor: theme.text,
+          errorBarLineWidth: 1.5,
+          errorBarWhiskerLineWidth: 1.5,
+          errorBarWhiskerSize: 7,
+        };
+      }),
+    },
+    plugins: data.groups.map(({ ratios }, i) => rowLabels(texts(ratios), theme, i)),
+    options,
+  }) as unknown as Chart;
+}
+
+/** A variant's label in lines: what it takes along below its name, and "all but" above one where there is little room. */
+function lines(label: string, narrow: boolean): string | string[] {
+  const [name = label, ...beside] = label.split(" (");
+  if (beside.length > 0) return [name, `(${beside.join(" (")}`];
+  return narrow && label.startsWith("all but ") ? ["all but", label.slice(8)] : label;
+}
+
+/** AUC or logloss against samples or seconds; AUCs of the planted model and of the scenario's target as lines. */
 export function qualityChart(
   canvas: HTMLCanvasElement,
   quality: NonNullable<PageData["quality"]>,
   what: "auc" | "logloss",
+  against: "samples" | "seconds",
   theme: Theme,
 ): Chart {
   const name = what === "auc" ? "AUC" : "logloss";
   const values = quality[what];
   const colour = colourOf(1, theme);
-  const at = (value: number, i: number): { x: number; y: number } => ({ x: quality.samples[i] as number, y: value });
-  const planted = what === "auc" ? quality.planted : undefined;
+  const along = (against === "samples" ? quality.samples : quality.seconds) ?? quality.samples;
+  const at = (value: number, i: number): { x: number; y: number } => ({ x: along[i] as number, y: value });
+  const levels = what === "logloss" ? [] : [
+    { label: "model that made the labels", level: quality.planted, dash: [6, 4] },
+    { label: "target", level: quality.target, dash: [2, 3] },
+  ].filter((one): one is { label: string; level: number; dash: number[] } => one.level !== undefined);
   const options: ChartOptions<"line"> = {
     layout: { padding: { right: 12 } },
     scales: {
-      x: { type: "linear", ...axis("thousand samples trained", theme), beginAtZero: true },
+      x: {
+        type: "linear",
+        ...axis(against === "samples" ? "thousand samples trained" : "seconds of training", theme),
+        beginAtZero: true,
+      },
       y: axis(`${name}, held-out rows`, theme),
     },
     plugins: {
       legend: {
-        display: planted !== undefined,
+        display: levels.length > 0,
         position: "top",
         align: "start",
         labels: { color: theme.text, usePointStyle: true, pointStyle: "line" },
@@ -269,15 +350,15 @@ export function qualityChart(
           borderWidth: 2,
           pointRadius: 3,
         },
-        ...(planted === undefined ? [] : [{
-          label: "model that made the labels",
-          data: [{ x: 0, y: planted }, { x: quality.samples[quality.samples.length - 1] as number, y: planted }],
+        ...levels.map(({ label, level, dash }) => ({
+          label,
+          data: [{ x: 0, y: level }, { x: along[along.length - 1] as number, y: level }],
           borderColor: theme.muted,
           backgroundColor: theme.muted,
-          borderDash: [6, 4],
+          borderDash: dash,
           borderWidth: 2,
           pointRadius: 0,
-        }]),
+        })),
       ],
     },
     options,

@@ -12,7 +12,7 @@
 import type { Chart } from "chart.js";
 import type { PageData } from "../page_data.ts";
 import { DARK, LIGHT, type Theme } from "../palette.ts";
-import { barChart, qualityChart, stackedChart, valueChart } from "./charts.ts";
+import { barChart, qualityChart, ratioChart, stackedChart, valueChart } from "./charts.ts";
 
 const data = JSON.parse(document.getElementById("chart-data")?.textContent ?? "{}") as PageData;
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -52,8 +52,15 @@ function draw(theme: Theme): void {
     (canvas) =>
       data.hits && barChart(canvas, data.hits.map((row) => ({ ...row, point: row.ratio })), "percent", theme, 100),
   );
-  on("auc", 300, (canvas) => data.quality && qualityChart(canvas, data.quality, "auc", theme));
-  on("logloss", 300, (canvas) => data.quality && qualityChart(canvas, data.quality, "logloss", theme));
+  on(
+    "ablation",
+    80 + (data.ablation?.labels.length ?? 0) * (14 + 20 * (data.ablation?.groups.length ?? 0)),
+    (canvas) => data.ablation && ratioChart(canvas, data.ablation, theme),
+  );
+  for (const what of ["auc", "logloss"] as const) {
+    on(what, 300, (canvas) => data.quality && qualityChart(canvas, data.quality, what, "samples", theme));
+    on(`${what}-seconds`, 300, (canvas) => data.quality && qualityChart(canvas, data.quality, what, "seconds", theme));
+  }
 }
 
 function bars(rows: number | undefined): number {

@@ -47,15 +47,15 @@ export function fill(evidence: Evidence, colour: string, theme: Theme): string |
 const LABEL_FONT = "600 12px system-ui, sans-serif";
 
 /** Writes a text at the right end of every bar's row. */
-export function rowLabels<T extends ChartType>(texts: readonly string[], theme: Theme): Plugin<T> {
+export function rowLabels<T extends ChartType>(texts: readonly string[], theme: Theme, dataset = 0): Plugin<T> {
   return {
-    id: "labels",
+    id: `labels-${dataset}`,
     afterDatasetsDraw(chart): void {
       const { ctx, chartArea } = chart;
       ctx.save();
       [ctx.font, ctx.fillStyle, ctx.textBaseline, ctx.textAlign] = [LABEL_FONT, theme.text, "middle", "left"];
       texts.forEach((text, i) => {
-        const element = chart.getDatasetMeta(0).data[i];
+        const element = chart.getDatasetMeta(dataset).data[i];
         if (element === undefined) return;
         const { y } = element.getProps(["y"], true);
         ctx.fillText(text, chartArea.right + 8, y);

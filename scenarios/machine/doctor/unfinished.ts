@@ -66,7 +66,12 @@ function ofPmem(facts: Facts, inventory: Inventory): State[] {
   );
 }
 
-function ofDax(facts: Facts, { daxctl }: Inventory): State[] {
+/** A device does not remember that it was memory: a udev rule or a unit has to name it. */
+function comesBack(device: string, files: Inventory["files"]): boolean {
+  return Object.entries(files).some(([path, text]) => /\.(rules|service|conf)$/.test(path) && text.includes(device));
+}
+
+function ofDax(facts: Facts, { daxctl, files }: Inventory): State[] {
   if (!daxctl?.known) return [];
   return daxctl.value.flatMap((device) => {
     const found = daxOf(facts).find((one) => one.name === device.chardev);
@@ -82,6 +87,8 @@ function ofDax(facts: Facts, { daxctl }: Inventory): State[] {
       ? `${chardev} is a device, not memory`
       : mode === "system-ram" && online !== undefined && total !== undefined && online < total
       ? `${chardev} is memory, but ${online} of its ${total} blocks are online`
+      : mode === "system-ram" && !comesBack(chardev, files)
+      ? `${chardev} is memory, but only until the next start: no udev rule or unit in /etc names it`
       : undefined;
     return text === undefined ? [] : [{ target, text }];
   });

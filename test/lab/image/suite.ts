@@ -55,6 +55,8 @@ export async function writeSuite(folder: string): Promise<void> {
   }
   await put(BUILT_LIBRARY, `${content}/suite/${BUILT_LIBRARY.slice(ROOT.length + 1)}`);
   await put(Deno.execPath(), `${content}/bin/deno`);
+  // The disk is read-only: what the suite keeps (training data) goes where Deno's cache is.
+  await Deno.symlink("/var/cache/tierbench", `${content}/suite/.cache`);
   const install = [Deno.execPath(), "install", "--quiet", "--frozen", "--entrypoint", "cli.ts"];
   await program("fetch the npm packages", install, {
     cwd: `${content}/suite`,

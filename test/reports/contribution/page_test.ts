@@ -79,13 +79,22 @@ Deno.test("parsePage() names what is missing of a page that was cut, at every le
   assertThrows(() => parsePage(page.replaceAll("\n", "\r\n"), "c.html"), DamagedPageError);
 });
 
-Deno.test("contributionOf() takes measured samples only", async () => {
+Deno.test("contributionOf() takes samples on the media themselves only", async () => {
   await assertRejects(() => contributionOf(fixtureResult(), SAID, ADA), TypeError, "found one that is emulated");
   await assertRejects(
     () => contributionOf({ ...fixtureResult(), samples: [] }, SAID, ADA),
     TypeError,
     "without a completed",
   );
+  const emulated = fixtureResult({ virtual: ["dram", "memory-mode", "fsdax", "kmem-dax"] });
+  await assertRejects(() => contributionOf(emulated, SAID, ADA), TypeError, "found one that is emulated");
+  const samples = emulated.samples.map((one) => ({
+    ...one,
+    evidence: "emulated" as const,
+    tiers: one.tiers.map(({ emulates: _, ...tier }) => tier),
+  }));
+  const contribution = await contributionOf({ ...emulated, samples }, SAID, ADA);
+  assertEquals(contribution.result.samples.length, samples.length);
 });
 
 Deno.test("contributionName() names CPU and date, and nothing else", () => {

@@ -196,11 +196,28 @@ for (
       ],
     ],
     [
+      "memory that nothing makes again at the next start",
+      {
+        tree: "kmem",
+        tools: { daxctl: "6.1/kmem/daxctl-list-systemram.txt", cxl: "[]", numactl: "6.1/kmem/numactl-H-kmem.txt" },
+        files: {
+          "/etc/systemd/system/tierbench-kmem@.service": "ExecStart=daxctl reconfigure-device --mode=system-ram %i\n",
+          "/etc/udev/rules.d/99-tierbench-dax0.0.rules": 'KERNEL=="dax0.0"\n',
+        },
+      },
+      [
+        "kmem-dax: dax1.0 is memory, but only until the next start: no udev rule or unit in /etc names it [note] " +
+        "tierbench provision kmem-dax --cloud-vm",
+      ],
+    ],
+    [
       "nothing, where all is done",
       {
         tree: "kmem",
         tools: { daxctl: "6.1/kmem/daxctl-list-systemram.txt", cxl: "[]", numactl: "6.1/kmem/numactl-H-kmem.txt" },
         files: {
+          "/etc/udev/rules.d/99-tierbench-dax0.0.rules": 'KERNEL=="dax0.0"\n',
+          "/etc/udev/rules.d/99-tierbench-dax1.0.rules": 'KERNEL=="dax1.0"\n',
           "/etc/systemd/system/mnt-pmem0.mount": "[Mount]\n",
           "/etc/default/grub.d/tierbench.cfg": 'GRUB_CMDLINE_LINUX="memmap=1G!4G"\n',
           "/etc/default/grub": "# memmap=2G!8G\n",

@@ -90,6 +90,39 @@ class Model {
 const change = (id: string, with_: Partial<Step>) => (steps: Step[]) =>
   steps.map((step) => step.id === id ? { ...step, ...with_ } : step);
 
+Deno.test("applyPlan() plans again after a partial plan, and asks for what shows only then", async () => {
+  using model = new Model();
+  const asked: string[][] = [];
+  const plan = (inventory: Inventory): Plan | Refusal => {
+    const whole = model.plan(inventory);
+    if (whole.kind === "refusal" || inventory.files["namespace"] !== undefined) return whole;
+    return { ...whole, steps: whole.steps.slice(0, 2), partial: true };
+  };
+  const confirm = (steps: readonly Step[]) => Promise.resolve((asked.push(steps.map(({ id }) => id)), true));
+  const until = await model.apply({ plan, confirm, until: "region" });
+  assertEquals([until.kind, until.ran, model.have()], ["until", ["region"], ["region"]]);
+  const outcome = await model.apply({ plan, confirm });
+  assertEquals([outcome.kind, outcome.ran], ["complete", ["namespace", "mount"]]);
+  assertEquals(asked, [["region"], ["namespace"], ["mount"]]);
+  assertEquals(model.have(), ["mount", "namespace", "region"]);
+});
+
+Deno.test("applyPlan() stops where a step of a partial plan does not show, and where the next plan was not agreed to", async () => {
+  using model = new Model();
+  const plan = (inventory: Inventory): Plan | Refusal => {
+    const whole = model.plan(inventory);
+    if (whole.kind === "refusal" || inventory.files["region"] !== undefined) return whole;
+    return { ...whole, steps: whole.steps.slice(0, 1), partial: true };
+  };
+  model.edit = change("region", { commands: ["true"] });
+  const surprise = await model.apply({ plan });
+  assertEquals([surprise.kind, surprise.step], ["surprise", "region"]);
+  model.edit = (steps) => steps;
+  let times = 0;
+  const declined = await model.apply({ plan, confirm: () => Promise.resolve(times++ === 0) });
+  assertEquals([declined.kind, declined.ran, model.have()], ["declined", ["region"], ["region"]]);
+});
+
 Deno.test("applyPlan() runs the lines as printed, step by step, and says how each shows", async () => {
   using model = new Model();
   const events: ApplyEvent[] = [];

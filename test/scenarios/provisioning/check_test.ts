@@ -215,20 +215,24 @@ Deno.test("checkTarget() says what keeps fsdax away where nothing is mounted", a
   const inventory: Inventory = {
     ...NOTHING,
     facts: captured("kmem"),
-    ndctl: ndctl(space({ mode: "devdax", blockdev: undefined, chardev: "dax0.0" })),
+    ndctl: ndctl(
+      space({ mode: "devdax", blockdev: undefined, chardev: "dax0.0" }),
+      space({ dev: "namespace0.4", mode: "raw", size: 0, blockdev: undefined }),
+    ),
     blocks: {
       known: true,
       value: [
-        { name: "pmem1", size: 1, fileSystem: "LVM2_member", mountPoints: [] },
-        { name: "pmem2", size: 1, fileSystem: "xfs", mountPoints: ["/srv"] },
-        { name: "pmem3", size: 1, fileSystem: undefined, mountPoints: [] },
+        { name: "pmem0.1", size: 1, fileSystem: "LVM2_member", mountPoints: [] },
+        { name: "pmem0.2", size: 1, fileSystem: "xfs", mountPoints: ["/srv"] },
+        { name: "pmem0.3", size: 1, fileSystem: undefined, mountPoints: [] },
+        { name: "pmem1", size: 1, fileSystem: "xfs", mountPoints: ["/of/another/region"] },
       ],
     },
   };
   const bad = failed(await checkTarget("fsdax", inventory, verify(), MOUNTED));
-  assertEquals(Object.keys(bad), ["mounted /mnt/pmem0", "in-use namespace0.0", "in-use pmem1", "in-use pmem2"]);
+  assertEquals(Object.keys(bad), ["mounted /mnt/pmem0", "in-use namespace0.0", "in-use pmem0.1", "in-use pmem0.2"]);
   assertStringIncludes(bad["in-use namespace0.0"] ?? "", "--erase namespace0.0");
-  assertStringIncludes(bad["in-use pmem2"] ?? "", "xfs, mounted on /srv");
+  assertStringIncludes(bad["in-use pmem0.2"] ?? "", "xfs, mounted on /srv");
 });
 
 Deno.test("checkTarget() takes DRAM of a cloud VM for what it is, aligned by its range", async () => {

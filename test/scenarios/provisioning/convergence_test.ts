@@ -187,8 +187,6 @@ Deno.test.each(ALL)("provisionPlan() leads there step by step: $name", (one) => 
   }
   assertEquals(pending(plan), []);
   for (const [what, times] of machine.made) assertEquals(times, 1, what);
-  // Regions of persistent CXL memory do not come back by themselves; the plan says so.
-  if (one.request.target === "cxl-kmem") return;
   machine.reboot();
   assertEquals(toRun(pending(planOf(machine, one.request))), [], "after a restart");
   for (const path of plan.results.mounts) assertEquals(machine.mounts.get(path)?.dax, true, path);

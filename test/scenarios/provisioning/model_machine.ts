@@ -617,12 +617,13 @@ export class ModelMachine {
     ) {
       if (unit.endsWith(".mount")) this.#startMount(unit);
       else {
+        const policy = /^ExecStartPre=\/bin\/sh -c '(echo \w+ > \S+)'$/m.exec(this.#unit(unit))?.[1];
+        if (policy !== undefined) this.run(policy);
         for (
           const [, region, line] of this.#unit(unit).matchAll(
             /until test -e \/sys\/bus\/cxl\/devices\/(\S+) \|\| \/usr\/bin\/(cxl [^;]+); do/g,
           )
         ) {
-          this.autoOnline = "offline";
           if (!this.cxlRegions.some((one) => one.region === region)) this.run(line ?? "");
         }
       }

@@ -6,6 +6,7 @@ import type { Inventory } from "../../../scenarios/machine/inventory.ts";
 import { known, unknown } from "../../../scenarios/machine/tools/tool.ts";
 import type { Plan, ProvisionRequest, Refusal, Step } from "../../../scenarios/provisioning/contract.ts";
 import { provisionPlan } from "../../../scenarios/provisioning/provision_plan.ts";
+import { renderPlan } from "../../../scenarios/provisioning/render.ts";
 import { bareInventory, bus, namespace, region } from "./inventories.ts";
 
 const GIB = 1024 ** 3;
@@ -73,6 +74,47 @@ Deno.test("fsdax: a raw namespace without labels is converted, and named as lost
   assertEquals(plan.results, { mounts: ["/mnt/pmem0", "/mnt/pmem1"], nodes: [] });
 });
 
+Deno.test("fsdax: without ndctl, a region without labels is as full as its raw namespace, whatever sysfs calls free", () => {
+  const facts = {
+    "library.libpmem.available": "no",
+    "pmem.region0.provider": "ACPI.NFIT",
+    "pmem.region0.size": String(GIB),
+    "pmem.region0.available": String(GIB),
+    "pmem.namespace0.0.region": "region0",
+    "pmem.namespace0.0.mode": "raw",
+    "pmem.namespace0.0.size": String(GIB),
+    "pmem.namespace0.0.block": "pmem0",
+  };
+  const parts = { ndctl: undefined, tools: [{ name: "ndctl", installed: false }] as const };
+  const plan = planned(bareInventory(facts, { ...parts, blocks: known([block("pmem0", undefined)]) }), {
+    target: "fsdax",
+  });
+  const packages = stepOf(plan, "packages");
+  assertEquals(packages.commands, ["apt-get update", "apt-get install -y --no-install-recommends ndctl libpmem1"]);
+  assertEquals(packages.outsideLab, undefined);
+  assertEquals(
+    stepOf(plan, "namespace-region0").commands,
+    stepOf(planned(raw(), { target: "fsdax" }), "namespace-region0").commands,
+  );
+});
+
+Deno.test("fsdax, kmem-dax: a namespace that is disabled is enabled first, and nothing is planned for it unseen", () => {
+  const ndctl = known([
+    bus("ACPI.NFIT", [region("region0", [namespace("namespace0.0", { blockdev: undefined, disabled: true })])]),
+  ]);
+  for (const target of ["fsdax", "kmem-dax"] as const) {
+    const plan = planned(raw({ ndctl }), { target });
+    assertEquals([plan.partial, plan.steps.map((one) => one.id)], [true, ["packages", "enable-namespace0.0"]]);
+    assertEquals(stepOf(plan, "enable-namespace0.0").commands, [
+      "ndctl enable-namespace namespace0.0",
+      "udevadm settle",
+    ]);
+    assertStringIncludes(renderPlan(plan), "Then make the plan again");
+    const inside = planned(raw({ ndctl }), { target, place: "container" });
+    assertEquals(inside.steps.map((one) => one.id), ["packages", "enable-namespace0.0"]);
+  }
+});
+
 Deno.test("fsdax: what is on a raw namespace is found, with its mount", () => {
   const inventory = raw({ blocks: known([block("pmem0", "xfs", ["/old data"]), block("pmem1p1", "vfat")]) });
   const plan = planned(inventory, { target: "fsdax" });
@@ -126,13 +168,6 @@ Deno.test("fsdax: between several namespaces of a full region the user has to ch
   assertStringIncludes(instead ?? "", "ndctl destroy-namespace -f");
 });
 
-Deno.test("fsdax: a disabled namespace may hold data and is not touched", () => {
-  const inventory = bareInventory({}, {
-    ndctl: known([bus("ACPI.NFIT", [region("region0", [namespace("namespace0.0", { disabled: true })])])]),
-  });
-  assertStringIncludes(refused(inventory, { target: "fsdax" }).instead ?? "", "ndctl enable-namespace namespace0.0");
-});
-
 Deno.test("fsdax: memory that is in use is taken back first", () => {
   const inventory = bareInventory({}, {
     ndctl: known([
@@ -182,6 +217,7 @@ Options=dax=always,noatime,nofail
 
 [Install]
 WantedBy=local-fs.target
+WantedBy=dev-disk-by\\x2dlabel-tierbench0.device
 EOF`,
     "systemctl daemon-reload",
     "systemctl start 'srv-pmem\\x2ddata-pmem0.mount'",
@@ -330,8 +366,11 @@ Deno.test("cxl-kmem: the region, its namespace and its device are named beforeha
     "ndctl create-namespace --region=region0 --mode=devdax --map=mem --align=2M --name=tierbench",
     "daxctl reconfigure-device --mode=system-ram dax0.0",
   ]);
-  assertEquals(plan.steps.some((one) => one.id === "boot-regions"), false);
-  assertStringIncludes(plan.warnings.join("\n"), "does not come back by itself");
+  assertStringIncludes(stepOf(plan, "boot-regions").commands.join("\n"), "/usr/bin/cxl create-region -m -t pmem -d");
+  const withSerial = (serial: string) =>
+    planned({ ...inventory, facts: { ...inventory.facts, "cxl.mem0.serial": serial } }, { target: "cxl-kmem" });
+  assertStringIncludes(withSerial("0x0").warnings.join("\n"), "mem0 has no serial number");
+  assertEquals(withSerial("0xc1e0001").warnings.filter((one) => one.includes("serial")), []);
   const old = planned({ ...inventory, facts: { ...inventory.facts, "kernel.release": "5.15.0" } }, {
     target: "cxl-kmem",
   });

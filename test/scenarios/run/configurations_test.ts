@@ -43,6 +43,27 @@ Deno.test("decideCases() never takes a path or a node for PMEM that is none", ()
   assertEquals(decide({ storage: "PMEM_MEMKIND", nodes: [0, 2] }, ALL_PMEM).decision.evidence, "emulated");
 });
 
+Deno.test("decideCases() takes the way of a measurement on a medium that may be virtual, and calls it emulated", () => {
+  const guest: Availability = {
+    ...ALL_PMEM,
+    fsdax: { available: true, path: "/mnt/pmem0", virtual: true },
+    kmemDax: { available: true, nodes: [2], virtual: true },
+  };
+  const { runnable } = decideCases(casesOf(FOUR), guest);
+  const [dram, , file, nodes] = runnable;
+  assert(dram !== undefined && file !== undefined && nodes !== undefined);
+  assertEquals([dram.decision.evidence, dram.decision.virtual], ["measured", false]);
+  for (const { decision } of [file, nodes]) {
+    assertEquals([decision.evidence, decision.virtual, decision.media], ["emulated", true, undefined]);
+    assertStringIncludes(decision.missing ?? "", "hypervisor");
+  }
+  assertEquals(environmentOf(file), {}); // PMEM_IS_PMEM_FORCE would prove nothing
+  assertEquals(environmentOf(nodes), { MEMKIND_DAX_KMEM_NODES: "2" });
+  assertStringIncludes(howText(file.decision, 0), "/mnt/pmem0, a DAX file system, in a virtual machine");
+  const error = assertThrows(() => decideCases(casesOf(FOUR), guest, "measured"), UnavailableError);
+  assertEquals(error.message.match(/^[\w-]+(?= cannot be measured here: a hypervisor)/gm), ["fsdax", "kmem-dax"]);
+});
+
 Deno.test("decideCases() follows whenUnavailable", () => {
   const skipped = decideCases(casesOf({ ...FOUR, whenUnavailable: "skip" }), NO_PMEM);
   assertEquals(skipped.runnable.map(({ name }) => name), ["dram"]);
