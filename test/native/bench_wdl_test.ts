@@ -137,7 +137,7 @@ Deno.test("parsePlan() of bench:wdl adds the reference configuration with --full
   assertThrows(() => parsePlan(["--only=gpu"], places), RangeError, '"gpu"');
 });
 
-Deno.test("bench:wdl runs: floor, ours and PyTorch where it is, and all rows are written", async () => {
+Deno.test("bench:wdl runs: floor and ours train on the same batches, and all rows are written", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const out = `${folder}/bench-wdl.json`;

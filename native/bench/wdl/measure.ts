@@ -50,9 +50,6 @@ const OURS: Readonly<Partial<Record<Who, Options>>> = {
  * kernel's limit on real-time tasks (95 % of each second) does not strike. */
 const PAUSE_MS = 150;
 
-/** Steps before the first round: executor and stage have measured and decided by then (native/wdl/schedule/). */
-const WARM_UP = 50;
-
 /** Steps before AUC is taken: one pass over the default data. Earlier, runs that differ in rounding alone differ by more
  * than the bar (by 0.0014 after 92 steps, once). */
 const QUALITY_STEPS = 300;
@@ -102,7 +99,7 @@ export function blasProblem(blas: string): string | undefined {
 
 /** Steps of every contender in a whole run. */
 function stepsOf(plan: Plan): number {
-  return WARM_UP + 1 + plan.rounds * (plan.steps + 1);
+  return plan.warmUp + 1 + plan.rounds * (plan.steps + 1);
 }
 
 /** Starts one and prepares it; ends it again if that fails. */
@@ -196,7 +193,7 @@ async function runRounds(
     const round: Partial<Record<Who, Times>> = {};
     const order = [...here];
     for (const [who, contender] of number % 2 === 0 ? order : order.toReversed()) {
-      const answer = await measured(contender, "train", number < 0 ? WARM_UP : plan.steps);
+      const answer = await measured(contender, "train", number < 0 ? plan.warmUp : plan.steps);
       const times = { seconds: numberOf(answer, "seconds"), cpu: numberOf(answer, "cpu") };
       round[who] = "input" in answer ? { ...times, input: numberOf(answer, "input") } : times;
       if ("loss" in answer) losses.set(who, numberOf(answer, "loss"));

@@ -49,6 +49,8 @@ export interface Plan {
   readonly rounds: number;
   /** Measured steps of a contender in a round. */
   readonly steps: number;
+  /** Steps before the first round: by 50, executor and stage have measured and decided (native/wdl/schedule/). */
+  readonly warmUp: number;
   /** Threads of every contender. */
   readonly threads: number;
   /** What to run. */
@@ -71,6 +73,7 @@ const USAGE = `Usage: deno task bench:wdl [options]
   --full            DeepRec's reference configuration, too (rows of 128 and 64 weights, 2189 inputs)
   --rounds=<n>      rounds of each measurement
   --steps=<n>       measured steps of a contender in a round
+  --warmup=<n>      steps before the first round
   --threads=<n>     threads of every contender (default: 2)
   --only=<parts>    some of ${PARTS.join(", ")}
   --rows=<n>        rows of the training data
@@ -86,13 +89,14 @@ const USAGE = `Usage: deno task bench:wdl [options]
  * @throws {RangeError} With the usage, if there is one that it does not know.
  */
 export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" | "library" | "out">): Plan {
-  const names = ["rounds", "steps", "threads", "only", "rows", "scratch", "library", "out"];
+  const names = ["rounds", "steps", "warmup", "threads", "only", "rows", "scratch", "library", "out"];
   const { full, text, number, parts } = readArguments(args, names, USAGE);
   return {
     full,
     models: full ? [SMALL, REFERENCE] : [SMALL],
     rounds: number("rounds", 21, 1),
     steps: number("steps", 5, 1),
+    warmUp: number("warmup", 50, 1),
     threads: number("threads", 2, 1),
     parts: parts(PARTS),
     rows: number("rows", 614_400, BATCH),
