@@ -33,7 +33,7 @@ async function main(words: readonly string[]): Promise<number> {
   await Deno.mkdir(consoles, { recursive: true });
   Deno.env.set(CONSOLES_VARIABLE, consoles);
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--no-check", ...filter === "" ? [] : [`--filter=${filter}`], "test/lab"],
+    args: ["test", "-A", "--no-check", "--parallel", ...filter === "" ? [] : [`--filter=${filter}`], "test/lab"],
     cwd: ROOT,
     env: {
       [IMAGE_VARIABLE]: JSON.stringify(image),
