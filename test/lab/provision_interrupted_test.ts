@@ -18,7 +18,7 @@ async function stateOf(guest: Guest): Promise<string> {
 async function reset(guest: Guest): Promise<void> {
   await guest.output(
     `rm -f /etc/udev/rules.d/99-tierbench-* && udevadm control --reload && systemctl disable --now mnt-pmem0.mount
-     rm -f /etc/systemd/system/mnt-pmem0.mount && systemctl daemon-reload
+     rm -f /etc/systemd/system/mnt-pmem0.mount /etc/systemd/system/tierbench-* && systemctl daemon-reload
      if [ -e /sys/bus/dax/drivers/kmem/dax0.0 ]; then
        daxctl offline-memory dax0.0; daxctl reconfigure-device --mode=devdax dax0.0
      fi
