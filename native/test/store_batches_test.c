@@ -105,6 +105,12 @@ static void promotion_only_moves(const storage_type *type) {
     first += tiers[i] == 0;
   }
   CHECK_MSG(first >= 50, "%s: %u of 60 rows came up", type->name, first);
+  /* Alone, each comes up. */
+  for (uint32_t i = 0; i < 60; i++) {
+    CHECK(ts_table_promote(store, table, &keys[i], 1, &lower, err) == TS_OK);
+    CHECK(ts_table_lookup_tier(store, table, &keys[i], 1, tiers, text, sizeof text) == TS_OK);
+    CHECK_MSG(tiers[0] == 0, "%s: key %u alone is in tier %d", type->name, i, tiers[0]);
+  }
   CHECK(counter_of(store, TS_STAT_lookup_keys) == lookups && counter_of(store, TS_STAT_tier0_hits) == hits);
   CHECK(ts_store_digest(store, &after, text, sizeof text) == TS_OK);
   CHECK_MSG(before == after, "%s", type->name);

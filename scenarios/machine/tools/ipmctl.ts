@@ -7,22 +7,11 @@
  */
 
 import type { IpmctlModule, IpmctlResources } from "../inventory.ts";
+import { UNITS } from "./json.ts";
 import { known, type Parsed, unknown } from "./tool.ts";
 
 /** What version 3 says, with exit status 1, on a machine without modules. */
 const NO_MODULES = /^Initialization failed\. No PMem modules in the system\.$/;
-
-const UNITS: Readonly<Record<string, number>> = {
-  B: 1,
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
-  TiB: 2 ** 40,
-  KB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  TB: 1e12,
-};
 
 /** Bytes of `756.000 GiB`; undefined for `-`; NaN: it is no capacity. */
 function capacity(text: string): number | undefined {

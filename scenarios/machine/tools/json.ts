@@ -39,7 +39,9 @@ export function listed(text: string): Parsed<readonly unknown[]> {
 const ROUNDED =
   /^(\d+\.\d\d) (KiB|MiB|GiB|TiB) \((\d+\.\d\d) (KB|MB|GB|TB)\)$|^(\d+\.\d\d) (KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/;
 
-const UNITS: Readonly<Record<string, number>> = {
+/** Bytes of the units that the tools print. */
+export const UNITS: Readonly<Record<string, number>> = {
+  B: 1,
   KiB: 2 ** 10,
   MiB: 2 ** 20,
   GiB: 2 ** 30,
