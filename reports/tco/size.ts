@@ -12,35 +12,24 @@ export interface SizedTable {
   readonly name: string;
   /** Rows. */
   readonly rows: number;
-  /** Weights of a row. */
-  readonly dim: number;
-  /** Type of the weights; slots are fp32 always. */
-  readonly dtype: "fp32" | "bf16";
-  /** Vectors of `dim` fp32 slots beside the weights, and single 32-bit numbers. */
-  readonly slots: { readonly vectors: number; readonly scalars: number };
-  /** Whether rows record how often they are looked up: 4 bytes. */
-  readonly frequency?: boolean;
-  /** Whether rows record their version: 8 bytes. */
-  readonly version?: boolean;
+  /** Bytes of a row: weights and each slot vector padded to 16 (`ts_table_row_bytes`). */
+  readonly rowBytes: number;
 }
 
 /** Bytes of one table. */
 export interface TableSize {
+  /** Its name. */
   readonly name: string;
-  /** Bytes of a row: weights and each slot vector padded to 16, scalars, frequency, version. */
+  /** Bytes of a row. */
   readonly rowBytes: number;
-  /** Bytes of the weights alone, without padding. */
-  readonly weightBytes: number;
   /** All rows. */
   readonly rows: number;
-  /** Index when all rows are in memory: from just grown to just before it grows. */
+  /** Index when all rows are in memory: from just before it grows to just grown. */
   readonly index: { readonly low: number; readonly high: number };
   /** Policy, key and flags beside rows, if they can leave their tier. */
   readonly beside: number;
 }
 
-/** Weights and slot vectors are padded to so many bytes (`ts_table_row_bytes`). */
-const PADDING = 16;
 /** A bucket of the index is a cache line of five slots. */
 const BYTES_A_SLOT = 64 / 5;
 /** A segment is rebuilt when 82 % of its slots are used, and is at least 74 % full after that. */
@@ -56,31 +45,17 @@ export const OVERHEAD: { readonly memoryRow: number; readonly recordRow: number 
   recordRow: RECORD_INDEX,
 };
 
-/** Bytes of a row. @throws {RangeError} A size is no whole number, or not positive. */
-export function rowSize({ dim, dtype, slots, frequency, version }: Omit<SizedTable, "name" | "rows">): number {
-  for (
-    const [what, value, least] of [["dim", dim, 1], ["slots", slots.vectors, 0], ["scalars", slots.scalars, 0]] as const
-  ) {
-    if (!Number.isSafeInteger(value) || value < least) {
-      throw new RangeError(`Cannot size a row: ${what} is ${value}, a whole number of ${least} or more is needed`);
-    }
-  }
-  const padded = (bytes: number): number => Math.ceil(bytes / PADDING) * PADDING;
-  return padded(dim * (dtype === "bf16" ? 2 : 4)) + slots.vectors * padded(dim * 4) + slots.scalars * 4 +
-    (frequency === true ? 4 : 0) + (version === true ? 8 : 0);
-}
-
 /** Bytes of a table. @throws {RangeError} A size cannot be. */
-export function tableSize(table: SizedTable): TableSize {
-  const { name, rows, dim, dtype } = table;
-  if (!Number.isSafeInteger(rows) || rows < 0) {
-    throw new RangeError(`Cannot size the table "${name}": rows is ${rows}, a whole number of 0 or more is needed`);
+export function tableSize({ name, rows, rowBytes }: SizedTable): TableSize {
+  for (const [what, value] of [["rows", rows], ["bytes of a row", rowBytes]] as const) {
+    if (Number.isSafeInteger(value) && value >= 0) continue;
+    throw new RangeError(
+      `Cannot size the table "${name}": ${what}: found ${value}, a whole number of 0 or more is needed`,
+    );
   }
-  const rowBytes = rowSize(table);
   return {
     name,
     rowBytes,
-    weightBytes: dim * (dtype === "bf16" ? 2 : 4),
     rows: rows * rowBytes,
     index: { low: Math.ceil(rows * BYTES_A_SLOT / FILL.high), high: Math.ceil(rows * BYTES_A_SLOT / FILL.low) },
     beside: Math.ceil(rows * BESIDE),
