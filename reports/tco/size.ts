@@ -30,10 +30,12 @@ export interface TableSize {
   readonly beside: number;
 }
 
-/** A bucket of the index is a cache line of five slots. */
-const BYTES_A_SLOT = 64 / 5;
-/** A segment is rebuilt when 82 % of its slots are used, and is at least 74 % full after that. */
-const FILL = { low: 0.74, high: 0.82 };
+/**
+ * Index bytes of a row in memory: 12.8 a slot, 82 % of the slots used just before a segment grows; after growth 74 % and what the
+ * directory and whole blocks round up, together at most 18 from a hundred thousand rows on, up to 24 below.
+ */
+const INDEX = { low: 64 / 5 / 0.82, high: 18, small: 24 };
+const SMALL = 100_000;
 /** Beside a row that can leave: key 8, flags 1, place of its copy 4, policy 4 and an eighth of a byte for candidates. */
 const BESIDE = 8 + 1 + 4 + 4 + 1 / 8;
 /** DRAM for a row that is a record in SSDHASH, at most. */
@@ -41,7 +43,7 @@ const RECORD_INDEX = 16;
 
 /** Bytes beside a row, for the planner: the upper ends. */
 export const OVERHEAD: { readonly memoryRow: number; readonly recordRow: number } = {
-  memoryRow: BYTES_A_SLOT / FILL.low + BESIDE,
+  memoryRow: INDEX.high + BESIDE,
   recordRow: RECORD_INDEX,
 };
 
@@ -57,7 +59,7 @@ export function tableSize({ name, rows, rowBytes }: SizedTable): TableSize {
     name,
     rowBytes,
     rows: rows * rowBytes,
-    index: { low: Math.ceil(rows * BYTES_A_SLOT / FILL.high), high: Math.ceil(rows * BYTES_A_SLOT / FILL.low) },
+    index: { low: Math.ceil(rows * INDEX.low), high: Math.ceil(rows * (rows < SMALL ? INDEX.small : INDEX.high)) },
     beside: Math.ceil(rows * BESIDE),
   };
 }

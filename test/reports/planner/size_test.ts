@@ -6,7 +6,7 @@ import { tableSize } from "../../../reports/tco/size.ts";
 const PLAN = `{
   "kind": "plan", "name": "sizes", "target": { "samplesPerSecond": 1 },
   "tables": {
-    "odd": { "rows": 200000, "dim": 10, "optimizer": "adagrad", "profile": "uniform" },
+    "odd": { "rows": 2000, "dim": 10, "optimizer": "adagrad", "profile": "uniform" },
     "half": { "rows": 150000, "dim": 9, "dtype": "bf16", "optimizer": "adam", "profile": "uniform" },
     "served": { "rows": 300001, "dim": 33, "optimizer": "none", "profile": "uniform" }
   }
