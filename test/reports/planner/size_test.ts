@@ -1,3 +1,4 @@
+import "../../native_library.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { parsePlan } from "../../../scenarios/planning/load.ts";
 import { measureSizes, planTables } from "../../../scenarios/planning/sizes.ts";
@@ -43,7 +44,7 @@ Deno.test("parsePlan() names what is wrong with line and column", () => {
   assertThrows(
     () => parse(PLAN.replace('"dim": 10', '"dims": 10')),
     Error,
-    'p.jsonc:4:30  tables.odd.dims: unknown field "dims"',
+    'p.jsonc:4:28  tables.odd.dims: unknown field "dims"',
   );
   assertThrows(() => parse(PLAN.replace("adagrad", "adagrat")), Error, 'did you mean "adagrad"?');
   assertThrows(
