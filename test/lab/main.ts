@@ -27,9 +27,9 @@ const EXIT_SETUP = 4;
  * alone at the end; files that are not named here come after them.
  */
 const LONGEST_FIRST = [
+  "provision_interrupted_test.ts",
   "provision_fsdax_test.ts",
   "provision_kmem_test.ts",
-  "provision_interrupted_test.ts",
   "cxl_kmem_test.ts",
   "recognised_test.ts",
   "cloud_vm_test.ts",

@@ -8,6 +8,7 @@ import { checkPasses, provisioned, unfinished } from "./provisioning.ts";
 
 const FSDAX = "fsdax --bare-metal --only region0";
 const KMEM = "kmem-dax --bare-metal --only region0";
+const CXL = "cxl-kmem --bare-metal";
 
 /** What the doctor says under "Unfinished" of the devices of region 0. */
 async function stateOf(guest: Guest): Promise<string> {
@@ -48,32 +49,63 @@ kill -9 -- "-$(cat /run/apply.pid)" "$child"
   await guest.output(`rm ${wrapper} && udevadm settle`);
 }
 
-/** Step by step: the step, and what the doctor says after it; then the section of a page that takes all of it back. */
-const STEPS: readonly {
+/** Steps of a plan with what the doctor says after each; then the section of a page that takes all of it back. */
+interface Way {
   readonly words: string;
   readonly steps: readonly (readonly [step: string, state: RegExp])[];
   readonly back: GuideSection;
-}[] = [
+}
+
+const UNTIL_NEXT_START = /: dax0\.0 is memory, but only until the next start: no udev rule/;
+
+const WAYS: readonly Way[] = [
   {
     words: FSDAX,
-    back: "fsdax: Taking it back",
     steps: [
       ["namespace-region0", /^fsdax: namespace0\.0 is in fsdax mode, \/dev\/pmem0 has no file system$/],
       ["filesystem-region0", /^fsdax: ext4 on \/dev\/pmem0, not mounted$/],
       ["mount-region0", /^$/],
     ],
+    back: "fsdax: Taking it back",
   },
   {
     words: KMEM,
-    back: "kmem-dax: Taking it back",
     steps: [
       ["namespace-region0", /^kmem-dax: dax0\.0 is a device, not memory$/],
-      ["system-ram-region0", /^kmem-dax: dax0\.0 is memory, but only until the next start: no udev rule/],
-      ["boot-unit", /^kmem-dax: dax0\.0 is memory, but only until the next start: no udev rule/],
+      ["system-ram-region0", UNTIL_NEXT_START],
+      ["boot-unit", UNTIL_NEXT_START],
       ["boot-rule-region0", /^$/],
     ],
+    back: "kmem-dax: Taking it back",
   },
 ];
+
+const CXL_WAY: Way = {
+  words: CXL,
+  steps: [
+    ["pmem-mem0", /^cxl-kmem: region0 \(512 MiB\) has no namespace$/],
+    ["namespace-region0", /^cxl-kmem: dax0\.0 is a device, not memory$/],
+    ["system-ram-region0", UNTIL_NEXT_START],
+    ["boot-unit", UNTIL_NEXT_START],
+    [
+      "boot-rule-region0",
+      /^cxl-kmem: dax0\.0 is memory, but only until the next start: no unit in \/etc makes CXL region0/,
+    ],
+    ["boot-regions", /^$/],
+  ],
+  back: "cxl-kmem: Taking it back",
+};
+
+/** Applies step by step; each time the doctor names the state, and the next call goes on. */
+async function stopAfterEveryStep(guest: Guest, { words, steps, back }: Way): Promise<void> {
+  for (const [step, state] of steps) {
+    const last = step === steps.at(-1)?.[0];
+    await provisioned(guest, `${words} --apply --yes --until ${step}`, last ? "complete" : "until");
+    assertMatch(await stateOf(guest), state, `after ${step}`);
+  }
+  await checkPasses(guest, words);
+  await takeBack(guest, back);
+}
 
 /** What a tool may leave that was killed at work. */
 const KILLED: readonly {
@@ -118,17 +150,15 @@ labCase("interrupted --apply: the doctor names the state after every step, and a
     );
   }
 
-  for (const { words, steps, back } of STEPS) {
-    assert(
-      await t.step(`${words}: stopped after every step`, async () => {
-        for (const [step, state] of steps) {
-          const last = step === steps.at(-1)?.[0];
-          await provisioned(guest, `${words} --apply --yes --until ${step}`, last ? "complete" : "until");
-          assertMatch(await stateOf(guest), state, `after ${step}`);
-        }
-        await checkPasses(guest, words);
-        await takeBack(guest, back);
-      }),
-    );
+  for (const way of WAYS) {
+    assert(await t.step(`${way.words}: stopped after every step`, () => stopAfterEveryStep(guest, way)));
   }
+});
+
+labCase("interrupted --apply: CXL memory, from a region that was only begun", async () => {
+  await using guest = await Guest.boot({ profile: "cxl" });
+  // The first thing that cxl create-region does; if it is killed then, nothing has been given to the region.
+  await guest.output("echo region0 > /sys/bus/cxl/devices/decoder0.0/create_pmem_region");
+  assertMatch(await stateOf(guest), /^cxl-kmem: CXL region region0 is not committed \(reset\)$/);
+  await stopAfterEveryStep(guest, CXL_WAY);
 });
