@@ -31,7 +31,9 @@ export function sideText({ machines, machine, price }: Claim["a"]): string {
 
 /** A value of an input with its unit. */
 export function inputText(input: PlainInput, value: number): string {
-  return input.unit === "×" ? `× ${significant(value)}` : `${significant(value)} ${input.unit}`;
+  if (input.unit === "×") return `× ${significant(value)}`;
+  const text = input.unit === "machines" && Number.isInteger(value) ? `${value}` : significant(value);
+  return `${text} ${text === "1" && input.unit === "machines" ? "machine" : input.unit}`;
 }
 
 /** When B is the cheaper one, in words. */

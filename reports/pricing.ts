@@ -18,7 +18,7 @@ import {
   savingWithCommon,
 } from "./tco/cost_model.ts";
 import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from "./tco/bill.ts";
-import { OWNED, ownedMachines } from "./tco/owned_machines.ts";
+import { missingForOwned, OWNED, ownedMachines } from "./tco/owned_machines.ts";
 import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "./tco/price_book.ts";
 
 /** Share of a machine's memory that tables may use; the rest is for system, process and buffers. An assumption. */
@@ -59,6 +59,11 @@ export function priceCases(
   if (common === undefined) {
     const [part] = partsWithin(bill, cost.boundary).flatMap(({ missing }) => missing ?? []);
     return { cases: unpriced(() => `The bill holds more than there are prices for: ${part}`), pricing: undefined };
+  }
+  const lacking = cost.model === "owned" ? missingForOwned(dated) : [];
+  if (lacking.length > 0) {
+    const why = `Owned servers need more prices than the book has by ${cost.prices}: ${lacking.join(", ")}`;
+    return { cases: unpriced(() => why), pricing: undefined };
   }
   const needs = new Map(cases.map((one) => [one.name, needOf(one, cost.priceForBytes)]));
   const tries = sellers(cost.model, dated).map(({ provider, machines, forMemoryMode }) => {

@@ -69,5 +69,5 @@ export type { BillPart, Boundary } from "./tco/bill.ts";
 export type { Cause, CauseShare, Claim, ClaimSide, Range } from "./tco/claim/claim.ts";
 export type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 export { PUBLISHED_CLAIMS, type PublishedClaim } from "./tco/claim/published.ts";
-export { renderClaim, renderPrices } from "./claim_text.ts";
+export { renderClaim, renderPrices, savingText } from "./claim_text.ts";
 export { analyseClaim } from "./claims.ts";

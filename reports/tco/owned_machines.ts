@@ -43,6 +43,12 @@ const CXL_RATIO = "CXL expander over DRAM of the same date: new DIMMs";
 /** Size of the DRAM module whose price per GB CXL cards are priced by. */
 const CXL_LIKE_GB = 64;
 
+/** Names of items that owned servers need and that a dated book does not have. */
+export function missingForOwned(dated: PriceBook): string[] {
+  const wanted = [...Object.values(OWNED_ITEMS), WATTS.dram, WATTS.pmem];
+  return wanted.filter((name) => !dated.items.some(({ item }) => item === name));
+}
+
 /** The rates of a dated book. @throws {RangeError} naming the item that the book does not have by its date. */
 export function ownedRates(dated: PriceBook): OwnedRates {
   const entries = Object.entries(OWNED_ITEMS).map(([key, name]) => [key, itemNamed(dated, name).value]);
