@@ -21,7 +21,8 @@ export function capitalRecovery(rate: number, years: number): number {
       `Cannot spread a price: ${years} years at ${rate} a year, more than 0 years and a rate of 0 or more are needed`,
     );
   }
-  return rate === 0 ? 1 / years : rate / -Math.expm1(-years * Math.log1p(rate));
+  // Below the rounding of 1 + rate there is no interest to speak of, and the formula would divide rounding errors.
+  return rate < Number.EPSILON ? 1 / years : rate / -Math.expm1(-years * Math.log1p(rate));
 }
 
 /** What power costs. */
