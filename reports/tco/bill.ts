@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type PriceBook, type PriceItem, type Provenance } from "./price_book.ts";
+import type { PriceBook, PriceItem, Provenance } from "./price_book.ts";
 
 /** Boundaries from the narrowest; each holds those before it. */
 export const BOUNDARIES = ["parameter-servers", "workers", "storage", "checkpoints"] as const;

@@ -11,8 +11,30 @@
 
 const GIB = 2 ** 30;
 
-/** Constants of the planner; bandwidths in bytes a second. */
-export const TORCHREC = {
+/** Constants of the planner. */
+export interface TorchrecConstants {
+  /** Bytes a second. */
+  readonly hbmBandwidth: number;
+  /** Bytes a second. */
+  readonly ddrBandwidth: number;
+  /** Bytes a second between the device's HBM and the host's DDR. */
+  readonly hbmToDdrBandwidth: number;
+  /** Bytes a second. */
+  readonly ssdBandwidth: number;
+  readonly hbmBytes: number;
+  readonly ddrBytes: number;
+  readonly ssdBytes: number;
+  /** Size of a cache ÷ rows. */
+  readonly cachingRatio: number;
+  readonly bytesPerIndex: number;
+  /** Rows are read as if they had so many weights at least. */
+  readonly smallestDim: number;
+  /** Time of the gradient ÷ time of the lookup. */
+  readonly backwardFactor: number;
+}
+
+/** The planner's defaults. */
+export const TORCHREC: TorchrecConstants = {
   hbmBandwidth: 897 * GIB,
   ddrBandwidth: 51 * GIB,
   hbmToDdrBandwidth: 32 * GIB,
@@ -24,7 +46,7 @@ export const TORCHREC = {
   bytesPerIndex: 8,
   smallestDim: 32,
   backwardFactor: 2,
-} as const;
+};
 
 /** Kernels of a CUDA device. */
 export type TorchrecKernel = "dense" | "fused" | "fused_uvm" | "fused_uvm_caching" | "key_value";

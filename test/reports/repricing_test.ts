@@ -140,6 +140,8 @@ Deno.test("savings in a report are taken apart: points add up, intervals come fr
   for (const claim of claims) {
     const saved = cases.find(({ name }) => name === claim.case)?.cost?.saved?.value ?? NaN;
     assertAlmostEquals(claim.causes.reduce((sum, { points }) => sum + points, 0), saved, 1e-12);
+    const { low = NaN, high = NaN } = cases.find(({ name }) => name === claim.case)?.relative ?? {};
+    assertEquals(claim.claim.timeRatio, { low: 1 / high, high: 1 / low });
     assert(claim.flips.some(({ interval }) => interval !== undefined));
   }
   const [one] = summarise(fixtureResult({ samples: 1 })).claims;
