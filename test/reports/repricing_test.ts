@@ -1,5 +1,6 @@
 /** Prices change money and nothing else. */
 
+import { claimData } from "../../reports/html/claim.ts";
 import { renderReport, summarise, type Summary } from "../../reports/report.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
@@ -143,6 +144,10 @@ Deno.test("savings in a report are taken apart: points add up, intervals come fr
     const { low = NaN, high = NaN } = cases.find(({ name }) => name === claim.case)?.relative ?? {};
     assertEquals(claim.claim.timeRatio, { low: 1 / high, high: 1 / low });
     assert(claim.flips.some(({ interval }) => interval !== undefined));
+  }
+  for (const { saving, terms, bars } of claimData(summarise(fixtureResult()))) {
+    assertAlmostEquals(terms.reduce((sum, { points }) => sum + points, 0), saving, 1e-9);
+    assertEquals(bars.length, 6);
   }
   const [one] = summarise(fixtureResult({ samples: 1 })).claims;
   assert(one?.flips.every(({ interval }) => interval === undefined));
