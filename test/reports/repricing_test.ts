@@ -107,6 +107,9 @@ Deno.test("a boundary whose parts have no price is not priced, and says why", ()
   assertStringIncludes(cases[0]?.costMissing ?? "", 'no machine "p4d.24xlarge" by this date');
   const narrow = summarise(withCost({ prices: "2022-06" })).cases.find(({ name }) => name === "fsdax")?.cost;
   assertEquals(narrow?.savedWithin.map(({ saved }) => saved === undefined), [false, true, true, true]);
+  const said = "Without a price by this date, and so as nothing outside the bill: 1 × p4d.24xlarge";
+  assertStringIncludes(renderReport(withCost({ prices: "2022-06" })), said);
+  assert(!renderReport(withCost({ prices: "2026-11" })).includes("Without a price by this date"));
   assertThrows(() => summarise(withCost({ boundary: "moon" })), RangeError, 'found "moon"');
   assertThrows(() => summarise(withCost({ bill: { workers: -1 } })), RangeError, "cost.bill.workers");
   assertThrows(() => summarise(withCost({ bill: { worker: 0 } })), RangeError, "above 0");
