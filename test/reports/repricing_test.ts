@@ -124,6 +124,10 @@ Deno.test("owned servers: PMEM for PMEM, Memory Mode only where its ratio is all
   const ratio = (mode?.pmemGib ?? 0) / (mode?.dramGib ?? 1) * 128 / 126;
   assert(ratio >= 4 && ratio <= 16, `${ratio}`);
   assert((offer("fsdax")?.instance.pmemGib ?? 0) > 0);
+  const { claims } = summarise(withCost({ model: "owned", prices: "2026-11" }));
+  const bar = claims[0]?.tornado.find(({ input }) => input.name === "price of a dram machine")?.input;
+  assertEquals(bar?.why, "stated range");
+  assert(bar !== undefined && bar.range.low < bar.value && bar.value < bar.range.high);
   const early = summarise(withCost({ model: "owned", prices: "2019" })).cases[0]?.costMissing ?? "";
   assertStringIncludes(early, "Owned servers need more prices than the book has by 2019: Server life, PUE average");
   const own = {
