@@ -15,10 +15,12 @@ import {
   UnavailableError,
   UnresumableError,
 } from "../mod.ts";
+import { addClaim } from "./claim.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
+import { addPrices } from "./prices.ts";
 import { addProvision } from "./provision.ts";
 import { addReport } from "./report.ts";
 import { addRun } from "./run.ts";
@@ -62,7 +64,18 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addSchema];
+  const add = [
+    addRun,
+    addInit,
+    addList,
+    addValidate,
+    addReport,
+    addClaim,
+    addPrices,
+    addDoctor,
+    addProvision,
+    addSchema,
+  ];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);

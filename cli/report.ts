@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { readPage, readResult, renderChecklist, renderTerminal, summarise, toJson, writeReport } from "../mod.ts";
 import { folderOfPage } from "./contribute.ts";
 import type { Context } from "./main.ts";
+import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";
 
 /** `tierbench report`: writes the report of a result file again. */
 export function addReport(program: Command, { terminal }: Context): void {
@@ -15,19 +16,22 @@ export function addReport(program: Command, { terminal }: Context): void {
       join("reports", "out", "pmem-modes"),
     )
     .option("--out <folder>", "where the report goes (default: beside the results; of a page: reports/out/<its name>)")
+    .option("--prices <file>", PRICES_HELP, listed)
+    .option("--as-of <date>", AS_OF_HELP)
     .option("--json", "for machines: the summary, after writing the report")
     .addHelpText(
       "after",
       "\nExamples:\n  tierbench report reports/out/pmem-modes\n  tierbench report contribution-….html",
     )
-    .action(async (results, { out, json }) => {
+    .action(async (results, { out, json, prices, asOf }) => {
+      const options = { priceFiles: await priceFiles(prices), ...(asOf === undefined ? {} : { asOf }) };
       const isPage = /\.html?$/.test(results);
       const path = isPage || results.endsWith(".jsonl") ? results : join(results, "result.jsonl");
       const { result, contribution } = isPage
         ? await readPage(path)
         : { result: await readResult(path), contribution: undefined };
-      const summary = summarise(result);
-      const files = await writeReport(result, out ?? (isPage ? folderOfPage(path) : dirname(path)));
+      const summary = summarise(result, options);
+      const files = await writeReport(result, out ?? (isPage ? folderOfPage(path) : dirname(path)), options);
       terminal.out(json ? toJson(summary) : renderTerminal(summary, terminal.width));
       if (!json && contribution !== undefined) terminal.out(`\n${renderChecklist(contribution, terminal.width)}`);
       if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);
