@@ -217,3 +217,6 @@ export {
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
 export * from "./reports/report.ts";
+export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
+export type { ErrorSummary } from "./scenarios/models/validate.ts";
+export { type Band, bandFor, type FigureConditions, loadResiduals, type Residuals } from "./scenarios/models/bands.ts";

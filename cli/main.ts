@@ -28,6 +28,7 @@ import { addSchema } from "./schema.ts";
 import type { Terminal } from "./ui/terminal.ts";
 import { styleFor } from "./ui/ansi.ts";
 import { addValidate } from "./validate.ts";
+import { addValidateModels } from "./validate_models.ts";
 import { versionText } from "./version.ts";
 
 /** What a verb works with. */
@@ -74,6 +75,7 @@ function program(context: Context): Command {
     addPrices,
     addDoctor,
     addProvision,
+    addValidateModels,
     addSchema,
   ];
   for (const verb of add) verb(command as Command, context);

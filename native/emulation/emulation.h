@@ -25,14 +25,12 @@
  *   memory_mode.medium, .threads, .in_flight, .granule, .read_*, .write_cached_*   the PMEM behind the cache
  *   memory_mode.cache_bytes     the DRAM cache, a power of two is not required
  *   memory_mode.seed            page placement: virtual 4 KiB pages are mapped to seeded places in the cache
- * Latencies and bandwidths are required where a medium is named; the formulas are in media_model.h.
+ * Latencies and bandwidths are required where a medium is named; options and formulas are in media/media.h.
  */
 #ifndef TS_EMULATION_H
 #define TS_EMULATION_H
 
-#include "base/base.h"
-
-typedef enum ts_media_op { TS_MEDIA_READ, TS_MEDIA_WRITE_NT, TS_MEDIA_WRITE_CACHED, TS_MEDIA_OPS } ts_media_op;
+#include "media/media.h"
 
 typedef struct ts_emulation ts_emulation;
 typedef struct ts_memory_mode ts_memory_mode;
