@@ -2,7 +2,7 @@
  * everything, and what each policy is known for: a scan must not wash away what is hot. */
 #include "cache/policy.h"
 #include "test/check.h"
-#include "wdl/input/zipf.h"
+#include "base/zipf.h"
 
 #include <stdlib.h>
 #include <string.h>
