@@ -39,6 +39,19 @@ export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export { replayCache, type ReplayPolicy } from "./ffi/replay.ts";
 export {
+  type CurveMethod,
+  type CurveOptions,
+  type CurvePolicy,
+  marginalBytes,
+  type MarginalBytes,
+  type MarginalOptions,
+  missRatioCurve,
+  type MissRatioCurve,
+  popularityLaw,
+  type PopularityLaw,
+  type ZipfLaw,
+} from "./ffi/curve.ts";
+export {
   type AdamOptions,
   type AdmissionOptions,
   type Availability,

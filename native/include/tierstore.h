@@ -474,11 +474,11 @@ TS_API int32_t ts_simulate_law(const ts_config *config, const double *hitters, u
  *   uncounted   keys at the beginning that only fill the caches, whole batches of them             (0)
  *   samples     rows that a sample should have                                                     (65536)
  *   rate        share of the rows that are sampled, instead of samples
- * facts, which may be NULL: lookups that count, distinct rows, first comings among the lookups (lru only), share of the rows
+ * facts, which may be NULL, gets six numbers: lookups that count, distinct rows, first comings among the lookups (lru only), share of the rows
  * that was looked at, lookups replayed, bytes of memory used. Rows counted are exact also where sampled.
  * Errors: TS_EINVAL, TS_ENOMEM. */
 TS_API int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, uint64_t n, const uint64_t *sizes,
-                                 uint32_t count, double *ratios, double facts[6], char *err, uint32_t err_cap);
+                                 uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
 
 /* The same in the steady state of independent draws from a law, given as buckets in any order. Options:
  *   method      analytic: policy lru (Che), fifo, random, or popular (the most popular rows stay);
@@ -486,10 +486,10 @@ TS_API int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, u
  *   policy, batch
  *   samples     rows of the model's cache                                                          (16384)
  *   seed        of what is drawn                                                                   (0)
- * facts: distinct rows of a batch, rows of the law, 0, smallest share of the rows in a model, lookups replayed, bytes.
+ * facts, the same six: distinct rows of a batch, rows of the law, 0, smallest share of the rows in a model, lookups replayed, bytes.
  * Errors: TS_EINVAL, TS_ENOMEM. */
 TS_API int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
-                                     const uint64_t *sizes, uint32_t count, double *ratios, double facts[6], char *err,
+                                     const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err,
                                      uint32_t err_cap);
 
 #ifdef __cplusplus

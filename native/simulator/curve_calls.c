@@ -46,7 +46,7 @@ static int32_t check_sizes(const uint64_t *sizes, uint32_t count, const double *
   return TS_OK;
 }
 
-static void give(double facts[6], const ts_curve_facts *f) {
+static void give(double *facts, const ts_curve_facts *f) {
   if (facts == NULL) return;
   facts[0] = f->lookups;
   facts[1] = f->distinct;
@@ -61,7 +61,7 @@ static const char *const replayed[] = {"lru", "lfu", "clock", "s3fifo", "sieve",
 _Static_assert(sizeof replayed / sizeof *replayed == TS_POLICIES + 2, "every policy of the store, and opt");
 
 int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, uint64_t n, const uint64_t *sizes, uint32_t count,
-                          double *ratios, double facts[6], char *err, uint32_t err_cap) {
+                          double *ratios, double *facts, char *err, uint32_t err_cap) {
   static const char *const methods[] = {"exact", "sampled", NULL};
   const ts_err e = {err, err_cap};
   ts_config_reader r = ts_config_read(config, "miss-ratio curve", e);
@@ -94,7 +94,7 @@ static int32_t read_law(const uint64_t *rows, const double *weights, uint32_t n,
 }
 
 int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
-                              const uint64_t *sizes, uint32_t count, double *ratios, double facts[6], char *err,
+                              const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err,
                               uint32_t err_cap) {
   static const char *const methods[] = {"analytic", "sampled", NULL};
   const ts_err e = {err, err_cap};
