@@ -42,13 +42,13 @@ export {
   type CurveMethod,
   type CurveOptions,
   type CurvePolicy,
-  marginalBytes,
   type MarginalBytes,
+  marginalBytes,
   type MarginalOptions,
-  missRatioCurve,
   type MissRatioCurve,
-  popularityLaw,
+  missRatioCurve,
   type PopularityLaw,
+  popularityLaw,
   type ZipfLaw,
 } from "./ffi/curve.ts";
 export {
@@ -224,4 +224,5 @@ export {
 } from "./scenarios/provisioning/provisioner.ts";
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
+export { readTrace, type Trace } from "./scenarios/workloads/trace.ts";
 export * from "./reports/report.ts";

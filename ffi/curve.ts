@@ -56,7 +56,7 @@ export interface CurveOptions {
   readonly batch?: number;
   /** Keys at the beginning that only fill the caches; 0 if absent. Keys only. */
   readonly uncounted?: number;
-  /** Rows of the sample (65,536 if absent) or of the model's cache (16,384). */
+  /** Rows of the sample (1,048,576 if absent) or of the model's cache (16,384). */
   readonly samples?: number;
   /** Share of the rows that is sampled, instead of `samples`. Keys only. */
   readonly rate?: number;
@@ -282,7 +282,9 @@ function toLaw(law: PopularityLaw | ZipfLaw): PopularityLaw {
   if (!("weights" in law)) return popularityLaw(law);
   const { rows, weights } = law;
   if (rows instanceof BigUint64Array && weights instanceof Float64Array && rows.length === weights.length) return law;
-  throw new TypeError("Cannot use the popularity law: rows must be a BigUint64Array and weights a Float64Array as long");
+  throw new TypeError(
+    "Cannot use the popularity law: rows must be a BigUint64Array and weights a Float64Array as long",
+  );
 }
 
 function whole(what: string, value: number, least: number): void {

@@ -472,7 +472,7 @@ TS_API int32_t ts_simulate_law(const ts_config *config, const double *hitters, u
  *   method      exact, or sampled: rows whose hash is below a threshold, in smaller caches         (exact)
  *   batch       lookups that come together and count each row once; 1: every lookup counts         (1)
  *   uncounted   keys at the beginning that only fill the caches, whole batches of them             (0)
- *   samples     rows that a sample should have                                                     (65536)
+ *   samples     rows that a sample should have                                                     (1048576)
  *   rate        share of the rows that are sampled, instead of samples
  * facts, which may be NULL, gets six numbers: lookups that count, distinct rows, first comings among the lookups (lru only), share of the rows
  * that was looked at, lookups replayed, bytes of memory used. Rows counted are exact also where sampled.

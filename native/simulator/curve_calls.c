@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define SAMPLES_OF_KEYS 65536u
+#define SAMPLES_OF_KEYS 1048576u
 #define PLACES_OF_MODEL 16384u
 #define MOST_BATCH (UINT64_C(1) << 31)
 

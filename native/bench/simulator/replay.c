@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
   enum { SIZES = 5 };
   double exact[SIZES], sampled[SIZES], model[SIZES], formula[SIZES];
   ts_curve_facts facts;
-  ts_curve_ask ask = {.policy = "lru", .batch = 1, .uncounted = n / 2, .samples = 65536, .sizes = sizes, .count = SIZES};
+  ts_curve_ask ask = {.policy = "lru", .batch = 1, .uncounted = n / 2, .samples = 1 << 20, .sizes = sizes, .count = SIZES};
   check(ts_lru_replay(rows, keys, n, 0, &hits, &bytes));
   uint64_t start = ts_now_ns();
   check(ts_curve_exact(&ask, keys, n, exact, &facts, err));

@@ -48,7 +48,7 @@ export function replayRows(values: Values): BenchRow[] {
     row("replay-memory/distances", bytes, [one("bytes-distances") / distinct], { atMost: 24 }, "all sizes in one pass"),
     row("replay-memory/lru 1 %", bytes, [one("bytes-zipf") / distinct]),
     row("replay-zipf/distances", rate, [one("rate-distances")], undefined, "all sizes in one pass"),
-    row("replay-zipf/sampled", rate, [one("rate-sampled")], undefined, "65,536 rows in the sample"),
+    row("replay-zipf/sampled", rate, [one("rate-sampled")], undefined, "2^20 rows in the sample"),
     row("error/sampled", "miss ratio", [one("error-sampled")], { atMost: 0.01 }, "largest over five sizes, to exact"),
     row("error/model", "miss ratio", [one("error-model")], { atMost: 0.01 }, "a law's model, to exact"),
     row("error/analytic", "miss ratio", [one("error-formula")], { atMost: 0.01 }, "Che, to exact"),
