@@ -39,6 +39,19 @@ export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export { replayCache, type ReplayPolicy } from "./ffi/replay.ts";
 export {
+  type CurveMethod,
+  type CurveOptions,
+  type CurvePolicy,
+  type MarginalBytes,
+  marginalBytes,
+  type MarginalOptions,
+  type MissRatioCurve,
+  missRatioCurve,
+  type PopularityLaw,
+  popularityLaw,
+  type ZipfLaw,
+} from "./ffi/curve.ts";
+export {
   type AdamOptions,
   type AdmissionOptions,
   type Availability,
@@ -216,6 +229,7 @@ export {
 } from "./scenarios/provisioning/provisioner.ts";
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
+export { readTrace, type Trace } from "./scenarios/workloads/trace.ts";
 export * from "./reports/report.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
 export type { ErrorSummary } from "./scenarios/models/validate.ts";

@@ -16,6 +16,7 @@ import {
   UnresumableError,
 } from "../mod.ts";
 import { addClaim } from "./claim.ts";
+import { addCurve } from "./curve.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
@@ -76,6 +77,7 @@ function program(context: Context): Command {
     addDoctor,
     addProvision,
     addValidateModels,
+    addCurve,
     addSchema,
   ];
   for (const verb of add) verb(command as Command, context);

@@ -3,8 +3,8 @@
  * Exact in the law, small in memory: neighbouring ranks whose weights differ by at most 4 % share a bucket; a bucket
  * is drawn from an alias table (Walker 1977, Vose 1991), a rank in it uniformly, and kept with probability
  * weight(rank) / weight(first rank). Ten million ranks take about 400 buckets. */
-#ifndef TS_INPUT_ZIPF_H
-#define TS_INPUT_ZIPF_H
+#ifndef TS_BASE_ZIPF_H
+#define TS_BASE_ZIPF_H
 
 #include "base/base.h"
 

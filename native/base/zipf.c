@@ -1,6 +1,6 @@
 /* zipf.c - builds the buckets and the alias table of a Zipf-Mandelbrot law. Every step is plain IEEE arithmetic, so
  * that the same law gives the same ranks on every machine. */
-#include "wdl/input/zipf.h"
+#include "base/zipf.h"
 
 #include <stdlib.h>
 
