@@ -181,6 +181,8 @@ export const symbols = {
   ts_stream_add: { parameters: ["u64", "buffer", "u64", "buffer", "u32"], result: "i32" },
   // int32_t ts_stream_facts(ts_stream *stream, double *out, char *err, uint32_t err_cap);
   ts_stream_facts: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_lives(ts_stream *stream, uint32_t apart, char *err, uint32_t err_cap);
+  ts_stream_lives: { parameters: ["u64", "u32", "buffer", "u32"], result: "i32" },
   // int32_t ts_stream_apart(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
   ts_stream_apart: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_stream_groups(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);

@@ -39,6 +39,8 @@ export interface KeyTableOptions {
   readonly steps: readonly KeyStep[];
   /** The other rows. */
   readonly tail?: KeyTail;
+  /** Rows that replace others are drawn from so many, which come and go; absent: they are new. */
+  readonly pool?: number;
   /** Share of keys that are the key some samples before, and the share of each gap: entry g is 2^g to 2^(g+1) - 1 samples. */
   readonly repeats?: { readonly share: number; readonly gaps: readonly number[] };
   /** A table added before, and the share of samples whose rank is at the quantile of its rank. */
@@ -81,13 +83,14 @@ export class KeySource implements Disposable {
    * @throws {TierstoreError} `TS_EINVAL` for shares or rows that make no law.
    */
   add(options: KeyTableOptions): number {
-    const { steps, tail, repeats, parent, bags = [], keys } = options;
+    const { steps, tail, pool, repeats, parent, bags = [], keys } = options;
     const words = nativeOptions({
       tail: tail?.law,
       rows: tail?.rows,
       s: tail?.s,
       q: tail?.q,
       life: tail?.life,
+      pool,
       repeats: repeats?.share,
       parent: parent?.table,
       parent_share: parent?.share,

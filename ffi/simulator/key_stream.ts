@@ -85,6 +85,16 @@ export class KeyStream implements Disposable {
     return { accesses, kept, rows, rate };
   }
 
+  /**
+   * Sees lives in the rows from now on.
+   *
+   * @param apart False: each row is one, and no access a repeat. True: a row's time is cut where its rate changes.
+   */
+  lives(apart: boolean): void {
+    const status = native().ts_stream_lives(this.#address(), apart ? 1 : 0, message.bytes, message.capacity);
+    message.check(status, "tell lives");
+  }
+
   /** The most used rows that are in none of the last {@linkcode KeyStream.groups}. */
   apart(): ApartRow[] {
     const most = 2 * MOST_APART, out = new Float64Array(2 * most), n = new BigUint64Array(1);

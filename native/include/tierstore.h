@@ -476,6 +476,7 @@ TS_API int32_t ts_keys_close(ts_keys *keys);
  *                `rows`                                                                          (default none)
  *   rows, s, q   of the tail                                                                     (default 0)
  *   life         samples until a row of the tail is replaced, 0: never                            (default 0)
+ *   pool         rows that replace others are drawn from so many, which come and go; 0: they are new   (default 0)
  *   repeats      share of keys that are the key some samples before; gap g of `gaps` is the share of repeats over 2^g to
  *                2^(g+1) - 1 samples                                                             (default 0)
  *   parent, parent_share   a table added before, and the share of samples that take this table's rank from the parent's
@@ -504,11 +505,14 @@ TS_API int32_t ts_stream_close(ts_stream *stream);
 TS_API int32_t ts_stream_add(ts_stream *stream, const int64_t *keys, uint64_t n, char *err, uint32_t err_cap);
 /* out[0] accesses, [1] those kept, [2] rows kept, [3] the share of rows that is kept. Errors: TS_EINVAL. */
 TS_API int32_t ts_stream_facts(ts_stream *stream, double *out, char *err, uint32_t err_cap);
+/* Takes each row for one life without repeats (apart = 0), or cuts its time where its rate changes: by the gain in likelihood
+ * of accesses that are no repeats, at least 8 (apart = 1). What follows counts lives. Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_lives(ts_stream *stream, uint32_t apart, char *err, uint32_t err_cap);
 /* After ts_stream_groups: the most used rows that were there all the time and are in no group, 2 numbers each: 1 if its
  * accesses are kept, 0 if they are only counted; its accesses that are no repeats. Errors: TS_EINVAL, TS_ERANGE (cap is
  * below *n). */
 TS_API int32_t ts_stream_apart(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
-/* The kept rows in groups of like rows, 4 numbers each: rows, means of their accesses that are no repeats and of the
+/* The lives of kept rows in groups of like ones, 4 numbers each: lives, means of their accesses that are no repeats and of the
  * numbers of the first and last of them. Errors: TS_EINVAL, TS_ERANGE (cap is below *n), TS_ENOMEM. */
 TS_API int32_t ts_stream_groups(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
 /* Tells causes from repeats, at random by their odds. rates: how often a row of each group is asked for, per access;

@@ -114,7 +114,11 @@ static uint64_t scatter(uint64_t mask, uint64_t rows, uint64_t x) {
 static int64_t key_of(const ts_keys_table *t, const ts_keys_bucket *b, uint64_t rank, uint64_t sample) {
   uint64_t id = rank;
   if (t->as_rows) id = scatter(t->mask, t->rows, id);
-  if (b->life > 0) id += (sample + below(word(t, WORD_PHASE, rank), b->life)) / b->life * t->rows;
+  if (b->life > 0) {
+    uint64_t life = (sample + below(word(t, WORD_PHASE, rank), b->life)) / b->life;
+    if (t->pool > 0) id = t->rows + below(ts_mix64(word(t, WORD_PHASE, rank) + (life + 1) * GOLDEN), t->pool);
+    else id += life * t->rows;
+  }
   return (int64_t)(t->as_rows ? id : ts_mix64(id ^ t->mask));
 }
 

@@ -4,7 +4,8 @@
  *
  * A table's rows are buckets of equally popular rows (law.h). A draw takes a bucket from an alias table (Walker 1977,
  * Vose 1991) and a rank in it uniformly. Then, where the profile has them:
- *   lives    the rows of a bucket are replaced by new rows after so many samples, each at its own time: drift;
+ *   lives    the rows of a bucket are replaced by others after so many samples, each at its own time: drift; by new
+ *            ones, or by rows of a pool that come and go;
  *   repeats  a share of the keys are what the same table had some samples ago: use soon after use, which popularity
  *            alone does not give;
  *   parent   a share of the samples take the rank that lies at the quantile of the parent table's rank: columns that
@@ -37,7 +38,7 @@ typedef struct ts_keys_table {
   ts_keys_bucket *buckets;
   ts_keys_choice *choices;
   uint64_t rows;          /* that are alive at one time */
-  bool drifts;            /* some bucket has lives */
+  uint64_t pool;          /* rows that lives return to; 0: each life is a new row */
   bool as_rows;           /* keys are row numbers, else spread over 64 bits */
   uint64_t repeat_below;  /* of a random word: a repeat */
   uint32_t gaps;

@@ -72,7 +72,6 @@ static int32_t make_buckets(ts_keys_table *t, const double *steps, uint64_t coun
     b->before = before;
     before += b->weight * (double)b->rows;
     t->rows += b->rows;
-    t->drifts = t->drifts || b->life > 0;
   }
   return TS_OK;
 }
@@ -180,6 +179,7 @@ int32_t ts_keys_table_create(const ts_keys *keys, const ts_config *config, const
   out->as_rows = ts_config_choice(&r, "keys", "hashed", key_kinds) == 1;
   double repeats = ts_config_f64(&r, "repeats", 0, 0, 0.999);
   bool has_parent = ts_config_has(config, "parent");
+  out->pool = ts_config_u64(&r, "pool", 0, 0, TS_LAW_MOST_ROWS);
   uint64_t parent = ts_config_u64(&r, "parent", 0, 0, TS_KEYS_MOST_TABLES);
   double parent_share = ts_config_f64(&r, "parent_share", 0, 0, 1);
   if (status == TS_OK) status = ts_config_finish(&r);
