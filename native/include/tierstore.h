@@ -504,6 +504,71 @@ TS_API int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, u
 TS_API int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
                                      const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err,
                                      uint32_t err_cap);
+/* ---- simulator: keys of profiles ------------------------------------------------------------------------ */
+
+/* Keys of tables, drawn from laws of popularity: a pure function of seed, table, sample and position, the same on every
+ * machine. Calls that only read (fill, law) may run on several threads at once. */
+typedef struct ts_keys ts_keys;
+/* Measures a stream of keys in one pass; one thread at a time. */
+typedef struct ts_stream ts_stream;
+
+/* An empty set of tables. Errors: TS_EINVAL (out is NULL), TS_ENOMEM. */
+TS_API int32_t ts_keys_create(uint64_t seed, ts_keys **out, char *err, uint32_t err_cap);
+/* Always TS_OK; NULL is accepted. */
+TS_API int32_t ts_keys_close(ts_keys *keys);
+
+/* Adds a table, whose number counts from 0. Its rows are steps (3 numbers each: rows, their share of the accesses together,
+ * samples until a row is replaced by a new one or 0: never) and a tail, which has what the steps leave. Options:
+ *   tail         none | zipf: rank r of the tail has weight (r + q)^-s | folded: draws of a Zipf law without end, modulo
+ *                `rows`                                                                          (default none)
+ *   rows, s, q   of the tail                                                                     (default 0)
+ *   life         samples until a row of the tail is replaced, 0: never                            (default 0)
+ *   pool         rows that replace others are drawn from so many, which come and go; 0: they are new   (default 0)
+ *   repeats      share of keys that are the key some samples before; gap g of `gaps` is the share of repeats over 2^g to
+ *                2^(g+1) - 1 samples                                                             (default 0)
+ *   parent, parent_share   a table added before, and the share of samples that take this table's rank from the parent's
+ *                                                                                                (default none)
+ *   keys         hashed: spread over 64 bits; rows: numbers from 0, new rows after those           (default hashed)
+ * bags: pairs of a number of keys a sample, up to 4095, and its share; none: one key a sample.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_keys_add_table(ts_keys *keys, const ts_config *config, const double *steps, uint64_t step_count,
+                                 const double *gaps, uint64_t gap_count, const double *bags, uint64_t bag_count,
+                                 uint32_t *table, char *err, uint32_t err_cap);
+/* Keys of samples first .. first + samples - 1. offsets (NULL or samples + 1 numbers): where each sample's keys begin.
+ * *n is how many keys there are. Errors: TS_EINVAL, TS_ERANGE (cap is below *n). */
+TS_API int32_t ts_keys_fill(ts_keys *keys, uint32_t table, uint64_t first, uint64_t samples, int64_t *out, uint64_t cap,
+                            uint64_t *offsets, uint64_t *n, char *err, uint32_t err_cap);
+/* The law of the rows that are there at one time: buckets of rows of equal share, heaviest first; shares[i] is that of one
+ * row. Errors: TS_EINVAL, TS_ERANGE (cap is below *n), TS_ENOMEM. */
+TS_API int32_t ts_keys_law(ts_keys *keys, uint32_t table, uint64_t *rows, double *shares, uint64_t cap, uint64_t *n,
+                           char *err, uint32_t err_cap);
+
+/* A stream to measure, of which up to `most` accesses are kept, 13 bytes each and 40 a row; beyond, a sample of rows.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_create(uint64_t most, ts_stream **out, char *err, uint32_t err_cap);
+/* Always TS_OK; NULL is accepted. */
+TS_API int32_t ts_stream_close(ts_stream *stream);
+/* The next n keys. Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_add(ts_stream *stream, const int64_t *keys, uint64_t n, char *err, uint32_t err_cap);
+/* out[0] accesses, [1] those kept, [2] rows kept, [3] the share of rows that is kept. Errors: TS_EINVAL. */
+TS_API int32_t ts_stream_facts(ts_stream *stream, double *out, char *err, uint32_t err_cap);
+/* Takes each row for one life without repeats (apart = 0), or cuts its time where its rate changes: by the gain in likelihood
+ * of accesses that are no repeats, at least 8 (apart = 1). What follows counts lives. Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_lives(ts_stream *stream, uint32_t apart, char *err, uint32_t err_cap);
+/* After ts_stream_groups: the most used rows that were there all the time and are in no group, 2 numbers each: 1 if its
+ * accesses are kept, 0 if they are only counted; its accesses that are no repeats. Errors: TS_EINVAL, TS_ERANGE (cap is
+ * below *n). */
+TS_API int32_t ts_stream_apart(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+/* The lives of kept rows in groups of like ones, 4 numbers each: lives, means of their accesses that are no repeats and of the
+ * numbers of the first and last of them. Errors: TS_EINVAL, TS_ERANGE (cap is below *n), TS_ENOMEM. */
+TS_API int32_t ts_stream_groups(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+/* Tells causes from repeats, at random by their odds. rates: how often a row of each group is asked for, per access;
+ * kernel: density of repeats at gaps of 2^b to 2^(b+1) - 1, per access. out[b]: expected repeats.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_decluster(ts_stream *stream, const double *rates, uint64_t groups, const double *kernel,
+                                   uint64_t bins, uint64_t seed, double *out, char *err, uint32_t err_cap);
+/* The kept keys in their order. Errors: TS_EINVAL, TS_ERANGE (cap is below *n). */
+TS_API int32_t ts_stream_keys(ts_stream *stream, int64_t *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
 
 #ifdef __cplusplus
 }
