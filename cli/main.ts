@@ -9,9 +9,11 @@ import { Command, CommanderError } from "commander";
 import {
   AnswerError,
   NativeLibraryError,
+  ProfileError,
   RunInterrupted,
   ScenarioError,
   TierstoreError,
+  TraceError,
   UnavailableError,
   UnresumableError,
 } from "../mod.ts";
@@ -19,6 +21,7 @@ import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
+import { addProfile } from "./profile.ts";
 import { addProvision } from "./provision.ts";
 import { addReport } from "./report.ts";
 import { addRun } from "./run.ts";
@@ -62,7 +65,7 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addSchema];
+  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addProfile, addSchema];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);
@@ -74,7 +77,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
     return EXIT.usage;
   }
-  if (error instanceof AnswerError) return EXIT.usage;
+  if (error instanceof AnswerError || error instanceof ProfileError || error instanceof TraceError) return EXIT.usage;
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;
