@@ -132,6 +132,35 @@ export {
   type Workload,
 } from "./scenarios/scenario.ts";
 export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
+export type { KeyStep, LawBuckets } from "./ffi/simulator/key_source.ts";
+export {
+  listProfiles,
+  loadProfile,
+  parseProfile,
+  type Profile,
+  ProfileError,
+  type ProfilePopularity,
+  type ProfileStep,
+  type ProfileTable,
+  profileText,
+} from "./scenarios/workloads/profile.ts";
+export {
+  generateKeys,
+  type GenerateKeysOptions,
+  type KeyBatch,
+  profileLaw,
+  topShare,
+} from "./scenarios/workloads/profile_keys.ts";
+export {
+  type Fidelity,
+  fitProfile,
+  type FitProfileOptions,
+  type FittedProfile,
+  type FittedTable,
+  type LawKind,
+} from "./scenarios/workloads/fit_profile.ts";
+export { type EegExport, exportEeg, importEeg } from "./scenarios/workloads/eeg.ts";
+export { readTrace, type TraceBatch, TraceError } from "./scenarios/workloads/trace.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
 export {

@@ -9,9 +9,11 @@ import { Command, CommanderError } from "commander";
 import {
   AnswerError,
   NativeLibraryError,
+  ProfileError,
   RunInterrupted,
   ScenarioError,
   TierstoreError,
+  TraceError,
   UnavailableError,
   UnresumableError,
 } from "../mod.ts";
@@ -22,6 +24,7 @@ import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
 import { addPrices } from "./prices.ts";
+import { addProfile } from "./profile.ts";
 import { addProvision } from "./provision.ts";
 import { addReport } from "./report.ts";
 import { addRun } from "./run.ts";
@@ -78,6 +81,7 @@ function program(context: Context): Command {
     addProvision,
     addValidateModels,
     addCurve,
+    addProfile,
     addSchema,
   ];
   for (const verb of add) verb(command as Command, context);
@@ -91,7 +95,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
     return EXIT.usage;
   }
-  if (error instanceof AnswerError) return EXIT.usage;
+  if (error instanceof AnswerError || error instanceof ProfileError || error instanceof TraceError) return EXIT.usage;
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;

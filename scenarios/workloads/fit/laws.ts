@@ -10,7 +10,9 @@ import { type Component, fitMixture, type Mixture } from "./mixture.ts";
 import { stepsOf } from "./steps.ts";
 
 /** What a law may have beside popularity. */
-export type LawKind = "popularity" | "lives" | "repeats" | "lives+repeats";
+export type LawKind = (typeof LAW_KINDS)[number];
+/** Kinds of laws, those with fewer parts first. */
+export const LAW_KINDS = ["popularity", "lives", "repeats", "lives+repeats"] as const;
 
 /** Rounds of EM for a mixture whose rates only tell repeats, and for one that is kept. */
 const ROUNDS = { rough: 60, kept: 400 };
@@ -31,7 +33,8 @@ export interface FittedLaw {
   readonly whole: KeyTableOptions;
 }
 
-interface Repeats {
+/** A share of repeats and the shares of their gaps. */
+export interface Repeats {
   readonly share: number;
   readonly gaps: readonly number[];
 }
@@ -59,8 +62,8 @@ function scaled(steps: readonly KeyStep[], rows: number, share: number, life: nu
   }));
 }
 
-/** Gaps in units that are 1 / factor as long. */
-function scaledGaps({ share, gaps }: Repeats, factor: number): Repeats {
+/** The same gaps where a unit is 1 / factor as long. */
+export function shiftedGaps({ share, gaps }: Repeats, factor: number): Repeats {
   const shift = Math.round(Math.log2(factor));
   const out = new Float64Array(Math.max(1, gaps.length + Math.max(shift, 0)));
   gaps.forEach((gap, b) => out[Math.min(out.length - 1, Math.max(0, b + shift))]! += gap);
@@ -93,11 +96,22 @@ export function fitLaw(stream: KeyStream, kind: LawKind, seed: bigint): FittedLa
   const rest = grouped > 0 ? scaled(stepsOf(mixture.components), 1, grouped, 1) : [];
   const pool = poolOf(mixture.components, accesses, rows - ofKept.length);
   const keptSteps = normalised([...heads, ...scaled(rest, 1, 1, kept / accesses)]);
-  const whole = normalised([...counted.map(({ count }) => one(count)), ...scaled([...heads, ...rest], 1 / rate, 1 / rate, 1)]);
+  const whole = normalised([
+    ...counted.map(({ count }) => one(count)),
+    ...scaled([...heads, ...rest], 1 / rate, 1 / rate, 1),
+  ]);
   return {
     kind,
-    kept: { steps: keptSteps, ...(pool === undefined ? {} : { pool }), ...(repeats === undefined ? {} : { repeats: scaledGaps(repeats, kept / accesses) }) },
-    whole: { steps: whole, ...(pool === undefined ? {} : { pool: Math.round(pool / rate) }), ...(repeats === undefined ? {} : { repeats }) },
+    kept: {
+      steps: keptSteps,
+      ...(pool === undefined ? {} : { pool }),
+      ...(repeats === undefined ? {} : { repeats: shiftedGaps(repeats, kept / accesses) }),
+    },
+    whole: {
+      steps: whole,
+      ...(pool === undefined ? {} : { pool: Math.round(pool / rate) }),
+      ...(repeats === undefined ? {} : { repeats }),
+    },
   };
 }
 
