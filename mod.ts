@@ -258,8 +258,12 @@ export {
 } from "./scenarios/provisioning/provisioner.ts";
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
-export { readTrace, type Trace } from "./scenarios/workloads/trace.ts";
+export { readTraceKeys, type TraceKeys } from "./scenarios/workloads/trace_keys.ts";
 export * from "./reports/report.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
 export type { ErrorSummary } from "./scenarios/models/validate.ts";
 export { type Band, bandFor, type FigureConditions, loadResiduals, type Residuals } from "./scenarios/models/bands.ts";
+export { loadPlan, parsePlan } from "./scenarios/planning/load.ts";
+export type { PlanFile, PlanFileMachine, PlanFileTable, ResolvedPlanFile } from "./scenarios/planning/plan_file.ts";
+export { type ModelledPlan, planInputs, type PlanInputTable, type PlanRowTimes } from "./scenarios/planning/inputs.ts";
+export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./scenarios/planning/sizes.ts";

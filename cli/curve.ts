@@ -1,6 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { type CurveOptions, missRatioCurve, readTrace } from "../mod.ts";
+import { type CurveOptions, missRatioCurve, readTraceKeys } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";
@@ -30,7 +30,7 @@ export function addCurve(program: Command, { terminal }: Context): void {
         throw new UsageError("Cannot make a curve: give either a trace or --rows");
       }
       const of: Pick<CurveOptions, "keys" | "law"> = trace !== undefined
-        ? { keys: (await readTrace(trace)).keys }
+        ? { keys: (await readTraceKeys(trace)).keys }
         : { law: { rows: number("rows", options.rows ?? ""), s: number("s", options.s), q: number("q", options.q) } };
       const batch = number("batch", options.batch), rowBytes = number("row-bytes", options.rowBytes);
       if (!(rowBytes > 0)) throw new UsageError(`Cannot use --row-bytes ${options.rowBytes}: give a positive number`);

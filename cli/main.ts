@@ -23,12 +23,14 @@ import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
+import { addPlan } from "./plan.ts";
 import { addPrices } from "./prices.ts";
 import { addProfile } from "./profile.ts";
 import { addProvision } from "./provision.ts";
 import { addReport } from "./report.ts";
 import { addRun } from "./run.ts";
 import { addSchema } from "./schema.ts";
+import { addSize } from "./size.ts";
 import type { Terminal } from "./ui/terminal.ts";
 import { styleFor } from "./ui/ansi.ts";
 import { addValidate } from "./validate.ts";
@@ -76,6 +78,8 @@ function program(context: Context): Command {
     addValidate,
     addReport,
     addClaim,
+    addPlan,
+    addSize,
     addPrices,
     addDoctor,
     addProvision,

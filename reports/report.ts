@@ -92,3 +92,18 @@ export type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 export { PUBLISHED_CLAIMS, type PublishedClaim } from "./tco/claim/published.ts";
 export { renderClaim, renderPrices, savingText, unpricedText } from "./claim_text.ts";
 export { analyseClaim } from "./claims.ts";
+export { plan } from "./tco/planner/planner.ts";
+export { planRequest } from "./tco/planner/request.ts";
+export { planText } from "./tco/planner/text.ts";
+export type {
+  Banded,
+  Loser,
+  Placement,
+  Plan as MachinePlan,
+  PlanAnswer,
+  PlanMachine,
+  PlanRequest,
+  PlanTarget,
+  PlanTier,
+} from "./tco/planner/model.ts";
+export { type TableSize, tableSize } from "./tco/size.ts";

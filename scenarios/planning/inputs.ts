@@ -70,7 +70,11 @@ export async function planInputs(file: ResolvedPlanFile): Promise<ModelledPlan> 
     own,
     providers: file.providers,
     media: file.media,
-    rowTimes: await rowTimes([file.media.dram, file.media.pmem, ...own.flatMap(({ tiers }) => tiers.map((t) => t.medium))]),
+    rowTimes: await rowTimes([
+      file.media.dram,
+      file.media.pmem,
+      ...own.flatMap(({ tiers }) => tiers.map((t) => t.medium)),
+    ]),
     prices: file.prices,
     usableShare: file.usableShare,
     target: {
