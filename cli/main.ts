@@ -20,12 +20,14 @@ import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
 import { addProvision } from "./provision.ts";
+import { addReanalyse } from "./reanalyse.ts";
 import { addReport } from "./report.ts";
 import { addRun } from "./run.ts";
 import { addSchema } from "./schema.ts";
 import type { Terminal } from "./ui/terminal.ts";
 import { styleFor } from "./ui/ansi.ts";
 import { addValidate } from "./validate.ts";
+import { addVerify } from "./verify.ts";
 import { versionText } from "./version.ts";
 
 /** What a verb works with. */
@@ -62,7 +64,8 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addSchema];
+  const reports = [addReport, addVerify, addReanalyse];
+  const add = [addRun, addInit, addList, addValidate, ...reports, addDoctor, addProvision, addSchema];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);

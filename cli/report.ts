@@ -1,19 +1,16 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
-import { readPage, readResult, renderChecklist, renderTerminal, summarise, toJson, writeReport } from "../mod.ts";
+import { renderChecklist, renderTerminal, summarise, toJson, writeReport } from "../mod.ts";
 import { folderOfPage } from "./contribute.ts";
 import type { Context } from "./main.ts";
+import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
 
 /** `tierbench report`: writes the report of a result file again. */
 export function addReport(program: Command, { terminal }: Context): void {
   program.command("report")
     .description("write the report of earlier results again")
-    .argument(
-      "[results]",
-      "a result.jsonl, its folder, or a report's page that carries it",
-      join("reports", "out", "pmem-modes"),
-    )
+    .argument("[results]", RESULTS_HELP, join("reports", "out", "pmem-modes"))
     .option("--out <folder>", "where the report goes (default: beside the results; of a page: reports/out/<its name>)")
     .option("--json", "for machines: the summary, after writing the report")
     .addHelpText(
@@ -21,13 +18,12 @@ export function addReport(program: Command, { terminal }: Context): void {
       "\nExamples:\n  tierbench report reports/out/pmem-modes\n  tierbench report contribution-….html",
     )
     .action(async (results, { out, json }) => {
-      const isPage = /\.html?$/.test(results);
-      const path = isPage || results.endsWith(".jsonl") ? results : join(results, "result.jsonl");
-      const { result, contribution } = isPage
-        ? await readPage(path)
-        : { result: await readResult(path), contribution: undefined };
-      const summary = summarise(result);
-      const files = await writeReport(result, out ?? (isPage ? folderOfPage(path) : dirname(path)));
+      const { path, result, page } = await resultsOf(results);
+      const options = page?.options ?? {};
+      const summary = summarise(result, options);
+      const folder = out ?? (page === undefined ? dirname(path) : folderOfPage(path));
+      const files = await writeReport(result, folder, options);
+      const contribution = page?.contribution;
       terminal.out(json ? toJson(summary) : renderTerminal(summary, terminal.width));
       if (!json && contribution !== undefined) terminal.out(`\n${renderChecklist(contribution, terminal.width)}`);
       if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);

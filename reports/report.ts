@@ -36,7 +36,10 @@ export type {
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";
 export { renderTerminal } from "./terminal.ts";
-export { DamagedPageError, parsePage, type ReadPage, readPage, renderContribution } from "./contribution/page.ts";
+export { DamagedPageError, parsePage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";
+export { reanalyse, type Reanalysis } from "./capsule/reanalyse.ts";
+export { checkPage, type Damage, type PageCheck, type Part } from "./capsule/seal.ts";
+export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
 export { type ReportFiles, writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";

@@ -38,8 +38,12 @@ export interface ScenarioView {
 /** Model size that is priced unless the scenario says otherwise: 500 GB of rows. */
 export const DEFAULT_PRICE_FOR = 5e11;
 
-/** Reads the scenario of a result. Absent fields get defaults; a field of the wrong kind is an error. */
-export function viewScenario(result: Result): ScenarioView {
+/**
+ * Reads the scenario of a result. Absent fields get defaults; a field of the wrong kind is an error.
+ *
+ * @param pricesAsOf Date of the prices, instead of the scenario's.
+ */
+export function viewScenario(result: Result, pricesAsOf?: string): ScenarioView {
   const scenario = record(result.run.scenario as unknown, "scenario");
   const cost = scenario["cost"] === undefined ? {} : record(scenario["cost"], "scenario.cost");
   const configurations = scenario["configurations"];
@@ -50,7 +54,7 @@ export function viewScenario(result: Result): ScenarioView {
     seed: scenario["seed"] === undefined ? "not stated" : `${scenario["seed"]}`,
     cost: {
       model: text(cost["model"], "scenario.cost.model", "cloud"),
-      prices: text(cost["prices"], "scenario.cost.prices", result.run.started.slice(0, 7)),
+      prices: pricesAsOf ?? text(cost["prices"], "scenario.cost.prices", result.run.started.slice(0, 7)),
       boundary: text(cost["boundary"], "scenario.cost.boundary", "parameter-servers"),
       priceForBytes: bytes(cost["priceFor"], "scenario.cost.priceFor"),
     },

@@ -20,6 +20,8 @@ import { verdict } from "./verdict.ts";
 export interface SummaryOptions {
   /** Prices to use. @default the book that ships with tierbench */
   readonly prices?: PriceBook;
+  /** Prices as of this date, `2024`, `2024-06` or `2024-06-30`. @default the date that the scenario names */
+  readonly pricesAsOf?: string;
 }
 
 /**
@@ -39,7 +41,7 @@ export interface SummaryOptions {
  */
 export function summarise(result: Result, options: SummaryOptions = {}): Summary {
   checkResult(result);
-  const scenario = viewScenario(result);
+  const scenario = viewScenario(result, options.pricesAsOf);
   const groups = groupSamples(result);
   const unpriced = groups.map((group) => summariseCase(result, group, baselineOf(result, group, groups)));
   const { cases, pricing } = priceCases(unpriced, scenario, options.prices ?? defaultPriceBook());

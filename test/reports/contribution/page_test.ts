@@ -1,4 +1,5 @@
-import { DamagedPageError, parsePage, renderContribution } from "../../../reports/contribution/page.ts";
+import { DamagedPageError, parsePage } from "../../../reports/capsule/read.ts";
+import { renderContribution } from "../../../reports/contribution/page.ts";
 import { renderChecklist } from "../../../reports/contribution/text.ts";
 import { renderReport } from "../../../reports/html/render.ts";
 import { contributionName, contributionOf } from "../../../scenarios/contribution/contribution.ts";
@@ -54,9 +55,9 @@ Deno.test("parsePage() names the part that is damaged, wherever a character chan
     [at(lines[12 + 1] ?? "") + 90, 'the failed sample "fsdax#4"'],
     [at(lines[12 + 2] ?? "") + 90, "the quality record"],
     [at('"checklist":[') + 20, "the checklist"],
-    [at("<h1>") + 5, "the page around the records"],
-    [at("<table>") + 300, "the page around the records"],
-    [at('data-sha256="') + 20, "the checklist"],
+    [at("<h1>") + 5, "the text of the heading"],
+    [at("<table>") + 300, 'the text of the section "worth"'],
+    [at('data-sha256="') + 20, "the table of sums"],
   ];
   for (const [place, part] of places) {
     const error = assertThrows(() => parsePage(changed(place), "c.html"), DamagedPageError);
