@@ -9,12 +9,15 @@ import { Command, CommanderError } from "commander";
 import {
   AnswerError,
   NativeLibraryError,
+  RerunError,
   RunInterrupted,
   ScenarioError,
   TierstoreError,
   UnavailableError,
+  UnlikeResultsError,
   UnresumableError,
 } from "../mod.ts";
+import { addCompare } from "./compare.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
@@ -22,6 +25,7 @@ import { addList } from "./list.ts";
 import { addProvision } from "./provision.ts";
 import { addReanalyse } from "./reanalyse.ts";
 import { addReport } from "./report.ts";
+import { addRerun } from "./rerun.ts";
 import { addRun } from "./run.ts";
 import { addSchema } from "./schema.ts";
 import type { Terminal } from "./ui/terminal.ts";
@@ -64,7 +68,7 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const reports = [addReport, addVerify, addReanalyse];
+  const reports = [addReport, addVerify, addReanalyse, addRerun, addCompare];
   const add = [addRun, addInit, addList, addValidate, ...reports, addDoctor, addProvision, addSchema];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
@@ -77,7 +81,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
     return EXIT.usage;
   }
-  if (error instanceof AnswerError) return EXIT.usage;
+  if (error instanceof AnswerError || error instanceof UnlikeResultsError || error instanceof RerunError) return EXIT.usage;
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;

@@ -39,6 +39,17 @@ export { renderTerminal } from "./terminal.ts";
 export { DamagedPageError, parsePage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";
 export { reanalyse, type Reanalysis } from "./capsule/reanalyse.ts";
 export { checkPage, type Damage, type PageCheck, type Part } from "./capsule/seal.ts";
+export { type CompareOptions, compareResults } from "./compare/compare.ts";
+export {
+  type CaseVerdict,
+  type ComparedCase,
+  type ComparedResult,
+  type EqualityCheck,
+  type ResultComparison,
+  type Unlike,
+  UnlikeResultsError,
+} from "./compare/model.ts";
+export { comparisonJson, comparisonMarkdown, renderComparison } from "./compare/text.ts";
 export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
 export { type ReportFiles, writeReport } from "./write.ts";

@@ -101,7 +101,7 @@ Deno.test("other damage has a name, too: edited, missing and added parts, a page
   const grown = sample.replace('"threads":2', '"threads":16');
   assertEquals(damage(PAGE.replace(sample, grown)), [
     'the sample "fsdax#2"',
-    `has ${grown.length + 1} bytes, expected ${sample.length + 1}: its SHA-256 differs`,
+    `has ${Buffer.byteLength(grown) + 1} bytes, expected ${Buffer.byteLength(sample) + 1}: its SHA-256 differs`,
     1,
   ]);
   assertEquals(damage(PAGE.replace(`${sample}\n`, "")), ['the sample "fsdax#2"', "is missing", 1]);

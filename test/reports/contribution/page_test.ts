@@ -33,10 +33,8 @@ Deno.test("a contribution is one page that gives back everything it was made of,
 
 Deno.test("parsePage() reads an ordinary report and says that it is none of a contribution", () => {
   const result = fixtureResult();
-  assertEquals(parsePage(renderReport(result), "r.html"), {
-    result: JSON.parse(JSON.stringify(result)),
-    contribution: undefined,
-  });
+  const read = parsePage(renderReport(result), "r.html");
+  assertEquals([read.result, read.contribution], [JSON.parse(JSON.stringify(result)), undefined]);
 });
 
 Deno.test("parsePage() names the part that is damaged, wherever a character changes", async () => {
