@@ -23,6 +23,7 @@ import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
 import { addProvision } from "./provision.ts";
+import { addPublish } from "./publish.ts";
 import { addReanalyse } from "./reanalyse.ts";
 import { addReport } from "./report.ts";
 import { addRerun } from "./rerun.ts";
@@ -48,6 +49,7 @@ Examples ("tierbench" stands for "deno task tierbench"):
   tierbench run --data day_0.tsv.gz               the same on your own rows in Criteo's format
   tierbench run pmem-modes --require measured     only if the media are really here
   tierbench init mine.jsonc && tierbench run mine.jsonc
+  tierbench compare before.html after.html        what got faster, what slower, how sure that is
   tierbench doctor                                what this machine has and what it lacks
   tierbench provision fsdax                       the commands that set PMEM up on this machine`;
 
@@ -68,7 +70,7 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const reports = [addReport, addVerify, addReanalyse, addRerun, addCompare];
+  const reports = [addReport, addVerify, addReanalyse, addRerun, addCompare, addPublish];
   const add = [addRun, addInit, addList, addValidate, ...reports, addDoctor, addProvision, addSchema];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.

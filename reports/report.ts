@@ -52,6 +52,10 @@ export {
 export { comparisonJson, comparisonMarkdown, renderComparison } from "./compare/text.ts";
 export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
+export { badgeSvg, badgeText } from "./publish/badge.ts";
+export type { FoundReport, FoundReports, UnreadableReport } from "./publish/collect.ts";
+export type { History, HistoryLine, HistoryPoint } from "./publish/history.ts";
+export { type Published, type PublishOptions, publishReports } from "./publish/publish.ts";
 export { type ReportFiles, writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";
