@@ -1,6 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { comparisonJson, comparisonMarkdown, compareResults, renderComparison } from "../mod.ts";
+import { compareResults, comparisonJson, comparisonMarkdown, renderComparison } from "../mod.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { RESULTS_HELP, resultsOf } from "./page_argument.ts";

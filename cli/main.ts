@@ -83,7 +83,9 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
     return EXIT.usage;
   }
-  if (error instanceof AnswerError || error instanceof UnlikeResultsError || error instanceof RerunError) return EXIT.usage;
+  if (error instanceof AnswerError || error instanceof UnlikeResultsError || error instanceof RerunError) {
+    return EXIT.usage;
+  }
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;

@@ -52,7 +52,10 @@ export function addReanalyse(program: Command, { terminal, exit }: Context): voi
     .description("make a report again from its page alone, if wanted at other prices")
     .argument("<report>", "a report's page")
     .option("--prices <date>", "prices as of this date, from the price book in the page", date)
-    .option("--price-book <folder>", 'instances.csv and components.csv to use instead; "shipped": those of this version')
+    .option(
+      "--price-book <folder>",
+      'instances.csv and components.csv to use instead; "shipped": those of this version',
+    )
     .option("--out <file>", "write the page there")
     .option("--json", "for machines: the summary")
     .addHelpText("after", HELP)

@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { join, relative } from "node:path";
 import {
-  comparisonJson,
   compareResults,
+  comparisonJson,
   renderComparison,
   rerunOf,
   type ResultComparison,

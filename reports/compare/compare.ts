@@ -223,7 +223,9 @@ function cautions(cases: readonly ComparedCase[], unlike: readonly Unlike[]): st
       ? []
       : [`The results are unlike in ${listText(refused.map(({ what }) => what))}: a difference may come from that`]),
     ...(together
-      ? [`Every case is ${moved[0]?.verdict}: that is also what a change of the machine between the two runs looks like`]
+      ? [
+        `Every case is ${moved[0]?.verdict}: that is also what a change of the machine between the two runs looks like`,
+      ]
       : []),
     ...(compared.length > 0 && fewest < 5
       ? [`Few samples (${fewest} a case on one side): small differences cannot be seen`]

@@ -105,7 +105,9 @@ export class UnlikeResultsError extends Error {
     const shown = refused.slice(0, 6).map((one) => `${one.what}: ${one.a} against ${one.b}`);
     const more = refused.length > shown.length ? `; and ${refused.length - shown.length} more` : "";
     super(
-      `Cannot compare "${a}" with "${b}": they are unlike in ${shown.join("; ")}${more}. Use --unlike to compare them all ` +
+      `Cannot compare "${a}" with "${b}": they are unlike in ${
+        shown.join("; ")
+      }${more}. Use --unlike to compare them all ` +
         "the same; every output then says so",
     );
     this.name = "UnlikeResultsError";

@@ -65,9 +65,7 @@ export function comparisonMarkdown(comparison: ResultComparison, title: string =
   const line = (row: readonly string[]): string => `| ${row.map(escapeMarkdown).join(" | ")} |`;
   const list = (texts: readonly string[]): string[] => texts.map((text) => `- ${escapeMarkdown(text)}`);
   const folded = (heading: string, texts: readonly string[]): string[] =>
-    texts.length === 0
-      ? []
-      : ["<details>", `<summary>${heading}</summary>`, "", ...list(texts), "", "</details>", ""];
+    texts.length === 0 ? [] : ["<details>", `<summary>${heading}</summary>`, "", ...list(texts), "", "</details>", ""];
   return [
     `### ${escapeMarkdown(title)}`,
     "",

@@ -27,7 +27,9 @@ const EFFORT = /^(workload\.steps|repetitions|budget|quality\b.*|ablation\b.*)$/
 function scenarios(a: Result, b: Result): Unlike[] {
   if (kindOf(a) !== kindOf(b)) return [{ what: "kind of scenario", a: kindOf(a), b: kindOf(b), weight: "refused" }];
   const [left, right] = [flat(a.run.scenario), flat(b.run.scenario)];
-  const fields = [...new Set([...left.keys(), ...right.keys()])].filter((field) => left.get(field) !== right.get(field));
+  const fields = [...new Set([...left.keys(), ...right.keys()])].filter((field) =>
+    left.get(field) !== right.get(field)
+  );
   const both = (name: string): boolean => [left, right].every((one) => hasUnder(one, `configurations.${name}`));
   const differ = fields.filter((field) => {
     if (WORDS.test(field)) return false;
@@ -70,7 +72,12 @@ function machines(a: MachineRecord, b: MachineRecord): Unlike[] {
 
 function versions({ run: { versions: a } }: Result, { run: { versions: b } }: Result): Unlike[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => a[name] !== b[name])
-    .map((name) => ({ what: `version of ${name}`, a: a[name] ?? "absent", b: b[name] ?? "absent", weight: "labelled" }));
+    .map((name) => ({
+      what: `version of ${name}`,
+      a: a[name] ?? "absent",
+      b: b[name] ?? "absent",
+      weight: "labelled",
+    }));
 }
 
 /** Leaves of a value by their dotted path, as JSON. */

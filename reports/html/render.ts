@@ -76,7 +76,7 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
   ];
   const has = (id: string): boolean => sections.some((section) => section?.text.includes(` id="${id}"`) === true);
   const records = new Markup(`\n${recordLines(result).join("\n")}\n`);
-  return seal(html`
+  const page = html`
     <!DOCTYPE html>
     <html lang="en">
       <head>
@@ -97,12 +97,14 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
         ${sections.flatMap((section) => section ?? [])}
         </main>
         <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them.</footer>
-        <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>${addition?.data}${carriedOptions(options)}
+        <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>${addition
+          ?.data}${carriedOptions(options)}
         <script type="application/x-ndjson" id="result">${records}</script>
         <script>${script}</script>
           </body>
     </html>
-  `.text);
+  `.text;
+  return seal(page);
 }
 
 function hashOf(inline: Markup): string {

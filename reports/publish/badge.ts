@@ -42,7 +42,9 @@ export function badgeSvg(text: string): string {
     `<text x="${from + PADDING / 2}" y="14" textLength="${width - PADDING}" lengthAdjust="spacingAndGlyphs">${
       escapeHtml(own)
     }</text>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + right}" height="20" role="img" aria-label="${said}">` +
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${
+    left + right
+  }" height="20" role="img" aria-label="${said}">` +
     `<title>${said}</title><rect width="${left}" height="20" fill="#24292f"/>` +
     `<rect x="${left}" width="${right}" height="20" fill="#0b63a5"/>` +
     `<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">${words(LABEL, 0, left)}${

@@ -59,7 +59,9 @@ export async function collectReports(folder: string, except?: string): Promise<F
       const read = parsePage(bytes, path);
       reports.push({ path, bytes, read, summary: summarise(read.result, read.options ?? {}) });
     } catch (error) {
-      if (!(error instanceof DamagedPageError || error instanceof RangeError || error instanceof SyntaxError)) throw error;
+      if (!(error instanceof DamagedPageError || error instanceof RangeError || error instanceof SyntaxError)) {
+        throw error;
+      }
       unreadable.push({ path, error: error.message });
     }
   }

@@ -68,7 +68,10 @@ export function renderIndex({ entries, unreadable, histories, title }: IndexCont
         <header>
           <p class="eyebrow">tierbench</p>
           <h1>${title}</h1>
-          <p class="about">${countText(entries.length, "report")}, the newest first. Each is one file that carries its data;
+          <p class="about">${countText(
+            entries.length,
+            "report",
+          )}, the newest first. Each is one file that carries its data;
             <code>tierbench rerun</code> runs it again.</p>
         </header>
         <main>
@@ -79,7 +82,7 @@ export function renderIndex({ entries, unreadable, histories, title }: IndexCont
         <footer>Figures are those of the reports, at the prices they were made with.</footer>
         <script type="application/json" id="trends">${scriptJson(trendsOf(shown))}</script>
         <script>${script}</script>
-          </body>
+      </body>
     </html>
   `.text;
 }
@@ -99,7 +102,11 @@ function listOf(entries: readonly IndexEntry[]): Markup {
         <th scope="row"><a href="${href}">${summary.scenario.name}</a></th>
         <td class="words">${minuteOf(summary.started)}</td>
         <td class="words">${cpu}, ${countText(cpus, "CPU")}</td>
-        <td class="words">${kinds.length === 0 ? "–" : kinds.map((one) => html`${kind(one)} `)}</td>
+        <td class="words">${kinds.length === 0 ? "–" : kinds.map((one) =>
+          html`
+            ${kind(one)}
+          `
+        )}</td>
         <td class="words verdict">${summary.verdict.headline}.</td>
         <td class="words"><code>${root?.slice(0, 12) ?? "–"}</code></td>
       </tr>
@@ -108,11 +115,15 @@ function listOf(entries: readonly IndexEntry[]): Markup {
   return html`
     <section aria-labelledby="reports">
       <h2 id="reports">Reports</h2>
-      <div class="scroll" role="region" tabindex="0" aria-label="Reports">
+      <div class="scroll" role="region" tabindex="0" aria-label="List of reports">
         <table class="sortable">
           <caption>Reports, the newest first</caption>
           <thead>
-            <tr>${COLUMNS.map((title, i) => html`<th scope="col"${new Markup(i === 0 ? "" : ' class="words"')}>${title}</th>`)}</tr>
+            <tr>${COLUMNS.map((title, i) =>
+              html`
+                <th scope="col" ${new Markup(i === 0 ? "" : ' class="words"')}>${title}</th>
+              `
+            )}</tr>
           </thead>
           <tbody>${rows}</tbody>
         </table>
@@ -141,8 +152,11 @@ function trendOf({ reports, lines }: History, index: number): Markup {
     figure(
       id,
       {
-        title: `Throughput over ${countText(reports.length, "run")} of ${heading}, ${countText(newest.machine.cpus, "CPU")}`,
-        text: "Runs from left to right, whiskers are 95 % intervals. A triangle above a point: faster than the run before; " +
+        title: `Throughput over ${countText(reports.length, "run")} of ${heading}, ${
+          countText(newest.machine.cpus, "CPU")
+        }`,
+        text:
+          "Runs from left to right, whiskers are 95 % intervals. A triangle above a point: faster than the run before; " +
           "below it: slower, by the rule of tierbench compare. One mark is weak evidence: the machine may have changed.",
         unit: "thousand samples/s",
         kinds,

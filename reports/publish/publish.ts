@@ -107,7 +107,9 @@ export function summaryMarkdown(histories: readonly History[], baseline?: Publis
       `**${escapeMarkdown(summary.verdict.headline)}.**`,
       "",
       compared === undefined
-        ? `${baseline === undefined ? "It is the first run" : "The baseline is of another scenario"}: nothing to compare with.\n`
+        ? `${
+          baseline === undefined ? "It is the first run" : "The baseline is of another scenario"
+        }: nothing to compare with.\n`
         : comparisonMarkdown(compared, title),
     ].join("\n");
   });

@@ -39,7 +39,23 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
   for (const words of [[], ["--help"], ["help"]]) {
     const { code, out } = await tierbench(...words);
     assertEquals(code, 0);
-    for (const verb of ["run", "init", "list", "validate", "report", "doctor", "provision", "schema"]) {
+    for (
+      const verb of [
+        "run",
+        "init",
+        "list",
+        "validate",
+        "report",
+        "verify",
+        "reanalyse",
+        "rerun",
+        "compare",
+        "publish",
+        "doctor",
+        "provision",
+        "schema",
+      ]
+    ) {
       assertMatch(out, new RegExp(`^  ${verb}\\b`, "m"));
     }
     assertMatch(out, /130 +interrupted; complete records stay/);
@@ -48,7 +64,20 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
 });
 
 Deno.test("tierbench <verb> --help has examples", async () => {
-  for (const verb of ["run", "init", "validate", "report", "provision"]) {
+  for (
+    const verb of [
+      "run",
+      "init",
+      "validate",
+      "report",
+      "verify",
+      "reanalyse",
+      "rerun",
+      "compare",
+      "publish",
+      "provision",
+    ]
+  ) {
     const { code, out } = await tierbench(verb, "--help");
     assertEquals(code, 0);
     assertMatch(out, /Examples?:\n +tierbench /);

@@ -38,7 +38,11 @@ Deno.test("rerunOf() asks for the steps that were counted where the budget chose
     const mixed = { ...chosen, samples: chosen.samples.map((one, i) => i > 0 ? one : { ...one, stepNs: [1] }) };
     assertEquals(rerunOf(mixed, "a").set, {});
     const edited = { ...result, run: { ...result.run, scenario: { ...result.run.scenario, seed: 8 } } };
-    assertThrows(() => rerunOf(edited, "a.html"), RerunError, 'Cannot run "a.html" again: its scenario has the SHA-256');
+    assertThrows(
+      () => rerunOf(edited, "a.html"),
+      RerunError,
+      'Cannot run "a.html" again: its scenario has the SHA-256',
+    );
     const other = { ...result.run.scenario, kind: "simulation" } as unknown as typeof result.run.scenario;
     assertThrows(
       () => rerunOf({ ...result, run: { ...result.run, scenario: other } }, "a.html"),

@@ -46,7 +46,9 @@ function changeMarks({ lines }: Trend, theme: Theme): Plugin<"lineWithErrorBars"
       lines.forEach(({ changes }, i) => {
         for (const { run, to } of changes) {
           const { x, y } = chart.getDatasetMeta(i).data[run]?.getProps(["x", "y"], true) ?? {};
-          if (x !== undefined && y !== undefined) ctx.fillText(to === "faster" ? "▲" : "▼", x, to === "faster" ? y - AWAY : y + AWAY);
+          if (x !== undefined && y !== undefined) {
+            ctx.fillText(to === "faster" ? "▲" : "▼", x, to === "faster" ? y - AWAY : y + AWAY);
+          }
         }
       });
       ctx.restore();
@@ -68,7 +70,9 @@ export function trendChart(canvas: HTMLCanvasElement, trend: Trend, theme: Theme
         const own = theme.series[colour % theme.series.length] as string;
         return {
           label: name,
-          data: rates.map((rate) => rate === null ? MISSING : { y: rate.value, yMin: rate.low, yMax: rate.high }) as never[],
+          data: rates.map((rate) =>
+            rate === null ? MISSING : { y: rate.value, yMin: rate.low, yMax: rate.high }
+          ) as never[],
           borderColor: own,
           borderWidth: 2,
           backgroundColor: fill(evidence, own, theme),

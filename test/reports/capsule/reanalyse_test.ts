@@ -52,7 +52,14 @@ await Deno.stdout.write(new TextEncoder().encode(renderReport(fixtureResult({ fa
   try {
     await Deno.writeTextFile(`${folder}/program.ts`, program);
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", "--config", new URL("../../../deno.json", import.meta.url).pathname, "program.ts"],
+      args: [
+        "run",
+        "-A",
+        "--no-check",
+        "--config",
+        new URL("../../../deno.json", import.meta.url).pathname,
+        "program.ts",
+      ],
       cwd: folder,
       env: { TZ: "Pacific/Kiritimati", LANG: "de_DE.UTF-8", LC_ALL: "de_DE.UTF-8", NO_COLOR: "1" },
     }).output();
@@ -72,7 +79,9 @@ function withoutMoney(of: ReturnType<typeof summarise>): unknown {
 Deno.test("other prices change money and nothing else, and the new page can be made again, too", () => {
   const page = renderReport(fixtureResult());
   const before = reanalyse(page, "r.html");
-  for (const options of [{ prices: bookOf(9, 2) }, { pricesAsOf: "2020" }, { prices: bookOf(9, 2), pricesAsOf: "2026" }]) {
+  for (
+    const options of [{ prices: bookOf(9, 2) }, { pricesAsOf: "2020" }, { prices: bookOf(9, 2), pricesAsOf: "2026" }]
+  ) {
     const after = reanalyse(page, "r.html", options);
     const [old, made] = [before, after].map(({ read, options }) => summarise(read.result, options));
     assert(old !== undefined && made !== undefined);

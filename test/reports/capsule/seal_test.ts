@@ -128,7 +128,10 @@ Deno.test("parsePage() refuses a damaged page and reads one of an early version,
   );
   assertEquals(error.part, 'the sample "dram#1"');
   const early = PAGE.replace(TABLE, "").replace(/<meta name="tierbench-capsule"[^>]*>/, "")
-    .replace(/<code id="capsule-root">[0-9a-f]+<\/code>/, "").replace(/<script type="[^"]*" id="prices">[^<]*<\/script>/, "");
+    .replace(/<code id="capsule-root">[0-9a-f]+<\/code>/, "").replace(
+      /<script type="[^"]*" id="prices">[^<]*<\/script>/,
+      "",
+    );
   assertEquals(checkPage(early), { root: undefined, parts: [], sealed: false, damage: [] });
   const read = parsePage(early, "r.html");
   assertEquals([read.result.samples.length, read.options, read.root], [12, undefined, undefined]);

@@ -91,7 +91,10 @@ Deno.test("compareResults() refuses other machines, scenarios and key streams, u
     ],
   ];
   for (const [other, text] of others) {
-    const error = assertThrows(() => compareResults(result, other, { names: ["a.html", "b.html"] }), UnlikeResultsError);
+    const error = assertThrows(
+      () => compareResults(result, other, { names: ["a.html", "b.html"] }),
+      UnlikeResultsError,
+    );
     assertStringIncludes(error.message, `Cannot compare "a.html" with "b.html": they are unlike in ${text}`);
     const labelled = compareResults(result, other, { unlike: true });
     assert(labelled.unlike.some(({ weight }) => weight === "refused"));

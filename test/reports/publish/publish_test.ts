@@ -22,7 +22,9 @@ function rowsOf(page: string): string[][] {
   const list = page.slice(page.indexOf('class="sortable"'));
   const body = list.slice(list.indexOf("<tbody>"), list.indexOf("</tbody>"));
   return [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = ""]) =>
-    [...row.matchAll(/<t[hd][^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = ""]) => cell.replace(/<[^>]+>/g, "").trim())
+    [...row.matchAll(/<t[hd][^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = ""]) =>
+      cell.replace(/<[^>]+>/g, "").replace(/\s+/g, " ").trim()
+    )
   );
 }
 
@@ -78,7 +80,7 @@ Deno.test("publishReports() makes a history of runs of one scenario on one machi
     assertEquals(trends[0]?.runs, ["2026-11-10 12:00", "2026-11-12 12:00", "2026-11-14 12:00"]);
     const text = await Deno.readTextFile(summary);
     assertStringIncludes(text, "## pmem-modes on Test CPU 9000");
-    assertStringIncludes(text, "### Compared with the run before\n\n**fsdax is 17 % slower");
+    assertStringIncludes(text, "### Compared with the run before\n\n**fsdax is 16.7 % slower");
     assertStringIncludes(text, "It is the first run: nothing to compare with.");
     const result = runOn("2026-11-14", 1.2);
     const against = await publishReports(`${folder}/in`, { out: `${folder}/site`, baseline: { name: "base", result } });
@@ -91,7 +93,11 @@ Deno.test("publishReports() makes a history of runs of one scenario on one machi
 
 Deno.test("publishReports() leaves damaged reports out and says which part is damaged, and takes an empty folder", async () => {
   await inFolder(async (folder) => {
-    await assertRejects(() => publishReports(`${folder}/none`, { out: `${folder}/site` }), Deno.errors.NotFound, "no such");
+    await assertRejects(
+      () => publishReports(`${folder}/none`, { out: `${folder}/site` }),
+      Deno.errors.NotFound,
+      "no such",
+    );
     await Deno.mkdir(`${folder}/in`);
     const empty = await publishReports(`${folder}/in`, { out: `${folder}/site` });
     assertEquals([empty.found.reports, empty.badge], [[], undefined]);
@@ -102,7 +108,10 @@ Deno.test("publishReports() leaves damaged reports out and says which part is da
     const { found, index } = await publishReports(`${folder}/in`, { out: `${folder}/site` });
     assertEquals(found.reports.map(({ path }) => path), ["good.html"]);
     assertEquals(found.unreadable.map(({ path }) => path), ["bad.html"]);
-    assertStringIncludes(await Deno.readTextFile(index), "the sample &quot;dram#1&quot; is damaged: its SHA-256 differs");
+    assertStringIncludes(
+      await Deno.readTextFile(index),
+      "the sample &quot;dram#1&quot; is damaged: its SHA-256 differs",
+    );
     await assertRejects(() => Deno.stat(`${folder}/site/reports/bad.html`), Deno.errors.NotFound);
   });
 });
