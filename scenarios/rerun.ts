@@ -25,8 +25,8 @@ export interface Rerun {
   /** As it ran. */
   readonly scenario: ResolvedScenario;
   /**
-   * `workload.steps`, where the scenario left them to the time budget and all samples counted equally many: with the same
-   * steps the rows can be compared to the bit.
+   * `workload.steps` and `quality.samples`, where the scenario left them to the time budget and all samples, or all
+   * quality runs, took equally many: with the same steps the rows can be compared to the bit.
    */
   readonly set: Readonly<Record<string, unknown>>;
 }
@@ -37,7 +37,7 @@ export interface Rerun {
  * @param name What messages call the result.
  * @throws {RerunError} if its scenario is of a kind that this version cannot run, or is not what ran.
  */
-export function rerunOf({ run, samples }: Pick<Result, "run" | "samples">, name: string): Rerun {
+export function rerunOf({ run, samples, qualities }: Result, name: string): Rerun {
   const { kind = "training" } = run.scenario as unknown as { readonly kind?: unknown };
   if (typeof kind !== "string" || !KINDS.includes(kind)) {
     throw new RerunError(
@@ -54,7 +54,14 @@ export function rerunOf({ run, samples }: Pick<Result, "run" | "samples">, name:
       }…; paths were taken out of it before it was sent, or it was edited`,
     );
   }
+  const { workload, quality } = run.scenario;
   const steps = [...new Set(samples.map(({ stepNs }) => stepNs.length))];
-  const same = run.scenario.workload.steps === "auto" && steps.length === 1;
-  return { scenario: run.scenario, set: same ? { "workload.steps": steps[0] } : {} };
+  const trained = [...new Set(qualities.map((one) => one.steps * one.batch))];
+  return {
+    scenario: run.scenario,
+    set: {
+      ...(workload.steps === "auto" && steps.length === 1 ? { "workload.steps": steps[0] } : {}),
+      ...(quality.samples === "auto" && trained.length === 1 ? { "quality.samples": trained[0] } : {}),
+    },
+  };
 }

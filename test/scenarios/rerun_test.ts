@@ -30,13 +30,18 @@ Deno.test("rerunOf() asks for the steps that were counted where the budget chose
   try {
     const { dependencies } = fakes(folder);
     const result = await runWith(dependencies, FOUR, { out: folder });
-    const auto = { ...result.run.scenario, workload: { ...result.run.scenario.workload, steps: "auto" as const } };
+    const { scenario } = result.run;
+    const auto = {
+      ...scenario,
+      workload: { ...scenario.workload, steps: "auto" as const },
+      quality: { ...scenario.quality, samples: "auto" as const },
+    };
     const { digestOf } = await import("../../scenarios/run/canonical.ts");
     const chosen: Result = { ...result, run: { ...result.run, scenario: auto, scenarioDigest: digestOf(auto) } };
-    assertEquals(rerunOf(chosen, "a").set, { "workload.steps": 5 });
+    assertEquals(rerunOf(chosen, "a").set, { "workload.steps": 5, "quality.samples": 640 });
     assertEquals(rerunOf(result, "a").set, {});
     const mixed = { ...chosen, samples: chosen.samples.map((one, i) => i > 0 ? one : { ...one, stepNs: [1] }) };
-    assertEquals(rerunOf(mixed, "a").set, {});
+    assertEquals(rerunOf(mixed, "a").set, { "quality.samples": 640 });
     const edited = { ...result, run: { ...result.run, scenario: { ...result.run.scenario, seed: 8 } } };
     assertThrows(
       () => rerunOf(edited, "a.html"),
