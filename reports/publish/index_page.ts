@@ -91,7 +91,7 @@ function hashOf(inline: Markup): string {
   return `'sha256-${createHash("sha256").update(inline.text).digest("base64")}'`;
 }
 
-const COLUMNS = ["report", "run, UTC", "machine", "kind", "verdict", "root hash"] as const;
+const COLUMNS = ["report", "verdict", "run, UTC", "machine", "kind", "root hash"] as const;
 
 function listOf(entries: readonly IndexEntry[]): Markup {
   const rows = entries.map(({ href, summary, root }) => {
@@ -99,7 +99,8 @@ function listOf(entries: readonly IndexEntry[]): Markup {
     const kinds = [...new Set(summary.cases.map(({ evidence }) => evidence))];
     return html`
       <tr>
-        <th scope="row"><a href="${href}">${summary.scenario.name}</a></th>
+        <th scope="row"><a href="${href}"><span>${summary.scenario.name}</span></a></th>
+        <td class="words verdict">${summary.verdict.headline}.</td>
         <td class="words">${minuteOf(summary.started)}</td>
         <td class="words">${cpu}, ${countText(cpus, "CPU")}</td>
         <td class="words">${kinds.length === 0 ? "–" : kinds.map((one) =>
@@ -107,7 +108,6 @@ function listOf(entries: readonly IndexEntry[]): Markup {
             ${kind(one)}
           `
         )}</td>
-        <td class="words verdict">${summary.verdict.headline}.</td>
         <td class="words"><code>${root?.slice(0, 12) ?? "–"}</code></td>
       </tr>
     `;

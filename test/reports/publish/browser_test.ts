@@ -74,16 +74,16 @@ Deno.test({
         await page.goto(url);
         const runs = (): Promise<string[]> =>
           page.evaluate(
-            "[...document.querySelectorAll('.sortable tbody tr')].map((r) => r.cells[1].textContent.trim())",
+            "[...document.querySelectorAll('.sortable tbody tr')].map((r) => r.cells[2].textContent.trim())",
           );
         const days = ["19", "14", "12", "10"].map((day) => `2026-11-${day} 12:00`);
         assertEquals(await runs(), days);
-        await page.focus(".sortable th:nth-child(2) button");
+        await page.focus(".sortable th:nth-child(3) button");
         await page.keyboard.press("Enter");
         assertEquals(await runs(), days.toReversed());
         await page.keyboard.press("Enter");
         assertEquals(await runs(), days);
-        assertEquals(await page.getAttribute(".sortable th:nth-child(2)", "aria-sort"), "descending");
+        assertEquals(await page.getAttribute(".sortable th:nth-child(3)", "aria-sort"), "descending");
         await page.close();
       });
 
