@@ -85,6 +85,9 @@ export {
   type AdamParameters,
   type AdamWParameters,
   type Configuration,
+  type Cost,
+  type CostBill,
+  type CostBoundary,
   type CriteoData,
   type DistributionParameters,
   type FtrlParameters,
@@ -98,6 +101,7 @@ export {
   type PartOptimizerName,
   type PartOptimizers,
   type ResolvedConfiguration,
+  type ResolvedCost,
   type ResolvedCriteoData,
   type ResolvedDistribution,
   type ResolvedInitializer,
@@ -118,6 +122,7 @@ export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
 export {
+  readPriceFiles,
   resultPath,
   RunInterrupted,
   runScenario,

@@ -17,11 +17,13 @@ import {
   UnlikeResultsError,
   UnresumableError,
 } from "../mod.ts";
+import { addClaim } from "./claim.ts";
 import { addCompare } from "./compare.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
+import { addPrices } from "./prices.ts";
 import { addProvision } from "./provision.ts";
 import { addPublish } from "./publish.ts";
 import { addReanalyse } from "./reanalyse.ts";
@@ -71,7 +73,8 @@ function program(context: Context): Command {
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
   const reports = [addReport, addVerify, addReanalyse, addRerun, addCompare, addPublish];
-  const add = [addRun, addInit, addList, addValidate, ...reports, addDoctor, addProvision, addSchema];
+  const costs = [addClaim, addPrices];
+  const add = [addRun, addInit, addList, addValidate, ...reports, ...costs, addDoctor, addProvision, addSchema];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);

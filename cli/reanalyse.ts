@@ -6,6 +6,7 @@ import {
   parsePriceBook,
   type PriceBook,
   readPageBytes,
+  readPriceFiles,
   reanalyse,
   renderTerminal,
   type ReportOptions,
@@ -15,6 +16,7 @@ import {
 import { writing } from "../scenarios/writing.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";
 
 const HELP = `
 Without other prices the page is made again from the file alone; it is the same to the byte if this version of tierbench
@@ -22,28 +24,20 @@ made the file, and else the parts that differ are named (exit code 1).
 
 Examples:
   tierbench reanalyse report.html
-  tierbench reanalyse report.html --prices 2024-06 --out report-2024.html
-  tierbench reanalyse report.html --price-book my-prices --out mine.html`;
+  tierbench reanalyse report.html --as-of 2024-06 --out report-2024.html
+  tierbench reanalyse report.html --prices my-prices.csv --out mine.html`;
 
-function date(text: string): string {
-  if (/^\d{4}(-(0[1-9]|1[0-2])(-\d{2})?)?$/.test(text)) return text;
-  throw new UsageError(`Cannot use prices of "${text}": expected a date such as 2024, 2024-06 or 2024-06-30`);
-}
-
-/** A price book by its word: that of this version, or a folder with files of prices. */
+/** A price book by its word: that of this version, or a folder of files of prices. */
 async function bookOf(word: string): Promise<PriceBook> {
   if (word === "shipped") return defaultPriceBook();
-  const read = async (name: string): Promise<string> => {
-    try {
-      return await Deno.readTextFile(join(word, name));
-    } catch (error) {
-      throw new UsageError(
-        `Cannot read the price book: found no "${join(word, name)}" (${(error as Error).message}); expected a folder ` +
-          'with instances.csv and components.csv, or "shipped"',
-      );
-    }
-  };
-  return parsePriceBook(await read("instances.csv"), await read("components.csv"));
+  const names = await Array.fromAsync(Deno.readDir(word)).then(
+    (entries) => entries.map(({ name }) => name).filter((name) => name.endsWith(".csv")).sort(),
+    () => [],
+  );
+  if (names.length === 0) {
+    throw new UsageError(`Cannot read the price book: found no CSV file in "${word}"; expected a folder, or "shipped"`);
+  }
+  return parsePriceBook(await readPriceFiles(names.map((name) => join(word, name))));
 }
 
 /** `tierbench reanalyse`: makes a report again from its page. */
@@ -51,17 +45,16 @@ export function addReanalyse(program: Command, { terminal, exit }: Context): voi
   program.command("reanalyse")
     .description("make a report again from its page alone, if wanted at other prices")
     .argument("<report>", "a report's page")
-    .option("--prices <date>", "prices as of this date, from the price book in the page", date)
-    .option(
-      "--price-book <folder>",
-      'instances.csv and components.csv to use instead; "shipped": those of this version',
-    )
+    .option("--as-of <date>", `${AS_OF_HELP}, from the price book in the page`)
+    .option("--prices <file>", PRICES_HELP, listed)
+    .option("--price-book <folder>", 'the CSV files to use as the whole price book; "shipped": the one of this version')
     .option("--out <file>", "write the page there")
     .option("--json", "for machines: the summary")
     .addHelpText("after", HELP)
-    .action(async (file, { prices, priceBook, out, json }) => {
+    .action(async (file, { asOf, prices, priceBook, out, json }) => {
       const options: ReportOptions = {
-        ...(prices === undefined ? {} : { pricesAsOf: prices }),
+        ...(asOf === undefined ? {} : { asOf }),
+        ...(prices === undefined ? {} : { priceFiles: await priceFiles(prices) }),
         ...(priceBook === undefined ? {} : { prices: await bookOf(priceBook) }),
       };
       const priced = Object.keys(options).length > 0;

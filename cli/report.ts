@@ -5,6 +5,7 @@ import { renderChecklist, renderTerminal, summarise, toJson, writeReport } from 
 import { folderOfPage } from "./contribute.ts";
 import type { Context } from "./main.ts";
 import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
+import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";
 
 /** `tierbench report`: writes the report of a result file again. */
 export function addReport(program: Command, { terminal }: Context): void {
@@ -12,14 +13,20 @@ export function addReport(program: Command, { terminal }: Context): void {
     .description("write the report of earlier results again")
     .argument("[results]", RESULTS_HELP, join("reports", "out", "pmem-modes"))
     .option("--out <folder>", "where the report goes (default: beside the results; of a page: reports/out/<its name>)")
+    .option("--prices <file>", PRICES_HELP, listed)
+    .option("--as-of <date>", AS_OF_HELP)
     .option("--json", "for machines: the summary, after writing the report")
     .addHelpText(
       "after",
       "\nExamples:\n  tierbench report reports/out/pmem-modes\n  tierbench report contribution-….html",
     )
-    .action(async (results, { out, json }) => {
+    .action(async (results, { out, json, prices, asOf }) => {
       const { path, result, page } = await resultsOf(results);
-      const options = page?.options ?? {};
+      const options = {
+        ...page?.options,
+        ...(prices === undefined ? {} : { priceFiles: await priceFiles(prices) }),
+        ...(asOf === undefined ? {} : { asOf }),
+      };
       const summary = summarise(result, options);
       const folder = out ?? (page === undefined ? dirname(path) : folderOfPage(path));
       const files = await writeReport(result, folder, options);

@@ -50,20 +50,24 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
     .action(async (report, { out, require, json }) => {
       const earlier = await resultsOf(report);
       const { scenario, set } = rerunOf(earlier.result, report);
+      // Files of prices are in the report; those paths may lead nowhere here.
+      const carried = earlier.page?.options?.priceFiles ?? earlier.result.run.priceFiles ?? [];
+      const priced = { ...earlier.page?.options, ...(carried.length === 0 ? {} : { priceFiles: carried }) };
+      const noPaths = scenario.cost.priceFiles === undefined ? {} : { "cost.priceFiles": [] };
       const folder = out ?? join("reports", "out", `${scenario.name}-rerun`);
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
       const result = await interruptible(
         (signal) =>
           runScenario(scenario, {
             out: folder,
-            set,
+            set: { ...set, ...noPaths },
             signal,
             onProgress: (event) => view.show(event),
             ...(require === undefined ? {} : { require }),
           }),
         () => view.end(),
       );
-      const files = await writeReport(result, folder, earlier.page?.options ?? {});
+      const files = await writeReport(result, folder, priced);
       const comparison = compareResults(earlier.result, result, { names: [report, files.html], unlike: true });
       terminal.out(json ? comparisonJson(comparison) : `\n${renderComparison(comparison, terminal.width)}\n`);
       view.line("report", relative(Deno.cwd(), files.html) || files.html);

@@ -17,6 +17,7 @@ import {
 import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import { priceFiles } from "./price_files.ts";
 import { RunView } from "./run_view.ts";
 import { DEFAULT_SCENARIO, SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
 
@@ -105,7 +106,9 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
       const options = { ...words, onProgress: (event) => view.show(event) } satisfies RunScenarioOptions;
-      const folder = dirname(resultPath(await scenarioFor(file, options), options.out));
+      const scenario = await scenarioFor(file, options);
+      await priceFiles(scenario.cost.priceFiles); // a broken file is said now, not after the run
+      const folder = dirname(resultPath(scenario, options.out));
       const result = await interruptible(
         (signal) =>
           preset === undefined ? runScenario(file, { ...options, signal }) : runContribution({ ...options, signal }),

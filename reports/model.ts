@@ -8,8 +8,11 @@
 import type { DataRecord, Evidence, FailedRecord, MachineRecord, Phase, TierRecord } from "../scenarios/record.ts";
 import type { Holding, ScenarioView } from "./scenario_view.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
+import type { BillPart, Boundary } from "./tco/bill.ts";
+import type { CauseShare, Claim } from "./tco/claim/claim.ts";
+import type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 import type { Need, Offer } from "./tco/cost_model.ts";
-import type { Component, Instance } from "./tco/price_book.ts";
+import type { Instance, PriceItem } from "./tco/price_book.ts";
 
 /** Times of a training step. */
 export interface StepTimes {
@@ -73,6 +76,8 @@ export interface CaseCost {
   readonly offer: Offer;
   /** Memory the priced model needs. */
   readonly need: Need;
+  /** $ an hour of the bill: the machines of the offer, and what else the boundary holds. */
+  readonly pricePerHour: number;
   /** $ per million samples; the interval is that of the throughput. */
   readonly perMillion: Estimate;
   /** Share saved against the baseline, negative if dearer; undefined for the baseline or without one. */
@@ -81,7 +86,9 @@ export interface CaseCost {
   readonly flip: Estimate | undefined;
   /** The same share if both sides could rent memory to the byte. */
   readonly savedWithoutOverBuy: number | undefined;
-  /** Saving when the bill also holds a worker of so many $ an hour. */
+  /** Saving when the bill ends at each boundary; undefined where a part has no price, or without a baseline. */
+  readonly savedWithin: readonly { readonly boundary: Boundary; readonly saved: Estimate | undefined }[];
+  /** Saving when the bill holds parameter servers and a worker of so many $ an hour. */
   readonly savedWithWorker: readonly { readonly worker: number; readonly saved: number }[];
   /** Index and policy bytes ÷ row bytes in the run: scaled along with the rows. */
   readonly overhead: number;
@@ -304,8 +311,16 @@ export interface Pricing {
   readonly dates: string;
   /** True if a used price is more than twelve months older than `asOf`. */
   readonly stale: boolean;
+  /** How machines are paid: `cloud` or `owned`. */
+  readonly model: string;
   /** What is in the bill. */
-  readonly boundary: string;
+  readonly boundary: Boundary;
+  /** What the job has beside parameter servers: in the bill as far as the boundary goes. */
+  readonly bill: readonly BillPart[];
+  /** $ an hour of these parts that are in the bill. */
+  readonly common: number;
+  /** Names of the user's files of which rows are in the book. */
+  readonly ownFiles: readonly string[];
   /** Bytes of rows of the model priced. */
   readonly modelBytes: number;
   /** Share of a machine's memory that tables may use. */
@@ -314,10 +329,31 @@ export interface Pricing {
   readonly scaling: string;
   /** All machines in the price book as of the date. */
   readonly instances: readonly Instance[];
-  /** All component prices as of the date: context, in no figure. */
-  readonly components: readonly Component[];
+  /** All other prices as of the date. */
+  readonly items: readonly PriceItem[];
   /** Cheapest offers of other providers, where they have one. */
   readonly otherOffers: readonly { readonly case: string; readonly offer: Offer }[];
+}
+
+/** An input of a claim, without its function. */
+export type PlainInput = Omit<ClaimInput, "change">;
+
+/** A case's saving against DRAM taken apart. */
+export interface CaseClaim {
+  /** Name of the case. */
+  readonly case: string;
+  /** How its figures were obtained. */
+  readonly evidence: Evidence;
+  /** The claim in the terms it is taken apart by. */
+  readonly claim: Claim;
+  /** Share saved. */
+  readonly saved: Estimate;
+  /** What it comes from; their points add up to it. */
+  readonly causes: readonly CauseShare[];
+  /** How far each input moves it, the widest first. */
+  readonly tornado: readonly (Omit<TornadoBar, "input"> & { readonly input: PlainInput })[];
+  /** Where each input turns it around. */
+  readonly flips: readonly (Omit<Flip, "input"> & { readonly input: PlainInput })[];
 }
 
 /** The answer in words. */
@@ -356,6 +392,8 @@ export interface Summary {
   readonly identical: { readonly same: boolean; readonly configurations: readonly string[] } | undefined;
   /** How cases were priced; undefined if none could be. */
   readonly pricing: Pricing | undefined;
+  /** Savings taken apart, one a priced case that is compared. */
+  readonly claims: readonly CaseClaim[];
   /** The answer in words. */
   readonly verdict: Verdict;
 }

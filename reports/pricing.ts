@@ -15,10 +15,11 @@ import {
   type Offer,
   offers,
   priceWithoutOverBuy,
-  saving,
   savingWithCommon,
 } from "./tco/cost_model.ts";
-import { dateText, isStale, type PriceBook, pricesAsOf } from "./tco/price_book.ts";
+import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from "./tco/bill.ts";
+import { missingForOwned, OWNED, ownedMachines } from "./tco/owned_machines.ts";
+import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "./tco/price_book.ts";
 
 /** Share of a machine's memory that tables may use; the rest is for system, process and buffers. An assumption. */
 export const USABLE_SHARE = 0.9;
@@ -32,6 +33,13 @@ interface Choice {
   readonly offer: Offer;
 }
 
+/** Machines of one provider; Memory Mode runs on some of them only. */
+interface Seller {
+  readonly provider: string;
+  readonly machines: readonly Instance[];
+  readonly forMemoryMode: readonly Instance[];
+}
+
 /** Prices what can be priced; every other case says why not. */
 export function priceCases(
   cases: readonly UnpricedCase[],
@@ -42,21 +50,31 @@ export function priceCases(
   const dated = pricesAsOf(book, cost.prices);
   const unpriced = (why: (one: UnpricedCase) => string): CaseSummary[] =>
     cases.map((one) => ({ ...one, cost: undefined, costMissing: why(one) }));
-  if (cost.model !== "cloud") {
-    return { cases: unpriced(() => `No cost model "${cost.model}": there is "cloud"`), pricing: undefined };
+  if (cost.model !== "cloud" && cost.model !== "owned") {
+    const why = `No cost model "${cost.model}": there are "cloud" and "owned"`;
+    return { cases: unpriced(() => why), pricing: undefined };
+  }
+  const bill = billParts(cost.bill, dated, cost.priceForBytes);
+  const common = commonPerHour(bill, cost.boundary);
+  if (common === undefined) {
+    const [part] = partsWithin(bill, cost.boundary).flatMap(({ missing }) => missing ?? []);
+    return { cases: unpriced(() => `The bill holds more than there are prices for: ${part}`), pricing: undefined };
+  }
+  const lacking = cost.model === "owned" ? missingForOwned(dated) : [];
+  if (lacking.length > 0) {
+    const why = `Owned servers need more prices than the book has by ${cost.prices}: ${lacking.join(", ")}`;
+    return { cases: unpriced(() => why), pricing: undefined };
   }
   const needs = new Map(cases.map((one) => [one.name, needOf(one, cost.priceForBytes)]));
-  const providers = [...new Set(dated.instances.filter((i) => i.role === "memory").map((i) => i.provider))];
-  const tries = providers.map((provider) => {
-    const machines = dated.instances.filter((instance) => instance.provider === provider);
+  const tries = sellers(cost.model, dated).map(({ provider, machines, forMemoryMode }) => {
     const choices = new Map<string, Choice>();
     for (const [name, need] of needs) {
       if (typeof need === "string") continue;
-      const [offer] = offers(machines, need.need, USABLE_SHARE);
+      const [offer] = offers(need.need.memoryMode ? forMemoryMode : machines, need.need, USABLE_SHARE);
       if (offer !== undefined) choices.set(name, { ...need, offer });
     }
     const total = [...choices.values()].reduce((sum, { offer }) => sum + offer.pricePerHour, 0);
-    return { provider, machines, choices, total };
+    return { provider, choices, total };
   }).sort((a, b) => b.choices.size - a.choices.size || a.total - b.total);
   const best = tries[0];
   if (best === undefined || best.choices.size === 0) {
@@ -76,22 +94,30 @@ export function priceCases(
       return { ...one, cost: undefined, costMissing: `${best.provider} has no machine for it in the price book` };
     }
     const baseline = one.baseline === undefined ? undefined : best.choices.get(one.baseline);
-    return { ...one, cost: caseCost(one, choice, baseline, cost.priceForBytes), costMissing: undefined };
+    const terms = { bill, common, rowBytes: cost.priceForBytes };
+    return { ...one, cost: caseCost(one, choice, baseline, terms), costMissing: undefined };
   });
-  const used = priced.flatMap((one) => one.cost?.offer.instance ?? []);
+  const used = [
+    ...priced.flatMap((one) => one.cost?.offer.instance ?? []),
+    ...partsWithin(bill, cost.boundary).flatMap(({ price }) => price ?? []),
+  ];
   return {
     cases: priced,
     pricing: {
       asOf: cost.prices,
       provider: best.provider,
       dates: [...new Set(used.map(dateText))].join(", "),
-      stale: used.some((instance) => isStale(instance, cost.prices)),
+      stale: used.some((price) => isStale(price, cost.prices)),
+      model: cost.model,
       boundary: cost.boundary,
+      bill,
+      common,
+      ownFiles: [...new Set([...dated.instances, ...dated.items].filter(({ own }) => own).map(({ file }) => file))],
       modelBytes: cost.priceForBytes,
       usableShare: USABLE_SHARE,
       scaling: scalingText(priced, cost.priceForBytes),
       instances: dated.instances,
-      components: dated.components,
+      items: dated.items,
       otherOffers: tries.slice(1).flatMap(({ choices }) =>
         [...choices].map(([name, { offer }]) => ({ case: name, offer }))
       ),
@@ -99,24 +125,61 @@ export function priceCases(
   };
 }
 
-function caseCost(one: UnpricedCase, choice: Choice, baseline: Choice | undefined, rowBytes: number): CaseCost {
+/** Who has machines: every provider of the book, or the owner of servers. */
+function sellers(model: "cloud" | "owned", dated: PriceBook): Seller[] {
+  if (model === "owned") {
+    const all = ownedMachines(dated).filter(({ cxlGib }) => cxlGib === 0);
+    return [{
+      provider: OWNED,
+      machines: all.map(({ instance }) => instance),
+      forMemoryMode: all.filter(({ population }) => population.memoryMode).map(({ instance }) => instance),
+    }];
+  }
+  const providers = [...new Set(dated.instances.filter((i) => i.role === "memory").map((i) => i.provider))];
+  return providers.map((provider) => {
+    const machines = dated.instances.filter((instance) => instance.provider === provider);
+    return { provider, machines, forMemoryMode: machines };
+  });
+}
+
+/** What the cost of every case is made with. */
+interface Terms {
+  readonly bill: readonly BillPart[];
+  readonly common: number;
+  readonly rowBytes: number;
+}
+
+function caseCost(one: UnpricedCase, choice: Choice, baseline: Choice | undefined, terms: Terms): CaseCost {
+  const { bill, common, rowBytes } = terms;
   const { offer } = choice;
   const price = offer.pricePerHour;
+  const pricePerHour = price + common;
   const perMillion = mapEstimate(
     one.throughput as NonNullable<UnpricedCase["throughput"]>,
-    (rate) => dollarsPerMillionSamples(price, rate),
+    (rate) => dollarsPerMillionSamples(pricePerHour, rate),
   );
   const relative = one.relative;
   const compared = baseline !== undefined && relative !== undefined;
   const other = baseline?.offer.pricePerHour ?? price;
+  const savedWithin = BOUNDARIES.map((boundary) => {
+    const within = commonPerHour(bill, boundary);
+    const saved = compared && within !== undefined
+      ? mapEstimate(relative, (ratio) => savingWithCommon(other, price, within, ratio))
+      : undefined;
+    return { boundary, saved };
+  });
   return {
     ...choice,
+    pricePerHour,
     perMillion,
-    saved: compared ? mapEstimate(relative, (ratio) => saving(price / other, ratio)) : undefined,
-    flip: compared ? mapEstimate(relative, (ratio) => price / other / ratio) : undefined,
-    savedWithoutOverBuy: compared
-      ? saving(priceWithoutOverBuy(offer) / priceWithoutOverBuy(baseline.offer), relative.value)
+    saved: compared ? mapEstimate(relative, (ratio) => savingWithCommon(other, price, common, ratio)) : undefined,
+    flip: compared
+      ? mapEstimate(relative, (ratio) => Math.max(0, ((price + common) / ratio - common) / other))
       : undefined,
+    savedWithoutOverBuy: compared
+      ? savingWithCommon(priceWithoutOverBuy(baseline.offer), priceWithoutOverBuy(offer), common, relative.value)
+      : undefined,
+    savedWithin,
     savedWithWorker: compared
       ? WORKER_PRICES.map((worker) => ({ worker, saved: savingWithCommon(other, price, worker, relative.value) }))
       : [],

@@ -20,6 +20,7 @@ export type {
   AblationGroup,
   AblationRow,
   AblationSummary,
+  CaseClaim,
   CaseCost,
   CaseSummary,
   Comparison,
@@ -27,6 +28,7 @@ export type {
   FastMode,
   HitRatio,
   PhaseTime,
+  PlainInput,
   Pricing,
   QualitySummary,
   StepTimes,
@@ -38,7 +40,7 @@ export type { Holding, ScenarioView } from "./scenario_view.ts";
 export { renderTerminal } from "./terminal.ts";
 export { DamagedPageError, parsePage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";
 export { reanalyse, type Reanalysis } from "./capsule/reanalyse.ts";
-export { checkPage, type Damage, type PageCheck, type Part } from "./capsule/seal.ts";
+export { checkPage, type Damage, type PageCheck, type Part as PagePart } from "./capsule/seal.ts";
 export { type CompareOptions, compareResults } from "./compare/compare.ts";
 export {
   type CaseVerdict,
@@ -61,13 +63,50 @@ export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";
 export { toMarkdown } from "./export/markdown.ts";
 export type { Estimate } from "./statistics/bootstrap.ts";
-export type { Need, Offer } from "./tco/cost_model.ts";
+export type { Limit, Need, Offer } from "./tco/cost_model.ts";
+export { DEFAULT_PRICE_FILES, defaultPriceBook } from "./tco/default_prices.ts";
 export {
-  type Component,
-  defaultPriceBook,
   type Instance,
+  isStale,
+  lintPrices,
   type Mark,
+  MARK_WORDS,
+  type Medium,
   parsePriceBook,
   type PriceBook,
+  type PriceFile,
+  type PriceItem,
+  type PriceProblem,
+  pricesAsOf,
+  type PriceUnit,
+  problemText,
   type Provenance,
+  withOwnPrices,
 } from "./tco/price_book.ts";
+export {
+  type AbstractCost,
+  abstractCost,
+  breakEvenRowSeconds,
+  breakEvenSeconds,
+  cachedBandwidth,
+  type PageRule,
+  type RowRule,
+} from "./tco/break_even.ts";
+export type { BillPart, Boundary } from "./tco/bill.ts";
+export {
+  capitalRecovery,
+  energyPerYear,
+  type OwnedCost,
+  ownedCost,
+  type OwnedRates,
+  type Part,
+  type PowerPrice,
+} from "./tco/owned.ts";
+export { type OwnedMachine, ownedMachines, ownedRates } from "./tco/owned_machines.ts";
+export { type Platform, type Population, populations } from "./tco/populations.ts";
+export { bytesPerSample, type SampleWork, serversNeeded, tableBytes, type TableShape } from "./tco/traffic.ts";
+export type { Cause, CauseShare, Claim, ClaimSide, Range } from "./tco/claim/claim.ts";
+export type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
+export { PUBLISHED_CLAIMS, type PublishedClaim } from "./tco/claim/published.ts";
+export { renderClaim, renderPrices, savingText } from "./claim_text.ts";
+export { analyseClaim } from "./claims.ts";

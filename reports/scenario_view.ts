@@ -6,6 +6,7 @@
  */
 
 import type { Result, SampleRecord } from "../scenarios/record.ts";
+import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL } from "./tco/bill.ts";
 
 /** How a configuration holds its rows: decides which machines can be priced for it. */
 export type Holding = "dram" | "pmem" | "memory-mode" | "other";
@@ -20,12 +21,14 @@ export interface ScenarioView {
   readonly seed: string;
   /** How to price it. */
   readonly cost: {
-    /** `cloud` is the model there is. */
+    /** `cloud`: rented machines; `owned`: servers that are bought. */
     readonly model: string;
     /** Prices as of this date: `2026-11`. */
     readonly prices: string;
-    /** What is in the bill: `parameter-servers`. */
-    readonly boundary: string;
+    /** What is in the bill. */
+    readonly boundary: Boundary;
+    /** What the job has beside parameter servers, for the wider boundaries. */
+    readonly bill: BillRequest;
     /** Bytes of rows of the model to price. */
     readonly priceForBytes: number;
   };
@@ -38,12 +41,8 @@ export interface ScenarioView {
 /** Model size that is priced unless the scenario says otherwise: 500 GB of rows. */
 export const DEFAULT_PRICE_FOR = 5e11;
 
-/**
- * Reads the scenario of a result. Absent fields get defaults; a field of the wrong kind is an error.
- *
- * @param pricesAsOf Date of the prices, instead of the scenario's.
- */
-export function viewScenario(result: Result, pricesAsOf?: string): ScenarioView {
+/** Reads the scenario of a result. Absent fields get defaults; a field of the wrong kind is an error. */
+export function viewScenario(result: Result): ScenarioView {
   const scenario = record(result.run.scenario as unknown, "scenario");
   const cost = scenario["cost"] === undefined ? {} : record(scenario["cost"], "scenario.cost");
   const configurations = scenario["configurations"];
@@ -54,9 +53,10 @@ export function viewScenario(result: Result, pricesAsOf?: string): ScenarioView 
     seed: scenario["seed"] === undefined ? "not stated" : `${scenario["seed"]}`,
     cost: {
       model: text(cost["model"], "scenario.cost.model", "cloud"),
-      prices: pricesAsOf ?? text(cost["prices"], "scenario.cost.prices", result.run.started.slice(0, 7)),
-      boundary: text(cost["boundary"], "scenario.cost.boundary", "parameter-servers"),
-      priceForBytes: bytes(cost["priceFor"], "scenario.cost.priceFor"),
+      prices: text(cost["prices"], "scenario.cost.prices", result.run.started.slice(0, 7)),
+      boundary: boundary(cost["boundary"]),
+      bill: bill(cost["bill"]),
+      priceForBytes: bytes(cost["priceFor"], "scenario.cost.priceFor", DEFAULT_PRICE_FOR),
     },
     configurations: typeof configurations === "object" && configurations !== null ? Object.keys(configurations) : [],
     targetAuc: typeof quality === "object" && quality !== null
@@ -90,8 +90,8 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /** Bytes of a number or a text such as `500 GB`. */
-function bytes(value: unknown, path: string): number {
-  if (value === undefined) return DEFAULT_PRICE_FOR;
+function bytes(value: unknown, path: string, otherwise: number): number {
+  if (value === undefined) return otherwise;
   if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
   const match = typeof value === "string" ? /^(\d+(?:\.\d+)?)\s*([a-zA-Z]+)$/.exec(value.trim()) : null;
   const unit = UNITS[match?.[2] ?? ""];
@@ -101,6 +101,36 @@ function bytes(value: unknown, path: string): number {
     );
   }
   return Number(match[1]) * unit;
+}
+
+function boundary(value: unknown): Boundary {
+  const found = text(value, "scenario.cost.boundary", "parameter-servers");
+  if ((BOUNDARIES as readonly string[]).includes(found)) return found as Boundary;
+  throw new RangeError(
+    `Cannot read "scenario.cost.boundary": found "${found}", one of ${BOUNDARIES.join(", ")} is needed`,
+  );
+}
+
+function bill(value: unknown): BillRequest {
+  const written = value === undefined ? {} : record(value, "scenario.cost.bill");
+  const count = (field: "workers" | "checkpoints"): number => {
+    const found = written[field];
+    if (found === undefined) return DEFAULT_BILL[field];
+    if (typeof found === "number" && Number.isInteger(found) && found >= 0) return found;
+    throw new RangeError(
+      `Cannot read "scenario.cost.bill.${field}": found ${JSON.stringify(found)}, a whole number is needed`,
+    );
+  };
+  const worker = written["worker"];
+  if (typeof worker === "number" && !(worker > 0 && Number.isFinite(worker))) {
+    throw new RangeError(`Cannot read "scenario.cost.bill.worker": found ${worker}, $ an hour above 0 are needed`);
+  }
+  return {
+    workers: count("workers"),
+    worker: typeof worker === "number" ? worker : text(worker, "scenario.cost.bill.worker", `${DEFAULT_BILL.worker}`),
+    dataBytes: bytes(written["data"], "scenario.cost.bill.data", DEFAULT_BILL.dataBytes),
+    checkpoints: count("checkpoints"),
+  };
 }
 
 function auc(value: unknown): number | undefined {

@@ -10,18 +10,22 @@ import { baselineOf, groupSamples, identicalRows, summariseCase } from "./case_s
 import { checkResult } from "./check_result.ts";
 import type { CaseSummary, FastMode, QualitySummary, Summary } from "./model.ts";
 import { priceCases } from "./pricing.ts";
-import { viewScenario } from "./scenario_view.ts";
+import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
 import { targetAuc } from "./target_auc.ts";
-import { defaultPriceBook, type PriceBook } from "./tco/price_book.ts";
+import { claimsOf } from "./claims.ts";
+import { defaultPriceBook } from "./tco/default_prices.ts";
+import { type PriceBook, type PriceFile, withOwnPrices } from "./tco/price_book.ts";
 import { verdict } from "./verdict.ts";
 
 /** Options of {@linkcode summarise}. */
 export interface SummaryOptions {
   /** Prices to use. @default the book that ships with tierbench */
   readonly prices?: PriceBook;
-  /** Prices as of this date, `2024`, `2024-06` or `2024-06-30`. @default the date that the scenario names */
-  readonly pricesAsOf?: string;
+  /** The user's files of prices: their rows win over the book's, and over those that the result carries. */
+  readonly priceFiles?: readonly PriceFile[];
+  /** Prices as of this date, such as `2026-11`. @default the scenario's */
+  readonly asOf?: string;
 }
 
 /**
@@ -41,10 +45,10 @@ export interface SummaryOptions {
  */
 export function summarise(result: Result, options: SummaryOptions = {}): Summary {
   checkResult(result);
-  const scenario = viewScenario(result, options.pricesAsOf);
+  const scenario = repriced(viewScenario(result), options.asOf);
   const groups = groupSamples(result);
   const unpriced = groups.map((group) => summariseCase(result, group, baselineOf(result, group, groups)));
-  const { cases, pricing } = priceCases(unpriced, scenario, options.prices ?? defaultPriceBook());
+  const { cases, pricing } = priceCases(unpriced, scenario, bookOf(result, options));
   const facts = {
     scenario,
     started: result.run.started,
@@ -58,8 +62,22 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     ablation: ablation(result, groups, cases),
     identical: identicalRows(result),
     pricing,
+    claims: claimsOf(cases, pricing),
   };
   return { ...facts, verdict: verdict(facts) };
+}
+
+/** The book, the files that the result carries, those of the options: later ones win. */
+function bookOf(result: Result, { prices, priceFiles = [] }: SummaryOptions): PriceBook {
+  const book = prices ?? defaultPriceBook();
+  const names = new Set(priceFiles.map(({ name }) => name));
+  const carried = (result.run.priceFiles ?? []).filter(({ name }) => !names.has(name));
+  const files = [...carried, ...priceFiles];
+  return files.length === 0 ? book : withOwnPrices(book, files);
+}
+
+function repriced(scenario: ScenarioView, asOf: string | undefined): ScenarioView {
+  return asOf === undefined ? scenario : { ...scenario, cost: { ...scenario.cost, prices: asOf } };
 }
 
 function qualityOf(

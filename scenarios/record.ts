@@ -53,6 +53,8 @@ export interface RunRecord {
   readonly data: DataRecord;
   /** Switches of the scenario's ablation that this machine does not have, and why; absent if there are none. */
   readonly leftOut?: readonly { readonly switch: string; readonly why: string }[];
+  /** The scenario's own files of prices, with their text, so that the result can be priced anywhere; absent without. */
+  readonly priceFiles?: readonly { readonly name: string; readonly text: string }[];
 }
 
 /** A data set in the binary cache. */

@@ -141,7 +141,16 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
     cost: {
       model: cost.model ?? "cloud",
       prices: cost.prices ?? "2026-11",
+      ...(cost.priceFiles === undefined || cost.priceFiles.length === 0
+        ? {}
+        : { priceFiles: cost.priceFiles.map((path) => resolvePath(directory, path)) }),
       boundary: cost.boundary ?? "parameter-servers",
+      bill: {
+        workers: cost.bill?.workers ?? 1,
+        worker: cost.bill?.worker ?? "p4d.24xlarge",
+        data: parseBytes(cost.bill?.data ?? "1 TB"),
+        checkpoints: cost.bill?.checkpoints ?? 2,
+      },
       priceFor: parseBytes(cost.priceFor ?? "500 GB"),
     },
     matrix: Object.fromEntries(Object.entries(matrix).map(([field, values]) => [field, [...values]])),

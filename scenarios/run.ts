@@ -4,7 +4,7 @@
  * @module
  */
 
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { digestOf } from "./run/canonical.ts";
 import { defaultDependencies } from "./run/dependencies.ts";
 import type { RunEvent } from "./run/events.ts";
@@ -119,6 +119,7 @@ export async function runWith(
   const interrupted = (completed: number, planned: number) => new RunInterrupted(path, completed, planned);
   try {
     const earlier = options.resume === true ? await earlierRecords(path, resolved, emit) : undefined;
+    const priceFiles = await readPriceFiles(resolved.cost.priceFiles ?? []);
     const prepared = await prepareRun(resolved, dependencies, {
       require: options.require,
       signal: options.signal,
@@ -126,7 +127,12 @@ export async function runWith(
     });
     checkSameData(earlier?.records, prepared, path);
     using writer = earlier === undefined ? await ResultWriter.create(path) : await ResultWriter.resume(path, earlier);
-    if (writer.records.length === 0) await writer.append(runRecord(resolved, prepared, dependencies));
+    if (writer.records.length === 0) {
+      await writer.append({
+        ...runRecord(resolved, prepared, dependencies),
+        ...(priceFiles.length === 0 ? {} : { priceFiles }),
+      });
+    }
     const elapsed = () => (performance.now() - start) / 1000;
     const { signal } = options;
     const run = new Run({ scenario: resolved, prepared, dependencies, writer, signal, emit, elapsed });
@@ -141,6 +147,21 @@ export async function runWith(
     if (options.signal?.aborted === true && !(error instanceof RunInterrupted)) throw interrupted(0, 0);
     throw error;
   }
+}
+
+/**
+ * The text of a scenario's files of prices.
+ *
+ * @throws {Error} naming a file that cannot be read.
+ */
+export async function readPriceFiles(paths: readonly string[]): Promise<{ name: string; text: string }[]> {
+  return await Promise.all(paths.map(async (path) => {
+    try {
+      return { name: basename(path), text: await Deno.readTextFile(path) };
+    } catch (error) {
+      throw new Error(`Cannot read the prices in "${path}": ${(error as Error).message}`, { cause: error });
+    }
+  }));
 }
 
 /** Where a scenario's results go. */

@@ -178,6 +178,53 @@ export interface Ablation {
   cases?: AblationCase[];
 }
 
+/** Where a bill ends; each holds those before it. */
+export type CostBoundary = "parameter-servers" | "workers" | "storage" | "checkpoints";
+
+/** How speed becomes money. */
+export interface Cost {
+  /** Rented machines, paid by the hour, or servers that are bought. Default "cloud". */
+  model?: "cloud" | "owned";
+  /** Date of the prices. Default "2026-11". */
+  prices?: string;
+  /** Own files of prices, whose rows win over those of the price book. */
+  priceFiles?: string[];
+  /** What is in the bill. Default "parameter-servers". */
+  boundary?: CostBoundary;
+  /** What the job has beside parameter servers, for the wider boundaries. */
+  bill?: CostBill;
+  /** Size of the tables that are priced. Default "500 GB". */
+  priceFor?: Size;
+}
+
+/** What a job has beside parameter servers. */
+export interface CostBill {
+  /** Training workers. Default 1. */
+  workers?: number;
+  /** A worker: a machine of the price book, or $ an hour. Default "p4d.24xlarge". */
+  worker?: string | number;
+  /** Training data that is kept. Default "1 TB". */
+  data?: Size;
+  /** Checkpoints that are kept. Default 2. */
+  checkpoints?: number;
+}
+
+/** {@linkcode Cost} with every default filled in: paths are absolute, sizes in bytes. */
+export interface ResolvedCost {
+  readonly model: "cloud" | "owned";
+  readonly prices: string;
+  /** Absent without any. */
+  readonly priceFiles?: string[];
+  readonly boundary: CostBoundary;
+  readonly bill: {
+    readonly workers: number;
+    readonly worker: string | number;
+    readonly data: number;
+    readonly checkpoints: number;
+  };
+  readonly priceFor: number;
+}
+
 /** A scenario as written. */
 export interface Scenario {
   /** Where editors find the schema of this file. */
@@ -204,7 +251,7 @@ export interface Scenario {
   /** The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. */
   quality?: { samples?: number | "auto"; evaluations?: number; testRows?: number; targetAuc?: number };
   /** How speed becomes money. */
-  cost?: { model?: "cloud"; prices?: string; boundary?: "parameter-servers"; priceFor?: Size };
+  cost?: Cost;
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
   matrix?: Record<string, MatrixValue[]>;
   /** What each optimisation is worth: a case without any, with each alone, with all, with all but each. */
@@ -360,13 +407,7 @@ export interface ResolvedScenario {
     readonly targetAuc?: number;
   };
   /** How speed becomes money. */
-  readonly cost: {
-    readonly model: "cloud";
-    readonly prices: string;
-    readonly boundary: "parameter-servers";
-    /** Bytes. */
-    readonly priceFor: number;
-  };
+  readonly cost: ResolvedCost;
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
   readonly matrix: Readonly<Record<string, readonly MatrixValue[]>>;
   /** What each optimisation is worth, if the scenario asks. */

@@ -39,6 +39,8 @@ export const FIXED_FIELDS: readonly string[] = [
 ];
 
 const SIZE_FORM = 'expected a size such as "24 MiB"';
+const PRICES_FORM = 'expected a CSV file such as "prices.csv"';
+const WORKER_FORM = 'expected a machine of the price book such as "p4d.24xlarge", or $ an hour';
 const DATE_FORM = 'expected a date such as "2026-11"';
 const DATE_PATTERN = /^\d{4}(-(0[1-9]|1[0-2])(-\d{2})?)?$/;
 const DURATION_FORM = 'expected a duration such as "150 s"';
@@ -349,14 +351,40 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   )),
   cost: v.exactOptional(described(
     v.strictObject({
-      model: v.exactOptional(described(v.picklist(["cloud"]), 'Rented machines, paid by the hour. Default "cloud".')),
+      model: v.exactOptional(described(
+        v.picklist(["cloud", "owned"]),
+        '"cloud": rented machines, paid by the hour; "owned": servers that are bought. Default "cloud".',
+      )),
       prices: v.exactOptional(described(
         v.pipe(v.string(DATE_FORM), v.regex(DATE_PATTERN, DATE_FORM)),
         'Date of the prices: the latest that the price book has by then. Default "2026-11".',
       )),
+      priceFiles: v.exactOptional(described(
+        v.array(v.pipe(v.string(PRICES_FORM), v.minLength(1, PRICES_FORM)), "expected a list of CSV files"),
+        "Own files of prices (CSV); their rows win over those of the price book on the same item.",
+      )),
       boundary: v.exactOptional(described(
-        v.picklist(["parameter-servers"]),
-        'What is paid for. Default "parameter-servers": the machines that hold the tables.',
+        v.picklist(["parameter-servers", "workers", "storage", "checkpoints"]),
+        'What is paid for, each with those before it: "parameter-servers", the machines that hold the tables; "workers"; ' +
+          '"storage" of the training data; "checkpoints". Default "parameter-servers".',
+      )),
+      bill: v.exactOptional(described(
+        v.strictObject({
+          workers: v.exactOptional(whole("Training workers. Default 1.", 0, 1e6)),
+          worker: v.exactOptional(described(
+            oneOf(
+              [
+                v.pipe(v.string(WORKER_FORM), v.minLength(1, WORKER_FORM)),
+                v.pipe(v.number(), v.check((price) => price > 0 && price < 1e6, "expected $ an hour above 0")),
+              ],
+              (input) => typeof input === "number" ? 1 : 0,
+            ),
+            'A worker: a machine of the price book, or $ an hour. Default "p4d.24xlarge".',
+          )),
+          data: v.exactOptional(described(size, 'Training data that is kept. Default "1 TB".')),
+          checkpoints: v.exactOptional(whole("Checkpoints that are kept. Default 2.", 0, 1e6)),
+        }),
+        "What the job has beside parameter servers, for the wider boundaries.",
       )),
       priceFor: v.exactOptional(described(
         v.pipe(size, v.check((written) => parseBytes(written as Size) > 0, "expected a size above 0")),

@@ -6,20 +6,26 @@
 
 import { html, Markup, scriptJson } from "../html/markup.ts";
 import type { SummaryOptions } from "../summary.ts";
-import { defaultPriceBook, type PriceBook } from "../tco/price_book.ts";
+import { defaultPriceBook } from "../tco/default_prices.ts";
+import type { PriceBook, PriceFile } from "../tco/price_book.ts";
 
 const PRICES = /<script type="application\/x-ndjson" id="prices">\n([^<]*?)\n?<\/script>/;
+const OWN = /<script type="application\/x-ndjson" id="own-prices">\n([^<]*?)\n?<\/script>/;
 const OPTIONS = /<script type="application\/json" id="options">([^<]*)<\/script>/;
 
-/** Options as a page carries them: one JSON object, and the price book row by row. */
-export function carriedOptions({ prices = defaultPriceBook(), ...options }: SummaryOptions): Markup {
+/** Options as a page carries them: one JSON object, the price book row by row, the user's files line by line. */
+export function carriedOptions({ prices = defaultPriceBook(), priceFiles = [], ...options }: SummaryOptions): Markup {
   const lines = Object.entries(prices).flatMap(([list, rows]: [string, unknown]): object[] =>
     Array.isArray(rows) ? rows.map((row: unknown) => ({ list, row })) : [{ field: list, value: rows }]
   );
-  const book = new Markup(lines.map((line) => `${scriptJson(line).text}\n`).join(""));
+  const own = priceFiles.flatMap(({ name, text }) => text.split("\n").map((line) => ({ file: name, text: line })));
   return html`<script type="application/json" id="options">${scriptJson(options)}</script>
-<script type="application/x-ndjson" id="prices">
-${book}</script>`;
+${linesOf("prices", lines)}${own.length === 0 ? undefined : linesOf("own-prices", own)}`;
+}
+
+function linesOf(id: string, lines: readonly object[]): Markup {
+  const text = lines.map((line) => `${scriptJson(line).text}\n`).join("");
+  return new Markup(`<script type="application/x-ndjson" id="${id}">\n${text}</script>\n`);
 }
 
 /**
@@ -39,5 +45,20 @@ export function readOptions(page: string): (SummaryOptions & { readonly prices: 
     if (typeof list === "string") book[list] = [...(book[list] as unknown[] | undefined) ?? [], row];
     else if (typeof field === "string") book[field] = value;
   }
-  return { ...JSON.parse(options) as SummaryOptions, prices: book as unknown as PriceBook };
+  const own = ownFiles(OWN.exec(page)?.[1] ?? "");
+  return {
+    ...JSON.parse(options) as SummaryOptions,
+    prices: book as unknown as PriceBook,
+    ...(own.length === 0 ? {} : { priceFiles: own }),
+  };
+}
+
+/** The user's files of prices, from their lines. */
+function ownFiles(lines: string): PriceFile[] {
+  const files = new Map<string, string[]>();
+  for (const line of lines.split("\n").filter((text) => text !== "")) {
+    const { file, text } = JSON.parse(line) as { readonly file: string; readonly text: string };
+    files.set(file, [...files.get(file) ?? [], text]);
+  }
+  return [...files].map(([name, texts]) => ({ name, text: texts.join("\n") }));
 }

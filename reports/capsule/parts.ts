@@ -27,6 +27,13 @@ const DATA_NAMES: Readonly<Record<string, string>> = {
   options: "the options",
 };
 
+/** What data in lines is called. */
+const LINE_NAMES: Readonly<Record<string, string>> = {
+  result: "the records",
+  prices: "the price book",
+  "own-prices": "the user's prices",
+};
+
 /** Cuts a page that is whole. The texts of the pieces, joined, are the page. */
 export function cutPage(page: string): Piece[] {
   const pieces: Piece[] = [];
@@ -46,7 +53,7 @@ function inline([whole, tag, attributes, content]: [string, string, string, stri
   const id = / id="([^"]+)"/.exec(attributes)?.[1];
   if (id === undefined) return [{ name: "the script", text: whole }];
   if (!attributes.includes("ndjson")) return [{ name: DATA_NAMES[id] ?? `the data "${id}"`, text: whole }];
-  const what = id === "result" ? "the records" : id === "prices" ? "the price book" : `the data "${id}"`;
+  const what = LINE_NAMES[id] ?? `the data "${id}"`;
   const [first = "", ...lines] = content.split("\n");
   const frame = `the frame around ${what}`;
   const last = lines.pop() ?? "";
@@ -62,7 +69,11 @@ function lineOf(id: string, line: string, i: number): Piece[] {
   if (id === "result") {
     return value["type"] === "run" ? runPieces(value, line) : [{ name: recordName(value), text: `${line}\n` }];
   }
-  const name = id === "prices" ? priceName(value, i) : `line ${i + 1} of the data "${id}"`;
+  const name = id === "prices"
+    ? priceName(value, i)
+    : id === "own-prices"
+    ? `line ${i + 1} of the user's prices ("${String(value["file"])}")`
+    : `line ${i + 1} of the data "${id}"`;
   return [{ name, text: `${line}\n` }];
 }
 
@@ -72,6 +83,7 @@ const RUN_MEMBERS: Readonly<Record<string, string>> = {
   machine: "the machine",
   versions: "the versions",
   data: "the data set's description",
+  priceFiles: "the user's prices",
 };
 
 /** The run record by its members: `{"type":…,` and so on, `"scenario":{…},`, … */

@@ -38,7 +38,7 @@ export interface Reanalysis {
  *
  * const file = await Deno.readFile("report.html");
  * console.log(reanalyse(file, "report.html").same); // true
- * const { page } = reanalyse(file, "report.html", { pricesAsOf: "2024-06" });
+ * const { page } = reanalyse(file, "report.html", { asOf: "2024-06" });
  * await Deno.writeTextFile("report-2024.html", page);
  * ```
  */

@@ -4,8 +4,18 @@
  * @module
  */
 
-import { bytesText, changeText, decimalBytesText, estimateText, percentText, significant } from "../format.ts";
+import {
+  bytesText,
+  changeText,
+  decimalBytesText,
+  estimateText,
+  listText,
+  percentText,
+  significant,
+} from "../format.ts";
 import type { CaseSummary, Pricing, Summary } from "../model.ts";
+import { rangeText } from "../claim_text.ts";
+import { BOUNDARY_WORDS, boundaryText, partsWithin } from "../tco/bill.ts";
 import { dateText, isStale, MARK_WORDS, type Provenance } from "../tco/price_book.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, kind, table } from "./parts.ts";
@@ -30,10 +40,15 @@ function priced(summary: Summary, pricing: Pricing): Markup {
       <span class="warn">These prices are more than a year older than ${pricing.asOf}.</span>
     `
     : undefined;
+  const own = pricing.ownFiles.length === 0
+    ? ""
+    : ` Rows of ${listText(pricing.ownFiles)} come before those of the price book.`;
   return html`<p>For a model with ${
     decimalBytesText(pricing.modelBytes)
-  } of rows, the cheapest machines of ${pricing.provider} that hold it, at prices of ${pricing.dates} (the latest as of ${pricing.asOf}). In the bill: ${pricing.boundary}.${stale}</p>
-${machines(cases)}<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
+  } of rows, the cheapest machines of ${pricing.provider} that hold it, at prices of ${pricing.dates} (the latest as of ${pricing.asOf}). In the bill: ${
+    boundaryText(pricing.boundary)
+  }.${own}${stale}</p>
+${machines(cases)}${boundaries(cases, pricing)}<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
 <h3 id="change" tabindex="-1">What would change this</h3>${change(cases)}${others(pricing)}
 <details><summary>Every price used, with date, source and mark</summary>${prices(pricing)}</details>`;
 }
@@ -71,6 +86,40 @@ function machines(cases: readonly CaseSummary[]): Markup {
       ];
     }),
   );
+}
+
+/** The saving under every boundary of the bill. */
+function boundaries(cases: readonly CaseSummary[], pricing: Pricing): Markup | undefined {
+  const compared = cases.filter((one) => one.cost?.saved !== undefined);
+  if (compared.length === 0) return undefined;
+  const within = partsWithin(pricing.bill, pricing.boundary);
+  return html`
+    <h3>What is in the bill</h3>${table(
+      "Saved against DRAM if the bill ended elsewhere, percent",
+      [
+        { title: "the bill holds", words: true },
+        { title: "added, $/h" },
+        { title: "of", words: true },
+        ...compared.map(({ name }) => ({ title: name })),
+      ],
+      (compared[0]?.cost?.savedWithin ?? []).map(({ boundary }, i) => {
+        const part = pricing.bill.find((one) => one.boundary === boundary);
+        const used = boundary === pricing.boundary ? " (this report)" : "";
+        return [
+          `${i === 0 ? "" : "+ "}${BOUNDARY_WORDS[boundary]}${used}`,
+          part === undefined ? "–" : part.perHour === undefined ? "no price" : significant(part.perHour),
+          part === undefined ? "–" : `${part.what}${part.missing === undefined ? "" : `: ${part.missing}`}`,
+          ...compared.map((one) => {
+            const saved = one.cost?.savedWithin[i]?.saved;
+            return saved === undefined ? "no price" : estimateCell(saved, 100);
+          }),
+        ];
+      }),
+    )}<p
+      class="note">Each line holds those above it. ${within.length === 0
+        ? ""
+        : "What both sides pay alike makes a saving smaller. "}The scenario's cost.boundary moves the boundary; cost.bill says how many workers, how much data, how many checkpoints.</p>
+  `;
 }
 
 function change(cases: readonly CaseSummary[]): Markup {
@@ -122,7 +171,7 @@ function prices(pricing: Pricing): Markup {
       : dateText(price),
     price.region,
     `${price.mark}: ${MARK_WORDS[price.mark]}`,
-    price.source + (price.note === "" ? "" : ` (${price.note})`),
+    `${price.own ? `your file ${price.file}: ` : ""}${price.source}${price.note === "" ? "" : ` (${price.note})`}`,
   ];
   const columns = [
     { title: "date", words: true },
@@ -135,15 +184,13 @@ function prices(pricing: Pricing): Markup {
       "Machines in the price book",
       [{ title: "machine" }, { title: "$/h" }, ...columns],
       pricing.instances.map((one) => [`${one.provider} ${one.name}`, significant(one.pricePerHour), ...origin(one)]),
-    )}<p class="note">Component prices are here for context and enter no figure above.</p>${table(
-      "What memory has cost",
-      [{ title: "item" }, { title: "$/GB" }, ...columns],
-      pricing.components.map((part) => [
-        part.item,
-        part.low === part.high ? significant(part.low) : `${significant(part.low)} to ${significant(part.high)}`,
-        ...origin(part),
-      ]),
-    )}<p
+    )}${table(
+      "What memory, servers, power and storage have cost",
+      [{ title: "item" }, { title: "price" }, ...columns],
+      pricing.items.map((item) => [item.item, rangeText(item), ...origin(item)]),
+    )}<p class="note">${pricing.model === "owned"
+      ? "The machines above are computed from these."
+      : "For context: they enter no figure of rented machines but storage."}</p><p
       class="note">At most ${percentText(pricing.usableShare)} of a machine's memory is given to tables.</p>
   `;
 }

@@ -11,6 +11,7 @@ import { ROOT_PLACE, seal, SEALED_MARK } from "../capsule/seal.ts";
 import { summarise, type SummaryOptions } from "../summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import { ablation } from "./ablation.ts";
+import { claims } from "./claim.ts";
 import { cost } from "./cost.ts";
 import { focused } from "../focus.ts";
 import { embedding } from "./embedding.ts";
@@ -70,6 +71,7 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
     memory(shown),
     quality(shown),
     cost(shown),
+    claims(shown),
     certainty(shown),
     addition?.section,
     run(summary, result),

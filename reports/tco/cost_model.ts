@@ -1,6 +1,6 @@
 /**
- * Cost formulas: pure functions of prices, times and bytes. Each is tested against a published figure; sources are in
- * `docs/how-numbers-are-made.md`.
+ * Money per unit of work, and the search for machines that hold a model: pure functions of prices, times and bytes. Each
+ * is tested against a published figure; sources are in `docs/how-numbers-are-made.md`.
  *
  * @module
  */
@@ -52,7 +52,14 @@ export interface Need {
   readonly pmemBytes: number;
   /** In Memory Mode DRAM is a cache of PMem and adds no capacity. */
   readonly memoryMode: boolean;
+  /** Virtual CPUs; default: any number will do. */
+  readonly vcpus?: number;
+  /** Bytes a second over the network in the busier direction; default: any network will do. */
+  readonly networkBytesPerSecond?: number;
 }
+
+/** What decides how many machines are bought. */
+export type Limit = "DRAM" | "PMem" | "vCPU" | "network" | "one machine is enough";
 
 /** Enough machines of one shape. */
 export interface Offer {
@@ -60,6 +67,8 @@ export interface Offer {
   readonly instance: Instance;
   /** How many. */
   readonly machines: number;
+  /** What decides that. */
+  readonly limit: Limit;
   /** $ an hour of all of them. */
   readonly pricePerHour: number;
   /** Nominal bytes bought of the memory that holds the rows ÷ bytes needed there. */
@@ -71,7 +80,8 @@ export interface Offer {
 }
 
 /**
- * How many machines of a shape hold the need; undefined if none ever do.
+ * How many machines of a shape hold the need; undefined if none ever do, or if the need names something that the source of
+ * the shape does not state.
  *
  * @param usableShare Share of each memory that tables may use, 0 < share ≤ 1; the rest is for system and process.
  */
@@ -83,14 +93,22 @@ export function fit(instance: Instance, need: Need, usableShare: number): Offer 
   const [dram, pmem] = [instance.dramGib * GIB, instance.pmemGib * GIB];
   const inDram = need.memoryMode ? 0 : need.dramBytes;
   const inPmem = need.memoryMode ? need.dramBytes + need.pmemBytes : need.pmemBytes;
-  const machinesFor = (bytes: number, capacity: number): number =>
-    bytes === 0 ? 0 : capacity === 0 ? Infinity : Math.ceil(bytes / (capacity * usableShare));
-  const machines = Math.max(1, machinesFor(inDram, dram), machinesFor(inPmem, pmem));
+  const machinesFor = (amount: number, capacity: number | undefined): number =>
+    amount === 0 ? 0 : capacity === undefined || capacity === 0 ? Infinity : Math.ceil(amount / capacity);
+  const counts: readonly (readonly [Limit, number])[] = [
+    ["one machine is enough", 1],
+    ["DRAM", machinesFor(inDram, dram * usableShare)],
+    ["PMem", machinesFor(inPmem, pmem * usableShare)],
+    ["vCPU", machinesFor(need.vcpus ?? 0, instance.vcpus)],
+    ["network", machinesFor(need.networkBytesPerSecond ?? 0, (instance.networkGBs ?? 0) * 1e9)],
+  ];
+  const [limit, machines] = counts.reduce((most, one) => one[1] > most[1] ? one : most);
   if (!Number.isFinite(machines)) return undefined;
   const overBuy = inPmem > 0 ? machines * pmem / inPmem : machines * dram / inDram;
   return {
     instance,
     machines,
+    limit,
     pricePerHour: machines * instance.pricePerHour,
     overBuy,
     dramBytes: machines * dram,

@@ -1,116 +1,109 @@
 /**
- * The price book: what machines and memory cost, each price with its date, source and quality mark. A price without
- * them is refused when the book is loaded, so no undated figure can reach a report.
+ * The price book: what machines, memory and power cost, each figure with its date, source and quality mark. A row without
+ * them is refused when the book is read, so no undated figure can reach a report. Pure: the files that ship with
+ * tierbench come in by `default_prices.ts` alone.
  *
  * @module
  */
 
-import componentsCsv from "./prices/components.csv" with { type: "text" };
-import instancesCsv from "./prices/instances.csv" with { type: "text" };
-import { type CsvRow, parseCsv } from "./csv.ts";
+import { monthIndex } from "./dates.ts";
+import {
+  type Instance,
+  keyOf,
+  type Medium,
+  type PriceFile,
+  type PriceItem,
+  type PriceProblem,
+  type Provenance,
+  readPriceFile,
+} from "./price_rows.ts";
 
-/** How good a price is: V read at the source, M from memory and not verified, C computed from other rows. */
-export type Mark = "V" | "M" | "C";
-
-/** Words for a {@linkcode Mark}. */
-export const MARK_WORDS: Readonly<Record<Mark, string>> = {
-  V: "verified at the source",
-  M: "from memory, not verified",
-  C: "computed",
-};
-
-/** Where and when a price was seen. */
-export interface Provenance {
-  /** First month it stands for: `2021` or `2021-03`. Equal to the last for a single date. */
-  readonly from: string;
-  /** Last month it stands for. */
-  readonly to: string;
-  /** Region, or `not stated`. */
-  readonly region: string;
-  /** Where it was read. */
-  readonly source: string;
-  /** How good it is. */
-  readonly mark: Mark;
-  /** Free text. */
-  readonly note: string;
-}
-
-/** A machine that can be rented. */
-export interface Instance extends Provenance {
-  /** Who rents it out. */
-  readonly provider: string;
-  /** Name of the shape. */
-  readonly name: string;
-  /** `memory`: may hold tables. `worker`: a training worker, only for bills that include one. */
-  readonly role: "memory" | "worker";
-  /** Virtual CPUs; undefined where the source does not state them. */
-  readonly vcpus: number | undefined;
-  /** DRAM in GiB; undefined where the source does not state it. */
-  readonly dramGib: number | undefined;
-  /** PMem in GiB, 0 for none. */
-  readonly pmemGib: number | undefined;
-  /** US dollars an hour. */
-  readonly pricePerHour: number;
-}
-
-/** A component's price: context for the reader, not part of the cloud model. */
-export interface Component extends Provenance {
-  /** What it is. */
-  readonly item: string;
-  /** US dollars per GB (1e9 bytes). */
-  readonly low: number;
-  /** Upper end in US dollars per GB. */
-  readonly high: number;
-}
+export { monthIndex } from "./dates.ts";
+export {
+  type Instance,
+  type Mark,
+  MARK_WORDS,
+  type Medium,
+  type PriceFile,
+  type PriceItem,
+  type PriceProblem,
+  type PriceUnit,
+  type Provenance,
+} from "./price_rows.ts";
 
 /** Everything the book holds. */
 export interface PriceBook {
   /** Machines that can be rented. */
   readonly instances: readonly Instance[];
-  /** Prices of components. */
-  readonly components: readonly Component[];
-}
-
-/** The book that ships with tierbench. */
-export function defaultPriceBook(): PriceBook {
-  return parsePriceBook(instancesCsv, componentsCsv);
+  /** Prices of memory, power, servers, storage, and the figures that go with them. */
+  readonly items: readonly PriceItem[];
 }
 
 /**
- * Reads a book from two CSV texts with the columns of `prices/instances.csv` and `prices/components.csv`.
+ * Reads a book from CSV files.
  *
- * @throws {RangeError} A row has no date, no source, no known mark, no positive price, or is there twice.
+ * @param files Files of either form, in any order.
+ * @throws {RangeError} naming the first row that has no date, source, known mark or right unit, or is there twice.
+ *
+ * @example
+ * ```ts
+ * import { parsePriceBook } from "../../mod.ts";
+ *
+ * const head = "item,medium,capacity_gb,value,low,high,unit,currency,from,to,region,source,mark,note\n";
+ * const text = head + "Electricity,,,0.21,,,kWh,USD,2026-01,2026-12,our site,contract of 2026,V,\n";
+ * console.log(parsePriceBook([{ name: "mine.csv", text }]).items[0]?.value); // 0.21
+ * ```
  */
-export function parsePriceBook(instances: string, components: string): PriceBook {
-  const machines = parseCsv(instances, "instances.csv").map((row) => instance(row, "instances.csv"));
-  const parts = parseCsv(components, "components.csv").map((row) => component(row, "components.csv"));
-  refuseTwins(machines.map((m) => `${m.provider} ${m.name} ${m.from}`), "instances.csv");
-  refuseTwins(parts.map((p) => `${p.item} ${p.from}`), "components.csv");
-  return { instances: machines, components: parts };
+export function parsePriceBook(files: readonly PriceFile[]): PriceBook {
+  const { book, problems } = readBook(files, false);
+  refuseFirst(problems);
+  return book;
 }
 
 /**
- * The book as it stood at a date: of every item the latest price that had begun by then.
+ * Adds the user's files to a book. Their rows win over those of the book on the same machine or item, at every date from
+ * which they hold.
+ *
+ * @throws {RangeError} as {@linkcode parsePriceBook}, or where a row has another unit than the book's.
+ */
+export function withOwnPrices(book: PriceBook, files: readonly PriceFile[]): PriceBook {
+  const { book: own, problems } = readBook(files, true);
+  refuseFirst([...problems, ...unitProblems([...book.items, ...own.items])]);
+  return { instances: [...book.instances, ...own.instances], items: [...book.items, ...own.items] };
+}
+
+/**
+ * Everything that is wrong with files of prices, by themselves and beside a book.
+ *
+ * @param beside The book they would be added to.
+ */
+export function lintPrices(files: readonly PriceFile[], beside?: PriceBook): PriceProblem[] {
+  const { book, problems } = readBook(files, beside !== undefined);
+  return [...problems, ...unitProblems([...beside?.items ?? [], ...book.items])];
+}
+
+/**
+ * The book as it stood at a date: of every item the latest price that had begun by then, the user's before ours.
  *
  * @param date `2026`, `2026-11` or `2026-11-20`.
  */
 export function pricesAsOf(book: PriceBook, date: string): PriceBook {
   const month = monthIndex(date, "last");
-  const latest = <T extends Provenance>(rows: readonly T[], key: (row: T) => string): T[] => {
+  const latest = <T extends Instance | PriceItem>(rows: readonly T[]): T[] => {
     const kept = new Map<string, T>();
     for (const row of rows) {
       if (monthIndex(row.from, "first") > month) continue;
-      const other = kept.get(key(row));
-      if (other === undefined || monthIndex(row.from, "first") > monthIndex(other.from, "first")) {
-        kept.set(key(row), row);
-      }
+      const other = kept.get(keyOf(row));
+      if (other === undefined || precedes(row, other)) kept.set(keyOf(row), row);
     }
     return [...kept.values()];
   };
-  return {
-    instances: latest(book.instances, (row) => `${row.provider} ${row.name}`),
-    components: latest(book.components, (row) => row.item),
-  };
+  return { instances: latest(book.instances), items: latest(book.items) };
+}
+
+function precedes(row: Provenance, other: Provenance): boolean {
+  if (row.own !== other.own) return row.own;
+  return monthIndex(row.from, "first") > monthIndex(other.from, "first");
 }
 
 /** Whether a price is more than twelve months older than a date. */
@@ -123,88 +116,67 @@ export function dateText(price: Provenance): string {
   return price.from === price.to ? price.from : `${price.from} to ${price.to}`;
 }
 
-/** Months since year 0 of a date text; a bare year is its first or last month. */
-export function monthIndex(date: string, end: "first" | "last"): number {
-  const match = /^(\d{4})(?:-(\d{2})(?:-\d{2})?)?$/.exec(date);
-  const month = match?.[2] === undefined ? (end === "first" ? 1 : 12) : Number(match[2]);
-  if (match === null || month < 1 || month > 12) {
-    throw new RangeError(`Cannot read the date "${date}": write it as "2026", "2026-11" or "2026-11-20"`);
+/**
+ * An item of a dated book by its name.
+ *
+ * @throws {RangeError} if the book has none.
+ */
+export function itemNamed(dated: PriceBook, name: string): PriceItem {
+  const found = dated.items.find(({ item }) => item === name);
+  if (found === undefined) throw new RangeError(`Cannot price: the price book has no "${name}" by this date`);
+  return found;
+}
+
+/**
+ * The price of a module of memory in a dated book: of the rows about this medium that name this capacity or none, the
+ * user's first, then the latest; of equals the one that comes first. Undefined if there is none.
+ *
+ * @param capacityGB GB as sold.
+ */
+export function modulePrice(dated: PriceBook, medium: Medium, capacityGB: number): PriceItem | undefined {
+  let best: PriceItem | undefined;
+  for (const item of dated.items) {
+    if (item.medium !== medium || item.unit !== "GB") continue;
+    if (item.capacityGB !== undefined && item.capacityGB !== capacityGB) continue;
+    if (best === undefined || precedes(item, best)) best = item;
   }
-  return Number(match[1]) * 12 + month - 1;
+  return best;
 }
 
-function instance(row: CsvRow, file: string): Instance {
-  const role = text(row, "role", file);
-  if (role !== "memory" && role !== "worker") refuse(row, file, `role is "${role}", "memory" or "worker" is needed`);
-  const shape = {
-    vcpus: optional(row, "vcpus", file),
-    dramGib: optional(row, "dram_gib", file),
-    pmemGib: optional(row, "pmem_gib", file),
-  };
-  if (role === "memory" && (shape.dramGib === undefined || shape.pmemGib === undefined)) {
-    refuse(row, file, "a machine that holds tables needs dram_gib and pmem_gib");
+function readBook(files: readonly PriceFile[], own: boolean): { book: PriceBook; problems: PriceProblem[] } {
+  const read = files.map((file) => readPriceFile(file, own));
+  const book = { instances: read.flatMap((one) => one.instances), items: read.flatMap((one) => one.items) };
+  const across: PriceProblem[] = [];
+  const seen = new Map<string, string>();
+  for (const row of [...book.instances, ...book.items]) {
+    const key = `${keyOf(row)} from ${row.from}`;
+    const first = seen.get(key);
+    if (first !== undefined) across.push({ file: row.file, line: undefined, text: `${key} is in "${first}", too` });
+    seen.set(key, row.file);
   }
-  if (text(row, "unit", file) !== "hour") refuse(row, file, 'unit must be "hour"');
-  return {
-    provider: text(row, "provider", file),
-    name: text(row, "name", file),
-    role,
-    ...shape,
-    pricePerHour: positive(row, "price", file),
-    ...provenance(row, file),
-  };
+  return { book, problems: [...read.flatMap((one) => one.problems), ...across, ...unitProblems(book.items)] };
 }
 
-function component(row: CsvRow, file: string): Component {
-  if (text(row, "unit", file) !== "GB") refuse(row, file, 'unit must be "GB"');
-  const [low, high] = [positive(row, "low", file), positive(row, "high", file)];
-  if (low > high) refuse(row, file, `low is ${low}, above high, which is ${high}`);
-  return { item: text(row, "item", file), low, high, ...provenance(row, file) };
+/** Prices of an item in two units cannot replace each other. */
+function unitProblems(items: readonly PriceItem[]): PriceProblem[] {
+  const units = new Map<string, PriceItem>();
+  return items.flatMap((item) => {
+    const first = units.get(item.item) ?? item;
+    units.set(item.item, first);
+    if (first.unit === item.unit) return [];
+    const text = `the unit of "${item.item}" is "${item.unit}", in "${first.file}" it is "${first.unit}"`;
+    return [{ file: item.file, line: undefined, text }];
+  });
 }
 
-function provenance(row: CsvRow, file: string): Provenance {
-  if (text(row, "currency", file) !== "USD") refuse(row, file, 'currency must be "USD"');
-  const [from, to] = [text(row, "from", file), text(row, "to", file)];
-  try {
-    if (monthIndex(from, "first") > monthIndex(to, "last")) refuse(row, file, `it begins in ${from}, after ${to}`);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    refuse(row, file, error.message);
-  }
-  const mark = text(row, "mark", file);
-  if (mark !== "V" && mark !== "M" && mark !== "C") refuse(row, file, `mark is "${mark}", "V", "M" or "C" is needed`);
-  const source = text(row, "source", file);
-  if (/^[-–?]$/.test(source)) refuse(row, file, "source is missing");
-  return { from, to, region: text(row, "region", file), source, mark, note: row.fields["note"] ?? "" };
+/** A problem as one line. */
+export function problemText({ file, line, text }: PriceProblem): string {
+  return `"${file}"${line === undefined ? "" : ` line ${line}`}: ${text}`;
 }
 
-function text(row: CsvRow, column: string, file: string): string {
-  const value = row.fields[column]?.trim() ?? "";
-  if (value === "") refuse(row, file, `${column} is missing`);
-  return value;
-}
-
-function positive(row: CsvRow, column: string, file: string): number {
-  const value = Number(text(row, column, file));
-  if (!Number.isFinite(value) || value <= 0) refuse(row, file, `${column} must be a number above 0`);
-  return value;
-}
-
-function optional(row: CsvRow, column: string, file: string): number | undefined {
-  if ((row.fields[column] ?? "") === "") return undefined;
-  const value = Number(row.fields[column]);
-  if (!Number.isFinite(value) || value < 0) refuse(row, file, `${column} must be a number, 0 or above`);
-  return value;
-}
-
-function refuse(row: CsvRow, file: string, why: string): never {
-  throw new RangeError(`Cannot use the price in "${file}" line ${row.line}: ${why}`);
-}
-
-function refuseTwins(keys: readonly string[], file: string): void {
-  const seen = new Set<string>();
-  for (const key of keys) {
-    if (seen.has(key)) throw new RangeError(`Cannot use "${file}": the price of ${key} is there twice`);
-    seen.add(key);
-  }
+function refuseFirst(problems: readonly PriceProblem[]): void {
+  const [first, ...more] = problems;
+  if (first === undefined) return;
+  const rest = more.length === 0 ? "" : ` (and ${more.length} more: "tierbench prices --lint" lists them)`;
+  throw new RangeError(`Cannot use the prices in ${problemText(first)}${rest}`);
 }

@@ -51,6 +51,8 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
         "rerun",
         "compare",
         "publish",
+        "claim",
+        "prices",
         "doctor",
         "provision",
         "schema",
@@ -75,6 +77,8 @@ Deno.test("tierbench <verb> --help has examples", async () => {
       "rerun",
       "compare",
       "publish",
+      "claim",
+      "prices",
       "provision",
     ]
   ) {

@@ -72,7 +72,7 @@ Deno.test("tierbench reanalyse makes the same bytes, and other prices on request
     assertEquals([same.code, same.err], [0, ""]);
     assertStringIncludes(same.out, `same     every byte of ${file}\n`);
     assertEquals(await Deno.readTextFile(`${folder}/sub/again.html`), page);
-    const priced = await tierbench("reanalyse", file, "--prices", "2020", "--out", `${folder}/2020.html`);
+    const priced = await tierbench("reanalyse", file, "--as-of", "2020", "--out", `${folder}/2020.html`);
     assertEquals(priced.code, 0);
     assertStringIncludes(priced.out, "the options");
     assertStringIncludes(await Deno.readTextFile(`${folder}/2020.html`), "no machine for it as of 2020");
@@ -81,8 +81,8 @@ Deno.test("tierbench reanalyse makes the same bytes, and other prices on request
     assertEquals([book.code, JSON.parse(book.out).pricing.asOf], [0, "2026-11"]);
     const none = await tierbench("reanalyse", file, "--price-book", folder);
     assertEquals(none.code, 2);
-    assertStringIncludes(none.err, "expected a folder with instances.csv and components.csv");
-    assertEquals((await tierbench("reanalyse", file, "--prices", "yesterday")).code, 2);
+    assertStringIncludes(none.err, "found no CSV file in");
+    assertEquals((await tierbench("reanalyse", file, "--as-of", "yesterday")).code, 1);
     await Deno.writeTextFile(file, page.replace("</h1>", "</h2>"));
     const damaged = await tierbench("reanalyse", file);
     assertEquals(damaged.code, 1);

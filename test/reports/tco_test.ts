@@ -11,13 +11,17 @@ import {
   saving,
   savingWithCommon,
 } from "../../reports/tco/cost_model.ts";
+import { DEFAULT_PRICE_FILES, defaultPriceBook } from "../../reports/tco/default_prices.ts";
 import {
-  defaultPriceBook,
   type Instance,
   isStale,
+  lintPrices,
   monthIndex,
   parsePriceBook,
+  type PriceBook,
   pricesAsOf,
+  problemText,
+  withOwnPrices,
 } from "../../reports/tco/price_book.ts";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "../assert.ts";
 
@@ -110,7 +114,7 @@ Deno.test("pricesAsOf() gives the latest price that had begun", () => {
   assertEquals(names("2023"), ["ecs.r6e.13xlarge", "ecs.re6p.13xlarge"]);
   assert(names("2026-11").includes("r7i.24xlarge"));
   const nvme = (date: string): number | undefined =>
-    pricesAsOf(book, date).components.find((part) => part.item.startsWith("NVMe"))?.low;
+    pricesAsOf(book, date).items.find((part) => part.item.startsWith("NVMe"))?.value;
   assertEquals([nvme("2025-12"), nvme("2026-11")], [0.10, 0.36]);
   assertThrows(() => pricesAsOf(book, "yesterday"), RangeError, 'the date "yesterday"');
 });
@@ -121,35 +125,84 @@ Deno.test("isStale() flags prices more than a year old", () => {
   assertEquals(monthIndex("2021", "first") + 11, monthIndex("2021", "last"));
 });
 
-const HEAD = "provider,name,role,vcpus,dram_gib,pmem_gib,price,unit,currency,from,to,region,source,mark,note\n";
-const PARTS = "item,low,high,unit,currency,from,to,region,source,mark,note\n";
-const GOOD = "P,m1,memory,4,16,0,1.5,hour,USD,2024-01,2024-01,eu,a page,V,";
+const HEAD =
+  "provider,name,role,vcpus,dram_gib,pmem_gib,network_gb_s,price,unit,currency,from,to,region,source,mark,note\n";
+const GOOD = "P,m1,memory,4,16,0,,1.5,hour,USD,2024-01,2024-01,eu,a page,V,";
+const ITEMS = "item,medium,capacity_gb,value,low,high,unit,currency,from,to,region,source,mark,note\n";
+const ITEM = "Power of a part,,,5,4,7,W,,2024,2025,eu,a sheet,M,";
 
-Deno.test("parsePriceBook() takes a sound row", () => {
-  assertEquals(parsePriceBook(HEAD + GOOD, PARTS).instances[0]?.pricePerHour, 1.5);
+function parse(text: string, name = "mine.csv"): PriceBook {
+  return parsePriceBook([{ name, text }]);
+}
+
+Deno.test("parsePriceBook() takes sound rows of both forms", () => {
+  assertEquals(parse(HEAD + GOOD).instances[0]?.pricePerHour, 1.5);
+  const [item] = parse(ITEMS + ITEM).items;
+  assertEquals([item?.value, item?.low, item?.high, item?.unit, item?.own], [5, 4, 7, "W", false]);
 });
 
-Deno.test("parsePriceBook() refuses undated, unsourced and unmarked prices", () => {
-  const wrong: readonly (readonly [string, string, string])[] = [
-    ["2024-01,2024-01", ",2024-01", "from is missing"],
-    ["2024-01,2024-01", "2024-01,", "to is missing"],
-    ["2024-01,2024-01", "2024-13,2024-13", "Cannot read the date"],
-    ["2024-01,2024-01", "2024-02,2024-01", "begins in 2024-02"],
-    ["a page", "", "source is missing"],
-    ["a page", "-", "source is missing"],
-    [",V,", ",X,", 'mark is "X"'],
-    ["1.5", "0", "price must be a number above 0"],
-    ["1.5", "NaN", "price must be a number above 0"],
-    ["USD", "EUR", "currency must be"],
-    ["memory", "spare", 'role is "spare"'],
-    ["4,16,0", "4,,0", "needs dram_gib"],
-    ["eu,", ",", "region is missing"],
-  ];
-  for (const [found, replacement, message] of wrong) {
-    assert(GOOD.includes(found));
-    assertThrows(() => parsePriceBook(HEAD + GOOD.replace(found, replacement), PARTS), RangeError, message);
-  }
-  assertThrows(() => parsePriceBook(`${HEAD}${GOOD}\n${GOOD}`, PARTS), RangeError, "there twice");
+Deno.test("the shipped book has no problem", () => {
+  assertEquals(lintPrices(DEFAULT_PRICE_FILES).map(problemText), []);
+  assert(book.items.length >= 50 && book.instances.length >= 6);
+});
+
+const WRONG: readonly (readonly [string, string, string, string])[] = [
+  [HEAD + GOOD, "2024-01,2024-01", ",2024-01", "from is missing"],
+  [HEAD + GOOD, "2024-01,2024-01", "2024-01,", "to is missing"],
+  [HEAD + GOOD, "2024-01,2024-01", "2024-13,2024-13", "Cannot read the date"],
+  [HEAD + GOOD, "2024-01,2024-01", "2024-02,2024-01", "begins in 2024-02"],
+  [HEAD + GOOD, "a page", "", "source is missing"],
+  [HEAD + GOOD, "a page", "-", "source is missing"],
+  [HEAD + GOOD, ",V,", ",X,", 'mark is "X"'],
+  [HEAD + GOOD, "1.5", "0", 'price is "0", a number above 0'],
+  [HEAD + GOOD, "1.5", "NaN", 'price is "NaN", a number above 0'],
+  [HEAD + GOOD, "USD", "EUR", 'currency is "EUR"'],
+  [HEAD + GOOD, "hour", "month", 'unit is "month", "hour" is needed'],
+  [HEAD + GOOD, "memory", "spare", 'role is "spare"'],
+  [HEAD + GOOD, "4,16,0", "4,,0", "needs dram_gib"],
+  [HEAD + GOOD, "eu,", ",", "region is missing"],
+  [ITEMS + ITEM, ",W,,", ",parsec,,", 'unit is "parsec"'],
+  [ITEMS + ITEM, ",W,,", ",W,USD,", "the unit is no money"],
+  [ITEMS + ITEM, ",W,,", ",kWh,,", 'currency is "", "USD" is needed'],
+  [ITEMS + ITEM, "5,4,7", "5,6,7", "value is 5, outside its range of 6 to 7"],
+  [ITEMS + ITEM, "part,,,", "part,core,,", 'medium is "core"'],
+  [ITEMS + ITEM, "2024,2025", ",2025", "from is missing"],
+  [ITEMS + ITEM, "a sheet", "", "source is missing"],
+  ["what,ever\n1,2", "1,2", "3,4", 'the header has neither "provider"'],
+];
+
+Deno.test.each(WRONG)("prices are refused: %#", (text, found, replacement, message) => {
+  assert(text.includes(found), found);
+  assertThrows(() => parse(text.replace(found, replacement)), RangeError, message);
+});
+
+Deno.test("lintPrices() lists every problem with its line, also across files and units", () => {
+  const twice = `${HEAD}${GOOD}\n${GOOD}\n${GOOD.replace("a page", "").replace("2024-01,2024-01", "2025,2025")}`;
+  assertEquals(lintPrices([{ name: "a.csv", text: twice }]).map(problemText), [
+    '"a.csv" line 3: P m1 from 2024-01 is there twice, first in line 2',
+    '"a.csv" line 4: source is missing',
+  ]);
+  const files = [{ name: "a.csv", text: ITEMS + ITEM }, { name: "b.csv", text: ITEMS + ITEM }];
+  assertEquals(lintPrices(files).map(problemText), ['"b.csv": Power of a part from 2024 is in "a.csv", too']);
+  const euros = `${ITEMS}PUE average,,,1.2,,,W,,2026,2026,here,meter,V,`;
+  assertEquals(lintPrices([{ name: "c.csv", text: euros }], book).map(problemText), [
+    '"c.csv": the unit of "PUE average" is "W", in "energy.csv" it is "ratio"',
+  ]);
+});
+
+Deno.test("withOwnPrices(): the user's row wins from its date on, and says whose it is", () => {
+  const text = `${ITEMS}PUE average,,,1.2,,,ratio,,2024-06,2024-12,here,our meter,V,`;
+  const mixed = withOwnPrices(book, [{ name: "mine.csv", text }]);
+  const pue = (date: string): unknown[] => {
+    const found = pricesAsOf(mixed, date).items.find(({ item }) => item === "PUE average");
+    return [found?.value, found?.own, found?.file];
+  };
+  assertEquals(pue("2026-11"), [1.2, true, "mine.csv"]); // although the book's row is newer
+  assertEquals(pue("2024-07"), [1.2, true, "mine.csv"]);
+  assertEquals(pue("2024-05"), [undefined, undefined, undefined]);
+  const later = withOwnPrices(book, [{ name: "mine.csv", text: text.replace("2024-06,2024-12", "2026,2026") }]);
+  assertEquals(pricesAsOf(later, "2025-12").items.find(({ item }) => item === "PUE average")?.value, 1.54);
+  assertThrows(() => withOwnPrices(book, [{ name: "x.csv", text: "item\n1" }]), RangeError, "x.csv");
 });
 
 Deno.test("parseCsv() reads quotes and names broken lines", () => {

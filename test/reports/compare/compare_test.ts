@@ -71,6 +71,37 @@ Deno.test("of 150 comparisons of equal programs few find a difference, and of 30
   assert(found >= 25, `${found} of 30 found`);
 });
 
+Deno.test("a small difference of two quiet cases is none where the others are noisy, nor is one of many by chance", () => {
+  const noisyBut = (seed: string, factor: number): Result => {
+    const quiet = noisy(seed, 0, { fsdax: factor });
+    const rest = noisy(seed, 0.06);
+    const samples = rest.samples.map((one, i) => one.case === "fsdax" ? quiet.samples[i] as SampleRecord : one);
+    return withSamples(
+      { ...rest, samples },
+      (one) => one.case === "fsdax" ? { ...one, stepNs: one.stepNs.map((ns) => ns + one.sample * 1000) } : one,
+    );
+  };
+  const { ratio, q, floor, verdict } = caseOf(compareResults(noisyBut("a", 1), noisyBut("b", 1.01)), "fsdax");
+  assert((ratio?.high ?? 1) < 1 && (q ?? 1) < 0.001 && (floor ?? 1) > 1.02, JSON.stringify({ ratio, q, floor }));
+  assertEquals(verdict, "no difference");
+  // Without one sample the rounds are not complete, and the floor is that between the runs alone.
+  const partly = (seed: string): Result => {
+    const result = noisy(seed, 0.02);
+    return { ...result, samples: result.samples.filter(({ id }) => id !== "dram#6") };
+  };
+  let byChance = 0;
+  for (let i = 0; i < 60; i++) {
+    for (const one of compareResults(partly(`c ${i}`), partly(`d ${i}`)).cases) {
+      const { ratio, floor = 1, q = 1 } = one;
+      const clear = (ratio?.low ?? 0) > 1 || (ratio?.high ?? 2) < 1;
+      if (!clear || Math.abs(Math.log(ratio?.value ?? 1)) < Math.log(floor) || q < 0.05) continue;
+      byChance++;
+      assertEquals(one.verdict, "no difference");
+    }
+  }
+  assert(byChance > 0, "no difference by chance was seen, so nothing was tested");
+});
+
 Deno.test("compareResults() refuses other machines, scenarios and key streams, unless they are asked for", () => {
   const result = fixtureResult();
   const { machine, data, scenario } = result.run;

@@ -1,0 +1,49 @@
+/**
+ * The savings of a report as claims that are taken apart.
+ *
+ * @module
+ */
+
+import type { CaseClaim, CaseSummary, Pricing } from "./model.ts";
+import { type Claim, type ClaimSide, takeApart } from "./tco/claim/claim.ts";
+import { claimInputs, flips, tornado } from "./tco/claim/sensitivity.ts";
+
+/** Causes, tornado and flip values of a claim. */
+export function analyseClaim(claim: Claim): Pick<CaseClaim, "causes" | "tornado" | "flips"> {
+  return {
+    causes: takeApart(claim),
+    tornado: tornado(claimInputs(claim)).map((bar) => ({ ...bar, input: plain(bar.input) })),
+    flips: flips(claim).map((flip) => ({ ...flip, input: plain(flip.input) })),
+  };
+}
+
+/** The claims of priced cases that are compared with DRAM. */
+export function claimsOf(cases: readonly CaseSummary[], pricing: Pricing | undefined): CaseClaim[] {
+  if (pricing === undefined) return [];
+  const { bill, common } = pricing;
+  const outside = bill.reduce((sum, { perHour }) => sum + (perHour ?? 0), 0) - common;
+  return cases.flatMap((one) => {
+    const baseline = cases.find(({ name }) => name === one.baseline);
+    const { relative } = one;
+    if (one.cost?.saved === undefined || baseline?.cost === undefined || relative === undefined) return [];
+    const { low, high } = relative;
+    const claim: Claim = {
+      name: `${one.name} against ${baseline.name}`,
+      a: side(baseline, 1),
+      b: side(one, 1 / relative.value),
+      inside: common,
+      outside,
+      timeRatio: low === undefined || high === undefined ? undefined : { low: 1 / high, high: 1 / low },
+    };
+    return [{ case: one.name, evidence: one.evidence, claim, saved: one.cost.saved, ...analyseClaim(claim) }];
+  });
+}
+
+function side({ name, cost }: CaseSummary, time: number): ClaimSide {
+  const { instance, machines, overBuy } = (cost as NonNullable<CaseSummary["cost"]>).offer;
+  return { name, machine: instance.name, price: instance.pricePerHour, machines, overBuy, time };
+}
+
+function plain<T extends { readonly change: unknown }>({ change: _, ...rest }: T): Omit<T, "change"> {
+  return rest;
+}

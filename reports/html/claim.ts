@@ -1,0 +1,90 @@
+/**
+ * The claim debugger: every saving of the report taken apart, what it hangs on, and where it would turn around.
+ *
+ * @module
+ */
+
+import { flipText, inputText, pointsText, savedText, savingText, sideText } from "../claim_text.ts";
+import type { CaseClaim, Summary } from "../model.ts";
+import { html, type Markup } from "./markup.ts";
+import { kind, table } from "./parts.ts";
+
+/** The section; undefined where nothing is compared. */
+export function claims(summary: Summary): Markup | undefined {
+  const shown = summary.claims.filter((claim) => summary.cases.some(({ name }) => name === claim.case));
+  if (shown.length === 0) return undefined;
+  return html`
+    <section aria-labelledby="claims">
+      <h2 id="claims" tabindex="-1">Where the savings come from</h2>
+      <p>Every saving against DRAM taken apart. The points of a saving add up to it: they are the mean over all orders in which its
+      causes can be switched on. The second column is what a cause adds when all others are there already; the last one the saving
+      that would be left without it.</p>
+      ${shown.map(one)}
+    </section>
+  `;
+}
+
+/** What charts of the section draw: shares and points in percent. */
+export function claimData({ claims }: Summary): readonly {
+  readonly name: string;
+  readonly saving: number;
+  readonly terms: readonly { readonly cause: string; readonly points: number }[];
+  readonly bars: readonly { readonly input: string; readonly low: number; readonly high: number }[];
+}[] {
+  return claims.map(({ case: name, saved, causes, tornado }) => ({
+    name,
+    saving: 100 * saved.value,
+    terms: causes.map(({ cause, points }) => ({ cause, points: 100 * points })),
+    bars: tornado.map(({ input, atLow, atHigh }) => ({ input: input.name, low: 100 * atLow, high: 100 * atHigh })),
+  }));
+}
+
+function one(claimed: CaseClaim): Markup {
+  const { case: name, evidence, claim, causes, tornado, flips } = claimed;
+  return html`<h3>${name} ${kind(evidence)}</h3>
+    <p>${sideText(claim.b)}, ${sideText(claim.a)} in ${claim.a.name}. Saved: ${savedText(claimed)} of the DRAM cost.</p>
+    ${
+    table(
+      `What the saving of ${name} comes from, percentage points`,
+      [
+        { title: "cause" },
+        { title: "points" },
+        { title: "if switched on last" },
+        { title: "saving without it" },
+        { title: "change", words: true },
+      ],
+      [
+        ...causes.map((cause) => [
+          cause.text,
+          pointsText(cause.points),
+          pointsText(cause.last),
+          savingText(cause.without),
+          cause.change,
+        ]),
+        ["sum", pointsText(causes.reduce((sum, { points }) => sum + points, 0)), "", "", ""],
+      ],
+    )
+  }<details><summary>What the saving of ${name} hangs on, and where it would turn around</summary>${
+    table(
+      `Saving of ${name} at the ends of each input's range, the widest first`,
+      [
+        { title: "input" },
+        { title: "at the low end" },
+        { title: "at the high end" },
+        { title: "range", words: true },
+      ],
+      tornado.map(({ input, atLow, atHigh }) => [
+        input.name,
+        savingText(atLow),
+        savingText(atHigh),
+        `${inputText(input, input.range.low)} to ${inputText(input, input.range.high)}: ${input.why}`,
+      ]),
+    )
+  }${
+    table(
+      `Value of each input at which ${name} and ${claim.a.name} cost the same, the others as they are`,
+      [{ title: "input" }, { title: "now" }, { title: "turns around", words: true }],
+      flips.map((flip) => [flip.input.name, inputText(flip.input, flip.input.value), flipText(flip, claim)]),
+    )
+  }</details>`;
+}

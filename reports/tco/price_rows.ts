@@ -1,0 +1,264 @@
+/**
+ * Rows of the price book: reads the CSV files and refuses what is undated, unsourced, without a known mark, or in a
+ * wrong unit. Two forms are known by their header: machines that can be rented (a `provider` column) and everything
+ * else (an `item` column). docs/costs.md lists the columns.
+ *
+ * @module
+ */
+
+import { type CsvRow, parseCsv } from "./csv.ts";
+import { monthIndex } from "./dates.ts";
+
+/** How good a price is: V read at the source, M from memory and not verified, C computed from other rows. */
+export type Mark = "V" | "M" | "C";
+
+/** Words for a {@linkcode Mark}. */
+export const MARK_WORDS: Readonly<Record<Mark, string>> = {
+  V: "verified at the source",
+  M: "from memory, not verified",
+  C: "computed",
+};
+
+/** Where and when a price was seen. */
+export interface Provenance {
+  /** First month it stands for: `2021` or `2021-03`. Equal to the last for a single date. */
+  readonly from: string;
+  /** Last month it stands for. */
+  readonly to: string;
+  /** Region, or `not stated`. */
+  readonly region: string;
+  /** Where it was read. */
+  readonly source: string;
+  /** How good it is. */
+  readonly mark: Mark;
+  /** Free text. */
+  readonly note: string;
+  /** Name of the file it stands in. */
+  readonly file: string;
+  /** Whether the user gave it; such a row wins over one of ours on the same item. */
+  readonly own: boolean;
+}
+
+/** A machine that can be rented. */
+export interface Instance extends Provenance {
+  /** Who rents it out. */
+  readonly provider: string;
+  /** Name of the shape. */
+  readonly name: string;
+  /** `memory`: may hold tables. `worker`: a training worker, only for bills that include one. */
+  readonly role: "memory" | "worker";
+  /** Virtual CPUs; undefined where the source does not state them. */
+  readonly vcpus: number | undefined;
+  /** DRAM in GiB; undefined where the source does not state it. */
+  readonly dramGib: number | undefined;
+  /** PMem in GiB, 0 for none. */
+  readonly pmemGib: number | undefined;
+  /** Network in each direction, GB/s (1e9 bytes); undefined where the source does not state it. */
+  readonly networkGBs: number | undefined;
+  /** US dollars an hour. */
+  readonly pricePerHour: number;
+}
+
+/** What an amount of an item is per, or measured in. The first group is money, the second is not. */
+export const MONEY_UNITS = ["GB", "GB-month", "GiB-hour", "kWh", "server", "die"] as const;
+/** Units without a currency. A `share` is of 1; a `ratio` may be above 1. */
+export const PLAIN_UNITS = ["W", "years", "share", "ratio"] as const;
+/** A unit of an item. */
+export type PriceUnit = typeof MONEY_UNITS[number] | typeof PLAIN_UNITS[number];
+
+/** Kinds of memory that owned machines are built of. */
+export const MEDIA = ["DDR4", "DDR5", "PMem 100", "CXL", "NVMe", "HBM"] as const;
+/** A kind of memory. */
+export type Medium = typeof MEDIA[number];
+
+/** A price or a figure that prices need: $ per GB, watts of a module, years of a server. */
+export interface PriceItem extends Provenance {
+  /** What it is. */
+  readonly item: string;
+  /** The kind of memory it is about; undefined for everything else. */
+  readonly medium: Medium | undefined;
+  /** Capacity of the module it is about, GB as sold; undefined: any. */
+  readonly capacityGB: number | undefined;
+  /** Best value. */
+  readonly value: number;
+  /** Lower end of the stated range; equal to the value if none is stated. */
+  readonly low: number;
+  /** Upper end. */
+  readonly high: number;
+  /** What it is per, or measured in. */
+  readonly unit: PriceUnit;
+}
+
+/** A file of prices. */
+export interface PriceFile {
+  /** Name that messages and reports call it. */
+  readonly name: string;
+  /** Its text: CSV with a header. */
+  readonly text: string;
+}
+
+/** Rows of one file. */
+export interface PriceRows {
+  readonly instances: readonly Instance[];
+  readonly items: readonly PriceItem[];
+}
+
+/** Something wrong with a file of prices. */
+export interface PriceProblem {
+  readonly file: string;
+  /** From 1; undefined where it is the file as a whole. */
+  readonly line: number | undefined;
+  readonly text: string;
+}
+
+/**
+ * Reads a file of prices as far as it can be read.
+ *
+ * @param own Whether it is the user's.
+ * @returns Sound rows with their lines, and what is wrong with the others.
+ */
+export function readPriceFile(file: PriceFile, own: boolean): PriceRows & { readonly problems: PriceProblem[] } {
+  const [instances, items, problems]: [Instance[], PriceItem[], PriceProblem[]] = [[], [], []];
+  let rows: CsvRow[];
+  try {
+    rows = parseCsv(file.text, file.name);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { instances, items, problems: [{ file: file.name, line: undefined, text: error.message }] };
+  }
+  const header = file.text.split(/\r?\n/, 1)[0] ?? "";
+  const columns = header.split(",");
+  const form = columns.includes("provider") ? "instances" : columns.includes("item") ? "items" : undefined;
+  if (form === undefined) {
+    const text = `the header has neither "provider" (machines) nor "item" (everything else): found "${header}"`;
+    return { instances, items, problems: [{ file: file.name, line: 1, text }] };
+  }
+  const lines = new Map<string, number>();
+  for (const row of rows) {
+    try {
+      const context = { row, file: file.name, own };
+      const read = form === "instances" ? instance(context) : item(context);
+      const key = `${keyOf(read)} from ${read.from}`;
+      const twin = lines.get(key);
+      if (twin !== undefined) refuse(`${key} is there twice, first in line ${twin}`);
+      lines.set(key, row.line);
+      if ("provider" in read) instances.push(read);
+      else items.push(read);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      problems.push({ file: file.name, line: row.line, text: error.message });
+    }
+  }
+  return { instances, items, problems };
+}
+
+/** What two rows have in common if they are prices of the same thing. */
+export function keyOf(row: Instance | PriceItem): string {
+  return "provider" in row ? `${row.provider} ${row.name}` : row.item;
+}
+
+/** A row that cannot be used. */
+class Refused extends Error {}
+
+function refuse(why: string): never {
+  throw new Refused(why);
+}
+
+interface Context {
+  readonly row: CsvRow;
+  readonly file: string;
+  readonly own: boolean;
+}
+
+function instance({ row, file, own }: Context): Instance {
+  const role = text(row, "role");
+  if (role !== "memory" && role !== "worker") refuse(`role is "${role}", "memory" or "worker" is needed`);
+  const shape = {
+    vcpus: optional(row, "vcpus"),
+    dramGib: optional(row, "dram_gib"),
+    pmemGib: optional(row, "pmem_gib"),
+    networkGBs: optional(row, "network_gb_s"),
+  };
+  if (role === "memory" && (shape.dramGib === undefined || shape.pmemGib === undefined)) {
+    refuse("a machine that holds tables needs dram_gib and pmem_gib");
+  }
+  if (text(row, "unit") !== "hour") refuse(`unit is "${text(row, "unit")}", "hour" is needed`);
+  currency(row, true);
+  const name = text(row, "name");
+  return {
+    provider: text(row, "provider"),
+    name,
+    role,
+    ...shape,
+    pricePerHour: positive(row, "price"),
+    ...origin(row, file, own),
+  };
+}
+
+function item({ row, file, own }: Context): PriceItem {
+  const unit = text(row, "unit");
+  const money = (MONEY_UNITS as readonly string[]).includes(unit);
+  if (!money && !(PLAIN_UNITS as readonly string[]).includes(unit)) {
+    refuse(`unit is "${unit}", one of ${[...MONEY_UNITS, ...PLAIN_UNITS].join(", ")} is needed`);
+  }
+  currency(row, money);
+  const value = positive(row, "value");
+  const low = (row.fields["low"] ?? "") === "" ? value : positive(row, "low");
+  const high = (row.fields["high"] ?? "") === "" ? value : positive(row, "high");
+  if (low > value || value > high) refuse(`value is ${value}, outside its range of ${low} to ${high}`);
+  const medium = (row.fields["medium"] ?? "").trim();
+  if (medium !== "" && !(MEDIA as readonly string[]).includes(medium)) {
+    refuse(`medium is "${medium}", one of ${MEDIA.join(", ")}, or nothing, is needed`);
+  }
+  return {
+    item: text(row, "item"),
+    medium: medium === "" ? undefined : medium as Medium,
+    capacityGB: optional(row, "capacity_gb"),
+    value,
+    low,
+    high,
+    unit: unit as PriceUnit,
+    ...origin(row, file, own),
+  };
+}
+
+function currency(row: CsvRow, money: boolean): void {
+  const found = (row.fields["currency"] ?? "").trim();
+  if (money && found !== "USD") refuse(`currency is "${found}", "USD" is needed`);
+  if (!money && found !== "") refuse(`currency is "${found}", but the unit is no money: leave it empty`);
+}
+
+function origin(row: CsvRow, file: string, own: boolean): Provenance {
+  const [from, to] = [text(row, "from"), text(row, "to")];
+  try {
+    if (monthIndex(from, "first") > monthIndex(to, "last")) refuse(`it begins in ${from}, after ${to}`);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    refuse(error.message);
+  }
+  const mark = text(row, "mark");
+  if (mark !== "V" && mark !== "M" && mark !== "C") refuse(`mark is "${mark}", "V", "M" or "C" is needed`);
+  const source = text(row, "source");
+  if (/^[-–?]$/.test(source)) refuse("source is missing");
+  return { from, to, region: text(row, "region"), source, mark, note: row.fields["note"] ?? "", file, own };
+}
+
+function text(row: CsvRow, column: string): string {
+  const value = row.fields[column]?.trim() ?? "";
+  if (value === "") refuse(`${column} is missing`);
+  return value;
+}
+
+function positive(row: CsvRow, column: string): number {
+  const value = Number(text(row, column));
+  if (!Number.isFinite(value) || value <= 0) refuse(`${column} is "${text(row, column)}", a number above 0 is needed`);
+  return value;
+}
+
+function optional(row: CsvRow, column: string): number | undefined {
+  const found = (row.fields[column] ?? "").trim();
+  if (found === "") return undefined;
+  const value = Number(found);
+  if (!Number.isFinite(value) || value < 0) refuse(`${column} is "${found}", a number, 0 or above, is needed`);
+  return value;
+}
