@@ -9,25 +9,32 @@ import { Command, CommanderError } from "commander";
 import {
   AnswerError,
   NativeLibraryError,
+  RerunError,
   RunInterrupted,
   ScenarioError,
   TierstoreError,
   UnavailableError,
+  UnlikeResultsError,
   UnresumableError,
 } from "../mod.ts";
 import { addClaim } from "./claim.ts";
+import { addCompare } from "./compare.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
 import { addPrices } from "./prices.ts";
 import { addProvision } from "./provision.ts";
+import { addPublish } from "./publish.ts";
+import { addReanalyse } from "./reanalyse.ts";
 import { addReport } from "./report.ts";
+import { addRerun } from "./rerun.ts";
 import { addRun } from "./run.ts";
 import { addSchema } from "./schema.ts";
 import type { Terminal } from "./ui/terminal.ts";
 import { styleFor } from "./ui/ansi.ts";
 import { addValidate } from "./validate.ts";
+import { addVerify } from "./verify.ts";
 import { versionText } from "./version.ts";
 
 /** What a verb works with. */
@@ -44,6 +51,7 @@ Examples ("tierbench" stands for "deno task tierbench"):
   tierbench run --data day_0.tsv.gz               the same on your own rows in Criteo's format
   tierbench run pmem-modes --require measured     only if the media are really here
   tierbench init mine.jsonc && tierbench run mine.jsonc
+  tierbench compare before.html after.html        what got faster, what slower, how sure that is
   tierbench doctor                                what this machine has and what it lacks
   tierbench provision fsdax                       the commands that set PMEM up on this machine`;
 
@@ -64,18 +72,9 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const add = [
-    addRun,
-    addInit,
-    addList,
-    addValidate,
-    addReport,
-    addClaim,
-    addPrices,
-    addDoctor,
-    addProvision,
-    addSchema,
-  ];
+  const reports = [addReport, addVerify, addReanalyse, addRerun, addCompare, addPublish];
+  const costs = [addClaim, addPrices];
+  const add = [addRun, addInit, addList, addValidate, ...reports, ...costs, addDoctor, addProvision, addSchema];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);
@@ -87,7 +86,9 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
     return EXIT.usage;
   }
-  if (error instanceof AnswerError) return EXIT.usage;
+  if (error instanceof AnswerError || error instanceof UnlikeResultsError || error instanceof RerunError) {
+    return EXIT.usage;
+  }
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;
