@@ -172,6 +172,7 @@ export {
   scenarioFor,
   UnresumableError,
 } from "./scenarios/run.ts";
+export { type Rerun, RerunError, rerunOf } from "./scenarios/rerun.ts";
 export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
 export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";

@@ -5,6 +5,7 @@ export const EXIT = {
   usage: 2,
   unavailable: 3,
   setup: 4,
+  worse: 5,
   interrupted: 130,
 } as const;
 
@@ -16,6 +17,7 @@ Exit codes:
   2    the words or the scenario are wrong
   3    a medium that was required is not here
   4    the set-up is incomplete: the native library or a system library is missing
+  5    compare, rerun: slower beyond the noise, or what ought to be equal to the bit differs
   130  interrupted; complete records stay`;
 
 /** The words of the command are wrong, though not in a way the parser sees. */

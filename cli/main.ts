@@ -10,15 +10,18 @@ import {
   AnswerError,
   NativeLibraryError,
   ProfileError,
+  RerunError,
   RunInterrupted,
   ScenarioError,
   TierstoreError,
   TraceError,
   UnavailableError,
+  UnlikeResultsError,
   UnresumableError,
 } from "../mod.ts";
 import { addClaim } from "./claim.ts";
 import { addCurve } from "./curve.ts";
+import { addCompare } from "./compare.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
@@ -27,7 +30,10 @@ import { addPlan } from "./plan.ts";
 import { addPrices } from "./prices.ts";
 import { addProfile } from "./profile.ts";
 import { addProvision } from "./provision.ts";
+import { addPublish } from "./publish.ts";
+import { addReanalyse } from "./reanalyse.ts";
 import { addReport } from "./report.ts";
+import { addRerun } from "./rerun.ts";
 import { addRun } from "./run.ts";
 import { addSchema } from "./schema.ts";
 import { addSize } from "./size.ts";
@@ -35,6 +41,7 @@ import type { Terminal } from "./ui/terminal.ts";
 import { styleFor } from "./ui/ansi.ts";
 import { addValidate } from "./validate.ts";
 import { addValidateModels } from "./validate_models.ts";
+import { addVerify } from "./verify.ts";
 import { versionText } from "./version.ts";
 
 /** What a verb works with. */
@@ -51,6 +58,7 @@ Examples ("tierbench" stands for "deno task tierbench"):
   tierbench run --data day_0.tsv.gz               the same on your own rows in Criteo's format
   tierbench run pmem-modes --require measured     only if the media are really here
   tierbench init mine.jsonc && tierbench run mine.jsonc
+  tierbench compare before.html after.html        what got faster, what slower, how sure that is
   tierbench doctor                                what this machine has and what it lacks
   tierbench provision fsdax                       the commands that set PMEM up on this machine`;
 
@@ -86,6 +94,11 @@ function program(context: Context): Command {
     addValidateModels,
     addCurve,
     addProfile,
+    addVerify,
+    addReanalyse,
+    addRerun,
+    addCompare,
+    addPublish,
     addSchema,
   ];
   for (const verb of add) verb(command as Command, context);
@@ -100,6 +113,9 @@ function exitCodeOf(error: unknown): number {
     return EXIT.usage;
   }
   if (error instanceof AnswerError || error instanceof ProfileError || error instanceof TraceError) return EXIT.usage;
+  if (error instanceof AnswerError || error instanceof UnlikeResultsError || error instanceof RerunError) {
+    return EXIT.usage;
+  }
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;

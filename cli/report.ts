@@ -1,20 +1,17 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
-import { readPage, readResult, renderChecklist, renderTerminal, summarise, toJson, writeReport } from "../mod.ts";
+import { renderChecklist, renderTerminal, summarise, toJson, writeReport } from "../mod.ts";
 import { folderOfPage } from "./contribute.ts";
 import type { Context } from "./main.ts";
+import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
 import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";
 
 /** `tierbench report`: writes the report of a result file again. */
 export function addReport(program: Command, { terminal }: Context): void {
   program.command("report")
     .description("write the report of earlier results again")
-    .argument(
-      "[results]",
-      "a result.jsonl, its folder, or a report's page that carries it",
-      join("reports", "out", "pmem-modes"),
-    )
+    .argument("[results]", RESULTS_HELP, join("reports", "out", "pmem-modes"))
     .option("--out <folder>", "where the report goes (default: beside the results; of a page: reports/out/<its name>)")
     .option("--prices <file>", PRICES_HELP, listed)
     .option("--as-of <date>", AS_OF_HELP)
@@ -24,14 +21,16 @@ export function addReport(program: Command, { terminal }: Context): void {
       "\nExamples:\n  tierbench report reports/out/pmem-modes\n  tierbench report contribution-….html",
     )
     .action(async (results, { out, json, prices, asOf }) => {
-      const options = { priceFiles: await priceFiles(prices), ...(asOf === undefined ? {} : { asOf }) };
-      const isPage = /\.html?$/.test(results);
-      const path = isPage || results.endsWith(".jsonl") ? results : join(results, "result.jsonl");
-      const { result, contribution } = isPage
-        ? await readPage(path)
-        : { result: await readResult(path), contribution: undefined };
+      const { path, result, page } = await resultsOf(results);
+      const options = {
+        ...page?.options,
+        ...(prices === undefined ? {} : { priceFiles: await priceFiles(prices) }),
+        ...(asOf === undefined ? {} : { asOf }),
+      };
       const summary = summarise(result, options);
-      const files = await writeReport(result, out ?? (isPage ? folderOfPage(path) : dirname(path)), options);
+      const folder = out ?? (page === undefined ? dirname(path) : folderOfPage(path));
+      const files = await writeReport(result, folder, options);
+      const contribution = page?.contribution;
       terminal.out(json ? toJson(summary) : renderTerminal(summary, terminal.width));
       if (!json && contribution !== undefined) terminal.out(`\n${renderChecklist(contribution, terminal.width)}`);
       if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);

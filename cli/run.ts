@@ -135,7 +135,7 @@ function hasFailed({ failed }: Result): boolean {
 }
 
 /** Runs until Ctrl-C or a request to end; the second Ctrl-C ends the process at once. */
-async function interruptible<T>(run: (signal: AbortSignal) => Promise<T>, end: () => void): Promise<T> {
+export async function interruptible<T>(run: (signal: AbortSignal) => Promise<T>, end: () => void): Promise<T> {
   const controller = new AbortController();
   const stop = () => controller.signal.aborted ? Deno.exit(EXIT.interrupted) : controller.abort();
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);

@@ -38,8 +38,26 @@ export type {
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";
 export { renderTerminal } from "./terminal.ts";
-export { DamagedPageError, parsePage, type ReadPage, readPage, renderContribution } from "./contribution/page.ts";
+export { DamagedPageError, parsePage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";
+export { reanalyse, type Reanalysis } from "./capsule/reanalyse.ts";
+export { checkPage, type Damage, type PageCheck, type Part as PagePart } from "./capsule/seal.ts";
+export { type CompareOptions, compareResults } from "./compare/compare.ts";
+export {
+  type CaseVerdict,
+  type ComparedCase,
+  type ComparedResult,
+  type EqualityCheck,
+  type ResultComparison,
+  type Unlike,
+  UnlikeResultsError,
+} from "./compare/model.ts";
+export { comparisonJson, comparisonMarkdown, renderComparison } from "./compare/text.ts";
+export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
+export { badgeSvg, badgeText } from "./publish/badge.ts";
+export type { FoundReport, FoundReports, UnreadableReport } from "./publish/collect.ts";
+export type { History, HistoryLine, HistoryPoint } from "./publish/history.ts";
+export { type Published, type PublishOptions, publishReports } from "./publish/publish.ts";
 export { type ReportFiles, writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";

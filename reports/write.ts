@@ -12,6 +12,7 @@ import { toJson } from "./export/json.ts";
 import { toMarkdown } from "./export/markdown.ts";
 import { renderReport, type ReportOptions } from "./html/render.ts";
 import { summarise } from "./summary.ts";
+import { writeWhole } from "./write_whole.ts";
 
 /** The files of a report. */
 export interface ReportFiles {
@@ -56,17 +57,4 @@ export async function writeReport(
   await writing(directory, () => Deno.mkdir(directory, { recursive: true }));
   await Promise.all(texts.map(([path, text]) => writeWhole(path, text)));
   return files;
-}
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  const beside = `${path}.${crypto.randomUUID()}.tmp`;
-  try {
-    await writing(path, async () => {
-      await Deno.writeTextFile(beside, text);
-      await Deno.rename(beside, path);
-    });
-  } catch (error) {
-    await Deno.remove(beside).catch(() => {});
-    throw error;
-  }
 }

@@ -104,6 +104,6 @@ function folded(title: string, lines: readonly string[]): string[] {
 }
 
 /** Keeps table bars, markup and line breaks of a text from being read as Markdown. */
-function escapeMarkdown(text: string): string {
+export function escapeMarkdown(text: string): string {
   return text.replace(/\r?\n/g, " ").replace(/[|*_`[\]]/g, "\\$&").replaceAll("<", "&lt;");
 }

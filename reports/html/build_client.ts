@@ -1,6 +1,6 @@
 /**
- * Bundles the page's script to `client.js`, which is kept in the repository so that writing a report needs no bundler.
- * Run it after a change in `client/`: `deno run -A reports/html/build_client.ts`.
+ * Bundles the scripts of the pages to `client.js`, which are kept in the repository so that writing a report needs no
+ * bundler. Run it after a change in a folder `client/`: `deno task client`.
  *
  * @module
  */
@@ -9,14 +9,18 @@ import { fileURLToPath } from "node:url";
 
 const HERE = new URL(".", import.meta.url);
 
+/** Folders with a script: the report's, and that of the index over reports. */
+export const CLIENTS: readonly URL[] = [HERE, new URL("../publish/", HERE)];
+
 /**
  * Bundles `client/main.ts` with its parts of Chart.js.
  *
+ * @param folder Whose script. @default the report's
  * @returns The minified script.
  * @throws {Error} When the bundler fails; it needs its npm package once from the network or the cache.
  */
-export async function bundleClient(): Promise<string> {
-  const entry = fileURLToPath(new URL("client/main.ts", HERE));
+export async function bundleClient(folder: URL = HERE): Promise<string> {
+  const entry = fileURLToPath(new URL("client/main.ts", folder));
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["bundle", "--quiet", "--platform", "browser", "--format", "iife", "--minify", entry],
     cwd: fileURLToPath(HERE),
@@ -30,8 +34,10 @@ export async function bundleClient(): Promise<string> {
 }
 
 if (import.meta.main) {
-  const script = await bundleClient();
-  if (script.includes("</script")) throw new Error('Cannot use the script: it contains "</script"');
-  await Deno.writeTextFile(new URL("client.js", HERE), script);
-  console.log(`client.js: ${(script.length / 1000).toFixed(0)} kB`);
+  for (const folder of CLIENTS) {
+    const script = await bundleClient(folder);
+    if (script.includes("</script")) throw new Error('Cannot use the script: it contains "</script"');
+    await Deno.writeTextFile(new URL("client.js", folder), script);
+    console.log(`${fileURLToPath(folder)}client.js: ${(script.length / 1000).toFixed(0)} kB`);
+  }
 }

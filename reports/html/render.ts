@@ -6,6 +6,8 @@
 
 import { createHash } from "node:crypto";
 import type { Result } from "../../scenarios/record.ts";
+import { carriedOptions } from "../capsule/carried.ts";
+import { ROOT_PLACE, seal, SEALED_MARK } from "../capsule/seal.ts";
 import { summarise, type SummaryOptions } from "../summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import { ablation } from "./ablation.ts";
@@ -26,17 +28,16 @@ export type ReportOptions = SummaryOptions;
 
 /** What a page says beyond its result. */
 export interface Addition {
-  /** What stands in its head. */
-  readonly head: Markup;
   /** A section of its own. */
   readonly section: Markup;
-  /** Data that the page carries before its records. */
+  /** Data that the page carries before its records: a script of JSON. */
   readonly data: Markup;
 }
 
 /**
- * Renders a result as one self-contained HTML page: charts, their numbers as tables, and the records themselves.
- * The page allows its own script and style by hash and nothing else, so it cannot fetch anything.
+ * Renders a result as one self-contained HTML page: charts, their numbers as tables, the records themselves, the price
+ * book, and a SHA-256 of every part. The page allows its own script and style by hash and nothing else, so it cannot
+ * fetch anything. Pure: the same result and options give the same bytes at any time on every machine.
  *
  * @param result A parsed result file.
  * @returns The page.
@@ -77,7 +78,7 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
   ];
   const has = (id: string): boolean => sections.some((section) => section?.text.includes(` id="${id}"`) === true);
   const records = new Markup(`\n${recordLines(result).join("\n")}\n`);
-  return html`
+  const page = html`
     <!DOCTYPE html>
     <html lang="en">
       <head>
@@ -86,9 +87,10 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
         <meta name="generator" content="tierbench ${summary.versions["tierbench"] ?? ""}">
+        ${SEALED_MARK}
         <title>${summary.scenario.name}: tierbench report</title>
         <link rel="icon" href="data:,">
-        <style>${style}</style>${addition?.head}
+        <style>${style}</style>
       </head>
       <body>
         ${heading(summary)}
@@ -96,13 +98,15 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
         ${answer(summary, has)}
         ${sections.flatMap((section) => section ?? [])}
         </main>
-        <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how.</footer>
-        <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>${addition?.data}
+        <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them.</footer>
+        <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>${addition
+          ?.data}${carriedOptions(options)}
         <script type="application/x-ndjson" id="result">${records}</script>
         <script>${script}</script>
           </body>
     </html>
   `.text;
+  return seal(page);
 }
 
 function hashOf(inline: Markup): string {

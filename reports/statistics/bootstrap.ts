@@ -143,7 +143,7 @@ function widening(n: number): number {
 }
 
 /** Welch–Satterthwaite degrees of freedom of the difference of two means. */
-function welch(a: readonly number[], b: readonly number[]): number {
+export function welch(a: readonly number[], b: readonly number[]): number {
   const [va, vb] = [variance(a) / a.length, variance(b) / b.length];
   if (va + vb === 0) return a.length + b.length - 2;
   return (va + vb) ** 2 / (va ** 2 / (a.length - 1) + vb ** 2 / (b.length - 1));

@@ -83,6 +83,45 @@ Deno.test("prepare.sh installs Node, npm and the packages of native/packages.txt
   }
 });
 
+Deno.test("the workflow of the pages runs, publishes and deploys, with no secret", () => {
+  const [, workflow] = workflows.find(([, { name }]) => name === "pages") as [string, Workflow];
+  const steps = Object.values(workflow.jobs).flatMap(({ steps }) => steps.map(({ run, uses }) => run ?? uses));
+  const order = [".github/scripts/bench.sh", ".github/scripts/publish.sh", "actions/upload-pages-artifact@v3"];
+  assertEquals(steps.filter((step) => order.includes(step ?? "")), order);
+  assert(steps.includes("actions/deploy-pages@v4"));
+  for (const [path] of workflows) assert(!/secrets\./.test(read(path)), `${path} uses a secret`);
+});
+
+Deno.test("publish.sh adds the new report to those of earlier runs, keeps the newest 60 and writes the summary", async () => {
+  // The same commands, with a publisher that only makes the files it would.
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(
+      `${folder}/npx`,
+      '#!/bin/sh\necho "$@" > asked; mkdir -p site; ls history | wc -l > site/summary.md\n',
+      { mode: 0o755 },
+    );
+    await Deno.mkdir(`${folder}/site`);
+    await Deno.writeTextFile(`${folder}/site/index.html`, "new");
+    await Deno.mkdir(`${folder}/history`);
+    for (let day = 10; day < 75; day++) await Deno.writeTextFile(`${folder}/history/2020-${day}.html`, `${day}`);
+    const { success, stderr } = await new Deno.Command("bash", {
+      args: [decodeURIComponent(new URL(".github/scripts/publish.sh", root).pathname)],
+      cwd: folder,
+      env: { PATH: `${folder}:${Deno.env.get("PATH")}`, GITHUB_STEP_SUMMARY: `${folder}/summary` },
+      stdin: "null",
+    }).output();
+    assert(success, new TextDecoder().decode(stderr));
+    assertMatch(Deno.readTextFileSync(`${folder}/asked`), /^-y deno@\S+ task tierbench publish history --out site /);
+    assertEquals(Deno.readTextFileSync(`${folder}/summary`).trim(), "60");
+    const kept = [...Deno.readDirSync(`${folder}/history`)].map(({ name }) => name).sort();
+    assertEquals(kept[0], "2020-16.html");
+    assertEquals(Deno.readTextFileSync(`${folder}/history/${kept[59]}`), "new");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("every command names the same version of Deno", () => {
   const texts = [...scripts, ...workflows.map(([path]) => path), "native/setup/platform.ts"].map(read).join("\n");
   assertEquals([...new Set(texts.match(/deno@[\w.]+/g))], ["deno@2.9.6"]);

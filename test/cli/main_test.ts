@@ -40,7 +40,23 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
     const { code, out } = await tierbench(...words);
     assertEquals(code, 0);
     for (
-      const verb of ["run", "init", "list", "validate", "report", "claim", "prices", "doctor", "provision", "schema"]
+      const verb of [
+        "run",
+        "init",
+        "list",
+        "validate",
+        "report",
+        "verify",
+        "reanalyse",
+        "rerun",
+        "compare",
+        "publish",
+        "claim",
+        "prices",
+        "doctor",
+        "provision",
+        "schema",
+      ]
     ) {
       assertMatch(out, new RegExp(`^  ${verb}\\b`, "m"));
     }
@@ -50,7 +66,22 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
 });
 
 Deno.test("tierbench <verb> --help has examples", async () => {
-  for (const verb of ["run", "init", "validate", "report", "claim", "prices", "provision"]) {
+  for (
+    const verb of [
+      "run",
+      "init",
+      "validate",
+      "report",
+      "verify",
+      "reanalyse",
+      "rerun",
+      "compare",
+      "publish",
+      "claim",
+      "prices",
+      "provision",
+    ]
+  ) {
     const { code, out } = await tierbench(verb, "--help");
     assertEquals(code, 0);
     assertMatch(out, /Examples?:\n +tierbench /);

@@ -6,7 +6,7 @@ import type { pageData } from "../../reports/html/page_data.ts";
 import { parseCsv } from "../../reports/tco/csv.ts";
 import { renderReport, summarise, toCsv, toJson, toMarkdown, writeReport } from "../../reports/report.ts";
 import { estimateText, significant } from "../../reports/format.ts";
-import { parsePage } from "../../reports/contribution/page.ts";
+import { parsePage } from "../../reports/capsule/read.ts";
 import { fixtureResult, fromJsonLines, toJsonLines } from "../fixtures/result_fixture.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 

@@ -1,4 +1,5 @@
-import { DamagedPageError, parsePage, renderContribution } from "../../../reports/contribution/page.ts";
+import { DamagedPageError, parsePage } from "../../../reports/capsule/read.ts";
+import { renderContribution } from "../../../reports/contribution/page.ts";
 import { renderChecklist } from "../../../reports/contribution/text.ts";
 import { renderReport } from "../../../reports/html/render.ts";
 import { contributionName, contributionOf } from "../../../scenarios/contribution/contribution.ts";
@@ -32,10 +33,8 @@ Deno.test("a contribution is one page that gives back everything it was made of,
 
 Deno.test("parsePage() reads an ordinary report and says that it is none of a contribution", () => {
   const result = fixtureResult();
-  assertEquals(parsePage(renderReport(result), "r.html"), {
-    result: JSON.parse(JSON.stringify(result)),
-    contribution: undefined,
-  });
+  const read = parsePage(renderReport(result), "r.html");
+  assertEquals([read.result, read.contribution], [JSON.parse(JSON.stringify(result)), undefined]);
 });
 
 Deno.test("parsePage() names the part that is damaged, wherever a character changes", async () => {
@@ -54,9 +53,9 @@ Deno.test("parsePage() names the part that is damaged, wherever a character chan
     [at(lines[12 + 1] ?? "") + 90, 'the failed sample "fsdax#4"'],
     [at(lines[12 + 2] ?? "") + 90, "the quality record"],
     [at('"checklist":[') + 20, "the checklist"],
-    [at("<h1>") + 5, "the page around the records"],
-    [at("<table>") + 300, "the page around the records"],
-    [at('data-sha256="') + 20, "the checklist"],
+    [at("<h1>") + 5, "the text of the heading"],
+    [at("<table>") + 300, 'the text of the section "worth"'],
+    [at('data-sha256="') + 20, "the table of sums"],
   ];
   for (const [place, part] of places) {
     const error = assertThrows(() => parsePage(changed(place), "c.html"), DamagedPageError);

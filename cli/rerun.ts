@@ -1,0 +1,77 @@
+// @ts-types="@commander-js/extra-typings"
+import type { Command } from "commander";
+import { join, relative } from "node:path";
+import {
+  compareResults,
+  comparisonJson,
+  renderComparison,
+  rerunOf,
+  type ResultComparison,
+  runScenario,
+  writeReport,
+} from "../mod.ts";
+import { EXIT, UsageError } from "./exit_codes.ts";
+import type { Context } from "./main.ts";
+import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
+import { interruptible } from "./run.ts";
+import { RunView } from "./run_view.ts";
+
+const HELP = `
+Runs the scenario in the report with its seeds, as many steps and its price book, writes a report of its own, and compares
+the two: the key stream must be equal to the bit everywhere, rows and quality on the same type of CPU. Exit code 5: one of
+them differs, or on the same machine a case is slower beyond the noise.
+
+Examples:
+  tierbench rerun report.html
+  tierbench rerun report.html --out results/again --require measured`;
+
+function required(text: string): "measured" {
+  if (text === "measured") return text;
+  throw new UsageError(`Cannot require "${text}": expected "measured"`);
+}
+
+/** Whether a run that repeats another found something wrong. */
+function isWorse({ verdict, checks, unlike }: ResultComparison): boolean {
+  const sameMachine = !unlike.some(({ what }) => what.startsWith("machine.") && what !== "machine.kernel");
+  return checks.some(({ status }) => status === "differs") ||
+    (sameMachine && (verdict === "worse" || verdict === "mixed"));
+}
+
+/** `tierbench rerun`: runs the scenario of a report again. */
+export function addRerun(program: Command, { terminal, exit }: Context): void {
+  program.command("rerun")
+    .description("run the scenario of a report again and compare")
+    .argument("<report>", RESULTS_HELP)
+    .option("--out <folder>", "where results go (default: reports/out/<name>-rerun)")
+    .option("--require <kind>", 'with "measured": a medium that is not here is an error (exit code 3)', required)
+    .option("--no-install", "never install system packages (deno task does so when they are missing)")
+    .option("--json", "for machines: the comparison on standard output, progress on standard error")
+    .addHelpText("after", HELP)
+    .action(async (report, { out, require, json }) => {
+      const earlier = await resultsOf(report);
+      const { scenario, set } = rerunOf(earlier.result, report);
+      // Files of prices are in the report; those paths may lead nowhere here.
+      const carried = earlier.page?.options?.priceFiles ?? earlier.result.run.priceFiles ?? [];
+      const priced = { ...earlier.page?.options, ...(carried.length === 0 ? {} : { priceFiles: carried }) };
+      const noPaths = scenario.cost.priceFiles === undefined ? {} : { "cost.priceFiles": [] };
+      const folder = out ?? join("reports", "out", `${scenario.name}-rerun`);
+      const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
+      const result = await interruptible(
+        (signal) =>
+          runScenario(scenario, {
+            out: folder,
+            set: { ...set, ...noPaths },
+            signal,
+            onProgress: (event) => view.show(event),
+            ...(require === undefined ? {} : { require }),
+          }),
+        () => view.end(),
+      );
+      const files = await writeReport(result, folder, priced);
+      const comparison = compareResults(earlier.result, result, { names: [report, files.html], unlike: true });
+      terminal.out(json ? comparisonJson(comparison) : `\n${renderComparison(comparison, terminal.width)}\n`);
+      view.line("report", relative(Deno.cwd(), files.html) || files.html);
+      if (result.failed.length > 0) exit(EXIT.failed);
+      else if (isWorse(comparison)) exit(EXIT.worse);
+    });
+}

@@ -1,0 +1,64 @@
+/**
+ * What a page carries beside its records so that it can be made again: the price book and the other options.
+ *
+ * @module
+ */
+
+import { html, Markup, scriptJson } from "../html/markup.ts";
+import type { SummaryOptions } from "../summary.ts";
+import { defaultPriceBook } from "../tco/default_prices.ts";
+import type { PriceBook, PriceFile } from "../tco/price_book.ts";
+
+const PRICES = /<script type="application\/x-ndjson" id="prices">\n([^<]*?)\n?<\/script>/;
+const OWN = /<script type="application\/x-ndjson" id="own-prices">\n([^<]*?)\n?<\/script>/;
+const OPTIONS = /<script type="application\/json" id="options">([^<]*)<\/script>/;
+
+/** Options as a page carries them: one JSON object, the price book row by row, the user's files line by line. */
+export function carriedOptions({ prices = defaultPriceBook(), priceFiles = [], ...options }: SummaryOptions): Markup {
+  const lines = Object.entries(prices).flatMap(([list, rows]: [string, unknown]): object[] =>
+    Array.isArray(rows) ? rows.map((row: unknown) => ({ list, row })) : [{ field: list, value: rows }]
+  );
+  const own = priceFiles.flatMap(({ name, text }) => text.split("\n").map((line) => ({ file: name, text: line })));
+  return html`<script type="application/json" id="options">${scriptJson(options)}</script>
+${linesOf("prices", lines)}${own.length === 0 ? undefined : linesOf("own-prices", own)}`;
+}
+
+function linesOf(id: string, lines: readonly object[]): Markup {
+  const text = lines.map((line) => `${scriptJson(line).text}\n`).join("");
+  return new Markup(`<script type="application/x-ndjson" id="${id}">\n${text}</script>\n`);
+}
+
+/**
+ * The options that a page carries, with its price book.
+ *
+ * @param page A page whose sums were compared.
+ * @returns Undefined for a page of an early version, which carries none.
+ */
+export function readOptions(page: string): (SummaryOptions & { readonly prices: PriceBook }) | undefined {
+  const [options, lines] = [OPTIONS.exec(page)?.[1], PRICES.exec(page)?.[1]];
+  if (options === undefined || lines === undefined) return undefined;
+  const book: Record<string, unknown> = {};
+  // A list without a row has no line, and is a list all the same.
+  for (const [list, rows] of Object.entries(defaultPriceBook())) if (Array.isArray(rows)) book[list] = [];
+  for (const line of lines.split("\n").filter((text) => text !== "")) {
+    const { list, row, field, value } = JSON.parse(line) as Record<string, unknown>;
+    if (typeof list === "string") book[list] = [...(book[list] as unknown[] | undefined) ?? [], row];
+    else if (typeof field === "string") book[field] = value;
+  }
+  const own = ownFiles(OWN.exec(page)?.[1] ?? "");
+  return {
+    ...JSON.parse(options) as SummaryOptions,
+    prices: book as unknown as PriceBook,
+    ...(own.length === 0 ? {} : { priceFiles: own }),
+  };
+}
+
+/** The user's files of prices, from their lines. */
+function ownFiles(lines: string): PriceFile[] {
+  const files = new Map<string, string[]>();
+  for (const line of lines.split("\n").filter((text) => text !== "")) {
+    const { file, text } = JSON.parse(line) as { readonly file: string; readonly text: string };
+    files.set(file, [...files.get(file) ?? [], text]);
+  }
+  return [...files].map(([name, texts]) => ({ name, text: texts.join("\n") }));
+}

@@ -1,0 +1,113 @@
+/**
+ * Reads a report's page back: its records, its price book and options, and the contribution if it is one.
+ *
+ * @module
+ */
+
+import type { Contribution } from "../../scenarios/contribution/record.ts";
+import type { Result } from "../../scenarios/record.ts";
+import { parseResultText, resultOf } from "../../scenarios/result.ts";
+import type { SummaryOptions } from "../summary.ts";
+import type { PriceBook } from "../tco/price_book.ts";
+import { readOptions } from "./carried.ts";
+import { checkPage } from "./seal.ts";
+
+/** What a page was read as. */
+export interface ReadPage {
+  /** Every record of the run. */
+  readonly result: Result;
+  /** Absent: the page of an ordinary report. */
+  readonly contribution: Contribution | undefined;
+  /** What the page was made with, its price book included; undefined in pages of early versions. */
+  readonly options: (SummaryOptions & { readonly prices: PriceBook }) | undefined;
+  /** Root hash (hex) of the page; undefined in pages of early versions. */
+  readonly root: string | undefined;
+}
+
+/** A page that cannot be read, or not as a whole. */
+export class DamagedPageError extends Error {
+  /** The part that is damaged, as the message names it. */
+  readonly part: string;
+
+  /** The error. @param part Its name. @param found What is wrong with it. */
+  constructor(name: string, part: string, found: string) {
+    super(`Cannot read the report in "${name}": ${part} ${found}; ask for the file again, or make it again`);
+    this.name = "DamagedPageError";
+    this.part = part;
+  }
+}
+
+const RECORDS = /<script type="application\/x-ndjson" id="result">\n([^<]*)\n<\/script>/;
+const CONTRIBUTION = /<script type="application\/json" id="contribution"[^>]*>([^<]*)<\/script>/;
+
+/**
+ * Reads the records out of a report's page, and the contribution if it is one. Everything is compared with its sum
+ * before it is used.
+ *
+ * @param page Bytes or text of the page.
+ * @param name What messages call it.
+ * @throws {DamagedPageError} naming the part that is damaged or missing.
+ *
+ * @example
+ * ```ts
+ * import { DamagedPageError, parsePage } from "../../mod.ts";
+ *
+ * try {
+ *   parsePage("<!DOCTYPE html>", "report.html");
+ * } catch (error) {
+ *   if (error instanceof DamagedPageError) console.log(error.part); // the records
+ * }
+ * ```
+ */
+export function parsePage(page: Uint8Array | string, name: string): ReadPage {
+  const { damage: [first, ...further], root } = checkPage(page);
+  if (first !== undefined) {
+    const more = further.length === 0 ? "" : ` (and ${further.length} further parts, "tierbench verify" lists them)`;
+    throw new DamagedPageError(name, first.part, `${first.found}${more}`);
+  }
+  const text = typeof page === "string" ? page : new TextDecoder().decode(page);
+  const records = RECORDS.exec(text)?.[1];
+  if (records === undefined) {
+    const found = text.includes('id="result"')
+      ? "are cut off or of an older form"
+      : "are missing: it is no report of tierbench, or is cut off";
+    throw new DamagedPageError(name, "the records", found);
+  }
+  const result = resultOf(parseResultText(`${records}\n`, name).records);
+  return { result, contribution: contributionIn(text, result, name), options: readOptions(text), root };
+}
+
+function contributionIn(page: string, result: Result, name: string): Contribution | undefined {
+  const text = CONTRIBUTION.exec(page)?.[1];
+  if (text === undefined) return undefined;
+  const { format, ...told } = JSON.parse(text) as Omit<Contribution, "result"> & { readonly format: number };
+  if (format === 2) return { result, ...told };
+  throw new DamagedPageError(
+    name,
+    "the checklist",
+    `has the format ${format}, expected 2: another version wrote it`,
+  );
+}
+
+/**
+ * Reads a report's page from a file; see {@linkcode parsePage}.
+ *
+ * @throws {Deno.errors.NotFound} if there is no such file.
+ */
+export async function readPage(path: string): Promise<ReadPage> {
+  return parsePage(await readPageBytes(path), path);
+}
+
+/**
+ * The bytes of a report's file.
+ *
+ * @throws {Deno.errors.NotFound} if there is no such file.
+ */
+export async function readPageBytes(path: string): Promise<Uint8Array> {
+  try {
+    return await Deno.readFile(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Deno.errors.NotFound(`Cannot read the report: "${path}" does not exist`, { cause: error });
+  }
+}

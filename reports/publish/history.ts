@@ -1,0 +1,78 @@
+/**
+ * Runs of the same scenario on the same machine, one after the other.
+ *
+ * @module
+ */
+
+import type { Evidence } from "../../scenarios/record.ts";
+import { compareResults } from "../compare/compare.ts";
+import type { CaseVerdict, ResultComparison } from "../compare/model.ts";
+import { unlikeOf } from "../compare/unlike.ts";
+import type { Estimate } from "../statistics/bootstrap.ts";
+import type { FoundReport } from "./collect.ts";
+
+/** One case in one run. */
+export interface HistoryPoint {
+  /** Samples a second; undefined where the run has no such case, or shows no speed of it. */
+  readonly rate: Estimate | undefined;
+  /** Against the run before: a change by the rule of `tierbench compare`. Undefined in the first run. */
+  readonly change: CaseVerdict | undefined;
+  /** Its speed ÷ that of the run before. */
+  readonly ratio: Estimate | undefined;
+}
+
+/** A case over all runs. */
+export interface HistoryLine {
+  /** Name of the case. */
+  readonly case: string;
+  /** How its figures were obtained, where one kind is all. */
+  readonly evidence: Evidence;
+  /** One point a run. */
+  readonly points: readonly HistoryPoint[];
+}
+
+/** The runs of one scenario on one machine. */
+export interface History {
+  /** The oldest first. */
+  readonly reports: readonly FoundReport[];
+  /** Every run against the one before; one fewer than there are reports. */
+  readonly comparisons: readonly ResultComparison[];
+  /** Its cases, those of the newest run first. */
+  readonly lines: readonly HistoryLine[];
+}
+
+/** Reports in groups that `tierbench compare` takes for alike: one scenario, one machine, one key stream. */
+export function historiesOf(reports: readonly FoundReport[]): History[] {
+  const groups: FoundReport[][] = [];
+  const alike = (a: FoundReport, b: FoundReport): boolean =>
+    unlikeOf(a.read.result, b.read.result).every(({ weight }) => weight !== "refused");
+  for (const report of reports) {
+    const group = groups.find(([first]) => first !== undefined && alike(first, report));
+    if (group === undefined) groups.push([report]);
+    else group.push(report);
+  }
+  // They come with the newest first; a history begins with the oldest.
+  return groups.map((group) => historyOf(group.reverse()));
+}
+
+function historyOf(reports: readonly FoundReport[]): History {
+  const comparisons = reports.slice(1).map((report, i) => {
+    const before = reports[i] as FoundReport;
+    return compareResults(before.read.result, report.read.result, { names: [before.path, report.path], unlike: true });
+  });
+  const newest = [...reports].reverse();
+  const names = new Map<string, Evidence>();
+  for (const { summary } of newest) {
+    for (const one of summary.cases) if (!names.has(one.name)) names.set(one.name, one.evidence);
+  }
+  const lines = [...names].map(([name, evidence]): HistoryLine => ({
+    case: name,
+    evidence,
+    points: reports.map(({ summary }, i) => {
+      const found = summary.cases.find((one) => one.name === name && one.evidence === evidence);
+      const compared = comparisons[i - 1]?.cases.find((one) => one.case === name);
+      return { rate: found?.throughput, change: compared?.verdict, ratio: compared?.ratio };
+    }),
+  }));
+  return { reports, comparisons, lines };
+}

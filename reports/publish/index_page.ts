@@ -1,0 +1,190 @@
+/**
+ * The index page over a folder of reports: one file beside them, in their style, that fetches nothing.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { countText, rateText, significant } from "../format.ts";
+import { html, Markup, scriptJson } from "../html/markup.ts";
+import { themeCss } from "../html/palette.ts";
+import { type Cell, figure, kind, table } from "../html/parts.ts";
+import reportSheet from "../html/style.css" with { type: "text" };
+import type { Summary } from "../model.ts";
+import clientScript from "./client.js" with { type: "text" };
+import type { UnreadableReport } from "./collect.ts";
+import type { History, HistoryPoint } from "./history.ts";
+import { minuteOf, trendsOf } from "./page_data.ts";
+import sheet from "./style.css" with { type: "text" };
+
+/** A row of the index. */
+export interface IndexEntry {
+  /** Where the report is, from the index page, as a URL. */
+  readonly href: string;
+  /** Its figures. */
+  readonly summary: Summary;
+  /** Its root hash; undefined in reports of early versions. */
+  readonly root: string | undefined;
+}
+
+/** What the index page shows. */
+export interface IndexContent {
+  /** The newest first. */
+  readonly entries: readonly IndexEntry[];
+  /** Reports that were left out, and why. */
+  readonly unreadable: readonly UnreadableReport[];
+  /** Runs that can be compared; those of a single run show no trend. */
+  readonly histories: readonly History[];
+  /** Title of the page. */
+  readonly title: string;
+}
+
+/** Renders the index page. Pure: it says nothing of when or where it was made. */
+export function renderIndex({ entries, unreadable, histories, title }: IndexContent): string {
+  const style = new Markup(themeCss() + reportSheet + sheet);
+  const script = new Markup(clientScript);
+  const shown = histories.filter(({ reports }) => reports.length > 1);
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hashOf(script)}`,
+    `style-src ${hashOf(style)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  return html`
+    <!DOCTYPE html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta http-equiv="Content-Security-Policy" content="${policy}">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>${title}</title>
+        <link rel="icon" href="data:,">
+        <style>${style}</style>
+      </head>
+      <body>
+        <header>
+          <p class="eyebrow">tierbench</p>
+          <h1>${title}</h1>
+          <p class="about">${countText(
+            entries.length,
+            "report",
+          )}, the newest first. Each is one file that carries its data;
+            <code>tierbench rerun</code> runs it again.</p>
+        </header>
+        <main>
+        ${listOf(entries)}
+        ${shown.map(trendOf)}
+        ${unreadable.length === 0 ? undefined : leftOut(unreadable)}
+        </main>
+        <footer>Figures are those of the reports, at the prices they were made with.</footer>
+        <script type="application/json" id="trends">${scriptJson(trendsOf(shown))}</script>
+        <script>${script}</script>
+      </body>
+    </html>
+  `.text;
+}
+
+function hashOf(inline: Markup): string {
+  return `'sha256-${createHash("sha256").update(inline.text).digest("base64")}'`;
+}
+
+const COLUMNS = ["report", "verdict", "run, UTC", "machine", "kind", "root hash"] as const;
+
+function listOf(entries: readonly IndexEntry[]): Markup {
+  const rows = entries.map(({ href, summary, root }) => {
+    const { cpu, cpus } = summary.machine;
+    const kinds = [...new Set(summary.cases.map(({ evidence }) => evidence))];
+    return html`
+      <tr>
+        <th scope="row"><a href="${href}"><span>${summary.scenario.name}</span></a></th>
+        <td class="words verdict">${summary.verdict.headline}.</td>
+        <td class="words">${minuteOf(summary.started)}</td>
+        <td class="words">${cpu}, ${countText(cpus, "CPU")}</td>
+        <td class="words">${kinds.length === 0 ? "–" : kinds.map((one) =>
+          html`
+            ${kind(one)}
+          `
+        )}</td>
+        <td class="words"><code>${root?.slice(0, 12) ?? "–"}</code></td>
+      </tr>
+    `;
+  });
+  return html`
+    <section aria-labelledby="reports">
+      <h2 id="reports">Reports</h2>
+      <div class="scroll" role="region" tabindex="0" aria-label="List of reports">
+        <table class="sortable">
+          <caption>Reports, the newest first</caption>
+          <thead>
+            <tr>${COLUMNS.map((title, i) =>
+              html`
+                <th scope="col" ${new Markup(i === 0 ? "" : ' class="words"')}>${title}</th>
+              `
+            )}</tr>
+          </thead>
+          <tbody>${rows}</tbody>
+        </table>
+      </div>
+    </section>
+  `;
+}
+
+/** The runs of one scenario on one machine. */
+function trendOf({ reports, lines }: History, index: number): Markup {
+  const newest = reports[reports.length - 1]?.summary as Summary;
+  const id = `trend-${index}`;
+  const shown = lines.filter(({ points }) => points.some(({ rate }) => rate !== undefined));
+  const kinds = [...new Set(shown.map(({ evidence }) => evidence))]
+    .map((evidence) => {
+      const names = shown.filter((line) => line.evidence === evidence).map((line) => line.case).join(", ");
+      return `${evidence[0]?.toUpperCase()}${evidence.slice(1)}: ${names}`;
+    }).join(". ");
+  const rows = reports.map(({ summary }, run): Cell[] => [
+    minuteOf(summary.started),
+    summary.versions["tierbench"] ?? "unknown",
+    ...shown.map(({ points }) => pointCell(points[run])),
+  ]).reverse();
+  const heading = `${newest.scenario.name} on ${newest.machine.cpu}`;
+  return html`<section aria-labelledby="${id}-title"><h2 id="${id}-title">History of ${heading}</h2>${
+    figure(
+      id,
+      {
+        title: `Throughput over ${countText(reports.length, "run")} of ${heading}, ${
+          countText(newest.machine.cpus, "CPU")
+        }`,
+        text:
+          "Runs from left to right, whiskers are 95 % intervals. A triangle above a point: faster than the run before; " +
+          "below it: slower, by the rule of tierbench compare. One mark is weak evidence: the machine may have changed.",
+        unit: "thousand samples/s",
+        kinds,
+      },
+      table(
+        `Throughput of ${heading}, samples/s, the newest first`,
+        [{ title: "run, UTC" }, { title: "tierbench", words: true }, ...shown.map((line) => ({ title: line.case }))],
+        rows,
+      ),
+    )
+  }</section>`;
+}
+
+function pointCell(point: HistoryPoint | undefined): Cell {
+  if (point?.rate === undefined) return "–";
+  const { rate, change, ratio } = point;
+  const changed = change === "faster" || change === "slower"
+    ? html`<small>${change === "faster" ? "▲" : "▼"} ${change}: × ${significant(ratio?.value ?? 1)}</small>`
+    : undefined;
+  return html`${rateText(rate)}${changed}`;
+}
+
+function leftOut(unreadable: readonly UnreadableReport[]): Markup {
+  return html`<section aria-labelledby="left-out"><h2 id="left-out">Left out</h2>${
+    table(
+      "Reports that cannot be read, and why",
+      [{ title: "file" }, { title: "error", words: true }],
+      unreadable.map(({ path, error }) => [path, error]),
+    )
+  }</section>`;
+}

@@ -1,0 +1,157 @@
+import "../native_library.ts";
+import { main } from "../../cli/main.ts";
+import { checkPage, renderReport } from "../../mod.ts";
+import type { Result } from "../../scenarios/record.ts";
+import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+
+async function tierbench(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  let [out, err] = ["", ""];
+  const terminal = {
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+    isTerminal: false,
+    colors: false,
+    width: 160,
+  };
+  const code = await main(args, terminal);
+  return { code, out, err };
+}
+
+async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function slower(result: Result, factor: number): Result {
+  const samples = result.samples.map((one) =>
+    one.case === "fsdax" ? { ...one, stepNs: one.stepNs.map((ns) => Math.round(ns * factor)) } : one
+  );
+  return { ...result, samples };
+}
+
+Deno.test("tierbench verify says whole with the root hash, or names the damaged part with exit code 1", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/r.html`;
+    const page = renderReport(fixtureResult());
+    const { root, parts } = checkPage(page);
+    await Deno.writeTextFile(file, page);
+    assertEquals(await tierbench("verify", file), {
+      code: 0,
+      out: `${file}: whole, ${parts.length} parts, root ${root}\n`,
+      err: "",
+    });
+    assertEquals((await tierbench("verify", file, "--root", root?.slice(0, 8) ?? "")).code, 0);
+    const other = await tierbench("verify", file, "--root", "00000000");
+    assertEquals(other.code, 1);
+    assertStringIncludes(other.err, `is whole, but its root hash is ${root}, expected 00000000`);
+    assertEquals((await tierbench("verify", file, "--root", "x")).code, 2);
+    const bad = `${folder}/bad.html`;
+    await Deno.writeTextFile(bad, page.replace('"price":', '"pricf":').replace("3.035", "3.036"));
+    const { code, err } = await tierbench("verify", file, bad);
+    assertEquals(code, 1);
+    assertMatch(err, /^.*bad\.html: .+ is damaged: its SHA-256 differs\n/);
+    const json = await tierbench("verify", bad, "--json");
+    assertEquals([json.code, JSON.parse(json.out)[0].damage.length > 0], [1, true]);
+    await Deno.writeTextFile(bad, "<!DOCTYPE html>");
+    assertStringIncludes((await tierbench("verify", bad)).err, "carries no sums");
+    assertEquals((await tierbench("verify", `${folder}/none.html`)).code, 1);
+  });
+});
+
+Deno.test("tierbench reanalyse makes the same bytes, and other prices on request", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/r.html`;
+    const page = renderReport(fixtureResult());
+    await Deno.writeTextFile(file, page);
+    const same = await tierbench("reanalyse", file, "--out", `${folder}/sub/again.html`);
+    assertEquals([same.code, same.err], [0, ""]);
+    assertStringIncludes(same.out, `same     every byte of ${file}\n`);
+    assertEquals(await Deno.readTextFile(`${folder}/sub/again.html`), page);
+    const priced = await tierbench("reanalyse", file, "--as-of", "2020", "--out", `${folder}/2020.html`);
+    assertEquals(priced.code, 0);
+    assertStringIncludes(priced.out, "the options");
+    assertStringIncludes(await Deno.readTextFile(`${folder}/2020.html`), "no machine for it as of 2020");
+    assertEquals((await tierbench("reanalyse", `${folder}/2020.html`)).code, 0);
+    const book = await tierbench("reanalyse", file, "--price-book", "reports/tco/prices", "--json");
+    assertEquals([book.code, JSON.parse(book.out).pricing.asOf], [0, "2026-11"]);
+    const none = await tierbench("reanalyse", file, "--price-book", folder);
+    assertEquals(none.code, 2);
+    assertStringIncludes(none.err, "found no CSV file in");
+    assertEquals((await tierbench("reanalyse", file, "--as-of", "yesterday")).code, 1);
+    await Deno.writeTextFile(file, page.replace("</h1>", "</h2>"));
+    const damaged = await tierbench("reanalyse", file);
+    assertEquals(damaged.code, 1);
+    assertStringIncludes(damaged.err, "the text of the heading is damaged");
+  });
+});
+
+Deno.test("tierbench compare exits with 0 for no difference, 5 for slower, 2 for what is unlike", async () => {
+  await inFolder(async (folder) => {
+    const result = fixtureResult();
+    await Deno.writeTextFile(`${folder}/a.html`, renderReport(result));
+    await Deno.writeTextFile(`${folder}/result.jsonl`, toJsonLines(slower(result, 1.2)));
+    const same = await tierbench("compare", `${folder}/a.html`, `${folder}/a.html`);
+    assertEquals([same.code, same.err], [0, ""]);
+    const worse = await tierbench("compare", `${folder}/a.html`, folder);
+    assertEquals(worse.code, 5);
+    assertStringIncludes(worse.out, "fsdax is 16.7 % slower (95 %: ");
+    assertEquals((await tierbench("compare", folder, `${folder}/a.html`)).code, 0);
+    const markdown = await tierbench("compare", `${folder}/a.html`, `${folder}/result.jsonl`, "--markdown");
+    assertMatch(markdown.out, /^### Compared with the baseline\n\n\*\*fsdax is 16\.7 % slower/);
+    const json = await tierbench("compare", `${folder}/a.html`, folder, "--json");
+    assertEquals([json.code, JSON.parse(json.out).verdict], [5, "worse"]);
+    const other = { ...result, run: { ...result.run, machine: { ...result.run.machine, cpu: "Other CPU" } } };
+    await Deno.writeTextFile(`${folder}/b.html`, renderReport(other));
+    const unlike = await tierbench("compare", `${folder}/a.html`, `${folder}/b.html`);
+    assertEquals(unlike.code, 2);
+    assertStringIncludes(unlike.err, "they are unlike in machine.cpu: Test CPU 9000 against Other CPU");
+    const labelled = await tierbench("compare", `${folder}/a.html`, `${folder}/b.html`, "--unlike");
+    assertEquals(labelled.code, 0);
+    assertStringIncludes(labelled.out, "unlike  machine.cpu: Test CPU 9000 against Other CPU");
+  });
+});
+
+Deno.test("tierbench publish writes the pages and names a report that is damaged with exit code 1", async () => {
+  await inFolder(async (folder) => {
+    const page = renderReport(fixtureResult());
+    await Deno.mkdir(`${folder}/in`);
+    await Deno.writeTextFile(`${folder}/in/a.html`, page);
+    const { code, out } = await tierbench("publish", `${folder}/in`, "--out", `${folder}/site`);
+    assertEquals([code, out], [0, `published  1 reports, 0 with a history: ${folder}/site/index.html\n`]);
+    const names = [...Deno.readDirSync(`${folder}/site`)].map(({ name }) => name).sort();
+    assertEquals(names, ["badge.svg", "index.html", "reports", "summary.md"]);
+    await Deno.writeTextFile(`${folder}/in/b.html`, page.slice(0, -20_000));
+    const bad = await tierbench(
+      "publish",
+      `${folder}/in`,
+      "--out",
+      `${folder}/site`,
+      "--baseline",
+      `${folder}/in/a.html`,
+    );
+    assertEquals(bad.code, 1);
+    assertStringIncludes(bad.err, "left out   b.html: ");
+    assert((await Deno.readTextFile(`${folder}/site/summary.md`)).includes("Compared with the baseline"));
+  });
+});
+
+Deno.test("tierbench rerun says clearly what it cannot run", async () => {
+  await inFolder(async (folder) => {
+    const result = fixtureResult(); // its digest is none of its scenario
+    await Deno.writeTextFile(`${folder}/a.html`, renderReport(result));
+    const { code, err } = await tierbench("rerun", `${folder}/a.html`);
+    assertEquals(code, 2);
+    assertStringIncludes(err, "paths were taken out of it before it was sent, or it was edited");
+    const other = { ...result.run.scenario, kind: "simulation" } as unknown as Result["run"]["scenario"];
+    await Deno.writeTextFile(`${folder}/b.html`, renderReport({ ...result, run: { ...result.run, scenario: other } }));
+    const simulation = await tierbench("rerun", `${folder}/b.html`);
+    assertEquals(simulation.code, 2);
+    assertStringIncludes(simulation.err, 'its scenario is of the kind "simulation"');
+    assertEquals((await tierbench("rerun", `${folder}/a.html`, "--require", "emulated")).code, 2);
+  });
+});

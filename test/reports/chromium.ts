@@ -1,0 +1,37 @@
+/**
+ * Chromium for tests that open pages.
+ *
+ * @module
+ */
+
+import { type Browser, chromium, type Page } from "playwright-core";
+
+/**
+ * Starts Chromium.
+ *
+ * @throws {Error} if there is none.
+ */
+export async function browser(): Promise<Browser> {
+  for (const path of [Deno.env.get("TIERBENCH_CHROMIUM"), "/usr/bin/chromium"]) {
+    if (path === undefined) continue;
+    const found = await Deno.stat(path).then((info) => info.isFile, () => false);
+    if (found) return await chromium.launch({ executablePath: path, args: ["--no-sandbox"] });
+  }
+  throw new Error("Chromium is missing: install the package chromium, or name it in TIERBENCH_CHROMIUM");
+}
+
+/** Share of a canvas's pixels that are drawn, and how many colours they have. */
+export function drawn(page: Page, id: string): Promise<{ share: number; colours: number }> {
+  return page.evaluate(`(() => {
+    const canvas = document.getElementById("chart-${id}");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const colours = new Set();
+    let opaque = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] < 200) continue;
+      opaque++;
+      colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    }
+    return { share: opaque / (data.length / 4), colours: colours.size };
+  })()`) as Promise<{ share: number; colours: number }>;
+}
