@@ -56,33 +56,41 @@ export async function families(points: readonly CalibrationPoint[]): Promise<Fam
     const parent = media.find(({ name }) => name === m.extends);
     return parent === undefined ? m.name : root(parent);
   };
-  return await Promise.all(media.filter((m) => m.extends === undefined).map(async ({ name }) => {
-    const members = media.filter((m) => root(m) === name);
-    const targets = members.flatMap((m) => {
-      const own = points.filter((point) => point.medium === m.name);
-      return [...new Set(own.map((point) => point.platform))].map((platform): Target => {
-        const questions = questionsOf(own.filter((point) => point.platform === platform));
-        return { media: m, platform, options: mediaOptions(m, platform), questions, weight: 1 / Math.sqrt(own.length) };
+  return await Promise.all(
+    media.filter((m) => m.extends === undefined).map(async ({ name }) => {
+      const members = media.filter((m) => root(m) === name);
+      const targets = members.flatMap((m) => {
+        const own = points.filter((point) => point.medium === m.name);
+        return [...new Set(own.map((point) => point.platform))].map((platform): Target => {
+          const questions = questionsOf(own.filter((point) => point.platform === platform));
+          return {
+            media: m,
+            platform,
+            options: mediaOptions(m, platform),
+            questions,
+            weight: 1 / Math.sqrt(own.length),
+          };
+        });
       });
-    });
-    const free = await Promise.all(members.map(async (m) => {
-      const file = parseMedia(await Deno.readTextFile(mediaFileUrl(m.name)), m.name);
-      const of = (parameters: Media["parameters"], path: string[], platform?: string): FreeParameter[] =>
-        Object.entries(parameters).filter(([, { fit }]) => fit === true).map(([key, { value }]) => ({
-          file: m.name,
-          path: [...path, key, "value"],
-          key,
-          platform,
-          value,
-        }));
-      const platforms = Object.entries(file.platforms ?? {});
-      return [
-        ...of(file.parameters, ["parameters"]),
-        ...platforms.flatMap(([p, { parameters }]) => of(parameters, ["platforms", p, "parameters"], p)),
-      ];
-    }));
-    return { name, free: free.flat(), targets };
-  }));
+      const free = await Promise.all(members.map(async (m) => {
+        const file = parseMedia(await Deno.readTextFile(mediaFileUrl(m.name)), m.name);
+        const of = (parameters: Media["parameters"], path: string[], platform?: string): FreeParameter[] =>
+          Object.entries(parameters).filter(([, { fit }]) => fit === true).map(([key, { value }]) => ({
+            file: m.name,
+            path: [...path, key, "value"],
+            key,
+            platform,
+            value,
+          }));
+        const platforms = Object.entries(file.platforms ?? {});
+        return [
+          ...of(file.parameters, ["parameters"]),
+          ...platforms.flatMap(([p, { parameters }]) => of(parameters, ["platforms", p, "parameters"], p)),
+        ];
+      }));
+      return { name, free: free.flat(), targets };
+    }),
+  );
 }
 
 /** Whether a parameter of `file` is what `target` uses: its own file's value hides that of the model it extends. */

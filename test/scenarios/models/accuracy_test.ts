@@ -1,3 +1,4 @@
+import "../../native_library.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { accuracyText, BARS, targetLines } from "../../../scenarios/models/accuracy.ts";
 import { bandFor, loadResiduals } from "../../../scenarios/models/bands.ts";
