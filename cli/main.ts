@@ -107,15 +107,21 @@ function program(context: Context): Command {
   return command as Command;
 }
 
+/** Errors of what was written: words, files, results that do not go together. */
+const USAGE_ERRORS = [
+  ScenarioError,
+  UsageError,
+  UnresumableError,
+  AnswerError,
+  ProfileError,
+  TraceError,
+  UnlikeResultsError,
+  RerunError,
+] as const;
+
 function exitCodeOf(error: unknown): number {
   if (error instanceof RunInterrupted) return EXIT.interrupted;
-  if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
-    return EXIT.usage;
-  }
-  if (error instanceof AnswerError || error instanceof ProfileError || error instanceof TraceError) return EXIT.usage;
-  if (error instanceof AnswerError || error instanceof UnlikeResultsError || error instanceof RerunError) {
-    return EXIT.usage;
-  }
+  if (USAGE_ERRORS.some((kind) => error instanceof kind)) return EXIT.usage;
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;
