@@ -74,6 +74,7 @@ export {
   type TrainerExecutor,
   type TrainerModel,
   type TrainerOptions,
+  type TrainerTable,
   type TrainResult,
   WdlTrainer,
 } from "./ffi/trainer.ts";
@@ -106,6 +107,7 @@ export {
   type ResolvedPartOptimizer,
   type ResolvedScenario,
   type ResolvedSyntheticData,
+  type ResolvedTable,
   type ResolvedWorkload,
   type Scenario,
   type SgdParameters,
@@ -113,6 +115,7 @@ export {
   type Switches,
   type SyntheticData,
   type Workload,
+  type WrittenTable,
 } from "./scenarios/scenario.ts";
 export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
