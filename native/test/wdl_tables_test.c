@@ -208,6 +208,50 @@ static void rows_descend_the_loss(const char *model) {
   ts_store_close(store);
 }
 
+/* The linear part: FTRL's first step from a weight of 0 is -rate g / sqrt(n + g^2), which gives g back. */
+static void linear_weights_descend_the_loss(const char *model) {
+  static const char *const names[] = {"wide.numeric", "wide.C1", "wide.C8", "wide.C26"};
+  const double rate = 0.2, n = 0.1;
+  const float e = 0x1p-6f;
+  ts_store *store = open_store();
+  char more[64];
+  snprintf(more, sizeof more, "model=%s", model);
+  ts_trainer *t = open_trainer(store, SHARED, more);
+  CHECK(ts_trainer_fill(t, NULL, message, sizeof message) == TS_OK);
+  float w[50];
+  uint64_t count[4];
+  double slope[4][50];
+  for (uint32_t i = 0; i < 4; i++) {
+    CHECK(ts_trainer_parameters(t, names[i], w, 50, &count[i], message, sizeof message) == TS_OK);
+    for (uint64_t k = 0; k < count[i]; k++) {
+      double side[2];
+      CHECK(w[k] == 0);
+      for (uint32_t s = 0; s < 2; s++) {
+        w[k] = s == 0 ? e : -e;
+        CHECK(ts_trainer_set_parameters(t, names[i], w, count[i], message, sizeof message) == TS_OK);
+        side[s] = loss_now(t);
+      }
+      w[k] = 0;
+      slope[i][k] = (side[0] - side[1]) / (2.0 * (double)e);
+    }
+    CHECK(ts_trainer_set_parameters(t, names[i], w, count[i], message, sizeof message) == TS_OK);
+  }
+  CHECK(ts_trainer_train(t, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+  for (uint32_t i = 0; i < 4; i++) {
+    uint32_t moved = 0;
+    CHECK(ts_trainer_parameters(t, names[i], w, 50, NULL, message, sizeof message) == TS_OK);
+    for (uint64_t k = 0; k < count[i]; k++) {
+      const double now = (double)w[k], g = -now * sqrt(n) / sqrt(rate * rate - now * now);
+      CHECK_MSG(fabs(g - slope[i][k]) < 1e-5 + 2e-3 * fabs(slope[i][k]), "%s %s[%llu]: gradient %g, slope %g", model,
+                names[i], (unsigned long long)k, g, slope[i][k]);
+      moved += fabs(slope[i][k]) > 1e-3;
+    }
+    CHECK_MSG(moved >= 5, "%s %s: %u moved", model, names[i], moved);
+  }
+  ts_trainer_close(t);
+  ts_store_close(store);
+}
+
 typedef struct outcome {
   uint64_t digest;
   double loss, auc;
@@ -287,6 +331,8 @@ int main(void) {
   rows_descend_the_loss("wdl");
   rows_descend_the_loss("deepfm");
   rows_descend_the_loss("dlrm");
+  linear_weights_descend_the_loss("wdl");
+  linear_weights_descend_the_loss("deepfm");
   the_schedule_changes_nothing();
   single_columns_are_the_default();
   remove_folder();
