@@ -87,6 +87,7 @@ export {
   type TrainerExecutor,
   type TrainerModel,
   type TrainerOptions,
+  type TrainerTable,
   type TrainResult,
   WdlTrainer,
 } from "./ffi/trainer.ts";
@@ -123,6 +124,7 @@ export {
   type ResolvedPartOptimizer,
   type ResolvedScenario,
   type ResolvedSyntheticData,
+  type ResolvedTable,
   type ResolvedWorkload,
   type Scenario,
   type SgdParameters,
@@ -130,6 +132,7 @@ export {
   type Switches,
   type SyntheticData,
   type Workload,
+  type WrittenTable,
 } from "./scenarios/scenario.ts";
 export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
 export type { KeyStep, LawBuckets } from "./ffi/simulator/key_source.ts";

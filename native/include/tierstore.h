@@ -314,7 +314,7 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
 
 /* ---- Wide & Deep trainer -------------------------------------------------------------------------------- */
 
-/* Opens a trainer on a store; it creates the tables it needs there, C1 to C26. The store must outlive it. Options:
+/* Opens a trainer on a store; it creates the tables it needs there, in order. The store must outlive it. Options:
  *   data         path of the train cache file                                                     (required)
  *   model        wdl: MLP over embeddings and numerics + linear model of numerics and hashed ids; deepfm: the same + the
  *                pairwise products of a factorization machine; dlrm: a bottom MLP over the numerics, dot products of all pairs
@@ -322,6 +322,11 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
  *   batch        samples a step                                                                   (default 2048)
  *   dim          weights an embedding row, 1..1024                                                (default 16)
  *   dims         the same column by column, 26 widths; deepfm and dlrm need equal ones          (default: dim for each)
+ *   tables       "name:dim:combiner:columns;...", as "C1:16:none:C1;history:8:mean:C3,C4,C5": the embedding tables, each of the
+ *                columns C1..C26 in one of them at most. none: each column is a vector of its own, and they share the table's
+ *                rows; sum, mean, sqrtn: the ids of a sample are a bag (ts_table_lookup_bags), one vector; ids that are missing
+ *                in the text are in no bag. Vectors are inputs in the order of the tables; the wide part has all columns.
+ *                                                          (default: tables C1 to C26, one a column, as wide as dims says)
  *   hidden       widths of the hidden layers                                          (default "1024,512,256")
  *   bottom       dlrm: widths of the bottom MLP's layers before the last, which is as wide as an embedding; all are ReLU
  *                                                                                             (default "512,256")
