@@ -30,9 +30,7 @@
 #ifndef TS_EMULATION_H
 #define TS_EMULATION_H
 
-#include "base/base.h"
-
-typedef enum ts_media_op { TS_MEDIA_READ, TS_MEDIA_WRITE_NT, TS_MEDIA_WRITE_CACHED, TS_MEDIA_OPS } ts_media_op;
+#include "media/media.h"
 
 typedef struct ts_emulation ts_emulation;
 typedef struct ts_memory_mode ts_memory_mode;

@@ -1,0 +1,139 @@
+/* media.c - the formulas of media.h. */
+#include "media/media.h"
+
+/* a^-1 and b^-1 are times per byte; their p-norm bends smoothly from one limit to the other. 0 stands for no limit. */
+static double norm(double a, double b, double p) {
+  double high = TS_MAX(a, b), low = TS_MIN(a, b);
+  if (high <= 0 || low <= 0) return high;
+  double ratio = low / high;
+  if (ratio < 1e-3 && p >= 1) return high;
+  return high * ts_det_pow(1 + ts_det_pow(ratio, p), 1 / p);
+}
+
+static double lines_of(const ts_medium *m, uint32_t bytes) {
+  return (double)(((uint64_t)bytes + m->line - 1) / m->line);
+}
+
+/* Time of one access on the core's side, ns. */
+static double core_ns(const ts_medium *m, const ts_media_access *a, const ts_media_op_model *op) {
+  double n = lines_of(m, a->bytes), hop = (double)a->hops * m->hop_ns;
+  double all = a->sequential ? n * (op->sequential_ns + hop * op->sequential_ns / op->first_ns)
+                             : op->first_ns + hop + (n - 1) * op->next_ns;
+  double ns = all / op->in_flight;
+  return a->fenced ? ns + op->fence_ns + (n - 1) * op->fence_next_ns : ns;
+}
+
+/* Bytes that the modules move for one access. `threads` 0: no contention. */
+static double moved_bytes(const ts_medium *m, const ts_media_access *a, const ts_media_op_model *op, double threads) {
+  double n = lines_of(m, a->bytes), granules = (double)(((uint64_t)a->bytes + m->granule - 1) / m->granule);
+  if (a->sequential) granules = (double)a->bytes / m->granule;
+  double used = a->sequential ? (double)m->granule / m->line : n / granules, amplification = 1;
+  double most = TS_MIN(op->limit, used);
+  if (op->knee > 0 && most > 1 && threads > 0) {
+    double on_module = threads / (m->modules == 1 ? 1 : ts_det_pow(m->modules, op->spread));
+    double x = ts_det_pow(on_module / op->knee, op->contention);
+    amplification += (most - 1) * x / (1 + x);
+  }
+  double moved = granules * m->granule * amplification;
+  if (a->sequential) return moved;
+  moved += op->overhead_bytes;
+  if (a->prefetch && a->op == TS_MEDIA_READ)
+    moved += n > m->prefetch_above ? m->prefetch_lines * m->line : m->prefetch_bytes;
+  return moved;
+}
+
+/* Share of the modules that have work. */
+static double occupancy(const ts_medium *m, const ts_media_access *a, const ts_media_op_model *op) {
+  if (m->modules == 1) return 1;
+  double n = lines_of(m, a->bytes), chunks = TS_MAX(1, (double)a->bytes / m->chunk);
+  double k = a->threads * (1 + op->depth / n) * chunks;
+  return k / (k + m->modules - 1);
+}
+
+/* Time of one access on the media's side for all threads together, ns; without links. */
+static double media_ns(const ts_medium *m, const ts_media_access *a, const ts_media_op_model *op, bool free) {
+  double rate = op->bandwidth * m->power * m->modules;
+  if (!free) rate *= occupancy(m, a, op);
+  return moved_bytes(m, a, op, free ? 0 : a->threads) / rate;
+}
+
+static double link_ns(const ts_medium *m, const ts_media_access *a, bool write) {
+  double cap = write ? m->link_write : m->link_read, ns = cap > 0 ? a->bytes / cap : 0;
+  if (m->link_accesses > 0 && !a->sequential) ns = TS_MAX(ns, 1 / m->link_accesses);
+  return ns;
+}
+
+static double hop_link_ns(const ts_medium *m, const ts_media_access *a, bool write) {
+  double cap = write ? m->hop_write : m->hop_read;
+  return a->hops > 0 && cap > 0 ? a->bytes / cap : 0;
+}
+
+/* ns a useful byte, all threads together: the parts of one direction. */
+typedef struct ts_side {
+  double core, media, link, hop;
+} ts_side;
+
+static ts_side side_of(const ts_medium *m, const ts_media_access *access, ts_media_op which, bool free) {
+  ts_media_access a = *access;
+  a.op = which;
+  const ts_media_op_model *op = &m->op[which];
+  bool write = which != TS_MEDIA_READ;
+  double bytes = a.bytes;
+  return (ts_side){core_ns(m, &a, op) / a.threads / bytes, media_ns(m, &a, op, free) / bytes,
+                   link_ns(m, &a, write) / bytes, hop_link_ns(m, &a, write) / bytes};
+}
+
+/* ns a useful byte, all threads together. */
+static double byte_ns(const ts_medium *m, const ts_media_access *access, bool free) {
+  ts_media_access a = *access;
+  if (a.threads == 0) a.threads = 1;
+  double core, media, link, hop;
+  double r = a.mixed ? TS_MIN(1, TS_MAX(0, a.read_share)) : a.op == TS_MEDIA_READ ? 1 : 0;
+  ts_media_op write = a.op == TS_MEDIA_READ ? TS_MEDIA_WRITE_NT : a.op;
+  if (r >= 1 || r <= 0) {
+    ts_side s = side_of(m, &a, r >= 1 ? TS_MEDIA_READ : write, free);
+    core = s.core, media = s.media, link = s.link, hop = s.hop;
+  } else {
+    ts_side in = side_of(m, &a, TS_MEDIA_READ, free), out = side_of(m, &a, write, free);
+    core = r * in.core + (1 - r) * out.core;
+    media = norm(r * in.media, (1 - r) * out.media, m->duplex);
+    link = norm(r * in.link, (1 - r) * out.link, TS_MAX(8, m->duplex));
+    hop = norm(r * in.hop, (1 - r) * out.hop, m->hop_duplex);
+  }
+  if (free) core = 0;
+  return norm(norm(norm(core, media, m->sharpness), link, m->sharpness), hop, m->sharpness);
+}
+
+double ts_medium_bandwidth(const ts_medium *m, const ts_media_access *a) {
+  if (a->bytes == 0) return 0;
+  return 1e9 / byte_ns(m, a, false);
+}
+
+double ts_medium_peak(const ts_medium *m, const ts_media_access *a) {
+  if (a->bytes == 0) return 0;
+  return 1e9 / byte_ns(m, a, true);
+}
+
+double ts_medium_latency_ns(const ts_medium *m, const ts_media_access *a, double load) {
+  const ts_media_op_model *op = &m->op[a->op];
+  double n = lines_of(m, TS_MAX(a->bytes, 1));
+  double idle = (a->sequential ? op->sequential_ns : op->first_ns) + (double)a->hops * m->hop_ns;
+  if (n > 1) idle += (n - 1) * op->next_ns / op->in_flight;
+  if (a->fenced) idle += op->fence_ns + (n - 1) * op->fence_next_ns;
+  double u = TS_MIN(1, TS_MAX(0, load));
+  if (u == 0) return idle;
+  double r = a->mixed ? TS_MIN(1, TS_MAX(0, a->read_share)) : a->op == TS_MEDIA_READ ? 1 : 0;
+  double queue = m->load_queue + m->load_queue_write * (1 - r);
+  return idle * (1 + m->load_linear * u + queue * ts_det_pow(u, m->load_power) / (1 - m->load_shape * u));
+}
+
+uint64_t ts_medium_batch_ps(const ts_medium *m, const ts_media_access *access, uint64_t count) {
+  if (count == 0 || access->bytes == 0) return 0;
+  ts_media_access a = *access;
+  if (a.threads == 0) a.threads = 1;
+  /* The last access ends one latency after its start, however many went before. */
+  double ns = byte_ns(m, &a, false) * a.bytes * a.threads * (double)count;
+  double latency = ts_medium_latency_ns(m, &a, 0);
+  double ps = TS_MAX(ns, latency) * 1000;
+  return ps >= 1.8e19 ? UINT64_MAX : (uint64_t)(ps + 0.5);
+}
