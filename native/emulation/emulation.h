@@ -25,7 +25,7 @@
  *   memory_mode.medium, .threads, .in_flight, .granule, .read_*, .write_cached_*   the PMEM behind the cache
  *   memory_mode.cache_bytes     the DRAM cache, a power of two is not required
  *   memory_mode.seed            page placement: virtual 4 KiB pages are mapped to seeded places in the cache
- * Latencies and bandwidths are required where a medium is named; the formulas are in media_model.h.
+ * Latencies and bandwidths are required where a medium is named; options and formulas are in media/media.h.
  */
 #ifndef TS_EMULATION_H
 #define TS_EMULATION_H
