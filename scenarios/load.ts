@@ -19,6 +19,7 @@ import { type Diagnostic, type DocumentPath, lineAndColumn, type Problem, Scenar
 import { listMedia } from "./media.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
+import { isSimulationText, loadSimulation } from "./simulation/load.ts";
 
 /** Folder of the shipped scenarios. */
 const SHIPPED = new URL("./", import.meta.url);
@@ -85,6 +86,23 @@ export async function parseScenario(
   text: string,
   options: { readonly file: string; readonly directory: string },
 ): Promise<ResolvedScenario> {
+  const media = await listMedia();
+  const document = parseDocument(text, options.file, (document) => checkScenario(document, media));
+  return fillDefaults(document as Scenario, options.directory);
+}
+
+/**
+ * Reads a document from JSON with comments and checks it.
+ *
+ * @param file Names the text in messages.
+ * @param check Everything that is wrong with a document.
+ * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ */
+export function parseDocument(
+  text: string,
+  file: string,
+  check: (document: unknown) => readonly Problem[],
+): unknown {
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const document: unknown = tree === undefined ? undefined : getNodeValue(tree);
@@ -92,15 +110,15 @@ export async function parseScenario(
     ? [{ path: [], message: "expected a scenario, found an empty file" }]
     : errors.length > 0
     ? errors.slice(0, 1).map((error) => syntaxProblem(error, text))
-    : checkScenario(document, await listMedia());
+    : check(document);
   if (problems.length > 0) {
     const diagnostics: Diagnostic[] = problems
       .map((problem) => ({ problem, offset: offsetOf(tree, problem) }))
       .sort((a, b) => a.offset - b.offset)
-      .map(({ problem, offset }) => ({ ...problem, place: { file: options.file, ...lineAndColumn(text, offset) } }));
+      .map(({ problem, offset }) => ({ ...problem, place: { file, ...lineAndColumn(text, offset) } }));
     throw new ScenarioError(diagnostics);
   }
-  return fillDefaults(document as Scenario, options.directory);
+  return document;
 }
 
 /**
@@ -120,14 +138,19 @@ export async function parseScenario(
  * ```
  */
 export async function loadScenario(file: string | URL): Promise<ResolvedScenario> {
+  const { text, ...place } = await readDocument(file);
+  return parseScenario(text, place);
+}
+
+/** The text of a scenario file, what messages call it, and where relative paths in it start. */
+export async function readDocument(
+  file: string | URL,
+): Promise<{ readonly text: string; readonly file: string; readonly directory: string }> {
   const path = typeof file === "string" ? file : fileURLToPath(file);
   const text = await readText(path);
   const shown = relative(Deno.cwd(), path);
   const absolute = await Deno.realPath(path);
-  return parseScenario(text, {
-    file: shown === "" || shown.startsWith("..") ? path : shown,
-    directory: dirname(absolute),
-  });
+  return { text, file: shown === "" || shown.startsWith("..") ? path : shown, directory: dirname(absolute) };
 }
 
 async function readText(path: string): Promise<string> {
@@ -168,12 +191,15 @@ export async function resolveScenario(
   return fillDefaults(scenario, directory);
 }
 
-/** The shipped scenarios: name, sentence, file. */
+/** The shipped scenarios and simulations: name, sentence, file. */
 export async function shippedScenarios(): Promise<{ name: string; about: string; file: string }[]> {
   const files: string[] = [];
   for await (const entry of Deno.readDir(SHIPPED)) {
     if (entry.isFile && entry.name.endsWith(".jsonc")) files.push(fileURLToPath(new URL(entry.name, SHIPPED)));
   }
-  const scenarios = await Promise.all(files.sort().map(async (file) => ({ file, scenario: await loadScenario(file) })));
-  return scenarios.map(({ file, scenario }) => ({ name: scenario.name, about: scenario.about, file }));
+  return await Promise.all(files.sort().map(async (file) => {
+    const { text } = await readDocument(file);
+    const { name, about } = isSimulationText(text) ? await loadSimulation(file) : await loadScenario(file);
+    return { name, about, file };
+  }));
 }

@@ -44,10 +44,16 @@ function unwrap(node: SchemaNode | undefined, input: unknown): SchemaNode | unde
   return current;
 }
 
+/** A document and what it is checked against. */
+interface Checked {
+  readonly document: unknown;
+  readonly schema: v.GenericSchema;
+}
+
 /** The schema at a path of a document, following the options that the document means. */
-function schemaAt(path: DocumentPath, document: unknown): SchemaNode | undefined {
+function schemaAt(path: DocumentPath, { document, schema }: Checked): SchemaNode | undefined {
   let input = document;
-  let node = unwrap(scenarioSchema as unknown as SchemaNode, input);
+  let node = unwrap(schema as unknown as SchemaNode, input);
   for (const key of path) {
     input = typeof input === "object" && input !== null ? (input as Record<string | number, unknown>)[key] : undefined;
     node = unwrap(node?.entries?.[key] ?? (node?.type === "record" ? node.value : node?.item), input);
@@ -72,7 +78,7 @@ function listed(choices: readonly string[]): string {
   return choices.map((choice) => `"${choice}"`).join(", ");
 }
 
-function unknownKey(path: DocumentPath, document: unknown): Problem {
+function unknownKey(path: DocumentPath, document: Checked): Problem {
   const key = String(path.at(-1));
   const known = Object.keys(schemaAt(path.slice(0, -1), document)?.entries ?? {});
   const meant = nearest(key, known);
@@ -102,7 +108,7 @@ function unknownName(path: DocumentPath, input: unknown, choices: readonly strin
   return hints.length === 0 ? { path, message } : { path, message, hint: hints.join("  ") };
 }
 
-function problemOf(issue: v.BaseIssue<unknown>, document: unknown): Problem | undefined {
+function problemOf(issue: v.BaseIssue<unknown>, document: Checked): Problem | undefined {
   const path = (issue.path ?? []).map((item) => item.key as string | number);
   if (issue.type === "strict_object" && issue.expected === "never") return unknownKey(path, document);
   if (
@@ -126,7 +132,7 @@ function problemOf(issue: v.BaseIssue<unknown>, document: unknown): Problem | un
 }
 
 /** Lists that stand where objects are expected; valibot takes them for objects without fields. */
-function misplacedLists(input: unknown, path: DocumentPath, document: unknown): Problem[] {
+function misplacedLists(input: unknown, path: DocumentPath, document: Checked): Problem[] {
   const node = schemaAt(path, document);
   const object = node?.entries !== undefined || node?.type === "record";
   if (object && Array.isArray(input)) return [{ path, message: `expected an object, found ${foundText(input)}` }];
@@ -134,14 +140,24 @@ function misplacedLists(input: unknown, path: DocumentPath, document: unknown): 
   return Object.entries(input).flatMap(([key, value]) => misplacedLists(value, [...path, key], document));
 }
 
+/** What a schema makes of a document, or everything that its fields taken one by one have wrong. */
+export function validateDocument<T>(
+  schema: v.GenericSchema<T>,
+  document: unknown,
+): { readonly value: T } | { readonly problems: readonly Problem[] } {
+  const checked = { document, schema };
+  const lists = misplacedLists(document, [], checked);
+  if (lists.length > 0) return { problems: lists };
+  const result = v.safeParse(schema, document);
+  if (result.success) return { value: result.output };
+  return { problems: result.issues.flatMap((issue) => problemOf(issue, checked) ?? []) };
+}
+
 /** A valid scenario, or everything that its fields taken one by one have wrong. */
 export type Validation = { readonly scenario: Scenario } | { readonly problems: readonly Problem[] };
 
 /** Checks a document against the schema. */
 export function validateScenario(document: unknown): Validation {
-  const lists = misplacedLists(document, [], document);
-  if (lists.length > 0) return { problems: lists };
-  const result = v.safeParse(scenarioSchema, document);
-  if (result.success) return { scenario: result.output };
-  return { problems: result.issues.flatMap((issue) => problemOf(issue, document) ?? []) };
+  const result = validateDocument(scenarioSchema, document);
+  return "problems" in result ? result : { scenario: result.value };
 }

@@ -479,7 +479,7 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
 /* Training steps in virtual time (native/simulator/engine.h says what overlaps with what). Times in picoseconds, bytes/s
  * for bandwidths. Options:
  *   seed, steps (64), warmup (8), workers (1), per_host (1), servers (0: tables are in the memory of the one machine)
- *   cores, background (1), stage_threads (1), ahead (1), micro (1), lag (1), prefetch (0), async (0), promote (1)
+ *   cores, background (1), stage_threads (1), ahead (1), micro (1), lag (1), prefetch (0), async (0), promote (1), trains (1)
  *   dense_on (cores | accelerator), dense_ps, parse_ps, key_ps, row_ps, update_ps
  *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention
  *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows

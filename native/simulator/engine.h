@@ -77,6 +77,7 @@ typedef struct ts_sim {
   uint32_t cores, background, stage_threads;
   uint32_t ahead, micro, lag;
   bool prefetch, async, promote, accelerator;
+  bool trains; /* rows that are looked up are updated; else they leave a tier without being written */
   bool gap, lock_misses;
   uint64_t parse_ps, dense_ps; /* core time of parsing a batch; time of dense work of one worker on all its cores */
   uint64_t key_ps, row_ps, update_ps; /* core time a key, a distinct row looked up, a row updated */

@@ -108,6 +108,7 @@ int32_t ts_sim_read(const ts_config *config, ts_sim *out, ts_err err) {
   out->prefetch = whole(r, "prefetch", 0, 0, 1) != 0;
   out->async = whole(r, "async", 0, 0, 1) != 0;
   out->promote = whole(r, "promote", 1, 0, 1) != 0;
+  out->trains = whole(r, "trains", 1, 0, 1) != 0;
   out->accelerator = ts_config_choice(r, "dense_on", "cores", devices) == 1;
   out->gap = ts_config_choice(r, "maintenance", "critical", places) == 1;
   out->lock_misses = whole(r, "lock_misses", 0, 0, 1) != 0;

@@ -30,7 +30,8 @@ typedef struct sampler {
   uint32_t count, buckets; /* buckets of all tables */
   const ts_mm_options *options;
   double bytes, rivals;    /* of all tables; mean number of others in a place */
-  double *end_bytes;       /* of tables, cumulative */
+  double *end_bytes;       /* of buckets, table after table, cumulative */
+  double *chance;          /* of a row of each bucket to be asked for in a step */
   struct stratum {
     uint32_t table, bucket, samples;
     uint64_t first; /* number of its first sample */
@@ -45,16 +46,14 @@ static double rate_of(const ts_demand_table *table, uint32_t bucket) {
 
 /* Chance that a random row of all tables, by bytes, is asked for in a step. */
 static double rival_chance(const sampler *s, double at) {
-  uint32_t t = 0;
   double place = at * s->bytes;
-  while (t + 1 < s->count && place >= s->end_bytes[t]) t++;
-  const ts_demand_table *table = &s->tables[t];
-  double row = (place - (t == 0 ? 0 : s->end_bytes[t - 1])) / table->row_bytes;
-  for (uint32_t b = 0; b < table->law->count; b++) {
-    row -= (double)table->law->buckets[b].rows;
-    if (row < 0 || b + 1 == table->law->count) return ts_one_minus_exp(rate_of(table, b));
+  uint32_t low = 0, high = s->buckets - 1;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (place < s->end_bytes[middle]) high = middle;
+    else low = middle + 1;
   }
-  return 0;
+  return s->chance[low];
 }
 
 /* Numbers of a sample, one after the other. */
@@ -85,7 +84,7 @@ static uint32_t rivals_of(const sampler *s, draw *d) {
 
 static void sample(const sampler *s, struct stratum *stratum, uint64_t number) {
   draw d = {s->options->seed, number, 0};
-  double own = ts_one_minus_exp(rate_of(&s->tables[stratum->table], stratum->bucket));
+  double own = s->chance[stratum - s->strata];
   uint32_t n = rivals_of(s, &d), same = 0;
   if (n > MOST_RIVALS) n = MOST_RIVALS;
   uint32_t in_step[MOST_RIVALS + 1];
@@ -122,24 +121,27 @@ int32_t ts_mm_sample(const ts_demand_table *tables, uint32_t count, const ts_mm_
   double weight = 0;
   for (uint32_t t = 0; t < count; t++) s.buckets += tables[t].law->count;
   s.strata = calloc((size_t)s.buckets + 1, sizeof *s.strata);
-  s.end_bytes = calloc((size_t)count + 1, sizeof *s.end_bytes);
+  s.end_bytes = calloc((size_t)s.buckets + 1, sizeof *s.end_bytes);
+  s.chance = calloc((size_t)s.buckets + 1, sizeof *s.chance);
   ts_pool *pool = NULL;
-  int32_t status = s.strata == NULL || s.end_bytes == NULL
+  int32_t status = s.strata == NULL || s.end_bytes == NULL || s.chance == NULL
                        ? ts_fail(err, TS_ENOMEM, "Cannot sample Memory Mode: out of memory")
                        : ts_pool_create(TS_MAX(options->threads, 1u), &pool, err);
   if (status != TS_OK) {
     free(s.strata);
     free(s.end_bytes);
+    free(s.chance);
     return status;
   }
   uint32_t at = 0;
   for (uint32_t t = 0; t < count; t++) {
-    s.bytes += (double)tables[t].law->rows * tables[t].row_bytes;
-    s.end_bytes[t] = s.bytes;
     for (uint32_t b = 0; b < tables[t].law->count; b++, at++) {
       s.strata[at].table = t;
       s.strata[at].bucket = b;
-      weight += (double)tables[t].law->buckets[b].rows * ts_one_minus_exp(rate_of(&tables[t], b));
+      s.bytes += (double)tables[t].law->buckets[b].rows * tables[t].row_bytes;
+      s.end_bytes[at] = s.bytes;
+      s.chance[at] = ts_one_minus_exp(rate_of(&tables[t], b));
+      weight += (double)tables[t].law->buckets[b].rows * s.chance[at];
     }
   }
   double ratio = options->cache_bytes > 0 ? s.bytes / options->cache_bytes : MOST_RIVALS;
@@ -149,8 +151,7 @@ int32_t ts_mm_sample(const ts_demand_table *tables, uint32_t count, const ts_mm_
   for (uint32_t i = 0; i < s.buckets; i++) {
     struct stratum *stratum = &s.strata[i];
     const ts_demand_table *table = &tables[stratum->table];
-    double own = (double)table->law->buckets[stratum->bucket].rows *
-                 ts_one_minus_exp(rate_of(table, stratum->bucket));
+    double own = (double)table->law->buckets[stratum->bucket].rows * s.chance[i];
     stratum->samples = own <= 0 || weight <= 0 ? 0 : 1 + (uint32_t)(options->samples * (own / weight));
     stratum->first = first;
     first += stratum->samples;
@@ -161,13 +162,13 @@ int32_t ts_mm_sample(const ts_demand_table *tables, uint32_t count, const ts_mm_
     const struct stratum *stratum = &s.strata[i];
     if (stratum->samples == 0) continue;
     const ts_demand_table *table = &tables[stratum->table];
-    double own = (double)table->law->buckets[stratum->bucket].rows *
-                 ts_one_minus_exp(rate_of(table, stratum->bucket));
+    double own = (double)table->law->buckets[stratum->bucket].rows * s.chance[i];
     for (uint32_t pass = 0; pass < 2; pass++)
       for (uint32_t r = 0; r < TS_MM_RESULTS; r++)
         shares[pass][r] += own / weight * (double)stratum->counts[pass][r] / stratum->samples;
   }
   free(s.strata);
   free(s.end_bytes);
+  free(s.chance);
   return TS_OK;
 }

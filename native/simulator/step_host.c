@@ -53,6 +53,7 @@ static void bring_up(host *h, ts_sim_work *w, const ts_sim_table *table, const r
 /* As many rows leave each tier as came up through it. */
 static void push_down(host *h, ts_sim_work *w, const ts_sim_table *table, const rows *r) {
   uint32_t tiers = h->c->sim->tier_count;
+  if (!h->c->sim->trains) return; /* what did not change is still below */
   for (uint32_t t = 0; t + 1 < tiers; t++) {
     double leaving = 0;
     for (uint32_t below = t + 1; below < tiers; below++) leaving += r->in_tier[below];
@@ -178,8 +179,9 @@ static void add_updates(host *h, uint32_t step, uint32_t dense, const rows *work
   for (uint32_t i = 0; i < h->tasks; i++) {
     const ts_sim_table *table = &sim->tables[i / h->slices];
     ts_sim_work w = ts_sim_begin(TS_SIM_UPDATE, step, i, h->cores, TS_MIN(sim->cores, h->tasks), &h->memory);
-    w.spec.work = (uint64_t)(work[i].lookups * (double)sim->key_ps + work[i].distinct * (double)sim->update_ps);
-    for (uint32_t t = 0; t < sim->tier_count; t++) {
+    if (sim->trains)
+      w.spec.work = (uint64_t)(work[i].lookups * (double)sim->key_ps + work[i].distinct * (double)sim->update_ps);
+    for (uint32_t t = 0; t < sim->tier_count && sim->trains; t++) {
       double here = sim->promote ? (t == 0 ? work[i].distinct : 0) : work[i].in_tier[t];
       ts_sim_row_access(h->c, &w, t, false, here, table->row_bytes);
       ts_sim_row_access(h->c, &w, t, true, here, table->row_bytes);

@@ -66,7 +66,7 @@ static void maintain(cluster *k, ts_sim_work *w, const ts_sim_table *table, cons
     if (read_again) ts_sim_row_access(k->c, w, t, false, s->in_tier[t], table->row_bytes);
     ts_sim_row_access(k->c, w, 0, true, s->in_tier[t], table->row_bytes);
   }
-  for (uint32_t t = 0; t + 1 < tiers; t++) {
+  for (uint32_t t = 0; t + 1 < tiers && k->c->sim->trains; t++) { /* what did not change is still below */
     double leaving = 0;
     for (uint32_t below = t + 1; below < tiers; below++) leaving += s->in_tier[below];
     ts_sim_row_access(k->c, w, t, false, leaving, table->row_bytes);
@@ -139,7 +139,7 @@ static uint32_t update(cluster *k, uint32_t step, uint32_t worker, uint32_t serv
   machine *m = &k->servers[server];
   ts_sim_work w = ts_sim_begin(TS_SIM_UPDATE, step, worker, m->cores, TS_MIN(sim->cores, sim->workers), &m->memory);
   double rows = 0;
-  for (uint32_t t = 0; t < sim->table_count; t++) {
+  for (uint32_t t = 0; t < sim->table_count && sim->trains; t++) {
     const ts_sim_table *table = &sim->tables[t];
     share s = share_of(k, step, worker, t);
     rows += s.rows;
@@ -206,7 +206,7 @@ static uint32_t step(cluster *k, uint32_t number, const uint32_t *ends, uint32_t
   }
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
     double bytes = 0;
-    for (uint32_t t = 0; t < sim->table_count; t++)
+    for (uint32_t t = 0; t < sim->table_count && sim->trains; t++)
       bytes += sim->tables[t].distinct * (sim->tables[t].value_bytes + KEY_BYTES);
     for (uint32_t server = 0; server < sim->servers; server++)
       k->pushed[worker * sim->servers + server] =
