@@ -159,4 +159,7 @@ export const symbols = {
   // int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
   //   uint32_t err_cap);
   ts_simulate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
+  //   uint32_t err_cap);
+  ts_media_evaluate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
 } as const;

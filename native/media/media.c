@@ -17,9 +17,15 @@ static double lines_of(const ts_medium *m, uint32_t bytes) {
 /* Time of one access on the core's side, ns. */
 static double core_ns(const ts_medium *m, const ts_media_access *a, const ts_media_op_model *op) {
   double n = lines_of(m, a->bytes), hop = (double)a->hops * m->hop_ns;
-  double all = a->sequential ? n * (op->sequential_ns + hop * op->sequential_ns / op->first_ns)
-                             : op->first_ns + hop + (n - 1) * op->next_ns;
-  double ns = all / op->in_flight;
+  /* A stream waits for its lines as much longer from a far socket as a random line does. */
+  double far = 1 + hop / op->first_ns, all;
+  if (a->sequential) {
+    all = n * (a->prefetch ? op->sequential_ns : op->next_ns) * far;
+  } else {
+    double ahead = a->prefetch ? TS_MAX(0, n - 1 - m->prefetch_above) : 0;
+    all = op->first_ns + hop + (n - 1 - ahead) * op->next_ns + ahead * op->sequential_ns * far;
+  }
+  double ns = all * m->latency_scale / op->in_flight;
   return a->fenced ? ns + op->fence_ns + (n - 1) * op->fence_next_ns : ns;
 }
 
@@ -37,7 +43,7 @@ static double moved_bytes(const ts_medium *m, const ts_media_access *a, const ts
   double moved = granules * m->granule * amplification;
   if (a->sequential) return moved;
   moved += op->overhead_bytes;
-  if (a->prefetch && a->op == TS_MEDIA_READ)
+  if (a->prefetch && (a->op == TS_MEDIA_READ || a->op == TS_MEDIA_WRITE_CACHED))
     moved += n > m->prefetch_above ? m->prefetch_lines * m->line : m->prefetch_bytes;
   return moved;
 }
@@ -114,17 +120,27 @@ double ts_medium_peak(const ts_medium *m, const ts_media_access *a) {
   return 1e9 / byte_ns(m, a, true);
 }
 
+/* Idle latency of a random line in a region of known size. */
+static double region_ns(const ts_media_op_model *op, double region) {
+  double near = TS_MIN(1, op->buffer1 / region), behind = TS_MAX(near, TS_MIN(1, op->buffer2 / region));
+  return near * op->buffer1_ns + (behind - near) * op->buffer2_ns + (1 - behind) * op->media_ns;
+}
+
 double ts_medium_latency_ns(const ts_medium *m, const ts_media_access *a, double load) {
   const ts_media_op_model *op = &m->op[a->op];
   double n = lines_of(m, TS_MAX(a->bytes, 1));
-  double idle = (a->sequential ? op->sequential_ns : op->first_ns) + (double)a->hops * m->hop_ns;
+  double idle = a->sequential ? op->sequential_latency_ns : op->first_ns;
+  if (a->region > 0 && op->buffer1 > 0 && !a->sequential) idle = region_ns(op, (double)a->region);
+  idle += (double)a->hops * m->hop_ns;
   if (n > 1) idle += (n - 1) * op->next_ns / op->in_flight;
   if (a->fenced) idle += op->fence_ns + (n - 1) * op->fence_next_ns;
+  idle *= m->latency_scale;
   double u = TS_MIN(1, TS_MAX(0, load));
   if (u == 0) return idle;
   double r = a->mixed ? TS_MIN(1, TS_MAX(0, a->read_share)) : a->op == TS_MEDIA_READ ? 1 : 0;
-  double queue = m->load_queue + m->load_queue_write * (1 - r);
-  return idle * (1 + m->load_linear * u + queue * ts_det_pow(u, m->load_power) / (1 - m->load_shape * u));
+  double linear = m->load_linear * r + m->load_linear_write * (1 - r);
+  double queue = m->load_queue * r + m->load_queue_write * (1 - r);
+  return idle * (1 + linear * u + queue * ts_det_pow(u, m->load_power) / (1 - m->load_shape * u));
 }
 
 uint64_t ts_medium_batch_ps(const ts_medium *m, const ts_media_access *access, uint64_t count) {

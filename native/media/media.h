@@ -6,7 +6,8 @@
  *
  *   Core (Little's law)   a core keeps `in_flight` lines on their way, so one thread needs
  *                           (first + (n - 1) x next) / in_flight          random; + hops x hop
- *                           n x sequential / in_flight                    sequential: prefetchers run ahead
+ *                           n x sequential / in_flight                    sequential, prefetchers run ahead
+ *                         with prefetchers the lines of a random access after `prefetch_above` come at `sequential` too.
  *                         a fence after every access adds `fence` + (n - 1) x `fence_next`: nothing overlaps it.
  *   Media                 `modules` modules, each moving `bandwidth` bytes a second of whole granules:
  *                           moved = granules x granule x amplification + overhead of a random access
@@ -23,7 +24,10 @@
  * Real media bend smoothly between the two: rate = (core^-p + media^-p)^(-1/p), p = `sharpness`.
  * Reads and writes together, r the share of bytes read: ((r/R)^q + ((1-r)/W)^q)^(-1/q), q = `duplex`: 1 for a shared
  * bus, large for a full-duplex link, under 1 where changing direction costs.
- * Latency at load u (share of the peak of that mix): idle x (1 + linear u + (queue + queue_write (1-r)) u^k / (1 - s u)).
+ * Latency at load u (share of the peak of that mix), each coefficient c being c r + c_write (1-r):
+ *   idle x (1 + linear u + queue u^k / (1 - s u))
+ * Latency of a random line in a region of known size: a module keeps `buffer1` bytes near and `buffer2` bytes behind it,
+ * each answers the share of the region that it holds; the rest comes from the media.
  *
  * Options, "<prefix>." in front; bandwidths in bytes/s, times in ns. <op> is read, write_nt, write_cached, write_flush.
  *   medium           name                    line             bytes in flight at once                       (64)
@@ -32,11 +36,13 @@
  *   sharpness (4)  contention = s (3)  duplex = q (1)  speed: platform factor on module bandwidths (1)
  *   power_w, rated_w   power budget of a module, module bandwidths x (power_w / rated_w)^2       (no limit)
  *   prefetch_bytes   moved in vain by a random access of few lines with prefetchers on                     (0)
- *   prefetch_lines   the same for one of more than `prefetch_above` lines (8)                               (0)
+ *   prefetch_lines   the same for one of more than `prefetch_above` lines (15)                               (0)
  *   hop_ns (0)  hop_read, hop_write: cap of the socket link (none)  hop_duplex (2)
  *   link_read, link_write: cap of the host link, all modules together (none)  link_accesses: accesses/s of it (none)
- *   load_linear, load_queue, load_queue_write (0)  load_power = k (2)  load_shape = s (0.9)
+ *   load_linear, load_queue (0)  load_linear_write, load_queue_write (as reads)  load_power = k (2)  load_shape = s (0.9)
+ *   latency_scale: platform factor on latencies (1)
  *   <op>_latency_ns (required)  _next_latency_ns (first)  _sequential_ns (next)  _in_flight (10)
+ *   <op>_sequential_latency_ns (first)  _buffer1, _buffer2 (0: none)  _buffer1_ns, _buffer2_ns, _media_ns (first)
  *   <op>_bandwidth (required; of one module)  _knee (no contention)  _limit (granule / line)  _spread (1)
  *   <op>_depth (in_flight)  _overhead_bytes (0)  _fence_ns, _fence_next_ns (0)  _contention (contention)
  *
@@ -62,7 +68,8 @@ typedef enum ts_media_op {
 
 typedef struct ts_media_op_model {
   bool given; /* the medium's file has this operation */
-  double first_ns, next_ns, sequential_ns, in_flight, fence_ns, fence_next_ns;
+  double first_ns, next_ns, sequential_ns, sequential_latency_ns, in_flight, fence_ns, fence_next_ns;
+  double buffer1, buffer2, buffer1_ns, buffer2_ns, media_ns;
   double bandwidth; /* bytes/ns (= GB/s) of one module */
   double knee, limit, spread, contention, depth, overhead_bytes;
 } ts_media_op_model;
@@ -75,7 +82,7 @@ typedef struct ts_medium {
   double prefetch_bytes, prefetch_lines, prefetch_above;
   double hop_ns, hop_read, hop_write, hop_duplex; /* caps in bytes/ns; 0: none */
   double link_read, link_write, link_accesses;
-  double load_linear, load_queue, load_queue_write, load_power, load_shape;
+  double load_linear, load_linear_write, load_queue, load_queue_write, load_power, load_shape, latency_scale;
   ts_media_op_model op[TS_MEDIA_OPS];
 } ts_medium;
 
@@ -90,6 +97,7 @@ typedef struct ts_media_access {
   bool mixed;        /* reads and writes are in flight together, read_share says how much of the bytes are reads */
   double read_share; /* 0..1; reads are those of this access's size, writes non-temporal unless op is another write */
   uint32_t hops;     /* NUMA hops from the core */
+  uint64_t region;   /* bytes that random accesses fall on, for latencies; 0: not known */
 } ts_media_access;
 
 /* Reads the options "<prefix>.*" of a named medium. `ops` is a bit set of the operations that must be there.

@@ -47,6 +47,12 @@ static void read_op(const ts_media_options *o, const ts_medium *m, double in_fli
   op->bandwidth = required(o, "bandwidth", 1, 1e15) / 1e9;
   op->next_ns = number(o, "next_latency_ns", op->first_ns, 0.001, 1e9);
   op->sequential_ns = number(o, "sequential_ns", op->next_ns, 0.001, 1e9);
+  op->sequential_latency_ns = number(o, "sequential_latency_ns", op->first_ns, 0.001, 1e9);
+  op->buffer1 = number(o, "buffer1", 0, 0, 1e15);
+  op->buffer2 = number(o, "buffer2", 0, 0, 1e15);
+  op->buffer1_ns = number(o, "buffer1_ns", op->first_ns, 0.001, 1e9);
+  op->buffer2_ns = number(o, "buffer2_ns", op->first_ns, 0.001, 1e9);
+  op->media_ns = number(o, "media_ns", op->first_ns, 0.001, 1e9);
   op->in_flight = number(o, "in_flight", in_flight, 0.1, 10000);
   op->fence_ns = number(o, "fence_ns", 0, 0, 1e9);
   op->fence_next_ns = number(o, "fence_next_ns", 0, 0, 1e9);
@@ -82,7 +88,7 @@ int32_t ts_medium_read(ts_config_reader *reader, const char *prefix, uint32_t op
   out->power = rated > 0 ? speed * (power / rated) * (power / rated) : speed;
   out->prefetch_bytes = number(&o, "prefetch_bytes", 0, 0, 1e6);
   out->prefetch_lines = number(&o, "prefetch_lines", 0, 0, 1e6);
-  out->prefetch_above = number(&o, "prefetch_above", 8, 0, 1e6);
+  out->prefetch_above = number(&o, "prefetch_above", 15, 0, 1e6);
   out->hop_ns = number(&o, "hop_ns", 0, 0, 1e9);
   out->hop_read = number(&o, "hop_read", 0, 0, 1e15) / 1e9;
   out->hop_write = number(&o, "hop_write", 0, 0, 1e15) / 1e9;
@@ -91,8 +97,10 @@ int32_t ts_medium_read(ts_config_reader *reader, const char *prefix, uint32_t op
   out->link_write = number(&o, "link_write", 0, 0, 1e15) / 1e9;
   out->link_accesses = number(&o, "link_accesses", 0, 0, 1e15) / 1e9;
   out->load_linear = number(&o, "load_linear", 0, 0, 100);
+  out->load_linear_write = number(&o, "load_linear_write", out->load_linear, 0, 100);
   out->load_queue = number(&o, "load_queue", 0, 0, 100);
-  out->load_queue_write = number(&o, "load_queue_write", 0, 0, 100);
+  out->load_queue_write = number(&o, "load_queue_write", out->load_queue, 0, 100);
+  out->latency_scale = number(&o, "latency_scale", 1, 0.01, 100);
   out->load_power = number(&o, "load_power", 2, 0.5, 64);
   out->load_shape = number(&o, "load_shape", 0.9, 0, 0.9999);
   double in_flight = number(&o, "in_flight", 10, 0.1, 10000), contention = number(&o, "contention", 3, 0.1, 16);
