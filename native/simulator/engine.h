@@ -58,6 +58,7 @@ typedef struct ts_sim_tier {
   uint32_t round;          /* rows take a multiple of this */
   uint32_t hops;           /* NUMA hops of `remote` of the accesses */
   double remote;           /* share of the accesses */
+  uint32_t depth;          /* accesses that a core keeps under way, where the medium's threads stand for them (SSDs) */
   ts_media_op write;       /* how rows are written */
   bool fenced;
   uint64_t read_ps, write_ps; /* added to each access by one core: page walks, calls */

@@ -41,6 +41,7 @@ static void read_tier(ts_config_reader *r, uint32_t n, ts_sim_tier *tier) {
   tier->round = (uint32_t)whole(r, KEY("round"), 1, 1, 1 << 20);
   tier->hops = (uint32_t)whole(r, KEY("hops"), 0, 0, 8);
   tier->remote = ts_config_f64(r, KEY("remote"), 1, 0, 1);
+  tier->depth = (uint32_t)whole(r, KEY("depth"), 1, 1, 65536);
   tier->fenced = whole(r, KEY("fenced"), 0, 0, 1) != 0;
   tier->read_ps = whole(r, KEY("read_ps"), 0, 0, UINT64_C(1000000000000));
   tier->write_ps = whole(r, KEY("write_ps"), 0, 0, UINT64_C(1000000000000));

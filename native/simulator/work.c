@@ -46,18 +46,27 @@ void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps) {
   if (work->spec.turns < TS_LINE_TURNS) work->spec.turn[work->spec.turns++] = (ts_turn){resource, ps};
 }
 
+/* Rows that go to a disk are gathered in buffers and written in one piece. */
+#define BUFFER_BYTES (256u << 10)
+
 static void access_hops(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool write, double rows, uint32_t bytes,
                         uint32_t hops) {
   const ts_sim_tier *tier = &c->sim->tier[t];
-  ts_media_access access = {.op = write ? tier->write : TS_MEDIA_READ, .bytes = bytes, .threads = 1,
-                            .fenced = write && tier->fenced, .hops = hops};
+  bool gathered = write && tier->depth > 1;
+  double per_row = (double)(write ? tier->write_ps : tier->read_ps) * rows;
+  if (gathered) {
+    rows = rows * bytes / BUFFER_BYTES;
+    bytes = BUFFER_BYTES;
+  }
+  ts_media_access access = {.op = write ? tier->write : TS_MEDIA_READ, .bytes = bytes, .threads = tier->depth,
+                            .fenced = write && tier->fenced, .hops = hops, .sequential = gathered};
   double one_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * bytes;
   double latency_ns = ts_medium_latency_ns(&tier->medium, &access, 0);
-  access.threads = work->threads;
+  access.threads = work->threads * tier->depth;
   double all_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * bytes;
   /* Waiting for the last of them costs a latency, whatever few they are. */
-  double core = rows * one_ns < latency_ns && rows > 0 ? latency_ns : rows * one_ns;
-  work->spec.work += to_ps(core * 1000 + rows * (double)(write ? tier->write_ps : tier->read_ps));
+  double core = rows * one_ns < latency_ns && !gathered ? latency_ns : rows * one_ns;
+  work->spec.work += to_ps(core * 1000 + per_row);
   ts_sim_turn(work, write ? work->memory->write[t] : work->memory->read[t], to_ps(rows * all_ns * 1000));
 }
 

@@ -46,7 +46,7 @@ function field<K extends keyof ResolvedSimulatedConfiguration>(
   };
 }
 
-const MEDIA: readonly (keyof ResolvedTier)[] = ["media", "size", "hops", "remote", "perRead", "perWrite"];
+const MEDIA: readonly (keyof ResolvedTier)[] = ["media", "size", "hops", "remote", "depth", "perRead", "perWrite"];
 const PARTS: readonly Part[] = [
   field("placement", ["placement", "policy"], ({ placement, policy }) => placement === "rows" ? `rows, ${policy}` : placement),
   tierFields("stores", ["store"]),

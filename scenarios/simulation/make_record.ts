@@ -4,7 +4,8 @@
  * @module
  */
 
-import { loadMedia, type Media, bandwidthAt } from "../media.ts";
+import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
+import { loadMedia, mediaOptions } from "../media.ts";
 import type { SimulatedCase } from "./cases.ts";
 import { tablesOf, threadsAt } from "./native_options.ts";
 import type { SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
@@ -34,9 +35,20 @@ function partsOf({ simulated }: CaseOutcome, steps: number): TimePart[] {
   return [...sums.values()].sort((a, b) => b.seconds - a.seconds || (a.kind + a.on < b.kind + b.on ? -1 : 1));
 }
 
-function limit(media: Media, tier: ResolvedTier, threads: number): { read: number; write: number } {
-  const write = tier.store === "nt" ? media.writeNt : media.writeCached;
-  return { read: bandwidthAt(media.read.bandwidth, threads), write: bandwidthAt(write.bandwidth, threads) };
+const STORES = { cached: "cached-store", nt: "nt-store", flush: "flushed-store" } as const;
+
+/** Bytes a second that the media model gives all threads together for accesses of this size. */
+async function limitOf(tier: ResolvedTier, bytes: number, threads: number): Promise<{ read: number; write: number }> {
+  const options = mediaOptions(await loadMedia(tier.media));
+  const query: MediaQuery = {
+    ask: "bandwidth",
+    operation: "load",
+    bytes: Math.max(1, Math.round(bytes)),
+    threads: threads * tier.depth,
+    hops: tier.hops,
+  };
+  const [read = 0, write = 0] = evaluateMedia(options, [query, { ...query, operation: STORES[tier.store] }]);
+  return { read, write };
 }
 
 async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTraffic[]> {
@@ -44,8 +56,11 @@ async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTr
   const { simulated, demand } = outcome;
   const all = demand.tables.reduce((sum, table) => sum + table.all, 0);
   return await Promise.all(set.tiers.map(async (tier, t) => {
-    const of = (op: string) => simulated.traffic.find((part) => part.tier === t && part.op === op)?.bytes ?? 0;
-    const { read, write } = limit(await loadMedia(tier.media), tier, threadsAt(simulation));
+    const traffic = simulated.traffic.filter((part) => part.tier === t);
+    const accesses = traffic.reduce((n, part) => n + part.accesses, 0);
+    const bytes = accesses === 0 ? 256 : traffic.reduce((n, part) => n + part.bytes, 0) / accesses;
+    const { read, write } = await limitOf(tier, bytes, threadsAt(simulation));
+    const of = (op: string) => traffic.find((part) => part.op === op)?.bytes ?? 0;
     const inTier = demand.tables.reduce((sum, table) => sum + (table.inTier[t] ?? 0), 0);
     const busy = simulated.resources.filter(({ name }) => family(name).replace(/, (reads|writes)$/, "") === tier.media);
     return {

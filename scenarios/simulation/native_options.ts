@@ -5,7 +5,7 @@
  */
 
 import type { StepDemand } from "../../ffi/simulate.ts";
-import { loadMedia, mediaNativeOptions } from "../media.ts";
+import { loadMedia, mediaOptions } from "../media.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
 import { picoseconds } from "./units.ts";
 
@@ -76,16 +76,17 @@ export function demandOptions(
   return options;
 }
 
-async function tierOptions(tier: ResolvedTier, n: number, threads: number): Promise<Record<string, string>> {
+async function tierOptions(tier: ResolvedTier, n: number): Promise<Record<string, string>> {
   const prefix = `tier${n}`;
-  const media = mediaNativeOptions(await loadMedia(tier.media), { prefix: "emulate", threads });
+  const media = mediaOptions(await loadMedia(tier.media));
   return {
-    ...Object.fromEntries(Object.entries(media).map(([key, value]) => [key.replace(/^emulate\./, `${prefix}.`), value])),
+    ...Object.fromEntries(Object.entries(media).map(([key, value]) => [`${prefix}.${key}`, value])),
     [`${prefix}.label`]: tier.media,
     [`${prefix}.write`]: tier.store,
     [`${prefix}.round`]: String(tier.round),
     [`${prefix}.hops`]: String(tier.hops),
     [`${prefix}.remote`]: String(tier.remote),
+    [`${prefix}.depth`]: String(tier.depth),
     [`${prefix}.read_ps`]: String(picoseconds(tier.perRead)),
     [`${prefix}.write_ps`]: String(picoseconds(tier.perWrite)),
   };
@@ -163,7 +164,7 @@ export async function engineOptions(
       const table = demand.tables[i];
       return lines ? (t === 0 ? table?.all ?? 0 : 0) : table?.inTier[t] ?? 0;
     });
-    Object.assign(options, await tierOptions(tier, t, threadsAt(simulation)));
+    Object.assign(options, await tierOptions(tier, t));
   }
   const shares = demand.memoryMode;
   if (lines && shares !== undefined) {

@@ -31,6 +31,9 @@ const BELOW: Readonly<Record<Mode, { readonly store: "cached" | "nt"; readonly r
   hbm: { store: "cached", round: 1 },
 };
 
+/** Reads of one call that SSDHASH keeps on their way. */
+const SSD_DEPTH = 128;
+
 function resolveTable(table: SimulatedTable): ResolvedTable {
   return {
     name: table.name,
@@ -56,6 +59,7 @@ function resolveTier(tier: SimulatedTier, mode: Mode, index: number, tiers: numb
     round: tier.round ?? below.round,
     hops,
     remote: tier.remote ?? (hops > 0 ? 1 : 0),
+    depth: tier.depth ?? (mode === "ssd" && index > 0 && index === tiers - 1 ? SSD_DEPTH : 1),
     perRead: seconds(tier.perRead ?? 0),
     perWrite: seconds(tier.perWrite ?? 0),
   };

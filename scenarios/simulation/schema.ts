@@ -115,6 +115,9 @@ const tier = v.strictObject({
   round: optional(whole("Rows take a multiple of this many bytes. Default: the mode's.", 1, 65_536)),
   hops: optional(whole("NUMA hops of remote accesses. Default 0.", 0, 4)),
   remote: optional(real("Share of accesses that are remote. Default 1 with hops.", 0, 1)),
+  depth: optional(
+    whole("Accesses that a core keeps under way beyond what the media model gives it. Default: 1; of ssd 128.", 1, 4096),
+  ),
   perRead: optional(duration("Added to each read by one core, such as a system call or a page walk. Default 0.")),
   perWrite: optional(duration("The same of writes. Default 0.")),
 });

@@ -80,6 +80,7 @@ export interface SimulatedTier {
   readonly round?: number;
   readonly hops?: number;
   readonly remote?: number;
+  readonly depth?: number;
   readonly perRead?: Duration;
   readonly perWrite?: Duration;
 }
@@ -179,6 +180,7 @@ export interface ResolvedTier {
   readonly round: number;
   readonly hops: number;
   readonly remote: number;
+  readonly depth: number;
   readonly perRead: number;
   readonly perWrite: number;
 }
