@@ -211,4 +211,42 @@ export {
 } from "./scenarios/provisioning/provisioner.ts";
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
+export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./scenarios/simulation/load.ts";
+export { runSimulation, type RunSimulationOptions } from "./scenarios/simulation/run.ts";
+export { isSimulationResult, parseSimulationResult, readSimulation } from "./scenarios/simulation/result.ts";
+export { type SimulatedCase, simulatedCases } from "./scenarios/simulation/cases.ts";
+export type {
+  Band,
+  ExplanationRecord,
+  SimulatedPoint,
+  SimulatedRecord,
+  SimulationRecord,
+  SimulationResult,
+  SimulationRunRecord,
+  TierTraffic,
+  TimePart,
+} from "./scenarios/simulation/record.ts";
+export type {
+  Checkpoint,
+  Cluster,
+  Compute,
+  DenseTime,
+  Duration,
+  Law,
+  Metric,
+  Mode,
+  Overlap,
+  Published,
+  Rate,
+  ResolvedSimulatedConfiguration,
+  ResolvedSimulation,
+  ResolvedTable,
+  ResolvedTier,
+  SimulatedConfiguration,
+  SimulatedTable,
+  SimulatedTier,
+  Simulation,
+  Software,
+  Study,
+} from "./scenarios/simulation/simulation.ts";
 export * from "./reports/report.ts";

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
 import {
   CONTRIBUTE_FILE,
+  isSimulation,
   renderTerminal,
   type Result,
   resultPath,
@@ -18,6 +19,7 @@ import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { RunView } from "./run_view.ts";
+import { runVirtual } from "./run_virtual.ts";
 import { DEFAULT_SCENARIO, SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
 
 const HELP = `
@@ -103,6 +105,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       });
       const said = await answersOf({ note, answers });
       const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
+      if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal);
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
       const options = { ...words, onProgress: (event) => view.show(event) } satisfies RunScenarioOptions;
       const folder = dirname(resultPath(await scenarioFor(file, options), options.out));

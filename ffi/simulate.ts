@@ -106,8 +106,7 @@ export function simulateDemand(options: NativeOptions): StepDemand {
   const text = withConfig(options, (config) =>
     readText(
       "simulate a step's demand",
-      (out, cap, needed) =>
-        native().ts_simulate_demand(config, out, cap, needed, message.bytes, message.capacity),
+      (out, cap, needed) => native().ts_simulate_demand(config, out, cap, needed, message.bytes, message.capacity),
       DEMAND_BYTES,
     ));
   const tables: TableDemand[] = [];

@@ -197,9 +197,11 @@ export async function shippedScenarios(): Promise<{ name: string; about: string;
   for await (const entry of Deno.readDir(SHIPPED)) {
     if (entry.isFile && entry.name.endsWith(".jsonc")) files.push(fileURLToPath(new URL(entry.name, SHIPPED)));
   }
-  return await Promise.all(files.sort().map(async (file) => {
-    const { text } = await readDocument(file);
-    const { name, about } = isSimulationText(text) ? await loadSimulation(file) : await loadScenario(file);
-    return { name, about, file };
-  }));
+  return await Promise.all(
+    files.sort().map(async (file) => {
+      const { text } = await readDocument(file);
+      const { name, about } = isSimulationText(text) ? await loadSimulation(file) : await loadScenario(file);
+      return { name, about, file };
+    }),
+  );
 }

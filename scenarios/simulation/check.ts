@@ -27,7 +27,9 @@ function unknownName(path: DocumentPath, what: string, name: string, known: read
 
 function checkTiers(one: SimulatedConfiguration, at: DocumentPath, media: readonly string[]): Problem[] {
   return one.tiers.flatMap((tier, i) => [
-    ...(media.includes(tier.media) ? [] : [unknownName([...at, "tiers", i, "media"], "media model", tier.media, media)]),
+    ...(media.includes(tier.media)
+      ? []
+      : [unknownName([...at, "tiers", i, "media"], "media model", tier.media, media)]),
     ...(tier.size !== undefined || i === one.tiers.length - 1 ? [] : [{
       path: [...at, "tiers", i],
       message: 'expected a field "size" of every tier but the last, found none',
@@ -41,7 +43,10 @@ function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media
   const placement = one.placement ?? (lines ? "lines" : "rows");
   const tiers = one.tiers.length;
   if (lines && tiers !== 2) {
-    problems.push({ path: [...at, "tiers"], message: `expected two tiers in Memory Mode, DRAM and PMEM, found ${tiers}` });
+    problems.push({
+      path: [...at, "tiers"],
+      message: `expected two tiers in Memory Mode, DRAM and PMEM, found ${tiers}`,
+    });
   }
   if ((placement === "lines") !== lines) {
     const message = `expected "lines" in Memory Mode and nowhere else, found ${foundText(placement)}`;
@@ -77,7 +82,9 @@ function checkCases(simulation: Simulation): Problem[] {
   ]);
   const published = (simulation.published ?? []).flatMap(({ configuration, relativeTo }, i) => [
     ...known(configuration, ["published", i, "configuration"]),
-    ...(relativeTo === undefined ? [] : known(relativeTo.configuration, ["published", i, "relativeTo", "configuration"])),
+    ...(relativeTo === undefined
+      ? []
+      : known(relativeTo.configuration, ["published", i, "relativeTo", "configuration"])),
   ]);
   return [...studies, ...explain, ...published];
 }

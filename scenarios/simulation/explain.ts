@@ -12,7 +12,10 @@ import type { ResolvedSimulatedConfiguration, ResolvedTier } from "./simulation.
 interface Part {
   readonly name: string;
   readonly says: (one: ResolvedSimulatedConfiguration) => string;
-  readonly take: (from: ResolvedSimulatedConfiguration, to: ResolvedSimulatedConfiguration) => ResolvedSimulatedConfiguration;
+  readonly take: (
+    from: ResolvedSimulatedConfiguration,
+    to: ResolvedSimulatedConfiguration,
+  ) => ResolvedSimulatedConfiguration;
 }
 
 function tierFields(name: string, fields: readonly (keyof ResolvedTier)[]): Part {
@@ -48,24 +51,38 @@ function field<K extends keyof ResolvedSimulatedConfiguration>(
 
 const MEDIA: readonly (keyof ResolvedTier)[] = ["media", "size", "hops", "remote", "depth", "perRead", "perWrite"];
 const PARTS: readonly Part[] = [
-  field("placement", ["placement", "policy"], ({ placement, policy }) => placement === "rows" ? `rows, ${policy}` : placement),
+  field(
+    "placement",
+    ["placement", "policy"],
+    ({ placement, policy }) => placement === "rows" ? `rows, ${policy}` : placement,
+  ),
   tierFields("stores", ["store"]),
   tierFields("row rounding", ["round"]),
   field("page faults", ["pages"], ({ pages }) => `${pages.bytes} B pages, ${pages.fault * 1e6} us a fault`),
   field("page migration", ["migration"], ({ migration }) => migration === undefined ? "none" : "NUMA balancing"),
-  field("software", ["software"], ({ software }) => `maintenance ${software.maintenance}, lock ${software.lock * 1e9} ns`),
+  field(
+    "software",
+    ["software"],
+    ({ software }) => `maintenance ${software.maintenance}, lock ${software.lock * 1e9} ns`,
+  ),
   field("checkpoint", ["checkpoint"], ({ checkpoint }) => checkpoint.kind),
 ];
 
 /** Parts in which two configurations differ. Different tiers are one part, with their stores and rounding. */
-export function differingParts(from: ResolvedSimulatedConfiguration, to: ResolvedSimulatedConfiguration): readonly Part[] {
+export function differingParts(
+  from: ResolvedSimulatedConfiguration,
+  to: ResolvedSimulatedConfiguration,
+): readonly Part[] {
   const same = from.tiers.length === to.tiers.length;
   const tiers: Part[] = same ? [tierFields("media and sizes", MEDIA)] : [{
     name: "tiers",
     says: ({ tiers }) => tiers.map(({ media }) => media).join(", "),
     take: (one, other) => ({ ...one, tiers: other.tiers, placement: other.placement }),
   }];
-  return [...tiers, ...PARTS.filter(({ name }) => same || (name !== "stores" && name !== "row rounding" && name !== "placement"))]
+  return [
+    ...tiers,
+    ...PARTS.filter(({ name }) => same || (name !== "stores" && name !== "row rounding" && name !== "placement")),
+  ]
     .filter((part) => JSON.stringify(part.take(from, to)) !== JSON.stringify(from));
 }
 

@@ -81,7 +81,8 @@ export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome):
   const { simulation, set } = one;
   const { simulated, demand, checkpoint } = outcome;
   const sorted = simulated.stepPs.map((ps) => ps * PS).sort((a, b) => a - b);
-  const sum = (of: (table: (typeof demand.tables)[number]) => number) => demand.tables.reduce((n, table) => n + of(table), 0);
+  const sum = (of: (table: (typeof demand.tables)[number]) => number) =>
+    demand.tables.reduce((n, table) => n + of(table), 0);
   const keys = tablesOf(simulation).reduce((n, { lookups }) => n + lookups, 0) * simulation.workload.batch *
     simulation.cluster.workers;
   const all = sum((table) => table.all);

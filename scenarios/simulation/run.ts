@@ -108,7 +108,9 @@ export async function denseSeconds({ compute: { dense }, workload }: ResolvedSim
   const name = dense.configuration ?? samples[0]?.configuration;
   const found = samples.filter(({ configuration }) => configuration === name);
   const phase = PHASES.indexOf("dense");
-  const times = found.map(({ phaseNs, stepNs, batch }) => (phaseNs[PHASES[phase] ?? "dense"] ?? 0) / stepNs.length / batch);
+  const times = found.map(({ phaseNs, stepNs, batch }) =>
+    (phaseNs[PHASES[phase] ?? "dense"] ?? 0) / stepNs.length / batch
+  );
   if (times.length === 0) {
     throw new RangeError(`Cannot take the dense time from "${dense.result}": it has no samples of "${name}"`);
   }

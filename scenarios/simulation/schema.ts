@@ -86,7 +86,9 @@ const compute = v.strictObject({
 
 const overlap = v.strictObject({
   ahead: optional(whole("Batches read ahead of their steps; 0: each step reads its own first. Default 1.", 0, 8)),
-  prefetch: optional(flag("Whether rows of the next batch are brought into the first tier ahead of it. Default false.")),
+  prefetch: optional(
+    flag("Whether rows of the next batch are brought into the first tier ahead of it. Default false."),
+  ),
   async: optional(flag("Whether lookups of the next step run beside the dense part of this one. Default false.")),
   microBatches: optional(whole("Pieces that dense work is cut into. Default 1.", 1, 64)),
 });
@@ -94,7 +96,9 @@ const overlap = v.strictObject({
 const cluster = v.strictObject({
   workers: optional(whole("Processes that train together. Default 1.", 1, 1024)),
   workersPerHost: optional(whole("Workers that share a machine and its link. Default 1.", 1, 64)),
-  servers: optional(whole("Parameter servers; 0: the tables are in the memory of the training machine. Default 0.", 0, 256)),
+  servers: optional(
+    whole("Parameter servers; 0: the tables are in the memory of the training machine. Default 0.", 0, 256),
+  ),
   cores: optional(whole("Cores of a machine that holds tables. Default 16.", 1, 1024)),
   backgroundThreads: optional(whole("Its threads that move rows in the background. Default 1.", 0, 256)),
   stageThreads: optional(whole("Threads that read batches ahead. Default 1.", 1, 64)),
@@ -116,7 +120,11 @@ const tier = v.strictObject({
   hops: optional(whole("NUMA hops of remote accesses. Default 0.", 0, 4)),
   remote: optional(real("Share of accesses that are remote. Default 1 with hops.", 0, 1)),
   depth: optional(
-    whole("Accesses that a core keeps under way beyond what the media model gives it. Default: 1; of ssd 128.", 1, 4096),
+    whole(
+      "Accesses that a core keeps under way beyond what the media model gives it. Default: 1; of ssd 128.",
+      1,
+      4096,
+    ),
   ),
   perRead: optional(duration("Added to each read by one core, such as a system call or a page walk. Default 0.")),
   perWrite: optional(duration("The same of writes. Default 0.")),
@@ -203,7 +211,9 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
     "Names the run and its folder of results.",
   ),
   about: optional(words("What it shows, in a sentence or two.")),
-  seed: optional(whole("Seed of the spread of counts and of sampled placements. Default 0.", 0, Number.MAX_SAFE_INTEGER)),
+  seed: optional(
+    whole("Seed of the spread of counts and of sampled placements. Default 0.", 0, Number.MAX_SAFE_INTEGER),
+  ),
   steps: optional(whole("Counted steps of each case. Default 64.", 1, 100_000)),
   warmup: optional(whole("Steps before them. Default 8.", 0, 10_000)),
   workload: described(
@@ -211,7 +221,11 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
       batch: whole("Samples of a worker's step.", 1, 1e9),
       trains: optional(flag("Whether rows are updated; false is serving. Default true.")),
       tables: described(
-        v.pipe(v.array(table), v.minLength(1, "expected at least one table"), v.maxLength(64, "expected at most 64 tables")),
+        v.pipe(
+          v.array(table),
+          v.minLength(1, "expected at least one table"),
+          v.maxLength(64, "expected at most 64 tables"),
+        ),
         "The embedding tables.",
       ),
     }),

@@ -121,7 +121,8 @@ export async function simulateCase(
   threads: number = 1,
 ): Promise<CaseOutcome> {
   const demand = simulateDemand(demandOptions(simulation, set, SEEN, threads));
-  const run = async (extras: StepExtras) => simulate(await engineOptions(simulation, set, demand, denseSeconds, extras));
+  const run = async (extras: StepExtras) =>
+    simulate(await engineOptions(simulation, set, demand, denseSeconds, extras));
   const secondsOf = ({ elapsedPs }: Simulated) => elapsedPs / simulation.steps * 1e-12;
   const none: StepExtras = { faults: 0, migrations: 0, flushedRows: 0 };
   let extras = none;

@@ -114,7 +114,12 @@ export interface SimulatedConfiguration {
   readonly policy?: "lru" | "clock" | "lfu";
   /** Who decides what is in the first tier. */
   readonly placement?: "rows" | "pages" | "lines";
-  readonly pages?: { readonly bytes?: Size; readonly contiguous?: boolean; readonly fault?: Duration; readonly trained?: number };
+  readonly pages?: {
+    readonly bytes?: Size;
+    readonly contiguous?: boolean;
+    readonly fault?: Duration;
+    readonly trained?: number;
+  };
   readonly migration?: { readonly scan: Rate; readonly perPage: Duration; readonly within?: Duration };
   readonly software?: Software;
   readonly checkpoint?: Checkpoint;
