@@ -49,6 +49,28 @@ void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps) {
 /* Rows that go to a disk are gathered in buffers and written in one piece. */
 #define BUFFER_BYTES (256u << 10)
 
+static ts_sim_cost cost_of(ts_sim_context *c, ts_sim_cost wanted) {
+  for (uint32_t i = 0; i < c->costs; i++) {
+    const ts_sim_cost *known = &c->cost[i];
+    if (known->tier == wanted.tier && known->bytes == wanted.bytes && known->threads == wanted.threads &&
+        known->hops == wanted.hops && known->write == wanted.write)
+      return *known;
+  }
+  const ts_sim_tier *tier = &c->sim->tier[wanted.tier];
+  ts_media_access access = {.op = wanted.write ? tier->write : TS_MEDIA_READ,
+                            .bytes = wanted.bytes,
+                            .threads = tier->depth,
+                            .fenced = wanted.write && tier->fenced,
+                            .hops = wanted.hops,
+                            .sequential = wanted.gathered};
+  wanted.one_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * wanted.bytes;
+  wanted.latency_ns = ts_medium_latency_ns(&tier->medium, &access, 0);
+  access.threads = wanted.threads * tier->depth;
+  wanted.all_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * wanted.bytes;
+  if (c->costs < TS_SIM_COSTS) c->cost[c->costs++] = wanted;
+  return wanted;
+}
+
 static void access_hops(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool write, double rows, uint32_t bytes,
                         uint32_t hops) {
   const ts_sim_tier *tier = &c->sim->tier[t];
@@ -58,16 +80,12 @@ static void access_hops(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool w
     rows = rows * bytes / BUFFER_BYTES;
     bytes = BUFFER_BYTES;
   }
-  ts_media_access access = {.op = write ? tier->write : TS_MEDIA_READ, .bytes = bytes, .threads = tier->depth,
-                            .fenced = write && tier->fenced, .hops = hops, .sequential = gathered};
-  double one_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * bytes;
-  double latency_ns = ts_medium_latency_ns(&tier->medium, &access, 0);
-  access.threads = work->threads * tier->depth;
-  double all_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * bytes;
+  ts_sim_cost cost = cost_of(c, (ts_sim_cost){.tier = t, .bytes = bytes, .threads = work->threads, .hops = hops,
+                                              .write = write, .gathered = gathered});
   /* Waiting for the last of them costs a latency, whatever few they are. */
-  double core = rows * one_ns < latency_ns && !gathered ? latency_ns : rows * one_ns;
+  double core = rows * cost.one_ns < cost.latency_ns && !gathered ? cost.latency_ns : rows * cost.one_ns;
   work->spec.work += to_ps(core * 1000 + per_row);
-  ts_sim_turn(work, write ? work->memory->write[t] : work->memory->read[t], to_ps(rows * all_ns * 1000));
+  ts_sim_turn(work, write ? work->memory->write[t] : work->memory->read[t], to_ps(rows * cost.all_ns * 1000));
 }
 
 void ts_sim_access(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool write, double rows, uint32_t bytes) {

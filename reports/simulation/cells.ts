@@ -34,24 +34,24 @@ export function speedTable({ name, cases }: StudySummary): TextTable {
       "samples/s",
       "90 % band",
       "time, first = 1",
+      "missed keys",
+      "most time in",
       "step ms",
       "p99 ms",
-      "missed keys",
       "checkpoints",
-      "most time in",
     ],
     words: ["kind", "90 % band", "most time in"],
     rows: cases.map((one) => [
-      one.case,
+      one.label,
       one.evidence,
       prefixed(one.samplesPerSecond),
       bandText(one),
       significant(one.relative),
+      percentText(one.misses.ofKeys),
+      bottleneck(one),
       milliseconds(one.step.mean),
       milliseconds(one.step.p99),
-      percentText(one.misses.ofKeys),
       one.checkpoint === undefined ? "none" : percentText(one.checkpoint.pause / one.checkpoint.every),
-      bottleneck(one),
     ]),
   };
 }
@@ -65,7 +65,7 @@ export function tierTable({ name, cases }: StudySummary): TextTable {
     words: ["tier"],
     rows: cases.flatMap((one) =>
       one.tiers.map((tier) => [
-        one.case,
+        one.label,
         tier.media,
         tier.sizeBytes === 0 ? "the rest" : decimalBytesText(tier.sizeBytes),
         tier.rowsShare === undefined ? "by line" : percentText(tier.rowsShare),
@@ -87,7 +87,7 @@ export function timeTable({ name, cases }: StudySummary): TextTable {
     words: ["part", "spent on"],
     rows: cases.flatMap((one) =>
       one.parts.filter(({ seconds }) => seconds >= one.step.mean / 200).map(({ kind, on, seconds }) => [
-        one.case,
+        one.label,
         kind,
         on,
         milliseconds(seconds),
@@ -115,17 +115,17 @@ export function explanationTable({ from, to, fromTime, toTime, parts }: Explanat
 export function deviationTable(deviations: readonly Deviation[]): TextTable {
   return {
     caption: "Published figures against simulated ones",
-    columns: ["figure", "case", "of", "published", "simulated", "deviation", "allowed", "says"],
+    columns: ["figure", "case", "deviation", "says", "published", "simulated", "allowed", "of"],
     words: ["case", "of", "says"],
     rows: deviations.map((one) => [
       one.figure,
       one.case,
-      one.of,
+      `${one.deviation < 0 ? "−" : "+"}${(Math.abs(one.deviation) * 100).toFixed(1)} %`,
+      one.calibrates === undefined ? one.within ? "met" : "missed" : `calibrated: ${one.calibrates}`,
       significant(one.published),
       significant(one.simulated),
-      changeText(one.deviation),
       `±${percentText(one.tolerance)}`,
-      one.calibrates === undefined ? one.within ? "met" : "missed" : `calibrated: ${one.calibrates}`,
+      one.of,
     ]),
   };
 }

@@ -4,10 +4,9 @@
  * @module
  */
 
-import type { SimulatedRecord } from "../../scenarios/simulation/record.ts";
 import { html, type Markup } from "../html/markup.ts";
 import { significant } from "../format.ts";
-import { timeByKind } from "./summary.ts";
+import { type StudyCase, timeByKind } from "./summary.ts";
 
 /** Kinds of work in the order of their colours; those beyond the palette share with a pattern of their own place. */
 const KINDS = [
@@ -59,7 +58,7 @@ function shortened(text: string, letters: number): string {
 }
 
 /** Bars of a step's time by kind of work, one for each case. */
-export function timeChart(cases: readonly SimulatedRecord[]): Markup {
+export function timeChart(cases: readonly StudyCase[]): Markup {
   const longest = Math.max(...cases.map((one) => one.step.mean));
   const kinds = KINDS.filter((kind) => cases.some((one) => one.parts.some((part) => part.kind === kind)));
   const row = 26;
@@ -91,7 +90,7 @@ export function timeChart(cases: readonly SimulatedRecord[]): Markup {
 }
 
 /** The tasks of the last step in virtual time: a lane for each kind of work and, of at most eight, actor. */
-export function timelineChart(one: SimulatedRecord): Markup {
+export function timelineChart(one: StudyCase): Markup {
   const kinds = KINDS.filter((kind) => one.tasks.some(([of]) => of === kind));
   const end = Math.max(...one.tasks.map(([, , , to]) => to), 1e-12);
   const start = Math.min(0, ...one.tasks.map(([, , from]) => from));
@@ -122,6 +121,7 @@ export function timelineChart(one: SimulatedRecord): Markup {
   });
   return html`
     <svg class="sim" viewBox="0 0 ${WIDTH} ${height}" role="img"
-      aria-label="Tasks of one step of ${one.case} in virtual time, a lane for each kind of work">${drawn}${ticks}</svg>
+      aria-label="Tasks of one step of ${one
+        .label} in virtual time, a lane for each kind of work">${drawn}${ticks}</svg>
   `;
 }

@@ -61,7 +61,7 @@ function study(one: SimulationSummary["studies"][number], i: number): Markup {
       <p>Limits are what the media model gives all threads for accesses of this size; a row counts in the tier where a step finds it.</p>
       ${tableOf(tierTable(one))}
       ${slowest === undefined || slowest.tasks.length === 0 ? undefined : html`
-        <h3>One step in virtual time: ${slowest.case}</h3>
+        <h3>One step in virtual time: ${slowest.label}</h3>
         ${timelineChart(slowest)}
       `}
     </section>

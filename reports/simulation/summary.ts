@@ -28,10 +28,18 @@ export interface Deviation {
   readonly calibrates?: string;
 }
 
+/** A case in its study. */
+export interface StudyCase extends SimulatedRecord {
+  /** Time per sample, that of the study's first case being 1. */
+  readonly relative: number;
+  /** What tells it from the study's other cases. */
+  readonly label: string;
+}
+
 /** Cases of one study. */
 export interface StudySummary {
   readonly name: string;
-  readonly cases: readonly (SimulatedRecord & { readonly relative: number })[];
+  readonly cases: readonly StudyCase[];
 }
 
 /** A simulation's report. */
@@ -90,7 +98,7 @@ function deviationsOf({ run, cases }: SimulationResult): Deviation[] {
     const deviation = value / published.value - 1;
     return [{
       figure: published.figure,
-      case: one.case,
+      case: labelOf(one, new Set(Object.keys(one.point).length > 3 ? [] : Object.keys(one.point))),
       of: published.of,
       published: published.value,
       simulated: value,
@@ -170,7 +178,7 @@ function sentencesOf(studies: readonly StudySummary[], accuracy: SimulationSumma
     const [fastest, slowest] = [sorted[0], sorted.at(-1)];
     if (fastest === undefined || slowest === undefined) return [];
     const times = fastest.samplesPerSecond / slowest.samplesPerSecond;
-    return [`${name}: ${fastest.case} is fastest, ${times.toPrecision(3)} times ${slowest.case}`];
+    return [`${name}: ${fastest.label} is fastest, ${times.toPrecision(3)} times ${slowest.label}`];
   });
   if (accuracy === undefined) return sentences;
   const { figures, within, meanAbsolute, worst, order } = accuracy;
@@ -186,6 +194,19 @@ function sentencesOf(studies: readonly StudySummary[], accuracy: SimulationSumma
   ];
 }
 
+function shortNumber(value: string | number | boolean): string {
+  return typeof value === "number" && value >= 1e6 ? value.toExponential().replace("e+", "e") : `${value}`;
+}
+
+/** A case by its configuration and those fields of its point that are told, by the end of their names. */
+function labelOf(one: Pick<SimulatedRecord, "configuration" | "point">, told?: ReadonlySet<string>): string {
+  const fields = Object.entries(one.point).filter(([field]) => told === undefined || told.has(field));
+  return [
+    one.configuration,
+    ...fields.map(([field, value]) => `${field.slice(field.lastIndexOf(".") + 1)}=${shortNumber(value)}`),
+  ].join(" ");
+}
+
 /** The report's model of a simulation. */
 export function summariseSimulation(result: SimulationResult): SimulationSummary {
   const { run, cases, explanations } = result;
@@ -193,7 +214,13 @@ export function summariseSimulation(result: SimulationResult): SimulationSummary
   const studies = names.map((name) => {
     const own = cases.filter(({ study }) => study === name);
     const unit = own[0]?.samplesPerSecond ?? 1;
-    return { name, cases: own.map((one) => ({ ...one, relative: unit / one.samplesPerSecond })) };
+    const varied = new Set(
+      Object.keys(own[0]?.point ?? {}).filter((field) => new Set(own.map(({ point }) => point[field])).size > 1),
+    );
+    return {
+      name,
+      cases: own.map((one) => ({ ...one, relative: unit / one.samplesPerSecond, label: labelOf(one, varied) })),
+    };
   });
   const deviations = deviationsOf(result);
   const accuracy = accuracyOf(deviations);

@@ -22,8 +22,8 @@ function plain({ caption, columns, words, rows }: TextTable, width: number): str
   const widths = columns.map((_, c) => Math.max(...all.map((row) => row[c]?.length ?? 0)));
   const shown = new Set(columns.keys());
   const total = () => [...shown].reduce((sum, c) => sum + (widths[c] ?? 0) + 2, -2);
-  // What a narrow terminal does without: from the last but one backwards; the report has it all.
-  for (let c = columns.length - 2; c > 2 && total() > width; c--) shown.delete(c);
+  // What a narrow terminal does without: the last columns; the report has it all.
+  for (let c = columns.length - 1; c > 2 && total() > width; c--) shown.delete(c);
   const left = new Set([columns[0], ...words]);
   return [
     ...wrap(`${caption}`, width, ""),

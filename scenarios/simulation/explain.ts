@@ -6,6 +6,7 @@
  * @module
  */
 
+import { formatBytes } from "../../ffi/bytes.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedTier } from "./simulation.ts";
 
 /** A part of the set-up: takes what is its own of `to` over into `from`. */
@@ -68,15 +69,21 @@ const PARTS: readonly Part[] = [
   field("checkpoint", ["checkpoint"], ({ checkpoint }) => checkpoint.kind),
 ];
 
+function tiersText({ tiers }: ResolvedSimulatedConfiguration): string {
+  return tiers.map(({ media, size, hops }) =>
+    [media, ...(size === 0 ? [] : [formatBytes(size)]), ...(hops === 0 ? [] : [`${hops} NUMA hop`])].join(" ")
+  ).join(" + ");
+}
+
 /** Parts in which two configurations differ. Different tiers are one part, with their stores and rounding. */
 export function differingParts(
   from: ResolvedSimulatedConfiguration,
   to: ResolvedSimulatedConfiguration,
 ): readonly Part[] {
   const same = from.tiers.length === to.tiers.length;
-  const tiers: Part[] = same ? [tierFields("media and sizes", MEDIA)] : [{
+  const tiers: Part[] = same ? [{ ...tierFields("media and sizes", MEDIA), says: tiersText }] : [{
     name: "tiers",
-    says: ({ tiers }) => tiers.map(({ media }) => media).join(", "),
+    says: tiersText,
     take: (one, other) => ({ ...one, tiers: other.tiers, placement: other.placement }),
   }];
   return [

@@ -24,7 +24,7 @@ import type {
 } from "./record.ts";
 import { caseName } from "./record.ts";
 import { simulationResultOf } from "./result.ts";
-import { simulateCase } from "./simulate_case.ts";
+import { type DemandCache, simulateCase } from "./simulate_case.ts";
 import type { ResolvedSimulation, Simulation } from "./simulation.ts";
 
 /** Options of {@linkcode runSimulation}. */
@@ -77,8 +77,9 @@ export async function runSimulation(
   };
   add(runRecord(resolved));
   const threads = options.threads ?? 1;
-  for (const one of cases) add(await runCase(one, threads));
-  for (const wanted of resolved.explain) add(await explanation(resolved, wanted, threads));
+  const known: DemandCache = new Map();
+  for (const one of cases) add(await runCase(one, threads, known));
+  for (const wanted of resolved.explain) add(await explanation(resolved, wanted, threads, known));
   if (options.out !== undefined) await writeRecords(join(resolvePath(options.out), "result.jsonl"), records);
   return simulationResultOf(records);
 }
@@ -95,9 +96,9 @@ function runRecord(scenario: ResolvedSimulation): SimulationRunRecord {
   };
 }
 
-async function runCase(one: SimulatedCase, threads: number): Promise<SimulatedRecord> {
+async function runCase(one: SimulatedCase, threads: number, known: DemandCache): Promise<SimulatedRecord> {
   const dense = await denseSeconds(one.simulation);
-  return await simulatedRecord(one, await simulateCase(one.simulation, one.set, dense, threads));
+  return await simulatedRecord(one, await simulateCase(one.simulation, one.set, dense, threads, known));
 }
 
 /** Seconds of the dense part of a worker's step. */
@@ -121,6 +122,7 @@ async function explanation(
   simulation: ResolvedSimulation,
   { from, to, at }: ResolvedSimulation["explain"][number],
   threads: number,
+  known: DemandCache,
 ): Promise<ExplanationRecord> {
   const here = simulationAt(simulation, at);
   const [first, last] = [here.configurations[from], here.configurations[to]];
@@ -129,7 +131,7 @@ async function explanation(
   const explained = await explainDifference(
     first,
     last,
-    async (one) => 1 / (await simulateCase(here, one, dense, threads)).samplesPerSecond,
+    async (one) => 1 / (await simulateCase(here, one, dense, threads, known)).samplesPerSecond,
   );
   return {
     type: "explanation",

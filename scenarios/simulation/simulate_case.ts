@@ -21,6 +21,16 @@ export interface CaseOutcome {
   readonly checkpoint?: { readonly pause: number; readonly every: number; readonly bytes: number };
 }
 
+/** Demands that were worked out before, by their options. */
+export type DemandCache = Map<string, StepDemand>;
+
+function demandOf(options: Record<string, string>, known: DemandCache): StepDemand {
+  const key = JSON.stringify(options);
+  const found = known.get(key) ?? simulateDemand(options);
+  known.set(key, found);
+  return found;
+}
+
 /** Value of rising points at x, with straight lines between them; from 0 at 0. */
 function between(xs: readonly number[], ys: readonly number[], x: number): number {
   let [x0, y0] = [0, 0];
@@ -113,14 +123,16 @@ function flushedRows(
  *
  * @param denseSeconds Of the dense part of a worker's step.
  * @param threads Threads that sample Memory Mode; the result is the same for any number.
+ * @param known Demands of cases before this one.
  */
 export async function simulateCase(
   simulation: ResolvedSimulation,
   set: ResolvedSimulatedConfiguration,
   denseSeconds: number,
   threads: number = 1,
+  known: DemandCache = new Map(),
 ): Promise<CaseOutcome> {
-  const demand = simulateDemand(demandOptions(simulation, set, SEEN, threads));
+  const demand = demandOf(demandOptions(simulation, set, SEEN, threads), known);
   const run = async (extras: StepExtras) =>
     simulate(await engineOptions(simulation, set, demand, denseSeconds, extras));
   const secondsOf = ({ elapsedPs }: Simulated) => elapsedPs / simulation.steps * 1e-12;
