@@ -250,3 +250,6 @@ export type {
   Study,
 } from "./scenarios/simulation/simulation.ts";
 export * from "./reports/report.ts";
+export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
+export type { ErrorSummary } from "./scenarios/models/validate.ts";
+export { type Band, bandFor, type FigureConditions, loadResiduals, type Residuals } from "./scenarios/models/bands.ts";

@@ -26,6 +26,7 @@ import { addSchema } from "./schema.ts";
 import type { Terminal } from "./ui/terminal.ts";
 import { styleFor } from "./ui/ansi.ts";
 import { addValidate } from "./validate.ts";
+import { addValidateModels } from "./validate_models.ts";
 import { versionText } from "./version.ts";
 
 /** What a verb works with. */
@@ -62,7 +63,7 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addSchema];
+  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addSchema, addValidateModels];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);

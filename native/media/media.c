@@ -20,10 +20,12 @@ static double core_ns(const ts_medium *m, const ts_media_access *a, const ts_med
   /* A stream waits for its lines as much longer from a far socket as a random line does. */
   double far = 1 + hop / op->first_ns, all;
   if (a->sequential) {
-    all = n * (a->prefetch ? op->sequential_ns : op->next_ns) * far;
+    /* Without prefetchers a load of a stream waits like a further line of an access; stores that need no load do not. */
+    bool loads = a->op == TS_MEDIA_READ || a->op == TS_MEDIA_WRITE_CACHED;
+    all = n * (loads && !a->prefetch ? op->next_ns : op->sequential_ns) * far;
   } else {
     double ahead = a->prefetch ? TS_MAX(0, n - 1 - m->prefetch_above) : 0;
-    all = op->first_ns + hop + (n - 1 - ahead) * op->next_ns + ahead * op->sequential_ns * far;
+    all = op->first_ns + hop + (n - 1 - ahead) * (op->next_ns + hop) + ahead * op->sequential_ns * far;
   }
   double ns = all * m->latency_scale / op->in_flight;
   return a->fenced ? ns + op->fence_ns + (n - 1) * op->fence_next_ns : ns;
@@ -36,8 +38,16 @@ static double moved_bytes(const ts_medium *m, const ts_media_access *a, const ts
   double used = a->sequential ? (double)m->granule / m->line : n / granules, amplification = 1;
   double most = TS_MIN(op->limit, used);
   if (op->knee > 0 && most > 1 && threads > 0) {
-    double on_module = threads / (m->modules == 1 ? 1 : ts_det_pow(m->modules, op->spread));
-    double x = ts_det_pow(on_module / op->knee, op->contention);
+    double on_module = threads, knee = op->knee;
+    if (m->modules > 1) {
+      /* An access that fills a chunk keeps its thread on one module, and threads crowd where others wait. */
+      double fills = a->sequential ? 0 : TS_MIN(1, (double)a->bytes / m->chunk);
+      on_module = TS_MAX(threads / ts_det_pow(m->modules, op->spread),
+                         fills * m->crowding * (1 + (threads - 1) / m->modules));
+    }
+    if (!a->sequential && op->knee_size > 0 && a->bytes > m->granule)
+      knee *= ts_det_pow((double)m->granule / a->bytes, op->knee_size);
+    double x = ts_det_pow(on_module / knee, op->contention);
     amplification += (most - 1) * x / (1 + x);
   }
   double moved = granules * m->granule * amplification;
@@ -60,7 +70,9 @@ static double occupancy(const ts_medium *m, const ts_media_access *a, const ts_m
 static double media_ns(const ts_medium *m, const ts_media_access *a, const ts_media_op_model *op, bool free) {
   double rate = op->bandwidth * m->power * m->modules;
   if (!free) rate *= occupancy(m, a, op);
-  return moved_bytes(m, a, op, free ? 0 : a->threads) / rate;
+  /* A thread that waits at a fence has nothing in the module's buffer. */
+  double busy = free || !a->fenced ? 1 : 1 - (op->fence_ns + (lines_of(m, a->bytes) - 1) * op->fence_next_ns) / core_ns(m, a, op);
+  return moved_bytes(m, a, op, free ? 0 : a->threads * busy) / rate;
 }
 
 static double link_ns(const ts_medium *m, const ts_media_access *a, bool write) {
@@ -131,7 +143,7 @@ double ts_medium_latency_ns(const ts_medium *m, const ts_media_access *a, double
   double n = lines_of(m, TS_MAX(a->bytes, 1));
   double idle = a->sequential ? op->sequential_latency_ns : op->first_ns;
   if (a->region > 0 && op->buffer1 > 0 && !a->sequential) idle = region_ns(op, (double)a->region);
-  idle += (double)a->hops * m->hop_ns;
+  idle += (double)a->hops * m->hop_ns * (a->sequential ? op->sequential_latency_ns / op->first_ns : 1);
   if (n > 1) idle += (n - 1) * op->next_ns / op->in_flight;
   if (a->fenced) idle += op->fence_ns + (n - 1) * op->fence_next_ns;
   idle *= m->latency_scale;

@@ -15,7 +15,9 @@
  *                           c = x^s / (1 + x^s), x = threads of a module / `knee`: the more threads share the
  *                           module's buffer, the more often a granule leaves it half used and is moved again. Cached
  *                           stores leave the CPU line by line in no order, so their knee is below one thread.
- *                         threads of a module = threads / modules^spread.
+ *                         threads of a module = threads / modules^spread, or for a random access of a chunk at least
+ *                           crowding (1 + (threads - 1) / modules), less the time that they wait at fences; an
+ *                           access larger than a granule lowers the knee by (granule / bytes)^knee_size.
  *                         occupancy = k / (k + modules - 1): k accesses in flight fall on modules at random (a closed
  *                           queueing network of equal stations); k = threads x (1 + depth / n) x chunks of one access.
  *                           This is what 4 KiB-aligned accesses of an interleaved set suffer from.
@@ -32,7 +34,8 @@
  * Options, "<prefix>." in front; bandwidths in bytes/s, times in ns. <op> is read, write_nt, write_cached, write_flush.
  *   medium           name                    line             bytes in flight at once                       (64)
  *   granule          bytes moved at once (64)   modules       of the interleaved set                        (1)
- *   chunk            bytes before the next module (4096)      threads          that share the medium        (1)
+ *   chunk            bytes before the next module (4096)      crowding         of threads on a module      (1)
+ *   threads          that share the medium (1)
  *   sharpness (4)  contention = s (3)  duplex = q (1)  speed: platform factor on module bandwidths (1)
  *   power_w, rated_w   power budget of a module, module bandwidths x (power_w / rated_w)^2       (no limit)
  *   prefetch_bytes   moved in vain by a random access of few lines with prefetchers on                     (0)
@@ -43,7 +46,7 @@
  *   latency_scale: platform factor on latencies (1)
  *   <op>_latency_ns (required)  _next_latency_ns (first)  _sequential_ns (next)  _in_flight (10)
  *   <op>_sequential_latency_ns (first)  _buffer1, _buffer2 (0: none)  _buffer1_ns, _buffer2_ns, _media_ns (first)
- *   <op>_bandwidth (required; of one module)  _knee (no contention)  _limit (granule / line)  _spread (1)
+ *   <op>_bandwidth (required; of one module)  _knee (no contention)  _knee_size (0)  _limit (granule / line)  _spread (1)
  *   <op>_depth (in_flight)  _overhead_bytes (0)  _fence_ns, _fence_next_ns (0)  _contention (contention)
  *
  * Doubles with + - * / and ts_det_pow only: equal on every machine. */
@@ -71,13 +74,14 @@ typedef struct ts_media_op_model {
   double first_ns, next_ns, sequential_ns, sequential_latency_ns, in_flight, fence_ns, fence_next_ns;
   double buffer1, buffer2, buffer1_ns, buffer2_ns, media_ns;
   double bandwidth; /* bytes/ns (= GB/s) of one module */
-  double knee, limit, spread, contention, depth, overhead_bytes;
+  double knee, knee_size, limit, spread, contention, depth, overhead_bytes;
 } ts_media_op_model;
 
 typedef struct ts_medium {
   char name[TS_MEDIUM_NAME];
   uint32_t threads; /* that share the medium, for the callers that do not say */
   uint32_t line, granule, modules, chunk;
+  double crowding;
   double sharpness, duplex, power; /* power: factor of the power budget and the platform on module bandwidths */
   double prefetch_bytes, prefetch_lines, prefetch_above;
   double hop_ns, hop_read, hop_write, hop_duplex; /* caps in bytes/ns; 0: none */

@@ -57,6 +57,7 @@ static void read_op(const ts_media_options *o, const ts_medium *m, double in_fli
   op->fence_ns = number(o, "fence_ns", 0, 0, 1e9);
   op->fence_next_ns = number(o, "fence_next_ns", 0, 0, 1e9);
   op->knee = number(o, "knee", 0, 0, 1e6);
+  op->knee_size = number(o, "knee_size", 0, 0, 2);
   op->limit = number(o, "limit", (double)m->granule / m->line, 1, 4096);
   op->spread = number(o, "spread", 1, 0, 4);
   op->contention = number(o, "contention", contention, 0.1, 16);
@@ -81,6 +82,7 @@ int32_t ts_medium_read(ts_config_reader *reader, const char *prefix, uint32_t op
   out->granule = whole(&o, "granule", out->line, TS_CACHE_LINE, 1u << 20);
   out->modules = whole(&o, "modules", 1, 1, 1024);
   out->chunk = whole(&o, "chunk", 4096, 64, 1u << 30);
+  out->crowding = number(&o, "crowding", 1, 0, 100);
   out->sharpness = number(&o, "sharpness", 4, 0.5, 64);
   out->duplex = number(&o, "duplex", 1, 0.2, 64);
   double speed = number(&o, "speed", 1, 0.01, 100), rated = number(&o, "rated_w", 0, 0, 1000);

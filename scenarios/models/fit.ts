@@ -46,7 +46,7 @@ export interface Family {
 
 /** How far a model is off: a mean over points of the error of the logarithm, large errors counting more. */
 function lossOf(error: number): number {
-  return Math.abs(error) + 1.5 * error * error;
+  return Math.abs(error) + error * error;
 }
 
 /** The families of all shipped media, with the points of `use`. */
@@ -95,10 +95,10 @@ function applies(free: FreeParameter, target: Target, all: readonly FreeParamete
   return !hidden && target.media.extends === free.file;
 }
 
-/** Error of the family with its present values. */
-function total(family: Family, used: ReadonlyMap<FreeParameter, readonly Target[]>, changed?: FreeParameter): number[] {
+/** Error of each target with the present values; NaN where nothing was touched. */
+function total(family: Family, touched?: ReadonlySet<Target>): number[] {
   return family.targets.map((target) => {
-    if (changed !== undefined && used.get(changed)?.includes(target) !== true) return NaN;
+    if (touched?.has(target) === false) return NaN;
     const answers = predict(target.options, target.questions);
     let sum = 0;
     target.questions.points.forEach(({ value }, i) => sum += lossOf(Math.log((answers[i] ?? NaN) / value)));
@@ -114,43 +114,63 @@ function limit(key: string, value: number): number {
   if (key === "load_power" || key.endsWith("contention")) return Math.min(12, Math.max(1, value));
   if (key.endsWith("_limit")) return Math.min(4, Math.max(1, value));
   if (key.endsWith("_spread")) return Math.min(2.5, Math.max(0.2, value));
+  if (key.endsWith("_knee_size")) return Math.min(1, Math.max(0.01, value));
   if (key.endsWith("_in_flight")) return Math.min(100, Math.max(0.2, value));
   return Math.max(value, 1e-3);
 }
 
-/** Moves one parameter at a time by a factor while that helps, then by smaller factors. */
+/** Moves one parameter at a time by a factor while that helps, then by smaller factors; then pairs of one operation. */
 export function fit(family: Family, log?: (text: string) => void): number {
   const used = new Map(family.free.map((free) => [free, family.targets.filter((t) => applies(free, t, family.free))]));
   const set = (free: FreeParameter, value: number): void => {
     free.value = value;
     for (const target of used.get(free) ?? []) target.options[free.key] = String(value);
   };
-  let losses = total(family, used);
+  let losses = total(family);
   const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-  const steps = new Map(family.free.map((free) => [free, 0.25]));
-  const attempt = (free: FreeParameter, factor: number): boolean => {
-    const before = free.value;
-    const value = limit(free.key, before * factor);
-    if (value === before) return false;
-    set(free, value);
-    const now = total(family, used, free).map((loss, i) => Number.isNaN(loss) ? losses[i] ?? 0 : loss);
+  /** Keeps the change of some parameters if it helps. */
+  const attempt = (changes: readonly (readonly [FreeParameter, number])[]): boolean => {
+    const before = changes.map(([free]) => free.value);
+    for (const [free, factor] of changes) set(free, limit(free.key, free.value * factor));
+    const touched = new Set(changes.flatMap(([free]) => used.get(free) ?? []));
+    const now = total(family, touched).map((loss, i) => Number.isNaN(loss) ? losses[i] ?? 0 : loss);
     if (sum(now) < sum(losses) - 1e-9) {
       losses = now;
       return true;
     }
-    set(free, before);
+    changes.forEach(([free], i) => set(free, before[i] ?? free.value));
     return false;
   };
-  for (let round = 0; round < 80; round++) {
-    const start = sum(losses);
-    for (const free of family.free) {
-      const step = steps.get(free) ?? 0.25;
-      const moved = attempt(free, 1 + step) || attempt(free, 1 / (1 + step));
-      steps.set(free, moved ? Math.min(0.5, step * 1.6) : Math.max(5e-4, step * 0.45));
+  const each = (first: number): void => {
+    const steps = new Map(family.free.map((free) => [free, first]));
+    for (let round = 0; round < 80; round++) {
+      const start = sum(losses);
+      for (const free of family.free) {
+        const step = steps.get(free) ?? first;
+        const moved = attempt([[free, 1 + step]]) || attempt([[free, 1 / (1 + step)]]);
+        steps.set(free, moved ? Math.min(0.5, step * 1.6) : Math.max(5e-4, step * 0.45));
+      }
+      if (round > 12 && start - sum(losses) < 1e-5 * start) break;
     }
-    if (round % 10 === 9) log?.(`${family.name} ${round + 1} ${sum(losses).toFixed(4)}`);
-    if (round > 12 && start - sum(losses) < 1e-5 * start) break;
+  };
+  const together = (step: number): void => {
+    const op = (key: string) => /^(read|write_[a-z]+)_/.exec(key)?.[1];
+    for (const [i, a] of family.free.entries()) {
+      for (const b of family.free.slice(i + 1)) {
+        if (op(a.key) !== op(b.key) && op(a.key) !== undefined && op(b.key) !== undefined) continue;
+        for (const [x, y] of [[1 + step, 1 + step], [1 + step, 1 / (1 + step)]] as const) {
+          if (attempt([[a, x], [b, y]])) continue;
+          attempt([[a, 1 / x], [b, 1 / y]]);
+        }
+      }
+    }
+  };
+  for (const step of [0.3, 0.5, 0.2, 0.4, 0.1]) {
+    each(step);
+    together(step);
+    log?.(`${family.name} ${sum(losses).toFixed(4)}`);
   }
+  each(0.05);
   return sum(losses);
 }
 

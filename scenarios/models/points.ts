@@ -35,7 +35,7 @@ type Groups = Readonly<Record<string, string>>;
 type Rule = {
   readonly match: RegExp;
   readonly medium: string | ((g: Groups) => string | undefined);
-  readonly platform: string;
+  readonly platform: string | ((g: Groups) => string);
   readonly query: (g: Groups, row: CalibrationRow) => MediaQuery & { readonly readers?: number } | undefined;
 };
 
@@ -340,13 +340,13 @@ const RULES: readonly Rule[] = [
   {
     match: /^SSD-(?<on>P3700800GB|9100MAX)-QD1-LAT$/,
     medium: "nvme-mlc",
-    platform: "mlc",
+    platform: (g) => g["on"] ?? "",
     query: () => latency("read", { bytes: 4096 }),
   },
   {
     match: /^SSD-(?<on>P3700800GB|9100MAX)-QD1-IOPS$/,
     medium: "nvme-mlc",
-    platform: "mlc",
+    platform: (g) => g["on"] ?? "",
     query: () => bandwidth("read", { threads: "1", bytes: "4096" }),
   },
   {
@@ -410,7 +410,7 @@ function pointOf(row: CalibrationRow): CalibrationPoint | undefined {
     if (medium === undefined || found === undefined || value === undefined) continue;
     const { readers, ...query } = found;
     const curve = row.id
-      .replace(/-?\d+T(-avg)?$/, "").replace(/-M\d+$/, "").replace(/-BW\d+$/, "").replace(/-(\d+)-(\d+)$/, "")
+      .replace(/-?\d+T(-avg)?$/, "").replace(/-\d+T-(\d+pct)$/, "-$1").replace(/-M\d+$/, "").replace(/-BW\d+$/, "").replace(/-(\d+)-(\d+)$/, "")
       .replace(/^(OS-SIZE-.*)-\d+B$/, "$1").replace(/^(VANS-PC.*)-\d+$/, "$1").replace(/^(MESS-.*-R\d+)-[\d.]+$/, "$1")
       .replace(/^(OS-NUMA-Optane(-Remote)?)-\d-.*$/, "$1").replace(/-R\d+-MAX$/, "-MAX")
       .replace(/^(OS-LAT-\w+?)-.*$/, "$1").replace(/^(CXL-LAT-\w+read)-.*$/, "$1").replace(/_\d+-1T-avg$/, "")
@@ -419,7 +419,7 @@ function pointOf(row: CalibrationRow): CalibrationPoint | undefined {
       id: row.id,
       curve,
       medium,
-      platform: rule.platform,
+      platform: typeof rule.platform === "string" ? rule.platform : rule.platform(groups),
       kind: kindOf(query, readers),
       query: readers === undefined || readers === 0 || readers === query.threads
         ? { ...query, operation: readers === 0 ? "nt-store" : query.operation }
