@@ -39,6 +39,19 @@ export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export { replayCache, type ReplayPolicy } from "./ffi/replay.ts";
 export {
+  type CurveMethod,
+  type CurveOptions,
+  type CurvePolicy,
+  type MarginalBytes,
+  marginalBytes,
+  type MarginalOptions,
+  type MissRatioCurve,
+  missRatioCurve,
+  type PopularityLaw,
+  popularityLaw,
+  type ZipfLaw,
+} from "./ffi/curve.ts";
+export {
   type AdamOptions,
   type AdmissionOptions,
   type Availability,
@@ -249,6 +262,7 @@ export type {
   Software,
   Study,
 } from "./scenarios/simulation/simulation.ts";
+export { readTrace, type Trace } from "./scenarios/workloads/trace.ts";
 export * from "./reports/report.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
 export type { ErrorSummary } from "./scenarios/models/validate.ts";

@@ -15,6 +15,7 @@ import {
   UnavailableError,
   UnresumableError,
 } from "../mod.ts";
+import { addCurve } from "./curve.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
@@ -64,6 +65,7 @@ function program(context: Context): Command {
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
   const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addSchema, addValidateModels];
+  const add = [addRun, addInit, addList, addValidate, addReport, addCurve, addDoctor, addProvision, addSchema];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);

@@ -162,4 +162,22 @@ export const symbols = {
   // int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
   //   uint32_t err_cap);
   ts_media_evaluate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_simulate_law(const ts_config *config, const double *hitters, uint32_t n, uint64_t *rows, double *weights,
+  //   uint32_t cap, uint32_t *needed, char *err, uint32_t err_cap);
+  ts_simulate_law: {
+    parameters: ["u64", "buffer", "u32", "buffer", "buffer", "u32", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, uint64_t n, const uint64_t *sizes,
+  //   uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
+  ts_simulate_curve: {
+    parameters: ["u64", "buffer", "u64", "buffer", "u32", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
+  //   const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
+  ts_simulate_law_curve: {
+    parameters: ["u64", "buffer", "buffer", "u32", "buffer", "u32", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
 } as const;

@@ -506,6 +506,40 @@ TS_API int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uin
 #define TS_MEDIA_QUERY 11
 TS_API int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
                                  uint32_t err_cap);
+/* ---- simulator: miss ratios ------------------------------------------------------------------------------ */
+
+/* A popularity law as buckets of equally popular rows, most popular first: rows[i] rows of weights[i] each. Rank r of the
+ * law has weight (r + q)^-s; hitters are shares of all accesses that rows in front of it have (heavy hitters, n of them, part
+ * of the rows). Options: rows (required, up to 2^53), s (1.05), q (0). *needed: buckets there are; with fewer than that in
+ * cap nothing is written. Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE (more buckets than cap). */
+TS_API int32_t ts_simulate_law(const ts_config *config, const double *hitters, uint32_t n, uint64_t *rows, double *weights,
+                               uint32_t cap, uint32_t *needed, char *err, uint32_t err_cap);
+
+/* Miss ratios of caches of sizes[0..count) rows, rising, on a stream of n keys: ratios[i]. A row that comes for the first
+ * time is a miss. Options:
+ *   policy      lru, lfu, clock, s3fifo, sieve, tinylfu or opt                                     (lru)
+ *   method      exact, or sampled: rows whose hash is below a threshold, in smaller caches         (exact)
+ *   batch       lookups that come together and count each row once; 1: every lookup counts         (1)
+ *   uncounted   keys at the beginning that only fill the caches, whole batches of them             (0)
+ *   samples     rows that a sample should have                                                     (1048576)
+ *   rate        share of the rows that are sampled, instead of samples
+ * facts, which may be NULL, gets six numbers: lookups that count, distinct rows, first comings among the lookups (lru only), share of the rows
+ * that was looked at, lookups replayed, bytes of memory used. Rows counted are exact also where sampled.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, uint64_t n, const uint64_t *sizes,
+                                 uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
+
+/* The same in the steady state of independent draws from a law, given as buckets in any order. Options:
+ *   method      analytic: policy lru (Che), fifo, random, or popular (the most popular rows stay);
+ *               sampled: any policy of ts_simulate_curve, on a model of the law                    (analytic)
+ *   policy, batch
+ *   samples     rows of the model's cache                                                          (16384)
+ *   seed        of what is drawn                                                                   (0)
+ * facts, the same six: distinct rows of a batch, rows of the law, 0, smallest share of the rows in a model, lookups replayed, bytes.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
+                                     const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err,
+                                     uint32_t err_cap);
 
 #ifdef __cplusplus
 }

@@ -231,9 +231,15 @@ double ts_one_minus_exp(double x) {
   return 1.0 - ts_det_exp(-x);
 }
 
+double ts_law_decay(const ts_law *law, uint32_t bucket) {
+  const double p = law->buckets[bucket].weight / law->total;
+  if (p < 0.02) return p * (1 + p * (1.0 / 2 + p * (1.0 / 3 + p * (1.0 / 4 + p * (1.0 / 5 + p * (1.0 / 6 + p * (1.0 / 7)))))));
+  return p < 1 ? -ts_det_log(1 - p) : 1e9; /* the only row: e^-1e9 is 0 */
+}
+
 double ts_law_distinct(const ts_law *law, double lookups) {
   double sum = 0;
   for (uint32_t i = law->count; i-- > 0;)
-    sum += (double)law->buckets[i].rows * ts_one_minus_exp(lookups * (law->buckets[i].weight / law->total));
+    sum += (double)law->buckets[i].rows * ts_one_minus_exp(lookups * ts_law_decay(law, i));
   return sum;
 }

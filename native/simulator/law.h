@@ -46,8 +46,10 @@ void ts_law_free(ts_law *law);
 
 /* Share of the accesses that go to the `rows` most popular rows. */
 double ts_law_top_share(const ts_law *law, uint64_t rows);
-/* Expected number of distinct rows in `lookups` independent lookups (Poisson: sum of 1 - e^(-lookups * share)). */
+/* Expected number of distinct rows in `lookups` independent lookups: the sum of 1 - (1 - share)^lookups. */
 double ts_law_distinct(const ts_law *law, double lookups);
+/* -log(1 - share) of a bucket's rows: they are not in t lookups with probability e^(-t * this). */
+double ts_law_decay(const ts_law *law, uint32_t bucket);
 
 /* 1 - e^-x, exact for small x too; x >= 0. */
 double ts_one_minus_exp(double x);
