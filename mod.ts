@@ -229,7 +229,7 @@ export { runSimulation, type RunSimulationOptions } from "./scenarios/simulation
 export { isSimulationResult, parseSimulationResult, readSimulation } from "./scenarios/simulation/result.ts";
 export { type SimulatedCase, simulatedCases } from "./scenarios/simulation/cases.ts";
 export type {
-  Band,
+  Band as SimulatedBand,
   ExplanationRecord,
   SimulatedPoint,
   SimulatedRecord,

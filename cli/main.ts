@@ -64,8 +64,18 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const add = [addRun, addInit, addList, addValidate, addReport, addDoctor, addProvision, addSchema, addValidateModels];
-  const add = [addRun, addInit, addList, addValidate, addReport, addCurve, addDoctor, addProvision, addSchema];
+  const add = [
+    addRun,
+    addInit,
+    addList,
+    addValidate,
+    addReport,
+    addCurve,
+    addDoctor,
+    addProvision,
+    addSchema,
+    addValidateModels,
+  ];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);

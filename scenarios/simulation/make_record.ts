@@ -8,7 +8,7 @@ import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../media.ts";
 import type { SimulatedCase } from "./cases.ts";
 import { tablesOf, threadsAt } from "./native_options.ts";
-import type { SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
+import type { Band, SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
 import type { CaseOutcome } from "./simulate_case.ts";
 import type { ResolvedTier } from "./simulation.ts";
 
@@ -77,7 +77,7 @@ async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTr
 }
 
 /** The record of a case. */
-export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome): Promise<SimulatedRecord> {
+export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, band: Band): Promise<SimulatedRecord> {
   const { simulation, set } = one;
   const { simulated, demand, checkpoint } = outcome;
   const sorted = simulated.stepPs.map((ps) => ps * PS).sort((a, b) => a - b);
@@ -99,11 +99,7 @@ export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome):
     point: one.point,
     mode: set.mode,
     samplesPerSecond: outcome.samplesPerSecond,
-    band: {
-      why: set.placement === "lines"
-        ? "not calibrated, ratios only: Memory Mode has no verified raw data"
-        : "not calibrated: no band of the media models",
-    },
+    band,
     step: {
       mean: outcome.stepSeconds,
       p50: quantile(sorted, 0.5),

@@ -76,9 +76,28 @@ export function demandOptions(
   return options;
 }
 
-async function tierOptions(tier: ResolvedTier, n: number): Promise<Record<string, string>> {
+/** Factors on the time of a tier's reads and writes: how a band is made. */
+export interface Stretch {
+  readonly read: number;
+  readonly write: number;
+}
+
+/** A media model whose reads and writes take so many times as long: latencies times, rates divided by the factor. */
+function stretched(options: Record<string, string>, { read, write }: Stretch): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(options).map(([key, value]) => {
+      const factor = /^read_|_read$|^link_accesses$/.test(key) ? read : /^write_|_write$/.test(key) ? write : 1;
+      if (factor === 1 || key.startsWith("load_")) return [key, value];
+      if (/_ns$/.test(key)) return [key, String(Number(value) * factor)];
+      return [key, /_bandwidth$|^(link|hop)_/.test(key) ? String(Number(value) / factor) : value];
+    }),
+  );
+}
+
+async function tierOptions(tier: ResolvedTier, n: number, stretch?: Stretch): Promise<Record<string, string>> {
   const prefix = `tier${n}`;
-  const media = mediaOptions(await loadMedia(tier.media));
+  const plain = mediaOptions(await loadMedia(tier.media));
+  const media = stretch === undefined ? plain : stretched(plain, stretch);
   return {
     ...Object.fromEntries(Object.entries(media).map(([key, value]) => [`${prefix}.${key}`, value])),
     [`${prefix}.label`]: tier.media,
@@ -106,6 +125,7 @@ export async function engineOptions(
   demand: StepDemand,
   denseSeconds: number,
   extras: StepExtras,
+  stretch: readonly Stretch[] = [],
 ): Promise<Record<string, string>> {
   const { workload, compute, overlap, cluster } = simulation;
   const { software, placement, pages, migration } = configuration;
@@ -164,7 +184,7 @@ export async function engineOptions(
       const table = demand.tables[i];
       return lines ? (t === 0 ? table?.all ?? 0 : 0) : table?.inTier[t] ?? 0;
     });
-    Object.assign(options, await tierOptions(tier, t));
+    Object.assign(options, await tierOptions(tier, t, stretch[t]));
   }
   const shares = demand.memoryMode;
   if (lines && shares !== undefined) {

@@ -51,7 +51,7 @@ export interface TierTraffic {
   readonly busy: number;
 }
 
-/** A 90 % band from the calibration of the media models, or why there is none. */
+/** A 90 % band from the calibration of the media models, as factors on the speed, or why there is none. */
 export type Band = { readonly low: number; readonly high: number } | { readonly why: string };
 
 /** One case. */

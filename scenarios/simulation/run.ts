@@ -12,6 +12,7 @@ import { readResult } from "../result.ts";
 import { digestOf } from "../run/canonical.ts";
 import { writing } from "../writing.ts";
 import { type SimulatedCase, simulatedCases, simulationAt } from "./cases.ts";
+import { bandOf } from "./band.ts";
 import { explainDifference } from "./explain.ts";
 import { loadSimulation, resolveSimulation } from "./load.ts";
 import { simulatedRecord } from "./make_record.ts";
@@ -98,7 +99,10 @@ function runRecord(scenario: ResolvedSimulation): SimulationRunRecord {
 
 async function runCase(one: SimulatedCase, threads: number, known: DemandCache): Promise<SimulatedRecord> {
   const dense = await denseSeconds(one.simulation);
-  return await simulatedRecord(one, await simulateCase(one.simulation, one.set, dense, threads, known));
+  const outcome = await simulateCase(one.simulation, one.set, dense, threads, known);
+  const band = await bandOf(one, outcome, (stretch) =>
+    simulateCase(one.simulation, one.set, dense, threads, known, stretch));
+  return await simulatedRecord(one, outcome, band);
 }
 
 /** Seconds of the dense part of a worker's step. */

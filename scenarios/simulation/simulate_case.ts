@@ -5,7 +5,7 @@
  */
 
 import { simulate, type Simulated, simulateDemand, type StepDemand } from "../../ffi/simulate.ts";
-import { demandOptions, engineOptions, placeBytes, rowBytes, type StepExtras, tablesOf } from "./native_options.ts";
+import { demandOptions, engineOptions, placeBytes, rowBytes, type StepExtras, type Stretch, tablesOf } from "./native_options.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation } from "./simulation.ts";
 
 /** Numbers of steps at which distinct rows are asked for: powers of two, lines between them. */
@@ -124,6 +124,7 @@ function flushedRows(
  * @param denseSeconds Of the dense part of a worker's step.
  * @param threads Threads that sample Memory Mode; the result is the same for any number.
  * @param known Demands of cases before this one.
+ * @param stretch Factors on the time of each tier's accesses.
  */
 export async function simulateCase(
   simulation: ResolvedSimulation,
@@ -131,10 +132,11 @@ export async function simulateCase(
   denseSeconds: number,
   threads: number = 1,
   known: DemandCache = new Map(),
+  stretch: readonly Stretch[] = [],
 ): Promise<CaseOutcome> {
   const demand = demandOf(demandOptions(simulation, set, SEEN, threads), known);
   const run = async (extras: StepExtras) =>
-    simulate(await engineOptions(simulation, set, demand, denseSeconds, extras));
+    simulate(await engineOptions(simulation, set, demand, denseSeconds, extras, stretch));
   const secondsOf = ({ elapsedPs }: Simulated) => elapsedPs / simulation.steps * 1e-12;
   const none: StepExtras = { faults: 0, migrations: 0, flushedRows: 0 };
   let extras = none;
