@@ -20,7 +20,7 @@ void ts_sim_outcome_free(ts_sim_outcome *out) {
 
 int32_t ts_sim_run(const ts_sim *sim, ts_sim_outcome *out, ts_err err) {
   memset(out, 0, sizeof *out);
-  out->step_task = calloc((size_t)sim->warmup + sim->steps, sizeof *out->step_task);
+  out->step_task = calloc((size_t)sim->warmup + sim->steps + 1, sizeof *out->step_task);
   if (out->step_task == NULL) return ts_fail(err, TS_ENOMEM, "Cannot simulate: out of memory");
   ts_sim_context context = {.sim = sim, .out = out, .line = &out->line};
   int32_t status = sim->servers == 0 ? ts_sim_run_host(&context, err) : ts_sim_run_servers(&context, err);

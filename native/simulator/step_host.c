@@ -204,11 +204,12 @@ static void look_up(host *h, uint32_t step, uint32_t *parsed, uint32_t after, co
 
 static void run(host *h) {
   const ts_sim *sim = h->c->sim;
-  uint32_t steps = sim->warmup + sim->steps, dense = TS_NONE, reach = sim->async ? 2 : 1;
+  /* The last step that counts has lookups of a next one beside it, too. */
+  uint32_t last = sim->warmup + sim->steps, steps = last + (sim->async ? 1 : 0), dense = TS_NONE, reach = sim->async ? 2 : 1;
   uint32_t *ends = h->c->out->step_task, parsed[4] = {TS_NONE, TS_NONE, TS_NONE, TS_NONE};
   size_t numbers = h->tasks * sizeof *h->lookup, copied = h->tasks * sizeof *h->work;
   for (uint32_t k = 0; k < steps; k++) {
-    h->c->counted = k >= sim->warmup;
+    h->c->counted = k >= sim->warmup && k < last;
     uint32_t before = k == 0 ? TS_NONE : ends[k - 1];
     if (!sim->async || k == 0) {
       look_up(h, k, parsed, before, ends);

