@@ -38,7 +38,7 @@ export interface MediaParameter {
   readonly from: readonly string[];
   /** How it follows from them; without it, the value is that of the one row. */
   readonly how?: string | undefined;
-  /** Whether `tierbench validate-models --fit` may move it. */
+  /** Whether `scenarios/models/fit.ts` may move it. */
   readonly fit?: boolean | undefined;
 }
 
@@ -73,7 +73,20 @@ export interface Media {
 }
 
 /** A media file as written. */
-export type MediaFile = v.InferOutput<typeof mediaSchema>;
+export interface MediaFile {
+  /** Name of the file. */
+  readonly name: string;
+  /** One sentence for people. */
+  readonly about: string;
+  /** What the medium is made of; that of the model it extends, if absent. */
+  readonly kind?: MediaKind | undefined;
+  /** The model whose parameters it starts from. */
+  readonly extends?: string | undefined;
+  /** Its own parameters. */
+  readonly parameters: MediaParameters;
+  /** Machines it was measured on. */
+  readonly platforms?: Readonly<Record<string, MediaPlatform>> | undefined;
+}
 
 /** A media model that is not there or is not valid. */
 export class MediaError extends Error {

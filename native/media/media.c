@@ -101,8 +101,12 @@ static ts_side side_of(const ts_medium *m, const ts_media_access *access, ts_med
                    link_ns(m, &a, write) / bytes, hop_link_ns(m, &a, write) / bytes};
 }
 
+/* What counts: all, all but the cores, or the media with neither cores nor contention. */
+typedef enum ts_media_sides { ALL, CAPACITY, PEAK } ts_media_sides;
+
 /* ns a useful byte, all threads together. */
-static double byte_ns(const ts_medium *m, const ts_media_access *access, bool free) {
+static double byte_ns(const ts_medium *m, const ts_media_access *access, ts_media_sides sides) {
+  bool free = sides == PEAK;
   ts_media_access a = *access;
   if (a.threads == 0) a.threads = 1;
   double core, media, link, hop;
@@ -118,18 +122,23 @@ static double byte_ns(const ts_medium *m, const ts_media_access *access, bool fr
     link = norm(r * in.link, (1 - r) * out.link, TS_MAX(8, m->duplex));
     hop = norm(r * in.hop, (1 - r) * out.hop, m->hop_duplex);
   }
-  if (free) core = 0;
+  if (sides != ALL) core = 0;
   return norm(norm(norm(core, media, m->sharpness), link, m->sharpness), hop, m->sharpness);
 }
 
 double ts_medium_bandwidth(const ts_medium *m, const ts_media_access *a) {
   if (a->bytes == 0) return 0;
-  return 1e9 / byte_ns(m, a, false);
+  return 1e9 / byte_ns(m, a, ALL);
+}
+
+double ts_medium_capacity(const ts_medium *m, const ts_media_access *a) {
+  if (a->bytes == 0) return 0;
+  return 1e9 / byte_ns(m, a, CAPACITY);
 }
 
 double ts_medium_peak(const ts_medium *m, const ts_media_access *a) {
   if (a->bytes == 0) return 0;
-  return 1e9 / byte_ns(m, a, true);
+  return 1e9 / byte_ns(m, a, PEAK);
 }
 
 /* Idle latency of a random line in a region of known size. */
@@ -160,8 +169,15 @@ uint64_t ts_medium_batch_ps(const ts_medium *m, const ts_media_access *access, u
   ts_media_access a = *access;
   if (a.threads == 0) a.threads = 1;
   /* The last access ends one latency after its start, however many went before. */
-  double ns = byte_ns(m, &a, false) * a.bytes * a.threads * (double)count;
+  double ns = byte_ns(m, &a, ALL) * a.bytes * a.threads * (double)count;
   double latency = ts_medium_latency_ns(m, &a, 0);
   double ps = TS_MAX(ns, latency) * 1000;
   return ps >= 1.8e19 ? UINT64_MAX : (uint64_t)(ps + 0.5);
+}
+
+double ts_medium_shared_ns(const ts_medium *m, double alone, double share, double others) {
+  if (others <= 0 || alone <= 0) return alone;
+  double own = TS_MIN(1, share / alone), both = (share + others) / alone;
+  double rest = 1 - (own > 0 ? ts_det_pow(own, m->sharpness) : 0) + ts_det_pow(both, m->sharpness);
+  return alone * ts_det_pow(rest, 1 / m->sharpness);
 }

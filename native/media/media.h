@@ -114,6 +114,11 @@ double ts_medium_latency_ns(const ts_medium *medium, const ts_media_access *acce
 double ts_medium_bandwidth(const ts_medium *medium, const ts_media_access *access);
 /* Bytes/s the medium and its links could deliver however many cores asked: what `load` is a share of. */
 double ts_medium_peak(const ts_medium *medium, const ts_media_access *access);
+/* Bytes/s of the medium and its links at this number of threads, with their contention, however fast the cores. */
+double ts_medium_capacity(const ts_medium *medium, const ts_media_access *access);
+/* Time of work that takes `alone` ns, of which the medium is busy `share` ns, when others keep it busy for `others` ns more:
+ * alone^p = core^p + share^p. */
+double ts_medium_shared_ns(const ts_medium *medium, double alone, double share, double others);
 /* Picoseconds of `count` independent accesses by one of the threads; never less than one latency. 0 for none. */
 uint64_t ts_medium_batch_ps(const ts_medium *medium, const ts_media_access *access, uint64_t count);
 

@@ -35,8 +35,18 @@ export function targetLines({ media, leftOut, order, o13, o14 }: ModelValidation
   const highest = (of: "mean" | "p90") => media.reduce((a, b) => b[of] > a[of] ? b : a);
   const mean = highest("mean"), p90 = highest("p90");
   return [
-    ["mean error, worst medium", `at most ${percent(BARS.mean, 0)}`, `${percent(mean.mean)} (${mean.name})`, met(mean.mean <= BARS.mean)],
-    ["90th percentile, worst medium", `at most ${percent(BARS.p90, 0)}`, `${percent(p90.p90)} (${p90.name})`, met(p90.p90 <= BARS.p90)],
+    [
+      "mean error, worst medium",
+      `at most ${percent(BARS.mean, 0)}`,
+      `${percent(mean.mean)} (${mean.name})`,
+      met(mean.mean <= BARS.mean),
+    ],
+    [
+      "90th percentile, worst medium",
+      `at most ${percent(BARS.p90, 0)}`,
+      `${percent(p90.p90)} (${p90.name})`,
+      met(p90.p90 <= BARS.p90),
+    ],
     [
       "leave one curve out: 90 % bands cover",
       `${percent(low, 0)} to ${percent(high, 0)}`,
@@ -68,8 +78,7 @@ export function targetLines({ media, leftOut, order, o13, o14 }: ModelValidation
 export function accuracyText(validation: ModelValidation): string {
   const { comparisons, media, kinds, residuals, notCompared, rows } = validation;
   const worst = [...comparisons].sort((a, b) => Math.abs(b.error) - Math.abs(a.error)).slice(0, 20);
-  const factor = (name: string, kind: string) =>
-    residuals[name]?.[kind as "read"]?.factor.toFixed(2) ?? "";
+  const factor = (name: string, kind: string) => residuals[name]?.[kind as "read"]?.factor.toFixed(2) ?? "";
   return `# How far the models are from what was published
 
 \`deno task tierbench validate-models --write\` makes this page; a test compares it with what the command says now.
@@ -91,7 +100,12 @@ it with one factor on the speed of the modules.
 
 ## Error by medium
 
-${table(["medium", "figures", "curves", "mean", "90th percentile", "largest"], media.map((m) => [m.name, ...errors(m)]))}
+${
+    table(
+      ["medium", "figures", "curves", "mean", "90th percentile", "largest"],
+      media.map((m) => [m.name, ...errors(m)]),
+    )
+  }
 
 ## Error and 90 % band by kind
 
@@ -116,9 +130,7 @@ ${
 
 ## What is not compared
 
-${
-    [...notCompared].map(([why, ids]) => `- ${why ?? "no rule"}: ${ids.length} rows`).join("\n")
-  }
+${[...notCompared].map(([why, ids]) => `- ${why ?? "no rule"}: ${ids.length} rows`).join("\n")}
 - Memory Mode: no verified row; not calibrated, ratios only, and no band
 `;
 }

@@ -70,9 +70,7 @@ function outside(name: keyof FigureConditions, value: number, [low, high]: Range
   if (value >= low && value <= high) return undefined;
   const range = low === high ? `at ${say(low)} only` : `from ${say(low)} to ${say(high)}`;
   const times = value > high ? value / high : low / value;
-  const far = Number.isFinite(times) && times > 0
-    ? ` (${say(times)} times ${value > high ? "above" : "below"})`
-    : "";
+  const far = Number.isFinite(times) && times > 0 ? ` (${say(times)} times ${value > high ? "above" : "below"})` : "";
   return `${WORDS[name]}: ${say(value)}, calibrated ${range}${far}`;
 }
 

@@ -44,9 +44,9 @@ export interface Family {
   readonly targets: readonly Target[];
 }
 
-/** How far a model is off: a mean over points of the error of the logarithm, large errors counting more. */
+/** Loss of an error of the logarithm: sources contradict each other, so a large error counts little more than a middling one. */
 function lossOf(error: number): number {
-  return Math.abs(error) + error * error;
+  return 0.2 * Math.log1p(Math.abs(error) / 0.2);
 }
 
 /** The families of all shipped media, with the points of `use`. */
@@ -56,33 +56,41 @@ export async function families(points: readonly CalibrationPoint[]): Promise<Fam
     const parent = media.find(({ name }) => name === m.extends);
     return parent === undefined ? m.name : root(parent);
   };
-  return await Promise.all(media.filter((m) => m.extends === undefined).map(async ({ name }) => {
-    const members = media.filter((m) => root(m) === name);
-    const targets = members.flatMap((m) => {
-      const own = points.filter((point) => point.medium === m.name);
-      return [...new Set(own.map((point) => point.platform))].map((platform): Target => {
-        const questions = questionsOf(own.filter((point) => point.platform === platform));
-        return { media: m, platform, options: mediaOptions(m, platform), questions, weight: 1 / Math.sqrt(own.length) };
+  return await Promise.all(
+    media.filter((m) => m.extends === undefined).map(async ({ name }) => {
+      const members = media.filter((m) => root(m) === name);
+      const targets = members.flatMap((m) => {
+        const own = points.filter((point) => point.medium === m.name);
+        return [...new Set(own.map((point) => point.platform))].map((platform): Target => {
+          const questions = questionsOf(own.filter((point) => point.platform === platform));
+          return {
+            media: m,
+            platform,
+            options: mediaOptions(m, platform),
+            questions,
+            weight: 1 / Math.sqrt(own.length),
+          };
+        });
       });
-    });
-    const free = await Promise.all(members.map(async (m) => {
-      const file = parseMedia(await Deno.readTextFile(mediaFileUrl(m.name)), m.name);
-      const of = (parameters: Media["parameters"], path: string[], platform?: string): FreeParameter[] =>
-        Object.entries(parameters).filter(([, { fit }]) => fit === true).map(([key, { value }]) => ({
-          file: m.name,
-          path: [...path, key, "value"],
-          key,
-          platform,
-          value,
-        }));
-      const platforms = Object.entries(file.platforms ?? {});
-      return [
-        ...of(file.parameters, ["parameters"]),
-        ...platforms.flatMap(([p, { parameters }]) => of(parameters, ["platforms", p, "parameters"], p)),
-      ];
-    }));
-    return { name, free: free.flat(), targets };
-  }));
+      const free = await Promise.all(members.map(async (m) => {
+        const file = parseMedia(await Deno.readTextFile(mediaFileUrl(m.name)), m.name);
+        const of = (parameters: Media["parameters"], path: string[], platform?: string): FreeParameter[] =>
+          Object.entries(parameters).filter(([, { fit }]) => fit === true).map(([key, { value }]) => ({
+            file: m.name,
+            path: [...path, key, "value"],
+            key,
+            platform,
+            value,
+          }));
+        const platforms = Object.entries(file.platforms ?? {});
+        return [
+          ...of(file.parameters, ["parameters"]),
+          ...platforms.flatMap(([p, { parameters }]) => of(parameters, ["platforms", p, "parameters"], p)),
+        ];
+      }));
+      return { name, free: free.flat(), targets };
+    }),
+  );
 }
 
 /** Whether a parameter of `file` is what `target` uses: its own file's value hides that of the model it extends. */
@@ -165,7 +173,7 @@ export function fit(family: Family, log?: (text: string) => void): number {
       }
     }
   };
-  for (const step of [0.3, 0.5, 0.2, 0.4, 0.1]) {
+  for (const step of [0.3, 0.15]) {
     each(step);
     together(step);
     log?.(`${family.name} ${sum(losses).toFixed(4)}`);

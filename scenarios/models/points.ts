@@ -245,8 +245,7 @@ const RULES: readonly Rule[] = [
     query: (g) => latency("reads", { bytes: number(g["bytes"]), region: PERMA_REGION, prefetch: true }),
   },
   {
-    match:
-      /^CXL-BW-(?<how>random|sequential)(?<op>read|write)-(?<devices>1|4)dev-(?<bytes>\d+)B-(?<threads>\d+)T$/,
+    match: /^CXL-BW-(?<how>random|sequential)(?<op>read|write)-(?<devices>1|4)dev-(?<bytes>\d+)B-(?<threads>\d+)T$/,
     medium: (g) => g["devices"] === "4" ? "cxl-type3-ddr4-4x" : "cxl-type3-ddr4",
     platform: "cxlbench",
     query: (g) => bandwidth(g["op"], g, { sequential: g["how"] === "sequential", prefetch: true }),
@@ -311,8 +310,7 @@ const RULES: readonly Rule[] = [
     match: /^GH-GPUMEM-(?<how>sequential|random)-(?<op>read|write)-(?<threads>\d+)T$/,
     medium: "hbm3-gh200-c2c",
     platform: "gh200",
-    query: (g) =>
-      bandwidth(g["op"], { ...g, bytes: "64" }, { sequential: g["how"] === "sequential", prefetch: true }),
+    query: (g) => bandwidth(g["op"], { ...g, bytes: "64" }, { sequential: g["how"] === "sequential", prefetch: true }),
   },
   {
     match: /^GH-(?<op>host_to_device|device_to_host)_memcpy_ce$/,
@@ -376,7 +374,10 @@ export const NOT_COMPARED: readonly { readonly match: RegExp; readonly why: stri
     match: /^(OS-CONT|OS-SFENCE-clwb|OS-flush)/,
     why: "threads pinned to modules, or flushed after a block: not a way rows are written",
   },
-  { match: /^(GH-STREAM|POND|MELODY|IZR|INTEL-LAT|ALI|HBM-|PCIE)/, why: "one figure of another method, vendor or range" },
+  {
+    match: /^(GH-STREAM|POND|MELODY|IZR|INTEL-LAT|ALI|HBM-|PCIE)/,
+    why: "one figure of another method, vendor or range",
+  },
   { match: /-endurance$/, why: "endurance" },
 ];
 
@@ -410,7 +411,8 @@ function pointOf(row: CalibrationRow): CalibrationPoint | undefined {
     if (medium === undefined || found === undefined || value === undefined) continue;
     const { readers, ...query } = found;
     const curve = row.id
-      .replace(/-?\d+T(-avg)?$/, "").replace(/-\d+T-(\d+pct)$/, "-$1").replace(/-M\d+$/, "").replace(/-BW\d+$/, "").replace(/-(\d+)-(\d+)$/, "")
+      .replace(/-?\d+T(-avg)?$/, "").replace(/-\d+T-(\d+pct)$/, "-$1").replace(/-M\d+$/, "").replace(/-BW\d+$/, "")
+      .replace(/-(\d+)-(\d+)$/, "")
       .replace(/^(OS-SIZE-.*)-\d+B$/, "$1").replace(/^(VANS-PC.*)-\d+$/, "$1").replace(/^(MESS-.*-R\d+)-[\d.]+$/, "$1")
       .replace(/^(OS-NUMA-Optane(-Remote)?)-\d-.*$/, "$1").replace(/-R\d+-MAX$/, "-MAX")
       .replace(/^(OS-LAT-\w+?)-.*$/, "$1").replace(/^(CXL-LAT-\w+read)-.*$/, "$1").replace(/_\d+-1T-avg$/, "")

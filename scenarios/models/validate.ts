@@ -60,7 +60,9 @@ export interface ModelValidation {
 
 /** Asks the models for all points. */
 export async function compare(points: readonly CalibrationPoint[]): Promise<Comparison[]> {
-  const media = new Map(await Promise.all((await listMedia()).map(async (name) => [name, await loadMedia(name)] as const)));
+  const media = new Map(
+    await Promise.all((await listMedia()).map(async (name) => [name, await loadMedia(name)] as const)),
+  );
   const models = new Map<CalibrationPoint, number>();
   for (const own of Map.groupBy(points, ({ medium, platform }) => `${medium}/${platform}`).values()) {
     const [first] = own;
