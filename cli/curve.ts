@@ -21,6 +21,10 @@ export function addCurve(program: Command, { terminal }: Context): void {
     .option("--row-bytes <n>", "bytes of a row in the cache", "256")
     .option("--sizes <rows>", "rows of the caches, separated by commas")
     .option("--json", "for machines: the curve and the optimum")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tierbench curve trace.csv --batch 53248\n  tierbench curve --rows 1e12 --policy s3fifo --method sampled",
+    )
     .action(async (trace, options) => {
       const number = (name: string, text: string): number => {
         if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);

@@ -39,7 +39,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
   for (const words of [[], ["--help"], ["help"]]) {
     const { code, out } = await tierbench(...words);
     assertEquals(code, 0);
-    for (const verb of ["run", "init", "list", "validate", "report", "doctor", "provision", "schema"]) {
+    for (const verb of ["run", "init", "list", "validate", "report", "doctor", "provision", "schema", "curve"]) {
       assertMatch(out, new RegExp(`^  ${verb}\\b`, "m"));
     }
     assertMatch(out, /130 +interrupted; complete records stay/);
@@ -185,4 +185,31 @@ Deno.test("tierbench doctor says which configurations this machine has", async (
   assertEquals(json.configurations.length, 4);
   assertEquals(json.inventory.tools.map(({ name }) => name), ["ndctl", "daxctl", "cxl", "ipmctl", "numactl"]);
   assertMatch(out, /^Tools$/m);
+});
+
+Deno.test("tierbench curve: a trace exactly, a law by its formula, and what is wrong", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/t.csv`, "table,key\nu,1\nu,2\nu,1\ni,1\nu,1\nu,3\n");
+    const { code, out } = await tierbench("curve", `${folder}/t.csv`, "--sizes", "1,2", "--json");
+    assertEquals(code, 0);
+    const { curve, optimum } = JSON.parse(out);
+    assertEquals([curve.lookups, curve.missRatios, optimum.policy], [6, [1, 4 / 6], "opt"]);
+  });
+  const law = await tierbench(
+    "curve",
+    "--rows",
+    "2.1e9",
+    "--s",
+    "1.346",
+    "--q",
+    "4300",
+    "--batch",
+    "10000",
+    "--sizes",
+    "8388608",
+  );
+  assertMatch(law.out, /8388608 +2\.00 +9\.60 % +6\.75 %/);
+  assertMatch(law.out, /each row counts once in 10000 lookups/);
+  const both = await tierbench("curve", "t.csv", "--rows", "5");
+  assertEquals([both.code, /give either a trace or --rows/.test(both.err)], [2, true]);
 });
