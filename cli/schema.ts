@@ -13,7 +13,9 @@ export function addSchema(program: Command, { terminal }: Context): void {
         "../scenarios/emit_schema.ts"
       );
       if (write !== true) return terminal.out(simulation === true ? simulationSchemaJson() : scenarioSchemaJson());
-      for (const [file, text] of [[SCHEMA_FILE, scenarioSchemaJson()], [SIMULATION_SCHEMA_FILE, simulationSchemaJson()]]) {
+      for (
+        const [file, text] of [[SCHEMA_FILE, scenarioSchemaJson()], [SIMULATION_SCHEMA_FILE, simulationSchemaJson()]]
+      ) {
         await Deno.writeTextFile(file as string, text as string);
         terminal.out(`schema   ${file}\n`);
       }

@@ -55,6 +55,17 @@ function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media
   if (placement === "pages" && tiers !== 2) {
     problems.push({ path: [...at, "placement"], message: `expected two tiers with "pages", found ${tiers}` });
   }
+  const formula = one.policy === undefined || one.policy === "lru" || one.policy === "lfu";
+  if (one.hits === "analytic" && !formula) {
+    const message =
+      `expected "sampled" with the policy "${one.policy}", for which there is no formula, found "analytic"`;
+    problems.push({ path: [...at, "hits"], message });
+  }
+  if ((one.hits === "sampled" || !formula) && (tiers !== 2 || placement !== "rows")) {
+    const message =
+      `expected two tiers whose rows the store places where hits are sampled, found ${tiers} and "${placement}"`;
+    problems.push({ path: [...at, one.hits === undefined ? "policy" : "hits"], message });
+  }
   if (one.migration !== undefined && placement !== "pages") {
     const message = `expected no such field without placement "pages", found ${foundText(one.migration)}`;
     problems.push({ path: [...at, "migration"], message });

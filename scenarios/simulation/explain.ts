@@ -54,7 +54,7 @@ const MEDIA: readonly (keyof ResolvedTier)[] = ["media", "size", "hops", "remote
 const PARTS: readonly Part[] = [
   field(
     "placement",
-    ["placement", "policy"],
+    ["placement", "policy", "hits"],
     ({ placement, policy }) => placement === "rows" ? `rows, ${policy}` : placement,
   ),
   tierFields("stores", ["store"]),

@@ -72,6 +72,7 @@ function resolveConfiguration(written: SimulatedConfiguration): ResolvedSimulate
     mode,
     tiers: tiers.map((tier, i) => resolveTier(tier, mode, i, tiers.length)),
     policy: written.policy ?? "lru",
+    hits: written.hits ?? ((written.policy ?? "lru") === "lru" || written.policy === "lfu" ? "analytic" : "sampled"),
     placement: written.placement ?? (mode === "memory-mode" ? "lines" : "rows"),
     pages: {
       bytes: parseBytes(pages.bytes ?? 4096),

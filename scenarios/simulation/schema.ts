@@ -8,7 +8,7 @@ import { oneOf } from "../one_of.ts";
 import { described, flag, real, whole } from "../schema_parts.ts";
 import { SIZE_PATTERN } from "../units.ts";
 import * as v from "../valibot.ts";
-import { METRICS, MODES, type Simulation } from "./simulation.ts";
+import { METRICS, MODES, SIMULATED_POLICIES, type Simulation } from "./simulation.ts";
 import { DURATION_FORM, DURATION_TEXT, RATE_FORM, RATE_TEXT } from "./units.ts";
 
 const optional = v.exactOptional;
@@ -143,8 +143,13 @@ const configuration = v.strictObject({
     "Where rows live, fastest first.",
   ),
   policy: optional(described(
-    v.picklist(["lru", "clock", "lfu"]),
-    'Which rows leave a full tier. clock counts as lru; lfu keeps the most popular rows. Default "lru".',
+    v.picklist(SIMULATED_POLICIES),
+    'Which rows leave a full tier. Default "lru".',
+  )),
+  hits: optional(described(
+    v.picklist(["analytic", "sampled"]),
+    "How it is known what the first tier holds. analytic: Che's formula for lru, the most popular rows for lfu; sampled: " +
+      "the store's own policy code on a model of the law, two tiers. Default: analytic where there is a formula.",
   )),
   placement: optional(described(
     v.picklist(["rows", "pages", "lines"]),

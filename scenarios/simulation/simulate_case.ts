@@ -5,7 +5,16 @@
  */
 
 import { simulate, type Simulated, simulateDemand, type StepDemand } from "../../ffi/simulate.ts";
-import { demandOptions, engineOptions, placeBytes, rowBytes, type StepExtras, type Stretch, tablesOf } from "./native_options.ts";
+import { sampledDemand } from "./sampled_hits.ts";
+import {
+  demandOptions,
+  engineOptions,
+  placeBytes,
+  rowBytes,
+  type StepExtras,
+  type Stretch,
+  tablesOf,
+} from "./native_options.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation } from "./simulation.ts";
 
 /** Numbers of steps at which distinct rows are asked for: powers of two, lines between them. */
@@ -24,9 +33,16 @@ export interface CaseOutcome {
 /** Demands that were worked out before, by their options. */
 export type DemandCache = Map<string, StepDemand>;
 
-function demandOf(options: Record<string, string>, known: DemandCache): StepDemand {
-  const key = JSON.stringify(options);
-  const found = known.get(key) ?? simulateDemand(options);
+function demandOf(
+  simulation: ResolvedSimulation,
+  set: ResolvedSimulatedConfiguration,
+  threads: number,
+  known: DemandCache,
+): StepDemand {
+  const options = demandOptions(simulation, set, SEEN, threads);
+  const key = JSON.stringify([options, set.hits, set.policy]);
+  const found = known.get(key) ??
+    (set.hits === "sampled" ? sampledDemand(simulation, set, simulateDemand(options)) : simulateDemand(options));
   known.set(key, found);
   return found;
 }
@@ -134,7 +150,7 @@ export async function simulateCase(
   known: DemandCache = new Map(),
   stretch: readonly Stretch[] = [],
 ): Promise<CaseOutcome> {
-  const demand = demandOf(demandOptions(simulation, set, SEEN, threads), known);
+  const demand = demandOf(simulation, set, threads, known);
   const run = async (extras: StepExtras) =>
     simulate(await engineOptions(simulation, set, demand, denseSeconds, extras, stretch));
   const secondsOf = ({ elapsedPs }: Simulated) => elapsedPs / simulation.steps * 1e-12;

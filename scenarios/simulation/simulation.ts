@@ -101,6 +101,11 @@ export interface Checkpoint {
   readonly dense?: Size;
 }
 
+/** Policies of a store. */
+export const SIMULATED_POLICIES = ["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"] as const;
+/** One of {@linkcode SIMULATED_POLICIES}. */
+export type SimulatedPolicy = (typeof SIMULATED_POLICIES)[number];
+
 /** Ways in which memory can be set up. */
 export const MODES = ["dram", "fsdax", "kmem-dax", "memory-mode", "cxl", "ssd", "hbm"] as const;
 /** One of {@linkcode MODES}. */
@@ -111,7 +116,9 @@ export interface SimulatedConfiguration {
   readonly about?: string;
   readonly mode: Mode;
   readonly tiers: readonly SimulatedTier[];
-  readonly policy?: "lru" | "clock" | "lfu";
+  readonly policy?: SimulatedPolicy;
+  /** How it is known what the first tier holds. */
+  readonly hits?: "analytic" | "sampled";
   /** Who decides what is in the first tier. */
   readonly placement?: "rows" | "pages" | "lines";
   readonly pages?: {
@@ -195,7 +202,8 @@ export interface ResolvedSimulatedConfiguration {
   readonly about: string;
   readonly mode: Mode;
   readonly tiers: readonly ResolvedTier[];
-  readonly policy: "lru" | "clock" | "lfu";
+  readonly policy: SimulatedPolicy;
+  readonly hits: "analytic" | "sampled";
   readonly placement: "rows" | "pages" | "lines";
   readonly pages: {
     readonly bytes: number;

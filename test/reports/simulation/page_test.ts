@@ -32,8 +32,26 @@ function record(configuration: string, samplesPerSecond: number, band: Simulated
     parts: [{ kind: "dense", on: "work", seconds: 0.003 }, { kind: "lookup", on: "optane", seconds: 0.001 }],
     resources: [{ name: "cores", places: 4, busy: 0.5 }],
     tiers: [
-      { media: "ddr", sizeBytes: 1e9, rowsShare: 0.9, readBytes: 1e6, writeBytes: 1e6, readLimit: 1e11, writeLimit: 8e10, busy: 0.1 },
-      { media: "optane", sizeBytes: 0, rowsShare: 0.1, readBytes: 1e5, writeBytes: 1e5, readLimit: 3e10, writeLimit: 1e10, busy: 0.3 },
+      {
+        media: "ddr",
+        sizeBytes: 1e9,
+        rowsShare: 0.9,
+        readBytes: 1e6,
+        writeBytes: 1e6,
+        readLimit: 1e11,
+        writeLimit: 8e10,
+        busy: 0.1,
+      },
+      {
+        media: "optane",
+        sizeBytes: 0,
+        rowsShare: 0.1,
+        readBytes: 1e5,
+        writeBytes: 1e5,
+        readLimit: 3e10,
+        writeLimit: 1e10,
+        busy: 0.3,
+      },
     ],
     rows: { worker: 1000, all: 3500, keys: 8192 },
     misses: { ofKeys: 0.04, ofRows: 0.1 },
@@ -49,7 +67,10 @@ function fixture(): SimulationResult {
     about: 'Says "<b>" & more',
     workload: { batch: 8, tables: [{ name: "a", rows: 10, dim: 4, lookups: 1, law: { s: 1 } }] },
     compute: { dense: "1 ms", source: "a fixture" },
-    configurations: { a: { mode: "fsdax", tiers: [{ media: "optane" }] }, b: { mode: "dram", tiers: [{ media: "ddr" }] } },
+    configurations: {
+      a: { mode: "fsdax", tiers: [{ media: "optane" }] },
+      b: { mode: "dram", tiers: [{ media: "ddr" }] },
+    },
     published: [
       {
         figure: "Fig. 1",
@@ -61,7 +82,16 @@ function fixture(): SimulationResult {
         source: "a paper",
         tolerance: 0.1,
       },
-      { figure: "Fig. 2", of: "miss-rate", configuration: "a", at: { "cluster.workers": 4 }, value: 0.04, source: "a paper", tolerance: 0.1, calibrates: "size" },
+      {
+        figure: "Fig. 2",
+        of: "miss-rate",
+        configuration: "a",
+        at: { "cluster.workers": 4 },
+        value: 0.04,
+        source: "a paper",
+        tolerance: 0.1,
+        calibrates: "size",
+      },
     ],
   }, ".");
   return {
@@ -153,7 +183,8 @@ Deno.test({
         const session = await context.newCDPSession(page);
         await session.send("Runtime.evaluate", { expression: axe.source });
         const { result } = await session.send("Runtime.evaluate", {
-          expression: "axe.run().then((r) => JSON.stringify([r.passes.length, r.violations.map((v) => v.id + ' ' + v.nodes.map((n) => n.html).join(' '))]))",
+          expression:
+            "axe.run().then((r) => JSON.stringify([r.passes.length, r.violations.map((v) => v.id + ' ' + v.nodes.map((n) => n.html).join(' '))]))",
           awaitPromise: true,
         });
         const [passes, violations] = JSON.parse(result.value as string) as [number, string[]];

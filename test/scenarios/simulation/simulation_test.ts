@@ -129,7 +129,8 @@ Deno.test("a step of DRAM alone takes its dense time and its rows' memory time, 
   }));
   const [one] = result.cases;
   assert(one !== undefined);
-  const time = (kind: string) => one.parts.filter((part) => part.kind === kind).reduce((sum, { seconds }) => sum + seconds, 0);
+  const time = (kind: string) =>
+    one.parts.filter((part) => part.kind === kind).reduce((sum, { seconds }) => sum + seconds, 0);
   assertEquals(Math.round(time("parse") * 1e12), 1_000_000);
   assertEquals(Math.round(time("dense") * 1e12), 3_000_000);
   assert(time("lookup") > 50e-9 && time("lookup") < 200e-9, `${time("lookup")}`);
@@ -181,6 +182,20 @@ Deno.test("limits: zero capacity, everything in the first tier, one key, uniform
       if (size === 0) assert(one.misses.ofRows > 1 - 1e-9);
     }
   }
+});
+
+Deno.test("sampled hits agree with the formula under LRU, and policies differ", async () => {
+  // A cache much larger than a batch; 24 MB hold 0.3 million rows of 80 B.
+  const simulation = (set: Partial<SimulatedConfiguration>) =>
+    small({ one: { ...tiers("fsdax", "24 MB"), ...set } }, {
+      workload: { batch: 256, tables: [{ name: "a", rows: 1e7, dim: 8, lookups: 4, law: { s: 1.05 } }] },
+    });
+  const misses = async (set: Partial<SimulatedConfiguration>) =>
+    (await runSimulation(simulation(set))).cases[0]?.misses.ofRows ?? NaN;
+  const lru = await misses({});
+  assert(Math.abs(await misses({ hits: "sampled" }) - lru) < 0.01);
+  const [sieve, lfu] = [await misses({ policy: "sieve" }), await misses({ policy: "lfu" })];
+  assert(lfu < sieve && sieve < lru, `${lfu} ${sieve} ${lru}`);
 });
 
 Deno.test("what cannot be simulated is one clear error with its place", async () => {
