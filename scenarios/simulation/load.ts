@@ -52,7 +52,7 @@ export async function parseSimulation(
  *
  * @example
  * ```ts
- * import { loadSimulation } from "../mod.ts";
+ * import { loadSimulation } from "../../mod.ts";
  *
  * const simulation = await loadSimulation("scenarios/terabyte.jsonc");
  * console.log(Object.keys(simulation.configurations).length > 1); // true

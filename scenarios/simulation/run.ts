@@ -51,7 +51,7 @@ export interface RunSimulationOptions {
  *
  * @example
  * ```ts
- * import { runSimulation } from "../mod.ts";
+ * import { runSimulation } from "../../mod.ts";
  *
  * const { cases } = await runSimulation({
  *   kind: "simulation",
