@@ -102,10 +102,13 @@ const cluster = v.strictObject({
   cores: optional(whole("Cores of a machine that holds tables. Default 16.", 1, 1024)),
   backgroundThreads: optional(whole("Its threads that move rows in the background. Default 1.", 0, 256)),
   stageThreads: optional(whole("Threads that read batches ahead. Default 1.", 1, 64)),
-  network: optional(v.strictObject({
-    bandwidth: rate("Of a machine's link, each direction."),
-    latency: optional(duration("Of a message. Default 10 us.")),
-  })),
+  network: optional(described(
+    v.strictObject({
+      bandwidth: rate("Of a machine's link, each direction."),
+      latency: optional(duration("Of a message. Default 10 us.")),
+    }),
+    "Between machines.",
+  )),
   allReduce: optional(size("Dense gradients that hosts exchange a step. Default 0.")),
 });
 
@@ -156,36 +159,48 @@ const configuration = v.strictObject({
     "Who decides what is in the first tier: rows, the store; pages, the kernel by NUMA balancing; lines, Memory Mode. " +
       "Default: lines in Memory Mode, else rows.",
   )),
-  pages: optional(v.strictObject({
-    bytes: optional(size("Page size. Default 4 KiB.")),
-    contiguous: optional(flag("Whether pages are physically contiguous (1 GiB pages). Default false.")),
-    fault: optional(duration("Time of a first touch of a page in the last tier. Default 0.")),
-    trained: optional(whole("Steps trained before, which have touched pages. Default 100000.", 0, 1e12)),
-  })),
-  migration: optional(v.strictObject({
-    scan: rate("Address space that NUMA balancing scans a second."),
-    perPage: duration("Kernel time of a page that moves."),
-    within: optional(duration("A page that is touched again within this time moves up. Default 1 s.")),
-  })),
-  software: optional(v.strictObject({
-    maintenance: optional(described(
-      v.picklist(["critical", "gap"]),
-      'With servers: rows are moved while requests are served, or between pull and push. Default "critical".',
-    )),
-    lock: optional(duration("Time a row needs under a lock that all requests of a server share. Default 0.")),
-    lockMisses: optional(flag("Whether that lock is held while rows are brought up. Default false.")),
-    lockContention: optional(real("Share by which each further worker lengthens it. Default 0.", 0, 100)),
-  })),
-  checkpoint: optional(v.strictObject({
-    kind: described(
-      v.picklist(["none", "incremental", "version"]),
-      "incremental: training stops while rows changed since the last one are written; version: rows are written again " +
-        "when they are touched next, and only dense weights stop training.",
-    ),
-    every: optional(duration("From one to the next. Default 20 min.")),
-    bandwidth: optional(rate("At which rows or dense weights are written. Default 1 GB/s.")),
-    dense: optional(size("Dense weights with their states. Default 0.")),
-  })),
+  pages: optional(described(
+    v.strictObject({
+      bytes: optional(size("Page size. Default 4 KiB.")),
+      contiguous: optional(flag("Whether pages are physically contiguous (1 GiB pages). Default false.")),
+      fault: optional(duration("Time of a first touch of a page in the last tier. Default 0.")),
+      trained: optional(whole("Steps trained before, which have touched pages. Default 100000.", 0, 1e12)),
+    }),
+    "Pages of the last tier.",
+  )),
+  migration: optional(described(
+    v.strictObject({
+      scan: rate("Address space that NUMA balancing scans a second."),
+      perPage: duration("Kernel time of a page that moves."),
+      within: optional(duration("A page that is touched again within this time moves up. Default 1 s.")),
+    }),
+    "Pages that the kernel moves by NUMA balancing.",
+  )),
+  software: optional(described(
+    v.strictObject({
+      maintenance: optional(described(
+        v.picklist(["critical", "gap"]),
+        'With servers: rows are moved while requests are served, or between pull and push. Default "critical".',
+      )),
+      lock: optional(duration("Time a row needs under a lock that all requests of a server share. Default 0.")),
+      lockMisses: optional(flag("Whether that lock is held while rows are brought up. Default false.")),
+      lockContention: optional(real("Share by which each further worker lengthens it. Default 0.", 0, 100)),
+    }),
+    "What a system's software adds to its memory accesses.",
+  )),
+  checkpoint: optional(described(
+    v.strictObject({
+      kind: described(
+        v.picklist(["none", "incremental", "version"]),
+        "incremental: training stops while rows changed since the last one are written; version: rows are written again " +
+          "when they are touched next, and only dense weights stop training.",
+      ),
+      every: optional(duration("From one to the next. Default 20 min.")),
+      bandwidth: optional(rate("At which rows or dense weights are written. Default 1 GB/s.")),
+      dense: optional(size("Dense weights with their states. Default 0.")),
+    }),
+    "How rows and weights are saved.",
+  )),
 });
 
 const value = v.union([v.string(), v.number(), v.boolean()], "expected text, a number, true or false");
@@ -200,7 +215,10 @@ const published = v.strictObject({
   configuration: words("Configuration of the case."),
   at: optional(point),
   value: real("What is published.", 0, 1e18),
-  relativeTo: optional(v.strictObject({ configuration: words("Configuration that is 1."), at: optional(point) })),
+  relativeTo: optional(described(
+    v.strictObject({ configuration: words("Configuration that is 1."), at: optional(point) }),
+    "The value is a multiple of what this case has.",
+  )),
   source: words("Where it is published."),
   tolerance: real("Share by which the simulated value may differ.", 0, 10),
   calibrates: optional(words("The parameter that was set by this very figure.")),
