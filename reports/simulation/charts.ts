@@ -77,7 +77,7 @@ export function timeChart(cases: readonly StudyCase[]): Markup {
     });
     return html`
       <text x="${LABEL - 8}" y="${y + 13}" text-anchor="end">${shortened(
-        one.case,
+        one.label,
         46,
       )}</text>${parts}<text class="muted" x="${(x + 6).toFixed(1)}"
         y="${y + 13}">${significant(one.step.mean * 1e3)} ms</text>

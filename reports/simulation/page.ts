@@ -58,7 +58,7 @@ function study(one: SimulationSummary["studies"][number], i: number): Markup {
       ${timeChart(one.cases)}
       <details><summary>Numbers: time of a step, ${one.name}</summary>${tableOf(timeTable(one))}</details>
       <h3>Bandwidth against its limit</h3>
-      <p>Limits are what the media model gives all threads for accesses of this size; a row counts in the tier where a step finds it.</p>
+      <p>Limits are what the media model gives all threads for accesses of this size; bytes are those of one machine; a row counts in the tier where a step finds it.</p>
       ${tableOf(tierTable(one))}
       ${slowest === undefined || slowest.tasks.length === 0 ? undefined : html`
         <h3>One step in virtual time: ${slowest.label}</h3>

@@ -40,6 +40,8 @@ const STORES = { cached: "cached-store", nt: "nt-store", flush: "flushed-store" 
 /** Bytes a second that the media model gives all threads together for accesses of this size. */
 async function limitOf(tier: ResolvedTier, bytes: number, threads: number): Promise<{ read: number; write: number }> {
   const options = mediaOptions(await loadMedia(tier.media));
+  // Rows that go to a disk are gathered first, as in native/simulator/work.c.
+  const written = tier.depth > 1 ? { bytes: 2 ** 18, sequential: true } : {};
   const query: MediaQuery = {
     ask: "bandwidth",
     operation: "load",
@@ -47,7 +49,11 @@ async function limitOf(tier: ResolvedTier, bytes: number, threads: number): Prom
     threads: threads * tier.depth,
     hops: tier.hops,
   };
-  const [read = 0, write = 0] = evaluateMedia(options, [query, { ...query, operation: STORES[tier.store] }]);
+  const [read = 0, write = 0] = evaluateMedia(options, [query, {
+    ...query,
+    ...written,
+    operation: STORES[tier.store],
+  }]);
   return { read, write };
 }
 
@@ -55,6 +61,7 @@ async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTr
   const { simulation, set } = one;
   const { simulated, demand } = outcome;
   const all = demand.tables.reduce((sum, table) => sum + table.all, 0);
+  const machines = Math.max(1, simulation.cluster.servers);
   return await Promise.all(set.tiers.map(async (tier, t) => {
     const traffic = simulated.traffic.filter((part) => part.tier === t);
     const accesses = traffic.reduce((n, part) => n + part.accesses, 0);
@@ -67,8 +74,8 @@ async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTr
       media: tier.media,
       sizeBytes: tier.size,
       ...(set.placement === "lines" || all === 0 ? {} : { rowsShare: inTier / all }),
-      readBytes: of("read") / simulation.steps,
-      writeBytes: of("write") / simulation.steps,
+      readBytes: of("read") / simulation.steps / machines,
+      writeBytes: of("write") / simulation.steps / machines,
       readLimit: read,
       writeLimit: write,
       busy: Math.max(0, ...busy.map(({ busyPs, elapsedPs }) => busyPs / elapsedPs)),

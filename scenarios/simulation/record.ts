@@ -41,7 +41,7 @@ export interface TierTraffic {
   readonly sizeBytes: number;
   /** Share of the distinct rows of a step that are there. Absent in Memory Mode, whose rows are everywhere. */
   readonly rowsShare?: number;
-  /** Bytes a step, all machines together. */
+  /** Bytes a step, of one of the machines that hold rows. */
   readonly readBytes: number;
   readonly writeBytes: number;
   /** Bytes a second that the media model gives for accesses like these, one machine. */
