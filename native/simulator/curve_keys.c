@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SAMPLE UINT64_C(0x2545f4914f6cdd1d)
+
 /* Keys in batches: batch b ends before ends[b]; the first `uncounted` batches only fill the caches. */
 typedef struct stream {
   int64_t *keys;
@@ -49,7 +51,8 @@ static bool gather(const int64_t *keys, uint64_t n, uint64_t batch, uint64_t unc
         ts_key_add(&seen, keys[i], home, number);
       }
       *rows += b >= out->uncounted;
-      if (threshold != 0 && hash >= threshold) continue;
+      /* Not the hash that places keys in tables: the sample would crowd into one part of them. */
+      if (threshold != 0 && ts_mix64(hash + SAMPLE) >= threshold) continue;
       if (count == room) {
         int64_t *larger = realloc(out->keys, 2 * room * sizeof *larger);
         ok = larger != NULL;
