@@ -263,6 +263,44 @@ export {
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
 export { readTraceKeys, type TraceKeys } from "./scenarios/workloads/trace_keys.ts";
+export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./scenarios/simulation/load.ts";
+export { runSimulation, type RunSimulationOptions } from "./scenarios/simulation/run.ts";
+export { isSimulationResult, parseSimulationResult, readSimulation } from "./scenarios/simulation/result.ts";
+export { type SimulatedCase, simulatedCases } from "./scenarios/simulation/cases.ts";
+export type {
+  Band as SimulatedBand,
+  ExplanationRecord,
+  SimulatedPoint,
+  SimulatedRecord,
+  SimulationRecord,
+  SimulationResult,
+  SimulationRunRecord,
+  TierTraffic,
+  TimePart,
+} from "./scenarios/simulation/record.ts";
+export type {
+  Checkpoint,
+  Cluster,
+  Compute,
+  DenseTime,
+  Duration,
+  Law,
+  Metric,
+  Mode,
+  Overlap,
+  Published,
+  Rate,
+  ResolvedSimulatedConfiguration,
+  ResolvedSimulation,
+  ResolvedTable as ResolvedSimulatedTable,
+  ResolvedTier,
+  SimulatedConfiguration,
+  SimulatedTable,
+  SimulatedTier,
+  Simulation,
+  Software,
+  Study,
+} from "./scenarios/simulation/simulation.ts";
 export * from "./reports/report.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
 export type { ErrorSummary } from "./scenarios/models/validate.ts";

@@ -100,6 +100,11 @@ function program(context: Context): Command {
     addCompare,
     addPublish,
     addSchema,
+    addCurve,
+    addDoctor,
+    addProvision,
+    addSchema,
+    addValidateModels,
   ];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.

@@ -462,6 +462,42 @@ TS_API int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, 
 TS_API int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t *needed, char *err,
                                       uint32_t err_cap);
 
+/* ---- simulator: steps in virtual time --------------------------------------------------------------------- */
+
+/* Rows that a training step needs, and in which tier they are, from popularity laws: of any number of rows, in
+ * milliseconds (native/simulator/demand.h has the formulas). Options:
+ *   tables, workers            how many; up to 64 tables
+ *   table<n>.rows, .s, .q      Zipf-Mandelbrot law (rank + q)^-s;  .hitters  shares of heavy hitters before it
+ *   table<n>.buckets           instead: "rows,weight,rows,weight,..." of a reuse histogram
+ *   table<n>.lookups           a worker's keys a step, duplicates counted;  .row_bytes  that a row takes
+ *   policy                     lru or lfu                                                              (lru)
+ *   capacity                   bytes of every tier but the last, which holds the rest
+ *   page_bytes                 pages of so many bytes are placed by their heat, as by the kernel; two tiers     (rows)
+ *   seen                       numbers of steps whose distinct rows are asked for
+ *   cache_bytes, placement (random | contiguous), trains (1), samples, seed, threads    Memory Mode (memory_mode_sample.h)
+ * Text: a line a table, "table distinct=<rows of one worker's batch> variance= all=<of all workers'> in<tier>= seen<n>=",
+ * and with cache_bytes "memory_mode read_hit= read_clean= read_dirty= write_hit= ...", shares of row accesses.
+ * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
+TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                  uint32_t err_cap);
+
+/* Training steps in virtual time (native/simulator/engine.h says what overlaps with what). Times in picoseconds, bytes/s
+ * for bandwidths. Options:
+ *   seed, steps (64), warmup (8), workers (1), per_host (1), servers (0: tables are in the memory of the one machine)
+ *   cores, background (1), stage_threads (1), ahead (1), micro (1), lag (1), prefetch (0), async (0), promote (1), trains (1)
+ *   dense_on (cores | accelerator), dense_ps, parse_ps, key_ps, row_ps, update_ps
+ *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention
+ *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
+ *   memory_mode (0), memory_mode.read_clean, .read_dirty, .write_clean, .write_dirty, .known    shares; tier 1 is behind 0
+ *   tiers, tier<n>.<media option>    as in native/media/media.h; and .label, .write (nt | cached | flush), .fenced,
+ *                                    .depth (accesses a core keeps under way), .round (bytes), .hops, .remote (share), .read_ps, .write_ps (added to each access)
+ *   tables, tables.distinct, .variance, .all, .lookups, .value_bytes, .row_bytes, .in<tier>      a number a table, as
+ *                                    ts_simulate_demand gives them
+ * Text, one fact a line: step_ps=<a number a step>, elapsed_ps, "part kind= on= ps=" (what the time was spent on; their
+ * sum is elapsed_ps), "resource name= places= busy_ps= elapsed_ps=", "traffic tier= op= bytes= accesses=", net_bytes,
+ * "task kind= actor= start_ps= end_ps=" (of the last step). The same options give the same text on every machine.
+ * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
+TS_API int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 /* ---- simulator: media ---- */
 
 /* Evaluates a media model (options "medium.*", native/media/media.h) for n queries of TS_MEDIA_QUERY numbers each:
