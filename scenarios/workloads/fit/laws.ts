@@ -12,12 +12,12 @@ import { stepsOf } from "./steps.ts";
 /** What a law may have beside popularity. */
 export type LawKind = (typeof LAW_KINDS)[number];
 /** Kinds of laws, those with fewer parts first. */
-export const LAW_KINDS = ["popularity", "lives", "repeats", "lives+repeats"] as const;
+export const LAW_KINDS = ["popularity", "lives", "returning lives", "repeats", "lives+repeats"] as const;
 
 /** Rounds of EM for a mixture whose rates only tell repeats, and for one that is kept. */
 const ROUNDS = { rough: 60, kept: 400 };
 /** Times that repeats are told apart. */
-const DECLUSTER_ROUNDS = 8;
+const DECLUSTER_ROUNDS = 16;
 /** Share of repeats to begin with. */
 const FIRST_SHARE = 0.2;
 /** Shares below this are no repeats worth a law. */
@@ -80,11 +80,13 @@ export function shiftedGaps({ share, gaps }: Repeats, factor: number): Repeats {
  */
 export function fitLaw(stream: KeyStream, kind: LawKind, seed: bigint): FittedLaw | undefined {
   const { accesses, kept, rate } = stream.facts();
-  const lives = kind.startsWith("lives");
+  const lives = kind.includes("lives"), cut = kind === "returning lives" || kind === "lives+repeats";
   stream.lives(false);
-  if (lives) stream.lives(true);
-  const repeats = kind.endsWith("repeats") ? tellRepeats(stream, accesses, lives, seed) : undefined;
-  if (repeats !== undefined && repeats.share < LEAST_SHARE) return undefined;
+  if (cut) stream.lives(true);
+  const repeats = kind.endsWith("repeats") && stream.groups().rows.length > 0
+    ? tellRepeats(stream, accesses, lives, seed)
+    : undefined;
+  if (kind.endsWith("repeats") && (repeats === undefined || repeats.share < LEAST_SHARE)) return undefined;
   const groups = stream.groups(), apart = stream.apart(), { rows } = stream.facts();
   const mixture: Mixture = groups.rows.length === 0
     ? { components: [], rates: new Float64Array() }

@@ -1,5 +1,6 @@
 /** Shipped profiles against what is published, the format, and keys made from them. */
 
+import "../../native_library.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import {
   generateKeys,
