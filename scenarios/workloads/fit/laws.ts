@@ -6,6 +6,7 @@
 
 import type { KeyStep, KeyTableOptions } from "../../../ffi/simulator/key_source.ts";
 import type { KeyStream } from "../../../ffi/simulator/key_stream.ts";
+import { gapClass, gapCount, gapFirst } from "./gaps.ts";
 import { type Component, fitMixture, type Mixture } from "./mixture.ts";
 import { stepsOf } from "./steps.ts";
 
@@ -41,12 +42,12 @@ export interface Repeats {
 
 /** Shares of repeats by gap, and the stream marked with them. */
 function tellRepeats(stream: KeyStream, accesses: number, lives: boolean, seed: bigint): Repeats {
-  const bins = Math.max(1, Math.min(40, Math.floor(Math.log2(accesses / 4))));
+  const bins = gapClass(Math.max(1, Math.floor(accesses / 4))) + 1;
   let shares = new Float64Array(bins).fill(FIRST_SHARE / bins);
   for (let round = 0; round < DECLUSTER_ROUNDS; round++) {
     const { rates } = fitMixture(stream.groups(), { accesses, lives, rounds: ROUNDS.rough });
     const { kept } = stream.facts();
-    const kernel = shares.map((share, b) => share / 2 ** b);
+    const kernel = shares.map((share, b) => share / gapCount(b));
     shares = stream.decluster(rates, kernel, seed + BigInt(round)).map((repeats) => repeats / kept);
     if (lives) stream.lives(true);
   }
@@ -64,9 +65,9 @@ function scaled(steps: readonly KeyStep[], rows: number, share: number, life: nu
 
 /** The same gaps where a unit is 1 / factor as long. */
 export function shiftedGaps({ share, gaps }: Repeats, factor: number): Repeats {
-  const shift = Math.round(Math.log2(factor));
-  const out = new Float64Array(Math.max(1, gaps.length + Math.max(shift, 0)));
-  gaps.forEach((gap, b) => out[Math.min(out.length - 1, Math.max(0, b + shift))]! += gap);
+  const scaled = gaps.map((_, b) => gapClass(Math.max(1, Math.round((gapFirst(b) + (gapCount(b) - 1) / 2) * factor))));
+  const out = new Float64Array(Math.max(...scaled) + 1);
+  gaps.forEach((gap, b) => out[scaled[b] ?? 0]! += gap);
   return { share, gaps: Array.from(out) };
 }
 
