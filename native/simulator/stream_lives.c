@@ -154,11 +154,11 @@ typedef struct group_sum {
 
 static uint64_t group_code(const ts_stream *s, const ts_stream_life *r) {
   uint64_t span = r->last - r->first;
-  /* Spans below 1/2^20 of the stream are alike; classes are half octaves. */
+  /* Spans below 1/2^20 of the stream are alike; classes are eighths of octaves. */
   double part = ((double)span + 1) / (double)s->accesses;
   uint32_t class = 0;
-  while (class < 40 && part < 1) {
-    part *= 1.4142135623730951;
+  while (class < 160 && part < 1) {
+    part *= 1.0905077326652577;
     class++;
   }
   uint64_t begin = r->first * 16 / s->accesses, end = r->last * 16 / s->accesses;

@@ -164,7 +164,7 @@ function faultOf(profile: Profile): string | undefined {
     const sum = (law.steps ?? []).reduce((total, { share: some }) => total + some, 0) +
       (law.heavyHitters ?? []).reduce((total, some) => total + some, 0);
     const tail = law.zipf !== undefined || law.foldedZipf !== undefined;
-    if (sum > 1 + 1e-6) return `${at}.popularity: its shares add up to ${sum}, expected at most 1`;
+    if (sum > 1 + (tail ? 1e-6 : 1e-3)) return `${at}.popularity: its shares add up to ${sum}, expected at most 1`;
     if (stepped > all) return `${at}.popularity: its steps have ${stepped} rows, the table has ${all}`;
     if (!tail && !(sum > 0)) return `${at}.popularity: no row has a share of the accesses`;
     if (!tail && Math.abs(sum - 1) > 1e-3) {

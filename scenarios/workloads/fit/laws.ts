@@ -7,7 +7,7 @@
 import type { KeyStep, KeyTableOptions } from "../../../ffi/simulator/key_source.ts";
 import type { KeyStream } from "../../../ffi/simulator/key_stream.ts";
 import { gapClass, gapCount, gapFirst } from "./gaps.ts";
-import { type Component, fitMixture, type Mixture } from "./mixture.ts";
+import { type Component, fitMixture, type Mixture, usedOf } from "./mixture.ts";
 import { stepsOf } from "./steps.ts";
 
 /** What a law may have beside popularity. */
@@ -45,7 +45,9 @@ function tellRepeats(stream: KeyStream, accesses: number, lives: boolean, seed: 
   const bins = gapClass(Math.max(1, Math.floor(accesses / 4))) + 1;
   let shares = new Float64Array(bins).fill(FIRST_SHARE / bins);
   for (let round = 0; round < DECLUSTER_ROUNDS; round++) {
-    const { rates } = fitMixture(stream.groups(), { accesses, lives, rounds: ROUNDS.rough });
+    const groups = stream.groups();
+    if (groups.rows.length === 0) break; // every row stands apart
+    const { rates } = fitMixture(groups, { accesses, lives, rounds: ROUNDS.rough });
     const { kept } = stream.facts();
     const kernel = shares.map((share, b) => share / gapCount(b));
     shares = stream.decluster(rates, kernel, seed + BigInt(round)).map((repeats) => repeats / kept);
@@ -130,9 +132,9 @@ const LEAST_RETURNING = 0.02;
  */
 function poolOf(components: readonly Component[], n: number, seen: number): number | undefined {
   let staying = 0, lives = 0;
-  for (const { rate, life, rows } of components) {
-    if (life === Infinity) staying += rows * -Math.expm1(-rate * n);
-    else lives += rows / life * (n + life) * -Math.expm1(-rate * Math.min(life, n));
+  for (const part of components) {
+    if (part.life === Infinity) staying += usedOf(part, n);
+    else lives += usedOf(part, n);
   }
   const wanted = Math.max(1, seen - staying);
   if (lives * (1 - LEAST_RETURNING) <= wanted) return undefined;
