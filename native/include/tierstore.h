@@ -565,8 +565,8 @@ TS_API int32_t ts_keys_close(ts_keys *keys);
  *   rows, s, q   of the tail                                                                     (default 0)
  *   life         samples until a row of the tail is replaced, 0: never                            (default 0)
  *   pool         rows that replace others are drawn from so many, which come and go; 0: they are new   (default 0)
- *   repeats      share of keys that are the key some samples before; gap g of `gaps` is the share of repeats over 2^g to
- *                2^(g+1) - 1 samples                                                             (default 0)
+ *   repeats      share of keys that are the key some samples before; `gaps` are the shares of repeats over 1, 2, 3
+ *                samples, then of four classes an octave (native/simulator/gaps.h)                                                          (default 0)
  *   parent, parent_share   a table added before, and the share of samples that take this table's rank from the parent's
  *                                                                                                (default none)
  *   keys         hashed: spread over 64 bits; rows: numbers from 0, new rows after those           (default hashed)
@@ -604,7 +604,7 @@ TS_API int32_t ts_stream_apart(ts_stream *stream, double *out, uint64_t cap, uin
  * numbers of the first and last of them. Errors: TS_EINVAL, TS_ERANGE (cap is below *n), TS_ENOMEM. */
 TS_API int32_t ts_stream_groups(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
 /* Tells causes from repeats, at random by their odds. rates: how often a row of each group is asked for, per access;
- * kernel: density of repeats at gaps of 2^b to 2^(b+1) - 1, per access. out[b]: expected repeats.
+ * kernel: density of repeats by class of gap, per access. out[b]: expected repeats.
  * Errors: TS_EINVAL, TS_ENOMEM. */
 TS_API int32_t ts_stream_decluster(ts_stream *stream, const double *rates, uint64_t groups, const double *kernel,
                                    uint64_t bins, uint64_t seed, double *out, char *err, uint32_t err_cap);
