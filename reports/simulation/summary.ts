@@ -14,15 +14,23 @@ import {
 
 /** A published figure and what the simulation says. */
 export interface Deviation {
+  /** Name of the figure or table in its source. */
   readonly figure: string;
+  /** The case that it is compared with: configuration and point. */
   readonly case: string;
+  /** What is compared: `time`, `samples-per-second`, `miss-rate` or `step-time`. */
   readonly of: string;
+  /** The published value, or multiple of another case. */
   readonly published: number;
+  /** The same of the simulation, in the same unit. */
   readonly simulated: number;
   /** (simulated - published) / published. */
   readonly deviation: number;
+  /** Share of the published value by which the simulated one may differ. */
   readonly tolerance: number;
+  /** Whether the deviation is within the tolerance. */
   readonly within: boolean;
+  /** Where the figure is published. */
   readonly source: string;
   /** The parameter that was set by this figure: its deviation says nothing. */
   readonly calibrates?: string;
@@ -38,22 +46,35 @@ export interface StudyCase extends SimulatedRecord {
 
 /** Cases of one study. */
 export interface StudySummary {
+  /** Heads its part of the report. */
   readonly name: string;
+  /** Its cases in the order they ran; the first is the unit of `relative`. */
   readonly cases: readonly StudyCase[];
 }
 
 /** A simulation's report. */
 export interface SimulationSummary {
+  /** Kind of evidence of every figure in it. */
   readonly evidence: "simulated";
+  /** Name of the simulation. */
   readonly name: string;
+  /** What it shows, in a sentence or two. */
   readonly about: string;
+  /** When it ran, ISO 8601 in UTC. */
   readonly started: string;
+  /** Seed of the spread of counts and of sampled placements. */
   readonly seed: number;
+  /** Version of each part that the figures depend on, by its name. */
   readonly versions: Readonly<Record<string, string>>;
+  /** SHA-256 (hex) of the simulation with every default filled in. */
   readonly digest: string;
+  /** What the figures rest on, as pairs of a name and words: tables, batch, machines, network, computing, overlap. */
   readonly assumptions: readonly (readonly [string, string])[];
+  /** The studies in the order of the simulation. */
   readonly studies: readonly StudySummary[];
+  /** Differences between two cases, taken apart; seconds a sample. */
   readonly explanations: readonly ExplanationRecord[];
+  /** Every published figure beside the simulated one. */
   readonly deviations: readonly Deviation[];
   /** Of the figures that calibrate nothing. */
   readonly accuracy?: {
@@ -64,7 +85,9 @@ export interface SimulationSummary {
     /** Of pairs of cases that differ by more than a tenth in what is published, the share that is in the same order. */
     readonly order?: { readonly pairs: number; readonly same: number };
   };
+  /** What the figures say: the fastest of each study, and how well published figures are met. */
   readonly sentences: readonly string[];
+  /** What must be known to read the figures: that they are simulated, and why a band is missing. */
   readonly cautions: readonly string[];
 }
 
