@@ -303,6 +303,7 @@ export type {
   Study,
 } from "./scenarios/simulation/simulation.ts";
 export * from "./reports/report.ts";
+export type { RowOptimizer } from "./scenarios/workloads/row_bytes.ts";
 export type { DocumentSource } from "./scenarios/document.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
 export type { ErrorSummary } from "./scenarios/models/validate.ts";

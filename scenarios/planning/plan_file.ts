@@ -9,10 +9,10 @@ import { parseBytes } from "../../ffi/bytes.ts";
 import { described, flag, real, whole } from "../schema_parts.ts";
 import { SIZE_PATTERN } from "../units.ts";
 import * as v from "../valibot.ts";
-import { SLOTS } from "../workloads/row_bytes.ts";
+import { type RowOptimizer, SLOTS } from "../workloads/row_bytes.ts";
 
 /** What updates a table of a plan; `none` is a table that is served only. */
-export type PlanOptimizer = keyof typeof SLOTS | "none";
+export type PlanOptimizer = RowOptimizer | "none";
 
 const OPTIMIZERS = ["none", ...Object.keys(SLOTS)] as PlanOptimizer[];
 
