@@ -87,6 +87,7 @@ export {
   type TrainerExecutor,
   type TrainerModel,
   type TrainerOptions,
+  type TrainerTable,
   type TrainResult,
   WdlTrainer,
 } from "./ffi/trainer.ts";
@@ -123,6 +124,7 @@ export {
   type ResolvedPartOptimizer,
   type ResolvedScenario,
   type ResolvedSyntheticData,
+  type ResolvedTable,
   type ResolvedWorkload,
   type Scenario,
   type SgdParameters,
@@ -130,6 +132,7 @@ export {
   type Switches,
   type SyntheticData,
   type Workload,
+  type WrittenTable,
 } from "./scenarios/scenario.ts";
 export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
 export type { KeyStep, LawBuckets } from "./ffi/simulator/key_source.ts";
@@ -260,6 +263,44 @@ export {
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
 export { readTraceKeys, type TraceKeys } from "./scenarios/workloads/trace_keys.ts";
+export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./scenarios/simulation/load.ts";
+export { runSimulation, type RunSimulationOptions } from "./scenarios/simulation/run.ts";
+export { isSimulationResult, parseSimulationResult, readSimulation } from "./scenarios/simulation/result.ts";
+export { type SimulatedCase, simulatedCases } from "./scenarios/simulation/cases.ts";
+export type {
+  Band as SimulatedBand,
+  ExplanationRecord,
+  SimulatedPoint,
+  SimulatedRecord,
+  SimulationRecord,
+  SimulationResult,
+  SimulationRunRecord,
+  TierTraffic,
+  TimePart,
+} from "./scenarios/simulation/record.ts";
+export type {
+  Checkpoint,
+  Cluster,
+  Compute,
+  DenseTime,
+  Duration,
+  Law,
+  Metric,
+  Mode,
+  Overlap,
+  Published,
+  Rate,
+  ResolvedSimulatedConfiguration,
+  ResolvedSimulation,
+  ResolvedTable as ResolvedSimulatedTable,
+  ResolvedTier,
+  SimulatedConfiguration,
+  SimulatedTable,
+  SimulatedTier,
+  Simulation,
+  Software,
+  Study,
+} from "./scenarios/simulation/simulation.ts";
 export * from "./reports/report.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
 export type { ErrorSummary } from "./scenarios/models/validate.ts";

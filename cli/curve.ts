@@ -1,6 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { type CurveOptions, missRatioCurve, readTraceKeys } from "../mod.ts";
+import { type CurveOptions, listProfiles, loadProfile, missRatioCurve, profileLaw, readTraceKeys } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";
@@ -11,8 +11,12 @@ const POINTS = 13;
 export function addCurve(program: Command, { terminal }: Context): void {
   program.command("curve")
     .description("what caches of many sizes miss, of a key trace or of a popularity law")
-    .argument("[trace]", "one key a line, CSV table,key[,sample], or raw 64-bit keys (.i64)")
-    .option("--rows <n>", "instead of a trace: a Zipf-Mandelbrot law of so many rows, e.g. 1e12")
+    .argument(
+      "[trace or profile]",
+      "keys, as tierbench profile reads them (.i64: raw); or a profile: its name or .json",
+    )
+    .option("--table <name>", "of a profile with several tables; default: the first")
+    .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12")
     .option("--s <skew>", "its skew", "1.05")
     .option("--q <shift>", "what flattens its head", "0")
     .option("--policy <name>", "lru, lfu, clock, s3fifo, sieve, tinylfu; analytic also fifo, random", "lru")
@@ -31,10 +35,10 @@ export function addCurve(program: Command, { terminal }: Context): void {
         throw new UsageError(`Cannot use --${name} ${text}: give a number`);
       };
       if ((trace === undefined) === (options.rows === undefined)) {
-        throw new UsageError("Cannot make a curve: give either a trace or --rows");
+        throw new UsageError("Cannot make a curve: give either a trace, a profile or --rows");
       }
       const of: Pick<CurveOptions, "keys" | "law"> = trace !== undefined
-        ? { keys: (await readTraceKeys(trace)).keys }
+        ? await keysOrLaw(trace, options.table)
         : { law: { rows: number("rows", options.rows ?? ""), s: number("s", options.s), q: number("q", options.q) } };
       const batch = number("batch", options.batch), rowBytes = number("row-bytes", options.rowBytes);
       if (!(rowBytes > 0)) throw new UsageError(`Cannot use --row-bytes ${options.rowBytes}: give a positive number`);
@@ -70,6 +74,16 @@ export function addCurve(program: Command, { terminal }: Context): void {
         }),
       ]));
     });
+}
+
+/** The keys of a trace, or the law of a profile's table: a profile's name, or a file that ends with .json. */
+async function keysOrLaw(word: string, table?: string): Promise<Pick<CurveOptions, "keys" | "law">> {
+  if (!word.endsWith(".json") && !(await listProfiles()).includes(word)) {
+    if (table === undefined) return { keys: (await readTraceKeys(word)).keys };
+    throw new UsageError(`Cannot use --table ${table}: "${word}" is a trace, whose tables share the cache`);
+  }
+  const { rows, shares } = profileLaw(await loadProfile(word), table);
+  return { law: { rows: BigUint64Array.from(rows, BigInt), weights: Float64Array.from(shares) } };
 }
 
 /** Sizes from all rows down, a factor of two between them. */

@@ -153,6 +153,12 @@ export const symbols = {
   // int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t *needed, char *err,
   //   uint32_t err_cap);
   ts_machine_verify_node: { parameters: ["u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_simulate_demand: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_simulate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
   //   uint32_t err_cap);
   ts_media_evaluate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },

@@ -62,6 +62,15 @@ export { type ReportFiles, writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";
 export { toMarkdown } from "./export/markdown.ts";
+export { renderSimulation } from "./simulation/page.ts";
+export {
+  type Deviation,
+  type SimulationSummary,
+  type StudySummary,
+  summariseSimulation,
+} from "./simulation/summary.ts";
+export { renderSimulationTerminal, simulationCsv, simulationJson, simulationMarkdown } from "./simulation/text.ts";
+export { writeSimulationReport } from "./simulation/write.ts";
 export type { Estimate } from "./statistics/bootstrap.ts";
 export type { Limit, Need, Offer } from "./tco/cost_model.ts";
 export { DEFAULT_PRICE_FILES, defaultPriceBook } from "./tco/default_prices.ts";

@@ -11,6 +11,7 @@ import { type DocumentSource, parseDocument, readDocument } from "./document.ts"
 import { listMedia } from "./media.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
+import { isSimulationText, loadSimulation } from "./simulation/load.ts";
 
 /** Folder of the shipped scenarios. */
 const SHIPPED = new URL("./", import.meta.url);
@@ -85,12 +86,17 @@ export async function resolveScenario(
   return fillDefaults(scenario, directory);
 }
 
-/** The shipped scenarios: name, sentence, file. */
+/** The shipped scenarios and simulations: name, sentence, file. */
 export async function shippedScenarios(): Promise<{ name: string; about: string; file: string }[]> {
   const files: string[] = [];
   for await (const entry of Deno.readDir(SHIPPED)) {
     if (entry.isFile && entry.name.endsWith(".jsonc")) files.push(fileURLToPath(new URL(entry.name, SHIPPED)));
   }
-  const scenarios = await Promise.all(files.sort().map(async (file) => ({ file, scenario: await loadScenario(file) })));
-  return scenarios.map(({ file, scenario }) => ({ name: scenario.name, about: scenario.about, file }));
+  return await Promise.all(
+    files.sort().map(async (file) => {
+      const { text } = await readDocument(file, "the scenario");
+      const { name, about } = isSimulationText(text) ? await loadSimulation(file) : await loadScenario(file);
+      return { name, about, file };
+    }),
+  );
 }

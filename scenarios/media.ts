@@ -38,7 +38,7 @@ export interface MediaParameter {
   readonly from: readonly string[];
   /** How it follows from them; without it, the value is that of the one row. */
   readonly how?: string | undefined;
-  /** Whether `tierbench validate-models --fit` may move it. */
+  /** Whether `scenarios/models/fit.ts` may move it. */
   readonly fit?: boolean | undefined;
 }
 

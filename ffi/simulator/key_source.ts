@@ -41,7 +41,7 @@ export interface KeyTableOptions {
   readonly tail?: KeyTail;
   /** Rows that replace others are drawn from so many, which come and go; absent: they are new. */
   readonly pool?: number;
-  /** Share of keys that are the key some samples before, and the share of each gap: entry g is 2^g to 2^(g+1) - 1 samples. */
+  /** Share of keys that are the key some samples before, and the shares of classes of gaps: 1, 2, 3, then four an octave. */
   readonly repeats?: { readonly share: number; readonly gaps: readonly number[] };
   /** A table added before, and the share of samples whose rank is at the quantile of its rank. */
   readonly parent?: { readonly table: number; readonly share: number };

@@ -128,7 +128,7 @@ export class KeyStream implements Disposable {
    * Tells causes from repeats, at random by their odds; what follows counts causes only.
    *
    * @param rates How often a row of each of the last {@linkcode KeyStream.groups} is asked for, per access.
-   * @param kernel Density of repeats at gaps of 2^b to 2^(b+1) - 1 accesses, per access.
+   * @param kernel Density of repeats by class of gap (`native/simulator/gaps.h`), per access.
    * @returns Expected repeats by gap.
    */
   decluster(rates: Float64Array<ArrayBuffer>, kernel: Float64Array<ArrayBuffer>, seed: bigint): Float64Array {

@@ -314,7 +314,7 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
 
 /* ---- Wide & Deep trainer -------------------------------------------------------------------------------- */
 
-/* Opens a trainer on a store; it creates the tables it needs there, C1 to C26. The store must outlive it. Options:
+/* Opens a trainer on a store; it creates the tables it needs there, in order. The store must outlive it. Options:
  *   data         path of the train cache file                                                     (required)
  *   model        wdl: MLP over embeddings and numerics + linear model of numerics and hashed ids; deepfm: the same + the
  *                pairwise products of a factorization machine; dlrm: a bottom MLP over the numerics, dot products of all pairs
@@ -322,6 +322,11 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
  *   batch        samples a step                                                                   (default 2048)
  *   dim          weights an embedding row, 1..1024                                                (default 16)
  *   dims         the same column by column, 26 widths; deepfm and dlrm need equal ones          (default: dim for each)
+ *   tables       "name:dim:combiner:columns;...", as "C1:16:none:C1;history:8:mean:C3,C4,C5": the embedding tables, each of the
+ *                columns C1..C26 in one of them at most. none: each column is a vector of its own, and they share the table's
+ *                rows; sum, mean, sqrtn: the ids of a sample are a bag (ts_table_lookup_bags), one vector; ids that are missing
+ *                in the text are in no bag. Vectors are inputs in the order of the tables; the wide part has all columns.
+ *                                                          (default: tables C1 to C26, one a column, as wide as dims says)
  *   hidden       widths of the hidden layers                                          (default "1024,512,256")
  *   bottom       dlrm: widths of the bottom MLP's layers before the last, which is as wide as an embedding; all are ReLU
  *                                                                                             (default "512,256")
@@ -457,6 +462,42 @@ TS_API int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, 
 TS_API int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t *needed, char *err,
                                       uint32_t err_cap);
 
+/* ---- simulator: steps in virtual time --------------------------------------------------------------------- */
+
+/* Rows that a training step needs, and in which tier they are, from popularity laws: of any number of rows, in
+ * milliseconds (native/simulator/demand.h has the formulas). Options:
+ *   tables, workers            how many; up to 64 tables
+ *   table<n>.rows, .s, .q      Zipf-Mandelbrot law (rank + q)^-s;  .hitters  shares of heavy hitters before it
+ *   table<n>.buckets           instead: "rows,weight,rows,weight,..." of a reuse histogram
+ *   table<n>.lookups           a worker's keys a step, duplicates counted;  .row_bytes  that a row takes
+ *   policy                     lru or lfu                                                              (lru)
+ *   capacity                   bytes of every tier but the last, which holds the rest
+ *   page_bytes                 pages of so many bytes are placed by their heat, as by the kernel; two tiers     (rows)
+ *   seen                       numbers of steps whose distinct rows are asked for
+ *   cache_bytes, placement (random | contiguous), trains (1), samples, seed, threads    Memory Mode (memory_mode_sample.h)
+ * Text: a line a table, "table distinct=<rows of one worker's batch> variance= all=<of all workers'> in<tier>= seen<n>=",
+ * and with cache_bytes "memory_mode read_hit= read_clean= read_dirty= write_hit= ...", shares of row accesses.
+ * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
+TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                  uint32_t err_cap);
+
+/* Training steps in virtual time (native/simulator/engine.h says what overlaps with what). Times in picoseconds, bytes/s
+ * for bandwidths. Options:
+ *   seed, steps (64), warmup (8), workers (1), per_host (1), servers (0: tables are in the memory of the one machine)
+ *   cores, background (1), stage_threads (1), ahead (1), micro (1), lag (1), prefetch (0), async (0), promote (1), trains (1)
+ *   dense_on (cores | accelerator), dense_ps, parse_ps, key_ps, row_ps, update_ps
+ *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention
+ *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
+ *   memory_mode (0), memory_mode.read_clean, .read_dirty, .write_clean, .write_dirty, .known    shares; tier 1 is behind 0
+ *   tiers, tier<n>.<media option>    as in native/media/media.h; and .label, .write (nt | cached | flush), .fenced,
+ *                                    .depth (accesses a core keeps under way), .round (bytes), .hops, .remote (share), .read_ps, .write_ps (added to each access)
+ *   tables, tables.distinct, .variance, .all, .lookups, .value_bytes, .row_bytes, .in<tier>      a number a table, as
+ *                                    ts_simulate_demand gives them
+ * Text, one fact a line: step_ps=<a number a step>, elapsed_ps, "part kind= on= ps=" (what the time was spent on; their
+ * sum is elapsed_ps), "resource name= places= busy_ps= elapsed_ps=", "traffic tier= op= bytes= accesses=", net_bytes,
+ * "task kind= actor= start_ps= end_ps=" (of the last step). The same options give the same text on every machine.
+ * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
+TS_API int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 /* ---- simulator: media ---- */
 
 /* Evaluates a media model (options "medium.*", native/media/media.h) for n queries of TS_MEDIA_QUERY numbers each:
@@ -524,8 +565,8 @@ TS_API int32_t ts_keys_close(ts_keys *keys);
  *   rows, s, q   of the tail                                                                     (default 0)
  *   life         samples until a row of the tail is replaced, 0: never                            (default 0)
  *   pool         rows that replace others are drawn from so many, which come and go; 0: they are new   (default 0)
- *   repeats      share of keys that are the key some samples before; gap g of `gaps` is the share of repeats over 2^g to
- *                2^(g+1) - 1 samples                                                             (default 0)
+ *   repeats      share of keys that are the key some samples before; `gaps` are the shares of repeats over 1, 2, 3
+ *                samples, then of four classes an octave (native/simulator/gaps.h)                                                          (default 0)
  *   parent, parent_share   a table added before, and the share of samples that take this table's rank from the parent's
  *                                                                                                (default none)
  *   keys         hashed: spread over 64 bits; rows: numbers from 0, new rows after those           (default hashed)
@@ -563,7 +604,7 @@ TS_API int32_t ts_stream_apart(ts_stream *stream, double *out, uint64_t cap, uin
  * numbers of the first and last of them. Errors: TS_EINVAL, TS_ERANGE (cap is below *n), TS_ENOMEM. */
 TS_API int32_t ts_stream_groups(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
 /* Tells causes from repeats, at random by their odds. rates: how often a row of each group is asked for, per access;
- * kernel: density of repeats at gaps of 2^b to 2^(b+1) - 1, per access. out[b]: expected repeats.
+ * kernel: density of repeats by class of gap, per access. out[b]: expected repeats.
  * Errors: TS_EINVAL, TS_ENOMEM. */
 TS_API int32_t ts_stream_decluster(ts_stream *stream, const double *rates, uint64_t groups, const double *kernel,
                                    uint64_t bins, uint64_t seed, double *out, char *err, uint32_t err_cap);

@@ -40,8 +40,8 @@ static void origin(const ts_keys_table *t, uint64_t *sample, uint32_t *position)
     uint64_t counter = *sample << POSITION_BITS | *position;
     if (word(t, WORD_REPEAT, counter) >= t->repeat_below) return;
     uint64_t r = word(t, WORD_GAP, counter);
-    uint64_t shortest = UINT64_C(1) << find(t->gap_before, t->gaps, ts_unit(r));
-    uint64_t gap = shortest + below(ts_mix64(r + GOLDEN), shortest);
+    uint32_t class = find(t->gap_before, t->gaps, ts_unit(r));
+    uint64_t gap = ts_gap_first(class) + below(ts_mix64(r + GOLDEN), ts_gap_count(class));
     if (gap > *sample) return; /* before the first sample there is nothing */
     uint64_t earlier = *sample - gap;
     uint32_t length = bag_length(t, earlier);

@@ -13,10 +13,10 @@
 #ifndef TS_SIMULATOR_KEYS_H
 #define TS_SIMULATOR_KEYS_H
 
+#include "simulator/gaps.h"
 #include "simulator/law.h"
 
 #define TS_KEYS_MOST_BAG 4095u  /* keys of one sample in one table */
-#define TS_KEYS_MOST_GAPS 64u
 #define TS_KEYS_MOST_STEPS 4096u
 #define TS_KEYS_MOST_BUCKETS 65536u
 #define TS_KEYS_MOST_TABLES 4096u
@@ -42,7 +42,7 @@ typedef struct ts_keys_table {
   bool as_rows;           /* keys are row numbers, else spread over 64 bits */
   uint64_t repeat_below;  /* of a random word: a repeat */
   uint32_t gaps;
-  double gap_before[TS_KEYS_MOST_GAPS + 1]; /* cumulated shares; gap bin g is [2^g, 2^(g+1)) samples */
+  double gap_before[TS_MOST_GAPS]; /* cumulated shares of classes of gaps */
   uint32_t parent;        /* UINT32_MAX: none */
   uint64_t parent_below;
   uint32_t bag;           /* keys of every sample; 0: lengths vary */

@@ -116,8 +116,8 @@ static uint64_t threshold(double share) { return share >= 1 ? UINT64_MAX : (uint
 static int32_t make_gaps(ts_keys_table *t, double share, const double *gaps, uint64_t count, ts_err err) {
   t->repeat_below = threshold(share);
   if (share == 0) return TS_OK;
-  if (count == 0 || count > 52)
-    return ts_fail(err, TS_EINVAL, "Cannot make a table of keys: repeats have %llu shares of gaps; give 1 to 52", (unsigned long long)count);
+  if (count == 0 || count > TS_MOST_GAPS)
+    return ts_fail(err, TS_EINVAL, "Cannot make a table of keys: repeats have %llu shares of gaps; give 1 to %u", (unsigned long long)count, TS_MOST_GAPS);
   t->gaps = (uint32_t)count;
   double sum = 0;
   for (uint64_t i = 0; i < count; i++) {

@@ -1,4 +1,5 @@
 /* stream_lives.c - what ts_stream keeps, summed up: lives of rows, groups of like lives, repeats. */
+#include "simulator/gaps.h"
 #include "simulator/stream.h"
 
 #include <stdlib.h>
@@ -6,7 +7,6 @@
 
 #define NO_GROUP UINT32_MAX
 #define MOST_PARENTS 16 /* earlier accesses of a row that an access may repeat */
-#define MOST_BINS 52u
 /* Gain in log likelihood that a change of a row's rate must bring. */
 #define LEAST_GAIN 8.0
 
@@ -154,11 +154,11 @@ typedef struct group_sum {
 
 static uint64_t group_code(const ts_stream *s, const ts_stream_life *r) {
   uint64_t span = r->last - r->first;
-  /* Spans below 1/2^20 of the stream are alike; classes are half octaves. */
+  /* Spans below 1/2^20 of the stream are alike; classes are eighths of octaves. */
   double part = ((double)span + 1) / (double)s->accesses;
   uint32_t class = 0;
-  while (class < 40 && part < 1) {
-    part *= 1.4142135623730951;
+  while (class < 160 && part < 1) {
+    part *= 1.0905077326652577;
     class++;
   }
   uint64_t begin = r->first * 16 / s->accesses, end = r->last * 16 / s->accesses;
@@ -277,9 +277,9 @@ int32_t ts_stream_decluster(ts_stream *s, const double *rates, uint64_t groups, 
                             uint64_t seed, double *out, char *text, uint32_t text_cap) {
   ts_err err = {text, text_cap};
   if (s == NULL || rates == NULL || kernel == NULL || out == NULL) return no_stream(err);
-  if (s->life == NULL || groups != s->groups || bins == 0 || bins > MOST_BINS)
+  if (s->life == NULL || groups != s->groups || bins == 0 || bins > TS_MOST_GAPS)
     return ts_fail(err, TS_EINVAL, "Cannot tell repeats: %llu rates and %llu bins; give the %u of the groups and 1 to %u",
-                   (unsigned long long)groups, (unsigned long long)bins, s->groups, MOST_BINS);
+                   (unsigned long long)groups, (unsigned long long)bins, s->groups, TS_MOST_GAPS);
   /* The last accesses of each row, newest last, chained through the accesses themselves. */
   uint64_t *before = malloc(TS_MAX(s->n, 1) * sizeof *before), *newest = malloc(TS_MAX(s->rows, 1) * sizeof *newest);
   if (before == NULL || newest == NULL) {
@@ -291,10 +291,10 @@ int32_t ts_stream_decluster(ts_stream *s, const double *rates, uint64_t groups, 
   for (uint64_t b = 0; b < bins; b++) out[b] = 0;
   for (uint64_t i = 0; i < s->n; i++) {
     uint32_t row = s->row[i], group = s->lives[s->life[i]].group;
-    double caused[MOST_BINS] = {0}, sum = 0, own = group == NO_GROUP ? (double)s->lives[s->life[i]].count / (double)s->accesses : rates[group];
+    double caused[TS_MOST_GAPS] = {0}, sum = 0, own = group == NO_GROUP ? (double)s->lives[s->life[i]].count / (double)s->accesses : rates[group];
     uint64_t at = newest[row];
     for (int p = 0; p < MOST_PARENTS && at != UINT64_MAX; p++, at = before[at]) {
-      uint32_t bin = 63u - (uint32_t)__builtin_clzll(s->time[i] - s->time[at]);
+      uint32_t bin = ts_gap_class(s->time[i] - s->time[at]);
       if (bin >= bins) break;
       caused[bin] += kernel[bin];
       sum += kernel[bin];

@@ -1,5 +1,5 @@
 /**
- * Writes the shipped profiles: `deno run -A scenarios/workloads/ship_profiles.ts`. What is published is written here once; the
+ * Writes the shipped profiles: `deno run -A scenarios/workloads/ship_profiles.ts && deno fmt scenarios`. What is published is written here once; the
  * files are what programs load.
  *
  * @module

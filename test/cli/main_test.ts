@@ -248,6 +248,8 @@ Deno.test("tierbench curve: a trace exactly, a law by its formula, and what is w
   );
   assertMatch(law.out, /8388608 +2\.00 +9\.60 % +6\.75 %/);
   assertMatch(law.out, /each row counts once in 10000 lookups/);
+  const retail = await tierbench("curve", "oe-retail", "--batch", "100000", "--sizes", "8388608", "--json");
+  assertEquals(Math.round(1000 * JSON.parse(retail.out).curve.missRatios[0]), 134); // the published law, 2 GiB of 256 B rows
   const both = await tierbench("curve", "t.csv", "--rows", "5");
-  assertEquals([both.code, /give either a trace or --rows/.test(both.err)], [2, true]);
+  assertEquals([both.code, /give either a trace, a profile or --rows/.test(both.err)], [2, true]);
 });

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { gapClass } from "./gaps.ts";
 import { KeySource, type KeyTableOptions } from "../../../ffi/simulator/key_source.ts";
 
 /** Rounds of drawing and correcting. */
@@ -16,12 +17,12 @@ const LEAST_SHARE = 1e-5;
 /** Most repeats that a law may have. */
 const MOST_SHARE = 0.95;
 
-/** Accesses by the octave of accesses since the last of the same key; first uses are not in it. */
+/** Accesses by the class of accesses since the last of the same key; first uses are not in it. */
 export function reuseTimes(keys: BigInt64Array, bins: number): Float64Array {
   const last = new Map<bigint, number>(), out = new Float64Array(bins);
   keys.forEach((key, at) => {
     const before = last.get(key);
-    if (before !== undefined) out[Math.min(bins - 1, 31 - Math.clz32(at - before))]! += 1;
+    if (before !== undefined) out[Math.min(bins - 1, gapClass(at - before))]! += 1;
     last.set(key, at);
   });
   return out;

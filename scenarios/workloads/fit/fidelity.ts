@@ -24,7 +24,7 @@ export interface Curves {
 /** Sizes of caches that are compared: evenly spaced in logarithms, from one row to all. */
 const SIZES = 20;
 /** Short streams are drawn again and again until so many keys have been compared, to tell the law from its chance. */
-const LEAST_KEYS = 400_000;
+const LEAST_KEYS = 200_000;
 const MOST_DRAWS = 32;
 
 /** Number of distinct keys. */

@@ -6,18 +6,19 @@
 
 import type { KeyStep, KeyTableOptions } from "../../../ffi/simulator/key_source.ts";
 import type { KeyStream } from "../../../ffi/simulator/key_stream.ts";
-import { type Component, fitMixture, type Mixture } from "./mixture.ts";
+import { gapClass, gapCount, gapFirst } from "./gaps.ts";
+import { type Component, fitMixture, type Mixture, usedOf } from "./mixture.ts";
 import { stepsOf } from "./steps.ts";
 
 /** What a law may have beside popularity. */
 export type LawKind = (typeof LAW_KINDS)[number];
 /** Kinds of laws, those with fewer parts first. */
-export const LAW_KINDS = ["popularity", "lives", "repeats", "lives+repeats"] as const;
+export const LAW_KINDS = ["popularity", "lives", "returning lives", "repeats", "lives+repeats"] as const;
 
 /** Rounds of EM for a mixture whose rates only tell repeats, and for one that is kept. */
 const ROUNDS = { rough: 60, kept: 400 };
 /** Times that repeats are told apart. */
-const DECLUSTER_ROUNDS = 8;
+const DECLUSTER_ROUNDS = 16;
 /** Share of repeats to begin with. */
 const FIRST_SHARE = 0.2;
 /** Shares below this are no repeats worth a law. */
@@ -41,12 +42,14 @@ export interface Repeats {
 
 /** Shares of repeats by gap, and the stream marked with them. */
 function tellRepeats(stream: KeyStream, accesses: number, lives: boolean, seed: bigint): Repeats {
-  const bins = Math.max(1, Math.min(40, Math.floor(Math.log2(accesses / 4))));
+  const bins = gapClass(Math.max(1, Math.floor(accesses / 4))) + 1;
   let shares = new Float64Array(bins).fill(FIRST_SHARE / bins);
   for (let round = 0; round < DECLUSTER_ROUNDS; round++) {
-    const { rates } = fitMixture(stream.groups(), { accesses, lives, rounds: ROUNDS.rough });
+    const groups = stream.groups();
+    if (groups.rows.length === 0) break; // every row stands apart
+    const { rates } = fitMixture(groups, { accesses, lives, rounds: ROUNDS.rough });
     const { kept } = stream.facts();
-    const kernel = shares.map((share, b) => share / 2 ** b);
+    const kernel = shares.map((share, b) => share / gapCount(b));
     shares = stream.decluster(rates, kernel, seed + BigInt(round)).map((repeats) => repeats / kept);
     if (lives) stream.lives(true);
   }
@@ -64,9 +67,9 @@ function scaled(steps: readonly KeyStep[], rows: number, share: number, life: nu
 
 /** The same gaps where a unit is 1 / factor as long. */
 export function shiftedGaps({ share, gaps }: Repeats, factor: number): Repeats {
-  const shift = Math.round(Math.log2(factor));
-  const out = new Float64Array(Math.max(1, gaps.length + Math.max(shift, 0)));
-  gaps.forEach((gap, b) => out[Math.min(out.length - 1, Math.max(0, b + shift))]! += gap);
+  const scaled = gaps.map((_, b) => gapClass(Math.max(1, Math.round((gapFirst(b) + (gapCount(b) - 1) / 2) * factor))));
+  const out = new Float64Array(Math.max(...scaled) + 1);
+  gaps.forEach((gap, b) => out[scaled[b] ?? 0]! += gap);
   return { share, gaps: Array.from(out) };
 }
 
@@ -80,11 +83,13 @@ export function shiftedGaps({ share, gaps }: Repeats, factor: number): Repeats {
  */
 export function fitLaw(stream: KeyStream, kind: LawKind, seed: bigint): FittedLaw | undefined {
   const { accesses, kept, rate } = stream.facts();
-  const lives = kind.startsWith("lives");
+  const lives = kind.includes("lives"), cut = kind === "returning lives" || kind === "lives+repeats";
   stream.lives(false);
-  if (lives) stream.lives(true);
-  const repeats = kind.endsWith("repeats") ? tellRepeats(stream, accesses, lives, seed) : undefined;
-  if (repeats !== undefined && repeats.share < LEAST_SHARE) return undefined;
+  if (cut) stream.lives(true);
+  const repeats = kind.endsWith("repeats") && stream.groups().rows.length > 0
+    ? tellRepeats(stream, accesses, lives, seed)
+    : undefined;
+  if (kind.endsWith("repeats") && (repeats === undefined || repeats.share < LEAST_SHARE)) return undefined;
   const groups = stream.groups(), apart = stream.apart(), { rows } = stream.facts();
   const mixture: Mixture = groups.rows.length === 0
     ? { components: [], rates: new Float64Array() }
@@ -127,9 +132,9 @@ const LEAST_RETURNING = 0.02;
  */
 function poolOf(components: readonly Component[], n: number, seen: number): number | undefined {
   let staying = 0, lives = 0;
-  for (const { rate, life, rows } of components) {
-    if (life === Infinity) staying += rows * -Math.expm1(-rate * n);
-    else lives += rows / life * (n + life) * -Math.expm1(-rate * Math.min(life, n));
+  for (const part of components) {
+    if (part.life === Infinity) staying += usedOf(part, n);
+    else lives += usedOf(part, n);
   }
   const wanted = Math.max(1, seen - staying);
   if (lives * (1 - LEAST_RETURNING) <= wanted) return undefined;

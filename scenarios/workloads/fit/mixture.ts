@@ -47,10 +47,16 @@ const LEAST_USES = 1 / 16;
 /** Rates of rows with lives: half an octave apart, from half an access a life. */
 const LIFE_RATE_STEP = 2 ** 0.5;
 const LEAST_LIFE_USES = 0.5;
-/** Lives: an octave apart, down to this many accesses. */
+/** Lives: an eighth of an octave apart where they are longest, then an octave, down to so many accesses. */
+const LIFE_STEP = 2 ** 0.125;
 const LEAST_LIFE = 8;
 /** Parts with less than this share of the accesses are given up on the way. */
-const NEGLIGIBLE = 1e-7;
+const NEGLIGIBLE = 1e-6;
+
+/** Rows (or, of rows with lives, lives) of a part that are used at least once in so many accesses. */
+export function usedOf({ rate, life, rows }: Component, accesses: number): number {
+  return (life === Infinity ? rows : rows / life) * seen({ rate, life }, accesses);
+}
 
 interface Candidate {
   readonly rate: number;
@@ -63,7 +69,7 @@ function candidates({ accesses: n, lives }: MixtureOptions, mostUses: number): C
     out.push({ rate: uses / n, life: Infinity });
   }
   if (!lives) return out;
-  for (let life = n; life >= LEAST_LIFE; life /= 2) {
+  for (let life = n; life >= LEAST_LIFE; life /= life > n / 64 ? LIFE_STEP : 2) {
     for (let uses = LEAST_LIFE_USES; uses <= Math.min(life, mostUses * 2); uses *= LIFE_RATE_STEP) {
       out.push({ rate: uses / life, life });
     }
