@@ -4,36 +4,13 @@
  * @module
  */
 
-import {
-  caseName,
-  type ExplanationRecord,
-  metricOf,
-  type SimulatedRecord,
-  type SimulationResult,
-} from "../../scenarios/simulation/record.ts";
+import { orderOf, type PublishedDeviation, publishedDeviations } from "../../scenarios/simulation/deviations.ts";
+import type { ExplanationRecord, SimulatedRecord, SimulationResult } from "../../scenarios/simulation/record.ts";
 
 /** A published figure and what the simulation says. */
-export interface Deviation {
-  /** Name of the figure or table in its source. */
-  readonly figure: string;
+export interface Deviation extends PublishedDeviation {
   /** The case that it is compared with: configuration and point. */
   readonly case: string;
-  /** What is compared: `time`, `samples-per-second`, `miss-rate` or `step-time`. */
-  readonly of: string;
-  /** The published value, or multiple of another case. */
-  readonly published: number;
-  /** The same of the simulation, in the same unit. */
-  readonly simulated: number;
-  /** (simulated - published) / published. */
-  readonly deviation: number;
-  /** Share of the published value by which the simulated one may differ. */
-  readonly tolerance: number;
-  /** Whether the deviation is within the tolerance. */
-  readonly within: boolean;
-  /** Where the figure is published. */
-  readonly source: string;
-  /** The parameter that was set by this figure: its deviation says nothing. */
-  readonly calibrates?: string;
 }
 
 /** A case in its study. */
@@ -93,45 +70,12 @@ export interface SimulationSummary {
 
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
-/** Pairs of figures of one kind and one unit that differ by more than a tenth, and how many keep their order. */
-function orderOf(deviations: readonly Deviation[]): { readonly pairs: number; readonly same: number } | undefined {
-  let [pairs, same] = [0, 0];
-  for (const [i, a] of deviations.entries()) {
-    for (const b of deviations.slice(i + 1)) {
-      if (a.of !== b.of || a.source !== b.source) continue;
-      const [low, high] = a.published < b.published ? [a, b] : [b, a];
-      if (high.published <= low.published * 1.1) continue;
-      pairs++;
-      if (high.simulated > low.simulated) same++;
-    }
-  }
-  return pairs === 0 ? undefined : { pairs, same };
-}
-
-function deviationsOf({ run, cases }: SimulationResult): Deviation[] {
-  const find = (configuration: string, at: SimulatedRecord["point"] = {}) =>
-    cases.find((one) => one.case === caseName(configuration, at));
-  return run.scenario.published.flatMap((published) => {
-    const one = find(published.configuration, published.at);
-    const unit = published.relativeTo === undefined
-      ? undefined
-      : find(published.relativeTo.configuration, published.relativeTo.at);
-    if (one === undefined || (published.relativeTo !== undefined && unit === undefined)) return [];
-    const value = metricOf(one, published.of) / (unit === undefined ? 1 : metricOf(unit, published.of));
-    const deviation = value / published.value - 1;
-    return [{
-      figure: published.figure,
-      case: labelOf(one, new Set(Object.keys(one.point).length > 3 ? [] : Object.keys(one.point))),
-      of: published.of,
-      published: published.value,
-      simulated: value,
-      deviation,
-      tolerance: published.tolerance,
-      within: Math.abs(deviation) <= published.tolerance,
-      source: published.source,
-      ...(published.calibrates === undefined ? {} : { calibrates: published.calibrates }),
-    }];
-  });
+function deviationsOf(result: SimulationResult): Deviation[] {
+  return publishedDeviations(result).map(([one, { figure, ...rest }]) => ({
+    figure,
+    case: labelOf(one, new Set(Object.keys(one.point).length > 3 ? [] : Object.keys(one.point))),
+    ...rest,
+  }));
 }
 
 function accuracyOf(deviations: readonly Deviation[]): SimulationSummary["accuracy"] {
