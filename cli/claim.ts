@@ -11,6 +11,7 @@ import {
   savingText,
   summarise,
   type SummaryOptions,
+  unpricedText,
 } from "../mod.ts";
 import { nearest } from "../ffi/nearest.ts";
 import { UsageError } from "./exit_codes.ts";
@@ -84,5 +85,7 @@ function ofResult(result: Result, options: SummaryOptions, only: string | undefi
   const dates = `prices of ${pricing?.dates}, as of ${pricing?.asOf}${
     pricing?.stale === true ? ": over a year old" : ""
   }`;
-  return found.map((claim) => ({ head: [`${claim.evidence}; ${dates}`], analysis: claim }));
+  const unpriced = unpricedText(pricing?.bill ?? []);
+  const head = (evidence: string) => [`${evidence}; ${dates}`, ...(unpriced === undefined ? [] : [unpriced])];
+  return found.map((claim) => ({ head: head(claim.evidence), analysis: claim }));
 }

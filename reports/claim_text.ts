@@ -6,6 +6,7 @@
 
 import { estimateText, listText, percentText, significant } from "./format.ts";
 import type { CaseClaim, PlainInput } from "./model.ts";
+import type { BillPart } from "./tco/bill.ts";
 import { type Claim, claimedSaving } from "./tco/claim/claim.ts";
 import { dateText, isStale, type PriceBook, pricesAsOf, type Provenance } from "./tco/price_book.ts";
 
@@ -93,6 +94,13 @@ export function renderClaim(analysis: ClaimAnalysis, head: readonly string[] = [
     ...rows(flips.map((flip) => [flip.input.name, inputText(flip.input, flip.input.value), flipText(flip, claim)])),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** That parts of a job have no price and therefore count as nothing outside the bill; undefined if all have one. */
+export function unpricedText(bill: readonly BillPart[]): string | undefined {
+  const missing = bill.filter(({ perHour }) => perHour === undefined).map(({ what }) => what);
+  if (missing.length === 0) return undefined;
+  return `Without a price by this date, and so as nothing outside the bill: ${listText(missing)}.`;
 }
 
 /** How a price book is printed. */

@@ -5,14 +5,22 @@
  */
 
 import type { CaseClaim, CaseSummary, Pricing } from "./model.ts";
-import { type Claim, type ClaimSide, takeApart } from "./tco/claim/claim.ts";
-import { claimInputs, flips, tornado } from "./tco/claim/sensitivity.ts";
+import { type Claim, type ClaimSide, type Range, takeApart } from "./tco/claim/claim.ts";
+import { claimInputs, flips, priceInput, tornado } from "./tco/claim/sensitivity.ts";
+import { ownedPriceRange } from "./tco/owned_machines.ts";
 
-/** Causes, tornado and flip values of a claim. */
-export function analyseClaim(claim: Claim): Pick<CaseClaim, "causes" | "tornado" | "flips"> {
+/**
+ * Causes, tornado and flip values of a claim.
+ *
+ * @param ranges Stated ranges of inputs by their name; others get one that the tornado names an assumption.
+ */
+export function analyseClaim(
+  claim: Claim,
+  ranges: Readonly<Record<string, Range>> = {},
+): Pick<CaseClaim, "causes" | "tornado" | "flips"> {
   return {
     causes: takeApart(claim),
-    tornado: tornado(claimInputs(claim)).map((bar) => ({ ...bar, input: plain(bar.input) })),
+    tornado: tornado(claimInputs(claim, ranges)).map((bar) => ({ ...bar, input: plain(bar.input) })),
     flips: flips(claim).map((flip) => ({ ...flip, input: plain(flip.input) })),
   };
 }
@@ -35,8 +43,17 @@ export function claimsOf(cases: readonly CaseSummary[], pricing: Pricing | undef
       outside,
       timeRatio: low === undefined || high === undefined ? undefined : { low: 1 / high, high: 1 / low },
     };
-    return [{ case: one.name, evidence: one.evidence, claim, saved: one.cost.saved, ...analyseClaim(claim) }];
+    const analysis = analyseClaim(claim, pricing.model === "owned" ? ownedRanges(claim, pricing) : {});
+    return [{ case: one.name, evidence: one.evidence, claim, saved: one.cost.saved, ...analysis }];
   });
+}
+
+/** Prices of owned servers over the stated ranges of what they are computed from. */
+function ownedRanges({ a, b }: Claim, { instances, items }: Pricing): Record<string, Range> {
+  return Object.fromEntries([a, b].flatMap((side) => {
+    const range = ownedPriceRange({ instances, items }, side.machine);
+    return range === undefined ? [] : [[priceInput(side), range]];
+  }));
 }
 
 function side({ name, cost }: CaseSummary, time: number): ClaimSide {

@@ -108,5 +108,5 @@ export { bytesPerSample, type SampleWork, serversNeeded, tableBytes, type TableS
 export type { Cause, CauseShare, Claim, ClaimSide, Range } from "./tco/claim/claim.ts";
 export type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 export { PUBLISHED_CLAIMS, type PublishedClaim } from "./tco/claim/published.ts";
-export { renderClaim, renderPrices, savingText } from "./claim_text.ts";
+export { renderClaim, renderPrices, savingText, unpricedText } from "./claim_text.ts";
 export { analyseClaim } from "./claims.ts";

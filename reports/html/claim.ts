@@ -4,7 +4,7 @@
  * @module
  */
 
-import { flipText, inputText, pointsText, savedText, savingText, sideText } from "../claim_text.ts";
+import { flipText, inputText, pointsText, savedText, savingText, sideText, unpricedText } from "../claim_text.ts";
 import type { CaseClaim, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { kind, table } from "./parts.ts";
@@ -19,7 +19,7 @@ export function claims(summary: Summary): Markup | undefined {
       <p>Every saving against DRAM taken apart. The points of a saving add up to it: they are the mean over all orders in which its
       causes can be switched on. The second column is what a cause adds when all others are there already; the last one the saving
       that would be left without it.</p>
-      ${shown.map(one)}
+      ${unpriced(summary)}${shown.map(one)}
     </section>
   `;
 }
@@ -37,6 +37,12 @@ export function claimData({ claims }: Summary): readonly {
     terms: causes.map(({ cause, points }) => ({ cause, points: 100 * points })),
     bars: tornado.map(({ input, atLow, atHigh }) => ({ input: input.name, low: 100 * atLow, high: 100 * atHigh })),
   }));
+}
+
+/** That parts of the job have no price, so that the boundary counts for less than it should. */
+function unpriced({ pricing }: Summary): Markup | undefined {
+  const text = unpricedText(pricing?.bill ?? []);
+  return text === undefined ? undefined : html`<p class="warn">${text}</p>`;
 }
 
 function one(claimed: CaseClaim): Markup {

@@ -66,6 +66,28 @@ export function ownedMachines(dated: PriceBook, rates: OwnedRates = ownedRates(d
   );
 }
 
+/** Items of which more makes a server cheaper. */
+const CHEAPER_ABOVE: readonly string[] = [OWNED_ITEMS.life, OWNED_ITEMS.utilisation];
+
+/**
+ * The price of an owned server with every item at the end of its stated range that makes it cheaper, or dearer.
+ *
+ * @param name Name of the machine.
+ * @returns $ an hour; undefined if the book has no such machine.
+ */
+export function ownedPriceRange(dated: PriceBook, name: string): { low: number; high: number } | undefined {
+  const at = (end: "low" | "high"): number | undefined => {
+    const other = end === "low" ? "high" : "low";
+    const items = dated.items.map((item) => ({
+      ...item,
+      value: item[CHEAPER_ABOVE.includes(item.item) ? other : end],
+    }));
+    return ownedMachines({ ...dated, items }).find(({ instance }) => instance.name === name)?.instance.pricePerHour;
+  };
+  const [low, high] = [at("low"), at("high")];
+  return low === undefined || high === undefined ? undefined : { low, high };
+}
+
 function priced(
   platform: Platform,
   population: Population,

@@ -1,5 +1,6 @@
 /** Prices change money and nothing else. */
 
+import { claimData } from "../../reports/html/claim.ts";
 import { renderReport, summarise, type Summary } from "../../reports/report.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
@@ -106,6 +107,9 @@ Deno.test("a boundary whose parts have no price is not priced, and says why", ()
   assertStringIncludes(cases[0]?.costMissing ?? "", 'no machine "p4d.24xlarge" by this date');
   const narrow = summarise(withCost({ prices: "2022-06" })).cases.find(({ name }) => name === "fsdax")?.cost;
   assertEquals(narrow?.savedWithin.map(({ saved }) => saved === undefined), [false, true, true, true]);
+  const said = "Without a price by this date, and so as nothing outside the bill: 1 × p4d.24xlarge";
+  assertStringIncludes(renderReport(withCost({ prices: "2022-06" })), said);
+  assert(!renderReport(withCost({ prices: "2026-11" })).includes("Without a price by this date"));
   assertThrows(() => summarise(withCost({ boundary: "moon" })), RangeError, 'found "moon"');
   assertThrows(() => summarise(withCost({ bill: { workers: -1 } })), RangeError, "cost.bill.workers");
   assertThrows(() => summarise(withCost({ bill: { worker: 0 } })), RangeError, "above 0");
@@ -120,6 +124,10 @@ Deno.test("owned servers: PMEM for PMEM, Memory Mode only where its ratio is all
   const ratio = (mode?.pmemGib ?? 0) / (mode?.dramGib ?? 1) * 128 / 126;
   assert(ratio >= 4 && ratio <= 16, `${ratio}`);
   assert((offer("fsdax")?.instance.pmemGib ?? 0) > 0);
+  const { claims } = summarise(withCost({ model: "owned", prices: "2026-11" }));
+  const bar = claims[0]?.tornado.find(({ input }) => input.name === "price of a dram machine")?.input;
+  assertEquals(bar?.why, "stated range");
+  assert(bar !== undefined && bar.range.low < bar.value && bar.value < bar.range.high);
   const early = summarise(withCost({ model: "owned", prices: "2019" })).cases[0]?.costMissing ?? "";
   assertStringIncludes(early, "Owned servers need more prices than the book has by 2019: Server life, PUE average");
   const own = {
@@ -143,6 +151,10 @@ Deno.test("savings in a report are taken apart: points add up, intervals come fr
     const { low = NaN, high = NaN } = cases.find(({ name }) => name === claim.case)?.relative ?? {};
     assertEquals(claim.claim.timeRatio, { low: 1 / high, high: 1 / low });
     assert(claim.flips.some(({ interval }) => interval !== undefined));
+  }
+  for (const { saving, terms, bars } of claimData(summarise(fixtureResult()))) {
+    assertAlmostEquals(terms.reduce((sum, { points }) => sum + points, 0), saving, 1e-9);
+    assertEquals(bars.length, 6);
   }
   const [one] = summarise(fixtureResult({ samples: 1 })).claims;
   assert(one?.flips.every(({ interval }) => interval === undefined));

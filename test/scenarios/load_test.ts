@@ -72,6 +72,10 @@ for (
     [FIELDS('"repetitions": 2'), "repetitions: expected a whole number from 3 to 1000, found 2"],
     [FIELDS('"seed": -1'), "seed: expected a whole number from 0"],
     [FIELDS('"version": 2'), "version: expected 1, found 2"],
+    [FIELDS('"cost": {"boundary": "moon"}'), "cost.boundary"],
+    [FIELDS('"cost": {"bill": {"worker": -1}}'), "cost.bill.worker: expected $ an hour above 0"],
+    [FIELDS('"cost": {"bill": {"coffee": 1}}'), "cost.bill.coffee"],
+    [FIELDS('"cost": {"priceFiles": "a.csv"}'), "cost.priceFiles: expected a list of CSV files"],
     [FIELDS('"cost": {"priceFor": 0}'), "cost.priceFor: expected a size above 0, found 0"],
     [FIELDS('"cost": {"prices": "soon"}'), 'cost.prices: expected a date such as "2026-11", found "soon"'],
     [FIELDS('"cost": {"priceFor": "500"}'), "cost.priceFor: expected a size such as"],
@@ -145,8 +149,23 @@ Deno.test("parseScenario() fills every default in and turns sizes into bytes", a
   ]);
   assertEquals(scenario.configurations["f"]?.size, [25165824, 1e9]);
   assertEquals(scenario.configurations["f"]?.path, "/data/pool");
-  assertEquals(scenario.cost.priceFor, 5e11);
+  assertEquals(scenario.cost, {
+    model: "cloud",
+    prices: "2026-11",
+    boundary: "parameter-servers",
+    bill: { workers: 1, worker: "p4d.24xlarge", data: 1e12, checkpoints: 2 },
+    priceFor: 5e11,
+  });
   assertEquals(scenario.workload.optimizer.deep, { adagrad: { learningRate: 0.01, initialAccumulator: 0.1 } });
+});
+
+Deno.test("parseScenario() fills the bill in, and finds price files beside the scenario", async () => {
+  const text = `{"name": "x", "configurations": {"d": {"storage": "DRAM"}}, "cost": {"model": "owned",
+    "priceFiles": ["mine.csv", "/else/other.csv"], "boundary": "checkpoints", "bill": {"worker": 12.5, "data": "3 TB"}}}`;
+  const { cost } = await parseScenario(text, { file: "x", directory: "/data" });
+  assertEquals([cost.model, cost.boundary], ["owned", "checkpoints"]);
+  assertEquals(cost.priceFiles, ["/data/mine.csv", "/else/other.csv"]);
+  assertEquals(cost.bill, { workers: 1, worker: 12.5, data: 3e12, checkpoints: 2 });
 });
 
 Deno.test("parseScenario() says where each tier's files are, and who moves rows", async () => {

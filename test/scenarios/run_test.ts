@@ -53,6 +53,19 @@ Deno.test("runScenario() takes every sample of every configuration and one quali
   });
 });
 
+Deno.test("runScenario() copies the scenario's own prices into the results, and fails first without them", async () => {
+  await bench(async ({ run, path }) => {
+    const prices = `${path}.prices.csv`;
+    const scenario = { ...FOUR, cost: { priceFiles: [prices] } };
+    await assertRejects(() => run({}, scenario), Error, `Cannot read the prices in "${prices}"`);
+    await assertRejects(() => Deno.stat(path), Deno.errors.NotFound);
+    await Deno.writeTextFile(prices, "item\n");
+    const result = await run({}, scenario);
+    assertEquals(result.run.priceFiles, [{ name: "result.jsonl.prices.csv", text: "item\n" }]);
+    assertEquals((await readResult(path)).run.priceFiles, result.run.priceFiles);
+  });
+});
+
 Deno.test("runScenario() sets emulation in the workers' environment alone, and nothing else gets in", async () => {
   await bench(async ({ run, starts }) => {
     Deno.env.set("TIERBENCH_TEST_SECRET", "1");

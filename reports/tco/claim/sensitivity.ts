@@ -5,12 +5,17 @@
  * @module
  */
 
-import { type Claim, claimedSaving, type Range } from "./claim.ts";
+import { type Claim, claimedSaving, type ClaimSide, type Range } from "./claim.ts";
 
 /** Range of a price whose source states none: an assumption. */
 export const PRICE_RANGE = 0.2;
 /** Range of a time without an interval: an assumption. */
 export const TIME_RANGE = 0.2;
+
+/** Name of the input that is the price of a side's machine. */
+export function priceInput(side: ClaimSide): string {
+  return `price of a ${side.name} machine`;
+}
 
 /** An input of a claim. */
 export interface ClaimInput {
@@ -29,7 +34,7 @@ export function claimInputs(claim: Claim, ranges: Readonly<Record<string, Range>
   const { a, b, inside, outside, timeRatio } = claim;
   const side = (of: "a" | "b"): ClaimInput[] => {
     const { name, price, machines, overBuy } = claim[of];
-    const [priceName, countName] = [`price of a ${name} machine`, `${name} machines`];
+    const [priceName, countName] = [priceInput(claim[of]), `${name} machines`];
     return [
       input(priceName, "$/h", price, (value) => ({ ...claim, [of]: { ...claim[of], price: value } })),
       {
@@ -37,7 +42,7 @@ export function claimInputs(claim: Claim, ranges: Readonly<Record<string, Range>
         unit: "machines",
         value: machines,
         range: ranges[countName] ?? { low: Math.max(1, machines - 1), high: machines + 1 },
-        why: ranges[countName] === undefined ? "one fewer, one more" : "stated",
+        why: ranges[countName] === undefined ? "one fewer, one more" : "stated range",
         // Memory that is needed stays; what is bought follows the count.
         change: (value) => ({
           ...claim,
@@ -51,7 +56,7 @@ export function claimInputs(claim: Claim, ranges: Readonly<Record<string, Range>
     unit,
     value,
     range: ranges[name] ?? { low: value * (1 - PRICE_RANGE), high: value * (1 + PRICE_RANGE) },
-    why: ranges[name] === undefined ? "± 20 %, an assumption" : "stated",
+    why: ranges[name] === undefined ? "± 20 %, an assumption" : "stated range",
     change,
   });
   const ratio = b.time / a.time;

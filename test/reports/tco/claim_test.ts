@@ -143,7 +143,7 @@ Deno.test("tornado(): bars are the savings at the ends of the ranges, the widest
   const bars = tornado(claimInputs({ ...OE, timeRatio: { low: 0.92, high: 0.93 } }, ranges));
   const bar = (name: string) => bars.find(({ input }) => input.name === name);
   assertAlmostEquals(bar("price of a PMem machine")?.atHigh ?? 0, 1 - 5 * 5.33 / (6.07 * 5.75), 1e-12);
-  assertEquals(bar("price of a PMem machine")?.input.why, "stated");
+  assertEquals(bar("price of a PMem machine")?.input.why, "stated range");
   assertEquals(bar("time of PMem ÷ time of DRAM")?.input.why, "95 % interval of the samples");
   assertAlmostEquals(bar("PMem machines")?.atHigh ?? 0, -0.16, 0.005);
   bars.slice(1).forEach(({ width }, i) => assert(width <= (bars[i]?.width ?? 0)));

@@ -1,6 +1,12 @@
 import { defaultPriceBook } from "../../../reports/tco/default_prices.ts";
 import { ownedCost, type OwnedRates } from "../../../reports/tco/owned.ts";
-import { missingForOwned, OWNED, ownedMachines, ownedRates } from "../../../reports/tco/owned_machines.ts";
+import {
+  missingForOwned,
+  OWNED,
+  ownedMachines,
+  ownedPriceRange,
+  ownedRates,
+} from "../../../reports/tco/owned_machines.ts";
 import { type Platform, PLATFORMS, populations } from "../../../reports/tco/populations.ts";
 import { modulePrice, pricesAsOf } from "../../../reports/tco/price_book.ts";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "../../assert.ts";
@@ -73,6 +79,15 @@ Deno.test("ownedMachines() leaves out what has no price at the date", () => {
   assert(ownedMachines(dated).some(({ instance }) => (instance.pmemGib ?? 0) > 0));
   assert(ownedMachines(without).every(({ instance }) => instance.pmemGib === 0));
   assertThrows(() => ownedRates({ ...dated, items: [] }), RangeError, 'has no "Server without memory"');
+});
+
+Deno.test("ownedPriceRange() takes every item at its cheap and at its dear end: a long life is cheap", () => {
+  const range = ownedPriceRange(dated, "2 × Sapphire Rapids, 16 × 64 GB DDR5");
+  const at = (server: number, network: number, rate: number, years: number, watts: number, price: number): number =>
+    (16 * 64 * 10.9 + server + network) * (rate / (1 - (1 + rate) ** -years)) / 8760 + watts / 1000 * 1.54 * price;
+  assertAlmostEquals(range?.low ?? 0, at(5000, 400, 0.05, 6, 300 + 16 * 4, 0.08), 1e-9);
+  assertAlmostEquals(range?.high ?? 0, at(12000, 1500, 0.12, 5, 500 + 16 * 7, 0.10), 1e-9);
+  assertEquals(ownedPriceRange(dated, "no such server"), undefined);
 });
 
 Deno.test("modulePrice() takes the latest price that fits the module", () => {
