@@ -100,6 +100,8 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     phases: virtual ? [] : phaseTimes(samples),
     embedding: virtual ? undefined : embeddingTime(samples, shown?.samples, seed),
     hits: hitRatio(samples, holdingOf(result, first) === "memory-mode", seed("hits")),
+    work: virtual ? undefined : workOf(samples),
+    cacheCurve: undefined,
     tiers: last.tiers,
     dramBytes: last.dramBytes,
     tableBytes: last.tableBytes,
@@ -184,6 +186,26 @@ function hitRatio(samples: readonly SampleRecord[], memoryMode: boolean, seed: s
       ? "distinct keys of each batch, those of new rows included"
       : "looked-up keys, those of new rows included",
     created: mean(share("created")),
+  };
+}
+
+/** Bytes of a weight in a row. */
+const WEIGHT_BYTES = 4;
+
+/** What a sample asks of a server: its keys, its row bytes, the processor time of the run's threads. */
+function workOf(samples: readonly SampleRecord[]): UnpricedCase["work"] {
+  const dims = samples[0]?.trainer?.["dims"]?.split(",").map(Number) ?? [];
+  const keys = sum(samples.map(({ statistics }) => statistics["lookup_keys"] ?? 0));
+  const distinct = sum(samples.map(({ statistics }) => statistics["update_distinct"] ?? 0));
+  if (dims.length === 0 || dims.some((dim) => !(dim > 0)) || keys === 0 || distinct === 0) return undefined;
+  const trained = sum(samples.map(({ batch, stepNs }) => batch * stepNs.length));
+  const cpuNs = sum(samples.map(({ threads, stepNs }) => threads * sum(stepNs)));
+  return {
+    lookups: keys / trained,
+    dim: mean(dims),
+    weightBytes: WEIGHT_BYTES,
+    distinctShare: Math.min(1, distinct / keys),
+    cpuSeconds: cpuNs / 1e9 / trained,
   };
 }
 

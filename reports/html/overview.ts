@@ -87,6 +87,7 @@ const SECTIONS: readonly Place[] = [
   { id: "memory", title: "Memory" },
   { id: "quality", title: "Quality" },
   { id: "cost", title: "Cost" },
+  { id: "what-if", title: "What if" },
   { id: "contribution", title: "Contribution" },
   { id: "run", title: "The run" },
 ];

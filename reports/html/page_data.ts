@@ -8,6 +8,7 @@ import type { Evidence } from "../../scenarios/record.ts";
 import type { CaseSummary, EmbeddingTime, Summary } from "../model.ts";
 import { focused } from "../focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
+import { type WhatIfBase, whatIfBase } from "../what_if/base.ts";
 
 /** A value and the ends of its interval; without an interval both ends are the value. */
 export interface Point {
@@ -32,6 +33,8 @@ export interface Stacked {
 
 /** Data of every chart; absent charts are undefined. */
 export interface PageData {
+  /** What the fields of the what-if compute with. */
+  readonly whatIf: WhatIfBase | undefined;
   /** Thousand samples/s against $ per million samples. */
   readonly value: readonly (Marked & { readonly rate: Point; readonly cost: Point })[] | undefined;
   /** Thousand samples/s. */
@@ -66,20 +69,14 @@ export interface PageData {
 export function pageData(summary: Summary): PageData {
   const { cases } = focused(summary);
   const { quality } = summary;
-  const configurations = [...new Set(cases.map((one) => one.configuration))];
-  const marked = (one: CaseSummary): Marked => ({
-    name: one.name,
-    evidence: one.evidence,
-    colour: one.holding === "dram"
-      ? 0
-      : 1 + configurations.filter((name) => cases.some((c) => c.configuration === name && c.holding !== "dram"))
-        .indexOf(one.configuration),
-  });
+  const colour = colours(cases);
+  const marked = (one: CaseSummary): Marked => ({ name: one.name, evidence: one.evidence, colour: colour(one) });
   const fast = cases.filter((one) => one.throughput !== undefined);
   const priced = fast.filter((one) => one.cost !== undefined);
   const worked = cases.filter((one) => one.embedding !== undefined);
   const hit = cases.filter((one) => one.hits !== undefined);
   return {
+    whatIf: whatIfBase(focused(summary), colour),
     value: priced.length === 0 ? undefined : priced.map((one) => ({
       ...marked(one),
       rate: point(one.throughput as Estimate, 1e-3),
@@ -122,6 +119,12 @@ export function pageData(summary: Summary): PageData {
       planted: quality.plantedAuc,
     },
   };
+}
+
+/** The colour of a case: that of its configuration; the baseline has the first, which is neutral. */
+export function colours(cases: readonly CaseSummary[]): (one: CaseSummary) => number {
+  const others = [...new Set(cases.filter(({ holding }) => holding !== "dram").map((one) => one.configuration))];
+  return (one) => one.holding === "dram" ? 0 : 1 + others.indexOf(one.configuration);
 }
 
 /** Every variant but "none", which is 1. */

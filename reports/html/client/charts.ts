@@ -28,7 +28,8 @@ import {
 } from "chartjs-chart-error-bars";
 import type { Marked, PageData, Point, Stacked } from "../page_data.ts";
 import type { Theme } from "../palette.ts";
-import { fill, pointLabels, rowLabels, SHAPES } from "./marks.ts";
+import { paretoLine } from "../../pareto.ts";
+import { fill, joined, pointLabels, rowLabels, SHAPES } from "./marks.ts";
 
 Chart.register(
   BarController,
@@ -101,10 +102,12 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
     errorBarWhiskerLineWidth: 2,
     errorBarWhiskerSize: 8,
   }));
+  const best = paretoLine(rows.map((row) => ({ row, rate: row.rate.value, cost: row.cost.value })));
   return new Chart(canvas, {
     type: "scatterWithErrorBars" as const,
     data: { datasets },
     plugins: [
+      joined(best.map(({ row }) => rows.indexOf(row)), theme),
       pointLabels(
         rows.map((row) => row.name),
         rows.map(({ rate, cost }) => ({ x: [rate.low, rate.high], y: [cost.low, cost.high] })),

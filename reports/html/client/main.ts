@@ -12,15 +12,26 @@
 import type { Chart } from "chart.js";
 import type { PageData } from "../page_data.ts";
 import { DARK, LIGHT, type Theme } from "../palette.ts";
+import { connect } from "./what_if.ts";
 import { barChart, qualityChart, ratioChart, stackedChart, valueChart } from "./charts.ts";
 
 const data = JSON.parse(document.getElementById("chart-data")?.textContent ?? "{}") as PageData;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let drawn: Chart[] = [];
+let whatIfChart: Chart | undefined;
+let whatIfRows = data.whatIf === undefined ? undefined : connect(data.whatIf, (rows) => {
+  whatIfRows = rows;
+  drawWhatIf(themed());
+});
+
+function themed(): Theme {
+  return dark.matches ? DARK : LIGHT;
+}
 
 function draw(theme: Theme): void {
   for (const chart of drawn) chart.destroy();
   drawn = [];
+  drawWhatIf(theme);
   on("value", 340, (canvas) => data.value && valueChart(canvas, data.value, theme));
   on("throughput", bars(data.throughput?.length), (canvas) =>
     data.throughput && barChart(
@@ -63,6 +74,16 @@ function draw(theme: Theme): void {
   }
 }
 
+function drawWhatIf(theme: Theme): void {
+  whatIfChart?.destroy();
+  whatIfChart = undefined;
+  on("what-if-value", 340, (canvas) => {
+    const rows = whatIfRows;
+    if (rows !== undefined && rows.length > 0) whatIfChart = valueChart(canvas, rows, theme);
+    return undefined;
+  });
+}
+
 function bars(rows: number | undefined): number {
   return 70 + 46 * (rows ?? 0);
 }
@@ -75,7 +96,6 @@ function on(id: string, height: number, make: (canvas: HTMLCanvasElement) => Cha
   if (chart !== undefined) drawn.push(chart);
 }
 
-const themed = (): Theme => dark.matches ? DARK : LIGHT;
 draw(themed());
 dark.addEventListener("change", () => draw(themed()));
 addEventListener("beforeprint", () => draw(LIGHT));
