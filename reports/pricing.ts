@@ -116,7 +116,7 @@ export function priceCases<T extends PriceableCase>(
     const choice = best.choices.get(one.name);
     if (typeof need === "string") return { ...one, cost: undefined, costMissing: need };
     if (choice === undefined || one.throughput === undefined) {
-      const why = traffic === undefined ? "" : " that states its network and vCPUs";
+      const why = traffic === undefined ? "" : " that states its vCPUs";
       return { ...one, cost: undefined, costMissing: `${best.provider} has no machine for it in the price book${why}` };
     }
     const baseline = one.baseline === undefined ? undefined : best.choices.get(one.baseline);
@@ -151,7 +151,10 @@ export function priceCases<T extends PriceableCase>(
   };
 }
 
-/** The cheapest machines that hold a model, and train the traffic that is asked for. */
+/**
+ * The cheapest machines that hold a model, and train the traffic that is asked for. Of a shape whose network the book does
+ * not state, memory and vCPUs alone count.
+ */
 function cheapest(
   machines: readonly Instance[],
   need: Need,
@@ -159,7 +162,13 @@ function cheapest(
   traffic: number | undefined,
 ): Offer | undefined {
   if (traffic === undefined) return offers(machines, need, USABLE_SHARE)[0];
-  return work === undefined ? undefined : serversNeeded(machines, need, traffic, work, USABLE_SHARE)[0];
+  if (work === undefined) return undefined;
+  const stated = machines.filter(({ networkGBs }) => networkGBs !== undefined);
+  const silent = machines.filter(({ networkGBs }) => networkGBs === undefined);
+  return [
+    ...serversNeeded(stated, need, traffic, work, USABLE_SHARE),
+    ...offers(silent, { ...need, vcpus: traffic * work.cpuSeconds }, USABLE_SHARE),
+  ].reduce<Offer | undefined>((a, b) => a === undefined || b.pricePerHour < a.pricePerHour ? b : a, undefined);
 }
 
 /** Who has machines: every provider of the book, or the owner of servers. */

@@ -122,8 +122,10 @@ export function overview(summary: Summary): Markup | undefined {
     "value",
     {
       title: "Cost against speed",
-      text: "Down is cheaper, right is faster; whiskers are 95 % intervals of the runs. Circles are measured, " +
-        "triangles emulated, squares simulated.",
+      text:
+        "Down is cheaper, right is faster; whiskers are 95 % intervals of the runs, and leave the chart where they are " +
+        "very wide. The dashed line joins the cases that no other beats in both. Circles are measured, triangles emulated, " +
+        "squares simulated.",
       unit: "$ per million samples, thousand samples/s",
       kinds: kindsText(priced),
     },

@@ -42,7 +42,8 @@ export function whatIfSection(summary: Summary): Markup | undefined {
     <section aria-labelledby="what-if" class="what-if">
       <h2 id="what-if" tabindex="-1">What if</h2>
       <p>Move a price, a size or a year: this page computes the costs again, with the same code as the report. Speeds stay those of
-      the run, and so do their intervals. The address of the page holds what was changed.</p>
+      the run, and so do their intervals. The flip price is the multiple of the DRAM machines' price at which both cost the same; on
+      the line are cases that no other beats in both speed and cost. The address of the page holds what was changed.</p>
       <p class="state" id="what-if-result" role="status">${whatIfText(now, now, 0)}</p>
       <p class="note" id="what-if-changes">Nothing is changed.</p>
       <noscript><p class="warn">The fields below need scripts, which are switched off here.</p></noscript>
@@ -60,7 +61,7 @@ export function whatIfSection(summary: Summary): Markup | undefined {
         "what-if-value",
         {
           title: "Cost against speed at these values",
-          text: "Down is cheaper, right is faster. The line joins the cases that no other beats in both.",
+          text: "Down is cheaper, right is faster. The dashed line joins the cases that no other beats in both.",
           unit: "$ per million samples, thousand samples/s",
           kinds: kindsText(priced),
         },

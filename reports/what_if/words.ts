@@ -16,8 +16,8 @@ export const WHAT_IF_COLUMNS: readonly string[] = [
   "memory bought ÷ needed",
   "$ per million samples",
   "cost against DRAM",
-  "cheaper while DRAM machines cost more than this multiple of their price",
-  "no other is faster and cheaper",
+  "flip price, × DRAM's",
+  "on the line",
 ];
 
 /** The table: a row a case, as texts. */

@@ -140,11 +140,18 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
   }) as unknown as Chart;
 }
 
-/** Axis ends just outside the intervals, not at zero: a place has no length that could mislead. */
-function room(points: readonly Point[]): { readonly suggestedMin: number; readonly suggestedMax: number } {
-  const [low, high] = [Math.min(...points.map((p) => p.low)), Math.max(...points.map((p) => p.high))];
+/**
+ * Axis ends just outside the intervals, not at zero: a place has no length that could mislead. An interval much wider than
+ * the points are apart runs out of the chart, so that the points stay apart.
+ */
+function room(points: readonly Point[]): { readonly min: number; readonly max: number } {
+  const values = points.map((p) => p.value);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const far = Math.max(most - least, 0.25 * most);
+  const low = Math.max(Math.min(...points.map((p) => p.low)), least - far);
+  const high = Math.min(Math.max(...points.map((p) => p.high)), most + far);
   const margin = high > low ? (high - low) * 0.12 : high * 0.1;
-  return { suggestedMin: Math.max(0, low - margin), suggestedMax: high + margin };
+  return { min: Math.max(0, low - margin), max: high + margin };
 }
 
 /** Horizontal bars from zero with 95 % intervals. */
