@@ -4,29 +4,35 @@
  * @module
  */
 
-import { changeText, significant } from "../format.ts";
+import { changeText, countText, significant } from "../format.ts";
 import { escapeHtml } from "../html/markup.ts";
 import type { CaseSummary, Summary } from "../model.ts";
+import { difference } from "../statistics/noise.ts";
 
 const LABEL = "tierbench";
 /** Width of a character of 11 px Verdana and its like, rounded up; the text is fitted to it. */
 const CHARACTER = 6.6;
 const PADDING = 12;
 
-/** What the badge says: the best saving with its kind of evidence, or the fastest case beside DRAM, or how many ran. */
+/**
+ * What the badge says: the best saving or, without one, the fastest case beside DRAM, each with its kind of evidence and
+ * only if its interval tells it from nothing; else how many cases ran.
+ */
 export function badgeText({ cases }: Summary): string {
   const others = cases.filter(({ baseline }) => baseline !== undefined);
   const best = (of: (one: CaseSummary) => number | undefined): CaseSummary | undefined =>
     others.filter((one) => of(one) !== undefined).sort((a, b) => (of(b) as number) - (of(a) as number))[0];
-  const saving = best(({ cost }) => cost?.saved?.value);
+  const saving = best(({ cost }) => (cost?.saved?.low ?? -1) > 0 ? cost?.saved?.value : undefined);
   if (saving?.cost?.saved !== undefined) {
     return `${saving.name} ${changeText(-saving.cost.saved.value)} cost, ${saving.evidence}`;
   }
-  const fastest = best(({ relative }) => relative?.value);
+  const fastest = best(({ relative }) =>
+    relative !== undefined && ["above", "below"].includes(difference(relative)) ? relative.value : undefined
+  );
   if (fastest?.relative !== undefined) {
     return `${fastest.name} ${significant(fastest.relative.value)} × DRAM, ${fastest.evidence}`;
   }
-  return cases.length === 0 ? "no sample completed" : `${cases.length} ${cases.length === 1 ? "case" : "cases"}`;
+  return cases.length === 0 ? "no sample completed" : countText(cases.length, "case");
 }
 
 /**

@@ -1,5 +1,4 @@
 import { renderReport, renderTerminal, summarise, toCsv, toJson, toMarkdown } from "../../reports/report.ts";
-import { recordLines } from "../../reports/html/markup.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { EDGE_CASES } from "./edge_cases.ts";
 
@@ -35,7 +34,8 @@ for (const [name, make] of Object.entries(EDGE_CASES)) {
       assert(data[key] !== undefined, `the chart "${key}" has no data`);
     }
     assert(!/<tbody>\s*<\/tbody>/.test(page), "a table is empty");
-    assert(page.length - recordLines(result).join("\n").length < 350_000);
+    const withoutData = page.replace(/<script type="[^"]*" id="(result|prices|capsule)"[\s\S]*?<\/script>/g, "");
+    assert(withoutData.length < 350_000, `${withoutData.length} characters without data`);
   });
 }
 

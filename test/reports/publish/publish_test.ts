@@ -120,6 +120,7 @@ Deno.test("badgeText() says the best saving with its kind, or the fastest, or ho
   assertMatch(badgeText(summarise(fixtureResult())), /^fsdax −\d+ % cost, emulated$/);
   assertMatch(badgeText(summarise(fixtureResult({ prices: "2020" }))), /^fsdax 0\.\d+ × DRAM, emulated$/);
   assertEquals(badgeText(summarise(fixtureResult({ configurations: ["dram"] }))), "1 case");
+  assertEquals(badgeText(summarise(fixtureResult({ samples: 1 }))), "4 cases"); // no interval, so nothing is sure
   assertEquals(badgeText(summarise(fixtureResult({ samples: 0 }))), "no sample completed");
 });
 
