@@ -39,6 +39,19 @@ export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export { replayCache, type ReplayPolicy } from "./ffi/replay.ts";
 export {
+  type CurveMethod,
+  type CurveOptions,
+  type CurvePolicy,
+  type MarginalBytes,
+  marginalBytes,
+  type MarginalOptions,
+  type MissRatioCurve,
+  missRatioCurve,
+  type PopularityLaw,
+  popularityLaw,
+  type ZipfLaw,
+} from "./ffi/curve.ts";
+export {
   type AdamOptions,
   type AdmissionOptions,
   type Availability,
@@ -74,6 +87,7 @@ export {
   type TrainerExecutor,
   type TrainerModel,
   type TrainerOptions,
+  type TrainerTable,
   type TrainResult,
   WdlTrainer,
 } from "./ffi/trainer.ts";
@@ -110,6 +124,7 @@ export {
   type ResolvedPartOptimizer,
   type ResolvedScenario,
   type ResolvedSyntheticData,
+  type ResolvedTable,
   type ResolvedWorkload,
   type Scenario,
   type SgdParameters,
@@ -117,8 +132,38 @@ export {
   type Switches,
   type SyntheticData,
   type Workload,
+  type WrittenTable,
 } from "./scenarios/scenario.ts";
 export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
+export type { KeyStep, LawBuckets } from "./ffi/simulator/key_source.ts";
+export {
+  listProfiles,
+  loadProfile,
+  parseProfile,
+  type Profile,
+  ProfileError,
+  type ProfilePopularity,
+  type ProfileStep,
+  type ProfileTable,
+  profileText,
+} from "./scenarios/workloads/profile.ts";
+export {
+  generateKeys,
+  type GenerateKeysOptions,
+  type KeyBatch,
+  profileLaw,
+  topShare,
+} from "./scenarios/workloads/profile_keys.ts";
+export {
+  type Fidelity,
+  fitProfile,
+  type FitProfileOptions,
+  type FittedProfile,
+  type FittedTable,
+  type LawKind,
+} from "./scenarios/workloads/fit_profile.ts";
+export { type EegExport, exportEeg, importEeg } from "./scenarios/workloads/eeg.ts";
+export { readTrace, type TraceBatch, TraceError } from "./scenarios/workloads/trace.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
 export {
@@ -217,4 +262,50 @@ export {
 } from "./scenarios/provisioning/provisioner.ts";
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
+export { readTraceKeys, type TraceKeys } from "./scenarios/workloads/trace_keys.ts";
+export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./scenarios/simulation/load.ts";
+export { runSimulation, type RunSimulationOptions } from "./scenarios/simulation/run.ts";
+export { isSimulationResult, parseSimulationResult, readSimulation } from "./scenarios/simulation/result.ts";
+export { type SimulatedCase, simulatedCases } from "./scenarios/simulation/cases.ts";
+export type {
+  Band as SimulatedBand,
+  ExplanationRecord,
+  SimulatedPoint,
+  SimulatedRecord,
+  SimulationRecord,
+  SimulationResult,
+  SimulationRunRecord,
+  TierTraffic,
+  TimePart,
+} from "./scenarios/simulation/record.ts";
+export type {
+  Checkpoint,
+  Cluster,
+  Compute,
+  DenseTime,
+  Duration,
+  Law,
+  Metric,
+  Mode,
+  Overlap,
+  Published,
+  Rate,
+  ResolvedSimulatedConfiguration,
+  ResolvedSimulation,
+  ResolvedTable as ResolvedSimulatedTable,
+  ResolvedTier,
+  SimulatedConfiguration,
+  SimulatedTable,
+  SimulatedTier,
+  Simulation,
+  Software,
+  Study,
+} from "./scenarios/simulation/simulation.ts";
 export * from "./reports/report.ts";
+export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
+export type { ErrorSummary } from "./scenarios/models/validate.ts";
+export { type Band, bandFor, type FigureConditions, loadResiduals, type Residuals } from "./scenarios/models/bands.ts";
+export { loadPlan, parsePlan } from "./scenarios/planning/load.ts";
+export type { PlanFile, PlanFileMachine, PlanFileTable, ResolvedPlanFile } from "./scenarios/planning/plan_file.ts";
+export { type ModelledPlan, planInputs, type PlanInputTable, type PlanRowTimes } from "./scenarios/planning/inputs.ts";
+export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./scenarios/planning/sizes.ts";

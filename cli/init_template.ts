@@ -25,6 +25,8 @@ export function scenarioTemplate(name: string, schema: string): string {
     "steps": "auto", // counted steps of each sample; "auto": as many as the budget allows
     "warmup": 10, // steps before them
     "dim": 16,
+    // A table for each of C1 to C26, or tables of your own; several columns share one, or are a bag with one vector:
+    // "tables": { "C1": {}, "places": { "columns": ["C2", "C3"] }, "seen": { "columns": ["C4", "C5"], "combiner": "mean" } },
     "hidden": [1024, 512, 256],
     "threads": "auto", // every CPU this process may use
     "optimizer": { "wide": "ftrl", "deep": "adagrad" },

@@ -9,21 +9,26 @@ import { Command, CommanderError } from "commander";
 import {
   AnswerError,
   NativeLibraryError,
+  ProfileError,
   RerunError,
   RunInterrupted,
   ScenarioError,
   TierstoreError,
+  TraceError,
   UnavailableError,
   UnlikeResultsError,
   UnresumableError,
 } from "../mod.ts";
 import { addClaim } from "./claim.ts";
+import { addCurve } from "./curve.ts";
 import { addCompare } from "./compare.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addList } from "./list.ts";
+import { addPlan } from "./plan.ts";
 import { addPrices } from "./prices.ts";
+import { addProfile } from "./profile.ts";
 import { addProvision } from "./provision.ts";
 import { addPublish } from "./publish.ts";
 import { addReanalyse } from "./reanalyse.ts";
@@ -31,9 +36,11 @@ import { addReport } from "./report.ts";
 import { addRerun } from "./rerun.ts";
 import { addRun } from "./run.ts";
 import { addSchema } from "./schema.ts";
+import { addSize } from "./size.ts";
 import type { Terminal } from "./ui/terminal.ts";
 import { styleFor } from "./ui/ansi.ts";
 import { addValidate } from "./validate.ts";
+import { addValidateModels } from "./validate_models.ts";
 import { addVerify } from "./verify.ts";
 import { versionText } from "./version.ts";
 
@@ -72,23 +79,49 @@ function program(context: Context): Command {
     .helpCommand(true)
     .exitOverride()
     .addHelpText("after", EXAMPLES + "\n" + EXIT_HELP);
-  const reports = [addReport, addVerify, addReanalyse, addRerun, addCompare, addPublish];
-  const costs = [addClaim, addPrices];
-  const add = [addRun, addInit, addList, addValidate, ...reports, ...costs, addDoctor, addProvision, addSchema];
+  const add = [
+    addRun,
+    addInit,
+    addList,
+    addValidate,
+    addReport,
+    addVerify,
+    addReanalyse,
+    addRerun,
+    addCompare,
+    addPublish,
+    addClaim,
+    addPrices,
+    addPlan,
+    addSize,
+    addCurve,
+    addProfile,
+    addValidateModels,
+    addDoctor,
+    addProvision,
+    addSchema,
+  ];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.
   for (const verb of command.commands) verb.copyInheritedSettings(command as Command);
   return command as Command;
 }
 
+/** Errors of what was written: words, files, results that do not go together. */
+const USAGE_ERRORS = [
+  ScenarioError,
+  UsageError,
+  UnresumableError,
+  AnswerError,
+  ProfileError,
+  TraceError,
+  UnlikeResultsError,
+  RerunError,
+] as const;
+
 function exitCodeOf(error: unknown): number {
   if (error instanceof RunInterrupted) return EXIT.interrupted;
-  if (error instanceof ScenarioError || error instanceof UsageError || error instanceof UnresumableError) {
-    return EXIT.usage;
-  }
-  if (error instanceof AnswerError || error instanceof UnlikeResultsError || error instanceof RerunError) {
-    return EXIT.usage;
-  }
+  if (USAGE_ERRORS.some((kind) => error instanceof kind)) return EXIT.usage;
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;
   if (error instanceof TierstoreError && error.status === "TS_EUNAVAILABLE") return EXIT.setup;

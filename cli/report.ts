@@ -1,7 +1,20 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
-import { renderChecklist, renderTerminal, summarise, toJson, writeReport } from "../mod.ts";
+import {
+  isSimulationResult,
+  parseSimulationResult,
+  renderChecklist,
+  renderSimulationTerminal,
+  renderTerminal,
+  simulationJson,
+  type SimulationResult,
+  summarise,
+  summariseSimulation,
+  toJson,
+  writeReport,
+  writeSimulationReport,
+} from "../mod.ts";
 import { folderOfPage } from "./contribute.ts";
 import type { Context } from "./main.ts";
 import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
@@ -21,6 +34,14 @@ export function addReport(program: Command, { terminal }: Context): void {
       "\nExamples:\n  tierbench report reports/out/pmem-modes\n  tierbench report contribution-….html",
     )
     .action(async (results, { out, json, prices, asOf }) => {
+      const simulation = await simulationAt(results);
+      if (simulation !== undefined) {
+        const summary = summariseSimulation(simulation.result);
+        const files = await writeSimulationReport(simulation.result, out ?? dirname(simulation.path));
+        terminal.out(json ? simulationJson(summary) : renderSimulationTerminal(summary, terminal.width));
+        if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);
+        return;
+      }
       const { path, result, page } = await resultsOf(results);
       const options = {
         ...page?.options,
@@ -35,4 +56,14 @@ export function addReport(program: Command, { terminal }: Context): void {
       if (!json && contribution !== undefined) terminal.out(`\n${renderChecklist(contribution, terminal.width)}`);
       if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);
     });
+}
+
+/** The simulation whose results a word names, if it names one. */
+async function simulationAt(
+  results: string,
+): Promise<{ readonly path: string; readonly result: SimulationResult } | undefined> {
+  if (/\.html?$/.test(results)) return undefined;
+  const path = results.endsWith(".jsonl") ? results : join(results, "result.jsonl");
+  const text = await Deno.readTextFile(path).catch(() => "");
+  return isSimulationResult(text) ? { path, result: parseSimulationResult(text, path) } : undefined;
 }

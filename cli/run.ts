@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
 import {
   CONTRIBUTE_FILE,
+  isSimulation,
   renderTerminal,
   type Result,
   resultPath,
@@ -19,6 +20,7 @@ import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { priceFiles } from "./price_files.ts";
 import { RunView } from "./run_view.ts";
+import { runVirtual } from "./run_virtual.ts";
 import { DEFAULT_SCENARIO, SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
 
 const HELP = `
@@ -104,6 +106,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       });
       const said = await answersOf({ note, answers });
       const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
+      if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal);
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
       const options = { ...words, onProgress: (event) => view.show(event) } satisfies RunScenarioOptions;
       const scenario = await scenarioFor(file, options);

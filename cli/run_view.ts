@@ -87,14 +87,13 @@ export class RunView {
       "plan",
       `${name}: ${lines.length} cases × ${repetitions} samples, budget ${secondsText(budget)}, seed ${seed}`,
     );
-    const rows = lines.map((line) => [line.case, line.evidence ?? "left out", line.how]);
     const indent = " ".repeat(LABEL);
+    const rows = alike(lines, ({ evidence = "left out", how }) => [evidence, how]);
     this.#terminal.out(tableText(rows, indent, this.#terminal.width));
     const missing = lines.filter((line) => line.missing !== undefined);
     if (missing.length === 0) return;
     this.#terminal.out(`${indent}not measured here ("deno task tierbench doctor" says more):\n`);
-    const reasons = missing.map((line) => [line.case, line.missing ?? ""]);
-    this.#terminal.out(tableText(reasons, indent, this.#terminal.width));
+    this.#terminal.out(tableText(alike(missing, (line) => [line.missing ?? ""]), indent, this.#terminal.width));
   }
 
   #sized({ samples, steps, seconds }: Of<"sized">): void {
@@ -110,6 +109,20 @@ export class RunView {
     // No speed of a medium that may be virtual is shown, here as in the report.
     this.line("run", `${record.position}/${samples}  ${record.id}  ${record.virtual ? "done" : rate}`);
   }
+}
+
+/** Most cases that a plan shows one by one. */
+const ONE_BY_ONE = 16;
+
+/** A row for each case, or, where there are many, for those of a configuration of which the same is said. */
+function alike(lines: Of<"plan">["lines"], cells: (line: Of<"plan">["lines"][number]) => string[]): string[][] {
+  if (lines.length <= ONE_BY_ONE) return lines.map((line) => [line.case, ...cells(line)]);
+  // The name of a case begins with that of its configuration.
+  const groups = Map.groupBy(lines, (line) => JSON.stringify([line.case.split(" ")[0], ...cells(line)]));
+  return [...groups].map(([key, { length }]) => {
+    const [name = "", ...others] = JSON.parse(key) as string[];
+    return [length === 1 ? name : `${name}, ${length} cases`, ...others];
+  });
 }
 
 function dataText({ data, reused, seconds }: Of<"data">): string {
@@ -138,8 +151,14 @@ function progressText({ id, position, samples, phase, done, total, rate, seconds
   return parts.join("  ");
 }
 
+/** Which of several quality runs it is: ` (ablation=all)`. */
+function pointOf({ point = {} }: Of<"quality">["record"]): string {
+  const fields = Object.entries(point).map(([field, value]) => `${field}=${value}`);
+  return fields.length === 0 ? "" : ` (${fields.join(" ")})`;
+}
+
 function qualityText({ record }: Of<"quality">): string {
   return `AUC ${record.auc.toFixed(4)}, logloss ${record.logloss.toFixed(4)} after ${
     count(record.steps * record.batch)
-  } samples on ${record.configuration}`;
+  } samples on ${record.configuration}${pointOf(record)}`;
 }

@@ -6,12 +6,18 @@ import type { Context } from "./main.ts";
 export function addSchema(program: Command, { terminal }: Context): void {
   program.command("schema")
     .description("print the JSON Schema of scenario files, for editors")
-    .option("--write", "write it to scenarios/scenario.schema.json instead")
-    .action(async ({ write }) => {
-      const { SCHEMA_FILE, scenarioSchemaJson } = await import("../scenarios/emit_schema.ts");
-      const text = scenarioSchemaJson();
-      if (write !== true) return terminal.out(text);
-      await Deno.writeTextFile(SCHEMA_FILE, text);
-      terminal.out(`schema   ${SCHEMA_FILE}\n`);
+    .option("--simulation", "that of simulations instead")
+    .option("--write", "write both to scenarios/scenario.schema.json and simulation.schema.json instead")
+    .action(async ({ write, simulation }) => {
+      const { SCHEMA_FILE, scenarioSchemaJson, SIMULATION_SCHEMA_FILE, simulationSchemaJson } = await import(
+        "../scenarios/emit_schema.ts"
+      );
+      if (write !== true) return terminal.out(simulation === true ? simulationSchemaJson() : scenarioSchemaJson());
+      for (
+        const [file, text] of [[SCHEMA_FILE, scenarioSchemaJson()], [SIMULATION_SCHEMA_FILE, simulationSchemaJson()]]
+      ) {
+        await Deno.writeTextFile(file as string, text as string);
+        terminal.out(`schema   ${file}\n`);
+      }
     });
 }

@@ -1,6 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { loadScenario, planCases, ScenarioError } from "../mod.ts";
+import { isSimulation, loadScenario, loadSimulation, planCases, ScenarioError, simulatedCases } from "../mod.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
@@ -17,6 +17,11 @@ export function addValidate(program: Command, { terminal, exit }: Context): void
       for (const word of words) {
         const file = await scenarioFile(word);
         try {
+          if (await isSimulation(file)) {
+            const cases = simulatedCases(await loadSimulation(file)).length;
+            results.push({ file, problems: [], cases, samples: 1 });
+            continue;
+          }
           const scenario = await loadScenario(file);
           results.push({ file, problems: [], cases: planCases(scenario).length, samples: scenario.repetitions });
         } catch (error) {
@@ -29,10 +34,15 @@ export function addValidate(program: Command, { terminal, exit }: Context): void
       } else {
         for (const result of results) {
           if (result.text === undefined) {
-            terminal.out(`${result.file}: valid, ${result.cases} cases × ${result.samples} samples\n`);
+            terminal.out(`${result.file}: valid, ${casesText(result)}\n`);
           } else terminal.err(`${result.text}\n`);
         }
       }
       if (results.some(({ problems }) => problems.length > 0)) exit(EXIT.usage);
     });
+}
+
+/** Cases of a scenario, or of a simulation, which has one sample of each. */
+function casesText({ cases = 0, samples = 0 }: { readonly cases?: number; readonly samples?: number }): string {
+  return samples === 1 ? `${cases} simulated cases` : `${cases} cases × ${samples} samples`;
 }

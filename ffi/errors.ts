@@ -156,14 +156,16 @@ export function decodeText(bytes: Uint8Array): string {
  *
  * @param action What was asked, e.g. `"describe the store"`.
  * @param call Calls C with the three arguments and returns its status.
+ * @param bytes Room for the text at first; one that is known to be long is then asked for once.
  * @returns The text without its NUL.
  */
 export function readText(
   action: string,
   call: (out: Uint8Array<ArrayBuffer>, capacity: bigint, needed: BigUint64Array<ArrayBuffer>) => number,
+  bytes: number = 4096,
 ): string {
   const needed = new BigUint64Array(1);
-  let out = new Uint8Array(4096);
+  let out = new Uint8Array(bytes);
   for (;;) {
     const status = call(out, BigInt(out.length), needed);
     const length = Number(needed[0]);

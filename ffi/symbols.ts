@@ -153,4 +153,73 @@ export const symbols = {
   // int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t *needed, char *err,
   //   uint32_t err_cap);
   ts_machine_verify_node: { parameters: ["u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_simulate_demand: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_simulate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
+  //   uint32_t err_cap);
+  ts_media_evaluate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_simulate_law(const ts_config *config, const double *hitters, uint32_t n, uint64_t *rows, double *weights,
+  //   uint32_t cap, uint32_t *needed, char *err, uint32_t err_cap);
+  ts_simulate_law: {
+    parameters: ["u64", "buffer", "u32", "buffer", "buffer", "u32", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, uint64_t n, const uint64_t *sizes,
+  //   uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
+  ts_simulate_curve: {
+    parameters: ["u64", "buffer", "u64", "buffer", "u32", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
+  //   const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
+  ts_simulate_law_curve: {
+    parameters: ["u64", "buffer", "buffer", "u32", "buffer", "u32", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_keys_create(uint64_t seed, ts_keys **out, char *err, uint32_t err_cap);
+  ts_keys_create: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_keys_close(ts_keys *keys);
+  ts_keys_close: { parameters: ["u64"], result: "i32" },
+  // int32_t ts_keys_add_table(ts_keys *keys, const ts_config *config, const double *steps, uint64_t step_count,
+  //   const double *gaps, uint64_t gap_count, const double *bags, uint64_t bag_count, uint32_t *table, char *err,
+  //   uint32_t err_cap);
+  ts_keys_add_table: {
+    parameters: ["u64", "u64", "buffer", "u64", "buffer", "u64", "buffer", "u64", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_keys_fill(ts_keys *keys, uint32_t table, uint64_t first, uint64_t samples, int64_t *out, uint64_t cap,
+  //   uint64_t *offsets, uint64_t *n, char *err, uint32_t err_cap);
+  ts_keys_fill: {
+    parameters: ["u64", "u32", "u64", "u64", "buffer", "u64", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_keys_law(ts_keys *keys, uint32_t table, uint64_t *rows, double *shares, uint64_t cap, uint64_t *n,
+  //   char *err, uint32_t err_cap);
+  ts_keys_law: { parameters: ["u64", "u32", "buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_create(uint64_t most, ts_stream **out, char *err, uint32_t err_cap);
+  ts_stream_create: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_close(ts_stream *stream);
+  ts_stream_close: { parameters: ["u64"], result: "i32" },
+  // int32_t ts_stream_add(ts_stream *stream, const int64_t *keys, uint64_t n, char *err, uint32_t err_cap);
+  ts_stream_add: { parameters: ["u64", "buffer", "u64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_facts(ts_stream *stream, double *out, char *err, uint32_t err_cap);
+  ts_stream_facts: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_lives(ts_stream *stream, uint32_t apart, char *err, uint32_t err_cap);
+  ts_stream_lives: { parameters: ["u64", "u32", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_apart(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+  ts_stream_apart: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_groups(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+  ts_stream_groups: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_decluster(ts_stream *stream, const double *rates, uint64_t groups, const double *kernel,
+  //   uint64_t bins, uint64_t seed, double *out, char *err, uint32_t err_cap);
+  ts_stream_decluster: {
+    parameters: ["u64", "buffer", "u64", "buffer", "u64", "u64", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_stream_keys(ts_stream *stream, int64_t *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+  ts_stream_keys: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
 } as const;

@@ -11,6 +11,7 @@ import { native } from "./library.ts";
 import { type InitializerOptions, initializerOptions, nativeOptions, seedText, withConfig } from "./options.ts";
 import { runLong, type RunOptions } from "./run.ts";
 import type { EmbeddingStore } from "./store.ts";
+import type { Combiner } from "./table.ts";
 
 export type { RunOptions } from "./run.ts";
 
@@ -29,6 +30,21 @@ export type StageWhat = "input" | "lookup" | "auto";
 export type TrainerExecutor = "inline" | "pool" | "cost-model";
 /** What is kept or computed in BF16: see {@linkcode TrainerOptions.bf16}. */
 export type TrainerBf16 = "off" | "dense" | "rows" | "all";
+
+/** An embedding table of a trainer: see {@linkcode TrainerOptions.tables}. */
+export interface TrainerTable {
+  /** Unique; up to 63 bytes without colons and semicolons. */
+  readonly name: string;
+  /** Weights a row, 1 to 1024. */
+  readonly dim: number;
+  /** The columns whose ids are its keys, of `"C1"` to `"C26"`; each in one table at most. */
+  readonly columns: readonly string[];
+  /**
+   * How the rows of a sample's ids become one vector. Absent: they do not, each column has a vector of its own. Ids that
+   * are missing in the text are in no bag.
+   */
+  readonly combiner?: Combiner;
+}
 
 /**
  * Options of {@linkcode WdlTrainer.open}. What is absent is left to the library's default, given in brackets. Those
@@ -49,6 +65,11 @@ export interface TrainerOptions {
   readonly dim?: number;
   /** The same column by column, 26 widths; `"dlrm"` and `"deepfm"` need equal ones (`dim` for each). */
   readonly dims?: readonly number[];
+  /**
+   * All embedding tables, in the order of their vectors (one for each column, called as it is). Columns in none of them
+   * have no embedding; the wide part has all columns. Not beside `dims`; `"dlrm"` and `"deepfm"` need equal widths.
+   */
+  readonly tables?: readonly TrainerTable[];
   /** Widths of the hidden layers (1024, 512, 256). */
   readonly hidden?: readonly number[];
   /** Model `"dlrm"`: widths of the bottom MLP's layers before the last, which is as wide as an embedding (512, 256). */
@@ -294,7 +315,7 @@ export class WdlTrainer implements Disposable {
 
   /**
    * Dense parameters by name, without padding: `mlp.<l>.w` (inputs × outputs, row by row; the inputs of layer 0 are the
-   * 13 numerics, then the weights of C1, of C2 and so on), `mlp.<l>.b`, `output.w`, `output.b`, `wide.numeric` and
+   * 13 numerics, then the vectors of the tables), `mlp.<l>.b`, `output.w`, `output.b`, `wide.numeric` and
    * `wide.C1` to `wide.C26`; model `"dlrm"` has `bottom.<l>.w` and `bottom.<l>.b` instead of the wide part, and the
    * inputs of its layer 0 are the bottom's output, then the dot products.
    *
@@ -356,6 +377,12 @@ export class WdlTrainer implements Disposable {
   }
 }
 
+/** A table in the words of the option `tables`. */
+function tableText({ name, dim, columns, combiner }: TrainerTable): string {
+  if (/[:;]/.test(name)) throw new TypeError(`Cannot call a table "${name}": expected a name without ":" and ";"`);
+  return [name, dim, combiner ?? "none", columns.join(",")].join(":");
+}
+
 /** The words of `ts_trainer_open`. */
 function trainerOptions(options: TrainerOptions): Record<string, string> {
   return {
@@ -365,6 +392,7 @@ function trainerOptions(options: TrainerOptions): Record<string, string> {
       batch: options.batch,
       dim: options.dim,
       dims: options.dims?.join(","),
+      tables: options.tables?.map(tableText).join(";"),
       hidden: options.hidden?.join(","),
       bottom: options.bottom?.join(","),
       threads: options.threads,

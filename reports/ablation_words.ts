@@ -81,6 +81,7 @@ function resultSentences({ groups, qualitySamples }: AblationSummary): string[] 
       }${after}`,
     ]),
     ...staleSentences(alone),
+    ...faultSentences(groups),
   ];
 }
 
@@ -92,6 +93,29 @@ function staleSentences(alone: readonly AblationRow[]): string[] {
       roughPercentText(staleShare)
     } of the rows it looked up lacked the update ` +
     "of the step before"
+  );
+}
+
+/**
+ * Whether a switch that is not about memory saved most of the page faults all the same. That happens where a step's memory
+ * comes from malloc: what the switch keeps from one step to the next stays in the way of giving memory back.
+ */
+export function savesFaults(row: AblationRow, none: AblationRow | undefined): boolean {
+  if (row.kind !== "alone" || row.switch === "memoryReuse") return false;
+  return (row.faultsPerStep ?? Infinity) < (none?.faultsPerStep ?? 0) / 2;
+}
+
+/** Which switches have some of their speed from page faults. */
+function faultSentences(groups: readonly AblationGroup[]): string[] {
+  const found = groups.flatMap(({ name, rows }) => {
+    const none = rows.find(({ kind }) => kind === "none");
+    return rows.filter((row) => savesFaults(row, none)).map((row) => ({ name, row, none }));
+  });
+  const first = [...new Map([...found].reverse().map((one) => [one.row.variant, one])).values()].reverse();
+  return first.map(({ name, row, none }) =>
+    `${row.variant} alone also takes page faults on ${name} from ${significant(none?.faultsPerStep ?? NaN)} to ${
+      significant(row.faultsPerStep ?? NaN)
+    } a step, as memoryReuse does: that part of its speed is not its own`
   );
 }
 

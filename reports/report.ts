@@ -62,6 +62,15 @@ export { type ReportFiles, writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";
 export { toMarkdown } from "./export/markdown.ts";
+export { renderSimulation } from "./simulation/page.ts";
+export {
+  type Deviation,
+  type SimulationSummary,
+  type StudySummary,
+  summariseSimulation,
+} from "./simulation/summary.ts";
+export { renderSimulationTerminal, simulationCsv, simulationJson, simulationMarkdown } from "./simulation/text.ts";
+export { writeSimulationReport } from "./simulation/write.ts";
 export type { Estimate } from "./statistics/bootstrap.ts";
 export type { Limit, Need, Offer } from "./tco/cost_model.ts";
 export { DEFAULT_PRICE_FILES, defaultPriceBook } from "./tco/default_prices.ts";
@@ -110,3 +119,18 @@ export type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 export { PUBLISHED_CLAIMS, type PublishedClaim } from "./tco/claim/published.ts";
 export { renderClaim, renderPrices, savingText, unpricedText } from "./claim_text.ts";
 export { analyseClaim } from "./claims.ts";
+export { plan } from "./tco/planner/planner.ts";
+export { planRequest } from "./tco/planner/request.ts";
+export { planText } from "./tco/planner/text.ts";
+export type {
+  Banded,
+  Loser,
+  Placement,
+  Plan as MachinePlan,
+  PlanAnswer,
+  PlanMachine,
+  PlanRequest,
+  PlanTarget,
+  PlanTier,
+} from "./tco/planner/model.ts";
+export { type TableSize, tableSize } from "./tco/size.ts";

@@ -303,7 +303,7 @@ function hiddenText(cases: readonly CaseSummary[]): string | undefined {
   if (baseline === undefined || dense < 0.8) return undefined;
   return `Dense layers fill ${
     roughPercentText(dense)
-  } of a ${baseline.name} step here, so the speed of the whole step ` +
+  } of a step of ${baseline.name} here, so the speed of the whole step ` +
     "hides most of what the place of the rows does. With faster dense layers the embedding work would decide";
 }
 

@@ -42,19 +42,24 @@ export async function writeReport(
   options: ReportOptions = {},
 ): Promise<ReportFiles> {
   const summary = summarise(result, options);
+  return await writeReportTexts(directory, {
+    html: renderReport(result, options),
+    markdown: toMarkdown(summary),
+    csv: toCsv(summary),
+    json: toJson(summary),
+  });
+}
+
+/** Writes the texts of a report into a directory, which is made if absent. Returns the paths of its files. */
+export async function writeReportTexts(directory: string, texts: ReportFiles): Promise<ReportFiles> {
   const files: ReportFiles = {
     html: join(directory, "index.html"),
     markdown: join(directory, "summary.md"),
     csv: join(directory, "summary.csv"),
     json: join(directory, "summary.json"),
   };
-  const texts: readonly (readonly [string, string])[] = [
-    [files.html, renderReport(result, options)],
-    [files.markdown, toMarkdown(summary)],
-    [files.csv, toCsv(summary)],
-    [files.json, toJson(summary)],
-  ];
   await writing(directory, () => Deno.mkdir(directory, { recursive: true }));
-  await Promise.all(texts.map(([path, text]) => writeWhole(path, text)));
+  const kinds = ["html", "markdown", "csv", "json"] as const;
+  await Promise.all(kinds.map((kind) => writeWhole(files[kind], texts[kind])));
   return files;
 }

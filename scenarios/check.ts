@@ -10,7 +10,7 @@ import { checkAblation, checkWorkload } from "./check_training.ts";
 import { atPoint, matrixPoints } from "./matrix.ts";
 import { nearest } from "../ffi/nearest.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
-import { FIXED_FIELDS } from "./schema.ts";
+import { FIXED_FIELDS, scenarioSchema } from "./schema.ts";
 import {
   hasDramTier,
   needsPmemLibrary,
@@ -20,7 +20,7 @@ import {
   usesLibpmem,
   usesMemkind,
 } from "./storage.ts";
-import { validateScenario } from "./validate.ts";
+import { validate } from "./validate.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
 const MAX_POINTS = 1000;
@@ -137,8 +137,8 @@ function checkMatrix(scenario: Scenario): Problem[] {
     return [{ path: ["matrix"], message: `expected at most ${MAX_POINTS} combinations, found ${points}` }];
   }
   const problems = matrixPoints(matrix).flatMap((point) => {
-    const validation = validateScenario(atPoint(scenario, point));
-    const found = "problems" in validation ? validation.problems : checkPoint(validation.scenario, varied);
+    const validation = validate(scenarioSchema, atPoint(scenario, point));
+    const found = "problems" in validation ? validation.problems : checkPoint(validation.value, varied);
     return found.map((problem) => relocate(problem, point, matrix));
   });
   return [...new Map(problems.map((problem) => [JSON.stringify([problem.path, problem.message]), problem])).values()];
@@ -163,9 +163,9 @@ function checkMedia(scenario: Scenario, known: readonly string[]): Problem[] {
  * @param media Names of the media models there are.
  */
 export function checkScenario(document: unknown, media: readonly string[]): readonly Problem[] {
-  const validation = validateScenario(document);
+  const validation = validate(scenarioSchema, document);
   if ("problems" in validation) return validation.problems;
-  const { scenario } = validation;
+  const { value: scenario } = validation;
   if (scenario.matrix !== undefined) {
     const plain = Object.keys(scenario.matrix).every((field) => !field.endsWith(".media"));
     return [...checkMatrix(scenario), ...(plain ? checkMedia(scenario, media) : [])];

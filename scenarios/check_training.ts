@@ -21,6 +21,7 @@ export function checkWorkload({ workload = {} }: Scenario, varied: ReadonlySet<s
   const anyModel = varied.has("workload.model");
   return [
     ...checkWidths(workload),
+    ...checkTables(workload),
     ...(anyModel ? [] : checkParts(workload)),
     ...checkEmbeddingOptimizer(workload),
     ...checkOptimisations(workload.optimisations ?? {}, workload.batch ?? 2048),
@@ -39,6 +40,46 @@ function checkWidths({ model = "wdl", dim = 16, dims }: Workload): Problem[] {
       `C1 with ${all[0]} and ${COLUMNS[other]} with ${all[other]}`,
     hint: 'write one "dim", or the model "wdl"',
   }];
+}
+
+function checkTables({ model = "wdl", dim = 16, dims, tables }: Workload): Problem[] {
+  if (tables === undefined) return [];
+  const problems: Problem[] = [];
+  const at = (name: string, field?: string) => [...WORKLOAD, "tables", name, ...(field === undefined ? [] : [field])];
+  if (dims !== undefined && Object.keys(dims).length > 0) {
+    problems.push({
+      path: [...WORKLOAD, "dims"],
+      message: 'expected no such field beside "tables", which say how wide their rows are',
+      hint: `"tables": { "C3": { "dim": 128 } }`,
+    });
+  }
+  const owners = new Map<string, string>();
+  for (const [name, { columns }] of Object.entries(tables)) {
+    if (columns === undefined && !COLUMNS.includes(name)) {
+      problems.push({ path: at(name), message: `expected "columns", since "${name}" is no column, found none` });
+    }
+    for (const column of columns ?? [name]) {
+      const owner = owners.get(column);
+      if (owner !== undefined) {
+        problems.push({
+          path: columns === undefined ? at(name) : at(name, "columns"),
+          message: `expected a column in one table, found "${column}" in "${owner}" and "${name}"`,
+        });
+      }
+      owners.set(column, name);
+    }
+  }
+  const [first, ...others] = Object.entries(tables).map(([name, table]) => ({ name, dim: table.dim ?? dim }));
+  const other = others.find((table) => table.dim !== first?.dim);
+  if (model !== "wdl" && first !== undefined && other !== undefined) {
+    problems.push({
+      path: at(other.name),
+      message: `expected equal widths for the model "${model}", which multiplies embeddings with one another, found ` +
+        `"${first.name}" with ${first.dim} and "${other.name}" with ${other.dim}`,
+      hint: 'write one "dim", or the model "wdl"',
+    });
+  }
+  return problems;
 }
 
 function checkParts({ model = "wdl", bottom, optimizer }: Workload): Problem[] {

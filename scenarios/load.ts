@@ -4,63 +4,17 @@
  * @module
  */
 
-import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  findNodeAtLocation,
-  getNodeValue,
-  type Node as TreeNode,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from "./jsonc_parser.ts";
 import { checkScenario } from "./check.ts";
-import { type Diagnostic, type DocumentPath, lineAndColumn, type Problem, ScenarioError } from "./diagnostics.ts";
+import { ScenarioError } from "./diagnostics.ts";
+import { type DocumentSource, parseDocument, readDocument } from "./document.ts";
 import { listMedia } from "./media.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
+import { isSimulationText, loadSimulation } from "./simulation/load.ts";
 
 /** Folder of the shipped scenarios. */
 const SHIPPED = new URL("./", import.meta.url);
-
-const SYNTAX: Readonly<Record<string, string>> = {
-  InvalidSymbol: "expected a value, found a word that is none",
-  InvalidNumberFormat: "expected a number, found a broken one",
-  PropertyNameExpected: "expected a field name in double quotes",
-  ValueExpected: "expected a value",
-  ColonExpected: 'expected ":"',
-  CommaExpected: 'expected ","',
-  CloseBraceExpected: 'expected "}"',
-  CloseBracketExpected: 'expected "]"',
-  EndOfFileExpected: "expected the end of the file",
-  InvalidCommentToken: "expected a comment that ends",
-  UnexpectedEndOfComment: 'expected "*/" before the end of the file',
-  UnexpectedEndOfString: 'expected a closing " before the end of the line',
-  UnexpectedEndOfNumber: "expected a digit",
-  InvalidUnicode: "expected four hexadecimal digits after \\u",
-  InvalidEscapeCharacter: "expected a known escape after \\",
-  InvalidCharacter: "expected a printable character",
-};
-
-function syntaxProblem(error: ParseError, text: string): Problem {
-  const code = printParseErrorCode(error.error);
-  const rest = text.slice(error.offset, error.offset + Math.max(error.length, 1)).split("\n")[0] ?? "";
-  const found = error.offset >= text.trimEnd().length ? "the end of the file" : JSON.stringify(rest.slice(0, 30));
-  return { path: [], message: `${SYNTAX[code] ?? code}, found ${found}`, offset: error.offset };
-}
-
-/** Where a problem shows: the key of an unknown field, the value of any other, or the nearest parent there is. */
-function offsetOf(tree: TreeNode | undefined, problem: Problem): number {
-  if (problem.offset !== undefined) return problem.offset;
-  for (let length = problem.path.length; tree !== undefined && length >= 0; length--) {
-    const path: DocumentPath = problem.path.slice(0, length);
-    const node = findNodeAtLocation(tree, [...path]);
-    if (node === undefined) continue;
-    const atKey = problem.message.startsWith("unknown field") && node.parent?.type === "property";
-    return atKey ? node.parent?.offset ?? node.offset : node.offset;
-  }
-  return 0;
-}
 
 /**
  * Reads a scenario from JSON with comments.
@@ -81,25 +35,9 @@ function offsetOf(tree: TreeNode | undefined, problem: Problem): number {
  * }
  * ```
  */
-export async function parseScenario(
-  text: string,
-  options: { readonly file: string; readonly directory: string },
-): Promise<ResolvedScenario> {
-  const errors: ParseError[] = [];
-  const tree = parseTree(text, errors, { allowTrailingComma: true });
-  const document: unknown = tree === undefined ? undefined : getNodeValue(tree);
-  const problems = text.trim() === ""
-    ? [{ path: [], message: "expected a scenario, found an empty file" }]
-    : errors.length > 0
-    ? errors.slice(0, 1).map((error) => syntaxProblem(error, text))
-    : checkScenario(document, await listMedia());
-  if (problems.length > 0) {
-    const diagnostics: Diagnostic[] = problems
-      .map((problem) => ({ problem, offset: offsetOf(tree, problem) }))
-      .sort((a, b) => a.offset - b.offset)
-      .map(({ problem, offset }) => ({ ...problem, place: { file: options.file, ...lineAndColumn(text, offset) } }));
-    throw new ScenarioError(diagnostics);
-  }
+export async function parseScenario(text: string, options: DocumentSource): Promise<ResolvedScenario> {
+  const media = await listMedia();
+  const document = parseDocument(text, options.file, "a scenario", (written) => checkScenario(written, media));
   return fillDefaults(document as Scenario, options.directory);
 }
 
@@ -120,28 +58,8 @@ export async function parseScenario(
  * ```
  */
 export async function loadScenario(file: string | URL): Promise<ResolvedScenario> {
-  const path = typeof file === "string" ? file : fileURLToPath(file);
-  const text = await readText(path);
-  const shown = relative(Deno.cwd(), path);
-  const absolute = await Deno.realPath(path);
-  return parseScenario(text, {
-    file: shown === "" || shown.startsWith("..") ? path : shown,
-    directory: dirname(absolute),
-  });
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      throw new Deno.errors.NotFound(`Cannot read the scenario: "${path}" does not exist`, { cause: error });
-    }
-    if (error instanceof Error && "code" in error && error.code === "EISDIR") {
-      throw new TypeError(`Cannot read the scenario: "${path}" is a directory, expected a file`, { cause: error });
-    }
-    throw error;
-  }
+  const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "the scenario");
+  return await parseScenario(text, source);
 }
 
 /**
@@ -168,12 +86,17 @@ export async function resolveScenario(
   return fillDefaults(scenario, directory);
 }
 
-/** The shipped scenarios: name, sentence, file. */
+/** The shipped scenarios and simulations: name, sentence, file. */
 export async function shippedScenarios(): Promise<{ name: string; about: string; file: string }[]> {
   const files: string[] = [];
   for await (const entry of Deno.readDir(SHIPPED)) {
     if (entry.isFile && entry.name.endsWith(".jsonc")) files.push(fileURLToPath(new URL(entry.name, SHIPPED)));
   }
-  const scenarios = await Promise.all(files.sort().map(async (file) => ({ file, scenario: await loadScenario(file) })));
-  return scenarios.map(({ file, scenario }) => ({ name: scenario.name, about: scenario.about, file }));
+  return await Promise.all(
+    files.sort().map(async (file) => {
+      const { text } = await readDocument(file, "the scenario");
+      const { name, about } = isSimulationText(text) ? await loadSimulation(file) : await loadScenario(file);
+      return { name, about, file };
+    }),
+  );
 }

@@ -1,7 +1,7 @@
 /**
  * Media models: what a medium that is not here would cost. One file a medium in `scenarios/media/`, every number with
- * the published rows it comes from (`scenarios/media/calibration.csv`). How the numbers are used and how far to trust
- * them: `docs/emulation.md`.
+ * the published rows it comes from (`scenarios/media/calibration.csv`). The formulas are those of `native/media/media.h`,
+ * which names the parameters; how far to trust them: `docs/accuracy.md`.
  *
  * @module
  */
@@ -12,91 +12,49 @@ import { nearest } from "../ffi/nearest.ts";
 
 const FOLDER = new URL("./media/", import.meta.url);
 
-/** Bytes a second in one unit of the sources: theirs differ, see `calibration.csv`. */
-export const BANDWIDTH_UNITS: Readonly<Record<"MiB/s" | "GiB/s" | "GB/s", number>> = {
-  "MiB/s": 2 ** 20,
-  "GiB/s": 2 ** 30,
-  "GB/s": 1e9,
-};
-
-const quantity = v.strictObject({
-  value: v.pipe(v.number(), v.minValue(0.001)),
-  from: v.pipe(v.array(v.string()), v.minLength(1)),
+const parameter = v.strictObject({
+  value: v.pipe(v.number(), v.minValue(0)),
+  from: v.array(v.string()),
   how: v.optional(v.string()),
+  fit: v.optional(v.boolean()),
 });
 
-const point = v.strictObject({
-  threads: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  value: v.pipe(v.number(), v.minValue(0.001)),
-});
-
-const bandwidth = v.strictObject({
-  unit: v.picklist(["MiB/s", "GiB/s", "GB/s"]),
-  from: v.pipe(v.string(), v.includes("{threads}")),
-  factor: v.optional(v.pipe(v.number(), v.minValue(0.001))),
-  how: v.optional(v.string()),
-  points: v.pipe(
-    v.array(point),
-    v.minLength(1),
-    v.check(
-      (points) => points.every((p, i) => i === 0 || p.threads > (points[i - 1]?.threads ?? 0)),
-      "expected points in the order of their threads",
-    ),
-  ),
-});
-
-const operation = v.strictObject({
-  latencyNs: quantity,
-  nextLatencyNs: quantity,
-  inFlight: quantity,
-  bandwidth,
-});
+const parameters = v.record(v.string(), parameter);
 
 const mediaSchema = v.strictObject({
   name: v.string(),
   about: v.string(),
-  kind: v.picklist(["pmem", "cxl", "dram"]),
-  granuleBytes: quantity,
-  read: operation,
-  writeNt: operation,
-  writeCached: operation,
+  kind: v.optional(v.picklist(["pmem", "cxl", "dram", "ssd", "hbm", "link"])),
+  extends: v.optional(v.string()),
+  parameters,
+  platforms: v.optional(v.record(v.string(), v.strictObject({ about: v.string(), parameters }))),
 });
 
-/** A number with the rows of `calibration.csv` it is taken from or, with `how`, derived from. */
-export interface MediaQuantity {
-  /** In the unit that the field is named after. */
+/** A number with the rows of `calibration.csv` it is taken from, derived from, or fitted to. */
+export interface MediaParameter {
+  /** In ns, bytes, bytes/s or without unit, as `native/media/media.h` says. */
   readonly value: number;
-  /** Ids of rows. */
+  /** Ids of rows; `*` stands for any text. */
   readonly from: readonly string[];
   /** How it follows from them; without it, the value is that of the one row. */
   readonly how?: string | undefined;
+  /** Whether `scenarios/models/fit.ts` may move it. */
+  readonly fit?: boolean | undefined;
 }
 
-/** A published curve: all threads together, granule-sized random accesses. */
-export interface MediaBandwidth {
-  /** Unit of the published values. */
-  readonly unit: "MiB/s" | "GiB/s" | "GB/s";
-  /** Row ids, with `{threads}` for the number of threads. */
-  readonly from: string;
-  /** What the published values are multiplied by, and why. */
-  readonly factor?: number | undefined;
-  /** Why there is a factor. */
-  readonly how?: string | undefined;
-  /** Published values by number of threads, ascending. */
-  readonly points: readonly { readonly threads: number; readonly value: number }[];
+/** Parameters by their names in `native/media/media.h`, without prefix. */
+export type MediaParameters = Readonly<Record<string, MediaParameter>>;
+
+/** One machine on which the medium was measured, and in what it differs from the others: at most a factor. */
+export interface MediaPlatform {
+  /** Which machine or source. */
+  readonly about: string;
+  /** What is put over the medium's parameters. */
+  readonly parameters: MediaParameters;
 }
 
-/** One way to reach a medium. Latencies in nanoseconds, idle. */
-export interface MediaOperation {
-  /** Of a random cache line. */
-  readonly latencyNs: MediaQuantity;
-  /** Of every further line of the same access. */
-  readonly nextLatencyNs: MediaQuantity;
-  /** Cache lines a core keeps in flight (Little's law). */
-  readonly inFlight: MediaQuantity;
-  /** Of all threads together. */
-  readonly bandwidth: MediaBandwidth;
-}
+/** What a medium is made of. */
+export type MediaKind = "pmem" | "cxl" | "dram" | "ssd" | "hbm" | "link";
 
 /** A media model. */
 export interface Media {
@@ -105,15 +63,29 @@ export interface Media {
   /** One sentence for people. */
   readonly about: string;
   /** What it is made of. */
-  readonly kind: "pmem" | "cxl" | "dram";
-  /** Bytes the medium reads or writes at once. */
-  readonly granuleBytes: MediaQuantity;
-  /** Random loads. */
-  readonly read: MediaOperation;
-  /** Non-temporal stores, as libpmem's copies use them. */
-  readonly writeNt: MediaOperation;
-  /** Ordinary stores, written back from the CPU cache line by line. */
-  readonly writeCached: MediaOperation;
+  readonly kind: MediaKind;
+  /** The model whose parameters it starts from. */
+  readonly extends?: string | undefined;
+  /** Its own parameters over those of the model that it extends. */
+  readonly parameters: MediaParameters;
+  /** Machines it was measured on. */
+  readonly platforms: Readonly<Record<string, MediaPlatform>>;
+}
+
+/** A media file as written. */
+export interface MediaFile {
+  /** Name of the file. */
+  readonly name: string;
+  /** One sentence for people. */
+  readonly about: string;
+  /** What the medium is made of; that of the model it extends, if absent. */
+  readonly kind?: MediaKind | undefined;
+  /** The model whose parameters it starts from. */
+  readonly extends?: string | undefined;
+  /** Its own parameters. */
+  readonly parameters: MediaParameters;
+  /** Machines it was measured on. */
+  readonly platforms?: Readonly<Record<string, MediaPlatform>> | undefined;
 }
 
 /** A media model that is not there or is not valid. */
@@ -131,14 +103,19 @@ export async function listMedia(): Promise<string[]> {
   return names.sort();
 }
 
+/** Where the file of a media model is. */
+export function mediaFileUrl(name: string): URL {
+  return new URL(`${name}.jsonc`, FOLDER);
+}
+
 /**
- * Reads a media model from the text of its file.
+ * Reads a media model's file from its text; what it extends is not looked up.
  *
  * @param text JSONC.
  * @param source What to call it in errors.
  * @throws {MediaError} if it is no JSONC or no media model.
  */
-export function parseMedia(text: string, source: string): Media {
+export function parseMedia(text: string, source: string): MediaFile {
   const errors: ParseError[] = [];
   const document: unknown = parse(text, errors, { allowTrailingComma: true });
   const first = errors[0];
@@ -163,7 +140,7 @@ export function parseMedia(text: string, source: string): Media {
  * import { loadMedia } from "./media.ts";
  *
  * const media = await loadMedia("optane-100-6x256");
- * console.log(media.read.latencyNs.value); // 305
+ * console.log(media.parameters["read_latency_ns"]?.value); // 305
  * ```
  */
 export async function loadMedia(name: string): Promise<Media> {
@@ -173,27 +150,34 @@ export async function loadMedia(name: string): Promise<Media> {
     const hint = near === undefined ? "" : `, did you mean "${near}"?`;
     throw new MediaError(`Cannot load media model "${name}": there is no such model${hint} Known: ${known.join(", ")}`);
   }
-  return parseMedia(await Deno.readTextFile(new URL(`${name}.jsonc`, FOLDER)), `"${name}"`);
+  const file = parseMedia(await Deno.readTextFile(mediaFileUrl(name)), `"${name}"`);
+  const base = file.extends === undefined ? undefined : await loadMedia(file.extends);
+  const kind = file.kind ?? base?.kind;
+  if (kind === undefined) throw new MediaError(`Cannot read media model "${name}": kind: missing`);
+  const { about, extends: parent } = file;
+  return {
+    name,
+    about,
+    kind,
+    extends: parent,
+    parameters: { ...base?.parameters, ...file.parameters },
+    platforms: { ...base?.platforms, ...file.platforms },
+  };
 }
 
 /**
- * What the medium can do with this many threads, bytes a second: the highest figure published for that many or more,
- * with straight lines between published points. Fewer threads than the peak are limited by their cores, which the
- * model counts elsewhere; more threads than the peak get in each other's way, which is the medium's.
+ * A model's parameters as the native library reads them, without prefix.
+ *
+ * @param media The model.
+ * @param platform One of its platforms; a name that the model does not have changes nothing.
  */
-export function bandwidthAt(curve: MediaBandwidth, threads: number): number {
-  const { points } = curve;
-  let here = points.at(-1)?.value ?? 0;
-  for (let i = 0; i < points.length; i++) {
-    const [low, high] = [points[i - 1], points[i]];
-    if (high === undefined || high.threads < threads) continue;
-    here = low === undefined
-      ? high.value
-      : low.value + (high.value - low.value) * (threads - low.threads) / (high.threads - low.threads);
-    break;
+export function mediaOptions(media: Media, platform?: string): Record<string, string> {
+  const own = platform === undefined ? undefined : media.platforms[platform];
+  const options: Record<string, string> = { medium: media.name };
+  for (const [key, { value }] of Object.entries({ ...media.parameters, ...own?.parameters })) {
+    options[key] = String(value);
   }
-  const best = Math.max(here, ...points.filter((p) => p.threads >= threads).map((p) => p.value));
-  return best * (curve.factor ?? 1) * BANDWIDTH_UNITS[curve.unit];
+  return options;
 }
 
 /** How a media model is used by the native library. */
@@ -212,26 +196,23 @@ export interface MediaUse {
  * The options of `ts_store_open` (`native/emulation/emulation.h`) that make a store as slow as the medium.
  *
  * @throws {RangeError} if `threads` is no positive whole number, or `memory_mode` has no `cacheBytes`.
+ * @throws {MediaError} if the model has no parameters for what a store does: loads, non-temporal and cached stores.
  */
 export function mediaNativeOptions(media: Media, use: MediaUse): Record<string, string> {
   const { prefix, threads, cacheBytes, seed } = use;
   if (!Number.isSafeInteger(threads) || threads < 1) {
     throw new RangeError(`Cannot use media model "${media.name}": threads must be 1 or more: current is ${threads}`);
   }
-  const options: Record<string, string> = {
-    [`${prefix}.medium`]: media.name,
-    [`${prefix}.threads`]: String(threads),
-    [`${prefix}.granule`]: String(media.granuleBytes.value),
-  };
-  const add = (name: string, operation: MediaOperation) => {
-    options[`${prefix}.${name}_latency_ns`] = String(operation.latencyNs.value);
-    options[`${prefix}.${name}_next_latency_ns`] = String(operation.nextLatencyNs.value);
-    options[`${prefix}.${name}_in_flight`] = String(operation.inFlight.value);
-    options[`${prefix}.${name}_bandwidth`] = String(Math.round(bandwidthAt(operation.bandwidth, threads)));
-  };
-  add("read", media.read);
-  if (prefix === "emulate") add("write_nt", media.writeNt);
-  add("write_cached", media.writeCached);
+  for (const op of prefix === "emulate" ? ["read", "write_nt", "write_cached"] : ["read", "write_cached"]) {
+    if (media.parameters[`${op}_bandwidth`] === undefined) {
+      throw new MediaError(`Cannot emulate media model "${media.name}": it has no parameter ${op}_bandwidth`);
+    }
+  }
+  const options: Record<string, string> = { [`${prefix}.threads`]: String(threads) };
+  for (const [key, value] of Object.entries(mediaOptions(media))) {
+    // Stores flush nothing line by line, and rows fall on regions too large to be kept near.
+    if (!/^write_flush_|_buffer|_media_ns$/.test(key)) options[`${prefix}.${key}`] = value;
+  }
   if (prefix === "memory_mode") {
     if (cacheBytes === undefined) {
       throw new RangeError(`Cannot model Memory Mode over "${media.name}": the bytes of its DRAM cache are missing`);

@@ -18,7 +18,7 @@ import type {
   Workload,
 } from "./scenario.ts";
 import { parseBytes } from "../ffi/bytes.ts";
-import { resolveDims, resolveOptimisations, resolveOptimizers } from "./resolve_training.ts";
+import { resolveDims, resolveOptimisations, resolveOptimizers, resolveTables } from "./resolve_training.ts";
 import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "./storage.ts";
 import { durationInSeconds } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
@@ -76,6 +76,7 @@ function resolveWorkload(workload: Workload, directory: string): ResolvedWorkloa
     warmup: workload.warmup ?? 10,
     dim: workload.dim ?? 16,
     dims: resolveDims(workload.dims),
+    ...(workload.tables === undefined ? {} : { tables: resolveTables(workload.tables) }),
     hidden: [...workload.hidden ?? [1024, 512, 256]],
     ...(model === "dlrm" ? { bottom: [...workload.bottom ?? [512, 256]] } : {}),
     dropout: workload.dropout ?? 0,

@@ -16,6 +16,8 @@ import {
   type ResolvedOptimisations,
   type ResolvedOptimizers,
   type ResolvedPartOptimizer,
+  type ResolvedTable,
+  type WrittenTable,
 } from "./training.ts";
 
 /** Every parameter that an optimizer of embeddings or dense layers may have. */
@@ -86,6 +88,14 @@ export function resolveOptimizers(model: Workload["model"], written: Optimizers 
 /** The optimisations with those that are absent as they are by default. */
 export function resolveOptimisations(written: Optimisations = {}): ResolvedOptimisations {
   return { ...DEFAULT_OPTIMISATIONS, ...written };
+}
+
+/** The tables with what is absent filled in; columns and names have been checked. */
+export function resolveTables(written: Readonly<Record<string, WrittenTable>>): Record<string, ResolvedTable> {
+  const entries = Object.entries(written).map(([name, { columns = [name], ...others }]) =>
+    [name, { columns: [...columns], ...others }] as const
+  );
+  return Object.fromEntries(entries);
 }
 
 /** Widths of single columns by name, of a list or of such names. */

@@ -7,7 +7,15 @@
 
 import type { EvictionPolicy } from "../ffi/options.ts";
 import type { ScenarioStorage } from "./storage.ts";
-import type { Model, Optimisations, Optimizers, ResolvedOptimisations, ResolvedOptimizers } from "./training.ts";
+import type {
+  Model,
+  Optimisations,
+  Optimizers,
+  ResolvedOptimisations,
+  ResolvedOptimizers,
+  ResolvedTable,
+  WrittenTable,
+} from "./training.ts";
 
 export type * from "./training.ts";
 
@@ -100,6 +108,11 @@ export interface Workload {
   dim?: number;
   /** Weights of a row in columns that differ, as `{ "C3": 128 }`, or of all 26. With "wdl" only. */
   dims?: Record<string, number> | number[];
+  /**
+   * All embedding tables by name, in the order of their vectors: which columns feed them, and how. Columns in none of them
+   * have no embedding. Default: one for each of C1 to C26. Not beside "dims".
+   */
+  tables?: Record<string, WrittenTable>;
   /** Widths of the hidden layers; of DLRM, of its top MLP. Default [1024, 512, 256]. */
   hidden?: number[];
   /** Widths of the layers of DLRM's bottom MLP before its last. With "dlrm" only. Default [512, 256]. */
@@ -328,6 +341,8 @@ export interface ResolvedWorkload {
   readonly dim: number;
   /** Weights of a row in columns that differ. */
   readonly dims: Readonly<Record<string, number>>;
+  /** All embedding tables by name; absent: one for each column. */
+  readonly tables?: Readonly<Record<string, ResolvedTable>>;
   /** Widths of the hidden layers; of DLRM, of its top MLP. */
   readonly hidden: readonly number[];
   /** Widths of the layers of DLRM's bottom MLP before its last; absent for other models. */

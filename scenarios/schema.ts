@@ -16,7 +16,7 @@ import type { Scenario, Size } from "./scenario.ts";
 import { auto, described, flag, real, whole, widths } from "./schema_parts.ts";
 import { STORAGE_TYPES } from "./storage.ts";
 import { MODELS } from "./training.ts";
-import { ablation, dims, optimisations, partOptimizer, wideOptimizer } from "./training_schema.ts";
+import { ablation, dims, optimisations, partOptimizer, tables, wideOptimizer } from "./training_schema.ts";
 
 export type * from "./scenario.ts";
 
@@ -196,6 +196,12 @@ const workload = v.strictObject({
     dims,
     'Weights of an embedding row in columns that differ from "dim", as { "C3": 128 }, or of all 26 in a list. "wdl" only: ' +
       "the other models multiply embeddings with one another.",
+  )),
+  tables: v.exactOptional(described(
+    tables,
+    'All embedding tables by name, in the order of their vectors, as { "C1": {}, "visited": { "columns": ["C2", "C3"], ' +
+      '"combiner": "mean" } }. Columns in none of them have no embedding; the wide part has all columns. Not beside "dims". ' +
+      "Default: one for each of C1 to C26.",
   )),
   hidden: v.exactOptional(
     widths("Widths of the hidden layers; of DLRM, of its top MLP. Default [1024, 512, 256].", 16),

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Combiner } from "../ffi/table.ts";
+
 /** Models: Wide & Deep; DLRM, whose dense part sees the embeddings' dot products; DeepFM, an FM beside an MLP. */
 export type Model = "wdl" | "dlrm" | "deepfm";
 /** All of them. */
@@ -12,6 +14,29 @@ export const MODELS: readonly Model[] = ["wdl", "dlrm", "deepfm"];
 
 /** The categorical columns of Criteo's format, C1 to C26, each with an embedding table of its own. */
 export const COLUMNS: readonly string[] = Array.from({ length: 26 }, (_, i) => `C${i + 1}`);
+
+/** How the rows of a bag's ids become one vector. */
+export const COMBINERS: readonly Combiner[] = ["sum", "mean", "sqrtn"];
+
+/** An embedding table as written. */
+export interface WrittenTable {
+  /** Columns whose ids are its keys. Default: the one that it is called after. */
+  columns?: string[];
+  /** Weights of a row. Default: the workload's "dim". */
+  dim?: number;
+  /** Makes the ids of a sample a bag with one vector. Default: each column has a vector of its own. */
+  combiner?: Combiner;
+}
+
+/** An embedding table, every default filled in but the width that a matrix may vary. */
+export interface ResolvedTable {
+  /** Columns whose ids are its keys. */
+  readonly columns: readonly string[];
+  /** Weights of a row; absent: the workload's. */
+  readonly dim?: number;
+  /** Absent: each column has a vector of its own. */
+  readonly combiner?: Combiner;
+}
 
 /** Parameters of FTRL-proximal. */
 export interface FtrlParameters {

@@ -9,7 +9,15 @@ import { nearest } from "../ffi/nearest.ts";
 import { oneOf } from "./one_of.ts";
 import { auto, described, flag, real, whole } from "./schema_parts.ts";
 import type { Ablation } from "./scenario.ts";
-import { COLUMNS, type FtrlParameters, type Optimisations, PART_OPTIMIZERS, type PartOptimizer } from "./training.ts";
+import {
+  COLUMNS,
+  COMBINERS,
+  type FtrlParameters,
+  type Optimisations,
+  PART_OPTIMIZERS,
+  type PartOptimizer,
+  type WrittenTable,
+} from "./training.ts";
 import * as v from "./valibot.ts";
 
 const learningRate = v.exactOptional(real("Learning rate.", 1e-9, 100));
@@ -107,6 +115,32 @@ export const dims: v.GenericSchema<Record<string, number> | number[]> = oneOf([
     v.length(COLUMNS.length, `expected ${COLUMNS.length} widths, one for each of C1 to C${COLUMNS.length}`),
   ),
 ], (input) => Array.isArray(input) ? 1 : 0) as v.GenericSchema<Record<string, number> | number[]>;
+
+/** Of the embedding tables. */
+export const tables: v.GenericSchema<Record<string, WrittenTable>> = v.pipe(
+  v.record(
+    v.pipe(
+      v.string(),
+      v.regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'expected a name of up to 63 letters, digits, "-" and "_"'),
+    ),
+    v.strictObject({
+      columns: v.exactOptional(described(
+        v.pipe(
+          v.array(v.picklist(COLUMNS)),
+          v.minLength(1, "expected at least one column"),
+        ),
+        "Columns whose ids are the table's keys, each in one table only. Default: the one that the table is called after.",
+      )),
+      dim: v.exactOptional(whole('Weights of a row. Default: the workload\'s "dim".', 1, 1024)),
+      combiner: v.exactOptional(described(
+        v.picklist(COMBINERS),
+        "The columns' ids of a sample are a bag, whose rows become one vector; ids that are missing are in no bag. Default: " +
+          "each column has a vector of its own, and they share rows.",
+      )),
+    }),
+  ),
+  v.check((record) => Object.keys(record).length > 0, "expected at least one table"),
+);
 
 /** What an ablation may turn on. Values are those of the fields of `workload.optimisations`. */
 const optimisationFields = {

@@ -7,8 +7,6 @@
 import * as v from "./valibot.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
 import { nearest } from "../ffi/nearest.ts";
-import type { Scenario } from "./scenario.ts";
-import { scenarioSchema } from "./schema.ts";
 import { isHbm } from "./storage.ts";
 
 /** What a valibot schema may carry, as far as it is walked here. */
@@ -45,9 +43,9 @@ function unwrap(node: SchemaNode | undefined, input: unknown): SchemaNode | unde
 }
 
 /** The schema at a path of a document, following the options that the document means. */
-function schemaAt(path: DocumentPath, document: unknown): SchemaNode | undefined {
+function schemaAt(schema: SchemaNode, path: DocumentPath, document: unknown): SchemaNode | undefined {
   let input = document;
-  let node = unwrap(scenarioSchema as unknown as SchemaNode, input);
+  let node = unwrap(schema, input);
   for (const key of path) {
     input = typeof input === "object" && input !== null ? (input as Record<string | number, unknown>)[key] : undefined;
     node = unwrap(node?.entries?.[key] ?? (node?.type === "record" ? node.value : node?.item), input);
@@ -72,9 +70,9 @@ function listed(choices: readonly string[]): string {
   return choices.map((choice) => `"${choice}"`).join(", ");
 }
 
-function unknownKey(path: DocumentPath, document: unknown): Problem {
+function unknownKey(schema: SchemaNode, path: DocumentPath, document: unknown): Problem {
   const key = String(path.at(-1));
-  const known = Object.keys(schemaAt(path.slice(0, -1), document)?.entries ?? {});
+  const known = Object.keys(schemaAt(schema, path.slice(0, -1), document)?.entries ?? {});
   const meant = nearest(key, known);
   return {
     path,
@@ -102,15 +100,15 @@ function unknownName(path: DocumentPath, input: unknown, choices: readonly strin
   return hints.length === 0 ? { path, message } : { path, message, hint: hints.join("  ") };
 }
 
-function problemOf(issue: v.BaseIssue<unknown>, document: unknown): Problem | undefined {
+function problemOf(schema: SchemaNode, issue: v.BaseIssue<unknown>, document: unknown): Problem | undefined {
   const path = (issue.path ?? []).map((item) => item.key as string | number);
-  if (issue.type === "strict_object" && issue.expected === "never") return unknownKey(path, document);
+  if (issue.type === "strict_object" && issue.expected === "never") return unknownKey(schema, path, document);
   if (
     issue.type === "strict_object" && issue.received === "undefined" && path.length > 0 && issue.input === undefined
   ) {
     const missing = String(path.at(-1));
     const given = Object.keys((issue.path?.at(-1)?.input ?? {}) as object);
-    const known = Object.keys(schemaAt(path.slice(0, -1), document)?.entries ?? {});
+    const known = Object.keys(schemaAt(schema, path.slice(0, -1), document)?.entries ?? {});
     // A slip in the field's name is reported where it stands, as an unknown field.
     if (nearest(missing, given.filter((key) => !known.includes(key))) !== undefined) return undefined;
     return {
@@ -118,7 +116,7 @@ function problemOf(issue: v.BaseIssue<unknown>, document: unknown): Problem | un
       message: `expected a field "${missing}", found ${given.length === 0 ? "none" : given.join(", ")}`,
     };
   }
-  const node = schemaAt(path, document);
+  const node = schemaAt(schema, path, document);
   if (issue.type === "picklist" && node?.options !== undefined) {
     return unknownName(path, issue.input, node.options.map(String));
   }
@@ -126,22 +124,23 @@ function problemOf(issue: v.BaseIssue<unknown>, document: unknown): Problem | un
 }
 
 /** Lists that stand where objects are expected; valibot takes them for objects without fields. */
-function misplacedLists(input: unknown, path: DocumentPath, document: unknown): Problem[] {
-  const node = schemaAt(path, document);
+function misplacedLists(schema: SchemaNode, input: unknown, path: DocumentPath, document: unknown): Problem[] {
+  const node = schemaAt(schema, path, document);
   const object = node?.entries !== undefined || node?.type === "record";
   if (object && Array.isArray(input)) return [{ path, message: `expected an object, found ${foundText(input)}` }];
   if (!object || typeof input !== "object" || input === null) return [];
-  return Object.entries(input).flatMap(([key, value]) => misplacedLists(value, [...path, key], document));
+  return Object.entries(input).flatMap(([key, value]) => misplacedLists(schema, value, [...path, key], document));
 }
 
-/** A valid scenario, or everything that its fields taken one by one have wrong. */
-export type Validation = { readonly scenario: Scenario } | { readonly problems: readonly Problem[] };
+/** A valid document, or everything that its fields taken one by one have wrong. */
+export type Validation<T> = { readonly value: T } | { readonly problems: readonly Problem[] };
 
-/** Checks a document against the schema. */
-export function validateScenario(document: unknown): Validation {
-  const lists = misplacedLists(document, [], document);
+/** Checks a document against a schema. */
+export function validate<T>(schema: v.GenericSchema<unknown, T>, document: unknown): Validation<T> {
+  const node = schema as unknown as SchemaNode;
+  const lists = misplacedLists(node, document, [], document);
   if (lists.length > 0) return { problems: lists };
-  const result = v.safeParse(scenarioSchema, document);
-  if (result.success) return { scenario: result.output };
-  return { problems: result.issues.flatMap((issue) => problemOf(issue, document) ?? []) };
+  const result = v.safeParse(schema, document);
+  if (result.success) return { value: result.output };
+  return { problems: result.issues.flatMap((issue) => problemOf(node, issue, document) ?? []) };
 }

@@ -52,10 +52,10 @@ async function speed(
   return { task: "speed", stepNs, phaseNs, loss, trainer: facts, statistics, tiers, tableBytes, digest };
 }
 
-/** Rows in each tier, of the tables of all columns: a trainer's first 26, in the order of the columns. */
-function tierRows({ trainer: { dims } }: WorkerSpec, store: EmbeddingStore): number[] {
+/** Rows in each tier, of all tables: the store has the trainer's only, in their order. */
+function tierRows({ trainer: { tables } }: WorkerSpec, store: EmbeddingStore): number[] {
   const tiers = store.describe().length;
-  const counts = dims.map((dim, column) => new Table(store, column, `C${column + 1}`, dim, tiers).rows());
+  const counts = tables.map(({ name, dim }, number) => new Table(store, number, name, dim, tiers).rows());
   return Array.from({ length: tiers }, (_, tier) => counts.reduce((sum, rows) => sum + (rows[tier] ?? 0), 0));
 }
 

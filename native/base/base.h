@@ -45,12 +45,13 @@ int32_t ts_text_return(ts_text *text, char *out, uint64_t cap, uint64_t *needed)
 
 /* Readers look an option up and mark it as known; after all were read, ts_config_finish refuses the keys that
  * nobody asked for. Each reader leaves *out at the default when the option is absent. */
+#define TS_CONFIG_MOST 1024u /* options of one ts_config: a simulation names several media */
 typedef struct ts_config_reader {
   const ts_config *config;
   const char *what; /* e.g. "store", for messages */
   ts_err err;
   int32_t status; /* first failure; later reads do nothing */
-  uint64_t known[2]; /* bitmap over the entries */
+  uint64_t known[TS_CONFIG_MOST / 64]; /* bitmap over the entries */
 } ts_config_reader;
 
 ts_config_reader ts_config_read(const ts_config *config, const char *what, ts_err err);

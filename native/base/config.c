@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ENTRIES 128u /* bits of ts_config_reader.known */
+#define MAX_ENTRIES TS_CONFIG_MOST /* bits of ts_config_reader.known */
 
 typedef struct entry {
   char *key, *value;

@@ -53,7 +53,7 @@ static bool next_uses(const int64_t *keys, uint64_t n, uint32_t *next) {
   return ok;
 }
 
-int32_t ts_opt_replay(uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t *hits) {
+int32_t ts_opt_replay(uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t uncounted, uint64_t *hits) {
   *hits = 0;
   if (n == 0) return TS_OK;
   uint64_t slots = TS_MIN(capacity, n), found = 0;
@@ -65,7 +65,7 @@ int32_t ts_opt_replay(uint64_t capacity, const int64_t *keys, uint64_t n, uint64
   for (uint64_t i = 0; ok && i < n; i++) {
     uint32_t slot = ts_slot_map_find(&map, keys[i]);
     if (slot != TS_NO_SLOT) {
-      found++;
+      found += i >= uncounted;
     } else {
       if (h.count < slots) {
         put(&h, h.count, slot = (uint32_t)h.count);

@@ -51,7 +51,7 @@ void ts_policy_destroy(ts_policy *policy);
 
 /* A row came into a free slot, whose word becomes held. `hash` is the key's. */
 void ts_policy_insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash);
-/* Rows were looked up: one call a batch or part of it, duplicates once. Any thread; only the words change, and what of
+/* Rows were looked up: one call a batch or part of it, in which a row may stand more than once. Any thread; only the words change, and what of
  * the policy is atomic. Words that hold no row are passed over. */
 void ts_policy_touch(ts_policy *policy, ts_policy_word *const *words, const uint64_t *hashes, uint32_t n);
 /* The row left (evicted: the policy's choice; otherwise removed, expired, or moved by the pool); the word is no longer

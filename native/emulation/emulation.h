@@ -12,27 +12,20 @@
  * Options of ts_store_open, read here:
  *   emulate.medium      name of the media model, for ts_store_describe; absent: no emulation
  *   emulate.threads     threads that share the medium's bandwidth                              (default 1)
- *   emulate.in_flight   cache lines a core keeps in flight (Little's law)                      (default 10)
- *   emulate.granule     bytes the medium reads or writes at once (Optane: 256)                 (default 64)
- *   emulate.read_latency_ns                      idle latency of a random load
- *   emulate.read_next_latency_ns    the same for every further line of one access, which the medium has buffered
- *                                   (a sequential load)                             (default read_latency_ns)
- *   emulate.read_bandwidth                       bytes/s of all threads together, granule-sized random loads
- *   emulate.write_nt_latency_ns, .write_nt_bandwidth         non-temporal stores (libpmem copies)
- *   emulate.write_cached_latency_ns, .write_cached_bandwidth ordinary cached stores, written back line by line
- *   emulate.read_in_flight, .write_nt_in_flight, .write_cached_in_flight   by operation           (default in_flight)
- *   emulate.write_nt_next_latency_ns, .write_cached_next_latency_ns        as read_next_latency_ns
- *   memory_mode.medium, .threads, .in_flight, .granule, .read_*, .write_cached_*   the PMEM behind the cache
+ *   emulate.*           parameters of the medium, as native/media/media.h names them; loads, non-temporal and cached
+ *                       stores are required
+ *   memory_mode.*       the same of the PMEM behind the cache; loads and cached stores are required
  *   memory_mode.cache_bytes     the DRAM cache, a power of two is not required
  *   memory_mode.seed            page placement: virtual 4 KiB pages are mapped to seeded places in the cache
- * Latencies and bandwidths are required where a medium is named; the formulas are in media_model.h.
+ *
+ * Rows and background moves share one modelled bandwidth: whoever waits says how long the medium itself was busy for it
+ * (ts_emulation_done), and takes longer by what the other side kept it busy meanwhile (ts_emulation_shared_ns). The
+ * threads of `emulate.threads` are all taken to be busy; background threads come on top of them, as they come.
  */
 #ifndef TS_EMULATION_H
 #define TS_EMULATION_H
 
-#include "base/base.h"
-
-typedef enum ts_media_op { TS_MEDIA_READ, TS_MEDIA_WRITE_NT, TS_MEDIA_WRITE_CACHED, TS_MEDIA_OPS } ts_media_op;
+#include "media/media.h"
 
 typedef struct ts_emulation ts_emulation;
 typedef struct ts_memory_mode ts_memory_mode;
@@ -43,6 +36,20 @@ void ts_emulation_destroy(ts_emulation *emulation);
 const char *ts_emulation_medium(const ts_emulation *emulation);
 /* Modelled time in ns of `count` independent random accesses of `bytes` each by one of the threads. */
 uint64_t ts_emulation_cost_ns(const ts_emulation *emulation, ts_media_op op, uint32_t bytes, uint64_t count);
+
+typedef enum ts_emulation_side { TS_EMULATION_CALLS, TS_EMULATION_BACKGROUND, TS_EMULATION_SIDES } ts_emulation_side;
+/* What one side did: time alone, and how long the medium was busy with it, for its share of the bandwidth and in all. */
+typedef struct ts_emulation_work {
+  double alone_ns, share_ns, busy_ns;
+} ts_emulation_work;
+/* Adds accesses. A call is one of the threads, a background move comes on top of them. */
+void ts_emulation_add(const ts_emulation *emulation, ts_emulation_side side, ts_media_op op, uint32_t bytes,
+                      uint64_t count, ts_emulation_work *work);
+/* Busy time of the medium, ns, that the other side was counted for so far; only differences mean something. */
+uint64_t ts_emulation_others(const ts_emulation *emulation, ts_emulation_side side);
+void ts_emulation_done(ts_emulation *emulation, ts_emulation_side side, const ts_emulation_work *work);
+/* Time of the work when the other side kept the medium busy for `others` ns meanwhile. */
+uint64_t ts_emulation_shared_ns(const ts_emulation *emulation, const ts_emulation_work *work, uint64_t others);
 
 int32_t ts_memory_mode_create(const ts_config *config, ts_memory_mode **out, ts_err err);
 void ts_memory_mode_destroy(ts_memory_mode *mode);

@@ -12,7 +12,7 @@
  *
  * A state is one 32-bit word: valid bit, dirty bit, 30 bits of the mixed page number. Two pages of one place differ in
  * these bits but for one pair in 2^30. Threads race on words without locks: a lost update miscounts one line. */
-#include "emulation/media_model.h"
+#include "emulation/emulation.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 #define DIRTY 2u
 
 struct ts_memory_mode {
-  ts_media_model model;
+  ts_medium medium;
   uint64_t cache_bytes, pages, seed;
   uint32_t granule_bits;
   _Atomic uint32_t *lines;
@@ -39,8 +39,8 @@ int32_t ts_memory_mode_create(const ts_config *config, ts_memory_mode **out, ts_
   if (!ts_config_has(config, "memory_mode.medium")) return ts_config_finish(&reader);
   ts_memory_mode *mode = calloc(1, sizeof *mode);
   if (mode == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open Memory Mode model: out of memory");
-  uint32_t ops = 1u << TS_MEDIA_READ | 1u << TS_MEDIA_WRITE_CACHED;
-  int32_t status = ts_media_model_read(&reader, "memory_mode", ops, &mode->model);
+  uint32_t ops = TS_MEDIA_OP_BIT(TS_MEDIA_READ) | TS_MEDIA_OP_BIT(TS_MEDIA_WRITE_CACHED);
+  int32_t status = ts_medium_read(&reader, "memory_mode", ops, &mode->medium);
   /* At least one page, at most what 32 bits of page index hold (16 TiB). */
   mode->cache_bytes = ts_config_u64(&reader, "memory_mode.cache_bytes", 0, 1u << PAGE_BITS, UINT64_C(1) << 44);
   mode->seed = ts_mix64(ts_config_u64(&reader, "memory_mode.seed", 0, 0, UINT64_MAX) + 0x9e3779b97f4a7c15u);
@@ -49,7 +49,7 @@ int32_t ts_memory_mode_create(const ts_config *config, ts_memory_mode **out, ts_
     status = ts_fail(err, TS_EINVAL, "Cannot open Memory Mode model: option \"memory_mode.cache_bytes\" is missing");
   if (status == TS_OK) {
     mode->pages = mode->cache_bytes >> PAGE_BITS;
-    for (uint32_t g = mode->model.granule; g > 1; g >>= 1) mode->granule_bits++;
+    for (uint32_t g = mode->medium.granule; g > 1; g >>= 1) mode->granule_bits++;
     mode->lines = calloc(mode->pages * LINES_IN_PAGE, sizeof *mode->lines);
     if (mode->lines == NULL)
       status = ts_fail(err, TS_ENOMEM, "Cannot open Memory Mode model: no memory for the tags of %llu cache lines",
@@ -69,7 +69,7 @@ void ts_memory_mode_destroy(ts_memory_mode *mode) {
   free(mode);
 }
 
-const char *ts_memory_mode_medium(const ts_memory_mode *mode) { return mode == NULL ? "" : mode->model.medium; }
+const char *ts_memory_mode_medium(const ts_memory_mode *mode) { return mode == NULL ? "" : mode->medium.name; }
 
 uint64_t ts_memory_mode_cache_bytes(const ts_memory_mode *mode) { return mode == NULL ? 0 : mode->cache_bytes; }
 
@@ -110,11 +110,14 @@ void ts_memory_mode_access(ts_memory_mode *mode, uintptr_t address, uint32_t byt
 uint64_t ts_memory_mode_cost_ns(const ts_memory_mode *mode, const ts_memory_mode_count *count) {
   uint64_t misses = count->clean_misses + count->dirty_misses;
   if (mode == NULL || misses == 0) return 0;
-  const ts_media_op_model *read = &mode->model.op[TS_MEDIA_READ], *back = &mode->model.op[TS_MEDIA_WRITE_CACHED];
-  double fills = (double)count->fills, others = (double)(misses - TS_MIN(misses, count->fills));
-  double core = (fills * read->first_ns + others * read->next_ns) / read->in_flight;
-  double medium = fills * mode->model.granule / read->bandwidth +
-                  (double)count->dirty_misses * TS_CACHE_LINE / back->bandwidth;
-  double all = TS_MAX(core, medium * mode->model.threads);
-  return (uint64_t)(TS_MAX(all, read->first_ns) + 0.5);
+  const ts_medium *m = &mode->medium;
+  /* A fill brings the lines of one granule that missed; as many as they are on average. */
+  uint64_t fills = TS_MAX(1, TS_MIN(count->fills, misses));
+  uint32_t lines = (uint32_t)TS_MIN((misses + fills / 2) / fills, m->granule / TS_CACHE_LINE);
+  ts_media_access fill = {.op = TS_MEDIA_READ, .bytes = TS_MAX(1, lines) * TS_CACHE_LINE, .threads = m->threads};
+  ts_media_access back = {.op = TS_MEDIA_WRITE_CACHED, .bytes = TS_CACHE_LINE, .threads = m->threads};
+  double alone = (double)ts_medium_batch_ps(m, &fill, fills) / 1000;
+  double share = 1e9 / ts_medium_capacity(m, &fill) * fill.bytes * (double)fills * m->threads;
+  double writes = 1e9 / ts_medium_capacity(m, &back) * back.bytes * (double)count->dirty_misses * m->threads;
+  return (uint64_t)(ts_medium_shared_ns(m, alone, share, writes) + 0.5);
 }

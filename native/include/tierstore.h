@@ -314,7 +314,7 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
 
 /* ---- Wide & Deep trainer -------------------------------------------------------------------------------- */
 
-/* Opens a trainer on a store; it creates the tables it needs there, C1 to C26. The store must outlive it. Options:
+/* Opens a trainer on a store; it creates the tables it needs there, in order. The store must outlive it. Options:
  *   data         path of the train cache file                                                     (required)
  *   model        wdl: MLP over embeddings and numerics + linear model of numerics and hashed ids; deepfm: the same + the
  *                pairwise products of a factorization machine; dlrm: a bottom MLP over the numerics, dot products of all pairs
@@ -322,6 +322,11 @@ TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint6
  *   batch        samples a step                                                                   (default 2048)
  *   dim          weights an embedding row, 1..1024                                                (default 16)
  *   dims         the same column by column, 26 widths; deepfm and dlrm need equal ones          (default: dim for each)
+ *   tables       "name:dim:combiner:columns;...", as "C1:16:none:C1;history:8:mean:C3,C4,C5": the embedding tables, each of the
+ *                columns C1..C26 in one of them at most. none: each column is a vector of its own, and they share the table's
+ *                rows; sum, mean, sqrtn: the ids of a sample are a bag (ts_table_lookup_bags), one vector; ids that are missing
+ *                in the text are in no bag. Vectors are inputs in the order of the tables; the wide part has all columns.
+ *                                                          (default: tables C1 to C26, one a column, as wide as dims says)
  *   hidden       widths of the hidden layers                                          (default "1024,512,256")
  *   bottom       dlrm: widths of the bottom MLP's layers before the last, which is as wide as an embedding; all are ReLU
  *                                                                                             (default "512,256")
@@ -456,6 +461,155 @@ TS_API int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, 
  * Errors: TS_EINVAL, TS_EUNAVAILABLE (no such node), TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t *needed, char *err,
                                       uint32_t err_cap);
+
+/* ---- simulator: steps in virtual time --------------------------------------------------------------------- */
+
+/* Rows that a training step needs, and in which tier they are, from popularity laws: of any number of rows, in
+ * milliseconds (native/simulator/demand.h has the formulas). Options:
+ *   tables, workers            how many; up to 64 tables
+ *   table<n>.rows, .s, .q      Zipf-Mandelbrot law (rank + q)^-s;  .hitters  shares of heavy hitters before it
+ *   table<n>.buckets           instead: "rows,weight,rows,weight,..." of a reuse histogram
+ *   table<n>.lookups           a worker's keys a step, duplicates counted;  .row_bytes  that a row takes
+ *   policy                     lru or lfu                                                              (lru)
+ *   capacity                   bytes of every tier but the last, which holds the rest
+ *   page_bytes                 pages of so many bytes are placed by their heat, as by the kernel; two tiers     (rows)
+ *   seen                       numbers of steps whose distinct rows are asked for
+ *   cache_bytes, placement (random | contiguous), trains (1), samples, seed, threads    Memory Mode (memory_mode_sample.h)
+ * Text: a line a table, "table distinct=<rows of one worker's batch> variance= all=<of all workers'> in<tier>= seen<n>=",
+ * and with cache_bytes "memory_mode read_hit= read_clean= read_dirty= write_hit= ...", shares of row accesses.
+ * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
+TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                  uint32_t err_cap);
+
+/* Training steps in virtual time (native/simulator/engine.h says what overlaps with what). Times in picoseconds, bytes/s
+ * for bandwidths. Options:
+ *   seed, steps (64), warmup (8), workers (1), per_host (1), servers (0: tables are in the memory of the one machine)
+ *   cores, background (1), stage_threads (1), ahead (1), micro (1), lag (1), prefetch (0), async (0), promote (1), trains (1)
+ *   dense_on (cores | accelerator), dense_ps, parse_ps, key_ps, row_ps, update_ps
+ *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention
+ *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
+ *   memory_mode (0), memory_mode.read_clean, .read_dirty, .write_clean, .write_dirty, .known    shares; tier 1 is behind 0
+ *   tiers, tier<n>.<media option>    as in native/media/media.h; and .label, .write (nt | cached | flush), .fenced,
+ *                                    .depth (accesses a core keeps under way), .round (bytes), .hops, .remote (share), .read_ps, .write_ps (added to each access)
+ *   tables, tables.distinct, .variance, .all, .lookups, .value_bytes, .row_bytes, .in<tier>      a number a table, as
+ *                                    ts_simulate_demand gives them
+ * Text, one fact a line: step_ps=<a number a step>, elapsed_ps, "part kind= on= ps=" (what the time was spent on; their
+ * sum is elapsed_ps), "resource name= places= busy_ps= elapsed_ps=", "traffic tier= op= bytes= accesses=", net_bytes,
+ * "task kind= actor= start_ps= end_ps=" (of the last step). The same options give the same text on every machine.
+ * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
+TS_API int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
+/* ---- simulator: media ---- */
+
+/* Evaluates a media model (options "medium.*", native/media/media.h) for n queries of TS_MEDIA_QUERY numbers each:
+ *   0 kind: 0 latency, ns, at a load of 0..1; 1 latency at a traffic of so many bytes/s; 2 bandwidth, bytes/s;
+ *           3 peak, bytes/s, however many cores ask
+ *   1 operation: 0 load, 1 non-temporal store, 2 cached store, 3 store + flush       2 bytes of an access, 1 or more
+ *   3 threads, 1 or more      4 sequential      5 a fence after every access         6 prefetchers on (4..6: 0 or 1)
+ *   7 share of the bytes read, where reads and writes are in flight together; negative: one operation only
+ *   8 NUMA hops               9 load or traffic (kinds 0 and 1)                     10 region in bytes, 0: not known
+ * Errors: TS_EINVAL (an option; a number out of range; an operation that the medium's options do not have). */
+#define TS_MEDIA_QUERY 11
+TS_API int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
+                                 uint32_t err_cap);
+/* ---- simulator: miss ratios ------------------------------------------------------------------------------ */
+
+/* A popularity law as buckets of equally popular rows, most popular first: rows[i] rows of weights[i] each. Rank r of the
+ * law has weight (r + q)^-s; hitters are shares of all accesses that rows in front of it have (heavy hitters, n of them, part
+ * of the rows). Options: rows (required, up to 2^53), s (1.05), q (0). *needed: buckets there are; with fewer than that in
+ * cap nothing is written. Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE (more buckets than cap). */
+TS_API int32_t ts_simulate_law(const ts_config *config, const double *hitters, uint32_t n, uint64_t *rows, double *weights,
+                               uint32_t cap, uint32_t *needed, char *err, uint32_t err_cap);
+
+/* Miss ratios of caches of sizes[0..count) rows, rising, on a stream of n keys: ratios[i]. A row that comes for the first
+ * time is a miss. Options:
+ *   policy      lru, lfu, clock, s3fifo, sieve, tinylfu or opt                                     (lru)
+ *   method      exact, or sampled: rows whose hash is below a threshold, in smaller caches         (exact)
+ *   batch       lookups that come together and count each row once; 1: every lookup counts         (1)
+ *   uncounted   keys at the beginning that only fill the caches, whole batches of them             (0)
+ *   samples     rows that a sample should have                                                     (1048576)
+ *   rate        share of the rows that are sampled, instead of samples
+ * facts, which may be NULL, gets six numbers: lookups that count, distinct rows, first comings among the lookups (lru only), share of the rows
+ * that was looked at, lookups replayed, bytes of memory used. Rows counted are exact also where sampled.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, uint64_t n, const uint64_t *sizes,
+                                 uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
+
+/* The same in the steady state of independent draws from a law, given as buckets in any order. Options:
+ *   method      analytic: policy lru (Che), fifo, random, or popular (the most popular rows stay);
+ *               sampled: any policy of ts_simulate_curve, on a model of the law                    (analytic)
+ *   policy, batch
+ *   samples     rows of the model's cache                                                          (16384)
+ *   seed        of what is drawn                                                                   (0)
+ * facts, the same six: distinct rows of a batch, rows of the law, 0, smallest share of the rows in a model, lookups replayed, bytes.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
+                                     const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err,
+                                     uint32_t err_cap);
+/* ---- simulator: keys of profiles ------------------------------------------------------------------------ */
+
+/* Keys of tables, drawn from laws of popularity: a pure function of seed, table, sample and position, the same on every
+ * machine. Calls that only read (fill, law) may run on several threads at once. */
+typedef struct ts_keys ts_keys;
+/* Measures a stream of keys in one pass; one thread at a time. */
+typedef struct ts_stream ts_stream;
+
+/* An empty set of tables. Errors: TS_EINVAL (out is NULL), TS_ENOMEM. */
+TS_API int32_t ts_keys_create(uint64_t seed, ts_keys **out, char *err, uint32_t err_cap);
+/* Always TS_OK; NULL is accepted. */
+TS_API int32_t ts_keys_close(ts_keys *keys);
+
+/* Adds a table, whose number counts from 0. Its rows are steps (3 numbers each: rows, their share of the accesses together,
+ * samples until a row is replaced by a new one or 0: never) and a tail, which has what the steps leave. Options:
+ *   tail         none | zipf: rank r of the tail has weight (r + q)^-s | folded: draws of a Zipf law without end, modulo
+ *                `rows`                                                                          (default none)
+ *   rows, s, q   of the tail                                                                     (default 0)
+ *   life         samples until a row of the tail is replaced, 0: never                            (default 0)
+ *   pool         rows that replace others are drawn from so many, which come and go; 0: they are new   (default 0)
+ *   repeats      share of keys that are the key some samples before; `gaps` are the shares of repeats over 1, 2, 3
+ *                samples, then of four classes an octave (native/simulator/gaps.h)                                                          (default 0)
+ *   parent, parent_share   a table added before, and the share of samples that take this table's rank from the parent's
+ *                                                                                                (default none)
+ *   keys         hashed: spread over 64 bits; rows: numbers from 0, new rows after those           (default hashed)
+ * bags: pairs of a number of keys a sample, up to 4095, and its share; none: one key a sample.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_keys_add_table(ts_keys *keys, const ts_config *config, const double *steps, uint64_t step_count,
+                                 const double *gaps, uint64_t gap_count, const double *bags, uint64_t bag_count,
+                                 uint32_t *table, char *err, uint32_t err_cap);
+/* Keys of samples first .. first + samples - 1. offsets (NULL or samples + 1 numbers): where each sample's keys begin.
+ * *n is how many keys there are. Errors: TS_EINVAL, TS_ERANGE (cap is below *n). */
+TS_API int32_t ts_keys_fill(ts_keys *keys, uint32_t table, uint64_t first, uint64_t samples, int64_t *out, uint64_t cap,
+                            uint64_t *offsets, uint64_t *n, char *err, uint32_t err_cap);
+/* The law of the rows that are there at one time: buckets of rows of equal share, heaviest first; shares[i] is that of one
+ * row. Errors: TS_EINVAL, TS_ERANGE (cap is below *n), TS_ENOMEM. */
+TS_API int32_t ts_keys_law(ts_keys *keys, uint32_t table, uint64_t *rows, double *shares, uint64_t cap, uint64_t *n,
+                           char *err, uint32_t err_cap);
+
+/* A stream to measure, of which up to `most` accesses are kept, 13 bytes each and 40 a row; beyond, a sample of rows.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_create(uint64_t most, ts_stream **out, char *err, uint32_t err_cap);
+/* Always TS_OK; NULL is accepted. */
+TS_API int32_t ts_stream_close(ts_stream *stream);
+/* The next n keys. Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_add(ts_stream *stream, const int64_t *keys, uint64_t n, char *err, uint32_t err_cap);
+/* out[0] accesses, [1] those kept, [2] rows kept, [3] the share of rows that is kept. Errors: TS_EINVAL. */
+TS_API int32_t ts_stream_facts(ts_stream *stream, double *out, char *err, uint32_t err_cap);
+/* Takes each row for one life without repeats (apart = 0), or cuts its time where its rate changes: by the gain in likelihood
+ * of accesses that are no repeats, at least 8 (apart = 1). What follows counts lives. Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_lives(ts_stream *stream, uint32_t apart, char *err, uint32_t err_cap);
+/* After ts_stream_groups: the most used rows that were there all the time and are in no group, 2 numbers each: 1 if its
+ * accesses are kept, 0 if they are only counted; its accesses that are no repeats. Errors: TS_EINVAL, TS_ERANGE (cap is
+ * below *n). */
+TS_API int32_t ts_stream_apart(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+/* The lives of kept rows in groups of like ones, 4 numbers each: lives, means of their accesses that are no repeats and of the
+ * numbers of the first and last of them. Errors: TS_EINVAL, TS_ERANGE (cap is below *n), TS_ENOMEM. */
+TS_API int32_t ts_stream_groups(ts_stream *stream, double *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+/* Tells causes from repeats, at random by their odds. rates: how often a row of each group is asked for, per access;
+ * kernel: density of repeats by class of gap, per access. out[b]: expected repeats.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_decluster(ts_stream *stream, const double *rates, uint64_t groups, const double *kernel,
+                                   uint64_t bins, uint64_t seed, double *out, char *err, uint32_t err_cap);
+/* The kept keys in their order. Errors: TS_EINVAL, TS_ERANGE (cap is below *n). */
+TS_API int32_t ts_stream_keys(ts_stream *stream, int64_t *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
 
 #ifdef __cplusplus
 }

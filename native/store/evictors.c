@@ -49,6 +49,7 @@ static void look_after(ts_shard *shard) {
       uint32_t freed = 0;
       ts_traffic traffic;
       ts_traffic_begin(table->store, &traffic);
+      ts_traffic_in_background(table->store, &traffic);
       pthread_mutex_lock(&shard->lock);
       int32_t status = TS_OK;
       const uint64_t mark = 2 * ts_shard_low(shard, tier);

@@ -229,10 +229,14 @@ typedef struct ts_traffic {
   uint64_t reads, writes; /* whole rows of the emulated tier, by moves */
   uint64_t ticks;         /* real time for them */
   uint64_t start, start_ticks;
+  uint64_t others; /* what the medium was busy for the other side when this began */
+  bool background; /* moves of a background thread */
 } ts_traffic;
 /* The tier that is emulated, or UINT32_MAX. */
 uint32_t ts_traffic_tier(const ts_store *store);
 void ts_traffic_begin(const ts_store *store, ts_traffic *traffic);
+/* Says that what began are moves of a background thread: they share the medium with the calls. */
+void ts_traffic_in_background(const ts_store *store, ts_traffic *traffic);
 /* Writes and reads a row of a memory tier, counted where it is emulated. */
 void ts_traffic_write(ts_shard *shard, uint32_t tier, uint64_t row, const void *from, ts_traffic *traffic);
 void ts_traffic_read(ts_shard *shard, uint32_t tier, uint64_t row, void *to, ts_traffic *traffic);

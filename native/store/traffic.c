@@ -33,6 +33,14 @@ void ts_traffic_begin(const ts_store *store, ts_traffic *traffic) {
   if (ts_traffic_tier(store) == UINT32_MAX) return;
   traffic->start = ts_now_ns();
   traffic->start_ticks = ticks_now();
+  traffic->others = ts_emulation_others(EMULATION(&store->tiers[ts_traffic_tier(store)]), TS_EMULATION_CALLS);
+}
+
+void ts_traffic_in_background(const ts_store *store, ts_traffic *traffic) {
+  uint32_t tier = ts_traffic_tier(store);
+  if (tier == UINT32_MAX) return;
+  traffic->background = true;
+  traffic->others = ts_emulation_others(EMULATION(&store->tiers[tier]), TS_EMULATION_BACKGROUND);
 }
 
 void ts_traffic_write(ts_shard *shard, uint32_t tier, uint64_t row, const void *from, ts_traffic *traffic) {
@@ -66,17 +74,37 @@ static void wait_ns(ts_table *table, uint64_t from, uint64_t ns) {
   ts_count(table, TS_STAT_emulation_wait_ns, ns);
 }
 
+/* Waits until the model's time for `work` has passed, of which `real` went by already; longer, if the other side keeps the
+ * medium busy meanwhile. `others`: what it was counted for when the work began. */
+static void wait_shared(ts_table *table, ts_emulation *emulation, ts_emulation_side side, const ts_emulation_work *work,
+                        uint64_t others, uint64_t real) {
+  ts_emulation_done(emulation, side, work);
+  uint64_t start = ts_now_ns(), waited = 0, seen;
+  do {
+    seen = ts_emulation_others(emulation, side);
+    uint64_t model = ts_emulation_shared_ns(emulation, work, seen - others);
+    if (model <= real + waited) break;
+    waited = model - real;
+    ts_spin_until(start + waited);
+  } while (ts_emulation_others(emulation, side) != seen);
+  if (waited > 0) ts_count(table, TS_STAT_emulation_wait_ns, waited);
+}
+
 void ts_traffic_wait(ts_table *table, ts_traffic *t) {
   uint32_t tier = ts_traffic_tier(table->store);
   if (tier == UINT32_MAX || t->reads + t->writes == 0) return;
   const ts_store_tier *medium = &table->store->tiers[tier];
-  uint64_t model = ts_emulation_cost_ns(EMULATION(medium), TS_MEDIA_READ, table->layout.stride, t->reads) +
-                   ts_emulation_cost_ns(EMULATION(medium), medium->tier.ops->write_op, table->layout.stride, t->writes);
+  ts_emulation_side side = t->background ? TS_EMULATION_BACKGROUND : TS_EMULATION_CALLS;
+  ts_emulation_work work = {0};
+  ts_emulation_add(EMULATION(medium), side, TS_MEDIA_READ, table->layout.stride, t->reads, &work);
+  ts_emulation_add(EMULATION(medium), side, medium->tier.ops->write_op, table->layout.stride, t->writes, &work);
   /* Ticks to nanoseconds by the clock over the same stretch. */
   uint64_t now = ts_now_ns(), stretch = ticks_now() - t->start_ticks;
   uint64_t real = stretch == 0 ? 0 : (uint64_t)((double)t->ticks * (double)(now - t->start) / (double)stretch);
-  if (model > real) wait_ns(table, now, model - real);
+  wait_shared(table, medium->emulation, side, &work, t->others, real);
+  const bool background = t->background;
   ts_traffic_begin(table->store, t);
+  if (background) ts_traffic_in_background(table->store, t);
 }
 
 /* Distinct keys at a time; a key that comes back later in a larger call is counted again. */
@@ -146,7 +174,9 @@ void ts_traffic_updated(ts_table *table, uint64_t rows, uint64_t real_ns) {
   uint32_t tier = ts_traffic_tier(store);
   if (tier == UINT32_MAX || rows == 0) return;
   const ts_store_tier *t = &store->tiers[tier];
-  uint64_t model = ts_emulation_cost_ns(EMULATION(t), TS_MEDIA_READ, table->layout.stride, rows) +
-                   ts_emulation_cost_ns(EMULATION(t), t->tier.ops->write_op, table->layout.stride, rows);
-  if (model > real_ns) wait_ns(table, ts_now_ns(), model - real_ns);
+  uint64_t others = ts_emulation_others(EMULATION(t), TS_EMULATION_CALLS);
+  ts_emulation_work work = {0};
+  ts_emulation_add(EMULATION(t), TS_EMULATION_CALLS, TS_MEDIA_READ, table->layout.stride, rows, &work);
+  ts_emulation_add(EMULATION(t), TS_EMULATION_CALLS, t->tier.ops->write_op, table->layout.stride, rows, &work);
+  wait_shared(table, t->emulation, TS_EMULATION_CALLS, &work, others, real_ns);
 }

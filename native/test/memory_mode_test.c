@@ -14,11 +14,13 @@ static ts_config *options(const char *cache_bytes, const char *seed) {
                                   {"memory_mode.cache_bytes", cache_bytes},
                                   {"memory_mode.seed", seed},
                                   {"memory_mode.granule", "256"},
+                                  {"memory_mode.sharpness", "64"},
                                   {"memory_mode.in_flight", "10"},
                                   {"memory_mode.read_latency_ns", "300"},
                                   {"memory_mode.read_next_latency_ns", "100"},
                                   {"memory_mode.read_bandwidth", "1e12"},
                                   {"memory_mode.write_cached_latency_ns", "300"},
+                                  {"memory_mode.write_cached_knee", "0.001"},
                                   {"memory_mode.write_cached_bandwidth", "64e9"}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) ts_config_set(config, pairs[i][0], pairs[i][1], NULL, 0);
   return config;
@@ -138,8 +140,8 @@ static void misses_cost(void) {
   ts_config_set(config, "memory_mode.threads", "2", NULL, 0);
   ts_config_set(config, "memory_mode.in_flight", "1000", NULL, 0);
   CHECK(ts_memory_mode_create(config, &mode, (ts_err){0}) == TS_OK);
-  /* 2 x (256 / 64 + 64 / 64) ns */
-  CHECK(ts_memory_mode_cost_ns(mode, &(ts_memory_mode_count){.dirty_misses = 1000, .fills = 1000}) == 10000);
+  /* 2 x (256 / 64 + 256 / 64) ns: a line that is written back writes a granule */
+  CHECK(ts_memory_mode_cost_ns(mode, &(ts_memory_mode_count){.dirty_misses = 1000, .fills = 1000}) == 16000);
   ts_memory_mode_destroy(mode);
   ts_config_free(config);
 }
@@ -147,7 +149,7 @@ static void misses_cost(void) {
 static void options_are_checked(void) {
   static const char *const bad[][3] = {{"memory_mode.cache_bytes", "100", "memory_mode.cache_bytes"},
                                        {"memory_mode.sede", "1", "unknown option \"memory_mode.sede\""},
-                                       {"memory_mode.write_nt_latency_ns", "1", "unknown option"}};
+                                       {"memory_mode.write_nt_latency_ns", "1", "write_nt_bandwidth"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ts_config *config = options("4096", "1");
     ts_config_set(config, bad[i][0], bad[i][1], NULL, 0);

@@ -2,7 +2,9 @@
  * everything, and what each policy is known for: a scan must not wash away what is hot. */
 #include "cache/policy.h"
 #include "test/check.h"
-#include "wdl/input/zipf.h"
+#include "base/zipf.h"
+#include "cache/replay_batches.h"
+#include "cache/replay_lru.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +224,42 @@ static void agree_with_models(void) {
   }
 }
 
+/* The fast way of LRU against the policy's own code at one key a batch: caches of all sizes, logs that are squeezed, tables
+ * for more rows than a million, and hits that do not count. */
+static void fast_lru_is_the_policy(void) {
+  enum { N = 400000 };
+  int64_t *keys = malloc(N * sizeof *keys);
+  static const uint64_t capacities[] = {1, 2, 5, 64, 1000, 20000, 100000};
+  for (int kind = 0; kind < 4; kind++) {
+    make_stream(kind, 60000, keys, N);
+    for (uint32_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+      ts_batches *b = NULL;
+      uint64_t rows = 0, misses = 0, hits = 0, later = 0, before = 0;
+      CHECK(ts_batches_create(TS_LRU, capacities[c], &b) == TS_OK);
+      for (uint64_t i = 0; i < N; i++) {
+        if (i == N / 3) before = i - misses;
+        ts_batches_run(b, keys + i, 1, &rows, &misses);
+      }
+      ts_batches_destroy(b);
+      CHECK(ts_lru_replay(capacities[c], keys, N, 0, &hits, NULL) == TS_OK);
+      CHECK(ts_lru_replay(capacities[c], keys, N, N / 3, &later, NULL) == TS_OK);
+      CHECK_MSG(hits == N - misses && later == hits - before, "stream %d, capacity %d: %d hits, %d of them late; the policy %d",
+                kind, (int)capacities[c], (int)hits, (int)later, (int)(N - misses));
+    }
+  }
+  free(keys);
+  enum { MANY = 2200000, DISTINCT = 1500000 };
+  keys = malloc(MANY * sizeof *keys);
+  uint64_t hits = 0, bytes = 0, after = 0;
+  for (int64_t i = 0; i < MANY; i++) keys[i] = i < DISTINCT ? i : i - DISTINCT;
+  CHECK(ts_lru_replay(UINT64_MAX, keys, MANY, 0, &hits, &bytes) == TS_OK && hits == MANY - DISTINCT);
+  CHECK_MSG(bytes <= UINT64_C(24) * DISTINCT, "%llu bytes", (unsigned long long)bytes);
+  CHECK(ts_lru_replay(DISTINCT - 1, keys, MANY, 0, &after, NULL) == TS_OK && after == 0);
+  CHECK(ts_lru_replay(DISTINCT, keys, MANY, 0, &after, NULL) == TS_OK && after == hits);
+  CHECK(ts_lru_replay(5, keys, 10, 99, &hits, NULL) == TS_OK && hits == 0);
+  free(keys);
+}
+
 /* Most hits from position `at` on with the keys of `in` (a bit each) in the cache. */
 static uint32_t try_all(uint32_t capacity, const int64_t *keys, uint32_t n, uint32_t at, uint32_t in) {
   if (at == n) return 0;
@@ -342,6 +380,7 @@ int main(void) {
   sizes_at_the_edge();
   scans_wash_away_lru_alone();
   frequency_beats_recency();
+  fast_lru_is_the_policy();
   bad_input_is_named();
   return test_result();
 }

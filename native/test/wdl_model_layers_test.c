@@ -132,7 +132,7 @@ static void columns_come_and_go(void) {
   uint32_t widths[TS_CATEGORIES], all = 0;
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) all += widths[c] = 1 + c % 5;
   ts_columns columns;
-  ts_columns_lay_out(&columns, BATCH, widths, 2);
+  ts_columns_lay_out(&columns, BATCH, TS_CATEGORIES, widths, 2);
   columns.stride = all + 20;
   CHECK(columns.all == all && columns.at[0] == 2 && columns.at[25] == 2 + all - widths[25]);
   float *blocks = calloc(BATCH * all, sizeof *blocks), *back = calloc(BATCH * all, sizeof *back);

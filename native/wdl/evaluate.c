@@ -10,28 +10,14 @@
 typedef struct scoring {
   ts_trainer *trainer;
   ts_batch batch;
-  uint8_t *found; /* [26][batch] */
+  uint64_t pairs[TS_CATEGORIES], absent[TS_CATEGORIES]; /* of the batch, by table */
 } scoring;
 
-#define CHUNK_FLOATS 16384u
-
-/* Rows come close together from the store and are wanted apart from each other. */
-static void find_table(void *context, uint32_t c) {
+static void find_table(void *context, uint32_t table) {
   scoring *s = context;
   ts_trainer *t = s->trainer;
-  const size_t at = (size_t)c * t->options.batch;
-  const uint32_t dim = t->options.dims[c], chunk = CHUNK_FLOATS / dim;
-  float rows[CHUNK_FLOATS];
-  uint64_t stride;
-  float *to = ts_model_rows(&t->model, 0, c, &stride);
-  ts_err err = ts_trainer_part_err(t, c);
-  t->part_status[c] = TS_OK;
-  for (uint32_t first = 0; first < t->rows && t->part_status[c] == TS_OK; first += chunk) {
-    const uint32_t n = TS_MIN(t->rows - first, chunk);
-    t->part_status[c] = ts_table_find(t->store, t->tables[c], s->batch.keys + at + first, n, 0, rows,
-                                      s->found + at + first, err.text, err.cap);
-    for (uint32_t r = 0; r < n; r++) memcpy(to + (first + r) * stride, rows + (size_t)r * dim, dim * sizeof *rows);
-  }
+  t->part_status[table] = ts_trainer_find(t, table, s->batch.keys, &s->pairs[table], &s->absent[table],
+                                          ts_trainer_part_err(t, table));
 }
 
 static void score_shard(void *context, uint32_t part) {
@@ -46,15 +32,16 @@ static void score_shard(void *context, uint32_t part) {
 }
 
 typedef struct scores {
-  uint64_t *ranked, absent;
+  uint64_t *ranked, pairs, absent;
   double loss;
 } scores;
 
 static int32_t find_rows(scoring *g, ts_err err) {
   ts_trainer *t = g->trainer;
-  ts_pool_run(t->pool, TS_CATEGORIES, find_table, g);
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
-    if (t->part_status[c] != TS_OK) return ts_fail(err, t->part_status[c], "%s", t->part_message[c]);
+  const uint32_t tables = t->options.tables.count;
+  ts_pool_run(t->pool, tables, find_table, g);
+  for (uint32_t i = 0; i < tables; i++)
+    if (t->part_status[i] != TS_OK) return ts_fail(err, t->part_status[i], "%s", t->part_message[i]);
   return TS_OK;
 }
 
@@ -75,8 +62,10 @@ static int32_t score_batch(scoring *g, const ts_cache *cache, uint64_t first, sc
     s->loss += ts_logloss(t->model.logit[r], positive);
     s->ranked[first + r] = ts_ranked(t->model.logit[r], positive);
   }
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
-    for (uint32_t r = 0; r < t->rows; r++) s->absent += !g->found[(size_t)c * batch + r];
+  for (uint32_t i = 0; i < t->options.tables.count; i++) {
+    s->pairs += g->pairs[i];
+    s->absent += g->absent[i];
+  }
   return TS_OK;
 }
 
@@ -96,11 +85,10 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
   scoring g = {.trainer = t,
                .batch = {.labels = malloc(batch * sizeof(float)),
                          .numerics = malloc(TS_NUMERICS * batch * sizeof(float)),
-                         .keys = malloc(TS_CATEGORIES * batch * sizeof(int64_t))},
-               .found = malloc(TS_CATEGORIES * batch)};
+                         .keys = malloc(TS_CATEGORIES * batch * sizeof(int64_t))}};
   if (rows == 0) status = ts_fail(err, TS_EINVAL, "Cannot evaluate \"%s\": it has no rows", path);
   else if (s.ranked == NULL || scratch == NULL || g.batch.labels == NULL || g.batch.numerics == NULL ||
-           g.batch.keys == NULL || g.found == NULL)
+           g.batch.keys == NULL)
     status =
         ts_fail(err, TS_ENOMEM, "Cannot evaluate \"%s\": no memory for %llu scores", path, (unsigned long long)rows);
   if (status == TS_OK) status = ts_trainer_take_step(t, err);
@@ -119,7 +107,7 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
     result[0] = s.loss / (double)rows;
     result[1] = ts_auc(s.ranked, scratch, rows);
     result[2] = (double)rows;
-    result[3] = (double)s.absent / ((double)rows * TS_CATEGORIES);
+    result[3] = s.pairs == 0 ? 0 : (double)s.absent / (double)s.pairs;
   }
   ts_trainer_give_step(t);
   ts_trainer_give_input(t, 0);
@@ -128,7 +116,6 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
   free(g.batch.labels);
   free(g.batch.numerics);
   free(g.batch.keys);
-  free(g.found);
   ts_cache_close(&cache);
   return status;
 }

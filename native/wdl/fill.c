@@ -1,6 +1,7 @@
 /* fill.c - gives the tables their full size before the first step: every key of a synthetic vocabulary, or every key of
  * an imported train file. */
 #include "wdl/control.h"
+#include "wdl/input/criteo_field.h"
 #include "wdl/input/key_set.h"
 #include "wdl/input/planted.h"
 #include "wdl/trainer.h"
@@ -22,73 +23,88 @@ typedef struct chunk {
   float rows[];
 } chunk;
 
-static int32_t create_rows(filling *f, uint32_t c, chunk *k, uint64_t n) {
+static int32_t create_rows(filling *f, uint32_t table, chunk *k, uint64_t n) {
   ts_trainer *t = f->trainer;
-  ts_err err = ts_trainer_part_err(t, c);
+  ts_err err = ts_trainer_part_err(t, table);
   if (ts_control_cancelled(f->control)) return ts_fail(err, TS_ECANCELLED, "Filling the tables was cancelled");
-  int32_t status = ts_table_lookup(t->store, t->tables[c], k->keys, n, k->rows, err.text, err.cap);
+  int32_t status = ts_table_lookup(t->store, t->tables[table], k->keys, n, k->rows, err.text, err.cap);
   if (status == TS_OK) ts_control_add(f->control, n);
   return status;
 }
 
 /* Coldest ids first: a store that keeps what came last then starts with the hottest rows in its first tier, as a
- * restored checkpoint does in DeepRec. */
-static void fill_vocabulary(filling *f, uint32_t c, chunk *k) {
+ * restored checkpoint does in DeepRec. Columns that share a table take turns. */
+static void fill_vocabulary(filling *f, uint32_t table, chunk *k) {
   ts_trainer *t = f->trainer;
-  int64_t *keys = k->keys;
-  uint64_t mask = ts_planted_key_mask(t->data.header.seed);
-  for (uint64_t left = t->data.header.cardinality[c]; left > 0 && t->part_status[c] == TS_OK;) {
-    uint64_t n = TS_MIN(left, CHUNK);
-    for (uint64_t i = 0; i < n; i++) keys[i] = ts_planted_key(mask, c, left - 1 - i);
-    t->part_status[c] = create_rows(f, c, k, n);
-    left -= n;
-  }
+  const ts_table_plan *plan = &t->options.tables.plans[table];
+  const uint64_t *cardinality = t->data.header.cardinality, mask = ts_planted_key_mask(t->data.header.seed);
+  uint64_t left = 0, n = 0;
+  for (uint32_t i = 0; i < plan->count; i++) left = TS_MAX(left, cardinality[plan->columns[i]]);
+  for (; left > 0 && t->part_status[table] == TS_OK; left--)
+    for (uint32_t i = 0; i < plan->count && t->part_status[table] == TS_OK; i++) {
+      if (left > cardinality[plan->columns[i]]) continue;
+      k->keys[n++] = ts_planted_key(mask, plan->columns[i], left - 1);
+      if (n < CHUNK) continue;
+      t->part_status[table] = create_rows(f, table, k, n);
+      n = 0;
+    }
+  if (t->part_status[table] == TS_OK && n > 0) t->part_status[table] = create_rows(f, table, k, n);
 }
 
-/* In the order of the file, each key once. */
-static void fill_from_file(filling *f, uint32_t c, chunk *k) {
+/* In the order of the file, column by column, each key once. */
+static void fill_from_file(filling *f, uint32_t table, chunk *k) {
   ts_trainer *t = f->trainer;
+  const ts_table_plan *plan = &t->options.tables.plans[table];
+  const uint64_t rows = t->data.header.rows, groups = (rows + TS_CACHE_GROUP - 1) / TS_CACHE_GROUP;
   int64_t *keys = k->keys, read[TS_CACHE_GROUP];
+  uint64_t n = 0;
   ts_key_set seen = {0};
-  uint64_t rows = t->data.header.rows, n = 0;
-  for (uint64_t first = 0; first < rows && t->part_status[c] == TS_OK; first += TS_CACHE_GROUP) {
-    uint64_t count = TS_MIN(rows - first, TS_CACHE_GROUP);
-    t->part_status[c] = ts_cache_read_column(&t->data, c, first, count, read, ts_trainer_part_err(t, c));
-    for (uint64_t i = 0; i < count && t->part_status[c] == TS_OK; i++) {
+  int32_t status = TS_OK;
+  for (uint64_t part = 0; part < groups * plan->count && status == TS_OK; part++) {
+    const uint64_t first = part % groups * TS_CACHE_GROUP, count = TS_MIN(rows - first, TS_CACHE_GROUP);
+    const uint32_t column = plan->columns[part / groups];
+    status = ts_cache_read_column(&t->data, column, first, count, read, ts_trainer_part_err(t, table));
+    for (uint64_t i = 0; i < count && status == TS_OK; i++) {
       bool added;
+      if (ts_table_is_bag(plan) && read[i] == TS_MISSING_KEY) continue; /* in no bag */
       if (!ts_key_set_add(&seen, read[i], &added))
-        t->part_status[c] = ts_fail(ts_trainer_part_err(t, c), TS_ENOMEM, "Cannot fill the tables: out of memory");
+        status = ts_fail(ts_trainer_part_err(t, table), TS_ENOMEM, "Cannot fill the tables: out of memory");
       if (added) keys[n++] = read[i];
       if (n < CHUNK) continue;
-      t->part_status[c] = create_rows(f, c, k, n);
+      status = create_rows(f, table, k, n);
       n = 0;
     }
   }
-  if (t->part_status[c] == TS_OK && n > 0) t->part_status[c] = create_rows(f, c, k, n);
+  if (status == TS_OK && n > 0) status = create_rows(f, table, k, n);
+  t->part_status[table] = status;
   ts_key_set_free(&seen);
 }
 
-static void fill_table(void *context, uint32_t c) {
+static void fill_table(void *context, uint32_t table) {
   filling *f = context;
   ts_trainer *t = f->trainer;
-  chunk *k = malloc(sizeof *k + (size_t)CHUNK * t->options.dims[c] * sizeof(float));
+  chunk *k = malloc(sizeof *k + (size_t)CHUNK * t->options.tables.plans[table].dim * sizeof(float));
   if (k == NULL)
-    t->part_status[c] = ts_fail(ts_trainer_part_err(t, c), TS_ENOMEM, "Cannot fill the tables: out of memory");
-  else if (t->data.header.vocabulary == TS_VOCABULARY_SYNTHETIC) fill_vocabulary(f, c, k);
-  else fill_from_file(f, c, k);
+    t->part_status[table] = ts_fail(ts_trainer_part_err(t, table), TS_ENOMEM, "Cannot fill the tables: out of memory");
+  else if (t->data.header.vocabulary == TS_VOCABULARY_SYNTHETIC) fill_vocabulary(f, table, k);
+  else fill_from_file(f, table, k);
   free(k);
 }
 
 int32_t ts_trainer_fill(ts_trainer *t, uint64_t *control, char *err_text, uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
   if (t == NULL) return ts_fail(err, TS_EINVAL, "Cannot fill the tables: a trainer is needed");
-  uint64_t total = 0;
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) total += t->data.header.cardinality[c];
+  const ts_tables *tables = &t->options.tables;
+  uint64_t total = 0; /* at most: columns of a table may have keys in common */
+  for (uint32_t i = 0; i < tables->count; i++)
+    for (uint32_t c = 0; c < tables->plans[i].count; c++)
+      total += t->data.header.cardinality[tables->plans[i].columns[c]];
   ts_control_start(control, total);
   filling f = {t, control};
   memset(t->part_status, 0, sizeof t->part_status);
-  ts_pool_run(t->pool, TS_CATEGORIES, fill_table, &f);
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
-    if (t->part_status[c] != TS_OK) return ts_fail(err, t->part_status[c], "%s", t->part_message[c]);
+  ts_pool_run(t->pool, tables->count, fill_table, &f);
+  for (uint32_t i = 0; i < tables->count; i++)
+    if (t->part_status[i] != TS_OK) return ts_fail(err, t->part_status[i], "%s", t->part_message[i]);
+  ts_control_set(control, total);
   return TS_OK;
 }

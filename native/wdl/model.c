@@ -40,7 +40,7 @@ static int32_t open_bottom(ts_model *m, const ts_trainer_options *o, ts_err err)
   bottom.input_gradient = false;
   bottom.stream = 1;
   memcpy(bottom.hidden, o->bottom, sizeof bottom.hidden);
-  bottom.hidden[o->bottom_layers] = o->dims[0];
+  bottom.hidden[o->bottom_layers] = o->tables.dims[0];
   return ts_mlp_open(&m->bottom, &bottom, err);
 }
 
@@ -51,19 +51,19 @@ int32_t ts_model_open(ts_model *m, const ts_trainer_options *o, ts_err err) {
   m->shards = shards_of(o);
   m->fused = o->embedding_fusion;
   m->buckets = o->wide_buckets;
-  const uint32_t dim = o->dims[0];
+  const uint32_t dim = o->tables.dims[0], vectors = o->tables.vectors;
   if (m->kind == TS_DLRM) {
-    ts_columns_lay_out(&m->columns, o->batch, o->dims, dim);
+    ts_columns_lay_out(&m->columns, o->batch, vectors, o->tables.dims, dim);
     m->columns.stride = padded(dim + m->columns.all);
-    m->interaction = (ts_interaction){.count = TS_CATEGORIES + 1, .dim = dim, .stride = m->columns.stride};
-    const uint32_t width = ts_interaction_width(TS_CATEGORIES + 1, dim);
+    m->interaction = (ts_interaction){.count = vectors + 1, .dim = dim, .stride = m->columns.stride};
+    const uint32_t width = ts_interaction_width(vectors + 1, dim);
     m->interaction.out_stride = padded(width);
     int32_t status = open_top(m, o, width, err);
     return status == TS_OK ? open_bottom(m, o, err) : status;
   }
-  ts_columns_lay_out(&m->columns, o->batch, o->dims, 0);
+  ts_columns_lay_out(&m->columns, o->batch, vectors, o->tables.dims, 0);
   m->columns.stride = padded(m->columns.all + TS_NUMERICS);
-  m->fm = (ts_fm){.count = TS_CATEGORIES, .dim = dim, .stride = m->columns.stride};
+  m->fm = (ts_fm){.count = vectors, .dim = dim, .stride = m->columns.stride};
   return open_top(m, o, m->columns.all + TS_NUMERICS, err);
 }
 
@@ -119,18 +119,18 @@ void ts_model_initialise(ts_model *m, const ts_trainer_options *o) {
   ts_wide_initialise(&m->wide, (float)o->wide_initial_accumulator);
 }
 
-static float *place(const ts_model *m, float *wide, float *blocks, uint32_t column, uint64_t *stride) {
-  *stride = m->fused ? m->columns.stride : m->columns.dims[column];
-  return m->fused ? wide + m->columns.at[column] : blocks + m->columns.before[column];
+static float *place(const ts_model *m, float *wide, float *blocks, uint32_t vector, uint64_t *stride) {
+  *stride = m->fused ? m->columns.stride : m->columns.dims[vector];
+  return m->fused ? wide + m->columns.at[vector] : blocks + m->columns.before[vector];
 }
 
-float *ts_model_rows(const ts_model *m, uint32_t which, uint32_t column, uint64_t *stride) {
-  return place(m, m->input[which], m->blocks[which], column, stride);
+float *ts_model_rows(const ts_model *m, uint32_t which, uint32_t vector, uint64_t *stride) {
+  return place(m, m->input[which], m->blocks[which], vector, stride);
 }
 
 /* Without fusion, gradients take the place of the rows. */
-const float *ts_model_gradients(const ts_model *m, uint32_t which, uint32_t column, uint64_t *stride) {
-  return place(m, m->dx, m->blocks[which], column, stride);
+const float *ts_model_gradients(const ts_model *m, uint32_t which, uint32_t vector, uint64_t *stride) {
+  return place(m, m->dx, m->blocks[which], vector, stride);
 }
 
 /* ---- a step ---- */

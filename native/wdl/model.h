@@ -55,9 +55,9 @@ void ts_model_plan_input(ts_model *model, ts_workspace *space, uint32_t which);
 int32_t ts_model_bind(ts_model *model);
 void ts_model_initialise(ts_model *model, const ts_trainer_options *options);
 
-/* Where a table's rows are to be written, or its gradients read: row r at result + r * *stride. */
-float *ts_model_rows(const ts_model *model, uint32_t which, uint32_t column, uint64_t *stride);
-const float *ts_model_gradients(const ts_model *model, uint32_t which, uint32_t column, uint64_t *stride);
+/* Where a vector (layers/tables.h) is to be written, or its gradient read: that of sample r at result + r * *stride. */
+float *ts_model_rows(const ts_model *model, uint32_t which, uint32_t vector, uint64_t *stride);
+const float *ts_model_gradients(const ts_model *model, uint32_t which, uint32_t vector, uint64_t *stride);
 
 /* Before a step: its number in the run and which input it has. */
 void ts_model_begin(ts_model *model, uint64_t step, uint32_t which);

@@ -97,7 +97,9 @@ static int32_t check_widths(const char *option, const uint64_t *widths, uint32_t
   return TS_OK;
 }
 
-static int32_t check_dims(ts_trainer_options *o, const uint64_t *dims, uint32_t given, uint32_t dim, ts_err err) {
+/* One table a column, as wide as `dims` says, or all as `dim` says. */
+static int32_t make_tables(ts_tables *tables, const uint64_t *dims, uint32_t given, uint32_t dim, ts_err err) {
+  uint32_t widths[TS_CATEGORIES];
   if (given != 0 && given != TS_CATEGORIES)
     return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"dims\" has %u widths; %u are needed, one a column",
                    given, TS_CATEGORIES);
@@ -106,14 +108,20 @@ static int32_t check_dims(ts_trainer_options *o, const uint64_t *dims, uint32_t 
       return ts_fail(err, TS_EINVAL,
                      "Cannot open trainer: widths in \"dims\" must be from 1 to 1024, found %llu for C%u",
                      (unsigned long long)dims[c], c + 1);
-    o->dims[c] = given == 0 ? dim : (uint32_t)dims[c];
-    if (o->model != TS_WDL && o->dims[c] != o->dims[0])
-      return ts_fail(
-          err, TS_EINVAL,
-          "Cannot open trainer: model \"%s\" multiplies embeddings with one another, so all widths in \"dims\" must "
-          "be equal; C1 has %u and C%u has %u",
-          ts_model_names[o->model], o->dims[0], c + 1, o->dims[c]);
+    widths[c] = given == 0 ? dim : (uint32_t)dims[c];
   }
+  ts_tables_by_column(tables, widths);
+  return TS_OK;
+}
+
+static int32_t check_tables(const ts_trainer_options *o, ts_err err) {
+  const ts_table_plan *first = &o->tables.plans[0];
+  for (uint32_t i = 1; o->model != TS_WDL && i < o->tables.count; i++)
+    if (o->tables.plans[i].dim != first->dim)
+      return ts_fail(err, TS_EINVAL,
+                     "Cannot open trainer: model \"%s\" multiplies embeddings with one another, so all widths must be "
+                     "equal; table %s has %u and %s has %u",
+                     ts_model_names[o->model], first->name, first->dim, o->tables.plans[i].name, o->tables.plans[i].dim);
   return TS_OK;
 }
 
@@ -124,6 +132,8 @@ static int32_t check_together(const ts_config *config, const ts_trainer_options 
       return ts_fail(err, TS_EINVAL,
                      "Cannot open trainer: option \"%s\" is of %s; deep_optimizer is %s, embedding_optimizer %s",
                      of_rules[i].option, of_rules[i].rules, o->deep.name, o->embedding.name);
+  if (ts_config_has(config, "tables") && ts_config_has(config, "dims"))
+    return ts_fail(err, TS_EINVAL, "Cannot open trainer: options \"tables\" and \"dims\" both say how wide rows are");
   if (ts_config_has(config, "bottom") && o->model != TS_DLRM)
     return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"bottom\" is of model \"dlrm\"; model is \"%s\"",
                    ts_model_names[o->model]);
@@ -152,6 +162,7 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
   uint32_t layers = ts_config_u64_list(&r, "hidden", hidden, TS_MLP_LAYERS);
   uint32_t bottom_layers = ts_config_u64_list(&r, "bottom", bottom, TS_MLP_LAYERS);
   const uint32_t widths = ts_config_u64_list(&r, "dims", dims, TS_CATEGORIES);
+  const char *const tables = ts_config_text(&r, "tables", NULL);
   int32_t status = ts_config_finish(&r);
   if (status != TS_OK) return status;
   if (o->data == NULL) return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"data\" is required");
@@ -160,7 +171,9 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
   status = check_widths("hidden", hidden, o->layers, TS_MLP_LAYERS, o->hidden, err);
   /* The bottom's last layer, as wide as an embedding, is not in the list. */
   if (status == TS_OK) status = check_widths("bottom", bottom, o->bottom_layers, TS_MLP_LAYERS - 1, o->bottom, err);
-  if (status == TS_OK) status = check_dims(o, dims, widths, dim, err);
+  if (status == TS_OK && tables != NULL) status = ts_tables_read(&o->tables, tables, err);
+  else if (status == TS_OK) status = make_tables(&o->tables, dims, widths, dim, err);
+  if (status == TS_OK) status = check_tables(o, err);
   return status == TS_OK ? check_together(config, o, err) : status;
 }
 

@@ -5,6 +5,7 @@
 #include "optimizers/optimizer.h"
 #include "wdl/dense/mlp.h"
 #include "wdl/input/cache_format.h"
+#include "wdl/layers/tables.h"
 #include "wdl/schedule/executor.h"
 #include "wdl/schedule/stage.h"
 
@@ -34,7 +35,8 @@ typedef struct ts_trainer_options {
   const char *data; /* the caller's */
   const char *initializer[TS_INITIALIZER_OPTIONS];
   ts_model_kind model;
-  uint32_t batch, dims[TS_CATEGORIES], hidden[TS_MLP_LAYERS], layers, bottom[TS_MLP_LAYERS], bottom_layers;
+  ts_tables tables;
+  uint32_t batch, hidden[TS_MLP_LAYERS], layers, bottom[TS_MLP_LAYERS], bottom_layers;
   uint32_t threads, wide_buckets;
   uint64_t seed;
   ts_part_rule deep, embedding;

@@ -1,41 +1,31 @@
 /* step.c - the tasks of a training step and the graph they form.
  *
- *   lookups of the 26 tables -> shards of micro-batch 0 -> shards of micro-batch 1 -> ... -> updates of the 26 tables
+ *   lookups of the tables -> shards of micro-batch 0 -> shards of micro-batch 1 -> ... -> updates of the tables
  *                               |                          |                               columns of the wide part
  *                               gradients of the parts     gradients ..., and then the optimizer's step of each part
  *
  * Gradients of a micro-batch are summed while the shards of the next one run. With asynchronous embedding, lookups of
  * the next batch are ready from the start and come before the update of their table, so they read what the step before
  * this one left: the same on any number of threads. */
-#include "store/batches.h"
 #include "wdl/metrics.h"
 #include "wdl/trainer.h"
-
-#include <string.h>
 
 static bool stopped(ts_trainer *t) { return atomic_load_explicit(&t->failed, memory_order_relaxed); }
 static void stop(ts_trainer *t) { atomic_store_explicit(&t->failed, true, memory_order_relaxed); }
 
-static int32_t look_up(ts_trainer *t, const ts_batch *batch, uint64_t step, uint32_t c, ts_err err) {
-  uint64_t stride;
-  float *rows = ts_model_rows(&t->model, ts_trainer_input(t, step), c, &stride);
-  return ts_table_lookup_strided(t->store, t->tables[c], batch->keys + (size_t)c * t->options.batch, t->options.batch,
-                                 rows, stride, err);
-}
-
-static void look_up_table(void *context, uint32_t c) {
+static void look_up_table(void *context, uint32_t table) {
   ts_trainer *t = context;
   if (stopped(t) || t->ahead == t->step) return; /* read already, while the step before computed */
-  t->part_status[c] = look_up(t, t->batch, t->step, c, ts_trainer_part_err(t, c));
-  if (t->part_status[c] != TS_OK) stop(t);
+  t->part_status[table] = ts_trainer_look_up(t, table, t->batch, t->step, ts_trainer_part_err(t, table));
+  if (t->part_status[table] != TS_OK) stop(t);
 }
 
 /* A failure is left to the step that needs the rows: it looks them up again and tells of it. */
-static void look_ahead(void *context, uint32_t c) {
+static void look_ahead(void *context, uint32_t table) {
   ts_trainer *t = context;
   if (stopped(t) || t->next == NULL) return;
   char text[512];
-  if (look_up(t, t->next, t->step + 1, c, (ts_err){text, sizeof text}) != TS_OK)
+  if (ts_trainer_look_up(t, table, t->next, t->step + 1, (ts_err){text, sizeof text}) != TS_OK)
     atomic_store_explicit(&t->ahead_failed, true, memory_order_relaxed);
 }
 
@@ -70,14 +60,11 @@ static void update_wide(void *context, uint32_t part) {
   if (!stopped(t)) ts_wide_update(&t->model.wide, part, t->options.batch, t->batch->numerics, t->model.loss_gradient);
 }
 
-static void update_table(void *context, uint32_t c) {
+static void update_table(void *context, uint32_t table) {
   ts_trainer *t = context;
   if (stopped(t)) return;
-  uint64_t stride;
-  const float *gradients = ts_model_gradients(&t->model, ts_trainer_input(t, t->step), c, &stride);
-  t->part_status[c] = ts_table_update_strided(t->store, t->tables[c], t->batch->keys + (size_t)c * t->options.batch,
-                                              t->options.batch, gradients, stride, ts_trainer_part_err(t, c));
-  if (t->part_status[c] != TS_OK) stop(t);
+  t->part_status[table] = ts_trainer_update(t, table, ts_trainer_part_err(t, table));
+  if (t->part_status[table] != TS_OK) stop(t);
 }
 
 /* Gradients of one micro-batch for every part of the dense weights, in `gradients` those of the one before. */
@@ -97,15 +84,16 @@ int32_t ts_trainer_plan_step(ts_trainer *t, ts_err err) {
   ts_graph *g = &t->graph;
   const ts_model *m = &t->model;
   const bool ahead = t->options.async_embedding;
+  const uint32_t tables = t->options.tables.count;
   uint32_t looked_ahead[TS_CATEGORIES], gradients[MOST_PARTS];
   if (ts_model_parts(m) > MOST_PARTS)
     return ts_fail(err, TS_EINVAL,
                    "Cannot open trainer: the dense weights have %u parts; %u are possible: use smaller layers",
                    ts_model_parts(m), MOST_PARTS);
   uint32_t lookups[TS_CATEGORIES];
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) lookups[c] = ts_graph_add(g, look_up_table, c, 0, TS_PHASE_LOOKUP);
+  for (uint32_t c = 0; c < tables; c++) lookups[c] = ts_graph_add(g, look_up_table, c, 0, TS_PHASE_LOOKUP);
   const uint32_t looked_up = ts_graph_add(g, NULL, 0, 0, TS_PHASE_LOOKUP);
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) ts_graph_edge(g, lookups[c], looked_up);
+  for (uint32_t c = 0; c < tables; c++) ts_graph_edge(g, lookups[c], looked_up);
   uint32_t done = looked_up, before = 0;
   for (uint32_t piece = 0; piece < m->pieces; piece++) {
     const uint32_t phase = 1 + piece, first = g->count;
@@ -115,8 +103,10 @@ int32_t ts_trainer_plan_step(ts_trainer *t, ts_err err) {
       ts_graph_edge(g, piece == 0 ? looked_up : before + s, shard);
     }
     if (piece > 0) add_gradients(t, piece - 1, phase, done, gradients);
-    for (uint32_t c = 0; piece == 0 && ahead && c < TS_CATEGORIES; c++)
+    for (uint32_t c = 0; piece == 0 && ahead && c < tables; c++) {
       looked_ahead[c] = ts_graph_add(g, look_ahead, c, phase, TS_PHASE_LOOKUP);
+      ts_graph_edge(g, lookups[c], looked_ahead[c]); /* they work in the table's scratch memory */
+    }
     done = ts_graph_add(g, NULL, 0, phase, TS_PHASE_DENSE);
     for (uint32_t s = 0; s < m->shards; s++) ts_graph_edge(g, first + s, done);
     before = first;
@@ -124,7 +114,7 @@ int32_t ts_trainer_plan_step(ts_trainer *t, ts_err err) {
   add_gradients(t, m->pieces - 1, 1 + m->pieces, done, gradients);
   for (uint32_t part = 0; ts_model_has_wide(m) && part < TS_WIDE_PARTS; part++)
     ts_graph_edge(g, done, ts_graph_add(g, update_wide, part, 1 + m->pieces, TS_PHASE_DENSE));
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
+  for (uint32_t c = 0; c < tables; c++) {
     const uint32_t update = ts_graph_add(g, update_table, c, 2 + m->pieces, TS_PHASE_UPDATE);
     ts_graph_edge(g, done, update);
     if (ahead) ts_graph_edge(g, looked_ahead[c], update);

@@ -1,6 +1,7 @@
 /* train.c - runs steps: batch, graph of tasks, times. */
 #include "store/statistics.h"
 #include "wdl/control.h"
+#include "wdl/input/criteo_field.h"
 #include "wdl/trainer.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static uint64_t minor_faults(void) {
 /* The store sums eviction over threads, and up to `threads` tables are at work at a time: their share of the wall time
  * of lookups and updates is the sum over threads divided by the threads, at most the whole. */
 static void add_phases(const ts_trainer *t, const uint64_t *kind_ns, uint64_t evicted, uint64_t *phase_ns) {
-  const uint64_t threads = TS_MIN(ts_pool_threads(t->pool), TS_CATEGORIES);
+  const uint64_t threads = TS_MIN(ts_pool_threads(t->pool), t->options.tables.count);
   const uint64_t rows = kind_ns[TS_PHASE_LOOKUP] + kind_ns[TS_PHASE_UPDATE], share = TS_MIN(evicted / threads, rows);
   for (uint32_t k = 0; k < KINDS; k++) phase_ns[k] += kind_ns[k];
   if (rows == 0) return;
@@ -50,8 +51,8 @@ static int32_t take_memory(ts_trainer *t, ts_err err) {
 }
 
 static int32_t failure(ts_trainer *t, ts_err err) {
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++)
-    if (t->part_status[c] != TS_OK) return ts_fail(err, t->part_status[c], "%s", t->part_message[c]);
+  for (uint32_t i = 0; i < t->options.tables.count; i++)
+    if (t->part_status[i] != TS_OK) return ts_fail(err, t->part_status[i], "%s", t->part_message[i]);
   return atomic_load(&t->dense_failed) ? ts_fail(err, TS_EINTERNAL, "Cannot train: oneDNN refused a matrix product")
                                        : TS_OK;
 }
@@ -66,18 +67,26 @@ static int by_number(const void *a, const void *b) {
 static void count_stale(ts_trainer *t) {
   const uint32_t batch = t->options.batch;
   if (t->next == NULL || t->step % 64 != 0) return;
-  int64_t *sorted = malloc(batch * sizeof *sorted);
+  int64_t *sorted = malloc((size_t)TS_CATEGORIES * batch * sizeof *sorted);
   if (sorted == NULL) return; /* a statistic only */
-  uint64_t stale = 0;
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
-    memcpy(sorted, t->batch->keys + (size_t)c * batch, batch * sizeof *sorted);
-    qsort(sorted, batch, sizeof *sorted, by_number);
-    for (uint32_t r = 0; r < batch; r++)
-      stale += bsearch(t->next->keys + (size_t)c * batch + r, sorted, batch, sizeof *sorted, by_number) != NULL;
+  uint64_t stale = 0, pairs = 0;
+  for (uint32_t i = 0; i < t->options.tables.count; i++) {
+    const ts_table_plan *plan = &t->options.tables.plans[i];
+    const size_t keys = (size_t)plan->count * batch;
+    for (uint32_t c = 0; c < plan->count; c++)
+      memcpy(sorted + (size_t)c * batch, t->batch->keys + (size_t)plan->columns[c] * batch, batch * sizeof *sorted);
+    qsort(sorted, keys, sizeof *sorted, by_number);
+    for (uint32_t c = 0; c < plan->count; c++)
+      for (uint32_t r = 0; r < batch; r++) {
+        const int64_t *key = t->next->keys + (size_t)plan->columns[c] * batch + r;
+        if (ts_table_is_bag(plan) && *key == TS_MISSING_KEY) continue;
+        stale += bsearch(key, sorted, keys, sizeof *sorted, by_number) != NULL;
+        pairs++;
+      }
   }
   free(sorted);
   atomic_fetch_add(&t->stale_pairs, stale);
-  atomic_fetch_add(&t->counted_pairs, (uint64_t)TS_CATEGORIES * batch);
+  atomic_fetch_add(&t->counted_pairs, pairs);
 }
 
 static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err err) {

@@ -8,11 +8,18 @@
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
 
+static void plan_step(ts_trainer *t, ts_workspace *space) {
+  ts_model_plan_step(&t->model, space);
+  const ts_tables *tables = &t->options.tables;
+  for (uint32_t i = 0; i < tables->count; i++)
+    ts_table_plan_scratch(&tables->plans[i], &t->scratch[i], space, t->options.batch);
+}
+
 /* Lays the memory out; with space->base NULL it only measures. */
 static void plan(ts_trainer *t, ts_workspace *space) {
   ts_model_plan_parameters(&t->model, space);
   if (!t->options.memory_reuse) return;
-  ts_model_plan_step(&t->model, space);
+  plan_step(t, space);
   ts_model_plan_input(&t->model, space, 0);
   if (t->options.async_embedding) ts_model_plan_input(&t->model, space, 1);
 }
@@ -43,7 +50,7 @@ int32_t ts_trainer_take_input(ts_trainer *t, uint32_t which, ts_err err) {
 
 int32_t ts_trainer_take_step(ts_trainer *t, ts_err err) {
   if (t->options.memory_reuse) return TS_OK;
-  ts_model_plan_step(&t->model, &t->step_space);
+  plan_step(t, &t->step_space);
   if (t->step_space.failed) return ts_fail(err, TS_ENOMEM, "Cannot run a step: no memory for its layers");
   return ts_model_bind(&t->model) == TS_OK ? TS_OK
                                            : ts_fail(err, TS_EINTERNAL, "Cannot run a step: oneDNN refused memory");
@@ -52,23 +59,24 @@ int32_t ts_trainer_take_step(ts_trainer *t, ts_err err) {
 void ts_trainer_give_input(ts_trainer *t, uint32_t which) { ts_workspace_free(&t->input_space[which]); }
 void ts_trainer_give_step(ts_trainer *t) { ts_workspace_free(&t->step_space); }
 
-static int32_t create_table(ts_trainer *t, uint32_t column, ts_err err) {
+static int32_t create_table(ts_trainer *t, uint32_t table, ts_err err) {
   const ts_trainer_options *o = &t->options;
+  const ts_table_plan *plan = &o->tables.plans[table];
   ts_config *config;
   int32_t status = ts_config_create(&config);
   if (status != TS_OK) return ts_fail(err, status, "Cannot open trainer: out of memory");
-  char name[8], dim[16];
-  snprintf(name, sizeof name, "C%u", column + 1);
-  snprintf(dim, sizeof dim, "%u", o->dims[column]);
+  char dim[16];
+  snprintf(dim, sizeof dim, "%u", plan->dim);
   const bool bf16 = o->bf16 == TS_BF16_ROWS || o->bf16 == TS_BF16_ALL;
-  const char *const pairs[][2] = {{"name", name}, {"dim", dim}, {"dtype", bf16 ? "bf16" : "fp32"}};
+  const char *const pairs[][2] = {{"name", plan->name}, {"dim", dim}, {"dtype", bf16 ? "bf16" : "fp32"}};
   for (uint32_t i = 0; i < sizeof pairs / sizeof *pairs && status == TS_OK; i++)
     status = ts_config_set(config, pairs[i][0], pairs[i][1], err.text, err.cap);
   if (status == TS_OK) status = ts_part_rule_set(&o->embedding, config, err);
   for (uint32_t i = 0; i < TS_INITIALIZER_OPTIONS && status == TS_OK; i++)
     if (o->initializer[i] != NULL)
       status = ts_config_set(config, ts_initializer_options[i], o->initializer[i], err.text, err.cap);
-  if (status == TS_OK) status = ts_table_create(t->store, config, &t->tables[column], err.text, err.cap);
+  if (status == TS_OK) status = ts_table_create(t->store, config, &t->tables[table], err.text, err.cap);
+  for (uint32_t c = 0; c < plan->count; c++) t->table_of[plan->columns[c]] = t->tables[table];
   ts_config_free(config);
   return status;
 }
@@ -84,7 +92,7 @@ static int32_t create_stage(ts_trainer *t, ts_err err) {
                                   .seed = o->seed,
                                   .data = &t->data,
                                   .store = t->store,
-                                  .tables = t->tables};
+                                  .tables = t->table_of};
   return ts_stage_create(&stage, &t->stage, err);
 }
 
@@ -97,6 +105,7 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
   t->store = store;
   t->data.fd = -1;
   t->ahead = TS_NO_STEP;
+  for (uint32_t c = 0; c < TS_CATEGORIES; c++) t->table_of[c] = TS_NO_TABLE;
   int32_t status = ts_trainer_read_options(config, &t->options, err);
   const ts_trainer_options *o = &t->options;
   if (status == TS_OK) status = ts_model_open(&t->model, o, err);
@@ -111,7 +120,7 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
   if (status == TS_OK) status = ts_executor_create(o->executor, t->pool, &t->graph, &t->executor, err);
   if (status == TS_OK) status = create_stage(t, err);
   /* Tables last: they stay in the store. */
-  for (uint32_t c = 0; c < TS_CATEGORIES && status == TS_OK; c++) status = create_table(t, c, err);
+  for (uint32_t i = 0; i < o->tables.count && status == TS_OK; i++) status = create_table(t, i, err);
   if (status != TS_OK) {
     ts_trainer_close(t);
     return status;

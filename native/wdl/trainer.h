@@ -1,7 +1,7 @@
 /* trainer.h - the parts of a trainer, shared by the files that open, train, fill, evaluate and describe.
  *
- * One step is a graph of tasks (schedule/):  look up 26 tables | shards of the batch: forward, loss, backward to the
- * embeddings | parts of the dense weights: gradient and optimizer; columns of the wide part | update 26 tables. Batches
+ * One step is a graph of tasks (schedule/):  look up the tables | shards of the batch: forward, loss, backward to the
+ * embeddings | parts of the dense weights: gradient and optimizer; columns of the wide part | update the tables. Batches
  * come from the stage, which may prepare them ahead. With asynchronous embedding the lookups of the next batch are part
  * of the graph as well: each before the update of its table. */
 #ifndef TS_WDL_TRAINER_H
@@ -21,7 +21,9 @@ struct ts_trainer {
   ts_trainer_options options;
   ts_cache data;
   ts_pool *pool;
-  uint32_t tables[TS_CATEGORIES];
+  uint32_t tables[TS_CATEGORIES];   /* the store's number of each of options.tables */
+  uint32_t table_of[TS_CATEGORIES]; /* the same by column of the data, TS_NO_TABLE: in none */
+  ts_table_scratch scratch[TS_CATEGORIES];
   uint64_t step; /* done so far: says where in the file the next batch is */
   ts_model model;
   ts_stage *stage;
@@ -64,6 +66,15 @@ int32_t ts_trainer_take_input(ts_trainer *trainer, uint32_t which, ts_err err);
 int32_t ts_trainer_take_step(ts_trainer *trainer, ts_err err);
 void ts_trainer_give_input(ts_trainer *trainer, uint32_t which);
 void ts_trainer_give_step(ts_trainer *trainer);
+
+/* Rows of a table and the network's vectors (embed.c), for tables of one column and of several. The first writes the
+ * vectors of a step's batch, the second steps the rows from the vectors' gradients; the third writes vectors of the first
+ * trainer->rows samples without changing anything, and counts pairs of sample and column that have an id, and those of them
+ * without a row. One call at a time for each table. */
+int32_t ts_trainer_look_up(ts_trainer *trainer, uint32_t table, const ts_batch *batch, uint64_t step, ts_err err);
+int32_t ts_trainer_update(ts_trainer *trainer, uint32_t table, ts_err err);
+int32_t ts_trainer_find(ts_trainer *trainer, uint32_t table, const int64_t *keys, uint64_t *pairs, uint64_t *absent,
+                        ts_err err);
 
 /* The graph of a step (step.c). */
 int32_t ts_trainer_plan_step(ts_trainer *trainer, ts_err err);

@@ -9,7 +9,9 @@ static void add_model(ts_text *text, const ts_trainer *t) {
   uint64_t wide = ts_model_has_wide(m) ? TS_NUMERICS + (uint64_t)TS_CATEGORIES * m->buckets : 0;
   ts_text_add(text, "model=%s\ndense_parameters=%llu\nwide_parameters=%llu\ninputs=%u\ndims=", ts_model_names[m->kind],
               (unsigned long long)dense, (unsigned long long)wide, m->top.options.in);
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) ts_text_add(text, "%s%u", c == 0 ? "" : ",", m->columns.dims[c]);
+  for (uint32_t v = 0; v < m->columns.count; v++) ts_text_add(text, "%s%u", v == 0 ? "" : ",", m->columns.dims[v]);
+  ts_text_add(text, "\ntables=");
+  ts_tables_write(&t->options.tables, text);
   ts_text_add(text, "\ndeep_optimizer=%s\nembedding_optimizer=%s\nwide_optimizer=%s\n", t->options.deep.name,
               t->options.embedding.name, ts_model_has_wide(m) ? "ftrl" : "none");
   char kernels[2048];

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { resultsText, switchLabel } from "../ablation_words.ts";
+import { resultsText, savesFaults, switchLabel } from "../ablation_words.ts";
 import { countText, listText, percentText, prefixed, significant } from "../format.ts";
 import type { AblationGroup, AblationRow, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
@@ -89,13 +89,18 @@ function shortTable({ name, rows }: AblationGroup): Markup {
   );
 }
 
+/** Whether page faults are among what a variant is about. */
+function tellsFaults(row: AblationRow, none: AblationRow | undefined): boolean {
+  return row.switch === "memoryReuse" || row.kind === "all" || savesFaults(row, none);
+}
+
 /** What else was seen of a variant. */
 function seen(row: AblationRow | undefined, none: AblationRow | undefined): string {
   if (row === undefined) return "–";
   const facts = [
     ...(row.staged === undefined ? [] : [`prepared ahead: ${row.staged}`]),
     ...(row.staleShare === undefined ? [] : [`${percentText(row.staleShare)} of rows one update old`]),
-    ...(row.faultsPerStep === undefined || (row.switch !== "memoryReuse" && row.kind !== "all") ? [] : [
+    ...(row.faultsPerStep === undefined || !tellsFaults(row, none) ? [] : [
       `${significant(row.faultsPerStep)} page faults a step` +
       (none?.faultsPerStep === undefined ? "" : ` (none: ${significant(none.faultsPerStep)})`),
     ]),

@@ -55,6 +55,16 @@ export function planCxlKmem(context: PlanContext): PlanParts {
     );
   }
   if (found.value.memdevs.length === 0) throw nothing();
+  const begun = found.value.regions.filter((one) => one.decodeState === "reset" && one.memdevs.length === 0);
+  if (begun.length > 0) {
+    return {
+      summary: "regions that were begun and have no device are removed",
+      warnings: [],
+      steps: [packagesStep(context, NEEDED), ...begun.map(({ region }) => removeStep(region))],
+      partial: true,
+      results: { mounts: [], nodes: [] },
+    };
+  }
   const regions = regionViews(inventory);
   const memdevs = found.value.memdevs.filter((one) => (one.pmemSize ?? 0) + (one.ramSize ?? 0) > 0);
   const only = asDevices(found.value, request.only);
@@ -236,6 +246,22 @@ function predictor(
 /** The line that makes a region. */
 function createLine(part: Part): string {
   return `cxl create-region -m -t ${part.type} -d ${part.decoder} -w 1 ${part.memdev}`;
+}
+
+/**
+ * A `cxl create-region` that was killed after its first write leaves a region without device and size. It holds the
+ * number that the next region should get, and has at the next start; `cxl destroy-region` (76.1) fails on it. Its folder
+ * lies in that of its decoder (Documentation/ABI/testing/sysfs-bus-cxl of Linux: delete_region).
+ */
+function removeStep(region: string): Step {
+  return step({
+    id: `begun-${region}`,
+    title: `Remove ${region}, which was begun and has no device: others would get another number until the next start`,
+    commands: [`echo ${region} > /sys/bus/cxl/devices/${region}/../delete_region`],
+    undo: [],
+    done: undefined,
+    expected: `cxl list -R no longer names ${region}`,
+  });
 }
 
 function regionStep(part: Part): Step {

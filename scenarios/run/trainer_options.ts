@@ -8,7 +8,7 @@ import type { PreparedCase } from "./prepare.ts";
 import type { DeepOptimizer } from "../../ffi/trainer.ts";
 import type { PartOptimizerName, ResolvedWorkload } from "../scenario.ts";
 import type { WorkerTrainer } from "./worker_protocol.ts";
-import { columnDims, deepRule, embeddingRule } from "../workloads/sizes.ts";
+import { deepRule, embeddingRule, tablesOf } from "../workloads/sizes.ts";
 
 /** The trainer's names of optimizers. */
 const NATIVE: Readonly<Record<PartOptimizerName, DeepOptimizer>> = {
@@ -28,7 +28,7 @@ export function trainerOf(one: PreparedCase): WorkerTrainer {
     data: one.data.train,
     model: workload.model,
     batch: workload.batch,
-    dims: columnDims(workload),
+    tables: tablesOf(workload),
     hidden: workload.hidden,
     ...(bottom === undefined ? {} : { bottom }),
     dropout: workload.dropout,

@@ -8,7 +8,7 @@
 
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy, StorageType } from "../../ffi/options.ts";
-import type { DeepOptimizer } from "../../ffi/trainer.ts";
+import type { DeepOptimizer, TrainerTable } from "../../ffi/trainer.ts";
 import type { Model, ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
@@ -31,8 +31,7 @@ export interface WorkerTrainer {
   readonly data: string;
   readonly model: Model;
   readonly batch: number;
-  /** Weights of a row in each of C1 to C26. */
-  readonly dims: readonly number[];
+  readonly tables: readonly TrainerTable[];
   readonly hidden: readonly number[];
   readonly bottom?: readonly number[];
   readonly dropout: number;

@@ -2,13 +2,14 @@
 const PADDING = 16;
 
 /** Vectors of `dim` numbers beside the weights, and single 32-bit numbers, that a row has for its optimizer. */
-const SLOTS = {
+export const SLOTS = {
   sgd: { vectors: 0, scalars: 0 },
   adagrad: { vectors: 1, scalars: 0 },
   adagradDecay: { vectors: 1, scalars: 1 },
   adam: { vectors: 2, scalars: 0 },
   adamAsync: { vectors: 2, scalars: 0 },
   adamW: { vectors: 2, scalars: 0 },
+  ftrl: { vectors: 2, scalars: 0 },
 } as const;
 
 /**

@@ -9,7 +9,7 @@ import { formatBytes } from "../../ffi/bytes.ts";
 import { ScenarioError } from "../diagnostics.ts";
 import { rowBytes } from "./row_bytes.ts";
 import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "../scenario.ts";
-import { COLUMNS, type PartOptimizerName, type ResolvedPartOptimizer } from "../training.ts";
+import { COLUMNS, type PartOptimizerName, type ResolvedPartOptimizer, type ResolvedTable } from "../training.ts";
 import { hasDramTier, ssdTierOf, tiersOf } from "../storage.ts";
 
 /** DRAM budgets are multiples of this, bytes. */
@@ -40,21 +40,33 @@ export function embeddingRule({ optimizer: { deep, embedding } }: ResolvedWorklo
   return ruleOf(embedding ?? deep);
 }
 
-/** Weights of a row in each of the columns C1 to C26. */
-export function columnDims({ dim, dims }: ResolvedWorkload): number[] {
-  return COLUMNS.map((column) => dims[column] ?? dim);
+/** An embedding table with its name. */
+export interface NamedTable extends ResolvedTable {
+  /** Unique in the store. */
+  readonly name: string;
+  /** Weights of a row. */
+  readonly dim: number;
+}
+
+/** The embedding tables: those of the workload, or one for each of the columns C1 to C26. */
+export function tablesOf({ dim, dims, tables }: Pick<ResolvedWorkload, "dim" | "dims" | "tables">): NamedTable[] {
+  if (tables !== undefined) return Object.entries(tables).map(([name, table]) => ({ name, dim, ...table }));
+  return COLUMNS.map((name) => ({ name, columns: [name], dim: dims[name] ?? dim }));
 }
 
 /**
- * Bytes of the rows of all embedding tables when every key has one.
+ * Bytes of the rows of all embedding tables when every key has one. Columns of a table that have keys in common count them
+ * each: the data does not say which.
  *
- * @param cardinalities Keys of every table.
+ * @param cardinalities Keys of every column.
  */
 export function tableBytes(cardinalities: readonly number[], workload: ResolvedWorkload): number {
   const { name } = embeddingRule(workload);
   const weightBytes = ["rows", "all"].includes(workload.optimisations.bf16) ? 2 : 4;
-  const widths = columnDims(workload);
-  return cardinalities.reduce((sum, keys, i) => sum + keys * rowBytes(widths[i] ?? workload.dim, name, weightBytes), 0);
+  const keysOf = (column: string) => cardinalities[COLUMNS.indexOf(column)] ?? 0;
+  return tablesOf(workload).reduce((sum, { columns, dim }) => {
+    return sum + columns.reduce((keys, column) => keys + keysOf(column), 0) * rowBytes(dim, name, weightBytes);
+  }, 0);
 }
 
 /** Whether a configuration has a DRAM budget in front of slower tiers. */

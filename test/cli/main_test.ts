@@ -56,6 +56,11 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
         "doctor",
         "provision",
         "schema",
+        "curve",
+        "plan",
+        "size",
+        "validate-models",
+        "profile",
       ]
     ) {
       assertMatch(out, new RegExp(`^  ${verb}\\b`, "m"));
@@ -218,4 +223,33 @@ Deno.test("tierbench doctor says which configurations this machine has", async (
   assertEquals(json.configurations.length, 4);
   assertEquals(json.inventory.tools.map(({ name }) => name), ["ndctl", "daxctl", "cxl", "ipmctl", "numactl"]);
   assertMatch(out, /^Tools$/m);
+});
+
+Deno.test("tierbench curve: a trace exactly, a law by its formula, and what is wrong", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/t.csv`, "table,key\nu,1\nu,2\nu,1\ni,1\nu,1\nu,3\n");
+    const { code, out } = await tierbench("curve", `${folder}/t.csv`, "--sizes", "1,2", "--json");
+    assertEquals(code, 0);
+    const { curve, optimum } = JSON.parse(out);
+    assertEquals([curve.lookups, curve.missRatios, optimum.policy], [6, [1, 4 / 6], "opt"]);
+  });
+  const law = await tierbench(
+    "curve",
+    "--rows",
+    "2.1e9",
+    "--s",
+    "1.346",
+    "--q",
+    "4300",
+    "--batch",
+    "10000",
+    "--sizes",
+    "8388608",
+  );
+  assertMatch(law.out, /8388608 +2\.00 +9\.60 % +6\.75 %/);
+  assertMatch(law.out, /each row counts once in 10000 lookups/);
+  const retail = await tierbench("curve", "oe-retail", "--batch", "100000", "--sizes", "8388608", "--json");
+  assertEquals(Math.round(1000 * JSON.parse(retail.out).curve.missRatios[0]), 134); // the published law, 2 GiB of 256 B rows
+  const both = await tierbench("curve", "t.csv", "--rows", "5");
+  assertEquals([both.code, /give either a trace, a profile or --rows/.test(both.err)], [2, true]);
 });

@@ -1,6 +1,7 @@
 import { RunView } from "../../cli/run_view.ts";
 import { barText, rateText, secondsText } from "../../cli/ui/progress.ts";
 import { tableText } from "../../cli/ui/table.ts";
+import type { QualityRecord } from "../../scenarios/record.ts";
 import { assertEquals } from "../assert.ts";
 
 Deno.test("barText() fills from the left and stays in its width", () => {
@@ -51,4 +52,43 @@ Deno.test("RunView draws progress over itself on a terminal, in its width, and n
   const pipe = view(false);
   pipe.view.show(PROGRESS);
   assertEquals(pipe.said(), "");
+});
+
+Deno.test("RunView shows the cases of a plan one by one, or many of a configuration as one", () => {
+  const lines = (variants: number) =>
+    ["dram", "fsdax"].flatMap((name) =>
+      Array.from({ length: variants }, (_, i) => ({
+        case: `${name} ablation=${i}`,
+        evidence: name === "dram" ? "measured" : "emulated",
+        how: "how",
+        ...(name === "dram" ? {} : { missing: "no PMEM" }),
+      } as const))
+    );
+  const plan = (variants: number): string => {
+    const { view: one, said } = view(false);
+    one.show({ type: "plan", name: "x", lines: lines(variants), repetitions: 3, budget: 60, seed: 1 });
+    return said();
+  };
+  const cases = (text: string) => text.split("\n").filter((line) => line.endsWith("how")).map((line) => line.trim());
+  assertEquals(cases(plan(2)), [
+    "dram ablation=0   measured  how",
+    "dram ablation=1   measured  how",
+    "fsdax ablation=0  emulated  how",
+    "fsdax ablation=1  emulated  how",
+  ]);
+  const many = plan(24);
+  assertEquals(cases(many), ["dram, 24 cases   measured  how", "fsdax, 24 cases  emulated  how"]);
+  assertEquals(many.trimEnd().split("\n").at(-1)?.trim(), "fsdax, 24 cases  no PMEM");
+});
+
+Deno.test("RunView says of which case a quality run is, where there are several", () => {
+  const { view: one, said } = view(false);
+  const record = { type: "quality", configuration: "dram", steps: 10, batch: 100, auc: 0.5, logloss: 0.6 } as const;
+  one.show({ type: "quality", record: { ...record, point: { ablation: "all" } } as unknown as QualityRecord });
+  one.show({ type: "quality", record: record as unknown as QualityRecord });
+  assertEquals(said().split("\n").map((line) => line.trim()).slice(0, 3), [
+    "quality  AUC 0.5000, logloss 0.6000 after 1,000 samples on",
+    "dram (ablation=all)",
+    "quality  AUC 0.5000, logloss 0.6000 after 1,000 samples on",
+  ]);
 });

@@ -152,7 +152,7 @@ Deno.test("setParameters() writes what parameters() reads", async () => {
 
 Deno.test("every option reaches the library, and describe() says what was made of it", async () => {
   await withData(async (train) => {
-    const options: Required<Omit<TrainerOptions, "data" | "deepDecayBaseline">> = {
+    const options: Required<Omit<TrainerOptions, "data" | "deepDecayBaseline" | "tables">> = {
       model: "dlrm",
       batch: 64,
       dim: 4,
@@ -224,6 +224,26 @@ Deno.test("every option reaches the library, and describe() says what was made o
     for (const [name, value] of Object.entries(expected)) assertEquals(facts[name], value, name);
     assert(Number(facts["stale_share"]) > 0 && Number(facts["minor_faults"]) > 0);
     assertEquals(trainer.parameters("bottom.1.w").length, 6 * 4);
+  });
+});
+
+Deno.test("tables take the columns that they are given, combined or not", async () => {
+  await withData(async (train) => {
+    using store = EmbeddingStore.open({ storage: "DRAM" });
+    const tables: TrainerOptions["tables"] = [
+      { name: "both", dim: 4, columns: ["C2", "C1"] },
+      { name: "bag", dim: 6, columns: ["C3", "C9", "C26"], combiner: "sqrtn" },
+    ];
+    using trainer = WdlTrainer.open(store, { ...SMALL, data: train, tables });
+    assert(Number.isFinite((await trainer.train(2)).loss));
+    const { tables: told, dims, inputs } = trainer.describe();
+    assertEquals([told, dims, inputs], ["both:4:none:C2,C1;bag:6:sqrtn:C3,C9,C26", "4,4,6", String(13 + 14)]);
+    assertEquals(trainer.parameters("mlp.0.w").length, (13 + 14) * 8);
+    using other = EmbeddingStore.open({ storage: "DRAM" });
+    const open = (tables: TrainerOptions["tables"]) =>
+      WdlTrainer.open(other, { ...SMALL, data: train, ...(tables && { tables }) });
+    assertThrows(() => open([{ name: "a:b", dim: 4, columns: ["C1"] }]), TypeError, 'without ":" and ";"');
+    assertThrows(() => open([{ name: "a", dim: 4, columns: ["C1", "C1"] }]), TierstoreError, "C1 of table");
   });
 });
 

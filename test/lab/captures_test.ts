@@ -75,7 +75,7 @@ labCase("captures: two NVDIMMs, as they come, and one each as file system and as
       assertEquals(value("daxctl", inventory.daxctl), []);
       assertEquals(value("cxl", inventory.cxl), { memdevs: [], regions: [], rootDecoders: [] });
       assertEquals(value("ipmctl", inventory.ipmctl?.modules), []);
-      const blocks = value("lsblk", inventory.blocks);
+      const blocks = value("lsblk", inventory.blocks).toSorted((a, b) => a.name < b.name ? -1 : 1); // as the kernel found them
       assertEquals(blocks.map(({ name, size, fileSystem, mountPoints }) => [name, size, fileSystem, mountPoints]), [
         ["pmem0", GIB, undefined, []],
         ["pmem1", GIB, undefined, []],
@@ -160,6 +160,14 @@ labCase("captures: a CXL memory device without and with a region", async (t) => 
       assertEquals(buses.map(({ provider, regions }) => [provider, regions.map(({ dev, size }) => [dev, size])]), [
         ["CXL", [["region0", GIB / 2]]],
       ]);
+    }),
+  );
+
+  assert(
+    await t.step("the region keeps data", async () => {
+      await guest.output("mkfs.ext4 -q -b 4096 /dev/pmem0 && mount -o dax /dev/pmem0 /mnt && echo kept > /mnt/file");
+      await guest.output("umount /mnt && echo 3 > /proc/sys/vm/drop_caches");
+      assertEquals(await guest.output("mount -o dax /dev/pmem0 /mnt && cat /mnt/file"), "kept\n");
     }),
   );
 });

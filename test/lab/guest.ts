@@ -45,7 +45,10 @@ export class GuestError extends Error {
   override readonly name = "GuestError";
 }
 
-/** The variable with the folder in which `deno task lab` keeps what guests wrote to their consoles. */
+/**
+ * The variable with the folder in which `deno task lab` keeps what guests wrote to their consoles, and the seconds that
+ * each boot and command took.
+ */
 export const CONSOLES_VARIABLE = "TIERBENCH_LAB_CONSOLES";
 
 /** A busy machine of two cores takes 15 s. */
@@ -87,6 +90,7 @@ export class Guest implements AsyncDisposable {
   readonly #options: BootOptions;
   readonly #folder: string;
   #machine: Machine | undefined;
+  readonly #times: string[] = [];
 
   private constructor(image: Image, options: BootOptions, folder: string) {
     this.#image = image;
@@ -141,6 +145,7 @@ export class Guest implements AsyncDisposable {
     const { agent } = this.#running(`run "${command}" in`);
     const limit = `${Math.ceil(timeoutMs / 1000)}s`;
     // timeout ends the command if it hangs; the agent itself is given a moment longer to say so.
+    const began = performance.now();
     const words = ["/usr/bin/env", "-i", "-C", "/root", ...ENVIRONMENT, "timeout", "-k", "5", limit];
     try {
       const input = new TextEncoder().encode(stdin);
@@ -151,6 +156,8 @@ export class Guest implements AsyncDisposable {
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
       throw await this.#failure(`Cannot run "${command}": ${error.message}`, error);
+    } finally {
+      this.#took(began, command);
     }
   }
 
@@ -190,6 +197,7 @@ export class Guest implements AsyncDisposable {
   /** Shuts the guest down as a user would; {@linkcode start} boots it again. */
   async stop(): Promise<void> {
     const { child, agent } = this.#running("stop");
+    const began = performance.now();
     try {
       await agent.run(["/usr/bin/systemctl", "--no-block", "poweroff"], new Uint8Array(), COMMAND_MS);
     } catch (error) {
@@ -198,6 +206,7 @@ export class Guest implements AsyncDisposable {
     if (!await endsWithin(child, SHUTDOWN_MS)) {
       throw await this.#failure(`The guest did not shut down in ${SHUTDOWN_MS / 1000} s`);
     }
+    this.#took(began, "(shutdown)");
     await this.#release();
   }
 
@@ -233,6 +242,7 @@ export class Guest implements AsyncDisposable {
       ]);
       await settle(agent, BOOT_MS - (performance.now() - began));
       this.#machine = { child, agent, complaints, bootSeconds: (performance.now() - began) / 1000 };
+      this.#took(began, "(boot)");
     } catch (error) {
       kill(child);
       await child.status;
@@ -251,10 +261,15 @@ export class Guest implements AsyncDisposable {
     }
     const consoles = Deno.env.get(CONSOLES_VARIABLE);
     if (consoles !== undefined) {
-      const name = `${this.#options.profile}-${this.#folder.slice(this.#folder.lastIndexOf("-") + 1)}.txt`;
-      await Deno.writeTextFile(`${consoles}/${name}`, await this.console());
+      const name = `${this.#options.profile}-${this.#folder.slice(this.#folder.lastIndexOf("-") + 1)}`;
+      await Deno.writeTextFile(`${consoles}/${name}.txt`, await this.console());
+      await Deno.writeTextFile(`${consoles}/${name}-times.txt`, this.#times.join(""));
     }
     await Deno.remove(this.#folder, { recursive: true }).catch(() => {});
+  }
+
+  #took(began: number, what: string): void {
+    this.#times.push(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${what.split("\n")[0]}\n`);
   }
 
   async #release(): Promise<void> {

@@ -3,7 +3,8 @@
  * of `deno test`: words of a case's name or a regular expression between slashes. With `--recapture`, only the cases run
  * that capture what tools print, unless a filter says otherwise, and the folder gets the texts.
  *
- * What guests wrote to their consoles is kept in `.cache/lab/consoles/` until the next run.
+ * What guests wrote to their consoles, and how long each command took in them, is kept in `.cache/lab/consoles/` until
+ * the next run.
  *
  * Exit codes: 0 if all cases passed, 1 if one failed, 4 if set-up cannot go on.
  *
@@ -21,6 +22,29 @@ import { RECAPTURE_VARIABLE } from "./recapture.ts";
 
 const EXIT_SETUP = 4;
 
+/**
+ * Files run side by side, each in turn as one of those before ends. The longest come first, so that none is left to run
+ * alone at the end; files that are not named here come after them.
+ */
+const LONGEST_FIRST = [
+  "provision_interrupted_test.ts",
+  "provision_fsdax_test.ts",
+  "provision_kmem_test.ts",
+  "cxl_kmem_test.ts",
+  "recognised_test.ts",
+  "cloud_vm_test.ts",
+] as const;
+
+/** The files of cases in the order in which they start. */
+async function caseFiles(): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(`${ROOT}/test/lab`)) {
+    if (name.endsWith("_test.ts")) names.push(name);
+  }
+  const place = (name: string) => (LONGEST_FIRST as readonly string[]).indexOf(name) >>> 0; // -1 is last
+  return names.sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1)).map((name) => `test/lab/${name}`);
+}
+
 async function main(words: readonly string[]): Promise<number> {
   const start = performance.now();
   const { install, recapture, filter } = wordsOf(words);
@@ -33,7 +57,14 @@ async function main(words: readonly string[]): Promise<number> {
   await Deno.mkdir(consoles, { recursive: true });
   Deno.env.set(CONSOLES_VARIABLE, consoles);
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--no-check", "--parallel", ...filter === "" ? [] : [`--filter=${filter}`], "test/lab"],
+    args: [
+      "test",
+      "-A",
+      "--no-check",
+      "--parallel",
+      ...filter === "" ? [] : [`--filter=${filter}`],
+      ...await caseFiles(),
+    ],
     cwd: ROOT,
     env: {
       [IMAGE_VARIABLE]: JSON.stringify(image),

@@ -1,12 +1,13 @@
-/** From bare NVDIMMs to file systems with DAX by the printed commands; reboot, training, power cut, and back. */
+/** From bare NVDIMMs to file systems with DAX by the commands of page and planner; reboot, training, power cut, and back. */
 
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { Guest } from "./guest.ts";
+import { runGuide } from "./guide_pages.ts";
 import { labCase } from "./lab_case.ts";
 import { checkPasses, pending, planOf, provisioned, runAsPrinted, unfinished } from "./provisioning.ts";
 import { assertWithheld, type SmallRun, smallRun, smallScenario } from "./small_run.ts";
 
-const FSDAX = "fsdax --bare-metal";
+const FSDAX = "fsdax --bare-metal --owner alice";
 const UNITS = ["mnt-pmem0.mount", "mnt-pmem1.mount"];
 
 /** Namespaces by device, with what tells one from another made later. */
@@ -27,16 +28,35 @@ async function training(guest: Guest): Promise<void> {
   await guest.output(`sleep 3; ${mapped}`); // it has not ended meanwhile
 }
 
-labCase("fsdax as printed: check, reboot, small run, power cut while training, undo", async (t) => {
+labCase("fsdax by page and as printed: check, reboot, small run, power cut while training, undo", async (t) => {
   await using guest = await Guest.boot({ profile: "nvdimm", system: "base" });
 
   assert(
-    await t.step("every printed command runs on a system without the tools, and the check passes", async () => {
-      assertEquals((await guest.run("ndctl --version")).code, 127);
+    await t.step(
+      "the page's commands run on a system without the tools, for an NVDIMM that was never used",
+      async () => {
+        assertEquals((await guest.run("ndctl --version")).code, 127);
+        await guest.output("useradd -m alice");
+        await runGuide(guest, "fsdax: Bare metal / Regions");
+        await runGuide(guest, "fsdax: Cloud VM / Virtual NVDIMMs");
+        const listed = JSON.parse(await guest.output("ndctl list -N -r region0")) as { mode: string }[];
+        assertEquals(listed.map(({ mode }) => mode), ["fsdax"]);
+      },
+    ),
+  );
+
+  assert(
+    await t.step("they run where the firmware made the region; for the other one, those that are printed", async () => {
+      const [dimm = {}] = JSON.parse(await guest.output("ndctl list -D -r region0")) as { dev?: string }[];
+      await guest.output("ndctl destroy-namespace -f namespace0.0 && ndctl disable-region region0");
+      await guest.output(`ndctl init-labels -f ${dimm.dev} && ndctl enable-region region0 && udevadm settle`);
+      await runGuide(guest, "fsdax: Bare metal / Namespace, file system, mount");
+      assertStringIncludes(await guest.output("findmnt -no OPTIONS /mnt/pmem0"), "dax=always");
       const ran = await runAsPrinted(guest, FSDAX);
-      for (const tool of ["apt-get install", "ndctl create-namespace", "mkfs.ext4", "systemctl enable"]) {
-        assert(ran.some((line) => line.startsWith(tool)), `none of the commands begins with "${tool}"`);
+      for (const command of ["ndctl create-namespace -f -e namespace1.0", "mkfs.ext4", "systemctl enable"]) {
+        assert(ran.some((line) => line.startsWith(command)), `none of the commands begins with "${command}"`);
       }
+      assertEquals(ran.filter((line) => /region0|pmem0|namespace0/.test(line)), [], "the page has done them");
       await checkPasses(guest, FSDAX);
       await guest.output(`systemd-analyze verify ${UNITS.map((unit) => `/etc/systemd/system/${unit}`).join(" ")}`);
     }),

@@ -5,9 +5,10 @@
  */
 
 import type { ApplyOutcome } from "../../scenarios/provisioning/apply.ts";
-import type { CheckLine, Plan, Refusal, Step } from "../../scenarios/provisioning/contract.ts";
+import type { CheckLine, Plan, Refusal } from "../../scenarios/provisioning/contract.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { type Guest, quote, type RunOptions } from "./guest.ts";
+import { OUTSIDE } from "./guide_pages.ts";
 
 /** What `tierbench provision … --json` prints. */
 export interface Answer {
@@ -25,14 +26,6 @@ export interface Provisioned extends Answer {
 
 /** Steps are run one after the other, and after each the machine is read again: minutes on a busy machine. */
 const LONG: RunOptions = { timeoutMs: 480_000 };
-
-/** Why steps may be left out here; nothing else is a reason. */
-export const OUTSIDE: readonly (Step["outsideLab"] & string)[] = [
-  "ipmctl",
-  "boot loader",
-  "container engine",
-  "package manager",
-];
 
 /** Runs `tierbench provision <words> --json`. */
 export async function provision(guest: Guest, words: string): Promise<Provisioned> {
@@ -80,7 +73,7 @@ export async function runAsPrinted(guest: Guest, words: string): Promise<string[
   for (const step of plan.steps) {
     if (step.done !== undefined) continue;
     if (step.outsideLab !== undefined) {
-      assert(OUTSIDE.includes(step.outsideLab), `step ${step.id} is left out for "${step.outsideLab}"`);
+      assert(step.outsideLab in OUTSIDE, `step ${step.id} is left out for "${step.outsideLab}"`);
       left.push(step.id);
       continue;
     }

@@ -186,6 +186,8 @@ labCase(
 
 labCase("recognised: virtio-pmem cannot be mapped with MAP_SYNC", async () => {
   await using guest = await Guest.boot({ profile: "virtio-pmem" });
+  assertStringIncludes(await guest.output("ndctl list -BN"), '"provider":"virtio-pmem"');
+  assertEquals(await guest.output("cat /sys/block/pmem0/queue/dax"), "1\n");
   await guest.output("mkfs.ext4 -q -b 4096 /dev/pmem0 && mkdir /mnt/pmem0 && mount -o dax /dev/pmem0 /mnt/pmem0");
   const fsdax = await provision(guest, "fsdax --cloud-vm --check");
   assertEquals(fsdax.code, 1);
@@ -210,6 +212,9 @@ labCase("recognised: memory that gets into the node of the processors", async ()
 
 labCase("recognised: memory-side caches without modules are not taken for Memory Mode", async () => {
   await using guest = await Guest.boot({ profile: "hmat" });
+  const node = "/sys/devices/system/node/node1";
+  assertEquals(await guest.readFile(`${node}/access0/initiators/read_latency`), "250\n");
+  assertEquals(await guest.readFile(`${node}/memory_side_cache/index1/size`), `${256 * 2 ** 20}\n`);
   const said = await doctor(guest);
   assertMatch(said, /^NUMA: node 0: .*80 ns by firmware \(HMAT\), .* MB\/s by firmware, behind a cache of 64 MiB$/m);
   assertMatch(said, /^NUMA: node 1: .*250 ns by firmware \(HMAT\), .* MB\/s by firmware, behind a cache of 256 MiB$/m);

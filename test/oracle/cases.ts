@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { TrainerOptions } from "../../ffi/trainer.ts";
+import type { TrainerOptions, TrainerTable } from "../../ffi/trainer.ts";
 
 /** Settings of one case, as `case.json` has them. */
 export interface OracleCase {
@@ -19,7 +19,7 @@ export interface OracleCase {
   readonly bottom?: readonly number[];
   readonly steps: number;
   readonly seed: number;
-  readonly optimizer: "sgd" | "adagrad" | "adam";
+  readonly optimizer: "sgd" | "adagrad" | "adagrad-decay" | "adam" | "adam-async" | "adamw";
   readonly learningRate: number;
   readonly initialAccumulator: number;
   readonly wideRate: number;
@@ -27,10 +27,20 @@ export interface OracleCase {
   readonly wideL2: number;
   readonly wideAccumulator: number;
   readonly wideBuckets: number;
+  /** Of `"adagrad-decay"`. */
+  readonly decay?: { readonly step: number; readonly rate: number; readonly baseline: number };
+  /** Of `"adamw"`. */
+  readonly weightDecay?: number;
+  /** Instead of one for each column, as wide as `dims`. */
+  readonly tables?: readonly TrainerTable[];
+  /** The data is a text, with ids that are missing and that columns have in common, and its numbers become these. */
+  readonly text?: "log" | "min-max";
 }
 
 /** Rows of the train file: a hundred batches, and some left over, so that each pass has an offset. */
 export const TRAIN_ROWS = 25_700;
+/** Rows of the text; each tenth is held out. */
+export const TEXT_ROWS = 9_600;
 /** Rows of the test file. */
 export const TEST_ROWS = 8_192;
 
@@ -52,6 +62,19 @@ const BASE = {
 } as const;
 
 const ADAGRAD = { ...BASE, optimizer: "adagrad", learningRate: 0.02 } as const;
+
+const DECAY = { step: 20, rate: 0.6, baseline: 0.05 } as const;
+
+/** Every combiner and none, one column and several, widths that differ; C20 to C26 have no embedding. */
+const TABLES: readonly TrainerTable[] = [
+  { name: "C1", dim: 8, columns: ["C1"] },
+  { name: "shared", dim: 5, columns: ["C2", "C9", "C3"] },
+  { name: "sum", dim: 16, columns: ["C4", "C5", "C6"], combiner: "sum" },
+  { name: "mean", dim: 12, columns: ["C10", "C8", "C7", "C11"], combiner: "mean" },
+  { name: "sqrtn", dim: 7, columns: ["C12", "C13", "C14", "C15", "C16"], combiner: "sqrtn" },
+  { name: "one", dim: 4, columns: ["C17"], combiner: "mean" },
+  { name: "last", dim: 9, columns: ["C18", "C19"] },
+];
 
 /** All cases. */
 export const CASES: readonly OracleCase[] = [
@@ -78,6 +101,18 @@ export const CASES: readonly OracleCase[] = [
   },
   { ...ADAGRAD, name: "deepfm-adagrad", model: "deepfm" },
   { ...ADAGRAD, name: "dlrm-adagrad", model: "dlrm", bottom: [64, 32] },
+  // Ten decays, in the dense layers and in rows, which decay when they are in a batch; the baseline ends some of them.
+  { ...BASE, name: "wdl-adagrad-decay", optimizer: "adagrad-decay", learningRate: 0.02, decay: DECAY },
+  { ...BASE, name: "wdl-adam-async", optimizer: "adam-async", learningRate: 0.001 },
+  { ...BASE, name: "wdl-adamw", optimizer: "adamw", learningRate: 0.001, weightDecay: 0.002 },
+  { ...ADAGRAD, name: "wdl-text-log", tables: TABLES, text: "log" },
+  {
+    ...ADAGRAD,
+    name: "deepfm-text-min-max",
+    model: "deepfm",
+    tables: TABLES.map((table) => ({ ...table, dim: 6 })),
+    text: "min-max",
+  },
 ];
 
 /** The trainer's options for a case. */
@@ -86,7 +121,7 @@ export function optionsOf(settings: OracleCase, data: string): TrainerOptions {
     data,
     model: settings.model,
     batch: settings.batch,
-    dims: settings.dims,
+    ...(settings.tables === undefined ? { dims: settings.dims } : { tables: settings.tables }),
     ...(settings.bottom && { bottom: settings.bottom }),
     hidden: settings.hidden,
     seed: settings.seed,
@@ -98,7 +133,18 @@ export function optionsOf(settings: OracleCase, data: string): TrainerOptions {
     wideL2: settings.wideL2,
     wideInitialAccumulator: settings.wideAccumulator,
     wideBuckets: settings.wideBuckets,
+    ...(settings.decay && {
+      deepDecayStep: settings.decay.step,
+      deepDecayRate: settings.decay.rate,
+      deepDecayBaseline: settings.decay.baseline,
+    }),
+    ...(settings.weightDecay !== undefined && { deepWeightDecay: settings.weightDecay }),
   };
+}
+
+/** The embedding tables of a case. */
+export function tablesOf({ dims, tables }: OracleCase): readonly TrainerTable[] {
+  return tables ?? dims.map((dim, c) => ({ name: `C${c + 1}`, dim, columns: [`C${c + 1}`] }));
 }
 
 /** Names of the dense parameters of a case's model. */

@@ -17,9 +17,9 @@ if (unknown.length > 0) throw new Error(`Cannot record ${unknown.join(", ")}: ca
 
 const folder = await Deno.makeTempDir({ prefix: "tierbench " });
 try {
-  await writeData(folder);
   for (const settings of CASES) {
     if (Deno.args.length > 0 && !Deno.args.includes(settings.name)) continue;
+    await writeData(settings, folder);
     const { inputs } = await trainOurs(settings, folder);
     const recording: Recording = { settings, inputs, ...await trainTorch(python, folder) };
     await Deno.writeTextFile(recordingFile(settings.name), `${JSON.stringify(recording, null, 2)}\n`);

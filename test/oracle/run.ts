@@ -5,11 +5,11 @@
  */
 
 import { createHash } from "node:crypto";
-import { generateData } from "../../ffi/data.ts";
+import { generateData, importCriteo } from "../../ffi/data.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { Table } from "../../ffi/table.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
-import { optionsOf, type OracleCase, parameterNames, TEST_ROWS, TRAIN_ROWS } from "./cases.ts";
+import { optionsOf, type OracleCase, parameterNames, tablesOf, TEST_ROWS, TEXT_ROWS, TRAIN_ROWS } from "./cases.ts";
 
 /** What a training run says, ours as PyTorch's. */
 export interface OracleRun {
@@ -19,17 +19,53 @@ export interface OracleRun {
   readonly auc: number;
   /** Of the test file, after the last step. */
   readonly logloss: number;
-  /** Euclidean norm of each parameter's way from its initial values; `C1` to `C26` are the embedding tables. */
+  /** Euclidean norm of each parameter's way from its initial values; tables by their names. */
   readonly moved: Readonly<Record<string, number>>;
 }
 
 type Floats = Float32Array<ArrayBuffer>;
 
-/** Writes `train.bin` and `test.bin` to a folder. */
-export async function writeData(folder: string): Promise<void> {
+/**
+ * Writes `train.bin` and `test.bin` of a case to a folder; of a case with text, from `rows.tsv`, which PyTorch's side
+ * reads instead of them.
+ */
+export async function writeData({ text: numerics }: OracleCase, folder: string): Promise<void> {
   const [train, test] = [`${folder}/train.bin`, `${folder}/test.bin`];
+  if (numerics !== undefined) {
+    await Deno.writeTextFile(`${folder}/rows.tsv`, criteoText(TEXT_ROWS));
+    await importCriteo({ in: `${folder}/rows.tsv`, trainOut: train, testOut: test, testEvery: 10, numerics });
+    return;
+  }
   await generateData({ out: train, rows: TRAIN_ROWS, scale: 0.0005, seed: 3 });
   await generateData({ out: test, rows: TEST_ROWS, scale: 0.0005, seed: 3, split: "test", train });
+}
+
+/**
+ * Rows whose label depends on some of their ids and numbers. A quarter of ids and a tenth of numbers are missing; columns
+ * have ids in common; numbers may be negative, large, or have decimals.
+ */
+function criteoText(rows: number): string {
+  let state = 20261122;
+  const random = (): number => { // mulberry32 (Ettinger 2017)
+    state = (state + 0x6D2B79F5) | 0;
+    let x = Math.imul(state ^ (state >>> 15), state | 1);
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const SCALE = [1539, 22069, 65535, 561, 2655388, 233523, 26297, 5106, 24376, 9, 181, 1807, 6879];
+  const number = (scale: number): string => {
+    const x = random() ** 4 * scale - (random() < 0.1 ? 3 : 0);
+    return random() < 0.1 ? "" : random() < 0.2 ? x.toFixed(3) : Math.round(x).toString();
+  };
+  const line = (): string => {
+    const numbers = SCALE.map(number);
+    const ids = Array.from({ length: 26 }, (_, c) => Math.floor(random() ** 2 * (20 + 7 * c)));
+    const known = ids.map((id) => random() < 0.25 ? "" : id.toString(16).padStart(8, "0"));
+    const logit = Math.log1p(Math.max(0, Number(numbers[0]))) / 8 - 1.5 +
+      ids.slice(0, 19).reduce((sum, id, c) => sum + (known[c] === "" ? 0 : Math.sin(id * 2.4)), 0) / 4;
+    return [random() < 1 / (1 + Math.exp(-logit)) ? 1 : 0, ...numbers, ...known].join("\t");
+  };
+  return Array.from({ length: rows }, line).join("\n") + "\n";
 }
 
 /**
@@ -41,8 +77,8 @@ export async function trainOurs(settings: OracleCase, folder: string): Promise<{
   using store = EmbeddingStore.open({ storage: "DRAM", seed: 7 });
   using trainer = WdlTrainer.open(store, optionsOf(settings, `${folder}/train.bin`));
   await trainer.fill();
-  // The trainer's tables are the first of the store, in the order of the columns.
-  const tables = settings.dims.map((dim, c) => new Table(store, c, `C${c + 1}`, dim, 1));
+  // The trainer's tables are the first of the store, in their order.
+  const tables = tablesOf(settings).map(({ name, dim }, i) => new Table(store, i, name, dim, 1));
   const keys = tables.map((table) => table.keys().sort());
   const values = (): Map<string, Floats> =>
     new Map([
@@ -50,7 +86,7 @@ export async function trainOurs(settings: OracleCase, folder: string): Promise<{
       ...tables.map((table, c) => [table.name, table.find(keys[c] ?? []).rows] as const),
     ]);
   const initial = values();
-  const inputs = await writeInputs(settings, folder, initial, keys);
+  const inputs = await writeInputs(settings, folder, initial, new Map(tables.map(({ name }, i) => [name, keys[i]])));
   const losses: number[] = [];
   for (let step = 0; step < settings.steps; step++) losses.push((await trainer.train(1)).loss);
   const { auc, logloss } = await trainer.evaluate(`${folder}/test.bin`);
@@ -62,7 +98,7 @@ async function writeInputs(
   settings: OracleCase,
   folder: string,
   initial: ReadonlyMap<string, Floats>,
-  keys: readonly BigInt64Array<ArrayBuffer>[],
+  keys: ReadonlyMap<string, BigInt64Array<ArrayBuffer> | undefined>,
 ): Promise<string> {
   const text = JSON.stringify(settings);
   const digest = createHash("sha256").update(text);
@@ -73,8 +109,8 @@ async function writeInputs(
   await Deno.writeTextFile(`${folder}/case.json`, text);
   await Deno.remove(`${folder}/initial`, { recursive: true }).catch(() => {});
   await Deno.mkdir(`${folder}/initial`);
-  for (const [c, column] of keys.entries()) {
-    await Deno.writeFile(`${folder}/initial/C${c + 1}.keys`, new Uint8Array(column.buffer));
+  for (const [name, ids] of keys) {
+    await Deno.writeFile(`${folder}/initial/${name}.keys`, new Uint8Array(ids?.buffer ?? new ArrayBuffer()));
   }
   for (const [name, value] of initial) {
     const bytes = new Uint8Array(value.buffer);

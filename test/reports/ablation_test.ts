@@ -127,3 +127,18 @@ Deno.test("rows of the fast mode are not expected to be equal", () => {
   };
   assertEquals([fast("1"), fast("0")], [false, undefined]);
 });
+
+Deno.test("a switch that saves page faults without being about memory is told of, since that part of its speed is not its own", () => {
+  const plain = ablationResult();
+  const told = (faults: string) => {
+    const samples = plain.samples.map((sample) => {
+      if (sample.point["ablation"] !== "asyncEmbedding") return sample;
+      return { ...sample, trainer: { ...sample.trainer, minor_faults: faults } };
+    });
+    return toMarkdown(summarise({ ...plain, samples }));
+  };
+  const sentence = "asyncEmbedding alone also takes page faults on dram from 1,200 to 200 a step, as memoryReuse does";
+  assertEquals(told("9000").split(sentence).length, 2);
+  assert(!told("54000").includes("page faults on dram"));
+  assert(!toMarkdown(summarise(plain)).includes("memoryReuse alone"));
+});

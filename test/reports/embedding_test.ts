@@ -71,7 +71,7 @@ Deno.test("verdict: says that dense layers hide embeddings where they fill the s
     return { ...result, samples: result.samples.map(shift) };
   };
   const cautions = (share: number): string => summarise(dense(share)).verdict.cautions.join("\n");
-  assertStringIncludes(cautions(0.95), "Dense layers fill 95 % of a dram step here");
+  assertStringIncludes(cautions(0.95), "Dense layers fill 95 % of a step of dram here");
   assert(!cautions(0.6).includes("Dense layers fill"));
 });
 

@@ -1,4 +1,4 @@
-import { scenarioSchemaJson, SCHEMA_FILE } from "../../scenarios/emit_schema.ts";
+import { scenarioSchemaJson, SCHEMA_FILE, simulationSchemaJson } from "../../scenarios/emit_schema.ts";
 import { assert, assertEquals } from "../assert.ts";
 
 Deno.test("scenario.schema.json is current", async () => {
@@ -22,6 +22,10 @@ function undescribed(node: Node, path: string): string[] {
   const others = [node.additionalProperties || undefined, node.items, ...node.anyOf ?? []];
   return [...fields, ...others.flatMap((other) => other === undefined ? [] : undescribed(other, path))];
 }
+
+Deno.test("every field of a simulation has a description for editors", () => {
+  assertEquals(undescribed(JSON.parse(simulationSchemaJson()) as Node, ""), []);
+});
 
 Deno.test("every field of a scenario has a description for editors", () => {
   const schema = JSON.parse(scenarioSchemaJson()) as Node;

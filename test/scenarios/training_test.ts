@@ -6,7 +6,7 @@ import { trainerOf } from "../../scenarios/run/trainer_options.ts";
 import type { PreparedCase } from "../../scenarios/run/prepare.ts";
 import type { Workload } from "../../scenarios/scenario.ts";
 import { DEFAULT_OPTIMISATIONS, PART_OPTIMIZERS } from "../../scenarios/training.ts";
-import { columnDims, tableBytes } from "../../scenarios/workloads/sizes.ts";
+import { tableBytes, tablesOf } from "../../scenarios/workloads/sizes.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { FOUR } from "./fakes.ts";
 
@@ -27,7 +27,7 @@ function told(workload: Workload): ReturnType<typeof trainerOf> {
 
 Deno.test("wdl-deeprec.jsonc is DeepRec's reference configuration", async () => {
   const { workload } = await shipped("wdl-deeprec");
-  const dims = columnDims(workload);
+  const dims = tablesOf(workload).map(({ dim }) => dim);
   assertEquals(dims.reduce((a, b) => a + b), 2176);
   assertEquals(dims.flatMap((dim, i) => dim === 128 ? [`C${i + 1}`] : []).join(), "C3,C4,C10,C12,C16,C21,C24,C26");
   assert(dims.every((dim) => dim === 64 || dim === 128));
@@ -58,8 +58,9 @@ Deno.test("resolving fills in what belongs to a model, and is stable", () => {
     assertEquals(scenario.workload.optimisations, DEFAULT_OPTIMISATIONS);
   }
   const list = Array.from({ length: 26 }, (_, i) => i + 1);
-  assertEquals(columnDims(resolved({ dims: list }).workload), list);
-  assertEquals(columnDims(resolved({ dim: 8, dims: { C2: 4 } }).workload).slice(0, 3), [8, 4, 8]);
+  assertEquals(tablesOf(resolved({ dims: list }).workload).map(({ dim }) => dim), list);
+  const [c1, c2] = tablesOf(resolved({ dim: 8, dims: { C2: 4 } }).workload);
+  assertEquals([c1, c2], [{ name: "C1", columns: ["C1"], dim: 8 }, { name: "C2", columns: ["C2"], dim: 4 }]);
 });
 
 Deno.test("every optimizer resolves by name and with parameters, and embeddings share what deep has", () => {
@@ -126,6 +127,25 @@ Deno.test("tableBytes() counts each column's width, the embeddings' optimizer an
   assertEquals(bytes({ dim: 16, optimisations: { bf16: "dense" } }), 11 * 128);
 });
 
+Deno.test("tables say what feeds them, in the order in which they are written, and as wide as a matrix makes them", () => {
+  const workload: Workload = {
+    dim: 8,
+    tables: { C9: {}, visited: { columns: ["C3", "C1"], combiner: "mean" }, both: { columns: ["C2", "C4"], dim: 4 } },
+  };
+  const scenario = resolved(workload);
+  assertEquals(fillDefaults(scenario, "/"), scenario);
+  assertEquals(told(workload).tables, [
+    { name: "C9", dim: 8, columns: ["C9"] },
+    { name: "visited", dim: 8, columns: ["C3", "C1"], combiner: "mean" },
+    { name: "both", dim: 4, columns: ["C2", "C4"] },
+  ]);
+  const cases = planCases({ ...scenario, matrix: { "workload.dim": [8, 32] } });
+  const widths = cases.map((one) => tablesOf(one.scenario.workload).map(({ dim }) => dim).join());
+  assertEquals([...new Set(widths)].sort(), ["32,32,4", "8,8,4"]);
+  // C1 and C3 of 8 weights with Adagrad, C2 and C4 of 4; C9 has no keys here, C5 no table.
+  assertEquals(tableBytes([10, 1, 2, 1, 5], scenario.workload), 12 * 64 + 2 * 32);
+});
+
 for (
   const [workload, expected] of [
     ['{"model": "wld"}', 'unknown model "wld"\n    did you mean "wdl"?'],
@@ -145,6 +165,17 @@ for (
     ['{"dims": {"C27": 4}}', 'workload.dims.C27: unknown field "C27"'],
     ['{"dims": [1, 2]}', "expected 26 widths, one for each of C1 to C26"],
     ['{"model": "deepfm", "dims": {"C3": 128}}', "expected equal widths for the model"],
+    ['{"tables": {}}', "workload.tables: expected at least one table"],
+    ['{"tables": {"a b": {"columns": ["C1"]}}}', "expected a name of up to 63 letters"],
+    ['{"tables": {"seen": {}}}', 'workload.tables.seen: expected "columns", since "seen" is no column'],
+    ['{"tables": {"seen": {"columns": []}}}', "workload.tables.seen.columns: expected at least one column"],
+    ['{"tables": {"seen": {"columns": ["C27"]}}}', 'workload.tables.seen.columns[0]: expected one of "C1"'],
+    ['{"tables": {"C1": {"combiner": "max"}}}', 'expected one of "sum", "mean", "sqrtn", found "max"'],
+    ['{"tables": {"C1": {"dims": 8}}}', 'unknown field "dims"\n    did you mean "dim"?'],
+    ['{"tables": {"C1": {}, "seen": {"columns": ["C2", "C1"]}}}', 'in one table, found "C1" in "C1" and "seen"'],
+    ['{"tables": {"seen": {"columns": ["C2", "C2"]}}}', 'in one table, found "C2" in "seen" and "seen"'],
+    ['{"dims": {"C1": 8}, "tables": {"C1": {}}}', 'workload.dims: expected no such field beside "tables"'],
+    ['{"model": "dlrm", "tables": {"C1": {}, "C2": {"dim": 4}}}', '"C1" with 16 and "C2" with 4'],
     ['{"bottom": [8]}', 'expected no such field with the model "wdl"'],
     ['{"model": "dlrm", "optimizer": {"wide": "ftrl"}}', 'expected no such field with the model "dlrm"'],
   ] as const

@@ -21,7 +21,7 @@
 #define TS_INPUT_PLANTED_H
 
 #include "wdl/input/cache_format.h"
-#include "wdl/input/zipf.h"
+#include "base/zipf.h"
 
 #define TS_PLANTED_ATOMS 4096u
 

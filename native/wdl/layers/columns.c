@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-void ts_columns_lay_out(ts_columns *columns, uint32_t batch, const uint32_t *dims, uint32_t first) {
+void ts_columns_lay_out(ts_columns *columns, uint32_t batch, uint32_t count, const uint32_t *dims, uint32_t first) {
   columns->batch = batch;
+  columns->count = count;
   columns->all = 0;
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
+  for (uint32_t c = 0; c < count; c++) {
     columns->dims[c] = dims[c];
     columns->at[c] = first + columns->all;
     columns->before[c] = (uint64_t)columns->all * batch;
@@ -23,7 +24,7 @@ void ts_columns_join_numerics(uint32_t batch, uint32_t first, uint32_t rows, con
 }
 
 void ts_columns_gather(const ts_columns *columns, uint32_t first, uint32_t rows, const float *blocks, float *x) {
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
+  for (uint32_t c = 0; c < columns->count; c++) {
     const uint32_t dim = columns->dims[c];
     const float *from = blocks + columns->before[c] + (size_t)first * dim;
     float *to = x + (size_t)first * columns->stride + columns->at[c];
@@ -32,7 +33,7 @@ void ts_columns_gather(const ts_columns *columns, uint32_t first, uint32_t rows,
 }
 
 void ts_columns_scatter(const ts_columns *columns, uint32_t first, uint32_t rows, const float *dx, float *blocks) {
-  for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
+  for (uint32_t c = 0; c < columns->count; c++) {
     const uint32_t dim = columns->dims[c];
     const float *from = dx + (size_t)first * columns->stride + columns->at[c];
     float *to = blocks + columns->before[c] + (size_t)first * dim;

@@ -82,6 +82,7 @@ static void read_batch(const ts_stage *s, uint64_t step, ts_batch *b) {
 static void bring_up(ts_stage *s, slot *at) {
   const ts_stage_options *o = &s->options;
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
+    if (o->tables[c] == TS_NO_TABLE) continue;
     pthread_mutex_lock(&s->lock);
     const bool enough = at->wanted || s->stop;
     pthread_mutex_unlock(&s->lock);

@@ -11,6 +11,7 @@
 
 #define TS_STAGE_DEPTH 8u /* most batches ahead */
 #define TS_STAGE_THREADS 16u
+#define TS_NO_TABLE UINT32_MAX
 
 typedef enum ts_stage_what { TS_STAGE_INPUT, TS_STAGE_LOOKUP, TS_STAGE_AUTO, TS_STAGE_NOTHING } ts_stage_what;
 extern const char *const ts_stage_names[]; /* input, lookup, auto, nothing */
@@ -34,7 +35,7 @@ typedef struct ts_stage_options {
   uint64_t seed;
   const ts_cache *data;
   ts_store *store;
-  const uint32_t *tables; /* of the columns */
+  const uint32_t *tables; /* of the columns; TS_NO_TABLE: in none */
 } ts_stage_options;
 
 typedef struct ts_stage_statistics {

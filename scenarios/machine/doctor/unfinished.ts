@@ -71,6 +71,18 @@ function comesBack(device: string, files: Inventory["files"]): boolean {
   return Object.entries(files).some(([path, text]) => /\.(rules|service|conf)$/.test(path) && text.includes(device));
 }
 
+/**
+ * Whether provisioning brings a device of CXL memory back, but not the region under it, which decoders forget. Where
+ * firmware makes the region, nobody wrote such a rule.
+ */
+function withoutRegion(device: string, region: string, files: Inventory["files"]): boolean {
+  const names = Object.keys(files);
+  return names.includes(`/etc/udev/rules.d/99-tierbench-${device}.rules`) &&
+    !Object.entries(files).some(([path, text]) =>
+      path.endsWith("/tierbench-cxl.service") && text.includes(`/sys/bus/cxl/devices/${region} `)
+    );
+}
+
 function ofDax(facts: Facts, { daxctl, files }: Inventory): State[] {
   if (!daxctl?.known) return [];
   return daxctl.value.flatMap((device) => {
@@ -89,6 +101,8 @@ function ofDax(facts: Facts, { daxctl, files }: Inventory): State[] {
       ? `${chardev} is memory, but ${online} of its ${total} blocks are online`
       : mode === "system-ram" && !comesBack(chardev, files)
       ? `${chardev} is memory, but only until the next start: no udev rule or unit in /etc names it`
+      : mode === "system-ram" && isCxl && region !== undefined && withoutRegion(chardev, region, files)
+      ? `${chardev} is memory, but only until the next start: no unit in /etc makes CXL ${region} again`
       : undefined;
     return text === undefined ? [] : [{ target, text }];
   });

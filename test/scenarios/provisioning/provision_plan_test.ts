@@ -359,6 +359,16 @@ Deno.test("cxl-kmem: the region, its namespace and its device are named beforeha
       }],
     }),
   });
+  // As a cxl leaves it that is killed after its first write (captured in the lab).
+  const begun = { region: "region0", size: 0, type: undefined, decodeState: "reset", memdevs: [] };
+  if (inventory.cxl?.known !== true) throw new Error("cxl says nothing");
+  const first = planned({ ...inventory, cxl: known({ ...inventory.cxl.value, regions: [begun] }) }, {
+    target: "cxl-kmem",
+  });
+  assertEquals([first.partial, first.steps.map(({ id }) => id)], [true, ["packages", "begun-region0"]]);
+  assertEquals(stepOf(first, "begun-region0").commands, [
+    "echo region0 > /sys/bus/cxl/devices/region0/../delete_region",
+  ]);
   const plan = planned(inventory, { target: "cxl-kmem" });
   assertEquals(plan.steps.slice(1, 5).flatMap((one) => one.commands), [
     "echo offline > /sys/devices/system/memory/auto_online_blocks",

@@ -1,0 +1,93 @@
+// @ts-types="@commander-js/extra-typings"
+import type { Command } from "commander";
+import { type CurveOptions, listProfiles, loadProfile, missRatioCurve, profileLaw, readTraceKeys } from "../mod.ts";
+import { UsageError } from "./exit_codes.ts";
+import type { Context } from "./main.ts";
+import { tableText } from "./ui/table.ts";
+
+const POINTS = 13;
+
+/** `tierbench curve`: what caches of many sizes miss, and what a GiB more buys. */
+export function addCurve(program: Command, { terminal }: Context): void {
+  program.command("curve")
+    .description("what caches of many sizes miss, of a key trace or of a popularity law")
+    .argument(
+      "[trace or profile]",
+      "keys, as tierbench profile reads them (.i64: raw); or a profile: its name or .json",
+    )
+    .option("--table <name>", "of a profile with several tables; default: the first")
+    .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12")
+    .option("--s <skew>", "its skew", "1.05")
+    .option("--q <shift>", "what flattens its head", "0")
+    .option("--policy <name>", "lru, lfu, clock, s3fifo, sieve, tinylfu; analytic also fifo, random", "lru")
+    .option("--method <name>", "exact, sampled or analytic; a trace: exact, a law: analytic")
+    .option("--batch <n>", "lookups that come together and count each row once", "1")
+    .option("--row-bytes <n>", "bytes of a row in the cache", "256")
+    .option("--sizes <rows>", "rows of the caches, separated by commas")
+    .option("--json", "for machines: the curve and the optimum")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tierbench curve trace.csv --batch 53248\n  tierbench curve --rows 1e12 --policy s3fifo --method sampled",
+    )
+    .action(async (trace, options) => {
+      const number = (name: string, text: string): number => {
+        if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
+        throw new UsageError(`Cannot use --${name} ${text}: give a number`);
+      };
+      if ((trace === undefined) === (options.rows === undefined)) {
+        throw new UsageError("Cannot make a curve: give either a trace, a profile or --rows");
+      }
+      const of: Pick<CurveOptions, "keys" | "law"> = trace !== undefined
+        ? await keysOrLaw(trace, options.table)
+        : { law: { rows: number("rows", options.rows ?? ""), s: number("s", options.s), q: number("q", options.q) } };
+      const batch = number("batch", options.batch), rowBytes = number("row-bytes", options.rowBytes);
+      if (!(rowBytes > 0)) throw new UsageError(`Cannot use --row-bytes ${options.rowBytes}: give a positive number`);
+      const distinct = missRatioCurve({ ...of, sizes: [] }).distinct;
+      const sizes = options.sizes === undefined
+        ? powers(distinct)
+        : [...new Set(options.sizes.split(",").map((size) => number("sizes", size)))].sort((a, b) => a - b);
+      // The command passes on what the library checks.
+      const policy = options.policy as NonNullable<CurveOptions["policy"]>;
+      const method = options.method as CurveOptions["method"];
+      const asked = { ...of, batch, ...(method === undefined ? {} : { method }) };
+      const curve = missRatioCurve({ ...asked, policy, sizes });
+      const optimum = missRatioCurve({ ...asked, policy: curve.method === "analytic" ? "popular" : "opt", sizes });
+      if (options.json) {
+        terminal.out(`${JSON.stringify({ rowBytes, curve, optimum }, undefined, 2)}\n`);
+        return;
+      }
+      const percent = (ratio: number | undefined): string => `${((ratio ?? NaN) * 100).toFixed(2)} %`;
+      terminal.out(
+        `policy   ${policy}, ${curve.method}; ${distinct.toPrecision(4)} distinct rows of ${rowBytes} bytes\n`,
+      );
+      const each = batch === 1 ? "every lookup counts" : `each row counts once in ${batch} lookups`;
+      terminal.out(`misses   as a share of lookups: ${each}\n\n`);
+      terminal.out(tableText([
+        ["rows", "GiB", "misses", `best (${optimum.policy})`, "saved by each GiB up to the next size"],
+        ...sizes.map((size, i) => {
+          const next = sizes[i + 1];
+          const saved = next === undefined ? "" : percent(
+            ((curve.missRatios[i] ?? 0) - (curve.missRatios[i + 1] ?? 0)) / ((next - size) * rowBytes / 2 ** 30),
+          );
+          const gib = (size * rowBytes / 2 ** 30).toPrecision(3);
+          return [String(size), gib, percent(curve.missRatios[i]), percent(optimum.missRatios[i]), saved];
+        }),
+      ]));
+    });
+}
+
+/** The keys of a trace, or the law of a profile's table: a profile's name, or a file that ends with .json. */
+async function keysOrLaw(word: string, table?: string): Promise<Pick<CurveOptions, "keys" | "law">> {
+  if (!word.endsWith(".json") && !(await listProfiles()).includes(word)) {
+    if (table === undefined) return { keys: (await readTraceKeys(word)).keys };
+    throw new UsageError(`Cannot use --table ${table}: "${word}" is a trace, whose tables share the cache`);
+  }
+  const { rows, shares } = profileLaw(await loadProfile(word), table);
+  return { law: { rows: BigUint64Array.from(rows, BigInt), weights: Float64Array.from(shares) } };
+}
+
+/** Sizes from all rows down, a factor of two between them. */
+function powers(distinct: number): number[] {
+  const sizes = Array.from({ length: POINTS }, (_, i) => Math.ceil(distinct / 2 ** (POINTS - 1 - i)));
+  return [...new Set(sizes)].filter((size) => size > 0);
+}

@@ -1,0 +1,121 @@
+// @ts-types="@commander-js/extra-typings"
+import type { Command } from "commander";
+import {
+  exportEeg,
+  fitProfile,
+  type FittedProfile,
+  importEeg,
+  listProfiles,
+  loadProfile,
+  type Profile,
+  profileText,
+} from "../mod.ts";
+import { writing } from "../scenarios/writing.ts";
+import { UsageError } from "./exit_codes.ts";
+import type { Context } from "./main.ts";
+import { tableText } from "./ui/table.ts";
+
+const EXAMPLES = `
+Examples:
+  tierbench profile trace.csv                      fit a profile, print how faithful it is
+  tierbench profile trace.csv --out mine.json      and keep it: about 10 kB, without keys
+  tierbench profile day_0.tsv --eeg day_0.eeg.json  for FBGEMM: Zipf-Mandelbrot with heavy hitters
+  tierbench profile --from-eeg fbgemm.json --out mine.json
+  tierbench profile --list                         the shipped profiles`;
+
+interface Words {
+  readonly out?: string;
+  readonly eeg?: string;
+  readonly fromEeg?: string;
+  readonly rows?: string;
+  readonly list?: true;
+  readonly json?: true;
+}
+
+function baseName(path: string): string {
+  return (path.split("/").at(-1) ?? path).replace(/\.[^.]*$/, "") || "profile";
+}
+
+const three = (x: number) => x.toFixed(4);
+
+function renderFit({ tables, fidelity, zipf }: FittedProfile): string {
+  const rows = tables.map((t) => [
+    t.name,
+    String(t.accesses),
+    String(t.keys),
+    t.law,
+    three(t.fidelity.lru),
+    three(t.fidelity.lfu),
+    three(t.zipf.lru),
+    three(t.zipf.lfu),
+  ]);
+  const all = ["all", "", "", "", three(fidelity.lru), three(fidelity.lfu), three(zipf.lru), three(zipf.lfu)];
+  const head = ["table", "accesses", "keys", "law", "LRU", "LFU", "Zipf LRU", "Zipf LFU"];
+  const sampled = tables.some(({ rate }) => rate < 1)
+    ? "\nSome tables were too large to keep whole: their scores are of a sample of rows.\n"
+    : "";
+  return `${tableText([head, ...rows, ...(tables.length > 1 ? [all] : [])])}` +
+    "\nLRU, LFU: largest distance of miss-ratio curves, trace against keys made from the profile (aims: 0.01 and 0.02).\n" +
+    `Zipf: the same for a plain Zipf law.${
+      tables.length > 1 ? " all: mean of the tables by accesses." : ""
+    }\n${sampled}`;
+}
+
+async function imported(path: string, rows: string | undefined): Promise<Profile> {
+  const count = rows === undefined ? undefined : Number(rows);
+  if (count !== undefined && !(Number.isSafeInteger(count) && count > 0)) {
+    throw new UsageError(`Cannot import "${path}": --rows is "${rows}", expected a whole number, 1 or more`);
+  }
+  return importEeg(await Deno.readTextFile(path), baseName(path), count === undefined ? {} : { rows: count });
+}
+
+/** `tierbench profile`: fits a profile to a trace of keys. */
+export function addProfile(program: Command, { terminal }: Context): void {
+  program.command("profile")
+    .description("fit a shareable profile to a trace of keys, and tell how faithful it is")
+    .argument("[trace]", "a CSV of table,key[,sample], a key a line, Criteo rows, or raw 64-bit keys (.i64)")
+    .option("--out <file>", "write the profile there")
+    .option("--eeg <file>", "fit what FBGEMM's EEG can say, and write its JSON there (one table)")
+    .option("--from-eeg <file>", "in place of a trace: a profile from FBGEMM's EEG JSON")
+    .option("--rows <n>", "rows of a table, where an EEG file does not say")
+    .option("--list", "list the shipped profiles")
+    .option("--json", "for machines: the scores, or the list")
+    .addHelpText("after", EXAMPLES)
+    .action(async (trace, words: Words) => {
+      const { out, eeg, fromEeg, rows, list, json } = words;
+      if (list) {
+        const profiles = await Promise.all((await listProfiles()).map(loadProfile));
+        const lines = profiles.map(({ name, about, origin }) => ({ name, about, mark: origin.mark }));
+        terminal.out(
+          json
+            ? `${JSON.stringify(lines, undefined, 2)}\n`
+            : `${tableText(lines.map(({ name, mark, about }) => [name, mark, about]))}\n`,
+        );
+        return;
+      }
+      if ((trace === undefined) === (fromEeg === undefined)) {
+        throw new UsageError("Cannot fit a profile: give either a trace or --from-eeg, see tierbench profile --help");
+      }
+      if (fromEeg !== undefined) {
+        const text = profileText(await imported(fromEeg, rows));
+        if (out === undefined) terminal.out(text);
+        else await writing(out, () => Deno.writeTextFile(out, text));
+        return;
+      }
+      if (trace === undefined) return;
+      const fitted = await fitProfile(trace, { name: baseName(trace), law: eeg === undefined ? "best" : "zipf" });
+      if (out !== undefined) await writing(out, () => Deno.writeTextFile(out, profileText(fitted.profile)));
+      if (eeg !== undefined) {
+        const [table, ...others] = fitted.profile.tables;
+        if (table === undefined || others.length > 0) {
+          throw new UsageError(`Cannot write "${eeg}": EEG holds one table, the trace has ${1 + others.length}`);
+        }
+        const { text, lost } = exportEeg(table, { batch: 2048, dim: 128 });
+        await writing(eeg, () => Deno.writeTextFile(eeg, text));
+        for (const sentence of lost) terminal.err(`note     ${sentence}\n`);
+      }
+      const { tables, fidelity, zipf } = fitted;
+      terminal.out(json ? `${JSON.stringify({ tables, fidelity, zipf }, undefined, 2)}\n` : renderFit(fitted));
+      if (out !== undefined && !json) terminal.out(`\nprofile  ${out}\n`);
+    });
+}

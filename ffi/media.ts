@@ -1,0 +1,104 @@
+/**
+ * Media models asked from TypeScript: the formulas of `native/media`, many questions a call.
+ *
+ * @module
+ */
+
+import { message } from "./errors.ts";
+import { native } from "./library.ts";
+import { type NativeOptions, withConfig } from "./options.ts";
+
+/** How a medium is accessed. */
+export type MediaOperation = "load" | "nt-store" | "cached-store" | "flushed-store";
+
+/** What a {@linkcode MediaQuery} asks for. */
+export type MediaQuestion =
+  /** Latency in ns at `load`, the share of the peak that is in use. */
+  | "latency"
+  /** Latency in ns while `load` bytes a second flow. */
+  | "latency-at"
+  /** Useful bytes a second of all threads together. */
+  | "bandwidth"
+  /** Bytes a second, however many cores ask. */
+  | "peak";
+
+/** One question to a media model. */
+export interface MediaQuery {
+  /** What is asked. */
+  readonly ask: MediaQuestion;
+  /** How the medium is accessed. */
+  readonly operation: MediaOperation;
+  /** Bytes of one access, 1 or more. */
+  readonly bytes: number;
+  /** Threads that do such accesses, 1 or more. */
+  readonly threads: number;
+  /** Whether the accesses of a thread follow each other in memory. */
+  readonly sequential?: boolean;
+  /** Whether a fence follows every access. */
+  readonly fenced?: boolean;
+  /** Whether the hardware prefetchers are on. */
+  readonly prefetch?: boolean;
+  /** Share of the bytes that are read, where reads and writes are in flight together. */
+  readonly readShare?: number;
+  /** NUMA hops between core and medium. */
+  readonly hops?: number;
+  /** For latencies: share of the peak, or bytes a second. */
+  readonly load?: number;
+  /** For latencies: bytes that random accesses fall on, if known. */
+  readonly region?: number;
+}
+
+const ASKS: readonly MediaQuestion[] = ["latency", "latency-at", "bandwidth", "peak"];
+const OPERATIONS: readonly MediaOperation[] = ["load", "nt-store", "cached-store", "flushed-store"];
+/** `TS_MEDIA_QUERY` of the header. */
+const COLUMNS = 11;
+
+/** Queries in the form that the library reads; make it once where the same are asked many times. */
+export function packMediaQueries(queries: readonly MediaQuery[]): Float64Array<ArrayBuffer> {
+  const packed = new Float64Array(queries.length * COLUMNS);
+  queries.forEach((q, i) => {
+    const flags = [q.sequential, q.fenced, q.prefetch].map((flag) => flag === true ? 1 : 0);
+    const numbers = [ASKS.indexOf(q.ask), OPERATIONS.indexOf(q.operation), q.bytes, q.threads, ...flags];
+    packed.set([...numbers, q.readShare ?? -1, q.hops ?? 0, q.load ?? 0, q.region ?? 0], i * COLUMNS);
+  });
+  return packed;
+}
+
+/**
+ * Evaluates a media model.
+ *
+ * @param options Parameters of the model, without prefix: `read_latency_ns`, … as `native/media/media.h` lists them.
+ * @param queries The questions, or what {@linkcode packMediaQueries} made of them.
+ * @returns An answer for each: nanoseconds or bytes a second.
+ * @throws {TierstoreError} `TS_EINVAL` for a parameter or a query that is not valid.
+ *
+ * @example
+ * ```ts
+ * import { evaluateMedia } from "./media.ts";
+ *
+ * const answers = evaluateMedia({ medium: "made-up", read_latency_ns: "100", read_bandwidth: "1e9" }, [
+ *   { ask: "latency", operation: "load", bytes: 64, threads: 1 },
+ * ]);
+ * console.log(answers[0]); // 100
+ * ```
+ */
+export function evaluateMedia(
+  options: NativeOptions,
+  queries: readonly MediaQuery[] | Float64Array<ArrayBuffer>,
+): Float64Array<ArrayBuffer> {
+  const packed = queries instanceof Float64Array ? queries : packMediaQueries(queries);
+  const answers = new Float64Array(packed.length / COLUMNS);
+  const prefixed = Object.fromEntries(Object.entries(options).map(([key, value]) => [`medium.${key}`, value]));
+  withConfig(prefixed, (config) => {
+    const status = native().ts_media_evaluate(
+      config,
+      packed,
+      BigInt(answers.length),
+      answers,
+      message.bytes,
+      message.capacity,
+    );
+    message.check(status, "evaluate a media model");
+  });
+  return answers;
+}

@@ -1,0 +1,178 @@
+/**
+ * Keys of tables, drawn from laws of popularity. What a profile says in JSON is said here in numbers.
+ *
+ * @module
+ */
+
+import { message } from "../errors.ts";
+import { handleOf, NativeHandle, own } from "../handle.ts";
+import { native } from "../library.ts";
+import { nativeOptions, withConfig } from "../options.ts";
+
+/** Rows of equal popularity. */
+export interface KeyStep {
+  /** How many. */
+  readonly rows: number;
+  /** Their share of the table's accesses, together. */
+  readonly share: number;
+  /** Samples until each of them is replaced by a new row; 0: never. */
+  readonly life: number;
+}
+
+/** The rows that the steps leave: rank r has weight (r + q)^-s; folded: draws without end, modulo the rows. */
+export interface KeyTail {
+  /** Form of the law. */
+  readonly law: "zipf" | "folded";
+  /** Rows of it. */
+  readonly rows: number;
+  /** Exponent. */
+  readonly s: number;
+  /** Shift. */
+  readonly q: number;
+  /** Samples until a row is replaced; 0: never. */
+  readonly life: number;
+}
+
+/** What the keys of a table are drawn from. */
+export interface KeyTableOptions {
+  /** Rows in steps. */
+  readonly steps: readonly KeyStep[];
+  /** The other rows. */
+  readonly tail?: KeyTail;
+  /** Rows that replace others are drawn from so many, which come and go; absent: they are new. */
+  readonly pool?: number;
+  /** Share of keys that are the key some samples before, and the shares of classes of gaps: 1, 2, 3, then four an octave. */
+  readonly repeats?: { readonly share: number; readonly gaps: readonly number[] };
+  /** A table added before, and the share of samples whose rank is at the quantile of its rank. */
+  readonly parent?: { readonly table: number; readonly share: number };
+  /** Pairs of a number of keys a sample and its share. */
+  readonly bags?: readonly (readonly [number, number])[];
+  /** Keys spread over 64 bits, or row numbers from 0. */
+  readonly keys?: "hashed" | "rows";
+}
+
+/** Keys of one table and where each sample's begin. */
+export interface SampledKeys {
+  /** The keys, sample after sample. */
+  readonly keys: BigInt64Array<ArrayBuffer>;
+  /** Entry i is where sample i's keys begin; one more than samples. */
+  readonly offsets: BigUint64Array<ArrayBuffer>;
+}
+
+/** Buckets of rows of equal share, heaviest first. */
+export interface LawBuckets {
+  /** Rows of each bucket. */
+  readonly rows: BigUint64Array<ArrayBuffer>;
+  /** Share of one row of each bucket. */
+  readonly shares: Float64Array<ArrayBuffer>;
+}
+
+/** Tables that keys are drawn for: a pure function of seed, table, sample and position. */
+export class KeySource implements Disposable {
+  /** @param seed An unsigned 64-bit number. */
+  constructor(seed: bigint) {
+    const out = new BigUint64Array(1);
+    message.check(native().ts_keys_create(BigInt.asUintN(64, seed), out, message.bytes, message.capacity), "make keys");
+    own(this, new NativeHandle("source of keys", out[0] ?? 0n, (keys) => native().ts_keys_close(keys)));
+  }
+
+  /**
+   * Adds a table.
+   *
+   * @returns Its number.
+   * @throws {TierstoreError} `TS_EINVAL` for shares or rows that make no law.
+   */
+  add(options: KeyTableOptions): number {
+    const { steps, tail, pool, repeats, parent, bags = [], keys } = options;
+    const words = nativeOptions({
+      tail: tail?.law,
+      rows: tail?.rows,
+      s: tail?.s,
+      q: tail?.q,
+      life: tail?.life,
+      pool,
+      repeats: repeats?.share,
+      parent: parent?.table,
+      parent_share: parent?.share,
+      keys,
+    });
+    const numbers = Float64Array.from(steps.flatMap(({ rows, share, life }) => [rows, share, life]));
+    const gaps = Float64Array.from(repeats?.gaps ?? []), lengths = Float64Array.from(bags.flat());
+    const table = new Uint32Array(1), action = "add a table of keys";
+    const address = handleOf(this).exclusive(action);
+    withConfig(words, (config) => {
+      const status = native().ts_keys_add_table(
+        address,
+        config,
+        numbers,
+        BigInt(steps.length),
+        gaps,
+        BigInt(gaps.length),
+        lengths,
+        BigInt(bags.length),
+        table,
+        message.bytes,
+        message.capacity,
+      );
+      message.check(status, action);
+    });
+    return table[0] ?? 0;
+  }
+
+  /**
+   * Keys of some samples of a table.
+   *
+   * @param table Its number.
+   * @param first The first sample.
+   * @param samples How many.
+   */
+  keys(table: number, first: number, samples: number): SampledKeys {
+    const offsets = new BigUint64Array(samples + 1), n = new BigUint64Array(1);
+    for (let room = samples;; room = Number(n[0])) {
+      const keys = new BigInt64Array(room);
+      const status = native().ts_keys_fill(
+        handleOf(this).shared("make keys"),
+        table,
+        BigInt(first),
+        BigInt(samples),
+        keys,
+        BigInt(room),
+        offsets,
+        n,
+        message.bytes,
+        message.capacity,
+      );
+      const count = Number(n[0]);
+      if (count > room) continue;
+      message.check(status, "make keys");
+      return { keys: count === room ? keys : keys.slice(0, count), offsets };
+    }
+  }
+
+  /** The law of the rows of a table that are there at one time. */
+  law(table: number): LawBuckets {
+    const n = new BigUint64Array(1);
+    for (let room = 1024;; room = Number(n[0])) {
+      const rows = new BigUint64Array(room), shares = new Float64Array(room);
+      const status = native().ts_keys_law(
+        handleOf(this).shared("write the law"),
+        table,
+        rows,
+        shares,
+        BigInt(room),
+        n,
+        message.bytes,
+        message.capacity,
+      );
+      const count = Number(n[0]);
+      if (count > room) continue;
+      message.check(status, "write the law");
+      return { rows: rows.slice(0, count), shares: shares.slice(0, count) };
+    }
+  }
+
+  /** Frees it. */
+  [Symbol.dispose](): void {
+    handleOf(this).close();
+  }
+}

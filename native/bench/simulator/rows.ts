@@ -1,0 +1,64 @@
+/**
+ * From what the programs print to the rows of `reports/out/bench-simulator.json`.
+ *
+ * @module
+ */
+
+import { type Bar, type BenchRow, ratioRow } from "../rows.ts";
+
+/** Values by name; a name may come more than once, once a round. */
+export type Values = ReadonlyMap<string, readonly number[]>;
+
+/**
+ * Reads lines "name=value".
+ *
+ * @throws {SyntaxError} If a line is something else.
+ */
+export function parseValues(text: string): Values {
+  const values = new Map<string, number[]>();
+  for (const line of text.split("\n").filter((line) => line !== "")) {
+    const [name, value, more] = line.split("=");
+    if (name === undefined || value === undefined || more !== undefined || !Number.isFinite(Number(value))) {
+      throw new SyntaxError(`Cannot read what the bench printed: "${line}" is not name=value`);
+    }
+    values.set(name, [...values.get(name) ?? [], Number(value)]);
+  }
+  return values;
+}
+
+/** The rows of replays, samples and memory. */
+export function replayRows(values: Values): BenchRow[] {
+  const all = (name: string): readonly number[] => {
+    const found = values.get(name);
+    if (found === undefined) throw new RangeError(`Cannot make the rows: the bench printed no "${name}"`);
+    return found;
+  };
+  const one = (name: string): number => all(name)[0] as number;
+  const row = (name: string, unit: string, of: readonly number[], bar?: Bar, note?: string): BenchRow => ({
+    ...ratioRow(name, of, note),
+    unit,
+    ...bar,
+  });
+  const rate = "million lookups/s", bytes = "bytes/distinct key", distinct = one("distinct");
+  const missed = (hits: string): string => `cache of 1 %, misses ${((1 - one(hits)) * 100).toFixed(1)} %`;
+  return [
+    row("replay-zipf/lru", rate, all("rate-zipf"), { atLeast: 50 }, `Zipf 1.05, ${missed("hits-zipf")}`),
+    row("replay-uniform/lru", rate, all("rate-uniform"), { atLeast: 15 }, missed("hits-uniform")),
+    row("replay-memory/lru", bytes, [one("bytes-whole") / distinct], { atMost: 24 }, "a cache of all keys"),
+    row("replay-memory/distances", bytes, [one("bytes-distances") / distinct], { atMost: 24 }, "all sizes in one pass"),
+    row("replay-memory/lru 1 %", bytes, [one("bytes-zipf") / distinct]),
+    row("replay-zipf/distances", rate, [one("rate-distances")], undefined, "all sizes in one pass"),
+    row("replay-zipf/sampled", rate, [one("rate-sampled")], undefined, "2^20 rows in the sample"),
+    row("error/sampled", "miss ratio", [one("error-sampled")], { atMost: 0.01 }, "largest over five sizes, to exact"),
+    row("error/model", "miss ratio", [one("error-model")], { atMost: 0.01 }, "a law's model, to exact"),
+    row("error/analytic", "miss ratio", [one("error-formula")], { atMost: 0.01 }, "Che, to exact"),
+    row(
+      "terarow/seconds",
+      "s",
+      [one("terarow-seconds")],
+      { atMost: 60 },
+      "10^12 rows: six sizes, three policies, with and without batches",
+    ),
+    row("terarow/error-analytic", "miss ratio", [one("terarow-error-formula")], undefined, "sampled to Che, lru"),
+  ];
+}

@@ -1,0 +1,13 @@
+/* replay_lru.h - exact LRU of one size, as fast as it goes: the decisions of policy_lru.c at one access a call, which is
+ * least recently used first, by other means (a test compares the two). */
+#ifndef TS_REPLAY_LRU_H
+#define TS_REPLAY_LRU_H
+
+#include "base/base.h"
+
+/* Hits of a cache of `capacity` > 0 entries on the stream, beginning empty; those among the first `uncounted` keys do not
+ * count. *bytes: memory that it took, may be NULL. Errors: TS_ENOMEM. n < 2^32 - 1. */
+int32_t ts_lru_replay(uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t uncounted, uint64_t *hits,
+                      uint64_t *bytes);
+
+#endif

@@ -1,0 +1,144 @@
+/* work.c - rows into picoseconds. A group of accesses by one thread costs its core what the medium gives one thread
+ * (latency and lines in flight), and takes the medium for the share of its bandwidth that they need when all threads of
+ * the group are at it: bytes / bandwidth(threads). With one thread both are equal; with enough threads the medium is the
+ * limit, also past the knee where more threads get less. */
+#include "simulator/work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t to_ps(double ps) { return ps <= 0 ? 0 : ps >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)(ps + 0.5); }
+
+ts_sim_memory ts_sim_add_memory(ts_sim_context *c, uint32_t machine, uint32_t machines) {
+  ts_sim_memory memory;
+  memset(&memory, 0, sizeof memory);
+  for (uint32_t t = 0; t < c->sim->tier_count; t++) {
+    const ts_sim_tier *tier = &c->sim->tier[t];
+    char where[24] = "";
+    if (machines > 1) snprintf(where, sizeof where, " %u", machine);
+    if (tier->medium.duplex > 1.5) {
+      memory.read[t] = ts_timeline_resource(c->line, 1, "%.30s%s, reads", tier->name, where);
+      memory.write[t] = ts_timeline_resource(c->line, 1, "%.30s%s, writes", tier->name, where);
+    } else {
+      memory.read[t] = memory.write[t] = ts_timeline_resource(c->line, 1, "%.30s%s", tier->name, where);
+    }
+  }
+  return memory;
+}
+
+ts_sim_work ts_sim_begin(ts_sim_kind kind, uint32_t step, uint32_t actor, uint32_t pool, uint32_t threads,
+                         const ts_sim_memory *memory) {
+  ts_sim_work work = {.threads = TS_MAX(threads, 1u), .memory = memory};
+  work.spec.kind = kind;
+  work.spec.step = step;
+  work.spec.actor = actor;
+  work.spec.pool = pool;
+  return work;
+}
+
+void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps) {
+  if (ps == 0) return;
+  for (uint32_t i = 0; i < work->spec.turns; i++)
+    if (work->spec.turn[i].resource == resource) {
+      work->spec.turn[i].ps += ps;
+      return;
+    }
+  if (work->spec.turns < TS_LINE_TURNS) work->spec.turn[work->spec.turns++] = (ts_turn){resource, ps};
+}
+
+/* Rows that go to a disk are gathered in buffers and written in one piece. */
+#define BUFFER_BYTES (256u << 10)
+
+static ts_sim_cost cost_of(ts_sim_context *c, ts_sim_cost wanted) {
+  for (uint32_t i = 0; i < c->costs; i++) {
+    const ts_sim_cost *known = &c->cost[i];
+    if (known->tier == wanted.tier && known->bytes == wanted.bytes && known->threads == wanted.threads &&
+        known->hops == wanted.hops && known->write == wanted.write)
+      return *known;
+  }
+  const ts_sim_tier *tier = &c->sim->tier[wanted.tier];
+  ts_media_access access = {.op = wanted.write ? tier->write : TS_MEDIA_READ,
+                            .bytes = wanted.bytes,
+                            .threads = tier->depth,
+                            .fenced = wanted.write && tier->fenced,
+                            .hops = wanted.hops,
+                            .sequential = wanted.gathered};
+  wanted.one_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * wanted.bytes;
+  wanted.latency_ns = ts_medium_latency_ns(&tier->medium, &access, 0);
+  access.threads = wanted.threads * tier->depth;
+  wanted.all_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * wanted.bytes;
+  if (c->costs < TS_SIM_COSTS) c->cost[c->costs++] = wanted;
+  return wanted;
+}
+
+static void access_hops(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool write, double rows, uint32_t bytes,
+                        uint32_t hops) {
+  const ts_sim_tier *tier = &c->sim->tier[t];
+  bool gathered = write && tier->depth > 1;
+  double per_row = (double)(write ? tier->write_ps : tier->read_ps) * rows;
+  if (gathered) {
+    rows = rows * bytes / BUFFER_BYTES;
+    bytes = BUFFER_BYTES;
+  }
+  ts_sim_cost cost = cost_of(c, (ts_sim_cost){.tier = t, .bytes = bytes, .threads = work->threads, .hops = hops,
+                                              .write = write, .gathered = gathered});
+  /* Waiting for the last of them costs a latency, whatever few they are. */
+  double core = rows * cost.one_ns < cost.latency_ns && !gathered ? cost.latency_ns : rows * cost.one_ns;
+  work->spec.work += to_ps(core * 1000 + per_row);
+  ts_sim_turn(work, write ? work->memory->write[t] : work->memory->read[t], to_ps(rows * cost.all_ns * 1000));
+}
+
+void ts_sim_access(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool write, double rows, uint32_t bytes) {
+  if (rows <= 0 || bytes == 0) return;
+  const ts_sim_tier *tier = &c->sim->tier[t];
+  bytes = TS_ROUND_UP(bytes, TS_MAX(tier->round, 1u));
+  if (c->counted) {
+    c->out->bytes[t][write] += rows * bytes;
+    c->out->accesses[t][write] += rows;
+  }
+  double far = tier->hops == 0 ? 0 : tier->remote * rows;
+  if (rows > far) access_hops(c, work, t, write, rows - far, bytes, 0);
+  if (far > 0) access_hops(c, work, t, write, far, bytes, tier->hops);
+}
+
+/* Accesses that one demand access becomes (DRAM read, DRAM write, PMEM read, PMEM write):
+ *   read hit 1 0 0 0   read miss 1 1 1 0, with a dirty victim 1 1 1 1
+ *   write hit 1 1 0 0, or 0 1 0 0 where the line is known to be there   write miss 1 2 1 0, dirty 1 2 1 1 */
+void ts_sim_row_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool write, double rows, uint32_t bytes) {
+  const ts_sim_memory_mode *mode = &c->sim->memory_mode;
+  if (!mode->on) {
+    ts_sim_access(c, work, tier, write, rows, bytes);
+    return;
+  }
+  if (rows <= 0 || bytes == 0) return;
+  double clean = rows * (write ? mode->write_clean : mode->read_clean);
+  double dirty = rows * (write ? mode->write_dirty : mode->read_dirty);
+  double miss = clean + dirty;
+  double unread = write ? (rows - miss) * mode->known : 0; /* write hits that need no read of the tag */
+  uint32_t lines = TS_ROUND_UP(bytes, TS_CACHE_LINE);
+  ts_sim_access(c, work, 0, false, rows - unread, lines);
+  ts_sim_access(c, work, 0, true, write ? rows + miss : miss, lines);
+  ts_sim_access(c, work, 1, false, miss, lines);
+  ts_sim_access(c, work, 1, true, dirty, lines);
+}
+
+uint32_t ts_sim_end(ts_sim_context *c, const ts_sim_work *work) { return ts_timeline_add(c->line, &work->spec); }
+
+/* Twelve uniform numbers have variance 1 around 6 (central limit), with no function but a root. */
+double ts_sim_spread(const ts_sim *sim, double mean, double variance, uint32_t step, uint32_t actor, uint32_t table) {
+  if (mean <= 0) return 0;
+  double z = -6, root = variance > 0 ? variance : 0;
+  uint64_t stream = ((uint64_t)step << 32 | actor) * TS_SIM_TABLES + table;
+  for (uint32_t i = 0; i < 12; i++) z += ts_unit(ts_random64(sim->seed, stream, i));
+  if (root > 0) { /* Newton; starts above the root and stops when it no longer falls */
+    double x = root > 1 ? root : 1;
+    for (uint32_t i = 0; i < 64; i++) {
+      double next = (x + variance / x) / 2;
+      if (!(next < x)) break;
+      x = next;
+    }
+    root = x;
+  }
+  double value = mean + z * root;
+  return value <= 0 ? 0 : (double)(uint64_t)(value + 0.5);
+}

@@ -1,0 +1,54 @@
+/* work.h - turns rows into core time and turns on media; shared by the two shapes of a step. Internal to simulator/. */
+#ifndef TS_SIMULATOR_WORK_H
+#define TS_SIMULATOR_WORK_H
+
+#include "simulator/engine.h"
+
+/* The media of one machine. */
+typedef struct ts_sim_memory {
+  uint32_t read[TS_SIM_TIERS], write[TS_SIM_TIERS]; /* resources; equal where both share a bus */
+} ts_sim_memory;
+
+/* What the media model said of accesses of one kind: kept, since steps ask the same again and again. */
+#define TS_SIM_COSTS 64u
+typedef struct ts_sim_cost {
+  uint32_t tier, bytes, threads, hops;
+  bool write, gathered;
+  double one_ns, latency_ns, all_ns;
+} ts_sim_cost;
+
+/* A run under way. */
+typedef struct ts_sim_context {
+  const ts_sim *sim;
+  ts_sim_outcome *out;
+  ts_timeline *line;
+  bool counted; /* the step counts */
+  uint32_t costs;
+  ts_sim_cost cost[TS_SIM_COSTS];
+} ts_sim_context;
+
+ts_sim_memory ts_sim_add_memory(ts_sim_context *c, uint32_t machine, uint32_t machines);
+
+/* Work that grows by accesses: core time of the one who does it and turns on the media. */
+typedef struct ts_sim_work {
+  ts_line_spec spec;
+  uint32_t threads; /* that do such accesses at the same time */
+  const ts_sim_memory *memory;
+} ts_sim_work;
+
+ts_sim_work ts_sim_begin(ts_sim_kind kind, uint32_t step, uint32_t actor, uint32_t pool, uint32_t threads,
+                         const ts_sim_memory *memory);
+void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps);
+/* `rows` random accesses of `bytes` in a tier. */
+void ts_sim_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool write, double rows, uint32_t bytes);
+/* The same of rows that may lie behind the DRAM cache of Memory Mode: every row access goes through here. */
+void ts_sim_row_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool write, double rows, uint32_t bytes);
+uint32_t ts_sim_end(ts_sim_context *c, const ts_sim_work *work);
+
+/* `mean` with a seeded spread: rounded to a whole number, never below 0. */
+double ts_sim_spread(const ts_sim *sim, double mean, double variance, uint32_t step, uint32_t actor, uint32_t table);
+
+int32_t ts_sim_run_host(ts_sim_context *c, ts_err err);
+int32_t ts_sim_run_servers(ts_sim_context *c, ts_err err);
+
+#endif

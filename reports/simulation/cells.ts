@@ -1,0 +1,131 @@
+/**
+ * The rows of the report's tables as text, the same for page, terminal and Markdown.
+ *
+ * @module
+ */
+
+import type { ExplanationRecord, SimulatedRecord } from "../../scenarios/simulation/record.ts";
+import { changeText, decimalBytesText, percentText, prefixed, significant } from "../format.ts";
+import { bottleneck, type Deviation, type StudySummary } from "./summary.ts";
+
+/** A table: titles, rows of text. The first column, and those named, are words. */
+export interface TextTable {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  readonly words: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** The 90 % band of a case's speed, or that there is none. */
+export function bandText({ band, samplesPerSecond }: SimulatedRecord): string {
+  if ("why" in band) return "not calibrated";
+  return `${prefixed(samplesPerSecond * band.low)} to ${prefixed(samplesPerSecond * band.high)}`;
+}
+
+const milliseconds = (seconds: number) => significant(seconds * 1e3);
+
+/** Speed of all cases of a study. */
+export function speedTable({ name, cases }: StudySummary): TextTable {
+  return {
+    caption: name,
+    columns: [
+      "case",
+      "kind",
+      "samples/s",
+      "90 % band",
+      "time, first = 1",
+      "missed keys",
+      "most time in",
+      "step ms",
+      "p99 ms",
+      "checkpoints",
+    ],
+    words: ["kind", "90 % band", "most time in"],
+    rows: cases.map((one) => [
+      one.label,
+      one.evidence,
+      prefixed(one.samplesPerSecond),
+      bandText(one),
+      significant(one.relative),
+      percentText(one.misses.ofKeys),
+      bottleneck(one),
+      milliseconds(one.step.mean),
+      milliseconds(one.step.p99),
+      one.checkpoint === undefined ? "none" : percentText(one.checkpoint.pause / one.checkpoint.every),
+    ]),
+  };
+}
+
+/** Bandwidth of every tier against its limit. */
+export function tierTable({ name, cases }: StudySummary): TextTable {
+  const rate = (bytes: number, one: SimulatedRecord) => `${decimalBytesText(bytes / one.step.mean)}/s`;
+  return {
+    caption: `Tiers of ${name}`,
+    columns: ["case", "tier", "size", "rows of a step", "reads", "writes", "read limit", "write limit", "busy"],
+    words: ["tier"],
+    rows: cases.flatMap((one) =>
+      one.tiers.map((tier) => [
+        one.label,
+        tier.media,
+        tier.sizeBytes === 0 ? "the rest" : decimalBytesText(tier.sizeBytes),
+        tier.rowsShare === undefined ? "by line" : percentText(tier.rowsShare),
+        rate(tier.readBytes, one),
+        rate(tier.writeBytes, one),
+        `${decimalBytesText(tier.readLimit)}/s`,
+        `${decimalBytesText(tier.writeLimit)}/s`,
+        percentText(tier.busy),
+      ])
+    ),
+  };
+}
+
+/** Where the time goes. */
+export function timeTable({ name, cases }: StudySummary): TextTable {
+  return {
+    caption: `Time of a step, ${name}`,
+    columns: ["case", "part", "spent on", "ms", "share"],
+    words: ["part", "spent on"],
+    rows: cases.flatMap((one) =>
+      one.parts.filter(({ seconds }) => seconds >= one.step.mean / 200).map(({ kind, on, seconds }) => [
+        one.label,
+        kind,
+        on,
+        milliseconds(seconds),
+        percentText(seconds / one.step.mean),
+      ])
+    ),
+  };
+}
+
+/** A difference and its parts. */
+export function explanationTable({ from, to, fromTime, toTime, parts }: ExplanationRecord): TextTable {
+  const share = (seconds: number) => changeText(seconds / fromTime);
+  return {
+    caption: `From ${from} to ${to}`,
+    columns: ["part", "adds ns a sample", "of the time", "from → to"],
+    words: ["from → to"],
+    rows: [
+      ...parts.map(({ part, seconds, says }) => [part, significant(seconds * 1e9), share(seconds), says]),
+      ["all parts", significant((toTime - fromTime) * 1e9), share(toTime - fromTime), ""],
+    ],
+  };
+}
+
+/** Published figures and deviations. */
+export function deviationTable(deviations: readonly Deviation[]): TextTable {
+  return {
+    caption: "Published figures against simulated ones",
+    columns: ["figure", "case", "deviation", "says", "published", "simulated", "allowed", "of"],
+    words: ["case", "of", "says"],
+    rows: deviations.map((one) => [
+      one.figure,
+      one.case,
+      `${one.deviation < 0 ? "−" : "+"}${(Math.abs(one.deviation) * 100).toFixed(1)} %`,
+      one.calibrates === undefined ? one.within ? "met" : "missed" : `calibrated: ${one.calibrates}`,
+      significant(one.published),
+      significant(one.simulated),
+      `±${percentText(one.tolerance)}`,
+      one.of,
+    ]),
+  };
+}

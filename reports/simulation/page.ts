@@ -1,0 +1,152 @@
+/**
+ * The page of a simulation: one file that needs nothing else and runs no script.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import type { SimulationResult } from "../../scenarios/simulation/record.ts";
+import { html, Markup, scriptJson } from "../html/markup.ts";
+import { themeCss } from "../html/palette.ts";
+import { kind, table } from "../html/parts.ts";
+import sheet from "../html/style.css" with { type: "text" };
+import { deviationTable, explanationTable, speedTable, type TextTable, tierTable, timeTable } from "./cells.ts";
+import { CHART_CSS, timeChart, timelineChart } from "./charts.ts";
+import { type SimulationSummary, summariseSimulation } from "./summary.ts";
+
+function tableOf({ caption, columns, words, rows }: TextTable): Markup {
+  const marked = columns.indexOf("kind");
+  return table(
+    caption,
+    columns.map((title, i) => ({ title, words: i === 0 || words.includes(title) })),
+    rows.map((row) => row.map((text, i) => i === marked ? kind("simulated") : text)),
+  );
+}
+
+function heading(summary: SimulationSummary): Markup {
+  const facts: readonly (readonly [string, string])[] = [
+    ["run", `${summary.started.slice(0, 16).replace("T", " ")} UTC`],
+    ["kind", "simulated, virtual time"],
+    ["cases", `${summary.studies.reduce((sum, { cases }) => sum + cases.length, 0)}`],
+    ["seed", `${summary.seed}`],
+  ];
+  return html`
+    <header>
+      <p class="eyebrow">tierbench simulation</p>
+      <h1>${summary.name}</h1>
+      <p class="about">${summary.about}</p>
+      <dl class="facts">${facts.map(([name, value]) =>
+        html`
+          <div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>
+        `
+      )}</dl>
+    </header>
+  `;
+}
+
+function study(one: SimulationSummary["studies"][number], i: number): Markup {
+  const slowest = [...one.cases].sort((a, b) => a.samplesPerSecond - b.samplesPerSecond)[0];
+  return html`
+    <section id="study-${i}">
+      <h2>${one.name}</h2>
+      ${tableOf(speedTable(one))}
+      <h3>Where the time of a step goes</h3>
+      <p>The tasks on the way that made the step end when it did; their sum is the step. Simulated.</p>
+      ${timeChart(one.cases)}
+      <details><summary>Numbers: time of a step, ${one.name}</summary>${tableOf(timeTable(one))}</details>
+      <h3>Bandwidth against its limit</h3>
+      <p>Limits are what the media model gives all threads for accesses of this size; bytes are those of one machine; a row counts in the tier where a step finds it.</p>
+      ${tableOf(tierTable(one))}
+      ${slowest === undefined || slowest.tasks.length === 0 ? undefined : html`
+        <h3>One step in virtual time: ${slowest.label}</h3>
+        ${timelineChart(slowest)}
+      `}
+    </section>
+  `;
+}
+
+function published(summary: SimulationSummary): Markup | undefined {
+  if (summary.deviations.length === 0) return undefined;
+  return html`
+    <section id="published">
+      <h2>Against what is published</h2>
+      <p>A figure that calibrated a parameter says nothing about accuracy and is marked so; all others follow.</p>
+      ${tableOf(deviationTable(summary.deviations))}
+    </section>
+  `;
+}
+
+function explained(summary: SimulationSummary): Markup | undefined {
+  if (summary.explanations.length === 0) return undefined;
+  return html`
+    <section id="explained">
+      <h2>Differences, part by part</h2>
+      <p>Each part is switched in every order and gets the mean of what its switch changed (Shapley value), so the parts add up to the difference exactly.</p>
+      ${summary.explanations.map((one) => tableOf(explanationTable(one)))}
+    </section>
+  `;
+}
+
+function about(summary: SimulationSummary): Markup {
+  return html`
+    <section id="assumptions">
+      <h2>What was assumed</h2>
+      ${table(
+        "Assumptions of the simulation",
+        [{ title: "what" }, { title: "value", words: true }],
+        [...summary.assumptions, ["scenario", summary.digest], ...Object.entries(summary.versions)],
+      )}
+    </section>
+  `;
+}
+
+/**
+ * Renders a simulation as one self-contained HTML page. It allows its own style by hash and nothing else.
+ *
+ * @param result What a simulation came to.
+ */
+export function renderSimulation(result: SimulationResult): string {
+  const summary = summariseSimulation(result);
+  const style = new Markup(themeCss() + sheet + CHART_CSS);
+  const hash = createHash("sha256").update(style.text).digest("base64");
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`;
+  const records = [result.run, ...result.cases, ...result.explanations].map((record) => scriptJson(record).text);
+  return html`
+    <!DOCTYPE html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta http-equiv="Content-Security-Policy" content="${policy}">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <meta name="generator" content="tierbench ${summary.versions["tierbench"] ?? ""}">
+        <title>${summary.name}: tierbench simulation</title>
+        <link rel="icon" href="data:,">
+        <style>${style}</style>
+      </head>
+      <body>
+        ${heading(summary)}
+        <main>
+          <section id="answer">
+            <h2>Answer</h2>
+            <ul>${summary.sentences.map((sentence) => html`<li>${sentence}.</li>`)}</ul>
+            <p>${summary.cautions.map((caution) =>
+              html`
+                ${caution}.
+              `
+            )}</p>
+          </section>
+          ${published(summary)}
+          ${summary.studies.map(study)}
+          ${explained(summary)}
+          ${about(summary)}
+        </main>
+        <footer>Every figure follows from the records in this page; docs/simulator.md says how.</footer>
+        <script type="application/x-ndjson" id="result">${new Markup(`\n${records.join("\n")}\n`)}</script>
+      </body>
+    </html>
+  `.text;
+}

@@ -1,0 +1,247 @@
+/**
+ * The one model of a simulation's report, which page, terminal, Markdown, CSV and JSON print.
+ *
+ * @module
+ */
+
+import {
+  caseName,
+  type ExplanationRecord,
+  metricOf,
+  type SimulatedRecord,
+  type SimulationResult,
+} from "../../scenarios/simulation/record.ts";
+
+/** A published figure and what the simulation says. */
+export interface Deviation {
+  readonly figure: string;
+  readonly case: string;
+  readonly of: string;
+  readonly published: number;
+  readonly simulated: number;
+  /** (simulated - published) / published. */
+  readonly deviation: number;
+  readonly tolerance: number;
+  readonly within: boolean;
+  readonly source: string;
+  /** The parameter that was set by this figure: its deviation says nothing. */
+  readonly calibrates?: string;
+}
+
+/** A case in its study. */
+export interface StudyCase extends SimulatedRecord {
+  /** Time per sample, that of the study's first case being 1. */
+  readonly relative: number;
+  /** What tells it from the study's other cases. */
+  readonly label: string;
+}
+
+/** Cases of one study. */
+export interface StudySummary {
+  readonly name: string;
+  readonly cases: readonly StudyCase[];
+}
+
+/** A simulation's report. */
+export interface SimulationSummary {
+  readonly evidence: "simulated";
+  readonly name: string;
+  readonly about: string;
+  readonly started: string;
+  readonly seed: number;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly digest: string;
+  readonly assumptions: readonly (readonly [string, string])[];
+  readonly studies: readonly StudySummary[];
+  readonly explanations: readonly ExplanationRecord[];
+  readonly deviations: readonly Deviation[];
+  /** Of the figures that calibrate nothing. */
+  readonly accuracy?: {
+    readonly figures: number;
+    readonly within: number;
+    readonly meanAbsolute: number;
+    readonly worst: Deviation;
+    /** Of pairs of cases that differ by more than a tenth in what is published, the share that is in the same order. */
+    readonly order?: { readonly pairs: number; readonly same: number };
+  };
+  readonly sentences: readonly string[];
+  readonly cautions: readonly string[];
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+
+/** Pairs of figures of one kind and one unit that differ by more than a tenth, and how many keep their order. */
+function orderOf(deviations: readonly Deviation[]): { readonly pairs: number; readonly same: number } | undefined {
+  let [pairs, same] = [0, 0];
+  for (const [i, a] of deviations.entries()) {
+    for (const b of deviations.slice(i + 1)) {
+      if (a.of !== b.of || a.source !== b.source) continue;
+      const [low, high] = a.published < b.published ? [a, b] : [b, a];
+      if (high.published <= low.published * 1.1) continue;
+      pairs++;
+      if (high.simulated > low.simulated) same++;
+    }
+  }
+  return pairs === 0 ? undefined : { pairs, same };
+}
+
+function deviationsOf({ run, cases }: SimulationResult): Deviation[] {
+  const find = (configuration: string, at: SimulatedRecord["point"] = {}) =>
+    cases.find((one) => one.case === caseName(configuration, at));
+  return run.scenario.published.flatMap((published) => {
+    const one = find(published.configuration, published.at);
+    const unit = published.relativeTo === undefined
+      ? undefined
+      : find(published.relativeTo.configuration, published.relativeTo.at);
+    if (one === undefined || (published.relativeTo !== undefined && unit === undefined)) return [];
+    const value = metricOf(one, published.of) / (unit === undefined ? 1 : metricOf(unit, published.of));
+    const deviation = value / published.value - 1;
+    return [{
+      figure: published.figure,
+      case: labelOf(one, new Set(Object.keys(one.point).length > 3 ? [] : Object.keys(one.point))),
+      of: published.of,
+      published: published.value,
+      simulated: value,
+      deviation,
+      tolerance: published.tolerance,
+      within: Math.abs(deviation) <= published.tolerance,
+      source: published.source,
+      ...(published.calibrates === undefined ? {} : { calibrates: published.calibrates }),
+    }];
+  });
+}
+
+function accuracyOf(deviations: readonly Deviation[]): SimulationSummary["accuracy"] {
+  const free = deviations.filter(({ calibrates }) => calibrates === undefined);
+  const [first] = free;
+  if (first === undefined) return undefined;
+  const order = orderOf(deviations);
+  return {
+    figures: free.length,
+    within: free.filter(({ within }) => within).length,
+    meanAbsolute: free.reduce((sum, { deviation }) => sum + Math.abs(deviation), 0) / free.length,
+    worst: free.reduce((worst, one) => Math.abs(one.deviation) > Math.abs(worst.deviation) ? one : worst, first),
+    ...(order === undefined ? {} : { order }),
+  };
+}
+
+function assumptionsOf({ run: { scenario } }: SimulationResult): (readonly [string, string])[] {
+  const { workload, compute, cluster, overlap } = scenario;
+  const rows = workload.tables.reduce((sum, { rows, count }) => sum + rows * count, 0);
+  const bytes = workload.tables.reduce(
+    (sum, { rows, count, dim, dtype, slots }) => sum + rows * count * dim * (dtype === "f32" ? 4 : 2) * (1 + slots),
+    0,
+  );
+  const machines = cluster.servers === 0
+    ? `one machine of ${cluster.cores} cores`
+    : `${cluster.workers} workers, ${cluster.workersPerHost} a machine, ${cluster.servers} parameter servers of ${cluster.cores} cores`;
+  const network = cluster.network === undefined ? [] : [
+    [
+      "network",
+      `${(cluster.network.bandwidth * 8 / 1e9).toFixed(0)} Gbit/s, ${cluster.network.latency * 1e6} us`,
+    ] as const,
+  ];
+  return [
+    ["tables", `${rows.toExponential(3)} rows, ${(bytes / 1e9).toPrecision(4)} GB of weights and states`],
+    ["batch", `${workload.batch} samples a worker${workload.trains ? "" : ", serving only"}`],
+    ["machines", machines],
+    ...network,
+    ["compute", compute.source],
+    [
+      "overlap",
+      `${overlap.ahead} batches ahead, prefetch ${overlap.prefetch ? "on" : "off"}, asynchronous lookups ${
+        overlap.async ? "on" : "off"
+      }, ${overlap.microBatches} micro-batch${overlap.microBatches === 1 ? "" : "es"}`,
+    ],
+  ];
+}
+
+/** The share of a mean step that each kind of work has, largest first. */
+export function timeByKind(one: Pick<SimulatedRecord, "parts">): (readonly [string, number])[] {
+  const sums = new Map<string, number>();
+  for (const { kind, seconds } of one.parts) sums.set(kind, (sums.get(kind) ?? 0) + seconds);
+  return [...sums].sort((a, b) => b[1] - a[1]);
+}
+
+/** What most of a case's step waits for. */
+export function bottleneck(one: Pick<SimulatedRecord, "parts" | "step">): string {
+  const [first] = one.parts;
+  return first === undefined || one.step.mean === 0
+    ? "nothing"
+    : `${first.kind}, ${first.on} (${(first.seconds / one.step.mean * 100).toFixed(0)} %)`;
+}
+
+function sentencesOf(studies: readonly StudySummary[], accuracy: SimulationSummary["accuracy"]): string[] {
+  const sentences = studies.flatMap(({ cases, name }) => {
+    if (cases.length < 2) return [];
+    const sorted = [...cases].sort((a, b) => b.samplesPerSecond - a.samplesPerSecond);
+    const [fastest, slowest] = [sorted[0], sorted.at(-1)];
+    if (fastest === undefined || slowest === undefined) return [];
+    const times = fastest.samplesPerSecond / slowest.samplesPerSecond;
+    return [`${name}: ${fastest.label} is fastest, ${times.toPrecision(3)} times ${slowest.label}`];
+  });
+  if (accuracy === undefined) return sentences;
+  const { figures, within, meanAbsolute, worst, order } = accuracy;
+  const kept = order === undefined
+    ? ""
+    : `; order kept in ${order.same} of ${order.pairs} pairs that differ by more than 10 %`;
+  return [
+    ...sentences,
+    `${within} of ${figures} published figures that calibrate nothing are met, off by ${
+      percent(meanAbsolute)
+    } on average, ` +
+    `${percent(Math.abs(worst.deviation))} at most (${worst.figure}, ${worst.case})${kept}`,
+  ];
+}
+
+function shortNumber(value: string | number | boolean): string {
+  return typeof value === "number" && value >= 1e6 ? value.toExponential().replace("e+", "e") : `${value}`;
+}
+
+/** A case by its configuration and those fields of its point that are told, by the end of their names. */
+function labelOf(one: Pick<SimulatedRecord, "configuration" | "point">, told?: ReadonlySet<string>): string {
+  const fields = Object.entries(one.point).filter(([field]) => told === undefined || told.has(field));
+  return [
+    one.configuration,
+    ...fields.map(([field, value]) => `${field.slice(field.lastIndexOf(".") + 1)}=${shortNumber(value)}`),
+  ].join(" ");
+}
+
+/** The report's model of a simulation. */
+export function summariseSimulation(result: SimulationResult): SimulationSummary {
+  const { run, cases, explanations } = result;
+  const names = [...new Set(cases.map(({ study }) => study))];
+  const studies = names.map((name) => {
+    const own = cases.filter(({ study }) => study === name);
+    const unit = own[0]?.samplesPerSecond ?? 1;
+    const varied = new Set(
+      Object.keys(own[0]?.point ?? {}).filter((field) => new Set(own.map(({ point }) => point[field])).size > 1),
+    );
+    return {
+      name,
+      cases: own.map((one) => ({ ...one, relative: unit / one.samplesPerSecond, label: labelOf(one, varied) })),
+    };
+  });
+  const deviations = deviationsOf(result);
+  const accuracy = accuracyOf(deviations);
+  const why = [...new Set(cases.flatMap(({ band }) => "why" in band ? [band.why] : []))];
+  return {
+    evidence: "simulated",
+    name: run.scenario.name,
+    about: run.scenario.about,
+    started: run.started,
+    seed: run.scenario.seed,
+    versions: run.versions,
+    digest: run.scenarioDigest,
+    assumptions: assumptionsOf(result),
+    studies,
+    explanations,
+    deviations,
+    ...(accuracy === undefined ? {} : { accuracy }),
+    sentences: sentencesOf(studies, accuracy),
+    cautions: [
+      "Every figure is simulated: virtual time over media models, nothing was measured on this machine",
+      ...why,
+    ],
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * What the planner is asked and what it answers: tables, machines with their tiers, a target; and plans, the cheapest
+ * first, with the reasons of those that lost. Pure data, so that the browser and the command line use the same.
+ *
+ * @module
+ */
+
+/** A tier of a machine. */
+export interface PlanTier {
+  /** `DRAM`, `PMEM`, `CXL`, `SSD`: unique in its machine. */
+  readonly name: string;
+  /** Media model that its times come from. */
+  readonly medium: string;
+  /** Bytes of one machine that tables may use. */
+  readonly bytes: number;
+  /** Whether rows are records in files (SSD) and not memory. */
+  readonly records: boolean;
+  /** Seconds for one row of so many bytes, all threads of the machine reading. */
+  readonly readSeconds: (rowBytes: number) => number;
+  /** The same for writing. */
+  readonly writeSeconds: (rowBytes: number) => number;
+  /**
+   * 90 % band of its times, as factors; undefined where the medium is not calibrated, which the plan says.
+   */
+  readonly band: { readonly low: number; readonly high: number } | undefined;
+}
+
+/** A machine that can be rented or owned. */
+export interface PlanMachine {
+  /** Provider and shape. */
+  readonly name: string;
+  /** US dollars an hour of one. */
+  readonly pricePerHour: number;
+  /** When the price was seen. */
+  readonly priceDate: string;
+  /** Its tiers, fastest first. */
+  readonly tiers: readonly PlanTier[];
+  /** Bytes a second of its network in each direction; undefined: not known, and not in the plan's times. */
+  readonly networkBytesPerSecond: number | undefined;
+}
+
+/** A table of the model. */
+export interface PlanTable {
+  /** Its name. */
+  readonly name: string;
+  /** Rows. */
+  readonly rows: number;
+  /** Bytes of a row: weights and optimizer slots, padded. */
+  readonly rowBytes: number;
+  /** Bytes of the weights alone: what is sent to a worker and back. */
+  readonly weightBytes: number;
+  /** Different rows of it that a step touches, all hosts together. */
+  readonly distinctPerStep: number;
+  /** Share of these that are not among the `rows` that are kept: 1 at 0 rows, 0 at all, never rising. */
+  readonly missRatio: (rows: number) => number;
+}
+
+/** Bytes beside rows, all in the first tier, if it is memory. */
+export interface PlanOverhead {
+  /** For a row in memory that can leave its tier: index, policy, key and flags. */
+  readonly memoryRow: number;
+  /** For a row that is a record in a file. */
+  readonly recordRow: number;
+}
+
+/** What is asked for: at least one of the three. */
+export interface PlanTarget {
+  /** Training samples a second, at least. */
+  readonly samplesPerSecond?: number | undefined;
+  /** Seconds of the slowest step in a hundred, at most. */
+  readonly p99StepSeconds?: number | undefined;
+  /** US dollars an hour, at most. */
+  readonly dollarsPerHour?: number | undefined;
+}
+
+/** Everything the planner needs. */
+export interface PlanRequest {
+  readonly tables: readonly PlanTable[];
+  readonly machines: readonly PlanMachine[];
+  readonly target: PlanTarget;
+  /** Training samples a step, all workers together. */
+  readonly samplesPerStep: number;
+  /** Seconds of a step that the dense layers take, wherever they run. */
+  readonly computeSeconds: number;
+  /** Whether embeddings are fetched and written while the dense layers compute (`asyncEmbedding`). */
+  readonly overlapped: boolean;
+  readonly overhead: PlanOverhead;
+  /** Machines of one shape at most. */
+  readonly maxHosts: number;
+}
+
+/** Where the rows of a table are. Shares of the table's rows by tier, fastest first; they add up to 1. */
+export interface Placement {
+  readonly table: string;
+  /** `in place`: read and written where they are. `cached`: rows come up to the first tier when they are used. */
+  readonly kind: "in place" | "cached";
+  readonly shares: readonly number[];
+  /** Share of the step's different rows that each tier answers. */
+  readonly answered: readonly number[];
+  /** Bytes of all hosts, by tier, overhead included. */
+  readonly bytes: readonly number[];
+  /** Seconds of a step on one host. */
+  readonly seconds: number;
+}
+
+/** A value with its 90 % band; `undefined` ends: some tier is not calibrated. */
+export interface Banded {
+  readonly value: number;
+  readonly low: number | undefined;
+  readonly high: number | undefined;
+}
+
+/** So many machines of one shape, with the best placement found on them. */
+export interface Plan {
+  readonly machine: PlanMachine;
+  readonly hosts: number;
+  /** US dollars an hour of all hosts. */
+  readonly pricePerHour: number;
+  readonly placements: readonly Placement[];
+  /** Seconds of a step: dense layers, memory and network of the busiest host. */
+  readonly step: { readonly compute: number; readonly memory: number; readonly network: number };
+  /** Seconds of a step, mean. */
+  readonly stepSeconds: Banded;
+  /** Seconds of the slowest step in a hundred, from the spread of misses alone. */
+  readonly p99StepSeconds: Banded;
+  readonly samplesPerSecond: Banded;
+  /** US dollars for a million samples. */
+  readonly dollarsPerMillionSamples: Banded;
+  /** Bytes of one host that are used, by tier. */
+  readonly usedBytes: readonly number[];
+}
+
+/** A machine that does not win, and why. */
+export interface Loser {
+  readonly machine: PlanMachine;
+  /** Its best plan; undefined where it cannot hold the tables. */
+  readonly plan: Plan | undefined;
+  /** One sentence. */
+  readonly why: string;
+}
+
+/** The answer. */
+export interface PlanAnswer {
+  /** The cheapest that meets the target; with a budget alone, the fastest within it. Undefined: none does. */
+  readonly best: Plan | undefined;
+  readonly losers: readonly Loser[];
+}

@@ -1,0 +1,124 @@
+/**
+ * Reads JSON with comments that people write: scenarios, plans. What is wrong is told with file, line and column.
+ *
+ * @module
+ */
+
+import { dirname, relative } from "node:path";
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node as TreeNode,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "./jsonc_parser.ts";
+import { type Diagnostic, type DocumentPath, lineAndColumn, type Problem, ScenarioError } from "./diagnostics.ts";
+
+const SYNTAX: Readonly<Record<string, string>> = {
+  InvalidSymbol: "expected a value, found a word that is none",
+  InvalidNumberFormat: "expected a number, found a broken one",
+  PropertyNameExpected: "expected a field name in double quotes",
+  ValueExpected: "expected a value",
+  ColonExpected: 'expected ":"',
+  CommaExpected: 'expected ","',
+  CloseBraceExpected: 'expected "}"',
+  CloseBracketExpected: 'expected "]"',
+  EndOfFileExpected: "expected the end of the file",
+  InvalidCommentToken: "expected a comment that ends",
+  UnexpectedEndOfComment: 'expected "*/" before the end of the file',
+  UnexpectedEndOfString: 'expected a closing " before the end of the line',
+  UnexpectedEndOfNumber: "expected a digit",
+  InvalidUnicode: "expected four hexadecimal digits after \\u",
+  InvalidEscapeCharacter: "expected a known escape after \\",
+  InvalidCharacter: "expected a printable character",
+};
+
+function syntaxProblem(error: ParseError, text: string): Problem {
+  const code = printParseErrorCode(error.error);
+  const rest = text.slice(error.offset, error.offset + Math.max(error.length, 1)).split("\n")[0] ?? "";
+  const found = error.offset >= text.trimEnd().length ? "the end of the file" : JSON.stringify(rest.slice(0, 30));
+  return { path: [], message: `${SYNTAX[code] ?? code}, found ${found}`, offset: error.offset };
+}
+
+/** Where a problem shows: the key of an unknown field, the value of any other, or the nearest parent there is. */
+function offsetOf(tree: TreeNode | undefined, problem: Problem): number {
+  if (problem.offset !== undefined) return problem.offset;
+  for (let length = problem.path.length; tree !== undefined && length >= 0; length--) {
+    const path: DocumentPath = problem.path.slice(0, length);
+    const node = findNodeAtLocation(tree, [...path]);
+    if (node === undefined) continue;
+    const atKey = problem.message.startsWith("unknown field") && node.parent?.type === "property";
+    return atKey ? node.parent?.offset ?? node.offset : node.offset;
+  }
+  return 0;
+}
+
+/** What a text is called in messages, and where relative paths in it start. */
+export interface DocumentSource {
+  /** Its file. */
+  readonly file: string;
+  /** Folder that relative paths start from. */
+  readonly directory: string;
+}
+
+/**
+ * Reads a document.
+ *
+ * @param text JSON with comments.
+ * @param file What to call it.
+ * @param noun What it should be, for messages: `a scenario`.
+ * @param check Lists what is wrong with the document; nothing if it is valid.
+ * @returns The document as it is written.
+ * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ */
+export function parseDocument(
+  text: string,
+  file: string,
+  noun: string,
+  check: (document: unknown) => readonly Problem[],
+): unknown {
+  const errors: ParseError[] = [];
+  const tree = parseTree(text, errors, { allowTrailingComma: true });
+  const document: unknown = tree === undefined ? undefined : getNodeValue(tree);
+  const problems = text.trim() === ""
+    ? [{ path: [], message: `expected ${noun}, found an empty file` }]
+    : errors.length > 0
+    ? errors.slice(0, 1).map((error) => syntaxProblem(error, text))
+    : check(document);
+  if (problems.length === 0) return document;
+  const diagnostics: Diagnostic[] = problems
+    .map((problem) => ({ problem, offset: offsetOf(tree, problem) }))
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ problem, offset }) => ({ ...problem, place: { file, ...lineAndColumn(text, offset) } }));
+  throw new ScenarioError(diagnostics);
+}
+
+/**
+ * The text of a file, and what to call it.
+ *
+ * @param path A path.
+ * @param noun What it should be, for messages: `the scenario`.
+ * @throws {Deno.errors.NotFound} if there is no such file.
+ * @throws {TypeError} if it is a directory.
+ */
+export async function readDocument(path: string, noun: string): Promise<DocumentSource & { readonly text: string }> {
+  const text = await readText(path, noun);
+  const shown = relative(Deno.cwd(), path);
+  const absolute = await Deno.realPath(path);
+  return { text, file: shown === "" || shown.startsWith("..") ? path : shown, directory: dirname(absolute) };
+}
+
+async function readText(path: string, noun: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) {
+      throw new Deno.errors.NotFound(`Cannot read ${noun}: "${path}" does not exist`, { cause: error });
+    }
+    if (error instanceof Error && "code" in error && error.code === "EISDIR") {
+      throw new TypeError(`Cannot read ${noun}: "${path}" is a directory, expected a file`, { cause: error });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * What the models say of a plan: how many different rows a step touches, which of them a cache misses, and how long a row takes
+ * on a medium. The planner itself (`reports/tco/planner`) knows neither laws nor media.
+ *
+ * @module
+ */
+
+import { missRatioCurve, type PopularityLaw, type ZipfLaw } from "../../ffi/curve.ts";
+import { evaluateMedia } from "../../ffi/media.ts";
+import { ScenarioError } from "../diagnostics.ts";
+import { listMedia, loadMedia, mediaOptions } from "../media.ts";
+import { bandFor, loadResiduals } from "../models/bands.ts";
+import { loadProfile } from "../workloads/profile.ts";
+import { profileLaw } from "../workloads/profile_keys.ts";
+import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
+import { type PlanTableBytes, planTables } from "./sizes.ts";
+
+/** Points of a curve, by logarithm between this share of the rows and all of them. */
+const POINTS = 64;
+const LEAST_SHARE = 1e-7;
+
+/** A table with its use in a step. */
+export interface PlanInputTable extends PlanTableBytes {
+  /** Different rows of one table that a step of all workers touches. */
+  readonly distinctPerStep: number;
+  /** Rows kept, ascending, and the share of those different rows that are missed then. */
+  readonly curve: { readonly rows: readonly number[]; readonly misses: readonly number[] };
+}
+
+/** Times of one row on a medium, all threads together, and the 90 % band of its reads and writes as factors. */
+export interface PlanRowTimes {
+  readonly readSeconds: number;
+  readonly writeSeconds: number;
+  readonly band: { readonly low: number; readonly high: number } | undefined;
+}
+
+/** Everything the planner needs but prices. */
+export interface ModelledPlan {
+  readonly tables: readonly PlanInputTable[];
+  readonly own: readonly (ResolvedPlanFile["machines"][string] & { readonly name: string })[];
+  readonly providers: readonly string[] | undefined;
+  readonly media: { readonly dram: string; readonly pmem: string };
+  readonly rowTimes: (medium: string, threads: number, rowBytes: number) => PlanRowTimes;
+  readonly prices: string;
+  readonly usableShare: number;
+  readonly target: { samplesPerSecond?: number; p99StepSeconds?: number; dollarsPerHour?: number };
+  readonly samplesPerStep: number;
+  readonly computeSeconds: number;
+  readonly overlapped: boolean;
+  readonly maxHosts: number;
+}
+
+/**
+ * What the models say of a plan.
+ *
+ * @throws {ScenarioError} A medium is not known.
+ * @throws {ProfileError} A profile is not known.
+ */
+export async function planInputs(file: ResolvedPlanFile): Promise<ModelledPlan> {
+  const { samplesPerSecond, p99Ms, dollarsPerHour } = file.target;
+  const samplesPerStep = file.batch * file.workers;
+  const tables: PlanInputTable[] = [];
+  for (const table of planTables(file)) {
+    const { profile, lookups } = file.tables[table.name] as Required<PlanFileTable>;
+    tables.push({ ...table, ...await useOf(table.rows, profile, lookups * samplesPerStep, file.directory) });
+  }
+  const own = Object.entries(file.machines).map(([name, machine]) => ({ name, ...machine }));
+  return {
+    tables,
+    own,
+    providers: file.providers,
+    media: file.media,
+    rowTimes: await rowTimes([
+      file.media.dram,
+      file.media.pmem,
+      ...own.flatMap(({ tiers }) => tiers.map((t) => t.medium)),
+    ]),
+    prices: file.prices,
+    usableShare: file.usableShare,
+    target: {
+      ...(samplesPerSecond === undefined ? {} : { samplesPerSecond }),
+      ...(p99Ms === undefined ? {} : { p99StepSeconds: p99Ms / 1e3 }),
+      ...(dollarsPerHour === undefined ? {} : { dollarsPerHour }),
+    },
+    samplesPerStep,
+    computeSeconds: file.computeMs / 1e3,
+    overlapped: file.overlapped,
+    maxHosts: file.maxHosts,
+  };
+}
+
+/** How a step with so many lookups uses a table, in the steady state of least recently used rows leaving first. */
+async function useOf(
+  rows: number,
+  profile: PlanFileTable["profile"],
+  lookups: number,
+  directory: string,
+): Promise<Pick<PlanInputTable, "distinctPerStep" | "curve">> {
+  const { law, lawRows } = await lawOf(rows, profile, directory);
+  // A profile of another number of rows keeps its shape: each of its rows stands for `scale` of the table's.
+  const scale = rows / lawRows;
+  const shares = Array.from({ length: POINTS }, (_, i) => LEAST_SHARE ** (1 - i / (POINTS - 1)));
+  const sizes = [...new Set([0, ...shares.map((share) => Math.round(share * lawRows))])].sort((a, b) => a - b);
+  const curve = missRatioCurve({ law, sizes, batch: Math.max(1, Math.round(lookups / scale)) });
+  const kept = sizes.map((size) => size * scale);
+  return {
+    distinctPerStep: Math.min(rows, curve.lookups * scale),
+    // All rows kept: nothing is missed, whatever the formula's last digit says.
+    curve: { rows: kept, misses: curve.missRatios.map((miss, i) => sizes[i] === lawRows ? 0 : miss) },
+  };
+}
+
+async function lawOf(
+  rows: number,
+  profile: PlanFileTable["profile"],
+  directory: string,
+): Promise<{ readonly law: PopularityLaw | ZipfLaw; readonly lawRows: number }> {
+  if (typeof profile !== "string") return { law: { rows, ...profile }, lawRows: rows };
+  const path = /[/\\]|\.json$/.test(profile) && !profile.startsWith("/") ? `${directory}/${profile}` : profile;
+  const found = profileLaw(await loadProfile(path));
+  const counts = BigUint64Array.from(found.rows, BigInt);
+  const law = { rows: counts, weights: Float64Array.from(found.shares) };
+  return { law, lawRows: Number(counts.reduce((sum, own) => sum + own, 0n)) };
+}
+
+/** Times of rows on media, asked once for each size. */
+async function rowTimes(names: readonly string[]): Promise<ModelledPlan["rowTimes"]> {
+  const known = await listMedia();
+  const media = new Map<string, Record<string, string>>();
+  const kinds = new Map<string, string>();
+  for (const name of new Set(names)) {
+    if (!known.includes(name)) {
+      throw new ScenarioError([{
+        path: ["media"],
+        message: `unknown media model "${name}"`,
+        hint: `all media models: ${known.join(", ")}`,
+      }]);
+    }
+    const medium = await loadMedia(name);
+    media.set(name, mediaOptions(medium));
+    kinds.set(name, medium.kind);
+  }
+  const residuals = await loadResiduals();
+  const answers = new Map<string, PlanRowTimes>();
+  return (medium, threads, rowBytes) => {
+    const key = `${medium} ${threads} ${rowBytes}`;
+    const answer = answers.get(key);
+    if (answer !== undefined) return answer;
+    const options = media.get(medium);
+    if (options === undefined) throw new RangeError(`Cannot time a row on "${medium}": it is no medium of this plan`);
+    // libpmem copies rows with non-temporal stores; DRAM and CXL memory get ordinary ones.
+    const operation = kinds.get(medium) === "pmem" ? "nt-store" : "cached-store";
+    const [read = NaN, write = NaN] = evaluateMedia(options, [
+      { ask: "bandwidth", operation: "load", bytes: rowBytes, threads },
+      { ask: "bandwidth", operation: kinds.get(medium) === "ssd" ? "nt-store" : operation, bytes: rowBytes, threads },
+    ]);
+    const bands = ([["read", read], ["write", write]] as const).map(([kind, value]) =>
+      bandFor(residuals, medium, kind, value, { bytes: rowBytes, threads })
+    );
+    const factors = bands.map((band, i) => band.calibrated ? band.high / ([read, write][i] ?? 1) : undefined);
+    const widest = factors.some((factor) => factor === undefined) ? undefined : Math.max(...factors as number[]);
+    const times: PlanRowTimes = {
+      readSeconds: rowBytes / read,
+      writeSeconds: rowBytes / write,
+      band: widest === undefined ? undefined : { low: 1 / widest, high: widest },
+    };
+    answers.set(key, times);
+    return times;
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * Reads simulations: from a file, from text, from a program's object.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import { ScenarioError } from "../diagnostics.ts";
+import { parse } from "../jsonc_parser.ts";
+import { type DocumentSource, parseDocument, readDocument } from "../document.ts";
+import { listMedia } from "../media.ts";
+import { checkSimulation } from "./check.ts";
+import { fillSimulation } from "./resolve.ts";
+import type { ResolvedSimulation, Simulation } from "./simulation.ts";
+
+/** Whether a text is that of a simulation rather than of a scenario that runs on this machine. */
+export function isSimulationText(text: string): boolean {
+  const document: unknown = parse(text);
+  return typeof document === "object" && document !== null && "kind" in document && document.kind === "simulation";
+}
+
+/** Whether a file holds a simulation. A file that cannot be read is none: whoever reads it says why. */
+export async function isSimulation(file: string | URL): Promise<boolean> {
+  try {
+    return isSimulationText(await Deno.readTextFile(file));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.IsADirectory) return false;
+    throw error;
+  }
+}
+
+/**
+ * Reads a simulation from JSON with comments.
+ *
+ * @param text The text of its file.
+ * @param options `file` names the text in messages; `directory` is where relative paths start.
+ * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ */
+export async function parseSimulation(text: string, options: DocumentSource): Promise<ResolvedSimulation> {
+  const media = await listMedia();
+  const document = parseDocument(text, options.file, "a simulation", (document) => checkSimulation(document, media));
+  return fillSimulation(document as Simulation, options.directory);
+}
+
+/**
+ * Reads the file of a simulation.
+ *
+ * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ * @throws {Deno.errors.NotFound} if there is no such file.
+ *
+ * @example
+ * ```ts
+ * import { loadSimulation } from "../../mod.ts";
+ *
+ * const simulation = await loadSimulation("scenarios/terabyte.jsonc");
+ * console.log(Object.keys(simulation.configurations).length > 1); // true
+ * ```
+ */
+export async function loadSimulation(file: string | URL): Promise<ResolvedSimulation> {
+  const { text, ...place } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "the simulation");
+  return await parseSimulation(text, place);
+}
+
+/**
+ * Checks a simulation that a program made and fills every default in.
+ *
+ * @throws {ScenarioError} listing everything that is wrong.
+ */
+export async function resolveSimulation(
+  simulation: Simulation | ResolvedSimulation,
+  directory: string = Deno.cwd(),
+): Promise<ResolvedSimulation> {
+  const problems = checkSimulation(simulation, await listMedia());
+  if (problems.length > 0) throw new ScenarioError(problems);
+  return fillSimulation(simulation, directory);
+}

@@ -1,0 +1,127 @@
+/**
+ * What a simulation writes and its report reads: a `result.jsonl` whose first line is a {@linkcode SimulationRunRecord}
+ * and whose other lines are {@linkcode SimulatedRecord}s and {@linkcode ExplanationRecord}s. Everything a report prints
+ * follows from them. Same simulation, same seed, same lines but for when it ran and on what.
+ *
+ * @module
+ */
+
+import type { Metric, ResolvedSimulation } from "./simulation.ts";
+
+/** A point of a study: dotted field to value. */
+export type SimulatedPoint = Readonly<Record<string, string | number | boolean>>;
+
+/** First line. */
+export interface SimulationRunRecord {
+  readonly type: "run";
+  /** Tells it from a run on a machine. */
+  readonly kind: "simulation";
+  readonly format: 1;
+  /** When, ISO 8601 in UTC. */
+  readonly started: string;
+  readonly scenario: ResolvedSimulation;
+  /** SHA-256 (hex) of the canonical JSON of `scenario`. */
+  readonly scenarioDigest: string;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** Where the time of a step goes: seconds, on the way that made the steps end when they did. */
+export interface TimePart {
+  /** `lookup`, `dense`, ... */
+  readonly kind: string;
+  /** `work` of a core, `latency`, or what it was spent on. */
+  readonly on: string;
+  readonly seconds: number;
+}
+
+/** A tier in a case. */
+export interface TierTraffic {
+  /** Media model. */
+  readonly media: string;
+  readonly sizeBytes: number;
+  /** Share of the distinct rows of a step that are there. Absent in Memory Mode, whose rows are everywhere. */
+  readonly rowsShare?: number;
+  /** Bytes a step, of one of the machines that hold rows. */
+  readonly readBytes: number;
+  readonly writeBytes: number;
+  /** Bytes a second that the media model gives for accesses like these, one machine. */
+  readonly readLimit: number;
+  readonly writeLimit: number;
+  /** Share of the time that it is taken, of the machine that uses it most. */
+  readonly busy: number;
+}
+
+/** A 90 % band from the calibration of the media models, as factors on the speed, or why there is none. */
+export type Band = { readonly low: number; readonly high: number } | { readonly why: string };
+
+/** One case. */
+export interface SimulatedRecord {
+  readonly type: "simulated";
+  readonly evidence: "simulated";
+  /** Unique in the file: configuration and point. */
+  readonly case: string;
+  readonly study: string;
+  readonly configuration: string;
+  readonly point: SimulatedPoint;
+  readonly mode: string;
+  /** All workers together, checkpoints counted. */
+  readonly samplesPerSecond: number;
+  readonly band: Band;
+  /** Seconds. */
+  readonly step: { readonly mean: number; readonly p50: number; readonly p90: number; readonly p99: number };
+  /** Seconds of a mean step; their sum is `step.mean`. */
+  readonly parts: readonly TimePart[];
+  readonly resources: readonly { readonly name: string; readonly places: number; readonly busy: number }[];
+  readonly tiers: readonly TierTraffic[];
+  /** Distinct rows a step, one worker's and all workers'; keys a step of all. */
+  readonly rows: { readonly worker: number; readonly all: number; readonly keys: number };
+  /** Distinct rows a step that were not in the first tier, as a share of keys and of distinct rows. */
+  readonly misses: { readonly ofKeys: number; readonly ofRows: number };
+  /** Memory Mode: shares of row accesses. */
+  readonly lines?: Readonly<Record<string, number>>;
+  /** Bytes over the network a step. */
+  readonly netBytes: number;
+  readonly checkpoint?: {
+    readonly kind: string;
+    /** Seconds that training stops, and from one checkpoint to the next. */
+    readonly pause: number;
+    readonly every: number;
+    readonly bytes: number;
+  };
+  /** Tasks of the last step: kind, actor, start and end in seconds. */
+  readonly tasks: readonly (readonly [string, number, number, number])[];
+}
+
+/** A difference between two cases, taken apart. */
+export interface ExplanationRecord {
+  readonly type: "explanation";
+  readonly from: string;
+  readonly to: string;
+  /** Seconds a sample of both. */
+  readonly fromTime: number;
+  readonly toTime: number;
+  /** What each part adds, seconds a sample; their sum is `toTime - fromTime`. Shapley values: the mean over all orders. */
+  readonly parts: readonly { readonly part: string; readonly seconds: number; readonly says: string }[];
+}
+
+/** Any line. */
+export type SimulationRecord = SimulationRunRecord | SimulatedRecord | ExplanationRecord;
+
+/** A whole result. */
+export interface SimulationResult {
+  readonly run: SimulationRunRecord;
+  readonly cases: readonly SimulatedRecord[];
+  readonly explanations: readonly ExplanationRecord[];
+}
+
+/** The name of a case. */
+export function caseName(configuration: string, point: SimulatedPoint): string {
+  return [configuration, ...Object.entries(point).map(([field, value]) => `${field}=${value}`)].join(" ");
+}
+
+/** What a published figure speaks of, in a case. */
+export function metricOf(one: SimulatedRecord, metric: Metric): number {
+  if (metric === "miss-rate") return one.misses.ofKeys;
+  if (metric === "step-time") return one.step.mean;
+  return metric === "time" ? 1 / one.samplesPerSecond : one.samplesPerSecond;
+}

@@ -1,0 +1,64 @@
+/**
+ * Reads what a simulation wrote.
+ *
+ * @module
+ */
+
+import type {
+  ExplanationRecord,
+  SimulatedRecord,
+  SimulationRecord,
+  SimulationResult,
+  SimulationRunRecord,
+} from "./record.ts";
+
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  run: ["started", "scenario", "scenarioDigest", "versions"],
+  simulated: ["case", "configuration", "point", "samplesPerSecond", "step", "parts", "tiers", "misses", "band"],
+  explanation: ["from", "to", "fromTime", "toTime", "parts"],
+};
+
+/** Sorts records by type. */
+export function simulationResultOf(records: readonly SimulationRecord[]): SimulationResult {
+  const run = records.find((record): record is SimulationRunRecord => record.type === "run");
+  if (run === undefined) throw new SyntaxError("Cannot read the simulation: expected a run record, found none");
+  return {
+    run,
+    cases: records.filter((record): record is SimulatedRecord => record.type === "simulated"),
+    explanations: records.filter((record): record is ExplanationRecord => record.type === "explanation"),
+  };
+}
+
+/** Whether the text of a `result.jsonl` is that of a simulation. */
+export function isSimulationResult(text: string): boolean {
+  return /^\{"type":"run","kind":"simulation"/.test(text);
+}
+
+/**
+ * Parses the text of a simulation's `result.jsonl`.
+ *
+ * @param name What messages call it.
+ * @throws {SyntaxError} naming the line that is broken.
+ */
+export function parseSimulationResult(text: string, name: string): SimulationResult {
+  const records = text.split("\n").flatMap((line, i) => {
+    if (line === "") return [];
+    try {
+      const record = JSON.parse(line) as SimulationRecord;
+      const fields = REQUIRED[record.type];
+      if (fields === undefined) throw new TypeError(`expected a record of a simulation, found "${record.type}"`);
+      const missing = fields.find((field) => !(field in record));
+      if (missing !== undefined) throw new TypeError(`expected the field "${missing}", found none`);
+      return [record];
+    } catch (error) {
+      const message = `Cannot read the simulation: ${name}:${i + 1}: ${(error as Error).message}`;
+      throw new SyntaxError(message, { cause: error });
+    }
+  });
+  return simulationResultOf(records);
+}
+
+/** Reads a simulation's `result.jsonl`. */
+export async function readSimulation(path: string): Promise<SimulationResult> {
+  return parseSimulationResult(await Deno.readTextFile(path), path);
+}

@@ -1,0 +1,181 @@
+/**
+ * One case in virtual time: demand, steps, checkpoints.
+ *
+ * @module
+ */
+
+import { simulate, type Simulated, simulateDemand, type StepDemand } from "../../ffi/simulate.ts";
+import { sampledDemand } from "./sampled_hits.ts";
+import {
+  demandOptions,
+  engineOptions,
+  placeBytes,
+  rowBytes,
+  type StepExtras,
+  type Stretch,
+  tablesOf,
+} from "./native_options.ts";
+import type { ResolvedSimulatedConfiguration, ResolvedSimulation } from "./simulation.ts";
+
+/** Numbers of steps at which distinct rows are asked for: powers of two, lines between them. */
+const SEEN = Array.from({ length: 40 }, (_, i) => 2 ** i);
+
+/** What a case came to. Times in seconds. */
+export interface CaseOutcome {
+  readonly demand: StepDemand;
+  readonly simulated: Simulated;
+  readonly stepSeconds: number;
+  readonly samplesPerSecond: number;
+  readonly extras: StepExtras;
+  readonly checkpoint?: { readonly pause: number; readonly every: number; readonly bytes: number };
+}
+
+/** Demands that were worked out before, by their options. */
+export type DemandCache = Map<string, StepDemand>;
+
+function demandOf(
+  simulation: ResolvedSimulation,
+  set: ResolvedSimulatedConfiguration,
+  threads: number,
+  known: DemandCache,
+): StepDemand {
+  const options = demandOptions(simulation, set, SEEN, threads);
+  const key = JSON.stringify([options, set.hits, set.policy]);
+  const found = known.get(key) ??
+    (set.hits === "sampled" ? sampledDemand(simulation, set, simulateDemand(options)) : simulateDemand(options));
+  known.set(key, found);
+  return found;
+}
+
+/** Value of rising points at x, with straight lines between them; from 0 at 0. */
+function between(xs: readonly number[], ys: readonly number[], x: number): number {
+  let [x0, y0] = [0, 0];
+  for (const [i, x1] of xs.entries()) {
+    const y1 = ys[i] ?? y0;
+    if (x <= x1) return x1 === x0 ? y1 : y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+    [x0, y0] = [x1, y1];
+  }
+  return y0;
+}
+
+/** Bytes of the distinct rows of some steps. */
+function bytesSeen(simulation: ResolvedSimulation, demand: StepDemand, steps: number): number {
+  return tablesOf(simulation).reduce(
+    (sum, table, i) => sum + rowBytes(table) * between(SEEN, demand.tables[i]?.seen ?? [], steps),
+    0,
+  );
+}
+
+/**
+ * What the kernel adds to a step that takes so long. Faults: pages of the last tier that no step before has touched.
+ * Migration: of the pages that NUMA balancing scans, those below that are touched again soon enough move up, and as many
+ * move down.
+ */
+function kernelExtras(
+  simulation: ResolvedSimulation,
+  { pages, migration, tiers, placement }: ResolvedSimulatedConfiguration,
+  demand: StepDemand,
+  stepSeconds: number,
+): Omit<StepExtras, "flushedRows"> {
+  let [faults, below, touched] = [0, 0, 0];
+  for (const [i, table] of tablesOf(simulation).entries()) {
+    const one = demand.tables[i];
+    if (one === undefined) continue;
+    const onPage = Math.max(1, Math.floor(pages.bytes / placeBytes(table, tiers.at(-1)?.round ?? 1)));
+    const last = one.inTier.at(-1) ?? 0;
+    const fresh = between(SEEN, one.seen, pages.trained + 1) - between(SEEN, one.seen, pages.trained);
+    // A page is new if none of its rows was touched before.
+    const untouched = 1 - Math.min(1, between(SEEN, one.seen, pages.trained) / table.rows);
+    faults += pages.fault > 0 ? fresh * untouched ** (onPage - 1) : 0;
+    if (placement !== "pages" || migration === undefined) continue;
+    const pagesBelow = table.rows / onPage;
+    const steps = migration.within / stepSeconds;
+    below += pagesBelow;
+    touched += Math.min(pagesBelow, last * steps);
+  }
+  const scanned = migration === undefined ? 0 : migration.scan / pages.bytes * stepSeconds;
+  const promoted = below === 0 ? 0 : scanned * touched / below;
+  return { faults, migrations: 2 * promoted };
+}
+
+/** Checkpoints: how long training stops and how often; steps between two follow from both. */
+function checkpointOf(
+  simulation: ResolvedSimulation,
+  { checkpoint }: ResolvedSimulatedConfiguration,
+  demand: StepDemand,
+  stepSeconds: number,
+): CaseOutcome["checkpoint"] {
+  const { kind, every, bandwidth, dense } = checkpoint;
+  if (kind === "none") return undefined;
+  const bytesAt = (steps: number) => dense + (kind === "incremental" ? bytesSeen(simulation, demand, steps) : 0);
+  // The interval is from one checkpoint to the next, pause included: fewer steps fit the longer the pause.
+  let [low, high] = [0, every / stepSeconds];
+  for (let i = 0; i < 60; i++) {
+    const steps = (low + high) / 2;
+    if (steps * stepSeconds + bytesAt(steps) / bandwidth > every) high = steps;
+    else low = steps;
+  }
+  const bytes = bytesAt(low);
+  return { pause: bytes / bandwidth, every: low * stepSeconds + bytes / bandwidth, bytes };
+}
+
+/** Rows a step that a version checkpoint writes again: those of the first tier that are touched, once each. */
+function flushedRows(
+  simulation: ResolvedSimulation,
+  { checkpoint, tiers }: ResolvedSimulatedConfiguration,
+  demand: StepDemand,
+  stepSeconds: number,
+): number {
+  if (checkpoint.kind !== "version") return 0;
+  const steps = checkpoint.every / stepSeconds;
+  const servers = Math.max(1, simulation.cluster.servers);
+  const held = (tiers[0]?.size ?? 0) * servers / Math.max(...tablesOf(simulation).map((table) => placeBytes(table)));
+  const touched = demand.tables.reduce((sum, { seen }) => sum + between(SEEN, seen, steps), 0);
+  return Math.min(held, touched) / steps;
+}
+
+/**
+ * Runs one case.
+ *
+ * @param denseSeconds Of the dense part of a worker's step.
+ * @param threads Threads that sample Memory Mode; the result is the same for any number.
+ * @param known Demands of cases before this one.
+ * @param stretch Factors on the time of each tier's accesses.
+ */
+export async function simulateCase(
+  simulation: ResolvedSimulation,
+  set: ResolvedSimulatedConfiguration,
+  denseSeconds: number,
+  threads: number = 1,
+  known: DemandCache = new Map(),
+  stretch: readonly Stretch[] = [],
+): Promise<CaseOutcome> {
+  const demand = demandOf(simulation, set, threads, known);
+  const run = async (extras: StepExtras) =>
+    simulate(await engineOptions(simulation, set, demand, denseSeconds, extras, stretch));
+  const secondsOf = ({ elapsedPs }: Simulated) => elapsedPs / simulation.steps * 1e-12;
+  const none: StepExtras = { faults: 0, migrations: 0, flushedRows: 0 };
+  let extras = none;
+  let simulated = await run(none);
+  if (set.checkpoint.kind === "version" || set.pages.fault > 0 || set.migration !== undefined) {
+    // What comes by the clock (scans, checkpoints) needs the length of a step, which it changes little.
+    const seconds = Math.max(secondsOf(simulated), 1e-12);
+    extras = {
+      ...kernelExtras(simulation, set, demand, seconds),
+      flushedRows: flushedRows(simulation, set, demand, seconds),
+    };
+    simulated = await run(extras);
+  }
+  const stepSeconds = secondsOf(simulated);
+  const checkpoint = stepSeconds > 0 ? checkpointOf(simulation, set, demand, stepSeconds) : undefined;
+  const training = checkpoint === undefined ? 1 : 1 - checkpoint.pause / checkpoint.every;
+  const samples = simulation.workload.batch * simulation.cluster.workers;
+  return {
+    demand,
+    simulated,
+    stepSeconds,
+    samplesPerSecond: samples / stepSeconds * training,
+    extras,
+    ...(checkpoint === undefined ? {} : { checkpoint }),
+  };
+}

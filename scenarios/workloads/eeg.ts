@@ -1,0 +1,159 @@
+/**
+ * FBGEMM's description of embedding indices ("EEG"): import and export. Read from FBGEMM's sources: `TBEDataConfig` and
+ * `IndicesParams` in `fbgemm_gpu/tbe/bench`, whose JSON has `batch_params`, `indices_params` (`heavy_hitters`, `zipf_q`,
+ * `zipf_s`, `index_dtype`, `offset_dtype`) and `pooling_params`, and the estimator's own statistics in
+ * `src/tbe/eeg/eeg_models.h`, which say `zipfQ`, `zipfS`, `heavyHitters`.
+ *
+ * FBGEMM counts ranks from 0 and the heavy hitters first: rank k has weight (k + q)^-s. Here ranks of the law count from 1 behind
+ * the heavy hitters, so our q is FBGEMM's q plus their number minus 1.
+ *
+ * @module
+ */
+
+import { parseProfile, type Profile, PROFILE_VERSION, ProfileError, type ProfileTable } from "./profile.ts";
+
+/** Heavy hitters that FBGEMM's estimator writes at most. */
+const MOST_HITTERS = 20;
+/** What a file says that states no rows. */
+const NO_ROWS = "E or maxIndex";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf(value: unknown): Fields | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Fields : undefined;
+}
+
+function pick(fields: Fields, ...names: string[]): unknown {
+  for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
+  return undefined;
+}
+
+function numberIn(source: string, fields: Fields, ...names: string[]): number | undefined {
+  const found = pick(fields, ...names);
+  if (found === undefined) return undefined;
+  if (typeof found === "number" && Number.isFinite(found)) return found;
+  throw new ProfileError(`Cannot import EEG ${source}: ${names[0]} is ${JSON.stringify(found)}, expected a number`);
+}
+
+/**
+ * A profile from FBGEMM's JSON: a `TBEDataConfig`, its `indices_params` alone, or the estimator's statistics.
+ *
+ * @param text JSON. The comma that FBGEMM's C++ leaves behind the last heavy hitter is accepted.
+ * @param source What to call it in errors; also the name of the profile.
+ * @param options Rows of a table, for files that do not state them.
+ * @throws {ProfileError} If it lacks what a law needs.
+ */
+export function importEeg(text: string, source: string, options: { readonly rows?: number } = {}): Profile {
+  let document: Fields | undefined;
+  try {
+    document = fieldsOf(JSON.parse(text.replaceAll(/,(\s*\])/g, "$1")));
+  } catch (error) {
+    throw new ProfileError(`Cannot import EEG ${source}: it is no JSON: ${(error as Error).message}`);
+  }
+  if (document === undefined) throw new ProfileError(`Cannot import EEG ${source}: expected an object`);
+  const indices = fieldsOf(pick(document, "indices_params", "indices")) ?? document;
+  const zipf = fieldsOf(indices["zipf"]) ?? indices;
+  const q = numberIn(source, zipf, "zipf_q", "zipfQ", "q"), s = numberIn(source, zipf, "zipf_s", "zipfS", "s");
+  if (q === undefined || s === undefined) {
+    throw new ProfileError(`Cannot import EEG ${source}: zipf_q or zipf_s is missing; both are needed`);
+  }
+  if (!(q > 0)) throw new ProfileError(`Cannot import EEG ${source}: zipf_q is ${q}, expected a number above 0`);
+  const hitters = pick(indices, "heavy_hitters", "heavyHitters") ?? [];
+  if (!Array.isArray(hitters) || !hitters.every((x) => typeof x === "number")) {
+    throw new ProfileError(`Cannot import EEG ${source}: heavy_hitters is no list of numbers`);
+  }
+  const largest = numberIn(source, indices, "maxIndex", "max_index");
+  const each = pick(document, "Es");
+  const counted = numberIn(source, document, "E") ?? (largest === undefined ? undefined : largest + 1) ?? options.rows;
+  const sizes = Array.isArray(each) && each.length > 0 ? each.map(Number) : counted === undefined ? [] : [counted];
+  if (sizes.length === 0) {
+    throw new ProfileError(
+      `Cannot import EEG ${source}: it does not say how many rows there are (${NO_ROWS}); give them as an option`,
+    );
+  }
+  const tables = numberIn(source, document, "T") ?? 1;
+  const pooling = fieldsOf(pick(document, "pooling_params", "pooling")) ?? {};
+  // The estimator's C++ writes L under the name B.
+  const bag = Math.round(numberIn(source, pooling, "L", "B") ?? 1);
+  const popularity = { heavyHitters: hitters as number[], zipf: { s, q: Math.max(0, q + hitters.length - 1) } };
+  const table = (rows: number, name: string, count: number) => ({ name, rows, count, bags: [[bag, 1]], popularity });
+  return parseProfile(
+    JSON.stringify({
+      tierbenchProfile: PROFILE_VERSION,
+      name: source.replaceAll(/^"|"$/g, ""),
+      about: "Imported from FBGEMM's EEG JSON.",
+      origin: { source, mark: "measured" },
+      tables: sizes.length === 1
+        ? [table(sizes[0] ?? 0, "table", tables)]
+        : sizes.map((rows, i) => table(rows, `table${i}`, 1)),
+    }),
+    `from EEG ${source}`,
+  );
+}
+
+/** What FBGEMM's JSON cannot hold, and was left out. */
+export interface EegExport {
+  /** A `TBEDataConfig` as JSON. */
+  readonly text: string;
+  /** What was left out or stands for something else, sentence by sentence. */
+  readonly lost: readonly string[];
+}
+
+/**
+ * A table of a profile as FBGEMM's `TBEDataConfig`.
+ *
+ * @param table The table; its popularity must be a Zipf law with or without heavy hitters.
+ * @param options Batch and dimension, which a profile does not have.
+ * @throws {ProfileError} If the popularity is not a Zipf law: fit one first.
+ */
+export function exportEeg(table: ProfileTable, options: { readonly batch: number; readonly dim: number }): EegExport {
+  const { popularity: { zipf, heavyHitters = [], steps = [] }, bags, name } = table;
+  if (zipf === undefined || steps.length > 0) {
+    throw new ProfileError(
+      `Cannot export table "${name}" as EEG: FBGEMM knows a Zipf-Mandelbrot law with heavy hitters only; fit the trace with ` +
+        '"law": "zipf"',
+    );
+  }
+  if (heavyHitters.length > MOST_HITTERS) {
+    throw new ProfileError(
+      `Cannot export table "${name}" as EEG: it has ${heavyHitters.length} heavy hitters, FBGEMM takes ${MOST_HITTERS}`,
+    );
+  }
+  const q = zipf.q + 1 - heavyHitters.length;
+  const lost: string[] = [];
+  if (q <= 0) {
+    throw new ProfileError(`Cannot export table "${name}" as EEG: zipf_q would be ${q}, FBGEMM needs a number above 0`);
+  }
+  if (table.life !== undefined || table.repeats !== undefined || table.parent !== undefined) {
+    lost.push("Drift, repeats and parents have no place in EEG.");
+  }
+  const sum = bags.reduce((total, [, share]) => total + share, 0);
+  const mean = bags.reduce((total, [length, share]) => total + length * share, 0) / sum;
+  const square = bags.reduce((total, [length, share]) => total + (length - mean) ** 2 * share, 0) / sum;
+  if (square > 0) lost.push("Bag lengths became a mean and a standard deviation, in whole numbers.");
+  const document = {
+    T: table.count,
+    E: table.rows,
+    D: options.dim,
+    mixed_dim: false,
+    weighted: false,
+    batch_params: { B: options.batch, sigma_B: null, vbe_distribution: "normal", vbe_num_ranks: null },
+    indices_params: {
+      heavy_hitters: heavyHitters,
+      zipf_q: q,
+      zipf_s: zipf.s,
+      index_dtype: "torch.int64",
+      offset_dtype: "torch.int64",
+    },
+    pooling_params: {
+      L: Math.max(1, Math.round(mean)),
+      sigma_L: square > 0 ? Math.max(1, Math.round(Math.sqrt(square))) : null,
+      length_distribution: "normal",
+    },
+    use_cpu: false,
+    Es: null,
+    Ds: null,
+    max_indices: null,
+  };
+  return { text: `${JSON.stringify(document, undefined, 2)}\n`, lost };
+}

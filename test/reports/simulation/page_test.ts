@@ -1,0 +1,200 @@
+/** The report of a simulation: what it prints, and the page in Chromium, in both themes and on a phone. */
+
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import axe from "axe-core";
+import { chromium } from "playwright-core";
+import {
+  renderSimulation,
+  renderSimulationTerminal,
+  simulationCsv,
+  simulationJson,
+  simulationMarkdown,
+  summariseSimulation,
+  writeSimulationReport,
+} from "../../../reports/report.ts";
+import type { SimulatedRecord, SimulationResult } from "../../../scenarios/simulation/record.ts";
+import { fillSimulation } from "../../../scenarios/simulation/resolve.ts";
+import { assert, assertEquals } from "../../assert.ts";
+
+function record(configuration: string, samplesPerSecond: number, band: SimulatedRecord["band"]): SimulatedRecord {
+  return {
+    type: "simulated",
+    evidence: "simulated",
+    case: `${configuration} cluster.workers=4`,
+    study: "a <study>",
+    configuration,
+    point: { "cluster.workers": 4 },
+    mode: "fsdax",
+    samplesPerSecond,
+    band,
+    step: { mean: 0.004, p50: 0.004, p90: 0.0041, p99: 0.0042 },
+    parts: [{ kind: "dense", on: "work", seconds: 0.003 }, { kind: "lookup", on: "optane", seconds: 0.001 }],
+    resources: [{ name: "cores", places: 4, busy: 0.5 }],
+    tiers: [
+      {
+        media: "ddr",
+        sizeBytes: 1e9,
+        rowsShare: 0.9,
+        readBytes: 1e6,
+        writeBytes: 1e6,
+        readLimit: 1e11,
+        writeLimit: 8e10,
+        busy: 0.1,
+      },
+      {
+        media: "optane",
+        sizeBytes: 0,
+        rowsShare: 0.1,
+        readBytes: 1e5,
+        writeBytes: 1e5,
+        readLimit: 3e10,
+        writeLimit: 1e10,
+        busy: 0.3,
+      },
+    ],
+    rows: { worker: 1000, all: 3500, keys: 8192 },
+    misses: { ofKeys: 0.04, ofRows: 0.1 },
+    netBytes: 0,
+    tasks: [["dense", 0, 0, 0.003], ["lookup", 0, 0.003, 0.004], ["lookup", 1, 0.003, 0.0035]],
+  };
+}
+
+function fixture(): SimulationResult {
+  const scenario = fillSimulation({
+    kind: "simulation",
+    name: "fixture",
+    about: 'Says "<b>" & more',
+    workload: { batch: 8, tables: [{ name: "a", rows: 10, dim: 4, lookups: 1, law: { s: 1 } }] },
+    compute: { dense: "1 ms", source: "a fixture" },
+    configurations: {
+      a: { mode: "fsdax", tiers: [{ media: "optane" }] },
+      b: { mode: "dram", tiers: [{ media: "ddr" }] },
+    },
+    published: [
+      {
+        figure: "Fig. 1",
+        of: "time",
+        configuration: "b",
+        at: { "cluster.workers": 4 },
+        value: 2.5,
+        relativeTo: { configuration: "a", at: { "cluster.workers": 4 } },
+        source: "a paper",
+        tolerance: 0.1,
+      },
+      {
+        figure: "Fig. 2",
+        of: "miss-rate",
+        configuration: "a",
+        at: { "cluster.workers": 4 },
+        value: 0.04,
+        source: "a paper",
+        tolerance: 0.1,
+        calibrates: "size",
+      },
+    ],
+  }, ".");
+  return {
+    run: {
+      type: "run",
+      kind: "simulation",
+      format: 1,
+      started: "2026-11-22T00:00:00.000Z",
+      scenario,
+      scenarioDigest: "ab".repeat(32),
+      versions: { tierbench: "0" },
+    },
+    cases: [
+      record("a", 2e6, { low: 0.9, high: 1.1 }),
+      record("b", 1e6, { why: "not calibrated: threads: 64, calibrated from 1 to 24" }),
+    ],
+    explanations: [{
+      type: "explanation",
+      from: "a",
+      to: "b",
+      fromTime: 5e-7,
+      toTime: 1e-6,
+      parts: [{ part: "stores", seconds: 5e-7, says: "nt → cached" }],
+    }],
+  };
+}
+
+Deno.test("summariseSimulation() compares with what is published and keeps calibrated figures apart", () => {
+  const { deviations, accuracy } = summariseSimulation(fixture());
+  assertEquals(deviations.map(({ simulated, within }) => [simulated, within]), [[2, false], [0.04, true]]);
+  assertEquals([accuracy?.figures, accuracy?.within, accuracy?.meanAbsolute], [1, 0, 0.19999999999999996]);
+});
+
+Deno.test("every form of a simulation's report says simulated, band or why there is none, and deviations", () => {
+  const summary = summariseSimulation(fixture());
+  const forms = [renderSimulationTerminal(summary, 160), simulationMarkdown(summary), renderSimulation(fixture())];
+  for (const text of forms) {
+    for (const needed of ["simulated", "1.80 M to 2.20 M", "not calibrated", "−20.0 %", "missed", "calibrated: size"]) {
+      assert(text.includes(needed), `"${needed}" is missing`);
+    }
+  }
+  const lines = simulationCsv(summary).trimEnd().split("\r\n");
+  assertEquals(lines.length, 3);
+  assert(lines[1]?.includes(",1800000,2200000,"), lines[1]);
+  assertEquals(JSON.parse(simulationJson(summary)).studies[0].cases[0].samplesPerSecond, 2e6);
+  const page = renderSimulation(fixture());
+  assert(!page.includes("<b>") && !page.includes("a <study>"), "text is escaped");
+});
+
+Deno.test("writeSimulationReport() writes the four files", async () => {
+  const directory = await Deno.makeTempDir();
+  const files = await writeSimulationReport(fixture(), join(directory, "deep"));
+  for (const file of Object.values(files)) assert((await Deno.stat(file)).size > 100);
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test({
+  name: "the page of a simulation in Chromium",
+  // The driver keeps a pipe to the browser that closes only after the browser has gone.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const browser = await chromium.launch({
+      executablePath: Deno.env.get("TIERBENCH_CHROMIUM") ?? "/usr/bin/chromium",
+      args: ["--no-sandbox"],
+    });
+    const directory = await Deno.makeTempDir();
+    const { html } = await writeSimulationReport(fixture(), directory);
+    try {
+      for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 375]] as const) {
+        const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
+        const page = await context.newPage();
+        const said: string[] = [];
+        const requests: string[] = [];
+        page.on("console", (message) => said.push(message.text()));
+        page.on("pageerror", (error) => said.push(`${error}`));
+        page.on("request", (request) => requests.push(request.url()));
+        await page.goto(pathToFileURL(html).href);
+        assertEquals(said, []);
+        assertEquals(requests.filter((one) => !one.startsWith("data:")), [pathToFileURL(html).href]);
+        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+        assert(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
+        await page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)");
+        const bars = await page.evaluate(
+          "[...document.querySelectorAll('svg.sim rect')].filter((one) => getComputedStyle(one).fill !== 'rgb(0, 0, 0)').length",
+        ) as number;
+        assert(bars >= 7, `${bars} bars have a colour`);
+        // The page's own policy forbids scripts, so axe runs through the debugger.
+        const session = await context.newCDPSession(page);
+        await session.send("Runtime.evaluate", { expression: axe.source });
+        const { result } = await session.send("Runtime.evaluate", {
+          expression:
+            "axe.run().then((r) => JSON.stringify([r.passes.length, r.violations.map((v) => v.id + ' ' + v.nodes.map((n) => n.html).join(' '))]))",
+          awaitPromise: true,
+        });
+        const [passes, violations] = JSON.parse(result.value as string) as [number, string[]];
+        assertEquals(violations, []);
+        assert(passes > 15, `axe looked at ${passes} rules only`);
+        await context.close();
+      }
+    } finally {
+      await browser.close();
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+});
