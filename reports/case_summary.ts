@@ -6,7 +6,7 @@
 
 import { PHASES, type Result, type SampleRecord } from "../scenarios/record.ts";
 import { embeddingTime } from "./embedding_time.ts";
-import type { CaseSummary, Comparison, HitRatio, PhaseTime, StepTimes, Summary } from "./model.ts";
+import type { CaseSummary, Comparison, HitRatio, PhaseTime, StepTimes, Summary, TierTraffic } from "./model.ts";
 import { holdingOf, viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, mapEstimate } from "./statistics/bootstrap.ts";
 import { compared, sameRounds } from "./statistics/pairing.ts";
@@ -100,6 +100,7 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     phases: virtual ? [] : phaseTimes(samples),
     embedding: virtual ? undefined : embeddingTime(samples, shown?.samples, seed),
     hits: hitRatio(samples, holdingOf(result, first) === "memory-mode", seed("hits")),
+    traffic: virtual ? [] : trafficOf(samples),
     work: virtual ? undefined : workOf(samples),
     cacheCurve: undefined,
     tiers: last.tiers,
@@ -187,6 +188,25 @@ function hitRatio(samples: readonly SampleRecord[], memoryMode: boolean, seed: s
       : "looked-up keys, those of new rows included",
     created: mean(share("created")),
   };
+}
+
+/** Rows that the tiers below gave and took, in bytes a second; only where the run counted both. */
+function trafficOf(samples: readonly SampleRecord[]): TierTraffic[] {
+  const last = samples[samples.length - 1] as SampleRecord;
+  const seconds = sum(samples.map(({ stepNs }) => sum(stepNs))) / 1e9;
+  const total = (name: string): number => sum(samples.map(({ statistics }) => statistics[name] ?? 0));
+  return last.tiers.slice(1).flatMap(({ tier, medium, emulates, rows, purposes }) => {
+    const counted = samples.every(({ statistics }) => statistics[`tier${tier}_written`] !== undefined);
+    if (!counted || rows === 0) return [];
+    const rowBytes = (purposes["rows"] ?? 0) / rows;
+    return [{
+      tier,
+      medium,
+      emulates,
+      readPerSecond: total(`tier${tier}_hits`) * rowBytes / seconds,
+      writtenPerSecond: total(`tier${tier}_written`) / seconds,
+    }];
+  });
 }
 
 /** Bytes of a weight in a row. */

@@ -97,6 +97,20 @@ export interface CaseCost {
   readonly dramShare: { readonly run: number; readonly priced: number } | undefined;
 }
 
+/** Bytes of rows that a tier below the first gave and took, over the counted steps' wall time. */
+export interface TierTraffic {
+  /** Position of the tier. */
+  readonly tier: number;
+  /** What held it. */
+  readonly medium: string;
+  /** Media model it was slowed to. */
+  readonly emulates: string | undefined;
+  /** Rows found there × bytes of a row, a second: computed from counters. */
+  readonly readPerSecond: number;
+  /** Bytes of rows written there, a second: counted. */
+  readonly writtenPerSecond: number;
+}
+
 /** Miss ratios by size of the first tier. */
 export interface CacheCurve {
   /** Policy of the configuration. */
@@ -162,6 +176,8 @@ export interface CaseSummary {
   readonly embedding: EmbeddingTime | undefined;
   /** First-tier hits; undefined with one tier. */
   readonly hits: HitRatio | undefined;
+  /** Bytes a second between the first tier and each below it; empty with one tier, and for virtual media. */
+  readonly traffic: readonly TierTraffic[];
   /** What a sample asks of a server, counted in the samples; undefined in results that do not say, and for virtual media. */
   readonly work: (SampleWork & { readonly cpuSeconds: number }) | undefined;
   /** Miss ratios of caches of the case's rows; undefined where the run recorded none. */

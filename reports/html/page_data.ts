@@ -5,7 +5,8 @@
  */
 
 import type { Evidence } from "../../scenarios/record.ts";
-import type { CaseSummary, EmbeddingTime, Summary } from "../model.ts";
+import type { CaseSummary, EmbeddingTime, StepTimes, Summary } from "../model.ts";
+import { type MoreData, moreData } from "./more_data.ts";
 import { focused } from "../focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { type WhatIfBase, whatIfBase } from "../what_if/base.ts";
@@ -33,6 +34,14 @@ export interface Stacked {
 
 /** Data of every chart; absent charts are undefined. */
 export interface PageData {
+  /** Charts of lines and floating bars. */
+  readonly more: MoreData;
+  /** Percentiles of a step, milliseconds. */
+  readonly percentiles:
+    | readonly (Marked & { readonly steps: readonly { readonly name: string; readonly point: Point }[] })[]
+    | undefined;
+  /** MB a second to and from the tiers below the first. */
+  readonly traffic: Stacked | undefined;
   /** What the fields of the what-if compute with. */
   readonly whatIf: WhatIfBase | undefined;
   /** Thousand samples/s against $ per million samples. */
@@ -72,10 +81,28 @@ export function pageData(summary: Summary): PageData {
   const colour = colours(cases);
   const marked = (one: CaseSummary): Marked => ({ name: one.name, evidence: one.evidence, colour: colour(one) });
   const fast = cases.filter((one) => one.throughput !== undefined);
+  const steps = fast.filter((one) => one.step !== undefined);
   const priced = fast.filter((one) => one.cost !== undefined);
   const worked = cases.filter((one) => one.embedding !== undefined);
   const hit = cases.filter((one) => one.hits !== undefined);
   return {
+    more: moreData(focused(summary), colour),
+    percentiles: steps.length === 0 ? undefined : steps.map((one) => ({
+      ...marked(one),
+      steps: (["p50", "p95", "p99"] as const).map((name) => ({
+        name,
+        point: point((one.step as StepTimes)[name], 1e3),
+      })),
+    })),
+    traffic: stacked(
+      fast.flatMap(({ name, evidence, traffic }) =>
+        traffic.map((tier) => ({
+          name: `${name}, tier ${tier.tier}`,
+          evidence,
+          parts: [["read", tier.readPerSecond / 1e6], ["written", tier.writtenPerSecond / 1e6]] as const,
+        }))
+      ),
+    ),
     whatIf: whatIfBase(focused(summary), colour),
     value: priced.length === 0 ? undefined : priced.map((one) => ({
       ...marked(one),

@@ -51,20 +51,27 @@ Chart.defaults.font.size = 12;
 Chart.defaults.animation = false;
 Chart.defaults.maintainAspectRatio = false;
 
-const THREE = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+/** Three significant digits. */
+export const THREE: Intl.NumberFormat = new Intl.NumberFormat("en", {
+  minimumSignificantDigits: 3,
+  maximumSignificantDigits: 3,
+});
 
-function colourOf(index: number, theme: Theme): string {
+/** A colour of the theme by its index. */
+export function colourOf(index: number, theme: Theme): string {
   return theme.series[index % theme.series.length] as string;
 }
 
-interface AxisOptions {
+/** Looks of an axis. */
+export interface AxisOptions {
   readonly grid: { readonly color: string; readonly drawTicks: boolean };
   readonly border: { readonly display: boolean };
   readonly ticks: { readonly color: string; readonly maxTicksLimit: number; readonly padding: number };
   readonly title: { readonly display: boolean; readonly text: string; readonly color: string };
 }
 
-function axis(title: string, theme: Theme, lines: boolean = true): AxisOptions {
+/** An axis with a title; without lines it is one of names. */
+export function axis(title: string, theme: Theme, lines: boolean = true): AxisOptions {
   return {
     grid: { color: lines ? theme.line : "transparent", drawTicks: false },
     border: { display: false },
@@ -73,7 +80,8 @@ function axis(title: string, theme: Theme, lines: boolean = true): AxisOptions {
   };
 }
 
-function interval(point: Point, unit: string): string {
+/** A value with its interval in words. */
+export function interval(point: Point, unit: string): string {
   const [value, low, high] = [point.value, point.low, point.high].map((v) => THREE.format(v));
   return point.low === point.high ? `${value} ${unit}` : `${value} ${unit} (95 %: ${low} to ${high})`;
 }

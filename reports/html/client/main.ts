@@ -12,6 +12,7 @@
 import type { Chart } from "chart.js";
 import type { PageData } from "../page_data.ts";
 import { DARK, LIGHT, type Theme } from "../palette.ts";
+import { floatingChart, lineChart, percentileChart } from "./more_charts.ts";
 import { connect } from "./what_if.ts";
 import { barChart, qualityChart, ratioChart, stackedChart, valueChart } from "./charts.ts";
 
@@ -63,6 +64,22 @@ function draw(theme: Theme): void {
     (canvas) =>
       data.hits && barChart(canvas, data.hits.map((row) => ({ ...row, point: row.ratio })), "percent", theme, 100),
   );
+  on(
+    "percentiles",
+    bars(data.percentiles?.length) + 30,
+    (canvas) => data.percentiles && percentileChart(canvas, data.percentiles, theme),
+  );
+  on(
+    "traffic",
+    bars(data.traffic?.rows.length) + 30,
+    (canvas) => data.traffic && stackedChart(canvas, data.traffic, "MB/s", theme),
+  );
+  for (const [id, floating] of Object.entries(data.more.floating)) {
+    on(id, 70 + 44 * floating.rows.length, (canvas) => floatingChart(canvas, floating, theme));
+  }
+  for (const [id, lines] of Object.entries(data.more.lines)) {
+    on(id, 340, (canvas) => lineChart(canvas, lines, theme));
+  }
   on(
     "ablation",
     80 + (data.ablation?.labels.length ?? 0) * (14 + 20 * (data.ablation?.groups.length ?? 0)),
