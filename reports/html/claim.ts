@@ -32,13 +32,17 @@ export function claims(summary: Summary): Markup | undefined {
 export function claimData({ claims }: Summary): readonly {
   readonly name: string;
   readonly saving: number;
-  readonly terms: readonly { readonly cause: string; readonly points: number }[];
+  readonly terms: readonly { readonly cause: string; readonly points: number; readonly words: string }[];
   readonly bars: readonly { readonly input: string; readonly low: number; readonly high: number }[];
 }[] {
-  return claims.map(({ case: name, saved, causes, tornado }) => ({
+  return claims.map(({ case: name, saved, causes, tornado, claim: { a, b } }) => ({
     name,
     saving: 100 * saved.value,
-    terms: causes.map(({ cause, points }) => ({ cause, points: 100 * points })),
+    terms: causes.map(({ cause, points }) => ({
+      cause,
+      points: 100 * points,
+      words: cause.replace(/ of A$/, ` of ${a.name} machines`).replace(/ of B$/, ` of ${b.name} machines`),
+    })),
     bars: tornado.map(({ input, atLow, atHigh }) => ({ input: input.name, low: 100 * atLow, high: 100 * atHigh })),
   }));
 }
@@ -66,10 +70,10 @@ function drawn(
 function one(claimed: CaseClaim, index: number): Markup {
   const chart = (kind: string): string | undefined => index < CHARTED_CLAIMS ? `${kind}-${index}` : undefined;
   const { case: name, evidence, claim, causes, tornado, flips } = claimed;
-  return html`<h3>${name} ${kind(evidence)}</h3>
+  return html`
+    <h3>${name} ${kind(evidence)}</h3>
     <p>${sideText(claim.b)}, ${sideText(claim.a)} in ${claim.a.name}. Saved: ${savedText(claimed)} of the DRAM cost.</p>
-    ${
-    drawn(
+    <div class="two">${drawn(
       chart("waterfall"),
       `Where the saving of ${name} comes from`,
       "Every bar begins where the one above it ends; filled bars save, outlined ones cost.",
@@ -95,9 +99,7 @@ function one(claimed: CaseClaim, index: number): Markup {
           ["sum", pointsText(causes.reduce((sum, { points }) => sum + points, 0)), "", "", ""],
         ],
       ),
-    )
-  }${
-    drawn(
+    )}${drawn(
       chart("tornado"),
       `What the saving of ${name} hangs on`,
       "The saving at the ends of each input's range, the widest first; filled where more of the input saves more. The dashed line " +
@@ -119,12 +121,11 @@ function one(claimed: CaseClaim, index: number): Markup {
           `${inputText(input, input.range.low)} to ${inputText(input, input.range.high)}: ${input.why}`,
         ]),
       ),
-    )
-  }<details><summary>Where the saving of ${name} would turn around</summary>${
-    table(
+    )}</div>
+    <details><summary>Where the saving of ${name} would turn around</summary>${table(
       `Value of each input at which ${name} and ${claim.a.name} cost the same, the others as they are`,
       [{ title: "input" }, { title: "now" }, { title: "turns around", words: true }],
       flips.map((flip) => [flip.input.name, inputText(flip.input, flip.input.value), flipText(flip, claim)]),
-    )
-  }</details>`;
+    )}</details>
+  `;
 }

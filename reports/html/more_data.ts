@@ -79,13 +79,19 @@ function points(value: number): string {
 /** Each cause begins where the one before ended; the last bar is the saving. */
 function waterfall({ saving, terms }: ClaimChart): Floating {
   let at = 0;
-  const rows = terms.filter((term) => term.points !== 0).map(({ cause, points: value }) => {
+  const rows = terms.filter((term) => term.points !== 0).map(({ words: name, points: value }) => {
     const from = at;
     at += value;
-    return { name: cause, from, to: at, text: points(value) };
+    return { name, from, to: at, text: points(value) };
   });
   return {
-    rows: [...rows, { name: "saved", from: 0, to: saving, total: true, text: `${saving.toFixed(1)} %` }],
+    rows: [...rows, {
+      name: "saved",
+      from: 0,
+      to: saving,
+      total: true,
+      text: `${saving.toFixed(1).replace("-", "−")} %`,
+    }],
     unit: "percentage points of the DRAM cost",
     at: undefined,
   };
@@ -97,11 +103,15 @@ function tornado({ saving, bars }: ClaimChart): Floating {
       name: input,
       from: low,
       to: high,
-      text: `${Math.min(low, high).toFixed(0)} to ${Math.max(low, high).toFixed(0)} %`,
+      text: `${whole(Math.min(low, high))} to ${whole(Math.max(low, high))} %`,
     })),
     unit: "saved, percent of the DRAM cost",
     at: saving,
   };
+}
+
+function whole(value: number): string {
+  return value.toFixed(0).replace(/^-0$/, "0").replace("-", "−");
 }
 
 function mapLines({ lines }: BreakEvenMap): Lines {

@@ -88,6 +88,7 @@ const SECTIONS: readonly Place[] = [
   { id: "quality", title: "Quality" },
   { id: "cost", title: "Cost" },
   { id: "what-if", title: "What if" },
+  { id: "claims", title: "Savings" },
   { id: "contribution", title: "Contribution" },
   { id: "run", title: "The run" },
 ];

@@ -66,7 +66,12 @@ export function colourOf(index: number, theme: Theme): string {
 export interface AxisOptions {
   readonly grid: { readonly color: string; readonly drawTicks: boolean };
   readonly border: { readonly display: boolean };
-  readonly ticks: { readonly color: string; readonly maxTicksLimit: number; readonly padding: number };
+  readonly ticks: {
+    readonly color: string;
+    readonly maxTicksLimit: number;
+    readonly padding: number;
+    readonly includeBounds: boolean;
+  };
   readonly title: { readonly display: boolean; readonly text: string; readonly color: string };
 }
 
@@ -75,7 +80,12 @@ export function axis(title: string, theme: Theme, lines: boolean = true): AxisOp
   return {
     grid: { color: lines ? theme.line : "transparent", drawTicks: false },
     border: { display: false },
-    ticks: { color: lines ? theme.muted : theme.text, maxTicksLimit: lines ? 9 : 40, padding: 8 },
+    ticks: {
+      color: lines ? theme.muted : theme.text,
+      maxTicksLimit: lines ? 9 : 40,
+      padding: 8,
+      includeBounds: false,
+    },
     title: { display: title !== "", text: title, color: theme.muted },
   };
 }
@@ -162,6 +172,12 @@ function room(points: readonly Point[]): { readonly min: number; readonly max: n
   return { min: Math.max(0, low - margin), max: high + margin };
 }
 
+/** An axis from zero; intervals far beyond every value run out of the chart. */
+export function fromZero(points: readonly Point[]): { readonly min: number; readonly max?: number } {
+  const most = 2.5 * Math.max(...points.map((p) => p.value));
+  return Math.max(...points.map((p) => p.high)) > most && most > 0 ? { min: 0, max: most } : { min: 0 };
+}
+
 /** Horizontal bars from zero with 95 % intervals. */
 export function barChart(
   canvas: HTMLCanvasElement,
@@ -175,7 +191,7 @@ export function barChart(
     indexAxis: "y",
     layout: { padding: { right: 56 } },
     scales: {
-      x: { ...axis(unit, theme), beginAtZero: true, ...(max === undefined ? {} : { max }) },
+      x: { ...axis(unit, theme), ...(max === undefined ? fromZero(rows.map((row) => row.point)) : { min: 0, max }) },
       y: axis("", theme, false),
     },
     plugins: {

@@ -11,7 +11,7 @@ import { Chart, type ChartOptions, LogarithmicScale, type Plugin, ScatterControl
 import type { Floating, Lines } from "../more_data.ts";
 import type { PageData } from "../page_data.ts";
 import type { Theme } from "../palette.ts";
-import { axis, colourOf, interval, THREE } from "./charts.ts";
+import { axis, colourOf, fromZero, interval, THREE } from "./charts.ts";
 import { rowLabels, SHAPES } from "./marks.ts";
 
 Chart.register(LogarithmicScale, ScatterController);
@@ -63,8 +63,11 @@ export function floatingChart(canvas: HTMLCanvasElement, { rows, unit, at }: Flo
     plugins: [rowLabels(rows.map(({ text }) => text), theme), across(at, theme)],
     options: {
       indexAxis: "y",
-      layout: { padding: { right: 84 } },
-      scales: { x: { ...axis(unit, theme) }, y: axis("", theme, false) },
+      layout: { padding: { right: 112 } },
+      scales: {
+        x: axis(unit, theme),
+        y: { ...axis("", theme, false), ticks: { color: theme.text, autoSkip: false, padding: 8 } },
+      },
       plugins: {
         legend: { display: false },
         tooltip: {
@@ -110,7 +113,7 @@ export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lin
       legend: {
         position: "top",
         align: "start",
-        labels: { color: theme.text, usePointStyle: true, pointStyleWidth: 36 },
+        labels: { color: theme.text, usePointStyle: true },
       },
       tooltip: {
         callbacks: {
@@ -128,6 +131,7 @@ export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lin
           label: name,
           data: [...points],
           showLine: true,
+          clip: 12,
           borderColor: colourOf(colour, theme),
           backgroundColor: colourOf(colour, theme),
           borderDash: dashed ? [...DASHES[i % DASHES.length] as readonly number[]] : [],
@@ -138,6 +142,7 @@ export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lin
         ...marks.map(({ name, evidence, colour, x, y }) => ({
           label: `${name} (${evidence})`,
           data: [{ x, y }],
+          clip: 12,
           borderColor: theme.text,
           backgroundColor: colourOf(colour, theme),
           borderWidth: 2,
@@ -181,7 +186,10 @@ export function percentileChart(
     options: {
       layout: { padding: { right: 12 } },
       scales: {
-        x: { ...axis("milliseconds a step", theme), beginAtZero: true },
+        x: {
+          ...axis("milliseconds a step", theme),
+          ...fromZero(rows.flatMap(({ steps }) => steps.map(({ point }) => point))),
+        },
         y: {
           ...axis("", theme),
           min: -0.6,
