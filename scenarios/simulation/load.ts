@@ -57,7 +57,10 @@ export async function parseSimulation(text: string, options: DocumentSource): Pr
  * ```
  */
 export async function loadSimulation(file: string | URL): Promise<ResolvedSimulation> {
-  const { text, ...place } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "the simulation");
+  const { text, ...place } = await readDocument(
+    typeof file === "string" ? file : fileURLToPath(file),
+    "the simulation",
+  );
   return await parseSimulation(text, place);
 }
 

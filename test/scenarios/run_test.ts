@@ -350,7 +350,7 @@ Deno.test("runScenario() leaves samples their least steps before an auto quality
     ...FOUR,
     workload: { ...FOUR.workload, steps: "auto" },
     budget: "1 s",
-    repetitions: 12, // less than the processes of the samples take to start
+    repetitions: 48, // less than the processes of the samples take to start
     quality: { samples: "auto", evaluations: 1 },
   };
   await bench(async ({ run, events }) => {
