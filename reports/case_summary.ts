@@ -6,7 +6,16 @@
 
 import { PHASES, type Result, type SampleRecord } from "../scenarios/record.ts";
 import { embeddingTime } from "./embedding_time.ts";
-import type { CaseSummary, Comparison, HitRatio, PhaseTime, StepTimes, Summary, TierTraffic } from "./model.ts";
+import type {
+  CacheCurve,
+  CaseSummary,
+  Comparison,
+  HitRatio,
+  PhaseTime,
+  StepTimes,
+  Summary,
+  TierTraffic,
+} from "./model.ts";
 import { holdingOf, viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, mapEstimate } from "./statistics/bootstrap.ts";
 import { compared, sameRounds } from "./statistics/pairing.ts";
@@ -102,7 +111,7 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     hits: hitRatio(samples, holdingOf(result, first) === "memory-mode", seed("hits")),
     traffic: virtual ? [] : trafficOf(samples),
     work: virtual ? undefined : workOf(samples),
-    cacheCurve: undefined,
+    cacheCurve: cacheCurve(result, samples),
     tiers: last.tiers,
     dramBytes: last.dramBytes,
     tableBytes: last.tableBytes,
@@ -207,6 +216,31 @@ function trafficOf(samples: readonly SampleRecord[]): TierTraffic[] {
       writtenPerSecond: total(`tier${tier}_written`) / seconds,
     }];
   });
+}
+
+/** The curve of the point of a case with more than one tier. */
+function cacheCurve({ curves = [] }: Result, samples: readonly SampleRecord[]): CacheCurve | undefined {
+  const last = samples[samples.length - 1] as SampleRecord;
+  const found = curves.find(({ point }) => JSON.stringify(point) === JSON.stringify(last.point));
+  if (found === undefined || last.tiers.length < 2) return undefined;
+  const { sizes, misses, bounds, rows, rowBytes, policy, bound, method, denominator, batch } = found;
+  const total = (of: (name: string) => boolean): number =>
+    sum(samples.flatMap(({ statistics }) => Object.entries(statistics).map(([name, n]) => of(name) ? n : 0)));
+  const distinct = total((name) => name === "update_distinct");
+  const missed = total((name) => /^tier[1-9]_hits$/.test(name));
+  return {
+    policy,
+    bound,
+    method,
+    denominator,
+    batch,
+    shares: sizes.map((size) => size / rows),
+    bytes: sizes.map((size) => size * rowBytes),
+    misses,
+    bounds,
+    ranShare: (last.tiers[0]?.rows ?? 0) / rows,
+    counted: distinct === 0 ? undefined : Math.min(1, missed / distinct),
+  };
 }
 
 /** Bytes of a weight in a row. */

@@ -133,6 +133,8 @@ export interface CacheCurve {
   readonly bounds: readonly number[];
   /** The size that the case ran with, as a share of all rows. */
   readonly ranShare: number;
+  /** Misses that its runs counted, as a share of the same denominator; undefined where they did not count it. */
+  readonly counted: number | undefined;
 }
 
 /** One case: a configuration at a matrix point, all its samples together. */

@@ -22,11 +22,11 @@ export function missCurve({ cases }: Summary): Markup | undefined {
       "miss-curve",
       {
         title: "Misses by size of the first tier",
-        text: `Solid: under the policy of the configuration. Dashed: the ${
+        text: `Solid: under LRU, whatever the policy of the configuration. Dashed: the ${
           bound === "popular"
             ? "most popular rows, the best that knows no keys to come"
             : "best that knows the keys to come"
-        }. Shapes: what the runs counted. Shares of ${denominator}; the lines are ${method}, in the steady state.`,
+        }. Shapes: what the runs counted. Shares of ${denominator}; the lines are ${method}, computed from the law of the data in the steady state; a short run is not there yet.`,
         unit: "percent of lookups, MiB of rows",
         kinds: `Lines: computed. ${kindsText(curved.map(({ one }) => one))}`,
       },
@@ -56,7 +56,8 @@ function moreMemory(curved: readonly { readonly one: CaseSummary; readonly curve
       { title: "case" },
       { title: "kind", words: true },
       { title: "bytes of rows now" },
-      { title: "misses now, %" },
+      { title: "misses counted, %" },
+      { title: "misses of the line, %" },
       { title: "more" },
       { title: "misses then, %" },
       { title: "misses of the optimum now, %" },
@@ -71,6 +72,7 @@ function moreMemory(curved: readonly { readonly one: CaseSummary; readonly curve
         one.name,
         kind(one.evidence),
         bytesText(now),
+        curve.counted === undefined ? "–" : significant(100 * curve.counted),
         at(now, curve.misses),
         bytesText(more),
         at(now + more, curve.misses),

@@ -128,7 +128,7 @@ function mapLines({ lines }: BreakEvenMap): Lines {
   };
 }
 
-/** A line for each curve that differs, the bounds dashed; a mark where each case ran, at the hit ratio it counted. */
+/** A line for each curve that differs, the bounds dashed; a mark where each case ran, at the misses it counted. */
 function curveLines(cases: readonly CaseSummary[], colour: (one: CaseSummary) => number): Lines {
   const lines = new Map<string, Lines["lines"][number]>();
   const line = (name: string, of: CaseSummary, dashed: boolean, values: readonly number[]): void => {
@@ -147,16 +147,15 @@ function curveLines(cases: readonly CaseSummary[], colour: (one: CaseSummary) =>
     y: { title: "misses, percent", log: false },
     lines: [...lines.values()],
     marks: cases.flatMap((one) => {
-      const { ranShare, shares, bytes } = one.cacheCurve as CacheCurve;
-      if (one.hits === undefined) return [];
+      const { ranShare, shares, bytes, counted } = one.cacheCurve as CacheCurve;
+      if (counted === undefined) return [];
       const whole = (bytes.at(-1) as number) / (shares.at(-1) as number);
-      const missed = 100 * (1 - one.hits.ratio.value - (one.hits.created ?? 0));
       return [{
         name: `${one.name} ran`,
         evidence: one.evidence,
         colour: colour(one),
         x: ranShare * whole / 2 ** 20,
-        y: missed,
+        y: 100 * counted,
       }];
     }),
   };
