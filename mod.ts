@@ -182,6 +182,7 @@ export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
 export { UnavailableError } from "./scenarios/run/configurations.ts";
 export { readResult } from "./scenarios/result.ts";
 export {
+  type CurveRecord,
   type DataRecord,
   type Evidence,
   type FailedRecord,
@@ -309,6 +310,7 @@ export { type MediaModelsValidated, validateMediaModels } from "./scenarios/mode
 export type { ErrorSummary } from "./scenarios/models/validate.ts";
 export {
   type Band,
+  type BandBasis,
   bandFor,
   type FigureConditions,
   type KindResiduals,
@@ -328,3 +330,4 @@ export type {
 } from "./scenarios/planning/plan_file.ts";
 export { type ModelledPlan, planInputs, type PlanInputTable, type PlanRowTimes } from "./scenarios/planning/inputs.ts";
 export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./scenarios/planning/sizes.ts";
+export type { PublishedDeviation } from "./scenarios/simulation/deviations.ts";

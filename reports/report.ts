@@ -20,6 +20,7 @@ export type {
   AblationGroup,
   AblationRow,
   AblationSummary,
+  CacheCurve,
   CaseClaim,
   CaseCost,
   CaseSummary,
@@ -34,6 +35,7 @@ export type {
   StepTimes,
   Summary,
   TargetAuc,
+  TierTraffic,
   Verdict,
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";

@@ -8,14 +8,21 @@ import { caseName, metricOf, type SimulatedRecord, type SimulationResult } from 
 
 /** A published figure and what the simulation says. */
 export interface PublishedDeviation {
+  /** Name of the figure or table in its source. */
   readonly figure: string;
+  /** What is compared: `time`, `samples-per-second`, `miss-rate` or `step-time`. */
   readonly of: string;
+  /** The published value, or multiple of another case. */
   readonly published: number;
+  /** The same of the simulation, in the same unit. */
   readonly simulated: number;
   /** (simulated - published) / published. */
   readonly deviation: number;
+  /** Share of the published value by which the simulated one may differ. */
   readonly tolerance: number;
+  /** Whether the deviation is within the tolerance. */
   readonly within: boolean;
+  /** Where the figure is published. */
   readonly source: string;
   /** The parameter that was set by this figure: its deviation says nothing. */
   readonly calibrates?: string;
