@@ -35,7 +35,7 @@ export type {
   StepTimes,
   Summary,
   TargetAuc,
-  TierTraffic,
+  TierTraffic as CaseTierTraffic,
   Verdict,
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";
