@@ -135,7 +135,7 @@ export {
   type WrittenTable,
 } from "./scenarios/scenario.ts";
 export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
-export type { KeyStep, LawBuckets } from "./ffi/simulator/key_source.ts";
+export type { KeyStep } from "./ffi/simulator/key_source.ts";
 export {
   listProfiles,
   loadProfile,

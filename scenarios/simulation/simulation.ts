@@ -15,7 +15,23 @@ export type Rate = string | number;
 /** How popular the rows of a table are. */
 export type Law =
   | { readonly s: number; readonly q?: number; readonly hitters?: readonly number[] }
-  | { readonly buckets: readonly (readonly [number, number])[] };
+  | {
+    /** Rows and the weight of each; scaled to the table's rows, their shape kept. */
+    readonly buckets: readonly (readonly [number, number])[];
+    /** The profile that they are from. */
+    readonly of?: LawOrigin;
+  };
+
+/** The table of a profile that a law is from. */
+export interface LawOrigin {
+  readonly profile: string;
+  readonly table: string;
+  /** What the profile says beside popularity, which is not simulated: `drift`, ... */
+  readonly leftOut: readonly string[];
+}
+
+/** A shipped profile by its name, or one by the path of its file; with the table in it, where it has several. */
+export type SimulatedProfile = string | { readonly name: string; readonly table?: string };
 
 /** Tables of a workload that are alike. */
 export interface SimulatedTable {
@@ -32,7 +48,9 @@ export interface SimulatedTable {
   readonly overhead?: number;
   /** Keys a sample has for this table, on average. */
   readonly lookups: number;
-  readonly law: Law;
+  /** How popular its rows are; or `profile`. */
+  readonly law?: Law;
+  readonly profile?: SimulatedProfile;
 }
 
 /** What the dense part of a worker's step takes. */
@@ -106,6 +124,11 @@ export const SIMULATED_POLICIES = ["lru", "lfu", "clock", "s3fifo", "sieve", "ti
 /** One of {@linkcode SIMULATED_POLICIES}. */
 export type SimulatedPolicy = (typeof SIMULATED_POLICIES)[number];
 
+/** Ways to know what the first tier holds. */
+export const HITS_METHODS = ["analytic", "sampled", "exact"] as const;
+/** One of {@linkcode HITS_METHODS}. */
+export type HitsMethod = (typeof HITS_METHODS)[number];
+
 /** Ways in which memory can be set up. */
 export const MODES = ["dram", "fsdax", "kmem-dax", "memory-mode", "cxl", "ssd", "hbm"] as const;
 /** One of {@linkcode MODES}. */
@@ -118,7 +141,7 @@ export interface SimulatedConfiguration {
   readonly tiers: readonly SimulatedTier[];
   readonly policy?: SimulatedPolicy;
   /** How it is known what the first tier holds. */
-  readonly hits?: "analytic" | "sampled";
+  readonly hits?: HitsMethod;
   /** Who decides what is in the first tier. */
   readonly placement?: "rows" | "pages" | "lines";
   readonly pages?: {
@@ -170,7 +193,13 @@ export interface Simulation {
   readonly seed?: number;
   readonly steps?: number;
   readonly warmup?: number;
-  readonly workload: { readonly batch: number; readonly trains?: boolean; readonly tables: readonly SimulatedTable[] };
+  readonly workload: {
+    readonly batch: number;
+    readonly trains?: boolean;
+    readonly tables: readonly SimulatedTable[];
+    /** Keys of all tables, for configurations whose hits are exact. */
+    readonly trace?: string;
+  };
   readonly compute: Compute;
   readonly overlap?: Overlap;
   readonly cluster?: Cluster;
@@ -181,7 +210,7 @@ export interface Simulation {
 }
 
 /** A table with every default filled in. Bytes of rows follow from it. */
-export type ResolvedTable = Required<SimulatedTable>;
+export type ResolvedTable = Required<Omit<SimulatedTable, "profile">>;
 
 /** A tier with every default filled in. Sizes in bytes, times in seconds. */
 export interface ResolvedTier {
@@ -203,7 +232,7 @@ export interface ResolvedSimulatedConfiguration {
   readonly mode: Mode;
   readonly tiers: readonly ResolvedTier[];
   readonly policy: SimulatedPolicy;
-  readonly hits: "analytic" | "sampled";
+  readonly hits: HitsMethod;
   readonly placement: "rows" | "pages" | "lines";
   readonly pages: {
     readonly bytes: number;
@@ -230,7 +259,12 @@ export interface ResolvedSimulation {
   readonly seed: number;
   readonly steps: number;
   readonly warmup: number;
-  readonly workload: { readonly batch: number; readonly trains: boolean; readonly tables: readonly ResolvedTable[] };
+  readonly workload: {
+    readonly batch: number;
+    readonly trains: boolean;
+    readonly tables: readonly ResolvedTable[];
+    readonly trace?: string;
+  };
   readonly compute: {
     readonly dense: number | Exclude<DenseTime, Duration>;
     readonly on: "cores" | "accelerator";
