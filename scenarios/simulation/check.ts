@@ -98,7 +98,10 @@ function checkCases(simulation: Simulation): Problem[] {
     const at = ["studies", i];
     cases += (study.configurations ?? names).length *
       Object.values(study.vary ?? {}).reduce((product, values) => product * values.length, 1);
-    return (study.configurations ?? []).flatMap((name, n) => known(name, [...at, "configurations", n]));
+    return [
+      ...(study.configurations ?? []).flatMap((name, n) => known(name, [...at, "configurations", n])),
+      ...(study.baseline === undefined ? [] : known(study.baseline, [...at, "baseline"])),
+    ];
   });
   if (cases > MOST_CASES) {
     studies.push({ path: ["studies"], message: `expected at most ${MOST_CASES} cases, found ${cases}` });

@@ -167,6 +167,7 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
       name: study.name,
       configurations: [...study.configurations ?? names],
       vary: { ...study.vary },
+      ...(study.baseline === undefined ? {} : { baseline: study.baseline }),
     })),
     explain: (written.explain ?? []).map(({ from, to, at = {} }) => ({ from, to, at })),
     published: written.published ?? [],

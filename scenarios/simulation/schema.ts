@@ -287,6 +287,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
     v.array(v.strictObject({
       name: words("Heads its part of the report."),
       configurations: optional(described(v.array(v.string()), "Configurations in it. Default: all.")),
+      baseline: optional(words("Configuration that the others are told against. Default: the fastest.")),
       vary: optional(described(v.record(v.string(), v.array(value)), 'Fields to vary, as "cluster.workers": [4, 8].')),
     })),
     "Which cases there are. Default: one study of all configurations.",

@@ -181,6 +181,8 @@ export interface Study {
   readonly name: string;
   readonly configurations?: readonly string[];
   readonly vary?: Readonly<Record<string, readonly MatrixValue[]>>;
+  /** The configuration that others are told against. Default: the fastest. */
+  readonly baseline?: string;
 }
 
 /** A simulation as written. */
@@ -280,7 +282,7 @@ export interface ResolvedSimulation {
     readonly allReduce: number;
   };
   readonly configurations: Readonly<Record<string, ResolvedSimulatedConfiguration>>;
-  readonly studies: readonly Required<Study>[];
+  readonly studies: readonly (Required<Omit<Study, "baseline">> & Pick<Study, "baseline">)[];
   readonly explain: readonly { readonly from: string; readonly to: string; readonly at: MatrixPoint }[];
   readonly published: readonly Published[];
 }
