@@ -135,7 +135,7 @@ export {
   type WrittenTable,
 } from "./scenarios/scenario.ts";
 export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
-export type { KeyStep, LawBuckets } from "./ffi/simulator/key_source.ts";
+export type { KeyStep } from "./ffi/simulator/key_source.ts";
 export {
   listProfiles,
   loadProfile,
@@ -175,7 +175,7 @@ export {
   scenarioFor,
   UnresumableError,
 } from "./scenarios/run.ts";
-export { type Rerun, RerunError, rerunOf } from "./scenarios/rerun.ts";
+export { type Rerun, RerunError, rerunOf, simulationToRerun } from "./scenarios/rerun.ts";
 export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
 export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
@@ -267,6 +267,7 @@ export { readTraceKeys, type TraceKeys } from "./scenarios/workloads/trace_keys.
 export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./scenarios/simulation/load.ts";
 export { runSimulation, type RunSimulationOptions } from "./scenarios/simulation/run.ts";
 export { isSimulationResult, parseSimulationResult, readSimulation } from "./scenarios/simulation/result.ts";
+export type { TraceReplay } from "./scenarios/simulation/exact_hits.ts";
 export { type SimulatedCase, simulatedCases } from "./scenarios/simulation/cases.ts";
 export type {
   Band as SimulatedBand,
@@ -285,7 +286,9 @@ export type {
   Compute,
   DenseTime,
   Duration,
+  HitsMethod,
   Law,
+  LawOrigin,
   Metric,
   Mode,
   Overlap,
@@ -297,6 +300,7 @@ export type {
   ResolvedTier,
   SimulatedConfiguration,
   SimulatedPolicy,
+  SimulatedProfile,
   SimulatedTable,
   SimulatedTier,
   Simulation,

@@ -1,14 +1,21 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { compareResults, comparisonJson, comparisonMarkdown, renderComparison } from "../mod.ts";
-import { EXIT } from "./exit_codes.ts";
+import {
+  compareResults,
+  compareSimulations,
+  comparisonJson,
+  comparisonMarkdown,
+  renderComparison,
+  renderSimulationComparison,
+} from "../mod.ts";
+import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
+import { RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
 
 const HELP = `
 A case is called slower or faster if the 95 % interval of its ratio leaves 1 out, its p-value adjusted for the number of
 cases (Benjamini and Hochberg) is below 0.05, and the difference is above the noise floor of both results. Exit code 5:
-a case is slower. Results of other machines or scenarios are refused, with --unlike compared and labelled.
+a case is slower. Simulations are deterministic: they differ, with exit code 5, or are the same to the byte. Results of other machines or scenarios are refused, with --unlike compared and labelled.
 
 Examples:
   tierbench compare before.html after.html
@@ -26,6 +33,21 @@ export function addCompare(program: Command, { terminal, exit }: Context): void 
     .option("--json", "for machines")
     .addHelpText("after", HELP)
     .action(async (baseline, results, { unlike, markdown, json }) => {
+      const simulated = [await simulationOf(baseline), await simulationOf(results)] as const;
+      if (simulated[0] !== undefined && simulated[1] !== undefined) {
+        const found = compareSimulations(simulated[0].result, simulated[1].result, [baseline, results]);
+        const text = renderSimulationComparison(found);
+        terminal.out(json ? `${JSON.stringify(found, undefined, 2)}\n` : markdown ? `\`\`\`\n${text}\`\`\`\n` : text);
+        if (!found.same) exit(EXIT.worse);
+        return;
+      }
+      if (simulated[0] !== undefined || simulated[1] !== undefined) {
+        const [one, other] = simulated[0] === undefined ? [results, baseline] : [baseline, results];
+        throw new UsageError(
+          `Cannot compare "${baseline}" with "${results}": "${one}" is a simulation, "${other}" is none; ` +
+            "what is simulated is never mixed with what was run",
+        );
+      }
       const [a, b] = [await resultsOf(baseline), await resultsOf(results)];
       const comparison = compareResults(a.result, b.result, {
         names: [baseline, results],

@@ -82,8 +82,7 @@ async function keysOrLaw(word: string, table?: string): Promise<Pick<CurveOption
     if (table === undefined) return { keys: (await readTraceKeys(word)).keys };
     throw new UsageError(`Cannot use --table ${table}: "${word}" is a trace, whose tables share the cache`);
   }
-  const { rows, shares } = profileLaw(await loadProfile(word), table);
-  return { law: { rows: BigUint64Array.from(rows, BigInt), weights: Float64Array.from(shares) } };
+  return { law: profileLaw(await loadProfile(word), table) };
 }
 
 /** Sizes from all rows down, a factor of two between them. */

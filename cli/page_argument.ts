@@ -1,5 +1,15 @@
 import { join } from "node:path";
-import { type ReadPage, readPage, readResult, type Result } from "../mod.ts";
+import {
+  isSimulationResult,
+  parseSimulationPage,
+  parseSimulationResult,
+  type ReadPage,
+  readPage,
+  readPageBytes,
+  readResult,
+  type Result,
+  type SimulationResult,
+} from "../mod.ts";
 
 /** Explains the argument in helps. */
 export const RESULTS_HELP = "a report's page, a result.jsonl, or the folder of one";
@@ -25,4 +35,17 @@ export async function resultsOf(word: string): Promise<FoundResults> {
   }
   const path = word.endsWith(".jsonl") ? word : join(word, "result.jsonl");
   return { path, result: await readResult(path), page: undefined };
+}
+
+/** The simulation that a word means, and its file; undefined if it means something else, or nothing. */
+export async function simulationOf(
+  word: string,
+): Promise<{ readonly path: string; readonly result: SimulationResult } | undefined> {
+  if (isPage(word)) {
+    const result = parseSimulationPage(await readPageBytes(word), word);
+    return result === undefined ? undefined : { path: word, result };
+  }
+  const path = word.endsWith(".jsonl") ? word : join(word, "result.jsonl");
+  const text = await Deno.readTextFile(path).catch(() => "");
+  return isSimulationResult(text) ? { path, result: parseSimulationResult(text, path) } : undefined;
 }

@@ -8,9 +8,12 @@ import {
   readPageBytes,
   readPriceFiles,
   reanalyse,
+  reanalyseSimulation,
   renderTerminal,
   type ReportOptions,
+  simulationJson,
   summarise,
+  summariseSimulation,
   toJson,
 } from "../mod.ts";
 import { writing } from "../scenarios/writing.ts";
@@ -58,16 +61,25 @@ export function addReanalyse(program: Command, { terminal, exit }: Context): voi
         ...(priceBook === undefined ? {} : { prices: await bookOf(priceBook) }),
       };
       const priced = Object.keys(options).length > 0;
-      const made = reanalyse(await readPageBytes(file), file, options);
+      const bytes = await readPageBytes(file);
+      const simulated = reanalyseSimulation(bytes, file);
+      if (simulated !== undefined && priced) {
+        throw new UsageError(`Cannot reanalyse "${file}" at other prices: it is a simulation's report and has none`);
+      }
+      const made = simulated ?? reanalyse(bytes, file, options);
       if (out !== undefined) {
         await writing(out, async () => {
           await Deno.mkdir(dirname(out), { recursive: true });
           await Deno.writeTextFile(out, made.page);
         });
       }
-      const summary = summarise(made.read.result, made.options);
-      if (json) terminal.out(toJson(summary));
-      else if (priced) terminal.out(`${renderTerminal(summary, terminal.width)}\n`);
+      if (simulated !== undefined) {
+        if (json) terminal.out(simulationJson(summariseSimulation(simulated.result)));
+      } else if ("read" in made) {
+        const summary = summarise(made.read.result, made.options);
+        if (json) terminal.out(toJson(summary));
+        else if (priced) terminal.out(`${renderTerminal(summary, terminal.width)}\n`);
+      }
       const say = json ? terminal.err : terminal.out;
       if (made.same) say(`same     every byte of ${file}\n`);
       else if (priced) say(`differs  in ${made.differing.join("; ")}\n`);

@@ -2,13 +2,10 @@
 import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
 import {
-  isSimulationResult,
-  parseSimulationResult,
   renderChecklist,
   renderSimulationTerminal,
   renderTerminal,
   simulationJson,
-  type SimulationResult,
   summarise,
   summariseSimulation,
   toJson,
@@ -17,7 +14,7 @@ import {
 } from "../mod.ts";
 import { folderOfPage } from "./contribute.ts";
 import type { Context } from "./main.ts";
-import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
+import { isPage, RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
 import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";
 
 /** `tierbench report`: writes the report of a result file again. */
@@ -34,10 +31,10 @@ export function addReport(program: Command, { terminal }: Context): void {
       "\nExamples:\n  tierbench report reports/out/pmem-modes\n  tierbench report contribution-….html",
     )
     .action(async (results, { out, json, prices, asOf }) => {
-      const simulation = await simulationAt(results);
+      const simulation = await simulationOf(results);
       if (simulation !== undefined) {
         const summary = summariseSimulation(simulation.result);
-        const files = await writeSimulationReport(simulation.result, out ?? dirname(simulation.path));
+        const files = await writeSimulationReport(simulation.result, out ?? (isPage(results) ? folderOfPage(results) : dirname(simulation.path)));
         terminal.out(json ? simulationJson(summary) : renderSimulationTerminal(summary, terminal.width));
         if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);
         return;
@@ -56,14 +53,4 @@ export function addReport(program: Command, { terminal }: Context): void {
       if (!json && contribution !== undefined) terminal.out(`\n${renderChecklist(contribution, terminal.width)}`);
       if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);
     });
-}
-
-/** The simulation whose results a word names, if it names one. */
-async function simulationAt(
-  results: string,
-): Promise<{ readonly path: string; readonly result: SimulationResult } | undefined> {
-  if (/\.html?$/.test(results)) return undefined;
-  const path = results.endsWith(".jsonl") ? results : join(results, "result.jsonl");
-  const text = await Deno.readTextFile(path).catch(() => "");
-  return isSimulationResult(text) ? { path, result: parseSimulationResult(text, path) } : undefined;
 }

@@ -3,23 +3,28 @@ import type { Command } from "commander";
 import { join, relative } from "node:path";
 import {
   compareResults,
+  compareSimulations,
   comparisonJson,
   renderComparison,
+  renderSimulationComparison,
   rerunOf,
   type ResultComparison,
   runScenario,
+  runSimulation,
+  simulationToRerun,
   writeReport,
+  writeSimulationReport,
 } from "../mod.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
+import { RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
 import { interruptible } from "./run.ts";
 import { RunView } from "./run_view.ts";
 
 const HELP = `
 Runs the scenario in the report with its seeds, as many steps and its price book, writes a report of its own, and compares
 the two: the key stream must be equal to the bit everywhere, rows and quality on the same type of CPU. Exit code 5: one of
-them differs, or on the same machine a case is slower beyond the noise.
+them differs, or on the same machine a case is slower beyond the noise. A simulation must give the same records to the byte.
 
 Examples:
   tierbench rerun report.html
@@ -48,6 +53,19 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
     .option("--json", "for machines: the comparison on standard output, progress on standard error")
     .addHelpText("after", HELP)
     .action(async (report, { out, require, json }) => {
+      const simulated = await simulationOf(report);
+      if (simulated !== undefined) {
+        if (require !== undefined) throw new UsageError(`Cannot require "${require}": "${report}" is a simulation`);
+        const scenario = simulationToRerun(simulated.result, report);
+        const folder = out ?? join("reports", "out", `${scenario.name}-rerun`);
+        const result = await runSimulation(scenario, { out: folder, threads: navigator.hardwareConcurrency });
+        const files = await writeSimulationReport(result, folder);
+        const found = compareSimulations(simulated.result, result, [report, files.html]);
+        terminal.out(json ? `${JSON.stringify(found, undefined, 2)}\n` : renderSimulationComparison(found));
+        (json ? terminal.err : terminal.out)(`report    ${relative(Deno.cwd(), files.html) || files.html}\n`);
+        if (!found.same) exit(EXIT.worse);
+        return;
+      }
       const earlier = await resultsOf(report);
       const { scenario, set } = rerunOf(earlier.result, report);
       // Files of prices are in the report; those paths may lead nowhere here.

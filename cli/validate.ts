@@ -18,7 +18,7 @@ export function addValidate(program: Command, { terminal, exit }: Context): void
         const file = await scenarioFile(word);
         try {
           if (await isSimulation(file)) {
-            const cases = simulatedCases(await loadSimulation(file)).length;
+            const cases = (await simulatedCases(await loadSimulation(file))).length;
             results.push({ file, problems: [], cases, samples: 1 });
             continue;
           }

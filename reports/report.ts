@@ -40,7 +40,14 @@ export type {
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";
 export { renderTerminal } from "./terminal.ts";
-export { DamagedPageError, parsePage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";
+export {
+  DamagedPageError,
+  parsePage,
+  parseSimulationPage,
+  type ReadPage,
+  readPage,
+  readPageBytes,
+} from "./capsule/read.ts";
 export { reanalyse, type Reanalysis } from "./capsule/reanalyse.ts";
 export { checkPage, type Damage, type PageCheck, type Part as PagePart } from "./capsule/seal.ts";
 export { type CompareOptions, compareResults } from "./compare/compare.ts";
@@ -64,7 +71,14 @@ export { type ReportFiles, writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";
 export { toMarkdown } from "./export/markdown.ts";
+export {
+  compareSimulations,
+  renderSimulationComparison,
+  type SimulatedDifference,
+  type SimulationComparison,
+} from "./simulation/compare.ts";
 export { renderSimulation } from "./simulation/page.ts";
+export { reanalyseSimulation, type SimulationReanalysis } from "./simulation/reanalyse.ts";
 export {
   type Deviation,
   type SimulationSummary,

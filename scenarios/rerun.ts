@@ -7,9 +7,30 @@
 import type { Result } from "./record.ts";
 import { digestOf } from "./run/canonical.ts";
 import type { ResolvedScenario } from "./scenario.ts";
+import type { SimulationResult } from "./simulation/record.ts";
+import type { ResolvedSimulation } from "./simulation/simulation.ts";
 
 /** Kinds of scenario that a run of this version knows. */
 const KINDS: readonly string[] = ["training"];
+
+/**
+ * The simulation to run to repeat a result: with the same version of tierbench it gives the same records but for their date.
+ *
+ * @param name What messages call the result.
+ * @throws {RerunError} if it is not what ran.
+ */
+export function simulationToRerun(
+  { run: { scenario, scenarioDigest } }: SimulationResult,
+  name: string,
+): ResolvedSimulation {
+  const digest = digestOf(scenario);
+  if (digest === scenarioDigest) return scenario;
+  throw new RerunError(
+    `Cannot run "${name}" again: its scenario has the SHA-256 ${digest.slice(0, 12)}…, what ran had ${
+      scenarioDigest.slice(0, 12)
+    }…; it was edited`,
+  );
+}
 
 /** A result whose scenario cannot be run again. */
 export class RerunError extends Error {

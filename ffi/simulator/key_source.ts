@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { PopularityLaw } from "../curve.ts";
 import { message } from "../errors.ts";
 import { handleOf, NativeHandle, own } from "../handle.ts";
 import { native } from "../library.ts";
@@ -57,14 +58,6 @@ export interface SampledKeys {
   readonly keys: BigInt64Array<ArrayBuffer>;
   /** Entry i is where sample i's keys begin; one more than samples. */
   readonly offsets: BigUint64Array<ArrayBuffer>;
-}
-
-/** Buckets of rows of equal share, heaviest first. */
-export interface LawBuckets {
-  /** Rows of each bucket. */
-  readonly rows: BigUint64Array<ArrayBuffer>;
-  /** Share of one row of each bucket. */
-  readonly shares: Float64Array<ArrayBuffer>;
 }
 
 /** Tables that keys are drawn for: a pure function of seed, table, sample and position. */
@@ -149,16 +142,16 @@ export class KeySource implements Disposable {
     }
   }
 
-  /** The law of the rows of a table that are there at one time. */
-  law(table: number): LawBuckets {
+  /** The law of the rows of a table that are there at one time, heaviest first; weights are shares of the lookups. */
+  law(table: number): PopularityLaw {
     const n = new BigUint64Array(1);
     for (let room = 1024;; room = Number(n[0])) {
-      const rows = new BigUint64Array(room), shares = new Float64Array(room);
+      const rows = new BigUint64Array(room), weights = new Float64Array(room);
       const status = native().ts_keys_law(
         handleOf(this).shared("write the law"),
         table,
         rows,
-        shares,
+        weights,
         BigInt(room),
         n,
         message.bytes,
@@ -167,7 +160,7 @@ export class KeySource implements Disposable {
       const count = Number(n[0]);
       if (count > room) continue;
       message.check(status, "write the law");
-      return { rows: rows.slice(0, count), shares: shares.slice(0, count) };
+      return { rows: rows.slice(0, count), weights: weights.slice(0, count) };
     }
   }
 

@@ -9,6 +9,7 @@
 #define MOST_TABLES 64u
 #define MOST_HITTERS 64u
 #define MOST_POINTS 64u
+#define MOST_BUCKETS 8192u /* of one law: a profile's steps, up to 4,096, and the buckets of what follows them */
 
 typedef struct demand_options {
   uint32_t tables, tiers, points;
@@ -21,6 +22,8 @@ typedef struct demand_options {
   double row_bytes[MOST_TABLES];
   bool memory_mode;
   ts_mm_options mm;
+  double pair[2 * MOST_BUCKETS]; /* a reuse histogram while it is read: rows and weight by turns */
+  ts_law_bucket bucket[MOST_BUCKETS];
 } demand_options;
 
 static const char *const policies[] = {"lru", "lfu", NULL};
@@ -43,25 +46,23 @@ static uint32_t list(ts_config_reader *r, const char *key, double *out, uint32_t
   return n;
 }
 
-/* A reuse histogram: rows and weight by turns. */
-static int32_t law_of_buckets(const double *pairs, uint32_t n, ts_law *out, ts_err err) {
-  ts_law_bucket buckets[MOST_POINTS];
-  for (uint32_t i = 0; i + 1 < n; i += 2) buckets[i / 2] = (ts_law_bucket){(uint64_t)pairs[i], pairs[i + 1]};
-  return ts_law_buckets(buckets, n / 2, out, err);
+static int32_t law_of_buckets(demand_options *o, uint32_t n, ts_law *out, ts_err err) {
+  for (uint32_t i = 0; i + 1 < n; i += 2) o->bucket[i / 2] = (ts_law_bucket){(uint64_t)o->pair[i], o->pair[i + 1]};
+  return ts_law_buckets(o->bucket, n / 2, out, err);
 }
 
 static void read_table(ts_config_reader *r, demand_options *o, uint32_t t) {
   char key[40];
-  double pairs[2 * MOST_POINTS], hitters[MOST_HITTERS];
+  double hitters[MOST_HITTERS];
 #define KEY(name) (snprintf(key, sizeof key, "table%u.%s", t, name), key)
   o->lookups[t] = ts_config_f64(r, KEY("lookups"), 1, 0, 1e15);
   o->row_bytes[t] = ts_config_f64(r, KEY("row_bytes"), 64, 1, 1e9);
   uint64_t rows = ts_config_u64(r, KEY("rows"), 1, 1, TS_LAW_MOST_ROWS);
   double s = ts_config_f64(r, KEY("s"), 0, 0, 10), q = ts_config_f64(r, KEY("q"), 0, 0, 1e15);
-  uint32_t heavy = list(r, KEY("hitters"), hitters, MOST_HITTERS), n = list(r, KEY("buckets"), pairs, 2 * MOST_POINTS);
+  uint32_t heavy = list(r, KEY("hitters"), hitters, MOST_HITTERS), n = list(r, KEY("buckets"), o->pair, 2 * MOST_BUCKETS);
 #undef KEY
   if (r->status != TS_OK) return;
-  r->status = n > 0 ? law_of_buckets(pairs, n, &o->law[t], r->err)
+  r->status = n > 0 ? law_of_buckets(o, n, &o->law[t], r->err)
                     : ts_law_zipf(rows, s, q, hitters, heavy, &o->law[t], r->err);
 }
 

@@ -116,19 +116,36 @@ static void add_lookups(host *h, uint32_t step, uint32_t parsed, uint32_t after)
   }
 }
 
-/* The kernel's work: faults stop the step, pages are moved by a thread of its own. */
+/* Pages that NUMA balancing moves: up, by whoever touches them (the hint fault moves the page before it returns); down, by
+ * a thread of the kernel's own. */
+static uint32_t add_migration(host *h, uint32_t step, uint32_t before) {
+  const ts_sim *sim = h->c->sim;
+  double moved = sim->migrate_count / 2;
+  if (moved <= 0 || sim->tier_count < 2) return before;
+  uint32_t last = TS_NONE;
+  for (uint32_t core = 0; core < sim->cores; core++) {
+    ts_sim_work up = ts_sim_begin(TS_SIM_MIGRATION, step, core, h->cores, sim->cores, &h->memory);
+    up.spec.work = (uint64_t)(moved / sim->cores * sim->migrate_ps);
+    ts_sim_access(h->c, &up, 1, false, moved / sim->cores, sim->page_bytes);
+    ts_sim_access(h->c, &up, 0, true, moved / sim->cores, sim->page_bytes);
+    ts_timeline_wait(h->c->line, before);
+    last = ts_sim_end(h->c, &up);
+  }
+  for (uint32_t core = 0; core < sim->cores; core++) ts_timeline_wait(h->c->line, last - core);
+  uint32_t joined = ts_timeline_join(h->c->line, TS_SIM_MIGRATION, step, 0);
+  ts_sim_work down = ts_sim_begin(TS_SIM_MIGRATION, step, sim->cores, h->background, 1, &h->memory);
+  down.spec.work = (uint64_t)(moved * sim->migrate_ps);
+  ts_sim_access(h->c, &down, 0, false, moved, sim->page_bytes);
+  ts_sim_access(h->c, &down, 1, true, moved, sim->page_bytes);
+  ts_timeline_wait(h->c->line, before);
+  ts_sim_end(h->c, &down);
+  return joined;
+}
+
+/* The kernel's work: faults stop the step. */
 static uint32_t add_kernel(host *h, uint32_t step, uint32_t before) {
   const ts_sim *sim = h->c->sim;
-  if (sim->migrate_count > 0 && sim->tier_count > 1) {
-    ts_sim_work w = ts_sim_begin(TS_SIM_MIGRATION, step, 0, h->background, 1, &h->memory);
-    w.spec.work = (uint64_t)(sim->migrate_count * sim->migrate_ps);
-    for (uint32_t t = 0; t < 2; t++) { /* one page up, one down: both are read and written */
-      ts_sim_access(h->c, &w, t, false, sim->migrate_count / 2, sim->page_bytes);
-      ts_sim_access(h->c, &w, t, true, sim->migrate_count / 2, sim->page_bytes);
-    }
-    ts_timeline_wait(h->c->line, before);
-    ts_sim_end(h->c, &w);
-  }
+  before = add_migration(h, step, before);
   if (sim->fault_count <= 0) return before;
   ts_timeline_wait(h->c->line, before);
   ts_sim_work w = ts_sim_begin(TS_SIM_FAULTS, step, 0, h->cores, 1, &h->memory);

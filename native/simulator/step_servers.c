@@ -105,8 +105,14 @@ static uint32_t serve_pull(cluster *k, uint32_t step, uint32_t worker, uint32_t 
     if (!sim->gap) maintain(k, &w, table, &s, false);
     misses += w.spec.work - before;
   }
-  /* The kernel's work: faults stop the request that meets them. */
+  /* The kernel's work: faults stop the request that meets them, also hint faults, which move their page up. */
   w.spec.work += (uint64_t)(sim->fault_count * sim->fault_ps / sim->workers / sim->servers);
+  if (sim->migrate_count > 0 && sim->tier_count > 1) {
+    double up = sim->migrate_count / 2 / sim->workers / sim->servers;
+    w.spec.work += (uint64_t)(up * sim->migrate_ps);
+    ts_sim_access(k->c, &w, 1, false, up, sim->page_bytes);
+    ts_sim_access(k->c, &w, 0, true, up, sim->page_bytes);
+  }
   if (sim->lock_ps > 0 || sim->lock_misses) {
     uint64_t held = sim->gap ? 0 : locked_ps(sim, rows) + (sim->lock_misses ? misses : 0);
     ts_sim_turn(&w, m->lock, held);
@@ -135,18 +141,16 @@ static void maintain_in_gap(cluster *k, uint32_t step, uint32_t server, uint32_t
   }
 }
 
-/* Pages that the kernel moves, by a thread of its own, when the pulls have been answered. */
-static void migrate(cluster *k, uint32_t step, uint32_t server) {
+/* Pages that the kernel moves down to make room, by a thread of its own, when the pulls have been answered. */
+static void demote(cluster *k, uint32_t step, uint32_t server) {
   const ts_sim *sim = k->c->sim;
   if (sim->migrate_count <= 0 || sim->tier_count < 2) return;
   machine *m = &k->servers[server];
-  double pages = sim->migrate_count / sim->servers;
+  double pages = sim->migrate_count / 2 / sim->servers;
   ts_sim_work w = ts_sim_begin(TS_SIM_MIGRATION, step, server, m->background, 1, &m->memory);
   w.spec.work = (uint64_t)(pages * sim->migrate_ps);
-  for (uint32_t t = 0; t < 2; t++) { /* as many go up as down: all are read and written */
-    ts_sim_access(k->c, &w, t, false, pages / 2, sim->page_bytes);
-    ts_sim_access(k->c, &w, t, true, pages / 2, sim->page_bytes);
-  }
+  ts_sim_access(k->c, &w, 0, false, pages, sim->page_bytes);
+  ts_sim_access(k->c, &w, 1, true, pages, sim->page_bytes);
   for (uint32_t worker = 0; worker < sim->workers; worker++)
     ts_timeline_wait(k->c->line, k->pulled[worker * sim->servers + server]);
   ts_sim_end(k->c, &w);
@@ -208,7 +212,7 @@ static uint32_t step(cluster *k, uint32_t number, const uint32_t *ends, uint32_t
   pulls(k, number, ends);
   for (uint32_t server = 0; server < sim->servers && sim->gap; server++)
     maintain_in_gap(k, number, server, maintained + (size_t)server * sim->workers);
-  for (uint32_t server = 0; server < sim->servers; server++) migrate(k, number, server);
+  for (uint32_t server = 0; server < sim->servers; server++) demote(k, number, server);
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
     ts_sim_work w = ts_sim_begin(TS_SIM_DENSE, number, worker, k->worker[worker], 1, NULL);
     w.spec.work = sim->dense_ps;

@@ -108,6 +108,8 @@ export function recordName(record: Readonly<Record<string, unknown>>): string {
   const { type, status, id } = record as { type?: string; status?: string; id?: string };
   if (type === "run") return "the run record";
   if (type === "curve") return `the miss-ratio curve ${JSON.stringify((record as { point?: unknown }).point ?? {})}`;
+  if (type === "simulated") return `the case "${String(record["case"])}"`;
+  if (type === "explanation") return `the difference from "${String(record["from"])}" to "${String(record["to"])}"`;
   if (type === "quality") {
     return id === undefined || id === "quality" ? "the quality record" : `the quality record "${id}"`;
   }
@@ -131,7 +133,8 @@ function markup(text: string, isHead: boolean): Piece[] {
 function placeName(text: string, isHead: boolean): string {
   if (text.startsWith("<section")) {
     const tag = text.slice(0, text.indexOf(">"));
-    const id = / aria-labelledby="([^"]+)"/.exec(tag)?.[1] ?? / class="([^" ]+)/.exec(tag)?.[1];
+    const id = / aria-labelledby="([^"]+)"/.exec(tag)?.[1] ?? / class="([^" ]+)/.exec(tag)?.[1] ??
+      / id="([^"]+)"/.exec(tag)?.[1];
     return id === undefined ? "the text of a section" : `the text of the section "${id}"`;
   }
   if (text.startsWith("<footer>")) return "the text of the footer";

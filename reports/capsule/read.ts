@@ -7,6 +7,8 @@
 import type { Contribution } from "../../scenarios/contribution/record.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
+import type { SimulationResult } from "../../scenarios/simulation/record.ts";
+import { isSimulationResult, parseSimulationResult } from "../../scenarios/simulation/result.ts";
 import type { SummaryOptions } from "../summary.ts";
 import type { PriceBook } from "../tco/price_book.ts";
 import { readOptions } from "./carried.ts";
@@ -60,6 +62,35 @@ const CONTRIBUTION = /<script type="application\/json" id="contribution"[^>]*>([
  * ```
  */
 export function parsePage(page: Uint8Array | string, name: string): ReadPage {
+  const { text, records, root } = wholePage(page, name);
+  if (isSimulationResult(records)) {
+    throw new TypeError(
+      `Cannot read the report in "${name}" as one of a run on a machine: it is a simulation's; ` +
+        "tierbench verify, reanalyse, rerun and compare take it",
+    );
+  }
+  const result = resultOf(parseResultText(`${records}\n`, name).records);
+  return { result, contribution: contributionIn(text, result, name), options: readOptions(text), root };
+}
+
+/**
+ * The simulation in a page, whose sums are compared first.
+ *
+ * @param page Bytes or text of the page.
+ * @param name What messages call it.
+ * @returns Undefined for the page of a run on a machine.
+ * @throws {DamagedPageError} naming the part that is damaged or missing.
+ */
+export function parseSimulationPage(page: Uint8Array | string, name: string): SimulationResult | undefined {
+  const { records } = wholePage(page, name);
+  return isSimulationResult(records) ? parseSimulationResult(`${records}\n`, name) : undefined;
+}
+
+/** Text and records of a page that is whole. */
+function wholePage(
+  page: Uint8Array | string,
+  name: string,
+): { readonly text: string; readonly records: string; readonly root: string | undefined } {
   const { damage: [first, ...further], root } = checkPage(page);
   if (first !== undefined) {
     const more = further.length === 0 ? "" : ` (and ${further.length} further parts, "tierbench verify" lists them)`;
@@ -73,8 +104,7 @@ export function parsePage(page: Uint8Array | string, name: string): ReadPage {
       : "are missing: it is no report of tierbench, or is cut off";
     throw new DamagedPageError(name, "the records", found);
   }
-  const result = resultOf(parseResultText(`${records}\n`, name).records);
-  return { result, contribution: contributionIn(text, result, name), options: readOptions(text), root };
+  return { text, records, root };
 }
 
 function contributionIn(page: string, result: Result, name: string): Contribution | undefined {

@@ -54,7 +54,7 @@ export function reanalyse(page: Uint8Array | string, name: string, options: Repo
 }
 
 /** Names of parts that are not in both pages with the same sums, in the order of the new one. */
-function differing(before: PageCheck, after: PageCheck): string[] {
+export function differing(before: PageCheck, after: PageCheck): string[] {
   const sums = ({ parts }: PageCheck): Map<string, string> => {
     const all = new Map<string, string>();
     for (const { name, sha256 } of parts) all.set(name, `${all.get(name) ?? ""} ${sha256}`);

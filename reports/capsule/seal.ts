@@ -59,7 +59,7 @@ export const ROOT_PLACE: Markup = new Markup(`<code ${BEFORE_ROOT}${ROOT_SLOT}</
 const TABLE_NAME = "the table of sums";
 const TABLE = /<script type="application\/json" id="capsule" data-sha256="([0-9a-f]{64})">([^<]*)<\/script>/;
 /** The table stands before the first data, so that a page cut off within them can still be told what it lacks. */
-const FIRST_DATA = '<script type="application/json"';
+const FIRST_DATA = '<script type="application/';
 const DIFFERS = "is damaged: its SHA-256 differs";
 
 /** Puts sums into a page that has {@linkcode SEALED_MARK} and {@linkcode ROOT_PLACE}. */

@@ -22,6 +22,12 @@ export function bandText({ band, samplesPerSecond }: SimulatedRecord): string {
   return `${prefixed(samplesPerSecond * band.low)} to ${prefixed(samplesPerSecond * band.high)}`;
 }
 
+/** Missed keys, and how they are known where no formula gave them. */
+function missesText({ misses, hits }: SimulatedRecord): string {
+  const share = percentText(misses.ofKeys);
+  return hits === undefined || hits.method === "analytic" ? share : `${share} ${hits.method}`;
+}
+
 const milliseconds = (seconds: number) => significant(seconds * 1e3);
 
 /** Speed of all cases of a study. */
@@ -47,7 +53,7 @@ export function speedTable({ name, cases }: StudySummary): TextTable {
       prefixed(one.samplesPerSecond),
       bandText(one),
       significant(one.relative),
-      percentText(one.misses.ofKeys),
+      missesText(one),
       bottleneck(one),
       milliseconds(one.step.mean),
       milliseconds(one.step.p99),

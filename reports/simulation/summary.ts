@@ -6,6 +6,7 @@
 
 import { orderOf, type PublishedDeviation, publishedDeviations } from "../../scenarios/simulation/deviations.ts";
 import type { ExplanationRecord, SimulatedRecord, SimulationResult } from "../../scenarios/simulation/record.ts";
+import { answersOf } from "./answer.ts";
 
 /** A published figure and what the simulation says. */
 export interface Deviation extends PublishedDeviation {
@@ -138,26 +139,27 @@ export function bottleneck(one: Pick<SimulatedRecord, "parts" | "step">): string
     : `${first.kind}, ${first.on} (${(first.seconds / one.step.mean * 100).toFixed(0)} %)`;
 }
 
-function sentencesOf(studies: readonly StudySummary[], accuracy: SimulationSummary["accuracy"]): string[] {
-  const sentences = studies.flatMap(({ cases, name }) => {
-    if (cases.length < 2) return [];
-    const sorted = [...cases].sort((a, b) => b.samplesPerSecond - a.samplesPerSecond);
-    const [fastest, slowest] = [sorted[0], sorted.at(-1)];
-    if (fastest === undefined || slowest === undefined) return [];
-    const times = fastest.samplesPerSecond / slowest.samplesPerSecond;
-    return [`${name}: ${fastest.label} is fastest, ${times.toPrecision(3)} times ${slowest.label}`];
-  });
+/** What is published comes first, then what is compared. */
+function sentencesOf(
+  { run }: SimulationResult,
+  studies: readonly StudySummary[],
+  accuracy: SimulationSummary["accuracy"],
+): string[] {
+  const sentences = answersOf(studies.map((study) => {
+    const baseline = run.scenario.studies.find(({ name }) => name === study.name)?.baseline;
+    return { ...study, ...(baseline === undefined ? {} : { baseline }) };
+  }));
   if (accuracy === undefined) return sentences;
   const { figures, within, meanAbsolute, worst, order } = accuracy;
   const kept = order === undefined
     ? ""
     : `; order kept in ${order.same} of ${order.pairs} pairs that differ by more than 10 %`;
   return [
-    ...sentences,
     `${within} of ${figures} published figures that calibrate nothing are met, off by ${
       percent(meanAbsolute)
     } on average, ` +
     `${percent(Math.abs(worst.deviation))} at most (${worst.figure}, ${worst.case})${kept}`,
+    ...sentences,
   ];
 }
 
@@ -172,6 +174,26 @@ function labelOf(one: Pick<SimulatedRecord, "configuration" | "point">, told?: R
     one.configuration,
     ...fields.map(([field, value]) => `${field.slice(field.lastIndexOf(".") + 1)}=${shortNumber(value)}`),
   ].join(" ");
+}
+
+/** What was left out of profiles, and traces that are unlike the laws beside them. */
+function notesOf({ run: { scenario }, cases }: SimulationResult): string[] {
+  const left = scenario.workload.tables.flatMap(({ name, law }) => {
+    if (!("buckets" in law) || law.of === undefined) return [];
+    const { profile, table, leftOut } = law.of;
+    const without = leftOut.length === 0 ? "" : `; what it says of ${leftOut.join(" and ")} is not simulated`;
+    return [`Rows of ${name} are as popular as those of "${table}" in the profile "${profile}"${without}`];
+  });
+  const traces = cases.flatMap(({ case: label, rows, hits }) => {
+    if (hits?.trace === undefined) return [];
+    const off = hits.trace.rows / rows.all - 1;
+    return Math.abs(off) < 0.1 ? [] : [
+      `${label}: a step of the trace has ${hits.trace.rows.toPrecision(3)} distinct rows, the laws give ${
+        rows.all.toPrecision(3)
+      }: only its hit ratio is the trace's`,
+    ];
+  });
+  return [...left, ...traces];
 }
 
 /** The report's model of a simulation. */
@@ -205,10 +227,11 @@ export function summariseSimulation(result: SimulationResult): SimulationSummary
     explanations,
     deviations,
     ...(accuracy === undefined ? {} : { accuracy }),
-    sentences: sentencesOf(studies, accuracy),
+    sentences: sentencesOf(result, studies, accuracy),
     cautions: [
       "Every figure is simulated: virtual time over media models, nothing was measured on this machine",
       ...why,
+      ...notesOf(result),
     ],
   };
 }

@@ -10,8 +10,8 @@ import { evaluateMedia } from "../../ffi/media.ts";
 import { ScenarioError } from "../diagnostics.ts";
 import { listMedia, loadMedia, mediaOptions } from "../media.ts";
 import { bandFor, loadResiduals } from "../models/bands.ts";
-import { loadProfile } from "../workloads/profile.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
+import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
 import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
 import { type PlanTableBytes, planTables } from "./sizes.ts";
 
@@ -117,31 +117,25 @@ async function useOf(
   lookups: number,
   directory: string,
 ): Promise<Pick<PlanInputTable, "distinctPerStep" | "curve">> {
-  const { law, lawRows } = await lawOf(rows, profile, directory);
-  // A profile of another number of rows keeps its shape: each of its rows stands for `scale` of the table's.
-  const scale = rows / lawRows;
+  const law = await lawOf(rows, profile, directory);
   const shares = Array.from({ length: POINTS }, (_, i) => LEAST_SHARE ** (1 - i / (POINTS - 1)));
-  const sizes = [...new Set([0, ...shares.map((share) => Math.round(share * lawRows))])].sort((a, b) => a - b);
-  const curve = missRatioCurve({ law, sizes, batch: Math.max(1, Math.round(lookups / scale)) });
-  const kept = sizes.map((size) => size * scale);
+  const sizes = [...new Set([0, ...shares.map((share) => Math.round(share * rows))])].sort((a, b) => a - b);
+  const curve = missRatioCurve({ law, sizes, batch: Math.max(1, Math.round(lookups)) });
   return {
-    distinctPerStep: Math.min(rows, curve.lookups * scale),
+    distinctPerStep: Math.min(rows, curve.lookups),
     // All rows kept: nothing is missed, whatever the formula's last digit says.
-    curve: { rows: kept, misses: curve.missRatios.map((miss, i) => sizes[i] === lawRows ? 0 : miss) },
+    curve: { rows: sizes, misses: curve.missRatios.map((miss, i) => sizes[i] === rows ? 0 : miss) },
   };
 }
 
+/** A profile of another number of rows keeps its shape. */
 async function lawOf(
   rows: number,
   profile: PlanFileTable["profile"],
   directory: string,
-): Promise<{ readonly law: PopularityLaw | ZipfLaw; readonly lawRows: number }> {
-  if (typeof profile !== "string") return { law: { rows, ...profile }, lawRows: rows };
-  const path = /[/\\]|\.json$/.test(profile) && !profile.startsWith("/") ? `${directory}/${profile}` : profile;
-  const found = profileLaw(await loadProfile(path));
-  const counts = BigUint64Array.from(found.rows, BigInt);
-  const law = { rows: counts, weights: Float64Array.from(found.shares) };
-  return { law, lawRows: Number(counts.reduce((sum, own) => sum + own, 0n)) };
+): Promise<PopularityLaw | ZipfLaw> {
+  if (typeof profile !== "string") return { rows, ...profile };
+  return scaledLaw(profileLaw(await profileAt(profile, directory)), rows);
 }
 
 /** Times of rows on media, asked once for each size. */

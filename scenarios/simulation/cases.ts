@@ -6,6 +6,7 @@
 
 import { atPoint, matrixPoints } from "../matrix.ts";
 import { caseName, type SimulatedPoint } from "./record.ts";
+import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation } from "./simulation.ts";
 
@@ -26,16 +27,16 @@ export interface SimulatedCase {
 }
 
 /** The simulation at a point, defaults filled in again. */
-export function simulationAt(simulation: ResolvedSimulation, point: SimulatedPoint): ResolvedSimulation {
-  return fillSimulation(atPoint(simulation, point), ".");
+export async function simulationAt(simulation: ResolvedSimulation, point: SimulatedPoint): Promise<ResolvedSimulation> {
+  return fillSimulation(await withProfiles(atPoint(simulation, point), "."), ".");
 }
 
 /** All cases, each once, in the order of the studies. */
-export function simulatedCases(simulation: ResolvedSimulation): SimulatedCase[] {
+export async function simulatedCases(simulation: ResolvedSimulation): Promise<SimulatedCase[]> {
   const cases = new Map<string, SimulatedCase>();
   for (const study of simulation.studies) {
     for (const point of matrixPoints(study.vary)) {
-      const at = simulationAt(simulation, point);
+      const at = await simulationAt(simulation, point);
       for (const configuration of study.configurations) {
         const set = at.configurations[configuration];
         const name = caseName(configuration, point);

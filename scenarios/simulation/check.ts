@@ -58,12 +58,12 @@ function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media
   const formula = one.policy === undefined || one.policy === "lru" || one.policy === "lfu";
   if (one.hits === "analytic" && !formula) {
     const message =
-      `expected "sampled" with the policy "${one.policy}", for which there is no formula, found "analytic"`;
+      `expected "sampled" or "exact" with the policy "${one.policy}", for which there is no formula, found "analytic"`;
     problems.push({ path: [...at, "hits"], message });
   }
-  if ((one.hits === "sampled" || !formula) && (tiers !== 2 || placement !== "rows")) {
+  if ((one.hits === "sampled" || one.hits === "exact" || !formula) && (tiers !== 2 || placement !== "rows")) {
     const message =
-      `expected two tiers whose rows the store places where hits are sampled, found ${tiers} and "${placement}"`;
+      `expected two tiers whose rows the store places where hits are replayed, found ${tiers} and "${placement}"`;
     problems.push({ path: [...at, one.hits === undefined ? "policy" : "hits"], message });
   }
   if (one.migration !== undefined && placement !== "pages") {
@@ -71,6 +71,22 @@ function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media
     problems.push({ path: [...at, "migration"], message });
   }
   return problems;
+}
+
+/** Every table says once how popular its rows are; at a study's points a profile wins over a law. */
+function checkTables({ workload, configurations }: Simulation): Problem[] {
+  const exact = Object.entries(configurations).find(([, { hits }]) => hits === "exact");
+  return [
+    ...workload.tables.flatMap(({ law, profile }, i) => {
+      if ((law === undefined) !== (profile === undefined)) return [];
+      const message = `expected a field "law" or a field "profile", found ${law === undefined ? "neither" : "both"}`;
+      return [{ path: ["workload", "tables", i], message }];
+    }),
+    ...(exact === undefined || workload.trace !== undefined ? [] : [{
+      path: ["workload"],
+      message: `expected a field "trace", which the configuration "${exact[0]}" with exact hits replays, found none`,
+    }]),
+  ];
 }
 
 function checkCases(simulation: Simulation): Problem[] {
@@ -82,7 +98,10 @@ function checkCases(simulation: Simulation): Problem[] {
     const at = ["studies", i];
     cases += (study.configurations ?? names).length *
       Object.values(study.vary ?? {}).reduce((product, values) => product * values.length, 1);
-    return (study.configurations ?? []).flatMap((name, n) => known(name, [...at, "configurations", n]));
+    return [
+      ...(study.configurations ?? []).flatMap((name, n) => known(name, [...at, "configurations", n])),
+      ...(study.baseline === undefined ? [] : known(study.baseline, [...at, "baseline"])),
+    ];
   });
   if (cases > MOST_CASES) {
     studies.push({ path: ["studies"], message: `expected at most ${MOST_CASES} cases, found ${cases}` });
@@ -148,6 +167,6 @@ function checkOne(simulation: Simulation, media: readonly string[]): Problem[] {
 export function checkSimulation(document: unknown, media: readonly string[]): readonly Problem[] {
   const found = validate(simulationSchema, document);
   if ("problems" in found) return found.problems;
-  const problems = [...checkOne(found.value, media), ...checkCases(found.value)];
+  const problems = [...checkTables(found.value), ...checkOne(found.value, media), ...checkCases(found.value)];
   return problems.length > 0 ? problems : checkPoints(found.value, media);
 }

@@ -10,6 +10,7 @@ import { parse } from "../jsonc_parser.ts";
 import { type DocumentSource, parseDocument, readDocument } from "../document.ts";
 import { listMedia } from "../media.ts";
 import { checkSimulation } from "./check.ts";
+import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";
 import type { ResolvedSimulation, Simulation } from "./simulation.ts";
 
@@ -39,7 +40,7 @@ export async function isSimulation(file: string | URL): Promise<boolean> {
 export async function parseSimulation(text: string, options: DocumentSource): Promise<ResolvedSimulation> {
   const media = await listMedia();
   const document = parseDocument(text, options.file, "a simulation", (document) => checkSimulation(document, media));
-  return fillSimulation(document as Simulation, options.directory);
+  return fillSimulation(await withProfiles(document as Simulation, options.directory), options.directory);
 }
 
 /**
@@ -75,5 +76,5 @@ export async function resolveSimulation(
 ): Promise<ResolvedSimulation> {
   const problems = checkSimulation(simulation, await listMedia());
   if (problems.length > 0) throw new ScenarioError(problems);
-  return fillSimulation(simulation, directory);
+  return fillSimulation(await withProfiles(simulation, directory), directory);
 }

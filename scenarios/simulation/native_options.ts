@@ -4,8 +4,10 @@
  * @module
  */
 
+import type { PopularityLaw } from "../../ffi/curve.ts";
 import type { StepDemand } from "../../ffi/simulate.ts";
 import { loadMedia, mediaOptions } from "../media.ts";
+import { scaledLaw } from "../workloads/scaled_law.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
 import { picoseconds } from "./units.ts";
 
@@ -25,6 +27,15 @@ export function rowBytes(table: ResolvedTable): number {
 /** Bytes that a row takes in a tier. */
 export function placeBytes(table: ResolvedTable, round: number = 1): number {
   return Math.ceil((rowBytes(table) + table.overhead) / round) * round;
+}
+
+/** The buckets of a table's law, for as many rows as the table has; undefined for a law of another form. */
+export function bucketsOf({ law, rows }: ResolvedTable): PopularityLaw | undefined {
+  if (!("buckets" in law)) return undefined;
+  return scaledLaw({
+    rows: BigUint64Array.from(law.buckets, ([n]) => BigInt(n)),
+    weights: Float64Array.from(law.buckets, ([, weight]) => weight),
+  }, rows);
 }
 
 /** Tables one by one. */
@@ -62,12 +73,13 @@ export function demandOptions(
   }
   for (const [i, table] of tables.entries()) {
     const { law } = table;
+    const buckets = bucketsOf(table);
     options[`table${i}.lookups`] = String(table.lookups * workload.batch);
     options[`table${i}.row_bytes`] = String(placeBytes(table));
-    if ("buckets" in law) {
-      options[`table${i}.buckets`] = law.buckets.map(([rows, weight]) => `${rows},${weight}`).join(",");
-      continue;
+    if (buckets !== undefined) {
+      options[`table${i}.buckets`] = [...buckets.rows].map((rows, b) => `${rows},${buckets.weights[b]}`).join(",");
     }
+    if ("buckets" in law) continue;
     options[`table${i}.rows`] = String(table.rows);
     options[`table${i}.s`] = String(law.s);
     options[`table${i}.q`] = String(law.q ?? 0);

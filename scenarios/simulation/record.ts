@@ -6,7 +6,8 @@
  * @module
  */
 
-import type { Metric, ResolvedSimulation } from "./simulation.ts";
+import type { TraceReplay } from "./exact_hits.ts";
+import type { HitsMethod, Metric, ResolvedSimulation } from "./simulation.ts";
 
 /** A point of a study: dotted field to value. */
 export type SimulatedPoint = Readonly<Record<string, string | number | boolean>>;
@@ -94,6 +95,11 @@ export interface SimulatedRecord {
   readonly rows: { readonly worker: number; readonly all: number; readonly keys: number };
   /** Distinct rows a step that were not in the first tier, as a share of keys and of distinct rows. */
   readonly misses: { readonly ofKeys: number; readonly ofRows: number };
+  /** How it is known what the first tier holds. Absent where the store does not place rows, and with one tier. */
+  readonly hits?: {
+    readonly method: HitsMethod;
+    readonly trace?: TraceReplay;
+  };
   /** Memory Mode: shares of row accesses. */
   readonly lines?: Readonly<Record<string, number>>;
   /** Bytes over the network a step. */

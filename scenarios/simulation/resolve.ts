@@ -35,6 +35,8 @@ const BELOW: Readonly<Record<Mode, { readonly store: "cached" | "nt"; readonly r
 const SSD_DEPTH = 128;
 
 function resolveTable(table: SimulatedTable): ResolvedTable {
+  const { law } = table;
+  if (law === undefined) throw new TypeError(`Cannot use the table "${table.name}": expected a law, found none`);
   return {
     name: table.name,
     count: table.count ?? 1,
@@ -44,7 +46,7 @@ function resolveTable(table: SimulatedTable): ResolvedTable {
     slots: table.slots ?? 1,
     overhead: table.overhead ?? 16,
     lookups: table.lookups,
-    law: table.law,
+    law,
   };
 }
 
@@ -110,7 +112,7 @@ function resolveDense(dense: Compute["dense"], directory: string): ResolvedSimul
 /**
  * The simulation with every default filled in.
  *
- * @param written A valid simulation.
+ * @param written A valid simulation; its profiles are laws already.
  * @param directory What relative paths in it start from.
  */
 export function fillSimulation(written: Simulation | ResolvedSimulation, directory: string): ResolvedSimulation {
@@ -125,7 +127,12 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
     seed: written.seed ?? 0,
     steps: written.steps ?? 64,
     warmup: written.warmup ?? 8,
-    workload: { batch: workload.batch, trains: workload.trains ?? true, tables: workload.tables.map(resolveTable) },
+    workload: {
+      batch: workload.batch,
+      trains: workload.trains ?? true,
+      tables: workload.tables.map(resolveTable),
+      ...(workload.trace === undefined ? {} : { trace: resolvePath(directory, workload.trace) }),
+    },
     compute: {
       dense: resolveDense(compute.dense, directory),
       on: compute.on ?? "cores",
@@ -160,6 +167,7 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
       name: study.name,
       configurations: [...study.configurations ?? names],
       vary: { ...study.vary },
+      ...(study.baseline === undefined ? {} : { baseline: study.baseline }),
     })),
     explain: (written.explain ?? []).map(({ from, to, at = {} }) => ({ from, to, at })),
     published: written.published ?? [],

@@ -25,7 +25,7 @@ import type {
 } from "./record.ts";
 import { caseName } from "./record.ts";
 import { simulationResultOf } from "./result.ts";
-import { type DemandCache, simulateCase } from "./simulate_case.ts";
+import { type DemandCache, demandCache, simulateCase } from "./simulate_case.ts";
 import type { ResolvedSimulation, Simulation } from "./simulation.ts";
 
 /** Options of {@linkcode runSimulation}. */
@@ -70,7 +70,7 @@ export async function runSimulation(
   const isFile = typeof simulation === "string" || simulation instanceof URL;
   const loaded = isFile ? await loadSimulation(simulation) : await resolveSimulation(simulation);
   const resolved = options.seed === undefined ? loaded : { ...loaded, seed: options.seed };
-  const cases = simulatedCases(resolved);
+  const cases = await simulatedCases(resolved);
   const records: SimulationRecord[] = [];
   const add = (record: SimulationRecord) => {
     records.push(record);
@@ -78,7 +78,7 @@ export async function runSimulation(
   };
   add(runRecord(resolved));
   const threads = options.threads ?? 1;
-  const known: DemandCache = new Map();
+  const known = demandCache();
   for (const one of cases) add(await runCase(one, threads, known));
   for (const wanted of resolved.explain) add(await explanation(resolved, wanted, threads, known));
   if (options.out !== undefined) await writeRecords(join(resolvePath(options.out), "result.jsonl"), records);
@@ -131,7 +131,7 @@ async function explanation(
   threads: number,
   known: DemandCache,
 ): Promise<ExplanationRecord> {
-  const here = simulationAt(simulation, at);
+  const here = await simulationAt(simulation, at);
   const [first, last] = [here.configurations[from], here.configurations[to]];
   if (first === undefined || last === undefined) throw new RangeError(`Cannot explain "${from}" → "${to}": unknown`);
   const dense = await denseSeconds(here);

@@ -6,16 +6,12 @@
 
 import { missRatioCurve, type PopularityLaw, popularityLaw } from "../../ffi/curve.ts";
 import type { StepDemand } from "../../ffi/simulate.ts";
-import { placeBytes, tablesOf } from "./native_options.ts";
+import { bucketsOf, placeBytes, tablesOf } from "./native_options.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable } from "./simulation.ts";
 
-function lawOf({ law, rows }: ResolvedTable): PopularityLaw {
-  if ("buckets" in law) {
-    return {
-      rows: BigUint64Array.from(law.buckets, ([n]) => BigInt(n)),
-      weights: Float64Array.from(law.buckets, ([, weight]) => weight),
-    };
-  }
+function lawOf(table: ResolvedTable): PopularityLaw {
+  const { law, rows } = table;
+  if ("buckets" in law) return bucketsOf(table) as PopularityLaw;
   return popularityLaw({ rows, s: law.s, q: law.q ?? 0, heavyHitters: law.hitters ?? [] });
 }
 
@@ -32,32 +28,29 @@ function mixed(tables: readonly ResolvedTable[]): PopularityLaw {
   };
 }
 
-/**
- * A demand whose rows in the first of two tiers are those of a replay of the configuration's policy. Tables keep the
- * proportions of their misses under LRU; rows of several sizes count with the mean size of a row that is asked for.
- *
- * @param demand The same under LRU.
- */
-export function sampledDemand(
+/** Rows that the first tier has room for, and lookups of a step of all workers: what a replay needs. */
+export function replayOf(
   simulation: ResolvedSimulation,
-  { policy, tiers }: ResolvedSimulatedConfiguration,
+  { tiers }: ResolvedSimulatedConfiguration,
   demand: StepDemand,
-): StepDemand {
+): { readonly capacity: number; readonly batch: number } {
   const tables = tablesOf(simulation);
+  const { cluster, workload } = simulation;
+  const all = demand.tables.reduce((sum, table) => sum + table.all, 0);
+  const bytes = all === 0
+    ? 1
+    : tables.reduce((sum, table, i) => sum + placeBytes(table) * (demand.tables[i]?.all ?? 0), 0) / all;
+  const lookups = tables.reduce((sum, table) => sum + table.lookups, 0) * workload.batch * cluster.workers;
+  return {
+    capacity: Math.floor((tiers[0]?.size ?? 0) * Math.max(1, cluster.servers) / bytes),
+    batch: Math.max(1, Math.round(lookups)),
+  };
+}
+
+/** A demand that misses this share of its rows; tables keep the proportions of their misses under LRU. */
+export function withMissRatio(demand: StepDemand, ratio: number): StepDemand {
   const all = demand.tables.reduce((sum, table) => sum + table.all, 0);
   if (all === 0) return demand;
-  const { cluster, workload, seed } = simulation;
-  const bytes = tables.reduce((sum, table, i) => sum + placeBytes(table) * (demand.tables[i]?.all ?? 0), 0) / all;
-  const capacity = Math.floor((tiers[0]?.size ?? 0) * Math.max(1, cluster.servers) / bytes);
-  const batch = Math.round(tables.reduce((sum, { lookups }) => sum + lookups, 0) * workload.batch * cluster.workers);
-  const { missRatios: [ratio = 1] } = missRatioCurve({
-    law: mixed(tables),
-    policy,
-    method: "sampled",
-    batch: Math.max(1, batch),
-    sizes: [capacity],
-    seed,
-  });
   const lru = demand.tables.reduce((sum, table) => sum + (table.inTier[1] ?? 0), 0) / all;
   return {
     ...demand,
@@ -66,4 +59,28 @@ export function sampledDemand(
       return { ...table, inTier: [table.all - missed, missed] };
     }),
   };
+}
+
+/**
+ * A demand whose rows in the first of two tiers are those of a replay of the configuration's policy. Rows of several sizes
+ * count with the mean size of a row that is asked for.
+ *
+ * @param demand The same under LRU.
+ */
+export function sampledDemand(
+  simulation: ResolvedSimulation,
+  set: ResolvedSimulatedConfiguration,
+  demand: StepDemand,
+): StepDemand {
+  if (demand.tables.every(({ all }) => all === 0)) return demand;
+  const { capacity, batch } = replayOf(simulation, set, demand);
+  const { missRatios: [ratio = 1] } = missRatioCurve({
+    law: mixed(tablesOf(simulation)),
+    policy: set.policy,
+    method: "sampled",
+    batch,
+    sizes: [capacity],
+    seed: simulation.seed,
+  });
+  return withMissRatio(demand, ratio);
 }

@@ -8,7 +8,7 @@ import { oneOf } from "../one_of.ts";
 import { described, flag, real, whole } from "../schema_parts.ts";
 import { SIZE_PATTERN } from "../units.ts";
 import * as v from "../valibot.ts";
-import { METRICS, MODES, SIMULATED_POLICIES, type Simulation } from "./simulation.ts";
+import { HITS_METHODS, METRICS, MODES, SIMULATED_POLICIES, type Simulation } from "./simulation.ts";
 import { DURATION_FORM, DURATION_TEXT, RATE_FORM, RATE_TEXT } from "./units.ts";
 
 const optional = v.exactOptional;
@@ -40,10 +40,18 @@ const law = oneOf([
       v.pipe(
         v.array(v.strictTuple([whole("Rows.", 1, 2 ** 53 - 1), real("Weight of each of them.", 0, 1e300)])),
         v.minLength(1, "expected at least one bucket"),
-        v.maxLength(64, "expected at most 64 buckets"),
+        v.maxLength(8192, "expected at most 8192 buckets"),
       ),
-      "A reuse histogram: [rows, weight of each] pairs.",
+      "A reuse histogram: [rows, weight of each] pairs. Scaled to the table's rows, its shape kept.",
     ),
+    of: optional(described(
+      v.strictObject({
+        profile: words("Its name."),
+        table: words("The table in it."),
+        leftOut: described(v.array(v.string()), "What it says beside popularity, which is not simulated."),
+      }),
+      "The profile that the buckets are from, written by tierbench.",
+    )),
   }),
 ], (input) => typeof input === "object" && input !== null && "buckets" in input ? 1 : 0);
 
@@ -58,7 +66,14 @@ const table = v.strictObject({
     whole("Bytes of a row in the first tier beside weights and states: key, links, index. Default 16.", 0, 4096),
   ),
   lookups: real("Keys that a sample has for this table, on average.", 0, 1e6),
-  law: described(law, "How popular the rows are."),
+  law: optional(described(law, "How popular the rows are. This or profile is required.")),
+  profile: optional(described(
+    oneOf([
+      words("Name or path."),
+      v.strictObject({ name: words("Name or path."), table: optional(words("The table in it.")) }),
+    ], (input) => typeof input === "string" ? 0 : 1),
+    "Instead of a law: a shipped profile (tierbench list), or the path of a .json file. Its rows are scaled to the table's.",
+  )),
 });
 
 const compute = v.strictObject({
@@ -150,9 +165,10 @@ const configuration = v.strictObject({
     'Which rows leave a full tier. Default "lru".',
   )),
   hits: optional(described(
-    v.picklist(["analytic", "sampled"]),
+    v.picklist(HITS_METHODS),
     "How it is known what the first tier holds. analytic: Che's formula for lru, the most popular rows for lfu; sampled: " +
-      "the store's own policy code on a model of the law, two tiers. Default: analytic where there is a formula.",
+      "the store's own policy code on a model of the law, two tiers; exact: the same code on the workload's trace. " +
+      "Default: analytic where there is a formula.",
   )),
   placement: optional(described(
     v.picklist(["rows", "pages", "lines"]),
@@ -251,6 +267,9 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
         ),
         "The embedding tables.",
       ),
+      trace: optional(
+        words("Keys of all tables in their order, as for tierbench curve: what configurations with exact hits replay."),
+      ),
     }),
     "What is trained.",
   ),
@@ -268,6 +287,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
     v.array(v.strictObject({
       name: words("Heads its part of the report."),
       configurations: optional(described(v.array(v.string()), "Configurations in it. Default: all.")),
+      baseline: optional(words("Configuration that the others are told against. Default: the fastest.")),
       vary: optional(described(v.record(v.string(), v.array(value)), 'Fields to vary, as "cluster.workers": [4, 8].')),
     })),
     "Which cases there are. Default: one study of all configurations.",

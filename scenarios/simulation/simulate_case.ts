@@ -5,6 +5,7 @@
  */
 
 import { simulate, type Simulated, simulateDemand, type StepDemand } from "../../ffi/simulate.ts";
+import { exactDemand, type TraceCache, type TraceReplay } from "./exact_hits.ts";
 import { sampledDemand } from "./sampled_hits.ts";
 import {
   demandOptions,
@@ -27,23 +28,43 @@ export interface CaseOutcome {
   readonly stepSeconds: number;
   readonly samplesPerSecond: number;
   readonly extras: StepExtras;
+  /** The trace that was replayed. */
+  readonly trace?: TraceReplay;
   readonly checkpoint?: { readonly pause: number; readonly every: number; readonly bytes: number };
 }
 
-/** Demands that were worked out before, by their options. */
-export type DemandCache = Map<string, StepDemand>;
+/** A demand, and the trace that it was replayed from. */
+interface KnownDemand {
+  readonly demand: StepDemand;
+  readonly trace?: TraceReplay;
+}
 
-function demandOf(
+/** Demands that were worked out before, by their options, and traces by their paths. */
+export interface DemandCache {
+  readonly demands: Map<string, KnownDemand>;
+  readonly traces: TraceCache;
+}
+
+/** A cache for the cases of one run. */
+export function demandCache(): DemandCache {
+  return { demands: new Map(), traces: new Map() };
+}
+
+async function demandOf(
   simulation: ResolvedSimulation,
   set: ResolvedSimulatedConfiguration,
   threads: number,
   known: DemandCache,
-): StepDemand {
+): Promise<KnownDemand> {
   const options = demandOptions(simulation, set, SEEN, threads);
-  const key = JSON.stringify([options, set.hits, set.policy]);
-  const found = known.get(key) ??
-    (set.hits === "sampled" ? sampledDemand(simulation, set, simulateDemand(options)) : simulateDemand(options));
-  known.set(key, found);
+  const key = JSON.stringify([options, set.hits, set.policy, simulation.workload.trace]);
+  const before = known.demands.get(key);
+  if (before !== undefined) return before;
+  const demand = simulateDemand(options);
+  const found = set.hits === "exact"
+    ? await exactDemand(simulation, set, demand, known.traces)
+    : { demand: set.hits === "sampled" ? sampledDemand(simulation, set, demand) : demand };
+  known.demands.set(key, found);
   return found;
 }
 
@@ -93,7 +114,9 @@ function kernelExtras(
     below += pagesBelow;
     touched += Math.min(pagesBelow, last * steps);
   }
-  const scanned = migration === undefined ? 0 : migration.scan / pages.bytes * stepSeconds;
+  // Each machine that holds rows scans its own memory.
+  const machines = Math.max(1, simulation.cluster.servers);
+  const scanned = migration === undefined ? 0 : migration.scan * machines / pages.bytes * stepSeconds;
   const promoted = below === 0 ? 0 : scanned * touched / below;
   return { faults, migrations: 2 * promoted };
 }
@@ -147,10 +170,10 @@ export async function simulateCase(
   set: ResolvedSimulatedConfiguration,
   denseSeconds: number,
   threads: number = 1,
-  known: DemandCache = new Map(),
+  known: DemandCache = demandCache(),
   stretch: readonly Stretch[] = [],
 ): Promise<CaseOutcome> {
-  const demand = demandOf(simulation, set, threads, known);
+  const { demand, trace } = await demandOf(simulation, set, threads, known);
   const run = async (extras: StepExtras) =>
     simulate(await engineOptions(simulation, set, demand, denseSeconds, extras, stretch));
   const secondsOf = ({ elapsedPs }: Simulated) => elapsedPs / simulation.steps * 1e-12;
@@ -176,6 +199,7 @@ export async function simulateCase(
     stepSeconds,
     samplesPerSecond: samples / stepSeconds * training,
     extras,
+    ...(trace === undefined ? {} : { trace }),
     ...(checkpoint === undefined ? {} : { checkpoint }),
   };
 }

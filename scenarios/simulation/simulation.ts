@@ -15,7 +15,23 @@ export type Rate = string | number;
 /** How popular the rows of a table are. */
 export type Law =
   | { readonly s: number; readonly q?: number; readonly hitters?: readonly number[] }
-  | { readonly buckets: readonly (readonly [number, number])[] };
+  | {
+    /** Rows and the weight of each; scaled to the table's rows, their shape kept. */
+    readonly buckets: readonly (readonly [number, number])[];
+    /** The profile that they are from. */
+    readonly of?: LawOrigin;
+  };
+
+/** The table of a profile that a law is from. */
+export interface LawOrigin {
+  readonly profile: string;
+  readonly table: string;
+  /** What the profile says beside popularity, which is not simulated: `drift`, ... */
+  readonly leftOut: readonly string[];
+}
+
+/** A shipped profile by its name, or one by the path of its file; with the table in it, where it has several. */
+export type SimulatedProfile = string | { readonly name: string; readonly table?: string };
 
 /** Tables of a workload that are alike. */
 export interface SimulatedTable {
@@ -35,8 +51,10 @@ export interface SimulatedTable {
   readonly overhead?: number;
   /** Keys a sample has for this table, on average. */
   readonly lookups: number;
-  /** How popular the rows are: which share of the keys each of them has. */
-  readonly law: Law;
+  /** How popular the rows are: which share of the keys each of them has; or `profile`. */
+  readonly law?: Law;
+  /** A shipped profile by name, or the path of one, whose law is scaled to the table's rows. */
+  readonly profile?: SimulatedProfile;
 }
 
 /** What the dense part of a worker's step takes. */
@@ -161,6 +179,11 @@ export type SimulatedPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "ti
 /** Every {@linkcode SimulatedPolicy}. */
 export const SIMULATED_POLICIES: readonly SimulatedPolicy[] = ["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"];
 
+/** A way to know what the first tier holds: a formula, the store's own policy code on a sample, or replay of a trace. */
+export type HitsMethod = "analytic" | "sampled" | "exact";
+/** Every {@linkcode HitsMethod}. */
+export const HITS_METHODS: readonly HitsMethod[] = ["analytic", "sampled", "exact"];
+
 /** A way in which memory can be set up. */
 export type Mode = "dram" | "fsdax" | "kmem-dax" | "memory-mode" | "cxl" | "ssd" | "hbm";
 /** Every {@linkcode Mode}. */
@@ -177,7 +200,7 @@ export interface SimulatedConfiguration {
   /** Which rows leave a full tier. Default `"lru"`. */
   readonly policy?: SimulatedPolicy;
   /** How it is known what the first tier holds. */
-  readonly hits?: "analytic" | "sampled";
+  readonly hits?: HitsMethod;
   /** Who decides what is in the first tier. */
   readonly placement?: "rows" | "pages" | "lines";
   /**
@@ -243,6 +266,8 @@ export interface Study {
    * none.
    */
   readonly vary?: Readonly<Record<string, readonly MatrixValue[]>>;
+  /** The configuration that others are told against. Default: the fastest. */
+  readonly baseline?: string;
 }
 
 /** A simulation as written. */
@@ -264,9 +289,15 @@ export interface Simulation {
   /** Steps of each case before those that are counted. Default 8. */
   readonly warmup?: number;
   /**
-   * Samples of a worker's step, whether rows are updated (default true; false is serving), and the embedding tables.
+   * Samples of a worker's step, whether rows are updated (default true; false is serving), the embedding tables, and the
+   * path of a trace with the keys of all tables, for configurations whose hits are exact.
    */
-  readonly workload: { readonly batch: number; readonly trains?: boolean; readonly tables: readonly SimulatedTable[] };
+  readonly workload: {
+    readonly batch: number;
+    readonly trains?: boolean;
+    readonly tables: readonly SimulatedTable[];
+    readonly trace?: string;
+  };
   /** Time of computing, with its source. */
   readonly compute: Compute;
   /** What overlaps with what, as the trainer's options have it. */
@@ -284,7 +315,7 @@ export interface Simulation {
 }
 
 /** A table with every default filled in. Bytes of rows follow from it. */
-export type ResolvedTable = Required<SimulatedTable>;
+export type ResolvedTable = Required<Omit<SimulatedTable, "profile">>;
 
 /** A tier with every default filled in. Sizes in bytes, times in seconds. */
 export interface ResolvedTier {
@@ -318,8 +349,8 @@ export interface ResolvedSimulatedConfiguration {
   readonly tiers: readonly ResolvedTier[];
   /** Which rows leave a full tier. */
   readonly policy: SimulatedPolicy;
-  /** How it is known what the first tier holds: by a formula, or by the store's own policy code on a sample. */
-  readonly hits: "analytic" | "sampled";
+  /** How it is known what the first tier holds. */
+  readonly hits: HitsMethod;
   /** Who decides what is in the first tier: the store by row, the kernel by page, Memory Mode by cache line. */
   readonly placement: "rows" | "pages" | "lines";
   /**
@@ -363,8 +394,13 @@ export interface ResolvedSimulation {
   readonly steps: number;
   /** Steps of each case before those that are counted. */
   readonly warmup: number;
-  /** Samples of a worker's step, whether rows are updated, and the embedding tables. */
-  readonly workload: { readonly batch: number; readonly trains: boolean; readonly tables: readonly ResolvedTable[] };
+  /** Samples of a worker's step, whether rows are updated, the embedding tables, and the absolute path of a trace. */
+  readonly workload: {
+    readonly batch: number;
+    readonly trains: boolean;
+    readonly tables: readonly ResolvedTable[];
+    readonly trace?: string;
+  };
   /**
    * Core seconds of computing, with their source; `dense` is seconds, or operations with a rate, or the absolute path
    * of a measured run.
@@ -387,8 +423,8 @@ export interface ResolvedSimulation {
   };
   /** The ways to hold the tables that are compared, by name. */
   readonly configurations: Readonly<Record<string, ResolvedSimulatedConfiguration>>;
-  /** Which cases there are; each study names its configurations and the values of its fields. */
-  readonly studies: readonly Required<Study>[];
+  /** Which cases there are; each study names its configurations, the values of its fields, and perhaps a baseline. */
+  readonly studies: readonly (Required<Omit<Study, "baseline">> & Pick<Study, "baseline">)[];
   /** Pairs of configurations, at a point, whose difference is taken apart. */
   readonly explain: readonly { readonly from: string; readonly to: string; readonly at: MatrixPoint }[];
   /** Published figures that the cases are compared with. */

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { KeySource, type KeyStep, type KeyTableOptions, type LawBuckets } from "../../ffi/simulator/key_source.ts";
+import type { PopularityLaw } from "../../ffi/curve.ts";
+import { KeySource, type KeyStep, type KeyTableOptions } from "../../ffi/simulator/key_source.ts";
 import { type Profile, ProfileError, type ProfileTable } from "./profile.ts";
 
 /** Options of {@linkcode generateKeys}. */
@@ -138,18 +139,18 @@ export function* generateKeys(profile: Profile, options: GenerateKeysOptions = {
  * @param table Name of the table; absent: the first.
  * @throws {ProfileError} If there is no such table.
  */
-export function profileLaw(profile: Profile, table?: string): LawBuckets {
+export function profileLaw(profile: Profile, table?: string): PopularityLaw {
   const made = profileKeys(profile);
   using source = made.source;
   return source.law(numberOf(profile, made, table));
 }
 
-/** Share of a table's accesses that its most popular rows have. */
-export function topShare({ rows, shares }: LawBuckets, top: number): number {
+/** Share of a table's accesses that its most popular rows have, from its {@linkcode profileLaw}. */
+export function topShare({ rows, weights }: PopularityLaw, top: number): number {
   let sum = 0, left = top;
   for (let i = 0; i < rows.length && left > 0; i++) {
     const take = Math.min(left, Number(rows[i]));
-    sum += take * (shares[i] ?? 0);
+    sum += take * (weights[i] ?? 0);
     left -= take;
   }
   return Math.min(1, sum);

@@ -14,7 +14,7 @@ import {
   summariseSimulation,
 } from "../../../mod.ts";
 import { resolveSimulation } from "../../../scenarios/simulation/load.ts";
-import { simulateCase } from "../../../scenarios/simulation/simulate_case.ts";
+import { demandCache, simulateCase } from "../../../scenarios/simulation/simulate_case.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 
 await buildLibrary();
@@ -54,7 +54,7 @@ async function timeOf(simulation: Simulation | ResolvedSimulation, stretch: read
   const [set] = Object.values(resolved.configurations);
   assert(set !== undefined);
   const factors = stretch.map((factor) => ({ read: factor, write: factor }));
-  const outcome = await simulateCase(resolved, set, resolved.compute.dense as number, 1, new Map(), factors);
+  const outcome = await simulateCase(resolved, set, resolved.compute.dense as number, 1, demandCache(), factors);
   return 1 / outcome.samplesPerSecond;
 }
 

@@ -37,7 +37,7 @@ Deno.test("importEeg() and exportEeg() are each other's inverse", () => {
 
 // FBGEMM's rank k from 0, heavy hitters counted, has weight (k + q)^-s of what they leave.
 Deno.test("importEeg() keeps FBGEMM's law", () => {
-  const { rows, shares } = profileLaw(importEeg(JSON.stringify(CONFIG), "config"));
+  const { rows, weights } = profileLaw(importEeg(JSON.stringify(CONFIG), "config"));
   assertEquals([rows[0], rows[1]], [1n, 1n]);
   const weight = (k: number) => (k + 3.5) ** -1.2;
   let sum = 0;
@@ -45,8 +45,8 @@ Deno.test("importEeg() keeps FBGEMM's law", () => {
   for (const [i, wanted] of [[0, 0.1], [1, 0.85 * weight(2) / sum], [2, 0.85 * weight(3) / sum]] as const) {
     const sorted = [0.1, 0.05, ...[2, 3].map((k) => 0.85 * weight(k) / sum)].sort((a, b) => b - a);
     assert(
-      Math.abs((shares[i] ?? 0) - (sorted[i] ?? 0)) < 1e-9,
-      `row ${i}: ${shares[i]}, expected ${sorted[i]} (${wanted})`,
+      Math.abs((weights[i] ?? 0) - (sorted[i] ?? 0)) < 1e-9,
+      `row ${i}: ${weights[i]}, expected ${sorted[i]} (${wanted})`,
     );
   }
 });

@@ -1,0 +1,72 @@
+/**
+ * What a simulation answers: configurations against each other where everything else is the same.
+ *
+ * @module
+ */
+
+import type { SimulatedRecord } from "../../scenarios/simulation/record.ts";
+
+/** A case with what tells it from the others of its study. */
+interface Case extends Pick<SimulatedRecord, "configuration" | "point" | "samplesPerSecond" | "band"> {
+  /** Configuration and varied fields. */
+  readonly label: string;
+}
+
+/** Cases of a study, and the configuration that the others are told against; the fastest where none is named. */
+interface Compared {
+  readonly name: string;
+  readonly cases: readonly Case[];
+  readonly baseline?: string;
+}
+
+const percent = (share: number) => `${(share * 100).toPrecision(share < 0.0995 ? 1 : 2)} %`;
+
+/** The 90 % band of a speed. */
+function ends({ band, samplesPerSecond }: Case): readonly [number, number] | undefined {
+  return "why" in band ? undefined : [band.low * samplesPerSecond, band.high * samplesPerSecond];
+}
+
+/** Whether two bands overlap; undefined where one has none. */
+export function bandsOverlap(a: Case, b: Case): boolean | undefined {
+  const [one, other] = [ends(a), ends(b)];
+  return one === undefined || other === undefined ? undefined : one[0] <= other[1] && other[0] <= one[1];
+}
+
+/** `11 % slower`, `takes 3.20 times as long`. */
+function against(one: Case, base: Case): string {
+  const times = base.samplesPerSecond / one.samplesPerSecond;
+  if (times >= 2) return `takes ${times.toPrecision(3)} times as long`;
+  if (times <= 0.5) return `${(1 / times).toPrecision(3)} times as fast`;
+  return times === 1 ? "as fast" : times > 1 ? `${percent(1 - 1 / times)} slower` : `${percent(1 / times - 1)} faster`;
+}
+
+function sentenceOf({ name, baseline }: Compared, cases: readonly Case[]): string | undefined {
+  const sorted = [...cases].sort((a, b) => b.samplesPerSecond - a.samplesPerSecond);
+  const base = sorted.find(({ configuration }) => configuration === baseline) ?? sorted[0];
+  if (base === undefined || cases.length < 2) return undefined;
+  const others = sorted.filter((one) => one !== base);
+  const alike = others.filter((one) => bandsOverlap(one, base) === true);
+  const apart = others.filter((one) => bandsOverlap(one, base) === false);
+  const unknown = others.filter((one) => bandsOverlap(one, base) === undefined);
+  const told = (those: readonly Case[]) => those.map((one) => `${one.configuration} ${against(one, base)}`).join(", ");
+  const point = base.label.slice(base.configuration.length).trim();
+  const fastest = base === sorted[0] ? "has the highest speed" : `is what others are compared with`;
+  return [
+    `${name}${point === "" ? "" : `, at ${point}`}: ${base.configuration} ${fastest}`,
+    ...(apart.length === 0 ? [] : [told(apart)]),
+    ...(alike.length === 0 ? [] : [`no difference, as 90 % bands overlap: ${told(alike)}`]),
+    ...(unknown.length === 0 ? [] : [`without a band to tell: ${told(unknown)}`]),
+  ].join("; ");
+}
+
+/** One sentence for each study and each of its points that has several configurations. */
+export function answersOf(studies: readonly Compared[]): string[] {
+  return studies.flatMap((study) => {
+    const points = new Map<string, Case[]>();
+    for (const one of study.cases) {
+      const point = JSON.stringify(Object.entries(one.point).sort());
+      points.set(point, [...points.get(point) ?? [], one]);
+    }
+    return [...points.values()].flatMap((cases) => sentenceOf(study, cases) ?? []);
+  });
+}

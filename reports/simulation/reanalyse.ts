@@ -1,0 +1,40 @@
+/**
+ * Makes a simulation's page again from itself alone.
+ *
+ * @module
+ */
+
+import type { SimulationResult } from "../../scenarios/simulation/record.ts";
+import { parseSimulationPage } from "../capsule/read.ts";
+import { differing } from "../capsule/reanalyse.ts";
+import { checkPage } from "../capsule/seal.ts";
+import { renderSimulation } from "./page.ts";
+
+/** A simulation's page that was made again. */
+export interface SimulationReanalysis {
+  /** The page as this version of tierbench makes it. */
+  readonly page: string;
+  /** What was in the file. */
+  readonly result: SimulationResult;
+  /** Whether it is the file, byte for byte. */
+  readonly same: boolean;
+  /** Names of the parts that differ from the file's, each once. */
+  readonly differing: readonly string[];
+}
+
+/**
+ * Makes a simulation's page again.
+ *
+ * @param page Bytes or text of the page.
+ * @param name What messages call it.
+ * @returns Undefined for the page of a run on a machine.
+ * @throws {DamagedPageError} naming the part that is damaged or missing.
+ */
+export function reanalyseSimulation(page: Uint8Array | string, name: string): SimulationReanalysis | undefined {
+  const result = parseSimulationPage(page, name);
+  if (result === undefined) return undefined;
+  const made = renderSimulation(result);
+  const text = typeof page === "string" ? page : new TextDecoder("utf-8", { ignoreBOM: true }).decode(page);
+  const same = made === text;
+  return { page: made, result, same, differing: same ? [] : differing(checkPage(page), checkPage(made)) };
+}
