@@ -381,10 +381,12 @@ TS_INLINE void typed_delta_pass(void *delta, uint32_t rows, uint32_t padded, uin
 STREAMING_PASS(ts_input_pass, typed_input_pass,
      (const float *x, size_t stride, uint32_t columns, uint32_t rows, uint32_t width, bool bf16, void *block,
       const ts_transposed *transposed),
-     (x, stride, columns, rows, width, bf16, block, transposed), (x, stride, columns, rows, width, bf16, block, transposed, own_level))
+     (x, stride, columns, rows, width, bf16, block, transposed),
+     (x, stride, columns, rows, width, bf16, block, transposed, own_level))
 STREAMING_PASS(ts_hidden_pass, typed_hidden_pass,
      (const void *block, uint32_t rows, uint32_t width, bool bf16, uint8_t *alive, const ts_transposed *transposed),
-     (block, rows, width, bf16, alive, transposed), (block, rows, width, bf16, alive, transposed, own_level))
+     (block, rows, width, bf16, alive, transposed),
+     (block, rows, width, bf16, alive, transposed, own_level))
 PASS(ts_dropout_mask, dropout_mask,
      (uint8_t *keep, uint32_t rows, uint32_t width, uint64_t seed, uint64_t step, uint32_t layer, uint64_t row,
       uint32_t threshold),
@@ -403,7 +405,8 @@ PASS(ts_output_backward, output_backward,
 STREAMING_PASS(ts_delta_pass, typed_delta_pass,
      (void *delta, uint32_t rows, uint32_t padded, uint32_t width, const uint8_t *alive, float scale, float *sums,
       const ts_packed_layout *layout, void *packed, uint32_t row),
-     (delta, rows, padded, width, alive, scale, sums, layout, packed, row), (delta, rows, padded, width, alive, scale, sums, layout, packed, row, own_level))
+     (delta, rows, padded, width, alive, scale, sums, layout, packed, row),
+     (delta, rows, padded, width, alive, scale, sums, layout, packed, row, own_level))
 
 void ts_rows_backward(const float *dy, size_t stride, uint32_t rows, uint32_t columns, uint32_t width, bool bf16,
                       void *delta) {
