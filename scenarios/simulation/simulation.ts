@@ -24,7 +24,9 @@ export type Law =
 
 /** The table of a profile that a law is from. */
 export interface LawOrigin {
+  /** Name of the profile, or the path it was read from. */
   readonly profile: string;
+  /** The table in it. */
   readonly table: string;
   /** What the profile says beside popularity, which is not simulated: `drift`, ... */
   readonly leftOut: readonly string[];
