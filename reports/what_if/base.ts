@@ -10,7 +10,7 @@ import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
 import type { PriceableCase } from "../pricing.ts";
 import type { ScenarioView } from "../scenario_view.ts";
 import { OWNED } from "../tco/owned_machines.ts";
-import { type PriceBook, type Provenance } from "../tco/price_book.ts";
+import type { PriceBook, Provenance } from "../tco/price_book.ts";
 
 /** A case as a what-if needs it. */
 export type WhatIfCase = PriceableCase & {
