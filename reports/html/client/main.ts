@@ -115,5 +115,13 @@ function on(id: string, height: number, make: (canvas: HTMLCanvasElement) => Cha
 
 draw(themed());
 dark.addEventListener("change", () => draw(themed()));
-addEventListener("beforeprint", () => draw(LIGHT));
-addEventListener("afterprint", () => draw(themed()));
+let opened: HTMLDetailsElement[] = [];
+addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+  for (const one of opened) one.open = true;
+  draw(LIGHT);
+});
+addEventListener("afterprint", () => {
+  for (const one of opened) one.open = false;
+  draw(themed());
+});

@@ -16,7 +16,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { fixtureResult } from "../../fixtures/result_fixture.ts";
 import { browser } from "../chromium.ts";
 
-const result = fixtureResult({ work: true });
+const result = fixtureResult({ work: true, curve: true });
 const summary = summarise(result);
 const base = whatIfBase(summary, colours(summary.cases)) as WhatIfBase;
 const knobs = knobsOf(base);

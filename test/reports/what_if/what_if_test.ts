@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { colours } from "../../../reports/html/page_data.ts";
+import { missesAt } from "../../../reports/miss_curve.ts";
 import { paretoLine } from "../../../reports/pareto.ts";
 import { summarise } from "../../../reports/summary.ts";
 import { hashOf, stateOf } from "../../../reports/what_if/address.ts";
@@ -97,6 +98,24 @@ Deno.test("whatIf(): no figure is missing or not a number wherever the fields ar
     }),
     { numRuns: 60 },
   );
+});
+
+Deno.test("whatIf(): more DRAM for rows brings fewer misses of the curve, so more speed; the machines must have it", () => {
+  const withCurve = summarise(fixtureResult({ work: true, curve: true }));
+  const curved = whatIfBase(withCurve, colours(withCurve.cases)) as WhatIfBase;
+  const fsdax = (cache: number) => whatIf(curved, { cache }).cases.find(({ name }) => name === "fsdax");
+  const dram = curved.cases.find(({ name }) => name === "dram");
+  const rate = (cache: number): number => fsdax(cache)?.throughput?.value ?? NaN;
+  assert(rate(1) < rate(10) && rate(10) < rate(99));
+  assert((fsdax(100)?.relative?.value ?? 0) === 1, "nothing misses where every row is in DRAM");
+  assert(rate(100) < 1.05 * (dram?.throughput?.value ?? 0));
+  assert((fsdax(90)?.cost?.need.dramBytes ?? 0) - (fsdax(10)?.cost?.need.dramBytes ?? 0) > 0.79 * 5e11);
+});
+
+Deno.test("missesAt() meets the recorded sizes and stays between its neighbours", () => {
+  const curve = { shares: [0.01, 0.1, 1], misses: [0.6, 0.3, 0] };
+  assertEquals([0.001, 0.01, 0.1, 1].map((share) => missesAt(curve, share)), [0.6, 0.6, 0.3, 0]);
+  assert(Math.abs(missesAt(curve, Math.sqrt(0.001)) - 0.45) < 1e-12);
 });
 
 Deno.test("stateOf() names what it cannot use, and leaves other hashes alone", () => {
