@@ -19,7 +19,11 @@ interface Compared {
   readonly baseline?: string;
 }
 
-const percent = (share: number) => `${(share * 100).toPrecision(share < 0.0995 ? 1 : 2)} %`;
+/** `0.2 %`, `11 %`. */
+function percent(share: number): string {
+  const value = share * 100;
+  return value < 0.05 ? "less than 0.1 %" : `${value.toFixed(value < 0.95 ? 1 : 0)} %`;
+}
 
 /** The 90 % band of a speed. */
 function ends({ band, samplesPerSecond }: Case): readonly [number, number] | undefined {

@@ -149,7 +149,7 @@ const tier = v.strictObject({
 });
 
 const configuration = v.strictObject({
-  about: optional(words("One sentence for the report.")),
+  about: optional(described(v.string(), "One sentence for the report.")),
   mode: described(
     v.picklist(MODES),
     "How memory is set up. dram, cxl, hbm: loads and cached stores. fsdax: libpmem, non-temporal stores, rows of whole " +
@@ -249,7 +249,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
     v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 'expected a name of letters, digits, "-" and "_"')),
     "Names the run and its folder of results.",
   ),
-  about: optional(words("What it shows, in a sentence or two.")),
+  about: optional(described(v.string(), "What it shows, in a sentence or two.")),
   seed: optional(
     whole("Seed of the spread of counts and of sampled placements. Default 0.", 0, Number.MAX_SAFE_INTEGER),
   ),

@@ -21,11 +21,14 @@ Deno.test("answersOf() compares at the same point only, the fastest first", () =
     one("memory-mode", 900, { why: "not calibrated" }, 1),
     one("dram", 100, NARROW, 2),
     one("fsdax", 80, NARROW, 2),
+    one("kmem-dax", 90.2, NARROW, 2),
+    one("cxl", 99.99, NARROW, 2),
   ];
   assertEquals(answersOf([{ name: "size", cases }]), [
     "size, at rows=1: dram has the highest speed; fsdax 30 % slower, ssd takes 4.00 times as long; " +
     "no difference, as 90 % bands overlap: cxl 0.2 % slower; without a band to tell: memory-mode 10 % slower",
-    "size, at rows=2: dram has the highest speed; fsdax 20 % slower",
+    "size, at rows=2: dram has the highest speed; kmem-dax 10 % slower, fsdax 20 % slower; " +
+    "no difference, as 90 % bands overlap: cxl less than 0.1 % slower",
   ]);
 });
 

@@ -249,3 +249,19 @@ Deno.test("terabyte: a 10^12-row table takes no longer than a small one, misses 
   assertEquals([...misses].sort((a, b) => a - b), misses);
   for (const one of cases) assert("why" in one.band || one.band.low <= 1 && one.band.high >= 1);
 });
+
+Deno.test("a page that NUMA balancing moves up is waited for by who touched it, on one machine and on servers", async () => {
+  for (const servers of [0, 2]) {
+    const cluster: Simulation["cluster"] = servers === 0
+      ? { cores: 4 }
+      : { cores: 4, servers, workers: 4, network: { bandwidth: "30 Gbit/s" } };
+    const balancing = (perPage: string): SimulatedConfiguration => ({
+      ...tiers("kmem-dax", "50 MB"),
+      placement: "pages",
+      migration: { scan: "256 MB/s", perPage },
+    });
+    const time = (perPage: string) => timeOf(small({ one: balancing(perPage) }, { cluster }));
+    const [free, kernel] = [await time("0 us"), await time("100 us")];
+    assert(kernel > free * 1.01, `servers ${servers}: ${free} s a sample without kernel time, ${kernel} s with`);
+  }
+});
