@@ -34,7 +34,10 @@ export function addReport(program: Command, { terminal }: Context): void {
       const simulation = await simulationOf(results);
       if (simulation !== undefined) {
         const summary = summariseSimulation(simulation.result);
-        const files = await writeSimulationReport(simulation.result, out ?? (isPage(results) ? folderOfPage(results) : dirname(simulation.path)));
+        const files = await writeSimulationReport(
+          simulation.result,
+          out ?? (isPage(results) ? folderOfPage(results) : dirname(simulation.path)),
+        );
         terminal.out(json ? simulationJson(summary) : renderSimulationTerminal(summary, terminal.width));
         if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);
         return;

@@ -19,7 +19,10 @@ const KINDS: readonly string[] = ["training"];
  * @param name What messages call the result.
  * @throws {RerunError} if it is not what ran.
  */
-export function simulationToRerun({ run: { scenario, scenarioDigest } }: SimulationResult, name: string): ResolvedSimulation {
+export function simulationToRerun(
+  { run: { scenario, scenarioDigest } }: SimulationResult,
+  name: string,
+): ResolvedSimulation {
   const digest = digestOf(scenario);
   if (digest === scenarioDigest) return scenario;
   throw new RerunError(

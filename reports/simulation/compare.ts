@@ -90,7 +90,9 @@ export function renderSimulationComparison(comparison: SimulationComparison): st
     ...versions.map(([what, one, other]) => `version   ${what} ${one}, then ${other}`),
     ...changed.map(({ case: name, before: one, after: other, fields }) => {
       const change = one === other ? "as fast" : `${((other / one - 1) * 100).toPrecision(3)} %`;
-      return `differs   ${name}: ${prefixed(one)} samples/s, then ${prefixed(other)} (${change}); in ${fields.join(", ")}`;
+      return `differs   ${name}: ${prefixed(one)} samples/s, then ${prefixed(other)} (${change}); in ${
+        fields.join(", ")
+      }`;
     }),
     ...missing.map((name) => `missing   ${name}`),
     ...added.map((name) => `added     ${name}`),

@@ -115,40 +115,42 @@ export function renderSimulation(result: SimulationResult): string {
   const hash = createHash("sha256").update(style.text).digest("base64");
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`;
   const records = [result.run, ...result.cases, ...result.explanations].map((record) => scriptJson(record).text);
-  return seal(html`
-    <!DOCTYPE html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8">
-        <meta http-equiv="Content-Security-Policy" content="${policy}">
-        ${SEALED_MARK}
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <meta name="generator" content="tierbench ${summary.versions["tierbench"] ?? ""}">
-        <title>${summary.name}: tierbench simulation</title>
-        <link rel="icon" href="data:,">
-        <style>${style}</style>
-      </head>
-      <body>
-        ${heading(summary)}
-        <main>
-          <section id="answer">
-            <h2>Answer</h2>
-            <ul>${summary.sentences.map((sentence) => html`<li>${sentence}.</li>`)}</ul>
-            <p>${summary.cautions.map((caution) =>
-              html`
-                ${caution}.
-              `
-            )}</p>
-          </section>
-          ${published(summary)}
-          ${summary.studies.map(study)}
-          ${explained(summary)}
-          ${about(summary)}
-        </main>
-        <footer>Every figure follows from the records in this page; docs/simulator.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them.</footer>
-        <script type="application/x-ndjson" id="result">${new Markup(`\n${records.join("\n")}\n`)}</script>
-      </body>
-    </html>
-  `.text);
+  return seal(
+    html`
+      <!DOCTYPE html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8">
+          <meta http-equiv="Content-Security-Policy" content="${policy}">
+          ${SEALED_MARK}
+          <meta name="viewport" content="width=device-width, initial-scale=1">
+          <meta name="color-scheme" content="light dark">
+          <meta name="generator" content="tierbench ${summary.versions["tierbench"] ?? ""}">
+          <title>${summary.name}: tierbench simulation</title>
+          <link rel="icon" href="data:,">
+          <style>${style}</style>
+        </head>
+        <body>
+          ${heading(summary)}
+          <main>
+            <section id="answer">
+              <h2>Answer</h2>
+              <ul>${summary.sentences.map((sentence) => html`<li>${sentence}.</li>`)}</ul>
+              <p>${summary.cautions.map((caution) =>
+                html`
+                  ${caution}.
+                `
+              )}</p>
+            </section>
+            ${published(summary)}
+            ${summary.studies.map(study)}
+            ${explained(summary)}
+            ${about(summary)}
+          </main>
+          <footer>Every figure follows from the records in this page; docs/simulator.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them.</footer>
+          <script type="application/x-ndjson" id="result">${new Markup(`\n${records.join("\n")}\n`)}</script>
+        </body>
+      </html>
+    `.text,
+  );
 }

@@ -25,7 +25,7 @@ import type {
 } from "./record.ts";
 import { caseName } from "./record.ts";
 import { simulationResultOf } from "./result.ts";
-import { demandCache, type DemandCache, simulateCase } from "./simulate_case.ts";
+import { type DemandCache, demandCache, simulateCase } from "./simulate_case.ts";
 import type { ResolvedSimulation, Simulation } from "./simulation.ts";
 
 /** Options of {@linkcode runSimulation}. */
