@@ -182,6 +182,7 @@ export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
 export { UnavailableError } from "./scenarios/run/configurations.ts";
 export { readResult } from "./scenarios/result.ts";
 export {
+  type CurveRecord,
   type DataRecord,
   type Evidence,
   type FailedRecord,
@@ -291,13 +292,14 @@ export type {
   Metric,
   Mode,
   Overlap,
-  Published,
+  Published as PublishedFigure,
   Rate,
   ResolvedSimulatedConfiguration,
   ResolvedSimulation,
   ResolvedTable as ResolvedSimulatedTable,
   ResolvedTier,
   SimulatedConfiguration,
+  SimulatedPolicy,
   SimulatedProfile,
   SimulatedTable,
   SimulatedTier,
@@ -306,10 +308,30 @@ export type {
   Study,
 } from "./scenarios/simulation/simulation.ts";
 export * from "./reports/report.ts";
+export type { RowOptimizer } from "./scenarios/workloads/row_bytes.ts";
+export type { DocumentSource } from "./scenarios/document.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
 export type { ErrorSummary } from "./scenarios/models/validate.ts";
-export { type Band, bandFor, type FigureConditions, loadResiduals, type Residuals } from "./scenarios/models/bands.ts";
+export {
+  type Band,
+  type BandBasis,
+  bandFor,
+  type FigureConditions,
+  type KindResiduals,
+  loadResiduals,
+  type Range as CalibratedRange,
+  type Residuals,
+} from "./scenarios/models/bands.ts";
+export type { FigureKind } from "./scenarios/models/points.ts";
 export { loadPlan, parsePlan } from "./scenarios/planning/load.ts";
-export type { PlanFile, PlanFileMachine, PlanFileTable, ResolvedPlanFile } from "./scenarios/planning/plan_file.ts";
+export type {
+  PlanFile,
+  PlanFileMachine,
+  PlanFileTable,
+  PlanOptimizer,
+  ResolvedMachine as ResolvedPlanMachine,
+  ResolvedPlanFile,
+} from "./scenarios/planning/plan_file.ts";
 export { type ModelledPlan, planInputs, type PlanInputTable, type PlanRowTimes } from "./scenarios/planning/inputs.ts";
 export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./scenarios/planning/sizes.ts";
+export type { PublishedDeviation } from "./scenarios/simulation/deviations.ts";

@@ -8,9 +8,14 @@ export function addValidateModels(program: Command, { terminal }: Context): void
   program.command("validate-models")
     .description("compare the media models with every published figure and write the comparison as a report")
     .option("--write", "write docs/accuracy.md and the residuals that error bands are made of, too")
-    .action(async ({ write }) => {
+    .option("--leave-out", "fit the models again without each curve, about a minute, and write what they say of it")
+    .action(async ({ write, leaveOut }) => {
       const { validateMediaModels } = await import("../mod.ts");
-      const { media, targets, files } = await validateMediaModels({ write: write === true });
+      const { media, targets, files } = await validateMediaModels({
+        write: write === true,
+        leaveOut: leaveOut === true,
+        log: (text) => terminal.out(`left out  ${text}\n`),
+      });
       terminal.out(tableText([
         ["medium", "figures", "mean error", "90th percentile"],
         ...media.map(({ name, points, mean, p90 }) => [

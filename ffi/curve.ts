@@ -156,7 +156,7 @@ export function popularityLaw(options: ZipfLaw): PopularityLaw {
  *
  * const law = { rows: 2.1e9, s: 1.346, q: 4300 };
  * const curve = missRatioCurve({ law, sizes: [2 ** 31 / 256], batch: 10_000 });
- * console.log(curve.missRatios[0].toFixed(3)); // 0.096
+ * console.log(curve.missRatios[0]?.toFixed(3)); // 0.096
  * ```
  *
  * @throws {TypeError} For an option that does not exist, or both or neither of keys and law.

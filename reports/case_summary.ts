@@ -6,7 +6,16 @@
 
 import { PHASES, type Result, type SampleRecord } from "../scenarios/record.ts";
 import { embeddingTime } from "./embedding_time.ts";
-import type { CaseSummary, Comparison, HitRatio, PhaseTime, StepTimes, Summary } from "./model.ts";
+import type {
+  CacheCurve,
+  CaseSummary,
+  Comparison,
+  HitRatio,
+  PhaseTime,
+  StepTimes,
+  Summary,
+  TierTraffic,
+} from "./model.ts";
 import { holdingOf, viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, mapEstimate } from "./statistics/bootstrap.ts";
 import { compared, sameRounds } from "./statistics/pairing.ts";
@@ -100,6 +109,9 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     phases: virtual ? [] : phaseTimes(samples),
     embedding: virtual ? undefined : embeddingTime(samples, shown?.samples, seed),
     hits: hitRatio(samples, holdingOf(result, first) === "memory-mode", seed("hits")),
+    traffic: virtual ? [] : trafficOf(samples),
+    work: virtual ? undefined : workOf(samples),
+    cacheCurve: cacheCurve(result, samples),
     tiers: last.tiers,
     dramBytes: last.dramBytes,
     tableBytes: last.tableBytes,
@@ -184,6 +196,70 @@ function hitRatio(samples: readonly SampleRecord[], memoryMode: boolean, seed: s
       ? "distinct keys of each batch, those of new rows included"
       : "looked-up keys, those of new rows included",
     created: mean(share("created")),
+  };
+}
+
+/** Rows that the tiers below gave and took, in bytes a second; only where the run counted both. */
+function trafficOf(samples: readonly SampleRecord[]): TierTraffic[] {
+  const last = samples[samples.length - 1] as SampleRecord;
+  const seconds = sum(samples.map(({ stepNs }) => sum(stepNs))) / 1e9;
+  const total = (name: string): number => sum(samples.map(({ statistics }) => statistics[name] ?? 0));
+  return last.tiers.slice(1).flatMap(({ tier, medium, emulates, rows, purposes }) => {
+    const counted = samples.every(({ statistics }) => statistics[`tier${tier}_written`] !== undefined);
+    if (!counted || rows === 0) return [];
+    const rowBytes = (purposes["rows"] ?? 0) / rows;
+    return [{
+      tier,
+      medium,
+      emulates,
+      readPerSecond: total(`tier${tier}_hits`) * rowBytes / seconds,
+      writtenPerSecond: total(`tier${tier}_written`) / seconds,
+    }];
+  });
+}
+
+/** The curve of the point of a case with more than one tier. */
+function cacheCurve({ curves = [] }: Result, samples: readonly SampleRecord[]): CacheCurve | undefined {
+  const last = samples[samples.length - 1] as SampleRecord;
+  const found = curves.find(({ point }) => JSON.stringify(point) === JSON.stringify(last.point));
+  if (found === undefined || last.tiers.length < 2) return undefined;
+  const { sizes, misses, bounds, rows, rowBytes, policy, bound, method, denominator, batch } = found;
+  const total = (of: (name: string) => boolean): number =>
+    sum(samples.flatMap(({ statistics }) => Object.entries(statistics).map(([name, n]) => of(name) ? n : 0)));
+  const distinct = total((name) => name === "update_distinct");
+  const missed = total((name) => /^tier[1-9]_hits$/.test(name));
+  return {
+    policy,
+    bound,
+    method,
+    denominator,
+    batch,
+    shares: sizes.map((size) => size / rows),
+    bytes: sizes.map((size) => size * rowBytes),
+    misses,
+    bounds,
+    ranShare: (last.tiers[0]?.rows ?? 0) / rows,
+    counted: distinct === 0 ? undefined : Math.min(1, missed / distinct),
+  };
+}
+
+/** Bytes of a weight in a row. */
+const WEIGHT_BYTES = 4;
+
+/** What a sample asks of a server: its keys, its row bytes, the processor time of the run's threads. */
+function workOf(samples: readonly SampleRecord[]): UnpricedCase["work"] {
+  const dims = samples[0]?.trainer?.["dims"]?.split(",").map(Number) ?? [];
+  const keys = sum(samples.map(({ statistics }) => statistics["lookup_keys"] ?? 0));
+  const distinct = sum(samples.map(({ statistics }) => statistics["update_distinct"] ?? 0));
+  if (dims.length === 0 || dims.some((dim) => !(dim > 0)) || keys === 0 || distinct === 0) return undefined;
+  const trained = sum(samples.map(({ batch, stepNs }) => batch * stepNs.length));
+  const cpuNs = sum(samples.map(({ threads, stepNs }) => threads * sum(stepNs)));
+  return {
+    lookups: keys / trained,
+    dim: mean(dims),
+    weightBytes: WEIGHT_BYTES,
+    distinctShare: Math.min(1, distinct / keys),
+    cpuSeconds: cpuNs / 1e9 / trained,
   };
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { QualityRecord, Result, SampleRecord } from "../scenarios/record.ts";
+import type { CurveRecord, QualityRecord, Result, SampleRecord } from "../scenarios/record.ts";
 import { PHASES } from "../scenarios/record.ts";
 import { QUALITY_ID } from "../scenarios/result.ts";
 
@@ -21,6 +21,24 @@ export function checkResult(result: Result): void {
     checkSample(sample);
   }
   for (const quality of result.qualities) checkQuality(quality);
+  for (const curve of result.curves ?? []) checkCurve(curve);
+}
+
+function checkCurve({ sizes, misses, bounds, rows, rowBytes }: CurveRecord): void {
+  const id = "curve";
+  number(id, "rows", rows, true);
+  number(id, "rowBytes", rowBytes, true);
+  if (sizes.length === 0 || misses.length !== sizes.length || bounds.length !== sizes.length) {
+    refuse(id, "sizes", `${sizes.length} beside ${misses.length} and ${bounds.length} ratios`, "one ratio a size");
+  }
+  sizes.forEach((size, i) => {
+    number(id, `sizes[${i}]`, size, true);
+    if (i > 0 && size <= (sizes[i - 1] as number)) refuse(id, `sizes[${i}]`, `${size}`, "a size above the one before");
+    for (const [name, values] of [["misses", misses], ["bounds", bounds]] as const) {
+      number(id, `${name}[${i}]`, values[i]);
+      if ((values[i] as number) > 1) refuse(id, `${name}[${i}]`, `${values[i]}`, "a share, at most 1");
+    }
+  });
 }
 
 function checkQuality(quality: QualityRecord): void {

@@ -13,6 +13,7 @@ import type { CauseShare, Claim } from "./tco/claim/claim.ts";
 import type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 import type { Need, Offer } from "./tco/cost_model.ts";
 import type { Instance, PriceItem } from "./tco/price_book.ts";
+import type { SampleWork } from "./tco/traffic.ts";
 
 /** Times of a training step. */
 export interface StepTimes {
@@ -96,6 +97,46 @@ export interface CaseCost {
   readonly dramShare: { readonly run: number; readonly priced: number } | undefined;
 }
 
+/** Bytes of rows that a tier below the first gave and took, over the counted steps' wall time. */
+export interface TierTraffic {
+  /** Position of the tier. */
+  readonly tier: number;
+  /** What held it. */
+  readonly medium: string;
+  /** Media model it was slowed to. */
+  readonly emulates: string | undefined;
+  /** Rows found there × bytes of a row, a second: computed from counters. */
+  readonly readPerSecond: number;
+  /** Bytes of rows written there, a second: counted. */
+  readonly writtenPerSecond: number;
+}
+
+/** Miss ratios by size of the first tier. */
+export interface CacheCurve {
+  /** Policy of the configuration. */
+  readonly policy: string;
+  /** What the bound is: `opt` knows the keys to come, `popular` how popular rows are. */
+  readonly bound: string;
+  /** `analytic`, `exact` or `sampled`. */
+  readonly method: string;
+  /** What the ratios are shares of. */
+  readonly denominator: string;
+  /** Lookups that come together, in which a row counts once. */
+  readonly batch: number;
+  /** Sizes as shares of all rows, rising, above 0. */
+  readonly shares: readonly number[];
+  /** Bytes of these caches. */
+  readonly bytes: readonly number[];
+  /** Miss ratios under the policy. */
+  readonly misses: readonly number[];
+  /** Miss ratios of the bound. */
+  readonly bounds: readonly number[];
+  /** The size that the case ran with, as a share of all rows. */
+  readonly ranShare: number;
+  /** Misses that its runs counted, as a share of the same denominator; undefined where they did not count it. */
+  readonly counted: number | undefined;
+}
+
 /** One case: a configuration at a matrix point, all its samples together. */
 export interface CaseSummary {
   /** Unique in the report. */
@@ -137,6 +178,12 @@ export interface CaseSummary {
   readonly embedding: EmbeddingTime | undefined;
   /** First-tier hits; undefined with one tier. */
   readonly hits: HitRatio | undefined;
+  /** Bytes a second between the first tier and each below it; empty with one tier, and for virtual media. */
+  readonly traffic: readonly TierTraffic[];
+  /** What a sample asks of a server, counted in the samples; undefined in results that do not say, and for virtual media. */
+  readonly work: (SampleWork & { readonly cpuSeconds: number }) | undefined;
+  /** Miss ratios of caches of the case's rows; undefined where the run recorded none. */
+  readonly cacheCurve: CacheCurve | undefined;
   /** Tiers of the last sample. */
   readonly tiers: readonly TierRecord[];
   /** Bytes of DRAM allowed for tables, of the last sample. */

@@ -20,12 +20,30 @@ import {
 import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from "./tco/bill.ts";
 import { missingForOwned, OWNED, ownedMachines } from "./tco/owned_machines.ts";
 import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "./tco/price_book.ts";
+import { type SampleWork, serversNeeded } from "./tco/traffic.ts";
 
 /** Share of a machine's memory that tables may use; the rest is for system, process and buffers. An assumption. */
 export const USABLE_SHARE = 0.9;
 
 /** $ an hour of a training worker, for the question what happens when it is in the bill. */
 export const WORKER_PRICES: readonly number[] = [5, 10, 20];
+
+/** What pricing reads of a case. */
+export type PriceableCase =
+  & Pick<
+    UnpricedCase,
+    "name" | "holding" | "virtual" | "throughput" | "relative" | "baseline" | "dramBytes" | "tableBytes"
+  >
+  & {
+    readonly tiers: readonly { readonly purposes: Readonly<Record<string, number>> }[];
+    /** Bytes of DRAM for rows as a share of the row bytes; absent: what index and policy need, and no more. */
+    readonly cacheShare?: number;
+    /** What a sample asks of a server; needed where a traffic is asked for. */
+    readonly work?: (SampleWork & { readonly cpuSeconds: number }) | undefined;
+  };
+
+/** A case with its price, or why it has none. */
+export type Priced<T> = T & Pick<CaseSummary, "cost" | "costMissing">;
 
 interface Choice {
   readonly need: Need;
@@ -40,15 +58,21 @@ interface Seller {
   readonly forMemoryMode: readonly Instance[];
 }
 
-/** Prices what can be priced; every other case says why not. */
-export function priceCases(
-  cases: readonly UnpricedCase[],
-  scenario: ScenarioView,
+/**
+ * Prices what can be priced; every other case says why not.
+ *
+ * @param book Prices of any date; those of `cost.prices` are used.
+ * @param traffic Samples a second that all machines together must train. Default: what the run did, on machines that hold
+ * the model; more machines are bought for memory alone then.
+ */
+export function priceCases<T extends PriceableCase>(
+  cases: readonly T[],
+  { cost }: Pick<ScenarioView, "cost">,
   book: PriceBook,
-): { readonly cases: CaseSummary[]; readonly pricing: Pricing | undefined } {
-  const { cost } = scenario;
+  traffic?: number,
+): { readonly cases: Priced<T>[]; readonly pricing: Pricing | undefined } {
   const dated = pricesAsOf(book, cost.prices);
-  const unpriced = (why: (one: UnpricedCase) => string): CaseSummary[] =>
+  const unpriced = (why: (one: T) => string): Priced<T>[] =>
     cases.map((one) => ({ ...one, cost: undefined, costMissing: why(one) }));
   if (cost.model !== "cloud" && cost.model !== "owned") {
     const why = `No cost model "${cost.model}": there are "cloud" and "owned"`;
@@ -66,11 +90,12 @@ export function priceCases(
     return { cases: unpriced(() => why), pricing: undefined };
   }
   const needs = new Map(cases.map((one) => [one.name, needOf(one, cost.priceForBytes)]));
+  const named = new Map(cases.map((one) => [one.name, one]));
   const tries = sellers(cost.model, dated).map(({ provider, machines, forMemoryMode }) => {
     const choices = new Map<string, Choice>();
     for (const [name, need] of needs) {
       if (typeof need === "string") continue;
-      const [offer] = offers(need.need.memoryMode ? forMemoryMode : machines, need.need, USABLE_SHARE);
+      const offer = cheapest(need.need.memoryMode ? forMemoryMode : machines, need.need, named.get(name), traffic);
       if (offer !== undefined) choices.set(name, { ...need, offer });
     }
     const total = [...choices.values()].reduce((sum, { offer }) => sum + offer.pricePerHour, 0);
@@ -86,15 +111,16 @@ export function priceCases(
       pricing: undefined,
     };
   }
-  const priced = cases.map((one): CaseSummary => {
+  const priced = cases.map((one): Priced<T> => {
     const need = needs.get(one.name);
     const choice = best.choices.get(one.name);
     if (typeof need === "string") return { ...one, cost: undefined, costMissing: need };
     if (choice === undefined || one.throughput === undefined) {
-      return { ...one, cost: undefined, costMissing: `${best.provider} has no machine for it in the price book` };
+      const why = traffic === undefined ? "" : " that states its vCPUs";
+      return { ...one, cost: undefined, costMissing: `${best.provider} has no machine for it in the price book${why}` };
     }
     const baseline = one.baseline === undefined ? undefined : best.choices.get(one.baseline);
-    const terms = { bill, common, rowBytes: cost.priceForBytes };
+    const terms = { bill, common, rowBytes: cost.priceForBytes, traffic };
     return { ...one, cost: caseCost(one, choice, baseline, terms), costMissing: undefined };
   });
   const used = [
@@ -125,6 +151,26 @@ export function priceCases(
   };
 }
 
+/**
+ * The cheapest machines that hold a model, and train the traffic that is asked for. Of a shape whose network the book does
+ * not state, memory and vCPUs alone count.
+ */
+function cheapest(
+  machines: readonly Instance[],
+  need: Need,
+  { work }: Pick<PriceableCase, "work"> = {},
+  traffic: number | undefined,
+): Offer | undefined {
+  if (traffic === undefined) return offers(machines, need, USABLE_SHARE)[0];
+  if (work === undefined) return undefined;
+  const stated = machines.filter(({ networkGBs }) => networkGBs !== undefined);
+  const silent = machines.filter(({ networkGBs }) => networkGBs === undefined);
+  return [
+    ...serversNeeded(stated, need, traffic, work, USABLE_SHARE),
+    ...offers(silent, { ...need, vcpus: traffic * work.cpuSeconds }, USABLE_SHARE),
+  ].reduce<Offer | undefined>((a, b) => a === undefined || b.pricePerHour < a.pricePerHour ? b : a, undefined);
+}
+
 /** Who has machines: every provider of the book, or the owner of servers. */
 function sellers(model: "cloud" | "owned", dated: PriceBook): Seller[] {
   if (model === "owned") {
@@ -147,18 +193,22 @@ interface Terms {
   readonly bill: readonly BillPart[];
   readonly common: number;
   readonly rowBytes: number;
+  readonly traffic: number | undefined;
 }
 
-function caseCost(one: UnpricedCase, choice: Choice, baseline: Choice | undefined, terms: Terms): CaseCost {
-  const { bill, common, rowBytes } = terms;
+function caseCost(one: PriceableCase, choice: Choice, baseline: Choice | undefined, terms: Terms): CaseCost {
+  const { bill, common, rowBytes, traffic } = terms;
   const { offer } = choice;
   const price = offer.pricePerHour;
   const pricePerHour = price + common;
   const perMillion = mapEstimate(
     one.throughput as NonNullable<UnpricedCase["throughput"]>,
-    (rate) => dollarsPerMillionSamples(pricePerHour, rate),
+    (rate) => dollarsPerMillionSamples(pricePerHour, traffic ?? rate),
   );
-  const relative = one.relative;
+  // At equal traffic both sides train equally fast: what is slower needs more machines.
+  const relative = one.relative === undefined || traffic === undefined
+    ? one.relative
+    : mapEstimate(one.relative, () => 1);
   const compared = baseline !== undefined && relative !== undefined;
   const other = baseline?.offer.pricePerHour ?? price;
   const savedWithin = BOUNDARIES.map((boundary) => {
@@ -190,7 +240,7 @@ function caseCost(one: UnpricedCase, choice: Choice, baseline: Choice | undefine
 }
 
 /** Memory that a model of so many bytes of rows needs in a case, or why that cannot be said. */
-function needOf(one: UnpricedCase, rowBytes: number): { need: Need; overhead: number } | string {
+function needOf(one: PriceableCase, rowBytes: number): { need: Need; overhead: number } | string {
   if (one.virtual) return "The medium is virtual: no price";
   if (one.holding === "other") return "The price book has no machines for this storage type";
   const total = (purpose: string): number => one.tiers.reduce((sum, tier) => sum + (tier.purposes[purpose] ?? 0), 0);
@@ -199,12 +249,12 @@ function needOf(one: UnpricedCase, rowBytes: number): { need: Need; overhead: nu
   const overhead = (total("index") + total("policy")) / rows;
   const [held, beside] = [rowBytes, rowBytes * overhead];
   const need = one.holding === "pmem"
-    ? { dramBytes: beside, pmemBytes: held, memoryMode: false }
+    ? { dramBytes: beside + (one.cacheShare ?? 0) * rowBytes, pmemBytes: held, memoryMode: false }
     : { dramBytes: held + beside, pmemBytes: 0, memoryMode: one.holding === "memory-mode" };
   return { need, overhead };
 }
 
-function scalingText(cases: readonly CaseSummary[], rowBytes: number): string {
+function scalingText(cases: readonly Priced<PriceableCase>[], rowBytes: number): string {
   const priced = cases.filter((one) => one.cost !== undefined);
   const tables = Math.max(...priced.map((one) => one.tableBytes));
   const overheads = priced.map((one) => one.cost?.overhead ?? 0);

@@ -20,6 +20,7 @@ export type {
   AblationGroup,
   AblationRow,
   AblationSummary,
+  CacheCurve,
   CaseClaim,
   CaseCost,
   CaseSummary,
@@ -34,6 +35,7 @@ export type {
   StepTimes,
   Summary,
   TargetAuc,
+  TierTraffic as CaseTierTraffic,
   Verdict,
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";
@@ -80,6 +82,7 @@ export { reanalyseSimulation, type SimulationReanalysis } from "./simulation/rea
 export {
   type Deviation,
   type SimulationSummary,
+  type StudyCase,
   type StudySummary,
   summariseSimulation,
 } from "./simulation/summary.ts";
@@ -115,7 +118,7 @@ export {
   type PageRule,
   type RowRule,
 } from "./tco/break_even.ts";
-export type { BillPart, Boundary } from "./tco/bill.ts";
+export type { BillPart, BillRequest, Boundary } from "./tco/bill.ts";
 export {
   capitalRecovery,
   energyPerYear,
@@ -131,10 +134,23 @@ export { bytesPerSample, type SampleWork, serversNeeded, tableBytes, type TableS
 export type { Cause, CauseShare, Claim, ClaimSide, Range } from "./tco/claim/claim.ts";
 export type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 export { PUBLISHED_CLAIMS, type PublishedClaim } from "./tco/claim/published.ts";
-export { renderClaim, renderPrices, savingText, unpricedText } from "./claim_text.ts";
+export {
+  type ClaimAnalysis,
+  type PriceTextOptions,
+  renderClaim,
+  renderPrices,
+  savingText,
+  unpricedText,
+} from "./claim_text.ts";
 export { analyseClaim } from "./claims.ts";
 export { plan } from "./tco/planner/planner.ts";
-export { planRequest } from "./tco/planner/request.ts";
+export {
+  type OwnMachine,
+  type PlanInputs,
+  type PlannedTable,
+  planRequest,
+  type RowTimes,
+} from "./tco/planner/request.ts";
 export { planText } from "./tco/planner/text.ts";
 export type {
   Banded,
@@ -143,8 +159,10 @@ export type {
   Plan as MachinePlan,
   PlanAnswer,
   PlanMachine,
+  PlanOverhead,
   PlanRequest,
+  PlanTable,
   PlanTarget,
   PlanTier,
 } from "./tco/planner/model.ts";
-export { type TableSize, tableSize } from "./tco/size.ts";
+export { type SizedTable, type TableSize, tableSize } from "./tco/size.ts";

@@ -1,6 +1,6 @@
 /**
- * Emits `scenario.schema.json`, which gives editors the hovers and completions of scenario files. Not loaded when
- * scenarios run.
+ * Emits `scenario.schema.json`, `simulation.schema.json` and `plan.schema.json`, which give editors the hovers and
+ * completions of these files. Not loaded when scenarios run.
  *
  * @module
  */
@@ -8,14 +8,21 @@
 import { fileURLToPath } from "node:url";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import { optionsOf } from "./one_of.ts";
+import { planSchema } from "./planning/plan_file.ts";
 import { scenarioSchema } from "./schema.ts";
 import { simulationSchema } from "./simulation/schema.ts";
+import type * as v from "./valibot.ts";
 
-/** Where the schema is kept. */
-export const SCHEMA_FILE: string = fileURLToPath(new URL("./scenario.schema.json", import.meta.url));
+/** Documents that people write and editors check. */
+export type DocumentName = "scenario" | "simulation" | "plan";
+/** Every {@linkcode DocumentName}. */
+export const DOCUMENTS: readonly DocumentName[] = ["scenario", "simulation", "plan"];
 
-/** Where the schema of simulations is kept. */
-export const SIMULATION_SCHEMA_FILE: string = fileURLToPath(new URL("./simulation.schema.json", import.meta.url));
+const SCHEMAS: Readonly<Record<DocumentName, v.GenericSchema>> = {
+  scenario: scenarioSchema,
+  simulation: simulationSchema,
+  plan: planSchema,
+};
 
 type Converted = ReturnType<typeof toJsonSchema>;
 
@@ -34,26 +41,21 @@ function withoutDialect({ $schema: _, ...schema }: Converted): Converted {
   return schema;
 }
 
-/** The JSON Schema (draft 7) of a scenario, as text. */
-export function scenarioSchemaJson(): string {
-  return schemaText(scenarioSchema, "tierbench scenario");
+/** Where the schema of a document is kept. */
+export function schemaFile(document: DocumentName): string {
+  return fileURLToPath(new URL(`./${document}.schema.json`, import.meta.url));
 }
 
-/** The JSON Schema (draft 7) of a simulation, as text. */
-export function simulationSchemaJson(): string {
-  return schemaText(simulationSchema, "tierbench simulation");
-}
-
-function schemaText(of: Parameters<typeof toJsonSchema>[0], title: string): string {
-  const { $schema, ...schema } = convert(of);
+/** The JSON Schema (draft 7) of a document, as text. */
+export function schemaJson(document: DocumentName): string {
+  const { $schema, ...schema } = convert(SCHEMAS[document]);
   // The emitter collects definitions that only references would use; unions are written out, so there are none.
   const withoutDefinitions = (key: string, value: unknown) =>
     key === "$defs" || key === "definitions" ? undefined : value;
-  const titled = { $schema, title, ...schema };
+  const titled = { $schema, title: `tierbench ${document}`, ...schema };
   return `${JSON.stringify(titled, withoutDefinitions, 2)}\n`;
 }
 
 if (import.meta.main) {
-  await Deno.writeTextFile(SCHEMA_FILE, scenarioSchemaJson());
-  await Deno.writeTextFile(SIMULATION_SCHEMA_FILE, simulationSchemaJson());
+  for (const document of DOCUMENTS) await Deno.writeTextFile(schemaFile(document), schemaJson(document));
 }

@@ -237,8 +237,36 @@ export interface QualityRecord {
   readonly digest: string;
 }
 
+/** What caches of other sizes would miss at a point of the matrix: computed from the law of the data. */
+export interface CurveRecord {
+  /** What kind of line this is. */
+  readonly type: "curve";
+  /** Matrix point. */
+  readonly point: Readonly<Record<string, string | number | boolean>>;
+  /** Policy of `misses`. */
+  readonly policy: string;
+  /** Policy of `bounds`: `popular` keeps the most popular rows, which is the best for independent draws. */
+  readonly bound: string;
+  /** `analytic`. */
+  readonly method: string;
+  /** What the ratios are shares of. */
+  readonly denominator: string;
+  /** Lookups that come together. */
+  readonly batch: number;
+  /** All rows. */
+  readonly rows: number;
+  /** Bytes of a row. */
+  readonly rowBytes: number;
+  /** Rows of each cache, rising, above 0. */
+  readonly sizes: readonly number[];
+  /** Miss ratios under the policy. */
+  readonly misses: readonly number[];
+  /** Miss ratios of the bound. */
+  readonly bounds: readonly number[];
+}
+
 /** Any line of a result file. */
-export type ResultRecord = RunRecord | SampleRecord | FailedRecord | QualityRecord;
+export type ResultRecord = RunRecord | SampleRecord | FailedRecord | QualityRecord | CurveRecord;
 
 /** A parsed result file. */
 export interface Result {
@@ -252,4 +280,6 @@ export interface Result {
   readonly quality: QualityRecord | undefined;
   /** Every run that gives an AUC. */
   readonly qualities: readonly QualityRecord[];
+  /** Miss-ratio curves; absent in results of earlier versions, and where there are none. */
+  readonly curves?: readonly CurveRecord[];
 }

@@ -7,7 +7,15 @@
 
 import { dirname } from "node:path";
 import { writing } from "./writing.ts";
-import type { FailedRecord, QualityRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
+import type {
+  CurveRecord,
+  FailedRecord,
+  QualityRecord,
+  Result,
+  ResultRecord,
+  RunRecord,
+  SampleRecord,
+} from "./record.ts";
 
 /** Fields that a record must have to be used, by kind of record. */
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, "string" | "number" | "object">>>> = {
@@ -27,6 +35,7 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, "string" | "numb
     digest: "string",
   },
   failed: { id: "string", case: "string", configuration: "string", error: "string" },
+  curve: { point: "object", sizes: "object", misses: "object", bounds: "object", rows: "number", rowBytes: "number" },
   quality: {
     configuration: "string",
     steps: "number",
@@ -54,7 +63,9 @@ function checkRecord(value: unknown): ResultRecord {
     ? record["status"]
     : record["type"];
   const fields = typeof kind === "string" ? REQUIRED[kind] : undefined;
-  if (fields === undefined) throw new TypeError(`expected a run, sample or quality record, found ${show(value)}`);
+  if (fields === undefined) {
+    throw new TypeError(`expected a run, sample, quality or curve record, found ${show(value)}`);
+  }
   for (const [field, type] of Object.entries(fields)) {
     const found = record[field];
     if (typeof found !== type || found === null) {
@@ -113,7 +124,16 @@ export function resultOf(records: readonly ResultRecord[]): Result {
     }
   }
   const quality = qualities.get(QUALITY_ID);
-  return { run, samples, failed: [...failed.values()], quality, qualities: [...qualities.values()] };
+  const curves = new Map<string, CurveRecord>();
+  for (const record of records) if (record.type === "curve") curves.set(JSON.stringify(record.point), record);
+  return {
+    run,
+    samples,
+    failed: [...failed.values()],
+    quality,
+    qualities: [...qualities.values()],
+    ...(curves.size === 0 ? {} : { curves: [...curves.values()] }),
+  };
 }
 
 /** Id of the first quality run. */

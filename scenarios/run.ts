@@ -16,6 +16,7 @@ import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunD
 import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
 import { QUALITY_ID, readResultText, resultOf, ResultWriter } from "./result.ts";
 import { qualityRecord, sampleRecord, takeSample } from "./run/sample.ts";
+import { curveRecord } from "./run/miss_curve.ts";
 import { type QualityRun, qualityRuns } from "./run/quality_runs.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
 import { scoredRows, sizeRun, wantedSteps } from "./run/sizing.ts";
@@ -138,6 +139,7 @@ export async function runWith(
     const run = new Run({ scenario: resolved, prepared, dependencies, writer, signal, emit, elapsed });
     try {
       await run.all();
+      await run.curves();
     } catch (error) {
       if (options.signal?.aborted !== true) throw error;
       throw interrupted(resultOf(writer.records).samples.length, run.planned.length);
@@ -238,6 +240,9 @@ function stepsKey({ point, warmupSteps, stepNs }: SampleRecord): string {
   return `${warmupSteps + stepNs.length} ${pointText(point)}`;
 }
 
+/** Points of a matrix that get a curve: each takes some tenths of a second. */
+const MOST_CURVES = 4;
+
 /** One run under way. */
 class Run {
   readonly planned: readonly PlannedSample<PreparedCase>[];
@@ -275,6 +280,21 @@ class Run {
     const { samples: taken } = resultOf(this.#context.writer.records);
     for (const run of qualityRuns(qualityCase(cases), cases, taken)) {
       if (!complete.has(run.id)) await this.#quality(run, pace);
+    }
+  }
+
+  /** Records the miss-ratio curve of every point that has a case with more than one tier, and none yet. */
+  async curves(): Promise<void> {
+    const { samples, curves = [] } = resultOf(this.#context.writer.records);
+    const done = new Set(curves.map(({ point }) => pointText(point)));
+    for (const sample of samples) {
+      const key = pointText(sample.point);
+      if (done.has(key) || sample.tiers.length < 2 || done.size >= MOST_CURVES) continue;
+      const scenario = this.#context.prepared.cases.find(({ name }) => name === sample.case)?.scenario;
+      if (scenario === undefined) continue;
+      done.add(key);
+      const record = curveRecord(sample, scenario, this.#context.prepared.data.cardinalities);
+      if (record !== undefined) await this.#context.writer.append(record);
     }
   }
 

@@ -224,17 +224,25 @@ export interface CostBill {
 
 /** {@linkcode Cost} with every default filled in: paths are absolute, sizes in bytes. */
 export interface ResolvedCost {
+  /** Rented machines, paid by the hour, or servers that are bought. */
   readonly model: "cloud" | "owned";
+  /** Date of the prices: `2026-11`. */
   readonly prices: string;
   /** Absent without any. */
   readonly priceFiles?: string[];
+  /** What is in the bill. */
   readonly boundary: CostBoundary;
+  /**
+   * What the job has beside parameter servers: workers, the machine or $ an hour of each, bytes of training data,
+   * checkpoints that are kept.
+   */
   readonly bill: {
     readonly workers: number;
     readonly worker: string | number;
     readonly data: number;
     readonly checkpoints: number;
   };
+  /** Bytes of the tables that are priced. */
   readonly priceFor: number;
 }
 

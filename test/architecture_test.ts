@@ -11,7 +11,7 @@ const ALLOWED: Readonly<Record<string, readonly RegExp[]>> = {
   // What a run writes, what the variants in it are, and how it is read back; never what runs it.
   reports: [
     /^scenarios\/((contribution|simulation)\/)?record\.ts$/,
-    /^scenarios\/(ablation|writing|(simulation\/)?result)\.ts$/,
+    /^scenarios\/(ablation|result|writing|simulation\/(deviations|result))\.ts$/,
   ],
   // Beside the library: what only a command needs, and its own version.
   cli: [/^mod\.ts$/, /^deno\.json$/, /^ffi\/nearest\.ts$/, /^scenarios\/(emit_schema|writing)\.ts$/],

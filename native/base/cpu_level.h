@@ -28,11 +28,16 @@ uint32_t ts_cpu_level(void);
 #endif
 
 /* Defines static NAME_baseline, NAME_avx2 and NAME_avx512 with the parameter list PARAMETERS, all of which pass
- * ARGUMENTS to BODY, and the table NAME_levels[TS_LEVELS]. */
-#define TS_EVERY_LEVEL(NAME, BODY, PARAMETERS, ARGUMENTS)                 \
-  static void NAME##_baseline PARAMETERS { BODY ARGUMENTS; }              \
-  TS_TARGET_AVX2 static void NAME##_avx2 PARAMETERS { BODY ARGUMENTS; }   \
-  TS_TARGET_AVX512 static void NAME##_avx512 PARAMETERS { BODY ARGUMENTS; } \
+ * ARGUMENTS to BODY, and the table NAME_levels[TS_LEVELS]. ARGUMENTS may name `own_level`, the constant of the level. */
+#define TS_AT_LEVEL(LEVEL, BODY, ARGUMENTS) \
+  {                                         \
+    enum { own_level = LEVEL };             \
+    BODY ARGUMENTS;                         \
+  }
+#define TS_EVERY_LEVEL(NAME, BODY, PARAMETERS, ARGUMENTS)                                                     \
+  static void NAME##_baseline PARAMETERS TS_AT_LEVEL(TS_LEVEL_BASELINE, BODY, ARGUMENTS)                      \
+  TS_TARGET_AVX2 static void NAME##_avx2 PARAMETERS TS_AT_LEVEL(TS_LEVEL_AVX2, BODY, ARGUMENTS)               \
+  TS_TARGET_AVX512 static void NAME##_avx512 PARAMETERS TS_AT_LEVEL(TS_LEVEL_AVX512, BODY, ARGUMENTS)         \
   static void(*const NAME##_levels[TS_LEVELS]) PARAMETERS = {NAME##_baseline, NAME##_avx2, NAME##_avx512};
 
 #define TS_LANES 16u

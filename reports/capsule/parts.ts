@@ -107,6 +107,7 @@ function escaped(value: unknown): string {
 export function recordName(record: Readonly<Record<string, unknown>>): string {
   const { type, status, id } = record as { type?: string; status?: string; id?: string };
   if (type === "run") return "the run record";
+  if (type === "curve") return `the miss-ratio curve ${JSON.stringify((record as { point?: unknown }).point ?? {})}`;
   if (type === "simulated") return `the case "${String(record["case"])}"`;
   if (type === "explanation") return `the difference from "${String(record["from"])}" to "${String(record["to"])}"`;
   if (type === "quality") {

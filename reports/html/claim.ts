@@ -7,7 +7,11 @@
 import { flipText, inputText, pointsText, savedText, savingText, sideText, unpricedText } from "../claim_text.ts";
 import type { CaseClaim, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
-import { kind, table } from "./parts.ts";
+import type { Evidence } from "../../scenarios/record.ts";
+import { figure, kind, table } from "./parts.ts";
+
+/** Claims with charts; further ones have their tables alone. */
+export const CHARTED_CLAIMS = 6;
 
 /** The section; undefined where nothing is compared. */
 export function claims(summary: Summary): Markup | undefined {
@@ -19,7 +23,7 @@ export function claims(summary: Summary): Markup | undefined {
       <p>Every saving against DRAM taken apart. The points of a saving add up to it: they are the mean over all orders in which its
       causes can be switched on. The second column is what a cause adds when all others are there already; the last one the saving
       that would be left without it.</p>
-      ${unpriced(summary)}${shown.map(one)}
+      ${unpriced(summary)}${shown.map((claim) => one(claim, summary.claims.indexOf(claim)))}
     </section>
   `;
 }
@@ -28,13 +32,17 @@ export function claims(summary: Summary): Markup | undefined {
 export function claimData({ claims }: Summary): readonly {
   readonly name: string;
   readonly saving: number;
-  readonly terms: readonly { readonly cause: string; readonly points: number }[];
+  readonly terms: readonly { readonly cause: string; readonly points: number; readonly words: string }[];
   readonly bars: readonly { readonly input: string; readonly low: number; readonly high: number }[];
 }[] {
-  return claims.map(({ case: name, saved, causes, tornado }) => ({
+  return claims.map(({ case: name, saved, causes, tornado, claim: { a, b } }) => ({
     name,
     saving: 100 * saved.value,
-    terms: causes.map(({ cause, points }) => ({ cause, points: 100 * points })),
+    terms: causes.map(({ cause, points }) => ({
+      cause,
+      points: 100 * points,
+      words: cause.replace(/ of A$/, ` of ${a.name} machines`).replace(/ of B$/, ` of ${b.name} machines`),
+    })),
     bars: tornado.map(({ input, atLow, atHigh }) => ({ input: input.name, low: 100 * atLow, high: 100 * atHigh })),
   }));
 }
@@ -45,52 +53,79 @@ function unpriced({ pricing }: Summary): Markup | undefined {
   return text === undefined ? undefined : html`<p class="warn">${text}</p>`;
 }
 
-function one(claimed: CaseClaim): Markup {
+/** A table with its chart, if it has one. */
+function drawn(
+  id: string | undefined,
+  title: string,
+  text: string,
+  unit: string,
+  evidence: Evidence,
+  numbers: Markup,
+): Markup {
+  if (id === undefined) return numbers;
+  const kinds = `Computed from a case that was ${evidence}, and from prices`;
+  return figure(id, { title, text, unit, kinds }, numbers);
+}
+
+function one(claimed: CaseClaim, index: number): Markup {
+  const chart = (kind: string): string | undefined => index < CHARTED_CLAIMS ? `${kind}-${index}` : undefined;
   const { case: name, evidence, claim, causes, tornado, flips } = claimed;
-  return html`<h3>${name} ${kind(evidence)}</h3>
+  return html`
+    <h3>${name} ${kind(evidence)}</h3>
     <p>${sideText(claim.b)}, ${sideText(claim.a)} in ${claim.a.name}. Saved: ${savedText(claimed)} of the DRAM cost.</p>
-    ${
-    table(
-      `What the saving of ${name} comes from, percentage points`,
-      [
-        { title: "cause" },
-        { title: "points" },
-        { title: "if switched on last" },
-        { title: "saving without it" },
-        { title: "change", words: true },
-      ],
-      [
-        ...causes.map((cause) => [
-          cause.text,
-          pointsText(cause.points),
-          pointsText(cause.last),
-          savingText(cause.without),
-          cause.change,
+    <div class="two">${drawn(
+      chart("waterfall"),
+      `Where the saving of ${name} comes from`,
+      "Every bar begins where the one above it ends; filled bars save, outlined ones cost.",
+      "percentage points of the DRAM cost",
+      evidence,
+      table(
+        `What the saving of ${name} comes from, percentage points`,
+        [
+          { title: "cause" },
+          { title: "points" },
+          { title: "if switched on last" },
+          { title: "saving without it" },
+          { title: "change", words: true },
+        ],
+        [
+          ...causes.map((cause) => [
+            cause.text,
+            pointsText(cause.points),
+            pointsText(cause.last),
+            savingText(cause.without),
+            cause.change,
+          ]),
+          ["sum", pointsText(causes.reduce((sum, { points }) => sum + points, 0)), "", "", ""],
+        ],
+      ),
+    )}${drawn(
+      chart("tornado"),
+      `What the saving of ${name} hangs on`,
+      "The saving at the ends of each input's range, the widest first; filled where more of the input saves more. The dashed line " +
+        "is the saving as priced.",
+      "saved, percent of the DRAM cost",
+      evidence,
+      table(
+        `Saving of ${name} at the ends of each input's range, the widest first`,
+        [
+          { title: "input" },
+          { title: "at the low end" },
+          { title: "at the high end" },
+          { title: "range", words: true },
+        ],
+        tornado.map(({ input, atLow, atHigh }) => [
+          input.name,
+          savingText(atLow),
+          savingText(atHigh),
+          `${inputText(input, input.range.low)} to ${inputText(input, input.range.high)}: ${input.why}`,
         ]),
-        ["sum", pointsText(causes.reduce((sum, { points }) => sum + points, 0)), "", "", ""],
-      ],
-    )
-  }<details><summary>What the saving of ${name} hangs on, and where it would turn around</summary>${
-    table(
-      `Saving of ${name} at the ends of each input's range, the widest first`,
-      [
-        { title: "input" },
-        { title: "at the low end" },
-        { title: "at the high end" },
-        { title: "range", words: true },
-      ],
-      tornado.map(({ input, atLow, atHigh }) => [
-        input.name,
-        savingText(atLow),
-        savingText(atHigh),
-        `${inputText(input, input.range.low)} to ${inputText(input, input.range.high)}: ${input.why}`,
-      ]),
-    )
-  }${
-    table(
+      ),
+    )}</div>
+    <details><summary>Where the saving of ${name} would turn around</summary>${table(
       `Value of each input at which ${name} and ${claim.a.name} cost the same, the others as they are`,
       [{ title: "input" }, { title: "now" }, { title: "turns around", words: true }],
       flips.map((flip) => [flip.input.name, inputText(flip.input, flip.input.value), flipText(flip, claim)]),
-    )
-  }</details>`;
+    )}</details>
+  `;
 }

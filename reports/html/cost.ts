@@ -17,6 +17,7 @@ import type { CaseSummary, Pricing, Summary } from "../model.ts";
 import { rangeText } from "../claim_text.ts";
 import { BOUNDARY_WORDS, boundaryText, partsWithin } from "../tco/bill.ts";
 import { dateText, isStale, MARK_WORDS, type Provenance } from "../tco/price_book.ts";
+import { breakEven } from "./break_even.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, kind, table } from "./parts.ts";
 
@@ -49,7 +50,7 @@ function priced(summary: Summary, pricing: Pricing): Markup {
     boundaryText(pricing.boundary)
   }.${own}${stale}</p>
 ${machines(cases)}${boundaries(cases, pricing)}<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
-<h3 id="change" tabindex="-1">What would change this</h3>${change(cases)}${others(pricing)}
+<h3 id="change" tabindex="-1">What would change this</h3>${change(cases)}${others(pricing)}${breakEven(summary)}
 <details><summary>Every price used, with date, source and mark</summary>${prices(pricing)}</details>`;
 }
 

@@ -5,7 +5,8 @@
  */
 
 import { bytesText, countText, estimateText, listText, percentText, prefixed, significant } from "../format.ts";
-import type { Summary } from "../model.ts";
+import type { CaseSummary, Summary } from "../model.ts";
+import { missCurve } from "./miss_curve.ts";
 import { fastModeText, targetText } from "../quality_words.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
@@ -45,24 +46,35 @@ export function speed(summary: Summary): Markup | undefined {
       ]),
     ),
   );
-  const steps = table(
-    "Time of a training step, milliseconds",
-    [
-      { title: "case" },
-      { title: "kind", words: true },
-      { title: "p50" },
-      { title: "p95" },
-      { title: "p99" },
-      { title: "steps" },
-    ],
-    cases.map((one) => [
-      one.name,
-      kind(one.evidence),
-      estimateCell(one.step?.p50, 1e3),
-      estimateCell(one.step?.p95, 1e3),
-      estimateCell(one.step?.p99, 1e3),
-      `${one.step?.steps ?? 0}`,
-    ]),
+  const steps = figure(
+    "percentiles",
+    {
+      title: "Percentiles of a step",
+      text:
+        "Circles are the median, triangles the 95 % quantile, diamonds the 99 % quantile; whiskers are 95 % intervals " +
+        "over processes.",
+      unit: "milliseconds a step",
+      kinds: kindsText(cases),
+    },
+    table(
+      "Time of a training step, milliseconds",
+      [
+        { title: "case" },
+        { title: "kind", words: true },
+        { title: "p50" },
+        { title: "p95" },
+        { title: "p99" },
+        { title: "steps" },
+      ],
+      cases.map((one) => [
+        one.name,
+        kind(one.evidence),
+        estimateCell(one.step?.p50, 1e3),
+        estimateCell(one.step?.p95, 1e3),
+        estimateCell(one.step?.p99, 1e3),
+        `${one.step?.steps ?? 0}`,
+      ]),
+    ),
   );
   const fewest = Math.min(...cases.map((one) => (one.step?.steps ?? 0) / one.samples));
   const few = fewest >= 100
@@ -174,8 +186,44 @@ export function memory(summary: Summary): Markup | undefined {
   return html`
     <section
       aria-labelledby="memory"><h2 id="memory" tabindex="-1">Where the bytes are, and what the first tier answers</h2>
-    ${bytes}${hits}</section>
+    ${bytes}${hits}${missCurve(summary)}${traffic(cases)}</section>
   `;
+}
+
+/** Rows between the tiers, in bytes a second. */
+function traffic(cases: readonly CaseSummary[]): Markup | undefined {
+  const rows = cases.filter((one) => one.throughput !== undefined).flatMap((one) =>
+    one.traffic.map((tier) => ({ one, tier }))
+  );
+  if (rows.length === 0) return undefined;
+  return figure(
+    "traffic",
+    {
+      title: "Rows to and from the lower tiers",
+      text:
+        "Mean over the counted steps: rows found there times their bytes, and bytes of rows written there. A medium moves " +
+        "whole lines or blocks, so it moves more than that. No limit is drawn: the run records none.",
+      unit: "MB/s",
+      kinds: kindsText(cases.filter((one) => one.traffic.length > 0)),
+    },
+    table(
+      "Rows to and from the lower tiers, MB/s",
+      [
+        { title: "case, tier" },
+        { title: "kind", words: true },
+        { title: "medium", words: true },
+        { title: "read" },
+        { title: "written" },
+      ],
+      rows.map(({ one, tier }) => [
+        `${one.name}, tier ${tier.tier}`,
+        kind(one.evidence),
+        tier.medium + (tier.emulates === undefined ? "" : `, as ${tier.emulates}`),
+        significant(tier.readPerSecond / 1e6),
+        significant(tier.writtenPerSecond / 1e6),
+      ]),
+    ),
+  );
 }
 
 /** AUC and logloss of the longer run, against samples and against time; the time to the AUC that the scenario names. */

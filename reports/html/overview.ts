@@ -87,6 +87,8 @@ const SECTIONS: readonly Place[] = [
   { id: "memory", title: "Memory" },
   { id: "quality", title: "Quality" },
   { id: "cost", title: "Cost" },
+  { id: "what-if", title: "What if" },
+  { id: "claims", title: "Savings" },
   { id: "contribution", title: "Contribution" },
   { id: "run", title: "The run" },
 ];
@@ -121,8 +123,10 @@ export function overview(summary: Summary): Markup | undefined {
     "value",
     {
       title: "Cost against speed",
-      text: "Down is cheaper, right is faster; whiskers are 95 % intervals of the runs. Circles are measured, " +
-        "triangles emulated, squares simulated.",
+      text:
+        "Down is cheaper, right is faster; whiskers are 95 % intervals of the runs, and leave the chart where they are " +
+        "very wide. The dashed line joins the cases that no other beats in both. Circles are measured, triangles emulated, " +
+        "squares simulated.",
       unit: "$ per million samples, thousand samples/s",
       kinds: kindsText(priced),
     },

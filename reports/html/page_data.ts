@@ -5,9 +5,11 @@
  */
 
 import type { Evidence } from "../../scenarios/record.ts";
-import type { CaseSummary, EmbeddingTime, Summary } from "../model.ts";
+import type { CaseSummary, EmbeddingTime, StepTimes, Summary } from "../model.ts";
+import { type MoreData, moreData } from "./more_data.ts";
 import { focused } from "../focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
+import { type WhatIfBase, whatIfBase } from "../what_if/base.ts";
 
 /** A value and the ends of its interval; without an interval both ends are the value. */
 export interface Point {
@@ -32,6 +34,16 @@ export interface Stacked {
 
 /** Data of every chart; absent charts are undefined. */
 export interface PageData {
+  /** Charts of lines and floating bars. */
+  readonly more: MoreData;
+  /** Percentiles of a step, milliseconds. */
+  readonly percentiles:
+    | readonly (Marked & { readonly steps: readonly { readonly name: string; readonly point: Point }[] })[]
+    | undefined;
+  /** MB a second to and from the tiers below the first. */
+  readonly traffic: Stacked | undefined;
+  /** What the fields of the what-if compute with. */
+  readonly whatIf: WhatIfBase | undefined;
   /** Thousand samples/s against $ per million samples. */
   readonly value: readonly (Marked & { readonly rate: Point; readonly cost: Point })[] | undefined;
   /** Thousand samples/s. */
@@ -66,20 +78,32 @@ export interface PageData {
 export function pageData(summary: Summary): PageData {
   const { cases } = focused(summary);
   const { quality } = summary;
-  const configurations = [...new Set(cases.map((one) => one.configuration))];
-  const marked = (one: CaseSummary): Marked => ({
-    name: one.name,
-    evidence: one.evidence,
-    colour: one.holding === "dram"
-      ? 0
-      : 1 + configurations.filter((name) => cases.some((c) => c.configuration === name && c.holding !== "dram"))
-        .indexOf(one.configuration),
-  });
+  const colour = colours(cases);
+  const marked = (one: CaseSummary): Marked => ({ name: one.name, evidence: one.evidence, colour: colour(one) });
   const fast = cases.filter((one) => one.throughput !== undefined);
+  const steps = fast.filter((one) => one.step !== undefined);
   const priced = fast.filter((one) => one.cost !== undefined);
   const worked = cases.filter((one) => one.embedding !== undefined);
   const hit = cases.filter((one) => one.hits !== undefined);
   return {
+    more: moreData(focused(summary), colour),
+    percentiles: steps.length === 0 ? undefined : steps.map((one) => ({
+      ...marked(one),
+      steps: (["p50", "p95", "p99"] as const).map((name) => ({
+        name,
+        point: point((one.step as StepTimes)[name], 1e3),
+      })),
+    })),
+    traffic: stacked(
+      fast.flatMap(({ name, evidence, traffic }) =>
+        traffic.map((tier) => ({
+          name: `${name}, tier ${tier.tier}`,
+          evidence,
+          parts: [["read", tier.readPerSecond / 1e6], ["written", tier.writtenPerSecond / 1e6]] as const,
+        }))
+      ),
+    ),
+    whatIf: whatIfBase(focused(summary), colour),
     value: priced.length === 0 ? undefined : priced.map((one) => ({
       ...marked(one),
       rate: point(one.throughput as Estimate, 1e-3),
@@ -122,6 +146,12 @@ export function pageData(summary: Summary): PageData {
       planted: quality.plantedAuc,
     },
   };
+}
+
+/** The colour of a case: that of its configuration; the baseline has the first, which is neutral. */
+export function colours(cases: readonly CaseSummary[]): (one: CaseSummary) => number {
+  const others = [...new Set(cases.filter(({ holding }) => holding !== "dram").map((one) => one.configuration))];
+  return (one) => one.holding === "dram" ? 0 : 1 + others.indexOf(one.configuration);
 }
 
 /** Every variant but "none", which is 1. */

@@ -21,6 +21,7 @@ import { answer, heading, overview, words } from "./overview.ts";
 import { pageData } from "./page_data.ts";
 import { themeCss } from "./palette.ts";
 import { certainty, run } from "./provenance.ts";
+import { whatIfSection } from "./what_if.ts";
 import sheet from "./style.css" with { type: "text" };
 
 /** Options of {@linkcode renderReport}. */
@@ -71,6 +72,7 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
     memory(shown),
     quality(shown),
     cost(shown),
+    whatIfSection(shown),
     claims(shown),
     certainty(shown),
     addition?.section,

@@ -9,9 +9,11 @@ import { prefixed } from "../format.ts";
 
 /** A case in both. */
 export interface SimulatedDifference {
+  /** Name of the case: configuration and point. */
   readonly case: string;
-  /** Samples a second. */
+  /** Samples a second in the first simulation. */
   readonly before: number;
+  /** Samples a second in the second. */
   readonly after: number;
   /** Fields of the record that are not the same, dotted. */
   readonly fields: readonly string[];
@@ -19,13 +21,17 @@ export interface SimulatedDifference {
 
 /** What two simulations differ in. */
 export interface SimulationComparison {
+  /** Names of the two scenarios. */
   readonly names: readonly [string, string];
   /** Whether they ran the same scenario. */
   readonly sameScenario: boolean;
   /** Versions that differ: what, before, after. */
   readonly versions: readonly (readonly [string, string, string])[];
+  /** Cases that both have. */
   readonly cases: readonly SimulatedDifference[];
+  /** Cases of the first that the second lacks. */
   readonly missing: readonly string[];
+  /** Cases of the second that the first lacks. */
   readonly added: readonly string[];
   /** Whether every case of both is in the other, to the byte. */
   readonly same: boolean;

@@ -4,29 +4,14 @@
  * @module
  */
 
-import {
-  caseName,
-  type ExplanationRecord,
-  metricOf,
-  type SimulatedRecord,
-  type SimulationResult,
-} from "../../scenarios/simulation/record.ts";
+import { orderOf, type PublishedDeviation, publishedDeviations } from "../../scenarios/simulation/deviations.ts";
+import type { ExplanationRecord, SimulatedRecord, SimulationResult } from "../../scenarios/simulation/record.ts";
 import { answersOf } from "./answer.ts";
 
 /** A published figure and what the simulation says. */
-export interface Deviation {
-  readonly figure: string;
+export interface Deviation extends PublishedDeviation {
+  /** The case that it is compared with: configuration and point. */
   readonly case: string;
-  readonly of: string;
-  readonly published: number;
-  readonly simulated: number;
-  /** (simulated - published) / published. */
-  readonly deviation: number;
-  readonly tolerance: number;
-  readonly within: boolean;
-  readonly source: string;
-  /** The parameter that was set by this figure: its deviation says nothing. */
-  readonly calibrates?: string;
 }
 
 /** A case in its study. */
@@ -39,22 +24,35 @@ export interface StudyCase extends SimulatedRecord {
 
 /** Cases of one study. */
 export interface StudySummary {
+  /** Heads its part of the report. */
   readonly name: string;
+  /** Its cases in the order they ran; the first is the unit of `relative`. */
   readonly cases: readonly StudyCase[];
 }
 
 /** A simulation's report. */
 export interface SimulationSummary {
+  /** Kind of evidence of every figure in it. */
   readonly evidence: "simulated";
+  /** Name of the simulation. */
   readonly name: string;
+  /** What it shows, in a sentence or two. */
   readonly about: string;
+  /** When it ran, ISO 8601 in UTC. */
   readonly started: string;
+  /** Seed of the spread of counts and of sampled placements. */
   readonly seed: number;
+  /** Version of each part that the figures depend on, by its name. */
   readonly versions: Readonly<Record<string, string>>;
+  /** SHA-256 (hex) of the simulation with every default filled in. */
   readonly digest: string;
+  /** What the figures rest on, as pairs of a name and words: tables, batch, machines, network, computing, overlap. */
   readonly assumptions: readonly (readonly [string, string])[];
+  /** The studies in the order of the simulation. */
   readonly studies: readonly StudySummary[];
+  /** Differences between two cases, taken apart; seconds a sample. */
   readonly explanations: readonly ExplanationRecord[];
+  /** Every published figure beside the simulated one. */
   readonly deviations: readonly Deviation[];
   /** Of the figures that calibrate nothing. */
   readonly accuracy?: {
@@ -65,51 +63,20 @@ export interface SimulationSummary {
     /** Of pairs of cases that differ by more than a tenth in what is published, the share that is in the same order. */
     readonly order?: { readonly pairs: number; readonly same: number };
   };
+  /** What the figures say: the fastest of each study, and how well published figures are met. */
   readonly sentences: readonly string[];
+  /** What must be known to read the figures: that they are simulated, and why a band is missing. */
   readonly cautions: readonly string[];
 }
 
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
-/** Pairs of figures of one kind and one unit that differ by more than a tenth, and how many keep their order. */
-function orderOf(deviations: readonly Deviation[]): { readonly pairs: number; readonly same: number } | undefined {
-  let [pairs, same] = [0, 0];
-  for (const [i, a] of deviations.entries()) {
-    for (const b of deviations.slice(i + 1)) {
-      if (a.of !== b.of || a.source !== b.source) continue;
-      const [low, high] = a.published < b.published ? [a, b] : [b, a];
-      if (high.published <= low.published * 1.1) continue;
-      pairs++;
-      if (high.simulated > low.simulated) same++;
-    }
-  }
-  return pairs === 0 ? undefined : { pairs, same };
-}
-
-function deviationsOf({ run, cases }: SimulationResult): Deviation[] {
-  const find = (configuration: string, at: SimulatedRecord["point"] = {}) =>
-    cases.find((one) => one.case === caseName(configuration, at));
-  return run.scenario.published.flatMap((published) => {
-    const one = find(published.configuration, published.at);
-    const unit = published.relativeTo === undefined
-      ? undefined
-      : find(published.relativeTo.configuration, published.relativeTo.at);
-    if (one === undefined || (published.relativeTo !== undefined && unit === undefined)) return [];
-    const value = metricOf(one, published.of) / (unit === undefined ? 1 : metricOf(unit, published.of));
-    const deviation = value / published.value - 1;
-    return [{
-      figure: published.figure,
-      case: labelOf(one, new Set(Object.keys(one.point).length > 3 ? [] : Object.keys(one.point))),
-      of: published.of,
-      published: published.value,
-      simulated: value,
-      deviation,
-      tolerance: published.tolerance,
-      within: Math.abs(deviation) <= published.tolerance,
-      source: published.source,
-      ...(published.calibrates === undefined ? {} : { calibrates: published.calibrates }),
-    }];
-  });
+function deviationsOf(result: SimulationResult): Deviation[] {
+  return publishedDeviations(result).map(([one, { figure, ...rest }]) => ({
+    figure,
+    case: labelOf(one, new Set(Object.keys(one.point).length > 3 ? [] : Object.keys(one.point))),
+    ...rest,
+  }));
 }
 
 function accuracyOf(deviations: readonly Deviation[]): SimulationSummary["accuracy"] {

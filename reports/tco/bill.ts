@@ -7,10 +7,10 @@
 
 import type { PriceBook, PriceItem, Provenance } from "./price_book.ts";
 
-/** Boundaries from the narrowest; each holds those before it. */
-export const BOUNDARIES = ["parameter-servers", "workers", "storage", "checkpoints"] as const;
 /** Where a bill ends. */
-export type Boundary = typeof BOUNDARIES[number];
+export type Boundary = "parameter-servers" | "workers" | "storage" | "checkpoints";
+/** Boundaries from the narrowest; each holds those before it. */
+export const BOUNDARIES: readonly Boundary[] = ["parameter-servers", "workers", "storage", "checkpoints"];
 
 /** What is added at a boundary, in words. */
 export const BOUNDARY_WORDS: Readonly<Record<Boundary, string>> = {
@@ -37,6 +37,7 @@ export const DEFAULT_BILL: BillRequest = { workers: 1, worker: "p4d.24xlarge", d
 
 /** One part of a bill. */
 export interface BillPart {
+  /** The narrowest boundary that has this part within it. */
   readonly boundary: Exclude<Boundary, "parameter-servers">;
   /** `1 × p4d.24xlarge`. */
   readonly what: string;

@@ -63,6 +63,7 @@ export interface OwnedRates extends PowerPrice {
 export interface Part {
   /** `12 × 64 GB DDR5`. */
   readonly name: string;
+  /** Parts of this kind in one server. */
   readonly count: number;
   /** $ of one. */
   readonly price: number;

@@ -15,6 +15,7 @@ export const OWNED = "owned servers";
 
 /** An owned server. */
 export interface OwnedMachine {
+  /** The modules that are in it. */
   readonly population: Population;
   /** The server as the search sees it; its provenance is that of its oldest price. */
   readonly instance: Instance;

@@ -14,7 +14,9 @@ import type { Medium } from "./price_book.ts";
 
 /** A server that memory is put into. */
 export interface Platform {
+  /** Sockets and generation: `2 × Cascade Lake`. */
   readonly name: string;
+  /** Processors of a server. */
   readonly sockets: number;
   /** Memory channels of a socket. */
   readonly channels: number;
@@ -24,7 +26,9 @@ export interface Platform {
   readonly vcpus: number;
   /** Network in each direction, GB/s. */
   readonly networkGBs: number;
+  /** DRAM modules that fit: their kind and their sizes in GB as sold. */
   readonly dram: { readonly medium: Medium; readonly sizesGB: readonly number[] };
+  /** PMem modules that fit beside DRAM; absent on a platform without PMem. Sizes in GB as sold. */
   readonly pmem?: {
     readonly medium: Medium;
     readonly sizesGB: readonly number[];
@@ -33,6 +37,7 @@ export interface Platform {
     /** PMem ÷ DRAM allowed in Memory Mode. */
     readonly memoryModeRatio: readonly [number, number];
   };
+  /** CXL memory cards that fit: GB of one, and how many at most; absent on a platform without CXL. */
   readonly cxl?: { readonly sizeGB: number; readonly mostCards: number };
 }
 
@@ -62,10 +67,13 @@ export const PLATFORMS: readonly Platform[] = [
 
 /** Modules in a server. */
 export interface Population {
+  /** The server that they are in. */
   readonly platform: Platform;
   /** Modules and their size. */
   readonly dram: { readonly count: number; readonly sizeGB: number };
+  /** PMem modules and GB of one as sold; count 0: none. */
   readonly pmem: { readonly count: number; readonly sizeGB: number };
+  /** CXL cards and GB of one; count 0: none. */
   readonly cxl: { readonly count: number; readonly sizeGB: number };
   /** Whether Memory Mode is allowed on it. */
   readonly memoryMode: boolean;

@@ -59,17 +59,19 @@ export interface Instance extends Provenance {
   readonly pricePerHour: number;
 }
 
-/** What an amount of an item is per, or measured in. The first group is money, the second is not. */
-export const MONEY_UNITS = ["GB", "GB-month", "GiB-hour", "kWh", "server", "die"] as const;
-/** Units without a currency. A `share` is of 1; a `ratio` may be above 1. */
-export const PLAIN_UNITS = ["W", "years", "share", "ratio"] as const;
-/** A unit of an item. */
-export type PriceUnit = typeof MONEY_UNITS[number] | typeof PLAIN_UNITS[number];
+/** What an amount of an item is per (US dollars), or measured in. A `share` is of 1; a `ratio` may be above 1. */
+export type PriceUnit =
+  | ("GB" | "GB-month" | "GiB-hour" | "kWh" | "server" | "die")
+  | ("W" | "years" | "share" | "ratio");
+/** Units of which an amount is US dollars. */
+export const MONEY_UNITS: readonly PriceUnit[] = ["GB", "GB-month", "GiB-hour", "kWh", "server", "die"];
+/** Units without a currency. */
+export const PLAIN_UNITS: readonly PriceUnit[] = ["W", "years", "share", "ratio"];
 
-/** Kinds of memory that owned machines are built of. */
-export const MEDIA = ["DDR4", "DDR5", "PMem 100", "CXL", "NVMe", "HBM"] as const;
-/** A kind of memory. */
-export type Medium = typeof MEDIA[number];
+/** A kind of memory that owned machines are built of. */
+export type Medium = "DDR4" | "DDR5" | "PMem 100" | "CXL" | "NVMe" | "HBM";
+/** Every {@linkcode Medium}. */
+export const MEDIA: readonly Medium[] = ["DDR4", "DDR5", "PMem 100", "CXL", "NVMe", "HBM"];
 
 /** A price or a figure that prices need: $ per GB, watts of a module, years of a server. */
 export interface PriceItem extends Provenance {
@@ -105,9 +107,11 @@ export interface PriceRows {
 
 /** Something wrong with a file of prices. */
 export interface PriceProblem {
+  /** Name of the file it is in. */
   readonly file: string;
   /** From 1; undefined where it is the file as a whole. */
   readonly line: number | undefined;
+  /** What was found and what is needed. */
   readonly text: string;
 }
 

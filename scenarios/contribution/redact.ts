@@ -148,6 +148,7 @@ export function redact(result: Result, who: Identity): { readonly result: Result
       failed: result.failed.map((one) => ({ ...record(one, `${one.id} (failed)`), point: one.point })),
       quality: result.quality === undefined ? undefined : record(result.quality, QUALITY_ID),
       qualities: result.qualities.map((one) => record(one, one.id ?? QUALITY_ID)),
+      ...(result.curves === undefined ? {} : { curves: result.curves }),
     },
     removed,
   };

@@ -1,6 +1,6 @@
 /**
- * How wrong a figure of a media model may be: bands from the residuals of the published figures, and the range of
- * conditions in which there were any. `scenarios/media/residuals.json` holds both; `tierbench validate-models --write`
+ * How wrong a figure of a media model may be: bands from how far models were from published curves that they had not seen,
+ * and the range of conditions in which there were any. `scenarios/media/residuals.json` holds both; `tierbench validate-models --write`
  * makes it.
  *
  * @module
@@ -13,14 +13,23 @@ const FILE = new URL("../media/residuals.json", import.meta.url);
 /** Lowest and highest of something. */
 export type Range = readonly [number, number];
 
+/**
+ * Whose figures a band is made of: those of the medium of this `kind`; of the `medium`; of the kind in all media of its
+ * `class` (DRAM, PMEM, …); of the kind in `all` media. `fit`: the medium's of this kind, with the errors of the fit, which
+ * were larger than those of all curves left out.
+ */
+export type BandBasis = "kind" | "medium" | "class" | "all" | "fit";
+
 /** What is known of one kind of figure of one medium. */
 export interface KindResiduals {
   /** Published figures compared. */
   readonly points: number;
   /** Curves that they belong to. */
   readonly curves: number;
-  /** 90 % of the figures are within `value / factor` and `value * factor` (split conformal). */
+  /** 90 % of the figures are within `value / factor` and `value * factor` (jackknife, a curve left out at a time). */
   readonly factor: number;
+  /** Whose figures that was found with. */
+  readonly basis: BandBasis;
   /** Sizes of an access, bytes. */
   readonly bytes: Range;
   /** Threads. */

@@ -26,12 +26,21 @@ export interface FreeParameter {
   value: number;
 }
 
-interface Target {
+/** A medium on a platform, and the figures published for them. */
+export interface Target {
   readonly media: Media;
   readonly platform: string;
+  /** What the native library is given; a fit changes it. */
   readonly options: Record<string, string>;
   readonly questions: Questions;
+  /** Of each figure: media with many count little more than those with few. */
   readonly weight: number;
+}
+
+/** A number that was taken from rows or derived from them, not fitted. */
+export interface TakenParameter extends FreeParameter {
+  /** Ids of those rows; `*` stands for any text. */
+  readonly from: readonly string[];
 }
 
 /** A model and all that extend it. */
@@ -39,7 +48,9 @@ export interface Family {
   /** Name of the model that extends none. */
   readonly name: string;
   /** What can be moved. */
-  readonly free: FreeParameter[];
+  readonly free: readonly FreeParameter[];
+  /** What was taken from single rows. */
+  readonly taken: readonly TakenParameter[];
   /** What is compared. */
   readonly targets: readonly Target[];
 }
@@ -49,7 +60,7 @@ function lossOf(error: number): number {
   return 0.2 * Math.log1p(Math.abs(error) / 0.2);
 }
 
-/** The families of all shipped media, with the points of `use`. */
+/** The families of all shipped media, with the figures that belong to them. */
 export async function families(points: readonly CalibrationPoint[]): Promise<Family[]> {
   const media = await Promise.all((await listMedia()).map(loadMedia));
   const root = (m: Media): string => {
@@ -72,15 +83,17 @@ export async function families(points: readonly CalibrationPoint[]): Promise<Fam
           };
         });
       });
-      const free = await Promise.all(members.map(async (m) => {
+      const all = await Promise.all(members.map(async (m) => {
         const file = parseMedia(await Deno.readTextFile(mediaFileUrl(m.name)), m.name);
-        const of = (parameters: Media["parameters"], path: string[], platform?: string): FreeParameter[] =>
-          Object.entries(parameters).filter(([, { fit }]) => fit === true).map(([key, { value }]) => ({
+        const of = (parameters: Media["parameters"], path: string[], platform?: string) =>
+          Object.entries(parameters).map(([key, { value, from, fit }]) => ({
             file: m.name,
             path: [...path, key, "value"],
             key,
             platform,
             value,
+            from,
+            fit: fit === true,
           }));
         const platforms = Object.entries(file.platforms ?? {});
         return [
@@ -88,13 +101,14 @@ export async function families(points: readonly CalibrationPoint[]): Promise<Fam
           ...platforms.flatMap(([p, { parameters }]) => of(parameters, ["platforms", p, "parameters"], p)),
         ];
       }));
-      return { name, free: free.flat(), targets };
+      const [free, taken] = [true, false].map((fitted) => all.flat().filter(({ fit }) => fit === fitted));
+      return { name, free: free ?? [], taken: taken ?? [], targets };
     }),
   );
 }
 
 /** Whether a parameter of `file` is what `target` uses: its own file's value hides that of the model it extends. */
-function applies(free: FreeParameter, target: Target, all: readonly FreeParameter[]): boolean {
+export function applies(free: FreeParameter, target: Target, all: readonly FreeParameter[]): boolean {
   if (free.platform !== undefined && free.platform !== target.platform) return false;
   if (free.file === target.media.name) return true;
   const hidden = all.some((other) =>
@@ -115,7 +129,7 @@ function total(family: Family, touched?: ReadonlySet<Target>): number[] {
 }
 
 /** Limits of parameters that have a meaning only between them (native/media/media_options.c). */
-function limit(key: string, value: number): number {
+export function limit(key: string, value: number): number {
   if (key === "sharpness") return Math.min(12, Math.max(1.5, value));
   if (key.endsWith("duplex")) return Math.min(32, Math.max(0.3, value));
   if (key === "load_shape") return Math.min(0.999, value);
@@ -127,9 +141,25 @@ function limit(key: string, value: number): number {
   return Math.max(value, 1e-3);
 }
 
+/** How thorough a fit is. */
+export interface FitOptions {
+  /** First steps, as shares; each but the last is followed by steps of two parameters of one operation at a time. */
+  readonly steps: readonly number[];
+  /** Least and most rounds over all parameters with one first step. */
+  readonly rounds: readonly [least: number, most: number];
+  /** Gain of a round, as a share of the loss, at which to stop. */
+  readonly gain: number;
+  /** Told of each step. */
+  readonly log?: (text: string) => void;
+}
+
+/** A fit from anywhere. */
+export const THOROUGH: FitOptions = { steps: [0.3, 0.15, 0.05], rounds: [13, 80], gain: 1e-5 };
+
 /** Moves one parameter at a time by a factor while that helps, then by smaller factors; then pairs of one operation. */
-export function fit(family: Family, log?: (text: string) => void): number {
-  const used = new Map(family.free.map((free) => [free, family.targets.filter((t) => applies(free, t, family.free))]));
+export function fit(family: Family, { steps: firsts, rounds: [least, most], gain, log }: FitOptions): number {
+  const all = [...family.free, ...family.taken];
+  const used = new Map(family.free.map((free) => [free, family.targets.filter((t) => applies(free, t, all))]));
   const set = (free: FreeParameter, value: number): void => {
     free.value = value;
     for (const target of used.get(free) ?? []) target.options[free.key] = String(value);
@@ -151,14 +181,14 @@ export function fit(family: Family, log?: (text: string) => void): number {
   };
   const each = (first: number): void => {
     const steps = new Map(family.free.map((free) => [free, first]));
-    for (let round = 0; round < 80; round++) {
+    for (let round = 0; round < most; round++) {
       const start = sum(losses);
       for (const free of family.free) {
         const step = steps.get(free) ?? first;
         const moved = attempt([[free, 1 + step]]) || attempt([[free, 1 / (1 + step)]]);
         steps.set(free, moved ? Math.min(0.5, step * 1.6) : Math.max(5e-4, step * 0.45));
       }
-      if (round > 12 && start - sum(losses) < 1e-5 * start) break;
+      if (round + 1 >= least && start - sum(losses) < gain * start) break;
     }
   };
   const together = (step: number): void => {
@@ -173,12 +203,11 @@ export function fit(family: Family, log?: (text: string) => void): number {
       }
     }
   };
-  for (const step of [0.3, 0.15]) {
+  firsts.forEach((step, i) => {
     each(step);
-    together(step);
+    if (i < firsts.length - 1) together(step);
     log?.(`${family.name} ${sum(losses).toFixed(4)}`);
-  }
-  each(0.05);
+  });
   return sum(losses);
 }
 
@@ -199,7 +228,7 @@ if (import.meta.main) {
   const points = pointsOf(await loadCalibration());
   for (const family of await families(points)) {
     if (family.free.length === 0 || Deno.args.length > 0 && !Deno.args.includes(family.name)) continue;
-    const loss = fit(family, (text) => console.log(text));
+    const loss = fit(family, { ...THOROUGH, log: (text) => console.log(text) });
     await writeFit(family);
     console.log(`${family.name}: ${family.free.length} parameters, loss ${loss.toFixed(4)}`);
   }

@@ -5,8 +5,10 @@
  */
 
 import { listMedia, loadMedia, mediaOptions } from "../media.ts";
-import type { KindResiduals, Range, Residuals } from "./bands.ts";
+import type { Residuals } from "./bands.ts";
 import { type CalibrationRow, loadCalibration } from "./calibration.ts";
+import { type LeftOut, loadLeftOut, modelsDigest } from "./leave_out.ts";
+import { type Coverage, coverageOf, residualsOf } from "./make_bands.ts";
 import { type CalibrationPoint, type FigureKind, notCompared, pointsOf } from "./points.ts";
 import { predict, questionsOf } from "./predict.ts";
 
@@ -44,8 +46,12 @@ export interface ModelValidation {
   readonly kinds: readonly (ErrorSummary & { readonly kind: FigureKind })[];
   /** Bands and calibrated ranges. */
   readonly residuals: Residuals;
-  /** Leave-one-curve-out: points of media with five curves or more, and how many the bands of the others covered. */
-  readonly leftOut: { readonly points: number; readonly covered: number; readonly media: number };
+  /** What models that never saw a curve said of it. */
+  readonly leftOut: LeftOut;
+  /** Whether models or rows changed since. */
+  readonly leftOutIsStale: boolean;
+  /** Leave-one-curve-out: figures of media with five curves or more, and how many the bands of the others covered. */
+  readonly coverage: Coverage;
   /** Pairs of media that differ by more than 10 % at equal conditions, and how many the models put in that order. */
   readonly order: { readonly pairs: number; readonly right: number };
   /** O13: latencies of two Mess curves below 90 % load. */
@@ -98,71 +104,6 @@ export function summarize(name: string, of: readonly Comparison[]): ErrorSummary
   };
 }
 
-/** How far apart two figures are, as a factor of 1 or more in the logarithm. */
-const distance = ({ model, value }: Comparison): number => Math.abs(Math.log(model / value));
-
-/** Fewest points that a kind's own band is made of; below, the medium's other kinds help. */
-const ENOUGH = 19;
-
-/**
- * Half width of the 90 % band in the logarithm, by split conformal prediction: the ceil(0.9 (n + 1))-th smallest distance
- * (Vovk et al. 2005), the largest where there are fewer than nine.
- */
-function halfWidth(distances: readonly number[]): number {
-  const sorted = [...distances].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length, Math.ceil(0.9 * (sorted.length + 1))) - 1] ?? NaN;
-}
-
-/** Figures that make the band of a kind: its own, or all of the medium where there are few. */
-function basis(medium: readonly Comparison[], kind: FigureKind): readonly Comparison[] {
-  const own = medium.filter((c) => c.kind === kind);
-  return own.length >= ENOUGH ? own : medium;
-}
-
-const range = (values: readonly number[]): Range => [Math.min(...values), Math.max(...values)];
-
-function readShareOf({ query, kind, model: _ }: Comparison): number {
-  return query.readShare ?? (kind === "mixed" ? 0.5 : query.operation === "load" ? 1 : 0);
-}
-
-function residualsOf(comparisons: readonly Comparison[]): Residuals {
-  const result: Record<string, Partial<Record<FigureKind, KindResiduals>>> = {};
-  for (const [medium, of] of Map.groupBy(comparisons, (c) => c.medium)) {
-    const kinds: Partial<Record<FigureKind, KindResiduals>> = {};
-    for (const [kind, own] of Map.groupBy(of, (c) => c.kind)) {
-      kinds[kind] = {
-        points: own.length,
-        curves: new Set(own.map((c) => c.curve)).size,
-        factor: Number(Math.exp(halfWidth(basis(of, kind).map(distance))).toPrecision(4)),
-        bytes: range(own.map((c) => c.query.bytes)),
-        threads: range(own.map((c) => c.query.threads)),
-        readShare: range(own.map(readShareOf)),
-        hops: range(own.map((c) => c.query.hops ?? 0)),
-      };
-    }
-    result[medium] = kinds;
-  }
-  return result;
-}
-
-/** Each curve against the band that the other curves of its medium give. The parameters stay those of all rows. */
-function leaveOneCurveOut(comparisons: readonly Comparison[]): ModelValidation["leftOut"] {
-  let points = 0, covered = 0, media = 0;
-  for (const of of Map.groupBy(comparisons, (c) => c.medium).values()) {
-    const curves = Map.groupBy(of, (c) => c.curve);
-    if (curves.size < 5) continue;
-    media++;
-    for (const [curve, left] of curves) {
-      const others = of.filter((c) => c.curve !== curve);
-      for (const point of left) {
-        points++;
-        if (distance(point) <= halfWidth(basis(others, point.kind).map(distance))) covered++;
-      }
-    }
-  }
-  return { points, covered, media };
-}
-
 /** Different media asked the same: does the model know which is faster? */
 function rankOrder(comparisons: readonly Comparison[]): ModelValidation["order"] {
   let pairs = 0, right = 0;
@@ -191,10 +132,23 @@ function belowNinety(point: Comparison, all: readonly Comparison[]): boolean {
   return peak !== undefined && (point.query.load ?? 0) < 0.9 * peak.value;
 }
 
-/** Compares every verified row with its model. */
-export async function validateModels(rows?: readonly CalibrationRow[]): Promise<ModelValidation> {
+/** Class of each medium: `dram`, `pmem`, …. */
+async function mediaClasses(): Promise<Map<string, string>> {
+  const media = await Promise.all((await listMedia()).map(loadMedia));
+  return new Map(media.map(({ name, kind }) => [name, kind]));
+}
+
+/**
+ * Compares every verified row with its model.
+ *
+ * @param rows Instead of `scenarios/media/calibration.csv`.
+ * @param leftOut Instead of `scenarios/media/left-out.json`.
+ */
+export async function validateModels(rows?: readonly CalibrationRow[], leftOut?: LeftOut): Promise<ModelValidation> {
   const all = rows ?? await loadCalibration();
-  const comparisons = await compare(pointsOf(all));
+  const points = pointsOf(all);
+  const comparisons = await compare(points);
+  const without = leftOut ?? await loadLeftOut(), classes = await mediaClasses();
   const byMedium = [...Map.groupBy(comparisons, (c) => c.medium)].sort(([a], [b]) => a < b ? -1 : 1);
   const o13 = comparisons.filter((c) => /^MESS-(EPEEC4|MN5ACC)-R\d+-BW/.test(c.id) && belowNinety(c, comparisons));
   return {
@@ -203,8 +157,10 @@ export async function validateModels(rows?: readonly CalibrationRow[]): Promise<
     kinds: byMedium.flatMap(([name, of]) =>
       [...Map.groupBy(of, (c) => c.kind)].map(([kind, own]) => ({ ...summarize(name, own), kind }))
     ),
-    residuals: residualsOf(comparisons),
-    leftOut: leaveOneCurveOut(comparisons),
+    residuals: residualsOf(comparisons, without, classes),
+    leftOut: without,
+    leftOutIsStale: without.digest !== await modelsDigest(points),
+    coverage: coverageOf(comparisons, without, classes),
     order: rankOrder(comparisons),
     o13: summarize("O13", o13),
     o14: summarize("O14", comparisons.filter((c) => c.id.startsWith("OS-"))),

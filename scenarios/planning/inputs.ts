@@ -29,24 +29,45 @@ export interface PlanInputTable extends PlanTableBytes {
 
 /** Times of one row on a medium, all threads together, and the 90 % band of its reads and writes as factors. */
 export interface PlanRowTimes {
+  /** Seconds a row for reading: its bytes over the bandwidth of all threads together. */
   readonly readSeconds: number;
+  /** Seconds a row for writing, the same way. */
   readonly writeSeconds: number;
+  /**
+   * Factors on both times: the wider of the two bands; undefined where the medium is not calibrated for such
+   * accesses.
+   */
   readonly band: { readonly low: number; readonly high: number } | undefined;
 }
 
 /** Everything the planner needs but prices. */
 export interface ModelledPlan {
+  /** The tables of the file, each with its bytes and its use in a step. */
   readonly tables: readonly PlanInputTable[];
+  /** Machines of the user's own. */
   readonly own: readonly (ResolvedPlanFile["machines"][string] & { readonly name: string })[];
+  /** Providers of the price book that are looked at; undefined: all of them. */
   readonly providers: readonly string[] | undefined;
+  /** Media models that stand for the memory of the price book's machines. */
   readonly media: { readonly dram: string; readonly pmem: string };
+  /** Times of a row of so many bytes on a medium that so many threads use. */
   readonly rowTimes: (medium: string, threads: number, rowBytes: number) => PlanRowTimes;
+  /** Date of the prices: `2026-11`. */
   readonly prices: string;
+  /** Share of each memory that tables may use, above 0 and at most 1. */
   readonly usableShare: number;
+  /**
+   * What must be met: samples a second at least, seconds of the slowest step in a hundred at most, US dollars an hour
+   * at most.
+   */
   readonly target: { samplesPerSecond?: number; p99StepSeconds?: number; dollarsPerHour?: number };
+  /** Training samples a step, all workers together. */
   readonly samplesPerStep: number;
+  /** Seconds of a step that the dense layers take. */
   readonly computeSeconds: number;
+  /** Whether embeddings move while the dense layers compute. */
   readonly overlapped: boolean;
+  /** Machines of one shape at most. */
   readonly maxHosts: number;
 }
 

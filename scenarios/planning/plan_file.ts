@@ -9,10 +9,10 @@ import { parseBytes } from "../../ffi/bytes.ts";
 import { described, flag, real, whole } from "../schema_parts.ts";
 import { SIZE_PATTERN } from "../units.ts";
 import * as v from "../valibot.ts";
-import { SLOTS } from "../workloads/row_bytes.ts";
+import { type RowOptimizer, SLOTS } from "../workloads/row_bytes.ts";
 
 /** What updates a table of a plan; `none` is a table that is served only. */
-export type PlanOptimizer = keyof typeof SLOTS | "none";
+export type PlanOptimizer = RowOptimizer | "none";
 
 const OPTIMIZERS = ["none", ...Object.keys(SLOTS)] as PlanOptimizer[];
 
@@ -50,10 +50,15 @@ export interface PlanFileMachine {
 
 /** A plan file as written. */
 export interface PlanFile {
+  /** Where editors find the schema of this file. */
   $schema?: string;
+  /** Tells a plan from a scenario and from a simulation. */
   kind: "plan";
+  /** Names the plan. */
   name: string;
+  /** What it is for, in a sentence or two. */
   about?: string;
+  /** The embedding tables, by name. */
   tables: Record<string, PlanFileTable>;
   /** Training samples a step, of one worker. Default 2048. */
   batch?: number;
@@ -63,6 +68,10 @@ export interface PlanFile {
   computeMs?: number;
   /** Whether embeddings move while the dense layers compute. Default false. */
   overlapped?: boolean;
+  /**
+   * What must be met, at least one of: training samples a second at least, milliseconds of the slowest step in a
+   * hundred at most, US dollars an hour at most.
+   */
   target: { samplesPerSecond?: number; p99Ms?: number; dollarsPerHour?: number };
   /** Date of the prices. Default "2026-11". */
   prices?: string;
@@ -80,36 +89,56 @@ export interface PlanFile {
 
 /** A plan file with every default filled in. */
 export interface ResolvedPlanFile {
+  /** Tells a plan from a scenario and from a simulation. */
   readonly kind: "plan";
+  /** Names the plan. */
   readonly name: string;
+  /** What it is for; empty if nothing is written. */
   readonly about: string;
   /** Folder that relative paths start from. */
   readonly directory: string;
+  /** The embedding tables, by name. */
   readonly tables: Readonly<Record<string, Required<PlanFileTable>>>;
+  /** Training samples a step, of one worker. */
   readonly batch: number;
+  /** Workers that train together. */
   readonly workers: number;
+  /** Milliseconds of a step that the dense layers take. */
   readonly computeMs: number;
+  /** Whether embeddings move while the dense layers compute. */
   readonly overlapped: boolean;
+  /** What must be met: samples a second, milliseconds of the slowest step in a hundred, US dollars an hour. */
   readonly target: PlanFile["target"];
+  /** Date of the prices: the latest the price book has by then. */
   readonly prices: string;
+  /** Providers of the price book that are looked at; undefined: all of them. */
   readonly providers: readonly string[] | undefined;
+  /** Media models that stand for the memory of the price book's machines. */
   readonly media: { readonly dram: string; readonly pmem: string };
+  /** Machines of the user's own, by name; empty without any. */
   readonly machines: Readonly<Record<string, ResolvedMachine>>;
+  /** Share of each memory that tables may use, above 0 and at most 1. */
   readonly usableShare: number;
+  /** Machines of one shape at most. */
   readonly maxHosts: number;
 }
 
 /** A machine of the user's own with its defaults. */
 export interface ResolvedMachine {
+  /** US dollars an hour of one machine. */
   readonly pricePerHour: number;
+  /** When that price was true: `2026-11`. */
   readonly date: string;
+  /** Its tiers, fastest first: name, media model, bytes of one machine, and whether rows are records in files. */
   readonly tiers: readonly {
     readonly name: string;
     readonly medium: string;
     readonly bytes: number;
     readonly records: boolean;
   }[];
+  /** Bytes a second of its network, each way; undefined: not known, and in none of the plan's times. */
   readonly networkBytesPerSecond: number | undefined;
+  /** Threads that use its memory. */
   readonly threads: number;
 }
 

@@ -10,10 +10,15 @@ import type { PlanOptimizer, ResolvedPlanFile } from "./plan_file.ts";
 
 /** Bytes of one table, by purpose, as {@linkcode EmbeddingStore.memory} counts them. */
 export interface MeasuredSize {
+  /** Name of the table in the plan. */
   readonly name: string;
+  /** Rows that were created. */
   readonly rows: number;
+  /** Bytes of a row as the store counts them: weights and slots, padded. */
   readonly rowBytes: number;
+  /** Bytes by what they are for: `rows`, `index`, `policy`, ... */
   readonly purposes: Readonly<Record<string, number>>;
+  /** Bytes of all purposes together. */
   readonly total: number;
 }
 

@@ -12,11 +12,17 @@ import type { ResolvedSimulatedConfiguration, ResolvedSimulation } from "./simul
 
 /** One case: the simulation as it is at its point. */
 export interface SimulatedCase {
+  /** Unique among the cases: configuration and point. */
   readonly name: string;
+  /** Name of the first study that has it. */
   readonly study: string;
+  /** Name of its configuration. */
   readonly configuration: string;
+  /** Values of the study's fields that it stands for, by dotted name. */
   readonly point: SimulatedPoint;
+  /** The whole simulation with those values in place. */
   readonly simulation: ResolvedSimulation;
+  /** Its configuration at that point. */
   readonly set: ResolvedSimulatedConfiguration;
 }
 

@@ -24,6 +24,7 @@ export type TraceCache = Map<string, Promise<Trace>>;
 export interface TraceReplay {
   /** SHA-256 (hex) of its keys as little-endian 64-bit numbers; keys of further tables mixed with the table's name. */
   readonly sha256: string;
+  /** Keys in it. */
   readonly keys: number;
   /** Keys of the first half, in whole steps, that only fill the first tier. */
   readonly uncounted: number;

@@ -14,15 +14,19 @@ export type SimulatedPoint = Readonly<Record<string, string | number | boolean>>
 
 /** First line. */
 export interface SimulationRunRecord {
+  /** Tells it from the other lines of the file. */
   readonly type: "run";
   /** Tells it from a run on a machine. */
   readonly kind: "simulation";
+  /** Version of the file's format. */
   readonly format: 1;
   /** When, ISO 8601 in UTC. */
   readonly started: string;
+  /** The simulation that ran, every default filled in. */
   readonly scenario: ResolvedSimulation;
   /** SHA-256 (hex) of the canonical JSON of `scenario`. */
   readonly scenarioDigest: string;
+  /** Version of each part that the figures depend on, by its name. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
@@ -32,6 +36,7 @@ export interface TimePart {
   readonly kind: string;
   /** `work` of a core, `latency`, or what it was spent on. */
   readonly on: string;
+  /** Seconds of a mean step. */
   readonly seconds: number;
 }
 
@@ -39,14 +44,17 @@ export interface TimePart {
 export interface TierTraffic {
   /** Media model. */
   readonly media: string;
+  /** Bytes for rows; 0: whatever the tiers above do not hold. */
   readonly sizeBytes: number;
   /** Share of the distinct rows of a step that are there. Absent in Memory Mode, whose rows are everywhere. */
   readonly rowsShare?: number;
   /** Bytes a step, of one of the machines that hold rows. */
   readonly readBytes: number;
+  /** Bytes written in a step by one of the machines that hold rows. */
   readonly writeBytes: number;
   /** Bytes a second that the media model gives for accesses like these, one machine. */
   readonly readLimit: number;
+  /** Bytes a second that the media model gives for writes like these, all threads of one machine. */
   readonly writeLimit: number;
   /** Share of the time that it is taken, of the machine that uses it most. */
   readonly busy: number;
@@ -57,22 +65,31 @@ export type Band = { readonly low: number; readonly high: number } | { readonly 
 
 /** One case. */
 export interface SimulatedRecord {
+  /** Tells it from the other lines of the file. */
   readonly type: "simulated";
+  /** Kind of evidence: virtual time over media models. */
   readonly evidence: "simulated";
   /** Unique in the file: configuration and point. */
   readonly case: string;
+  /** Name of the study that the case is in. */
   readonly study: string;
+  /** Name of the configuration in the simulation. */
   readonly configuration: string;
+  /** Values of the study's fields, by dotted name. */
   readonly point: SimulatedPoint;
+  /** How the configuration sets memory up: `fsdax`, `memory-mode`, ... */
   readonly mode: string;
   /** All workers together, checkpoints counted. */
   readonly samplesPerSecond: number;
+  /** The 90 % band of `samplesPerSecond`, as factors on it. */
   readonly band: Band;
   /** Seconds. */
   readonly step: { readonly mean: number; readonly p50: number; readonly p90: number; readonly p99: number };
   /** Seconds of a mean step; their sum is `step.mean`. */
   readonly parts: readonly TimePart[];
+  /** Cores, links and devices: how many places each has, and the share of them that was taken, 0 to 1. */
   readonly resources: readonly { readonly name: string; readonly places: number; readonly busy: number }[];
+  /** Traffic of each tier, fastest first. */
   readonly tiers: readonly TierTraffic[];
   /** Distinct rows a step, one worker's and all workers'; keys a step of all. */
   readonly rows: { readonly worker: number; readonly all: number; readonly keys: number };
@@ -87,6 +104,7 @@ export interface SimulatedRecord {
   readonly lines?: Readonly<Record<string, number>>;
   /** Bytes over the network a step. */
   readonly netBytes: number;
+  /** What checkpoints cost; absent if none are made. */
   readonly checkpoint?: {
     readonly kind: string;
     /** Seconds that training stops, and from one checkpoint to the next. */
@@ -100,11 +118,15 @@ export interface SimulatedRecord {
 
 /** A difference between two cases, taken apart. */
 export interface ExplanationRecord {
+  /** Tells it from the other lines of the file. */
   readonly type: "explanation";
+  /** Name of the case that the difference starts from. */
   readonly from: string;
+  /** Name of the case that it leads to. */
   readonly to: string;
   /** Seconds a sample of both. */
   readonly fromTime: number;
+  /** Seconds a sample of `to`. */
   readonly toTime: number;
   /** What each part adds, seconds a sample; their sum is `toTime - fromTime`. Shapley values: the mean over all orders. */
   readonly parts: readonly { readonly part: string; readonly seconds: number; readonly says: string }[];
@@ -115,8 +137,11 @@ export type SimulationRecord = SimulationRunRecord | SimulatedRecord | Explanati
 
 /** A whole result. */
 export interface SimulationResult {
+  /** First line: what ran, when, with which versions. */
   readonly run: SimulationRunRecord;
+  /** Every case, in the order of the file. */
   readonly cases: readonly SimulatedRecord[];
+  /** Every difference that was taken apart, in the order of the file. */
   readonly explanations: readonly ExplanationRecord[];
 }
 

@@ -121,7 +121,7 @@ export interface ProfileTable {
 /** A profile: what a stream of keys is like. */
 export interface Profile {
   /** Version of the format. */
-  readonly tierbenchProfile: typeof PROFILE_VERSION;
+  readonly tierbenchProfile: 1;
   /** Its name. */
   readonly name: string;
   /** One sentence for people. */

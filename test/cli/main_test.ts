@@ -207,9 +207,14 @@ Deno.test("tierbench validate says what is wrong, for people and for machines", 
   });
 });
 
-Deno.test("tierbench schema prints the schema that is kept", async () => {
-  const kept = await Deno.readTextFile(new URL("../../scenarios/scenario.schema.json", import.meta.url));
-  assertEquals(JSON.parse((await tierbench("schema")).out), JSON.parse(kept));
+Deno.test("tierbench schema prints the schemas that are kept", async () => {
+  for (const [file, ...args] of [["scenario"], ["simulation", "simulation"], ["plan", "plan"]]) {
+    const kept = await Deno.readTextFile(new URL(`../../scenarios/${file}.schema.json`, import.meta.url));
+    assertEquals(JSON.parse((await tierbench("schema", ...args)).out), JSON.parse(kept));
+  }
+  const said = await tierbench("schema", "report");
+  assertEquals(said.code, 2);
+  assertStringIncludes(said.err, "scenario, simulation, plan");
 });
 
 Deno.test("tierbench doctor says which configurations this machine has", async () => {

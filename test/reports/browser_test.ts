@@ -11,7 +11,23 @@ import { assert, assertEquals } from "../assert.ts";
 import { browser, drawn } from "./chromium.ts";
 import { EDGE_CASES } from "./edge_cases.ts";
 
-const CHARTS = ["value", "embedding", "throughput", "phases", "tiers", "hits", "auc", "logloss"];
+const CHARTS = [
+  "miss-curve",
+  "traffic",
+  "percentiles",
+  "waterfall-0",
+  "tornado-0",
+  "break-even",
+  "what-if-value",
+  "value",
+  "embedding",
+  "throughput",
+  "phases",
+  "tiers",
+  "hits",
+  "auc",
+  "logloss",
+];
 
 Deno.test({
   name: "the report in Chromium",
@@ -23,7 +39,7 @@ Deno.test({
     const directory = await Deno.makeTempDir();
     const path = join(directory, "index.html");
     const url = pathToFileURL(path).href;
-    await Deno.writeTextFile(path, renderReport(fixtureResult({ failed: true })));
+    await Deno.writeTextFile(path, renderReport(fixtureResult({ failed: true, work: true, curve: true })));
     try {
       for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 375]] as const) {
         await t.step(

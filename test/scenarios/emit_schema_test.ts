@@ -1,9 +1,34 @@
-import { scenarioSchemaJson, SCHEMA_FILE, simulationSchemaJson } from "../../scenarios/emit_schema.ts";
+import { fileURLToPath } from "node:url";
+import { type DocumentName, DOCUMENTS, schemaFile, schemaJson } from "../../scenarios/emit_schema.ts";
 import { assert, assertEquals } from "../assert.ts";
 
-Deno.test("scenario.schema.json is current", async () => {
-  const kept = await Deno.readTextFile(SCHEMA_FILE);
-  assertEquals(JSON.parse(kept), JSON.parse(scenarioSchemaJson()), 'run "deno task tierbench schema --write"');
+for (const document of DOCUMENTS) {
+  Deno.test(`${document}.schema.json is current`, async () => {
+    const kept = JSON.parse(await Deno.readTextFile(schemaFile(document))) as { readonly title: string };
+    assertEquals(kept, JSON.parse(schemaJson(document)), 'run "deno task schema"');
+    assertEquals(kept.title, `tierbench ${document}`);
+  });
+
+  Deno.test(`every field of a ${document} has a description for editors`, () => {
+    const schema = JSON.parse(schemaJson(document)) as Node;
+    assertEquals(undescribed(schema, ""), []);
+    assert(Object.keys(schema.properties ?? {}).length > 10);
+  });
+}
+
+Deno.test("the $schema of every shipped document leads to the schema of its kind", async () => {
+  const folder = new URL("../../scenarios/", import.meta.url);
+  const files = ["", "plans/"].flatMap((under) =>
+    [...Deno.readDirSync(new URL(under, folder))].filter(({ name }) => name.endsWith(".jsonc"))
+      .map(({ name }) => new URL(under + name, folder))
+  );
+  assert(files.length > 10);
+  for (const file of files) {
+    const text = await Deno.readTextFile(file);
+    const kind = /^ {2}"kind": "(\w+)"/m.exec(text)?.[1] ?? "scenario";
+    const schema = /^ {2}"\$schema": "([^"]+)"/m.exec(text)?.[1] ?? "";
+    assertEquals(fileURLToPath(new URL(schema, file)), schemaFile(kind as DocumentName), file.pathname);
+  }
 });
 
 interface Node {
@@ -22,13 +47,3 @@ function undescribed(node: Node, path: string): string[] {
   const others = [node.additionalProperties || undefined, node.items, ...node.anyOf ?? []];
   return [...fields, ...others.flatMap((other) => other === undefined ? [] : undescribed(other, path))];
 }
-
-Deno.test("every field of a simulation has a description for editors", () => {
-  assertEquals(undescribed(JSON.parse(simulationSchemaJson()) as Node, ""), []);
-});
-
-Deno.test("every field of a scenario has a description for editors", () => {
-  const schema = JSON.parse(scenarioSchemaJson()) as Node;
-  assertEquals(undescribed(schema, ""), []);
-  assert(Object.keys(schema.properties ?? {}).length > 10);
-});

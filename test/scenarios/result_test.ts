@@ -27,7 +27,7 @@ for (
     [lines(FAILED), "Cannot read the results: r:1: expected a run record, found a sample"],
     [lines(RUN, RUN), "Cannot read the results: r:2: a second run record"],
     [lines({ ...RUN, format: 2 }), "Cannot read the results: r:1: expected format 1, found 2"],
-    [lines(RUN, { type: "x" }), "Cannot read the results: r:2: expected a run, sample or quality record"],
+    [lines(RUN, { type: "x" }), "Cannot read the results: r:2: expected a run, sample, quality or curve record"],
     [
       lines(RUN, { ...FAILED, error: 1 }),
       'Cannot read the results: r:2: expected the field "error" of a failed record, found 1',

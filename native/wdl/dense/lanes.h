@@ -13,8 +13,7 @@
 typedef uint32_t ts_lanes __attribute__((vector_size(64)));
 typedef float ts_float_lanes __attribute__((vector_size(64)));
 typedef uint16_t ts_half_lanes __attribute__((vector_size(32)));
-
-
+typedef uint16_t ts_words __attribute__((vector_size(64))); /* 32 BF16 values, or 16 lanes of two */
 
 TS_INLINE ts_lanes ts_load_floats(const float *from) {
   ts_lanes x;
@@ -54,11 +53,45 @@ TS_INLINE void ts_store_elements(void *to, size_t at, ts_lanes x, bool bf16) {
   else ts_store_floats((float *)to + at, x);
 }
 
+/* A whole cache line to where it is not read soon: past the caches, so that it neither is read first nor drives others
+ * out. `to` is aligned to 64 bytes; ts_stream_end comes before another thread is told. */
+TS_INLINE void ts_stream_line(void *to, ts_lanes x, uint32_t level) {
+#if defined(__x86_64__)
+  if (level == TS_LEVEL_AVX512) {
+    __asm__ volatile("vmovntdq %1, %0" : "=m"(*(ts_lanes *)to) : "v"(x));
+    return;
+  }
+#endif
+  (void)level;
+  memcpy(to, &x, sizeof x);
+}
+TS_INLINE void ts_stream_end(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
 #if defined(__clang__)
 #define TS_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define TS_SHUFFLE_WORDS(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define TS_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (ts_lanes){__VA_ARGS__})
+#define TS_SHUFFLE_WORDS(a, b, ...) __builtin_shuffle(a, b, (ts_words){__VA_ARGS__})
 #endif
+/* Words of the lower or upper halves of the lanes of a, then of b. */
+#define TS_EVEN_WORDS(a, b)                                                                                             \
+  TS_SHUFFLE_WORDS(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42, 44, 46, 48, \
+                   50, 52, 54, 56, 58, 60, 62)
+#define TS_ODD_WORDS(a, b)                                                                                              \
+  TS_SHUFFLE_WORDS(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, \
+                   51, 53, 55, 57, 59, 61, 63)
+/* Words of a and b in turn: of their first sixteen, of their last. */
+#define TS_PAIR_LOW(a, b)                                                                                              \
+  TS_SHUFFLE_WORDS(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8, 40, 9, 41, 10, 42, 11, 43, 12, 44, \
+                   13, 45, 14, 46, 15, 47)
+#define TS_PAIR_HIGH(a, b)                                                                                             \
+  TS_SHUFFLE_WORDS(a, b, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57, 26, 58, 27,   \
+                   59, 28, 60, 29, 61, 30, 62, 31, 63)
 /* Interleaves lanes, pairs of lanes, fours and eights: lower halves of each group, then upper. */
 #define TS_LOW_1(a, b) TS_SHUFFLE(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30)
 #define TS_HIGH_1(a, b) TS_SHUFFLE(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31)

@@ -28,7 +28,8 @@ import {
 } from "chartjs-chart-error-bars";
 import type { Marked, PageData, Point, Stacked } from "../page_data.ts";
 import type { Theme } from "../palette.ts";
-import { fill, pointLabels, rowLabels, SHAPES } from "./marks.ts";
+import { paretoLine } from "../../pareto.ts";
+import { fill, joined, pointLabels, rowLabels, SHAPES } from "./marks.ts";
 
 Chart.register(
   BarController,
@@ -50,29 +51,47 @@ Chart.defaults.font.size = 12;
 Chart.defaults.animation = false;
 Chart.defaults.maintainAspectRatio = false;
 
-const THREE = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+/** Three significant digits. */
+export const THREE: Intl.NumberFormat = new Intl.NumberFormat("en", {
+  minimumSignificantDigits: 3,
+  maximumSignificantDigits: 3,
+});
 
-function colourOf(index: number, theme: Theme): string {
+/** A colour of the theme by its index. */
+export function colourOf(index: number, theme: Theme): string {
   return theme.series[index % theme.series.length] as string;
 }
 
-interface AxisOptions {
+/** Looks of an axis. */
+export interface AxisOptions {
   readonly grid: { readonly color: string; readonly drawTicks: boolean };
   readonly border: { readonly display: boolean };
-  readonly ticks: { readonly color: string; readonly maxTicksLimit: number; readonly padding: number };
+  readonly ticks: {
+    readonly color: string;
+    readonly maxTicksLimit: number;
+    readonly padding: number;
+    readonly includeBounds: boolean;
+  };
   readonly title: { readonly display: boolean; readonly text: string; readonly color: string };
 }
 
-function axis(title: string, theme: Theme, lines: boolean = true): AxisOptions {
+/** An axis with a title; without lines it is one of names. */
+export function axis(title: string, theme: Theme, lines: boolean = true): AxisOptions {
   return {
     grid: { color: lines ? theme.line : "transparent", drawTicks: false },
     border: { display: false },
-    ticks: { color: lines ? theme.muted : theme.text, maxTicksLimit: lines ? 9 : 40, padding: 8 },
+    ticks: {
+      color: lines ? theme.muted : theme.text,
+      maxTicksLimit: lines ? 9 : 40,
+      padding: 8,
+      includeBounds: false,
+    },
     title: { display: title !== "", text: title, color: theme.muted },
   };
 }
 
-function interval(point: Point, unit: string): string {
+/** A value with its interval in words. */
+export function interval(point: Point, unit: string): string {
   const [value, low, high] = [point.value, point.low, point.high].map((v) => THREE.format(v));
   return point.low === point.high ? `${value} ${unit}` : `${value} ${unit} (95 %: ${low} to ${high})`;
 }
@@ -101,10 +120,12 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
     errorBarWhiskerLineWidth: 2,
     errorBarWhiskerSize: 8,
   }));
+  const best = paretoLine(rows.map((row) => ({ row, rate: row.rate.value, cost: row.cost.value })));
   return new Chart(canvas, {
     type: "scatterWithErrorBars" as const,
     data: { datasets },
     plugins: [
+      joined(best.map(({ row }) => rows.indexOf(row)), theme),
       pointLabels(
         rows.map((row) => row.name),
         rows.map(({ rate, cost }) => ({ x: [rate.low, rate.high], y: [cost.low, cost.high] })),
@@ -137,11 +158,24 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
   }) as unknown as Chart;
 }
 
-/** Axis ends just outside the intervals, not at zero: a place has no length that could mislead. */
-function room(points: readonly Point[]): { readonly suggestedMin: number; readonly suggestedMax: number } {
-  const [low, high] = [Math.min(...points.map((p) => p.low)), Math.max(...points.map((p) => p.high))];
+/**
+ * Axis ends just outside the intervals, not at zero: a place has no length that could mislead. An interval much wider than
+ * the points are apart runs out of the chart, so that the points stay apart.
+ */
+function room(points: readonly Point[]): { readonly min: number; readonly max: number } {
+  const values = points.map((p) => p.value);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const far = Math.max(most - least, 0.25 * most);
+  const low = Math.max(Math.min(...points.map((p) => p.low)), least - far);
+  const high = Math.min(Math.max(...points.map((p) => p.high)), most + far);
   const margin = high > low ? (high - low) * 0.12 : high * 0.1;
-  return { suggestedMin: Math.max(0, low - margin), suggestedMax: high + margin };
+  return { min: Math.max(0, low - margin), max: high + margin };
+}
+
+/** An axis from zero; intervals far beyond every value run out of the chart. */
+export function fromZero(points: readonly Point[]): { readonly min: number; readonly max?: number } {
+  const most = 2.5 * Math.max(...points.map((p) => p.value));
+  return Math.max(...points.map((p) => p.high)) > most && most > 0 ? { min: 0, max: most } : { min: 0 };
 }
 
 /** Horizontal bars from zero with 95 % intervals. */
@@ -157,7 +191,7 @@ export function barChart(
     indexAxis: "y",
     layout: { padding: { right: 56 } },
     scales: {
-      x: { ...axis(unit, theme), beginAtZero: true, ...(max === undefined ? {} : { max }) },
+      x: { ...axis(unit, theme), ...(max === undefined ? fromZero(rows.map((row) => row.point)) : { min: 0, max }) },
       y: axis("", theme, false),
     },
     plugins: {

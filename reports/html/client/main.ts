@@ -12,15 +12,27 @@
 import type { Chart } from "chart.js";
 import type { PageData } from "../page_data.ts";
 import { DARK, LIGHT, type Theme } from "../palette.ts";
+import { floatingChart, lineChart, percentileChart } from "./more_charts.ts";
+import { connect } from "./what_if.ts";
 import { barChart, qualityChart, ratioChart, stackedChart, valueChart } from "./charts.ts";
 
 const data = JSON.parse(document.getElementById("chart-data")?.textContent ?? "{}") as PageData;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let drawn: Chart[] = [];
+let whatIfChart: Chart | undefined;
+let whatIfRows = data.whatIf === undefined ? undefined : connect(data.whatIf, (rows) => {
+  whatIfRows = rows;
+  drawWhatIf(themed());
+});
+
+function themed(): Theme {
+  return dark.matches ? DARK : LIGHT;
+}
 
 function draw(theme: Theme): void {
   for (const chart of drawn) chart.destroy();
   drawn = [];
+  drawWhatIf(theme);
   on("value", 340, (canvas) => data.value && valueChart(canvas, data.value, theme));
   on("throughput", bars(data.throughput?.length), (canvas) =>
     data.throughput && barChart(
@@ -53,6 +65,22 @@ function draw(theme: Theme): void {
       data.hits && barChart(canvas, data.hits.map((row) => ({ ...row, point: row.ratio })), "percent", theme, 100),
   );
   on(
+    "percentiles",
+    bars(data.percentiles?.length) + 30,
+    (canvas) => data.percentiles && percentileChart(canvas, data.percentiles, theme),
+  );
+  on(
+    "traffic",
+    bars(data.traffic?.rows.length) + 30,
+    (canvas) => data.traffic && stackedChart(canvas, data.traffic, "MB/s", theme),
+  );
+  for (const [id, floating] of Object.entries(data.more.floating)) {
+    on(id, 70 + 44 * floating.rows.length, (canvas) => floatingChart(canvas, floating, theme));
+  }
+  for (const [id, lines] of Object.entries(data.more.lines)) {
+    on(id, 340, (canvas) => lineChart(canvas, lines, theme));
+  }
+  on(
     "ablation",
     80 + (data.ablation?.labels.length ?? 0) * (14 + 20 * (data.ablation?.groups.length ?? 0)),
     (canvas) => data.ablation && ratioChart(canvas, data.ablation, theme),
@@ -61,6 +89,16 @@ function draw(theme: Theme): void {
     on(what, 300, (canvas) => data.quality && qualityChart(canvas, data.quality, what, "samples", theme));
     on(`${what}-seconds`, 300, (canvas) => data.quality && qualityChart(canvas, data.quality, what, "seconds", theme));
   }
+}
+
+function drawWhatIf(theme: Theme): void {
+  whatIfChart?.destroy();
+  whatIfChart = undefined;
+  on("what-if-value", 340, (canvas) => {
+    const rows = whatIfRows;
+    if (rows !== undefined && rows.length > 0) whatIfChart = valueChart(canvas, rows, theme);
+    return undefined;
+  });
 }
 
 function bars(rows: number | undefined): number {
@@ -75,8 +113,15 @@ function on(id: string, height: number, make: (canvas: HTMLCanvasElement) => Cha
   if (chart !== undefined) drawn.push(chart);
 }
 
-const themed = (): Theme => dark.matches ? DARK : LIGHT;
 draw(themed());
 dark.addEventListener("change", () => draw(themed()));
-addEventListener("beforeprint", () => draw(LIGHT));
-addEventListener("afterprint", () => draw(themed()));
+let opened: HTMLDetailsElement[] = [];
+addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+  for (const one of opened) one.open = true;
+  draw(LIGHT);
+});
+addEventListener("afterprint", () => {
+  for (const one of opened) one.open = false;
+  draw(themed());
+});

@@ -65,6 +65,28 @@ export function rowLabels<T extends ChartType>(texts: readonly string[], theme: 
   };
 }
 
+/** Joins the only points of some datasets, in their order, by a dashed line behind them. */
+export function joined<T extends ChartType>(datasets: readonly number[], theme: Theme): Plugin<T> {
+  return {
+    id: "joined",
+    beforeDatasetsDraw(chart): void {
+      if (datasets.length < 2) return;
+      const { ctx } = chart;
+      ctx.save();
+      [ctx.strokeStyle, ctx.lineWidth] = [theme.muted, 2];
+      ctx.setLineDash([7, 5]);
+      ctx.beginPath();
+      datasets.forEach((dataset, i) => {
+        const { x, y } = chart.getDatasetMeta(dataset).data[0]?.getProps(["x", "y"], true) ?? { x: 0, y: 0 };
+        if (i === 0) ctx.moveTo(x, y);
+        else ctx.lineTo(x, y);
+      });
+      ctx.stroke();
+      ctx.restore();
+    },
+  };
+}
+
 /** The ends of a point's interval, in the units of the axes. */
 export interface Whiskers {
   readonly x: readonly [number, number];

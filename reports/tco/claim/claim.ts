@@ -33,7 +33,9 @@ export interface ClaimSide {
 
 /** An interval, or a range that somebody states. */
 export interface Range {
+  /** Lower end, in the unit of what it is a range of. */
   readonly low: number;
+  /** Upper end, in the same unit. */
   readonly high: number;
 }
 
@@ -41,7 +43,9 @@ export interface Range {
 export interface Claim {
   /** `PMem against DRAM`. */
   readonly name: string;
+  /** The side that is said to cost more: what the saving is a share of. */
   readonly a: ClaimSide;
+  /** The side that is said to save money. */
   readonly b: ClaimSide;
   /** $ an hour within the bill that both sides pay beside these machines. */
   readonly inside: number;
@@ -52,9 +56,9 @@ export interface Claim {
 }
 
 /** What a saving may come from. */
-export const CAUSES = ["unit price", "time", "sizes of A", "sizes of B", "boundary"] as const;
-/** One of {@linkcode CAUSES}. */
-export type Cause = typeof CAUSES[number];
+export type Cause = "unit price" | "time" | "sizes of A" | "sizes of B" | "boundary";
+/** Every {@linkcode Cause}. */
+export const CAUSES: readonly Cause[] = ["unit price", "time", "sizes of A", "sizes of B", "boundary"];
 
 /** A cause in words that name the sides. */
 export function causeText(cause: Cause, { a, b }: Claim): string {
@@ -95,7 +99,9 @@ export function claimedSaving(claim: Claim): number {
 
 /** What a cause has to do with a saving. */
 export interface CauseShare {
+  /** The cause. */
   readonly cause: Cause;
+  /** The cause in words that name both sides. */
   readonly text: string;
   /** Its value on side A (or without it), and on side B (or with it), in words. */
   readonly change: string;

@@ -11,10 +11,13 @@ import type { Claim } from "./claim.ts";
 
 /** A claim and where it was published. */
 export interface PublishedClaim {
+  /** The claim in the terms it can be doubted by. */
   readonly claim: Claim;
+  /** Where it was published. */
   readonly source: string;
   /** The figure as published, as a share. */
   readonly published: number;
+  /** What the source does not state and is assumed here, a sentence each. */
   readonly notes: readonly string[];
 }
 

@@ -19,9 +19,13 @@ export function priceInput(side: ClaimSide): string {
 
 /** An input of a claim. */
 export interface ClaimInput {
+  /** What it is, in words: `price of a DRAM machine`. */
   readonly name: string;
+  /** Unit of the value and its range; `×` is a plain ratio. */
   readonly unit: "$/h" | "machines" | "×";
+  /** The value that the claim is made with. */
   readonly value: number;
+  /** How far it may be from that value. */
   readonly range: Range;
   /** Where the range is from. */
   readonly why: string;
@@ -84,9 +88,11 @@ export function claimInputs(claim: Claim, ranges: Readonly<Record<string, Range>
 
 /** A bar of a tornado. */
 export interface TornadoBar {
+  /** The input that is moved over its range, all others as they are. */
   readonly input: ClaimInput;
   /** The saving at the ends of the range of the input. */
   readonly atLow: number;
+  /** The saving at the upper end, as a share of the cost of A. */
   readonly atHigh: number;
   /** Points between them. */
   readonly width: number;
@@ -105,6 +111,7 @@ export function tornado(inputs: readonly ClaimInput[]): TornadoBar[] {
 
 /** Where an input turns a claim around. */
 export interface Flip {
+  /** The input that is moved, all others as they are. */
   readonly input: ClaimInput;
   /** The value at which both sides cost the same; undefined if there is none above 0. */
   readonly value: number | undefined;

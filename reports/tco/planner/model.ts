@@ -75,8 +75,11 @@ export interface PlanTarget {
 
 /** Everything the planner needs. */
 export interface PlanRequest {
+  /** The tables of the model; each is placed by itself. */
   readonly tables: readonly PlanTable[];
+  /** Machines that may hold them; one plan uses machines of one kind. */
   readonly machines: readonly PlanMachine[];
+  /** What a plan must meet. */
   readonly target: PlanTarget;
   /** Training samples a step, all workers together. */
   readonly samplesPerStep: number;
@@ -84,6 +87,7 @@ export interface PlanRequest {
   readonly computeSeconds: number;
   /** Whether embeddings are fetched and written while the dense layers compute (`asyncEmbedding`). */
   readonly overlapped: boolean;
+  /** Bytes that a row takes beside its own. */
   readonly overhead: PlanOverhead;
   /** Machines of one shape at most. */
   readonly maxHosts: number;
@@ -91,9 +95,11 @@ export interface PlanRequest {
 
 /** Where the rows of a table are. Shares of the table's rows by tier, fastest first; they add up to 1. */
 export interface Placement {
+  /** Name of the table. */
   readonly table: string;
   /** `in place`: read and written where they are. `cached`: rows come up to the first tier when they are used. */
   readonly kind: "in place" | "cached";
+  /** Share of the table's rows that live in each tier, 0 to 1. */
   readonly shares: readonly number[];
   /** Share of the step's different rows that each tier answers. */
   readonly answered: readonly number[];
@@ -105,17 +111,23 @@ export interface Placement {
 
 /** A value with its 90 % band; `undefined` ends: some tier is not calibrated. */
 export interface Banded {
+  /** The model's figure, in the unit of the field that holds it. */
   readonly value: number;
+  /** Lower end of the band, in the same unit. */
   readonly low: number | undefined;
+  /** Upper end of the band, in the same unit. */
   readonly high: number | undefined;
 }
 
 /** So many machines of one shape, with the best placement found on them. */
 export interface Plan {
+  /** The kind of machine; all hosts are of it. */
   readonly machine: PlanMachine;
+  /** How many of them hold the tables, each the same part. */
   readonly hosts: number;
   /** US dollars an hour of all hosts. */
   readonly pricePerHour: number;
+  /** Where the rows of each table are. */
   readonly placements: readonly Placement[];
   /** Seconds of a step: dense layers, memory and network of the busiest host. */
   readonly step: { readonly compute: number; readonly memory: number; readonly network: number };
@@ -123,6 +135,7 @@ export interface Plan {
   readonly stepSeconds: Banded;
   /** Seconds of the slowest step in a hundred, from the spread of misses alone. */
   readonly p99StepSeconds: Banded;
+  /** Training samples a second of all workers: the samples of a step over its mean seconds. */
   readonly samplesPerSecond: Banded;
   /** US dollars for a million samples. */
   readonly dollarsPerMillionSamples: Banded;
@@ -132,6 +145,7 @@ export interface Plan {
 
 /** A machine that does not win, and why. */
 export interface Loser {
+  /** The machine that does not win. */
   readonly machine: PlanMachine;
   /** Its best plan; undefined where it cannot hold the tables. */
   readonly plan: Plan | undefined;
@@ -143,5 +157,6 @@ export interface Loser {
 export interface PlanAnswer {
   /** The cheapest that meets the target; with a budget alone, the fastest within it. Undefined: none does. */
   readonly best: Plan | undefined;
+  /** Every other machine, with the reason that it is not chosen. */
   readonly losers: readonly Loser[];
 }

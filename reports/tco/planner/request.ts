@@ -11,6 +11,7 @@ import type { PlanMachine, PlanRequest, PlanTable, PlanTarget, PlanTier } from "
 
 /** A table of the file, with how a step uses it. */
 export interface PlannedTable {
+  /** Name of the table in the plan file. */
   readonly name: string;
   /** Rows of one table. */
   readonly rows: number;
@@ -28,41 +29,60 @@ export interface PlannedTable {
 
 /** Times of one row on a medium, all threads of a machine together, and their 90 % band if it is calibrated. */
 export interface RowTimes {
+  /** Seconds a row for reading. */
   readonly readSeconds: number;
+  /** Seconds a row for writing. */
   readonly writeSeconds: number;
+  /** Factors on both times; undefined where the medium is not calibrated for such accesses. */
   readonly band: { readonly low: number; readonly high: number } | undefined;
 }
 
 /** A machine of the user's own. */
 export interface OwnMachine {
+  /** Name of the machine in the plan file. */
   readonly name: string;
+  /** US dollars an hour of one machine. */
   readonly pricePerHour: number;
+  /** When that price was true: `2026-11`. */
   readonly date: string;
+  /** Its tiers, fastest first: name, media model, bytes of one machine, and whether rows are records in files. */
   readonly tiers: readonly {
     readonly name: string;
     readonly medium: string;
     readonly bytes: number;
     readonly records: boolean;
   }[];
+  /** Bytes a second of its network, each way; undefined: not known, and in none of the plan's times. */
   readonly networkBytesPerSecond: number | undefined;
+  /** Threads that use its memory. */
   readonly threads: number;
 }
 
 /** Everything but the price book. */
 export interface PlanInputs {
+  /** The tables of the file, each with its use in a step. */
   readonly tables: readonly PlannedTable[];
+  /** Machines of the user's own, beside those of the price book. */
   readonly own: readonly OwnMachine[];
+  /** Providers of the price book that are looked at; undefined: all of them. */
   readonly providers: readonly string[] | undefined;
   /** Media of the book's machines. */
   readonly media: { readonly dram: string; readonly pmem: string };
   /** Times of a row on a medium that so many threads use. */
   readonly rowTimes: (medium: string, threads: number, rowBytes: number) => RowTimes;
+  /** Date of the prices: the latest the price book has by then. */
   readonly prices: string;
+  /** Share of each memory that tables may use, above 0 and at most 1. */
   readonly usableShare: number;
+  /** What a plan must meet. */
   readonly target: PlanTarget;
+  /** Training samples a step, all workers together. */
   readonly samplesPerStep: number;
+  /** Seconds of a step that the dense layers take. */
   readonly computeSeconds: number;
+  /** Whether embeddings are fetched and written while the dense layers compute. */
   readonly overlapped: boolean;
+  /** Machines of one shape at most. */
   readonly maxHosts: number;
 }
 

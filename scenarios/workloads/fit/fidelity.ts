@@ -11,7 +11,7 @@ import { KeySource, type KeyTableOptions } from "../../../ffi/simulator/key_sour
 export const FIDELITY_POLICIES = ["lru", "lfu"] as const;
 
 /** Largest distance of miss ratios under each policy. */
-export type Fidelity = Readonly<Record<(typeof FIDELITY_POLICIES)[number], number>>;
+export type Fidelity = Readonly<Record<"lru" | "lfu", number>>;
 
 /** Miss ratios at some cache sizes, by policy. */
 export interface Curves {

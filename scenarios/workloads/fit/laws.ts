@@ -11,9 +11,9 @@ import { type Component, fitMixture, type Mixture, usedOf } from "./mixture.ts";
 import { stepsOf } from "./steps.ts";
 
 /** What a law may have beside popularity. */
-export type LawKind = (typeof LAW_KINDS)[number];
+export type LawKind = "popularity" | "lives" | "returning lives" | "repeats" | "lives+repeats";
 /** Kinds of laws, those with fewer parts first. */
-export const LAW_KINDS = ["popularity", "lives", "returning lives", "repeats", "lives+repeats"] as const;
+export const LAW_KINDS: readonly LawKind[] = ["popularity", "lives", "returning lives", "repeats", "lives+repeats"];
 
 /** Rounds of EM for a mixture whose rates only tell repeats, and for one that is kept. */
 const ROUNDS = { rough: 60, kept: 400 };

@@ -100,7 +100,9 @@ Deno.test("other prices change money and nothing else, and the new page can be m
     assertEquals(after.same, false);
     const money = new Set([
       "the text of the heading",
-      ...["overview", "words", "cost", "claims", "worth", "change"].map((id) => `the text of the section "${id}"`),
+      ...["overview", "words", "cost", "claims", "worth", "change", "what-if"].map((id) =>
+        `the text of the section "${id}"`
+      ),
       "the data of the charts",
       "the options",
     ]);

@@ -1,19 +1,21 @@
 import "../../native_library.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { accuracyText, BARS, targetLines } from "../../../scenarios/models/accuracy.ts";
+import { accuracyText, BARS, openTargetLines, targetLines } from "../../../scenarios/models/accuracy.ts";
 import { bandFor, loadResiduals } from "../../../scenarios/models/bands.ts";
 import { loadCalibration } from "../../../scenarios/models/calibration.ts";
+import { deviationOf, type OpenTarget, openTargets, outcomeOf } from "../../../scenarios/models/open_targets.ts";
 import { residualsText } from "../../../scenarios/models/validate_models.ts";
 import { validateModels } from "../../../scenarios/models/validate.ts";
 
 const read = (path: string): string => Deno.readTextFileSync(new URL(`../../../${path}`, import.meta.url));
 const validation = await validateModels();
+const open = await openTargets();
 
 /** The formatter aligns tables and breaks lines as it likes. */
 const squeeze = (text: string): string => text.replaceAll(/-{3,}/g, "---").replaceAll(/\s+/g, " ");
 
 Deno.test("docs/accuracy.md and the residuals are what tierbench validate-models --write makes now", () => {
-  assertEquals(squeeze(read("docs/accuracy.md")), squeeze(accuracyText(validation)));
+  assertEquals(squeeze(read("docs/accuracy.md")), squeeze(accuracyText(validation, open)));
   assertEquals(read("scenarios/media/residuals.json"), residualsText(validation));
 });
 
@@ -24,6 +26,27 @@ Deno.test("media models: every bar is met", () => {
   }
   assert(validation.o13.points >= 15 && validation.o14.points >= 500);
   assertEquals(targetLines(validation).map(([, , , met]) => met), targetLines(validation).map(() => "met"));
+});
+
+Deno.test("profiles and simulations: targets O1, O2, O4, O5, O10 and O11 are met", () => {
+  assertEquals(open.map(({ name }) => name), ["O1", "O2", "O4", "O5", "O10", "O11"]);
+  assertEquals(open.map((target) => outcomeOf(target).tested), [3, 2, 7, 7, 30, 4]);
+  assertEquals(openTargetLines(open).map(([, , , met]) => met), open.map(() => "met"));
+});
+
+Deno.test("outcomeOf() leaves out figures that set a parameter, and wants the order kept", () => {
+  const target = (unit: "points" | "share", order?: OpenTarget["order"]): OpenTarget => ({
+    name: "O",
+    about: "",
+    tolerance: 0.1,
+    unit,
+    figures: [{ figure: "a", published: 0.5, found: 0.44 }, { figure: "b", published: 1, found: 2, calibrates: "x" }],
+    ...(order === undefined ? {} : { order }),
+  });
+  assertEquals(outcomeOf(target("share")), { tested: 1, worst: 1 - 0.44 / 0.5, met: false });
+  assertEquals(outcomeOf(target("points")).met, true);
+  assertEquals(outcomeOf(target("points", { pairs: 3, same: 2 })).met, false);
+  assertEquals(deviationOf(target("points"), { figure: "c", published: 0.5, found: 0.75 }), 0.25);
 });
 
 Deno.test("media models: every verified row is compared or says why not", () => {

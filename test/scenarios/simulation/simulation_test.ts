@@ -13,7 +13,6 @@ import {
   type Simulation,
   summariseSimulation,
 } from "../../../mod.ts";
-import { scenarioSchemaJson, SIMULATION_SCHEMA_FILE, simulationSchemaJson } from "../../../scenarios/emit_schema.ts";
 import { resolveSimulation } from "../../../scenarios/simulation/load.ts";
 import { demandCache, simulateCase } from "../../../scenarios/simulation/simulate_case.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
@@ -219,11 +218,6 @@ Deno.test("what cannot be simulated is one clear error with its place", async ()
     assert(message.test(error.message), error.message);
     assert(error.message.startsWith("x.jsonc:4:"), error.message);
   }
-});
-
-Deno.test("simulation.schema.json is current and is not that of scenarios", async () => {
-  assertEquals(JSON.parse(await Deno.readTextFile(SIMULATION_SCHEMA_FILE)), JSON.parse(simulationSchemaJson()));
-  assert(simulationSchemaJson() !== scenarioSchemaJson());
 });
 
 Deno.test("paper-openembedding: every published figure within its tolerance, order kept (targets O2, O4, O5)", async () => {

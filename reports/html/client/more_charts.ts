@@ -1,0 +1,225 @@
+/// <reference no-default-lib="true" />
+/// <reference lib="esnext" />
+/// <reference lib="dom" />
+/**
+ * Charts of floating bars (waterfall, tornado), of lines, and of percentiles.
+ *
+ * @module
+ */
+
+import { Chart, type ChartOptions, LogarithmicScale, type Plugin, ScatterController } from "chart.js";
+import type { Floating, Lines } from "../more_data.ts";
+import type { PageData } from "../page_data.ts";
+import type { Theme } from "../palette.ts";
+import { axis, colourOf, fromZero, interval, THREE } from "./charts.ts";
+import { rowLabels, SHAPES } from "./marks.ts";
+
+Chart.register(LogarithmicScale, ScatterController);
+
+/** Shapes of percentiles, and of lines, in their order. */
+const POINTS = ["circle", "triangle", "rectRot", "rect", "star"] as const;
+const DASHES = [[], [8, 5], [3, 4], [10, 4, 2, 4], [1, 3]] as const;
+
+/** A line across the bars at a value. */
+function across(at: number | undefined, theme: Theme): Plugin<"bar"> {
+  return {
+    id: "across",
+    afterDatasetsDraw({ ctx, chartArea, scales }): void {
+      const zero = scales["x"]?.getPixelForValue(0);
+      const here = at === undefined ? undefined : scales["x"]?.getPixelForValue(at);
+      ctx.save();
+      for (const [x, colour, dash] of [[zero, theme.muted, []], [here, theme.text, [6, 4]]] as const) {
+        if (x === undefined || x < chartArea.left || x > chartArea.right) continue;
+        [ctx.strokeStyle, ctx.lineWidth] = [colour, 1.5];
+        ctx.setLineDash([...dash]);
+        ctx.beginPath();
+        ctx.moveTo(x, chartArea.top);
+        ctx.lineTo(x, chartArea.bottom);
+        ctx.stroke();
+      }
+      ctx.restore();
+    },
+  };
+}
+
+/** Bars from a place to another: what adds is filled, what takes away outlined, sums are neutral. */
+export function floatingChart(canvas: HTMLCanvasElement, { rows, unit, at }: Floating, theme: Theme): Chart {
+  const narrow = canvas.clientWidth < 500;
+  const colour = (row: Floating["rows"][number]): string =>
+    row.total === true ? theme.series[0] as string : colourOf(row.to >= row.from ? 3 : 2, theme);
+  return new Chart(canvas, {
+    type: "bar" as const,
+    data: {
+      labels: rows.map(({ name }) => wrapped(name, narrow ? 14 : 24)) as never[],
+      datasets: [{
+        data: rows.map(({ from, to }) => [from, to]),
+        backgroundColor: rows.map((row) => row.to < row.from && row.total !== true ? theme.card : colour(row)),
+        borderColor: rows.map(colour),
+        borderWidth: 2,
+        borderSkipped: false,
+        maxBarThickness: 24,
+      }],
+    },
+    plugins: [rowLabels(rows.map(({ text }) => text), theme), across(at, theme)],
+    options: {
+      indexAxis: "y",
+      layout: { padding: { right: 112 } },
+      scales: {
+        x: axis(unit, theme),
+        y: { ...axis("", theme, false), ticks: { color: theme.text, autoSkip: false, padding: 8 } },
+      },
+      plugins: {
+        legend: { display: false },
+        tooltip: {
+          callbacks: {
+            label: ({ dataIndex }) => {
+              const row = rows[dataIndex];
+              return row === undefined ? "" : `${row.text} (${THREE.format(row.from)} to ${THREE.format(row.to)})`;
+            },
+          },
+        },
+      },
+    },
+  }) as unknown as Chart;
+}
+
+/** A label in lines of about so many letters. */
+function wrapped(text: string, letters: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < letters) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** Lines with a shape and a dash of their own; marks beside them. */
+export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lines, theme: Theme): Chart {
+  const scale = ({ title, log }: Lines["x"], from: number | undefined) => ({
+    ...axis(title, theme),
+    type: log ? "logarithmic" as const : "linear" as const,
+    ...(log ? {} : { beginAtZero: true }),
+    ...(from === undefined ? {} : { min: from }),
+  });
+  const xs = lines.flatMap(({ points }) => points.map((point) => point.x));
+  const options: ChartOptions<"scatter"> = {
+    layout: { padding: { right: 12 } },
+    scales: {
+      x: { ...scale(x, Math.min(...xs)), max: Math.max(...xs, ...marks.map((mark) => mark.x)) },
+      y: scale(y, undefined),
+    },
+    plugins: {
+      legend: {
+        position: "top",
+        align: "start",
+        labels: { color: theme.text, usePointStyle: true },
+      },
+      tooltip: {
+        callbacks: {
+          label: ({ dataset, parsed }) =>
+            `${dataset.label}: ${THREE.format(parsed.x ?? 0)} ${x.title}, ${THREE.format(parsed.y ?? 0)} ${y.title}`,
+        },
+      },
+    },
+  };
+  return new Chart(canvas, {
+    type: "scatter" as const,
+    data: {
+      datasets: [
+        ...lines.map(({ name, colour, dashed, points }, i) => ({
+          label: name,
+          data: [...points],
+          showLine: true,
+          clip: 12,
+          borderColor: colourOf(colour, theme),
+          backgroundColor: colourOf(colour, theme),
+          borderDash: dashed ? [...DASHES[i % DASHES.length] as readonly number[]] : [],
+          borderWidth: 2.5,
+          pointStyle: POINTS[i % POINTS.length] as string,
+          radius: 4,
+        })),
+        ...marks.map(({ name, evidence, colour, x, y }) => ({
+          label: `${name} (${evidence})`,
+          data: [{ x, y }],
+          clip: 12,
+          borderColor: theme.text,
+          backgroundColor: colourOf(colour, theme),
+          borderWidth: 2,
+          pointStyle: SHAPES[evidence],
+          radius: 8,
+        })),
+      ],
+    },
+    options,
+  } as never) as unknown as Chart;
+}
+
+/** Percentiles of the step as points with whiskers, a row a case. */
+export function percentileChart(
+  canvas: HTMLCanvasElement,
+  rows: NonNullable<PageData["percentiles"]>,
+  theme: Theme,
+): Chart {
+  const names = rows[0]?.steps.map(({ name }) => name) ?? [];
+  return new Chart(canvas, {
+    type: "scatterWithErrorBars" as const,
+    data: {
+      datasets: names.map((name, p) => ({
+        label: name,
+        data: rows.map(({ steps }, i) => {
+          const { value, low, high } = (steps[p] as typeof steps[number]).point;
+          return { x: value, xMin: low, xMax: high, y: i, yMin: i, yMax: i };
+        }),
+        pointStyle: POINTS[p] as string,
+        radius: 7,
+        borderWidth: 2,
+        borderColor: colourOf(p + 1, theme),
+        backgroundColor: p === 0 ? colourOf(1, theme) : theme.card,
+        errorBarColor: colourOf(p + 1, theme),
+        errorBarWhiskerColor: colourOf(p + 1, theme),
+        errorBarLineWidth: 2,
+        errorBarWhiskerLineWidth: 2,
+        errorBarWhiskerSize: 8,
+      })),
+    },
+    options: {
+      layout: { padding: { right: 12 } },
+      scales: {
+        x: {
+          ...axis("milliseconds a step", theme),
+          ...fromZero(rows.flatMap(({ steps }) => steps.map(({ point }) => point))),
+        },
+        y: {
+          ...axis("", theme),
+          min: -0.6,
+          max: rows.length - 0.4,
+          reverse: true,
+          grid: { color: "transparent" },
+          afterBuildTicks: (scale: { ticks: { value: number }[] }) => {
+            scale.ticks = rows.map((_, value) => ({ value }));
+          },
+          ticks: {
+            color: theme.text,
+            autoSkip: false,
+            callback: (value: string | number) => rows[Number(value)]?.name,
+          },
+        },
+      },
+      plugins: {
+        legend: { position: "top", align: "start", labels: { color: theme.text, usePointStyle: true } },
+        tooltip: {
+          callbacks: {
+            label: ({ datasetIndex, dataIndex }: { datasetIndex: number; dataIndex: number }) => {
+              const row = rows[dataIndex];
+              const step = row?.steps[datasetIndex];
+              return row === undefined || step === undefined
+                ? ""
+                : `${row.name}, ${row.evidence}, ${step.name}: ${interval(step.point, "ms")}`;
+            },
+          },
+        },
+      },
+    },
+  } as never) as unknown as Chart;
+}

@@ -1,0 +1,162 @@
+/**
+ * What the charts of lines and floating bars draw.
+ *
+ * @module
+ */
+
+import type { Evidence } from "../../scenarios/record.ts";
+import { type BreakEvenMap, breakEvenMap, PRICE_RATIOS } from "../break_even_map.ts";
+import { bytesText } from "../format.ts";
+import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
+import { CHARTED_CLAIMS, claimData } from "./claim.ts";
+
+/** Bars from a place to another. */
+export interface Floating {
+  readonly rows: readonly {
+    readonly name: string;
+    readonly from: number;
+    readonly to: number;
+    /** A sum, not a part. */
+    readonly total?: boolean;
+    /** Written at its end. */
+    readonly text: string;
+  }[];
+  readonly unit: string;
+  /** A line across. */
+  readonly at: number | undefined;
+}
+
+/** Lines over a common axis. */
+export interface Lines {
+  readonly x: { readonly title: string; readonly log: boolean };
+  readonly y: { readonly title: string; readonly log: boolean };
+  readonly lines: readonly {
+    readonly name: string;
+    readonly colour: number;
+    readonly dashed: boolean;
+    readonly points: readonly { readonly x: number; readonly y: number }[];
+  }[];
+  /** Single places, with the shape of their kind. */
+  readonly marks: readonly {
+    readonly name: string;
+    readonly evidence: Evidence;
+    readonly colour: number;
+    readonly x: number;
+    readonly y: number;
+  }[];
+}
+
+/** Data of these charts by the id of the chart. */
+export interface MoreData {
+  readonly floating: Readonly<Record<string, Floating>>;
+  readonly lines: Readonly<Record<string, Lines>>;
+}
+
+/** The data of a summary. */
+export function moreData(summary: Summary, colour: (one: CaseSummary) => number): MoreData {
+  const map = summary.pricing === undefined ? undefined : breakEvenMap(summary.cases, summary.pricing);
+  const curved = summary.cases.filter((one) => one.cacheCurve !== undefined);
+  return {
+    floating: Object.fromEntries(
+      claimData(summary).slice(0, CHARTED_CLAIMS).flatMap((claim, i) => [
+        [`waterfall-${i}`, waterfall(claim)],
+        [`tornado-${i}`, tornado(claim)],
+      ]),
+    ),
+    lines: {
+      ...(map === undefined ? {} : { "break-even": mapLines(map) }),
+      ...(curved.length === 0 ? {} : { "miss-curve": curveLines(curved, colour) }),
+    },
+  };
+}
+
+type ClaimChart = ReturnType<typeof claimData>[number];
+
+function points(value: number): string {
+  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}`;
+}
+
+/** Each cause begins where the one before ended; the last bar is the saving. */
+function waterfall({ saving, terms }: ClaimChart): Floating {
+  let at = 0;
+  const rows = terms.filter((term) => term.points !== 0).map(({ words: name, points: value }) => {
+    const from = at;
+    at += value;
+    return { name, from, to: at, text: points(value) };
+  });
+  return {
+    rows: [...rows, {
+      name: "saved",
+      from: 0,
+      to: saving,
+      total: true,
+      text: `${saving.toFixed(1).replace("-", "−")} %`,
+    }],
+    unit: "percentage points of the DRAM cost",
+    at: undefined,
+  };
+}
+
+function tornado({ saving, bars }: ClaimChart): Floating {
+  return {
+    rows: bars.map(({ input, low, high }) => ({
+      name: input,
+      from: low,
+      to: high,
+      text: `${whole(Math.min(low, high))} to ${whole(Math.max(low, high))} %`,
+    })),
+    unit: "saved, percent of the DRAM cost",
+    at: saving,
+  };
+}
+
+function whole(value: number): string {
+  return value.toFixed(0).replace(/^-0$/, "0").replace("-", "−");
+}
+
+function mapLines({ lines }: BreakEvenMap): Lines {
+  return {
+    x: { title: "price of DRAM, × that of the price book", log: true },
+    y: { title: "seconds between two lookups of a row", log: true },
+    lines: lines.map(({ rowBytes, seconds }, i) => ({
+      name: `rows of ${bytesText(rowBytes)}`,
+      colour: i + 1,
+      dashed: i > 0,
+      points: seconds.map((y, at) => ({ x: PRICE_RATIOS[at] as number, y })),
+    })),
+    marks: [],
+  };
+}
+
+/** A line for each curve that differs, the bounds dashed; a mark where each case ran, at the misses it counted. */
+function curveLines(cases: readonly CaseSummary[], colour: (one: CaseSummary) => number): Lines {
+  const lines = new Map<string, Lines["lines"][number]>();
+  const line = (name: string, of: CaseSummary, dashed: boolean, values: readonly number[]): void => {
+    const { bytes } = of.cacheCurve as CacheCurve;
+    const points = bytes.map((x, i) => ({ x: x / 2 ** 20, y: 100 * (values[i] as number) }));
+    const key = JSON.stringify([name, points]);
+    if (!lines.has(key)) lines.set(key, { name, colour: dashed ? 0 : colour(of), dashed, points });
+  };
+  for (const one of cases) {
+    const { policy, bound, misses, bounds } = one.cacheCurve as CacheCurve;
+    line(policy, one, false, misses);
+    line(bound === "popular" ? "optimum: the most popular rows" : "optimum: knows the keys to come", one, true, bounds);
+  }
+  return {
+    x: { title: "MiB of rows in the first tier", log: true },
+    y: { title: "misses, percent", log: false },
+    lines: [...lines.values()],
+    marks: cases.flatMap((one) => {
+      const { ranShare, shares, bytes, counted } = one.cacheCurve as CacheCurve;
+      if (counted === undefined) return [];
+      const whole = (bytes.at(-1) as number) / (shares.at(-1) as number);
+      return [{
+        name: `${one.name} ran`,
+        evidence: one.evidence,
+        colour: colour(one),
+        x: ranShare * whole / 2 ** 20,
+        y: 100 * counted,
+      }];
+    }),
+  };
+}
