@@ -187,6 +187,8 @@ export {
   type Evidence,
   type FailedRecord,
   type MachineRecord,
+  type ModelBand,
+  type ModelLimit,
   type Phase,
   PHASES,
   type QualityRecord,

@@ -204,17 +204,18 @@ function trafficOf(samples: readonly SampleRecord[]): TierTraffic[] {
   const last = samples[samples.length - 1] as SampleRecord;
   const seconds = sum(samples.map(({ stepNs }) => sum(stepNs))) / 1e9;
   const total = (name: string): number => sum(samples.map(({ statistics }) => statistics[name] ?? 0));
-  return last.tiers.slice(1).flatMap(({ tier, medium, emulates, rows, purposes }) => {
+  return last.tiers.slice(1).flatMap(({ tier, medium, emulates, modelLimit, rows, purposes }) => {
     const counted = samples.every(({ statistics }) => statistics[`tier${tier}_written`] !== undefined);
     if (!counted || rows === 0) return [];
     const rowBytes = (purposes["rows"] ?? 0) / rows;
-    return [{
-      tier,
-      medium,
-      emulates,
-      readPerSecond: total(`tier${tier}_hits`) * rowBytes / seconds,
-      writtenPerSecond: total(`tier${tier}_written`) / seconds,
-    }];
+    const readPerSecond = total(`tier${tier}_hits`) * rowBytes / seconds;
+    const writtenPerSecond = total(`tier${tier}_written`) / seconds;
+    const limit = modelLimit && {
+      ...modelLimit,
+      readShare: readPerSecond / modelLimit.readBytesPerSecond,
+      writeShare: writtenPerSecond / modelLimit.writeBytesPerSecond,
+    };
+    return [{ tier, medium, emulates, readPerSecond, writtenPerSecond, limit }];
   });
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CurveRecord, QualityRecord, Result, SampleRecord } from "../scenarios/record.ts";
+import type { CurveRecord, ModelBand, QualityRecord, Result, SampleRecord } from "../scenarios/record.ts";
 import { PHASES } from "../scenarios/record.ts";
 import { QUALITY_ID } from "../scenarios/result.ts";
 
@@ -22,6 +22,20 @@ export function checkResult(result: Result): void {
   }
   for (const quality of result.qualities) checkQuality(quality);
   for (const curve of result.curves ?? []) checkCurve(curve);
+  for (const [media, bands] of Object.entries(result.run.modelBands ?? {})) bands.forEach(checkBand(media));
+}
+
+function checkBand(media: string): (band: ModelBand) => void {
+  return ({ kind, factor, points, curves, bytes, threads }) => {
+    const at = `modelBands.${media}.${kind}`;
+    number("run", `${at}.factor`, factor, true);
+    if (factor < 1) refuse("run", `${at}.factor`, `${factor}`, "a factor, 1 or above");
+    for (const [name, value] of Object.entries({ points, curves })) number("run", `${at}.${name}`, value);
+    for (const i of [0, 1] as const) {
+      number("run", `${at}.bytes[${i}]`, bytes[i]);
+      number("run", `${at}.threads[${i}]`, threads[i]);
+    }
+  };
 }
 
 function checkCurve({ sizes, misses, bounds, rows, rowBytes }: CurveRecord): void {
@@ -70,6 +84,9 @@ function checkSample(sample: SampleRecord): void {
     number(id, `tiers[${i}].usedBytes`, tier.usedBytes);
     number(id, `tiers[${i}].rows`, tier.rows);
     for (const [name, bytes] of Object.entries(tier.purposes)) number(id, `tiers[${i}].purposes.${name}`, bytes);
+    for (const [name, value] of Object.entries(tier.modelLimit ?? {})) {
+      number(id, `tiers[${i}].modelLimit.${name}`, value, true);
+    }
   });
 }
 

@@ -5,7 +5,16 @@
  * @module
  */
 
-import type { DataRecord, Evidence, FailedRecord, MachineRecord, Phase, TierRecord } from "../scenarios/record.ts";
+import type {
+  DataRecord,
+  Evidence,
+  FailedRecord,
+  MachineRecord,
+  ModelBand,
+  ModelLimit,
+  Phase,
+  TierRecord,
+} from "../scenarios/record.ts";
 import type { Holding, ScenarioView } from "./scenario_view.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 import type { BillPart, Boundary } from "./tco/bill.ts";
@@ -109,6 +118,20 @@ export interface TierTraffic {
   readonly readPerSecond: number;
   /** Bytes of rows written there, a second: counted. */
   readonly writtenPerSecond: number;
+  /** What the media model gives, by the last sample, and the shares of it that were used; undefined where none is recorded. */
+  readonly limit: (ModelLimit & { readonly readShare: number; readonly writeShare: number }) | undefined;
+}
+
+/** A media model that cases were slowed to. */
+export interface ModelAccuracy {
+  /** Its name. */
+  readonly media: string;
+  /** Names of the cases. */
+  readonly cases: readonly string[];
+  /** Whether it stands behind the modelled DRAM cache of Memory Mode, which is not calibrated. */
+  readonly memoryMode: boolean;
+  /** How far its figures are from published ones; empty if there are none. */
+  readonly bands: readonly ModelBand[];
 }
 
 /** Miss ratios by size of the first tier. */
@@ -429,6 +452,8 @@ export interface Summary {
   readonly data: DataRecord;
   /** Every case, baseline and configurations in the order of the scenario. */
   readonly cases: readonly CaseSummary[];
+  /** The media models of the cases; empty without any, and for results that did not record how far they are off. */
+  readonly models: readonly ModelAccuracy[];
   /** Samples that did not complete: in no figure. */
   readonly failed: readonly FailedRecord[];
   /** The longer run that gives the AUC, if there was one. */

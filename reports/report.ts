@@ -28,6 +28,7 @@ export type {
   EmbeddingTime,
   FastMode,
   HitRatio,
+  ModelAccuracy,
   PhaseTime,
   PlainInput,
   Pricing,

@@ -8,7 +8,7 @@ import type { QualityRecord, Result } from "../scenarios/record.ts";
 import { ablation } from "./ablation.ts";
 import { baselineOf, groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
 import { checkResult } from "./check_result.ts";
-import type { CaseSummary, FastMode, QualitySummary, Summary } from "./model.ts";
+import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./model.ts";
 import { priceCases } from "./pricing.ts";
 import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
@@ -57,6 +57,7 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     versions: result.run.versions,
     data: result.run.data,
     cases,
+    models: modelsOf(result, cases),
     failed: result.failed,
     quality: qualityOf(result, scenario.targetAuc, cases),
     ablation: ablation(result, groups, cases),
@@ -74,6 +75,21 @@ function bookOf(result: Result, { prices, priceFiles = [] }: SummaryOptions): Pr
   const carried = (result.run.priceFiles ?? []).filter(({ name }) => !names.has(name));
   const files = [...carried, ...priceFiles];
   return files.length === 0 ? book : withOwnPrices(book, files);
+}
+
+/** The media models that the cases name, each once alone and once behind Memory Mode, in the order of the cases. */
+function modelsOf({ run: { modelBands } }: Result, cases: readonly CaseSummary[]): ModelAccuracy[] {
+  if (modelBands === undefined) return [];
+  const models = new Map<string, ModelAccuracy>();
+  for (const { name, holding, tiers } of cases) {
+    const memoryMode = holding === "memory-mode";
+    for (const media of new Set(tiers.flatMap(({ emulates }) => emulates ?? []))) {
+      const key = JSON.stringify([media, memoryMode]);
+      const bands = memoryMode ? [] : modelBands[media] ?? [];
+      models.set(key, { media, memoryMode, bands, cases: [...models.get(key)?.cases ?? [], name] });
+    }
+  }
+  return [...models.values()];
 }
 
 function repriced(scenario: ScenarioView, asOf: string | undefined): ScenarioView {

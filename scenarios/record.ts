@@ -55,6 +55,44 @@ export interface RunRecord {
   readonly leftOut?: readonly { readonly switch: string; readonly why: string }[];
   /** The scenario's own files of prices, with their text, so that the result can be priced anywhere; absent without. */
   readonly priceFiles?: readonly { readonly name: string; readonly text: string }[];
+  /**
+   * How far from published figures each media model that a case is slowed to was found to be, by its name; empty for a model
+   * without a published figure. Absent without emulated cases, and in results of earlier versions.
+   */
+  readonly modelBands?: Readonly<Record<string, readonly ModelBand[]>>;
+}
+
+/** How wrong one kind of figure of a media model may be (`scenarios/media/residuals.json`, `docs/accuracy.md`). */
+export interface ModelBand {
+  /** Which figures of the medium. */
+  readonly kind: "latency" | "read" | "write" | "mixed";
+  /** 90 % of the published figures are within the model's divided by this and the model's times this. */
+  readonly factor: number;
+  /**
+   * Whose figures that was found with: those of the medium of this `kind`; of the `medium`; of the kind in its `class` of
+   * media; of the kind in `all` media; `fit`: its own, with the errors of the fit.
+   */
+  readonly basis: "kind" | "medium" | "class" | "all" | "fit";
+  /** Published figures of the medium that were compared. */
+  readonly points: number;
+  /** Curves that they belong to. */
+  readonly curves: number;
+  /** Least and most bytes of an access in them. */
+  readonly bytes: readonly [number, number];
+  /** Least and most threads in them. */
+  readonly threads: readonly [number, number];
+}
+
+/** What a media model gives to random accesses of a row's bytes by all threads of a run, with nothing beside them. */
+export interface ModelLimit {
+  /** Bytes a second if all are reads. */
+  readonly readBytesPerSecond: number;
+  /** Bytes a second if all are writes, made as the tier makes them. */
+  readonly writeBytesPerSecond: number;
+  /** Bytes of a row: the mean of the rows in the tier at the end, rounded. */
+  readonly rowBytes: number;
+  /** Threads. */
+  readonly threads: number;
 }
 
 /** A data set in the binary cache. */
@@ -101,6 +139,11 @@ export interface TierRecord {
   readonly medium: string;
   /** Media model it was slowed to, if emulated; a tier without it was measured, also beside one that was not. */
   readonly emulates?: string;
+  /**
+   * What that model can give the tier. Absent for a tier without one or without rows, behind the modelled cache of Memory
+   * Mode, and in results of earlier versions.
+   */
+  readonly modelLimit?: ModelLimit;
   /** Byte limit. */
   readonly limitBytes: number;
   /** Bytes used at the end. */

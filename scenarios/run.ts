@@ -130,7 +130,7 @@ export async function runWith(
     using writer = earlier === undefined ? await ResultWriter.create(path) : await ResultWriter.resume(path, earlier);
     if (writer.records.length === 0) {
       await writer.append({
-        ...runRecord(resolved, prepared, dependencies),
+        ...await runRecord(resolved, prepared, dependencies),
         ...(priceFiles.length === 0 ? {} : { priceFiles }),
       });
     }
@@ -209,7 +209,13 @@ function checkSameData(records: readonly ResultRecord[] | undefined, { data }: P
   );
 }
 
-function runRecord(scenario: ResolvedScenario, prepared: Preparation, dependencies: RunDependencies): RunRecord {
+async function runRecord(
+  scenario: ResolvedScenario,
+  prepared: Preparation,
+  dependencies: RunDependencies,
+): Promise<RunRecord> {
+  const media = [...new Set(prepared.cases.flatMap(({ decision }) => decision.media ?? []))];
+  const bands = await Promise.all(media.map(async (name) => [name, await dependencies.modelBands(name)] as const));
   return {
     type: "run",
     format: 1,
@@ -220,6 +226,7 @@ function runRecord(scenario: ResolvedScenario, prepared: Preparation, dependenci
     versions: dependencies.versions(prepared.machine),
     data: prepared.data,
     ...(prepared.leftOut.length === 0 ? {} : { leftOut: prepared.leftOut }),
+    ...(bands.length === 0 ? {} : { modelBands: Object.fromEntries(bands) }),
   };
 }
 
@@ -316,7 +323,8 @@ class Run {
         signal: this.#context.signal,
         onProgress: progress,
       });
-      record = sampleRecord(planned, { ...taken, outcome: taken.outcome as SpeedOutcome }, warmup);
+      const speed = { ...taken, outcome: taken.outcome as SpeedOutcome };
+      record = await sampleRecord(planned, speed, warmup, this.#context.dependencies);
       pace.took(record);
       this.#checkDigest(record, planned.case);
     } catch (error) {

@@ -5,12 +5,13 @@
  */
 
 import { bytesText, countText, estimateText, listText, percentText, prefixed, significant } from "../format.ts";
-import type { CaseSummary, Summary } from "../model.ts";
+import type { Summary } from "../model.ts";
 import { missCurve } from "./miss_curve.ts";
 import { fastModeText, targetText } from "../quality_words.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
 import { kindsText } from "./overview.ts";
+import { traffic } from "./traffic.ts";
 
 /** Throughput and step times. */
 export function speed(summary: Summary): Markup | undefined {
@@ -188,42 +189,6 @@ export function memory(summary: Summary): Markup | undefined {
       aria-labelledby="memory"><h2 id="memory" tabindex="-1">Where the bytes are, and what the first tier answers</h2>
     ${bytes}${hits}${missCurve(summary)}${traffic(cases)}</section>
   `;
-}
-
-/** Rows between the tiers, in bytes a second. */
-function traffic(cases: readonly CaseSummary[]): Markup | undefined {
-  const rows = cases.filter((one) => one.throughput !== undefined).flatMap((one) =>
-    one.traffic.map((tier) => ({ one, tier }))
-  );
-  if (rows.length === 0) return undefined;
-  return figure(
-    "traffic",
-    {
-      title: "Rows to and from the lower tiers",
-      text:
-        "Mean over the counted steps: rows found there times their bytes, and bytes of rows written there. A medium moves " +
-        "whole lines or blocks, so it moves more than that. No limit is drawn: the run records none.",
-      unit: "MB/s",
-      kinds: kindsText(cases.filter((one) => one.traffic.length > 0)),
-    },
-    table(
-      "Rows to and from the lower tiers, MB/s",
-      [
-        { title: "case, tier" },
-        { title: "kind", words: true },
-        { title: "medium", words: true },
-        { title: "read" },
-        { title: "written" },
-      ],
-      rows.map(({ one, tier }) => [
-        `${one.name}, tier ${tier.tier}`,
-        kind(one.evidence),
-        tier.medium + (tier.emulates === undefined ? "" : `, as ${tier.emulates}`),
-        significant(tier.readPerSecond / 1e6),
-        significant(tier.writtenPerSecond / 1e6),
-      ]),
-    ),
-  );
 }
 
 /** AUC and logloss of the longer run, against samples and against time; the time to the AUC that the scenario names. */

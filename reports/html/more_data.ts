@@ -9,6 +9,7 @@ import { type BreakEvenMap, breakEvenMap, PRICE_RATIOS } from "../break_even_map
 import { bytesText } from "../format.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
 import { CHARTED_CLAIMS, claimData } from "./claim.ts";
+import { kindName } from "./models.ts";
 
 /** Bars from a place to another. */
 export interface Floating {
@@ -57,12 +58,13 @@ export function moreData(summary: Summary, colour: (one: CaseSummary) => number)
   const map = summary.pricing === undefined ? undefined : breakEvenMap(summary.cases, summary.pricing);
   const curved = summary.cases.filter((one) => one.cacheCurve !== undefined);
   return {
-    floating: Object.fromEntries(
-      claimData(summary).slice(0, CHARTED_CLAIMS).flatMap((claim, i) => [
+    floating: Object.fromEntries([
+      ...claimData(summary).slice(0, CHARTED_CLAIMS).flatMap((claim, i) => [
         [`waterfall-${i}`, waterfall(claim)],
         [`tornado-${i}`, tornado(claim)],
       ]),
-    ),
+      ...(summary.models.some(({ bands }) => bands.length > 0) ? [["model-bands", modelBands(summary)]] : []),
+    ]),
     lines: {
       ...(map === undefined ? {} : { "break-even": mapLines(map) }),
       ...(curved.length === 0 ? {} : { "miss-curve": curveLines(curved, colour) }),
@@ -107,6 +109,20 @@ function tornado({ saving, bars }: ClaimChart): Floating {
     })),
     unit: "saved, percent of the DRAM cost",
     at: saving,
+  };
+}
+
+/** A bar a model and kind of figure, from the lower to the upper end of its band. */
+function modelBands({ models }: Summary): Floating {
+  return {
+    rows: models.flatMap(({ media, bands }) =>
+      bands.map(({ kind, factor }) => {
+        const [from, to] = [100 / factor - 100, 100 * factor - 100];
+        return { name: `${media}, ${kindName(kind)}`, from, to, text: `${points(from)} to ${points(to)} %` };
+      })
+    ),
+    unit: "percent above or below the model",
+    at: undefined,
   };
 }
 

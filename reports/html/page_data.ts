@@ -42,6 +42,8 @@ export interface PageData {
     | undefined;
   /** MB a second to and from the tiers below the first. */
   readonly traffic: Stacked | undefined;
+  /** The same as percent of what the media model gives, where that is recorded. */
+  readonly trafficLimit: Stacked | undefined;
   /** What the fields of the what-if compute with. */
   readonly whatIf: WhatIfBase | undefined;
   /** Thousand samples/s against $ per million samples. */
@@ -101,6 +103,17 @@ export function pageData(summary: Summary): PageData {
           evidence,
           parts: [["read", tier.readPerSecond / 1e6], ["written", tier.writtenPerSecond / 1e6]] as const,
         }))
+      ),
+    ),
+    trafficLimit: stacked(
+      fast.flatMap(({ name, evidence, traffic }) =>
+        traffic.flatMap(({ tier, limit }) =>
+          limit === undefined ? [] : [{
+            name: `${name}, tier ${tier}`,
+            evidence,
+            parts: [["read", 100 * limit.readShare], ["written", 100 * limit.writeShare]] as const,
+          }]
+        )
       ),
     ),
     whatIf: whatIfBase(focused(summary), colour),

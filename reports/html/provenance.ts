@@ -9,6 +9,7 @@ import { bytesText, countText, percentText, significant } from "../format.ts";
 import type { Summary } from "../model.ts";
 import { ENOUGH_SAMPLES } from "../statistics/noise.ts";
 import { html, type Markup } from "./markup.ts";
+import { models } from "./models.ts";
 import { comparisonText } from "./overview.ts";
 import { kind, table } from "./parts.ts";
 
@@ -53,7 +54,7 @@ ${ENOUGH_SAMPLES} make them wide rather than wrong. They speak of noise between 
 the error of a media model nor of other machines.${comparisonText(cases)} Intervals are not corrected for the number of
 cases.</p><p class="note">Measured: the medium itself, wall clock. Emulated: the real code path on a faster medium, slowed
 to a model, wall clock; or on a medium that may be virtual, whose speed and price are withheld. Simulated: virtual
-time.</p><p class="note">${same}</p>${failed}</section>`;
+time.</p><p class="note">${same}</p>${models(summary)}${failed}</section>`;
 }
 
 /** Machine, versions, data, scenario and raw records, all folded. */

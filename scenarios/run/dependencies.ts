@@ -3,6 +3,7 @@ import { libraryVersion } from "../../ffi/machine.ts";
 import { prepareData } from "../workloads/data.ts";
 import { availability, inspectMachine } from "../machine.ts";
 import { loadMedia, mediaNativeOptions } from "../media.ts";
+import { modelBands, modelLimit } from "./model_facts.ts";
 import type { RunDependencies } from "./prepare.ts";
 import type { MachineRecord } from "../record.ts";
 import { makeScratch, makeSsdScratch } from "./scratch.ts";
@@ -33,6 +34,8 @@ export function defaultDependencies(): RunDependencies {
     prepareData,
     mediaOptions: async (media, { kind, threads, cacheBytes, seed }) =>
       mediaNativeOptions(await loadMedia(media), { prefix: kind, threads, cacheBytes, seed }),
+    modelLimit,
+    modelBands,
     makeScratch: (bytes) => makeScratch(bytes),
     makeSsdScratch,
     command: defaultWorkerCommand(),

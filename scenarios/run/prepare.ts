@@ -21,7 +21,8 @@ import type { prepareData, PreparedData } from "../workloads/data.ts";
 import { ScenarioError } from "../diagnostics.ts";
 import type { RunEvent } from "./events.ts";
 import { planCases } from "../plan.ts";
-import type { DataRecord, MachineRecord, RunRecord } from "../record.ts";
+import type { DataRecord, MachineRecord, ModelBand, ModelLimit, RunRecord } from "../record.ts";
+import type { MediumUse } from "./model_facts.ts";
 import type { ResolvedScenario } from "../scenario.ts";
 import { dramBudget, mustCountRowsOnly, tableBytes } from "../workloads/sizes.ts";
 import type { WorkerCommand } from "./worker_process.ts";
@@ -44,6 +45,10 @@ export interface RunDependencies {
       readonly seed: number;
     },
   ) => Promise<Record<string, string>>;
+  /** What a media model can give a tier. */
+  readonly modelLimit: (media: string, use: MediumUse) => Promise<ModelLimit>;
+  /** How far a media model is from what was published. */
+  readonly modelBands: (media: string) => Promise<readonly ModelBand[]>;
   /** Makes the directory of a pool file. */
   readonly makeScratch: (bytes: number) => Promise<Scratch & AsyncDisposable>;
   /** Makes the directory of a tier on a disk, in one that is given or in the project's cache folder. */

@@ -107,10 +107,20 @@ function pmemBytes(one: PreparedCase): number {
   return sizes[tiersOf(configuration.storage).indexOf("PMEM")] ?? 0;
 }
 
-function tierRecord(tier: WorkerTier, one: PreparedCase): TierRecord {
+async function tierRecord(
+  tier: WorkerTier,
+  one: PreparedCase,
+  limitOf: RunDependencies["modelLimit"],
+): Promise<TierRecord> {
   const { media, place } = one.decision;
-  const slowed = media !== undefined && (tier.type.startsWith("PMEM_") || place.kind === "memory-mode");
-  return slowed ? { ...tier, emulates: media } : tier;
+  if (media === undefined) return tier;
+  // The rows that cross the modelled cache of Memory Mode are not counted by tier, so there is nothing to limit.
+  if (place.kind === "memory-mode") return { ...tier, emulates: media };
+  if (!tier.type.startsWith("PMEM_")) return tier;
+  const rowBytes = Math.round((tier.purposes["rows"] ?? 0) / tier.rows);
+  if (!(tier.rows > 0 && rowBytes > 0)) return { ...tier, emulates: media };
+  const modelLimit = await limitOf(media, { type: tier.type, rowBytes, threads: one.threads });
+  return { ...tier, emulates: media, modelLimit };
 }
 
 function dramBytes(one: PreparedCase): number {
@@ -121,11 +131,12 @@ function dramBytes(one: PreparedCase): number {
 }
 
 /** The record of a speed sample. */
-export function sampleRecord(
+export async function sampleRecord(
   planned: PlannedSample<PreparedCase>,
   taken: TakenSample<SpeedOutcome>,
   warmupSteps: number,
-): SampleRecord {
+  { modelLimit }: Pick<RunDependencies, "modelLimit">,
+): Promise<SampleRecord> {
   const one = planned.case;
   const { outcome } = taken;
   return {
@@ -150,7 +161,7 @@ export function sampleRecord(
     loss: outcome.loss,
     trainer: outcome.trainer,
     statistics: outcome.statistics,
-    tiers: outcome.tiers.map((tier) => tierRecord(tier, one)),
+    tiers: await Promise.all(outcome.tiers.map((tier) => tierRecord(tier, one, modelLimit))),
     dramBytes: dramBytes(one),
     tableBytes: outcome.tableBytes,
     digest: outcome.digest,

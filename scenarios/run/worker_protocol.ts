@@ -91,7 +91,7 @@ export type WorkerSpec =
   );
 
 /** One tier at the end of a speed sample, as the store describes it. */
-export type WorkerTier = Omit<TierRecord, "emulates">;
+export type WorkerTier = Omit<TierRecord, "emulates" | "modelLimit">;
 
 /** What a speed sample found. */
 export interface SpeedOutcome

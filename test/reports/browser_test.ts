@@ -14,6 +14,8 @@ import { EDGE_CASES } from "./edge_cases.ts";
 const CHARTS = [
   "miss-curve",
   "traffic",
+  "traffic-limit",
+  "model-bands",
   "percentiles",
   "waterfall-0",
   "tornado-0",
@@ -39,7 +41,10 @@ Deno.test({
     const directory = await Deno.makeTempDir();
     const path = join(directory, "index.html");
     const url = pathToFileURL(path).href;
-    await Deno.writeTextFile(path, renderReport(fixtureResult({ failed: true, work: true, curve: true })));
+    await Deno.writeTextFile(
+      path,
+      renderReport(fixtureResult({ failed: true, work: true, curve: true, models: true })),
+    );
     try {
       for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 375]] as const) {
         await t.step(

@@ -91,6 +91,12 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
           },
         }),
       mediaOptions: (media, { kind }) => Promise.resolve({ [`${kind}.medium`]: media }),
+      modelLimit: (_, { rowBytes, threads }) =>
+        Promise.resolve({ readBytesPerSecond: 4e9, writeBytesPerSecond: 1e9, rowBytes, threads }),
+      modelBands: () =>
+        Promise.resolve([
+          { kind: "read", factor: 1.2, basis: "kind", points: 9, curves: 2, bytes: [64, 256], threads: [1, 8] },
+        ]),
       makeScratch: () => {
         const path = `${directory}/pool-${scratch.size}`;
         scratch.add(path);

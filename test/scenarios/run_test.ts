@@ -103,7 +103,7 @@ Deno.test("runScenario() gives every configuration with PMEM the same DRAM, a qu
 
 Deno.test("runScenario() names the kind of every figure and how it was obtained", async () => {
   await bench(async ({ run }) => {
-    const { samples } = await run();
+    const { run: record, samples } = await run();
     const evidence = Object.fromEntries(samples.map(({ configuration, evidence }) => [configuration, evidence]));
     assertEquals(evidence, {
       "dram": "measured",
@@ -114,10 +114,17 @@ Deno.test("runScenario() names the kind of every figure and how it was obtained"
     const fsdax = samples.find(({ configuration }) => configuration === "fsdax");
     assertEquals(fsdax?.how, "libpmem on a file in memory (tmpfs), slowed to optane-100-6x256");
     assertEquals(fsdax?.tiers.map(({ emulates }) => emulates), [undefined, "optane-100-6x256"]);
+    const limit = { readBytesPerSecond: 4e9, writeBytesPerSecond: 1e9, rowBytes: 128, threads: 2 };
+    assertEquals(fsdax?.tiers.map(({ modelLimit }) => modelLimit), [undefined, limit]);
+    const behind = samples.find(({ configuration }) => configuration === "memory-mode");
+    assertEquals(behind?.tiers.map(({ modelLimit }) => modelLimit), [undefined]);
+    assertEquals(Object.keys(record.modelBands ?? {}), ["optane-100-6x256"]);
+    assertEquals(record.modelBands?.["optane-100-6x256"]?.map(({ kind }) => kind), ["read"]);
   });
   await bench(
     async ({ run, starts }) => {
-      const { samples } = await run({ require: "measured" });
+      const { run: record, samples } = await run({ require: "measured" });
+      assertEquals(record.modelBands, undefined);
       assert(
         samples.every(({ evidence, environment }) => evidence === "measured" && !environment["PMEM_IS_PMEM_FORCE"]),
       );

@@ -74,6 +74,11 @@ function draw(theme: Theme): void {
     bars(data.traffic?.rows.length) + 30,
     (canvas) => data.traffic && stackedChart(canvas, data.traffic, "MB/s", theme),
   );
+  on(
+    "traffic-limit",
+    bars(data.trafficLimit?.rows.length) + 30,
+    (canvas) => data.trafficLimit && stackedChart(canvas, data.trafficLimit, "percent of the limit", theme),
+  );
   for (const [id, floating] of Object.entries(data.more.floating)) {
     on(id, 70 + 44 * floating.rows.length, (canvas) => floatingChart(canvas, floating, theme));
   }

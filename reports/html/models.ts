@@ -1,0 +1,98 @@
+/**
+ * How far the media models of a result are from what was published.
+ *
+ * @module
+ */
+
+import type { ModelBand } from "../../scenarios/record.ts";
+import { listText, significant } from "../format.ts";
+import type { ModelAccuracy, Summary } from "../model.ts";
+import { html, type Markup } from "./markup.ts";
+import { type Cell, figure, table } from "./parts.ts";
+
+/** Words for the figures that a band was found with. */
+const BASIS: Readonly<Record<ModelBand["basis"], string>> = {
+  kind: "its own figures of this kind",
+  medium: "its own figures of all kinds",
+  class: "figures of this kind of all media of its class",
+  all: "figures of this kind of all media",
+  fit: "its own figures of this kind, errors of the fit",
+};
+
+/** What is asked of a medium. */
+const KINDS: Readonly<Record<ModelBand["kind"], string>> = {
+  latency: "latency",
+  read: "bandwidth of reads",
+  write: "bandwidth of writes",
+  mixed: "bandwidth of both",
+};
+
+/** The name of a kind of figure. */
+export function kindName(kind: ModelBand["kind"]): string {
+  return KINDS[kind];
+}
+
+/** The figure with its table; undefined where the result names no model or did not record its bands. */
+export function models({ models }: Summary): Markup | undefined {
+  if (models.length === 0) return undefined;
+  const numbers = table(
+    "Accuracy of the media models",
+    [
+      { title: "media model" },
+      { title: "cases", words: true },
+      { title: "figure", words: true },
+      { title: "90 % band", words: true },
+      { title: "found with", words: true },
+      { title: "figures of the medium compared" },
+      { title: "curves" },
+      { title: "bytes an access" },
+      { title: "threads" },
+    ],
+    models.flatMap(rowsOf),
+  );
+  const drawn = models.some(({ bands }) => bands.length > 0);
+  const uncalibrated = models.filter(({ memoryMode }) => memoryMode).flatMap(({ cases }) => cases);
+  return html`
+    <h3 id="models">Accuracy of the media models</h3>${drawn
+      ? figure(
+        "model-bands",
+        {
+          title: "Accuracy of the media models",
+          text:
+            "90 % of the published figures that a model is compared with lie in its band around what it says. The table tells " +
+            "how many there are, and for which sizes and threads. The bands are those of latency and bandwidth of a medium; " +
+            "none of a training speed follows from them.",
+          unit: "percent above or below the model",
+          kinds: "Computed from published measurements; none was made in this run",
+        },
+        numbers,
+      )
+      : numbers}<p
+      class="note">${uncalibrated.length === 0
+        ? ""
+        : `Memory Mode (${
+          listText(uncalibrated)
+        }) is not calibrated: good for ratios only. `}Mean errors of every medium, curves that a model never saw, and what was left out: docs/accuracy.md.</p>
+  `;
+}
+
+function rowsOf({ media, cases, memoryMode, bands }: ModelAccuracy): Cell[][] {
+  const none = (why: string): Cell[][] => [[media, cases.join(", "), "–", why, "–", "–", "–", "–", "–"]];
+  if (memoryMode) return none("Memory Mode: not calibrated, ratios only");
+  if (bands.length === 0) return none("none: no published figure to compare with");
+  return bands.map(({ kind, factor, basis, points, curves, bytes, threads }) => [
+    media,
+    cases.join(", "),
+    KINDS[kind],
+    `model ÷ ${significant(factor)} to model × ${significant(factor)}`,
+    BASIS[basis],
+    `${points}`,
+    `${curves}`,
+    rangeText(bytes),
+    rangeText(threads),
+  ]);
+}
+
+function rangeText([low, high]: readonly [number, number]): string {
+  return low === high ? `${low}` : `${low} to ${high}`;
+}

@@ -1,0 +1,111 @@
+/**
+ * Rows between the tiers in bytes a second, and against what the media model can give.
+ *
+ * @module
+ */
+
+import { bytesText, countText, significant } from "../format.ts";
+import type { CaseSummary, TierTraffic } from "../model.ts";
+import { html, type Markup } from "./markup.ts";
+import { kindsText } from "./overview.ts";
+import { figure, kind, table } from "./parts.ts";
+
+/** A tier with its case. */
+interface Row {
+  readonly one: CaseSummary;
+  readonly tier: TierTraffic;
+}
+
+/** The figures; undefined where no case has a lower tier that counted its rows. */
+export function traffic(cases: readonly CaseSummary[]): Markup | undefined {
+  const rows = cases.filter((one) => one.throughput !== undefined).flatMap((one) =>
+    one.traffic.map((tier) => ({ one, tier }))
+  );
+  if (rows.length === 0) return undefined;
+  const limited = rows.filter(({ tier }) => tier.limit !== undefined);
+  return html`${moved(rows, limited)}${limits(limited)}`;
+}
+
+const name = ({ one, tier }: Row): string => `${one.name}, tier ${tier.tier}`;
+const medium = ({ tier }: Row): string => tier.medium + (tier.emulates === undefined ? "" : `, as ${tier.emulates}`);
+const kinds = (rows: readonly Row[]): string => kindsText([...new Set(rows.map(({ one }) => one))]);
+
+function moved(rows: readonly Row[], limited: readonly Row[]): Markup {
+  const limit = limited.length === 0
+    ? "No limit is drawn: the run records none."
+    : `The next chart sets ${limited.length === rows.length ? "them" : "those with a recorded limit"} against it.`;
+  return figure(
+    "traffic",
+    {
+      title: "Rows to and from the lower tiers",
+      text:
+        "Mean over the counted steps: rows found there times their bytes, and bytes of rows written there. A medium moves " +
+        `whole lines or blocks, so it moves more than that. ${limit}`,
+      unit: "MB/s",
+      kinds: kinds(rows),
+    },
+    table(
+      "Rows to and from the lower tiers, MB/s",
+      [
+        { title: "case, tier" },
+        { title: "kind", words: true },
+        { title: "medium", words: true },
+        { title: "read" },
+        { title: "written" },
+      ],
+      rows.map((row) => [
+        name(row),
+        kind(row.one.evidence),
+        medium(row),
+        significant(row.tier.readPerSecond / 1e6),
+        significant(row.tier.writtenPerSecond / 1e6),
+      ]),
+    ),
+  );
+}
+
+function limits(rows: readonly Row[]): Markup | undefined {
+  if (rows.length === 0) return undefined;
+  return figure(
+    "traffic-limit",
+    {
+      title: "Bandwidth of the lower tiers against its limit",
+      text:
+        "Bytes read as a share of what the media model gives if all are reads, bytes written as a share of what it gives if " +
+        "all are writes: random accesses of a row each by all threads, with nothing beside them. Shares are " +
+        "means over the whole step, whose phases without rows to move count too.",
+      unit: "percent of the limit",
+      kinds: `Limits: computed from the media model. Bytes: ${kinds(rows)}`,
+    },
+    table(
+      "Bandwidth of the lower tiers against its limit",
+      [
+        { title: "case, tier" },
+        { title: "kind of the bytes", words: true },
+        { title: "limit computed for", words: true },
+        { title: "read, MB/s" },
+        { title: "limit of reads, MB/s" },
+        { title: "share read, percent" },
+        { title: "written, MB/s" },
+        { title: "limit of writes, MB/s" },
+        { title: "share written, percent" },
+      ],
+      rows.flatMap((row) => {
+        const { tier, one } = row;
+        if (tier.limit === undefined) return [];
+        const { readBytesPerSecond, writeBytesPerSecond, readShare, writeShare, rowBytes, threads } = tier.limit;
+        return [[
+          name(row),
+          kind(one.evidence),
+          `${tier.emulates ?? tier.medium}, rows of ${bytesText(rowBytes)}, ${countText(threads, "thread")}`,
+          significant(tier.readPerSecond / 1e6),
+          significant(readBytesPerSecond / 1e6),
+          significant(100 * readShare),
+          significant(tier.writtenPerSecond / 1e6),
+          significant(writeBytesPerSecond / 1e6),
+          significant(100 * writeShare),
+        ]];
+      }),
+    ),
+  );
+}

@@ -1,0 +1,54 @@
+/**
+ * What a run records of the media models that it is slowed to: what they can give, and how far they are from what was
+ * published.
+ *
+ * @module
+ */
+
+import { evaluateMedia, type MediaOperation, type MediaQuery } from "../../ffi/media.ts";
+import { loadMedia, mediaNativeOptions } from "../media.ts";
+import { loadResiduals } from "../models/bands.ts";
+import type { ModelBand, ModelLimit } from "../record.ts";
+
+/** Who accesses the medium, and how. */
+export interface MediumUse {
+  /** Type of the tier: `PMEM_LIBPMEM` writes past the caches, every other through them. */
+  readonly type: string;
+  /** Bytes of a row, 1 or more. */
+  readonly rowBytes: number;
+  /** Threads, 1 or more. */
+  readonly threads: number;
+}
+
+/**
+ * What a media model gives to random accesses of a row each: the model with the parameters that the store is slowed with.
+ *
+ * @param name Name of the media model.
+ * @throws {MediaError} if there is no such model, or a store cannot be slowed to it.
+ */
+export async function modelLimit(name: string, { type, rowBytes, threads }: MediumUse): Promise<ModelLimit> {
+  const prefix = "emulate.";
+  const given = Object.entries(mediaNativeOptions(await loadMedia(name), { prefix: "emulate", threads }));
+  const parameters = given.map(([key, value]) => [key.slice(prefix.length), value] as const);
+  const write: MediaOperation = type === "PMEM_LIBPMEM" ? "nt-store" : "cached-store";
+  const queries = (["load", write] as const).map((operation): MediaQuery => ({
+    ask: "bandwidth",
+    operation,
+    bytes: rowBytes,
+    threads,
+  }));
+  const options = Object.fromEntries(parameters.filter(([key]) => key !== "threads"));
+  const [readBytesPerSecond, writeBytesPerSecond] = evaluateMedia(options, queries) as unknown as [number, number];
+  return { readBytesPerSecond, writeBytesPerSecond, rowBytes, threads };
+}
+
+/** The bands of a media model, by kind of figure; empty if nothing published could be compared with it. */
+export async function modelBands(name: string): Promise<ModelBand[]> {
+  const known = (await loadResiduals())[name] ?? {};
+  return (["latency", "read", "write", "mixed"] as const).flatMap((kind) => {
+    const found = known[kind];
+    if (found === undefined) return [];
+    const { factor, basis, points, curves, bytes, threads } = found;
+    return [{ kind, factor, basis, points, curves, bytes, threads }];
+  });
+}

@@ -1,0 +1,74 @@
+/** What a report says of media models: bandwidth against their limit, and how far they are from what was published. */
+
+import { reanalyse } from "../../reports/capsule/reanalyse.ts";
+import { pageData } from "../../reports/html/page_data.ts";
+import { renderReport, summarise, toMarkdown } from "../../reports/report.ts";
+import { fixtureResult } from "../fixtures/result_fixture.ts";
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
+
+Deno.test("a report sets the bytes moved against the recorded limit of the media model", () => {
+  const summary = summarise(fixtureResult({ work: true, models: true }));
+  const fsdax = summary.cases.find(({ name }) => name === "fsdax")?.traffic[0];
+  assert(fsdax?.limit !== undefined && fsdax.readPerSecond > 0 && fsdax.writtenPerSecond > 0);
+  assertAlmostEquals(fsdax.limit.readShare, fsdax.readPerSecond / 4e9, 1e-12);
+  assertAlmostEquals(fsdax.limit.writeShare, fsdax.writtenPerSecond / 1e9, 1e-12);
+  const { trafficLimit } = pageData(summary);
+  assertEquals(trafficLimit?.rows.map(({ name }) => name), ["fsdax, tier 1", "kmem-dax, tier 1"]);
+  assertEquals(trafficLimit?.rows[0]?.values, [100 * fsdax.limit.readShare, 100 * fsdax.limit.writeShare]);
+  const page = renderReport(fixtureResult({ work: true, models: true }));
+  assertStringIncludes(page, 'id="chart-traffic-limit"');
+  assertStringIncludes(page, "rows of 64 B, 2 threads");
+  assert(!page.includes("No limit is drawn"));
+});
+
+Deno.test("a report shows the band of each media model, and that Memory Mode has none", () => {
+  const result = fixtureResult({ models: true });
+  const summary = summarise(result);
+  assertEquals(summary.models.map(({ memoryMode, cases, bands }) => [memoryMode, cases, bands.length]), [
+    [true, ["memory-mode"], 0],
+    [false, ["fsdax", "kmem-dax"], 2],
+  ]);
+  const { rows = [] } = pageData(summary).more.floating["model-bands"] ?? {};
+  assertEquals(rows.map(({ from, to }) => [from, to]), [[-20, 25], [100 / 1.5 - 100, 50]]);
+  const page = renderReport(result);
+  assertStringIncludes(page, 'id="chart-model-bands"');
+  assertStringIncludes(page, "model ÷ 1.50 to model × 1.50");
+  assertStringIncludes(page, "its own figures of this kind");
+  assertStringIncludes(page, "Memory Mode: not calibrated, ratios only");
+  assert(reanalyse(page, "models.html").same);
+  assert(toMarkdown(summary).length > 0);
+});
+
+Deno.test("a report of a model without a published figure says so and draws no bar", () => {
+  const result = fixtureResult({ models: true });
+  const bare = { ...result, run: { ...result.run, modelBands: {} } };
+  const page = renderReport(bare);
+  assertStringIncludes(page, "none: no published figure to compare with");
+  assert(!page.includes('id="chart-model-bands"'));
+});
+
+Deno.test("results that recorded neither limit nor bands read as before", () => {
+  const page = renderReport(fixtureResult({ work: true }));
+  assertStringIncludes(page, "No limit is drawn: the run records none.");
+  for (const id of ["chart-traffic-limit", "chart-model-bands", "models"]) assert(!page.includes(`id="${id}"`), id);
+});
+
+Deno.test("a band below 1 or a limit of 0 cannot be reported", () => {
+  const result = fixtureResult({ work: true, models: true });
+  const { modelBands = {} } = result.run;
+  const bands = Object.fromEntries(
+    Object.entries(modelBands).map(([name, list]) => [name, list.map((one) => ({ ...one, factor: 0.5 }))]),
+  );
+  const error = assertThrows(() => summarise({ ...result, run: { ...result.run, modelBands: bands } }), RangeError);
+  assertStringIncludes(error.message, "factor is 0.5");
+  const samples = result.samples.map((one) => ({
+    ...one,
+    tiers: one.tiers.map((tier) =>
+      tier.modelLimit === undefined ? tier : { ...tier, modelLimit: { ...tier.modelLimit, readBytesPerSecond: 0 } }
+    ),
+  }));
+  assertStringIncludes(
+    assertThrows(() => summarise({ ...result, samples }), RangeError).message,
+    "modelLimit.readBytesPerSecond is 0",
+  );
+});

@@ -1,0 +1,38 @@
+import { evaluateMedia } from "../../../ffi/media.ts";
+import { loadMedia, mediaOptions } from "../../../scenarios/media.ts";
+import { modelBands, modelLimit } from "../../../scenarios/run/model_facts.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
+
+const NAME = "optane-100-6x256";
+
+Deno.test("modelLimit() is what the media model gives to rows of that size, read and written as the tier does", async () => {
+  const options = mediaOptions(await loadMedia(NAME));
+  const asked = (operation: "load" | "nt-store" | "cached-store", bytes: number, threads: number): number =>
+    evaluateMedia(options, [{ ask: "bandwidth", operation, bytes, threads }])[0] as number;
+  for (const [type, write] of [["PMEM_LIBPMEM", "nt-store"], ["PMEM_MEMKIND", "cached-store"]] as const) {
+    for (const [rowBytes, threads] of [[64, 1], [128, 2], [512, 16]] as const) {
+      assertEquals(await modelLimit(NAME, { type, rowBytes, threads }), {
+        readBytesPerSecond: asked("load", rowBytes, threads),
+        writeBytesPerSecond: asked(write, rowBytes, threads),
+        rowBytes,
+        threads,
+      });
+    }
+  }
+  const [nt, cached] = [asked("nt-store", 128, 2), asked("cached-store", 128, 2)];
+  assert(nt !== cached, `${nt} and ${cached} cannot tell the two apart`);
+  const error = await assertRejects(() => modelLimit("optane-9", { type: "PMEM_LIBPMEM", rowBytes: 64, threads: 1 }));
+  assert(`${error}`.includes("optane-9"));
+});
+
+Deno.test("modelBands() are those of the residuals; none where nothing published was compared", async () => {
+  const text = await Deno.readTextFile(new URL("../../../scenarios/media/residuals.json", import.meta.url));
+  const known = JSON.parse(text)[NAME];
+  const bands = await modelBands(NAME);
+  assertEquals(bands.map(({ kind }) => kind).sort(), Object.keys(known).sort());
+  for (const { kind, ...band } of bands) {
+    const { readShare: _, hops: __, ...wanted } = known[kind];
+    assertEquals<unknown>(band, wanted);
+  }
+  assertEquals(await modelBands("cxl-type3-ddr5-4x"), []);
+});
