@@ -38,6 +38,8 @@ export interface PlanRowTimes {
    * accesses.
    */
   readonly band: { readonly low: number; readonly high: number } | undefined;
+  /** Why there is no band: what was asked beyond what the medium's model was calibrated on. */
+  readonly outside?: string;
 }
 
 /** Everything the planner needs but prices. */
@@ -178,6 +180,9 @@ async function rowTimes(names: readonly string[]): Promise<ModelledPlan["rowTime
       readSeconds: rowBytes / read,
       writeSeconds: rowBytes / write,
       band: widest === undefined ? undefined : { low: 1 / widest, high: widest },
+      ...(widest === undefined
+        ? { outside: [...new Set(bands.flatMap((band) => band.calibrated ? [] : [band.outside]))].join("; ") }
+        : {}),
     };
     answers.set(key, times);
     return times;

@@ -23,6 +23,8 @@ export interface PlanTier {
    * 90 % band of its times, as factors; undefined where the medium is not calibrated, which the plan says.
    */
   readonly band: { readonly low: number; readonly high: number } | undefined;
+  /** Why there is no band: what was asked beyond what the medium's model was calibrated on. */
+  readonly outside?: string;
 }
 
 /** A machine that can be rented or owned. */

@@ -40,10 +40,10 @@ export function plan(request: PlanRequest): PlanAnswer {
   });
   const best = winners[0]?.found;
   const losers = tried.filter(({ found }) => found === undefined || found !== best)
-    .map(({ machine, found, why }): Loser => ({
+    .map(({ machine, found, why, full }): Loser => ({
       machine,
       plan: found,
-      why: why ?? lostTo(found as Plan, best, budgetOnly),
+      why: why ?? lostTo(found as Plan, best, budgetOnly, full === true),
     }));
   return { best, losers };
 }
@@ -72,7 +72,7 @@ function check({ tables, machines, target, samplesPerStep, computeSeconds, maxHo
 function bestOn(
   machine: PlanMachine,
   request: PlanRequest,
-): { readonly found: Plan | undefined; readonly met: boolean; readonly why?: string } {
+): { readonly found: Plan | undefined; readonly met: boolean; readonly why?: string; readonly full?: boolean } {
   const { target, maxHosts } = request;
   const affordable = target.dollarsPerHour === undefined
     ? maxHosts
@@ -99,7 +99,7 @@ function bestOn(
     return { found: at(affordable), met: true };
   }
   const enough = first(affordable, (hosts) => hosts >= smallest && meets(at(hosts), request));
-  if (enough !== undefined) return { found: at(enough), met: true };
+  if (enough !== undefined) return { found: at(enough), met: true, full: enough === smallest && enough > 1 };
   const most = at(affordable) as Plan;
   return { found: most, met: false, why: missText(most, request, limit) };
 }
@@ -254,23 +254,21 @@ function missText(found: Plan, { target, overlapped }: PlanRequest, limit: strin
   return `the ${hosts} that ${limit} reach ${what}; ${why}`;
 }
 
-function lostTo(found: Plan, best: Plan | undefined, budgetOnly: boolean): string {
+function lostTo(found: Plan, best: Plan | undefined, budgetOnly: boolean, full: boolean): string {
   if (best === undefined) return "no machine meets the target";
   if (budgetOnly) {
     return `${short(found.samplesPerSecond.value / best.samplesPerSecond.value * 100)} % of the winner's speed for ` +
       `${short(found.pricePerHour)} $ an hour`;
   }
   const dearer = (found.pricePerHour / best.pricePerHour - 1) * 100;
-  const bound = found.hosts === 1 ? "" : boundBy(found);
+  const bound = found.hosts === 1 ? "" : full ? `; the tables do not fit into ${found.hosts - 1}` : boundBy(found);
   return dearer === 0
     ? "costs the same and is slower"
     : `meets the target with ${found.hosts}, ${short(dearer)} % dearer${bound}`;
 }
 
 /** What the number of hosts comes from. */
-function boundBy({ machine, usedBytes, step }: Plan): string {
-  const full = machine.tiers.find(({ bytes }, k) => (usedBytes[k] ?? 0) > 0.95 * bytes);
-  if (full !== undefined) return `; its ${full.name} is full`;
+function boundBy({ step }: Plan): string {
   return step.network > step.memory ? "; its network is the limit" : "; the time of its memory is the limit";
 }
 

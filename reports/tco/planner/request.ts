@@ -35,6 +35,8 @@ export interface RowTimes {
   readonly writeSeconds: number;
   /** Factors on both times; undefined where the medium is not calibrated for such accesses. */
   readonly band: { readonly low: number; readonly high: number } | undefined;
+  /** Why there is no band. */
+  readonly outside?: string;
 }
 
 /** A machine of the user's own. */
@@ -162,8 +164,9 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
 function planTier(
   { name, medium, bytes, records }: OwnMachine["tiers"][number],
   threads: number,
-  { rowTimes, usableShare }: PlanInputs,
+  { rowTimes, usableShare, tables }: PlanInputs,
 ): PlanTier {
+  const widest = Math.max(...tables.map(({ rowBytes }) => rowBytes));
   return {
     name,
     medium,
@@ -171,6 +174,10 @@ function planTier(
     records,
     readSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes).readSeconds,
     writeSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes).writeSeconds,
-    band: rowTimes(medium, threads, 256).band,
+    ...bandOf(rowTimes(medium, threads, widest)),
   };
+}
+
+function bandOf({ band, outside }: RowTimes): Pick<PlanTier, "band" | "outside"> {
+  return outside === undefined ? { band } : { band, outside };
 }

@@ -42,6 +42,9 @@ function bestLines(best: Plan): string[] {
     }`,
     `cost     ${bandedText(best.dollarsPerMillionSamples, (value) => `${significant(value)} $`)} a million samples`,
     `memory   ${machine.tiers.map((tier, k) => tierText(tier, usedBytes[k] ?? 0)).join(", ")} of each machine`,
+    ...machine.tiers.flatMap(({ name, outside }) =>
+      outside === undefined ? [] : [`note     ${name} is not calibrated: ${outside}`]
+    ),
     "",
     ...columns([["table", "placement", "rows are in", "answered by", "bytes", "time a step"], ...rows]),
   ];
