@@ -4,10 +4,9 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import type { Result } from "../../scenarios/record.ts";
 import { carriedOptions } from "../capsule/carried.ts";
-import { ROOT_PLACE, seal, SEALED_MARK } from "../capsule/seal.ts";
+import { ROOT_PLACE, seal } from "../capsule/seal.ts";
 import { summarise, type SummaryOptions } from "../summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import { ablation } from "./ablation.ts";
@@ -17,6 +16,7 @@ import { focused } from "../focus.ts";
 import { embedding } from "./embedding.ts";
 import { memory, quality, speed, time } from "./figures.ts";
 import { html, Markup, recordLines, scriptJson } from "./markup.ts";
+import { pageHead } from "./page_head.ts";
 import { answer, heading, overview, words } from "./overview.ts";
 import { pageData } from "./page_data.ts";
 import { themeCss } from "./palette.ts";
@@ -53,14 +53,6 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
   const summary = summarise(result, options);
   const style = new Markup(themeCss() + sheet);
   const script = new Markup(clientScript);
-  const policy = [
-    "default-src 'none'",
-    `script-src ${hashOf(script)}`,
-    `style-src ${hashOf(style)}`,
-    "img-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
   const shown = focused(summary);
   const sections = [
     ablation(summary),
@@ -83,17 +75,12 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
   const page = html`
     <!DOCTYPE html>
     <html lang="en">
-      <head>
-        <meta charset="utf-8">
-        <meta http-equiv="Content-Security-Policy" content="${policy}">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <meta name="generator" content="tierbench ${summary.versions["tierbench"] ?? ""}">
-        ${SEALED_MARK}
-        <title>${summary.scenario.name}: tierbench report</title>
-        <link rel="icon" href="data:,">
-        <style>${style}</style>
-      </head>
+      ${pageHead({
+        title: `${summary.scenario.name}: tierbench report`,
+        style,
+        script,
+        sealedBy: summary.versions["tierbench"] ?? "",
+      })}
       <body>
         ${heading(summary)}
         <main>
@@ -109,8 +96,4 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
     </html>
   `.text;
   return seal(page);
-}
-
-function hashOf(inline: Markup): string {
-  return `'sha256-${createHash("sha256").update(inline.text).digest("base64")}'`;
 }

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import { countText, rateText, significant } from "../format.ts";
 import { html, Markup, scriptJson } from "../html/markup.ts";
+import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
 import { type Cell, figure, kind, table } from "../html/parts.ts";
 import reportSheet from "../html/style.css" with { type: "text" };
@@ -44,26 +44,10 @@ export function renderIndex({ entries, unreadable, histories, title }: IndexCont
   const style = new Markup(themeCss() + reportSheet + sheet);
   const script = new Markup(clientScript);
   const shown = histories.filter(({ reports }) => reports.length > 1);
-  const policy = [
-    "default-src 'none'",
-    `script-src ${hashOf(script)}`,
-    `style-src ${hashOf(style)}`,
-    "img-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
   return html`
     <!DOCTYPE html>
     <html lang="en">
-      <head>
-        <meta charset="utf-8">
-        <meta http-equiv="Content-Security-Policy" content="${policy}">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <title>${title}</title>
-        <link rel="icon" href="data:,">
-        <style>${style}</style>
-      </head>
+      ${pageHead({ title, style, script })}
       <body>
         <header>
           <p class="eyebrow">tierbench</p>
@@ -85,10 +69,6 @@ export function renderIndex({ entries, unreadable, histories, title }: IndexCont
       </body>
     </html>
   `.text;
-}
-
-function hashOf(inline: Markup): string {
-  return `'sha256-${createHash("sha256").update(inline.text).digest("base64")}'`;
 }
 
 const COLUMNS = ["report", "verdict", "run, UTC", "machine", "kind", "root hash"] as const;

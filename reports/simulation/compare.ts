@@ -102,6 +102,8 @@ export function renderSimulationComparison(comparison: SimulationComparison): st
     }),
     ...missing.map((name) => `missing   ${name}`),
     ...added.map((name) => `added     ${name}`),
-    same ? `same      every byte of ${cases.length} cases` : `same      ${cases.length - changed.length} cases`,
+    same
+      ? `same      every byte of ${cases.length} case${cases.length === 1 ? "" : "s"}`
+      : `same      ${cases.length - changed.length} cases`,
   ].join("\n") + "\n";
 }

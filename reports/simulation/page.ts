@@ -4,10 +4,10 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import type { SimulationResult } from "../../scenarios/simulation/record.ts";
-import { ROOT_PLACE, seal, SEALED_MARK } from "../capsule/seal.ts";
+import { ROOT_PLACE, seal } from "../capsule/seal.ts";
 import { html, Markup, scriptJson } from "../html/markup.ts";
+import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
 import { kind, table } from "../html/parts.ts";
 import sheet from "../html/style.css" with { type: "text" };
@@ -112,24 +112,16 @@ function about(summary: SimulationSummary): Markup {
 export function renderSimulation(result: SimulationResult): string {
   const summary = summariseSimulation(result);
   const style = new Markup(themeCss() + sheet + CHART_CSS);
-  const hash = createHash("sha256").update(style.text).digest("base64");
-  const policy = `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`;
   const records = [result.run, ...result.cases, ...result.explanations].map((record) => scriptJson(record).text);
   return seal(
     html`
       <!DOCTYPE html>
       <html lang="en">
-        <head>
-          <meta charset="utf-8">
-          <meta http-equiv="Content-Security-Policy" content="${policy}">
-          ${SEALED_MARK}
-          <meta name="viewport" content="width=device-width, initial-scale=1">
-          <meta name="color-scheme" content="light dark">
-          <meta name="generator" content="tierbench ${summary.versions["tierbench"] ?? ""}">
-          <title>${summary.name}: tierbench simulation</title>
-          <link rel="icon" href="data:,">
-          <style>${style}</style>
-        </head>
+        ${pageHead({
+          title: `${summary.name}: tierbench simulation`,
+          style,
+          sealedBy: summary.versions["tierbench"] ?? "",
+        })}
         <body>
           ${heading(summary)}
           <main>

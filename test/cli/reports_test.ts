@@ -155,3 +155,42 @@ Deno.test("tierbench rerun says clearly what it cannot run", async () => {
     assertEquals((await tierbench("rerun", `${folder}/a.html`, "--require", "emulated")).code, 2);
   });
 });
+
+Deno.test("a simulation's page is verified, made again, run again and compared, and never mixed with what was run", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/tiny.jsonc`;
+    const simulation = (size: string) => ({
+      kind: "simulation",
+      name: "tiny",
+      steps: 2,
+      warmup: 0,
+      workload: { batch: 100, tables: [{ name: "ids", rows: 1e6, dim: 16, lookups: 1, law: { s: 1.05 } }] },
+      compute: { dense: "10 us", source: "a test" },
+      configurations: {
+        fsdax: { mode: "fsdax", tiers: [{ media: "ddr4-2666-6ch", size }, { media: "optane-100-6x256" }] },
+      },
+    });
+    const run = async (size: string, out: string) => {
+      await Deno.writeTextFile(file, JSON.stringify(simulation(size)));
+      assertEquals((await tierbench("run", file, "--out", out)).code, 0);
+    };
+    const [a, b, page] = [`${folder}/a`, `${folder}/b`, `${folder}/a/index.html`];
+    await run("1 MB", a);
+    await run("2 MB", b);
+    assertMatch((await tierbench("verify", page)).out, /: whole, \d+ parts, root [0-9a-f]{64}\n$/);
+    assertEquals(await tierbench("reanalyse", page), { code: 0, out: `same     every byte of ${page}\n`, err: "" });
+    assertEquals((await tierbench("reanalyse", page, "--as-of", "2024-06")).code, 2);
+    const again = await tierbench("rerun", page, "--out", `${folder}/again`);
+    assertEquals(again.code, 0);
+    assertStringIncludes(again.out, "same      every byte of 1 case");
+    assertEquals((await tierbench("compare", a, `${folder}/again/index.html`)).code, 0);
+    const differs = await tierbench("compare", page, b);
+    assertEquals(differs.code, 5);
+    assertStringIncludes(differs.out, "differs   fsdax: ");
+    const real = `${folder}/real.html`;
+    await Deno.writeTextFile(real, renderReport(fixtureResult()));
+    const mixed = await tierbench("compare", page, real);
+    assertEquals(mixed.code, 2);
+    assertStringIncludes(mixed.err, "never mixed");
+  });
+});

@@ -11,19 +11,25 @@ import * as v from "../../valibot.ts";
 import { bytes, count, deviceName, fitted, listed, listedObject, repeated, state } from "./json.ts";
 import { known, type Parsed, unknown } from "./tool.ts";
 
-/** Names of lists; those inside something carry its name, e.g. `decoders:port1`. */
-const CONTAINERS = [
-  "buses",
-  "ports",
-  "endpoints",
-  "memdevs",
-  "anon memdevs",
-  "decoders",
-  "root decoders",
-  "port decoders",
-  "endpoint decoders",
-  "regions",
-];
+/** Names of lists, and the name that each of their entries has; those inside something carry its name: `decoders:port1`. */
+const ENTRY_NAMES: Readonly<Record<string, string>> = {
+  "buses": "bus",
+  "ports": "port",
+  "endpoints": "endpoint",
+  "memdevs": "memdev",
+  "anon memdevs": "memdev",
+  "decoders": "decoder",
+  "root decoders": "decoder",
+  "port decoders": "decoder",
+  "endpoint decoders": "decoder",
+  "regions": "region",
+};
+const CONTAINERS = Object.keys(ENTRY_NAMES);
+
+/** The kind of a list, without the name of what it is inside. */
+function kindOf(list: string): string {
+  return list.replace(/:.*$/, "");
+}
 
 const MEMDEV = /^mem\d+$/;
 const REGION = /^region\d+$/;
@@ -124,6 +130,8 @@ function take(element: unknown, list: string, found: Found, text: string): Parse
     return unknown("an entry is no object", text);
   }
   const object = element as Readonly<Record<string, unknown>>;
+  const own = ENTRY_NAMES[kindOf(list)];
+  if (own !== undefined && !(own in object)) return unknown(`an entry of "${list}" has no "${own}"`, text);
   const add = <T>(schema: v.GenericSchema<unknown, T>, to: T[]): Parsed<undefined> => {
     const value = fitted(schema, object, text);
     if (!value.known) return value;
@@ -147,7 +155,7 @@ function take(element: unknown, list: string, found: Found, text: string): Parse
   let lists = 0;
   for (const [key, value] of Object.entries(object)) {
     const inside = key === "memdev" ? [value] : value;
-    if (key !== "memdev" && !CONTAINERS.includes(key.replace(/:.*$/, ""))) continue;
+    if (key !== "memdev" && !CONTAINERS.includes(kindOf(key))) continue;
     if (!Array.isArray(inside)) return unknown(`"${key}" is no list`, text);
     lists++;
     for (const one of inside) {

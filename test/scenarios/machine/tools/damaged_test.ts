@@ -229,3 +229,10 @@ Deno.test("The output of one tool means nothing to the parser of another", () =>
     }
   }
 });
+
+Deno.test("A listing of cxl with an entry that lost its name is unknown, also where the entry holds lists", async () => {
+  const file = new URL("../../../fixtures/tools/6.1/cxl/cxl-list-BPEMDRTi-begun.txt", import.meta.url);
+  const text = await Deno.readTextFile(file);
+  assert(PARSERS["cxl"]?.(text).known === true);
+  assert(PARSERS["cxl"]?.(text.replace('"decoder":"decoder0.0"', '"d0coder":"decoder0.0"')).known === false);
+});
