@@ -5,7 +5,7 @@
  */
 
 import type { ModelBand } from "../../scenarios/record.ts";
-import { listText, significant } from "../format.ts";
+import { bytesText, listText, significant } from "../format.ts";
 import type { ModelAccuracy, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { type Cell, figure, table } from "./parts.ts";
@@ -27,11 +27,6 @@ const KINDS: Readonly<Record<ModelBand["kind"], string>> = {
   mixed: "bandwidth of both",
 };
 
-/** The name of a kind of figure. */
-export function kindName(kind: ModelBand["kind"]): string {
-  return KINDS[kind];
-}
-
 /** The figure with its table; undefined where the result names no model or did not record its bands. */
 export function models({ models }: Summary): Markup | undefined {
   if (models.length === 0) return undefined;
@@ -45,7 +40,7 @@ export function models({ models }: Summary): Markup | undefined {
       { title: "found with", words: true },
       { title: "figures of the medium compared" },
       { title: "curves" },
-      { title: "bytes an access" },
+      { title: "size of an access" },
       { title: "threads" },
     ],
     models.flatMap(rowsOf),
@@ -62,7 +57,7 @@ export function models({ models }: Summary): Markup | undefined {
             "90 % of the published figures that a model is compared with lie in its band around what it says. The table tells " +
             "how many there are, and for which sizes and threads. The bands are those of latency and bandwidth of a medium; " +
             "none of a training speed follows from them.",
-          unit: "percent above or below the model",
+          unit: "percent off the model; latency, bandwidth of reads, of writes, of both together",
           kinds: "Computed from published measurements; none was made in this run",
         },
         numbers,
@@ -88,11 +83,11 @@ function rowsOf({ media, cases, memoryMode, bands }: ModelAccuracy): Cell[][] {
     BASIS[basis],
     `${points}`,
     `${curves}`,
-    rangeText(bytes),
-    rangeText(threads),
+    rangeText(bytes, bytesText),
+    rangeText(threads, String),
   ]);
 }
 
-function rangeText([low, high]: readonly [number, number]): string {
-  return low === high ? `${low}` : `${low} to ${high}`;
+function rangeText([low, high]: readonly [number, number], text: (value: number) => string): string {
+  return low === high ? text(low) : `${text(low)} to ${text(high)}`;
 }

@@ -9,7 +9,6 @@ import { type BreakEvenMap, breakEvenMap, PRICE_RATIOS } from "../break_even_map
 import { bytesText } from "../format.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
 import { CHARTED_CLAIMS, claimData } from "./claim.ts";
-import { kindName } from "./models.ts";
 
 /** Bars from a place to another. */
 export interface Floating {
@@ -112,16 +111,19 @@ function tornado({ saving, bars }: ClaimChart): Floating {
   };
 }
 
+/** What a band is of. */
+const FIGURES = { latency: "latency", read: "reads", write: "writes", mixed: "both" } as const;
+
 /** A bar a model and kind of figure, from the lower to the upper end of its band. */
 function modelBands({ models }: Summary): Floating {
   return {
     rows: models.flatMap(({ media, bands }) =>
       bands.map(({ kind, factor }) => {
         const [from, to] = [100 / factor - 100, 100 * factor - 100];
-        return { name: `${media}, ${kindName(kind)}`, from, to, text: `${points(from)} to ${points(to)} %` };
+        return { name: `${media}, ${FIGURES[kind]}`, from, to, text: `${points(from)} to ${points(to)}` };
       })
     ),
-    unit: "percent above or below the model",
+    unit: "percent off the model",
     at: undefined,
   };
 }

@@ -72,8 +72,9 @@ function limits(rows: readonly Row[]): Markup | undefined {
       title: "Bandwidth of the lower tiers against its limit",
       text:
         "Bytes read as a share of what the media model gives if all are reads, bytes written as a share of what it gives if " +
-        "all are writes: random accesses of a row each by all threads, with nothing beside them. Shares are " +
-        "means over the whole step, whose phases without rows to move count too.",
+        "all are writes: random accesses of a row each by all threads, with nothing beside them. The number is their sum, " +
+        "about the share of the time that the rows keep the medium busy. Means over the whole step, whose phases without " +
+        "rows to move count too.",
       unit: "percent of the limit",
       kinds: `Limits: computed from the media model. Bytes: ${kinds(rows)}`,
     },

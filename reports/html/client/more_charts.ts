@@ -83,15 +83,15 @@ export function floatingChart(canvas: HTMLCanvasElement, { rows, unit, at }: Flo
   }) as unknown as Chart;
 }
 
-/** A label in lines of about so many letters. */
+/** A label in lines of about so many letters, cut after spaces and hyphens. */
 function wrapped(text: string, letters: number): string[] {
   const lines: string[] = [];
-  for (const word of text.split(" ")) {
+  for (const word of text.split(/(?<=[ -])/)) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + word.length < letters) lines[lines.length - 1] = `${last} ${word}`;
+    if (last !== undefined && last.length + word.trimEnd().length <= letters) lines[lines.length - 1] = last + word;
     else lines.push(word);
   }
-  return lines;
+  return lines.map((line) => line.trimEnd());
 }
 
 /** Lines with a shape and a dash of their own; marks beside them. */
