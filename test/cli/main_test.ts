@@ -1,38 +1,14 @@
 import "../native_library.ts";
-import { main } from "../../cli/main.ts";
 import { scenarioTemplate } from "../../cli/init_template.ts";
 import { parseScenario } from "../../scenarios/load.ts";
 import { configurations, contributionOf, inspectMachine, parsePage, renderContribution } from "../../mod.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-
-interface Said {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { inFolder, runCommand, type Said } from "./command.ts";
 
 /** What the command says and returns. */
-async function tierbench(...args: string[]): Promise<Said> {
-  let [out, err] = ["", ""];
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-    isTerminal: false,
-    colors: false,
-    width: 120,
-  };
-  const code = await main(args, terminal);
-  return { code, out, err };
-}
-
-async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+function tierbench(...args: string[]): Promise<Said> {
+  return runCommand(args, 120);
 }
 
 Deno.test("tierbench without words, and with --help, explains itself, its verbs and its exit codes", async () => {

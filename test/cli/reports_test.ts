@@ -1,30 +1,13 @@
 import "../native_library.ts";
-import { main } from "../../cli/main.ts";
 import { checkPage, renderReport } from "../../mod.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { inFolder, runCommand, type Said } from "./command.ts";
 
-async function tierbench(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  let [out, err] = ["", ""];
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-    isTerminal: false,
-    colors: false,
-    width: 160,
-  };
-  const code = await main(args, terminal);
-  return { code, out, err };
-}
-
-async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+/** What the command says and returns. */
+function tierbench(...args: string[]): Promise<Said> {
+  return runCommand(args, 160);
 }
 
 function slower(result: Result, factor: number): Result {

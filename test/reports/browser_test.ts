@@ -4,11 +4,10 @@
 
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import axe from "axe-core";
 import { renderReport } from "../../reports/report.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals } from "../assert.ts";
-import { browser, drawn } from "./chromium.ts";
+import { accessibility, browser, drawn } from "./chromium.ts";
 import { EDGE_CASES } from "./edge_cases.ts";
 
 const CHARTS = [
@@ -67,18 +66,7 @@ Deno.test({
             const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
             assert(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
             await page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)");
-            // The page's own policy forbids further scripts, so axe runs through the debugger.
-            const session = await context.newCDPSession(page);
-            await session.send("Runtime.evaluate", { expression: axe.source });
-            const { result } = await session.send("Runtime.evaluate", {
-              expression: `axe.run().then((r) => JSON.stringify({
-              passes: r.passes.length,
-              violations: r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html).slice(0, 3).join(" ")),
-            }))`,
-              awaitPromise: true,
-              returnByValue: true,
-            });
-            const { passes, violations } = JSON.parse(result.value as string);
+            const { passes, violations } = await accessibility(page);
             assertEquals(violations, []);
             assert(passes > 20, `axe looked at ${passes} rules only`);
             await context.close();

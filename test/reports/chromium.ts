@@ -4,6 +4,7 @@
  * @module
  */
 
+import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 /**
@@ -34,4 +35,20 @@ export function drawn(page: Page, id: string): Promise<{ share: number; colours:
     }
     return { share: opaque / (data.length / 4), colours: colours.size };
   })()`) as Promise<{ share: number; colours: number }>;
+}
+
+/** How many of axe's rules a page passes, and what violates one. */
+export async function accessibility(page: Page): Promise<{ passes: number; violations: string[] }> {
+  // The page's own policy forbids further scripts, so axe runs through the debugger.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: axe.source });
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: `axe.run().then((r) => JSON.stringify({
+      passes: r.passes.length,
+      violations: r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html).slice(0, 3).join(" ")),
+    }))`,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  return JSON.parse(result.value as string);
 }
