@@ -33,29 +33,55 @@ static bool has_word(const char *words, const char *word) {
   return false;
 }
 
-/* Distinct package numbers of the online CPUs, as a fact; absent if the kernel does not know one (it says -1). */
-static void packages(ts_probe *probe) {
-  enum { MOST = 4096 };
-  bool seen[MOST] = {false};
-  uint32_t count = 0, read = 0;
-  char line[64];
-  ts_names cpus = ts_probe_names(probe, "cpu", "/sys/devices/system/cpu");
-  for (uint32_t i = 0; i < cpus.count; i++) {
-    if (!ts_probe_line(probe, line, sizeof line, "/sys/devices/system/cpu/%s/topology/physical_package_id",
-                       cpus.names[i]))
-      continue; /* cpufreq, cpuidle; a CPU that is offline has no topology */
-    char *end;
-    long id = strtol(line, &end, 10);
-    if (end == line || id < 0 || id >= MOST) {
-      count = 0;
-      break;
+/* The package of a CPU by its name in sysfs; -1 if the kernel does not know it, -2 if this names no CPU that is online
+ * (cpufreq and cpuidle lie beside them, and a CPU that is offline has no topology). */
+static long package_of(const ts_probe *probe, const char *name) {
+  char line[64], *end;
+  if (!ts_probe_line(probe, line, sizeof line, "/sys/devices/system/cpu/%s/topology/physical_package_id", name))
+    return -2;
+  long id = strtol(line, &end, 10);
+  return end == line || id < 0 ? -1 : id;
+}
+
+/* The CPUs of a package as a list like 0-3,8; the names are in natural order. */
+static void package_fact(ts_probe *probe, const ts_names *cpus, const long *packages, long id) {
+  ts_text list = {0};
+  for (uint32_t i = 0; i < cpus->count; i++) {
+    if (packages[i] != id) continue;
+    long first = strtol(cpus->names[i] + strlen("cpu"), NULL, 10), last = first;
+    while (i + 1 < cpus->count && packages[i + 1] == id &&
+           strtol(cpus->names[i + 1] + strlen("cpu"), NULL, 10) == last + 1) {
+      i++;
+      last++;
     }
-    read++;
-    count += !seen[id];
-    seen[id] = true;
+    ts_text_add(&list, "%s%ld", list.length > 0 ? "," : "", first);
+    if (last > first) ts_text_add(&list, "-%ld", last);
   }
+  if (list.bytes != NULL) ts_probe_fact(probe, list.bytes, "cpu.package.%ld.cpus", id);
+  free(list.bytes);
+}
+
+/* Packages (sockets) and their CPUs. NUMA nodes do not tell them: a socket may be cut into several (SNC, NPS2, NPS4), and
+ * one node may be both sockets (NPS0). Nothing is said if the package of one CPU is not known. */
+static void packages(ts_probe *probe) {
+  ts_names cpus = ts_probe_names(probe, "cpu", "/sys/devices/system/cpu");
+  long *of = calloc(cpus.count + 1, sizeof *of);
+  uint64_t count = 0;
+  bool known = of != NULL;
+  for (uint32_t i = 0; known && i < cpus.count; i++) {
+    of[i] = package_of(probe, cpus.names[i]);
+    known = of[i] != -1;
+  }
+  for (uint32_t i = 0; known && i < cpus.count; i++) {
+    bool first = of[i] >= 0;
+    for (uint32_t j = 0; first && j < i; j++) first = of[j] != of[i];
+    if (!first) continue;
+    count++;
+    package_fact(probe, &cpus, of, of[i]);
+  }
+  if (count > 0) ts_probe_number(probe, count, "cpu.packages");
+  free(of);
   ts_names_free(&cpus);
-  if (read > 0 && count > 0) ts_probe_number(probe, count, "cpu.packages");
 }
 
 void ts_probe_cpu(ts_probe *probe) {

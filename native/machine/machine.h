@@ -7,8 +7,9 @@
  *   kernel.numa_demotion (true | false), kernel.cmdline_memmap (the memmap= options of the kernel's command line, in
  *   their order, separated by spaces)
  * cpu.model, cpu.online and cpu.allowed (lists like 0-3,8), cpu.online_count, cpu.allowed_count (what this process may
- *   use), cpu.packages (processor sockets with CPUs that are online), cpu.flags (those of avx2 avx512f avx512_bf16
- *   clflushopt clwb that are there, comma-separated), cpu.virtual (yes | no: the CPU says that a hypervisor runs it)
+ *   use), cpu.packages (processor sockets with CPUs that are online), cpu.package.<id>.cpus (the CPUs of a socket that are
+ *   online, a list; NUMA nodes are not sockets), cpu.flags (those of avx2 avx512f avx512_bf16 clflushopt clwb that are
+ *   there, comma-separated), cpu.virtual (yes | no: the CPU says that a hypervisor runs it)
  * memory.total, memory.available, memory.swap_total, memory.limit and memory.limit_source (the tightest cgroup)
  * memory.ram.<i>.start, .end (physical addresses of System RAM in /proc/iomem; absent for users who are not root, to
  *   whom the kernel shows zeros), memory.nodes_allowed (NUMA nodes this process may use, a list), memory.lock_limit

@@ -69,7 +69,7 @@ static void captured_trees(void) {
                        "memory.total=25276510208", "memory.limit=8589934592",
                        "memory.limit_source=/sys/fs/cgroup/memory/jobs/one/memory.limit_in_bytes",
                        "hugepages.transparent=madvise", "hugepages.2048kB.total=8", "hugepages.2048kB.free=6",
-                       "cpu.packages=2", "firmware.vendor=SeaBIOS", "firmware.version=1.16.2",
+                       "cpu.packages=2", "cpu.package.1.cpus=1", "firmware.vendor=SeaBIOS", "firmware.version=1.16.2",
                        "firmware.date=04/01/2014",
                        "noise.steal_percent=1.00", "noise.loadavg=0.42 0.15 0.07", "noise.smt=off",
                        "cpu.flags=avx2,avx512f,avx512_bf16,clflushopt,clwb", "mount.0.path=/dev/shm", "!mount.1.",
@@ -140,6 +140,39 @@ static void containers(void) {
     CHECK(ts_machine_probe(root, text, sizeof text, &needed) == TS_OK);
     if (signs[i].kind == NULL) CHECK_MSG(strstr(text, "container.") == NULL, "%s", text);
     else CHECK_MSG(has(text, signs[i].kind) && has(text, signs[i].evidence), "%s: %s", signs[i].kind, text);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    CHECK(system(command) == 0);
+  }
+}
+
+/* The CPUs of sockets: in the order of packages, whatever order their numbers have, without those that are offline. */
+static void sockets(void) {
+  static const struct {
+    const char *packages[8]; /* of cpu0, cpu1, ...; NULL: offline */
+    const char *lines[4];
+  } machines[] = {
+      {{"0", "0", "1", "1", "0", "0", "1", "1"}, {"cpu.packages=2", "cpu.package.0.cpus=0-1,4-5", "cpu.package.1.cpus=2-3,6-7"}},
+      {{"3", NULL, "3", "3", NULL, NULL, NULL, "36"}, {"cpu.packages=2", "cpu.package.3.cpus=0,2-3", "cpu.package.36.cpus=7"}},
+      {{"0", "-1", "0", "0", "0", "0", "0", "0"}, {"!cpu.package"}},
+      {{"0", "1", "words", "0", "0", "0", "0", "0"}, {"!cpu.package"}},
+  };
+  for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+    char root[] = "/tmp/tierstore-machine-XXXXXX", command[128], text[4096];
+    CHECK(mkdtemp(root) != NULL);
+    put(root, "/sys/devices/system/cpu/cpufreq/boost", "0\n", 2);
+    for (int cpu = 0; cpu < 8; cpu++) {
+      const char *id = machines[i].packages[cpu];
+      char path[128];
+      snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu,
+               id == NULL ? "uevent" : "topology/physical_package_id");
+      put(root, path, id == NULL ? "" : id, id == NULL ? 0 : strlen(id));
+    }
+    uint64_t needed;
+    CHECK(ts_machine_probe(root, text, sizeof text, &needed) == TS_OK);
+    for (const char *const *line = machines[i].lines; *line != NULL; line++) {
+      if ((*line)[0] == '!') CHECK_MSG(strstr(text, *line + 1) == NULL, "%zu: %s", i, text);
+      else CHECK_MSG(has(text, *line), "%zu: \"%s\" is missing: %s", i, *line, text);
+    }
     snprintf(command, sizeof command, "rm -r %s", root);
     CHECK(system(command) == 0);
   }
@@ -231,6 +264,7 @@ int main(int count, char **words) {
   if (count > 1) return forced_folder();
   captured_trees();
   containers();
+  sockets();
   verified_folders();
   verified_nodes(words[0]);
   this_machine();

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Facts, nodesOf, numberOf, regionsOf } from "../machine/parts.ts";
+import { type Facts, numberOf, regionsOf, socketsOf } from "../machine/parts.ts";
 import type { Result } from "../record.ts";
 import { isAsShipped } from "./preset.ts";
 import type { ChecklistItem } from "./record.ts";
@@ -39,18 +39,22 @@ function listed(list: string): Set<number> {
 
 function sockets(facts: Facts): Finding {
   const packages = numberOf(facts, "cpu.packages");
-  const allowed = facts["cpu.allowed"];
   if (packages === 1) return ok("one socket");
-  const nodes = nodesOf(facts).filter((node) => node.cpus !== undefined && node.cpus !== "");
-  if (allowed === undefined || nodes.length === 0) return unknown("which CPUs belong together cannot be read");
+  const allowed = facts["cpu.allowed"];
+  const all = socketsOf(facts);
+  if (allowed === undefined || all.length === 0) return unknown("which CPUs belong together cannot be read");
   const mine = listed(allowed);
-  const used = nodes.filter((node) => [...listed(node.cpus ?? "")].some((cpu) => mine.has(cpu)));
-  const count = packages === undefined ? "how many sockets is not known" : `${packages} sockets`;
-  const names = used.map((node) => node.node).join(", ");
-  if (used.length === 1) return ok(`${count}; all threads on the CPUs of node ${names}`);
+  const used = all.filter(({ cpus }) => [...listed(cpus)].some((cpu) => mine.has(cpu)));
+  const count = `${all.length} sockets`;
+  if (used.length === 0) return unknown(`${count}; CPUs ${allowed} are of none of them`);
+  const [only, ...others] = used;
+  if (only !== undefined && others.length === 0) {
+    return ok(`${count}; all threads on the CPUs of socket ${only.socket}`);
+  }
   return notOk(
-    `${count}; the threads ran on the CPUs of nodes ${names}`,
-    "run on the CPUs beside the medium: numactl --cpunodebind=<node> deno task tierbench run --preset contribute",
+    `${count}; the threads ran on the CPUs of sockets ${used.map(({ socket }) => socket).join(", ")}`,
+    "run on the CPUs of the socket beside the medium: numactl --physcpubind=<CPUs> deno task tierbench run " +
+      `--preset contribute, with ${used.map(({ socket, cpus }) => `${cpus} for socket ${socket}`).join(" or ")}`,
   );
 }
 

@@ -86,6 +86,22 @@ function names(facts: Facts, prefix: string, pattern: RegExp): string[] {
   return [...found];
 }
 
+/** A processor socket: NUMA nodes are none, a socket may be several of them (SNC, NPS4), or half of one (NPS0). */
+export interface MachineSocket {
+  /** The kernel's number of it. */
+  readonly socket: number;
+  /** Its CPUs that are online, a list like `0-3,8`. */
+  readonly cpus: string;
+}
+
+/** Sockets in the order of their numbers; none: the kernel does not tell which CPUs belong together. */
+export function socketsOf(facts: Facts): MachineSocket[] {
+  return names(facts, "cpu.package", /^\d+$/).map((name) => ({
+    socket: Number(name),
+    cpus: facts[`cpu.package.${name}.cpus`] ?? "",
+  })).sort((a, b) => a.socket - b.socket);
+}
+
 /** NUMA nodes in the order of their numbers. */
 export function nodesOf(facts: Facts): MachineNode[] {
   return names(facts, "node", /^\d+$/).map((name) => ({

@@ -62,18 +62,42 @@ for (
   });
 }
 
-Deno.test("checklistOf() tells threads on one socket from threads on two", async () => {
-  const two = { ...GOOD, "cpu.packages": "2", "node.0.cpus": "0-3,8", "node.1.cpus": "4-7", "node.2.cpus": "" };
-  const spread = (await checked({ ...two, "cpu.allowed": "0-7" })).get("sockets");
-  assertEquals([spread?.status, spread?.found], ["not ok", "2 sockets; the threads ran on the CPUs of nodes 0, 1"]);
-  assertStringIncludes(spread?.next ?? "", "numactl --cpunodebind");
-  assertEquals((await checked({ ...two, "cpu.allowed": "8" })).get("sockets")?.status, "ok");
-  assertEquals((await checked(two)).get("sockets")?.status, "unknown");
-  const { "cpu.packages": _, ...unsure } = two;
-  assertEquals(
-    (await checked({ ...unsure, "cpu.allowed": "4-5" })).get("sockets")?.found,
-    "how many sockets is not known; all threads on the CPUs of node 1",
-  );
+Deno.test("checklistOf() tells threads on one socket from threads on two, whatever the NUMA nodes are", async () => {
+  const two = { "cpu.packages": "2", "cpu.package.0.cpus": "0-3,8", "cpu.package.1.cpus": "4-7" };
+  const nodes = {
+    "one a socket": { "node.0.cpus": "0-3,8", "node.1.cpus": "4-7", "node.2.cpus": "" },
+    "two a socket (SNC, NPS2)": {
+      "node.0.cpus": "0-1",
+      "node.1.cpus": "2-3,8",
+      "node.2.cpus": "4-5",
+      "node.3.cpus": "6-7",
+    },
+    "one for both sockets (NPS0)": { "node.0.cpus": "0-8" },
+    "none": {},
+  };
+  for (const [how, some] of Object.entries(nodes)) {
+    const facts = { ...GOOD, ...two, ...some };
+    const found = async (allowed: string) => (await checked({ ...facts, "cpu.allowed": allowed })).get("sockets");
+    const spread = await found("3-4");
+    assertEquals(
+      [spread?.status, spread?.found],
+      ["not ok", "2 sockets; the threads ran on the CPUs of sockets 0, 1"],
+      how,
+    );
+    assertStringIncludes(spread?.next ?? "", "with 0-3,8 for socket 0 or 4-7 for socket 1");
+    const one = await found("0-3,8");
+    assertEquals([one?.status, one?.found], ["ok", "2 sockets; all threads on the CPUs of socket 0"], how);
+    assertEquals((await checked(facts)).get("sockets")?.status, "unknown", how);
+  }
+});
+
+Deno.test("checklistOf(): nodes say nothing of sockets where the kernel does not tell these", async () => {
+  const facts = { ...GOOD, "cpu.allowed": "4-5", "node.0.cpus": "0-3", "node.1.cpus": "4-7" };
+  for (const packages of ["2", undefined]) {
+    const { "cpu.packages": _, ...rest } = facts as Record<string, string>;
+    const item = (await checked(packages === undefined ? rest : { ...rest, "cpu.packages": packages })).get("sockets");
+    assertEquals([item?.status, item?.found], ["unknown", "which CPUs belong together cannot be read"]);
+  }
 });
 
 Deno.test("checklistOf(): persistence domains that are not told are unknown, without PMEM there is no such item", async () => {

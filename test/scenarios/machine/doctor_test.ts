@@ -361,3 +361,9 @@ Deno.test("doctor() says what a container may do", async () => {
   assertEquals(await section("Container", { changes: { "container.kind": "none" } }), ["container: no [ok]"]);
   assertEquals(await section("Container", { changes: { "container.kind": undefined } }), []);
 });
+
+Deno.test("doctor() names sockets by their CPUs, which NUMA nodes do not tell", async () => {
+  const lines = await section("Processor", { changes: { "node.0.cpus": "0-1" } });
+  assert(lines.includes("sockets: 0 (CPUs 0), 1 (CPUs 1) [ok]"), lines.join("\n"));
+  assert(!(await section("Processor", { tree: "fsdax" })).some((line) => line.startsWith("sockets")));
+});
