@@ -4,6 +4,7 @@
  * of it sequentially consistent. A reader whose announcement comes before the look is seen and waited for. One whose
  * announcement comes after it loads its pointers later still, and finds them changed. A reader may announce an old time
  * when the clock moves between its two steps; it is then waited for once too often, never too little. */
+#include "base/sync_point.h"
 #include "base/epoch.h"
 
 #include <sched.h>
@@ -29,6 +30,7 @@ ts_epoch_slot *ts_epoch_claim(ts_epochs *epochs) {
           atomic_compare_exchange_strong(&slot->claimed, &expected, 1))
         return slot;
     }
+    TS_SYNC("epoch:claim:all_taken");
     sched_yield();
   }
 }
@@ -37,11 +39,13 @@ void ts_epoch_release(ts_epoch_slot *slot) { atomic_store_explicit(&slot->claime
 
 void ts_epoch_wait(ts_epochs *epochs) {
   uint64_t time = atomic_fetch_add(&epochs->now, 1) + 1;
+  TS_SYNC("epoch:wait:begin");
   for (uint32_t i = 0; i < TS_EPOCH_SLOTS; i++) {
     uint32_t spins = 0;
     for (;;) {
       uint64_t entered = atomic_load(&epochs->slots[i].entered);
       if (entered == 0 || entered >= time) break;
+      if (spins == 0) TS_SYNC("epoch:wait:reader_inside");
       if (++spins > SPINS_BEFORE_YIELD) sched_yield(); /* the reader may not be running */
 #if defined(__x86_64__)
       else __builtin_ia32_pause();

@@ -5,6 +5,7 @@
  * a lookup leaves its weights there, an update lets the row take its step there before it is placed.
  *
  * Records are read before any lock is taken, all that a call needs together (fetch.c). */
+#include "base/sync_point.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -407,6 +408,7 @@ static int32_t serve(chunk *c, ts_err err) {
     if (c->shard->full) ts_evictors_call(c->shard);
     pthread_mutex_unlock(&c->shard->lock);
     if (for_index) {
+      TS_SYNC("bring:index_wanted");
       status = ts_room_free(c->shard, c->index_wanted, err);
       if (status == TS_OK) continue;
     }

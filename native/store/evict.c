@@ -3,6 +3,7 @@
  * A row whose bytes are below already, as a copy in the next memory tier or as a record, only loses its place: nothing is
  * written. A place below is found among the free ones, then by giving up copies of rows that are above, then by moving
  * other rows further down. The place above may be used again when every reader that might look at it has left. */
+#include "base/sync_point.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -135,6 +136,7 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
       put++;
     }
     int32_t status = put == 0 ? TS_OK : ops->put(table->records, put, dirty, versions, rows, err);
+    TS_SYNC("evict:records:put");
     if (status == TS_OK) break;
     ts_fetch_changed(table, dirty, put);
     if (status == TS_EFULL && ts_give_up_records(shard, put) > 0) continue; /* each time there are fewer */
@@ -173,6 +175,7 @@ int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which, uin
     for (uint32_t i = 0; i < m; i++)
       ts_policy_remove(from->policy, slots[i], ts_rows_word(from, slots[i]), ts_index_hash(*ts_rows_key(from, slots[i])),
                        true);
+    TS_SYNC("evict:rows:unreachable");
     if (tier == 0) ts_epoch_wait(&table->store->epochs);
     for (uint32_t i = 0; i < m; i++) ts_rows_free(from, slots[i]);
     *moved += m;

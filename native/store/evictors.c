@@ -3,6 +3,7 @@
  * A shard that had to look for victims keeps a few places free from then on. When it has fewer than its low mark, it is
  * put into a queue, and a thread frees places up to twice the mark, a few rows under each hold of the shard's lock. Threads
  * sleep on a condition while the queue is empty. A call that finds no free place all the same evicts for itself. */
+#include "base/sync_point.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -69,6 +70,7 @@ static void *run(void *argument) {
   ts_evictors *e = argument;
   pthread_mutex_lock(&e->lock);
   for (;;) {
+    TS_SYNC("evictors:looks");
     while (e->first == NULL && !e->stop) pthread_cond_wait(&e->work, &e->lock);
     if (e->stop) break;
     ts_shard *shard = e->first;
@@ -77,7 +79,9 @@ static void *run(void *argument) {
     shard->queued = false;
     e->busy++;
     pthread_mutex_unlock(&e->lock);
+    TS_SYNC("evictors:taken");
     look_after(shard);
+    TS_SYNC("evictors:done");
     pthread_mutex_lock(&e->lock);
     if (--e->busy == 0 && e->first == NULL) pthread_cond_broadcast(&e->idle);
   }
@@ -124,6 +128,7 @@ void ts_evictors_call(ts_shard *shard) {
   for (uint32_t t = 0; t < shard->table->store->memory_tiers; t++)
     needed = needed || is_short(shard, t, ts_shard_low(shard, t));
   if (!needed) return;
+  TS_SYNC("evictors:call");
   pthread_mutex_lock(&e->lock);
   if (!shard->queued) {
     shard->queued = true;
@@ -140,6 +145,7 @@ void ts_evictors_call(ts_shard *shard) {
 
 void ts_evictors_settle(ts_evictors *e) {
   if (e == NULL) return;
+  TS_SYNC("evictors:settle");
   pthread_mutex_lock(&e->lock);
   while (e->first != NULL || e->busy > 0) pthread_cond_wait(&e->idle, &e->lock);
   pthread_mutex_unlock(&e->lock);

@@ -4,6 +4,7 @@
  * through in blocks, each stage a short loop over the whole block; what a stage will need is asked for while another block
  * is in the stage before it. In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the
  * memory takes; one long loop that does everything for each key, with prefetches, is slower here (docs/performance.md). */
+#include "base/sync_point.h"
 #include "store/store.h"
 
 #include "kernels/gather.h"
@@ -266,6 +267,7 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
     for (uint64_t first = from; first < TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n); first += TS_FAST_BLOCK) {
       found f;
       const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_block(table, keys + first, m, &f);
+      TS_SYNC("fast:found");
       if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, NULL, 0, out + first * stride, stride);
       touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
       if (absent > 0) mark_missed(f.rows, m, first, missed);

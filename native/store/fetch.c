@@ -4,6 +4,7 @@
  * Meanwhile other calls may put or remove some of these records. So calls that read ahead are in a list of their table,
  * and whoever changes records marks the keys in them: these alone are read again, under the shard's lock. A row that
  * leaves memory unchanged marks nothing, its record is what was read. */
+#include "base/sync_point.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ static void enlist(ts_table *table, ts_work *w) {
 
 void ts_fetch_end(ts_table *table, ts_work *w) {
   if (table->records == NULL) return;
+  TS_SYNC("fetch:end");
   pthread_mutex_lock(&table->fetching);
   ts_work **at = &table->fetches;
   while (*at != w) at = &(*at)->next_fetch;
@@ -63,10 +65,12 @@ int32_t ts_fetch_begin(ts_table *table, ts_work *w, ts_err err) {
   }
   ts_epoch_release(slot);
   enlist(table, w); /* before the first read: what changes from here on is marked */
+  TS_SYNC("fetch:enlisted");
   if (n == 0) return TS_OK;
   memset(w->found, 0, n);
   int32_t status = ts_records_tier(table->store)->records->get(table->records, n, keys, w->rows, w->found, err);
   for (uint32_t i = 0; i < n; i++) w->state[w->picked[i]] = w->found[i];
+  TS_SYNC("fetch:read");
   return status;
 }
 

@@ -1,4 +1,5 @@
 /* peek.c - looking at rows without changing anything: read-only lookup, tiers, frequencies and versions. */
+#include "base/sync_point.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -55,6 +56,7 @@ int32_t ts_peek_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_peek *
     if (store->memory_tiers > 0) {
       ts_epoch_enter(&store->epochs, slot);
       ts_fast_block(table, keys + first, m, rows, hashes);
+      TS_SYNC("peek:found");
       for (uint32_t i = 0; i < m; i++) {
         if (rows[i] != NULL)
           visit(context, first + i, rows[i], 0);

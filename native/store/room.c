@@ -7,6 +7,7 @@
  * calls the mean time that a row stays in each shard is compared, rows divided by evictions: where one keeps its rows
  * much longer than another, a chunk changes hands. That drives all shards to the same characteristic time, which is what
  * one cache over all of them would have (Che, Tung, Wang 2002). It needs no knowledge of the policy. */
+#include "base/sync_point.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -143,7 +144,9 @@ int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err) {
   ts_budget *budget = &store->tiers[0].budget;
   char why[384] = "there is no tier below";
   int32_t status = TS_OK;
+  TS_SYNC("room:free:wait");
   pthread_mutex_lock(&store->growth);
+  TS_SYNC("room:free:alone");
   while (status == TS_OK && !ts_budget_take(budget, TS_PURPOSE_INDEX, bytes))
     status = ts_is_tiered(store) ? release_one(store, (ts_err){why, sizeof why}) : TS_EFULL;
   pthread_mutex_unlock(&store->growth);
@@ -153,6 +156,7 @@ int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err) {
                    "%llu bytes used, and rows there cannot move: %s; raise its size",
                    shard->table->name, (unsigned long long)bytes, store->tiers[0].type,
                    (unsigned long long)atomic_load(&budget->used), (unsigned long long)budget->limit, why);
+  TS_SYNC("room:free:granted");
   pthread_mutex_lock(&shard->lock);
   shard->index_grant += bytes;
   pthread_mutex_unlock(&shard->lock);

@@ -4,6 +4,7 @@
  * batch with more distinct keys than fit is worked off in parts, split by hash bits: all repetitions of a key fall into
  * the same part in the order of the batch, so gradients sum in the same order whatever the memory. Memory is kept for
  * the next call; when it is short a call waits for some to come back. */
+#include "base/sync_point.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -117,6 +118,7 @@ int32_t ts_work_prepare(ts_table *table, ts_err err) {
   if (store->assured == 0) {
     store->idle = create(store, bytes);
   } else if (store->assured < bytes) {
+    TS_SYNC("work:prepare:wait");
     while (store->idle == NULL) pthread_cond_wait(&store->work_free, &store->work_lock);
     grow(store, store->idle, bytes);
     pthread_cond_signal(&store->work_free); /* it is still there for the next who waits */
@@ -153,6 +155,7 @@ ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind) {
     w = create(store, want);
     if (w == NULL && want > least) w = create(store, least);
     if (w != NULL) break;
+    TS_SYNC("work:acquire:wait");
     pthread_cond_wait(&store->work_free, &store->work_lock);
   }
   pthread_mutex_unlock(&store->work_lock);
@@ -162,6 +165,7 @@ ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind) {
 }
 
 void ts_work_release(ts_store *store, ts_work *work) {
+  TS_SYNC("work:release");
   pthread_mutex_lock(&store->work_lock);
   work->next = store->idle;
   store->idle = work;

@@ -129,3 +129,13 @@ Deno.test("the built library exports the functions of the header and nothing els
   const exported = new TextDecoder().decode(stdout).trim().split("\n").map((line) => line.split(" ").at(-1));
   assertEquals(exported.sort(), Object.keys(parseHeader(header)).sort());
 });
+
+Deno.test("the built library has no sync points", async () => {
+  buildLibrary();
+  const nm = new Deno.Command("nm", { args: ["-a", BUILT_LIBRARY], stdin: "null" });
+  const { success, stdout } = await nm.output();
+  assert(success);
+  const names = new TextDecoder().decode(stdout);
+  assert(names.includes("ts_epoch_wait"));
+  assert(!names.includes("ts_sync_"));
+});

@@ -5,6 +5,7 @@
  * (taking the emptiest file instead costs a tenth more bytes written where updates are skewed). The victim is read with
  * no lock held; its live records are added a piece at a time under the append lock, each only if the index still means
  * this one. */
+#include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
 #include <stdio.h>
@@ -91,6 +92,7 @@ static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *unreadable, t
       bad = true;
       break;
     }
+    TS_SYNC("ssd:compact:read");
     pthread_mutex_lock(&t->append);
     status = rewrite(t, victim, first, n, buffer.memory, offset, err);
     pthread_mutex_unlock(&t->append);
@@ -104,6 +106,7 @@ static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *unreadable, t
     }
   }
   ts_ssd_give_buffer(t, &buffer);
+  TS_SYNC("ssd:compact:rewritten");
   pthread_mutex_lock(&t->append);
   pthread_mutex_lock(&t->state);
   t->compactions++;
@@ -129,6 +132,13 @@ static bool seal_one(ts_ssd_table *t, ts_err err, int32_t *status) {
     *status = ts_ssd_seal_stream(t, s, err);
     return *status == TS_OK;
   }
+  return false;
+}
+
+/* state held: a doomed file that no read is under way in. Whoever made room looked before; a reader may have left since. */
+static bool one_can_go(const ts_ssd_table *t) {
+  for (uint32_t id = 0; id < t->file_slots; id++)
+    if (t->files[id] != NULL && t->files[id]->state == TS_SSD_DOOMED && t->files[id]->readers == 0) return true;
   return false;
 }
 
@@ -164,12 +174,13 @@ int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err) {
       if (status == TS_OK) continue;
     }
     status = TS_OK;
+    TS_SYNC("ssd:room:before_wait");
     pthread_mutex_lock(&t->state);
-    bool wait = t->doomed_bytes > 0;
-    if (wait) pthread_cond_wait(&t->freed, &t->state); /* only readers are in the way */
+    const bool doomed = t->doomed_bytes > 0; /* only readers are in the way */
+    if (doomed && !one_can_go(t)) pthread_cond_wait(&t->freed, &t->state);
     uint64_t live = ts_index_live(&t->index), bytes = t->medium_bytes;
     pthread_mutex_unlock(&t->state);
-    if (wait) continue;
+    if (doomed) continue;
     status = ts_fail(err, TS_EFULL,
                      "Cannot put rows of table \"%s\" on SSD: its %llu live records are in %llu bytes of files, and "
                      "the tier's limit of %llu bytes leaves no room that compaction could make; raise its size%s%s",
@@ -221,6 +232,7 @@ void *ts_ssd_compactor(void *table) {
   ts_ssd_table *t = table;
   for (;;) {
     pthread_mutex_lock(&t->state);
+    TS_SYNC("ssd:compactor:looks");
     while (!t->wanted && !t->stop) pthread_cond_wait(&t->work, &t->state);
     bool stop = t->stop;
     t->wanted = false;

@@ -1,4 +1,5 @@
 /* medium.c - the table's folder, and every read and write of log files that does not go through a ring. */
+#include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64
                      ts_err err) {
   for (uint64_t done = 0; done < length;) {
     ssize_t n = pread(file->fd, (unsigned char *)out + done, length - done, (off_t)(offset + done));
+    TS_SYNC_VALUE("ssd:medium:read", n);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ts_ssd_io_error(t, "read", file, offset + done, errno, err);
     t->reads++;
@@ -54,6 +56,7 @@ int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, 
                       ts_err err) {
   for (uint64_t done = 0; done < length;) {
     ssize_t n = pwrite(file->fd, (const unsigned char *)in + done, length - done, (off_t)(offset + done));
+    TS_SYNC_VALUE("ssd:medium:wrote", n);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return ts_ssd_io_error(t, "write", file, offset + done, n < 0 ? errno : ENOSPC, err);
     t->writes++;

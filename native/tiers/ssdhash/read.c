@@ -4,6 +4,7 @@
  * A read covers the device blocks (512 bytes where the device has them) that hold its records. Records in write chunks
  * are copied under the state lock; files that are read are pinned by a count. Readers - ring, buffers, scratch - are
  * kept for the next call: a ring with the cheaper single-issuer completions serves the thread that made it. */
+#include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
 #include <errno.h>
@@ -247,6 +248,7 @@ static bool read_by_ring(ts_ssd_table *t, ts_ssd_reader *r, job *j, uint32_t cou
       flying++;
     }
     /* A few at a time: each wait is a system call. */
+    TS_SYNC("ssd:get:wait");
     int error = ts_ring_enter(&r->ring, TS_MIN(flying, TS_MAX(1, r->depth / 4)));
     if (error == -EEXIST && flying == next) { /* the ring of a thread that had this number before */
       *done = 0;
@@ -256,6 +258,7 @@ static bool read_by_ring(ts_ssd_table *t, ts_ssd_reader *r, job *j, uint32_t cou
     uint64_t slot;
     int32_t result;
     while (ts_ring_take(&r->ring, &slot, &result)) {
+      TS_SYNC_VALUE("ssd:get:ring_read", result);
       const ts_ssd_request *q = &r->requests[r->slot_request[slot]];
       unsigned char *bytes = r->slab + (size_t)slot * r->slot_bytes;
       if (result == (int32_t)q->length) {
@@ -300,11 +303,14 @@ static void read_batch(ts_ssd_table *t, ts_ssd_reader *r, job *j, uint32_t n) {
   }
   pthread_mutex_unlock(&t->state);
   if (m == 0) return;
+  TS_SYNC("ssd:get:pinned");
   run(t, r, j, count);
+  TS_SYNC("ssd:get:arrived");
   pthread_mutex_lock(&t->state);
   for (uint32_t i = 0; i < m; i++) ts_ssd_file_of(t, r->sorted[i] >> POSITION_BITS)->readers--;
   if (t->doomed_bytes > 0) pthread_cond_broadcast(&t->freed);
   pthread_mutex_unlock(&t->state);
+  TS_SYNC("ssd:get:left");
 }
 
 /* ---- the operations ---- */

@@ -190,7 +190,7 @@ void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it);
 uint64_t ts_ssd_reap(ts_ssd_table *t);
 void ts_ssd_header_make(const ts_ssd_table *t, const ts_ssd_file *file, uint32_t count, unsigned char *block);
 
-/* ---- append.c: chunks and streams; append held ---- */
+/* ---- log.c: chunks and streams; append held ---- */
 #define TS_SSD_NO_ROOM 1 /* beside the statuses: the medium's limit; compact and try again */
 /* Adds one record to a stream; publishes nothing. */
 int32_t ts_ssd_append(ts_ssd_table *t, uint32_t stream, const ts_ssd_record *record, ts_location *location, ts_err err);
@@ -204,6 +204,8 @@ uint32_t ts_ssd_chunk_records(const ts_ssd_table *t, const ts_ssd_layout *layout
  * garbage. */
 void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *hashes,
                     const ts_location *locations);
+
+/* ---- put.c ---- */
 int32_t ts_ssd_put(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
                    const unsigned char *const *rows, ts_err err);
 int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, ts_err err);

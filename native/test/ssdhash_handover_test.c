@@ -1,0 +1,94 @@
+/* Hand-overs between threads of an SSDHASH table, forced by sync points (base/sync_point.h): what happens by chance once in
+ * a million runs happens here in each. */
+#include "base/sync_point.h"
+#include "test/ssdhash_world.h"
+
+#include <time.h>
+
+#define PATIENCE 20 /* seconds, for what takes milliseconds */
+
+typedef struct call {
+  pthread_t id;
+  world *w;
+  int64_t first;
+  uint32_t n, right, wrong, stamp;
+  int32_t status;
+  char text[512];
+} call;
+
+static void *get_one(void *argument) {
+  call *c = argument;
+  const uint32_t bytes = c->w->open.row_bytes;
+  unsigned char *row = malloc(bytes), *expected = malloc(bytes);
+  uint8_t found = 0;
+  c->status = ops->get(c->w->table, 1, &c->first, &row, &found, (ts_err){c->text, sizeof c->text});
+  fill(expected, bytes, c->first, c->stamp);
+  c->right = found && memcmp(row, expected, bytes) == 0;
+  free(row);
+  free(expected);
+  return NULL;
+}
+
+/* Puts keys one by one until one is refused; n: how many were taken. */
+static void *put_until_refused(void *argument) {
+  call *c = argument;
+  const uint32_t bytes = c->w->open.row_bytes;
+  unsigned char *row = malloc(bytes);
+  for (c->n = 0; c->status == TS_OK && c->n < 100000; c->n++) {
+    const int64_t key = c->first + c->n;
+    fill(row, bytes, key, c->stamp);
+    c->status = ops->put(c->w->table, 1, &key, NULL, (const unsigned char *const *)&row, (ts_err){c->text, sizeof c->text});
+  }
+  c->n--;
+  free(row);
+  return NULL;
+}
+
+/* False: it hangs; nothing after that makes sense. */
+static bool joined(call *c) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += PATIENCE;
+  return pthread_timedjoin_np(c->id, NULL, &until) == 0;
+}
+
+/* A put finds the limit reached and only a file that is still read in the way. The reader leaves after the put has looked
+ * and before it sleeps: nobody would wake it. */
+static void last_reader_leaves_before_the_wait(void) {
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=16384", NULL};
+  world w;
+  world_make(&w, where("wait"), "t", 128, 1 << 20, 8 << 20, options);
+  CHECK(world_open(&w) == TS_OK);
+  CHECK_MSG(put_many(&w, 0, 3000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK, "%s", w.message);
+  ts_sync_start();
+  ts_sync_close("ssd:get:arrived");
+  ts_sync_close("ssd:room:before_wait");
+  call reader = {.w = &w, .first = 0, .stamp = 1}, writer = {.w = &w, .first = 10000, .stamp = 3};
+  pthread_create(&reader.id, NULL, get_one, &reader);
+  CHECK(ts_sync_await("ssd:get:arrived", 1));
+  /* All records of its file die: the file waits for the reader alone. */
+  CHECK_MSG(put_many(&w, 0, 1000, 2) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK, "%s", w.message);
+  pthread_create(&writer.id, NULL, put_until_refused, &writer);
+  CHECK(ts_sync_await("ssd:room:before_wait", 1));
+  ts_sync_open("ssd:get:arrived");
+  CHECK(ts_sync_await("ssd:get:left", 1));
+  ts_sync_open("ssd:room:before_wait");
+  const bool woken = joined(&writer);
+  CHECK_MSG(woken, "%s", "the put sleeps though the reader has left");
+  if (!woken) _exit(1);
+  CHECK(joined(&reader) && reader.right == 1);
+  CHECK(ts_sync_stop());
+  CHECK_MSG(writer.status == TS_EFULL && strstr(writer.text, "limit") != NULL, "%d %s", writer.status, writer.text);
+  uint32_t wrong = 0;
+  int32_t status;
+  CHECK(read_many(&w, 0, 1000, 2, &wrong, &status) == 1000 && read_many(&w, 1000, 2000, 1, &wrong, &status) == 2000);
+  CHECK_MSG(read_many(&w, 10000, writer.n, 3, &wrong, &status) == writer.n && wrong == 0, "%u of %u", wrong, writer.n);
+  world_end(&w);
+}
+
+int main(void) {
+  make_root(false);
+  last_reader_leaves_before_the_wait();
+  remove_root();
+  return test_result();
+}
