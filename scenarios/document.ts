@@ -5,14 +5,9 @@
  */
 
 import { dirname, relative } from "node:path";
-import {
-  findNodeAtLocation,
-  getNodeValue,
-  type Node as TreeNode,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from "./jsonc_parser.ts";
+import { readJsonc } from "./jsonc.ts";
+import { findNodeAtLocation, type Node as TreeNode, type ParseError, printParseErrorCode } from "./jsonc_parser.ts";
+import { own } from "./names.ts";
 import { type Diagnostic, type DocumentPath, lineAndColumn, type Problem, ScenarioError } from "./diagnostics.ts";
 
 const SYNTAX: Readonly<Record<string, string>> = {
@@ -38,7 +33,7 @@ function syntaxProblem(error: ParseError, text: string): Problem {
   const code = printParseErrorCode(error.error);
   const rest = text.slice(error.offset, error.offset + Math.max(error.length, 1)).split("\n")[0] ?? "";
   const found = error.offset >= text.trimEnd().length ? "the end of the file" : JSON.stringify(rest.slice(0, 30));
-  return { path: [], message: `${SYNTAX[code] ?? code}, found ${found}`, offset: error.offset };
+  return { path: [], message: `${own(SYNTAX, code) ?? code}, found ${found}`, offset: error.offset };
 }
 
 /** Where a problem shows: the key of an unknown field, the value of any other, or the nearest parent there is. */
@@ -48,7 +43,7 @@ function offsetOf(tree: TreeNode | undefined, problem: Problem): number {
     const path: DocumentPath = problem.path.slice(0, length);
     const node = findNodeAtLocation(tree, [...path]);
     if (node === undefined) continue;
-    const atKey = problem.message.startsWith("unknown field") && node.parent?.type === "property";
+    const atKey = /^(unknown field|the name ")/.test(problem.message) && node.parent?.type === "property";
     return atKey ? node.parent?.offset ?? node.offset : node.offset;
   }
   return 0;
@@ -78,11 +73,11 @@ export function parseDocument(
   noun: string,
   check: (document: unknown) => readonly Problem[],
 ): unknown {
-  const errors: ParseError[] = [];
-  const tree = parseTree(text, errors, { allowTrailingComma: true });
-  const document: unknown = tree === undefined ? undefined : getNodeValue(tree);
+  const { value: document, tree, errors, tooDeep } = readJsonc(text);
   const problems = text.trim() === ""
     ? [{ path: [], message: `expected ${noun}, found an empty file` }]
+    : tooDeep
+    ? [{ path: [], message: `expected ${noun}, found lists or objects nested too deeply to be read` }]
     : errors.length > 0
     ? errors.slice(0, 1).map((error) => syntaxProblem(error, text))
     : check(document);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { own, put } from "./names.ts";
 import type { MatrixPoint, MatrixValue } from "./scenario.ts";
 
 /** Every combination of a matrix's values; one empty point without a matrix. */
@@ -17,7 +18,7 @@ export function matrixPoints(matrix: Readonly<Record<string, readonly MatrixValu
 
 /**
  * A copy of `document` with the fields of `point` set and without its matrix. Objects on the way are made where they
- * are missing; a value on the way that is no object is replaced.
+ * are missing; a value on the way that is no object, or a list without such an item, is replaced.
  */
 export function atPoint<T extends object>(document: T, point: Readonly<Record<string, unknown>>): T {
   const copy = structuredClone(document) as Record<string, unknown>;
@@ -26,14 +27,20 @@ export function atPoint<T extends object>(document: T, point: Readonly<Record<st
     const keys = field.split(".");
     const last = keys.pop() ?? field;
     let object = copy;
-    for (const key of keys) {
-      const next = object[key];
-      if (typeof next !== "object" || next === null) object[key] = {};
-      object = object[key] as Record<string, unknown>;
+    for (const [i, key] of keys.entries()) {
+      let next = own(object, key);
+      if (typeof next !== "object" || next === null || (Array.isArray(next) && !hasItem(next, keys[i + 1] ?? last))) {
+        put(object, key, next = {});
+      }
+      object = next as Record<string, unknown>;
     }
-    object[last] = value;
+    put(object, last, value);
   }
   return copy as T;
+}
+
+function hasItem(list: readonly unknown[], key: string): boolean {
+  return /^\d+$/.test(key) && Number(key) < list.length;
 }
 
 /** `workload.batch=512 workload.dim=8`; empty for the point of no matrix. */

@@ -6,8 +6,10 @@
  * @module
  */
 
-import { parse, type ParseError, printParseErrorCode } from "./jsonc_parser.ts";
+import { ScenarioError } from "./diagnostics.ts";
+import { parseDocument } from "./document.ts";
 import * as v from "./valibot.ts";
+import { validate } from "./validate.ts";
 import { nearest } from "../ffi/nearest.ts";
 
 const FOLDER = new URL("./media/", import.meta.url);
@@ -116,17 +118,15 @@ export function mediaFileUrl(name: string): URL {
  * @throws {MediaError} if it is no JSONC or no media model.
  */
 export function parseMedia(text: string, source: string): MediaFile {
-  const errors: ParseError[] = [];
-  const document: unknown = parse(text, errors, { allowTrailingComma: true });
-  const first = errors[0];
-  if (first !== undefined) {
-    const line = text.slice(0, first.offset).split("\n").length;
-    throw new MediaError(`Cannot read media model ${source}: line ${line}: ${printParseErrorCode(first.error)}`);
+  try {
+    return parseDocument(text, source, "a media model", (written) => {
+      const found = validate(mediaSchema, written);
+      return "problems" in found ? found.problems : [];
+    }) as MediaFile;
+  } catch (error) {
+    if (!(error instanceof ScenarioError)) throw error;
+    throw new MediaError(`Cannot read the media model: ${error.message}`, { cause: error });
   }
-  const result = v.safeParse(mediaSchema, document);
-  if (result.success) return result.output;
-  const issue = result.issues[0];
-  throw new MediaError(`Cannot read media model ${source}: ${v.getDotPath(issue) ?? "document"}: ${issue.message}`);
 }
 
 /**

@@ -11,6 +11,7 @@ import * as v from "./valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
 import { nearest } from "../ffi/nearest.ts";
+import { named, variedField } from "./names.ts";
 import { oneOf } from "./one_of.ts";
 import type { Scenario, Size } from "./scenario.ts";
 import { auto, described, flag, real, whole, widths } from "./schema_parts.ts";
@@ -305,9 +306,6 @@ const configuration = v.strictObject({
   )),
 });
 
-const named = (what: string) =>
-  v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, `expected ${what} of letters, digits, "-" and "_"`));
-
 const matrixValue = v.union([v.string(), v.number(), v.boolean()], "expected text, a number, true or false");
 
 /** Validates what {@linkcode Scenario} describes; rules between fields are in `check.ts`. */
@@ -401,7 +399,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   )),
   matrix: v.exactOptional(described(
     v.record(
-      v.string(),
+      variedField,
       v.pipe(v.array(matrixValue, "expected a list of values"), v.minLength(1, "expected at least one value")),
     ),
     'Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination.',

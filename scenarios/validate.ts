@@ -7,6 +7,7 @@
 import * as v from "./valibot.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
 import { nearest } from "../ffi/nearest.ts";
+import { isReserved, own } from "./names.ts";
 import { isHbm } from "./storage.ts";
 
 /** What a valibot schema may carry, as far as it is walked here. */
@@ -47,14 +48,27 @@ function schemaAt(schema: SchemaNode, path: DocumentPath, document: unknown): Sc
   let input = document;
   let node = unwrap(schema, input);
   for (const key of path) {
-    input = typeof input === "object" && input !== null ? (input as Record<string | number, unknown>)[key] : undefined;
-    node = unwrap(node?.entries?.[key] ?? (node?.type === "record" ? node.value : node?.item), input);
+    input = typeof input === "object" && input !== null ? own(input as Record<string, unknown>, `${key}`) : undefined;
+    const entry = own(node?.entries ?? {}, `${key}`);
+    node = unwrap(entry ?? (node?.type === "record" ? node.value : node?.item), input);
   }
   return node;
 }
 
+/** Words for rules whose schema has no message of its own. */
+const RULES: Readonly<Record<string, (requirement: unknown) => string>> = {
+  integer: () => "a whole number",
+  finite: () => "a finite number",
+  min_value: (least) => `${least} or more`,
+  max_value: (most) => `${most} or less`,
+  min_length: (least) => `a length of ${least} or more`,
+  max_length: (most) => `a length of ${most} or less`,
+};
+
 function expectedText(issue: v.BaseIssue<unknown>): string {
   if (issue.message.startsWith("expected ")) return issue.message;
+  const rule = own(RULES, issue.type);
+  if (rule !== undefined) return `expected ${rule(issue.requirement)}`;
   const words: Readonly<Record<string, string>> = {
     Object: "an object",
     Array: "a list",
@@ -63,7 +77,7 @@ function expectedText(issue: v.BaseIssue<unknown>): string {
     boolean: "true or false",
   };
   const expected = issue.expected ?? "another value";
-  return `expected ${words[expected] ?? expected.replace(/^\((.*)\)$/, "$1").replaceAll(" | ", ", ")}`;
+  return `expected ${own(words, expected) ?? expected.replace(/^\((.*)\)$/, "$1").replaceAll(" | ", ", ")}`;
 }
 
 function listed(choices: readonly string[]): string {
@@ -82,7 +96,7 @@ function unknownKey(schema: SchemaNode, path: DocumentPath, document: unknown): 
 }
 
 function unknownName(path: DocumentPath, input: unknown, choices: readonly string[]): Problem {
-  const list = LISTS[String(path.at(-1))];
+  const list = own(LISTS, String(path.at(-1)));
   if (typeof input !== "string") {
     return { path, message: `expected one of ${listed(choices)}, found ${foundText(input)}` };
   }
@@ -123,6 +137,25 @@ function problemOf(schema: SchemaNode, issue: v.BaseIssue<unknown>, document: un
   return { path, message: `${expectedText(issue)}, found ${foundText(issue.input)}` };
 }
 
+/** Objects in objects, more than any document of ours has. */
+const DEEPEST = 64;
+
+/** Names that no document may choose, and nesting without end, wherever they stand. */
+function refusedFields(input: unknown, path: DocumentPath): Problem[] {
+  if (typeof input !== "object" || input === null) return [];
+  if (path.length > DEEPEST) return [{ path, message: `expected at most ${DEEPEST} objects or lists in one another` }];
+  if (Array.isArray(input)) {
+    return input.flatMap((item, i) => typeof item === "object" ? refusedFields(item, [...path, i]) : []);
+  }
+  return Object.entries(input).flatMap(([key, value]) =>
+    isReserved(key)
+      ? [{ path: [...path, key], message: `the name "${key}" cannot be used: every object has one of its own` }]
+      : typeof value === "object"
+      ? refusedFields(value, [...path, key])
+      : []
+  );
+}
+
 /** Lists that stand where objects are expected; valibot takes them for objects without fields. */
 function misplacedLists(schema: SchemaNode, input: unknown, path: DocumentPath, document: unknown): Problem[] {
   const node = schemaAt(schema, path, document);
@@ -138,6 +171,8 @@ export type Validation<T> = { readonly value: T } | { readonly problems: readonl
 /** Checks a document against a schema. */
 export function validate<T>(schema: v.GenericSchema<unknown, T>, document: unknown): Validation<T> {
   const node = schema as unknown as SchemaNode;
+  const refused = refusedFields(document, []);
+  if (refused.length > 0) return { problems: refused };
   const lists = misplacedLists(node, document, [], document);
   if (lists.length > 0) return { problems: lists };
   const result = v.safeParse(schema, document);

@@ -76,7 +76,7 @@ export function withData(scenario: ResolvedScenario, file: string): ResolvedScen
  * @param fields Dotted field to value, such as `{ "workload.batch": 64, "matrix": {} }`; the result is not checked.
  */
 export function withFields(scenario: ResolvedScenario, fields: Readonly<Record<string, unknown>>): ResolvedScenario {
-  const matrix = Object.fromEntries(Object.entries(scenario.matrix).filter(([field]) => !(field in fields)));
+  const matrix = Object.fromEntries(Object.entries(scenario.matrix).filter(([field]) => !Object.hasOwn(fields, field)));
   return { matrix, ...atPoint(scenario as object, fields) } as ResolvedScenario;
 }
 

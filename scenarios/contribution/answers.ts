@@ -5,7 +5,8 @@
  */
 
 import { nearest } from "../../ffi/nearest.ts";
-import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from "../jsonc_parser.ts";
+import { readJsonc } from "../jsonc.ts";
+import { printParseErrorCode } from "../jsonc_parser.ts";
 import type { Question } from "./record.ts";
 
 /** The questions, in the order in which they are shown. */
@@ -75,11 +76,9 @@ export function parseAnswers(text: string, file: string): Answers {
     throw new AnswerError(`Cannot use the answers of "${file}": ${what}`);
   };
   if (text.trim() === "") return refuse("it is empty");
-  const errors: ParseError[] = [];
-  const tree = parseTree(text, errors, { allowTrailingComma: true });
-  const [error] = errors;
+  const { value, errors: [error], tooDeep } = readJsonc(text);
+  if (tooDeep) return refuse("its lists or objects are nested too deeply to be read");
   if (error !== undefined) return refuse(`${printParseErrorCode(error.error)} at offset ${error.offset}`);
-  const value: unknown = tree === undefined ? undefined : getNodeValue(tree);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse("expected an object");
   const answers: Record<string, string> = {};
   let notes: string[] = [];

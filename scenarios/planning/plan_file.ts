@@ -7,6 +7,7 @@
 
 import { parseBytes } from "../../ffi/bytes.ts";
 import { described, flag, real, whole } from "../schema_parts.ts";
+import { shownName } from "../names.ts";
 import { SIZE_PATTERN } from "../units.ts";
 import * as v from "../valibot.ts";
 import { type RowOptimizer, SLOTS } from "../workloads/row_bytes.ts";
@@ -203,7 +204,7 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
   about: v.exactOptional(described(v.string(), "What it is for, in a sentence or two.")),
   tables: described(
     v.pipe(
-      v.record(text, table),
+      v.record(shownName, table),
       v.check((record) => Object.keys(record).length > 0, "expected at least one table"),
     ),
     "The embedding tables, by name.",
@@ -236,7 +237,7 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
     }),
     "Media models that stand for the memory of the price book's machines, which the book does not name.",
   )),
-  machines: v.exactOptional(described(v.record(text, machine), "Machines of one's own, by name.")),
+  machines: v.exactOptional(described(v.record(shownName, machine), "Machines of one's own, by name.")),
   usableShare: v.exactOptional(real("Share of each memory that tables may use. Default 0.9.", 0.01, 1)),
   maxHosts: v.exactOptional(whole("Machines of one shape at most. Default 256.", 1, 100_000)),
 });

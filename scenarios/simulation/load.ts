@@ -6,7 +6,7 @@
 
 import { fileURLToPath } from "node:url";
 import { ScenarioError } from "../diagnostics.ts";
-import { parse } from "../jsonc_parser.ts";
+import { readJsonc } from "../jsonc.ts";
 import { type DocumentSource, parseDocument, readDocument } from "../document.ts";
 import { listMedia } from "../media.ts";
 import { checkSimulation } from "./check.ts";
@@ -16,8 +16,8 @@ import type { ResolvedSimulation, Simulation } from "./simulation.ts";
 
 /** Whether a text is that of a simulation rather than of a scenario that runs on this machine. */
 export function isSimulationText(text: string): boolean {
-  const document: unknown = parse(text);
-  return typeof document === "object" && document !== null && "kind" in document && document.kind === "simulation";
+  const { value } = readJsonc(text);
+  return typeof value === "object" && value !== null && (value as { readonly kind?: unknown }).kind === "simulation";
 }
 
 /** Whether a file holds a simulation. A file that cannot be read is none: whoever reads it says why. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { named, shownName, variedField } from "../names.ts";
 import { oneOf } from "../one_of.ts";
 import { described, flag, real, whole } from "../schema_parts.ts";
 import { SIZE_PATTERN } from "../units.ts";
@@ -220,7 +221,7 @@ const configuration = v.strictObject({
 });
 
 const value = v.union([v.string(), v.number(), v.boolean()], "expected text, a number, true or false");
-const point = described(v.record(v.string(), value), 'Fields of the case, as { "cluster.workers": 8 }.');
+const point = described(v.record(variedField, value), 'Fields of the case, as { "cluster.workers": 8 }.');
 
 const published = v.strictObject({
   figure: words("Name of the figure or table."),
@@ -246,7 +247,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
   kind: described(v.literal("simulation"), "Runs in virtual time instead of on this machine."),
   version: optional(described(v.literal(1), "Version of the format. Default 1.")),
   name: described(
-    v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 'expected a name of letters, digits, "-" and "_"')),
+    named("a name"),
     "Names the run and its folder of results.",
   ),
   about: optional(described(v.string(), "What it shows, in a sentence or two.")),
@@ -278,7 +279,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
   cluster: optional(described(cluster, "Machines and threads.")),
   configurations: described(
     v.pipe(
-      v.record(v.string(), configuration),
+      v.record(shownName, configuration),
       v.check((record) => Object.keys(record).length > 0, "expected at least one configuration"),
     ),
     "The ways to hold the tables that are compared, by name.",
@@ -288,7 +289,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
       name: words("Heads its part of the report."),
       configurations: optional(described(v.array(v.string()), "Configurations in it. Default: all.")),
       baseline: optional(words("Configuration that the others are told against. Default: the fastest.")),
-      vary: optional(described(v.record(v.string(), v.array(value)), 'Fields to vary, as "cluster.workers": [4, 8].')),
+      vary: optional(described(v.record(variedField, v.array(value)), 'Fields to vary, as "cluster.workers": [4, 8].')),
     })),
     "Which cases there are. Default: one study of all configurations.",
   )),

@@ -5,7 +5,9 @@
  */
 
 import { nearest } from "../../ffi/nearest.ts";
+import { pathText } from "../diagnostics.ts";
 import * as v from "../valibot.ts";
+import { validate } from "../validate.ts";
 
 const FOLDER = new URL("./profiles/", import.meta.url);
 
@@ -190,14 +192,15 @@ export function parseProfile(text: string, source: string): Profile {
   } catch (error) {
     throw new ProfileError(`Cannot read the profile ${source}: it is no JSON: ${(error as Error).message}`);
   }
-  const result = v.safeParse(schema, document);
-  if (!result.success) {
-    const issue = result.issues[0];
-    throw new ProfileError(`Cannot read the profile ${source}: ${v.getDotPath(issue) ?? "document"}: ${issue.message}`);
+  const found = validate(schema, document);
+  if ("problems" in found) {
+    const [{ path, message } = { path: [], message: "expected a profile" }] = found.problems;
+    const at = path.length === 0 ? "" : `${pathText(path)}: `;
+    throw new ProfileError(`Cannot read the profile ${source}: ${at}${message}`);
   }
-  const fault = faultOf(result.output);
+  const fault = faultOf(found.value);
   if (fault !== undefined) throw new ProfileError(`Cannot read the profile ${source}: ${fault}`);
-  return result.output;
+  return found.value;
 }
 
 /**

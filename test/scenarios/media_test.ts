@@ -137,8 +137,8 @@ Deno.test("parseMedia() says where a file is wrong", async () => {
   assertThrows(
     () => parseMedia(text.replace('"value": 305,', '"value": "305",'), "mine"),
     MediaError,
-    "mine: parameters",
+    'mine:22:35  parameters.read_latency_ns.value: expected a number, found "305"',
   );
-  assertThrows(() => parseMedia(text.replace('"kind"', '"knid"'), "mine"), MediaError, "mine: knid");
-  assertThrows(() => parseMedia('{\n  "name": ,\n}', "mine"), MediaError, "line 2");
+  assertThrows(() => parseMedia(text.replace('"kind"', '"knid"'), "mine"), MediaError, 'unknown field "knid"');
+  assertThrows(() => parseMedia('{\n  "name": ,\n}', "mine"), MediaError, "mine:2:11  expected a value");
 });

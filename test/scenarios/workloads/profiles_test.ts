@@ -119,7 +119,7 @@ Deno.test("parseProfile() names what is wrong", () => {
   assertEquals(parseProfile(text({}), "p").tables[0]?.bags, [[1, 1]]);
   for (
     const [over, message] of [
-      [{ rows: 0 }, "tables.0.rows"],
+      [{ rows: 0 }, "tables[0].rows: expected 1 or more"],
       [{ rows: 1.5 }, "whole number of rows"],
       [{ keys: [1] }, "keys"],
       [{ popularity: {} }, "no row has a share"],
