@@ -15,8 +15,13 @@ export const listed = (text: string, before: readonly string[] = []): string[] =
  */
 export async function priceFiles(paths: readonly string[] = []): Promise<PriceFile[]> {
   const files = await readPriceFiles(paths);
-  if (files.length > 0) withOwnPrices(defaultPriceBook(), files);
+  checkPrices(files);
   return files;
+}
+
+/** Looks whether files of prices can be used. @throws {RangeError} naming a row that cannot. */
+export function checkPrices(files: readonly PriceFile[]): void {
+  if (files.length > 0) withOwnPrices(defaultPriceBook(), files);
 }
 
 /** The month that today is in. */

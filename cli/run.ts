@@ -10,7 +10,6 @@ import {
   runContribution,
   runScenario,
   type RunScenarioOptions,
-  scenarioFor,
   summarise,
   toJson,
   writeReport,
@@ -18,7 +17,7 @@ import {
 import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { priceFiles } from "./price_files.ts";
+import { checkPrices } from "./price_files.ts";
 import { RunView } from "./run_view.ts";
 import { runVirtual } from "./run_virtual.ts";
 import { DEFAULT_SCENARIO, SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
@@ -108,15 +107,17 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
       if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal);
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
-      const options = { ...words, onProgress: (event) => view.show(event) } satisfies RunScenarioOptions;
-      const scenario = await scenarioFor(file, options);
-      await priceFiles(scenario.cost.priceFiles); // a broken file is said now, not after the run
-      const folder = dirname(resultPath(scenario, options.out));
+      const options = {
+        ...words,
+        onProgress: (event) => view.show(event),
+        onResolved: (_, files) => checkPrices(files), // a broken file is said now, not after the run
+      } satisfies RunScenarioOptions;
       const result = await interruptible(
         (signal) =>
           preset === undefined ? runScenario(file, { ...options, signal }) : runContribution({ ...options, signal }),
         () => view.end(),
       );
+      const folder = dirname(resultPath(result.run.scenario, options.out));
       const summary = summarise(result);
       const files = await writeReport(result, folder);
       if (json) terminal.out(toJson(summary));

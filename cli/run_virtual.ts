@@ -36,9 +36,9 @@ export async function runVirtual(
     const line = `simulate ${++done}/${cases}  ${record.case}`.slice(0, terminal.width - 1);
     terminal.out(`${CLEAR_LINE}${style.dim(line)}`);
   };
-  const { name } = await loadSimulation(file);
-  const folder = words.out ?? join("reports", "out", name);
-  const result = await runSimulation(file, {
+  const simulation = await loadSimulation(file);
+  const folder = words.out ?? join("reports", "out", simulation.name);
+  const result = await runSimulation(simulation, {
     out: folder,
     ...(words.seed === undefined ? {} : { seed: words.seed }),
     threads: navigator.hardwareConcurrency,

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
+import { FileLock, lockHolder } from "./run/lock.ts";
 import { writing } from "./writing.ts";
 import type {
   CurveRecord,
@@ -172,34 +173,114 @@ export async function readResult(path: string): Promise<Result> {
   return resultOf((await readResultText(path)).records);
 }
 
-/** Appends records to a result file that no other run writes to. */
+/** What is locked in a folder of results. */
+const LOCK = ".lock";
+
+/** A folder of results that no other run writes to, from before anything in it is read until the run ends. */
+export class ResultFolder implements Disposable {
+  /** Its `result.jsonl`. */
+  readonly path: string;
+  readonly #lock: FileLock;
+  readonly #made: boolean;
+
+  private constructor(path: string, lock: FileLock, made: boolean) {
+    [this.path, this.#lock, this.#made] = [path, lock, made];
+  }
+
+  /**
+   * Takes a folder; makes it if there is none. What is locked is a file `.lock` in it, which nobody renames or removes.
+   *
+   * @param path The `result.jsonl` in it.
+   * @throws {Error} if another run has it, with the number of its process.
+   */
+  static async take(path: string): Promise<ResultFolder> {
+    const file = join(dirname(path), LOCK);
+    const made = await Deno.lstat(dirname(path)).then(() => false, () => true);
+    const lock = await writing(path, async () => {
+      await Deno.mkdir(dirname(path), { recursive: true });
+      return await FileLock.take(file, { create: true });
+    });
+    if (lock !== undefined) return new ResultFolder(path, lock, made);
+    const holder = await lockHolder(file);
+    throw new Error(
+      `Cannot write the results: another run${
+        holder === undefined ? "" : ` (process ${holder})`
+      } writes to "${path}"; ` +
+        "wait for it or choose another folder with --out",
+    );
+  }
+
+  /** What its file holds; nothing if there is none. */
+  async read(): Promise<ResultText | undefined> {
+    try {
+      return await readResultText(this.path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  /** Begins a file; one that is there is kept under a name with its own start time. */
+  async create(): Promise<ResultWriter> {
+    const file = await writing(this.path, async () => {
+      await this.keepEarlier();
+      return await Deno.open(this.path, { createNew: true, write: true });
+    });
+    return new ResultWriter(this.path, file, []);
+  }
+
+  /** Renames a file that is there to one with its start time, and a number where there is one of that name. */
+  async keepEarlier(): Promise<void> {
+    let first: string;
+    try {
+      first = (await Deno.readTextFile(this.path)).split("\n", 1)[0] ?? "";
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return;
+      throw error;
+    }
+    const started = /"started":"([\dTZ:.+-]+)"/.exec(first)?.[1] ?? new Date().toISOString();
+    const name = this.path.replace(/(\.jsonl)?$/, `-${started.replaceAll(":", "")}`);
+    for (let n = 1;; n++) {
+      const kept = n === 1 ? `${name}.jsonl` : `${name}-${n}.jsonl`;
+      if (await Deno.lstat(kept).then(() => true, () => false)) continue;
+      return await Deno.rename(this.path, kept);
+    }
+  }
+
+  /** Goes on with a file as {@linkcode read} found it: what stands after its last complete line is cut off. */
+  async resume({ records, completeBytes }: ResultText): Promise<ResultWriter> {
+    const file = await writing(this.path, () => Deno.open(this.path, { write: true }));
+    await file.truncate(completeBytes);
+    await file.seek(0, Deno.SeekMode.End);
+    return new ResultWriter(this.path, file, records);
+  }
+
+  /** Gives the folder back; one that was made and that nothing was written to is removed. */
+  [Symbol.dispose](): void {
+    using _ = this.#lock;
+    if (!this.#made) return;
+    const folder = dirname(this.path);
+    try {
+      if ([...Deno.readDirSync(folder)].some(({ name }) => name !== LOCK)) return;
+      Deno.removeSync(join(folder, LOCK));
+      Deno.removeSync(folder);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error; // somebody removed or moved it
+    }
+  }
+}
+
+/** Appends records to a result file. */
 export class ResultWriter implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
   readonly #records: ResultRecord[];
 
-  private constructor(path: string, file: Deno.FsFile, records: readonly ResultRecord[]) {
+  /** A writer of an open file that has these records. Its {@linkcode ResultFolder} makes it. */
+  constructor(path: string, file: Deno.FsFile, records: readonly ResultRecord[]) {
     this.#path = path;
     this.#file = file;
     this.#records = [...records];
-  }
-
-  /** Begins a file; one that is there is kept under a name with its own start time. */
-  static async create(path: string): Promise<ResultWriter> {
-    const file = await writing(path, async () => {
-      await Deno.mkdir(dirname(path), { recursive: true });
-      await keepEarlier(path);
-      return await lockedFile(path);
-    });
-    return new ResultWriter(path, file, []);
-  }
-
-  /** Goes on with a file: what stands after its last complete line is cut off. */
-  static async resume(path: string, { records, completeBytes }: ResultText): Promise<ResultWriter> {
-    const file = await writing(path, () => lockedFile(path));
-    await file.truncate(completeBytes);
-    await file.seek(0, Deno.SeekMode.End);
-    return new ResultWriter(path, file, records);
   }
 
   /** Every record in the file. */
@@ -221,25 +302,4 @@ export class ResultWriter implements Disposable {
   [Symbol.dispose](): void {
     this.#file.close();
   }
-}
-
-async function lockedFile(path: string): Promise<Deno.FsFile> {
-  const file = await Deno.open(path, { create: true, read: true, write: true });
-  if (await file.tryLock(true)) return file;
-  file.close();
-  throw new Error(`Cannot write the results: another run writes to "${path}"; wait for it or choose another folder`);
-}
-
-async function keepEarlier(path: string): Promise<void> {
-  let first: string;
-  try {
-    first = (await Deno.readTextFile(path)).split("\n", 1)[0] ?? "";
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
-    throw error;
-  }
-  const started = /"started":"([^"]+)"/.exec(first)?.[1] ?? new Date().toISOString();
-  const file = await lockedFile(path);
-  await Deno.rename(path, path.replace(/(\.jsonl)?$/, `-${started.replaceAll(":", "")}.jsonl`));
-  file.close();
 }

@@ -14,7 +14,7 @@ import { Pace } from "./run/pace.ts";
 import { type PlannedSample, planSamples } from "./plan.ts";
 import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./run/prepare.ts";
 import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
-import { QUALITY_ID, readResultText, resultOf, ResultWriter } from "./result.ts";
+import { QUALITY_ID, ResultFolder, resultOf, type ResultWriter } from "./result.ts";
 import { qualityRecord, sampleRecord, takeSample } from "./run/sample.ts";
 import { curveRecord } from "./run/miss_curve.ts";
 import { type QualityRun, qualityRuns } from "./run/quality_runs.ts";
@@ -42,6 +42,14 @@ export interface RunScenarioOptions {
   readonly data?: string;
   /** Another seed than the scenario's. */
   readonly seed?: number;
+  /**
+   * Called with the scenario that will run, every option in it, and its files of prices, before anything is made; what it
+   * throws ends the run.
+   */
+  readonly onResolved?: (
+    scenario: ResolvedScenario,
+    priceFiles: readonly { readonly name: string; readonly text: string }[],
+  ) => void | Promise<void>;
   /** Other values of dotted fields than the scenario's, such as `{ "workload.batch": 64 }`; they count last. */
   readonly set?: Readonly<Record<string, unknown>>;
 }
@@ -93,18 +101,19 @@ export async function runScenario(
   return await runWith(defaultDependencies(), scenario, options);
 }
 
-/** The scenario that options ask for. */
+/** The scenario that options ask for. It is checked once as it was written, and again only where options change it. */
 export async function scenarioFor(
   scenario: Scenario | ResolvedScenario | string | URL,
   { data, quick, seed, set }: Pick<RunScenarioOptions, "data" | "quick" | "seed" | "set">,
 ): Promise<ResolvedScenario> {
   const isFile = typeof scenario === "string" || scenario instanceof URL;
-  let resolved = isFile ? await loadScenario(scenario) : await resolveScenario(scenario);
+  const written = isFile ? await loadScenario(scenario) : await resolveScenario(scenario);
+  let resolved = written;
   if (data !== undefined) resolved = withData(resolved, data);
   if (seed !== undefined) resolved = { ...resolved, seed };
   if (quick === true) resolved = quickScenario(resolved);
   if (set !== undefined) resolved = withFields(resolved, set);
-  return await resolveScenario(resolved);
+  return resolved === written ? written : await resolveScenario(resolved);
 }
 
 /** {@linkcode runScenario} with its dependencies given. */
@@ -115,19 +124,22 @@ export async function runWith(
 ): Promise<Result> {
   const start = performance.now();
   const resolved = await scenarioFor(scenario, options);
+  const priceFiles = await readPriceFiles(resolved.cost.priceFiles ?? []);
+  await options.onResolved?.(resolved, priceFiles);
   const path = resultPath(resolved, options.out);
   const emit = options.onProgress ?? (() => {});
   const interrupted = (completed: number, planned: number) => new RunInterrupted(path, completed, planned);
+  // Nothing in the folder is read, and no data are made, before the folder is this run's.
+  using folder = await ResultFolder.take(path);
   try {
-    const earlier = options.resume === true ? await earlierRecords(path, resolved, emit) : undefined;
-    const priceFiles = await readPriceFiles(resolved.cost.priceFiles ?? []);
+    const earlier = options.resume === true ? await earlierRecords(folder, resolved, emit) : undefined;
     const prepared = await prepareRun(resolved, dependencies, {
       require: options.require,
       signal: options.signal,
       emit,
     });
     checkSameData(earlier?.records, prepared, path);
-    using writer = earlier === undefined ? await ResultWriter.create(path) : await ResultWriter.resume(path, earlier);
+    using writer = earlier === undefined ? await folder.create() : await folder.resume(earlier);
     if (writer.records.length === 0) {
       await writer.append({
         ...await runRecord(resolved, prepared, dependencies),
@@ -171,12 +183,12 @@ export function resultPath(scenario: Pick<ResolvedScenario, "name">, out?: strin
   return join(resolve(out ?? join("reports", "out", scenario.name)), "result.jsonl");
 }
 
-async function earlierRecords(path: string, scenario: ResolvedScenario, emit: (event: RunEvent) => void) {
-  const earlier = await readResultText(path).catch((error: unknown) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+async function earlierRecords(folder: ResultFolder, scenario: ResolvedScenario, emit: (event: RunEvent) => void) {
+  const { path } = folder;
+  const earlier = await folder.read();
+  if (earlier === undefined) {
     emit({ type: "notice", message: `nothing to go on with: "${path}" does not exist; the run begins` });
-    return undefined;
-  });
+  }
   if (earlier === undefined) return undefined;
   const [run] = earlier.records;
   if (run === undefined) return undefined;

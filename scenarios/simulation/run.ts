@@ -8,7 +8,7 @@ import { join, resolve as resolvePath } from "node:path";
 import deno from "../../deno.json" with { type: "json" };
 import { libraryVersion } from "../../ffi/machine.ts";
 import { PHASES } from "../record.ts";
-import { readResult } from "../result.ts";
+import { readResult, ResultFolder } from "../result.ts";
 import { digestOf } from "../run/canonical.ts";
 import { writing } from "../writing.ts";
 import { type SimulatedCase, simulatedCases, simulationAt } from "./cases.ts";
@@ -24,7 +24,7 @@ import type {
   SimulationRunRecord,
 } from "./record.ts";
 import { caseName } from "./record.ts";
-import { simulationResultOf } from "./result.ts";
+import { isSimulationResult, simulationResultOf } from "./result.ts";
 import { type DemandCache, demandCache, simulateCase } from "./simulate_case.ts";
 import type { ResolvedSimulation, Simulation } from "./simulation.ts";
 
@@ -150,10 +150,12 @@ async function explanation(
   };
 }
 
-/** Writes the records whole, beside their place first. */
+/** Writes the records whole, beside their place first. Those of a run, which nobody can make again, are kept. */
 async function writeRecords(path: string, records: readonly SimulationRecord[]): Promise<void> {
+  using folder = await ResultFolder.take(path);
+  const before = await Deno.readTextFile(path).catch(() => "");
+  if (before !== "" && !isSimulationResult(before)) await folder.keepEarlier();
   await writing(path, async () => {
-    await Deno.mkdir(join(path, ".."), { recursive: true });
     await Deno.writeTextFile(`${path}.tmp`, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
     await Deno.rename(`${path}.tmp`, path);
   });

@@ -1,6 +1,6 @@
-import { parseResultText, resultOf, ResultWriter } from "../../scenarios/result.ts";
+import { parseResultText, ResultFolder, resultOf } from "../../scenarios/result.ts";
 import type { ResultRecord } from "../../scenarios/record.ts";
-import { assertEquals, assertRejects, assertThrows } from "../assert.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";
 
 const RUN = {
   type: "run",
@@ -43,14 +43,43 @@ Deno.test("resultOf() refuses a file without records", () => {
   assertThrows(() => resultOf([]), SyntaxError, "expected a run record, found none");
 });
 
-Deno.test("ResultWriter lets one run write to a file at a time", async () => {
+Deno.test("ResultFolder is one run's at a time, whatever its file is called by then, and names the process", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const path = `${directory}/result.jsonl`;
-    using writer = await ResultWriter.create(path);
-    await writer.append(RUN as unknown as ResultRecord);
-    await assertRejects(() => ResultWriter.create(path), Error, "another run writes to");
-    assertEquals(await Deno.readTextFile(path), lines(RUN));
+    {
+      using folder = await ResultFolder.take(path);
+      using writer = await folder.create();
+      await writer.append(RUN as unknown as ResultRecord);
+      await Deno.rename(path, `${directory}/moved.jsonl`);
+      const said = `another run (process ${Deno.pid}) writes to "${path}"`;
+      await assertRejects(() => ResultFolder.take(path), Error, said);
+      assertEquals(await Deno.readTextFile(`${directory}/moved.jsonl`), lines(RUN));
+    }
+    using again = await ResultFolder.take(path);
+    assertEquals(await again.read(), undefined);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("ResultFolder keeps what it finds under names of their own, and leaves no folder that it did not fill", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const path = `${directory}/result.jsonl`;
+    for (let n = 0; n < 3; n++) {
+      using folder = await ResultFolder.take(path);
+      using writer = await folder.create();
+      await writer.append(RUN as unknown as ResultRecord); // all with one start time
+    }
+    const names = Array.from(Deno.readDirSync(directory), ({ name }) => name).filter((name) => name !== ".lock");
+    const kept = ["result-2026-11-20T000000Z-2.jsonl", "result-2026-11-20T000000Z.jsonl"];
+    assertEquals(names.sort(), [...kept, "result.jsonl"]);
+    (await ResultFolder.take(`${directory}/new/result.jsonl`))[Symbol.dispose]();
+    await assertRejects(() => Deno.stat(`${directory}/new`), Deno.errors.NotFound);
+    await Deno.mkdir(`${directory}/empty`);
+    (await ResultFolder.take(`${directory}/empty/result.jsonl`))[Symbol.dispose]();
+    assert((await Deno.stat(`${directory}/empty`)).isDirectory);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

@@ -1,7 +1,7 @@
 import { LEAST_STEPS } from "../../scenarios/run/budget.ts";
 import { ScenarioError } from "../../scenarios/diagnostics.ts";
 import type { RunEvent } from "../../scenarios/run/events.ts";
-import { readResult } from "../../scenarios/result.ts";
+import { readResult, ResultFolder } from "../../scenarios/result.ts";
 import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../scenarios/run.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import type { Result } from "../../scenarios/record.ts";
@@ -254,6 +254,61 @@ Deno.test("runScenario() stopped by its signal keeps complete records, and resum
     assertEquals(after.slice(0, 5), before);
     assertEquals((await starts()).length, 5 + 8 + 1);
   }, { 5: "hang" });
+});
+
+Deno.test("runScenario() with resume reads under the lock: a run in between is refused, and no sample is lost", async () => {
+  await bench(async ({ run, path, dependencies, starts }) => {
+    await interruptedAfter(4, run);
+    const before = await Deno.readTextFile(path);
+    const { prepareData } = dependencies;
+    let others = 0;
+    // While one run prepares, another resumes the same folder, as a run that was stopped in between would find it.
+    Object.assign(dependencies, {
+      prepareData: async (...args: Parameters<typeof prepareData>) => {
+        Object.assign(dependencies, { prepareData });
+        const said = `another run (process ${Deno.pid}) writes to "${path}"`;
+        for (const resume of [true, false]) await assertRejects(() => run({ resume }), Error, said);
+        others++;
+        return await prepareData(...args);
+      },
+    });
+    const { samples } = await run({ resume: true });
+    assertEquals([others, samples.length, (await starts()).length], [1, 12, 5 + 8 + 1]);
+    assert((await Deno.readTextFile(path)).startsWith(before));
+  }, { 5: "hang" });
+});
+
+Deno.test("runScenario() makes no data for a folder that another run has", async () => {
+  await bench(async ({ run, dependencies, path }) => {
+    let made = 0;
+    Object.assign(dependencies, { prepareData: () => Promise.reject(new Error(`made ${++made}`)) });
+    {
+      using _ = await ResultFolder.take(path);
+      await assertRejects(() => run(), Error, "another run");
+    }
+    assertEquals(made, 0);
+    await assertRejects(() => run(), Error, "made 1");
+  });
+});
+
+Deno.test("runScenario() reads its scenario and prices once, and tells them before anything is made", async () => {
+  await bench(async ({ dependencies, path }) => {
+    const [file, prices, out] = [`${path}.jsonc`, `${path}.csv`, path.replace(/\/[^/]*$/, "")];
+    await Deno.writeTextFile(prices, "item\n");
+    await Deno.writeTextFile(file, JSON.stringify({ ...FOUR, cost: { priceFiles: [prices] } }));
+    const seen: string[] = [];
+    const result = await runWith(dependencies, file, {
+      out,
+      onResolved: async ({ name }, files) => {
+        seen.push(name, ...files.map(({ text }) => text));
+        await assertRejects(() => Deno.stat(path), Deno.errors.NotFound);
+        await Deno.writeTextFile(file, JSON.stringify({ ...FOUR, name: "edited" }));
+        await Deno.writeTextFile(prices, "edited\n");
+      },
+    });
+    assertEquals(seen, ["four", "item\n"]);
+    assertEquals([result.run.scenario.name, result.run.priceFiles?.[0]?.text], ["four", "item\n"]);
+  });
 });
 
 Deno.test("runScenario() resumes a file whose last line was cut off, and says so", async () => {

@@ -1,5 +1,5 @@
 import { writeReport } from "../../reports/write.ts";
-import { ResultWriter } from "../../scenarios/result.ts";
+import { ResultFolder } from "../../scenarios/result.ts";
 import { writing } from "../../scenarios/writing.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
@@ -16,7 +16,7 @@ Deno.test("writing() names the file and what to do when the disk is full", async
 Deno.test("results and reports name the place they cannot be written to", async () => {
   const file = await Deno.makeTempFile();
   try {
-    for (const write of [() => ResultWriter.create(`${file}/result.jsonl`), () => writeReport(fixtureResult(), file)]) {
+    for (const write of [() => ResultFolder.take(`${file}/result.jsonl`), () => writeReport(fixtureResult(), file)]) {
       const error = await assertRejects(write, Error, `Cannot write "${file}`);
       assert((error as Error).message.endsWith("; choose another folder"));
     }

@@ -13,6 +13,7 @@ import {
   type Simulation,
   summariseSimulation,
 } from "../../../mod.ts";
+import { ResultFolder } from "../../../scenarios/result.ts";
 import { resolveSimulation } from "../../../scenarios/simulation/load.ts";
 import { demandCache, simulateCase } from "../../../scenarios/simulation/simulate_case.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
@@ -195,6 +196,22 @@ Deno.test("sampled hits agree with the formula under LRU, and policies differ", 
   assert(Math.abs(await misses({ hits: "sampled" }) - lru) < 0.01);
   const [sieve, lfu] = [await misses({ policy: "sieve" }), await misses({ policy: "lfu" })];
   assert(lfu < sieve && sieve < lru, `${lfu} ${sieve} ${lru}`);
+});
+
+Deno.test("runSimulation() keeps a run's results that are in its folder, and waits for no other run", async () => {
+  const out = await Deno.makeTempDir();
+  try {
+    const path = `${out}/result.jsonl`;
+    await Deno.writeTextFile(path, '{"type":"run","format":1,"started":"2026-11-20T00:00:00Z"}\n');
+    const simulation = small({ dram: { mode: "dram", tiers: [{ media: DRAM }] } });
+    for (let n = 0; n < 2; n++) await runSimulation(simulation, { out });
+    const names = Array.from(Deno.readDirSync(out), ({ name }) => name).filter((name) => name !== ".lock").sort();
+    assertEquals(names, ["result-2026-11-20T000000Z.jsonl", "result.jsonl"]);
+    using _ = await ResultFolder.take(path);
+    await assertRejects(() => runSimulation(simulation, { out }), Error, "another run");
+  } finally {
+    await Deno.remove(out, { recursive: true });
+  }
 });
 
 Deno.test("what cannot be simulated is one clear error with its place", async () => {
