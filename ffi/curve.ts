@@ -4,9 +4,10 @@
  * @module
  */
 
+import { isArrayOf, lengthOf } from "./arrays.ts";
 import { message } from "./errors.ts";
 import { checkFields, type FieldsOf } from "./fields.ts";
-import { type Keys, toKeys } from "./keys.ts";
+import { countKeys, type Keys, toKeys } from "./keys.ts";
 import { native } from "./library.ts";
 import { nativeOptions, seedText, withConfig } from "./options.ts";
 import type { ReplayPolicy } from "./replay.ts";
@@ -174,22 +175,20 @@ export function missRatioCurve(options: CurveOptions): MissRatioCurve {
     const of = law === undefined ? "keys" : "a law";
     throw new TypeError(`Cannot use the option "${name}" for a miss-ratio curve of ${of}: it has no meaning there`);
   }
-  for (const size of options.sizes) whole("a size", size, 0);
+  const wanted = [...options.sizes];
+  for (const size of wanted) whole("a size", size, 0);
   whole("batch", batch, 1);
-  const sizes = BigUint64Array.from(options.sizes, BigInt);
+  const sizes = BigUint64Array.from(wanted, BigInt);
   const ratios = new Float64Array(sizes.length), facts = new Float64Array(6);
   const { uncounted, samples, rate } = options;
   const out = [sizes, sizes.length, ratios, facts, message.bytes, message.capacity] as const;
   const asked = nativeOptions({ policy, method, batch, uncounted, samples, rate, seed: seedText(options.seed) });
+  const stream = keys === undefined ? undefined : toKeys(keys);
+  const buckets = law === undefined ? undefined : toLaw(law);
   withConfig(asked, (config) => {
-    let status: number;
-    if (keys !== undefined) {
-      const stream = toKeys(keys);
-      status = native().ts_simulate_curve(config, stream, BigInt(stream.length), ...out);
-    } else {
-      const { rows, weights } = toLaw(law!);
-      status = native().ts_simulate_law_curve(config, rows, weights, rows.length, ...out);
-    }
+    const status = stream === undefined
+      ? native().ts_simulate_law_curve(config, buckets!.rows, buckets!.weights, countBuckets(buckets!), ...out)
+      : native().ts_simulate_curve(config, stream, BigInt(countKeys(stream)), ...out);
     message.check(status, `make a miss-ratio curve with the policy "${policy}"`);
   });
   const [lookups = 0, distinct = 0, first = 0, share = 1, replayed = 0, bytes = 0] = facts;
@@ -197,7 +196,7 @@ export function missRatioCurve(options: CurveOptions): MissRatioCurve {
     policy,
     method,
     batch,
-    sizes: [...options.sizes],
+    sizes: wanted,
     missRatios: [...ratios],
     lookups,
     distinct,
@@ -281,7 +280,14 @@ export function marginalBytes(options: MarginalOptions): MarginalBytes {
 function toLaw(law: PopularityLaw | ZipfLaw): PopularityLaw {
   if (!("weights" in law)) return popularityLaw(law);
   const { rows, weights } = law;
-  if (rows instanceof BigUint64Array && weights instanceof Float64Array && rows.length === weights.length) return law;
+  return { rows, weights };
+}
+
+/** How many buckets a law has now. */
+function countBuckets({ rows, weights }: PopularityLaw): number {
+  const fits = isArrayOf("BigUint64Array", rows) && isArrayOf("Float64Array", weights);
+  const count = fits ? lengthOf("rows of a law", "BigUint64Array", rows) : -1;
+  if (fits && count === lengthOf("weights of a law", "Float64Array", weights)) return count;
   throw new TypeError(
     "Cannot use the popularity law: rows must be a BigUint64Array and weights a Float64Array as long",
   );

@@ -138,6 +138,9 @@ const decoder = new TextDecoder();
  * @param text The text; a NUL in it is refused, since C would stop reading there.
  */
 export function encodeText(text: string): Uint8Array<ArrayBuffer> {
+  if (typeof text !== "string") {
+    throw new TypeError(`Cannot pass ${typeof text} to the native library as a text: expected a string`);
+  }
   if (text.includes("\0")) {
     throw new TypeError(`Cannot pass the text ${JSON.stringify(text)} to the native library: it contains a NUL`);
   }

@@ -140,9 +140,30 @@ export function own(owner: object, handle: NativeHandle): void {
   forgotten.register(owner, handle);
 }
 
-/** The handle that an object owns. */
-export function handleOf(owner: object): NativeHandle {
+/**
+ * The handle that an object owns.
+ *
+ * @param owner The object.
+ * @param what What it must be, as its handle says: a store's functions given a trainer would read another's memory.
+ * @throws {TypeError} If it owns none, or one of something else.
+ */
+export function handleOf(owner: object, what: string): NativeHandle {
   const handle = handles.get(owner);
-  if (handle === undefined) throw new TypeError("Cannot use an object that was not opened by the native library");
-  return handle;
+  if (handle?.what === what) return handle;
+  const found = handle === undefined ? "an object that the native library did not open" : `a ${handle.what}`;
+  throw new TypeError(`Cannot use ${found} as a ${what}`);
+}
+
+/** What constructors of native objects want to see: programs cannot have it, so they cannot make such objects. */
+export const MAKER: symbol = Symbol("made by tierbench");
+
+/**
+ * Refuses whoever constructs a native object by hand.
+ *
+ * @param maker {@linkcode MAKER}.
+ * @param name Of the class.
+ * @param instead What makes one.
+ */
+export function checkMaker(maker: unknown, name: string, instead: string): void {
+  if (maker !== MAKER) throw new TypeError(`Cannot construct a ${name}: use ${instead}`);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isArrayOf, lengthOf } from "./arrays.ts";
 import { message } from "./errors.ts";
 import { native } from "./library.ts";
 import { type NativeOptions, withConfig } from "./options.ts";
@@ -86,14 +87,18 @@ export function evaluateMedia(
   options: NativeOptions,
   queries: readonly MediaQuery[] | Float64Array<ArrayBuffer>,
 ): Float64Array<ArrayBuffer> {
-  const packed = queries instanceof Float64Array ? queries : packMediaQueries(queries);
-  const answers = new Float64Array(packed.length / COLUMNS);
   const prefixed = Object.fromEntries(Object.entries(options).map(([key, value]) => [`medium.${key}`, value]));
+  const packed = isArrayOf("Float64Array", queries) ? queries : packMediaQueries(queries);
+  const count = lengthOf("media queries", "Float64Array", packed) / COLUMNS;
+  if (!Number.isInteger(count)) {
+    throw new RangeError(`Cannot use media queries of length ${count * COLUMNS}: expected ${COLUMNS} numbers for each`);
+  }
+  const answers = new Float64Array(count);
   withConfig(prefixed, (config) => {
     const status = native().ts_media_evaluate(
       config,
       packed,
-      BigInt(answers.length),
+      BigInt(count),
       answers,
       message.bytes,
       message.capacity,

@@ -5,7 +5,7 @@
  */
 
 import { encodeText, message } from "./errors.ts";
-import { type Keys, toKeys } from "./keys.ts";
+import { countKeys, type Keys, toKeys } from "./keys.ts";
 import { native } from "./library.ts";
 import type { EvictionPolicy } from "./options.ts";
 
@@ -34,13 +34,14 @@ export function replayCache(policy: ReplayPolicy, capacity: number, keys: Keys):
   if (!Number.isSafeInteger(capacity) || capacity < 0) {
     throw new RangeError(`Cannot replay a cache of ${capacity} rows: expected a whole number, 1 or more`);
   }
+  const name = encodeText(policy);
   const batch = toKeys(keys);
   const hits = new BigUint64Array(1);
   const status = native().ts_cache_replay(
-    encodeText(policy),
+    name,
     BigInt(capacity),
     batch,
-    BigInt(batch.length),
+    BigInt(countKeys(batch)),
     hits,
     message.bytes,
     message.capacity,

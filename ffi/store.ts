@@ -6,7 +6,7 @@
 
 import { message, readText, TierstoreError } from "./errors.ts";
 import { digestText, numberOf, parsePairs } from "./facts.ts";
-import { handleOf, NativeHandle, own } from "./handle.ts";
+import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { type StoreOptions, storeOptions, type TableOptions, tableOptions, withConfig } from "./options.ts";
 import { readStatistics } from "./statistics.ts";
@@ -27,14 +27,8 @@ export type {
   TableOptions,
 } from "./options.ts";
 export type { Keys, Offsets } from "./keys.ts";
-export {
-  type BagOptions,
-  type Combiner,
-  type FoundRows,
-  type LookupBagsOptions,
-  type RowMetadata,
-  Table,
-} from "./table.ts";
+export type { BagOptions, Combiner, LookupBagsOptions } from "./bags.ts";
+export { type FoundRows, type RowMetadata, Table } from "./table.ts";
 
 /** Whether a storage type can be opened on this machine, and if not, why. */
 export type Availability = { readonly available: true } | { readonly available: false; readonly reason: string };
@@ -87,7 +81,8 @@ export interface TierDescription {
  * ```
  */
 export class EmbeddingStore implements Disposable {
-  private constructor(address: bigint) {
+  private constructor(maker: symbol, address: bigint) {
+    checkMaker(maker, "EmbeddingStore", "EmbeddingStore.open()");
     own(this, new NativeHandle("store", address, (store) => native().ts_store_close(store)));
   }
 
@@ -105,7 +100,7 @@ export class EmbeddingStore implements Disposable {
     withConfig(storeOptions(options), (config) => {
       message.check(native().ts_store_open(config, out, message.bytes, message.capacity), "open the store");
     });
-    return new EmbeddingStore(out[0] ?? 0n);
+    return new EmbeddingStore(MAKER, out[0] ?? 0n);
   }
 
   /**
@@ -135,17 +130,19 @@ export class EmbeddingStore implements Disposable {
    */
   table(options: TableOptions): Table {
     const number = new Uint32Array(1);
-    const store = handleOf(this).exclusive("add a table");
-    withConfig(tableOptions(options), (config) => {
+    const words = tableOptions(options);
+    const name = words["name"] ?? "";
+    withConfig(words, (config) => {
+      const store = handleOf(this, "store").exclusive("add a table");
       const status = native().ts_table_create(store, config, number, message.bytes, message.capacity);
-      message.check(status, `add the table "${options.name}"`);
+      message.check(status, `add the table "${name}"`);
     });
-    return new Table(this, number[0] ?? 0, options.name, options.dim ?? 16, this.describe().length);
+    return new Table(MAKER, this, number[0] ?? 0, name);
   }
 
   /** Counters since the store was opened or {@linkcode EmbeddingStore.resetStatistics}, by name. */
   statistics(): Record<string, number> {
-    const store = handleOf(this).exclusive("read statistics");
+    const store = handleOf(this, "store").exclusive("read statistics");
     return readStatistics((out, n, needed) =>
       native().ts_store_statistics(store, out, n, needed, message.bytes, message.capacity)
     );
@@ -153,7 +150,7 @@ export class EmbeddingStore implements Disposable {
 
   /** Sets all counters to 0. */
   resetStatistics(): void {
-    const store = handleOf(this).exclusive("reset statistics");
+    const store = handleOf(this, "store").exclusive("reset statistics");
     const status = native().ts_store_reset_statistics(store, message.bytes, message.capacity);
     message.check(status, "reset statistics");
   }
@@ -183,7 +180,7 @@ export class EmbeddingStore implements Disposable {
         `Cannot use the step ${step}: expected a whole number up to 2^53 - 1, or a bigint of 64 bits`,
       );
     }
-    const store = handleOf(this).shared("set the step");
+    const store = handleOf(this, "store").shared("set the step");
     message.check(native().ts_store_set_step(store, BigInt(step), message.bytes, message.capacity), "set the step");
   }
 
@@ -204,20 +201,20 @@ export class EmbeddingStore implements Disposable {
    * @throws {TierstoreError} `TS_EIO` if a file cannot be written.
    */
   settle(): void {
-    const store = handleOf(this).exclusive("settle the store");
+    const store = handleOf(this, "store").exclusive("settle the store");
     message.check(native().ts_store_settle(store, message.bytes, message.capacity), "settle the store");
   }
 
   /** Every byte the store holds, by tier, by purpose, and by what holds it. */
   memory(): StoreMemory {
-    const store = handleOf(this).exclusive("read memory use");
+    const store = handleOf(this, "store").exclusive("read memory use");
     const text = readText("read memory use", (...buffer) => native().ts_store_memory(store, ...buffer));
     return parseMemory(text);
   }
 
   /** How each tier is really held, fastest first. */
   describe(): TierDescription[] {
-    const store = handleOf(this).exclusive("describe tiers");
+    const store = handleOf(this, "store").exclusive("describe tiers");
     const text = readText("describe tiers", (...buffer) => native().ts_store_describe(store, ...buffer));
     return parseDescription(text);
   }
@@ -225,14 +222,14 @@ export class EmbeddingStore implements Disposable {
   /** A digest of every row of every table, independent of tiers and order: 16 hexadecimal digits. */
   digest(): string {
     const out = new BigUint64Array(1);
-    const store = handleOf(this).exclusive("compute the digest");
+    const store = handleOf(this, "store").exclusive("compute the digest");
     message.check(native().ts_store_digest(store, out, message.bytes, message.capacity), "compute the digest");
     return digestText(out[0] ?? 0n);
   }
 
   /** Whether {@linkcode EmbeddingStore.close} was called. */
   get closed(): boolean {
-    return handleOf(this).closed;
+    return handleOf(this, "store").closed;
   }
 
   /**
@@ -240,7 +237,7 @@ export class EmbeddingStore implements Disposable {
    * stop and the memory is freed when it ends. Later calls do nothing.
    */
   close(): void {
-    handleOf(this).close();
+    handleOf(this, "store").close();
   }
 
   /** As {@linkcode EmbeddingStore.close}. */

@@ -10,7 +10,7 @@
  */
 
 /** `TS_ABI_VERSION` of the header this table was written for. */
-export const ABI_VERSION = 3;
+export const ABI_VERSION = 4;
 
 /** What `Deno.dlopen` needs to know about every function of the library. */
 export const symbols = {
@@ -85,6 +85,11 @@ export const symbols = {
   ts_table_keys: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *bytes, char *err, uint32_t err_cap);
   ts_table_row_bytes: { parameters: ["u64", "u32", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_named(ts_store *store, const char *name, uint32_t *table, char *err, uint32_t err_cap);
+  ts_table_named: { parameters: ["u64", "buffer", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_describe(ts_store *store, uint32_t table, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_table_describe: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap);
   ts_store_digest: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,

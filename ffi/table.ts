@@ -4,10 +4,22 @@
  * @module
  */
 
-import { message } from "./errors.ts";
-import { checkFields, type FieldsOf } from "./fields.ts";
-import { handleOf } from "./handle.ts";
-import { checkRows, checkWeights, type Keys, type Offsets, toKeys, toOffsets } from "./keys.ts";
+import { BAG_FIELDS, type BagOptions, combinerNumber, LOOKUP_BAGS_FIELDS, type LookupBagsOptions } from "./bags.ts";
+import { message, readText } from "./errors.ts";
+import { numberOf, parseLines } from "./facts.ts";
+import { checkFields } from "./fields.ts";
+import { checkMaker, handleOf } from "./handle.ts";
+import {
+  apartFrom,
+  checkRows,
+  checkWeights,
+  countBags,
+  countKeys,
+  type Keys,
+  type Offsets,
+  toKeys,
+  toOffsets,
+} from "./keys.ts";
 import { native } from "./library.ts";
 import { readStatistics } from "./statistics.ts";
 
@@ -17,41 +29,6 @@ export interface FoundRows {
   readonly rows: Float32Array<ArrayBuffer>;
   /** 1 where the key has a row, else 0. */
   readonly found: Uint8Array<ArrayBuffer>;
-}
-
-/** `TS_COMBINER_*` of `tierstore.h` by name. A test compares the two. */
-export const COMBINERS = { sum: 0, mean: 1, sqrtn: 2 } as const;
-
-/**
- * How the rows of a bag become one: their weighted `sum`, that divided by the sum of the weights (`mean`), or by the
- * square root of the sum of their squares (`sqrtn`).
- */
-export type Combiner = "sum" | "mean" | "sqrtn";
-
-/** Options of {@linkcode Table.updateBags}. */
-export interface BagOptions {
-  /** One factor for each key; 1 if absent. */
-  readonly weights?: Float32Array;
-  /**
-   * How rows become one.
-   *
-   * @default {"mean"}
-   */
-  readonly combiner?: Combiner;
-}
-
-/** Options of {@linkcode Table.lookupBags}. */
-export interface LookupBagsOptions extends BagOptions {
-  /** Rows with a larger L2 norm are scaled to this one first; 0, which is the default, has no limit. */
-  readonly maxNorm?: number;
-}
-
-const BAG_FIELDS: FieldsOf<BagOptions> = { weights: true, combiner: true };
-const LOOKUP_BAGS_FIELDS: FieldsOf<LookupBagsOptions> = { ...BAG_FIELDS, maxNorm: true };
-
-function combinerNumber(combiner: Combiner = "mean"): number {
-  if (Object.hasOwn(COMBINERS, combiner)) return COMBINERS[combiner];
-  throw new TypeError(`Cannot use the combiner "${combiner}": expected "sum", "mean" or "sqrtn"`);
 }
 
 /** What {@linkcode Table.metadata} returns. */
@@ -73,35 +50,48 @@ export interface RowMetadata {
  * Methods throw an `Error` once the store is closed, and a {@linkcode TierstoreError} if the library refuses.
  */
 export class Table {
-  /** Its name in the store. */
-  readonly name: string;
-  /** Weights a row. */
-  readonly dim: number;
-  /** Bytes of one row: weights and slots, each padded to 16 bytes, then frequency and version where recorded. */
-  readonly rowBytes: number;
   readonly #store: object;
   readonly #table: number;
+  readonly #name: string;
+  readonly #dim: number;
+  readonly #rowBytes: number;
   readonly #tiers: number;
 
   /**
    * Made by {@linkcode EmbeddingStore.table} only.
    *
+   * @param maker What proves that.
    * @param store The store it is in.
-   * @param table Its number there.
+   * @param table Its number there. Its sizes are the library's.
    * @param name Its name.
-   * @param dim Weights a row.
-   * @param tiers Tiers of the store.
    */
-  constructor(store: object, table: number, name: string, dim: number, tiers: number) {
+  constructor(maker: symbol, store: object, table: number, name: string) {
+    checkMaker(maker, "Table", "EmbeddingStore.table()");
+    const handle = handleOf(store, "store").exclusive("describe a table");
+    const facts = parseLines(readText("describe a table", (...buffer) => {
+      return native().ts_table_describe(handle, table, ...buffer, message.bytes, message.capacity);
+    }));
     this.#store = store;
     this.#table = table;
-    this.name = name;
-    this.dim = dim;
-    this.#tiers = tiers;
-    const out = new BigUint64Array(1);
-    const handle = handleOf(store).exclusive("add a table");
-    message.check(native().ts_table_row_bytes(handle, table, out, message.bytes, message.capacity), "size a row");
-    this.rowBytes = Number(out[0]);
+    this.#name = name;
+    this.#dim = numberOf(facts, "dim");
+    this.#rowBytes = numberOf(facts, "row_bytes");
+    this.#tiers = numberOf(facts, "tiers");
+  }
+
+  /** Its name in the store. */
+  get name(): string {
+    return this.#name;
+  }
+
+  /** Weights a row. */
+  get dim(): number {
+    return this.#dim;
+  }
+
+  /** Bytes of one row: weights and slots, each padded to 16 bytes, then frequency and version where recorded. */
+  get rowBytes(): number {
+    return this.#rowBytes;
   }
 
   /**
@@ -112,8 +102,9 @@ export class Table {
    * @throws {TierstoreError} `TS_EFULL` if no tier has room for the new rows; nothing is created then.
    */
   lookup(keys: Keys): Float32Array<ArrayBuffer> {
-    const rows = new Float32Array(keys.length * this.dim);
-    this.lookupInto(keys, rows);
+    const batch = toKeys(keys);
+    const rows = new Float32Array(countKeys(batch) * this.#dim);
+    this.#lookup(batch, rows);
     return rows;
   }
 
@@ -125,17 +116,21 @@ export class Table {
    */
   lookupInto(keys: Keys, out: Float32Array): void {
     const batch = toKeys(keys);
-    checkRows("out", out, batch.length, this.dim);
+    checkRows("out", out, countKeys(batch), this.#dim);
+    this.#lookup(apartFrom(batch, out), out);
+  }
+
+  #lookup(batch: BigInt64Array, out: Float32Array): void {
     const status = native().ts_table_lookup(
-      handleOf(this.#store).shared("look up"),
+      handleOf(this.#store, "store").shared("look up"),
       this.#table,
       batch,
-      BigInt(batch.length),
+      BigInt(countKeys(batch)),
       out,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `look up in "${this.name}"`);
+    message.check(status, `look up in "${this.#name}"`);
   }
 
   /**
@@ -147,21 +142,26 @@ export class Table {
    * @returns The rows, and which keys have one.
    */
   find(keys: Keys, options: { readonly slot?: number } = {}): FoundRows {
+    const slot = options.slot ?? 0;
+    if (!Number.isInteger(slot) || slot < 0 || slot >= 2 ** 32) {
+      throw new RangeError(`Cannot read the slot ${String(slot)}: expected a whole number, 0 (weights) or more`);
+    }
     const batch = toKeys(keys);
-    const rows = new Float32Array(batch.length * this.dim);
-    const found = new Uint8Array(batch.length);
+    const count = countKeys(batch);
+    const rows = new Float32Array(count * this.#dim);
+    const found = new Uint8Array(count);
     const status = native().ts_table_find(
-      handleOf(this.#store).exclusive("find rows"),
+      handleOf(this.#store, "store").exclusive("find rows"),
       this.#table,
       batch,
-      BigInt(batch.length),
-      options.slot ?? 0,
+      BigInt(countKeys(batch)),
+      slot,
       rows,
       found,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `find rows in "${this.name}"`);
+    message.check(status, `find rows in "${this.#name}"`);
     return { rows, found };
   }
 
@@ -175,17 +175,17 @@ export class Table {
    */
   update(keys: Keys, gradients: Float32Array): void {
     const batch = toKeys(keys);
-    checkRows("gradients", gradients, batch.length, this.dim);
+    checkRows("gradients", gradients, countKeys(batch), this.#dim);
     const status = native().ts_table_update(
-      handleOf(this.#store).shared("update"),
+      handleOf(this.#store, "store").shared("update"),
       this.#table,
       batch,
-      BigInt(batch.length),
+      BigInt(countKeys(batch)),
       gradients,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `update "${this.name}"`);
+    message.check(status, `update "${this.#name}"`);
   }
 
   /**
@@ -210,29 +210,32 @@ export class Table {
    * @throws {RangeError} If offsets, weights or the limit do not fit.
    */
   lookupBags(keys: Keys, offsets: Offsets, options: LookupBagsOptions = {}): Float32Array<ArrayBuffer> {
-    const batch = toKeys(keys);
-    const ends = toOffsets(offsets, batch.length);
     checkFields("lookupBags", options, LOOKUP_BAGS_FIELDS);
-    checkWeights(options.weights, batch.length);
-    const { maxNorm = 0 } = options;
+    const { weights, combiner, maxNorm = 0 } = options;
     if (!Number.isFinite(maxNorm) || maxNorm < 0) {
       throw new RangeError(`Cannot use the maxNorm ${maxNorm}: expected a number, 0 (no limit) or more`);
     }
-    const out = new Float32Array((ends.length - 1) * this.dim);
+    const number = combinerNumber(combiner);
+    const batch = toKeys(keys);
+    const ends = toOffsets(offsets);
+    const count = countKeys(batch);
+    const bags = countBags(ends, count);
+    checkWeights(weights, count);
+    const out = new Float32Array(bags * this.#dim);
     const status = native().ts_table_lookup_bags(
-      handleOf(this.#store).shared("look up bags"),
+      handleOf(this.#store, "store").shared("look up bags"),
       this.#table,
       batch,
       ends,
-      BigInt(ends.length - 1),
-      options.weights ?? null,
-      combinerNumber(options.combiner),
+      BigInt(bags),
+      weights ?? null,
+      number,
       maxNorm,
       out,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `look up bags in "${this.name}"`);
+    message.check(status, `look up bags in "${this.#name}"`);
     return out;
   }
 
@@ -258,24 +261,28 @@ export class Table {
    * @throws {RangeError} If offsets, gradients or weights do not fit.
    */
   updateBags(keys: Keys, offsets: Offsets, gradients: Float32Array, options: BagOptions = {}): void {
-    const batch = toKeys(keys);
-    const ends = toOffsets(offsets, batch.length);
     checkFields("updateBags", options, BAG_FIELDS);
-    checkWeights(options.weights, batch.length);
-    checkRows("gradients", gradients, ends.length - 1, this.dim, "bags");
+    const { weights, combiner } = options;
+    const number = combinerNumber(combiner);
+    const batch = toKeys(keys);
+    const ends = toOffsets(offsets);
+    const count = countKeys(batch);
+    const bags = countBags(ends, count);
+    checkWeights(weights, count);
+    checkRows("gradients", gradients, bags, this.#dim, "bags");
     const status = native().ts_table_update_bags(
-      handleOf(this.#store).shared("update bags"),
+      handleOf(this.#store, "store").shared("update bags"),
       this.#table,
       batch,
       ends,
-      BigInt(ends.length - 1),
-      options.weights ?? null,
-      combinerNumber(options.combiner),
+      BigInt(bags),
+      weights ?? null,
+      number,
       gradients,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `update bags of "${this.name}"`);
+    message.check(status, `update bags of "${this.#name}"`);
   }
 
   /**
@@ -298,15 +305,15 @@ export class Table {
     const batch = toKeys(keys);
     const removed = new BigUint64Array(1);
     const status = native().ts_table_remove(
-      handleOf(this.#store).shared("remove keys"),
+      handleOf(this.#store, "store").shared("remove keys"),
       this.#table,
       batch,
-      BigInt(batch.length),
+      BigInt(countKeys(batch)),
       removed,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `remove keys of "${this.name}"`);
+    message.check(status, `remove keys of "${this.#name}"`);
     return Number(removed[0]);
   }
 
@@ -338,14 +345,14 @@ export class Table {
     }
     const removed = new BigUint64Array(1);
     const status = native().ts_table_expire(
-      handleOf(this.#store).shared("expire rows"),
+      handleOf(this.#store, "store").shared("expire rows"),
       this.#table,
       BigInt(maxRows),
       removed,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `expire rows of "${this.name}"`);
+    message.check(status, `expire rows of "${this.#name}"`);
     return Number(removed[0]);
   }
 
@@ -371,19 +378,20 @@ export class Table {
    */
   metadata(keys: Keys): RowMetadata {
     const batch = toKeys(keys);
-    const frequencies = new BigUint64Array(batch.length);
-    const versions = new BigInt64Array(batch.length);
+    const count = countKeys(batch);
+    const frequencies = new BigUint64Array(count);
+    const versions = new BigInt64Array(count);
     const status = native().ts_table_metadata(
-      handleOf(this.#store).shared("read metadata"),
+      handleOf(this.#store, "store").shared("read metadata"),
       this.#table,
       batch,
-      BigInt(batch.length),
+      BigInt(countKeys(batch)),
       frequencies,
       versions,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `read metadata of "${this.name}"`);
+    message.check(status, `read metadata of "${this.#name}"`);
     return { frequencies, versions };
   }
 
@@ -402,7 +410,7 @@ export class Table {
    * ```
    */
   statistics(): Record<string, number> {
-    const handle = handleOf(this.#store).exclusive("read statistics");
+    const handle = handleOf(this.#store, "store").exclusive("read statistics");
     return readStatistics((out, n, needed) =>
       native().ts_table_statistics(handle, this.#table, out, n, needed, message.bytes, message.capacity)
     );
@@ -426,40 +434,40 @@ export class Table {
    */
   lookupTier(keys: Keys): Int32Array<ArrayBuffer> {
     const batch = toKeys(keys);
-    const tiers = new Int32Array(batch.length);
+    const tiers = new Int32Array(countKeys(batch));
     const status = native().ts_table_lookup_tier(
-      handleOf(this.#store).exclusive("look up tiers"),
+      handleOf(this.#store, "store").exclusive("look up tiers"),
       this.#table,
       batch,
-      BigInt(batch.length),
+      BigInt(countKeys(batch)),
       tiers,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `look up tiers in "${this.name}"`);
+    message.check(status, `look up tiers in "${this.#name}"`);
     return tiers;
   }
 
   /** Rows in each tier, fastest first. A row counts once. */
   rows(): number[] {
     const counts = new BigUint64Array(this.#tiers);
-    const handle = handleOf(this.#store).exclusive("count rows");
+    const handle = handleOf(this.#store, "store").exclusive("count rows");
     const functions = native();
     const status = functions.ts_table_rows(handle, this.#table, counts, this.#tiers, message.bytes, message.capacity);
-    message.check(status, `count the rows of "${this.name}"`);
+    message.check(status, `count the rows of "${this.#name}"`);
     return Array.from(counts, Number);
   }
 
   /** All keys that have a row, in no particular order. */
   keys(): BigInt64Array<ArrayBuffer> {
-    const handle = handleOf(this.#store).exclusive("list keys");
+    const handle = handleOf(this.#store, "store").exclusive("list keys");
     const n = new BigUint64Array(1);
     const list = (keys: BigInt64Array<ArrayBuffer>): void => {
       const functions = native();
       const capacity = BigInt(keys.length);
       const { bytes } = message;
       const status = functions.ts_table_keys(handle, this.#table, keys, capacity, n, bytes, message.capacity);
-      message.check(status, `list the keys of "${this.name}"`);
+      message.check(status, `list the keys of "${this.#name}"`);
     };
     list(new BigInt64Array(0));
     const keys = new BigInt64Array(Number(n[0]));
@@ -473,13 +481,16 @@ export class Table {
    * @param learningRate The new rate.
    */
   setLearningRate(learningRate: number): void {
+    if (typeof learningRate !== "number") {
+      throw new TypeError(`Cannot use the learning rate ${String(learningRate)}: expected a number`);
+    }
     const status = native().ts_table_set_learning_rate(
-      handleOf(this.#store).exclusive("set the learning rate"),
+      handleOf(this.#store, "store").exclusive("set the learning rate"),
       this.#table,
       learningRate,
       message.bytes,
       message.capacity,
     );
-    message.check(status, `set the learning rate of "${this.name}"`);
+    message.check(status, `set the learning rate of "${this.#name}"`);
   }
 }

@@ -4,14 +4,16 @@
  * @module
  */
 
+import { lengthOf } from "./arrays.ts";
+import type { Combiner } from "./bags.ts";
 import { encodeText, message, readText, statusName } from "./errors.ts";
 import { digestText, parseLines } from "./facts.ts";
-import { handleOf, NativeHandle, own } from "./handle.ts";
+import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { type InitializerOptions, initializerOptions, nativeOptions, seedText, withConfig } from "./options.ts";
 import { runLong, type RunOptions } from "./run.ts";
 import type { EmbeddingStore } from "./store.ts";
-import type { Combiner } from "./table.ts";
+import { Table } from "./table.ts";
 
 export type { RunOptions } from "./run.ts";
 
@@ -207,10 +209,11 @@ export interface Evaluation {
 export class WdlTrainer implements Disposable {
   readonly #store: EmbeddingStore;
 
-  private constructor(store: EmbeddingStore, address: bigint) {
+  private constructor(maker: symbol, store: EmbeddingStore, address: bigint) {
+    checkMaker(maker, "WdlTrainer", "WdlTrainer.open()");
     this.#store = store;
     const close = (trainer: bigint): number => native().ts_trainer_close(trainer);
-    own(this, new NativeHandle("trainer", address, close, handleOf(store)));
+    own(this, new NativeHandle("trainer", address, close, handleOf(store, "store")));
   }
 
   /**
@@ -223,12 +226,38 @@ export class WdlTrainer implements Disposable {
    */
   static open(store: EmbeddingStore, options: TrainerOptions): WdlTrainer {
     const out = new BigUint64Array(1);
-    const address = handleOf(store).exclusive("open a trainer");
     withConfig(trainerOptions(options), (config) => {
+      const address = handleOf(store, "store").exclusive("open a trainer");
       const status = native().ts_trainer_open(address, config, out, message.bytes, message.capacity);
       message.check(status, "open the trainer");
     });
-    return new WdlTrainer(store, out[0] ?? 0n);
+    return new WdlTrainer(MAKER, store, out[0] ?? 0n);
+  }
+
+  /** Names of its embedding tables, in the order of their vectors. */
+  get tables(): readonly string[] {
+    return (this.describe()["tables"] ?? "").split(";").map((table) => table.slice(0, table.indexOf(":")));
+  }
+
+  /**
+   * One of its embedding tables, to read rows, their slots and what is known of them. The rows are those that training
+   * goes on with: `find` and `metadata` leave them as they are, `lookup` and `update` change them. The table lives as long as
+   * the store is open, also when the trainer is closed before.
+   *
+   * @param name Its name: `"C1"` to `"C26"`, or as {@linkcode TrainerOptions.tables} has it.
+   * @throws {TypeError} If the trainer has none of this name.
+   */
+  table(name: string): Table {
+    const names = this.tables;
+    if (!names.includes(name)) {
+      throw new TypeError(`Cannot find the table "${String(name)}" of the trainer: it has ${names.join(", ")}`);
+    }
+    const number = new Uint32Array(1);
+    const text = encodeText(name);
+    const store = handleOf(this.#store, "store").exclusive("find a table");
+    const status = native().ts_table_named(store, text, number, message.bytes, message.capacity);
+    message.check(status, `find the table "${name}"`);
+    return new Table(MAKER, this.#store, number[0] ?? 0, name);
   }
 
   /** The store it trains on. */
@@ -243,7 +272,7 @@ export class WdlTrainer implements Disposable {
    * @param run Progress and cancellation.
    */
   async fill(run: RunOptions = {}): Promise<void> {
-    await runLong("fill the tables", handleOf(this), run, (control, { bytes, capacity }, trainer) => {
+    await runLong("fill the tables", handleOf(this, "trainer"), run, (control, { bytes, capacity }, trainer) => {
       return native().ts_trainer_fill(trainer, control, bytes, capacity);
     });
   }
@@ -260,7 +289,7 @@ export class WdlTrainer implements Disposable {
     const stepNs = new BigUint64Array(steps);
     const phaseNs = new BigUint64Array(PHASES.length);
     const loss = new Float64Array(1);
-    await runLong("train", handleOf(this), run, (control, { bytes, capacity }, trainer) => {
+    await runLong("train", handleOf(this, "trainer"), run, (control, { bytes, capacity }, trainer) => {
       const functions = native();
       return functions.ts_trainer_train(trainer, BigInt(steps), stepNs, phaseNs, loss, control, bytes, capacity);
     });
@@ -284,7 +313,7 @@ export class WdlTrainer implements Disposable {
     checkCount("maxRows", maxRows);
     const result = new Float64Array(4);
     const file = encodeText(path);
-    await runLong("evaluate", handleOf(this), run, (control, { bytes, capacity }, trainer) => {
+    await runLong("evaluate", handleOf(this, "trainer"), run, (control, { bytes, capacity }, trainer) => {
       return native().ts_trainer_evaluate(trainer, file, BigInt(maxRows), result, control, bytes, capacity);
     });
     const [logloss = NaN, auc = NaN, rows = NaN, unseenShare = NaN] = result;
@@ -294,7 +323,7 @@ export class WdlTrainer implements Disposable {
   /** A digest of all dense parameters and of the store's rows: 16 hexadecimal digits. */
   async digest(): Promise<string> {
     const out = new BigUint64Array(1);
-    await runLong("compute the digest", handleOf(this), {}, (_control, { bytes, capacity }, trainer) => {
+    await runLong("compute the digest", handleOf(this, "trainer"), {}, (_control, { bytes, capacity }, trainer) => {
       return native().ts_trainer_digest(trainer, out, bytes, capacity);
     });
     return digestText(out[0] ?? 0n);
@@ -306,7 +335,7 @@ export class WdlTrainer implements Disposable {
    * `ts_trainer_describe`.
    */
   describe(): Record<string, string> {
-    const address = handleOf(this).exclusive("describe the trainer");
+    const address = handleOf(this, "trainer").exclusive("describe the trainer");
     const text = readText("describe the trainer", (out, capacity, needed) => {
       return native().ts_trainer_describe(address, out, capacity, needed);
     });
@@ -323,9 +352,9 @@ export class WdlTrainer implements Disposable {
    * @throws {TierstoreError} `TS_EINVAL` if the model has none of this name.
    */
   parameters(name: string): Float32Array<ArrayBuffer> {
-    const address = handleOf(this).exclusive("read parameters");
     const needed = new BigUint64Array(1);
     const text = encodeText(name);
+    const address = handleOf(this, "trainer").exclusive("read parameters");
     const read = (out: Float32Array<ArrayBuffer>): number =>
       native().ts_trainer_parameters(
         address,
@@ -351,16 +380,16 @@ export class WdlTrainer implements Disposable {
    * @throws {TierstoreError} `TS_EINVAL` if the model has none of this name, or another number of values.
    */
   setParameters(name: string, values: Float32Array<ArrayBuffer>): void {
-    const address = handleOf(this).exclusive("set parameters");
-    const count = BigInt(values.length);
-    const { bytes, capacity } = message;
-    const status = native().ts_trainer_set_parameters(address, encodeText(name), values, count, bytes, capacity);
+    const text = encodeText(name);
+    const count = BigInt(lengthOf("values", "Float32Array", values));
+    const address = handleOf(this, "trainer").exclusive("set parameters");
+    const status = native().ts_trainer_set_parameters(address, text, values, count, message.bytes, message.capacity);
     message.check(status, "set parameters");
   }
 
   /** Whether the trainer or its store was closed. */
   get closed(): boolean {
-    return handleOf(this).closed;
+    return handleOf(this, "trainer").closed;
   }
 
   /**
@@ -368,7 +397,7 @@ export class WdlTrainer implements Disposable {
    * freed when it ends. Later calls do nothing.
    */
   close(): void {
-    handleOf(this).close();
+    handleOf(this, "trainer").close();
   }
 
   /** As {@linkcode WdlTrainer.close}. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Combiner } from "../ffi/table.ts";
+import type { Combiner } from "../ffi/bags.ts";
 
 /** Models: Wide & Deep; DLRM, whose dense part sees the embeddings' dot products; DeepFM, an FM beside an MLP. */
 export type Model = "wdl" | "dlrm" | "deepfm";

@@ -8,7 +8,6 @@
 
 import type { InitializerOptions } from "../ffi/options.ts";
 import { EmbeddingStore } from "../ffi/store.ts";
-import { Table } from "../ffi/table.ts";
 import { WdlTrainer } from "../ffi/trainer.ts";
 import { scoringSeconds } from "./run/budget.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./run/worker_protocol.ts";
@@ -40,7 +39,7 @@ async function speed(
   store.resetStatistics();
   const { stepNs, phaseNs, loss } = await trainer.train(spec.steps, reporting("train", signal));
   const statistics = store.statistics();
-  const rows = tierRows(spec, store);
+  const rows = tierRows(spec, store, trainer);
   const memory = store.memory().tiers;
   const tiers = store.describe().map((tier) => {
     const { limitBytes = 0, usedBytes = 0, purposes = {} } = memory[tier.tier] ?? {};
@@ -52,10 +51,10 @@ async function speed(
   return { task: "speed", stepNs, phaseNs, loss, trainer: facts, statistics, tiers, tableBytes, digest };
 }
 
-/** Rows in each tier, of all tables: the store has the trainer's only, in their order. */
-function tierRows({ trainer: { tables } }: WorkerSpec, store: EmbeddingStore): number[] {
+/** Rows in each tier, of all tables. */
+function tierRows({ trainer: { tables } }: WorkerSpec, store: EmbeddingStore, trainer: WdlTrainer): number[] {
   const tiers = store.describe().length;
-  const counts = tables.map(({ name, dim }, number) => new Table(store, number, name, dim, tiers).rows());
+  const counts = tables.map(({ name }) => trainer.table(name).rows());
   return Array.from({ length: tiers }, (_, tier) => counts.reduce((sum, rows) => sum + (rows[tier] ?? 0), 0));
 }
 

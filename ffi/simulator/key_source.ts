@@ -91,18 +91,19 @@ export class KeySource implements Disposable {
     });
     const numbers = Float64Array.from(steps.flatMap(({ rows, share, life }) => [rows, share, life]));
     const gaps = Float64Array.from(repeats?.gaps ?? []), lengths = Float64Array.from(bags.flat());
+    const pairs = BigInt(lengths.length / 2), triples = BigInt(numbers.length / 3);
     const table = new Uint32Array(1), action = "add a table of keys";
-    const address = handleOf(this).exclusive(action);
     withConfig(words, (config) => {
+      const address = handleOf(this, "source of keys").exclusive(action);
       const status = native().ts_keys_add_table(
         address,
         config,
         numbers,
-        BigInt(steps.length),
+        triples,
         gaps,
         BigInt(gaps.length),
         lengths,
-        BigInt(bags.length),
+        pairs,
         table,
         message.bytes,
         message.capacity,
@@ -120,11 +121,15 @@ export class KeySource implements Disposable {
    * @param samples How many.
    */
   keys(table: number, first: number, samples: number): SampledKeys {
+    for (const [what, value] of Object.entries({ table, first, samples })) {
+      if (Number.isSafeInteger(value) && value >= 0 && (what !== "table" || value < 2 ** 32)) continue;
+      throw new RangeError(`Cannot make keys: ${what} is ${String(value)}; give a whole number, 0 or more`);
+    }
     const offsets = new BigUint64Array(samples + 1), n = new BigUint64Array(1);
     for (let room = samples;; room = Number(n[0])) {
       const keys = new BigInt64Array(room);
       const status = native().ts_keys_fill(
-        handleOf(this).shared("make keys"),
+        handleOf(this, "source of keys").shared("make keys"),
         table,
         BigInt(first),
         BigInt(samples),
@@ -148,7 +153,7 @@ export class KeySource implements Disposable {
     for (let room = 1024;; room = Number(n[0])) {
       const rows = new BigUint64Array(room), weights = new Float64Array(room);
       const status = native().ts_keys_law(
-        handleOf(this).shared("write the law"),
+        handleOf(this, "source of keys").shared("write the law"),
         table,
         rows,
         weights,
@@ -166,6 +171,6 @@ export class KeySource implements Disposable {
 
   /** Frees it. */
   [Symbol.dispose](): void {
-    handleOf(this).close();
+    handleOf(this, "source of keys").close();
   }
 }

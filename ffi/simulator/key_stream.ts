@@ -4,9 +4,10 @@
  * @module
  */
 
+import { lengthOf } from "../arrays.ts";
 import { message } from "../errors.ts";
 import { handleOf, NativeHandle, own } from "../handle.ts";
-import { type Keys, toKeys } from "../keys.ts";
+import { countKeys, type Keys, toKeys } from "../keys.ts";
 import { native } from "../library.ts";
 
 /** Sizes of a measured stream. */
@@ -58,16 +59,17 @@ export class KeyStream implements Disposable {
   }
 
   #address(): bigint {
-    return handleOf(this).exclusive("measure the stream");
+    return handleOf(this, "stream").exclusive("measure the stream");
   }
 
   /** Adds the next keys. */
   add(keys: Keys): void {
     const batch = toKeys(keys);
+    const count = BigInt(countKeys(batch));
     const status = native().ts_stream_add(
       this.#address(),
       batch,
-      BigInt(batch.length),
+      count,
       message.bytes,
       message.capacity,
     );
@@ -132,14 +134,15 @@ export class KeyStream implements Disposable {
    * @returns Expected repeats by gap.
    */
   decluster(rates: Float64Array<ArrayBuffer>, kernel: Float64Array<ArrayBuffer>, seed: bigint): Float64Array {
-    const out = new Float64Array(kernel.length);
+    const groups = lengthOf("rates", "Float64Array", rates), bins = lengthOf("a kernel", "Float64Array", kernel);
+    const out = new Float64Array(bins);
     const status = native().ts_stream_decluster(
       this.#address(),
       rates,
-      BigInt(rates.length),
+      BigInt(groups),
       kernel,
-      BigInt(kernel.length),
-      seed,
+      BigInt(bins),
+      BigInt.asUintN(64, seed),
       out,
       message.bytes,
       message.capacity,
@@ -165,6 +168,6 @@ export class KeyStream implements Disposable {
 
   /** Frees it. */
   [Symbol.dispose](): void {
-    handleOf(this).close();
+    handleOf(this, "stream").close();
   }
 }

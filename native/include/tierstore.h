@@ -37,7 +37,7 @@ extern "C" {
 #define TS_API __attribute__((visibility("default")))
 
 /* Changes whenever a signature, a status or the meaning of a buffer changes. */
-#define TS_ABI_VERSION 3u
+#define TS_ABI_VERSION 4u
 
 /* Status codes. */
 typedef enum ts_status {
@@ -229,6 +229,16 @@ TS_API int32_t ts_table_keys(ts_store *store, uint32_t table, int64_t *keys, uin
 /* Bytes of one row of the table: weights and slots, each padded to 16 bytes, then frequency and version where recorded.
  * Errors: TS_EINVAL. */
 TS_API int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *bytes, char *err, uint32_t err_cap);
+
+/* The number of the table of this name in *table: of those that ts_table_create made, and those of trainers.
+ * Errors: TS_EINVAL (none of this name). */
+TS_API int32_t ts_table_named(ts_store *store, const char *name, uint32_t *table, char *err, uint32_t err_cap);
+
+/* What a table is: "key=value" lines. dim, slots (arrays a row has, its weights included: what `slot` of ts_table_find goes
+ * up to, less one), row_bytes (as ts_table_row_bytes), tiers (of the store), dtype, optimizer.
+ * Errors: TS_EINVAL, TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_table_describe(ts_store *store, uint32_t table, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                 uint32_t err_cap);
 
 /* A 64-bit digest of every (table name, key, weights, slots), independent of tier and order. Errors: TS_EINVAL. */
 TS_API int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap);

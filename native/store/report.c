@@ -144,6 +144,32 @@ int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *ne
   return ts_text_return(&text, out, cap, needed);
 }
 
+int32_t ts_table_named(ts_store *store, const char *name, uint32_t *number, char *err, uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  if (store == NULL || name == NULL || number == NULL)
+    return ts_fail(e, TS_EINVAL, "Cannot find a table by its name: an argument is NULL");
+  uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++) {
+    if (strcmp(store->tables[i]->name, name) != 0) continue;
+    *number = i;
+    return TS_OK;
+  }
+  return ts_fail(e, TS_EINVAL, "Cannot find the table \"%s\": the store has %u tables and none of this name", name, count);
+}
+
+int32_t ts_table_describe(ts_store *store, uint32_t number, char *out, uint64_t cap, uint64_t *needed, char *err,
+                          uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  ts_table *table = NULL;
+  int32_t status = ts_store_table(store, number, &table, e);
+  if (status != TS_OK) return status;
+  const ts_row_layout *l = &table->layout;
+  ts_text text = {0};
+  ts_text_add(&text, "dim=%u\nslots=%u\nrow_bytes=%u\ntiers=%u\ndtype=%s\noptimizer=%s\n", l->dim, l->slots, l->stride,
+              store->tier_count, ts_row_type_names[l->type], ts_optimizer_names[table->optimizer.kind]);
+  return ts_text_return(&text, out, cap, needed);
+}
+
 /* Numbers only: not padding, and not when or how often the row was used. */
 static uint64_t row_digest(const ts_table *table, int64_t key, const unsigned char *row) {
   const ts_row_layout *l = &table->layout;

@@ -1,7 +1,7 @@
 import "../native_library.ts";
 import { TierstoreError } from "../../ffi/errors.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
-import type { Combiner } from "../../ffi/table.ts";
+import type { Combiner } from "../../ffi/bags.ts";
 import { assertAlmostEquals, assertEquals, assertThrows } from "../assert.ts";
 
 /** Bags of the tests: two keys, none, one key twice and another. */

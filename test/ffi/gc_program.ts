@@ -20,7 +20,7 @@ function forgetOwners(): void {
 
 /** Handles stay reachable here while their stores are forgotten, so that one can see that they were closed. */
 function forgetStores(): NativeHandle[] {
-  return Array.from({ length: 20 }, () => handleOf(EmbeddingStore.open({ storage: "DRAM", size: ["1 MiB"] })));
+  return Array.from({ length: 20 }, () => handleOf(EmbeddingStore.open({ storage: "DRAM", size: ["1 MiB"] }), "store"));
 }
 
 function keepTable(): Table {

@@ -2,7 +2,7 @@ import { STATUS_NAMES } from "../../ffi/errors.ts";
 import { buildLibrary, BUILT_LIBRARY } from "../../ffi/library.ts";
 import { LEVELDB_FIELDS, nativeWord, SSDHASH_FIELDS, storeOptions } from "../../ffi/options.ts";
 import { ABI_VERSION, symbols } from "../../ffi/symbols.ts";
-import { COMBINERS } from "../../ffi/table.ts";
+import { COMBINERS } from "../../ffi/bags.ts";
 import { STORAGE_TYPES } from "../../scenarios/storage.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 

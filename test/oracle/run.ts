@@ -7,7 +7,6 @@
 import { createHash } from "node:crypto";
 import { generateData, importCriteo } from "../../ffi/data.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
-import { Table } from "../../ffi/table.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
 import { optionsOf, type OracleCase, parameterNames, tablesOf, TEST_ROWS, TEXT_ROWS, TRAIN_ROWS } from "./cases.ts";
 
@@ -77,8 +76,7 @@ export async function trainOurs(settings: OracleCase, folder: string): Promise<{
   using store = EmbeddingStore.open({ storage: "DRAM", seed: 7 });
   using trainer = WdlTrainer.open(store, optionsOf(settings, `${folder}/train.bin`));
   await trainer.fill();
-  // The trainer's tables are the first of the store, in their order.
-  const tables = tablesOf(settings).map(({ name, dim }, i) => new Table(store, i, name, dim, 1));
+  const tables = tablesOf(settings).map(({ name }) => trainer.table(name));
   const keys = tables.map((table) => table.keys().sort());
   const values = (): Map<string, Floats> =>
     new Map([
