@@ -91,7 +91,8 @@ uint32_t ts_give_up_records(ts_shard *shard, uint32_t want) {
     ts_rows *rows = &shard->rows[t];
     for (uint64_t row = 0; row < rows->next && gone < want && shard->recorded > 0; row++) {
       uint8_t *flags = ts_rows_flags(rows, row);
-      if (atomic_load_explicit(ts_rows_word(rows, row), memory_order_relaxed) == 0 || !(*flags & TS_ROW_RECORD)) continue;
+      /* A free place has a link for a key, old flags, and a word that need not be 0: policies keep what left in there. */
+      if (!ts_policy_holds(ts_rows_word(rows, row)) || !(*flags & TS_ROW_RECORD)) continue;
       const int64_t key = *ts_rows_key(rows, row);
       if (ts_records_tier(table->store)->records->remove(table->records, 1, &key, (ts_err){NULL, 0}) != TS_OK) return gone;
       *flags &= (uint8_t)~TS_ROW_RECORD;

@@ -62,7 +62,8 @@ uint64_t ts_rows_reserve(ts_rows *rows, uint64_t want);
 void ts_rows_settle(ts_rows *rows);
 /* A reserved row; with a policy, its key is set, its word is not. */
 uint64_t ts_rows_take(ts_rows *rows, int64_t key);
-/* The row becomes a free place; its word must be 0 already. */
+/* The row becomes a free place; its word must not be held any more (ts_policy_holds). Its key is a link from then on, and
+ * its flags and the rest of its word say nothing about a row. */
 void ts_rows_free(ts_rows *rows, uint64_t row);
 /* Removes the last chunk, which must hold no row. */
 void ts_rows_drop_chunk(ts_rows *rows);
