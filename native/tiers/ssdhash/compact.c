@@ -35,9 +35,27 @@ static ts_ssd_file *choose(ts_ssd_table *t) {
   return best;
 }
 
-/* Adds the live ones of these records to the stream of survivors; append held. */
-static int32_t rewrite(ts_ssd_table *t, ts_ssd_file *victim, uint32_t first, uint32_t n, const unsigned char *bytes,
-                       uint64_t offset, ts_err err) {
+/* A pass over a victim. What cannot be read or has a wrong checksum is passed over: the rest is kept all the same, and
+ * whether something that lives was among it shows at the end. */
+typedef struct pass {
+  ts_ssd_file *victim;
+  int32_t damage; /* first one: TS_OK, TS_EFORMAT, or why a read failed */
+  char what[256];
+} pass;
+
+static void damaged(const ts_ssd_table *t, pass *p, uint64_t offset) {
+  if (p->damage != TS_OK) return;
+  p->damage = ts_fail((ts_err){p->what, sizeof p->what}, TS_EFORMAT,
+                      "Cannot compact %s/%016llx.log: the record at offset %llu (table \"%s\") has a wrong checksum; the "
+                      "file was damaged",
+                      t->folder, (unsigned long long)p->victim->number, (unsigned long long)offset, t->table);
+}
+
+/* Adds the live ones of these records to the stream of survivors; append held. Only what the checksum vouches for is a
+ * key: a damaged one would be asked for in the index in vain, and count as garbage. */
+static int32_t rewrite(ts_ssd_table *t, pass *p, uint32_t first, uint32_t n, const unsigned char *bytes, uint64_t offset,
+                       ts_err err) {
+  const ts_ssd_file *victim = p->victim;
   int64_t keys[TS_SSD_PUT_BATCH];
   uint64_t hashes[TS_SSD_PUT_BATCH];
   ts_location locations[TS_SSD_PUT_BATCH];
@@ -45,21 +63,19 @@ static int32_t rewrite(ts_ssd_table *t, ts_ssd_file *victim, uint32_t first, uin
   for (uint32_t i = 0; i < n && status == TS_OK;) {
     uint32_t m = 0;
     for (; i < n && m < TS_SSD_PUT_BATCH; i++) {
-      const unsigned char *at = bytes + (ts_ssd_offset(&victim->layout, first + i) - offset);
-      int64_t key;
-      memcpy(&key, at + 10, sizeof key);
-      uint64_t hash = ts_index_hash(key);
-      ts_location location;
-      ts_index_find(&t->index, &key, &hash, 1, &location);
-      if (location != ((uint64_t)victim->id << t->shift | (first + i))) continue;
+      const uint64_t at = ts_ssd_offset(&victim->layout, first + i);
       ts_ssd_record record;
-      if (!ts_ssd_decode(&victim->layout, t->row_bytes, victim->number, first + i, at, &record)) {
-        status = TS_EFORMAT;
-        break;
+      if (!ts_ssd_decode(&victim->layout, t->row_bytes, victim->number, first + i, bytes + (at - offset), &record)) {
+        damaged(t, p, at);
+        continue;
       }
+      const uint64_t hash = ts_index_hash(record.key);
+      ts_location location;
+      ts_index_find(&t->index, &record.key, &hash, 1, &location);
+      if (location != ((uint64_t)victim->id << t->shift | (first + i))) continue;
       status = ts_ssd_append(t, TS_SSD_SURVIVORS, &record, &locations[m], err);
       if (status != TS_OK) break;
-      keys[m] = key;
+      keys[m] = record.key;
       hashes[m++] = hash;
     }
     ts_ssd_publish(t, m, keys, hashes, locations);
@@ -70,10 +86,11 @@ static int32_t rewrite(ts_ssd_table *t, ts_ssd_file *victim, uint32_t first, uin
   return status;
 }
 
-/* compacting held, no other lock. */
-static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *unreadable, ts_err err) {
-  bool bad = false;
+/* compacting held, no other lock. *bad: live records are left that cannot be kept. Their file stays as it is and is no
+ * victim again; whoever asks for such a record is told. */
+static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *bad, ts_err err) {
   const ts_ssd_layout *l = &victim->layout;
+  pass p = {.victim = victim, .damage = TS_OK};
   ts_ssd_buffer buffer = ts_ssd_take_buffer(t, t->chunk_memory);
   if (buffer.memory == NULL) buffer = ts_ssd_take_buffer(t, l->page_bytes); /* less memory, more reads */
   int32_t status = TS_OK;
@@ -87,35 +104,32 @@ static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *unreadable, t
     uint32_t n = TS_MIN(step, victim->count - first);
     uint64_t offset = ts_ssd_offset(l, first);
     uint64_t end = ts_ssd_offset(l, first + n - 1) + l->record_bytes;
-    status = ts_ssd_pread(t, victim, buffer.memory, TS_ROUND_UP(end, TS_SSD_BLOCK) - offset, offset, err);
-    if (status != TS_OK) {
-      bad = true;
-      break;
+    ts_err first_error = p.damage == TS_OK ? (ts_err){p.what, sizeof p.what} : (ts_err){0};
+    int32_t read = ts_ssd_pread(t, victim, buffer.memory, TS_ROUND_UP(end, TS_SSD_BLOCK) - offset, offset, first_error);
+    if (read != TS_OK) {
+      if (p.damage == TS_OK) p.damage = read;
+      continue;
     }
     TS_SYNC("ssd:compact:read");
     pthread_mutex_lock(&t->append);
-    status = rewrite(t, victim, first, n, buffer.memory, offset, err);
+    status = rewrite(t, &p, first, n, buffer.memory, offset, err);
     pthread_mutex_unlock(&t->append);
-    /* A live record that cannot be kept: its file stays as it is, whoever asks for the record is told; others go on. */
-    if (status == TS_EFORMAT) {
-      bad = true;
-      ts_fail(err, TS_EFORMAT,
-              "Cannot compact %s/%016llx.log from offset %llu (table \"%s\"): the checksum of a record is wrong; the "
-              "file was damaged",
-              t->folder, (unsigned long long)victim->number, (unsigned long long)offset, t->table);
-    }
   }
   ts_ssd_give_buffer(t, &buffer);
   TS_SYNC("ssd:compact:rewritten");
   pthread_mutex_lock(&t->append);
   pthread_mutex_lock(&t->state);
   t->compactions++;
-  victim->bad = *unreadable = bad;
+  *bad = status == TS_OK && victim->live > 0;
+  victim->bad = *bad;
   victim->state = TS_SSD_SEALED;
   ts_ssd_file_doom_if_dead(t, victim);
   pthread_mutex_unlock(&t->state);
   pthread_mutex_unlock(&t->append);
-  return status;
+  if (*bad && p.damage == TS_OK) /* nothing that lives was passed over */
+    return ts_fail(err, TS_EINTERNAL, "Cannot compact %s/%016llx.log (table \"%s\"): the index does not know %u of its records",
+                   t->folder, (unsigned long long)victim->number, t->table, victim->live);
+  return *bad ? ts_fail(err, p.damage, "%s", p.what) : status;
 }
 
 static void remember(ts_ssd_table *t, const char *trouble) {
