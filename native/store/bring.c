@@ -431,7 +431,9 @@ int32_t ts_bring_all(const ts_bring *b, ts_err err) {
     for (uint32_t at = w->starts[s]; status == TS_OK && at < w->starts[s + 1]; at += CHUNK) {
       c.numbers = w->order + at;
       c.n = TS_MIN(w->starts[s + 1] - at, CHUNK);
+      ts_descent_begin(table->store);
       status = serve(&c, err);
+      ts_descent_end(table->store);
       if (ts_is_tiered(table->store)) ts_room_restore(table->store);
     }
   }

@@ -51,6 +51,7 @@ static void look_after(ts_shard *shard) {
       ts_traffic traffic;
       ts_traffic_begin(table->store, &traffic);
       ts_traffic_in_background(table->store, &traffic);
+      ts_descent_begin(table->store);
       pthread_mutex_lock(&shard->lock);
       int32_t status = TS_OK;
       const uint64_t mark = 2 * ts_shard_low(shard, tier);
@@ -61,6 +62,7 @@ static void look_after(ts_shard *shard) {
         status = ts_evict(shard, tier, ROWS_A_HOLD, &freed, &traffic, (ts_err){NULL, 0});
       for (uint32_t t = 0; t < table->store->memory_tiers; t++) ts_rows_settle(&shard->rows[t]);
       pthread_mutex_unlock(&shard->lock);
+      ts_descent_end(table->store);
       ts_traffic_wait(table, &traffic);
       if (status != TS_OK || freed == 0) break;
     }

@@ -126,6 +126,7 @@ int32_t ts_store_close(ts_store *store) {
   pthread_mutex_destroy(&store->tables_lock);
   pthread_mutex_destroy(&store->work_lock);
   pthread_cond_destroy(&store->work_free);
+  ts_descent_destroy(&store->descent);
   free(store);
   return TS_OK;
 }
@@ -208,6 +209,7 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   pthread_mutex_init(&store->tables_lock, NULL);
   pthread_mutex_init(&store->work_lock, NULL);
   pthread_cond_init(&store->work_free, NULL);
+  ts_descent_init(&store->descent);
   store->storage = o.type.name;
   store->seed = o.seed;
   store->rows_only = o.rows_only;

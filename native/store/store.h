@@ -126,6 +126,13 @@ typedef struct ts_work {
 
 typedef struct ts_evictors ts_evictors;
 
+/* descent.c */
+typedef struct ts_descent {
+  pthread_mutex_t lock;
+  pthread_cond_t left;
+  _Atomic uint32_t inside, waiting; /* calls */
+} ts_descent;
+
 struct ts_store {
   ts_epochs epochs;
   const char *storage;
@@ -153,6 +160,7 @@ struct ts_store {
   uint64_t assured;    /* bytes of the largest there is, idle or in use: every table can work with it */
   _Atomic uint64_t calls_to_rebalance;
   ts_evictors *evictors; /* NULL: calls evict for themselves */
+  ts_descent descent;
 };
 
 static inline void ts_count(ts_table *table, ts_statistic which, uint64_t n) {
@@ -177,6 +185,13 @@ static inline bool ts_is_tiered(const ts_store *store) { return store->memory_ti
 /* ---- tables.c ---- */
 int32_t ts_store_table(ts_store *store, uint32_t number, ts_table **out, ts_err err);
 void ts_table_destroy(ts_table *table);
+
+/* ---- descent.c: no shard locked ---- */
+void ts_descent_init(ts_descent *d);
+void ts_descent_destroy(ts_descent *d);
+/* Around whatever may move rows into the tier of records. */
+void ts_descent_begin(ts_store *store);
+void ts_descent_end(ts_store *store);
 
 /* ---- work.c: working memory, and the distinct keys of a batch in it ---- */
 

@@ -61,26 +61,54 @@ static void reader_ring(ts_ssd_table *t, ts_ssd_reader *r) {
   if (r->has_ring) ts_ring_register(&r->ring, r->slab, (size_t)r->depth * r->slot_bytes);
 }
 
-static ts_ssd_reader *reader_take(ts_ssd_table *t) {
-  int64_t thread = syscall(SYS_gettid);
-  ts_ssd_shared *shared = t->shared;
-  pthread_mutex_lock(&shared->lock);
-  ts_ssd_reader **at = &shared->readers, *r;
+/* An idle one that this thread may use; shared locked. */
+static ts_ssd_reader *take_idle(ts_ssd_table *t, int64_t thread) {
+  ts_ssd_reader **at = &t->shared->readers, *r;
   while ((r = *at) != NULL &&
          (r->slot_bytes != t->slot_bytes || (r->thread != thread && r->has_ring && r->ring.single)))
     at = &r->next;
-  ts_ssd_reader *surplus = NULL;
-  if (r != NULL) {
-    *at = r->next;
-    shared->idle_readers--;
-  } else if (shared->idle_readers >= IDLE_READERS) { /* of threads that may be gone: the one that is idle longest */
-    for (at = &shared->readers; (*at)->next != NULL;) at = &(*at)->next;
-    surplus = *at;
-    *at = NULL;
-    shared->idle_readers--;
+  if (r == NULL) return NULL;
+  *at = r->next;
+  t->shared->idle_readers--;
+  return r;
+}
+
+/* Of threads that may be gone: the one that is idle longest. shared locked, there is one. */
+static void free_idle(ts_ssd_table *t) {
+  ts_ssd_reader **at = &t->shared->readers;
+  while ((*at)->next != NULL) at = &(*at)->next;
+  reader_free(t, *at);
+  *at = NULL;
+  t->shared->idle_readers--;
+}
+
+/* A reader more leaves those who move rows down their part of the headroom. */
+static bool leaves_room(const ts_ssd_table *t) {
+  const ts_budget *dram = t->dram;
+  const uint64_t bytes = (uint64_t)t->depth * t->slot_bytes + (uint64_t)t->batch * (4 * 8 + sizeof(ts_ssd_request)),
+                 used = atomic_load(&dram->used);
+  return dram->rows_only || (used < dram->limit && dram->limit - used >= bytes + dram->headroom / 2);
+}
+
+/* Waits for one that is in use where DRAM is short: whoever has one waits for nothing but the device. */
+static ts_ssd_reader *reader_take(ts_ssd_table *t) {
+  const int64_t thread = syscall(SYS_gettid);
+  ts_ssd_shared *shared = t->shared;
+  pthread_mutex_lock(&shared->lock);
+  ts_ssd_reader *r;
+  while ((r = take_idle(t, thread)) == NULL && !leaves_room(t)) {
+    if (shared->idle_readers > 0) {
+      free_idle(t);
+    } else if (shared->busy_readers > 0) {
+      TS_SYNC("ssd:get:wait_reader");
+      pthread_cond_wait(&shared->returned, &shared->lock);
+    } else {
+      break;
+    }
   }
+  if (r == NULL && shared->idle_readers >= IDLE_READERS) free_idle(t);
+  shared->busy_readers++;
   pthread_mutex_unlock(&shared->lock);
-  if (surplus != NULL) reader_free(t, surplus);
   if (r != NULL) return r;
   uint32_t depth = t->depth, batch = t->batch;
   for (;;) { /* less memory, less speed */
@@ -89,8 +117,15 @@ static ts_ssd_reader *reader_take(ts_ssd_table *t) {
     depth = TS_MAX(1, depth / 2);
     batch = TS_MAX(16, batch / 2);
   }
-  if (r != NULL) reader_ring(t, r);
-  return r;
+  if (r != NULL) {
+    reader_ring(t, r);
+    return r;
+  }
+  pthread_mutex_lock(&shared->lock);
+  shared->busy_readers--;
+  pthread_cond_signal(&shared->returned);
+  pthread_mutex_unlock(&shared->lock);
+  return NULL;
 }
 
 static void reader_return(ts_ssd_table *t, ts_ssd_reader *r) {
@@ -98,6 +133,8 @@ static void reader_return(ts_ssd_table *t, ts_ssd_reader *r) {
   r->next = t->shared->readers;
   t->shared->readers = r;
   t->shared->idle_readers++;
+  t->shared->busy_readers--;
+  pthread_cond_signal(&t->shared->returned);
   pthread_mutex_unlock(&t->shared->lock);
 }
 

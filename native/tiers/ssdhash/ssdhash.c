@@ -39,6 +39,7 @@ static int32_t read_options(ts_config_reader *reader, void **options) {
     return reader->status;
   }
   o->shared.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  o->shared.returned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   *options = o;
   return TS_OK;
 }
@@ -171,14 +172,17 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   pthread_mutex_init(&t->state, NULL);
   pthread_cond_init(&t->freed, NULL);
   pthread_cond_init(&t->work, NULL);
-  /* Its growth must fit what is left of the headroom, or no row could be moved down to make room. */
+  /* Its growth must fit what is left of the headroom, or no row could be moved down to make room. Segments of a few
+   * blocks would grow by a whole one: below four they have just less than one, which takes what it needs. */
+  uint64_t segment = options->dram->headroom / 16;
+  if (segment < 4 * TS_INDEX_BLOCK) segment = TS_MIN(segment, TS_INDEX_BLOCK - 64);
   ts_index_options index = {.epochs = options->epochs,
                             .blocks = options->blocks,
                             .charge = charge_index,
                             .charge_context = t,
                             .full = INDEX_FULL,
                             .fresh = INDEX_FRESH,
-                            .segment_bytes = options->dram->headroom / 16};
+                            .segment_bytes = segment};
   int32_t status = ts_index_init(&t->index, &index);
   if (status != TS_OK) {
     status = ts_fail(err, status, "Cannot open the SSDHASH table \"%s\": no DRAM for its index; raise the first size",

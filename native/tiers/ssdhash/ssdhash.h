@@ -42,7 +42,8 @@ typedef struct ts_ssd_buffer {
 /* What is idle of the tables that were opened with the same options (shared.c). */
 typedef struct ts_ssd_shared {
   pthread_mutex_t lock;
-  uint32_t tables, idle_readers, idle_buffers;
+  pthread_cond_t returned; /* a reader */
+  uint32_t tables, busy_readers, idle_readers, idle_buffers;
   struct ts_ssd_reader *readers;
   ts_ssd_buffer buffers[TS_SSD_IDLE_BUFFERS];
 } ts_ssd_shared;
