@@ -182,6 +182,7 @@ export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
 export { UnavailableError } from "./scenarios/run/configurations.ts";
 export { readResult } from "./scenarios/result.ts";
 export {
+  type Auc,
   type CurveRecord,
   type DataRecord,
   type Evidence,

@@ -9,6 +9,7 @@ import { CLEAR_LINE, type Style, styleFor } from "./ui/ansi.ts";
 import { barText, rateText, secondsText } from "./ui/progress.ts";
 import { tableText, wrapped } from "./ui/table.ts";
 import type { Terminal } from "./ui/terminal.ts";
+import { aucText } from "../scenarios/auc_text.ts";
 
 const BAR = 24;
 /** Columns of the words before a line. */
@@ -158,7 +159,7 @@ function pointOf({ point = {} }: Of<"quality">["record"]): string {
 }
 
 function qualityText({ record }: Of<"quality">): string {
-  return `AUC ${record.auc.toFixed(4)}, logloss ${record.logloss.toFixed(4)} after ${
+  return `${aucText(record.auc)}, logloss ${record.logloss.toFixed(4)} after ${
     count(record.steps * record.batch)
   } samples on ${record.configuration}${pointOf(record)}`;
 }

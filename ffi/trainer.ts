@@ -181,7 +181,7 @@ export interface TrainResult {
 export interface Evaluation {
   /** Mean logloss. */
   readonly logloss: number;
-  /** Area under the ROC curve, exact; ties count half. */
+  /** Area under the ROC curve, exact; ties count half. NaN, undefined, if the labels are all of one class. */
   readonly auc: number;
   /** Rows scored. */
   readonly rows: number;

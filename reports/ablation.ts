@@ -18,6 +18,7 @@ import { switchLabel } from "./ablation_words.ts";
 import type { AblationGroup, AblationRow, AblationSummary, CaseSummary } from "./model.ts";
 import { compared } from "./statistics/pairing.ts";
 import { estimate } from "./statistics/bootstrap.ts";
+import type { Auc } from "../scenarios/record.ts";
 
 type Ablation = Parameters<typeof ablationVariants>[0];
 
@@ -115,11 +116,16 @@ function rowOf(
     keepsResults: none === undefined ? undefined : sameRows(group, none),
     auc: quality?.auc,
     logloss: quality?.logloss,
-    aucChange: quality === undefined || plain === undefined ? undefined : quality.auc - plain.auc,
+    aucChange: aucChange(quality?.auc, plain?.auc) ?? undefined,
     staleShare: meanFact(group, "stale_share"),
     faultsPerStep: faultsPerStep(group),
     staged: staged === undefined || variant.on.every((name) => name !== "stage") ? undefined : staged,
   };
+}
+
+/** One AUC less another; `null` if one of them is undefined or was not measured. */
+export function aucChange(auc: Auc | undefined, from: Auc | undefined): number | null {
+  return typeof auc === "number" && typeof from === "number" ? auc - from : null;
 }
 
 /** `stage`, `smartStage (with stage)`, `all but stage`. */

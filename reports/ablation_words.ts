@@ -8,14 +8,15 @@ import { changeWords, listText, prefixed, roughPercentText, significant } from "
 import type { AblationGroup, AblationRow, AblationSummary } from "./model.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
 import { difference } from "./statistics/noise.ts";
+import { aucText } from "../scenarios/auc_text.ts";
 
 /** `keeps results`, or `changes results: AUC 0.7512 (−0.0011)`. */
 export function resultsText({ kind, keepsResults, auc, aucChange }: AblationRow): string {
   if (kind === "none") return "what others are compared with";
   if (keepsResults === undefined) return "cannot be compared: steps differ";
   if (keepsResults) return "keeps results";
-  if (auc === undefined || aucChange === undefined) return "changes results: AUC not measured";
-  return `changes results: AUC ${auc.toFixed(4)} (${signed(aucChange)})`;
+  if (auc === undefined) return "changes results: AUC not measured";
+  return `changes results: ${aucText(auc)}${aucChange === undefined ? "" : ` (${signed(aucChange)})`}`;
 }
 
 /** What a switch is called: that of the field, but for the one whose value when on is false. */
@@ -74,7 +75,7 @@ function resultSentences({ groups, qualitySamples }: AblationSummary): string[] 
     ...(changing.length === 0 ? [] : [
       `Results change with ${
         listText(changing.map((row) =>
-          `${switchLabel(row.variant)} (AUC ${row.auc?.toFixed(4) ?? "not measured"}${
+          `${switchLabel(row.variant)} (${row.auc === undefined ? "AUC not measured" : aucText(row.auc)}${
             row.aucChange === undefined ? "" : `, ${signed(row.aucChange)}`
           })`
         ))

@@ -63,9 +63,9 @@ function checkQuality(quality: QualityRecord): void {
     number(id, `curve[${i}].seconds`, point.seconds);
     if (point.trainSeconds !== undefined) number(id, `curve[${i}].trainSeconds`, point.trainSeconds);
     number(id, `curve[${i}].logloss`, point.logloss);
-    number(id, `curve[${i}].auc`, point.auc);
+    if (point.auc !== null) number(id, `curve[${i}].auc`, point.auc);
   });
-  number(id, "auc", quality.auc);
+  if (quality.auc !== null) number(id, "auc", quality.auc);
   number(id, "logloss", quality.logloss);
 }
 

@@ -23,6 +23,7 @@ import type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 import type { Need, Offer } from "./tco/cost_model.ts";
 import type { Instance, PriceItem } from "./tco/price_book.ts";
 import type { SampleWork } from "./tco/traffic.ts";
+import type { Auc } from "../scenarios/record.ts";
 
 /** Times of a training step. */
 export interface StepTimes {
@@ -239,8 +240,8 @@ export interface QualitySummary {
   readonly evidence: Evidence;
   /** Samples trained. */
   readonly samples: number;
-  /** AUC on held-out rows at the end. */
-  readonly auc: number;
+  /** AUC on held-out rows at the end; `null` if it is undefined. */
+  readonly auc: Auc;
   /** Logloss on held-out rows at the end. */
   readonly logloss: number;
   /** Held-out rows. */
@@ -254,7 +255,7 @@ export interface QualitySummary {
     /** Of them in training; undefined in results of earlier versions. */
     readonly trainSeconds: number | undefined;
     readonly logloss: number;
-    readonly auc: number;
+    readonly auc: Auc;
   }[];
   /** When the AUC that the scenario names was reached; undefined if it names none. */
   readonly target: TargetAuc | undefined;
@@ -293,20 +294,20 @@ export type TargetAuc =
     readonly auc: number;
     /** Not within the run. */
     readonly reached: "not";
-    /** Best AUC of the run. */
-    readonly best: number;
+    /** Best AUC of the run; `null` if it is undefined. */
+    readonly best: Auc;
     /** Samples of the run. */
     readonly samples: number;
   };
 
 /** The fast mode beside the deterministic one, after the same samples. */
 export interface FastMode {
-  /** AUC in deterministic mode. */
-  readonly auc: number;
+  /** AUC in deterministic mode; `null` if it is undefined. */
+  readonly auc: Auc;
   /** Logloss in deterministic mode. */
   readonly logloss: number;
-  /** AUC of the fast mode less that. */
-  readonly aucChange: number;
+  /** AUC of the fast mode less that; `null` if one of them is undefined. */
+  readonly aucChange: number | null;
   /** Logloss of the fast mode less that. */
   readonly loglossChange: number;
   /** Seconds of training in fast and in deterministic mode; undefined in results of earlier versions. */
@@ -333,11 +334,11 @@ export interface AblationRow {
   readonly relative: Estimate | undefined;
   /** Whether rows and dense parameters are those of "none" to the bit; undefined if that cannot be compared. */
   readonly keepsResults: boolean | undefined;
-  /** AUC on held-out rows after the samples of the quality run, its own or of a variant with the same rows. */
-  readonly auc: number | undefined;
+  /** AUC on held-out rows after the samples of the quality run, its own or of a variant with the same rows; `null` if it is undefined. */
+  readonly auc: Auc | undefined;
   /** Logloss, as above. */
   readonly logloss: number | undefined;
-  /** AUC less that of "none". */
+  /** AUC less that of "none"; undefined if one of them is. */
   readonly aucChange: number | undefined;
   /** Share of looked-up rows that lacked an update (asynchronous embedding); undefined where rows are never old. */
   readonly staleShare: number | undefined;

@@ -7,6 +7,7 @@
 import { signed } from "./ablation_words.ts";
 import { prefixed, significant } from "./format.ts";
 import type { FastMode, TargetAuc } from "./model.ts";
+import { NO_AUC } from "../scenarios/auc_text.ts";
 
 /** When an AUC was reached, and how that is known. */
 export function targetText(target: TargetAuc): string {
@@ -24,7 +25,9 @@ export function targetText(target: TargetAuc): string {
         significant(target.seconds)
       } s of training; more evaluations would say when`;
     case "not":
-      return `${name} is not reached in ${prefixed(target.samples)} samples: the best is ${target.best.toFixed(4)}`;
+      return `${name} is not reached in ${prefixed(target.samples)} samples: ${
+        target.best === null ? `it is not defined (${NO_AUC})` : `the best is ${target.best.toFixed(4)}`
+      }`;
   }
 }
 
@@ -35,7 +38,7 @@ export function fastModeText({ aucChange, loglossChange, seconds, sameRows }: Fa
     : `; it trained for ${significant(seconds.fast)} s instead of ${significant(seconds.deterministic)} s, once each`;
   return sameRows
     ? `The fast mode ended with the rows of the deterministic one to the bit${speed}`
-    : `The fast mode changes results: AUC ${signed(aucChange)}, logloss ${
+    : `The fast mode changes results: AUC ${aucChange === null ? "not defined" : signed(aucChange)}, logloss ${
       signed(loglossChange)
     } against the deterministic ` +
       `mode after the same samples${speed}`;

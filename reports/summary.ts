@@ -5,7 +5,7 @@
  */
 
 import type { QualityRecord, Result } from "../scenarios/record.ts";
-import { ablation } from "./ablation.ts";
+import { ablation, aucChange } from "./ablation.ts";
 import { baselineOf, groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
 import { checkResult } from "./check_result.ts";
 import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./model.ts";
@@ -150,7 +150,7 @@ function fastMode(fast: QualityRecord, all: readonly QualityRecord[], virtual: b
   return {
     auc: twin.auc,
     logloss: twin.logloss,
-    aucChange: fast.auc - twin.auc,
+    aucChange: aucChange(fast.auc, twin.auc),
     loglossChange: fast.logloss - twin.logloss,
     seconds: virtual || seconds[0] === undefined || seconds[1] === undefined
       ? undefined

@@ -14,15 +14,18 @@ import type { TargetAuc } from "./model.ts";
  * @param auc The AUC.
  */
 export function targetAuc(curve: QualityRecord["curve"], auc: number): TargetAuc {
-  const at = curve.findIndex((point) => point.auc >= auc);
+  const at = curve.findIndex((point) => point.auc !== null && point.auc >= auc);
   const after = curve[at];
   if (after === undefined) {
-    const best = Math.max(...curve.map((point) => point.auc));
+    const known = curve.flatMap((point) => point.auc ?? []);
+    const best = known.length === 0 ? null : Math.max(...known);
     return { auc, reached: "not", best, samples: curve.at(-1)?.samples ?? 0 };
   }
   const before = curve[at - 1];
   const seconds = after.trainSeconds ?? after.seconds;
-  if (before === undefined) return { auc, reached: "before the first point", samples: after.samples, seconds };
+  if (before === undefined || before.auc === null || after.auc === null) {
+    return { auc, reached: "before the first point", samples: after.samples, seconds };
+  }
   const part = (auc - before.auc) / (after.auc - before.auc);
   const between = (from: number, to: number): number => from + part * (to - from);
   return {

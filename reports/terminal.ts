@@ -8,6 +8,7 @@ import { resultsText, timesText } from "./ablation_words.ts";
 import { changeText, errorText, intervalText, percentText, prefixed, prefixFor, significant } from "./format.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
+import { aucCell } from "../scenarios/auc_text.ts";
 
 /**
  * Table of all cases and the verdict, wrapped at a width.
@@ -98,7 +99,7 @@ function cells(one: CaseSummary, summary: Summary): string[] {
     number(embedding?.relative, (v) => `${significant(v)} ×`),
     number(step?.p99, (v) => `${significant(v * 1e3)} ms`),
     number(hits?.ratio, percentText),
-    same && summary.quality !== undefined ? summary.quality.auc.toFixed(4) : "–",
+    same && summary.quality !== undefined ? aucCell(summary.quality.auc) : "–",
     number(cost?.perMillion, significant),
     cost?.saved === undefined ? "" : changeText(-cost.saved.value),
   ];

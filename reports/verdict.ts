@@ -14,6 +14,7 @@ import { mapEstimate } from "./statistics/bootstrap.ts";
 import { difference, noiseFloor, noiseStatement } from "./statistics/noise.ts";
 import { sameRounds } from "./statistics/pairing.ts";
 import { tiedInCost } from "./ties.ts";
+import { aucText } from "../scenarios/auc_text.ts";
 
 /** What the verdict is made from: everything but itself. */
 export type Facts = Omit<Summary, "verdict">;
@@ -236,7 +237,7 @@ function qualitySentences(facts: Facts): string[] {
     const planted = quality.plantedAuc === undefined
       ? ""
       : `; the model that made the labels reaches ${quality.plantedAuc.toFixed(4)}`;
-    sentences.push(`AUC ${quality.auc.toFixed(4)} after ${prefixed(quality.samples)} samples${planted}`);
+    sentences.push(`${aucText(quality.auc)} after ${prefixed(quality.samples)} samples${planted}`);
     if (quality.target !== undefined) sentences.push(targetText(quality.target));
     if (quality.fastMode !== undefined) sentences.push(fastModeText(quality.fastMode));
   }

@@ -233,6 +233,12 @@ export interface FailedRecord extends SampleIdentity {
 }
 
 /**
+ * An area under the ROC curve. `null` where it is undefined: the rows that were scored have labels of one class, so that there
+ * is no pair that a score could order.
+ */
+export type Auc = number | null;
+
+/**
  * A longer run that gives the AUC: once per scenario, since rows are bit-identical on all configurations; in an ablation
  * once for every of its variants that ends with other rows; and once more in deterministic mode beside the fast one.
  */
@@ -266,12 +272,12 @@ export interface QualityRecord {
     readonly seconds: number;
     readonly trainSeconds?: number;
     readonly logloss: number;
-    readonly auc: number;
+    readonly auc: Auc;
   }[];
   /** Logloss on the held-out rows at the end: last point of the curve. */
   readonly logloss: number;
   /** AUC on the held-out rows at the end. */
-  readonly auc: number;
+  readonly auc: Auc;
   /** Held-out rows. */
   readonly testRows: number;
   /** What the trainer says of itself, as in samples. */

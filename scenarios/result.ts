@@ -18,8 +18,10 @@ import type {
   SampleRecord,
 } from "./record.ts";
 
+type FieldType = "string" | "number" | "object" | "auc";
+
 /** Fields that a record must have to be used, by kind of record. */
-const REQUIRED: Readonly<Record<string, Readonly<Record<string, "string" | "number" | "object">>>> = {
+const REQUIRED: Readonly<Record<string, Readonly<Record<string, FieldType>>>> = {
   run: { started: "string", scenario: "object", scenarioDigest: "string", machine: "object", data: "object" },
   completed: {
     id: "string",
@@ -42,7 +44,7 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, "string" | "numb
     steps: "number",
     batch: "number",
     curve: "object",
-    auc: "number",
+    auc: "auc",
     logloss: "number",
   },
 };
@@ -69,7 +71,8 @@ function checkRecord(value: unknown): ResultRecord {
   }
   for (const [field, type] of Object.entries(fields)) {
     const found = record[field];
-    if (typeof found !== type || found === null) {
+    if (type === "auc" && found === null) continue; // not defined
+    if (typeof found !== (type === "auc" ? "number" : type) || found === null) {
       throw new TypeError(`expected the field "${field}" of a ${kind} record, found ${show(found)}`);
     }
   }

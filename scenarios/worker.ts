@@ -62,7 +62,7 @@ function tierRows({ trainer: { tables } }: WorkerSpec, store: EmbeddingStore, tr
 const BLOCK = 16;
 
 async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: AbortSignal): Promise<QualityOutcome> {
-  const curve: { samples: number; seconds: number; trainSeconds: number; logloss: number; auc: number }[] = [];
+  const curve: QualityOutcome["curve"][number][] = [];
   const start = performance.now();
   const elapsed = () => (performance.now() - start) / 1000;
   let steps = 0;
@@ -89,7 +89,9 @@ async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: Abort
     const run = { ...reporting("evaluate", signal), maxRows: spec.testRows };
     const { logloss, auc, rows } = await trainer.evaluate(spec.testData, run);
     scoring = elapsed() - seconds;
-    curve.push({ samples: steps * spec.trainer.batch, seconds, trainSeconds: trained, logloss, auc });
+    // A NaN would be null in JSON without anybody having meant it.
+    const defined = Number.isNaN(auc) ? null : auc;
+    curve.push({ samples: steps * spec.trainer.batch, seconds, trainSeconds: trained, logloss, auc: defined });
     testRows = rows;
   }
   const facts = trainer.describe();

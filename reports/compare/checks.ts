@@ -9,6 +9,7 @@ import type { QualityRecord, Result, SampleRecord } from "../../scenarios/record
 import { QUALITY_ID } from "../../scenarios/result.ts";
 import { countText, listText } from "../format.ts";
 import type { EqualityCheck } from "./model.ts";
+import { aucCell, aucText } from "../../scenarios/auc_text.ts";
 
 /** Compares what ought to be equal. */
 export function checksOf(a: Result, b: Result): EqualityCheck[] {
@@ -76,12 +77,12 @@ function quality(one: QualityRecord, other: QualityRecord | undefined, a: Result
   if (other === undefined) return none("the second result has none");
   if (a.run.data.digest !== b.run.data.digest) return none("the key streams are not the same");
   const samples = [one, other].map(({ steps, batch }) => steps * batch);
-  const aucs = `AUC ${one.auc.toFixed(4)}, then ${other.auc.toFixed(4)}`;
+  const aucs = `AUC ${aucCell(one.auc)}, then ${aucCell(other.auc)}`;
   if (samples[0] !== samples[1]) return none(`${aucs}, after ${samples[0]} and ${samples[1]} samples`);
   if (a.run.machine.cpu !== b.run.machine.cpu) return none(`${aucs}, on other types of CPU`);
   if (one.deterministic === false || other.deterministic === false) return none(`${aucs}, in the fast mode`);
   const same = one.digest === other.digest && one.auc === other.auc && one.logloss === other.logloss;
   return same
-    ? { what, status: "same", found: `AUC ${one.auc.toFixed(4)}, equal digest of rows after ${samples[0]} samples` }
+    ? { what, status: "same", found: `${aucText(one.auc)}, equal digest of rows after ${samples[0]} samples` }
     : { what, status: "differs", found: `${aucs}, after as many samples in deterministic mode` };
 }

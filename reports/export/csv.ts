@@ -45,7 +45,7 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary, summary: Summary) 
   ["ablation_ratio_to_none_low", (one, summary) => variantOf(one, summary)?.relative?.low],
   ["ablation_ratio_to_none_high", (one, summary) => variantOf(one, summary)?.relative?.high],
   ["keeps_results_of_none", (one, summary) => yes(variantOf(one, summary)?.keepsResults)],
-  ["auc_after_quality_samples", (one, summary) => variantOf(one, summary)?.auc],
+  ["auc_after_quality_samples", (one, summary) => variantOf(one, summary)?.auc ?? undefined],
   ["stale_share_of_rows", (one, summary) => variantOf(one, summary)?.staleShare],
   ["page_faults_a_step", (one, summary) => variantOf(one, summary)?.faultsPerStep],
   [

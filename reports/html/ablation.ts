@@ -9,6 +9,7 @@ import { countText, listText, percentText, prefixed, significant } from "../form
 import type { AblationGroup, AblationRow, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { type Cell, estimateCell, figure, rateCell, table } from "./parts.ts";
+import { aucCell } from "../../scenarios/auc_text.ts";
 
 /** The ablation of a summary, if it has one. */
 export function ablation({ ablation: found }: Summary): Markup | undefined {
@@ -125,7 +126,7 @@ function variantTable({ name, rows }: AblationGroup): Markup {
       row.label,
       rateCell(row.throughput),
       estimateCell(row.relative),
-      row.auc?.toFixed(4) ?? "–",
+      row.auc === undefined ? "–" : aucCell(row.auc),
       row.logloss?.toFixed(4) ?? "–",
       row.faultsPerStep === undefined ? "–" : significant(row.faultsPerStep),
       resultsText(row),

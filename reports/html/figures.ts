@@ -12,6 +12,7 @@ import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
 import { kindsText } from "./overview.ts";
 import { traffic } from "./traffic.ts";
+import { aucCell, aucText } from "../../scenarios/auc_text.ts";
 
 /** Throughput and step times. */
 export function speed(summary: Summary): Markup | undefined {
@@ -209,7 +210,7 @@ export function quality(summary: Summary): Markup | undefined {
       significant(at.samples),
       ...(at.trainSeconds === undefined ? [] : [significant(at.trainSeconds)]),
       at.seconds === undefined ? "–" : significant(at.seconds),
-      at.auc.toFixed(4),
+      aucCell(at.auc),
       at.logloss.toFixed(4),
     ]),
   );
@@ -218,26 +219,29 @@ export function quality(summary: Summary): Markup | undefined {
     ? ""
     : ` Dashed: ${run.plantedAuc.toFixed(4)}, the AUC of the model that made the labels, the best reachable.`;
   const target = run.target === undefined ? "" : ` Dotted: the target, ${run.target.auc}.`;
-  const beside = html`<p class="note">The table beside the AUC holds it.</p>`;
+  const beside = html`<p class="note">The table ${run.auc === null ? "above" : "beside the AUC"} holds it.</p>`;
+  const logloss = (suffix: string, against: string, table: Markup): Markup =>
+    figure(
+      `logloss${suffix}`,
+      { title: `Logloss against ${against}`, text: "On held-out rows.", unit: `logloss against ${against}`, kinds },
+      table,
+    );
+  const auc = (suffix: string, against: string, table: Markup): Markup =>
+    figure(
+      `auc${suffix}`,
+      {
+        title: `AUC against ${against}`,
+        text: `On held-out rows.${planted}${target}`,
+        unit: `AUC against ${against}`,
+        kinds,
+      },
+      table,
+    );
+  // Without an AUC there is nothing to draw: its column says so, beside the logloss.
   const pair = (suffix: string, against: string, table: Markup): Markup =>
-    html`<div class="two">${
-      figure(
-        `auc${suffix}`,
-        {
-          title: `AUC against ${against}`,
-          text: `On held-out rows.${planted}${target}`,
-          unit: `AUC against ${against}`,
-          kinds,
-        },
-        table,
-      )
-    }${
-      figure(
-        `logloss${suffix}`,
-        { title: `Logloss against ${against}`, text: "On held-out rows.", unit: `logloss against ${against}`, kinds },
-        beside,
-      )
-    }</div>`;
+    run.auc === null
+      ? logloss(suffix, against, table)
+      : html`<div class="two">${auc(suffix, against, table)}${logloss(suffix, against, beside)}</div>`;
   return html`
     <section aria-labelledby="quality">
       <h2 id="quality" tabindex="-1">Quality</h2>
@@ -245,7 +249,7 @@ export function quality(summary: Summary): Markup | undefined {
         ? `${
           listText(summary.identical.configurations)
         } end with the same rows to the bit, so one longer run gives the quality of all.`
-        : "One longer run gives the quality."} It reaches AUC ${run.auc.toFixed(4)} and logloss ${run.logloss.toFixed(
+        : "One longer run gives the quality."} It reaches ${aucText(run.auc)} and logloss ${run.logloss.toFixed(
           4,
         )} on ${significant(run.testRows)} held-out rows.${fastText(summary)}</p>
       ${pair("", "samples trained", numbers)}

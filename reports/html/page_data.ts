@@ -10,6 +10,7 @@ import { type MoreData, moreData } from "./more_data.ts";
 import { focused } from "../focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { type WhatIfBase, whatIfBase } from "../what_if/base.ts";
+import type { Auc } from "../../scenarios/record.ts";
 
 /** A value and the ends of its interval; without an interval both ends are the value. */
 export interface Point {
@@ -70,7 +71,7 @@ export interface PageData {
     readonly seconds: readonly number[] | undefined;
     /** The AUC whose time is asked for. */
     readonly target: number | undefined;
-    readonly auc: readonly number[];
+    readonly auc: readonly Auc[];
     readonly logloss: readonly number[];
     readonly planted: number | undefined;
   } | undefined;

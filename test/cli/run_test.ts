@@ -170,3 +170,22 @@ Deno.test("tierbench run --data names file and line of a broken row, exit code 1
     assertMatch(text(missing.stderr), /Cannot read the rows: ".*none\.tsv" does not exist/);
   });
 });
+
+Deno.test("tierbench run on labels of one class ends well: the AUC is not defined, in every report of it", async () => {
+  await inFolder({ ...TINY, configurations: { dram: { storage: "DRAM" } } }, async (folder) => {
+    const row = (n: number) =>
+      `0\t${Array(13).fill(n % 7).join("\t")}\t${Array(26).fill((n % 50).toString(16)).join("\t")}\n`;
+    await Deno.writeTextFile(`${folder}/rows.tsv`, Array.from({ length: 3000 }, (_, n) => row(n)).join(""));
+    const set = ["--set", "quality.targetAuc=0.7"];
+    const { code, stdout, stderr } = await command(folder, "run", "tiny.jsonc", "--data", "rows.tsv", ...set).output();
+    assertEquals([text(stderr), code], ["", 0]);
+    assertStringIncludes(text(stdout), "AUC not defined (labels of one class), logloss 0.");
+    const out = "reports/out/tiny";
+    const { quality, samples } = await readResult(`${folder}/${out}/result.jsonl`);
+    assertEquals([samples.length, quality?.auc, quality?.curve.at(-1)?.auc], [3, null, null]);
+    for (const words of [["report", out], ["verify", `${out}/index.html`], ["compare", out, `${out}/index.html`]]) {
+      const found = await command(folder, ...words).output();
+      assertEquals([text(found.stderr), found.code], ["", 0], words.join(" "));
+    }
+  });
+});

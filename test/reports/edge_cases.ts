@@ -60,11 +60,21 @@ export function fastResult(): Result {
     id: "quality[workload.deterministic=true]",
     point: { "workload.deterministic": true },
     deterministic: true,
-    auc: one.auc + 0.0004,
+    auc: (one.auc ?? NaN) + 0.0004,
     logloss: one.logloss - 0.0002,
     digest: "1112131415161718",
   };
   return { ...result, quality: fast, qualities: [fast, twin] };
+}
+
+/** The result over held-out rows with labels of one class, which have no AUC; with `ids`, only of these quality runs. */
+export function oneClass(result: Result, ids?: readonly string[]): Result {
+  const qualities = result.qualities.map((one) =>
+    ids !== undefined && !ids.includes(one.id ?? "quality")
+      ? one
+      : { ...one, auc: null, curve: one.curve.map((point) => ({ ...point, auc: null })) }
+  );
+  return { ...result, quality: qualities[0], qualities };
 }
 
 /** The results. */
@@ -97,6 +107,13 @@ export const EDGE_CASES: Readonly<Record<string, () => Result>> = {
   "a target AUC that is never reached": () => targeted(fixtureResult(), 0.9),
   "a target AUC below the first point": () => targeted(fixtureResult(), 0.55),
   "the fast mode": () => fastResult(),
+  "labels of one class": () => oneClass(fixtureResult()),
+  "labels of one class, earlier version": () => oneClass(earlier(fixtureResult())),
+  "labels of one class, a target AUC": () => oneClass(targeted(fixtureResult(), 0.77)),
+  "labels of one class, the fast mode": () => oneClass(fastResult()),
+  "an AUC in the fast mode alone": () => oneClass(fastResult(), ["quality[workload.deterministic=true]"]),
+  "labels of one class, an ablation": () => oneClass(ablationResult()),
+  "an ablation whose first run has no AUC": () => oneClass(ablationResult(), ["quality"]),
   "no samples": () => fixtureResult({ samples: 0, failed: true, quality: false }),
   "no prices": () => fixtureResult({ prices: "2020" }),
   "no time in embedding phases": () =>

@@ -1,5 +1,16 @@
-import { renderReport, renderTerminal, summarise, toCsv, toJson, toMarkdown } from "../../reports/report.ts";
+import {
+  compareResults,
+  parsePage,
+  renderComparison,
+  renderReport,
+  renderTerminal,
+  summarise,
+  toCsv,
+  toJson,
+  toMarkdown,
+} from "../../reports/report.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { EDGE_CASES } from "./edge_cases.ts";
 
 /** The page without its scripts, as a reader sees it. */
@@ -19,7 +30,8 @@ for (const [name, make] of Object.entries(EDGE_CASES)) {
     for (const text of [readable(page), toMarkdown(summary), renderTerminal(summary), toCsv(summary)]) {
       assertEquals(/\b(NaN|Infinity|undefined|null|\[object)\b/.exec(text)?.[0], undefined);
     }
-    assert(!/:(null|NaN)\b/.test(toJson(summary)), "a number was lost in JSON");
+    const json = toJson(summary).replaceAll(/"(auc|aucChange|best)": null/g, ""); // of which null is a value
+    assert(!/: ?(null|NaN)\b/.test(json), "a number was lost in JSON");
     for (const text of [headline, ...sentences, ...cautions]) {
       assertMatch(text, /^\S.*[^.\s]$/);
       assert(!/ {2}|\(\)|, ,|−\d[^)]*% (faster|slower|cheaper|dearer)|\.\./.test(text), text);
@@ -51,6 +63,28 @@ function verdictOf(name: string): { headline: string; all: string } {
   const { headline, sentences, cautions } = summarise((EDGE_CASES[name] as () => never)()).verdict;
   return { headline, all: [headline, ...sentences, ...cautions].join("\n") };
 }
+
+Deno.test("an AUC of one class is a value of its own in every report", () => {
+  const words = "AUC not defined (labels of one class)";
+  for (const [name, make] of Object.entries(EDGE_CASES).filter(([name]) => name.startsWith("labels of one class"))) {
+    const result = make();
+    const summary = summarise(result);
+    assertEquals([summary.quality?.auc, summary.quality?.curve.at(-1)?.auc], [null, null], name);
+    const page = readable(renderReport(result));
+    for (const text of [page, toMarkdown(summary), renderTerminal(summary)]) {
+      assertStringIncludes(text.replace(/\s+/g, " "), words, name);
+    }
+    assert(!renderReport(result).includes('id="chart-auc"'), "a chart of nothing");
+    assertStringIncludes(toJson(summary), '"auc": null', name);
+    assert(!toCsv(summary).includes("null"));
+    const [again] = [compareResults(result, result)];
+    assertEquals(again.checks.filter(({ status }) => status === "differs"), [], name);
+    assertStringIncludes(renderComparison(again, 100).replace(/\s+/g, " "), "AUC not defined", name);
+    assertEquals(parsePage(renderReport(result), name).result.quality?.auc, null);
+  }
+  const { quality } = summarise(EDGE_CASES["labels of one class, a target AUC"]?.() ?? fixtureResult());
+  assertEquals([quality?.target?.reached, quality?.targetElsewhere], ["not", []]);
+});
 
 Deno.test("verdicts at the edge say what is missing", () => {
   assertStringIncludes(verdictOf("one configuration failed entirely").all, "fsdax: no sample completed");

@@ -27,6 +27,7 @@ import {
   ScatterWithErrorBarsController,
 } from "chartjs-chart-error-bars";
 import type { Marked, PageData, Point, Stacked } from "../page_data.ts";
+import type { Auc } from "../../../scenarios/record.ts";
 import type { Theme } from "../palette.ts";
 import { paretoLine } from "../../pareto.ts";
 import { fill, joined, pointLabels, rowLabels, SHAPES } from "./marks.ts";
@@ -347,7 +348,8 @@ export function qualityChart(
   const values = quality[what];
   const colour = colourOf(1, theme);
   const along = (against === "samples" ? quality.samples : quality.seconds) ?? quality.samples;
-  const at = (value: number, i: number): { x: number; y: number } => ({ x: along[i] as number, y: value });
+  // An AUC that is undefined is a gap.
+  const at = (value: Auc, i: number): { x: number; y: number } => ({ x: along[i] as number, y: value as number });
   const levels = what === "logloss" ? [] : [
     { label: "model that made the labels", level: quality.planted, dash: [6, 4] },
     { label: "target", level: quality.target, dash: [2, 3] },
