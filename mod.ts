@@ -180,9 +180,10 @@ export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
 export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
 export { UnavailableError } from "./scenarios/run/configurations.ts";
-export { readResult } from "./scenarios/result.ts";
+export { readResult, readResultText, resultOf, type ResultText } from "./scenarios/result.ts";
 export {
   type Auc,
+  aucText,
   type CurveRecord,
   type DataRecord,
   type Evidence,

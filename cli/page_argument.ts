@@ -6,8 +6,9 @@ import {
   type ReadPage,
   readPage,
   readPageBytes,
-  readResult,
+  readResultText,
   type Result,
+  resultOf,
   type SimulationResult,
 } from "../mod.ts";
 
@@ -20,6 +21,8 @@ export interface FoundResults {
   readonly path: string;
   readonly result: Result;
   readonly page: ReadPage | undefined;
+  /** What to say of them: that damage could not be told. */
+  readonly note?: string;
 }
 
 /** Whether a word means a page. */
@@ -34,7 +37,9 @@ export async function resultsOf(word: string): Promise<FoundResults> {
     return { path: word, result: page.result, page };
   }
   const path = word.endsWith(".jsonl") ? word : join(word, "result.jsonl");
-  return { path, result: await readResult(path), page: undefined };
+  const { records, sums } = await readResultText(path);
+  const note = sums ? {} : { note: `the lines of ${path} have no sums (an earlier version's): damage cannot be told` };
+  return { path, result: resultOf(records), page: undefined, ...note };
 }
 
 /** The simulation that a word means, and its file; undefined if it means something else, or nothing. */

@@ -42,7 +42,7 @@ export function addReport(program: Command, { terminal }: Context): void {
         if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);
         return;
       }
-      const { path, result, page } = await resultsOf(results);
+      const { path, result, page, note } = await resultsOf(results);
       const options = {
         ...page?.options,
         ...(prices === undefined ? {} : { priceFiles: await priceFiles(prices) }),
@@ -52,6 +52,7 @@ export function addReport(program: Command, { terminal }: Context): void {
       const folder = out ?? (page === undefined ? dirname(path) : folderOfPage(path));
       const files = await writeReport(result, folder, options);
       const contribution = page?.contribution;
+      if (note !== undefined) terminal.err(`note      ${note}\n`);
       terminal.out(json ? toJson(summary) : renderTerminal(summary, terminal.width));
       if (!json && contribution !== undefined) terminal.out(`\n${renderChecklist(contribution, terminal.width)}`);
       if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);

@@ -4,12 +4,11 @@
  * @module
  */
 
-import { machineText, type RunEvent } from "../mod.ts";
+import { aucText, machineText, type RunEvent } from "../mod.ts";
 import { CLEAR_LINE, type Style, styleFor } from "./ui/ansi.ts";
 import { barText, rateText, secondsText } from "./ui/progress.ts";
 import { tableText, wrapped } from "./ui/table.ts";
 import type { Terminal } from "./ui/terminal.ts";
-import { aucText } from "../scenarios/auc_text.ts";
 
 const BAR = 24;
 /** Columns of the words before a line. */

@@ -8,7 +8,7 @@ import { changeWords, listText, prefixed, roughPercentText, significant } from "
 import type { AblationGroup, AblationRow, AblationSummary } from "./model.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
 import { difference } from "./statistics/noise.ts";
-import { aucText } from "../scenarios/auc_text.ts";
+import { aucText } from "../scenarios/record.ts";
 
 /** `keeps results`, or `changes results: AUC 0.7512 (−0.0011)`. */
 export function resultsText({ kind, keepsResults, auc, aucChange }: AblationRow): string {

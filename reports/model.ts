@@ -6,6 +6,7 @@
  */
 
 import type {
+  Auc,
   DataRecord,
   Evidence,
   FailedRecord,
@@ -23,7 +24,6 @@ import type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
 import type { Need, Offer } from "./tco/cost_model.ts";
 import type { Instance, PriceItem } from "./tco/price_book.ts";
 import type { SampleWork } from "./tco/traffic.ts";
-import type { Auc } from "../scenarios/record.ts";
 
 /** Times of a training step. */
 export interface StepTimes {

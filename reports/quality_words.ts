@@ -7,7 +7,7 @@
 import { signed } from "./ablation_words.ts";
 import { prefixed, significant } from "./format.ts";
 import type { FastMode, TargetAuc } from "./model.ts";
-import { NO_AUC } from "../scenarios/auc_text.ts";
+import { NO_AUC } from "../scenarios/record.ts";
 
 /** When an AUC was reached, and how that is known. */
 export function targetText(target: TargetAuc): string {

@@ -8,7 +8,7 @@ import { resultsText, timesText } from "./ablation_words.ts";
 import { changeText, errorText, intervalText, percentText, prefixed, prefixFor, significant } from "./format.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
-import { aucCell } from "../scenarios/auc_text.ts";
+import { aucCell } from "../scenarios/record.ts";
 
 /**
  * Table of all cases and the verdict, wrapped at a width.

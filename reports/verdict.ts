@@ -14,7 +14,7 @@ import { mapEstimate } from "./statistics/bootstrap.ts";
 import { difference, noiseFloor, noiseStatement } from "./statistics/noise.ts";
 import { sameRounds } from "./statistics/pairing.ts";
 import { tiedInCost } from "./ties.ts";
-import { aucText } from "../scenarios/auc_text.ts";
+import { aucText } from "../scenarios/record.ts";
 
 /** What the verdict is made from: everything but itself. */
 export type Facts = Omit<Summary, "verdict">;

@@ -238,6 +238,19 @@ export interface FailedRecord extends SampleIdentity {
  */
 export type Auc = number | null;
 
+/** Why an AUC is not defined. */
+export const NO_AUC = "labels of one class";
+
+/** `AUC 0.7512`, or `AUC not defined (labels of one class)`. */
+export function aucText(auc: Auc): string {
+  return auc === null ? `AUC not defined (${NO_AUC})` : `AUC ${auc.toFixed(4)}`;
+}
+
+/** The same for a cell of a column of AUCs: `0.7512`, or `not defined`. */
+export function aucCell(auc: Auc): string {
+  return auc === null ? "not defined" : auc.toFixed(4);
+}
+
 /**
  * A longer run that gives the AUC: once per scenario, since rows are bit-identical on all configurations; in an ablation
  * once for every of its variants that ends with other rows; and once more in deterministic mode beside the fast one.

@@ -7,6 +7,7 @@
 
 import { dirname, join } from "node:path";
 import { FileLock, lockHolder } from "./run/lock.ts";
+import { haveSums, isDamagedEnd, summedLine, unsummedLine } from "./line_sum.ts";
 import { writing } from "./writing.ts";
 import type {
   CurveRecord,
@@ -56,6 +57,8 @@ export interface ResultText {
   readonly completeBytes: number;
   /** True if something stands after them: a line that was being written when its process died. */
   readonly truncated: boolean;
+  /** Whether every line has a sum; those of earlier versions have none, so that damage in them cannot be told. */
+  readonly sums: boolean;
 }
 
 function checkRecord(value: unknown): ResultRecord {
@@ -95,19 +98,28 @@ function show(value: unknown): string {
  */
 export function parseResultText(text: string, name: string): ResultText {
   const end = text.lastIndexOf("\n") + 1;
-  const records: ResultRecord[] = [];
-  for (const [i, line] of text.slice(0, end).split("\n").slice(0, -1).entries()) {
+  const lines = text.slice(0, end).split("\n").slice(0, -1);
+  const tail = text.slice(end);
+  const sums = haveSums([...lines, tail.slice(0, -1)]);
+  const at = (i: number, error: Error) =>
+    new SyntaxError(`Cannot read the results: ${name}:${i + 1}: ${error.message}`, { cause: error });
+  const records = lines.map((line, i) => {
     try {
-      const record = checkRecord(JSON.parse(line));
+      const record = checkRecord(JSON.parse(unsummedLine(line, sums)));
       if ((record.type === "run") !== (i === 0)) {
         throw new TypeError(i === 0 ? `expected a run record, found a ${record.type}` : "a second run record");
       }
-      records.push(record);
+      return record;
     } catch (error) {
-      throw new SyntaxError(`Cannot read the results: ${name}:${i + 1}: ${(error as Error).message}`, { cause: error });
+      throw at(i, error as Error);
     }
+  });
+  // A line that was being written when its process died ends before its newline, never with another byte in its place.
+  if (isDamagedEnd(tail)) {
+    throw at(lines.length, new SyntaxError("the line is damaged: it does not end with a newline"));
   }
-  return { records, completeBytes: new TextEncoder().encode(text.slice(0, end)).length, truncated: end < text.length };
+  const completeBytes = new TextEncoder().encode(text.slice(0, end)).length;
+  return { records, completeBytes, truncated: tail !== "", sums };
 }
 
 /** Sorts records by kind. A failed sample that completed later counts as completed; of quality records of an id, the last. */
@@ -146,7 +158,9 @@ export const QUALITY_ID = "quality";
 /** Reads a file's records; the text of a line that was cut off is left out. */
 export async function readResultText(path: string): Promise<ResultText> {
   try {
-    return parseResultText(await Deno.readTextFile(path), path);
+    const bytes = await Deno.readFile(path);
+    // Bytes are counted as they are: those that are no UTF-8 have others in the text.
+    return { ...parseResultText(new TextDecoder().decode(bytes), path), completeBytes: bytes.lastIndexOf(10) + 1 };
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new Deno.errors.NotFound(`Cannot read the results: "${path}" does not exist`, { cause: error });
@@ -229,7 +243,7 @@ export class ResultFolder implements Disposable {
       await this.keepEarlier();
       return await Deno.open(this.path, { createNew: true, write: true });
     });
-    return new ResultWriter(this.path, file, []);
+    return new ResultWriter(this.path, file, [], true);
   }
 
   /** Renames a file that is there to one with its start time, and a number where there is one of that name. */
@@ -251,11 +265,11 @@ export class ResultFolder implements Disposable {
   }
 
   /** Goes on with a file as {@linkcode read} found it: what stands after its last complete line is cut off. */
-  async resume({ records, completeBytes }: ResultText): Promise<ResultWriter> {
+  async resume({ records, completeBytes, sums }: ResultText): Promise<ResultWriter> {
     const file = await writing(this.path, () => Deno.open(this.path, { write: true }));
     await file.truncate(completeBytes);
     await file.seek(0, Deno.SeekMode.End);
-    return new ResultWriter(this.path, file, records);
+    return new ResultWriter(this.path, file, records, sums);
   }
 
   /** Gives the folder back; one that was made and that nothing was written to is removed. */
@@ -278,12 +292,11 @@ export class ResultWriter implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
   readonly #records: ResultRecord[];
+  readonly #sums: boolean;
 
-  /** A writer of an open file that has these records. Its {@linkcode ResultFolder} makes it. */
-  constructor(path: string, file: Deno.FsFile, records: readonly ResultRecord[]) {
-    this.#path = path;
-    this.#file = file;
-    this.#records = [...records];
+  /** A writer of an open file that has these records, with sums or without. Its {@linkcode ResultFolder} makes it. */
+  constructor(path: string, file: Deno.FsFile, records: readonly ResultRecord[], sums: boolean) {
+    [this.#path, this.#file, this.#records, this.#sums] = [path, file, [...records], sums];
   }
 
   /** Every record in the file. */
@@ -293,7 +306,8 @@ export class ResultWriter implements Disposable {
 
   /** Appends a record and waits until the disk has it. */
   async append(record: ResultRecord): Promise<void> {
-    const bytes = new TextEncoder().encode(JSON.stringify(record) + "\n");
+    const line = this.#sums ? summedLine(record) : JSON.stringify(record); // a file of an earlier version stays one
+    const bytes = new TextEncoder().encode(`${line}\n`);
     await writing(this.#path, async () => {
       for (let written = 0; written < bytes.length;) written += await this.#file.write(bytes.subarray(written));
       await this.#file.sync();

@@ -198,6 +198,12 @@ async function earlierRecords(folder: ResultFolder, scenario: ResolvedScenario, 
         "(it will be kept under another name) or choose another folder with --out",
     );
   }
+  if (!earlier.sums) {
+    emit({
+      type: "notice",
+      message: `the lines of ${path} have no sums (an earlier version's): damage cannot be told`,
+    });
+  }
   if (earlier.truncated) {
     emit({ type: "notice", message: `dropped the last line of ${path}: it was cut off while being written` });
   }

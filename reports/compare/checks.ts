@@ -9,7 +9,7 @@ import type { QualityRecord, Result, SampleRecord } from "../../scenarios/record
 import { QUALITY_ID } from "../../scenarios/result.ts";
 import { countText, listText } from "../format.ts";
 import type { EqualityCheck } from "./model.ts";
-import { aucCell, aucText } from "../../scenarios/auc_text.ts";
+import { aucCell, aucText } from "../../scenarios/record.ts";
 
 /** Compares what ought to be equal. */
 export function checksOf(a: Result, b: Result): EqualityCheck[] {

@@ -9,7 +9,7 @@ import { countText, listText, percentText, prefixed, significant } from "../form
 import type { AblationGroup, AblationRow, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { type Cell, estimateCell, figure, rateCell, table } from "./parts.ts";
-import { aucCell } from "../../scenarios/auc_text.ts";
+import { aucCell } from "../../scenarios/record.ts";
 
 /** The ablation of a summary, if it has one. */
 export function ablation({ ablation: found }: Summary): Markup | undefined {

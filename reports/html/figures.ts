@@ -12,7 +12,7 @@ import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
 import { kindsText } from "./overview.ts";
 import { traffic } from "./traffic.ts";
-import { aucCell, aucText } from "../../scenarios/auc_text.ts";
+import { aucCell, aucText } from "../../scenarios/record.ts";
 
 /** Throughput and step times. */
 export function speed(summary: Summary): Markup | undefined {

@@ -4,13 +4,12 @@
  * @module
  */
 
-import type { Evidence } from "../../scenarios/record.ts";
+import type { Auc, Evidence } from "../../scenarios/record.ts";
 import type { CaseSummary, EmbeddingTime, StepTimes, Summary } from "../model.ts";
 import { type MoreData, moreData } from "./more_data.ts";
 import { focused } from "../focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { type WhatIfBase, whatIfBase } from "../what_if/base.ts";
-import type { Auc } from "../../scenarios/record.ts";
 
 /** A value and the ends of its interval; without an interval both ends are the value. */
 export interface Point {

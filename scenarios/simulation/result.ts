@@ -4,6 +4,7 @@
  * @module
  */
 
+import { haveSums, unsummedLine } from "../line_sum.ts";
 import type {
   ExplanationRecord,
   SimulatedRecord,
@@ -41,10 +42,12 @@ export function isSimulationResult(text: string): boolean {
  * @throws {SyntaxError} naming the line that is broken.
  */
 export function parseSimulationResult(text: string, name: string): SimulationResult {
-  const records = text.split("\n").flatMap((line, i) => {
+  const lines = text.split("\n");
+  const sums = haveSums(lines);
+  const records = lines.flatMap((line, i) => {
     if (line === "") return [];
     try {
-      const record = JSON.parse(line) as SimulationRecord;
+      const record = JSON.parse(unsummedLine(line, sums)) as SimulationRecord;
       const fields = REQUIRED[record.type];
       if (fields === undefined) throw new TypeError(`expected a record of a simulation, found "${record.type}"`);
       const missing = fields.find((field) => !(field in record));

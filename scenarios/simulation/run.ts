@@ -10,6 +10,7 @@ import { libraryVersion } from "../../ffi/machine.ts";
 import { PHASES } from "../record.ts";
 import { readResult, ResultFolder } from "../result.ts";
 import { digestOf } from "../run/canonical.ts";
+import { summedLine } from "../line_sum.ts";
 import { writing } from "../writing.ts";
 import { type SimulatedCase, simulatedCases, simulationAt } from "./cases.ts";
 import { bandOf } from "./band.ts";
@@ -156,7 +157,7 @@ async function writeRecords(path: string, records: readonly SimulationRecord[]):
   const before = await Deno.readTextFile(path).catch(() => "");
   if (before !== "" && !isSimulationResult(before)) await folder.keepEarlier();
   await writing(path, async () => {
-    await Deno.writeTextFile(`${path}.tmp`, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+    await Deno.writeTextFile(`${path}.tmp`, records.map((record) => `${summedLine(record)}\n`).join(""));
     await Deno.rename(`${path}.tmp`, path);
   });
 }

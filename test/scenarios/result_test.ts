@@ -39,6 +39,52 @@ for (
   });
 }
 
+async function written(...records: unknown[]): Promise<Uint8Array> {
+  const directory = await Deno.makeTempDir();
+  try {
+    using folder = await ResultFolder.take(`${directory}/result.jsonl`);
+    using writer = await folder.create();
+    for (const record of records) await writer.append(record as ResultRecord);
+    return await Deno.readFile(folder.path);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+Deno.test("a flip in any byte of a result file is one error that names its line", async () => {
+  const bytes = await written(RUN, FAILED, { ...FAILED, id: "ü#2", case: "ü" }, FAILED);
+  assertEquals(parseResultText(new TextDecoder().decode(bytes), "r").records.length, 4);
+  let line = 1;
+  for (const [i, byte] of bytes.entries()) {
+    for (const bit of [0, 1, 2, 3, 4, 5, 6, 7]) {
+      const flipped = bytes.with(i, byte ^ 1 << bit);
+      const error = assertThrows(() => parseResultText(new TextDecoder().decode(flipped), "r"), SyntaxError);
+      const named = /^Cannot read the results: r:(\d+): /.exec((error as Error).message)?.[1];
+      // The first line that is not what was written, also where a line end goes or comes.
+      assertEquals(Number(named), line, `byte ${i}, bit ${bit}: ${(error as Error).message}`);
+    }
+    if (byte === 10) line++;
+  }
+});
+
+Deno.test("a result file without sums is read, is said to have none, and is gone on with as it is", async () => {
+  const text = lines(RUN, FAILED);
+  assertEquals(parseResultText(text, "r").sums, false);
+  assertEquals(parseResultText(new TextDecoder().decode(await written(RUN)), "r").sums, true);
+  const directory = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${directory}/result.jsonl`, text + '{"type":"sam');
+    using folder = await ResultFolder.take(`${directory}/result.jsonl`);
+    const earlier = await folder.read();
+    assert(earlier !== undefined);
+    using writer = await folder.resume(earlier);
+    await writer.append(FAILED as unknown as ResultRecord);
+    assertEquals(await Deno.readTextFile(folder.path), text + lines(FAILED));
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
 Deno.test("resultOf() refuses a file without records", () => {
   assertThrows(() => resultOf([]), SyntaxError, "expected a run record, found none");
 });
@@ -54,7 +100,7 @@ Deno.test("ResultFolder is one run's at a time, whatever its file is called by t
       await Deno.rename(path, `${directory}/moved.jsonl`);
       const said = `another run (process ${Deno.pid}) writes to "${path}"`;
       await assertRejects(() => ResultFolder.take(path), Error, said);
-      assertEquals(await Deno.readTextFile(`${directory}/moved.jsonl`), lines(RUN));
+      assertEquals(parseResultText(await Deno.readTextFile(`${directory}/moved.jsonl`), "r").records.length, 1);
     }
     using again = await ResultFolder.take(path);
     assertEquals(await again.read(), undefined);
