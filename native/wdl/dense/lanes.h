@@ -10,6 +10,10 @@
 #include "base/base.h"
 #include "base/cpu_level.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 typedef uint32_t ts_lanes __attribute__((vector_size(64)));
 typedef float ts_float_lanes __attribute__((vector_size(64)));
 typedef uint16_t ts_half_lanes __attribute__((vector_size(32)));
@@ -55,10 +59,16 @@ TS_INLINE void ts_store_elements(void *to, size_t at, ts_lanes x, bool bf16) {
 
 /* A whole cache line to where it is not read soon: past the caches, so that it neither is read first nor drives others
  * out. `to` is aligned to 64 bytes; ts_stream_end comes before another thread is told. */
+#if defined(__x86_64__)
+/* Of a target of its own, so that it compiles at every level, also where no optimisation finds that it is never called. */
+TS_TARGET_AVX512 static inline void ts_stream_line_avx512(void *to, const ts_lanes *x) {
+  _mm512_stream_si512(to, *(const __m512i *)x);
+}
+#endif
 TS_INLINE void ts_stream_line(void *to, ts_lanes x, uint32_t level) {
 #if defined(__x86_64__)
   if (level == TS_LEVEL_AVX512) {
-    __asm__ volatile("vmovntdq %1, %0" : "=m"(*(ts_lanes *)to) : "v"(x));
+    ts_stream_line_avx512(to, &x);
     return;
   }
 #endif
@@ -67,7 +77,7 @@ TS_INLINE void ts_stream_line(void *to, ts_lanes x, uint32_t level) {
 }
 TS_INLINE void ts_stream_end(void) {
 #if defined(__x86_64__)
-  __asm__ volatile("sfence" ::: "memory");
+  _mm_sfence();
 #endif
 }
 
