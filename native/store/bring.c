@@ -221,16 +221,16 @@ static int32_t put_staged(chunk *c, const uint32_t *which, uint32_t n, ts_err er
   int64_t keys[CHUNK];
   uint64_t versions[CHUNK];
   const unsigned char *rows[CHUNK];
+  uint8_t known[CHUNK];
   for (uint32_t i = 0; i < n; i++) {
     keys[i] = c->keys[which[i]];
+    known[i] = c->fate[which[i]] == FETCHED ? TS_RECORD_THERE : TS_RECORD_NONE;
     rows[i] = ts_work_staging(c->bring->work, c->numbers[which[i]]);
     versions[i] = ts_record_version(&table->layout, rows[i]);
   }
-  int32_t status;
-  do {
-    status = ts_records_tier(table->store)->records->put(table->records, n, keys, versions, rows, err);
-    ts_fetch_changed(table, keys, n); /* also after an error: some may be there */
-  } while (status == TS_EFULL && ts_give_up_records(c->shard, n) > 0);
+  int32_t status = ts_records_put(table, n, keys, versions, rows, known, err);
+  while (status == TS_EFULL && ts_give_up_records(c->shard, n) > 0) /* what was refused may be there in part */
+    status = ts_records_put(table, n, keys, versions, rows, NULL, err);
   if (status != TS_OK) return status;
   if (table->store->memory_tiers > 0)
     ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), n * table->layout.stride);

@@ -94,7 +94,7 @@ uint32_t ts_give_up_records(ts_shard *shard, uint32_t want) {
       /* A free place has a link for a key, old flags, and a word that need not be 0: policies keep what left in there. */
       if (!ts_policy_holds(ts_rows_word(rows, row)) || !(*flags & TS_ROW_RECORD)) continue;
       const int64_t key = *ts_rows_key(rows, row);
-      if (ts_records_tier(table->store)->records->remove(table->records, 1, &key, (ts_err){NULL, 0}) != TS_OK) return gone;
+      if (ts_records_remove(table, key, (ts_err){NULL, 0}) != TS_OK) return gone;
       *flags &= (uint8_t)~TS_ROW_RECORD;
       shard->recorded--;
       gone++;
@@ -108,10 +108,8 @@ static void after_refusal(ts_shard *shard, uint32_t tier, const uint64_t *slots,
   ts_table *table = shard->table;
   ts_rows *rows = &shard->rows[tier];
   for (uint32_t i = 0; i < n; i++) {
-    uint8_t *flags = ts_rows_flags(rows, slots[i]), found = 0;
-    if (*flags & TS_ROW_RECORD) continue;
-    ts_records_tier(table->store)->records->contains(table->records, 1, ts_rows_key(rows, slots[i]), &found, (ts_err){NULL, 0});
-    if (!found) continue;
+    uint8_t *flags = ts_rows_flags(rows, slots[i]);
+    if (*flags & TS_ROW_RECORD || !ts_records_has(table, *ts_rows_key(rows, slots[i]))) continue;
     *flags |= TS_ROW_STALE;
     shard->recorded++;
   }
@@ -121,33 +119,31 @@ static void after_refusal(ts_shard *shard, uint32_t tier, const uint64_t *slots,
 static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n, ts_err err) {
   ts_table *table = shard->table;
   ts_rows *from = &shard->rows[tier];
-  const ts_records_ops *ops = ts_records_tier(table->store)->records;
   int64_t keys[ROUND], dirty[ROUND];
   uint64_t versions[ROUND];
   const unsigned char *rows[ROUND];
+  uint8_t known[ROUND];
   uint32_t put;
-  for (;;) {
+  for (bool again = false;; again = true) {
     put = 0;
     for (uint32_t i = 0; i < n; i++) {
+      const uint8_t flags = *ts_rows_flags(from, slots[i]);
       keys[i] = *ts_rows_key(from, slots[i]);
-      if (*ts_rows_flags(from, slots[i]) & TS_ROW_SAVED) continue;
+      if (flags & TS_ROW_SAVED) continue;
+      known[put] = flags & TS_ROW_RECORD ? TS_RECORD_THERE : TS_RECORD_NONE;
       dirty[put] = keys[i];
       rows[put] = ts_rows_at(from, slots[i]);
       versions[put] = ts_record_version(&table->layout, rows[put]);
       put++;
     }
-    int32_t status = put == 0 ? TS_OK : ops->put(table->records, put, dirty, versions, rows, err);
-    TS_SYNC("evict:records:put");
+    /* Some that a refused call has put have no flag yet. */
+    int32_t status = put == 0 ? TS_OK : ts_records_put(table, put, dirty, versions, rows, again ? NULL : known, err);
     if (status == TS_OK) break;
-    ts_fetch_changed(table, dirty, put);
     if (status == TS_EFULL && ts_give_up_records(shard, put) > 0) continue; /* each time there are fewer */
     after_refusal(shard, tier, slots, n);
     return status;
   }
-  if (put > 0) {
-    ts_fetch_changed(table, dirty, put);
-    ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
-  }
+  ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), put * from->stride);
   for (uint32_t i = 0; i < n; i++) {
     if (*ts_rows_flags(from, slots[i]) & TS_ROW_RECORD) shard->recorded--;
     ts_index_remove(&shard->index, keys[i], ts_index_hash(keys[i]));

@@ -114,8 +114,8 @@ static int32_t date_records(ts_table *table, const int64_t *keys, uint32_t n, ts
       const uint64_t now = (uint64_t)atomic_load_explicit(&table->store->step, memory_order_relaxed);
       const unsigned char *dated = row;
       ts_row_set_version(&table->layout, row, (int64_t)now);
-      status = ops->put(table->records, 1, &keys[i], &now, &dated, err);
-      if (status == TS_OK) ts_fetch_changed(table, &keys[i], 1);
+      const uint8_t there = TS_RECORD_THERE;
+      status = ts_records_put(table, 1, &keys[i], &now, &dated, &there, err);
     }
     pthread_mutex_unlock(&shard->lock);
   }

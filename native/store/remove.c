@@ -1,13 +1,6 @@
 /* remove.c - rows that go for good, from every tier, with all their copies. */
 #include "store/store.h"
 
-static int32_t remove_record(ts_shard *shard, int64_t key, ts_err err) {
-  ts_table *table = shard->table;
-  int32_t status = ts_records_tier(table->store)->records->remove(table->records, 1, &key, err);
-  if (status == TS_OK) ts_fetch_changed(shard->table, &key, 1);
-  return status;
-}
-
 /* Shard locked; *gone tells whether there was a row that was to go. */
 static int32_t remove_one(ts_shard *shard, int64_t key, ts_remove_test *test, unsigned char *staging, bool *gone, ts_err err) {
   ts_table *table = shard->table;
@@ -22,7 +15,7 @@ static int32_t remove_one(ts_shard *shard, int64_t key, ts_remove_test *test, un
     if (test != NULL && !test(table, ts_rows_at(rows, row))) return TS_OK;
     if (rows->policy != NULL) {
       if (*ts_rows_flags(rows, row) & TS_ROW_RECORD) {
-        status = remove_record(shard, key, err);
+        status = ts_records_remove(table, key, err);
         if (status != TS_OK) return status;
         shard->recorded--;
       }
@@ -40,7 +33,7 @@ static int32_t remove_one(ts_shard *shard, int64_t key, ts_remove_test *test, un
     status = test == NULL ? ts_records_tier(table->store)->records->contains(table->records, 1, &key, &found, err)
                           : ts_records_tier(table->store)->records->get(table->records, 1, &key, &staging, &found, err);
     if (status == TS_OK && found && (test == NULL || test(table, staging))) {
-      status = remove_record(shard, key, err);
+      status = ts_records_remove(table, key, err);
       *gone = status == TS_OK;
     }
   }

@@ -6,6 +6,7 @@
  *
  *   fast.c      rows in the first tier, looked up without a lock; the rest is left to
  *   fetch.c     reads records ahead, without a lock, for
+ *   records.c   puts and removes records
  *   bring.c     what brings rows up, creates or refuses them, a shard at a time under its lock
  *   evict.c     moves rows down: called by bring.c, or by the background threads of evictors.c
  *   room.c      lets DRAM flow to the shard, or the index, that needs it
@@ -88,6 +89,7 @@ struct ts_table {
   const ts_index *indexes[TS_MAX_SHARDS];
   ts_rows_view first[TS_MAX_SHARDS]; /* rows of the first tier */
   ts_records *records; /* NULL: no such tier */
+  _Atomic bool doubtful; /* records.c: an error left open what the records are */
   pthread_mutex_t fetching;
   struct ts_work *fetches; /* fetch.c: calls that read records ahead */
   _Atomic bool tracking;    /* lookups tell the policies: not before rows may have to leave */
@@ -305,6 +307,17 @@ int32_t ts_expire_piece(ts_table *table, uint64_t rows, uint64_t *removed, ts_er
 static inline uint64_t ts_record_version(const ts_row_layout *layout, const void *row) {
   return (uint64_t)ts_row_version(layout, row) + 1;
 }
+
+/* ---- records.c: puts and removals of records ---- */
+
+/* Puts records of keys of one locked shard; known[i] (ts_record_known) says whether keys[i] has one, NULL: nobody knows.
+ * Calls that read ahead are told. */
+int32_t ts_records_put(ts_table *table, uint32_t n, const int64_t *keys, const uint64_t *versions,
+                       const unsigned char *const *rows, const uint8_t *known, ts_err err);
+/* Removes the record of a key that has one, whose shard is locked. */
+int32_t ts_records_remove(ts_table *table, int64_t key, ts_err err);
+/* Whether the key has a record, asked of the tier; false after an error, too. */
+bool ts_records_has(ts_table *table, int64_t key);
 
 /* ---- fetch.c: records read ahead ---- */
 

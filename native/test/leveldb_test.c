@@ -94,7 +94,7 @@ static int32_t put_one(ts_records *r, uint32_t bytes, int64_t key, uint64_t vers
   unsigned char row[8192];
   const unsigned char *rows[] = {row};
   fill(row, bytes, key, version);
-  return ops->put(r, 1, &key, &version, rows, err);
+  return ops->put(r, 1, &key, &version, rows, NULL, err);
 }
 
 /* Sum of the sizes of the files in a table's folder. */
@@ -157,12 +157,12 @@ static void deeprec_case(void) {
   ts_records *r = open_records("case 10", 8, "");
   for (int64_t key = 0; key < 100; key++) {
     const unsigned char *row = (const unsigned char *)&key;
-    CHECK(ops->put(r, 1, &key, NULL, &row, err) == TS_OK);
+    CHECK(ops->put(r, 1, &key, NULL, &row, NULL, err) == TS_OK);
   }
   CHECK(rows_of(r) == 100);
   const int64_t two[] = {12, 88};
-  CHECK(ops->remove(r, 2, two, err) == TS_OK && rows_of(r) == 98);
-  CHECK(ops->remove(r, 2, two, err) == TS_OK && rows_of(r) == 98);
+  CHECK(ops->remove(r, 2, two, NULL, err) == TS_OK && rows_of(r) == 98);
+  CHECK(ops->remove(r, 2, two, NULL, err) == TS_OK && rows_of(r) == 98);
   int64_t keys[10], values[10];
   uint64_t cursor = 0;
   unsigned char *rows[10];
@@ -209,7 +209,7 @@ static void model_put(ts_records *r, model *m) {
     fill(space[i], ROW, keys[i], versions[i]);
     rows[i] = space[i];
   }
-  int32_t status = ops->put(r, n, keys, versions, rows, err);
+  int32_t status = ops->put(r, n, keys, versions, rows, NULL, err);
   CHECK_MSG(status == TS_OK, "%s", message);
   for (uint32_t i = 0; i < n; i++) {
     m->rows += !m->there[at[i]];
@@ -250,7 +250,7 @@ static void model_remove(ts_records *r, model *m) {
     m->rows -= m->there[at];
     m->there[at] = false;
   }
-  int32_t status = ops->remove(r, n, keys, err);
+  int32_t status = ops->remove(r, n, keys, NULL, err);
   CHECK_MSG(status == TS_OK, "%s", message);
 }
 
@@ -382,7 +382,7 @@ static void limit_of_the_medium_holds(void) {
   CHECK(rows_of(r) == (uint64_t)keys);
   /* What was replaced and removed makes room again, many times over. */
   for (uint64_t round = 2; round < 5; round++) {
-    for (int64_t key = 0; key < keys; key += 2) CHECK(ops->remove(r, 1, &key, err) == TS_OK);
+    for (int64_t key = 0; key < keys; key += 2) CHECK(ops->remove(r, 1, &key, NULL, err) == TS_OK);
     CHECK(rows_of(r) == (uint64_t)keys / 2);
     for (int64_t key = 0; key < keys * 9 / 10; key += 2) {
       int32_t status = put_one(r, bytes, key, round);
@@ -424,7 +424,7 @@ static void dram_is_charged_and_bounded(void) {
       keys[i] = (int64_t)ts_mix64((uint64_t)(key + i));
       rows[i] = values[i];
     }
-    CHECK(ops->put(r, 200, keys, NULL, rows, err) == TS_OK);
+    CHECK(ops->put(r, 200, keys, NULL, rows, NULL, err) == TS_OK);
   }
   /* At least the filters' 10 bits a key and the index. */
   CHECK_MSG(dram.reserved[TS_PURPOSE_INDEX] > 80000, "%d", (int)dram.reserved[TS_PURPOSE_INDEX]);
@@ -443,7 +443,7 @@ static void dram_is_charged_and_bounded(void) {
   CHECK_MSG(key == 30 && medium.used == 64 * 30 && dram.used == 0, "%d rows", (int)key);
   CHECK(put_one(r, 64, 3, 0) == TS_OK);
   key = 5;
-  CHECK(ops->remove(r, 1, &key, err) == TS_OK && medium.used == 64 * 29 && put_one(r, 64, 99, 0) == TS_OK);
+  CHECK(ops->remove(r, 1, &key, NULL, err) == TS_OK && medium.used == 64 * 29 && put_one(r, 64, 99, 0) == TS_OK);
   close_records(r, true);
   r = open_records("rows", 64, "");
   CHECK(medium.used == 64 * 30 && rows_of(r) == 30);
@@ -610,9 +610,9 @@ static void *work(void *context) {
       uint64_t version = (uint64_t)round;
       uint8_t found = 0;
       fill(row, 64, key, version);
-      j->wrong += ops->put(j->r, 1, &key, &version, from, e) != TS_OK;
+      j->wrong += ops->put(j->r, 1, &key, &version, from, NULL, e) != TS_OK;
       j->wrong += ops->get(j->r, 1, &key, rows, &found, e) != TS_OK || !found || !is_filled(row, 64, key, version);
-      if (round % 3 == 0 && key % 2 == 0) j->wrong += ops->remove(j->r, 1, &key, e) != TS_OK;
+      if (round % 3 == 0 && key % 2 == 0) j->wrong += ops->remove(j->r, 1, &key, NULL, e) != TS_OK;
       int64_t other = (key + SHARE) % (4 * SHARE);
       j->wrong += ops->get(j->r, 1, &other, rows, &found, e) != TS_OK;
     }

@@ -140,7 +140,7 @@ static void limits(void) {
   /* Removals make room. */
   int64_t keys[2000];
   for (int64_t i = 0; i < 2000; i++) keys[i] = i * 2;
-  CHECK(ops->remove(w.table, 2000, keys, err_of(&w)) == TS_OK);
+  CHECK(ops->remove(w.table, 2000, keys, NULL, err_of(&w)) == TS_OK);
   CHECK_MSG(put_many(&w, 10000, 1000, 1) == TS_OK, "%s", w.message);
   CHECK(read_many(&w, 10000, 1000, 1, &wrong, &status) == 1000 && wrong == 0);
   world_end(&w);

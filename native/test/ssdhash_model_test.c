@@ -145,7 +145,7 @@ static void model_test(const char *name, uint32_t row_bytes, uint32_t rounds, co
         rows[i] = memory + (size_t)i * row_bytes;
         fill(memory + (size_t)i * row_bytes, row_bytes, keys[i], m->stamp[k]);
       }
-      CHECK_MSG(ops->put(w.table, n, keys, versions, rows, err_of(&w)) == TS_OK, "%s", w.message);
+      CHECK_MSG(ops->put(w.table, n, keys, versions, rows, NULL, err_of(&w)) == TS_OK, "%s", w.message);
     } else if (what < 90) {
       for (uint32_t i = 0; i < n; i++) {
         uint32_t k = (uint32_t)(ts_random64(3, round, i) % KEYS);
@@ -153,7 +153,7 @@ static void model_test(const char *name, uint32_t row_bytes, uint32_t rounds, co
         m->stamp[k] = 0;
         m->removed[k] = true;
       }
-      CHECK(ops->remove(w.table, n, keys, err_of(&w)) == TS_OK);
+      CHECK(ops->remove(w.table, n, keys, NULL, err_of(&w)) == TS_OK);
     } else if (what < 93) {
       CHECK_MSG(ops->flush(w.table, err_of(&w)) == TS_OK, "%s", w.message);
       flushed(m);

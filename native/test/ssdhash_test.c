@@ -39,7 +39,7 @@ static void *work(void *argument) {
       fill(memory + (size_t)n * bytes, bytes, keys[n], round);
       n++;
     }
-    int32_t status = ops->put(w->table, n, keys, NULL, rows, err);
+    int32_t status = ops->put(w->table, n, keys, NULL, rows, NULL, err);
     CHECK_MSG(status == TS_OK, "%s", text);
     for (uint32_t i = 0; i < SHARE; i++) {
       keys[i] = (int64_t)(i * THREADS + me->number);
@@ -73,7 +73,7 @@ static void *work(void *argument) {
         gone[i] = (int64_t)(k * THREADS + me->number);
         stamps[k] = 0;
       }
-      CHECK(ops->remove(w->table, 8, gone, err) == TS_OK);
+      CHECK(ops->remove(w->table, 8, gone, NULL, err) == TS_OK);
     }
     if (round % 20 == 0) CHECK(ops->flush(w->table, err) == TS_OK);
   }
@@ -115,7 +115,7 @@ static void deeprec_iterator(void) {
   const unsigned char *rows[1] = {(const unsigned char *)row};
   for (int64_t key = 9; key >= 0; key--) {
     for (uint32_t i = 0; i < 126; i++) row[i] = (float)key;
-    CHECK(ops->put(w.table, 1, &key, NULL, rows, err_of(&w)) == TS_OK);
+    CHECK(ops->put(w.table, 1, &key, NULL, rows, NULL, err_of(&w)) == TS_OK);
   }
   for (uint32_t flushed = 0; flushed < 2; flushed++) {
     ts_records_counts before, after;
@@ -225,7 +225,7 @@ static void removal_survives(void) {
   CHECK(put_many(&w, 0, 5000, 1) == TS_OK && put_many(&w, 0, 5000, 2) == TS_OK);
   int64_t gone[100];
   for (int64_t i = 0; i < 100; i++) gone[i] = i * 7;
-  CHECK(ops->remove(w.table, 100, gone, err_of(&w)) == TS_OK);
+  CHECK(ops->remove(w.table, 100, gone, NULL, err_of(&w)) == TS_OK);
   /* A process that dies after a flush. */
   CHECK(ops->flush(w.table, err_of(&w)) == TS_OK);
   pid_t child = fork();

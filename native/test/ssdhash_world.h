@@ -98,7 +98,7 @@ static inline uint64_t stamp_of(const unsigned char *row, uint32_t bytes) {
 static inline int32_t put_one(world *w, int64_t key, uint64_t stamp, uint64_t version) {
   unsigned char *row = malloc(w->open.row_bytes);
   fill(row, w->open.row_bytes, key, stamp);
-  int32_t status = ops->put(w->table, 1, &key, &version, (const unsigned char *const *)&row, err_of(w));
+  int32_t status = ops->put(w->table, 1, &key, &version, (const unsigned char *const *)&row, NULL, err_of(w));
   free(row);
   return status;
 }
@@ -117,7 +117,7 @@ static inline int32_t put_many(world *w, int64_t first, uint32_t n, uint64_t sta
       rows[i] = memory + (size_t)i * bytes;
       fill(memory + (size_t)i * bytes, bytes, keys[i], stamp);
     }
-    status = ops->put(w->table, m, keys, NULL, rows, err_of(w));
+    status = ops->put(w->table, m, keys, NULL, rows, NULL, err_of(w));
   }
   free(memory);
   return status;

@@ -30,6 +30,9 @@ typedef struct ts_records_options {
   void *options;
 } ts_records_options;
 
+/* What a caller knows of a key before it puts or removes its record. */
+typedef enum ts_record_known { TS_RECORD_UNKNOWN, TS_RECORD_NONE, TS_RECORD_THERE } ts_record_known;
+
 /* Counters, for statistics; all since open. */
 typedef struct ts_records_counts {
   uint64_t rows;            /* live records */
@@ -50,17 +53,20 @@ typedef struct ts_records_ops {
   int32_t (*open)(const ts_records_options *options, ts_records **out, ts_err err);
   /* Closes and removes the files, unless `keep`. */
   void (*close)(ts_records *records, bool keep);
-  /* Writes n rows; versions may be NULL (0). Errors: TS_EFULL (limit of the medium, or DRAM), TS_EIO. */
+  /* Writes n rows; versions may be NULL (0). `known` says of each key whether it has a record (ts_record_known), so that
+   * a tier without an index in DRAM need not read before it writes to keep the number of rows exact; NULL: nothing is
+   * known. What is known must be right: the number of rows, and limits that count rows, follow it. Errors: TS_EFULL
+   * (limit of the medium, or DRAM), TS_EIO. */
   int32_t (*put)(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
-                 const unsigned char *const *rows, ts_err err);
+                 const unsigned char *const *rows, const uint8_t *known, ts_err err);
   /* Reads n rows into rows[i]; found[i] is 1 or 0, rows[i] untouched if 0. Keys may repeat. Reads are issued together.
    * Errors: TS_EIO, TS_EFORMAT (checksum, key or length wrong). */
   int32_t (*get)(ts_records *records, uint32_t n, const int64_t *keys, unsigned char *const *rows, uint8_t *found,
                  ts_err err);
   /* As get without reading rows where the medium allows to know; may read where not. */
   int32_t (*contains)(ts_records *records, uint32_t n, const int64_t *keys, uint8_t *found, ts_err err);
-  /* Removes; absent keys are no error. */
-  int32_t (*remove)(ts_records *records, uint32_t n, const int64_t *keys, ts_err err);
+  /* Removes; absent keys are no error. `known` as for put. */
+  int32_t (*remove)(ts_records *records, uint32_t n, const int64_t *keys, const uint8_t *known, ts_err err);
   /* Walks all live records in an order of its own, up to `n` a call: start with *cursor = 0; *got = 0 ends. A record
    * that changes meanwhile is given in its old or new form. versions, rows and each rows[i] may be NULL: where all are,
    * nothing is read if the medium allows to know the keys. */

@@ -111,8 +111,8 @@ int32_t ts_leveldb_contains(ts_records *r, uint32_t n, const int64_t *keys, uint
 int32_t ts_leveldb_walk(ts_records *r, uint64_t *cursor, uint32_t n, int64_t *keys, uint64_t *versions,
                         unsigned char *const *rows, uint32_t *got, ts_err err);
 int32_t ts_leveldb_put(ts_records *r, uint32_t n, const int64_t *keys, const uint64_t *versions,
-                       const unsigned char *const *rows, ts_err err);
-int32_t ts_leveldb_remove(ts_records *r, uint32_t n, const int64_t *keys, ts_err err);
+                       const unsigned char *const *rows, const uint8_t *known, ts_err err);
+int32_t ts_leveldb_remove(ts_records *r, uint32_t n, const int64_t *keys, const uint8_t *known, ts_err err);
 int32_t ts_leveldb_flush(ts_records *r, ts_err err);
 
 /* ---- mappings.c ---- */

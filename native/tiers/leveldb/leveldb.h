@@ -21,7 +21,10 @@
  * database without the mark was not closed: a killed process left it, the rows in memory that belong to it are lost, so
  * its rows are discarded, and describe says discarded=1. One in use by another store is an error.
  *
- * Number of rows: exact. put and remove look each key up before (a memtable search and Bloom filters for a new key).
+ * Number of rows: exact, and writes are blind as DeepRec's are: the store says with each put and removal whether the key
+ * has a record, which it knows from the row's flag in memory or from having looked for it on the way up. Only what it
+ * cannot know is looked up before (a memtable search and Bloom filters for a new key): what a refused call may have
+ * written in part, and everything of a table whose medium has failed once. records.h, store/records.c.
  *
  * Limit of the medium. Charged before anything is written, and so that the limit holds at every moment:
  *     files as measured + 2 x bytes logged since (log, then table) + 32 bytes a row (so that it can always be removed)

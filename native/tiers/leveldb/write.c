@@ -38,8 +38,15 @@ static int32_t make_room(ts_records *r, uint64_t bytes, ts_err err) {
                  (unsigned long long)ts_leveldb_need(&r->space, rows, bytes), (unsigned long long)r->space.charged);
 }
 
-static int32_t exists(ts_records *r, int64_t key, bool *yes, ts_err err) {
+static inline uint8_t what_is_known(const uint8_t *known, uint32_t at) {
+  return known == NULL ? TS_RECORD_UNKNOWN : known[at];
+}
+
+/* Whether the key has a record; read only if the caller does not know. */
+static int32_t exists(ts_records *r, int64_t key, uint8_t known, bool *yes, ts_err err) {
   char *value;
+  *yes = known == TS_RECORD_THERE;
+  if (known != TS_RECORD_UNKNOWN) return TS_OK;
   int32_t status = ts_leveldb_fetch(r, key, &value, err);
   *yes = value != NULL;
   if (value != NULL) r->api.free(value);
@@ -59,7 +66,7 @@ static int32_t write_batch(ts_records *r, uint64_t bytes, ts_err err) {
 
 /* One batch of puts, `n` at most TS_LEVELDB_PIECE. */
 static int32_t put_piece(ts_records *r, uint32_t first, uint32_t n, const int64_t *keys, const uint64_t *versions,
-                         const unsigned char *const *rows, ts_err err) {
+                         const unsigned char *const *rows, const uint8_t *known, ts_err err) {
   ts_leveldb_key sorted[TS_LEVELDB_PIECE];
   ts_leveldb_sort(sorted, keys, first, n);
   uint64_t fresh = 0, replaced = 0;
@@ -70,7 +77,7 @@ static int32_t put_piece(ts_records *r, uint32_t first, uint32_t n, const int64_
       continue;
     }
     bool there = false;
-    status = exists(r, sorted[i].key, &there, err);
+    status = exists(r, sorted[i].key, what_is_known(known, sorted[i].at), &there, err);
     if (status != TS_OK) break;
     if (there) {
       replaced++;
@@ -106,21 +113,21 @@ static int32_t put_piece(ts_records *r, uint32_t first, uint32_t n, const int64_
 }
 
 int32_t ts_leveldb_put(ts_records *r, uint32_t n, const int64_t *keys, const uint64_t *versions,
-                       const unsigned char *const *rows, ts_err err) {
+                       const unsigned char *const *rows, const uint8_t *known, ts_err err) {
   uint64_t piece = ts_leveldb_within(ts_leveldb_batch_bytes(r) / r->space.record_bytes, 1, TS_LEVELDB_PIECE);
   pthread_mutex_lock(&r->lock);
   int32_t status = TS_OK;
   for (uint32_t first = 0; first < n && status == TS_OK; first += (uint32_t)piece) {
     uint32_t count = (uint32_t)TS_MIN(piece, n - first);
     status = make_room(r, count * r->space.record_bytes, err);
-    if (status == TS_OK) status = put_piece(r, first, count, keys, versions, rows, err);
+    if (status == TS_OK) status = put_piece(r, first, count, keys, versions, rows, known, err);
   }
   pthread_mutex_unlock(&r->lock);
   ts_leveldb_look_for_tables(r);
   return status;
 }
 
-int32_t ts_leveldb_remove(ts_records *r, uint32_t n, const int64_t *keys, ts_err err) {
+int32_t ts_leveldb_remove(ts_records *r, uint32_t n, const int64_t *keys, const uint8_t *known, ts_err err) {
   int32_t status = TS_OK;
   pthread_mutex_lock(&r->lock);
   for (uint32_t first = 0; first < n && status == TS_OK; first += TS_LEVELDB_PIECE) {
@@ -132,7 +139,7 @@ int32_t ts_leveldb_remove(ts_records *r, uint32_t n, const int64_t *keys, ts_err
     for (uint32_t i = 0; i < count && status == TS_OK; i++) {
       bool there = false;
       if (i > 0 && sorted[i].key == sorted[i - 1].key) continue;
-      status = exists(r, sorted[i].key, &there, err);
+      status = exists(r, sorted[i].key, what_is_known(known, sorted[i].at), &there, err);
       if (status != TS_OK || !there) continue;
       char encoded[TS_LEVELDB_KEY_BYTES];
       ts_leveldb_put_ordered(encoded, ts_leveldb_ordered(sorted[i].key));

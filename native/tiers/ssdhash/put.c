@@ -92,7 +92,8 @@ static int32_t put_batch(ts_ssd_table *t, uint32_t n, const int64_t *keys, const
 }
 
 int32_t ts_ssd_put(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
-                   const unsigned char *const *rows, ts_err err) {
+                   const unsigned char *const *rows, const uint8_t *known, ts_err err) {
+  (void)known; /* the index knows */
   ts_ssd_table *t = (ts_ssd_table *)records;
   for (uint32_t at = 0; at < n;) {
     uint32_t done, m = TS_MIN(n - at, TS_SSD_PUT_BATCH);
@@ -109,7 +110,8 @@ int32_t ts_ssd_put(ts_records *records, uint32_t n, const int64_t *keys, const u
   return TS_OK;
 }
 
-int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, ts_err err) {
+int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, const uint8_t *known, ts_err err) {
+  (void)known;
   (void)err;
   ts_ssd_table *t = (ts_ssd_table *)records;
   pthread_mutex_lock(&t->append);

@@ -207,8 +207,8 @@ void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint
 
 /* ---- put.c ---- */
 int32_t ts_ssd_put(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
-                   const unsigned char *const *rows, ts_err err);
-int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, ts_err err);
+                   const unsigned char *const *rows, const uint8_t *known, ts_err err);
+int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, const uint8_t *known, ts_err err);
 int32_t ts_ssd_flush(ts_records *records, ts_err err);
 
 /* ---- read.c ---- */
