@@ -18,6 +18,7 @@ import {
   UnavailableError,
   UnlikeResultsError,
   UnresumableError,
+  VouchError,
 } from "../mod.ts";
 import { addClaim } from "./claim.ts";
 import { addCurve } from "./curve.ts";
@@ -117,6 +118,7 @@ const USAGE_ERRORS = [
   TraceError,
   UnlikeResultsError,
   RerunError,
+  VouchError,
 ] as const;
 
 function exitCodeOf(error: unknown): number {

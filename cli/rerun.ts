@@ -16,6 +16,7 @@ import {
   writeSimulationReport,
 } from "../mod.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
+import { VOUCH_HELP, VOUCH_OPTION, vouched } from "./vouch.ts";
 import type { Context } from "./main.ts";
 import { RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
 import { interruptible } from "./run.ts";
@@ -49,13 +50,15 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
     .argument("<report>", RESULTS_HELP)
     .option("--out <folder>", "where results go (default: reports/out/<name>-rerun)")
     .option("--require <kind>", 'with "measured": a medium that is not here is an error (exit code 3)', required)
+    .option(VOUCH_OPTION, VOUCH_HELP, vouched)
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the comparison on standard output, progress on standard error")
     .addHelpText("after", HELP)
-    .action(async (report, { out, require, json }) => {
+    .action(async (report, { out, require, vouch, json }) => {
       const simulated = await simulationOf(report);
       if (simulated !== undefined) {
         if (require !== undefined) throw new UsageError(`Cannot require "${require}": "${report}" is a simulation`);
+        if (vouch !== undefined) throw new UsageError(`Cannot use --vouch: "${report}" is a simulation`);
         const scenario = simulationToRerun(simulated.result, report);
         const folder = out ?? join("reports", "out", `${scenario.name}-rerun`);
         const result = await runSimulation(scenario, { out: folder, threads: navigator.hardwareConcurrency });
@@ -82,6 +85,7 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
             signal,
             onProgress: (event) => view.show(event),
             ...(require === undefined ? {} : { require }),
+            ...(vouch === undefined ? {} : { vouch }),
           }),
         () => view.end(),
       );

@@ -14,7 +14,7 @@ import { CLEAR_LINE, styleFor } from "./ui/ansi.ts";
 import type { Terminal } from "./ui/terminal.ts";
 
 /** Words of `tierbench run` that mean nothing in virtual time. */
-const REAL = ["quick", "data", "require", "resume", "set"] as const;
+const REAL = ["quick", "data", "require", "vouch", "resume", "set"] as const;
 
 /** Runs a simulation and writes its report: `tierbench run` with a file of kind "simulation". */
 export async function runVirtual(

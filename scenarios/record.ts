@@ -33,6 +33,16 @@ export interface MachineRecord {
   readonly facts: Readonly<Record<string, string>>;
 }
 
+/** A medium that nothing on the machine proves, and what it is by the word of the machine's owner. */
+export interface Vouched {
+  /** A media model's name, or that of a family of models: `optane-200`. */
+  readonly medium: string;
+  /** Whose word it is. */
+  readonly by: "owner";
+  /** What the machine itself shows of the medium. */
+  readonly shows: string;
+}
+
 /** First line of a result file. */
 export interface RunRecord {
   /** What kind of line this is. */
@@ -60,6 +70,8 @@ export interface RunRecord {
    * without a published figure. Absent without emulated cases, and in results of earlier versions.
    */
   readonly modelBands?: Readonly<Record<string, readonly ModelBand[]>>;
+  /** Configurations whose medium the owner vouched for (`--vouch`); absent if there are none. */
+  readonly vouched?: readonly (Vouched & { readonly configuration: string })[];
 }
 
 /** How wrong one kind of figure of a media model may be (`scenarios/media/residuals.json`, `docs/accuracy.md`). */
@@ -182,6 +194,8 @@ export interface SampleRecord extends SampleIdentity {
   readonly status: "completed";
   /** How its figures were obtained. */
   readonly evidence: Evidence;
+  /** Whose word says what was measured; absent where the medium was verified, or stood in for. */
+  readonly vouched?: Vouched;
   /** One sentence: how the figure was obtained. */
   readonly how: string;
   /** Seed of the run's initial values and batches. */
@@ -268,6 +282,8 @@ export interface QualityRecord {
   readonly deterministic?: boolean;
   /** How its figures were obtained. */
   readonly evidence: Evidence;
+  /** Whose word says what was measured, as in samples. */
+  readonly vouched?: Vouched;
   /** When it began, ISO 8601 in UTC. */
   readonly started: string;
   /** Wall time of the whole process, seconds. */

@@ -22,6 +22,7 @@ import type { ResolvedScenario, Scenario } from "./scenario.ts";
 import { scoredRows, sizeRun, wantedSteps } from "./run/sizing.ts";
 import { Timeline } from "./run/timeline.ts";
 import { quickScenario, withData, withFields } from "./variations.ts";
+import { type Vouch, vouchedConfigurations } from "./run/vouch.ts";
 import type { QualityOutcome, SpeedOutcome } from "./run/worker_protocol.ts";
 
 /** Options of {@linkcode runScenario}. */
@@ -32,8 +33,13 @@ export interface RunScenarioOptions {
   readonly signal?: AbortSignal;
   /** Folder of `result.jsonl`. Default: `reports/out/<name>` in the working directory. */
   readonly out?: string;
-  /** `measured`: a medium that is not here is an error. */
+  /** `measured`: a medium that is not here is an error. One that its owner vouches for is here. */
   readonly require?: "measured";
+  /**
+   * What the owner of this machine says that media are, where nothing here proves it: such a medium is measured, and its
+   * figures say whose word that is. It is a fact of the machine, so no scenario can say it.
+   */
+  readonly vouch?: readonly Vouch[];
   /** A small version of the scenario that ends within 30 s. */
   readonly quick?: boolean;
   /** Goes on with an interrupted run in the same folder. */
@@ -82,7 +88,8 @@ export class RunInterrupted extends Error {
  * @param options What to run and whom to tell.
  * @returns What was found; samples that failed are in `failed`.
  * @throws {ScenarioError} if the scenario cannot be used.
- * @throws {UnavailableError} if a configuration cannot run as required.
+ * @throws {UnavailableError} if a configuration cannot run as required, or a medium cannot be vouched for.
+ * @throws {VouchError} if the owner's word names a medium or a configuration that does not exist.
  * @throws {RunInterrupted} when stopped by the signal.
  *
  * @example
@@ -135,10 +142,12 @@ export async function runWith(
     const earlier = options.resume === true ? await earlierRecords(folder, resolved, emit) : undefined;
     const prepared = await prepareRun(resolved, dependencies, {
       require: options.require,
+      vouch: options.vouch,
       signal: options.signal,
       emit,
     });
     checkSameData(earlier?.records, prepared, path);
+    checkSameWord(earlier?.records, prepared, path);
     using writer = earlier === undefined ? await folder.create() : await folder.resume(earlier);
     if (writer.records.length === 0) {
       await writer.append({
@@ -227,12 +236,27 @@ function checkSameData(records: readonly ResultRecord[] | undefined, { data }: P
   );
 }
 
+/** What the owner said of the media belongs to the samples that are there. */
+function checkSameWord(records: readonly ResultRecord[] | undefined, { cases }: Preparation, path: string): void {
+  const run = records?.[0];
+  if (run?.type !== "run") return;
+  const said = (vouched: RunRecord["vouched"] = []) =>
+    vouched.map(({ configuration, medium }) => `${configuration}=${medium}`).sort().join(", ") || "nothing";
+  const [then, now] = [said(run.vouched), said(vouchedConfigurations(cases))];
+  if (then === now) return;
+  throw new UnresumableError(
+    `Cannot go on with "${path}": it was begun with --vouch for ${then}, now it is ${now}; say the same, or run ` +
+      "without --resume",
+  );
+}
+
 async function runRecord(
   scenario: ResolvedScenario,
   prepared: Preparation,
   dependencies: RunDependencies,
 ): Promise<RunRecord> {
   const media = [...new Set(prepared.cases.flatMap(({ decision }) => decision.media ?? []))];
+  const vouched = vouchedConfigurations(prepared.cases);
   const bands = await Promise.all(media.map(async (name) => [name, await dependencies.modelBands(name)] as const));
   return {
     type: "run",
@@ -245,6 +269,7 @@ async function runRecord(
     data: prepared.data,
     ...(prepared.leftOut.length === 0 ? {} : { leftOut: prepared.leftOut }),
     ...(bands.length === 0 ? {} : { modelBands: Object.fromEntries(bands) }),
+    ...(vouched.length === 0 ? {} : { vouched }),
   };
 }
 

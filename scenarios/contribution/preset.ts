@@ -22,19 +22,23 @@ export const CONTRIBUTE_FILE: string = fileURLToPath(new URL("../contribute.json
 export type RunContributionOptions = Omit<RunScenarioOptions, "data" | "require">;
 
 /** Media that a contribution is about, what `tierbench provision` calls them, and where a machine's state is. */
-const MEDIA: readonly (readonly [string, string, (here: Availability) => Found<object>])[] = [
-  ["fsdax", "fsdax", (here) => here.fsdax],
-  ["kmem-dax", "kmem-dax (or cxl-kmem)", (here) => here.kmemDax],
-  ["memory-mode", "memory-mode", (here) => here.memoryMode],
-];
+const MEDIA:
+  readonly (readonly [string, string, (here: Availability) => Found<object>, "fsdax" | "kmemDax" | undefined])[] = [
+    ["fsdax", "fsdax", (here) => here.fsdax, "fsdax"],
+    ["kmem-dax", "kmem-dax (or cxl-kmem)", (here) => here.kmemDax, "kmemDax"],
+    ["memory-mode", "memory-mode", (here) => here.memoryMode, undefined],
+  ];
 
 /**
  * Refuses a machine on which nothing but DRAM can be measured.
  *
+ * @param vouched Whether its owner says what media are of which nothing proves it.
  * @throws {UnavailableError} naming what keeps each configuration away.
  */
-export function requireMedium(here: Availability): void {
+export function requireMedium(here: Availability, vouched = false): void {
   if (MEDIA.some(([, , of]) => of(here).available)) return;
+  // Which medium is meant, and whether its word is true of anything, is decided with the cases.
+  if (vouched && MEDIA.some(([, , , way]) => way !== undefined && here.unproven[way].possible)) return;
   const reasons = MEDIA.map(([name, target, of]) => {
     const found = of(here);
     return `${name}: ${found.available ? "" : found.reason}\n    tierbench provision ${target}`;
@@ -67,7 +71,8 @@ export async function runContributionWith(
   dependencies: RunDependencies,
   options: RunContributionOptions,
 ): Promise<Result> {
-  requireMedium(await dependencies.availability(await dependencies.inspectMachine()));
+  const here = await dependencies.availability(await dependencies.inspectMachine());
+  requireMedium(here, (options.vouch ?? []).length > 0);
   return await runWith(dependencies, CONTRIBUTE_FILE, options);
 }
 

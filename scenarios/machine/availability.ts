@@ -17,6 +17,22 @@ export type Found<T> =
     readonly emulable?: boolean;
   };
 
+/**
+ * Ways of a configuration's own kind to media of which nothing here proves what they are, and what the machine itself
+ * shows of each, part of a sentence; or why there is none.
+ */
+export type Unproven<T> =
+  | { readonly possible: true; readonly ways: readonly (T & { readonly shows: string })[] }
+  | { readonly possible: false; readonly why: string };
+
+/** Media that only the owner can name. */
+export interface UnprovenMedia {
+  /** File systems that map what is behind them directly. */
+  readonly fsdax: Unproven<{ readonly path: string }>;
+  /** Nodes without CPUs; `device`: a DAX device became it, else firmware made it. */
+  readonly kmemDax: Unproven<{ readonly node: number; readonly device: boolean }>;
+}
+
 /** The media of this machine. */
 export interface Availability {
   /** Plain DRAM; not available where all DRAM is a cache in front of PMEM. */
@@ -32,6 +48,8 @@ export interface Availability {
    * Without a directory, the project's cache folder is meant.
    */
   readonly ssd: (tier: SsdTier, directory: string | undefined) => Found<object>;
+  /** What is here in a configuration's own way, without a proof of what it is. */
+  readonly unproven: UnprovenMedia;
   /** A node that memkind can be pointed at for emulation: any node with memory. */
   readonly existingNode: number;
 }

@@ -14,14 +14,27 @@ import {
   type Facts,
   type MachineMount,
   mountsOf,
-  namespacesOf,
   nodesOf,
   numberOf,
-  regionsOf,
 } from "./parts.ts";
 import type { MachineRecord } from "../record.ts";
 import { placeOf, provisionCommand } from "./place.ts";
 import { probeSsd } from "./ssd.ts";
+import { unprovenMedia } from "./unproven.ts";
+import {
+  deviceKind,
+  fsdaxNext,
+  isVirtual,
+  kmemNext,
+  libpmemMissing,
+  memkindMissing,
+  type MissingPart,
+  mountWayProblem,
+  nodeWayProblem,
+  regionBehind,
+  regionKind,
+  VIRTUAL,
+} from "./ways.ts";
 
 /** The configurations of the memory of a machine. */
 export type ConfigurationName = "dram" | "memory-mode" | "fsdax" | "kmem-dax";
@@ -44,39 +57,6 @@ export interface ConfigurationState {
   readonly cacheBytes?: number;
   /** True if a hypervisor provides the medium: no speed of it may be shown as that of PMEM. */
   readonly virtual?: boolean;
-}
-
-/** Providers of regions that are persistent memory or CXL memory; others set DRAM or a host's file aside. */
-const PMEM_PROVIDERS: Readonly<Record<string, string>> = { "ACPI.NFIT": "NVDIMM", "CXL": "CXL persistent memory" };
-
-/** What a region of PMEM really is, or why it is none. */
-function regionKind(facts: Facts, region: string | undefined): { pmem: boolean; text: string } {
-  const provider = region === undefined ? undefined : facts[`pmem.${region}.provider`];
-  if (region === undefined || provider === undefined) {
-    return { pmem: false, text: "its PMEM region cannot be found in /sys/bus/nd" };
-  }
-  const known = PMEM_PROVIDERS[provider];
-  if (known !== undefined) return { pmem: true, text: `${known} (${region}, ${provider})` };
-  if (provider === "e820") {
-    return { pmem: false, text: `${region} is DRAM set aside with the kernel option memmap=, lost at power-off` };
-  }
-  if (provider === "virtio-pmem") {
-    return { pmem: false, text: `${region} is a file of the host (virtio-pmem), mapped without MAP_SYNC` };
-  }
-  return { pmem: false, text: `${region} comes from "${provider}", which is not known to be persistent memory` };
-}
-
-const VIRTUAL = "a hypervisor runs this machine, so the medium may be virtual: no speed of it counts as that of PMEM";
-
-function isVirtual(facts: Facts): boolean {
-  // Unknown counts as virtual: real speed has to be proven.
-  return facts["cpu.virtual"] !== "no";
-}
-
-function libraryMissing(facts: Facts, library: string, debian: string): string | undefined {
-  return facts[`library.${library}.available`] === "no"
-    ? `${library} cannot be opened (${facts[`library.${library}.error`] ?? "no reason given"}); install ${debian}`
-    : undefined;
 }
 
 function dram(facts: Facts): ConfigurationState {
@@ -124,57 +104,22 @@ function memoryMode(facts: Facts): ConfigurationState {
 }
 
 /** Why a mount is no place for a measured fsdax tier; undefined: it is one. */
-function mountProblem(facts: Facts, mount: MachineMount): { because: string; next?: string } | undefined {
-  const block = /^\/dev\/(pmem\d+(?:\.\d+)?)(?:p\d+)?$/.exec(mount.device)?.[1];
-  if (block === undefined) {
-    return { because: `${mount.path} is on ${mount.device}, which cannot be traced to a PMEM region` };
-  }
-  const next = provisionCommand("fsdax", facts);
-  if (mount.dax === undefined || mount.dax === "never") {
-    return { because: `${mount.path} is mounted without DAX`, next };
-  }
-  if (mount.dax === "inode") {
-    return { because: `${mount.path} is mounted with dax=inode, so DAX depends on each file's flag`, next };
-  }
-  const kind = regionKind(facts, namespacesOf(facts).find((space) => space.block === block)?.region);
-  if (!kind.pmem) return { because: `${mount.path} is mounted with DAX, but ${kind.text}` };
-  if (!mount.writable) {
-    return { because: `${mount.path} is not writable for this user`, next };
-  }
-  return undefined;
-}
-
-/** What comes before a mount: a region, a namespace in fsdax mode, a file system. */
-function fsdaxNext(facts: Facts): { because: string; next?: string } {
-  const regions = regionsOf(facts);
-  if (regions.length === 0) {
-    return { because: "no PMEM region in /sys/bus/nd: this machine shows no persistent memory" };
-  }
-  const spaces = namespacesOf(facts);
-  const next = provisionCommand("fsdax", facts);
-  const ready = spaces.find((space) => space.mode === "memory" && space.block !== undefined);
-  if (ready !== undefined) {
-    return { because: `${ready.name} is in fsdax mode, but /dev/${ready.block} is not mounted`, next };
-  }
-  const other = spaces[0];
-  return {
-    because: other === undefined
-      ? `${regions[0]?.name} has no namespace`
-      : `no namespace is in fsdax mode (${other.name}: ${other.mode ?? "unknown"})`,
-    next,
-  };
+function mountProblem(facts: Facts, mount: MachineMount): MissingPart | undefined {
+  const way = mountWayProblem(facts, mount);
+  if (way !== undefined) return way;
+  const kind = regionKind(facts, regionBehind(facts, mount));
+  return kind.proven ? undefined : { because: `${mount.path} is mounted with DAX, but ${kind.text}` };
 }
 
 function fsdax(facts: Facts): ConfigurationState {
-  const missing = libraryMissing(facts, "libpmem", "libpmem1");
+  const missing = libpmemMissing(facts);
   if (missing !== undefined) {
     return { configuration: "fsdax", state: "unavailable", because: missing, next: "apt-get install libpmem1" };
   }
   const mounts = mountsOf(facts).filter((mount) => mount.fileSystem !== "tmpfs");
   const good = mounts.find((mount) => mountProblem(facts, mount) === undefined);
   if (good !== undefined) {
-    const block = /^\/dev\/(pmem\d+(?:\.\d+)?)/.exec(good.device)?.[1];
-    const kind = regionKind(facts, namespacesOf(facts).find((space) => space.block === block)?.region);
+    const kind = regionKind(facts, regionBehind(facts, good));
     const virtual = isVirtual(facts);
     return {
       configuration: "fsdax",
@@ -191,52 +136,10 @@ function fsdax(facts: Facts): ConfigurationState {
 
 /** Why a DAX device that became memory is no PMEM or CXL node; undefined: it is one. */
 function kmemProblem(facts: Facts, device: DaxDevice): string | undefined {
-  const node = nodesOf(facts).find((one) => one.node === device.targetNode);
-  if (node === undefined || (node.totalBytes ?? 0) === 0) {
-    return `${device.name} is system memory, but its node ${device.targetNode ?? "?"} has none of it online`;
-  }
-  if (node.cpus === undefined) return `whether node ${node.node} of ${device.name} has CPUs could not be read`;
-  if (node.cpus !== "") return `${device.name} is memory of node ${node.node}, which has CPUs: it cannot be told apart`;
-  if (device.origin === "cxl") return undefined;
-  if (device.origin === "pmem") {
-    const kind = regionKind(facts, device.region);
-    return kind.pmem ? undefined : `${device.name} is memory of node ${node.node}, but ${kind.text}`;
-  }
-  return `${device.name} is memory of node ${node.node}, but where it comes from is not known ` +
-    `(${device.origin === "hmem" ? "firmware calls it special purpose" : "no PMEM or CXL region"})`;
-}
-
-function kmemNext(facts: Facts): { because: string; next?: string } {
-  const devices = daxOf(facts);
-  const waiting = devices.find((device) => device.driver !== "kmem");
-  if (waiting !== undefined) {
-    const isCxl = waiting.origin === "cxl" || facts[`pmem.${waiting.region}.provider`] === "CXL";
-    return {
-      because: `${waiting.name} is a device, not memory of a NUMA node`,
-      next: provisionCommand(isCxl ? "cxl-kmem" : "kmem-dax", facts),
-    };
-  }
-  const bare = nodesOf(facts).find((node) => node.cpus === "" && (node.totalBytes ?? 0) > 0);
-  if (bare !== undefined) {
-    return {
-      because:
-        `node ${bare.node} has memory and no CPUs, but no DAX device belongs to it: that is how cloud machines ` +
-        `show plain memory as well, so it is not proven to be PMEM or CXL memory`,
-      next: "daxctl list",
-    };
-  }
-  const region = regionsOf(facts)[0];
-  if (region !== undefined) {
-    const isCxl = facts[`pmem.${region.name}.provider`] === "CXL";
-    return {
-      because: `no DAX device: ${region.name} has no namespace in devdax mode`,
-      next: provisionCommand(isCxl ? "cxl-kmem" : "kmem-dax", facts),
-    };
-  }
-  const cxl = Object.keys(facts).some((key) => key.startsWith("cxl.mem"));
-  return cxl
-    ? { because: "there is CXL memory, but no DAX device on it", next: provisionCommand("cxl-kmem", facts) }
-    : { because: "no DAX device in /sys/bus/dax, no PMEM region, no CXL memory" };
+  const way = nodeWayProblem(facts, device.targetNode, device.name);
+  if (way !== undefined) return way;
+  const kind = deviceKind(facts, device);
+  return kind.proven ? undefined : `${device.name} is memory of node ${device.targetNode}, but ${kind.text}`;
 }
 
 /** The node that stands in for a medium: the first with CPUs and memory, or 0 where nodes are not known. */
@@ -245,7 +148,7 @@ function existingNode(facts: Facts): number {
 }
 
 function kmemDax(facts: Facts): ConfigurationState {
-  const missing = libraryMissing(facts, "memkind", "libmemkind0");
+  const missing = memkindMissing(facts);
   if (missing !== undefined) {
     return { configuration: "kmem-dax", state: "unavailable", because: missing, next: "apt-get install libmemkind0" };
   }
@@ -255,8 +158,7 @@ function kmemDax(facts: Facts): ConfigurationState {
     const nodes = [...new Set(good.map((device) => device.targetNode ?? -1))].sort((a, b) => a - b);
     const virtual = isVirtual(facts);
     const origins = good.map((device) =>
-      `node ${device.targetNode} from ${device.name}, ` +
-      (device.origin === "cxl" ? "CXL memory" : regionKind(facts, device.region).text)
+      `node ${device.targetNode} from ${device.name}, ${deviceKind(facts, device).text}`
     );
     return {
       configuration: "kmem-dax",
@@ -297,6 +199,7 @@ export function availability(machine: MachineRecord): Availability {
       ? { available: true, nodes: nodes.nodes ?? [], virtual: nodes.virtual ?? true }
       : absent(nodes),
     ssd: probeSsd,
+    unproven: unprovenMedia(machine.facts),
     existingNode: existingNode(machine.facts),
   };
 }

@@ -5,12 +5,14 @@
  * @module
  */
 
+import { normalize } from "node:path";
 import { formatBytes } from "../../ffi/bytes.ts";
 import type { Availability, Found } from "../machine/availability.ts";
 import type { Case } from "../plan.ts";
-import type { Evidence } from "../record.ts";
+import type { Evidence, Vouched } from "../record.ts";
 import type { ResolvedConfiguration } from "../scenario.ts";
 import { type SsdTier, ssdTierOf, usesLibpmem, usesMemkind } from "../storage.ts";
+import { type Vouch, vouchedPlace, vouchOf } from "./vouch.ts";
 
 /** Where the PMEM of a configuration is. */
 export type Place =
@@ -45,6 +47,8 @@ export interface Decision {
   readonly missing?: string;
   /** Bytes of the DRAM cache of a machine in Memory Mode. */
   readonly cacheBytes?: number;
+  /** What the owner says that the medium is; it is measured, then. */
+  readonly vouched?: Vouched;
 }
 
 /** A case that will run. */
@@ -69,6 +73,12 @@ export class UnavailableError extends Error {
 /** Why a medium that is there is not measured. */
 const VIRTUAL = "a hypervisor runs this machine, so the medium may be virtual";
 
+/** Whether a path is a folder or below it. */
+export function isWithin(path: string, folder: string): boolean {
+  const [inner, outer] = [normalize(path), normalize(folder)];
+  return inner === outer || inner.startsWith(outer.endsWith("/") ? outer : `${outer}/`);
+}
+
 /** What the medium of a configuration is here. */
 function mediumOf(
   configuration: ResolvedConfiguration,
@@ -84,7 +94,7 @@ function mediumOf(
     if (path === undefined || path === "auto") {
       return found.available ? { ...found, place: { kind: "directory", path: found.path } } : found;
     }
-    const inside = found.available && (path === found.path || path.startsWith(`${found.path}/`));
+    const inside = found.available && isWithin(path, found.path);
     return inside
       ? { ...found, place: { kind: "directory", path } }
       : { available: false, reason: `"${path}" is not on a file system that maps PMEM directly` };
@@ -132,21 +142,40 @@ function standIn(configuration: ResolvedConfiguration, here: Availability): Plac
  *
  * @param cases The cases of a scenario.
  * @param here What the machine has.
- * @param require `measured` makes the absence of a medium an error for every configuration.
+ * @param require `measured` makes the absence of a medium an error for every configuration. A medium that its owner
+ *   vouches for is there.
+ * @param vouches What the owner says of media that nothing here proves.
  * @returns The cases that run and those that are left out.
- * @throws {UnavailableError} naming every configuration that cannot run as required.
+ * @throws {UnavailableError} naming every configuration that cannot run as required, or whose medium cannot be vouched
+ *   for.
  */
 export function decideCases(
   cases: readonly Case[],
   here: Availability,
   require?: "measured",
+  vouches: readonly Vouch[] = [],
 ): { runnable: RunnableCase[]; skipped: SkippedCase[] } {
   const runnable: RunnableCase[] = [];
   const skipped: SkippedCase[] = [];
   const errors = new Map<string, string>();
+  const refused = new Map<string, string>();
   for (const one of cases) {
     const configuration = configurationOf(one);
     const disk = diskOf(configuration, here);
+    const vouch = vouchOf(vouches, one.configuration);
+    if (vouch !== undefined && disk.available) {
+      const found = vouchedPlace(configuration, here);
+      if ("place" in found) {
+        const { place, shows } = found;
+        const vouched: Vouched = { medium: vouch.medium, by: "owner", shows };
+        const ssd = disk.ssd === undefined ? {} : { ssd: disk.ssd };
+        runnable.push({ ...one, decision: { evidence: "measured", place, ...ssd, virtual: false, vouched } });
+        continue;
+      }
+      const why = `${vouch.medium} cannot be vouched for as the medium of ${one.configuration}: ${found.why}`;
+      (vouch.configuration === undefined ? refused : errors).set(one.configuration, why);
+      if (vouch.configuration !== undefined) continue;
+    }
     const found = disk.available ? mediumOf(configuration, here) : disk;
     const ssd = disk.available && disk.ssd !== undefined ? { ssd: disk.ssd } : {};
     if (found.available) {
@@ -187,6 +216,10 @@ export function decideCases(
       runnable.push({ ...one, decision });
     }
   }
+  // A word for all configurations is meant for those that it can be true of; there must be one.
+  if (refused.size > 0 && !runnable.some(({ decision }) => decision.vouched !== undefined)) {
+    for (const [name, why] of refused) if (!errors.has(name)) errors.set(name, why);
+  }
   if (errors.size > 0) {
     throw new UnavailableError(
       `${[...errors.values()].join("\n")}\nRun "deno task tierbench doctor" for what is missing`,
@@ -217,13 +250,14 @@ export interface Scratch {
 
 /** One sentence: how the figures of a case are obtained. */
 export function howText(decision: Decision, dram: number, scratch?: Scratch): string {
-  const { place, ssd } = decision;
-  if (ssd === undefined) return placeText(decision, dram, scratch);
+  const { place, ssd, vouched } = decision;
+  const word = vouched === undefined ? "" : `; the medium is ${vouched.medium} by the owner's word (${vouched.shows})`;
+  if (ssd === undefined) return placeText(decision, dram, scratch) + word;
   const disk = `${ssd.tier} in files in ${ssd.directory ?? "the project's cache folder"}, on its disk`;
-  return place.kind === "none" ? `${disk}, wall clock` : `${placeText(decision, dram, scratch)}; ${disk}`;
+  return place.kind === "none" ? `${disk}, wall clock` : `${placeText(decision, dram, scratch)}${word}; ${disk}`;
 }
 
-function placeText({ place, media, virtual }: Decision, dram: number, scratch?: Scratch): string {
+function placeText({ place, media, virtual, vouched }: Decision, dram: number, scratch?: Scratch): string {
   const model = `slowed to ${media}`;
   const clock = virtual ? "in a virtual machine, wall clock" : "wall clock";
   switch (place.kind) {
@@ -236,7 +270,7 @@ function placeText({ place, media, virtual }: Decision, dram: number, scratch?: 
           `${media} behind`;
     case "nodes":
       return media === undefined
-        ? `memkind on PMEM node ${place.nodes.join(", ")}, ${clock}`
+        ? `memkind on ${vouched === undefined ? "PMEM node" : "node"} ${place.nodes.join(", ")}, ${clock}`
         : `memkind on node ${place.nodes.join(", ")}, which is DRAM, ${model}`;
     case "directory":
       return media === undefined

@@ -4,7 +4,15 @@
  * @module
  */
 
-import type { DataRecord, Evidence, FailedRecord, MachineRecord, QualityRecord, SampleRecord } from "../record.ts";
+import type {
+  DataRecord,
+  Evidence,
+  FailedRecord,
+  MachineRecord,
+  QualityRecord,
+  SampleRecord,
+  Vouched,
+} from "../record.ts";
 import type { WorkerPhase } from "./worker_protocol.ts";
 
 /** One case as a plan shows it. */
@@ -13,6 +21,8 @@ export interface PlanLine {
   readonly case: string;
   /** Absent if the case is left out. */
   readonly evidence?: Evidence;
+  /** Whose word says what is measured; absent where the medium is verified or stood in for. */
+  readonly vouched?: Vouched;
   /** How its figures are obtained, or why it is left out. */
   readonly how: string;
   /** Why it is not measured. */

@@ -25,6 +25,7 @@ import type { DataRecord, MachineRecord, ModelBand, ModelLimit, RunRecord } from
 import type { MediumUse } from "./model_facts.ts";
 import type { ResolvedScenario } from "../scenario.ts";
 import { dramBudget, mustCountRowsOnly, tableBytes } from "../workloads/sizes.ts";
+import { checkVouches, type Vouch } from "./vouch.ts";
 import type { WorkerCommand } from "./worker_process.ts";
 
 /** What a run needs from the rest of the suite; tests give their own. */
@@ -84,6 +85,7 @@ export interface Preparation {
 /** Options of {@linkcode prepareRun}. */
 export interface PrepareRunOptions {
   readonly require?: "measured" | undefined;
+  readonly vouch?: readonly Vouch[] | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly emit: (event: RunEvent) => void;
 }
@@ -91,6 +93,7 @@ export interface PrepareRunOptions {
 /**
  * Prepares a run.
  *
+ * @throws {VouchError} if the owner's word names a medium or a configuration that does not exist.
  * @throws {UnavailableError} if a configuration cannot run as required.
  * @throws {ScenarioError} if the scenario's DRAM budget would not be fair, or a batch has more rows than the data.
  */
@@ -99,6 +102,7 @@ export async function prepareRun(
   dependencies: RunDependencies,
   options: PrepareRunOptions,
 ): Promise<Preparation> {
+  await checkVouches(options.vouch ?? [], scenario);
   const machine = await dependencies.inspectMachine();
   options.emit({ type: "machine", machine });
   const here = await dependencies.availability(machine);
@@ -108,7 +112,7 @@ export async function prepareRun(
   for (const { switch: name, why } of leftOut) {
     options.emit({ type: "notice", message: `the switch "${name}" is left out of the ablation: ${why}` });
   }
-  const { runnable, skipped } = decideCases(planned, here, options.require);
+  const { runnable, skipped } = decideCases(planned, here, options.require, options.vouch);
   const cases = await prepareCases(runnable, machine, dependencies, options);
   const [first] = cases;
   const small = cases.find(({ rowsOnly }) => rowsOnly);
@@ -140,6 +144,7 @@ function planEvent(
     ...cases.map((one) => ({
       case: one.name,
       evidence: one.decision.evidence,
+      ...(one.decision.vouched === undefined ? {} : { vouched: one.decision.vouched }),
       how: howOf(one),
       ...(one.decision.missing === undefined ? {} : { missing: one.decision.missing }),
     })),

@@ -123,6 +123,22 @@ async function tierRecord(
   return { ...tier, emulates: media, modelLimit };
 }
 
+/**
+ * What is measured on a file must have been mapped directly: below a DAX file system another may be mounted.
+ *
+ * @throws {Error} if libpmem says that it was not.
+ */
+function checkMapping({ type, facts }: WorkerTier, { decision: { media, place } }: PreparedCase): void {
+  if (type !== "PMEM_LIBPMEM" || media !== undefined || place.kind !== "directory") return;
+  if (facts["is_pmem"] !== "0" && facts["forced"] !== "1") return;
+  throw new Error(
+    `Cannot measure PMEM in "${place.path}": libpmem ` +
+      `${facts["forced"] === "1" ? "was forced to take its file for PMEM" : "does not take its file for PMEM"}` +
+      `${facts["file_system"] === undefined ? "" : ` (file system ${facts["file_system"]})`}; name a folder on the DAX ` +
+      "file system itself",
+  );
+}
+
 function dramBytes(one: PreparedCase): number {
   const configuration = configurationOf(one);
   if (configuration.memory === "memory-mode") return one.decision.cacheBytes ?? one.dram;
@@ -139,6 +155,7 @@ export async function sampleRecord(
 ): Promise<SampleRecord> {
   const one = planned.case;
   const { outcome } = taken;
+  for (const tier of outcome.tiers) checkMapping(tier, one);
   return {
     type: "sample",
     id: planned.id,
@@ -149,6 +166,7 @@ export async function sampleRecord(
     position: planned.position,
     status: "completed",
     evidence: one.decision.evidence,
+    ...(one.decision.vouched === undefined ? {} : { vouched: one.decision.vouched }),
     how: howOf(one, taken.scratch),
     seed: one.scenario.seed,
     started: taken.started,
@@ -182,6 +200,7 @@ export function qualityRecord(id: string, one: PreparedCase, taken: TakenSample<
     point: one.point,
     deterministic: one.scenario.workload.deterministic,
     evidence: one.decision.evidence,
+    ...(one.decision.vouched === undefined ? {} : { vouched: one.decision.vouched }),
     started: taken.started,
     seconds: taken.seconds,
     steps,

@@ -7,6 +7,11 @@ import type { RunDependencies } from "../../scenarios/run/prepare.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import { fillDefaults } from "../../scenarios/resolve.ts";
 
+const NOTHING_UNPROVEN: Availability["unproven"] = {
+  fsdax: { possible: false, why: "there is no PMEM region" },
+  kmemDax: { possible: false, why: "every node has CPUs" },
+};
+
 /** A machine without PMEM. */
 export const NO_PMEM: Availability = {
   dram: { available: true },
@@ -14,6 +19,7 @@ export const NO_PMEM: Availability = {
   kmemDax: { available: false, reason: "no node without CPUs" },
   memoryMode: { available: false, reason: "no PMEM modules" },
   ssd: () => ({ available: true }),
+  unproven: NOTHING_UNPROVEN,
   existingNode: 0,
 };
 
@@ -24,6 +30,7 @@ export const ALL_PMEM: Availability = {
   kmemDax: { available: true, nodes: [2], virtual: false },
   memoryMode: { available: true, cacheBytes: 2 ** 30, virtual: false },
   ssd: () => ({ available: true }),
+  unproven: NOTHING_UNPROVEN,
   existingNode: 0,
 };
 
