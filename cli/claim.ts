@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { join } from "node:path";
 import {
   analyseClaim,
+  kindText,
   PUBLISHED_CLAIMS,
   readPage,
   readResult,
@@ -87,5 +88,5 @@ function ofResult(result: Result, options: SummaryOptions, only: string | undefi
   }`;
   const unpriced = unpricedText(pricing?.bill ?? []);
   const head = (evidence: string) => [`${evidence}; ${dates}`, ...(unpriced === undefined ? [] : [unpriced])];
-  return found.map((claim) => ({ head: head(claim.evidence), analysis: claim }));
+  return found.map((claim) => ({ head: head(kindText(claim)), analysis: claim }));
 }

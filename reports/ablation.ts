@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindOf, kindText } from "./kind.ts";
 import {
   ABLATION_CASES,
   ABLATION_FIELD,
@@ -69,8 +70,8 @@ function first(group: Group): SampleRecord {
 
 /** Cases that are compared with one another: of a configuration, a kind of evidence and a point of the matrix. */
 function keyOf(group: Group): string {
-  const { configuration, evidence, point: { [ABLATION_FIELD]: _, ...point } } = first(group);
-  return JSON.stringify([configuration, evidence, point]);
+  const { configuration, point: { [ABLATION_FIELD]: _, ...point } } = first(group);
+  return JSON.stringify([configuration, kindText(kindOf(first(group))), point]);
 }
 
 function groupOf(
@@ -78,13 +79,14 @@ function groupOf(
   found: readonly Found[],
   cases: readonly Pick<CaseSummary, "name" | "virtual">[],
 ): AblationGroup {
-  const { configuration, evidence, point: { [ABLATION_FIELD]: _, ...point } } = first((found[0] as Found).group);
+  const sample = first((found[0] as Found).group);
+  const { configuration, point: { [ABLATION_FIELD]: _, ...point } } = sample;
   const none = found.find(({ variant }) => variant.kind === "none")?.group;
   const at = Object.entries(point).map(([field, value]) => `${field}=${value}`).join(" ");
   return {
     name: at === "" ? configuration : `${configuration} ${at}`,
     configuration,
-    evidence,
+    ...kindOf(sample),
     rows: found.map(({ variant, group }) => {
       const withheld = [group, none].some((one) => cases.find(({ name }) => name === one?.name)?.virtual === true);
       return rowOf(result, variant, group, none, withheld);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindText } from "./kind.ts";
 import { changeWords, listText, prefixed, roughPercentText, significant } from "./format.ts";
 import type { AblationGroup, AblationRow, AblationSummary } from "./model.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
@@ -35,9 +36,9 @@ export function ablationSentences(of: AblationSummary): string[] {
   return [...of.groups.flatMap(groupSentences), ...resultSentences(of)];
 }
 
-function groupSentences({ name, evidence, rows }: AblationGroup): string[] {
+function groupSentences({ rows, ...group }: AblationGroup): string[] {
   const all = rows.find(({ kind }) => kind === "all");
-  const where = `${name} (${evidence})`;
+  const where = `${group.name} (${kindText(group)})`;
   const alone = rows.filter((row) => row.kind === "alone" && row.relative !== undefined);
   const apart = (row: AblationRow): boolean => row.relative !== undefined && difference(row.relative) !== "none";
   const told = alone.filter(apart).sort((a, b) => (b.relative?.value ?? 0) - (a.relative?.value ?? 0));

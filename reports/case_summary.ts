@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindOf, kindText } from "./kind.ts";
 import { PHASES, type Result, type SampleRecord } from "../scenarios/record.ts";
 import { embeddingTime } from "./embedding_time.ts";
 import type {
@@ -39,17 +40,17 @@ export function groupSamples(result: Result): Group[] {
   const points: string[] = [];
   const kinds = new Map<string, Set<string>>();
   for (const sample of result.samples) {
-    const key = JSON.stringify([sample.case, sample.evidence]);
+    const key = JSON.stringify([sample.case, kindText(kindOf(sample))]);
     groups.set(key, [...groups.get(key) ?? [], sample]);
     points.push(JSON.stringify(sample.point));
-    kinds.set(sample.case, (kinds.get(sample.case) ?? new Set()).add(sample.evidence));
+    kinds.set(sample.case, (kinds.get(sample.case) ?? new Set()).add(kindText(kindOf(sample))));
   }
   const order = viewScenario(result).configurations;
   return [...groups.values()]
     .map((samples) => {
       const first = samples[0] as SampleRecord;
       const mixed = (kinds.get(first.case)?.size ?? 0) > 1;
-      return { name: mixed ? `${first.case} (${first.evidence})` : first.case, samples, first };
+      return { name: mixed ? `${first.case} (${kindText(kindOf(first))})` : first.case, samples, first };
     })
     .sort((a, b) =>
       points.indexOf(JSON.stringify(a.first.point)) - points.indexOf(JSON.stringify(b.first.point)) ||
@@ -90,7 +91,7 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     name,
     configuration: first.configuration,
     point: first.point,
-    evidence: first.evidence,
+    ...kindOf(first),
     holding: holdingOf(result, first),
     virtual,
     how: unique(samples.map((sample) => sample.how)),

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindOf } from "./kind.ts";
 import type { CaseClaim, CaseSummary, Pricing } from "./model.ts";
 import { type Claim, type ClaimSide, type Range, takeApart } from "./tco/claim/claim.ts";
 import { claimInputs, flips, priceInput, tornado } from "./tco/claim/sensitivity.ts";
@@ -44,7 +45,7 @@ export function claimsOf(cases: readonly CaseSummary[], pricing: Pricing | undef
       timeRatio: low === undefined || high === undefined ? undefined : { low: 1 / high, high: 1 / low },
     };
     const analysis = analyseClaim(claim, pricing.model === "owned" ? ownedRanges(claim, pricing) : {});
-    return [{ case: one.name, evidence: one.evidence, claim, saved: one.cost.saved, ...analysis }];
+    return [{ case: one.name, ...kindOf(one), claim, saved: one.cost.saved, ...analysis }];
   });
 }
 

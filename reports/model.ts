@@ -171,6 +171,8 @@ export interface CaseSummary {
   readonly point: Readonly<Record<string, string | number | boolean>>;
   /** How every figure of the case was obtained. */
   readonly evidence: Evidence;
+  /** What the medium is by the word of the machine's owner; absent where it was verified, or stood in for. */
+  readonly vouched?: string | undefined;
   /** How the rows are held: decides which machines can be priced. */
   readonly holding: Holding;
   /** True if a medium was virtual: speed and price are withheld. */
@@ -238,6 +240,8 @@ export interface QualitySummary {
   readonly configuration: string;
   /** Kind of evidence of its times. */
   readonly evidence: Evidence;
+  /** What the medium is by the word of the machine's owner; absent where it was verified, or stood in for. */
+  readonly vouched?: string | undefined;
   /** Samples trained. */
   readonly samples: number;
   /** AUC on held-out rows at the end; `null` if it is undefined. */
@@ -266,6 +270,8 @@ export interface QualitySummary {
   readonly targetElsewhere: readonly {
     readonly case: string;
     readonly evidence: Evidence;
+    /** What the medium is by the word of the machine's owner; absent where it was verified, or stood in for. */
+    readonly vouched?: string | undefined;
     readonly seconds: Estimate;
   }[];
   /** The fast mode against the deterministic one, if it was the fast mode. */
@@ -356,6 +362,8 @@ export interface AblationGroup {
   readonly configuration: string;
   /** How its figures were obtained. */
   readonly evidence: Evidence;
+  /** What the medium is by the word of the machine's owner; absent where it was verified, or stood in for. */
+  readonly vouched?: string | undefined;
   /** "none" first, then each switch alone, all, all but each. */
   readonly rows: readonly AblationRow[];
 }
@@ -415,6 +423,8 @@ export interface CaseClaim {
   readonly case: string;
   /** How its figures were obtained. */
   readonly evidence: Evidence;
+  /** What the medium is by the word of the machine's owner; absent where it was verified, or stood in for. */
+  readonly vouched?: string | undefined;
   /** The claim in the terms it is taken apart by. */
   readonly claim: Claim;
   /** Share saved. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindOf } from "./kind.ts";
 import type { QualityRecord, Result } from "../scenarios/record.ts";
 import { ablation, aucChange } from "./ablation.ts";
 import { baselineOf, groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
@@ -107,7 +108,7 @@ function qualityOf(
   const target = wanted === undefined || virtual ? undefined : targetAuc(quality.curve, wanted);
   return {
     configuration: quality.configuration,
-    evidence: quality.evidence,
+    ...kindOf(quality),
     samples: quality.curve[quality.curve.length - 1]?.samples ?? 0,
     auc: quality.auc,
     logloss: quality.logloss,
@@ -135,11 +136,12 @@ function elsewhere(
     JSON.stringify(one.point) === JSON.stringify(point) || quality.point === undefined
   );
   const digests = same.find((one) => one.configuration === quality.configuration)?.digests ?? [];
-  return same.flatMap(({ name, evidence, throughput, digests: own }) =>
-    throughput === undefined || digests.length !== 1 || own.join() !== digests.join()
+  return same.flatMap((one) => {
+    const { name, throughput, digests: own } = one;
+    return throughput === undefined || digests.length !== 1 || own.join() !== digests.join()
       ? []
-      : [{ case: name, evidence, seconds: mapEstimate(throughput, (rate) => samples / rate) }]
-  );
+      : [{ case: name, ...kindOf(one), seconds: mapEstimate(throughput, (rate) => samples / rate) }];
+  });
 }
 
 /** The fast mode beside its twin in deterministic mode. */

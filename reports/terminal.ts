@@ -93,7 +93,11 @@ function cells(one: CaseSummary, summary: Summary): string[] {
     of === undefined ? "–" : text(of.value);
   return [
     one.name,
-    one.virtual ? `${one.evidence}, virtual` : one.evidence,
+    one.virtual
+      ? `${one.evidence}, virtual`
+      : one.vouched === undefined
+      ? one.evidence
+      : `${one.evidence}, ${one.vouched} vouched for`,
     number(throughput, (v) => `${significant(v / scale.factor)}${scale.prefix === "" ? "" : ` ${scale.prefix}`}`),
     throughput === undefined ? "–" : intervalText(throughput, 1 / scale.factor) ?? "one sample",
     number(embedding?.relative, (v) => `${significant(v)} ×`),

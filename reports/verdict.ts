@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindText } from "./kind.ts";
 import { changeWords, countText, intervalText, listText, prefixed, roughPercentText, significant } from "./format.ts";
 import type { CaseSummary, Summary, Verdict } from "./model.ts";
 import { ABLATION_FIELD } from "../scenarios/ablation.ts";
@@ -58,9 +59,9 @@ function onceAtEnd(sentence: string): string {
 }
 
 /** With a matrix, names the point once and first, instead of in the name of every case. */
-function ledByPoint(sentences: readonly string[], { name, configuration, evidence }: CaseSummary): string[] {
+function ledByPoint(sentences: readonly string[], { name, configuration, ...one }: CaseSummary): string[] {
   if (!name.startsWith(`${configuration} `)) return [...sentences];
-  const point = name.slice(configuration.length + 1).replace(`(${evidence})`, "").trim();
+  const point = name.slice(configuration.length + 1).replace(`(${kindText(one)})`, "").trim();
   return point === ""
     ? [...sentences]
     : sentences.map((text) => `At ${point}: ${text.replaceAll(` ${point}`, "").replace(/^Embedding/, "embedding")}`);
@@ -222,9 +223,10 @@ function embeddingSentence(cases: readonly CaseSummary[], baseline: CaseSummary)
     found;
 }
 
-/** `fsdax (emulated)`. */
+/** `fsdax (emulated)`, `fsdax (measured, medium vouched for by the owner: optane-200)`. */
 function kinded(one: CaseSummary): string {
-  return one.name.endsWith(`(${one.evidence})`) ? one.name : `${one.name} (${one.evidence})`;
+  const kind = kindText(one);
+  return one.name.endsWith(`(${kind})`) ? one.name : `${one.name} (${kind})`;
 }
 
 function qualitySentences(facts: Facts): string[] {
@@ -267,6 +269,15 @@ function cautions(facts: Facts): string[] {
         listText(emulated)
       }: emulated. Real code ran on a faster medium, slowed to a media model; the interval holds ` +
         "the noise of the runs, not the error of the model",
+    );
+  }
+  for (const [medium, cases] of Map.groupBy(facts.cases, ({ vouched }) => vouched)) {
+    if (medium === undefined) continue;
+    said.push(
+      `${
+        listText(configurations(cases))
+      }: that the medium is ${medium} is the word of the machine's owner; the machine ` +
+        "itself does not prove it",
     );
   }
   if (hidden !== undefined) said.push(hidden);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindOf, kindText } from "../kind.ts";
 import type { Result, SampleRecord } from "../../scenarios/record.ts";
 import { type Group, groupSamples, rateOf } from "../case_summary.ts";
 import { checkResult } from "../check_result.ts";
@@ -21,7 +22,7 @@ import {
   type Unlike,
   UnlikeResultsError,
 } from "./model.ts";
-import { kindOf, unlikeOf } from "./unlike.ts";
+import { kindOf as scenarioKindOf, unlikeOf } from "./unlike.ts";
 
 /** Share of false alarms among the rows that are called different. */
 const FALSE_ALARMS = 0.05;
@@ -54,8 +55,10 @@ export interface CompareOptions {
  */
 export function compareResults(a: Result, b: Result, options: CompareOptions = {}): ResultComparison {
   const { names = ["the first", "the second"], unlike: allowed = false } = options;
-  if (kindOf(a) !== kindOf(b)) {
-    throw new RangeError(`Cannot compare a ${kindOf(a)} with a ${kindOf(b)}: they have no figure in common`);
+  if (scenarioKindOf(a) !== scenarioKindOf(b)) {
+    throw new RangeError(
+      `Cannot compare a ${scenarioKindOf(a)} with a ${scenarioKindOf(b)}: they have no figure in common`,
+    );
   }
   checkResult(a);
   checkResult(b);
@@ -124,11 +127,12 @@ function judged(pairs: readonly (readonly [Group, Group])[], context: Context): 
 /** A case's figures, before it is judged. */
 function measured([left, right]: readonly [Group, Group], { a, b, floor }: Context): ComparedCase {
   const [one, other] = [left.samples, right.samples];
-  const kinds = [one, other].map((samples) => samples[0]?.evidence);
+  const [kind, otherKind] = [kindOf(one[0] as SampleRecord), kindOf(other[0] as SampleRecord)];
+  const unlike = kindText(kind) !== kindText(otherKind);
   const name = left.name;
   const nothing = (why: string): ComparedCase => ({
     case: name,
-    evidence: kinds[0] === kinds[1] ? kinds[0] : undefined,
+    ...(unlike ? { evidence: undefined } : kind),
     a: undefined,
     b: undefined,
     ratio: undefined,
@@ -138,14 +142,14 @@ function measured([left, right]: readonly [Group, Group], { a, b, floor }: Conte
     verdict: "not compared",
     why,
   });
-  if (kinds[0] !== kinds[1]) return nothing(`${kinds[0]} in the first, ${kinds[1]} in the second`);
+  if (unlike) return nothing(`${kindText(kind)} in the first, ${kindText(otherKind)} in the second`);
   if ([...one, ...other].some(({ virtual }) => virtual)) return nothing("its medium is virtual: no speed is shown");
   const [rates, others] = [ratesOf(one), ratesOf(other)];
   const seed = `${a.run.scenarioDigest} ${a.run.started} ${b.run.started} ${name}`;
   const many = rates.length > 1 && others.length > 1;
   return {
     case: name,
-    evidence: kinds[0],
+    ...kind,
     a: estimate(rates, "rate", `${seed} a`),
     b: estimate(others, "rate", `${seed} b`),
     ratio: estimateRatio(others, rates, "rate", `${seed} ratio`),

@@ -42,6 +42,8 @@ export interface ComparedCase {
   readonly case: string;
   /** How its figures were obtained; undefined where the two differ in that. */
   readonly evidence: Evidence | undefined;
+  /** What the medium is by the word of the machine's owner, where that is said of both. */
+  readonly vouched?: string | undefined;
   /** Samples a second in the first result; undefined where no speed is shown. */
   readonly a: Estimate | undefined;
   /** Samples a second in the second result. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindText } from "../kind.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
 import { estimateText, rateText, roughPercentText, significant } from "../format.ts";
 import { wrap } from "../terminal.ts";
@@ -14,7 +15,7 @@ const HEAD = ["case", "kind", "first, samples/s", "second, samples/s", "ratio (9
 function cells(one: ComparedCase): string[] {
   return [
     one.case,
-    one.evidence ?? "unlike",
+    one.evidence === undefined ? "unlike" : kindText({ evidence: one.evidence, vouched: one.vouched }),
     one.a === undefined ? "–" : rateText(one.a),
     one.b === undefined ? "–" : rateText(one.b),
     one.ratio === undefined ? "–" : estimateText(one.ratio),

@@ -19,6 +19,7 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary, summary: Summary) 
   ["configuration", (one) => one.configuration],
   ["point", (one) => JSON.stringify(one.point)],
   ["kind", (one) => one.evidence],
+  ["vouched", (one) => one.vouched],
   ["virtual", (one) => `${one.virtual}`],
   ["samples", (one) => one.samples],
   ...interval("samples_per_second", (one) => one.throughput),

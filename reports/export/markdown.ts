@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindText } from "../kind.ts";
 import { changeText, errorText, estimateText, rateText, significant } from "../format.ts";
 import { resultsText } from "../ablation_words.ts";
 import { focused } from "../focus.ts";
@@ -26,7 +27,7 @@ export function toMarkdown(summary: Summary): string {
   ];
   const rows = focused(summary).cases.map((one) => [
     one.name,
-    one.evidence,
+    kindText(one),
     one.throughput === undefined ? "withheld" : rateText(one.throughput),
     one.relative === undefined ? "–" : estimateText(one.relative),
     one.embedding?.relative === undefined ? "–" : estimateText(one.embedding.relative),
@@ -68,8 +69,8 @@ export function toMarkdown(summary: Summary): string {
 
 /** What each optimisation is worth on every configuration: a title, the columns, the rows. */
 function ablationTables({ ablation }: Summary): string[][][] {
-  return (ablation?.groups ?? []).map(({ name, evidence, rows }) => [
-    [`${name}, ${evidence}`],
+  return (ablation?.groups ?? []).map(({ name, rows, ...kind }) => [
+    [`${name}, ${kindText(kind)}`],
     ["optimisations", "samples/s (95 %)", "× none (95 %)", "results"],
     ...rows.map((row) => [
       row.label,

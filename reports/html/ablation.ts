@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindText } from "../kind.ts";
 import { resultsText, savesFaults, switchLabel } from "../ablation_words.ts";
 import { countText, listText, percentText, prefixed, significant } from "../format.ts";
 import type { AblationGroup, AblationRow, Summary } from "../model.ts";
@@ -43,13 +44,13 @@ export function ablation({ ablation: found }: Summary): Markup | undefined {
           prefixed(qualitySamples)
         } samples for each case that ended with other rows.`}</p>${missing}
       ${chart}
-      ${groups.map((group) => html`<h3>${group.name}, ${group.evidence}</h3>${shortTable(group)}`)}
+      ${groups.map((group) => html`<h3>${group.name}, ${kindText(group)}</h3>${shortTable(group)}`)}
     </section>
   `;
 }
 
 function kinds(groups: readonly AblationGroup[]): string {
-  return groups.map(({ name, evidence }) => `${name}: ${evidence}`).join(". ");
+  return groups.map(({ name, ...kind }) => `${name}: ${kindText(kind)}`).join(". ");
 }
 
 /** Each switch in a line: alone, missing from all, and what it does to results. */

@@ -7,7 +7,7 @@
 import { flipText, inputText, pointsText, savedText, savingText, sideText, unpricedText } from "../claim_text.ts";
 import type { CaseClaim, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
-import type { Evidence } from "../../scenarios/record.ts";
+import { type Kind, kindText } from "../kind.ts";
 import { figure, kind, table } from "./parts.ts";
 
 /** Claims with charts; further ones have their tables alone. */
@@ -59,26 +59,26 @@ function drawn(
   title: string,
   text: string,
   unit: string,
-  evidence: Evidence,
+  of: Kind,
   numbers: Markup,
 ): Markup {
   if (id === undefined) return numbers;
-  const kinds = `Computed from a case that was ${evidence}, and from prices`;
+  const kinds = `Computed from a case that was ${kindText(of)}, and from prices`;
   return figure(id, { title, text, unit, kinds }, numbers);
 }
 
 function one(claimed: CaseClaim, index: number): Markup {
   const chart = (kind: string): string | undefined => index < CHARTED_CLAIMS ? `${kind}-${index}` : undefined;
-  const { case: name, evidence, claim, causes, tornado, flips } = claimed;
+  const { case: name, claim, causes, tornado, flips } = claimed;
   return html`
-    <h3>${name} ${kind(evidence)}</h3>
+    <h3>${name} ${kind(claimed)}</h3>
     <p>${sideText(claim.b)}, ${sideText(claim.a)} in ${claim.a.name}. Saved: ${savedText(claimed)} of the DRAM cost.</p>
     <div class="two">${drawn(
       chart("waterfall"),
       `Where the saving of ${name} comes from`,
       "Every bar begins where the one above it ends; filled bars save, outlined ones cost.",
       "percentage points of the DRAM cost",
-      evidence,
+      claimed,
       table(
         `What the saving of ${name} comes from, percentage points`,
         [
@@ -105,7 +105,7 @@ function one(claimed: CaseClaim, index: number): Markup {
       "The saving at the ends of each input's range, the widest first; filled where more of the input saves more. The dashed line " +
         "is the saving as priced.",
       "saved, percent of the DRAM cost",
-      evidence,
+      claimed,
       table(
         `Saving of ${name} at the ends of each input's range, the widest first`,
         [

@@ -78,7 +78,7 @@ function machines(cases: readonly CaseSummary[]): Markup {
         : `needs ${bytesText(need.dramBytes)}${need.memoryMode ? " of PMem, DRAM is its cache" : " of DRAM"}`;
       return [
         one.name,
-        kind(one.evidence),
+        kind(one),
         html`${offer.machines} × ${offer.instance.name}<small>${shape}; ${holds}</small>`,
         significant(offer.pricePerHour),
         significant(offer.overBuy),

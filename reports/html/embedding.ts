@@ -8,7 +8,7 @@ import { changeText, roughPercentText } from "../format.ts";
 import type { CaseSummary, Summary } from "../model.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { html, type Markup } from "./markup.ts";
-import { kindsText } from "./overview.ts";
+import { kindsText } from "../kind.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
 
 /** Time for embeddings of every case that shows times. */
@@ -37,7 +37,7 @@ export function embedding(summary: Summary): Markup | undefined {
       ],
       cases.map((one) => [
         one.name,
-        kind(one.evidence),
+        kind(one),
         estimateCell(one.embedding?.seconds, 1e3),
         estimateCell(one.embedding?.share, 100),
         estimateCell(one.embedding?.relative),
@@ -84,7 +84,7 @@ function lessDense(cases: readonly CaseSummary[]): Markup | undefined {
       ],
       compared.map((one) => [
         one.name,
-        html`${kind(one.evidence)}<small>computed from it</small>`,
+        html`${kind(one)}<small>computed from it</small>`,
         change(one.relative),
         ...(one.embedding?.lessDense ?? []).map(({ relative }) => change(relative)),
       ]),

@@ -10,7 +10,7 @@ import { missCurve } from "./miss_curve.ts";
 import { fastModeText, targetText } from "../quality_words.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
-import { kindsText } from "./overview.ts";
+import { kindsText, kindText } from "../kind.ts";
 import { traffic } from "./traffic.ts";
 import { aucCell, aucText } from "../../scenarios/record.ts";
 
@@ -40,7 +40,7 @@ export function speed(summary: Summary): Markup | undefined {
       ],
       cases.map((one) => [
         one.name,
-        kind(one.evidence),
+        kind(one),
         one.throughput === undefined ? "–" : estimateText(one.throughput),
         one.relative === undefined ? "–" : estimateText(one.relative),
         `${one.samples}`,
@@ -70,7 +70,7 @@ export function speed(summary: Summary): Markup | undefined {
       ],
       cases.map((one) => [
         one.name,
-        kind(one.evidence),
+        kind(one),
         estimateCell(one.step?.p50, 1e3),
         estimateCell(one.step?.p95, 1e3),
         estimateCell(one.step?.p99, 1e3),
@@ -109,7 +109,7 @@ export function time(summary: Summary): Markup | undefined {
       [{ title: "case" }, { title: "kind", words: true }, ...phases.map((phase) => ({ title: phase }))],
       cases.map((one) => [
         one.name,
-        kind(one.evidence),
+        kind(one),
         ...one.phases.map(({ seconds, share }) =>
           html`${significant(seconds * 1e3)}<small>${percentText(share)}</small>`
         ),
@@ -177,7 +177,7 @@ export function memory(summary: Summary): Markup | undefined {
       ],
       hit.map((one) => [
         one.name,
-        kind(one.evidence),
+        kind(one),
         estimateCell(one.hits?.ratio, 100),
         ...below.map((_, i) => one.hits?.below[i] === undefined ? "–" : significant(one.hits.below[i] * 100)),
         one.hits?.created === undefined ? "–" : significant(one.hits.created * 100),
@@ -214,7 +214,7 @@ export function quality(summary: Summary): Markup | undefined {
       at.logloss.toFixed(4),
     ]),
   );
-  const kinds = `Run on ${run.configuration}, ${run.evidence}`;
+  const kinds = `Run on ${run.configuration}, ${kindText(run)}`;
   const planted = run.plantedAuc === undefined
     ? ""
     : ` Dashed: ${run.plantedAuc.toFixed(4)}, the AUC of the model that made the labels, the best reachable.`;
@@ -282,13 +282,13 @@ function targetTable({ quality: run }: Summary): Markup | undefined {
       [
         [
           `quality run on ${run.configuration}`,
-          kind(run.evidence),
+          kind(run),
           `${limit}${significant(target.seconds)}`,
           "seconds of training up to there, without scoring; rows are created on the way",
         ],
         ...run.targetElsewhere.map((one) => [
           one.case,
-          kind(one.evidence),
+          kind(one),
           html`${limit}${estimateCell(one.seconds)}`,
           `computed: ${prefixed(target.samples)} samples ÷ the samples/s of the case, whose rows are equal to the bit`,
         ]),

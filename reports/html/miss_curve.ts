@@ -8,7 +8,7 @@ import { bytesText, percentText, significant } from "../format.ts";
 import { missesAt } from "../miss_curve.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
-import { kindsText } from "./overview.ts";
+import { kindsText } from "../kind.ts";
 import { figure, kind, table } from "./parts.ts";
 
 /** The figure; undefined where the run recorded no curve. */
@@ -70,7 +70,7 @@ function moreMemory(curved: readonly { readonly one: CaseSummary; readonly curve
         significant(100 * missesAt({ shares: curve.shares, misses: values }, bytes / whole));
       return [
         one.name,
-        kind(one.evidence),
+        kind(one),
         bytesText(now),
         curve.counted === undefined ? "–" : significant(100 * curve.counted),
         at(now, curve.misses),

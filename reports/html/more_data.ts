@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Evidence } from "../../scenarios/record.ts";
+import { type Kind, kindOf } from "../kind.ts";
 import { type BreakEvenMap, breakEvenMap, PRICE_RATIOS } from "../break_even_map.ts";
 import { bytesText } from "../format.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
@@ -37,13 +37,12 @@ export interface Lines {
     readonly points: readonly { readonly x: number; readonly y: number }[];
   }[];
   /** Single places, with the shape of their kind. */
-  readonly marks: readonly {
+  readonly marks: readonly (Kind & {
     readonly name: string;
-    readonly evidence: Evidence;
     readonly colour: number;
     readonly x: number;
     readonly y: number;
-  }[];
+  })[];
 }
 
 /** Data of these charts by the id of the chart. */
@@ -170,7 +169,7 @@ function curveLines(cases: readonly CaseSummary[], colour: (one: CaseSummary) =>
       const whole = (bytes.at(-1) as number) / (shares.at(-1) as number);
       return [{
         name: `${one.name} ran`,
-        evidence: one.evidence,
+        ...kindOf(one),
         colour: colour(one),
         x: ranShare * whole / 2 ** 20,
         y: 100 * counted,

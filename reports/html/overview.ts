@@ -4,20 +4,11 @@
  * @module
  */
 
+import { kindsText } from "../kind.ts";
 import { changeText, countText, estimateText, listText } from "../format.ts";
 import type { CaseSummary, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { type Cell, estimateCell, figure, kind, rateCell, table } from "./parts.ts";
-
-/** Which kinds of evidence a summary's figures are, for captions. */
-export function kindsText(cases: readonly CaseSummary[]): string {
-  const kinds = ["measured", "emulated", "simulated"] as const;
-  const said = kinds.flatMap((evidence) => {
-    const names = cases.filter((one) => one.evidence === evidence).map((one) => one.name);
-    return names.length === 0 ? [] : [`${evidence[0]?.toUpperCase()}${evidence.slice(1)}: ${names.join(", ")}`];
-  });
-  return said.join(". ");
-}
 
 /** Title and facts of the run. */
 export function heading(summary: Summary): Markup {
@@ -135,7 +126,7 @@ export function overview(summary: Summary): Markup | undefined {
       [{ title: "case" }, { title: "kind", words: true }, { title: "samples/s" }, { title: "$ per million samples" }],
       priced.map((one) => [
         one.name,
-        kind(one.evidence),
+        kind(one),
         one.throughput === undefined ? "–" : estimateText(one.throughput),
         one.cost === undefined ? "–" : estimateText(one.cost.perMillion),
       ]),
@@ -190,7 +181,7 @@ function summaryTable(summary: Summary): Markup {
     ],
     summary.cases.map((one): Cell[] => [
       one.name,
-      kind(one.evidence),
+      kind(one),
       rateCell(one.throughput),
       one.relative === undefined ? "–" : estimateCell(one.relative),
       estimateCell(one.embedding?.relative),

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { Auc, Evidence } from "../../scenarios/record.ts";
+import type { Auc } from "../../scenarios/record.ts";
+import { type Kind, kindOf } from "../kind.ts";
 import type { CaseSummary, EmbeddingTime, StepTimes, Summary } from "../model.ts";
 import { type MoreData, moreData } from "./more_data.ts";
 import { focused } from "../focus.ts";
@@ -19,9 +20,8 @@ export interface Point {
 }
 
 /** A case in a chart. */
-export interface Marked {
+export interface Marked extends Kind {
   readonly name: string;
-  readonly evidence: Evidence;
   /** Index of its colour. */
   readonly colour: number;
 }
@@ -29,7 +29,7 @@ export interface Marked {
 /** Bars cut into parts. */
 export interface Stacked {
   readonly parts: readonly string[];
-  readonly rows: readonly { readonly name: string; readonly evidence: Evidence; readonly values: readonly number[] }[];
+  readonly rows: readonly (Kind & { readonly name: string; readonly values: readonly number[] })[];
 }
 
 /** Data of every chart; absent charts are undefined. */
@@ -81,7 +81,7 @@ export function pageData(summary: Summary): PageData {
   const { cases } = focused(summary);
   const { quality } = summary;
   const colour = colours(cases);
-  const marked = (one: CaseSummary): Marked => ({ name: one.name, evidence: one.evidence, colour: colour(one) });
+  const marked = (one: CaseSummary): Marked => ({ name: one.name, ...kindOf(one), colour: colour(one) });
   const fast = cases.filter((one) => one.throughput !== undefined);
   const steps = fast.filter((one) => one.step !== undefined);
   const priced = fast.filter((one) => one.cost !== undefined);
@@ -97,20 +97,20 @@ export function pageData(summary: Summary): PageData {
       })),
     })),
     traffic: stacked(
-      fast.flatMap(({ name, evidence, traffic }) =>
+      fast.flatMap(({ name, traffic, ...one }) =>
         traffic.map((tier) => ({
           name: `${name}, tier ${tier.tier}`,
-          evidence,
+          ...kindOf(one),
           parts: [["read", tier.readPerSecond / 1e6], ["written", tier.writtenPerSecond / 1e6]] as const,
         }))
       ),
     ),
     trafficLimit: stacked(
-      fast.flatMap(({ name, evidence, traffic }) =>
+      fast.flatMap(({ name, traffic, ...one }) =>
         traffic.flatMap(({ tier, limit }) =>
           limit === undefined ? [] : [{
             name: `${name}, tier ${tier}`,
-            evidence,
+            ...kindOf(one),
             parts: [["read", 100 * limit.readShare], ["written", 100 * limit.writeShare]] as const,
           }]
         )
@@ -131,7 +131,7 @@ export function pageData(summary: Summary): PageData {
     phases: stacked(
       fast.map((one) => ({
         name: one.name,
-        evidence: one.evidence,
+        ...kindOf(one),
         parts: one.phases.map(({ phase, seconds }) => [phase, seconds * 1e3] as const),
       })),
     ),
@@ -139,7 +139,7 @@ export function pageData(summary: Summary): PageData {
       cases.flatMap((one) =>
         one.tiers.map((tier) => ({
           name: `${one.name}, tier ${tier.tier}`,
-          evidence: one.evidence,
+          ...kindOf(one),
           parts: Object.entries(tier.purposes).map(([purpose, bytes]) => [purpose, bytes / 2 ** 20] as const),
         }))
       ),
@@ -174,9 +174,9 @@ function ablationData({ ablation }: Summary): PageData["ablation"] {
   if (ablation === undefined || labels.length === 0) return undefined;
   return {
     labels,
-    groups: ablation.groups.map(({ name, evidence, rows }, colour) => ({
+    groups: ablation.groups.map(({ name, rows, ...group }, colour) => ({
       name,
-      evidence,
+      ...kindOf(group),
       colour,
       ratios: labels.map((label) => {
         const relative = rows.find((row) => row.label === label)?.relative;
@@ -195,11 +195,10 @@ function point(estimate: Estimate, factor: number): Point {
 }
 
 function stacked(
-  rows: readonly {
+  rows: readonly (Kind & {
     readonly name: string;
-    readonly evidence: Evidence;
     readonly parts: readonly (readonly [string, number])[];
-  }[],
+  })[],
 ): Stacked | undefined {
   if (rows.length === 0) return undefined;
   const parts = [...new Set(rows.flatMap((row) => row.parts.map(([part]) => part)))];
@@ -207,7 +206,7 @@ function stacked(
     parts,
     rows: rows.map((row) => ({
       name: row.name,
-      evidence: row.evidence,
+      ...kindOf(row),
       values: parts.map((part) => row.parts.find(([name]) => name === part)?.[1] ?? 0),
     })),
   };

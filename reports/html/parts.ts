@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type Kind, vouchedText } from "../kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
 import { intervalText, prefixFor, significant } from "../format.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
@@ -91,11 +92,12 @@ const SIGNS: Readonly<Record<Evidence, string>> = {
   simulated: '<rect x="1.75" y="1.75" width="8.5" height="8.5" fill="none" stroke-width="1.5"/>',
 };
 
-/** The kind of evidence: the shape of the charts and the word. */
-export function kind(evidence: Evidence): Markup {
+/** The kind of a figure: the shape of the charts and the word, and the owner's word for the medium below it. */
+export function kind(of: Kind): Markup {
+  const word = vouchedText(of);
   return html`<span class="kind"><svg viewBox="0 0 12 12" aria-hidden="true">${new Markup(
-    SIGNS[evidence],
-  )}</svg>${evidence}</span>`;
+    SIGNS[of.evidence],
+  )}</svg>${of.evidence}</span>${word === undefined ? "" : html`<small>${word}</small>`}`;
 }
 
 /** First letter small, for use inside a sentence; acronyms stay. */

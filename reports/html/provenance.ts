@@ -27,7 +27,7 @@ export function certainty(summary: Summary): Markup {
     ],
     cases.map((one) => [
       one.name,
-      kind(one.evidence),
+      kind(one),
       `${one.samples}`,
       one.how.join("; ") + (one.virtual ? " (virtual medium: speed and price withheld)" : ""),
       Object.entries(one.environment).map(([name, value]) => `${name}=${value}`).join(", ") || "–",
@@ -54,7 +54,8 @@ ${ENOUGH_SAMPLES} make them wide rather than wrong. They speak of noise between 
 the error of a media model nor of other machines.${comparisonText(cases)} Intervals are not corrected for the number of
 cases.</p><p class="note">Measured: the medium itself, wall clock. Emulated: the real code path on a faster medium, slowed
 to a model, wall clock; or on a medium that may be virtual, whose speed and price are withheld. Simulated: virtual
-time.</p><p class="note">${same}</p>${models(summary)}${failed}</section>`;
+time. Where the owner of the machine vouches for a medium, the way to it was looked at, and what it is is the owner's
+word alone.</p><p class="note">${same}</p>${models(summary)}${failed}</section>`;
 }
 
 /** Machine, versions, data, scenario and raw records, all folded. */

@@ -7,7 +7,7 @@
 import { bytesText, countText, significant } from "../format.ts";
 import type { CaseSummary, TierTraffic } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
-import { kindsText } from "./overview.ts";
+import { kindsText } from "../kind.ts";
 import { figure, kind, table } from "./parts.ts";
 
 /** A tier with its case. */
@@ -55,7 +55,7 @@ function moved(rows: readonly Row[], limited: readonly Row[]): Markup {
       ],
       rows.map((row) => [
         name(row),
-        kind(row.one.evidence),
+        kind(row.one),
         medium(row),
         significant(row.tier.readPerSecond / 1e6),
         significant(row.tier.writtenPerSecond / 1e6),
@@ -97,7 +97,7 @@ function limits(rows: readonly Row[]): Markup | undefined {
         const { readBytesPerSecond, writeBytesPerSecond, readShare, writeShare, rowBytes, threads } = tier.limit;
         return [[
           name(row),
-          kind(one.evidence),
+          kind(one),
           `${tier.emulates ?? tier.medium}, rows of ${bytesText(rowBytes)}, ${countText(threads, "thread")}`,
           significant(tier.readPerSecond / 1e6),
           significant(readBytesPerSecond / 1e6),

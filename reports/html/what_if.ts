@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { Evidence } from "../../scenarios/record.ts";
 import type { Summary } from "../model.ts";
 import { whatIfBase } from "../what_if/base.ts";
 import {
@@ -22,7 +21,7 @@ import { whatIf } from "../what_if/what_if.ts";
 import { WHAT_IF_COLUMNS, whatIfRows, whatIfText } from "../what_if/words.ts";
 import { colours } from "./page_data.ts";
 import { html, type Markup } from "./markup.ts";
-import { kindsText } from "./overview.ts";
+import { type Kind, kindOf, kindsText } from "../kind.ts";
 import { figure, kind, table } from "./parts.ts";
 
 /** The section; undefined where nothing is priced. */
@@ -31,11 +30,12 @@ export function whatIfSection(summary: Summary): Markup | undefined {
   if (base === undefined) return undefined;
   const knobs = knobsOf(base);
   const now = whatIf(base, {});
-  const evidence = (name: string): Evidence => base.cases.find((one) => one.name === name)?.evidence ?? "measured";
+  const kindNamed = (name: string): Kind =>
+    kindOf(base.cases.find((one) => one.name === name) ?? { evidence: "measured" });
   const numbers = table(
     "Costs at these values",
     WHAT_IF_COLUMNS.map((title, i) => ({ title, words: i === 1 || i === 7 })),
-    whatIfRows(now).map(([name = "", ...cells]) => [html`${name} ${kind(evidence(name))}`, ...cells]),
+    whatIfRows(now).map(([name = "", ...cells]) => [html`${name} ${kind(kindNamed(name))}`, ...cells]),
   );
   const priced = summary.cases.filter((one) => base.cases.some(({ name }) => name === one.name));
   return html`

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindText } from "../kind.ts";
 import { changeText, countText, significant } from "../format.ts";
 import { escapeHtml } from "../html/markup.ts";
 import type { CaseSummary, Summary } from "../model.ts";
@@ -24,13 +25,13 @@ export function badgeText({ cases }: Summary): string {
     others.filter((one) => of(one) !== undefined).sort((a, b) => (of(b) as number) - (of(a) as number))[0];
   const saving = best(({ cost }) => (cost?.saved?.low ?? -1) > 0 ? cost?.saved?.value : undefined);
   if (saving?.cost?.saved !== undefined) {
-    return `${saving.name} ${changeText(-saving.cost.saved.value)} cost, ${saving.evidence}`;
+    return `${saving.name} ${changeText(-saving.cost.saved.value)} cost, ${kindText(saving)}`;
   }
   const fastest = best(({ relative }) =>
     relative !== undefined && ["above", "below"].includes(difference(relative)) ? relative.value : undefined
   );
   if (fastest?.relative !== undefined) {
-    return `${fastest.name} ${significant(fastest.relative.value)} × DRAM, ${fastest.evidence}`;
+    return `${fastest.name} ${significant(fastest.relative.value)} × DRAM, ${kindText(fastest)}`;
   }
   return cases.length === 0 ? "no sample completed" : countText(cases.length, "case");
 }

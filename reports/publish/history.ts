@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type Kind, kindOf, kindText } from "../kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
 import { compareResults } from "../compare/compare.ts";
 import type { CaseVerdict, ResultComparison } from "../compare/model.ts";
@@ -27,6 +28,8 @@ export interface HistoryLine {
   readonly case: string;
   /** How its figures were obtained, where one kind is all. */
   readonly evidence: Evidence;
+  /** What the medium is by the word of the machine's owner. */
+  readonly vouched?: string | undefined;
   /** One point a run. */
   readonly points: readonly HistoryPoint[];
 }
@@ -61,15 +64,15 @@ function historyOf(reports: readonly FoundReport[]): History {
     return compareResults(before.read.result, report.read.result, { names: [before.path, report.path], unlike: true });
   });
   const newest = [...reports].reverse();
-  const names = new Map<string, Evidence>();
+  const names = new Map<string, Kind>();
   for (const { summary } of newest) {
-    for (const one of summary.cases) if (!names.has(one.name)) names.set(one.name, one.evidence);
+    for (const one of summary.cases) if (!names.has(one.name)) names.set(one.name, kindOf(one));
   }
-  const lines = [...names].map(([name, evidence]): HistoryLine => ({
+  const lines = [...names].map(([name, kind]): HistoryLine => ({
     case: name,
-    evidence,
+    ...kind,
     points: reports.map(({ summary }, i) => {
-      const found = summary.cases.find((one) => one.name === name && one.evidence === evidence);
+      const found = summary.cases.find((one) => one.name === name && kindText(one) === kindText(kind));
       const compared = comparisons[i - 1]?.cases.find((one) => one.case === name);
       return { rate: found?.throughput, change: compared?.verdict, ratio: compared?.ratio };
     }),

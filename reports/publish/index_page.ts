@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindsText, kindText } from "../kind.ts";
 import { countText, rateText, significant } from "../format.ts";
 import { html, Markup, scriptJson } from "../html/markup.ts";
 import { pageHead } from "../html/page_head.ts";
@@ -76,7 +77,7 @@ const COLUMNS = ["report", "verdict", "run, UTC", "machine", "kind", "root hash"
 function listOf(entries: readonly IndexEntry[]): Markup {
   const rows = entries.map(({ href, summary, root }) => {
     const { cpu, cpus } = summary.machine;
-    const kinds = [...new Set(summary.cases.map(({ evidence }) => evidence))];
+    const kinds = [...Map.groupBy(summary.cases, kindText).values()].flatMap(([one]) => one ?? []);
     return html`
       <tr>
         <th scope="row"><a href="${href}"><span>${summary.scenario.name}</span></a></th>
@@ -117,11 +118,7 @@ function trendOf({ reports, lines }: History, index: number): Markup {
   const newest = reports[reports.length - 1]?.summary as Summary;
   const id = `trend-${index}`;
   const shown = lines.filter(({ points }) => points.some(({ rate }) => rate !== undefined));
-  const kinds = [...new Set(shown.map(({ evidence }) => evidence))]
-    .map((evidence) => {
-      const names = shown.filter((line) => line.evidence === evidence).map((line) => line.case).join(", ");
-      return `${evidence[0]?.toUpperCase()}${evidence.slice(1)}: ${names}`;
-    }).join(". ");
+  const kinds = kindsText(shown.map((line) => ({ ...line, name: line.case })));
   const rows = reports.map(({ summary }, run): Cell[] => [
     minuteOf(summary.started),
     summary.versions["tierbench"] ?? "unknown",

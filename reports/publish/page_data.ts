@@ -4,6 +4,7 @@
  * @module
  */
 
+import { kindOf } from "../kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
 import type { Point } from "../html/page_data.ts";
 import type { History } from "./history.ts";
@@ -12,6 +13,7 @@ import type { History } from "./history.ts";
 export interface TrendLine {
   readonly name: string;
   readonly evidence: Evidence;
+  readonly vouched?: string | undefined;
   /** Index of its colour. */
   readonly colour: number;
   /** Thousand samples/s of each run; null where there is none. */
@@ -33,7 +35,7 @@ export function trendsOf(histories: readonly History[]): Trend[] {
     runs: reports.map(({ summary }) => minuteOf(summary.started)),
     lines: lines.filter(({ points }) => points.some(({ rate }) => rate !== undefined)).map((line, colour) => ({
       name: line.case,
-      evidence: line.evidence,
+      ...kindOf(line),
       colour,
       rates: line.points.map(({ rate }) =>
         rate === undefined ? null : {

@@ -20,7 +20,7 @@ function tableOf({ caption, columns, words, rows }: TextTable): Markup {
   return table(
     caption,
     columns.map((title, i) => ({ title, words: i === 0 || words.includes(title) })),
-    rows.map((row) => row.map((text, i) => i === marked ? kind("simulated") : text)),
+    rows.map((row) => row.map((text, i) => i === marked ? kind({ evidence: "simulated" }) : text)),
   );
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { kindOf } from "../kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
 import type { PriceableCase } from "../pricing.ts";
@@ -15,6 +16,7 @@ import type { PriceBook, Provenance } from "../tco/price_book.ts";
 /** A case as a what-if needs it. */
 export type WhatIfCase = PriceableCase & {
   readonly evidence: Evidence;
+  readonly vouched?: string | undefined;
   /** Index of its colour in charts. */
   readonly colour: number;
   /** Miss ratios of caches of its rows, and the size of the one it ran with; undefined where none is recorded. */
@@ -61,7 +63,7 @@ function thin<T extends Provenance>(row: T): T {
 }
 
 function whatIfCase(one: CaseSummary, colour: number): WhatIfCase {
-  const { name, holding, virtual, throughput, relative, baseline, dramBytes, tableBytes, tiers, work, evidence } = one;
+  const { name, holding, virtual, throughput, relative, baseline, dramBytes, tableBytes, tiers, work } = one;
   return {
     name,
     holding,
@@ -73,7 +75,7 @@ function whatIfCase(one: CaseSummary, colour: number): WhatIfCase {
     tableBytes,
     tiers: tiers.map(({ purposes }) => ({ purposes })),
     ...(work === undefined ? {} : { work }),
-    evidence,
+    ...kindOf(one),
     colour,
     cache: one.cacheCurve === undefined || holding !== "pmem" || tableBytes === 0
       ? undefined

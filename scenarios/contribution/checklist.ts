@@ -58,6 +58,13 @@ function sockets(facts: Facts): Finding {
   );
 }
 
+/** Media that nothing on the machine proves; absent where all were verified. */
+function vouchedMedia({ run: { vouched = [] } }: Result): Finding | undefined {
+  if (vouched.length === 0) return undefined;
+  const found = vouched.map(({ configuration, medium, shows }) => `${configuration}: ${medium}; seen: ${shows}`);
+  return unknown(`by the owner's word alone: ${found.join(". ")}`, 'say how you know it in the answer "modules"');
+}
+
 function load(value: string): Finding {
   const minute = Number(value.split(" ")[0]);
   if (Number.isNaN(minute)) return unknown(`load averages "${value}"`);
@@ -134,6 +141,7 @@ function samplesItem({ samples, failed }: Result): Finding {
  */
 export async function checklistOf(result: Result): Promise<ChecklistItem[]> {
   const { machine: { facts } } = result.run;
+  const vouched = (result.run.vouched ?? []).length > 0;
   const balancing = "sysctl kernel.numa_balancing=0";
   const items: readonly (readonly [string, string, Finding | undefined])[] = [
     ["scenario", "Scenario", await scenarioItem(result)],
@@ -145,9 +153,12 @@ export async function checklistOf(result: Result): Promise<ChecklistItem[]> {
         facts,
         "cpu.virtual",
         (value) =>
-          value === "no"
-            ? ok("none")
-            : notOk("a hypervisor runs this machine: reports show no speed of its media", "run on bare metal"),
+          value === "no" ? ok("none") : notOk(
+            vouched
+              ? "a hypervisor runs this machine: what its media are is not seen from inside"
+              : "a hypervisor runs this machine: reports show no speed of its media",
+            "run on bare metal",
+          ),
       ),
     ],
     [
@@ -190,6 +201,7 @@ export async function checklistOf(result: Result): Promise<ChecklistItem[]> {
       ),
     ],
     ["load", "Load", fact(facts, "noise.loadavg", load)],
+    ["medium", "Medium", vouchedMedia(result)],
     ["sockets", "Threads on one socket", sockets(facts)],
     ["huge-pages", "Transparent huge pages", fact(facts, "hugepages.transparent", hugePages)],
     ["firmware", "Firmware", firmware(facts)],

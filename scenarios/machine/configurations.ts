@@ -34,6 +34,7 @@ import {
   regionBehind,
   regionKind,
   VIRTUAL,
+  VOUCH,
 } from "./ways.ts";
 
 /** The configurations of the memory of a machine. */
@@ -131,7 +132,8 @@ function fsdax(facts: Facts): ConfigurationState {
     };
   }
   const problem = mounts.map((mount) => mountProblem(facts, mount)).find((p) => p !== undefined) ?? fsdaxNext(facts);
-  return { configuration: "fsdax", state: "emulated", ...problem };
+  const word = unprovenMedia(facts).fsdax.possible ? { next: VOUCH } : {};
+  return { configuration: "fsdax", state: "emulated", ...word, ...problem };
 }
 
 /** Why a DAX device that became memory is no PMEM or CXL node; undefined: it is one. */

@@ -52,6 +52,9 @@ export function deviceKind(facts: Facts, device: DaxDevice): MediumKind {
   return { proven: false, text: `where it comes from is not known (${why})` };
 }
 
+/** What comes next where only the owner knows what a medium is. */
+export const VOUCH = "tierbench run --vouch <medium>";
+
 /** Said of a medium that a hypervisor may have made up. */
 export const VIRTUAL =
   "a hypervisor runs this machine, so the medium may be virtual: no speed of it counts as that of PMEM";
@@ -141,7 +144,7 @@ export function kmemNext(facts: Facts): MissingPart {
       because:
         `node ${bare.node} has memory and no CPUs, but no DAX device belongs to it: that is how cloud machines ` +
         `show plain memory as well, so it is not proven to be PMEM or CXL memory`,
-      next: "daxctl list",
+      next: VOUCH,
     };
   }
   const region = regionsOf(facts)[0];

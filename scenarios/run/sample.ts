@@ -134,7 +134,9 @@ function checkMapping({ type, facts }: WorkerTier, { decision: { media, place } 
   throw new Error(
     `Cannot measure PMEM in "${place.path}": libpmem ` +
       `${facts["forced"] === "1" ? "was forced to take its file for PMEM" : "does not take its file for PMEM"}` +
-      `${facts["file_system"] === undefined ? "" : ` (file system ${facts["file_system"]})`}; name a folder on the DAX ` +
+      `${
+        facts["file_system"] === undefined ? "" : ` (file system ${facts["file_system"]})`
+      }; name a folder on the DAX ` +
       "file system itself",
   );
 }

@@ -128,7 +128,7 @@ Deno.test("configurations(): fsdax is measured on a writable DAX mount of real P
     [{ "mount.1.dax": undefined }, "without DAX", "tierbench provision fsdax --cloud-vm"],
     [{ "mount.1.writable": "no" }, "not writable", "tierbench provision fsdax --cloud-vm"],
     [{ "mount.1.device": "/dev/mapper/x" }, "cannot be traced", undefined],
-    [{ "pmem.region0.provider": undefined }, "cannot be found", undefined],
+    [{ "pmem.region0.provider": undefined }, "cannot be found", "tierbench run --vouch <medium>"],
   ];
   for (const [changes, because, next] of cases) {
     const other = state("fsdax", "fsdax", changes);

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { kindText } from "../../kind.ts";
 import {
   BarController,
   BarElement,
@@ -147,7 +148,7 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
             label: (item) => {
               const row = rows[item.datasetIndex];
               return row === undefined ? "" : [
-                `${row.name}, ${row.evidence}`,
+                `${row.name}, ${kindText(row)}`,
                 interval(row.rate, "k samples/s"),
                 interval(row.cost, "$ per million samples"),
               ];
@@ -201,7 +202,7 @@ export function barChart(
         callbacks: {
           label: (item) => {
             const row = rows[item.dataIndex];
-            return row === undefined ? "" : `${row.evidence}: ${interval(row.point, unit)}`;
+            return row === undefined ? "" : `${kindText(row)}: ${interval(row.point, unit)}`;
           },
         },
       },
@@ -291,7 +292,7 @@ export function ratioChart(canvas: HTMLCanvasElement, data: NonNullable<PageData
             const ratio = group?.ratios[item.dataIndex];
             return group === undefined || ratio == null
               ? ""
-              : `${group.name}, ${group.evidence}: ${interval(ratio, "×")}`;
+              : `${group.name}, ${kindText(group)}: ${interval(ratio, "×")}`;
           },
         },
       },

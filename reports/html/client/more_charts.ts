@@ -7,6 +7,7 @@
  * @module
  */
 
+import { kindText } from "../../kind.ts";
 import { Chart, type ChartOptions, LogarithmicScale, type Plugin, ScatterController } from "chart.js";
 import type { Floating, Lines } from "../more_data.ts";
 import type { PageData } from "../page_data.ts";
@@ -139,14 +140,14 @@ export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lin
           pointStyle: POINTS[i % POINTS.length] as string,
           radius: 4,
         })),
-        ...marks.map(({ name, evidence, colour, x, y }) => ({
-          label: `${name} (${evidence})`,
+        ...marks.map(({ name, colour, x, y, ...kind }) => ({
+          label: `${name} (${kindText(kind)})`,
           data: [{ x, y }],
           clip: 12,
           borderColor: theme.text,
           backgroundColor: colourOf(colour, theme),
           borderWidth: 2,
-          pointStyle: SHAPES[evidence],
+          pointStyle: SHAPES[kind.evidence],
           radius: 8,
         })),
       ],
@@ -215,7 +216,7 @@ export function percentileChart(
               const step = row?.steps[datasetIndex];
               return row === undefined || step === undefined
                 ? ""
-                : `${row.name}, ${row.evidence}, ${step.name}: ${interval(step.point, "ms")}`;
+                : `${row.name}, ${kindText(row)}, ${step.name}: ${interval(step.point, "ms")}`;
             },
           },
         },

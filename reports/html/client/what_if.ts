@@ -9,6 +9,7 @@
  * @module
  */
 
+import { kindOf } from "../../kind.ts";
 import type { PageData } from "../page_data.ts";
 import { hashOf, stateOf } from "../../what_if/address.ts";
 import type { WhatIfBase } from "../../what_if/base.ts";
@@ -21,13 +22,14 @@ export type ValueRows = NonNullable<PageData["value"]>;
 
 /** The chart's points of a what-if. */
 export function valueRows({ cases }: WhatIf): ValueRows {
-  return cases.flatMap(({ name, evidence, colour, throughput, cost }) => {
+  return cases.flatMap((one) => {
+    const { name, colour, throughput, cost } = one;
     if (throughput === undefined || cost === undefined) return [];
     const { value, low = value, high = value } = throughput;
     const { perMillion } = cost;
     return [{
       name,
-      evidence,
+      ...kindOf(one),
       colour,
       rate: { value: value / 1e3, low: low / 1e3, high: high / 1e3 },
       cost: {

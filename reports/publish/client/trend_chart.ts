@@ -7,6 +7,7 @@
  * @module
  */
 
+import { kindText } from "../../kind.ts";
 import { CategoryScale, Chart, Legend, LinearScale, LineElement, type Plugin, PointElement, Tooltip } from "chart.js";
 import { LineWithErrorBarsController, PointWithErrorBar } from "chartjs-chart-error-bars";
 import type { Trend } from "../page_data.ts";
@@ -118,7 +119,7 @@ export function trendChart(canvas: HTMLCanvasElement, trend: Trend, theme: Theme
               if (line === undefined || rate == null) return "";
               const [value, from, to] = [rate.value, rate.low, rate.high].map((v) => THREE.format(v));
               const change = line.changes.find(({ run }) => run === item.dataIndex);
-              return `${line.name}, ${line.evidence}: ${value} k (95 %: ${from} to ${to})` +
+              return `${line.name}, ${kindText(line)}: ${value} k (95 %: ${from} to ${to})` +
                 (change === undefined ? "" : `, ${change.to} than the run before`);
             },
           },

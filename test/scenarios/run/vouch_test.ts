@@ -1,4 +1,4 @@
-import { availability, inspectMachine } from "../../../scenarios/machine.ts";
+import { availability, configurations, inspectMachine } from "../../../scenarios/machine.ts";
 import { decideCases, environmentOf, howText, UnavailableError } from "../../../scenarios/run/configurations.ts";
 import { checkVouches, type Vouch, vouchableMedia, VouchError } from "../../../scenarios/run/vouch.ts";
 import { UnresumableError } from "../../../scenarios/run.ts";
@@ -15,6 +15,9 @@ const GUEST: Facts = { "cpu.virtual": "yes", "library.libpmem.available": "yes",
 const MEMMAP: Facts = { ...captured("memmap"), ...GUEST };
 /** A cloud VM whose node 1 has memory and no CPUs. */
 const NODE: Facts = { ...captured("cloud"), ...GUEST };
+
+/** A machine with NVDIMMs, verified. */
+const NFIT: Facts = { ...captured("fsdax"), ...GUEST, "cpu.virtual": "no" };
 
 function decided(facts: Facts, vouches: readonly Vouch[], scenario: Scenario = FOUR, require?: "measured") {
   const here = availability(inspectMachine(facts));
@@ -66,6 +69,15 @@ Deno.test("--vouch takes a node without CPUs, whoever made it: a cloud, firmware
   assertEquals([own?.decision.evidence, own?.decision.vouched?.medium], ["measured", "cxl-type3-ddr5"]);
 });
 
+Deno.test("doctor() names --vouch where only the owner knows what a medium is", () => {
+  const next = (facts: Facts, name: string) =>
+    configurations(inspectMachine(facts)).find(({ configuration }) => configuration === name)?.next;
+  assertEquals(next(MEMMAP, "fsdax"), "tierbench run --vouch <medium>");
+  assertEquals(next(NODE, "kmem-dax"), "tierbench run --vouch <medium>");
+  assertEquals(next({ ...NFIT, "pmem.region0.provider": "virtio-pmem" }, "fsdax"), undefined);
+  assertEquals(next(captured("bare"), "kmem-dax"), undefined);
+});
+
 Deno.test("--vouch says what a guest's NVDIMMs are: measured, with speed and price", () => {
   const files = decided({ ...captured("fsdax"), ...GUEST }, OPTANE)["fsdax"];
   assertEquals([files?.decision.evidence, files?.decision.virtual], ["measured", false]);
@@ -86,7 +98,6 @@ const PMEM = (more: object): Scenario =>
 const NODES = (nodes: number[]): Scenario =>
   ({ ...FOUR, configurations: { one: { storage: "PMEM_MEMKIND", nodes } } }) as Scenario;
 const ONE: readonly Vouch[] = [{ medium: "optane-200", configuration: "one" }];
-const NFIT: Facts = { ...captured("fsdax"), ...GUEST, "cpu.virtual": "no" };
 
 for (
   const [name, facts, scenario, vouches, why] of [
