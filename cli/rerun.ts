@@ -16,7 +16,7 @@ import {
   writeSimulationReport,
 } from "../mod.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
-import { VOUCH_HELP, VOUCH_OPTION, vouched } from "./vouch.ts";
+import { VOUCH_HELP, vouched } from "./vouch.ts";
 import type { Context } from "./main.ts";
 import { RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
 import { interruptible } from "./run.ts";
@@ -50,7 +50,7 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
     .argument("<report>", RESULTS_HELP)
     .option("--out <folder>", "where results go (default: reports/out/<name>-rerun)")
     .option("--require <kind>", 'with "measured": a medium that is not here is an error (exit code 3)', required)
-    .option(VOUCH_OPTION, VOUCH_HELP, vouched)
+    .option("--vouch <medium>", VOUCH_HELP, vouched)
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the comparison on standard output, progress on standard error")
     .addHelpText("after", HELP)

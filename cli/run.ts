@@ -20,7 +20,7 @@ import type { Context } from "./main.ts";
 import { checkPrices } from "./price_files.ts";
 import { RunView } from "./run_view.ts";
 import { runVirtual } from "./run_virtual.ts";
-import { VOUCH_HELP, VOUCH_OPTION, vouched } from "./vouch.ts";
+import { VOUCH_HELP, vouched } from "./vouch.ts";
 import { DEFAULT_SCENARIO, SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
 
 const HELP = `
@@ -91,7 +91,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--quick", "a small version, under 30 s: for a first look, not for figures to quote")
     .option("--data <file>", "train on these rows in Criteo's format (TSV or CSV, plain or gzip)")
     .option("--require <kind>", 'with "measured": a medium that is not here is an error (exit code 3)', required)
-    .option(VOUCH_OPTION, VOUCH_HELP, vouched)
+    .option("--vouch <medium>", VOUCH_HELP, vouched)
     .option("--resume", "go on with an interrupted run")
     .option("--out <folder>", "where results go (default: reports/out/<name>)")
     .option("--seed <number>", "another seed than the scenario's", wholeNumber)

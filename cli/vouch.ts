@@ -1,10 +1,7 @@
 import type { Vouch } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 
-/** What `--vouch` takes. */
-export const VOUCH_OPTION = "--vouch <medium>";
-
-/** What its help says. */
+/** What the help says of `--vouch`. */
 export const VOUCH_HELP: string =
   "you know what a medium is that this machine cannot tell: optane-200, or fsdax=optane-200 " +
   "for one configuration; recorded as the owner's word; may be repeated";

@@ -96,7 +96,7 @@ Deno.test("the words of tierbench that pages name are words of the command", () 
       const [, verb = "", rest = ""] = /^(?:sudo )?tierbench ([a-z]+)\b(.*)$/.exec(code) ?? [];
       if (verb === "") continue;
       seen++;
-      assert(["doctor", "provision", "run", "report"].includes(verb), code);
+      assert(["doctor", "provision", "run", "rerun", "report"].includes(verb), code);
       const source = verb === "provision" ? provision : verb === "run" ? run : "";
       for (const [flag] of rest.matchAll(/--[a-z-]+/g)) assertStringIncludes(source, `"${flag}`, code);
       const target = /^ ([a-z-]+)\b/.exec(rest)?.[1];
