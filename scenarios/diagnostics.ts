@@ -46,7 +46,9 @@ export function pathText(path: DocumentPath): string {
 /** A value as messages show it: quoted text, short JSON. */
 export function foundText(value: unknown): string {
   if (value === undefined) return "nothing";
-  const text = JSON.stringify(value) ?? String(value);
+  const text = typeof value === "number" || typeof value === "bigint"
+    ? String(value)
+    : JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 

@@ -8,6 +8,7 @@
 import { dirname, join } from "node:path";
 import { FileLock, lockHolder } from "./run/lock.ts";
 import { haveSums, isDamagedEnd, summedLine, unsummedLine } from "./line_sum.ts";
+import { checkRecord } from "./record_schema.ts";
 import { writing } from "./writing.ts";
 import type {
   CurveRecord,
@@ -19,37 +20,6 @@ import type {
   SampleRecord,
 } from "./record.ts";
 
-type FieldType = "string" | "number" | "object" | "auc";
-
-/** Fields that a record must have to be used, by kind of record. */
-const REQUIRED: Readonly<Record<string, Readonly<Record<string, FieldType>>>> = {
-  run: { started: "string", scenario: "object", scenarioDigest: "string", machine: "object", data: "object" },
-  completed: {
-    id: "string",
-    case: "string",
-    configuration: "string",
-    point: "object",
-    sample: "number",
-    evidence: "string",
-    batch: "number",
-    stepNs: "object",
-    phaseNs: "object",
-    statistics: "object",
-    tiers: "object",
-    digest: "string",
-  },
-  failed: { id: "string", case: "string", configuration: "string", error: "string" },
-  curve: { point: "object", sizes: "object", misses: "object", bounds: "object", rows: "number", rowBytes: "number" },
-  quality: {
-    configuration: "string",
-    steps: "number",
-    batch: "number",
-    curve: "object",
-    auc: "auc",
-    logloss: "number",
-  },
-};
-
 /** Records of a file, and where its complete lines end. */
 export interface ResultText {
   readonly records: readonly ResultRecord[];
@@ -59,34 +29,6 @@ export interface ResultText {
   readonly truncated: boolean;
   /** Whether every line has a sum; those of earlier versions have none, so that damage in them cannot be told. */
   readonly sums: boolean;
-}
-
-function checkRecord(value: unknown): ResultRecord {
-  const record = value as Record<string, unknown>;
-  const kind = typeof value !== "object" || value === null
-    ? undefined
-    : record["type"] === "sample"
-    ? record["status"]
-    : record["type"];
-  const fields = typeof kind === "string" ? REQUIRED[kind] : undefined;
-  if (fields === undefined) {
-    throw new TypeError(`expected a run, sample, quality or curve record, found ${show(value)}`);
-  }
-  for (const [field, type] of Object.entries(fields)) {
-    const found = record[field];
-    if (type === "auc" && found === null) continue; // not defined
-    if (typeof found !== (type === "auc" ? "number" : type) || found === null) {
-      throw new TypeError(`expected the field "${field}" of a ${kind} record, found ${show(found)}`);
-    }
-  }
-  if (kind === "run" && record["format"] !== 1) {
-    throw new TypeError(`expected format 1, found ${show(record["format"])}: it was written by another version`);
-  }
-  return value as ResultRecord;
-}
-
-function show(value: unknown): string {
-  return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 60);
 }
 
 /**

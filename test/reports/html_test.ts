@@ -145,7 +145,7 @@ Deno.test("writeReport() writes whole files, again over the old ones, and nothin
     assertEquals(names, ["index.html", "summary.csv", "summary.json", "summary.md"]);
     const [first, ...rest] = result.samples;
     const broken = { ...result, samples: [{ ...first as typeof result.samples[0], loss: NaN }, ...rest] };
-    await assertRejects(() => writeReport(broken as typeof result, join(directory, "c")), RangeError, "loss is NaN");
+    await assertRejects(() => writeReport(broken as typeof result, join(directory, "c")), RangeError, "found NaN");
     await assertRejects(() => Deno.stat(join(directory, "c")), Deno.errors.NotFound);
   } finally {
     await Deno.remove(directory, { recursive: true });

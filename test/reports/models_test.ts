@@ -67,7 +67,7 @@ Deno.test("a band below 1 or a limit of 0 cannot be reported", () => {
     Object.entries(modelBands).map(([name, list]) => [name, list.map((one) => ({ ...one, factor: 0.5 }))]),
   );
   const error = assertThrows(() => summarise({ ...result, run: { ...result.run, modelBands: bands } }), RangeError);
-  assertStringIncludes(error.message, "factor is 0.5");
+  assertStringIncludes(error.message, "factor: expected a factor, 1 or above, found 0.5");
   const samples = result.samples.map((one) => ({
     ...one,
     tiers: one.tiers.map((tier) =>
@@ -76,6 +76,6 @@ Deno.test("a band below 1 or a limit of 0 cannot be reported", () => {
   }));
   assertStringIncludes(
     assertThrows(() => summarise({ ...result, samples }), RangeError).message,
-    "modelLimit.readBytesPerSecond is 0",
+    "modelLimit.readBytesPerSecond: expected a number above 0, at most 1e24, found 0",
   );
 });

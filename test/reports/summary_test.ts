@@ -257,13 +257,21 @@ Deno.test("summarise() reports rows that differ", () => {
 Deno.test("summarise() refuses numbers that are none", () => {
   const broken = (change: (sample: SampleRecord) => SampleRecord): () => Summary => () =>
     summarise(withSamples(fixtureResult(), (one) => one.id === "fsdax#2" ? change(one) : one));
-  assertThrows(broken((one) => ({ ...one, stepNs: [1, NaN] })), RangeError, '"fsdax#2": stepNs[1] is NaN');
-  assertThrows(broken((one) => ({ ...one, stepNs: [] })), RangeError, "stepNs is no steps");
-  assertThrows(broken((one) => ({ ...one, loss: Infinity })), RangeError, "loss is Infinity");
+  assertThrows(
+    broken((one) => ({ ...one, stepNs: [1, NaN] })),
+    RangeError,
+    '"fsdax#2": stepNs[1]: expected a number above 0, at most 1e24, found NaN',
+  );
+  assertThrows(broken((one) => ({ ...one, stepNs: [] })), RangeError, "stepNs: expected at least one, found []");
+  assertThrows(
+    broken((one) => ({ ...one, loss: Infinity })),
+    RangeError,
+    "loss: expected a number from 0 to 1e24, found Infinity",
+  );
   assertThrows(
     broken((one) => ({ ...one, statistics: { tier0_hits: -1 } })),
     RangeError,
-    "statistics.tier0_hits is -1",
+    "statistics.tier0_hits: expected a number from 0 to 1e24, found -1",
   );
   assertThrows(broken((one) => ({ ...one, id: "dram#1" })), RangeError, "twice in the file");
 });

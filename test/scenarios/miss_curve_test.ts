@@ -51,5 +51,5 @@ Deno.test("results with a curve are read, checked, and shown; those without stay
   const [curve] = result.curves ?? [];
   assert(curve !== undefined);
   const broken = { ...result, curves: [{ ...curve, misses: [2, ...curve.misses.slice(1)] }] };
-  assertThrows(() => checkResult(broken), RangeError, "misses[0] is 2");
+  assertThrows(() => checkResult(broken), RangeError, "misses[0]: expected a share from 0 to 1, found 2");
 });

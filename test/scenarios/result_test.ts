@@ -1,23 +1,15 @@
 import { parseResultText, ResultFolder, resultOf } from "../../scenarios/result.ts";
 import type { ResultRecord } from "../../scenarios/record.ts";
+import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";
 
-const RUN = {
-  type: "run",
-  format: 1,
-  started: "2026-11-20T00:00:00Z",
-  scenario: {},
-  scenarioDigest: "0",
-  machine: {},
-  data: {},
-};
-const FAILED = { type: "sample", status: "failed", id: "a#1", case: "a", configuration: "a", error: "a#1: no" };
+const { run: RUN, failed: [FAILED] } = fixtureResult({ failed: true });
 const lines = (...records: unknown[]) => records.map((record) => JSON.stringify(record) + "\n").join("");
 
 Deno.test("parseResultText() leaves a line out that was cut off, and says where the others end", () => {
   const whole = lines(RUN, FAILED);
   const { records, completeBytes, truncated } = parseResultText(`${whole}{"type":"sam`, "r");
-  assertEquals([records.length, completeBytes, truncated], [2, whole.length, true]);
+  assertEquals([records.length, completeBytes, truncated], [2, new TextEncoder().encode(whole).length, true]);
   assertEquals(parseResultText(whole, "r").truncated, false);
 });
 
@@ -30,7 +22,7 @@ for (
     [lines(RUN, { type: "x" }), "Cannot read the results: r:2: expected a run, sample, quality or curve record"],
     [
       lines(RUN, { ...FAILED, error: 1 }),
-      'Cannot read the results: r:2: expected the field "error" of a failed record, found 1',
+      "Cannot read the results: r:2: error: expected text, found 1",
     ],
   ] as const
 ) {
