@@ -41,14 +41,8 @@ export type {
 } from "./model.ts";
 export type { Holding, ScenarioView } from "./scenario_view.ts";
 export { renderTerminal } from "./terminal.ts";
-export {
-  DamagedPageError,
-  parsePage,
-  parseSimulationPage,
-  type ReadPage,
-  readPage,
-  readPageBytes,
-} from "./capsule/read.ts";
+export { DamagedPageError } from "./capsule/damaged_page.ts";
+export { parsePage, parseSimulationPage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";
 export { reanalyse, type Reanalysis } from "./capsule/reanalyse.ts";
 export { checkPage, type Damage, type PageCheck, type Part as PagePart } from "./capsule/seal.ts";
 export { type CompareOptions, compareResults } from "./compare/compare.ts";

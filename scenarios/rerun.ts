@@ -4,11 +4,14 @@
  * @module
  */
 
+import { pathText } from "./diagnostics.ts";
 import type { Result } from "./record.ts";
 import { digestOf } from "./run/canonical.ts";
 import type { ResolvedScenario } from "./scenario.ts";
+import { scenarioSchema } from "./schema.ts";
 import type { SimulationResult } from "./simulation/record.ts";
 import type { ResolvedSimulation } from "./simulation/simulation.ts";
+import { validate } from "./validate.ts";
 
 /** Kinds of scenario that a run of this version knows. */
 const KINDS: readonly string[] = ["training"];
@@ -59,13 +62,19 @@ export interface Rerun {
  * @throws {RerunError} if its scenario is of a kind that this version cannot run, or is not what ran.
  */
 export function rerunOf({ run, samples, qualities }: Result, name: string): Rerun {
-  const { kind = "training" } = run.scenario as unknown as { readonly kind?: unknown };
+  const { kind = "training", ...plain } = run.scenario as ResolvedScenario & { readonly kind?: unknown };
   if (typeof kind !== "string" || !KINDS.includes(kind)) {
     throw new RerunError(
       `Cannot run "${name}" again: its scenario is of the kind ${JSON.stringify(kind)}, this version runs ${
         KINDS.map((one) => JSON.stringify(one)).join(", ")
       }; use the version that made it`,
     );
+  }
+  const found = validate(scenarioSchema, plain);
+  if ("problems" in found) {
+    const [{ path, message } = { path: [], message: "it is none" }] = found.problems;
+    const at = path.length === 0 ? "" : `${pathText(path)}: `;
+    throw new RerunError(`Cannot run "${name}" again: its scenario is not valid: ${at}${message}`);
   }
   const digest = digestOf(run.scenario);
   if (digest !== run.scenarioDigest) {
@@ -75,14 +84,14 @@ export function rerunOf({ run, samples, qualities }: Result, name: string): Reru
       }…; paths were taken out of it before it was sent, or it was edited`,
     );
   }
-  const { workload, quality } = run.scenario;
+  const { workload = {}, quality = {} } = found.value;
   const steps = [...new Set(samples.map(({ stepNs }) => stepNs.length))];
   const trained = [...new Set(qualities.map((one) => one.steps * one.batch))];
   return {
     scenario: run.scenario,
     set: {
-      ...(workload.steps === "auto" && steps.length === 1 ? { "workload.steps": steps[0] } : {}),
-      ...(quality.samples === "auto" && trained.length === 1 ? { "quality.samples": trained[0] } : {}),
+      ...((workload.steps ?? "auto") === "auto" && steps.length === 1 ? { "workload.steps": steps[0] } : {}),
+      ...((quality.samples ?? "auto") === "auto" && trained.length === 1 ? { "quality.samples": trained[0] } : {}),
     },
   };
 }

@@ -105,8 +105,8 @@ function unknownName(path: DocumentPath, input: unknown, choices: readonly strin
   }
   const meant = nearest(input, choices);
   const message = list === undefined
-    ? `expected one of ${listed(choices)}, found "${input}"`
-    : `unknown ${list.noun} "${input}"`;
+    ? `expected one of ${listed(choices)}, found ${foundText(input)}`
+    : `unknown ${list.noun} ${foundText(input)}`;
   const hints = [
     ...(meant === undefined ? list === undefined ? [] : [`known: ${listed(choices)}`] : [`did you mean "${meant}"?`]),
     ...(list?.all === undefined ? [] : [list.all]),

@@ -8,6 +8,7 @@ import { html, Markup, scriptJson } from "../html/markup.ts";
 import type { SummaryOptions } from "../summary.ts";
 import { defaultPriceBook } from "../tco/default_prices.ts";
 import type { PriceBook, PriceFile } from "../tco/price_book.ts";
+import { ownPriceLine, pageOptions, partOf, type PriceLine, priceLine } from "./page_schema.ts";
 
 const PRICES = /<script type="application\/x-ndjson" id="prices">\n([^<]*?)\n?<\/script>/;
 const OWN = /<script type="application\/x-ndjson" id="own-prices">\n([^<]*?)\n?<\/script>/;
@@ -32,33 +33,40 @@ function linesOf(id: string, lines: readonly object[]): Markup {
  * The options that a page carries, with its price book.
  *
  * @param page A page whose sums were compared.
+ * @param name What messages call it.
  * @returns Undefined for a page of an early version, which carries none.
+ * @throws {DamagedPageError} naming the part that cannot be used.
  */
-export function readOptions(page: string): (SummaryOptions & { readonly prices: PriceBook }) | undefined {
+export function readOptions(
+  page: string,
+  name: string,
+): (SummaryOptions & { readonly prices: PriceBook }) | undefined {
   const [options, lines] = [OPTIONS.exec(page)?.[1], PRICES.exec(page)?.[1]];
   if (options === undefined || lines === undefined) return undefined;
-  const book: Record<string, unknown> = {};
-  // A list without a row has no line, and is a list all the same.
-  for (const [list, rows] of Object.entries(defaultPriceBook())) if (Array.isArray(rows)) book[list] = [];
-  for (const line of lines.split("\n").filter((text) => text !== "")) {
-    const { list, row, field, value } = JSON.parse(line) as Record<string, unknown>;
-    if (typeof list === "string") book[list] = [...(book[list] as unknown[] | undefined) ?? [], row];
-    else if (typeof field === "string") book[field] = value;
+  const book: Record<PriceLine["list"], unknown[]> = { instances: [], items: [] };
+  for (const [i, line] of linesIn(lines)) {
+    const { list, row } = partOf(priceLine, line, name, `line ${i + 1} of the price book`);
+    book[list].push(row);
   }
-  const own = ownFiles(OWN.exec(page)?.[1] ?? "");
+  const own = ownFiles(OWN.exec(page)?.[1] ?? "", name);
   return {
-    ...JSON.parse(options) as SummaryOptions,
+    ...partOf(pageOptions, options, name, "the options"),
     prices: book as unknown as PriceBook,
     ...(own.length === 0 ? {} : { priceFiles: own }),
   };
 }
 
 /** The user's files of prices, from their lines. */
-function ownFiles(lines: string): PriceFile[] {
+function ownFiles(lines: string, page: string): PriceFile[] {
   const files = new Map<string, string[]>();
-  for (const line of lines.split("\n").filter((text) => text !== "")) {
-    const { file, text } = JSON.parse(line) as { readonly file: string; readonly text: string };
+  for (const [i, line] of linesIn(lines)) {
+    const { file, text } = partOf(ownPriceLine, line, page, `line ${i + 1} of the user's prices`);
     files.set(file, [...files.get(file) ?? [], text]);
   }
   return [...files].map(([name, texts]) => ({ name, text: texts.join("\n") }));
+}
+
+/** Lines that are not empty, with their positions. */
+function linesIn(text: string): [number, string][] {
+  return [...text.split("\n").entries()].filter(([, line]) => line !== "");
 }

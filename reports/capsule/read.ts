@@ -6,12 +6,15 @@
 
 import type { Contribution } from "../../scenarios/contribution/record.ts";
 import type { Result } from "../../scenarios/record.ts";
+import { count, object } from "../../scenarios/record_parts.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import type { SimulationResult } from "../../scenarios/simulation/record.ts";
 import { isSimulationResult, parseSimulationResult } from "../../scenarios/simulation/result.ts";
 import type { SummaryOptions } from "../summary.ts";
 import type { PriceBook } from "../tco/price_book.ts";
 import { readOptions } from "./carried.ts";
+import { DamagedPageError } from "./damaged_page.ts";
+import { checklistPart, partOf } from "./page_schema.ts";
 import { checkPage } from "./seal.ts";
 
 /** What a page was read as. */
@@ -24,19 +27,6 @@ export interface ReadPage {
   readonly options: (SummaryOptions & { readonly prices: PriceBook }) | undefined;
   /** Root hash (hex) of the page; undefined in pages of early versions. */
   readonly root: string | undefined;
-}
-
-/** A page that cannot be read, or not as a whole. */
-export class DamagedPageError extends Error {
-  /** The part that is damaged, as the message names it. */
-  readonly part: string;
-
-  /** The error. @param part Its name. @param found What is wrong with it. */
-  constructor(name: string, part: string, found: string) {
-    super(`Cannot read the report in "${name}": ${part} ${found}; ask for the file again, or make it again`);
-    this.name = "DamagedPageError";
-    this.part = part;
-  }
 }
 
 const RECORDS = /<script type="application\/x-ndjson" id="result">\n([^<]*)\n<\/script>/;
@@ -70,7 +60,7 @@ export function parsePage(page: Uint8Array | string, name: string): ReadPage {
     );
   }
   const result = resultOf(parseResultText(`${records}\n`, name).records);
-  return { result, contribution: contributionIn(text, result, name), options: readOptions(text), root };
+  return { result, contribution: contributionIn(text, result, name), options: readOptions(text, name), root };
 }
 
 /**
@@ -110,13 +100,13 @@ function wholePage(
 function contributionIn(page: string, result: Result, name: string): Contribution | undefined {
   const text = CONTRIBUTION.exec(page)?.[1];
   if (text === undefined) return undefined;
-  const { format, ...told } = JSON.parse(text) as Omit<Contribution, "result"> & { readonly format: number };
-  if (format === 2) return { result, ...told };
-  throw new DamagedPageError(
-    name,
-    "the checklist",
-    `has the format ${format}, expected 2: another version wrote it`,
-  );
+  const part = "the checklist";
+  const { format } = partOf(object({ format: count }), text, name, part) as { readonly format: number };
+  if (format !== 2) {
+    throw new DamagedPageError(name, part, `has the format ${format}, expected 2: another version wrote it`);
+  }
+  const { format: _, ...told } = partOf(checklistPart, text, name, part);
+  return { result, ...told as Omit<Contribution, "result"> };
 }
 
 /**

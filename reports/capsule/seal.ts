@@ -8,6 +8,8 @@
  */
 
 import { Buffer } from "node:buffer";
+import { checked, count, listOf, object, text } from "../../scenarios/record_parts.ts";
+import * as v from "../../scenarios/valibot.ts";
 import { Markup, scriptJson } from "../html/markup.ts";
 import { BEFORE_ROOT, cutPage, ROOT_NAME, ROOT_SLOT } from "./parts.ts";
 import { sha256Hex, treeRoot } from "./tree.ts";
@@ -30,6 +32,20 @@ interface Manifest {
   /** Parts in the order of the page without this table: they are all of it. */
   readonly parts: readonly Part[];
 }
+
+const HASH = "expected 64 hexadecimal digits";
+const hash = v.pipe(v.string(HASH), v.regex(/^[0-9a-f]{64}$/, HASH));
+
+/** The schema of {@linkcode Manifest}: a table of sums may be a stranger's. */
+const manifest = object({
+  format: v.literal(1, "expected format 1; another version wrote it"),
+  root: hash,
+  parts: listOf(object({
+    name: v.pipe(text, v.maxLength(1000, "expected a name of at most 1000 letters")),
+    bytes: count,
+    sha256: v.union([v.literal("root"), hash], HASH),
+  })),
+});
 
 /** What is wrong with a page. */
 export interface Damage {
@@ -70,11 +86,11 @@ export function seal(page: string): string {
     sha256: name === ROOT_NAME ? "root" : sha256Hex(text),
   }));
   const root = rootOf(parts);
-  const manifest: Manifest = { format: 1, root, parts };
-  const text = scriptJson(manifest).text;
-  const table = `<script type="application/json" id="capsule" data-sha256="${sha256Hex(text)}">${text}</script>`;
+  const table: Manifest = { format: 1, root, parts };
+  const sums = scriptJson(table).text;
+  const element = `<script type="application/json" id="capsule" data-sha256="${sha256Hex(sums)}">${sums}</script>`;
   const at = page.indexOf(FIRST_DATA);
-  return page.slice(0, at).replace(BEFORE_ROOT + ROOT_SLOT, BEFORE_ROOT + root) + table + page.slice(at);
+  return page.slice(0, at).replace(BEFORE_ROOT + ROOT_SLOT, BEFORE_ROOT + root) + element + page.slice(at);
 }
 
 /** The root hash over parts: a leaf is the line `<sha256> <bytes> <name>` and its newline. */
@@ -101,21 +117,27 @@ function rootOf(parts: readonly Part[]): string {
 export function checkPage(page: Uint8Array | string): PageCheck {
   const bytes = typeof page === "string" ? Buffer.from(page, "utf8") : Buffer.from(page);
   const latin = bytes.toString("latin1"); // a character a byte, so that places are bytes
-  const [element, sum, text] = TABLE.exec(latin) ?? [];
+  const [element, sum, sums] = TABLE.exec(latin) ?? [];
   const broken = (found: string): PageCheck => ({
     root: undefined,
     parts: [],
     sealed: true,
     damage: [{ part: TABLE_NAME, found }],
   });
-  if (element === undefined || text === undefined) {
+  if (element === undefined || sums === undefined) {
     const sealed = /tierbench-capsule|id="capsule"|id="capsule-root"/.test(latin);
     return sealed ? broken("is missing or cut off") : { root: undefined, parts: [], sealed, damage: [] };
   }
-  const table = Buffer.from(text, "latin1");
+  const table = Buffer.from(sums, "latin1");
   if (sha256Hex(table) !== sum) return broken(DIFFERS);
-  const { format, root, parts } = JSON.parse(table.toString("utf8")) as Manifest;
-  if (format !== 1) return broken(`has the format ${format}, expected 1: another version wrote it`);
+  let read: Manifest;
+  try {
+    read = checked(manifest, JSON.parse(table.toString("utf8"))) as Manifest;
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+    return broken(`cannot be used: ${error.message}`);
+  }
+  const { root, parts } = read;
   if (rootOf(parts) !== root) return broken("does not give its own root hash");
   const at = latin.indexOf(element);
   const rest = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + element.length)]);

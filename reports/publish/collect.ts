@@ -5,7 +5,8 @@
  */
 
 import { join, relative, resolve, sep } from "node:path";
-import { DamagedPageError, parsePage, type ReadPage } from "../capsule/read.ts";
+import { DamagedPageError } from "../capsule/damaged_page.ts";
+import { parsePage, type ReadPage } from "../capsule/read.ts";
 import type { Summary } from "../model.ts";
 import { summarise } from "../summary.ts";
 

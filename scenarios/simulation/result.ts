@@ -12,12 +12,7 @@ import type {
   SimulationResult,
   SimulationRunRecord,
 } from "./record.ts";
-
-const REQUIRED: Readonly<Record<string, readonly string[]>> = {
-  run: ["started", "scenario", "scenarioDigest", "versions"],
-  simulated: ["case", "configuration", "point", "samplesPerSecond", "step", "parts", "tiers", "misses", "band"],
-  explanation: ["from", "to", "fromTime", "toTime", "parts"],
-};
+import { checkSimulationRecord } from "./record_schema.ts";
 
 /** Sorts records by type. */
 export function simulationResultOf(records: readonly SimulationRecord[]): SimulationResult {
@@ -47,11 +42,12 @@ export function parseSimulationResult(text: string, name: string): SimulationRes
   const records = lines.flatMap((line, i) => {
     if (line === "") return [];
     try {
-      const record = JSON.parse(unsummedLine(line, sums)) as SimulationRecord;
-      const fields = REQUIRED[record.type];
-      if (fields === undefined) throw new TypeError(`expected a record of a simulation, found "${record.type}"`);
-      const missing = fields.find((field) => !(field in record));
-      if (missing !== undefined) throw new TypeError(`expected the field "${missing}", found none`);
+      const record = checkSimulationRecord(JSON.parse(unsummedLine(line, sums)));
+      if ((record.type === "run") !== (i === 0)) {
+        throw new TypeError(
+          i === 0 ? `expected a run record, found one of type "${record.type}"` : "a second run record",
+        );
+      }
       return [record];
     } catch (error) {
       const message = `Cannot read the simulation: ${name}:${i + 1}: ${(error as Error).message}`;

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { cutPage } from "../../../reports/capsule/parts.ts";
-import { DamagedPageError, parsePage } from "../../../reports/capsule/read.ts";
+import { DamagedPageError } from "../../../reports/capsule/damaged_page.ts";
+import { parsePage } from "../../../reports/capsule/read.ts";
 import { checkPage, type PageCheck } from "../../../reports/capsule/seal.ts";
 import { sha256Hex } from "../../../reports/capsule/tree.ts";
 import { renderReport } from "../../../reports/html/render.ts";

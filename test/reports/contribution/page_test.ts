@@ -1,4 +1,5 @@
-import { DamagedPageError, parsePage } from "../../../reports/capsule/read.ts";
+import { DamagedPageError } from "../../../reports/capsule/damaged_page.ts";
+import { parsePage } from "../../../reports/capsule/read.ts";
 import { renderContribution } from "../../../reports/contribution/page.ts";
 import { renderChecklist } from "../../../reports/contribution/text.ts";
 import { renderReport } from "../../../reports/html/render.ts";

@@ -1,0 +1,103 @@
+/**
+ * The schemas of what a page carries beside its records: options, price book, the user's prices, checklist. A page may be a
+ * stranger's: whatever it says is checked before anything reads it.
+ *
+ * @module
+ */
+
+import { checked, figure, flag, listOf, maybe, object, positive, text, word } from "../../scenarios/record_parts.ts";
+import { oneOf } from "../../scenarios/one_of.ts";
+import * as v from "../../scenarios/valibot.ts";
+import { monthIndex } from "../tco/dates.ts";
+import { MEDIA, MONEY_UNITS, PLAIN_UNITS } from "../tco/price_rows.ts";
+import { DamagedPageError } from "./damaged_page.ts";
+
+const date = v.pipe(
+  text,
+  v.check((found) => {
+    try {
+      return Number.isFinite(monthIndex(found, "first"));
+    } catch {
+      return false;
+    }
+  }, 'expected a date such as "2026-11"'),
+);
+
+const provenance = {
+  from: date,
+  to: date,
+  region: text,
+  source: text,
+  mark: word("V", "M", "C"),
+  note: text,
+  file: text,
+  own: flag,
+};
+
+const instance = object({
+  provider: text,
+  name: text,
+  role: word("memory", "worker"),
+  vcpus: maybe(figure),
+  dramGib: maybe(figure),
+  pmemGib: maybe(figure),
+  networkGBs: maybe(figure),
+  pricePerHour: positive,
+  ...provenance,
+});
+
+const item = v.pipe(
+  object({
+    item: text,
+    medium: maybe(word(...MEDIA)),
+    capacityGB: maybe(figure),
+    value: positive,
+    low: positive,
+    high: positive,
+    unit: word(...MONEY_UNITS, ...PLAIN_UNITS),
+    ...provenance,
+  }),
+  v.check(({ low, value, high }) => low <= value && value <= high, 'expected "low" to "high" around "value"'),
+);
+
+/** A line of the price book: a row of a list. */
+export type PriceLine = { readonly list: "instances" | "items"; readonly row: unknown };
+
+/** The schema of such a line. */
+export const priceLine: v.GenericSchema<PriceLine> = oneOf(
+  [object({ list: word("instances", "items"), row: instance }), object({ list: v.literal("items"), row: item })],
+  (line) => typeof line === "object" && line !== null && (line as { readonly list?: unknown }).list === "items" ? 1 : 0,
+) as v.GenericSchema<PriceLine>;
+
+/** A line of the user's prices. */
+export const ownPriceLine: v.GenericSchema<{ file: string; text: string }> = object({ file: text, text });
+
+/** The options of a report. */
+export const pageOptions: v.GenericSchema<{ asOf?: string }> = object({ asOf: v.exactOptional(date) });
+
+/** What a contribution says beside its result. */
+export const checklistPart: v.GenericSchema<{ format: 2 }> = object({
+  format: v.literal(2),
+  checklist: listOf(
+    object({ id: text, title: text, status: word("ok", "not ok", "unknown"), found: text, next: maybe(text) }),
+  ),
+  questions: listOf(object({ id: text, question: text, answer: maybe(text) })),
+  notes: listOf(text),
+  removed: listOf(object({ where: text, what: text })),
+});
+
+/**
+ * A part of a page as a value.
+ *
+ * @param page What messages call the page.
+ * @param part What they call the part.
+ * @throws {DamagedPageError} naming the part that is no JSON, or not what it should be.
+ */
+export function partOf<T>(schema: v.GenericSchema<T>, written: string, page: string, part: string): T {
+  try {
+    return checked(schema, JSON.parse(written)) as T;
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+    throw new DamagedPageError(page, part, `cannot be used: ${error.message}`);
+  }
+}
