@@ -111,7 +111,7 @@ Deno.test("ResultFolder keeps what it finds under names of their own, and leaves
       await writer.append(RUN as unknown as ResultRecord); // all with one start time
     }
     const names = Array.from(Deno.readDirSync(directory), ({ name }) => name).filter((name) => name !== ".lock");
-    const kept = ["result-2026-11-20T000000Z-2.jsonl", "result-2026-11-20T000000Z.jsonl"];
+    const kept = ["result-2026-11-20T120000.000Z-2.jsonl", "result-2026-11-20T120000.000Z.jsonl"];
     assertEquals(names.sort(), [...kept, "result.jsonl"]);
     (await ResultFolder.take(`${directory}/new/result.jsonl`))[Symbol.dispose]();
     await assertRejects(() => Deno.stat(`${directory}/new`), Deno.errors.NotFound);
