@@ -8,10 +8,11 @@ const root = new URL("../", import.meta.url);
 const ALLOWED: Readonly<Record<string, readonly RegExp[]>> = {
   ffi: [],
   scenarios: [/^ffi\//, /^deno\.json$/],
-  // What a run writes, what the variants in it are, and how it is read back; never what runs it.
+  // What a run writes, what the variants in it are, and how it is read back and checked; never what runs it.
   reports: [
     /^scenarios\/((contribution|simulation)\/)?record\.ts$/,
     /^scenarios\/(ablation|result|writing|simulation\/(deviations|result))\.ts$/,
+    /^scenarios\/(record_schema|record_parts|one_of|valibot)\.ts$/,
   ],
   // Beside the library: what only a command needs, and its own version.
   cli: [/^mod\.ts$/, /^deno\.json$/, /^ffi\/nearest\.ts$/, /^scenarios\/(emit_schema|writing)\.ts$/],
