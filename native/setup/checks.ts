@@ -1,6 +1,6 @@
 /**
- * Runs all tests: those of the native library, the checks of the code, and those of the suite. The last line says how
- * many passed and failed.
+ * Runs all tests: those of the native library, the checks of the code, and those of the suite. At the end every skipped
+ * test is named; the last line says how many passed, failed and were skipped.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { ROOT } from "./state.ts";
 import { labelled, secondsSince } from "./system.ts";
 
-/** How many tests passed, failed and were skipped. */
+/** How many tests passed, failed and were skipped, and which were skipped. */
 export interface Counts {
   /** Tests that passed. */
   readonly passed: number;
@@ -16,10 +16,12 @@ export interface Counts {
   readonly failed: number;
   /** Tests that were skipped. */
   readonly skipped: number;
+  /** Their names, and why where they say it. */
+  readonly skips: readonly string[];
 }
 
-const NONE: Counts = { passed: 0, failed: 0, skipped: 0 };
-const FAILED: Counts = { passed: 0, failed: 1, skipped: 0 };
+const NONE: Counts = { passed: 0, failed: 0, skipped: 0, skips: [] };
+const FAILED: Counts = { ...NONE, failed: 1 };
 
 /** Checks of the code, each of which counts as a test. */
 const CHECKS: readonly (readonly string[])[] = [
@@ -43,13 +45,19 @@ export async function runTests(args: readonly string[]): Promise<number> {
   }
   parts.push(await runDenoTests(args));
   const total = parts.reduce(addCounts, NONE);
+  for (const skip of total.skips) console.log(`skipped: ${skip}`);
   console.log(formatCounts(total));
   return total.failed === 0 ? 0 : 1;
 }
 
 /** The sum. */
 export function addCounts(a: Counts, b: Counts): Counts {
-  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped };
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    skipped: a.skipped + b.skipped,
+    skips: [...a.skips, ...b.skips],
+  };
 }
 
 /** The line that ends a test run. */
@@ -72,10 +80,12 @@ async function runNativeTests(): Promise<Counts> {
   return counts;
 }
 
-/** Reads the counts from the last line of `make check`. */
+/** Reads what `make check` prints: the counts from its last line, and the lines that say what was skipped. */
 export function parseNativeCounts(text: string): Counts | undefined {
-  const [, passed, failed] = /^C tests: (\d+) passed, (\d+) failed$/m.exec(text) ?? [];
-  return passed === undefined ? undefined : { passed: Number(passed), failed: Number(failed), skipped: 0 };
+  const [, passed, failed, skipped] = /^C tests: (\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(text) ?? [];
+  if (passed === undefined) return undefined;
+  const skips = [...text.matchAll(/^skipped: (.*)$/gm)].map(([, skip = ""]) => skip);
+  return { passed: Number(passed), failed: Number(failed), skipped: Number(skipped), skips };
 }
 
 async function runCheck(args: readonly string[]): Promise<Counts> {
@@ -130,8 +140,21 @@ export function parseJunitCounts(xml: string): Counts | undefined {
     const number = (name: string): number => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(tag)?.[1] ?? 0);
     const failed = number("failures") + number("errors");
     const skipped = number("disabled");
-    return { passed: number("tests") - failed - skipped, failed, skipped };
-  }).reduce(addCounts, NONE);
+    return { ...NONE, passed: number("tests") - failed - skipped, failed, skipped };
+  }).reduce(addCounts, { ...NONE, skips: parseJunitSkips(xml) });
+}
+
+/** The names of skipped tests, with their files. */
+function parseJunitSkips(xml: string): readonly string[] {
+  return [...xml.matchAll(/<testcase name="([^"]*)" classname="([^"]*)"[^>]*>\s*<skipped\b/g)].map(
+    ([, name = "", file = ""]) => `${unescapeXml(name)} (${unescapeXml(file)})`,
+  );
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+
+function unescapeXml(text: string): string {
+  return text.replace(/&(\w+);/g, (whole, name: string) => ENTITIES[name] ?? whole);
 }
 
 async function print(text: string): Promise<void> {

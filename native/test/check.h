@@ -1,5 +1,5 @@
-/* check.h - the whole test framework: CHECK prints what failed and where and counts it; a test program returns
- * test_result(). */
+/* check.h - the whole test framework: CHECK prints what failed and where and counts it; SKIP names what a machine does not
+ * let a test do, and why, so that nothing is left out in silence; a test program returns test_result(). */
 #ifndef TS_TEST_CHECK_H
 #define TS_TEST_CHECK_H
 
@@ -19,6 +19,28 @@ static int test_failures;
     }                                                                               \
   } while (0)
 
-static inline int test_result(void) { return test_failures == 0 ? 0 : 1; }
+static int test_skips;
+static _Bool test_skipped_all;
+#define TEST_EXIT_SKIPPED 77 /* nothing was tested */
+
+/* SKIP("what", "why: %s", ...); `make check` counts these lines. SKIP_ALL: the whole program. */
+#define SKIP(what, ...)            \
+  do {                             \
+    test_skips++;                  \
+    printf("skipped: %s (", what); \
+    printf(__VA_ARGS__);           \
+    printf(")\n");                 \
+    fflush(stdout);                \
+  } while (0)
+#define SKIP_ALL(what, ...)   \
+  do {                        \
+    SKIP(what, __VA_ARGS__);  \
+    test_skipped_all = 1;     \
+  } while (0)
+
+static inline int test_result(void) {
+  if (test_failures > 0) return 1;
+  return test_skipped_all && test_skips > 0 ? TEST_EXIT_SKIPPED : 0;
+}
 
 #endif

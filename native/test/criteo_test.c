@@ -274,7 +274,7 @@ static void key_sets_count_exactly(void) {
 static void real_rows_import(void) {
   const char *path = getenv("TIERBENCH_CRITEO");
   if (path == NULL) {
-    printf("skipped: real_rows_import (TIERBENCH_CRITEO names no file)\n");
+    SKIP("criteo_test: real_rows_import", "TIERBENCH_CRITEO names no file");
     return;
   }
   int32_t status =

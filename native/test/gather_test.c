@@ -1,4 +1,5 @@
 /* Row copies, bags, bag gradients and sums of gradients against plain loops, at every level, whole and in pieces. */
+#include "test/levels.h"
 #include "kernels/gather.h"
 #include "test/check.h"
 
@@ -273,6 +274,7 @@ static void gradients_spread_over_the_keys(void) {
 }
 
 int main(void) {
+  skip_missing_levels("gather_test");
   gathered_rows_are_copies();
   gradients_sum_in_order();
   bags_combine_their_rows();

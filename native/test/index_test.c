@@ -1,5 +1,6 @@
 /* The index against a plain map: any key, growth from empty, moves, removals, reservations, refusals, chosen keys,
  * every kernel, readers beside a writer. */
+#include "test/levels.h"
 #include "index/segment.h"
 #include "optimizers/optimizer.h"
 #include "test/check.h"
@@ -628,6 +629,7 @@ static void writers_wait_where_they_must(void) {
 }
 
 int main(void) {
+  skip_missing_levels("index_test");
   grows_from_empty();
   can_be_filled_tightly();
   agrees_with_a_map(1, 0, 0, 0);

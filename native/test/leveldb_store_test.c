@@ -136,7 +136,7 @@ int main(void) {
   const int32_t status = ts_store_probe(config, message, sizeof message);
   ts_config_free(config);
   if (status == TS_EUNAVAILABLE) {
-    printf("skipped: leveldb_store_test (%s)\n", message);
+    SKIP_ALL("leveldb_store_test", "%s", message);
     remove_folder();
     return test_result();
   }

@@ -644,9 +644,9 @@ int main(void) {
   snprintf(name, sizeof name, "%s/leveldb_test.XXXXXX", tmp == NULL ? "/tmp" : tmp);
   if (mkdtemp(name) == NULL || realpath(name, directory) == NULL) return 1;
   if (ops->probe(directory, err) == TS_EUNAVAILABLE) {
-    printf("skipped: leveldb_test (%s)\n", message);
+    SKIP_ALL("leveldb_test", "%s", message);
     rmdir(directory);
-    return 0;
+    return test_result();
   }
   unclosed_databases_are_discarded(); /* forks: before there are threads */
   deeprec_case();

@@ -1,4 +1,5 @@
 /* bf16 weights: how they are rounded, what rounding depends on, and that training with them follows fp32. */
+#include "test/levels.h"
 #include "test/optimizer_table.h"
 
 /* Gradient descent from 1 by -1/1024, an eighth of the distance to the next bf16: every eighth weight must go up. */
@@ -172,6 +173,7 @@ static void bf16_rounds_to_the_nearest_even(void) {
 }
 
 int main(void) {
+  skip_missing_levels("optimizer_bf16_test");
   rounding_keeps_the_mean();
   rounding_is_proportional();
   rounding_depends_on_seed_key_step_and_element_only();

@@ -157,7 +157,7 @@ static void full_disk(void) {
   char mount_point[512];
   snprintf(mount_point, sizeof mount_point, "%s", where("tmpfs"));
   if (mount("none", mount_point, "tmpfs", 0, "size=700k") != 0) {
-    fprintf(stderr, "ssdhash_test: full_disk skipped: a file system cannot be mounted: %s\n", strerror(errno));
+    SKIP("ssdhash_faults_test: full_disk", "a file system cannot be mounted: %s", strerror(errno));
     return;
   }
   world w;

@@ -69,7 +69,7 @@ static void strides_change_nothing(const storage_type *type) {
     uint32_t table;
     ts_store *store = open_type(type, &table);
     if (store == NULL) {
-      printf("skipped: %s (%s)\n", type->name, text);
+      SKIP("store_batches_test", "%s: %s", type->name, text);
       return;
     }
     digest[strided] = train(store, table, strided == 1);

@@ -85,7 +85,7 @@ static bool available(const char *storage) {
   if (strcmp(storage, "DRAM_PMEM") == 0) ts_config_set(config, "pmem", "libpmem", NULL, 0);
   const int32_t status = ts_store_probe(config, message, sizeof message);
   ts_config_free(config);
-  if (status == TS_EUNAVAILABLE) printf("skipped: %s (%s)\n", storage, message);
+  if (status == TS_EUNAVAILABLE) SKIP("wdl_switches_test", "%s: %s", storage, message);
   return status == TS_OK;
 }
 

@@ -155,7 +155,7 @@ static void tiers_do_not_change_results(void) {
     int32_t available = ts_store_probe(probe, message, sizeof message);
     ts_config_free(probe);
     if (available == TS_EUNAVAILABLE) {
-      printf("skipped: tiers_do_not_change_results: %s (%s)\n", cases[i].storage, message);
+      SKIP("wdl_trainer_test: tiers_do_not_change_results", "%s: %s", cases[i].storage, message);
       continue;
     }
     /* Opening 26 databases takes long on a slow disk: one such type runs with both numbers of threads. */

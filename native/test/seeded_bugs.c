@@ -1,0 +1,98 @@
+/* seeded_bugs.c - one bug of each kind that a sanitizer is there for, by name: `make nets` runs each under the sanitizer
+ * that must catch it. No test of the library; a net that lets these through would let the library's own through, too.
+ *
+ * A bug is real at run time, not one that the compiler sees: indexes and counts come from the command line's length. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int none(int one) { return one - 1; }
+
+/* address */
+static int heap_overflow(int one) {
+  char *bytes = calloc(8, 1);
+  if (bytes == NULL) return 2;
+  bytes[7 + one] = 1;
+  const int sum = bytes[0];
+  free(bytes);
+  return sum;
+}
+static int use_after_free(int one) {
+  char *volatile bytes = calloc(8, 1);
+  if (bytes == NULL) return 2;
+  char *const kept = bytes;
+  free(bytes);
+  return kept[one] == 77;
+}
+static int leak(int one) {
+  void *volatile lost = malloc((size_t)one * 40);
+  if (lost == NULL) return 2;
+  lost = NULL;
+  return 0;
+}
+
+/* undefined */
+static int signed_overflow(int one) {
+  volatile int most = INT32_MAX;
+  return most + one == 0;
+}
+static int misaligned(int one) {
+  char *bytes = calloc(16, 1);
+  if (bytes == NULL) return 2;
+  volatile uint32_t *at = (volatile uint32_t *)(void *)(bytes + one); /* NOLINT */
+  const uint32_t found = *at;
+  free(bytes);
+  return found != 0;
+}
+static int wide_shift(int one) {
+  volatile int by = 31 + one;
+  return (1 << by) == 2;
+}
+
+/* thread */
+static int64_t shared;
+static void *add(void *argument) {
+  shared += *(int *)argument;
+  return NULL;
+}
+static int race(int one) {
+  pthread_t ids[2];
+  for (int i = 0; i < 2; i++)
+    if (pthread_create(&ids[i], NULL, add, &one) != 0) return 2;
+  for (int i = 0; i < 2; i++) pthread_join(ids[i], NULL);
+  return shared < 1;
+}
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+/* One after the other, so that it does not hang. */
+static int lock_order(int one) {
+  pthread_mutex_lock(&first);
+  pthread_mutex_lock(&second);
+  pthread_mutex_unlock(&second);
+  pthread_mutex_unlock(&first);
+  pthread_mutex_lock(&second);
+  pthread_mutex_lock(&first);
+  pthread_mutex_unlock(&first);
+  pthread_mutex_unlock(&second);
+  return one - 1;
+}
+
+int main(int count, char **words) {
+  static const struct {
+    const char *name;
+    int (*run)(int one);
+  } bugs[] = {{"none", none},
+              {"heap-overflow", heap_overflow},
+              {"use-after-free", use_after_free},
+              {"leak", leak},
+              {"signed-overflow", signed_overflow},
+              {"misaligned", misaligned},
+              {"wide-shift", wide_shift},
+              {"race", race},
+              {"lock-order", lock_order}};
+  for (size_t i = 0; count == 2 && i < sizeof bugs / sizeof *bugs; i++)
+    if (strcmp(words[1], bugs[i].name) == 0) return bugs[i].run(count - 1);
+  fprintf(stderr, "seeded_bugs: name a bug\n");
+  return 3;
+}
