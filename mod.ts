@@ -33,6 +33,7 @@ export {
   type ImportOptions,
   type Numerics,
   type SkippedLines,
+  verifyData,
 } from "./ffi/data.ts";
 export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";

@@ -216,6 +216,21 @@ export function describeData(path: string): DataDescription {
   return parseDataDescription(text);
 }
 
+/**
+ * Reads a whole cache file and looks whether it is what was written: every 1024 rows against their sum, the keys against the
+ * digest, labels and numerics for values that cannot be trained on. Progress counts rows.
+ *
+ * @param path The cache file.
+ * @param run Progress and cancellation.
+ * @throws {TierstoreError} `TS_EFORMAT` naming what is damaged, `TS_EIO` if it cannot be read.
+ */
+export async function verifyData(path: string, run: RunOptions = {}): Promise<void> {
+  const file = encodeText(path);
+  await runLong(`verify "${path}"`, undefined, run, (control, { bytes, capacity }) => {
+    return native().ts_data_verify(file, control, bytes, capacity);
+  });
+}
+
 /** Reads what `ts_data_describe` writes. */
 export function parseDataDescription(text: string): DataDescription {
   const facts = parseLines(text);

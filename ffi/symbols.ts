@@ -120,6 +120,8 @@ export const symbols = {
   // int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
   //   uint32_t err_cap);
   ts_data_describe: { parameters: ["buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_data_verify(const char *path, uint64_t *control, char *err, uint32_t err_cap);
+  ts_data_verify: { parameters: ["buffer", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **out, char *err, uint32_t err_cap);
   ts_trainer_open: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_trainer_close(ts_trainer *trainer);

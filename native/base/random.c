@@ -12,7 +12,9 @@ uint64_t ts_hash_bytes(const void *bytes, size_t n, uint64_t seed) {
   while (n > 0) {
     uint64_t word = 0;
     size_t take = TS_MIN(n, sizeof word);
-    for (size_t i = 0; i < take; i++) word |= (uint64_t)p[i] << (8 * i);
+    if (take == sizeof word) memcpy(&word, p, sizeof word); /* as the loop does on a little-endian machine */
+    else
+      for (size_t i = 0; i < take; i++) word |= (uint64_t)p[i] << (8 * i);
     h = ts_mix64(h ^ word) + 0x9e3779b97f4a7c15u;
     p += take;
     n -= take;

@@ -322,6 +322,11 @@ TS_API int32_t ts_data_import(const ts_config *config, uint64_t *control, char *
  * Errors: TS_EINVAL, TS_EIO, TS_EFORMAT, TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 
+/* Reads a whole cache file and compares every 1024 rows with their sum and the keys with the digest; labels must be 0 or
+ * 1, numerics finite. A trainer does the same, but for the digest, with the rows that it is about to use.
+ * `control` counts rows. Errors: TS_EINVAL, TS_EIO, TS_EFORMAT naming what is damaged, TS_ENOMEM, TS_ECANCELLED. */
+TS_API int32_t ts_data_verify(const char *path, uint64_t *control, char *err, uint32_t err_cap);
+
 /* ---- Wide & Deep trainer -------------------------------------------------------------------------------- */
 
 /* Opens a trainer on a store; it creates the tables it needs there, in order. The store must outlive it. Options:

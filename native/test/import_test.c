@@ -230,7 +230,7 @@ static void another_version_is_refused(void) {
   write_text(in_folder("old"), bytes, n);
   free(bytes);
   CHECK(ts_data_describe(in_folder("old"), text, sizeof text, &needed, message, sizeof message) == TS_EFORMAT);
-  CHECK_MSG(strstr(message, "cache format 2, this library reads 3; write the file again") != NULL, "%s", message);
+  CHECK_MSG(strstr(message, "cache format 2, this library reads 4; write the file again") != NULL, "%s", message);
 }
 
 /* ---- one open cache file, many threads ---- */

@@ -173,6 +173,7 @@ async function prepareCases(
       threads: machine.cpus,
       signal,
       onProgress: (what, done, total) => emit({ type: "data-progress", what, done, total }),
+      onNotice: (message) => emit({ type: "notice", message }),
     });
     made.set(key, data);
     checkBatch(workload.batch, data.record.trainRows);

@@ -7,13 +7,15 @@
 
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type DataDescription, describeData, generateData, importCriteo } from "../../ffi/data.ts";
+import { type DataDescription, describeData, generateData, importCriteo, verifyData } from "../../ffi/data.ts";
+import { TierstoreError } from "../../ffi/errors.ts";
 import { digestOf } from "../run/canonical.ts";
+import { FileLock } from "../run/lock.ts";
 import type { DataRecord } from "../record.ts";
 import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "../scenario.ts";
 
 /** Changes whenever the native library writes other bytes for the same options. */
-const CACHE_VERSION = 3;
+const CACHE_VERSION = 4;
 
 /** As many threads as the library lets share the files. */
 const MOST_READERS = 256;
@@ -39,6 +41,8 @@ export interface PrepareOptions {
   readonly signal?: AbortSignal | undefined;
   /** Units done of all; `what` says which file is being made. */
   readonly onProgress?: (what: string, done: number, total: number) => void;
+  /** Told that kept files were broken. */
+  readonly onNotice?: (message: string) => void;
 }
 
 /** The cache in the project's folder. */
@@ -56,7 +60,8 @@ export async function prepareData(data: ResolvedWorkload["data"], options: Prepa
   const key = "criteo" in data ? await criteoKey(data) : { ...data, seed: options.seed };
   const name = digestOf({ version: CACHE_VERSION, ...key }).slice(0, 24);
   const files = { train: join(cache, `${name}.train.tbc`), test: join(cache, `${name}.test.tbc`) };
-  const reused = await isCached(files.train) && await isCached(files.test);
+  await removeParts(cache);
+  const reused = await isKept(files.train, options) && await isKept(files.test, options);
   if (!reused) {
     if ("criteo" in data) await importFile(data, files, options);
     else await generate(data, files, options);
@@ -93,8 +98,8 @@ function namesOf(data: ResolvedCriteoData): string {
   return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
 
-/** Whether a cache file is there and whole; one that is broken is removed. */
-async function isCached(path: string): Promise<boolean> {
+/** Whether a cache file is there and every byte is what was written; one that is broken is removed, and said to be. */
+async function isKept(path: string, { signal, onProgress, onNotice }: PrepareOptions): Promise<boolean> {
   try {
     await Deno.stat(path);
   } catch (error) {
@@ -102,11 +107,28 @@ async function isCached(path: string): Promise<boolean> {
     throw error;
   }
   try {
-    describeData(path);
+    await verifyData(path, {
+      ...(signal === undefined ? {} : { signal }),
+      onProgress: (done, total) => onProgress?.("checking kept rows", done, total),
+    });
     return true;
-  } catch {
+  } catch (error) {
+    if (!(error instanceof TierstoreError) || error.status !== "TS_EFORMAT") throw error;
+    onNotice?.(`kept rows cannot be used and are made again: ${error.message}`);
     await Deno.remove(path);
     return false;
+  }
+}
+
+/** What the library calls a cache file until it is in place. */
+const PART = /\.tbc\.part-\w{6}$/;
+
+/** Removes what processes that are gone were writing; what one writes is locked. */
+async function removeParts(cache: string): Promise<void> {
+  for await (const { name } of Deno.readDir(cache)) {
+    if (!PART.test(name)) continue;
+    using lock = await FileLock.take(join(cache, name));
+    if (lock !== undefined) await Deno.remove(join(cache, name));
   }
 }
 

@@ -1,6 +1,7 @@
 import "../native_library.ts";
 import { prepareData } from "../../scenarios/workloads/data.ts";
-import { assert, assertEquals, assertRejects } from "../assert.ts";
+import { FileLock } from "../../scenarios/run/lock.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "../assert.ts";
 
 /** One row of Criteo's form with this label. */
 function line(label: string, i: number): string {
@@ -52,5 +53,61 @@ Deno.test("prepareData() generates numerics as chosen, and makes a file of anoth
     await Deno.writeFile(log.train, bytes);
     const again = await prepareData({ ...data, numerics: "log" }, options);
     assertEquals([again.reused, again.train, again.record.digest], [false, log.train, log.record.digest]);
+  });
+});
+
+Deno.test("prepareData() makes kept files again in which a byte has changed, and says which rows", async () => {
+  await inFolder(async (folder) => {
+    const skew = { s: 1.15, q: 2.7, rows: 0 };
+    const data = {
+      synthetic: "criteo-kaggle",
+      scale: 0.0005,
+      rows: 3000,
+      testRows: 500,
+      skew,
+      numerics: "log",
+    } as const;
+    const notices: string[] = [];
+    const options = {
+      seed: 1,
+      threads: 1,
+      cache: `${folder}/cache`,
+      onNotice: (message: string) => notices.push(message),
+    };
+    const made = await prepareData(data, options);
+    const bytes = await Deno.readFile(made.train);
+    assertEquals([(await prepareData(data, options)).reused, notices], [true, []]);
+    // A label, a numeric, a key, a sum: of rows 1024 to 2047, but for the last.
+    const group = 4096 + 270_336;
+    for (const at of [group + 400, group + 5000, group + 200_001, bytes.length - 3]) {
+      notices.length = 0;
+      await Deno.writeFile(made.train, bytes.with(at, (bytes[at] ?? 0) ^ 1));
+      const { reused, record } = await prepareData(data, options);
+      assertEquals([reused, record.digest], [false, made.record.digest]);
+      assertMatch(
+        notices.join(),
+        /^kept rows cannot be used and are made again: .*(rows 1024 to 2047 are|sums of its rows are) damaged/,
+      );
+      assertEquals(await Deno.readFile(made.train), bytes);
+    }
+  });
+});
+
+Deno.test("prepareData() removes what a killed process was writing, and nothing that a living one writes", async () => {
+  await inFolder(async (folder) => {
+    const cache = `${folder}/cache`;
+    await Deno.mkdir(cache);
+    const [left, held, other] = [
+      `${cache}/a.train.tbc.part-abc123`,
+      `${cache}/a.test.tbc.part-XyZ789`,
+      `${cache}/notes`,
+    ];
+    for (const path of [left, held, other]) await Deno.writeTextFile(path, "rows");
+    using _ = await FileLock.take(held);
+    const skew = { s: 1.15, q: 2.7, rows: 0 };
+    const data = { synthetic: "criteo-kaggle", scale: 0.0005, rows: 500, testRows: 50, skew, numerics: "log" } as const;
+    await prepareData(data, { seed: 1, threads: 1, cache });
+    const names = Array.from(Deno.readDirSync(cache), ({ name }) => name).filter((name) => !name.endsWith(".tbc"));
+    assertEquals(names.sort(), ["a.test.tbc.part-XyZ789", "notes"]);
   });
 });

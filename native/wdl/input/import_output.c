@@ -40,7 +40,7 @@ bool ts_import_output_reserve(ts_import_output *out, uint64_t rows) {
   return true;
 }
 
-int32_t ts_import_output_write(const ts_import_output *out, uint64_t index, uint32_t rows, uint64_t *digest,
+int32_t ts_import_output_write(ts_import_output *out, uint64_t index, uint32_t rows, uint64_t *digest,
                                ts_err err) {
   const ts_cache_group *group = out->groups[index];
   *digest = ts_cache_group_digest(group, out->first + index, rows);

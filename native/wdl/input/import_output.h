@@ -24,7 +24,7 @@ static inline ts_cache_group *ts_import_output_group(const ts_import_output *out
 
 /* Writes group groups[index], which has this many rows; *digest is its part of the digest. Several threads
  * may write different groups. Errors: TS_EIO. */
-int32_t ts_import_output_write(const ts_import_output *out, uint64_t index, uint32_t rows, uint64_t *digest,
+int32_t ts_import_output_write(ts_import_output *out, uint64_t index, uint32_t rows, uint64_t *digest,
                                ts_err err);
 /* The first `n` groups were written: they become empty groups behind the others. */
 void ts_import_output_rotate(ts_import_output *out, uint64_t n);

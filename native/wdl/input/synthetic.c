@@ -27,7 +27,7 @@ typedef struct counts {
 
 typedef struct generation {
   const ts_planted *planted;
-  const ts_cache_writer *writer;
+  ts_cache_writer *writer;
   uint64_t rows, groups;
   group_sums *sums;              /* a group each */
   counts **counts;               /* a thread each */
