@@ -290,9 +290,9 @@ export type AdmissionOptions =
     };
   };
 
-/** Which rows are removed for good, from whatever tier they are in. */
+/** Which rows go for good, from whatever tier they are in: by keys and steps alone. Implies `recordVersion`. */
 export interface ExpireOptions {
-  /** Steps without an update after which a row goes, by {@linkcode EmbeddingStore.setStep}. Implies `recordVersion`. */
+  /** Steps without an update, or since its creation, after which a row is gone, by {@linkcode EmbeddingStore.setStep}. */
   readonly steps?: number;
   /** A row goes whose weight, in the sense of `l2Form`, is below this. */
   readonly l2?: number;
@@ -302,6 +302,13 @@ export interface ExpireOptions {
    * @default {"half-squared"}
    */
   readonly l2Form?: "half-squared" | "norm";
+  /**
+   * Weights are judged at the beginning of each step that is a multiple of this; 0: only when {@linkcode Table.expire}
+   * asks.
+   *
+   * @default {1000}
+   */
+  readonly l2Every?: number;
 }
 
 /** Options of {@linkcode EmbeddingStore.table}. */
@@ -392,7 +399,7 @@ export const LEVELDB_FIELDS: FieldsOf<LeveldbOptions> = {
   randomAccess: true,
 };
 
-const EXPIRE_FIELDS: FieldsOf<ExpireOptions> = { steps: true, l2: true, l2Form: true };
+const EXPIRE_FIELDS: FieldsOf<ExpireOptions> = { steps: true, l2: true, l2Form: true, l2Every: true };
 
 /** Options in the words of the native library. */
 export type NativeOptions = Record<string, string>;
@@ -539,6 +546,7 @@ function expireOptions(options: ExpireOptions | undefined): NativeOptions {
     "expire.steps": options.steps,
     "expire.l2": options.l2,
     "expire.l2_form": options.l2Form,
+    "expire.l2_every": options.l2Every,
   });
 }
 

@@ -318,8 +318,9 @@ export class Table {
   }
 
   /**
-   * Removes rows that the table's `expire` options call expired. Updates do pieces of this by themselves; a call does
-   * one more, or all of it.
+   * Takes away the bytes of rows that have expired by the table's `expire` options; to every other call they are absent
+   * already. Updates do pieces of this by themselves; a call does one more, or all of it, and then judges weights (`l2`)
+   * as they are now.
    *
    * @example Rows that were not updated for a hundred steps
    * ```ts
@@ -335,7 +336,7 @@ export class Table {
    * ```
    *
    * @param maxRows Rows of all tiers to look at, going on where the last call stopped; 0 looks at all.
-   * @returns Rows that were removed.
+   * @returns Rows whose bytes were taken away.
    * @throws {TierstoreError} `TS_EINVAL` if the table has no `expire` options.
    * @throws {RangeError} If `maxRows` is no whole number, 0 or more.
    */

@@ -133,11 +133,14 @@ TS_API int32_t ts_store_close(ts_store *store);
  *   admission.default_value                                                                       (default 0)
  *   admission.keys, .error, .counter_bits   cbf: keys expected, false positive probability, 8|16|32|64
  *                                                                                        (default 2^20, 0.01, 32)
- *   expire.steps    removes a row when the global step is more than this beyond its version         (default: never)
- *   expire.l2       removes a row whose weight is below this ...                                    (default: never)
- *   expire.l2_form  ... half-squared: 1/2 sum w^2, DeepRec's; norm: sqrt(sum w^2)            (default half-squared)
+ *   expire.steps    a row is gone when the global step is more than this beyond the step of its last update, or of its
+ *                   creation where it had none                                                      (default: never)
+ *   expire.l2       a row is gone whose weight was below this ...                                   (default: never)
+ *   expire.l2_form  ... half-squared: 1/2 sum w^2, DeepRec's; norm: sqrt(sum w^2) ...        (default half-squared)
+ *   expire.l2_every ... at the beginning of a global step that is a multiple of this; 0: only when ts_table_expire asks
+ *                                                                                                  (default 1000)
  *   record_frequency, record_version  0 | 1: keep a row's lookups (4 bytes), the global step of its last update (8
- *                bytes; implied by expire.steps)                                                (default 0, 0)
+ *                bytes; implied by expire.*)                                                    (default 0, 0)
  *   initializer  constant | uniform | truncated-normal | glorot | default-value-matrix  (default truncated-normal)
  *   initializer.value             constant: the value                                            (default 0)
  *   initializer.low, .high        uniform: half-open interval                                    (default -0.05, 0.05)
@@ -197,12 +200,18 @@ TS_API int32_t ts_table_update_bags(ts_store *store, uint32_t table, const int64
 TS_API int32_t ts_table_remove(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *removed,
                                char *err, uint32_t err_cap);
 
-/* The global step that later updates stamp rows with and expiry compares with. Errors: TS_EINVAL. */
+/* The global step that later updates stamp rows with and expiry compares with: no other call should be under way. A step
+ * below the one before takes away first what has expired, so that nothing comes back.
+ * Errors: TS_EINVAL; of a lower step: TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint32_t err_cap);
 
-/* One piece of the table's expiry: looks at up to max_rows rows of all tiers (0: all), going on where the last call
- * stopped, and removes those that its options call expired. Updates do such pieces by themselves, as many rows as they
- * update. *removed may be NULL. Errors: TS_EINVAL (the table has no expiry), TS_EIO, TS_EFORMAT. */
+/* Which rows have expired depends on keys, steps and updates alone: not on the storage type, threads, shards or the policy.
+ * An expired row is absent to every call from that step on: a lookup creates its key's row anew, which must be admitted anew.
+ * Its bytes go when a lookup or an update meets it, or in pieces that updates do by themselves, as many rows as they update;
+ * ts_table_rows, which counts, waits until all have gone.
+ * This call does one such piece: looks at up to max_rows rows of all tiers, going on where the last one stopped. max_rows 0:
+ * looks at all rows, and judges weights (expire.l2) as they are now, whatever expire.l2_every says.
+ * *removed (may be NULL) counts the rows whose bytes went. Errors: TS_EINVAL (the table has no expiry), TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_table_expire(ts_store *store, uint32_t table, uint64_t max_rows, uint64_t *removed, char *err,
                                uint32_t err_cap);
 
@@ -212,12 +221,13 @@ TS_API int32_t ts_table_expire(ts_store *store, uint32_t table, uint64_t max_row
 TS_API int32_t ts_table_metadata(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *frequencies,
                                  int64_t *versions, char *err, uint32_t err_cap);
 
-/* tiers[i] = tier of keys[i] counting from 0, or -1 if absent (DeepRec's lookup_tier). Errors: TS_EINVAL. */
+/* tiers[i] = tier of keys[i] counting from 0, or -1 if absent (DeepRec's lookup_tier). Errors: TS_EINVAL, TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_table_lookup_tier(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, int32_t *tiers,
                                     char *err, uint32_t err_cap);
 
 /* counts[t] = rows in tier t, for t < n_tiers, 0 for tiers it has not; a row counts once, but one that background eviction
- * moves during the call may count twice (ts_store_settle before, where that matters). Errors: TS_EINVAL. */
+ * moves during the call may count twice (ts_store_settle before, where that matters). Of a table with expiry, waits until all
+ * expired rows have gone. Errors: TS_EINVAL; with expiry TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_table_rows(ts_store *store, uint32_t table, uint64_t *counts, uint32_t n_tiers, char *err,
                              uint32_t err_cap);
 

@@ -57,20 +57,23 @@ TS_INLINE void ts_prefetch_row(const void *row, uint32_t bytes) {
 
 /* ---- stochastic rounding ---- */
 
-/* Random bits of one row's step: 32 for every element, a pure function of (seed, key, step, element). */
+/* Random bits of one row's step: 32 for every element, a pure function of (seed, key, moment, element, value). The value is
+ * among them for rows that step several times in one moment: each step then has bits of its own. */
 typedef struct ts_row_random {
   uint32_t low, high;
 } ts_row_random;
 
-TS_INLINE ts_row_random ts_row_random_of(uint64_t seed, uint64_t step, int64_t key) {
-  uint64_t r = ts_random64(seed, step, (uint64_t)key);
+TS_INLINE ts_row_random ts_row_random_of(uint64_t seed, uint64_t moment, int64_t key) {
+  uint64_t r = ts_random64(seed, moment, (uint64_t)key);
   return (ts_row_random){(uint32_t)r, (uint32_t)(r >> 32)};
 }
 
 /* A counter through a bijective 32-bit mixer (multipliers and shifts of Wellons' "lowbias32"), keyed before and between
  * by the row's 64 random bits. Unlike a 64-bit mixer it is two vector multiplications. */
-TS_INLINE uint32_t ts_row_random32(ts_row_random r, uint32_t element) {
-  uint32_t x = r.low + element * 0x9e3779b9u;
+TS_INLINE uint32_t ts_row_random32(ts_row_random r, uint32_t element, float value) {
+  uint32_t x;
+  memcpy(&x, &value, sizeof x);
+  x = r.low + (element * 0x9e3779b9u ^ x);
   x ^= x >> 16;
   x = x * 0x7feb352du ^ r.high;
   x ^= x >> 15;
@@ -94,7 +97,7 @@ TS_INLINE void ts_weights_read(float *restrict w, const uint16_t *restrict row, 
 }
 TS_INLINE void ts_weights_round(uint16_t *restrict row, const float *restrict w, uint32_t n, ts_row_random r,
                                 uint32_t first) {
-  for (uint32_t j = 0; j < n; j++) row[j] = ts_bf16_stochastic(w[j], ts_row_random32(r, first + j));
+  for (uint32_t j = 0; j < n; j++) row[j] = ts_bf16_stochastic(w[j], ts_row_random32(r, first + j, w[j]));
 }
 
 #define TS_CHUNK 64u /* bf16 weights that are floats at a time */
@@ -152,7 +155,7 @@ typedef struct ts_row_parts {
                               .g = gradients[i],                                                                      \
                               .dim = dim,                                                                             \
                               .bf16 = bf16,                                                                           \
-                              .random = bf16 ? ts_row_random_of(o->seed, call->step, keys[i]) : (ts_row_random){0}};  \
+                              .random = bf16 ? ts_row_random_of(o->seed, call->moment, keys[i]) : (ts_row_random){0}};  \
       ROW(o, v, p);                                                                                                   \
     }                                                                                                                 \
   }                                                                                                                   \

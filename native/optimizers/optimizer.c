@@ -98,7 +98,9 @@ static double power(double beta, uint64_t step) { return beta > 0 ? ts_det_pow(b
 
 void ts_optimizer_begin(ts_optimizer *o, int64_t global_step, ts_optimizer_call *call) {
   const float rate = atomic_load_explicit(&o->learning_rate, memory_order_relaxed);
-  *call = (ts_optimizer_call){.step = atomic_fetch_add_explicit(&o->steps, 1, memory_order_relaxed) + 1,
+  const uint64_t step = atomic_fetch_add_explicit(&o->steps, 1, memory_order_relaxed) + 1;
+  *call = (ts_optimizer_call){.step = step,
+                              .moment = step,
                               .global_step = global_step,
                               .rate = rate,
                               .learning_rate = rate};

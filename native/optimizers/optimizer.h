@@ -43,6 +43,7 @@ typedef struct ts_optimizer ts_optimizer;
 /* One update call: what is the same for all its rows. */
 typedef struct ts_optimizer_call {
   uint64_t step;       /* update calls of the table so far, this one included */
+  uint64_t moment;     /* of stochastic rounding; ts_optimizer_begin: the same */
   int64_t global_step; /* of the store: AdagradDecay's periods */
   float rate;          /* learning rate; Adam's bias-corrected one */
   float learning_rate; /* as set */
@@ -57,7 +58,7 @@ typedef void ts_optimizer_apply(const ts_optimizer *optimizer, const ts_optimize
 struct ts_optimizer {
   ts_optimizer_kind kind;
   ts_row_layout layout;
-  uint64_t seed; /* of stochastic rounding: random bits depend on (seed, key, step, element) only */
+  uint64_t seed; /* of stochastic rounding: random bits depend on (seed, key, moment, element, value) only */
   _Atomic(float) learning_rate;
   float initial_accumulator, l1, l2, l2_shrinkage;
   float decay_rate, decay_baseline;

@@ -30,6 +30,7 @@ typedef struct ts_row_layout {
 } ts_row_layout;
 
 #define TS_NO_VERSION INT64_C(-1) /* of a row that was never updated, as in DeepRec */
+#define TS_BORN(step) (-1 - (step)) /* what such a row keeps in place of a version: the step in which it was created */
 
 ts_row_layout ts_row_layout_make(ts_row_type type, uint32_t dim, uint32_t slots, uint32_t scalars, bool frequency,
                                  bool version);
@@ -64,10 +65,19 @@ static inline uint32_t ts_row_frequency(const ts_row_layout *l, const void *row)
 static inline void ts_row_set_frequency(const ts_row_layout *l, void *row, uint32_t value) {
   if (l->frequency_offset != 0) memcpy((unsigned char *)row + l->frequency_offset, &value, sizeof value);
 }
-static inline int64_t ts_row_version(const ts_row_layout *l, const void *row) {
+/* As kept: a version, or TS_BORN. */
+static inline int64_t ts_row_stamp(const ts_row_layout *l, const void *row) {
   int64_t value = TS_NO_VERSION;
   if (l->version_offset != 0) memcpy(&value, (const unsigned char *)row + l->version_offset, sizeof value);
   return value;
+}
+static inline int64_t ts_row_version(const ts_row_layout *l, const void *row) {
+  return TS_MAX(ts_row_stamp(l, row), TS_NO_VERSION);
+}
+/* The step of the row's last update, or else of its creation. */
+static inline int64_t ts_row_date(const ts_row_layout *l, const void *row) {
+  const int64_t stamp = ts_row_stamp(l, row);
+  return stamp < 0 ? TS_BORN(stamp) : stamp;
 }
 static inline void ts_row_set_version(const ts_row_layout *l, void *row, int64_t value) {
   if (l->version_offset != 0) memcpy((unsigned char *)row + l->version_offset, &value, sizeof value);

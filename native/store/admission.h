@@ -18,7 +18,11 @@ typedef struct ts_expiry {
   bool by_steps, by_weight;
   bool norm; /* by_weight: compares the norm, not half the sum of squares */
   int64_t steps;
+  int64_t every; /* by_weight: rows are judged at the steps that are multiples of this; 0: only when expiry is asked for */
   double weight;
+  /* What has expired by step `swept` has been taken away, -1: nothing; and by `sweeping` when the sweep has come round. */
+  _Atomic int64_t swept;
+  int64_t sweeping;
   /* Where the next piece begins: in a shard's index, or in the records. */
   uint32_t shard;
   ts_index_cursor cursor;

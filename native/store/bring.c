@@ -15,6 +15,7 @@
 void ts_row_start(const ts_table *table, int64_t key, unsigned char *row, float *scratch) {
   ts_initializer_weights(&table->initializer, key, scratch, table->layout.dim);
   ts_optimizer_start_row(&table->optimizer, row, scratch);
+  ts_row_set_version(&table->layout, row, TS_BORN(ts_step(table->store)));
 }
 
 void ts_row_changed(ts_shard *shard, uint32_t tier, uint64_t row) {
@@ -54,16 +55,59 @@ static uint64_t count_lookups(chunk *c, uint32_t i) {
   return c->locations[i] == TS_LOCATION_NONE ? 0 : TS_LOCATION_ROW(c->locations[i]);
 }
 
+/* Takes away the rows in memory that have expired: their keys have none. */
+static int32_t drop_expired(chunk *c, ts_err err) {
+  ts_table *table = c->bring->table;
+  if (!ts_may_expire(table)) return TS_OK;
+  uint64_t gone = 0;
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; status == TS_OK && i < c->n; i++) {
+    const ts_location l = c->locations[i];
+    if (!in_memory(l) ||
+        !ts_row_expired(table, ts_rows_at(&c->shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l))))
+      continue;
+    status = ts_remove_in_memory(c->shard, c->keys[i], l, err);
+    if (status != TS_OK) break;
+    c->locations[i] = TS_LOCATION_NONE;
+    gone++;
+  }
+  ts_count(table, TS_STAT_expired, gone);
+  return status;
+}
+
+/* The same for records that were read. */
+static int32_t drop_expired_records(chunk *c, ts_err err) {
+  ts_table *table = c->bring->table;
+  ts_work *w = c->bring->work;
+  if (!ts_may_expire(table)) return TS_OK;
+  uint64_t gone = 0;
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; status == TS_OK && i < c->n; i++) {
+    const uint32_t d = c->numbers[i];
+    if (in_memory(c->locations[i]) || w->state[d] == 0 || !ts_row_expired(table, ts_work_staging(w, d))) continue;
+    status = ts_records_remove(table, c->keys[i], err);
+    if (status != TS_OK) break;
+    w->state[d] = 0;
+    w->fetched[d] = 1; /* that there is none is known */
+    gone++;
+  }
+  ts_count(table, TS_STAT_expired, gone);
+  return status;
+}
+
 /* What is to be done for each key. */
 static int32_t decide(chunk *c, ts_err err) {
   ts_table *table = c->bring->table;
   ts_work *w = c->bring->work;
   uint32_t again[CHUNK], n = 0;
   ts_index_find(&c->shard->index, c->keys, c->hashes, c->n, c->locations);
+  int32_t dropped = drop_expired(c, err);
+  if (dropped != TS_OK) return dropped;
   if (table->records != NULL) {
     for (uint32_t i = 0; i < c->n; i++)
       if (!in_memory(c->locations[i]) && !w->fetched[c->numbers[i]]) again[n++] = c->numbers[i];
     int32_t status = ts_fetch_again(table, w, again, n, err);
+    if (status == TS_OK) status = drop_expired_records(c, err);
     if (status != TS_OK) return status;
   }
   for (uint32_t i = 0; i < c->n; i++)

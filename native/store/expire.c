@@ -1,11 +1,18 @@
-/* expire.c - rows that have grown old, or whose weights have come to nothing, a piece at a time.
+/* expire.c - rows that have grown old, or whose weights have come to nothing: when they are gone, and who takes their
+ * bytes away.
  *
- *   by steps    global step - version > steps (DeepRec's GlobalStepEvict). A row that was never updated has no version: it
- *               gets the present step when it is first looked at, as in DeepRec, and is old from then on.
+ * When is a function of the row and the store's step alone, so all storage types have the same rows, on any number of
+ * threads and shards:
+ *   by steps    step - date > steps, where a row's date is the step of its last update, or else of its creation
+ *               (DeepRec's GlobalStepEvict, which dates rows without an update when it first looks at them).
  *   by weight   half-squared: 1/2 sum w^2 < threshold, what DeepRec's L2WeightEvict computes; norm: sqrt(sum w^2) <
- *               threshold, what its documentation says.
- * A piece walks the shards' indexes and then the records, from where the last one stopped. A row is judged again under its
- * shard's lock before it goes. */
+ *               threshold, what its documentation says. Rows are judged as they are at the beginning of each step that is a
+ *               multiple of `every`: a new row has time to learn. One whose date is not before that step was created or
+ *               changed since, after whoever did it had judged what was there; any other is as it was then. So it makes no
+ *               difference who looks first, nor when.
+ * From then on the row counts as absent, to every call. Its bytes go when a lookup or an update meets it, or when a piece of
+ * the sweep comes by: that walks the shards' indexes and then the records, from where the last piece stopped. A row is judged
+ * again under its shard's lock before it goes. So no call has to stop for a whole table but those that count rows. */
 #include "store/store.h"
 
 #include <math.h>
@@ -30,20 +37,30 @@ static bool is_light(const ts_table *table, const unsigned char *row) {
   return (table->expiry.norm ? sqrt(sum) : sum / 2) < table->expiry.weight;
 }
 
-static bool is_expired(const ts_table *table, const unsigned char *row) {
+/* The step that decides now which rows have expired. */
+static int64_t judging_step(const ts_table *table) {
   const ts_expiry *e = &table->expiry;
-  if (e->by_weight && is_light(table, row)) return true;
-  if (!e->by_steps) return false;
-  int64_t version = ts_row_version(&table->layout, row);
-  int64_t now = atomic_load_explicit(&table->store->step, memory_order_relaxed);
-  return version != TS_NO_VERSION && now > version && (uint64_t)now - (uint64_t)version > (uint64_t)e->steps;
+  const int64_t step = ts_step(table->store);
+  return e->by_steps ? step : e->every > 0 ? step - step % e->every : 0;
+}
+
+bool ts_row_has_expired(const ts_table *table, const unsigned char *row) {
+  const ts_expiry *e = &table->expiry;
+  const int64_t step = ts_step(table->store), date = ts_row_date(&table->layout, row);
+  if (e->by_steps && step > date && step - date > e->steps) return true;
+  return e->by_weight && e->every > 0 && date < step - step % e->every && is_light(table, row);
+}
+
+/* As of now, whatever its date. */
+static bool is_to_go(const ts_table *table, const unsigned char *row) {
+  return ts_row_has_expired(table, row) || (table->expiry.by_weight && is_light(table, row));
 }
 
 /* Some rows of the next shard. *looked counts them; false: this round of the indexes is over. */
-static bool look_at_memory(ts_table *table, uint64_t rows, int64_t keys[KEYS_A_LOOK], uint32_t *n, uint64_t *looked) {
+static bool look_at_memory(ts_table *table, uint64_t rows, ts_remove_test *test, int64_t keys[KEYS_A_LOOK], uint32_t *n,
+                           uint64_t *looked) {
   ts_expiry *e = &table->expiry;
   ts_shard *shard = &table->shards[e->shard];
-  const int64_t now = atomic_load_explicit(&table->store->step, memory_order_relaxed);
   *n = 0;
   *looked = 0;
   bool more = true;
@@ -55,14 +72,7 @@ static bool look_at_memory(ts_table *table, uint64_t rows, int64_t keys[KEYS_A_L
     if (!more) break;
     if (TS_LOCATION_TIER(l) >= TS_NOT_ADMITTED) continue;
     ++*looked;
-    const uint32_t tier = TS_LOCATION_TIER(l);
-    unsigned char *row = ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l));
-    if (is_expired(table, row)) {
-      keys[(*n)++] = key;
-    } else if (e->by_steps && ts_row_version(&table->layout, row) == TS_NO_VERSION) {
-      ts_row_set_version(&table->layout, row, now);
-      ts_row_changed(shard, tier, TS_LOCATION_ROW(l));
-    }
+    if (test(table, ts_rows_at(&shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l)))) keys[(*n)++] = key;
   }
   pthread_mutex_unlock(&shard->lock);
   if (!more) {
@@ -75,22 +85,18 @@ static bool look_at_memory(ts_table *table, uint64_t rows, int64_t keys[KEYS_A_L
   return true;
 }
 
-static int32_t look_at_records(ts_table *table, uint64_t rows, int64_t keys[KEYS_A_LOOK], uint32_t *n, uint64_t *looked,
-                               bool *more, int64_t undated[KEYS_A_LOOK], uint32_t *undated_n, ts_err err) {
+static int32_t look_at_records(ts_table *table, uint64_t rows, ts_remove_test *test, int64_t keys[KEYS_A_LOOK], uint32_t *n,
+                               uint64_t *looked, bool *more, ts_err err) {
   ts_expiry *e = &table->expiry;
   ts_work *w = ts_work_acquire(table, KEYS_A_LOOK, TS_WORK_LOOKUP);
   /* Two at least: LevelDB's walk wants them. */
   uint32_t want = (uint32_t)TS_MIN(TS_MAX(rows, 2u), TS_MIN(KEYS_A_LOOK, w->staging_capacity)), got = 0;
   for (uint32_t i = 0; i < want; i++) w->rows[i] = ts_work_staging(w, i);
-  int32_t status = ts_records_tier(table->store)->records->walk(table->records, &e->records_cursor, want, w->keys,
-                                                                (uint64_t *)(void *)w->locations, w->rows, &got, err);
-  *n = *undated_n = 0;
-  for (uint32_t i = 0; status == TS_OK && i < got; i++) {
-    if (is_expired(table, w->rows[i]))
-      keys[(*n)++] = w->keys[i];
-    else if (e->by_steps && ts_row_version(&table->layout, w->rows[i]) == TS_NO_VERSION)
-      undated[(*undated_n)++] = w->keys[i];
-  }
+  int32_t status = ts_records_tier(table->store)->records->walk(table->records, &e->records_cursor, want, w->keys, NULL,
+                                                                w->rows, &got, err);
+  *n = 0;
+  for (uint32_t i = 0; status == TS_OK && i < got; i++)
+    if (test(table, w->rows[i])) keys[(*n)++] = w->keys[i];
   *looked = got;
   *more = status == TS_OK && got > 0;
   if (!*more) e->records_cursor = 0;
@@ -98,63 +104,61 @@ static int32_t look_at_records(ts_table *table, uint64_t rows, int64_t keys[KEYS
   return status;
 }
 
-/* Records without a version get the present step, as rows in memory do. */
-static int32_t date_records(ts_table *table, const int64_t *keys, uint32_t n, ts_err err) {
-  const ts_records_ops *ops = ts_records_tier(table->store)->records;
-  ts_work *w = ts_work_acquire(table, 1, TS_WORK_LOOKUP);
-  unsigned char *row = w->staging;
-  int32_t status = TS_OK;
-  for (uint32_t i = 0; status == TS_OK && i < n; i++) {
-    ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[i]));
-    uint8_t found = 0;
-    pthread_mutex_lock(&shard->lock);
-    if (TS_LOCATION_TIER(ts_index_find_one(&shard->index, keys[i])) >= TS_NOT_ADMITTED)
-      status = ops->get(table->records, 1, &keys[i], &row, &found, err);
-    if (found && ts_row_version(&table->layout, row) == TS_NO_VERSION) {
-      const uint64_t now = (uint64_t)atomic_load_explicit(&table->store->step, memory_order_relaxed);
-      const unsigned char *dated = row;
-      ts_row_set_version(&table->layout, row, (int64_t)now);
-      const uint8_t there = TS_RECORD_THERE;
-      status = ts_records_put(table, 1, &keys[i], &now, &dated, &there, err);
-    }
-    pthread_mutex_unlock(&shard->lock);
-  }
-  ts_work_release(table->store, w);
-  return status;
-}
-
 /* Looks at `rows` rows from where the last piece stopped, or at fewer if two ends of the round come by: there are none
  * left that were not looked at. `to_end`: stops at the first end. */
-static int32_t piece(ts_table *table, uint64_t rows, bool to_end, uint64_t *removed, ts_err err) {
+static int32_t piece(ts_table *table, uint64_t rows, bool to_end, ts_remove_test *test, uint64_t *removed, ts_err err) {
   ts_expiry *e = &table->expiry;
   for (uint32_t ends = 0; rows > 0 && ends < (to_end ? 1 : 2);) {
-    int64_t keys[KEYS_A_LOOK], undated[KEYS_A_LOOK];
-    uint32_t n = 0, undated_n = 0;
+    int64_t keys[KEYS_A_LOOK];
+    uint32_t n = 0;
     uint64_t looked = 0, gone = 0;
     int32_t status = TS_OK;
     bool more;
     if (!e->in_records) {
-      more = look_at_memory(table, rows, keys, &n, &looked);
+      if (e->shard == 0 && e->cursor.bucket == 0 && e->cursor.slot == 0 && e->cursor.hash_position == 0)
+        e->sweeping = judging_step(table);
+      more = look_at_memory(table, rows, test, keys, &n, &looked);
       if (!more && table->records != NULL) e->in_records = more = true;
     } else {
-      status = look_at_records(table, rows, keys, &n, &looked, &more, undated, &undated_n, err);
-      if (status == TS_OK && undated_n > 0) status = date_records(table, undated, undated_n, err);
+      status = look_at_records(table, rows, test, keys, &n, &looked, &more, err);
       if (!more) e->in_records = false;
     }
-    if (status == TS_OK && n > 0) status = ts_remove_rows(table, keys, n, is_expired, &gone, err);
+    if (status == TS_OK && n > 0) status = ts_remove_rows(table, keys, n, test, &gone, err);
     ts_count(table, TS_STAT_expired, gone);
     *removed += gone;
     if (status != TS_OK) return status;
     rows -= TS_MIN(looked, rows);
-    ends += !more;
+    if (more) continue;
+    ends++;
+    e->swept = e->sweeping;
   }
   return TS_OK;
 }
 
 int32_t ts_expire_piece(ts_table *table, uint64_t rows, uint64_t *removed, ts_err err) {
   *removed = 0;
+  if (table->expiry.swept == judging_step(table)) return TS_OK;
   if (pthread_mutex_trylock(&table->expiring) != 0) return TS_OK; /* another call is at it */
-  int32_t status = piece(table, rows, false, removed, err);
+  int32_t status = piece(table, rows, false, ts_row_has_expired, removed, err);
+  pthread_mutex_unlock(&table->expiring);
+  return status;
+}
+
+/* All rows, from the beginning; `expiring` held. */
+static int32_t sweep(ts_table *table, ts_remove_test *test, uint64_t *removed, ts_err err) {
+  ts_expiry *e = &table->expiry;
+  e->shard = 0;
+  e->cursor = (ts_index_cursor){0};
+  e->in_records = false;
+  e->records_cursor = 0;
+  return piece(table, UINT64_MAX, true, test, removed, err);
+}
+
+int32_t ts_expire_sweep(ts_table *table, ts_err err) {
+  uint64_t removed = 0;
+  if (!ts_may_expire(table) || table->expiry.swept == judging_step(table)) return TS_OK;
+  pthread_mutex_lock(&table->expiring);
+  int32_t status = sweep(table, ts_row_has_expired, &removed, err);
   pthread_mutex_unlock(&table->expiring);
   return status;
 }
@@ -170,15 +174,20 @@ int32_t ts_table_expire(ts_store *store, uint32_t number, uint64_t max_rows, uin
     return ts_fail(e, TS_EINVAL, "Cannot expire rows of table \"%s\": it has neither expire.steps nor expire.l2",
                    table->name);
   pthread_mutex_lock(&table->expiring);
-  if (max_rows == 0) { /* all, from the beginning */
-    table->expiry.shard = 0;
-    table->expiry.cursor = (ts_index_cursor){0};
-    table->expiry.in_records = false;
-    table->expiry.records_cursor = 0;
-  }
-  status = piece(table, max_rows == 0 ? UINT64_MAX : max_rows, max_rows == 0, &gone, e);
+  status = max_rows == 0 ? sweep(table, is_to_go, &gone, e) : piece(table, max_rows, false, ts_row_has_expired, &gone, e);
   pthread_mutex_unlock(&table->expiring);
   if (removed != NULL) *removed = gone;
+  return status;
+}
+
+/* Before the step falls: what has expired by now must not come back. */
+static int32_t forget_step(ts_store *store, ts_err err) {
+  const uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; status == TS_OK && i < count; i++) {
+    status = ts_expire_sweep(store->tables[i], err);
+    store->tables[i]->expiry.swept = -1;
+  }
   return status;
 }
 
@@ -187,6 +196,10 @@ int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint32_t err
   if (store == NULL) return ts_fail(e, TS_EINVAL, "Cannot set the global step: the store is NULL");
   if (step < 0)
     return ts_fail(e, TS_EINVAL, "Cannot set the global step to %lld: it must be 0 or more", (long long)step);
+  int32_t status = TS_OK;
+  if (step < ts_step(store)) status = forget_step(store, e);
+  if (status != TS_OK) return status;
   atomic_store_explicit(&store->step, step, memory_order_relaxed);
+  atomic_store_explicit(&store->stepped, true, memory_order_relaxed);
   return TS_OK;
 }

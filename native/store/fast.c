@@ -217,7 +217,7 @@ static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n,
   return misses;
 }
 
-/* Lookups that nobody counts. */
+/* Lookups that nobody counts, of rows that do not expire. */
 static uint64_t look_up(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
                         uint64_t *missed) {
   ts_store *store = table->store;
@@ -258,6 +258,17 @@ static uint64_t count_lookups(ts_table *table, const int64_t *keys, uint64_t fro
   return gone;
 }
 
+/* Expired rows are left to bring.c, as if they were not there. Returns how many there are. */
+static uint32_t pass_over_expired(const ts_table *table, uint32_t n, const void **rows) {
+  uint32_t expired = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (rows[i] == NULL || !ts_row_has_expired(table, rows[i])) continue;
+    rows[i] = NULL;
+    expired++;
+  }
+  return expired;
+}
+
 static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
                                 uint64_t stride, uint64_t *missed) {
   ts_store *store = table->store;
@@ -266,8 +277,10 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
     ts_epoch_enter(&store->epochs, slot);
     for (uint64_t first = from; first < TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n); first += TS_FAST_BLOCK) {
       found f;
-      const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), absent = find_block(table, keys + first, m, &f);
+      const uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK);
+      uint32_t absent = find_block(table, keys + first, m, &f);
       TS_SYNC("fast:found");
+      if (ts_may_expire(table)) absent += pass_over_expired(table, m, f.rows);
       if (out != NULL) ts_gather_rows(store->level, &table->layout, f.rows, m, NULL, 0, out + first * stride, stride);
       touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
       if (absent > 0) mark_missed(f.rows, m, first, missed);
@@ -282,7 +295,7 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
 
 uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
                         uint64_t missed[TS_PIECE / 64]) {
-  const bool counted = table->layout.frequency_offset != 0 || out == NULL ||
+  const bool counted = table->layout.frequency_offset != 0 || out == NULL || ts_may_expire(table) ||
                        atomic_load_explicit(&table->tracking, memory_order_relaxed);
   memset(missed, 0, (n + 63) / 64 * sizeof *missed);
   return (counted ? look_up_counted : look_up)(table, slot, keys, n, out, stride, missed);

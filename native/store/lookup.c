@@ -176,7 +176,12 @@ int32_t ts_lookup_make_rows(ts_table *table, const int64_t *keys, uint64_t n, ts
   int32_t status = TS_OK;
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE) {
     uint64_t missed[TS_PIECE / 64], m = TS_MIN(n - first, TS_PIECE);
-    uint64_t misses = ts_fast_absent(table, slot, keys + first, m, missed);
+    uint64_t misses = m;
+    /* An expired row is as good as none, which only its shard can tell. */
+    if (ts_may_expire(table))
+      miss_all(m, missed);
+    else
+      misses = ts_fast_absent(table, slot, keys + first, m, missed);
     lookup l = {.table = table, .keys = keys + first, .n = m, .missed = missed};
     if (misses > 0) status = serve_missed(l, misses, err);
   }

@@ -15,12 +15,14 @@ static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *
     pthread_mutex_lock(&shard->lock);
     ts_location l = ts_index_find_one(&shard->index, keys[i]);
     uint32_t tier = TS_LOCATION_TIER(l);
-    if (tier < TS_NOT_ADMITTED) {
-      visit(context, base + i, ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)), 0);
+    const unsigned char *row = tier < TS_NOT_ADMITTED ? ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)) : NULL;
+    const uint64_t seen = table->admission.kind == TS_ADMIT_CBF ? ts_bloom_frequency(table->admission.bloom, keys[i]) : 0;
+    if (row != NULL) {
+      /* Of an expired row there may be an older record, which is not to be found either. */
+      const bool expired = ts_row_expired(table, row);
+      visit(context, base + i, expired ? NULL : row, expired ? seen : 0);
     } else {
-      counted[m] = l != TS_LOCATION_NONE ? TS_LOCATION_ROW(l)
-                   : table->admission.kind == TS_ADMIT_CBF ? ts_bloom_frequency(table->admission.bloom, keys[i])
-                                                           : 0;
+      counted[m] = l != TS_LOCATION_NONE ? TS_LOCATION_ROW(l) : seen;
       left[m++] = i;
     }
     pthread_mutex_unlock(&shard->lock);
@@ -36,8 +38,10 @@ static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *
     }
     int32_t status = ts_records_tier(table->store)->records->get(table->records, count, asked, rows, found + first, err);
     if (status != TS_OK) return status;
-    for (uint32_t j = 0; j < count; j++)
+    for (uint32_t j = 0; j < count; j++) {
+      if (found[first + j] && ts_row_expired(table, rows[j])) found[first + j] = 0;
       if (found[first + j]) visit(context, base + left[first + j], rows[j], 0);
+    }
   }
   for (uint32_t j = 0; j < m; j++)
     if (!found[j]) visit(context, base + left[j], NULL, counted[j]);
@@ -58,7 +62,7 @@ int32_t ts_peek_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_peek *
       ts_fast_block(table, keys + first, m, rows, hashes);
       TS_SYNC("peek:found");
       for (uint32_t i = 0; i < m; i++) {
-        if (rows[i] != NULL)
+        if (rows[i] != NULL && !ts_row_expired(table, rows[i]))
           visit(context, first + i, rows[i], 0);
         else
           which[missed++] = i;
@@ -140,6 +144,42 @@ int32_t ts_table_metadata(ts_store *store, uint32_t number, const int64_t *keys,
 
 /* ---- ts_table_lookup_tier ---- */
 
+/* Whether there are records of these keys; of expired ones there are none. `work`: where they must be read to know. */
+static int32_t recorded(ts_table *table, const int64_t *keys, uint32_t n, ts_work *work, uint8_t *found, ts_err err) {
+  const ts_records_ops *ops = ts_records_tier(table->store)->records;
+  if (work == NULL) return ops->contains(table->records, n, keys, found, err);
+  int32_t status = TS_OK;
+  for (uint32_t first = 0; status == TS_OK && first < n; first += work->staging_capacity) {
+    const uint32_t m = TS_MIN(n - first, work->staging_capacity);
+    unsigned char *rows[TS_FAST_BLOCK];
+    for (uint32_t i = 0; i < m; i++) rows[i] = ts_work_staging(work, i);
+    status = ops->get(table->records, m, keys + first, rows, found + first, err);
+    for (uint32_t i = 0; status == TS_OK && i < m; i++)
+      found[first + i] = found[first + i] && !ts_row_expired(table, rows[i]);
+  }
+  return status;
+}
+
+/* Memory first: a row that leaves it meanwhile is a record then. */
+static int32_t tiers_of(ts_table *table, const int64_t *keys, uint32_t n, ts_work *work, int32_t *tiers, ts_err err) {
+  uint8_t found[TS_FAST_BLOCK] = {0};
+  bool expired[TS_FAST_BLOCK] = {false};
+  for (uint32_t i = 0; i < n; i++) {
+    ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[i]));
+    pthread_mutex_lock(&shard->lock);
+    const ts_location l = ts_index_find_one(&shard->index, keys[i]);
+    const uint32_t tier = TS_LOCATION_TIER(l);
+    expired[i] = tier < TS_NOT_ADMITTED && ts_row_expired(table, ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)));
+    pthread_mutex_unlock(&shard->lock);
+    tiers[i] = tier < TS_NOT_ADMITTED && !expired[i] ? (int32_t)tier : -1;
+  }
+  if (table->records == NULL) return TS_OK;
+  int32_t status = recorded(table, keys, n, work, found, err);
+  for (uint32_t i = 0; status == TS_OK && i < n; i++)
+    if (tiers[i] < 0 && found[i] && !expired[i]) tiers[i] = (int32_t)table->store->memory_tiers;
+  return status;
+}
+
 int32_t ts_table_lookup_tier(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, int32_t *tiers, char *err,
                              uint32_t err_cap) {
   ts_err e = {err, err_cap};
@@ -149,21 +189,9 @@ int32_t ts_table_lookup_tier(ts_store *store, uint32_t number, const int64_t *ke
   if (keys == NULL || tiers == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot look up the tiers of %llu keys in table \"%s\": keys and tiers must not be NULL",
                    (unsigned long long)n, table->name);
-  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_FAST_BLOCK) {
-    uint32_t m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK);
-    uint8_t found[TS_FAST_BLOCK] = {0};
-    /* Memory first: a row that leaves it meanwhile is a record then. */
-    for (uint32_t i = 0; i < m; i++) {
-      ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[first + i]));
-      pthread_mutex_lock(&shard->lock);
-      uint32_t tier = TS_LOCATION_TIER(ts_index_find_one(&shard->index, keys[first + i]));
-      pthread_mutex_unlock(&shard->lock);
-      tiers[first + i] = tier < TS_NOT_ADMITTED ? (int32_t)tier : -1;
-    }
-    if (table->records == NULL) continue;
-    status = ts_records_tier(store)->records->contains(table->records, m, keys + first, found, e);
-    for (uint32_t i = 0; status == TS_OK && i < m; i++)
-      if (tiers[first + i] < 0 && found[i]) tiers[first + i] = (int32_t)store->memory_tiers;
-  }
+  ts_work *work = table->records == NULL || !ts_may_expire(table) ? NULL : ts_work_acquire(table, 1, TS_WORK_LOOKUP);
+  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_FAST_BLOCK)
+    status = tiers_of(table, keys + first, (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), work, tiers + first, e);
+  if (work != NULL) ts_work_release(store, work);
   return status;
 }

@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 int32_t ts_records_each(ts_table *table, bool with_rows, ts_record_visit *visit, void *context, ts_err err) {
+  with_rows = with_rows || ts_may_expire(table);
   int64_t keys[TS_FAST_BLOCK];
   unsigned char *rows[TS_FAST_BLOCK];
   uint32_t most = TS_FAST_BLOCK;
@@ -20,7 +21,7 @@ int32_t ts_records_each(ts_table *table, bool with_rows, ts_record_visit *visit,
       pthread_mutex_lock(&shard->lock);
       bool above = TS_LOCATION_TIER(ts_index_find_one(&shard->index, keys[i])) < TS_NOT_ADMITTED;
       pthread_mutex_unlock(&shard->lock);
-      if (!above) visit(context, keys[i], with_rows ? rows[i] : NULL);
+      if (!above && !(with_rows && ts_row_expired(table, rows[i]))) visit(context, keys[i], with_rows ? rows[i] : NULL);
     }
   }
   if (work != NULL) ts_work_release(table->store, work);

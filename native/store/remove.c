@@ -1,43 +1,60 @@
 /* remove.c - rows that go for good, from every tier, with all their copies. */
 #include "store/store.h"
 
-/* Shard locked; *gone tells whether there was a row that was to go. */
-static int32_t remove_one(ts_shard *shard, int64_t key, ts_remove_test *test, unsigned char *staging, bool *gone, ts_err err) {
-  ts_table *table = shard->table;
-  const uint64_t hash = ts_index_hash(key);
-  ts_location l = ts_index_find_one(&shard->index, key);
+int32_t ts_remove_in_memory(ts_shard *shard, int64_t key, ts_location l, ts_err err) {
+  const uint64_t hash = ts_index_hash(key), row = TS_LOCATION_ROW(l);
   const uint32_t tier = TS_LOCATION_TIER(l);
-  *gone = false;
+  ts_rows *rows = &shard->rows[tier];
+  if (rows->policy != NULL) {
+    if (*ts_rows_flags(rows, row) & TS_ROW_RECORD) {
+      int32_t status = ts_records_remove(shard->table, key, err);
+      if (status != TS_OK) return status;
+      shard->recorded--;
+    }
+    ts_row_changed(shard, tier, row); /* gives up a copy below */
+    ts_policy_remove(rows->policy, row, ts_rows_word(rows, row), hash, false);
+  }
+  ts_index_remove(&shard->index, key, hash);
+  if (tier == 0) ts_epoch_wait(&shard->table->store->epochs);
+  ts_rows_free(rows, row);
+  return TS_OK;
+}
+
+/* What there was of a key that was to go. */
+typedef enum outcome { NOTHING, A_ROW, AN_EXPIRED_ROW } outcome;
+
+/* Shard locked. */
+static int32_t remove_one(ts_shard *shard, int64_t key, ts_remove_test *test, unsigned char *staging, outcome *gone,
+                          ts_err err) {
+  ts_table *table = shard->table;
+  const ts_location l = ts_index_find_one(&shard->index, key);
+  const uint32_t tier = TS_LOCATION_TIER(l);
+  const unsigned char *row = NULL;
+  *gone = NOTHING;
   int32_t status = TS_OK;
   if (tier < TS_NOT_ADMITTED) {
-    ts_rows *rows = &shard->rows[tier];
-    const uint64_t row = TS_LOCATION_ROW(l);
-    if (test != NULL && !test(table, ts_rows_at(rows, row))) return TS_OK;
-    if (rows->policy != NULL) {
-      if (*ts_rows_flags(rows, row) & TS_ROW_RECORD) {
-        status = ts_records_remove(table, key, err);
-        if (status != TS_OK) return status;
-        shard->recorded--;
-      }
-      ts_row_changed(shard, tier, row); /* gives up a copy below */
-      ts_policy_remove(rows->policy, row, ts_rows_word(rows, row), hash, false);
-    }
-    ts_index_remove(&shard->index, key, hash);
-    if (tier == 0) ts_epoch_wait(&table->store->epochs);
-    ts_rows_free(rows, row);
-    *gone = true;
-    return TS_OK;
+    row = ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l));
+    if (test != NULL && !test(table, row)) return TS_OK;
+    const outcome what = ts_row_expired(table, row) ? AN_EXPIRED_ROW : A_ROW;
+    status = ts_remove_in_memory(shard, key, l, err);
+    if (status == TS_OK) *gone = what;
+    return status;
   }
   if (table->records != NULL) {
+    const ts_records_ops *ops = ts_records_tier(table->store)->records;
     uint8_t found = 0;
-    status = test == NULL ? ts_records_tier(table->store)->records->contains(table->records, 1, &key, &found, err)
-                          : ts_records_tier(table->store)->records->get(table->records, 1, &key, &staging, &found, err);
+    /* Whether it must be read to know. */
+    const bool read = test != NULL || ts_may_expire(table);
+    status = read ? ops->get(table->records, 1, &key, &staging, &found, err)
+                  : ops->contains(table->records, 1, &key, &found, err);
     if (status == TS_OK && found && (test == NULL || test(table, staging))) {
-      status = ts_records_remove(table, key, err);
-      *gone = status == TS_OK;
+      const outcome what = read && ts_row_expired(table, staging) ? AN_EXPIRED_ROW : A_ROW;
+      status = ts_records_remove(shard->table, key, err);
+      if (status == TS_OK) *gone = what;
     }
   }
-  if (l != TS_LOCATION_NONE && test == NULL) ts_index_remove(&shard->index, key, hash); /* a count for admission */
+  /* A count for admission. */
+  if (l != TS_LOCATION_NONE && test == NULL) ts_index_remove(&shard->index, key, ts_index_hash(key));
   return status;
 }
 
@@ -48,11 +65,12 @@ int32_t ts_remove_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_remo
   *removed = 0;
   for (uint64_t i = 0; status == TS_OK && i < n; i++) {
     ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[i]));
-    bool gone;
+    outcome gone;
     pthread_mutex_lock(&shard->lock);
     status = remove_one(shard, keys[i], test, work == NULL ? NULL : work->staging, &gone, err);
     pthread_mutex_unlock(&shard->lock);
-    *removed += gone;
+    *removed += gone == A_ROW || (test != NULL && gone != NOTHING);
+    ts_count(table, TS_STAT_expired, test == NULL && gone == AN_EXPIRED_ROW);
   }
   if (work != NULL) ts_work_release(table->store, work);
   return status;

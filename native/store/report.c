@@ -187,8 +187,10 @@ static uint64_t digest_memory(ts_table *table) {
     ts_location l;
     pthread_mutex_lock(&shard->lock);
     while (ts_index_next(&shard->index, &cursor, &key, &l)) /* a sum: the order of rows does not matter */
-      if (TS_LOCATION_TIER(l) < TS_NOT_ADMITTED)
-        sum += row_digest(table, key, ts_rows_at(&shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l)));
+      if (TS_LOCATION_TIER(l) < TS_NOT_ADMITTED) {
+        const unsigned char *row = ts_rows_at(&shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l));
+        if (!ts_row_expired(table, row)) sum += row_digest(table, key, row);
+      }
     pthread_mutex_unlock(&shard->lock);
   }
   return sum;

@@ -151,6 +151,7 @@ struct ts_store {
   ts_blocks *blocks;
   float normal[TS_NORMAL_PIECES + 1];
   _Atomic int64_t step;
+  _Atomic bool stepped; /* somebody sets it */
   pthread_mutex_t growth;
   pthread_mutex_t tables_lock;
   _Atomic uint32_t table_count;
@@ -297,11 +298,25 @@ int32_t ts_peek_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_peek *
 
 /* Whether a row is to go; NULL: yes. */
 typedef bool ts_remove_test(const ts_table *table, const unsigned char *row);
+/* Rows that had expired before are in *removed only if there is a test. */
 int32_t ts_remove_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_remove_test *test, uint64_t *removed, ts_err err);
+/* A row of a memory tier, with what lies of it below; its shard is locked. */
+int32_t ts_remove_in_memory(ts_shard *shard, int64_t key, ts_location location, ts_err err);
 
 /* ---- expire.c ---- */
+/* The moment of bf16 rounding where steps are set; elsewhere it is the number of the update call. */
+#define TS_STEP_MOMENT(step) (UINT64_MAX - (uint64_t)(step))
+static inline int64_t ts_step(const ts_store *store) { return atomic_load_explicit(&store->step, memory_order_relaxed); }
+static inline bool ts_may_expire(const ts_table *table) { return table->expiry.by_steps || table->expiry.by_weight; }
+/* Whether the row counts as absent: nobody may be given it, and who meets it under its shard's lock takes it away. */
+bool ts_row_has_expired(const ts_table *table, const unsigned char *row);
+static inline bool ts_row_expired(const ts_table *table, const unsigned char *row) {
+  return ts_may_expire(table) && ts_row_has_expired(table, row);
+}
 /* A piece of the table's expiry, if it has one: looks at up to `rows` rows. */
 int32_t ts_expire_piece(ts_table *table, uint64_t rows, uint64_t *removed, ts_err err);
+/* Takes away all rows that have expired, if the table has expiry. */
+int32_t ts_expire_sweep(ts_table *table, ts_err err);
 
 /* A row's version as its record has it: 0, which takes no space there, for a row that was never updated or keeps none. */
 static inline uint64_t ts_record_version(const ts_row_layout *layout, const void *row) {
@@ -354,7 +369,7 @@ void ts_row_changed(ts_shard *shard, uint32_t tier, uint64_t row);
 
 /* `row` is NULL where only keys are asked for. No shard is locked. */
 typedef void ts_record_visit(void *context, int64_t key, const unsigned char *row);
-/* Visits every row that is a record and not in memory too. Without rows nothing is read where the records know their
+/* Visits every row that is a record, not in memory too and not expired. Without rows nothing is read where the records know their
  * keys. */
 int32_t ts_records_each(ts_table *table, bool with_rows, ts_record_visit *visit, void *context, ts_err err);
 

@@ -79,8 +79,10 @@ static void read_expiry(ts_config_reader *r, const ts_config *config, ts_table *
   e->by_steps = ts_config_has(config, "expire.steps");
   if (e->by_steps) e->steps = (int64_t)ts_config_u64(r, "expire.steps", 0, 0, INT64_MAX);
   e->by_weight = ts_config_has(config, "expire.l2");
+  e->swept = -1;
   if (!e->by_weight) return;
   e->weight = ts_config_f64(r, "expire.l2", 0, 0, 1e300);
+  e->every = (int64_t)ts_config_u64(r, "expire.l2_every", 1000, 0, UINT64_C(1) << 62);
   e->norm = ts_config_choice(r, "expire.l2_form", "half-squared", forms) == 1;
 }
 
@@ -105,7 +107,7 @@ static int32_t read_options(ts_table *table, const ts_config *config, ts_err err
   table->initializer.normal = store->normal;
   read_expiry(&r, config, table);
   bool frequency = ts_config_u64(&r, "record_frequency", 0, 0, 1) == 1;
-  bool version = ts_config_u64(&r, "record_version", 0, 0, 1) == 1 || table->expiry.by_steps;
+  bool version = ts_config_u64(&r, "record_version", 0, 0, 1) == 1 || ts_may_expire(table);
   read_admission(&r, table); /* last: it takes memory */
   int32_t status = ts_config_finish(&r);
   if (status != TS_OK) return status;
@@ -230,6 +232,8 @@ int32_t ts_table_rows(ts_store *store, uint32_t number, uint64_t *counts, uint32
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if (counts == NULL && n_tiers > 0) return ts_fail(e, TS_EINVAL, "Cannot count rows: the output is NULL");
+  status = ts_expire_sweep(table, e);
+  if (status != TS_OK) return status;
   uint64_t rows[TS_MAX_TIERS] = {0}, recorded = 0;
   for (uint32_t s = 0; s < table->shard_count; s++) {
     ts_shard *shard = &table->shards[s];
@@ -275,7 +279,9 @@ int32_t ts_table_keys(ts_store *store, uint32_t number, int64_t *keys, uint64_t 
     ts_location location;
     pthread_mutex_lock(&shard->lock);
     while (ts_index_next(&shard->index, &cursor, &key, &location)) {
-      if (TS_LOCATION_TIER(location) >= TS_NOT_ADMITTED) continue;
+      const uint32_t tier = TS_LOCATION_TIER(location);
+      if (tier >= TS_NOT_ADMITTED || ts_row_expired(table, ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(location))))
+        continue;
       list_key(&list, key, NULL);
     }
     pthread_mutex_unlock(&shard->lock);

@@ -23,7 +23,7 @@ typedef struct update {
   uint64_t stride; /* floats from one gradient to the next */
   const ts_bags *bags; /* at the first key */
   uint32_t turn;       /* the shard to begin with */
-  bool plain;          /* rows of the first tier change in place */
+  bool plain;          /* rows of the first tier change in place, without a question */
   uint32_t absent;     /* in work->picked */
   uint64_t below;
 } update;
@@ -117,7 +117,7 @@ static bool has_below(const ts_shard *shard, uint32_t tier) {
          (shard->recorded > 0 || (tier + 1 < store->memory_tiers && shard->rows[tier + 1].copies > 0));
 }
 
-/* A row that is not in a first tier of plain memory. */
+/* A row that is not in a first tier of plain memory, or may have expired. */
 static void find_other(update *u, ts_shard *shard, ts_location l, uint32_t number, stepping *s) {
   ts_table *table = u->table;
   const uint32_t tier = TS_LOCATION_TIER(l);
@@ -126,6 +126,10 @@ static void find_other(update *u, ts_shard *shard, ts_location l, uint32_t numbe
     return;
   }
   const ts_rows *rows = &shard->rows[tier];
+  if (ts_row_expired(table, ts_rows_at(rows, TS_LOCATION_ROW(l)))) {
+    u->work->picked[u->absent++] = number;
+    return;
+  }
   if (rows->tier->ops->write_op == TS_MEDIA_WRITE_NT) {
     step_whole(u, shard, tier, TS_LOCATION_ROW(l), number);
   } else {
@@ -287,10 +291,12 @@ static int32_t run(update *u, ts_err err) {
     int32_t made = ts_lookup_make_rows(table, u->keys, u->n, err);
     if (made != TS_OK) return made;
   }
-  ts_optimizer_begin(&table->optimizer, atomic_load_explicit(&store->step, memory_order_relaxed), &u->call);
+  ts_optimizer_begin(&table->optimizer, ts_step(store), &u->call);
+  /* Calls side by side are numbered as they come; the step is the same for all of them. */
+  if (atomic_load_explicit(&store->stepped, memory_order_relaxed)) u->call.moment = TS_STEP_MOMENT(u->call.global_step);
   /* Calls side by side begin at different shards. */
   u->turn = (uint32_t)(u->call.step * (table->shard_count / 2 + 1)) % table->shard_count;
-  u->plain = store->memory_tiers > 0 && store->tiers[0].tier.ops->write_op != TS_MEDIA_WRITE_NT;
+  u->plain = store->memory_tiers > 0 && store->tiers[0].tier.ops->write_op != TS_MEDIA_WRITE_NT && !ts_may_expire(table);
   u->work = ts_work_acquire(table, u->n, TS_WORK_UPDATE);
   uint64_t start = store->memory_mode != NULL ? ts_now_ns() : 0;
   int32_t status = update_part(u, (ts_part){1, 0}, err);
@@ -298,7 +304,7 @@ static int32_t run(update *u, ts_err err) {
   if (store->memory_mode != NULL && status == TS_OK) ts_traffic_in_place(table, u->keys, u->n, ts_now_ns() - start, true);
   ts_count(table, TS_STAT_update_calls, 1);
   ts_count(table, TS_STAT_update_keys, u->n);
-  if (status == TS_OK && (table->expiry.by_steps || table->expiry.by_weight)) {
+  if (status == TS_OK && ts_may_expire(table)) {
     uint64_t removed;
     status = ts_expire_piece(table, u->n, &removed, err);
   }

@@ -72,7 +72,7 @@ static void rounding_is_proportional(void) {
     }
 }
 
-static void rounding_depends_on_seed_key_step_and_element_only(void) {
+static void rounding_depends_on_seed_key_moment_element_and_value_only(void) {
   enum { DIM = 256 };
   float g[DIM];
   for (uint32_t j = 0; j < DIM; j++) g[j] = -0x1.0p-8f; /* half way */
@@ -176,7 +176,7 @@ int main(void) {
   skip_missing_levels("optimizer_bf16_test");
   rounding_keeps_the_mean();
   rounding_is_proportional();
-  rounding_depends_on_seed_key_step_and_element_only();
+  rounding_depends_on_seed_key_moment_element_and_value_only();
   what_is_not_a_number_stays_so();
   exact_values_stay();
   bf16_follows_fp32();

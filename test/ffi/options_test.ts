@@ -82,10 +82,11 @@ Deno.test("tableOptions() writes admission, expiry and what rows record", () => 
     "admission.error": "0.01",
     "admission.counter_bits": "8",
   });
-  assertEquals(words({ expire: { steps: 100, l2: 0.25, l2Form: "norm" } }), {
+  assertEquals(words({ expire: { steps: 100, l2: 0.25, l2Form: "norm", l2Every: 50 } }), {
     "expire.steps": "100",
     "expire.l2": "0.25",
     "expire.l2_form": "norm",
+    "expire.l2_every": "50",
   });
   assertEquals(words({ recordFrequency: true, recordVersion: false }), {
     record_frequency: "1",
