@@ -33,6 +33,14 @@ const point = mapOf(scalar);
 const auc = v.nullable(share);
 const trainer = maybe(mapOf(text));
 
+/** The owner's word for a medium. */
+const vouched = { medium: text, by: word("owner"), shows: text };
+/** A word stands for a proof of what was measured, and for nothing else. */
+function isWordOfMeasured(one: { readonly vouched?: unknown; readonly evidence: string; readonly virtual?: unknown }) {
+  return one.vouched === undefined || (one.evidence === "measured" && one.virtual !== true);
+}
+const WORD = 'expected no "vouched" but in what is measured';
+
 const band = object({
   kind: word("latency", "read", "write", "mixed"),
   factor: v.pipe(positive, v.minValue(1, "expected a factor, 1 or above")),
@@ -80,6 +88,7 @@ const run = object({
   leftOut: maybe(listOf(object({ switch: text, why: text }))),
   priceFiles: maybe(listOf(object({ name: text, text }))),
   modelBands: maybe(mapOf(listOf(band))),
+  vouched: maybe(listOf(object({ configuration: text, ...vouched }))),
 });
 
 const identity = {
@@ -107,49 +116,57 @@ const tier = object({
   facts: mapOf(text),
 });
 
-const completed = object({
-  ...identity,
-  evidence,
-  how: text,
-  seed: scalar,
-  processSeconds: figure,
-  batch: positive,
-  threads: positive,
-  warmupSteps: count,
-  stepNs: positives,
-  phaseNs: object(Object.fromEntries(PHASES.map((phase) => [phase, figure]))),
-  loss: figure,
-  trainer,
-  statistics: mapOf(figure),
-  tiers: listOf(tier),
-  dramBytes: figure,
-  tableBytes: figure,
-  digest: text,
-  environment: mapOf(text),
-  virtual: flag,
-});
+const completed = v.pipe(
+  object({
+    ...identity,
+    evidence,
+    vouched: maybe(object(vouched)),
+    how: text,
+    seed: scalar,
+    processSeconds: figure,
+    batch: positive,
+    threads: positive,
+    warmupSteps: count,
+    stepNs: positives,
+    phaseNs: object(Object.fromEntries(PHASES.map((phase) => [phase, figure]))),
+    loss: figure,
+    trainer,
+    statistics: mapOf(figure),
+    tiers: listOf(tier),
+    dramBytes: figure,
+    tableBytes: figure,
+    digest: text,
+    environment: mapOf(text),
+    virtual: flag,
+  }),
+  v.check((one) => isWordOfMeasured(one), WORD),
+);
 
 const failed = object({ ...identity, error: text });
 
-const quality = object({
-  id: maybe(text),
-  configuration: text,
-  point: maybe(point),
-  deterministic: maybe(flag),
-  evidence,
-  started: moment,
-  seconds: figure,
-  steps: count,
-  batch: positive,
-  curve: someOf(
-    object({ samples: figure, seconds: figure, trainSeconds: maybe(figure), logloss: figure, auc }),
-  ),
-  logloss: figure,
-  auc,
-  testRows: figure,
-  trainer,
-  digest: text,
-});
+const quality = v.pipe(
+  object({
+    id: maybe(text),
+    configuration: text,
+    point: maybe(point),
+    deterministic: maybe(flag),
+    evidence,
+    vouched: maybe(object(vouched)),
+    started: moment,
+    seconds: figure,
+    steps: count,
+    batch: positive,
+    curve: someOf(
+      object({ samples: figure, seconds: figure, trainSeconds: maybe(figure), logloss: figure, auc }),
+    ),
+    logloss: figure,
+    auc,
+    testRows: figure,
+    trainer,
+    digest: text,
+  }),
+  v.check((one) => isWordOfMeasured(one), WORD),
+);
 
 const curve = v.pipe(
   object({

@@ -9,7 +9,8 @@ import { toCsv, toJson, toMarkdown } from "../../reports/report.ts";
 import { renderReport, renderTerminal, summarise } from "../../reports/report.ts";
 import { contributionOf } from "../../scenarios/contribution/contribution.ts";
 import type { Result, Vouched } from "../../scenarios/record.ts";
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "../assert.ts";
+import { checkRecord } from "../../scenarios/record_schema.ts";
 import { type FixtureOptions, fixtureResult } from "../fixtures/result_fixture.ts";
 import { ADA } from "../scenarios/contribution/machines.ts";
 
@@ -156,4 +157,23 @@ Deno.test("a contribution carries the owner's word, asks how it is known, and gi
     !(await contributionOf(fixtureResult({ configurations: ["dram"] }), undefined, ADA)).checklist
       .some(({ id }) => id === "medium"),
   );
+});
+
+Deno.test("records with a word that is none, or that stands for no proof of what was measured, are refused", () => {
+  const { samples: [, sample], run } = vouchedResult();
+  assert(sample?.vouched !== undefined);
+  const { vouched } = sample;
+  checkRecord(sample);
+  checkRecord(run);
+  const wrong: readonly (readonly [object, RegExp])[] = [
+    [{ ...sample, vouched: "optane-200" }, /vouched/],
+    [{ ...sample, vouched: { ...vouched, medium: 200 } }, /vouched\.medium: expected text/],
+    [{ ...sample, vouched: { ...vouched, by: "vendor" } }, /vouched\.by: expected one of "owner"/],
+    [{ ...sample, evidence: "emulated" }, /expected no "vouched" but in what is measured/],
+    [{ ...sample, virtual: true }, /expected no "vouched" but in what is measured/],
+    [{ ...run, vouched: [vouched] }, /vouched\[0\]\.configuration/],
+  ];
+  for (const [record, message] of wrong) {
+    assertMatch(assertThrows(() => checkRecord(record), TypeError).message, message);
+  }
 });
