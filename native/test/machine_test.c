@@ -1,6 +1,7 @@
 /* The machine probe on captured trees (test/fixtures/machine) and on this machine. Run in native/. */
 #include "machine/machine.h"
 #include "test/check.h"
+#include "test/tree.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -8,14 +9,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static void remove_tree(const char *root) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -r %s", root);
+  CHECK(system(command) == 0);
+}
+
+/* The facts of a captured machine; of this one, if its name is empty. */
 static char *probe(const char *tree) {
-  char roots[256] = "";
-  if (tree[0] != '\0') snprintf(roots, sizeof roots, "../test/fixtures/machine/%s", tree);
+  char roots[] = "/tmp/tierstore-machine-XXXXXX", text_path[256];
+  bool captured = tree[0] != '\0';
+  if (captured) {
+    snprintf(text_path, sizeof text_path, "../test/fixtures/machine/%s.txt", tree);
+    CHECK(mkdtemp(roots) != NULL && make_tree(text_path, roots));
+  }
   uint64_t needed = 0;
-  CHECK(ts_machine_probe(roots, NULL, 0, &needed) == TS_ERANGE && needed > 1);
+  CHECK(ts_machine_probe(captured ? roots : "", NULL, 0, &needed) == TS_ERANGE && needed > 1);
   /* Free memory may take one digit more by the next call. */
   char *text = malloc(needed + 1024);
-  CHECK(ts_machine_probe(roots, text, needed + 1024, &needed) == TS_OK);
+  CHECK(ts_machine_probe(captured ? roots : "", text, needed + 1024, &needed) == TS_OK);
+  if (captured) remove_tree(roots);
   return text;
 }
 
@@ -99,12 +112,7 @@ static void this_machine(void) {
 /* Writes one file of a made-up tree, with its folders. */
 static void put(const char *root, const char *path, const char *bytes, size_t n) {
   char full[512];
-  snprintf(full, sizeof full, "%s%s", root, path);
-  for (char *slash = strchr(full + strlen(root) + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    mkdir(full, 0700);
-    *slash = '/';
-  }
+  tree_path(root, path, full, sizeof full);
   FILE *file = fopen(full, "w");
   CHECK_MSG(file != NULL && fwrite(bytes, 1, n, file) == n, "%s", full);
   if (file != NULL) fclose(file);
@@ -132,7 +140,7 @@ static void containers(void) {
       {"/proc/1/environ", "", 0, NULL, NULL},
   };
   for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-    char root[] = "/tmp/tierstore-machine-XXXXXX", command[128];
+    char root[] = "/tmp/tierstore-machine-XXXXXX";
     CHECK(mkdtemp(root) != NULL);
     put(root, signs[i].path, signs[i].text, signs[i].length > 0 ? signs[i].length : strlen(signs[i].text));
     char text[4096];
@@ -140,8 +148,7 @@ static void containers(void) {
     CHECK(ts_machine_probe(root, text, sizeof text, &needed) == TS_OK);
     if (signs[i].kind == NULL) CHECK_MSG(strstr(text, "container.") == NULL, "%s", text);
     else CHECK_MSG(has(text, signs[i].kind) && has(text, signs[i].evidence), "%s: %s", signs[i].kind, text);
-    snprintf(command, sizeof command, "rm -r %s", root);
-    CHECK(system(command) == 0);
+    remove_tree(root);
   }
 }
 
@@ -157,7 +164,7 @@ static void sockets(void) {
       {{"0", "1", "words", "0", "0", "0", "0", "0"}, {"!cpu.package"}},
   };
   for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
-    char root[] = "/tmp/tierstore-machine-XXXXXX", command[128], text[4096];
+    char root[] = "/tmp/tierstore-machine-XXXXXX", text[4096];
     CHECK(mkdtemp(root) != NULL);
     put(root, "/sys/devices/system/cpu/cpufreq/boost", "0\n", 2);
     for (int cpu = 0; cpu < 8; cpu++) {
@@ -173,8 +180,7 @@ static void sockets(void) {
       if ((*line)[0] == '!') CHECK_MSG(strstr(text, *line + 1) == NULL, "%zu: %s", i, text);
       else CHECK_MSG(has(text, *line), "%zu: \"%s\" is missing: %s", i, *line, text);
     }
-    snprintf(command, sizeof command, "rm -r %s", root);
-    CHECK(system(command) == 0);
+    remove_tree(root);
   }
 }
 

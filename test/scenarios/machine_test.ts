@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { probeMachine } from "../../ffi/machine.ts";
+import { machineFacts } from "../fixtures/machine_tree.ts";
 import {
   availability,
   type ConfigurationName,
@@ -15,8 +16,7 @@ probeMachine();
 
 /** Facts of a captured machine (test/fixtures/machine), with changes; `undefined` removes a fact. */
 function facts(tree: string, changes: Record<string, string | undefined> = {}): Record<string, string> {
-  const folder = new URL(`../fixtures/machine/${tree}`, import.meta.url).pathname;
-  const all = Object.entries({ ...probeMachine(folder), ...changes });
+  const all = Object.entries({ ...machineFacts(tree), ...changes });
   return Object.fromEntries(all.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 

@@ -1,7 +1,7 @@
 /** Machines and results for tests of contributions. TEST DATA: no machine has measured these figures. */
 
 import "../../native_library.ts";
-import { probeMachine } from "../../../ffi/machine.ts";
+import { machineFacts } from "../../fixtures/machine_tree.ts";
 import type { Identity } from "../../../scenarios/contribution/identity.ts";
 import { runContributionWith } from "../../../scenarios/contribution/preset.ts";
 import { availability, inspectMachine } from "../../../scenarios/machine.ts";
@@ -10,9 +10,7 @@ import type { RunScenarioOptions } from "../../../scenarios/run.ts";
 import { type Fakes, fakes } from "../fakes.ts";
 
 /** Facts of a captured machine. */
-export function captured(tree: string): Record<string, string> {
-  return probeMachine(new URL(`../../fixtures/machine/${tree}`, import.meta.url).pathname);
-}
+export const captured: typeof machineFacts = machineFacts;
 
 /**
  * Two captured machines as one: `fsdax` with a DAX file system on region 0, and what `kmem` made of region 1, the memory

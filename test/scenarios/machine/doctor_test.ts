@@ -2,6 +2,7 @@ import { probeMachine } from "../../../ffi/machine.ts";
 import { collectInventory, COMMANDS } from "../../../scenarios/machine/collect.ts";
 import { doctor, inspectMachine } from "../../../scenarios/machine.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { machineFacts } from "../../fixtures/machine_tree.ts";
 import { type Recording, replayedSystem } from "./replayed_system.ts";
 import { textOf } from "./tools/outputs.ts";
 
@@ -12,7 +13,7 @@ type Changes = Readonly<Record<string, string | undefined>>;
 type Answers = NonNullable<Recording["commands"]>;
 
 interface Machine {
-  /** Folder of test/fixtures/machine. */
+  /** Name in test/fixtures/machine. */
   readonly tree?: string;
   readonly changes?: Changes;
   /** Captured outputs by what is asked, or texts. */
@@ -25,9 +26,10 @@ interface Machine {
 /** Lines of one section as `label: text [level] next`. */
 async function section(title: string, machine: Machine): Promise<string[]> {
   const { tree = "bare", changes = {}, tools = {}, commands = {}, files = {}, root = true } = machine;
-  const probed = probeMachine(new URL(`../../fixtures/machine/${tree}`, import.meta.url).pathname);
   const facts = Object.fromEntries(
-    Object.entries({ ...probed, ...changes }).filter((pair): pair is [string, string] => pair[1] !== undefined),
+    Object.entries({ ...machineFacts(tree), ...changes }).filter((pair): pair is [string, string] =>
+      pair[1] !== undefined
+    ),
   );
   const answers = Object.fromEntries(
     Object.entries(tools).map(([name, text]) => [

@@ -4,14 +4,10 @@ import type { CheckLine, Plan } from "../../../scenarios/provisioning/contract.t
 import { processVerify, type Verify } from "../../../scenarios/provisioning/verify.ts";
 import type { DaxDeviceListing, Inventory, NdNamespace } from "../../../scenarios/machine/inventory.ts";
 import { probeMachine } from "../../../ffi/machine.ts";
-import { fileURLToPath } from "node:url";
+import { machineFacts } from "../../fixtures/machine_tree.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../../assert.ts";
 
 type Pairs = Readonly<Record<string, string>>;
-
-/** Facts of a captured machine. */
-const captured = (name: string): Record<string, string> =>
-  probeMachine(fileURLToPath(new URL(`../../fixtures/machine/${name}`, import.meta.url)));
 
 const NOTHING: Inventory = {
   facts: {},
@@ -69,7 +65,7 @@ const MOUNT_UNIT = "[Mount]\nWhat=/dev/pmem0\nWhere=/mnt/pmem0\nType=ext4\nOptio
 
 const FSDAX: Inventory = {
   ...NOTHING,
-  facts: captured("fsdax"),
+  facts: machineFacts("fsdax"),
   ndctl: ndctl(space()),
   files: { "/etc/systemd/system/mnt-pmem0.mount": MOUNT_UNIT },
   units: { "mnt-pmem0.mount": "enabled" },
@@ -214,7 +210,7 @@ for (const [what, [inventory, found, ids, text]] of Object.entries(fsdaxCases)) 
 Deno.test("checkTarget() says what keeps fsdax away where nothing is mounted", async () => {
   const inventory: Inventory = {
     ...NOTHING,
-    facts: captured("kmem"),
+    facts: machineFacts("kmem"),
     ndctl: ndctl(
       space({ mode: "devdax", blockdev: undefined, chardev: "dax0.0" }),
       space({ dev: "namespace0.4", mode: "raw", size: 0, blockdev: undefined }),
@@ -238,7 +234,7 @@ Deno.test("checkTarget() says what keeps fsdax away where nothing is mounted", a
 Deno.test("checkTarget() takes DRAM of a cloud VM for what it is, aligned by its range", async () => {
   const inventory: Inventory = {
     ...FSDAX,
-    facts: captured("memmap"),
+    facts: machineFacts("memmap"),
     ndctl: ndctl(space({ align: undefined, uuid: undefined, map: "mem" })),
   };
   const cloud = await checkTarget("fsdax", inventory, verify(), MOUNTED, { place: "cloud-vm" });
@@ -268,7 +264,7 @@ const SERVICE = "[Service]\nType=oneshot\nExecStart=/usr/bin/daxctl reconfigure-
 const RULE_PATH = "/etc/udev/rules.d/99-tierbench-dax0.0.rules";
 const KMEM: Inventory = {
   ...NOTHING,
-  facts: captured("kmem"),
+  facts: machineFacts("kmem"),
   daxctl: { known: true, value: [DEVICE] },
   files: { [RULE_PATH]: RULE, "/etc/systemd/system/tierbench-kmem@.service": SERVICE },
 };
@@ -378,7 +374,7 @@ Deno.test("checkTarget() tells memkind that needs its variable from memkind that
 });
 
 Deno.test("checkTarget() takes a plain node without CPUs in a cloud VM alone, and CXL memory from its own bus", async () => {
-  const plain: Inventory = { ...NOTHING, facts: captured("cloud") };
+  const plain: Inventory = { ...NOTHING, facts: machineFacts("cloud") };
   const at1: Plan["results"] = { mounts: [], nodes: [1] };
   assertEquals(failed(await checkTarget("kmem-dax", plain, verify(), at1, { place: "cloud-vm" })), {});
   assertEquals(Object.keys(failed(await checkTarget("kmem-dax", plain, verify(), at1))), ["device"]);
@@ -391,7 +387,7 @@ Deno.test("checkTarget() takes a plain node without CPUs in a cloud VM alone, an
   const service = "[Service]\nExecStart=/bin/sh -c 'until test -e /sys/bus/cxl/devices/region0; do sleep 1; done'\n";
   const cxl: Inventory = {
     ...KMEM,
-    facts: captured("cxl"),
+    facts: machineFacts("cxl"),
     daxctl: { known: true, value: [{ ...DEVICE, targetNode: 1 }] },
     files: { ...KMEM.files, "/etc/systemd/system/tierbench-cxl.service": service },
     units: { "tierbench-cxl.service": "enabled" },
