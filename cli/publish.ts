@@ -7,7 +7,7 @@ import type { Context } from "./main.ts";
 import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
 
 const HELP = `
-Writes index.html (a list of all reports under the folder, and for runs of one scenario on one machine their history),
+Writes index.html (a list of all reports and simulations under the folder, and for runs of one scenario on one machine their history),
 reports/ (the reports as they are), summary.md (for pull requests) and badge.svg. Everything works from disk, too.
 A report that is damaged is left out and named (exit code 1).
 
@@ -31,9 +31,13 @@ export function addPublish(program: Command, { terminal, exit }: Context): void 
         title,
         ...(baseline === undefined ? {} : { baseline: { name: baseline, result: (await resultsOf(baseline)).result } }),
       });
-      const { found: { reports, unreadable }, histories, index } = published;
+      const { found: { reports, simulations, unreadable }, histories, index } = published;
       const trends = histories.filter(({ reports }) => reports.length > 1).length;
-      terminal.out(`published  ${reports.length} reports, ${trends} with a history: ${index}\n`);
+      terminal.out(
+        `published  ${reports.length} reports, ${trends} with a history${
+          simulations.length === 0 ? "" : `, ${simulations.length} simulations`
+        }: ${index}\n`,
+      );
       for (const { path, error } of unreadable) terminal.err(`left out   ${path}: ${error}\n`);
       if (unreadable.length > 0) exit(EXIT.failed);
     });

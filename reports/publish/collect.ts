@@ -6,8 +6,10 @@
 
 import { join, relative, resolve, sep } from "node:path";
 import { DamagedPageError } from "../capsule/damaged_page.ts";
-import { parsePage, type ReadPage } from "../capsule/read.ts";
+import { parsePage, parseSimulationPage, type ReadPage } from "../capsule/read.ts";
+import { checkPage } from "../capsule/seal.ts";
 import type { Summary } from "../model.ts";
+import { type SimulationSummary, summariseSimulation } from "../simulation/summary.ts";
 import { summarise } from "../summary.ts";
 
 /** A report that was found. */
@@ -22,6 +24,18 @@ export interface FoundReport {
   readonly summary: Summary;
 }
 
+/** A simulation's page that was found. */
+export interface FoundSimulation {
+  /** Path from the folder, with slashes. */
+  readonly path: string;
+  /** The file. */
+  readonly bytes: Uint8Array;
+  /** Its figures. */
+  readonly summary: SimulationSummary;
+  /** Root hash of the page. */
+  readonly root: string | undefined;
+}
+
 /** A page that is a report, or was one, and cannot be read. */
 export interface UnreadableReport {
   /** Path from the folder, with slashes. */
@@ -32,14 +46,21 @@ export interface UnreadableReport {
 
 /** Everything in a folder that is a report. */
 export interface FoundReports {
-  /** The newest first. */
+  /** Of runs on a machine, the newest first. */
   readonly reports: readonly FoundReport[];
+  /** Of simulations, the newest first. */
+  readonly simulations: readonly FoundSimulation[];
   /** Those that are left out. */
   readonly unreadable: readonly UnreadableReport[];
 }
 
 /** Marks of a report in a page; one suffices, since a page may be damaged. */
 const REPORT = /tierbench-capsule|id="capsule"|<script type="application\/x-ndjson" id="result">/;
+/** What the records of a simulation begin with. */
+const SIMULATION = /id="result">\s*\{"type":"run","kind":"simulation"/;
+
+/** Errors of what is in a page, which do not keep others from being published. */
+const WRONG_PAGES = [DamagedPageError, RangeError, SyntaxError, TypeError] as const;
 
 /**
  * Finds every report under a folder; other pages are passed over.
@@ -50,6 +71,7 @@ const REPORT = /tierbench-capsule|id="capsule"|<script type="application\/x-ndjs
  */
 export async function collectReports(folder: string, except?: string): Promise<FoundReports> {
   const reports: FoundReport[] = [];
+  const simulations: FoundSimulation[] = [];
   const unreadable: UnreadableReport[] = [];
   for await (const file of pages(folder, except === undefined ? undefined : resolve(except))) {
     const path = relative(folder, file).split(sep).join("/");
@@ -57,19 +79,26 @@ export async function collectReports(folder: string, except?: string): Promise<F
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
     if (!REPORT.test(text)) continue;
     try {
+      const simulated = SIMULATION.test(text) ? parseSimulationPage(bytes, path) : undefined;
+      if (simulated !== undefined) {
+        simulations.push({ path, bytes, summary: summariseSimulation(simulated), root: checkPage(bytes).root });
+        continue;
+      }
       const read = parsePage(bytes, path);
       reports.push({ path, bytes, read, summary: summarise(read.result, read.options ?? {}) });
     } catch (error) {
-      if (!(error instanceof DamagedPageError || error instanceof RangeError || error instanceof SyntaxError)) {
-        throw error;
-      }
-      unreadable.push({ path, error: error.message });
+      if (!WRONG_PAGES.some((kind) => error instanceof kind)) throw error;
+      unreadable.push({ path, error: (error as Error).message });
     }
   }
-  const started = ({ read }: FoundReport): string => read.result.run.started;
   const order = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0;
-  reports.sort((a, b) => order(started(b), started(a)) || order(a.path, b.path));
-  return { reports, unreadable: unreadable.sort((a, b) => order(a.path, b.path)) };
+  const newestFirst = (a: FoundReport | FoundSimulation, b: FoundReport | FoundSimulation): number =>
+    order(b.summary.started, a.summary.started) || order(a.path, b.path);
+  return {
+    reports: reports.sort(newestFirst),
+    simulations: simulations.sort(newestFirst),
+    unreadable: unreadable.sort((a, b) => order(a.path, b.path)),
+  };
 }
 
 async function* pages(folder: string, except: string | undefined): AsyncGenerator<string> {

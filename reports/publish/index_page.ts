@@ -12,6 +12,7 @@ import { themeCss } from "../html/palette.ts";
 import { type Cell, figure, kind, table } from "../html/parts.ts";
 import reportSheet from "../html/style.css" with { type: "text" };
 import type { Summary } from "../model.ts";
+import type { SimulationSummary } from "../simulation/summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import type { UnreadableReport } from "./collect.ts";
 import type { History, HistoryPoint } from "./history.ts";
@@ -28,10 +29,22 @@ export interface IndexEntry {
   readonly root: string | undefined;
 }
 
+/** A row of the index that is a simulation's. */
+export interface SimulationEntry {
+  /** Where the page is, from the index page, as a URL. */
+  readonly href: string;
+  /** Its figures. */
+  readonly summary: SimulationSummary;
+  /** Its root hash. */
+  readonly root: string | undefined;
+}
+
 /** What the index page shows. */
 export interface IndexContent {
   /** The newest first. */
   readonly entries: readonly IndexEntry[];
+  /** Simulations, the newest first. */
+  readonly simulations: readonly SimulationEntry[];
   /** Reports that were left out, and why. */
   readonly unreadable: readonly UnreadableReport[];
   /** Runs that can be compared; those of a single run show no trend. */
@@ -41,7 +54,7 @@ export interface IndexContent {
 }
 
 /** Renders the index page. Pure: it says nothing of when or where it was made. */
-export function renderIndex({ entries, unreadable, histories, title }: IndexContent): string {
+export function renderIndex({ entries, simulations, unreadable, histories, title }: IndexContent): string {
   const style = new Markup(themeCss() + reportSheet + sheet);
   const script = new Markup(clientScript);
   const shown = histories.filter(({ reports }) => reports.length > 1);
@@ -53,14 +66,16 @@ export function renderIndex({ entries, unreadable, histories, title }: IndexCont
         <header>
           <p class="eyebrow">tierbench</p>
           <h1>${title}</h1>
-          <p class="about">${countText(
-            entries.length,
-            "report",
-          )}, the newest first. Each is one file that carries its data;
+          <p class="about">${countText(entries.length, "report")}${simulations.length === 0
+            ? ""
+            : ` and ${
+              countText(simulations.length, "simulation")
+            }`}, the newest first. Each is one file that carries its data;
             <code>tierbench rerun</code> runs it again.</p>
         </header>
         <main>
         ${listOf(entries)}
+        ${simulations.length === 0 ? undefined : simulationsOf(simulations)}
         ${shown.map(trendOf)}
         ${unreadable.length === 0 ? undefined : leftOut(unreadable)}
         </main>
@@ -111,6 +126,29 @@ function listOf(entries: readonly IndexEntry[]): Markup {
       </div>
     </section>
   `;
+}
+
+/** Simulations: what they answer first; they ran in virtual time, on no machine. */
+function simulationsOf(entries: readonly SimulationEntry[]): Markup {
+  return html`<section aria-labelledby="simulations"><h2 id="simulations">Simulations</h2>${
+    table(
+      "Simulations, the newest first",
+      [
+        { title: "simulation" },
+        { title: "answer", words: true },
+        { title: "run, UTC", words: true },
+        { title: "kind", words: true },
+        { title: "root hash", words: true },
+      ],
+      entries.map(({ href, summary, root }): Cell[] => [
+        html`<a href="${href}">${summary.name}</a>`,
+        summary.sentences[0] === undefined ? "–" : `${summary.sentences[0]}.`,
+        minuteOf(summary.started),
+        kind({ evidence: "simulated" }),
+        html`<code>${root?.slice(0, 12) ?? "–"}</code>`,
+      ]),
+    )
+  }</section>`;
 }
 
 /** The runs of one scenario on one machine. */

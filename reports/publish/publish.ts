@@ -33,7 +33,7 @@ export interface Published {
   readonly summary: string;
   /** `badge.svg`; undefined without a report. */
   readonly badge: string | undefined;
-  /** The reports, the newest first, and those that were left out. */
+  /** The reports and the simulations, the newest first, and those that were left out. */
   readonly found: FoundReports;
   /** Groups of runs that can be compared. */
   readonly histories: readonly History[];
@@ -58,13 +58,15 @@ export async function publishReports(folder: string, options: PublishOptions = {
   const { out = "site", title = "Reports", baseline } = options;
   const found = await collectReports(folder, out);
   const histories = historiesOf(found.reports);
-  const hrefOf = ({ path }: FoundReport): string => `reports/${path.split("/").map(encodeURIComponent).join("/")}`;
+  const hrefOf = ({ path }: { readonly path: string }): string =>
+    `reports/${path.split("/").map(encodeURIComponent).join("/")}`;
   const index = renderIndex({
     entries: found.reports.map((report) => ({
       href: hrefOf(report),
       summary: report.summary,
       root: report.read.root,
     })),
+    simulations: found.simulations.map((one) => ({ href: hrefOf(one), summary: one.summary, root: one.root })),
     unreadable: found.unreadable,
     histories,
     title,
@@ -75,9 +77,11 @@ export async function publishReports(folder: string, options: PublishOptions = {
     summary: join(out, "summary.md"),
     badge: newest === undefined ? undefined : join(out, "badge.svg"),
   };
-  for (const { path, bytes } of found.reports) await writeInto(join(out, "reports", path), bytes);
+  for (const { path, bytes } of [...found.reports, ...found.simulations]) {
+    await writeInto(join(out, "reports", path), bytes);
+  }
   await writeInto(files.index, index);
-  await writeInto(files.summary, summaryMarkdown(histories, baseline));
+  await writeInto(files.summary, summaryMarkdown(histories, baseline) + simulationsMarkdown(found.simulations));
   if (files.badge !== undefined && newest !== undefined) {
     await writeInto(files.badge, badgeSvg(badgeText(newest.summary)));
   }
@@ -86,6 +90,15 @@ export async function publishReports(folder: string, options: PublishOptions = {
 
 async function writeInto(path: string, content: string | Uint8Array): Promise<void> {
   await writeWhole(path, content, dirname(path));
+}
+
+/** What each simulation answers; empty without any. */
+function simulationsMarkdown(simulations: FoundReports["simulations"]): string {
+  if (simulations.length === 0) return "";
+  const lines = simulations.map(({ summary: { name, sentences } }) =>
+    `- ${escapeMarkdown(name)}: ${escapeMarkdown(sentences[0] ?? "no sentence")}.`
+  );
+  return ["\n## Simulations", "", ...lines, ""].join("\n");
 }
 
 /** The newest run of every history: its verdict, and how it compares with a baseline or with the run before. */
