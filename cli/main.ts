@@ -39,7 +39,7 @@ import { addRun } from "./run.ts";
 import { addSchema } from "./schema.ts";
 import { addSize } from "./size.ts";
 import type { Terminal } from "./ui/terminal.ts";
-import { styleFor } from "./ui/ansi.ts";
+import { safeTerminal, styleFor } from "./ui/ansi.ts";
 import { addValidate } from "./validate.ts";
 import { addValidateModels } from "./validate_models.ts";
 import { addVerify } from "./verify.ts";
@@ -134,10 +134,11 @@ function exitCodeOf(error: unknown): number {
  * Runs the command.
  *
  * @param args Its words.
- * @param terminal Where it writes.
+ * @param given Where it writes.
  * @returns The exit code.
  */
-export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function main(args: readonly string[], given: Terminal): Promise<number> {
+  const terminal = safeTerminal(given);
   let code: number = EXIT.ok;
   const context: Context = { terminal, exit: (wanted) => code = wanted };
   try {

@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { checkPage, type PageCheck, readPageBytes } from "../mod.ts";
+import { shownLine } from "../scenarios/shown.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 
@@ -15,7 +16,7 @@ function checkedRoot(text: string): string {
 /** What is wrong with a page; empty if nothing is. */
 function faults({ sealed, damage, root }: PageCheck, wanted: string | undefined): string[] {
   if (!sealed) return ["carries no sums: it is no report of tierbench, or an early version wrote it"];
-  const listed = damage.slice(0, LISTED).map(({ part, found }) => `${part} ${found}`);
+  const listed = damage.slice(0, LISTED).map(({ part, found }) => shownLine(`${part} ${found}`));
   if (damage.length > LISTED) listed.push(`and ${damage.length - LISTED} further parts`);
   if (damage.length === 0 && wanted !== undefined && root?.startsWith(wanted) !== true) {
     listed.push(`is whole, but its root hash is ${root}, expected ${wanted}: it is another report`);

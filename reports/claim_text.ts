@@ -4,6 +4,7 @@
  * @module
  */
 
+import { shownLines } from "../scenarios/shown.ts";
 import { estimateText, listText, percentText, significant } from "./format.ts";
 import type { CaseClaim, PlainInput } from "./model.ts";
 import type { BillPart } from "./tco/bill.ts";
@@ -55,7 +56,7 @@ export function flipText(
  * @param head What is known of where it comes from, a line each.
  */
 export function renderClaim(analysis: ClaimAnalysis, head: readonly string[] = []): string {
-  const { claim, causes, tornado, flips } = analysis;
+  const { claim, causes, tornado, flips } = shownLines(analysis);
   const total = claimedSaving(claim);
   const lines = [
     claim.name,

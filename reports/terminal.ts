@@ -9,14 +9,16 @@ import { changeText, errorText, intervalText, percentText, prefixed, prefixFor, 
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 import { aucCell } from "../scenarios/record.ts";
+import { shownLines } from "../scenarios/shown.ts";
 
 /**
  * Table of all cases and the verdict, wrapped at a width.
  *
- * @param summary From {@linkcode summarise}.
+ * @param given From {@linkcode summarise}.
  * @param width Columns of the terminal. @default 120
  */
-export function renderTerminal(summary: Summary, width: number = 120): string {
+export function renderTerminal(given: Summary, width: number = 120): string {
+  const summary = shownLines(given);
   const { headline, sentences, cautions } = summary.verdict;
   const lines = [
     ...(summary.ablation === undefined ? terminalTable(summary, width) : ablationTable(summary.ablation, width)),

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { shownLine } from "./shown.ts";
+
 /** A path into a document: keys and positions. */
 export type DocumentPath = readonly (string | number)[];
 
@@ -40,7 +42,7 @@ export class ScenarioError extends Error {
 
 /** `configurations.fsdax.size[0]`. */
 export function pathText(path: DocumentPath): string {
-  return path.map((key, i) => typeof key === "number" ? `[${key}]` : i === 0 ? key : `.${key}`).join("");
+  return path.map((key, i) => typeof key === "number" ? `[${key}]` : `${i === 0 ? "" : "."}${shownLine(key)}`).join("");
 }
 
 /** A value as messages show it: quoted text, short JSON. */
@@ -56,7 +58,7 @@ function diagnosticText(diagnostic: Diagnostic): string {
   const { place, path, message, hint } = diagnostic;
   const file = place === undefined ? "" : `${place.file}:${place.line}:${place.column}  `;
   const where = path.length === 0 ? "" : `${pathText(path)}: `;
-  return `${file}${where}${message}${hint === undefined ? "" : `\n    ${hint}`}`;
+  return `${file}${where}${shownLine(message)}${hint === undefined ? "" : `\n    ${hint}`}`;
 }
 
 /** Line and column, both from 1, of an offset in a text. */

@@ -8,6 +8,7 @@ import * as v from "./valibot.ts";
 import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
 import { nearest } from "../ffi/nearest.ts";
 import { isReserved, own } from "./names.ts";
+import { shownLine } from "./shown.ts";
 import { isHbm } from "./storage.ts";
 
 /** What a valibot schema may carry, as far as it is walked here. */
@@ -181,5 +182,6 @@ export function validate<T>(schema: v.GenericSchema<unknown, T>, document: unkno
   if (lists.length > 0) return { problems: lists };
   const result = v.safeParse(schema, document);
   if (result.success) return { value: result.output };
-  return { problems: result.issues.flatMap((issue) => problemOf(node, issue, document) ?? []) };
+  const problems = result.issues.flatMap((issue) => problemOf(node, issue, document) ?? []);
+  return { problems: problems.map((problem) => ({ ...problem, message: shownLine(problem.message) })) };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { shownLines } from "../../scenarios/shown.ts";
 import { kindText } from "../kind.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
 import { estimateText, rateText, roughPercentText, significant } from "../format.ts";
@@ -35,7 +36,7 @@ function resultText({ name, scenario, started, cpu, version }: ComparedResult): 
  * @param width Columns of the terminal. @default 120
  */
 export function renderComparison(comparison: ResultComparison, width: number = 120): string {
-  const { a, b, cases, unlike, checks, headline, cautions, onlyA, onlyB } = comparison;
+  const { a, b, cases, unlike, checks, headline, cautions, onlyA, onlyB } = shownLines(comparison);
   const rows = [HEAD, ...cases.map(cells)];
   const widths = HEAD.map((_, c) => Math.max(...rows.map((row) => (row[c] ?? "").length)));
   const only = (label: string, names: readonly string[]): string[] =>

@@ -5,6 +5,7 @@
  */
 
 import type { Contribution } from "../../scenarios/contribution/record.ts";
+import { shownLines } from "../../scenarios/shown.ts";
 import { wrap } from "../terminal.ts";
 import { contentsText, removedText } from "./section.ts";
 
@@ -17,7 +18,7 @@ const MARKS = { "ok": "+", "not ok": "!", "unknown": "?" } as const;
  * @param width Columns of the terminal. @default 120
  */
 export function renderChecklist(contribution: Contribution, width: number = 120): string {
-  const { checklist, questions, notes } = contribution;
+  const { checklist, questions, notes } = shownLines({ ...contribution, result: undefined });
   const column = Math.max(
     ...[...checklist.map(({ title }) => title), ...questions.map(({ id }) => id)].map((text) => text.length),
   );

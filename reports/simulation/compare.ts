@@ -5,6 +5,7 @@
  */
 
 import type { SimulatedRecord, SimulationResult } from "../../scenarios/simulation/record.ts";
+import { shownLines } from "../../scenarios/shown.ts";
 import { prefixed } from "../format.ts";
 
 /** A case in both. */
@@ -88,7 +89,7 @@ export function compareSimulations(
 
 /** The comparison for a terminal: every case that differs, and what else is not alike. */
 export function renderSimulationComparison(comparison: SimulationComparison): string {
-  const { names: [before, after], sameScenario, versions, cases, missing, added, same } = comparison;
+  const { names: [before, after], sameScenario, versions, cases, missing, added, same } = shownLines(comparison);
   const changed = cases.filter(({ fields }) => fields.length > 0);
   return [
     `${before} against ${after}: simulated, so differences are exact`,

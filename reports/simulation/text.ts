@@ -4,6 +4,7 @@
  * @module
  */
 
+import { shownLines } from "../../scenarios/shown.ts";
 import { csvLine } from "../tco/csv.ts";
 import { wrap } from "../terminal.ts";
 import { deviationTable, explanationTable, speedTable, type TextTable } from "./cells.ts";
@@ -40,7 +41,8 @@ function plain({ caption, columns, words, rows }: TextTable, width: number): str
  *
  * @param width Columns of the terminal. @default 120
  */
-export function renderSimulationTerminal(summary: SimulationSummary, width: number = 120): string {
+export function renderSimulationTerminal(given: SimulationSummary, width: number = 120): string {
+  const summary = shownLines(given);
   return [
     ...tables(summary).flatMap((table) => plain(table, width)),
     ...summary.sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),

@@ -1,4 +1,5 @@
 import { RunView } from "../../cli/run_view.ts";
+import { safeTerminal } from "../../cli/ui/ansi.ts";
 import { barText, rateText, secondsText } from "../../cli/ui/progress.ts";
 import { tableText } from "../../cli/ui/table.ts";
 import type { QualityRecord } from "../../scenarios/record.ts";
@@ -25,7 +26,7 @@ Deno.test("tableText() breaks the last column at spaces to fit a width, under it
 function view(isTerminal: boolean): { view: RunView; said: () => string } {
   let text = "";
   const out = (more: string) => void (text += more);
-  return { view: new RunView({ out, err: out, isTerminal, colors: false, width: 60 }), said: () => text };
+  return { view: new RunView(safeTerminal({ out, err: out, isTerminal, colors: false, width: 60 })), said: () => text };
 }
 
 const PROGRESS = {

@@ -4,11 +4,13 @@
  * @module
  */
 
+import { shownLines } from "../../../scenarios/shown.ts";
 import { bytesText, percentText, prefixed, significant } from "../../format.ts";
 import type { Banded, Plan, PlanAnswer, PlanTier } from "./model.ts";
 
 /** Lines of an answer. */
-export function planText({ best, losers }: PlanAnswer): string {
+export function planText(answer: PlanAnswer): string {
+  const { best, losers } = shownLines(answer);
   const lines = best === undefined ? ["No machine meets the target."] : bestLines(best);
   if (losers.length > 0) lines.push("", best === undefined ? "why" : "why not");
   const width = Math.max(0, ...losers.map(({ machine }) => machine.name.length));
