@@ -27,13 +27,13 @@ static int32_t read_options(ts_config_reader *reader, void **options) {
           reader->what, environment);
     }
   }
-  o->file_bytes = ts_config_u64(reader, "ssdhash.file_bytes", 0, 0, UINT64_C(1) << 40);
-  o->buffer_bytes = ts_config_u64(reader, "ssdhash.buffer_bytes", 0, 0, UINT64_C(64) << 20);
-  o->depth = (uint32_t)ts_config_u64(reader, "ssdhash.depth", 128, 1, 4096);
-  o->garbage_percent = (uint32_t)ts_config_u64(reader, "ssdhash.garbage_percent", 48, 5, 95);
-  o->async_compaction = (uint32_t)ts_config_u64(reader, "ssdhash.async_compaction", async, 0, 1);
-  o->io = ts_config_choice(reader, "ssdhash.io", "auto", io);
-  o->direct = ts_config_choice(reader, "ssdhash.direct", "auto", direct);
+  o->settings.file_bytes = ts_config_u64(reader, "ssdhash.file_bytes", 0, 0, UINT64_C(1) << 40);
+  o->settings.buffer_bytes = ts_config_u64(reader, "ssdhash.buffer_bytes", 0, 0, UINT64_C(64) << 20);
+  o->settings.depth = (uint32_t)ts_config_u64(reader, "ssdhash.depth", 128, 1, 4096);
+  o->settings.garbage_percent = (uint32_t)ts_config_u64(reader, "ssdhash.garbage_percent", 48, 5, 95);
+  o->settings.async_compaction = (uint32_t)ts_config_u64(reader, "ssdhash.async_compaction", async, 0, 1);
+  o->settings.io = ts_config_choice(reader, "ssdhash.io", "auto", io);
+  o->settings.direct = ts_config_choice(reader, "ssdhash.direct", "auto", direct);
   if (reader->status != TS_OK) {
     free(o);
     return reader->status;
@@ -159,7 +159,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
     free(t);
     return ts_fail(err, TS_ENOMEM, "Cannot open the SSDHASH table \"%s\": out of memory", options->table);
   }
-  t->options = *(const ts_ssdhash_options *)options->options;
+  t->options = ((const ts_ssdhash_options *)options->options)->settings;
   t->shared = &((ts_ssdhash_options *)options->options)->shared;
   t->row_bytes = options->row_bytes;
   t->budget = options->budget;

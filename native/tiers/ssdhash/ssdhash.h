@@ -48,12 +48,17 @@ typedef struct ts_ssd_shared {
   ts_ssd_buffer buffers[TS_SSD_IDLE_BUFFERS];
 } ts_ssd_shared;
 
-typedef struct ts_ssdhash_options {
+/* Constant once read, so that tables copy them. */
+typedef struct ts_ssd_settings {
   uint64_t file_bytes, buffer_bytes;
   uint32_t depth, garbage_percent;
   uint32_t async_compaction;
   uint32_t io;     /* 0 auto, 1 io_uring, 2 pread */
   uint32_t direct; /* 0 auto, 1 direct, 2 buffered */
+} ts_ssd_settings;
+
+typedef struct ts_ssdhash_options {
+  ts_ssd_settings settings;
   ts_ssd_shared shared;
 } ts_ssdhash_options;
 

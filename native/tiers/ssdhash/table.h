@@ -101,7 +101,7 @@ typedef struct ts_ssd_walk {
 } ts_ssd_walk;
 
 typedef struct ts_ssd_table {
-  ts_ssdhash_options options;
+  ts_ssd_settings options;
   char *folder, *table;
   uint32_t row_bytes;
   uint64_t name_hash;
