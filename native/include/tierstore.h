@@ -14,6 +14,11 @@
  *     that runs beside an update of the same key may see some of its weights before and some after it; a row is never
  *     lost, and never another key's. A ts_config and a trainer serve one thread at a time, and what destroys a handle is
  *     its last call.
+ *   - Forks: a ts_store and a ts_trainer are of the process that opened them. In a child that was forked from it every call
+ *     on them is TS_EINVAL and touches nothing; closing them there is TS_OK and leaves files, threads and memory as they
+ *     are, for the parent goes on with them. A child may open a store of its own; with LevelDB only if no parent used
+ *     that before (TS_EUNAVAILABLE), for LevelDB's thread is not forked. Other handles are plain memory: each process has
+ *     its own copy. A fork beside a running call is the caller's risk, as it is for every program with locks.
  *   - Buffers belong to the caller, who keeps them alive for the call. A NULL buffer is accepted when its count
  *     is 0 and refused otherwise.
  *   - Text arguments are NUL-terminated UTF-8. Sizes are bytes, times are nanoseconds, rows are fp32.

@@ -193,7 +193,8 @@ static int32_t forget_step(ts_store *store, ts_err err) {
 
 int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint32_t err_cap) {
   ts_err e = {err, err_cap};
-  if (store == NULL) return ts_fail(e, TS_EINVAL, "Cannot set the global step: the store is NULL");
+  int32_t status = ts_store_check(store, "set the global step", e);
+  if (status != TS_OK) return status;
   if (step < 0)
     return ts_fail(e, TS_EINVAL, "Cannot set the global step to %lld: it must be 0 or more", (long long)step);
   int32_t status = TS_OK;

@@ -31,6 +31,8 @@ uint64_t ts_store_counted(const ts_store *store, ts_statistic which) {
 int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err, uint32_t err_cap) {
   ts_err e = {err, err_cap};
   if (store == NULL || (out == NULL && n > 0)) return ts_fail(e, TS_EINVAL, "Cannot read statistics: an argument is NULL");
+  int32_t status = ts_store_check(store, "read statistics", e);
+  if (status != TS_OK) return status;
   uint64_t sums[TS_STATISTIC_COUNT] = {0};
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++) add_statistics(store->tables[i], sums);
@@ -52,7 +54,8 @@ int32_t ts_table_statistics(ts_store *store, uint32_t number, uint64_t *out, uin
 }
 
 int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap) {
-  if (store == NULL) return ts_fail((ts_err){err, err_cap}, TS_EINVAL, "Cannot reset statistics: the store is NULL");
+  int32_t status = ts_store_check(store, "reset statistics", (ts_err){err, err_cap});
+  if (status != TS_OK) return status;
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++) {
     ts_table *table = store->tables[i];
@@ -89,7 +92,7 @@ static uint64_t row_bytes_in(ts_store *store, uint32_t t) {
 }
 
 int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed) {
-  if (store == NULL) return TS_EINVAL;
+  if (ts_store_check(store, "describe a store", (ts_err){0}) != TS_OK) return TS_EINVAL;
   static const char *const names[TS_PURPOSES] = {"rows", "index", "policy", "buffers", "buffers"};
   ts_text text = {0};
   for (uint32_t t = 0; t < store->tier_count; t++) {
@@ -112,9 +115,9 @@ int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *need
 
 int32_t ts_store_settle(ts_store *store, char *err, uint32_t err_cap) {
   ts_err e = {err, err_cap};
-  if (store == NULL) return ts_fail(e, TS_EINVAL, "Cannot settle a store: it is NULL");
+  int32_t status = ts_store_check(store, "settle a store", e);
+  if (status != TS_OK) return status;
   ts_evictors_settle(store->evictors);
-  int32_t status = TS_OK;
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; status == TS_OK && i < count; i++)
     if (store->tables[i]->records != NULL)
@@ -123,7 +126,7 @@ int32_t ts_store_settle(ts_store *store, char *err, uint32_t err_cap) {
 }
 
 int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed) {
-  if (store == NULL) return TS_EINVAL;
+  if (ts_store_check(store, "describe a store", (ts_err){0}) != TS_OK) return TS_EINVAL;
   ts_text text = {0};
   for (uint32_t t = 0; t < store->tier_count; t++) {
     ts_store_tier *tier = &store->tiers[t];
@@ -148,6 +151,8 @@ int32_t ts_table_named(ts_store *store, const char *name, uint32_t *number, char
   ts_err e = {err, err_cap};
   if (store == NULL || name == NULL || number == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot find a table by its name: an argument is NULL");
+  int32_t here = ts_store_check(store, "find a table", e);
+  if (here != TS_OK) return here;
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++) {
     if (strcmp(store->tables[i]->name, name) != 0) continue;
@@ -209,9 +214,10 @@ static void digest_record(void *context, int64_t key, const unsigned char *row) 
 int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap) {
   ts_err e = {err, err_cap};
   if (store == NULL || digest == NULL) return ts_fail(e, TS_EINVAL, "Cannot digest a store: an argument is NULL");
+  int32_t status = ts_store_check(store, "digest a store", e);
+  if (status != TS_OK) return status;
   ts_evictors_settle(store->evictors); /* a row that moves meanwhile could be met twice, or not at all */
   uint64_t sum = 0;
-  int32_t status = TS_OK;
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; status == TS_OK && i < count; i++) {
     ts_table *table = store->tables[i];

@@ -103,8 +103,13 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
   return ts_config_finish(&r);
 }
 
+int32_t ts_store_check(const ts_store *store, const char *what, ts_err err) {
+  if (store == NULL) return ts_fail(err, TS_EINVAL, "Cannot %s: the store is NULL", what);
+  return ts_owner_check(&store->owner, "store", err);
+}
+
 int32_t ts_store_close(ts_store *store) {
-  if (store == NULL) return TS_OK;
+  if (store == NULL || !ts_owner_is_here(&store->owner)) return TS_OK; /* its files and threads are the parent's */
   ts_evictors_destroy(store->evictors);
   uint32_t count = atomic_load(&store->table_count);
   for (uint32_t i = 0; i < count; i++) ts_table_destroy(store->tables[i]);
@@ -127,6 +132,7 @@ int32_t ts_store_close(ts_store *store) {
   pthread_mutex_destroy(&store->work_lock);
   pthread_cond_destroy(&store->work_free);
   ts_descent_destroy(&store->descent);
+  ts_owner_free(&store->owner);
   free(store);
   return TS_OK;
 }
@@ -185,7 +191,7 @@ static int32_t open_parts(ts_store *store, const ts_config *config, const option
   /* Two calls side by side leave half the headroom for what must grow before memory can be freed. */
   store->work_limit = o->rows_only ? MOST_WORK / 4 : first->headroom / 4;
   const bool threads = o->eviction_threads > 0 && ts_is_tiered(store);
-  uint64_t fixed = sizeof *store + (threads ? ts_evictors_bytes(o->eviction_threads) : 0);
+  uint64_t fixed = sizeof *store + TS_OWNER_BYTES + (threads ? ts_evictors_bytes(o->eviction_threads) : 0);
   if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed))
     return ts_fail(err, TS_EINVAL, "Cannot open store: %llu bytes do not hold its fixed part",
                    (unsigned long long)first->limit);
@@ -210,6 +216,7 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   pthread_mutex_init(&store->work_lock, NULL);
   pthread_cond_init(&store->work_free, NULL);
   ts_descent_init(&store->descent);
+  ts_owner_make(&store->owner);
   store->storage = o.type.name;
   store->seed = o.seed;
   store->rows_only = o.rows_only;

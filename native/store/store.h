@@ -38,6 +38,7 @@
 #include "store/rows.h"
 #include "store/statistics.h"
 #include "store/storage_type.h"
+#include "base/owner.h"
 #include "tiers/records.h"
 #include "tiers/tier.h"
 
@@ -137,6 +138,7 @@ typedef struct ts_descent {
 
 struct ts_store {
   ts_epochs epochs;
+  ts_owner owner;
   const char *storage;
   uint32_t tier_count;
   uint32_t memory_tiers; /* the first so many; the last tier may be records */
@@ -184,6 +186,9 @@ static inline bool ts_has_records(const ts_store *store) { return store->memory_
 static inline ts_store_tier *ts_records_tier(ts_store *store) { return &store->tiers[store->memory_tiers]; }
 /* Rows can leave the first tier. */
 static inline bool ts_is_tiered(const ts_store *store) { return store->memory_tiers > 0 && store->tier_count > 1; }
+
+/* What every call with a store begins with: it is there, and of this process. what: "read statistics". */
+int32_t ts_store_check(const ts_store *store, const char *what, ts_err err);
 
 /* ---- tables.c ---- */
 int32_t ts_store_table(ts_store *store, uint32_t number, ts_table **out, ts_err err);

@@ -183,9 +183,10 @@ static int32_t build(ts_table *table, ts_err err) {
 int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *number, char *err, uint32_t err_cap) {
   ts_err e = {err, err_cap};
   if (store == NULL || number == NULL) return ts_fail(e, TS_EINVAL, "Cannot create table: a store and an output are needed");
+  int32_t status = ts_store_check(store, "create table", e);
+  if (status != TS_OK) return status;
   pthread_mutex_lock(&store->tables_lock);
   uint32_t count = atomic_load(&store->table_count);
-  int32_t status = TS_OK;
   ts_table *table = aligned_alloc(64, TS_ROUND_UP(sizeof *table, 64u));
   if (table == NULL) {
     status = ts_fail(e, TS_ENOMEM, "Cannot create table: out of memory");
@@ -212,7 +213,8 @@ int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *numb
 }
 
 int32_t ts_store_table(ts_store *store, uint32_t number, ts_table **out, ts_err err) {
-  if (store == NULL) return ts_fail(err, TS_EINVAL, "Cannot use a table: the store is NULL");
+  int32_t status = ts_store_check(store, "use a table", err);
+  if (status != TS_OK) return status;
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   if (number >= count) return ts_fail(err, TS_EINVAL, "Cannot use table %u: the store has %u", number, count);
   *out = store->tables[number];

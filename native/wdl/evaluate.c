@@ -75,7 +75,8 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
   if (t == NULL || result == NULL)
     return ts_fail(err, TS_EINVAL, "Cannot evaluate: a trainer and a place for the result are needed");
   ts_cache cache;
-  int32_t status = ts_cache_open(path, &cache, err);
+  int32_t status = ts_owner_check(&t->owner, "trainer", err);
+  if (status == TS_OK) status = ts_cache_open(path, &cache, err);
   if (status != TS_OK) return status;
   uint64_t rows = cache.header.rows;
   if (max_rows != 0 && max_rows < rows) rows = max_rows;

@@ -94,6 +94,8 @@ static void fill_table(void *context, uint32_t table) {
 int32_t ts_trainer_fill(ts_trainer *t, uint64_t *control, char *err_text, uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
   if (t == NULL) return ts_fail(err, TS_EINVAL, "Cannot fill the tables: a trainer is needed");
+  int32_t here = ts_owner_check(&t->owner, "trainer", err);
+  if (here != TS_OK) return here;
   const ts_tables *tables = &t->options.tables;
   uint64_t total = 0; /* at most: columns of a table may have keys in common */
   for (uint32_t i = 0; i < tables->count; i++)

@@ -51,6 +51,8 @@ static bool of_model(ts_model *m, const char *name, view *out) {
 static int32_t find(ts_trainer *t, const char *what, const char *name, view *out, ts_err err) {
   if (t == NULL || name == NULL)
     return ts_fail(err, TS_EINVAL, "Cannot %s a parameter: a trainer and a name are needed", what);
+  int32_t status = ts_owner_check(&t->owner, "trainer", err);
+  if (status != TS_OK) return status;
   ts_model *m = &t->model;
   if (of_model(m, name, out)) return TS_OK;
   return ts_fail(err, TS_EINVAL,
@@ -74,7 +76,7 @@ static void rotate(const float *from, float *to, uint32_t rows, uint32_t columns
 int32_t ts_trainer_parameters(ts_trainer *t, const char *name, float *out, uint64_t n, uint64_t *needed, char *err_text,
                               uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
-  view v;
+  view v = {0};
   int32_t status = find(t, "read", name, &v, err);
   if (status != TS_OK) return status;
   const uint64_t count = (uint64_t)v.rows * v.columns;
@@ -98,7 +100,7 @@ int32_t ts_trainer_parameters(ts_trainer *t, const char *name, float *out, uint6
 int32_t ts_trainer_set_parameters(ts_trainer *t, const char *name, const float *values, uint64_t n, char *err_text,
                                   uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
-  view v;
+  view v = {0};
   int32_t status = find(t, "set", name, &v, err);
   if (status != TS_OK) return status;
   const uint64_t count = (uint64_t)v.rows * v.columns;

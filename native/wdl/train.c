@@ -127,9 +127,10 @@ int32_t ts_trainer_train(ts_trainer *t, uint64_t steps, uint64_t *step_ns, uint6
                          uint64_t *control, char *err_text, uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
   if (t == NULL) return ts_fail(err, TS_EINVAL, "Cannot train: a trainer is needed");
+  int32_t status = ts_owner_check(&t->owner, "trainer", err);
+  if (status != TS_OK) return status;
   uint64_t phases[TS_PHASES] = {0}, done = 0;
   double sum = 0;
-  int32_t status = TS_OK;
   ts_control_start(control, steps);
   const uint64_t faults = minor_faults();
   t->ended = t->step + steps;

@@ -100,13 +100,17 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
   ts_err err = {err_text, err_cap};
   if (store == NULL || out == NULL) return ts_fail(err, TS_EINVAL, "Cannot open trainer: a store is needed");
   *out = NULL;
+  uint32_t needed;
+  int32_t status = ts_store_statistics(store, NULL, 0, &needed, err_text, err_cap); /* of this process? */
+  if (status != TS_OK) return status;
   ts_trainer *t = calloc(1, sizeof *t);
   if (t == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open trainer: out of memory");
+  ts_owner_make(&t->owner);
   t->store = store;
   t->data.fd = -1;
   t->ahead = TS_NO_STEP;
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) t->table_of[c] = TS_NO_TABLE;
-  int32_t status = ts_trainer_read_options(config, &t->options, err);
+  status = ts_trainer_read_options(config, &t->options, err);
   const ts_trainer_options *o = &t->options;
   if (status == TS_OK) status = ts_model_open(&t->model, o, err);
   if (status == TS_OK) status = ts_cache_open(o->data, &t->data, err);
@@ -131,7 +135,7 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
 }
 
 int32_t ts_trainer_close(ts_trainer *t) {
-  if (t == NULL) return TS_OK;
+  if (t == NULL || !ts_owner_is_here(&t->owner)) return TS_OK; /* its threads are the parent's */
   ts_stage_destroy(t->stage);
   ts_executor_destroy(t->executor);
   ts_graph_free(&t->graph);
@@ -141,6 +145,7 @@ int32_t ts_trainer_close(ts_trainer *t) {
   ts_trainer_give_step(t);
   for (uint32_t i = 0; i < 2; i++) ts_trainer_give_input(t, i);
   if (t->workspace.base != NULL) munmap(t->workspace.base, t->workspace_bytes);
+  ts_owner_free(&t->owner);
   free(t);
   return TS_OK;
 }
@@ -150,7 +155,8 @@ int32_t ts_trainer_digest(ts_trainer *t, uint64_t *digest, char *err_text, uint3
   if (t == NULL || digest == NULL)
     return ts_fail((ts_err){err_text, err_cap}, TS_EINVAL,
                    "Cannot compute a digest: a trainer and a place for it are needed");
-  int32_t status = ts_store_digest(t->store, &rows, err_text, err_cap);
+  int32_t status = ts_owner_check(&t->owner, "trainer", (ts_err){err_text, err_cap});
+  if (status == TS_OK) status = ts_store_digest(t->store, &rows, err_text, err_cap);
   if (status == TS_OK) *digest = ts_mix64(ts_model_digest(&t->model) ^ ts_mix64(rows));
   return status;
 }

@@ -7,6 +7,7 @@
 #ifndef TS_WDL_TRAINER_H
 #define TS_WDL_TRAINER_H
 
+#include "base/owner.h"
 #include "wdl/model.h"
 #include "wdl/options.h"
 #include "wdl/schedule/executor.h"
@@ -17,6 +18,7 @@
 #define TS_NO_STEP UINT64_MAX
 
 struct ts_trainer {
+  ts_owner owner;
   ts_store *store;
   ts_trainer_options options;
   ts_cache data;

@@ -52,7 +52,7 @@ static void add_stage(ts_text *text, const ts_trainer *t) {
 }
 
 int32_t ts_trainer_describe(ts_trainer *t, char *out, uint64_t cap, uint64_t *needed) {
-  if (t == NULL) return TS_EINVAL;
+  if (t == NULL || !ts_owner_is_here(&t->owner)) return TS_EINVAL;
   ts_text text = {0};
   add_model(&text, t);
   add_schedule(&text, t);

@@ -54,6 +54,8 @@ typedef struct ts_leveldb_api {
   int (*minor_version)(void);
 } ts_leveldb_api;
 
+/* Errors: TS_EUNAVAILABLE, also in a process that was forked from one that had a database open. */
 int32_t ts_leveldb_open_library(ts_leveldb_api *api, ts_err err);
+void ts_leveldb_used(void); /* before a database is opened */
 
 #endif

@@ -77,6 +77,7 @@ static void make_options(ts_records *r) {
 
 static int32_t open_database(ts_records *r, ts_err err) {
   char *words = NULL;
+  ts_leveldb_used();
   r->db = r->api.open(r->db_options, r->folder, &words);
   return words == NULL ? TS_OK : ts_leveldb_failed(r, err, "open", words);
 }
