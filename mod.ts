@@ -38,6 +38,7 @@ export {
 export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
+export { exportNumpy, type NumpyExport } from "./ffi/numpy.ts";
 export { replayCache, type ReplayPolicy } from "./ffi/replay.ts";
 export {
   type CurveMethod,
@@ -76,11 +77,14 @@ export {
   type StoreOptions,
   Table,
   type TableOptions,
+  type TableRows,
   type TierDescription,
   type TierMemory,
+  type WaitingKeys,
 } from "./ffi/store.ts";
 export {
   type DeepOptimizer,
+  type EmbeddingOptimizer,
   type Evaluation,
   type Phase as TrainPhase,
   type StageWhat,

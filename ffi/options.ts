@@ -531,7 +531,8 @@ const ADMISSION_FIELDS = {
   bloom: { frequency: true, keys: true, error: true, counterBits: true, defaultValue: true },
 } as const;
 
-function admissionOptions(options: AdmissionOptions | undefined): NativeOptions {
+/** The words for an admission, in tables and trainers alike. */
+export function admissionOptions(options: AdmissionOptions | undefined): NativeOptions {
   if (options === undefined) return {};
   const kind = theOne("admission", options, ADMISSION_FIELDS);
   const values = (options as Readonly<Record<string, Readonly<Record<string, Value>>>>)[kind] ?? {};
@@ -539,7 +540,8 @@ function admissionOptions(options: AdmissionOptions | undefined): NativeOptions 
   return { admission: kind === "bloom" ? "cbf" : kind, ...groupOptions("admission", values) };
 }
 
-function expireOptions(options: ExpireOptions | undefined): NativeOptions {
+/** The words for an expiry, in tables and trainers alike. */
+export function expireOptions(options: ExpireOptions | undefined): NativeOptions {
   if (options === undefined) return {};
   checkFields("the expiry", options, EXPIRE_FIELDS);
   return nativeOptions({

@@ -28,7 +28,8 @@ export type {
 } from "./options.ts";
 export type { Keys, Offsets } from "./keys.ts";
 export type { BagOptions, Combiner, LookupBagsOptions } from "./bags.ts";
-export { type FoundRows, type RowMetadata, Table } from "./table.ts";
+export type { FoundRows, RowMetadata, TableRows, WaitingKeys } from "./rows.ts";
+export { Table } from "./table.ts";
 
 /** Whether a storage type can be opened on this machine, and if not, why. */
 export type Availability = { readonly available: true } | { readonly available: false; readonly reason: string };

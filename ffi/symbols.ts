@@ -85,6 +85,18 @@ export const symbols = {
   ts_table_keys: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *bytes, char *err, uint32_t err_cap);
   ts_table_row_bytes: { parameters: ["u64", "u32", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_table_walk(ts_store *store, uint32_t table, uint64_t *cursor, int64_t *keys, uint64_t cap,
+  //   uint64_t *n, char *err, uint32_t err_cap);
+  ts_table_walk: {
+    parameters: ["u64", "u32", "buffer", "buffer", "u64", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_table_waiting(ts_store *store, uint32_t table, uint64_t *cursor, int64_t *keys,
+  //   uint64_t *frequencies, int64_t *versions, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+  ts_table_waiting: {
+    parameters: ["u64", "u32", "buffer", "buffer", "buffer", "buffer", "u64", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
   // int32_t ts_table_named(ts_store *store, const char *name, uint32_t *table, char *err, uint32_t err_cap);
   ts_table_named: { parameters: ["u64", "buffer", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_table_describe(ts_store *store, uint32_t table, char *out, uint64_t cap, uint64_t *needed, char *err,
@@ -128,10 +140,10 @@ export const symbols = {
   ts_trainer_close: { parameters: ["u64"], result: "i32" },
   // int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err, uint32_t err_cap);
   ts_trainer_fill: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
-  // int32_t ts_trainer_train(ts_trainer *trainer, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns,
-  //   double *loss, uint64_t *control, char *err, uint32_t err_cap);
+  // int32_t ts_trainer_train(ts_trainer *trainer, uint64_t warmup, uint64_t steps, uint64_t *step_ns,
+  //   uint64_t *phase_ns, double *loss, uint64_t *control, char *err, uint32_t err_cap);
   ts_trainer_train: {
-    parameters: ["u64", "u64", "buffer", "buffer", "buffer", "buffer", "buffer", "u32"],
+    parameters: ["u64", "u64", "u64", "buffer", "buffer", "buffer", "buffer", "buffer", "u32"],
     result: "i32",
     nonblocking: true,
   },

@@ -21,26 +21,8 @@ import {
   toOffsets,
 } from "./keys.ts";
 import { native } from "./library.ts";
+import { checkPiece, type FoundRows, type RowMetadata, type TableRows, type WaitingKeys } from "./rows.ts";
 import { readStatistics } from "./statistics.ts";
-
-/** What {@linkcode Table.find} returns. */
-export interface FoundRows {
-  /** keys × dim numbers; zeros where a key has no row. */
-  readonly rows: Float32Array<ArrayBuffer>;
-  /** 1 where the key has a row, else 0. */
-  readonly found: Uint8Array<ArrayBuffer>;
-}
-
-/** What {@linkcode Table.metadata} returns. */
-export interface RowMetadata {
-  /**
-   * Lookups of each key that were counted, for a key that is not admitted those so far; 0 where there is no row or the
-   * table records none.
-   */
-  readonly frequencies: BigUint64Array<ArrayBuffer>;
-  /** Step of the last update of each key's row; -1 where there is none, no row, or the table records none. */
-  readonly versions: BigInt64Array<ArrayBuffer>;
-}
 
 /**
  * A table: 64-bit key to row of `dim` weights. Made by {@linkcode EmbeddingStore.table}; it lives as long as its
@@ -474,6 +456,75 @@ export class Table {
     const keys = new BigInt64Array(Number(n[0]));
     list(keys);
     return keys;
+  }
+
+  /**
+   * All keys and their weights, some at a time: in the memory of a few thousand rows, however large the table is. Reading
+   * inserts, moves and counts nothing. Rows that are created, removed or moved to another tier before the end may be missed
+   * or come twice.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "user_id", dim: 2, initializer: 1 });
+   * table.lookup([7, 8, 9]);
+   * let sum = 0;
+   * for (const { rows } of table.entries()) sum += rows.reduce((a, b) => a + b, 0);
+   * console.log(sum); // 6
+   * ```
+   *
+   * @param most Rows at a time; 16384 if absent.
+   * @throws {RangeError} If `most` is no whole number from 1 to 2^26.
+   */
+  *entries(most: number = 16384): Generator<TableRows, void, undefined> {
+    checkPiece(most);
+    const cursor = new BigUint64Array(4), n = new BigUint64Array(1);
+    for (;;) {
+      const keys = new BigInt64Array(most);
+      const handle = handleOf(this.#store, "store").exclusive("walk the keys");
+      const { bytes, capacity } = message;
+      const status = native().ts_table_walk(handle, this.#table, cursor, keys, BigInt(most), n, bytes, capacity);
+      message.check(status, `walk the keys of "${this.#name}"`);
+      const count = Number(n[0]);
+      if (count === 0) return;
+      const found = count === most ? keys : keys.slice(0, count);
+      yield { keys: found, rows: this.find(found).rows };
+    }
+  }
+
+  /**
+   * Keys that were looked up and are not admitted yet, some at a time, with the lookups that were counted. Without
+   * `admission` there are none.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "user_id", dim: 1, admission: { counter: { frequency: 2 } } });
+   * for (const key of [7, 7, 7, 8]) table.lookup([key]);
+   * for (const { keys, frequencies } of table.waiting()) console.log(keys, frequencies); // [ 8n ] [ 1n ]
+   * console.log(table.rows()); // [ 1 ]
+   * ```
+   *
+   * @param most Keys at a time; 16384 if absent.
+   * @throws {TierstoreError} `TS_EUNSUPPORTED` with `admission: { bloom }`: the filter keeps counts, not keys.
+   */
+  *waiting(most: number = 16384): Generator<WaitingKeys, void, undefined> {
+    checkPiece(most);
+    const cursor = new BigUint64Array(4), n = new BigUint64Array(1);
+    for (;;) {
+      const keys = new BigInt64Array(most), frequencies = new BigUint64Array(most), versions = new BigInt64Array(most);
+      const handle = handleOf(this.#store, "store").exclusive("list waiting keys");
+      const out = [cursor, keys, frequencies, versions, BigInt(most), n, message.bytes, message.capacity] as const;
+      message.check(native().ts_table_waiting(handle, this.#table, ...out), `list waiting keys of "${this.#name}"`);
+      const count = Number(n[0]);
+      if (count === 0) return;
+      const some = <T extends { slice(from: number, to: number): T }>(all: T): T => all.slice(0, count);
+      yield { keys: some(keys), frequencies: some(frequencies), versions: some(versions) };
+    }
   }
 
   /**

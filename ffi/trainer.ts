@@ -5,165 +5,32 @@
  */
 
 import { lengthOf } from "./arrays.ts";
-import type { Combiner } from "./bags.ts";
 import { encodeText, message, readText, statusName } from "./errors.ts";
 import { digestText, parseLines } from "./facts.ts";
 import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
-import { type InitializerOptions, initializerOptions, nativeOptions, seedText, withConfig } from "./options.ts";
+import { withConfig } from "./options.ts";
 import { runLong, type RunOptions } from "./run.ts";
 import type { EmbeddingStore } from "./store.ts";
 import { Table } from "./table.ts";
+import { type TrainerOptions, trainerOptions } from "./trainer_options.ts";
 
 export type { RunOptions } from "./run.ts";
+export type {
+  DeepOptimizer,
+  EmbeddingOptimizer,
+  StageWhat,
+  TrainerBf16,
+  TrainerExecutor,
+  TrainerModel,
+  TrainerOptions,
+  TrainerTable,
+} from "./trainer_options.ts";
 
 /** The phases of a training step, in the order of `TS_PHASE_*` in `tierstore.h`. */
 export const PHASES = ["input", "lookup", "dense", "update", "eviction"] as const;
 /** One of `PHASES`. */
 export type Phase = "input" | "lookup" | "dense" | "update" | "eviction";
-
-/** What the embeddings go into: see {@linkcode TrainerOptions.model}. */
-export type TrainerModel = "wdl" | "dlrm" | "deepfm";
-/** Update rules of embeddings and dense layers, by DeepRec's names. */
-export type DeepOptimizer = "sgd" | "adagrad" | "adagrad-decay" | "adam" | "adam-async" | "adamw";
-/** What is done ahead of a step: see {@linkcode TrainerOptions.stageWhat}. */
-export type StageWhat = "input" | "lookup" | "auto";
-/** How a step's tasks are run: see {@linkcode TrainerOptions.executor}. */
-export type TrainerExecutor = "inline" | "pool" | "cost-model";
-/** What is kept or computed in BF16: see {@linkcode TrainerOptions.bf16}. */
-export type TrainerBf16 = "off" | "dense" | "rows" | "all";
-
-/** An embedding table of a trainer: see {@linkcode TrainerOptions.tables}. */
-export interface TrainerTable {
-  /** Unique; up to 63 bytes without colons and semicolons. */
-  readonly name: string;
-  /** Weights a row, 1 to 1024. */
-  readonly dim: number;
-  /** The columns whose ids are its keys, of `"C1"` to `"C26"`; each in one table at most. */
-  readonly columns: readonly string[];
-  /**
-   * How the rows of a sample's ids become one vector. Absent: they do not, each column has a vector of its own. Ids that
-   * are missing in the text are in no bag.
-   */
-  readonly combiner?: Combiner;
-}
-
-/**
- * Options of {@linkcode WdlTrainer.open}. What is absent is left to the library's default, given in brackets. Those
- * that say so leave results as they are, bit for bit; so do the number of threads and the storage type.
- */
-export interface TrainerOptions {
-  /** Path of the train cache file. */
-  readonly data: string;
-  /**
-   * The model (`"wdl"`). `"wdl"`: an MLP over embeddings and numerics, plus a linear model of numerics and hashed ids.
-   * `"deepfm"`: the same plus the pairwise products of a factorization machine. `"dlrm"`: a bottom MLP over the
-   * numerics, dot products of all pairs of its output and the embeddings, and a top MLP over those.
-   */
-  readonly model?: TrainerModel;
-  /** Samples a step (2048). */
-  readonly batch?: number;
-  /** Weights an embedding row (16). */
-  readonly dim?: number;
-  /** The same column by column, 26 widths; `"dlrm"` and `"deepfm"` need equal ones (`dim` for each). */
-  readonly dims?: readonly number[];
-  /**
-   * All embedding tables, in the order of their vectors (one for each column, called as it is). Columns in none of them
-   * have no embedding; the wide part has all columns. Not beside `dims`; `"dlrm"` and `"deepfm"` need equal widths.
-   */
-  readonly tables?: readonly TrainerTable[];
-  /** Widths of the hidden layers (1024, 512, 256). */
-  readonly hidden?: readonly number[];
-  /** Model `"dlrm"`: widths of the bottom MLP's layers before the last, which is as wide as an embedding (512, 256). */
-  readonly bottom?: readonly number[];
-  /** Compute threads (1). */
-  readonly threads?: number;
-  /** Seed of the dense initial values and the order of batches, an unsigned 64-bit number (0). */
-  readonly seed?: number | bigint;
-  /** Optimizer of dense layers and, unless they have their own, of embeddings (`"adagrad"`). */
-  readonly deepOptimizer?: DeepOptimizer;
-  /** Its learning rate (0.01). */
-  readonly deepLearningRate?: number;
-  /** First value of Adagrad's sums of squared gradients, above 0 (0.1). */
-  readonly deepInitialAccumulator?: number;
-  /** Adam and its kin: decay of the mean of gradients (0.9). */
-  readonly deepBeta1?: number;
-  /** Adam and its kin: decay of the mean of squared gradients (0.999). */
-  readonly deepBeta2?: number;
-  /** Adam and its kin: what is added to the root, above 0 (1e-8). */
-  readonly deepEpsilon?: number;
-  /** `"adamw"`: share of a weight that each step takes off (1e-4). */
-  readonly deepWeightDecay?: number;
-  /** `"adagrad-decay"`: factor on the sums once a period (0.9). */
-  readonly deepDecayRate?: number;
-  /** `"adagrad-decay"`: steps a period (100000). */
-  readonly deepDecayStep?: number;
-  /** `"adagrad-decay"`: what the sums do not decay below (their first value). */
-  readonly deepDecayBaseline?: number;
-  /** Optimizer of the embeddings, with the numbers given for the deep one (`deepOptimizer`). */
-  readonly embeddingOptimizer?: DeepOptimizer;
-  /** Its learning rate (`deepLearningRate`). */
-  readonly embeddingLearningRate?: number;
-  /** Optimizer of the linear part (`"ftrl"`, the only one). */
-  readonly wideOptimizer?: "ftrl";
-  /** Learning rate of the wide part's FTRL (0.2). */
-  readonly wideLearningRate?: number;
-  /** First value of FTRL's sums of squared gradients, above 0 (0.1). */
-  readonly wideInitialAccumulator?: number;
-  /** L1 strength of the wide part (0). */
-  readonly wideL1?: number;
-  /** L2 strength of the wide part (0). */
-  readonly wideL2?: number;
-  /** Wide weights a column (10000). */
-  readonly wideBuckets?: number;
-  /** How rows of the embedding tables begin (a truncated normal). */
-  readonly initializer?: InitializerOptions;
-  /** Batches prepared ahead by threads of their own, 0 to 8 (1). Keeps results. */
-  readonly stage?: number;
-  /**
-   * What is done ahead (`"input"`). `"input"`: the batch is read. `"lookup"`: its rows are brought into the first tier
-   * as well; their values are read in the step itself. `"auto"`: none, `"input"` and `"lookup"` are timed in the first
-   * 48 steps and the fastest is kept. Keeps results.
-   */
-  readonly stageWhat?: StageWhat;
-  /** Threads that share the reading ahead, 1 to 16 (1). Keeps results. */
-  readonly readers?: number;
-  /**
-   * Whether rows of a batch are read while the step before it computes, so that they miss that step's update (false).
-   * Results change, but are the same on any number of threads; the first step of each {@linkcode WdlTrainer.train}
-   * reads fresh rows.
-   */
-  readonly asyncEmbedding?: boolean;
-  /** Parts of a batch whose gradients are summed for one update, 1 to 64 (1). Results change in their last bits. */
-  readonly microBatch?: number;
-  /**
-   * Whether tables write rows straight into the network's input, instead of blocks that are copied (true). Keeps
-   * results.
-   */
-  readonly embeddingFusion?: boolean;
-  /**
-   * Whether bias, ReLU and dropout are part of oneDNN's products; true needs version 2 (true where that is installed).
-   */
-  readonly graphFusion?: boolean;
-  /** Share of hidden units set to zero in training, 0 to 0.9 (0). */
-  readonly dropout?: number;
-  /** Whether a step's memory is planned once, instead of allocated and freed in each (true). Keeps results. */
-  readonly memoryReuse?: boolean;
-  /**
-   * How a step's tasks are run (`"pool"`). `"inline"`: on the calling thread alone. `"pool"`: phase after phase, spread
-   * over the threads. `"cost-model"`: as one graph, the task with the longest measured way to go first. Keeps results.
-   */
-  readonly executor?: TrainerExecutor;
-  /**
-   * What is in BF16 (`"off"`). `"dense"`: operands of the products, with FP32 sums and weights; needs a CPU that
-   * multiplies BF16. `"rows"`: rows of the tables.
-   */
-  readonly bf16?: TrainerBf16;
-  /**
-   * Whether results are the same for any number of threads; false cuts a batch into as many shards as threads (true).
-   */
-  readonly deterministic?: boolean;
-}
 
 /** What {@linkcode WdlTrainer.train} returns. */
 export interface TrainResult {
@@ -221,6 +88,7 @@ export class WdlTrainer implements Disposable {
    *
    * @param store The store, which must stay open as long as the trainer.
    * @param options Data and model.
+   * @throws {TypeError} If there is an option that does not exist.
    * @throws {TierstoreError} `TS_EINVAL`, `TS_EUNAVAILABLE` (oneDNN is missing), `TS_EIO`, `TS_EFORMAT` (no cache file),
    * `TS_ENOMEM`, `TS_EFULL`.
    */
@@ -278,20 +146,25 @@ export class WdlTrainer implements Disposable {
   }
 
   /**
-   * Trains, going on where the last call stopped and around the data at its end. Progress counts steps.
+   * Trains, going on where the last call stopped and around the data at its end. Progress counts steps, those of the
+   * warm-up too.
    *
-   * @param steps Batches to train. On cancellation the steps done so far hold.
-   * @param run Progress and cancellation.
+   * @param steps Batches to train and count. On cancellation the steps done so far hold.
+   * @param run `warmup` trains so many batches before them (0) that are not counted, in the same flow: what is prepared
+   * ahead for the first counted step stays, the counters of the store begin at 0. Progress and cancellation.
    * @throws {TierstoreError} `TS_EFULL` if no tier has room for new rows, `TS_EIO`.
    */
-  async train(steps: number, run: RunOptions = {}): Promise<TrainResult> {
+  async train(steps: number, run: { readonly warmup?: number } & RunOptions = {}): Promise<TrainResult> {
+    const warmup = run.warmup ?? 0;
     checkCount("steps", steps);
+    checkCount("warmup", warmup);
     const stepNs = new BigUint64Array(steps);
     const phaseNs = new BigUint64Array(PHASES.length);
     const loss = new Float64Array(1);
     await runLong("train", handleOf(this, "trainer"), run, (control, { bytes, capacity }, trainer) => {
       const functions = native();
-      return functions.ts_trainer_train(trainer, BigInt(steps), stepNs, phaseNs, loss, control, bytes, capacity);
+      const counts = [BigInt(warmup), BigInt(steps)] as const;
+      return functions.ts_trainer_train(trainer, ...counts, stepNs, phaseNs, loss, control, bytes, capacity);
     });
     const phases = PHASES.map((phase, i) => [phase, Number(phaseNs[i])] as const);
     return {
@@ -404,61 +277,6 @@ export class WdlTrainer implements Disposable {
   [Symbol.dispose](): void {
     this.close();
   }
-}
-
-/** A table in the words of the option `tables`. */
-function tableText({ name, dim, columns, combiner }: TrainerTable): string {
-  if (/[:;]/.test(name)) throw new TypeError(`Cannot call a table "${name}": expected a name without ":" and ";"`);
-  return [name, dim, combiner ?? "none", columns.join(",")].join(":");
-}
-
-/** The words of `ts_trainer_open`. */
-function trainerOptions(options: TrainerOptions): Record<string, string> {
-  return {
-    ...nativeOptions({
-      data: options.data,
-      model: options.model,
-      batch: options.batch,
-      dim: options.dim,
-      dims: options.dims?.join(","),
-      tables: options.tables?.map(tableText).join(";"),
-      hidden: options.hidden?.join(","),
-      bottom: options.bottom?.join(","),
-      threads: options.threads,
-      seed: seedText(options.seed),
-      deep_optimizer: options.deepOptimizer?.replaceAll("-", "_"),
-      deep_learning_rate: options.deepLearningRate,
-      deep_initial_accumulator: options.deepInitialAccumulator,
-      deep_beta1: options.deepBeta1,
-      deep_beta2: options.deepBeta2,
-      deep_epsilon: options.deepEpsilon,
-      deep_weight_decay: options.deepWeightDecay,
-      deep_decay_rate: options.deepDecayRate,
-      deep_decay_step: options.deepDecayStep,
-      deep_decay_baseline: options.deepDecayBaseline,
-      embedding_optimizer: options.embeddingOptimizer?.replaceAll("-", "_"),
-      embedding_learning_rate: options.embeddingLearningRate,
-      wide_optimizer: options.wideOptimizer,
-      wide_learning_rate: options.wideLearningRate,
-      wide_initial_accumulator: options.wideInitialAccumulator,
-      wide_l1: options.wideL1,
-      wide_l2: options.wideL2,
-      wide_buckets: options.wideBuckets,
-      stage: options.stage,
-      stage_what: options.stageWhat,
-      readers: options.readers,
-      async_embedding: options.asyncEmbedding,
-      micro_batch: options.microBatch,
-      embedding_fusion: options.embeddingFusion,
-      graph_fusion: options.graphFusion,
-      dropout: options.dropout,
-      memory_reuse: options.memoryReuse,
-      executor: options.executor?.replaceAll("-", "_"),
-      bf16: options.bf16,
-      deterministic: options.deterministic,
-    }),
-    ...initializerOptions(options.initializer),
-  };
 }
 
 function checkCount(what: string, count: number): void {

@@ -9,6 +9,7 @@ import { foundText, type Problem } from "./diagnostics.ts";
 import { partOf, resolveDims } from "./resolve_training.ts";
 import type { Optimisations, Scenario, Workload } from "./scenario.ts";
 import { COLUMNS } from "./training.ts";
+import { trialSteps } from "./trial_steps.ts";
 
 const WORKLOAD = ["workload"] as const;
 
@@ -17,11 +18,13 @@ const WORKLOAD = ["workload"] as const;
  *
  * @param varied Fields that a matrix varies: what belongs to one model only may then stand beside the others.
  */
-export function checkWorkload({ workload = {} }: Scenario, varied: ReadonlySet<string> = new Set()): Problem[] {
+export function checkWorkload(scenario: Scenario, varied: ReadonlySet<string> = new Set()): Problem[] {
+  const { workload = {} } = scenario;
   const anyModel = varied.has("workload.model");
   return [
     ...checkWidths(workload),
     ...checkTables(workload),
+    ...checkWarmup(scenario),
     ...(anyModel ? [] : checkParts(workload)),
     ...checkEmbeddingOptimizer(workload),
     ...checkOptimisations(workload.optimisations ?? {}, workload.batch ?? 2048),
@@ -80,6 +83,18 @@ function checkTables({ model = "wdl", dim = 16, dims, tables }: Workload): Probl
     });
   }
   return problems;
+}
+
+function checkWarmup(scenario: Scenario): Problem[] {
+  const warmup = scenario.workload?.warmup;
+  const least = trialSteps(scenario);
+  if (warmup === undefined || warmup >= least) return [];
+  return [{
+    path: [...WORKLOAD, "warmup"],
+    message: `expected at least ${least} steps, in which "smartStage" tries what to prepare ahead and which are not ` +
+      `counted, found ${warmup}`,
+    hint: `leave "warmup" out: it is ${least} then`,
+  }];
 }
 
 function checkParts({ model = "wdl", bottom, optimizer }: Workload): Problem[] {

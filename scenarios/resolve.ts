@@ -20,6 +20,7 @@ import type {
 import { parseBytes } from "../ffi/bytes.ts";
 import { resolveDims, resolveOptimisations, resolveOptimizers, resolveTables } from "./resolve_training.ts";
 import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "./storage.ts";
+import { trialSteps } from "./trial_steps.ts";
 import { durationInSeconds } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
 
@@ -66,14 +67,17 @@ function resolveDistribution(written: "truncatedNormal" | "glorot" | Distributio
   return { truncatedNormal: { mean, stddev } };
 }
 
-function resolveWorkload(workload: Workload, directory: string): ResolvedWorkload {
+/** Steps before the counted ones. */
+const WARMUP = 10;
+
+function resolveWorkload(workload: Workload, warmup: number, directory: string): ResolvedWorkload {
   const { model = "wdl" } = workload;
   return {
     model,
     data: resolveData(workload.data ?? { synthetic: "criteo-kaggle" }, directory),
     batch: workload.batch ?? 2048,
     steps: workload.steps ?? "auto",
-    warmup: workload.warmup ?? 10,
+    warmup: workload.warmup ?? warmup,
     dim: workload.dim ?? 16,
     dims: resolveDims(workload.dims),
     ...(workload.tables === undefined ? {} : { tables: resolveTables(workload.tables) }),
@@ -126,7 +130,11 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
     version: 1,
     name: scenario.name,
     about: scenario.about ?? "",
-    workload: resolveWorkload((scenario as Scenario).workload ?? {}, directory),
+    workload: resolveWorkload(
+      (scenario as Scenario).workload ?? {},
+      trialSteps(scenario as Scenario) || WARMUP,
+      directory,
+    ),
     configurations: Object.fromEntries(
       Object.entries(configurations).map(([name, value]) => [name, resolveConfiguration(value, directory)]),
     ),

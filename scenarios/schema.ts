@@ -191,7 +191,11 @@ const workload = v.strictObject({
     'Counted steps of each sample, or "auto": as many as the budget allows, equal for all configurations. ' +
       'Default "auto".',
   )),
-  warmup: v.exactOptional(whole("Steps before the counted ones. Default 10.", 0, 1_000_000)),
+  warmup: v.exactOptional(whole(
+    'Steps before the counted ones. Default 10; with "smartStage" in any case 48, which it takes to choose, and not less.',
+    0,
+    1_000_000,
+  )),
   dim: v.exactOptional(whole("Weights of an embedding row. Default 16.", 1, 1024)),
   dims: v.exactOptional(described(
     dims,

@@ -8,6 +8,7 @@ import { resolve } from "node:path";
 import { atPoint } from "./matrix.ts";
 import type { ResolvedScenario } from "./scenario.ts";
 import { hasDramTier } from "./storage.ts";
+import { trialSteps } from "./trial_steps.ts";
 
 /** Limits of a quick run, so that it ends within 30 s. */
 const QUICK = { seconds: 22, rows: 131_072, testRows: 8192, batch: 512, warmup: 4, evaluations: 2, ablationSteps: 12 };
@@ -34,8 +35,9 @@ export function quickScenario(scenario: ResolvedScenario): ResolvedScenario {
       ...workload,
       data,
       batch: Math.min(workload.batch, QUICK.batch),
-      // An ablation's switches may measure in the first steps.
-      warmup: scenario.ablation === undefined ? Math.min(workload.warmup, QUICK.warmup) : workload.warmup,
+      warmup: scenario.ablation === undefined
+        ? Math.max(Math.min(workload.warmup, QUICK.warmup), trialSteps(scenario))
+        : workload.warmup,
       ...(scenario.ablation === undefined || workload.steps === "auto"
         ? {}
         : { steps: Math.min(workload.steps, QUICK.ablationSteps) }),

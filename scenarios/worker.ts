@@ -35,9 +35,16 @@ async function speed(
   signal: AbortSignal,
 ): Promise<SpeedOutcome> {
   await trainer.fill(reporting("fill", signal));
-  await trainer.train(spec.warmup, reporting("warmup", signal));
-  store.resetStatistics();
-  const { stepNs, phaseNs, loss } = await trainer.train(spec.steps, reporting("train", signal));
+  store.resetStatistics(); // a warm-up does so as well, if there is one
+  const { warmup, steps } = spec;
+  const { stepNs, phaseNs, loss } = await trainer.train(steps, {
+    warmup,
+    signal,
+    onProgress: (done) =>
+      done < warmup
+        ? say({ type: "progress", phase: "warmup", done, total: warmup })
+        : say({ type: "progress", phase: "train", done: done - warmup, total: steps }),
+  });
   const statistics = store.statistics();
   const rows = tierRows(spec, store, trainer);
   const memory = store.memory().tiers;

@@ -241,6 +241,19 @@ TS_API int32_t ts_table_rows(ts_store *store, uint32_t table, uint64_t *counts, 
 TS_API int32_t ts_table_keys(ts_store *store, uint32_t table, int64_t *keys, uint64_t cap, uint64_t *n, char *err,
                              uint32_t err_cap);
 
+/* The keys that have a row, a piece a call: up to cap of them (1 or more) are copied, in no particular order, and counted in
+ * *n; 0 is the end. cursor is four words of the caller's, zeros to begin with. Each key comes once while the table does not
+ * change; rows that are created, removed or moved between two calls may be missed or come twice. Errors: TS_EINVAL, TS_EIO,
+ * TS_EFORMAT. */
+TS_API int32_t ts_table_walk(ts_store *store, uint32_t table, uint64_t *cursor, int64_t *keys, uint64_t cap, uint64_t *n,
+                             char *err, uint32_t err_cap);
+
+/* The same for keys that were looked up and are not admitted yet. frequencies[i]: lookups so far; versions[i]: -1, since no
+ * update reaches a key without a row. Either may be NULL. Without admission there are none. Errors: TS_EINVAL;
+ * TS_EUNSUPPORTED (admission cbf: a Bloom filter does not keep keys). */
+TS_API int32_t ts_table_waiting(ts_store *store, uint32_t table, uint64_t *cursor, int64_t *keys, uint64_t *frequencies,
+                                int64_t *versions, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
+
 /* Bytes of one row of the table: weights and slots, each padded to 16 bytes, then frequency and version where recorded.
  * Errors: TS_EINVAL. */
 TS_API int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *bytes, char *err, uint32_t err_cap);
@@ -250,7 +263,8 @@ TS_API int32_t ts_table_row_bytes(ts_store *store, uint32_t table, uint64_t *byt
 TS_API int32_t ts_table_named(ts_store *store, const char *name, uint32_t *table, char *err, uint32_t err_cap);
 
 /* What a table is: "key=value" lines. dim, slots (arrays a row has, its weights included: what `slot` of ts_table_find goes
- * up to, less one), row_bytes (as ts_table_row_bytes), tiers (of the store), dtype, optimizer.
+ * up to, less one), row_bytes (as ts_table_row_bytes), tiers (of the store), dtype, optimizer, admission, record_frequency,
+ * record_version, expire.steps and expire.l2 where rows expire.
  * Errors: TS_EINVAL, TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_table_describe(ts_store *store, uint32_t table, char *out, uint64_t cap, uint64_t *needed, char *err,
                                  uint32_t err_cap);
@@ -368,8 +382,9 @@ TS_API int32_t ts_data_verify(const char *path, uint64_t *control, char *err, ui
  *   deep_beta1, deep_beta2, deep_epsilon   adam, adam_async, adamw                       (default 0.9, 0.999, 1e-8)
  *   deep_weight_decay                      adamw                                                  (default 1e-4)
  *   deep_decay_rate, deep_decay_step, deep_decay_baseline   adagrad_decay  (default 0.9, 100000, the first value of the sums)
- *   embedding_optimizer, embedding_learning_rate   for embeddings, where they differ; the other numbers are the deep ones
- *                                                                                 (default: deep_optimizer, deep_learning_rate)
+ *   embedding_optimizer, embedding_learning_rate   for embeddings, where they differ, also ftrl; the other numbers are the deep
+ *                       ones                                                      (default: deep_optimizer, deep_learning_rate)
+ *   embedding_l1, embedding_l2, embedding_l2_shrinkage   of embeddings with ftrl                           (default 0, 0, 0)
  *   wide_optimizer      ftrl                                                                      (default ftrl)
  *   wide_learning_rate, wide_l1, wide_l2   FTRL of the wide part                                  (default 0.2, 0, 0)
  *   deep_initial_accumulator, wide_initial_accumulator   first value of Adagrad's and FTRL's sums of squares, above 0;
@@ -377,6 +392,10 @@ TS_API int32_t ts_data_verify(const char *path, uint64_t *control, char *err, ui
  *                                                                                            (default 0.1, 0.1)
  *   wide_buckets        wide weights a column (DeepRec's hash_bucket_size)                        (default 10000)
  *   initializer, initializer.*   of the embedding tables, as in ts_table_create
+ *   admission, admission.*, expire.steps, expire.l2, expire.l2_form, record_frequency, record_version   of the embedding tables,
+ *                       as in ts_table_create. The step that rows expire by is the trainer's
+ *   table.<name>.<option>   one of these for the table of this name instead: one that has an option of admission or of expire
+ *                       has none of the general ones beside it; "table.<name>.expire" none: rows of this table do not expire
  * Switches, each an optimisation that DeepRec's documentation names; those marked * leave results as they are:
  *   stage      * batches prepared ahead by threads of their own, 0..8                              (default 1)
  *   stage_what * input: the batch is read; lookup: its rows are brought into the first tier as well, and their values are read
@@ -406,13 +425,15 @@ TS_API int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trai
 TS_API int32_t ts_trainer_close(ts_trainer *trainer);
 
 /* Creates the rows of every key of the train file's vocabulary (synthetic data) or of every key in it (imported
- * data), so that the tables have their full size before the first step. `control` counts rows.
+ * data), so that the tables have their full size before the first step; tables with admission stay empty, since a key has to
+ * earn its row there. `control` counts rows.
  * Errors: TS_EINVAL, TS_EFULL, TS_EIO, TS_EFORMAT, TS_ENOMEM, TS_ECANCELLED (the rows created so far stay). */
 TS_API int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err, uint32_t err_cap);
 
-/* Trains `steps` batches, going on where the last call stopped and around the file at its end.
- * step_ns[i] is the wall time of step i; phase_ns[TS_PHASES] receives the sums over the call, loss the mean
- * logloss over its samples. Any of the three may be NULL. `control` counts steps. Where phases overlap, the wall time is
+/* Trains `warmup` batches and then `steps` counted ones in one flow, going on where the last call stopped and around the file
+ * at its end. After the warm-up the store's counters are set to 0; nothing else tells the counted steps from those before them:
+ * what was prepared ahead stays. step_ns[i] is the wall time of counted step i; phase_ns[TS_PHASES] receives the sums over the
+ * counted steps, loss the mean logloss over their samples. Any of the three may be NULL. `control` counts all steps. Where phases overlap, the wall time is
  * divided in the proportion of their work; what the stage's threads do is in no phase (ts_trainer_describe has it).
  * Errors: TS_EINVAL, TS_EFULL, TS_EIO, TS_EFORMAT, TS_ECANCELLED (the steps done so far hold). */
 #define TS_PHASE_INPUT 0u    /* reading the batch, or waiting for the stage to have read it */
@@ -421,8 +442,8 @@ TS_API int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err
 #define TS_PHASE_UPDATE 3u   /* embedding update, without eviction */
 #define TS_PHASE_EVICTION 4u /* moving rows between tiers */
 #define TS_PHASES 5u
-TS_API int32_t ts_trainer_train(ts_trainer *trainer, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns, double *loss,
-                                uint64_t *control, char *err, uint32_t err_cap);
+TS_API int32_t ts_trainer_train(ts_trainer *trainer, uint64_t warmup, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns,
+                                double *loss, uint64_t *control, char *err, uint32_t err_cap);
 
 /* Scores up to max_rows rows (0 = all) of a cache file by read-only lookups. result[0] = logloss, [1] = AUC (exact,
  * ties count half), [2] = rows, [3] = share of (row, column) pairs whose key has no row. `control` counts rows.
@@ -438,10 +459,10 @@ TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *er
  * of its products), bf16. Steps: threads, executor, tasks, shards, micro_batch, deterministic, schedule (measured once tasks
  * have known costs; then also work_ns and longest_path_ns of a step), embedding_fusion, graph_fusion, memory_reuse,
  * minor_faults (of the process, while it trained). Stage: stage, readers, stage_what, stage_choice (what is done ahead;
- * undecided while auto tries), staged_batches, staged_hits (of them, those ready when their step began), staged_rows (keys
+ * undecided while auto tries, in the first stage_trial steps), staged_batches, staged_hits (of them, those ready when their step began), staged_rows (keys
  * below the first tier when the stage looked), staged_input_ns, staged_lookup_ns (work of the stage's threads: in no phase),
  * overlapped_ns (of that, what no step waited for), async_embedding, stale_share (of looked-up rows, those that the step
- * between changed; every 64th step is looked at). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
+ * between changed; of the last eight of every 64th step, read again when this is asked for). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap, uint64_t *needed);
 
 /* Reads and writes dense parameters by name, without padding, for comparisons with other implementations: mlp.<l>.w

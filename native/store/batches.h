@@ -16,4 +16,7 @@ int32_t ts_table_update_strided(ts_store *store, uint32_t table, const int64_t *
  * lookup and changes no value. *lower is the number of keys, duplicates included, that were not in the first tier. */
 int32_t ts_table_promote(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *lower, ts_err err);
 
+/* Whether a key gets a row at its first lookup; if not, *otherwise is what each weight is meanwhile, else 0. */
+bool ts_table_admits_all(ts_store *store, uint32_t table, float *otherwise);
+
 #endif

@@ -76,7 +76,7 @@ static int32_t train(const char *stage, uint64_t *control) {
   ts_config_free(config);
   double loss;
   message[0] = '\0';
-  int32_t status = ts_trainer_train(t, 30, NULL, NULL, &loss, control, message, sizeof message);
+  int32_t status = ts_trainer_train(t, 0, 30, NULL, NULL, &loss, control, message, sizeof message);
   ts_trainer_close(t);
   ts_store_close(store);
   return status;

@@ -43,6 +43,10 @@ static void every_call_is_refused(ts_store *store, ts_trainer *trainer, const ch
   REFUSED(ts_table_rows(store, 0, words, 1, text, n));
   REFUSED(ts_table_keys(store, 0, NULL, 0, &number, text, n));
   REFUSED(ts_table_row_bytes(store, 0, &number, text, n));
+  int64_t walked[1];
+  uint64_t cursor[4] = {0};
+  REFUSED(ts_table_walk(store, 0, cursor, walked, 1, &number, text, n));
+  REFUSED(ts_table_waiting(store, 0, cursor, walked, NULL, NULL, 1, &number, text, n));
   REFUSED(ts_table_named(store, "a", &table, text, n));
   REFUSED(ts_table_describe(store, 0, NULL, 0, &number, text, n));
   REFUSED(ts_store_digest(store, &number, text, n));
@@ -55,7 +59,7 @@ static void every_call_is_refused(ts_store *store, ts_trainer *trainer, const ch
   ts_trainer *another;
   REFUSED(ts_trainer_open(store, config, &another, text, n));
   if (trainer != NULL) {
-    REFUSED(ts_trainer_train(trainer, 1, words, NULL, result, NULL, text, n));
+    REFUSED(ts_trainer_train(trainer, 0, 1, words, NULL, result, NULL, text, n));
     REFUSED(ts_trainer_fill(trainer, NULL, text, n));
     REFUSED(ts_trainer_evaluate(trainer, data, 10, result, NULL, text, n));
     REFUSED(ts_trainer_digest(trainer, &number, text, n));
@@ -149,7 +153,7 @@ static void fork_beside_training(void) {
   ts_config_free(config);
   if (trainer == NULL) return;
   double loss;
-  CHECK_MSG(ts_trainer_train(trainer, 5, NULL, NULL, &loss, NULL, text, sizeof text) == TS_OK, "%s", text);
+  CHECK_MSG(ts_trainer_train(trainer, 0, 5, NULL, NULL, &loss, NULL, text, sizeof text) == TS_OK, "%s", text);
   uint64_t before = 0, after = 0;
   CHECK(ts_trainer_digest(trainer, &before, text, sizeof text) == TS_OK);
   pid_t child = fork();
@@ -160,7 +164,7 @@ static void fork_beside_training(void) {
   }
   child_ended_well(child, "a trainer");
   CHECK(ts_trainer_digest(trainer, &after, text, sizeof text) == TS_OK && after == before);
-  CHECK_MSG(ts_trainer_train(trainer, 5, NULL, NULL, &loss, NULL, text, sizeof text) == TS_OK, "%s", text);
+  CHECK_MSG(ts_trainer_train(trainer, 0, 5, NULL, NULL, &loss, NULL, text, sizeof text) == TS_OK, "%s", text);
   CHECK(ts_trainer_close(trainer) == TS_OK && ts_store_close(store) == TS_OK);
   unlink(data);
 }

@@ -39,7 +39,7 @@ static bool train(const char *bf16, const char *model, uint64_t steps, const cha
     double result[4];
     uint64_t needed;
     for (uint32_t i = 0; i < CALLS; i++)
-      CHECK_MSG(ts_trainer_train(t, steps, NULL, NULL, &o->loss[i], NULL, message, sizeof message) == TS_OK, "%s", message);
+      CHECK_MSG(ts_trainer_train(t, 0, steps, NULL, NULL, &o->loss[i], NULL, message, sizeof message) == TS_OK, "%s", message);
     CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, result, NULL, message, sizeof message) == TS_OK);
     CHECK(ts_trainer_digest(t, &o->digest, message, sizeof message) == TS_OK);
     CHECK(ts_trainer_describe(t, o->text, sizeof o->text, &needed) == TS_OK);

@@ -59,11 +59,11 @@ static outcome train(const char *storage, const char *more) {
   if (t != NULL) {
     double result[4], loss[2];
     uint64_t needed, phases[TS_PHASES], steps[STEPS];
-    CHECK_MSG(ts_trainer_train(t, STEPS / 3, NULL, NULL, &loss[0], NULL, message, sizeof message) == TS_OK, "%s: %s",
+    CHECK_MSG(ts_trainer_train(t, 0, STEPS / 3, NULL, NULL, &loss[0], NULL, message, sizeof message) == TS_OK, "%s: %s",
               more, message);
     CHECK_MSG(ts_trainer_evaluate(t, in_folder("test.cache"), 500, result, NULL, message, sizeof message) == TS_OK,
               "%s", message);
-    CHECK(ts_trainer_train(t, STEPS - STEPS / 3, steps, phases, &loss[1], NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, STEPS - STEPS / 3, steps, phases, &loss[1], NULL, message, sizeof message) == TS_OK);
     o.loss = loss[0] + loss[1];
     uint64_t sum = 0, all = 0;
     for (uint32_t i = 0; i < STEPS - STEPS / 3; i++) all += steps[i];
@@ -154,9 +154,9 @@ static void late_rows_have_the_values_of_a_step_before(void) {
     CHECK(ts_table_keys(store, 8, keys, 1000, &n, message, sizeof message) == TS_OK);
     key = keys[0];
     CHECK(ts_table_find(store, 8, &key, 1, 0, row[0], NULL, message, sizeof message) == TS_OK);
-    CHECK(ts_trainer_train(t, 1, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, 1, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
     CHECK(ts_table_find(store, 8, &key, 1, 0, row[1], NULL, message, sizeof message) == TS_OK);
-    CHECK(ts_trainer_train(t, 2, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, 2, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
     CHECK(ts_table_find(store, 8, &key, 1, 0, row[2], NULL, message, sizeof message) == TS_OK);
     /* Steps 2 and 3 of a call: late, both saw row[1]. */
     double first = 0, rest = 0;
@@ -185,9 +185,9 @@ static void late_rows_have_the_values_of_a_step_before(void) {
   uint64_t n;
   float row[2][4];
   CHECK(ts_table_keys(store, 8, keys, 1000, &n, message, sizeof message) == TS_OK);
-  CHECK(ts_trainer_train(t, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_train(t, 0, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
   CHECK(ts_table_find(store, 8, keys, 1, 0, row[0], NULL, message, sizeof message) == TS_OK);
-  CHECK(ts_trainer_train(t, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_train(t, 0, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
   CHECK(ts_table_find(store, 8, keys, 1, 0, row[1], NULL, message, sizeof message) == TS_OK);
   double step = 0;
   for (uint32_t j = 0; j < 4; j++) step += fabs((double)row[1][j] - (double)row[0][j]);
@@ -288,8 +288,8 @@ static void models_learn(void) {
     ts_trainer *t = open_model(store, models[m], in_folder("train.cache"), "256", "0.02", "1e-4", "0.05");
     double before[4], after[4], loss[2];
     CHECK(ts_trainer_evaluate(t, test, 0, before, NULL, message, sizeof message) == TS_OK);
-    CHECK(ts_trainer_train(t, 100, NULL, NULL, &loss[0], NULL, message, sizeof message) == TS_OK);
-    CHECK(ts_trainer_train(t, 500, NULL, NULL, &loss[1], NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, 100, NULL, NULL, &loss[0], NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, 500, NULL, NULL, &loss[1], NULL, message, sizeof message) == TS_OK);
     CHECK(ts_trainer_evaluate(t, test, 0, after, NULL, message, sizeof message) == TS_OK);
     CHECK_MSG(after[1] > 0.74 && after[1] < planted + 0.005, "%s: AUC %f, planted %f", models[m], after[1], planted);
     CHECK_MSG(loss[1] < loss[0] - 0.01 && after[0] < before[0] - 0.05, "%s: loss %f to %f", models[m], loss[0],
@@ -309,7 +309,7 @@ static void planted_model_is_found(void) {
   ts_store *store = open_store("DRAM");
   ts_trainer *t = open_model(store, "wdl", train_file, "512", "0.005", "1e-8", "0.01");
   double result[4];
-  CHECK(ts_trainer_train(t, 2900, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_train(t, 0, 2900, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
   CHECK(ts_trainer_evaluate(t, test, 0, result, NULL, message, sizeof message) == TS_OK);
   const double planted = described(test, "planted_auc");
   CHECK_MSG(fabs(result[1] - planted) < 0.005, "AUC %f, planted %f", result[1], planted);
@@ -386,7 +386,7 @@ static void embeddings_descend_the_loss(const char *model) {
       dense_slope[i] = fabs(side[0] + side[1] - 2 * middle) > 4e-7 ? NAN : (side[0] - side[1]) / (2.0 * (double)e);
     }
     CHECK(ts_trainer_set_parameters(t, name, weights, count, message, sizeof message) == TS_OK);
-    CHECK(ts_trainer_train(t, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
     CHECK(ts_trainer_parameters(t, name, after_weights, 30000, NULL, message, sizeof message) == TS_OK);
     for (uint32_t i = 0; i < 6; i++) {
       const uint64_t at = (table * 37 + i * 101) % count;

@@ -147,7 +147,7 @@ static void rows_are_those_of_the_ids(void) {
       CHECK_MSG(rows == wanted, "table %u has %llu rows, its columns %llu ids", i, (unsigned long long)rows,
                 (unsigned long long)wanted);
     }
-    CHECK(ts_trainer_train(t, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
   }
   uint32_t table;
   ts_config *config = options("name", "after", NULL);
@@ -187,7 +187,7 @@ static void rows_descend_the_loss(const char *model) {
       CHECK(ts_table_find(store, i, &k, 1, 0, before[i][k], NULL, message, sizeof message) == TS_OK);
     }
   double loss;
-  CHECK(ts_trainer_train(t, 1, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_train(t, 0, 1, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
   CHECK_MSG(fabs(loss - middle) < 1e-6, "%s: training had loss %.9g, evaluation %.9g", model, loss, middle);
   uint32_t checked[TABLES] = {0}, moved[TABLES] = {0};
   for (uint32_t i = 0; i < TABLES; i++)
@@ -236,7 +236,7 @@ static void linear_weights_descend_the_loss(const char *model) {
     }
     CHECK(ts_trainer_set_parameters(t, names[i], w, count[i], message, sizeof message) == TS_OK);
   }
-  CHECK(ts_trainer_train(t, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_train(t, 0, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
   for (uint32_t i = 0; i < 4; i++) {
     uint32_t moved = 0;
     CHECK(ts_trainer_parameters(t, names[i], w, 50, NULL, message, sizeof message) == TS_OK);
@@ -267,7 +267,7 @@ static outcome train(const char *tables, const char *more) {
   double result[4], loss[2];
   uint64_t needed;
   for (uint32_t i = 0; i < 2; i++) {
-    CHECK_MSG(ts_trainer_train(t, 7, NULL, NULL, &loss[i], NULL, message, sizeof message) == TS_OK, "%s", message);
+    CHECK_MSG(ts_trainer_train(t, 0, 7, NULL, NULL, &loss[i], NULL, message, sizeof message) == TS_OK, "%s", message);
     CHECK(ts_trainer_evaluate(t, in_folder("held.cache"), 0, result, NULL, message, sizeof message) == TS_OK);
   }
   CHECK(ts_trainer_digest(t, &o.digest, message, sizeof message) == TS_OK);

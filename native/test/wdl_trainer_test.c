@@ -79,7 +79,7 @@ static void embeddings_descend_the_loss(void) {
       }
     }
     /* All slopes of this table are at the same point: train one step, look, and take the trainer afresh. */
-    CHECK(ts_trainer_train(t, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, 1, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
     for (uint64_t k = 0; k < some; k++) {
       CHECK(ts_table_find(store, table, &keys[k], 1, 0, after[k], NULL, message, sizeof message) == TS_OK);
       for (uint32_t d = 0; d < 3; d++) {
@@ -104,7 +104,7 @@ static uint64_t train_digest(ts_config *config, const char *threads, const char 
                                               "threads", threads, "seed", seed, "dim", "8", NULL));
   uint64_t digest = 0, steps[30], phases[TS_PHASES], sum = 0, control[TS_CONTROL_WORDS] = {0};
   if (t != NULL) {
-    int32_t status = ts_trainer_train(t, 30, steps, phases, loss, control, message, sizeof message);
+    int32_t status = ts_trainer_train(t, 0, 30, steps, phases, loss, control, message, sizeof message);
     CHECK_MSG(status == TS_OK, "%s", message);
     CHECK(control[TS_CONTROL_DONE] == 30 && control[TS_CONTROL_TOTAL] == 30);
     for (uint32_t i = 0; i < 30; i++) sum += steps[i];
@@ -183,7 +183,7 @@ static void training_learns(void) {
   uint64_t control[TS_CONTROL_WORDS] = {0}, digest[2];
   CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, before, control, message, sizeof message) == TS_OK);
   CHECK(before[2] == 10000 && before[3] == 1 && control[TS_CONTROL_DONE] == 10000);
-  CHECK(ts_trainer_train(t, 400, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_train(t, 0, 400, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
   CHECK(ts_trainer_digest(t, &digest[0], message, sizeof message) == TS_OK);
   CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, after, NULL, message, sizeof message) == TS_OK);
   CHECK(ts_trainer_digest(t, &digest[1], message, sizeof message) == TS_OK);
@@ -243,9 +243,9 @@ static void imported_rows_fill_and_train(void) {
   }
   CHECK(control[TS_CONTROL_DONE] == control[TS_CONTROL_TOTAL]);
   double first, last = 0;
-  CHECK(ts_trainer_train(t, 9, NULL, NULL, &first, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_train(t, 0, 9, NULL, NULL, &first, NULL, message, sizeof message) == TS_OK);
   for (uint32_t i = 0; i < 30; i++)
-    CHECK(ts_trainer_train(t, 9, NULL, NULL, &last, NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_train(t, 0, 9, NULL, NULL, &last, NULL, message, sizeof message) == TS_OK);
   CHECK_MSG(last < first, "%f -> %f", first, last);
   ts_trainer_close(t);
   ts_store_close(store);
@@ -279,12 +279,12 @@ static void cancelling_keeps_what_was_done(void) {
   if (t == NULL) return;
   uint64_t control[TS_CONTROL_WORDS] = {1};
   double loss = -1;
-  CHECK(ts_trainer_train(t, 5, NULL, NULL, &loss, control, message, sizeof message) == TS_ECANCELLED && loss == 0);
+  CHECK(ts_trainer_train(t, 0, 5, NULL, NULL, &loss, control, message, sizeof message) == TS_ECANCELLED && loss == 0);
   CHECK(ts_trainer_fill(t, control, message, sizeof message) == TS_ECANCELLED);
   double result[4];
   CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, result, control, message, sizeof message) == TS_ECANCELLED);
   control[0] = 0;
-  CHECK(ts_trainer_train(t, 5, NULL, NULL, &loss, control, message, sizeof message) == TS_OK && loss > 0);
+  CHECK(ts_trainer_train(t, 0, 5, NULL, NULL, &loss, control, message, sizeof message) == TS_OK && loss > 0);
   ts_trainer_close(t);
   ts_store_close(store);
 }

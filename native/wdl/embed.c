@@ -74,6 +74,15 @@ int32_t ts_trainer_update(ts_trainer *t, uint32_t table, ts_err err) {
 
 static uint32_t chunk_of(uint32_t dim) { return TS_MIN(CHUNK_FLOATS / dim, CHUNK_ROWS); }
 
+/* Rows of keys that have none: zeros, or what training is given for a key that is not admitted. */
+static void fill_absent(ts_trainer *t, uint32_t table, float *rows, const uint8_t *found, uint32_t n) {
+  const uint32_t dim = t->options.tables.plans[table].dim;
+  float otherwise;
+  if (ts_table_admits_all(t->store, t->tables[table], &otherwise) || otherwise == 0) return;
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t d = 0; d < dim && !found[i]; d++) rows[(size_t)i * dim + d] = otherwise;
+}
+
 /* Rows come close together from the store and are wanted apart from each other. */
 static int32_t find_column(ts_trainer *t, uint32_t table, const int64_t *keys, float *to, uint64_t stride, uint64_t *absent,
                            ts_err err) {
@@ -84,6 +93,7 @@ static int32_t find_column(ts_trainer *t, uint32_t table, const int64_t *keys, f
     const uint32_t n = TS_MIN(t->rows - first, chunk);
     int32_t status = ts_table_find(t->store, t->tables[table], keys + first, n, 0, rows, found, err.text, err.cap);
     if (status != TS_OK) return status;
+    fill_absent(t, table, rows, found, n);
     copy_rows(rows, dim, to + first * stride, stride, n, dim);
     for (uint32_t i = 0; i < n; i++) *absent += !found[i];
   }
@@ -108,6 +118,7 @@ static int32_t find_bags(ts_trainer *t, uint32_t table, const int64_t *keys, uin
     int32_t status =
         ts_table_find(t->store, t->tables[table], scratch->keys + first, n, 0, rows, found, err.text, err.cap);
     if (status != TS_OK) return status;
+    fill_absent(t, table, rows, found, n);
     for (uint32_t i = 0; i < n; i++) {
       places[i] = rows + (size_t)i * plan->dim;
       *absent += !found[i];

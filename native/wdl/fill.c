@@ -1,5 +1,6 @@
 /* fill.c - gives the tables their full size before the first step: every key of a synthetic vocabulary, or every key of
  * an imported train file. */
+#include "store/batches.h"
 #include "wdl/control.h"
 #include "wdl/input/criteo_field.h"
 #include "wdl/input/key_set.h"
@@ -83,6 +84,8 @@ static void fill_from_file(filling *f, uint32_t table, chunk *k) {
 static void fill_table(void *context, uint32_t table) {
   filling *f = context;
   ts_trainer *t = f->trainer;
+  float otherwise;
+  if (!ts_table_admits_all(t->store, t->tables[table], &otherwise)) return; /* its keys have to earn their rows */
   chunk *k = malloc(sizeof *k + (size_t)CHUNK * t->options.tables.plans[table].dim * sizeof(float));
   if (k == NULL)
     t->part_status[table] = ts_fail(ts_trainer_part_err(t, table), TS_ENOMEM, "Cannot fill the tables: out of memory");

@@ -10,15 +10,20 @@ const char *const ts_initializer_options[TS_INITIALIZER_OPTIONS] = {
     "initializer",        "initializer.value",   "initializer.low",  "initializer.high", "initializer.mean",
     "initializer.stddev", "initializer.fan_out", "initializer.rows", "initializer.base"};
 
-/* The trainer's words, and the store's. */
-static const char *const rule_names[] = {"sgd", "adagrad", "adagrad_decay", "adam", "adam_async", "adamw", NULL};
+/* The trainer's words, and the store's. Dense layers have all but the last. */
+static const char *const rule_names[] = {"sgd", "adagrad", "adagrad_decay", "adam", "adam_async", "adamw", "ftrl", NULL};
+static const char *const dense_names[] = {"sgd", "adagrad", "adagrad_decay", "adam", "adam_async", "adamw", NULL};
 static const struct {
   const char *name;
   ts_optimizer_kind kind;
 } rules[] = {{"sgd", TS_SGD},   {"adagrad", TS_ADAGRAD},       {"adagrad-decay", TS_ADAGRAD_DECAY},
-             {"adam", TS_ADAM}, {"adam-async", TS_ADAM_ASYNC}, {"adamw", TS_ADAMW}};
+             {"adam", TS_ADAM}, {"adam-async", TS_ADAM_ASYNC}, {"adamw", TS_ADAMW},
+             {"ftrl", TS_FTRL}};
 
-static bool has_accumulator(ts_optimizer_kind kind) { return kind == TS_ADAGRAD || kind == TS_ADAGRAD_DECAY; }
+static bool is_ftrl(ts_optimizer_kind kind) { return kind == TS_FTRL; }
+static bool has_accumulator(ts_optimizer_kind kind) {
+  return kind == TS_ADAGRAD || kind == TS_ADAGRAD_DECAY || is_ftrl(kind);
+}
 static bool has_decay(ts_optimizer_kind kind) { return kind == TS_ADAGRAD_DECAY; }
 static bool has_betas(ts_optimizer_kind kind) { return kind == TS_ADAM || kind == TS_ADAM_ASYNC || kind == TS_ADAMW; }
 static bool has_weight_decay(ts_optimizer_kind kind) { return kind == TS_ADAMW; }
@@ -31,11 +36,12 @@ static const struct {
     {"deep_beta1", "adam, adam_async or adamw", has_betas},   {"deep_beta2", "adam, adam_async or adamw", has_betas},
     {"deep_epsilon", "adam, adam_async or adamw", has_betas}, {"deep_weight_decay", "adamw", has_weight_decay},
     {"deep_decay_rate", "adagrad_decay", has_decay},          {"deep_decay_step", "adagrad_decay", has_decay},
-    {"deep_decay_baseline", "adagrad_decay", has_decay}};
+    {"deep_decay_baseline", "adagrad_decay", has_decay},      {"embedding_l1", "ftrl", is_ftrl},
+    {"embedding_l2", "ftrl", is_ftrl},                        {"embedding_l2_shrinkage", "ftrl", is_ftrl}};
 
 static void read_rules(const ts_config *config, ts_config_reader *r, ts_trainer_options *o) {
   ts_part_rule *deep = &o->deep;
-  const uint32_t which = ts_config_choice(r, "deep_optimizer", "adagrad", rule_names);
+  const uint32_t which = ts_config_choice(r, "deep_optimizer", "adagrad", dense_names);
   deep->name = rules[which].name;
   deep->kind = rules[which].kind;
   deep->learning_rate = ts_config_f64(r, "deep_learning_rate", 0.01, 0, 1e6);
@@ -54,6 +60,9 @@ static void read_rules(const ts_config *config, ts_config_reader *r, ts_trainer_
   o->embedding.name = rules[other].name;
   o->embedding.kind = rules[other].kind;
   o->embedding.learning_rate = ts_config_f64(r, "embedding_learning_rate", deep->learning_rate, 0, 1e6);
+  o->embedding.l1 = ts_config_f64(r, "embedding_l1", 0, 0, 1e30);
+  o->embedding.l2 = ts_config_f64(r, "embedding_l2", 0, 0, 1e30);
+  o->embedding.l2_shrinkage = ts_config_f64(r, "embedding_l2_shrinkage", 0, 0, 1e30);
   static const char *const wide_rules[] = {"ftrl", NULL};
   ts_config_choice(r, "wide_optimizer", "ftrl", wide_rules);
   o->wide_learning_rate = ts_config_f64(r, "wide_learning_rate", 0.2, 1e-30, 1e6);
@@ -163,7 +172,12 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
   uint32_t bottom_layers = ts_config_u64_list(&r, "bottom", bottom, TS_MLP_LAYERS);
   const uint32_t widths = ts_config_u64_list(&r, "dims", dims, TS_CATEGORIES);
   const char *const tables = ts_config_text(&r, "tables", NULL);
-  int32_t status = ts_config_finish(&r);
+  int32_t status = r.status;
+  if (status == TS_OK && tables != NULL) status = ts_tables_read(&o->tables, tables, err);
+  else if (status == TS_OK) status = make_tables(&o->tables, dims, widths, dim, err);
+  if (status != TS_OK) return status;
+  ts_trainer_read_table_options(&r, o);
+  status = ts_config_finish(&r);
   if (status != TS_OK) return status;
   if (o->data == NULL) return ts_fail(err, TS_EINVAL, "Cannot open trainer: option \"data\" is required");
   o->layers = layers == 0 ? 3 : layers;
@@ -171,8 +185,6 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
   status = check_widths("hidden", hidden, o->layers, TS_MLP_LAYERS, o->hidden, err);
   /* The bottom's last layer, as wide as an embedding, is not in the list. */
   if (status == TS_OK) status = check_widths("bottom", bottom, o->bottom_layers, TS_MLP_LAYERS - 1, o->bottom, err);
-  if (status == TS_OK && tables != NULL) status = ts_tables_read(&o->tables, tables, err);
-  else if (status == TS_OK) status = make_tables(&o->tables, dims, widths, dim, err);
   if (status == TS_OK) status = check_tables(o, err);
   return status == TS_OK ? check_together(config, o, err) : status;
 }
@@ -195,6 +207,9 @@ int32_t ts_part_rule_set(const ts_part_rule *rule, ts_config *config, ts_err err
                  {"initial_accumulator", rule->initial_accumulator, has_accumulator(rule->kind)},
                  {"decay_rate", rule->decay_rate, has_decay(rule->kind)},
                  {"decay_baseline", rule->decay_baseline, has_decay(rule->kind) && rule->has_baseline},
+                 {"l1", rule->l1, is_ftrl(rule->kind)},
+                 {"l2", rule->l2, is_ftrl(rule->kind)},
+                 {"l2_shrinkage", rule->l2_shrinkage, is_ftrl(rule->kind)},
                  {"beta1", rule->beta1, has_betas(rule->kind)},
                  {"beta2", rule->beta2, has_betas(rule->kind)},
                  {"epsilon", rule->epsilon, has_betas(rule->kind)},

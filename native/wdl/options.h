@@ -24,6 +24,7 @@ typedef struct ts_part_rule {
   const char *name; /* the store's */
   ts_optimizer_kind kind;
   double learning_rate, initial_accumulator, beta1, beta2, epsilon, weight_decay, decay_rate, decay_baseline;
+  double l1, l2, l2_shrinkage;
   uint64_t decay_step;
   bool has_baseline;
 } ts_part_rule;
@@ -31,9 +32,14 @@ typedef struct ts_part_rule {
 #define TS_INITIALIZER_OPTIONS 9u
 extern const char *const ts_initializer_options[TS_INITIALIZER_OPTIONS];
 
+/* Options of ts_table_create that each table may have for itself (table_options.c). */
+#define TS_TABLE_OPTIONS 11u
+extern const char *const ts_table_options[TS_TABLE_OPTIONS];
+
 typedef struct ts_trainer_options {
   const char *data; /* the caller's */
   const char *initializer[TS_INITIALIZER_OPTIONS];
+  const char *of_table[TS_CATEGORIES][TS_TABLE_OPTIONS]; /* what each table is given; NULL: nothing */
   ts_model_kind model;
   ts_tables tables;
   uint32_t batch, hidden[TS_MLP_LAYERS], layers, bottom[TS_MLP_LAYERS], bottom_layers;
@@ -52,6 +58,9 @@ typedef struct ts_trainer_options {
 
 /* Errors: TS_EINVAL. Texts belong to the config. */
 int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *out, ts_err err);
+
+/* Reads ts_table_options, those of all tables and those of single ones, into of_table; the tables are known. */
+void ts_trainer_read_table_options(ts_config_reader *r, ts_trainer_options *out);
 
 /* Sets a rule's options, those that the rule has, as a table takes them. */
 int32_t ts_part_rule_set(const ts_part_rule *rule, ts_config *config, ts_err err);

@@ -1,7 +1,6 @@
 /* train.c - runs steps: batch, graph of tasks, times. */
 #include "store/statistics.h"
 #include "wdl/control.h"
-#include "wdl/input/criteo_field.h"
 #include "wdl/trainer.h"
 
 #include <stdlib.h>
@@ -57,38 +56,6 @@ static int32_t failure(ts_trainer *t, ts_err err) {
                                        : TS_OK;
 }
 
-static int by_number(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return x < y ? -1 : x > y;
-}
-
-/* Asynchronous embedding: which share of the next batch's rows this step changes after they were read. Every 64th step
- * is looked at. */
-static void count_stale(ts_trainer *t) {
-  const uint32_t batch = t->options.batch;
-  if (t->next == NULL || t->step % 64 != 0) return;
-  int64_t *sorted = malloc((size_t)TS_CATEGORIES * batch * sizeof *sorted);
-  if (sorted == NULL) return; /* a statistic only */
-  uint64_t stale = 0, pairs = 0;
-  for (uint32_t i = 0; i < t->options.tables.count; i++) {
-    const ts_table_plan *plan = &t->options.tables.plans[i];
-    const size_t keys = (size_t)plan->count * batch;
-    for (uint32_t c = 0; c < plan->count; c++)
-      memcpy(sorted + (size_t)c * batch, t->batch->keys + (size_t)plan->columns[c] * batch, batch * sizeof *sorted);
-    qsort(sorted, keys, sizeof *sorted, by_number);
-    for (uint32_t c = 0; c < plan->count; c++)
-      for (uint32_t r = 0; r < batch; r++) {
-        const int64_t *key = t->next->keys + (size_t)plan->columns[c] * batch + r;
-        if (ts_table_is_bag(plan) && *key == TS_MISSING_KEY) continue;
-        stale += bsearch(key, sorted, keys, sizeof *sorted, by_number) != NULL;
-        pairs++;
-      }
-  }
-  free(sorted);
-  atomic_fetch_add(&t->stale_pairs, stale);
-  atomic_fetch_add(&t->counted_pairs, pairs);
-}
-
 static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err err) {
   const uint64_t start = ts_now_ns();
   t->rows = t->options.batch;
@@ -116,29 +83,38 @@ static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err 
   for (uint32_t r = 0; r < t->options.batch; r++) *loss += t->model.losses[r];
   ts_trainer_give_step(t);
   ts_trainer_give_input(t, ts_trainer_input(t, t->step));
-  count_stale(t);
+  if (t->next != NULL && t->step % TS_STALE_EVERY == 0) t->staled[t->staled_count++ % TS_STALE_STEPS] = t->step;
   t->ahead = t->next != NULL && !atomic_load(&t->ahead_failed) ? t->step + 1 : TS_NO_STEP;
   ts_stage_give_back(t->stage, t->step);
   t->step++;
   return TS_OK;
 }
 
-int32_t ts_trainer_train(ts_trainer *t, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns, double *loss,
+/* What the steps so far left in figures is forgotten: they were there to warm up. */
+static int32_t begin_counting(ts_trainer *t, uint64_t *phases, double *sum, ts_err err) {
+  memset(phases, 0, TS_PHASES * sizeof *phases);
+  *sum = 0;
+  return ts_store_reset_statistics(t->store, err.text, err.cap);
+}
+
+int32_t ts_trainer_train(ts_trainer *t, uint64_t warmup, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns, double *loss,
                          uint64_t *control, char *err_text, uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
   if (t == NULL) return ts_fail(err, TS_EINVAL, "Cannot train: a trainer is needed");
   int32_t status = ts_owner_check(&t->owner, "trainer", err);
   if (status != TS_OK) return status;
+  if (steps > INT64_MAX || warmup > INT64_MAX) return ts_fail(err, TS_EINVAL, "Cannot train so many steps");
   uint64_t phases[TS_PHASES] = {0}, done = 0;
+  const uint64_t all = warmup + steps;
   double sum = 0;
-  ts_control_start(control, steps);
+  ts_control_start(control, all);
   const uint64_t faults = minor_faults();
-  t->ended = t->step + steps;
+  t->ended = t->step + all;
   ts_stage_begin(t->stage, t->step, t->ended);
-  while (done < steps && status == TS_OK) {
+  while (done < all && status == TS_OK) {
     if (ts_control_cancelled(control)) {
       status = ts_fail(err, TS_ECANCELLED, "Training was cancelled after %llu of %llu steps", (unsigned long long)done,
-                       (unsigned long long)steps);
+                       (unsigned long long)all);
       break;
     }
     const uint64_t start = ts_now_ns();
@@ -146,8 +122,9 @@ int32_t ts_trainer_train(ts_trainer *t, uint64_t steps, uint64_t *step_ns, uint6
     if (status != TS_OK) break;
     const uint64_t ns = ts_now_ns() - start;
     ts_stage_tell(t->stage, t->step - 1, ns);
-    if (step_ns != NULL) step_ns[done] = ns;
+    if (step_ns != NULL && done >= warmup) step_ns[done - warmup] = ns;
     ts_control_set(control, ++done);
+    if (done == warmup) status = begin_counting(t, phases, &sum, err);
   }
   /* What was prepared for steps that do not follow is forgotten: a call's first step reads its rows itself. */
   t->batch = t->next = NULL;
@@ -156,6 +133,6 @@ int32_t ts_trainer_train(ts_trainer *t, uint64_t steps, uint64_t *step_ns, uint6
   for (uint32_t i = 0; i < 2; i++) ts_trainer_give_input(t, i);
   t->minor_faults += minor_faults() - faults;
   if (phase_ns != NULL) memcpy(phase_ns, phases, sizeof phases);
-  if (loss != NULL) *loss = done == 0 ? 0 : sum / ((double)done * t->options.batch);
+  if (loss != NULL) *loss = done <= warmup ? 0 : sum / ((double)(done - warmup) * t->options.batch);
   return status;
 }

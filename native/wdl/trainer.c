@@ -75,6 +75,9 @@ static int32_t create_table(ts_trainer *t, uint32_t table, ts_err err) {
   for (uint32_t i = 0; i < TS_INITIALIZER_OPTIONS && status == TS_OK; i++)
     if (o->initializer[i] != NULL)
       status = ts_config_set(config, ts_initializer_options[i], o->initializer[i], err.text, err.cap);
+  for (uint32_t i = 0; i < TS_TABLE_OPTIONS && status == TS_OK; i++)
+    if (o->of_table[table][i] != NULL)
+      status = ts_config_set(config, ts_table_options[i], o->of_table[table][i], err.text, err.cap);
   if (status == TS_OK) status = ts_table_create(t->store, config, &t->tables[table], err.text, err.cap);
   for (uint32_t c = 0; c < plan->count; c++) t->table_of[plan->columns[c]] = t->tables[table];
   ts_config_free(config);

@@ -16,6 +16,9 @@
 #include <stdatomic.h>
 
 #define TS_NO_STEP UINT64_MAX
+/* Asynchronous embedding: every so manyth step is looked at, and of those the last ones. */
+#define TS_STALE_EVERY 64u
+#define TS_STALE_STEPS 8u
 
 struct ts_trainer {
   ts_owner owner;
@@ -50,7 +53,7 @@ struct ts_trainer {
 
   /* Since it was opened. */
   uint64_t minor_faults;
-  atomic_ullong stale_pairs, counted_pairs; /* asynchronous embedding, in the steps that were looked at */
+  uint64_t staled[TS_STALE_STEPS], staled_count; /* stale.c: the last steps that are looked at */
 };
 
 /* Which input a step has. */
@@ -77,6 +80,10 @@ int32_t ts_trainer_look_up(ts_trainer *trainer, uint32_t table, const ts_batch *
 int32_t ts_trainer_update(ts_trainer *trainer, uint32_t table, ts_err err);
 int32_t ts_trainer_find(ts_trainer *trainer, uint32_t table, const int64_t *keys, uint64_t *pairs, uint64_t *absent,
                         ts_err err);
+
+/* Asynchronous embedding (stale.c): of the rows that were looked up ahead, the share that the step between changed. False
+ * where there was none, or the data cannot be read again. */
+bool ts_trainer_stale_share(const ts_trainer *trainer, double *share);
 
 /* The graph of a step (step.c). */
 int32_t ts_trainer_plan_step(ts_trainer *trainer, ts_err err);

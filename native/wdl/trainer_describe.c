@@ -40,6 +40,7 @@ static void add_stage(ts_text *text, const ts_trainer *t) {
   ts_text_add(text, "stage=%u\nreaders=%u\nstage_what=%s\nstage_choice=%s\n", t->options.stage, t->options.readers,
               ts_stage_names[t->options.stage_what],
               ts_stage_choice(t->stage) == TS_STAGE_AUTO ? "undecided" : ts_stage_names[ts_stage_choice(t->stage)]);
+  if (t->options.stage_what == TS_STAGE_AUTO) ts_text_add(text, "stage_trial=%u\n", TS_STAGE_TRIAL_STEPS);
   ts_text_add(text,
               "staged_batches=%llu\nstaged_hits=%llu\nstaged_rows=%llu\nstaged_input_ns=%llu\nstaged_lookup_ns=%llu\n"
               "overlapped_ns=%llu\n",
@@ -47,8 +48,8 @@ static void add_stage(ts_text *text, const ts_trainer *t) {
               (unsigned long long)s.read_ns, (unsigned long long)s.lookup_ns,
               (unsigned long long)(work > s.waited_ns ? work - s.waited_ns : 0));
   ts_text_add(text, "async_embedding=%s\n", yes(t->options.async_embedding));
-  const uint64_t pairs = atomic_load(&t->counted_pairs);
-  if (pairs > 0) ts_text_add(text, "stale_share=%.9g\n", (double)atomic_load(&t->stale_pairs) / (double)pairs);
+  double share;
+  if (ts_trainer_stale_share(t, &share)) ts_text_add(text, "stale_share=%.9g\n", share);
 }
 
 int32_t ts_trainer_describe(ts_trainer *t, char *out, uint64_t cap, uint64_t *needed) {

@@ -1,10 +1,11 @@
 /** The real worker. */
 
+import "../native_library.ts";
 import { generateData } from "../../ffi/data.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
 import { defaultWorkerCommand, runWorker } from "../../scenarios/run/worker_process.ts";
-import type { QualityOutcome, WorkerSpec } from "../../scenarios/run/worker_protocol.ts";
+import type { QualityOutcome, SpeedOutcome, WorkerSpec } from "../../scenarios/run/worker_protocol.ts";
 import { assert, assertEquals } from "../assert.ts";
 
 Deno.test("the worker's quality run trains as one call would, and ends early when its seconds are over", async () => {
@@ -55,6 +56,44 @@ Deno.test("the worker's quality run trains as one call would, and ends early whe
     const short = await quality(0);
     assert(short.steps > 0 && short.steps < 25, `${short.steps} steps`);
     assertEquals(short.curve.map(({ samples }) => samples), [short.steps * 64]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the worker's warm-up and counted steps are one flow: nothing begins anew between them", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const data = `${folder}/train.tbc`;
+    await generateData({ out: data, rows: 4096, scale: 0.001, seed: 1 });
+    const trainer = {
+      data,
+      batch: 64,
+      tables: [{ name: "C1", dim: 4, columns: ["C1"] }],
+      hidden: [8],
+      threads: 1,
+      seed: 1,
+      asyncEmbedding: true, // a call's first step reads fresh rows: its result tells how many calls there were
+      initializer: { constant: 0.01 },
+    };
+    const size = [2 ** 28];
+    const spec = {
+      task: "speed",
+      warmup: 7,
+      steps: 5,
+      store: { storage: "DRAM", size, sizeCounts: "all", seed: 1, native: {} },
+      trainer,
+    } as unknown as WorkerSpec;
+    const outcome = await runWorker(spec, { command: defaultWorkerCommand(), environment: {} }) as SpeedOutcome;
+    assertEquals(outcome.stepNs.length, 5);
+    // Of each counted step the update, and the lookup for the next; the last has no next one.
+    assertEquals([outcome.statistics["update_calls"], outcome.statistics["lookup_calls"]], [5, 4]);
+
+    using store = EmbeddingStore.open({ storage: "DRAM", size, seed: 1 });
+    using one = WdlTrainer.open(store, trainer);
+    await one.fill();
+    await one.train(12);
+    assertEquals(outcome.digest, await one.digest());
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -74,7 +74,7 @@ static bool train(const bench_options *options, char *reply, char *error) {
   if (step_ns == NULL) return bench_fail(error, "Cannot train %llu steps: out of memory", (unsigned long long)steps);
   double loss = 0;
   const uint64_t cpu = bench_cpu_ns();
-  const bool ok = lib.ts_trainer_train(trainer, steps + 1, step_ns, phase_ns, &loss, NULL, error, BENCH_TEXT) == TS_OK;
+  const bool ok = lib.ts_trainer_train(trainer, 0, steps + 1, step_ns, phase_ns, &loss, NULL, error, BENCH_TEXT) == TS_OK;
   const double cpu_s = (double)(bench_cpu_ns() - cpu) * 1e-9 / (double)(steps + 1);
   for (uint64_t i = 1; i <= steps; i++) sum += step_ns[i];
   const double all = (double)(sum + step_ns[0]);

@@ -8,7 +8,6 @@
 #include "wdl/batch_order.h"
 
 #define SLOTS (TS_STAGE_DEPTH + 2u)
-#define WAYS 3u /* tried by auto: nothing, input, lookup */
 
 const char *const ts_stage_names[] = {"input", "lookup", "auto", "nothing", NULL};
 
@@ -33,20 +32,19 @@ struct ts_stage {
   ts_stage_statistics statistics;
   /* auto */
   ts_stage_what choice;
-  uint64_t trial_start, trial_ns[WAYS];
+  uint64_t trial_start, trial_ns[TS_STAGE_WAYS];
   bool on_trial;
 };
 
-static const ts_stage_what ways[WAYS] = {TS_STAGE_NOTHING, TS_STAGE_INPUT, TS_STAGE_LOOKUP};
-#define TRIAL_STEPS ((uint64_t)WAYS * TS_STAGE_TRIAL * TS_STAGE_ROUNDS)
+static const ts_stage_what ways[TS_STAGE_WAYS] = {TS_STAGE_NOTHING, TS_STAGE_INPUT, TS_STAGE_LOOKUP};
 
 /* What is done ahead for a step; under lock. */
 static ts_stage_what way_of(const ts_stage *s, uint64_t step) {
   if (s->options.depth == 0) return TS_STAGE_NOTHING;
   if (s->choice != TS_STAGE_AUTO) return s->choice;
-  if (step < s->trial_start || step - s->trial_start >= TRIAL_STEPS)
+  if (step < s->trial_start || step - s->trial_start >= TS_STAGE_TRIAL_STEPS)
     return TS_STAGE_INPUT; /* the trial is not told of yet */
-  return ways[(step - s->trial_start) / TS_STAGE_TRIAL % WAYS];
+  return ways[(step - s->trial_start) / TS_STAGE_TRIAL % TS_STAGE_WAYS];
 }
 
 static bool allocate(const ts_stage_options *o, ts_batch *b) {
@@ -230,12 +228,12 @@ void ts_stage_give_back(ts_stage *s, uint64_t step) {
 
 void ts_stage_tell(ts_stage *s, uint64_t step, uint64_t ns) {
   pthread_mutex_lock(&s->lock);
-  if (s->choice == TS_STAGE_AUTO && step - s->trial_start < TRIAL_STEPS) {
+  if (s->choice == TS_STAGE_AUTO && step - s->trial_start < TS_STAGE_TRIAL_STEPS) {
     const uint64_t done = step - s->trial_start;
-    s->trial_ns[done / TS_STAGE_TRIAL % WAYS] += ns;
-    if (done + 1 == TRIAL_STEPS) {
+    s->trial_ns[done / TS_STAGE_TRIAL % TS_STAGE_WAYS] += ns;
+    if (done + 1 == TS_STAGE_TRIAL_STEPS) {
       uint32_t best = 0;
-      for (uint32_t w = 1; w < WAYS; w++)
+      for (uint32_t w = 1; w < TS_STAGE_WAYS; w++)
         if (s->trial_ns[w] < s->trial_ns[best]) best = w;
       s->choice = ways[best];
       pthread_cond_broadcast(&s->work);

@@ -68,6 +68,8 @@ void ts_stage_give_back(ts_stage *stage, uint64_t step);
  * one with the least time is kept. Returns the way in use. */
 #define TS_STAGE_TRIAL 8u
 #define TS_STAGE_ROUNDS 2u
+#define TS_STAGE_WAYS 3u /* nothing, input, lookup */
+#define TS_STAGE_TRIAL_STEPS (TS_STAGE_WAYS * TS_STAGE_TRIAL * TS_STAGE_ROUNDS)
 void ts_stage_tell(ts_stage *stage, uint64_t step, uint64_t ns);
 /* What is staged: TS_STAGE_AUTO while it is not decided, TS_STAGE_NOTHING where reading ahead is off. */
 ts_stage_what ts_stage_choice(ts_stage *stage);
