@@ -197,7 +197,6 @@ int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint32_t err
   if (status != TS_OK) return status;
   if (step < 0)
     return ts_fail(e, TS_EINVAL, "Cannot set the global step to %lld: it must be 0 or more", (long long)step);
-  int32_t status = TS_OK;
   if (step < ts_step(store)) status = forget_step(store, e);
   if (status != TS_OK) return status;
   atomic_store_explicit(&store->step, step, memory_order_relaxed);
