@@ -141,15 +141,21 @@ function hasFailed({ failed }: Result): boolean {
   return failed.length > 0;
 }
 
-/** Runs until Ctrl-C or a request to end; the second Ctrl-C ends the process at once. */
+/**
+ * Runs until Ctrl-C or a request to end; the second one of its kind ends the process at once. Of two kinds they may be one
+ * Ctrl-C: the terminal's, and the same passed on by `deno task`'s set-up.
+ */
 export async function interruptible<T>(run: (signal: AbortSignal) => Promise<T>, end: () => void): Promise<T> {
   const controller = new AbortController();
-  const stop = () => controller.signal.aborted ? Deno.exit(EXIT.interrupted) : controller.abort();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
+  const listeners = (["SIGINT", "SIGTERM"] as const).map((signal) => {
+    let asked = 0;
+    return [signal, () => ++asked > 1 ? Deno.exit(EXIT.interrupted) : controller.abort()] as const;
+  });
+  for (const [signal, stop] of listeners) Deno.addSignalListener(signal, stop);
   try {
     return await run(controller.signal);
   } finally {
     end();
-    for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(signal, stop);
+    for (const [signal, stop] of listeners) Deno.removeSignalListener(signal, stop);
   }
 }

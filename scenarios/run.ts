@@ -162,7 +162,8 @@ export async function runWith(
       await run.all();
       await run.curves();
     } catch (error) {
-      if (options.signal?.aborted !== true) throw error;
+      if (options.signal?.aborted !== true && !(error instanceof AncestorGone)) throw error;
+      if (error instanceof AncestorGone) emit({ type: "notice", message: error.message });
       throw interrupted(resultOf(writer.records).samples.length, run.planned.length);
     }
     return resultOf(writer.records);
@@ -273,6 +274,14 @@ async function runRecord(
   };
 }
 
+/** Nobody waits for the run any more. */
+class AncestorGone extends Error {
+  constructor(what: string) {
+    super(`${what}, which started this run, is gone: it stops after its sample`);
+    this.name = "AncestorGone";
+  }
+}
+
 /** What a run under way works with. */
 interface RunContext {
   readonly scenario: ResolvedScenario;
@@ -323,14 +332,25 @@ class Run {
     this.#timeline.expect(left.map((planned) => ({ ...planned, steps: sizing.steps(planned.case) })), sizing);
     const { prepared: { cases } } = this.#context;
     const pace = new Pace({ ...this.#context, cases, sizing, samples });
-    for (const planned of left) await this.#sample(planned, pace);
+    for (const planned of left) {
+      this.#checkAncestors();
+      await this.#sample(planned, pace);
+    }
     if (this.#context.scenario.quality.samples === 0) return;
     if (quality === undefined && sizing.qualitySteps === 0) return;
     const complete = new Set(qualities.map(({ id }) => id ?? QUALITY_ID));
     const { samples: taken } = resultOf(this.#context.writer.records);
     for (const run of qualityRuns(qualityCase(cases), cases, taken)) {
-      if (!complete.has(run.id)) await this.#quality(run, pace);
+      if (complete.has(run.id)) continue;
+      this.#checkAncestors();
+      await this.#quality(run, pace);
     }
+  }
+
+  /** Stops between two samples if whoever started this process is gone. */
+  #checkAncestors(): void {
+    const gone = this.#context.dependencies.goneAncestor();
+    if (gone !== undefined) throw new AncestorGone(gone);
   }
 
   /** Records the miss-ratio curve of every point that has a case with more than one tier, and none yet. */

@@ -105,7 +105,16 @@ async function quality(spec: Spec<"quality">, trainer: WdlTrainer, signal: Abort
   return { task: "quality", steps, curve, testRows, trainer: facts, digest: await trainer.digest() };
 }
 
+/** Locks the files that say whose the folders are, until this process ends. */
+async function own(files: readonly string[]): Promise<void> {
+  for (const path of files) {
+    const file = await Deno.open(path, { read: true, write: true });
+    if (!(await file.tryLock(false))) throw new Error(`Cannot start the worker: "${path}" is being removed`);
+  }
+}
+
 async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
+  await own(spec.owners ?? []);
   using store = EmbeddingStore.open(spec.store);
   const initializer: InitializerOptions = spec.trainer.initializer;
   using trainer = WdlTrainer.open(store, { ...spec.trainer, initializer });

@@ -7,19 +7,22 @@
 import { readState, ROOT } from "./state.ts";
 import { labelled, type System } from "./system.ts";
 
-/** Folders that nothing but tierbench writes. */
-const FOLDERS: readonly string[] = ["native/build", "reports/out", ".cache"];
+/** Folders that nothing but tierbench writes, and that it makes again. */
+const FOLDERS: readonly string[] = ["native/build", ".cache"];
+/** Results and reports: nobody can make the same measurements again. */
+const REPORTS = "reports/out";
 
 /**
- * Removes generated folders and names the Debian packages that set-up installed, which other programs may use by now.
+ * Removes generated folders, reports only when asked to, and names the Debian packages that set-up installed, which other programs may use by now.
  *
  * @param system Where to print.
  * @param root The folder of tierbench.
+ * @param reports Whether to remove results and reports, too.
  */
-export async function clean(system: System, root: string = ROOT): Promise<void> {
+export async function clean(system: System, root: string = ROOT, reports: boolean = false): Promise<void> {
   const { installed } = readState(root);
   let removed = 0;
-  for (const folder of FOLDERS) {
+  for (const folder of reports ? [...FOLDERS, REPORTS] : FOLDERS) {
     try {
       await Deno.remove(`${root}/${folder}`, { recursive: true });
     } catch (error) {
@@ -30,8 +33,15 @@ export async function clean(system: System, root: string = ROOT): Promise<void> 
     system.print(labelled("clean", `removed ${folder}\n`));
   }
   if (removed === 0) system.print(labelled("clean", "nothing to remove\n"));
+  if (!reports && await isThere(`${root}/${REPORTS}`)) {
+    system.print(labelled("clean", `kept ${REPORTS}, your results; "deno task clean --reports" removes them, too\n`));
+  }
   if (installed.length > 0) {
     const names = installed.join(" ");
     system.print(labelled("clean", `set-up installed packages; remove them with "apt-get purge ${names}" as root\n`));
   }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await Deno.lstat(path).then(() => true, () => false);
 }

@@ -16,7 +16,7 @@ import { SetupError, system } from "./system.ts";
 /** Exit code when set-up cannot go on. */
 const EXIT_SETUP = 4;
 
-/** Runs the command line with these arguments. A signal is the command's to handle: this waits for its end. */
+/** Runs the command line with these arguments. A signal is the command's to handle: this passes it on and waits for its end. */
 async function runCommand(args: readonly string[]): Promise<number> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "-A", `${ROOT}/cli.ts`, ...args], // quiet: no word of package look-ups in the output
@@ -24,17 +24,31 @@ async function runCommand(args: readonly string[]): Promise<number> {
     stdout: "inherit",
     stderr: "inherit",
   }).spawn();
-  // The terminal sends SIGINT to both; SIGTERM comes here alone.
-  const ignore = (): void => {};
-  const pass = (): void => child.kill("SIGTERM");
-  Deno.addSignalListener("SIGINT", ignore);
-  Deno.addSignalListener("SIGTERM", pass);
+  // A terminal and `timeout` send to both, others to this process alone. Passed on as the other kind, a signal asks the
+  // command to stop in either case, and it can tell a second request: that is one of a kind that came before.
+  const interrupt = passing(child, "SIGTERM");
+  const terminate = passing(child, "SIGINT");
+  Deno.addSignalListener("SIGINT", interrupt);
+  Deno.addSignalListener("SIGTERM", terminate);
   try {
     return (await child.status).code;
   } finally {
-    Deno.removeSignalListener("SIGINT", ignore);
-    Deno.removeSignalListener("SIGTERM", pass);
+    Deno.removeSignalListener("SIGINT", interrupt);
+    Deno.removeSignalListener("SIGTERM", terminate);
   }
+}
+
+/** Milliseconds in which two signals are one: that of a group, and the same that `deno task` passes on. */
+const ONE = 1000;
+
+/** Sends a signal to a command when called, once for calls that come together. */
+function passing(child: Deno.ChildProcess, signal: Deno.Signal): () => void {
+  let last = -Infinity;
+  return () => {
+    if (performance.now() - last < ONE) return;
+    last = performance.now();
+    child.kill(signal);
+  };
 }
 
 /** Does what a task asks and returns its exit code. */
@@ -55,7 +69,10 @@ async function main([verb, ...rest]: readonly string[]): Promise<number> {
       await setUp(["run"], install);
       return 0;
     case "clean":
-      await clean(system);
+      if (args.some((arg) => arg !== "--reports")) {
+        throw new SetupError(`Cannot clean "${args.join(" ")}": expected nothing, or --reports to remove results, too`);
+      }
+      await clean(system, ROOT, args.includes("--reports"));
       return 0;
     default:
       throw new SetupError(`Cannot run "${verb ?? ""}": expected bench, test, tierbench, build or clean`);

@@ -246,6 +246,8 @@ export interface Scratch {
   readonly path: string;
   /** `tmpfs` or `disk`. */
   readonly medium: "tmpfs" | "disk";
+  /** File in it that whoever uses the directory locks. */
+  readonly owner?: string;
 }
 
 /** One sentence: how the figures of a case are obtained. */

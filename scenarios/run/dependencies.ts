@@ -6,7 +6,8 @@ import { loadMedia, mediaNativeOptions } from "../media.ts";
 import { modelBands, modelLimit } from "./model_facts.ts";
 import type { RunDependencies } from "./prepare.ts";
 import type { MachineRecord } from "../record.ts";
-import { makeScratch, makeSsdScratch } from "./scratch.ts";
+import { watchLaunchers } from "./launchers.ts";
+import { makeScratch, makeSsdScratch, removeLeftScratch } from "./scratch.ts";
 import { defaultWorkerCommand } from "./worker_process.ts";
 
 /** Versions of everything that figures depend on: name to version. */
@@ -38,6 +39,8 @@ export function defaultDependencies(): RunDependencies {
     modelBands,
     makeScratch: (bytes) => makeScratch(bytes),
     makeSsdScratch,
+    removeLeftScratch,
+    goneAncestor: watchLaunchers(),
     command: defaultWorkerCommand(),
     versions: versionsOf,
   };

@@ -54,6 +54,10 @@ export interface RunDependencies {
   readonly makeScratch: (bytes: number) => Promise<Scratch & AsyncDisposable>;
   /** Makes the directory of a tier on a disk, in one that is given or in the project's cache folder. */
   readonly makeSsdScratch: (parent?: string) => Promise<Scratch & AsyncDisposable>;
+  /** Removes directories that runs which were killed left there and in the places for tiers on a disk that are given. */
+  readonly removeLeftScratch: (disks: readonly string[]) => Promise<number>;
+  /** The process above this one that is gone, if one is: nobody waits for the run any more. */
+  readonly goneAncestor: () => string | undefined;
   /** How a worker is started. */
   readonly command: WorkerCommand;
   /** Versions of everything that figures depend on. */
@@ -113,6 +117,13 @@ export async function prepareRun(
     options.emit({ type: "notice", message: `the switch "${name}" is left out of the ablation: ${why}` });
   }
   const { runnable, skipped } = decideCases(planned, here, options.require, options.vouch);
+  const left = await dependencies.removeLeftScratch(runnable.flatMap(({ decision }) => decision.ssd?.directory ?? []));
+  if (left > 0) {
+    options.emit({
+      type: "notice",
+      message: `removed what runs that were killed left: ${left} ${left === 1 ? "folder" : "folders"}`,
+    });
+  }
   const cases = await prepareCases(runnable, machine, dependencies, options);
   const [first] = cases;
   const small = cases.find(({ rowsOnly }) => rowsOnly);

@@ -88,7 +88,8 @@ export async function takeSample(
   const environment = environmentOf(one);
   const started = new Date().toISOString();
   const start = performance.now();
-  const spec = { ...task, store, trainer: trainerOf(one) } as WorkerSpec;
+  const owners = [scratch, disk].flatMap((one) => one?.owner ?? []);
+  const spec = { ...task, store, trainer: trainerOf(one), owners } as WorkerSpec;
   const outcome = await runWorker(spec, { command: dependencies.command, environment, ...control });
   const seconds = (performance.now() - start) / 1000;
   return {

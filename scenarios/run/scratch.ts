@@ -1,6 +1,7 @@
 /**
- * Directories for the files of one sample, removed with everything in them when it ends, however it ends: for the pool
- * file that stands for PMEM, in memory where there is room, else on disk; for a tier on a disk, there.
+ * Directories for the files of one sample, removed with everything in them when it ends: for the pool file that stands for
+ * PMEM, in memory where there is room, else on disk; for a tier on a disk, there. What a process that was killed left is
+ * removed by the next run.
  *
  * @module
  */
@@ -8,6 +9,7 @@
 import { statfs } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Scratch } from "./configurations.ts";
+import { makeOwnedFolder, removeUnowned } from "./owned_folder.ts";
 
 /** Memory that stays free beside the pool file, bytes. */
 const RESERVE = 512 * 2 ** 20;
@@ -80,6 +82,18 @@ export async function makeSsdScratch(parent?: string): Promise<ScratchDirectory>
 }
 
 async function scratchIn(dir: string, medium: Scratch["medium"]): Promise<ScratchDirectory> {
-  const path = await Deno.makeTempDir({ dir, prefix: "tierbench-" });
-  return { path, medium, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+  const folder = await makeOwnedFolder(dir);
+  return { path: folder.path, owner: folder.owner, medium, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+}
+
+/**
+ * Removes what runs that were killed left in every place where such directories are.
+ *
+ * @param disks The scenario's own places for tiers on a disk.
+ * @returns How many directories were removed.
+ */
+export async function removeLeftScratch(disks: readonly string[] = []): Promise<number> {
+  let removed = 0;
+  for (const dir of new Set([TMPFS, DISK, SSD_FOLDER, ...disks])) removed += await removeUnowned(dir);
+  return removed;
 }

@@ -69,7 +69,12 @@ export interface WorkerTrainer {
 
 /** What a worker is to do. */
 export type WorkerSpec =
-  & { readonly store: WorkerStore; readonly trainer: WorkerTrainer }
+  & {
+    readonly store: WorkerStore;
+    readonly trainer: WorkerTrainer;
+    /** Files that it locks as long as it lives: its folders are its own, too, when the run is gone before it. */
+    readonly owners?: readonly string[];
+  }
   & (
     | {
       /** Fill the tables, warm up, train and count. */

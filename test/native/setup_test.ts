@@ -161,7 +161,7 @@ Deno.test("ensurePackages() names the container command when the system has no s
   assertStringIncludes(error.message, CONTAINER_COMMAND);
 });
 
-Deno.test("clean() removes what is generated, keeps the rest, and names the packages that set-up installed", async () => {
+Deno.test("clean() removes what is made again, results only when asked, keeps the rest, and names the packages that set-up installed", async () => {
   const root = await Deno.makeTempDir();
   try {
     for (const folder of ["native/build/release", "native/store", "reports/out", "reports/html"]) {
@@ -171,15 +171,20 @@ Deno.test("clean() removes what is generated, keeps the rest, and names the pack
     assertEquals(readState(root).installed, ["libpmem1", "make"]);
     const system = machine({});
     await clean(system, root);
-    for (const folder of ["native/build", "reports/out", ".cache"]) {
+    for (const folder of ["native/build", ".cache"]) {
       assertStringIncludes(system.printed, `removed ${folder}\n`);
       await assertRejects(() => Deno.stat(`${root}/${folder}`), Deno.errors.NotFound);
     }
-    await Promise.all(["native/store", "reports/html"].map((folder) => Deno.stat(`${root}/${folder}`)));
+    assertStringIncludes(system.printed, "kept reports/out, your results");
+    await Promise.all(["native/store", "reports/html", "reports/out"].map((folder) => Deno.stat(`${root}/${folder}`)));
     assertStringIncludes(system.printed, '"apt-get purge libpmem1 make" as root');
     const again = machine({});
-    await clean(again, root);
-    assertEquals(again.printed, "clean    nothing to remove\n");
+    await clean(again, root, true);
+    assertEquals(again.printed, "clean    removed reports/out\n");
+    await assertRejects(() => Deno.stat(`${root}/reports/out`), Deno.errors.NotFound);
+    const last = machine({});
+    await clean(last, root);
+    assertEquals(last.printed, "clean    nothing to remove\n");
   } finally {
     await Deno.remove(root, { recursive: true });
   }

@@ -122,6 +122,8 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
           [Symbol.asyncDispose]: () => Promise.resolve(void scratch.delete(path)),
         });
       },
+      removeLeftScratch: () => Promise.resolve(0),
+      goneAncestor: () => undefined,
       command: [Deno.execPath(), ...flags, script, log, JSON.stringify(behaviours)],
       versions: () => ({ tierbench: "0" }),
     },

@@ -1,0 +1,169 @@
+/** Real kills of real processes: no sample is lost, nothing is left for good, nobody trains for nobody. */
+
+import { fileURLToPath } from "node:url";
+import { readResult } from "../../scenarios/result.ts";
+import type { Scenario } from "../../scenarios/scenario.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+
+const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const CLI = file("cli.ts");
+
+const SLOW: Scenario = {
+  name: "slow",
+  workload: {
+    data: { synthetic: "criteo-kaggle", scale: 0.01, rows: 4096, testRows: 1024 },
+    batch: 256,
+    steps: 60,
+    warmup: 1,
+    hidden: [64],
+  },
+  configurations: { "dram": { storage: "DRAM" } },
+  repetitions: 6,
+  quality: { samples: 0 },
+  seed: 3,
+};
+
+interface Place {
+  readonly folder: string;
+  readonly path: string;
+  /** Waits until so many samples are complete. */
+  samples(wanted: number): Promise<void>;
+  run(...args: string[]): Deno.Command;
+}
+
+async function inFolder(scenario: Scenario, body: (place: Place) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/reports/out/slow/result.jsonl`;
+  try {
+    await Deno.writeTextFile(`${folder}/slow.jsonc`, JSON.stringify(scenario));
+    await body({
+      folder,
+      path,
+      samples: (wanted) =>
+        until(async () => (await Deno.readTextFile(path).catch(() => "")).split("\n").length - 2 >= wanted),
+      run: (...args) => command(folder, "run", "-A", CLI, "run", "slow.jsonc", ...args),
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function command(folder: string, ...args: string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: folder,
+    env: { NO_COLOR: "1" },
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+async function until(what: () => Promise<boolean>): Promise<void> {
+  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** The processes below one. */
+function below(pid: number): number[] {
+  const children = Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter((other) => {
+    try {
+      const stat = Deno.readTextFileSync(`/proc/${other}/stat`);
+      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === pid;
+    } catch {
+      return false;
+    }
+  });
+  return children.flatMap((child) => [child, ...below(child)]);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) [ZX]/.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("a run whose `deno task` was killed stops after its sample, and resumes", async () => {
+  await inFolder(SLOW, async ({ folder, path, samples, run }) => {
+    await Deno.writeTextFile(
+      `${folder}/deno.json`,
+      JSON.stringify({ tasks: { go: `deno run -A ${CLI} run slow.jsonc` } }),
+    );
+    const task = command(folder, "task", "go").spawn();
+    await samples(1);
+    const runners = below(task.pid);
+    assert(runners.length > 0);
+    task.kill("SIGKILL");
+    await until(() => Promise.resolve(!runners.some(isAlive)));
+    const { stdout, stderr } = await task.output();
+    assertMatch(
+      text(stdout).replace(/\s+/g, " "),
+      /"deno task go" \(process \d+\), which started this run, is gone: it stops/,
+    );
+    assertMatch(text(stderr), /Interrupted: \d of 6 samples are complete/);
+    const kept = await Deno.readTextFile(path);
+    const before = (await readResult(path)).samples.length;
+    assert(before >= 1 && before < 6, `${before} samples`);
+    const resumed = await run("--resume").output();
+    assertEquals([text(resumed.stderr), resumed.code], ["", 0]);
+    assert((await Deno.readTextFile(path)).startsWith(kept));
+    assertEquals((await readResult(path)).samples.length, 6);
+  });
+});
+
+Deno.test("SIGINT to set-up alone stops the run it started, with 130, resumable", async () => {
+  await inFolder(SLOW, async ({ folder, samples }) => {
+    const main = [file("native/setup/main.ts"), "tierbench", "--no-install", "run", "slow.jsonc"];
+    const child = command(folder, "run", "-A", ...main).spawn();
+    await samples(1);
+    child.kill("SIGINT");
+    const { code, stderr } = await child.output();
+    assertMatch(text(stderr), /Interrupted: \d of 6 samples are complete/);
+    assertEquals(code, 130);
+  });
+});
+
+Deno.test("what a killed run and worker leave on the user's disk is removed by the next run, and nothing else", async () => {
+  const ssd: Scenario = {
+    ...SLOW,
+    workload: { ...SLOW.workload, steps: 6 },
+    repetitions: 3,
+    configurations: { disk: { storage: "DRAM_SSDHASH", ssdPath: "ssd" } },
+  };
+  await inFolder(ssd, async ({ folder, path, run }) => {
+    const disk = `${folder}/ssd`;
+    await Deno.mkdir(`${disk}/tierbench-mine`, { recursive: true });
+    await Deno.writeTextFile(`${disk}/tierbench-mine/rows`, "mine");
+    const left = () =>
+      Array.from(Deno.readDirSync(disk), ({ name }) => name).filter((name) => name !== "tierbench-mine");
+    const child = run().spawn();
+    let ended = false;
+    const output = child.output().finally(() => ended = true);
+    const filled = async () => {
+      const [name] = left();
+      if (name === undefined) return false;
+      return await Deno.stat(`${disk}/${name}`).then(
+        () => [...Deno.readDirSync(`${disk}/${name}`)].length > 1,
+        () => false,
+      );
+    };
+    await until(async () => ended || await filled());
+    if (ended) { // temporary files are on no disk here
+      assertStringIncludes(text((await output).stderr), "is in memory (tmpfs)");
+      return;
+    }
+    const workers = below(child.pid);
+    child.kill("SIGKILL");
+    for (const pid of workers) if (isAlive(pid)) Deno.kill(pid, "SIGKILL");
+    await output;
+    await until(() => Promise.resolve(!workers.some(isAlive)));
+    assertEquals(left().length, 1);
+    const { code, stdout, stderr } = await run("--resume").output();
+    assertEquals([text(stderr), code], ["", 0]);
+    assertStringIncludes(text(stdout), "removed what runs that were killed left: 1 folder");
+    assertEquals([left(), await Deno.readTextFile(`${disk}/tierbench-mine/rows`)], [[], "mine"]);
+    assertEquals((await readResult(path)).samples.length, 3);
+  });
+});
