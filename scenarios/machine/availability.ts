@@ -38,7 +38,12 @@ export interface Availability {
   /** Plain DRAM; not available where all DRAM is a cache in front of PMEM. */
   readonly dram: Found<object>;
   /** A mounted file system that maps PMEM directly. */
-  readonly fsdax: Found<{ readonly path: string; readonly virtual: boolean }>;
+  readonly fsdax: Found<{
+    readonly path: string;
+    /** Further such file systems, where there are some. */
+    readonly others?: readonly string[];
+    readonly virtual: boolean;
+  }>;
   /** PMEM as NUMA nodes without CPUs. */
   readonly kmemDax: Found<{ readonly nodes: readonly number[]; readonly virtual: boolean }>;
   /** DRAM that is a cache in front of PMEM, and its bytes. */

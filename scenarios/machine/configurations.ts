@@ -52,6 +52,8 @@ export interface ConfigurationState {
   readonly next?: string;
   /** Directory of the DAX file system (`fsdax`, measured). */
   readonly mount?: string;
+  /** Further DAX file systems on verified media (`fsdax`, measured); absent without. */
+  readonly otherMounts?: readonly string[];
   /** NUMA nodes of the medium (`kmem-dax`, measured), or the node that stands in (emulated). */
   readonly nodes?: readonly number[];
   /** Bytes of the DRAM cache (`memory-mode`, measured). */
@@ -118,7 +120,7 @@ function fsdax(facts: Facts): ConfigurationState {
     return { configuration: "fsdax", state: "unavailable", because: missing, next: "apt-get install libpmem1" };
   }
   const mounts = mountsOf(facts).filter((mount) => mount.fileSystem !== "tmpfs");
-  const good = mounts.find((mount) => mountProblem(facts, mount) === undefined);
+  const [good, ...others] = mounts.filter((mount) => mountProblem(facts, mount) === undefined);
   if (good !== undefined) {
     const kind = regionKind(facts, regionBehind(facts, good));
     const virtual = isVirtual(facts);
@@ -128,6 +130,7 @@ function fsdax(facts: Facts): ConfigurationState {
       because: `${good.path} is ${good.fileSystem} mounted with DAX on ${good.device}, ${kind.text}` +
         (virtual ? `; ${VIRTUAL}` : ""),
       mount: good.path,
+      ...(others.length === 0 ? {} : { otherMounts: others.map(({ path }) => path) }),
       virtual,
     };
   }
@@ -195,7 +198,12 @@ export function availability(machine: MachineRecord): Availability {
       ? { available: true, cacheBytes: mode.cacheBytes ?? 0, virtual: mode.virtual ?? true }
       : absent(mode),
     fsdax: file?.state === "measured" && file.mount !== undefined
-      ? { available: true, path: file.mount, virtual: file.virtual ?? true }
+      ? {
+        available: true,
+        path: file.mount,
+        ...(file.otherMounts === undefined ? {} : { others: file.otherMounts }),
+        virtual: file.virtual ?? true,
+      }
       : absent(file),
     kmemDax: nodes?.state === "measured"
       ? { available: true, nodes: nodes.nodes ?? [], virtual: nodes.virtual ?? true }

@@ -94,7 +94,7 @@ function mediumOf(
     if (path === undefined || path === "auto") {
       return found.available ? { ...found, place: { kind: "directory", path: found.path } } : found;
     }
-    const inside = found.available && isWithin(path, found.path);
+    const inside = found.available && [found.path, ...found.others ?? []].some((folder) => isWithin(path, folder));
     return inside
       ? { ...found, place: { kind: "directory", path } }
       : { available: false, reason: `"${path}" is not on a file system that maps PMEM directly` };

@@ -196,6 +196,14 @@ Deno.test("availability() says the same to the planner", () => {
   assert(!kmem.fsdax.available && kmem.fsdax.reason.length > 0);
   const fsdax = availability(inspectMachine(facts("fsdax")));
   assertEquals(fsdax.fsdax, { available: true, path: "/mnt/pmem0", virtual: true });
+  const second = { path: "/mnt/pmem1", device: "/dev/pmem1", filesystem: "xfs", dax: "always", writable: "yes" };
+  const both = Object.fromEntries(Object.entries(second).map(([key, value]) => [`mount.7.${key}`, value]));
+  assertEquals(availability(inspectMachine(facts("fsdax", both))).fsdax, {
+    available: true,
+    path: "/mnt/pmem0",
+    others: ["/mnt/pmem1"],
+    virtual: true,
+  });
   const cached = availability(inspectMachine({ ...facts("side-cache"), "cpu.virtual": "no" }));
   assertEquals(cached.memoryMode, { available: true, cacheBytes: 67108864, virtual: false });
   assert(!cached.dram.available);

@@ -36,6 +36,13 @@ Deno.test("decideCases() measures where the medium is and emulates where it is n
 Deno.test("decideCases() never takes a path or a node for PMEM that is none", () => {
   const inside = decide({ storage: "PMEM_LIBPMEM", path: "/mnt/pmem0/pool" }, ALL_PMEM);
   assertEquals([inside.decision.evidence, environmentOf(inside)], ["measured", {}]);
+  const two: Availability = {
+    ...ALL_PMEM,
+    fsdax: { ...ALL_PMEM.fsdax, others: ["/mnt/pmem1"] } as Availability["fsdax"],
+  };
+  assertEquals(decide({ storage: "PMEM_LIBPMEM", path: "/mnt/pmem1/pool" }, two).decision.evidence, "measured");
+  const out = decide({ storage: "PMEM_LIBPMEM", path: "/mnt/pmem1/../x" }, two);
+  assertEquals(out.decision.evidence, "emulated");
   const outside = decide({ storage: "PMEM_LIBPMEM", path: "/mnt/pmem01" }, ALL_PMEM);
   assertEquals([outside.decision.evidence, environmentOf(outside)], ["emulated", { PMEM_IS_PMEM_FORCE: "1" }]);
   assertStringIncludes(howText(outside.decision, 0), "/mnt/pmem01, which is no PMEM");
