@@ -14,7 +14,10 @@ interface Workflow {
   readonly name: string;
   readonly permissions: Readonly<Record<string, string>>;
   readonly jobs: Readonly<
-    Record<string, { readonly steps: readonly Step[]; readonly container?: { readonly image: string } }>
+    Record<
+      string,
+      { readonly steps: readonly Step[]; readonly container?: { readonly image: string; readonly options?: string } }
+    >
   >;
 }
 
@@ -120,6 +123,18 @@ Deno.test("publish.sh adds the new report to those of earlier runs, keeps the ne
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("the nightly run builds the container image and trains in it, where mounts are allowed", () => {
+  const [path, workflow] = workflows.find(([, { name }]) => name === "nightly") as [string, Workflow];
+  const [job, ...others] = Object.values(workflow.jobs).filter(({ steps }) =>
+    steps.some(({ run }) => run === ".github/scripts/container.sh")
+  );
+  assertEquals(others, [], path);
+  assertMatch(job?.container?.options ?? "", /--privileged\b/);
+  const script = read(".github/scripts/container.sh");
+  assertMatch(script, /^apt-get install .*\bbuildah debootstrap$/m);
+  assertMatch(script, /^TIERBENCH_CONTAINER=1 .* task test test\/container$/m);
 });
 
 Deno.test("every command names the same version of Deno", () => {

@@ -140,6 +140,8 @@ Deno.test("the Containerfile has what the suite needs, and no more", () => {
   for (const [, sources = ""] of text.matchAll(/^COPY (?!--)(.+) \S+$/gm)) {
     for (const source of sources.split(" ")) assert(Deno.statSync(new URL(source, root)), source);
   }
+  const left = read(".dockerignore").split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  assertEquals(left, [".cache", ".git", "native/build", "reports/out"]); // what builds and runs on the host leave
   assertEquals(text.match(/^FROM .*$/gm), ["FROM debian:12-slim AS build", "FROM debian:12-slim"]);
   assert(!text.includes("://"));
   assertEquals(image.match(/^(USER|ENTRYPOINT|CMD) .*$/gm), [

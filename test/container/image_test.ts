@@ -1,0 +1,111 @@
+/**
+ * The container image, built with the words of docs/provisioning/README.md and run as its readers run it. It takes minutes,
+ * Debian packages and npm packages from the network, and root, so it is asked for; the nightly workflow does.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import type { Result } from "../../scenarios/record.ts";
+import { readResult } from "../../scenarios/result.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { BASE, Images, requireTools } from "./buildah.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ASKED = "TIERBENCH_CONTAINER";
+const asked = Deno.env.get(ASKED) === "1";
+const skipped = asked ? "" : ` (skipped: ${ASKED} is not 1; .github/scripts/container.sh sets it)`;
+
+/** The words after "docker build" on the page, for a user of this number. */
+function buildWords(uid: number): string[] {
+  const page = Deno.readTextFileSync(`${ROOT}docs/provisioning/README.md`);
+  const [, words = ""] = /^docker build (.*)$/m.exec(page) ?? [];
+  assertStringIncludes(words, "$(id -u)");
+  return words.replace("$(id -u)", `${uid}`).split(" ");
+}
+
+/** A folder that the image's user may write to, in memory or on disk. */
+async function folder(dir: string, uid: number): Promise<string> {
+  const path = await Deno.makeTempDir({ dir, prefix: "tierbench-mount-" });
+  await Deno.chown(path, uid, uid);
+  return path;
+}
+
+function checkResult({ run, samples, failed }: Result): void {
+  assertEquals(failed, []);
+  assertEquals(
+    new Set(samples.map(({ configuration }) => configuration)),
+    new Set(Object.keys(run.scenario.configurations)),
+  );
+  assertEquals(new Set(samples.map(({ digest }) => digest)).size, 1); // the same rows on all four, to the bit
+  assertMatch(run.versions["deno"] ?? "", /^2\.9\.6/);
+  for (const library of ["libpmem", "memkind", "libnuma", "libdnnl", "zlib", "leveldb"]) {
+    assertEquals(run.machine.facts[`library.${library}.available`], "yes", library);
+  }
+}
+
+Deno.test(`the container image is built as the page says, and trains${skipped}`, { ignore: !asked }, async (t) => {
+  await requireTools();
+  await using images = await Images.make();
+  await images.makeBase();
+  const results = "/home/tierbench/reports/out";
+  for (const uid of [1000, 0]) {
+    await t.step(`build, for user ${uid}`, async () => {
+      const [, ...base] =
+        /^FROM (\S+) AS build$/m.exec(Deno.readTextFileSync(`${ROOT}docs/provisioning/Containerfile`)) ??
+          [];
+      assertEquals(base, [BASE]);
+      await images.buildah(["build", "--pull-never", "--layers", ...buildWords(uid)], ROOT);
+    });
+    await t.step(`doctor is what it runs without words, for user ${uid}`, async () => {
+      const { code, out, err } = await images.run("tierbench", []);
+      assertEquals(code, 0, err);
+      for (const title of ["Configurations", "Container", "Libraries"]) assertStringIncludes(out, title);
+    });
+    const [out, pmem] = [await folder("/var/tmp", uid), await folder("/dev/shm", uid)];
+    try {
+      await t.step(`run --quick, for user ${uid}`, async () => {
+        const { code, out: said, err } = await images.run("tierbench", ["run", "--quick"], { [out]: results });
+        assertEquals(code, 0, `${said}\n${err}`);
+        checkResult(await readResult(`${out}/pmem-modes/result.jsonl`));
+        assert((await Deno.stat(`${out}/pmem-modes/index.html`)).size > 100_000);
+      });
+      if (uid === 0) continue;
+      // In memory: no PMEM, so it is emulated, on the path that a real mount has.
+      const mounts = { [out]: results, [pmem]: "/mnt/pmem0" };
+      const onMount = ["run", "--quick", "--set", "configurations.fsdax.path=/mnt/pmem0"];
+      await t.step("run --quick with a folder mounted where PMEM would be", async () => {
+        const { code, out: said, err } = await images.run("tierbench", onMount, mounts);
+        assertEquals(code, 0, `${said}\n${err}`);
+        const result = await readResult(`${out}/pmem-modes/result.jsonl`);
+        checkResult(result);
+        for (const { configuration, evidence, tiers } of result.samples) {
+          if (configuration !== "fsdax") continue;
+          assertEquals([evidence, tiers[1]?.medium], ["emulated", "file"]);
+          assert(tiers[1]?.facts["path"]?.startsWith("/mnt/pmem0/"), JSON.stringify(tiers[1]));
+        }
+        assertEquals([...Deno.readDirSync(pmem)], []);
+      });
+      await t.step("nobody can vouch for it", async () => {
+        const { code, err } = await images.run("tierbench", [...onMount, "--vouch", "fsdax=optane-200"], mounts);
+        assertEquals(code, 3, err);
+        assertStringIncludes(err.replace(/\s+/g, " "), '"/mnt/pmem0" is on no DAX file system');
+      });
+    } finally {
+      for (const path of [out, pmem]) await Deno.remove(path, { recursive: true });
+    }
+  }
+});
+
+Deno.test("requireTools() names the package that is missing", async () => {
+  // A PATH without anything, in a process of its own: this one's is that of all tests.
+  const source = `import { requireTools } from ${JSON.stringify(new URL("./buildah.ts", import.meta.url).href)};
+    await requireTools();`;
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", source],
+    env: { PATH: "/nowhere" },
+    stdin: "null",
+  }).output();
+  assertEquals(code, 1);
+  assertStringIncludes(new TextDecoder().decode(stderr), "buildah is not installed; apt-get install buildah");
+});
