@@ -5,6 +5,7 @@ import {
   compareResults,
   compareSimulations,
   comparisonJson,
+  refusePaths,
   renderComparison,
   renderSimulationComparison,
   rerunOf,
@@ -51,15 +52,20 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
     .option("--out <folder>", "where results go (default: reports/out/<name>-rerun)")
     .option("--require <kind>", 'with "measured": a medium that is not here is an error (exit code 3)', required)
     .option("--vouch <medium>", VOUCH_HELP, vouched)
+    .option(
+      "--use-paths",
+      "use the files and folders that the report's scenario names: only if you trust where it is from",
+    )
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the comparison on standard output, progress on standard error")
     .addHelpText("after", HELP)
-    .action(async (report, { out, require, vouch, json }) => {
+    .action(async (report, { out, require, vouch, usePaths, json }) => {
       const simulated = await simulationOf(report);
       if (simulated !== undefined) {
         if (require !== undefined) throw new UsageError(`Cannot require "${require}": "${report}" is a simulation`);
         if (vouch !== undefined) throw new UsageError(`Cannot use --vouch: "${report}" is a simulation`);
         const scenario = simulationToRerun(simulated.result, report);
+        if (usePaths !== true) refusePaths(scenario, report);
         const folder = out ?? join("reports", "out", `${scenario.name}-rerun`);
         const result = await runSimulation(scenario, { out: folder, threads: navigator.hardwareConcurrency });
         const files = await writeSimulationReport(result, folder);
@@ -71,6 +77,7 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
       }
       const earlier = await resultsOf(report);
       const { scenario, set } = rerunOf(earlier.result, report);
+      if (usePaths !== true) refusePaths(scenario, report);
       // Files of prices are in the report; those paths may lead nowhere here.
       const carried = earlier.page?.options?.priceFiles ?? earlier.result.run.priceFiles ?? [];
       const priced = { ...earlier.page?.options, ...(carried.length === 0 ? {} : { priceFiles: carried }) };

@@ -9,8 +9,10 @@ import type { Context } from "./main.ts";
 const LISTED = 12;
 
 function checkedRoot(text: string): string {
-  if (/^[0-9a-f]{8,64}$/.test(text)) return text;
-  throw new UsageError(`Cannot use the root hash "${text}": expected 8 to 64 hexadecimal digits`);
+  if (/^[0-9a-f]{32,64}$/.test(text)) return text;
+  throw new UsageError(
+    `Cannot use the root hash "${text}": expected 32 to 64 hexadecimal digits; fewer can be met by trying`,
+  );
 }
 
 /** What is wrong with a page; empty if nothing is. */
@@ -24,34 +26,50 @@ function faults({ sealed, damage, root }: PageCheck, wanted: string | undefined)
   return listed;
 }
 
+/** What the sums of a file say, or why it cannot be read: other files are looked at all the same. */
+async function checked(file: string): Promise<PageCheck | string> {
+  try {
+    return checkPage(await readPageBytes(file));
+  } catch (error) {
+    if (error instanceof Error) return error.message;
+    throw error;
+  }
+}
+
+const HELP = `
+Whole: nothing was changed since the page was sealed, by a mail program, an editor or a disk. It does not say who sealed it:
+anyone can change a page and seal it anew. Only --root with a hash from another place shows that it is the page you mean.
+
+Examples:
+  tierbench verify reports/out/pmem-modes/index.html
+  tierbench verify report.html --root 1f0c99aa5e3bd1c02f86a7712c4490d3`;
+
 /** `tierbench verify`: compares a report's parts with their sums. */
 export function addVerify(program: Command, { terminal, exit }: Context): void {
   program.command("verify")
     .description("compare every part of a report with its SHA-256")
     .argument("<report...>", "reports' pages")
-    .option("--root <hash>", "the root hash that was written down, or its first 8 digits or more", checkedRoot)
+    .option("--root <hash>", "the root hash that was written down, or its first 32 digits or more", checkedRoot)
     .option("--json", "for machines: file, root hash and damage of each")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  tierbench verify reports/out/pmem-modes/index.html\n  tierbench verify report.html --root 1f0c99aa",
-    )
+    .addHelpText("after", HELP)
     .action(async (files, { root, json }) => {
       const checks = [];
       for (const file of files) {
-        const check = checkPage(await readPageBytes(file));
-        checks.push({ file, check, faults: faults(check, root) });
+        const check = await checked(file);
+        checks.push({ file, check, faults: typeof check === "string" ? [check] : faults(check, root) });
       }
       if (json) {
-        const plain = checks.map(({ file, check }) => ({
-          file,
-          root: check.root ?? null,
-          parts: check.parts.length,
-          damage: check.damage,
-        }));
+        const plain = checks.map(({ file, check }) =>
+          typeof check === "string"
+            ? { file, error: check }
+            : { file, root: check.root ?? null, parts: check.parts.length, damage: check.damage }
+        );
         terminal.out(`${JSON.stringify(plain, undefined, 2)}\n`);
       } else {
         for (const { file, check, faults } of checks) {
-          if (faults.length === 0) terminal.out(`${file}: whole, ${check.parts.length} parts, root ${check.root}\n`);
+          if (faults.length === 0 && typeof check !== "string") {
+            terminal.out(`${file}: whole, ${check.parts.length} parts, root ${check.root}\n`);
+          }
           for (const fault of faults) terminal.err(`${file}: ${fault}\n`);
         }
       }

@@ -4,14 +4,51 @@
  * @module
  */
 
-import { pathText } from "./diagnostics.ts";
+import { pathText, type Problem } from "./diagnostics.ts";
 import type { Result } from "./record.ts";
 import { digestOf } from "./run/canonical.ts";
 import type { ResolvedScenario } from "./scenario.ts";
 import { scenarioSchema } from "./schema.ts";
 import type { SimulationResult } from "./simulation/record.ts";
+import { simulationSchema } from "./simulation/schema.ts";
 import type { ResolvedSimulation } from "./simulation/simulation.ts";
 import { validate } from "./validate.ts";
+
+/** Fields that name files or folders. */
+const PATHS: ReadonlySet<string> = new Set(["path", "ssdPath", "criteo", "trace", "result", "profile"]);
+
+/**
+ * What of this machine's files a scenario or simulation would read or write: `workload.data.criteo: "/data/day_0"`. A result
+ * from elsewhere may name any.
+ */
+export function pathsOf(scenario: object, at: string = ""): string[] {
+  return Object.entries(scenario).flatMap(([key, value]: [string, unknown]): string[] => {
+    const place = at === "" ? key : `${at}.${key}`;
+    const field = key.slice(key.lastIndexOf(".") + 1); // of a matrix: "configurations.fsdax.path"
+    if (PATHS.has(field)) {
+      return [value].flat().filter((one) => typeof one === "string" && isPath(field, one))
+        .map((one) => `${place}: ${JSON.stringify(one)}`);
+    }
+    // What a law was made of is told by name.
+    return typeof value === "object" && value !== null && key !== "of" ? pathsOf(value, place) : [];
+  });
+}
+
+function isPath(field: string, value: string): boolean {
+  return field === "profile" ? value.endsWith(".json") : value !== "auto";
+}
+
+/** Refuses to use files and folders that a result names unless the user said so. @throws {RerunError} naming them. */
+export function refusePaths(scenario: object, name: string): void {
+  const paths = pathsOf(scenario);
+  if (paths.length === 0) return;
+  throw new RerunError(
+    `Cannot run "${name}" again as it is: its scenario uses files or folders of this machine, ${
+      paths.join(", ")
+    }; if you ` +
+      "trust where it is from, say so with --use-paths",
+  );
+}
 
 /** Kinds of scenario that a run of this version knows. */
 const KINDS: readonly string[] = ["training"];
@@ -27,7 +64,11 @@ export function simulationToRerun(
   name: string,
 ): ResolvedSimulation {
   const digest = digestOf(scenario);
-  if (digest === scenarioDigest) return scenario;
+  if (digest === scenarioDigest) {
+    const found = validate(simulationSchema, scenario);
+    if ("problems" in found) throw invalid(name, found.problems);
+    return scenario;
+  }
   throw new RerunError(
     `Cannot run "${name}" again: its scenario has the SHA-256 ${digest.slice(0, 12)}…, what ran had ${
       scenarioDigest.slice(0, 12)
@@ -42,6 +83,12 @@ export class RerunError extends Error {
     super(message);
     this.name = "RerunError";
   }
+}
+
+function invalid(name: string, problems: readonly Problem[]): RerunError {
+  const [{ path, message } = { path: [], message: "it is none" }] = problems;
+  const at = path.length === 0 ? "" : `${pathText(path)}: `;
+  return new RerunError(`Cannot run "${name}" again: its scenario is not valid: ${at}${message}`);
 }
 
 /** A scenario that is run again, and the fields in which it is to differ from what was written. */
@@ -70,12 +117,6 @@ export function rerunOf({ run, samples, qualities }: Result, name: string): Reru
       }; use the version that made it`,
     );
   }
-  const found = validate(scenarioSchema, plain);
-  if ("problems" in found) {
-    const [{ path, message } = { path: [], message: "it is none" }] = found.problems;
-    const at = path.length === 0 ? "" : `${pathText(path)}: `;
-    throw new RerunError(`Cannot run "${name}" again: its scenario is not valid: ${at}${message}`);
-  }
   const digest = digestOf(run.scenario);
   if (digest !== run.scenarioDigest) {
     throw new RerunError(
@@ -84,6 +125,8 @@ export function rerunOf({ run, samples, qualities }: Result, name: string): Reru
       }…; paths were taken out of it before it was sent, or it was edited`,
     );
   }
+  const found = validate(scenarioSchema, plain);
+  if ("problems" in found) throw invalid(name, found.problems);
   const { workload = {}, quality = {} } = found.value;
   const steps = [...new Set(samples.map(({ stepNs }) => stepNs.length))];
   const trained = [...new Set(qualities.map((one) => one.steps * one.batch))];

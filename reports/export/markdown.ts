@@ -4,6 +4,7 @@
  * @module
  */
 
+import { shownText } from "../../scenarios/shown.ts";
 import { kindText } from "../kind.ts";
 import { changeText, errorText, estimateText, rateText, significant } from "../format.ts";
 import { resultsText } from "../ablation_words.ts";
@@ -61,8 +62,10 @@ export function toMarkdown(summary: Summary): string {
       : ["", "**Failed samples**", "", ...summary.failed.map((one) => `- ${escapeMarkdown(errorText(one))}`)]),
     ...folded("How it was priced", priced(summary)),
     "",
-    `Run ${summary.started} on ${escapeMarkdown(summary.machine.cpu)}, seed ${summary.scenario.seed}, scenario ` +
-    `${summary.scenarioDigest.slice(0, 12)}, tierbench ${summary.versions["tierbench"] ?? "of unknown version"}.`,
+    escapeMarkdown(
+      `Run ${summary.started} on ${summary.machine.cpu}, seed ${summary.scenario.seed}, scenario ` +
+        `${summary.scenarioDigest.slice(0, 12)}, tierbench ${summary.versions["tierbench"] ?? "of unknown version"}.`,
+    ),
     "",
   ].join("\n");
 }
@@ -86,14 +89,16 @@ function priced({ cases, pricing }: Summary): string[] {
   if (pricing === undefined) return [];
   const machines = cases.flatMap(({ name, cost }) =>
     cost === undefined ? [] : [
-      `- ${escapeMarkdown(name)}: ${cost.offer.machines} × ${cost.offer.instance.name}, ${
+      `- ${escapeMarkdown(name)}: ${cost.offer.machines} × ${escapeMarkdown(cost.offer.instance.name)}, ${
         significant(cost.offer.pricePerHour)
       } $/h`,
     ]
   );
   return [
-    `Prices: ${pricing.provider}, ${pricing.dates}, the latest as of ${pricing.asOf}` +
-    `${pricing.stale ? ": more than a year old" : ""}. ${escapeMarkdown(pricing.scaling)}`,
+    escapeMarkdown(
+      `Prices: ${pricing.provider}, ${pricing.dates}, the latest as of ${pricing.asOf}` +
+        `${pricing.stale ? ": more than a year old" : ""}. ${pricing.scaling}`,
+    ),
     "",
     ...machines,
   ];
@@ -104,7 +109,8 @@ function folded(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ["", "<details>", `<summary>${title}</summary>`, "", ...lines, "", "</details>"];
 }
 
-/** Keeps table bars, markup and line breaks of a text from being read as Markdown. */
+/** Keeps bars, markup, references, links and line breaks of a text from being read as Markdown. */
 export function escapeMarkdown(text: string): string {
-  return text.replace(/\r?\n/g, " ").replace(/[|*_`[\]]/g, "\\$&").replaceAll("<", "&lt;");
+  return shownText(text.replace(/\r\n|[\r\n]/g, " ")).replace(/[\\|*_`[\]~]/g, "\\$&").replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;");
 }

@@ -87,7 +87,7 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
         ${answer(summary, has)}
         ${sections.flatMap((section) => section ?? [])}
         </main>
-        <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them.</footer>
+        <footer>Every figure follows from the records in this page and the price book; docs/how-numbers-are-made.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them. They show that nothing was changed since by accident; whoever changes a page can seal it anew, so only 32 digits or more of this hash from another place show that it is the same page.</footer>
         <script type="application/json" id="chart-data">${scriptJson(pageData(summary))}</script>${addition
           ?.data}${carriedOptions(options)}
         <script type="application/x-ndjson" id="result">${records}</script>

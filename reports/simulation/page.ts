@@ -139,7 +139,7 @@ export function renderSimulation(result: SimulationResult): string {
             ${explained(summary)}
             ${about(summary)}
           </main>
-          <footer>Every figure follows from the records in this page; docs/simulator.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them.</footer>
+          <footer>Every figure follows from the records in this page; docs/simulator.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them. They show that nothing was changed since by accident; whoever changes a page can seal it anew, so only 32 digits or more of this hash from another place show that it is the same page.</footer>
           <script type="application/x-ndjson" id="result">${new Markup(`\n${records.join("\n")}\n`)}</script>
         </body>
       </html>

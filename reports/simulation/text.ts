@@ -5,6 +5,7 @@
  */
 
 import { shownLines } from "../../scenarios/shown.ts";
+import { escapeMarkdown } from "../export/markdown.ts";
 import { csvLine } from "../tco/csv.ts";
 import { wrap } from "../terminal.ts";
 import { deviationTable, explanationTable, speedTable, type TextTable } from "./cells.ts";
@@ -52,20 +53,21 @@ export function renderSimulationTerminal(given: SimulationSummary, width: number
 }
 
 function markdownTable({ caption, columns, rows }: TextTable): string {
-  const cell = (text: string) => text.replaceAll("|", "\\|");
-  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
-  return [`**${caption}**`, "", line(columns), line(columns.map(() => "---")), ...rows.map(line)].join("\n");
+  const line = (cells: readonly string[]) => `| ${cells.map(escapeMarkdown).join(" | ")} |`;
+  return [`**${escapeMarkdown(caption)}**`, "", line(columns), line(columns.map(() => "---")), ...rows.map(line)].join(
+    "\n",
+  );
 }
 
 /** The report as Markdown. */
 export function simulationMarkdown(summary: SimulationSummary): string {
   return [
-    `# ${summary.name}`,
-    summary.about,
-    ...summary.sentences.map((sentence) => `- ${sentence}.`),
+    `# ${escapeMarkdown(summary.name)}`,
+    escapeMarkdown(summary.about),
+    ...summary.sentences.map((sentence) => `- ${escapeMarkdown(sentence)}.`),
     ...tables(summary).map(markdownTable),
-    ...summary.cautions.map((caution) => `> ${caution}.`),
-    `Seed ${summary.seed}, scenario ${summary.digest.slice(0, 12)}.`,
+    ...summary.cautions.map((caution) => `> ${escapeMarkdown(caution)}.`),
+    `Seed ${summary.seed}, scenario ${escapeMarkdown(summary.digest.slice(0, 12))}.`,
   ].join("\n\n") + "\n";
 }
 
@@ -111,7 +113,7 @@ export function simulationCsv({ studies }: SimulationSummary): string {
         one.misses.ofRows,
         one.checkpoint?.pause,
         ...kinds.map((kind) => times.get(kind) ?? 0),
-      ].map((value) => value === undefined ? "" : `${value}`));
+      ]);
     })
   );
   return [csvLine(header), ...lines].map((line) => line.replace(/\r?\n$/, "")).join("\r\n") + "\r\n";

@@ -35,10 +35,14 @@ export function parseCsv(text: string, file: string): CsvRow[] {
   return rows;
 }
 
-/** One CSV line of the values, quoted where needed. */
+/**
+ * One CSV line of the values, quoted where needed. A text that a spreadsheet would take for a formula (`=`, `+`, `-`, `@` or a
+ * control character first) has an apostrophe before it; numbers stay as they are.
+ */
 export function csvLine(values: readonly (string | number | undefined)[]): string {
   return values.map((value) => {
-    const text = value === undefined ? "" : `${value}`;
+    const plain = value === undefined ? "" : `${value}`;
+    const text = typeof value === "string" && /^[=+\-@\t\r\n]/.test(value) ? `'${plain}` : plain;
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }).join(",");
 }

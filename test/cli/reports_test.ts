@@ -28,10 +28,11 @@ Deno.test("tierbench verify says whole with the root hash, or names the damaged 
       out: `${file}: whole, ${parts.length} parts, root ${root}\n`,
       err: "",
     });
-    assertEquals((await tierbench("verify", file, "--root", root?.slice(0, 8) ?? "")).code, 0);
-    const other = await tierbench("verify", file, "--root", "00000000");
+    assertEquals((await tierbench("verify", file, "--root", root?.slice(0, 32) ?? "")).code, 0);
+    assertEquals((await tierbench("verify", file, "--root", root?.slice(0, 31) ?? "")).code, 2);
+    const other = await tierbench("verify", file, "--root", "0".repeat(32));
     assertEquals(other.code, 1);
-    assertStringIncludes(other.err, `is whole, but its root hash is ${root}, expected 00000000`);
+    assertStringIncludes(other.err, `is whole, but its root hash is ${root}, expected ${"0".repeat(32)}`);
     assertEquals((await tierbench("verify", file, "--root", "x")).code, 2);
     const bad = `${folder}/bad.html`;
     await Deno.writeTextFile(bad, page.replace('"price":', '"pricf":').replace("3.035", "3.036"));
