@@ -180,7 +180,7 @@ export {
   scenarioFor,
   UnresumableError,
 } from "./scenarios/run.ts";
-export { type Rerun, RerunError, pathsOf, refusePaths, rerunOf, simulationToRerun } from "./scenarios/rerun.ts";
+export { pathsOf, refusePaths, type Rerun, RerunError, rerunOf, simulationToRerun } from "./scenarios/rerun.ts";
 export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
 export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
