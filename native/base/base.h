@@ -40,6 +40,8 @@ typedef struct ts_text {
 void ts_text_add(ts_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Copies to the caller, frees the text, returns TS_OK, TS_ERANGE or TS_ENOMEM. */
 int32_t ts_text_return(ts_text *text, char *out, uint64_t cap, uint64_t *needed);
+/* As ts_text_return, with words of what the text tells when that fails. */
+int32_t ts_text_tell(ts_text *text, const char *what, char *out, uint64_t cap, uint64_t *needed, ts_err err);
 
 /* ---- options (config.c) ---- */
 

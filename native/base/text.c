@@ -45,3 +45,13 @@ int32_t ts_text_return(ts_text *text, char *out, uint64_t cap, uint64_t *needed)
   *text = (ts_text){0};
   return status;
 }
+
+int32_t ts_text_tell(ts_text *text, const char *what, char *out, uint64_t cap, uint64_t *needed, ts_err err) {
+  const uint64_t want = text->length + 1;
+  const int32_t status = ts_text_return(text, out, cap, needed);
+  if (status == TS_ENOMEM) return ts_fail(err, status, "Cannot describe %s: out of memory", what);
+  if (status == TS_ERANGE)
+    return ts_fail(err, status, "Cannot describe %s: it takes %llu bytes, the buffer has %llu", what,
+                   (unsigned long long)want, (unsigned long long)cap);
+  return status;
+}

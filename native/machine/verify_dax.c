@@ -187,7 +187,7 @@ int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_
   }
   int fd = unnamed_file(&probe, path);
   flag(&probe, "file.created", fd >= 0);
-  if (fd < 0) return ts_text_return(&probe.text, out, cap, needed);
+  if (fd < 0) return ts_text_tell(&probe.text, path, out, cap, needed, message);
   void *memory = map_aligned(fd, MAP_SHARED_VALIDATE | MAP_SYNC);
   flag(&probe, "map_sync", memory != MAP_FAILED);
   if (memory == MAP_FAILED) {
@@ -202,5 +202,5 @@ int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_
   }
   libpmem(&probe, fd);
   close(fd);
-  return ts_text_return(&probe.text, out, cap, needed);
+  return ts_text_tell(&probe.text, path, out, cap, needed, message);
 }

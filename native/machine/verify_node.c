@@ -133,5 +133,5 @@ int32_t ts_machine_verify_node(uint32_t node, char *out, uint64_t cap, uint64_t 
   free(info);
   bound(&probe, (int)node);
   through_memkind(&probe, (int)node);
-  return ts_text_return(&probe.text, out, cap, needed);
+  return ts_text_tell(&probe.text, "the node", out, cap, needed, message);
 }

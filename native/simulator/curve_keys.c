@@ -155,12 +155,14 @@ static int32_t curve(const ts_curve_ask *ask, const int64_t *keys, uint64_t n, d
   for (uint32_t i = 0; status == TS_OK && !lru && i < ask->count; i++) status = replay(&s, ask->policy, sizes[i], &misses[i], &bytes);
   for (uint32_t i = 0; status == TS_OK && i < ask->count; i++)
     ratios[i] = rows == 0 ? 0 : ask->sizes[i] == 0 ? 1 : TS_MIN((double)misses[i] / rate / (double)rows, 1.0);
-  *facts = (ts_curve_facts){.lookups = (double)rows,
-                            .distinct = lru ? (double)seen / rate : (double)distinct,
-                            .cold = (double)cold / rate,
-                            .rate = rate,
-                            .replayed = whole && lru ? n : s.batches == 0 ? 0 : s.ends[s.batches - 1],
-                            .bytes = bytes};
+  *facts = (ts_curve_facts){0};
+  if (status == TS_OK)
+    *facts = (ts_curve_facts){.lookups = (double)rows,
+                              .distinct = lru ? (double)seen / rate : (double)distinct,
+                              .cold = (double)cold / rate,
+                              .rate = rate,
+                              .replayed = whole && lru ? n : s.batches == 0 ? 0 : s.ends[s.batches - 1],
+                              .bytes = bytes};
   free(sizes);
   free_stream(&s);
   return status == TS_OK ? TS_OK : no_memory(err, n);

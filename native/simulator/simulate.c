@@ -87,7 +87,7 @@ int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *
     add_resources(&text, &outcome);
     add_tiers(&text, &sim, &outcome);
     add_chart(&text, &sim, &outcome);
-    if (status == TS_OK) status = ts_text_return(&text, out, cap, needed);
+    if (status == TS_OK) status = ts_text_tell(&text, "the simulation", out, cap, needed, err);
     else free(text.bytes);
     ts_sim_outcome_free(&outcome);
   }

@@ -162,13 +162,13 @@ int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t cap, uin
     ts_text text = {0};
     write_out(&text, o, all, of_all, of_one);
     if (o->memory_mode) {
-      double shares[2][TS_MM_RESULTS];
+      double shares[2][TS_MM_RESULTS] = {{0}};
       status = ts_mm_sample(all, o->tables, &o->mm, shares, err);
       ts_text_add(&text, "memory_mode read_hit=%.17g read_clean=%.17g read_dirty=%.17g write_hit=%.17g write_clean=%.17g "
                          "write_dirty=%.17g\n", shares[0][0], shares[0][1], shares[0][2], shares[1][0], shares[1][1],
                   shares[1][2]);
     }
-    if (status == TS_OK) status = ts_text_return(&text, out, cap, needed);
+    if (status == TS_OK) status = ts_text_tell(&text, "the demand", out, cap, needed, err);
     else free(text.bytes);
   }
   for (uint32_t t = 0; t < o->tables; t++) ts_law_free(&o->law[t]);

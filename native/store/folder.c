@@ -67,8 +67,9 @@ int32_t ts_folder_create(const char *parent, ts_folder *out, ts_err err) {
   int32_t status = out->path == NULL ? ts_fail(err, TS_ENOMEM, "Cannot open store: out of memory")
                                      : ts_fail(err, TS_EIO, "Cannot lock a file in \"%s\": %s", path, strerror(errno));
   remove_all(path);
+  if (out->lock >= 0) close(out->lock);
   free(out->path);
-  out->path = NULL;
+  *out = (ts_folder){.lock = -1};
   return status;
 }
 

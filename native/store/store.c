@@ -122,8 +122,8 @@ int32_t ts_store_close(ts_store *store) {
   for (uint32_t t = 0; t < store->tier_count; t++) {
     if (store->tiers[t].tier.state != NULL) store->tiers[t].tier.ops->close(&store->tiers[t].tier);
     ts_emulation_destroy(store->tiers[t].emulation);
-    free(store->tiers[t].records_options);
   }
+  for (uint32_t t = 0; t < TS_MAX_TIERS; t++) free(store->tiers[t].records_options); /* of tiers that did not open, too */
   ts_folder_remove(&store->folder);
   ts_memory_mode_destroy(store->memory_mode);
   if (store->blocks != NULL) ts_blocks_destroy(store->blocks);

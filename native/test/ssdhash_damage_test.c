@@ -28,7 +28,7 @@ static int32_t put_some(world *w, uint32_t first, uint32_t n, uint64_t stamp, ui
     stamps[key] = stamp;
     fill(memory[m++], ROW, key, stamp);
   }
-  return ops->put(w->table, m, keys, versions, rows, err_of(w));
+  return ops->put(w->table, m, keys, versions, rows, NULL, err_of(w));
 }
 
 static void make(world *w, const char *directory) {

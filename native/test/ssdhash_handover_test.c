@@ -39,7 +39,8 @@ static void *put_until_refused(void *argument) {
   for (c->n = 0; c->status == TS_OK && c->n < 100000; c->n++) {
     const int64_t key = c->first + c->n;
     fill(row, bytes, key, c->stamp);
-    c->status = ops->put(c->w->table, 1, &key, NULL, (const unsigned char *const *)&row, (ts_err){c->text, sizeof c->text});
+    c->status = ops->put(c->w->table, 1, &key, NULL, (const unsigned char *const *)&row, NULL,
+                              (ts_err){c->text, sizeof c->text});
   }
   c->n--;
   free(row);

@@ -45,5 +45,5 @@ int32_t ts_data_describe(const char *path, char *out, uint64_t cap, uint64_t *ne
   }
   add_known(&text, "unseen_share", h->unseen_share);
   ts_cache_close(&cache);
-  return ts_text_return(&text, out, cap, needed);
+  return ts_text_tell(&text, path, out, cap, needed, err);
 }
