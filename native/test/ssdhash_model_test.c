@@ -126,7 +126,7 @@ static void model_test(const char *name, uint32_t row_bytes, uint32_t rounds, co
   CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
   unsigned char *memory = malloc((size_t)50 * row_bytes);
   bool async =
-      ((const ts_ssdhash_options *)w.options)->async_compaction != 0; /* then files move while they are copied */
+      ((const ts_ssdhash_options *)w.options)->settings.async_compaction != 0; /* then files move while they are copied */
   uint64_t turn = 0, compactions = 0;
   ts_records_counts counts;
   for (uint32_t round = 0; round < rounds && test_failures == 0; round++) {
