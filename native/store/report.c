@@ -172,16 +172,12 @@ int32_t ts_table_describe(ts_store *store, uint32_t number, char *out, uint64_t 
   ts_text text = {0};
   ts_text_add(&text, "dim=%u\nslots=%u\nrow_bytes=%u\ntiers=%u\ndtype=%s\noptimizer=%s\n", l->dim, l->slots, l->stride,
               store->tier_count, ts_row_type_names[l->type], ts_optimizer_names[table->optimizer.kind]);
-<<<<<<< HEAD
   static const char *const admissions[] = {"none", "counter", "cbf"};
   ts_text_add(&text, "admission=%s\nrecord_frequency=%d\nrecord_version=%d\n", admissions[table->admission.kind],
               l->frequency_offset != 0, l->version_offset != 0);
   if (table->expiry.by_steps) ts_text_add(&text, "expire.steps=%lld\n", (long long)table->expiry.steps);
   if (table->expiry.by_weight) ts_text_add(&text, "expire.l2=%.17g\n", table->expiry.weight);
-  return ts_text_return(&text, out, cap, needed);
-=======
   return ts_text_tell(&text, table->name, out, cap, needed, e);
->>>>>>> e606cca (Whatever fails while something is opened, nothing stays behind: every request to the system is refused in turn)
 }
 
 /* Numbers only: not padding, and not when or how often the row was used. */
