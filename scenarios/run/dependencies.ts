@@ -6,6 +6,7 @@ import { loadMedia, mediaNativeOptions } from "../media.ts";
 import { modelBands, modelLimit } from "./model_facts.ts";
 import type { RunDependencies } from "./prepare.ts";
 import type { MachineRecord } from "../record.ts";
+import { memoryLimit } from "./memory_limit.ts";
 import { watchLaunchers } from "./launchers.ts";
 import { makeScratch, makeSsdScratch, removeLeftScratch } from "./scratch.ts";
 import { defaultWorkerCommand } from "./worker_process.ts";
@@ -41,6 +42,7 @@ export function defaultDependencies(): RunDependencies {
     makeSsdScratch,
     removeLeftScratch,
     goneAncestor: watchLaunchers(),
+    memoryLimit: () => memoryLimit(),
     command: defaultWorkerCommand(),
     versions: versionsOf,
   };

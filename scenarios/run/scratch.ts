@@ -9,6 +9,7 @@
 import { statfs } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Scratch } from "./configurations.ts";
+import { memoryLimit } from "./memory_limit.ts";
 import { makeOwnedFolder, removeUnowned } from "./owned_folder.ts";
 
 /** Memory that stays free beside the pool file, bytes. */
@@ -50,7 +51,8 @@ export function roomIn({ type, bavail, bsize }: FileSystem, available: number): 
 /** Bytes that a file in memory may take now; 0 if there is no such file system. */
 async function roomInMemory(): Promise<number> {
   try {
-    return roomIn(await statfs(TMPFS), Deno.systemMemoryInfo().available);
+    const { available } = Deno.systemMemoryInfo();
+    return roomIn(await statfs(TMPFS), Math.min(available, memoryLimit()?.left ?? Infinity));
   } catch {
     return 0;
   }

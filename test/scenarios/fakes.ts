@@ -124,6 +124,7 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
       },
       removeLeftScratch: () => Promise.resolve(0),
       goneAncestor: () => undefined,
+      memoryLimit: () => undefined,
       command: [Deno.execPath(), ...flags, script, log, JSON.stringify(behaviours)],
       versions: () => ({ tierbench: "0" }),
     },

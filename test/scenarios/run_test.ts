@@ -278,6 +278,25 @@ Deno.test("runScenario() with resume reads under the lock: a run in between is r
   }, { 5: "hang" });
 });
 
+Deno.test("runScenario() refuses, with the figures, cases that the container's memory limit cannot hold", async () => {
+  await bench(async ({ run, dependencies, starts }) => {
+    const MIB = 2 ** 20;
+    const limit = { group: "/sys/fs/cgroup", limit: 250 * MIB, left: 70 * MIB };
+    Object.assign(dependencies, { memoryLimit: () => limit });
+    const error = await assertRejects(() => run(), Error); // tables of 12.2 MiB, 3 MiB of them in DRAM
+    assertEquals((error as Error).name, "UnavailableError");
+    const { message } = error as Error;
+    for (const name of ["dram", "memory-mode", "kmem-dax"]) {
+      assertStringIncludes(message, `${name} cannot run here: it needs 76.2 MiB at the least\n`);
+    }
+    assert(!message.includes("fsdax cannot"), message);
+    assertStringIncludes(message, 'limit of 250 MiB of the control group "/sys/fs/cgroup" leaves 70 MiB');
+    assertEquals(await starts(), []);
+    Object.assign(dependencies, { memoryLimit: () => ({ ...limit, left: 80 * MIB }) });
+    assertEquals((await run()).samples.length, 12);
+  });
+});
+
 Deno.test("runScenario() makes no data for a folder that another run has", async () => {
   await bench(async ({ run, dependencies, path }) => {
     let made = 0;
