@@ -11,6 +11,7 @@ import {
   renderContribution,
   type Result,
 } from "../mod.ts";
+import { readUserText } from "../scenarios/user_file.ts";
 import { writing } from "../scenarios/writing.ts";
 import { UsageError } from "./exit_codes.ts";
 
@@ -25,7 +26,7 @@ export async function answersOf({ note = [], answers: file }: AnswerWords): Prom
   const words = parseNotes(note);
   if (file === undefined) return words;
   try {
-    return joinAnswers(parseAnswers(await Deno.readTextFile(file), file), words);
+    return joinAnswers(parseAnswers(await readUserText(file, "answers"), file), words);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new UsageError(`Cannot read the answers: "${file}" does not exist`);

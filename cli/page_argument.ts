@@ -11,6 +11,7 @@ import {
   resultOf,
   type SimulationResult,
 } from "../mod.ts";
+import { readUserText } from "../scenarios/user_file.ts";
 
 /** Explains the argument in helps. */
 export const RESULTS_HELP = "a report's page, a result.jsonl, or the folder of one";
@@ -51,6 +52,6 @@ export async function simulationOf(
     return result === undefined ? undefined : { path: word, result };
   }
   const path = word.endsWith(".jsonl") ? word : join(word, "result.jsonl");
-  const text = await Deno.readTextFile(path).catch(() => "");
+  const text = await readUserText(path, "result").catch(() => "");
   return isSimulationResult(text) ? { path, result: parseSimulationResult(text, path) } : undefined;
 }

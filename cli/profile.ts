@@ -10,6 +10,7 @@ import {
   type Profile,
   profileText,
 } from "../mod.ts";
+import { readUserText } from "../scenarios/user_file.ts";
 import { writing } from "../scenarios/writing.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
@@ -66,7 +67,7 @@ async function imported(path: string, rows: string | undefined): Promise<Profile
   if (count !== undefined && !(Number.isSafeInteger(count) && count > 0)) {
     throw new UsageError(`Cannot import "${path}": --rows is "${rows}", expected a whole number, 1 or more`);
   }
-  return importEeg(await Deno.readTextFile(path), baseName(path), count === undefined ? {} : { rows: count });
+  return importEeg(await readUserText(path, "histogram"), baseName(path), count === undefined ? {} : { rows: count });
 }
 
 /** `tierbench profile`: fits a profile to a trace of keys. */

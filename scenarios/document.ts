@@ -8,6 +8,7 @@ import { dirname, relative } from "node:path";
 import { readJsonc } from "./jsonc.ts";
 import { findNodeAtLocation, type Node as TreeNode, type ParseError, printParseErrorCode } from "./jsonc_parser.ts";
 import { own } from "./names.ts";
+import { type FileKind, readUserText, withoutMark } from "./user_file.ts";
 import { type Diagnostic, type DocumentPath, lineAndColumn, type Problem, ScenarioError } from "./diagnostics.ts";
 
 const SYNTAX: Readonly<Record<string, string>> = {
@@ -60,7 +61,7 @@ export interface DocumentSource {
 /**
  * Reads a document.
  *
- * @param text JSON with comments.
+ * @param given JSON with comments.
  * @param file What to call it.
  * @param noun What it should be, for messages: `a scenario`.
  * @param check Lists what is wrong with the document; nothing if it is valid.
@@ -68,11 +69,12 @@ export interface DocumentSource {
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
  */
 export function parseDocument(
-  text: string,
+  given: string,
   file: string,
   noun: string,
   check: (document: unknown) => readonly Problem[],
 ): unknown {
+  const text = withoutMark(given);
   const { value: document, tree, errors, tooDeep } = readJsonc(text);
   const problems = text.trim() === ""
     ? [{ path: [], message: `expected ${noun}, found an empty file` }]
@@ -93,27 +95,13 @@ export function parseDocument(
  * The text of a file, and what to call it.
  *
  * @param path A path.
- * @param noun What it should be, for messages: `the scenario`.
+ * @param kind What it should be.
  * @throws {Deno.errors.NotFound} if there is no such file.
- * @throws {TypeError} if it is a directory.
+ * @throws {TypeError} if it is a directory. @throws {RangeError} if it is too large. @throws {SyntaxError} if it is no UTF-8.
  */
-export async function readDocument(path: string, noun: string): Promise<DocumentSource & { readonly text: string }> {
-  const text = await readText(path, noun);
+export async function readDocument(path: string, kind: FileKind): Promise<DocumentSource & { readonly text: string }> {
+  const text = await readUserText(path, kind);
   const shown = relative(Deno.cwd(), path);
   const absolute = await Deno.realPath(path);
   return { text, file: shown === "" || shown.startsWith("..") ? path : shown, directory: dirname(absolute) };
-}
-
-async function readText(path: string, noun: string): Promise<string> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      throw new Deno.errors.NotFound(`Cannot read ${noun}: "${path}" does not exist`, { cause: error });
-    }
-    if (error instanceof Error && "code" in error && error.code === "EISDIR") {
-      throw new TypeError(`Cannot read ${noun}: "${path}" is a directory, expected a file`, { cause: error });
-    }
-    throw error;
-  }
 }

@@ -7,6 +7,7 @@
 
 import { type Node, type ParseError, parseTree } from "./jsonc_parser.ts";
 import { put } from "./names.ts";
+import { withoutMark } from "./user_file.ts";
 
 /** What a text was read as. */
 export interface Jsonc {
@@ -24,7 +25,7 @@ export interface Jsonc {
 export function readJsonc(text: string): Jsonc {
   const errors: ParseError[] = [];
   try {
-    const tree = parseTree(text, errors, { allowTrailingComma: true });
+    const tree = parseTree(withoutMark(text), errors, { allowTrailingComma: true });
     return { value: tree === undefined ? undefined : valueOf(tree), tree, errors, tooDeep: false };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error; // the stack is full

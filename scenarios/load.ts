@@ -58,7 +58,7 @@ export async function parseScenario(text: string, options: DocumentSource): Prom
  * ```
  */
 export async function loadScenario(file: string | URL): Promise<ResolvedScenario> {
-  const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "the scenario");
+  const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "scenario");
   return await parseScenario(text, source);
 }
 
@@ -94,7 +94,7 @@ export async function shippedScenarios(): Promise<{ name: string; about: string;
   }
   return await Promise.all(
     files.sort().map(async (file) => {
-      const { text } = await readDocument(file, "the scenario");
+      const { text } = await readDocument(file, "scenario");
       const { name, about } = isSimulationText(text) ? await loadSimulation(file) : await loadScenario(file);
       return { name, about, file };
     }),

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { FileLock, lockHolder } from "./run/lock.ts";
 import { haveSums, isDamagedEnd, summedLine, unsummedLine } from "./line_sum.ts";
 import { checkRecord } from "./record_schema.ts";
+import { readUserFile } from "./user_file.ts";
 import { writing } from "./writing.ts";
 import type {
   CurveRecord,
@@ -100,7 +101,7 @@ export const QUALITY_ID = "quality";
 /** Reads a file's records; the text of a line that was cut off is left out. */
 export async function readResultText(path: string): Promise<ResultText> {
   try {
-    const bytes = await Deno.readFile(path);
+    const bytes = await readUserFile(path, "result");
     // Bytes are counted as they are: those that are no UTF-8 have others in the text.
     return { ...parseResultText(new TextDecoder().decode(bytes), path), completeBytes: bytes.lastIndexOf(10) + 1 };
   } catch (error) {

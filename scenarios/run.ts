@@ -4,6 +4,7 @@
  * @module
  */
 
+import { readUserText } from "./user_file.ts";
 import { basename, join, resolve } from "node:path";
 import { digestOf } from "./run/canonical.ts";
 import { defaultDependencies } from "./run/dependencies.ts";
@@ -181,9 +182,13 @@ export async function runWith(
 export async function readPriceFiles(paths: readonly string[]): Promise<{ name: string; text: string }[]> {
   return await Promise.all(paths.map(async (path) => {
     try {
-      return { name: basename(path), text: await Deno.readTextFile(path) };
+      return { name: basename(path), text: await readUserText(path, "prices") };
     } catch (error) {
-      throw new Error(`Cannot read the prices in "${path}": ${(error as Error).message}`, { cause: error });
+      const { message } = error as Error;
+      const told = message.startsWith("Cannot read the prices")
+        ? message
+        : `Cannot read the prices in "${path}": ${message}`;
+      throw new Error(told, { cause: error });
     }
   }));
 }

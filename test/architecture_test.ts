@@ -12,10 +12,10 @@ const ALLOWED: Readonly<Record<string, readonly RegExp[]>> = {
   reports: [
     /^scenarios\/((contribution|simulation)\/)?record\.ts$/,
     /^scenarios\/(ablation|result|writing|simulation\/(deviations|result))\.ts$/,
-    /^scenarios\/(record_schema|record_parts|one_of|valibot|shown)\.ts$/,
+    /^scenarios\/(record_schema|record_parts|one_of|valibot|shown|user_file)\.ts$/,
   ],
   // Beside the library: what only a command needs, and its own version.
-  cli: [/^mod\.ts$/, /^deno\.json$/, /^ffi\/nearest\.ts$/, /^scenarios\/(emit_schema|writing|shown)\.ts$/],
+  cli: [/^mod\.ts$/, /^deno\.json$/, /^ffi\/nearest\.ts$/, /^scenarios\/(emit_schema|writing|shown|user_file)\.ts$/],
 };
 
 function* sources(folder: string): Generator<string> {

@@ -10,6 +10,7 @@ import { count, object } from "../../scenarios/record_parts.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import type { SimulationResult } from "../../scenarios/simulation/record.ts";
 import { isSimulationResult, parseSimulationResult } from "../../scenarios/simulation/result.ts";
+import { readUserFile } from "../../scenarios/user_file.ts";
 import type { SummaryOptions } from "../summary.ts";
 import type { PriceBook } from "../tco/price_book.ts";
 import { readOptions } from "./carried.ts";
@@ -121,13 +122,8 @@ export async function readPage(path: string): Promise<ReadPage> {
 /**
  * The bytes of a report's file.
  *
- * @throws {Deno.errors.NotFound} if there is no such file.
+ * @throws {Deno.errors.NotFound} if there is no such file. @throws {RangeError} if it is larger than a report can be.
  */
 export async function readPageBytes(path: string): Promise<Uint8Array> {
-  try {
-    return await Deno.readFile(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Deno.errors.NotFound(`Cannot read the report: "${path}" does not exist`, { cause: error });
-  }
+  return await readUserFile(path, "report");
 }

@@ -6,7 +6,7 @@
 
 import { join, relative, resolve, sep } from "node:path";
 import { DamagedPageError } from "../capsule/damaged_page.ts";
-import { parsePage, parseSimulationPage, type ReadPage } from "../capsule/read.ts";
+import { parsePage, parseSimulationPage, type ReadPage, readPageBytes } from "../capsule/read.ts";
 import { checkPage } from "../capsule/seal.ts";
 import type { Summary } from "../model.ts";
 import { type SimulationSummary, summariseSimulation } from "../simulation/summary.ts";
@@ -75,7 +75,14 @@ export async function collectReports(folder: string, except?: string): Promise<F
   const unreadable: UnreadableReport[] = [];
   for await (const file of pages(folder, except === undefined ? undefined : resolve(except))) {
     const path = relative(folder, file).split(sep).join("/");
-    const bytes = await Deno.readFile(file);
+    let bytes: Uint8Array;
+    try {
+      bytes = await readPageBytes(file);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error; // larger than a report can be
+      unreadable.push({ path, error: error.message });
+      continue;
+    }
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
     if (!REPORT.test(text)) continue;
     try {

@@ -19,7 +19,7 @@ export interface CsvRow {
  * @param file Its name, for errors.
  */
 export function parseCsv(text: string, file: string): CsvRow[] {
-  const lines = text.split(/\r?\n/);
+  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   const header = splitLine(lines[0] ?? "", file, 1);
   const rows: CsvRow[] = [];
   lines.forEach((line, i) => {

@@ -130,7 +130,7 @@ export function readPriceFile(file: PriceFile, own: boolean): PriceRows & { read
     if (!(error instanceof SyntaxError)) throw error;
     return { instances, items, problems: [{ file: file.name, line: undefined, text: error.message }] };
   }
-  const header = file.text.split(/\r?\n/, 1)[0] ?? "";
+  const header = file.text.replace(/^\ufeff/, "").split(/\r?\n/, 1)[0] ?? "";
   const columns = header.split(",");
   const form = columns.includes("provider") ? "instances" : columns.includes("item") ? "items" : undefined;
   if (form === undefined) {

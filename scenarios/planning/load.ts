@@ -31,6 +31,6 @@ export function parsePlan(text: string, { file, directory }: DocumentSource): Re
  * @throws {Deno.errors.NotFound} if there is no such file.
  */
 export async function loadPlan(file: string | URL): Promise<ResolvedPlanFile> {
-  const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "the plan");
+  const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "plan");
   return parsePlan(text, source);
 }

@@ -9,6 +9,7 @@ import { ScenarioError } from "../diagnostics.ts";
 import { readJsonc } from "../jsonc.ts";
 import { type DocumentSource, parseDocument, readDocument } from "../document.ts";
 import { listMedia } from "../media.ts";
+import { readUserText } from "../user_file.ts";
 import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";
@@ -23,10 +24,9 @@ export function isSimulationText(text: string): boolean {
 /** Whether a file holds a simulation. A file that cannot be read is none: whoever reads it says why. */
 export async function isSimulation(file: string | URL): Promise<boolean> {
   try {
-    return isSimulationText(await Deno.readTextFile(file));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.IsADirectory) return false;
-    throw error;
+    return isSimulationText(await readUserText(typeof file === "string" ? file : fileURLToPath(file), "simulation"));
+  } catch {
+    return false;
   }
 }
 
@@ -60,7 +60,7 @@ export async function parseSimulation(text: string, options: DocumentSource): Pr
 export async function loadSimulation(file: string | URL): Promise<ResolvedSimulation> {
   const { text, ...place } = await readDocument(
     typeof file === "string" ? file : fileURLToPath(file),
-    "the simulation",
+    "simulation",
   );
   return await parseSimulation(text, place);
 }

@@ -12,6 +12,7 @@ import type {
   SimulationResult,
   SimulationRunRecord,
 } from "./record.ts";
+import { readUserText } from "../user_file.ts";
 import { checkSimulationRecord } from "./record_schema.ts";
 
 /** Sorts records by type. */
@@ -59,5 +60,5 @@ export function parseSimulationResult(text: string, name: string): SimulationRes
 
 /** Reads a simulation's `result.jsonl`. */
 export async function readSimulation(path: string): Promise<SimulationResult> {
-  return parseSimulationResult(await Deno.readTextFile(path), path);
+  return parseSimulationResult(await readUserText(path, "result"), path);
 }

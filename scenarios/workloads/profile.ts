@@ -6,6 +6,7 @@
 
 import { nearest } from "../../ffi/nearest.ts";
 import { pathText } from "../diagnostics.ts";
+import { readUserText, withoutMark } from "../user_file.ts";
 import * as v from "../valibot.ts";
 import { validate } from "../validate.ts";
 
@@ -188,7 +189,7 @@ function faultOf(profile: Profile): string | undefined {
 export function parseProfile(text: string, source: string): Profile {
   let document: unknown;
   try {
-    document = JSON.parse(text);
+    document = JSON.parse(withoutMark(text));
   } catch (error) {
     throw new ProfileError(`Cannot read the profile ${source}: it is no JSON: ${(error as Error).message}`);
   }
@@ -218,7 +219,7 @@ export function parseProfile(text: string, source: string): Profile {
  * ```
  */
 export async function loadProfile(nameOrPath: string): Promise<Profile> {
-  if (nameOrPath.endsWith(".json")) return parseProfile(await Deno.readTextFile(nameOrPath), `"${nameOrPath}"`);
+  if (nameOrPath.endsWith(".json")) return parseProfile(await readUserText(nameOrPath, "profile"), `"${nameOrPath}"`);
   const known = await listProfiles();
   if (!known.includes(nameOrPath)) {
     const near = nearest(nameOrPath, known);

@@ -1,0 +1,101 @@
+/** Files that a user names: too large, with a byte order mark, in UTF-16, no text. */
+
+import { renderReport } from "../../mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
+import "../native_library.ts";
+import { inFolder, runCommand } from "./command.ts";
+
+const HEAD = "item,medium,capacity_gb,value,low,high,unit,currency,from,to,region,source,mark,note\n";
+const PRICES = `${HEAD}Electricity,,,0.21,,,kWh,USD,2026-01,2026-12,our site,contract of 2026,V,\n`;
+const SCENARIO = JSON.stringify({ name: "mine", configurations: { dram: { storage: "DRAM" } } });
+const SIMULATION = JSON.stringify({
+  kind: "simulation",
+  name: "mine",
+  steps: 1,
+  warmup: 0,
+  workload: { batch: 10, tables: [{ name: "ids", rows: 100, dim: 4, lookups: 1, law: { s: 1 } }] },
+  compute: { dense: "1 ms", source: "a test" },
+  configurations: { dram: { mode: "dram", tiers: [{ media: "ddr4-2666-6ch" }] } },
+});
+const PLAN = JSON.stringify({
+  kind: "plan",
+  name: "mine",
+  tables: { t: { rows: 1000, dim: 4, profile: { s: 1 } } },
+  target: { samplesPerSecond: 1 },
+});
+const PROFILE = await Deno.readTextFile(new URL("../../scenarios/workloads/profiles/oe-retail.json", import.meta.url));
+
+/** Name of a file, a text that is fine, and what reads it. */
+const FILES: readonly (readonly [string, string, (file: string) => string[]])[] = [
+  ["scenario.jsonc", SCENARIO, (file) => ["validate", file]],
+  ["simulation.jsonc", SIMULATION, (file) => ["validate", file]],
+  ["plan.jsonc", PLAN, (file) => ["size", file]],
+  ["profile.json", PROFILE, (file) => ["curve", file]],
+  ["prices.csv", PRICES, (file) => ["prices", file]],
+  ["prices-lint.csv", PRICES, (file) => ["prices", file, "--lint"]],
+  ["result.jsonl", toJsonLines(fixtureResult({ samples: 1, steps: 3 })), (file) => ["compare", file, file]],
+];
+
+const utf16 = (text: string, little: boolean): Uint8Array => {
+  const view = new DataView(new ArrayBuffer(2 * text.length + 2));
+  view.setUint16(0, 0xfeff, little);
+  for (let i = 0; i < text.length; i++) view.setUint16(2 + 2 * i, text.charCodeAt(i), little);
+  return new Uint8Array(view.buffer);
+};
+
+for (const [name, text, words] of FILES) {
+  Deno.test(`a file with a byte order mark reads as without, in UTF-16 it is a clear error: ${name}`, async () => {
+    await inFolder(async (folder) => {
+      const file = `${folder}/${name}`;
+      await Deno.writeTextFile(file, text);
+      const plain = await runCommand(words(file), 120);
+      assertEquals(plain.code, 0, plain.err);
+      await Deno.writeTextFile(file, `\ufeff${text}`);
+      assertEquals(await runCommand(words(file), 120), plain);
+      if (name.endsWith(".jsonl")) return;
+      for (const little of [true, false]) {
+        await Deno.writeFile(file, utf16(text, little));
+        const { code, err } = await runCommand(words(file), 120);
+        assert(code === 1 || code === 2, err);
+        assertStringIncludes(err, "is text in UTF-16; save it as UTF-8");
+      }
+    });
+  });
+}
+
+Deno.test("a file of 2 GiB is refused at once with the figure, whatever it is given as", async () => {
+  await inFolder(async (folder) => {
+    const commands = FILES.map(([name, , words]) => [name, words] as const);
+    const more: typeof commands = [
+      ["report.html", (file) => ["verify", file]],
+      ["report.html", (file) => ["report", file]],
+      ["report.html", (file) => ["publish", file.slice(0, file.lastIndexOf("/"))]],
+      ["scenario.jsonc", (file) => ["run", file]],
+      ["plan.jsonc", (file) => ["plan", file]],
+    ];
+    for (const [name, words] of [...commands, ...more]) {
+      const file = `${folder}/${name}`;
+      await Deno.writeTextFile(file, "{");
+      await Deno.truncate(file, 2 ** 31);
+      const { code, err } = await runCommand(words(file), 120);
+      assert(code === 1 || code === 2, `${words(file)}: ${err}`);
+      assertStringIncludes(err, "has 2 GiB, at most ");
+      await Deno.remove(file);
+    }
+    // A pipe has no size: it is read as far as a file of its kind may go.
+    const endless = await runCommand(["size", "/dev/zero"], 120);
+    assertEquals(endless.code === 0, false);
+    assertStringIncludes(endless.err, "has more than 4 MiB, at most 4 MiB are read");
+  });
+});
+
+Deno.test("a page keeps being whole, and one with a mark before it is told from it", async () => {
+  await inFolder(async (folder) => {
+    const page = renderReport(fixtureResult({ samples: 1, steps: 3 }));
+    await Deno.writeTextFile(`${folder}/page.html`, page);
+    assertEquals((await runCommand(["verify", `${folder}/page.html`], 120)).code, 0);
+    await Deno.writeTextFile(`${folder}/page.html`, `\ufeff${page}`);
+    assertEquals((await runCommand(["verify", `${folder}/page.html`], 120)).code, 1);
+  });
+});
