@@ -113,6 +113,7 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     traffic: virtual ? [] : trafficOf(samples),
     work: virtual ? undefined : workOf(samples),
     cacheCurve: cacheCurve(result, samples),
+    filter: last.filter,
     tiers: last.tiers,
     dramBytes: last.dramBytes,
     tableBytes: last.tableBytes,

@@ -10,6 +10,7 @@ import type {
   DataRecord,
   Evidence,
   FailedRecord,
+  FilterRecord,
   MachineRecord,
   ModelBand,
   ModelLimit,
@@ -210,6 +211,8 @@ export interface CaseSummary {
   readonly work: (SampleWork & { readonly cpuSeconds: number }) | undefined;
   /** Miss ratios of caches of the case's rows; undefined where the run recorded none. */
   readonly cacheCurve: CacheCurve | undefined;
+  /** What admission and expiry did in the last sample; undefined where no table has either. */
+  readonly filter: FilterRecord | undefined;
   /** Tiers of the last sample. */
   readonly tiers: readonly TierRecord[];
   /** Bytes of DRAM allowed for tables, of the last sample. */

@@ -6,6 +6,7 @@
 
 import { resultsText, timesText } from "./ablation_words.ts";
 import { changeText, errorText, intervalText, percentText, prefixed, prefixFor, significant } from "./format.ts";
+import { FILTER_COLUMNS, filterCells, filtered } from "./filter_words.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 import { aucCell } from "../scenarios/record.ts";
@@ -22,6 +23,7 @@ export function renderTerminal(given: Summary, width: number = 120): string {
   const { headline, sentences, cautions } = summary.verdict;
   const lines = [
     ...(summary.ablation === undefined ? terminalTable(summary, width) : ablationTable(summary.ablation, width)),
+    ...filterTable(summary),
     "",
     ...wrap(`${headline}.`, width, ""),
     ...sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),
@@ -59,6 +61,20 @@ function terminalTable(summary: Summary, width: number): string[] {
     row.map((text, c) => c < 2 ? text.padEnd(widths[c] ?? 0) : text.padStart(widths[c] ?? 0))
       .filter((_, c) => shown.has(c)).join("  ").trimEnd()
   );
+}
+
+/** A line a case with admission or expiry. */
+function filterTable({ cases }: Summary): string[] {
+  const shown = filtered(cases);
+  if (shown.length === 0) return [];
+  const rows = [["counted steps", ...FILTER_COLUMNS], ...shown.map((one) => [one.name, ...filterCells(one.filter)])];
+  const widths = rows[0]?.map((_, c) => Math.max(...rows.map((row) => row[c]?.length ?? 0))) ?? [];
+  return [
+    "",
+    ...rows.map((row) =>
+      row.map((text, c) => c === 0 ? text.padEnd(widths[c] ?? 0) : text.padStart(widths[c] ?? 0)).join("  ")
+    ),
+  ];
 }
 
 /** A line a variant: its ratio to none on every configuration, and what it does to results. */

@@ -188,6 +188,18 @@ export interface SampleIdentity {
   readonly started: string;
 }
 
+/** What admission and expiry did in a sample. */
+export interface FilterRecord {
+  /** Rows that keys got in the counted steps. */
+  readonly admitted: number;
+  /** Lookups in the counted steps that were answered with the default value, each key once a call. */
+  readonly refused: number;
+  /** Rows that were removed in the counted steps since they had expired. */
+  readonly expired: number;
+  /** Keys at the end that were looked up and have no row yet; absent where no table counts them one by one. */
+  readonly waiting?: number;
+}
+
 /** One speed sample: one worker process, one configuration. */
 export interface SampleRecord extends SampleIdentity {
   /** Whether it completed. */
@@ -221,6 +233,8 @@ export interface SampleRecord extends SampleIdentity {
   readonly trainer?: Readonly<Record<string, string>>;
   /** Store counters over the counted steps, by name (`ts_statistics_names`). */
   readonly statistics: Readonly<Record<string, number>>;
+  /** What admission and expiry did; absent where no table has either, and in results of earlier versions. */
+  readonly filter?: FilterRecord;
   /** Its tiers, fastest first. */
   readonly tiers: readonly TierRecord[];
   /** Bytes of DRAM the configuration was allowed for tables: first-tier limit, or the modelled DRAM cache. */

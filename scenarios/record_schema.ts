@@ -132,6 +132,7 @@ const completed = v.pipe(
     loss: figure,
     trainer,
     statistics: mapOf(figure),
+    filter: maybe(object({ admitted: count, refused: count, expired: count, waiting: maybe(count) })),
     tiers: listOf(tier),
     dramBytes: figure,
     tableBytes: figure,

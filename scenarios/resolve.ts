@@ -20,6 +20,7 @@ import type {
 import { parseBytes } from "../ffi/bytes.ts";
 import { resolveDims, resolveOptimisations, resolveOptimizers, resolveTables } from "./resolve_training.ts";
 import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "./storage.ts";
+import { resolveRowFilter } from "./row_filter.ts";
 import { trialSteps } from "./trial_steps.ts";
 import { durationInSeconds } from "./units.ts";
 import { SKEWS } from "./workloads/skews.ts";
@@ -89,6 +90,7 @@ function resolveWorkload(workload: Workload, warmup: number, directory: string):
     optimizer: resolveOptimizers(model, workload.optimizer),
     optimisations: resolveOptimisations(workload.optimisations),
     initializer: resolveInitializer(workload.initializer),
+    ...resolveRowFilter(workload),
   };
 }
 

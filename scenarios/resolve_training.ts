@@ -4,15 +4,18 @@
  * @module
  */
 
+import { resolveRowFilter } from "./row_filter.ts";
 import type { Workload } from "./scenario.ts";
 import {
   COLUMNS,
   DEFAULT_OPTIMISATIONS,
+  type EmbeddingOptimizer,
   type Optimisations,
   type Optimizers,
   type PartOptimizer,
   type PartOptimizerName,
   type PartOptimizers,
+  type ResolvedEmbeddingOptimizer,
   type ResolvedOptimisations,
   type ResolvedOptimizers,
   type ResolvedPartOptimizer,
@@ -51,17 +54,27 @@ function adam(given: Parameters): { learningRate: number; beta1: number; beta2: 
   return { learningRate, beta1, beta2, epsilon };
 }
 
+/** Name of an optimizer of embeddings. */
+export type RuleName = PartOptimizerName | "ftrl";
+
 /** Name and parameters of an optimizer as written. */
-export function partOf(written: PartOptimizer): { readonly name: PartOptimizerName; readonly parameters: Parameters } {
+export function partOf(written: EmbeddingOptimizer): { readonly name: RuleName; readonly parameters: Parameters } {
   if (typeof written === "string") return { name: written, parameters: {} };
-  const [name, parameters] = Object.entries(written)[0] as [PartOptimizerName, Parameters];
+  const [name, parameters] = Object.entries(written)[0] as [RuleName, Parameters];
   return { name, parameters };
 }
 
 /** An optimizer with its parameters filled in; those that are absent are `shared`, if it has them. */
-function resolvePart(written: PartOptimizer, shared: Parameters = {}): ResolvedPartOptimizer {
+function resolvePart(written: PartOptimizer): ResolvedPartOptimizer {
   const { name, parameters } = partOf(written);
-  return { [name]: FILL[name]({ ...shared, ...parameters }) } as ResolvedPartOptimizer;
+  return { [name]: FILL[name as PartOptimizerName](parameters) } as ResolvedPartOptimizer;
+}
+
+function resolveEmbedding(written: EmbeddingOptimizer, shared: Parameters): ResolvedEmbeddingOptimizer {
+  const { name, parameters } = partOf(written);
+  const given = { ...shared, ...parameters };
+  if (name !== "ftrl") return { [name]: FILL[name](given) } as ResolvedPartOptimizer;
+  return { ftrl: { ...adagrad(given), l1: given["l1"] ?? 0, l2: given["l2"] ?? 0 } };
 }
 
 /** The optimizers of the parts that a model has. */
@@ -81,7 +94,9 @@ export function resolveOptimizers(model: Workload["model"], written: Optimizers 
       },
     }),
     deep,
-    ...(embedding === undefined ? {} : { embedding: resolvePart(embedding, partOf(deep as PartOptimizer).parameters) }),
+    ...(embedding === undefined
+      ? {}
+      : { embedding: resolveEmbedding(embedding, partOf(deep as PartOptimizer).parameters) }),
   };
 }
 
@@ -92,9 +107,10 @@ export function resolveOptimisations(written: Optimisations = {}): ResolvedOptim
 
 /** The tables with what is absent filled in; columns and names have been checked. */
 export function resolveTables(written: Readonly<Record<string, WrittenTable>>): Record<string, ResolvedTable> {
-  const entries = Object.entries(written).map(([name, { columns = [name], ...others }]) =>
-    [name, { columns: [...columns], ...others }] as const
-  );
+  const entries = Object.entries(written).map(([name, { columns = [name], admission, expiry, record, ...others }]) => {
+    const filter = Object.entries({ admission, expiry, record }).filter(([, value]) => value !== undefined);
+    return [name, { columns: [...columns], ...others, ...resolveRowFilter(Object.fromEntries(filter)) }] as const;
+  });
   return Object.fromEntries(entries);
 }
 

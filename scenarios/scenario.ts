@@ -6,6 +6,7 @@
  */
 
 import type { EvictionPolicy } from "../ffi/options.ts";
+import type { Admission, Expiry, Recorded, ResolvedRowFilter } from "./row_filter.ts";
 import type { ScenarioStorage } from "./storage.ts";
 import type {
   Model,
@@ -17,6 +18,7 @@ import type {
   WrittenTable,
 } from "./training.ts";
 
+export type * from "./row_filter.ts";
 export type * from "./training.ts";
 
 /** Bytes, or text such as `"24 MiB"`. */
@@ -129,6 +131,12 @@ export interface Workload {
   optimisations?: Optimisations;
   /** First values of embedding rows, by name or with parameters. Default "truncatedNormal". */
   initializer?: "truncatedNormal" | "glorot" | InitializerParameters;
+  /** Which keys get a row, in all tables that do not say it themselves. Default "none": all at their first lookup. */
+  admission?: Admission;
+  /** Which rows are removed for good, in all tables that do not say it themselves. Default "none". */
+  expiry?: Expiry;
+  /** What rows record, in all tables that do not say it themselves. Default: nothing. */
+  record?: Recorded[];
 }
 
 /** One way to hold the embedding tables. */
@@ -334,7 +342,7 @@ export type ResolvedInitializer =
   | { readonly defaultValueMatrix: { readonly rows: number; readonly base: ResolvedDistribution } };
 
 /** What is trained, every default filled in. */
-export interface ResolvedWorkload {
+export interface ResolvedWorkload extends ResolvedRowFilter {
   /** Wide & Deep, DLRM or DeepFM. */
   readonly model: Model;
   /** What is trained on: generated rows or a file of real ones. */

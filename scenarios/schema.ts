@@ -13,11 +13,20 @@ import { SKEWS } from "./workloads/skews.ts";
 import { nearest } from "../ffi/nearest.ts";
 import { named, variedField } from "./names.ts";
 import { oneOf } from "./one_of.ts";
+import { rowFilter } from "./row_filter_schema.ts";
 import type { Scenario, Size } from "./scenario.ts";
 import { auto, described, flag, real, whole, widths } from "./schema_parts.ts";
 import { STORAGE_TYPES } from "./storage.ts";
 import { MODELS } from "./training.ts";
-import { ablation, dims, optimisations, partOptimizer, tables, wideOptimizer } from "./training_schema.ts";
+import {
+  ablation,
+  dims,
+  embeddingOptimizer,
+  optimisations,
+  partOptimizer,
+  tables,
+  wideOptimizer,
+} from "./training_schema.ts";
 
 export type * from "./scenario.ts";
 
@@ -238,8 +247,8 @@ const workload = v.strictObject({
         'Optimizer of the dense layers, and of the embeddings without "embedding". Default "adagrad".',
       )),
       embedding: v.exactOptional(described(
-        partOptimizer,
-        'Optimizer of the embeddings. Parameters that "deep" has too, except the learning rate, are those of "deep". ' +
+        embeddingOptimizer,
+        'Optimizer of the embeddings, also "ftrl". Parameters that "deep" has too, except the learning rate, are those of "deep". ' +
           'Default: as "deep".',
       )),
     }),
@@ -252,6 +261,7 @@ const workload = v.strictObject({
   initializer: v.exactOptional(
     described(initializer, 'First values of embedding rows, by name or with parameters. Default "truncatedNormal".'),
   ),
+  ...rowFilter,
 });
 
 const configuration = v.strictObject({

@@ -6,6 +6,7 @@
  */
 
 import type { Combiner } from "../ffi/bags.ts";
+import type { Admission, Expiry, Recorded, ResolvedRowFilter } from "./row_filter.ts";
 
 /** Models: Wide & Deep; DLRM, whose dense part sees the embeddings' dot products; DeepFM, an FM beside an MLP. */
 export type Model = "wdl" | "dlrm" | "deepfm";
@@ -26,10 +27,16 @@ export interface WrittenTable {
   dim?: number;
   /** Makes the ids of a sample a bag with one vector. Default: each column has a vector of its own. */
   combiner?: Combiner;
+  /** Which keys get a row in this table. Default: as the workload says. */
+  admission?: Admission;
+  /** Which rows of this table are removed for good. Default: as the workload says. */
+  expiry?: Expiry;
+  /** What rows of this table record. Default: as the workload says. */
+  record?: Recorded[];
 }
 
 /** An embedding table, every default filled in but the width that a matrix may vary. */
-export interface ResolvedTable {
+export interface ResolvedTable extends ResolvedRowFilter {
   /** Columns whose ids are its keys. */
   readonly columns: readonly string[];
   /** Weights of a row; absent: the workload's. */
@@ -115,6 +122,12 @@ export type PartOptimizer =
   | PartOptimizerName
   | { [Name in PartOptimizerName]: { [Key in Name]: PartOptimizers[Name] } }[PartOptimizerName];
 
+/** An optimizer of the embeddings as written: one of those, or FTRL. */
+export type EmbeddingOptimizer = PartOptimizer | "ftrl" | { ftrl: FtrlParameters };
+
+/** The same with every parameter filled in. */
+export type ResolvedEmbeddingOptimizer = ResolvedPartOptimizer | { readonly ftrl: Readonly<Required<FtrlParameters>> };
+
 /** An optimizer with every parameter filled in. */
 export type ResolvedPartOptimizer = {
   [Name in PartOptimizerName]: { readonly [Key in Name]: Readonly<Required<PartOptimizers[Name]>> };
@@ -127,7 +140,7 @@ export interface Optimizers {
   /** Of the dense layers, and of the embeddings if `embedding` is absent. Default "adagrad". */
   deep?: PartOptimizer;
   /** Of the embeddings. Default: as `deep`. */
-  embedding?: PartOptimizer;
+  embedding?: EmbeddingOptimizer;
 }
 
 /** How weights are updated, every parameter filled in. */
@@ -137,7 +150,7 @@ export interface ResolvedOptimizers {
   /** Of the dense layers, and of the embeddings if `embedding` is absent. */
   readonly deep: ResolvedPartOptimizer;
   /** Of the embeddings, where it is another. */
-  readonly embedding?: ResolvedPartOptimizer;
+  readonly embedding?: ResolvedEmbeddingOptimizer;
 }
 
 /** What is done to make training faster, as written; `training_schema.ts` says of each what it does. */

@@ -7,11 +7,13 @@
 
 import { nearest } from "../ffi/nearest.ts";
 import { oneOf } from "./one_of.ts";
+import { rowFilter } from "./row_filter_schema.ts";
 import { auto, described, flag, real, whole } from "./schema_parts.ts";
 import type { Ablation } from "./scenario.ts";
 import {
   COLUMNS,
   COMBINERS,
+  type EmbeddingOptimizer,
   type FtrlParameters,
   type Optimisations,
   PART_OPTIMIZERS,
@@ -30,19 +32,18 @@ const initialAccumulator = v.exactOptional(
   ),
 );
 
+const ftrlParameters = {
+  learningRate,
+  initialAccumulator,
+  l1: v.exactOptional(real("Strength of the L1 penalty. Default 0.", 0, 1e6)),
+  l2: v.exactOptional(real("Strength of the L2 penalty. Default 0.", 0, 1e6)),
+};
+
 /** Of the linear part. */
 export const wideOptimizer: v.GenericSchema<"ftrl" | { ftrl: FtrlParameters }> = oneOf([
   v.picklist(["ftrl"]),
   v.strictObject({
-    ftrl: described(
-      v.strictObject({
-        learningRate,
-        initialAccumulator,
-        l1: v.exactOptional(real("Strength of the L1 penalty. Default 0.", 0, 1e6)),
-        l2: v.exactOptional(real("Strength of the L2 penalty. Default 0.", 0, 1e6)),
-      }),
-      "FTRL-proximal. Default learning rate 0.2.",
-    ),
+    ftrl: described(v.strictObject(ftrlParameters), "FTRL-proximal. Default learning rate 0.2."),
   }),
 ], (input) => typeof input === "object" && input !== null ? 1 : 0);
 
@@ -105,6 +106,24 @@ export const partOptimizer: v.GenericSchema<PartOptimizer> = oneOf(
   },
 );
 
+const EMBEDDING_OPTIMIZERS = [...PART_OPTIMIZERS, "ftrl"] as const;
+
+/** Of embeddings: also FTRL. */
+export const embeddingOptimizer: v.GenericSchema<EmbeddingOptimizer> = oneOf(
+  [
+    v.picklist(EMBEDDING_OPTIMIZERS),
+    ...withParameters,
+    v.strictObject({
+      ftrl: described(v.strictObject(ftrlParameters), "FTRL-proximal, per weight. Default learning rate 0.01."),
+    }),
+  ],
+  (input) => {
+    if (typeof input !== "object" || input === null) return 0;
+    const names: readonly string[] = EMBEDDING_OPTIMIZERS;
+    return 1 + names.indexOf(nearest(Object.keys(input)[0] ?? "", names) ?? "adagrad");
+  },
+) as v.GenericSchema<EmbeddingOptimizer>;
+
 const width = whole("Weights of an embedding row of this column.", 1, 1024);
 
 /** Widths of single columns. */
@@ -137,6 +156,7 @@ export const tables: v.GenericSchema<Record<string, WrittenTable>> = v.pipe(
         "The columns' ids of a sample are a bag, whose rows become one vector; ids that are missing are in no bag. Default: " +
           "each column has a vector of its own, and they share rows.",
       )),
+      ...rowFilter,
     }),
   ),
   v.check((record) => Object.keys(record).length > 0, "expected at least one table"),

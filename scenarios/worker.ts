@@ -55,7 +55,28 @@ async function speed(
   const tableBytes = tiers.reduce((sum, tier) => sum + (tier.purposes["rows"] ?? 0), 0);
   const facts = trainer.describe();
   const digest = await trainer.digest();
-  return { task: "speed", stepNs, phaseNs, loss, trainer: facts, statistics, tiers, tableBytes, digest };
+  const waiting = waitingKeys(spec, trainer);
+  return {
+    task: "speed",
+    stepNs,
+    phaseNs,
+    loss,
+    trainer: facts,
+    statistics,
+    tiers,
+    tableBytes,
+    digest,
+    ...(waiting === undefined ? {} : { waitingKeys: waiting }),
+  };
+}
+
+/** Keys that were looked up and have no row yet, of all tables that count them; undefined if none does. */
+function waitingKeys({ trainer: { tables } }: WorkerSpec, trainer: WdlTrainer): number | undefined {
+  const counted = tables.filter(({ admission }) => typeof admission === "object" && "counter" in admission);
+  if (counted.length === 0) return undefined;
+  let sum = 0;
+  for (const { name } of counted) for (const { keys } of trainer.table(name).waiting(65_536)) sum += keys.length;
+  return sum;
 }
 
 /** Rows in each tier, of all tables. */

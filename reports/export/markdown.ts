@@ -8,6 +8,7 @@ import { shownText } from "../../scenarios/shown.ts";
 import { kindText } from "../kind.ts";
 import { changeText, errorText, estimateText, rateText, significant } from "../format.ts";
 import { resultsText } from "../ablation_words.ts";
+import { FILTER_COLUMNS, filterCells, filtered } from "../filter_words.ts";
 import { focused } from "../focus.ts";
 import type { Summary } from "../model.ts";
 
@@ -55,6 +56,7 @@ export function toMarkdown(summary: Summary): string {
       "",
     ]),
     ...table,
+    ...filterTable(summary, line),
     ...list(sentences),
     ...(cautions.length === 0 ? [] : ["", "**What limits this answer**", "", ...list(cautions)]),
     ...(summary.failed.length === 0
@@ -68,6 +70,20 @@ export function toMarkdown(summary: Summary): string {
     ),
     "",
   ].join("\n");
+}
+
+/** What admission and expiry did, where a case has either. */
+function filterTable(summary: Summary, line: (cells: readonly string[]) => string): string[] {
+  const shown = filtered(focused(summary).cases);
+  if (shown.length === 0) return [];
+  return [
+    "**Admission and expiry, in the counted steps of the last sample**",
+    "",
+    line(["case", ...FILTER_COLUMNS]),
+    `| --- |${FILTER_COLUMNS.map(() => " ---: |").join("")}`,
+    ...shown.map((one) => line([one.name, ...filterCells(one.filter)])),
+    "",
+  ];
 }
 
 /** What each optimisation is worth on every configuration: a title, the columns, the rows. */

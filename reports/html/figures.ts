@@ -11,6 +11,7 @@ import { fastModeText, targetText } from "../quality_words.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
 import { kindsText, kindText } from "../kind.ts";
+import { filter } from "./filter.ts";
 import { traffic } from "./traffic.ts";
 import { aucCell, aucText } from "../../scenarios/record.ts";
 
@@ -188,7 +189,7 @@ export function memory(summary: Summary): Markup | undefined {
   return html`
     <section
       aria-labelledby="memory"><h2 id="memory" tabindex="-1">Where the bytes are, and what the first tier answers</h2>
-    ${bytes}${hits}${missCurve(summary)}${traffic(cases)}</section>
+    ${bytes}${hits}${missCurve(summary)}${traffic(cases)}${filter(cases)}</section>
   `;
 }
 

@@ -6,9 +6,10 @@
 
 import { howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
 import { configurationOf, environmentOf, type Scratch } from "./configurations.ts";
+import { rowFilterOf } from "../row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
-import { tierSizes } from "../workloads/sizes.ts";
+import { tablesOf, tierSizes } from "../workloads/sizes.ts";
 import { trainerOf } from "./trainer_options.ts";
 import type {
   QualityOutcome,
@@ -149,6 +150,18 @@ function dramBytes(one: PreparedCase): number {
   return tierSizes(configuration, one.dram, one.tableBytes)[0] ?? 0;
 }
 
+/** What admission and expiry did, where some table has either. */
+function filterRecord({ scenario: { workload } }: PreparedCase, outcome: SpeedOutcome): Pick<SampleRecord, "filter"> {
+  const { statistics, waitingKeys } = outcome;
+  const filtered = tablesOf(workload).some((table) => {
+    const { admission, expiry } = rowFilterOf(workload, table);
+    return admission !== undefined || expiry !== undefined;
+  });
+  if (!filtered) return {};
+  const { created: admitted = 0, not_admitted: refused = 0, expired = 0 } = statistics;
+  return { filter: { admitted, refused, expired, ...(waitingKeys === undefined ? {} : { waiting: waitingKeys }) } };
+}
+
 /** The record of a speed sample. */
 export async function sampleRecord(
   planned: PlannedSample<PreparedCase>,
@@ -182,6 +195,7 @@ export async function sampleRecord(
     loss: outcome.loss,
     trainer: outcome.trainer,
     statistics: outcome.statistics,
+    ...filterRecord(one, outcome),
     tiers: await Promise.all(outcome.tiers.map((tier) => tierRecord(tier, one, modelLimit))),
     dramBytes: dramBytes(one),
     tableBytes: outcome.tableBytes,

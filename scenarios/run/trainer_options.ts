@@ -5,19 +5,21 @@
  */
 
 import type { PreparedCase } from "./prepare.ts";
-import type { DeepOptimizer } from "../../ffi/trainer.ts";
+import type { DeepOptimizer, TrainerTable } from "../../ffi/trainer.ts";
+import { rowFilterOf } from "../row_filter.ts";
 import type { PartOptimizerName, ResolvedWorkload } from "../scenario.ts";
 import type { WorkerTrainer } from "./worker_protocol.ts";
-import { deepRule, embeddingRule, tablesOf } from "../workloads/sizes.ts";
+import { deepRule, embeddingRule, type NamedTable, tablesOf } from "../workloads/sizes.ts";
 
 /** The trainer's names of optimizers. */
-const NATIVE: Readonly<Record<PartOptimizerName, DeepOptimizer>> = {
+const NATIVE: Readonly<Record<PartOptimizerName, DeepOptimizer>> & { readonly ftrl: "ftrl" } = {
   sgd: "sgd",
   adagrad: "adagrad",
   adagradDecay: "adagrad-decay",
   adam: "adam",
   adamAsync: "adam-async",
   adamW: "adamw",
+  ftrl: "ftrl",
 };
 
 /** What the worker of a case is told about training. */
@@ -28,7 +30,7 @@ export function trainerOf(one: PreparedCase): WorkerTrainer {
     data: one.data.train,
     model: workload.model,
     batch: workload.batch,
-    tables: tablesOf(workload),
+    tables: tablesOf(workload).map((table) => trainerTable(workload, table)),
     hidden: workload.hidden,
     ...(bottom === undefined ? {} : { bottom }),
     dropout: workload.dropout,
@@ -41,17 +43,35 @@ export function trainerOf(one: PreparedCase): WorkerTrainer {
   };
 }
 
+/** A table as the trainer takes it, with what holds for it. */
+function trainerTable(workload: ResolvedWorkload, table: NamedTable): TrainerTable {
+  const { name, dim, columns, combiner } = table;
+  const { admission, expiry, record = [] } = rowFilterOf(workload, table);
+  return {
+    name,
+    dim,
+    columns,
+    ...(combiner === undefined ? {} : { combiner }),
+    ...(admission === undefined ? {} : { admission }),
+    ...(expiry === undefined ? {} : { expire: expiry }),
+    ...(record.includes("frequency") ? { recordFrequency: true } : {}),
+    ...(record.includes("version") ? { recordVersion: true } : {}),
+  };
+}
+
 /** Optimizers of the parts. Parameters but the learning rate are one for dense layers and embeddings. */
 function optimizers(workload: ResolvedWorkload) {
   const [deep, embedding] = [deepRule(workload), embeddingRule(workload)];
-  const { learningRate, ...shared } = { ...embedding.parameters, ...deep.parameters };
+  const { learningRate, l1, l2, ...shared }: Record<string, number> = { ...embedding.parameters, ...deep.parameters };
   const words = Object.entries(shared).map(([name, value]) => [`deep${name[0]?.toUpperCase()}${name.slice(1)}`, value]);
   const wide = workload.optimizer.wide?.ftrl;
   return {
-    deepOptimizer: NATIVE[deep.name],
+    deepOptimizer: NATIVE[deep.name as PartOptimizerName],
     deepLearningRate: learningRate as number,
     embeddingOptimizer: NATIVE[embedding.name],
     embeddingLearningRate: embedding.parameters["learningRate"] as number,
+    ...(l1 === undefined ? {} : { embeddingL1: l1 }),
+    ...(l2 === undefined ? {} : { embeddingL2: l2 }),
     ...Object.fromEntries(words) as Record<string, number>,
     ...(wide === undefined ? {} : {
       wideLearningRate: wide.learningRate,

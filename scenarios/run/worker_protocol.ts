@@ -8,7 +8,7 @@
 
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy, StorageType } from "../../ffi/options.ts";
-import type { DeepOptimizer, TrainerTable } from "../../ffi/trainer.ts";
+import type { DeepOptimizer, EmbeddingOptimizer, TrainerTable } from "../../ffi/trainer.ts";
 import type { Model, ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
@@ -40,8 +40,10 @@ export interface WorkerTrainer {
   readonly deterministic: boolean;
   readonly deepOptimizer: DeepOptimizer;
   readonly deepLearningRate: number;
-  readonly embeddingOptimizer: DeepOptimizer;
+  readonly embeddingOptimizer: EmbeddingOptimizer;
   readonly embeddingLearningRate: number;
+  readonly embeddingL1?: number;
+  readonly embeddingL2?: number;
   readonly deepInitialAccumulator?: number;
   readonly deepBeta1?: number;
   readonly deepBeta2?: number;
@@ -105,6 +107,8 @@ export interface SpeedOutcome
   /** What the trainer says of itself. */
   readonly trainer: Readonly<Record<string, string>>;
   readonly tiers: readonly WorkerTier[];
+  /** Keys that wait for a row at the end, where tables count them. */
+  readonly waitingKeys?: number;
 }
 
 /** What a quality run found. */

@@ -7,9 +7,10 @@
 
 import { formatBytes } from "../../ffi/bytes.ts";
 import { ScenarioError } from "../diagnostics.ts";
-import { rowBytes } from "./row_bytes.ts";
-import type { ResolvedConfiguration, ResolvedScenario, ResolvedWorkload } from "../scenario.ts";
-import { COLUMNS, type PartOptimizerName, type ResolvedPartOptimizer, type ResolvedTable } from "../training.ts";
+import { rowBytes, type RowOptimizer } from "./row_bytes.ts";
+import type { ResolvedConfiguration, ResolvedRowFilter, ResolvedScenario, ResolvedWorkload } from "../scenario.ts";
+import { COLUMNS, type ResolvedEmbeddingOptimizer, type ResolvedTable } from "../training.ts";
+import { rowFilterOf } from "../row_filter.ts";
 import { hasDramTier, ssdTierOf, tiersOf } from "../storage.ts";
 
 /** DRAM budgets are multiples of this, bytes. */
@@ -21,12 +22,12 @@ const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
 
 /** Name and parameters of an optimizer of a part. */
 export interface PartRule {
-  readonly name: PartOptimizerName;
+  readonly name: RowOptimizer;
   readonly parameters: Readonly<Record<string, number>>;
 }
 
-function ruleOf(optimizer: ResolvedPartOptimizer): PartRule {
-  const [name, parameters] = Object.entries(optimizer)[0] as [PartOptimizerName, Record<string, number>];
+function ruleOf(optimizer: ResolvedEmbeddingOptimizer): PartRule {
+  const [name, parameters] = Object.entries(optimizer)[0] as [RowOptimizer, Record<string, number>];
   return { name, parameters };
 }
 
@@ -64,9 +65,16 @@ export function tableBytes(cardinalities: readonly number[], workload: ResolvedW
   const { name } = embeddingRule(workload);
   const weightBytes = ["rows", "all"].includes(workload.optimisations.bf16) ? 2 : 4;
   const keysOf = (column: string) => cardinalities[COLUMNS.indexOf(column)] ?? 0;
-  return tablesOf(workload).reduce((sum, { columns, dim }) => {
-    return sum + columns.reduce((keys, column) => keys + keysOf(column), 0) * rowBytes(dim, name, weightBytes);
+  return tablesOf(workload).reduce((sum, { columns, dim, ...own }) => {
+    const row = rowBytes(dim, name, weightBytes) + recordedBytes(rowFilterOf(workload, own));
+    return sum + columns.reduce((keys, column) => keys + keysOf(column), 0) * row;
   }, 0);
+}
+
+/** Bytes that rows have for their frequency and version. */
+function recordedBytes({ record = [], expiry }: ResolvedRowFilter): number {
+  const version = record.includes("version") || (typeof expiry === "object" && expiry.steps !== undefined);
+  return (record.includes("frequency") ? 4 : 0) + (version ? 8 : 0);
 }
 
 /** Whether a configuration has a DRAM budget in front of slower tiers. */
