@@ -95,11 +95,13 @@ export class Images implements AsyncDisposable {
   async run(image: string, words: readonly string[], mounts: Readonly<Record<string, string>> = {}): Promise<Ended> {
     const container = (await this.buildah(["from", "--pull-never", image])).trim();
     try {
-      const { Entrypoint = [], Cmd = [] } = JSON.parse(
-        await this.buildah(["inspect", "--format", "{{json .OCIv1.Config}}", container]),
-      ) as { readonly Entrypoint?: readonly string[]; readonly Cmd?: readonly string[] };
+      const { OCIv1: { config: { Entrypoint, Cmd } } } = JSON.parse(await this.buildah(["inspect", container])) as {
+        readonly OCIv1: {
+          readonly config: { readonly Entrypoint?: readonly string[]; readonly Cmd?: readonly string[] };
+        };
+      };
       const volumes = Object.entries(mounts).flatMap(([from, to]) => ["--volume", `${from}:${to}`]);
-      const command = [...Entrypoint, ...(words.length > 0 ? words : Cmd)];
+      const command = [...Entrypoint ?? [], ...(words.length > 0 ? words : Cmd ?? [])];
       return await this.#started(["run", ...volumes, container, "--", ...command]);
     } finally {
       await this.buildah(["rm", container]);
