@@ -25,9 +25,9 @@ function buildWords(uid: number): string[] {
 }
 
 /** A folder that the image's user may write to, in memory or on disk. */
-async function folder(dir: string, uid: number): Promise<string> {
+async function folder(dir: string): Promise<string> {
   const path = await Deno.makeTempDir({ dir, prefix: "tierbench-mount-" });
-  await Deno.chown(path, uid, uid);
+  await Deno.chown(path, USER, USER);
   return path;
 }
 
@@ -44,56 +44,62 @@ function checkResult({ run, samples, failed }: Result): void {
   }
 }
 
+/** A number that is not root's, as most users' is. */
+const USER = 1000;
+
 Deno.test(`the container image is built as the page says, and trains${skipped}`, { ignore: !asked }, async (t) => {
   await requireTools();
   await using images = await Images.make();
   await images.makeBase();
-  const results = "/home/tierbench/reports/out";
-  for (const uid of [1000, 0]) {
-    await t.step(`build, for user ${uid}`, async () => {
-      const [, ...base] =
-        /^FROM (\S+) AS build$/m.exec(Deno.readTextFileSync(`${ROOT}docs/provisioning/Containerfile`)) ??
-          [];
-      assertEquals(base, [BASE]);
-      await images.buildah(["build", "--pull-never", "--layers", ...buildWords(uid)], ROOT);
-    });
-    await t.step(`doctor is what it runs without words, for user ${uid}`, async () => {
-      const { code, out, err } = await images.run("tierbench", []);
-      assertEquals(code, 0, err);
-      for (const title of ["Configurations", "Container", "Libraries"]) assertStringIncludes(out, title);
-    });
-    const [out, pmem] = [await folder("/var/tmp", uid), await folder("/dev/shm", uid)];
-    try {
-      await t.step(`run --quick, for user ${uid}`, async () => {
-        const { code, out: said, err } = await images.run("tierbench", ["run", "--quick"], { [out]: results });
-        assertEquals(code, 0, `${said}\n${err}`);
-        checkResult(await readResult(`${out}/pmem-modes/result.jsonl`));
-        assert((await Deno.stat(`${out}/pmem-modes/index.html`)).size > 100_000);
-      });
-      if (uid === 0) continue;
-      // In memory: no PMEM, so it is emulated, on the path that a real mount has.
-      const mounts = { [out]: results, [pmem]: "/mnt/pmem0" };
-      const onMount = ["run", "--quick", "--set", "configurations.fsdax.path=/mnt/pmem0"];
-      await t.step("run --quick with a folder mounted where PMEM would be", async () => {
-        const { code, out: said, err } = await images.run("tierbench", onMount, mounts);
-        assertEquals(code, 0, `${said}\n${err}`);
-        const result = await readResult(`${out}/pmem-modes/result.jsonl`);
-        checkResult(result);
-        for (const { configuration, evidence, tiers } of result.samples) {
-          if (configuration !== "fsdax") continue;
-          assertEquals([evidence, tiers[1]?.medium], ["emulated", "file"]);
-          assert(tiers[1]?.facts["path"]?.startsWith("/mnt/pmem0/"), JSON.stringify(tiers[1]));
-        }
-        assertEquals([...Deno.readDirSync(pmem)], []);
-      });
-      await t.step("nobody can vouch for it", async () => {
-        const { code, err } = await images.run("tierbench", [...onMount, "--vouch", "fsdax=optane-200"], mounts);
-        assertEquals(code, 3, err);
-        assertStringIncludes(err.replace(/\s+/g, " "), '"/mnt/pmem0" is on no DAX file system');
-      });
-    } finally {
-      for (const path of [out, pmem]) await Deno.remove(path, { recursive: true });
+  const containerfile = Deno.readTextFileSync(`${ROOT}docs/provisioning/Containerfile`);
+  assertStringIncludes(containerfile, `\nFROM ${BASE} AS build\n`);
+  await t.step("its user may have any number, that of root, too", async () => {
+    const [, line = ""] = /^RUN (useradd .*)$/m.exec(containerfile) ?? [];
+    assertStringIncludes(line, '"$UID"');
+    for (const uid of [0, USER]) {
+      const { code, out, err } = await images.run(BASE, ["sh", "-c", `UID=${uid}; ${line} && id -u tierbench`]);
+      assertEquals([code, out.trim()], [0, `${uid}`], err);
     }
+  });
+  await t.step("build", async () => {
+    await images.buildah(["build", "--pull-never", ...buildWords(USER)], ROOT);
+  });
+  await t.step("doctor is what it runs without words", async () => {
+    const { code, out, err } = await images.run("tierbench", []);
+    assertEquals(code, 0, err);
+    for (const title of ["Configurations", "Container", "Libraries"]) assertStringIncludes(out, title);
+  });
+  const results = "/home/tierbench/reports/out";
+  const [out, pmem] = [await folder("/var/tmp"), await folder("/dev/shm")];
+  try {
+    await t.step("run --quick", async () => {
+      const { code, out: said, err } = await images.run("tierbench", ["run", "--quick"], { [out]: results });
+      assertEquals(code, 0, `${said}\n${err}`);
+      checkResult(await readResult(`${out}/pmem-modes/result.jsonl`));
+      assert((await Deno.stat(`${out}/pmem-modes/index.html`)).size > 100_000);
+    });
+    // In memory: no PMEM, so it is emulated, on the path that a real mount has.
+    const mounts = { [out]: results, [pmem]: "/mnt/pmem0" };
+    const onMount = ["run", "--quick", "--set", "configurations.fsdax.path=/mnt/pmem0"];
+    await t.step("run --quick with a folder mounted where PMEM would be", async () => {
+      const { code, out: said, err } = await images.run("tierbench", onMount, mounts);
+      assertEquals(code, 0, `${said}\n${err}`);
+      const result = await readResult(`${out}/pmem-modes/result.jsonl`);
+      checkResult(result);
+      for (const { configuration, evidence, tiers } of result.samples) {
+        if (configuration !== "fsdax") continue;
+        assertEquals([evidence, tiers[1]?.medium, tiers[1]?.facts["file_system"]], ["emulated", "file", "tmpfs"]);
+        assert(tiers[1]?.facts["path"]?.startsWith("/mnt/pmem0/"), JSON.stringify(tiers[1]));
+      }
+      assertEquals([...Deno.readDirSync(pmem)], []);
+    });
+    await t.step("nobody can vouch for it", async () => {
+      const { code, err } = await images.run("tierbench", [...onMount, "--vouch", "fsdax=optane-200"], mounts);
+      assertEquals(code, 3, err);
+      assertStringIncludes(err.replace(/\s+/g, " "), '"/mnt/pmem0" is on no DAX file system');
+    });
+  } finally {
+    for (const path of [out, pmem]) await Deno.remove(path, { recursive: true });
   }
 });
 
