@@ -56,7 +56,10 @@ Deno.test("tierbench prices --lint names file and line of what is wrong", async 
     const report = await tierbench(false, "claim", folder, "--prices", file);
     assertEquals(report.code, 1);
     assertStringIncludes(report.err, '"mine.csv" line 2: source is missing');
-    assertStringIncludes((await tierbench(false, "prices", `${folder}/none.csv`)).err, "Cannot read the prices in");
+    assertStringIncludes(
+      (await tierbench(false, "prices", `${folder}/none.csv`)).err,
+      `Cannot read the prices: "${folder}/none.csv" does not exist`,
+    );
   });
 });
 
