@@ -24,6 +24,8 @@ import { validate } from "./validate.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
 const MAX_POINTS = 1000;
+/** Samples a run may have at most: each is a process of a third of a second at least, so these take an hour. */
+const MOST_SAMPLES = 10_000;
 
 function checkStorage(configuration: Configuration, at: DocumentPath): Problem[] {
   const { storage, pmem, path, ssdPath, nodes, size, memory, media } = configuration;
@@ -144,6 +146,21 @@ function checkMatrix(scenario: Scenario): Problem[] {
   return [...new Map(problems.map((problem) => [JSON.stringify([problem.path, problem.message]), problem])).values()];
 }
 
+/** The work of a run, estimated before anything of it starts. */
+function checkWork({ configurations, matrix = {}, ablation, repetitions = 3 }: Scenario): Problem[] {
+  const points = Object.values(matrix).reduce((product, values) => product * values.length, 1);
+  const variants = ablation === undefined ? 1 : 2 + 2 * Object.keys(ablation.switches).length;
+  const cases = Object.keys(configurations).length * points * variants;
+  if (cases * repetitions <= MOST_SAMPLES) return [];
+  return [{
+    path: ["configurations"],
+    message: `expected at most ${MOST_SAMPLES} samples, found about ${cases * repetitions}: ${
+      Object.keys(configurations).length
+    } configurations × ${points} points × ${variants} variants × ${repetitions} repetitions`,
+    hint: "each sample is a process of its own: several scenarios with results of their own can be compared",
+  }];
+}
+
 function checkMedia(scenario: Scenario, known: readonly string[]): Problem[] {
   return Object.entries(scenario.configurations).flatMap(([name, { media }]) => {
     if (media === undefined || known.includes(media)) return [];
@@ -166,6 +183,8 @@ export function checkScenario(document: unknown, media: readonly string[]): read
   const validation = validate(scenarioSchema, document);
   if ("problems" in validation) return validation.problems;
   const { value: scenario } = validation;
+  const work = checkWork(scenario);
+  if (work.length > 0) return work;
   if (scenario.matrix !== undefined) {
     const plain = Object.keys(scenario.matrix).every((field) => !field.endsWith(".media"));
     return [...checkMatrix(scenario), ...(plain ? checkMedia(scenario, media) : [])];

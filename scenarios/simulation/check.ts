@@ -13,6 +13,11 @@ import type { SimulatedConfiguration, Simulation } from "./simulation.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
 const MOST_CASES = 2000;
+/**
+ * Work of all cases at most, in steps of one worker at one server or micro-batch: ten times that of the largest shipped
+ * simulation, about a minute on one core.
+ */
+const MOST_WORK = 2_000_000;
 /** Tables that the native library takes at once. */
 const MOST_TABLES = 64;
 
@@ -137,6 +142,28 @@ function checkPoints(simulation: Simulation, media: readonly string[]): Problem[
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
+/** The work of all cases, estimated before any of them starts. */
+function checkWork(simulation: Simulation): Problem[] {
+  const names = Object.keys(simulation.configurations);
+  const studies = simulation.studies ?? [{ name: "all" }];
+  const work = studies.reduce(
+    (sum, { configurations = names, vary = {} }) =>
+      sum + matrixPoints(vary).reduce((all, point) => {
+          const { steps = 64, warmup = 8, cluster = {}, overlap = {} } = atPoint(simulation, point);
+          const parts = Math.max(1, cluster.servers ?? 0) + (overlap.microBatches ?? 1);
+          return all + (steps + warmup) * (cluster.workers ?? 1) * parts;
+        }, 0) * configurations.length,
+    0,
+  );
+  if (work <= MOST_WORK) return [];
+  return [{
+    path: [],
+    message:
+      `expected work of at most ${MOST_WORK} (cases × steps × workers × (servers + micro-batches)), found ${work}`,
+    hint: "steps repeat one another: 64 of them suffice; several simulations of fewer cases can be compared",
+  }];
+}
+
 function checkOne(simulation: Simulation, media: readonly string[]): Problem[] {
   const { workload, cluster = {}, configurations } = simulation;
   const problems = Object.entries(configurations).flatMap(([name, one]) =>
@@ -168,5 +195,7 @@ export function checkSimulation(document: unknown, media: readonly string[]): re
   const found = validate(simulationSchema, document);
   if ("problems" in found) return found.problems;
   const problems = [...checkTables(found.value), ...checkOne(found.value, media), ...checkCases(found.value)];
-  return problems.length > 0 ? problems : checkPoints(found.value, media);
+  if (problems.length > 0) return problems;
+  const wrong = checkPoints(found.value, media);
+  return wrong.length > 0 ? wrong : checkWork(found.value);
 }
