@@ -17,6 +17,7 @@ typedef struct point {
   const char *name;
   uint64_t reached, passed;
   bool closed;
+  uint64_t closed_until; /* for those who came no later than this one; 0: for all */
   uint32_t after[MOST_AFTER], after_count; /* points that must have been passed */
   void (*callback)(void *context, void *value);
   void *context;
@@ -50,17 +51,17 @@ static struct timespec deadline(void) {
   return t;
 }
 
-static bool may_pass(const point *p) {
+static bool may_pass(const point *p, uint64_t number) {
   for (uint32_t i = 0; i < p->after_count; i++)
     if (points[p->after[i]].passed == 0) return false;
-  return !p->closed;
+  return !p->closed || (p->closed_until > 0 && number > p->closed_until);
 }
 
 void ts_sync_reach(const char *name, void *value) {
   if (!atomic_load_explicit(&on, memory_order_acquire)) return;
   pthread_mutex_lock(&lock);
   point *p = find(name);
-  p->reached++;
+  const uint64_t number = ++p->reached;
   pthread_cond_broadcast(&changed);
   const uint64_t mine = run;
   if (p->callback != NULL) {
@@ -71,8 +72,8 @@ void ts_sync_reach(const char *name, void *value) {
     pthread_mutex_lock(&lock);
   }
   const struct timespec until = deadline();
-  while (run == mine && on && !may_pass(p))
-    if (pthread_cond_timedwait(&changed, &lock, &until) == ETIMEDOUT && run == mine && !may_pass(p)) {
+  while (run == mine && on && !may_pass(p, number))
+    if (pthread_cond_timedwait(&changed, &lock, &until) == ETIMEDOUT && run == mine && !may_pass(p, number)) {
       late = true;
       break;
     }
@@ -111,15 +112,18 @@ void ts_sync_order(const char *first, const char *then) {
   pthread_mutex_unlock(&lock);
 }
 
-static void set_closed(const char *name, bool closed) {
+static void set_closed(const char *name, bool closed, bool first) {
   pthread_mutex_lock(&lock);
-  find(name)->closed = closed;
+  point *p = find(name);
+  p->closed = closed;
+  p->closed_until = first ? p->reached + 1 : 0;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
 }
 
-void ts_sync_close(const char *name) { set_closed(name, true); }
-void ts_sync_open(const char *name) { set_closed(name, false); }
+void ts_sync_close(const char *name) { set_closed(name, true, false); }
+void ts_sync_close_first(const char *name) { set_closed(name, true, true); }
+void ts_sync_open(const char *name) { set_closed(name, false, false); }
 
 void ts_sync_call(const char *name, void (*callback)(void *context, void *value), void *context) {
   pthread_mutex_lock(&lock);

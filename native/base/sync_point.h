@@ -35,6 +35,8 @@ extern double ts_sync_patience; /* 20 */
 void ts_sync_order(const char *first, const char *then);
 /* Whoever reaches the point from now on stays there until ts_sync_open. */
 void ts_sync_close(const char *point);
+/* The same for the next thread alone. */
+void ts_sync_close_first(const char *point);
 void ts_sync_open(const char *point);
 /* Called by each thread that reaches the point, before it waits there; value: of TS_SYNC_VALUE, else NULL. */
 void ts_sync_call(const char *point, void (*callback)(void *context, void *value), void *context);

@@ -89,6 +89,78 @@ static void last_reader_leaves_before_the_wait(void) {
   world_end(&w);
 }
 
+/* Puts the first n keys once. */
+static void *put_all(void *argument) {
+  call *c = argument;
+  c->status = put_many(c->w, c->first, c->n, c->stamp);
+  return NULL;
+}
+
+/* Compaction has read records of a file; before it goes on, all of them are put again: the newer ones stay. */
+static void records_change_while_they_are_compacted(void) {
+  enum { KEYS = 3000 };
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", "async_compaction=1", NULL};
+  world w;
+  world_make(&w, where("change"), "t", 128, 4 << 20, 8 << 20, options);
+  CHECK(world_open(&w) == TS_OK);
+  CHECK(put_many(&w, 0, KEYS, 1) == TS_OK);
+  ts_sync_start();
+  ts_sync_close_first("ssd:compact:read");
+  /* Keys by chance, again and again, until the thread that compacts has read live records. */
+  for (uint64_t stamp = 2; ts_sync_reached("ssd:compact:read") == 0 && stamp < 200; stamp++)
+    for (int64_t key = 0; key < KEYS; key++)
+      if (ts_random64(5, stamp, (uint64_t)key) % 3 == 0) CHECK_MSG(put_one(&w, key, stamp, 0) == TS_OK, "%s", w.message);
+  CHECK(ts_sync_await("ssd:compact:read", 1));
+  call writer = {.w = &w, .n = KEYS, .stamp = 1000};
+  pthread_create(&writer.id, NULL, put_all, &writer);
+  CHECK(joined(&writer) && writer.status == TS_OK);
+  int64_t gone[] = {1, 3, 5, 7};
+  CHECK(ops->remove(w.table, 4, gone, err_of(&w)) == TS_OK);
+  ts_sync_open("ssd:compact:read");
+  CHECK(ts_sync_await("ssd:compact:rewritten", 1));
+  CHECK(ts_sync_stop());
+  uint32_t wrong = 0;
+  int32_t status;
+  CHECK_MSG(read_many(&w, 0, KEYS, 1000, &wrong, &status) == KEYS - 4 && wrong == 0 && status == TS_OK, "%u wrong", wrong);
+  world_close(&w, true);
+  CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
+  CHECK(w.table != NULL && read_many(&w, 0, KEYS, 1000, &wrong, &status) == KEYS - 4 && wrong == 0);
+  world_end(&w);
+}
+
+/* Reads of a ring that end early or fail are done again by plain calls; writes too. */
+static void spoil(void *context, void *value) {
+  int32_t *result = value;
+  uint32_t *times = context;
+  const uint32_t which = (*times)++ % 3;
+  if (which == 0 && *result > 512) *result -= 512;
+  if (which == 1) *result = -EIO;
+}
+
+static void rings_that_fail(void) {
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", "io=io_uring", NULL};
+  world w;
+  world_make(&w, where("ring"), "t", 128, 4 << 20, 8 << 20, options);
+  if (world_open(&w) != TS_OK) {
+    fprintf(stderr, "ssdhash_handover_test: rings_that_fail skipped: %s\n", w.message);
+    world_end(&w);
+    return;
+  }
+  uint32_t reads = 0, writes = 0, wrong = 0;
+  int32_t status;
+  ts_sync_start();
+  ts_sync_call("ssd:get:ring_read", spoil, &reads);
+  ts_sync_call("ssd:log:ring_wrote", spoil, &writes);
+  CHECK(put_many(&w, 0, 5000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+  CHECK_MSG(read_many(&w, 0, 5000, 1, &wrong, &status) == 5000 && wrong == 0 && status == TS_OK, "%s", w.message);
+  CHECK_MSG(reads > 10 && writes > 10, "%u reads, %u writes", reads, writes);
+  CHECK(ts_sync_stop());
+  world_close(&w, true);
+  CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
+  CHECK(w.table != NULL && read_many(&w, 0, 5000, 1, &wrong, &status) == 5000 && wrong == 0);
+  world_end(&w);
+}
+
 static void *read_until_told(void *argument) {
   call *c = argument;
   uint32_t wrong = 0;
@@ -131,6 +203,8 @@ int main(void) {
   make_root(false);
   tables_open_beside_readers();
   last_reader_leaves_before_the_wait();
+  records_change_while_they_are_compacted();
+  rings_that_fail();
   remove_root();
   return test_result();
 }

@@ -156,6 +156,22 @@ static bool one_can_go(const ts_ssd_table *t) {
   return false;
 }
 
+static int32_t no_room(const ts_ssd_table *t, uint64_t live, uint64_t bytes, const char *trouble, ts_err err) {
+  const char *also = trouble[0] != '\0' ? ". Also: " : "";
+  if (t->disk_full)
+    return ts_fail(err, TS_EFULL,
+                   "Cannot put rows of table \"%s\" on SSD: No space left on the disk of %s, where its %llu live records are "
+                   "in %llu bytes of files that compaction could not make smaller; free some there, or lower the tier's "
+                   "size of %llu bytes%s%s",
+                   t->table, t->folder, (unsigned long long)live, (unsigned long long)bytes,
+                   (unsigned long long)t->budget->limit, also, trouble);
+  return ts_fail(err, TS_EFULL,
+                 "Cannot put rows of table \"%s\" on SSD: its %llu live records are in %llu bytes of files, and the tier's "
+                 "limit of %llu bytes leaves no room that compaction could make; raise its size%s%s",
+                 t->table, (unsigned long long)live, (unsigned long long)bytes, (unsigned long long)t->budget->limit, also,
+                 trouble);
+}
+
 int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err) {
   char trouble[256] = "";
   int32_t status = TS_OK;
@@ -195,11 +211,7 @@ int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err) {
     uint64_t live = ts_index_live(&t->index), bytes = t->medium_bytes;
     pthread_mutex_unlock(&t->state);
     if (doomed) continue;
-    status = ts_fail(err, TS_EFULL,
-                     "Cannot put rows of table \"%s\" on SSD: its %llu live records are in %llu bytes of files, and "
-                     "the tier's limit of %llu bytes leaves no room that compaction could make; raise its size%s%s",
-                     t->table, (unsigned long long)live, (unsigned long long)bytes,
-                     (unsigned long long)t->budget->limit, trouble[0] != '\0' ? ". Also: " : "", trouble);
+    status = no_room(t, live, bytes, trouble, err);
     break;
   }
   pthread_mutex_unlock(&t->compacting);

@@ -1,8 +1,11 @@
 /* files.c - the set of a table's log files, and the bytes the medium's budget is charged for them.
  *
- * A file is charged chunk by chunk as it grows. Compaction must write before it can delete, so a table keeps a reserve
+ * A file is charged chunk by chunk as it grows, and the disk is asked for a chunk's room before a record is taken for it:
+ * what was taken can be written. Compaction must write before it can delete, so a table keeps a reserve
  * of one file and a little from the beginning: survivors are charged to it when the limit refuses, and what deleted
- * files give back fills it up first. */
+ * files give back fills it up first. On the disk the reserve is a file of that length without contents, the ballast: where
+ * the disk is full, it is cut for survivors, and grows again when files have gone. */
+#include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
 #include <errno.h>
@@ -64,6 +67,18 @@ int32_t ts_ssd_file_add(ts_ssd_table *t, ts_ssd_file *file, ts_err err) {
   return TS_OK;
 }
 
+int32_t ts_ssd_file_extend(ts_ssd_table *t, ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err) {
+  /* Bytes of the reserve that were given to survivors are theirs on the disk, too. */
+  if (t->ballast_bytes > t->reserve) ts_ssd_ballast_resize(t, t->reserve);
+  int32_t status = ts_ssd_allocate(t, file, offset, length, err);
+  if (status == TS_SSD_NO_ROOM && file->stream == TS_SSD_SURVIVORS && t->ballast_bytes >= length) {
+    ts_ssd_ballast_resize(t, t->ballast_bytes - length);
+    status = ts_ssd_allocate(t, file, offset, length, err);
+  }
+  t->disk_full = status == TS_SSD_NO_ROOM;
+  return status;
+}
+
 int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_records, ts_ssd_file **out, ts_err err) {
   ts_ssd_layout layout;
   ts_ssd_layout_make(t->row_bytes, t->version_bytes, &layout);
@@ -82,6 +97,7 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
       t->reserve_wanted += more;
       t->reserve += more;
       pthread_mutex_unlock(&t->state);
+      ts_ssd_ballast_resize(t, t->reserve);
     } else if (t->reserve_wanted == 0) {
       return TS_SSD_NO_ROOM;
     } else { /* as large as the reserve allows */
@@ -138,13 +154,17 @@ void ts_ssd_file_lose(ts_ssd_table *t, ts_ssd_file *file) {
 void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it) {
   char name[32];
   snprintf(name, sizeof name, "%016llx.log", (unsigned long long)file->number);
-  if (unlink_it) unlinkat(t->folder_fd, name, 0);
+  if (unlink_it) {
+    unlinkat(t->folder_fd, name, 0);
+    TS_SYNC_VALUE("ssd:medium:free", file->charged);
+  }
   if (file->fd >= 0) close(file->fd);
   t->files[file->id] = NULL;
   free(file);
 }
 
 uint64_t ts_ssd_reap(ts_ssd_table *t) {
+  if (t->ballast_bytes < t->reserve && !t->disk_full) ts_ssd_ballast_resize(t, t->reserve);
   if (t->doomed_bytes == 0) return 0;
   uint64_t freed = 0, unwritten = t->appended;
   for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
@@ -163,6 +183,7 @@ uint64_t ts_ssd_reap(ts_ssd_table *t) {
     discharge(t, charged); /* after the bytes are gone */
   }
   pthread_mutex_unlock(&t->state);
+  if (freed > 0) ts_ssd_ballast_resize(t, t->reserve);
   return freed;
 }
 

@@ -3,6 +3,7 @@
  *   <directory>/<escaped table name>.ssdhash/
  *     <number, 16 hexadecimal digits>.log   log files; numbers grow and are never used twice
  *     live                                  the live map of the last close, or flush after removals; may be absent
+ *     ballast                               of an open table: the reserve of files.c; never read, removed when opening
  *
  * Log file: a header of 4096 bytes, then pages. A page holds a fixed number of fixed-size records back to back and is
  * padded with zeros to a multiple of 4096 bytes; its size is chosen so that padding costs at most 1 % where that is

@@ -4,6 +4,7 @@
 #include "tiers/ssdhash/table.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 uint32_t ts_ssd_chunk_records(const ts_ssd_table *t, const ts_ssd_layout *layout) {
   return (uint32_t)TS_MAX(1, t->buffer_bytes / layout->page_bytes) * layout->page_records;
@@ -154,6 +155,8 @@ int32_t ts_ssd_seal_stream(ts_ssd_table *t, uint32_t s, ts_err err) {
   if (c != NULL) {
     uint64_t rest = file->charged - TS_MIN(file->charged, ts_ssd_extent(&file->layout, file->count));
     file->charged -= rest;
+    /* What was taken for the rest of the chunk goes back; if that fails, it is only more than is charged. */
+    if (ftruncate(file->fd, (off_t)ts_ssd_extent(&file->layout, file->count)) == 0) TS_SYNC_VALUE("ssd:medium:free", rest);
     ts_ssd_discharge(t, rest);
     retire(t, stream, c);
   }
@@ -220,10 +223,16 @@ static int32_t begin_chunk(ts_ssd_table *t, uint32_t s, ts_err err) {
   }
   records = TS_MIN(records, file->capacity - file->count);
   uint64_t bytes = ts_ssd_extent(&layout, file->count + records) - ts_ssd_extent(&layout, file->count);
+  t->disk_full = false;
   if (!ts_ssd_charge(t, bytes, s == TS_SSD_SURVIVORS)) return TS_SSD_NO_ROOM;
-  file->charged += bytes;
   uint64_t offset = file->count == 0 ? 0 : ts_ssd_offset(&layout, file->count);
   uint32_t length = (uint32_t)(ts_ssd_extent(&layout, file->count + records) - offset);
+  status = ts_ssd_file_extend(t, file, offset, length, err);
+  if (status != TS_OK) {
+    ts_ssd_discharge(t, bytes);
+    return status;
+  }
+  file->charged += bytes;
   memset(c->buffer.memory, 0, length);
   if (file->count == 0) ts_ssd_header_make(t, file, 0, c->buffer.memory);
   pthread_mutex_lock(&t->state);

@@ -14,6 +14,8 @@
 #define STATX_DIOALIGN 0x2000u
 #endif
 
+#define BALLAST_NAME "ballast"
+
 void ts_ssd_path(const ts_ssd_table *t, uint64_t number, char *out, size_t cap) {
   snprintf(out, cap, "%s/%016llx.log", t->folder, (unsigned long long)number);
 }
@@ -66,6 +68,56 @@ int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, 
     if (t->direct && (uint64_t)n < TS_SSD_BLOCK) return ts_ssd_io_error(t, "write", file, offset + done, ENOSPC, err);
   }
   return TS_OK;
+}
+
+/* What a test's disk answers (sync points). */
+typedef struct allocation {
+  uint64_t bytes;
+  int error; /* 0: ask the real one */
+} allocation;
+
+static int allocate(int fd, uint64_t offset, uint64_t length) {
+  allocation a = {.bytes = length};
+  TS_SYNC_VALUE("ssd:medium:allocate", a);
+  if (a.error != 0) return a.error;
+  while (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)length) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
+static bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
+
+int32_t ts_ssd_allocate(const ts_ssd_table *t, const ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err) {
+  const int error = allocate(file->fd, offset, length);
+  if (is_full(error)) return TS_SSD_NO_ROOM;
+  if (error == 0 || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) return TS_OK;
+  return ts_ssd_io_error(t, "take room for", file, offset, error, err);
+}
+
+void ts_ssd_ballast_resize(ts_ssd_table *t, uint64_t bytes) {
+  if (bytes == t->ballast_bytes || t->no_ballast) return;
+  if (t->ballast_fd < 0) {
+    t->ballast_fd = openat(t->folder_fd, BALLAST_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (t->ballast_fd < 0) return;
+  }
+  if (bytes > t->ballast_bytes) {
+    const int error = allocate(t->ballast_fd, t->ballast_bytes, bytes - t->ballast_bytes);
+    t->no_ballast = error != 0 && !is_full(error);
+    if (error != 0) return;
+  } else {
+    uint64_t freed = t->ballast_bytes - bytes;
+    TS_SYNC_VALUE("ssd:medium:free", freed);
+    (void)freed;
+  }
+  /* Beyond its end blocks may be taken: so its length says how many there are, and cutting it frees them. */
+  if (ftruncate(t->ballast_fd, (off_t)bytes) == 0) t->ballast_bytes = bytes;
+}
+
+void ts_ssd_ballast_remove(ts_ssd_table *t) {
+  if (t->folder_fd >= 0) unlinkat(t->folder_fd, BALLAST_NAME, 0);
+  if (t->ballast_fd >= 0) close(t->ballast_fd);
+  t->ballast_fd = -1;
+  t->ballast_bytes = 0;
 }
 
 void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes) {

@@ -117,6 +117,7 @@ int32_t ts_ssd_write_map(ts_ssd_table *t, ts_err err) {
         err, TS_EFULL,
         "Cannot write the live map of table \"%s\": it needs %llu bytes, the tier's limit refuses them; raise its size",
         t->table, (unsigned long long)bytes);
+  if (t->disk_full) ts_ssd_ballast_resize(t, t->ballast_bytes - TS_MIN(bytes, t->ballast_bytes));
   int fd = openat(t->folder_fd, MAP_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
   int32_t status = TS_OK;
@@ -508,6 +509,7 @@ static int32_t load_all(ts_ssd_table *t, found_file *found, uint32_t n, const li
 
 int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
   unlinkat(t->folder_fd, MAP_NEW, 0);
+  ts_ssd_ballast_remove(t); /* of a process that died */
   uint64_t *numbers = NULL;
   uint32_t n = 0, opened = 0;
   live_map map = {0};

@@ -128,6 +128,7 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
   for (uint32_t id = 0; id < t->file_slots; id++)
     if (t->files[id] != NULL) ts_ssd_file_drop(t, t->files[id], remove_files || t->files[id]->state == TS_SSD_DOOMED);
   free(t->files);
+  ts_ssd_ballast_remove(t);
   if (t->medium_bytes + t->reserve > 0) ts_budget_give_back(t->budget, TS_PURPOSE_ROWS, t->medium_bytes + t->reserve);
   if (remove_files && t->folder_fd >= 0) {
     unlinkat(t->folder_fd, "live", 0);
@@ -165,7 +166,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->budget = options->budget;
   t->dram = options->dram;
   t->name_hash = ts_hash_bytes(t->table, strlen(t->table), 0);
-  t->folder_fd = t->write_ring.fd = -1;
+  t->folder_fd = t->write_ring.fd = t->ballast_fd = -1;
   t->next_number = t->sequence = t->appended = 1;
   pthread_mutex_init(&t->compacting, NULL);
   pthread_mutex_init(&t->append, NULL);

@@ -10,6 +10,11 @@
  * kept in the live map (format.h), there are no tombstones. Power failure is outside: the device's cache is not
  * flushed.
  *
+ * A full disk: a record is taken only when the disk has promised room for it, where the file system can (fallocate); so
+ * what was put can always be written. Where the disk has none, garbage is compacted as at the tier's limit, out of a
+ * ballast file that the table keeps for that, and then the put is TS_EFULL. Other file systems say so when a buffer is
+ * written: TS_EIO, and the records stay in memory until a later write succeeds.
+ *
  * Options of the store (all may be absent):
  *   ssdhash.file_bytes     largest log file, 0: a 128th of the tier's limit, at least 64 KiB; smaller while a table is
  *                          small (a 64th of it), larger where a record needs it                       (default 0)

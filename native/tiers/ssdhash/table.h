@@ -122,6 +122,10 @@ typedef struct ts_ssd_table {
   uint64_t next_number;
   uint64_t medium_bytes, records; /* charged for files; records in them, live or not */
   uint64_t doomed_bytes, reserve, reserve_wanted, map_bytes;
+  int ballast_fd;         /* files.c: the disk's part of the reserve, -1: none */
+  uint64_t ballast_bytes; /* at most `reserve` */
+  bool no_ballast;        /* the file system cannot promise room */
+  bool disk_full;         /* why there was no room last: not the limit */
   bool removed; /* since the last live map */
   bool rows_paid; /* each live record, where only rows count */
   bool closing;
@@ -165,6 +169,12 @@ int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, 
                       ts_err err);
 int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_file *file, uint64_t offset, int error,
                         ts_err err);
+/* Takes [offset, offset + length) of the disk for a file before anything is written there. TS_SSD_NO_ROOM: it is full. File
+ * systems that cannot promise room say so when it is written. */
+int32_t ts_ssd_allocate(const ts_ssd_table *t, const ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err);
+/* The ballast file is so long from now on, or, where the disk refuses, as long as it was. */
+void ts_ssd_ballast_resize(ts_ssd_table *t, uint64_t bytes);
+void ts_ssd_ballast_remove(ts_ssd_table *t);
 void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes); /* charged; NULL if refused */
 void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes);
 
@@ -180,6 +190,8 @@ void ts_ssd_give_buffer(ts_ssd_table *t, ts_ssd_buffer *buffer);
 /* Charges; survivors and live maps may use the reserve. */
 bool ts_ssd_charge(ts_ssd_table *t, uint64_t bytes, bool reserve);
 void ts_ssd_discharge(ts_ssd_table *t, uint64_t bytes);
+/* append held: room for so many bytes of a file that is charged for them. Survivors may use the ballast. */
+int32_t ts_ssd_file_extend(ts_ssd_table *t, ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err);
 int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_records, ts_ssd_file **out, ts_err err);
 int32_t ts_ssd_file_add(ts_ssd_table *t, ts_ssd_file *file, ts_err err); /* gives it an id */
 /* append and state held: one record less; dooms the file if it was the last. */

@@ -1,0 +1,226 @@
+/* Hand-overs between threads of a store, forced by sync points (base/sync_point.h): a row that leaves while it is read, a
+ * record that changes after it was read ahead, an eviction under way when somebody settles, working memory that runs out. */
+#include "base/sync_point.h"
+#include "test/store_types.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define PATIENCE 20 /* seconds, for what takes milliseconds */
+#define DIM 64u
+#define FIRST 20000 /* keys from here on push others out */
+
+static const storage_type over_ssd = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true};
+
+typedef struct call {
+  pthread_t id;
+  ts_store *store;
+  int64_t key; /* first of n */
+  uint32_t n;
+  float *rows;
+  uint8_t found[1];
+  int32_t status;
+  _Atomic bool done;
+  char text[512];
+} call;
+
+static int64_t *keys_of(const call *c) {
+  int64_t *keys = malloc(c->n * sizeof *keys);
+  for (uint32_t i = 0; i < c->n; i++) keys[i] = c->key + i;
+  return keys;
+}
+
+static void *lookup(void *argument) {
+  call *c = argument;
+  int64_t *keys = keys_of(c);
+  c->status = ts_table_lookup(c->store, 0, keys, c->n, c->rows, c->text, sizeof c->text);
+  free(keys);
+  c->done = true;
+  return NULL;
+}
+
+static void *find(void *argument) {
+  call *c = argument;
+  c->status = ts_table_find(c->store, 0, &c->key, 1, 0, c->rows, c->found, c->text, sizeof c->text);
+  c->done = true;
+  return NULL;
+}
+
+static void *settle(void *argument) {
+  call *c = argument;
+  c->status = ts_store_settle(c->store, c->text, sizeof c->text);
+  c->done = true;
+  return NULL;
+}
+
+static void start(call *c, ts_store *store, void *(*what)(void *), int64_t key, uint32_t n) {
+  *c = (call){.store = store, .key = key, .n = n, .rows = calloc(n, sizeof(float) * DIM)};
+  pthread_create(&c->id, NULL, what, c);
+}
+
+/* What hangs ends the program: nothing after it makes sense. */
+static void join(call *c) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += PATIENCE;
+  const bool ended = pthread_timedjoin_np(c->id, NULL, &until) == 0;
+  CHECK_MSG(ended, "%s", "a call hangs");
+  if (!ended) _exit(1);
+  CHECK_MSG(c->status == TS_OK, "%d %s", c->status, c->text);
+}
+
+/* Steps a key's row: all its weights become `value` less. */
+static void step(ts_store *store, int64_t key, float value) {
+  float gradient[DIM];
+  char text[512];
+  for (uint32_t j = 0; j < DIM; j++) gradient[j] = value;
+  CHECK_MSG(ts_table_update(store, 0, &key, 1, gradient, text, sizeof text) == TS_OK, "%s", text);
+}
+
+static bool is(const float *row, float value) {
+  for (uint32_t j = 0; j < DIM; j++)
+    if (row[j] != value) return false;
+  return true;
+}
+
+/* A store whose first tier is full of rows, key k's weights all -k - 1. */
+static ts_store *full_store(const char *evictors, uint32_t rows) {
+  ts_config *config = config_of_type(&over_ssd, "4194304,268435456", "all");
+  ts_config_set(config, "eviction_threads", evictors, NULL, 0);
+  ts_store *store = open_config(config);
+  if (store == NULL) return NULL;
+  config = CONFIG("name", "t", "learning_rate", "1", "initializer", "constant");
+  set_number(config, "dim", DIM);
+  add_config(store, config);
+  float *row = calloc(rows, sizeof(float) * DIM);
+  int64_t *keys = malloc(rows * sizeof *keys);
+  char text[512];
+  for (uint32_t i = 0; i < rows; i++) {
+    keys[i] = i;
+    for (uint32_t j = 0; j < DIM; j++) row[i * DIM + j] = (float)(i + 1);
+  }
+  float *out = malloc(rows * sizeof(float) * DIM);
+  CHECK_MSG(ts_table_lookup(store, 0, keys, rows, out, text, sizeof text) == TS_OK, "%s", text);
+  CHECK_MSG(ts_table_update(store, 0, keys, rows, row, text, sizeof text) == TS_OK, "%s", text);
+  free(out);
+  free(row);
+  free(keys);
+  return store;
+}
+
+static int32_t tier_of(ts_store *store, int64_t key) {
+  int32_t tier = -1;
+  CHECK(ts_table_lookup_tier(store, 0, &key, 1, &tier, NULL, 0) == TS_OK);
+  return tier;
+}
+
+/* Keys that are pushed through the first tier, so that what nobody uses leaves it. */
+static void push_out(ts_store *store, int64_t key) {
+  call c;
+  for (int64_t first = FIRST; tier_of(store, key) == 0 && first < 40 * FIRST; first += 4000) {
+    start(&c, store, lookup, first, 4000);
+    join(&c);
+    free(c.rows);
+  }
+  CHECK(tier_of(store, key) == 1);
+}
+
+/* Who reads a row without a lock keeps its place from being used again, however long it takes. */
+static void a_row_leaves_while_it_is_read(void) {
+  ts_store *store = full_store("0", 4000);
+  if (store == NULL) return;
+  call reader, writer;
+  ts_sync_start();
+  ts_sync_close("peek:found");
+  const int64_t key = 3999;
+  CHECK(tier_of(store, key) == 0);
+  start(&reader, store, find, key, 1);
+  CHECK(ts_sync_await("peek:found", 1));
+  start(&writer, store, lookup, FIRST, 60000);
+  CHECK(ts_sync_await("epoch:wait:reader_inside", 1));
+  CHECK(!writer.done && !reader.done);
+  ts_sync_open("peek:found");
+  join(&reader);
+  join(&writer);
+  CHECK(ts_sync_stop());
+  CHECK(reader.found[0] && is(reader.rows, -(float)(key + 1)));
+  free(reader.rows);
+  free(writer.rows);
+  ts_store_close(store);
+}
+
+/* A call has read a record ahead; before it goes on, the row is stepped and leaves memory again as another record. */
+static void a_record_changes_after_it_was_read_ahead(void) {
+  ts_store *store = full_store("0", 4000);
+  if (store == NULL) return;
+  const int64_t key = 5;
+  push_out(store, key);
+  call reader;
+  ts_sync_start();
+  ts_sync_close_first("fetch:read");
+  start(&reader, store, lookup, key, 1);
+  CHECK(ts_sync_await("fetch:read", 1));
+  step(store, key, 100);
+  push_out(store, key);
+  ts_sync_open("fetch:read");
+  join(&reader);
+  CHECK(ts_sync_stop());
+  CHECK_MSG(is(reader.rows, -(float)(key + 1) - 100), "%g", reader.rows[0]);
+  free(reader.rows);
+  ts_store_close(store);
+}
+
+/* Settled means that nobody moves rows any more, also whoever had taken a shard from the queue before. */
+static void settling_waits_for_an_eviction_under_way(void) {
+  ts_store *store = full_store("1", 4000);
+  if (store == NULL) return;
+  CHECK(ts_store_settle(store, NULL, 0) == TS_OK);
+  call writer, settler;
+  ts_sync_start();
+  ts_sync_close("evictors:taken");
+  start(&writer, store, lookup, FIRST, 8000);
+  CHECK(ts_sync_await("evictors:taken", 1));
+  join(&writer); /* which evicted for itself what it needed */
+  start(&settler, store, settle, 0, 1);
+  CHECK(ts_sync_await("evictors:settle", 1));
+  CHECK(!settler.done && ts_sync_reached("evictors:done") == 0);
+  ts_sync_open("evictors:taken");
+  join(&settler);
+  CHECK(ts_sync_reached("evictors:done") >= 1);
+  CHECK(ts_sync_stop());
+  free(writer.rows);
+  free(settler.rows);
+  ts_store_close(store);
+}
+
+/* More calls than there is working memory for: the last one waits, and is woken. */
+static void working_memory_runs_out(void) {
+  enum { CALLS = 24 };
+  ts_store *store = full_store("0", 4000);
+  if (store == NULL) return;
+  push_out(store, 0);
+  call calls[CALLS];
+  ts_sync_start();
+  ts_sync_close("fetch:enlisted");
+  for (uint32_t i = 0; i < CALLS; i++) start(&calls[i], store, lookup, i, 1000);
+  CHECK(ts_sync_await("work:acquire:wait", 1));
+  ts_sync_open("fetch:enlisted");
+  for (uint32_t i = 0; i < CALLS; i++) {
+    join(&calls[i]);
+    for (uint32_t k = 0; k < 1000; k++) CHECK(is(calls[i].rows + k * DIM, -(float)(i + k + 1)));
+    free(calls[i].rows);
+  }
+  CHECK(ts_sync_stop());
+  CHECK(limits_hold(store) && charges_agree(store));
+  ts_store_close(store);
+}
+
+int main(void) {
+  if (!make_folder("handover")) return 1;
+  a_row_leaves_while_it_is_read();
+  a_record_changes_after_it_was_read_ahead();
+  settling_waits_for_an_eviction_under_way();
+  working_memory_runs_out();
+  remove_folder();
+  return test_result();
+}
