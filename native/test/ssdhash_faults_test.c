@@ -249,7 +249,7 @@ static void full_disk_compacts(bool real) {
   /* Removals make room, and so does a disk that grows. */
   int64_t keys[2000];
   for (int64_t i = 0; i < 2000; i++) keys[i] = i * 2;
-  CHECK(ops->remove(w.table, 2000, keys, err_of(&w)) == TS_OK);
+  CHECK(ops->remove(w.table, 2000, keys, NULL, err_of(&w)) == TS_OK);
   CHECK_MSG(put_many(&w, 50000, 1000, 1) == TS_OK, "%s", w.message);
   disk.size *= 2;
   char remount[] = "size=2400k";

@@ -40,7 +40,7 @@ static void *put_until_refused(void *argument) {
     const int64_t key = c->first + c->n;
     fill(row, bytes, key, c->stamp);
     c->status = ops->put(c->w->table, 1, &key, NULL, (const unsigned char *const *)&row, NULL,
-                              (ts_err){c->text, sizeof c->text});
+                            (ts_err){c->text, sizeof c->text});
   }
   c->n--;
   free(row);
@@ -115,7 +115,7 @@ static void records_change_while_they_are_compacted(void) {
   pthread_create(&writer.id, NULL, put_all, &writer);
   CHECK(joined(&writer) && writer.status == TS_OK);
   int64_t gone[] = {1, 3, 5, 7};
-  CHECK(ops->remove(w.table, 4, gone, err_of(&w)) == TS_OK);
+  CHECK(ops->remove(w.table, 4, gone, NULL, err_of(&w)) == TS_OK);
   ts_sync_open("ssd:compact:read");
   CHECK(ts_sync_await("ssd:compact:rewritten", 1));
   CHECK(ts_sync_stop());
