@@ -55,8 +55,9 @@ export interface TrainerTable {
 }
 
 /**
- * Options of {@linkcode WdlTrainer.open}. What is absent is left to the library's default, given in brackets, but for the three that say otherwise. Those
- * that say so leave results as they are, bit for bit; so do the number of threads and the storage type.
+ * Options of {@linkcode WdlTrainer.open}. What is absent is as given in brackets: the native library's default, but for
+ * `deepInitialAccumulator`, `wideInitialAccumulator` and `wideLearningRate`. Those that say so leave results as they are, bit
+ * for bit; so do the number of threads and the storage type.
  */
 export interface TrainerOptions {
   /** Path of the train cache file. */
