@@ -75,8 +75,8 @@ Deno.test(`the container image is built as the page says, and trains${skipped}`,
     await t.step("run --quick", async () => {
       const { code, out: said, err } = await images.run("tierbench", ["run", "--quick"], { [out]: results });
       assertEquals(code, 0, `${said}\n${err}`);
-      checkResult(await readResult(`${out}/pmem-modes/result.jsonl`));
-      assert((await Deno.stat(`${out}/pmem-modes/index.html`)).size > 100_000);
+      checkResult(await readResult(`${out}/pmem-modes-quick/result.jsonl`));
+      assert((await Deno.stat(`${out}/pmem-modes-quick/index.html`)).size > 100_000);
     });
     // In memory: no PMEM, so it is emulated, on the path that a real mount has.
     const mounts = { [out]: results, [pmem]: "/mnt/pmem0" };
@@ -84,7 +84,7 @@ Deno.test(`the container image is built as the page says, and trains${skipped}`,
     await t.step("run --quick with a folder mounted where PMEM would be", async () => {
       const { code, out: said, err } = await images.run("tierbench", onMount, mounts);
       assertEquals(code, 0, `${said}\n${err}`);
-      const result = await readResult(`${out}/pmem-modes/result.jsonl`);
+      const result = await readResult(`${out}/pmem-modes-quick/result.jsonl`);
       checkResult(result);
       for (const { configuration, evidence, tiers } of result.samples) {
         if (configuration !== "fsdax") continue;
