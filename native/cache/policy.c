@@ -43,6 +43,29 @@ void ts_policy_touch(ts_policy *policy, ts_policy_word *const *words, const uint
   if (n > 0) policy->ops->touch(policy, words, n);
 }
 
+void ts_policy_repeat(ts_policy *policy, ts_policy_word *word, uint64_t hash, uint64_t times) {
+  ts_policy_word *words[64];
+  uint64_t hashes[64];
+  for (uint32_t i = 0; i < 64 && i < times; i++) words[i] = word, hashes[i] = hash;
+  for (uint64_t first = 0; first < times; first += 64)
+    ts_policy_touch(policy, words, hashes, (uint32_t)TS_MIN(times - first, 64u));
+}
+
+static int ascending(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+void ts_policy_choose(const uint64_t *counts, uint32_t n, uint64_t places, bool *gets) {
+  uint64_t keys[TS_POLICY_TOGETHER];
+  for (uint32_t i = 0; i < n; i++) gets[i] = places >= n;
+  if (places >= n || places == 0) return;
+  const uint64_t most = UINT64_MAX >> 8;
+  for (uint32_t i = 0; i < n; i++) keys[i] = (most - TS_MIN(counts[i], most)) << 8 | i;
+  qsort(keys, n, sizeof *keys, ascending);
+  for (uint64_t i = 0; i < places; i++) gets[keys[i] & 255] = true;
+}
+
 void ts_policy_remove(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash, bool evicted) {
   (void)slot;
   policy->rows--;

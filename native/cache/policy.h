@@ -54,6 +54,12 @@ void ts_policy_insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, ui
 /* Rows were looked up: one call a batch or part of it, in which a row may stand more than once. Any thread; only the words change, and what of
  * the policy is atomic. Words that hold no row are passed over. */
 void ts_policy_touch(ts_policy *policy, ts_policy_word *const *words, const uint64_t *hashes, uint32_t n);
+/* One row was looked up `times` times more. */
+void ts_policy_repeat(ts_policy *policy, ts_policy_word *word, uint64_t hash, uint64_t times);
+/* Of n rows that come in together, `counts[i]` uses of each, the `places` that get a place where there are fewer places than
+ * rows: the hottest, of equals the first. gets[i] says so; n is at most TS_POLICY_TOGETHER. */
+#define TS_POLICY_TOGETHER 256u
+void ts_policy_choose(const uint64_t *counts, uint32_t n, uint64_t places, bool *gets);
 /* The row left (evicted: the policy's choice; otherwise removed, expired, or moved by the pool); the word is no longer
  * held. */
 void ts_policy_remove(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash, bool evicted);

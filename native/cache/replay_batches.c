@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PIECE 65536u
-#define TOGETHER 256u
+#define TOGETHER TS_POLICY_TOGETHER
 #define NONE UINT32_MAX
 
 struct ts_batches {
@@ -20,6 +20,7 @@ struct ts_batches {
   uint32_t *seen;        /* the batch that asked for it last */
   /* The keys of a piece that were missed, each once: */
   int64_t *missed;
+  uint32_t *times; /* how often */
   uint32_t missed_count;
   uint32_t *numbers; /* hash table of number + 1 */
 };
@@ -48,9 +49,10 @@ int32_t ts_batches_create(ts_policy_kind kind, uint64_t capacity, ts_batches **o
   b->entries = calloc(slots, sizeof *b->entries);
   b->seen = calloc(slots, sizeof *b->seen);
   b->missed = malloc(PIECE * sizeof *b->missed);
+  b->times = malloc(PIECE * sizeof *b->times);
   b->numbers = calloc(NUMBERS, sizeof *b->numbers);
   const ts_policy_pool pool = {b, span, charge};
-  if (b->words == NULL || b->entries == NULL || b->seen == NULL || b->missed == NULL || b->numbers == NULL ||
+  if (b->words == NULL || b->entries == NULL || b->seen == NULL || b->missed == NULL || b->times == NULL || b->numbers == NULL ||
       capacity >= UINT32_C(1) << 31 || !ts_key_table_init(&b->table, slots, 0.75) ||
       ts_policy_create(kind, &pool, &b->policy) != TS_OK) {
     ts_batches_destroy(b);
@@ -68,12 +70,13 @@ void ts_batches_destroy(ts_batches *b) {
   free(b->entries);
   free(b->seen);
   free(b->missed);
+  free(b->times);
   free(b->numbers);
   free(b);
 }
 
 uint64_t ts_batches_bytes(const ts_batches *b) {
-  return sizeof *b + ts_key_table_bytes(&b->table) + b->capacity * 3 * sizeof(uint32_t) + PIECE * sizeof *b->missed +
+  return sizeof *b + ts_key_table_bytes(&b->table) + b->capacity * 3 * sizeof(uint32_t) + PIECE * (sizeof *b->missed + sizeof *b->times) +
          NUMBERS * sizeof *b->numbers;
 }
 
@@ -84,7 +87,11 @@ bool ts_batches_has(const ts_batches *b, int64_t key) {
 static void miss(ts_batches *b, int64_t key, uint64_t hash) {
   uint32_t at = (uint32_t)hash & (NUMBERS - 1);
   for (; b->numbers[at] != 0; at = (at + 1) & (NUMBERS - 1))
-    if (b->missed[b->numbers[at] - 1] == key) return;
+    if (b->missed[b->numbers[at] - 1] == key) {
+      b->times[b->numbers[at] - 1]++;
+      return;
+    }
+  b->times[b->missed_count] = 1;
   b->missed[b->missed_count++] = key;
   b->numbers[at] = b->missed_count;
 }
@@ -144,10 +151,15 @@ static void evict(ts_batches *b, uint32_t want) {
   }
 }
 
-static void bring(ts_batches *b, const int64_t *keys, uint32_t n) {
+static void bring(ts_batches *b, const int64_t *keys, const uint32_t *times, uint32_t n) {
+  uint64_t uses[TOGETHER];
+  bool gets[TOGETHER];
   if (b->capacity - b->rows < n) evict(b, n - (uint32_t)(b->capacity - b->rows));
-  n = (uint32_t)TS_MIN(n, b->capacity - b->rows);
+  for (uint32_t i = 0; i < n; i++) uses[i] = times[i];
+  const uint64_t places = b->capacity - b->rows;
+  ts_policy_choose(uses, n, places, gets);
   for (uint32_t i = 0; i < n; i++) {
+    if (!gets[i]) continue;
     uint32_t slot = b->first_free;
     if (slot != NONE) b->first_free = b->entries[slot];
     else slot = (uint32_t)b->next++;
@@ -155,8 +167,9 @@ static void bring(ts_batches *b, const int64_t *keys, uint32_t n) {
     b->entries[slot] = ts_key_add(&b->table, keys[i], ts_key_home(&b->table, hash), slot);
     b->seen[slot] = b->batch;
     ts_policy_insert(b->policy, slot, &b->words[slot], hash);
+    ts_policy_repeat(b->policy, &b->words[slot], hash, times[i] - 1);
   }
-  b->rows += n;
+  b->rows += TS_MIN(n, places);
 }
 
 void ts_batches_run(ts_batches *b, const int64_t *keys, uint64_t n, uint64_t *rows, uint64_t *misses) {
@@ -171,7 +184,7 @@ void ts_batches_run(ts_batches *b, const int64_t *keys, uint64_t n, uint64_t *ro
     *rows += b->missed_count;
     *misses += b->missed_count;
     for (uint32_t at = 0; at < b->missed_count; at += TOGETHER)
-      bring(b, b->missed + at, TS_MIN(b->missed_count - at, TOGETHER));
+      bring(b, b->missed + at, b->times + at, TS_MIN(b->missed_count - at, TOGETHER));
     forget_missed(b);
   }
 }

@@ -170,6 +170,14 @@ static void insert_or_move(chunk *c, uint32_t i, ts_location to) {
   c->locations[i] = to;
 }
 
+/* Tells the policy that this lookup used the row as often as its key comes in it, but for `told` times. */
+static void tell_uses(chunk *c, uint32_t i, uint32_t tier, uint64_t row, uint32_t told) {
+  const ts_rows *rows = &c->shard->rows[tier];
+  const uint32_t times = c->bring->work->times[c->numbers[i]];
+  if (rows->policy != NULL && c->bring->count && times > told)
+    ts_policy_repeat(rows->policy, ts_rows_word(rows, row), c->hashes[i], times - told);
+}
+
 /* Puts the staged row into a reserved place of a memory tier. */
 static void place(chunk *c, uint32_t i, uint32_t tier, const unsigned char *row, uint8_t flags) {
   ts_rows *rows = &c->shard->rows[tier];
@@ -178,6 +186,7 @@ static void place(chunk *c, uint32_t i, uint32_t tier, const unsigned char *row,
   if (rows->policy != NULL) {
     *ts_rows_flags(rows, at) = flags;
     ts_policy_insert(rows->policy, at, ts_rows_word(rows, at), c->hashes[i]);
+    tell_uses(c, i, tier, at, 1);
   }
   insert_or_move(c, i, TS_LOCATION(tier, at));
 }
@@ -324,6 +333,24 @@ static int32_t look_again(chunk *c, ts_err err) {
   return status;
 }
 
+/* Which rows get the places: where there are fewer places than rows, those that the call uses most, of equals first what is in
+ * memory. */
+static void choose(const chunk *c, uint64_t places, bool *gets) {
+  uint64_t uses[CHUNK];
+  uint32_t which[CHUNK], n = 0;
+  bool chosen[CHUNK];
+  memset(gets, 0, c->n * sizeof *gets);
+  for (uint32_t created = 0; created < 2; created++)
+    for (uint32_t i = 0; i < c->n; i++) {
+      const bool below = c->fate[i] == PRESENT && c->bring->call == NULL && TS_LOCATION_TIER(c->locations[i]) > 0;
+      if (created == 0 ? !below : c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
+      uses[n] = c->bring->work->times[c->numbers[i]];
+      which[n++] = i;
+    }
+  ts_policy_choose(uses, n, places, chosen);
+  for (uint32_t j = 0; j < n; j++) gets[which[j]] = chosen[j];
+}
+
 /* The chunk's changes; shard locked, index reserved. */
 static int32_t carry_out(chunk *c, ts_err err) {
   const ts_bring *b = c->bring;
@@ -363,6 +390,8 @@ static int32_t carry_out(chunk *c, ts_err err) {
     step_in_place(c);
     step_staged(c);
   }
+  bool gets[CHUNK];
+  choose(c, places, gets);
   /* What is in memory first: making places for new rows below may move it on. */
   for (uint32_t i = 0; i < c->n; i++) {
     unsigned char *row = ts_work_staging(w, c->numbers[i]);
@@ -371,13 +400,13 @@ static int32_t carry_out(chunk *c, ts_err err) {
     uint32_t tier = TS_LOCATION_TIER(c->locations[i]);
     ts_traffic_read(c->shard, tier, TS_LOCATION_ROW(c->locations[i]), row, c->traffic);
     count_frequency(c, i, row);
-    if (tier > 0 && places > 0) {
+    if (gets[i]) {
       promote(c, i, row);
-      places--;
       promoted++;
       continue;
     }
     in_place += tier > 0;
+    tell_uses(c, i, tier, TS_LOCATION_ROW(c->locations[i]), 0);
     if (b->count && table->layout.frequency_offset != 0)
       memcpy(ts_rows_at(&c->shard->rows[tier], TS_LOCATION_ROW(c->locations[i])) + table->layout.frequency_offset,
              row + table->layout.frequency_offset, sizeof(uint32_t));
@@ -390,9 +419,8 @@ static int32_t carry_out(chunk *c, ts_err err) {
     unsigned char *row = ts_work_staging(w, c->numbers[i]);
     if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
     count_frequency(c, i, row);
-    if (places > 0) {
+    if (gets[i]) {
       place(c, i, 0, row, c->fate[i] == CREATED ? 0 : fetched);
-      places--;
       promoted += c->fate[i] == FETCHED;
       c->shard->recorded += c->fate[i] == FETCHED;
     } else if (c->fate[i] == FETCHED) {

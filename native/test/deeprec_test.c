@@ -457,6 +457,57 @@ static void quotient_and_remainder_tables_make_a_multi_hash_variable(void) {
   }
 }
 
+/* LFU, thirty ids cycled over a hundred uses in one batch: those used three times leave before those used four times, each in
+ * their order. */
+static void lfu_counts_repeats_in_a_batch(void) {
+  ts_store *store = open_config(CONFIG("storage", "DRAM_SSDHASH", "size", "480,1048576", "size_counts", "rows", "path", folder,
+                                       "policy", "lfu", "eviction_threads", "0"));
+  add_config(store, CONFIG("name", "v", "dim", "4"));
+  int64_t keys[100];
+  float rows[400];
+  for (int i = 0; i < 100; i++) keys[i] = i % 30;
+  OK(ts_table_lookup(store, 0, keys, 100, rows, ERR));
+  CHECK(rows_in(store, 0) == 30);
+  ts_rows *first = &store->tables[0]->shards[0].rows[0];
+  uint64_t slots[50];
+  const uint32_t n = ts_policy_victims(first->policy, 50, slots);
+  CHECK(n == 30);
+  for (uint32_t i = 0; i < n; i++)
+    CHECK_MSG(*ts_rows_key(first, slots[i]) == (10 + i) % 30, "victim %u is %lld", i, (long long)*ts_rows_key(first, slots[i]));
+  ts_store_close(store);
+}
+
+/* Of a batch that brings in more rows than there are places, the first tier keeps those that it uses most. */
+static void the_hottest_of_a_batch_stay_up(void) {
+  static const char *const storages[] = {"DRAM_SSDHASH", "DRAM_LEVELDB", "DRAM_PMEM"};
+  for (uint32_t s = 0; s < 3; s++)
+    for (int again = 0; again < 2; again++) {
+      ts_store *store = open_config(CONFIG("storage", storages[s], "size", "160,1048576", "size_counts", "rows", "path", folder,
+                                           "pmem", "libpmem", "policy", "lfu", "eviction_threads", "0"));
+      add_config(store, CONFIG("name", "v", "dim", "4"));
+      int64_t keys[50];
+      float rows[200];
+      uint32_t n = 0;
+      if (again) /* they are below, not new */
+        for (int i = 0; i < 2; i++) {
+          for (int k = 0; k < 40; k++) keys[k] = i == 0 ? k : 100 + k;
+          OK(ts_table_lookup(store, 0, keys, 40, rows, ERR));
+        }
+      for (int k = 0; k < 40; k++) {
+        keys[n++] = k;
+        if (k >= 25 && k < 35) keys[n++] = k;
+      }
+      for (int i = 0; i < (again ? 4 : 1); i++) OK(ts_table_lookup(store, 0, keys, n, rows, ERR));
+      int32_t tiers[40];
+      int64_t all[40];
+      for (int k = 0; k < 40; k++) all[k] = k;
+      OK(ts_table_lookup_tier(store, 0, all, 40, tiers, ERR));
+      for (int k = 0; k < 40; k++)
+        CHECK_MSG((tiers[k] == 0) == (k >= 25 && k < 35), "%s, %d: key %d is in tier %d", storages[s], again, k, tiers[k]);
+      ts_store_close(store);
+    }
+}
+
 int main(void) {
   if (!make_folder("deeprec")) return 1;
   weights_below_the_threshold_expire();
@@ -468,6 +519,8 @@ int main(void) {
   ssd_rows_are_right_while_in_the_write_buffer();
   lookup_tier_tells_where_rows_went();
   partitions_keep_their_own_places();
+  lfu_counts_repeats_in_a_batch();
+  the_hottest_of_a_batch_stay_up();
   training_equals_a_plain_variable();
   frequencies_and_versions_are_kept();
   three_lookups_give_the_default_the_fourth_the_row();

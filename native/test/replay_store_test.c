@@ -126,6 +126,31 @@ static void over_memory(ts_policy_kind kind) {
   ts_zipf_free(&zipf);
 }
 
+/* Key after key, where the store is one shard of a table, one thread and no thread that evicts, its hits are those of
+ * ts_cache_replay. */
+static void key_after_key(ts_policy_kind kind) {
+  static const storage_type type = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true};
+  enum { N = 9000, PLACES = 900 };
+  static int64_t keys[N];
+  float row[DIM];
+  for (uint32_t stream = 0; stream < 4; stream++) {
+    ts_zipf zipf;
+    CHECK(ts_zipf_create(UNIVERSE / 4, 0.8, 0, &zipf, (ts_err){message, sizeof message}) == TS_OK);
+    pair p = open_pair(&type, kind, PLACES);
+    for (uint32_t i = 0; i < N; i++) {
+      keys[i] = draw(&zipf, stream == 1 ? 0 : stream, i);
+      CHECK(ts_table_lookup(p.store, p.table, keys + i, 1, row, message, sizeof message) == TS_OK);
+    }
+    uint64_t hits = 0;
+    CHECK(ts_cache_replay(ts_policy_names[kind], PLACES, keys, N, &hits, message, sizeof message) == TS_OK);
+    const uint64_t got = counter_of(p.store, TS_STAT_tier0_hits);
+    CHECK_MSG(got == hits && hits > 0, "%s, stream %u: the store has %llu hits, the replay %llu", ts_policy_names[kind],
+              stream, (unsigned long long)got, (unsigned long long)hits);
+    close_pair(&p);
+    ts_zipf_free(&zipf);
+  }
+}
+
 int main(void) {
   if (!make_folder("replay")) return 1;
   for (int kind = 0; kind < TS_POLICIES; kind++) {
@@ -133,6 +158,7 @@ int main(void) {
     over_records((ts_policy_kind)kind, 1, 1, 12000, ROWS);
     over_records((ts_policy_kind)kind, 0, 70000, 3, ROWS); /* more than a piece, and than the cache */
     over_memory((ts_policy_kind)kind);
+    key_after_key((ts_policy_kind)kind);
     /* Smaller than what comes in together. (What s3fifo and tinylfu remember of the departed lies otherwise in tiny tiers.) */
     if (kind != TS_S3FIFO && kind != TS_TINYLFU) over_records((ts_policy_kind)kind, 0, 2000, 10, 200);
   }
