@@ -1,9 +1,16 @@
 /* epoch.c - see epoch.h for the idea.
  *
- * Why a wait is enough: the writer has made something unreachable, then moves the time on and looks at every slot, all
- * of it sequentially consistent. A reader whose announcement comes before the look is seen and waited for. One whose
- * announcement comes after it loads its pointers later still, and finds them changed. A reader may announce an old time
- * when the clock moves between its two steps; it is then waited for once too often, never too little. */
+ * Why a wait is enough. The reader: announce; fence; load pointers. The writer: unlink; move the time on; fence; look at
+ * every slot. Two sequentially consistent fences have an order. If the reader's comes first, the writer's look sees the
+ * announcement, or a later one of that slot, and waits until it is taken back; taking it back is a release that the look
+ * acquires, so all that the reader read came before. If the writer's fence comes first, the reader's loads see the unlinked
+ * pointer. Without the fences both could miss each other: the announcement is a store and the pointer a load elsewhere,
+ * which C17 lets pass each other even if the store is sequentially consistent (loads of pointers only acquire), and so do
+ * the unlinking stores and the look. x86 orders the store all the same (it is an exchange), other machines do not.
+ *
+ * A slot whose time is not older than the wait's entered after the time moved on: it read a time that was written after the
+ * unlinking, and acquired it, so it sees that. A reader may announce an old time when the clock moves between its two steps;
+ * it is then waited for once too often, never too little. */
 #include "base/sync_point.h"
 #include "base/epoch.h"
 
@@ -39,6 +46,7 @@ void ts_epoch_release(ts_epoch_slot *slot) { atomic_store_explicit(&slot->claime
 
 void ts_epoch_wait(ts_epochs *epochs) {
   uint64_t time = atomic_fetch_add(&epochs->now, 1) + 1;
+  ts_epoch_fence();
   TS_SYNC("epoch:wait:begin");
   for (uint32_t i = 0; i < TS_EPOCH_SLOTS; i++) {
     uint32_t spins = 0;

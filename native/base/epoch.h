@@ -27,9 +27,18 @@ void ts_epochs_init(ts_epochs *epochs);
 ts_epoch_slot *ts_epoch_claim(ts_epochs *epochs);
 void ts_epoch_release(ts_epoch_slot *slot);
 
+/* A sequentially consistent store or load orders itself among its like only; this orders all that is around it (C17,
+ * 7.17.3 and 7.17.4.1). ThreadSanitizer knows no fences: there the accesses beside it are sequentially consistent, which it
+ * takes for more. */
+static inline void ts_epoch_fence(void) {
+#if !defined(__SANITIZE_THREAD__)
+  atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
 static inline void ts_epoch_enter(ts_epochs *epochs, ts_epoch_slot *slot) {
-  /* Sequentially consistent: what the reader loads next comes after the announcement. */
-  atomic_store(&slot->entered, atomic_load_explicit(&epochs->now, memory_order_relaxed));
+  atomic_store(&slot->entered, atomic_load_explicit(&epochs->now, memory_order_acquire));
+  ts_epoch_fence(); /* what the reader loads next comes after the announcement: see epoch.c */
 }
 static inline void ts_epoch_leave(ts_epoch_slot *slot) { atomic_store_explicit(&slot->entered, 0, memory_order_release); }
 
