@@ -117,12 +117,34 @@ static int32_t deepen(ts_index *index, retired *r) {
   return TS_OK;
 }
 
+/* Segments with reservations are in a list, so that whoever takes those back need not look at all. */
+static void list(ts_index *index, ts_segment *s) {
+  if (s->listed || s->reserved == 0) return;
+  s->listed = true;
+  s->before = NULL;
+  s->after = index->reserving;
+  if (s->after != NULL) s->after->before = s;
+  index->reserving = s;
+}
+
+static void unlist(ts_index *index, ts_segment *s) {
+  if (!s->listed) return;
+  s->listed = false;
+  if (s->after != NULL) s->after->before = s->before;
+  if (s->before != NULL)
+    s->before->after = s->after;
+  else
+    index->reserving = s->after;
+}
+
 /* Puts the new segment or segments in the place of the old one. */
 static void publish(ts_index *index, retired *r, ts_segment *old, uint64_t hash, ts_segment *to[2]) {
   ts_index_directory *d = ts_index_directory_of(index);
   uint64_t span = UINT64_C(1) << (d->depth - old->depth), first = ts_directory_position(d, hash) / span * span;
   for (uint64_t i = 0; i < span; i++)
     atomic_store_explicit(&d->segments[first + i], to[1] != NULL && i >= span / 2 ? to[1] : to[0], memory_order_release);
+  unlist(index, old);
+  for (uint32_t i = 0; i < 2 && to[i] != NULL; i++) list(index, to[i]);
   old->next = r->segments;
   r->segments = old;
   r->bytes += ts_segment_bytes(old->buckets);
@@ -215,7 +237,11 @@ static void tidy(ts_index *index, retired *r, ts_segment *s, uint64_t hash) {
 int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, uint64_t *wanted) {
   retired r = {0};
   int32_t status = TS_OK;
-  for (uint32_t i = 0; i < n; i++) ts_segment_of(index, hashes[i])->reserved++;
+  for (uint32_t i = 0; i < n; i++) {
+    ts_segment *s = ts_segment_of(index, hashes[i]);
+    s->reserved++;
+    list(index, s);
+  }
   index->reserved += n;
   for (uint32_t i = 0; i < n && status == TS_OK; i++) {
     ts_segment *s = ts_segment_of(index, hashes[i]);
@@ -237,12 +263,10 @@ int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, ui
 }
 
 void ts_index_clear_reservations(ts_index *index) {
-  if (index->reserved == 0) return;
-  const ts_index_directory *d = ts_index_directory_of(index);
-  for (uint64_t i = 0, n = UINT64_C(1) << d->depth; i < n;) {
-    ts_segment *s = ts_directory_segment(d, i);
+  while (index->reserving != NULL) {
+    ts_segment *s = index->reserving;
     s->reserved = 0;
-    i += n >> s->depth;
+    unlist(index, s);
   }
   index->reserved = 0;
 }

@@ -53,6 +53,7 @@ typedef struct ts_index {
   struct ts_index_directory *_Atomic directory; /* what readers follow; the rest is the writer's, on another line */
   ts_index_options options;
   uint64_t live, reserved;
+  struct ts_segment *reserving; /* segments that may have reservations */
   uint32_t rebuilds; /* number of the last segment made */
 } ts_index;
 

@@ -18,6 +18,8 @@ typedef struct ts_segment {
   uint32_t removed;                     /* since the segment was last settled */
   uint32_t number;
   struct ts_segment *next; /* of those that wait to be freed */
+  struct ts_segment *before, *after; /* of those that may have reservations: index->reserving */
+  bool listed;
   /* Everybody's, constant. */
   _Alignas(64) uint32_t buckets;
   uint32_t depth; /* hash bits that name this segment, after the skipped ones */

@@ -199,8 +199,7 @@ function headline(cases: readonly ComparedCase[], verdict: ResultComparison["ver
     const more = found.length > 3 ? [`${found.length - 3} more are ${word}`] : [];
     return [listText([...named, ...more])];
   });
-  const text = parts.join("; ");
-  return text.slice(0, 1) + text.slice(1);
+  return parts.join("; ");
 }
 
 /** A ratio as a change: `13 % slower (95 %: 11 to 15)`. */
