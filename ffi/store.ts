@@ -171,14 +171,14 @@ export class EmbeddingStore implements Disposable {
    * console.log(table.metadata([7]).versions); // BigInt64Array(1) [ 41n ]
    * ```
    *
-   * @param step A whole number; -2^63 to 2^63 - 1 as a bigint.
+   * @param step A whole number from 0 to 2^53 - 1, or to 2^63 - 1 as a bigint.
    * @throws {RangeError} If it is none.
    */
   setStep(step: number | bigint): void {
     const whole = typeof step === "bigint" ? BigInt.asIntN(64, step) === step : Number.isSafeInteger(step);
-    if (!whole) {
+    if (!whole || step < 0) {
       throw new RangeError(
-        `Cannot use the step ${step}: expected a whole number up to 2^53 - 1, or a bigint of 64 bits`,
+        `Cannot use the step ${step}: expected a whole number from 0 to 2^53 - 1, or to 2^63 - 1 as a bigint`,
       );
     }
     const store = handleOf(this, "store").shared("set the step");

@@ -1,6 +1,8 @@
-/* blocks.c - see blocks.h for the idea. Blocks that came back wait in a list through their own first words; new ones are
- * cut from the last extent. An extent is a sixteenth of what there is, so that the memory held in advance stays small
- * beside what is used; it is touched only where blocks are used. Extents go back to the system at the end. */
+/* blocks.c - see blocks.h for the idea. New blocks are cut from the last extent, which is address space: the system gives
+ * it memory where blocks are used. Blocks that came back wait in a list beside them; those used last are kept with their
+ * memory and taken first, the memory of the others goes back to the system at once, so that what is held and not taken
+ * stays below the limit that the owner has charged. Huge pages, whose unused part is held too, are asked for where the
+ * limit has room for that. Extents go back at the end. */
 #include "base/blocks.h"
 
 #include <linux/mempolicy.h>
@@ -20,15 +22,14 @@ typedef struct extent {
   uint64_t bytes;
 } extent;
 
-typedef struct idle_block {
-  struct idle_block *next;
-} idle_block;
-
 struct ts_blocks {
   pthread_mutex_t lock;
   uint64_t block_bytes;
   int node;
-  idle_block *idle;
+  bool huge;
+  uint64_t most_kept; /* idle blocks with their memory */
+  unsigned char **idle; /* [blocks of all extents]: used last at the end */
+  uint64_t idle_count, gone; /* the first `gone` of them have no memory */
   unsigned char *fresh; /* of the last extent: blocks that nobody had yet */
   uint64_t fresh_blocks;
   extent *extents;
@@ -45,9 +46,10 @@ static bool bind_to(int node, void *base, uint64_t bytes) {
   return syscall(SYS_mbind, base, bytes, MPOL_BIND, mask, (unsigned long)MOST_NODES, 0ul) == 0;
 }
 
-/* Memory from the system: aligned to huge pages, which are asked for, where it is large enough for one. */
-static unsigned char *map(uint64_t bytes, int node) {
-  uint64_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
+/* Memory from the system: aligned to huge pages, which are asked for, where it is large enough for one and they are wanted;
+ * without them otherwise. */
+static unsigned char *map(uint64_t bytes, int node, bool huge) {
+  uint64_t align = huge && bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
   unsigned char *base = mmap(NULL, bytes + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return NULL;
   if (align > 0) {
@@ -56,6 +58,8 @@ static unsigned char *map(uint64_t bytes, int node) {
     base += before;
     if (align > before) munmap(base + bytes, align - before);
     madvise(base, bytes, MADV_HUGEPAGE); /* a hint; works without */
+  } else {
+    madvise(base, bytes, MADV_NOHUGEPAGE); /* where the system makes them unasked */
   }
   if (!bind_to(node, base, bytes)) {
     munmap(base, bytes);
@@ -79,8 +83,12 @@ static bool add_extent(ts_blocks *blocks) {
     uint64_t share = TS_MIN(blocks->total / EXTENT_SHARE, MOST_EXTENT) / HUGE_PAGE * HUGE_PAGE;
     bytes = TS_MAX(share, TS_ROUND_UP(least, HUGE_PAGE));
   }
-  unsigned char *base = map(bytes, blocks->node);
-  if (base == NULL && bytes > least) base = map(bytes = least, blocks->node);
+  /* A place for each of its blocks to be idle in, so that giving one back cannot fail. */
+  unsigned char **idle = realloc(blocks->idle, (blocks->total + bytes) / blocks->block_bytes * sizeof *idle);
+  if (idle == NULL) return false;
+  blocks->idle = idle;
+  unsigned char *base = map(bytes, blocks->node, blocks->huge);
+  if (base == NULL && bytes > least) base = map(bytes = least, blocks->node, blocks->huge);
   if (base == NULL) return false;
   blocks->extents[blocks->count++] = (extent){base, bytes};
   blocks->total += bytes;
@@ -89,15 +97,18 @@ static bool add_extent(ts_blocks *blocks) {
   return true;
 }
 
-int32_t ts_blocks_create(uint64_t block_bytes, int node, ts_blocks **out) {
+int32_t ts_blocks_create(uint64_t block_bytes, uint64_t most_slack, int node, ts_blocks **out) {
   ts_blocks *blocks = calloc(1, sizeof *blocks);
   if (blocks == NULL) return TS_ENOMEM;
-  blocks->block_bytes = TS_ROUND_UP(block_bytes, 64u);
+  blocks->block_bytes = TS_ROUND_UP(block_bytes, 4096u);
+  /* Half for the rest of a huge page, half for blocks that come back. */
+  blocks->huge = most_slack >= 2 * HUGE_PAGE;
+  blocks->most_kept = (blocks->huge ? most_slack - HUGE_PAGE : most_slack) / blocks->block_bytes;
   blocks->node = node;
   pthread_mutex_init(&blocks->lock, NULL);
   if (node >= 0) { /* a node that is not there shows now, not when memory is needed */
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    unsigned char *trial = map(page, node);
+    unsigned char *trial = map(page, node, false);
     if (trial == NULL) {
       ts_blocks_destroy(blocks);
       return TS_ENOMEM;
@@ -112,6 +123,7 @@ void ts_blocks_destroy(ts_blocks *blocks) {
   if (blocks == NULL) return;
   for (uint32_t i = 0; i < blocks->count; i++) munmap(blocks->extents[i].base, blocks->extents[i].bytes);
   free(blocks->extents);
+  free(blocks->idle);
   pthread_mutex_destroy(&blocks->lock);
   free(blocks);
 }
@@ -119,9 +131,9 @@ void ts_blocks_destroy(ts_blocks *blocks) {
 void *ts_blocks_take(ts_blocks *blocks) {
   void *block = NULL;
   pthread_mutex_lock(&blocks->lock);
-  if (blocks->idle != NULL) {
-    block = blocks->idle;
-    blocks->idle = blocks->idle->next;
+  if (blocks->idle_count > 0) {
+    block = blocks->idle[--blocks->idle_count];
+    blocks->gone = TS_MIN(blocks->gone, blocks->idle_count);
   } else if (blocks->fresh_blocks > 0 || add_extent(blocks)) {
     block = blocks->fresh;
     blocks->fresh += blocks->block_bytes;
@@ -135,16 +147,20 @@ void *ts_blocks_take(ts_blocks *blocks) {
 void ts_blocks_give_back(ts_blocks *blocks, void *block) {
   if (block == NULL) return;
   pthread_mutex_lock(&blocks->lock);
-  idle_block *idle = block;
-  idle->next = blocks->idle;
-  blocks->idle = idle;
+  blocks->idle[blocks->idle_count++] = block;
   blocks->taken -= blocks->block_bytes;
+  while (blocks->idle_count - blocks->gone > blocks->most_kept)
+    madvise(blocks->idle[blocks->gone++], blocks->block_bytes, MADV_DONTNEED);
   pthread_mutex_unlock(&blocks->lock);
 }
 
 uint64_t ts_blocks_slack(ts_blocks *blocks) {
   pthread_mutex_lock(&blocks->lock);
-  uint64_t slack = blocks->total - blocks->taken;
+  uint64_t slack = (blocks->idle_count - blocks->gone) * blocks->block_bytes;
+  /* The page that is begun. */
+  if (blocks->huge)
+    slack += TS_MIN((HUGE_PAGE - (uintptr_t)blocks->fresh % HUGE_PAGE) % HUGE_PAGE,
+                    blocks->fresh_blocks * blocks->block_bytes);
   pthread_mutex_unlock(&blocks->lock);
   return slack;
 }

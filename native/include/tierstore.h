@@ -25,7 +25,8 @@
  *   - Functions that return text take (out, cap, needed): they write at most cap bytes including the NUL and
  *     store in *needed the bytes the whole text takes including the NUL. A short buffer is TS_ERANGE.
  *   - Long runs take `control`, a uint64_t[TS_CONTROL_WORDS] that both sides may touch while the call runs.
- *   - The library never prints, never aborts, never installs signal handlers, and holds no global mutable state.
+ *   - The library never prints, never aborts and never installs signal handlers. All state is in handles; what the process
+ *     shares is what was found out once and does not change: the optional libraries that are open, the CPU's level.
  *   - Optional system libraries (libpmem, libmemkind, libleveldb, libdnnl, libz) are opened with dlopen when first needed;
  *     a missing one is TS_EUNAVAILABLE with its name and its Debian package. io_uring needs no library: the two system
  *     calls are made directly, and where the kernel refuses them files are read with pread.

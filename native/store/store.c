@@ -9,6 +9,9 @@
 #define MINIMUM_FIRST (UINT64_C(1) << 20)
 #define MINIMUM_FIRST_OVER_SSD (UINT64_C(4) << 20) /* it holds the SSD tier's index and buffers, too */
 #define MINIMUM_LOWER (UINT64_C(64) << 10)
+/* Of the first tier, for what the index's blocks hold beside those in use. */
+#define SLACK_SHARE 64u
+#define MOST_SLACK (UINT64_C(64) << 20)
 /* Room beyond the limit when only rows count, for the unused rest of each table's last chunk (rows.c makes chunks at
  * most a 64th of the limit, and at most 32 KiB). Address space, not memory, except in a pool file. */
 #define ROWS_ONLY_SLACK (UINT64_C(16) << 20)
@@ -180,7 +183,8 @@ static int32_t open_emulation(ts_store *store, const ts_config *config, ts_err e
 }
 
 static int32_t open_parts(ts_store *store, const ts_config *config, const options *o, ts_err err) {
-  int32_t status = ts_blocks_create(TS_INDEX_BLOCK, o->node, &store->blocks);
+  store->block_slack = o->rows_only ? MOST_SLACK : TS_MIN(o->sizes[0] / SLACK_SHARE, MOST_SLACK);
+  int32_t status = ts_blocks_create(TS_INDEX_BLOCK, store->block_slack, o->node, &store->blocks);
   if (status != TS_OK) return ts_fail(err, status, "Cannot open store: out of memory");
   for (uint32_t t = 0; status == TS_OK && t < ts_storage_tiers(&o->type); t++) status = open_tier(store, t, o, err);
   if (status != TS_OK) return status;
@@ -191,7 +195,8 @@ static int32_t open_parts(ts_store *store, const ts_config *config, const option
   /* Two calls side by side leave half the headroom for what must grow before memory can be freed. */
   store->work_limit = o->rows_only ? MOST_WORK / 4 : first->headroom / 4;
   const bool threads = o->eviction_threads > 0 && ts_is_tiered(store);
-  uint64_t fixed = sizeof *store + TS_OWNER_BYTES + (threads ? ts_evictors_bytes(o->eviction_threads) : 0);
+  uint64_t fixed = sizeof *store + TS_OWNER_BYTES + store->block_slack +
+                   (threads ? ts_evictors_bytes(o->eviction_threads) : 0);
   if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed))
     return ts_fail(err, TS_EINVAL, "Cannot open store: %llu bytes do not hold its fixed part",
                    (unsigned long long)first->limit);

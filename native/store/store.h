@@ -151,6 +151,7 @@ struct ts_store {
   uint32_t shards; /* a table */
   ts_policy_kind policy;
   ts_blocks *blocks;
+  uint64_t block_slack; /* bytes that they may hold beside what is taken; charged as buffers of the first tier */
   float normal[TS_NORMAL_PIECES + 1];
   _Atomic int64_t step;
   _Atomic bool stepped; /* somebody sets it */

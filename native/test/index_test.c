@@ -45,7 +45,7 @@ static fixture *start_with_segments(int64_t limit, uint32_t skip, uint32_t full,
   fixture *f = aligned_alloc(_Alignof(fixture), sizeof *f);
   memset(f, 0, sizeof *f);
   ts_epochs_init(&f->epochs);
-  CHECK(ts_blocks_create(TS_INDEX_BLOCK, -1, &f->blocks) == TS_OK);
+  CHECK(ts_blocks_create(TS_INDEX_BLOCK, UINT64_C(64) << 20, -1, &f->blocks) == TS_OK);
   f->purse.limit = limit;
   ts_index_options options = {&f->epochs, f->blocks, pay, &f->purse, skip, full, fresh, segment};
   CHECK(ts_index_init(&f->index, &options) == TS_OK);

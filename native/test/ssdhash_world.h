@@ -45,7 +45,7 @@ static inline void world_make(world *w, const char *directory, const char *table
   memset(w, 0, sizeof *w);
   w->epochs = aligned_alloc(64, sizeof *w->epochs);
   ts_epochs_init(w->epochs);
-  ts_blocks_create(TS_INDEX_BLOCK, -1, &w->blocks);
+  ts_blocks_create(TS_INDEX_BLOCK, UINT64_C(64) << 20, -1, &w->blocks);
   w->medium.limit = limit;
   w->dram.limit = dram;
   ts_config *config;

@@ -271,7 +271,7 @@ Deno.test("metadata() tells lookups and the step of the last update, and takes n
   }
   plain.lookup([1]);
   assertEquals([[...plain.metadata([1]).frequencies], [...plain.metadata([1]).versions]], [[0n], [-1n]]);
-  for (const step of [0.5, NaN, 2 ** 53, 2n ** 63n]) {
+  for (const step of [0.5, NaN, -1, 2 ** 53, -1n, 2n ** 63n]) {
     assertThrows(() => store.setStep(step), RangeError, `Cannot use the step ${step}`);
   }
 });

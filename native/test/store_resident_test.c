@@ -1,0 +1,111 @@
+/* Limits are hard for the system, too: what a process holds more while it has a store is at most what ts_store_memory says,
+ * and that at most the limit, for every storage type, while tables grow and shrink.
+ *
+ * Beside it there are what malloc holds of freed memory and half-used pages, and of LevelDB what leveldb.h lists: TOLERANCE.
+ * Each store has a process of its own, so that what one leaves in malloc is not another's. Thread stacks and libraries are
+ * there before the first look. */
+#include "test/store_types.h"
+
+#include <sys/wait.h>
+
+#define LIMIT (UINT64_C(16) << 20)
+#define LOWER (UINT64_C(24) << 20)
+#define TOLERANCE (UINT64_C(768) << 10)
+#define TOLERANCE_LEVELDB (UINT64_C(6) << 20)
+#define DIM 4u
+#define BATCH 2048u
+
+static char message[512];
+#define ERR message, sizeof message
+
+/* Private memory of this process. */
+static uint64_t resident(void) {
+  FILE *file = fopen("/proc/self/status", "r");
+  char line[256];
+  unsigned long long kilobytes = 0;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    if (sscanf(line, "RssAnon: %llu", &kilobytes) == 1) break;
+  if (file != NULL) fclose(file);
+  return kilobytes * 1024;
+}
+
+/* What the store says that it holds in such memory: memkind's tier is ordinary memory here, libpmem's a file. */
+static uint64_t told(ts_store *store, const storage_type *type) {
+  static char text[8192];
+  uint64_t needed, sum = 0;
+  CHECK(ts_store_memory(store, text, sizeof text, &needed) == TS_OK);
+  for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    unsigned tier;
+    char purpose[32], place[32];
+    unsigned long long bytes;
+    if (sscanf(line, "tier=%u purpose=%31s place=%31s bytes=%llu", &tier, purpose, place, &bytes) != 4) continue;
+    const bool memkind = strcmp(place, "PMEM") == 0 && strstr(type->name, "LIBPMEM") == NULL &&
+                         (type->pmem == NULL || strcmp(type->pmem, "memkind") == 0);
+    if (strcmp(place, "DRAM") == 0 || memkind) sum += bytes;
+  }
+  return sum;
+}
+
+static void look(ts_store *store, const storage_type *type, uint64_t before, const char *when) {
+  const uint64_t now = resident(), held = now > before ? now - before : 0, said = told(store, type);
+  const uint64_t tolerance = strstr(type->storage, "LEVELDB") != NULL ? TOLERANCE_LEVELDB : TOLERANCE;
+  CHECK_MSG(held <= said + tolerance, "%s, %s: %llu bytes are resident, the store tells of %llu", type->name, when,
+            (unsigned long long)held, (unsigned long long)said);
+  CHECK_MSG(limits_hold(store), "%s, %s: a limit is exceeded", type->name, when);
+}
+
+static void run(const storage_type *type) {
+  char sizes[96];
+  snprintf(sizes, sizeof sizes, "%llu", (unsigned long long)LIMIT);
+  for (uint32_t t = 1; t < type->tiers; t++)
+    snprintf(sizes + strlen(sizes), sizeof sizes - strlen(sizes), ",%llu", (unsigned long long)(type->ssd && t + 1 == type->tiers ? 16 * LOWER : LOWER));
+  if (type->tiers == 1 && type->ssd) snprintf(sizes, sizeof sizes, "%llu", (unsigned long long)(16 * LOWER));
+  /* What is loaded and started by the first store is not this one's. */
+  ts_store_close(open_config(config_of_type(type, sizes, "all")));
+  const uint64_t before = resident();
+  ts_store *store = open_config(config_of_type(type, sizes, "all"));
+  if (store == NULL) return;
+  static int64_t keys[BATCH];
+  static float rows[BATCH * DIM];
+  for (uint32_t t = 0; t < 2; t++) {
+    const uint32_t table = add_config(store, CONFIG("name", t == 0 ? "a" : "b", "dim", "4"));
+    uint64_t made = 0;
+    for (uint32_t call = 0; call < 220; call++) {
+      for (uint32_t i = 0; i < BATCH; i++) keys[i] = (int64_t)ts_mix64(made + i + 1);
+      const int32_t status = ts_table_lookup(store, table, keys, BATCH, rows, ERR);
+      CHECK_MSG(status == TS_OK || status == TS_EFULL, "%s: %s", type->name, message);
+      if (status != TS_OK) break;
+      made += BATCH;
+      if (call % 20 == 0) look(store, type, before, t == 0 ? "the first table grows" : "the second table grows");
+    }
+    look(store, type, before, t == 0 ? "the first table has grown" : "the second table has grown");
+    for (uint64_t from = 0; t == 0 && from < made; from += BATCH) {
+      for (uint32_t i = 0; i < BATCH; i++) keys[i] = (int64_t)ts_mix64(from + i + 1);
+      CHECK(ts_table_remove(store, table, keys, BATCH, NULL, ERR) == TS_OK);
+    }
+    CHECK(ts_store_settle(store, ERR) == TS_OK);
+    look(store, type, before, t == 0 ? "the first table is empty" : "at the end");
+  }
+  ts_store_close(store);
+}
+
+int main(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  printf("skipped: resident memory (the sanitizer has its own)\n");
+  return 0;
+#endif
+  if (!make_folder("resident")) return 1;
+  for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+      run(&storage_types[i]);
+      fflush(NULL);
+      _exit(test_result());
+    }
+    int status = 1;
+    CHECK_MSG(child > 0 && waitpid(child, &status, 0) == child && status == 0, "%s: %d", storage_types[i].name, status);
+  }
+  remove_folder();
+  return test_result();
+}
