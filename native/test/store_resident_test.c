@@ -70,7 +70,7 @@ static void run(const storage_type *type) {
   for (uint32_t t = 0; t < 2; t++) {
     const uint32_t table = add_config(store, CONFIG("name", t == 0 ? "a" : "b", "dim", "4"));
     uint64_t made = 0;
-    for (uint32_t call = 0; call < 220; call++) {
+    for (uint32_t call = 0; call < 110; call++) {
       for (uint32_t i = 0; i < BATCH; i++) keys[i] = (int64_t)ts_mix64(made + i + 1);
       const int32_t status = ts_table_lookup(store, table, keys, BATCH, rows, ERR);
       CHECK_MSG(status == TS_OK || status == TS_EFULL, "%s: %s", type->name, message);
