@@ -70,7 +70,7 @@ Deno.test("a file of 2 GiB is refused at once with the figure, whatever it is gi
     const more: typeof commands = [
       ["report.html", (file) => ["verify", file]],
       ["report.html", (file) => ["report", file]],
-      ["report.html", (file) => ["publish", file.slice(0, file.lastIndexOf("/"))]],
+      ["report.html", (file) => ["publish", file.slice(0, file.lastIndexOf("/")), "--out", `${file}-site`]],
       ["scenario.jsonc", (file) => ["run", file]],
       ["plan.jsonc", (file) => ["plan", file]],
     ];
