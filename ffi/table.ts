@@ -81,7 +81,7 @@ export class Table {
    *
    * @param keys Any keys, in any order, also several times.
    * @returns keys × dim weights, in the order of the keys.
-   * @throws {TierstoreError} `TS_EFULL` if no tier has room for the new rows; nothing is created then.
+   * @throws {TierstoreError} `TS_EFULL` if no tier has room for a new row; rows created before it stay.
    */
   lookup(keys: Keys): Float32Array<ArrayBuffer> {
     const batch = toKeys(keys);
@@ -153,7 +153,8 @@ export class Table {
    *
    * @param keys Any keys.
    * @param gradients keys × dim numbers.
-   * @throws {TierstoreError} `TS_EFULL` if no tier has room for the new rows; nothing is changed then.
+   * @throws {TierstoreError} `TS_EFULL` if no tier has room for a new row; no row has stepped then (the message
+   * names the one exception, a disk tier that fails half-way).
    */
   update(keys: Keys, gradients: Float32Array): void {
     const batch = toKeys(keys);
@@ -239,7 +240,7 @@ export class Table {
    * @param offsets As for {@linkcode Table.lookupBags}.
    * @param gradients bags × dim numbers: the derivative of the loss by what the lookup of the bags gave.
    * @param options Weights and combiner, the same as in the lookup. What `maxNorm` did there is not differentiated.
-   * @throws {TierstoreError} `TS_EFULL` if no tier has room for the new rows; no row has stepped then.
+   * @throws {TierstoreError} `TS_EFULL` if no tier has room for a new row; as for {@linkcode Table.update}.
    * @throws {RangeError} If offsets, gradients or weights do not fit.
    */
   updateBags(keys: Keys, offsets: Offsets, gradients: Float32Array, options: BagOptions = {}): void {

@@ -50,7 +50,7 @@ typedef enum ts_status {
   TS_OK = 0,
   TS_EINVAL = -1,       /* an argument or an option is wrong */
   TS_ENOMEM = -2,       /* the machine has no memory left */
-  TS_EFULL = -3,        /* a byte limit of the store is reached; nothing was changed */
+  TS_EFULL = -3,        /* a byte limit of the store is reached; what was there is unchanged, see each function */
   TS_EUNAVAILABLE = -4, /* a library, device or kernel feature is missing */
   TS_EIO = -5,          /* reading or writing a file failed */
   TS_EFORMAT = -6,      /* a file does not have the expected form */
@@ -176,9 +176,11 @@ TS_API int32_t ts_table_find(ts_store *store, uint32_t table, const int64_t *key
                              uint8_t *found, char *err, uint32_t err_cap);
 
 /* Applies one optimizer step: gradients[i*dim .. ) belongs to keys[i]; gradients of equal keys are summed in the
- * order of the batch first. Rows in memory are updated where they are, rows of an SSD tier come to the first. Errors: as
- * ts_table_lookup. TS_EFULL: no row has stepped, new rows may stay; except where an SSD tier is within a batch of its
- * limit: there rows of the batch that were in memory may have stepped, so the call must not be repeated. */
+ * order of the batch first. Rows in memory are updated where they are, rows of an SSD tier come to the first where it
+ * has room. Errors: as ts_table_lookup. After an error no row has stepped, so the call may be made again; new rows may
+ * stay. One exception, which the message names with the number of rows that have stepped: rows that find no place in memory
+ * are put back to their SSD tier one part after the other, and that tier may refuse (TS_EFULL) or fail (TS_EIO) in
+ * between. */
 TS_API int32_t ts_table_update(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, const float *gradients,
                                char *err, uint32_t err_cap);
 

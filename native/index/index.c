@@ -41,10 +41,16 @@ ts_location ts_index_find_one(const ts_index *index, int64_t key) {
   return ts_segment_find(ts_segment_of(index, hash), key, hash);
 }
 
+static void changed(ts_index *index) {
+  atomic_store_explicit(&index->changes, atomic_load_explicit(&index->changes, memory_order_relaxed) + 1,
+                        memory_order_release);
+}
+
 void ts_index_insert(ts_index *index, int64_t key, uint64_t hash, ts_location location) {
   ts_segment *s = ts_segment_of(index, hash);
   ts_segment_insert(s, index->options.epochs, key, hash, location);
   index->live++;
+  changed(index);
   if (s->reserved == 0) return;
   s->reserved--;
   index->reserved--;
@@ -53,8 +59,9 @@ void ts_index_insert(ts_index *index, int64_t key, uint64_t hash, ts_location lo
 void ts_index_move(ts_index *index, int64_t key, uint64_t hash, ts_location location) {
   ts_bucket *bucket;
   uint32_t slot;
-  if (ts_segment_locate(ts_segment_of(index, hash), key, hash, &bucket, &slot))
-    ts_bucket_change(bucket, index->options.epochs, slot, key, location);
+  if (!ts_segment_locate(ts_segment_of(index, hash), key, hash, &bucket, &slot)) return;
+  ts_bucket_change(bucket, index->options.epochs, slot, key, location);
+  changed(index);
 }
 
 bool ts_index_remove(ts_index *index, int64_t key, uint64_t hash) {
@@ -66,6 +73,7 @@ bool ts_index_remove(ts_index *index, int64_t key, uint64_t hash) {
   s->live--;
   s->removed++;
   index->live--;
+  changed(index);
   return true;
 }
 

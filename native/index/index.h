@@ -55,11 +55,17 @@ typedef struct ts_index {
   uint64_t live, reserved;
   struct ts_segment *reserving; /* segments that may have reservations */
   uint32_t rebuilds; /* number of the last segment made */
+  _Atomic uint64_t changes; /* of entries; moved on after each: see ts_index_changes */
 } ts_index;
 
 int32_t ts_index_init(ts_index *index, const ts_index_options *options);
 void ts_index_destroy(ts_index *index);
 uint64_t ts_index_live(const ts_index *index);
+/* Whoever reads this number, then finds keys, and later, under the writers' lock, reads the same number has found what is
+ * still so: no entry was added, moved or removed meanwhile. */
+static inline uint64_t ts_index_changes(const ts_index *index) {
+  return atomic_load_explicit(&index->changes, memory_order_acquire);
+}
 
 /* Makes sure that the keys with these hashes can be inserted without allocating, on top of earlier reservations.
  * TS_EFULL: the budget refused *wanted bytes; TS_ENOMEM. After an error no entry has changed and this call has reserved

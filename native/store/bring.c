@@ -300,7 +300,7 @@ static int32_t make_places(chunk *c, uint64_t need, uint64_t *got, ts_err err) {
   *got = 0;
   if (store->memory_tiers == 0 || need == 0) return TS_OK;
   *got = ts_rows_reserve(&shard->rows[0], need);
-  if (*got == need || !ts_is_tiered(store)) return TS_OK;
+  if (*got == need || !ts_is_tiered(store) || c->bring->stay) return TS_OK;
   shard->full = true;
   atomic_store_explicit(&c->bring->table->tracking, true, memory_order_relaxed);
   while (*got < need) {
@@ -439,6 +439,7 @@ static int32_t carry_out(chunk *c, ts_err err) {
     }
   }
   if (left > 0) status = put_staged(c, unplaced, left, err);
+  if (update) *b->stepped += c->n - refused - (status == TS_OK ? 0 : left);
   if (!update && b->count) {
     for (uint32_t t = 0; t < store->tier_count; t++) ts_count(table, TS_STAT_tier0_hits + t, hits[t] + (t == 0 ? again : 0));
     ts_count(table, TS_STAT_not_admitted, refused);

@@ -10,7 +10,8 @@
  *   bring.c     what brings rows up, creates or refuses them, a shard at a time under its lock
  *   evict.c     moves rows down: called by bring.c, or by the background threads of evictors.c
  *   room.c      lets DRAM flow to the shard, or the index, that needs it
- *   update.c    one optimizer step
+ *   update.c    one optimizer step: makes sure of all rows, then
+ *   step.c      steps them
  *
  * Locks, in the order in which they may be taken:
  *   tables   whoever adds a table
@@ -360,7 +361,9 @@ typedef struct ts_bring {
   bool count;                    /* lookups: admission counts occurrences */
   bool existing;                 /* keys without a row stay without; nothing is counted */
   bool again;                    /* the call has looked them up before: what was not admitted then is not now */
+  bool stay;                     /* nothing moves down for them: without a free place they are served where they are */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
+  uint64_t *stepped;             /* with call: counts the rows that have taken their step */
 } ts_bring;
 /* The outcome for a key, in work->state. */
 enum { TS_BROUGHT = 1, TS_NO_ROW_YET = 2 };

@@ -14,7 +14,7 @@
 #define KEYS_AT_LEAST 16u
 #define KEYS_AT_MOST (UINT64_C(1) << 20)
 #define STAGED_LOOKUPS 16384u /* rows that a lookup brings up at a time where none of them must be read from a disk */
-#define STAGED_UPDATES 1024u  /* rows that an update works on outside the first tier at a time */
+#define STAGED_UPDATES 1024u  /* rows that an update works on below memory at a time */
 #define PIECES 16u           /* of the memory, each aligned to 64 bytes */
 
 static uint64_t power_of_two(uint64_t n) {
@@ -30,15 +30,16 @@ static uint64_t staging_bytes(const ts_table *table) {
 
 static uint32_t sum_stride(const ts_table *table) { return TS_ROUND_UP(table->layout.dim, 16u); }
 
-static uint64_t staged(uint64_t keys, ts_work_kind kind) {
-  return kind == TS_WORK_LOOKUP ? keys : TS_MIN(keys, STAGED_UPDATES);
+/* Of a store of records alone all rows of an update are read before the first one steps. */
+static uint64_t staged(const ts_table *table, uint64_t keys, ts_work_kind kind) {
+  return kind == TS_WORK_LOOKUP || table->store->memory_tiers == 0 ? keys : TS_MIN(keys, STAGED_UPDATES);
 }
 
 static uint64_t bytes_for(const ts_table *table, uint64_t keys, ts_work_kind kind) {
   uint64_t key = sizeof(int64_t) + sizeof(uint64_t) + sizeof(ts_location) + sizeof(unsigned char *) + 3 +
                  (3 + SLOTS_PER_KEY) * sizeof(uint32_t);
   if (kind == TS_WORK_UPDATE) key += sizeof(float *) + (uint64_t)sum_stride(table) * sizeof(float);
-  return PIECES * 64 + keys * key + (staged(keys, kind) + 1) * staging_bytes(table);
+  return PIECES * 64 + keys * key + (staged(table, keys, kind) + 1) * staging_bytes(table);
 }
 
 static void *carve(unsigned char **at, uint64_t bytes) {
@@ -65,7 +66,7 @@ static void lay_out(const ts_table *table, ts_work *w, uint64_t n, ts_work_kind 
   w->fetched = carve(&at, capacity);
   w->slot_mask = (uint32_t)(capacity * SLOTS_PER_KEY - 1);
   w->staging_bytes = staging_bytes(table);
-  w->staging_capacity = (uint32_t)staged(capacity, kind);
+  w->staging_capacity = (uint32_t)staged(table, capacity, kind);
   w->staging = carve(&at, w->staging_capacity * w->staging_bytes);
   w->spare_row = carve(&at, w->staging_bytes);
   w->gradients = NULL;

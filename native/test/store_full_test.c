@@ -148,8 +148,9 @@ static void follow_refusal(worker *w, uint32_t t, int32_t status) {
   check_batch(w, t);
 }
 
-/* A row of a refused update has its former weights, or those after the step. */
-static void follow_refused_update(worker *w, uint32_t t, int32_t status) {
+/* Where the store says that some rows had stepped when the disk's limit was met, each has its former weights, or those
+ * after the step. */
+static void follow_partial_update(worker *w, uint32_t t, int32_t status) {
   static _Thread_local float got[MOST_VALUES];
   const uint32_t dim = w->cell->dim[t];
   uint8_t found[LONGEST];
@@ -214,7 +215,9 @@ static void update(worker *w, uint32_t t, const uint64_t *offsets) {
   const int32_t status =
       offsets == NULL ? ts_table_update(store, t, w->keys, w->n, w->values, ERR)
                       : ts_table_update_bags(store, t, w->keys, offsets, w->n, NULL, TS_COMBINER_SUM, w->values, ERR);
-  if (status != TS_OK) return follow_refused_update(w, t, status);
+  if (status != TS_OK && w->cell->type->ssd && strstr(w->message, "taken their step") != NULL)
+    return follow_partial_update(w, t, status);
+  if (status != TS_OK) return follow_refusal(w, t, status);
   create_batch(w, t);
   step_batch(w, t);
 }

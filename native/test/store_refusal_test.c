@@ -1,0 +1,117 @@
+/* What a full store does with an update that needs new rows: it refuses and has stepped nothing, on every storage type, for
+ * rows of 1 to 64 weights, in both ways of counting; and the same call steps each row once when there is room again. Where
+ * a full disk had stepped some, the message says so. */
+#include "test/foreign_threads.h"
+#include "test/store_types.h"
+
+#define BATCH 200u
+#define FILL 50u
+#define MOST_DIM 64u
+#define RATE 0.5f
+
+static char message[512];
+#define ERR message, sizeof message
+
+static int64_t keys[BATCH];
+static float rows[BATCH * MOST_DIM], before[BATCH * MOST_DIM], gradients[BATCH * MOST_DIM];
+
+/* Looks new keys up until the store refuses; how many there are. */
+static int64_t fill(ts_store *store, const char *name) {
+  for (int64_t first = 0; first < 400000; first += FILL) {
+    for (uint32_t i = 0; i < FILL; i++) keys[i] = first + i;
+    const int32_t status = ts_table_lookup(store, 0, keys, FILL, rows, ERR);
+    if (status == TS_OK) continue;
+    CHECK_MSG(status == TS_EFULL, "%s: %s", name, message);
+    return first;
+  }
+  CHECK_MSG(false, "%s takes everything", name);
+  return 0;
+}
+
+static uint64_t different(const float *a, const float *b, uint32_t dim, const uint8_t *found) {
+  uint64_t n = 0;
+  for (uint32_t i = 0; i < BATCH; i++)
+    n += found[i] && memcmp(a + i * dim, b + i * dim, dim * sizeof *a) != 0;
+  return n;
+}
+
+static void update_a_full_store(const storage_type *type, const char *sizes, const char *counts, uint32_t dim,
+                                const char *policy) {
+  ts_config *config = config_of_type(type, sizes, counts);
+  ts_config_set(config, "policy", policy, NULL, 0);
+  ts_store *store = open_config(config);
+  if (store == NULL) return;
+  config = CONFIG("name", "t", "learning_rate", "0.5", "record_version", dim % 2 == 0 ? "1" : "0");
+  set_number(config, "dim", dim);
+  add_config(store, config);
+  const int64_t there = fill(store, type->name);
+  uint8_t found[BATCH], after[BATCH];
+  uint32_t refused = 0;
+  for (int64_t round = 0; round < 12 && test_failures == 0; round++) {
+    /* Rows of all ages, and new keys between them. */
+    for (uint32_t i = 0; i < BATCH; i++)
+      keys[i] = i % 2 == 0 ? (there / BATCH * i + round) % there : 1000000 + round * BATCH + i;
+    for (uint32_t i = 0; i < BATCH * dim; i++) gradients[i] = (float)(i % 9) * 0.25f + 0.25f;
+    CHECK(ts_table_find(store, 0, keys, BATCH, 0, before, found, ERR) == TS_OK);
+    int32_t status = ts_table_update(store, 0, keys, BATCH, gradients, ERR);
+    if (status == TS_OK) continue; /* here and there a place was free */
+    refused++;
+    CHECK_MSG(status == TS_EFULL, "%s: %s", type->name, message);
+    CHECK(ts_table_find(store, 0, keys, BATCH, 0, rows, after, ERR) == TS_OK);
+    for (uint32_t i = 0; i < BATCH; i++) CHECK_MSG(!found[i] || after[i], "%s: a row is lost", type->name);
+    const bool told = type->ssd && strstr(message, "had taken their step") != NULL;
+    if (told) break;
+    CHECK_MSG(different(rows, before, dim, found) == 0, "%s, %s, dim %u, %s: a refused update has stepped %llu rows; %s",
+              type->name, counts, dim, policy, (unsigned long long)different(rows, before, dim, found), message);
+    CHECK(limits_hold(store));
+    /* Room: rows that are not of the batch go, more at a time until it is enough. */
+    int64_t next = 0;
+    for (uint32_t tries = 0; status == TS_EFULL && tries < 40; tries++) {
+      int64_t others[BATCH];
+      uint32_t n = 0;
+      uint64_t removed;
+      for (; n < BATCH && next < there; next++) {
+        bool used = false;
+        for (uint32_t i = 0; i < BATCH; i += 2) used = used || keys[i] == next;
+        if (!used) others[n++] = next;
+      }
+      CHECK(ts_table_remove(store, 0, others, n, &removed, ERR) == TS_OK);
+      memcpy(before, rows, sizeof before);
+      memcpy(found, after, sizeof found);
+      status = ts_table_update(store, 0, keys, BATCH, gradients, ERR);
+      CHECK(ts_table_find(store, 0, keys, BATCH, 0, rows, after, ERR) == TS_OK);
+      if (status == TS_EFULL && type->ssd && strstr(message, "had taken their step") != NULL) break;
+      if (status == TS_EFULL)
+        CHECK_MSG(different(rows, before, dim, found) == 0, "%s, %s, dim %u: refused again, and stepped", type->name, counts,
+                  dim);
+    }
+    if (status == TS_EFULL && type->ssd && strstr(message, "had taken their step") != NULL) break;
+    CHECK_MSG(status == TS_OK, "%s, %s, dim %u: %s", type->name, counts, dim, message);
+    for (uint32_t i = 0; i < BATCH * dim; i++) before[i] -= RATE * gradients[i];
+    CHECK_MSG(different(rows, before, dim, found) == 0, "%s, %s, dim %u: %llu rows have not stepped once", type->name,
+              counts, dim, (unsigned long long)different(rows, before, dim, found));
+    CHECK(limits_hold(store) && charges_agree(store));
+    break;
+  }
+  CHECK_MSG(refused > 0, "%s, %s, dim %u: nothing was refused", type->name, counts, dim);
+  CHECK(ts_store_close(store) == TS_OK);
+}
+
+int main(void) {
+  if (!make_folder("refusal")) return 1;
+  static const uint32_t dims[] = {1, 2, 7, 16, 33, 64};
+  for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
+    const storage_type *type = &storage_types[i];
+    const char *few = type->tiers == 1 ? "120000" : type->tiers == 2 ? "30000,90000" : "30000,20000,90000";
+    const char *all = type->tiers == 1   ? (type->ssd ? "6291456" : "1048576")
+                      : type->tiers == 3 ? "5242880,262144,1048576"
+                      : type->ssd        ? "5242880,1048576"
+                                         : "1048576,262144";
+    for (uint32_t d = 0; d < sizeof dims / sizeof *dims && test_failures == 0; d++) {
+      update_a_full_store(type, few, "rows", dims[d], ts_policy_names[(i + d) % TS_POLICIES]);
+      if (!type->ssd || dims[d] == 64) update_a_full_store(type, all, "all", dims[d], ts_policy_names[(i + d) % TS_POLICIES]);
+    }
+  }
+  remove_folder();
+  return test_result();
+}
