@@ -262,6 +262,24 @@ int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, ui
   return status;
 }
 
+uint64_t ts_index_shrink(ts_index *index) {
+  uint64_t bytes = 0;
+  /* Rebuilding keeps the depth of directory and segments. */
+  const uint32_t depth = ts_index_directory_of(index)->depth;
+  for (uint64_t i = 0, n = UINT64_C(1) << depth; i < n;) {
+    retired r = {0};
+    ts_segment *s = ts_directory_segment(ts_index_directory_of(index), i);
+    const uint64_t hash = (i << 1 << (63 - depth)) >> index->options.skip_bits, before = ts_segment_bytes(s->buckets);
+    const uint32_t buckets = buckets_for(index, s->live);
+    uint64_t wanted;
+    i += n >> s->depth;
+    if (buckets > s->buckets / 4 * 3 || resize(index, &r, s, hash, buckets, &wanted) != TS_OK) continue;
+    bytes += before - ts_segment_bytes(buckets);
+    free_retired(index, &r); /* its room is for the next one */
+  }
+  return bytes;
+}
+
 void ts_index_clear_reservations(ts_index *index) {
   while (index->reserving != NULL) {
     ts_segment *s = index->reserving;

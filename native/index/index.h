@@ -72,6 +72,9 @@ static inline uint64_t ts_index_changes(const ts_index *index) {
  * nothing; segments that grew before it stay as they are. */
 int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, uint64_t *wanted);
 void ts_index_clear_reservations(ts_index *index);
+/* Rebuilds segments that have become much too large for what they hold, as far as the charge allows; returns the bytes that
+ * it gave back. The writer's; no reservation may be open. */
+uint64_t ts_index_shrink(ts_index *index);
 
 /* The batch path, two stages over up to a few hundred keys whose indexes differ by shard: indexes[hash >> (64 - bits)]
  * (bits 0: indexes[0]). ts_index_approach hashes the keys and prefetches their home buckets; ts_index_read compares.

@@ -42,6 +42,7 @@ typedef struct chunk {
   enum fate { PRESENT, FETCHED, CREATED, REFUSED } fate[CHUNK];
   ts_traffic *traffic;
   uint64_t index_wanted;
+  bool starved; /* rows got no place in the first tier, where the shard has none at all */
 } chunk;
 
 static bool in_memory(ts_location l) { return TS_LOCATION_TIER(l) < TS_NOT_ADMITTED; }
@@ -358,7 +359,8 @@ static int32_t carry_out(chunk *c, ts_err err) {
   ts_store *store = table->store;
   ts_work *w = b->work;
   const bool update = b->call != NULL;
-  uint64_t hits[TS_MAX_TIERS] = {0}, need = 0, places = 0, promoted = 0, in_place = 0, created = 0, refused = 0, again = 0;
+  uint64_t hits[TS_MAX_TIERS] = {0}, need = 0, places = 0, promoted = 0, in_place = 0, created = 0, refused = 0, again = 0,
+           away = 0; /* found no place in the first tier */
   admit(c);
   for (uint32_t i = 0; i < c->n; i++) {
     uint32_t d = c->numbers[i];
@@ -406,6 +408,7 @@ static int32_t carry_out(chunk *c, ts_err err) {
       continue;
     }
     in_place += tier > 0;
+    away += tier > 0;
     tell_uses(c, i, tier, TS_LOCATION_ROW(c->locations[i]), 0);
     if (b->count && table->layout.frequency_offset != 0)
       memcpy(ts_rows_at(&c->shard->rows[tier], TS_LOCATION_ROW(c->locations[i])) + table->layout.frequency_offset,
@@ -419,6 +422,7 @@ static int32_t carry_out(chunk *c, ts_err err) {
     unsigned char *row = ts_work_staging(w, c->numbers[i]);
     if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
     count_frequency(c, i, row);
+    away += !gets[i];
     if (gets[i]) {
       place(c, i, 0, row, c->fate[i] == CREATED ? 0 : fetched);
       promoted += c->fate[i] == FETCHED;
@@ -439,7 +443,11 @@ static int32_t carry_out(chunk *c, ts_err err) {
     }
   }
   if (left > 0) status = put_staged(c, unplaced, left, err);
-  if (update) *b->stepped += c->n - refused - (status == TS_OK ? 0 : left);
+  if (ts_is_tiered(store) && away > 0 && !b->stay) {
+    atomic_fetch_add_explicit(&c->shard->evictions, away, memory_order_relaxed);
+    c->starved = c->shard->rows[0].live == 0;
+  }
+  if (update) *b->stepped += c->n - refused; /* also after an error: some of the records may be there */
   if (!update && b->count) {
     for (uint32_t t = 0; t < store->tier_count; t++) ts_count(table, TS_STAT_tier0_hits + t, hits[t] + (t == 0 ? again : 0));
     ts_count(table, TS_STAT_not_admitted, refused);
@@ -450,6 +458,19 @@ static int32_t carry_out(chunk *c, ts_err err) {
   ts_count(table, TS_STAT_created, created);
   ts_count(table, TS_STAT_promoted, promoted);
   return status;
+}
+
+/* Whether there are new rows that memory has no places for, where nothing can move further down. */
+static bool lacks_places(chunk *c) {
+  const ts_table *table = c->bring->table;
+  const uint32_t last = table->store->memory_tiers - 1;
+  ts_rows *rows = c->shard->rows;
+  uint64_t need = 0;
+  if (table->records != NULL || table->store->rows_only) return false;
+  for (uint32_t i = 0; i < c->n; i++) need += c->fate[i] == CREATED;
+  uint64_t got = need == 0 ? 0 : ts_rows_reserve(&rows[0], need);
+  if (got < need && last > 0) got += rows[last].copies + ts_rows_reserve(&rows[last], need - got);
+  return got < need;
 }
 
 static void lock(ts_shard *shard) {
@@ -466,8 +487,9 @@ static int32_t serve(chunk *c, ts_err err) {
     c->keys[i] = c->bring->work->keys[c->numbers[i]];
     c->hashes[i] = c->bring->work->hashes[c->numbers[i]];
   }
-  for (;;) {
+  for (bool spared = false;;) {
     lock(c->shard);
+    c->starved = false;
     c->index_wanted = 0;
     int32_t status = decide(c, err);
     bool for_index = false;
@@ -476,7 +498,8 @@ static int32_t serve(chunk *c, ts_err err) {
       for_index = status == TS_EFULL;
       if (status == TS_ENOMEM) ts_fail(err, TS_ENOMEM, "Cannot add rows to table \"%s\": out of memory", table->name);
     }
-    if (status == TS_OK) status = carry_out(c, err);
+    const bool lacks = status == TS_OK && !spared && lacks_places(c);
+    if (status == TS_OK && !lacks) status = carry_out(c, err);
     for (uint32_t t = 0; t < store->memory_tiers; t++) ts_rows_settle(&c->shard->rows[t]);
     if (c->shard->full) ts_evictors_call(c->shard);
     pthread_mutex_unlock(&c->shard->lock);
@@ -485,6 +508,11 @@ static int32_t serve(chunk *c, ts_err err) {
       status = ts_room_free(c->shard, c->index_wanted, err);
       if (status == TS_OK) continue;
     }
+    if (lacks) { /* what removed rows of any table left; then as far as it goes */
+      spared = !ts_spare_free(store, store->memory_tiers - 1) && !ts_spare_free(store, 0);
+      continue;
+    }
+    if (c->starved) ts_room_feed(c->shard);
     return status;
   }
 }

@@ -3,35 +3,22 @@
  * The indexes share the first tier's limit with the rows there. When one must grow and the limit is used up, cold rows
  * make place: the shard with most memory gives up a chunk, its rows move down.
  *
- * Shards take chunks as they come, so one that fills early could hold memory that others need more. Every few hundred
- * calls the mean time that a row stays in each shard is compared, rows divided by evictions: where one keeps its rows
- * much longer than another, a chunk changes hands. That drives all shards to the same characteristic time, which is what
- * one cache over all of them would have (Che, Tung, Wang 2002). It needs no knowledge of the policy. */
-#include "base/sync_point.h"
+ * Shards take chunks as they come, so those that fill early could hold memory that others need more. A shard that has
+ * nothing and finds nothing is given a chunk at once. And every few hundred calls the mean time that a row stays in each
+ * shard is compared, rows divided by evictions, where a row that got no place counts as one that left: shards that keep
+ * their rows much longer than another give chunks, the oldest first, for as many bytes as the young ones turned over. That
+ * drives all shards to the same characteristic time, which is what one cache over all of them would have (Che, Tung, Wang
+ * 2002). It needs no knowledge of the policy. */
 #include "store/store.h"
+
+#include "base/sync_point.h"
 
 #include <string.h>
 
 #define CALLS_A_SHARD 2u      /* slow calls for each shard between two rebalancing rounds */
 #define AGES_APART 2u         /* chunks move between shards whose ages differ by more than this factor */
-#define MOVES_A_ROUND 16u     /* one chunk in so many at most */
-
-/* Unlinks free places of the last chunk, which is about to go. */
-static void unlink_chunk(ts_rows *rows, uint64_t first) {
-  uint64_t kept = TS_NO_ROW, row = rows->first_free;
-  while (row != TS_NO_ROW) {
-    uint64_t next;
-    memcpy(&next, ts_rows_key(rows, row), sizeof next);
-    if (row >= first) {
-      rows->free_count--;
-    } else {
-      memcpy(ts_rows_key(rows, row), &kept, sizeof kept);
-      kept = row;
-    }
-    row = next;
-  }
-  rows->first_free = kept;
-}
+#define MOVES_A_ROUND 16u     /* of a shard's chunks one in so many, and one more, at most */
+#define FEEDING_TRIES 64u     /* chunks of other shards for one of a shard that has none */
 
 /* Links the places of a chunk that stays after all. */
 static void relink_chunk(ts_rows *rows, uint64_t first) {
@@ -60,14 +47,13 @@ static void move_inside(ts_shard *shard, uint64_t from) {
   ts_index_move(&shard->index, key, ts_index_hash(key), TS_LOCATION(0, to));
 }
 
-/* Gives up the last chunk of the shard's first tier. Shard locked. */
-static int32_t release_chunk(ts_shard *shard, ts_traffic *traffic, ts_err err) {
+int32_t ts_room_release(ts_shard *shard, ts_traffic *traffic, ts_err err) {
   ts_rows *rows = &shard->rows[0];
   if (rows->chunk_count == 0) return ts_fail(err, TS_EFULL, "there are none");
   const uint64_t first = ts_rows_first_of(rows, rows->chunk_count - 1);
   shard->full = true;
   atomic_store_explicit(&shard->table->tracking, true, memory_order_relaxed);
-  unlink_chunk(rows, first);
+  ts_rows_unlink(rows, first);
   int32_t status = TS_OK;
   bool moved = false;
   for (uint64_t row = first; status == TS_OK && row < rows->next;) {
@@ -83,7 +69,7 @@ static int32_t release_chunk(ts_shard *shard, ts_traffic *traffic, ts_err err) {
     uint32_t freed = 0;
     status = ts_evict(shard, 0, 64, &freed, traffic, err);
     if (status == TS_OK && freed == 0) status = ts_fail(err, TS_EFULL, "the tiers below are full");
-    unlink_chunk(rows, first);
+    ts_rows_unlink(rows, first);
   }
   if (moved) ts_epoch_wait(&shard->table->store->epochs); /* readers may look at the places the rows had */
   if (status == TS_OK) {
@@ -100,11 +86,19 @@ static int32_t release_of(ts_shard *shard, ts_err err) {
   ts_traffic traffic;
   ts_traffic_begin(shard->table->store, &traffic);
   pthread_mutex_lock(&shard->lock);
-  int32_t status = release_chunk(shard, &traffic, err);
+  int32_t status = ts_room_release(shard, &traffic, err);
   for (uint32_t t = 0; t < shard->table->store->memory_tiers; t++) ts_rows_settle(&shard->rows[t]);
   pthread_mutex_unlock(&shard->lock);
   ts_traffic_wait(shard->table, &traffic);
   return status;
+}
+
+static uint64_t held_by(ts_shard *shard, uint64_t *chunks) {
+  pthread_mutex_lock(&shard->lock);
+  const uint64_t bytes = ts_rows_bytes(&shard->rows[0]);
+  *chunks = shard->rows[0].chunk_count;
+  pthread_mutex_unlock(&shard->lock);
+  return bytes;
 }
 
 /* The shard with most first-tier memory, or NULL. */
@@ -115,9 +109,7 @@ static ts_shard *largest(ts_store *store) {
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t s = 0; s < store->tables[i]->shard_count; s++) {
       ts_shard *shard = &store->tables[i]->shards[s];
-      pthread_mutex_lock(&shard->lock);
-      uint64_t held = ts_rows_bytes(&shard->rows[0]);
-      pthread_mutex_unlock(&shard->lock);
+      uint64_t chunks, held = held_by(shard, &chunks);
       if (held > most) {
         most = held;
         giver = shard;
@@ -148,7 +140,7 @@ int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err) {
   pthread_mutex_lock(&store->growth);
   TS_SYNC("room:free:alone");
   while (status == TS_OK && !ts_budget_take(budget, TS_PURPOSE_INDEX, bytes))
-    status = ts_is_tiered(store) ? release_one(store, (ts_err){why, sizeof why}) : TS_EFULL;
+    if (!ts_spare_sweep(store, 0)) status = ts_is_tiered(store) ? release_one(store, (ts_err){why, sizeof why}) : TS_EFULL;
   pthread_mutex_unlock(&store->growth);
   if (status != TS_OK)
     return ts_fail(err, status,
@@ -161,6 +153,20 @@ int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err) {
   shard->index_grant += bytes;
   pthread_mutex_unlock(&shard->lock);
   return TS_OK;
+}
+
+bool ts_room_make(ts_store *store, uint64_t bytes) {
+  ts_budget *budget = &store->tiers[0].budget;
+  bool there = false, more = true;
+  pthread_mutex_lock(&store->growth);
+  while (!there && more) {
+    there = ts_budget_take(budget, TS_PURPOSE_INDEX, bytes);
+    if (!there)
+      more = ts_spare_sweep(store, 0) || (ts_is_tiered(store) && release_one(store, (ts_err){NULL, 0}) == TS_OK);
+  }
+  pthread_mutex_unlock(&store->growth);
+  if (there) ts_budget_give_back(budget, TS_PURPOSE_INDEX, bytes);
+  return there;
 }
 
 /* What is used without working memory, which comes and goes by itself. */
@@ -190,36 +196,93 @@ void ts_room_restore(ts_store *store) {
   pthread_mutex_unlock(&store->growth);
 }
 
-static void rebalance(ts_store *store) {
-  ts_shard *giver = NULL;
-  uint64_t oldest = 0, youngest = UINT64_MAX, shards = 0;
-  uint32_t n = atomic_load_explicit(&store->table_count, memory_order_acquire);
+/* Calls `visit` for every shard. */
+static void each_shard(ts_store *store, void (*visit)(ts_shard *shard, void *context), void *context) {
+  const uint32_t n = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t s = 0; s < store->tables[i]->shard_count; s++, shards++) {
-      ts_shard *shard = &store->tables[i]->shards[s];
-      pthread_mutex_lock(&shard->lock);
-      uint64_t rows = shard->rows[0].live, chunks = shard->rows[0].chunk_count;
-      pthread_mutex_unlock(&shard->lock);
-      uint64_t evictions = atomic_load_explicit(&shard->evictions, memory_order_relaxed);
-      /* Half of what was counted before stays: one round has little to go by. */
-      atomic_store_explicit(&shard->evictions, evictions / 2, memory_order_relaxed);
-      if (evictions > 0) {
-        uint64_t age = TS_MAX(rows, 1u) * 1024 / evictions;
-        if (age < youngest) youngest = age;
-      }
-      uint64_t age = rows * 1024 / (evictions + 1);
-      if (chunks > 1 && age > oldest) {
-        oldest = age;
-        giver = shard;
-      }
-    }
-  atomic_store_explicit(&store->calls_to_rebalance, CALLS_A_SHARD * shards, memory_order_relaxed);
-  if (shards < 2 || giver == NULL || youngest == UINT64_MAX || oldest / AGES_APART <= youngest) return;
-  pthread_mutex_lock(&giver->lock);
-  uint64_t moves = giver->rows[0].chunk_count / MOVES_A_ROUND + 1;
-  pthread_mutex_unlock(&giver->lock);
-  while (moves-- > 0 && release_of(giver, (ts_err){NULL, 0}) == TS_OK) {
+    for (uint32_t s = 0; s < store->tables[i]->shard_count; s++) visit(&store->tables[i]->shards[s], context);
+}
+
+/* What the shards tell, all under the lock on growth. */
+typedef struct round {
+  uint64_t shards, youngest, wanted;
+  ts_shard *oldest; /* of those that can give a chunk */
+} round;
+
+/* The mean time that rows stay, if the shard can give a chunk; else 0. From where none left they stay for ever, also in
+ * a table that has been emptied. */
+static void look_at(ts_shard *shard, void *context) {
+  round *r = context;
+  pthread_mutex_lock(&shard->lock);
+  const uint64_t rows = shard->rows[0].live;
+  const bool gives = shard->rows[0].chunk_count > 1;
+  pthread_mutex_unlock(&shard->lock);
+  const uint64_t evictions = shard->lately = atomic_load_explicit(&shard->evictions, memory_order_relaxed);
+  if (evictions > 0) r->youngest = TS_MIN(r->youngest, TS_MAX(rows, 1u) * 1024 / evictions);
+  shard->age = !gives ? 0 : evictions == 0 ? UINT64_MAX / 2 : 1 + rows * 1024 / evictions;
+  r->shards++;
+}
+
+/* Half of what was counted before stays: one round has little to go by. */
+static void forget_half(ts_shard *shard, void *context) {
+  (void)context;
+  atomic_store_explicit(&shard->evictions, shard->lately / 2, memory_order_relaxed);
+}
+
+static void find_oldest(ts_shard *shard, void *context) {
+  round *r = context;
+  if (shard->age > 0 && (r->oldest == NULL || shard->age > r->oldest->age)) r->oldest = shard;
+}
+
+/* What young shards turned over is what they would have taken from the others in one cache. */
+static void add_wanted(ts_shard *shard, void *context) {
+  round *r = context;
+  if (shard->age < r->oldest->age / AGES_APART) r->wanted += shard->lately * shard->rows[0].stride;
+}
+
+static void rebalance(ts_store *store) {
+  round r = {.youngest = UINT64_MAX};
+  each_shard(store, look_at, &r);
+  each_shard(store, forget_half, NULL);
+  atomic_store_explicit(&store->calls_to_rebalance, CALLS_A_SHARD * r.shards, memory_order_relaxed);
+  each_shard(store, find_oldest, &r);
+  if (r.shards < 2 || r.oldest == NULL || r.youngest == UINT64_MAX) return;
+  each_shard(store, add_wanted, &r);
+  uint64_t given = 0;
+  while (given < r.wanted && r.oldest != NULL && r.oldest->age / AGES_APART > r.youngest) {
+    ts_shard *giver = r.oldest;
+    giver->age = 0; /* has given in this round */
+    uint64_t chunks, after;
+    const uint64_t held = held_by(giver, &chunks);
+    for (uint64_t moves = chunks / MOVES_A_ROUND + 1; moves > 0; moves--)
+      if (release_of(giver, (ts_err){NULL, 0}) != TS_OK) break;
+    given += held - TS_MIN(held, held_by(giver, &after));
+    r.oldest = NULL;
+    each_shard(store, find_oldest, &r);
   }
+}
+
+static bool has_place(ts_shard *shard) {
+  pthread_mutex_lock(&shard->lock);
+  const bool yes = shard->rows[0].live > 0 || ts_rows_reserve(&shard->rows[0], 1) > 0;
+  ts_rows_settle(&shard->rows[0]);
+  pthread_mutex_unlock(&shard->lock);
+  return yes;
+}
+
+void ts_room_feed(ts_shard *shard) {
+  ts_store *store = shard->table->store;
+  pthread_mutex_lock(&store->growth);
+  round r = {.youngest = UINT64_MAX};
+  each_shard(store, look_at, &r);
+  for (uint32_t tries = 0; tries < FEEDING_TRIES && !has_place(shard); tries++) {
+    r.oldest = NULL;
+    each_shard(store, find_oldest, &r);
+    if (r.oldest == NULL) break;
+    ts_shard *giver = r.oldest;
+    giver->age = release_of(giver, (ts_err){NULL, 0}) == TS_OK ? giver->age / AGES_APART : 0;
+  }
+  pthread_mutex_unlock(&store->growth);
 }
 
 void ts_room_balance(ts_store *store) {

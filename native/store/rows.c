@@ -142,20 +142,23 @@ void ts_rows_free(ts_rows *rows, uint64_t row) {
   ts_budget_give_back_row(rows->budget, rows->stride);
 }
 
-void ts_rows_drop_chunk(ts_rows *rows) {
-  uint64_t first = ts_rows_first_of(rows, rows->chunk_count - 1), n = ts_rows_in(rows, rows->chunk_count - 1);
-  /* Unlink its freed rows. */
+void ts_rows_unlink(ts_rows *rows, uint64_t first) {
   uint64_t *link = &rows->first_free;
   while (*link != TS_NO_ROW) {
-    if (*link >= first) {
-      uint64_t after;
-      memcpy(&after, link_of(rows, *link), sizeof after);
-      *link = after;
-      rows->free_count--;
-    } else {
+    if (*link < first) {
       link = link_of(rows, *link);
+      continue;
     }
+    uint64_t after;
+    memcpy(&after, link_of(rows, *link), sizeof after);
+    *link = after;
+    rows->free_count--;
   }
+}
+
+void ts_rows_drop_chunk(ts_rows *rows) {
+  uint64_t first = ts_rows_first_of(rows, rows->chunk_count - 1), n = ts_rows_in(rows, rows->chunk_count - 1);
+  ts_rows_unlink(rows, first);
   if (rows->next > first) rows->next = first;
   uint64_t last = --rows->chunk_count;
   rows->tier->ops->give_back(rows->tier, rows->chunks[last], n * rows->stride);

@@ -65,6 +65,8 @@ uint64_t ts_rows_take(ts_rows *rows, int64_t key);
 /* The row becomes a free place; its word must not be held any more (ts_policy_holds). Its key is a link from then on, and
  * its flags and the rest of its word say nothing about a row. */
 void ts_rows_free(ts_rows *rows, uint64_t row);
+/* Takes the free places from row `first` on out of the list. */
+void ts_rows_unlink(ts_rows *rows, uint64_t first);
 /* Removes the last chunk, which must hold no row. */
 void ts_rows_drop_chunk(ts_rows *rows);
 /* First row of a chunk; of chunk `chunk_count`: all rows there are. */

@@ -207,7 +207,7 @@ static int32_t step_below(update *u, uint32_t count, ts_err err) {
   if (status == TS_OK || u->stepped == 0) return status;
   char why[512];
   snprintf(why, sizeof why, "%s", err.text != NULL && err.cap > 0 ? err.text : "");
-  return ts_fail(err, status, "%s; %llu rows of the batch had taken their step before", why, (unsigned long long)u->stepped);
+  return ts_fail(err, status, "%s; up to %llu rows of the batch have taken their step", why, (unsigned long long)u->stepped);
 }
 
 int32_t ts_update_step(update *u, ts_err err) {

@@ -10,6 +10,7 @@
  *   bring.c     what brings rows up, creates or refuses them, a shard at a time under its lock
  *   evict.c     moves rows down: called by bring.c, or by the background threads of evictors.c
  *   room.c      lets DRAM flow to the shard, or the index, that needs it
+ *   spare.c     gives back memory that removed rows leave
  *   update.c    one optimizer step: makes sure of all rows, then
  *   step.c      steps them
  *
@@ -70,7 +71,8 @@ typedef struct ts_shard {
   uint64_t recorded;    /* rows in memory that have a record below, too */
   uint64_t steal_hand;  /* of the search for copies to give up */
   bool full;            /* has looked for a victim: keep some places free from now on */
-  _Atomic uint64_t evictions; /* since the last rebalancing */
+  _Atomic uint64_t evictions; /* rows that left the first tier, or got no place there, since the last rebalancing */
+  uint64_t lately, age;       /* room.c: evictions when it last looked, and how long rows stay */
   /* evictors.c */
   struct ts_shard *next_queued;
   bool queued;
@@ -363,7 +365,7 @@ typedef struct ts_bring {
   bool again;                    /* the call has looked them up before: what was not admitted then is not now */
   bool stay;                     /* nothing moves down for them: without a free place they are served where they are */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
-  uint64_t *stepped;             /* with call: counts the rows that have taken their step */
+  uint64_t *stepped;             /* with call: counts the rows that have taken their step, or may have when a put failed */
 } ts_bring;
 /* The outcome for a key, in work->state. */
 enum { TS_BROUGHT = 1, TS_NO_ROW_YET = 2 };
@@ -410,10 +412,25 @@ uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier);
 /* Frees first-tier memory by taking rows from shards, and charges it for the next growth of this shard's index. No lock
  * held. TS_EFULL: there is none to free. */
 int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err);
+/* Makes so much of the first tier free for a table that is new; false if there is not so much to free. No lock held but
+ * that on tables. */
+bool ts_room_make(ts_store *store, uint64_t bytes);
 /* Restores the headroom for buffers when growth had to use it, and lets memory flow to the shards that need it. No lock
  * held. */
 void ts_room_balance(ts_store *store);
 /* The first of these alone. */
 void ts_room_restore(ts_store *store);
+/* Gives up the last chunk of the shard's first tier, whose rows can leave it. Shard locked. */
+int32_t ts_room_release(ts_shard *shard, ts_traffic *traffic, ts_err err);
+/* Gets first-tier memory for a shard that has no row there. No lock held. */
+void ts_room_feed(ts_shard *shard);
+
+/* ---- spare.c ---- */
+
+/* Gives memory of removed rows back to a tier's limit: chunks that rows can do without, and room of indexes; false if there
+ * is none. growth held, no shard locked. */
+bool ts_spare_sweep(ts_store *store, uint32_t tier);
+/* The same with no lock held. */
+bool ts_spare_free(ts_store *store, uint32_t tier);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LATE_TABLE (UINT64_C(64) << 10) /* bytes that a full store first makes room for, for a new table */
+
 static bool charge_index(void *context, int64_t bytes) {
   ts_shard *shard = context;
   ts_budget *budget = &shard->table->store->tiers[0].budget;
@@ -180,13 +182,10 @@ static int32_t build(ts_table *table, ts_err err) {
   return status == TS_OK ? ts_work_prepare(table, err) : status;
 }
 
-int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *number, char *err, uint32_t err_cap) {
-  ts_err e = {err, err_cap};
-  if (store == NULL || number == NULL) return ts_fail(e, TS_EINVAL, "Cannot create table: a store and an output are needed");
-  int32_t status = ts_store_check(store, "create table", e);
-  if (status != TS_OK) return status;
-  pthread_mutex_lock(&store->tables_lock);
+/* One trial, under the lock on tables. */
+static int32_t create_table(ts_store *store, const ts_config *config, uint32_t *number, ts_err e) {
   uint32_t count = atomic_load(&store->table_count);
+  int32_t status = TS_OK;
   ts_table *table = aligned_alloc(64, TS_ROUND_UP(sizeof *table, 64u));
   if (table == NULL) {
     status = ts_fail(e, TS_ENOMEM, "Cannot create table: out of memory");
@@ -207,6 +206,21 @@ int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *numb
     store->tables[count] = table;
     atomic_store_explicit(&store->table_count, count + 1, memory_order_release);
     *number = count;
+  }
+  return status;
+}
+
+int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *number, char *err, uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  if (store == NULL || number == NULL) return ts_fail(e, TS_EINVAL, "Cannot create table: a store and an output are needed");
+  int32_t status = ts_store_check(store, "create table", e);
+  if (status != TS_OK) return status;
+  pthread_mutex_lock(&store->tables_lock);
+  status = create_table(store, config, number, e);
+  /* Rows of other tables may have all of the first tier: they make room. */
+  for (uint64_t bytes = LATE_TABLE; status == TS_EFULL && bytes <= store->tiers[0].budget.limit / 4; bytes *= 4) {
+    if (!ts_room_make(store, bytes)) break;
+    status = create_table(store, config, number, e);
   }
   pthread_mutex_unlock(&store->tables_lock);
   return status;

@@ -215,7 +215,7 @@ static void update(worker *w, uint32_t t, const uint64_t *offsets) {
   const int32_t status =
       offsets == NULL ? ts_table_update(store, t, w->keys, w->n, w->values, ERR)
                       : ts_table_update_bags(store, t, w->keys, offsets, w->n, NULL, TS_COMBINER_SUM, w->values, ERR);
-  if (status != TS_OK && w->cell->type->ssd && strstr(w->message, "taken their step") != NULL)
+  if (status != TS_OK && w->cell->type->ssd && strstr(w->message, "have taken their step") != NULL)
     return follow_partial_update(w, t, status);
   if (status != TS_OK) return follow_refusal(w, t, status);
   create_batch(w, t);
