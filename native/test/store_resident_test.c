@@ -72,12 +72,13 @@ static void run(const storage_type *type) {
   if (store == NULL) return;
   static int64_t keys[BATCH];
   static float rows[BATCH * DIM];
+  add_config(store, CONFIG("name", "a", "dim", "4"));
+  add_config(store, CONFIG("name", "b", "dim", "4"));
   for (uint32_t t = 0; t < 2; t++) {
-    const uint32_t table = add_config(store, CONFIG("name", t == 0 ? "a" : "b", "dim", "4"));
     uint64_t made = 0;
     for (uint32_t call = 0; call < 60; call++) {
       for (uint32_t i = 0; i < BATCH; i++) keys[i] = (int64_t)ts_mix64(made + i + 1);
-      const int32_t status = ts_table_lookup(store, table, keys, BATCH, rows, ERR);
+      const int32_t status = ts_table_lookup(store, t, keys, BATCH, rows, ERR);
       CHECK_MSG(status == TS_OK || status == TS_EFULL, "%s: %s", type->name, message);
       if (status != TS_OK) break;
       made += BATCH;
@@ -86,7 +87,7 @@ static void run(const storage_type *type) {
     look(store, type, before, t > 0, t == 0 ? "the first table has grown" : "the second table has grown");
     for (uint64_t from = 0; t == 0 && from < made; from += BATCH) {
       for (uint32_t i = 0; i < BATCH; i++) keys[i] = (int64_t)ts_mix64(from + i + 1);
-      CHECK(ts_table_remove(store, table, keys, BATCH, NULL, ERR) == TS_OK);
+      CHECK(ts_table_remove(store, t, keys, BATCH, NULL, ERR) == TS_OK);
     }
     CHECK(ts_store_settle(store, ERR) == TS_OK);
     look(store, type, before, true, t == 0 ? "the first table is empty" : "at the end");
