@@ -62,9 +62,11 @@ static void layouts_keep_what_is_asked_for(void) {
   unsigned char row[208] = {0};
   ts_row_set_scalar(&l, row, 0, 7);
   ts_row_set_frequency(&l, row, UINT32_MAX);
-  ts_row_set_version(&l, row, INT64_MIN);
+  ts_row_set_version(&l, row, INT64_MAX);
   CHECK(ts_row_scalar(&l, row, 0) == 7 && ts_row_frequency(&l, row) == UINT32_MAX);
-  CHECK(ts_row_version(&l, row) == INT64_MIN);
+  CHECK(ts_row_version(&l, row) == INT64_MAX && ts_row_date(&l, row) == INT64_MAX);
+  ts_row_set_version(&l, row, TS_BORN(INT64_MAX));
+  CHECK(ts_row_version(&l, row) == TS_NO_VERSION && ts_row_date(&l, row) == INT64_MAX);
   l = ts_row_layout_make(TS_FP32, 4, 1, 0, false, true);
   CHECK(l.version_offset == 16 && l.stride == 24);
   l = ts_row_layout_make(TS_FP32, 4, 1, 0, true, false);
