@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define CHUNK 256u
+#define SWEEPS 2u /* for memory of removed rows; no more, since one may give back what this call has just taken */
 
 void ts_row_start(const ts_table *table, int64_t key, unsigned char *row, float *scratch) {
   ts_initializer_weights(&table->initializer, key, scratch, table->layout.dim);
@@ -487,7 +488,7 @@ static int32_t serve(chunk *c, ts_err err) {
     c->keys[i] = c->bring->work->keys[c->numbers[i]];
     c->hashes[i] = c->bring->work->hashes[c->numbers[i]];
   }
-  for (bool spared = false;;) {
+  for (uint32_t sweeps = 0;;) {
     lock(c->shard);
     c->starved = false;
     c->index_wanted = 0;
@@ -498,7 +499,7 @@ static int32_t serve(chunk *c, ts_err err) {
       for_index = status == TS_EFULL;
       if (status == TS_ENOMEM) ts_fail(err, TS_ENOMEM, "Cannot add rows to table \"%s\": out of memory", table->name);
     }
-    const bool lacks = status == TS_OK && !spared && lacks_places(c);
+    const bool lacks = status == TS_OK && sweeps < SWEEPS && lacks_places(c);
     if (status == TS_OK && !lacks) status = carry_out(c, err);
     for (uint32_t t = 0; t < store->memory_tiers; t++) ts_rows_settle(&c->shard->rows[t]);
     if (c->shard->full) ts_evictors_call(c->shard);
@@ -509,7 +510,8 @@ static int32_t serve(chunk *c, ts_err err) {
       if (status == TS_OK) continue;
     }
     if (lacks) { /* what removed rows of any table left; then as far as it goes */
-      spared = !ts_spare_free(store, store->memory_tiers - 1) && !ts_spare_free(store, 0);
+      const bool all = sweeps > 0;
+      sweeps = ts_spare_free(store, store->memory_tiers - 1, all) || ts_spare_free(store, 0, all) ? sweeps + 1 : SWEEPS;
       continue;
     }
     if (c->starved) ts_room_feed(c->shard);

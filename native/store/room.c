@@ -119,7 +119,7 @@ static ts_shard *largest(ts_store *store) {
 }
 
 /* One chunk less somewhere: the largest shard gives it, or any other that can. */
-static int32_t release_one(ts_store *store, ts_err err) {
+static int32_t release_any(ts_store *store, ts_err err) {
   ts_shard *giver = largest(store);
   if (giver == NULL) return ts_fail(err, TS_EFULL, "there are none");
   int32_t status = release_of(giver, err);
@@ -128,6 +128,14 @@ static int32_t release_one(ts_store *store, ts_err err) {
     for (uint32_t s = 0; s < store->tables[i]->shard_count; s++)
       if (&store->tables[i]->shards[s] != giver && release_of(&store->tables[i]->shards[s], (ts_err){NULL, 0}) == TS_OK)
         return TS_OK;
+  return status;
+}
+
+/* The same; what removed rows left in the tier below is room for rows to move to. */
+static int32_t release_one(ts_store *store, ts_err err) {
+  int32_t status = release_any(store, err);
+  if (status == TS_EFULL && store->memory_tiers > 1 && ts_spare_sweep(store, store->memory_tiers - 1))
+    status = release_any(store, err);
   return status;
 }
 

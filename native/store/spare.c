@@ -101,9 +101,9 @@ static bool sweep(ts_store *store, uint32_t tier, uint64_t share) {
 
 bool ts_spare_sweep(ts_store *store, uint32_t tier) { return sweep(store, tier, MUCH) || sweep(store, tier, 0); }
 
-bool ts_spare_free(ts_store *store, uint32_t tier) {
+bool ts_spare_free(ts_store *store, uint32_t tier, bool all) {
   pthread_mutex_lock(&store->growth);
-  const bool freed = ts_spare_sweep(store, tier);
+  const bool freed = all ? sweep(store, tier, 0) : ts_spare_sweep(store, tier);
   pthread_mutex_unlock(&store->growth);
   return freed;
 }

@@ -430,7 +430,7 @@ void ts_room_feed(ts_shard *shard);
 /* Gives memory of removed rows back to a tier's limit: chunks that rows can do without, and room of indexes; false if there
  * is none. growth held, no shard locked. */
 bool ts_spare_sweep(ts_store *store, uint32_t tier);
-/* The same with no lock held. */
-bool ts_spare_free(ts_store *store, uint32_t tier);
+/* The same with no lock held; `all`: not only of those that have much to give. */
+bool ts_spare_free(ts_store *store, uint32_t tier, bool all);
 
 #endif
