@@ -6,8 +6,10 @@
  * @module
  */
 
+import { fileURLToPath } from "node:url";
 import { ScenarioError } from "./diagnostics.ts";
 import { parseDocument } from "./document.ts";
+import { readUserText } from "./user_file.ts";
 import * as v from "./valibot.ts";
 import { validate } from "./validate.ts";
 import { nearest } from "../ffi/nearest.ts";
@@ -150,7 +152,7 @@ export async function loadMedia(name: string): Promise<Media> {
     const hint = near === undefined ? "" : `, did you mean "${near}"?`;
     throw new MediaError(`Cannot load media model "${name}": there is no such model${hint} Known: ${known.join(", ")}`);
   }
-  const file = parseMedia(await Deno.readTextFile(mediaFileUrl(name)), `"${name}"`);
+  const file = parseMedia(await readUserText(fileURLToPath(mediaFileUrl(name)), "media"), `"${name}"`);
   const base = file.extends === undefined ? undefined : await loadMedia(file.extends);
   const kind = file.kind ?? base?.kind;
   if (kind === undefined) throw new MediaError(`Cannot read media model "${name}": kind: missing`);

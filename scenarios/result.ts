@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { FileLock, lockHolder } from "./run/lock.ts";
 import { haveSums, isDamagedEnd, summedLine, unsummedLine } from "./line_sum.ts";
 import { checkRecord } from "./record_schema.ts";
-import { readUserFile } from "./user_file.ts";
+import { readHead, readUserFile } from "./user_file.ts";
 import { writing } from "./writing.ts";
 import type {
   CurveRecord,
@@ -191,14 +191,9 @@ export class ResultFolder implements Disposable {
 
   /** Renames a file that is there to one with its start time, and a number where there is one of that name. */
   async keepEarlier(): Promise<void> {
-    let first: string;
-    try {
-      first = (await Deno.readTextFile(this.path)).split("\n", 1)[0] ?? "";
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return;
-      throw error;
-    }
-    const started = /"started":"([\dTZ:.+-]+)"/.exec(first)?.[1] ?? new Date().toISOString();
+    const head = await readHead(this.path);
+    if (head === undefined) return;
+    const started = /^.*?"started":"([\dTZ:.+-]+)"/.exec(head)?.[1] ?? new Date().toISOString();
     const name = this.path.replace(/(\.jsonl)?$/, `-${started.replaceAll(":", "")}`);
     for (let n = 1;; n++) {
       const kept = n === 1 ? `${name}.jsonl` : `${name}-${n}.jsonl`;

@@ -13,7 +13,7 @@ const MIB = 2 ** 20;
 /** A kind of file. */
 export type FileKind =
   | ("scenario" | "simulation" | "plan" | "answers" | "profile" | "prices")
-  | ("histogram" | "report" | "result");
+  | ("histogram" | "report" | "result" | "media");
 
 /** What messages call a file, and how many bytes it may have. */
 const KINDS: Readonly<Record<FileKind, { readonly noun: string; readonly most: number }>> = {
@@ -26,6 +26,7 @@ const KINDS: Readonly<Record<FileKind, { readonly noun: string; readonly most: n
   histogram: { noun: "the histogram", most: 64 * MIB },
   report: { noun: "the report", most: 256 * MIB },
   result: { noun: "the results", most: 256 * MIB },
+  media: { noun: "the media model", most: 4 * MIB },
 };
 
 /**
@@ -74,6 +75,25 @@ export async function readUserText(path: string, kind: FileKind): Promise<string
   }
   if (bytes.includes(0)) throw new SyntaxError(`Cannot read ${noun}: ${quoted(path)} is no text in UTF-8`);
   return new TextDecoder().decode(bytes);
+}
+
+/** Bytes that {@linkcode readHead} reads at most: a run's record says what and when before anything long. */
+const HEAD = 65_536;
+
+/** How the text of a file begins, however large it is; undefined if there is no such file. */
+export async function readHead(path: string): Promise<string | undefined> {
+  try {
+    using file = await Deno.open(path);
+    const bytes = new Uint8Array(HEAD);
+    let held = 0;
+    for (let read = await file.read(bytes); read !== null && read > 0; read = await file.read(bytes.subarray(held))) {
+      held += read;
+    }
+    return new TextDecoder().decode(bytes.subarray(0, held));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }
 
 /** A text without its byte order mark. */

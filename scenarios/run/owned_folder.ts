@@ -6,6 +6,7 @@
  */
 
 import { join } from "node:path";
+import { readHead } from "../user_file.ts";
 import { FileLock } from "./lock.ts";
 
 /** The file in a folder that its owners lock. */
@@ -70,8 +71,7 @@ async function removeIfUnowned(path: string): Promise<boolean> {
   try {
     using lock = await FileLock.take(join(path, OWNER_FILE));
     if (lock === undefined) return await removeEmpty(path);
-    const text = await Deno.readTextFile(join(path, OWNER_FILE));
-    if (!OWNER_TEXT.startsWith(text)) return false;
+    if (!OWNER_TEXT.startsWith(await readHead(join(path, OWNER_FILE)) ?? "?")) return false;
     await Deno.remove(path, { recursive: true });
     return true;
   } catch (error) {

@@ -11,6 +11,7 @@ import { PHASES } from "../record.ts";
 import { readResult, ResultFolder } from "../result.ts";
 import { digestOf } from "../run/canonical.ts";
 import { summedLine } from "../line_sum.ts";
+import { readHead } from "../user_file.ts";
 import { writing } from "../writing.ts";
 import { type SimulatedCase, simulatedCases, simulationAt } from "./cases.ts";
 import { bandOf } from "./band.ts";
@@ -154,8 +155,7 @@ async function explanation(
 /** Writes the records whole, beside their place first. Those of a run, which nobody can make again, are kept. */
 async function writeRecords(path: string, records: readonly SimulationRecord[]): Promise<void> {
   using folder = await ResultFolder.take(path);
-  const before = await Deno.readTextFile(path).catch(() => "");
-  if (before !== "" && !isSimulationResult(before)) await folder.keepEarlier();
+  if (!isSimulationResult(await readHead(path) ?? "")) await folder.keepEarlier();
   await writing(path, async () => {
     await Deno.writeTextFile(`${path}.tmp`, records.map((record) => `${summedLine(record)}\n`).join(""));
     await Deno.rename(`${path}.tmp`, path);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { fileURLToPath } from "node:url";
 import { nearest } from "../../ffi/nearest.ts";
 import { pathText } from "../diagnostics.ts";
 import { readUserText, withoutMark } from "../user_file.ts";
@@ -231,7 +232,10 @@ export async function loadProfile(nameOrPath: string): Promise<Profile> {
         "path of a .json file",
     );
   }
-  return parseProfile(await Deno.readTextFile(new URL(`${nameOrPath}.json`, FOLDER)), `"${nameOrPath}"`);
+  return parseProfile(
+    await readUserText(fileURLToPath(new URL(`${nameOrPath}.json`, FOLDER)), "profile"),
+    `"${nameOrPath}"`,
+  );
 }
 
 /** The text of a profile's file. */

@@ -1,7 +1,9 @@
 /** Files that a user names: too large, with a byte order mark, in UTF-16, no text. */
 
 import { renderReport } from "../../mod.ts";
-import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { ResultFolder } from "../../scenarios/result.ts";
+import { readUserText } from "../../scenarios/user_file.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
 import "../native_library.ts";
 import { inFolder, runCommand } from "./command.ts";
@@ -97,5 +99,48 @@ Deno.test("a page keeps being whole, and one with a mark before it is told from 
     assertEquals((await runCommand(["verify", `${folder}/page.html`], 120)).code, 0);
     await Deno.writeTextFile(`${folder}/page.html`, `\ufeff${page}`);
     assertEquals((await runCommand(["verify", `${folder}/page.html`], 120)).code, 1);
+  });
+});
+
+Deno.test("an earlier result of 2 GiB is kept beside a new one and not read, whichever run comes", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/simulation.jsonc`;
+    const out = `${folder}/out`;
+    await Deno.writeTextFile(file, SIMULATION);
+    await Deno.mkdir(out);
+    const head = '{"type":"run","started":"2026-01-02T03:04:05.678Z",\n{"started":"1999-01-01T00:00:00.000Z"}\n';
+    await Deno.writeTextFile(`${out}/result.jsonl`, head);
+    await Deno.truncate(`${out}/result.jsonl`, 2 ** 31);
+    const { code, err } = await runCommand(["run", file, "--out", out], 120);
+    assertEquals(code, 0, err);
+    assertEquals((await Deno.stat(`${out}/result-2026-01-02T030405.678Z.jsonl`)).size, 2 ** 31);
+    assert((await Deno.stat(`${out}/result.jsonl`)).size < 2 ** 20);
+    // One of a run, as the runner of scenarios begins its file.
+    await Deno.truncate(`${out}/result.jsonl`, 2 ** 31);
+    using results = await ResultFolder.take(`${out}/result.jsonl`);
+    using writer = await results.create();
+    assertEquals(writer.records, []);
+    assertEquals((await Deno.stat(`${out}/result.jsonl`)).size, 0);
+  });
+});
+
+Deno.test("a result that cannot be read is not written over", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/simulation.jsonc`, SIMULATION);
+    await Deno.mkdir(`${folder}/out`);
+    await Deno.symlink("result.jsonl", `${folder}/out/result.jsonl`); // a circle
+    const { code } = await runCommand(["run", `${folder}/simulation.jsonc`, "--out", `${folder}/out`], 120);
+    assertEquals(code, 1);
+    assert((await Deno.lstat(`${folder}/out/result.jsonl`)).isSymlink);
+  });
+});
+
+Deno.test("a media model larger than one can be is refused with the figure", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/large.jsonc`, "{");
+    await Deno.truncate(`${folder}/large.jsonc`, 2 ** 31);
+    const { message } = await assertRejects(() => readUserText(`${folder}/large.jsonc`, "media"), RangeError);
+    assertStringIncludes(message, "Cannot read the media model");
+    assertStringIncludes(message, "has 2 GiB, at most 4 MiB are read");
   });
 });
