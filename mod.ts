@@ -329,7 +329,7 @@ export type {
 } from "./scenarios/simulation/simulation.ts";
 export * from "./reports/report.ts";
 export type { RowOptimizer } from "./scenarios/workloads/row_bytes.ts";
-export type { DocumentSource } from "./scenarios/document.ts";
+export type { DocumentSource, LimitOptions } from "./scenarios/document.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
 export type { ErrorSummary } from "./scenarios/models/validate.ts";
 export {

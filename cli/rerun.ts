@@ -56,10 +56,11 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
       "--use-paths",
       "use the files and folders that the report's scenario names: only if you trust where it is from",
     )
+    .option("--no-limit", "take however long it takes: no bound on samples, or on the work of a simulation")
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the comparison on standard output, progress on standard error")
     .addHelpText("after", HELP)
-    .action(async (report, { out, require, vouch, usePaths, json }) => {
+    .action(async (report, { out, require, vouch, usePaths, limit, json }) => {
       const simulated = await simulationOf(report);
       if (simulated !== undefined) {
         if (require !== undefined) throw new UsageError(`Cannot require "${require}": "${report}" is a simulation`);
@@ -67,7 +68,7 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
         const scenario = simulationToRerun(simulated.result, report);
         if (usePaths !== true) refusePaths(scenario, report);
         const folder = out ?? join("reports", "out", `${scenario.name}-rerun`);
-        const result = await runSimulation(scenario, { out: folder, threads: navigator.hardwareConcurrency });
+        const result = await runSimulation(scenario, { out: folder, threads: navigator.hardwareConcurrency, limit });
         const files = await writeSimulationReport(result, folder);
         const found = compareSimulations(simulated.result, result, [report, files.html]);
         terminal.out(json ? `${JSON.stringify(found, undefined, 2)}\n` : renderSimulationComparison(found));
@@ -88,6 +89,7 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
         (signal) =>
           runScenario(scenario, {
             out: folder,
+            limit,
             set: { ...set, ...noPaths },
             signal,
             onProgress: (event) => view.show(event),

@@ -96,6 +96,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--out <folder>", "where results go (default: reports/out/<name>)")
     .option("--seed <number>", "another seed than the scenario's", wholeNumber)
     .option("--set <field=value>", "another value of a field than the scenario's; may be repeated", field)
+    .option("--no-limit", "take however long it takes: no bound on samples, or on the work of a simulation")
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the summary on standard output, progress on standard error")
     .addHelpText("after", HELP)

@@ -36,11 +36,13 @@ export async function runVirtual(
     const line = `simulate ${++done}/${cases}  ${record.case}`.slice(0, terminal.width - 1);
     terminal.out(`${CLEAR_LINE}${style.dim(line)}`);
   };
-  const simulation = await loadSimulation(file);
+  const limit = { limit: words.limit ?? true };
+  const simulation = await loadSimulation(file, limit);
   const folder = words.out ?? join("reports", "out", simulation.name);
   const result = await runSimulation(simulation, {
     out: folder,
     ...(words.seed === undefined ? {} : { seed: words.seed }),
+    ...limit,
     threads: navigator.hardwareConcurrency,
     onRecord: show,
   });

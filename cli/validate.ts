@@ -10,19 +10,20 @@ export function addValidate(program: Command, { terminal, exit }: Context): void
   program.command("validate")
     .description("check scenarios without running them")
     .argument("<scenario...>", SCENARIO_HELP)
+    .option("--no-limit", "no bound on samples, or on the work of a simulation")
     .option("--json", "for machines: a list of file and problems")
     .addHelpText("after", "\nExample:\n  tierbench validate mine.jsonc")
-    .action(async (words, { json }) => {
+    .action(async (words, { json, limit }) => {
       const results = [];
       for (const word of words) {
         const file = await scenarioFile(word);
         try {
           if (await isSimulation(file)) {
-            const cases = (await simulatedCases(await loadSimulation(file))).length;
+            const cases = (await simulatedCases(await loadSimulation(file, { limit }))).length;
             results.push({ file, problems: [], cases, samples: 1 });
             continue;
           }
-          const scenario = await loadScenario(file);
+          const scenario = await loadScenario(file, { limit });
           results.push({ file, problems: [], cases: planCases(scenario).length, samples: scenario.repetitions });
         } catch (error) {
           if (!(error instanceof ScenarioError)) throw error;

@@ -20,6 +20,7 @@ import {
   usesLibpmem,
   usesMemkind,
 } from "./storage.ts";
+import { PAST_LIMIT } from "./document.ts";
 import { validate } from "./validate.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
@@ -157,7 +158,7 @@ function checkWork({ configurations, matrix = {}, ablation, repetitions = 3 }: S
     message: `expected at most ${MOST_SAMPLES} samples, found about ${cases * repetitions}: ${
       Object.keys(configurations).length
     } configurations × ${points} points × ${variants} variants × ${repetitions} repetitions`,
-    hint: "each sample is a process of its own: several scenarios with results of their own can be compared",
+    hint: `each sample is a process of its own: several scenarios can be compared; ${PAST_LIMIT}`,
   }];
 }
 
@@ -178,12 +179,13 @@ function checkMedia(scenario: Scenario, known: readonly string[]): Problem[] {
  *
  * @param document The parsed file.
  * @param media Names of the media models there are.
+ * @param limit Whether more samples than a slip would ask for are a problem.
  */
-export function checkScenario(document: unknown, media: readonly string[]): readonly Problem[] {
+export function checkScenario(document: unknown, media: readonly string[], limit = true): readonly Problem[] {
   const validation = validate(scenarioSchema, document);
   if ("problems" in validation) return validation.problems;
   const { value: scenario } = validation;
-  const work = checkWork(scenario);
+  const work = limit ? checkWork(scenario) : [];
   if (work.length > 0) return work;
   if (scenario.matrix !== undefined) {
     const plain = Object.keys(scenario.matrix).every((field) => !field.endsWith(".media"));

@@ -50,8 +50,17 @@ function offsetOf(tree: TreeNode | undefined, problem: Problem): number {
   return 0;
 }
 
+/** Whether bounds on the work of a run are kept. */
+export interface LimitOptions {
+  /** False: a run may take longer than any that was meant so far. Default true. */
+  readonly limit?: boolean;
+}
+
+/** How to go past a bound on work. */
+export const PAST_LIMIT = "if so much is meant, say --no-limit (in the library: limit: false)";
+
 /** What a text is called in messages, and where relative paths in it start. */
-export interface DocumentSource {
+export interface DocumentSource extends LimitOptions {
   /** Its file. */
   readonly file: string;
   /** Folder that relative paths start from. */

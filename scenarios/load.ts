@@ -7,7 +7,7 @@
 import { fileURLToPath } from "node:url";
 import { checkScenario } from "./check.ts";
 import { ScenarioError } from "./diagnostics.ts";
-import { type DocumentSource, parseDocument, readDocument } from "./document.ts";
+import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "./document.ts";
 import { listMedia } from "./media.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
@@ -37,7 +37,12 @@ const SHIPPED = new URL("./", import.meta.url);
  */
 export async function parseScenario(text: string, options: DocumentSource): Promise<ResolvedScenario> {
   const media = await listMedia();
-  const document = parseDocument(text, options.file, "a scenario", (written) => checkScenario(written, media));
+  const document = parseDocument(
+    text,
+    options.file,
+    "a scenario",
+    (written) => checkScenario(written, media, options.limit),
+  );
   return fillDefaults(document as Scenario, options.directory);
 }
 
@@ -57,9 +62,9 @@ export async function parseScenario(text: string, options: DocumentSource): Prom
  * console.log(Object.keys(scenario.configurations));
  * ```
  */
-export async function loadScenario(file: string | URL): Promise<ResolvedScenario> {
+export async function loadScenario(file: string | URL, options: LimitOptions = {}): Promise<ResolvedScenario> {
   const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "scenario");
-  return await parseScenario(text, source);
+  return await parseScenario(text, { ...source, ...options });
 }
 
 /**
@@ -80,8 +85,9 @@ export async function loadScenario(file: string | URL): Promise<ResolvedScenario
 export async function resolveScenario(
   scenario: Scenario | ResolvedScenario,
   directory: string = Deno.cwd(),
+  { limit }: LimitOptions = {},
 ): Promise<ResolvedScenario> {
-  const problems = checkScenario(scenario, await listMedia());
+  const problems = checkScenario(scenario, await listMedia(), limit);
   if (problems.length > 0) throw new ScenarioError(problems);
   return fillDefaults(scenario, directory);
 }

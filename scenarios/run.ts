@@ -59,6 +59,8 @@ export interface RunScenarioOptions {
   ) => void | Promise<void>;
   /** Other values of dotted fields than the scenario's, such as `{ "workload.batch": 64 }`; they count last. */
   readonly set?: Readonly<Record<string, unknown>>;
+  /** False: the run may have more samples than any that was meant so far. Default true. */
+  readonly limit?: boolean;
 }
 
 /** A run was stopped by its signal. Completed samples are in its result file. */
@@ -112,16 +114,18 @@ export async function runScenario(
 /** The scenario that options ask for. It is checked once as it was written, and again only where options change it. */
 export async function scenarioFor(
   scenario: Scenario | ResolvedScenario | string | URL,
-  { data, quick, seed, set }: Pick<RunScenarioOptions, "data" | "quick" | "seed" | "set">,
+  { data, quick, seed, set, limit = true }: Pick<RunScenarioOptions, "data" | "quick" | "seed" | "set" | "limit">,
 ): Promise<ResolvedScenario> {
   const isFile = typeof scenario === "string" || scenario instanceof URL;
-  const written = isFile ? await loadScenario(scenario) : await resolveScenario(scenario);
+  const written = isFile
+    ? await loadScenario(scenario, { limit })
+    : await resolveScenario(scenario, Deno.cwd(), { limit });
   let resolved = written;
   if (data !== undefined) resolved = withData(resolved, data);
   if (seed !== undefined) resolved = { ...resolved, seed };
   if (quick === true) resolved = quickScenario(resolved);
   if (set !== undefined) resolved = withFields(resolved, set);
-  return resolved === written ? written : await resolveScenario(resolved);
+  return resolved === written ? written : await resolveScenario(resolved, Deno.cwd(), { limit });
 }
 
 /** {@linkcode runScenario} with its dependencies given. */

@@ -6,18 +6,17 @@
 
 import { nearest } from "../../ffi/nearest.ts";
 import { type DocumentPath, foundText, type Problem } from "../diagnostics.ts";
+import { PAST_LIMIT } from "../document.ts";
 import { atPoint, matrixPoints } from "../matrix.ts";
 import { validate } from "../validate.ts";
 import { simulationSchema } from "./schema.ts";
 import type { SimulatedConfiguration, Simulation } from "./simulation.ts";
+import { estimatedSeconds } from "./work.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
 const MOST_CASES = 2000;
-/**
- * Work of all cases at most, in steps of one worker at one server or micro-batch: ten times that of the largest shipped
- * simulation, about a minute on one core.
- */
-const MOST_WORK = 2_000_000;
+/** Estimated work at most, two minutes of one core: four times that of the largest shipped simulation, `terabyte`. */
+const MOST_SECONDS = 120;
 /** Tables that the native library takes at once. */
 const MOST_TABLES = 64;
 
@@ -94,7 +93,7 @@ function checkTables({ workload, configurations }: Simulation): Problem[] {
   ];
 }
 
-function checkCases(simulation: Simulation): Problem[] {
+function checkCases(simulation: Simulation, limit: boolean): Problem[] {
   const names = Object.keys(simulation.configurations);
   const known = (name: string, path: DocumentPath): Problem[] =>
     names.includes(name) ? [] : [unknownName(path, "configuration", name, names)];
@@ -108,8 +107,9 @@ function checkCases(simulation: Simulation): Problem[] {
       ...(study.baseline === undefined ? [] : known(study.baseline, [...at, "baseline"])),
     ];
   });
-  if (cases > MOST_CASES) {
-    studies.push({ path: ["studies"], message: `expected at most ${MOST_CASES} cases, found ${cases}` });
+  if (limit && cases > MOST_CASES) {
+    const message = `expected at most ${MOST_CASES} cases, found ${cases}`;
+    studies.push({ path: ["studies"], message, hint: PAST_LIMIT });
   }
   const explain = (simulation.explain ?? []).flatMap(({ from, to }, i) => [
     ...known(from, ["explain", i, "from"]),
@@ -144,23 +144,13 @@ function checkPoints(simulation: Simulation, media: readonly string[]): Problem[
 
 /** The work of all cases, estimated before any of them starts. */
 function checkWork(simulation: Simulation): Problem[] {
-  const names = Object.keys(simulation.configurations);
-  const studies = simulation.studies ?? [{ name: "all" }];
-  const work = studies.reduce(
-    (sum, { configurations = names, vary = {} }) =>
-      sum + matrixPoints(vary).reduce((all, point) => {
-          const { steps = 64, warmup = 8, cluster = {}, overlap = {} } = atPoint(simulation, point);
-          const parts = Math.max(1, cluster.servers ?? 0) + (overlap.microBatches ?? 1);
-          return all + (steps + warmup) * (cluster.workers ?? 1) * parts;
-        }, 0) * configurations.length,
-    0,
-  );
-  if (work <= MOST_WORK) return [];
+  const seconds = estimatedSeconds(simulation);
+  if (seconds <= MOST_SECONDS) return [];
   return [{
     path: [],
-    message:
-      `expected work of at most ${MOST_WORK} (cases × steps × workers × (servers + micro-batches)), found ${work}`,
-    hint: "steps repeat one another: 64 of them suffice; several simulations of fewer cases can be compared",
+    message: `expected work of at most ${MOST_SECONDS} s of one core, found about ${Math.ceil(seconds)} s ` +
+      "(steps × workers × (servers + micro-batches) of every case, Memory Mode's samples, replays, explanations)",
+    hint: `steps repeat one another: 64 of them suffice; several simulations can be compared; ${PAST_LIMIT}`,
   }];
 }
 
@@ -190,12 +180,13 @@ function checkOne(simulation: Simulation, media: readonly string[]): Problem[] {
  * Everything that is wrong with a document as a simulation; empty if nothing is.
  *
  * @param media Names of the media models there are.
+ * @param limit Whether more work than a slip would ask for is a problem.
  */
-export function checkSimulation(document: unknown, media: readonly string[]): readonly Problem[] {
+export function checkSimulation(document: unknown, media: readonly string[], limit = true): readonly Problem[] {
   const found = validate(simulationSchema, document);
   if ("problems" in found) return found.problems;
-  const problems = [...checkTables(found.value), ...checkOne(found.value, media), ...checkCases(found.value)];
+  const problems = [...checkTables(found.value), ...checkOne(found.value, media), ...checkCases(found.value, limit)];
   if (problems.length > 0) return problems;
   const wrong = checkPoints(found.value, media);
-  return wrong.length > 0 ? wrong : checkWork(found.value);
+  return wrong.length > 0 || !limit ? wrong : checkWork(found.value);
 }

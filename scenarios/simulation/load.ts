@@ -7,7 +7,7 @@
 import { fileURLToPath } from "node:url";
 import { ScenarioError } from "../diagnostics.ts";
 import { readJsonc } from "../jsonc.ts";
-import { type DocumentSource, parseDocument, readDocument } from "../document.ts";
+import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "../document.ts";
 import { listMedia } from "../media.ts";
 import { readUserText } from "../user_file.ts";
 import { checkSimulation } from "./check.ts";
@@ -39,7 +39,12 @@ export async function isSimulation(file: string | URL): Promise<boolean> {
  */
 export async function parseSimulation(text: string, options: DocumentSource): Promise<ResolvedSimulation> {
   const media = await listMedia();
-  const document = parseDocument(text, options.file, "a simulation", (document) => checkSimulation(document, media));
+  const document = parseDocument(
+    text,
+    options.file,
+    "a simulation",
+    (document) => checkSimulation(document, media, options.limit),
+  );
   return fillSimulation(await withProfiles(document as Simulation, options.directory), options.directory);
 }
 
@@ -57,12 +62,12 @@ export async function parseSimulation(text: string, options: DocumentSource): Pr
  * console.log(Object.keys(simulation.configurations).length > 1); // true
  * ```
  */
-export async function loadSimulation(file: string | URL): Promise<ResolvedSimulation> {
+export async function loadSimulation(file: string | URL, options: LimitOptions = {}): Promise<ResolvedSimulation> {
   const { text, ...place } = await readDocument(
     typeof file === "string" ? file : fileURLToPath(file),
     "simulation",
   );
-  return await parseSimulation(text, place);
+  return await parseSimulation(text, { ...place, ...options });
 }
 
 /**
@@ -73,8 +78,9 @@ export async function loadSimulation(file: string | URL): Promise<ResolvedSimula
 export async function resolveSimulation(
   simulation: Simulation | ResolvedSimulation,
   directory: string = Deno.cwd(),
+  { limit }: LimitOptions = {},
 ): Promise<ResolvedSimulation> {
-  const problems = checkSimulation(simulation, await listMedia());
+  const problems = checkSimulation(simulation, await listMedia(), limit);
   if (problems.length > 0) throw new ScenarioError(problems);
   return fillSimulation(await withProfiles(simulation, directory), directory);
 }

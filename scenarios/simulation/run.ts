@@ -38,6 +38,8 @@ export interface RunSimulationOptions {
   readonly seed?: number;
   /** Threads that sample Memory Mode; the records are the same for any number. Default 1. */
   readonly threads?: number;
+  /** False: it may take longer than any that was meant so far. Default true. */
+  readonly limit?: boolean;
   /** Told each record as it is made, and of how many cases. */
   readonly onRecord?: (record: SimulationRecord, cases: number) => void;
 }
@@ -70,7 +72,10 @@ export async function runSimulation(
   options: RunSimulationOptions = {},
 ): Promise<SimulationResult> {
   const isFile = typeof simulation === "string" || simulation instanceof URL;
-  const loaded = isFile ? await loadSimulation(simulation) : await resolveSimulation(simulation);
+  const { limit = true } = options;
+  const loaded = isFile
+    ? await loadSimulation(simulation, { limit })
+    : await resolveSimulation(simulation, Deno.cwd(), { limit });
   const resolved = options.seed === undefined ? loaded : { ...loaded, seed: options.seed };
   const cases = await simulatedCases(resolved);
   const records: SimulationRecord[] = [];

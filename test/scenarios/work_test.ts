@@ -1,8 +1,15 @@
 import { checkScenario } from "../../scenarios/check.ts";
 import { listMedia } from "../../scenarios/media.ts";
 import { parsePlan } from "../../scenarios/planning/load.ts";
+import { ScenarioError } from "../../scenarios/diagnostics.ts";
 import { checkSimulation } from "../../scenarios/simulation/check.ts";
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
+import { loadSimulation } from "../../scenarios/simulation/load.ts";
+import { runSimulation } from "../../scenarios/simulation/run.ts";
+import type { Simulation } from "../../scenarios/simulation/simulation.ts";
+import { estimatedSeconds } from "../../scenarios/simulation/work.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "../assert.ts";
+import { inFolder, runCommand } from "../cli/command.ts";
+import "../native_library.ts";
 
 const MEDIA = await listMedia();
 const named = (n: number, value: unknown) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`n${i}`, value]));
@@ -29,7 +36,7 @@ const SIMULATION = {
   configurations: { dram: { mode: "dram", tiers: [{ media: "ddr4-2666-6ch" }] } },
 };
 
-Deno.test("a simulation of more work than a minute has is refused before it starts, also by what a study varies", () => {
+Deno.test("a simulation of more work than two minutes have is refused before it starts, also by what a study varies", () => {
   const network = { bandwidth: "10 GB/s" };
   const fine = [{}, { steps: 100_000, warmup: 0 }, { steps: 1000, cluster: { workers: 64, servers: 8, network } }];
   for (const more of fine) assertEquals(checkSimulation({ ...SIMULATION, ...more }, MEDIA), []);
@@ -45,8 +52,76 @@ Deno.test("a simulation of more work than a minute has is refused before it star
   for (const more of wrong) {
     const [problem] = checkSimulation({ ...SIMULATION, ...more }, MEDIA);
     assert(problem !== undefined, JSON.stringify(more));
-    assertStringIncludes(problem.message, "expected work of at most 2000000");
+    assertStringIncludes(problem.message, "expected work of at most 120 s of one core, found about ");
+    assertStringIncludes(problem.hint ?? "", "--no-limit");
+    assertEquals(checkSimulation({ ...SIMULATION, ...more }, MEDIA, false), []);
   }
+});
+
+/** Memory Mode over so many rows, and hits replayed by a policy, at each of these numbers of rows. */
+const sampled = (rows: readonly number[]) => ({
+  ...SIMULATION,
+  steps: 1,
+  warmup: 0,
+  configurations: {
+    lines: { mode: "memory-mode", tiers: [{ media: "ddr4-2666-6ch", size: "1 GB" }, { media: "optane-100-6x256" }] },
+    replay: {
+      mode: "fsdax",
+      policy: "s3fifo",
+      tiers: [{ media: "ddr4-2666-6ch", size: "1 GB" }, { media: "optane-100-6x256" }],
+    },
+  },
+  studies: [{ name: "s", vary: { "workload.tables.0.rows": rows } }],
+});
+
+Deno.test("what samples Memory Mode and replays hits is in the work of a simulation, once for the cases that share it", () => {
+  const alone = (rows: readonly number[], name: "lines" | "replay") => {
+    const { [name]: one } = sampled(rows).configurations;
+    return estimatedSeconds({ ...sampled(rows), configurations: { [name]: one } } as unknown as Simulation);
+  };
+  // 10^12 rows share each place with 256 others or more: 4.4 s; 10^6 rows have their places alone.
+  const large = alone([1e12], "lines"), small = alone([1e6], "lines");
+  assert(large > 4 && large < 5, `${large}`);
+  assert(small < 0.1, `${small}`);
+  assertEquals(Math.round(alone([1e12, 2e12], "lines") / large), 2);
+  assert(Math.abs(alone([1e12], "replay") - 0.5) < 0.01);
+  const again = sampled([1e12]);
+  const seeds = { ...again, studies: [{ name: "s", vary: { "compute.perRow": ["1 ns", "2 ns", "3 ns"] } }] };
+  const once = { ...again, studies: [{ name: "s", vary: { "compute.perRow": ["1 ns"] } }] };
+  const [three, one] = [seeds, once].map((written) => estimatedSeconds(written as unknown as Simulation));
+  assert((three ?? 0) - (one ?? 0) < 0.01, `${three} ${one}`);
+  const many = Array.from({ length: 30 }, (_, i) => 1e12 + i);
+  const [problem] = checkSimulation(sampled(many), MEDIA);
+  assertStringIncludes(problem?.message ?? "", "expected work of at most 120 s of one core, found about ");
+  assertEquals(checkSimulation(sampled(many.slice(0, 10)), MEDIA), []);
+});
+
+Deno.test("shipped simulations are far below the bound", async () => {
+  for (const name of ["terabyte", "cxl-expander", "paper-openembedding"]) {
+    const seconds = estimatedSeconds(await loadSimulation(`scenarios/${name}.jsonc`) as unknown as Simulation);
+    assert(seconds > 0 && seconds < 60, `${name}: ${seconds}`);
+  }
+});
+
+Deno.test("whoever means so much work says so", async () => {
+  await inFolder(async (folder) => {
+    const simulation = `${folder}/simulation.jsonc`;
+    const scenario = `${folder}/scenario.jsonc`;
+    const steps = { ...SIMULATION, steps: 100_000, overlap: { microBatches: 64 } };
+    await Deno.writeTextFile(simulation, JSON.stringify(steps));
+    const samples = { name: "many", repetitions: 1000, configurations: named(11, { storage: "DRAM" }) };
+    await Deno.writeTextFile(scenario, JSON.stringify(samples));
+    for (const file of [simulation, scenario]) {
+      for (const words of [["validate", file], ["run", file]]) {
+        const { code, err } = await runCommand(words, 200);
+        assertEquals(code, 2);
+        assertStringIncludes(err, "--no-limit");
+      }
+      const { code, err } = await runCommand(["validate", file, "--no-limit"], 200);
+      assertEquals(code, 0, err);
+    }
+    await assertRejects(() => runSimulation(steps as unknown as Simulation), ScenarioError, "--no-limit");
+  });
 });
 
 Deno.test("a plan of more tables or machines than can be tried is refused", () => {
