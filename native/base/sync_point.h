@@ -3,7 +3,7 @@
  * The idea (RocksDB's sync points): a race that needs two threads at two lines at once is found once in a million runs by
  * chance, and in every run by a test that can make the one line wait for the other. A point is a name in the code,
  * "ssd:make_room:before_wait". Only objects that are compiled with TS_SYNC_POINTS have them, which the Makefile does for
- * the tests that include test/sync.h; in the library the macros are nothing.
+ * the tests that include this header; in the library the macros are nothing.
  *
  * Where points are: at every wait and hand-over between threads of store and tiers, where a call lets go of one lock and
  * before it takes the next, and at system calls that can fail (there the value is what the call is to do or gave back). */

@@ -50,7 +50,7 @@ typedef enum ts_status {
   TS_OK = 0,
   TS_EINVAL = -1,       /* an argument or an option is wrong */
   TS_ENOMEM = -2,       /* the machine has no memory left */
-  TS_EFULL = -3,        /* a byte limit of the store is reached; what was there is unchanged, see each function */
+  TS_EFULL = -3,        /* a byte limit of the store, or the disk below it, is full; what was there is unchanged, see each function */
   TS_EUNAVAILABLE = -4, /* a library, device or kernel feature is missing */
   TS_EIO = -5,          /* reading or writing a file failed */
   TS_EFORMAT = -6,      /* a file does not have the expected form */
