@@ -9,13 +9,14 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
   program.command("plan")
     .description("find the cheapest machines for a model's tables: tier by table, hosts, speed, cost, with bands")
     .argument("<file>", "a plan file; scenarios/plans has examples")
+    .option("--no-limit", "no bound on the number of tables and machines")
     .option("--json", "for machines: the whole answer")
     .addHelpText(
       "after",
       "\nExample:\n  tierbench plan scenarios/plans/retail.jsonc\n\ndocs/planner.md says what is modelled.",
     )
-    .action(async (file, { json }) => {
-      const inputs = await planInputs(await loadPlan(file));
+    .action(async (file, { json, limit }) => {
+      const inputs = await planInputs(await loadPlan(file, { limit }));
       const answer = plan(planRequest(inputs, defaultPriceBook()));
       terminal.out(json === true ? `${JSON.stringify(answer, undefined, 2)}\n` : planText(answer));
       if (!met(answer)) exit(EXIT.failed);

@@ -5,19 +5,38 @@
  */
 
 import { fileURLToPath } from "node:url";
-import { type DocumentSource, parseDocument, readDocument } from "../document.ts";
+import type { Problem } from "../diagnostics.ts";
+import { type DocumentSource, type LimitOptions, parseDocument, PAST_LIMIT, readDocument } from "../document.ts";
 import { validate } from "../validate.ts";
 import { type PlanFile, planSchema, type ResolvedPlanFile, resolvePlan } from "./plan_file.ts";
+
+/** Kinds of tables and machines at most: the curve of each table is computed, and each machine is tried with all. */
+const MOST_NAMED = 500;
+
+/** The work of a plan, before anything of it starts. */
+function checkWork({ tables, machines = {} }: PlanFile): Problem[] {
+  const counts = [
+    ["tables", "kinds of tables", tables, '"count" says how many are alike; '],
+    ["machines", "machines", machines, ""],
+  ] as const;
+  return counts.flatMap(([field, what, record, hint]) => {
+    const found = Object.keys(record).length;
+    if (found <= MOST_NAMED) return [];
+    const message = `expected at most ${MOST_NAMED} ${what}, found ${found}`;
+    return [{ path: [field], message, hint: `${hint}${PAST_LIMIT}` }];
+  });
+}
 
 /**
  * Reads a plan from JSON with comments.
  *
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
  */
-export function parsePlan(text: string, { file, directory }: DocumentSource): ResolvedPlanFile {
+export function parsePlan(text: string, { file, directory, limit = true }: DocumentSource): ResolvedPlanFile {
   const document = parseDocument(text, file, "a plan", (written) => {
     const validation = validate(planSchema, written);
-    return "problems" in validation ? validation.problems : [];
+    if ("problems" in validation) return validation.problems;
+    return limit ? checkWork(validation.value) : [];
   });
   return { ...resolvePlan(document as PlanFile), directory };
 }
@@ -30,7 +49,7 @@ export function parsePlan(text: string, { file, directory }: DocumentSource): Re
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
  * @throws {Deno.errors.NotFound} if there is no such file.
  */
-export async function loadPlan(file: string | URL): Promise<ResolvedPlanFile> {
+export async function loadPlan(file: string | URL, options: LimitOptions = {}): Promise<ResolvedPlanFile> {
   const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "plan");
-  return parsePlan(text, source);
+  return parsePlan(text, { ...source, ...options });
 }

@@ -120,6 +120,13 @@ Deno.test("whoever means so much work says so", async () => {
       const { code, err } = await runCommand(["validate", file, "--no-limit"], 200);
       assertEquals(code, 0, err);
     }
+    const tables = named(501, { rows: 10, dim: 1, profile: { s: 1 } });
+    const plan = `${folder}/plan.jsonc`;
+    await Deno.writeTextFile(plan, JSON.stringify({ kind: "plan", name: "many", tables, target: { p99Ms: 1 } }));
+    assertStringIncludes((await runCommand(["size", plan], 200)).err, "--no-limit");
+    assertStringIncludes((await runCommand(["plan", plan], 200)).err, "--no-limit");
+    const sized = await runCommand(["size", plan, "--no-limit"], 200);
+    assertEquals(sized.code, 0, sized.err);
     await assertRejects(() => runSimulation(steps as unknown as Simulation), ScenarioError, "--no-limit");
   });
 });
@@ -139,6 +146,8 @@ Deno.test("a plan of more tables or machines than can be tried is refused", () =
     });
   const place = { file: "many.jsonc", directory: "/" };
   parsePlan(plan(500, 500), place);
-  assertThrows(() => parsePlan(plan(501, 1), place), Error, "expected at most 500 kinds of tables");
-  assertThrows(() => parsePlan(plan(1, 501), place), Error, "expected at most 500 machines");
+  assertThrows(() => parsePlan(plan(501, 1), place), Error, "expected at most 500 kinds of tables, found 501");
+  assertThrows(() => parsePlan(plan(1, 501), place), Error, "expected at most 500 machines, found 501");
+  assertThrows(() => parsePlan(plan(1, 501), place), Error, "say --no-limit");
+  assertEquals(Object.keys(parsePlan(plan(501, 501), { ...place, limit: false }).tables).length, 501);
 });
