@@ -134,7 +134,8 @@ TS_API int32_t ts_store_close(ts_store *store);
  *   learning_rate                                                                             (default 0.01)
  *   admission    none | counter | cbf: a key gets a row when it was looked up admission.frequency times before; until
  *                then lookups give admission.default_value and updates do nothing. counter counts exactly in the index;
- *                cbf is a counting Bloom filter                                                 (default none)
+ *                cbf is a counting Bloom filter, which judges 65,536 keys of a call at a time before it counts them
+ *                                                                                               (default none)
  *   admission.frequency      lookups that are not answered with a row, 1..2^30                     (default 1)
  *   admission.default_value                                                                       (default 0)
  *   admission.keys, .error, .counter_bits   cbf: keys expected, false positive probability, 8|16|32|64
@@ -395,8 +396,8 @@ TS_API int32_t ts_data_verify(const char *path, uint64_t *control, char *err, ui
  *                                                                                            (default 0.1, 0.1)
  *   wide_buckets        wide weights a column (DeepRec's hash_bucket_size)                        (default 10000)
  *   initializer, initializer.*   of the embedding tables, as in ts_table_create
- *   admission, admission.*, expire.steps, expire.l2, expire.l2_form, record_frequency, record_version   of the embedding tables,
- *                       as in ts_table_create. The step that rows expire by is the trainer's
+ *   admission, admission.*, expire.steps, expire.l2, expire.l2_form, expire.l2_every, record_frequency, record_version
+ *                       of the embedding tables, as in ts_table_create. The step that rows expire by is the trainer's
  *   table.<name>.<option>   one of these for the table of this name instead: one that has an option of admission or of expire
  *                       has none of the general ones beside it; "table.<name>.expire" none: rows of this table do not expire
  * Switches, each an optimisation that DeepRec's documentation names; those marked * leave results as they are:

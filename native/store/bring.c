@@ -48,13 +48,20 @@ typedef struct chunk {
 
 static bool in_memory(ts_location l) { return TS_LOCATION_TIER(l) < TS_NOT_ADMITTED; }
 
-/* Frequency before this call of a key without a row. */
-static uint64_t count_lookups(chunk *c, uint32_t i) {
-  const ts_admission *a = &c->bring->table->admission;
-  uint32_t times = c->bring->work->times[c->numbers[i]];
-  if (a->kind == TS_ADMIT_CBF)
-    return c->bring->count ? ts_bloom_add(a->bloom, c->keys[i], times) : ts_bloom_frequency(a->bloom, c->keys[i]);
+/* Lookups that the index counted of a key without a row before this call. */
+static uint64_t counted_before(const chunk *c, uint32_t i) {
   return c->locations[i] == TS_LOCATION_NONE ? 0 : TS_LOCATION_ROW(c->locations[i]);
+}
+
+/* Whether a key without a row was looked up often enough before this call. */
+static bool is_admitted(const chunk *c, uint32_t i) {
+  const ts_admission *a = &c->bring->table->admission;
+  const ts_work *w = c->bring->work;
+  const uint32_t d = c->numbers[i];
+  if (a->kind != TS_ADMIT_CBF) return counted_before(c, i) >= a->frequency;
+  if (!c->bring->count) return ts_bloom_frequency(a->bloom, c->keys[i]) >= a->frequency;
+  ts_bloom_add(a->bloom, c->keys[i], w->times[d]);
+  return w->passed[d];
 }
 
 /* Takes away the rows in memory that have expired: their keys have none. */
@@ -139,11 +146,10 @@ static void admit(chunk *c) {
   if (table->admission.kind == TS_ADMIT_ALL) return;
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != CREATED) continue;
-    uint64_t before = count_lookups(c, i);
-    if (before >= table->admission.frequency && !c->bring->again) continue;
+    if (is_admitted(c, i) && !c->bring->again) continue;
     c->fate[i] = REFUSED;
     if (!c->bring->count || table->admission.kind != TS_ADMIT_COUNTED) continue;
-    ts_location counted = TS_LOCATION(TS_NOT_ADMITTED, TS_MIN(before + w->times[c->numbers[i]], UINT64_C(1) << 32));
+    ts_location counted = TS_LOCATION(TS_NOT_ADMITTED, TS_MIN(counted_before(c, i) + w->times[c->numbers[i]], UINT64_C(1) << 32));
     if (c->locations[i] == TS_LOCATION_NONE)
       ts_index_insert(&c->shard->index, c->keys[i], c->hashes[i], counted);
     else
@@ -154,8 +160,7 @@ static void admit(chunk *c) {
 /* Frequency that a new row starts with: what was counted before it was admitted. */
 static void start_frequency(chunk *c, uint32_t i, unsigned char *row) {
   if (c->bring->table->layout.frequency_offset == 0) return;
-  uint64_t before = c->locations[i] == TS_LOCATION_NONE ? 0 : TS_LOCATION_ROW(c->locations[i]);
-  ts_row_set_frequency(&c->bring->table->layout, row, (uint32_t)TS_MIN(before, UINT32_MAX));
+  ts_row_set_frequency(&c->bring->table->layout, row, (uint32_t)TS_MIN(counted_before(c, i), UINT32_MAX));
 }
 
 static void count_frequency(chunk *c, uint32_t i, unsigned char *row) {

@@ -13,6 +13,7 @@ typedef struct lookup {
   const int64_t *keys;
   uint64_t n;
   const uint64_t *missed; /* bit i: keys[i] */
+  const uint64_t *passed; /* bit i: a filter had counted keys[i] often enough before any key of this call; NULL: no filter */
   float *out;             /* NULL: rows are only brought up */
   uint64_t stride;        /* floats from row to row of out */
   bool count, existing;
@@ -22,12 +23,14 @@ static bool collect(const lookup *l, ts_part part) {
   ts_work_clear(l->work);
   for (uint64_t w = 0; w < (l->n + 63) / 64; w++)
     for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1) {
+      const uint64_t bit = bits & -bits;
       int64_t key = l->keys[w * 64 + (uint64_t)__builtin_ctzll(bits)];
       uint64_t hash = ts_index_hash(key);
       if (!ts_part_has(part, hash)) continue;
       const uint32_t number = ts_work_add(l->work, key, hash);
       if (number == UINT32_MAX) return false;
       l->work->times[number]++;
+      l->work->passed[number] = l->passed != NULL && (l->passed[w] & bit) != 0;
     }
   return true;
 }
@@ -72,8 +75,25 @@ static int32_t serve_part(const lookup *l, ts_part part, ts_err err) {
   return TS_OK;
 }
 
+/* Keys of a call count in each other's counters. So all are judged before the first is counted: whichever shard or part is
+ * served first, the same keys get rows. */
+static void ask_filter(const lookup *l, uint64_t passed[TS_PIECE / 64]) {
+  const ts_admission *a = &l->table->admission;
+  for (uint64_t w = 0; w < (l->n + 63) / 64; w++) {
+    passed[w] = 0;
+    for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1)
+      if (ts_bloom_frequency(a->bloom, l->keys[w * 64 + (uint64_t)__builtin_ctzll(bits)]) >= a->frequency)
+        passed[w] |= bits & -bits;
+  }
+}
+
 /* The keys marked in l->missed, `misses` of them. */
 static int32_t serve_missed(lookup l, uint64_t misses, ts_err err) {
+  uint64_t passed[TS_PIECE / 64];
+  if (l.count && l.table->admission.kind == TS_ADMIT_CBF) {
+    ask_filter(&l, passed);
+    l.passed = passed;
+  }
   l.work = ts_work_acquire(l.table, misses, TS_WORK_LOOKUP);
   int32_t status = serve_part(&l, (ts_part){1, 0}, err);
   ts_work_release(l.table->store, l.work);

@@ -117,6 +117,7 @@ typedef struct ts_work {
   uint8_t *state;             /* bring.c */
   uint32_t *order;            /* numbers of keys, by shard */
   uint8_t *fetched;           /* records: what was read of the key is what there is; shard locked */
+  uint8_t *passed;            /* lookups with a filter: it had counted the key often enough before the call */
   uint32_t *picked;           /* records: numbers of the keys that are read */
   uint8_t *found;             /* records: which were */
   uint32_t *slots;            /* hash table of key number + 1 */

@@ -36,7 +36,7 @@ static uint64_t staged(const ts_table *table, uint64_t keys, ts_work_kind kind) 
 }
 
 static uint64_t bytes_for(const ts_table *table, uint64_t keys, ts_work_kind kind) {
-  uint64_t key = sizeof(int64_t) + sizeof(uint64_t) + sizeof(ts_location) + sizeof(unsigned char *) + 3 +
+  uint64_t key = sizeof(int64_t) + sizeof(uint64_t) + sizeof(ts_location) + sizeof(unsigned char *) + 4 +
                  (3 + SLOTS_PER_KEY) * sizeof(uint32_t);
   if (kind == TS_WORK_UPDATE) key += sizeof(float *) + (uint64_t)sum_stride(table) * sizeof(float);
   return PIECES * 64 + keys * key + (staged(table, keys, kind) + 1) * staging_bytes(table);
@@ -64,6 +64,7 @@ static void lay_out(const ts_table *table, ts_work *w, uint64_t n, ts_work_kind 
   w->state = carve(&at, capacity);
   w->found = carve(&at, capacity);
   w->fetched = carve(&at, capacity);
+  w->passed = carve(&at, capacity);
   w->slot_mask = (uint32_t)(capacity * SLOTS_PER_KEY - 1);
   w->staging_bytes = staging_bytes(table);
   w->staging_capacity = (uint32_t)staged(table, capacity, kind);

@@ -33,7 +33,7 @@ typedef struct ts_part_rule {
 extern const char *const ts_initializer_options[TS_INITIALIZER_OPTIONS];
 
 /* Options of ts_table_create that each table may have for itself (table_options.c). */
-#define TS_TABLE_OPTIONS 11u
+#define TS_TABLE_OPTIONS 12u
 extern const char *const ts_table_options[TS_TABLE_OPTIONS];
 
 typedef struct ts_trainer_options {

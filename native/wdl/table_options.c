@@ -6,13 +6,13 @@
 const char *const ts_table_options[TS_TABLE_OPTIONS] = {
     "admission",       "admission.frequency",    "admission.default_value", "admission.keys",
     "admission.error", "admission.counter_bits", "expire.steps",            "expire.l2",
-    "expire.l2_form",  "record_frequency",       "record_version"};
+    "expire.l2_form",  "expire.l2_every",        "record_frequency",       "record_version"};
 
 /* Options that stand and fall together: a table that has one of its own has none of the general ones. */
 static const struct {
   uint32_t first, count;
   const char *none; /* an option that says "none" for the whole of them */
-} groups[] = {{0, 6, NULL}, {6, 3, "expire"}, {9, 1, NULL}, {10, 1, NULL}};
+} groups[] = {{0, 6, NULL}, {6, 4, "expire"}, {10, 1, NULL}, {11, 1, NULL}};
 
 static const char *own_text(ts_config_reader *r, const char *table, const char *option) {
   char key[TS_TABLE_NAME_BYTES + 40];

@@ -93,6 +93,13 @@ Deno.test("fill() leaves tables with admission empty, and a key that waits count
   assert(await scores(0) !== await scores(2));
 });
 
+Deno.test("a trainer judges rows by weight at the steps that l2Every names", async () => {
+  const { statistics } = await train({ storage: "DRAM" }, { expire: { l2: 1e9, l2Every: 8 } });
+  assert((statistics["expired"] ?? 0) > 0);
+  const seldom = await train({ storage: "DRAM" }, { expire: { l2: 1e9 } });
+  assertEquals(seldom.statistics["expired"], 0);
+});
+
 Deno.test("each table has its own admission, expiry and record, or the trainer's", async () => {
   using store = EmbeddingStore.open({ storage: "DRAM" });
   using trainer = WdlTrainer.open(store, {
