@@ -216,6 +216,7 @@ export {
   type SampleIdentity,
   type SampleRecord,
   type TierRecord,
+  type Vouched,
 } from "./scenarios/record.ts";
 export {
   type BlockDevice,

@@ -59,7 +59,7 @@ export { comparisonJson, comparisonMarkdown, renderComparison } from "./compare/
 export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
 export { badgeSvg, badgeText } from "./publish/badge.ts";
-export type { FoundReport, FoundReports, UnreadableReport } from "./publish/collect.ts";
+export type { FoundReport, FoundReports, FoundSimulation, UnreadableReport } from "./publish/collect.ts";
 export type { History, HistoryLine, HistoryPoint } from "./publish/history.ts";
 export { type Published, type PublishOptions, publishReports } from "./publish/publish.ts";
 export { type ReportFiles, writeReport } from "./write.ts";

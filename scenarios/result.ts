@@ -23,6 +23,7 @@ import type {
 
 /** Records of a file, and where its complete lines end. */
 export interface ResultText {
+  /** Of the complete lines. */
   readonly records: readonly ResultRecord[];
   /** Bytes of the complete lines. */
   readonly completeBytes: number;

@@ -427,7 +427,7 @@ static void refuse(const char *key, const char *value, const char *other, const 
 static void bad_values_are_refused(void) {
   static const char *const choices[][2] = {
       {"model", "din"},           {"executor", "cost-model"},      {"stage_what", "rows"}, {"bf16", "1"},
-      {"wide_optimizer", "adam"}, {"embedding_optimizer", "ftrl"}, {"deep_optimizer", "x"}};
+      {"wide_optimizer", "adam"}, {"embedding_optimizer", "ftrl-row"}, {"deep_optimizer", "x"}};
   for (uint32_t i = 0; i < sizeof choices / sizeof *choices; i++)
     refuse(choices[i][0], choices[i][1], NULL, NULL, choices[i][1]);
   static const char *const numbers[][2] = {
