@@ -24,6 +24,9 @@ export interface OracleRun {
 
 type Floats = Float32Array<ArrayBuffer>;
 
+/** Bytes of a data file's header, and of a group of 1024 rows: a label, 13 numbers and 26 keys each (docs/formats.md). */
+const PAGE = 4096, GROUP_BYTES = 1024 * (4 + 13 * 4 + 26 * 8);
+
 /**
  * Writes `train.bin` and `test.bin` of a case to a folder; of a case with text, from `rows.tsv`, which PyTorch's side
  * reads instead of them.
@@ -100,9 +103,11 @@ async function writeInputs(
 ): Promise<string> {
   const text = JSON.stringify(settings);
   const digest = createHash("sha256").update(text);
-  // Headers have figures about the rows as well; only the rows count.
+  // Headers have figures about the rows as well, and sums of the groups of rows follow them; only the rows count.
   for (const file of ["train.bin", "test.bin"]) {
-    digest.update((await Deno.readFile(`${folder}/${file}`)).subarray(4096));
+    const bytes = await Deno.readFile(`${folder}/${file}`);
+    const groups = Math.floor((bytes.length - PAGE) / GROUP_BYTES);
+    digest.update(bytes.subarray(PAGE, PAGE + groups * GROUP_BYTES));
   }
   await Deno.writeTextFile(`${folder}/case.json`, text);
   await Deno.remove(`${folder}/initial`, { recursive: true }).catch(() => {});

@@ -37,7 +37,7 @@ def read_cache(path, number):
     """Labels [rows], numerics [rows][13], keys [26][rows]."""
     with open(path, "rb") as file:
         rows = int(numpy.frombuffer(file.read(24), "<u8", 1, 16)[0])
-    groups = numpy.fromfile(path, GROUP_TYPE, offset=PAGE)
+    groups = numpy.fromfile(path, GROUP_TYPE, -(-rows // GROUP), offset=PAGE)
     labels = groups["labels"].reshape(-1)[:rows]
     numerics = groups["numerics"].transpose(0, 2, 1).reshape(-1, NUMERICS)[:rows]
     keys = groups["keys"].transpose(1, 0, 2).reshape(COLUMNS, -1)[:, :rows]
