@@ -57,7 +57,7 @@ Deno.test("runScenario() copies the scenario's own prices into the results, and 
   await bench(async ({ run, path }) => {
     const prices = `${path}.prices.csv`;
     const scenario = { ...FOUR, cost: { priceFiles: [prices] } };
-    await assertRejects(() => run({}, scenario), Error, `Cannot read the prices in "${prices}"`);
+    await assertRejects(() => run({}, scenario), Error, `Cannot read the prices: "${prices}" does not exist`);
     await assertRejects(() => Deno.stat(path), Deno.errors.NotFound);
     await Deno.writeTextFile(prices, "item\n");
     const result = await run({}, scenario);
