@@ -186,6 +186,15 @@ static void full_disk(void) {
   umount(mount_point);
 }
 
+/* A file system without fallocate. */
+static void no_promise(void *context, void *value) {
+  struct {
+    uint64_t bytes;
+    int error;
+  } *asked = value;
+  asked->error = *(const int *)context;
+}
+
 /* A disk of so many bytes, whatever the one below has. */
 typedef struct small_disk {
   uint64_t used, size, refused;
@@ -212,7 +221,7 @@ static void disk_given_back(void *context, void *value) {
 
 /* The disk is full long before the tier's limit is reached: garbage is made room of first, then the call is refused with
  * the figures, and what was taken stays and can be written. */
-static void full_disk_compacts(bool real) {
+static void full_disk_compacts(bool real, int unknown) {
   static const char *const options[] = {"file_bytes=65536", "buffer_bytes=16384", "garbage_percent=95", NULL};
   small_disk disk = {.size = 1200 << 10};
   const char *directory = where(real ? "tmpfs" : "small");
@@ -220,7 +229,8 @@ static void full_disk_compacts(bool real) {
   world w;
   world_make(&w, directory, "t", 128, 64 << 20, 8 << 20, options);
   ts_sync_start();
-  if (!real) ts_sync_call("ssd:medium:allocate", disk_asked, &disk);
+  if (unknown != 0) ts_sync_call("ssd:medium:allocate", no_promise, &unknown);
+  if (!real) ts_sync_call(unknown != 0 ? "ssd:medium:zeros" : "ssd:medium:allocate", disk_asked, &disk);
   if (!real) ts_sync_call("ssd:medium:free", disk_given_back, &disk);
   CHECK(world_open(&w) == TS_OK);
   uint64_t stamps[4000] = {0};
@@ -266,6 +276,51 @@ static void full_disk_compacts(bool real) {
   if (real) umount(mounted);
 }
 
+/* Zeros take room where nothing promises it: a process that dies leaves files that have nothing else, and all rows that
+ * were flushed are there; a header of zeros before records is damage. */
+static void killed_without_promises(void) {
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=16384", NULL};
+  const char *directory = where("zeros");
+  char path[600], next[600], copy[512], command[1200];
+  int unknown = EOPNOTSUPP, status;
+  world w, v;
+  world_make(&w, directory, "t", 128, 16 << 20, 8 << 20, options);
+  ts_sync_start();
+  ts_sync_call("ssd:medium:allocate", no_promise, &unknown);
+  CHECK(world_open(&w) == TS_OK);
+  CHECK_MSG(put_many(&w, 0, 1000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK, "%s", w.message);
+  CHECK_MSG(put_many(&w, 1000, 200, 1) == TS_OK, "%s", w.message); /* part of them only in buffers */
+  for (uint32_t how = 0; how < 2; how++) {
+    snprintf(copy, sizeof copy, "%s.copy%u", directory, how);
+    snprintf(command, sizeof command, "cp -r %s %s", directory, copy);
+    CHECK(system(command) == 0);
+    uint32_t files = 0;
+    do log_file(copy, "t", ++files, path, sizeof path);
+    while (path[0] != '\0');
+    log_file(copy, "t", files - 1, path, sizeof path);
+    /* Behind the newest file one that has its room and nothing else; and a file that lost its header. */
+    snprintf(next, sizeof next, "%s/t.ssdhash/00000000ffffffff.log", copy);
+    int fd = open(how == 0 ? next : path, O_RDWR | O_CREAT, 0644);
+    static const char zeros[4096];
+    CHECK(fd >= 0 && (how == 0 ? ftruncate(fd, 16384) == 0 : pwrite(fd, zeros, sizeof zeros, 0) == sizeof zeros));
+    close(fd);
+    world_make(&v, copy, "t", 128, 16 << 20, 8 << 20, options);
+    status = world_open(&v);
+    uint32_t wrong = 0;
+    if (how == 0) {
+      CHECK_MSG(status == TS_OK, "%s", v.message);
+      CHECK(v.table != NULL && read_many(&v, 0, 1000, 1, &wrong, &status) == 1000 && wrong == 0);
+      CHECK(access(next, F_OK) != 0);
+      CHECK_MSG(v.table != NULL && put_many(&v, 2000, 1000, 1) == TS_OK, "%s", v.message);
+    } else {
+      CHECK_MSG(status == TS_EFORMAT && strstr(v.message, path) != NULL, "%d %s", status, v.message);
+    }
+    world_end(&v);
+  }
+  world_end(&w);
+  CHECK(ts_sync_stop());
+}
+
 static void unwritable(void) {
   world w;
   world_make(&w, "/proc/self", "t", 128, 4 << 20, 8 << 20, NULL);
@@ -293,8 +348,11 @@ int main(void) {
   foreign_files();
   limits();
   full_disk();
-  full_disk_compacts(false);
-  full_disk_compacts(true);
+  full_disk_compacts(false, 0);
+  full_disk_compacts(true, 0);
+  full_disk_compacts(false, EOPNOTSUPP);
+  full_disk_compacts(true, ENOSYS);
+  killed_without_promises();
   unwritable();
   remove_root();
   return test_result();

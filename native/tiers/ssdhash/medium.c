@@ -76,7 +76,7 @@ typedef struct allocation {
   int error; /* 0: ask the real one */
 } allocation;
 
-static int allocate(int fd, uint64_t offset, uint64_t length) {
+static int promise(int fd, uint64_t offset, uint64_t length) {
   allocation a = {.bytes = length};
   TS_SYNC_VALUE("ssd:medium:allocate", a);
   if (a.error != 0) return a.error;
@@ -87,10 +87,47 @@ static int allocate(int fd, uint64_t offset, uint64_t length) {
 
 static bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
 
-int32_t ts_ssd_allocate(const ts_ssd_table *t, const ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err) {
-  const int error = allocate(file->fd, offset, length);
+/* The file system has no such call. */
+static bool is_unknown(int error) { return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL; }
+
+#define MOST_ZEROS (UINT64_C(64) << 10)
+
+/* Takes room by writing zeros, where the file system cannot promise any; what was written of them goes when it fails. */
+static int write_zeros(ts_ssd_table *t, int fd, uint64_t offset, uint64_t length) {
+  allocation a = {.bytes = length};
+  TS_SYNC_VALUE("ssd:medium:zeros", a);
+  if (a.error != 0) return a.error;
+  const uint64_t most = TS_MIN(length, MOST_ZEROS);
+  unsigned char *zeros = aligned_alloc(TS_SSD_BLOCK, TS_ROUND_UP(most, TS_SSD_BLOCK));
+  if (zeros == NULL) return ENOMEM;
+  memset(zeros, 0, most);
+  int error = 0;
+  for (uint64_t done = 0; done < length && error == 0;) {
+    ssize_t n = pwrite(fd, zeros, TS_MIN(most, length - done), (off_t)(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) error = n < 0 ? errno : ENOSPC;
+    if (n <= 0) break;
+    t->writes++;
+    t->bytes_written += (uint64_t)n;
+    done += (uint64_t)n;
+    if ((uint64_t)n % TS_SSD_BLOCK != 0 && done < length) error = ENOSPC; /* a short write: it is full */
+  }
+  free(zeros);
+  /* What waits in the page cache has no room yet on some file systems (NFS, FUSE). */
+  if (error == 0 && fdatasync(fd) != 0) error = errno;
+  if (error != 0 && ftruncate(fd, (off_t)offset) != 0) return error; /* then it is only more than is charged */
+  return error;
+}
+
+static int allocate(ts_ssd_table *t, int fd, uint64_t offset, uint64_t length) {
+  const int error = promise(fd, offset, length);
+  return is_unknown(error) ? write_zeros(t, fd, offset, length) : error;
+}
+
+int32_t ts_ssd_allocate(ts_ssd_table *t, const ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err) {
+  const int error = allocate(t, file->fd, offset, length);
+  if (error == 0) return TS_OK;
   if (is_full(error)) return TS_SSD_NO_ROOM;
-  if (error == 0 || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) return TS_OK;
   return ts_ssd_io_error(t, "take room for", file, offset, error, err);
 }
 
@@ -101,7 +138,7 @@ void ts_ssd_ballast_resize(ts_ssd_table *t, uint64_t bytes) {
     if (t->ballast_fd < 0) return;
   }
   if (bytes > t->ballast_bytes) {
-    const int error = allocate(t->ballast_fd, t->ballast_bytes, bytes - t->ballast_bytes);
+    const int error = allocate(t, t->ballast_fd, t->ballast_bytes, bytes - t->ballast_bytes);
     t->no_ballast = error != 0 && !is_full(error);
     if (error != 0) return;
   } else {

@@ -275,6 +275,24 @@ static int32_t header_bad(const ts_ssd_table *t, uint64_t number, const char *wh
                  t->folder, (unsigned long long)number, what);
 }
 
+/* Whether a file has no byte but the zeros that took room for it (medium.c); `block` has its first ones. */
+static bool is_zeros(ts_ssd_table *t, const ts_ssd_file *file, uint64_t size, unsigned char *block) {
+  for (uint64_t at = 0;; at += TS_SSD_BLOCK) {
+    if (at > 0 && (at + TS_SSD_BLOCK > size || ts_ssd_pread(t, file, block, TS_SSD_BLOCK, at, (ts_err){0}) != TS_OK))
+      return at >= size;
+    if (block[0] != 0 || memcmp(block, block + 1, TS_SSD_BLOCK - 1) != 0) return false;
+  }
+}
+
+/* A file that was made, and had nothing written to it before the process died, goes. */
+static void remove_empty(const ts_ssd_table *t, ts_ssd_file *file) {
+  char name[32];
+  snprintf(name, sizeof name, "%016llx.log", (unsigned long long)file->number);
+  unlinkat(t->folder_fd, name, 0);
+  close(file->fd);
+  free(file);
+}
+
 /* Opens one file and judges its header; found->file stays NULL for an empty one, which is deleted. */
 static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, unsigned char *block, found_file *found,
                          ts_err err) {
@@ -288,16 +306,13 @@ static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, 
   int32_t status = TS_OK;
   if (file->fd < 0 || fstat(file->fd, &s) != 0) {
     status = ts_ssd_io_error(t, "open", file, 0, errno, err);
-  } else if (s.st_size == 0 &&
-             !map_find(map, number, &entry, &bits)) { /* made, and nothing written before the process died */
-    char name[32];
-    snprintf(name, sizeof name, "%016llx.log", (unsigned long long)number);
-    unlinkat(t->folder_fd, name, 0);
-    close(file->fd);
-    free(file);
-    return TS_OK;
   } else {
-    status = ts_ssd_pread(t, file, block, TS_SSD_BLOCK, 0, err);
+    const bool in_use = map_find(map, number, &entry, &bits);
+    if (s.st_size > 0 || in_use) status = ts_ssd_pread(t, file, block, TS_SSD_BLOCK, 0, err);
+    if (status == TS_OK && !in_use && (s.st_size == 0 || is_zeros(t, file, (uint64_t)s.st_size, block))) {
+      remove_empty(t, file);
+      return TS_OK;
+    }
   }
   ts_ssd_header h;
   if (status == TS_OK) {

@@ -10,9 +10,11 @@
  * kept in the live map (format.h), there are no tombstones. Power failure is outside: the device's cache is not
  * flushed.
  *
- * A full disk: a record is taken only when the disk has promised room for it, where the file system can (fallocate); so
- * what was put can always be written. Where the disk has none, garbage is compacted as at the tier's limit, out of a
- * ballast file that the table keeps for that, and then the put is TS_EFULL. Other file systems say so when a buffer is
+ * A full disk: a record is taken only when the disk has given room for it: by fallocate, and where the file system does
+ * not know that call (some of FUSE and NFS), by zeros that are written, and synchronized where they go through the page
+ * cache, which makes puts slower. So what was put can be written. Where the disk has no room, garbage is compacted as at
+ * the tier's limit, out of a ballast file that the table keeps for that, and then the put is TS_EFULL. A file system that
+ * knows no fallocate and besides compresses, or writes what is overwritten elsewhere, may still refuse when a buffer is
  * written: TS_EIO, and the records stay in memory until a later write succeeds.
  *
  * Options of the store (all may be absent):

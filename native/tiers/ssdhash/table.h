@@ -124,7 +124,7 @@ typedef struct ts_ssd_table {
   uint64_t doomed_bytes, reserve, reserve_wanted, map_bytes;
   int ballast_fd;         /* files.c: the disk's part of the reserve, -1: none */
   uint64_t ballast_bytes; /* at most `reserve` */
-  bool no_ballast;        /* the file system cannot promise room */
+  bool no_ballast;        /* room for it cannot be taken: the disk fails */
   bool disk_full;         /* why there was no room last: not the limit */
   bool removed; /* since the last live map */
   bool rows_paid; /* each live record, where only rows count */
@@ -170,8 +170,8 @@ int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, 
 int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_file *file, uint64_t offset, int error,
                         ts_err err);
 /* Takes [offset, offset + length) of the disk for a file before anything is written there. TS_SSD_NO_ROOM: it is full. File
- * systems that cannot promise room say so when it is written. */
-int32_t ts_ssd_allocate(const ts_ssd_table *t, const ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err);
+ * systems that cannot promise room get zeros there instead. */
+int32_t ts_ssd_allocate(ts_ssd_table *t, const ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err);
 /* The ballast file is so long from now on, or, where the disk refuses, as long as it was. */
 void ts_ssd_ballast_resize(ts_ssd_table *t, uint64_t bytes);
 void ts_ssd_ballast_remove(ts_ssd_table *t);
