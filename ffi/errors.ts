@@ -18,6 +18,7 @@ export const STATUS_NAMES: Readonly<Record<string, StatusName>> = {
   "-8": "TS_ERANGE",
   "-9": "TS_EUNSUPPORTED",
   "-10": "TS_EINTERNAL",
+  "-11": "TS_EDIVERGED",
 };
 
 /** The name of a status of the native library. */
@@ -32,7 +33,8 @@ export type StatusName =
   | "TS_ECANCELLED"
   | "TS_ERANGE"
   | "TS_EUNSUPPORTED"
-  | "TS_EINTERNAL";
+  | "TS_EINTERNAL"
+  | "TS_EDIVERGED";
 
 /**
  * A call of the native library failed. `message` says what was asked, what was found and what to do.

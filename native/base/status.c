@@ -34,8 +34,8 @@ int32_t ts_version(char *out, uint64_t cap, uint64_t *needed) {
 int32_t ts_status_name(int32_t status, char *out, uint64_t cap, uint64_t *needed) {
   static const char *const names[] = {"TS_OK",     "TS_EINVAL",  "TS_ENOMEM",    "TS_EFULL",
                                       "TS_EUNAVAILABLE", "TS_EIO", "TS_EFORMAT", "TS_ECANCELLED",
-                                      "TS_ERANGE", "TS_EUNSUPPORTED", "TS_EINTERNAL"};
-  if (status > 0 || status < TS_EINTERNAL) return TS_EINVAL;
+                                      "TS_ERANGE", "TS_EUNSUPPORTED", "TS_EINTERNAL", "TS_EDIVERGED"};
+  if (status > 0 || status < TS_EDIVERGED) return TS_EINVAL;
   ts_text text = {0};
   ts_text_add(&text, "%s", names[-status]);
   return ts_text_return(&text, out, cap, needed);

@@ -57,7 +57,8 @@ typedef enum ts_status {
   TS_ECANCELLED = -7,   /* the caller asked to stop through `control` */
   TS_ERANGE = -8,       /* an output buffer is too short; *needed says how long it must be */
   TS_EUNSUPPORTED = -9, /* valid, but this build or tier does not do it */
-  TS_EINTERNAL = -10    /* a bug in the library */
+  TS_EINTERNAL = -10,   /* a bug in the library */
+  TS_EDIVERGED = -11    /* training left the finite numbers: weights or outputs of the model are infinite or NaN */
 } ts_status;
 
 /* Words of `control`. */
@@ -439,7 +440,8 @@ TS_API int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err
  * what was prepared ahead stays. step_ns[i] is the wall time of counted step i; phase_ns[TS_PHASES] receives the sums over the
  * counted steps, loss the mean logloss over their samples. Any of the three may be NULL. `control` counts all steps. Where phases overlap, the wall time is
  * divided in the proportion of their work; what the stage's threads do is in no phase (ts_trainer_describe has it).
- * Errors: TS_EINVAL, TS_EFULL, TS_EIO, TS_EFORMAT, TS_ECANCELLED (the steps done so far hold). */
+ * Errors: TS_EINVAL, TS_EFULL, TS_EIO, TS_EFORMAT, TS_ECANCELLED (the steps done so far hold), TS_EDIVERGED (the model gives
+ * a sample an output that is not finite; that step is done, too, and only a trainer with other options gets on). */
 #define TS_PHASE_INPUT 0u    /* reading the batch, or waiting for the stage to have read it */
 #define TS_PHASE_LOOKUP 1u   /* embedding lookup, without eviction */
 #define TS_PHASE_DENSE 2u    /* forward and backward of wide and MLP, and their optimizer */
@@ -451,7 +453,8 @@ TS_API int32_t ts_trainer_train(ts_trainer *trainer, uint64_t warmup, uint64_t s
 
 /* Scores up to max_rows rows (0 = all) of a cache file by read-only lookups. result[0] = logloss, [1] = AUC (exact,
  * ties count half), [2] = rows, [3] = share of (row, column) pairs whose key has no row. `control` counts rows.
- * Errors: TS_EINVAL (a NULL, a file without rows), TS_EIO, TS_EFORMAT, TS_ENOMEM, TS_ECANCELLED. */
+ * Errors: TS_EINVAL (a NULL, a file without rows), TS_EIO, TS_EFORMAT, TS_ENOMEM, TS_ECANCELLED, TS_EDIVERGED (an output is
+ * not finite, so that nothing can be ranked by it). */
 TS_API int32_t ts_trainer_evaluate(ts_trainer *trainer, const char *path, uint64_t max_rows, double *result,
                                    uint64_t *control, char *err, uint32_t err_cap);
 

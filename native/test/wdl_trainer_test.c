@@ -345,6 +345,29 @@ static void parameters_by_name(void) {
   ts_store_close(store);
 }
 
+/* A net whose weights have left the finite numbers has no AUC and no loss: NaN would rank as ties, 0.5, and clip as 16.118. */
+static void divergence_is_an_error(void) {
+  ts_store *store = open_store("DRAM", "");
+  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "500", "hidden", "32,16", "dim",
+                                              "4", "deep_optimizer", "sgd", "deep_learning_rate", "1e6", "threads", "2", NULL));
+  if (t == NULL) return;
+  double loss = 0, result[4] = {0};
+  int32_t status = TS_OK;
+  for (int i = 0; i < 40 && status == TS_OK; i++)
+    status = ts_trainer_train(t, 0, 5, NULL, NULL, &loss, NULL, message, sizeof message);
+  CHECK_MSG(status == TS_EDIVERGED && strstr(message, "training diverged") != NULL &&
+                strstr(message, "lower the learning rates (deep 1e+06, embedding 1e+06, wide 0.2)") != NULL,
+            "%d %g %s", status, loss, message);
+  status = ts_trainer_evaluate(t, in_folder("test.cache"), 0, result, NULL, message, sizeof message);
+  CHECK_MSG(status == TS_EDIVERGED && strstr(message, "Cannot evaluate: training diverged") != NULL && result[1] == 0,
+            "%d %g %g %s", status, result[0], result[1], message);
+  char name[32];
+  uint64_t needed;
+  CHECK(ts_status_name(TS_EDIVERGED, name, sizeof name, &needed) == TS_OK && strcmp(name, "TS_EDIVERGED") == 0);
+  ts_trainer_close(t);
+  ts_store_close(store);
+}
+
 int main(void) {
   make_folder();
   CHECK(run(ts_data_generate, options("out", in_folder("train.cache"), "rows", "60500", "scale", "0.001", NULL),
@@ -356,6 +379,7 @@ int main(void) {
   results_are_the_same_everywhere();
   tiers_do_not_change_results();
   training_learns();
+  divergence_is_an_error();
   imported_rows_fill_and_train();
   parameters_by_name();
   bad_options_are_refused();

@@ -57,6 +57,8 @@ static int32_t score_batch(scoring *g, const ts_cache *cache, uint64_t first, sc
   ts_pool_run(t->pool, t->model.shards, score_shard, g);
   if (atomic_load(&t->dense_failed))
     return ts_fail(err, TS_EINTERNAL, "Cannot evaluate: oneDNN refused a matrix product");
+  status = ts_trainer_check_outputs(t, "evaluate", err);
+  if (status != TS_OK) return status;
   for (uint32_t r = 0; r < t->rows; r++) {
     bool positive = b->labels[r] > 0;
     s->loss += ts_logloss(t->model.logit[r], positive);

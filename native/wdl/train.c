@@ -81,13 +81,14 @@ static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err 
     return status;
   }
   for (uint32_t r = 0; r < t->options.batch; r++) *loss += t->model.losses[r];
+  const int32_t finite = ts_trainer_check_outputs(t, "train on", err);
   ts_trainer_give_step(t);
   ts_trainer_give_input(t, ts_trainer_input(t, t->step));
   if (t->next != NULL && t->step % TS_STALE_EVERY == 0) t->staled[t->staled_count++ % TS_STALE_STEPS] = t->step;
   t->ahead = t->next != NULL && !atomic_load(&t->ahead_failed) ? t->step + 1 : TS_NO_STEP;
   ts_stage_give_back(t->stage, t->step);
   t->step++;
-  return TS_OK;
+  return finite; /* that step is done like any other */
 }
 
 /* What the steps so far left in figures is forgotten: they were there to warm up. */

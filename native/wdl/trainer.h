@@ -85,6 +85,10 @@ int32_t ts_trainer_find(ts_trainer *trainer, uint32_t table, const int64_t *keys
  * where there was none, or the data cannot be read again. */
 bool ts_trainer_stale_share(const ts_trainer *trainer, double *share);
 
+/* Whether the outputs of the first trainer->rows samples are finite (diverged.c). `action` names the call in the error.
+ * Errors: TS_EDIVERGED. */
+int32_t ts_trainer_check_outputs(const ts_trainer *trainer, const char *action, ts_err err);
+
 /* The graph of a step (step.c). */
 int32_t ts_trainer_plan_step(ts_trainer *trainer, ts_err err);
 

@@ -171,6 +171,29 @@ Deno.test("tierbench run --data names file and line of a broken row, exit code 1
   });
 });
 
+Deno.test("tierbench run names samples whose training diverged, and loses no others", async () => {
+  const deep = { sgd: { learningRate: 0.01 } };
+  const wild: Scenario = {
+    ...TINY,
+    workload: { ...TINY.workload, model: "deepfm", batch: 32, steps: 20, optimizer: { deep } },
+    configurations: { dram: { storage: "DRAM" } },
+    matrix: { "workload.optimizer.deep.sgd.learningRate": [100, 0.01] },
+  };
+  await inFolder(wild, async (folder) => {
+    const { code, stdout } = await command(folder, "run", "tiny.jsonc").output();
+    assertEquals(code, 1, text(stdout));
+    const out = `${folder}/reports/out/tiny`;
+    const { samples, failed, quality } = await readResult(`${out}/result.jsonl`);
+    assertEquals([samples.length, failed.length, quality], [3, 4, undefined]);
+    const words =
+      /training diverged; after \d+ steps .* not a finite number for \d+ of 32 .*; lower the learning rates/;
+    for (const { error } of failed) assertMatch(error, words);
+    for (const name of ["summary.md", "index.html"]) {
+      assertMatch(await Deno.readTextFile(`${out}/${name}`), words, name);
+    }
+  });
+});
+
 Deno.test("tierbench run on labels of one class ends well: the AUC is not defined, in every report of it", async () => {
   await inFolder({ ...TINY, configurations: { dram: { storage: "DRAM" } } }, async (folder) => {
     const row = (n: number) =>
