@@ -82,35 +82,76 @@ TS_INLINE void ts_stream_end(void) {
 }
 
 #if defined(__clang__)
-#define TS_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#define TS_SHUFFLE_WORDS(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define TS_SHUFFLE(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define TS_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (ts_lanes){__VA_ARGS__})
-#define TS_SHUFFLE_WORDS(a, b, ...) __builtin_shuffle(a, b, (ts_words){__VA_ARGS__})
+#define TS_SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
 #endif
-/* Words of the lower or upper halves of the lanes of a, then of b. */
-#define TS_EVEN_WORDS(a, b)                                                                                             \
-  TS_SHUFFLE_WORDS(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42, 44, 46, 48, \
-                   50, 52, 54, 56, 58, 60, 62)
-#define TS_ODD_WORDS(a, b)                                                                                              \
-  TS_SHUFFLE_WORDS(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, \
-                   51, 53, 55, 57, 59, 61, 63)
+
+/* Shuffles of whole lines are one instruction each with AVX-512. Below, GCC would take them apart into elements, which is
+ * slow and, inlined everywhere, takes minutes to compile: there they are done in pieces of sixteen bytes, of which a line
+ * has four. */
+typedef uint32_t ts_lane_piece __attribute__((vector_size(16)));
+typedef uint16_t ts_word_piece __attribute__((vector_size(16)));
+typedef union ts_pieces {
+  ts_words words;
+  ts_word_piece piece[4];
+} ts_pieces;
+
+/* Words of the lower halves of the lanes of a, then of b. */
+TS_INLINE ts_words ts_even_words(ts_words a, ts_words b, uint32_t level) {
+  if (level == TS_LEVEL_AVX512)
+    return TS_SHUFFLE(ts_words, a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42,
+                      44, 46, 48, 50, 52, 54, 56, 58, 60, 62);
+  const ts_pieces from[2] = {{.words = a}, {.words = b}};
+  ts_pieces to;
+  for (uint32_t k = 0; k < 4; k++) {
+    const ts_word_piece *two = &from[k / 2].piece[k % 2 * 2];
+    to.piece[k] = TS_SHUFFLE(ts_word_piece, two[0], two[1], 0, 2, 4, 6, 8, 10, 12, 14);
+  }
+  return to.words;
+}
+/* Words of the upper halves. */
+TS_INLINE ts_words ts_odd_words(ts_words a, ts_words b, uint32_t level) {
+  if (level == TS_LEVEL_AVX512)
+    return TS_SHUFFLE(ts_words, a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                      45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
+  const ts_pieces from[2] = {{.words = a}, {.words = b}};
+  ts_pieces to;
+  for (uint32_t k = 0; k < 4; k++) {
+    const ts_word_piece *two = &from[k / 2].piece[k % 2 * 2];
+    to.piece[k] = TS_SHUFFLE(ts_word_piece, two[0], two[1], 1, 3, 5, 7, 9, 11, 13, 15);
+  }
+  return to.words;
+}
 /* Words of a and b in turn: of their first sixteen, of their last. */
-#define TS_PAIR_LOW(a, b)                                                                                              \
-  TS_SHUFFLE_WORDS(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8, 40, 9, 41, 10, 42, 11, 43, 12, 44, \
-                   13, 45, 14, 46, 15, 47)
-#define TS_PAIR_HIGH(a, b)                                                                                             \
-  TS_SHUFFLE_WORDS(a, b, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57, 26, 58, 27,   \
-                   59, 28, 60, 29, 61, 30, 62, 31, 63)
+TS_INLINE void ts_pair_words(ts_words a, ts_words b, ts_words pairs[2], uint32_t level) {
+  if (level == TS_LEVEL_AVX512) {
+    pairs[0] = TS_SHUFFLE(ts_words, a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8, 40, 9, 41, 10, 42, 11,
+                          43, 12, 44, 13, 45, 14, 46, 15, 47);
+    pairs[1] = TS_SHUFFLE(ts_words, a, b, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57,
+                          26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+    return;
+  }
+  const ts_pieces from[2] = {{.words = a}, {.words = b}};
+  ts_pieces to[2];
+  for (uint32_t k = 0; k < 4; k++) {
+    const ts_word_piece x = from[0].piece[k], y = from[1].piece[k];
+    to[k / 2].piece[k % 2 * 2] = TS_SHUFFLE(ts_word_piece, x, y, 0, 8, 1, 9, 2, 10, 3, 11);
+    to[k / 2].piece[k % 2 * 2 + 1] = TS_SHUFFLE(ts_word_piece, x, y, 4, 12, 5, 13, 6, 14, 7, 15);
+  }
+  pairs[0] = to[0].words;
+  pairs[1] = to[1].words;
+}
+
 /* Interleaves lanes, pairs of lanes, fours and eights: lower halves of each group, then upper. */
-#define TS_LOW_1(a, b) TS_SHUFFLE(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30)
-#define TS_HIGH_1(a, b) TS_SHUFFLE(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31)
-#define TS_LOW_2(a, b) TS_SHUFFLE(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
-#define TS_HIGH_2(a, b) TS_SHUFFLE(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
-#define TS_LOW_4(a, b) TS_SHUFFLE(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27)
-#define TS_HIGH_4(a, b) TS_SHUFFLE(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31)
-#define TS_LOW_8(a, b) TS_SHUFFLE(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
-#define TS_HIGH_8(a, b) TS_SHUFFLE(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
+#define TS_LOW_1(a, b) TS_SHUFFLE(ts_lanes, a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30)
+#define TS_HIGH_1(a, b) TS_SHUFFLE(ts_lanes, a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31)
+#define TS_LOW_2(a, b) TS_SHUFFLE(ts_lanes, a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define TS_HIGH_2(a, b) TS_SHUFFLE(ts_lanes, a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#define TS_LOW_4(a, b) TS_SHUFFLE(ts_lanes, a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27)
+#define TS_HIGH_4(a, b) TS_SHUFFLE(ts_lanes, a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31)
+#define TS_LOW_8(a, b) TS_SHUFFLE(ts_lanes, a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
+#define TS_HIGH_8(a, b) TS_SHUFFLE(ts_lanes, a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
 
 /* Exchanges, at each distance, the off-diagonal halves of squares of twice that side. */
 #define TS_TRANSPOSE_STEP(t, distance, LOW, HIGH)                     \
@@ -122,7 +163,30 @@ TS_INLINE void ts_stream_end(void) {
       (t)[i + (distance)] = high;                                     \
     }
 
-TS_INLINE void ts_transpose(ts_lanes t[TS_LANES]) {
+/* The same in squares of four: that of rows 4a.. and columns 4b.. goes, transposed, to rows 4b.. and columns 4a... */
+TS_INLINE void ts_transpose_pieces(ts_lanes t[TS_LANES]) {
+  ts_lane_piece from[TS_LANES][4], to[TS_LANES][4];
+  memcpy(from, t, sizeof from);
+  for (uint32_t a = 0; a < 4; a++)
+    for (uint32_t b = 0; b < 4; b++) {
+      const ts_lane_piece w = from[4 * a][b], x = from[4 * a + 1][b], y = from[4 * a + 2][b], z = from[4 * a + 3][b];
+      const ts_lane_piece low = TS_SHUFFLE(ts_lane_piece, w, x, 0, 4, 1, 5);
+      const ts_lane_piece high = TS_SHUFFLE(ts_lane_piece, w, x, 2, 6, 3, 7);
+      const ts_lane_piece next = TS_SHUFFLE(ts_lane_piece, y, z, 0, 4, 1, 5);
+      const ts_lane_piece last = TS_SHUFFLE(ts_lane_piece, y, z, 2, 6, 3, 7);
+      to[4 * b][a] = TS_SHUFFLE(ts_lane_piece, low, next, 0, 1, 4, 5);
+      to[4 * b + 1][a] = TS_SHUFFLE(ts_lane_piece, low, next, 2, 3, 6, 7);
+      to[4 * b + 2][a] = TS_SHUFFLE(ts_lane_piece, high, last, 0, 1, 4, 5);
+      to[4 * b + 3][a] = TS_SHUFFLE(ts_lane_piece, high, last, 2, 3, 6, 7);
+    }
+  memcpy(t, to, sizeof to);
+}
+
+TS_INLINE void ts_transpose(ts_lanes t[TS_LANES], uint32_t level) {
+  if (level != TS_LEVEL_AVX512) {
+    ts_transpose_pieces(t);
+    return;
+  }
   TS_TRANSPOSE_STEP(t, 1u, TS_LOW_1, TS_HIGH_1)
   TS_TRANSPOSE_STEP(t, 2u, TS_LOW_2, TS_HIGH_2)
   TS_TRANSPOSE_STEP(t, 4u, TS_LOW_4, TS_HIGH_4)

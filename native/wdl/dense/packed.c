@@ -24,7 +24,7 @@ TS_INLINE void pack_rows(const ts_packed_layout *layout, void *packed, uint32_t 
 }
 
 TS_INLINE void pack_transposed(const ts_packed_layout *layout, void *packed, uint32_t column, uint32_t columns,
-                               const float *from, uint32_t stride) {
+                               const float *from, uint32_t stride, uint32_t level) {
   const ts_packed_layout l = *layout;
   const uint32_t step = l.pairs ? 2 : 1;
   for (uint32_t i = 0; i < columns; i += TS_LANES) {
@@ -32,7 +32,7 @@ TS_INLINE void pack_transposed(const ts_packed_layout *layout, void *packed, uin
     for (uint32_t k = 0; k < l.k; k += TS_LANES) {
       ts_lanes tile[TS_LANES];
       for (uint32_t t = 0; t < TS_LANES; t++) tile[t] = load(from + (size_t)(i + t) * stride + k, l.bf16);
-      ts_transpose(tile);
+      ts_transpose(tile, level);
       for (uint32_t t = 0; t < TS_LANES; t += step) {
         const size_t at = base + (size_t)(k + t) * l.n_block;
         if (l.pairs) ts_store_pairs((uint16_t *)packed + at, tile[t], tile[t + 1]);
@@ -46,7 +46,7 @@ TS_INLINE void pack_transposed(const ts_packed_layout *layout, void *packed, uin
   (const ts_packed_layout *l, void *packed, uint32_t at, uint32_t count, const float *from, uint32_t stride)
 #define ARGUMENTS (l, packed, at, count, from, stride)
 TS_EVERY_LEVEL(rows, pack_rows, PARAMETERS, ARGUMENTS)
-TS_EVERY_LEVEL(transposed, pack_transposed, PARAMETERS, ARGUMENTS)
+TS_EVERY_LEVEL(transposed, pack_transposed, PARAMETERS, (l, packed, at, count, from, stride, own_level))
 
 void ts_pack_rows(const ts_packed_layout *l, void *packed, uint32_t row, uint32_t count, const float *from,
                   uint32_t stride) {
