@@ -5,17 +5,14 @@
  * limit has room for that. Extents go back at the end. */
 #include "base/blocks.h"
 
-#include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
 #define FIRST_BLOCKS 8u
 #define EXTENT_SHARE 16u
 #define MOST_EXTENT (UINT64_C(64) << 20)
-#define MOST_NODES 1024u
 
 typedef struct extent {
   unsigned char *base;
@@ -35,38 +32,8 @@ struct ts_blocks {
   extent *extents;
   uint32_t count, capacity;
   uint64_t total, taken; /* bytes */
+  ts_pieces *pieces;
 };
-
-static bool bind_to(int node, void *base, uint64_t bytes) {
-  if (node < 0) return true;
-  unsigned long mask[MOST_NODES / (8 * sizeof(unsigned long))] = {0};
-  const unsigned bits = 8 * sizeof *mask;
-  if ((unsigned)node >= MOST_NODES) return false;
-  mask[(unsigned)node / bits] = 1ul << ((unsigned)node % bits);
-  return syscall(SYS_mbind, base, bytes, MPOL_BIND, mask, (unsigned long)MOST_NODES, 0ul) == 0;
-}
-
-/* Memory from the system: aligned to huge pages, which are asked for, where it is large enough for one and they are wanted;
- * without them otherwise. */
-static unsigned char *map(uint64_t bytes, int node, bool huge) {
-  uint64_t align = huge && bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
-  unsigned char *base = mmap(NULL, bytes + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) return NULL;
-  if (align > 0) {
-    uint64_t before = (align - (uintptr_t)base % align) % align;
-    if (before > 0) munmap(base, before);
-    base += before;
-    if (align > before) munmap(base + bytes, align - before);
-    madvise(base, bytes, MADV_HUGEPAGE); /* a hint; works without */
-  } else {
-    madvise(base, bytes, MADV_NOHUGEPAGE); /* where the system makes them unasked */
-  }
-  if (!bind_to(node, base, bytes)) {
-    munmap(base, bytes);
-    return NULL;
-  }
-  return base;
-}
 
 static bool add_extent(ts_blocks *blocks) {
   if (blocks->count == blocks->capacity) {
@@ -87,8 +54,8 @@ static bool add_extent(ts_blocks *blocks) {
   unsigned char **idle = realloc(blocks->idle, (blocks->total + bytes) / blocks->block_bytes * sizeof *idle);
   if (idle == NULL) return false;
   blocks->idle = idle;
-  unsigned char *base = map(bytes, blocks->node, blocks->huge);
-  if (base == NULL && bytes > least) base = map(bytes = least, blocks->node, blocks->huge);
+  unsigned char *base = ts_pages_map(bytes, blocks->node, blocks->huge);
+  if (base == NULL && bytes > least) base = ts_pages_map(bytes = least, blocks->node, blocks->huge);
   if (base == NULL) return false;
   blocks->extents[blocks->count++] = (extent){base, bytes};
   blocks->total += bytes;
@@ -99,7 +66,13 @@ static bool add_extent(ts_blocks *blocks) {
 
 int32_t ts_blocks_create(uint64_t block_bytes, uint64_t most_slack, int node, ts_blocks **out) {
   ts_blocks *blocks = calloc(1, sizeof *blocks);
-  if (blocks == NULL) return TS_ENOMEM;
+  ts_pieces *pieces = ts_pieces_create(node);
+  if (blocks == NULL || pieces == NULL) {
+    free(blocks);
+    ts_pieces_destroy(pieces);
+    return TS_ENOMEM;
+  }
+  blocks->pieces = pieces;
   blocks->block_bytes = TS_ROUND_UP(block_bytes, 4096u);
   /* Half for the rest of a huge page, half for blocks that come back. */
   blocks->huge = most_slack >= 2 * HUGE_PAGE;
@@ -108,7 +81,7 @@ int32_t ts_blocks_create(uint64_t block_bytes, uint64_t most_slack, int node, ts
   pthread_mutex_init(&blocks->lock, NULL);
   if (node >= 0) { /* a node that is not there shows now, not when memory is needed */
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    unsigned char *trial = map(page, node, false);
+    unsigned char *trial = ts_pages_map(page, node, false);
     if (trial == NULL) {
       ts_blocks_destroy(blocks);
       return TS_ENOMEM;
@@ -124,9 +97,12 @@ void ts_blocks_destroy(ts_blocks *blocks) {
   for (uint32_t i = 0; i < blocks->count; i++) munmap(blocks->extents[i].base, blocks->extents[i].bytes);
   free(blocks->extents);
   free(blocks->idle);
+  ts_pieces_destroy(blocks->pieces);
   pthread_mutex_destroy(&blocks->lock);
   free(blocks);
 }
+
+ts_pieces *ts_blocks_pieces(ts_blocks *blocks) { return blocks->pieces; }
 
 void *ts_blocks_take(ts_blocks *blocks) {
   void *block = NULL;

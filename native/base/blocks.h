@@ -4,7 +4,7 @@
 #ifndef TS_BLOCKS_H
 #define TS_BLOCKS_H
 
-#include "base/base.h"
+#include "base/pieces.h"
 
 #define TS_INDEX_BLOCK (UINT64_C(32) << 10)
 
@@ -18,5 +18,7 @@ void *ts_blocks_take(ts_blocks *blocks);
 void ts_blocks_give_back(ts_blocks *blocks, void *block);
 /* Bytes of memory held in blocks that nobody has: at most most_slack. */
 uint64_t ts_blocks_slack(ts_blocks *blocks);
+/* Memory of other sizes, bound to the same node. */
+ts_pieces *ts_blocks_pieces(ts_blocks *blocks);
 
 #endif

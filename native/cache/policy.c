@@ -11,12 +11,8 @@ static const ts_policy_ops *const all_ops[TS_POLICIES] = {&ts_policy_lru,    &ts
 
 int32_t ts_policy_create(ts_policy_kind kind, const ts_policy_pool *pool, ts_policy **out) {
   *out = NULL;
-  if (!pool->charge(pool->context, sizeof(ts_policy))) return TS_EFULL;
-  ts_policy *policy = aligned_alloc(_Alignof(ts_policy), sizeof *policy);
-  if (policy == NULL) {
-    pool->charge(pool->context, -(int64_t)sizeof(ts_policy));
-    return TS_ENOMEM;
-  }
+  ts_policy *policy = pool->take(pool->context, sizeof *policy);
+  if (policy == NULL) return TS_EFULL;
   memset(policy, 0, sizeof *policy);
   policy->pool = *pool;
   policy->ops = all_ops[kind];
@@ -28,8 +24,7 @@ int32_t ts_policy_create(ts_policy_kind kind, const ts_policy_pool *pool, ts_pol
 void ts_policy_destroy(ts_policy *policy) {
   if (policy == NULL) return;
   ts_order_free(policy, &policy->order);
-  policy->pool.charge(policy->pool.context, -(int64_t)sizeof *policy);
-  free(policy);
+  policy->pool.give_back(policy->pool.context, policy, sizeof *policy);
 }
 
 void ts_policy_insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash) {

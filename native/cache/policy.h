@@ -39,13 +39,14 @@ typedef struct ts_policy_pool {
   /* Words of slots from `first` on that lie side by side; *n: how many (0: no slot `first`, and none above). Slots are
    * below 2^33. */
   ts_policy_word *(*span)(void *context, uint64_t first, uint64_t *n);
-  /* Takes (bytes > 0) or gives back memory; false refuses. */
-  bool (*charge)(void *context, int64_t bytes);
+  /* Memory aligned to 64 bytes; NULL refuses. */
+  void *(*take)(void *context, uint64_t bytes);
+  void (*give_back)(void *context, void *memory, uint64_t bytes);
 } ts_policy_pool;
 
 typedef struct ts_policy ts_policy;
 
-/* Errors: TS_ENOMEM, TS_EFULL. */
+/* TS_EFULL: memory was refused. */
 int32_t ts_policy_create(ts_policy_kind kind, const ts_policy_pool *pool, ts_policy **out);
 void ts_policy_destroy(ts_policy *policy);
 

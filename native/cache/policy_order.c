@@ -1,8 +1,6 @@
 /* policy_order.c - the list of candidates: a small binary heap of the lowest keys (see policy_parts.h). */
 #include "cache/policy_parts.h"
 
-#include <stdlib.h>
-
 void ts_order_init(ts_order *order) {
   order->keys = order->inside;
   order->capacity = TS_ORDER_INLINE;
@@ -11,8 +9,7 @@ void ts_order_init(ts_order *order) {
 
 void ts_order_free(ts_policy *policy, ts_order *order) {
   if (order->keys == order->inside) return;
-  policy->pool.charge(policy->pool.context, -(int64_t)(order->capacity * sizeof *order->keys));
-  free(order->keys);
+  policy->pool.give_back(policy->pool.context, order->keys, order->capacity * sizeof *order->keys);
   ts_order_init(order);
 }
 
@@ -20,13 +17,8 @@ void ts_order_free(ts_policy *policy, ts_order *order) {
 void ts_order_fit(ts_policy *policy, ts_order *order) {
   uint64_t want = TS_MIN(policy->slots / TS_ORDER_SHARE, TS_ORDER_LONGEST);
   if (want <= order->capacity + order->capacity / 4) return;
-  int64_t bytes = (int64_t)(want * sizeof *order->keys);
-  if (!policy->pool.charge(policy->pool.context, bytes)) return;
-  uint64_t *keys = malloc((size_t)bytes);
-  if (keys == NULL) {
-    policy->pool.charge(policy->pool.context, -bytes);
-    return;
-  }
+  uint64_t *keys = policy->pool.take(policy->pool.context, want * sizeof *order->keys);
+  if (keys == NULL) return;
   ts_order_free(policy, order);
   order->keys = keys;
   order->capacity = (uint32_t)want;

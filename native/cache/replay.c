@@ -21,9 +21,14 @@ static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
   return *n == 0 ? NULL : c->words + first;
 }
 
-static bool charge(void *context, int64_t bytes) {
+static void *take(void *context, uint64_t bytes) {
+  (void)context;
+  return aligned_alloc(64, TS_ROUND_UP(bytes, 64u));
+}
+
+static void give_back(void *context, void *memory, uint64_t bytes) {
   (void)context, (void)bytes;
-  return true;
+  free(memory);
 }
 
 static bool access_key(cache *c, int64_t key) {
@@ -52,7 +57,7 @@ static int32_t replay(ts_policy_kind kind, uint64_t capacity, const int64_t *key
   cache c = {.slots = TS_MIN(capacity, n)};
   *hits = 0;
   if (n == 0) return TS_OK;
-  const ts_policy_pool pool = {&c, span, charge};
+  const ts_policy_pool pool = {&c, span, take, give_back};
   c.words = calloc(c.slots, sizeof *c.words);
   int32_t status = TS_ENOMEM;
   if (c.words != NULL && ts_slot_map_init(&c.map, c.slots)) status = ts_policy_create(kind, &pool, &c.policy);

@@ -1,7 +1,8 @@
 /* growth.c - room for new keys: segments are rebuilt larger, split, rebuilt smaller or settled, one at a time.
  *
- * A segment may be filled to `full` percent; a rebuild leaves it at about `fresh`. Sizes of a block or more are whole
- * blocks, the nearest number, so that the load after a rebuild stays close to `fresh` and no memory is held for nothing.
+ * A segment may be filled to `full` percent; a rebuild leaves it at about `fresh`. Sizes of a page or more are whole
+ * pages, of a block or more whole blocks, the nearest number, so that the load after a rebuild stays close to `fresh` and
+ * no memory is held for nothing.
  * Beyond so many buckets (TS_SEGMENT_MOST, or fewer by option) a segment is split by one more bit of the hash. Only keys chosen for it can make the
  * directory grow faster than the index; when it would, segments grow instead of splitting.
  *
@@ -9,10 +10,9 @@
  * short or much has gathered. */
 #include "index/segment.h"
 
-#include <stdlib.h>
-
 #define TIDY_SHARE 4u /* a segment is tidied when this part of its slots was removed from */
 #define RETIRED_MOST (UINT64_C(4) << 20) /* bytes */
+#define PAGE_BUCKETS (TS_PAGE / sizeof(ts_bucket))
 #define SEGMENT_LEAST 64u /* buckets that any index may have in a segment */
 
 typedef struct retired {
@@ -21,7 +21,9 @@ typedef struct retired {
   uint64_t bytes;
 } retired;
 
-uint64_t ts_directory_bytes(uint32_t depth) { return sizeof(ts_index_directory) + (sizeof(ts_segment *) << depth); }
+static uint64_t directory_size(uint32_t depth) { return sizeof(ts_index_directory) + (sizeof(ts_segment *) << depth); }
+
+uint64_t ts_directory_bytes(uint32_t depth) { return ts_piece_bytes(directory_size(depth)); }
 
 static bool take(ts_index *index, uint64_t bytes) {
   return index->options.charge(index->options.charge_context, (int64_t)bytes);
@@ -33,7 +35,7 @@ static void give_back(ts_index *index, uint64_t bytes) {
 
 int32_t ts_directory_create(ts_index *index, uint32_t depth, ts_index_directory **out) {
   if (!take(index, ts_directory_bytes(depth))) return TS_EFULL;
-  ts_index_directory *d = calloc(1, ts_directory_bytes(depth));
+  ts_index_directory *d = ts_piece_take(ts_blocks_pieces(index->options.blocks), directory_size(depth));
   if (d == NULL) {
     give_back(index, ts_directory_bytes(depth));
     return TS_ENOMEM;
@@ -45,13 +47,15 @@ int32_t ts_directory_create(ts_index *index, uint32_t depth, ts_index_directory 
 }
 
 void ts_directory_destroy(ts_index *index, ts_index_directory *d) {
-  give_back(index, ts_directory_bytes(d->depth));
-  free(d);
+  const uint32_t depth = d->depth;
+  ts_piece_give_back(ts_blocks_pieces(index->options.blocks), d, directory_size(depth));
+  give_back(index, ts_directory_bytes(depth));
 }
 
 void ts_index_free_segment(ts_index *index, ts_segment *s) {
-  give_back(index, ts_segment_bytes(s->buckets));
+  const uint32_t buckets = s->buckets;
   ts_segment_destroy(index->options.blocks, s);
+  give_back(index, ts_segment_bytes(buckets));
 }
 
 int32_t ts_index_new_segment(ts_index *index, uint32_t buckets, uint32_t depth, ts_segment **out) {
@@ -88,12 +92,19 @@ static uint64_t limit(const ts_index *index, uint64_t buckets) {
   return buckets * TS_BUCKET_SLOTS * index->options.full / 100;
 }
 
+static uint32_t most_buckets(const ts_index *index) {
+  if (index->options.segment_bytes == 0) return TS_SEGMENT_MOST;
+  return (uint32_t)TS_MAX(TS_MIN(index->options.segment_bytes / sizeof(ts_bucket), TS_SEGMENT_MOST), SEGMENT_LEAST);
+}
+
 static uint32_t buckets_for(const ts_index *index, uint64_t keys) {
   uint64_t share = TS_BUCKET_SLOTS * (uint64_t)index->options.fresh;
   uint64_t buckets = TS_MAX((keys * 100 + share - 1) / share, TS_SEGMENT_FIRST);
   if (buckets >= TS_SEGMENT_BLOCK) {
     buckets = (buckets + TS_SEGMENT_BLOCK * 4 / 10) / TS_SEGMENT_BLOCK * TS_SEGMENT_BLOCK;
     if (keys + keys / 20 > limit(index, buckets)) buckets += TS_SEGMENT_BLOCK; /* or it would soon be full again */
+  } else if (buckets > PAGE_BUCKETS && buckets <= most_buckets(index)) {
+    buckets = TS_MIN(TS_ROUND_UP(buckets, PAGE_BUCKETS), TS_SEGMENT_BLOCK - 1);
   }
   while (keys > limit(index, buckets)) buckets++; /* of very small ones */
   return (uint32_t)buckets;
@@ -205,11 +216,6 @@ static int32_t split(ts_index *index, retired *r, ts_segment *old, uint64_t hash
   index->reserved += earlier;
   publish(index, r, old, hash, to);
   return TS_OK;
-}
-
-static uint32_t most_buckets(const ts_index *index) {
-  if (index->options.segment_bytes == 0) return TS_SEGMENT_MOST;
-  return (uint32_t)TS_MAX(TS_MIN(index->options.segment_bytes / sizeof(ts_bucket), TS_SEGMENT_MOST), SEGMENT_LEAST);
 }
 
 /* In an index of evenly spread keys segments hold some 20,000 of them, or 5 for two of the buckets they may have, and the

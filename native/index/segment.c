@@ -4,7 +4,6 @@
 #include "index/segment.h"
 
 #include <sched.h>
-#include <stdlib.h>
 
 #define SPINS_BEFORE_YIELD 100u
 #define SETTLE_ROUNDS 3u
@@ -18,29 +17,29 @@ static uint64_t header_bytes(uint32_t buckets) {
   return TS_ROUND_UP(sizeof(ts_segment) + blocks_of(buckets) * sizeof(ts_bucket *), 64u);
 }
 
-/* Below one block: exactly what is needed. */
+/* Below one block: as a piece. */
 uint64_t ts_segment_bytes(uint32_t buckets) {
-  uint64_t whole = buckets < TS_SEGMENT_BLOCK ? buckets * sizeof(ts_bucket) : blocks_of(buckets) * TS_INDEX_BLOCK;
-  return header_bytes(buckets) + whole;
+  uint64_t whole = buckets < TS_SEGMENT_BLOCK ? ts_piece_bytes(buckets * sizeof(ts_bucket)) : blocks_of(buckets) * TS_INDEX_BLOCK;
+  return ts_piece_bytes(header_bytes(buckets)) + whole;
 }
 
 void ts_segment_destroy(ts_blocks *blocks, ts_segment *s) {
   if (s->buckets < TS_SEGMENT_BLOCK)
-    free(s->blocks[0]);
+    ts_piece_give_back(ts_blocks_pieces(blocks), s->blocks[0], s->buckets * sizeof(ts_bucket));
   else
     for (uint32_t i = 0; i < blocks_of(s->buckets); i++) ts_blocks_give_back(blocks, s->blocks[i]);
-  free(s);
+  ts_piece_give_back(ts_blocks_pieces(blocks), s, header_bytes(s->buckets));
 }
 
 ts_segment *ts_segment_create(ts_blocks *blocks, uint32_t buckets, uint32_t depth, uint32_t number) {
-  ts_segment *s = aligned_alloc(64, header_bytes(buckets));
+  ts_pieces *pieces = ts_blocks_pieces(blocks);
+  ts_segment *s = ts_piece_take(pieces, header_bytes(buckets));
   if (s == NULL) return NULL;
-  memset(s, 0, header_bytes(buckets));
   s->buckets = buckets;
   s->depth = depth;
   s->number = number;
   for (uint32_t i = 0; i < blocks_of(buckets); i++) {
-    s->blocks[i] = buckets < TS_SEGMENT_BLOCK ? aligned_alloc(64, buckets * sizeof(ts_bucket)) : ts_blocks_take(blocks);
+    s->blocks[i] = buckets < TS_SEGMENT_BLOCK ? ts_piece_take(pieces, buckets * sizeof(ts_bucket)) : ts_blocks_take(blocks);
     if (s->blocks[i] == NULL) {
       ts_segment_destroy(blocks, s); /* gives back those it has */
       return NULL;

@@ -18,11 +18,18 @@ static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
 }
 
 /* What is kept beside rows may use the headroom for buffers: freeing memory can need it first. */
-static bool charge_policy(void *context, int64_t bytes) {
+static void *take_for_policy(void *context, uint64_t bytes) {
   ts_rows *rows = context;
-  if (bytes >= 0) return ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, (uint64_t)bytes);
-  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, (uint64_t)-bytes);
-  return true;
+  if (!ts_budget_take(rows->dram_budget, TS_PURPOSE_POLICY, ts_piece_bytes(bytes))) return NULL;
+  void *memory = ts_piece_take(rows->pieces, bytes);
+  if (memory == NULL) ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, ts_piece_bytes(bytes));
+  return memory;
+}
+
+static void give_back_of_policy(void *context, void *memory, uint64_t bytes) {
+  ts_rows *rows = context;
+  ts_piece_give_back(rows->pieces, memory, bytes);
+  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, ts_piece_bytes(bytes));
 }
 
 uint64_t ts_rows_first_of(const ts_rows *rows, uint64_t chunk) {
@@ -39,22 +46,22 @@ uint64_t ts_rows_bytes(const ts_rows *rows) { return ts_rows_first_of(rows, rows
 
 /* Memory beside a chunk of n rows, zeroed; NULL if there is none. */
 static int64_t *take_beside(ts_rows *rows, uint64_t n) {
-  const uint64_t bytes = side_bytes(rows, n);
+  const uint64_t bytes = ts_piece_bytes(side_bytes(rows, n));
   /* Beside rows of a lower tier, which the first one's rows move to: these would else leave it nothing. */
   const bool lower = rows->budget != rows->dram_budget;
   if (!(lower ? ts_budget_take_first : ts_budget_take)(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
     rows->dram_wanted = bytes;
     return NULL;
   }
-  int64_t *keys = calloc(1, bytes);
+  int64_t *keys = ts_piece_take(rows->pieces, side_bytes(rows, n));
   if (keys == NULL) ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, bytes);
   return keys;
 }
 
 static void give_back_beside(ts_rows *rows, int64_t *keys, uint64_t n) {
   if (keys == NULL) return;
-  free(keys);
-  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, side_bytes(rows, n));
+  ts_piece_give_back(rows->pieces, keys, side_bytes(rows, n));
+  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_POLICY, ts_piece_bytes(side_bytes(rows, n)));
 }
 
 static bool add_chunk(ts_rows *rows) {
@@ -79,9 +86,9 @@ static uint64_t list_bytes(const ts_rows *rows, bool evicted) {
   return rows->chunk_capacity * (sizeof *rows->chunks + (evicted ? sizeof *rows->beside : 0));
 }
 
-int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, uint64_t stride,
-                     uint64_t share, bool evicted, ts_policy_kind kind, bool has_below) {
-  *rows = (ts_rows){.budget = budget, .dram_budget = dram_budget, .stride = stride, .first_free = TS_NO_ROW,
+int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_pieces *pieces, ts_budget *budget, ts_budget *dram_budget,
+                     uint64_t stride, uint64_t share, bool evicted, ts_policy_kind kind, bool has_below) {
+  *rows = (ts_rows){.pieces = pieces, .budget = budget, .dram_budget = dram_budget, .stride = stride, .first_free = TS_NO_ROW,
                     .has_below = has_below};
   uint64_t bytes = TS_MIN(CHUNK_BYTES, share / CHUNKS_AT_LEAST);
   while (rows->shift < MAX_SHIFT && (stride << (rows->shift + 1)) <= bytes) rows->shift++;
@@ -94,7 +101,7 @@ int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget 
   rows->tier = tier; /* from here on, destroying it is right */
   if (rows->chunks == NULL || (evicted && rows->beside == NULL)) return TS_ENOMEM;
   if (!evicted) return TS_OK;
-  ts_policy_pool pool = {.context = rows, .span = span, .charge = charge_policy};
+  ts_policy_pool pool = {.context = rows, .span = span, .take = take_for_policy, .give_back = give_back_of_policy};
   return ts_policy_create(kind, &pool, &rows->policy);
 }
 

@@ -12,6 +12,7 @@
 #ifndef TS_ROWS_H
 #define TS_ROWS_H
 
+#include "base/pieces.h"
 #include "cache/policy.h"
 #include "store/budget.h"
 #include "tiers/tier.h"
@@ -33,6 +34,7 @@ typedef struct ts_rows {
   uint32_t shift;         /* log2 of rows in the smallest chunk */
   bool has_below;
   ts_tier *tier;
+  ts_pieces *pieces;      /* what is kept beside the rows */
   ts_budget *budget;      /* of the tier */
   ts_budget *dram_budget; /* of the first tier: what is kept beside the rows */
   ts_policy *policy;      /* NULL: rows are never evicted from here */
@@ -51,8 +53,8 @@ typedef struct ts_rows {
 
 /* `share`: bytes of the tier that this shard may hope for; sets the size of chunks. With `evicted`, rows get keys, words
  * and flags for eviction by this kind of policy. Errors: TS_ENOMEM, TS_EFULL. */
-int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_budget *budget, ts_budget *dram_budget, uint64_t stride,
-                     uint64_t share, bool evicted, ts_policy_kind kind, bool has_below);
+int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_pieces *pieces, ts_budget *budget, ts_budget *dram_budget,
+                     uint64_t stride, uint64_t share, bool evicted, ts_policy_kind kind, bool has_below);
 void ts_rows_destroy(ts_rows *rows);
 
 /* Adds chunks until `want` rows can be taken without fail, or the budget or the medium refuses; returns how many of

@@ -118,7 +118,7 @@ int32_t ts_store_close(ts_store *store) {
   for (uint32_t i = 0; i < count; i++) ts_table_destroy(store->tables[i]);
   for (ts_work *w = store->idle; w != NULL;) {
     ts_work *next = w->next;
-    free(w->memory);
+    ts_piece_give_back(ts_blocks_pieces(store->blocks), w->memory, w->bytes);
     free(w);
     w = next;
   }

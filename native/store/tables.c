@@ -133,8 +133,8 @@ static int32_t create_shard(ts_table *table, uint32_t s) {
   int32_t status = ts_index_init(&shard->index, &options);
   for (uint32_t t = 0; status == TS_OK && t < store->memory_tiers; t++) {
     ts_store_tier *tier = &store->tiers[t];
-    status = ts_rows_init(&shard->rows[t], &tier->tier, &tier->budget, &store->tiers[0].budget, table->layout.stride,
-                          tier->budget.limit / table->shard_count, t + 1 < store->tier_count, store->policy,
+    status = ts_rows_init(&shard->rows[t], &tier->tier, ts_blocks_pieces(store->blocks), &tier->budget,
+                          &store->tiers[0].budget, table->layout.stride, tier->budget.limit / table->shard_count, t + 1 < store->tier_count, store->policy,
                           t + 1 < store->memory_tiers);
   }
   if (store->memory_tiers > 0 && status == TS_OK) table->first[s] = ts_rows_view_of(&shard->rows[0]);

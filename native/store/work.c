@@ -82,15 +82,17 @@ static void lay_out(const ts_table *table, ts_work *w, uint64_t n, ts_work_kind 
 
 /* Makes it `bytes` large if the budget allows; keeps it as it is otherwise. */
 static void grow(ts_store *store, ts_work *w, uint64_t bytes) {
+  bytes = TS_ROUND_UP(bytes, TS_PAGE);
   if (bytes <= w->bytes) return;
   ts_budget *budget = &store->tiers[0].budget;
+  ts_pieces *pieces = ts_blocks_pieces(store->blocks);
   if (!ts_budget_take(budget, TS_PURPOSE_WORK, bytes)) return;
-  unsigned char *memory = malloc(bytes);
+  unsigned char *memory = ts_piece_take(pieces, bytes);
   if (memory == NULL) {
     ts_budget_give_back(budget, TS_PURPOSE_WORK, bytes);
     return;
   }
-  free(w->memory);
+  ts_piece_give_back(pieces, w->memory, w->bytes);
   ts_budget_give_back(budget, TS_PURPOSE_WORK, w->bytes);
   w->memory = memory;
   w->bytes = bytes;
@@ -149,8 +151,8 @@ ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind) {
       grow(store, w, want);
       if (w->bytes >= least) break;
       /* A second one, too small for this table and unable to grow: let it go, the first will come back. */
+      ts_piece_give_back(ts_blocks_pieces(store->blocks), w->memory, w->bytes);
       ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_WORK, w->bytes + sizeof *w);
-      free(w->memory);
       free(w);
       continue;
     }

@@ -22,16 +22,22 @@ static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
   return *n == 0 ? NULL : p->words + first;
 }
 
-static bool charge(void *context, int64_t bytes) {
+static void *take(void *context, uint64_t bytes) {
   pool *p = context;
-  if (bytes > 0 && p->charged + bytes > p->limit) return false;
-  p->charged += bytes;
-  return true;
+  if (p->charged + (int64_t)bytes > p->limit) return NULL;
+  p->charged += (int64_t)bytes;
+  return aligned_alloc(64, TS_ROUND_UP(bytes, 64u));
+}
+
+static void give_back(void *context, void *memory, uint64_t bytes) {
+  pool *p = context;
+  p->charged -= (int64_t)bytes;
+  free(memory);
 }
 
 static void open_pool(pool *p, ts_policy_kind kind, uint64_t slots, int64_t limit) {
   *p = (pool){.words = calloc(slots, sizeof(ts_policy_word)), .slots = slots, .limit = limit};
-  const ts_policy_pool ops = {p, span, charge};
+  const ts_policy_pool ops = {p, span, take, give_back};
   CHECK(ts_policy_create(kind, &ops, &p->policy) == TS_OK);
 }
 
@@ -338,7 +344,7 @@ static void memory_is_charged(ts_policy_kind kind) {
   CHECK_MSG(p.charged <= (int64_t)(sizeof(ts_policy) + slots / 8), "%s: %lld bytes beside the words",
             ts_policy_names[kind], (long long)p.charged);
   close_pool(&p);
-  const ts_policy_pool ops = {&p, span, charge};
+  const ts_policy_pool ops = {&p, span, take, give_back};
   p = (pool){.limit = 10};
   ts_policy *none;
   CHECK(ts_policy_create(kind, &ops, &none) == TS_EFULL && none == NULL && p.charged == 0);

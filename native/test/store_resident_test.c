@@ -1,8 +1,7 @@
 /* Limits are hard for the system, too: what a process holds more while it has a store is at most what ts_store_memory says,
  * and that at most the limit, for every storage type, while tables grow and shrink.
  *
- * Beside it there is what malloc keeps: half-used pages, and pieces that a table which shrank has left (AFTER_SHRINKING);
- * memkind's own allocator, and of LevelDB what leveldb.h lists.
+ * Beside it there is what malloc keeps of the store's small structures (TOLERANCE), and of LevelDB what leveldb.h lists.
  * Each store has a process of its own, so that what one leaves in malloc is not another's. Thread stacks and libraries are
  * there before the first look. */
 #include "test/store_types.h"
@@ -11,10 +10,8 @@
 
 #define LIMIT (UINT64_C(6) << 20)
 #define LOWER (UINT64_C(8) << 20)
-#define TOLERANCE (UINT64_C(768) << 10)
-#define TOLERANCE_MEMKIND (UINT64_C(1) << 20)
-#define TOLERANCE_LEVELDB (UINT64_C(6) << 20)
-#define AFTER_SHRINKING (LIMIT / 4)
+#define TOLERANCE (UINT64_C(256) << 10)
+#define TOLERANCE_LEVELDB (UINT64_C(2) << 20)
 #define DIM 4u
 #define BATCH 2048u
 
@@ -49,11 +46,9 @@ static uint64_t told(ts_store *store, const storage_type *type) {
   return sum;
 }
 
-static void look(ts_store *store, const storage_type *type, uint64_t before, bool shrunk, const char *when) {
+static void look(ts_store *store, const storage_type *type, uint64_t before, const char *when) {
   const uint64_t now = resident(), held = now > before ? now - before : 0, said = told(store, type);
-  const bool memkind = strstr(type->name, "memkind") != NULL || strstr(type->name, "MEMKIND") != NULL;
-  const uint64_t tolerance = TOLERANCE + (memkind ? TOLERANCE_MEMKIND : 0) + (shrunk ? AFTER_SHRINKING : 0) +
-                             (strstr(type->storage, "LEVELDB") != NULL ? TOLERANCE_LEVELDB : 0);
+  const uint64_t tolerance = TOLERANCE + (strstr(type->storage, "LEVELDB") != NULL ? TOLERANCE_LEVELDB : 0);
   CHECK_MSG(held <= said + tolerance, "%s, %s: %llu bytes are resident, the store tells of %llu", type->name, when,
             (unsigned long long)held, (unsigned long long)said);
   CHECK_MSG(limits_hold(store), "%s, %s: a limit is exceeded", type->name, when);
@@ -82,15 +77,15 @@ static void run(const storage_type *type) {
       CHECK_MSG(status == TS_OK || status == TS_EFULL, "%s: %s", type->name, message);
       if (status != TS_OK) break;
       made += BATCH;
-      if (call % 20 == 0) look(store, type, before, t > 0, t == 0 ? "the first table grows" : "the second table grows");
+      if (call % 20 == 0) look(store, type, before, t == 0 ? "the first table grows" : "the second table grows");
     }
-    look(store, type, before, t > 0, t == 0 ? "the first table has grown" : "the second table has grown");
+    look(store, type, before, t == 0 ? "the first table has grown" : "the second table has grown");
     for (uint64_t from = 0; t == 0 && from < made; from += BATCH) {
       for (uint32_t i = 0; i < BATCH; i++) keys[i] = (int64_t)ts_mix64(from + i + 1);
       CHECK(ts_table_remove(store, t, keys, BATCH, NULL, ERR) == TS_OK);
     }
     CHECK(ts_store_settle(store, ERR) == TS_OK);
-    look(store, type, before, true, t == 0 ? "the first table is empty" : "at the end");
+    look(store, type, before, t == 0 ? "the first table is empty" : "at the end");
   }
   ts_store_close(store);
 }

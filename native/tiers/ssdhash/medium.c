@@ -160,15 +160,16 @@ void ts_ssd_ballast_remove(ts_ssd_table *t) {
 void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes) {
   bytes = TS_ROUND_UP(bytes, TS_SSD_BLOCK);
   if (!ts_budget_take(t->dram, TS_PURPOSE_BUFFERS, bytes)) return NULL;
-  void *memory = aligned_alloc(TS_SSD_BLOCK, bytes);
+  void *memory = ts_piece_take(t->pieces, bytes);
   if (memory == NULL) ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, bytes);
   return memory;
 }
 
 void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes) {
   if (memory == NULL) return;
-  free(memory);
-  ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, TS_ROUND_UP(bytes, TS_SSD_BLOCK));
+  bytes = TS_ROUND_UP(bytes, TS_SSD_BLOCK);
+  ts_piece_give_back(t->pieces, memory, bytes);
+  ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, bytes);
 }
 
 /* Letters, digits, '-' and '_' stay; long names end in their hash. */

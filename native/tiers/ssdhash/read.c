@@ -18,31 +18,45 @@ _Static_assert(TS_SSD_BATCH <= 1u << POSITION_BITS, "positions fit");
 
 /* ---- readers ---- */
 
+/* Bytes of its parts, and what is charged. */
+typedef struct reader_sizes {
+  uint64_t slab, hashes, requests, slots, all;
+} reader_sizes;
+
+static reader_sizes sizes_of(uint32_t slot_bytes, uint32_t depth, uint32_t batch) {
+  reader_sizes s = {.slab = TS_ROUND_UP((uint64_t)depth * slot_bytes, TS_SSD_BLOCK),
+                    .hashes = (uint64_t)batch * 4 * 8,
+                    .requests = (uint64_t)batch * sizeof(ts_ssd_request),
+                    .slots = (uint64_t)depth * 8};
+  s.all = sizeof(ts_ssd_reader) + ts_piece_bytes(s.slab) + ts_piece_bytes(s.hashes) + ts_piece_bytes(s.requests) +
+          ts_piece_bytes(s.slots);
+  return s;
+}
+
 static void reader_free(ts_ssd_table *t, ts_ssd_reader *r) {
   if (r->has_ring) ts_ring_close(&r->ring);
-  free(r->slab);
-  free(r->hashes);
-  free(r->requests);
-  free(r->free_slots);
-  ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, r->charged);
+  const reader_sizes sizes = sizes_of(r->slot_bytes, r->depth, r->batch);
+  ts_piece_give_back(t->pieces, r->slab, sizes.slab);
+  ts_piece_give_back(t->pieces, r->hashes, sizes.hashes);
+  ts_piece_give_back(t->pieces, r->requests, sizes.requests);
+  ts_piece_give_back(t->pieces, r->free_slots, sizes.slots);
   free(r);
+  ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, sizes.all);
 }
 
 static ts_ssd_reader *reader_make(ts_ssd_table *t, uint32_t slot_bytes, uint32_t depth, uint32_t batch) {
-  uint64_t slab = TS_ROUND_UP((uint64_t)depth * slot_bytes, TS_SSD_BLOCK);
-  uint64_t bytes =
-      sizeof(ts_ssd_reader) + slab + (uint64_t)batch * (4 * 8 + sizeof(ts_ssd_request)) + (uint64_t)depth * 8;
-  if (!ts_budget_take(t->dram, TS_PURPOSE_BUFFERS, bytes)) return NULL;
+  const reader_sizes sizes = sizes_of(slot_bytes, depth, batch);
+  if (!ts_budget_take(t->dram, TS_PURPOSE_BUFFERS, sizes.all)) return NULL;
   ts_ssd_reader *r = calloc(1, sizeof *r);
   if (r == NULL) {
-    ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, bytes);
+    ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, sizes.all);
     return NULL;
   }
-  *r = (ts_ssd_reader){.depth = depth, .batch = batch, .slot_bytes = slot_bytes, .charged = bytes};
-  r->slab = aligned_alloc(TS_SSD_BLOCK, slab);
-  r->hashes = malloc((uint64_t)batch * 4 * 8);
-  r->requests = malloc(batch * sizeof *r->requests);
-  r->free_slots = malloc((uint64_t)depth * 8);
+  *r = (ts_ssd_reader){.depth = depth, .batch = batch, .slot_bytes = slot_bytes};
+  r->slab = ts_piece_take(t->pieces, sizes.slab);
+  r->hashes = ts_piece_take(t->pieces, sizes.hashes);
+  r->requests = ts_piece_take(t->pieces, sizes.requests);
+  r->free_slots = ts_piece_take(t->pieces, sizes.slots);
   if (r->slab == NULL || r->hashes == NULL || r->requests == NULL || r->free_slots == NULL) {
     reader_free(t, r);
     return NULL;
@@ -85,8 +99,7 @@ static void free_idle(ts_ssd_table *t) {
 /* A reader more leaves those who move rows down their part of the headroom. */
 static bool leaves_room(const ts_ssd_table *t) {
   const ts_budget *dram = t->dram;
-  const uint64_t bytes = (uint64_t)t->depth * t->slot_bytes + (uint64_t)t->batch * (4 * 8 + sizeof(ts_ssd_request)),
-                 used = atomic_load(&dram->used);
+  const uint64_t bytes = sizes_of(t->slot_bytes, t->depth, t->batch).all, used = atomic_load(&dram->used);
   return dram->rows_only || (used < dram->limit && dram->limit - used >= bytes + dram->headroom / 2);
 }
 

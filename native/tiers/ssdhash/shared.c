@@ -3,20 +3,6 @@
  * goes with the last of these. */
 #include "tiers/ssdhash/table.h"
 
-#include <stdlib.h>
-
-static void *take_memory(ts_budget *dram, uint64_t bytes) {
-  if (!ts_budget_take(dram, TS_PURPOSE_BUFFERS, bytes)) return NULL;
-  void *memory = aligned_alloc(TS_SSD_BLOCK, bytes);
-  if (memory == NULL) ts_budget_give_back(dram, TS_PURPOSE_BUFFERS, bytes);
-  return memory;
-}
-
-static void give_memory(ts_budget *dram, void *memory, uint64_t bytes) {
-  free(memory);
-  ts_budget_give_back(dram, TS_PURPOSE_BUFFERS, bytes);
-}
-
 void ts_ssd_join(ts_ssd_table *t) {
   pthread_mutex_lock(&t->shared->lock);
   t->shared->tables++;
@@ -28,7 +14,7 @@ void ts_ssd_leave(ts_ssd_table *t) {
   pthread_mutex_lock(&shared->lock);
   const bool last = --shared->tables == 0;
   for (uint32_t i = 0; last && i < shared->idle_buffers; i++)
-    give_memory(t->dram, shared->buffers[i].memory, shared->buffers[i].bytes);
+    ts_ssd_give_memory(t, shared->buffers[i].memory, shared->buffers[i].bytes);
   if (last) {
     shared->idle_buffers = 0;
     ts_ssd_readers_free(t);
@@ -47,7 +33,7 @@ ts_ssd_buffer ts_ssd_take_buffer(ts_ssd_table *t, uint64_t bytes) {
     shared->buffers[i] = shared->buffers[--shared->idle_buffers];
   }
   pthread_mutex_unlock(&shared->lock);
-  if (buffer.memory == NULL) buffer.memory = take_memory(t->dram, buffer.bytes);
+  if (buffer.memory == NULL) buffer.memory = ts_ssd_take_memory(t, buffer.bytes);
   return buffer;
 }
 
@@ -58,7 +44,7 @@ void ts_ssd_give_buffer(ts_ssd_table *t, ts_ssd_buffer *buffer) {
   if (shared->idle_buffers < TS_SSD_IDLE_BUFFERS)
     shared->buffers[shared->idle_buffers++] = *buffer;
   else
-    give_memory(t->dram, buffer->memory, buffer->bytes);
+    ts_ssd_give_memory(t, buffer->memory, buffer->bytes);
   pthread_mutex_unlock(&shared->lock);
   *buffer = (ts_ssd_buffer){0};
 }

@@ -165,6 +165,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->row_bytes = options->row_bytes;
   t->budget = options->budget;
   t->dram = options->dram;
+  t->pieces = ts_blocks_pieces(options->blocks);
   t->name_hash = ts_hash_bytes(t->table, strlen(t->table), 0);
   t->folder_fd = t->write_ring.fd = t->ballast_fd = -1;
   t->next_number = t->sequence = t->appended = 1;

@@ -86,7 +86,6 @@ typedef struct ts_ssd_reader {
   bool has_ring;
   int64_t thread;
   uint32_t depth, batch, slot_bytes;
-  uint64_t charged;
   unsigned char *slab; /* depth * slot_bytes */
   uint64_t *hashes, *locations, *sorted, *swap;
   ts_ssd_request *requests;
@@ -107,6 +106,7 @@ typedef struct ts_ssd_table {
   uint64_t name_hash;
   int folder_fd;
   ts_budget *budget, *dram;
+  ts_pieces *pieces;
   bool direct, io_uring, ring_writes;
   const char *why_not_direct, *why_not_ring;
   uint32_t block;                    /* smallest read */
