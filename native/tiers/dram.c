@@ -49,7 +49,7 @@ static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, int no
   }
   d->node = node;
   if (bytes >= HUGE_FROM) d->huge = madvise(base, d->bytes, MADV_HUGEPAGE) == 0;
-  int32_t status = ts_arena_create(base, d->bytes, &d->arena, err);
+  int32_t status = ts_arena_create(base, d->bytes, true, &d->arena, err);
   if (status != TS_OK) dram_close(tier);
   return status;
 }
@@ -57,9 +57,6 @@ static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, int no
 static void *dram_take(ts_tier *tier, uint64_t bytes) { return ts_arena_take(((dram *)tier->state)->arena, bytes); }
 
 static void dram_give_back(ts_tier *tier, void *block, uint64_t bytes) {
-  /* Return whole pages to the system, so that giving a block back really frees memory. */
-  uintptr_t first = TS_ROUND_UP((uintptr_t)block, 4096u), end = ((uintptr_t)block + bytes) & ~(uintptr_t)4095;
-  if (end > first) madvise((void *)first, end - first, MADV_DONTNEED);
   ts_arena_give_back(((dram *)tier->state)->arena, block, bytes);
 }
 

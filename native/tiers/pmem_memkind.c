@@ -2,15 +2,28 @@
  * MEMKIND_DAX_KMEM kind, which binds pages to the nearest such node or to those that MEMKIND_DAX_KMEM_NODES in the
  * environment names. Rows are written with ordinary cached stores: to the CPU this is plain memory.
  *
- * memkind itself knows no limit; the store's byte limit holds. */
+ * memkind itself knows no limit; the store's byte limit holds. It keeps what is freed for a while, so it is asked for large
+ * ranges as they are needed, whose pages this tier gives back itself. */
 #include "tiers/tier.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 typedef struct memkind *memkind_t;
+
+#define HUGE_PAGE (UINT64_C(2) << 20)
+#define RANGE_SHARE 16u /* of the tier in a range */
+#define MOST_RANGES 64u
+
+/* Address space that memkind has bound. */
+typedef struct space {
+  unsigned char *base;
+  uint64_t bytes;
+  ts_arena *arena;
+} space;
 
 typedef struct kmem {
   memkind_t kind;
@@ -20,10 +33,21 @@ typedef struct kmem {
   void (*message)(int error, char *text, size_t cap);
   int (*version)(void);
   int node; /* where the first page landed, -1 unknown */
+  pthread_mutex_t lock; /* adding a range */
+  uint64_t range_bytes;
+  uint32_t count;
+  space spaces[MOST_RANGES];
 } kmem;
 
 static void memkind_tier_close(ts_tier *tier) {
-  free(tier->state);
+  kmem *k = tier->state;
+  for (uint32_t i = 0; i < k->count; i++) {
+    ts_arena_destroy(k->spaces[i].arena);
+    madvise(k->spaces[i].base, k->spaces[i].bytes, MADV_DONTNEED);
+    k->release(k->kind, k->spaces[i].base);
+  }
+  pthread_mutex_destroy(&k->lock);
+  free(k);
   tier->state = NULL;
 }
 
@@ -40,6 +64,8 @@ static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const char *path
   (void)path;
   kmem *k = calloc(1, sizeof *k);
   if (k == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the memkind tier: out of memory");
+  pthread_mutex_init(&k->lock, NULL);
+  k->range_bytes = TS_ROUND_UP(bytes / RANGE_SHARE, HUGE_PAGE);
   tier->state = k;
   static const char *const sonames[] = {"libmemkind.so.0", NULL};
   void *handle;
@@ -85,16 +111,42 @@ static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const char *path
   return TS_OK;
 }
 
+/* A range more, that has room for so many bytes. */
+static bool add_space(kmem *k, uint64_t bytes) {
+  void *base = NULL;
+  uint64_t length = TS_MAX(k->range_bytes, TS_ROUND_UP(bytes, HUGE_PAGE));
+  if (k->count == MOST_RANGES) return false;
+  if (k->memalign(k->kind, &base, 4096, length) != 0) {
+    length = TS_ROUND_UP(bytes, HUGE_PAGE);
+    if (k->memalign(k->kind, &base, 4096, length) != 0) return false;
+  }
+  space *s = &k->spaces[k->count];
+  *s = (space){.base = base, .bytes = length};
+  if (ts_arena_create(base, length, true, &s->arena, (ts_err){0}) != TS_OK) {
+    k->release(k->kind, base);
+    return false;
+  }
+  k->count++;
+  return true;
+}
+
 static void *memkind_tier_take(ts_tier *tier, uint64_t bytes) {
   kmem *k = tier->state;
   void *block = NULL;
-  return k->memalign(k->kind, &block, 64, bytes) == 0 ? block : NULL;
+  pthread_mutex_lock(&k->lock);
+  for (uint32_t i = 0; i < k->count && block == NULL; i++) block = ts_arena_take(k->spaces[i].arena, bytes);
+  if (block == NULL && add_space(k, bytes)) block = ts_arena_take(k->spaces[k->count - 1].arena, bytes);
+  pthread_mutex_unlock(&k->lock);
+  return block;
 }
 
 static void memkind_tier_give_back(ts_tier *tier, void *block, uint64_t bytes) {
-  (void)bytes;
   kmem *k = tier->state;
-  k->release(k->kind, block);
+  pthread_mutex_lock(&k->lock);
+  const space *s = k->spaces;
+  while ((unsigned char *)block < s->base || (unsigned char *)block >= s->base + s->bytes) s++;
+  ts_arena_give_back(s->arena, block, bytes);
+  pthread_mutex_unlock(&k->lock);
 }
 
 static void memkind_tier_write(ts_tier *tier, void *to, const void *from, size_t bytes) {

@@ -42,7 +42,8 @@ extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tie
 /* ---- arena.c: a contiguous range handed out in blocks, first fit with coalescing ---- */
 
 typedef struct ts_arena ts_arena;
-int32_t ts_arena_create(void *base, uint64_t bytes, ts_arena **out, ts_err err);
+/* pages: it is ordinary memory, whose whole free pages go back to the system. */
+int32_t ts_arena_create(void *base, uint64_t bytes, bool pages, ts_arena **out, ts_err err);
 void ts_arena_destroy(ts_arena *arena);
 void *ts_arena_take(ts_arena *arena, uint64_t bytes);
 void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes);
