@@ -8,7 +8,7 @@ import type { RunDependencies } from "./prepare.ts";
 import type { MachineRecord } from "../record.ts";
 import { memoryLimit } from "./memory_limit.ts";
 import { watchLaunchers } from "./launchers.ts";
-import { makeScratch, makeSsdScratch, removeLeftScratch } from "./scratch.ts";
+import { isFolderInMemory, makeScratch, makeSsdScratch, removeLeftScratch } from "./scratch.ts";
 import { defaultWorkerCommand } from "./worker_process.ts";
 
 /** Versions of everything that figures depend on: name to version. */
@@ -38,11 +38,12 @@ export function defaultDependencies(): RunDependencies {
       mediaNativeOptions(await loadMedia(media), { prefix: kind, threads, cacheBytes, seed }),
     modelLimit,
     modelBands,
-    makeScratch: (bytes) => makeScratch(bytes),
+    makeScratch: (bytes, beside) => makeScratch(bytes, beside),
     makeSsdScratch,
     removeLeftScratch,
     goneAncestor: watchLaunchers(),
     memoryLimit: () => memoryLimit(),
+    isInMemory: isFolderInMemory,
     command: defaultWorkerCommand(),
     versions: versionsOf,
   };

@@ -7,12 +7,8 @@
 import { missRatioCurve, type PopularityLaw, popularityLaw } from "../../ffi/curve.ts";
 import type { CurveRecord, SampleRecord } from "../record.ts";
 import type { ResolvedScenario } from "../schema.ts";
+import { KAGGLE_KEYS } from "../workloads/vocabulary.ts";
 
-/** Rows of Criteo Kaggle's columns (`ts_criteo_kaggle_cardinality`), which the law's q is relative to. */
-const KAGGLE: readonly number[] = [
-  ...[1460, 583, 10131227, 2202608, 305, 24, 12517, 633, 3, 93145, 5683, 8351593, 3194],
-  ...[27, 14992, 5461306, 10, 5652, 2173, 4, 7046547, 18, 15, 286181, 105, 142572],
-];
 /** Sizes from a thousandth of all rows to all of them. */
 const SIZES = 12;
 
@@ -33,12 +29,12 @@ export function curveRecord(
   const dims = new Set(trainer?.["dims"]?.split(",") ?? []);
   const rows = tiers.reduce((sum, tier) => sum + tier.rows, 0);
   const bytes = tiers.reduce((sum, { purposes }) => sum + (purposes["rows"] ?? 0), 0);
-  if (!("synthetic" in data) || cardinalities.length !== KAGGLE.length || dims.size !== 1 || rows === 0) {
+  if (!("synthetic" in data) || cardinalities.length !== KAGGLE_KEYS.length || dims.size !== 1 || rows === 0) {
     return undefined;
   }
   const { s, q, rows: lawRows } = data.skew;
   const law = together(cardinalities.map((own, column) => {
-    const relative = own / (lawRows > 0 ? lawRows : KAGGLE[column] as number);
+    const relative = own / (lawRows > 0 ? lawRows : KAGGLE_KEYS[column] as number);
     return popularityLaw({ rows: own, s, q: q * relative });
   }));
   const ran = tiers[0]?.rows ?? 0;

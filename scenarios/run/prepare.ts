@@ -23,6 +23,7 @@ import type { RunEvent } from "./events.ts";
 import { planCases } from "../plan.ts";
 import type { DataRecord, MachineRecord, ModelBand, ModelLimit, RunRecord } from "../record.ts";
 import type { MemoryLimit } from "./memory_limit.ts";
+import { checkMemory, sizedBefore, type SizedCase } from "./memory_need.ts";
 import type { MediumUse } from "./model_facts.ts";
 import type { ResolvedScenario } from "../scenario.ts";
 import { dramBudget, mustCountRowsOnly, tableBytes } from "../workloads/sizes.ts";
@@ -51,14 +52,16 @@ export interface RunDependencies {
   readonly modelLimit: (media: string, use: MediumUse) => Promise<ModelLimit>;
   /** How far a media model is from what was published. */
   readonly modelBands: (media: string) => Promise<readonly ModelBand[]>;
-  /** Makes the directory of a pool file. */
-  readonly makeScratch: (bytes: number) => Promise<Scratch & AsyncDisposable>;
+  /** Makes the directory of a pool file, beside which the process takes so many bytes of memory. */
+  readonly makeScratch: (bytes: number, beside: number) => Promise<Scratch & AsyncDisposable>;
   /** Makes the directory of a tier on a disk, in one that is given or in the project's cache folder. */
   readonly makeSsdScratch: (parent?: string) => Promise<Scratch & AsyncDisposable>;
   /** Removes directories that runs which were killed left there and in the places for tiers on a disk that are given. */
   readonly removeLeftScratch: (disks: readonly string[]) => Promise<number>;
   /** The tightest memory limit of this process's control groups. */
   readonly memoryLimit: () => MemoryLimit | undefined;
+  /** Whether files in a directory are in memory. */
+  readonly isInMemory: (directory: string) => Promise<boolean>;
   /** The process above this one that is gone, if one is: nobody waits for the run any more. */
   readonly goneAncestor: () => string | undefined;
   /** How a worker is started. */
@@ -127,45 +130,18 @@ export async function prepareRun(
       message: `removed what runs that were killed left: ${left} ${left === 1 ? "folder" : "folders"}`,
     });
   }
+  // Before the data are made, as far as they are known; those of a file are known when it was read.
+  const check = (sized: readonly SizedCase[]) =>
+    checkMemory(sized, dependencies.memoryLimit(), dependencies.isInMemory);
+  await check(runnable.flatMap(sizedBefore));
   const cases = await prepareCases(runnable, machine, dependencies, options);
   const [first] = cases;
-  checkMemory(cases, dependencies.memoryLimit());
+  await check(cases);
   const small = cases.find(({ rowsOnly }) => rowsOnly);
   if (small !== undefined) options.emit({ type: "notice", message: smallText(small) });
   if (first === undefined) throw new Error("Cannot prepare a run without cases");
   options.emit({ type: "plan", ...planEvent(scenario, cases, skipped) });
   return { machine, cases, skipped, leftOut, data: { ...first.data.record, tableBytes: first.tableBytes } };
-}
-
-/** What a worker takes beside the rows, at the least: the runtime and a small network. */
-const WORKER_BYTES = 64 * 2 ** 20;
-
-/**
- * Refuses cases that a container's limit cannot hold: who goes over it is killed without a word.
- *
- * @throws {UnavailableError} naming them with what they need at the least, and what is left.
- */
-function checkMemory(cases: readonly PreparedCase[], limit: MemoryLimit | undefined): void {
-  if (limit === undefined) return;
-  const lines = cases.flatMap((one) => {
-    const needed = residentRows(one) + WORKER_BYTES;
-    return needed <= limit.left ? [] : [`${one.name} cannot run here: it needs ${formatBytes(needed)} at the least`];
-  });
-  if (lines.length === 0) return;
-  throw new UnavailableError(
-    `${lines.join("\n")}\nThe memory limit of ${
-      formatBytes(limit.limit)
-    } of the control group "${limit.group}" leaves ` +
-      `${
-        formatBytes(limit.left)
-      }, files in /dev/shm included: raise it (docker run --memory), or write a smaller "scale"`,
-  );
-}
-
-/** Bytes of rows that are in memory whatever the store does; what lies in files the kernel can write back. */
-function residentRows({ decision: { place, ssd }, dram, tableBytes }: PreparedCase): number {
-  const inFiles = ssd !== undefined || place.kind === "scratch" || place.kind === "directory";
-  return inFiles ? Math.min(dram, tableBytes) : tableBytes;
 }
 
 function smallText({ tableBytes, dram }: PreparedCase): string {

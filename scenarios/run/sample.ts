@@ -20,6 +20,7 @@ import type {
   WorkerTier,
 } from "./worker_protocol.ts";
 import { tiersOf } from "../storage.ts";
+import { memoryNeed } from "./memory_need.ts";
 import { runWorker } from "./worker_process.ts";
 
 /** Progress and cancellation of a worker. */
@@ -77,7 +78,9 @@ export async function takeSample(
   control: WorkerControl,
 ): Promise<TakenSample<SpeedOutcome | QualityOutcome>> {
   const { place, ssd } = one.decision;
-  await using scratch = place.kind === "scratch" ? await dependencies.makeScratch(pmemBytes(one)) : undefined;
+  await using scratch = place.kind === "scratch"
+    ? await dependencies.makeScratch(pmemBytes(one), besideBytes(one))
+    : undefined;
   // A folder of its own: what a sample that was killed left behind must not be found by the next.
   await using disk = ssd === undefined ? undefined : await dependencies.makeSsdScratch(ssd.directory);
   const pool = place.kind === "directory" ? place.path : scratch?.path;
@@ -100,6 +103,12 @@ export async function takeSample(
     environment,
     scratch: scratch === undefined ? undefined : { path: scratch.path, medium: scratch.medium },
   };
+}
+
+/** Bytes of memory that a process takes beside the files of its PMEM tier. */
+function besideBytes(one: PreparedCase): number {
+  const { rows, network, process } = memoryNeed(one);
+  return rows + network + process;
 }
 
 /** Bytes of the PMEM tier. */

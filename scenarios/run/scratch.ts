@@ -61,14 +61,25 @@ async function roomInMemory(): Promise<number> {
 /** A scratch directory that removes itself. */
 export interface ScratchDirectory extends Scratch, AsyncDisposable {}
 
+/** Whether files in a folder are in memory; a folder that is not there has none. */
+export async function isFolderInMemory(folder: string): Promise<boolean> {
+  try {
+    return isInMemory(await statfs(folder));
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Makes a directory for pool files.
  *
  * @param bytes What the files will take.
- * @param room Bytes that memory has room for. Default: looked up.
+ * @param beside Bytes of memory that the process takes beside them.
+ * @param room Bytes that memory has room for, the reserve taken off. Default: looked up.
  */
-export async function makeScratch(bytes: number, room?: number): Promise<ScratchDirectory> {
-  const medium = (room ?? await roomInMemory()) >= bytes ? "tmpfs" : "disk";
+export async function makeScratch(bytes: number, beside: number, room?: number): Promise<ScratchDirectory> {
+  const more = Math.max(0, beside - RESERVE);
+  const medium = (room ?? await roomInMemory()) >= bytes + more ? "tmpfs" : "disk";
   if (medium === "disk") await Deno.mkdir(DISK, { recursive: true });
   return await scratchIn(medium === "tmpfs" ? TMPFS : DISK, medium);
 }

@@ -6,6 +6,8 @@
 
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { formatBytes } from "../../ffi/bytes.ts";
+import { type MemoryLimit, memoryLimit } from "./memory_limit.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./worker_protocol.ts";
 
 /** How a worker is started: program and arguments. */
@@ -79,8 +81,20 @@ async function tailOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
   return tail.trim();
 }
 
+function memoryText(limit: MemoryLimit | undefined): string {
+  if (limit === undefined) return "the machine may have run out of memory";
+  return `the memory limit of ${formatBytes(limit.limit)} of the control group "${limit.group}" may have been reached`;
+}
+
+/** Where memory runs out the kernel shall end the worker, not the run, which can say what happened. */
+async function offerToKernel(pid: number): Promise<void> {
+  try {
+    await Deno.writeTextFile(`/proc/${pid}/oom_score_adj`, "1000");
+  } catch { /* it has ended, or there is no /proc */ }
+}
+
 function endText({ code, signal }: Deno.CommandStatus): string {
-  if (signal === "SIGKILL") return "it was killed (SIGKILL); the machine may have run out of memory";
+  if (signal === "SIGKILL") return `it was killed (SIGKILL); ${memoryText(memoryLimit())}`;
   if (signal !== null) return `it was ended by ${signal}`;
   return `it ended with exit code ${code} and no outcome`;
 }
@@ -104,6 +118,7 @@ export async function runWorker(spec: WorkerSpec, options: WorkerOptions): Promi
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  await offerToKernel(child.pid);
   const input = child.stdin.getWriter();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {

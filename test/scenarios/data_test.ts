@@ -1,5 +1,6 @@
 import "../native_library.ts";
 import { prepareData } from "../../scenarios/workloads/data.ts";
+import { vocabularyOf } from "../../scenarios/workloads/vocabulary.ts";
 import { FileLock } from "../../scenarios/run/lock.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../assert.ts";
 
@@ -46,6 +47,7 @@ Deno.test("prepareData() generates numerics as chosen, and makes a file of anoth
     const scaled = await prepareData({ ...data, numerics: "min-max" }, options);
     assertEquals([log.record.numerics, scaled.record.numerics], ["log", "min-max"]);
     assertEquals(log.record.digest, scaled.record.digest);
+    assertEquals(vocabularyOf(data.scale), log.record.cardinalities); // known before the data are made
     assert(log.train !== scaled.train && log.record.skipped === undefined);
     // The version is the 32-bit number after the magic.
     const bytes = await Deno.readFile(log.train);

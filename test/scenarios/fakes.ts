@@ -125,6 +125,7 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
       removeLeftScratch: () => Promise.resolve(0),
       goneAncestor: () => undefined,
       memoryLimit: () => undefined,
+      isInMemory: () => Promise.resolve(false),
       command: [Deno.execPath(), ...flags, script, log, JSON.stringify(behaviours)],
       versions: () => ({ tierbench: "0" }),
     },

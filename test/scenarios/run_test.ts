@@ -281,19 +281,48 @@ Deno.test("runScenario() with resume reads under the lock: a run in between is r
 Deno.test("runScenario() refuses, with the figures, cases that the container's memory limit cannot hold", async () => {
   await bench(async ({ run, dependencies, starts }) => {
     const MIB = 2 ** 20;
-    const limit = { group: "/sys/fs/cgroup", limit: 250 * MIB, left: 70 * MIB };
-    Object.assign(dependencies, { memoryLimit: () => limit });
-    const error = await assertRejects(() => run(), Error); // tables of 12.2 MiB, 3 MiB of them in DRAM
-    assertEquals((error as Error).name, "UnavailableError");
-    const { message } = error as Error;
+    const limit = { group: "/sys/fs/cgroup", limit: 250 * MIB, left: 100 * MIB };
+    const { prepareData } = dependencies;
+    let made = 0;
+    Object.assign(dependencies, {
+      memoryLimit: () => limit,
+      prepareData: (...args: Parameters<typeof prepareData>) => {
+        made++;
+        return prepareData(...args);
+      },
+    });
+    // 844 thousand keys of 128 bytes by the default scale, and no data yet.
+    const before = await assertRejects(() => run(), Error);
+    assertEquals([(before as Error).name, made], ["UnavailableError", 0]);
     for (const name of ["dram", "memory-mode", "kmem-dax"]) {
-      assertStringIncludes(message, `${name} cannot run here: it needs 76.2 MiB at the least\n`);
+      assertMatch((before as Error).message, new RegExp(`${name} cannot run here: it needs up to (19|21)\\d MiB`));
+    }
+    // What was made is larger than what the scale says, as a file of rows may be: 12.2 MiB of tables, 3 MiB in DRAM.
+    const set = { "workload.data.scale": 0.0001 };
+    const error = await assertRejects(() => run({ set }), Error);
+    assertEquals([(error as Error).name, made], ["UnavailableError", 1]);
+    const { message } = error as Error;
+    for (const name of ["dram", "memory-mode"]) {
+      assertMatch(
+        message,
+        new RegExp(
+          `${name} cannot run here: it needs up to 1\\d\\d MiB .rows and index 15.3 MiB, network 2\\d(.\\d)? MiB`,
+        ),
+      );
     }
     assert(!message.includes("fsdax cannot"), message);
-    assertStringIncludes(message, 'limit of 250 MiB of the control group "/sys/fs/cgroup" leaves 70 MiB');
+    assertStringIncludes(message, 'limit of 250 MiB of the control group "/sys/fs/cgroup" leaves 100 MiB');
     assertEquals(await starts(), []);
-    Object.assign(dependencies, { memoryLimit: () => ({ ...limit, left: 80 * MIB }) });
-    assertEquals((await run()).samples.length, 12);
+    Object.assign(dependencies, { memoryLimit: () => ({ ...limit, left: 150 * MIB }) });
+    assertEquals((await run({ set })).samples.length, 12);
+    // A folder that stands for PMEM may be in memory, too.
+    const mounted = { ...set, "configurations.fsdax.path": "/mnt/pmem0" };
+    Object.assign(dependencies, {
+      memoryLimit: () => ({ ...limit, left: 99.5 * MIB }),
+      isInMemory: () => Promise.resolve(true),
+    });
+    const refused = await assertRejects(() => run({ set: mounted }), Error);
+    assertStringIncludes((refused as Error).message, "fsdax cannot run here: it needs up to");
   });
 });
 

@@ -17,7 +17,7 @@ Deno.test("roomIn() is 0 where the directory is not in memory", () => {
 Deno.test("makeScratch() takes the disk when memory has no room, and removes what it made", async () => {
   let path: string;
   {
-    await using scratch = await makeScratch(100, 99);
+    await using scratch = await makeScratch(100, 0, 99);
     assertEquals(scratch.medium, "disk");
     path = scratch.path;
     assert((await Deno.stat(path)).isDirectory);
