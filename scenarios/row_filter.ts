@@ -32,6 +32,8 @@ export type Expiry =
     l2?: number;
     /** What `l2` is compared with: half the sum of squares, or its square root. Default "half-squared". */
     l2Form?: "half-squared" | "norm";
+    /** Rows are judged by `l2` at the beginning of each step that is a multiple of this. Default 1000. */
+    l2Every?: number;
   };
 
 /** What a row records. */
@@ -71,6 +73,8 @@ export interface ResolvedExpiry {
   readonly l2?: number;
   /** What `l2` is compared with; there with `l2`. */
   readonly l2Form?: "half-squared" | "norm";
+  /** Rows are judged by `l2` at the beginning of each step that is a multiple of this; there with `l2`. */
+  readonly l2Every?: number;
 }
 
 /** What holds for a table; what is absent is not asked for. */
@@ -100,7 +104,7 @@ function resolveAdmission(written: Admission): ResolvedAdmission | "none" {
 
 function resolveExpiry(written: Expiry): ResolvedExpiry | "none" {
   if (written === "none" || written.l2 === undefined) return written;
-  return { l2Form: "half-squared", ...written };
+  return { l2Form: "half-squared", l2Every: 1000, ...written };
 }
 
 /**

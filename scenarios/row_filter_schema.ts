@@ -58,9 +58,17 @@ const expiry: v.GenericSchema<Expiry> = oneOf(
           v.picklist(["half-squared", "norm"]),
           'What "l2" is compared with: half the sum of squared weights, or the root of the sum. Default "half-squared".',
         )),
+        l2Every: v.exactOptional(
+          whole(
+            'Rows are judged by "l2" at the beginning of each step that is a multiple of this. Default 1000.',
+            1,
+            1e15,
+          ),
+        ),
       }),
       v.check(({ steps, l2 }) => steps !== undefined || l2 !== undefined, 'expected "steps", "l2" or both'),
       v.check(({ l2, l2Form }) => l2Form === undefined || l2 !== undefined, 'expected "l2" beside "l2Form"'),
+      v.check(({ l2, l2Every }) => l2Every === undefined || l2 !== undefined, 'expected "l2" beside "l2Every"'),
     ),
   ],
   (input) => typeof input === "object" && input !== null ? 1 : 0,

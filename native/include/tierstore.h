@@ -218,7 +218,7 @@ TS_API int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint3
 /* Which rows have expired depends on keys, steps and updates alone: not on the storage type, threads, shards or the policy.
  * An expired row is absent to every call from that step on: a lookup creates its key's row anew, which must be admitted anew.
  * Its bytes go when a lookup or an update meets it, or in pieces that updates do by themselves, as many rows as they update;
- * ts_table_rows, which counts, waits until all have gone.
+ * ts_table_rows and statistics, which count, wait until all have gone.
  * This call does one such piece: looks at up to max_rows rows of all tiers, going on where the last one stopped. max_rows 0:
  * looks at all rows, and judges weights (expire.l2) as they are now, whatever expire.l2_every says.
  * *removed (may be NULL) counts the rows whose bytes went. Errors: TS_EINVAL (the table has no expiry), TS_EIO, TS_EFORMAT. */
@@ -278,13 +278,14 @@ TS_API int32_t ts_table_describe(ts_store *store, uint32_t table, char *out, uin
 TS_API int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap);
 
 /* Counters since open or the last ts_store_reset_statistics. out[0..n) in the order of ts_statistics_names;
- * *needed, which may be NULL, is the number there is. Errors: TS_EINVAL. */
+ * *needed, which may be NULL, is the number there is. Waits until all expired rows have gone, so that they are counted alike
+ * on every storage type. Errors: TS_EINVAL; of tables with expiry TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
                                    uint32_t err_cap);
 /* The same counters for one table. Errors: TS_EINVAL. */
 TS_API int32_t ts_table_statistics(ts_store *store, uint32_t table, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
                                    uint32_t err_cap);
-/* Sets every counter to 0. Errors: TS_EINVAL. */
+/* Sets every counter to 0, when all expired rows have gone. Errors: as ts_store_statistics. */
 TS_API int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap);
 
 /* Newline-separated "name unit" lines, in the order of ts_store_statistics. Errors: TS_ERANGE, TS_ENOMEM. */

@@ -1,4 +1,7 @@
-/* report.c - what a store says about itself: counters, every byte, the real medium of each tier, a digest of its rows. */
+/* report.c - what a store says about itself: counters, every byte, the real medium of each tier, a digest of its rows.
+ *
+ * When the bytes of an expired row go depends on where it is, so counters are read, and set to 0, after the sweep: the number
+ * of expired rows is then that of the rows and steps alone. */
 #include "store/store.h"
 
 #include <string.h>
@@ -35,7 +38,11 @@ int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t
   if (status != TS_OK) return status;
   uint64_t sums[TS_STATISTIC_COUNT] = {0};
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
-  for (uint32_t i = 0; i < count; i++) add_statistics(store->tables[i], sums);
+  for (uint32_t i = 0; n > 0 && status == TS_OK && i < count; i++) {
+    status = ts_expire_sweep(store->tables[i], e);
+    add_statistics(store->tables[i], sums);
+  }
+  if (status != TS_OK) return status;
   copy_statistics(sums, out, n, needed);
   return TS_OK;
 }
@@ -47,6 +54,8 @@ int32_t ts_table_statistics(ts_store *store, uint32_t number, uint64_t *out, uin
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if (out == NULL && n > 0) return ts_fail(e, TS_EINVAL, "Cannot read statistics: the output is NULL");
+  status = n > 0 ? ts_expire_sweep(table, e) : TS_OK;
+  if (status != TS_OK) return status;
   uint64_t sums[TS_STATISTIC_COUNT] = {0};
   add_statistics(table, sums);
   copy_statistics(sums, out, n, needed);
@@ -54,9 +63,14 @@ int32_t ts_table_statistics(ts_store *store, uint32_t number, uint64_t *out, uin
 }
 
 int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap) {
-  int32_t status = ts_store_check(store, "reset statistics", (ts_err){err, err_cap});
+  const ts_err e = {err, err_cap};
+  int32_t status = ts_store_check(store, "reset statistics", e);
   if (status != TS_OK) return status;
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++) {
+    status = ts_expire_sweep(store->tables[i], e);
+    if (status != TS_OK) return status;
+  }
   for (uint32_t i = 0; i < count; i++) {
     ts_table *table = store->tables[i];
     for (uint32_t j = 0; j < TS_STATISTIC_COUNT; j++) atomic_store(&table->statistics[j], 0);

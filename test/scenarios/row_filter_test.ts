@@ -31,6 +31,7 @@ Deno.test("a workload's admission, expiry and record hold for tables that say no
     tables: {
       C1: {},
       C2: { admission: "none", expiry: { l2: 0.5 }, record: [] },
+      C5: { admission: "none", expiry: { l2: 0.5, l2Form: "norm", l2Every: 8 }, record: [] },
       C3: { admission: { bloom: { keys: 5 } }, expiry: "none" },
     },
   });
@@ -46,7 +47,8 @@ Deno.test("a workload's admission, expiry and record hold for tables that say no
         expire: { steps: 100 },
         ...all,
       },
-      { name: "C2", dim: 16, columns: ["C2"], expire: { l2: 0.5, l2Form: "half-squared" } },
+      { name: "C2", dim: 16, columns: ["C2"], expire: { l2: 0.5, l2Form: "half-squared", l2Every: 1000 } },
+      { name: "C5", dim: 16, columns: ["C5"], expire: { l2: 0.5, l2Form: "norm", l2Every: 8 } },
       {
         name: "C3",
         dim: 16,
@@ -66,6 +68,8 @@ Deno.test("what cannot be is said with its place", async () => {
     [{ admission: { counter: {}, bloom: {} } }, "workload.admission"],
     [{ expiry: {} }, 'workload.expiry: expected "steps", "l2" or both'],
     [{ expiry: { steps: 1, l2Form: "norm" } }, 'workload.expiry: expected "l2" beside "l2Form"'],
+    [{ expiry: { steps: 1, l2Every: 5 } }, 'workload.expiry: expected "l2" beside "l2Every"'],
+    [{ expiry: { l2: 1, l2Every: 0 } }, "workload.expiry.l2Every: expected"],
     [{ record: ["age"] }, "workload.record[0]"],
     [{ tables: { C1: { expiry: { step: 1 } } } }, "workload.tables.C1.expiry.step"],
     [{ optimizer: { deep: "ftrl" } }, "workload.optimizer.deep"],
@@ -108,6 +112,31 @@ Deno.test("a worker trains with all of it and tells what was admitted, refused, 
     assertEquals(outcome.trainer["embedding_optimizer"], "ftrl");
     for (const name of ["created", "not_admitted", "expired"]) assert((outcome.statistics[name] ?? 0) > 0, name);
     assert((outcome.waitingKeys ?? 0) > 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a worker judges rows by weight as often as the workload's l2Every says", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const data = `${folder}/train.tbc`;
+    await generateData({ out: data, rows: 2048, scale: 0.001, seed: 2 });
+    const expired = async (expiry: Workload["expiry"]) => {
+      const trainer = told(
+        { batch: 64, dim: 4, hidden: [8], threads: 1, ...(expiry === undefined ? {} : { expiry }) },
+        data,
+      );
+      const store = { storage: "DRAM", size: [2 ** 28], sizeCounts: "all", seed: 1, native: {} };
+      const spec = { task: "speed", warmup: 2, steps: 10, store, trainer } as unknown as WorkerSpec;
+      const { statistics } = await runWorker(spec, {
+        command: defaultWorkerCommand(),
+        environment: {},
+      }) as SpeedOutcome;
+      return statistics["expired"] ?? 0;
+    };
+    assert(await expired({ l2: 1e9, l2Every: 4 }) > 0);
+    assertEquals(await expired({ l2: 1e9 }), 0);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
