@@ -34,7 +34,9 @@ const inMemory = (() => {
   }
 })();
 
-Deno.test({ name: "probeSsd() refuses a file system in memory", ignore: !inMemory }, () => {
+const noMemory = inMemory ? "" : " (skipped: /dev/shm is not in memory here)";
+
+Deno.test(`probeSsd() refuses a file system in memory${noMemory}`, { ignore: !inMemory }, () => {
   assertStringIncludes(
     reasonOf(probeSsd("LEVELDB", "/dev/shm")),
     '"/dev/shm" is in memory (tmpfs), and a disk is needed',
