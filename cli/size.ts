@@ -10,13 +10,13 @@ export function addSize(program: Command, { terminal }: Context): void {
     .description("compute the bytes of a model's tables: weights, slots, index, policy; to the byte")
     .argument("<file>", "a plan file; scenarios/plans has examples")
     .option("--measure", "build the tables in this machine's memory and count every byte instead of computing them")
-    .option("--no-limit", "no bound on the number of tables and machines")
+    .option("--no-limit", "no bound on the number of tables and machines, nor on the bytes that --measure builds")
     .option("--json", "for machines")
     .addHelpText("after", "\nExample:\n  tierbench size scenarios/plans/retail.jsonc")
     .action(async (file, { measure, json, limit }) => {
       const written = await loadPlan(file, { limit });
       if (measure === true) {
-        const measured = measureSizes(written);
+        const measured = measureSizes(written, { limit });
         const lines = measured.map(({ name, rows, rowBytes, purposes, total }) => [
           name,
           count(rows),

@@ -130,14 +130,15 @@ function relocate(problem: Problem, point: MatrixPoint, matrix: NonNullable<Scen
   return problem;
 }
 
-function checkMatrix(scenario: Scenario): Problem[] {
+function checkMatrix(scenario: Scenario, limit: boolean): Problem[] {
   const matrix = scenario.matrix ?? {};
   const fields = Object.keys(matrix).flatMap((field) => checkField(field, Object.keys(scenario.configurations)));
   if (fields.length > 0) return fields;
   const varied = new Set(Object.keys(matrix));
   const points = Object.values(matrix).reduce((product, values) => product * values.length, 1);
-  if (points > MAX_POINTS) {
-    return [{ path: ["matrix"], message: `expected at most ${MAX_POINTS} combinations, found ${points}` }];
+  if (limit && points > MAX_POINTS) {
+    const message = `expected at most ${MAX_POINTS} combinations, found ${points}`;
+    return [{ path: ["matrix"], message, hint: PAST_LIMIT }];
   }
   const problems = matrixPoints(matrix).flatMap((point) => {
     const validation = validate(scenarioSchema, atPoint(scenario, point));
@@ -189,7 +190,7 @@ export function checkScenario(document: unknown, media: readonly string[], limit
   if (work.length > 0) return work;
   if (scenario.matrix !== undefined) {
     const plain = Object.keys(scenario.matrix).every((field) => !field.endsWith(".media"));
-    return [...checkMatrix(scenario), ...(plain ? checkMedia(scenario, media) : [])];
+    return [...checkMatrix(scenario, limit), ...(plain ? checkMedia(scenario, media) : [])];
   }
   return [...checkPoint(scenario), ...checkMedia(scenario, media)];
 }

@@ -188,9 +188,9 @@ function instance({ row, file, own }: Context): Instance {
   }
   if (text(row, "unit") !== "hour") refuse(`unit is "${text(row, "unit")}", "hour" is needed`);
   currency(row, true);
-  const name = text(row, "name");
+  const name = chosen(row, "name");
   return {
-    provider: text(row, "provider"),
+    provider: chosen(row, "provider"),
     name,
     role,
     ...shape,
@@ -215,7 +215,7 @@ function item({ row, file, own }: Context): PriceItem {
     refuse(`medium is "${medium}", one of ${MEDIA.join(", ")}, or nothing, is needed`);
   }
   return {
-    item: text(row, "item"),
+    item: chosen(row, "item"),
     medium: medium === "" ? undefined : medium as Medium,
     capacityGB: optional(row, "capacity_gb"),
     value,
@@ -244,13 +244,28 @@ function origin(row: CsvRow, file: string, own: boolean): Provenance {
   if (mark !== "V" && mark !== "M" && mark !== "C") refuse(`mark is "${mark}", "V", "M" or "C" is needed`);
   const source = text(row, "source");
   if (/^[-–?]$/.test(source)) refuse("source is missing");
-  return { from, to, region: text(row, "region"), source, mark, note: row.fields["note"] ?? "", file, own };
+  return { from, to, region: chosen(row, "region"), source, mark, note: row.fields["note"] ?? "", file, own };
 }
 
 function text(row: CsvRow, column: string): string {
   const value = row.fields[column]?.trim() ?? "";
   if (value === "") refuse(`${column} is missing`);
   return value;
+}
+
+/** Names stand in maps, commands and every report: letters, digits and a few signs, and none that every object has. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._+/&():;,'%#×·–-]{0,149}$/u;
+
+function chosen(row: CsvRow, column: string): string {
+  const name = text(row, column);
+  if (name in Object.prototype || name === "prototype") refuse(`${column} is "${name}", a name that every object has`);
+  if (!NAME.test(name)) {
+    refuse(
+      `${column} is ${JSON.stringify(name.slice(0, 60))}: a name of 1 to 150 letters, digits, spaces and ._+/&():;,'%#×·–- ` +
+        "is needed, a letter or digit first",
+    );
+  }
+  return name;
 }
 
 function positive(row: CsvRow, column: string): number {

@@ -5,6 +5,7 @@
  */
 
 import { EmbeddingStore } from "../../ffi/store.ts";
+import { type LimitOptions, PAST_LIMIT } from "../document.ts";
 import { rowBytes } from "../workloads/row_bytes.ts";
 import type { PlanOptimizer, ResolvedPlanFile } from "./plan_file.ts";
 
@@ -46,21 +47,22 @@ const MOST_BYTES = 8 * 2 ** 30;
 /**
  * Builds every table of a plan by itself in DRAM, with the ids 0, 1, 2, … and counts its bytes.
  *
- * @throws {RangeError} A table is larger than 8 GiB: that is computed, not measured.
+ * @param options `limit: false` builds tables of any size, as far as memory goes.
+ * @throws {RangeError} A table is larger than 8 GiB: that is computed, not measured, unless there is no limit.
  */
-export function measureSizes(file: ResolvedPlanFile): MeasuredSize[] {
+export function measureSizes(file: ResolvedPlanFile, { limit = true }: LimitOptions = {}): MeasuredSize[] {
   return planTables(file).map(({ name, rows, rowBytes }) => {
     const { dim, dtype, optimizer } = file.tables[name] as ResolvedPlanFile["tables"][string];
     const estimate = rows * (rowBytes + BESIDE);
-    if (estimate > MOST_BYTES) {
+    if (limit && estimate > MOST_BYTES) {
       throw new RangeError(
         `Cannot measure the table "${name}": ${rows} rows are about ${
           Math.round(estimate / 2 ** 30)
         } GiB, at most 8 GiB ` +
-          "are built; leave --measure out to compute them",
+          `are built; leave --measure out to compute them; ${PAST_LIMIT}`,
       );
     }
-    using store = EmbeddingStore.open({ storage: "DRAM", size: [2 * MOST_BYTES] });
+    using store = EmbeddingStore.open({ storage: "DRAM", size: [2 * Math.max(MOST_BYTES, estimate)] });
     const table = store.table({ name, dim, dtype, optimizer: ruleOf(optimizer) });
     const keys = new BigInt64Array(BATCH);
     for (let first = 0; first < rows; first += BATCH) {

@@ -143,13 +143,15 @@ function checkPoints(simulation: Simulation, media: readonly string[]): Problem[
 }
 
 /** The work of all cases, estimated before any of them starts. */
-function checkWork(simulation: Simulation): Problem[] {
-  const seconds = estimatedSeconds(simulation);
+function checkWork(simulation: Simulation, fileBytes: (path: string) => number): Problem[] {
+  const varied = (simulation.studies ?? []).flatMap(({ vary }) => vary?.["workload.trace"] ?? []);
+  const traces = [simulation.workload.trace, ...varied].filter((path) => typeof path === "string");
+  const seconds = estimatedSeconds(simulation, Math.max(0, ...traces.map(fileBytes)));
   if (seconds <= MOST_SECONDS) return [];
   return [{
     path: [],
     message: `expected work of at most ${MOST_SECONDS} s of one core, found about ${Math.ceil(seconds)} s ` +
-      "(steps × workers × (servers + micro-batches) of every case, Memory Mode's samples, replays, explanations)",
+      "(steps × workers × (servers + micro-batches) of every case, Memory Mode's samples, replays of laws and traces, explanations)",
     hint: `steps repeat one another: 64 of them suffice; several simulations can be compared; ${PAST_LIMIT}`,
   }];
 }
@@ -181,12 +183,18 @@ function checkOne(simulation: Simulation, media: readonly string[]): Problem[] {
  *
  * @param media Names of the media models there are.
  * @param limit Whether more work than a slip would ask for is a problem.
+ * @param fileBytes Bytes of a trace by its path as written; 0 if that is not known.
  */
-export function checkSimulation(document: unknown, media: readonly string[], limit = true): readonly Problem[] {
+export function checkSimulation(
+  document: unknown,
+  media: readonly string[],
+  limit = true,
+  fileBytes: (path: string) => number = () => 0,
+): readonly Problem[] {
   const found = validate(simulationSchema, document);
   if ("problems" in found) return found.problems;
   const problems = [...checkTables(found.value), ...checkOne(found.value, media), ...checkCases(found.value, limit)];
   if (problems.length > 0) return problems;
   const wrong = checkPoints(found.value, media);
-  return wrong.length > 0 || !limit ? wrong : checkWork(found.value);
+  return wrong.length > 0 || !limit ? wrong : checkWork(found.value, fileBytes);
 }

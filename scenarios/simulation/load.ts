@@ -4,6 +4,7 @@
  * @module
  */
 
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ScenarioError } from "../diagnostics.ts";
 import { readJsonc } from "../jsonc.ts";
@@ -14,6 +15,17 @@ import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";
 import type { ResolvedSimulation, Simulation } from "./simulation.ts";
+
+/** Bytes of a file by its path from a folder; 0 for one that cannot be looked at, as whoever reads it says. */
+function bytesIn(directory: string): (path: string) => number {
+  return (path) => {
+    try {
+      return Deno.statSync(resolve(directory, path)).size;
+    } catch {
+      return 0;
+    }
+  };
+}
 
 /** Whether a text is that of a simulation rather than of a scenario that runs on this machine. */
 export function isSimulationText(text: string): boolean {
@@ -43,7 +55,7 @@ export async function parseSimulation(text: string, options: DocumentSource): Pr
     text,
     options.file,
     "a simulation",
-    (document) => checkSimulation(document, media, options.limit),
+    (document) => checkSimulation(document, media, options.limit, bytesIn(options.directory)),
   );
   return fillSimulation(await withProfiles(document as Simulation, options.directory), options.directory);
 }
@@ -80,7 +92,7 @@ export async function resolveSimulation(
   directory: string = Deno.cwd(),
   { limit }: LimitOptions = {},
 ): Promise<ResolvedSimulation> {
-  const problems = checkSimulation(simulation, await listMedia(), limit);
+  const problems = checkSimulation(simulation, await listMedia(), limit, bytesIn(directory));
   if (problems.length > 0) throw new ScenarioError(problems);
   return fillSimulation(await withProfiles(simulation, directory), directory);
 }

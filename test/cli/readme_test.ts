@@ -45,7 +45,6 @@ function quick(words: string): string | undefined {
     "run pmem-modes": "run mine.jsonc",
     "run terabyte": "run tera.jsonc",
     "run paper-openembedding": "run tera.jsonc --out reports/out/paper",
-    "rerun report.html": "rerun report.html --use-paths", // of a run with --data
   };
   return short[words] ?? words;
 }

@@ -168,6 +168,10 @@ const WRONG: readonly (readonly [string, string, string, string])[] = [
   [ITEMS + ITEM, "part,,,", "part,core,,", 'medium is "core"'],
   [ITEMS + ITEM, "2024,2025", ",2025", "from is missing"],
   [ITEMS + ITEM, "a sheet", "", "source is missing"],
+  [ITEMS + ITEM, "Power of a part", "__proto__", 'item is "__proto__", a name that every object has'],
+  [ITEMS + ITEM, "Power of a part", "\u202epart", 'item is "\u202epart": a name of 1 to 150 letters'],
+  [ITEMS + ITEM, "Power of a part", "=cmd()", 'item is "=cmd()": a name of'],
+  [ITEMS + ITEM, "part,,,", `${"p".repeat(151)},,,`, ": a name of 1 to 150 letters"],
   ["what,ever\n1,2", "1,2", "3,4", 'the header has neither "provider"'],
 ];
 

@@ -151,3 +151,41 @@ Deno.test("a plan of more tables or machines than can be tried is refused", () =
   assertThrows(() => parsePlan(plan(1, 501), place), Error, "say --no-limit");
   assertEquals(Object.keys(parsePlan(plan(501, 501), { ...place, limit: false }).tables).length, 501);
 });
+
+Deno.test("a trace that is replayed exactly is work, by the bytes of its file", async () => {
+  await inFolder(async (folder) => {
+    const trace = await Deno.create(`${folder}/keys.raw`);
+    await trace.truncate(2 ** 36); // a sparse file
+    trace.close();
+    const exact = {
+      ...SIMULATION,
+      workload: { ...SIMULATION.workload, trace: "keys.raw" },
+      configurations: {
+        two: {
+          mode: "fsdax",
+          hits: "exact",
+          tiers: [{ media: "ddr4-2666-6ch", size: "1 KB" }, { media: "optane-100-6x128" }],
+        },
+      },
+    };
+    await Deno.writeTextFile(`${folder}/long.jsonc`, JSON.stringify(exact));
+    const { message } = await assertRejects(() => loadSimulation(`${folder}/long.jsonc`), ScenarioError);
+    assertStringIncludes(message, "expected work of at most 120 s of one core, found about ");
+    assertStringIncludes(message, "--no-limit");
+    assertEquals((await loadSimulation(`${folder}/long.jsonc`, { limit: false })).name, "long");
+  });
+});
+
+Deno.test("a matrix of more than 1000 combinations runs where no limit is asked for", () => {
+  const batches = Array.from({ length: 1001 }, (_, i) => i + 1);
+  const many = {
+    name: "many",
+    repetitions: 3,
+    configurations: { dram: { storage: "DRAM" } },
+    matrix: { "workload.batch": batches },
+  };
+  const [problem] = checkScenario(many, MEDIA);
+  assertStringIncludes(problem?.message ?? "", "expected at most 1000 combinations, found 1001");
+  assertStringIncludes(problem?.hint ?? "", "--no-limit");
+  assertEquals(checkScenario(many, MEDIA, false), []);
+});
