@@ -465,6 +465,24 @@ static void memory_adds_up(void) {
   ts_store_close(store);
 }
 
+/* memkind binds when a page is touched: where rows lie is asked afterwards, of pages of all its ranges. */
+static void rows_of_a_node_are_looked_up_there(void) {
+  ts_store *store = open_config(CONFIG("storage", "PMEM_MEMKIND", "size", "67108864"));
+  if (store == NULL) return;
+  add_config(store, CONFIG("name", "t", "dim", "16"));
+  int64_t keys[1000];
+  static float rows[1000 * 16];
+  for (int64_t k = 0; k < 1000; k++) keys[k] = k;
+  CHECK(ts_table_lookup(store, 0, keys, 1000, rows, NULL, 0) == TS_OK);
+  char text[4096];
+  uint64_t needed;
+  CHECK(ts_store_describe(store, text, sizeof text, &needed) == TS_OK);
+  unsigned pages = 0;
+  const char *at = strstr(text, " pages=0:");
+  CHECK_MSG(at != NULL && sscanf(at, " pages=0:%u", &pages) == 1 && pages > 0 && strstr(at, ",") == NULL, "%s", text);
+  ts_store_close(store);
+}
+
 static void wrong_options_are_named(void) {
   static const struct {
     const char *pairs[9];
@@ -573,6 +591,7 @@ static void nothing_is_left_behind(void) {
 
 int main(void) {
   if (!make_folder("test")) return 1;
+  rows_of_a_node_are_looked_up_there();
   wrong_options_are_named();
   updates_follow_the_formulas();
   first_values_depend_on_seed_table_and_key_only();

@@ -17,6 +17,9 @@ typedef struct memkind *memkind_t;
 #define HUGE_PAGE (UINT64_C(2) << 20)
 #define RANGE_SHARE 16u /* of the tier in a range */
 #define MOST_RANGES 64u
+#define MOST_NODES 1024u
+#define PAGE UINT64_C(4096)
+#define SAMPLED 512u /* pages of a range that are asked where they lie */
 
 /* Address space that memkind has bound. */
 typedef struct space {
@@ -154,11 +157,35 @@ static void memkind_tier_write(ts_tier *tier, void *to, const void *from, size_t
   memcpy(to, from, bytes);
 }
 
+/* Where pages of rows really lie, of a sample over all ranges: " pages=<node>:<pages>,...". Pages that nobody has touched
+ * lie nowhere, and a kernel that does not answer leaves nothing to tell. */
+static void describe_pages(kmem *k, ts_text *text) {
+  uint32_t on[MOST_NODES] = {0};
+  pthread_mutex_lock(&k->lock);
+  for (uint32_t i = 0; i < k->count; i++) {
+    const uint64_t all = k->spaces[i].bytes / PAGE, n = TS_MIN(all, SAMPLED);
+    void *pages[SAMPLED];
+    int where[SAMPLED];
+    for (uint64_t p = 0; p < n; p++) pages[p] = k->spaces[i].base + all * p / n * PAGE;
+    if (syscall(SYS_move_pages, 0, (unsigned long)n, pages, NULL, where, 0) != 0) continue;
+    for (uint64_t p = 0; p < n; p++)
+      if (where[p] >= 0 && where[p] < (int)MOST_NODES) on[where[p]]++;
+  }
+  pthread_mutex_unlock(&k->lock);
+  const char *before = " pages=";
+  for (uint32_t node = 0; node < MOST_NODES; node++) {
+    if (on[node] == 0) continue;
+    ts_text_add(text, "%s%u:%u", before, node, on[node]);
+    before = ",";
+  }
+}
+
 static void memkind_tier_describe(const ts_tier *tier, ts_text *text) {
-  const kmem *k = tier->state;
+  kmem *k = tier->state;
   const char *nodes = getenv("MEMKIND_DAX_KMEM_NODES");
   ts_text_add(text, " medium=node node=%d nodes_asked=%s memkind=%d", k->node, nodes == NULL ? "auto" : nodes,
               k->version());
+  describe_pages(k, text);
 }
 
 const ts_tier_ops ts_pmem_memkind_tier = {

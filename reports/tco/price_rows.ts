@@ -261,7 +261,9 @@ function chosen(row: CsvRow, column: string): string {
   if (name in Object.prototype || name === "prototype") refuse(`${column} is "${name}", a name that every object has`);
   if (!NAME.test(name)) {
     refuse(
-      `${column} is ${JSON.stringify(name.slice(0, 60))}: a name of 1 to 150 letters, digits, spaces and ._+/&():;,'%#×·–- ` +
+      `${column} is ${
+        JSON.stringify(name.slice(0, 60))
+      }: a name of 1 to 150 letters, digits, spaces and ._+/&():;,'%#×·–- ` +
         "is needed, a letter or digit first",
     );
   }

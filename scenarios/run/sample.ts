@@ -135,11 +135,31 @@ async function tierRecord(
 }
 
 /**
+ * What lies on a node must lie there: a kernel under pressure, or another policy of the process, may place pages elsewhere.
+ *
+ * @throws {Error} if pages of rows lie on a node that was not asked for.
+ */
+function checkPages({ nodes_asked: asked = "auto", pages = "", node = "" }: WorkerTier["facts"]): void {
+  const wanted = new Set((/^[\d,]+$/.test(asked) ? asked : node).split(","));
+  const found = pages.split(",").filter((one) => one !== "").map((one) => one.split(":"));
+  const sum = (counts: readonly string[][]) => counts.reduce((total, [, count]) => total + Number(count), 0);
+  const elsewhere = found.filter(([on = ""]) => !wanted.has(on));
+  if (elsewhere.length === 0) return;
+  throw new Error(
+    `Cannot measure rows on NUMA node ${[...wanted].join(", ")}: ${sum(elsewhere)} of ${
+      sum(found)
+    } sampled pages lie on ` +
+      `node ${elsewhere.map(([on]) => on).join(", ")}; give the rows a node with enough free memory`,
+  );
+}
+
+/**
  * What is measured on a file must have been mapped directly: below a DAX file system another may be mounted.
  *
  * @throws {Error} if libpmem says that it was not.
  */
-function checkMapping({ type, facts }: WorkerTier, { decision: { media, place } }: PreparedCase): void {
+export function checkMapping({ type, facts }: WorkerTier, { decision: { media, place } }: PreparedCase): void {
+  if (type === "PMEM_MEMKIND") checkPages(facts);
   if (type !== "PMEM_LIBPMEM" || media !== undefined || place.kind !== "directory") return;
   if (facts["is_pmem"] !== "0" && facts["forced"] !== "1") return;
   throw new Error(
