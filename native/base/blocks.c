@@ -2,7 +2,7 @@
  * it memory where blocks are used. Blocks that came back wait in a list beside them; those used last are kept with their
  * memory and taken first, the memory of the others goes back to the system at once, so that what is held and not taken
  * stays below the limit that the owner has charged. Huge pages, whose unused part is held too, are asked for where the
- * limit has room for that. Extents go back at the end. */
+ * limit has room for that, and only in extents without holes. Extents go back at the end. */
 #include "base/blocks.h"
 
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 typedef struct extent {
   unsigned char *base;
   uint64_t bytes;
+  uint64_t holes; /* blocks without memory */
 } extent;
 
 struct ts_blocks {
@@ -57,7 +58,7 @@ static bool add_extent(ts_blocks *blocks) {
   unsigned char *base = ts_pages_map(bytes, blocks->node, blocks->huge);
   if (base == NULL && bytes > least) base = ts_pages_map(bytes = least, blocks->node, blocks->huge);
   if (base == NULL) return false;
-  blocks->extents[blocks->count++] = (extent){base, bytes};
+  blocks->extents[blocks->count++] = (extent){.base = base, .bytes = bytes};
   blocks->total += bytes;
   blocks->fresh = base;
   blocks->fresh_blocks = bytes / blocks->block_bytes;
@@ -104,12 +105,24 @@ void ts_blocks_destroy(ts_blocks *blocks) {
 
 ts_pieces *ts_blocks_pieces(ts_blocks *blocks) { return blocks->pieces; }
 
+/* A block of the extent loses its memory, or gets it back. While one has none the kernel may make no huge pages there: it
+ * would fill the hole. */
+static void change_holes(ts_blocks *blocks, const unsigned char *block, bool hole) {
+  extent *e = blocks->extents;
+  while (block < e->base || block >= e->base + e->bytes) e++;
+  if (hole ? e->holes++ == 0 : --e->holes == 0)
+    if (blocks->huge && e->bytes >= HUGE_PAGE) madvise(e->base, e->bytes, hole ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+}
+
 void *ts_blocks_take(ts_blocks *blocks) {
   void *block = NULL;
   pthread_mutex_lock(&blocks->lock);
   if (blocks->idle_count > 0) {
     block = blocks->idle[--blocks->idle_count];
-    blocks->gone = TS_MIN(blocks->gone, blocks->idle_count);
+    if (blocks->gone > blocks->idle_count) {
+      blocks->gone--;
+      change_holes(blocks, block, false);
+    }
   } else if (blocks->fresh_blocks > 0 || add_extent(blocks)) {
     block = blocks->fresh;
     blocks->fresh += blocks->block_bytes;
@@ -125,8 +138,11 @@ void ts_blocks_give_back(ts_blocks *blocks, void *block) {
   pthread_mutex_lock(&blocks->lock);
   blocks->idle[blocks->idle_count++] = block;
   blocks->taken -= blocks->block_bytes;
-  while (blocks->idle_count - blocks->gone > blocks->most_kept)
-    madvise(blocks->idle[blocks->gone++], blocks->block_bytes, MADV_DONTNEED);
+  while (blocks->idle_count - blocks->gone > blocks->most_kept) {
+    unsigned char *least = blocks->idle[blocks->gone++];
+    change_holes(blocks, least, true);
+    madvise(least, blocks->block_bytes, MADV_DONTNEED);
+  }
   pthread_mutex_unlock(&blocks->lock);
 }
 
