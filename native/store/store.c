@@ -200,6 +200,10 @@ static int32_t open_parts(ts_store *store, const ts_config *config, const option
   if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed))
     return ts_fail(err, TS_EINVAL, "Cannot open store: %llu bytes do not hold its fixed part",
                    (unsigned long long)first->limit);
+  for (uint32_t t = 0; t < store->memory_tiers; t++)
+    if (!ts_budget_take(&store->tiers[t].budget, TS_PURPOSE_ROWS, store->tiers[t].tier.slack))
+      return ts_fail(err, TS_EINVAL, "Cannot open store: %llu bytes do not hold its fixed part",
+                     (unsigned long long)store->tiers[t].budget.limit);
   status = open_emulation(store, config, err);
   return status == TS_OK && threads ? ts_evictors_create(store, o->eviction_threads, &store->evictors, err) : status;
 }

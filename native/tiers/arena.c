@@ -8,6 +8,7 @@
 
 #define ALIGN 64u
 #define PAGE 4096u
+#define REGIONS 64u /* of a range with huge pages: mappings are few in a process */
 
 typedef struct range {
   uint64_t offset, bytes;
@@ -18,10 +19,12 @@ struct ts_arena {
   unsigned char *base;
   range *ranges; /* free, by offset */
   size_t count, capacity;
-  bool pages;
+  ts_arena_kind kind;
+  uint64_t frontier; /* all below has been taken once */
+  uint64_t bytes, region_bytes, holes[REGIONS]; /* bytes below the frontier that nobody has */
 };
 
-int32_t ts_arena_create(void *base, uint64_t bytes, bool pages, ts_arena **out, ts_err err) {
+int32_t ts_arena_create(void *base, uint64_t bytes, ts_arena_kind kind, ts_arena **out, ts_err err) {
   ts_arena *arena = calloc(1, sizeof *arena);
   if (arena != NULL) arena->ranges = malloc(16 * sizeof *arena->ranges);
   if (arena == NULL || arena->ranges == NULL) {
@@ -30,7 +33,10 @@ int32_t ts_arena_create(void *base, uint64_t bytes, bool pages, ts_arena **out, 
   }
   pthread_mutex_init(&arena->lock, NULL);
   arena->base = base;
-  arena->pages = pages;
+  arena->kind = kind;
+  arena->bytes = bytes;
+  arena->region_bytes = TS_ROUND_UP(bytes / REGIONS + 1, TS_HUGE_PAGE);
+  if (kind != TS_ARENA_FILE) madvise(base, bytes, kind == TS_ARENA_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   arena->capacity = 16;
   arena->ranges[0] = (range){0, bytes};
   arena->count = bytes > 0;
@@ -45,6 +51,19 @@ void ts_arena_destroy(ts_arena *arena) {
   free(arena);
 }
 
+/* A part of what was taken once becomes free, or is taken again: huge pages are for regions without holes. Locked. */
+static void change_holes(ts_arena *arena, uint64_t from, uint64_t end, bool hole) {
+  if (arena->kind != TS_ARENA_HUGE) return;
+  for (uint64_t at = from, next; at < end; at = next) {
+    const uint64_t region = at / arena->region_bytes, before = arena->holes[region];
+    next = TS_MIN(end, (region + 1) * arena->region_bytes);
+    arena->holes[region] += hole ? next - at : at - next;
+    if ((before == 0) == (arena->holes[region] == 0)) continue;
+    const uint64_t first = region * arena->region_bytes;
+    madvise(arena->base + first, TS_MIN(arena->region_bytes, arena->bytes - first), hole ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+  }
+}
+
 void *ts_arena_take(ts_arena *arena, uint64_t bytes) {
   bytes = TS_ROUND_UP(bytes, ALIGN);
   void *block = NULL;
@@ -53,7 +72,9 @@ void *ts_arena_take(ts_arena *arena, uint64_t bytes) {
     range *r = &arena->ranges[i];
     if (r->bytes < bytes) continue;
     block = arena->base + r->offset;
+    change_holes(arena, r->offset, TS_MIN(r->offset + bytes, arena->frontier), false);
     r->offset += bytes;
+    arena->frontier = TS_MAX(arena->frontier, r->offset);
     r->bytes -= bytes;
     if (r->bytes == 0) {
       memmove(r, r + 1, (arena->count - i - 1) * sizeof *r);
@@ -69,7 +90,7 @@ void *ts_arena_take(ts_arena *arena, uint64_t bytes) {
 static void give_pages(const ts_arena *arena, const range *r, uint64_t offset, uint64_t bytes) {
   const uint64_t first = TS_MAX(TS_ROUND_UP(r->offset, PAGE), offset / PAGE * PAGE);
   const uint64_t end = TS_MIN((r->offset + r->bytes) / PAGE * PAGE, TS_ROUND_UP(offset + bytes, PAGE));
-  if (arena->pages && end > first) madvise(arena->base + first, end - first, MADV_DONTNEED);
+  if (arena->kind != TS_ARENA_FILE && end > first) madvise(arena->base + first, end - first, MADV_DONTNEED);
 }
 
 void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes) {
@@ -106,6 +127,7 @@ void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes) {
     arena->ranges[i] = (range){offset, bytes};
     arena->count++;
   }
+  change_holes(arena, offset, offset + bytes, true);
   give_pages(arena, &arena->ranges[in], offset, bytes);
   pthread_mutex_unlock(&arena->lock);
 }

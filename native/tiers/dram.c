@@ -1,5 +1,5 @@
 /* dram.c - rows in ordinary memory: one reserved address range, touched as rows come, with transparent huge pages
- * asked for where the tier is large enough for them not to overshoot its limit. */
+ * asked for where the tier is large enough; the rest of the last one is charged as slack. */
 #include "tiers/tier.h"
 
 #include <errno.h>
@@ -7,11 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define HUGE_PAGE (UINT64_C(2) << 20)
 #define HUGE_FROM (UINT64_C(64) << 20) /* below, a partly used huge page could be several percent of the limit */
 
 typedef struct dram {
-  void *base;
+  void *mapped, *base;
   uint64_t bytes;
   ts_arena *arena;
   bool huge;
@@ -21,7 +20,7 @@ typedef struct dram {
 static void dram_close(ts_tier *tier) {
   dram *d = tier->state;
   ts_arena_destroy(d->arena);
-  if (d->base != NULL) munmap(d->base, d->bytes);
+  if (d->mapped != NULL) munmap(d->mapped, d->bytes + TS_HUGE_PAGE);
   free(d);
   tier->state = NULL;
 }
@@ -31,15 +30,16 @@ static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, int no
   dram *d = calloc(1, sizeof *d);
   if (d == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the DRAM tier: out of memory");
   tier->state = d;
-  d->bytes = TS_ROUND_UP(bytes, HUGE_PAGE);
-  void *base = mmap(NULL, d->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  d->bytes = TS_ROUND_UP(bytes, TS_HUGE_PAGE);
+  void *base = mmap(NULL, d->bytes + TS_HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) {
     int32_t status = ts_fail(err, TS_ENOMEM, "Cannot reserve %llu bytes for the DRAM tier: %s; choose a smaller size",
-                             (unsigned long long)d->bytes, strerror(errno));
+                             (unsigned long long)bytes, strerror(errno));
     dram_close(tier);
     return status;
   }
-  d->base = base;
+  d->mapped = base;
+  d->base = base = (void *)TS_ROUND_UP((uintptr_t)base, TS_HUGE_PAGE);
   if (node >= 0) {
     int32_t bound = ts_bind_memory(base, d->bytes, node, err);
     if (bound != TS_OK) {
@@ -48,8 +48,9 @@ static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, int no
     }
   }
   d->node = node;
-  if (bytes >= HUGE_FROM) d->huge = madvise(base, d->bytes, MADV_HUGEPAGE) == 0;
-  int32_t status = ts_arena_create(base, d->bytes, true, &d->arena, err);
+  d->huge = bytes >= HUGE_FROM;
+  if (d->huge) tier->slack = TS_HUGE_PAGE;
+  int32_t status = ts_arena_create(base, d->bytes, d->huge ? TS_ARENA_HUGE : TS_ARENA_PAGES, &d->arena, err);
   if (status != TS_OK) dram_close(tier);
   return status;
 }

@@ -108,7 +108,7 @@ static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const char *path, int
   p->file_system = file_system(p->path);
   if (unlink(p->path) != 0)
     status = ts_fail(err, TS_EIO, "Cannot remove the name of the pool \"%s\": %s", p->path, strerror(errno));
-  if (status == TS_OK) status = ts_arena_create(p->base, p->bytes, false, &p->arena, err);
+  if (status == TS_OK) status = ts_arena_create(p->base, p->bytes, TS_ARENA_FILE, &p->arena, err);
   if (status != TS_OK) libpmem_close(tier);
   return status;
 }

@@ -14,7 +14,6 @@
 
 typedef struct memkind *memkind_t;
 
-#define HUGE_PAGE (UINT64_C(2) << 20)
 #define RANGE_SHARE 16u /* of the tier in a range */
 #define MOST_RANGES 64u
 #define MOST_NODES 1024u
@@ -68,7 +67,7 @@ static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const char *path
   kmem *k = calloc(1, sizeof *k);
   if (k == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the memkind tier: out of memory");
   pthread_mutex_init(&k->lock, NULL);
-  k->range_bytes = TS_ROUND_UP(bytes / RANGE_SHARE, HUGE_PAGE);
+  k->range_bytes = TS_ROUND_UP(bytes / RANGE_SHARE, TS_HUGE_PAGE);
   tier->state = k;
   static const char *const sonames[] = {"libmemkind.so.0", NULL};
   void *handle;
@@ -117,15 +116,15 @@ static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const char *path
 /* A range more, that has room for so many bytes. */
 static bool add_space(kmem *k, uint64_t bytes) {
   void *base = NULL;
-  uint64_t length = TS_MAX(k->range_bytes, TS_ROUND_UP(bytes, HUGE_PAGE));
+  uint64_t length = TS_MAX(k->range_bytes, TS_ROUND_UP(bytes, TS_HUGE_PAGE));
   if (k->count == MOST_RANGES) return false;
   if (k->memalign(k->kind, &base, 4096, length) != 0) {
-    length = TS_ROUND_UP(bytes, HUGE_PAGE);
+    length = TS_ROUND_UP(bytes, TS_HUGE_PAGE);
     if (k->memalign(k->kind, &base, 4096, length) != 0) return false;
   }
   space *s = &k->spaces[k->count];
   *s = (space){.base = base, .bytes = length};
-  if (ts_arena_create(base, length, true, &s->arena, (ts_err){0}) != TS_OK) {
+  if (ts_arena_create(base, length, TS_ARENA_PAGES, &s->arena, (ts_err){0}) != TS_OK) {
     k->release(k->kind, base);
     return false;
   }

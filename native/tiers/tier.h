@@ -35,6 +35,7 @@ typedef struct ts_tier_ops {
 struct ts_tier {
   const ts_tier_ops *ops;
   void *state;
+  uint64_t slack; /* bytes of memory that it may hold beside what was taken: the rest of a page */
 };
 
 extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tier;
@@ -42,8 +43,11 @@ extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tie
 /* ---- arena.c: a contiguous range handed out in blocks, first fit with coalescing ---- */
 
 typedef struct ts_arena ts_arena;
-/* pages: it is ordinary memory, whose whole free pages go back to the system. */
-int32_t ts_arena_create(void *base, uint64_t bytes, bool pages, ts_arena **out, ts_err err);
+/* Of ordinary memory, whole free pages go back to the system; HUGE asks for huge pages where all has been taken, so that the
+ * kernel fills no holes, else there are none. */
+typedef enum ts_arena_kind { TS_ARENA_FILE, TS_ARENA_PAGES, TS_ARENA_HUGE } ts_arena_kind;
+#define TS_HUGE_PAGE (UINT64_C(2) << 20)
+int32_t ts_arena_create(void *base, uint64_t bytes, ts_arena_kind kind, ts_arena **out, ts_err err);
 void ts_arena_destroy(ts_arena *arena);
 void *ts_arena_take(ts_arena *arena, uint64_t bytes);
 void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes);
