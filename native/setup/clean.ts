@@ -4,8 +4,9 @@
  * @module
  */
 
+import { folderUser } from "../../scenarios/run/open_files.ts";
 import { readState, ROOT } from "./state.ts";
-import { labelled, type System } from "./system.ts";
+import { labelled, SetupError, type System } from "./system.ts";
 
 /** Folders that nothing but tierbench writes, and that it makes again. */
 const FOLDERS: readonly string[] = ["native/build", ".cache"];
@@ -18,11 +19,14 @@ const REPORTS = "reports/out";
  * @param system Where to print.
  * @param root The folder of tierbench.
  * @param reports Whether to remove results and reports, too.
+ * @throws {SetupError} naming a process that uses one of the folders, such as a run; nothing is removed, then.
  */
 export async function clean(system: System, root: string = ROOT, reports: boolean = false): Promise<void> {
   const { installed } = readState(root);
+  const folders = reports ? [...FOLDERS, REPORTS] : FOLDERS;
+  for (const folder of folders) refuseInUse(root, folder);
   let removed = 0;
-  for (const folder of reports ? [...FOLDERS, REPORTS] : FOLDERS) {
+  for (const folder of folders) {
     try {
       await Deno.remove(`${root}/${folder}`, { recursive: true });
     } catch (error) {
@@ -40,6 +44,15 @@ export async function clean(system: System, root: string = ROOT, reports: boolea
     const names = installed.join(" ");
     system.print(labelled("clean", `set-up installed packages; remove them with "apt-get purge ${names}" as root\n`));
   }
+}
+
+function refuseInUse(root: string, folder: string): void {
+  const user = folderUser(`${root}/${folder}`);
+  if (user === undefined) return;
+  throw new SetupError(
+    `Cannot clean "${root}": process ${user.pid} (${user.command}) uses "${user.path}"; wait for it, or end it, and ` +
+      "clean again. Nothing was removed",
+  );
 }
 
 async function isThere(path: string): Promise<boolean> {

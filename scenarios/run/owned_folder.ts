@@ -8,6 +8,7 @@
 import { join } from "node:path";
 import { readHead } from "../user_file.ts";
 import { FileLock } from "./lock.ts";
+import { folderUser } from "./open_files.ts";
 
 /** The file in a folder that its owners lock. */
 const OWNER_FILE = ".tierbench-owner";
@@ -16,6 +17,11 @@ const OWNER_TEXT = "tierbench: files of one sample; removed by the next run when
 /** What folders are called; `makeTempDir` adds hexadecimal digits. */
 const PREFIX = "tierbench-";
 const NAME = /^tierbench-[0-9a-f]{8,32}$/;
+
+/** What stores call their files and folders, for folders of versions before there were owners. */
+const STORE_FILE = /^(tierstore-\d+-[0-9a-f]+\.pool|.+\.ssdhash|leveldb-.+)$/;
+/** Milliseconds without a change after which such a folder was left. */
+const LEFT_AFTER = 24 * 3600 * 1000;
 
 /** A folder that removes itself, and is removed by others once its process is gone. */
 export interface OwnedFolder extends AsyncDisposable {
@@ -70,7 +76,7 @@ export async function removeUnowned(dir: string): Promise<number> {
 async function removeIfUnowned(path: string): Promise<boolean> {
   try {
     using lock = await FileLock.take(join(path, OWNER_FILE));
-    if (lock === undefined) return await removeEmpty(path);
+    if (lock === undefined) return await removeEmpty(path) || await removeOld(path);
     if (!OWNER_TEXT.startsWith(await readHead(join(path, OWNER_FILE)) ?? "?")) return false;
     await Deno.remove(path, { recursive: true });
     return true;
@@ -92,4 +98,29 @@ async function removeEmpty(path: string): Promise<boolean> {
     if ((error as { code?: string }).code === "ENOTEMPTY") return false;
     throw error;
   }
+}
+
+/**
+ * Earlier versions wrote no owner: such a folder goes when it has nothing but a store's files, none was written for a day,
+ * and no process has one open.
+ */
+async function removeOld(path: string): Promise<boolean> {
+  const latest = Date.now() - LEFT_AFTER;
+  let files = 0;
+  for await (const { name } of Deno.readDir(path)) {
+    if (!STORE_FILE.test(name)) return false;
+    files++;
+  }
+  if (files === 0 || await isYounger(path, latest) || folderUser(path) !== undefined) return false;
+  await Deno.remove(path, { recursive: true });
+  return true;
+}
+
+/** Whether anything in a folder, or itself, was changed after a time. */
+async function isYounger(path: string, latest: number): Promise<boolean> {
+  const { mtime, isDirectory } = await Deno.lstat(path);
+  if (mtime === null || mtime.getTime() > latest) return true;
+  if (!isDirectory) return false;
+  for await (const { name } of Deno.readDir(path)) if (await isYounger(join(path, name), latest)) return true;
+  return false;
 }

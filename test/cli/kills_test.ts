@@ -79,6 +79,11 @@ function below(pid: number): number[] {
   return children.flatMap((child) => [child, ...below(child)]);
 }
 
+/** Whether a process has a file of a folder mapped, by which `clean` finds a run. */
+function uses(pid: number, folder: string): boolean {
+  return Deno.readTextFileSync(`/proc/${pid}/maps`).includes(` ${folder}`);
+}
+
 function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
@@ -97,6 +102,7 @@ Deno.test("a run whose `deno task` was killed stops after its sample, and resume
     await samples(1);
     const runners = below(task.pid);
     assert(runners.length > 0);
+    assert(runners.some((pid) => uses(pid, file("native/build/")))); // "deno task clean" is refused meanwhile
     task.kill("SIGKILL");
     await until(() => Promise.resolve(!runners.some(isAlive)));
     const { stdout, stderr } = await task.output();
@@ -126,6 +132,104 @@ Deno.test("SIGINT to set-up alone stops the run it started, with 130, resumable"
     assertEquals(code, 130);
   });
 });
+
+/** Owners' files of folders that processes have open, and parts of data that they write. */
+function held(pids: readonly number[]): string[] {
+  const paths = pids.flatMap((pid) => {
+    try {
+      return Array.from(Deno.readDirSync(`/proc/${pid}/fd`), ({ name }) => {
+        try {
+          return Deno.readLinkSync(`/proc/${pid}/fd/${name}`);
+        } catch {
+          return ""; // it was closed just now
+        }
+      });
+    } catch {
+      return [];
+    }
+  });
+  return [...new Set(paths.filter((path) => /[.]tierbench-owner$|[.]part-\w+$/.test(path)))];
+}
+
+/** How a run is started, and what of it is killed. */
+const KILLS: readonly {
+  readonly name: string;
+  readonly start: (folder: string) => Deno.Command;
+  readonly kill: (pid: number) => void;
+}[] = [
+  {
+    name: "the process group",
+    start: (folder) =>
+      new Deno.Command("setsid", {
+        args: [
+          "--wait",
+          "sh",
+          "-c",
+          'echo $$ > pid; exec "$@"',
+          "sh",
+          Deno.execPath(),
+          "run",
+          "-A",
+          CLI,
+          "run",
+          "slow.jsonc",
+        ],
+        cwd: folder,
+        env: { NO_COLOR: "1" },
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+      }),
+    kill: (pid) => Deno.kill(-pid, "SIGKILL"),
+  },
+  {
+    name: "npm",
+    start: (folder) => {
+      const scripts = { go: `echo $PPID > pid; "${Deno.execPath()}" run -A "${CLI}" run slow.jsonc` };
+      Deno.writeTextFileSync(`${folder}/package.json`, JSON.stringify({ scripts }));
+      return new Deno.Command("npm", {
+        args: ["run", "--silent", "go"],
+        cwd: folder,
+        env: { NO_COLOR: "1", npm_config_update_notifier: "false" },
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+      });
+    },
+    kill: (pid) => Deno.kill(pid, "SIGKILL"),
+  },
+];
+
+Deno.test.each(KILLS)(
+  "kill -9 of $name loses and doubles no sample, and the next run leaves nothing behind",
+  async (how) => {
+    const pmem: Scenario = {
+      ...SLOW,
+      configurations: { fsdax: { storage: "DRAM_PMEM", pmem: "libpmem", media: "optane-100-6x256" } },
+      repetitions: 3,
+    };
+    await inFolder(pmem, async ({ folder, path, samples, run }) => {
+      const child = how.start(folder).spawn();
+      const output = child.output();
+      await samples(1);
+      const pid = Number(await Deno.readTextFile(`${folder}/pid`));
+      const all = [pid, ...below(pid)];
+      await until(() => Promise.resolve(held(below(pid)).length > 0));
+      const left = held(below(pid));
+      how.kill(pid);
+      await output;
+      await until(() => Promise.resolve(!all.some(isAlive)));
+      const kept = await Deno.readTextFile(path);
+      const whole = kept.slice(0, kept.lastIndexOf("\n") + 1);
+      const { code, stderr } = await run("--resume").output();
+      assertEquals([text(stderr), code], ["", 0]);
+      assert((await Deno.readTextFile(path)).startsWith(whole));
+      const { samples: taken } = await readResult(path);
+      assertEquals(taken.map(({ id }) => id).sort(), ["fsdax#1", "fsdax#2", "fsdax#3"]);
+      for (const owner of left) assert(await Deno.stat(owner).then(() => false, () => true), owner);
+    });
+  },
+);
 
 const temporary = Deno.makeTempDirSync();
 const onDisk = !isInMemory(statfsSync(temporary));

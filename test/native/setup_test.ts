@@ -190,6 +190,39 @@ Deno.test("clean() removes what is made again, results only when asked, keeps th
   }
 });
 
+Deno.test("clean() is refused while a process uses what it would remove, and removes nothing", async () => {
+  const root = await Deno.makeTempDir();
+  try {
+    for (const folder of ["native/build", ".cache/data", "reports/out/x"]) {
+      await Deno.mkdir(`${root}/${folder}`, { recursive: true });
+      const path = `${root}/${folder}/file`;
+      await Deno.writeTextFile(path, "");
+      const child = new Deno.Command("sh", {
+        args: ["-c", 'exec 9< "$0"; echo open; exec sleep 60', path],
+        stdin: "null",
+        stdout: "piped",
+      }).spawn();
+      const reader = child.stdout.getReader();
+      await reader.read();
+      try {
+        const error = await assertRejects(() => clean(machine({}), root, true), SetupError);
+        assertStringIncludes(error.message, `process ${child.pid} (sleep 60) uses "${path}"`);
+        await Promise.all([path, `${root}/native/build`].map((one) => Deno.stat(one)));
+      } finally {
+        child.kill("SIGKILL");
+        await child.status;
+        await reader.cancel();
+      }
+    }
+    await clean(machine({}), root, true);
+    for (const folder of ["native/build", ".cache", "reports/out"]) {
+      await assertRejects(() => Deno.stat(`${root}/${folder}`), Deno.errors.NotFound);
+    }
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
+
 Deno.test("writeState() says that set-up needs a folder to write to", async () => {
   const file = await Deno.makeTempFile();
   try {

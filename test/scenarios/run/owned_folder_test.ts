@@ -85,3 +85,38 @@ Deno.test("makeOwnedFolder() beside processes that clean up all the time always 
     assertEquals(names(folder), []);
   });
 });
+
+Deno.test("removeUnowned() removes what versions without owners left, a day old and used by nobody, and nothing else", async () => {
+  await inFolder(async (folder) => {
+    const old = new Date(Date.now() - 25 * 3600 * 1000);
+    const make = async (digits: string, entry: string, time: Date) => {
+      const path = `${folder}/tierbench-${digits}`;
+      await Deno.mkdir(path);
+      await Deno.writeTextFile(`${path}/${entry}`, "rows");
+      for (const one of [`${path}/${entry}`, path]) await Deno.utime(one, time, time);
+      return `${path}/${entry}`;
+    };
+    await make("00000000000000a1", "tierstore-12-0000000001.pool", old);
+    await make("00000000000000b2", "tierstore-12-0000000001.pool", new Date());
+    const open = await make("00000000000000c3", "tierstore-12-0000000001.pool", old);
+    await make("00000000000000d4", "notes.txt", old);
+    // A folder of files: the newest of them counts.
+    await Deno.mkdir(`${folder}/tierbench-00000000000000e5/C1.ssdhash`, { recursive: true });
+    await Deno.writeTextFile(`${folder}/tierbench-00000000000000e5/C1.ssdhash/0.log`, "rows");
+    for (const one of ["C1.ssdhash", ""]) await Deno.utime(`${folder}/tierbench-00000000000000e5/${one}`, old, old);
+    const child = new Deno.Command("sleep", { args: ["60"], stdin: "null", cwd: open.slice(0, open.lastIndexOf("/")) })
+      .spawn();
+    try {
+      assertEquals(await removeUnowned(folder), 1);
+      assertEquals(names(folder), ["b2", "c3", "d4", "e5"].map((end) => `tierbench-00000000000000${end}`));
+    } finally {
+      child.kill("SIGKILL");
+      await child.status;
+    }
+    assertEquals(await removeUnowned(folder), 1); // what was used
+    const rows = `${folder}/tierbench-00000000000000e5/C1.ssdhash/0.log`;
+    await Deno.utime(rows, old, old);
+    assertEquals(await removeUnowned(folder), 1);
+    assertEquals(names(folder), ["b2", "d4"].map((end) => `tierbench-00000000000000${end}`));
+  });
+});
