@@ -179,10 +179,12 @@ TS_API int32_t ts_table_find(ts_store *store, uint32_t table, const int64_t *key
 
 /* Applies one optimizer step: gradients[i*dim .. ) belongs to keys[i]; gradients of equal keys are summed in the
  * order of the batch first. Rows in memory are updated where they are, rows of an SSD tier come to the first where it
- * has room. Errors: as ts_table_lookup. After an error no row has stepped, so the call may be made again; new rows may
- * stay. One exception, which the message names with how many rows at most have stepped: rows that find no place in memory
- * are put back to their SSD tier one part after the other, and that tier may refuse (TS_EFULL) or fail (TS_EIO) in
- * between. */
+ * has room. Errors: as ts_table_lookup. After TS_EFULL no row has stepped, so the call may be made again; new rows may
+ * stay. If all keys have rows, no limit refuses: room for what replaces a row is taken when it is created. Records of an SSD
+ * tier that cannot be read are met before a row steps. One exception, which the message names with how many rows at most
+ * have stepped: rows that find no place in memory are put back to their SSD tier one part after the other, and the disk may
+ * fail in between (TS_EIO; TS_EFULL where it is full beside the tier's files and its file system cannot promise room, or
+ * damaged files cannot be compacted). */
 TS_API int32_t ts_table_update(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, const float *gradients,
                                char *err, uint32_t err_cap);
 

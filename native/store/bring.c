@@ -43,6 +43,7 @@ typedef struct chunk {
   enum fate { PRESENT, FETCHED, CREATED, REFUSED } fate[CHUNK];
   ts_traffic *traffic;
   uint64_t index_wanted;
+  bool no_index; /* no room there for rows that stay where they are served */
   bool starved; /* rows got no place in the first tier, where the shard has none at all */
 } chunk;
 
@@ -306,6 +307,7 @@ static int32_t make_places(chunk *c, uint64_t need, uint64_t *got, ts_err err) {
   ts_store *store = c->bring->table->store;
   *got = 0;
   if (store->memory_tiers == 0 || need == 0) return TS_OK;
+  if (c->no_index) return TS_OK;
   *got = ts_rows_reserve(&shard->rows[0], need);
   if (*got == need || !ts_is_tiered(store) || c->bring->stay) return TS_OK;
   shard->full = true;
@@ -501,6 +503,8 @@ static int32_t serve(chunk *c, ts_err err) {
     bool for_index = false;
     if (status == TS_OK) {
       status = reserve_index(c);
+      c->no_index = status == TS_EFULL && c->bring->stay;
+      if (c->no_index) status = TS_OK;
       for_index = status == TS_EFULL;
       if (status == TS_ENOMEM) ts_fail(err, TS_ENOMEM, "Cannot add rows to table \"%s\": out of memory", table->name);
     }
@@ -527,10 +531,13 @@ static int32_t serve(chunk *c, ts_err err) {
 int32_t ts_bring_all(const ts_bring *b, ts_err err) {
   ts_table *table = b->table;
   ts_work *w = b->work;
-  ts_work_by_shard(table, w);
-  memset(w->state, 0, w->count);
   uint64_t start = ts_now_ns();
-  int32_t status = ts_fetch_begin(table, w, err);
+  int32_t status = TS_OK;
+  if (!b->fetched) {
+    ts_work_by_shard(table, w);
+    memset(w->state, 0, w->count);
+    status = ts_fetch_begin(table, w, err);
+  }
   ts_traffic traffic;
   ts_traffic_begin(table->store, &traffic);
   chunk c = {.bring = b, .traffic = &traffic};

@@ -201,9 +201,11 @@ static void step_memory(update *u) {
   ts_traffic_updated(table, rows, (ts_now_ns() - start) * rows / (all - u->absent));
 }
 
-/* Rows below, the first `count` keys. What has stepped when a disk fails is told. */
+/* Rows below, the first `count` keys. That can only fail with the disk (tiers/records.h), and what has stepped then is told. */
 static int32_t step_below(update *u, uint32_t count, ts_err err) {
-  const int32_t status = ts_update_bring(u, count, &u->call, err);
+  const ts_bring read = {.table = u->table, .work = u->work, .existing = true, .fetched = true, .stay = true, .call = &u->call,
+                         .stepped = &u->stepped};
+  const int32_t status = u->fetched ? ts_bring_all(&read, err) : ts_update_bring(u, count, &u->call, err);
   if (status == TS_OK || u->stepped == 0) return status;
   char why[512];
   snprintf(why, sizeof why, "%s", err.text != NULL && err.cap > 0 ? err.text : "");

@@ -364,6 +364,7 @@ typedef struct ts_bring {
   bool count;                    /* lookups: admission counts occurrences */
   bool existing;                 /* keys without a row stay without; nothing is counted */
   bool again;                    /* the call has looked them up before: what was not admitted then is not now */
+  bool fetched;                  /* ts_fetch_begin was called, keys are by shard */
   bool stay;                     /* nothing moves down for them: without a free place they are served where they are */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
   uint64_t *stepped;             /* with call: counts the rows that have taken their step, or may have when a put failed */

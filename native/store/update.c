@@ -114,23 +114,18 @@ int32_t ts_update_bring(update *u, uint32_t count, const ts_optimizer_call *call
   return status;
 }
 
-/* Of records alone: which keys have none, without reading rows where the medium knows; or may have an expired one. */
-static int32_t find_missing(update *u, ts_err err) {
+/* Of records alone: reads all rows, and leaves them to the step if each key has one; else says which have none. */
+static int32_t read_records(update *u, ts_err err) {
+  ts_table *table = u->table;
   ts_work *w = u->work;
   u->absent = 0;
-  if (ts_may_expire(u->table)) {
-    for (; u->absent < w->count; u->absent++) w->picked[u->absent] = u->absent;
-    return TS_OK;
-  }
-  for (uint32_t first = 0; first < w->count; first += TS_FAST_BLOCK) {
-    const uint32_t n = TS_MIN(w->count - first, TS_FAST_BLOCK);
-    uint8_t found[TS_FAST_BLOCK] = {0};
-    int32_t status = ts_records_tier(u->table->store)->records->contains(u->table->records, n, w->keys + first, found, err);
-    if (status != TS_OK) return status;
-    for (uint32_t i = 0; i < n; i++)
-      if (!found[i]) w->picked[u->absent++] = first + i;
-  }
-  return TS_OK;
+  memset(w->state, 0, w->count);
+  const int32_t status = ts_fetch_begin(table, w, err);
+  for (uint32_t d = 0; status == TS_OK && d < w->count; d++)
+    if (w->state[d] == 0 || ts_row_expired(table, ts_work_staging(w, d))) w->picked[u->absent++] = d;
+  u->fetched = status == TS_OK && u->absent == 0;
+  if (!u->fetched) ts_fetch_end(table, w);
+  return status;
 }
 
 /* Each key of the work has its row afterwards, or is not admitted. */
@@ -138,7 +133,7 @@ static int32_t prepare(update *u, ts_err err) {
   ts_table *table = u->table;
   ts_work_by_shard(table, u->work);
   if (table->store->memory_tiers == 0) {
-    int32_t status = find_missing(u, err);
+    int32_t status = read_records(u, err);
     if (status != TS_OK || u->absent == 0) return status;
     ts_update_to_front(u);
     status = ts_update_bring(u, u->absent, NULL, err);

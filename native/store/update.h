@@ -19,6 +19,7 @@ typedef struct update {
   uint32_t turn;       /* the shard to begin with */
   bool plain;          /* rows of the first tier change in place, without a question */
   uint64_t changes[TS_MAX_SHARDS]; /* of each shard's index, when the locations in work were found */
+  bool fetched;        /* the records of all keys are read, and in the list of their table */
   uint32_t absent;     /* keys without a row in memory, in work->picked */
   uint64_t below;      /* rows that stepped in a lower memory tier */
   uint64_t stepped;    /* rows that stepped below all memory */

@@ -61,7 +61,8 @@ static inline void world_make(world *w, const char *directory, const char *table
   CHECK_MSG(ts_config_finish(&reader) == TS_OK, "%s", w->message);
   ts_config_free(config);
   w->open =
-      (ts_records_options){strdup(directory), table, row_bytes, &w->medium, &w->dram, w->epochs, w->blocks, w->options};
+      (ts_records_options){.directory = strdup(directory), .table = table, .row_bytes = row_bytes, .budget = &w->medium,
+                           .dram = &w->dram, .epochs = w->epochs, .blocks = w->blocks, .options = w->options};
 }
 
 static inline int32_t world_open(world *w) { return ops->open(&w->open, &w->table, err_of(w)); }

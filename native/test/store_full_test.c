@@ -148,31 +148,6 @@ static void follow_refusal(worker *w, uint32_t t, int32_t status) {
   check_batch(w, t);
 }
 
-/* Where the store says that some rows had stepped when the disk's limit was met, each has its former weights, or those
- * after the step. */
-static void follow_partial_update(worker *w, uint32_t t, int32_t status) {
-  static _Thread_local float got[MOST_VALUES];
-  const uint32_t dim = w->cell->dim[t];
-  uint8_t found[LONGEST];
-  w->refused++;
-  if (status != TS_EFULL) return fail(w, "a call failed");
-  if (ts_table_find(w->cell->store, t, w->keys, w->n, 0, got, found, ERR) != TS_OK) return fail(w, "find failed");
-  for (uint64_t i = 0; i < w->n; i++) {
-    if (found[i]) create_row(w, t, w->numbers[i]);
-    if (!found[i] && w->there[t][w->numbers[i]]) return fail(w, "after a refusal a row is lost");
-  }
-  float *before = malloc(sizeof(float) * KEYS * dim);
-  memcpy(before, w->rows[t], sizeof(float) * KEYS * dim);
-  step_batch(w, t);
-  for (uint64_t i = 0; i < w->n; i++) {
-    float *row = row_of(w, t, w->numbers[i]), *former = before + (size_t)w->numbers[i] * dim;
-    if (!found[i] || memcmp(got + i * dim, row, dim * sizeof *row) == 0) continue;
-    if (memcmp(got + i * dim, former, dim * sizeof *row) != 0) fail(w, "a refused update left a wrong row");
-    memcpy(row, former, dim * sizeof *row);
-  }
-  free(before);
-}
-
 /* ---- the calls ---- */
 
 static void fill_batch(worker *w, uint32_t t) {
@@ -215,8 +190,6 @@ static void update(worker *w, uint32_t t, const uint64_t *offsets) {
   const int32_t status =
       offsets == NULL ? ts_table_update(store, t, w->keys, w->n, w->values, ERR)
                       : ts_table_update_bags(store, t, w->keys, offsets, w->n, NULL, TS_COMBINER_SUM, w->values, ERR);
-  if (status != TS_OK && w->cell->type->ssd && strstr(w->message, "have taken their step") != NULL)
-    return follow_partial_update(w, t, status);
   if (status != TS_OK) return follow_refusal(w, t, status);
   create_batch(w, t);
   step_batch(w, t);

@@ -7,6 +7,9 @@
  * refused, it may use the headroom (purpose BUFFERS), and fails with TS_EFULL after that. Bytes on the medium are charged
  * to `budget`, purpose ROWS, before they are taken.
  *
+ * A limit never refuses to replace what is there: whoever adds a record takes the room for replacing it, too, on the
+ * medium and in DRAM. So rows that have records can step whatever the tier is filled with.
+ *
  * Errors name file and offset. After a failed put the records of the call hold their former contents or the new ones,
  * never a mixture; after a failed get, rows that were found stay right. The process survives everything. */
 #ifndef TS_RECORDS_H
@@ -22,6 +25,7 @@ typedef struct ts_records_options {
   const char *directory; /* of the tier; the object makes a folder or files of its own in it */
   const char *table;     /* its name, any text: hash or escape it for file names */
   uint32_t row_bytes;    /* of every row, at least 4, no upper limit but memory */
+  bool versions;         /* rows may have versions other than 0 */
   ts_budget *budget;     /* of the medium */
   ts_budget *dram;
   ts_epochs *epochs;
@@ -56,7 +60,7 @@ typedef struct ts_records_ops {
   /* Writes n rows; versions may be NULL (0). `known` says of each key whether it has a record (ts_record_known), so that
    * a tier without an index in DRAM need not read before it writes to keep the number of rows exact; NULL: nothing is
    * known. What is known must be right: the number of rows, and limits that count rows, follow it. Errors: TS_EFULL
-   * (limit of the medium, or DRAM), TS_EIO. */
+   * (limit of the medium, or DRAM; not if all keys have records, unless the medium fails, too), TS_EIO. */
   int32_t (*put)(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
                  const unsigned char *const *rows, const uint8_t *known, ts_err err);
   /* Reads n rows into rows[i]; found[i] is 1 or 0, rows[i] untouched if 0. Keys may repeat. Reads are issued together.

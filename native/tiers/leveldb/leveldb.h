@@ -30,11 +30,14 @@
  *     files as measured + 2 x bytes logged since (log, then table) + 32 bytes a row (so that it can always be removed)
  *     + room for a compaction, which keeps old and new tables side by side: at most what is there, and at most
  *       25 file_bytes + 14 write_buffer_bytes + 10 MiB (LevelDB's bounds for one compaction)
+ * or, where that is more, what the same rows need to be replaced, a batch at a time, after a whole compaction: so a put of
+ * keys that have records is not refused. (LevelDB's manifest grows by some 30 bytes a table written until the database is
+ * opened again; 64 KiB and a 64th of the limit are kept for it.)
  * Files are measured (their sizes, rounded up to 4 KiB) each time a write buffer's worth was logged and before a
  * refusal. Before a put is refused, the memtable is written out and, if replaced and removed rows could make the room,
  * the database compacted. So a small tier holds rows of about half its limit, a large one its limit less the room for
- * a compaction a table. What is not covered: the text file LOG between two measurements (a line a compaction), and
- * the file system's own metadata.
+ * a compaction a table. What is not covered: the text file LOG between two measurements (a line a compaction; it is cut
+ * beyond 16 KiB), and the file system's own metadata.
  *
  * DRAM. Charged at open as buffers: two write buffers, the cache, one batch, the buffers of log, manifest and table
  * files. Charged as the database grows: index and filter blocks of all its tables. LevelDB's own number

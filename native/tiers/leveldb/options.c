@@ -56,5 +56,6 @@ void ts_leveldb_plan_memory(ts_records *r) {
                                      : (double)o->bloom_bits / 8 / (double)record + 4.0 / 2048 +
                                            9.0 / (double)TS_MAX(block, 2048);
   r->space.table_dram = 40.0 / (double)block + filter;
+  r->space.largest_batch = batch;
   r->space.most_compaction = 25 * o->file_bytes + 14 * o->write_buffer_bytes + 2 * batch + (UINT64_C(10) << 20);
 }

@@ -3,11 +3,25 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FILE_UNIT UINT64_C(4096)
 #define STEP (UINT64_C(64) << 10)   /* charges are rounded up to this where the limit allows */
+#define MOST_LOG UINT64_C(16384)
+#define FIXED_FILES (UINT64_C(64) << 10) /* manifest, log, LOG, ends of files; and a 64th of the limit */
 #define REMOVAL UINT64_C(32)        /* of a row: a deletion in the log, then in a table */
+
+/* LevelDB tells of every file in its text LOG, which it appends to and never reads: the tier's limit holds all the same. */
+static uint64_t cut_log(int folder, uint64_t bytes) {
+  if (bytes < MOST_LOG) return bytes;
+  const int fd = openat(folder, "LOG", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return bytes;
+  if (ftruncate(fd, 0) == 0) bytes = 0;
+  close(fd);
+  return bytes;
+}
 
 void ts_leveldb_measure(ts_leveldb_space *space) {
   DIR *folder = opendir(space->folder);
@@ -16,18 +30,28 @@ void ts_leveldb_measure(ts_leveldb_space *space) {
   for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
     struct stat file;
     /* A file may go meanwhile. */
-    if (fstatat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode))
-      bytes += TS_ROUND_UP((uint64_t)file.st_size, FILE_UNIT);
+    if (fstatat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(file.st_mode)) continue;
+    uint64_t size = (uint64_t)file.st_size;
+    if (strcmp(entry->d_name, "LOG") == 0) size = cut_log(dirfd(folder), size);
+    bytes += TS_ROUND_UP(size, FILE_UNIT);
   }
   closedir(folder);
   space->measured = bytes;
   space->since = 0;
 }
 
+static uint64_t need_of(const ts_leveldb_space *space, uint64_t files, uint64_t logged, uint64_t rows) {
+  return files + 2 * logged + TS_MIN(files + logged, space->most_compaction) + rows * REMOVAL;
+}
+
+/* Files of so many rows after a whole compaction, and a sixteenth of garbage. */
+static uint64_t files_of(const ts_leveldb_space *space, uint64_t rows) {
+  return rows == 0 ? 0 : rows * space->record_bytes / 16 * 17 + FIXED_FILES + space->budget->limit / 64;
+}
+
 uint64_t ts_leveldb_need(const ts_leveldb_space *space, uint64_t rows, uint64_t bytes) {
-  uint64_t logged = space->since + bytes;
-  uint64_t there = space->measured + logged;
-  return space->measured + 2 * logged + TS_MIN(there, space->most_compaction) + rows * REMOVAL;
+  const uint64_t replacing = rows == 0 ? 0 : need_of(space, files_of(space, rows), space->largest_batch, rows);
+  return TS_MAX(need_of(space, space->measured, space->since + bytes, rows), replacing);
 }
 
 /* Takes at least `least`, up to a whole step where the limit allows. */
@@ -51,7 +75,8 @@ bool ts_leveldb_charge(ts_leveldb_space *space, uint64_t rows, uint64_t bytes, b
     ts_budget_give_back(space->budget, TS_PURPOSE_ROWS, space->charged - need);
     space->charged = need;
   }
-  uint64_t tables = (uint64_t)((double)(space->measured + space->since + bytes) * space->table_dram);
+  const uint64_t replacing = rows == 0 ? 0 : files_of(space, rows) + space->largest_batch;
+  uint64_t tables = (uint64_t)((double)TS_MAX(space->measured + space->since + bytes, replacing) * space->table_dram);
   uint64_t held = space->index_charged + space->buffers_charged;
   if (tables > held && !take(space->dram, TS_PURPOSE_INDEX, tables - held, &space->index_charged) &&
       !take(space->dram, TS_PURPOSE_BUFFERS, tables - held, &space->buffers_charged)) {

@@ -9,6 +9,7 @@ typedef struct ts_leveldb_space {
   ts_budget *budget, *dram;
   const char *folder;
   uint64_t record_bytes;     /* key, value and what LevelDB adds to them in a log */
+  uint64_t largest_batch;    /* bytes logged at once, at most */
   uint64_t most_compaction;  /* bytes a compaction may need besides what is there */
   double table_dram;         /* bytes of index and filter blocks a byte of tables */
   uint64_t measured, since;  /* bytes of files; bytes logged after */

@@ -3,15 +3,19 @@
 #include "tiers/leveldb/database.h"
 
 #include <string.h>
+#include <time.h>
+
+#define READS_WAITED_FOR 200u /* times a millisecond */
 
 /* Writes the memtable out and waits. The range holds no key, so no table is compacted. */
 static void write_out(ts_records *r) {
   r->api.compact_range(r->db, TS_LEVELDB_MARK_KEY, 1, TS_LEVELDB_MARK_KEY, 1);
 }
 
-/* Room for `bytes` more, under the lock: first as things stand, then measured, written out, compacted. */
-static int32_t make_room(ts_records *r, uint64_t bytes, ts_err err) {
-  uint64_t rows = atomic_load(&r->rows) + bytes / r->space.record_bytes;
+/* Room for `bytes` more, under the lock, of which `fresh` rows are new: first as things stand, then measured, written out,
+ * compacted. */
+static int32_t make_room(ts_records *r, uint64_t fresh, uint64_t bytes, ts_err err) {
+  uint64_t rows = atomic_load(&r->rows) + fresh;
   bool dram = false;
   if (r->space.since >= r->options.write_buffer_bytes) ts_leveldb_measure(&r->space);
   if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
@@ -20,12 +24,21 @@ static int32_t make_room(ts_records *r, uint64_t bytes, ts_err err) {
   write_out(r);
   ts_leveldb_measure(&r->space);
   if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
-  /* Worth it when what is gone fills a sixteenth of the files, or would be room enough. */
+  /* Worth it when what is gone fills a sixteenth of the files, or would be room enough; and for rows that are there, which
+   * have been charged for then. */
   uint64_t gone = r->gone * r->space.record_bytes;
-  if (r->gone > 0 && (gone >= r->space.measured / 16 || gone >= bytes)) {
+  if (fresh == 0 || (r->gone > 0 && (gone >= r->space.measured / 16 || gone >= bytes))) {
     r->api.compact_range(r->db, NULL, 0, NULL, 0);
     r->compactions++;
     r->gone = 0;
+    ts_leveldb_measure(&r->space);
+    if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
+  }
+  /* What a read under way still uses is only removed after the next compaction. */
+  for (uint32_t again = 0; fresh == 0 && again < READS_WAITED_FOR; again++) {
+    const struct timespec moment = {.tv_nsec = 1000000};
+    nanosleep(&moment, NULL);
+    write_out(r);
     ts_leveldb_measure(&r->space);
     if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
   }
@@ -91,6 +104,7 @@ static int32_t put_piece(ts_records *r, uint32_t first, uint32_t n, const int64_
                        (unsigned long long)r->space.budget->limit);
     }
   }
+  if (status == TS_OK) status = make_room(r, fresh, n * r->space.record_bytes, err);
   r->api.writebatch_clear(r->batch);
   for (uint32_t i = 0; i < n && status == TS_OK; i++) {
     uint32_t at = sorted[i].at;
@@ -119,8 +133,7 @@ int32_t ts_leveldb_put(ts_records *r, uint32_t n, const int64_t *keys, const uin
   int32_t status = TS_OK;
   for (uint32_t first = 0; first < n && status == TS_OK; first += (uint32_t)piece) {
     uint32_t count = (uint32_t)TS_MIN(piece, n - first);
-    status = make_room(r, count * r->space.record_bytes, err);
-    if (status == TS_OK) status = put_piece(r, first, count, keys, versions, rows, known, err);
+    status = put_piece(r, first, count, keys, versions, rows, known, err);
   }
   pthread_mutex_unlock(&r->lock);
   ts_leveldb_look_for_tables(r);

@@ -74,6 +74,7 @@ static int32_t rewrite(ts_ssd_table *t, pass *p, uint32_t first, uint32_t n, con
       ts_index_find(&t->index, &record.key, &hash, 1, &location);
       if (location != ((uint64_t)victim->id << t->shift | (first + i))) continue;
       status = ts_ssd_append(t, TS_SSD_SURVIVORS, &record, &locations[m], err);
+      if (status == TS_EFULL) status = ts_ssd_append(t, TS_SSD_COLD, &record, &locations[m], err); /* which has memory */
       if (status != TS_OK) break;
       keys[m] = record.key;
       hashes[m++] = hash;
@@ -86,13 +87,21 @@ static int32_t rewrite(ts_ssd_table *t, pass *p, uint32_t first, uint32_t n, con
   return status;
 }
 
+/* A table that was only read from so far has kept nothing yet. */
+static bool can_replace(ts_ssd_table *t) {
+  pthread_mutex_lock(&t->append);
+  const bool yes = t->can_replace;
+  pthread_mutex_unlock(&t->append);
+  return yes;
+}
+
 /* compacting held, no other lock. *bad: live records are left that cannot be kept. Their file stays as it is and is no
  * victim again; whoever asks for such a record is told. */
 static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *bad, ts_err err) {
   const ts_ssd_layout *l = &victim->layout;
   pass p = {.victim = victim, .damage = TS_OK};
   ts_ssd_buffer buffer = ts_ssd_take_buffer(t, t->chunk_memory);
-  if (buffer.memory == NULL) buffer = ts_ssd_take_buffer(t, l->page_bytes); /* less memory, more reads */
+  if (buffer.memory == NULL) buffer = can_replace(t) ? ts_ssd_take_last(t) : ts_ssd_take_buffer(t, l->page_bytes);
   int32_t status = TS_OK;
   if (buffer.memory == NULL)
     status = ts_fail(
@@ -112,10 +121,12 @@ static int32_t compact(ts_ssd_table *t, ts_ssd_file *victim, bool *bad, ts_err e
     }
     TS_SYNC("ssd:compact:read");
     pthread_mutex_lock(&t->append);
+    t->surviving = true;
     status = rewrite(t, &p, first, n, buffer.memory, offset, err);
+    t->surviving = false;
     pthread_mutex_unlock(&t->append);
   }
-  ts_ssd_give_buffer(t, &buffer);
+  if (buffer.memory != NULL) ts_ssd_give_last(t, &buffer);
   TS_SYNC("ssd:compact:rewritten");
   pthread_mutex_lock(&t->append);
   pthread_mutex_lock(&t->state);
@@ -172,7 +183,7 @@ static int32_t no_room(const ts_ssd_table *t, uint64_t live, uint64_t bytes, con
                  trouble);
 }
 
-int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err) {
+int32_t ts_ssd_make_room(ts_ssd_table *t, bool hopeless, ts_err err) {
   char trouble[256] = "";
   int32_t status = TS_OK;
   bool bad = false;
@@ -180,13 +191,14 @@ int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err) {
   for (;;) {
     pthread_mutex_lock(&t->append);
     bool freed = ts_ssd_reap(t) > 0;
-    if (!freed && t->doomed_bytes > 0) {
-      /* What replaced their records is still in memory. */
+    ts_ssd_file *victim = freed || hopeless || t->doomed_bytes > 0 ? NULL : choose(t);
+    if (!freed && !hopeless && victim == NULL) {
+      /* What replaced the records of doomed files, or the last ones of a file, is still in memory. */
       status = ts_ssd_write_out(t, err);
       freed = status == TS_OK && ts_ssd_reap(t) > 0;
+      victim = freed || status != TS_OK ? NULL : choose(t);
     }
-    ts_ssd_file *victim = freed || status != TS_OK ? NULL : choose(t);
-    bool again = victim == NULL && !freed && status == TS_OK && seal_one(t, err, &status);
+    bool again = victim == NULL && !freed && !hopeless && status == TS_OK && seal_one(t, err, &status);
     pthread_mutex_unlock(&t->append);
     if (freed || status != TS_OK) break;
     if (again) continue;
@@ -206,7 +218,7 @@ int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err) {
     status = TS_OK;
     TS_SYNC("ssd:room:before_wait");
     pthread_mutex_lock(&t->state);
-    const bool doomed = t->doomed_bytes > 0; /* only readers are in the way */
+    const bool doomed = !hopeless && t->doomed_bytes > 0; /* only readers are in the way */
     if (doomed && !one_can_go(t)) pthread_cond_wait(&t->freed, &t->state);
     uint64_t live = ts_index_live(&t->index), bytes = t->medium_bytes;
     pthread_mutex_unlock(&t->state);

@@ -3,8 +3,15 @@
  * A file is charged chunk by chunk as it grows, and the disk is asked for a chunk's room before a record is taken for it:
  * what was taken can be written. Compaction must write before it can delete, so a table keeps a reserve
  * of one file and a little from the beginning: survivors are charged to it when the limit refuses, and what deleted
- * files give back fills it up first. On the disk the reserve is a file of that length without contents, the ballast: where
- * the disk is full, it is cut for survivors, and grows again when files have gone. */
+ * files give back fills it up first.
+ *
+ * To replace a record must always be possible. So files and reserve together are charged for more than all live records
+ * would take in files that are no victims of compaction (`floor_of`); who adds a record pays for that first. Where puts
+ * have used up the reserve but for what survivors need, there is so much garbage that some file is a victim, and
+ * compacting it frees more than it takes.
+ *
+ * On the disk the reserve is a file of that length without contents, the ballast: where the disk is full, it is cut, and
+ * grows again when files have gone. */
 #include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
@@ -14,10 +21,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-bool ts_ssd_charge(ts_ssd_table *t, uint64_t bytes, bool reserve) {
+#define SMALLEST_FILE (UINT64_C(64) << 10)
+
+bool ts_ssd_charge(ts_ssd_table *t, uint64_t bytes, bool survivors) {
   bool ok = ts_budget_take(t->budget, TS_PURPOSE_ROWS, bytes);
   pthread_mutex_lock(&t->state);
-  if (!ok && reserve && t->reserve >= bytes) {
+  if (!ok && t->reserve >= bytes + (survivors ? 0 : t->reserve_wanted)) {
     t->reserve -= bytes;
     ok = true;
   }
@@ -29,15 +38,91 @@ bool ts_ssd_charge(ts_ssd_table *t, uint64_t bytes, bool reserve) {
 /* state held */
 static void discharge(ts_ssd_table *t, uint64_t bytes) {
   t->medium_bytes -= bytes;
-  uint64_t keep = TS_MIN(bytes, t->reserve_wanted - TS_MIN(t->reserve, t->reserve_wanted));
-  t->reserve += keep;
-  if (bytes > keep) ts_budget_give_back(t->budget, TS_PURPOSE_ROWS, bytes - keep);
+  t->reserve += bytes;
+  const uint64_t keep = TS_MAX(t->reserve_wanted, t->promised - TS_MIN(t->promised, t->medium_bytes));
+  if (t->reserve <= keep) return;
+  ts_budget_give_back(t->budget, TS_PURPOSE_ROWS, t->reserve - keep);
+  t->reserve = keep;
 }
 
 void ts_ssd_discharge(ts_ssd_table *t, uint64_t bytes) {
   pthread_mutex_lock(&t->state);
   discharge(t, bytes);
   pthread_mutex_unlock(&t->state);
+}
+
+/* Of the smallest files, in chunks; compaction makes none that are shorter for good. */
+static uint64_t least_chunks(const ts_ssd_table *t, uint64_t chunk_bytes) {
+  const uint64_t bytes = TS_MIN(t->largest_file, SMALLEST_FILE);
+  return bytes > TS_SSD_BLOCK + chunk_bytes ? (bytes - TS_SSD_BLOCK) / chunk_bytes : 1;
+}
+
+/* Files without a victim of compaction (compact.c) have less than a 32nd of garbage; beside them each stream may have a
+ * chunk that is not full, a put needs another one, and survivors have the reserve. */
+static uint64_t floor_of(const ts_ssd_table *t, uint64_t records) {
+  if (records == 0) return 0;
+  ts_ssd_layout l;
+  ts_ssd_layout_make(t->row_bytes, t->version_bytes, &l);
+  const uint64_t chunk_bytes = (uint64_t)ts_ssd_chunk_records(t, &l) / l.page_records * l.page_bytes;
+  const uint64_t pages = ((records + l.page_records - 1) / l.page_records) * l.page_bytes;
+  const uint64_t headers = pages / (least_chunks(t, chunk_bytes) * chunk_bytes) * TS_SSD_BLOCK;
+  return pages + headers + (pages + headers) / 15 + (TS_SSD_STREAMS + 1) * (chunk_bytes + TS_SSD_BLOCK) + t->reserve_wanted;
+}
+
+/* Memory without which nothing could be replaced: a chunk for puts, which survivors can go to, too, and what compaction
+ * reads into. */
+static int32_t take_buffers(ts_ssd_table *t, ts_err err) {
+  ts_ssd_chunk *cold = t->streams[TS_SSD_COLD].chunks;
+  if (t->can_replace) return TS_OK;
+  if (cold[0].buffer.memory == NULL && cold[1].buffer.memory == NULL) cold[0].buffer = ts_ssd_take_buffer(t, t->chunk_memory);
+  t->can_replace = (cold[0].buffer.memory != NULL || cold[1].buffer.memory != NULL) && ts_ssd_keep_last(t);
+  return t->can_replace ? TS_OK
+                        : ts_fail(err, TS_EFULL,
+                                  "Cannot put rows of table \"%s\" on SSD: a write buffer needs %llu bytes of DRAM, the "
+                                  "limit refuses them; raise the first size or lower ssdhash.buffer_bytes",
+                                  t->table, (unsigned long long)t->chunk_memory);
+}
+
+int32_t ts_ssd_promise(ts_ssd_table *t, uint32_t fresh, ts_err err) {
+  int32_t status = take_buffers(t, err);
+  t->hopeless = false;
+  if (status != TS_OK || fresh == 0) return status;
+  const uint64_t live = ts_index_live(&t->index), wanted = floor_of(t, live + fresh), have = t->medium_bytes + t->reserve;
+  if (wanted <= have) {
+    pthread_mutex_lock(&t->state);
+    t->promised = TS_MAX(t->promised, wanted);
+    pthread_mutex_unlock(&t->state);
+    return TS_OK;
+  }
+  t->disk_full = false;
+  uint64_t more = TS_MAX(wanted - have, t->chunk_memory);
+  if (!ts_budget_take(t->budget, TS_PURPOSE_ROWS, more)) {
+    more = wanted - have;
+    if (!ts_budget_take(t->budget, TS_PURPOSE_ROWS, more)) {
+      const uint64_t used = atomic_load(&t->budget->used), now = floor_of(t, live);
+      t->hopeless = used + more > t->budget->limit + (have - TS_MIN(have, now));
+      return TS_SSD_NO_ROOM;
+    }
+  }
+  pthread_mutex_lock(&t->state);
+  t->reserve += more;
+  pthread_mutex_unlock(&t->state);
+  ts_ssd_ballast_resize(t, t->reserve);
+  t->disk_full = t->ballast_bytes < t->reserve && !t->no_ballast && t->ballast_fd >= 0;
+  pthread_mutex_lock(&t->state);
+  if (t->disk_full) {
+    t->reserve -= more;
+    ts_budget_give_back(t->budget, TS_PURPOSE_ROWS, more);
+  } else {
+    t->promised = TS_MAX(t->promised, wanted);
+  }
+  pthread_mutex_unlock(&t->state);
+  return t->disk_full ? TS_SSD_NO_ROOM : TS_OK;
+}
+
+void ts_ssd_release(ts_ssd_table *t) {
+  t->promised = TS_MIN(t->promised, floor_of(t, ts_index_live(&t->index)));
+  discharge(t, 0);
 }
 
 int32_t ts_ssd_file_add(ts_ssd_table *t, ts_ssd_file *file, ts_err err) {
@@ -71,7 +156,8 @@ int32_t ts_ssd_file_extend(ts_ssd_table *t, ts_ssd_file *file, uint64_t offset, 
   /* Bytes of the reserve that were given to survivors are theirs on the disk, too. */
   if (t->ballast_bytes > t->reserve) ts_ssd_ballast_resize(t, t->reserve);
   int32_t status = ts_ssd_allocate(t, file, offset, length, err);
-  if (status == TS_SSD_NO_ROOM && file->stream == TS_SSD_SURVIVORS && t->ballast_bytes >= length) {
+  const uint64_t kept = t->surviving ? 0 : t->reserve_wanted;
+  if (status == TS_SSD_NO_ROOM && t->ballast_bytes >= kept + length) {
     ts_ssd_ballast_resize(t, t->ballast_bytes - length);
     status = ts_ssd_allocate(t, file, offset, length, err);
   }
@@ -84,7 +170,7 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
   ts_ssd_layout_make(t->row_bytes, t->version_bytes, &layout);
   uint64_t chunk_bytes = (uint64_t)chunk_records / layout.page_records * layout.page_bytes;
   /* A 64th of the table: small tables get small files, and garbage is never far from a file's worth. */
-  uint64_t wanted = TS_MIN(t->largest_file, TS_MAX(t->medium_bytes / 64, UINT64_C(64) << 10));
+  uint64_t wanted = TS_MIN(t->largest_file, TS_MAX(t->medium_bytes / 64, SMALLEST_FILE));
   uint64_t chunks = TS_MAX(1, wanted > TS_SSD_BLOCK ? (wanted - TS_SSD_BLOCK) / chunk_bytes : 0);
   uint64_t capacity = TS_MIN(chunks * chunk_records, (UINT64_C(1) << t->shift) / chunk_records * chunk_records);
   uint64_t bytes = ts_ssd_extent(&layout, (uint32_t)capacity);
@@ -114,7 +200,7 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
                         .capacity = (uint32_t)capacity,
                         .memory_from = UINT32_MAX,
                         .born = t->appended};
-  if (!ts_ssd_charge(t, TS_SSD_BLOCK, stream == TS_SSD_SURVIVORS)) {
+  if (!ts_ssd_charge(t, TS_SSD_BLOCK, t->surviving)) {
     free(file);
     return TS_SSD_NO_ROOM;
   }
@@ -164,7 +250,7 @@ void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it) {
 }
 
 uint64_t ts_ssd_reap(ts_ssd_table *t) {
-  if (t->ballast_bytes < t->reserve && !t->disk_full) ts_ssd_ballast_resize(t, t->reserve);
+  if (t->ballast_bytes != t->reserve && !t->disk_full) ts_ssd_ballast_resize(t, t->reserve);
   if (t->doomed_bytes == 0) return 0;
   uint64_t freed = 0, unwritten = t->appended;
   for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)

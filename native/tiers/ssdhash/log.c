@@ -224,7 +224,7 @@ static int32_t begin_chunk(ts_ssd_table *t, uint32_t s, ts_err err) {
   records = TS_MIN(records, file->capacity - file->count);
   uint64_t bytes = ts_ssd_extent(&layout, file->count + records) - ts_ssd_extent(&layout, file->count);
   t->disk_full = false;
-  if (!ts_ssd_charge(t, bytes, s == TS_SSD_SURVIVORS)) return TS_SSD_NO_ROOM;
+  if (!ts_ssd_charge(t, bytes, t->surviving)) return TS_SSD_NO_ROOM;
   uint64_t offset = file->count == 0 ? 0 : ts_ssd_offset(&layout, file->count);
   uint32_t length = (uint32_t)(ts_ssd_extent(&layout, file->count + records) - offset);
   status = ts_ssd_file_extend(t, file, offset, length, err);

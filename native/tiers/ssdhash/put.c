@@ -56,10 +56,12 @@ static int32_t put_batch(ts_ssd_table *t, uint32_t n, const int64_t *keys, const
     t->version_bytes = width;
   }
   ts_index_find(&t->index, keys, hashes, n, found);
-  int32_t status = reserve_index(t, hashes, found, n, err);
+  uint32_t i = 0, fresh = 0;
+  for (; i < n; i++) fresh += found[i] == TS_LOCATION_NONE;
+  int32_t status = ts_ssd_promise(t, fresh, err);
+  if (status == TS_OK) status = reserve_index(t, hashes, found, n, err);
   if (status != TS_OK) return status;
-  uint32_t i = 0;
-  for (; i < n; i++) {
+  for (i = 0; i < n; i++) {
     /* Where only rows count, each key pays for one. */
     if (found[i] == TS_LOCATION_NONE && !ts_budget_take_row(t->budget, t->row_bytes)) {
       status = ts_fail(err, TS_EFULL,
@@ -71,6 +73,7 @@ static int32_t put_batch(ts_ssd_table *t, uint32_t n, const int64_t *keys, const
     }
     ts_ssd_record record = {t->sequence, versions != NULL ? versions[i] : 0, keys[i], rows[i]};
     status = ts_ssd_append(t, stream_of_put(t, found[i]), &record, &locations[i], err);
+    if (status == TS_EFULL) status = ts_ssd_append(t, TS_SSD_COLD, &record, &locations[i], err); /* which has memory */
     if (status != TS_OK) {
       if (found[i] == TS_LOCATION_NONE) ts_budget_give_back_row(t->budget, t->row_bytes);
       break;
@@ -99,11 +102,12 @@ int32_t ts_ssd_put(ts_records *records, uint32_t n, const int64_t *keys, const u
     uint32_t done, m = TS_MIN(n - at, TS_SSD_PUT_BATCH);
     pthread_mutex_lock(&t->append);
     int32_t status = put_batch(t, m, keys + at, versions == NULL ? NULL : versions + at, rows + at, &done, err);
+    const bool hopeless = t->hopeless;
     if (status == TS_SSD_NO_ROOM && ts_ssd_reap(t) > 0) status = TS_OK;
     pthread_mutex_unlock(&t->append);
     at += done;
     TS_SYNC("ssd:put:unlocked");
-    if (status == TS_SSD_NO_ROOM) status = ts_ssd_make_room(t, err);
+    if (status == TS_SSD_NO_ROOM) status = ts_ssd_make_room(t, hopeless, err);
     if (status != TS_OK) return status;
   }
   ts_ssd_tidy(t);
@@ -126,6 +130,7 @@ int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, cons
     ts_ssd_file_lose(t, ts_ssd_file_of(t, location));
     t->removed = true;
   }
+  ts_ssd_release(t);
   pthread_mutex_unlock(&t->state);
   ts_ssd_reap(t);
   pthread_mutex_unlock(&t->append);

@@ -39,7 +39,7 @@ static int32_t read_options(ts_config_reader *reader, void **options) {
     return reader->status;
   }
   o->shared.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  o->shared.returned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+  o->shared.returned = o->shared.last_returned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   *options = o;
   return TS_OK;
 }
@@ -163,6 +163,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->options = ((const ts_ssdhash_options *)options->options)->settings;
   t->shared = &((ts_ssdhash_options *)options->options)->shared;
   t->row_bytes = options->row_bytes;
+  t->version_bytes = options->versions ? 4 : 0; /* wider from the 2^32nd step on */
   t->budget = options->budget;
   t->dram = options->dram;
   t->pieces = ts_blocks_pieces(options->blocks);

@@ -13,7 +13,8 @@
  * A full disk: a record is taken only when the disk has given room for it: by fallocate, and where the file system does
  * not know that call (some of FUSE and NFS), by zeros that are written, and synchronized where they go through the page
  * cache, which makes puts slower. So what was put can be written. Where the disk has no room, garbage is compacted as at
- * the tier's limit, out of a ballast file that the table keeps for that, and then the put is TS_EFULL. A file system that
+ * the tier's limit, out of a ballast file that the table keeps for that, and then the put of new keys is TS_EFULL; keys that have
+ * records can always be put (files.c), but once, when versions pass 2^32 and records grow. A file system that
  * knows no fallocate and besides compresses, or writes what is overwritten elsewhere, may still refuse when a buffer is
  * written: TS_EIO, and the records stay in memory until a later write succeeds.
  *
@@ -53,6 +54,9 @@ typedef struct ts_ssd_shared {
   uint32_t tables, busy_readers, idle_readers, idle_buffers;
   struct ts_ssd_reader *readers;
   ts_ssd_buffer buffers[TS_SSD_IDLE_BUFFERS];
+  pthread_cond_t last_returned;
+  ts_ssd_buffer last; /* kept for compaction, so that one of them can always go on */
+  bool last_taken;
 } ts_ssd_shared;
 
 /* Constant once read, so that tables copy them. */

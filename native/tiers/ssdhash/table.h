@@ -122,10 +122,14 @@ typedef struct ts_ssd_table {
   uint64_t next_number;
   uint64_t medium_bytes, records; /* charged for files; records in them, live or not */
   uint64_t doomed_bytes, reserve, reserve_wanted, map_bytes;
+  uint64_t promised; /* files.c: what files and reserve have together at least */
+  bool can_replace;  /* there is memory for it, whatever else DRAM holds */
+  bool surviving;    /* what is appended are survivors */
   int ballast_fd;         /* files.c: the disk's part of the reserve, -1: none */
   uint64_t ballast_bytes; /* at most `reserve` */
   bool no_ballast;        /* room for it cannot be taken: the disk fails */
   bool disk_full;         /* why there was no room last: not the limit */
+  bool hopeless;          /* nor could compaction make any: what is live takes it all */
   bool removed; /* since the last live map */
   bool rows_paid; /* each live record, where only rows count */
   bool closing;
@@ -185,12 +189,22 @@ void ts_ssd_leave(ts_ssd_table *t);
 /* Of at least so many bytes, aligned, charged; without memory if refused. */
 ts_ssd_buffer ts_ssd_take_buffer(ts_ssd_table *t, uint64_t bytes);
 void ts_ssd_give_buffer(ts_ssd_table *t, ts_ssd_buffer *buffer);
+/* One buffer that fits this table's compaction stays with the tier from now on; false: DRAM refuses it. */
+bool ts_ssd_keep_last(ts_ssd_table *t);
+/* Waits for it where another table's compaction has it; whoever has it waits for nothing but the device. */
+ts_ssd_buffer ts_ssd_take_last(ts_ssd_table *t);
+void ts_ssd_give_last(ts_ssd_table *t, ts_ssd_buffer *buffer); /* or any other */
 
 /* ---- files.c: the set of files and the bytes charged for them ---- */
-/* Charges; survivors and live maps may use the reserve. */
-bool ts_ssd_charge(ts_ssd_table *t, uint64_t bytes, bool reserve);
+/* Charges; survivors and live maps may use the whole reserve, puts what is not kept for survivors. */
+bool ts_ssd_charge(ts_ssd_table *t, uint64_t bytes, bool survivors);
 void ts_ssd_discharge(ts_ssd_table *t, uint64_t bytes);
-/* append held: room for so many bytes of a file that is charged for them. Survivors may use the ballast. */
+/* append held: makes sure that the table can have `fresh` more records and still replace each one. TS_SSD_NO_ROOM, or
+ * TS_EFULL where DRAM refuses. */
+int32_t ts_ssd_promise(ts_ssd_table *t, uint32_t fresh, ts_err err);
+/* append and state held: records were removed; what was kept for them goes back. */
+void ts_ssd_release(ts_ssd_table *t);
+/* append held: room for so many bytes of a file that is charged for them, out of the ballast where the disk is full. */
 int32_t ts_ssd_file_extend(ts_ssd_table *t, ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err);
 int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_records, ts_ssd_file **out, ts_err err);
 int32_t ts_ssd_file_add(ts_ssd_table *t, ts_ssd_file *file, ts_err err); /* gives it an id */
@@ -232,7 +246,8 @@ int32_t ts_ssd_walk_some(ts_records *records, uint64_t *cursor, uint32_t n, int6
 void ts_ssd_readers_free(ts_ssd_table *t); /* the idle ones; no table uses them */
 
 /* ---- compact.c; no lock held ---- */
-int32_t ts_ssd_make_room(ts_ssd_table *t, ts_err err);
+/* hopeless: there is no garbage to make it of; only says so. */
+int32_t ts_ssd_make_room(ts_ssd_table *t, bool hopeless, ts_err err);
 /* Compacts while there is too much garbage, or wakes the thread that does. */
 void ts_ssd_tidy(ts_ssd_table *t);
 void *ts_ssd_compactor(void *table);
