@@ -1,7 +1,8 @@
 /* seeded_bugs.c - one bug of each kind that a sanitizer is there for, by name: `make nets` runs each under the sanitizer
  * that must catch it. No test of the library; a net that lets these through would let the library's own through, too.
  *
- * A bug is real at run time, not one that the compiler sees: indexes and counts come from the command line's length. */
+ * A bug is real at run time, not one that the compiler sees: indexes and counts come from the command line's length. As
+ * a library it is called by seeded_bugs.ts, to prove the same of the nets in Deno. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -78,7 +79,9 @@ static int lock_order(int one) {
   return one - 1;
 }
 
-int main(int count, char **words) {
+/* `one` is 1. */
+__attribute__((visibility("default"))) int seeded_bug(const char *name, int one);
+int seeded_bug(const char *name, int one) {
   static const struct {
     const char *name;
     int (*run)(int one);
@@ -91,8 +94,10 @@ int main(int count, char **words) {
               {"wide-shift", wide_shift},
               {"race", race},
               {"lock-order", lock_order}};
-  for (size_t i = 0; count == 2 && i < sizeof bugs / sizeof *bugs; i++)
-    if (strcmp(words[1], bugs[i].name) == 0) return bugs[i].run(count - 1);
+  for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
+    if (strcmp(name, bugs[i].name) == 0) return bugs[i].run(one);
   fprintf(stderr, "seeded_bugs: name a bug\n");
   return 3;
 }
+
+int main(int count, char **words) { return seeded_bug(count == 2 ? words[1] : "", count - 1); }
