@@ -496,8 +496,9 @@ export class Table {
   }
 
   /**
-   * Keys that were looked up and are not admitted yet, some at a time, with the lookups that were counted. Without
-   * `admission` there are none.
+   * Keys that were looked up and are not admitted yet, some at a time, with the lookups that were counted and, where rows
+   * record versions, the step of the last one; -1n where it is not kept: without `recordVersion`, or beyond step 2^26 at
+   * `frequency` 3 (a bit less for each doubling). Without `admission` there are none.
    *
    * @example
    * ```ts

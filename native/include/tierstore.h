@@ -228,7 +228,8 @@ TS_API int32_t ts_table_expire(ts_store *store, uint32_t table, uint64_t max_row
                                uint32_t err_cap);
 
 /* frequencies[i]: lookups of keys[i] that were counted (for a key not admitted, those so far), 0 if absent or not
- * recorded; versions[i]: the global step of its last update, -1 if none, absent or not recorded. Either may be NULL.
+ * recorded; versions[i]: the global step of its last update, -1 if none, absent or not recorded; for a key not admitted as
+ * ts_table_waiting says, -1 where a Bloom filter counts. Either may be NULL.
  * Errors: TS_EINVAL, TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_table_metadata(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *frequencies,
                                  int64_t *versions, char *err, uint32_t err_cap);
@@ -255,8 +256,10 @@ TS_API int32_t ts_table_keys(ts_store *store, uint32_t table, int64_t *keys, uin
 TS_API int32_t ts_table_walk(ts_store *store, uint32_t table, uint64_t *cursor, int64_t *keys, uint64_t cap, uint64_t *n,
                              char *err, uint32_t err_cap);
 
-/* The same for keys that were looked up and are not admitted yet. frequencies[i]: lookups so far; versions[i]: -1, since no
- * update reaches a key without a row. Either may be NULL. Without admission there are none. Errors: TS_EINVAL;
+/* The same for keys that were looked up and are not admitted yet. frequencies[i]: lookups so far; versions[i]:
+ * where rows record versions, the global step of the last lookup that counted it; -1 where they do not, or where step or count
+ * are too large for the key's entry: with b = 4 + the bits of admission.frequency it keeps steps below 2^(32 - b) beside
+ * counts below 2^b (2^26 steps for a frequency of 3). Either may be NULL. Without admission there are none. Errors: TS_EINVAL;
  * TS_EUNSUPPORTED (admission cbf: a Bloom filter does not keep keys). */
 TS_API int32_t ts_table_waiting(ts_store *store, uint32_t table, uint64_t *cursor, int64_t *keys, uint64_t *frequencies,
                                 int64_t *versions, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);

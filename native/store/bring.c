@@ -51,7 +51,8 @@ static bool in_memory(ts_location l) { return TS_LOCATION_TIER(l) < TS_NOT_ADMIT
 
 /* Lookups that the index counted of a key without a row before this call. */
 static uint64_t counted_before(const chunk *c, uint32_t i) {
-  return c->locations[i] == TS_LOCATION_NONE ? 0 : TS_LOCATION_ROW(c->locations[i]);
+  const ts_location l = c->locations[i];
+  return l == TS_LOCATION_NONE ? 0 : ts_waiting_count(&c->bring->table->admission, TS_LOCATION_ROW(l));
 }
 
 /* Whether a key without a row was looked up often enough before this call. */
@@ -150,7 +151,9 @@ static void admit(chunk *c) {
     if (is_admitted(c, i) && !c->bring->again) continue;
     c->fate[i] = REFUSED;
     if (!c->bring->count || table->admission.kind != TS_ADMIT_COUNTED) continue;
-    ts_location counted = TS_LOCATION(TS_NOT_ADMITTED, TS_MIN(counted_before(c, i) + w->times[c->numbers[i]], UINT64_C(1) << 32));
+    const uint64_t count = counted_before(c, i) + w->times[c->numbers[i]];
+    const ts_location counted =
+        TS_LOCATION(TS_NOT_ADMITTED, ts_waiting_word(&table->admission, count, ts_step(table->store)));
     if (c->locations[i] == TS_LOCATION_NONE)
       ts_index_insert(&c->shard->index, c->keys[i], c->hashes[i], counted);
     else

@@ -8,7 +8,7 @@
 static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *which, uint32_t n, ts_work *work,
                           ts_peek *visit, uint64_t base, void *context, ts_err err) {
   uint32_t left[TS_FAST_BLOCK], m = 0;
-  uint64_t counted[TS_FAST_BLOCK];
+  uint64_t waiting[TS_FAST_BLOCK];
   for (uint32_t j = 0; j < n; j++) {
     uint32_t i = which[j];
     ts_shard *shard = ts_shard_of(table, ts_index_hash(keys[i]));
@@ -22,7 +22,7 @@ static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *
       const bool expired = ts_row_expired(table, row);
       visit(context, base + i, expired ? NULL : row, expired ? seen : 0);
     } else {
-      counted[m] = l != TS_LOCATION_NONE ? TS_LOCATION_ROW(l) : seen;
+      waiting[m] = l != TS_LOCATION_NONE ? TS_LOCATION_ROW(l) : seen;
       left[m++] = i;
     }
     pthread_mutex_unlock(&shard->lock);
@@ -44,7 +44,7 @@ static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *
     }
   }
   for (uint32_t j = 0; j < m; j++)
-    if (!found[j]) visit(context, base + left[j], NULL, counted[j]);
+    if (!found[j]) visit(context, base + left[j], NULL, waiting[j]);
   return TS_OK;
 }
 
@@ -87,9 +87,9 @@ typedef struct find {
   uint8_t *found;
 } find;
 
-static void visit_find(void *context, uint64_t i, const unsigned char *row, uint64_t counted) {
+static void visit_find(void *context, uint64_t i, const unsigned char *row, uint64_t waiting) {
   const find *f = context;
-  (void)counted;
+  (void)waiting;
   float *to = f->rows + i * f->table->layout.dim;
   if (row != NULL)
     ts_row_read(&f->table->layout, row, f->slot, to);
@@ -118,15 +118,17 @@ int32_t ts_table_find(ts_store *store, uint32_t number, const int64_t *keys, uin
 /* ---- ts_table_metadata ---- */
 
 typedef struct metadata {
-  const ts_row_layout *layout;
+  const ts_table *table;
   uint64_t *frequencies;
   int64_t *versions;
 } metadata;
 
-static void visit_metadata(void *context, uint64_t i, const unsigned char *row, uint64_t counted) {
+static void visit_metadata(void *context, uint64_t i, const unsigned char *row, uint64_t waiting) {
   const metadata *m = context;
-  if (m->frequencies != NULL) m->frequencies[i] = row == NULL ? counted : ts_row_frequency(m->layout, row);
-  if (m->versions != NULL) m->versions[i] = row == NULL ? TS_NO_VERSION : ts_row_version(m->layout, row);
+  const ts_row_layout *layout = &m->table->layout;
+  const ts_admission *a = &m->table->admission;
+  if (m->frequencies != NULL) m->frequencies[i] = row == NULL ? ts_waiting_count(a, waiting) : ts_row_frequency(layout, row);
+  if (m->versions != NULL) m->versions[i] = row == NULL ? ts_waiting_step(a, waiting) : ts_row_version(layout, row);
 }
 
 int32_t ts_table_metadata(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, uint64_t *frequencies,
@@ -138,7 +140,7 @@ int32_t ts_table_metadata(ts_store *store, uint32_t number, const int64_t *keys,
   if (keys == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot read metadata of %llu keys of table \"%s\": keys must not be NULL",
                    (unsigned long long)n, table->name);
-  metadata m = {.layout = &table->layout, .frequencies = frequencies, .versions = versions};
+  metadata m = {.table = table, .frequencies = frequencies, .versions = versions};
   return ts_peek_rows(table, keys, n, visit_metadata, &m, e);
 }
 

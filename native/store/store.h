@@ -301,7 +301,7 @@ int32_t ts_bags_check(const ts_table *table, const char *what, const int64_t *ke
 
 /* Called for keys[i]: its row (shard locked, or inside an epoch: do not block, do not keep the pointer), or NULL and how often
  * a key that is not admitted was looked up. */
-typedef void ts_peek(void *context, uint64_t i, const unsigned char *row, uint64_t counted);
+typedef void ts_peek(void *context, uint64_t i, const unsigned char *row, uint64_t waiting);
 int32_t ts_peek_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_peek *visit, void *context, ts_err err);
 
 /* ---- remove.c ---- */

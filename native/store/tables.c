@@ -111,6 +111,8 @@ static int32_t read_options(ts_table *table, const ts_config *config, ts_err err
   bool frequency = ts_config_u64(&r, "record_frequency", 0, 0, 1) == 1;
   bool version = ts_config_u64(&r, "record_version", 0, 0, 1) == 1 || ts_may_expire(table);
   read_admission(&r, table); /* last: it takes memory */
+  if (version && table->admission.kind == TS_ADMIT_COUNTED)
+    table->admission.count_bits = ts_waiting_count_bits(table->admission.frequency);
   int32_t status = ts_config_finish(&r);
   if (status != TS_OK) return status;
   ts_optimizer_prepare(&table->optimizer, type, dim, frequency, version, ts_hash_bytes(name, strlen(name), store->seed),

@@ -19,7 +19,8 @@ static void keep(uint64_t *cursor, const ts_index_cursor *c) {
 }
 
 /* Entries of the shards' indexes from the cursor on, until the keys are full: rows, or keys that are counted only. */
-static uint64_t walk_indexes(ts_table *table, uint64_t *cursor, bool waiting, int64_t *keys, uint64_t *counts, uint64_t cap) {
+static uint64_t walk_indexes(ts_table *table, uint64_t *cursor, bool waiting, int64_t *keys, uint64_t *counts,
+                             int64_t *steps, uint64_t cap) {
   uint64_t n = 0;
   while (n < cap && cursor[PLACE] < table->shard_count) {
     ts_shard *shard = &table->shards[cursor[PLACE]];
@@ -30,7 +31,8 @@ static uint64_t walk_indexes(ts_table *table, uint64_t *cursor, bool waiting, in
     pthread_mutex_lock(&shard->lock);
     while (n < cap && (more = ts_index_next(&shard->index, &c, &key, &l))) {
       if ((TS_LOCATION_TIER(l) >= TS_NOT_ADMITTED) != waiting) continue;
-      if (counts != NULL) counts[n] = TS_LOCATION_ROW(l);
+      if (counts != NULL) counts[n] = ts_waiting_count(&table->admission, TS_LOCATION_ROW(l));
+      if (steps != NULL) steps[n] = ts_waiting_step(&table->admission, TS_LOCATION_ROW(l));
       keys[n++] = key;
     }
     pthread_mutex_unlock(&shard->lock);
@@ -71,7 +73,8 @@ static int32_t begin(ts_store *store, uint32_t number, const uint64_t *cursor, c
     return ts_fail(err, TS_EINVAL, "Cannot walk the keys of table \"%s\": a cursor, room for a key and an output are needed",
                    (*table)->name);
   ts_evictors_settle(store->evictors); /* a row that moves meanwhile would be met twice, or not at all */
-  return TS_OK;
+  const bool begins = (cursor[PLACE] | cursor[HASH_POSITION] | cursor[BUCKET_AND_SLOT] | cursor[RECORDS]) == 0;
+  return begins ? ts_expire_sweep(*table, err) : TS_OK; /* expired rows are none */
 }
 
 int32_t ts_table_walk(ts_store *store, uint32_t number, uint64_t *cursor, int64_t *keys, uint64_t cap, uint64_t *n,
@@ -80,7 +83,7 @@ int32_t ts_table_walk(ts_store *store, uint32_t number, uint64_t *cursor, int64_
   ts_table *table = NULL;
   int32_t status = begin(store, number, cursor, keys, cap, n, &table, err);
   if (status != TS_OK) return status;
-  *n = walk_indexes(table, cursor, false, keys, NULL, cap);
+  *n = walk_indexes(table, cursor, false, keys, NULL, NULL, cap);
   return walk_records(table, cursor, keys, cap, n, err);
 }
 
@@ -95,8 +98,7 @@ int32_t ts_table_waiting(ts_store *store, uint32_t number, uint64_t *cursor, int
                    "Cannot list the keys that wait for a row in table \"%s\": a counting Bloom filter keeps counts, not "
                    "keys; use admission \"counter\"",
                    table->name);
-  *n = walk_indexes(table, cursor, true, keys, frequencies, cap);
-  for (uint64_t i = 0; versions != NULL && i < *n; i++) versions[i] = TS_NO_VERSION; /* updates pass them by */
+  *n = walk_indexes(table, cursor, true, keys, frequencies, versions, cap);
   return TS_OK;
 }
 

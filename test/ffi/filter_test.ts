@@ -126,6 +126,45 @@ Deno.test("each table has its own admission, expiry and record, or the trainer's
   assertEquals(trainer.table("all").rowBytes, trainer.table("other").rowBytes - 12); // frequency and version
 });
 
+Deno.test("a key that waits keeps the step that last looked it up, where versions are recorded and it fits", () => {
+  for (const storage of ["DRAM", "SSDHASH"] as const) {
+    const folder = Deno.makeTempDirSync();
+    try {
+      using store = EmbeddingStore.open({ storage, ...(storage === "DRAM" ? {} : { path: folder, size: [2 ** 26] }) });
+      const admission = { counter: { frequency: 3 } };
+      const table = store.table({ name: "t", dim: 2, admission, recordVersion: true, recordFrequency: true });
+      const waiting = () => {
+        const found = [...table.waiting()].flatMap(({ keys, frequencies, versions }) =>
+          [...keys].map((key, i) => `${key}: ${frequencies[i]} at ${versions[i]}`)
+        );
+        return found.sort();
+      };
+      table.lookup([1n]);
+      store.setStep(41);
+      table.lookup([2n, 2n]);
+      store.setStep(99);
+      table.lookup([1n, 3n]);
+      table.update([1n, 2n], new Float32Array(4)); // no row: passed by
+      assertEquals(waiting(), ["1: 2 at 99", "2: 2 at 41", "3: 1 at 99"], storage);
+      const { frequencies, versions } = table.metadata([1n, 2n, 3n, 4n]);
+      assertEquals([[...frequencies], [...versions]], [[2n, 2n, 1n, 0n], [99n, 41n, 99n, -1n]]);
+      store.setStep(2 ** 26 - 1);
+      table.lookup([3n]);
+      table.lookup(Array<bigint>(200).fill(5n)); // more than the entry holds beside a step
+      store.setStep(2 ** 26);
+      table.lookup([2n]);
+      assertEquals(waiting(), ["1: 2 at 99", "2: 3 at -1", `3: 2 at ${2 ** 26 - 1}`, "5: 200 at -1"], storage);
+      table.lookup([2n, 5n]); // admitted
+      assertEquals([...table.metadata([2n, 5n]).frequencies], [4n, 201n]);
+      const plain = store.table({ name: "plain", dim: 2, admission });
+      plain.lookup([1n]);
+      assertEquals([...plain.waiting()].flatMap(({ versions }) => [...versions]), [-1n]);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  }
+});
+
 Deno.test("waiting() lists keys that have no row yet with their lookups; a Bloom filter has none to list", () => {
   using store = EmbeddingStore.open({ storage: "DRAM", shards: 4 });
   const table = store.table({ name: "t", dim: 2, admission: { counter: { frequency: 5 } } });
