@@ -33,6 +33,7 @@ const LONGEST_FIRST = [
   "cxl_kmem_test.ts",
   "recognised_test.ts",
   "cloud_vm_test.ts",
+  "container_test.ts",
 ] as const;
 
 /** The files of cases in the order in which they start. */
