@@ -150,6 +150,7 @@ static int32_t open_records(ts_table *table, ts_err err) {
   const ts_records_options options = {.directory = tier->directory,
                                       .table = table->name,
                                       .row_bytes = table->layout.stride,
+                                      .temporary = true,
                                       .versions = table->layout.version_offset != 0,
                                       .budget = &tier->budget,
                                       .dram = &store->tiers[0].budget,

@@ -86,7 +86,7 @@ static void update_a_full_store(const storage_type *type, const char *sizes, con
     CHECK_MSG(different(rows, before, dim, found) == 0, "%s, %s, dim %u: %llu rows have not stepped once", type->name,
               counts, dim, (unsigned long long)different(rows, before, dim, found));
     CHECK(limits_hold(store));
-    (void)ts_store_settle(store, NULL, 0); /* background eviction charges while it moves rows; a full tier may refuse */
+    CHECK_MSG(ts_store_settle(store, ERR) == TS_OK, "%s: %s", type->name, message); /* background eviction charges, too */
     CHECK(charges_agree(store));
     break;
   }
@@ -94,8 +94,36 @@ static void update_a_full_store(const storage_type *type, const char *sizes, con
   CHECK(ts_store_close(store) == TS_OK);
 }
 
+/* Settling after removals, when neither the first tier nor the disk has a byte left. */
+static void settling_needs_no_room(const char *storage) {
+  ts_store *store = open_config(CONFIG("storage", storage, "size", "5242880,67108864", "path", folder));
+  if (store == NULL) return;
+  add_config(store, CONFIG("name", "t", "dim", "64"));
+  uint64_t removed;
+  for (uint32_t i = 0; i < BATCH; i++) keys[i] = i;
+  for (uint32_t round = 0; round < 200; round++, keys[0] += BATCH) {
+    for (uint32_t i = 1; i < BATCH; i++) keys[i] = keys[0] + i;
+    CHECK_MSG(ts_table_lookup(store, 0, keys, BATCH, rows, ERR) == TS_OK, "%s", message);
+  }
+  for (keys[0] = 0; keys[0] < 100 * BATCH; keys[0] += BATCH) {
+    for (uint32_t i = 1; i < BATCH; i++) keys[i] = keys[0] + i;
+    CHECK(ts_table_remove(store, 0, keys, BATCH / 2, &removed, ERR) == TS_OK);
+  }
+  uint64_t taken[2];
+  for (uint32_t t = 0; t < 2; t++) {
+    ts_budget *budget = &store->tiers[t].budget;
+    taken[t] = budget->limit - atomic_load(&budget->used);
+    CHECK(ts_budget_take_first(budget, TS_PURPOSE_BUFFERS, taken[t]));
+  }
+  CHECK_MSG(ts_store_settle(store, ERR) == TS_OK, "%s: %s", storage, message);
+  for (uint32_t t = 0; t < 2; t++) ts_budget_give_back(&store->tiers[t].budget, TS_PURPOSE_BUFFERS, taken[t]);
+  CHECK(ts_store_close(store) == TS_OK);
+}
+
 int main(void) {
   if (!make_folder("refusal")) return 1;
+  settling_needs_no_room("DRAM_SSDHASH");
+  settling_needs_no_room("DRAM_LEVELDB");
   static const uint32_t dims[] = {1, 2, 7, 16, 33, 64};
   for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
     const storage_type *type = &storage_types[i];

@@ -25,6 +25,7 @@ typedef struct ts_records_options {
   const char *directory; /* of the tier; the object makes a folder or files of its own in it */
   const char *table;     /* its name, any text: hash or escape it for file names */
   uint32_t row_bytes;    /* of every row, at least 4, no upper limit but memory */
+  bool temporary;        /* goes with the process or at its close: nothing is written for who opens it again */
   bool versions;         /* rows may have versions other than 0 */
   ts_budget *budget;     /* of the medium */
   ts_budget *dram;

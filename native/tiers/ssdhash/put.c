@@ -142,7 +142,7 @@ int32_t ts_ssd_flush(ts_records *records, ts_err err) {
   ts_ssd_table *t = (ts_ssd_table *)records;
   pthread_mutex_lock(&t->append);
   int32_t status = ts_ssd_write_out(t, err);
-  if (status == TS_OK && t->removed) status = ts_ssd_write_map(t, err);
+  if (status == TS_OK && t->removed && !t->temporary) status = ts_ssd_write_map(t, err);
   ts_ssd_reap(t);
   pthread_mutex_unlock(&t->append);
   return status;

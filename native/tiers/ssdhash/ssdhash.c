@@ -163,6 +163,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->options = ((const ts_ssdhash_options *)options->options)->settings;
   t->shared = &((ts_ssdhash_options *)options->options)->shared;
   t->row_bytes = options->row_bytes;
+  t->temporary = options->temporary;
   t->version_bytes = options->versions ? 4 : 0; /* wider from the 2^32nd step on */
   t->budget = options->budget;
   t->dram = options->dram;
