@@ -215,12 +215,46 @@ static void working_memory_runs_out(void) {
   ts_store_close(store);
 }
 
+/* Two calls move rows down where there is memory for one of them: the second waits for the first to leave, and is woken. */
+static void the_way_down_is_for_one(void) {
+  ts_store *store = full_store("0", 4000);
+  if (store == NULL) return;
+  push_out(store, 0);
+  ts_budget *budget = &store->tiers[0].budget;
+  call first, second;
+  ts_sync_start();
+  ts_sync_close_first("evict:rows:unreachable");
+  start(&first, store, lookup, 50 * FIRST, 4000);
+  CHECK(ts_sync_await("evict:rows:unreachable", 1));
+  ts_sync_close("fetch:read"); /* the second has its working memory there */
+  start(&second, store, lookup, 60 * FIRST, 1);
+  CHECK(ts_sync_await("fetch:read", 2));
+  /* Less than two of them count on is left. */
+  const uint64_t used = atomic_load(&budget->used), left = budget->headroom / 8;
+  const uint64_t taken = budget->limit - used > left ? budget->limit - used - left : 0;
+  CHECK(taken == 0 || ts_budget_take_first(budget, TS_PURPOSE_BUFFERS, taken));
+  ts_sync_open("fetch:read");
+  CHECK(ts_sync_await("descent:wait", 1));
+  CHECK(!first.done && !second.done);
+  ts_budget_give_back(budget, TS_PURPOSE_BUFFERS, taken);
+  ts_sync_open("evict:rows:unreachable");
+  join(&first);
+  join(&second);
+  CHECK(ts_sync_reached("descent:left") >= 2);
+  CHECK(ts_sync_stop());
+  CHECK(limits_hold(store) && charges_agree(store));
+  free(first.rows);
+  free(second.rows);
+  ts_store_close(store);
+}
+
 int main(void) {
   if (!make_folder("handover")) return 1;
   a_row_leaves_while_it_is_read();
   a_record_changes_after_it_was_read_ahead();
   settling_waits_for_an_eviction_under_way();
   working_memory_runs_out();
+  the_way_down_is_for_one();
   remove_folder();
   return test_result();
 }
