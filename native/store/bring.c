@@ -491,6 +491,12 @@ static void lock(ts_shard *shard) {
   ts_count(shard->table, TS_STAT_lock_wait_ns, ts_now_ns() - start);
 }
 
+static bool creates(const chunk *c) {
+  bool any = false;
+  for (uint32_t i = 0; i < c->n; i++) any = any || c->fate[i] == CREATED;
+  return any;
+}
+
 static int32_t serve(chunk *c, ts_err err) {
   ts_table *table = c->bring->table;
   ts_store *store = table->store;
@@ -498,6 +504,7 @@ static int32_t serve(chunk *c, ts_err err) {
     c->keys[i] = c->bring->work->keys[c->numbers[i]];
     c->hashes[i] = c->bring->work->hashes[c->numbers[i]];
   }
+  bool crowded = false;
   for (uint32_t sweeps = 0;;) {
     lock(c->shard);
     c->starved = false;
@@ -506,7 +513,7 @@ static int32_t serve(chunk *c, ts_err err) {
     bool for_index = false;
     if (status == TS_OK) {
       status = reserve_index(c);
-      c->no_index = status == TS_EFULL && c->bring->stay;
+      c->no_index = status == TS_EFULL && (c->bring->stay || (crowded && !creates(c)));
       if (c->no_index) status = TS_OK;
       for_index = status == TS_EFULL;
       if (status == TS_ENOMEM) ts_fail(err, TS_ENOMEM, "Cannot add rows to table \"%s\": out of memory", table->name);
@@ -520,6 +527,8 @@ static int32_t serve(chunk *c, ts_err err) {
       TS_SYNC("bring:index_wanted");
       status = ts_room_free(c->shard, c->index_wanted, err);
       if (status == TS_OK) continue;
+      crowded = status == TS_EFULL && !crowded; /* once more: rows that are there can be served where they are */
+      if (crowded) continue;
     }
     if (lacks) { /* what removed rows of any table left; then as far as it goes */
       const bool all = sweeps > 0;
