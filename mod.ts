@@ -23,7 +23,7 @@
  * @module
  */
 
-export { formatBytes, parseBytes } from "./ffi/bytes.ts";
+export { formatBytes, parseBytes } from "./base/bytes.ts";
 export {
   type DataDescription,
   describeData,
@@ -159,14 +159,14 @@ export {
   type ProfileStep,
   type ProfileTable,
   profileText,
-} from "./scenarios/workloads/profile.ts";
+} from "./models/workloads/profile.ts";
 export {
   generateKeys,
   type GenerateKeysOptions,
   type KeyBatch,
   profileLaw,
   topShare,
-} from "./scenarios/workloads/profile_keys.ts";
+} from "./models/workloads/profile_keys.ts";
 export {
   type Fidelity,
   fitProfile,
@@ -174,10 +174,10 @@ export {
   type FittedProfile,
   type FittedTable,
   type LawKind,
-} from "./scenarios/workloads/fit_profile.ts";
-export { type EegExport, exportEeg, importEeg } from "./scenarios/workloads/eeg.ts";
-export { readTrace, type TraceBatch, TraceError } from "./scenarios/workloads/trace.ts";
-export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./scenarios/diagnostics.ts";
+} from "./models/workloads/fit_profile.ts";
+export { type EegExport, exportEeg, importEeg } from "./models/workloads/eeg.ts";
+export { readTrace, type TraceBatch, TraceError } from "./models/workloads/trace.ts";
+export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./base/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
 export {
   readPriceFiles,
@@ -251,7 +251,7 @@ export {
   type System,
   type ToolOutput,
   type ToolState,
-} from "./scenarios/machine.ts";
+} from "./machines/machine.ts";
 export { CONTRIBUTE_FILE, runContribution, type RunContributionOptions } from "./scenarios/contribution/preset.ts";
 export { contributionName, contributionOf } from "./scenarios/contribution/contribution.ts";
 export type { Answered, ChecklistItem, Contribution, Question, Removed } from "./scenarios/contribution/record.ts";
@@ -273,23 +273,23 @@ export type {
   Refusal,
   Step as ProvisionStep,
   Target as ProvisionTarget,
-} from "./scenarios/provisioning/contract.ts";
-export { provisionPlan } from "./scenarios/provisioning/provision_plan.ts";
-export { type ApplyEvent, type ApplyOptions, type ApplyOutcome, applyPlan } from "./scenarios/provisioning/apply.ts";
-export { type CheckOptions, checkTarget } from "./scenarios/provisioning/check.ts";
+} from "./machines/provisioning/contract.ts";
+export { provisionPlan } from "./machines/provisioning/provision_plan.ts";
+export { type ApplyEvent, type ApplyOptions, type ApplyOutcome, applyPlan } from "./machines/provisioning/apply.ts";
+export { type CheckOptions, checkTarget } from "./machines/provisioning/check.ts";
 export {
   localProvisioner,
   type Provisioner,
   TARGETS as PROVISION_TARGETS,
-} from "./scenarios/provisioning/provisioner.ts";
-export { processShell, type Shell, type ShellExit, type ShellOptions } from "./scenarios/provisioning/run_line.ts";
-export { processVerify, type Verify } from "./scenarios/provisioning/verify.ts";
-export { readTraceKeys, type TraceKeys } from "./scenarios/workloads/trace_keys.ts";
-export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./scenarios/simulation/load.ts";
-export { runSimulation, type RunSimulationOptions } from "./scenarios/simulation/run.ts";
-export { isSimulationResult, parseSimulationResult, readSimulation } from "./scenarios/simulation/result.ts";
-export type { TraceReplay } from "./scenarios/simulation/exact_hits.ts";
-export { type SimulatedCase, simulatedCases } from "./scenarios/simulation/cases.ts";
+} from "./machines/provisioning/provisioner.ts";
+export { processShell, type Shell, type ShellExit, type ShellOptions } from "./machines/provisioning/run_line.ts";
+export { processVerify, type Verify } from "./machines/provisioning/verify.ts";
+export { readTraceKeys, type TraceKeys } from "./models/workloads/trace_keys.ts";
+export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./models/simulation/load.ts";
+export { runSimulation, type RunSimulationOptions } from "./models/simulation/run.ts";
+export { isSimulationResult, parseSimulationResult, readSimulation } from "./models/simulation/result.ts";
+export type { TraceReplay } from "./models/simulation/exact_hits.ts";
+export { type SimulatedCase, simulatedCases } from "./models/simulation/cases.ts";
 export type {
   Band as SimulatedBand,
   ExplanationRecord,
@@ -300,7 +300,7 @@ export type {
   SimulationRunRecord,
   TierTraffic,
   TimePart,
-} from "./scenarios/simulation/record.ts";
+} from "./models/simulation/record.ts";
 export type {
   Checkpoint,
   Cluster,
@@ -327,12 +327,12 @@ export type {
   Simulation,
   Software,
   Study,
-} from "./scenarios/simulation/simulation.ts";
+} from "./models/simulation/simulation.ts";
 export * from "./reports/report.ts";
-export type { RowOptimizer } from "./scenarios/workloads/row_bytes.ts";
-export type { DocumentSource, LimitOptions } from "./scenarios/document.ts";
-export { type MediaModelsValidated, validateMediaModels } from "./scenarios/models/validate_models.ts";
-export type { ErrorSummary } from "./scenarios/models/validate.ts";
+export type { RowOptimizer } from "./models/workloads/row_bytes.ts";
+export type { DocumentSource, LimitOptions } from "./base/document.ts";
+export { type MediaModelsValidated, validateMediaModels } from "./models/media/calibration/validate_models.ts";
+export type { ErrorSummary } from "./models/media/calibration/validate.ts";
 export {
   type Band,
   type BandBasis,
@@ -342,9 +342,9 @@ export {
   loadResiduals,
   type Range as CalibratedRange,
   type Residuals,
-} from "./scenarios/models/bands.ts";
-export type { FigureKind } from "./scenarios/models/points.ts";
-export { loadPlan, parsePlan } from "./scenarios/planning/load.ts";
+} from "./models/media/calibration/bands.ts";
+export type { FigureKind } from "./models/media/calibration/points.ts";
+export { loadPlan, parsePlan } from "./models/planning/load.ts";
 export type {
   PlanFile,
   PlanFileMachine,
@@ -352,7 +352,7 @@ export type {
   PlanOptimizer,
   ResolvedMachine as ResolvedPlanMachine,
   ResolvedPlanFile,
-} from "./scenarios/planning/plan_file.ts";
-export { type ModelledPlan, planInputs, type PlanInputTable, type PlanRowTimes } from "./scenarios/planning/inputs.ts";
-export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./scenarios/planning/sizes.ts";
-export type { PublishedDeviation } from "./scenarios/simulation/deviations.ts";
+} from "./models/planning/plan_file.ts";
+export { type ModelledPlan, planInputs, type PlanInputTable, type PlanRowTimes } from "./models/planning/inputs.ts";
+export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./models/planning/sizes.ts";
+export type { PublishedDeviation } from "./models/simulation/deviations.ts";

@@ -14,7 +14,7 @@ import {
   type SummaryOptions,
   unpricedText,
 } from "../mod.ts";
-import { nearest } from "../ffi/nearest.ts";
+import { nearest } from "../base/nearest.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";

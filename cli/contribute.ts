@@ -11,8 +11,8 @@ import {
   renderContribution,
   type Result,
 } from "../mod.ts";
-import { readUserText } from "../scenarios/user_file.ts";
-import { writing } from "../scenarios/writing.ts";
+import { readUserText } from "../base/user_file.ts";
+import { writing } from "../base/writing.ts";
 import { UsageError } from "./exit_codes.ts";
 
 /** What the owner of the machine said on the command line. */

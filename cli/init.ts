@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { basename, dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "./exit_codes.ts";
-import { writing } from "../scenarios/writing.ts";
+import { writing } from "../base/writing.ts";
 import { scenarioTemplate } from "./init_template.ts";
 import type { Context } from "./main.ts";
 

@@ -10,8 +10,8 @@ import {
   type Profile,
   profileText,
 } from "../mod.ts";
-import { readUserText } from "../scenarios/user_file.ts";
-import { writing } from "../scenarios/writing.ts";
+import { readUserText } from "../base/user_file.ts";
+import { writing } from "../base/writing.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";

@@ -15,7 +15,7 @@ import {
   type ProvisionTarget,
   type Refusal,
 } from "../mod.ts";
-import { nearest } from "../ffi/nearest.ts";
+import { nearest } from "../base/nearest.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { styleFor } from "./ui/ansi.ts";

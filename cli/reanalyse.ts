@@ -16,7 +16,7 @@ import {
   summariseSimulation,
   toJson,
 } from "../mod.ts";
-import { writing } from "../scenarios/writing.ts";
+import { writing } from "../base/writing.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";

@@ -1,5 +1,5 @@
 import { shippedScenarios } from "../mod.ts";
-import { nearest } from "../ffi/nearest.ts";
+import { nearest } from "../base/nearest.ts";
 import { UsageError } from "./exit_codes.ts";
 
 /** Explains the argument in helps. */

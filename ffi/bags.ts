@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { FieldsOf } from "./fields.ts";
+import type { FieldsOf } from "../base/fields.ts";
 
 /** `TS_COMBINER_*` of `tierstore.h` by name. A test compares the two. */
 export const COMBINERS = { sum: 0, mean: 1, sqrtn: 2 } as const;

@@ -6,7 +6,7 @@
 
 import { isArrayOf, lengthOf } from "./arrays.ts";
 import { message } from "./errors.ts";
-import { checkFields, type FieldsOf } from "./fields.ts";
+import { checkFields, type FieldsOf } from "../base/fields.ts";
 import { countKeys, type Keys, toKeys } from "./keys.ts";
 import { native } from "./library.ts";
 import { nativeOptions, seedText, withConfig } from "./options.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { parseBytes } from "./bytes.ts";
+import { parseBytes } from "../base/bytes.ts";
 import { encodeText, message } from "./errors.ts";
-import { checkFields, type FieldsOf } from "./fields.ts";
+import { checkFields, type FieldsOf } from "../base/fields.ts";
 import { native } from "./library.ts";
 
 /**

@@ -7,7 +7,7 @@
 import { BAG_FIELDS, type BagOptions, combinerNumber, LOOKUP_BAGS_FIELDS, type LookupBagsOptions } from "./bags.ts";
 import { message, readText } from "./errors.ts";
 import { numberOf, parseLines } from "./facts.ts";
-import { checkFields } from "./fields.ts";
+import { checkFields } from "../base/fields.ts";
 import { checkMaker, handleOf } from "./handle.ts";
 import {
   apartFrom,

@@ -5,7 +5,7 @@
  */
 
 import type { Combiner } from "./bags.ts";
-import { checkFields, type FieldsOf } from "./fields.ts";
+import { checkFields, type FieldsOf } from "../base/fields.ts";
 import {
   type AdmissionOptions,
   admissionOptions,

@@ -5,8 +5,8 @@
  */
 
 import type { CaseSummary, Pricing } from "./model.ts";
-import { breakEvenRowSeconds } from "./tco/break_even.ts";
-import { modulePrice, type PriceItem } from "./tco/price_book.ts";
+import { breakEvenRowSeconds } from "../models/costs/break_even.ts";
+import { modulePrice, type PriceItem } from "../models/costs/price_book.ts";
 
 /** Random reads a second of the drive: an assumption, of the order that data sheets of large drives state. */
 export const DRIVE_READS = 1e6;

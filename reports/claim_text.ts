@@ -4,12 +4,12 @@
  * @module
  */
 
-import { shownLines } from "../scenarios/shown.ts";
+import { shownLines } from "../base/shown.ts";
 import { estimateText, listText, percentText, significant } from "./format.ts";
 import type { CaseClaim, PlainInput } from "./model.ts";
-import type { BillPart } from "./tco/bill.ts";
-import { type Claim, claimedSaving } from "./tco/claim/claim.ts";
-import { dateText, isStale, type PriceBook, pricesAsOf, type Provenance } from "./tco/price_book.ts";
+import type { BillPart } from "../models/costs/bill.ts";
+import { type Claim, claimedSaving } from "../models/costs/claim/claim.ts";
+import { dateText, isStale, type PriceBook, pricesAsOf, type Provenance } from "../models/costs/price_book.ts";
 
 /** What a claim is printed from. */
 export type ClaimAnalysis = Pick<CaseClaim, "claim" | "causes" | "tornado" | "flips">;

@@ -6,9 +6,9 @@
 
 import { kindOf } from "./kind.ts";
 import type { CaseClaim, CaseSummary, Pricing } from "./model.ts";
-import { type Claim, type ClaimSide, type Range, takeApart } from "./tco/claim/claim.ts";
-import { claimInputs, flips, priceInput, tornado } from "./tco/claim/sensitivity.ts";
-import { ownedPriceRange } from "./tco/owned_machines.ts";
+import { type Claim, type ClaimSide, type Range, takeApart } from "../models/costs/claim/claim.ts";
+import { claimInputs, flips, priceInput, tornado } from "../models/costs/claim/sensitivity.ts";
+import { ownedPriceRange } from "../models/costs/owned_machines.ts";
 
 /**
  * Causes, tornado and flip values of a claim.

@@ -16,11 +16,11 @@ import {
   offers,
   priceWithoutOverBuy,
   savingWithCommon,
-} from "./tco/cost_model.ts";
-import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from "./tco/bill.ts";
-import { missingForOwned, OWNED, ownedMachines } from "./tco/owned_machines.ts";
-import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "./tco/price_book.ts";
-import { type SampleWork, serversNeeded } from "./tco/traffic.ts";
+} from "../models/costs/cost_model.ts";
+import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from "../models/costs/bill.ts";
+import { missingForOwned, OWNED, ownedMachines } from "../models/costs/owned_machines.ts";
+import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "../models/costs/price_book.ts";
+import { type SampleWork, serversNeeded } from "../models/costs/traffic.ts";
 
 /** Share of a machine's memory that tables may use; the rest is for system, process and buffers. An assumption. */
 export const USABLE_SHARE = 0.9;

@@ -84,8 +84,8 @@ export {
 export { renderSimulationTerminal, simulationCsv, simulationJson, simulationMarkdown } from "./simulation/text.ts";
 export { writeSimulationReport } from "./simulation/write.ts";
 export type { Estimate } from "./statistics/bootstrap.ts";
-export type { Limit, Need, Offer } from "./tco/cost_model.ts";
-export { DEFAULT_PRICE_FILES, defaultPriceBook } from "./tco/default_prices.ts";
+export type { Limit, Need, Offer } from "../models/costs/cost_model.ts";
+export { DEFAULT_PRICE_FILES, defaultPriceBook } from "../models/costs/default_prices.ts";
 export {
   type Instance,
   isStale,
@@ -103,7 +103,7 @@ export {
   problemText,
   type Provenance,
   withOwnPrices,
-} from "./tco/price_book.ts";
+} from "../models/costs/price_book.ts";
 export {
   type AbstractCost,
   abstractCost,
@@ -112,8 +112,8 @@ export {
   cachedBandwidth,
   type PageRule,
   type RowRule,
-} from "./tco/break_even.ts";
-export type { BillPart, BillRequest, Boundary } from "./tco/bill.ts";
+} from "../models/costs/break_even.ts";
+export type { BillPart, BillRequest, Boundary } from "../models/costs/bill.ts";
 export {
   capitalRecovery,
   energyPerYear,
@@ -122,13 +122,19 @@ export {
   type OwnedRates,
   type Part,
   type PowerPrice,
-} from "./tco/owned.ts";
-export { type OwnedMachine, ownedMachines, ownedRates } from "./tco/owned_machines.ts";
-export { type Platform, type Population, populations } from "./tco/populations.ts";
-export { bytesPerSample, type SampleWork, serversNeeded, tableBytes, type TableShape } from "./tco/traffic.ts";
-export type { Cause, CauseShare, Claim, ClaimSide, Range } from "./tco/claim/claim.ts";
-export type { ClaimInput, Flip, TornadoBar } from "./tco/claim/sensitivity.ts";
-export { PUBLISHED_CLAIMS, type PublishedClaim } from "./tco/claim/published.ts";
+} from "../models/costs/owned.ts";
+export { type OwnedMachine, ownedMachines, ownedRates } from "../models/costs/owned_machines.ts";
+export { type Platform, type Population, populations } from "../models/costs/populations.ts";
+export {
+  bytesPerSample,
+  type SampleWork,
+  serversNeeded,
+  tableBytes,
+  type TableShape,
+} from "../models/costs/traffic.ts";
+export type { Cause, CauseShare, Claim, ClaimSide, Range } from "../models/costs/claim/claim.ts";
+export type { ClaimInput, Flip, TornadoBar } from "../models/costs/claim/sensitivity.ts";
+export { PUBLISHED_CLAIMS, type PublishedClaim } from "../models/costs/claim/published.ts";
 export {
   type ClaimAnalysis,
   type PriceTextOptions,
@@ -138,15 +144,15 @@ export {
   unpricedText,
 } from "./claim_text.ts";
 export { analyseClaim } from "./claims.ts";
-export { plan } from "./tco/planner/planner.ts";
+export { plan } from "../models/planning/planner.ts";
 export {
   type OwnMachine,
   type PlanInputs,
   type PlannedTable,
   planRequest,
   type RowTimes,
-} from "./tco/planner/request.ts";
-export { planText } from "./tco/planner/text.ts";
+} from "../models/planning/request.ts";
+export { planText } from "../models/planning/text.ts";
 export type {
   Banded,
   Loser,
@@ -159,5 +165,5 @@ export type {
   PlanTable,
   PlanTarget,
   PlanTier,
-} from "./tco/planner/model.ts";
-export { type SizedTable, type TableSize, tableSize } from "./tco/size.ts";
+} from "../models/planning/model.ts";
+export { type SizedTable, type TableSize, tableSize } from "../models/planning/size.ts";

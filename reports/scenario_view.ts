@@ -6,7 +6,7 @@
  */
 
 import type { Result, SampleRecord } from "../scenarios/record.ts";
-import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL } from "./tco/bill.ts";
+import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL } from "../models/costs/bill.ts";
 
 /** How a configuration holds its rows: decides which machines can be priced for it. */
 export type Holding = "dram" | "pmem" | "memory-mode" | "other";

@@ -15,8 +15,8 @@ import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
 import { targetAuc } from "./target_auc.ts";
 import { claimsOf } from "./claims.ts";
-import { defaultPriceBook } from "./tco/default_prices.ts";
-import { type PriceBook, type PriceFile, withOwnPrices } from "./tco/price_book.ts";
+import { defaultPriceBook } from "../models/costs/default_prices.ts";
+import { type PriceBook, type PriceFile, withOwnPrices } from "../models/costs/price_book.ts";
 import { verdict } from "./verdict.ts";
 
 /** Options of {@linkcode summarise}. */

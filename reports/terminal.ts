@@ -10,7 +10,7 @@ import { FILTER_COLUMNS, filterCells, filtered } from "./filter_words.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
 import { aucCell } from "../scenarios/record.ts";
-import { shownLines } from "../scenarios/shown.ts";
+import { shownLines } from "../base/shown.ts";
 
 /**
  * Table of all cases and the verdict, wrapped at a width.

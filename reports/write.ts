@@ -6,13 +6,13 @@
 
 import { join } from "node:path";
 import type { Result } from "../scenarios/record.ts";
-import { writing } from "../scenarios/writing.ts";
+import { writing } from "../base/writing.ts";
 import { toCsv } from "./export/csv.ts";
 import { toJson } from "./export/json.ts";
 import { toMarkdown } from "./export/markdown.ts";
 import { renderReport, type ReportOptions } from "./html/render.ts";
 import { summarise } from "./summary.ts";
-import { writeWhole } from "./write_whole.ts";
+import { writeWhole } from "../base/write_whole.ts";
 
 /** The files of a report. */
 export interface ReportFiles {

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { formatBytes, parseBytes } from "../ffi/bytes.ts";
-import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
+import { formatBytes, parseBytes } from "../base/bytes.ts";
+import { type DocumentPath, foundText, type Problem } from "../base/diagnostics.ts";
 import { checkAblation, checkWorkload } from "./check_training.ts";
 import { atPoint, matrixPoints } from "./matrix.ts";
-import { nearest } from "../ffi/nearest.ts";
+import { nearest } from "../base/nearest.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
 import { FIXED_FIELDS, scenarioSchema } from "./schema.ts";
 import {
@@ -20,8 +20,8 @@ import {
   usesLibpmem,
   usesMemkind,
 } from "./storage.ts";
-import { PAST_LIMIT } from "./document.ts";
-import { validate } from "./validate.ts";
+import { PAST_LIMIT } from "../base/document.ts";
+import { validate } from "../base/validate.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
 const MAX_POINTS = 1000;

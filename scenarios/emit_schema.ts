@@ -7,11 +7,11 @@
 
 import { fileURLToPath } from "node:url";
 import { toJsonSchema } from "@valibot/to-json-schema";
-import { optionsOf } from "./one_of.ts";
-import { planSchema } from "./planning/plan_file.ts";
+import { optionsOf } from "../base/one_of.ts";
+import { planSchema } from "../models/planning/plan_file.ts";
 import { scenarioSchema } from "./schema.ts";
-import { simulationSchema } from "./simulation/schema.ts";
-import type * as v from "./valibot.ts";
+import { simulationSchema } from "../models/simulation/schema.ts";
+import type * as v from "../base/valibot.ts";
 
 /** Documents that people write and editors check. */
 export type DocumentName = "scenario" | "simulation" | "plan";

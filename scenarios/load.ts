@@ -6,12 +6,12 @@
 
 import { fileURLToPath } from "node:url";
 import { checkScenario } from "./check.ts";
-import { ScenarioError } from "./diagnostics.ts";
-import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "./document.ts";
-import { listMedia } from "./media.ts";
+import { ScenarioError } from "../base/diagnostics.ts";
+import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "../base/document.ts";
+import { listMedia } from "../models/media/media.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
-import { isSimulationText, loadSimulation } from "./simulation/load.ts";
+import { isSimulationText, loadSimulation } from "../models/simulation/load.ts";
 
 /** Folder of the shipped scenarios. */
 const SHIPPED = new URL("./", import.meta.url);

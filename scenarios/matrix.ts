@@ -4,7 +4,7 @@
  * @module
  */
 
-import { own, put } from "./names.ts";
+import { own, put } from "../base/names.ts";
 import type { MatrixPoint, MatrixValue } from "./scenario.ts";
 
 /** Every combination of a matrix's values; one empty point without a matrix. */

@@ -74,7 +74,7 @@ export interface RunRecord {
   readonly vouched?: readonly (Vouched & { readonly configuration: string })[];
 }
 
-/** How wrong one kind of figure of a media model may be (`scenarios/media/residuals.json`, `docs/accuracy.md`). */
+/** How wrong one kind of figure of a media model may be (`models/media/calibration/residuals.json`, `docs/accuracy.md`). */
 export interface ModelBand {
   /** Which figures of the medium. */
   readonly kind: "latency" | "read" | "write" | "mixed";

@@ -25,7 +25,7 @@ import {
   text,
   word,
 } from "./record_parts.ts";
-import * as v from "./valibot.ts";
+import * as v from "../base/valibot.ts";
 
 const evidence = word("measured", "emulated", "simulated");
 const point = mapOf(scalar);

@@ -4,15 +4,15 @@
  * @module
  */
 
-import { pathText, type Problem } from "./diagnostics.ts";
+import { pathText, type Problem } from "../base/diagnostics.ts";
 import type { Result } from "./record.ts";
-import { digestOf } from "./run/canonical.ts";
+import { digestOf } from "../base/canonical.ts";
 import type { ResolvedScenario } from "./scenario.ts";
 import { scenarioSchema } from "./schema.ts";
-import type { SimulationResult } from "./simulation/record.ts";
-import { simulationSchema } from "./simulation/schema.ts";
-import type { ResolvedSimulation } from "./simulation/simulation.ts";
-import { validate } from "./validate.ts";
+import type { SimulationResult } from "../models/simulation/record.ts";
+import { simulationSchema } from "../models/simulation/schema.ts";
+import type { ResolvedSimulation } from "../models/simulation/simulation.ts";
+import { validate } from "../base/validate.ts";
 
 /** Fields that name files or folders. */
 const PATHS: ReadonlySet<string> = new Set(["path", "ssdPath", "criteo", "trace", "result", "profile"]);

@@ -17,13 +17,13 @@ import type {
   Scenario,
   Workload,
 } from "./scenario.ts";
-import { parseBytes } from "../ffi/bytes.ts";
+import { parseBytes } from "../base/bytes.ts";
 import { resolveDims, resolveOptimisations, resolveOptimizers, resolveTables } from "./resolve_training.ts";
 import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "./storage.ts";
 import { resolveRowFilter } from "./row_filter.ts";
 import { trialSteps } from "./trial_steps.ts";
-import { durationInSeconds } from "./units.ts";
-import { SKEWS } from "./workloads/skews.ts";
+import { durationInSeconds } from "../base/units.ts";
+import { SKEWS } from "../models/workloads/skews.ts";
 
 /** Media model that a missing medium is emulated as, unless the configuration names another. */
 export const DEFAULT_MEDIA = "optane-100-6x256";

@@ -7,10 +7,10 @@
 
 import { dirname, join } from "node:path";
 import { FileLock, lockHolder } from "./run/lock.ts";
-import { haveSums, isDamagedEnd, summedLine, unsummedLine } from "./line_sum.ts";
+import { haveSums, isDamagedEnd, summedLine, unsummedLine } from "../base/line_sum.ts";
 import { checkRecord } from "./record_schema.ts";
-import { readHead, readUserFile } from "./user_file.ts";
-import { writing } from "./writing.ts";
+import { readHead, readUserFile } from "../base/user_file.ts";
+import { writing } from "../base/writing.ts";
 import type {
   CurveRecord,
   FailedRecord,

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { oneOf } from "./one_of.ts";
+import { oneOf } from "../base/one_of.ts";
 import { type Admission, type Expiry, RECORDED, type Recorded } from "./row_filter.ts";
-import { described, real, whole } from "./schema_parts.ts";
-import * as v from "./valibot.ts";
+import { described, real, whole } from "../base/schema_parts.ts";
+import * as v from "../base/valibot.ts";
 
 const frequency = v.exactOptional(
   whole("Lookups of a key that are not answered with a row. Default 1.", 1, 2 ** 30),

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { readUserText } from "./user_file.ts";
+import { readUserText } from "../base/user_file.ts";
 import { basename, join, resolve } from "node:path";
-import { digestOf } from "./run/canonical.ts";
+import { digestOf } from "../base/canonical.ts";
 import { defaultDependencies } from "./run/dependencies.ts";
 import type { RunEvent } from "./run/events.ts";
 import { loadScenario, resolveScenario } from "./load.ts";

@@ -6,16 +6,16 @@
  * @module
  */
 
-import { parseBytes } from "../ffi/bytes.ts";
-import * as v from "./valibot.ts";
-import { DURATION_PATTERN, SIZE_PATTERN } from "./units.ts";
-import { SKEWS } from "./workloads/skews.ts";
-import { nearest } from "../ffi/nearest.ts";
-import { named, variedField } from "./names.ts";
-import { oneOf } from "./one_of.ts";
+import { parseBytes } from "../base/bytes.ts";
+import * as v from "../base/valibot.ts";
+import { DURATION_PATTERN, SIZE_PATTERN } from "../base/units.ts";
+import { SKEWS } from "../models/workloads/skews.ts";
+import { nearest } from "../base/nearest.ts";
+import { named, variedField } from "../base/names.ts";
+import { oneOf } from "../base/one_of.ts";
 import { rowFilter } from "./row_filter_schema.ts";
 import type { Scenario, Size } from "./scenario.ts";
-import { auto, described, flag, real, whole, widths } from "./schema_parts.ts";
+import { auto, described, flag, real, whole, widths } from "../base/schema_parts.ts";
 import { STORAGE_TYPES } from "./storage.ts";
 import { MODELS } from "./training.ts";
 import {

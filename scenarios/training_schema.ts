@@ -5,10 +5,10 @@
  * @module
  */
 
-import { nearest } from "../ffi/nearest.ts";
-import { oneOf } from "./one_of.ts";
+import { nearest } from "../base/nearest.ts";
+import { oneOf } from "../base/one_of.ts";
 import { rowFilter } from "./row_filter_schema.ts";
-import { auto, described, flag, real, whole } from "./schema_parts.ts";
+import { auto, described, flag, real, whole } from "../base/schema_parts.ts";
 import type { Ablation } from "./scenario.ts";
 import {
   COLUMNS,
@@ -20,7 +20,7 @@ import {
   type PartOptimizer,
   type WrittenTable,
 } from "./training.ts";
-import * as v from "./valibot.ts";
+import * as v from "../base/valibot.ts";
 
 const learningRate = v.exactOptional(real("Learning rate.", 1e-9, 100));
 

@@ -22,7 +22,7 @@ for sanitizer in ${SANITIZERS:-address undefined thread}; do
       ;;
   esac
   make -s -C native net-in-deno BUILD="build/$sanitizer" SANITIZE="$sanitizer" CFLAGS="-O1 -g" \
-    RUN="${behind[*]} $deno run -A --no-check test/seeded_bugs.ts"
+    RUN="${behind[*]} $deno run -A --no-check ../test/native/seeded_bugs.ts"
   "${behind[@]}" "TIERBENCH_LIBRARY=$PWD/native/build/$sanitizer/libtierstore.so" \
     "$deno" test -A --no-check "${tests[@]}" < /dev/null
 done

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { shownText } from "../../scenarios/shown.ts";
+import { shownText } from "../../base/shown.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Colours of a terminal; without colours the text stays as it is. */

@@ -1,6 +1,6 @@
 /* media.h - what a modelled medium costs: latency, bandwidth and the time of a batch, from a few physical parameters.
  * The one definition of every media model: native/emulation slows a store down by it, native/simulator counts virtual
- * time with it, scenarios/models fits and validates it against published measurements.
+ * time with it, models/media/calibration fits and validates it against published measurements.
  *
  * One access of `bytes` moves n = ceil(bytes / line) lines. Two sides limit it.
  *

@@ -6,8 +6,8 @@
 
 import { html, Markup, scriptJson } from "../html/markup.ts";
 import type { SummaryOptions } from "../summary.ts";
-import { defaultPriceBook } from "../tco/default_prices.ts";
-import type { PriceBook, PriceFile } from "../tco/price_book.ts";
+import { defaultPriceBook } from "../../models/costs/default_prices.ts";
+import type { PriceBook, PriceFile } from "../../models/costs/price_book.ts";
 import { ownPriceLine, pageOptions, partOf, type PriceLine, priceLine } from "./page_schema.ts";
 
 const PRICES = /<script type="application\/x-ndjson" id="prices">\n([^<]*?)\n?<\/script>/;

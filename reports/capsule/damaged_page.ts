@@ -1,4 +1,4 @@
-import { shownLine } from "../../scenarios/shown.ts";
+import { shownLine } from "../../base/shown.ts";
 
 /** A page that cannot be read, or not as a whole. */
 export class DamagedPageError extends Error {

@@ -6,10 +6,10 @@
  */
 
 import { checked, figure, flag, listOf, maybe, object, positive, text, word } from "../../scenarios/record_parts.ts";
-import { oneOf } from "../../scenarios/one_of.ts";
-import * as v from "../../scenarios/valibot.ts";
-import { monthIndex } from "../tco/dates.ts";
-import { MEDIA, MONEY_UNITS, PLAIN_UNITS } from "../tco/price_rows.ts";
+import { oneOf } from "../../base/one_of.ts";
+import * as v from "../../base/valibot.ts";
+import { monthIndex } from "../../models/costs/dates.ts";
+import { MEDIA, MONEY_UNITS, PLAIN_UNITS } from "../../models/costs/price_rows.ts";
 import { DamagedPageError } from "./damaged_page.ts";
 
 const date = v.pipe(

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { shownLines } from "../../scenarios/shown.ts";
+import { shownLines } from "../../base/shown.ts";
 import { kindText } from "../kind.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
 import { estimateText, rateText, roughPercentText, significant } from "../format.ts";

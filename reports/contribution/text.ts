@@ -5,7 +5,7 @@
  */
 
 import type { Contribution } from "../../scenarios/contribution/record.ts";
-import { shownLines } from "../../scenarios/shown.ts";
+import { shownLines } from "../../base/shown.ts";
 import { wrap } from "../terminal.ts";
 import { contentsText, removedText } from "./section.ts";
 

@@ -8,8 +8,8 @@
 import { PHASES } from "../../scenarios/record.ts";
 import type { AblationRow, CaseSummary, Summary } from "../model.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
-import { csvLine } from "../tco/csv.ts";
-import { dateText } from "../tco/price_book.ts";
+import { csvLine } from "../../models/costs/csv.ts";
+import { dateText } from "../../models/costs/price_book.ts";
 
 type Value = string | number | undefined;
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { shownText } from "../../scenarios/shown.ts";
+import { shownText } from "../../base/shown.ts";
 import { kindText } from "../kind.ts";
 import { changeText, errorText, estimateText, rateText, significant } from "../format.ts";
 import { resultsText } from "../ablation_words.ts";

@@ -7,7 +7,7 @@
 import { breakEvenMap, DRIVE_READS, PRICE_RATIOS } from "../break_even_map.ts";
 import { bytesText, prefixed, significant } from "../format.ts";
 import type { Summary } from "../model.ts";
-import { dateText, MARK_WORDS } from "../tco/price_book.ts";
+import { dateText, MARK_WORDS } from "../../models/costs/price_book.ts";
 import type { Markup } from "./markup.ts";
 import { figure, table } from "./parts.ts";
 

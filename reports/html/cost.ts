@@ -15,8 +15,8 @@ import {
 } from "../format.ts";
 import type { CaseSummary, Pricing, Summary } from "../model.ts";
 import { rangeText } from "../claim_text.ts";
-import { BOUNDARY_WORDS, boundaryText, partsWithin } from "../tco/bill.ts";
-import { dateText, isStale, MARK_WORDS, type Provenance } from "../tco/price_book.ts";
+import { BOUNDARY_WORDS, boundaryText, partsWithin } from "../../models/costs/bill.ts";
+import { dateText, isStale, MARK_WORDS, type Provenance } from "../../models/costs/price_book.ts";
 import { breakEven } from "./break_even.ts";
 import { html, type Markup } from "./markup.ts";
 import { estimateCell, kind, table } from "./parts.ts";

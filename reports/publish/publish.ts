@@ -9,7 +9,7 @@ import type { Result } from "../../scenarios/record.ts";
 import { compareResults } from "../compare/compare.ts";
 import { comparisonMarkdown } from "../compare/text.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
-import { writeWhole } from "../write_whole.ts";
+import { writeWhole } from "../../base/write_whole.ts";
 import { badgeSvg, badgeText } from "./badge.ts";
 import { collectReports, type FoundReport, type FoundReports } from "./collect.ts";
 import { historiesOf, type History } from "./history.ts";

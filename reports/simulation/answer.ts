@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SimulatedRecord } from "../../scenarios/simulation/record.ts";
+import type { SimulatedRecord } from "../../models/simulation/record.ts";
 
 /** A case with what tells it from the others of its study. */
 interface Case extends Pick<SimulatedRecord, "configuration" | "point" | "samplesPerSecond" | "band"> {

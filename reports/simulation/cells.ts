@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ExplanationRecord, SimulatedRecord } from "../../scenarios/simulation/record.ts";
+import type { ExplanationRecord, SimulatedRecord } from "../../models/simulation/record.ts";
 import { changeText, decimalBytesText, percentText, prefixed, significant } from "../format.ts";
 import { bottleneck, type Deviation, type StudySummary } from "./summary.ts";
 

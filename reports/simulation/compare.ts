@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { SimulatedRecord, SimulationResult } from "../../scenarios/simulation/record.ts";
-import { shownLines } from "../../scenarios/shown.ts";
+import type { SimulatedRecord, SimulationResult } from "../../models/simulation/record.ts";
+import { shownLines } from "../../base/shown.ts";
 import { prefixed } from "../format.ts";
 
 /** A case in both. */

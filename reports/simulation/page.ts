@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SimulationResult } from "../../scenarios/simulation/record.ts";
+import type { SimulationResult } from "../../models/simulation/record.ts";
 import { ROOT_PLACE, seal } from "../capsule/seal.ts";
 import { html, Markup, scriptJson } from "../html/markup.ts";
 import { pageHead } from "../html/page_head.ts";

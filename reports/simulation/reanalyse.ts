@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SimulationResult } from "../../scenarios/simulation/record.ts";
+import type { SimulationResult } from "../../models/simulation/record.ts";
 import { parseSimulationPage } from "../capsule/read.ts";
 import { differing } from "../capsule/reanalyse.ts";
 import { checkPage } from "../capsule/seal.ts";

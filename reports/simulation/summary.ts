@@ -4,8 +4,8 @@
  * @module
  */
 
-import { orderOf, type PublishedDeviation, publishedDeviations } from "../../scenarios/simulation/deviations.ts";
-import type { ExplanationRecord, SimulatedRecord, SimulationResult } from "../../scenarios/simulation/record.ts";
+import { orderOf, type PublishedDeviation, publishedDeviations } from "../../models/simulation/deviations.ts";
+import type { ExplanationRecord, SimulatedRecord, SimulationResult } from "../../models/simulation/record.ts";
 import { answersOf } from "./answer.ts";
 
 /** A published figure and what the simulation says. */

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { shownLines } from "../../scenarios/shown.ts";
+import { shownLines } from "../../base/shown.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
-import { csvLine } from "../tco/csv.ts";
+import { csvLine } from "../../models/costs/csv.ts";
 import { wrap } from "../terminal.ts";
 import { deviationTable, explanationTable, speedTable, type TextTable } from "./cells.ts";
 import { type SimulationSummary, timeByKind } from "./summary.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SimulationResult } from "../../scenarios/simulation/record.ts";
+import type { SimulationResult } from "../../models/simulation/record.ts";
 import { type ReportFiles, writeReportTexts } from "../write.ts";
 import { renderSimulation } from "./page.ts";
 import { summariseSimulation } from "./summary.ts";

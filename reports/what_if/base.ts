@@ -10,8 +10,8 @@ import type { Evidence } from "../../scenarios/record.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
 import type { PriceableCase } from "../pricing.ts";
 import type { ScenarioView } from "../scenario_view.ts";
-import { OWNED } from "../tco/owned_machines.ts";
-import type { PriceBook, Provenance } from "../tco/price_book.ts";
+import { OWNED } from "../../models/costs/owned_machines.ts";
+import type { PriceBook, Provenance } from "../../models/costs/price_book.ts";
 
 /** A case as a what-if needs it. */
 export type WhatIfCase = PriceableCase & {

@@ -5,9 +5,9 @@
  */
 
 import { significant } from "../format.ts";
-import { BOUNDARIES, BOUNDARY_WORDS } from "../tco/bill.ts";
-import { missingForOwned, OWNED, OWNED_ITEMS } from "../tco/owned_machines.ts";
-import { itemNamed } from "../tco/price_book.ts";
+import { BOUNDARIES, BOUNDARY_WORDS } from "../../models/costs/bill.ts";
+import { missingForOwned, OWNED, OWNED_ITEMS } from "../../models/costs/owned_machines.ts";
+import { itemNamed } from "../../models/costs/price_book.ts";
 import type { WhatIfBase } from "./base.ts";
 
 /** A number that can be changed. */

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { nearest } from "../../ffi/nearest.ts";
-import { readJsonc } from "../jsonc.ts";
-import { printParseErrorCode } from "../jsonc_parser.ts";
+import { nearest } from "../../base/nearest.ts";
+import { readJsonc } from "../../base/jsonc.ts";
+import { printParseErrorCode } from "../../base/jsonc_parser.ts";
 import type { Question } from "./record.ts";
 
 /** The questions, in the order in which they are shown. */

@@ -7,9 +7,9 @@
 
 import { fileURLToPath } from "node:url";
 import { loadScenario } from "../load.ts";
-import type { Availability, Found } from "../machine/availability.ts";
+import type { Availability, Found } from "../../machines/availability.ts";
 import type { Result } from "../record.ts";
-import { digestOf } from "../run/canonical.ts";
+import { digestOf } from "../../base/canonical.ts";
 import { UnavailableError } from "../run/configurations.ts";
 import { defaultDependencies } from "../run/dependencies.ts";
 import type { RunDependencies } from "../run/prepare.ts";

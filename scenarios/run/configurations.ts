@@ -6,8 +6,8 @@
  */
 
 import { normalize } from "node:path";
-import { formatBytes } from "../../ffi/bytes.ts";
-import type { Availability, Found } from "../machine/availability.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import type { Availability, Found } from "../../machines/availability.ts";
 import type { Case } from "../plan.ts";
 import type { Evidence, Vouched } from "../record.ts";
 import type { ResolvedConfiguration } from "../scenario.ts";

@@ -1,8 +1,8 @@
 import project from "../../deno.json" with { type: "json" };
 import { libraryVersion } from "../../ffi/machine.ts";
-import { prepareData } from "../workloads/data.ts";
-import { availability, inspectMachine } from "../machine.ts";
-import { loadMedia, mediaNativeOptions } from "../media.ts";
+import { prepareData } from "../../models/workloads/data.ts";
+import { availability, inspectMachine } from "../../machines/machine.ts";
+import { loadMedia, mediaNativeOptions } from "../../models/media/media.ts";
 import { modelBands, modelLimit } from "./model_facts.ts";
 import type { RunDependencies } from "./prepare.ts";
 import type { MachineRecord } from "../record.ts";

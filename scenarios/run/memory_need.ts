@@ -5,10 +5,10 @@
  * @module
  */
 
-import { formatBytes } from "../../ffi/bytes.ts";
+import { formatBytes } from "../../base/bytes.ts";
 import { tiersOf } from "../storage.ts";
-import { dramBudget, tableBytes, tablesOf, tierSizes } from "../workloads/sizes.ts";
-import { vocabularyOf } from "../workloads/vocabulary.ts";
+import { dramBudget, tableBytes, tablesOf, tierSizes } from "../../models/workloads/sizes.ts";
+import { vocabularyOf } from "../../models/workloads/vocabulary.ts";
 import { configurationOf, type RunnableCase, UnavailableError } from "./configurations.ts";
 import type { MemoryLimit } from "./memory_limit.ts";
 

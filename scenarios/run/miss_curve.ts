@@ -7,7 +7,7 @@
 import { missRatioCurve, type PopularityLaw, popularityLaw } from "../../ffi/curve.ts";
 import type { CurveRecord, SampleRecord } from "../record.ts";
 import type { ResolvedScenario } from "../schema.ts";
-import { KAGGLE_KEYS } from "../workloads/vocabulary.ts";
+import { KAGGLE_KEYS } from "../../models/workloads/vocabulary.ts";
 
 /** Sizes from a thousandth of all rows to all of them. */
 const SIZES = 12;

@@ -6,8 +6,8 @@
  */
 
 import { evaluateMedia, type MediaOperation, type MediaQuery } from "../../ffi/media.ts";
-import { loadMedia, mediaNativeOptions } from "../media.ts";
-import { loadResiduals } from "../models/bands.ts";
+import { loadMedia, mediaNativeOptions } from "../../models/media/media.ts";
+import { loadResiduals } from "../../models/media/calibration/bands.ts";
 import type { ModelBand, ModelLimit } from "../record.ts";
 
 /** Who accesses the medium, and how. */

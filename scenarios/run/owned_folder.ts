@@ -6,7 +6,7 @@
  */
 
 import { join } from "node:path";
-import { readHead } from "../user_file.ts";
+import { readHead } from "../../base/user_file.ts";
 import { FileLock } from "./lock.ts";
 import { folderUser } from "./open_files.ts";
 

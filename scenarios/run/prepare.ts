@@ -4,9 +4,9 @@
  * @module
  */
 
-import { formatBytes } from "../../ffi/bytes.ts";
-import type { Availability } from "../machine/availability.ts";
-import { digestOf } from "./canonical.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import type { Availability } from "../../machines/availability.ts";
+import { digestOf } from "../../base/canonical.ts";
 import { possibleSwitches, requireCpu } from "./cpu.ts";
 import {
   configurationOf,
@@ -17,8 +17,8 @@ import {
   type SkippedCase,
   UnavailableError,
 } from "./configurations.ts";
-import type { prepareData, PreparedData } from "../workloads/data.ts";
-import { ScenarioError } from "../diagnostics.ts";
+import type { prepareData, PreparedData } from "../../models/workloads/data.ts";
+import { ScenarioError } from "../../base/diagnostics.ts";
 import type { RunEvent } from "./events.ts";
 import { planCases } from "../plan.ts";
 import type { DataRecord, MachineRecord, ModelBand, ModelLimit, RunRecord } from "../record.ts";
@@ -26,7 +26,7 @@ import type { MemoryLimit } from "./memory_limit.ts";
 import { checkMemory, sizedBefore, type SizedCase } from "./memory_need.ts";
 import type { MediumUse } from "./model_facts.ts";
 import type { ResolvedScenario } from "../scenario.ts";
-import { dramBudget, mustCountRowsOnly, tableBytes } from "../workloads/sizes.ts";
+import { dramBudget, mustCountRowsOnly, tableBytes } from "../../models/workloads/sizes.ts";
 import { checkVouches, type Vouch } from "./vouch.ts";
 import type { WorkerCommand } from "./worker_process.ts";
 

@@ -9,7 +9,7 @@ import { configurationOf, environmentOf, type Scratch } from "./configurations.t
 import { rowFilterOf } from "../row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
-import { tablesOf, tierSizes } from "../workloads/sizes.ts";
+import { tablesOf, tierSizes } from "../../models/workloads/sizes.ts";
 import { trainerOf } from "./trainer_options.ts";
 import type {
   QualityOutcome,

@@ -9,7 +9,7 @@ import type { DeepOptimizer, TrainerTable } from "../../ffi/trainer.ts";
 import { rowFilterOf } from "../row_filter.ts";
 import type { PartOptimizerName, ResolvedWorkload } from "../scenario.ts";
 import type { WorkerTrainer } from "./worker_protocol.ts";
-import { deepRule, embeddingRule, type NamedTable, tablesOf } from "../workloads/sizes.ts";
+import { deepRule, embeddingRule, type NamedTable, tablesOf } from "../../models/workloads/sizes.ts";
 
 /** The trainer's names of optimizers. */
 const NATIVE: Readonly<Record<PartOptimizerName, DeepOptimizer>> & { readonly ftrl: "ftrl" } = {

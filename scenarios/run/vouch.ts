@@ -7,9 +7,9 @@
  * @module
  */
 
-import { nearest } from "../../ffi/nearest.ts";
-import type { Availability } from "../machine/availability.ts";
-import { listMedia, loadMedia } from "../media.ts";
+import { nearest } from "../../base/nearest.ts";
+import type { Availability } from "../../machines/availability.ts";
+import { listMedia, loadMedia } from "../../models/media/media.ts";
 import type { RunRecord, Vouched } from "../record.ts";
 import type { ResolvedConfiguration, ResolvedScenario } from "../scenario.ts";
 import { usesLibpmem, usesMemkind } from "../storage.ts";

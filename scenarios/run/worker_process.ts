@@ -6,7 +6,7 @@
 
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { formatBytes } from "../../ffi/bytes.ts";
+import { formatBytes } from "../../base/bytes.ts";
 import { type MemoryLimit, memoryLimit } from "./memory_limit.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./worker_protocol.ts";
 

@@ -1,5 +1,5 @@
 import { parse } from "@std/yaml";
-import { parsePackages } from "../../native/setup/packages.ts";
+import { parsePackages } from "../../setup/packages.ts";
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -65,7 +65,7 @@ Deno.test.each(scripts.map((script) => [script]))("%s is executable, stops at er
   assert(success, new TextDecoder().decode(stderr));
 });
 
-Deno.test("prepare.sh installs Node, npm and the packages of native/packages.txt", async () => {
+Deno.test("prepare.sh installs Node, npm and the packages of setup/packages.txt", async () => {
   // The same commands, with an apt-get that only tells what it was asked for.
   const folder = await Deno.makeTempDir();
   try {
@@ -79,7 +79,7 @@ Deno.test("prepare.sh installs Node, npm and the packages of native/packages.txt
     assert(success);
     const [update, install = ""] = new TextDecoder().decode(stdout).split("\n");
     assertEquals(update, "update");
-    const listed = parsePackages(read("native/packages.txt")).map(({ name }) => name);
+    const listed = parsePackages(read("setup/packages.txt")).map(({ name }) => name);
     assertEquals(install, ["install -y --no-install-recommends ca-certificates git nodejs npm", ...listed].join(" "));
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -138,6 +138,6 @@ Deno.test("the nightly run builds the container image and trains in it, where mo
 });
 
 Deno.test("every command names the same version of Deno", () => {
-  const texts = [...scripts, ...workflows.map(([path]) => path), "native/setup/platform.ts"].map(read).join("\n");
+  const texts = [...scripts, ...workflows.map(([path]) => path), "setup/platform.ts"].map(read).join("\n");
   assertEquals([...new Set(texts.match(/deno@[\w.]+/g))], ["deno@2.9.6"]);
 });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { safeTerminal, styleFor, terminalText } from "../../cli/ui/ansi.ts";
 import { renderReport } from "../../mod.ts";
 import { seal } from "../../reports/capsule/seal.ts";
-import { shownLine, shownText } from "../../scenarios/shown.ts";
+import { shownLine, shownText } from "../../base/shown.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
 import "../native_library.ts";

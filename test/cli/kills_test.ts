@@ -123,7 +123,7 @@ Deno.test("a run whose `deno task` was killed stops after its sample, and resume
 
 Deno.test("SIGINT to set-up alone stops the run it started, with 130, resumable", async () => {
   await inFolder(SLOW, async ({ folder, samples }) => {
-    const main = [file("native/setup/main.ts"), "tierbench", "--no-install", "run", "slow.jsonc"];
+    const main = [file("setup/main.ts"), "tierbench", "--no-install", "run", "slow.jsonc"];
     const child = command(folder, "run", "-A", ...main).spawn();
     await samples(1);
     child.kill("SIGINT");

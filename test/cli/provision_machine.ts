@@ -6,7 +6,7 @@
 
 import { Command } from "commander";
 import { addProvision, type Ask } from "../../cli/provision.ts";
-import { processShell } from "../../scenarios/provisioning/run_line.ts";
+import { processShell } from "../../machines/provisioning/run_line.ts";
 import type { Plan, Provisioner, ProvisionRequest, Refusal } from "../../mod.ts";
 
 /** A machine of two files: step `a` makes the first, step `b` the second. */

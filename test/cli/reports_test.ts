@@ -61,7 +61,7 @@ Deno.test("tierbench reanalyse makes the same bytes, and other prices on request
     assertStringIncludes(priced.out, "the options");
     assertStringIncludes(await Deno.readTextFile(`${folder}/2020.html`), "no machine for it as of 2020");
     assertEquals((await tierbench("reanalyse", `${folder}/2020.html`)).code, 0);
-    const book = await tierbench("reanalyse", file, "--price-book", "reports/tco/prices", "--json");
+    const book = await tierbench("reanalyse", file, "--price-book", "models/costs/prices", "--json");
     assertEquals([book.code, JSON.parse(book.out).pricing.asOf], [0, "2026-11"]);
     const none = await tierbench("reanalyse", file, "--price-book", folder);
     assertEquals(none.code, 2);

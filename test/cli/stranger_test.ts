@@ -4,7 +4,7 @@ import { checkPage, renderReport, runSimulation, summarise, toCsv, toMarkdown } 
 import { sha256Hex } from "../../reports/capsule/tree.ts";
 import { renderSimulation, simulationCsv, simulationMarkdown, summariseSimulation } from "../../reports/report.ts";
 import type { Result } from "../../scenarios/record.ts";
-import { digestOf } from "../../scenarios/run/canonical.ts";
+import { digestOf } from "../../base/canonical.ts";
 import { resolveScenario } from "../../scenarios/load.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";

@@ -2,7 +2,7 @@
 
 import { renderReport } from "../../mod.ts";
 import { ResultFolder } from "../../scenarios/result.ts";
-import { readUserText } from "../../scenarios/user_file.ts";
+import { readUserText } from "../../base/user_file.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
 import "../native_library.ts";
@@ -26,7 +26,7 @@ const PLAN = JSON.stringify({
   tables: { t: { rows: 1000, dim: 4, profile: { s: 1 } } },
   target: { samplesPerSecond: 1 },
 });
-const PROFILE = await Deno.readTextFile(new URL("../../scenarios/workloads/profiles/oe-retail.json", import.meta.url));
+const PROFILE = await Deno.readTextFile(new URL("../../models/workloads/profiles/oe-retail.json", import.meta.url));
 
 /** Name of a file, a text that is fine, and what reads it. */
 const FILES: readonly (readonly [string, string, (file: string) => string[]])[] = [

@@ -3,14 +3,14 @@
  * compare.
  */
 
-import type { Inventory } from "../../scenarios/machine/inventory.ts";
-import { known } from "../../scenarios/machine/tools/tool.ts";
-import { applyPlan } from "../../scenarios/provisioning/apply.ts";
-import { type CheckOptions, checkTarget } from "../../scenarios/provisioning/check.ts";
-import type { Plan, ProvisionRequest, Step } from "../../scenarios/provisioning/contract.ts";
-import { provisionPlan } from "../../scenarios/provisioning/provision_plan.ts";
-import { renderPlan } from "../../scenarios/provisioning/render.ts";
-import type { Verify } from "../../scenarios/provisioning/verify.ts";
+import type { Inventory } from "../../machines/inventory.ts";
+import { known } from "../../machines/tools/tool.ts";
+import { applyPlan } from "../../machines/provisioning/apply.ts";
+import { type CheckOptions, checkTarget } from "../../machines/provisioning/check.ts";
+import type { Plan, ProvisionRequest, Step } from "../../machines/provisioning/contract.ts";
+import { provisionPlan } from "../../machines/provisioning/provision_plan.ts";
+import { renderPlan } from "../../machines/provisioning/render.ts";
+import type { Verify } from "../../machines/provisioning/verify.ts";
 import {
   empty,
   filled,
@@ -18,7 +18,7 @@ import {
   type ModelParts,
   RHEL9,
   unlabelled,
-} from "../scenarios/provisioning/model_machine.ts";
+} from "../machines/provisioning/model_machine.ts";
 
 const GIB = 1024 ** 3;
 

@@ -1,6 +1,6 @@
 /** The pages on provisioning say what the program says, and show what tools printed. */
 
-import { parsePackages } from "../../native/setup/packages.ts";
+import { parsePackages } from "../../setup/packages.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { QUOTES } from "./guides.ts";
 import { blocksOf, sectionsOf } from "./page.ts";
@@ -129,7 +129,7 @@ Deno.test("the Containerfile has what the suite needs, and no more", () => {
   const text = read("docs/provisioning/Containerfile");
   const [, build = "", image = ""] = text.split(/^FROM /m);
   const toBuild = ["gcc", "libc6-dev", "make"];
-  const needed = parsePackages(read("native/packages.txt")).filter(({ group }) => group === "run")
+  const needed = parsePackages(read("setup/packages.txt")).filter(({ group }) => group === "run")
     .map(({ name }) => name);
   assertEquals(installed(build), ["ca-certificates", "nodejs", "npm", ...toBuild].sort());
   assertEquals(

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { assert, assertEquals } from "../assert.ts";
 
 const root = new URL("../../", import.meta.url);
-const FOLDERS = ["docs/", "ffi/", "reports/", "scenarios/"];
+const FOLDERS = ["base/", "docs/", "ffi/", "machines/", "models/", "reports/", "scenarios/"];
 
 interface Snippet {
   /** `<file>:<line>`. */

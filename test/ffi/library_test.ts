@@ -36,7 +36,9 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
 /** Copies the sources and their objects, but not the library, so that a build has only to link. */
 async function copySources(folder: string): Promise<void> {
   native();
-  const { success } = await new Deno.Command("cp", { args: ["-a", `${root}ffi`, `${root}native`, folder] }).output();
+  const { success } = await new Deno.Command("cp", {
+    args: ["-a", `${root}base`, `${root}ffi`, `${root}native`, folder],
+  }).output();
   assert(success);
   await Deno.remove(`${folder}/native/build/release/libtierstore.so`);
 }
@@ -96,7 +98,7 @@ Deno.test("native() builds a missing library; processes that ask at once build o
       assertStringIncludes(out, "0.1.0");
     }
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-    assertEquals(names, ["bin", "ffi", "native", "program.ts"]);
+    assertEquals(names, ["base", "bin", "ffi", "native", "program.ts"]);
   });
 });
 
@@ -164,7 +166,10 @@ Deno.test("without --allow-ffi, native() names the flag", async () => {
 Deno.test("buildLibrary() has nothing to do in a folder that it cannot write to, if the library is up to date", async () => {
   await inFolder(async (folder) => {
     native();
-    assert((await new Deno.Command("cp", { args: ["-a", `${root}ffi`, `${root}native`, folder] }).output()).success);
+    assert(
+      (await new Deno.Command("cp", { args: ["-a", `${root}base`, `${root}ffi`, `${root}native`, folder] }).output())
+        .success,
+    );
     // A folder in the place of the lock: cannot be opened for writing, not even by root.
     await Deno.remove(`${folder}/native/build/lock`).catch(() => {});
     await Deno.mkdir(`${folder}/native/build/lock`);

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Step } from "../../scenarios/provisioning/contract.ts";
+import type { Step } from "../../machines/provisioning/contract.ts";
 import { assert } from "../assert.ts";
 import { blocksOf } from "../docs/page.ts";
 import { type Guest, quote } from "./guest.ts";

@@ -12,9 +12,9 @@
  */
 
 import { resolve } from "node:path";
-import { setUp } from "../../native/setup/set_up.ts";
-import { ROOT } from "../../native/setup/state.ts";
-import { labelled, secondsSince, SetupError, system } from "../../native/setup/system.ts";
+import { setUp } from "../../setup/set_up.ts";
+import { ROOT } from "../../setup/state.ts";
+import { labelled, secondsSince, SetupError, system } from "../../setup/system.ts";
 import { buildImage, IMAGE_VARIABLE } from "./image/image.ts";
 import { CONSOLES_VARIABLE } from "./guest.ts";
 import { HOST_PACKAGES } from "./packages.ts";

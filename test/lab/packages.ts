@@ -1,10 +1,10 @@
 /**
- * The Debian packages that the lab needs on this machine, on top of those of `native/packages.txt`.
+ * The Debian packages that the lab needs on this machine, on top of those of `setup/packages.txt`.
  *
  * @module
  */
 
-import type { Package } from "../../native/setup/packages.ts";
+import type { Package } from "../../setup/packages.ts";
 
 /** What `deno task lab` installs. */
 export const HOST_PACKAGES: readonly Package[] = [

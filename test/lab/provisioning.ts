@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { ApplyOutcome } from "../../scenarios/provisioning/apply.ts";
-import type { CheckLine, Plan, Refusal } from "../../scenarios/provisioning/contract.ts";
+import type { ApplyOutcome } from "../../machines/provisioning/apply.ts";
+import type { CheckLine, Plan, Refusal } from "../../machines/provisioning/contract.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { type Guest, quote, type RunOptions } from "./guest.ts";
 import { OUTSIDE } from "./guide_pages.ts";

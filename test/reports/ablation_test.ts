@@ -2,7 +2,7 @@ import { ablation } from "../../reports/ablation.ts";
 import { resultsText } from "../../reports/ablation_words.ts";
 import type { AblationGroup, AblationRow } from "../../reports/model.ts";
 import { renderReport, renderTerminal, summarise, toCsv, toMarkdown } from "../../reports/report.ts";
-import { parseCsv } from "../../reports/tco/csv.ts";
+import { parseCsv } from "../../models/costs/csv.ts";
 import { ablationResult, SPEEDS } from "../fixtures/ablation_fixture.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { bundled } from "./bundled.ts";
 import { html, scriptJson } from "../../reports/html/markup.ts";
 import type { pageData } from "../../reports/html/page_data.ts";
-import { parseCsv } from "../../reports/tco/csv.ts";
+import { parseCsv } from "../../models/costs/csv.ts";
 import { renderReport, summarise, toCsv, toJson, toMarkdown, writeReport } from "../../reports/report.ts";
 import { estimateText, significant } from "../../reports/format.ts";
 import { parsePage } from "../../reports/capsule/read.ts";

@@ -23,10 +23,10 @@ import {
 import { contributionOf } from "../../scenarios/contribution/contribution.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { RerunError, rerunOf } from "../../scenarios/rerun.ts";
-import { digestOf } from "../../scenarios/run/canonical.ts";
+import { digestOf } from "../../base/canonical.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
-import { parseSimulationResult } from "../../scenarios/simulation/result.ts";
-import { runSimulation } from "../../scenarios/simulation/run.ts";
+import { parseSimulationResult } from "../../models/simulation/result.ts";
+import { runSimulation } from "../../models/simulation/run.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { ablationResult } from "../fixtures/ablation_fixture.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";

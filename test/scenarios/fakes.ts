@@ -1,7 +1,7 @@
 /** Stand-ins for everything a run needs that is not under test: machine, data, worker processes. */
 
 import { fileURLToPath } from "node:url";
-import type { Availability } from "../../scenarios/machine/availability.ts";
+import type { Availability } from "../../machines/availability.ts";
 import { planCases } from "../../scenarios/plan.ts";
 import type { RunDependencies } from "../../scenarios/run/prepare.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { ScenarioError } from "../../scenarios/diagnostics.ts";
+import { ScenarioError } from "../../base/diagnostics.ts";
 import { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "../../scenarios/load.ts";
 import { needsPmemLibrary, STORAGE_TYPES } from "../../scenarios/storage.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";

@@ -36,7 +36,7 @@ Deno.test("rerunOf() asks for the steps that were counted where the budget chose
       workload: { ...scenario.workload, steps: "auto" as const },
       quality: { ...scenario.quality, samples: "auto" as const },
     };
-    const { digestOf } = await import("../../scenarios/run/canonical.ts");
+    const { digestOf } = await import("../../base/canonical.ts");
     const chosen: Result = { ...result, run: { ...result.run, scenario: auto, scenarioDigest: digestOf(auto) } };
     assertEquals(rerunOf(chosen, "a").set, { "workload.steps": 5, "quality.samples": 640 });
     assertEquals(rerunOf(result, "a").set, {});

@@ -1,6 +1,6 @@
 import "../native_library.ts";
 import { generateData } from "../../ffi/data.ts";
-import { ScenarioError } from "../../scenarios/diagnostics.ts";
+import { ScenarioError } from "../../base/diagnostics.ts";
 import { fillDefaults } from "../../scenarios/resolve.ts";
 import { trainerOf } from "../../scenarios/run/trainer_options.ts";
 import type { PreparedCase } from "../../scenarios/run/prepare.ts";
@@ -8,7 +8,7 @@ import type { SpeedOutcome, WorkerSpec, WorkerTrainer } from "../../scenarios/ru
 import { defaultWorkerCommand, runWorker } from "../../scenarios/run/worker_process.ts";
 import { loadScenario, parseScenario } from "../../scenarios/load.ts";
 import type { Scenario, Workload } from "../../scenarios/scenario.ts";
-import { tableBytes } from "../../scenarios/workloads/sizes.ts";
+import { tableBytes } from "../../models/workloads/sizes.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 
 const PLACE = { file: "mine.jsonc", directory: "/" };

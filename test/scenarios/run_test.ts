@@ -1,5 +1,5 @@
 import { LEAST_STEPS } from "../../scenarios/run/budget.ts";
-import { ScenarioError } from "../../scenarios/diagnostics.ts";
+import { ScenarioError } from "../../base/diagnostics.ts";
 import type { RunEvent } from "../../scenarios/run/events.ts";
 import { readResult, ResultFolder } from "../../scenarios/result.ts";
 import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../scenarios/run.ts";

@@ -1,12 +1,12 @@
 import { loadScenario, parseScenario } from "../../scenarios/load.ts";
-import { ScenarioError } from "../../scenarios/diagnostics.ts";
+import { ScenarioError } from "../../base/diagnostics.ts";
 import { planCases } from "../../scenarios/plan.ts";
 import { fillDefaults } from "../../scenarios/resolve.ts";
 import { trainerOf } from "../../scenarios/run/trainer_options.ts";
 import type { PreparedCase } from "../../scenarios/run/prepare.ts";
 import type { Workload } from "../../scenarios/scenario.ts";
 import { DEFAULT_OPTIMISATIONS, PART_OPTIMIZERS } from "../../scenarios/training.ts";
-import { tableBytes, tablesOf } from "../../scenarios/workloads/sizes.ts";
+import { tableBytes, tablesOf } from "../../models/workloads/sizes.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { FOUR } from "./fakes.ts";
 

@@ -2,7 +2,7 @@ import "../native_library.ts";
 import { generateData } from "../../ffi/data.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
-import { ScenarioError } from "../../scenarios/diagnostics.ts";
+import { ScenarioError } from "../../base/diagnostics.ts";
 import { parseScenario, resolveScenario } from "../../scenarios/load.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import { TRIAL_STEPS } from "../../scenarios/trial_steps.ts";

@@ -1,9 +1,9 @@
 import { scenarioFor } from "../../scenarios/run.ts";
-import { ScenarioError } from "../../scenarios/diagnostics.ts";
-import { nearest } from "../../ffi/nearest.ts";
+import { ScenarioError } from "../../base/diagnostics.ts";
+import { nearest } from "../../base/nearest.ts";
 import { resolveScenario } from "../../scenarios/load.ts";
 import type { Configuration, Scenario } from "../../scenarios/scenario.ts";
-import { durationInSeconds } from "../../scenarios/units.ts";
+import { durationInSeconds } from "../../base/units.ts";
 import { quickScenario, withData } from "../../scenarios/variations.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";
 import { FOUR } from "./fakes.ts";

@@ -6,8 +6,8 @@
  * @module
  */
 
-import { ROOT } from "../../../native/setup/state.ts";
-import { labelled, secondsSince, type System } from "../../../native/setup/system.ts";
+import { ROOT } from "../../../setup/state.ts";
+import { labelled, secondsSince, type System } from "../../../setup/system.ts";
 import { hash } from "./hash.ts";
 import { ROOT_FILES, rootKey, writeRoot } from "./root.ts";
 import { SUITE_FILES, suiteKey, writeSuite } from "./suite.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { SetupError } from "../../../native/setup/system.ts";
+import { SetupError } from "../../../setup/system.ts";
 
 /** How to run a program. */
 export interface ProgramOptions {

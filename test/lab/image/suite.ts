@@ -6,7 +6,7 @@
  */
 
 import { BUILT_LIBRARY } from "../../../ffi/library.ts";
-import { ROOT } from "../../../native/setup/state.ts";
+import { ROOT } from "../../../setup/state.ts";
 import { program } from "./program.ts";
 
 /** What {@linkcode writeSuite} writes. */

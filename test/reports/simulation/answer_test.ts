@@ -1,7 +1,7 @@
 /** The answer of a simulation's report: configurations at the same point, and only differences that bands leave. */
 
 import { answersOf, bandsOverlap } from "../../../reports/simulation/answer.ts";
-import type { SimulatedRecord } from "../../../scenarios/simulation/record.ts";
+import type { SimulatedRecord } from "../../../models/simulation/record.ts";
 import { assertEquals } from "../../assert.ts";
 
 type Case = Parameters<typeof bandsOverlap>[0];

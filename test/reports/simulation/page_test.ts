@@ -13,8 +13,8 @@ import {
   summariseSimulation,
   writeSimulationReport,
 } from "../../../reports/report.ts";
-import type { SimulatedRecord, SimulationResult } from "../../../scenarios/simulation/record.ts";
-import { fillSimulation } from "../../../scenarios/simulation/resolve.ts";
+import type { SimulatedRecord, SimulationResult } from "../../../models/simulation/record.ts";
+import { fillSimulation } from "../../../models/simulation/resolve.ts";
 import { assert, assertEquals } from "../../assert.ts";
 
 function record(configuration: string, samplesPerSecond: number, band: SimulatedRecord["band"]): SimulatedRecord {

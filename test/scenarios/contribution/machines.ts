@@ -4,7 +4,7 @@ import "../../native_library.ts";
 import { machineFacts } from "../../fixtures/machine_tree.ts";
 import type { Identity } from "../../../scenarios/contribution/identity.ts";
 import { runContributionWith } from "../../../scenarios/contribution/preset.ts";
-import { availability, inspectMachine } from "../../../scenarios/machine.ts";
+import { availability, inspectMachine } from "../../../machines/machine.ts";
 import type { Result } from "../../../scenarios/record.ts";
 import type { RunScenarioOptions } from "../../../scenarios/run.ts";
 import { type Fakes, fakes } from "../fakes.ts";

@@ -1,10 +1,10 @@
-import type { Availability } from "../../../scenarios/machine/availability.ts";
-import { ScenarioError } from "../../../scenarios/diagnostics.ts";
+import type { Availability } from "../../../machines/availability.ts";
+import { ScenarioError } from "../../../base/diagnostics.ts";
 import { decideCases, environmentOf, howText, UnavailableError } from "../../../scenarios/run/configurations.ts";
 import type { Configuration, Scenario } from "../../../scenarios/scenario.ts";
-import { dramBudget, roomFor, tableBytes, tierSizes } from "../../../scenarios/workloads/sizes.ts";
+import { dramBudget, roomFor, tableBytes, tierSizes } from "../../../models/workloads/sizes.ts";
 import { fillDefaults } from "../../../scenarios/resolve.ts";
-import { rowBytes } from "../../../scenarios/workloads/row_bytes.ts";
+import { rowBytes } from "../../../models/workloads/row_bytes.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../assert.ts";
 import { ALL_PMEM, casesOf, FOUR, NO_PMEM } from "../fakes.ts";
 

@@ -18,7 +18,7 @@ const NPM = machine({
   50: [40, 40, "npm exec deno@2.9.6 task bench"],
   51: [50, 40, "sh -c 'deno' task bench"],
   52: [51, 40, "deno task bench"],
-  53: [52, 40, "/usr/bin/deno run -A native/setup/main.ts bench"],
+  53: [52, 40, "/usr/bin/deno run -A setup/main.ts bench"],
   54: [53, 40, "/usr/bin/deno run --quiet -A cli.ts run"],
 });
 

@@ -1,5 +1,5 @@
 import { evaluateMedia } from "../../../ffi/media.ts";
-import { loadMedia, mediaOptions } from "../../../scenarios/media.ts";
+import { loadMedia, mediaOptions } from "../../../models/media/media.ts";
 import { modelBands, modelLimit } from "../../../scenarios/run/model_facts.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 
@@ -26,7 +26,7 @@ Deno.test("modelLimit() is what the media model gives to rows of that size, read
 });
 
 Deno.test("modelBands() are those of the residuals; none where nothing published was compared", async () => {
-  const text = await Deno.readTextFile(new URL("../../../scenarios/media/residuals.json", import.meta.url));
+  const text = await Deno.readTextFile(new URL("../../../models/media/calibration/residuals.json", import.meta.url));
   const known = JSON.parse(text)[NAME];
   const bands = await modelBands(NAME);
   assertEquals(bands.map(({ kind }) => kind).sort(), Object.keys(known).sort());

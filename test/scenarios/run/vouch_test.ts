@@ -1,4 +1,4 @@
-import { availability, configurations, inspectMachine } from "../../../scenarios/machine.ts";
+import { availability, configurations, inspectMachine } from "../../../machines/machine.ts";
 import { decideCases, environmentOf, howText, UnavailableError } from "../../../scenarios/run/configurations.ts";
 import { checkVouches, type Vouch, vouchableMedia, VouchError } from "../../../scenarios/run/vouch.ts";
 import { UnresumableError } from "../../../scenarios/run.ts";

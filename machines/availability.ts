@@ -1,0 +1,60 @@
+/**
+ * What of a configuration's medium this machine has. `machines/machine.ts` finds it out; what follows from it for a
+ * scenario is decided in `scenarios/run/configurations.ts`.
+ *
+ * @module
+ */
+
+import type { SsdTier } from "../scenarios/storage.ts";
+
+/** A medium that is here and was verified, or why it is not. */
+export type Found<T> =
+  | ({ readonly available: true } & T)
+  | {
+    readonly available: false;
+    readonly reason: string;
+    /** False if not even emulation can run, since a library is missing. */
+    readonly emulable?: boolean;
+  };
+
+/**
+ * Ways of a configuration's own kind to media of which nothing here proves what they are, and what the machine itself
+ * shows of each, part of a sentence; or why there is none.
+ */
+export type Unproven<T> =
+  | { readonly possible: true; readonly ways: readonly (T & { readonly shows: string })[] }
+  | { readonly possible: false; readonly why: string };
+
+/** Media that only the owner can name. */
+export interface UnprovenMedia {
+  /** File systems that map what is behind them directly. */
+  readonly fsdax: Unproven<{ readonly path: string }>;
+  /** Nodes without CPUs; `device`: a DAX device became it, else firmware made it. */
+  readonly kmemDax: Unproven<{ readonly node: number; readonly device: boolean }>;
+}
+
+/** The media of this machine. */
+export interface Availability {
+  /** Plain DRAM; not available where all DRAM is a cache in front of PMEM. */
+  readonly dram: Found<object>;
+  /** A mounted file system that maps PMEM directly. */
+  readonly fsdax: Found<{
+    readonly path: string;
+    /** Further such file systems, where there are some. */
+    readonly others?: readonly string[];
+    readonly virtual: boolean;
+  }>;
+  /** PMEM as NUMA nodes without CPUs. */
+  readonly kmemDax: Found<{ readonly nodes: readonly number[]; readonly virtual: boolean }>;
+  /** DRAM that is a cache in front of PMEM, and its bytes. */
+  readonly memoryMode: Found<{ readonly cacheBytes: number; readonly virtual: boolean }>;
+  /**
+   * Whether a tier on a disk can be opened: its library is there, and the directory can be written to and is on a disk.
+   * Without a directory, the project's cache folder is meant.
+   */
+  readonly ssd: (tier: SsdTier, directory: string | undefined) => Found<object>;
+  /** What is here in a configuration's own way, without a proof of what it is. */
+  readonly unproven: UnprovenMedia;
+  /** A node that memkind can be pointed at for emulation: any node with memory. */
+  readonly existingNode: number;
+}

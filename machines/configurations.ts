@@ -1,0 +1,215 @@
+/**
+ * Which configurations a machine allows: what can be measured because the medium is there and was verified, what can be
+ * emulated, and what keeps the rest away. Nothing is guessed: a fact that the probe could not read counts against
+ * `measured`.
+ *
+ * @module
+ */
+
+import type { Availability } from "./availability.ts";
+import {
+  bytesText,
+  type DaxDevice,
+  daxOf,
+  type Facts,
+  type MachineMount,
+  mountsOf,
+  nodesOf,
+  numberOf,
+} from "./parts.ts";
+import type { MachineRecord } from "../scenarios/record.ts";
+import { placeOf, provisionCommand } from "./place.ts";
+import { probeSsd } from "./ssd.ts";
+import { unprovenMedia } from "./unproven.ts";
+import {
+  deviceKind,
+  fsdaxNext,
+  isVirtual,
+  kmemNext,
+  libpmemMissing,
+  memkindMissing,
+  type MissingPart,
+  mountWayProblem,
+  nodeWayProblem,
+  regionBehind,
+  regionKind,
+  VIRTUAL,
+  VOUCH,
+} from "./ways.ts";
+
+/** The configurations of the memory of a machine. */
+export type ConfigurationName = "dram" | "memory-mode" | "fsdax" | "kmem-dax";
+
+/** Whether a configuration can run here, and how. */
+export interface ConfigurationState {
+  /** Which one. */
+  readonly configuration: ConfigurationName;
+  /** `measured`: the medium is here and verified. `emulated`: it is not, a media model stands in. */
+  readonly state: "measured" | "emulated" | "unavailable";
+  /** One sentence: how it was verified, or what is missing. */
+  readonly because: string;
+  /** The command that comes next, where there is one. */
+  readonly next?: string;
+  /** Directory of the DAX file system (`fsdax`, measured). */
+  readonly mount?: string;
+  /** Further DAX file systems on verified media (`fsdax`, measured); absent without. */
+  readonly otherMounts?: readonly string[];
+  /** NUMA nodes of the medium (`kmem-dax`, measured), or the node that stands in (emulated). */
+  readonly nodes?: readonly number[];
+  /** Bytes of the DRAM cache (`memory-mode`, measured). */
+  readonly cacheBytes?: number;
+  /** True if a hypervisor provides the medium: no speed of it may be shown as that of PMEM. */
+  readonly virtual?: boolean;
+}
+
+function dram(facts: Facts): ConfigurationState {
+  const nodes = nodesOf(facts).filter((node) => node.cpus !== "" && (node.totalBytes ?? 0) > 0);
+  // Firmware of a virtual machine may list any cache; what its memory is was decided by the host.
+  if (!isVirtual(facts) && nodes.length > 0 && nodes.every((node) => node.sideCacheBytes !== undefined)) {
+    return {
+      configuration: "dram",
+      state: "unavailable",
+      because: "all DRAM here is a cache in front of other memory (memory_side_cache of every node with CPUs), " +
+        "so plain DRAM cannot be measured",
+    };
+  }
+  return { configuration: "dram", state: "measured", because: "Plain DRAM of this machine" };
+}
+
+function memoryMode(facts: Facts): ConfigurationState {
+  const cached = nodesOf(facts).filter((node) => node.cpus !== "" && (node.sideCacheBytes ?? 0) > 0);
+  const where = cached.map((node) => node.node).join(", ");
+  const cacheBytes = cached.reduce((sum, node) => sum + (node.sideCacheBytes ?? 0), 0);
+  const modules = numberOf(facts, "pmem.modules") ?? 0;
+  if (cached.length > 0 && modules > 0 && !isVirtual(facts)) {
+    return {
+      configuration: "memory-mode",
+      state: "measured",
+      because: `Firmware lists a DRAM cache of ${bytesText(cacheBytes)} in front of the memory of node ${where} ` +
+        `(memory_side_cache) and ${modules} PMEM module${modules === 1 ? "" : "s"}`,
+      cacheBytes,
+      nodes: cached.map((node) => node.node),
+      virtual: false,
+    };
+  }
+  const other = modules > 0
+    ? "a hypervisor runs this machine: Memory Mode belongs to its host's firmware, and no guest can tell"
+    : "no PMEM modules are listed in /sys/bus/nd: it may be a cache of another kind, such as HBM";
+  return {
+    configuration: "memory-mode",
+    state: "emulated",
+    because: cached.length > 0
+      ? `the memory of node ${where} has a cache of ${bytesText(cacheBytes)} in front (memory_side_cache), but ${other}`
+      : "no memory_side_cache in sysfs: firmware lists no DRAM cache in front of other memory",
+    // A guest cannot change how the modules of its host are used.
+    ...(modules > 0 && placeOf(facts) === "bare-metal" ? { next: provisionCommand("memory-mode", facts) } : {}),
+  };
+}
+
+/** Why a mount is no place for a measured fsdax tier; undefined: it is one. */
+function mountProblem(facts: Facts, mount: MachineMount): MissingPart | undefined {
+  const way = mountWayProblem(facts, mount);
+  if (way !== undefined) return way;
+  const kind = regionKind(facts, regionBehind(facts, mount));
+  return kind.proven ? undefined : { because: `${mount.path} is mounted with DAX, but ${kind.text}` };
+}
+
+function fsdax(facts: Facts): ConfigurationState {
+  const missing = libpmemMissing(facts);
+  if (missing !== undefined) {
+    return { configuration: "fsdax", state: "unavailable", because: missing, next: "apt-get install libpmem1" };
+  }
+  const mounts = mountsOf(facts).filter((mount) => mount.fileSystem !== "tmpfs");
+  const [good, ...others] = mounts.filter((mount) => mountProblem(facts, mount) === undefined);
+  if (good !== undefined) {
+    const kind = regionKind(facts, regionBehind(facts, good));
+    const virtual = isVirtual(facts);
+    return {
+      configuration: "fsdax",
+      state: "measured",
+      because: `${good.path} is ${good.fileSystem} mounted with DAX on ${good.device}, ${kind.text}` +
+        (virtual ? `; ${VIRTUAL}` : ""),
+      mount: good.path,
+      ...(others.length === 0 ? {} : { otherMounts: others.map(({ path }) => path) }),
+      virtual,
+    };
+  }
+  const problem = mounts.map((mount) => mountProblem(facts, mount)).find((p) => p !== undefined) ?? fsdaxNext(facts);
+  const word = unprovenMedia(facts).fsdax.possible ? { next: VOUCH } : {};
+  return { configuration: "fsdax", state: "emulated", ...word, ...problem };
+}
+
+/** Why a DAX device that became memory is no PMEM or CXL node; undefined: it is one. */
+function kmemProblem(facts: Facts, device: DaxDevice): string | undefined {
+  const way = nodeWayProblem(facts, device.targetNode, device.name);
+  if (way !== undefined) return way;
+  const kind = deviceKind(facts, device);
+  return kind.proven ? undefined : `${device.name} is memory of node ${device.targetNode}, but ${kind.text}`;
+}
+
+/** The node that stands in for a medium: the first with CPUs and memory, or 0 where nodes are not known. */
+function existingNode(facts: Facts): number {
+  return nodesOf(facts).find((node) => node.cpus !== "" && (node.totalBytes ?? 0) > 0)?.node ?? 0;
+}
+
+function kmemDax(facts: Facts): ConfigurationState {
+  const missing = memkindMissing(facts);
+  if (missing !== undefined) {
+    return { configuration: "kmem-dax", state: "unavailable", because: missing, next: "apt-get install libmemkind0" };
+  }
+  const devices = daxOf(facts).filter((device) => device.driver === "kmem");
+  const good = devices.filter((device) => kmemProblem(facts, device) === undefined);
+  if (good.length > 0) {
+    const nodes = [...new Set(good.map((device) => device.targetNode ?? -1))].sort((a, b) => a - b);
+    const virtual = isVirtual(facts);
+    const origins = good.map((device) =>
+      `node ${device.targetNode} from ${device.name}, ${deviceKind(facts, device).text}`
+    );
+    return {
+      configuration: "kmem-dax",
+      state: "measured",
+      because: `Memory without CPUs that a DAX device became: ${origins.join("; ")}${virtual ? `; ${VIRTUAL}` : ""}`,
+      nodes,
+      virtual,
+    };
+  }
+  const problem = devices.map((device) => kmemProblem(facts, device)).find((p) => p !== undefined);
+  const found = problem === undefined ? kmemNext(facts) : { because: problem, next: "daxctl list -u" };
+  return { configuration: "kmem-dax", state: "emulated", nodes: [existingNode(facts)], ...found };
+}
+
+/** Every configuration with its state on this machine: `dram`, `memory-mode`, `fsdax`, `kmem-dax`. */
+export function configurations(machine: MachineRecord): ConfigurationState[] {
+  const { facts } = machine;
+  return [dram(facts), memoryMode(facts), fsdax(facts), kmemDax(facts)];
+}
+
+/** The same for the planner: the media that are here and verified, or the reason. Disks are looked at when asked for. */
+export function availability(machine: MachineRecord): Availability {
+  const [plain, mode, file, nodes] = configurations(machine);
+  const absent = (state: ConfigurationState | undefined) => ({
+    available: false as const,
+    reason: state?.because ?? "not known",
+    emulable: state?.state === "emulated",
+  });
+  return {
+    dram: plain?.state === "measured" ? { available: true } : absent(plain),
+    memoryMode: mode?.state === "measured"
+      ? { available: true, cacheBytes: mode.cacheBytes ?? 0, virtual: mode.virtual ?? true }
+      : absent(mode),
+    fsdax: file?.state === "measured" && file.mount !== undefined
+      ? {
+        available: true,
+        path: file.mount,
+        ...(file.otherMounts === undefined ? {} : { others: file.otherMounts }),
+        virtual: file.virtual ?? true,
+      }
+      : absent(file),
+    kmemDax: nodes?.state === "measured"
+      ? { available: true, nodes: nodes.nodes ?? [], virtual: nodes.virtual ?? true }
+      : absent(nodes),
+    ssd: probeSsd,
+    unproven: unprovenMedia(machine.facts),
+    existingNode: existingNode(machine.facts),
+  };
+}

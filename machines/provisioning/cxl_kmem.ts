@@ -1,0 +1,294 @@
+/**
+ * `cxl-kmem`: every CXL memory device as memory of a NUMA node without CPUs. A device's persistent part goes by way of
+ * a namespace, as NVDIMMs do; its volatile part is a device DAX once it has a region (drivers/dax/cxl.c of Linux).
+ *
+ * @module
+ */
+
+import type { CxlInventory, CxlMemdev } from "../inventory.ts";
+import { bytesText } from "../parts.ts";
+import { type PlanContext, type PlanParts, step } from "./context.ts";
+import type { Step } from "./contract.ts";
+import { daxLoss } from "./loss.ts";
+import { chooseNamespace, DEVDAX, futureRegion } from "./namespace_step.ts";
+import { type Needed, packagesStep } from "./packages.ts";
+import { nodesOfDevices } from "./kmem_dax.ts";
+import { cxl } from "./providers.ts";
+import { Refused } from "./refused.ts";
+import { chosen, type RegionView, regionViews } from "./regions.ts";
+import { words, writeFile } from "./shell.ts";
+import { atEveryStart, autoOnlineStep, type MemoryDevice, memoryWarnings, systemRamStep } from "./system_ram.ts";
+import { cxlUnit } from "./systemd_units.ts";
+import { NEEDS, versionWarnings } from "./versions.ts";
+
+const NEEDED: Needed = { tools: ["cxl", "ndctl", "daxctl"], libraries: ["memkind"] };
+
+/** One region to be: the persistent or the volatile part of a device. */
+interface Part {
+  readonly memdev: string;
+  readonly type: "pmem" | "ram";
+  readonly bytes: number;
+  readonly decoder: string;
+  /** As it is or will be. */
+  readonly region: string;
+  /** There already. */
+  readonly there: boolean;
+}
+
+/** The way to `cxl-kmem`, or {@linkcode Refused}. */
+export function planCxlKmem(context: PlanContext): PlanParts {
+  const { inventory, request } = context;
+  const found = inventory.cxl;
+  if (found === undefined) {
+    if (!Object.keys(inventory.facts).some((key) => /^cxl\.mem\d+\./.test(key))) throw nothing();
+    return {
+      summary: "the tools are installed; make the plan again when cxl can say what is here",
+      warnings: ["steps after the installation are not listed yet: devices and decoders are known by then"],
+      steps: [packagesStep(context, NEEDED)],
+      results: { mounts: [], nodes: [] },
+    };
+  }
+  if (!found.known) {
+    throw new Refused(
+      `What "cxl list" printed was not understood (${found.reason}).`,
+      'Compare the output of "cxl list" with the pages on provisioning, and report it.',
+    );
+  }
+  if (found.value.memdevs.length === 0) throw nothing();
+  const begun = found.value.regions.filter((one) => one.decodeState === "reset" && one.memdevs.length === 0);
+  if (begun.length > 0) {
+    return {
+      summary: "regions that were begun and have no device are removed",
+      warnings: [],
+      steps: [packagesStep(context, NEEDED), ...begun.map(({ region }) => removeStep(region))],
+      partial: true,
+      results: { mounts: [], nodes: [] },
+    };
+  }
+  const regions = regionViews(inventory);
+  const memdevs = found.value.memdevs.filter((one) => (one.pmemSize ?? 0) + (one.ramSize ?? 0) > 0);
+  const only = asDevices(found.value, request.only);
+  const parts = partsOf(context, chosen(memdevs, (one) => one.memdev, only), found.value, regions);
+  const steps: Step[] = parts.map((part) => regionStep(part));
+  const namespaces: Step[] = [];
+  const devices: MemoryDevice[] = parts.map((part) => {
+    const number = Number(part.region.slice("region".length));
+    if (part.type === "ram") {
+      const dax = `dax${number}.0`;
+      return {
+        id: part.region,
+        dax,
+        bytes: part.bytes,
+        targetNode: undefined,
+        loss: { device: dax, found: undefined },
+      };
+    }
+    const region = regions.find((one) => cxl(one) && one.dev === part.region) ??
+      futureRegion(number, part.bytes, "CXL");
+    const choice = chooseNamespace(context, region, DEVDAX);
+    namespaces.push(choice.step);
+    return {
+      id: part.region,
+      dax: choice.dax,
+      bytes: part.bytes,
+      targetNode: region.targetNode,
+      loss: daxLoss(choice.dax, choice.space),
+    };
+  });
+  const autoOnline = autoOnlineStep(context, devices.map((device) => device.dax));
+  const nodes = nodesOfDevices(context, devices);
+  const volatile = parts.some((part) => part.type === "ram");
+  return {
+    summary: `CXL memory of ${words([...new Set(parts.map((one) => one.memdev))])} as memory without CPUs` +
+      `${nodes.length === 0 ? "" : `, node ${words(nodes.map(String))}`}, at every start`,
+    warnings: [
+      ...versionWarnings(inventory, [
+        volatile ? NEEDS.cxlRam : NEEDS.cxlPmem,
+        volatile ? NEEDS.createRamRegion : NEEDS.createRegion,
+        NEEDS.reconfigure,
+      ]),
+      ...memoryWarnings(context, devices),
+      ...serialWarnings(context, parts),
+      ...(context.place === "cloud-vm" ? ["the CXL devices may be virtual: no speed of them counts"] : []),
+    ],
+    steps: [
+      packagesStep(context, NEEDED),
+      // First: a volatile region is plugged in as soon as it is made.
+      ...(autoOnline === undefined ? [] : [autoOnline]),
+      ...steps,
+      ...namespaces,
+      ...devices.map((device) => systemRamStep(context, device)),
+      ...atEveryStart(context, devices),
+      regionsAtEveryStart(context, parts),
+    ],
+    results: { mounts: [], nodes },
+  };
+}
+
+/**
+ * Linux ties the labels of namespaces to the serial number of the device, not to the UUID of the region: a region that
+ * is made again finds its namespace (`cxl_pmem_region_probe` in drivers/cxl/pmem.c). From the number 0 the first such
+ * tie is 0, which it takes for none, and the region stays disabled (`create_namespace_pmem` in
+ * drivers/nvdimm/namespace_devs.c).
+ */
+function serialWarnings({ inventory }: PlanContext, parts: readonly Part[]): string[] {
+  return parts.filter((part) => part.type === "pmem").flatMap(({ memdev, region }) => {
+    const serial = inventory.facts[`cxl.${memdev}.serial`];
+    return serial !== undefined && Number(serial) === 0
+      ? [
+        `${memdev} has no serial number, so the kernel cannot tie labels to it: after a restart ${region} stays ` +
+        `disabled; then zero them (ndctl zero-labels, for the nmem of ${memdev} only) and provision again`,
+      ]
+      : [];
+  });
+}
+
+function nothing(): Refused {
+  return new Refused(
+    "No CXL memory device is here (cxl list -M).",
+    "Look at the firmware's settings, and at the kernel's drivers cxl_acpi, cxl_pci and cxl_mem.",
+  );
+}
+
+/** Regions among what is asked for, as the devices behind them. */
+function asDevices(found: CxlInventory, only: readonly string[] | undefined): string[] | undefined {
+  return only?.flatMap((name) => {
+    const region = found.regions.find((one) => one.region === name);
+    return region === undefined ? [name] : [...region.memdevs];
+  });
+}
+
+function natural(a: string, b: string): number {
+  return a.localeCompare(b, "en", { numeric: true });
+}
+
+/** Every region to be, with its decoder and its name, in the order they are made. */
+function partsOf(
+  { inventory }: PlanContext,
+  memdevs: readonly CxlMemdev[],
+  found: CxlInventory,
+  regions: readonly RegionView[],
+): Part[] {
+  const wanted = [...memdevs].sort((a, b) => natural(a.memdev, b.memdev)).flatMap((one) => [
+    ...((one.pmemSize ?? 0) > 0 ? [{ memdev: one.memdev, type: "pmem" as const, bytes: one.pmemSize ?? 0 }] : []),
+    ...((one.ramSize ?? 0) > 0 ? [{ memdev: one.memdev, type: "ram" as const, bytes: one.ramSize ?? 0 }] : []),
+  ]);
+  const both = (memdev: string) => wanted.filter((one) => one.memdev === memdev).length > 1;
+  const decoders = [...found.rootDecoders].sort((a, b) => natural(a.decoder, b.decoder));
+  const left = new Map(decoders.map((one) => [one.decoder, one.size ?? Infinity]));
+  const names = new Set(memdevs.map((one) => one.memdev));
+  const others = found.regions.filter((one) => !one.memdevs.some((memdev) => names.has(memdev)));
+  const name = predictor(decoders.map((one) => one.decoder), [
+    ...regions.filter((one) => !cxl(one)).map((one) => one.number),
+    ...others.map((one) => Number(one.region.slice("region".length))),
+  ]);
+  const taken = new Set<string>();
+  return wanted.flatMap((part) => {
+    const decoder = decoders.find((one) =>
+      (part.type === "pmem" ? one.pmemCapable : one.volatileCapable) && (left.get(one.decoder) ?? 0) >= part.bytes
+    );
+    if (decoder === undefined) {
+      throw new Refused(
+        `No decoder of the CXL root has ${bytesText(part.bytes)} for ${part.type} of ${part.memdev} ` +
+          `(${words(decoders.map((one) => one.decoder)) || "there is none"}).`,
+        "cxl list -D -d root",
+      );
+    }
+    left.set(decoder.decoder, (left.get(decoder.decoder) ?? 0) - part.bytes);
+    const region = found.regions.find((one) => {
+      const type = one.type ?? inventory.facts[`cxl.${one.region}.mode`];
+      if (type === undefined && both(part.memdev) && one.memdevs.includes(part.memdev)) {
+        throw new Refused(
+          `Whether ${one.region} is the persistent or the volatile part of ${part.memdev} is not known.`,
+        );
+      }
+      return one.memdevs.includes(part.memdev) && (type === undefined || type === part.type);
+    });
+    const predicted = name(decoder.decoder, region?.region);
+    // One region over several devices, as firmware makes them, is one part.
+    if (region !== undefined && taken.has(region.region)) return [];
+    if (region !== undefined) taken.add(region.region);
+    if (region?.decodeState !== undefined && region.decodeState !== "commit") {
+      throw new Refused(
+        `${region.region} of ${part.memdev} is there, but not in use (decode_state is "${region.decodeState}").`,
+        `cxl enable-region ${region.region}, or cxl destroy-region -f ${region.region}, and ask again.`,
+      );
+    }
+    return [{ ...part, decoder: decoder.decoder, region: region?.region ?? predicted, there: region !== undefined }];
+  });
+}
+
+/**
+ * Names of regions to come. Each root decoder holds the number of its next region in advance, lowest first, and takes
+ * another one when that is used (`region_id` in drivers/cxl/core/region.c of Linux); regions of NVDIMMs have numbers of
+ * the same kind. Only a prediction: a step that finds another name there stops.
+ */
+function predictor(
+  decoders: readonly string[],
+  used: readonly number[],
+): (decoder: string, actual: string | undefined) => string {
+  const taken = new Set(used);
+  const take = () => {
+    let number = 0;
+    while (taken.has(number)) number++;
+    taken.add(number);
+    return number;
+  };
+  const next = new Map(decoders.map((decoder) => [decoder, take()]));
+  return (decoder, actual) => {
+    const number = next.get(decoder) ?? take();
+    if (actual !== undefined) taken.add(Number(actual.slice("region".length)));
+    next.set(decoder, take());
+    return actual ?? `region${number}`;
+  };
+}
+
+/** The line that makes a region. */
+function createLine(part: Part): string {
+  return `cxl create-region -m -t ${part.type} -d ${part.decoder} -w 1 ${part.memdev}`;
+}
+
+/**
+ * A `cxl create-region` that was killed after its first write leaves a region without device and size. It holds the
+ * number that the next region should get, and has at the next start; `cxl destroy-region` (76.1) fails on it. Its folder
+ * lies in that of its decoder (Documentation/ABI/testing/sysfs-bus-cxl of Linux: delete_region).
+ */
+function removeStep(region: string): Step {
+  return step({
+    id: `begun-${region}`,
+    title: `Remove ${region}, which was begun and has no device: others would get another number until the next start`,
+    commands: [`echo ${region} > /sys/bus/cxl/devices/${region}/../delete_region`],
+    undo: [],
+    done: undefined,
+    expected: `cxl list -R no longer names ${region}`,
+  });
+}
+
+function regionStep(part: Part): Step {
+  return step({
+    id: `${part.type}-${part.memdev}`,
+    title: `Make a region of the ${part.type === "pmem" ? "persistent" : "volatile"} memory of ${part.memdev}, ` +
+      `${bytesText(part.bytes)}`,
+    commands: [createLine(part)],
+    undo: [`cxl destroy-region -f ${part.region}`],
+    done: part.there ? `${part.region} is there` : undefined,
+    expected: `"region":"${part.region}" and "decode_state":"commit"`,
+  });
+}
+
+function regionsAtEveryStart({ inventory, inside }: PlanContext, parts: readonly Part[]): Step {
+  const unit = cxlUnit(parts.map((part) => ({ region: part.region, command: `/usr/bin/${createLine(part)}` })));
+  const written = inventory.files[unit.path] === unit.text && inventory.units[unit.name] === "enabled";
+  return step({
+    id: "boot-regions",
+    title: "Make the regions again at every start: the devices do not remember them, but labels of namespaces",
+    commands: [writeFile(unit.path, unit.text), "systemctl daemon-reload", `systemctl enable ${unit.name}`],
+    undo: [`systemctl disable ${unit.name}`, `rm -f ${unit.path}`, "systemctl daemon-reload"],
+    done: inside
+      ? "files of the host cannot be seen from a container"
+      : written
+      ? `${unit.name} is enabled`
+      : undefined,
+    expected: `systemctl is-enabled ${unit.name} prints enabled`,
+  });
+}

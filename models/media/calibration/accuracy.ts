@@ -1,0 +1,215 @@
+/**
+ * `docs/accuracy.md`: how far the media models are from what was published.
+ *
+ * @module
+ */
+
+import { deviationOf, type OpenTarget, outcomeOf } from "./open_targets.ts";
+import type { ErrorSummary, ModelValidation } from "./validate.ts";
+
+/** Bars of the project: mean and 90th percentile of the absolute error of a medium, coverage of a 90 % band, order. */
+export const BARS = { mean: 0.1, p90: 0.25, coverage: [0.85, 0.95], order: 0.95, o13: 0.05, o14: 0.1 } as const;
+
+const percent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`;
+const met = (yes: boolean): string => yes ? "met" : "missed";
+
+/** Cells padded as `deno fmt` pads them. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((_, i) => Math.max(3, ...[head, ...rows].map((row) => (row[i] ?? "").length)));
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
+
+const errors = (s: ErrorSummary): string[] => [
+  String(s.points),
+  String(s.curves),
+  percent(s.mean),
+  percent(s.p90),
+  percent(s.worst, 0),
+];
+
+/** The targets, one line each: name, wanted, found, whether it is met. */
+export function targetLines({ media, coverage: left, order, o13, o14 }: ModelValidation): string[][] {
+  const coverage = left.covered / left.points;
+  const right = order.right / order.pairs;
+  const [low, high] = BARS.coverage;
+  const highest = (of: "mean" | "p90") => media.reduce((a, b) => b[of] > a[of] ? b : a);
+  const mean = highest("mean"), p90 = highest("p90");
+  return [
+    [
+      "mean error, worst medium",
+      `at most ${percent(BARS.mean, 0)}`,
+      `${percent(mean.mean)} (${mean.name})`,
+      met(mean.mean <= BARS.mean),
+    ],
+    [
+      "90th percentile, worst medium",
+      `at most ${percent(BARS.p90, 0)}`,
+      `${percent(p90.p90)} (${p90.name})`,
+      met(p90.p90 <= BARS.p90),
+    ],
+    [
+      "leave one curve out: 90 % bands cover",
+      `${percent(low, 0)} to ${percent(high, 0)}`,
+      `${percent(coverage)} of ${left.points} figures of ${left.media} media`,
+      met(coverage >= low && coverage <= high),
+    ],
+    [
+      "order of media that differ by more than 10 %",
+      `at least ${percent(BARS.order, 0)}`,
+      `${percent(right)} of ${order.pairs} pairs`,
+      met(right >= BARS.order),
+    ],
+    [
+      "O13: Mess EPEEC4 and MN5-ACC, latency below 90 % load",
+      `within ${percent(BARS.o13, 0)}`,
+      `largest ${percent(o13.worst)}, mean ${percent(o13.mean)} of ${o13.points} figures`,
+      met(o13.worst <= BARS.o13),
+    ],
+    [
+      "O14: FAST 2020, bandwidth and latency",
+      `within ${percent(BARS.o14, 0)} on average`,
+      `mean ${percent(o14.mean)}, 90th percentile ${percent(o14.p90)} of ${o14.points} figures`,
+      met(o14.mean <= BARS.o14),
+    ],
+  ];
+}
+
+const off = ({ unit }: OpenTarget, deviation: number, digits = 1): string =>
+  unit === "share" ? percent(deviation, digits) : `${(deviation * 100).toFixed(digits + 1)} points`;
+
+/** The targets of profiles and simulations, one line each: as {@linkcode targetLines}. */
+export function openTargetLines(targets: readonly OpenTarget[]): string[][] {
+  return targets.map((target) => {
+    const { name, about, tolerance, figures, order } = target;
+    const { tested, worst, met: yes } = outcomeOf(target);
+    const set = figures.length - tested;
+    const calibrated = set === 0 ? "" : `, ${set} more set a parameter`;
+    return [
+      `${name}: ${about}`,
+      `within ${off(target, tolerance, 0)}${order === undefined ? "" : ", order kept"}`,
+      `largest ${off(target, worst)} of ${tested} figures${calibrated}` +
+      (order === undefined ? "" : `, ${order.same} of ${order.pairs} pairs in order`),
+      met(yes),
+    ];
+  });
+}
+
+/** Every figure of the targets; of long lists the largest five deviations. */
+function openTargetFigures(targets: readonly OpenTarget[]): string {
+  const value = ({ unit }: OpenTarget, found: number) => unit === "points" ? percent(found, 2) : found.toFixed(3);
+  const rows = targets.flatMap((target) => {
+    const byDeviation = [...target.figures].sort((a, b) =>
+      Math.abs(deviationOf(target, b)) - Math.abs(deviationOf(target, a))
+    );
+    const shown = target.figures.length > 15 ? byDeviation.slice(0, 5) : target.figures;
+    return shown.map((figure) => {
+      const deviation = deviationOf(target, figure);
+      return [
+        target.name,
+        figure.figure,
+        value(target, figure.published),
+        value(target, figure.found),
+        `${deviation > 0 ? "+" : ""}${off(target, deviation)}`,
+        figure.calibrates ?? "",
+      ];
+    });
+  });
+  return table(["target", "figure", "published", "found", "deviation", "sets"], rows);
+}
+
+/** How curves were left out, and what came out. */
+function leaveOutText({ leftOut, leftOutIsStale, coverage, comparisons }: ModelValidation): string {
+  const all = comparisons.filter(({ id }) => id in leftOut.errors);
+  const mean = (of: readonly number[]) => of.reduce((a, b) => a + Math.abs(b), 0) / of.length;
+  const unseen = mean(all.map(({ id }) => Math.expm1(leftOut.errors[id] ?? NaN)));
+  const seen = mean(all.map(({ error }) => error));
+  const stale = leftOutIsStale
+    ? "\n\n**Models or rows changed since: `deno task tierbench validate-models --leave-out --write`.**"
+    : "";
+  return `## Curves that the model never saw
+
+\`validate-models --leave-out\` leaves out one curve after the other (${leftOut.curves}, last on ${leftOut.made}), fits the
+parameters that move its figures to the other curves of the family, starting from the shipped values, and predicts the
+curve. It writes \`models/media/calibration/left-out.json\`.${stale}
+
+- Mean error of ${all.length} figures: ${percent(unseen)} predicted without their curve, ${percent(seen)} fitted.
+- 90 % bands made of the errors of the other left-out curves cover ${percent(coverage.covered / coverage.points)} of
+  ${coverage.points} figures. Bands made of the errors of the fit would cover ${
+    percent(coverage.coveredByFit / coverage.points)
+  }: they are too narrow.
+- ${leftOut.given.length} figures are not counted: a parameter was taken from the row itself, which then tests nothing.
+- ${leftOut.alone.length} figures are not counted: they depend on a parameter of which no other curve tells.
+
+The models of the other curves have seen the curve that is judged: leaving out two at a time would be stricter.`;
+}
+
+/** The whole page. */
+export function accuracyText(validation: ModelValidation, open: readonly OpenTarget[]): string {
+  const { comparisons, media, kinds, residuals, notCompared, rows } = validation;
+  const worst = [...comparisons].sort((a, b) => Math.abs(b.error) - Math.abs(a.error)).slice(0, 20);
+  const band = ({ name, kind }: ModelValidation["kinds"][number]) => residuals[name]?.[kind];
+  return `# How far the models are from what was published
+
+\`deno task tierbench validate-models --write\` makes this page; a test compares it with what the command says now.
+
+Each media model (\`models/media/\`, formulas in \`native/media/media.h\`) is asked what was published, and the answer is
+set against the figure: ${comparisons.length} of ${rows} rows of \`models/media/calibration/calibration.csv\`. Rows that were quoted from memory
+are not used. Errors are |model / published - 1|. The models were fitted to these rows, with few parameters that mean
+something physical, so the errors are those of a fit; those of a prediction are under "Curves that the model never saw".
+
+## Targets
+
+${table(["target", "wanted", "found", ""], [...targetLines(validation), ...openTargetLines(open)])}
+
+Two laboratories that measured nominally equal machines with six Optane modules differ by up to 26 %. The models bridge
+it with one factor on the speed of the modules.
+
+${leaveOutText(validation)}
+
+## Error by medium
+
+${
+    table(
+      ["medium", "figures", "curves", "mean", "90th percentile", "largest"],
+      media.map((m) => [m.name, ...errors(m)]),
+    )
+  }
+
+## Error and 90 % band by kind
+
+The errors are those of the fit. The band is that of curves left out (jackknife): 90 % of the distances, in the logarithm, are
+within it. It is made of the figures of the kind; with fewer than 19, of the medium's figures of all kinds; with fewer than
+19 again, of the kind in all media of the class (DRAM, PMEM, CXL and so on), and at last in all media. It is never less than
+what the errors of the fit give for the kind ("fit"). The last column says which. "x 1.20" means: between the figure / 1.20 and the figure x 1.20.
+
+${
+    table(
+      ["medium", "kind", "figures", "curves", "mean", "90th percentile", "largest", "band", "made of the"],
+      kinds.map((k) => [k.name, k.kind, ...errors(k), `x ${band(k)?.factor.toFixed(2)}`, band(k)?.basis ?? ""]),
+    )
+  }
+
+## Profiles and simulations against what was published
+
+Times are those of \`scenarios/paper-openembedding.jsonc\`, which says what the paper leaves open. "Sets": the parameter that
+was set by this figure, which then tests nothing. The laws of O1 and O10 were fitted to their figures; O11 follows from its
+definition. Of O10's figures the five that are furthest off are shown.
+
+${openTargetFigures(open)}
+
+## The twenty largest errors
+
+${
+    table(
+      ["row", "medium", "error"],
+      worst.map(({ id, medium, error }) => [id, medium, `${error > 0 ? "+" : ""}${percent(error, 0)}`]),
+    )
+  }
+
+## What is not compared
+
+${[...notCompared].map(([why, ids]) => `- ${why ?? "no rule"}: ${ids.length} rows`).join("\n")}
+- Memory Mode: no verified row; not calibrated, ratios only, and no band
+`;
+}

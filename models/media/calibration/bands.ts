@@ -1,0 +1,123 @@
+/**
+ * How wrong a figure of a media model may be: bands from how far models were from published curves that they had not seen,
+ * and the range of conditions in which there were any. `models/media/calibration/residuals.json` holds both; `tierbench validate-models --write`
+ * makes it.
+ *
+ * @module
+ */
+
+import type { FigureKind } from "./points.ts";
+
+const FILE = new URL("./residuals.json", import.meta.url);
+
+/** Lowest and highest of something. */
+export type Range = readonly [number, number];
+
+/**
+ * Whose figures a band is made of: those of the medium of this `kind`; of the `medium`; of the kind in all media of its
+ * `class` (DRAM, PMEM, …); of the kind in `all` media. `fit`: the medium's of this kind, with the errors of the fit, which
+ * were larger than those of all curves left out.
+ */
+export type BandBasis = "kind" | "medium" | "class" | "all" | "fit";
+
+/** What is known of one kind of figure of one medium. */
+export interface KindResiduals {
+  /** Published figures compared. */
+  readonly points: number;
+  /** Curves that they belong to. */
+  readonly curves: number;
+  /** 90 % of the figures are within `value / factor` and `value * factor` (jackknife, a curve left out at a time). */
+  readonly factor: number;
+  /** Whose figures that was found with. */
+  readonly basis: BandBasis;
+  /** Sizes of an access, bytes. */
+  readonly bytes: Range;
+  /** Threads. */
+  readonly threads: Range;
+  /** Share of the bytes that are read. */
+  readonly readShare: Range;
+  /** NUMA hops. */
+  readonly hops: Range;
+}
+
+/** By medium and kind. */
+export type Residuals = Readonly<Record<string, Readonly<Partial<Record<FigureKind, KindResiduals>>>>>;
+
+/** Conditions of a figure; what is absent is not checked. */
+export interface FigureConditions {
+  /** Size of an access. */
+  readonly bytes?: number;
+  /** Threads that share the medium. */
+  readonly threads?: number;
+  /** Share of the bytes that are read, 0 to 1. */
+  readonly readShare?: number;
+  /** NUMA hops. */
+  readonly hops?: number;
+}
+
+/** A 90 % band, or why there is none. */
+export type Band =
+  | { readonly calibrated: true; readonly low: number; readonly high: number }
+  | { readonly calibrated: false; readonly outside: string };
+
+/** The residuals of the shipped media models. */
+export async function loadResiduals(): Promise<Residuals> {
+  return JSON.parse(await Deno.readTextFile(FILE)) as Residuals;
+}
+
+const WORDS: Readonly<Record<keyof FigureConditions, string>> = {
+  bytes: "bytes an access",
+  threads: "threads",
+  readShare: "share of reads",
+  hops: "NUMA hops",
+};
+
+const say = (value: number): string => String(Number(value.toPrecision(3)));
+
+/** `threads: 64, calibrated from 1 to 24 (2.67 times the most)`; undefined if inside. */
+function outside(name: keyof FigureConditions, value: number, [low, high]: Range): string | undefined {
+  if (value >= low && value <= high) return undefined;
+  const range = low === high ? `at ${say(low)} only` : `from ${say(low)} to ${say(high)}`;
+  const times = value > high ? value / high : low / value;
+  const far = Number.isFinite(times) && times > 0 ? ` (${say(times)} times ${value > high ? "above" : "below"})` : "";
+  return `${WORDS[name]}: ${say(value)}, calibrated ${range}${far}`;
+}
+
+/**
+ * The 90 % band of a figure.
+ *
+ * @param residuals Of {@linkcode loadResiduals}.
+ * @param medium Name of the media model.
+ * @param kind Kind of figure.
+ * @param value The model's figure, in any unit.
+ * @param conditions Where it was asked.
+ *
+ * @example
+ * ```ts
+ * import { bandFor, loadResiduals } from "./bands.ts";
+ *
+ * const residuals = await loadResiduals();
+ * const band = bandFor(residuals, "optane-100-6x256", "read", 35e9, { bytes: 256, threads: 64 });
+ * console.log(band.calibrated); // false: published for 32 threads at most
+ * ```
+ */
+export function bandFor(
+  residuals: Residuals,
+  medium: string,
+  kind: FigureKind,
+  value: number,
+  conditions: FigureConditions = {},
+): Band {
+  const known = residuals[medium]?.[kind];
+  if (known === undefined) {
+    return { calibrated: false, outside: `no published ${kind} figure of ${medium}` };
+  }
+  const names = Object.keys(WORDS) as (keyof FigureConditions)[];
+  const reasons = names.flatMap((name) => {
+    const given = conditions[name];
+    const reason = given === undefined ? undefined : outside(name, given, known[name]);
+    return reason === undefined ? [] : [reason];
+  });
+  if (reasons.length > 0) return { calibrated: false, outside: reasons.join("; ") };
+  return { calibrated: true, low: value / known.factor, high: value * known.factor };
+}

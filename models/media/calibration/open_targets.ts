@@ -1,0 +1,151 @@
+/**
+ * Published figures that profiles and simulations are held against: OpenEmbedding (ICDE 2023), Meta's embedding traces of
+ * 2021, folded Zipf laws. Those of media models are in `validate.ts`.
+ *
+ * @module
+ */
+
+import { orderOf, publishedDeviations } from "../../simulation/deviations.ts";
+import { loadSimulation } from "../../simulation/load.ts";
+import { runSimulation } from "../../simulation/run.ts";
+import { META_2021, META_BATCH, META_TABLES } from "../../workloads/meta_2021.ts";
+import { loadProfile } from "../../workloads/profile.ts";
+import { generateKeys, profileLaw, topShare } from "../../workloads/profile_keys.ts";
+import { reuseHistogram } from "../../workloads/reuse.ts";
+
+/** A published figure and ours. */
+export interface TargetFigure {
+  /** What it is. */
+  readonly figure: string;
+  /** Published, a share or a ratio. */
+  readonly published: number;
+  /** Ours. */
+  readonly found: number;
+  /** The parameter that was set by this figure: it tests nothing. */
+  readonly calibrates?: string;
+}
+
+/** A target and its figures. */
+export interface OpenTarget {
+  /** `O1`, …. */
+  readonly name: string;
+  /** Source and what is compared. */
+  readonly about: string;
+  /** Largest deviation wanted. */
+  readonly tolerance: number;
+  /** `points`: deviations are differences; `share`: they are found / published - 1. */
+  readonly unit: "points" | "share";
+  /** The figures. */
+  readonly figures: readonly TargetFigure[];
+  /** Pairs of figures whose order is to be kept, and how many keep it. */
+  readonly order?: { readonly pairs: number; readonly same: number };
+}
+
+/** How far a figure is off, in the target's unit. */
+export function deviationOf({ unit }: OpenTarget, { published, found }: TargetFigure): number {
+  return unit === "points" ? found - published : found / published - 1;
+}
+
+/** The figures that tested something, the one that is furthest off, and whether the target is met. */
+export function outcomeOf(
+  target: OpenTarget,
+): { readonly tested: number; readonly worst: number; readonly met: boolean } {
+  const tested = target.figures.filter(({ calibrates }) => calibrates === undefined);
+  const worst = Math.max(...tested.map((figure) => Math.abs(deviationOf(target, figure))));
+  const ordered = target.order === undefined || target.order.same === target.order.pairs;
+  return { tested: tested.length, worst, met: worst <= target.tolerance && ordered };
+}
+
+async function shareOfTop(profile: string, part: number): Promise<number> {
+  const loaded = await loadProfile(profile);
+  return topShare(profileLaw(loaded), (loaded.tables[0]?.rows ?? 0) * part);
+}
+
+/** O1: OpenEmbedding's Table II; its law was fitted to these shares. */
+async function retail(): Promise<OpenTarget> {
+  const published = [[0.0005, 0.857], [0.001, 0.895], [0.01, 0.957]] as const;
+  return {
+    name: "O1",
+    about: "OpenEmbedding, Table II: share of accesses to the hottest rows of 2.1e9 (profile `oe-retail`)",
+    tolerance: 0.005,
+    unit: "points",
+    figures: await Promise.all(published.map(async ([part, share]) => ({
+      figure: `hottest ${part * 100} %`,
+      published: share,
+      found: await shareOfTop("oe-retail", part),
+    }))),
+  };
+}
+
+/** O10: one batch of the profile, 16 of 856 tables, counted as the data set's text counts. */
+async function meta(): Promise<OpenTarget> {
+  const part = 16 / META_TABLES, { accessShares, rowShares, lookups, rows } = META_2021;
+  const [batch] = generateKeys(await loadProfile("meta-2021"), { samples: META_BATCH, seed: 2 });
+  const made = reuseHistogram(batch?.keys ?? new BigInt64Array(), accessShares.length);
+  const bins = (of: readonly number[], found: readonly number[], what: string): TargetFigure[] =>
+    of.map((published, bin) => ({ figure: `${what}, bin ${bin}`, published, found: found[bin] ?? 0 }));
+  return {
+    name: "O10",
+    about: "Meta's traces of 2021, file `_0`: rows and accesses by how often a batch uses a row (profile `meta-2021`)",
+    tolerance: 0.01,
+    unit: "points",
+    figures: [
+      ...bins(rowShares, made.rowShares, "rows"),
+      ...bins(accessShares, made.accessShares, "accesses"),
+      { figure: "lookups a batch, to the file's", published: 1, found: made.lookups / (lookups * part) },
+      { figure: "rows a batch uses, to the file's", published: 1, found: made.rows / (rows * part) },
+    ],
+  };
+}
+
+/** O11: numpy's zipf folded by modulo into a million rows, as TorchRec's benchmark does. */
+async function folded(): Promise<OpenTarget> {
+  const published = [[1.1, 0.2, 0.769], [1.1, 0.01, 0.626], [1.2, 0.2, 0.933], [1.2, 0.01, 0.859]] as const;
+  return {
+    name: "O11",
+    about:
+      "zipf(1.1) and zipf(1.2) modulo 1e6 rows: share of accesses to the hottest rows (profiles `torchrec-zipf-*`)",
+    tolerance: 0.002,
+    unit: "points",
+    figures: await Promise.all(published.map(async ([s, part, share]) => ({
+      figure: `${s}: hottest ${part * 100} %`,
+      published: share,
+      found: await shareOfTop(`torchrec-zipf-${s}`, part),
+    }))),
+  };
+}
+
+/** O2, O4, O5: `scenarios/paper-openembedding.jsonc` in virtual time. */
+async function openEmbedding(): Promise<OpenTarget[]> {
+  const simulation = await loadSimulation(new URL("../../../scenarios/paper-openembedding.jsonc", import.meta.url));
+  const all = publishedDeviations(await runSimulation({ ...simulation, explain: [] }));
+  const target = (name: string, about: string, tolerance: number, match: RegExp, ordered: boolean): OpenTarget => {
+    const own = all.filter(([, { figure }]) => match.test(figure));
+    const order = orderOf(own.map(([, one]) => ({ ...one, source: name })));
+    return {
+      name,
+      about,
+      tolerance,
+      unit: "share",
+      figures: own.map(([{ configuration }, { figure, published, simulated, calibrates }]) => ({
+        figure: `${figure}, ${configuration}`,
+        published,
+        found: simulated,
+        ...(calibrates === undefined ? {} : { calibrates }),
+      })),
+      ...(order === undefined || !ordered ? {} : { order }),
+    };
+  };
+  return [
+    target("O2", "OpenEmbedding, Fig. 11: miss rate of a 2 GB cache by skew, 16 GPUs", 0.1, /^Fig\. 11/, false),
+    target("O4", "OpenEmbedding, Fig. 3 and 7: epoch time without checkpoints, to DRAM", 0.15, /^Fig\. [37],/, true),
+    target("O5", "OpenEmbedding, Fig. 6: epoch time with checkpoints, to DRAM", 0.15, /^Fig\. 6,/, true),
+  ];
+}
+
+/** All of them, by name. */
+export async function openTargets(): Promise<OpenTarget[]> {
+  const [o2, o4, o5] = await openEmbedding();
+  const all = [await retail(), o2, o4, o5, await meta(), await folded()];
+  return all.filter((target) => target !== undefined);
+}

@@ -1,0 +1,170 @@
+/**
+ * Every published figure against its media model: errors, bands, and the targets that were set for them.
+ *
+ * @module
+ */
+
+import { listMedia, loadMedia, mediaOptions } from "../media.ts";
+import type { Residuals } from "./bands.ts";
+import { type CalibrationRow, loadCalibration } from "./calibration.ts";
+import { type LeftOut, loadLeftOut, modelsDigest } from "./leave_out.ts";
+import { type Coverage, coverageOf, residualsOf } from "./make_bands.ts";
+import { type CalibrationPoint, type FigureKind, notCompared, pointsOf } from "./points.ts";
+import { predict, questionsOf } from "./predict.ts";
+
+/** A published figure and the model's. */
+export interface Comparison extends CalibrationPoint {
+  /** The model's figure, ns or bytes/s. */
+  readonly model: number;
+  /** Model / published - 1. */
+  readonly error: number;
+}
+
+/** Errors of a group of figures, as shares. */
+export interface ErrorSummary {
+  /** Name of the group. */
+  readonly name: string;
+  /** Figures. */
+  readonly points: number;
+  /** Curves. */
+  readonly curves: number;
+  /** Mean of the absolute errors. */
+  readonly mean: number;
+  /** 90 % of the absolute errors are this or less. */
+  readonly p90: number;
+  /** The largest. */
+  readonly worst: number;
+}
+
+/** What `tierbench validate-models` shows. */
+export interface ModelValidation {
+  /** All comparisons, in the order of the rows. */
+  readonly comparisons: readonly Comparison[];
+  /** By medium. */
+  readonly media: readonly ErrorSummary[];
+  /** By medium and kind. */
+  readonly kinds: readonly (ErrorSummary & { readonly kind: FigureKind })[];
+  /** Bands and calibrated ranges. */
+  readonly residuals: Residuals;
+  /** What models that never saw a curve said of it. */
+  readonly leftOut: LeftOut;
+  /** Whether models or rows changed since. */
+  readonly leftOutIsStale: boolean;
+  /** Leave-one-curve-out: figures of media with five curves or more, and how many the bands of the others covered. */
+  readonly coverage: Coverage;
+  /** Pairs of media that differ by more than 10 % at equal conditions, and how many the models put in that order. */
+  readonly order: { readonly pairs: number; readonly right: number };
+  /** O13: latencies of two Mess curves below 90 % load. */
+  readonly o13: ErrorSummary;
+  /** O14: the Optane study of FAST 2020. */
+  readonly o14: ErrorSummary;
+  /** Verified rows that nothing is compared with, by reason. */
+  readonly notCompared: ReadonlyMap<string | undefined, readonly string[]>;
+  /** Rows. */
+  readonly rows: number;
+}
+
+/** Asks the models for all points. */
+export async function compare(points: readonly CalibrationPoint[]): Promise<Comparison[]> {
+  const media = new Map(
+    await Promise.all((await listMedia()).map(async (name) => [name, await loadMedia(name)] as const)),
+  );
+  const models = new Map<CalibrationPoint, number>();
+  for (const own of Map.groupBy(points, ({ medium, platform }) => `${medium}/${platform}`).values()) {
+    const [first] = own;
+    const model = first === undefined ? undefined : media.get(first.medium);
+    if (first === undefined || model === undefined) {
+      throw new Error(`Cannot compare with published figures: there is no media model "${first?.medium}"`);
+    }
+    predict(mediaOptions(model, first.platform), questionsOf(own)).forEach((answer, i) => {
+      const point = own[i];
+      if (point !== undefined) models.set(point, answer);
+    });
+  }
+  return points.map((point) => {
+    const model = models.get(point) ?? NaN;
+    return { ...point, model, error: model / point.value - 1 };
+  });
+}
+
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
+}
+
+/** Errors of some figures. */
+export function summarize(name: string, of: readonly Comparison[]): ErrorSummary {
+  const errors = of.map(({ error }) => Math.abs(error)).sort((a, b) => a - b);
+  return {
+    name,
+    points: of.length,
+    curves: new Set(of.map(({ curve }) => curve)).size,
+    mean: errors.reduce((a, b) => a + b, 0) / errors.length,
+    p90: quantile(errors, 0.9),
+    worst: errors.at(-1) ?? NaN,
+  };
+}
+
+/** Different media asked the same: does the model know which is faster? */
+function rankOrder(comparisons: readonly Comparison[]): ModelValidation["order"] {
+  let pairs = 0, right = 0;
+  const same = ({ query: q, readers }: Comparison) =>
+    [q.ask === "latency-at" ? "" : q.ask, q.operation, q.bytes, q.threads, q.sequential, q.fenced, q.readShare, readers]
+      .join();
+  const asked = comparisons.filter(({ query }) => query.ask !== "latency-at");
+  for (const group of Map.groupBy(asked, same).values()) {
+    group.forEach((a, i) => {
+      for (const b of group.slice(i + 1)) {
+        const ratio = a.value / b.value;
+        if (a.medium === b.medium || ratio < 1.1 && ratio > 1 / 1.1) continue;
+        pairs++;
+        if (a.model > b.model === a.value > b.value) right++;
+      }
+    });
+  }
+  return { pairs, right };
+}
+
+/** Below 90 % of the highest traffic that was published for its curve. */
+function belowNinety(point: Comparison, all: readonly Comparison[]): boolean {
+  const peak = all.find((c) =>
+    c.medium === point.medium && c.query.ask === "peak" && c.query.readShare === point.query.readShare
+  );
+  return peak !== undefined && (point.query.load ?? 0) < 0.9 * peak.value;
+}
+
+/** Class of each medium: `dram`, `pmem`, …. */
+async function mediaClasses(): Promise<Map<string, string>> {
+  const media = await Promise.all((await listMedia()).map(loadMedia));
+  return new Map(media.map(({ name, kind }) => [name, kind]));
+}
+
+/**
+ * Compares every verified row with its model.
+ *
+ * @param rows Instead of `models/media/calibration/calibration.csv`.
+ * @param leftOut Instead of `models/media/calibration/left-out.json`.
+ */
+export async function validateModels(rows?: readonly CalibrationRow[], leftOut?: LeftOut): Promise<ModelValidation> {
+  const all = rows ?? await loadCalibration();
+  const points = pointsOf(all);
+  const comparisons = await compare(points);
+  const without = leftOut ?? await loadLeftOut(), classes = await mediaClasses();
+  const byMedium = [...Map.groupBy(comparisons, (c) => c.medium)].sort(([a], [b]) => a < b ? -1 : 1);
+  const o13 = comparisons.filter((c) => /^MESS-(EPEEC4|MN5ACC)-R\d+-BW/.test(c.id) && belowNinety(c, comparisons));
+  return {
+    comparisons,
+    media: byMedium.map(([name, of]) => summarize(name, of)),
+    kinds: byMedium.flatMap(([name, of]) =>
+      [...Map.groupBy(of, (c) => c.kind)].map(([kind, own]) => ({ ...summarize(name, own), kind }))
+    ),
+    residuals: residualsOf(comparisons, without, classes),
+    leftOut: without,
+    leftOutIsStale: without.digest !== await modelsDigest(points),
+    coverage: coverageOf(comparisons, without, classes),
+    order: rankOrder(comparisons),
+    o13: summarize("O13", o13),
+    o14: summarize("O14", comparisons.filter((c) => c.id.startsWith("OS-"))),
+    notCompared: notCompared(all),
+    rows: all.length,
+  };
+}

@@ -1,0 +1,226 @@
+/**
+ * Media models: what a medium that is not here would cost. One file a medium in `models/media/`, every number with
+ * the published rows it comes from (`models/media/calibration/calibration.csv`). The formulas are those of `native/media/media.h`,
+ * which names the parameters; how far to trust them: `docs/accuracy.md`.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import { ScenarioError } from "../../base/diagnostics.ts";
+import { parseDocument } from "../../base/document.ts";
+import { readUserText } from "../../base/user_file.ts";
+import * as v from "../../base/valibot.ts";
+import { validate } from "../../base/validate.ts";
+import { nearest } from "../../base/nearest.ts";
+
+const FOLDER = new URL("./", import.meta.url);
+
+const parameter = v.strictObject({
+  value: v.pipe(v.number(), v.minValue(0)),
+  from: v.array(v.string()),
+  how: v.optional(v.string()),
+  fit: v.optional(v.boolean()),
+});
+
+const parameters = v.record(v.string(), parameter);
+
+const mediaSchema = v.strictObject({
+  name: v.string(),
+  about: v.string(),
+  kind: v.optional(v.picklist(["pmem", "cxl", "dram", "ssd", "hbm", "link"])),
+  extends: v.optional(v.string()),
+  parameters,
+  platforms: v.optional(v.record(v.string(), v.strictObject({ about: v.string(), parameters }))),
+});
+
+/** A number with the rows of `calibration.csv` it is taken from, derived from, or fitted to. */
+export interface MediaParameter {
+  /** In ns, bytes, bytes/s or without unit, as `native/media/media.h` says. */
+  readonly value: number;
+  /** Ids of rows; `*` stands for any text. */
+  readonly from: readonly string[];
+  /** How it follows from them; without it, the value is that of the one row. */
+  readonly how?: string | undefined;
+  /** Whether `models/media/calibration/fit.ts` may move it. */
+  readonly fit?: boolean | undefined;
+}
+
+/** Parameters by their names in `native/media/media.h`, without prefix. */
+export type MediaParameters = Readonly<Record<string, MediaParameter>>;
+
+/** One machine on which the medium was measured, and in what it differs from the others: at most a factor. */
+export interface MediaPlatform {
+  /** Which machine or source. */
+  readonly about: string;
+  /** What is put over the medium's parameters. */
+  readonly parameters: MediaParameters;
+}
+
+/** What a medium is made of. */
+export type MediaKind = "pmem" | "cxl" | "dram" | "ssd" | "hbm" | "link";
+
+/** A media model. */
+export interface Media {
+  /** Name of its file. */
+  readonly name: string;
+  /** One sentence for people. */
+  readonly about: string;
+  /** What it is made of. */
+  readonly kind: MediaKind;
+  /** The model whose parameters it starts from. */
+  readonly extends?: string | undefined;
+  /** Its own parameters over those of the model that it extends. */
+  readonly parameters: MediaParameters;
+  /** Machines it was measured on. */
+  readonly platforms: Readonly<Record<string, MediaPlatform>>;
+}
+
+/** A media file as written. */
+export interface MediaFile {
+  /** Name of the file. */
+  readonly name: string;
+  /** One sentence for people. */
+  readonly about: string;
+  /** What the medium is made of; that of the model it extends, if absent. */
+  readonly kind?: MediaKind | undefined;
+  /** The model whose parameters it starts from. */
+  readonly extends?: string | undefined;
+  /** Its own parameters. */
+  readonly parameters: MediaParameters;
+  /** Machines it was measured on. */
+  readonly platforms?: Readonly<Record<string, MediaPlatform>> | undefined;
+}
+
+/** A media model that is not there or is not valid. */
+export class MediaError extends Error {
+  /** Name of the class. */
+  override readonly name = "MediaError";
+}
+
+/** Names of the media models there are, sorted. */
+export async function listMedia(): Promise<string[]> {
+  const names: string[] = [];
+  for await (const entry of Deno.readDir(FOLDER)) {
+    if (entry.isFile && entry.name.endsWith(".jsonc")) names.push(entry.name.slice(0, -".jsonc".length));
+  }
+  return names.sort();
+}
+
+/** Where the file of a media model is. */
+export function mediaFileUrl(name: string): URL {
+  return new URL(`${name}.jsonc`, FOLDER);
+}
+
+/**
+ * Reads a media model's file from its text; what it extends is not looked up.
+ *
+ * @param text JSONC.
+ * @param source What to call it in errors.
+ * @throws {MediaError} if it is no JSONC or no media model.
+ */
+export function parseMedia(text: string, source: string): MediaFile {
+  try {
+    return parseDocument(text, source, "a media model", (written) => {
+      const found = validate(mediaSchema, written);
+      return "problems" in found ? found.problems : [];
+    }) as MediaFile;
+  } catch (error) {
+    if (!(error instanceof ScenarioError)) throw error;
+    throw new MediaError(`Cannot read the media model: ${error.message}`, { cause: error });
+  }
+}
+
+/**
+ * Loads a shipped media model.
+ *
+ * @param name Its name, e.g. `optane-100-6x256`.
+ * @throws {MediaError} naming the models there are.
+ *
+ * @example
+ * ```ts
+ * import { loadMedia } from "./media.ts";
+ *
+ * const media = await loadMedia("optane-100-6x256");
+ * console.log(media.parameters["read_latency_ns"]?.value); // 305
+ * ```
+ */
+export async function loadMedia(name: string): Promise<Media> {
+  const known = await listMedia();
+  if (!known.includes(name)) {
+    const near = nearest(name, known);
+    const hint = near === undefined ? "" : `, did you mean "${near}"?`;
+    throw new MediaError(`Cannot load media model "${name}": there is no such model${hint} Known: ${known.join(", ")}`);
+  }
+  const file = parseMedia(await readUserText(fileURLToPath(mediaFileUrl(name)), "media"), `"${name}"`);
+  const base = file.extends === undefined ? undefined : await loadMedia(file.extends);
+  const kind = file.kind ?? base?.kind;
+  if (kind === undefined) throw new MediaError(`Cannot read media model "${name}": kind: missing`);
+  const { about, extends: parent } = file;
+  return {
+    name,
+    about,
+    kind,
+    extends: parent,
+    parameters: { ...base?.parameters, ...file.parameters },
+    platforms: { ...base?.platforms, ...file.platforms },
+  };
+}
+
+/**
+ * A model's parameters as the native library reads them, without prefix.
+ *
+ * @param media The model.
+ * @param platform One of its platforms; a name that the model does not have changes nothing.
+ */
+export function mediaOptions(media: Media, platform?: string): Record<string, string> {
+  const own = platform === undefined ? undefined : media.platforms[platform];
+  const options: Record<string, string> = { medium: media.name };
+  for (const [key, { value }] of Object.entries({ ...media.parameters, ...own?.parameters })) {
+    options[key] = String(value);
+  }
+  return options;
+}
+
+/** How a media model is used by the native library. */
+export interface MediaUse {
+  /** `emulate`: rows are read and written in place. `memory_mode`: behind a modelled DRAM cache. */
+  readonly prefix: "emulate" | "memory_mode";
+  /** Threads that use the medium at the same time. */
+  readonly threads: number;
+  /** Bytes of the DRAM cache; needed with `memory_mode`. */
+  readonly cacheBytes?: number;
+  /** Seed of the placement of pages in that cache. */
+  readonly seed?: number | bigint;
+}
+
+/**
+ * The options of `ts_store_open` (`native/emulation/emulation.h`) that make a store as slow as the medium.
+ *
+ * @throws {RangeError} if `threads` is no positive whole number, or `memory_mode` has no `cacheBytes`.
+ * @throws {MediaError} if the model has no parameters for what a store does: loads, non-temporal and cached stores.
+ */
+export function mediaNativeOptions(media: Media, use: MediaUse): Record<string, string> {
+  const { prefix, threads, cacheBytes, seed } = use;
+  if (!Number.isSafeInteger(threads) || threads < 1) {
+    throw new RangeError(`Cannot use media model "${media.name}": threads must be 1 or more: current is ${threads}`);
+  }
+  for (const op of prefix === "emulate" ? ["read", "write_nt", "write_cached"] : ["read", "write_cached"]) {
+    if (media.parameters[`${op}_bandwidth`] === undefined) {
+      throw new MediaError(`Cannot emulate media model "${media.name}": it has no parameter ${op}_bandwidth`);
+    }
+  }
+  const options: Record<string, string> = { [`${prefix}.threads`]: String(threads) };
+  for (const [key, value] of Object.entries(mediaOptions(media))) {
+    // Stores flush nothing line by line, and rows fall on regions too large to be kept near.
+    if (!/^write_flush_|_buffer|_media_ns$/.test(key)) options[`${prefix}.${key}`] = value;
+  }
+  if (prefix === "memory_mode") {
+    if (cacheBytes === undefined) {
+      throw new RangeError(`Cannot model Memory Mode over "${media.name}": the bytes of its DRAM cache are missing`);
+    }
+    options["memory_mode.cache_bytes"] = String(cacheBytes);
+    options["memory_mode.seed"] = String(seed ?? 0);
+  }
+  return options;
+}

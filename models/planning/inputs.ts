@@ -1,0 +1,190 @@
+/**
+ * What the models say of a plan: how many different rows a step touches, which of them a cache misses, and how long a row takes
+ * on a medium. The planner itself (`models/planning`) knows neither laws nor media.
+ *
+ * @module
+ */
+
+import { missRatioCurve, type PopularityLaw, type ZipfLaw } from "../../ffi/curve.ts";
+import { evaluateMedia } from "../../ffi/media.ts";
+import { ScenarioError } from "../../base/diagnostics.ts";
+import { listMedia, loadMedia, mediaOptions } from "../media/media.ts";
+import { bandFor, loadResiduals } from "../media/calibration/bands.ts";
+import { profileLaw } from "../workloads/profile_keys.ts";
+import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
+import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
+import { type PlanTableBytes, planTables } from "./sizes.ts";
+
+/** Points of a curve, by logarithm between this share of the rows and all of them. */
+const POINTS = 64;
+const LEAST_SHARE = 1e-7;
+
+/** A table with its use in a step. */
+export interface PlanInputTable extends PlanTableBytes {
+  /** Different rows of one table that a step of all workers touches. */
+  readonly distinctPerStep: number;
+  /** Rows kept, ascending, and the share of those different rows that are missed then. */
+  readonly curve: { readonly rows: readonly number[]; readonly misses: readonly number[] };
+}
+
+/** Times of one row on a medium, all threads together, and the 90 % band of its reads and writes as factors. */
+export interface PlanRowTimes {
+  /** Seconds a row for reading: its bytes over the bandwidth of all threads together. */
+  readonly readSeconds: number;
+  /** Seconds a row for writing, the same way. */
+  readonly writeSeconds: number;
+  /**
+   * Factors on both times: the wider of the two bands; undefined where the medium is not calibrated for such
+   * accesses.
+   */
+  readonly band: { readonly low: number; readonly high: number } | undefined;
+  /** Why there is no band: what was asked beyond what the medium's model was calibrated on. */
+  readonly outside?: string;
+}
+
+/** Everything the planner needs but prices. */
+export interface ModelledPlan {
+  /** The tables of the file, each with its bytes and its use in a step. */
+  readonly tables: readonly PlanInputTable[];
+  /** Machines of the user's own. */
+  readonly own: readonly (ResolvedPlanFile["machines"][string] & { readonly name: string })[];
+  /** Providers of the price book that are looked at; undefined: all of them. */
+  readonly providers: readonly string[] | undefined;
+  /** Media models that stand for the memory of the price book's machines. */
+  readonly media: { readonly dram: string; readonly pmem: string };
+  /** Times of a row of so many bytes on a medium that so many threads use. */
+  readonly rowTimes: (medium: string, threads: number, rowBytes: number) => PlanRowTimes;
+  /** Date of the prices: `2026-11`. */
+  readonly prices: string;
+  /** Share of each memory that tables may use, above 0 and at most 1. */
+  readonly usableShare: number;
+  /**
+   * What must be met: samples a second at least, seconds of the slowest step in a hundred at most, US dollars an hour
+   * at most.
+   */
+  readonly target: { samplesPerSecond?: number; p99StepSeconds?: number; dollarsPerHour?: number };
+  /** Training samples a step, all workers together. */
+  readonly samplesPerStep: number;
+  /** Seconds of a step that the dense layers take. */
+  readonly computeSeconds: number;
+  /** Whether embeddings move while the dense layers compute. */
+  readonly overlapped: boolean;
+  /** Machines of one shape at most. */
+  readonly maxHosts: number;
+}
+
+/**
+ * What the models say of a plan.
+ *
+ * @throws {ScenarioError} A medium is not known.
+ * @throws {ProfileError} A profile is not known.
+ */
+export async function planInputs(file: ResolvedPlanFile): Promise<ModelledPlan> {
+  const { samplesPerSecond, p99Ms, dollarsPerHour } = file.target;
+  const samplesPerStep = file.batch * file.workers;
+  const tables: PlanInputTable[] = [];
+  for (const table of planTables(file)) {
+    const { profile, lookups } = file.tables[table.name] as Required<PlanFileTable>;
+    tables.push({ ...table, ...await useOf(table.rows, profile, lookups * samplesPerStep, file.directory) });
+  }
+  const own = Object.entries(file.machines).map(([name, machine]) => ({ name, ...machine }));
+  return {
+    tables,
+    own,
+    providers: file.providers,
+    media: file.media,
+    rowTimes: await rowTimes([
+      file.media.dram,
+      file.media.pmem,
+      ...own.flatMap(({ tiers }) => tiers.map((t) => t.medium)),
+    ]),
+    prices: file.prices,
+    usableShare: file.usableShare,
+    target: {
+      ...(samplesPerSecond === undefined ? {} : { samplesPerSecond }),
+      ...(p99Ms === undefined ? {} : { p99StepSeconds: p99Ms / 1e3 }),
+      ...(dollarsPerHour === undefined ? {} : { dollarsPerHour }),
+    },
+    samplesPerStep,
+    computeSeconds: file.computeMs / 1e3,
+    overlapped: file.overlapped,
+    maxHosts: file.maxHosts,
+  };
+}
+
+/** How a step with so many lookups uses a table, in the steady state of least recently used rows leaving first. */
+async function useOf(
+  rows: number,
+  profile: PlanFileTable["profile"],
+  lookups: number,
+  directory: string,
+): Promise<Pick<PlanInputTable, "distinctPerStep" | "curve">> {
+  const law = await lawOf(rows, profile, directory);
+  const shares = Array.from({ length: POINTS }, (_, i) => LEAST_SHARE ** (1 - i / (POINTS - 1)));
+  const sizes = [...new Set([0, ...shares.map((share) => Math.round(share * rows))])].sort((a, b) => a - b);
+  const curve = missRatioCurve({ law, sizes, batch: Math.max(1, Math.round(lookups)) });
+  return {
+    distinctPerStep: Math.min(rows, curve.lookups),
+    // All rows kept: nothing is missed, whatever the formula's last digit says.
+    curve: { rows: sizes, misses: curve.missRatios.map((miss, i) => sizes[i] === rows ? 0 : miss) },
+  };
+}
+
+/** A profile of another number of rows keeps its shape. */
+async function lawOf(
+  rows: number,
+  profile: PlanFileTable["profile"],
+  directory: string,
+): Promise<PopularityLaw | ZipfLaw> {
+  if (typeof profile !== "string") return { rows, ...profile };
+  return scaledLaw(profileLaw(await profileAt(profile, directory)), rows);
+}
+
+/** Times of rows on media, asked once for each size. */
+async function rowTimes(names: readonly string[]): Promise<ModelledPlan["rowTimes"]> {
+  const known = await listMedia();
+  const media = new Map<string, Record<string, string>>();
+  const kinds = new Map<string, string>();
+  for (const name of new Set(names)) {
+    if (!known.includes(name)) {
+      throw new ScenarioError([{
+        path: ["media"],
+        message: `unknown media model "${name}"`,
+        hint: `all media models: ${known.join(", ")}`,
+      }]);
+    }
+    const medium = await loadMedia(name);
+    media.set(name, mediaOptions(medium));
+    kinds.set(name, medium.kind);
+  }
+  const residuals = await loadResiduals();
+  const answers = new Map<string, PlanRowTimes>();
+  return (medium, threads, rowBytes) => {
+    const key = `${medium} ${threads} ${rowBytes}`;
+    const answer = answers.get(key);
+    if (answer !== undefined) return answer;
+    const options = media.get(medium);
+    if (options === undefined) throw new RangeError(`Cannot time a row on "${medium}": it is no medium of this plan`);
+    // libpmem copies rows with non-temporal stores; DRAM and CXL memory get ordinary ones.
+    const operation = kinds.get(medium) === "pmem" ? "nt-store" : "cached-store";
+    const [read = NaN, write = NaN] = evaluateMedia(options, [
+      { ask: "bandwidth", operation: "load", bytes: rowBytes, threads },
+      { ask: "bandwidth", operation: kinds.get(medium) === "ssd" ? "nt-store" : operation, bytes: rowBytes, threads },
+    ]);
+    const bands = ([["read", read], ["write", write]] as const).map(([kind, value]) =>
+      bandFor(residuals, medium, kind, value, { bytes: rowBytes, threads })
+    );
+    const factors = bands.map((band, i) => band.calibrated ? band.high / ([read, write][i] ?? 1) : undefined);
+    const widest = factors.some((factor) => factor === undefined) ? undefined : Math.max(...factors as number[]);
+    const times: PlanRowTimes = {
+      readSeconds: rowBytes / read,
+      writeSeconds: rowBytes / write,
+      band: widest === undefined ? undefined : { low: 1 / widest, high: widest },
+      ...(widest === undefined
+        ? { outside: [...new Set(bands.flatMap((band) => band.calibrated ? [] : [band.outside]))].join("; ") }
+        : {}),
+    };
+    answers.set(key, times);
+    return times;
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * Reads plan files.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import type { Problem } from "../../base/diagnostics.ts";
+import {
+  type DocumentSource,
+  type LimitOptions,
+  parseDocument,
+  PAST_LIMIT,
+  readDocument,
+} from "../../base/document.ts";
+import { validate } from "../../base/validate.ts";
+import { type PlanFile, planSchema, type ResolvedPlanFile, resolvePlan } from "./plan_file.ts";
+
+/** Kinds of tables and machines at most: the curve of each table is computed, and each machine is tried with all. */
+const MOST_NAMED = 500;
+
+/** The work of a plan, before anything of it starts. */
+function checkWork({ tables, machines = {} }: PlanFile): Problem[] {
+  const counts = [
+    ["tables", "kinds of tables", tables, '"count" says how many are alike; '],
+    ["machines", "machines", machines, ""],
+  ] as const;
+  return counts.flatMap(([field, what, record, hint]) => {
+    const found = Object.keys(record).length;
+    if (found <= MOST_NAMED) return [];
+    const message = `expected at most ${MOST_NAMED} ${what}, found ${found}`;
+    return [{ path: [field], message, hint: `${hint}${PAST_LIMIT}` }];
+  });
+}
+
+/**
+ * Reads a plan from JSON with comments.
+ *
+ * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ */
+export function parsePlan(text: string, { file, directory, limit = true }: DocumentSource): ResolvedPlanFile {
+  const document = parseDocument(text, file, "a plan", (written) => {
+    const validation = validate(planSchema, written);
+    if ("problems" in validation) return validation.problems;
+    return limit ? checkWork(validation.value) : [];
+  });
+  return { ...resolvePlan(document as PlanFile), directory };
+}
+
+/**
+ * Reads a plan file.
+ *
+ * @param file Path or URL of a `.jsonc` file.
+ * @returns The plan with every default filled in.
+ * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ * @throws {Deno.errors.NotFound} if there is no such file.
+ */
+export async function loadPlan(file: string | URL, options: LimitOptions = {}): Promise<ResolvedPlanFile> {
+  const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "plan");
+  return parsePlan(text, { ...source, ...options });
+}

@@ -1,0 +1,281 @@
+/**
+ * A plan file: the tables of a model, how fast it must train, and the machines that may hold it. The one definition of its
+ * fields; `plan.schema.json`, which gives editors their hovers, is emitted from it.
+ *
+ * @module
+ */
+
+import { parseBytes } from "../../base/bytes.ts";
+import { described, flag, real, whole } from "../../base/schema_parts.ts";
+import { shownName } from "../../base/names.ts";
+import { SIZE_PATTERN } from "../../base/units.ts";
+import * as v from "../../base/valibot.ts";
+import { type RowOptimizer, SLOTS } from "../workloads/row_bytes.ts";
+
+/** What updates a table of a plan; `none` is a table that is served only. */
+export type PlanOptimizer = RowOptimizer | "none";
+
+const OPTIMIZERS = ["none", ...Object.keys(SLOTS)] as PlanOptimizer[];
+
+/** A table as a plan file writes it. */
+export interface PlanFileTable {
+  /** Rows. */
+  rows: number;
+  /** Weights of a row. */
+  dim: number;
+  /** Type of the weights. Default "fp32". */
+  dtype?: "fp32" | "bf16";
+  /** What updates it. Default "adagrad". */
+  optimizer?: PlanOptimizer;
+  /** How often rows are used: a named profile, the path of one, or the parameters of (rank + q)^-s. */
+  profile: string | { s: number; q?: number };
+  /** Lookups of it a sample. Default 1. */
+  lookups?: number;
+  /** So many tables of this kind. Default 1. */
+  count?: number;
+}
+
+/** A machine of the user's own. */
+export interface PlanFileMachine {
+  /** US dollars an hour of one. */
+  pricePerHour: number;
+  /** When that price was true. */
+  date: string;
+  /** Its tiers, fastest first. */
+  tiers: { name: string; medium: string; size: string | number; records?: boolean }[];
+  /** Bytes a second of its network, each way. */
+  network?: string | number;
+  /** Threads that use its memory. Default 16. */
+  threads?: number;
+}
+
+/** A plan file as written. */
+export interface PlanFile {
+  /** Where editors find the schema of this file. */
+  $schema?: string;
+  /** Tells a plan from a scenario and from a simulation. */
+  kind: "plan";
+  /** Names the plan. */
+  name: string;
+  /** What it is for, in a sentence or two. */
+  about?: string;
+  /** The embedding tables, by name. */
+  tables: Record<string, PlanFileTable>;
+  /** Training samples a step, of one worker. Default 2048. */
+  batch?: number;
+  /** Workers that train together. Default 1. */
+  workers?: number;
+  /** Milliseconds of a step that the dense layers take. Default 0. */
+  computeMs?: number;
+  /** Whether embeddings move while the dense layers compute. Default false. */
+  overlapped?: boolean;
+  /**
+   * What must be met, at least one of: training samples a second at least, milliseconds of the slowest step in a
+   * hundred at most, US dollars an hour at most.
+   */
+  target: { samplesPerSecond?: number; p99Ms?: number; dollarsPerHour?: number };
+  /** Date of the prices. Default "2026-11". */
+  prices?: string;
+  /** Providers of the price book that are looked at; all of them without. */
+  providers?: string[];
+  /** Media of the price book's machines. */
+  media?: { dram?: string; pmem?: string };
+  /** Machines of one's own, beside those of the price book. */
+  machines?: Record<string, PlanFileMachine>;
+  /** Share of each memory that tables may use. Default 0.9. */
+  usableShare?: number;
+  /** Machines of one shape at most. Default 256. */
+  maxHosts?: number;
+}
+
+/** A plan file with every default filled in. */
+export interface ResolvedPlanFile {
+  /** Tells a plan from a scenario and from a simulation. */
+  readonly kind: "plan";
+  /** Names the plan. */
+  readonly name: string;
+  /** What it is for; empty if nothing is written. */
+  readonly about: string;
+  /** Folder that relative paths start from. */
+  readonly directory: string;
+  /** The embedding tables, by name. */
+  readonly tables: Readonly<Record<string, Required<PlanFileTable>>>;
+  /** Training samples a step, of one worker. */
+  readonly batch: number;
+  /** Workers that train together. */
+  readonly workers: number;
+  /** Milliseconds of a step that the dense layers take. */
+  readonly computeMs: number;
+  /** Whether embeddings move while the dense layers compute. */
+  readonly overlapped: boolean;
+  /** What must be met: samples a second, milliseconds of the slowest step in a hundred, US dollars an hour. */
+  readonly target: PlanFile["target"];
+  /** Date of the prices: the latest the price book has by then. */
+  readonly prices: string;
+  /** Providers of the price book that are looked at; undefined: all of them. */
+  readonly providers: readonly string[] | undefined;
+  /** Media models that stand for the memory of the price book's machines. */
+  readonly media: { readonly dram: string; readonly pmem: string };
+  /** Machines of the user's own, by name; empty without any. */
+  readonly machines: Readonly<Record<string, ResolvedMachine>>;
+  /** Share of each memory that tables may use, above 0 and at most 1. */
+  readonly usableShare: number;
+  /** Machines of one shape at most. */
+  readonly maxHosts: number;
+}
+
+/** A machine of the user's own with its defaults. */
+export interface ResolvedMachine {
+  /** US dollars an hour of one machine. */
+  readonly pricePerHour: number;
+  /** When that price was true: `2026-11`. */
+  readonly date: string;
+  /** Its tiers, fastest first: name, media model, bytes of one machine, and whether rows are records in files. */
+  readonly tiers: readonly {
+    readonly name: string;
+    readonly medium: string;
+    readonly bytes: number;
+    readonly records: boolean;
+  }[];
+  /** Bytes a second of its network, each way; undefined: not known, and in none of the plan's times. */
+  readonly networkBytesPerSecond: number | undefined;
+  /** Threads that use its memory. */
+  readonly threads: number;
+}
+
+const SIZE_FORM = 'expected a size such as "512 GiB"';
+const DATE_FORM = 'expected a date such as "2026-11"';
+const size = v.union([
+  v.pipe(v.string(SIZE_FORM), v.regex(SIZE_PATTERN, SIZE_FORM)),
+  v.pipe(v.number(SIZE_FORM), v.integer(SIZE_FORM), v.minValue(0, SIZE_FORM)),
+], SIZE_FORM);
+const date = v.pipe(v.string(DATE_FORM), v.regex(/^\d{4}(-(0[1-9]|1[0-2])(-\d{2})?)?$/, DATE_FORM));
+const text = v.pipe(v.string("expected text"), v.minLength(1, "expected text"));
+
+const table = v.strictObject({
+  rows: whole("Rows.", 1, 2 ** 53 - 1),
+  dim: whole("Weights of a row.", 1, 65_536),
+  dtype: v.exactOptional(
+    described(v.picklist(["fp32", "bf16"]), 'Type of the weights; slots are fp32. Default "fp32".'),
+  ),
+  optimizer: v.exactOptional(described(
+    v.picklist(OPTIMIZERS),
+    'What updates it, which says the slots beside the weights; "none": served only. Default "adagrad".',
+  )),
+  profile: described(
+    v.union([
+      text,
+      v.strictObject({
+        s: real("Exponent; 0 is uniform.", 0, 10),
+        q: v.exactOptional(real("Shift; flattens the head. Default 0.", 0, 1e12)),
+      }),
+    ], "expected the name of a profile, the path of one, or { s, q }"),
+    "How often rows are used: a named profile, the path of one, or the parameters of weight (rank + q)^-s.",
+  ),
+  lookups: v.exactOptional(real("Lookups of it a sample. Default 1.", 1e-6, 1e6)),
+  count: v.exactOptional(whole("So many tables of this kind. Default 1.", 1, 10_000)),
+});
+
+const machine = v.strictObject({
+  pricePerHour: real("US dollars an hour of one.", 1e-6, 1e9),
+  date: described(date, "When that price was true."),
+  tiers: described(
+    v.pipe(
+      v.array(v.strictObject({
+        name: described(text, "DRAM, PMEM, CXL, SSD."),
+        medium: described(text, "A media model: tierbench lists them in models/media."),
+        size: described(size, "Bytes of one machine."),
+        records: v.exactOptional(flag("Whether rows are records in files, as on SSD. Default false.")),
+      })),
+      v.minLength(1, "expected at least one tier"),
+      v.maxLength(3, "expected at most three tiers"),
+    ),
+    "Its tiers, fastest first.",
+  ),
+  network: v.exactOptional(described(size, "Bytes a second of its network, each way; without, it is in no time.")),
+  threads: v.exactOptional(whole("Threads that use its memory. Default 16.", 1, 4096)),
+});
+
+/** Validates what {@linkcode PlanFile} describes. */
+export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
+  $schema: v.exactOptional(described(v.string(), "Where editors find the schema of this file.")),
+  kind: described(v.literal("plan"), "What this file is."),
+  name: described(text, "Names the plan."),
+  about: v.exactOptional(described(v.string(), "What it is for, in a sentence or two.")),
+  tables: described(
+    v.pipe(
+      v.record(shownName, table),
+      v.check((record) => Object.keys(record).length > 0, "expected at least one table"),
+    ),
+    "The embedding tables, by name.",
+  ),
+  batch: v.exactOptional(whole("Training samples a step, of one worker. Default 2048.", 1, 1e9)),
+  workers: v.exactOptional(whole("Workers that train together. Default 1.", 1, 100_000)),
+  computeMs: v.exactOptional(
+    real("Milliseconds of a step that the dense layers take, as measured by a run. Default 0.", 0, 1e9),
+  ),
+  overlapped: v.exactOptional(
+    flag("Whether embeddings move while the dense layers compute (asyncEmbedding). Default false."),
+  ),
+  target: described(
+    v.pipe(
+      v.strictObject({
+        samplesPerSecond: v.exactOptional(real("At least so many samples a second.", 1e-3, 1e12)),
+        p99Ms: v.exactOptional(real("The slowest step in a hundred takes at most so many milliseconds.", 1e-6, 1e9)),
+        dollarsPerHour: v.exactOptional(real("At most so many US dollars an hour.", 1e-6, 1e12)),
+      }),
+      v.check((target) => Object.keys(target).length > 0, "expected samplesPerSecond, p99Ms or dollarsPerHour"),
+    ),
+    "What must be met: the cheapest machines that do win. With a budget alone, the fastest within it.",
+  ),
+  prices: v.exactOptional(described(date, 'Date of the prices: the latest the book has by then. Default "2026-11".')),
+  providers: v.exactOptional(described(v.array(text), "Providers of the price book; all of them without.")),
+  media: v.exactOptional(described(
+    v.strictObject({
+      dram: v.exactOptional(described(text, 'Default "ddr4-2666-6ch".')),
+      pmem: v.exactOptional(described(text, 'Default "optane-100-6x256".')),
+    }),
+    "Media models that stand for the memory of the price book's machines, which the book does not name.",
+  )),
+  machines: v.exactOptional(described(v.record(shownName, machine), "Machines of one's own, by name.")),
+  usableShare: v.exactOptional(real("Share of each memory that tables may use. Default 0.9.", 0.01, 1)),
+  maxHosts: v.exactOptional(whole("Machines of one shape at most. Default 256.", 1, 100_000)),
+});
+
+/** Fills every default in. */
+export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "directory"> {
+  const tables = Object.entries(written.tables).map(([name, one]) =>
+    [name, { dtype: "fp32" as const, optimizer: "adagrad" as const, lookups: 1, count: 1, ...one }] as const
+  );
+  const machines = Object.entries(written.machines ?? {}).map(([name, one]) =>
+    [name, {
+      pricePerHour: one.pricePerHour,
+      date: one.date,
+      tiers: one.tiers.map(({ name, medium, size, records }) => ({
+        name,
+        medium,
+        bytes: parseBytes(size),
+        records: records ?? false,
+      })),
+      networkBytesPerSecond: one.network === undefined ? undefined : parseBytes(one.network),
+      threads: one.threads ?? 16,
+    }] as const
+  );
+  return {
+    kind: "plan",
+    name: written.name,
+    about: written.about ?? "",
+    tables: Object.fromEntries(tables),
+    batch: written.batch ?? 2048,
+    workers: written.workers ?? 1,
+    computeMs: written.computeMs ?? 0,
+    overlapped: written.overlapped ?? false,
+    target: written.target,
+    prices: written.prices ?? "2026-11",
+    providers: written.providers,
+    media: { dram: "ddr4-2666-6ch", pmem: "optane-100-6x256", ...written.media },
+    machines: Object.fromEntries(machines),
+    usableShare: written.usableShare ?? 0.9,
+    maxHosts: written.maxHosts ?? 256,
+  };
+}

@@ -1,0 +1,183 @@
+/**
+ * A planner's request from what a plan file asks, what the models say of its tables and media, and a price book.
+ *
+ * @module
+ */
+
+import { GIB } from "../costs/cost_model.ts";
+import { dateText, type Instance, type PriceBook, pricesAsOf } from "../costs/price_book.ts";
+import { OVERHEAD } from "./size.ts";
+import type { PlanMachine, PlanRequest, PlanTable, PlanTarget, PlanTier } from "./model.ts";
+
+/** A table of the file, with how a step uses it. */
+export interface PlannedTable {
+  /** Name of the table in the plan file. */
+  readonly name: string;
+  /** Rows of one table. */
+  readonly rows: number;
+  /** Bytes of a row with its slots, padded. */
+  readonly rowBytes: number;
+  /** Bytes of its weights alone. */
+  readonly weightBytes: number;
+  /** Tables of this kind; they are placed alike. */
+  readonly count: number;
+  /** Different rows of one table that a step touches. */
+  readonly distinctPerStep: number;
+  /** Points of its miss-ratio curve: rows kept, ascending, and the share of a step's different rows that are missed. */
+  readonly curve: { readonly rows: readonly number[]; readonly misses: readonly number[] };
+}
+
+/** Times of one row on a medium, all threads of a machine together, and their 90 % band if it is calibrated. */
+export interface RowTimes {
+  /** Seconds a row for reading. */
+  readonly readSeconds: number;
+  /** Seconds a row for writing. */
+  readonly writeSeconds: number;
+  /** Factors on both times; undefined where the medium is not calibrated for such accesses. */
+  readonly band: { readonly low: number; readonly high: number } | undefined;
+  /** Why there is no band. */
+  readonly outside?: string;
+}
+
+/** A machine of the user's own. */
+export interface OwnMachine {
+  /** Name of the machine in the plan file. */
+  readonly name: string;
+  /** US dollars an hour of one machine. */
+  readonly pricePerHour: number;
+  /** When that price was true: `2026-11`. */
+  readonly date: string;
+  /** Its tiers, fastest first: name, media model, bytes of one machine, and whether rows are records in files. */
+  readonly tiers: readonly {
+    readonly name: string;
+    readonly medium: string;
+    readonly bytes: number;
+    readonly records: boolean;
+  }[];
+  /** Bytes a second of its network, each way; undefined: not known, and in none of the plan's times. */
+  readonly networkBytesPerSecond: number | undefined;
+  /** Threads that use its memory. */
+  readonly threads: number;
+}
+
+/** Everything but the price book. */
+export interface PlanInputs {
+  /** The tables of the file, each with its use in a step. */
+  readonly tables: readonly PlannedTable[];
+  /** Machines of the user's own, beside those of the price book. */
+  readonly own: readonly OwnMachine[];
+  /** Providers of the price book that are looked at; undefined: all of them. */
+  readonly providers: readonly string[] | undefined;
+  /** Media of the book's machines. */
+  readonly media: { readonly dram: string; readonly pmem: string };
+  /** Times of a row on a medium that so many threads use. */
+  readonly rowTimes: (medium: string, threads: number, rowBytes: number) => RowTimes;
+  /** Date of the prices: the latest the price book has by then. */
+  readonly prices: string;
+  /** Share of each memory that tables may use, above 0 and at most 1. */
+  readonly usableShare: number;
+  /** What a plan must meet. */
+  readonly target: PlanTarget;
+  /** Training samples a step, all workers together. */
+  readonly samplesPerStep: number;
+  /** Seconds of a step that the dense layers take. */
+  readonly computeSeconds: number;
+  /** Whether embeddings are fetched and written while the dense layers compute. */
+  readonly overlapped: boolean;
+  /** Machines of one shape at most. */
+  readonly maxHosts: number;
+}
+
+/**
+ * The request.
+ *
+ * @throws {RangeError} There is no machine to plan with.
+ */
+export function planRequest(inputs: PlanInputs, book: PriceBook): PlanRequest {
+  const dated = pricesAsOf(book, inputs.prices);
+  const rented = dated.instances.filter(({ role, provider }) =>
+    role === "memory" && (inputs.providers === undefined || inputs.providers.includes(provider))
+  );
+  const machines = [
+    ...rented.map((instance) => rentedMachine(instance, inputs)),
+    ...inputs.own.map((machine) => ({
+      name: machine.name,
+      pricePerHour: machine.pricePerHour,
+      priceDate: machine.date,
+      networkBytesPerSecond: machine.networkBytesPerSecond,
+      tiers: machine.tiers.map((tier) => planTier(tier, machine.threads, inputs)),
+    })),
+  ];
+  if (machines.length === 0) {
+    const providers = [
+      ...new Set(dated.instances.filter(({ role }) => role === "memory").map(({ provider }) => provider)),
+    ];
+    throw new RangeError(
+      `Cannot plan: the price book has no machine of ${
+        inputs.providers?.join(", ") ?? "anybody"
+      } as of ${inputs.prices}, ` +
+        `and the plan names none; providers there are: ${providers.join(", ")}`,
+    );
+  }
+  return { ...inputs, tables: inputs.tables.map(planTable), machines, overhead: OVERHEAD };
+}
+
+function planTable({ name, rows, rowBytes, weightBytes, count, distinctPerStep, curve }: PlannedTable): PlanTable {
+  return {
+    name: count === 1 ? name : `${name} × ${count}`,
+    rows: rows * count,
+    rowBytes,
+    weightBytes,
+    distinctPerStep: distinctPerStep * count,
+    missRatio: (kept) => between(curve.rows, curve.misses, kept / count),
+  };
+}
+
+/** A straight line between neighbouring points, in the logarithm of the rows, as such curves bend least there. */
+function between(rows: readonly number[], misses: readonly number[], at: number): number {
+  let high = rows.findIndex((point) => point >= at);
+  if (high < 0) high = rows.length - 1;
+  const [x1, y1] = [rows[high] ?? at, misses[high] ?? 0];
+  const [x0, y0] = high === 0 ? [0, 1] : [rows[high - 1] ?? 0, misses[high - 1] ?? 1];
+  if (at >= x1 || x1 === x0) return y1;
+  const share = x0 <= 1 ? (at - x0) / (x1 - x0) : Math.log(at / x0) / Math.log(x1 / x0);
+  return y0 + (y1 - y0) * share;
+}
+
+function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
+  const { provider, name, dramGib = 0, pmemGib = 0, vcpus = 16, networkGBs } = instance;
+  // Two virtual CPUs are a core; each core keeps its own lines in flight.
+  const threads = Math.max(1, Math.floor(vcpus / 2));
+  const tiers = [
+    { name: "DRAM", medium: inputs.media.dram, bytes: dramGib * GIB, records: false },
+    ...(pmemGib === 0 ? [] : [{ name: "PMEM", medium: inputs.media.pmem, bytes: pmemGib * GIB, records: false }]),
+  ];
+  return {
+    name: `${provider} ${name}`,
+    pricePerHour: instance.pricePerHour,
+    priceDate: dateText(instance),
+    networkBytesPerSecond: networkGBs === undefined ? undefined : networkGBs * 1e9,
+    tiers: tiers.map((tier) => planTier(tier, threads, inputs)),
+  };
+}
+
+function planTier(
+  { name, medium, bytes, records }: OwnMachine["tiers"][number],
+  threads: number,
+  { rowTimes, usableShare, tables }: PlanInputs,
+): PlanTier {
+  const widest = Math.max(...tables.map(({ rowBytes }) => rowBytes));
+  return {
+    name,
+    medium,
+    bytes: bytes * usableShare,
+    records,
+    readSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes).readSeconds,
+    writeSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes).writeSeconds,
+    ...bandOf(rowTimes(medium, threads, widest)),
+  };
+}
+
+function bandOf({ band, outside }: RowTimes): Pick<PlanTier, "band" | "outside"> {
+  return outside === undefined ? { band } : { band, outside };
+}

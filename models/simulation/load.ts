@@ -1,0 +1,98 @@
+/**
+ * Reads simulations: from a file, from text, from a program's object.
+ *
+ * @module
+ */
+
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ScenarioError } from "../../base/diagnostics.ts";
+import { readJsonc } from "../../base/jsonc.ts";
+import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "../../base/document.ts";
+import { listMedia } from "../media/media.ts";
+import { readUserText } from "../../base/user_file.ts";
+import { checkSimulation } from "./check.ts";
+import { withProfiles } from "./profiles.ts";
+import { fillSimulation } from "./resolve.ts";
+import type { ResolvedSimulation, Simulation } from "./simulation.ts";
+
+/** Bytes of a file by its path from a folder; 0 for one that cannot be looked at, as whoever reads it says. */
+function bytesIn(directory: string): (path: string) => number {
+  return (path) => {
+    try {
+      return Deno.statSync(resolve(directory, path)).size;
+    } catch {
+      return 0;
+    }
+  };
+}
+
+/** Whether a text is that of a simulation rather than of a scenario that runs on this machine. */
+export function isSimulationText(text: string): boolean {
+  const { value } = readJsonc(text);
+  return typeof value === "object" && value !== null && (value as { readonly kind?: unknown }).kind === "simulation";
+}
+
+/** Whether a file holds a simulation. A file that cannot be read is none: whoever reads it says why. */
+export async function isSimulation(file: string | URL): Promise<boolean> {
+  try {
+    return isSimulationText(await readUserText(typeof file === "string" ? file : fileURLToPath(file), "simulation"));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads a simulation from JSON with comments.
+ *
+ * @param text The text of its file.
+ * @param options `file` names the text in messages; `directory` is where relative paths start.
+ * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ */
+export async function parseSimulation(text: string, options: DocumentSource): Promise<ResolvedSimulation> {
+  const media = await listMedia();
+  const document = parseDocument(
+    text,
+    options.file,
+    "a simulation",
+    (document) => checkSimulation(document, media, options.limit, bytesIn(options.directory)),
+  );
+  return fillSimulation(await withProfiles(document as Simulation, options.directory), options.directory);
+}
+
+/**
+ * Reads the file of a simulation.
+ *
+ * @throws {ScenarioError} listing everything that is wrong, with line and column.
+ * @throws {Deno.errors.NotFound} if there is no such file.
+ *
+ * @example
+ * ```ts
+ * import { loadSimulation } from "../../mod.ts";
+ *
+ * const simulation = await loadSimulation("scenarios/terabyte.jsonc");
+ * console.log(Object.keys(simulation.configurations).length > 1); // true
+ * ```
+ */
+export async function loadSimulation(file: string | URL, options: LimitOptions = {}): Promise<ResolvedSimulation> {
+  const { text, ...place } = await readDocument(
+    typeof file === "string" ? file : fileURLToPath(file),
+    "simulation",
+  );
+  return await parseSimulation(text, { ...place, ...options });
+}
+
+/**
+ * Checks a simulation that a program made and fills every default in.
+ *
+ * @throws {ScenarioError} listing everything that is wrong.
+ */
+export async function resolveSimulation(
+  simulation: Simulation | ResolvedSimulation,
+  directory: string = Deno.cwd(),
+  { limit }: LimitOptions = {},
+): Promise<ResolvedSimulation> {
+  const problems = checkSimulation(simulation, await listMedia(), limit, bytesIn(directory));
+  if (problems.length > 0) throw new ScenarioError(problems);
+  return fillSimulation(await withProfiles(simulation, directory), directory);
+}

@@ -1,0 +1,135 @@
+/**
+ * What a case came to, as a record.
+ *
+ * @module
+ */
+
+import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
+import { loadMedia, mediaOptions } from "../media/media.ts";
+import type { SimulatedCase } from "./cases.ts";
+import { tablesOf, threadsAt } from "./native_options.ts";
+import type { Band, SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
+import type { CaseOutcome } from "./simulate_case.ts";
+import type { ResolvedTier } from "./simulation.ts";
+
+const PS = 1e-12;
+/** Tasks that a chart of a step shows at most. */
+const CHART_TASKS = 600;
+
+function quantile(sorted: readonly number[], q: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))] ?? 0;
+}
+
+/** `link in 3` and `link in 4` are one: what the report calls a resource of several machines. */
+function family(name: string): string {
+  return name.replace(/ \d+(?=$|,)/, "");
+}
+
+function partsOf({ simulated }: CaseOutcome, steps: number): TimePart[] {
+  const sums = new Map<string, TimePart>();
+  for (const { kind, on, ps } of simulated.parts) {
+    const name = family(on);
+    const key = `${kind}\n${name}`;
+    sums.set(key, { kind, on: name, seconds: (sums.get(key)?.seconds ?? 0) + ps / steps * PS });
+  }
+  return [...sums.values()].sort((a, b) => b.seconds - a.seconds || (a.kind + a.on < b.kind + b.on ? -1 : 1));
+}
+
+const STORES = { cached: "cached-store", nt: "nt-store", flush: "flushed-store" } as const;
+
+/** Bytes a second that the media model gives all threads together for accesses of this size. */
+async function limitOf(tier: ResolvedTier, bytes: number, threads: number): Promise<{ read: number; write: number }> {
+  const options = mediaOptions(await loadMedia(tier.media));
+  // Rows that go to a disk are gathered first, as in native/simulator/work.c.
+  const written = tier.depth > 1 ? { bytes: 2 ** 18, sequential: true } : {};
+  const query: MediaQuery = {
+    ask: "bandwidth",
+    operation: "load",
+    bytes: Math.max(1, Math.round(bytes)),
+    threads: threads * tier.depth,
+    hops: tier.hops,
+  };
+  const [read = 0, write = 0] = evaluateMedia(options, [query, {
+    ...query,
+    ...written,
+    operation: STORES[tier.store],
+  }]);
+  return { read, write };
+}
+
+async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTraffic[]> {
+  const { simulation, set } = one;
+  const { simulated, demand } = outcome;
+  const all = demand.tables.reduce((sum, table) => sum + table.all, 0);
+  const machines = Math.max(1, simulation.cluster.servers);
+  return await Promise.all(set.tiers.map(async (tier, t) => {
+    const traffic = simulated.traffic.filter((part) => part.tier === t);
+    const accesses = traffic.reduce((n, part) => n + part.accesses, 0);
+    const bytes = accesses === 0 ? 256 : traffic.reduce((n, part) => n + part.bytes, 0) / accesses;
+    const { read, write } = await limitOf(tier, bytes, threadsAt(simulation));
+    const of = (op: string) => traffic.find((part) => part.op === op)?.bytes ?? 0;
+    const inTier = demand.tables.reduce((sum, table) => sum + (table.inTier[t] ?? 0), 0);
+    const busy = simulated.resources.filter(({ name }) => family(name).replace(/, (reads|writes)$/, "") === tier.media);
+    return {
+      media: tier.media,
+      sizeBytes: tier.size,
+      ...(set.placement === "lines" || all === 0 ? {} : { rowsShare: inTier / all }),
+      readBytes: of("read") / simulation.steps / machines,
+      writeBytes: of("write") / simulation.steps / machines,
+      readLimit: read,
+      writeLimit: write,
+      busy: Math.max(0, ...busy.map(({ busyPs, elapsedPs }) => busyPs / elapsedPs)),
+    };
+  }));
+}
+
+/** The record of a case. */
+export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, band: Band): Promise<SimulatedRecord> {
+  const { simulation, set } = one;
+  const { simulated, demand, checkpoint } = outcome;
+  const sorted = simulated.stepPs.map((ps) => ps * PS).sort((a, b) => a - b);
+  const sum = (of: (table: (typeof demand.tables)[number]) => number) =>
+    demand.tables.reduce((n, table) => n + of(table), 0);
+  const keys = tablesOf(simulation).reduce((n, { lookups }) => n + lookups, 0) * simulation.workload.batch *
+    simulation.cluster.workers;
+  const all = sum((table) => table.all);
+  const { memoryMode } = demand;
+  const missed = memoryMode === undefined
+    ? all - sum((table) => table.inTier[0] ?? 0)
+    : all * (memoryMode.readClean + memoryMode.readDirty);
+  return {
+    type: "simulated",
+    evidence: "simulated",
+    case: one.name,
+    study: one.study,
+    configuration: one.configuration,
+    point: one.point,
+    mode: set.mode,
+    samplesPerSecond: outcome.samplesPerSecond,
+    band,
+    step: {
+      mean: outcome.stepSeconds,
+      p50: quantile(sorted, 0.5),
+      p90: quantile(sorted, 0.9),
+      p99: quantile(sorted, 0.99),
+    },
+    parts: partsOf(outcome, simulation.steps),
+    resources: simulated.resources.map(({ name, places, busyPs, elapsedPs }) => ({
+      name,
+      places,
+      busy: busyPs / (elapsedPs * places),
+    })),
+    tiers: await tiersOf(one, outcome),
+    rows: { worker: sum((table) => table.distinct), all, keys },
+    misses: { ofKeys: keys === 0 ? 0 : missed / keys, ofRows: all === 0 ? 0 : missed / all },
+    ...(set.placement !== "rows" || set.tiers.length < 2 ? {} : {
+      hits: { method: set.hits, ...(outcome.trace === undefined ? {} : { trace: outcome.trace }) },
+    }),
+    ...(memoryMode === undefined ? {} : { lines: { ...memoryMode } }),
+    netBytes: simulated.netBytes / simulation.steps,
+    ...(checkpoint === undefined ? {} : { checkpoint: { kind: set.checkpoint.kind, ...checkpoint } }),
+    tasks: simulated.tasks.slice(0, CHART_TASKS).map(({ kind, actor, startPs, endPs }) =>
+      [kind, actor, startPs * PS, endPs * PS] as const
+    ),
+  };
+}

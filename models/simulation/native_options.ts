@@ -1,0 +1,214 @@
+/**
+ * A case of a simulation as options of the native engine.
+ *
+ * @module
+ */
+
+import type { PopularityLaw } from "../../ffi/curve.ts";
+import type { StepDemand } from "../../ffi/simulate.ts";
+import { loadMedia, mediaOptions } from "../media/media.ts";
+import { scaledLaw } from "../workloads/scaled_law.ts";
+import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
+import { picoseconds } from "./units.ts";
+
+/** Bytes of a weight. */
+const WEIGHT = { f32: 4, bf16: 2 } as const;
+
+/** Bytes of the weights of a row. */
+export function valueBytes(table: ResolvedTable): number {
+  return table.dim * WEIGHT[table.dtype];
+}
+
+/** Bytes of a row that move with it: weights and states. */
+export function rowBytes(table: ResolvedTable): number {
+  return valueBytes(table) * (1 + table.slots);
+}
+
+/** Bytes that a row takes in a tier. */
+export function placeBytes(table: ResolvedTable, round: number = 1): number {
+  return Math.ceil((rowBytes(table) + table.overhead) / round) * round;
+}
+
+/** The buckets of a table's law, for as many rows as the table has; undefined for a law of another form. */
+export function bucketsOf({ law, rows }: ResolvedTable): PopularityLaw | undefined {
+  if (!("buckets" in law)) return undefined;
+  return scaledLaw({
+    rows: BigUint64Array.from(law.buckets, ([n]) => BigInt(n)),
+    weights: Float64Array.from(law.buckets, ([, weight]) => weight),
+  }, rows);
+}
+
+/** Tables one by one. */
+export function tablesOf({ workload }: Pick<ResolvedSimulation, "workload">): ResolvedTable[] {
+  return workload.tables.flatMap((table) => Array<ResolvedTable>(table.count).fill(table));
+}
+
+/** Options of `ts_simulate_demand`. `seen`: numbers of steps whose distinct rows are asked for. */
+export function demandOptions(
+  simulation: ResolvedSimulation,
+  configuration: ResolvedSimulatedConfiguration,
+  seen: readonly number[],
+  threads: number,
+): Record<string, string> {
+  const { workload, cluster, seed } = simulation;
+  const tables = tablesOf(simulation);
+  const { tiers, placement, pages } = configuration;
+  const options: Record<string, string> = {
+    tables: String(tables.length),
+    workers: String(cluster.workers),
+    policy: configuration.policy === "lfu" ? "lfu" : "lru",
+    seen: seen.join(","),
+  };
+  // Rows are spread evenly over servers, so their first tiers are one.
+  const servers = Math.max(1, cluster.servers);
+  if (placement === "lines") {
+    options["cache_bytes"] = String((tiers[0]?.size ?? 0) * servers);
+    options["placement"] = pages.contiguous ? "contiguous" : "random";
+    options["trains"] = workload.trains ? "1" : "0";
+    options["seed"] = String(seed);
+    options["threads"] = String(threads);
+  } else {
+    options["capacity"] = tiers.slice(0, -1).map(({ size }) => size * servers).join(",");
+    if (placement === "pages") options["page_bytes"] = String(pages.bytes);
+  }
+  for (const [i, table] of tables.entries()) {
+    const { law } = table;
+    const buckets = bucketsOf(table);
+    options[`table${i}.lookups`] = String(table.lookups * workload.batch);
+    options[`table${i}.row_bytes`] = String(placeBytes(table));
+    if (buckets !== undefined) {
+      options[`table${i}.buckets`] = [...buckets.rows].map((rows, b) => `${rows},${buckets.weights[b]}`).join(",");
+    }
+    if ("buckets" in law) continue;
+    options[`table${i}.rows`] = String(table.rows);
+    options[`table${i}.s`] = String(law.s);
+    options[`table${i}.q`] = String(law.q ?? 0);
+    if (law.hitters !== undefined && law.hitters.length > 0) options[`table${i}.hitters`] = law.hitters.join(",");
+  }
+  return options;
+}
+
+/** Factors on the time of a tier's reads and writes: how a band is made. */
+export interface Stretch {
+  readonly read: number;
+  readonly write: number;
+}
+
+/** A media model whose reads and writes take so many times as long: latencies times, rates divided by the factor. */
+function stretched(options: Record<string, string>, { read, write }: Stretch): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(options).map(([key, value]) => {
+      const factor = /^read_|_read$|^link_accesses$/.test(key) ? read : /^write_|_write$/.test(key) ? write : 1;
+      if (factor === 1 || key.startsWith("load_")) return [key, value];
+      if (/_ns$/.test(key)) return [key, String(Number(value) * factor)];
+      return [key, /_bandwidth$|^(link|hop)_/.test(key) ? String(Number(value) / factor) : value];
+    }),
+  );
+}
+
+async function tierOptions(tier: ResolvedTier, n: number, stretch?: Stretch): Promise<Record<string, string>> {
+  const prefix = `tier${n}`;
+  const plain = mediaOptions(await loadMedia(tier.media));
+  const media = stretch === undefined ? plain : stretched(plain, stretch);
+  return {
+    ...Object.fromEntries(Object.entries(media).map(([key, value]) => [`${prefix}.${key}`, value])),
+    [`${prefix}.label`]: tier.media,
+    [`${prefix}.write`]: tier.store,
+    [`${prefix}.round`]: String(tier.round),
+    [`${prefix}.hops`]: String(tier.hops),
+    [`${prefix}.remote`]: String(tier.remote),
+    [`${prefix}.depth`]: String(tier.depth),
+    [`${prefix}.read_ps`]: String(picoseconds(tier.perRead)),
+    [`${prefix}.write_ps`]: String(picoseconds(tier.perWrite)),
+  };
+}
+
+/** What the kernel and checkpoints add to a step. */
+export interface StepExtras {
+  readonly faults: number;
+  readonly migrations: number;
+  readonly flushedRows: number;
+}
+
+/** Options of `ts_simulate`. */
+export async function engineOptions(
+  simulation: ResolvedSimulation,
+  configuration: ResolvedSimulatedConfiguration,
+  demand: StepDemand,
+  denseSeconds: number,
+  extras: StepExtras,
+  stretch: readonly Stretch[] = [],
+): Promise<Record<string, string>> {
+  const { workload, compute, overlap, cluster } = simulation;
+  const { software, placement, pages, migration } = configuration;
+  const tables = tablesOf(simulation);
+  const lines = placement === "lines";
+  const list = (value: (index: number) => number) => tables.map((_, i) => value(i)).join(",");
+  const options: Record<string, string> = {
+    seed: String(simulation.seed),
+    steps: String(simulation.steps),
+    warmup: String(simulation.warmup),
+    workers: String(cluster.workers),
+    per_host: String(cluster.workersPerHost),
+    servers: String(cluster.servers),
+    cores: String(cluster.cores),
+    background: String(cluster.backgroundThreads),
+    stage_threads: String(cluster.stageThreads),
+    ahead: String(overlap.ahead),
+    micro: String(overlap.microBatches),
+    prefetch: overlap.prefetch ? "1" : "0",
+    async: overlap.async ? "1" : "0",
+    promote: placement === "pages" ? "0" : "1",
+    trains: workload.trains ? "1" : "0",
+    dense_on: compute.on,
+    dense_ps: String(picoseconds(denseSeconds)),
+    parse_ps: String(picoseconds(compute.parse)),
+    key_ps: String(picoseconds(compute.perKey)),
+    row_ps: String(picoseconds(compute.perRow)),
+    update_ps: String(picoseconds(compute.perUpdate)),
+    maintenance: software.maintenance,
+    lock_ps: String(picoseconds(software.lock)),
+    lock_misses: software.lockMisses ? "1" : "0",
+    lock_contention: String(software.lockContention),
+    allreduce_bytes: String(cluster.allReduce),
+    ...(cluster.network === undefined ? {} : {
+      net_bandwidth: String(cluster.network.bandwidth),
+      net_latency_ps: String(picoseconds(cluster.network.latency)),
+    }),
+    fault_count: String(extras.faults),
+    fault_ps: String(picoseconds(pages.fault)),
+    migrate_count: String(extras.migrations),
+    migrate_ps: String(picoseconds(migration?.perPage ?? 0)),
+    page_bytes: String(pages.bytes),
+    flush_rows: String(extras.flushedRows),
+    memory_mode: lines ? "1" : "0",
+    tiers: String(configuration.tiers.length),
+    tables: String(tables.length),
+    "tables.distinct": list((i) => demand.tables[i]?.distinct ?? 0),
+    "tables.variance": list((i) => demand.tables[i]?.variance ?? 0),
+    "tables.all": list((i) => demand.tables[i]?.all ?? 0),
+    "tables.lookups": list((i) => (tables[i]?.lookups ?? 0) * workload.batch),
+    "tables.value_bytes": tables.map(valueBytes).join(","),
+    "tables.row_bytes": tables.map(rowBytes).join(","),
+  };
+  for (const [t, tier] of configuration.tiers.entries()) {
+    options[`tables.in${t}`] = list((i) => {
+      const table = demand.tables[i];
+      return lines ? (t === 0 ? table?.all ?? 0 : 0) : table?.inTier[t] ?? 0;
+    });
+    Object.assign(options, await tierOptions(tier, t, stretch[t]));
+  }
+  const shares = demand.memoryMode;
+  if (lines && shares !== undefined) {
+    options["memory_mode.read_clean"] = String(shares.readClean);
+    options["memory_mode.read_dirty"] = String(shares.readDirty);
+    options["memory_mode.write_clean"] = String(shares.writeClean);
+    options["memory_mode.write_dirty"] = String(shares.writeDirty);
+  }
+  return options;
+}
+
+/** Threads that look rows up at the same time: cores, or on a server the requests that come together. */
+export function threadsAt({ cluster }: Pick<ResolvedSimulation, "cluster">): number {
+  return cluster.servers === 0 ? cluster.cores : Math.min(cluster.cores, cluster.workers);
+}

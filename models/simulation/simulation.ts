@@ -1,0 +1,434 @@
+/**
+ * The types of a simulation: a scenario that runs in virtual time. {@linkcode Simulation} is what people write,
+ * {@linkcode ResolvedSimulation} is what runs, every default filled in; it is itself a valid simulation.
+ *
+ * @module
+ */
+
+import type { MatrixPoint, MatrixValue, Size } from "../../scenarios/scenario.ts";
+
+/** A duration such as `"150 s"`, `"20 ms"`, `"90 ns"`; a number is seconds. */
+export type Duration = string | number;
+/** Bytes a second such as `"400 MB/s"`, or bits a second such as `"30 Gbit/s"`; a number is bytes a second. */
+export type Rate = string | number;
+
+/** How popular the rows of a table are. */
+export type Law =
+  | { readonly s: number; readonly q?: number; readonly hitters?: readonly number[] }
+  | {
+    /** Rows and the weight of each; scaled to the table's rows, their shape kept. */
+    readonly buckets: readonly (readonly [number, number])[];
+    /** The profile that they are from. */
+    readonly of?: LawOrigin;
+  };
+
+/** The table of a profile that a law is from. */
+export interface LawOrigin {
+  /** Name of the profile, or the path it was read from. */
+  readonly profile: string;
+  /** The table in it. */
+  readonly table: string;
+  /** What the profile says beside popularity, which is not simulated: `drift`, ... */
+  readonly leftOut: readonly string[];
+}
+
+/** A shipped profile by its name, or one by the path of its file; with the table in it, where it has several. */
+export type SimulatedProfile = string | { readonly name: string; readonly table?: string };
+
+/** Tables of a workload that are alike. */
+export interface SimulatedTable {
+  /** Names the table in the report; tables of one `count` share it. */
+  readonly name: string;
+  /** Tables that are like this one. Default 1. */
+  readonly count?: number;
+  /** Rows of one table. */
+  readonly rows: number;
+  /** Weights of a row. */
+  readonly dim: number;
+  /** Default `"f32"`. */
+  readonly dtype?: "f32" | "bf16";
+  /** Optimizer states, each as wide as the weights: 1 for Adagrad, 2 for Adam. Default 1. */
+  readonly slots?: number;
+  /** Bytes that a row takes beside its weights and states: key, version, list pointers. Default 16. */
+  readonly overhead?: number;
+  /** Keys a sample has for this table, on average. */
+  readonly lookups: number;
+  /** How popular the rows are: which share of the keys each of them has; or `profile`. */
+  readonly law?: Law;
+  /** A shipped profile by name, or the path of one, whose law is scaled to the table's rows. */
+  readonly profile?: SimulatedProfile;
+}
+
+/** What the dense part of a worker's step takes. */
+export type DenseTime =
+  | Duration
+  | { readonly flopsPerSample: number; readonly gflops: number }
+  | { readonly result: string; readonly configuration?: string };
+
+/** Time that is spent computing, and where these figures are from. */
+export interface Compute {
+  /** Time of the dense part of one worker's step, forward and backward. */
+  readonly dense: DenseTime;
+  /**
+   * What computes it: the machine's cores, which lookups then wait for, or an accelerator beside them. Default
+   * `"cores"`.
+   */
+  readonly on?: "cores" | "accelerator";
+  /** Core time of reading one worker's batch. Default 0. */
+  readonly parse?: Duration;
+  /** Core time of one key, for hashing it and finding its duplicates in the batch. Default 0. */
+  readonly perKey?: Duration;
+  /** Core time of one distinct row that is looked up, without its accesses to memory. Default 0. */
+  readonly perRow?: Duration;
+  /** Core time of one distinct row that is updated, without its accesses to memory. Default 0. */
+  readonly perUpdate?: Duration;
+  /** Where these times are from: a measurement, a paper, an assumption. The report prints it. */
+  readonly source: string;
+}
+
+/** How the trainer overlaps, as its options do. */
+export interface Overlap {
+  /** Batches that are read before their step begins; 0: each step reads its own first. Default 1. */
+  readonly ahead?: number;
+  /** Whether rows of the next batch are brought into the first tier during this step. Default false. */
+  readonly prefetch?: boolean;
+  /** Whether lookups of the next step run beside the dense part of this one. Default false. */
+  readonly async?: boolean;
+  /** Pieces that the dense part is cut into, so that lookups of one overlap with computing another. Default 1. */
+  readonly microBatches?: number;
+}
+
+/** Machines that train together. */
+export interface Cluster {
+  /** Processes that train together, each with a batch of its own. Default 1. */
+  readonly workers?: number;
+  /** Workers that share one machine and its link. Default 1. */
+  readonly workersPerHost?: number;
+  /** Parameter servers that hold the tables; 0: the tables are in the memory of the training machine. Default 0. */
+  readonly servers?: number;
+  /** Cores of a machine that holds tables. Default 16. */
+  readonly cores?: number;
+  /** Threads of such a machine that move rows between tiers in the background. Default 1. */
+  readonly backgroundThreads?: number;
+  /** Threads of a worker that read batches ahead. Default 1. */
+  readonly stageThreads?: number;
+  /** The link of each machine: bandwidth of each direction, and latency of a message (default 10 us). */
+  readonly network?: { readonly bandwidth: Rate; readonly latency?: Duration };
+  /** Bytes of dense gradients that hosts exchange in a step. Default 0. */
+  readonly allReduce?: Size;
+}
+
+/** A place where rows live. */
+export interface SimulatedTier {
+  /** Name of a media model in `models/media`. */
+  readonly media: string;
+  /** Bytes for rows; without it, whatever the tiers above do not hold. Only the last tier may go without. */
+  readonly size?: Size;
+  /**
+   * How rows are written: ordinary stores, non-temporal ones (libpmem), or stores flushed line by line. Default: what
+   * the configuration's mode does.
+   */
+  readonly store?: "cached" | "nt" | "flush";
+  /** Rows take a multiple of this many bytes. Default: 256 in fsdax, Optane's media granule; 1 in every other mode. */
+  readonly round?: number;
+  /** NUMA hops that remote accesses take. Default 0. */
+  readonly hops?: number;
+  /** Share of the accesses that are remote, 0 to 1. Default: 1 with hops, else 0. */
+  readonly remote?: number;
+  /**
+   * Accesses that one core keeps under way beyond what the media model gives it. Default: 128 for the last tier of
+   * mode `ssd`, else 1.
+   */
+  readonly depth?: number;
+  /** Core time added to each read of a row, such as a system call or a page walk. Default 0. */
+  readonly perRead?: Duration;
+  /** Core time added to each write of a row. Default 0. */
+  readonly perWrite?: Duration;
+}
+
+/** What a system's software adds. */
+export interface Software {
+  /**
+   * With servers: rows move between tiers while requests are served, or in the gap between pull and push. Default
+   * `"critical"`.
+   */
+  readonly maintenance?: "critical" | "gap";
+  /** Time that a row needs under a lock that all requests of a server share. Default 0. */
+  readonly lock?: Duration;
+  /** Whether that lock is held while missed rows are brought up. Default false. */
+  readonly lockMisses?: boolean;
+  /** Share by which each further worker lengthens the time under the lock. Default 0. */
+  readonly lockContention?: number;
+}
+
+/** How a checkpoint is made. */
+export interface Checkpoint {
+  /**
+   * `none`: there is none. `incremental`: training stops while rows that changed since the last one are written. `version`: rows are written
+   * again when they are touched next, and only dense weights stop training.
+   */
+  readonly kind: "none" | "incremental" | "version";
+  /** Time from one checkpoint to the next. Default 20 min. */
+  readonly every?: Duration;
+  /** Rate at which rows or dense weights are written. Default 1 GB/s. */
+  readonly bandwidth?: Rate;
+  /** Bytes of dense weights with their optimizer states. Default 0. */
+  readonly dense?: Size;
+}
+
+/** A policy of a store: which rows leave a full tier. */
+export type SimulatedPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu";
+/** Every {@linkcode SimulatedPolicy}. */
+export const SIMULATED_POLICIES: readonly SimulatedPolicy[] = ["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"];
+
+/** A way to know what the first tier holds: a formula, the store's own policy code on a sample, or replay of a trace. */
+export type HitsMethod = "analytic" | "sampled" | "exact";
+/** Every {@linkcode HitsMethod}. */
+export const HITS_METHODS: readonly HitsMethod[] = ["analytic", "sampled", "exact"];
+
+/** A way in which memory can be set up. */
+export type Mode = "dram" | "fsdax" | "kmem-dax" | "memory-mode" | "cxl" | "ssd" | "hbm";
+/** Every {@linkcode Mode}. */
+export const MODES: readonly Mode[] = ["dram", "fsdax", "kmem-dax", "memory-mode", "cxl", "ssd", "hbm"];
+
+/** One way to hold the tables. */
+export interface SimulatedConfiguration {
+  /** One sentence for the report. */
+  readonly about?: string;
+  /** How the machine's memory is set up; gives tiers their defaults of `store`, `round` and `depth`. */
+  readonly mode: Mode;
+  /** Where rows live, fastest first; 1 to 4. */
+  readonly tiers: readonly SimulatedTier[];
+  /** Which rows leave a full tier. Default `"lru"`. */
+  readonly policy?: SimulatedPolicy;
+  /** How it is known what the first tier holds. */
+  readonly hits?: HitsMethod;
+  /** Who decides what is in the first tier. */
+  readonly placement?: "rows" | "pages" | "lines";
+  /**
+   * Pages of the last tier: bytes (default 4 KiB), whether they are physically contiguous (default false), time of a
+   * first touch (`fault`, default 0), and the steps trained before, which have touched pages (`trained`, default
+   * 100000).
+   */
+  readonly pages?: {
+    readonly bytes?: Size;
+    readonly contiguous?: boolean;
+    readonly fault?: Duration;
+    readonly trained?: number;
+  };
+  /**
+   * NUMA balancing: address space scanned a second, kernel time of a page that moves, and the time within which a
+   * page must be touched again to move up (default 1 s).
+   */
+  readonly migration?: { readonly scan: Rate; readonly perPage: Duration; readonly within?: Duration };
+  /** What the system's software adds to its memory accesses. Default: nothing. */
+  readonly software?: Software;
+  /** How rows and weights are saved. Default: not at all. */
+  readonly checkpoint?: Checkpoint;
+}
+
+/** What is published, to compare with. */
+export interface Published {
+  /** Name of the figure or table in the source. */
+  readonly figure: string;
+  /** What the value measures. */
+  readonly of: Metric;
+  /** Configuration of the case that it is compared with. */
+  readonly configuration: string;
+  /** Fields of that case, by dotted name. Default: the simulation as written. */
+  readonly at?: MatrixPoint;
+  /**
+   * What is published: seconds of `time` and `step-time`, a share of `miss-rate`, samples a second; a plain factor
+   * with `relativeTo`.
+   */
+  readonly value: number;
+  /** The value is a multiple of what this case has. */
+  readonly relativeTo?: { readonly configuration: string; readonly at?: MatrixPoint };
+  /** Where it is published. */
+  readonly source: string;
+  /** Share of the published value by which the simulated one may differ. */
+  readonly tolerance: number;
+  /** The parameter that was set by this very figure. */
+  readonly calibrates?: string;
+}
+
+/** What can be compared: seconds of a sample, samples a second, missed keys as a share of keys, seconds of a mean step. */
+export type Metric = "time" | "samples-per-second" | "miss-rate" | "step-time";
+/** Every {@linkcode Metric}. */
+export const METRICS: readonly Metric[] = ["time", "samples-per-second", "miss-rate", "step-time"];
+
+/** Cases: some configurations at every combination of some fields. */
+export interface Study {
+  /** Heads its part of the report. */
+  readonly name: string;
+  /** Configurations in it. Default: all. */
+  readonly configurations?: readonly string[];
+  /**
+   * Values by dotted field, such as `"cluster.workers": [4, 8]`; the study has a case for every combination. Default:
+   * none.
+   */
+  readonly vary?: Readonly<Record<string, readonly MatrixValue[]>>;
+  /** The configuration that others are told against. Default: the fastest. */
+  readonly baseline?: string;
+}
+
+/** A simulation as written. */
+export interface Simulation {
+  /** Where editors find the schema of this file. */
+  readonly $schema?: string;
+  /** Runs in virtual time instead of on this machine. */
+  readonly kind: "simulation";
+  /** Version of the format. Default 1. */
+  readonly version?: 1;
+  /** Names the run and its folder of results. */
+  readonly name: string;
+  /** What it shows, in a sentence or two. */
+  readonly about?: string;
+  /** Seed of the spread of counts and of sampled placements. Default 0. */
+  readonly seed?: number;
+  /** Steps of each case that are counted. Default 64. */
+  readonly steps?: number;
+  /** Steps of each case before those that are counted. Default 8. */
+  readonly warmup?: number;
+  /**
+   * Samples of a worker's step, whether rows are updated (default true; false is serving), the embedding tables, and the
+   * path of a trace with the keys of all tables, for configurations whose hits are exact.
+   */
+  readonly workload: {
+    readonly batch: number;
+    readonly trains?: boolean;
+    readonly tables: readonly SimulatedTable[];
+    readonly trace?: string;
+  };
+  /** Time of computing, with its source. */
+  readonly compute: Compute;
+  /** What overlaps with what, as the trainer's options have it. */
+  readonly overlap?: Overlap;
+  /** Machines and threads. Default: one machine that trains and holds the tables. */
+  readonly cluster?: Cluster;
+  /** The ways to hold the tables that are compared, by name. */
+  readonly configurations: Readonly<Record<string, SimulatedConfiguration>>;
+  /** Which cases there are. Default: one study of all configurations. */
+  readonly studies?: readonly Study[];
+  /** Differences between two configurations that are taken apart into what each part of the set-up adds. */
+  readonly explain?: readonly { readonly from: string; readonly to: string; readonly at?: MatrixPoint }[];
+  /** Published figures that the cases are compared with. */
+  readonly published?: readonly Published[];
+}
+
+/** A table with every default filled in. Bytes of rows follow from it. */
+export type ResolvedTable = Required<Omit<SimulatedTable, "profile">>;
+
+/** A tier with every default filled in. Sizes in bytes, times in seconds. */
+export interface ResolvedTier {
+  /** Name of a media model in `models/media`. */
+  readonly media: string;
+  /** 0: whatever the tiers above do not hold. */
+  readonly size: number;
+  /** How rows are written: ordinary stores, non-temporal ones, or stores flushed line by line. */
+  readonly store: "cached" | "nt" | "flush";
+  /** Rows take a multiple of this many bytes. */
+  readonly round: number;
+  /** NUMA hops that remote accesses take. */
+  readonly hops: number;
+  /** Share of the accesses that are remote, 0 to 1. */
+  readonly remote: number;
+  /** Accesses that one core keeps under way beyond what the media model gives it. */
+  readonly depth: number;
+  /** Core seconds added to each read of a row. */
+  readonly perRead: number;
+  /** Core seconds added to each write of a row. */
+  readonly perWrite: number;
+}
+
+/** A configuration with every default filled in. Durations in seconds, sizes in bytes. */
+export interface ResolvedSimulatedConfiguration {
+  /** One sentence for the report; empty if none is written. */
+  readonly about: string;
+  /** How the machine's memory is set up. */
+  readonly mode: Mode;
+  /** Where rows live, fastest first; 1 to 4. */
+  readonly tiers: readonly ResolvedTier[];
+  /** Which rows leave a full tier. */
+  readonly policy: SimulatedPolicy;
+  /** How it is known what the first tier holds. */
+  readonly hits: HitsMethod;
+  /** Who decides what is in the first tier: the store by row, the kernel by page, Memory Mode by cache line. */
+  readonly placement: "rows" | "pages" | "lines";
+  /**
+   * Pages of the last tier: their bytes, whether they are contiguous, seconds of a first touch, steps trained before.
+   */
+  readonly pages: {
+    readonly bytes: number;
+    readonly contiguous: boolean;
+    readonly fault: number;
+    readonly trained: number;
+  };
+  /**
+   * NUMA balancing: bytes scanned a second, seconds of a page that moves, seconds within which a page must be touched
+   * again to move up. Absent: pages stay.
+   */
+  readonly migration?: { readonly scan: number; readonly perPage: number; readonly within: number };
+  /** What the system's software adds to its memory accesses; `lock` in seconds a row. */
+  readonly software: Required<Omit<Software, "lock">> & { readonly lock: number };
+  /** How rows and weights are saved: seconds between checkpoints, bytes a second, bytes of dense weights. */
+  readonly checkpoint: {
+    readonly kind: "none" | "incremental" | "version";
+    readonly every: number;
+    readonly bandwidth: number;
+    readonly dense: number;
+  };
+}
+
+/** A simulation with every default filled in. Durations in seconds, sizes in bytes, rates in bytes a second. */
+export interface ResolvedSimulation {
+  /** Runs in virtual time instead of on a machine. */
+  readonly kind: "simulation";
+  /** Version of the format. */
+  readonly version: 1;
+  /** Names the run and its folder of results. */
+  readonly name: string;
+  /** What it shows; empty if nothing is written. */
+  readonly about: string;
+  /** Seed of the spread of counts and of sampled placements. */
+  readonly seed: number;
+  /** Steps of each case that are counted. */
+  readonly steps: number;
+  /** Steps of each case before those that are counted. */
+  readonly warmup: number;
+  /** Samples of a worker's step, whether rows are updated, the embedding tables, and the absolute path of a trace. */
+  readonly workload: {
+    readonly batch: number;
+    readonly trains: boolean;
+    readonly tables: readonly ResolvedTable[];
+    readonly trace?: string;
+  };
+  /**
+   * Core seconds of computing, with their source; `dense` is seconds, or operations with a rate, or the absolute path
+   * of a measured run.
+   */
+  readonly compute: {
+    readonly dense: number | Exclude<DenseTime, Duration>;
+    readonly on: "cores" | "accelerator";
+    readonly parse: number;
+    readonly perKey: number;
+    readonly perRow: number;
+    readonly perUpdate: number;
+    readonly source: string;
+  };
+  /** What overlaps with what. */
+  readonly overlap: Required<Overlap>;
+  /** Machines and threads; bandwidth in bytes a second, latency in seconds, `allReduce` in bytes a step. */
+  readonly cluster: Required<Omit<Cluster, "network" | "allReduce">> & {
+    readonly network?: { readonly bandwidth: number; readonly latency: number };
+    readonly allReduce: number;
+  };
+  /** The ways to hold the tables that are compared, by name. */
+  readonly configurations: Readonly<Record<string, ResolvedSimulatedConfiguration>>;
+  /** Which cases there are; each study names its configurations, the values of its fields, and perhaps a baseline. */
+  readonly studies: readonly (Required<Omit<Study, "baseline">> & Pick<Study, "baseline">)[];
+  /** Pairs of configurations, at a point, whose difference is taken apart. */
+  readonly explain: readonly { readonly from: string; readonly to: string; readonly at: MatrixPoint }[];
+  /** Published figures that the cases are compared with. */
+  readonly published: readonly Published[];
+}

@@ -1,0 +1,251 @@
+/**
+ * Profiles: what a stream of keys is like, in some 10 kB of JSON and without its keys. `docs/profiles.md` is the users' page.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import { nearest } from "../../base/nearest.ts";
+import { pathText } from "../../base/diagnostics.ts";
+import { readUserText, withoutMark } from "../../base/user_file.ts";
+import * as v from "../../base/valibot.ts";
+import { validate } from "../../base/validate.ts";
+
+const FOLDER = new URL("./profiles/", import.meta.url);
+
+/** Version of the format. */
+export const PROFILE_VERSION = 1;
+
+const MOST_ROWS = 2 ** 53;
+const MOST_BAG = 4095;
+
+const rows = v.pipe(v.number(), v.integer("expected a whole number of rows"), v.minValue(1), v.maxValue(MOST_ROWS));
+const samples = v.pipe(
+  v.number(),
+  v.integer("expected a whole number of samples"),
+  v.minValue(1),
+  v.maxValue(MOST_ROWS),
+);
+const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
+
+const step = v.pipe(
+  v.strictObject({ rows, share, life: v.optional(samples) }),
+  v.description(
+    "Rows of equal popularity: their number, their share of the accesses together, samples that each lives for.",
+  ),
+);
+
+const popularity = v.strictObject({
+  heavyHitters: v.optional(v.pipe(v.array(share), v.maxLength(100, "expected at most 100 heavy hitters"))),
+  steps: v.optional(v.pipe(v.array(step), v.maxLength(4096, "expected at most 4,096 steps"))),
+  zipf: v.optional(v.strictObject({
+    s: v.pipe(v.number(), v.minValue(0), v.maxValue(100)),
+    q: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1e15)), 0),
+  })),
+  foldedZipf: v.optional(v.strictObject({ s: v.pipe(v.number(), v.minValue(1.0001), v.maxValue(100)) })),
+});
+
+const table = v.strictObject({
+  name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+  rows,
+  count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(4096)), 1),
+  bags: v.optional(
+    v.pipe(
+      v.array(v.tuple([v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MOST_BAG)), share])),
+      v.minLength(1, "expected at least one length"),
+      v.maxLength(256, "expected at most 256 lengths"),
+    ),
+    [[1, 1]],
+  ),
+  popularity,
+  life: v.optional(samples),
+  pool: v.optional(rows),
+  repeats: v.optional(v.strictObject({
+    share: v.pipe(v.number(), v.minValue(0), v.maxValue(0.999)),
+    gaps: v.pipe(v.array(share), v.minLength(1), v.maxLength(200)),
+  })),
+  parent: v.optional(v.strictObject({ table: v.string(), share })),
+});
+
+const schema: v.GenericSchema<unknown, Profile> = v.strictObject({
+  tierbenchProfile: v.literal(PROFILE_VERSION, `expected version ${PROFILE_VERSION}`),
+  name: v.pipe(v.string(), v.minLength(1), v.maxLength(100)),
+  about: v.string(),
+  origin: v.strictObject({
+    source: v.string(),
+    mark: v.picklist(["published", "computed", "measured", "assumed"]),
+  }),
+  tables: v.pipe(v.array(table), v.minLength(1, "expected at least one table"), v.maxLength(4096)),
+});
+
+/** Rows of equal popularity. */
+export interface ProfileStep {
+  /** How many. */
+  readonly rows: number;
+  /** Their share of the table's accesses, together. */
+  readonly share: number;
+  /** Samples that each of them lives for before another takes its place; absent: the table's `life`. */
+  readonly life?: number | undefined;
+}
+
+/** How popular the rows of a table are. The heavy hitters and steps come first, a law has what they leave. */
+export interface ProfilePopularity {
+  /** Shares of single rows. */
+  readonly heavyHitters?: readonly number[] | undefined;
+  /** Rows in steps. */
+  readonly steps?: readonly ProfileStep[] | undefined;
+  /** Zipf-Mandelbrot: rank r of the other rows has weight (r + q)^-s. */
+  readonly zipf?: { readonly s: number; readonly q: number } | undefined;
+  /** Zipf draws without end, folded into the other rows by modulo, as numpy's zipf is used. */
+  readonly foldedZipf?: { readonly s: number } | undefined;
+}
+
+/** One table of a profile. */
+export interface ProfileTable {
+  /** Its name. */
+  readonly name: string;
+  /** Rows that are there at one time. */
+  readonly rows: number;
+  /** Tables that this entry stands for, alike and independent. */
+  readonly count: number;
+  /** Pairs of keys in a sample and the share of samples with so many. */
+  readonly bags: readonly (readonly [number, number])[];
+  /** How popular its rows are. */
+  readonly popularity: ProfilePopularity;
+  /** Drift: samples that a row lives for before another takes its place; heavy hitters stay. */
+  readonly life?: number | undefined;
+  /** Rows that take the places are drawn from so many, which come and go; absent: they are new. */
+  readonly pool?: number | undefined;
+  /** Share of keys that are the key some samples before; the gaps are the shares of 1, 2, 3 samples, then of four classes an octave. */
+  readonly repeats?: { readonly share: number; readonly gaps: readonly number[] } | undefined;
+  /** A table before this one, and the share of samples that take the rank at the quantile of its rank. */
+  readonly parent?: { readonly table: string; readonly share: number } | undefined;
+}
+
+/** A profile: what a stream of keys is like. */
+export interface Profile {
+  /** Version of the format. */
+  readonly tierbenchProfile: 1;
+  /** Its name. */
+  readonly name: string;
+  /** One sentence for people. */
+  readonly about: string;
+  /** Where its numbers come from, and how sure they are. */
+  readonly origin: { readonly source: string; readonly mark: "published" | "computed" | "measured" | "assumed" };
+  /** Its tables. */
+  readonly tables: readonly ProfileTable[];
+}
+
+/** A profile that is not there or is not valid. */
+export class ProfileError extends Error {
+  /** Name of the class. */
+  override readonly name = "ProfileError";
+}
+
+/** Names of the shipped profiles, sorted. */
+export async function listProfiles(): Promise<string[]> {
+  const names: string[] = [];
+  for await (const entry of Deno.readDir(FOLDER)) {
+    if (entry.isFile && entry.name.endsWith(".json")) names.push(entry.name.slice(0, -".json".length));
+  }
+  return names.sort();
+}
+
+/** What the schema cannot say by itself. */
+function faultOf(profile: Profile): string | undefined {
+  const names = new Set<string>();
+  for (const { name, popularity: law, rows: all, bags, parent, repeats } of profile.tables) {
+    const at = `tables["${name}"]`;
+    if (names.has(name)) return `${at}: there are two tables of this name`;
+    if (parent !== undefined && !names.has(parent.table)) {
+      return `${at}.parent.table: expected a table that stands before it, found "${parent.table}"`;
+    }
+    names.add(name);
+    if (law.zipf !== undefined && law.foldedZipf !== undefined) {
+      return `${at}.popularity: zipf and foldedZipf exclude one another`;
+    }
+    const stepped = (law.steps ?? []).reduce((sum, { rows: some }) => sum + some, law.heavyHitters?.length ?? 0);
+    const sum = (law.steps ?? []).reduce((total, { share: some }) => total + some, 0) +
+      (law.heavyHitters ?? []).reduce((total, some) => total + some, 0);
+    const tail = law.zipf !== undefined || law.foldedZipf !== undefined;
+    if (sum > 1 + (tail ? 1e-6 : 1e-3)) return `${at}.popularity: its shares add up to ${sum}, expected at most 1`;
+    if (stepped > all) return `${at}.popularity: its steps have ${stepped} rows, the table has ${all}`;
+    if (!tail && !(sum > 0)) return `${at}.popularity: no row has a share of the accesses`;
+    if (!tail && Math.abs(sum - 1) > 1e-3) {
+      return `${at}.popularity: its shares add up to ${sum}, expected 1, or a law for the rest`;
+    }
+    if (!bags.some(([length, some]) => length > 0 && some > 0)) return `${at}.bags: no bag holds a key`;
+    if (repeats !== undefined && !repeats.gaps.some((gap) => gap > 0)) return `${at}.repeats.gaps: all are 0`;
+  }
+  return undefined;
+}
+
+/**
+ * Reads a profile from its text.
+ *
+ * @param text JSON.
+ * @param source What to call it in errors.
+ * @throws {ProfileError} If it is no JSON or no profile: where, what was found, what was expected.
+ */
+export function parseProfile(text: string, source: string): Profile {
+  let document: unknown;
+  try {
+    document = JSON.parse(withoutMark(text));
+  } catch (error) {
+    throw new ProfileError(`Cannot read the profile ${source}: it is no JSON: ${(error as Error).message}`);
+  }
+  const found = validate(schema, document);
+  if ("problems" in found) {
+    const [{ path, message } = { path: [], message: "expected a profile" }] = found.problems;
+    const at = path.length === 0 ? "" : `${pathText(path)}: `;
+    throw new ProfileError(`Cannot read the profile ${source}: ${at}${message}`);
+  }
+  const fault = faultOf(found.value);
+  if (fault !== undefined) throw new ProfileError(`Cannot read the profile ${source}: ${fault}`);
+  return found.value;
+}
+
+/**
+ * Loads a profile.
+ *
+ * @param nameOrPath Name of a shipped profile, or path of a file that ends with `.json`.
+ * @throws {ProfileError} Naming the profiles there are.
+ *
+ * @example
+ * ```ts
+ * import { loadProfile } from "../../mod.ts";
+ *
+ * const profile = await loadProfile("oe-retail");
+ * console.log(profile.tables[0]?.rows); // 2100000000
+ * ```
+ */
+export async function loadProfile(nameOrPath: string): Promise<Profile> {
+  if (nameOrPath.endsWith(".json")) return parseProfile(await readUserText(nameOrPath, "profile"), `"${nameOrPath}"`);
+  const known = await listProfiles();
+  if (!known.includes(nameOrPath)) {
+    const near = nearest(nameOrPath, known);
+    const hint = near === undefined ? "" : `, did you mean "${near}"?`;
+    throw new ProfileError(
+      `Cannot load the profile "${nameOrPath}": there is no such profile${hint} Known: ${
+        known.join(", ")
+      }; or give the ` +
+        "path of a .json file",
+    );
+  }
+  return parseProfile(
+    await readUserText(fileURLToPath(new URL(`${nameOrPath}.json`, FOLDER)), "profile"),
+    `"${nameOrPath}"`,
+  );
+}
+
+/** The text of a profile's file. */
+export function profileText(profile: Profile): string {
+  const text = JSON.stringify(profile, undefined, 1);
+  // Steps and pairs of numbers on one line each.
+  return `${
+    text.replaceAll(
+      /[[{][^[\]{}"]*(?:"(?:rows|share|life)": [^[\]{}"]*)*[\]}]/g,
+      (part) => part.replaceAll(/\s+/g, " "),
+    )
+  }\n`;
+}

@@ -1,0 +1,50 @@
+import "../native_library.ts";
+import { emulationRow } from "../../bench/simulator/emulation_row.ts";
+import { parseValues, replayRows } from "../../bench/simulator/rows.ts";
+import { reached } from "../../bench/rows.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
+
+Deno.test("emulationRow() is as far from the model as the worst setting, to either side", () => {
+  const row = emulationRow({ "a, 1 thread": 1.01, "a, 2 threads": 0.9, "b, 1 thread": 1.04 });
+  assertEquals([row.name, row.unit, row.atMost], ["emulation/model", "ratio", 1.05]);
+  assert(row.value !== null && Math.abs(row.value - 1 / 0.9) < 1e-12);
+  assertEquals(reached(row), false);
+  assertEquals(reached(emulationRow({ "a, 1 thread": 1.03, "b, 1 thread": 0.98 })), true);
+  assertStringIncludes(row.note ?? "", "a, 2 threads 0.900");
+  assertThrows(() => emulationRow({ a: NaN }), RangeError, 'Cannot make the row "emulation/model": a gave NaN');
+  assertThrows(() => emulationRow({}), RangeError, "it has no ratios");
+});
+
+Deno.test("replayRows() are the project's bars, from what the program prints", () => {
+  const printed = [
+    "distinct=1000",
+    "rate-zipf=60",
+    "rate-zipf=40",
+    "rate-zipf=70",
+    "rate-uniform=20",
+    "hits-zipf=0.7",
+    "hits-uniform=0.01",
+    "bytes-whole=23000",
+    "bytes-distances=25000",
+    "bytes-zipf=1000",
+    "rate-distances=1",
+    "rate-sampled=1",
+    "error-sampled=0.002",
+    "error-model=0.001",
+    "error-formula=0.02",
+    "terarow-seconds=61",
+    "terarow-error-formula=0.003",
+  ];
+  const rows = replayRows(parseValues(`${printed.join("\n")}\n`));
+  const missed = rows.filter((row) => reached(row) === false).map(({ name }) => name);
+  assertEquals(missed, ["replay-memory/distances", "error/analytic", "terarow/seconds"]);
+  const bars = rows.flatMap(({ name, atLeast, atMost }) => name.endsWith("/lru") ? [[name, atLeast ?? atMost]] : []);
+  assertEquals(bars, [["replay-zipf/lru", 50], ["replay-uniform/lru", 15], ["replay-memory/lru", 24]]);
+  assertEquals(rows[0]?.value, 60);
+  assertThrows(
+    () => replayRows(parseValues(printed.slice(1).join("\n"))),
+    RangeError,
+    'the bench printed no "distinct"',
+  );
+  assertThrows(() => parseValues("rate-zipf"), SyntaxError, "is not name=value");
+});

@@ -1,0 +1,81 @@
+import "../../../native_library.ts";
+import { assert, assertEquals } from "../../../assert.ts";
+import { accuracyText, BARS, openTargetLines, targetLines } from "../../../../models/media/calibration/accuracy.ts";
+import { bandFor, loadResiduals } from "../../../../models/media/calibration/bands.ts";
+import { loadCalibration } from "../../../../models/media/calibration/calibration.ts";
+import {
+  deviationOf,
+  type OpenTarget,
+  openTargets,
+  outcomeOf,
+} from "../../../../models/media/calibration/open_targets.ts";
+import { residualsText } from "../../../../models/media/calibration/validate_models.ts";
+import { validateModels } from "../../../../models/media/calibration/validate.ts";
+
+const read = (path: string): string => Deno.readTextFileSync(new URL(`../../../../${path}`, import.meta.url));
+const validation = await validateModels();
+const open = await openTargets();
+
+/** The formatter aligns tables and breaks lines as it likes. */
+const squeeze = (text: string): string => text.replaceAll(/-{3,}/g, "---").replaceAll(/\s+/g, " ");
+
+Deno.test("docs/accuracy.md and the residuals are what tierbench validate-models --write makes now", () => {
+  assertEquals(squeeze(read("docs/accuracy.md")), squeeze(accuracyText(validation, open)));
+  assertEquals(read("models/media/calibration/residuals.json"), residualsText(validation));
+});
+
+Deno.test("media models: every bar is met", () => {
+  for (const { name, mean, p90 } of validation.media) {
+    assert(mean <= BARS.mean, `${name}: mean ${mean}`);
+    assert(p90 <= BARS.p90, `${name}: 90th percentile ${p90}`);
+  }
+  assert(validation.o13.points >= 15 && validation.o14.points >= 500);
+  assertEquals(targetLines(validation).map(([, , , met]) => met), targetLines(validation).map(() => "met"));
+});
+
+Deno.test("profiles and simulations: targets O1, O2, O4, O5, O10 and O11 are met", () => {
+  assertEquals(open.map(({ name }) => name), ["O1", "O2", "O4", "O5", "O10", "O11"]);
+  assertEquals(open.map((target) => outcomeOf(target).tested), [3, 2, 7, 7, 30, 4]);
+  assertEquals(openTargetLines(open).map(([, , , met]) => met), open.map(() => "met"));
+});
+
+Deno.test("outcomeOf() leaves out figures that set a parameter, and wants the order kept", () => {
+  const target = (unit: "points" | "share", order?: OpenTarget["order"]): OpenTarget => ({
+    name: "O",
+    about: "",
+    tolerance: 0.1,
+    unit,
+    figures: [{ figure: "a", published: 0.5, found: 0.44 }, { figure: "b", published: 1, found: 2, calibrates: "x" }],
+    ...(order === undefined ? {} : { order }),
+  });
+  assertEquals(outcomeOf(target("share")), { tested: 1, worst: 1 - 0.44 / 0.5, met: false });
+  assertEquals(outcomeOf(target("points")).met, true);
+  assertEquals(outcomeOf(target("points", { pairs: 3, same: 2 })).met, false);
+  assertEquals(deviationOf(target("points"), { figure: "c", published: 0.5, found: 0.75 }), 0.25);
+});
+
+Deno.test("media models: every verified row is compared or says why not", () => {
+  assertEquals(validation.notCompared.get(undefined), undefined);
+  assert(validation.comparisons.every(({ model }) => model > 0 && Number.isFinite(model)));
+});
+
+Deno.test("validateModels() sees a model that is wrong", async () => {
+  const rows = await loadCalibration();
+  const doubled = rows.map((row) =>
+    row.id.startsWith("OS-RAND-pmem6-Load") ? { ...row, value: String(2 * Number(row.value)) } : row
+  );
+  const { media } = await validateModels(doubled);
+  const before = validation.media.find(({ name }) => name === "optane-100-6x256");
+  const after = media.find(({ name }) => name === "optane-100-6x256");
+  assert(after !== undefined && before !== undefined && after.mean > before.mean + 0.03);
+});
+
+Deno.test("bandFor() gives a band inside the calibrated range and says how far outside", async () => {
+  const residuals = await loadResiduals();
+  const band = bandFor(residuals, "optane-100-6x256", "read", 100, { bytes: 256, threads: 8, readShare: 1, hops: 0 });
+  assert(band.calibrated && band.low < 100 && band.high > 100);
+  const outside = bandFor(residuals, "optane-100-6x256", "read", 100, { threads: 64 });
+  assertEquals(outside, { calibrated: false, outside: "threads: 64, calibrated from 1 to 32 (2 times above)" });
+  const unknown = bandFor(residuals, "cxl-type3-ddr5-4x", "read", 100);
+  assertEquals(unknown, { calibrated: false, outside: "no published read figure of cxl-type3-ddr5-4x" });
+});

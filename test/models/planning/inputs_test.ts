@@ -1,0 +1,80 @@
+import "../../native_library.ts";
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "../../assert.ts";
+import { defaultPriceBook } from "../../../models/costs/default_prices.ts";
+import { plan } from "../../../models/planning/planner.ts";
+import { planRequest } from "../../../models/planning/request.ts";
+import { planText } from "../../../models/planning/text.ts";
+import { missRatioCurve } from "../../../ffi/curve.ts";
+import { planInputs } from "../../../models/planning/inputs.ts";
+import { loadPlan, parsePlan } from "../../../models/planning/load.ts";
+
+const SHIPPED = new URL("../../../scenarios/plans/retail.jsonc", import.meta.url);
+
+function planOf(table: string, rest = ""): ReturnType<typeof parsePlan> {
+  const text = `{ "kind": "plan", "name": "t", "target": { "samplesPerSecond": 1000 }, "batch": 1000, ${rest}
+    "tables": { "t": ${table} } }`;
+  return parsePlan(text, { file: "t.jsonc", directory: Deno.cwd() });
+}
+
+Deno.test("planInputs() gives the curve and the different rows of a law as missRatioCurve() has them", async () => {
+  const { tables: [table] } = await planInputs(
+    planOf('{ "rows": 1000000, "dim": 16, "lookups": 4, "profile": { "s": 1.1 } }'),
+  );
+  assert(table !== undefined);
+  const size = table.curve.rows.find((rows) => rows > 10_000) ?? 0;
+  const same = missRatioCurve({ law: { rows: 1e6, s: 1.1, q: 0 }, sizes: [size], batch: 4000 });
+  assertAlmostEquals(table.distinctPerStep, same.lookups, 1e-6 * same.lookups);
+  assertAlmostEquals(table.curve.misses[table.curve.rows.indexOf(size)] ?? NaN, same.missRatios[0] ?? NaN, 1e-12);
+  assertEquals([table.curve.rows[0], table.curve.misses[0], table.curve.misses.at(-1)], [0, 1, 0]);
+});
+
+Deno.test("planInputs() scales a named profile to the rows of the table and keeps its shape", async () => {
+  const at = async (rows: number, batch: number) => {
+    const { tables: [table] } = await planInputs(
+      planOf(`{ "rows": ${rows}, "dim": 16, "profile": "oe-retail" }`, `"workers": ${batch},`),
+    );
+    const share = table?.curve.rows.findIndex((kept) => kept >= 0.004 * rows) ?? 0;
+    return table?.curve.misses[share] ?? NaN;
+  };
+  assertAlmostEquals(await at(2.1e9, 100), await at(2.1e8, 10), 1e-6);
+});
+
+Deno.test("planInputs() times rows by the media models: PMEM is slower than DRAM, wider rows take longer", async () => {
+  const { rowTimes } = await planInputs(planOf('{ "rows": 1000, "dim": 16, "profile": "uniform" }'));
+  const [dram, pmem] = ["ddr4-2666-6ch", "optane-100-6x256"] as const;
+  assert(rowTimes(pmem, 16, 256).readSeconds > rowTimes(dram, 16, 256).readSeconds);
+  assert(rowTimes(pmem, 16, 256).writeSeconds > 2 * rowTimes(pmem, 16, 256).readSeconds);
+  assert(rowTimes(pmem, 16, 512).readSeconds > rowTimes(pmem, 16, 256).readSeconds);
+  assert(rowTimes(pmem, 16, 256).band !== undefined);
+  assertEquals(rowTimes(pmem, 500, 256).band, undefined); // nobody has measured 500 threads
+});
+
+Deno.test("planInputs() refuses media and profiles that are not there", async () => {
+  const table = '{ "rows": 1000, "dim": 16, "profile": "uniform" }';
+  await assertRejects(
+    () => planInputs(planOf(table, '"media": { "pmem": "optane" },')),
+    Error,
+    'unknown media model "optane"',
+  );
+  await assertRejects(() => planInputs(planOf(table.replace("uniform", "uniforn"))), Error, "uniform");
+});
+
+Deno.test("the shipped plan has an answer that says where its table is and why others lost", async () => {
+  const answer = plan(planRequest(await planInputs(await loadPlan(SHIPPED)), defaultPriceBook()));
+  assert(answer.best !== undefined && answer.losers.length === 2);
+  const text = planText(answer);
+  assert(text.includes("simulated") && text.includes("why not") && text.includes("ecs.re6p.13xlarge"), text);
+});
+
+Deno.test("planRequest() says which providers there are when it has no machine", async () => {
+  const inputs = await planInputs(
+    planOf('{ "rows": 1000, "dim": 16, "profile": "uniform" }', '"providers": ["Nobody"],'),
+  );
+  let message = "";
+  try {
+    planRequest(inputs, defaultPriceBook());
+  } catch (error) {
+    message = String(error);
+  }
+  assert(message.includes("Nobody") && message.includes("Alibaba Cloud"), message);
+});
