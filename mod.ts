@@ -24,6 +24,11 @@
  */
 
 export { formatBytes, parseBytes } from "./base/bytes.ts";
+export { nearest } from "./base/nearest.ts";
+export { shownLine, shownText } from "./base/shown.ts";
+export { type FileKind, readUserText } from "./base/user_file.ts";
+export { VERSION } from "./base/version.ts";
+export { writing } from "./base/writing.ts";
 export {
   type DataDescription,
   describeData,
@@ -35,7 +40,8 @@ export {
   type SkippedLines,
   verifyData,
 } from "./ffi/data.ts";
-export { NativeLibraryError, type StatusName, TierstoreError } from "./ffi/errors.ts";
+export { NativeLibraryError } from "./base/native_build.ts";
+export { type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export { exportNumpy, type NumpyExport } from "./ffi/numpy.ts";
@@ -147,7 +153,7 @@ export {
   type Workload,
   type WrittenTable,
 } from "./scenarios/scenario.ts";
-export type { HbmStorage, ScenarioStorage } from "./scenarios/storage.ts";
+export type { HbmStorage, ScenarioStorage } from "./ffi/storage.ts";
 export type { KeyStep } from "./ffi/simulator/key_source.ts";
 export {
   listProfiles,
@@ -187,7 +193,7 @@ export {
   type RunScenarioOptions,
   scenarioFor,
   UnresumableError,
-} from "./scenarios/run.ts";
+} from "./scenarios/run/run.ts";
 export { pathsOf, refusePaths, type Rerun, RerunError, rerunOf, simulationToRerun } from "./scenarios/rerun.ts";
 export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
@@ -328,10 +334,11 @@ export type {
   Software,
   Study,
 } from "./models/simulation/simulation.ts";
+export { type DocumentName, documentSchema, writeDocumentSchemas } from "./scenarios/schemas.ts";
 export * from "./reports/report.ts";
 export type { RowOptimizer } from "./models/workloads/row_bytes.ts";
 export type { DocumentSource, LimitOptions } from "./base/document.ts";
-export { type MediaModelsValidated, validateMediaModels } from "./models/media/calibration/validate_models.ts";
+export { type MediaModelsValidated, validateMediaModels } from "./models/validation/validate_models.ts";
 export type { ErrorSummary } from "./models/media/calibration/validate.ts";
 export {
   type Band,

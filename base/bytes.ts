@@ -4,6 +4,11 @@
  * @module
  */
 
+import { significant } from "./numbers.ts";
+
+/** Bytes, or text such as `"24 MiB"`. */
+export type Size = string | number;
+
 const KIBI = 1024;
 const KILO = 1000;
 
@@ -37,7 +42,7 @@ const UNITS: Readonly<Record<string, number>> = {
  * @throws {SyntaxError} If the text is no size.
  * @throws {RangeError} If it is negative, no whole number of bytes, or beyond 2^53.
  */
-export function parseBytes(size: string | number): number {
+export function parseBytes(size: Size): number {
   if (typeof size === "number") {
     if (Number.isSafeInteger(size) && size >= 0) return size;
     throw new RangeError(`Cannot read the size ${size}: expected a whole number of bytes, 0 or more`);
@@ -70,14 +75,33 @@ export function parseBytes(size: string | number): number {
  * @param bytes A number of bytes, 0 or more.
  */
 export function formatBytes(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const { value, unit } = scaled(bytes, BINARY);
+  // 1023 KiB would print as 1020 KiB in three digits; whole numbers below 1024 keep all of theirs.
+  return `${Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ${unit}`;
+}
+
+/** Bytes in binary units, three significant digits: `24.0 MiB`. */
+export function bytesText(bytes: number): string {
+  const { value, unit } = scaled(bytes, BINARY);
+  return `${unit === "B" ? Math.round(value) : significant(value)} ${unit}`;
+}
+
+/** Bytes in decimal units, for sizes that people name so: `500 GB`. */
+export function decimalBytesText(bytes: number): string {
+  const { value, unit } = scaled(bytes, DECIMAL);
+  return `${Number(value.toPrecision(3))} ${unit}`;
+}
+
+const BINARY = { step: KIBI, units: ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] };
+const DECIMAL = { step: KILO, units: ["B", "kB", "MB", "GB", "TB", "PB"] };
+
+/** A size in the largest unit in which it is 1 or more when written as a whole number. */
+function scaled(bytes: number, { step, units }: typeof BINARY): { readonly value: number; readonly unit: string } {
   let value = bytes;
   let unit = 0;
-  while (value >= KIBI && unit < units.length - 1) {
-    value /= KIBI;
+  while (Math.abs(value) >= step - 0.5 && unit < units.length - 1) {
+    value /= step;
     unit++;
   }
-  // 1023.5 KiB would print as 1020 KiB in three digits; whole numbers below 1024 keep all of theirs.
-  const text = value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
-  return `${text} ${units[unit]}`;
+  return { value, unit: units[unit] ?? "B" };
 }

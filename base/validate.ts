@@ -9,7 +9,6 @@ import { type DocumentPath, foundText, type Problem } from "./diagnostics.ts";
 import { nearest } from "./nearest.ts";
 import { isReserved, own } from "./names.ts";
 import { shownLine } from "./shown.ts";
-import { isHbm } from "../scenarios/storage.ts";
 
 /** What a valibot schema may carry, as far as it is walked here. */
 interface SchemaNode {
@@ -22,9 +21,19 @@ interface SchemaNode {
   readonly options?: readonly unknown[];
 }
 
-/** Words for fields whose values are names of a list. */
-const LISTS: Readonly<Record<string, { readonly noun: string; readonly all?: string }>> = {
-  storage: { noun: "storage type", all: "all types: docs/scenarios.md#storage" },
+/** Words for fields whose values are names of a list; `known` are names beside it, and why they cannot be used. */
+interface ListWords {
+  readonly noun: string;
+  readonly all?: string;
+  readonly known?: { readonly names: RegExp; readonly why: string };
+}
+
+const LISTS: Readonly<Record<string, ListWords>> = {
+  storage: {
+    noun: "storage type",
+    all: "all types: docs/scenarios.md#storage",
+    known: { names: /^HBM(_[A-Z]+)*$/, why: "needs a CUDA device, which this version does not use" },
+  },
   pmem: { noun: "PMEM library" },
   synthetic: { noun: "data set" },
   skew: { noun: "skew", all: "all skews: docs/scenarios.md#skew" },
@@ -101,9 +110,7 @@ function unknownName(path: DocumentPath, input: unknown, choices: readonly strin
   if (typeof input !== "string") {
     return { path, message: `expected one of ${listed(choices)}, found ${foundText(input)}` };
   }
-  if (path.at(-1) === "storage" && isHbm(input)) {
-    return { path, message: `storage type "${input}" needs a CUDA device, which this version does not use` };
-  }
+  if (list?.known?.names.test(input)) return { path, message: `${list.noun} "${input}" ${list.known.why}` };
   const meant = nearest(input, choices);
   const message = list === undefined
     ? `expected one of ${listed(choices)}, found ${foundText(input)}`

@@ -9,7 +9,7 @@
  */
 
 import { tableText } from "../cli/ui/table.ts";
-import { BUILT_LIBRARY, NATIVE_FOLDER } from "../ffi/library.ts";
+import { BUILT_LIBRARY, NATIVE_FOLDER } from "../base/native_build.ts";
 import { ensureBuild } from "../setup/build.ts";
 import { ROOT } from "../setup/state.ts";
 import { parsePlan, type Part, type Plan, ROW_BYTES } from "./plan.ts";

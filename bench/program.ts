@@ -5,7 +5,7 @@
  */
 
 import { dirname } from "node:path";
-import { BUILT_LIBRARY } from "../ffi/library.ts";
+import { BUILT_LIBRARY } from "../base/native_build.ts";
 import { type BenchRow, resultJson } from "./rows.ts";
 
 /** Facts that a reader of the result needs. */

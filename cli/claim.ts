@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   analyseClaim,
   kindText,
+  nearest,
   PUBLISHED_CLAIMS,
   readPage,
   readResult,
@@ -14,7 +15,6 @@ import {
   type SummaryOptions,
   unpricedText,
 } from "../mod.ts";
-import { nearest } from "../base/nearest.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";

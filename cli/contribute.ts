@@ -7,12 +7,12 @@ import {
   joinAnswers,
   parseAnswers,
   parseNotes,
+  readUserText,
   renderChecklist,
   renderContribution,
   type Result,
+  writing,
 } from "../mod.ts";
-import { readUserText } from "../base/user_file.ts";
-import { writing } from "../base/writing.ts";
 import { UsageError } from "./exit_codes.ts";
 
 /** What the owner of the machine said on the command line. */

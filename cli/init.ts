@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import { basename, dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "./exit_codes.ts";
-import { writing } from "../base/writing.ts";
 import { scenarioTemplate } from "./init_template.ts";
 import type { Context } from "./main.ts";
+import { writing } from "../mod.ts";
 
 /** `tierbench init`: writes a commented scenario to begin with. */
 export function addInit(program: Command, { terminal }: Context): void {

@@ -7,11 +7,11 @@ import {
   readPage,
   readPageBytes,
   readResultText,
+  readUserText,
   type Result,
   resultOf,
   type SimulationResult,
 } from "../mod.ts";
-import { readUserText } from "../base/user_file.ts";
 
 /** Explains the argument in helps. */
 export const RESULTS_HELP = "a report's page, a result.jsonl, or the folder of one";

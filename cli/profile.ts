@@ -9,9 +9,9 @@ import {
   loadProfile,
   type Profile,
   profileText,
+  readUserText,
+  writing,
 } from "../mod.ts";
-import { readUserText } from "../base/user_file.ts";
-import { writing } from "../base/writing.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";

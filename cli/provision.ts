@@ -6,6 +6,7 @@ import {
   applyPlan,
   checkTarget,
   localProvisioner,
+  nearest,
   type Plan,
   PROVISION_TARGETS,
   type Provisioner,
@@ -15,7 +16,6 @@ import {
   type ProvisionTarget,
   type Refusal,
 } from "../mod.ts";
-import { nearest } from "../base/nearest.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { styleFor } from "./ui/ansi.ts";

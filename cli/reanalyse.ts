@@ -15,8 +15,8 @@ import {
   summarise,
   summariseSimulation,
   toJson,
+  writing,
 } from "../mod.ts";
-import { writing } from "../base/writing.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";

@@ -1,5 +1,4 @@
-import { shippedScenarios } from "../mod.ts";
-import { nearest } from "../base/nearest.ts";
+import { nearest, shippedScenarios } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 
 /** Explains the argument in helps. */

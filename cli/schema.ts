@@ -1,5 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import { Argument, type Command } from "commander";
+import { documentSchema, writeDocumentSchemas } from "../mod.ts";
 import type { Context } from "./main.ts";
 
 /** `tierbench schema`: the JSON Schemas of the files that people write. */
@@ -12,11 +13,7 @@ export function addSchema(program: Command, { terminal }: Context): void {
     )
     .option("--write", "write all of them to scenarios/<document>.schema.json instead")
     .action(async (document, { write }) => {
-      const { DOCUMENTS, schemaFile, schemaJson } = await import("../scenarios/emit_schema.ts");
-      if (write !== true) return terminal.out(schemaJson(document));
-      for (const each of DOCUMENTS) {
-        await Deno.writeTextFile(schemaFile(each), schemaJson(each));
-        terminal.out(`schema   ${schemaFile(each)}\n`);
-      }
+      if (write !== true) return terminal.out(await documentSchema(document));
+      for (const file of await writeDocumentSchemas()) terminal.out(`schema   ${file}\n`);
     });
 }

@@ -1,7 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { checkPage, type PageCheck, readPageBytes } from "../mod.ts";
-import { shownLine } from "../base/shown.ts";
+import { checkPage, type PageCheck, readPageBytes, shownLine } from "../mod.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 

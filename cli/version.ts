@@ -1,10 +1,9 @@
-import project from "../deno.json" with { type: "json" };
-import { libraryVersion } from "../mod.ts";
+import { libraryVersion, VERSION } from "../mod.ts";
 
 /** Versions of the suite, its native library and the runtime, one a line. */
 export function versionText(): Promise<string> {
   const { deno, v8, typescript } = Deno.version;
   return Promise.resolve(
-    `tierbench ${project.version}\nlibtierstore ${libraryVersion()}\ndeno ${deno} (v8 ${v8}, typescript ${typescript})\n`,
+    `tierbench ${VERSION}\nlibtierstore ${libraryVersion()}\ndeno ${deno} (v8 ${v8}, typescript ${typescript})\n`,
   );
 }

@@ -74,23 +74,6 @@ export class TierstoreError extends Error {
   }
 }
 
-/** The native library is missing, does not build, or is not the one this code was written for. */
-export class NativeLibraryError extends Error {
-  /** Always `"NativeLibraryError"`. */
-  override readonly name = "NativeLibraryError";
-
-  /**
-   * An error with a hint.
-   *
-   * @param message What was found.
-   * @param hint What to do, added to the message.
-   * @param cause The error of the loader or the build, if there is one.
-   */
-  constructor(message: string, hint: string, cause?: unknown) {
-    super(`${message}: ${hint}`, cause === undefined ? undefined : { cause });
-  }
-}
-
 /** The name of a status; a number that this code does not know counts as `TS_EINTERNAL`. */
 export function statusName(code: number): StatusName {
   return STATUS_NAMES[String(code)] ?? "TS_EINTERNAL";

@@ -9,19 +9,12 @@
  * @module
  */
 
-import { NativeLibraryError, readText } from "./errors.ts";
+import { BUILD_HINT, buildLibrary, BUILT_LIBRARY, isMissing, NativeLibraryError } from "../base/native_build.ts";
+import { readText } from "./errors.ts";
 import { ABI_VERSION, symbols } from "./symbols.ts";
 
 /** The functions of the open library. */
 export type NativeFunctions = Deno.DynamicLibrary<typeof symbols>["symbols"];
-
-const HINT = 'run "deno task build" in the folder of tierbench and read what it prints';
-
-/** Where the native part is, as an absolute path without a final slash. */
-export const NATIVE_FOLDER: string = decodeURIComponent(new URL("../native", import.meta.url).pathname);
-
-/** The library that `make -C native` builds. */
-export const BUILT_LIBRARY: string = `${NATIVE_FOLDER}/build/release/libtierstore.so`;
 
 let opened: NativeFunctions | undefined;
 
@@ -46,76 +39,13 @@ function open(): NativeFunctions {
   const named = libraryFromEnvironment();
   if (named !== undefined) return load(named, "correct or unset TIERBENCH_LIBRARY");
   if (isMissing(BUILT_LIBRARY)) buildLibrary();
-  return load(BUILT_LIBRARY, HINT);
+  return load(BUILT_LIBRARY, BUILD_HINT);
 }
 
 function libraryFromEnvironment(): string | undefined {
   const permission = { name: "env", variable: "TIERBENCH_LIBRARY" } as const;
   if (Deno.permissions.querySync(permission).state !== "granted") return undefined;
   return Deno.env.get("TIERBENCH_LIBRARY") || undefined;
-}
-
-/** True only if the file is known not to exist: without the right to look, loading it tells. */
-function isMissing(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return false;
-  } catch (error) {
-    return error instanceof Deno.errors.NotFound;
-  }
-}
-
-/**
- * Builds the library with `make`. Processes that do so at the same time wait for each other; the later ones find
- * nothing to do.
- *
- * @returns Whether there was something to build.
- * @throws {NativeLibraryError} If the build fails; the message quotes the first error, `cause` all of them.
- */
-export function buildLibrary(): boolean {
-  let lock: Deno.FsFile;
-  try {
-    Deno.mkdirSync(`${NATIVE_FOLDER}/build`, { recursive: true });
-    lock = Deno.openSync(`${NATIVE_FOLDER}/build/lock`, { create: true, write: true });
-  } catch (cause) {
-    if (isMissing(BUILT_LIBRARY)) {
-      throw new NativeLibraryError(`Cannot build "${BUILT_LIBRARY}", which is missing`, HINT, cause);
-    }
-    runMake(); // in a folder that cannot be written to nobody else builds; an up-to-date library needs nothing
-    return false;
-  }
-  try {
-    lock.lockSync(true);
-    const before = modified(BUILT_LIBRARY);
-    runMake();
-    return modified(BUILT_LIBRARY) !== before;
-  } finally {
-    lock.close();
-  }
-}
-
-/** When a file was last changed, or `undefined` if there is none. */
-function modified(path: string): number | undefined {
-  try {
-    return Deno.statSync(path).mtime?.getTime();
-  } catch {
-    return undefined;
-  }
-}
-
-function runMake(): void {
-  const args = ["-s", `-j${navigator.hardwareConcurrency}`, "-C", NATIVE_FOLDER];
-  let result: Deno.CommandOutput;
-  try {
-    result = new Deno.Command("make", { args, stdin: "null" }).outputSync();
-  } catch (cause) {
-    throw new NativeLibraryError(`Cannot run "make" to build "${BUILT_LIBRARY}"`, HINT, cause);
-  }
-  if (result.success) return;
-  const said = new TextDecoder().decode(result.stderr).trim();
-  const lines = said.split("\n");
-  const first = lines.find((line) => /error: |\bld: /.test(line)) ?? lines[0];
-  throw new NativeLibraryError(`Cannot build "${BUILT_LIBRARY}", make said "${first}"`, HINT, said);
 }
 
 function load(path: string, hint: string): NativeFunctions {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type Phase, PHASES } from "../base/phases.ts";
 import { lengthOf } from "./arrays.ts";
 import { encodeText, message, readText, statusName } from "./errors.ts";
 import { digestText, parseLines } from "./facts.ts";
@@ -27,10 +28,7 @@ export type {
   TrainerTable,
 } from "./trainer_options.ts";
 
-/** The phases of a training step, in the order of `TS_PHASE_*` in `tierstore.h`. */
-export const PHASES = ["input", "lookup", "dense", "update", "eviction"] as const;
-/** One of `PHASES`. */
-export type Phase = "input" | "lookup" | "dense" | "update" | "eviction";
+export { type Phase, PHASES };
 
 /** What {@linkcode WdlTrainer.train} returns. */
 export interface TrainResult {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { SsdTier } from "../scenarios/storage.ts";
+import type { SsdTier } from "../ffi/storage.ts";
 
 /** A medium that is here and was verified, or why it is not. */
 export type Found<T> =

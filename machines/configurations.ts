@@ -7,8 +7,8 @@
  */
 
 import type { Availability } from "./availability.ts";
+import { formatBytes } from "../base/bytes.ts";
 import {
-  bytesText,
   type DaxDevice,
   daxOf,
   type Facts,
@@ -16,9 +16,9 @@ import {
   mountsOf,
   nodesOf,
   numberOf,
-} from "./parts.ts";
-import type { MachineRecord } from "../scenarios/record.ts";
-import { placeOf, provisionCommand } from "./place.ts";
+} from "./inventory/parts.ts";
+import type { MachineRecord } from "./inventory/machine_record.ts";
+import { placeOf, provisionCommand } from "./provisioning/command.ts";
 import { probeSsd } from "./ssd.ts";
 import { unprovenMedia } from "./unproven.ts";
 import {
@@ -85,7 +85,7 @@ function memoryMode(facts: Facts): ConfigurationState {
     return {
       configuration: "memory-mode",
       state: "measured",
-      because: `Firmware lists a DRAM cache of ${bytesText(cacheBytes)} in front of the memory of node ${where} ` +
+      because: `Firmware lists a DRAM cache of ${formatBytes(cacheBytes)} in front of the memory of node ${where} ` +
         `(memory_side_cache) and ${modules} PMEM module${modules === 1 ? "" : "s"}`,
       cacheBytes,
       nodes: cached.map((node) => node.node),
@@ -99,7 +99,9 @@ function memoryMode(facts: Facts): ConfigurationState {
     configuration: "memory-mode",
     state: "emulated",
     because: cached.length > 0
-      ? `the memory of node ${where} has a cache of ${bytesText(cacheBytes)} in front (memory_side_cache), but ${other}`
+      ? `the memory of node ${where} has a cache of ${
+        formatBytes(cacheBytes)
+      } in front (memory_side_cache), but ${other}`
       : "no memory_side_cache in sysfs: firmware lists no DRAM cache in front of other memory",
     // A guest cannot change how the modules of its host are used.
     ...(modules > 0 && placeOf(facts) === "bare-metal" ? { next: provisionCommand("memory-mode", facts) } : {}),

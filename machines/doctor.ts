@@ -20,9 +20,9 @@ import { pmemLines } from "./doctor/pmem.ts";
 import { processorLines } from "./doctor/processor.ts";
 import { toolLines } from "./doctor/tools.ts";
 import { unfinishedLines } from "./doctor/unfinished.ts";
-import type { Inventory } from "./inventory.ts";
-import { bytesText } from "./parts.ts";
-import type { MachineRecord } from "../scenarios/record.ts";
+import type { Inventory } from "./inventory/inventory.ts";
+import { formatBytes } from "../base/bytes.ts";
+import type { MachineRecord } from "./inventory/machine_record.ts";
 
 export type { DoctorLine, DoctorSection } from "./doctor/lines.ts";
 
@@ -48,7 +48,7 @@ export function machineText(machine: MachineRecord): string {
   const some = (prefix: string) => Object.keys(facts).some((key) => key.startsWith(prefix));
   const has = [["PMEM", some("pmem.region")], ["CXL", some("cxl.mem")], ["GPU", some("gpu.")]] as const;
   const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
-  return `${cpu}, ${count(cpus, "CPU")}, ${bytesText(memoryBytes)} DRAM, ${count(nodes, "NUMA node")} · ` +
+  return `${cpu}, ${count(cpus, "CPU")}, ${formatBytes(memoryBytes)} DRAM, ${count(nodes, "NUMA node")} · ` +
     has.map(([word, there]) => there ? word : `no ${word}`).join(", ");
 }
 

@@ -5,12 +5,12 @@
  */
 
 import { probeMachine } from "../ffi/machine.ts";
-import { daxOf, type Facts, nodesOf, numberOf } from "./parts.ts";
-import type { MachineRecord } from "../scenarios/record.ts";
+import { daxOf, type Facts, nodesOf, numberOf } from "./inventory/parts.ts";
+import type { MachineRecord } from "./inventory/machine_record.ts";
 
 export type { Availability, Found } from "./availability.ts";
-export type { MachineRecord } from "../scenarios/record.ts";
-export { collectInventory } from "./collect.ts";
+export type { MachineRecord } from "./inventory/machine_record.ts";
+export { collectInventory } from "./tools/collect.ts";
 export type {
   BlockDevice,
   CxlInventory,
@@ -28,11 +28,11 @@ export type {
   NumactlNode,
   OsRelease,
   ToolState,
-} from "./inventory.ts";
-export type { Facts } from "./parts.ts";
-export type { Parsed, ToolOutput } from "./tools/tool.ts";
-export { localSystem } from "./local_system.ts";
-export type { RunToolOptions, System } from "./system.ts";
+} from "./inventory/inventory.ts";
+export type { Facts } from "./inventory/parts.ts";
+export type { Parsed, ToolOutput } from "./inventory/tool.ts";
+export { localSystem } from "./inventory/local_system.ts";
+export type { RunToolOptions, System } from "./inventory/system.ts";
 export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./doctor.ts";
 export { availability, type ConfigurationName, configurations, type ConfigurationState } from "./configurations.ts";
 

@@ -7,8 +7,8 @@
 
 import { statfsSync } from "node:fs";
 import { EmbeddingStore } from "../ffi/store.ts";
-import { isInMemory, SSD_FOLDER } from "../scenarios/run/scratch.ts";
-import type { SsdTier } from "../scenarios/storage.ts";
+import { isInMemory, SSD_FOLDER } from "./inventory/file_system.ts";
+import type { SsdTier } from "../ffi/storage.ts";
 import type { Found } from "./availability.ts";
 
 /**

@@ -7,7 +7,7 @@
  */
 
 import type { UnprovenMedia } from "./availability.ts";
-import { daxOf, type Facts, mountsOf, nodesOf, numberOf } from "./parts.ts";
+import { daxOf, type Facts, mountsOf, nodesOf, numberOf } from "./inventory/parts.ts";
 import {
   deviceKind,
   fsdaxNext,

@@ -5,8 +5,16 @@
  * @module
  */
 
-import { type DaxDevice, daxOf, type Facts, type MachineMount, namespacesOf, nodesOf, regionsOf } from "./parts.ts";
-import { provisionCommand } from "./place.ts";
+import {
+  type DaxDevice,
+  daxOf,
+  type Facts,
+  type MachineMount,
+  namespacesOf,
+  nodesOf,
+  regionsOf,
+} from "./inventory/parts.ts";
+import { provisionCommand } from "./provisioning/command.ts";
 
 /** What is missing, and the command that comes next, where there is one. */
 export interface MissingPart {

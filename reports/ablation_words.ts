@@ -5,7 +5,8 @@
  */
 
 import { kindText } from "./kind.ts";
-import { changeWords, listText, prefixed, roughPercentText, significant } from "./format.ts";
+import { prefixed, significant } from "../base/numbers.ts";
+import { changeWords, listText, roughPercentText } from "./format.ts";
 import type { AblationGroup, AblationRow, AblationSummary } from "./model.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";
 import { difference } from "./statistics/noise.ts";

@@ -5,7 +5,8 @@
  */
 
 import { shownLines } from "../base/shown.ts";
-import { estimateText, listText, percentText, significant } from "./format.ts";
+import { percentText, significant } from "../base/numbers.ts";
+import { estimateText, listText } from "./format.ts";
 import type { CaseClaim, PlainInput } from "./model.ts";
 import type { BillPart } from "../models/costs/bill.ts";
 import { type Claim, claimedSaving } from "../models/costs/claim/claim.ts";

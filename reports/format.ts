@@ -1,73 +1,11 @@
 /**
- * Numbers as every report prints them: three significant digits, with their interval and unit, in English notation.
+ * Words for figures as every report prints them: with their interval, and for what changed.
  *
  * @module
  */
 
+import { decimalsFor, fixed, prefixFor, significant } from "../base/numbers.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";
-
-/** Three significant digits without exponent: `52.9`, `0.0131`, `1,690,000`. */
-export function significant(value: number, digits: number = 3): string {
-  if (!Number.isFinite(value)) throw new RangeError(`Cannot print a number: found ${value}, a finite one is needed`);
-  if (value === 0) return "0";
-  const rounded = Number(value.toPrecision(digits));
-  const magnitude = Math.floor(Math.log10(Math.abs(rounded)));
-  const text = Math.abs(rounded).toFixed(Math.min(20, Math.max(0, digits - 1 - magnitude)));
-  const [whole, fraction] = text.split(".") as [string, string | undefined];
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-  return (rounded < 0 ? "−" : "") + grouped + (fraction === undefined ? "" : `.${fraction}`);
-}
-
-/** A value scaled to a prefix: `52.9 k`, `1.02 M`. */
-export function prefixed(value: number): string {
-  const { factor, prefix } = prefixFor(value);
-  return significant(value / factor) + (prefix === "" ? "" : ` ${prefix}`);
-}
-
-/** The decimal prefix in which a value has one to three digits before the point. */
-export function prefixFor(value: number): { readonly factor: number; readonly prefix: string } {
-  const size = Math.abs(Number(value.toPrecision(3)));
-  if (size >= 1e9) return { factor: 1e9, prefix: "G" };
-  if (size >= 1e6) return { factor: 1e6, prefix: "M" };
-  if (size >= 1e3) return { factor: 1e3, prefix: "k" };
-  return { factor: 1, prefix: "" };
-}
-
-/** Bytes in binary units: `24.0 MiB`. */
-export function bytesText(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let size = bytes;
-  let unit = 0;
-  while (Math.abs(size) >= 1023.5 && unit < units.length - 1) {
-    size /= 1024;
-    unit++;
-  }
-  return `${unit === 0 ? Math.round(size) : significant(size)} ${units[unit]}`;
-}
-
-/** Bytes in decimal units, for sizes that people name so: `500 GB`. */
-export function decimalBytesText(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB", "PB"];
-  let size = bytes;
-  let unit = 0;
-  while (Math.abs(size) >= 999.5 && unit < units.length - 1) {
-    size /= 1000;
-    unit++;
-  }
-  return `${Number(size.toPrecision(3))} ${units[unit]}`;
-}
-
-/** Decimals that show a number to three significant digits. */
-function decimalsFor(value: number): number {
-  return value === 0
-    ? 0
-    : Math.min(20, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(Number(value.toPrecision(3)))))));
-}
-
-function fixed(value: number, decimals: number): string {
-  const text = Math.abs(value).toFixed(decimals).replace(/^\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
-  return value < 0 && Number(value.toFixed(decimals)) !== 0 ? `−${text}` : text;
-}
 
 /**
  * The ends of an interval: `11.9 to 15.2`; undefined without an interval.
@@ -92,11 +30,6 @@ export function rateText(estimate: Estimate): string {
   const { factor, prefix } = prefixFor(estimate.value);
   const interval = intervalText(estimate, 1 / factor) ?? "one sample";
   return `${significant(estimate.value / factor)}${prefix === "" ? "" : ` ${prefix}`} (${interval})`;
-}
-
-/** A share as percent with one decimal at least: `93.2 %`. */
-export function percentText(share: number): string {
-  return `${significant(share * 100)} %`;
 }
 
 /** Percent in words: two digits, whole from 10 on: `38 %`, `7.6 %`, `0.13 %`. Without sign. */

@@ -5,7 +5,8 @@
  */
 
 import type { UnpricedCase } from "./case_summary.ts";
-import { decimalBytesText, percentText, significant } from "./format.ts";
+import { decimalBytesText } from "../base/bytes.ts";
+import { percentText, significant } from "../base/numbers.ts";
 import type { CaseCost, CaseSummary, Pricing } from "./model.ts";
 import type { ScenarioView } from "./scenario_view.ts";
 import { mapEstimate } from "./statistics/bootstrap.ts";

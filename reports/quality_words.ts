@@ -5,7 +5,7 @@
  */
 
 import { signed } from "./ablation_words.ts";
-import { prefixed, significant } from "./format.ts";
+import { prefixed, significant } from "../base/numbers.ts";
 import type { FastMode, TargetAuc } from "./model.ts";
 import { NO_AUC } from "../scenarios/record.ts";
 

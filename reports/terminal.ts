@@ -5,7 +5,8 @@
  */
 
 import { resultsText, timesText } from "./ablation_words.ts";
-import { changeText, errorText, intervalText, percentText, prefixed, prefixFor, significant } from "./format.ts";
+import { percentText, prefixed, prefixFor, significant } from "../base/numbers.ts";
+import { changeText, errorText, intervalText } from "./format.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "./filter_words.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "./model.ts";
 import type { Estimate } from "./statistics/bootstrap.ts";

@@ -5,7 +5,8 @@
  */
 
 import { kindText } from "./kind.ts";
-import { changeWords, countText, intervalText, listText, prefixed, roughPercentText, significant } from "./format.ts";
+import { prefixed, significant } from "../base/numbers.ts";
+import { changeWords, countText, intervalText, listText, roughPercentText } from "./format.ts";
 import type { CaseSummary, Summary, Verdict } from "./model.ts";
 import { ABLATION_FIELD } from "../scenarios/ablation.ts";
 import { ablationCautions, ablationSentences } from "./ablation_words.ts";

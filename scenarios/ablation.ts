@@ -7,7 +7,7 @@
  */
 
 import type { AblationCase, MatrixValue, ResolvedScenario, Switches } from "./scenario.ts";
-import { NO_OPTIMISATIONS } from "./training.ts";
+import { NO_OPTIMISATIONS } from "../models/workloads/training.ts";
 
 /** Kinds of cases beside "none", in the order in which they run and are shown. */
 export const ABLATION_CASES: readonly AblationCase[] = ["alone", "all", "all-but-one"];

@@ -7,7 +7,7 @@
 import { formatBytes, parseBytes } from "../base/bytes.ts";
 import { type DocumentPath, foundText, type Problem } from "../base/diagnostics.ts";
 import { checkAblation, checkWorkload } from "./check_training.ts";
-import { atPoint, matrixPoints } from "./matrix.ts";
+import { atPoint, matrixPoints } from "../base/matrix.ts";
 import { nearest } from "../base/nearest.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
 import { FIXED_FIELDS, scenarioSchema } from "./schema.ts";
@@ -19,7 +19,7 @@ import {
   tiersOf,
   usesLibpmem,
   usesMemkind,
-} from "./storage.ts";
+} from "../ffi/storage.ts";
 import { PAST_LIMIT } from "../base/document.ts";
 import { validate } from "../base/validate.ts";
 

@@ -8,7 +8,7 @@ import { neededBy, offValue, type SwitchName } from "./ablation.ts";
 import { foundText, type Problem } from "../base/diagnostics.ts";
 import { partOf, resolveDims } from "./resolve_training.ts";
 import type { Optimisations, Scenario, Workload } from "./scenario.ts";
-import { COLUMNS } from "./training.ts";
+import { COLUMNS } from "../models/workloads/training.ts";
 import { trialSteps } from "./trial_steps.ts";
 
 const WORKLOAD = ["workload"] as const;

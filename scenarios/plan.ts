@@ -8,7 +8,7 @@
  */
 
 import { ABLATION_FIELD, ablationVariants, variantFields } from "./ablation.ts";
-import { atPoint, matrixPoints, pointText } from "./matrix.ts";
+import { atPoint, matrixPoints, pointText } from "../base/matrix.ts";
 import { randomNumbers, shuffled } from "../base/random.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { MatrixPoint, ResolvedScenario } from "./scenario.ts";

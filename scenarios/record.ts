@@ -7,31 +7,17 @@
  * @module
  */
 
-import type { ResolvedScenario } from "./schema.ts";
+import type { Phase } from "../base/phases.ts";
+import type { MachineRecord } from "../machines/inventory/machine_record.ts";
+import type { DataRecord } from "../models/workloads/data.ts";
+import type { ResolvedScenario } from "./scenario.ts";
+
+export { type Phase, PHASES } from "../base/phases.ts";
+export type { MachineRecord } from "../machines/inventory/machine_record.ts";
+export type { DataRecord } from "../models/workloads/data.ts";
 
 /** How a figure was obtained. The three are never mixed in one comparison without saying so. */
 export type Evidence = "measured" | "emulated" | "simulated";
-
-/** The phases of a training step, in the order of `TS_PHASE_*` in `tierstore.h`. */
-export const PHASES = ["input", "lookup", "dense", "update", "eviction"] as const;
-/** One of {@linkcode PHASES}. */
-export type Phase = (typeof PHASES)[number];
-
-/** The machine as `native/machine` reports it: the raw `key=value` pairs and the few that every report prints. */
-export interface MachineRecord {
-  /** CPU model name as the kernel gives it. */
-  readonly cpu: string;
-  /** Logical CPUs this process may use. */
-  readonly cpus: number;
-  /** Bytes of DRAM. */
-  readonly memoryBytes: number;
-  /** NUMA nodes with memory. */
-  readonly nodes: number;
-  /** Kernel release. */
-  readonly kernel: string;
-  /** Every pair of `ts_machine_probe`. */
-  readonly facts: Readonly<Record<string, string>>;
-}
 
 /** A medium that nothing on the machine proves, and what it is by the word of the machine's owner. */
 export interface Vouched {
@@ -105,40 +91,6 @@ export interface ModelLimit {
   readonly rowBytes: number;
   /** Threads. */
   readonly threads: number;
-}
-
-/** A data set in the binary cache. */
-export interface DataRecord {
-  /** `synthetic` or `criteo`. */
-  readonly kind: "synthetic" | "criteo";
-  /** What the user named: a scale of Criteo Kaggle, or a file name. */
-  readonly source: string;
-  /** Rows for training. */
-  readonly trainRows: number;
-  /** Held-out rows. */
-  readonly testRows: number;
-  /** Digest of the key stream (hex), equal on every machine for equal seeds. */
-  readonly digest: string;
-  /** Distinct keys per categorical column. */
-  readonly cardinalities: readonly number[];
-  /** What the model gets for a numeric value: `log` or `min-max`. Absent in older records: `log`. */
-  readonly numerics?: string;
-  /** Lines of a file that were left out, by kind. Only if there are some. */
-  readonly skipped?: {
-    readonly lines: number;
-    readonly kinds: Readonly<Record<string, number>>;
-    readonly first?: string;
-  };
-  /** Bytes of all rows of all embedding tables when every key has one (padded weights and slots). */
-  readonly tableBytes: number;
-  /** Best reachable AUC, on the held-out rows: that of the planted model. Synthetic data only. */
-  readonly plantedAuc?: number;
-  /** AUC of the planted model's numeric part alone. Synthetic data only. */
-  readonly numericAuc?: number;
-  /** Share of the planted logit's variance that the categorical columns carry. Synthetic data only. */
-  readonly categoricalVariance?: number;
-  /** Share of held-out (row, column) pairs whose key the training rows never show. */
-  readonly unseenShare?: number;
 }
 
 /** What one tier of a configuration really was in a sample. */

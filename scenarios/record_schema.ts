@@ -24,7 +24,7 @@ import {
   someOf,
   text,
   word,
-} from "./record_parts.ts";
+} from "../base/record_parts.ts";
 import * as v from "../base/valibot.ts";
 
 const evidence = word("measured", "emulated", "simulated");

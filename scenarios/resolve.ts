@@ -19,8 +19,8 @@ import type {
 } from "./scenario.ts";
 import { parseBytes } from "../base/bytes.ts";
 import { resolveDims, resolveOptimisations, resolveOptimizers, resolveTables } from "./resolve_training.ts";
-import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "./storage.ts";
-import { resolveRowFilter } from "./row_filter.ts";
+import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "../ffi/storage.ts";
+import { resolveRowFilter } from "../models/workloads/row_filter.ts";
 import { trialSteps } from "./trial_steps.ts";
 import { durationInSeconds } from "../base/units.ts";
 import { SKEWS } from "../models/workloads/skews.ts";

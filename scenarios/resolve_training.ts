@@ -4,7 +4,7 @@
  * @module
  */
 
-import { resolveRowFilter } from "./row_filter.ts";
+import { resolveRowFilter } from "../models/workloads/row_filter.ts";
 import type { Workload } from "./scenario.ts";
 import {
   COLUMNS,
@@ -21,7 +21,7 @@ import {
   type ResolvedPartOptimizer,
   type ResolvedTable,
   type WrittenTable,
-} from "./training.ts";
+} from "../models/workloads/training.ts";
 
 /** Every parameter that an optimizer of embeddings or dense layers may have. */
 type Parameters = Readonly<Record<string, number | undefined>>;

@@ -5,12 +5,12 @@
  * @module
  */
 
-import { dirname, join } from "node:path";
-import { FileLock, lockHolder } from "./run/lock.ts";
-import { haveSums, isDamagedEnd, summedLine, unsummedLine } from "../base/line_sum.ts";
-import { checkRecord } from "./record_schema.ts";
-import { readHead, readUserFile } from "../base/user_file.ts";
+import { summedLine } from "../base/line_sum.ts";
+import type { ResultFolder } from "../base/result_folder.ts";
+import { parseLines } from "../base/result_lines.ts";
+import { readUserFile } from "../base/user_file.ts";
 import { writing } from "../base/writing.ts";
+import { checkRecord } from "./record_schema.ts";
 import type {
   CurveRecord,
   FailedRecord,
@@ -41,28 +41,12 @@ export interface ResultText {
  * @throws {SyntaxError} naming the line that is broken.
  */
 export function parseResultText(text: string, name: string): ResultText {
-  const end = text.lastIndexOf("\n") + 1;
-  const lines = text.slice(0, end).split("\n").slice(0, -1);
-  const tail = text.slice(end);
-  const sums = haveSums([...lines, tail.slice(0, -1)]);
-  const at = (i: number, error: Error) =>
-    new SyntaxError(`Cannot read the results: ${name}:${i + 1}: ${error.message}`, { cause: error });
-  const records = lines.map((line, i) => {
-    try {
-      const record = checkRecord(JSON.parse(unsummedLine(line, sums)));
-      if ((record.type === "run") !== (i === 0)) {
-        throw new TypeError(i === 0 ? `expected a run record, found a ${record.type}` : "a second run record");
-      }
-      return record;
-    } catch (error) {
-      throw at(i, error as Error);
-    }
+  const { records, sums, tail } = parseLines(text, name, (value, first) => {
+    const record = checkRecord(value);
+    if ((record.type === "run") === first) return record;
+    throw new TypeError(first ? `expected a run record, found a ${record.type}` : "a second run record");
   });
-  // A line that was being written when its process died ends before its newline, never with another byte in its place.
-  if (isDamagedEnd(tail)) {
-    throw at(lines.length, new SyntaxError("the line is damaged: it does not end with a newline"));
-  }
-  const completeBytes = new TextEncoder().encode(text.slice(0, end)).length;
+  const completeBytes = new TextEncoder().encode(text.slice(0, text.length - tail.length)).length;
   return { records, completeBytes, truncated: tail !== "", sums };
 }
 
@@ -134,95 +118,13 @@ export async function readResult(path: string): Promise<Result> {
   return resultOf((await readResultText(path)).records);
 }
 
-/** What is locked in a folder of results. */
-const LOCK = ".lock";
-
-/** A folder of results that no other run writes to, from before anything in it is read until the run ends. */
-export class ResultFolder implements Disposable {
-  /** Its `result.jsonl`. */
-  readonly path: string;
-  readonly #lock: FileLock;
-  readonly #made: boolean;
-
-  private constructor(path: string, lock: FileLock, made: boolean) {
-    [this.path, this.#lock, this.#made] = [path, lock, made];
-  }
-
-  /**
-   * Takes a folder; makes it if there is none. What is locked is a file `.lock` in it, which nobody renames or removes.
-   *
-   * @param path The `result.jsonl` in it.
-   * @throws {Error} if another run has it, with the number of its process.
-   */
-  static async take(path: string): Promise<ResultFolder> {
-    const file = join(dirname(path), LOCK);
-    const made = await Deno.lstat(dirname(path)).then(() => false, () => true);
-    const lock = await writing(path, async () => {
-      await Deno.mkdir(dirname(path), { recursive: true });
-      return await FileLock.take(file, { create: true });
-    });
-    if (lock !== undefined) return new ResultFolder(path, lock, made);
-    const holder = await lockHolder(file);
-    throw new Error(
-      `Cannot write the results: another run${
-        holder === undefined ? "" : ` (process ${holder})`
-      } writes to "${path}"; ` +
-        "wait for it or choose another folder with --out",
-    );
-  }
-
-  /** What its file holds; nothing if there is none. */
-  async read(): Promise<ResultText | undefined> {
-    try {
-      return await readResultText(this.path);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
-  }
-
-  /** Begins a file; one that is there is kept under a name with its own start time. */
-  async create(): Promise<ResultWriter> {
-    const file = await writing(this.path, async () => {
-      await this.keepEarlier();
-      return await Deno.open(this.path, { createNew: true, write: true });
-    });
-    return new ResultWriter(this.path, file, [], true);
-  }
-
-  /** Renames a file that is there to one with its start time, and a number where there is one of that name. */
-  async keepEarlier(): Promise<void> {
-    const head = await readHead(this.path);
-    if (head === undefined) return;
-    const started = /^.*?"started":"([\dTZ:.+-]+)"/.exec(head)?.[1] ?? new Date().toISOString();
-    const name = this.path.replace(/(\.jsonl)?$/, `-${started.replaceAll(":", "")}`);
-    for (let n = 1;; n++) {
-      const kept = n === 1 ? `${name}.jsonl` : `${name}-${n}.jsonl`;
-      if (await Deno.lstat(kept).then(() => true, () => false)) continue;
-      return await Deno.rename(this.path, kept);
-    }
-  }
-
-  /** Goes on with a file as {@linkcode read} found it: what stands after its last complete line is cut off. */
-  async resume({ records, completeBytes, sums }: ResultText): Promise<ResultWriter> {
-    const file = await writing(this.path, () => Deno.open(this.path, { write: true }));
-    await file.truncate(completeBytes);
-    await file.seek(0, Deno.SeekMode.End);
-    return new ResultWriter(this.path, file, records, sums);
-  }
-
-  /** Gives the folder back; one that was made and that nothing was written to is removed. */
-  [Symbol.dispose](): void {
-    using _ = this.#lock;
-    if (!this.#made) return;
-    const folder = dirname(this.path);
-    try {
-      if ([...Deno.readDirSync(folder)].some(({ name }) => name !== LOCK)) return;
-      Deno.removeSync(join(folder, LOCK));
-      Deno.removeSync(folder);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error; // somebody removed or moved it
-    }
+/** What a folder's file holds; nothing if there is none. */
+export async function readFolder({ path }: ResultFolder): Promise<ResultText | undefined> {
+  try {
+    return await readResultText(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
   }
 }
 
@@ -233,9 +135,26 @@ export class ResultWriter implements Disposable {
   readonly #records: ResultRecord[];
   readonly #sums: boolean;
 
-  /** A writer of an open file that has these records, with sums or without. Its {@linkcode ResultFolder} makes it. */
-  constructor(path: string, file: Deno.FsFile, records: readonly ResultRecord[], sums: boolean) {
+  private constructor(path: string, file: Deno.FsFile, records: readonly ResultRecord[], sums: boolean) {
     [this.#path, this.#file, this.#records, this.#sums] = [path, file, [...records], sums];
+  }
+
+  /** Begins a file; one that is there is kept under a name with its own start time. */
+  static async create(folder: ResultFolder): Promise<ResultWriter> {
+    const { path } = folder;
+    const file = await writing(path, async () => {
+      await folder.keepEarlier();
+      return await Deno.open(path, { createNew: true, write: true });
+    });
+    return new ResultWriter(path, file, [], true);
+  }
+
+  /** Goes on with a file as {@linkcode readFolder} found it: what stands after its last complete line is cut off. */
+  static async resume({ path }: ResultFolder, { records, completeBytes, sums }: ResultText): Promise<ResultWriter> {
+    const file = await writing(path, () => Deno.open(path, { write: true }));
+    await file.truncate(completeBytes);
+    await file.seek(0, Deno.SeekMode.End);
+    return new ResultWriter(path, file, records, sums);
   }
 
   /** Every record in the file. */

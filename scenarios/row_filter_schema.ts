@@ -5,7 +5,7 @@
  */
 
 import { oneOf } from "../base/one_of.ts";
-import { type Admission, type Expiry, RECORDED, type Recorded } from "./row_filter.ts";
+import { type Admission, type Expiry, RECORDED, type Recorded } from "../models/workloads/row_filter.ts";
 import { described, real, whole } from "../base/schema_parts.ts";
 import * as v from "../base/valibot.ts";
 

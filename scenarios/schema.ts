@@ -16,8 +16,8 @@ import { oneOf } from "../base/one_of.ts";
 import { rowFilter } from "./row_filter_schema.ts";
 import type { Scenario, Size } from "./scenario.ts";
 import { auto, described, flag, real, whole, widths } from "../base/schema_parts.ts";
-import { STORAGE_TYPES } from "./storage.ts";
-import { MODELS } from "./training.ts";
+import { STORAGE_TYPES } from "../ffi/storage.ts";
+import { MODELS } from "../models/workloads/training.ts";
 import {
   ablation,
   dims,

@@ -19,7 +19,7 @@ import {
   PART_OPTIMIZERS,
   type PartOptimizer,
   type WrittenTable,
-} from "./training.ts";
+} from "../models/workloads/training.ts";
 import * as v from "../base/valibot.ts";
 
 const learningRate = v.exactOptional(real("Learning rate.", 1e-9, 100));

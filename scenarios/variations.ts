@@ -5,9 +5,9 @@
  */
 
 import { resolve } from "node:path";
-import { atPoint } from "./matrix.ts";
+import { atPoint } from "../base/matrix.ts";
 import type { ResolvedScenario } from "./scenario.ts";
-import { hasDramTier } from "./storage.ts";
+import { hasDramTier } from "../ffi/storage.ts";
 import { trialSteps } from "./trial_steps.ts";
 
 /** Limits of a quick run, so that it ends within 30 s. */

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { NativeLibraryError } from "../ffi/errors.ts";
-import { buildLibrary } from "../ffi/library.ts";
+import { buildLibrary, NativeLibraryError } from "../base/native_build.ts";
 import { labelled, secondsSince, SetupError, type System, system as machine } from "./system.ts";
 
 /**

@@ -5,8 +5,8 @@
  */
 
 import { generateData } from "../../ffi/data.ts";
-import { NATIVE_FOLDER } from "../../ffi/library.ts";
-import { pythonWithTorch } from "../../test/oracle/torch.ts";
+import { NATIVE_FOLDER } from "../../base/native_build.ts";
+import { pythonWithTorch } from "./python.ts";
 import { type Answer, Contender, ContenderError, numberOf } from "../contender.ts";
 import { type Options, WrongResultError } from "../setting.ts";
 import { BATCH, type Model, type Plan, SEED } from "./plan.ts";

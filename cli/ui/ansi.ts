@@ -5,8 +5,8 @@
  * @module
  */
 
-import { shownText } from "../../base/shown.ts";
 import type { Terminal } from "./terminal.ts";
+import { shownText } from "../../mod.ts";
 
 /** Colours of a terminal; without colours the text stays as it is. */
 export interface Style {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Facts } from "../parts.ts";
-import { bytesText } from "../parts.ts";
+import type { Facts } from "../inventory/parts.ts";
+import { formatBytes } from "../../base/bytes.ts";
 import { type DoctorLine, line } from "./lines.ts";
 
 /** Findings; none where the facts do not tell. */
@@ -31,7 +31,7 @@ export function containerLines(facts: Facts): DoctorLine[] {
     facts["memory.nodes_allowed"] === undefined
       ? undefined
       : line("NUMA nodes for this process", facts["memory.nodes_allowed"]),
-    lock === undefined ? undefined : line("memory it may lock", /^\d+$/.test(lock) ? bytesText(Number(lock)) : lock),
+    lock === undefined ? undefined : line("memory it may lock", /^\d+$/.test(lock) ? formatBytes(Number(lock)) : lock),
   ];
   return [container, ...lines.filter((one) => one !== undefined)];
 }

@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Inventory } from "../inventory.ts";
-import { bytesText, daxOf, type Facts, mountsOf, namespacesOf, nodesOf, numberOf, regionsOf } from "../parts.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { daxOf, type Facts, mountsOf, namespacesOf, nodesOf, numberOf, regionsOf } from "../inventory/parts.ts";
 import { type DoctorLine, line } from "./lines.ts";
 
 /** What is said about one thing; undefined: nothing. */
@@ -109,7 +110,9 @@ function modules(facts: Facts, { ipmctl, root }: Inventory): DoctorLine[] {
   const capacity = ipmctl.modules.value.reduce((sum, one) => sum + (one.capacity ?? 0), 0);
   return [line(
     "modules",
-    `sysfs lists ${listed}, ipmctl ${ipmctl.modules.value.length}${capacity === 0 ? "" : ` (${bytesText(capacity)})`}` +
+    `sysfs lists ${listed}, ipmctl ${ipmctl.modules.value.length}${
+      capacity === 0 ? "" : ` (${formatBytes(capacity)})`
+    }` +
       "; ipmctl knows Optane alone",
     facts["cpu.virtual"] === "yes" ? "note" : "warning",
   )];

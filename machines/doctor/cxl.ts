@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { CxlInventory, Inventory } from "../inventory.ts";
-import { bytesText, type Facts, numberOf } from "../parts.ts";
+import type { CxlInventory, Inventory } from "../inventory/inventory.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { type Facts, numberOf } from "../inventory/parts.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 function regionLines({ regions, rootDecoders }: CxlInventory): DoctorLine[] {
@@ -28,7 +29,7 @@ function regionLines({ regions, rootDecoders }: CxlInventory): DoctorLine[] {
         `window of ${sizeText(window.size)} for ${kinds.join(" and ") || "neither kind of"} memory` +
           (window.maxAvailableExtent === undefined
             ? ""
-            : `, ${bytesText(window.maxAvailableExtent)} free in one piece`),
+            : `, ${formatBytes(window.maxAvailableExtent)} free in one piece`),
       );
     }),
   ];
@@ -42,7 +43,7 @@ export function cxlLines(facts: Facts, inventory: Inventory | undefined): Doctor
       const bytes = numberOf(facts, `cxl.${name}.${kind}_size`);
       return bytes === undefined || bytes === 0
         ? []
-        : [`${bytesText(bytes)} ${kind === "pmem" ? "persistent" : "volatile"}`];
+        : [`${formatBytes(bytes)} ${kind === "pmem" ? "persistent" : "volatile"}`];
     });
     return line(name, parts.join(", ") || "no capacity");
   });

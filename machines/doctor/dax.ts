@@ -4,7 +4,8 @@
  * @module
  */
 
-import { bytesText, daxOf, type Facts, mountsOf } from "../parts.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { daxOf, type Facts, mountsOf } from "../inventory/parts.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 /** Findings. */
@@ -29,7 +30,7 @@ export function daxLines(facts: Facts): DoctorLine[] {
           ? ""
           : `, ${mount.dax === undefined ? "no DAX" : `dax=${mount.dax === "dax" ? "always" : mount.dax}`}`) +
         (mount.writable ? "" : ", not writable") +
-        (mount.freeBytes === undefined ? "" : `, ${bytesText(mount.freeBytes)} free`),
+        (mount.freeBytes === undefined ? "" : `, ${formatBytes(mount.freeBytes)} free`),
       mount.writable && (mount.fileSystem === "tmpfs" || mount.dax === "always" || mount.dax === "dax")
         ? "ok"
         : "warning",

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Facts } from "../parts.ts";
+import type { Facts } from "../inventory/parts.ts";
 import { type DoctorLine, line } from "./lines.ts";
 
 /** Findings. */

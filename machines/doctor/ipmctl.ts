@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Inventory, IpmctlModule, IpmctlResources } from "../inventory.ts";
-import { bytesText } from "../parts.ts";
+import type { Inventory, IpmctlModule, IpmctlResources } from "../inventory/inventory.ts";
+import { formatBytes } from "../../base/bytes.ts";
 import { type DoctorLine, line } from "./lines.ts";
 
 function resourceLines(resources: IpmctlResources): DoctorLine[] {
@@ -17,14 +17,14 @@ function resourceLines(resources: IpmctlResources): DoctorLine[] {
     ["PMEM in all", resources.physicalPmem],
     ["DRAM in all", resources.physicalDdr],
   ];
-  return shares.flatMap(([label, bytes]) => bytes === undefined ? [] : [line(label, bytesText(bytes))]);
+  return shares.flatMap(([label, bytes]) => bytes === undefined ? [] : [line(label, formatBytes(bytes))]);
 }
 
 function moduleLine(module: IpmctlModule): DoctorLine {
   const { id, capacity, health, lock } = module;
   return line(
     `module ${id}`,
-    `${capacity === undefined ? "capacity not told" : bytesText(capacity)}, ${health ?? "health not told"}` +
+    `${capacity === undefined ? "capacity not told" : formatBytes(capacity)}, ${health ?? "health not told"}` +
       (lock === undefined || lock === "Disabled" ? "" : `, lock ${lock}`),
     health !== "Healthy" || lock?.startsWith("Locked") ? "warning" : "ok",
   );

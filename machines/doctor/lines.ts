@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bytesText } from "../parts.ts";
+import { formatBytes } from "../../base/bytes.ts";
 
 /** One finding. */
 export interface DoctorLine {
@@ -33,5 +33,5 @@ export function line(label: string, text: string, level: DoctorLine["level"] = "
 
 /** `896 MiB`, or that it is not known. */
 export function sizeText(bytes: number | undefined): string {
-  return bytes === undefined ? "unknown size" : bytesText(bytes);
+  return bytes === undefined ? "unknown size" : formatBytes(bytes);
 }

@@ -4,8 +4,9 @@
  * @module
  */
 
-import { bytesText, numberOf } from "../parts.ts";
-import type { MachineRecord } from "../../scenarios/record.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { numberOf } from "../inventory/parts.ts";
+import type { MachineRecord } from "../inventory/machine_record.ts";
 import { type DoctorLine, line } from "./lines.ts";
 
 /** Findings. */
@@ -17,17 +18,17 @@ export function memoryLines(machine: MachineRecord): DoctorLine[] {
     const kind = /^hugepages\.(\d+)kB\.total$/.exec(key)?.[1];
     if (kind === undefined) return [];
     const free = facts[`hugepages.${kind}kB.free`] ?? "?";
-    return [line(`huge pages of ${bytesText(Number(kind) * 1024)}`, `${facts[key]} reserved, ${free} free`)];
+    return [line(`huge pages of ${formatBytes(Number(kind) * 1024)}`, `${facts[key]} reserved, ${free} free`)];
   });
   return [
     line(
       "DRAM",
-      `${bytesText(machine.memoryBytes)}${available === undefined ? "" : `, ${bytesText(available)} available`}`,
+      `${formatBytes(machine.memoryBytes)}${available === undefined ? "" : `, ${formatBytes(available)} available`}`,
     ),
     ...(limit === undefined ? [] : [
       line(
         "limit of this process",
-        `${bytesText(limit)} (${facts["memory.limit_source"]})`,
+        `${formatBytes(limit)} (${facts["memory.limit_source"]})`,
         limit < machine.memoryBytes ? "note" : "ok",
       ),
     ]),

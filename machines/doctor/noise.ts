@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Facts, numberOf } from "../parts.ts";
+import { type Facts, numberOf } from "../inventory/parts.ts";
 import { type DoctorLine, line } from "./lines.ts";
 
 /** Findings. */

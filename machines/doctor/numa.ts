@@ -4,7 +4,8 @@
  * @module
  */
 
-import { bytesText, daxOf, type Facts, nodesOf, numberOf } from "../parts.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { daxOf, type Facts, nodesOf, numberOf } from "../inventory/parts.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 /** Findings. */
@@ -19,7 +20,7 @@ export function numaLines(facts: Facts): DoctorLine[] {
       ...(kmem.has(node.node) ? [`from ${kmem.get(node.node)}`] : []),
       ...(node.readLatencyNs === undefined ? [] : [`${node.readLatencyNs} ns by firmware (HMAT)`]),
       ...(node.readBandwidthMBs === undefined ? [] : [`${node.readBandwidthMBs} MB/s by firmware`]),
-      ...(node.sideCacheBytes === undefined ? [] : [`behind a cache of ${bytesText(node.sideCacheBytes)}`]),
+      ...(node.sideCacheBytes === undefined ? [] : [`behind a cache of ${formatBytes(node.sideCacheBytes)}`]),
     ];
     return line(`node ${node.node}`, parts.join(", "));
   });
@@ -28,7 +29,13 @@ export function numaLines(facts: Facts): DoctorLine[] {
   const sum = nodesOf(facts).reduce((bytes, node) => bytes + (node.totalBytes ?? 0), 0);
   const total = numberOf(facts, "memory.total") ?? 0;
   const lazy = lines.length > 0 && sum < total * 0.95
-    ? [line("node sizes", `together ${bytesText(sum)} of ${bytesText(total)}: the kernel sets memory up late`, "note")]
+    ? [
+      line(
+        "node sizes",
+        `together ${formatBytes(sum)} of ${formatBytes(total)}: the kernel sets memory up late`,
+        "note",
+      ),
+    ]
     : [];
   return [...nodes, ...lazy];
 }

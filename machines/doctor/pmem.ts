@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Inventory } from "../inventory.ts";
-import { bytesText, type Facts, namespacesOf, regionsOf } from "../parts.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { type Facts, namespacesOf, regionsOf } from "../inventory/parts.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 /** A page that spares TLB misses; memory aligned to less may not be mapped by such pages. */
@@ -33,7 +34,7 @@ export function pmemLines(facts: Facts, inventory?: Inventory): DoctorLine[] {
       space.name,
       `${sizeText(space.sizeBytes)}, ${space.mode === undefined ? "mode unknown" : modes[space.mode] ?? space.mode}` +
         (space.block === undefined ? "" : `, /dev/${space.block}`) +
-        (wrong ? `, aligned to ${bytesText(align)}: pages of 2 MiB may not fit` : ""),
+        (wrong ? `, aligned to ${formatBytes(align)}: pages of 2 MiB may not fit` : ""),
       wrong ? "warning" : "ok",
     );
   });

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { numberOf, socketsOf } from "../parts.ts";
-import type { MachineRecord } from "../../scenarios/record.ts";
+import { numberOf, socketsOf } from "../inventory/parts.ts";
+import type { MachineRecord } from "../inventory/machine_record.ts";
 import { type DoctorLine, line } from "./lines.ts";
 
 /** Findings. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Inventory, ToolState } from "../inventory.ts";
-import type { Parsed } from "../tools/tool.ts";
+import type { Inventory, ToolState } from "../inventory/inventory.ts";
+import type { Parsed } from "../inventory/tool.ts";
 import { type DoctorLine, line } from "./lines.ts";
 
 const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;

@@ -6,9 +6,10 @@
  */
 
 import type { Target } from "../provisioning/contract.ts";
-import type { BlockDevice, Inventory, NdNamespace, NdRegion } from "../inventory.ts";
-import { bytesText, daxOf, type Facts, mountsOf } from "../parts.ts";
-import { placeOf, provisionCommand } from "../place.ts";
+import type { BlockDevice, Inventory, NdNamespace, NdRegion } from "../inventory/inventory.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { daxOf, type Facts, mountsOf } from "../inventory/parts.ts";
+import { placeOf, provisionCommand } from "../provisioning/command.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 interface State {
@@ -119,7 +120,7 @@ function ofCxl(facts: Facts, { cxl }: Inventory): State[] {
       disabled
         ? [`CXL memory ${memdev} is disabled: no driver uses it`]
         : named && !used.has(memdev)
-        ? [`CXL memory ${memdev} (${bytesText((pmemSize ?? 0) + (ramSize ?? 0))}) without region`]
+        ? [`CXL memory ${memdev} (${formatBytes((pmemSize ?? 0) + (ramSize ?? 0))}) without region`]
         : []
     ),
     ...(memdevs.length > 0 && rootDecoders.length === 0
@@ -145,13 +146,13 @@ function ofModules({ ipmctl, ndctl }: Inventory): State[] {
   if (appDirect > 0 && regions === 0) {
     return [{
       target: "fsdax",
-      text: `${bytesText(appDirect)} of PMEM is App Direct capable but has no region: ipmctl goal`,
+      text: `${formatBytes(appDirect)} of PMEM is App Direct capable but has no region: ipmctl goal`,
     }];
   }
   return physicalPmem > 0 && appDirect === 0 && volatilePmem === 0
     ? [{
       target: "memory-mode",
-      text: `${bytesText(physicalPmem)} of PMEM is neither memory nor App Direct: ipmctl goal`,
+      text: `${formatBytes(physicalPmem)} of PMEM is neither memory nor App Direct: ipmctl goal`,
     }]
     : [];
 }

@@ -8,7 +8,7 @@
  * @module
  */
 
-import type { Inventory } from "../inventory.ts";
+import type { Inventory } from "../inventory/inventory.ts";
 import type { Plan, Refusal, Step } from "./contract.ts";
 import { lossText, undoLosses, unnamedLosses } from "./unnamed_losses.ts";
 import type { Shell, ShellExit } from "./run_line.ts";

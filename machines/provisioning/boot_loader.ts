@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { OsRelease } from "../inventory.ts";
+import type { OsRelease } from "../inventory/inventory.ts";
 import { type PlanContext, step } from "./context.ts";
 import type { Loss, Step } from "./contract.ts";
 import { type Family, knownSystem } from "./packages.ts";

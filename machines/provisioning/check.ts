@@ -5,8 +5,9 @@
  * @module
  */
 
-import type { DaxDeviceListing, Inventory, NdNamespace } from "../inventory.ts";
-import { bytesText, daxOf, mountsOf, namespacesOf, nodesOf, numberOf, regionsOf } from "../parts.ts";
+import type { DaxDeviceListing, Inventory, NdNamespace } from "../inventory/inventory.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { daxOf, mountsOf, namespacesOf, nodesOf, numberOf, regionsOf } from "../inventory/parts.ts";
 import type { CheckLine, Place, Plan, Target } from "./contract.ts";
 import type { Verify } from "./verify.ts";
 
@@ -228,10 +229,10 @@ function alignment(inventory: Inventory, path: string, block: string | undefined
       )
       : line(id, false, `the alignment of ${space.dev} is unknown: ndctl list -N prints none`);
   }
-  return space.align % HUGE === 0 ? line(id, true, `${space.dev} is aligned to ${bytesText(space.align)}`) : line(
+  return space.align % HUGE === 0 ? line(id, true, `${space.dev} is aligned to ${formatBytes(space.align)}`) : line(
     id,
     false,
-    `wrong alignment: ${space.dev} is aligned to ${bytesText(space.align)}, so no page of 2 MiB can be mapped; ` +
+    `wrong alignment: ${space.dev} is aligned to ${formatBytes(space.align)}, so no page of 2 MiB can be mapped; ` +
       `next: ndctl create-namespace -f -e ${space.dev} --mode=fsdax --align=2M (erases ${space.dev})`,
   );
 }
@@ -520,7 +521,7 @@ async function checkNode(inventory: Inventory, verify: Verify, node: number): Pr
     return [line(`node ${node}`, false, `node ${node} has no memory online`)];
   }
   const lines = [
-    line(`node ${node}`, true, `${bytesText(known.totalBytes ?? 0)}`),
+    line(`node ${node}`, true, `${formatBytes(known.totalBytes ?? 0)}`),
     line(
       `no-cpus ${node}`,
       known.cpus === "",
@@ -618,7 +619,7 @@ function checkMemoryMode(inventory: Inventory): CheckLine[] {
       "side-cache",
       cached.length > 0,
       cached.length > 0
-        ? `firmware lists a DRAM cache of ${bytesText(cache)} in front of node ${
+        ? `firmware lists a DRAM cache of ${formatBytes(cache)} in front of node ${
           cached.map(({ node }) => node).join(", ")
         }`
         : "no memory_side_cache in sysfs: firmware lists no DRAM cache in front of other memory",
@@ -640,11 +641,13 @@ function checkMemoryMode(inventory: Inventory): CheckLine[] {
       "ipmctl",
       on,
       on
-        ? `${bytesText(volatilePmem ?? 0)} of PMEM as memory behind ${bytesText(cacheDdr ?? 0)} of DRAM as its cache`
+        ? `${formatBytes(volatilePmem ?? 0)} of PMEM as memory behind ${
+          formatBytes(cacheDdr ?? 0)
+        } of DRAM as its cache`
         : `not in Memory Mode: PMEM as memory ${
-          volatilePmem === undefined ? "unknown" : bytesText(volatilePmem)
+          volatilePmem === undefined ? "unknown" : formatBytes(volatilePmem)
         }, DRAM as ` +
-          `cache ${cacheDdr === undefined ? "none" : bytesText(cacheDdr)}; next: tierbench provision memory-mode`,
+          `cache ${cacheDdr === undefined ? "none" : formatBytes(cacheDdr)}; next: tierbench provision memory-mode`,
     ));
     if (on && cached.length > 0) {
       const ratio = cache / (cacheDdr ?? 1);
@@ -654,7 +657,9 @@ function checkMemoryMode(inventory: Inventory): CheckLine[] {
         agree,
         agree
           ? "both name a cache of the same size"
-          : `sysfs names a cache of ${bytesText(cache)}, ipmctl one of ${bytesText(cacheDdr ?? 0)}: they do not agree`,
+          : `sysfs names a cache of ${formatBytes(cache)}, ipmctl one of ${
+            formatBytes(cacheDdr ?? 0)
+          }: they do not agree`,
       ));
     }
   }

@@ -5,10 +5,10 @@
  * @module
  */
 
-import { nodesOf } from "../parts.ts";
+import { nodesOf } from "../inventory/parts.ts";
 import { type PlanContext, type PlanParts, step } from "./context.ts";
 import type { Step } from "./contract.ts";
-import { containerKind } from "../place.ts";
+import { containerKind } from "./command.ts";
 
 /** The steps of the host with the one that starts the container. */
 export function inContainer(context: PlanContext, host: PlanParts): PlanParts {

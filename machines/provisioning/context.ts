@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Inventory } from "../inventory.ts";
+import type { Inventory } from "../inventory/inventory.ts";
 import type { Place, Plan, ProvisionRequest, Step } from "./contract.ts";
 
 /** What is planned for, and where. */

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { CxlInventory, CxlMemdev } from "../inventory.ts";
-import { bytesText } from "../parts.ts";
+import type { CxlInventory, CxlMemdev } from "../inventory/inventory.ts";
+import { formatBytes } from "../../base/bytes.ts";
 import { type PlanContext, type PlanParts, step } from "./context.ts";
 import type { Step } from "./contract.ts";
 import { daxLoss } from "./loss.ts";
@@ -189,7 +189,7 @@ function partsOf(
     );
     if (decoder === undefined) {
       throw new Refused(
-        `No decoder of the CXL root has ${bytesText(part.bytes)} for ${part.type} of ${part.memdev} ` +
+        `No decoder of the CXL root has ${formatBytes(part.bytes)} for ${part.type} of ${part.memdev} ` +
           `(${words(decoders.map((one) => one.decoder)) || "there is none"}).`,
         "cxl list -D -d root",
       );
@@ -268,7 +268,7 @@ function regionStep(part: Part): Step {
   return step({
     id: `${part.type}-${part.memdev}`,
     title: `Make a region of the ${part.type === "pmem" ? "persistent" : "volatile"} memory of ${part.memdev}, ` +
-      `${bytesText(part.bytes)}`,
+      `${formatBytes(part.bytes)}`,
     commands: [createLine(part)],
     undo: [`cxl destroy-region -f ${part.region}`],
     done: part.there ? `${part.region} is there` : undefined,

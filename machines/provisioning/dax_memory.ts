@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Inventory } from "../inventory.ts";
-import { daxOf, nodesOf } from "../parts.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { daxOf, nodesOf } from "../inventory/parts.ts";
 import { Refused } from "./refused.ts";
 
 /** A device DAX as memory. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mountsOf } from "../parts.ts";
+import { mountsOf } from "../inventory/parts.ts";
 import { OURS, type PlanContext, step } from "./context.ts";
 import type { Step } from "./contract.ts";
 import { blockContent } from "./loss.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { numberOf } from "../parts.ts";
+import { numberOf } from "../inventory/parts.ts";
 import { setAsideSteps } from "./boot_loader.ts";
 import type { PlanContext, PlanParts } from "./context.ts";
 import type { Step } from "./contract.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { numberOf } from "../parts.ts";
+import { numberOf } from "../inventory/parts.ts";
 import { type PlanContext, step } from "./context.ts";
 import type { Loss, Step } from "./contract.ts";
 import { namespaceLoss } from "./loss.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { nodesOf } from "../parts.ts";
+import { nodesOf } from "../inventory/parts.ts";
 import { giveBackSteps } from "./boot_loader.ts";
 import type { PlanContext, PlanParts } from "./context.ts";
 import { memoryOf } from "./dax_memory.ts";

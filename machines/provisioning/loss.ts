@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { BlockDevice, Inventory } from "../inventory.ts";
-import { mountsOf } from "../parts.ts";
+import type { BlockDevice, Inventory } from "../inventory/inventory.ts";
+import { mountsOf } from "../inventory/parts.ts";
 import type { Loss } from "./contract.ts";
 import { OURS } from "./context.ts";
 import { memoryOf } from "./dax_memory.ts";

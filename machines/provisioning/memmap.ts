@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type Facts, nodesOf, numberOf } from "../parts.ts";
+import { type Facts, nodesOf, numberOf } from "../inventory/parts.ts";
 import { Refused } from "./refused.ts";
 import { words } from "./shell.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { nodesOf } from "../parts.ts";
+import { nodesOf } from "../inventory/parts.ts";
 import type { PlanContext, PlanParts } from "./context.ts";
 import { memoryModeStep, modules } from "./goal.ts";
 import { packagesStep } from "./packages.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Inventory } from "../inventory.ts";
+import type { Inventory } from "../inventory/inventory.ts";
 import { OURS, type PlanContext, type PlanParts, step } from "./context.ts";
 import type { Step } from "./contract.ts";
 import { memoryOf } from "./dax_memory.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { OsRelease, ToolState } from "../inventory.ts";
+import type { OsRelease, ToolState } from "../inventory/inventory.ts";
 import { type PlanContext, step } from "./context.ts";
 import type { Step } from "./contract.ts";
 import { Refused } from "./refused.ts";

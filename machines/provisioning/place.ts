@@ -4,8 +4,8 @@
  * @module
  */
 
-import { containerKind } from "../place.ts";
-import type { Facts } from "../parts.ts";
+import { containerKind } from "./command.ts";
+import type { Facts } from "../inventory/parts.ts";
 import type { Place } from "./contract.ts";
 import { Refused } from "./refused.ts";
 

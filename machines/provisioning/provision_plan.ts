@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Inventory } from "../inventory.ts";
+import type { Inventory } from "../inventory/inventory.ts";
 import { inContainer } from "./container.ts";
 import type { PlanContext, PlanParts } from "./context.ts";
 import type { Place, Plan, ProvisionRequest, Refusal, Target } from "./contract.ts";
@@ -13,7 +13,7 @@ import { planCxlKmem } from "./cxl_kmem.ts";
 import { planFsdax } from "./fsdax.ts";
 import { planKmemDax } from "./kmem_dax.ts";
 import { planMemoryMode } from "./memory_mode.ts";
-import { containerKind } from "../place.ts";
+import { containerKind } from "./command.ts";
 import { hostPlace, placeOf } from "./place.ts";
 import { Refused } from "./refused.ts";
 import { checkRequest } from "./request.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { collectInventory } from "../collect.ts";
-import type { Inventory } from "../inventory.ts";
-import { localSystem } from "../local_system.ts";
+import { collectInventory } from "../tools/collect.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { localSystem } from "../inventory/local_system.ts";
 import type { Plan, ProvisionRequest, Refusal, Target } from "./contract.ts";
 import { provisionPlan } from "./provision_plan.ts";
 import { renderPlan } from "./render.ts";

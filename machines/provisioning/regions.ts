@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Inventory, NdNamespace } from "../inventory.ts";
-import { daxOf, type Facts, namespacesOf, numberOf, regionsOf } from "../parts.ts";
+import type { Inventory, NdNamespace } from "../inventory/inventory.ts";
+import { daxOf, type Facts, namespacesOf, numberOf, regionsOf } from "../inventory/parts.ts";
 import { Refused } from "./refused.ts";
 import { words } from "./shell.ts";
 

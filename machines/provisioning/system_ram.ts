@@ -4,7 +4,8 @@
  * @module
  */
 
-import { bytesText, nodesOf, numberOf } from "../parts.ts";
+import { formatBytes } from "../../base/bytes.ts";
+import { nodesOf, numberOf } from "../inventory/parts.ts";
 import { type PlanContext, step } from "./context.ts";
 import type { Loss, Step } from "./contract.ts";
 import { memoryOf } from "./dax_memory.ts";
@@ -104,7 +105,9 @@ export function memoryWarnings({ inventory }: PlanContext, devices: readonly Mem
   const fixed = devices.filter((device) => memoryOf(inventory, device.dax)?.movable === false).map((one) => one.dax);
   return [
     ...(total !== undefined && structures > total / 16
-      ? [`page structures of ${bytesText(bytes)} take ${bytesText(structures)} of the ${bytesText(total)} of DRAM`]
+      ? [
+        `page structures of ${formatBytes(bytes)} take ${formatBytes(structures)} of the ${formatBytes(total)} of DRAM`,
+      ]
       : []),
     ...devices.flatMap((device) => {
       const node = nodesOf(inventory.facts).find((one) =>

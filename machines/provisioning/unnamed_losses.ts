@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Inventory } from "../inventory.ts";
+import type { Inventory } from "../inventory/inventory.ts";
 import type { Loss, Step } from "./contract.ts";
 
 /** Data on a device, with the step that would destroy them. */

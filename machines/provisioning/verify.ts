@@ -6,7 +6,7 @@
 
 import { fileURLToPath } from "node:url";
 import { verifyDax } from "../../ffi/machine.ts";
-import { workerEnvironment } from "../../scenarios/run/worker_process.ts";
+import { workerEnvironment } from "../../base/worker_environment.ts";
 
 /** Tries a medium. The pairs are those of `ts_machine_verify_dax` and `ts_machine_verify_node`. */
 export interface Verify {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Inventory, ToolState } from "../inventory.ts";
+import type { Inventory, ToolState } from "../inventory/inventory.ts";
 
 /** Something that a version may be too old for. */
 export interface Need {

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { BlockDevice } from "../inventory.ts";
-import { known, type Parsed, type ToolOutput, unknown } from "./tool.ts";
+import type { BlockDevice } from "../inventory/inventory.ts";
+import { known, type Parsed, type ToolOutput, unknown } from "../inventory/tool.ts";
 
 /** Exit status of blkid(8) if nothing was found, or the device cannot be read. */
 const NOTHING = 2;

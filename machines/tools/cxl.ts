@@ -6,10 +6,10 @@
  * @module
  */
 
-import type { CxlInventory, CxlMemdev, CxlRegion, CxlRootDecoder } from "../inventory.ts";
+import type { CxlInventory, CxlMemdev, CxlRegion, CxlRootDecoder } from "../inventory/inventory.ts";
 import * as v from "../../base/valibot.ts";
 import { bytes, count, deviceName, fitted, listed, listedObject, repeated, state } from "./json.ts";
-import { known, type Parsed, unknown } from "./tool.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 /** Names of lists, and the name that each of their entries has; those inside something carry its name: `decoders:port1`. */
 const ENTRY_NAMES: Readonly<Record<string, string>> = {

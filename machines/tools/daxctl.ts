@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { DaxDeviceListing } from "../inventory.ts";
+import type { DaxDeviceListing } from "../inventory/inventory.ts";
 import * as v from "../../base/valibot.ts";
 import { bytes, count, deviceName, fitted, listed, listedObject, repeated, state } from "./json.ts";
-import { known, type Parsed, unknown } from "./tool.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 const deviceSchema = v.pipe(
   listedObject({

@@ -6,9 +6,9 @@
  * @module
  */
 
-import type { IpmctlModule, IpmctlResources } from "../inventory.ts";
+import type { IpmctlModule, IpmctlResources } from "../inventory/inventory.ts";
 import { UNITS } from "./json.ts";
-import { known, type Parsed, unknown } from "./tool.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 /** What version 3 says, with exit status 1, on a machine without modules. */
 const NO_MODULES = /^Initialization failed\. No PMem modules in the system\.$/;

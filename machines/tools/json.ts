@@ -6,7 +6,7 @@
  */
 
 import * as v from "../../base/valibot.ts";
-import { known, type Parsed, unknown } from "./tool.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 /** A number literal that no double holds stays exact; one that is no plain integer, which no tool prints, becomes NaN. */
 function exact(_key: string, value: unknown, context?: { readonly source?: string }): unknown {

@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { BlockDevice } from "../inventory.ts";
+import type { BlockDevice } from "../inventory/inventory.ts";
 import * as v from "../../base/valibot.ts";
 import { count, fitted, listed, listedObject, repeated } from "./json.ts";
-import { known, type Parsed, unknown } from "./tool.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 const size = v.union([
   v.pipe(v.string(), v.regex(/^\d+(\.\d+)?[BKMGTP]$/), v.transform(() => undefined)),

@@ -6,10 +6,10 @@
  * @module
  */
 
-import type { NdBus, NdNamespace, NdRegion } from "../inventory.ts";
+import type { NdBus, NdNamespace, NdRegion } from "../inventory/inventory.ts";
 import * as v from "../../base/valibot.ts";
 import { bytes, count, deviceName, fitted, identity, listed, listedObject, repeated, state } from "./json.ts";
-import { known, type Parsed, unknown } from "./tool.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 /** A DIMM as `ndctl list -D` prints it. */
 export type NdDimm = NdBus["dimms"][number];

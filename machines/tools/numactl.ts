@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { NumactlNode } from "../inventory.ts";
-import { known, type Parsed, unknown } from "./tool.ts";
+import type { NumactlNode } from "../inventory/inventory.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 /** Distance of a node to itself; ACPI 6.5, 5.2.17 (SLIT). */
 const SELF = 10;

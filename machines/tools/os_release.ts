@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { OsRelease } from "../inventory.ts";
-import { known, type Parsed, unknown } from "./tool.ts";
+import type { OsRelease } from "../inventory/inventory.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 /** A value without quotes, as a shell reads it; undefined: it is none. */
 function unquoted(text: string): string | undefined {

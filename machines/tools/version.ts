@@ -4,7 +4,7 @@
  * @module
  */
 
-import { known, type Parsed, unknown } from "./tool.ts";
+import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 /**
  * `76.1`, or `65` where a release has no second number (ndctl, daxctl, cxl); `… Version 03.00.00.0468` (ipmctl). A number

@@ -5,7 +5,8 @@
  */
 
 import { shownLines } from "../../base/shown.ts";
-import { bytesText, percentText, prefixed, significant } from "../../reports/format.ts";
+import { bytesText } from "../../base/bytes.ts";
+import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import type { Banded, Plan, PlanAnswer, PlanTier } from "./model.ts";
 
 /** Lines of an answer. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { atPoint, matrixPoints } from "../../scenarios/matrix.ts";
+import { atPoint, matrixPoints } from "../../base/matrix.ts";
 import { caseName, type SimulatedPoint } from "./record.ts";
 import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";

@@ -7,7 +7,7 @@
 import { nearest } from "../../base/nearest.ts";
 import { type DocumentPath, foundText, type Problem } from "../../base/diagnostics.ts";
 import { PAST_LIMIT } from "../../base/document.ts";
-import { atPoint, matrixPoints } from "../../scenarios/matrix.ts";
+import { atPoint, matrixPoints } from "../../base/matrix.ts";
 import { validate } from "../../base/validate.ts";
 import { simulationSchema } from "./schema.ts";
 import type { SimulatedConfiguration, Simulation } from "./simulation.ts";

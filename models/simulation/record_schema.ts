@@ -21,7 +21,7 @@ import {
   someOf,
   text,
   word,
-} from "../../scenarios/record_parts.ts";
+} from "../../base/record_parts.ts";
 import * as v from "../../base/valibot.ts";
 import type { SimulationRecord } from "./record.ts";
 import { HITS_METHODS, METRICS } from "./simulation.ts";

@@ -5,16 +5,16 @@
  */
 
 import { join, resolve as resolvePath } from "node:path";
-import deno from "../../deno.json" with { type: "json" };
 import { libraryVersion } from "../../ffi/machine.ts";
-import { PHASES } from "../../scenarios/record.ts";
-import { readResult, ResultFolder } from "../../scenarios/result.ts";
+import { ResultFolder } from "../../base/result_folder.ts";
 import { digestOf } from "../../base/canonical.ts";
 import { summedLine } from "../../base/line_sum.ts";
 import { readHead } from "../../base/user_file.ts";
+import { VERSION } from "../../base/version.ts";
 import { writing } from "../../base/writing.ts";
 import { type SimulatedCase, simulatedCases, simulationAt } from "./cases.ts";
 import { bandOf } from "./band.ts";
+import { denseSeconds } from "./dense_time.ts";
 import { explainDifference } from "./explain.ts";
 import { loadSimulation, resolveSimulation } from "./load.ts";
 import { simulatedRecord } from "./make_record.ts";
@@ -100,7 +100,7 @@ function runRecord(scenario: ResolvedSimulation): SimulationRunRecord {
     started: new Date().toISOString(),
     scenario,
     scenarioDigest: digestOf(scenario),
-    versions: { tierbench: deno.version, libtierstore: libraryVersion(), deno: Deno.version.deno },
+    versions: { tierbench: VERSION, libtierstore: libraryVersion(), deno: Deno.version.deno },
   };
 }
 
@@ -113,23 +113,6 @@ async function runCase(one: SimulatedCase, threads: number, known: DemandCache):
     (stretch) => simulateCase(one.simulation, one.set, dense, threads, known, stretch),
   );
   return await simulatedRecord(one, outcome, band);
-}
-
-/** Seconds of the dense part of a worker's step. */
-export async function denseSeconds({ compute: { dense }, workload }: ResolvedSimulation): Promise<number> {
-  if (typeof dense === "number") return dense;
-  if ("gflops" in dense) return dense.flopsPerSample * workload.batch / (dense.gflops * 1e9);
-  const { samples } = await readResult(dense.result);
-  const name = dense.configuration ?? samples[0]?.configuration;
-  const found = samples.filter(({ configuration }) => configuration === name);
-  const phase = PHASES.indexOf("dense");
-  const times = found.map(({ phaseNs, stepNs, batch }) =>
-    (phaseNs[PHASES[phase] ?? "dense"] ?? 0) / stepNs.length / batch
-  );
-  if (times.length === 0) {
-    throw new RangeError(`Cannot take the dense time from "${dense.result}": it has no samples of "${name}"`);
-  }
-  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] as number * workload.batch * 1e-9;
 }
 
 async function explanation(

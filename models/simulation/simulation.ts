@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { MatrixPoint, MatrixValue, Size } from "../../scenarios/scenario.ts";
+import type { Size } from "../../base/bytes.ts";
+import type { MatrixPoint, MatrixValue } from "../../base/matrix.ts";
 
 /** A duration such as `"150 s"`, `"20 ms"`, `"90 ns"`; a number is seconds. */
 export type Duration = string | number;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { atPoint, matrixPoints } from "../../scenarios/matrix.ts";
+import { atPoint, matrixPoints } from "../../base/matrix.ts";
 import { differingParts } from "./explain.ts";
 import { placeBytes } from "./native_options.ts";
 import { fillSimulation } from "./resolve.ts";

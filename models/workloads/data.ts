@@ -10,15 +10,48 @@ import { fileURLToPath } from "node:url";
 import { type DataDescription, describeData, generateData, importCriteo, verifyData } from "../../ffi/data.ts";
 import { TierstoreError } from "../../ffi/errors.ts";
 import { digestOf } from "../../base/canonical.ts";
-import { FileLock } from "../../scenarios/run/lock.ts";
-import type { DataRecord } from "../../scenarios/record.ts";
-import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "../../scenarios/scenario.ts";
+import { FileLock } from "../../base/lock.ts";
+import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "./workload.ts";
 
 /** Changes whenever the native library writes other bytes for the same options. */
 const CACHE_VERSION = 4;
 
 /** As many threads as the library lets share the files. */
 const MOST_READERS = 256;
+
+/** A data set in the binary cache. */
+export interface DataRecord {
+  /** `synthetic` or `criteo`. */
+  readonly kind: "synthetic" | "criteo";
+  /** What the user named: a scale of Criteo Kaggle, or a file name. */
+  readonly source: string;
+  /** Rows for training. */
+  readonly trainRows: number;
+  /** Held-out rows. */
+  readonly testRows: number;
+  /** Digest of the key stream (hex), equal on every machine for equal seeds. */
+  readonly digest: string;
+  /** Distinct keys per categorical column. */
+  readonly cardinalities: readonly number[];
+  /** What the model gets for a numeric value: `log` or `min-max`. Absent in older records: `log`. */
+  readonly numerics?: string;
+  /** Lines of a file that were left out, by kind. Only if there are some. */
+  readonly skipped?: {
+    readonly lines: number;
+    readonly kinds: Readonly<Record<string, number>>;
+    readonly first?: string;
+  };
+  /** Bytes of all rows of all embedding tables when every key has one (padded weights and slots). */
+  readonly tableBytes: number;
+  /** Best reachable AUC, on the held-out rows: that of the planted model. Synthetic data only. */
+  readonly plantedAuc?: number;
+  /** AUC of the planted model's numeric part alone. Synthetic data only. */
+  readonly numericAuc?: number;
+  /** Share of the planted logit's variance that the categorical columns carry. Synthetic data only. */
+  readonly categoricalVariance?: number;
+  /** Share of held-out (row, column) pairs whose key the training rows never show. */
+  readonly unseenShare?: number;
+}
 
 /** Data that samples can train on. */
 export interface PreparedData {

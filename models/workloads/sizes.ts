@@ -1,29 +1,13 @@
 /**
- * Bytes of tables and tiers: the fairness rule (every configuration with a tier below DRAM gets the same DRAM, a quarter of the
- * tables at most) and the sizes that a scenario leaves open.
+ * The embedding tables of a workload and the bytes of their rows.
  *
  * @module
  */
 
-import { formatBytes } from "../../base/bytes.ts";
-import { ScenarioError } from "../../base/diagnostics.ts";
 import { rowBytes, type RowOptimizer } from "./row_bytes.ts";
-import type {
-  ResolvedConfiguration,
-  ResolvedRowFilter,
-  ResolvedScenario,
-  ResolvedWorkload,
-} from "../../scenarios/scenario.ts";
-import { COLUMNS, type ResolvedEmbeddingOptimizer, type ResolvedTable } from "../../scenarios/training.ts";
-import { rowFilterOf } from "../../scenarios/row_filter.ts";
-import { hasDramTier, ssdTierOf, tiersOf } from "../../scenarios/storage.ts";
-
-/** DRAM budgets are multiples of this, bytes. */
-const DRAM_STEP = 65_536;
-/** Smaller DRAM budgets have no room for rows beside the index, the metadata and the buffers of all tables, bytes. */
-const LEAST_DRAM = 2 * 2 ** 20;
-/** Room beside the rows: a quarter for half-empty arenas, index and buffers, and 64 MiB for fixed parts. */
-const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
+import { type ResolvedRowFilter, rowFilterOf } from "./row_filter.ts";
+import { COLUMNS, type ResolvedEmbeddingOptimizer, type ResolvedTable } from "./training.ts";
+import type { ResolvedWorkload } from "./workload.ts";
 
 /** Name and parameters of an optimizer of a part. */
 export interface PartRule {
@@ -80,69 +64,4 @@ export function tableBytes(cardinalities: readonly number[], workload: ResolvedW
 function recordedBytes({ record = [], expiry }: ResolvedRowFilter): number {
   const version = record.includes("version") || (typeof expiry === "object" && expiry.steps !== undefined);
   return (record.includes("frequency") ? 4 : 0) + (version ? 8 : 0);
-}
-
-/** Whether a configuration has a DRAM budget in front of slower tiers. */
-export function hasDramBudget({ storage, memory }: ResolvedConfiguration): boolean {
-  return hasDramTier(storage) || memory === "memory-mode";
-}
-
-/**
- * The bytes of DRAM that every configuration with a tier below DRAM gets.
- *
- * @param scenario A scenario at a point of its matrix.
- * @param tables Bytes of the tables' rows.
- * @throws {ScenarioError} if the scenario asks for more than a quarter of the tables.
- */
-export function dramBudget(scenario: ResolvedScenario, tables: number): number {
-  const quarter = Math.floor(tables / 4);
-  if (scenario.dram === "auto") return Math.max(DRAM_STEP, Math.floor(quarter / DRAM_STEP) * DRAM_STEP);
-  const budgeted = Object.values(scenario.configurations).some(hasDramBudget);
-  if (!budgeted || scenario.dram <= quarter) return scenario.dram;
-  throw new ScenarioError([{
-    path: ["dram"],
-    message: `expected at most ${formatBytes(quarter)}, a quarter of the tables' ${formatBytes(tables)}, found ` +
-      formatBytes(scenario.dram),
-    hint: 'with more, DRAM would do the work of what is below it: write "auto"' +
-      ("criteo" in scenario.workload.data ? "" : ", or raise workload.data.scale"),
-  }]);
-}
-
-/**
- * Whether the sizes of a configuration can count rows only, whatever it says: its automatic DRAM budget is so small,
- * since the tables are, that what counts besides would take all of it.
- */
-export function mustCountRowsOnly(
-  configuration: ResolvedConfiguration,
-  scenario: Pick<ResolvedScenario, "dram">,
-  dram: number,
-): boolean {
-  return hasDramTier(configuration.storage) && configuration.size === undefined &&
-    configuration.sizeCounts === "all" && scenario.dram === "auto" && dram < LEAST_DRAM;
-}
-
-/**
- * Room on a disk beside the rows: what compaction has not cleared away yet, what describes each record, and 1 GiB for the
- * files that every table has begun. It is a limit, not a size: nothing is reserved.
- */
-const SSD_MARGIN = { factor: 2.5, fixed: 2 ** 30 };
-
-/** Bytes that surely hold rows of this many bytes with everything around them. */
-export function roomFor(tables: number, on: "memory" | "disk" = "memory"): number {
-  const { factor, fixed } = on === "memory" ? MARGIN : SSD_MARGIN;
-  return Math.ceil((tables * factor + fixed) / DRAM_STEP) * DRAM_STEP;
-}
-
-/** Default of the native library for tiers without a size: 1 GiB. */
-const DEFAULT_TIER = 2 ** 30;
-
-/** Bytes of each tier of a configuration, fastest first. */
-export function tierSizes(configuration: ResolvedConfiguration, dram: number, tables: number): number[] {
-  const { storage, size } = configuration;
-  const tiers = tiersOf(storage);
-  if (size !== undefined) return tiers.map((_, i) => size[i] ?? DEFAULT_TIER);
-  const last = roomFor(tables, ssdTierOf(storage) === undefined ? "memory" : "disk");
-  if (tiers.length === 1) return [last];
-  const half = Math.max(DRAM_STEP, Math.floor(tables / 2 / DRAM_STEP) * DRAM_STEP);
-  return tiers.length === 2 ? [dram, last] : [dram, half, last];
 }

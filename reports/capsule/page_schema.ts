@@ -5,7 +5,7 @@
  * @module
  */
 
-import { checked, figure, flag, listOf, maybe, object, positive, text, word } from "../../scenarios/record_parts.ts";
+import { checked, figure, flag, listOf, maybe, object, positive, text, word } from "../../base/record_parts.ts";
 import { oneOf } from "../../base/one_of.ts";
 import * as v from "../../base/valibot.ts";
 import { monthIndex } from "../../models/costs/dates.ts";

@@ -6,7 +6,7 @@
 
 import type { Contribution } from "../../scenarios/contribution/record.ts";
 import type { Result } from "../../scenarios/record.ts";
-import { count, object } from "../../scenarios/record_parts.ts";
+import { count, object } from "../../base/record_parts.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import type { SimulationResult } from "../../models/simulation/record.ts";
 import { isSimulationResult, parseSimulationResult } from "../../models/simulation/result.ts";

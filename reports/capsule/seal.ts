@@ -8,7 +8,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { checked, count, listOf, object, text } from "../../scenarios/record_parts.ts";
+import { checked, count, listOf, object, text } from "../../base/record_parts.ts";
 import * as v from "../../base/valibot.ts";
 import { Markup, scriptJson } from "../html/markup.ts";
 import { BEFORE_ROOT, cutPage, ROOT_NAME, ROOT_SLOT } from "./parts.ts";

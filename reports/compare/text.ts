@@ -7,7 +7,8 @@
 import { shownLines } from "../../base/shown.ts";
 import { kindText } from "../kind.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
-import { estimateText, rateText, roughPercentText, significant } from "../format.ts";
+import { significant } from "../../base/numbers.ts";
+import { estimateText, rateText, roughPercentText } from "../format.ts";
 import { wrap } from "../terminal.ts";
 import type { ComparedCase, ComparedResult, ResultComparison } from "./model.ts";
 

@@ -6,7 +6,8 @@
 
 import { shownText } from "../../base/shown.ts";
 import { kindText } from "../kind.ts";
-import { changeText, errorText, estimateText, rateText, significant } from "../format.ts";
+import { significant } from "../../base/numbers.ts";
+import { changeText, errorText, estimateText, rateText } from "../format.ts";
 import { resultsText } from "../ablation_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../filter_words.ts";
 import { focused } from "../focus.ts";

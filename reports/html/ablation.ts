@@ -6,7 +6,8 @@
 
 import { kindText } from "../kind.ts";
 import { resultsText, savesFaults, switchLabel } from "../ablation_words.ts";
-import { countText, listText, percentText, prefixed, significant } from "../format.ts";
+import { percentText, prefixed, significant } from "../../base/numbers.ts";
+import { countText, listText } from "../format.ts";
 import type { AblationGroup, AblationRow, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { type Cell, estimateCell, figure, rateCell, table } from "./parts.ts";

@@ -5,7 +5,8 @@
  */
 
 import { breakEvenMap, DRIVE_READS, PRICE_RATIOS } from "../break_even_map.ts";
-import { bytesText, prefixed, significant } from "../format.ts";
+import { bytesText } from "../../base/bytes.ts";
+import { prefixed, significant } from "../../base/numbers.ts";
 import type { Summary } from "../model.ts";
 import { dateText, MARK_WORDS } from "../../models/costs/price_book.ts";
 import type { Markup } from "./markup.ts";

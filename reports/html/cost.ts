@@ -4,15 +4,9 @@
  * @module
  */
 
-import {
-  bytesText,
-  changeText,
-  decimalBytesText,
-  estimateText,
-  listText,
-  percentText,
-  significant,
-} from "../format.ts";
+import { bytesText, decimalBytesText } from "../../base/bytes.ts";
+import { percentText, significant } from "../../base/numbers.ts";
+import { changeText, estimateText, listText } from "../format.ts";
 import type { CaseSummary, Pricing, Summary } from "../model.ts";
 import { rangeText } from "../claim_text.ts";
 import { BOUNDARY_WORDS, boundaryText, partsWithin } from "../../models/costs/bill.ts";

@@ -4,7 +4,9 @@
  * @module
  */
 
-import { bytesText, countText, estimateText, listText, percentText, prefixed, significant } from "../format.ts";
+import { bytesText } from "../../base/bytes.ts";
+import { percentText, prefixed, significant } from "../../base/numbers.ts";
+import { countText, estimateText, listText } from "../format.ts";
 import type { Summary } from "../model.ts";
 import { missCurve } from "./miss_curve.ts";
 import { fastModeText, targetText } from "../quality_words.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { bytesText, percentText, significant } from "../format.ts";
+import { bytesText } from "../../base/bytes.ts";
+import { percentText, significant } from "../../base/numbers.ts";
 import { missesAt } from "../miss_curve.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";

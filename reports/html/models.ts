@@ -5,7 +5,9 @@
  */
 
 import type { ModelBand } from "../../scenarios/record.ts";
-import { bytesText, listText, significant } from "../format.ts";
+import { bytesText } from "../../base/bytes.ts";
+import { significant } from "../../base/numbers.ts";
+import { listText } from "../format.ts";
 import type { ModelAccuracy, Summary } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { type Cell, figure, table } from "./parts.ts";

@@ -6,7 +6,7 @@
 
 import { type Kind, kindOf } from "../kind.ts";
 import { type BreakEvenMap, breakEvenMap, PRICE_RATIOS } from "../break_even_map.ts";
-import { bytesText } from "../format.ts";
+import { bytesText } from "../../base/bytes.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
 import { CHARTED_CLAIMS, claimData } from "./claim.ts";
 

@@ -6,7 +6,8 @@
 
 import { type Kind, vouchedText } from "../kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
-import { intervalText, prefixFor, significant } from "../format.ts";
+import { prefixFor, significant } from "../../base/numbers.ts";
+import { intervalText } from "../format.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { html, Markup } from "./markup.ts";
 

@@ -5,7 +5,9 @@
  */
 
 import type { Result } from "../../scenarios/record.ts";
-import { bytesText, countText, percentText, significant } from "../format.ts";
+import { bytesText } from "../../base/bytes.ts";
+import { percentText, significant } from "../../base/numbers.ts";
+import { countText } from "../format.ts";
 import type { Summary } from "../model.ts";
 import { ENOUGH_SAMPLES } from "../statistics/noise.ts";
 import { html, type Markup } from "./markup.ts";

@@ -4,7 +4,9 @@
  * @module
  */
 
-import { bytesText, countText, significant } from "../format.ts";
+import { bytesText } from "../../base/bytes.ts";
+import { significant } from "../../base/numbers.ts";
+import { countText } from "../format.ts";
 import type { CaseSummary, TierTraffic } from "../model.ts";
 import { html, type Markup } from "./markup.ts";
 import { kindsText } from "../kind.ts";

@@ -5,7 +5,8 @@
  */
 
 import { kindText } from "../kind.ts";
-import { changeText, countText, significant } from "../format.ts";
+import { significant } from "../../base/numbers.ts";
+import { changeText, countText } from "../format.ts";
 import { escapeHtml } from "../html/markup.ts";
 import type { CaseSummary, Summary } from "../model.ts";
 import { difference } from "../statistics/noise.ts";

@@ -5,7 +5,8 @@
  */
 
 import { kindsText, kindText } from "../kind.ts";
-import { countText, rateText, significant } from "../format.ts";
+import { significant } from "../../base/numbers.ts";
+import { countText, rateText } from "../format.ts";
 import { html, Markup, scriptJson } from "../html/markup.ts";
 import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";

@@ -5,7 +5,7 @@
  */
 
 import { html, type Markup } from "../html/markup.ts";
-import { significant } from "../format.ts";
+import { significant } from "../../base/numbers.ts";
 import { type StudyCase, timeByKind } from "./summary.ts";
 
 /** Kinds of work in the order of their colours; those beyond the palette share with a pattern of their own place. */

@@ -6,7 +6,7 @@
 
 import type { SimulatedRecord, SimulationResult } from "../../models/simulation/record.ts";
 import { shownLines } from "../../base/shown.ts";
-import { prefixed } from "../format.ts";
+import { prefixed } from "../../base/numbers.ts";
 
 /** A case in both. */
 export interface SimulatedDifference {

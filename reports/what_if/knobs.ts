@@ -4,7 +4,7 @@
  * @module
  */
 
-import { significant } from "../format.ts";
+import { significant } from "../../base/numbers.ts";
 import { BOUNDARIES, BOUNDARY_WORDS } from "../../models/costs/bill.ts";
 import { missingForOwned, OWNED, OWNED_ITEMS } from "../../models/costs/owned_machines.ts";
 import { itemNamed } from "../../models/costs/price_book.ts";

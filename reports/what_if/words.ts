@@ -4,7 +4,8 @@
  * @module
  */
 
-import { changeText, countText, significant } from "../format.ts";
+import { significant } from "../../base/numbers.ts";
+import { changeText, countText } from "../format.ts";
 import { type Knob, valueText, type WhatIfState } from "./knobs.ts";
 import type { WhatIf } from "./what_if.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Facts, numberOf, regionsOf, socketsOf } from "../../machines/parts.ts";
+import { type Facts, numberOf, regionsOf, socketsOf } from "../../machines/inventory/parts.ts";
 import type { Result } from "../record.ts";
 import { isAsShipped } from "./preset.ts";
 import type { ChecklistItem } from "./record.ts";

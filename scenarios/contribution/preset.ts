@@ -13,7 +13,7 @@ import { digestOf } from "../../base/canonical.ts";
 import { UnavailableError } from "../run/configurations.ts";
 import { defaultDependencies } from "../run/dependencies.ts";
 import type { RunDependencies } from "../run/prepare.ts";
-import { type RunScenarioOptions, runWith } from "../run.ts";
+import { type RunScenarioOptions, runWith } from "../run/run.ts";
 
 /** The scenario's file. */
 export const CONTRIBUTE_FILE: string = fileURLToPath(new URL("../contribute.jsonc", import.meta.url));

@@ -11,7 +11,7 @@ import type { Availability, Found } from "../../machines/availability.ts";
 import type { Case } from "../plan.ts";
 import type { Evidence, Vouched } from "../record.ts";
 import type { ResolvedConfiguration } from "../scenario.ts";
-import { type SsdTier, ssdTierOf, usesLibpmem, usesMemkind } from "../storage.ts";
+import { type SsdTier, ssdTierOf, usesLibpmem, usesMemkind } from "../../ffi/storage.ts";
 import { type Vouch, vouchedPlace, vouchOf } from "./vouch.ts";
 
 /** Where the PMEM of a configuration is. */

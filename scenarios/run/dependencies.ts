@@ -1,4 +1,4 @@
-import project from "../../deno.json" with { type: "json" };
+import { VERSION } from "../../base/version.ts";
 import { libraryVersion } from "../../ffi/machine.ts";
 import { prepareData } from "../../models/workloads/data.ts";
 import { availability, inspectMachine } from "../../machines/machine.ts";
@@ -19,7 +19,7 @@ export function versionsOf(machine: MachineRecord): Record<string, string> {
     return name === undefined ? [] : [[name, value] as const];
   });
   return {
-    tierbench: project.version,
+    tierbench: VERSION,
     libtierstore: libraryVersion(),
     deno,
     v8,

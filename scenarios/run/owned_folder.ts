@@ -7,8 +7,8 @@
 
 import { join } from "node:path";
 import { readHead } from "../../base/user_file.ts";
-import { FileLock } from "./lock.ts";
 import { folderUser } from "./open_files.ts";
+import { FileLock } from "../../base/lock.ts";
 
 /** The file in a folder that its owners lock. */
 const OWNER_FILE = ".tierbench-owner";

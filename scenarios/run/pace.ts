@@ -9,7 +9,7 @@
 
 import { keptSteps, type Pilot, qualitySeconds } from "./budget.ts";
 import type { RunEvent } from "./events.ts";
-import { pointText } from "../matrix.ts";
+import { pointText } from "../../base/matrix.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { PreparedCase } from "./prepare.ts";
 import type { SampleRecord } from "../record.ts";

@@ -26,7 +26,8 @@ import type { MemoryLimit } from "./memory_limit.ts";
 import { checkMemory, sizedBefore, type SizedCase } from "./memory_need.ts";
 import type { MediumUse } from "./model_facts.ts";
 import type { ResolvedScenario } from "../scenario.ts";
-import { dramBudget, mustCountRowsOnly, tableBytes } from "../../models/workloads/sizes.ts";
+import { tableBytes } from "../../models/workloads/sizes.ts";
+import { dramBudget, mustCountRowsOnly } from "./tier_sizes.ts";
 import { checkVouches, type Vouch } from "./vouch.ts";
 import type { WorkerCommand } from "./worker_process.ts";
 

@@ -6,7 +6,7 @@
  */
 
 import { ABLATION_FIELD } from "../ablation.ts";
-import { pointText } from "../matrix.ts";
+import { pointText } from "../../base/matrix.ts";
 import type { SampleRecord } from "../record.ts";
 import { QUALITY_ID } from "../result.ts";
 import type { PreparedCase } from "./prepare.ts";

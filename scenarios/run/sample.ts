@@ -6,10 +6,11 @@
 
 import { howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
 import { configurationOf, environmentOf, type Scratch } from "./configurations.ts";
-import { rowFilterOf } from "../row_filter.ts";
+import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
-import { tablesOf, tierSizes } from "../../models/workloads/sizes.ts";
+import { tablesOf } from "../../models/workloads/sizes.ts";
+import { tierSizes } from "./tier_sizes.ts";
 import { trainerOf } from "./trainer_options.ts";
 import type {
   QualityOutcome,
@@ -19,8 +20,8 @@ import type {
   WorkerStore,
   WorkerTier,
 } from "./worker_protocol.ts";
-import { tiersOf } from "../storage.ts";
 import { memoryNeed } from "./memory_need.ts";
+import { tiersOf } from "../../ffi/storage.ts";
 import { runWorker } from "./worker_process.ts";
 
 /** Progress and cancellation of a worker. */

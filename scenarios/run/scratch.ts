@@ -8,6 +8,7 @@
 
 import { statfs } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { type FileSystem, isInMemory, SSD_FOLDER } from "../../machines/inventory/file_system.ts";
 import type { Scratch } from "./configurations.ts";
 import { memoryLimit } from "./memory_limit.ts";
 import { makeOwnedFolder, removeUnowned } from "./owned_folder.ts";
@@ -18,27 +19,6 @@ const RESERVE = 512 * 2 ** 20;
 const TMPFS = "/dev/shm";
 /** Where they live on disk: the project's cache. */
 const DISK: string = fileURLToPath(new URL("../../.cache/pmem", import.meta.url));
-/** Where files of tiers on a disk are unless the scenario says otherwise. */
-export const SSD_FOLDER: string = fileURLToPath(new URL("../../.cache/ssd", import.meta.url));
-
-/** `TMPFS_MAGIC` of linux/magic.h. Without such a mount the directory may be there, but on a disk. */
-const TMPFS_TYPE = 0x01021994;
-
-/** What statfs(2) tells that matters here. */
-export interface FileSystem {
-  /** Magic number. */
-  readonly type: number;
-  /** Blocks that this user may fill. */
-  readonly bavail: number;
-  /** Bytes of a block. */
-  readonly bsize: number;
-}
-
-/** Whether a file system keeps its files in memory. */
-export function isInMemory({ type }: Pick<FileSystem, "type">): boolean {
-  return type === TMPFS_TYPE;
-}
-
 /**
  * Bytes that pool files may take in a file system that should be one in memory; 0 if it is another.
  *

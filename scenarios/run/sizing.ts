@@ -7,7 +7,7 @@
 
 import { LEAST_STEPS, PILOT, type Pilot, pointSeconds, qualitySeconds, stepsFor } from "./budget.ts";
 import type { RunEvent } from "./events.ts";
-import { pointText } from "../matrix.ts";
+import { pointText } from "../../base/matrix.ts";
 import type { PlannedSample } from "../plan.ts";
 import { type Preparation, type PreparedCase, qualityCase, type RunDependencies } from "./prepare.ts";
 import type { SampleRecord } from "../record.ts";

@@ -6,7 +6,7 @@
 
 import type { PreparedCase } from "./prepare.ts";
 import type { DeepOptimizer, TrainerTable } from "../../ffi/trainer.ts";
-import { rowFilterOf } from "../row_filter.ts";
+import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PartOptimizerName, ResolvedWorkload } from "../scenario.ts";
 import type { WorkerTrainer } from "./worker_protocol.ts";
 import { deepRule, embeddingRule, type NamedTable, tablesOf } from "../../models/workloads/sizes.ts";

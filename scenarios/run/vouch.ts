@@ -12,7 +12,7 @@ import type { Availability } from "../../machines/availability.ts";
 import { listMedia, loadMedia } from "../../models/media/media.ts";
 import type { RunRecord, Vouched } from "../record.ts";
 import type { ResolvedConfiguration, ResolvedScenario } from "../scenario.ts";
-import { usesLibpmem, usesMemkind } from "../storage.ts";
+import { usesLibpmem, usesMemkind } from "../../ffi/storage.ts";
 import { isWithin, type Place, type RunnableCase } from "./configurations.ts";
 
 /** What the owner of a machine says a medium is. */

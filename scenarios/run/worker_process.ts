@@ -8,6 +8,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { formatBytes } from "../../base/bytes.ts";
 import { type MemoryLimit, memoryLimit } from "./memory_limit.ts";
+import { workerEnvironment } from "../../base/worker_environment.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./worker_protocol.ts";
 
 /** How a worker is started: program and arguments. */
@@ -15,24 +16,9 @@ export type WorkerCommand = readonly [string, ...string[]];
 
 /** The worker of this suite under the runtime that runs now. */
 export function defaultWorkerCommand(): WorkerCommand {
-  const script = fileURLToPath(new URL("../worker.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./worker.ts", import.meta.url));
   // The worker imports no packages: no configuration, no lock file, no network. -A: /dev/shm is behind --allow-all.
   return [Deno.execPath(), "run", "-A", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--no-check", script];
-}
-
-/** Variables that a worker takes over from the run if they are set; all others are absent. */
-const INHERITED: readonly string[] = ["PATH", "HOME", "DENO_DIR", "TMPDIR", "LD_LIBRARY_PATH", "TIERBENCH_LIBRARY"];
-
-/** The whole environment of a worker: the few inherited variables, then those of the sample. */
-export function workerEnvironment(
-  own: Readonly<Record<string, string>>,
-  inherited: (name: string) => string | undefined = (name) => Deno.env.get(name),
-): Record<string, string> {
-  const taken = INHERITED.flatMap((name) => {
-    const value = inherited(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { ...Object.fromEntries(taken), LC_ALL: "C", NO_COLOR: "1", ...own };
 }
 
 /** A worker that ended without an outcome. */

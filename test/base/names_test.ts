@@ -3,7 +3,7 @@ import { checkScenario } from "../../scenarios/check.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { readJsonc } from "../../base/jsonc.ts";
 import { parseScenario, resolveScenario } from "../../scenarios/load.ts";
-import { atPoint } from "../../scenarios/matrix.ts";
+import { atPoint } from "../../base/matrix.ts";
 import { listMedia, MediaError, parseMedia } from "../../models/media/media.ts";
 import { put } from "../../base/names.ts";
 import { parsePlan } from "../../models/planning/load.ts";

@@ -1,5 +1,6 @@
 import { writeReport } from "../../reports/write.ts";
-import { ResultFolder } from "../../scenarios/result.ts";
+import { ResultFolder } from "../../base/result_folder.ts";
+
 import { writing } from "../../base/writing.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";

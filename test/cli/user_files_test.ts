@@ -1,7 +1,9 @@
 /** Files that a user names: too large, with a byte order mark, in UTF-16, no text. */
 
 import { renderReport } from "../../mod.ts";
-import { ResultFolder } from "../../scenarios/result.ts";
+import { ResultFolder } from "../../base/result_folder.ts";
+import { ResultWriter } from "../../scenarios/result.ts";
+
 import { readUserText } from "../../base/user_file.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
@@ -118,7 +120,7 @@ Deno.test("an earlier result of 2 GiB is kept beside a new one and not read, whi
     // One of a run, as the runner of scenarios begins its file.
     await Deno.truncate(`${out}/result.jsonl`, 2 ** 31);
     using results = await ResultFolder.take(`${out}/result.jsonl`);
-    using writer = await results.create();
+    using writer = await ResultWriter.create(results);
     assertEquals(writer.records, []);
     assertEquals((await Deno.stat(`${out}/result.jsonl`)).size, 0);
   });

@@ -3,8 +3,8 @@
  * compare.
  */
 
-import type { Inventory } from "../../machines/inventory.ts";
-import { known } from "../../machines/tools/tool.ts";
+import type { Inventory } from "../../machines/inventory/inventory.ts";
+import { known } from "../../machines/inventory/tool.ts";
 import { applyPlan } from "../../machines/provisioning/apply.ts";
 import { type CheckOptions, checkTarget } from "../../machines/provisioning/check.ts";
 import type { Plan, ProvisionRequest, Step } from "../../machines/provisioning/contract.ts";

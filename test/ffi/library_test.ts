@@ -1,5 +1,6 @@
 import "../native_library.ts";
-import { native, NATIVE_FOLDER } from "../../ffi/library.ts";
+import { NATIVE_FOLDER } from "../../base/native_build.ts";
+import { native } from "../../ffi/library.ts";
 import { ABI_VERSION, symbols } from "../../ffi/symbols.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 
@@ -173,7 +174,7 @@ Deno.test("buildLibrary() has nothing to do in a folder that it cannot write to,
     // A folder in the place of the lock: cannot be opened for writing, not even by root.
     await Deno.remove(`${folder}/native/build/lock`).catch(() => {});
     await Deno.mkdir(`${folder}/native/build/lock`);
-    const module = JSON.stringify(new URL(`file://${encodeURI(folder)}/ffi/library.ts`));
+    const module = JSON.stringify(new URL(`file://${encodeURI(folder)}/base/native_build.ts`));
     await Deno.writeTextFile(`${folder}/p.ts`, `import { buildLibrary } from ${module}; console.log(buildLibrary());`);
     const { out, err } = await child(`${folder}/p.ts`, { cwd: folder });
     assertEquals(out, "false\n", err);

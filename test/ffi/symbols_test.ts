@@ -1,9 +1,9 @@
 import { STATUS_NAMES } from "../../ffi/errors.ts";
-import { buildLibrary, BUILT_LIBRARY } from "../../ffi/library.ts";
+import { buildLibrary, BUILT_LIBRARY } from "../../base/native_build.ts";
 import { LEVELDB_FIELDS, nativeWord, SSDHASH_FIELDS, storeOptions } from "../../ffi/options.ts";
 import { ABI_VERSION, symbols } from "../../ffi/symbols.ts";
 import { COMBINERS } from "../../ffi/bags.ts";
-import { STORAGE_TYPES } from "../../scenarios/storage.ts";
+import { STORAGE_TYPES } from "../../ffi/storage.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 
 const header = Deno.readTextFileSync(new URL("../../native/include/tierstore.h", import.meta.url));

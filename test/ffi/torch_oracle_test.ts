@@ -3,7 +3,8 @@ import { assert, assertEquals, assertThrows } from "../assert.ts";
 import { CASES, type OracleCase } from "../oracle/cases.ts";
 import { difference } from "../oracle/difference.ts";
 import { type OracleRun, trainOurs, writeData } from "../oracle/run.ts";
-import { checkRecording, pythonWithTorch, readRecording, recordingFile, trainTorch } from "../oracle/torch.ts";
+import { checkRecording, readRecording, recordingFile, trainTorch } from "../oracle/torch.ts";
+import { pythonWithTorch } from "../../bench/wdl/python.ts";
 
 const python = pythonWithTorch();
 

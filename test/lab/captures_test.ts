@@ -3,9 +3,9 @@
  * <folder>` the texts are kept, in the layout of `test/fixtures/tools`.
  */
 
-import { collectInventory, COMMANDS } from "../../machines/collect.ts";
-import type { Inventory, NdBus, NdRegion } from "../../machines/inventory.ts";
-import type { Parsed } from "../../machines/tools/tool.ts";
+import { collectInventory, COMMANDS } from "../../machines/tools/collect.ts";
+import type { Inventory, NdBus, NdRegion } from "../../machines/inventory/inventory.ts";
+import type { Parsed } from "../../machines/inventory/tool.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { Guest } from "./guest.ts";
 import { guestSystem } from "./guest_system.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { System } from "../../machines/system.ts";
-import type { ToolOutput } from "../../machines/tools/tool.ts";
+import type { System } from "../../machines/inventory/system.ts";
+import type { ToolOutput } from "../../machines/inventory/tool.ts";
 import { type Guest, quote } from "./guest.ts";
 
 /** What a shell says of a program that is not there (POSIX, 2.8.2). */

@@ -1,5 +1,5 @@
-import { collectInventory, COMMANDS } from "../../machines/collect.ts";
-import { TIMED_OUT } from "../../machines/system.ts";
+import { collectInventory, COMMANDS } from "../../machines/tools/collect.ts";
+import { TIMED_OUT } from "../../machines/inventory/system.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { type Recording, replayedSystem } from "./replayed_system.ts";
 import { captured, plain, textOf } from "./tools/outputs.ts";

@@ -1,5 +1,5 @@
 import { probeMachine } from "../../ffi/machine.ts";
-import { collectInventory, COMMANDS } from "../../machines/collect.ts";
+import { collectInventory, COMMANDS } from "../../machines/tools/collect.ts";
 import { doctor, inspectMachine } from "../../machines/machine.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { machineFacts } from "../fixtures/machine_tree.ts";

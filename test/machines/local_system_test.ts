@@ -1,5 +1,5 @@
-import { localSystem } from "../../machines/local_system.ts";
-import { TIMED_OUT } from "../../machines/system.ts";
+import { localSystem } from "../../machines/inventory/local_system.ts";
+import { TIMED_OUT } from "../../machines/inventory/system.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 
 const system = localSystem();

@@ -1,7 +1,7 @@
 /** A system that answers from a list: what it does not know is not installed, or not there. */
 
-import type { System } from "../../machines/system.ts";
-import type { ToolOutput } from "../../machines/tools/tool.ts";
+import type { System } from "../../machines/inventory/system.ts";
+import type { ToolOutput } from "../../machines/inventory/tool.ts";
 
 export interface Recording {
   /** Command, words separated by blanks → what it prints, or all of its output. */

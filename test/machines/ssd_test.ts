@@ -1,7 +1,7 @@
 import "../native_library.ts";
 import { statfsSync } from "node:fs";
 import { probeSsd } from "../../machines/ssd.ts";
-import { isInMemory } from "../../scenarios/run/scratch.ts";
+import { isInMemory } from "../../machines/inventory/file_system.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 
 function reasonOf(found: ReturnType<typeof probeSsd>): string {

@@ -8,7 +8,8 @@
 
 import { CASES } from "./cases.ts";
 import { trainOurs, writeData } from "./run.ts";
-import { pythonWithTorch, type Recording, recordingFile, trainTorch } from "./torch.ts";
+import { type Recording, recordingFile, trainTorch } from "./torch.ts";
+import { pythonWithTorch } from "../../bench/wdl/python.ts";
 
 const python = pythonWithTorch();
 if (python === undefined) throw new Error("Cannot record: no python3 with torch was found; install python3-torch");

@@ -1,18 +1,15 @@
 import fc from "fast-check";
+import { bytesText, decimalBytesText } from "../../base/bytes.ts";
+import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import {
-  bytesText,
   changeText,
   changeWords,
   countText,
-  decimalBytesText,
   estimateText,
   intervalText,
   listText,
-  percentText,
-  prefixed,
   rateText,
   roughPercentText,
-  significant,
 } from "../../reports/format.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 

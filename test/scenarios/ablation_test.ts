@@ -5,7 +5,7 @@ import { checkScenario } from "../../scenarios/check.ts";
 import { planCases } from "../../scenarios/plan.ts";
 import { fillDefaults } from "../../scenarios/resolve.ts";
 import type { Ablation, Scenario, Switches } from "../../scenarios/scenario.ts";
-import { NO_OPTIMISATIONS } from "../../scenarios/training.ts";
+import { NO_OPTIMISATIONS } from "../../models/workloads/training.ts";
 import { quickScenario } from "../../scenarios/variations.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { FOUR } from "./fakes.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "../../scenarios/load.ts";
-import { needsPmemLibrary, STORAGE_TYPES } from "../../scenarios/storage.ts";
+import { needsPmemLibrary, STORAGE_TYPES } from "../../ffi/storage.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { FOUR } from "./fakes.ts";
 

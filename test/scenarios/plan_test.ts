@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { atPoint, matrixPoints, pointText } from "../../scenarios/matrix.ts";
+import { atPoint, matrixPoints, pointText } from "../../base/matrix.ts";
 import { planSamples } from "../../scenarios/plan.ts";
 import type { Case } from "../../scenarios/plan.ts";
 import { assert, assertEquals } from "../assert.ts";

@@ -3,7 +3,7 @@ import { parsePage } from "../../reports/capsule/read.ts";
 import { renderReport } from "../../reports/html/render.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { RerunError, rerunOf } from "../../scenarios/rerun.ts";
-import { runWith } from "../../scenarios/run.ts";
+import { runWith } from "../../scenarios/run/run.ts";
 import { assertEquals, assertThrows } from "../assert.ts";
 import { fakes, FOUR } from "./fakes.ts";
 

@@ -1,4 +1,5 @@
-import { parseResultText, ResultFolder, resultOf } from "../../scenarios/result.ts";
+import { ResultFolder } from "../../base/result_folder.ts";
+import { parseResultText, readFolder, resultOf, ResultWriter } from "../../scenarios/result.ts";
 import type { ResultRecord } from "../../scenarios/record.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";
@@ -35,7 +36,7 @@ async function written(...records: unknown[]): Promise<Uint8Array> {
   const directory = await Deno.makeTempDir();
   try {
     using folder = await ResultFolder.take(`${directory}/result.jsonl`);
-    using writer = await folder.create();
+    using writer = await ResultWriter.create(folder);
     for (const record of records) await writer.append(record as ResultRecord);
     return await Deno.readFile(folder.path);
   } finally {
@@ -67,9 +68,9 @@ Deno.test("a result file without sums is read, is said to have none, and is gone
   try {
     await Deno.writeTextFile(`${directory}/result.jsonl`, text + '{"type":"sam');
     using folder = await ResultFolder.take(`${directory}/result.jsonl`);
-    const earlier = await folder.read();
+    const earlier = await readFolder(folder);
     assert(earlier !== undefined);
-    using writer = await folder.resume(earlier);
+    using writer = await ResultWriter.resume(folder, earlier);
     await writer.append(FAILED as unknown as ResultRecord);
     assertEquals(await Deno.readTextFile(folder.path), text + lines(FAILED));
   } finally {
@@ -87,7 +88,7 @@ Deno.test("ResultFolder is one run's at a time, whatever its file is called by t
     const path = `${directory}/result.jsonl`;
     {
       using folder = await ResultFolder.take(path);
-      using writer = await folder.create();
+      using writer = await ResultWriter.create(folder);
       await writer.append(RUN as unknown as ResultRecord);
       await Deno.rename(path, `${directory}/moved.jsonl`);
       const said = `another run (process ${Deno.pid}) writes to "${path}"`;
@@ -95,7 +96,7 @@ Deno.test("ResultFolder is one run's at a time, whatever its file is called by t
       assertEquals(parseResultText(await Deno.readTextFile(`${directory}/moved.jsonl`), "r").records.length, 1);
     }
     using again = await ResultFolder.take(path);
-    assertEquals(await again.read(), undefined);
+    assertEquals(await readFolder(again), undefined);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -107,7 +108,7 @@ Deno.test("ResultFolder keeps what it finds under names of their own, and leaves
     const path = `${directory}/result.jsonl`;
     for (let n = 0; n < 3; n++) {
       using folder = await ResultFolder.take(path);
-      using writer = await folder.create();
+      using writer = await ResultWriter.create(folder);
       await writer.append(RUN as unknown as ResultRecord); // all with one start time
     }
     const names = Array.from(Deno.readDirSync(directory), ({ name }) => name).filter((name) => name !== ".lock");

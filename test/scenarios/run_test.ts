@@ -1,8 +1,9 @@
 import { LEAST_STEPS } from "../../scenarios/run/budget.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import type { RunEvent } from "../../scenarios/run/events.ts";
-import { readResult, ResultFolder } from "../../scenarios/result.ts";
-import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../scenarios/run.ts";
+import { ResultFolder } from "../../base/result_folder.ts";
+import { readResult } from "../../scenarios/result.ts";
+import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../scenarios/run/run.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../assert.ts";

@@ -5,7 +5,7 @@ import { fillDefaults } from "../../scenarios/resolve.ts";
 import { trainerOf } from "../../scenarios/run/trainer_options.ts";
 import type { PreparedCase } from "../../scenarios/run/prepare.ts";
 import type { Workload } from "../../scenarios/scenario.ts";
-import { DEFAULT_OPTIMISATIONS, PART_OPTIMIZERS } from "../../scenarios/training.ts";
+import { DEFAULT_OPTIMISATIONS, PART_OPTIMIZERS } from "../../models/workloads/training.ts";
 import { tableBytes, tablesOf } from "../../models/workloads/sizes.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { FOUR } from "./fakes.ts";

@@ -1,4 +1,4 @@
-import { scenarioFor } from "../../scenarios/run.ts";
+import { scenarioFor } from "../../scenarios/run/run.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { nearest } from "../../base/nearest.ts";
 import { resolveScenario } from "../../scenarios/load.ts";

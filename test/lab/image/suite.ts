@@ -5,7 +5,7 @@
  * @module
  */
 
-import { BUILT_LIBRARY } from "../../../ffi/library.ts";
+import { BUILT_LIBRARY } from "../../../base/native_build.ts";
 import { ROOT } from "../../../setup/state.ts";
 import { program } from "./program.ts";
 

@@ -6,7 +6,7 @@
 import { type ApplyEvent, type ApplyOptions, applyPlan } from "../../../machines/provisioning/apply.ts";
 import type { Plan, Refusal, Step } from "../../../machines/provisioning/contract.ts";
 import { processShell } from "../../../machines/provisioning/run_line.ts";
-import type { Inventory } from "../../../machines/inventory.ts";
+import type { Inventory } from "../../../machines/inventory/inventory.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 
 const IDS = ["region", "namespace", "mount"] as const;

@@ -1,8 +1,8 @@
 /** Setting memory aside: the range, and each system's way to the kernel's command line. */
 
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
-import type { OsRelease } from "../../../machines/inventory.ts";
-import { known } from "../../../machines/tools/tool.ts";
+import type { OsRelease } from "../../../machines/inventory/inventory.ts";
+import { known } from "../../../machines/inventory/tool.ts";
 import { updateLines } from "../../../machines/provisioning/boot_loader.ts";
 import type { ProvisionRequest } from "../../../machines/provisioning/contract.ts";
 import { familyOf, packageManager } from "../../../machines/provisioning/packages.ts";

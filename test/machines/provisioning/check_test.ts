@@ -2,7 +2,7 @@ import "../../native_library.ts";
 import { checkTarget } from "../../../machines/provisioning/check.ts";
 import type { CheckLine, Plan } from "../../../machines/provisioning/contract.ts";
 import { processVerify, type Verify } from "../../../machines/provisioning/verify.ts";
-import type { DaxDeviceListing, Inventory, NdNamespace } from "../../../machines/inventory.ts";
+import type { DaxDeviceListing, Inventory, NdNamespace } from "../../../machines/inventory/inventory.ts";
 import { probeMachine } from "../../../ffi/machine.ts";
 import { machineFacts } from "../../fixtures/machine_tree.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../../assert.ts";

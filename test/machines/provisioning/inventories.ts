@@ -1,7 +1,7 @@
 /** Inventories built by hand, with the values of captured outputs, for tests of single plans. */
 
-import type { Inventory, NdBus, NdNamespace, NdRegion } from "../../../machines/inventory.ts";
-import { known } from "../../../machines/tools/tool.ts";
+import type { Inventory, NdBus, NdNamespace, NdRegion } from "../../../machines/inventory/inventory.ts";
+import { known } from "../../../machines/inventory/tool.ts";
 
 /** Debian 12 with all tools, nothing else. */
 export function bareInventory(facts: Record<string, string> = {}, parts: Partial<Inventory> = {}): Inventory {

@@ -4,8 +4,8 @@
  * can drift away from it unseen.
  */
 
-import type { BlockDevice, Inventory, NdBus, NdRegion, OsRelease } from "../../../machines/inventory.ts";
-import { known } from "../../../machines/tools/tool.ts";
+import type { BlockDevice, Inventory, NdBus, NdRegion, OsRelease } from "../../../machines/inventory/inventory.ts";
+import { known } from "../../../machines/inventory/tool.ts";
 
 const GIB = 1024 ** 3;
 

@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import type { Inventory } from "../../../machines/inventory.ts";
-import { known, unknown } from "../../../machines/tools/tool.ts";
+import type { Inventory } from "../../../machines/inventory/inventory.ts";
+import { known, unknown } from "../../../machines/inventory/tool.ts";
 import type { Plan, ProvisionRequest, Refusal, Step } from "../../../machines/provisioning/contract.ts";
 import { provisionPlan } from "../../../machines/provisioning/provision_plan.ts";
 import { renderPlan } from "../../../machines/provisioning/render.ts";

@@ -1,7 +1,7 @@
 /** Plans as text. The golden file shows one whole plan; UPDATE_GOLDEN=1 writes it anew. */
 
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { known } from "../../../machines/tools/tool.ts";
+import { known } from "../../../machines/inventory/tool.ts";
 import { provisionPlan } from "../../../machines/provisioning/provision_plan.ts";
 import { planScript, renderPlan } from "../../../machines/provisioning/render.ts";
 import type { Plan } from "../../../machines/provisioning/contract.ts";

@@ -6,7 +6,7 @@ import { parseMemoryResources, parseModules } from "../../../machines/tools/ipmc
 import { parseLsblk } from "../../../machines/tools/lsblk.ts";
 import { parseNdctl } from "../../../machines/tools/ndctl.ts";
 import { parseNumactl } from "../../../machines/tools/numactl.ts";
-import type { Parsed } from "../../../machines/tools/tool.ts";
+import type { Parsed } from "../../../machines/inventory/tool.ts";
 import { parseVersion } from "../../../machines/tools/version.ts";
 
 const FOLDER = new URL("../../fixtures/tools/", import.meta.url);

@@ -1,7 +1,7 @@
 /** Simulations: the same bytes for the same seed, monotone in media and caches, differences that add up, limits. */
 
 import fc from "fast-check";
-import { buildLibrary } from "../../../ffi/library.ts";
+import { buildLibrary } from "../../../base/native_build.ts";
 import { libraryVersion } from "../../../ffi/machine.ts";
 import {
   loadSimulation,
@@ -13,7 +13,8 @@ import {
   type Simulation,
   summariseSimulation,
 } from "../../../mod.ts";
-import { ResultFolder } from "../../../scenarios/result.ts";
+import { ResultFolder } from "../../../base/result_folder.ts";
+
 import { resolveSimulation } from "../../../models/simulation/load.ts";
 import { demandCache, simulateCase } from "../../../models/simulation/simulate_case.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";

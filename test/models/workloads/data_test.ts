@@ -1,7 +1,7 @@
 import "../../native_library.ts";
 import { prepareData } from "../../../models/workloads/data.ts";
 import { vocabularyOf } from "../../../models/workloads/vocabulary.ts";
-import { FileLock } from "../../../scenarios/run/lock.ts";
+import { FileLock } from "../../../base/lock.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../assert.ts";
 
 /** One row of Criteo's form with this label. */

@@ -6,7 +6,7 @@ import type { Identity } from "../../../scenarios/contribution/identity.ts";
 import { runContributionWith } from "../../../scenarios/contribution/preset.ts";
 import { availability, inspectMachine } from "../../../machines/machine.ts";
 import type { Result } from "../../../scenarios/record.ts";
-import type { RunScenarioOptions } from "../../../scenarios/run.ts";
+import type { RunScenarioOptions } from "../../../scenarios/run/run.ts";
 import { type Fakes, fakes } from "../fakes.ts";
 
 /** Facts of a captured machine. */

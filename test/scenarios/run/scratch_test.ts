@@ -1,4 +1,5 @@
-import { isInMemory, makeScratch, makeSsdScratch, roomIn } from "../../../scenarios/run/scratch.ts";
+import { isInMemory } from "../../../machines/inventory/file_system.ts";
+import { makeScratch, makeSsdScratch, roomIn } from "../../../scenarios/run/scratch.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 
 const GIB = 2 ** 30;

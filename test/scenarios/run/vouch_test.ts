@@ -1,7 +1,7 @@
 import { availability, configurations, inspectMachine } from "../../../machines/machine.ts";
 import { decideCases, environmentOf, howText, UnavailableError } from "../../../scenarios/run/configurations.ts";
 import { checkVouches, type Vouch, vouchableMedia, VouchError } from "../../../scenarios/run/vouch.ts";
-import { UnresumableError } from "../../../scenarios/run.ts";
+import { UnresumableError } from "../../../scenarios/run/run.ts";
 import type { Scenario } from "../../../scenarios/scenario.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "../../assert.ts";
 import { captured, onMachine } from "../contribution/machines.ts";

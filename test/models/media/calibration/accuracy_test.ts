@@ -1,15 +1,10 @@
 import "../../../native_library.ts";
 import { assert, assertEquals } from "../../../assert.ts";
-import { accuracyText, BARS, openTargetLines, targetLines } from "../../../../models/media/calibration/accuracy.ts";
+import { accuracyText, BARS, openTargetLines, targetLines } from "../../../../models/validation/accuracy.ts";
 import { bandFor, loadResiduals } from "../../../../models/media/calibration/bands.ts";
 import { loadCalibration } from "../../../../models/media/calibration/calibration.ts";
-import {
-  deviationOf,
-  type OpenTarget,
-  openTargets,
-  outcomeOf,
-} from "../../../../models/media/calibration/open_targets.ts";
-import { residualsText } from "../../../../models/media/calibration/validate_models.ts";
+import { deviationOf, type OpenTarget, openTargets, outcomeOf } from "../../../../models/validation/open_targets.ts";
+import { residualsText } from "../../../../models/validation/validate_models.ts";
 import { validateModels } from "../../../../models/media/calibration/validate.ts";
 
 const read = (path: string): string => Deno.readTextFileSync(new URL(`../../../../${path}`, import.meta.url));

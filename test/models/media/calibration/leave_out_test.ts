@@ -1,6 +1,6 @@
 import "../../../native_library.ts";
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "../../../assert.ts";
-import { accuracyText } from "../../../../models/media/calibration/accuracy.ts";
+import { accuracyText } from "../../../../models/validation/accuracy.ts";
 import { loadCalibration } from "../../../../models/media/calibration/calibration.ts";
 import { families, type Family } from "../../../../models/media/calibration/fit.ts";
 import { curvesOf, leaveOutCurve, loadLeftOut, modelsDigest } from "../../../../models/media/calibration/leave_out.ts";

@@ -4,27 +4,28 @@
  * @module
  */
 
-import { readUserText } from "../base/user_file.ts";
+import { readUserText } from "../../base/user_file.ts";
 import { basename, join, resolve } from "node:path";
-import { digestOf } from "../base/canonical.ts";
-import { defaultDependencies } from "./run/dependencies.ts";
-import type { RunEvent } from "./run/events.ts";
-import { loadScenario, resolveScenario } from "./load.ts";
-import { pointText } from "./matrix.ts";
-import { Pace } from "./run/pace.ts";
-import { type PlannedSample, planSamples } from "./plan.ts";
-import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./run/prepare.ts";
-import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "./record.ts";
-import { QUALITY_ID, ResultFolder, resultOf, type ResultWriter } from "./result.ts";
-import { qualityRecord, sampleRecord, takeSample } from "./run/sample.ts";
-import { curveRecord } from "./run/miss_curve.ts";
-import { type QualityRun, qualityRuns } from "./run/quality_runs.ts";
-import type { ResolvedScenario, Scenario } from "./scenario.ts";
-import { scoredRows, sizeRun, wantedSteps } from "./run/sizing.ts";
-import { Timeline } from "./run/timeline.ts";
-import { quickScenario, withData, withFields } from "./variations.ts";
-import { type Vouch, vouchedConfigurations } from "./run/vouch.ts";
-import type { QualityOutcome, SpeedOutcome } from "./run/worker_protocol.ts";
+import { digestOf } from "../../base/canonical.ts";
+import { defaultDependencies } from "./dependencies.ts";
+import type { RunEvent } from "./events.ts";
+import { loadScenario, resolveScenario } from "../load.ts";
+import { pointText } from "../../base/matrix.ts";
+import { Pace } from "./pace.ts";
+import { type PlannedSample, planSamples } from "../plan.ts";
+import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./prepare.ts";
+import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "../record.ts";
+import { ResultFolder } from "../../base/result_folder.ts";
+import { QUALITY_ID, readFolder, resultOf, ResultWriter } from "../result.ts";
+import { qualityRecord, sampleRecord, takeSample } from "./sample.ts";
+import { curveRecord } from "./miss_curve.ts";
+import { type QualityRun, qualityRuns } from "./quality_runs.ts";
+import type { ResolvedScenario, Scenario } from "../scenario.ts";
+import { scoredRows, sizeRun, wantedSteps } from "./sizing.ts";
+import { Timeline } from "./timeline.ts";
+import { quickScenario, withData, withFields } from "../variations.ts";
+import { type Vouch, vouchedConfigurations } from "./vouch.ts";
+import type { QualityOutcome, SpeedOutcome } from "./worker_protocol.ts";
 
 /** Options of {@linkcode runScenario}. */
 export interface RunScenarioOptions {
@@ -97,7 +98,7 @@ export class RunInterrupted extends Error {
  *
  * @example
  * ```ts ignore
- * import { loadScenario, renderReport, runScenario } from "../mod.ts";
+ * import { loadScenario, renderReport, runScenario } from "../../mod.ts";
  *
  * const scenario = await loadScenario("scenarios/pmem-modes.jsonc");
  * const result = await runScenario(scenario, { onProgress: (event) => console.log(event.type) });
@@ -153,7 +154,9 @@ export async function runWith(
     });
     checkSameData(earlier?.records, prepared, path);
     checkSameWord(earlier?.records, prepared, path);
-    using writer = earlier === undefined ? await folder.create() : await folder.resume(earlier);
+    using writer = earlier === undefined
+      ? await ResultWriter.create(folder)
+      : await ResultWriter.resume(folder, earlier);
     if (writer.records.length === 0) {
       await writer.append({
         ...await runRecord(resolved, prepared, dependencies),
@@ -204,7 +207,7 @@ export function resultPath(scenario: Pick<ResolvedScenario, "name">, out?: strin
 
 async function earlierRecords(folder: ResultFolder, scenario: ResolvedScenario, emit: (event: RunEvent) => void) {
   const { path } = folder;
-  const earlier = await folder.read();
+  const earlier = await readFolder(folder);
   if (earlier === undefined) {
     emit({ type: "notice", message: `nothing to go on with: "${path}" does not exist; the run begins` });
   }

@@ -5,13 +5,13 @@
  */
 
 import { accuracyText, openTargetLines, targetLines } from "./accuracy.ts";
-import { loadCalibration } from "./calibration.ts";
-import { leaveOutAll, leftOutText, loadLeftOut } from "./leave_out.ts";
+import { loadCalibration } from "../media/calibration/calibration.ts";
+import { leaveOutAll, leftOutText, loadLeftOut } from "../media/calibration/leave_out.ts";
 import { openTargets } from "./open_targets.ts";
-import { pointsOf } from "./points.ts";
-import { type ErrorSummary, type ModelValidation, validateModels } from "./validate.ts";
+import { pointsOf } from "../media/calibration/points.ts";
+import { type ErrorSummary, type ModelValidation, validateModels } from "../media/calibration/validate.ts";
 
-const ROOT = new URL("../../../", import.meta.url);
+const ROOT = new URL("../../", import.meta.url);
 
 /** What {@linkcode validateMediaModels} found. */
 export interface MediaModelsValidated {

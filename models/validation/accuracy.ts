@@ -5,7 +5,7 @@
  */
 
 import { deviationOf, type OpenTarget, outcomeOf } from "./open_targets.ts";
-import type { ErrorSummary, ModelValidation } from "./validate.ts";
+import type { ErrorSummary, ModelValidation } from "../media/calibration/validate.ts";
 
 /** Bars of the project: mean and 90th percentile of the absolute error of a medium, coverage of a 90 % band, order. */
 export const BARS = { mean: 0.1, p90: 0.25, coverage: [0.85, 0.95], order: 0.95, o13: 0.05, o14: 0.1 } as const;

@@ -162,15 +162,3 @@ export function mountsOf(facts: Facts): MachineMount[] {
     freeBytes: numberOf(facts, `mount.${name}.free`),
   }));
 }
-
-/** `896 MiB`, `23.5 GiB`. */
-export function bytesText(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let unit = 0;
-  let value = bytes;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${Number(value.toPrecision(3))} ${units[unit]}`;
-}

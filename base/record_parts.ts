@@ -5,9 +5,9 @@
  * @module
  */
 
-import { foundText, pathText } from "../base/diagnostics.ts";
-import * as v from "../base/valibot.ts";
-import { validate } from "../base/validate.ts";
+import { foundText, pathText } from "./diagnostics.ts";
+import * as v from "./valibot.ts";
+import { validate } from "./validate.ts";
 
 /** Beyond every figure of a record, so that sums and products stay finite. */
 const LARGEST = 1e24;

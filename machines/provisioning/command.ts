@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Place, Target } from "./provisioning/contract.ts";
-import type { Facts } from "./parts.ts";
+import type { Place, Target } from "./contract.ts";
+import type { Facts } from "../inventory/parts.ts";
 
 /** What the container is run by; undefined: nothing says that this is one. */
 export function containerKind(facts: Facts): string | undefined {

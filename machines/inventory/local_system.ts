@@ -5,7 +5,7 @@
  */
 
 import { DEADLINE_MS, type RunToolOptions, type System, TIMED_OUT } from "./system.ts";
-import type { ToolOutput } from "./tools/tool.ts";
+import type { ToolOutput } from "./tool.ts";
 
 /** How long a command that was ended may take to be gone; one that waits for a device may never be. */
 const GRACE_MS = 1_000;

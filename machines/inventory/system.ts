@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ToolOutput } from "./tools/tool.ts";
+import type { ToolOutput } from "./tool.ts";
 
 /** Exit status of a command that was ended at its deadline, as `timeout(1)` of coreutils reports it. */
 export const TIMED_OUT = 124;

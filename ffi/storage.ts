@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { StorageType } from "../ffi/options.ts";
+import type { StorageType } from "./options.ts";
 
 /** Storage types that need a CUDA device, DeepRec's names: known, so that a scenario with one is refused for that. */
 export type HbmStorage = Extract<StorageType, `HBM${string}`>;

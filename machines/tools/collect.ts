@@ -6,21 +6,21 @@
  * @module
  */
 
-import { probeMachine } from "../ffi/machine.ts";
-import type { BlockDevice, Inventory, IpmctlInventory, OsRelease, ToolState } from "./inventory.ts";
-import type { Facts } from "./parts.ts";
-import { numberOf } from "./parts.ts";
-import { type System, TIMED_OUT } from "./system.ts";
-import { parseBlkid } from "./tools/blkid.ts";
-import { parseCxl } from "./tools/cxl.ts";
-import { parseDaxctl } from "./tools/daxctl.ts";
-import { parseMemoryResources, parseModules } from "./tools/ipmctl.ts";
-import { parseLsblk, pmemOf } from "./tools/lsblk.ts";
-import { parseNdctlBuses } from "./tools/ndctl.ts";
-import { parseNumactl } from "./tools/numactl.ts";
-import { parseOsRelease } from "./tools/os_release.ts";
-import { known, type Parsed, type ToolOutput, unknown } from "./tools/tool.ts";
-import { parseVersion } from "./tools/version.ts";
+import { probeMachine } from "../../ffi/machine.ts";
+import type { BlockDevice, Inventory, IpmctlInventory, OsRelease, ToolState } from "../inventory/inventory.ts";
+import type { Facts } from "../inventory/parts.ts";
+import { numberOf } from "../inventory/parts.ts";
+import { type System, TIMED_OUT } from "../inventory/system.ts";
+import { parseBlkid } from "./blkid.ts";
+import { parseCxl } from "./cxl.ts";
+import { parseDaxctl } from "./daxctl.ts";
+import { parseMemoryResources, parseModules } from "./ipmctl.ts";
+import { parseLsblk, pmemOf } from "./lsblk.ts";
+import { parseNdctlBuses } from "./ndctl.ts";
+import { parseNumactl } from "./numactl.ts";
+import { parseOsRelease } from "./os_release.ts";
+import { known, type Parsed, type ToolOutput, unknown } from "../inventory/tool.ts";
+import { parseVersion } from "./version.ts";
 
 /**
  * What is asked. `-i` lists what no driver uses, too; `-v` of ndctl adds NUMA nodes; `-T` of cxl the memory devices of
@@ -205,7 +205,7 @@ async function unitStates(system: System, files: Readonly<Record<string, string>
  *
  * @example
  * ```ts
- * import { collectInventory, localSystem } from "./machine.ts";
+ * import { collectInventory, localSystem } from "../machine.ts";
  *
  * const { tools, os } = await collectInventory(localSystem());
  * console.log(os.known ? os.value.name : os.reason);

@@ -6,7 +6,7 @@
  */
 
 import type { Facts } from "./parts.ts";
-import type { Parsed } from "./tools/tool.ts";
+import type { Parsed } from "./tool.ts";
 
 /** A tool of the system. */
 export interface ToolState {

@@ -4,8 +4,12 @@
  * @module
  */
 
-import { own, put } from "../base/names.ts";
-import type { MatrixPoint, MatrixValue } from "./scenario.ts";
+import { own, put } from "./names.ts";
+
+/** A value that a matrix gives to a field. */
+export type MatrixValue = string | number | boolean;
+/** A point of a matrix: dotted field to value. */
+export type MatrixPoint = Readonly<Record<string, MatrixValue>>;
 
 /** Every combination of a matrix's values; one empty point without a matrix. */
 export function matrixPoints(matrix: Readonly<Record<string, readonly MatrixValue[]>>): MatrixPoint[] {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Combiner } from "../ffi/bags.ts";
+import type { Combiner } from "../../ffi/bags.ts";
 import type { Admission, Expiry, Recorded, ResolvedRowFilter } from "./row_filter.ts";
 
 /** Models: Wide & Deep; DLRM, whose dense part sees the embeddings' dot products; DeepFM, an FM beside an MLP. */

@@ -6,11 +6,11 @@
  * @module
  */
 
-import type { InitializerOptions } from "../ffi/options.ts";
-import { EmbeddingStore } from "../ffi/store.ts";
-import { WdlTrainer } from "../ffi/trainer.ts";
-import { scoringSeconds } from "./run/budget.ts";
-import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./run/worker_protocol.ts";
+import type { InitializerOptions } from "../../ffi/options.ts";
+import { EmbeddingStore } from "../../ffi/store.ts";
+import { WdlTrainer } from "../../ffi/trainer.ts";
+import { scoringSeconds } from "./budget.ts";
+import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./worker_protocol.ts";
 
 function say(message: WorkerMessage): void {
   const bytes = new TextEncoder().encode(JSON.stringify(message) + "\n");

@@ -5,13 +5,13 @@
  * @module
  */
 
-import { orderOf, publishedDeviations } from "../../simulation/deviations.ts";
-import { loadSimulation } from "../../simulation/load.ts";
-import { runSimulation } from "../../simulation/run.ts";
-import { META_2021, META_BATCH, META_TABLES } from "../../workloads/meta_2021.ts";
-import { loadProfile } from "../../workloads/profile.ts";
-import { generateKeys, profileLaw, topShare } from "../../workloads/profile_keys.ts";
-import { reuseHistogram } from "../../workloads/reuse.ts";
+import { orderOf, publishedDeviations } from "../simulation/deviations.ts";
+import { loadSimulation } from "../simulation/load.ts";
+import { runSimulation } from "../simulation/run.ts";
+import { META_2021, META_BATCH, META_TABLES } from "../workloads/meta_2021.ts";
+import { loadProfile } from "../workloads/profile.ts";
+import { generateKeys, profileLaw, topShare } from "../workloads/profile_keys.ts";
+import { reuseHistogram } from "../workloads/reuse.ts";
 
 /** A published figure and ours. */
 export interface TargetFigure {
@@ -117,7 +117,7 @@ async function folded(): Promise<OpenTarget> {
 
 /** O2, O4, O5: `scenarios/paper-openembedding.jsonc` in virtual time. */
 async function openEmbedding(): Promise<OpenTarget[]> {
-  const simulation = await loadSimulation(new URL("../../../scenarios/paper-openembedding.jsonc", import.meta.url));
+  const simulation = await loadSimulation(new URL("../../scenarios/paper-openembedding.jsonc", import.meta.url));
   const all = publishedDeviations(await runSimulation({ ...simulation, explain: [] }));
   const target = (name: string, about: string, tolerance: number, match: RegExp, ordered: boolean): OpenTarget => {
     const own = all.filter(([, { figure }]) => match.test(figure));
