@@ -198,7 +198,7 @@ export { pathsOf, refusePaths, type Rerun, RerunError, rerunOf, simulationToReru
 export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
 export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
-export { type Kind, kindOf, kindText } from "./reports/kind.ts";
+export { type Kind, kindOf, kindText } from "./reports/summary/kind.ts";
 export { UnavailableError } from "./scenarios/run/configurations.ts";
 export { type Vouch, vouchableMedia, VouchError } from "./scenarios/run/vouch.ts";
 export { readResult, readResultText, resultOf, type ResultText } from "./scenarios/result.ts";

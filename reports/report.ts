@@ -15,7 +15,7 @@
  */
 
 export { renderReport, type ReportOptions } from "./html/render.ts";
-export { summarise, type SummaryOptions } from "./summary.ts";
+export { summarise, type SummaryOptions } from "./summary/summary.ts";
 export type {
   AblationGroup,
   AblationRow,
@@ -38,12 +38,12 @@ export type {
   TargetAuc,
   TierTraffic as CaseTierTraffic,
   Verdict,
-} from "./model.ts";
-export type { Holding, ScenarioView } from "./scenario_view.ts";
-export { renderTerminal } from "./terminal.ts";
+} from "./summary/report_model.ts";
+export type { Holding, ScenarioView } from "./summary/scenario_view.ts";
+export { renderTerminal } from "./export/terminal.ts";
 export { DamagedPageError } from "./capsule/damaged_page.ts";
 export { parsePage, parseSimulationPage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";
-export { reanalyse, type Reanalysis } from "./capsule/reanalyse.ts";
+export { reanalyse, type Reanalysis } from "./reanalyse/reanalyse.ts";
 export { checkPage, type Damage, type PageCheck, type Part as PagePart } from "./capsule/seal.ts";
 export { type CompareOptions, compareResults } from "./compare/compare.ts";
 export {
@@ -62,7 +62,8 @@ export { badgeSvg, badgeText } from "./publish/badge.ts";
 export type { FoundReport, FoundReports, FoundSimulation, UnreadableReport } from "./publish/collect.ts";
 export type { History, HistoryLine, HistoryPoint } from "./publish/history.ts";
 export { type Published, type PublishOptions, publishReports } from "./publish/publish.ts";
-export { type ReportFiles, writeReport } from "./write.ts";
+export type { ReportFiles } from "./export/write_texts.ts";
+export { writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";
 export { toMarkdown } from "./export/markdown.ts";
@@ -73,7 +74,7 @@ export {
   type SimulationComparison,
 } from "./simulation/compare.ts";
 export { renderSimulation } from "./simulation/page.ts";
-export { reanalyseSimulation, type SimulationReanalysis } from "./simulation/reanalyse.ts";
+export { reanalyseSimulation, type SimulationReanalysis } from "./reanalyse/simulation.ts";
 export {
   type Deviation,
   type SimulationSummary,
@@ -142,8 +143,8 @@ export {
   renderPrices,
   savingText,
   unpricedText,
-} from "./claim_text.ts";
-export { analyseClaim } from "./claims.ts";
+} from "./summary/claim_text.ts";
+export { analyseClaim } from "./summary/claims.ts";
 export { plan } from "../models/planning/planner.ts";
 export {
   type OwnMachine,

@@ -4,27 +4,13 @@
  * @module
  */
 
-import { join } from "node:path";
 import type { Result } from "../scenarios/record.ts";
-import { writing } from "../base/writing.ts";
 import { toCsv } from "./export/csv.ts";
 import { toJson } from "./export/json.ts";
 import { toMarkdown } from "./export/markdown.ts";
 import { renderReport, type ReportOptions } from "./html/render.ts";
-import { summarise } from "./summary.ts";
-import { writeWhole } from "../base/write_whole.ts";
-
-/** The files of a report. */
-export interface ReportFiles {
-  /** `index.html` */
-  readonly html: string;
-  /** `summary.md` */
-  readonly markdown: string;
-  /** `summary.csv` */
-  readonly csv: string;
-  /** `summary.json` */
-  readonly json: string;
-}
+import { summarise } from "./summary/summary.ts";
+import { type ReportFiles, writeReportTexts } from "./export/write_texts.ts";
 
 /**
  * Writes `index.html`, `summary.md`, `summary.csv` and `summary.json` into a directory, which is made if absent; meant
@@ -48,18 +34,4 @@ export async function writeReport(
     csv: toCsv(summary),
     json: toJson(summary),
   });
-}
-
-/** Writes the texts of a report into a directory, which is made if absent. Returns the paths of its files. */
-export async function writeReportTexts(directory: string, texts: ReportFiles): Promise<ReportFiles> {
-  const files: ReportFiles = {
-    html: join(directory, "index.html"),
-    markdown: join(directory, "summary.md"),
-    csv: join(directory, "summary.csv"),
-    json: join(directory, "summary.json"),
-  };
-  await writing(directory, () => Deno.mkdir(directory, { recursive: true }));
-  const kinds = ["html", "markdown", "csv", "json"] as const;
-  await Promise.all(kinds.map((kind) => writeWhole(files[kind], texts[kind])));
-  return files;
 }

@@ -1,46 +1,183 @@
-/** Dependencies point one way: cli -> mod.ts -> reports, scenarios -> ffi -> native. */
+/**
+ * Who may import whom: rooms point down, folders have no circles, and so it is with the folders of `native/`. What the
+ * rules are is in docs/architecture.md; a rule that nothing uses any more fails, too.
+ */
 
 import { assert, assertEquals } from "./assert.ts";
 
 const root = new URL("../", import.meta.url);
 
-/** What the files of a room may import from other rooms. */
-const ALLOWED: Readonly<Record<string, readonly RegExp[]>> = {
-  ffi: [/^base\//],
-  scenarios: [/^(base|ffi|machines|models)\//, /^deno\.json$/],
-  // What a run writes, what the variants in it are, and how it is read back and checked; never what runs it.
-  reports: [/^(base|models)\//, /^scenarios\/(contribution\/)?\w+\.ts$/],
-  // Beside the library: what only a command needs, and its own version.
-  cli: [/^mod\.ts$/, /^deno\.json$/, /^base\//, /^scenarios\/emit_schema\.ts$/],
+/** What the files of a room, or of a folder of `models/`, may import beside their own: rooms, or files by path. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  base: ["deno.json"],
+  ffi: ["base"],
+  machines: ["base", "ffi"],
+  "models/media": ["base", "ffi"],
+  "models/workloads": ["base", "ffi"],
+  "models/costs": ["base"],
+  "models/simulation": ["base", "ffi", "models/media", "models/workloads"],
+  "models/planning": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
+  "models/validation": ["base", "ffi", "models/media", "models/simulation", "models/workloads"],
+  scenarios: ["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/workloads"],
+  // Reads what runs and simulations wrote and computes from it; asks no machine and opens no library.
+  reports: ["base", "models/costs", "models/planning", "models/simulation", "scenarios"],
+  "mod.ts": [
+    ...["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/validation"],
+    ...["models/workloads", "scenarios", "reports"],
+  ],
+  cli: ["mod.ts"],
+  "cli.ts": ["cli"],
+  // Drives what is built in native/bench; takes from anywhere below.
+  bench: ["base", "cli", "ffi", "mod.ts", "models/media", "reports", "setup"],
+  setup: ["base/native_build.ts"],
 };
 
-function* sources(folder: string): Generator<string> {
+/** What the folders of `native/` may include beside their own files and `tierstore.h`. */
+const MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  optimizers: ["base"],
+  cache: ["base"],
+  machine: ["base"],
+  media: ["base"],
+  emulation: ["media"],
+  index: ["base", "optimizers"],
+  kernels: ["base", "optimizers"],
+  tiers: ["base", "emulation"],
+  "tiers/leveldb": ["base", "tiers"],
+  "tiers/ssdhash": ["base", "index", "tiers"],
+  store: ["base", "cache", "emulation", "index", "kernels", "optimizers", "tiers"],
+  "wdl/common": ["base"],
+  "wdl/input": ["base", "wdl/common"],
+  "wdl/dense": ["base", "optimizers", "wdl/common"],
+  "wdl/layers": ["base", "wdl/common", "wdl/input"],
+  "wdl/schedule": ["base", "store", "wdl/common", "wdl/input"],
+  wdl: ["base", "kernels", "optimizers", "store", "wdl/common", "wdl/dense", "wdl/input", "wdl/layers", "wdl/schedule"],
+  simulator: ["base", "cache", "media"],
+};
+
+/** Source files below a folder with one of these endings, as paths from the root. */
+function* sources(folder: string, ending: RegExp): Generator<string> {
   for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, root))) {
-    if (isDirectory) yield* sources(`${folder}${name}/`);
-    else if (name.endsWith(".ts")) yield `${folder}${name}`;
+    if (isDirectory) yield* sources(`${folder}${name}/`, ending);
+    else if (ending.test(name)) yield `${folder}${name}`;
   }
 }
 
-/** Paths of the project's files that a source imports, statically or not. Comments do not count. */
-function importsOf(file: string): string[] {
-  const code = Deno.readTextFileSync(new URL(file, root)).replaceAll(/^\s*(\*|\/\*|\/\/).*$/gm, "");
-  const imports = code.matchAll(/(?:\bfrom|^\s*import|\bimport\()\s*"(\.[^"]+)"/gm);
-  return [...imports].map(([, path = ""]) => new URL(path, new URL(file, root)).href.slice(root.href.length));
+/** A file that names another. */
+interface Edge {
+  readonly from: string;
+  readonly to: string;
 }
 
-Deno.test.each(Object.entries(ALLOWED))("%s imports no room above it", (room, allowed) => {
-  const files = [...sources(`${room}/`)];
-  const crossings = files.flatMap((file) => importsOf(file).map((path) => ({ file, path })))
-    .filter(({ path }) => !path.startsWith(`${room}/`));
-  assertEquals(crossings.filter(({ path }) => !allowed.some((pattern) => pattern.test(path))), []);
-  // A rule that nothing uses is out of date, and would not see anything.
-  for (const pattern of allowed) assert(crossings.some(({ path }) => pattern.test(path)), `Nothing imports ${pattern}`);
+/** The room of a file: its first folder, of `models/` the first two, or the file itself. */
+function roomOf(file: string): string {
+  const parts = file.split("/");
+  return parts.slice(0, parts[0] === "models" ? 2 : 1).join("/");
+}
+
+function folderOf(file: string): string {
+  return file.slice(0, Math.max(0, file.lastIndexOf("/")));
+}
+
+/** Files of the project that a source imports, statically or not. Comments do not count. */
+function importsOf(file: string, text: string): Edge[] {
+  const code = text.replaceAll(/^\s*(\*|\/\*|\/\/).*$/gm, "");
+  const imports = code.matchAll(/(?:\bfrom|^\s*import|\bimport\()\s*"(\.[^"]+)"/gm);
+  return [...imports].map(([, path = ""]) => ({
+    from: file,
+    to: new URL(path, new URL(file, root)).href.slice(root.href.length),
+  }));
+}
+
+/** Headers of `native/` that a source includes; those of its own folder have no path. */
+function includesOf(file: string, text: string): Edge[] {
+  return [...text.matchAll(/^#include "([^"]+)"/gm)].flatMap(([, path = ""]) =>
+    path === "tierstore.h" ? [] : [{ from: file, to: path.includes("/") ? path : `${folderOf(file)}/${path}` }]
+  );
+}
+
+/** Imports that the table does not allow, in words. */
+function crossings(edges: readonly Edge[], allowed: typeof ALLOWED, roomOf: (file: string) => string): string[] {
+  return edges.flatMap(({ from, to }) => {
+    const [mine, theirs] = [roomOf(from), roomOf(to)];
+    const may = allowed[mine];
+    if (may === undefined) return [`${from}: the table has no "${mine}"`];
+    return mine === theirs || may.includes(theirs) || may.includes(to) ? [] : [`${from} imports ${to}`];
+  });
+}
+
+/** What the table allows and nothing uses. */
+function unused(edges: readonly Edge[], allowed: typeof ALLOWED, roomOf: (file: string) => string): string[] {
+  return Object.entries(allowed).flatMap(([room, names]) =>
+    names.filter((name) => !edges.some(({ from, to }) => roomOf(from) === room && (roomOf(to) === name || to === name)))
+      .map((name) => `${room} imports nothing of ${name}`)
+  );
+}
+
+/** Folders that reach themselves through others. */
+function circles(edges: readonly Edge[]): string[] {
+  const to = new Map<string, Set<string>>();
+  for (const edge of edges) {
+    const [a, b] = [folderOf(edge.from), folderOf(edge.to)];
+    if (a !== "" && b !== "" && a !== b) to.set(a, (to.get(a) ?? new Set()).add(b));
+  }
+  return [...to.keys()].filter((start) => {
+    const seen = new Set<string>();
+    const open = [...to.get(start) ?? []];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (!seen.has(next)) open.push(...to.get(seen.add(next) && next) ?? []);
+    }
+    return seen.has(start);
+  }).sort();
+}
+
+const MODULES = [
+  "mod.ts",
+  "cli.ts",
+  ...["base/", "ffi/", "machines/", "models/", "scenarios/", "reports/", "cli/", "bench/", "setup/"]
+    .flatMap((folder) => [...sources(folder, /\.ts$/)]),
+];
+/** Every module with its text; a mutation replaces one. */
+const read = (files: readonly string[]) =>
+  files.map((file) => [file, Deno.readTextFileSync(new URL(file, root))] as const);
+const modules = read(MODULES);
+const IMPORTS = modules.flatMap(([file, text]) => importsOf(file, text));
+
+const cSources = read(
+  [...sources("native/", /\.[ch]$/)].filter((file) => !/^native\/(build|bench|test|include)\//.test(file)),
+)
+  .map(([file, text]) => [file.slice("native/".length), text] as const);
+const INCLUDES = cSources.flatMap(([file, text]) => includesOf(file, text));
+
+Deno.test("every room imports only what is below it", () => {
+  assertEquals(crossings(IMPORTS, ALLOWED, roomOf), []);
+  assertEquals(unused(IMPORTS, ALLOWED, roomOf), []);
+});
+
+Deno.test("no folder imports itself through others", () => {
+  assertEquals(circles(IMPORTS), []);
+});
+
+Deno.test("every folder of native/ includes only what the table allows, and none itself through others", () => {
+  assertEquals(crossings(INCLUDES, MAY_INCLUDE, folderOf), []);
+  assertEquals(unused(INCLUDES, MAY_INCLUDE, folderOf), []);
+  assertEquals(circles(INCLUDES), []);
+});
+
+Deno.test("an import that points back, a circle and an include against the table are seen", () => {
+  const back = importsOf("base/units.ts", 'import { loadScenario } from "../scenarios/load.ts";');
+  assertEquals(crossings([...IMPORTS, ...back], ALLOWED, roomOf), ["base/units.ts imports scenarios/load.ts"]);
+  const circle = importsOf("scenarios/check.ts", 'import { runScenario } from "./run/run.ts";');
+  assertEquals(circles([...IMPORTS, ...circle]), ["scenarios", "scenarios/run"]);
+  const include = includesOf("tiers/dram.c", '#include "store/store.h"\n');
+  assertEquals(crossings([...INCLUDES, ...include], MAY_INCLUDE, folderOf), ["tiers/dram.c imports store/store.h"]);
 });
 
 Deno.test("only ffi opens native libraries", () => {
-  const openers = ["base/", "cli/", "ffi/", "machines/", "models/", "reports/", "scenarios/"].flatMap((
-    folder,
-  ) => [...sources(folder)])
-    .filter((file) => /\bDeno\.dlopen\(/.test(Deno.readTextFileSync(new URL(file, root))));
-  assertEquals(openers, ["ffi/library.ts"]);
+  const openers = modules.filter(([file, text]) => !file.startsWith("bench/") && /\bDeno\.dlopen\(/.test(text));
+  assertEquals(openers.map(([file]) => file), ["ffi/library.ts"]);
+});
+
+Deno.test("native/ is C alone", () => {
+  assert(sources("native/", /\.(ts|js|py)$/).next().done);
 });

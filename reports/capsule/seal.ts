@@ -10,7 +10,7 @@
 import { Buffer } from "node:buffer";
 import { checked, count, listOf, object, text } from "../../base/record_parts.ts";
 import * as v from "../../base/valibot.ts";
-import { Markup, scriptJson } from "../html/markup.ts";
+import { Markup, scriptJson } from "../text/markup.ts";
 import { BEFORE_ROOT, cutPage, ROOT_NAME, ROOT_SLOT } from "./parts.ts";
 import { sha256Hex, treeRoot } from "./tree.ts";
 

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { kindOf, kindText } from "../kind.ts";
+import { kindOf, kindText } from "../summary/kind.ts";
 import type { Result, SampleRecord } from "../../scenarios/record.ts";
-import { type Group, groupSamples, rateOf } from "../case_summary.ts";
-import { checkResult } from "../check_result.ts";
-import { changeWords, countText, listText, roughPercentText } from "../format.ts";
+import { type Group, groupSamples, rateOf } from "../summary/case_summary.ts";
+import { checkResult } from "../summary/check_result.ts";
+import { changeWords, countText, listText, roughPercentText } from "../text/format.ts";
 import { type Estimate, estimate, estimateRatio, mapEstimate } from "../statistics/bootstrap.ts";
 import { noiseFloor } from "../statistics/noise.ts";
 import { sameRounds } from "../statistics/pairing.ts";

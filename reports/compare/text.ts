@@ -5,11 +5,11 @@
  */
 
 import { shownLines } from "../../base/shown.ts";
-import { kindText } from "../kind.ts";
+import { kindText } from "../summary/kind.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
 import { significant } from "../../base/numbers.ts";
-import { estimateText, rateText, roughPercentText } from "../format.ts";
-import { wrap } from "../terminal.ts";
+import { estimateText, rateText, roughPercentText } from "../text/format.ts";
+import { wrap } from "../export/terminal.ts";
 import type { ComparedCase, ComparedResult, ResultComparison } from "./model.ts";
 
 const HEAD = ["case", "kind", "first, samples/s", "second, samples/s", "ratio (95 %)", "q", "noise floor", "verdict"];

@@ -6,7 +6,7 @@
  */
 
 import type { Contribution } from "../../scenarios/contribution/record.ts";
-import { html, scriptJson } from "../html/markup.ts";
+import { html, scriptJson } from "../text/markup.ts";
 import { renderPage, type ReportOptions } from "../html/render.ts";
 import { contributionSection } from "./section.ts";
 

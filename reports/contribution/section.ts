@@ -5,8 +5,8 @@
  */
 
 import type { Contribution } from "../../scenarios/contribution/record.ts";
-import { countText } from "../format.ts";
-import { html, type Markup } from "../html/markup.ts";
+import { countText } from "../text/format.ts";
+import { html, type Markup } from "../text/markup.ts";
 import { table } from "../html/parts.ts";
 
 /** What a contribution holds, in words: the same in the file and in the terminal. */

@@ -6,7 +6,7 @@
 
 import type { Contribution } from "../../scenarios/contribution/record.ts";
 import { shownLines } from "../../base/shown.ts";
-import { wrap } from "../terminal.ts";
+import { wrap } from "../export/terminal.ts";
 import { contentsText, removedText } from "./section.ts";
 
 const MARKS = { "ok": "+", "not ok": "!", "unknown": "?" } as const;

@@ -5,13 +5,13 @@
  */
 
 import { shownText } from "../../base/shown.ts";
-import { kindText } from "../kind.ts";
+import { kindText } from "../summary/kind.ts";
 import { significant } from "../../base/numbers.ts";
-import { changeText, errorText, estimateText, rateText } from "../format.ts";
-import { resultsText } from "../ablation_words.ts";
-import { FILTER_COLUMNS, filterCells, filtered } from "../filter_words.ts";
-import { focused } from "../focus.ts";
-import type { Summary } from "../model.ts";
+import { changeText, errorText, estimateText, rateText } from "../text/format.ts";
+import { resultsText } from "../summary/ablation_words.ts";
+import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
+import { focused } from "../summary/focus.ts";
+import type { Summary } from "../summary/report_model.ts";
 
 /** Verdict, table and limits as GitHub-flavoured Markdown. */
 export function toMarkdown(summary: Summary): string {

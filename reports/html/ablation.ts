@@ -4,12 +4,12 @@
  * @module
  */
 
-import { kindText } from "../kind.ts";
-import { resultsText, savesFaults, switchLabel } from "../ablation_words.ts";
+import { kindText } from "../summary/kind.ts";
+import { resultsText, savesFaults, switchLabel } from "../summary/ablation_words.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
-import { countText, listText } from "../format.ts";
-import type { AblationGroup, AblationRow, Summary } from "../model.ts";
-import { html, type Markup } from "./markup.ts";
+import { countText, listText } from "../text/format.ts";
+import type { AblationGroup, AblationRow, Summary } from "../summary/report_model.ts";
+import { html, type Markup } from "../text/markup.ts";
 import { type Cell, estimateCell, figure, rateCell, table } from "./parts.ts";
 import { aucCell } from "../../scenarios/record.ts";
 

@@ -4,10 +4,18 @@
  * @module
  */
 
-import { flipText, inputText, pointsText, savedText, savingText, sideText, unpricedText } from "../claim_text.ts";
-import type { CaseClaim, Summary } from "../model.ts";
-import { html, type Markup } from "./markup.ts";
-import { type Kind, kindText } from "../kind.ts";
+import {
+  flipText,
+  inputText,
+  pointsText,
+  savedText,
+  savingText,
+  sideText,
+  unpricedText,
+} from "../summary/claim_text.ts";
+import type { CaseClaim, Summary } from "../summary/report_model.ts";
+import { html, type Markup } from "../text/markup.ts";
+import { type Kind, kindText } from "../summary/kind.ts";
 import { figure, kind, table } from "./parts.ts";
 
 /** Claims with charts; further ones have their tables alone. */

@@ -6,13 +6,13 @@
 
 import { bytesText, decimalBytesText } from "../../base/bytes.ts";
 import { percentText, significant } from "../../base/numbers.ts";
-import { changeText, estimateText, listText } from "../format.ts";
-import type { CaseSummary, Pricing, Summary } from "../model.ts";
-import { rangeText } from "../claim_text.ts";
+import { changeText, estimateText, listText } from "../text/format.ts";
+import type { CaseSummary, Pricing, Summary } from "../summary/report_model.ts";
+import { rangeText } from "../summary/claim_text.ts";
 import { BOUNDARY_WORDS, boundaryText, partsWithin } from "../../models/costs/bill.ts";
 import { dateText, isStale, MARK_WORDS, type Provenance } from "../../models/costs/price_book.ts";
 import { breakEven } from "./break_even.ts";
-import { html, type Markup } from "./markup.ts";
+import { html, type Markup } from "../text/markup.ts";
 import { estimateCell, kind, table } from "./parts.ts";
 
 /** The cost section; says why when nothing could be priced. */

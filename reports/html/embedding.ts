@@ -4,11 +4,11 @@
  * @module
  */
 
-import { changeText, roughPercentText } from "../format.ts";
-import type { CaseSummary, Summary } from "../model.ts";
+import { changeText, roughPercentText } from "../text/format.ts";
+import type { CaseSummary, Summary } from "../summary/report_model.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
-import { html, type Markup } from "./markup.ts";
-import { kindsText } from "../kind.ts";
+import { html, type Markup } from "../text/markup.ts";
+import { kindsText } from "../summary/kind.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
 
 /** Time for embeddings of every case that shows times. */

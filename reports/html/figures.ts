@@ -6,13 +6,13 @@
 
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
-import { countText, estimateText, listText } from "../format.ts";
-import type { Summary } from "../model.ts";
+import { countText, estimateText, listText } from "../text/format.ts";
+import type { Summary } from "../summary/report_model.ts";
 import { missCurve } from "./miss_curve.ts";
-import { fastModeText, targetText } from "../quality_words.ts";
-import { html, type Markup } from "./markup.ts";
+import { fastModeText, targetText } from "../summary/quality_words.ts";
+import { html, type Markup } from "../text/markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
-import { kindsText, kindText } from "../kind.ts";
+import { kindsText, kindText } from "../summary/kind.ts";
 import { filter } from "./filter.ts";
 import { traffic } from "./traffic.ts";
 import { aucCell, aucText } from "../../scenarios/record.ts";

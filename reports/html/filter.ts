@@ -4,9 +4,9 @@
  * @module
  */
 
-import { FILTER_COLUMNS, filterCells, filtered } from "../filter_words.ts";
-import type { CaseSummary } from "../model.ts";
-import { html, type Markup } from "./markup.ts";
+import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
+import type { CaseSummary } from "../summary/report_model.ts";
+import { html, type Markup } from "../text/markup.ts";
 import { kind, table } from "./parts.ts";
 
 /** The table; undefined where no case has admission or expiry. */

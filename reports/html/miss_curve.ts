@@ -6,10 +6,10 @@
 
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, significant } from "../../base/numbers.ts";
-import { missesAt } from "../miss_curve.ts";
-import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
-import { html, type Markup } from "./markup.ts";
-import { kindsText } from "../kind.ts";
+import { missesAt } from "../summary/miss_curve.ts";
+import type { CacheCurve, CaseSummary, Summary } from "../summary/report_model.ts";
+import { html, type Markup } from "../text/markup.ts";
+import { kindsText } from "../summary/kind.ts";
 import { figure, kind, table } from "./parts.ts";
 
 /** The figure; undefined where the run recorded no curve. */

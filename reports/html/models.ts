@@ -7,9 +7,9 @@
 import type { ModelBand } from "../../scenarios/record.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { significant } from "../../base/numbers.ts";
-import { listText } from "../format.ts";
-import type { ModelAccuracy, Summary } from "../model.ts";
-import { html, type Markup } from "./markup.ts";
+import { listText } from "../text/format.ts";
+import type { ModelAccuracy, Summary } from "../summary/report_model.ts";
+import { html, type Markup } from "../text/markup.ts";
 import { type Cell, figure, table } from "./parts.ts";
 
 /** Words for the figures that a band was found with. */

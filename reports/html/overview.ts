@@ -4,10 +4,10 @@
  * @module
  */
 
-import { kindsText } from "../kind.ts";
-import { changeText, countText, estimateText, listText } from "../format.ts";
-import type { CaseSummary, Summary } from "../model.ts";
-import { html, type Markup } from "./markup.ts";
+import { kindsText } from "../summary/kind.ts";
+import { changeText, countText, estimateText, listText } from "../text/format.ts";
+import type { CaseSummary, Summary } from "../summary/report_model.ts";
+import { html, type Markup } from "../text/markup.ts";
 import { type Cell, estimateCell, figure, kind, rateCell, table } from "./parts.ts";
 
 /** Title and facts of the run. */

@@ -7,7 +7,7 @@
 
 import { createHash } from "node:crypto";
 import { SEALED_MARK } from "../capsule/seal.ts";
-import { html, type Markup } from "./markup.ts";
+import { html, type Markup } from "../text/markup.ts";
 
 /** What a page's head is made of. */
 export interface PageHead {

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { type Kind, vouchedText } from "../kind.ts";
+import { type Kind, vouchedText } from "../summary/kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
 import { prefixFor, significant } from "../../base/numbers.ts";
-import { intervalText } from "../format.ts";
+import { intervalText } from "../text/format.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
-import { html, Markup } from "./markup.ts";
+import { html, Markup } from "../text/markup.ts";
 
 /** A column of a table. */
 export interface Column {

@@ -7,15 +7,15 @@
 import type { Result } from "../../scenarios/record.ts";
 import { carriedOptions } from "../capsule/carried.ts";
 import { ROOT_PLACE, seal } from "../capsule/seal.ts";
-import { summarise, type SummaryOptions } from "../summary.ts";
+import { summarise, type SummaryOptions } from "../summary/summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import { ablation } from "./ablation.ts";
 import { claims } from "./claim.ts";
 import { cost } from "./cost.ts";
-import { focused } from "../focus.ts";
+import { focused } from "../summary/focus.ts";
 import { embedding } from "./embedding.ts";
 import { memory, quality, speed, time } from "./figures.ts";
-import { html, Markup, recordLines, scriptJson } from "./markup.ts";
+import { html, Markup, recordLines, scriptJson } from "../text/markup.ts";
 import { pageHead } from "./page_head.ts";
 import { answer, heading, overview, words } from "./overview.ts";
 import { pageData } from "./page_data.ts";

@@ -6,10 +6,10 @@
 
 import { bytesText } from "../../base/bytes.ts";
 import { significant } from "../../base/numbers.ts";
-import { countText } from "../format.ts";
-import type { CaseSummary, TierTraffic } from "../model.ts";
-import { html, type Markup } from "./markup.ts";
-import { kindsText } from "../kind.ts";
+import { countText } from "../text/format.ts";
+import type { CaseSummary, TierTraffic } from "../summary/report_model.ts";
+import { html, type Markup } from "../text/markup.ts";
+import { kindsText } from "../summary/kind.ts";
 import { figure, kind, table } from "./parts.ts";
 
 /** A tier with its case. */

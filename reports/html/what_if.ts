@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Summary } from "../model.ts";
+import type { Summary } from "../summary/report_model.ts";
 import { whatIfBase } from "../what_if/base.ts";
 import {
   type ChoiceKnob,
@@ -20,8 +20,8 @@ import {
 import { whatIf } from "../what_if/what_if.ts";
 import { WHAT_IF_COLUMNS, whatIfRows, whatIfText } from "../what_if/words.ts";
 import { colours } from "./page_data.ts";
-import { html, type Markup } from "./markup.ts";
-import { type Kind, kindOf, kindsText } from "../kind.ts";
+import { html, type Markup } from "../text/markup.ts";
+import { type Kind, kindOf, kindsText } from "../summary/kind.ts";
 import { figure, kind, table } from "./parts.ts";
 
 /** The section; undefined where nothing is priced. */

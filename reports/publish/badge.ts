@@ -4,11 +4,11 @@
  * @module
  */
 
-import { kindText } from "../kind.ts";
+import { kindText } from "../summary/kind.ts";
 import { significant } from "../../base/numbers.ts";
-import { changeText, countText } from "../format.ts";
-import { escapeHtml } from "../html/markup.ts";
-import type { CaseSummary, Summary } from "../model.ts";
+import { changeText, countText } from "../text/format.ts";
+import { escapeHtml } from "../text/markup.ts";
+import type { CaseSummary, Summary } from "../summary/report_model.ts";
 import { difference } from "../statistics/noise.ts";
 
 const LABEL = "tierbench";

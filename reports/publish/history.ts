@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Kind, kindOf, kindText } from "../kind.ts";
+import { type Kind, kindOf, kindText } from "../summary/kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
 import { compareResults } from "../compare/compare.ts";
 import type { CaseVerdict, ResultComparison } from "../compare/model.ts";

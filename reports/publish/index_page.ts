@@ -4,15 +4,15 @@
  * @module
  */
 
-import { kindsText, kindText } from "../kind.ts";
+import { kindsText, kindText } from "../summary/kind.ts";
 import { significant } from "../../base/numbers.ts";
-import { countText, rateText } from "../format.ts";
-import { html, Markup, scriptJson } from "../html/markup.ts";
+import { countText, rateText } from "../text/format.ts";
+import { html, Markup, scriptJson } from "../text/markup.ts";
 import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
 import { type Cell, figure, kind, table } from "../html/parts.ts";
 import reportSheet from "../html/style.css" with { type: "text" };
-import type { Summary } from "../model.ts";
+import type { Summary } from "../summary/report_model.ts";
 import type { SimulationSummary } from "../simulation/summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import type { UnreadableReport } from "./collect.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { kindOf } from "../kind.ts";
+import { kindOf } from "../summary/kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
 import type { Point } from "../html/page_data.ts";
 import type { History } from "./history.ts";

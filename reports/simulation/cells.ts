@@ -7,7 +7,7 @@
 import type { ExplanationRecord, SimulatedRecord } from "../../models/simulation/record.ts";
 import { decimalBytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
-import { changeText } from "../format.ts";
+import { changeText } from "../text/format.ts";
 import { bottleneck, type Deviation, type StudySummary } from "./summary.ts";
 
 /** A table: titles, rows of text. The first column, and those named, are words. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { html, type Markup } from "../html/markup.ts";
+import { html, type Markup } from "../text/markup.ts";
 import { significant } from "../../base/numbers.ts";
 import { type StudyCase, timeByKind } from "./summary.ts";
 

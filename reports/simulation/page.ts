@@ -6,7 +6,7 @@
 
 import type { SimulationResult } from "../../models/simulation/record.ts";
 import { ROOT_PLACE, seal } from "../capsule/seal.ts";
-import { html, Markup, scriptJson } from "../html/markup.ts";
+import { html, Markup, scriptJson } from "../text/markup.ts";
 import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
 import { kind, table } from "../html/parts.ts";

@@ -7,7 +7,7 @@
 import { shownLines } from "../../base/shown.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
 import { csvLine } from "../../models/costs/csv.ts";
-import { wrap } from "../terminal.ts";
+import { wrap } from "../export/terminal.ts";
 import { deviationTable, explanationTable, speedTable, type TextTable } from "./cells.ts";
 import { type SimulationSummary, timeByKind } from "./summary.ts";
 

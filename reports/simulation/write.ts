@@ -5,7 +5,7 @@
  */
 
 import type { SimulationResult } from "../../models/simulation/record.ts";
-import { type ReportFiles, writeReportTexts } from "../write.ts";
+import { type ReportFiles, writeReportTexts } from "../export/write_texts.ts";
 import { renderSimulation } from "./page.ts";
 import { summariseSimulation } from "./summary.ts";
 import { simulationCsv, simulationJson, simulationMarkdown } from "./text.ts";

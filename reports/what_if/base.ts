@@ -5,11 +5,11 @@
  * @module
  */
 
-import { kindOf } from "../kind.ts";
+import { kindOf } from "../summary/kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
-import type { CacheCurve, CaseSummary, Summary } from "../model.ts";
-import type { PriceableCase } from "../pricing.ts";
-import type { ScenarioView } from "../scenario_view.ts";
+import type { CacheCurve, CaseSummary, Summary } from "../summary/report_model.ts";
+import type { PriceableCase } from "../summary/pricing.ts";
+import type { ScenarioView } from "../summary/scenario_view.ts";
 import { OWNED } from "../../models/costs/owned_machines.ts";
 import type { PriceBook, Provenance } from "../../models/costs/price_book.ts";
 

@@ -5,13 +5,13 @@
  * @module
  */
 
-import { paretoLine } from "../pareto.ts";
-import { priceCases, type Priced } from "../pricing.ts";
+import { paretoLine } from "../summary/pareto.ts";
+import { priceCases, type Priced } from "../summary/pricing.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { OWNED_ITEMS } from "../../models/costs/owned_machines.ts";
 import type { PriceBook } from "../../models/costs/price_book.ts";
 import type { WhatIfBase, WhatIfCase } from "./base.ts";
-import { missesAt } from "../miss_curve.ts";
+import { missesAt } from "../summary/miss_curve.ts";
 import { MODULES, PRICE, type WhatIfState } from "./knobs.ts";
 
 /** The cases at other inputs. */

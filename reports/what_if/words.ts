@@ -5,7 +5,7 @@
  */
 
 import { significant } from "../../base/numbers.ts";
-import { changeText, countText } from "../format.ts";
+import { changeText, countText } from "../text/format.ts";
 import { type Knob, valueText, type WhatIfState } from "./knobs.ts";
 import type { WhatIf } from "./what_if.ts";
 

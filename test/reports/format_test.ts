@@ -10,7 +10,7 @@ import {
   listText,
   rateText,
   roughPercentText,
-} from "../../reports/format.ts";
+} from "../../reports/text/format.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 
 Deno.test("significant() prints three digits without exponent", () => {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { bundled } from "./bundled.ts";
-import { html, scriptJson } from "../../reports/html/markup.ts";
+import { html, scriptJson } from "../../reports/text/markup.ts";
 import type { pageData } from "../../reports/html/page_data.ts";
 import { parseCsv } from "../../models/costs/csv.ts";
 import { renderReport, summarise, toCsv, toJson, toMarkdown, writeReport } from "../../reports/report.ts";
 import { significant } from "../../base/numbers.ts";
-import { estimateText } from "../../reports/format.ts";
+import { estimateText } from "../../reports/text/format.ts";
 import { parsePage } from "../../reports/capsule/read.ts";
 import { fixtureResult, fromJsonLines, toJsonLines } from "../fixtures/result_fixture.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";

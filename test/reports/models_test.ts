@@ -1,6 +1,6 @@
 /** What a report says of media models: bandwidth against their limit, and how far they are from what was published. */
 
-import { reanalyse } from "../../reports/capsule/reanalyse.ts";
+import { reanalyse } from "../../reports/reanalyse/reanalyse.ts";
 import { pageData } from "../../reports/html/page_data.ts";
 import { renderReport, summarise, toMarkdown } from "../../reports/report.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";

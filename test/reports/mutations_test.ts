@@ -1,5 +1,5 @@
 import "../native_library.ts";
-import { reanalyse } from "../../reports/capsule/reanalyse.ts";
+import { reanalyse } from "../../reports/reanalyse/reanalyse.ts";
 import { seal } from "../../reports/capsule/seal.ts";
 import { renderContribution } from "../../reports/contribution/page.ts";
 import { renderChecklist } from "../../reports/contribution/text.ts";

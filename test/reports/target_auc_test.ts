@@ -1,6 +1,6 @@
-import { targetText } from "../../reports/quality_words.ts";
+import { targetText } from "../../reports/summary/quality_words.ts";
 import { renderReport, summarise } from "../../reports/report.ts";
-import { targetAuc } from "../../reports/target_auc.ts";
+import { targetAuc } from "../../reports/summary/target_auc.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { fastResult, targeted } from "./edge_cases.ts";
 import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";

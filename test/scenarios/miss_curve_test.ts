@@ -2,9 +2,9 @@
 
 import { curveRecord } from "../../scenarios/run/miss_curve.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
-import { checkResult } from "../../reports/check_result.ts";
+import { checkResult } from "../../reports/summary/check_result.ts";
 import { renderReport } from "../../reports/report.ts";
-import { summarise } from "../../reports/summary.ts";
+import { summarise } from "../../reports/summary/summary.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
 

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { kindText } from "../../kind.ts";
+import { kindText } from "../../summary/kind.ts";
 import {
   BarController,
   BarElement,
@@ -30,7 +30,7 @@ import {
 import type { Marked, PageData, Point, Stacked } from "../page_data.ts";
 import type { Auc } from "../../../scenarios/record.ts";
 import type { Theme } from "../palette.ts";
-import { paretoLine } from "../../pareto.ts";
+import { paretoLine } from "../../summary/pareto.ts";
 import { fill, joined, pointLabels, rowLabels, SHAPES } from "./marks.ts";
 
 Chart.register(

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { kindText } from "../../kind.ts";
+import { kindText } from "../../summary/kind.ts";
 import { Chart, type ChartOptions, LogarithmicScale, type Plugin, ScatterController } from "chart.js";
 import type { Floating, Lines } from "../more_data.ts";
 import type { PageData } from "../page_data.ts";

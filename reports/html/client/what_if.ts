@@ -9,7 +9,7 @@
  * @module
  */
 
-import { kindOf } from "../../kind.ts";
+import { kindOf } from "../../summary/kind.ts";
 import type { PageData } from "../page_data.ts";
 import { hashOf, stateOf } from "../../what_if/address.ts";
 import type { WhatIfBase } from "../../what_if/base.ts";

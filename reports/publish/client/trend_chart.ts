@@ -7,7 +7,7 @@
  * @module
  */
 
-import { kindText } from "../../kind.ts";
+import { kindText } from "../../summary/kind.ts";
 import { CategoryScale, Chart, Legend, LinearScale, LineElement, type Plugin, PointElement, Tooltip } from "chart.js";
 import { LineWithErrorBarsController, PointWithErrorBar } from "chartjs-chart-error-bars";
 import type { Trend } from "../page_data.ts";

@@ -1,4 +1,4 @@
-import { reanalyse } from "../../../reports/capsule/reanalyse.ts";
+import { reanalyse } from "../../../reports/reanalyse/reanalyse.ts";
 import { renderReport } from "../../../reports/html/render.ts";
 import { checkPage, parsePriceBook, type PriceBook, summarise } from "../../../reports/report.ts";
 import { contributionOf } from "../../../scenarios/contribution/contribution.ts";

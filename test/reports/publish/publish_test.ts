@@ -3,7 +3,7 @@ import { checkPage } from "../../../reports/capsule/seal.ts";
 import { renderReport } from "../../../reports/html/render.ts";
 import { badgeSvg, badgeText } from "../../../reports/publish/badge.ts";
 import { publishReports } from "../../../reports/publish/publish.ts";
-import { summarise } from "../../../reports/summary.ts";
+import { summarise } from "../../../reports/summary/summary.ts";
 import { fixtureResult } from "../../fixtures/result_fixture.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { runOn, writeReports } from "./reports.ts";

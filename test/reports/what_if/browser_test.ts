@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { colours } from "../../../reports/html/page_data.ts";
 import { renderReport } from "../../../reports/report.ts";
 import { seededRandom } from "../../../reports/statistics/random.ts";
-import { summarise } from "../../../reports/summary.ts";
+import { summarise } from "../../../reports/summary/summary.ts";
 import { hashOf } from "../../../reports/what_if/address.ts";
 import { type WhatIfBase, whatIfBase } from "../../../reports/what_if/base.ts";
 import { knobsOf, PLACES, valueAt } from "../../../reports/what_if/knobs.ts";

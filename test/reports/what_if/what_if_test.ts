@@ -2,9 +2,9 @@
 
 import fc from "fast-check";
 import { colours } from "../../../reports/html/page_data.ts";
-import { missesAt } from "../../../reports/miss_curve.ts";
-import { paretoLine } from "../../../reports/pareto.ts";
-import { summarise } from "../../../reports/summary.ts";
+import { missesAt } from "../../../reports/summary/miss_curve.ts";
+import { paretoLine } from "../../../reports/summary/pareto.ts";
+import { summarise } from "../../../reports/summary/summary.ts";
 import { hashOf, stateOf } from "../../../reports/what_if/address.ts";
 import { type WhatIfBase, whatIfBase } from "../../../reports/what_if/base.ts";
 import { allowed, knobsOf, type NumberKnob, placeOf, PLACES, valueAt } from "../../../reports/what_if/knobs.ts";

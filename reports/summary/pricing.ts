@@ -5,11 +5,11 @@
  */
 
 import type { UnpricedCase } from "./case_summary.ts";
-import { decimalBytesText } from "../base/bytes.ts";
-import { percentText, significant } from "../base/numbers.ts";
-import type { CaseCost, CaseSummary, Pricing } from "./model.ts";
+import { decimalBytesText } from "../../base/bytes.ts";
+import { percentText, significant } from "../../base/numbers.ts";
+import type { CaseCost, CaseSummary, Pricing } from "./report_model.ts";
 import type { ScenarioView } from "./scenario_view.ts";
-import { mapEstimate } from "./statistics/bootstrap.ts";
+import { mapEstimate } from "../statistics/bootstrap.ts";
 import {
   dollarsPerMillionSamples,
   type Need,
@@ -17,11 +17,11 @@ import {
   offers,
   priceWithoutOverBuy,
   savingWithCommon,
-} from "../models/costs/cost_model.ts";
-import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from "../models/costs/bill.ts";
-import { missingForOwned, OWNED, ownedMachines } from "../models/costs/owned_machines.ts";
-import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "../models/costs/price_book.ts";
-import { type SampleWork, serversNeeded } from "../models/costs/traffic.ts";
+} from "../../models/costs/cost_model.ts";
+import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from "../../models/costs/bill.ts";
+import { missingForOwned, OWNED, ownedMachines } from "../../models/costs/owned_machines.ts";
+import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "../../models/costs/price_book.ts";
+import { type SampleWork, serversNeeded } from "../../models/costs/traffic.ts";
 
 /** Share of a machine's memory that tables may use; the rest is for system, process and buffers. An assumption. */
 export const USABLE_SHARE = 0.9;

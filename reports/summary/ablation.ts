@@ -12,13 +12,13 @@ import {
   offValue,
   type SwitchName,
   type Variant,
-} from "../scenarios/ablation.ts";
-import type { Auc, QualityRecord, Result, SampleRecord } from "../scenarios/record.ts";
+} from "../../scenarios/ablation.ts";
+import type { Auc, QualityRecord, Result, SampleRecord } from "../../scenarios/record.ts";
 import { type Group, rateOf } from "./case_summary.ts";
 import { switchLabel } from "./ablation_words.ts";
-import type { AblationGroup, AblationRow, AblationSummary, CaseSummary } from "./model.ts";
-import { compared } from "./statistics/pairing.ts";
-import { estimate } from "./statistics/bootstrap.ts";
+import type { AblationGroup, AblationRow, AblationSummary, CaseSummary } from "./report_model.ts";
+import { compared } from "../statistics/pairing.ts";
+import { estimate } from "../statistics/bootstrap.ts";
 
 type Ablation = Parameters<typeof ablationVariants>[0];
 

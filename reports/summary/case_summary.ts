@@ -5,7 +5,7 @@
  */
 
 import { kindOf, kindText } from "./kind.ts";
-import { PHASES, type Result, type SampleRecord } from "../scenarios/record.ts";
+import { PHASES, type Result, type SampleRecord } from "../../scenarios/record.ts";
 import { embeddingTime } from "./embedding_time.ts";
 import type {
   CacheCurve,
@@ -16,11 +16,11 @@ import type {
   StepTimes,
   Summary,
   TierTraffic,
-} from "./model.ts";
+} from "./report_model.ts";
 import { holdingOf, viewScenario } from "./scenario_view.ts";
-import { type Estimate, estimate, mapEstimate } from "./statistics/bootstrap.ts";
-import { compared, sameRounds } from "./statistics/pairing.ts";
-import { mean, quantileOfSorted } from "./statistics/quantiles.ts";
+import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
+import { compared, sameRounds } from "../statistics/pairing.ts";
+import { mean, quantileOfSorted } from "../statistics/quantiles.ts";
 
 /** Samples that belong together, in file order. */
 export interface Group {

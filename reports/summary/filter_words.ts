@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { FilterRecord } from "../scenarios/record.ts";
-import type { CaseSummary } from "./model.ts";
+import type { FilterRecord } from "../../scenarios/record.ts";
+import type { CaseSummary } from "./report_model.ts";
 
 /** Columns of a table of {@linkcode filterCells}. */
 export const FILTER_COLUMNS: readonly string[] = ["rows admitted", "lookups refused", "rows expired", "keys waiting"];

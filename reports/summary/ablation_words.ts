@@ -5,12 +5,12 @@
  */
 
 import { kindText } from "./kind.ts";
-import { prefixed, significant } from "../base/numbers.ts";
-import { changeWords, listText, roughPercentText } from "./format.ts";
-import type { AblationGroup, AblationRow, AblationSummary } from "./model.ts";
-import { mapEstimate } from "./statistics/bootstrap.ts";
-import { difference } from "./statistics/noise.ts";
-import { aucText } from "../scenarios/record.ts";
+import { prefixed, significant } from "../../base/numbers.ts";
+import { changeWords, listText, roughPercentText } from "../text/format.ts";
+import type { AblationGroup, AblationRow, AblationSummary } from "./report_model.ts";
+import { mapEstimate } from "../statistics/bootstrap.ts";
+import { difference } from "../statistics/noise.ts";
+import { aucText } from "../../scenarios/record.ts";
 
 /** `keeps results`, or `changes results: AUC 0.7512 (−0.0011)`. */
 export function resultsText({ kind, keepsResults, auc, aucChange }: AblationRow): string {

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Result, ResultRecord } from "../scenarios/record.ts";
-import { checkRecord } from "../scenarios/record_schema.ts";
-import { QUALITY_ID } from "../scenarios/result.ts";
+import type { Result, ResultRecord } from "../../scenarios/record.ts";
+import { checkRecord } from "../../scenarios/record_schema.ts";
+import { QUALITY_ID } from "../../scenarios/result.ts";
 
 /**
  * Checks every field that a report uses, also of results that a program made or changed.

@@ -5,18 +5,18 @@
  */
 
 import { kindText } from "./kind.ts";
-import { prefixed, significant } from "../base/numbers.ts";
-import { changeWords, countText, intervalText, listText, roughPercentText } from "./format.ts";
-import type { CaseSummary, Summary, Verdict } from "./model.ts";
-import { ABLATION_FIELD } from "../scenarios/ablation.ts";
+import { prefixed, significant } from "../../base/numbers.ts";
+import { changeWords, countText, intervalText, listText, roughPercentText } from "../text/format.ts";
+import type { CaseSummary, Summary, Verdict } from "./report_model.ts";
+import { ABLATION_FIELD } from "../../scenarios/ablation.ts";
 import { ablationCautions, ablationSentences } from "./ablation_words.ts";
 import { fastModeText, targetText } from "./quality_words.ts";
-import type { Estimate } from "./statistics/bootstrap.ts";
-import { mapEstimate } from "./statistics/bootstrap.ts";
-import { difference, noiseFloor, noiseStatement } from "./statistics/noise.ts";
-import { sameRounds } from "./statistics/pairing.ts";
+import type { Estimate } from "../statistics/bootstrap.ts";
+import { mapEstimate } from "../statistics/bootstrap.ts";
+import { difference, noiseFloor, noiseStatement } from "../statistics/noise.ts";
+import { sameRounds } from "../statistics/pairing.ts";
 import { tiedInCost } from "./ties.ts";
-import { aucText } from "../scenarios/record.ts";
+import { aucText } from "../../scenarios/record.ts";
 
 /** What the verdict is made from: everything but itself. */
 export type Facts = Omit<Summary, "verdict">;

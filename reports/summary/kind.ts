@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Evidence, Vouched } from "../scenarios/record.ts";
+import type { Evidence, Vouched } from "../../scenarios/record.ts";
 
 /** How a figure was obtained. */
 export interface Kind {

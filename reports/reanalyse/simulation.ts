@@ -6,9 +6,9 @@
 
 import type { SimulationResult } from "../../models/simulation/record.ts";
 import { parseSimulationPage } from "../capsule/read.ts";
-import { differing } from "../capsule/reanalyse.ts";
+import { differing } from "./reanalyse.ts";
 import { checkPage } from "../capsule/seal.ts";
-import { renderSimulation } from "./page.ts";
+import { renderSimulation } from "../simulation/page.ts";
 
 /** A simulation's page that was made again. */
 export interface SimulationReanalysis {

@@ -16,15 +16,15 @@ import type {
   ModelLimit,
   Phase,
   TierRecord,
-} from "../scenarios/record.ts";
+} from "../../scenarios/record.ts";
 import type { Holding, ScenarioView } from "./scenario_view.ts";
-import type { Estimate } from "./statistics/bootstrap.ts";
-import type { BillPart, Boundary } from "../models/costs/bill.ts";
-import type { CauseShare, Claim } from "../models/costs/claim/claim.ts";
-import type { ClaimInput, Flip, TornadoBar } from "../models/costs/claim/sensitivity.ts";
-import type { Need, Offer } from "../models/costs/cost_model.ts";
-import type { Instance, PriceItem } from "../models/costs/price_book.ts";
-import type { SampleWork } from "../models/costs/traffic.ts";
+import type { Estimate } from "../statistics/bootstrap.ts";
+import type { BillPart, Boundary } from "../../models/costs/bill.ts";
+import type { CauseShare, Claim } from "../../models/costs/claim/claim.ts";
+import type { ClaimInput, Flip, TornadoBar } from "../../models/costs/claim/sensitivity.ts";
+import type { Need, Offer } from "../../models/costs/cost_model.ts";
+import type { Instance, PriceItem } from "../../models/costs/price_book.ts";
+import type { SampleWork } from "../../models/costs/traffic.ts";
 
 /** Times of a training step. */
 export interface StepTimes {

@@ -6,8 +6,8 @@
 
 import { renderContribution } from "../contribution/page.ts";
 import { renderReport, type ReportOptions } from "../html/render.ts";
-import { parsePage, type ReadPage } from "./read.ts";
-import { checkPage, type PageCheck } from "./seal.ts";
+import { parsePage, type ReadPage } from "../capsule/read.ts";
+import { checkPage, type PageCheck } from "../capsule/seal.ts";
 
 /** A report that was made again. */
 export interface Reanalysis {

@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { CaseSummary } from "./model.ts";
-import { mapEstimate } from "./statistics/bootstrap.ts";
-import { difference } from "./statistics/noise.ts";
-import { compared } from "./statistics/pairing.ts";
+import type { CaseSummary } from "./report_model.ts";
+import { mapEstimate } from "../statistics/bootstrap.ts";
+import { difference } from "../statistics/noise.ts";
+import { compared } from "../statistics/pairing.ts";
 
 /**
  * Names of the other cases whose cost per sample does not differ from that of one case, with 95 % intervals of the

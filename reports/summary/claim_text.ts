@@ -4,13 +4,13 @@
  * @module
  */
 
-import { shownLines } from "../base/shown.ts";
-import { percentText, significant } from "../base/numbers.ts";
-import { estimateText, listText } from "./format.ts";
-import type { CaseClaim, PlainInput } from "./model.ts";
-import type { BillPart } from "../models/costs/bill.ts";
-import { type Claim, claimedSaving } from "../models/costs/claim/claim.ts";
-import { dateText, isStale, type PriceBook, pricesAsOf, type Provenance } from "../models/costs/price_book.ts";
+import { shownLines } from "../../base/shown.ts";
+import { percentText, significant } from "../../base/numbers.ts";
+import { estimateText, listText } from "../text/format.ts";
+import type { CaseClaim, PlainInput } from "./report_model.ts";
+import type { BillPart } from "../../models/costs/bill.ts";
+import { type Claim, claimedSaving } from "../../models/costs/claim/claim.ts";
+import { dateText, isStale, type PriceBook, pricesAsOf, type Provenance } from "../../models/costs/price_book.ts";
 
 /** What a claim is printed from. */
 export type ClaimAnalysis = Pick<CaseClaim, "claim" | "causes" | "tornado" | "flips">;

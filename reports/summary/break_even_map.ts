@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { CaseSummary, Pricing } from "./model.ts";
-import { breakEvenRowSeconds } from "../models/costs/break_even.ts";
-import { modulePrice, type PriceItem } from "../models/costs/price_book.ts";
+import type { CaseSummary, Pricing } from "./report_model.ts";
+import { breakEvenRowSeconds } from "../../models/costs/break_even.ts";
+import { modulePrice, type PriceItem } from "../../models/costs/price_book.ts";
 
 /** Random reads a second of the drive: an assumption, of the order that data sheets of large drives state. */
 export const DRIVE_READS = 1e6;

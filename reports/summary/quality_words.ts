@@ -5,9 +5,9 @@
  */
 
 import { signed } from "./ablation_words.ts";
-import { prefixed, significant } from "../base/numbers.ts";
-import type { FastMode, TargetAuc } from "./model.ts";
-import { NO_AUC } from "../scenarios/record.ts";
+import { prefixed, significant } from "../../base/numbers.ts";
+import type { FastMode, TargetAuc } from "./report_model.ts";
+import { NO_AUC } from "../../scenarios/record.ts";
 
 /** When an AUC was reached, and how that is known. */
 export function targetText(target: TargetAuc): string {

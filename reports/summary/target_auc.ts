@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { QualityRecord } from "../scenarios/record.ts";
-import type { TargetAuc } from "./model.ts";
+import type { QualityRecord } from "../../scenarios/record.ts";
+import type { TargetAuc } from "./report_model.ts";
 
 /**
  * When a curve first reaches an AUC.

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Result, SampleRecord } from "../scenarios/record.ts";
-import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL } from "../models/costs/bill.ts";
+import type { Result, SampleRecord } from "../../scenarios/record.ts";
+import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL } from "../../models/costs/bill.ts";
 
 /** How a configuration holds its rows: decides which machines can be priced for it. */
 export type Holding = "dram" | "pmem" | "memory-mode" | "other";

@@ -5,18 +5,18 @@
  */
 
 import { kindOf } from "./kind.ts";
-import type { QualityRecord, Result } from "../scenarios/record.ts";
+import type { QualityRecord, Result } from "../../scenarios/record.ts";
 import { ablation, aucChange } from "./ablation.ts";
 import { baselineOf, groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
 import { checkResult } from "./check_result.ts";
-import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./model.ts";
+import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./report_model.ts";
 import { priceCases } from "./pricing.ts";
 import { type ScenarioView, viewScenario } from "./scenario_view.ts";
-import { mapEstimate } from "./statistics/bootstrap.ts";
+import { mapEstimate } from "../statistics/bootstrap.ts";
 import { targetAuc } from "./target_auc.ts";
 import { claimsOf } from "./claims.ts";
-import { defaultPriceBook } from "../models/costs/default_prices.ts";
-import { type PriceBook, type PriceFile, withOwnPrices } from "../models/costs/price_book.ts";
+import { defaultPriceBook } from "../../models/costs/default_prices.ts";
+import { type PriceBook, type PriceFile, withOwnPrices } from "../../models/costs/price_book.ts";
 import { verdict } from "./verdict.ts";
 
 /** Options of {@linkcode summarise}. */
@@ -38,7 +38,7 @@ export interface SummaryOptions {
  *
  * @example
  * ```ts ignore
- * import { readResult, summarise, toCsv, toJson, toMarkdown } from "../mod.ts";
+ * import { readResult, summarise, toCsv, toJson, toMarkdown } from "../../mod.ts";
  *
  * const summary = summarise(await readResult("reports/out/pmem-modes/result.jsonl"));
  * for (const text of [toMarkdown(summary), toCsv(summary), toJson(summary)]) console.log(text);

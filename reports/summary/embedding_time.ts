@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { Phase, SampleRecord } from "../scenarios/record.ts";
-import type { EmbeddingTime } from "./model.ts";
-import { type Estimate, estimate, mapEstimate } from "./statistics/bootstrap.ts";
-import { compared } from "./statistics/pairing.ts";
+import type { Phase, SampleRecord } from "../../scenarios/record.ts";
+import type { EmbeddingTime } from "./report_model.ts";
+import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
+import { compared } from "../statistics/pairing.ts";
 
 /** The phases that touch embedding rows. */
 export const EMBEDDING_PHASES: readonly Phase[] = ["lookup", "update", "eviction"];

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { decimalsFor, fixed, prefixFor, significant } from "../base/numbers.ts";
-import type { Estimate } from "./statistics/bootstrap.ts";
+import { decimalsFor, fixed, prefixFor, significant } from "../../base/numbers.ts";
+import type { Estimate } from "../statistics/bootstrap.ts";
 
 /**
  * The ends of an interval: `11.9 to 15.2`; undefined without an interval.

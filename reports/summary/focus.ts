@@ -4,8 +4,8 @@
  * @module
  */
 
-import { ABLATION_FIELD } from "../scenarios/ablation.ts";
-import type { Summary } from "./model.ts";
+import { ABLATION_FIELD } from "../../scenarios/ablation.ts";
+import type { Summary } from "./report_model.ts";
 
 /** The summary without the cases of an ablation between "none" and "all"; as it is without an ablation. */
 export function focused(summary: Summary): Summary {
