@@ -18,7 +18,7 @@ export type FieldsOf<T> = { readonly [K in keyof Required<T>]: true };
  * @param known The fields there are.
  * @throws {TypeError} Naming the first field that does not exist, and the one that was probably meant.
  */
-export function checkFields(what: string, given: object, known: Readonly<Record<string, true>>): void {
+export function checkFields(what: string, given: object, known: Readonly<Record<string, unknown>>): void {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw new TypeError(`Cannot use the options of ${what}: expected an object, found ${JSON.stringify(given)}`);
   }

@@ -207,20 +207,24 @@ const TABLE_FIELDS: FieldsOf<TrainerTable> = {
   recordVersion: true,
 };
 
-const FIELDS: FieldsOf<TrainerOptions> = {
+/** Every option: true where the library takes it under the same name in `snake_case`, else the words that it becomes. */
+const FIELDS: { readonly [Name in keyof Required<TrainerOptions>]: true | Words<TrainerOptions[Name]> } = {
   data: true,
   model: true,
   batch: true,
   dim: true,
-  dims: true,
-  tables: true,
-  hidden: true,
-  bottom: true,
+  dims: (dims) => nativeOptions({ dims: dims?.join(",") }),
+  tables: (tables) => ({
+    ...nativeOptions({ tables: tables === undefined ? undefined : [...tables].map(tableText).join(";") }),
+    ...Object.assign({}, ...(tables ?? []).map(ownOptions)),
+  }),
+  hidden: (hidden) => nativeOptions({ hidden: hidden?.join(",") }),
+  bottom: (bottom) => nativeOptions({ bottom: bottom?.join(",") }),
   threads: true,
-  seed: true,
-  deepOptimizer: true,
+  seed: (seed) => nativeOptions({ seed: seedText(seed) }),
+  deepOptimizer: (name) => nativeOptions({ deep_optimizer: name?.replaceAll("-", "_") }),
   deepLearningRate: true,
-  deepInitialAccumulator: true,
+  deepInitialAccumulator: (first = DEFAULTS.initialAccumulator) => nativeOptions({ deep_initial_accumulator: first }),
   deepBeta1: true,
   deepBeta2: true,
   deepEpsilon: true,
@@ -228,20 +232,20 @@ const FIELDS: FieldsOf<TrainerOptions> = {
   deepDecayRate: true,
   deepDecayStep: true,
   deepDecayBaseline: true,
-  embeddingOptimizer: true,
+  embeddingOptimizer: (name) => nativeOptions({ embedding_optimizer: name?.replaceAll("-", "_") }),
   embeddingLearningRate: true,
   embeddingL1: true,
   embeddingL2: true,
   embeddingL2Shrinkage: true,
   wideOptimizer: true,
-  wideLearningRate: true,
-  wideInitialAccumulator: true,
+  wideLearningRate: (rate = DEFAULTS.wideLearningRate) => nativeOptions({ wide_learning_rate: rate }),
+  wideInitialAccumulator: (first = DEFAULTS.initialAccumulator) => nativeOptions({ wide_initial_accumulator: first }),
   wideL1: true,
   wideL2: true,
   wideBuckets: true,
-  initializer: true,
-  admission: true,
-  expire: true,
+  initializer: initializerOptions,
+  admission: admissionOptions,
+  expire: expireOptions,
   recordFrequency: true,
   recordVersion: true,
   stage: true,
@@ -253,10 +257,13 @@ const FIELDS: FieldsOf<TrainerOptions> = {
   graphFusion: true,
   dropout: true,
   memoryReuse: true,
-  executor: true,
+  executor: (name) => nativeOptions({ executor: name?.replaceAll("-", "_") }),
   bf16: true,
   deterministic: true,
 };
+
+/** The words of an option's value; of an absent one, those of its default here. */
+type Words<Value> = (value: Value | undefined) => NativeOptions;
 
 /** A table in the words of the option `tables`. */
 function tableText({ name, dim, columns, combiner }: TrainerTable): string {
@@ -283,58 +290,17 @@ function ownOptions(table: TrainerTable): NativeOptions {
  */
 export function trainerOptions(options: TrainerOptions): NativeOptions {
   checkFields("the trainer", options, FIELDS);
-  const tables = options.tables === undefined ? undefined : [...options.tables];
-  return {
-    ...nativeOptions({
-      data: options.data,
-      model: options.model,
-      batch: options.batch,
-      dim: options.dim,
-      dims: options.dims?.join(","),
-      tables: tables?.map(tableText).join(";"),
-      hidden: options.hidden?.join(","),
-      bottom: options.bottom?.join(","),
-      threads: options.threads,
-      seed: seedText(options.seed),
-      deep_optimizer: options.deepOptimizer?.replaceAll("-", "_"),
-      deep_learning_rate: options.deepLearningRate,
-      deep_initial_accumulator: options.deepInitialAccumulator ?? DEFAULTS.initialAccumulator,
-      deep_beta1: options.deepBeta1,
-      deep_beta2: options.deepBeta2,
-      deep_epsilon: options.deepEpsilon,
-      deep_weight_decay: options.deepWeightDecay,
-      deep_decay_rate: options.deepDecayRate,
-      deep_decay_step: options.deepDecayStep,
-      deep_decay_baseline: options.deepDecayBaseline,
-      embedding_optimizer: options.embeddingOptimizer?.replaceAll("-", "_"),
-      embedding_learning_rate: options.embeddingLearningRate,
-      embedding_l1: options.embeddingL1,
-      embedding_l2: options.embeddingL2,
-      embedding_l2_shrinkage: options.embeddingL2Shrinkage,
-      wide_optimizer: options.wideOptimizer,
-      wide_learning_rate: options.wideLearningRate ?? DEFAULTS.wideLearningRate,
-      wide_initial_accumulator: options.wideInitialAccumulator ?? DEFAULTS.initialAccumulator,
-      wide_l1: options.wideL1,
-      wide_l2: options.wideL2,
-      wide_buckets: options.wideBuckets,
-      stage: options.stage,
-      stage_what: options.stageWhat,
-      readers: options.readers,
-      async_embedding: options.asyncEmbedding,
-      micro_batch: options.microBatch,
-      embedding_fusion: options.embeddingFusion,
-      graph_fusion: options.graphFusion,
-      dropout: options.dropout,
-      memory_reuse: options.memoryReuse,
-      executor: options.executor?.replaceAll("-", "_"),
-      bf16: options.bf16,
-      deterministic: options.deterministic,
-      record_frequency: options.recordFrequency,
-      record_version: options.recordVersion,
+  return Object.assign(
+    {},
+    ...Object.entries(FIELDS).map(([name, words]) => {
+      const value = options[name as keyof TrainerOptions];
+      if (words !== true) return (words as Words<unknown>)(value);
+      return nativeOptions({ [snakeCase(name)]: value as string | number | boolean | undefined });
     }),
-    ...initializerOptions(options.initializer),
-    ...admissionOptions(options.admission),
-    ...expireOptions(options.expire),
-    ...Object.assign({}, ...(tables ?? []).map(ownOptions)),
-  };
+  );
+}
+
+/** `deepBeta1` as `deep_beta1`. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -17,7 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "models/costs": ["base"],
   "models/simulation": ["base", "ffi", "models/media", "models/workloads"],
   "models/planning": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
-  "models/validation": ["base", "ffi", "models/media", "models/simulation", "models/workloads"],
+  "models/validation": ["models/media", "models/simulation", "models/workloads"],
   scenarios: ["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/workloads"],
   // Reads what runs and simulations wrote and computes from it; asks no machine and opens no library.
   reports: ["base", "models/costs", "models/planning", "models/simulation", "scenarios"],
@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   cli: ["mod.ts"],
   "cli.ts": ["cli"],
   // Drives what is built in native/bench; takes from anywhere below.
-  bench: ["base", "cli", "ffi", "mod.ts", "models/media", "reports", "setup"],
+  bench: ["base", "cli", "ffi", "models/media", "reports", "setup"],
   setup: ["base/native_build.ts"],
 };
 

@@ -7,6 +7,7 @@
 import { GIB } from "../costs/cost_model.ts";
 import { dateText, type Instance, type PriceBook, pricesAsOf } from "../costs/price_book.ts";
 import { OVERHEAD } from "./size.ts";
+import type { ResolvedMachine } from "./plan_file.ts";
 import type { PlanMachine, PlanRequest, PlanTable, PlanTarget, PlanTier } from "./model.ts";
 
 /** A table of the file, with how a step uses it. */
@@ -39,25 +40,10 @@ export interface RowTimes {
   readonly outside?: string;
 }
 
-/** A machine of the user's own. */
-export interface OwnMachine {
-  /** Name of the machine in the plan file. */
+/** A machine of the user's own, with its name in the plan file. */
+export interface OwnMachine extends ResolvedMachine {
+  /** Name of the machine. */
   readonly name: string;
-  /** US dollars an hour of one machine. */
-  readonly pricePerHour: number;
-  /** When that price was true: `2026-11`. */
-  readonly date: string;
-  /** Its tiers, fastest first: name, media model, bytes of one machine, and whether rows are records in files. */
-  readonly tiers: readonly {
-    readonly name: string;
-    readonly medium: string;
-    readonly bytes: number;
-    readonly records: boolean;
-  }[];
-  /** Bytes a second of its network, each way; undefined: not known, and in none of the plan's times. */
-  readonly networkBytesPerSecond: number | undefined;
-  /** Threads that use its memory. */
-  readonly threads: number;
 }
 
 /** Everything but the price book. */

@@ -7,6 +7,7 @@
  */
 
 import { formatBytes } from "../../base/bytes.ts";
+import { shapleyOf } from "../../base/shapley.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedTier } from "./simulation.ts";
 
 /** A part of the set-up: takes what is its own of `to` over into `from`. */
@@ -111,30 +112,20 @@ export async function explainDifference(
   valueOf: (one: ResolvedSimulatedConfiguration) => Promise<number>,
 ): Promise<{ readonly from: number; readonly to: number; readonly parts: readonly ExplainedPart[] }> {
   const parts = differingParts(from, to);
-  const values: number[] = [];
-  for (let set = 0; set < 2 ** parts.length; set++) {
-    // Parts switched: the bits of the number.
-    const one = parts.reduce((made, part, i) => (set >> i & 1) === 1 ? part.take(made, to) : made, from);
-    values.push(await valueOf(one));
-  }
-  const weight = (others: number) => factorial(others) * factorial(parts.length - others - 1) / factorial(parts.length);
-  const explained = parts.map((part, i) => {
-    let value = 0;
-    for (let set = 0; set < values.length; set++) {
-      if ((set >> i & 1) === 1) continue;
-      value += weight(bits(set)) * ((values[set | 1 << i] ?? 0) - (values[set] ?? 0));
-    }
-    return { part: part.name, value, says: `${part.says(from)} → ${part.says(to)}` };
+  const values = new Map<ReadonlySet<string>, number>();
+  const shares = await shapleyOf(parts.map(({ name }) => name), async (switched) => {
+    const value = await valueOf(parts.reduce((one, part) => switched.has(part.name) ? part.take(one, to) : one, from));
+    values.set(switched, value);
+    return value;
   });
-  return { from: values[0] ?? 0, to: values.at(-1) ?? 0, parts: explained };
-}
-
-function bits(number: number): number {
-  let n = 0;
-  for (let rest = number; rest > 0; rest >>= 1) n += rest & 1;
-  return n;
-}
-
-function factorial(n: number): number {
-  return n < 2 ? 1 : n * factorial(n - 1);
+  const at = (switched: number) => [...values].find(([set]) => set.size === switched)?.[1] ?? 0;
+  return {
+    from: at(0),
+    to: at(parts.length),
+    parts: parts.map(({ name, says }) => ({
+      part: name,
+      value: shares[name] ?? 0,
+      says: `${says(from)} → ${says(to)}`,
+    })),
+  };
 }

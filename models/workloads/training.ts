@@ -6,10 +6,11 @@
  */
 
 import type { Combiner } from "../../ffi/bags.ts";
+import type { StageWhat, TrainerBf16, TrainerExecutor, TrainerModel } from "../../ffi/trainer_options.ts";
 import type { Admission, Expiry, Recorded, ResolvedRowFilter } from "./row_filter.ts";
 
 /** Models: Wide & Deep; DLRM, whose dense part sees the embeddings' dot products; DeepFM, an FM beside an MLP. */
-export type Model = "wdl" | "dlrm" | "deepfm";
+export type Model = TrainerModel;
 /** All of them. */
 export const MODELS: readonly Model[] = ["wdl", "dlrm", "deepfm"];
 
@@ -158,7 +159,7 @@ export interface Optimisations {
   /** Batches prepared ahead by threads of their own. Default 1. */
   stage?: number;
   /** What is prepared ahead: input alone, or rows too. Default "input". */
-  stageWhat?: "input" | "lookup";
+  stageWhat?: Exclude<StageWhat, "auto">;
   /** What is prepared ahead is chosen by measuring, instead of by `stageWhat`. Default false. */
   smartStage?: boolean;
   /** Rows are read one step ahead, before the update of the step between. Default false. */
@@ -172,9 +173,9 @@ export interface Optimisations {
   /** All working memory is planned once. Default true. */
   memoryReuse?: boolean;
   /** How a step's work is spread over threads. Default "pool". */
-  executor?: "inline" | "pool" | "cost-model";
+  executor?: TrainerExecutor;
   /** What is computed or kept in BF16. Default "off". */
-  bf16?: "off" | "dense" | "rows" | "all";
+  bf16?: TrainerBf16;
   /** Threads of the stage that share the input as a queue. Default 1. */
   workQueue?: number;
 }

@@ -6,7 +6,6 @@
  * @module
  */
 
-import type { InitializerOptions } from "../../ffi/options.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
 import { scoringSeconds } from "./budget.ts";
@@ -137,8 +136,7 @@ async function own(files: readonly string[]): Promise<void> {
 async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
   await own(spec.owners ?? []);
   using store = EmbeddingStore.open(spec.store);
-  const initializer: InitializerOptions = spec.trainer.initializer;
-  using trainer = WdlTrainer.open(store, { ...spec.trainer, initializer });
+  using trainer = WdlTrainer.open(store, spec.trainer);
   return spec.task === "speed" ? await speed(spec, store, trainer, signal) : await quality(spec, trainer, signal);
 }
 

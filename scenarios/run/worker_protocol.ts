@@ -8,8 +8,8 @@
 
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy, StorageType } from "../../ffi/options.ts";
-import type { DeepOptimizer, EmbeddingOptimizer, TrainerTable } from "../../ffi/trainer.ts";
-import type { Model, ResolvedInitializer } from "../scenario.ts";
+import type { TrainerOptions, TrainerTable } from "../../ffi/trainer.ts";
+import type { ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
 export interface WorkerStore {
@@ -26,46 +26,12 @@ export interface WorkerStore {
   readonly native: Readonly<Record<string, string>>;
 }
 
-/** Options of the trainer that a worker opens. */
-export interface WorkerTrainer {
-  readonly data: string;
-  readonly model: Model;
+/** Options of the trainer that a worker opens: those of the library, with what a run always gives, as JSON carries it. */
+export interface WorkerTrainer extends TrainerOptions {
   readonly batch: number;
-  readonly tables: readonly TrainerTable[];
-  readonly hidden: readonly number[];
-  readonly bottom?: readonly number[];
-  readonly dropout: number;
   readonly threads: number;
   readonly seed: number;
-  readonly deterministic: boolean;
-  readonly deepOptimizer: DeepOptimizer;
-  readonly deepLearningRate: number;
-  readonly embeddingOptimizer: EmbeddingOptimizer;
-  readonly embeddingLearningRate: number;
-  readonly embeddingL1?: number;
-  readonly embeddingL2?: number;
-  readonly deepInitialAccumulator?: number;
-  readonly deepBeta1?: number;
-  readonly deepBeta2?: number;
-  readonly deepEpsilon?: number;
-  readonly deepWeightDecay?: number;
-  readonly deepDecayRate?: number;
-  readonly deepDecayStep?: number;
-  readonly deepDecayBaseline?: number;
-  readonly wideLearningRate?: number;
-  readonly wideInitialAccumulator?: number;
-  readonly wideL1?: number;
-  readonly wideL2?: number;
-  readonly stage: number;
-  readonly stageWhat: "input" | "lookup" | "auto";
-  readonly asyncEmbedding: boolean;
-  readonly microBatch: number;
-  readonly embeddingFusion: boolean;
-  readonly graphFusion?: boolean;
-  readonly memoryReuse: boolean;
-  readonly executor: "inline" | "pool" | "cost-model";
-  readonly bf16: "off" | "dense" | "rows" | "all";
-  readonly readers: number;
+  readonly tables: readonly TrainerTable[];
   readonly initializer: ResolvedInitializer;
 }
 

@@ -27,7 +27,7 @@ if (behaviour === "error") {
 if (behaviour === "hang") { while (!(await reader.read()).done); }
 // As a trainer's would: asynchronous lookups, BF16 and micro-batches end with rows of their own.
 const { asyncEmbedding, bf16, microBatch } = spec.trainer;
-const changed = [asyncEmbedding, bf16 !== "off", microBatch > 1].map((one) => one ? "1" : "0").join("");
+const changed = [asyncEmbedding, bf16 !== "off", (microBatch ?? 1) > 1].map((one) => one ? "1" : "0").join("");
 const digest = behaviour === "other-digest" ? "ffff" : changed === "000" ? "0123" : `01${changed}`;
 if (spec.task === "speed") {
   const names = spec.store.storage.startsWith("PMEM_") ? ["PMEM"] : spec.store.storage.split("_");

@@ -13,7 +13,7 @@
  * @module
  */
 
-import { inOrder, shapley } from "./shapley.ts";
+import { inOrder, shapley } from "../../../base/shapley.ts";
 
 /** One side of a claim. */
 export interface ClaimSide {

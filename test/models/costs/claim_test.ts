@@ -10,7 +10,7 @@ import {
 } from "../../../models/costs/claim/claim.ts";
 import { PUBLISHED_CLAIMS } from "../../../models/costs/claim/published.ts";
 import { claimInputs, flips, tornado } from "../../../models/costs/claim/sensitivity.ts";
-import { inOrder, shapley } from "../../../models/costs/claim/shapley.ts";
+import { inOrder, shapley } from "../../../base/shapley.ts";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "../../assert.ts";
 
 function published(name: string): Claim {

@@ -32,9 +32,28 @@ export function shapley<P extends string>(
   causes: readonly P[],
   value: (present: ReadonlySet<P>) => number,
 ): Readonly<Record<P, number>> {
+  return fromValues(causes, subsets(causes).map(value));
+}
+
+/** {@linkcode shapley} where a value takes its time. */
+export async function shapleyOf<P extends string>(
+  causes: readonly P[],
+  value: (present: ReadonlySet<P>) => Promise<number>,
+): Promise<Readonly<Record<P, number>>> {
+  const values: number[] = [];
+  for (const present of subsets(causes)) values.push(await value(present)); // one after the other: each takes all threads
+  return fromValues(causes, values);
+}
+
+/** All subsets; the bits of a subset's number are its members. */
+function subsets<P>(causes: readonly P[]): ReadonlySet<P>[] {
   const n = causes.length;
   if (n > 16) throw new RangeError(`Cannot take ${n} causes apart: at most 16`);
-  const values = Array.from({ length: 1 << n }, (_, subset) => value(members(causes, subset)));
+  return Array.from({ length: 1 << n }, (_, subset) => members(causes, subset));
+}
+
+function fromValues<P extends string>(causes: readonly P[], values: readonly number[]): Readonly<Record<P, number>> {
+  const n = causes.length;
   const terms = causes.map((cause, i) => {
     let sum = 0;
     for (let subset = 0; subset < 1 << n; subset++) {
