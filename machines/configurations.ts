@@ -18,7 +18,7 @@ import {
   numberOf,
 } from "./inventory/parts.ts";
 import type { MachineRecord } from "./inventory/machine_record.ts";
-import { placeOf, provisionCommand } from "./provisioning/command.ts";
+import { probedPlace, provisionCommand } from "./provisioning/command.ts";
 import { probeSsd } from "./ssd.ts";
 import { unprovenMedia } from "./unproven.ts";
 import {
@@ -104,7 +104,7 @@ function memoryMode(facts: Facts): ConfigurationState {
       } in front (memory_side_cache), but ${other}`
       : "no memory_side_cache in sysfs: firmware lists no DRAM cache in front of other memory",
     // A guest cannot change how the modules of its host are used.
-    ...(modules > 0 && placeOf(facts) === "bare-metal" ? { next: provisionCommand("memory-mode", facts) } : {}),
+    ...(modules > 0 && probedPlace(facts) === "bare-metal" ? { next: provisionCommand("memory-mode", facts) } : {}),
   };
 }
 

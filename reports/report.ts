@@ -38,7 +38,7 @@ export type {
   TargetAuc,
   TierTraffic as CaseTierTraffic,
   Verdict,
-} from "./summary/report_model.ts";
+} from "./summary/summary_types.ts";
 export type { Holding, ScenarioView } from "./summary/scenario_view.ts";
 export { renderTerminal } from "./export/terminal.ts";
 export { DamagedPageError } from "./capsule/damaged_page.ts";
@@ -54,7 +54,7 @@ export {
   type ResultComparison,
   type Unlike,
   UnlikeResultsError,
-} from "./compare/model.ts";
+} from "./compare/comparison.ts";
 export { comparisonJson, comparisonMarkdown, renderComparison } from "./compare/text.ts";
 export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
@@ -166,5 +166,5 @@ export type {
   PlanTable,
   PlanTarget,
   PlanTier,
-} from "../models/planning/model.ts";
+} from "../models/planning/plan_types.ts";
 export { type SizedTable, type TableSize, tableSize } from "../models/planning/size.ts";

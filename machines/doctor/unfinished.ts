@@ -9,7 +9,7 @@ import type { Target } from "../provisioning/contract.ts";
 import type { BlockDevice, Inventory, NdNamespace, NdRegion } from "../inventory/inventory.ts";
 import { formatBytes } from "../../base/bytes.ts";
 import { daxOf, type Facts, mountsOf } from "../inventory/parts.ts";
-import { placeOf, provisionCommand } from "../provisioning/command.ts";
+import { probedPlace, provisionCommand } from "../provisioning/command.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 interface State {
@@ -206,7 +206,7 @@ export function unfinishedLines(facts: Facts, inventory: Inventory): DoctorLine[
   return [
     ...states.map(({ target, text }) => {
       // Inside a guest nothing can change how modules are used.
-      const possible = target !== "memory-mode" || placeOf(facts) === "bare-metal";
+      const possible = target !== "memory-mode" || probedPlace(facts) === "bare-metal";
       return line(target, text, "note", possible ? provisionCommand(target, facts) : undefined);
     }),
     ...ofFiles(facts, inventory),

@@ -14,13 +14,13 @@ export function containerKind(facts: Facts): string | undefined {
 }
 
 /** In a container, under a hypervisor, or neither; undefined: the facts do not tell. */
-export function placeOf(facts: Facts): Place | undefined {
+export function probedPlace(facts: Facts): Place | undefined {
   if (containerKind(facts) !== undefined) return "container";
   return facts["cpu.virtual"] === "yes" ? "cloud-vm" : facts["cpu.virtual"] === "no" ? "bare-metal" : undefined;
 }
 
 /** `tierbench provision fsdax --cloud-vm`: what brings this machine to a configuration. */
 export function provisionCommand(target: Target, facts: Facts): string {
-  const place = placeOf(facts);
+  const place = probedPlace(facts);
   return `tierbench provision ${target}${place === undefined ? "" : ` --${place}`}`;
 }

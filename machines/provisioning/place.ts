@@ -21,6 +21,6 @@ export function hostPlace(facts: Facts): "bare-metal" | "cloud-vm" {
 }
 
 /** The place from the probe. */
-export function placeOf(facts: Facts): Place {
+export function requiredPlace(facts: Facts): Place {
   return containerKind(facts) === undefined ? hostPlace(facts) : "container";
 }

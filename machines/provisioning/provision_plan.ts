@@ -14,7 +14,7 @@ import { planFsdax } from "./fsdax.ts";
 import { planKmemDax } from "./kmem_dax.ts";
 import { planMemoryMode } from "./memory_mode.ts";
 import { containerKind } from "./command.ts";
-import { hostPlace, placeOf } from "./place.ts";
+import { hostPlace, requiredPlace } from "./place.ts";
 import { Refused } from "./refused.ts";
 import { checkRequest } from "./request.ts";
 
@@ -53,7 +53,7 @@ export function provisionPlan(inventory: Inventory, request: ProvisionRequest): 
   let place: Place = request.place ?? "bare-metal";
   try {
     checkRequest(request);
-    place = request.place ?? placeOf(inventory.facts);
+    place = request.place ?? requiredPlace(inventory.facts);
     if (place === "container" && target === "memory-mode") {
       throw new Refused(
         "Memory Mode cannot be set in a container: the firmware of the host sets it, before any system starts.",

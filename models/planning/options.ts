@@ -8,7 +8,7 @@
  * @module
  */
 
-import type { PlanMachine, PlanOverhead, PlanTable } from "./model.ts";
+import type { PlanMachine, PlanOverhead, PlanTable } from "./plan_types.ts";
 
 /** One way to place a table: of one host. */
 export interface Option {

@@ -11,7 +11,7 @@
 
 import { dollarsPerMillionSamples } from "../costs/cost_model.ts";
 import { allocate, bytesOf } from "./allocate.ts";
-import type { Banded, Loser, Placement, Plan, PlanAnswer, PlanMachine, PlanRequest, PlanTable } from "./model.ts";
+import type { Banded, Loser, Placement, Plan, PlanAnswer, PlanMachine, PlanRequest, PlanTable } from "./plan_types.ts";
 import { type Option, optionAt, optionsOf } from "./options.ts";
 
 /** Shares of a table that are tried for each boundary between two tiers. */

@@ -8,7 +8,7 @@ import { GIB } from "../costs/cost_model.ts";
 import { dateText, type Instance, type PriceBook, pricesAsOf } from "../costs/price_book.ts";
 import { OVERHEAD } from "./size.ts";
 import type { ResolvedMachine } from "./plan_file.ts";
-import type { PlanMachine, PlanRequest, PlanTable, PlanTarget, PlanTier } from "./model.ts";
+import type { PlanMachine, PlanRequest, PlanTable, PlanTarget, PlanTier } from "./plan_types.ts";
 
 /** A table of the file, with how a step uses it. */
 export interface PlannedTable {

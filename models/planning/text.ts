@@ -7,7 +7,7 @@
 import { shownLines } from "../../base/shown.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
-import type { Banded, Plan, PlanAnswer, PlanTier } from "./model.ts";
+import type { Banded, Plan, PlanAnswer, PlanTier } from "./plan_types.ts";
 
 /** Lines of an answer. */
 export function planText(answer: PlanAnswer): string {

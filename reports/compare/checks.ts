@@ -8,7 +8,7 @@
 import type { QualityRecord, Result, SampleRecord } from "../../scenarios/record.ts";
 import { QUALITY_ID } from "../../scenarios/result.ts";
 import { countText, listText } from "../text/format.ts";
-import type { EqualityCheck } from "./model.ts";
+import type { EqualityCheck } from "./comparison.ts";
 import { aucCell, aucText } from "../../scenarios/record.ts";
 
 /** Compares what ought to be equal. */

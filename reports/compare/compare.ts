@@ -21,7 +21,7 @@ import {
   type ResultComparison,
   type Unlike,
   UnlikeResultsError,
-} from "./model.ts";
+} from "./comparison.ts";
 import { kindOf as scenarioKindOf, unlikeOf } from "./unlike.ts";
 
 /** Share of false alarms among the rows that are called different. */

@@ -10,7 +10,7 @@ import { escapeMarkdown } from "../export/markdown.ts";
 import { significant } from "../../base/numbers.ts";
 import { estimateText, rateText, roughPercentText } from "../text/format.ts";
 import { wrap } from "../export/terminal.ts";
-import type { ComparedCase, ComparedResult, ResultComparison } from "./model.ts";
+import type { ComparedCase, ComparedResult, ResultComparison } from "./comparison.ts";
 
 const HEAD = ["case", "kind", "first, samples/s", "second, samples/s", "ratio (95 %)", "q", "noise floor", "verdict"];
 

@@ -5,7 +5,7 @@
  */
 
 import type { MachineRecord, Result } from "../../scenarios/record.ts";
-import type { Unlike } from "./model.ts";
+import type { Unlike } from "./comparison.ts";
 
 /** Kind of document that a result's scenario is: `training` unless it says another. */
 export function kindOf({ run }: Result): string {

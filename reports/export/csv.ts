@@ -6,7 +6,7 @@
  */
 
 import { PHASES } from "../../scenarios/record.ts";
-import type { AblationRow, CaseSummary, Summary } from "../summary/report_model.ts";
+import type { AblationRow, CaseSummary, Summary } from "../summary/summary_types.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { csvLine } from "../../models/costs/csv.ts";
 import { dateText } from "../../models/costs/price_book.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Summary } from "../summary/report_model.ts";
+import type { Summary } from "../summary/summary_types.ts";
 
 /** The whole summary, indented; absent values are left out. */
 export function toJson(summary: Summary): string {

@@ -11,7 +11,7 @@ import { changeText, errorText, estimateText, rateText } from "../text/format.ts
 import { resultsText } from "../summary/ablation_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
 import { focused } from "../summary/focus.ts";
-import type { Summary } from "../summary/report_model.ts";
+import type { Summary } from "../summary/summary_types.ts";
 
 /** Verdict, table and limits as GitHub-flavoured Markdown. */
 export function toMarkdown(summary: Summary): string {

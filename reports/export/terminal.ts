@@ -8,7 +8,7 @@ import { resultsText, timesText } from "../summary/ablation_words.ts";
 import { percentText, prefixed, prefixFor, significant } from "../../base/numbers.ts";
 import { changeText, errorText, intervalText } from "../text/format.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
-import type { AblationRow, AblationSummary, CaseSummary, Summary } from "../summary/report_model.ts";
+import type { AblationRow, AblationSummary, CaseSummary, Summary } from "../summary/summary_types.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { aucCell } from "../../scenarios/record.ts";
 import { shownLines } from "../../base/shown.ts";

@@ -8,7 +8,7 @@ import { kindText } from "../summary/kind.ts";
 import { resultsText, savesFaults, switchLabel } from "../summary/ablation_words.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { countText, listText } from "../text/format.ts";
-import type { AblationGroup, AblationRow, Summary } from "../summary/report_model.ts";
+import type { AblationGroup, AblationRow, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { type Cell, estimateCell, figure, rateCell, table } from "./parts.ts";
 import { aucCell } from "../../scenarios/record.ts";

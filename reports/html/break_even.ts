@@ -7,7 +7,7 @@
 import { breakEvenMap, DRIVE_READS, PRICE_RATIOS } from "../summary/break_even_map.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { prefixed, significant } from "../../base/numbers.ts";
-import type { Summary } from "../summary/report_model.ts";
+import type { Summary } from "../summary/summary_types.ts";
 import { dateText, MARK_WORDS } from "../../models/costs/price_book.ts";
 import type { Markup } from "../text/markup.ts";
 import { figure, table } from "./parts.ts";

@@ -13,7 +13,7 @@ import {
   sideText,
   unpricedText,
 } from "../summary/claim_text.ts";
-import type { CaseClaim, Summary } from "../summary/report_model.ts";
+import type { CaseClaim, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { type Kind, kindText } from "../summary/kind.ts";
 import { figure, kind, table } from "./parts.ts";

@@ -7,7 +7,7 @@
 import { bytesText, decimalBytesText } from "../../base/bytes.ts";
 import { percentText, significant } from "../../base/numbers.ts";
 import { changeText, estimateText, listText } from "../text/format.ts";
-import type { CaseSummary, Pricing, Summary } from "../summary/report_model.ts";
+import type { CaseSummary, Pricing, Summary } from "../summary/summary_types.ts";
 import { rangeText } from "../summary/claim_text.ts";
 import { BOUNDARY_WORDS, boundaryText, partsWithin } from "../../models/costs/bill.ts";
 import { dateText, isStale, MARK_WORDS, type Provenance } from "../../models/costs/price_book.ts";

@@ -5,7 +5,7 @@
  */
 
 import { changeText, roughPercentText } from "../text/format.ts";
-import type { CaseSummary, Summary } from "../summary/report_model.ts";
+import type { CaseSummary, Summary } from "../summary/summary_types.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { kindsText } from "../summary/kind.ts";

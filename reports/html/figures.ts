@@ -7,7 +7,7 @@
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { countText, estimateText, listText } from "../text/format.ts";
-import type { Summary } from "../summary/report_model.ts";
+import type { Summary } from "../summary/summary_types.ts";
 import { missCurve } from "./miss_curve.ts";
 import { fastModeText, targetText } from "../summary/quality_words.ts";
 import { html, type Markup } from "../text/markup.ts";

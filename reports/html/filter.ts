@@ -5,7 +5,7 @@
  */
 
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
-import type { CaseSummary } from "../summary/report_model.ts";
+import type { CaseSummary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { kind, table } from "./parts.ts";
 

@@ -7,7 +7,7 @@
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, significant } from "../../base/numbers.ts";
 import { missesAt } from "../summary/miss_curve.ts";
-import type { CacheCurve, CaseSummary, Summary } from "../summary/report_model.ts";
+import type { CacheCurve, CaseSummary, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { kindsText } from "../summary/kind.ts";
 import { figure, kind, table } from "./parts.ts";

@@ -8,7 +8,7 @@ import type { ModelBand } from "../../scenarios/record.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { significant } from "../../base/numbers.ts";
 import { listText } from "../text/format.ts";
-import type { ModelAccuracy, Summary } from "../summary/report_model.ts";
+import type { ModelAccuracy, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { type Cell, figure, table } from "./parts.ts";
 

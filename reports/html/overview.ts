@@ -6,7 +6,7 @@
 
 import { kindsText } from "../summary/kind.ts";
 import { changeText, countText, estimateText, listText } from "../text/format.ts";
-import type { CaseSummary, Summary } from "../summary/report_model.ts";
+import type { CaseSummary, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { type Cell, estimateCell, figure, kind, rateCell, table } from "./parts.ts";
 

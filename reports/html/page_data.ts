@@ -6,8 +6,8 @@
 
 import type { Auc } from "../../scenarios/record.ts";
 import { type Kind, kindOf } from "../summary/kind.ts";
-import type { CaseSummary, EmbeddingTime, StepTimes, Summary } from "../summary/report_model.ts";
-import { type MoreData, moreData } from "./more_data.ts";
+import type { CaseSummary, EmbeddingTime, StepTimes, Summary } from "../summary/summary_types.ts";
+import { type MoreData, moreData } from "./line_data.ts";
 import { focused } from "../summary/focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { type WhatIfBase, whatIfBase } from "../what_if/base.ts";

@@ -8,7 +8,7 @@ import type { Result } from "../../scenarios/record.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, significant } from "../../base/numbers.ts";
 import { countText } from "../text/format.ts";
-import type { Summary } from "../summary/report_model.ts";
+import type { Summary } from "../summary/summary_types.ts";
 import { ENOUGH_SAMPLES } from "../statistics/noise.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { models } from "./models.ts";

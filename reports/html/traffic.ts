@@ -7,7 +7,7 @@
 import { bytesText } from "../../base/bytes.ts";
 import { significant } from "../../base/numbers.ts";
 import { countText } from "../text/format.ts";
-import type { CaseSummary, TierTraffic } from "../summary/report_model.ts";
+import type { CaseSummary, TierTraffic } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { kindsText } from "../summary/kind.ts";
 import { figure, kind, table } from "./parts.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Summary } from "../summary/report_model.ts";
+import type { Summary } from "../summary/summary_types.ts";
 import { whatIfBase } from "../what_if/base.ts";
 import {
   type ChoiceKnob,
@@ -13,8 +13,8 @@ import {
   type Knob,
   knobsOf,
   type NumberKnob,
-  placeOf,
   PLACES,
+  sliderPlace,
   valueText,
 } from "../what_if/knobs.ts";
 import { whatIf } from "../what_if/what_if.ts";
@@ -102,7 +102,7 @@ function slider(knob: NumberKnob, id: string): Markup {
   const shown = value === undefined ? "" : `${Number(value.toPrecision(6))}`;
   return html`
     <label for="${id}">${label}</label><input type="range" id="${id}" min="0" max="${PLACES}" step="1"
-      value="${placeOf(knob, value ?? min)}" aria-valuetext="${valueText(knob, value)}"><span
+      value="${sliderPlace(knob, value ?? min)}" aria-valuetext="${valueText(knob, value)}"><span
       class="number"><input type="number" aria-label="${label}, ${unit}" min="${min}" max="${max}" step="any" value="${shown}"${value ===
           undefined
         ? html`

@@ -8,7 +8,7 @@ import { kindText } from "../summary/kind.ts";
 import { significant } from "../../base/numbers.ts";
 import { changeText, countText } from "../text/format.ts";
 import { escapeHtml } from "../text/markup.ts";
-import type { CaseSummary, Summary } from "../summary/report_model.ts";
+import type { CaseSummary, Summary } from "../summary/summary_types.ts";
 import { difference } from "../statistics/noise.ts";
 
 const LABEL = "tierbench";

@@ -8,7 +8,7 @@ import { join, relative, resolve, sep } from "node:path";
 import { DamagedPageError } from "../capsule/damaged_page.ts";
 import { parsePage, parseSimulationPage, type ReadPage, readPageBytes } from "../capsule/read.ts";
 import { checkPage } from "../capsule/seal.ts";
-import type { Summary } from "../summary/report_model.ts";
+import type { Summary } from "../summary/summary_types.ts";
 import { type SimulationSummary, summariseSimulation } from "../simulation/summary.ts";
 import { summarise } from "../summary/summary.ts";
 

@@ -7,7 +7,7 @@
 import { type Kind, kindOf, kindText } from "../summary/kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
 import { compareResults } from "../compare/compare.ts";
-import type { CaseVerdict, ResultComparison } from "../compare/model.ts";
+import type { CaseVerdict, ResultComparison } from "../compare/comparison.ts";
 import { unlikeOf } from "../compare/unlike.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import type { FoundReport } from "./collect.ts";

@@ -12,7 +12,7 @@ import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
 import { type Cell, figure, kind, table } from "../html/parts.ts";
 import reportSheet from "../html/style.css" with { type: "text" };
-import type { Summary } from "../summary/report_model.ts";
+import type { Summary } from "../summary/summary_types.ts";
 import type { SimulationSummary } from "../simulation/summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import type { UnreadableReport } from "./collect.ts";

@@ -16,7 +16,7 @@ import {
 import type { Auc, QualityRecord, Result, SampleRecord } from "../../scenarios/record.ts";
 import { type Group, rateOf } from "./case_summary.ts";
 import { switchLabel } from "./ablation_words.ts";
-import type { AblationGroup, AblationRow, AblationSummary, CaseSummary } from "./report_model.ts";
+import type { AblationGroup, AblationRow, AblationSummary, CaseSummary } from "./summary_types.ts";
 import { compared } from "../statistics/pairing.ts";
 import { estimate } from "../statistics/bootstrap.ts";
 

@@ -7,7 +7,7 @@
 import { kindText } from "./kind.ts";
 import { prefixed, significant } from "../../base/numbers.ts";
 import { changeWords, listText, roughPercentText } from "../text/format.ts";
-import type { AblationGroup, AblationRow, AblationSummary } from "./report_model.ts";
+import type { AblationGroup, AblationRow, AblationSummary } from "./summary_types.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { difference } from "../statistics/noise.ts";
 import { aucText } from "../../scenarios/record.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CaseSummary, Pricing } from "./report_model.ts";
+import type { CaseSummary, Pricing } from "./summary_types.ts";
 import { breakEvenRowSeconds } from "../../models/costs/break_even.ts";
 import { modulePrice, type PriceItem } from "../../models/costs/price_book.ts";
 

@@ -16,7 +16,7 @@ import type {
   StepTimes,
   Summary,
   TierTraffic,
-} from "./report_model.ts";
+} from "./summary_types.ts";
 import { holdingOf, viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
 import { compared, sameRounds } from "../statistics/pairing.ts";

@@ -7,7 +7,7 @@
 import { shownLines } from "../../base/shown.ts";
 import { percentText, significant } from "../../base/numbers.ts";
 import { estimateText, listText } from "../text/format.ts";
-import type { CaseClaim, PlainInput } from "./report_model.ts";
+import type { CaseClaim, PlainInput } from "./summary_types.ts";
 import type { BillPart } from "../../models/costs/bill.ts";
 import { type Claim, claimedSaving } from "../../models/costs/claim/claim.ts";
 import { dateText, isStale, type PriceBook, pricesAsOf, type Provenance } from "../../models/costs/price_book.ts";

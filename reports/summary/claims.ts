@@ -5,7 +5,7 @@
  */
 
 import { kindOf } from "./kind.ts";
-import type { CaseClaim, CaseSummary, Pricing } from "./report_model.ts";
+import type { CaseClaim, CaseSummary, Pricing } from "./summary_types.ts";
 import { type Claim, type ClaimSide, type Range, takeApart } from "../../models/costs/claim/claim.ts";
 import { claimInputs, flips, priceInput, tornado } from "../../models/costs/claim/sensitivity.ts";
 import { ownedPriceRange } from "../../models/costs/owned_machines.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Phase, SampleRecord } from "../../scenarios/record.ts";
-import type { EmbeddingTime } from "./report_model.ts";
+import type { EmbeddingTime } from "./summary_types.ts";
 import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
 import { compared } from "../statistics/pairing.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import type { FilterRecord } from "../../scenarios/record.ts";
-import type { CaseSummary } from "./report_model.ts";
+import type { CaseSummary } from "./summary_types.ts";
 
 /** Columns of a table of {@linkcode filterCells}. */
 export const FILTER_COLUMNS: readonly string[] = ["rows admitted", "lookups refused", "rows expired", "keys waiting"];

@@ -5,7 +5,7 @@
  */
 
 import { ABLATION_FIELD } from "../../scenarios/ablation.ts";
-import type { Summary } from "./report_model.ts";
+import type { Summary } from "./summary_types.ts";
 
 /** The summary without the cases of an ablation between "none" and "all"; as it is without an ablation. */
 export function focused(summary: Summary): Summary {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CacheCurve } from "./report_model.ts";
+import type { CacheCurve } from "./summary_types.ts";
 
 /** The miss ratio of a cache of a share of the rows: straight lines between the recorded sizes, on their logarithm. */
 export function missesAt({ shares, misses }: Pick<CacheCurve, "shares" | "misses">, share: number): number {

@@ -7,7 +7,7 @@
 import type { UnpricedCase } from "./case_summary.ts";
 import { decimalBytesText } from "../../base/bytes.ts";
 import { percentText, significant } from "../../base/numbers.ts";
-import type { CaseCost, CaseSummary, Pricing } from "./report_model.ts";
+import type { CaseCost, CaseSummary, Pricing } from "./summary_types.ts";
 import type { ScenarioView } from "./scenario_view.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import {

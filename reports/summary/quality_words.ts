@@ -6,7 +6,7 @@
 
 import { signed } from "./ablation_words.ts";
 import { prefixed, significant } from "../../base/numbers.ts";
-import type { FastMode, TargetAuc } from "./report_model.ts";
+import type { FastMode, TargetAuc } from "./summary_types.ts";
 import { NO_AUC } from "../../scenarios/record.ts";
 
 /** When an AUC was reached, and how that is known. */

@@ -9,7 +9,7 @@ import type { QualityRecord, Result } from "../../scenarios/record.ts";
 import { ablation, aucChange } from "./ablation.ts";
 import { baselineOf, groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
 import { checkResult } from "./check_result.ts";
-import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./report_model.ts";
+import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./summary_types.ts";
 import { priceCases } from "./pricing.ts";
 import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { QualityRecord } from "../../scenarios/record.ts";
-import type { TargetAuc } from "./report_model.ts";
+import type { TargetAuc } from "./summary_types.ts";
 
 /**
  * When a curve first reaches an AUC.

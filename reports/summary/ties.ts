@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CaseSummary } from "./report_model.ts";
+import type { CaseSummary } from "./summary_types.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { difference } from "../statistics/noise.ts";
 import { compared } from "../statistics/pairing.ts";

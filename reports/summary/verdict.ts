@@ -7,7 +7,7 @@
 import { kindText } from "./kind.ts";
 import { prefixed, significant } from "../../base/numbers.ts";
 import { changeWords, countText, intervalText, listText, roughPercentText } from "../text/format.ts";
-import type { CaseSummary, Summary, Verdict } from "./report_model.ts";
+import type { CaseSummary, Summary, Verdict } from "./summary_types.ts";
 import { ABLATION_FIELD } from "../../scenarios/ablation.ts";
 import { ablationCautions, ablationSentences } from "./ablation_words.ts";
 import { fastModeText, targetText } from "./quality_words.ts";

@@ -7,7 +7,7 @@
 
 import { kindOf } from "../summary/kind.ts";
 import type { Evidence } from "../../scenarios/record.ts";
-import type { CacheCurve, CaseSummary, Summary } from "../summary/report_model.ts";
+import type { CacheCurve, CaseSummary, Summary } from "../summary/summary_types.ts";
 import type { PriceableCase } from "../summary/pricing.ts";
 import type { ScenarioView } from "../summary/scenario_view.ts";
 import { OWNED } from "../../models/costs/owned_machines.ts";

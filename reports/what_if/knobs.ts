@@ -201,7 +201,7 @@ function around(value: number, factor: number): { readonly min: number; readonly
 }
 
 /** The slider's place of a value, 0 to {@linkcode PLACES}. */
-export function placeOf({ min, max, scale }: NumberKnob, value: number): number {
+export function sliderPlace({ min, max, scale }: NumberKnob, value: number): number {
   const share = scale === "log" ? Math.log(value / min) / Math.log(max / min) : (value - min) / (max - min);
   return Math.min(PLACES, Math.max(0, Math.round(share * PLACES)));
 }

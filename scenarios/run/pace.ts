@@ -14,7 +14,7 @@ import type { PlannedSample } from "../plan.ts";
 import type { PreparedCase } from "./prepare.ts";
 import type { SampleRecord } from "../record.ts";
 import type { ResolvedScenario } from "../scenario.ts";
-import { RESERVE, scoredRows, type Sizing, wantedSteps } from "./sizing.ts";
+import { RESERVE, scoredRows, type Sizing, wantedSteps } from "./steps.ts";
 
 /** Share of an "auto" quality run's time that slow samples may not take. */
 const QUALITY_KEPT = 0.5;

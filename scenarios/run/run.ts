@@ -21,7 +21,7 @@ import { qualityRecord, sampleRecord, takeSample } from "./sample.ts";
 import { curveRecord } from "./miss_curve.ts";
 import { type QualityRun, qualityRuns } from "./quality_runs.ts";
 import type { ResolvedScenario, Scenario } from "../scenario.ts";
-import { scoredRows, sizeRun, wantedSteps } from "./sizing.ts";
+import { scoredRows, sizeRun, wantedSteps } from "./steps.ts";
 import { Timeline } from "./timeline.ts";
 import { quickScenario, withData, withFields } from "../variations.ts";
 import { type Vouch, vouchedConfigurations } from "./vouch.ts";

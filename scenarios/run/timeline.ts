@@ -8,7 +8,7 @@ import type { RunEvent } from "./events.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { PreparedCase } from "./prepare.ts";
 import { QUALITY_ID } from "../result.ts";
-import type { Sizing } from "./sizing.ts";
+import type { Sizing } from "./steps.ts";
 import type { WorkerPhase } from "./worker_protocol.ts";
 
 /** Share of a sample's time that its phases before training take, while they run. */

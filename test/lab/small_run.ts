@@ -6,7 +6,7 @@
  */
 
 import type { Result } from "../../scenarios/record.ts";
-import type { Summary } from "../../reports/summary/report_model.ts";
+import type { Summary } from "../../reports/summary/summary_types.ts";
 import { parseCsv } from "../../models/costs/csv.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";

@@ -1,6 +1,6 @@
 import { ablation } from "../../reports/summary/ablation.ts";
 import { resultsText } from "../../reports/summary/ablation_words.ts";
-import type { AblationGroup, AblationRow } from "../../reports/summary/report_model.ts";
+import type { AblationGroup, AblationRow } from "../../reports/summary/summary_types.ts";
 import { renderReport, renderTerminal, summarise, toCsv, toMarkdown } from "../../reports/report.ts";
 import { parseCsv } from "../../models/costs/csv.ts";
 import { ablationResult, SPEEDS } from "../fixtures/ablation_fixture.ts";

@@ -12,7 +12,7 @@
 import type { Chart } from "chart.js";
 import type { PageData } from "../page_data.ts";
 import { DARK, LIGHT, type Theme } from "../palette.ts";
-import { floatingChart, lineChart, percentileChart } from "./more_charts.ts";
+import { floatingChart, lineChart, percentileChart } from "./line_charts.ts";
 import { connect } from "./what_if.ts";
 import { barChart, qualityChart, ratioChart, stackedChart, valueChart } from "./charts.ts";
 

@@ -13,7 +13,7 @@ import { kindOf } from "../../summary/kind.ts";
 import type { PageData } from "../page_data.ts";
 import { hashOf, stateOf } from "../../what_if/address.ts";
 import type { WhatIfBase } from "../../what_if/base.ts";
-import { allowed, type Knob, knobsOf, type NumberKnob, placeOf, valueAt, valueText } from "../../what_if/knobs.ts";
+import { allowed, type Knob, knobsOf, type NumberKnob, sliderPlace, valueAt, valueText } from "../../what_if/knobs.ts";
 import { type WhatIf, whatIf } from "../../what_if/what_if.ts";
 import { changesText, whatIfRows, whatIfText } from "../../what_if/words.ts";
 
@@ -155,7 +155,7 @@ function bindNumber(holder: HTMLElement, knob: NumberKnob, told: Write): Write {
   const number = holder.querySelector<HTMLInputElement>("input[type=number]");
   if (range === null || number === null) return () => {};
   const place = (value: number | undefined): void => {
-    range.value = `${placeOf(knob, value ?? knob.min)}`;
+    range.value = `${sliderPlace(knob, value ?? knob.min)}`;
     range.setAttribute("aria-valuetext", valueText(knob, value));
   };
   const text = (value: number | undefined): void => {

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "../../assert.ts";
 import { plan, planOf, planOn } from "../../../models/planning/planner.ts";
-import type { PlanMachine, PlanRequest, PlanTable, PlanTier } from "../../../models/planning/model.ts";
+import type { PlanMachine, PlanRequest, PlanTable, PlanTier } from "../../../models/planning/plan_types.ts";
 import { type Option, optionsOf } from "../../../models/planning/options.ts";
 import { allocate, bytesOf, fits, secondsOf } from "../../../models/planning/allocate.ts";
 

@@ -1,5 +1,5 @@
 import { compareResults } from "../../../reports/compare/compare.ts";
-import { type ComparedCase, type ResultComparison, UnlikeResultsError } from "../../../reports/compare/model.ts";
+import { type ComparedCase, type ResultComparison, UnlikeResultsError } from "../../../reports/compare/comparison.ts";
 import { comparisonJson, comparisonMarkdown, renderComparison } from "../../../reports/compare/text.ts";
 import { seededRandom } from "../../../reports/statistics/random.ts";
 import { benjaminiHochberg, floorBetween, welchTest } from "../../../reports/statistics/tests.ts";

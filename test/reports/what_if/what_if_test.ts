@@ -7,7 +7,7 @@ import { paretoLine } from "../../../reports/summary/pareto.ts";
 import { summarise } from "../../../reports/summary/summary.ts";
 import { hashOf, stateOf } from "../../../reports/what_if/address.ts";
 import { type WhatIfBase, whatIfBase } from "../../../reports/what_if/base.ts";
-import { allowed, knobsOf, type NumberKnob, placeOf, PLACES, valueAt } from "../../../reports/what_if/knobs.ts";
+import { allowed, knobsOf, type NumberKnob, PLACES, sliderPlace, valueAt } from "../../../reports/what_if/knobs.ts";
 import { whatIf } from "../../../reports/what_if/what_if.ts";
 import { whatIfRows } from "../../../reports/what_if/words.ts";
 import { assert, assertEquals } from "../../assert.ts";
@@ -132,7 +132,7 @@ Deno.test("every place of a slider is an allowed value, and the value's own plac
     if (knob.kind === "choice") continue;
     for (let place = 0; place <= PLACES; place++) {
       assert(allowed(knob, valueAt(knob, place)), `${knob.id} at ${place}`);
-      assert(Math.abs(placeOf(knob, valueAt(knob, place)) - place) <= 1, `${knob.id} at ${place}`);
+      assert(Math.abs(sliderPlace(knob, valueAt(knob, place)) - place) <= 1, `${knob.id} at ${place}`);
     }
     if (knob.value !== undefined) assert(allowed(knob, knob.value), knob.id);
   }

@@ -9,7 +9,7 @@
 
 import { kindText } from "../../summary/kind.ts";
 import { Chart, type ChartOptions, LogarithmicScale, type Plugin, ScatterController } from "chart.js";
-import type { Floating, Lines } from "../more_data.ts";
+import type { Floating, Lines } from "../line_data.ts";
 import type { PageData } from "../page_data.ts";
 import type { Theme } from "../palette.ts";
 import { axis, colourOf, fromZero, interval, THREE } from "./charts.ts";

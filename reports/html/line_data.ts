@@ -7,7 +7,7 @@
 import { type Kind, kindOf } from "../summary/kind.ts";
 import { type BreakEvenMap, breakEvenMap, PRICE_RATIOS } from "../summary/break_even_map.ts";
 import { bytesText } from "../../base/bytes.ts";
-import type { CacheCurve, CaseSummary, Summary } from "../summary/report_model.ts";
+import type { CacheCurve, CaseSummary, Summary } from "../summary/summary_types.ts";
 import { CHARTED_CLAIMS, claimData } from "./claim.ts";
 
 /** Bars from a place to another. */
