@@ -10,7 +10,7 @@ import { put } from "./names.ts";
 import { withoutMark } from "./user_file.ts";
 
 /** What a text was read as. */
-export interface Jsonc {
+interface Jsonc {
   /** The value; undefined for a text without one. */
   readonly value: unknown;
   /** The same with places; undefined for a text without a value, and for one that is nested too deeply. */

@@ -72,7 +72,7 @@ export async function lockHolder(path: string): Promise<number | undefined> {
 }
 
 /** The same from the text of `/proc/locks`. Numbers of devices are not looked at: overlays have others there. */
-export function holderIn(locks: string, ino: number | null): number | undefined {
+function holderIn(locks: string, ino: number | null): number | undefined {
   for (const line of locks.split("\n")) {
     const [, kind, , access, pid = "", file = ""] = line.trim().split(/\s+/);
     if (kind === "FLOCK" && access === "WRITE" && file.endsWith(`:${ino}`) && Number(pid) > 0) return Number(pid);

@@ -7,7 +7,7 @@
 import { haveSums, isDamagedEnd, unsummedLine } from "./line_sum.ts";
 
 /** What the lines of a file hold. */
-export interface ParsedLines<T> {
+interface ParsedLines<T> {
   /** One a complete line. */
   readonly records: readonly T[];
   /** Whether every line has a sum; those of earlier versions have none, so that damage in them cannot be told. */

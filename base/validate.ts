@@ -178,7 +178,7 @@ function misplacedLists(schema: SchemaNode, input: unknown, path: DocumentPath, 
 }
 
 /** A valid document, or everything that its fields taken one by one have wrong. */
-export type Validation<T> = { readonly value: T } | { readonly problems: readonly Problem[] };
+type Validation<T> = { readonly value: T } | { readonly problems: readonly Problem[] };
 
 /** Checks a document against a schema. */
 export function validate<T>(schema: v.GenericSchema<unknown, T>, document: unknown): Validation<T> {

@@ -5,7 +5,7 @@
  */
 
 /** What was given. */
-export interface Arguments {
+interface Arguments {
   /** Whether `--full` was. */
   readonly full: boolean;
   /** Text of an option. */

@@ -84,7 +84,7 @@ export function ours(setting: Setting, storage: string, more: Options = {}): Opt
 }
 
 /** One measured round. */
-export interface RoundRequest {
+interface RoundRequest {
   /** What is done with a batch. */
   readonly kind: Kind;
   /** Index into `DISTRIBUTIONS`. */

@@ -10,7 +10,7 @@ import { type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
 import { compareResults, ours, prepare, rate, type Setting, smaller } from "./setting.ts";
 
 /** Keys a second of each contender in one round, by threads; `floor` stands beside `ours`, before and after it. */
-export type RoundRates = Readonly<Record<string, readonly [number, number]>>;
+type RoundRates = Readonly<Record<string, readonly [number, number]>>;
 
 /** All rounds of one kind and distribution. */
 export interface Cell {
@@ -32,7 +32,7 @@ const MAPS = ["absl", "tbb"];
 export const WORD: Readonly<Record<Kind, string>> = { lookup: "lookup", step: "update" };
 
 /** Lets the floor find the distances that suit this machine. */
-export async function tuneFloor(setting: Setting, floor: Contender): Promise<Readonly<Record<string, number>>> {
+async function tuneFloor(setting: Setting, floor: Contender): Promise<Readonly<Record<string, number>>> {
   const best: Record<string, number> = { lookup: 32, update: 32 };
   for (const kind of ["lookup", "step"] as const) {
     let most = 0;

@@ -16,7 +16,7 @@ import {
 import { UsageError } from "./exit_codes.ts";
 
 /** What the owner of the machine said on the command line. */
-export interface AnswerWords {
+interface AnswerWords {
   readonly note?: readonly string[] | undefined;
   readonly answers?: string | undefined;
 }

@@ -17,7 +17,7 @@ import {
 export const RESULTS_HELP = "a report's page, a result.jsonl, or the folder of one";
 
 /** Results that a word means, and the page they are in if it is one. */
-export interface FoundResults {
+interface FoundResults {
   /** The file. */
   readonly path: string;
   readonly result: Result;

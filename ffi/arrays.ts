@@ -8,7 +8,7 @@
  */
 
 /** The typed arrays that are handed to the native library. */
-export interface ArrayKinds {
+interface ArrayKinds {
   /** Keys. */
   readonly BigInt64Array: BigInt64Array;
   /** Offsets, counts. */

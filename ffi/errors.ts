@@ -133,7 +133,7 @@ export function encodeText(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /** The text in a buffer up to its first NUL. */
-export function decodeText(bytes: Uint8Array): string {
+function decodeText(bytes: Uint8Array): string {
   const end = bytes.indexOf(0);
   return decoder.decode(end < 0 ? bytes : bytes.subarray(0, end));
 }

@@ -14,7 +14,7 @@ import { readText } from "./errors.ts";
 import { ABI_VERSION, symbols } from "./symbols.ts";
 
 /** The functions of the open library. */
-export type NativeFunctions = Deno.DynamicLibrary<typeof symbols>["symbols"];
+type NativeFunctions = Deno.DynamicLibrary<typeof symbols>["symbols"];
 
 let opened: NativeFunctions | undefined;
 

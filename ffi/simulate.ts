@@ -10,7 +10,7 @@ import { native } from "./library.ts";
 import { type NativeOptions, withConfig } from "./options.ts";
 
 /** Rows a step of one table. */
-export interface TableDemand {
+interface TableDemand {
   /** Expected distinct rows of one worker's batch, and the variance of their number. */
   readonly distinct: number;
   readonly variance: number;
@@ -23,7 +23,7 @@ export interface TableDemand {
 }
 
 /** Shares of row accesses behind the DRAM cache of Memory Mode, by what the access found. */
-export interface MemoryModeShares {
+interface MemoryModeShares {
   readonly readHit: number;
   readonly readClean: number;
   readonly readDirty: number;
@@ -40,7 +40,7 @@ export interface StepDemand {
 }
 
 /** Time on the way that made the last step end when it did. */
-export interface SimulatedPart {
+interface SimulatedPart {
   /** `parse`, `pull`, `lookup`, `dense`, `all-reduce`, `push`, `update`, `eviction`, `maintenance`, `faults`. */
   readonly kind: string;
   /** `work` of a core, `latency`, or the resource it was spent on. */
@@ -49,7 +49,7 @@ export interface SimulatedPart {
 }
 
 /** How much of its time something was taken. */
-export interface SimulatedResource {
+interface SimulatedResource {
   readonly name: string;
   readonly places: number;
   readonly busyPs: number;
@@ -57,7 +57,7 @@ export interface SimulatedResource {
 }
 
 /** What moved in a tier in all counted steps. */
-export interface SimulatedTraffic {
+interface SimulatedTraffic {
   readonly tier: number;
   readonly op: "read" | "write";
   readonly bytes: number;
@@ -65,7 +65,7 @@ export interface SimulatedTraffic {
 }
 
 /** A task of the last step. */
-export interface SimulatedTask {
+interface SimulatedTask {
   readonly kind: string;
   readonly actor: number;
   readonly startPs: number;

@@ -13,7 +13,7 @@ export type HbmStorage = Extract<StorageType, `HBM${string}`>;
 export type ScenarioStorage = Exclude<StorageType, HbmStorage>;
 
 /** A tier by what it needs. */
-export type TierName = "DRAM" | "PMEM" | "SSDHASH" | "LEVELDB";
+type TierName = "DRAM" | "PMEM" | "SSDHASH" | "LEVELDB";
 
 /** A tier whose rows are in files on a disk, read and written in batches. */
 export type SsdTier = Extract<TierName, "SSDHASH" | "LEVELDB">;
@@ -31,26 +31,11 @@ const TIERS: Readonly<Record<ScenarioStorage, readonly TierName[]>> = {
   DRAM_PMEM_LEVELDB: ["DRAM", "PMEM", "LEVELDB"],
 };
 
-const HBM: Readonly<Record<HbmStorage, true>> = {
-  HBM: true,
-  HBM_DRAM: true,
-  HBM_DRAM_PMEM: true,
-  HBM_DRAM_LEVELDB: true,
-  HBM_DRAM_SSDHASH: true,
-  HBM_DRAM_PMEM_LEVELDB: true,
-  HBM_DRAM_PMEM_SSDHASH: true,
-};
-
 /** Every storage type of a scenario. */
 export const STORAGE_TYPES = Object.keys(TIERS) as ScenarioStorage[];
 
-/** Whether a name is that of a storage type which needs a CUDA device. */
-export function isHbm(name: string): name is HbmStorage {
-  return Object.hasOwn(HBM, name);
-}
-
 /** The part of a configuration that says what holds its rows. */
-export interface StorageChoice {
+interface StorageChoice {
   readonly storage: ScenarioStorage;
   readonly pmem?: "libpmem" | "memkind";
 }

@@ -21,7 +21,7 @@ export type Found<T> =
  * Ways of a configuration's own kind to media of which nothing here proves what they are, and what the machine itself
  * shows of each, part of a sentence; or why there is none.
  */
-export type Unproven<T> =
+type Unproven<T> =
   | { readonly possible: true; readonly ways: readonly (T & { readonly shows: string })[] }
   | { readonly possible: false; readonly why: string };
 

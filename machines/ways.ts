@@ -23,7 +23,7 @@ export interface MissingPart {
 }
 
 /** What a medium is by its device: proven to be persistent or CXL memory, or not. */
-export interface MediumKind {
+interface MediumKind {
   readonly proven: boolean;
   /** Part of a sentence: what it is, or what keeps it from being proven. */
   readonly text: string;

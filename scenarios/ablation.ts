@@ -24,7 +24,7 @@ export function offValue(name: SwitchName): MatrixValue {
 }
 
 /** Where a switch stands in a scenario. */
-export function switchField(name: SwitchName): string {
+function switchField(name: SwitchName): string {
   return name === "deterministic" ? "workload.deterministic" : `workload.optimisations.${name}`;
 }
 

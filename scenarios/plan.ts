@@ -73,7 +73,7 @@ function variantsAt(
 }
 
 /** Name of a sample, unique in its run. */
-export function sampleId({ configuration, point }: Case, sample: number): string {
+function sampleId({ configuration, point }: Case, sample: number): string {
   const text = pointText(point);
   return `${configuration}${text === "" ? "" : `[${text}]`}#${sample}`;
 }

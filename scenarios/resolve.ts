@@ -26,7 +26,7 @@ import { durationInSeconds } from "../base/units.ts";
 import { SKEWS } from "../models/workloads/skews.ts";
 
 /** Media model that a missing medium is emulated as, unless the configuration names another. */
-export const DEFAULT_MEDIA = "optane-100-6x256";
+const DEFAULT_MEDIA = "optane-100-6x256";
 
 function resolveData(data: NonNullable<Workload["data"]>, directory: string): ResolvedWorkload["data"] {
   if ("criteo" in data) {

@@ -55,7 +55,7 @@ function adam(given: Parameters): { learningRate: number; beta1: number; beta2: 
 }
 
 /** Name of an optimizer of embeddings. */
-export type RuleName = PartOptimizerName | "ftrl";
+type RuleName = PartOptimizerName | "ftrl";
 
 /** Name and parameters of an optimizer as written. */
 export function partOf(written: EmbeddingOptimizer): { readonly name: RuleName; readonly parameters: Parameters } {

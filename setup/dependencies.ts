@@ -11,7 +11,7 @@ import { ROOT } from "./state.ts";
 import { labelled, secondsSince, SetupError, type System } from "./system.ts";
 
 /** Identifies the packages of the lock file in this user's cache. */
-export async function npmKey(system: System): Promise<string> {
+async function npmKey(system: System): Promise<string> {
   const parts = ["DENO_DIR", "HOME", "XDG_CACHE_HOME", "NPM_CONFIG_REGISTRY"].map((name) => Deno.env.get(name) ?? "");
   const text = [Deno.version.deno, ...parts, system.read(`${ROOT}/deno.json`), system.read(`${ROOT}/deno.lock`)];
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text.join("\0")));

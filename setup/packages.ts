@@ -21,7 +21,7 @@ export interface Package {
 }
 
 /** How to get packages. */
-export interface InstallOptions {
+interface InstallOptions {
   /** False: say what is missing and stop. */
   readonly install: boolean;
 }
@@ -42,7 +42,7 @@ export function parsePackages(text: string): Package[] {
 }
 
 /** The packages that are not installed. */
-export async function missingPackages(system: System, packages: readonly Package[]): Promise<Package[]> {
+async function missingPackages(system: System, packages: readonly Package[]): Promise<Package[]> {
   const names = packages.map(({ name }) => name);
   const { code, stdout } = await system.run(["dpkg-query", "-W", "-f=${Package} ${db:Status-Status}\\n", ...names]);
   if (code === 127) throw unsupported("a system without dpkg");

@@ -11,7 +11,7 @@ import { SetupError } from "./system.ts";
 export const ROOT: string = decodeURIComponent(new URL("..", import.meta.url).pathname).replace(/\/$/, "");
 
 /** What is remembered. */
-export interface SetupState {
+interface SetupState {
   /** Debian packages that set-up installed. */
   readonly installed: readonly string[];
   /** Identifies the npm packages that are in the cache. */

@@ -11,7 +11,7 @@ import type { BenchRow } from "../rows.ts";
 import { loadMedia, mediaNativeOptions, mediaOptions } from "../../models/media/media.ts";
 
 /** Emulated / modelled median batch times, by medium and threads. */
-export type EmulationRatios = Readonly<Record<string, number>>;
+type EmulationRatios = Readonly<Record<string, number>>;
 
 const DIM = 64, BATCH = 4096, ROWS = 1 << 17, ROUNDS = 41;
 

@@ -84,7 +84,7 @@ async function makeData({ plan, scratch, say }: Setting, model: Model): Promise<
 }
 
 /** How PyTorch can be started, or why not. */
-export function findTorch(): { readonly python: string } | { readonly missing: string } {
+function findTorch(): { readonly python: string } | { readonly missing: string } {
   const python = pythonWithTorch();
   return python === undefined
     ? { missing: "PyTorch is not installed: apt-get install python3-torch libopenblas0-openmp" }

@@ -21,7 +21,7 @@ export interface KeyStep {
 }
 
 /** The rows that the steps leave: rank r has weight (r + q)^-s; folded: draws without end, modulo the rows. */
-export interface KeyTail {
+interface KeyTail {
   /** Form of the law. */
   readonly law: "zipf" | "folded";
   /** Rows of it. */
@@ -53,7 +53,7 @@ export interface KeyTableOptions {
 }
 
 /** Keys of one table and where each sample's begin. */
-export interface SampledKeys {
+interface SampledKeys {
   /** The keys, sample after sample. */
   readonly keys: BigInt64Array<ArrayBuffer>;
   /** Entry i is where sample i's keys begin; one more than samples. */

@@ -11,7 +11,7 @@ import { countKeys, type Keys, toKeys } from "../keys.ts";
 import { native } from "../library.ts";
 
 /** Sizes of a measured stream. */
-export interface StreamFacts {
+interface StreamFacts {
   /** Accesses that were added. */
   readonly accesses: number;
   /** Of them, those that are kept. */
@@ -23,7 +23,7 @@ export interface StreamFacts {
 }
 
 /** One of the most used rows, there all the time. */
-export interface ApartRow {
+interface ApartRow {
   /** Whether its accesses are among the kept ones. */
   readonly kept: boolean;
   /** Accesses that are no repeats. */

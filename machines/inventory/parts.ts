@@ -9,7 +9,7 @@
 export type Facts = Readonly<Record<string, string>>;
 
 /** A NUMA node. */
-export interface MachineNode {
+interface MachineNode {
   readonly node: number;
   /** List like `0-3,8`; empty: no CPUs. */
   readonly cpus: string | undefined;
@@ -27,7 +27,7 @@ export interface MachineNode {
 }
 
 /** A region of persistent memory. */
-export interface PmemRegion {
+interface PmemRegion {
   readonly name: string;
   /** Who offers it: `ACPI.NFIT`, `CXL`, `e820`, `virtio-pmem`, … */
   readonly provider: string | undefined;
@@ -36,7 +36,7 @@ export interface PmemRegion {
 }
 
 /** A namespace in a region. */
-export interface PmemNamespace {
+interface PmemNamespace {
   readonly name: string;
   readonly region: string | undefined;
   /** `raw`, `memory` (fsdax), `dax` (devdax), `safe` (sector). */
@@ -87,7 +87,7 @@ function names(facts: Facts, prefix: string, pattern: RegExp): string[] {
 }
 
 /** A processor socket: NUMA nodes are none, a socket may be several of them (SNC, NPS4), or half of one (NPS0). */
-export interface MachineSocket {
+interface MachineSocket {
   /** The kernel's number of it. */
   readonly socket: number;
   /** Its CPUs that are online, a list like `0-3,8`. */

@@ -9,7 +9,7 @@ import { daxOf, nodesOf } from "../inventory/parts.ts";
 import { Refused } from "./refused.ts";
 
 /** A device DAX as memory. */
-export interface DaxMemory {
+interface DaxMemory {
   /** The kernel's kmem driver has it. */
   readonly systemRam: boolean;
   /** All of its memory blocks are online. */

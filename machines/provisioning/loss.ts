@@ -14,7 +14,7 @@ import type { SpaceView } from "./regions.ts";
 import { words } from "./shell.ts";
 
 /** A block device with its partitions. */
-export interface BlockContent {
+interface BlockContent {
   /** File system on the whole device; undefined: none. */
   readonly fileSystem: string | undefined;
   readonly label: string | undefined;

@@ -19,7 +19,7 @@ export interface Range {
 }
 
 /** `16G!4G` as a range; undefined: it is none. */
-export function parseMemmap(text: string): Range | undefined {
+function parseMemmap(text: string): Range | undefined {
   const [, size, start] = /^(\d+)G!(\d+)G$/.exec(text) ?? [];
   return size === undefined || start === undefined
     ? undefined

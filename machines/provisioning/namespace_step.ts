@@ -20,7 +20,7 @@ import { kmemRule } from "./udev.ts";
 const LEAST = 256 * 1024 ** 2;
 
 /** What a namespace is made for. */
-export interface Wanted {
+interface Wanted {
   readonly mode: "fsdax" | "devdax";
   /** Where the page structures go, and why. */
   readonly map: "dev" | "mem";
@@ -45,7 +45,7 @@ export const DEVDAX: Wanted = {
 };
 
 /** The namespace that will be used, and the step that makes it. */
-export interface NamespaceChoice {
+interface NamespaceChoice {
   readonly step: Step;
   /** There already, in the right mode. */
   readonly space: SpaceView | undefined;

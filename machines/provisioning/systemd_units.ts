@@ -8,7 +8,7 @@
 const FOLDER = "/etc/systemd/system";
 
 /** A unit as a file. */
-export interface UnitFile {
+interface UnitFile {
   /** E.g. `mnt-pmem0.mount`. */
   readonly name: string;
   readonly path: string;

@@ -8,7 +8,7 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { Loss, Step } from "./contract.ts";
 
 /** Data on a device, with the step that would destroy them. */
-export interface StepLoss extends Loss {
+interface StepLoss extends Loss {
   /** The step's id. */
   readonly step: string;
 }

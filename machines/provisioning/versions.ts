@@ -15,7 +15,7 @@ export interface Need {
 }
 
 /** What can need a version. */
-export type NeedName =
+type NeedName =
   | "namespaceModes"
   | "daxAlways"
   | "kmem"

@@ -12,10 +12,10 @@ import { bytes, count, deviceName, fitted, identity, listed, listedObject, repea
 import { known, type Parsed, unknown } from "../inventory/tool.ts";
 
 /** A DIMM as `ndctl list -D` prints it. */
-export type NdDimm = NdBus["dimms"][number];
+type NdDimm = NdBus["dimms"][number];
 
 /** What `ndctl list` printed, whatever its flags; what lies in something else is not repeated here. */
-export interface NdctlListing {
+interface NdctlListing {
   readonly buses: readonly NdBus[];
   /** Regions outside a bus. */
   readonly regions: readonly NdRegion[];

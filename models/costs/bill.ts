@@ -51,7 +51,7 @@ export interface BillPart {
 
 const HOURS_PER_MONTH = 730;
 /** Item of the book that storage is priced with. */
-export const STORAGE_ITEM = "Object storage";
+const STORAGE_ITEM = "Object storage";
 
 /**
  * The parts of a bill at the prices of a dated book.
@@ -84,7 +84,7 @@ export function billParts(request: BillRequest, dated: PriceBook, modelBytes: nu
 }
 
 /** $ an hour for keeping bytes. */
-export function storagePerHour(bytes: number, { value }: Pick<PriceItem, "value">): number {
+function storagePerHour(bytes: number, { value }: Pick<PriceItem, "value">): number {
   return bytes / 1e9 * value / HOURS_PER_MONTH;
 }
 

@@ -100,7 +100,7 @@ export interface PriceFile {
 }
 
 /** Rows of one file. */
-export interface PriceRows {
+interface PriceRows {
   readonly instances: readonly Instance[];
   readonly items: readonly PriceItem[];
 }

@@ -35,7 +35,7 @@ const mediaSchema = v.strictObject({
 });
 
 /** A number with the rows of `calibration.csv` it is taken from, derived from, or fitted to. */
-export interface MediaParameter {
+interface MediaParameter {
   /** In ns, bytes, bytes/s or without unit, as `native/media/media.h` says. */
   readonly value: number;
   /** Ids of rows; `*` stands for any text. */
@@ -47,10 +47,10 @@ export interface MediaParameter {
 }
 
 /** Parameters by their names in `native/media/media.h`, without prefix. */
-export type MediaParameters = Readonly<Record<string, MediaParameter>>;
+type MediaParameters = Readonly<Record<string, MediaParameter>>;
 
 /** One machine on which the medium was measured, and in what it differs from the others: at most a factor. */
-export interface MediaPlatform {
+interface MediaPlatform {
   /** Which machine or source. */
   readonly about: string;
   /** What is put over the medium's parameters. */
@@ -58,7 +58,7 @@ export interface MediaPlatform {
 }
 
 /** What a medium is made of. */
-export type MediaKind = "pmem" | "cxl" | "dram" | "ssd" | "hbm" | "link";
+type MediaKind = "pmem" | "cxl" | "dram" | "ssd" | "hbm" | "link";
 
 /** A media model. */
 export interface Media {
@@ -77,7 +77,7 @@ export interface Media {
 }
 
 /** A media file as written. */
-export interface MediaFile {
+interface MediaFile {
   /** Name of the file. */
   readonly name: string;
   /** One sentence for people. */
@@ -183,7 +183,7 @@ export function mediaOptions(media: Media, platform?: string): Record<string, st
 }
 
 /** How a media model is used by the native library. */
-export interface MediaUse {
+interface MediaUse {
   /** `emulate`: rows are read and written in place. `memory_mode`: behind a modelled DRAM cache. */
   readonly prefix: "emulate" | "memory_mode";
   /** Threads that use the medium at the same time. */

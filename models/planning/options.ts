@@ -26,7 +26,7 @@ export interface Option {
 }
 
 /** Seconds of an access to a cached row that tier k answers. */
-export function cachedSeconds({ tiers }: PlanMachine, rowBytes: number, k: number): number {
+function cachedSeconds({ tiers }: PlanMachine, rowBytes: number, k: number): number {
   const [first, from] = [tiers[0], tiers[k]];
   if (first === undefined || from === undefined) {
     throw new RangeError(`Cannot price tier ${k}: there are ${tiers.length}`);
@@ -41,7 +41,7 @@ export function cachedSeconds({ tiers }: PlanMachine, rowBytes: number, k: numbe
 }
 
 /** Seconds of an access to a row that stays in tier k. */
-export function inPlaceSeconds({ tiers }: PlanMachine, rowBytes: number, k: number): number {
+function inPlaceSeconds({ tiers }: PlanMachine, rowBytes: number, k: number): number {
   const tier = tiers[k];
   if (tier === undefined) throw new RangeError(`Cannot price tier ${k}: there are ${tiers.length}`);
   return tier.readSeconds(rowBytes) + tier.writeSeconds(rowBytes);

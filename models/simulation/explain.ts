@@ -95,7 +95,7 @@ export function differingParts(
 }
 
 /** A part's share of a difference. */
-export interface ExplainedPart {
+interface ExplainedPart {
   readonly part: string;
   readonly value: number;
   readonly says: string;

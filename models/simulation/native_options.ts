@@ -15,7 +15,7 @@ import { picoseconds } from "./units.ts";
 const WEIGHT = { f32: 4, bf16: 2 } as const;
 
 /** Bytes of the weights of a row. */
-export function valueBytes(table: ResolvedTable): number {
+function valueBytes(table: ResolvedTable): number {
   return table.dim * WEIGHT[table.dtype];
 }
 

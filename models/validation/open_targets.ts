@@ -14,7 +14,7 @@ import { generateKeys, profileLaw, topShare } from "../workloads/profile_keys.ts
 import { reuseHistogram } from "../workloads/reuse.ts";
 
 /** A published figure and ours. */
-export interface TargetFigure {
+interface TargetFigure {
   /** What it is. */
   readonly figure: string;
   /** Published, a share or a ratio. */

@@ -66,7 +66,7 @@ export interface PreparedData {
 }
 
 /** Options of {@linkcode prepareData}. */
-export interface PrepareOptions {
+interface PrepareOptions {
   readonly seed: number;
   readonly threads: number;
   /** Folder of the cache. */
@@ -79,7 +79,7 @@ export interface PrepareOptions {
 }
 
 /** The cache in the project's folder. */
-export const CACHE_FOLDER: string = fileURLToPath(new URL("../../.cache/data", import.meta.url));
+const CACHE_FOLDER: string = fileURLToPath(new URL("../../.cache/data", import.meta.url));
 
 /**
  * Makes the data of a workload, or finds it in the cache.

@@ -62,7 +62,7 @@ function keyTable(table: ProfileTable, parent: number | undefined, keys: "hashed
 }
 
 /** A source of keys with every table of a profile, and the numbers of its tables by name. */
-export interface ProfileKeys {
+interface ProfileKeys {
   /** Where keys come from. */
   readonly source: KeySource;
   /** Names, `name#1` and so on for the further tables that one entry stands for, with their numbers. */
@@ -75,7 +75,7 @@ export interface ProfileKeys {
  * @param profile The profile.
  * @param options Seed and form of the keys.
  */
-export function profileKeys(
+function profileKeys(
   profile: Profile,
   { seed = 0, keys = "hashed" }: Pick<GenerateKeysOptions, "seed" | "keys"> = {},
 ): ProfileKeys {

@@ -24,7 +24,7 @@ const LEAST_USES = 0.25;
 const ROUNDS = 4000;
 
 /** Bin of a number of uses. */
-export function reuseBin(uses: number): number {
+function reuseBin(uses: number): number {
   return uses <= 1 ? 0 : Math.ceil(Math.log2(uses));
 }
 
@@ -45,7 +45,7 @@ function bins(mean: number, count: number): { rows: number[]; uses: number[] } {
 }
 
 /** Rows of one rate. */
-export interface ReuseStep {
+interface ReuseStep {
   /** How many, as a share of the rows that were used. */
   readonly rows: number;
   /** Uses a batch of each, on average. */

@@ -43,7 +43,7 @@ export type Recorded = "frequency" | "version";
 export const RECORDED: readonly Recorded[] = ["frequency", "version"];
 
 /** What may be asked for all tables, and for each. */
-export interface RowFilter {
+interface RowFilter {
   /** Which keys get a row. Default "none": all at their first lookup. */
   admission?: Admission;
   /** Which rows are removed for good. Default "none". */

@@ -10,7 +10,7 @@ import { COLUMNS, type ResolvedEmbeddingOptimizer, type ResolvedTable } from "./
 import type { ResolvedWorkload } from "./workload.ts";
 
 /** Name and parameters of an optimizer of a part. */
-export interface PartRule {
+interface PartRule {
   readonly name: RowOptimizer;
   readonly parameters: Readonly<Record<string, number>>;
 }

@@ -5,7 +5,7 @@
  */
 
 /** Parameters of a Zipf-Mandelbrot law. */
-export interface Skew {
+interface Skew {
   /** Exponent; 0 is uniform. */
   readonly s: number;
   /** Shift: flattens the head. */

@@ -16,7 +16,7 @@ export interface TraceBatch {
 }
 
 /** Forms of a trace. */
-export type TraceFormat = "keys" | "table-key" | "table-key-sample" | "criteo" | "i64";
+type TraceFormat = "keys" | "table-key" | "table-key-sample" | "criteo" | "i64";
 
 /** A trace that cannot be read. */
 export class TraceError extends Error {
@@ -30,7 +30,7 @@ const RAW_BYTES = 1 << 20;
 /** A line without an end is not kept in memory beyond this many characters. */
 const LONGEST_LINE = 65_536;
 /** Table of a trace that names none. */
-export const ONLY_TABLE = "keys";
+const ONLY_TABLE = "keys";
 const CRITEO = { label: 1, numerics: 13, categories: 26 };
 /** In place of a category that is missing. No key of a Criteo file is negative. */
 const MISSING = -1n;

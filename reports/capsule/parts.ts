@@ -6,7 +6,7 @@
  */
 
 /** A piece of a page. */
-export interface Piece {
+interface Piece {
   /** What messages call it; several pieces may have the same name. */
   readonly name: string;
   /** Its text. */
@@ -104,7 +104,7 @@ function escaped(value: unknown): string {
 }
 
 /** What a record is called. */
-export function recordName(record: Readonly<Record<string, unknown>>): string {
+function recordName(record: Readonly<Record<string, unknown>>): string {
   const { type, status, id } = record as { type?: string; status?: string; id?: string };
   if (type === "run") return "the run record";
   if (type === "curve") return `the miss-ratio curve ${JSON.stringify((record as { point?: unknown }).point ?? {})}`;

@@ -203,7 +203,7 @@ function headline(cases: readonly ComparedCase[], verdict: ResultComparison["ver
 }
 
 /** A ratio as a change: `13 % slower (95 %: 11 to 15)`. */
-export function changeOf(ratio: Estimate): string {
+function changeOf(ratio: Estimate): string {
   const { amount, interval } = changeWords(mapEstimate(ratio, (value) => value - 1), "faster", "slower");
   return `${amount} (${interval})`;
 }

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const HERE = new URL(".", import.meta.url);
 
 /** Folders with a script: the report's, and that of the index over reports. */
-export const CLIENTS: readonly URL[] = [HERE, new URL("../publish/", HERE)];
+const CLIENTS: readonly URL[] = [HERE, new URL("../publish/", HERE)];
 
 /**
  * Bundles `client/main.ts` with its parts of Chart.js.

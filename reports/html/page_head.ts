@@ -10,7 +10,7 @@ import { SEALED_MARK } from "../capsule/seal.ts";
 import { html, type Markup } from "../text/markup.ts";
 
 /** What a page's head is made of. */
-export interface PageHead {
+interface PageHead {
   /** Title of the window. */
   readonly title: string;
   /** Its style sheet. */

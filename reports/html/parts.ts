@@ -12,7 +12,7 @@ import type { Estimate } from "../statistics/bootstrap.ts";
 import { html, Markup } from "../text/markup.ts";
 
 /** A column of a table. */
-export interface Column {
+interface Column {
   readonly title: string;
   /** Left-aligned words instead of numbers. */
   readonly words?: boolean;

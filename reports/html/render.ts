@@ -28,7 +28,7 @@ import sheet from "./style.css" with { type: "text" };
 export type ReportOptions = SummaryOptions;
 
 /** What a page says beyond its result. */
-export interface Addition {
+interface Addition {
   /** A section of its own. */
   readonly section: Markup;
   /** Data that the page carries before its records: a script of JSON. */

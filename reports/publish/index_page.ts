@@ -21,7 +21,7 @@ import { minuteOf, trendsOf } from "./page_data.ts";
 import sheet from "./style.css" with { type: "text" };
 
 /** A row of the index. */
-export interface IndexEntry {
+interface IndexEntry {
   /** Where the report is, from the index page, as a URL. */
   readonly href: string;
   /** Its figures. */
@@ -31,7 +31,7 @@ export interface IndexEntry {
 }
 
 /** A row of the index that is a simulation's. */
-export interface SimulationEntry {
+interface SimulationEntry {
   /** Where the page is, from the index page, as a URL. */
   readonly href: string;
   /** Its figures. */
@@ -41,7 +41,7 @@ export interface SimulationEntry {
 }
 
 /** What the index page shows. */
-export interface IndexContent {
+interface IndexContent {
   /** The newest first. */
   readonly entries: readonly IndexEntry[];
   /** Simulations, the newest first. */

@@ -10,7 +10,7 @@ import type { Point } from "../html/page_data.ts";
 import type { History } from "./history.ts";
 
 /** A case over the runs of a history. */
-export interface TrendLine {
+interface TrendLine {
   readonly name: string;
   readonly evidence: Evidence;
   readonly vouched?: string | undefined;

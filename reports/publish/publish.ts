@@ -102,7 +102,7 @@ function simulationsMarkdown(simulations: FoundReports["simulations"]): string {
 }
 
 /** The newest run of every history: its verdict, and how it compares with a baseline or with the run before. */
-export function summaryMarkdown(histories: readonly History[], baseline?: PublishOptions["baseline"]): string {
+function summaryMarkdown(histories: readonly History[], baseline?: PublishOptions["baseline"]): string {
   if (histories.length === 0) return "## tierbench\n\nNo report was found.\n";
   const parts = histories.map(({ reports, comparisons }) => {
     const newest = reports[reports.length - 1] as FoundReport;

@@ -19,7 +19,7 @@ export interface TextTable {
 }
 
 /** The 90 % band of a case's speed, or that there is none. */
-export function bandText({ band, samplesPerSecond }: SimulatedRecord): string {
+function bandText({ band, samplesPerSecond }: SimulatedRecord): string {
   if ("why" in band) return "not calibrated";
   return `${prefixed(samplesPerSecond * band.low)} to ${prefixed(samplesPerSecond * band.high)}`;
 }

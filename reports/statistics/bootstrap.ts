@@ -30,7 +30,7 @@ export interface Estimate {
 export const RESAMPLES = 4000;
 
 /** How to turn values into the scale in which they are averaged. */
-export type Scale = "linear" | "rate" | "positive";
+type Scale = "linear" | "rate" | "positive";
 
 /**
  * Estimate of the mean over processes.

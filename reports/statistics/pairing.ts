@@ -9,7 +9,7 @@
 import { type Estimate, estimatePairedRatio, estimateRatio } from "./bootstrap.ts";
 
 /** A sample that knows its round. */
-export interface InRound {
+interface InRound {
   /** Number of the round, which is that of the sample in its case, from 1. */
   readonly sample: number;
 }

@@ -60,7 +60,7 @@ export function groupSamples(result: Result): Group[] {
 }
 
 /** The matrix point of a group as a key. */
-export function pointKey(group: Group): string {
+function pointKey(group: Group): string {
   return JSON.stringify((group.samples[0] as SampleRecord).point);
 }
 

@@ -11,10 +11,10 @@ import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts
 import { compared } from "../statistics/pairing.ts";
 
 /** The phases that touch embedding rows. */
-export const EMBEDDING_PHASES: readonly Phase[] = ["lookup", "update", "eviction"];
+const EMBEDDING_PHASES: readonly Phase[] = ["lookup", "update", "eviction"];
 
 /** Parts of the dense layers' time for which speed is computed. */
-export const DENSE_PARTS: readonly number[] = [0.5, 0.1, 0];
+const DENSE_PARTS: readonly number[] = [0.5, 0.1, 0];
 
 /**
  * Time for embeddings of a case.

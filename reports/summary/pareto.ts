@@ -5,7 +5,7 @@
  */
 
 /** A case as a point: more `rate` is better, less `cost` is better. */
-export interface Worth {
+interface Worth {
   readonly rate: number;
   readonly cost: number;
 }

@@ -24,10 +24,10 @@ import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "..
 import { type SampleWork, serversNeeded } from "../../models/costs/traffic.ts";
 
 /** Share of a machine's memory that tables may use; the rest is for system, process and buffers. An assumption. */
-export const USABLE_SHARE = 0.9;
+const USABLE_SHARE = 0.9;
 
 /** $ an hour of a training worker, for the question what happens when it is in the bill. */
-export const WORKER_PRICES: readonly number[] = [5, 10, 20];
+const WORKER_PRICES: readonly number[] = [5, 10, 20];
 
 /** What pricing reads of a case. */
 export type PriceableCase =

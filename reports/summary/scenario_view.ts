@@ -39,7 +39,7 @@ export interface ScenarioView {
 }
 
 /** Model size that is priced unless the scenario says otherwise: 500 GB of rows. */
-export const DEFAULT_PRICE_FOR = 5e11;
+const DEFAULT_PRICE_FOR = 5e11;
 
 /** Reads the scenario of a result. Absent fields get defaults; a field of the wrong kind is an error. */
 export function viewScenario(result: Result): ScenarioView {

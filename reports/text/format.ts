@@ -39,7 +39,7 @@ export function roughPercentText(share: number): string {
 }
 
 /** A change in words: how much, and its interval. */
-export interface ChangeWords {
+interface ChangeWords {
   /** `38 % cheaper` */
   readonly amount: string;
   /** `95 %: 34 to 41`, or `95 %: 5 % dearer to 6 % cheaper` where the interval holds no change. */

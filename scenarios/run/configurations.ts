@@ -26,14 +26,14 @@ export type Place =
   | { readonly kind: "memory-mode" };
 
 /** The tier of a configuration that is on a disk. It is measured there, whatever stands for the PMEM above it. */
-export interface Disk {
+interface Disk {
   readonly tier: SsdTier;
   /** Directory that the samples' folders are made in; absent: the project's cache folder. */
   readonly directory?: string;
 }
 
 /** How a configuration runs. */
-export interface Decision {
+interface Decision {
   /** `emulated` if any tier is, and on a medium that may be a guest's. */
   readonly evidence: Evidence;
   readonly place: Place;

@@ -12,7 +12,7 @@ import { isFolderInMemory, makeScratch, makeSsdScratch, removeLeftScratch } from
 import { defaultWorkerCommand } from "./worker_process.ts";
 
 /** Versions of everything that figures depend on: name to version. */
-export function versionsOf(machine: MachineRecord): Record<string, string> {
+function versionsOf(machine: MachineRecord): Record<string, string> {
   const { deno, v8, typescript } = Deno.version;
   const libraries = Object.entries(machine.facts).flatMap(([key, value]) => {
     const name = /^library\.(.+)\.version$/.exec(key)?.[1];

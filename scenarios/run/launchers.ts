@@ -19,7 +19,7 @@ export interface ProcessFacts {
 }
 
 /** Reads about a process; nothing if there is none. */
-export type ReadProcess = (pid: number) => ProcessFacts | undefined;
+type ReadProcess = (pid: number) => ProcessFacts | undefined;
 
 /** Reads about a process of this machine. */
 export function readProcess(pid: number): ProcessFacts | undefined {

@@ -18,7 +18,7 @@ export interface MemoryLimit {
 }
 
 /** Reads a file; nothing if it is not there. */
-export type ReadText = (path: string) => string | undefined;
+type ReadText = (path: string) => string | undefined;
 
 function readText(path: string): string | undefined {
   try {

@@ -24,7 +24,7 @@ const STORE_FILE = /^(tierstore-\d+-[0-9a-f]+\.pool|.+\.ssdhash|leveldb-.+)$/;
 const LEFT_AFTER = 24 * 3600 * 1000;
 
 /** A folder that removes itself, and is removed by others once its process is gone. */
-export interface OwnedFolder extends AsyncDisposable {
+interface OwnedFolder extends AsyncDisposable {
   readonly path: string;
   /** File in it that whoever uses it locks, shared. */
   readonly owner: string;

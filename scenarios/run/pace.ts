@@ -23,7 +23,7 @@ const QUALITY_KEPT = 0.5;
 type Taken = Pick<SampleRecord, "case" | "stepNs" | "warmupSteps" | "processSeconds">;
 
 /** What a run tells its pace. */
-export interface PaceInput {
+interface PaceInput {
   readonly scenario: ResolvedScenario;
   readonly cases: readonly PreparedCase[];
   readonly sizing: Sizing;

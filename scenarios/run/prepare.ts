@@ -94,7 +94,7 @@ export interface Preparation {
 }
 
 /** Options of {@linkcode prepareRun}. */
-export interface PrepareRunOptions {
+interface PrepareRunOptions {
   readonly require?: "measured" | undefined;
   readonly vouch?: readonly Vouch[] | undefined;
   readonly signal?: AbortSignal | undefined;

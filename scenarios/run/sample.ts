@@ -31,7 +31,7 @@ export interface WorkerControl {
 }
 
 /** What a worker is asked beyond its case. */
-export type Task = WorkerSpec extends infer S ? S extends WorkerSpec ? Omit<S, "store" | "trainer"> : never : never;
+type Task = WorkerSpec extends infer S ? S extends WorkerSpec ? Omit<S, "store" | "trainer"> : never : never;
 
 /** Where the files of a store's tiers are. */
 interface Paths {
@@ -63,7 +63,7 @@ async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDepende
 }
 
 /** An outcome with what is known about the process beside it. */
-export interface TakenSample<O> {
+interface TakenSample<O> {
   readonly outcome: O;
   readonly started: string;
   readonly seconds: number;

@@ -39,7 +39,7 @@ async function roomInMemory(): Promise<number> {
 }
 
 /** A scratch directory that removes itself. */
-export interface ScratchDirectory extends Scratch, AsyncDisposable {}
+interface ScratchDirectory extends Scratch, AsyncDisposable {}
 
 /** Whether files in a folder are in memory; a folder that is not there has none. */
 export async function isFolderInMemory(folder: string): Promise<boolean> {

@@ -33,7 +33,7 @@ export interface Sizing {
 }
 
 /** What is known before sizing. */
-export interface SizingInput {
+interface SizingInput {
   readonly scenario: ResolvedScenario;
   readonly prepared: Preparation;
   /** Samples that are complete already. */

@@ -18,7 +18,7 @@ const LEAST_DRAM = 2 * 2 ** 20;
 const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
 
 /** Whether a configuration has a DRAM budget in front of slower tiers. */
-export function hasDramBudget({ storage, memory }: ResolvedConfiguration): boolean {
+function hasDramBudget({ storage, memory }: ResolvedConfiguration): boolean {
   return hasDramTier(storage) || memory === "memory-mode";
 }
 

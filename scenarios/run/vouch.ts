@@ -94,7 +94,7 @@ export function vouchOf(vouches: readonly Vouch[], name: string): Vouch | undefi
 }
 
 /** Where a configuration's medium is if its owner vouches for it, or why nobody can. */
-export type VouchedPlace =
+type VouchedPlace =
   | { readonly place: Place; readonly shows: string }
   | { readonly why: string };
 

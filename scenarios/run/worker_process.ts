@@ -22,7 +22,7 @@ export function defaultWorkerCommand(): WorkerCommand {
 }
 
 /** A worker that ended without an outcome. */
-export class WorkerError extends Error {
+class WorkerError extends Error {
   /** Exit code; null if a signal ended it. */
   readonly exitCode: number | null;
   /** Signal that ended it. */
@@ -38,7 +38,7 @@ export class WorkerError extends Error {
 }
 
 /** Options of {@linkcode runWorker}. */
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly command: WorkerCommand;
   /** Variables of this process alone. */
   readonly environment: Readonly<Record<string, string>>;

@@ -61,7 +61,7 @@ export type Cause = "unit price" | "time" | "sizes of A" | "sizes of B" | "bound
 export const CAUSES: readonly Cause[] = ["unit price", "time", "sizes of A", "sizes of B", "boundary"];
 
 /** A cause in words that name the sides. */
-export function causeText(cause: Cause, { a, b }: Claim): string {
+function causeText(cause: Cause, { a, b }: Claim): string {
   switch (cause) {
     case "unit price":
       return `price of holding the model to the byte: ${b.name} instead of ${a.name}`;

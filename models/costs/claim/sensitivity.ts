@@ -8,9 +8,9 @@
 import { type Claim, claimedSaving, type ClaimSide, type Range } from "./claim.ts";
 
 /** Range of a price whose source states none: an assumption. */
-export const PRICE_RANGE = 0.2;
+const PRICE_RANGE = 0.2;
 /** Range of a time without an interval: an assumption. */
-export const TIME_RANGE = 0.2;
+const TIME_RANGE = 0.2;
 
 /** Name of the input that is the price of a side's machine. */
 export function priceInput(side: ClaimSide): string {

@@ -38,7 +38,7 @@ export interface Target {
 }
 
 /** A number that was taken from rows or derived from them, not fitted. */
-export interface TakenParameter extends FreeParameter {
+interface TakenParameter extends FreeParameter {
   /** Ids of those rows; `*` stands for any text. */
   readonly from: readonly string[];
 }
@@ -154,7 +154,7 @@ export interface FitOptions {
 }
 
 /** A fit from anywhere. */
-export const THOROUGH: FitOptions = { steps: [0.3, 0.15, 0.05], rounds: [13, 80], gain: 1e-5 };
+const THOROUGH: FitOptions = { steps: [0.3, 0.15, 0.05], rounds: [13, 80], gain: 1e-5 };
 
 /** Moves one parameter at a time by a factor while that helps, then by smaller factors; then pairs of one operation. */
 export function fit(family: Family, { steps: firsts, rounds: [least, most], gain, log }: FitOptions): number {
@@ -212,7 +212,7 @@ export function fit(family: Family, { steps: firsts, rounds: [least, most], gain
 }
 
 /** Writes what was fitted into the media files, four digits, leaving comments and layout. */
-export async function writeFit(family: Family): Promise<void> {
+async function writeFit(family: Family): Promise<void> {
   for (const file of new Set(family.free.map((free) => free.file))) {
     const url = mediaFileUrl(file);
     let text = await Deno.readTextFile(url);

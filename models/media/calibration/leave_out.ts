@@ -30,7 +30,7 @@ export interface LeftOut {
 }
 
 /** What one curve came to, by row. */
-export type LeftOutCurve = Pick<LeftOut, "errors" | "given" | "alone">;
+type LeftOutCurve = Pick<LeftOut, "errors" | "given" | "alone">;
 
 /** What was set up, not found by measuring the rows. */
 const SET_UP = new Set(["granule", "line", "modules", "chunk", "power_w", "rated_w"]);

@@ -44,7 +44,7 @@ const fitted = ({ model, value }: Comparison): number => Math.abs(Math.log(model
  * Figures that make the band of a kind, and what they are: those of the kind, of the medium, of the kind in media of the
  * class, or of the kind everywhere; the first that are enough.
  */
-export function basisOf(
+function basisOf(
   from: readonly Comparison[],
   medium: string,
   kind: FigureKind,

@@ -122,7 +122,7 @@ const MESS_MEDIA: Groups = {
 };
 
 /** What PerMA-Bench's timer and fence add to a latency: its DRAM row less the idle latency of such DRAM (trap 6). */
-export const PERMA_TIMER_NS = 37.1;
+const PERMA_TIMER_NS = 37.1;
 /** PerMA-Bench reads from regions of this size: far larger than what a module keeps near. */
 const PERMA_REGION = 2 ** 35;
 
@@ -361,7 +361,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Verified rows that are not compared, by what their ids begin with, and why. */
-export const NOT_COMPARED: readonly { readonly match: RegExp; readonly why: string }[] = [
+const NOT_COMPARED: readonly { readonly match: RegExp; readonly why: string }[] = [
   { match: /^(PB-(hash|tree|hybrid|APP)|CXL-FPTREE|OS-PMEMKV|APP-|NOVA)/, why: "throughput of applications" },
   { match: /^(PB-PRICE|CXL-PRICE|PM\d+-TDP|PENG|VANS-CFG|DAX-GRAN|XI-)/, why: "prices, power, other simulators" },
   { match: /^(OS-EWR|OS-WA|BPS-GAIN|CXLDM|INTEL-MMHIT)/, why: "ratios, neither latency nor bandwidth" },

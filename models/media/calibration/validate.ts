@@ -92,7 +92,7 @@ function quantile(sorted: readonly number[], share: number): number {
 }
 
 /** Errors of some figures. */
-export function summarize(name: string, of: readonly Comparison[]): ErrorSummary {
+function summarize(name: string, of: readonly Comparison[]): ErrorSummary {
   const errors = of.map(({ error }) => Math.abs(error)).sort((a, b) => a - b);
   return {
     name,

@@ -18,7 +18,7 @@ const LEAST_SHARE = 1e-5;
 const MOST_SHARE = 0.95;
 
 /** Accesses by the class of accesses since the last of the same key; first uses are not in it. */
-export function reuseTimes(keys: BigInt64Array, bins: number): Float64Array {
+function reuseTimes(keys: BigInt64Array, bins: number): Float64Array {
   const last = new Map<bigint, number>(), out = new Float64Array(bins);
   keys.forEach((key, at) => {
     const before = last.get(key);

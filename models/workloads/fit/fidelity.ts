@@ -8,7 +8,7 @@ import { replayCache } from "../../../ffi/replay.ts";
 import { KeySource, type KeyTableOptions } from "../../../ffi/simulator/key_source.ts";
 
 /** Policies that are compared. */
-export const FIDELITY_POLICIES = ["lru", "lfu"] as const;
+const FIDELITY_POLICIES = ["lru", "lfu"] as const;
 
 /** Largest distance of miss ratios under each policy. */
 export type Fidelity = Readonly<Record<"lru" | "lfu", number>>;
@@ -33,7 +33,7 @@ function distinct(keys: BigInt64Array): number {
 }
 
 /** Cache sizes for a stream with so many distinct keys. */
-export function cacheSizes(rows: number): number[] {
+function cacheSizes(rows: number): number[] {
   const sizes = Array.from({ length: SIZES }, (_, i) => Math.round(rows ** (i / (SIZES - 1))));
   return [...new Set(sizes)].filter((size) => size >= 1);
 }

@@ -35,7 +35,7 @@ export interface FittedLaw {
 }
 
 /** A share of repeats and the shares of their gaps. */
-export interface Repeats {
+interface Repeats {
   readonly share: number;
   readonly gaps: readonly number[];
 }

@@ -32,7 +32,7 @@ export interface Mixture {
 }
 
 /** What may be in a mixture. */
-export interface MixtureOptions {
+interface MixtureOptions {
   /** Accesses of the stream. */
   readonly accesses: number;
   /** Whether rows may have lives. */

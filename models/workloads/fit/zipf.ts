@@ -8,7 +8,7 @@
 import type { KeyStream } from "../../../ffi/simulator/key_stream.ts";
 
 /** A fitted Zipf law: rank r of the rows behind the heavy hitters has weight (r + q)^-s. */
-export interface ZipfFit {
+interface ZipfFit {
   /** Rows, heavy hitters included. */
   readonly rows: number;
   /** Exponent. */

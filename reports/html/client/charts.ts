@@ -65,7 +65,7 @@ export function colourOf(index: number, theme: Theme): string {
 }
 
 /** Looks of an axis. */
-export interface AxisOptions {
+interface AxisOptions {
   readonly grid: { readonly color: string; readonly drawTicks: boolean };
   readonly border: { readonly display: boolean };
   readonly ticks: {

@@ -5,7 +5,7 @@
  */
 
 /** A rectangle: left, top, right, bottom, in pixels. */
-export interface Box {
+interface Box {
   readonly left: number;
   readonly top: number;
   readonly right: number;

@@ -18,10 +18,10 @@ import { type WhatIf, whatIf } from "../../what_if/what_if.ts";
 import { changesText, whatIfRows, whatIfText } from "../../what_if/words.ts";
 
 /** Points of the chart: thousand samples/s, $ per million samples. */
-export type ValueRows = NonNullable<PageData["value"]>;
+type ValueRows = NonNullable<PageData["value"]>;
 
 /** The chart's points of a what-if. */
-export function valueRows({ cases }: WhatIf): ValueRows {
+function valueRows({ cases }: WhatIf): ValueRows {
   return cases.flatMap((one) => {
     const { name, colour, throughput, cost } = one;
     if (throughput === undefined || cost === undefined) return [];
