@@ -4,7 +4,7 @@
  * @module
  */
 
-import { folderUser } from "../scenarios/run/open_files.ts";
+import { folderUser } from "../base/open_files.ts";
 import { readState, ROOT } from "./state.ts";
 import { labelled, SetupError, type System } from "./system.ts";
 

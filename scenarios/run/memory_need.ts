@@ -6,8 +6,9 @@
  */
 
 import { formatBytes } from "../../base/bytes.ts";
-import { tiersOf } from "../storage.ts";
-import { dramBudget, tableBytes, tablesOf, tierSizes } from "../../models/workloads/sizes.ts";
+import { tiersOf } from "../../ffi/storage.ts";
+import { tableBytes, tablesOf } from "../../models/workloads/sizes.ts";
+import { dramBudget, tierSizes } from "./tier_sizes.ts";
 import { vocabularyOf } from "../../models/workloads/vocabulary.ts";
 import { configurationOf, type RunnableCase, UnavailableError } from "./configurations.ts";
 import type { MemoryLimit } from "./memory_limit.ts";

@@ -7,7 +7,7 @@
 
 import { join } from "node:path";
 import { readHead } from "../../base/user_file.ts";
-import { folderUser } from "./open_files.ts";
+import { folderUser } from "../../base/open_files.ts";
 import { FileLock } from "../../base/lock.ts";
 
 /** The file in a folder that its owners lock. */

@@ -3,7 +3,7 @@
 import { statfsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { readResult } from "../../scenarios/result.ts";
-import { isInMemory } from "../../scenarios/run/scratch.ts";
+import { isInMemory } from "../../machines/inventory/file_system.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 
