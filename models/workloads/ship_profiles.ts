@@ -1,5 +1,5 @@
 /**
- * Writes the shipped profiles: `deno run -A models/workloads/ship_profiles.ts && deno fmt scenarios`. What is published is written here once; the
+ * Writes the shipped profiles: `deno run -A models/workloads/ship_profiles.ts && deno fmt models`. What is published is written here once; the
  * files are what programs load.
  *
  * @module
@@ -7,15 +7,12 @@
 
 import { metaProfile } from "./meta_2021.ts";
 import { type Profile, PROFILE_VERSION, type ProfileTable, profileText } from "./profile.ts";
+import { KAGGLE_KEYS } from "./vocabulary.ts";
 
 const FOLDER = new URL("./profiles/", import.meta.url);
 /** Tables of the Meta file that the shipped profile stands for: enough for some rows in its hottest bin. */
 const META_SHIPPED = 16;
 
-const KAGGLE = [
-  ...[1460, 583, 10131227, 2202608, 305, 24, 12517, 633, 3, 93145, 5683, 8351593, 3194],
-  ...[27, 14992, 5461306, 10, 5652, 2173, 4, 7046547, 18, 15, 286181, 105, 142572],
-];
 const TERABYTE = [
   ...[45833188, 36746, 17245, 7413, 20243, 3, 7114, 1441, 62, 29275261, 1572176, 345138, 10],
   ...[2209, 11267, 128, 4, 974, 14, 48937457, 11316796, 40094537, 452104, 12606, 104, 35],
@@ -76,7 +73,7 @@ export const PROFILES: readonly Profile[] = [
     "The 26 columns of the Kaggle Display Advertising set; cardinalities are published, skew is assumed.",
     "Criteo Kaggle cardinalities as in DLRM",
     "published",
-    criteo(KAGGLE),
+    criteo(KAGGLE_KEYS),
   ),
   profile(
     "criteo-1tb",
