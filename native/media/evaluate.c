@@ -1,6 +1,6 @@
 /* evaluate.c - a media model asked from outside, many questions a call: fitting and validation use the very formulas
  * that emulation and simulation use. */
-#include "include/tierstore.h"
+#include "tierstore.h"
 #include "media/media.h"
 
 enum { LATENCY, LATENCY_AT, BANDWIDTH, PEAK, KINDS };

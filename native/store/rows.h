@@ -14,7 +14,7 @@
 
 #include "base/pieces.h"
 #include "cache/policy.h"
-#include "store/budget.h"
+#include "tiers/budget.h"
 #include "tiers/tier.h"
 
 /* Flags of a row. SAVED and STALE rows have a record in the tier of records below: the same bytes, or older ones. */

@@ -34,7 +34,7 @@
 #include "optimizers/optimizer.h"
 #include "optimizers/row_layout.h"
 #include "store/admission.h"
-#include "store/budget.h"
+#include "tiers/budget.h"
 #include "store/folder.h"
 #include "store/initializer.h"
 #include "store/rows.h"

@@ -1,7 +1,7 @@
 /* The task graph and its executors: every task once, after what it waits for, whatever the threads; the order by
  * longest path; the stage: the right batch for each step, whoever prepares it. */
 #include "test/wdl_fixture.h"
-#include "wdl/batch_order.h"
+#include "wdl/common/batch_order.h"
 #include "wdl/schedule/executor.h"
 #include "wdl/schedule/stage.h"
 

@@ -1,6 +1,6 @@
 /* Synthetic Criteo: the same bytes with any number of threads, and the promises of the planted model. */
 #include "test/wdl_fixture.h"
-#include "wdl/metrics.h"
+#include "wdl/common/metrics.h"
 #include "wdl/input/planted.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Wide part and metrics against plain definitions: FTRL by hand, O(n^2) AUC. */
 #include "test/wdl_fixture.h"
-#include "wdl/metrics.h"
+#include "wdl/common/metrics.h"
 #include "wdl/layers/wide.h"
 
 #include <math.h>

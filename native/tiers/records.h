@@ -17,7 +17,7 @@
 
 #include "base/blocks.h"
 #include "base/epoch.h"
-#include "store/budget.h"
+#include "tiers/budget.h"
 
 typedef struct ts_records ts_records;
 

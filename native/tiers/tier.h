@@ -1,7 +1,7 @@
 /* tier.h - a place rows live. One file a medium implements this interface; the store above knows no medium.
  *
  * A tier hands out blocks of memory for rows (a few KiB to a few hundred each) and writes whole rows the way its
- * medium likes. It does not limit itself: the store charges its byte limit first (store/budget.h). Reads go through
+ * medium likes. It does not limit itself: the store charges its byte limit first (tiers/budget.h). Reads go through
  * the pointer: this interface is for media that are memory to the CPU; the others are in records.h.
  *
  * How to add a tier: write tiers/<name>.c with a `const ts_tier_ops`, declare it below, add its storage type to

@@ -1,6 +1,6 @@
 /* evaluate.c - scores a cache file without changing the store: read-only lookups, forward, exact AUC. */
-#include "wdl/control.h"
-#include "wdl/metrics.h"
+#include "wdl/common/control.h"
+#include "wdl/common/metrics.h"
 #include "wdl/trainer.h"
 
 #include <stdlib.h>

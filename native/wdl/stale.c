@@ -2,7 +2,7 @@
  *
  * A step only notes its number; whoever asks reads the batches of some of those steps and of the ones after them again. So
  * the figure takes time from no step. */
-#include "wdl/batch_order.h"
+#include "wdl/common/batch_order.h"
 #include "wdl/input/criteo_field.h"
 #include "wdl/trainer.h"
 

@@ -7,7 +7,7 @@
  * Gradients of a micro-batch are summed while the shards of the next one run. With asynchronous embedding, lookups of
  * the next batch are ready from the start and come before the update of their table, so they read what the step before
  * this one left: the same on any number of threads. */
-#include "wdl/metrics.h"
+#include "wdl/common/metrics.h"
 #include "wdl/trainer.h"
 
 static bool stopped(ts_trainer *t) { return atomic_load_explicit(&t->failed, memory_order_relaxed); }

@@ -1,6 +1,6 @@
 /** A container with the DAX mount of an NVDIMM: what docs/provisioning/README.md says it has to be given is enough. */
 
-import type { Summary } from "../../reports/model.ts";
+import type { Summary } from "../../reports/summary/summary_types.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import { assertEquals, assertStringIncludes } from "../assert.ts";
 import { Guest } from "./guest.ts";

@@ -1,7 +1,7 @@
 /* batches.c - batches of a cache file in the trainer's order. */
 #include "batches.h"
 
-#include "wdl/batch_order.h"
+#include "wdl/common/batch_order.h"
 
 #include <stdlib.h>
 #include <string.h>

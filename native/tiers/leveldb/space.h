@@ -2,7 +2,7 @@
 #ifndef TS_LEVELDB_SPACE_H
 #define TS_LEVELDB_SPACE_H
 
-#include "store/budget.h"
+#include "tiers/budget.h"
 
 /* Of one database. Calls are made under the lock of the records object. */
 typedef struct ts_leveldb_space {

@@ -7,7 +7,7 @@
 #define TS_WDL_DENSE_PARAMETERS_H
 
 #include "optimizers/optimizer.h"
-#include "wdl/workspace.h"
+#include "wdl/common/workspace.h"
 
 /* Rules for dense weights: names for ts_config_choice, and the rule of each. */
 #define TS_DENSE_OPTIMIZERS 6

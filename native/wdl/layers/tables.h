@@ -7,7 +7,7 @@
 #define TS_WDL_TABLES_H
 
 #include "wdl/input/cache_format.h"
-#include "wdl/workspace.h"
+#include "wdl/common/workspace.h"
 
 #define TS_TABLE_NAME_BYTES 64u
 #define TS_COMBINER_NONE 3u /* beside TS_COMBINER_SUM, _MEAN and _SQRTN */

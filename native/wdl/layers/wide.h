@@ -10,7 +10,7 @@
 #ifndef TS_WDL_WIDE_H
 #define TS_WDL_WIDE_H
 
-#include "wdl/workspace.h"
+#include "wdl/common/workspace.h"
 #include "wdl/input/cache_format.h"
 
 typedef struct ts_wide_weight {

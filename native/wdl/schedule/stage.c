@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "store/batches.h"
-#include "wdl/batch_order.h"
+#include "wdl/common/batch_order.h"
 
 #define SLOTS (TS_STAGE_DEPTH + 2u)
 

@@ -1,7 +1,7 @@
 /* batch_order.c - the order of batches. Each pass over the file starts at its own offset (so that no rows are always
  * left over) and takes the batches in an order of its own: an arithmetic progression with a step coprime to their
  * number. */
-#include "wdl/batch_order.h"
+#include "wdl/common/batch_order.h"
 
 #define STREAM 0x6f72646572u
 

@@ -1,5 +1,5 @@
 /* workspace.c - pieces that are allocations of their own. */
-#include "wdl/workspace.h"
+#include "wdl/common/workspace.h"
 
 #include <stdlib.h>
 

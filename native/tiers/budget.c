@@ -1,5 +1,5 @@
 /* budget.c - see budget.h. */
-#include "store/budget.h"
+#include "tiers/budget.h"
 
 /* `rest` of the limit may not be touched. */
 static bool take(ts_budget *budget, uint64_t bytes, uint64_t rest) {

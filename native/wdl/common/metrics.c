@@ -1,5 +1,5 @@
 /* metrics.c - exact AUC by a radix sort of all scores, and logloss. */
-#include "wdl/metrics.h"
+#include "wdl/common/metrics.h"
 
 #include <string.h>
 
