@@ -181,3 +181,18 @@ Deno.test("only ffi opens native libraries", () => {
 Deno.test("native/ is C alone", () => {
   assert(sources("native/", /\.(ts|js|py)$/).next().done);
 });
+
+Deno.test("every test file whose imports reach ffi/library.ts opens the library before its tests do", () => {
+  // What is imported as a type alone does not run.
+  const running = (text: string): string => text.replaceAll(/^(import|export) type [^;]*;/gm, "");
+  const tests = read([...sources("test/", /\.ts$/)].filter((file) => file !== "test/architecture_test.ts"));
+  const next = new Map(
+    [...modules, ...tests].map(([file, text]) => [file, importsOf(file, running(text)).map(({ to }) => to)]),
+  );
+  const without = tests.filter(([file]) => {
+    const reached = new Set([file]);
+    for (const one of reached) for (const to of next.get(one) ?? []) reached.add(to);
+    return file.endsWith("_test.ts") && reached.has("ffi/library.ts") && !reached.has("test/native_library.ts");
+  });
+  assertEquals(without.map(([file]) => file), [], "run alone, its first test that opens the library would leak it");
+});

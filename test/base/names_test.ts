@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import fc from "fast-check";
 import { checkScenario } from "../../scenarios/check.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";

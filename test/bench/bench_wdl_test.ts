@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { parsePlan, PARTS } from "../../bench/wdl/plan.ts";
 import { blasProblem, compareLosses } from "../../bench/wdl/measure.ts";
 import { contendersOf, type Measured, type Round, type Times, wdlRows, type Who } from "../../bench/wdl/rows.ts";

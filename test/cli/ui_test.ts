@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { RunView } from "../../cli/run_view.ts";
 import { safeTerminal } from "../../cli/ui/ansi.ts";
 import { barText, rateText, secondsText } from "../../cli/ui/progress.ts";

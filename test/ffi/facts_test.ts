@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { parseDataDescription } from "../../ffi/data.ts";
 import { digestText, numberOf, parseLines, parsePairs } from "../../ffi/facts.ts";
 import { parseDescription, parseMemory } from "../../ffi/store.ts";

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import {
   type OptimizerOptions,
   seedText,

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { STATUS_NAMES } from "../../ffi/errors.ts";
 import { buildLibrary, BUILT_LIBRARY } from "../../base/native_build.ts";
 import { LEVELDB_FIELDS, nativeWord, SSDHASH_FIELDS, storeOptions } from "../../ffi/options.ts";

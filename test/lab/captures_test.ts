@@ -3,6 +3,7 @@
  * <folder>` the texts are kept, in the layout of `test/fixtures/tools`.
  */
 
+import "../native_library.ts";
 import { collectInventory, COMMANDS } from "../../machines/tools/collect.ts";
 import type { Inventory, NdBus, NdRegion } from "../../machines/inventory/inventory.ts";
 import type { Parsed } from "../../machines/inventory/tool.ts";

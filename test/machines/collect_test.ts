@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { collectInventory, COMMANDS } from "../../machines/tools/collect.ts";
 import { TIMED_OUT } from "../../machines/inventory/system.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";

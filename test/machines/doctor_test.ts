@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { probeMachine } from "../../ffi/machine.ts";
 import { collectInventory, COMMANDS } from "../../machines/tools/collect.ts";
 import { doctor, inspectMachine } from "../../machines/machine.ts";

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { probeMachine } from "../../ffi/machine.ts";
 import { machineFacts } from "../fixtures/machine_tree.ts";

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import fc from "fast-check";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "../../scenarios/load.ts";

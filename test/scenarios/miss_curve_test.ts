@@ -1,5 +1,6 @@
 /** The miss-ratio curve that a run records. */
 
+import "../native_library.ts";
 import { curveRecord } from "../../scenarios/run/miss_curve.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import { checkResult } from "../../reports/summary/check_result.ts";

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { compareResults } from "../../reports/compare/compare.ts";
 import { parsePage } from "../../reports/capsule/read.ts";
 import { renderReport } from "../../reports/html/render.ts";

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { LEAST_STEPS } from "../../scenarios/run/budget.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import type { RunEvent } from "../../scenarios/run/events.ts";

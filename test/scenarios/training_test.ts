@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { loadScenario, parseScenario } from "../../scenarios/load.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { planCases } from "../../scenarios/plan.ts";

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { scenarioFor } from "../../scenarios/run/run.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { nearest } from "../../base/nearest.ts";

@@ -1,5 +1,6 @@
 /** Simulations: the same bytes for the same seed, monotone in media and caches, differences that add up, limits. */
 
+import "../../native_library.ts";
 import fc from "fast-check";
 import { buildLibrary } from "../../../base/native_build.ts";
 import { libraryVersion } from "../../../ffi/machine.ts";

@@ -1,3 +1,4 @@
+import "../../native_library.ts";
 import { reanalyse } from "../../../reports/reanalyse/reanalyse.ts";
 import { renderReport } from "../../../reports/html/render.ts";
 import { checkPage, parsePriceBook, type PriceBook, summarise } from "../../../reports/report.ts";

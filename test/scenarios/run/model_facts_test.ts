@@ -1,3 +1,4 @@
+import "../../native_library.ts";
 import { evaluateMedia } from "../../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../../../models/media/media.ts";
 import { modelBands, modelLimit } from "../../../scenarios/run/model_facts.ts";
