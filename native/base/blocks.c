@@ -5,6 +5,8 @@
  * limit has room for that, and only in extents without holes. Extents go back at the end. */
 #include "base/blocks.h"
 
+#include "base/poison.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +24,7 @@ typedef struct extent {
 
 struct ts_blocks {
   pthread_mutex_t lock;
-  uint64_t block_bytes;
+  uint64_t block_bytes; /* with what is between two */
   int node;
   bool huge;
   uint64_t most_kept; /* idle blocks with their memory */
@@ -58,6 +60,7 @@ static bool add_extent(ts_blocks *blocks) {
   unsigned char *base = ts_pages_map(bytes, blocks->node, blocks->huge);
   if (base == NULL && bytes > least) base = ts_pages_map(bytes = least, blocks->node, blocks->huge);
   if (base == NULL) return false;
+  TS_POISON(base, bytes);
   blocks->extents[blocks->count++] = (extent){.base = base, .bytes = bytes};
   blocks->total += bytes;
   blocks->fresh = base;
@@ -74,7 +77,7 @@ int32_t ts_blocks_create(uint64_t block_bytes, uint64_t most_slack, int node, ts
     return TS_ENOMEM;
   }
   blocks->pieces = pieces;
-  blocks->block_bytes = TS_ROUND_UP(block_bytes, 4096u);
+  blocks->block_bytes = TS_ROUND_UP(block_bytes, 4096u) + TS_BETWEEN;
   /* Half for the rest of a huge page, half for blocks that come back. */
   blocks->huge = most_slack >= 2 * HUGE_PAGE;
   blocks->most_kept = (blocks->huge ? most_slack - HUGE_PAGE : most_slack) / blocks->block_bytes;
@@ -95,7 +98,10 @@ int32_t ts_blocks_create(uint64_t block_bytes, uint64_t most_slack, int node, ts
 
 void ts_blocks_destroy(ts_blocks *blocks) {
   if (blocks == NULL) return;
-  for (uint32_t i = 0; i < blocks->count; i++) munmap(blocks->extents[i].base, blocks->extents[i].bytes);
+  for (uint32_t i = 0; i < blocks->count; i++) {
+    TS_UNPOISON(blocks->extents[i].base, blocks->extents[i].bytes);
+    munmap(blocks->extents[i].base, blocks->extents[i].bytes);
+  }
   free(blocks->extents);
   free(blocks->idle);
   ts_pieces_destroy(blocks->pieces);
@@ -128,7 +134,10 @@ void *ts_blocks_take(ts_blocks *blocks) {
     blocks->fresh += blocks->block_bytes;
     blocks->fresh_blocks--;
   }
-  if (block != NULL) blocks->taken += blocks->block_bytes;
+  if (block != NULL) {
+    TS_UNPOISON(block, blocks->block_bytes - TS_BETWEEN);
+    blocks->taken += blocks->block_bytes;
+  }
   pthread_mutex_unlock(&blocks->lock);
   return block;
 }
@@ -136,6 +145,7 @@ void *ts_blocks_take(ts_blocks *blocks) {
 void ts_blocks_give_back(ts_blocks *blocks, void *block) {
   if (block == NULL) return;
   pthread_mutex_lock(&blocks->lock);
+  TS_POISON(block, blocks->block_bytes);
   blocks->idle[blocks->idle_count++] = block;
   blocks->taken -= blocks->block_bytes;
   while (blocks->idle_count - blocks->gone > blocks->most_kept) {

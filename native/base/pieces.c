@@ -3,6 +3,8 @@
  * pages are zero and hold nothing. Extents grow with what there is, so that they stay few; they go back at the end. */
 #include "base/pieces.h"
 
+#include "base/poison.h"
+
 #include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,7 @@ void ts_pieces_destroy(ts_pieces *pieces) {
   if (pieces == NULL) return;
   for (extent *e = pieces->extents, *next; e != NULL; e = next) {
     next = e->next;
+    TS_UNPOISON(e->base, e->pages * TS_PAGE);
     munmap(e->base, e->pages * TS_PAGE);
     free(e);
   }
@@ -89,6 +92,7 @@ static extent *add_extent(ts_pieces *pieces, uint64_t pages) {
     free(e);
     return NULL;
   }
+  TS_POISON(e->base, bytes);
   e->pages = e->longest = bytes / TS_PAGE;
   e->next = pieces->extents;
   pieces->extents = e;
@@ -136,6 +140,7 @@ static void *take_pages(ts_pieces *pieces, uint64_t pages) {
 }
 
 static void give_back_pages(ts_pieces *pieces, unsigned char *base, uint64_t pages) {
+  TS_POISON(base, pages * TS_PAGE);
   madvise(base, pages * TS_PAGE, MADV_DONTNEED);
   pthread_mutex_lock(&pieces->lock);
   extent *e = pieces->extents;
@@ -145,11 +150,15 @@ static void give_back_pages(ts_pieces *pieces, unsigned char *base, uint64_t pag
   pthread_mutex_unlock(&pieces->lock);
 }
 
+static uint64_t pages_of(uint64_t bytes) { return (bytes + TS_PAGE - 1 + TS_BETWEEN) / TS_PAGE; }
+
 void *ts_piece_take(ts_pieces *pieces, uint64_t bytes) {
-  if (bytes >= TS_PAGE) return take_pages(pieces, (bytes + TS_PAGE - 1) / TS_PAGE);
-  bytes = TS_ROUND_UP(TS_MAX(bytes, 1u), 64u);
-  void *piece = aligned_alloc(64, bytes);
-  return piece == NULL ? NULL : memset(piece, 0, bytes);
+  const uint64_t rounded = TS_ROUND_UP(TS_MAX(bytes, 1u), 64u);
+  void *piece = bytes < TS_PAGE ? aligned_alloc(64, rounded) : take_pages(pieces, pages_of(bytes));
+  if (piece == NULL) return NULL;
+  if (bytes < TS_PAGE) TS_POISON(memset(piece, 0, rounded), rounded);
+  TS_UNPOISON(piece, bytes);
+  return piece;
 }
 
 void ts_piece_give_back(ts_pieces *pieces, void *piece, uint64_t bytes) {
@@ -157,5 +166,5 @@ void ts_piece_give_back(ts_pieces *pieces, void *piece, uint64_t bytes) {
   if (bytes < TS_PAGE)
     free(piece);
   else
-    give_back_pages(pieces, piece, (bytes + TS_PAGE - 1) / TS_PAGE);
+    give_back_pages(pieces, piece, pages_of(bytes));
 }

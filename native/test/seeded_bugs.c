@@ -1,8 +1,12 @@
 /* seeded_bugs.c - one bug of each kind that a sanitizer is there for, by name: `make nets` runs each under the sanitizer
- * that must catch it. No test of the library; a net that lets these through would let the library's own through, too.
+ * that must catch it. No test of the library but for its allocators, whose memory the address net must see through, too; a
+ * net that lets these through would let the library's own through.
  *
  * A bug is real at run time, not one that the compiler sees: indexes and counts come from the command line's length. As
  * a library it is called by seeded_bugs.ts, to prove the same of the nets in Deno. */
+#include "base/blocks.h"
+#include "tiers/tier.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +37,44 @@ static int leak(int one) {
   lost = NULL;
   return 0;
 }
+static int after_piece(int one) {
+  unsigned char *piece = ts_piece_take(ts_pieces_create(-1), 2 * TS_PAGE);
+  return piece == NULL ? 2 : piece[2 * TS_PAGE - 1 + (unsigned)one];
+}
+static int after_small_piece(int one) {
+  unsigned char *piece = ts_piece_take(ts_pieces_create(-1), 72);
+  return piece == NULL ? 2 : piece[71 + one];
+}
+static int returned_piece(int one) {
+  ts_pieces *pieces = ts_pieces_create(-1);
+  unsigned char *piece = ts_piece_take(pieces, TS_PAGE);
+  ts_piece_give_back(pieces, piece, TS_PAGE);
+  return piece[one];
+}
+static int after_block(int one) {
+  ts_blocks *blocks = NULL;
+  if (ts_blocks_create(TS_INDEX_BLOCK, 0, -1, &blocks) != TS_OK) return 2;
+  unsigned char *block = ts_blocks_take(blocks);
+  ts_blocks_take(blocks);
+  return block[TS_INDEX_BLOCK - 1 + (unsigned)one];
+}
+static int returned_block(int one) {
+  ts_blocks *blocks = NULL;
+  if (ts_blocks_create(TS_INDEX_BLOCK, TS_INDEX_BLOCK, -1, &blocks) != TS_OK) return 2;
+  unsigned char *block = ts_blocks_take(blocks);
+  ts_blocks_give_back(blocks, block);
+  return block[one];
+}
+/* Of a DRAM tier's rows: after the last that was taken, or where none are any more. */
+static int of_rows(int at, bool returned) {
+  ts_tier tier = {0};
+  if (ts_dram_tier.open(&tier, UINT64_C(1) << 20, NULL, -1, (ts_err){0}) != TS_OK) return 2;
+  unsigned char *rows = ts_dram_tier.take(&tier, 1000);
+  if (returned) ts_dram_tier.give_back(&tier, rows, 1000);
+  return rows[at];
+}
+static int after_rows(int one) { return of_rows(999 + one, false); }
+static int returned_rows(int one) { return of_rows(one, true); }
 
 /* undefined */
 static int signed_overflow(int one) {
@@ -89,6 +131,13 @@ int seeded_bug(const char *name, int one) {
               {"heap-overflow", heap_overflow},
               {"use-after-free", use_after_free},
               {"leak", leak},
+              {"after-piece", after_piece},
+              {"after-small-piece", after_small_piece},
+              {"returned-piece", returned_piece},
+              {"after-block", after_block},
+              {"returned-block", returned_block},
+              {"after-rows", after_rows},
+              {"returned-rows", returned_rows},
               {"signed-overflow", signed_overflow},
               {"misaligned", misaligned},
               {"wide-shift", wide_shift},

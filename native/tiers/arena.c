@@ -1,5 +1,6 @@
 /* arena.c - a contiguous range of memory handed out in blocks: first fit over a sorted list of free ranges that are
  * joined when neighbours come back. Blocks are large (a chunk of rows), so the list stays short. */
+#include "base/poison.h"
 #include "tiers/tier.h"
 
 #include <stdlib.h>
@@ -46,6 +47,7 @@ int32_t ts_arena_create(void *base, uint64_t bytes, ts_arena_kind kind, ts_arena
 
 void ts_arena_destroy(ts_arena *arena) {
   if (arena == NULL) return;
+  TS_UNPOISON(arena->base, TS_MIN(arena->bytes, arena->frontier + PAGE));
   pthread_mutex_destroy(&arena->lock);
   free(arena->ranges);
   free(arena);
@@ -64,17 +66,22 @@ static void change_holes(ts_arena *arena, uint64_t from, uint64_t end, bool hole
   }
 }
 
-void *ts_arena_take(ts_arena *arena, uint64_t bytes) {
-  bytes = TS_ROUND_UP(bytes, ALIGN);
+void *ts_arena_take(ts_arena *arena, uint64_t asked) {
+  const uint64_t bytes = TS_ROUND_UP(asked, ALIGN);
   void *block = NULL;
   pthread_mutex_lock(&arena->lock);
   for (size_t i = 0; i < arena->count; i++) {
     range *r = &arena->ranges[i];
     if (r->bytes < bytes) continue;
     block = arena->base + r->offset;
+    TS_POISON(block, bytes);
+    TS_UNPOISON(block, asked);
     change_holes(arena, r->offset, TS_MIN(r->offset + bytes, arena->frontier), false);
     r->offset += bytes;
-    arena->frontier = TS_MAX(arena->frontier, r->offset);
+    if (r->offset > arena->frontier) {
+      arena->frontier = r->offset;
+      TS_POISON(arena->base + r->offset, TS_MIN(PAGE, arena->bytes - r->offset));
+    }
     r->bytes -= bytes;
     if (r->bytes == 0) {
       memmove(r, r + 1, (arena->count - i - 1) * sizeof *r);
@@ -95,6 +102,7 @@ static void give_pages(const ts_arena *arena, const range *r, uint64_t offset, u
 
 void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes) {
   bytes = TS_ROUND_UP(bytes, ALIGN);
+  TS_POISON(block, bytes);
   uint64_t offset = (uint64_t)((unsigned char *)block - arena->base);
   pthread_mutex_lock(&arena->lock);
   size_t i = 0;
