@@ -272,6 +272,7 @@ export {
 } from "./scenarios/contribution/answers.ts";
 export type {
   CheckLine,
+  CheckOptions,
   Loss,
   Place as ProvisionPlace,
   Plan,
@@ -282,7 +283,7 @@ export type {
 } from "./machines/provisioning/contract.ts";
 export { provisionPlan } from "./machines/provisioning/provision_plan.ts";
 export { type ApplyEvent, type ApplyOptions, type ApplyOutcome, applyPlan } from "./machines/provisioning/apply.ts";
-export { type CheckOptions, checkTarget } from "./machines/provisioning/check.ts";
+export { checkTarget } from "./machines/provisioning/check/check_target.ts";
 export {
   localProvisioner,
   type Provisioner,

@@ -107,3 +107,11 @@ export interface CheckLine {
   /** What was found. */
   readonly text: string;
 }
+
+/** What a check is told beside the inventory. */
+export interface CheckOptions {
+  /** In a cloud VM, memory that the hypervisor or `memmap=` offers is what was asked for; elsewhere it is a finding. */
+  readonly place?: Place;
+  /** Who shall be able to write to mounts. */
+  readonly owner?: { readonly name: string; readonly uid: number };
+}

@@ -6,8 +6,8 @@
 import type { Inventory } from "../../machines/inventory/inventory.ts";
 import { known } from "../../machines/inventory/tool.ts";
 import { applyPlan } from "../../machines/provisioning/apply.ts";
-import { type CheckOptions, checkTarget } from "../../machines/provisioning/check.ts";
-import type { Plan, ProvisionRequest, Step } from "../../machines/provisioning/contract.ts";
+import { checkTarget } from "../../machines/provisioning/check/check_target.ts";
+import type { CheckOptions, Plan, ProvisionRequest, Step } from "../../machines/provisioning/contract.ts";
 import { provisionPlan } from "../../machines/provisioning/provision_plan.ts";
 import { renderPlan } from "../../machines/provisioning/render.ts";
 import type { Verify } from "../../machines/provisioning/verify.ts";

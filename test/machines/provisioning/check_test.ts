@@ -1,5 +1,5 @@
 import "../../native_library.ts";
-import { checkTarget } from "../../../machines/provisioning/check.ts";
+import { checkTarget } from "../../../machines/provisioning/check/check_target.ts";
 import type { CheckLine, Plan } from "../../../machines/provisioning/contract.ts";
 import { processVerify, type Verify } from "../../../machines/provisioning/verify.ts";
 import type { DaxDeviceListing, Inventory, NdNamespace } from "../../../machines/inventory/inventory.ts";
