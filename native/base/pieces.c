@@ -156,7 +156,10 @@ void *ts_piece_take(ts_pieces *pieces, uint64_t bytes) {
   const uint64_t rounded = TS_ROUND_UP(TS_MAX(bytes, 1u), 64u);
   void *piece = bytes < TS_PAGE ? aligned_alloc(64, rounded) : take_pages(pieces, pages_of(bytes));
   if (piece == NULL) return NULL;
-  if (bytes < TS_PAGE) TS_POISON(memset(piece, 0, rounded), rounded);
+  if (bytes < TS_PAGE) {
+    memset(piece, 0, rounded);
+    TS_POISON(piece, rounded);
+  }
   TS_UNPOISON(piece, bytes);
   return piece;
 }
