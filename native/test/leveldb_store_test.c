@@ -130,6 +130,25 @@ static void counts_stay_exact(const char *storage, const char *sizes, const char
   CHECK(ts_store_close(store) == TS_OK);
 }
 
+/* What a table keeps for its files beside rows is no share of the whole tier: others need that. */
+static void many_tables_share_a_tier(void) {
+  enum { TABLES = 60 };
+  uint32_t table = 0;
+  ts_store *store = open_store("LEVELDB", "268435456", "all", &table);
+  if (store == NULL) return;
+  float rows[BATCH * DIM];
+  int64_t keys[BATCH];
+  for (uint32_t i = 0; i < BATCH; i++) keys[i] = i;
+  for (uint32_t t = 0; t < TABLES; t++) {
+    char name[8];
+    snprintf(name, sizeof name, "t%u", t);
+    table = add_config(store, CONFIG("name", name, "initializer", "constant", "learning_rate", "1"));
+    CHECK_MSG(ts_table_lookup(store, table, keys, BATCH, rows, message, sizeof message) == TS_OK, "table %u: %s", t, message);
+  }
+  CHECK(limits_hold(store));
+  CHECK(ts_store_close(store) == TS_OK);
+}
+
 int main(void) {
   if (!make_folder("leveldb-store")) return 1;
   ts_config *config = CONFIG("storage", "LEVELDB", "path", folder);
@@ -145,6 +164,7 @@ int main(void) {
   counts_stay_exact("DRAM_LEVELDB", "19200,200000", "rows", false);
   counts_stay_exact("LEVELDB", "200000", "rows", false);
   counts_stay_exact("DRAM_LEVELDB", "19200,100000000", "rows", true);
+  many_tables_share_a_tier();
   remove_folder();
   return test_result();
 }

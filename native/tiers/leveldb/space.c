@@ -10,7 +10,8 @@
 #define FILE_UNIT UINT64_C(4096)
 #define STEP (UINT64_C(64) << 10)   /* charges are rounded up to this where the limit allows */
 #define MOST_LOG UINT64_C(16384)
-#define FIXED_FILES (UINT64_C(64) << 10) /* manifest, log, LOG, ends of files; and a 64th of the limit */
+#define FIXED_FILES (UINT64_C(64) << 10)  /* manifest, log, LOG, ends of files */
+#define MOST_MANIFEST (UINT64_C(1) << 20) /* as it grows: a 64th of the limit, at most this */
 #define REMOVAL UINT64_C(32)        /* of a row: a deletion in the log, then in a table */
 
 /* LevelDB tells of every file in its text LOG, which it appends to and never reads: the tier's limit holds all the same. */
@@ -46,7 +47,8 @@ static uint64_t need_of(const ts_leveldb_space *space, uint64_t files, uint64_t 
 
 /* Files of so many rows after a whole compaction, and a sixteenth of garbage. */
 static uint64_t files_of(const ts_leveldb_space *space, uint64_t rows) {
-  return rows == 0 ? 0 : rows * space->record_bytes / 16 * 17 + FIXED_FILES + space->budget->limit / 64;
+  const uint64_t fixed = FIXED_FILES + TS_MIN(space->budget->limit / 64, MOST_MANIFEST);
+  return rows == 0 ? 0 : rows * space->record_bytes / 16 * 17 + fixed;
 }
 
 uint64_t ts_leveldb_need(const ts_leveldb_space *space, uint64_t rows, uint64_t bytes) {
