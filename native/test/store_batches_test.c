@@ -135,11 +135,43 @@ static void promotion_admits_nobody(void) {
   ts_store_close(store);
 }
 
+/* Recorded frequencies are the lookups, whoever brought rows up before them. */
+static void promotion_counts_no_lookup(const storage_type *type, const char *policy) {
+  static uint64_t lookups[900], told[900];
+  int64_t all[900], keys[N];
+  static float rows[N * DIM];
+  ts_config *config = config_of_type(type, sizes_of(type), "rows");
+  if (ts_store_probe(config, text, sizeof text) == TS_EUNAVAILABLE) {
+    ts_config_free(config);
+    return;
+  }
+  ts_config_set(config, "policy", policy, NULL, 0), ts_config_set(config, "shards", "1", NULL, 0);
+  ts_store *store = open_config(config);
+  const uint32_t table = add_config(store, CONFIG("name", "t", "dim", "12", "record_frequency", "1"));
+  memset(lookups, 0, sizeof lookups);
+  for (uint32_t i = 0; i < 900; i++) all[i] = (int64_t)i - 50;
+  for (uint32_t round = 0; round < 12; round++) {
+    uint64_t lower = 0;
+    keys_of(round, keys);
+    const uint32_t n = 1 + (uint32_t)(ts_random64(9, round, 0) % N);
+    CHECK(ts_table_promote(store, table, keys, n, &lower, err) == TS_OK);
+    CHECK(ts_table_lookup(store, table, keys, n, rows, text, sizeof text) == TS_OK);
+    for (uint32_t i = 0; i < n; i++) lookups[keys[i] + 50]++;
+    if (round % 3 == 0) CHECK(ts_table_update(store, table, keys, n, rows, text, sizeof text) == TS_OK);
+  }
+  CHECK_MSG(ts_table_metadata(store, table, all, 900, told, NULL, text, sizeof text) == TS_OK, "%s", text);
+  uint32_t wrong = 0;
+  for (uint32_t i = 0; i < 900; i++) wrong += told[i] != lookups[i];
+  CHECK_MSG(wrong == 0, "%s, %s: %u of 900 frequencies are wrong", type->name, policy, wrong);
+  ts_store_close(store);
+}
+
 int main(void) {
   if (!make_folder("batches")) return 2;
   for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
     strides_change_nothing(&storage_types[i]);
     promotion_only_moves(&storage_types[i]);
+    promotion_counts_no_lookup(&storage_types[i], ts_policy_names[i % TS_POLICIES]);
   }
   promotion_admits_nobody();
   remove_folder();

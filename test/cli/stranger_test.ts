@@ -6,7 +6,7 @@ import { renderSimulation, simulationCsv, simulationMarkdown, summariseSimulatio
 import type { Result } from "../../scenarios/record.ts";
 import { digestOf } from "../../base/canonical.ts";
 import { resolveScenario } from "../../scenarios/load.ts";
-import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
 import { mutationsOf, RUNTIME_WORDS } from "../mutations.ts";
 import "../native_library.ts";
@@ -150,8 +150,10 @@ Deno.test("every field of a summary is escaped in Markdown, and no cell of CSV i
   const head =
     "provider,name,role,vcpus,dram_gib,pmem_gib,network_gb_s,price,unit,currency,from,to,region,source,mark,note";
   const evil = MARKDOWN.replace("\r\n", " ").replaceAll(",", "");
-  const row = `${evil},${evil},memory,,4096,4096,,1,hour,USD,2026-01,2026-12,here,there,V,`;
-  const summary = summarise(result, { priceFiles: [{ name: "own.csv", text: `${head}\n${row}\n` }] });
+  const row = (name: string) => `ours,${name},memory,,4096,4096,,1,hour,USD,2026-01,2026-12,here,${evil},V,${evil}`;
+  const priced = (name: string) => ({ priceFiles: [{ name: "own.csv", text: `${head}\n${row(name)}\n` }] });
+  assertThrows(() => summarise(result, priced(evil)), RangeError, 'Cannot use the prices in "own.csv" line 2: name is');
+  const summary = summarise(result, priced("m1"));
   const plain = toMarkdown(summary).replaceAll("<details>", "").replaceAll("</details>", "")
     .replaceAll(/<\/?summary>/g, "");
   assert(plain.includes("&lt;img"));
