@@ -300,6 +300,8 @@ export { type SimulatedCase, simulatedCases } from "./models/simulation/cases.ts
 export type {
   Band as SimulatedBand,
   ExplanationRecord,
+  NullName,
+  NullRecord,
   SimulatedPoint,
   SimulatedRecord,
   SimulationRecord,
@@ -363,4 +365,4 @@ export type {
 } from "./models/planning/plan_file.ts";
 export { type ModelledPlan, planInputs, type PlanInputTable, type PlanRowTimes } from "./models/planning/inputs.ts";
 export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./models/planning/sizes.ts";
-export type { PublishedDeviation } from "./models/simulation/deviations.ts";
+export type { NullDeviation, PublishedDeviation } from "./models/simulation/deviations.ts";

@@ -77,6 +77,7 @@ export { renderSimulation } from "./simulation/page.ts";
 export { reanalyseSimulation, type SimulationReanalysis } from "./reanalyse/simulation.ts";
 export {
   type Deviation,
+  type NullCounts,
   type SimulationSummary,
   type StudyCase,
   type StudySummary,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { NullCounts } from "../../reports/simulation/summary.ts";
 import { type Bar, type BenchRow, ratioRow } from "../rows.ts";
 
 /** Values by name; a name may come more than once, once a round. */
@@ -61,4 +62,11 @@ export function replayRows(values: Values): BenchRow[] {
     ),
     row("terarow/error-analytic", "miss ratio", [one("terarow-error-formula")], undefined, "sampled to Che, lru"),
   ];
+}
+
+/** How many of the published figures that are met and set no parameter no null model meets, too. */
+export function nullRow({ within, nulls }: { readonly within: number; readonly nulls?: NullCounts }): BenchRow {
+  if (nulls === undefined) throw new RangeError("Cannot make the row: the simulation ran no null models");
+  const note = `paper-openembedding: ${nulls.reproduced} of ${within} figures that are met`;
+  return ratioRow("null-models/caught", [nulls.reproduced / within], note);
 }

@@ -115,7 +115,11 @@ function checkCases(simulation: Simulation, limit: boolean): Problem[] {
     ...known(from, ["explain", i, "from"]),
     ...known(to, ["explain", i, "to"]),
   ]);
-  const published = (simulation.published ?? []).flatMap(({ configuration, relativeTo }, i) => [
+  const published = (simulation.published ?? []).flatMap(({ configuration, relativeTo, of }, i) => [
+    ...(of !== "extra-time" || relativeTo !== undefined ? [] : [{
+      path: ["published", i],
+      message: 'expected a field "relativeTo" of an extra time, found none',
+    }]),
     ...known(configuration, ["published", i, "configuration"]),
     ...(relativeTo === undefined
       ? []

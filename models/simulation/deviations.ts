@@ -4,21 +4,28 @@
  * @module
  */
 
-import { caseName, metricOf, type SimulatedRecord, type SimulationResult } from "./record.ts";
+import {
+  caseName,
+  metricOf,
+  NULL_NAMES,
+  type NullName,
+  type SimulatedRecord,
+  type SimulationResult,
+} from "./record.ts";
 
 /** A published figure and what the simulation says. */
 export interface PublishedDeviation {
   /** Name of the figure or table in its source. */
   readonly figure: string;
-  /** What is compared: `time`, `samples-per-second`, `miss-rate` or `step-time`. */
+  /** What is compared: `time`, `samples-per-second`, `miss-rate`, `step-time` or `extra-time`. */
   readonly of: string;
   /** The published value, or multiple of another case. */
   readonly published: number;
   /** The same of the simulation, in the same unit. */
   readonly simulated: number;
-  /** (simulated - published) / published. */
+  /** (simulated - published) / published; of `extra-time`, simulated - published. */
   readonly deviation: number;
-  /** Share of the published value by which the simulated one may differ. */
+  /** By how much of `deviation` the simulated value may differ. */
   readonly tolerance: number;
   /** Whether the deviation is within the tolerance. */
   readonly within: boolean;
@@ -26,11 +33,33 @@ export interface PublishedDeviation {
   readonly source: string;
   /** The parameter that was set by this figure: its deviation says nothing. */
   readonly calibrates?: string;
+  /** What the null models say that concern the figure; absent in results of versions that ran none. */
+  readonly nulls?: readonly NullDeviation[];
 }
+
+/** What a null model says of a published figure. */
+export interface NullDeviation {
+  /** Which. */
+  readonly model: NullName;
+  /** Its figure, in the unit of the published one. */
+  readonly simulated: number;
+  /** Whether it is within the same tolerance: then the figure says nothing of what the null model takes away. */
+  readonly within: boolean;
+}
+
+/**
+ * Whether a figure is reproduced: it is met, it set no parameter, and no null model that concerns it meets it, too. Undefined
+ * where no null model was run.
+ */
+export function isReproduced({ within, calibrates, nulls }: PublishedDeviation): boolean | undefined {
+  return nulls === undefined ? undefined : within && calibrates === undefined && nulls.every((one) => !one.within);
+}
+
+type Figures = Parameters<typeof metricOf>[0];
 
 /** Every published figure of a simulation with the case that it speaks of. */
 export function publishedDeviations(
-  { run, cases }: SimulationResult,
+  { run, cases, nulls = [] }: SimulationResult,
 ): (readonly [SimulatedRecord, PublishedDeviation])[] {
   const find = (configuration: string, at: SimulatedRecord["point"] = {}) =>
     cases.find((one) => one.case === caseName(configuration, at));
@@ -40,19 +69,34 @@ export function publishedDeviations(
       ? undefined
       : find(published.relativeTo.configuration, published.relativeTo.at);
     if (one === undefined || (published.relativeTo !== undefined && unit === undefined)) return [];
-    const value = metricOf(one, published.of) / (unit === undefined ? 1 : metricOf(unit, published.of));
-    const deviation = value / published.value - 1;
+    const extra = published.of === "extra-time";
+    const valueOf = (first: Figures, second: Figures | undefined) =>
+      metricOf(first, published.of) / (second === undefined ? 1 : metricOf(second, published.of)) - (extra ? 1 : 0);
+    const deviationOf = (found: number) => extra ? found - published.value : found / published.value - 1;
+    const isWithin = (found: number) => Math.abs(deviationOf(found)) <= published.tolerance;
+    const value = valueOf(one, unit);
+    const nullsOf = NULL_NAMES.flatMap((model): NullDeviation[] => {
+      // Which rows are missed is no matter of the medium.
+      if (model === "dram" && published.of === "miss-rate") return [];
+      const of = (real: SimulatedRecord | undefined) =>
+        nulls.find((found) => found.model === model && found.case === real?.case);
+      const [first, second] = [of(one), of(unit)];
+      if (first === undefined && second === undefined) return [];
+      const simulated = valueOf(first ?? one, second ?? unit);
+      return [{ model, simulated, within: isWithin(simulated) }];
+    });
     return [
       [one, {
         figure: published.figure,
         of: published.of,
         published: published.value,
         simulated: value,
-        deviation,
+        deviation: deviationOf(value),
         tolerance: published.tolerance,
-        within: Math.abs(deviation) <= published.tolerance,
+        within: isWithin(value),
         source: published.source,
         ...(published.calibrates === undefined ? {} : { calibrates: published.calibrates }),
+        ...(nulls.length === 0 ? {} : { nulls: nullsOf }),
       }],
     ];
   });

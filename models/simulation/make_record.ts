@@ -8,7 +8,7 @@ import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../media/media.ts";
 import type { SimulatedCase } from "./cases.ts";
 import { tablesOf, threadsAt } from "./native_options.ts";
-import type { Band, SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
+import type { Band, NullRecord, SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
 import type { CaseOutcome } from "./simulate_case.ts";
 import type { ResolvedTier } from "./simulation.ts";
 
@@ -83,11 +83,8 @@ async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTr
   }));
 }
 
-/** The record of a case. */
-export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, band: Band): Promise<SimulatedRecord> {
-  const { simulation, set } = one;
-  const { simulated, demand, checkpoint } = outcome;
-  const sorted = simulated.stepPs.map((ps) => ps * PS).sort((a, b) => a - b);
+/** Keys a step, distinct rows of one worker and of all, and which of them the first tier did not have. */
+function rowsOf({ simulation }: SimulatedCase, { demand }: CaseOutcome): Pick<SimulatedRecord, "rows" | "misses"> {
   const sum = (of: (table: (typeof demand.tables)[number]) => number) =>
     demand.tables.reduce((n, table) => n + of(table), 0);
   const keys = tablesOf(simulation).reduce((n, { lookups }) => n + lookups, 0) * simulation.workload.batch *
@@ -97,6 +94,23 @@ export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, 
   const missed = memoryMode === undefined
     ? all - sum((table) => table.inTier[0] ?? 0)
     : all * (memoryMode.readClean + memoryMode.readDirty);
+  return {
+    rows: { worker: sum((table) => table.distinct), all, keys },
+    misses: { ofKeys: keys === 0 ? 0 : missed / keys, ofRows: all === 0 ? 0 : missed / all },
+  };
+}
+
+/** What published figures are compared with. */
+export function caseFigures(one: SimulatedCase, outcome: CaseOutcome): Omit<NullRecord, "type" | "model"> {
+  const { samplesPerSecond, stepSeconds } = outcome;
+  return { case: one.name, samplesPerSecond, step: { mean: stepSeconds }, misses: rowsOf(one, outcome).misses };
+}
+
+/** The record of a case. */
+export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, band: Band): Promise<SimulatedRecord> {
+  const { simulation, set } = one;
+  const { simulated, demand: { memoryMode }, checkpoint } = outcome;
+  const sorted = simulated.stepPs.map((ps) => ps * PS).sort((a, b) => a - b);
   return {
     type: "simulated",
     evidence: "simulated",
@@ -120,8 +134,7 @@ export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, 
       busy: busyPs / (elapsedPs * places),
     })),
     tiers: await tiersOf(one, outcome),
-    rows: { worker: sum((table) => table.distinct), all, keys },
-    misses: { ofKeys: keys === 0 ? 0 : missed / keys, ofRows: all === 0 ? 0 : missed / all },
+    ...rowsOf(one, outcome),
     ...(set.placement !== "rows" || set.tiers.length < 2 ? {} : {
       hits: { method: set.hits, ...(outcome.trace === undefined ? {} : { trace: outcome.trace }) },
     }),

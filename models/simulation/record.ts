@@ -132,8 +132,26 @@ export interface ExplanationRecord {
   readonly parts: readonly { readonly part: string; readonly seconds: number; readonly says: string }[];
 }
 
+/**
+ * A null model, which takes away what a figure is about: every medium is DRAM, every tier but the last a hundredth of its size,
+ * every row as popular as every other.
+ */
+export type NullName = "dram" | "small-cache" | "uniform-keys";
+/** Every {@linkcode NullName}. */
+export const NULL_NAMES: readonly NullName[] = ["dram", "small-cache", "uniform-keys"];
+
+/** What a case that a published figure speaks of comes to under a null model that changes something of it. */
+export interface NullRecord extends Pick<SimulatedRecord, "case" | "samplesPerSecond" | "misses"> {
+  /** Tells it from the other lines of the file. */
+  readonly type: "null";
+  /** Which. */
+  readonly model: NullName;
+  /** Seconds of a mean step. */
+  readonly step: Pick<SimulatedRecord["step"], "mean">;
+}
+
 /** Any line. */
-export type SimulationRecord = SimulationRunRecord | SimulatedRecord | ExplanationRecord;
+export type SimulationRecord = SimulationRunRecord | SimulatedRecord | ExplanationRecord | NullRecord;
 
 /** A whole result. */
 export interface SimulationResult {
@@ -143,6 +161,8 @@ export interface SimulationResult {
   readonly cases: readonly SimulatedRecord[];
   /** Every difference that was taken apart, in the order of the file. */
   readonly explanations: readonly ExplanationRecord[];
+  /** Null models of the cases that published figures speak of; absent where none was run. */
+  readonly nulls?: readonly NullRecord[];
 }
 
 /** The name of a case. */
@@ -151,8 +171,8 @@ export function caseName(configuration: string, point: SimulatedPoint): string {
 }
 
 /** What a published figure speaks of, in a case. */
-export function metricOf(one: SimulatedRecord, metric: Metric): number {
+export function metricOf(one: Pick<NullRecord, "samplesPerSecond" | "misses" | "step">, metric: Metric): number {
   if (metric === "miss-rate") return one.misses.ofKeys;
   if (metric === "step-time") return one.step.mean;
-  return metric === "time" ? 1 / one.samplesPerSecond : one.samplesPerSecond;
+  return metric === "samples-per-second" ? one.samplesPerSecond : 1 / one.samplesPerSecond;
 }

@@ -23,7 +23,7 @@ import {
   word,
 } from "../../base/record_parts.ts";
 import * as v from "../../base/valibot.ts";
-import type { SimulationRecord } from "./record.ts";
+import { NULL_NAMES, type SimulationRecord } from "./record.ts";
 import { HITS_METHODS, METRICS } from "./simulation.ts";
 
 const point = mapOf(scalar);
@@ -129,10 +129,18 @@ const explanation = object({
   parts: listOf(object({ part: text, seconds: difference, says: text })),
 });
 
+const nullModel = object({
+  model: word(...NULL_NAMES),
+  case: text,
+  samplesPerSecond: positive,
+  step: object({ mean: figure }),
+  misses: object({ ofKeys: figure, ofRows: figure }),
+});
+
 const SCHEMAS = new Map<unknown, v.GenericSchema>([["run", run], ["simulated", simulated], [
   "explanation",
   explanation,
-]]);
+], ["null", nullModel]]);
 
 /**
  * A value as the record of a simulation that it is.
@@ -144,7 +152,7 @@ export function checkSimulationRecord(value: unknown): SimulationRecord {
   const schema = SCHEMAS.get(type);
   if (schema !== undefined) return checked(schema, value) as SimulationRecord;
   throw new TypeError(
-    `expected a run, simulated or explanation record, found ${
+    `expected a run, simulated, explanation or null record, found ${
       type === undefined ? "none" : JSON.stringify(type).slice(0, 60)
     }`,
   );

@@ -7,6 +7,7 @@
 import { haveSums, unsummedLine } from "../../base/line_sum.ts";
 import type {
   ExplanationRecord,
+  NullRecord,
   SimulatedRecord,
   SimulationRecord,
   SimulationResult,
@@ -23,6 +24,7 @@ export function simulationResultOf(records: readonly SimulationRecord[]): Simula
     run,
     cases: records.filter((record): record is SimulatedRecord => record.type === "simulated"),
     explanations: records.filter((record): record is ExplanationRecord => record.type === "explanation"),
+    nulls: records.filter((record): record is NullRecord => record.type === "null"),
   };
 }
 

@@ -17,9 +17,11 @@ import { bandOf } from "./band.ts";
 import { denseSeconds } from "./dense_time.ts";
 import { explainDifference } from "./explain.ts";
 import { loadSimulation, resolveSimulation } from "./load.ts";
-import { simulatedRecord } from "./make_record.ts";
+import { caseFigures, simulatedRecord } from "./make_record.ts";
+import { type NullCase, nullCases } from "./null_models.ts";
 import type {
   ExplanationRecord,
+  NullRecord,
   SimulatedRecord,
   SimulationRecord,
   SimulationResult,
@@ -88,6 +90,7 @@ export async function runSimulation(
   const known = demandCache();
   for (const one of cases) add(await runCase(one, threads, known));
   for (const wanted of resolved.explain) add(await explanation(resolved, wanted, threads, known));
+  for (const wanted of nullCases(resolved, cases)) add(await nullRecord(wanted, threads, known));
   if (options.out !== undefined) await writeRecords(join(resolvePath(options.out), "result.jsonl"), records);
   return simulationResultOf(records);
 }
@@ -113,6 +116,12 @@ async function runCase(one: SimulatedCase, threads: number, known: DemandCache):
     (stretch) => simulateCase(one.simulation, one.set, dense, threads, known, stretch),
   );
   return await simulatedRecord(one, outcome, band);
+}
+
+async function nullRecord({ model, one }: NullCase, threads: number, known: DemandCache): Promise<NullRecord> {
+  const dense = await denseSeconds(one.simulation);
+  const outcome = await simulateCase(one.simulation, one.set, dense, threads, known);
+  return { type: "null", model, ...caseFigures(one, outcome) };
 }
 
 async function explanation(

@@ -227,17 +227,22 @@ const published = v.strictObject({
   figure: words("Name of the figure or table."),
   of: described(
     v.picklist(METRICS),
-    "time: of an epoch, or any time per sample; miss-rate: rows not in the first tier, of all keys.",
+    "time: of an epoch, or any time per sample; miss-rate: rows not in the first tier, of all keys; extra-time: the share by " +
+      "which a sample takes longer than in the case of relativeTo, an effect and no level.",
   ),
   configuration: words("Configuration of the case."),
   at: optional(point),
   value: real("What is published.", 0, 1e18),
   relativeTo: optional(described(
     v.strictObject({ configuration: words("Configuration that is 1."), at: optional(point) }),
-    "The value is a multiple of what this case has.",
+    "The value is a multiple of what this case has; of extra-time, the share by which it is more.",
   )),
   source: words("Where it is published."),
-  tolerance: real("Share by which the simulated value may differ.", 0, 10),
+  tolerance: real(
+    "Share of the published value by which the simulated one may differ; of extra-time, the difference itself.",
+    0,
+    10,
+  ),
   calibrates: optional(words("The parameter that was set by this very figure.")),
 });
 

@@ -240,23 +240,26 @@ export interface Published {
   readonly at?: MatrixPoint;
   /**
    * What is published: seconds of `time` and `step-time`, a share of `miss-rate`, samples a second; a plain factor
-   * with `relativeTo`.
+   * with `relativeTo`. Of `extra-time`, the share by which it takes longer than that case.
    */
   readonly value: number;
   /** The value is a multiple of what this case has. */
   readonly relativeTo?: { readonly configuration: string; readonly at?: MatrixPoint };
   /** Where it is published. */
   readonly source: string;
-  /** Share of the published value by which the simulated one may differ. */
+  /** Share of the published value by which the simulated one may differ; of `extra-time`, the difference itself. */
   readonly tolerance: number;
   /** The parameter that was set by this very figure. */
   readonly calibrates?: string;
 }
 
-/** What can be compared: seconds of a sample, samples a second, missed keys as a share of keys, seconds of a mean step. */
-export type Metric = "time" | "samples-per-second" | "miss-rate" | "step-time";
+/**
+ * What can be compared: seconds of a sample, samples a second, missed keys as a share of keys, seconds of a mean step; and by
+ * which share a sample takes longer than in the case that the value is relative to, which is an effect and no level.
+ */
+export type Metric = "time" | "samples-per-second" | "miss-rate" | "step-time" | "extra-time";
 /** Every {@linkcode Metric}. */
-export const METRICS: readonly Metric[] = ["time", "samples-per-second", "miss-rate", "step-time"];
+export const METRICS: readonly Metric[] = ["time", "samples-per-second", "miss-rate", "step-time", "extra-time"];
 
 /** Cases: some configurations at every combination of some fields. */
 export interface Study {

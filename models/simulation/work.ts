@@ -7,6 +7,8 @@
 import { atPoint, matrixPoints } from "../../base/matrix.ts";
 import { differingParts } from "./explain.ts";
 import { placeBytes } from "./native_options.ts";
+import { publishedCases } from "./null_models.ts";
+import { caseName, NULL_NAMES } from "./record.ts";
 import { fillSimulation } from "./resolve.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation, Simulation } from "./simulation.ts";
 
@@ -73,13 +75,16 @@ export function estimatedSeconds(simulation: Simulation, traceBytes: number = 0)
   const demands = new Map<string, number>();
   let seconds = 0;
   const one = filled(simulation);
+  const named = publishedCases(one);
   for (const { configurations, vary } of one.studies) {
     for (const point of matrixPoints(vary)) {
       const at = filled(atPoint(simulation, point));
       for (const name of configurations) {
         const set = at.configurations[name];
         if (set === undefined) continue;
-        seconds += stepSeconds(at);
+        // A null model takes as long as a pass of the case itself, a third with what that repeats.
+        const passes = named.has(caseName(name, point)) ? 1 + NULL_NAMES.length / 3 : 1;
+        seconds += stepSeconds(at) * passes;
         demands.set(demandKey(at, set), demandSeconds(at, set, traceBytes));
       }
     }

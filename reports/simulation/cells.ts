@@ -8,7 +8,7 @@ import type { ExplanationRecord, SimulatedRecord } from "../../models/simulation
 import { decimalBytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { changeText } from "../text/format.ts";
-import { bottleneck, type Deviation, type StudySummary } from "./summary.ts";
+import { bottleneck, type Deviation, NULL_WORDS, type StudySummary } from "./summary.ts";
 
 /** A table: titles, rows of text. The first column, and those named, are words. */
 export interface TextTable {
@@ -119,20 +119,33 @@ export function explanationTable({ from, to, fromTime, toTime, parts }: Explanat
   };
 }
 
+/** The null models that meet a figure, too; what each says is in the JSON. */
+function nullsText({ nulls }: Deviation): string {
+  if (nulls === undefined) return "not run";
+  const met = nulls.filter(({ within }) => within).map(({ model }) => NULL_WORDS[model]);
+  return met.length > 0 ? met.join(", ") : nulls.length === 0 ? "no null model concerns it" : "no null model";
+}
+
+/** Deviations are shares of the published value; of extra times, differences. */
+const unitOf = ({ of }: Deviation) => of === "extra-time" ? "points" : "%";
+
+const valueText = ({ of }: Deviation, value: number) => of === "extra-time" ? percentText(value) : significant(value);
+
 /** Published figures and deviations. */
 export function deviationTable(deviations: readonly Deviation[]): TextTable {
   return {
     caption: "Published figures against simulated ones",
-    columns: ["figure", "case", "deviation", "says", "published", "simulated", "allowed", "of"],
-    words: ["case", "of", "says"],
+    columns: ["figure", "case", "deviation", "says", "also met by", "published", "simulated", "allowed", "of"],
+    words: ["case", "of", "says", "also met by"],
     rows: deviations.map((one) => [
       one.figure,
       one.case,
-      `${one.deviation < 0 ? "−" : "+"}${(Math.abs(one.deviation) * 100).toFixed(1)} %`,
+      `${one.deviation < 0 ? "−" : "+"}${(Math.abs(one.deviation) * 100).toFixed(1)} ${unitOf(one)}`,
       one.calibrates === undefined ? one.within ? "met" : "missed" : `calibrated: ${one.calibrates}`,
-      significant(one.published),
-      significant(one.simulated),
-      `±${percentText(one.tolerance)}`,
+      nullsText(one),
+      valueText(one, one.published),
+      valueText(one, one.simulated),
+      `±${significant(one.tolerance * 100)} ${unitOf(one)}`,
       one.of,
     ]),
   };

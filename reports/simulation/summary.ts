@@ -4,14 +4,41 @@
  * @module
  */
 
-import { orderOf, type PublishedDeviation, publishedDeviations } from "../../models/simulation/deviations.ts";
-import type { ExplanationRecord, SimulatedRecord, SimulationResult } from "../../models/simulation/record.ts";
+import {
+  isReproduced,
+  orderOf,
+  type PublishedDeviation,
+  publishedDeviations,
+} from "../../models/simulation/deviations.ts";
+import {
+  type ExplanationRecord,
+  NULL_NAMES,
+  type NullName,
+  type SimulatedRecord,
+  type SimulationResult,
+} from "../../models/simulation/record.ts";
+import { listText } from "../text/format.ts";
 import { answersOf } from "./answer.ts";
+
+/** What a null model takes away, in words. */
+export const NULL_WORDS: Readonly<Record<NullName, string>> = {
+  "dram": "all DRAM",
+  "small-cache": "a hundredth of the cache",
+  "uniform-keys": "uniform keys",
+};
 
 /** A published figure and what the simulation says. */
 export interface Deviation extends PublishedDeviation {
   /** The case that it is compared with: configuration and point. */
   readonly case: string;
+}
+
+/** How many figures no null model meets, and how many each of them does. */
+export interface NullCounts {
+  /** Met, and by no null model that concerns them. */
+  readonly reproduced: number;
+  /** Met by the null model, too. */
+  readonly metBy: Readonly<Record<NullName, number>>;
 }
 
 /** A case in its study. */
@@ -60,6 +87,8 @@ export interface SimulationSummary {
     readonly within: number;
     readonly meanAbsolute: number;
     readonly worst: Deviation;
+    /** Of those that are met: how many no null model meets, and how many each of them does; absent if none was run. */
+    readonly nulls?: NullCounts;
     /** Of pairs of cases that differ by more than a tenth in what is published, the share that is in the same order. */
     readonly order?: { readonly pairs: number; readonly same: number };
   };
@@ -89,7 +118,19 @@ function accuracyOf(deviations: readonly Deviation[]): SimulationSummary["accura
     within: free.filter(({ within }) => within).length,
     meanAbsolute: free.reduce((sum, { deviation }) => sum + Math.abs(deviation), 0) / free.length,
     worst: free.reduce((worst, one) => Math.abs(one.deviation) > Math.abs(worst.deviation) ? one : worst, first),
+    ...(free.every(({ nulls }) => nulls === undefined) ? {} : { nulls: nullsOf(free.filter(({ within }) => within)) }),
     ...(order === undefined ? {} : { order }),
+  };
+}
+
+/** Which of the figures that are met a null model meets, too. */
+function nullsOf(met: readonly Deviation[]): NullCounts {
+  const metBy = NULL_NAMES.map((name) =>
+    [name, met.filter(({ nulls }) => nulls?.some(({ model, within }) => model === name && within)).length] as const
+  );
+  return {
+    reproduced: met.filter(isReproduced).length,
+    metBy: Object.fromEntries(metBy) as Record<NullName, number>,
   };
 }
 
@@ -150,7 +191,7 @@ function sentencesOf(
     return { ...study, ...(baseline === undefined ? {} : { baseline }) };
   }));
   if (accuracy === undefined) return sentences;
-  const { figures, within, meanAbsolute, worst, order } = accuracy;
+  const { figures, within, meanAbsolute, worst, order, nulls } = accuracy;
   const kept = order === undefined
     ? ""
     : `; order kept in ${order.same} of ${order.pairs} pairs that differ by more than 10 %`;
@@ -159,8 +200,16 @@ function sentencesOf(
       percent(meanAbsolute)
     } on average, ` +
     `${percent(Math.abs(worst.deviation))} at most (${worst.figure}, ${worst.case})${kept}`,
+    ...(nulls === undefined ? [] : [nullSentence(within, nulls)]),
     ...sentences,
   ];
+}
+
+/** What is left of the figures that are met when those are taken off that a null model meets, too. */
+function nullSentence(met: number, { reproduced, metBy }: NullCounts): string {
+  const by = NULL_NAMES.filter((name) => metBy[name] > 0).map((name) => `${metBy[name]} with ${NULL_WORDS[name]}`);
+  const also = by.length === 0 ? "no null model meets any" : `null models meet ${listText(by)}`;
+  return `${reproduced} of these ${met} are reproduced, that is met by nothing less: ${also}`;
 }
 
 function shortNumber(value: string | number | boolean): string {

@@ -1,6 +1,6 @@
 import "../native_library.ts";
 import { emulationRow } from "../../bench/simulator/emulation_row.ts";
-import { parseValues, replayRows } from "../../bench/simulator/rows.ts";
+import { nullRow, parseValues, replayRows } from "../../bench/simulator/rows.ts";
 import { reached } from "../../bench/rows.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -13,6 +13,14 @@ Deno.test("emulationRow() is as far from the model as the worst setting, to eith
   assertStringIncludes(row.note ?? "", "a, 2 threads 0.900");
   assertThrows(() => emulationRow({ a: NaN }), RangeError, 'Cannot make the row "emulation/model": a gave NaN');
   assertThrows(() => emulationRow({}), RangeError, "it has no ratios");
+});
+
+Deno.test("nullRow() is the share of met figures that no null model meets", () => {
+  const metBy = { "dram": 3, "small-cache": 2, "uniform-keys": 1 };
+  const row = nullRow({ within: 8, nulls: { reproduced: 2, metBy } });
+  assertEquals([row.name, row.value], ["null-models/caught", 0.25]);
+  assertStringIncludes(row.note ?? "", "2 of 8 figures");
+  assertThrows(() => nullRow({ within: 8 }), RangeError, "ran no null models");
 });
 
 Deno.test("replayRows() are the project's bars, from what the program prints", () => {

@@ -1,0 +1,91 @@
+/**
+ * Null models: the simulation with one of the things taken away that a published figure is about. A figure that is met
+ * without it, too, says nothing of it.
+ *
+ * @module
+ */
+
+import type { SimulatedCase } from "./cases.ts";
+import { caseName, type NullName } from "./record.ts";
+import type { ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
+
+/** What stands for DRAM where a simulation has none of its own. */
+const ANY_DRAM = "ddr4-2666-6ch";
+
+/** A medium is DRAM by its model's name: `ddr4-2666-6ch`, `lpddr5x-grace`. */
+const DRAM = /^(lp)?ddr\d/;
+
+/** Every tier as if it were the first DRAM that the simulation has: its medium, and nothing that is done for another's sake. */
+function allDram(simulation: ResolvedSimulation): ResolvedSimulation {
+  const tiers = Object.values(simulation.configurations).flatMap((one) => one.tiers);
+  const media = tiers.find((tier) => DRAM.test(tier.media))?.media ?? ANY_DRAM;
+  return withTiers(simulation, (tier) => ({
+    ...tier,
+    ...(DRAM.test(tier.media) ? {} : { media, store: "cached", round: 1, depth: 1, perRead: 0, perWrite: 0 }),
+    hops: 0,
+    remote: 0,
+  }));
+}
+
+/** Every tier but the last a hundredth of its size. */
+function smallCache(simulation: ResolvedSimulation): ResolvedSimulation {
+  return withTiers(simulation, (tier, below) => below === 0 ? tier : { ...tier, size: Math.round(tier.size / 100) });
+}
+
+/** Every row as popular as every other of its table. */
+function uniformKeys(simulation: ResolvedSimulation): ResolvedSimulation {
+  const tables = simulation.workload.tables.map((table): ResolvedTable => ({ ...table, law: { s: 0, q: 0 } }));
+  return { ...simulation, workload: { ...simulation.workload, tables } };
+}
+
+/** @param change Makes another tier of one that has so many `below` it. */
+function withTiers(
+  simulation: ResolvedSimulation,
+  change: (tier: ResolvedTier, below: number) => ResolvedTier,
+): ResolvedSimulation {
+  const configurations = Object.entries(simulation.configurations).map(([name, one]) =>
+    [name, { ...one, tiers: one.tiers.map((tier, i) => change(tier, one.tiers.length - 1 - i)) }] as const
+  );
+  return { ...simulation, configurations: Object.fromEntries(configurations) };
+}
+
+const REPLACE: Readonly<Record<NullName, (simulation: ResolvedSimulation) => ResolvedSimulation>> = {
+  "dram": allDram,
+  "small-cache": smallCache,
+  "uniform-keys": uniformKeys,
+};
+
+/** A case under a null model. */
+export interface NullCase {
+  /** Which. */
+  readonly model: NullName;
+  /** The case as it would run, under the name that it has. */
+  readonly one: SimulatedCase;
+}
+
+/** Names of the cases that published figures speak of. */
+export function publishedCases({ published }: Pick<ResolvedSimulation, "published">): ReadonlySet<string> {
+  return new Set(
+    published.flatMap(({ configuration, at, relativeTo }) => [
+      caseName(configuration, at ?? {}),
+      ...(relativeTo === undefined ? [] : [caseName(relativeTo.configuration, relativeTo.at ?? {})]),
+    ]),
+  );
+}
+
+/** The cases that published figures speak of, each under every null model that changes something of it. */
+export function nullCases(simulation: ResolvedSimulation, cases: readonly SimulatedCase[]): NullCase[] {
+  const named = publishedCases(simulation);
+  const told = ({ workload, configurations }: ResolvedSimulation, name: string) =>
+    JSON.stringify([workload, configurations[name]]);
+  return cases.filter(({ name }) => named.has(name)).flatMap((one) =>
+    (Object.keys(REPLACE) as NullName[]).flatMap((model) => {
+      const simulation = REPLACE[model](one.simulation);
+      const set = simulation.configurations[one.configuration];
+      if (set === undefined || told(simulation, one.configuration) === told(one.simulation, one.configuration)) {
+        return [];
+      }
+      return [{ model, one: { ...one, simulation, set } }];
+    })
+  );
+}
