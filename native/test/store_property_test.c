@@ -43,7 +43,8 @@ typedef struct model {
   float *rows;  /* [KEYS][slots][dim] */
   float *first; /* [KEYS][slots][dim]: a new row, taken from a store of its own */
   uint64_t *counted;
-  int64_t *versions, *dates; /* dates: of the last update, or else of the creation */
+  int64_t *versions; /* of the last update; of a key that waits for its row, of its last lookup */
+  int64_t *dates;    /* of the last update, or else of the creation */
   uint64_t count;
   /* ADMIT_BLOOM */
   ts_bloom *hashes;    /* for its hash vectors alone */
@@ -204,6 +205,7 @@ static float *row_of(const model *m, uint32_t i) { return m->rows + (size_t)i * 
 static void create_row(const world *w, model *m, uint32_t i) {
   if (m->there[i]) return;
   m->dates[i] = w->step;
+  m->versions[i] = -1;
   m->there[i] = true;
   m->count++;
   const size_t floats = (size_t)m->slots * m->dim;
@@ -305,7 +307,7 @@ static void agrees(world *w, uint32_t t) {
     const bool counts_lookups = m->there[i] ? m->frequency : m->admission == ADMIT_COUNTED;
     const uint64_t filtered = !m->there[i] && m->admission == ADMIT_BLOOM ? bloom_frequency(m, keys[i], 0) : 0;
     known += frequencies[i] != (counts_lookups ? m->counted[i] : filtered);
-    known += versions[i] != (m->there[i] ? m->versions[i] : -1);
+    known += versions[i] != m->versions[i];
   }
   CHECK(ts_table_rows(w->store, t, counts, 3, ERR) == TS_OK);
   CHECK(ts_table_keys(w->store, t, NULL, 0, &listed, ERR) == TS_OK);
@@ -360,6 +362,14 @@ static void count_batch(batch *b) {
   for (uint64_t i = 0; i < b->n; i++) b->times[b->numbers[i]]++;
 }
 
+/* What ts_table_waiting promises. */
+static int64_t waiting_version(const world *w, const model *m, uint32_t k) {
+  uint32_t bits = 4;
+  for (uint64_t f = m->admit; f > 0; f >>= 1) bits++;
+  const bool fits = m->counted[k] >> bits == 0 && w->step >> (32 - bits) == 0;
+  return m->admission == ADMIT_COUNTED && m->version && fits ? w->step : -1;
+}
+
 /* Which keys get a row, or have one. */
 static void admit(world *w, uint32_t t, batch *b, bool lookup) {
   model *m = &w->table[t];
@@ -376,6 +386,7 @@ static void admit(world *w, uint32_t t, batch *b, bool lookup) {
       create_row(w, m, k);
     }
     if (lookup && (b->admitted[k] ? m->frequency : m->admission == ADMIT_COUNTED)) m->counted[k] += b->times[k];
+    if (lookup && !b->admitted[k]) m->versions[k] = waiting_version(w, m, k);
   }
   if (m->admission == ADMIT_BLOOM) take_adds(m);
 }
@@ -414,15 +425,18 @@ static void after_refusal(world *w, uint32_t t, int32_t status, batch *b, bool l
   model *m = &w->table[t];
   CHECK_MSG(status == TS_EFULL, "seed %llu (%s): %s", SEED, w->type->name, message);
   static uint64_t frequencies[KEYS];
-  static int64_t keys[KEYS];
+  static int64_t keys[KEYS], versions[KEYS];
   static int32_t tiers[KEYS];
   for (uint32_t i = 0; i < KEYS; i++) keys[i] = key_of(i);
   count_batch(b);
   if (m->admission == ADMIT_BLOOM && lookup) fill_adds(m, b);
   CHECK(ts_table_lookup_tier(w->store, t, keys, KEYS, tiers, ERR) == TS_OK);
-  CHECK(ts_table_metadata(w->store, t, keys, KEYS, frequencies, NULL, ERR) == TS_OK);
+  CHECK(ts_table_metadata(w->store, t, keys, KEYS, frequencies, versions, ERR) == TS_OK);
   for (uint32_t i = 0; i < KEYS; i++) {
-    if (tiers[i] >= 0) create_row(w, m, i);
+    if (tiers[i] >= 0)
+      create_row(w, m, i);
+    else
+      m->versions[i] = versions[i];
     m->counted[i] = frequencies[i]; /* of the keys that came before the refusal */
   }
   m->updates = atomic_load(&w->store->tables[t]->optimizer.steps);
