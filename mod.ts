@@ -78,7 +78,6 @@ export {
   type OptimizerOptions,
   type RowMetadata,
   type SsdhashOptions,
-  type StorageType,
   type StoreMemory,
   type StoreOptions,
   Table,
@@ -153,7 +152,7 @@ export {
   type Workload,
   type WrittenTable,
 } from "./scenarios/scenario.ts";
-export type { HbmStorage, ScenarioStorage } from "./ffi/storage.ts";
+export type { HbmStorage, ScenarioStorage, StorageType } from "./ffi/storage.ts";
 export type { KeyStep } from "./ffi/simulator/key_source.ts";
 export {
   listProfiles,

@@ -8,29 +8,7 @@ import { parseBytes } from "../base/bytes.ts";
 import { encodeText, message } from "./errors.ts";
 import { checkFields, type FieldsOf } from "../base/fields.ts";
 import { native } from "./library.ts";
-
-/**
- * Storage types, by DeepRec's names: the tiers, fastest first. Those with `HBM` need a CUDA device; the library knows
- * them and refuses them with `TS_EUNAVAILABLE`.
- */
-export type StorageType =
-  | "DRAM"
-  | "PMEM_LIBPMEM"
-  | "PMEM_MEMKIND"
-  | "SSDHASH"
-  | "LEVELDB"
-  | "DRAM_PMEM"
-  | "DRAM_SSDHASH"
-  | "DRAM_LEVELDB"
-  | "DRAM_PMEM_SSDHASH"
-  | "DRAM_PMEM_LEVELDB"
-  | "HBM"
-  | "HBM_DRAM"
-  | "HBM_DRAM_PMEM"
-  | "HBM_DRAM_LEVELDB"
-  | "HBM_DRAM_SSDHASH"
-  | "HBM_DRAM_PMEM_LEVELDB"
-  | "HBM_DRAM_PMEM_SSDHASH";
+import type { StorageType } from "./storage.ts";
 
 /** What decides which rows leave a full tier for the one below. */
 export type EvictionPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu";

@@ -4,21 +4,14 @@
  * @module
  */
 
-import type { StorageType } from "./options.ts";
-
-/** Storage types that need a CUDA device, DeepRec's names: known, so that a scenario with one is refused for that. */
-export type HbmStorage = Extract<StorageType, `HBM${string}`>;
-
-/** Storage types of a scenario, DeepRec's names. */
-export type ScenarioStorage = Exclude<StorageType, HbmStorage>;
-
 /** A tier by what it needs. */
 type TierName = "DRAM" | "PMEM" | "SSDHASH" | "LEVELDB";
 
 /** A tier whose rows are in files on a disk, read and written in batches. */
 export type SsdTier = Extract<TierName, "SSDHASH" | "LEVELDB">;
 
-const TIERS: Readonly<Record<ScenarioStorage, readonly TierName[]>> = {
+/** The tiers of every storage type that a scenario may have, fastest first. */
+const TIERS = {
   DRAM: ["DRAM"],
   PMEM_LIBPMEM: ["PMEM"],
   PMEM_MEMKIND: ["PMEM"],
@@ -29,7 +22,26 @@ const TIERS: Readonly<Record<ScenarioStorage, readonly TierName[]>> = {
   DRAM_LEVELDB: ["DRAM", "LEVELDB"],
   DRAM_PMEM_SSDHASH: ["DRAM", "PMEM", "SSDHASH"],
   DRAM_PMEM_LEVELDB: ["DRAM", "PMEM", "LEVELDB"],
-};
+} as const;
+
+/** Storage types of a scenario, DeepRec's names. */
+export type ScenarioStorage = keyof typeof TIERS;
+
+/** Storage types that need a CUDA device, DeepRec's names: known, so that a scenario with one is refused for that. */
+export type HbmStorage =
+  | "HBM"
+  | "HBM_DRAM"
+  | "HBM_DRAM_PMEM"
+  | "HBM_DRAM_LEVELDB"
+  | "HBM_DRAM_SSDHASH"
+  | "HBM_DRAM_PMEM_LEVELDB"
+  | "HBM_DRAM_PMEM_SSDHASH";
+
+/**
+ * Storage types, by DeepRec's names: the tiers, fastest first. The library knows those with `HBM` and refuses them with
+ * `TS_EUNAVAILABLE`.
+ */
+export type StorageType = ScenarioStorage | HbmStorage;
 
 /** Every storage type of a scenario. */
 export const STORAGE_TYPES = Object.keys(TIERS) as ScenarioStorage[];

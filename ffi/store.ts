@@ -22,7 +22,6 @@ export type {
   LeveldbOptions,
   OptimizerOptions,
   SsdhashOptions,
-  StorageType,
   StoreOptions,
   TableOptions,
 } from "./options.ts";

@@ -10,12 +10,12 @@ import { described, flag, real, whole } from "../../base/schema_parts.ts";
 import { shownName } from "../../base/names.ts";
 import { SIZE_PATTERN } from "../../base/units.ts";
 import * as v from "../../base/valibot.ts";
-import { type RowOptimizer, SLOTS } from "../workloads/row_bytes.ts";
+import { type RowOptimizer, RULES } from "../workloads/row_bytes.ts";
 
 /** What updates a table of a plan; `none` is a table that is served only. */
 export type PlanOptimizer = RowOptimizer | "none";
 
-const OPTIMIZERS = ["none", ...Object.keys(SLOTS)] as PlanOptimizer[];
+const OPTIMIZERS = ["none", ...Object.keys(RULES)] as PlanOptimizer[];
 
 /** A table as a plan file writes it. */
 export interface PlanFileTable {

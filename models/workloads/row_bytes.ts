@@ -1,18 +1,30 @@
+import type { EmbeddingOptimizer } from "../../ffi/trainer_options.ts";
+
 /** What weights and slots of a row are padded to, bytes; as `ts_table_row_bytes` says. */
 const PADDING = 16;
 
 /** What updates the rows of a table. */
 export type RowOptimizer = "sgd" | "adagrad" | "adagradDecay" | "adam" | "adamAsync" | "adamW" | "ftrl";
 
-/** Vectors of `dim` numbers beside the weights, and single 32-bit numbers, that a row has for its optimizer. */
-export const SLOTS: Readonly<Record<RowOptimizer, { readonly vectors: number; readonly scalars: number }>> = {
-  sgd: { vectors: 0, scalars: 0 },
-  adagrad: { vectors: 1, scalars: 0 },
-  adagradDecay: { vectors: 1, scalars: 1 },
-  adam: { vectors: 2, scalars: 0 },
-  adamAsync: { vectors: 2, scalars: 0 },
-  adamW: { vectors: 2, scalars: 0 },
-  ftrl: { vectors: 2, scalars: 0 },
+/** What an optimizer is to the trainer and to a row. */
+interface Rule {
+  /** The trainer's word for it. */
+  readonly trainer: EmbeddingOptimizer;
+  /** Vectors of `dim` numbers that a row has for it beside the weights. */
+  readonly vectors: number;
+  /** Single 32-bit numbers that a row has for it. */
+  readonly scalars: number;
+}
+
+/** All optimizers of rows. */
+export const RULES: Readonly<Record<RowOptimizer, Rule>> = {
+  sgd: { trainer: "sgd", vectors: 0, scalars: 0 },
+  adagrad: { trainer: "adagrad", vectors: 1, scalars: 0 },
+  adagradDecay: { trainer: "adagrad-decay", vectors: 1, scalars: 1 },
+  adam: { trainer: "adam", vectors: 2, scalars: 0 },
+  adamAsync: { trainer: "adam-async", vectors: 2, scalars: 0 },
+  adamW: { trainer: "adamw", vectors: 2, scalars: 0 },
+  ftrl: { trainer: "ftrl", vectors: 2, scalars: 0 },
 };
 
 /**
@@ -24,6 +36,6 @@ export const SLOTS: Readonly<Record<RowOptimizer, { readonly vectors: number; re
  */
 export function rowBytes(dim: number, optimizer: RowOptimizer, weightBytes: 2 | 4 = 4): number {
   const padded = (bytes: number) => Math.ceil(bytes / PADDING) * PADDING;
-  const { vectors, scalars } = SLOTS[optimizer];
+  const { vectors, scalars } = RULES[optimizer];
   return padded(dim * weightBytes) + vectors * padded(dim * 4) + scalars * 4;
 }

@@ -1,51 +1,46 @@
-/* storage_type.c - see storage_type.h. The names are DeepRec's. */
+/* storage_type.c - every storage type in one table. The names are DeepRec's. */
 #include "store/storage_type.h"
 
-#include <string.h>
+/* Stands in the table for the PMEM tier that the option "pmem" names. */
+static const ts_tier_ops pmem_by_option;
 
-typedef enum part { PART_DRAM = 1, PART_PMEM = 2, PART_SSDHASH = 4, PART_LEVELDB = 8, PART_HBM = 16, PART_MEMKIND = 32, PART_LIBPMEM = 64 } part;
-
-static const struct entry {
-  const char *name;
-  unsigned parts;
-} entries[] = {
-    {"DRAM", PART_DRAM},
-    {"PMEM_LIBPMEM", PART_LIBPMEM},
-    {"PMEM_MEMKIND", PART_MEMKIND},
-    {"SSDHASH", PART_SSDHASH},
-    {"LEVELDB", PART_LEVELDB},
-    {"DRAM_PMEM", PART_DRAM | PART_PMEM},
-    {"DRAM_SSDHASH", PART_DRAM | PART_SSDHASH},
-    {"DRAM_LEVELDB", PART_DRAM | PART_LEVELDB},
-    {"DRAM_PMEM_SSDHASH", PART_DRAM | PART_PMEM | PART_SSDHASH},
-    {"DRAM_PMEM_LEVELDB", PART_DRAM | PART_PMEM | PART_LEVELDB},
-    {"HBM", PART_HBM},
-    {"HBM_DRAM", PART_HBM},
-    {"HBM_DRAM_PMEM", PART_HBM},
-    {"HBM_DRAM_LEVELDB", PART_HBM},
-    {"HBM_DRAM_SSDHASH", PART_HBM},
-    {"HBM_DRAM_PMEM_LEVELDB", PART_HBM},
-    {"HBM_DRAM_PMEM_SSDHASH", PART_HBM},
+/* A type without tiers needs a CUDA device. */
+static const ts_storage_type types[] = {
+    {.name = "DRAM", .memory = {&ts_dram_tier}},
+    {.name = "PMEM_LIBPMEM", .memory = {&ts_pmem_libpmem_tier}},
+    {.name = "PMEM_MEMKIND", .memory = {&ts_pmem_memkind_tier}},
+    {.name = "SSDHASH", .records = &ts_ssdhash_records},
+    {.name = "LEVELDB", .records = &ts_leveldb_records},
+    {.name = "DRAM_PMEM", .memory = {&ts_dram_tier, &pmem_by_option}},
+    {.name = "DRAM_SSDHASH", .memory = {&ts_dram_tier}, .records = &ts_ssdhash_records},
+    {.name = "DRAM_LEVELDB", .memory = {&ts_dram_tier}, .records = &ts_leveldb_records},
+    {.name = "DRAM_PMEM_SSDHASH", .memory = {&ts_dram_tier, &pmem_by_option}, .records = &ts_ssdhash_records},
+    {.name = "DRAM_PMEM_LEVELDB", .memory = {&ts_dram_tier, &pmem_by_option}, .records = &ts_leveldb_records},
+    {.name = "HBM"},
+    {.name = "HBM_DRAM"},
+    {.name = "HBM_DRAM_PMEM"},
+    {.name = "HBM_DRAM_LEVELDB"},
+    {.name = "HBM_DRAM_SSDHASH"},
+    {.name = "HBM_DRAM_PMEM_LEVELDB"},
+    {.name = "HBM_DRAM_PMEM_SSDHASH"},
 };
-#define ENTRIES (sizeof entries / sizeof *entries)
+#define TYPES (sizeof types / sizeof *types)
 
 int32_t ts_storage_type_read(ts_config_reader *r, ts_storage_type *out) {
   static const char *const pmems[] = {"libpmem", "memkind", NULL};
-  const char *names[ENTRIES + 1] = {NULL};
-  for (uint32_t i = 0; i < ENTRIES; i++) names[i] = entries[i].name;
-  const struct entry *e = &entries[ts_config_choice(r, "storage", NULL, names)];
+  static const ts_tier_ops *const pmem_tiers[] = {&ts_pmem_libpmem_tier, &ts_pmem_memkind_tier};
+  const char *names[TYPES + 1] = {NULL};
+  for (uint32_t i = 0; i < TYPES; i++) names[i] = types[i].name;
+  *out = types[ts_config_choice(r, "storage", NULL, names)];
   if (r->status != TS_OK) return r->status;
-  if (e->parts & PART_HBM)
+  if (out->memory[0] == NULL && out->records == NULL)
     return r->status = ts_fail(r->err, TS_EUNAVAILABLE,
-                               "Cannot open store: storage %s needs a CUDA device; this build has no HBM tier", e->name);
+                               "Cannot open store: storage %s needs a CUDA device; this build has no HBM tier", out->name);
   /* "pmem" beside a type without PMEM to choose must at least be one of the two. */
-  uint32_t pmem = e->parts & PART_PMEM || ts_config_has(r->config, "pmem") ? ts_config_choice(r, "pmem", NULL, pmems) : 0;
+  const bool chosen = out->memory[1] == &pmem_by_option;
+  const uint32_t pmem = chosen || ts_config_has(r->config, "pmem") ? ts_config_choice(r, "pmem", NULL, pmems) : 0;
   if (r->status != TS_OK) return r->status;
-  *out = (ts_storage_type){.name = e->name};
-  if (e->parts & PART_DRAM) out->memory[out->memory_tiers++] = &ts_dram_tier;
-  if (e->parts & PART_LIBPMEM || (e->parts & PART_PMEM && pmem == 0)) out->memory[out->memory_tiers++] = &ts_pmem_libpmem_tier;
-  if (e->parts & PART_MEMKIND || (e->parts & PART_PMEM && pmem == 1)) out->memory[out->memory_tiers++] = &ts_pmem_memkind_tier;
-  if (e->parts & PART_SSDHASH) out->records = &ts_ssdhash_records;
-  if (e->parts & PART_LEVELDB) out->records = &ts_leveldb_records;
+  if (chosen) out->memory[1] = pmem_tiers[pmem];
+  while (out->memory_tiers < TS_STORAGE_TIERS && out->memory[out->memory_tiers] != NULL) out->memory_tiers++;
   return TS_OK;
 }

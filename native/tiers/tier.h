@@ -3,10 +3,7 @@
  * A tier hands out blocks of memory for rows (a few KiB to a few hundred each) and writes whole rows the way its
  * medium likes. It does not limit itself: the store charges its byte limit first (tiers/budget.h). Reads go through
  * the pointer: this interface is for media that are memory to the CPU; the others are in records.h.
- *
- * How to add a tier: write tiers/<name>.c with a `const ts_tier_ops`, declare it below, add its storage type to
- * store/storage_type.c and to the types of native/test/store_test.c and store_property_test.c, which run every
- * type that opens against plain arithmetic. */
+ * How to add a tier: docs/architecture.md. */
 #ifndef TS_TIER_H
 #define TS_TIER_H
 

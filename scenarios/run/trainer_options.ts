@@ -6,21 +6,11 @@
 
 import type { PreparedCase } from "./prepare.ts";
 import type { DeepOptimizer, TrainerTable } from "../../ffi/trainer.ts";
+import { RULES } from "../../models/workloads/row_bytes.ts";
 import { rowFilterOf } from "../../models/workloads/row_filter.ts";
-import type { PartOptimizerName, ResolvedWorkload } from "../scenario.ts";
+import type { ResolvedWorkload } from "../scenario.ts";
 import type { WorkerTrainer } from "./worker_protocol.ts";
 import { deepRule, embeddingRule, type NamedTable, tablesOf } from "../../models/workloads/sizes.ts";
-
-/** The trainer's names of optimizers. */
-const NATIVE: Readonly<Record<PartOptimizerName, DeepOptimizer>> & { readonly ftrl: "ftrl" } = {
-  sgd: "sgd",
-  adagrad: "adagrad",
-  adagradDecay: "adagrad-decay",
-  adam: "adam",
-  adamAsync: "adam-async",
-  adamW: "adamw",
-  ftrl: "ftrl",
-};
 
 /** What the worker of a case is told about training. */
 export function trainerOf(one: PreparedCase): WorkerTrainer {
@@ -66,9 +56,9 @@ function optimizers(workload: ResolvedWorkload) {
   const words = Object.entries(shared).map(([name, value]) => [`deep${name[0]?.toUpperCase()}${name.slice(1)}`, value]);
   const wide = workload.optimizer.wide?.ftrl;
   return {
-    deepOptimizer: NATIVE[deep.name as PartOptimizerName],
+    deepOptimizer: RULES[deep.name].trainer as DeepOptimizer,
     deepLearningRate: learningRate as number,
-    embeddingOptimizer: NATIVE[embedding.name],
+    embeddingOptimizer: RULES[embedding.name].trainer,
     embeddingLearningRate: embedding.parameters["learningRate"] as number,
     ...(l1 === undefined ? {} : { embeddingL1: l1 }),
     ...(l2 === undefined ? {} : { embeddingL2: l2 }),

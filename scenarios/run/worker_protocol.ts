@@ -7,7 +7,8 @@
  */
 
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
-import type { EvictionPolicy, StorageType } from "../../ffi/options.ts";
+import type { EvictionPolicy } from "../../ffi/options.ts";
+import type { StorageType } from "../../ffi/storage.ts";
 import type { TrainerOptions, TrainerTable } from "../../ffi/trainer.ts";
 import type { ResolvedInitializer } from "../scenario.ts";
 
