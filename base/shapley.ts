@@ -1,26 +1,9 @@
 /**
  * Takes a difference apart into what each of its causes adds. What a cause adds depends on which others are already
- * there, so a waterfall depends on its order; the Shapley value is the mean over all orders (Shapley, 1953). Both add up
- * to the whole.
+ * there; the Shapley value is the mean over all orders (Shapley, 1953), and the values of all causes add up to the whole.
  *
  * @module
  */
-
-/** What each cause adds when they come in this order: terms add up to the value of all less that of none. */
-export function inOrder<P extends string>(
-  order: readonly P[],
-  value: (present: ReadonlySet<P>) => number,
-): { readonly cause: P; readonly adds: number }[] {
-  const present = new Set<P>();
-  let before = value(present);
-  return order.map((cause) => {
-    present.add(cause);
-    const after = value(present);
-    const adds = after - before;
-    before = after;
-    return { cause, adds };
-  });
-}
 
 /**
  * The Shapley value of every cause: the mean of what it adds over all orders.

@@ -1,6 +1,6 @@
 /**
- * Plans as text: for the terminal, and as a script. Commands stand at the start of the line, exactly as they are run,
- * so that they, here-documents included, can be copied.
+ * Plans as text for the terminal. Commands stand at the start of the line, exactly as they are run, so that they,
+ * here-documents included, can be copied.
  *
  * @module
  */
@@ -52,23 +52,5 @@ export function renderPlan(plan: Plan | Refusal): string {
   const pending = plan.steps.filter((step) => step.done === undefined).length;
   if (plan.partial) lines.push("", "Then make the plan again: what comes after these steps shows only then.");
   lines.push("", pending === 0 ? "All steps are done." : `${pending} of ${plan.steps.length} steps are to be done.`);
-  return `${lines.join("\n")}\n`;
-}
-
-/**
- * The steps that are not done yet as a script for `/bin/sh`; it ends at a restart, after which the plan is made again.
- * Lines that destroy something are named in comments: whoever runs the script has agreed to them.
- */
-export function planScript(plan: Plan): string {
-  const lines = ["#!/bin/sh", `# ${head(plan.target, plan.place)}: ${plan.summary}`, "set -eu"];
-  for (const step of plan.steps) {
-    if (step.done !== undefined) continue;
-    lines.push("", `# ${step.title}`, ...step.destroys.map((one) => `# destroys ${loss(one)}`), ...step.commands);
-    if (step.reboot) {
-      lines.push("echo 'Start the machine again, then make the plan again.'");
-      break;
-    }
-  }
-  if (plan.partial) lines.push("", "echo 'Make the plan again: what comes after these steps shows only now.'");
   return `${lines.join("\n")}\n`;
 }

@@ -38,11 +38,6 @@ export function energyPerYear(watts: number, { pue, pricePerKWh }: PowerPrice): 
   return watts / 1000 * pue * HOURS_PER_YEAR * pricePerKWh;
 }
 
-/** Mean power of a part in watts: idle power and the energy of its traffic. @param joulesPerByte Dynamic energy. */
-export function meanWatts(idleWatts: number, joulesPerByte: number, bytesPerSecond: number): number {
-  return idleWatts + joulesPerByte * bytesPerSecond;
-}
-
 /** What owned servers cost besides their memory. */
 export interface OwnedRates extends PowerPrice {
   /** $ of a server without memory: CPUs, board, case. */

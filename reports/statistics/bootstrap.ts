@@ -125,11 +125,6 @@ export function estimatePairedRatio(
   return mapEstimate(estimate(ratios, "linear", seed), Math.exp);
 }
 
-/** Multiplies an estimate by a constant; a negative one swaps the ends. */
-export function scaleEstimate(of: Estimate, factor: number): Estimate {
-  return mapEstimate(of, (v) => v * factor);
-}
-
 /** Applies a monotonic function to value and ends, keeping `low` ≤ `high`. */
 export function mapEstimate(of: Estimate, f: (value: number) => number): Estimate {
   if (of.low === undefined || of.high === undefined) return { ...of, value: f(of.value) };

@@ -13,7 +13,7 @@
  * @module
  */
 
-import { inOrder, shapley } from "../../../base/shapley.ts";
+import { shapley } from "../../../base/shapley.ts";
 
 /** One side of a claim. */
 export interface ClaimSide {
@@ -129,11 +129,6 @@ export function takeApart(claim: Claim): CauseShare[] {
       without,
     };
   });
-}
-
-/** The saving as a waterfall: what each cause adds in an order. */
-export function waterfall(claim: Claim, order: readonly Cause[]): { readonly cause: Cause; readonly adds: number }[] {
-  return inOrder(order, (present) => savingWith(claim, present));
 }
 
 function changeText(cause: Cause, claim: Claim): string {

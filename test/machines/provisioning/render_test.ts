@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { known } from "../../../machines/inventory/tool.ts";
 import { provisionPlan } from "../../../machines/provisioning/provision_plan.ts";
-import { planScript, renderPlan } from "../../../machines/provisioning/render.ts";
+import { renderPlan } from "../../../machines/provisioning/render.ts";
 import type { Plan } from "../../../machines/provisioning/contract.ts";
 import { bareInventory, bus, namespace, region } from "./inventories.ts";
 
@@ -46,28 +46,14 @@ Deno.test("renderPlan() prints every line of a command as it is run", () => {
   }
 });
 
+Deno.test("the shell can read every command of a plan", () => {
+  const commands = half().steps.flatMap((step) => step.commands);
+  const { code, stderr } = new Deno.Command("/bin/sh", { args: ["-nc", commands.join("\n")] }).outputSync();
+  assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
+});
+
 Deno.test("renderPlan() gives a refusal its reason and what to do instead", () => {
   const text = renderPlan(provisionPlan(bareInventory({ "cpu.virtual": "yes" }), { target: "memory-mode" }));
   assertStringIncludes(text, "memory-mode in a cloud VM: refused\nMemory Mode cannot be set in a virtual machine");
   assertStringIncludes(text, "\nInstead: ");
-});
-
-Deno.test("planScript() is a script that the shell can read, of pending lines only", async () => {
-  const script = planScript(half());
-  assert(!script.includes("create-namespace --region=region0"));
-  assertStringIncludes(script, "# destroys namespace1.0: namespace in sector mode: xfs, mounted on /data");
-  const file = Deno.makeTempFileSync({ suffix: ".sh" });
-  try {
-    Deno.writeTextFileSync(file, script);
-    const { code, stderr } = await new Deno.Command("/bin/sh", { args: ["-n", file] }).output();
-    assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
-  } finally {
-    Deno.removeSync(file);
-  }
-});
-
-Deno.test("planScript() ends at a restart", () => {
-  const plan = provisionPlan(bareInventory({ "pmem.modules": "2" }), { target: "fsdax" });
-  if (plan.kind === "refusal") throw new Error(plan.reason);
-  assert(planScript(plan).endsWith("echo 'Start the machine again, then make the plan again.'\n"));
 });
