@@ -28,7 +28,6 @@ typedef uint64_t ts_location;
 #define TS_LOCATION(tier, row) ((uint64_t)(tier) << TS_LOCATION_ROW_BITS | (row))
 #define TS_LOCATION_TIER(l) ((uint32_t)((l) >> TS_LOCATION_ROW_BITS)) /* of TS_LOCATION_NONE: above 7 */
 #define TS_LOCATION_ROW(l) ((l) & ((UINT64_C(1) << TS_LOCATION_ROW_BITS) - 1))
-#define TS_INDEX_MAX_TIERS 7u
 
 static inline uint64_t ts_index_hash(int64_t key) { return ts_mix64((uint64_t)key + 0x9e3779b97f4a7c15u); }
 

@@ -67,7 +67,6 @@ typedef enum ts_media_op {
 } ts_media_op;
 
 #define TS_MEDIA_OP_BIT(op) (1u << (op))
-#define TS_MEDIA_ALL_OPS ((1u << TS_MEDIA_OPS) - 1)
 
 typedef struct ts_media_op_model {
   bool given; /* the medium's file has this operation */

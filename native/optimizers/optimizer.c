@@ -14,9 +14,11 @@ uint32_t ts_optimizer_slots(ts_optimizer_kind kind) {
   return kind == TS_ADAGRAD || is_adagrad_decay(kind) ? 2 : 3;
 }
 
-uint32_t ts_optimizer_scalars(ts_optimizer_kind kind) { return is_adagrad_decay(kind) ? 1 : 0; }
+/* uint32 scalars a row keeps: 1 for the decaying adagrads, else 0. */
+static uint32_t scalars_of(ts_optimizer_kind kind) { return is_adagrad_decay(kind) ? 1 : 0; }
 
-float ts_optimizer_initial(const ts_optimizer *o, uint32_t slot) {
+/* First value of slot s >= 1. */
+static float first_of(const ts_optimizer *o, uint32_t slot) {
   return slot == 1 ? o->initial_accumulator : 0.0f; /* 0 for Adam's m */
 }
 
@@ -66,7 +68,7 @@ static ts_optimizer_apply *kernel(const ts_optimizer *o, uint32_t level) {
 
 void ts_optimizer_prepare(ts_optimizer *o, ts_row_type type, uint32_t dim, bool frequency, bool version, uint64_t seed,
                           uint32_t level) {
-  const uint32_t slots = ts_optimizer_slots(o->kind), scalars = ts_optimizer_scalars(o->kind);
+  const uint32_t slots = ts_optimizer_slots(o->kind), scalars = scalars_of(o->kind);
   o->layout = ts_row_layout_make(type, dim, slots, scalars, frequency, version);
   o->seed = seed;
   o->apply = kernel(o, level);
@@ -87,7 +89,7 @@ void ts_optimizer_start_row(const ts_optimizer *o, void *row, const float *weigh
   memset(row, 0, l->stride);
   if (weights != NULL) ts_row_write(l, row, 0, weights);
   for (uint32_t s = 1; s < l->slots; s++) {
-    float *slot = ts_row_slot(l, row, s), first = ts_optimizer_initial(o, s);
+    float *slot = ts_row_slot(l, row, s), first = first_of(o, s);
     for (uint32_t j = 0; j < l->dim; j++) slot[j] = first;
   }
   ts_row_set_version(l, row, TS_NO_VERSION);

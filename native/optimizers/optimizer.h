@@ -75,10 +75,6 @@ extern const char *const ts_optimizer_names[TS_OPTIMIZERS + 1];
 /* Arrays a row keeps, weights included: 1 sgd; 2 adagrad and its decaying forms (the sum of squared gradients); 3 ftrl
  * (n, then z) and adam's kin (m, then v). */
 uint32_t ts_optimizer_slots(ts_optimizer_kind kind);
-/* uint32 scalars a row keeps: 1 for the decaying adagrads, else 0. */
-uint32_t ts_optimizer_scalars(ts_optimizer_kind kind);
-/* First value of slot s >= 1. */
-float ts_optimizer_initial(const ts_optimizer *optimizer, uint32_t slot);
 
 /* Reads "optimizer" and the chosen rule's options; marks those only. `table` names the table in messages. Afterwards
  * ts_optimizer_prepare makes it usable. */

@@ -13,7 +13,8 @@ static double bytes_seen(const ts_demand_table *tables, uint32_t count, double s
   return bytes;
 }
 
-double ts_demand_window(const ts_demand_table *tables, uint32_t count, double capacity) {
+/* Lookups in steps whose distinct rows fill `capacity` bytes; +infinity if all rows of all tables fit. */
+static double window_of(const ts_demand_table *tables, uint32_t count, double capacity) {
   double all = 0;
   for (uint32_t i = 0; i < count; i++)
     if (tables[i].lookups > 0) all += tables[i].row_bytes * (double)tables[i].law->rows;
@@ -96,7 +97,7 @@ void ts_demand_of(const ts_demand_table *tables, uint32_t count, ts_demand_polic
     } else if (policy == TS_DEMAND_LFU) {
       lfu(tables, count, above, resident);
     } else {
-      double window = ts_demand_window(tables, count, above);
+      double window = window_of(tables, count, above);
       for (uint32_t i = 0; i < count; i++) resident[i] = out[i].distinct - beyond(&tables[i], window, out[i].distinct);
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -41,7 +41,4 @@ typedef struct ts_demand {
 void ts_demand_of(const ts_demand_table *tables, uint32_t count, ts_demand_policy policy, const double *capacity,
                   uint32_t tiers, ts_demand *out);
 
-/* Lookups in steps whose distinct rows fill `capacity` bytes; +infinity if all rows of all tables fit. */
-double ts_demand_window(const ts_demand_table *tables, uint32_t count, double capacity);
-
 #endif

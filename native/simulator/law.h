@@ -4,8 +4,8 @@
  * same weight. What needs only sums over rows (Che's approximation, shares, expected distinct rows of a batch) takes
  * microseconds on it, and keys are drawn from it by an alias table over the buckets.
  *
- * Laws are made from a Zipf-Mandelbrot law with heavy hitters, from buckets that are known (a reuse histogram: so many
- * rows were used so often), from how often each key was counted, or as a mixture of laws: the tables that share a cache. */
+ * Laws are made from a Zipf-Mandelbrot law with heavy hitters, or from buckets that are known (a reuse histogram: so many
+ * rows were used so often). */
 #ifndef TS_SIMULATOR_LAW_H
 #define TS_SIMULATOR_LAW_H
 
@@ -37,15 +37,8 @@ int32_t ts_law_zipf(uint64_t rows, double s, double q, const double *hitters, ui
  * are never asked for. Errors: TS_EINVAL (no rows, a weight that is negative or not finite, nothing but zero weights),
  * TS_ENOMEM. */
 int32_t ts_law_buckets(const ts_law_bucket *buckets, uint32_t count, ts_law *out, ts_err err);
-/* From how often each of n keys was counted; rows of equal count are one bucket. With more than `most` different counts
- * neighbours are joined, first those that differ least in proportion. Errors: as above. */
-int32_t ts_law_counts(const uint64_t *counts, uint64_t n, uint32_t most, ts_law *out, ts_err err);
-/* Several tables behind one cache: law i gets shares[i] / (sum of shares) of the accesses. Errors: as above. */
-int32_t ts_law_mix(const ts_law *const *laws, const double *shares, uint32_t count, ts_law *out, ts_err err);
 void ts_law_free(ts_law *law);
 
-/* Share of the accesses that go to the `rows` most popular rows. */
-double ts_law_top_share(const ts_law *law, uint64_t rows);
 /* Expected number of distinct rows in `lookups` independent lookups: the sum of 1 - (1 - share)^lookups. */
 double ts_law_distinct(const ts_law *law, double lookups);
 /* -log(1 - share) of a bucket's rows: they are not in t lookups with probability e^(-t * this). */

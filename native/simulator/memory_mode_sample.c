@@ -17,14 +17,6 @@ ts_mm_result ts_mm_touch(ts_mm_line *line, uint32_t owner, bool write) {
   return result;
 }
 
-void ts_mm_accesses(bool write, ts_mm_result result, bool known, uint32_t out[4]) {
-  bool miss = result != TS_MM_HIT;
-  out[0] = write && !miss && known ? 0 : 1;
-  out[1] = (write ? 1 : 0) + (miss ? 1 : 0);
-  out[2] = miss ? 1 : 0;
-  out[3] = result == TS_MM_DIRTY ? 1 : 0;
-}
-
 typedef struct sampler {
   const ts_demand_table *tables;
   uint32_t count, buckets; /* buckets of all tables */

@@ -28,11 +28,6 @@ typedef struct ts_mm_line {
 typedef enum ts_mm_result { TS_MM_HIT, TS_MM_CLEAN, TS_MM_DIRTY, TS_MM_RESULTS } ts_mm_result;
 ts_mm_result ts_mm_touch(ts_mm_line *line, uint32_t owner, bool write);
 
-/* Accesses of memory that one demand access of a line becomes: DRAM reads and writes, PMEM reads and writes. `known`: a
- * write hit whose line is known to be there. Their sum is the amplification: 1, 3, 4 for reads, 2 (1 when known), 4, 5
- * for writes. */
-void ts_mm_accesses(bool write, ts_mm_result result, bool known, uint32_t out[4]);
-
 typedef struct ts_mm_options {
   double cache_bytes;
   bool contiguous, trains; /* trains: every row that is looked up is also written */

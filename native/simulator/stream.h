@@ -13,7 +13,6 @@
 #include "base/base.h"
 
 #define TS_STREAM_MOST_HOT 64u
-#define TS_STREAM_GROUP_FIELDS 4u /* keys, mean accesses, mean first, mean last */
 
 typedef struct ts_stream_row {
   int64_t key;

@@ -152,8 +152,9 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
   return TS_OK;
 }
 
-int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which, uint32_t n, uint32_t *moved,
-                      ts_traffic *traffic, ts_err err) {
+/* Moves these rows down; *moved of them, from the front, left. */
+static int32_t evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which, uint32_t n, uint32_t *moved,
+                          ts_traffic *traffic, ts_err err) {
   ts_table *table = shard->table;
   ts_rows *from = &shard->rows[tier];
   uint64_t slots[ROUND];
@@ -190,7 +191,7 @@ int32_t ts_evict(ts_shard *shard, uint32_t tier, uint32_t want, uint32_t *freed,
   while (*freed < want) {
     uint32_t moved, n = ts_policy_victims(shard->rows[tier].policy, TS_MIN(want - *freed, ROUND), slots);
     if (n == 0) break;
-    int32_t status = ts_evict_rows(shard, tier, slots, n, &moved, traffic, err);
+    int32_t status = evict_rows(shard, tier, slots, n, &moved, traffic, err);
     if (status != TS_OK) return status;
     *freed += moved;
     if (moved == 0) break;

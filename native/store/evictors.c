@@ -24,7 +24,8 @@ struct ts_evictors {
 
 uint64_t ts_evictors_bytes(uint32_t threads) { return sizeof(ts_evictors) + threads * sizeof(pthread_t); }
 
-uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier) {
+/* Free places that a shard should have, and how many to make when it has fewer. */
+static uint64_t shard_low(const ts_shard *shard, uint32_t tier) {
   const ts_rows *rows = &shard->rows[tier];
   if (rows->policy == NULL) return 0;
   uint64_t places = ts_rows_first_of(rows, rows->chunk_count);
@@ -54,7 +55,7 @@ static void look_after(ts_shard *shard) {
       ts_descent_begin(table->store);
       pthread_mutex_lock(&shard->lock);
       int32_t status = TS_OK;
-      const uint64_t mark = 2 * ts_shard_low(shard, tier);
+      const uint64_t mark = 2 * shard_low(shard, tier);
       ts_rows *rows = &shard->rows[tier];
       /* Memory that another shard gave up is better than evicting. */
       if (is_short(shard, tier, mark) && (rows->budget->rows_only || ts_rows_reserve(rows, mark) < mark))
@@ -128,7 +129,7 @@ void ts_evictors_call(ts_shard *shard) {
   if (e == NULL) return;
   bool needed = false;
   for (uint32_t t = 0; t < shard->table->store->memory_tiers; t++)
-    needed = needed || is_short(shard, t, ts_shard_low(shard, t));
+    needed = needed || is_short(shard, t, shard_low(shard, t));
   if (!needed) return;
   TS_SYNC("evictors:call");
   pthread_mutex_lock(&e->lock);

@@ -10,8 +10,7 @@ typedef enum ts_initializer_kind {
   TS_INIT_UNIFORM,
   TS_INIT_TRUNCATED_NORMAL,
   TS_INIT_GLOROT,
-  TS_INIT_DEFAULT_VALUE_MATRIX,
-  TS_INITIALIZERS
+  TS_INIT_DEFAULT_VALUE_MATRIX
 } ts_initializer_kind;
 
 typedef struct ts_initializer {

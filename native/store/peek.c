@@ -4,9 +4,13 @@
 
 #include <string.h>
 
+/* Called for keys[i]: its row (shard locked, or inside an epoch: do not block, do not keep the pointer), or NULL and how often
+ * a key that is not admitted was looked up. */
+typedef void visitor(void *context, uint64_t i, const unsigned char *row, uint64_t waiting);
+
 /* Keys that are not in the first tier: in a lower memory tier, in records, or nowhere. */
 static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *which, uint32_t n, ts_work *work,
-                          ts_peek *visit, uint64_t base, void *context, ts_err err) {
+                          visitor *visit, uint64_t base, void *context, ts_err err) {
   uint32_t left[TS_FAST_BLOCK], m = 0;
   uint64_t waiting[TS_FAST_BLOCK];
   for (uint32_t j = 0; j < n; j++) {
@@ -48,7 +52,7 @@ static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *
   return TS_OK;
 }
 
-int32_t ts_peek_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_peek *visit, void *context, ts_err err) {
+static int32_t peek_rows(ts_table *table, const int64_t *keys, uint64_t n, visitor *visit, void *context, ts_err err) {
   ts_store *store = table->store;
   ts_work *work = table->records == NULL ? NULL : ts_work_acquire(table, TS_FAST_BLOCK, TS_WORK_LOOKUP);
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
@@ -112,7 +116,7 @@ int32_t ts_table_find(ts_store *store, uint32_t number, const int64_t *keys, uin
     return ts_fail(e, TS_EINVAL, "Cannot find %llu keys in table \"%s\": keys and rows must not be NULL",
                    (unsigned long long)n, table->name);
   find f = {.table = table, .slot = slot, .rows = rows, .found = found};
-  return ts_peek_rows(table, keys, n, visit_find, &f, e);
+  return peek_rows(table, keys, n, visit_find, &f, e);
 }
 
 /* ---- ts_table_metadata ---- */
@@ -141,7 +145,7 @@ int32_t ts_table_metadata(ts_store *store, uint32_t number, const int64_t *keys,
     return ts_fail(e, TS_EINVAL, "Cannot read metadata of %llu keys of table \"%s\": keys must not be NULL",
                    (unsigned long long)n, table->name);
   metadata m = {.table = table, .frequencies = frequencies, .versions = versions};
-  return ts_peek_rows(table, keys, n, visit_metadata, &m, e);
+  return peek_rows(table, keys, n, visit_metadata, &m, e);
 }
 
 /* ---- ts_table_lookup_tier ---- */

@@ -297,13 +297,6 @@ int32_t ts_lookup_make_rows(ts_table *table, const int64_t *keys, uint64_t n, ts
 int32_t ts_bags_check(const ts_table *table, const char *what, const int64_t *keys, const uint64_t *offsets, uint64_t bags,
                       uint32_t combiner, const void *rows, ts_err err);
 
-/* ---- peek.c: rows where they are ---- */
-
-/* Called for keys[i]: its row (shard locked, or inside an epoch: do not block, do not keep the pointer), or NULL and how often
- * a key that is not admitted was looked up. */
-typedef void ts_peek(void *context, uint64_t i, const unsigned char *row, uint64_t waiting);
-int32_t ts_peek_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_peek *visit, void *context, ts_err err);
-
 /* ---- remove.c ---- */
 
 /* Whether a row is to go; NULL: yes. */
@@ -390,9 +383,6 @@ int32_t ts_records_each(ts_table *table, bool with_rows, ts_record_visit *visit,
 
 /* Moves up to `want` rows of a memory tier down by the policy; *freed tells how many places that gave. Shard locked. */
 int32_t ts_evict(ts_shard *shard, uint32_t tier, uint32_t want, uint32_t *freed, ts_traffic *traffic, ts_err err);
-/* Moves these rows down; *moved of them, from the front, left. */
-int32_t ts_evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *rows, uint32_t n, uint32_t *moved, ts_traffic *traffic,
-                      ts_err err);
 /* Up to `want` free places in a lower memory tier, making them if it can; returns how many there are. */
 uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t *status, ts_traffic *traffic, ts_err err);
 /* Removes up to `want` records of rows that are in memory, too, to make room for others; returns how many. */
@@ -406,8 +396,6 @@ uint64_t ts_evictors_bytes(uint32_t threads);
 void ts_evictors_call(ts_shard *shard);
 /* Waits until there is nothing to do. */
 void ts_evictors_settle(ts_evictors *evictors);
-/* Free places that a shard should have, and how many to make when it has fewer. */
-uint64_t ts_shard_low(const ts_shard *shard, uint32_t tier);
 
 /* ---- room.c ---- */
 

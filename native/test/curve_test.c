@@ -6,6 +6,7 @@
 #include "simulator/law_draw.h"
 #include "simulator/stack_distance.h"
 #include "test/check.h"
+#include "test/top_share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -303,8 +304,8 @@ static void models_keep_the_law(void) {
               (unsigned long long)model.rows);
     CHECK_MSG(model.total > law.total * (1 - 1e-9) && model.total < law.total * (1 + 1e-9), "%g", shares[i]);
     for (double part = 0.01; part < 1 && model.rows > 1000; part += 0.09) {
-      const double a = ts_law_top_share(&law, (uint64_t)((double)law.rows * part));
-      const double b = ts_law_top_share(&model, (uint64_t)((double)model.rows * part));
+      const double a = top_share(&law, (uint64_t)((double)law.rows * part));
+      const double b = top_share(&model, (uint64_t)((double)model.rows * part));
       CHECK_MSG(a > b - 0.001 && a < b + 0.001, "%g, top %g: %g and %g", shares[i], part, a, b);
     }
     ts_law_free(&law);

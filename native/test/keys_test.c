@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "simulator/keys.h"
+#include "test/top_share.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -75,7 +76,7 @@ static void openembedding_shares(void) {
   CHECK(ts_keys_table_law(&keys->tables[0], &law, err) == TS_OK);
   for (int i = 0; i < 3; i++) {
     uint64_t end = (uint64_t)(2.1e9 * part[i]);
-    double of_law = 100 * ts_law_top_share(&law, end), of_keys = share_below(keys, key, N, end);
+    double of_law = 100 * top_share(&law, end), of_keys = share_below(keys, key, N, end);
     CHECK_MSG(distance(of_law, published[i]) <= 0.5, "%g: %.3f, published %.1f", part[i], of_law, published[i]);
     CHECK_MSG(distance(of_keys, published[i]) <= 0.5, "%g: %.3f, published %.1f", part[i], of_keys, published[i]);
     CHECK_MSG(distance(of_keys, of_law) <= 0.25, "%g: %.3f, law %.3f", part[i], of_keys, of_law);
@@ -99,7 +100,7 @@ static void folded_shares(void) {
     CHECK(ts_keys_table_law(&keys->tables[0], &law, err) == TS_OK);
     for (int j = 0; j < 2; j++) {
       uint64_t end = j == 0 ? 200000 : 10000;
-      double of_law = 100 * ts_law_top_share(&law, end), of_keys = share_below(keys, key, N, end);
+      double of_law = 100 * top_share(&law, end), of_keys = share_below(keys, key, N, end);
       CHECK_MSG(distance(of_law, published[i][j]) <= 0.2, "s %s: %.3f, published %.1f", s[i], of_law, published[i][j]);
       CHECK_MSG(distance(of_keys, of_law) <= 0.15, "s %s: %.3f, law %.3f", s[i], of_keys, of_law);
     }

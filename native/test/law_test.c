@@ -1,8 +1,8 @@
-/* Popularity laws: buckets against rows summed one by one, published shares, mixtures, and bad input. */
+/* Popularity laws: buckets against rows summed one by one, published shares, and bad input. */
 #include "check.h"
 
 #include "base/zipf.h"
-#include "simulator/law.h"
+#include "test/top_share.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void buckets_follow_the_rows(void) {
         sum += w;
         most = TS_MAX(most, w > law.buckets[b].weight ? w / law.buckets[b].weight : law.buckets[b].weight / w);
       }
-      CHECK_MSG(near(ts_law_top_share(&law, r), sum / total, 1e-8), "law %u, %llu rows", l, (unsigned long long)r);
+      CHECK_MSG(near(top_share(&law, r), sum / total, 1e-8), "law %u, %llu rows", l, (unsigned long long)r);
     }
     CHECK_MSG(most < 1.042, "law %u: a row differs from its bucket by %g", l, most);
     ts_law_free(&law);
@@ -50,7 +50,7 @@ static void published_shares_are_met(void) {
   CHECK(ts_law_zipf(2100000000, 1.346, 4300, NULL, 0, &law, err) == TS_OK);
   static const double wanted[3][2] = {{0.0005, 0.857}, {0.001, 0.895}, {0.01, 0.957}};
   for (int i = 0; i < 3; i++) {
-    double share = ts_law_top_share(&law, (uint64_t)(wanted[i][0] * 2.1e9));
+    double share = top_share(&law, (uint64_t)(wanted[i][0] * 2.1e9));
     CHECK_MSG(share > wanted[i][1] - 0.0033 && share < wanted[i][1] + 0.0033, "top %g: %g", wanted[i][0], share);
   }
   CHECK_MSG(law.count < 500, "%u buckets", law.count);
@@ -67,55 +67,27 @@ static void heavy_hitters_stand_in_front(void) {
   ts_law law;
   CHECK(ts_law_zipf(1002, 1, 0, hitters, 2, &law, err) == TS_OK);
   CHECK(law.rows == 1002);
-  CHECK(near(ts_law_top_share(&law, 1), 0.3, 1e-12));
+  CHECK(near(top_share(&law, 1), 0.3, 1e-12));
   /* The law's first row has 1 / (harmonic number of 1000) of the 0.6 left: 0.08, below both. */
-  CHECK(near(ts_law_top_share(&law, 2), 0.4, 1e-12));
-  CHECK(near(ts_law_top_share(&law, 3), 0.4 + 0.6 / 7.485470860550345, 1e-9));
-  CHECK(ts_law_top_share(&law, 1002) == 1 && ts_law_top_share(&law, UINT64_MAX) == 1);
+  CHECK(near(top_share(&law, 2), 0.4, 1e-12));
+  CHECK(near(top_share(&law, 3), 0.4 + 0.6 / 7.485470860550345, 1e-9));
+  CHECK(top_share(&law, 1002) == 1 && top_share(&law, UINT64_MAX) == 1);
   ts_law_free(&law);
   static const double all[] = {0.25, 0.75};
   CHECK(ts_law_zipf(2, 1, 0, all, 2, &law, err) == TS_OK);
-  CHECK(near(ts_law_top_share(&law, 1), 0.75, 1e-12));
+  CHECK(near(top_share(&law, 1), 0.75, 1e-12));
   ts_law_free(&law);
   CHECK(ts_law_zipf(3, 1, 0, all, 2, &law, err) == TS_EINVAL);
   CHECK(ts_law_zipf(1, 1, 0, all, 2, &law, err) == TS_EINVAL);
 }
 
-static void buckets_and_counts(void) {
+static void like_buckets_are_one(void) {
   static const ts_law_bucket given[] = {{5, 1}, {0, 7}, {1, 10}, {3, 1}, {4, 0}};
   ts_law law;
   CHECK(ts_law_buckets(given, 5, &law, err) == TS_OK);
   CHECK(law.count == 3 && law.rows == 13 && law.total == 18);
   CHECK(law.buckets[0].rows == 1 && law.buckets[1].rows == 8 && law.buckets[2].weight == 0);
   ts_law_free(&law);
-  static const uint64_t counts[] = {1, 10, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1};
-  CHECK(ts_law_counts(counts, 13, 0, &law, err) == TS_OK);
-  CHECK(law.count == 3 && law.rows == 13 && law.total == 18 && law.buckets[2].rows == 4);
-  ts_law_free(&law);
-  enum { N = 5000 };
-  static uint64_t many[N];
-  uint64_t sum = 0;
-  for (uint64_t i = 0; i < N; i++) sum += many[i] = (i * 7919) % N; /* every count from 0 to N - 1 once */
-  CHECK(ts_law_counts(many, N, 200, &law, err) == TS_OK);
-  CHECK_MSG(law.count <= 200 && law.count > 50, "%u", law.count);
-  CHECK(law.rows == N && near(law.total, (double)sum, 1e-12));
-  CHECK(law.buckets[law.count - 1].weight == 0 && law.buckets[law.count - 1].rows == 1);
-  CHECK(near(ts_law_top_share(&law, N / 2), 0.75, 0.01));
-  ts_law_free(&law);
-}
-
-static void mixtures_share_the_accesses(void) {
-  ts_law a, b, mix;
-  static const ts_law_bucket one = {1, 5}, ten = {10, 3};
-  CHECK(ts_law_buckets(&one, 1, &a, err) == TS_OK && ts_law_buckets(&ten, 1, &b, err) == TS_OK);
-  const ts_law *both[] = {&a, &b};
-  CHECK(ts_law_mix(both, (const double[]){3, 1}, 2, &mix, err) == TS_OK);
-  CHECK(mix.rows == 11 && near(mix.total, 1, 1e-12) && near(ts_law_top_share(&mix, 1), 0.75, 1e-12));
-  ts_law_free(&mix);
-  CHECK(ts_law_mix(both, (const double[]){0, 0}, 2, &mix, err) == TS_EINVAL);
-  CHECK(ts_law_mix(both, (const double[]){-1, 2}, 2, &mix, err) == TS_EINVAL);
-  ts_law_free(&a);
-  ts_law_free(&b);
 }
 
 static void distinct_rows_of_lookups(void) {
@@ -151,8 +123,7 @@ int main(void) {
   buckets_follow_the_rows();
   published_shares_are_met();
   heavy_hitters_stand_in_front();
-  buckets_and_counts();
-  mixtures_share_the_accesses();
+  like_buckets_are_one();
   distinct_rows_of_lookups();
   bad_laws_are_named();
   return test_result();

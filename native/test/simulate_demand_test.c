@@ -11,26 +11,6 @@
 static char message[512];
 static const ts_err err = {message, sizeof message};
 
-/* Accesses by state, as published for Cascade Lake: amplification 1, 3, 4 for reads, 2 (1 if known), 4, 5 for writes. */
-static void the_table(void) {
-  static const struct {
-    bool write, known;
-    ts_mm_result result;
-    uint32_t expected[4], amplification;
-  } rows[] = {
-      {false, false, TS_MM_HIT, {1, 0, 0, 0}, 1},  {false, false, TS_MM_CLEAN, {1, 1, 1, 0}, 3},
-      {false, false, TS_MM_DIRTY, {1, 1, 1, 1}, 4}, {true, false, TS_MM_HIT, {1, 1, 0, 0}, 2},
-      {true, true, TS_MM_HIT, {0, 1, 0, 0}, 1},    {true, false, TS_MM_CLEAN, {1, 2, 1, 0}, 4},
-      {true, false, TS_MM_DIRTY, {1, 2, 1, 1}, 5},
-  };
-  for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    uint32_t out[4];
-    ts_mm_accesses(rows[i].write, rows[i].result, rows[i].known, out);
-    CHECK_MSG(memcmp(out, rows[i].expected, sizeof out) == 0, "row %u", i);
-    CHECK(out[0] + out[1] + out[2] + out[3] == rows[i].amplification);
-  }
-}
-
 static void the_state_machine(void) {
   ts_mm_line line = {UINT32_MAX, false};
   CHECK(ts_mm_touch(&line, 1, false) == TS_MM_CLEAN); /* nobody's: filled */
@@ -203,7 +183,6 @@ static void limits(void) {
 }
 
 int main(void) {
-  the_table();
   the_state_machine();
   sampled_as_exact();
   threads_change_nothing();

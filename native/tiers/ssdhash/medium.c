@@ -16,10 +16,6 @@
 
 #define BALLAST_NAME "ballast"
 
-void ts_ssd_path(const ts_ssd_table *t, uint64_t number, char *out, size_t cap) {
-  snprintf(out, cap, "%s/%016llx.log", t->folder, (unsigned long long)number);
-}
-
 int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_file *file, uint64_t offset, int error,
                         ts_err err) {
   char reason[128];

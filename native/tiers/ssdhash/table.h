@@ -165,7 +165,6 @@ static inline uint32_t ts_ssd_record_of(const ts_ssd_table *t, ts_location locat
 
 /* ---- medium.c: folder, files, system calls ---- */
 int32_t ts_ssd_folder_open(ts_ssd_table *t, const char *directory, ts_err err);
-void ts_ssd_path(const ts_ssd_table *t, uint64_t number, char *out, size_t cap);
 /* Opens or creates a log file by the table's way of io. -1 with errno. */
 int ts_ssd_open_fd(const ts_ssd_table *t, uint64_t number, int flags);
 /* All bytes or an error naming file and offset. Reading beyond the end is TS_EFORMAT. */

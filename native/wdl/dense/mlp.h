@@ -41,7 +41,7 @@ typedef struct ts_mlp_options {
   double dropout;      /* share of hidden units set to zero in training, 0..0.9 */
   uint64_t seed;       /* initial weights and dropout */
   uint32_t stream;     /* number of this MLP in the model: MLPs of one seed differ */
-  ts_optimizer rule;   /* kind and numbers of a rule of ts_dense_optimizer_kinds */
+  ts_optimizer rule;   /* kind and numbers of a rule of deep_optimizer */
 } ts_mlp_options;
 
 typedef struct ts_mlp_layer {

@@ -1,11 +1,6 @@
 /* parameters.c - rows of dense weights. */
 #include "wdl/dense/parameters.h"
 
-const char *const ts_dense_optimizer_names[TS_DENSE_OPTIMIZERS + 1] = {"sgd",  "adagrad",    "adagrad_decay",
-                                                                       "adam", "adam_async", "adamw",         NULL};
-const ts_optimizer_kind ts_dense_optimizer_kinds[TS_DENSE_OPTIMIZERS] = {TS_SGD,  TS_ADAGRAD,    TS_ADAGRAD_DECAY,
-                                                                         TS_ADAM, TS_ADAM_ASYNC, TS_ADAMW};
-
 #define STEP_ROWS 64u /* rows handed to a kernel at a time */
 
 void ts_parameters_prepare(ts_parameters *p, const ts_optimizer *rule, uint32_t rows, uint32_t width) {

@@ -9,11 +9,6 @@
 #include "optimizers/optimizer.h"
 #include "wdl/common/workspace.h"
 
-/* Rules for dense weights: names for ts_config_choice, and the rule of each. */
-#define TS_DENSE_OPTIMIZERS 6
-extern const char *const ts_dense_optimizer_names[TS_DENSE_OPTIMIZERS + 1];
-extern const ts_optimizer_kind ts_dense_optimizer_kinds[TS_DENSE_OPTIMIZERS];
-
 typedef struct ts_parameters {
   ts_optimizer optimizer; /* rule and layout; steps are counted by whoever begins them */
   uint32_t rows, width, stride; /* stride: floats from row to row */

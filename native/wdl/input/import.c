@@ -88,7 +88,7 @@ typedef struct import {
   atomic_int status;
   char message[512];
   uint64_t unseen[TS_CATEGORIES], *digests;
-  uint64_t train_full, test_full; /* groups to be written in step 3 */
+  uint64_t train_full; /* groups of training to be written in step 3 */
 } import;
 
 static void fail(import *m, int32_t status, const char *message) {
@@ -325,7 +325,6 @@ static int32_t write_groups(import *m, bool all, ts_err err) {
   for (int k = 0; k < 2; k++)
     full[k] = (outputs[k]->header.rows + (all ? TS_CACHE_GROUP - 1 : 0)) / TS_CACHE_GROUP - outputs[k]->first;
   m->train_full = full[0];
-  m->test_full = full[1];
   free(m->digests);
   m->digests = calloc(full[0] + full[1] + 1, sizeof *m->digests);
   if (m->digests == NULL) return ts_fail(err, TS_ENOMEM, "Cannot import Criteo text: out of memory");

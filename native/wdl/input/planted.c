@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Numbers of distinct ids in the Kaggle Display Advertising data, as commonly listed for DLRM. */
-const uint64_t ts_criteo_kaggle_cardinality[TS_CATEGORIES] = {
+static const uint64_t criteo_kaggle_cardinality[TS_CATEGORIES] = {
     1460, 583,   10131227, 2202608, 305,  24,   12517, 633,     3,  93145, 5683,   8351593, 3194,
     27,   14992, 5461306,  10,      5652, 2173, 4,     7046547, 18, 15,    286181, 105,     142572};
 
@@ -25,7 +25,7 @@ enum { STREAM_MASK = 1, STREAM_SIGN = 2, STREAM_ATOM = 16, STREAM_EFFECT = 64, S
 enum { ROW_NUMERIC = 32, ROW_LABEL = 63 };
 
 uint64_t ts_planted_vocabulary(uint32_t column, double scale) {
-  uint64_t kaggle = ts_criteo_kaggle_cardinality[column];
+  uint64_t kaggle = criteo_kaggle_cardinality[column];
   uint64_t n = (uint64_t)((double)kaggle * scale + 0.5);
   return TS_MIN(kaggle, TS_MAX(n, 3));
 }
@@ -144,7 +144,7 @@ int32_t ts_planted_create(const ts_planted_options *options, ts_planted **out, t
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) {
     uint64_t n = ts_planted_vocabulary(c, options->scale);
     /* A law keeps its shape when q grows with the number of rows. */
-    double law_rows = options->skew_rows > 0 ? options->skew_rows : (double)ts_criteo_kaggle_cardinality[c];
+    double law_rows = options->skew_rows > 0 ? options->skew_rows : (double)criteo_kaggle_cardinality[c];
     double q = options->skew_q * (double)n / law_rows;
     int32_t status = ts_zipf_create(n, options->skew_s, q, &p->ranks[c], err);
     if (status != TS_OK) {

@@ -49,8 +49,6 @@ typedef struct ts_planted {
   float effect[TS_NUMERICS][TS_PLANTED_ATOMS]; /* f_j of it */
 } ts_planted;
 
-/* Criteo Kaggle's number of distinct ids of each column (33,762,577 in all). */
-extern const uint64_t ts_criteo_kaggle_cardinality[TS_CATEGORIES];
 /* Vocabulary of a column at a scale. */
 uint64_t ts_planted_vocabulary(uint32_t column, double scale);
 
