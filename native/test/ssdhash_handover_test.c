@@ -96,6 +96,11 @@ static void *put_all(void *argument) {
   return NULL;
 }
 
+static void *close_table(void *argument) {
+  world_close(((call *)argument)->w, true);
+  return NULL;
+}
+
 /* Compaction has read records of a file; before it goes on, all of them are put again: the newer ones stay. */
 static void records_change_while_they_are_compacted(void) {
   enum { KEYS = 3000 };
@@ -199,11 +204,55 @@ static void tables_open_beside_readers(void) {
   world_end(&w);
 }
 
+/* The thread that compacts is asked again while it compacts, and looks again before it sleeps; a table that closes ends it,
+ * however much there is left to tidy. */
+static void the_compactor_is_asked_while_it_compacts(void) {
+  enum { KEYS = 3000 };
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", "async_compaction=1", NULL};
+  world w;
+  world_make(&w, where("asked"), "t", 128, 4 << 20, 8 << 20, options);
+  ts_sync_start();
+  ts_sync_close_first("ssd:compact:read");
+  CHECK(world_open(&w) == TS_OK);
+  CHECK(ts_sync_await("ssd:compactor:looks", 1));
+  for (uint64_t stamp = 1; ts_sync_reached("ssd:compact:read") == 0 && stamp < 200; stamp++)
+    for (int64_t key = 0; key < KEYS; key++)
+      if (stamp == 1 || ts_random64(5, stamp, (uint64_t)key) % 3 == 0)
+        CHECK_MSG(put_one(&w, key, stamp, 0) == TS_OK, "%s", w.message);
+  CHECK(ts_sync_await("ssd:compact:read", 1));
+  const uint64_t looked = ts_sync_reached("ssd:compactor:looks");
+  CHECK_MSG(put_many(&w, 0, KEYS, 1000) == TS_OK, "%s", w.message); /* all that is older is garbage: asks */
+  CHECK(ts_sync_reached("ssd:compactor:looks") == looked);
+  ts_sync_open("ssd:compact:read");
+  CHECK(ts_sync_await("ssd:compactor:looks", looked + 1));
+  uint32_t wrong = 0;
+  int32_t status;
+  CHECK(read_many(&w, 0, KEYS, 1000, &wrong, &status) == KEYS && wrong == 0);
+  /* Garbage again, and the table closes as its compaction begins. */
+  ts_sync_close_first("ssd:compact:read");
+  const uint64_t read = ts_sync_reached("ssd:compact:read");
+  for (uint64_t stamp = 1001; ts_sync_reached("ssd:compact:read") == read && stamp < 1200; stamp++)
+    for (int64_t key = 0; key < KEYS; key++)
+      if (ts_random64(5, stamp, (uint64_t)key) % 3 == 0) CHECK_MSG(put_one(&w, key, stamp, 0) == TS_OK, "%s", w.message);
+  CHECK(put_many(&w, 0, KEYS, 2000) == TS_OK);
+  call closer = {.w = &w};
+  pthread_create(&closer.id, NULL, close_table, &closer);
+  ts_sync_open("ssd:compact:read");
+  const bool closed = joined(&closer);
+  CHECK_MSG(closed, "%s", "closing a table that compacts hangs");
+  if (!closed) _exit(1);
+  CHECK(ts_sync_stop());
+  CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
+  CHECK(w.table != NULL && read_many(&w, 0, KEYS, 2000, &wrong, &status) == KEYS && wrong == 0);
+  world_end(&w);
+}
+
 int main(void) {
   make_root(false);
   tables_open_beside_readers();
   last_reader_leaves_before_the_wait();
   records_change_while_they_are_compacted();
+  the_compactor_is_asked_while_it_compacts();
   rings_that_fail();
   remove_root();
   return test_result();

@@ -15,6 +15,7 @@ static const storage_type over_ssd = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, t
 typedef struct call {
   pthread_t id;
   ts_store *store;
+  uint32_t table;
   int64_t key; /* first of n */
   uint32_t n;
   float *rows;
@@ -33,7 +34,7 @@ static int64_t *keys_of(const call *c) {
 static void *lookup(void *argument) {
   call *c = argument;
   int64_t *keys = keys_of(c);
-  c->status = ts_table_lookup(c->store, 0, keys, c->n, c->rows, c->text, sizeof c->text);
+  c->status = ts_table_lookup(c->store, c->table, keys, c->n, c->rows, c->text, sizeof c->text);
   free(keys);
   c->done = true;
   return NULL;
@@ -53,9 +54,13 @@ static void *settle(void *argument) {
   return NULL;
 }
 
-static void start(call *c, ts_store *store, void *(*what)(void *), int64_t key, uint32_t n) {
-  *c = (call){.store = store, .key = key, .n = n, .rows = calloc(n, sizeof(float) * DIM)};
+static void start_in(call *c, ts_store *store, uint32_t table, void *(*what)(void *), int64_t key, uint32_t n) {
+  *c = (call){.store = store, .table = table, .key = key, .n = n, .rows = calloc(n, sizeof(float) * DIM)};
   pthread_create(&c->id, NULL, what, c);
+}
+
+static void start(call *c, ts_store *store, void *(*what)(void *), int64_t key, uint32_t n) {
+  start_in(c, store, 0, what, key, n);
 }
 
 /* What hangs ends the program: nothing after it makes sense. */
@@ -248,6 +253,52 @@ static void the_way_down_is_for_one(void) {
   ts_store_close(store);
 }
 
+/* Two tables' indexes grow where another table has all memory: one call at a time takes rows from it, and the others wait
+ * with no shard locked, so that rows which are there are served meanwhile. */
+static void growth_is_for_one(void) {
+  ts_store *store = full_store("0", 4000);
+  if (store == NULL) return;
+  for (uint32_t t = 1; t <= 2; t++) {
+    ts_config *config = CONFIG("name", t == 1 ? "b" : "c", "initializer", "constant", "initializer.value", "1");
+    set_number(config, "dim", DIM);
+    CHECK(add_config(store, config) == t);
+  }
+  push_out(store, 0);
+  call calls[2], other;
+  start(&other, store, lookup, 7, 1); /* which is in the first tier then */
+  join(&other);
+  free(other.rows);
+  ts_sync_start();
+  ts_sync_close_first("room:free:alone");
+  ts_sync_close("fetch:read"); /* both have their working memory there */
+  for (uint32_t i = 0; i < 2; i++) start_in(&calls[i], store, i + 1, lookup, 0, 1000);
+  CHECK(ts_sync_await("fetch:read", 2));
+  ts_budget *budget = &store->tiers[0].budget;
+  const uint64_t used = atomic_load(&budget->used), left = budget->headroom / 4;
+  const uint64_t taken = budget->limit - used > left ? budget->limit - used - left : 0;
+  CHECK(taken == 0 || ts_budget_take_first(budget, TS_PURPOSE_BUFFERS, taken));
+  ts_sync_open("fetch:read");
+  CHECK(ts_sync_await("room:free:alone", 1) && ts_sync_await("room:free:wait", 2));
+  start(&other, store, lookup, 7, 1);
+  join(&other);
+  CHECK(is(other.rows, -8));
+  CHECK(!calls[0].done && !calls[1].done && ts_sync_reached("room:free:alone") == 1);
+  ts_sync_open("room:free:alone");
+  for (uint32_t i = 0; i < 2; i++) {
+    join(&calls[i]);
+    uint32_t wrong = 0;
+    for (uint32_t k = 0; k < calls[i].n; k++) wrong += !is(calls[i].rows + (size_t)k * DIM, 1);
+    CHECK_MSG(wrong == 0, "%u rows of table %u are wrong", wrong, i + 1);
+    free(calls[i].rows);
+  }
+  CHECK(ts_sync_reached("room:free:granted") >= 2);
+  ts_budget_give_back(budget, TS_PURPOSE_BUFFERS, taken);
+  CHECK(ts_sync_stop());
+  CHECK(limits_hold(store) && charges_agree(store));
+  free(other.rows);
+  ts_store_close(store);
+}
+
 int main(void) {
   if (!make_folder("handover")) return 1;
   a_row_leaves_while_it_is_read();
@@ -255,6 +306,7 @@ int main(void) {
   settling_waits_for_an_eviction_under_way();
   working_memory_runs_out();
   the_way_down_is_for_one();
+  growth_is_for_one();
   remove_folder();
   return test_result();
 }
