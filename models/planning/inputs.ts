@@ -165,14 +165,14 @@ async function rowTimes(names: readonly string[]): Promise<ModelledPlan["rowTime
     if (answer !== undefined) return answer;
     const options = media.get(medium);
     if (options === undefined) throw new RangeError(`Cannot time a row on "${medium}": it is no medium of this plan`);
-    // libpmem copies rows with non-temporal stores; DRAM and CXL memory get ordinary ones.
+    // libpmem copies rows with non-temporal stores; DRAM and CXL memory get ordinary ones, and so it is said of a disk.
     const operation = kinds.get(medium) === "pmem" ? "nt-store" : "cached-store";
     const [read = NaN, write = NaN] = evaluateMedia(options, [
       { ask: "bandwidth", operation: "load", bytes: rowBytes, threads },
-      { ask: "bandwidth", operation: kinds.get(medium) === "ssd" ? "nt-store" : operation, bytes: rowBytes, threads },
+      { ask: "bandwidth", operation, bytes: rowBytes, threads },
     ]);
-    const bands = ([["read", read], ["write", write]] as const).map(([kind, value]) =>
-      bandFor(residuals, medium, kind, value, { bytes: rowBytes, threads })
+    const bands = ([["read", "load", read], ["write", operation, write]] as const).map(([kind, by, value]) =>
+      bandFor(residuals, medium, kind, value, { operation: by, bytes: rowBytes, threads })
     );
     const factors = bands.map((band, i) => band.calibrated ? band.high / ([read, write][i] ?? 1) : undefined);
     const widest = factors.some((factor) => factor === undefined) ? undefined : Math.max(...factors as number[]);

@@ -48,9 +48,17 @@ function bestLines(best: Plan): string[] {
     ...machine.tiers.flatMap(({ name, outside }) =>
       outside === undefined ? [] : [`note     ${name} is not calibrated: ${outside}`]
     ),
+    ...(best.stepSeconds.low === undefined ? [] : [bandNote(best)]),
     "",
     ...columns([["table", "placement", "rows are in", "answered by", "bytes", "time a step"], ...rows]),
   ];
+}
+
+/** What the bands leave out: most of a step may be as it was stated. */
+function bandNote({ step, stepSeconds }: Plan): string {
+  const share = (seconds: number) => `${(seconds / stepSeconds.value * 100).toFixed(0)} %`;
+  return "note     bands hold the errors of media models alone: dense layers and network, as stated, have none; of a step they are " +
+    `${share(step.compute)} and ${share(step.network)}, where they do not overlap with memory`;
 }
 
 function tierText({ name, bytes, band }: PlanTier, used: number): string {
@@ -59,7 +67,12 @@ function tierText({ name, bytes, band }: PlanTier, used: number): string {
 
 function bandedText({ value, low, high }: Banded, text: (value: number) => string): string {
   if (low === undefined || high === undefined) return `${text(value)} (not calibrated)`;
-  return `${text(value)} (90 %: ${significant(low / value * 100)} to ${significant(high / value * 100)} % of it)`;
+  // What hides behind dense layers and network has no part in the figure; that is no band of 0 %.
+  if (Math.max(Math.abs(low / value - 1), Math.abs(high / value - 1)) < 5e-5) {
+    return `${text(value)} (no error of a medium shows in it)`;
+  }
+  const off = (end: number) => `${end < value ? "−" : "+"}${significant(Math.abs(end / value - 1) * 100, 2)}`;
+  return `${text(value)} (90 %: ${off(low)} to ${off(high)} %)`;
 }
 
 function columns(rows: readonly (readonly string[])[]): string[] {

@@ -8,7 +8,7 @@
 
 import { bandFor, loadResiduals } from "../media/calibration/bands.ts";
 import type { SimulatedCase } from "./cases.ts";
-import { type Stretch, threadsAt } from "./native_options.ts";
+import { STORES, type Stretch, threadsAt } from "./native_options.ts";
 import type { Band } from "./record.ts";
 import type { CaseOutcome } from "./simulate_case.ts";
 
@@ -34,7 +34,8 @@ export async function bandOf(
       // A disk's requests in flight are its threads; its rows are written in buffers, which no curve is about.
       const threads = threadsAt(simulation) * tier.depth;
       const bytes = traffic.bytes / traffic.accesses;
-      const band = bandFor(residuals, tier.media, op, 1, { bytes, threads, hops: tier.hops });
+      const operation = op === "read" ? "load" : STORES[tier.store];
+      const band = bandFor(residuals, tier.media, op, 1, { operation, bytes, threads, hops: tier.hops });
       if (band.calibrated) factor[op] = band.high;
       else reasons.push(`${tier.media}, ${op}s: ${band.outside}`);
     }

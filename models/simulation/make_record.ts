@@ -7,7 +7,7 @@
 import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../media/media.ts";
 import type { SimulatedCase } from "./cases.ts";
-import { tablesOf, threadsAt } from "./native_options.ts";
+import { STORES, tablesOf, threadsAt } from "./native_options.ts";
 import type { Band, NullRecord, SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
 import type { CaseOutcome } from "./simulate_case.ts";
 import type { ResolvedTier } from "./simulation.ts";
@@ -34,8 +34,6 @@ function partsOf({ simulated }: CaseOutcome, steps: number): TimePart[] {
   }
   return [...sums.values()].sort((a, b) => b.seconds - a.seconds || (a.kind + a.on < b.kind + b.on ? -1 : 1));
 }
-
-const STORES = { cached: "cached-store", nt: "nt-store", flush: "flushed-store" } as const;
 
 /** Bytes a second that the media model gives all threads together for accesses of this size. */
 async function limitOf(tier: ResolvedTier, bytes: number, threads: number): Promise<{ read: number; write: number }> {

@@ -11,6 +11,9 @@ import { scaledLaw } from "../workloads/scaled_law.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
 import { picoseconds } from "./units.ts";
 
+/** What a media model calls the stores of a tier. */
+export const STORES = { cached: "cached-store", nt: "nt-store", flush: "flushed-store" } as const;
+
 /** Bytes of a weight. */
 const WEIGHT = { f32: 4, bf16: 2 } as const;
 

@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { MediaOperation } from "../../../ffi/media.ts";
 import type { FigureKind } from "./points.ts";
 
 const FILE = new URL("./residuals.json", import.meta.url);
@@ -30,6 +31,8 @@ export interface KindResiduals {
   readonly factor: number;
   /** Whose figures that was found with. */
   readonly basis: BandBasis;
+  /** How the medium was accessed: {@linkcode accessOf} of what was compared. */
+  readonly accesses: readonly string[];
   /** Sizes of an access, bytes. */
   readonly bytes: Range;
   /** Threads. */
@@ -45,6 +48,10 @@ export type Residuals = Readonly<Record<string, Readonly<Partial<Record<FigureKi
 
 /** Conditions of a figure; what is absent is not checked. */
 export interface FigureConditions {
+  /** How the medium is accessed. */
+  readonly operation?: MediaOperation;
+  /** With `operation`: whether a fence follows every access. Default false. */
+  readonly fenced?: boolean;
   /** Size of an access. */
   readonly bytes?: number;
   /** Threads that share the medium. */
@@ -65,7 +72,14 @@ export async function loadResiduals(): Promise<Residuals> {
   return JSON.parse(await Deno.readTextFile(FILE)) as Residuals;
 }
 
-const WORDS: Readonly<Record<keyof FigureConditions, string>> = {
+/** `nt-store`, or `nt-store, fenced`. */
+export function accessOf({ operation, fenced = false }: { operation: MediaOperation; fenced?: boolean }): string {
+  return fenced ? `${operation}, fenced` : operation;
+}
+
+type Ranged = Exclude<keyof FigureConditions, "operation" | "fenced">;
+
+const WORDS: Readonly<Record<Ranged, string>> = {
   bytes: "bytes an access",
   threads: "threads",
   readShare: "share of reads",
@@ -75,7 +89,7 @@ const WORDS: Readonly<Record<keyof FigureConditions, string>> = {
 const say = (value: number): string => String(Number(value.toPrecision(3)));
 
 /** `threads: 64, calibrated from 1 to 24 (2.67 times the most)`; undefined if inside. */
-function outside(name: keyof FigureConditions, value: number, [low, high]: Range): string | undefined {
+function outside(name: Ranged, value: number, [low, high]: Range): string | undefined {
   if (value >= low && value <= high) return undefined;
   const range = low === high ? `at ${say(low)} only` : `from ${say(low)} to ${say(high)}`;
   const times = value > high ? value / high : low / value;
@@ -112,7 +126,18 @@ export function bandFor(
   if (known === undefined) {
     return { calibrated: false, outside: `no published ${kind} figure of ${medium}` };
   }
-  const names = Object.keys(WORDS) as (keyof FigureConditions)[];
+  const { operation, fenced } = conditions;
+  if (operation !== undefined) {
+    const access = accessOf({ operation, ...(fenced === undefined ? {} : { fenced }) });
+    if (!known.accesses.includes(access)) {
+      const compared = known.accesses.map((one) => `"${one}"`).join(", ");
+      return {
+        calibrated: false,
+        outside: `no published ${kind} figure of "${access}" on ${medium}, only of ${compared}`,
+      };
+    }
+  }
+  const names = Object.keys(WORDS) as Ranged[];
   const reasons = names.flatMap((name) => {
     const given = conditions[name];
     const reason = given === undefined ? undefined : outside(name, given, known[name]);

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { BandBasis, KindResiduals, Range, Residuals } from "./bands.ts";
+import { accessOf, type BandBasis, type KindResiduals, type Range, type Residuals } from "./bands.ts";
 import type { LeftOut } from "./leave_out.ts";
 import type { FigureKind } from "./points.ts";
 import type { Comparison } from "./validate.ts";
@@ -117,6 +117,7 @@ export function residualsOf(
         curves: new Set(own.map((c) => c.curve)).size,
         factor: Number(Math.exp(width).toPrecision(4)),
         basis,
+        accesses: [...new Set(own.map(({ query }) => accessOf(query)))].sort(),
         bytes: range(own.map((c) => c.query.bytes)),
         threads: range(own.map((c) => c.query.threads)),
         readShare: range(own.map(readShareOf)),

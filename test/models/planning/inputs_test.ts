@@ -66,6 +66,16 @@ Deno.test("the shipped plan has an answer that says where its table is and why o
   assert(text.includes("simulated") && text.includes("why not") && text.includes("ecs.re6p.13xlarge"), text);
 });
 
+Deno.test("a plan's text has no band without a width, and says what bands leave out", async () => {
+  const { best, losers } = plan(planRequest(await planInputs(await loadPlan(SHIPPED)), defaultPriceBook()));
+  assert(best !== undefined);
+  const said = (low: number, high: number) =>
+    planText({ best: { ...best, samplesPerSecond: { value: 100, low, high } }, losers }).split("\n")[1] ?? "";
+  assert(said(100, 100).endsWith("(no error of a medium shows in it)"), said(100, 100));
+  assert(said(98.8, 125).endsWith("(90 %: −1.2 to +25 %)"), said(98.8, 125));
+  assert(planText({ best, losers }).includes("of a step they are 63 % and 37 %"), planText({ best, losers }));
+});
+
 Deno.test("planRequest() says which providers there are when it has no machine", async () => {
   const inputs = await planInputs(
     planOf('{ "rows": 1000, "dim": 16, "profile": "uniform" }', '"providers": ["Nobody"],'),

@@ -1,6 +1,7 @@
 import "../../../native_library.ts";
 import { assert, assertEquals } from "../../../assert.ts";
 import { accuracyText, BARS, openTargetLines, targetLines } from "../../../../models/validation/accuracy.ts";
+import type { MediaOperation } from "../../../../ffi/media.ts";
 import { bandFor, loadResiduals } from "../../../../models/media/calibration/bands.ts";
 import { loadCalibration } from "../../../../models/media/calibration/calibration.ts";
 import { deviationOf, type OpenTarget, openTargets, outcomeOf } from "../../../../models/validation/open_targets.ts";
@@ -71,6 +72,14 @@ Deno.test("bandFor() gives a band inside the calibrated range and says how far o
   assert(band.calibrated && band.low < 100 && band.high > 100);
   const outside = bandFor(residuals, "optane-100-6x256", "read", 100, { threads: 64 });
   assertEquals(outside, { calibrated: false, outside: "threads: 64, calibrated from 1 to 32 (2 times above)" });
+  // An operation that was never compared has no band, whatever others of its kind have.
+  const stored = (operation: MediaOperation, fenced = false) =>
+    bandFor(residuals, "optane-200-8x256", "write", 10, { operation, fenced, bytes: 256, threads: 4 });
+  assert(stored("nt-store", true).calibrated);
+  for (const operation of ["flushed-store", "cached-store", "nt-store"] as const) {
+    const outside = `no published write figure of "${operation}" on optane-200-8x256, only of "nt-store, fenced"`;
+    assertEquals(stored(operation), { calibrated: false, outside });
+  }
   const unknown = bandFor(residuals, "cxl-type3-ddr5-4x", "read", 100);
   assertEquals(unknown, { calibrated: false, outside: "no published read figure of cxl-type3-ddr5-4x" });
 });
