@@ -27,6 +27,9 @@ export interface Diagnostic extends Problem {
   readonly place?: { readonly file: string; readonly line: number; readonly column: number };
 }
 
+/** Problems that a message tells one by one. */
+const LISTED = 20;
+
 /** A scenario that cannot be used. The message lists everything that is wrong. */
 export class ScenarioError extends Error {
   /** Everything that is wrong, in the order of the file. */
@@ -34,7 +37,9 @@ export class ScenarioError extends Error {
 
   /** One error of everything that is wrong. @param diagnostics At least one. */
   constructor(diagnostics: readonly Diagnostic[]) {
-    super(diagnostics.map(diagnosticText).join("\n"));
+    const more = diagnostics.length - LISTED;
+    const last = more > 0 ? [`and ${more} more`] : [];
+    super([...diagnostics.slice(0, LISTED).map(diagnosticText), ...last].join("\n"));
     this.name = "ScenarioError";
     this.diagnostics = diagnostics;
   }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { foundText } from "./diagnostics.ts";
 import { nearest } from "./nearest.ts";
 
 /** Every field of `T`, once: a table that the compiler compares with the type. */
@@ -20,7 +21,7 @@ export type FieldsOf<T> = { readonly [K in keyof Required<T>]: true };
  */
 export function checkFields(what: string, given: object, known: Readonly<Record<string, unknown>>): void {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw new TypeError(`Cannot use the options of ${what}: expected an object, found ${JSON.stringify(given)}`);
+    throw new TypeError(`Cannot use the options of ${what}: expected an object, found ${foundText(given)}`);
   }
   for (const [field, value] of Object.entries(given)) {
     if (value === undefined || Object.hasOwn(known, field)) continue;

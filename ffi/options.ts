@@ -5,6 +5,7 @@
  */
 
 import { parseBytes } from "../base/bytes.ts";
+import { foundText } from "../base/diagnostics.ts";
 import { encodeText, message } from "./errors.ts";
 import { checkFields, type FieldsOf } from "../base/fields.ts";
 import { native } from "./library.ts";
@@ -534,7 +535,7 @@ export function expireOptions(options: ExpireOptions | undefined): NativeOptions
 function theOne<K extends string>(what: string, options: object, known: Readonly<Record<K, unknown>>): K {
   const names = Object.keys(known).map((name) => `"${name}"`).join(" or ");
   const [name, ...others] = typeof options === "object" && options !== null ? Object.keys(options) : [];
-  if (name === undefined) throw new TypeError(`Cannot use the ${what} ${JSON.stringify(options)}: expected ${names}`);
+  if (name === undefined) throw new TypeError(`Cannot use the ${what} ${foundText(options)}: expected ${names}`);
   if (others.length > 0) throw new TypeError(`Cannot use two of ${what} at once: "${name}" and "${others[0]}"`);
   if (Object.hasOwn(known, name)) return name as K;
   throw new TypeError(`Cannot use the ${what} "${name}": expected ${names}`);

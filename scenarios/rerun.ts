@@ -4,7 +4,7 @@
  * @module
  */
 
-import { pathText, type Problem } from "../base/diagnostics.ts";
+import { foundText, pathText, type Problem } from "../base/diagnostics.ts";
 import type { Result } from "./record.ts";
 import { digestOf } from "../base/canonical.ts";
 import type { ResolvedScenario } from "./scenario.ts";
@@ -112,7 +112,7 @@ export function rerunOf({ run, samples, qualities }: Result, name: string): Reru
   const { kind = "training", ...plain } = run.scenario as ResolvedScenario & { readonly kind?: unknown };
   if (typeof kind !== "string" || !KINDS.includes(kind)) {
     throw new RerunError(
-      `Cannot run "${name}" again: its scenario is of the kind ${JSON.stringify(kind)}, this version runs ${
+      `Cannot run "${name}" again: its scenario is of the kind ${foundText(kind)}, this version runs ${
         KINDS.map((one) => JSON.stringify(one)).join(", ")
       }; use the version that made it`,
     );

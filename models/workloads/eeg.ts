@@ -10,6 +10,7 @@
  * @module
  */
 
+import { foundText } from "../../base/diagnostics.ts";
 import { parseProfile, type Profile, PROFILE_VERSION, ProfileError, type ProfileTable } from "./profile.ts";
 
 /** Heavy hitters that FBGEMM's estimator writes at most. */
@@ -32,7 +33,7 @@ function numberIn(source: string, fields: Fields, ...names: string[]): number | 
   const found = pick(fields, ...names);
   if (found === undefined) return undefined;
   if (typeof found === "number" && Number.isFinite(found)) return found;
-  throw new ProfileError(`Cannot import EEG ${source}: ${names[0]} is ${JSON.stringify(found)}, expected a number`);
+  throw new ProfileError(`Cannot import EEG ${source}: ${names[0]} is ${foundText(found)}, expected a number`);
 }
 
 /**

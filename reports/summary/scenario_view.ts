@@ -5,6 +5,7 @@
  * @module
  */
 
+import { foundText } from "../../base/diagnostics.ts";
 import type { Result, SampleRecord } from "../../scenarios/record.ts";
 import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL } from "../../models/costs/bill.ts";
 
@@ -97,7 +98,7 @@ function bytes(value: unknown, path: string, otherwise: number): number {
   const unit = UNITS[match?.[2] ?? ""];
   if (match === null || unit === undefined || Number(match[1]) <= 0) {
     throw new RangeError(
-      `Cannot read "${path}": found ${JSON.stringify(value)}, bytes or a text like "500 GB" is needed`,
+      `Cannot read "${path}": found ${foundText(value)}, bytes or a text like "500 GB" is needed`,
     );
   }
   return Number(match[1]) * unit;
@@ -118,7 +119,7 @@ function bill(value: unknown): BillRequest {
     if (found === undefined) return DEFAULT_BILL[field];
     if (typeof found === "number" && Number.isInteger(found) && found >= 0) return found;
     throw new RangeError(
-      `Cannot read "scenario.cost.bill.${field}": found ${JSON.stringify(found)}, a whole number is needed`,
+      `Cannot read "scenario.cost.bill.${field}": found ${foundText(found)}, a whole number is needed`,
     );
   };
   const worker = written["worker"];
@@ -135,20 +136,20 @@ function bill(value: unknown): BillRequest {
 
 function auc(value: unknown): number | undefined {
   if (value === undefined || (typeof value === "number" && Number.isFinite(value))) return value;
-  throw new RangeError(`Cannot read "scenario.quality.targetAuc": found ${JSON.stringify(value)}, a number is needed`);
+  throw new RangeError(`Cannot read "scenario.quality.targetAuc": found ${foundText(value)}, a number is needed`);
 }
 
 function text(value: unknown, path: string, otherwise: string): string {
   if (value === undefined) return otherwise;
   if (typeof value !== "string") {
-    throw new TypeError(`Cannot read "${path}": found ${JSON.stringify(value)}, a text is needed`);
+    throw new TypeError(`Cannot read "${path}": found ${foundText(value)}, a text is needed`);
   }
   return value;
 }
 
 function record(value: unknown, path: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null) {
-    throw new TypeError(`Cannot read "${path}": found ${JSON.stringify(value)}, an object is needed`);
+    throw new TypeError(`Cannot read "${path}": found ${foundText(value)}, an object is needed`);
   }
   return value as Record<string, unknown>;
 }

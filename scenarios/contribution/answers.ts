@@ -4,6 +4,7 @@
  * @module
  */
 
+import { foundText } from "../../base/diagnostics.ts";
 import { nearest } from "../../base/nearest.ts";
 import { readJsonc } from "../../base/jsonc.ts";
 import { printParseErrorCode } from "../../base/jsonc_parser.ts";
@@ -96,7 +97,7 @@ export function parseAnswers(text: string, file: string): Answers {
         }`,
       );
     } else if (typeof given !== "string" || given.trim() === "") {
-      return refuse(`expected a text for "${field}", found ${JSON.stringify(given)}`);
+      return refuse(`expected a text for "${field}", found ${foundText(given)}`);
     } else answers[field] = given.trim();
   }
   return { answers, notes };

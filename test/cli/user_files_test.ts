@@ -146,3 +146,22 @@ Deno.test("a media model larger than one can be is refused with the figure", asy
     assertStringIncludes(message, "has 2 GiB, at most 4 MiB are read");
   });
 });
+
+Deno.test("an error quotes a file in short, and tells of twenty problems one by one", async () => {
+  await inFolder(async (folder) => {
+    const long = "x".repeat(20_000);
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`c${i}`, { storage: 7 }]));
+    const files: readonly (readonly [string, unknown, (file: string) => string[]])[] = [
+      ["eeg.json", { T: long, zipf_q: 1, zipf_s: 1, E: 10 }, (file) => ["profile", "--from-eeg", file]],
+      ["answers.json", { modules: [long] }, (file) => ["run", "--preset", "contribute", "--answers", file]],
+      ["scenario.jsonc", { ...JSON.parse(SCENARIO), configurations: many }, (file) => ["validate", file]],
+    ];
+    for (const [name, value, words] of files) {
+      await Deno.writeTextFile(`${folder}/${name}`, JSON.stringify(value));
+      const { code, err } = await runCommand(words(`${folder}/${name}`), 120);
+      assertEquals(code, 2, err);
+      assert(err.length < 5_000, `${name}: ${err.length} characters: ${err.slice(0, 200)}`);
+      assertEquals(err.includes("and 480 more"), name === "scenario.jsonc", err);
+    }
+  });
+});
