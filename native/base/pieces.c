@@ -5,18 +5,15 @@
 
 #include "base/poison.h"
 
-#include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
 #define LEAST_EXTENT (UINT64_C(1) << 20)
 #define MOST_EXTENT (UINT64_C(64) << 20)
 #define EXTENT_SHARE 8u
-#define MOST_NODES 1024u
 
 typedef struct extent {
   struct extent *next;
@@ -32,15 +29,6 @@ struct ts_pieces {
   int node;
 };
 
-static bool bind_to(int node, void *base, uint64_t bytes) {
-  if (node < 0) return true;
-  unsigned long mask[MOST_NODES / (8 * sizeof(unsigned long))] = {0};
-  const unsigned bits = 8 * sizeof *mask;
-  if ((unsigned)node >= MOST_NODES) return false;
-  mask[(unsigned)node / bits] = 1ul << ((unsigned)node % bits);
-  return syscall(SYS_mbind, base, bytes, MPOL_BIND, mask, (unsigned long)MOST_NODES, 0ul) == 0;
-}
-
 unsigned char *ts_pages_map(uint64_t bytes, int node, bool huge) {
   uint64_t align = huge && bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
   unsigned char *base = mmap(NULL, bytes + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -54,7 +42,7 @@ unsigned char *ts_pages_map(uint64_t bytes, int node, bool huge) {
   } else {
     madvise(base, bytes, MADV_NOHUGEPAGE);
   }
-  if (!bind_to(node, base, bytes)) {
+  if (node >= 0 && ts_bind_memory(base, bytes, node, (ts_err){0}) != TS_OK) {
     munmap(base, bytes);
     return NULL;
   }
