@@ -5,6 +5,7 @@
  */
 
 import type { FieldsOf } from "../base/fields.ts";
+import { checkWeights, countBags, countKeys, type Keys, type Offsets, toKeys, toOffsets } from "./keys.ts";
 
 /** `TS_COMBINER_*` of `tierstore.h` by name. A test compares the two. */
 export const COMBINERS = { sum: 0, mean: 1, sqrtn: 2 } as const;
@@ -38,8 +39,19 @@ export const BAG_FIELDS: FieldsOf<BagOptions> = { weights: true, combiner: true 
 /** The fields of {@linkcode LookupBagsOptions}. */
 export const LOOKUP_BAGS_FIELDS: FieldsOf<LookupBagsOptions> = { ...BAG_FIELDS, maxNorm: true };
 
-/** The number that the library has for a combiner. */
-export function combinerNumber(combiner: Combiner = "mean"): number {
-  if (typeof combiner === "string" && Object.hasOwn(COMBINERS, combiner)) return COMBINERS[combiner];
-  throw new TypeError(`Cannot use the combiner "${String(combiner)}": expected "sum", "mean" or "sqrtn"`);
+/** Bags as the library takes them: converted first, then measured. */
+export function toBags(keys: Keys, offsets: Offsets, { weights, combiner = "mean" }: BagOptions): {
+  readonly batch: BigInt64Array;
+  readonly ends: BigUint64Array;
+  readonly bags: number;
+  readonly weights: Float32Array | null;
+  readonly combiner: number;
+} {
+  if (typeof combiner !== "string" || !Object.hasOwn(COMBINERS, combiner)) {
+    throw new TypeError(`Cannot use the combiner "${String(combiner)}": expected "sum", "mean" or "sqrtn"`);
+  }
+  const batch = toKeys(keys), ends = toOffsets(offsets);
+  const count = countKeys(batch), bags = countBags(ends, count);
+  checkWeights(weights, count);
+  return { batch, ends, bags, weights: weights ?? null, combiner: COMBINERS[combiner] };
 }

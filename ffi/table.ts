@@ -4,25 +4,17 @@
  * @module
  */
 
-import { BAG_FIELDS, type BagOptions, combinerNumber, LOOKUP_BAGS_FIELDS, type LookupBagsOptions } from "./bags.ts";
+import { BAG_FIELDS, type BagOptions, LOOKUP_BAGS_FIELDS, type LookupBagsOptions, toBags } from "./bags.ts";
 import { message, readText } from "./errors.ts";
 import { numberOf, parseLines } from "./facts.ts";
 import { checkFields } from "../base/fields.ts";
-import { checkMaker, handleOf } from "./handle.ts";
-import {
-  apartFrom,
-  checkRows,
-  checkWeights,
-  countBags,
-  countKeys,
-  type Keys,
-  type Offsets,
-  toKeys,
-  toOffsets,
-} from "./keys.ts";
+import { checkMaker, handleOf, type NativeHandle } from "./handle.ts";
+import { apartFrom, checkRows, countKeys, type Keys, type Offsets, toKeys } from "./keys.ts";
 import { native } from "./library.ts";
 import { checkPiece, type FoundRows, type RowMetadata, type TableRows, type WaitingKeys } from "./rows.ts";
 import { readStatistics } from "./statistics.ts";
+
+const { bytes: text, capacity: room } = message;
 
 /**
  * A table: 64-bit key to row of `dim` weights. Made by {@linkcode EmbeddingStore.table}; it lives as long as its
@@ -51,7 +43,7 @@ export class Table {
     checkMaker(maker, "Table", "EmbeddingStore.table()");
     const handle = handleOf(store, "store").exclusive("describe a table");
     const facts = parseLines(readText("describe a table", (...buffer) => {
-      return native().ts_table_describe(handle, table, ...buffer, message.bytes, message.capacity);
+      return native().ts_table_describe(handle, table, ...buffer, text, room);
     }));
     this.#store = store;
     this.#table = table;
@@ -59,6 +51,10 @@ export class Table {
     this.#dim = numberOf(facts, "dim");
     this.#rowBytes = numberOf(facts, "row_bytes");
     this.#tiers = numberOf(facts, "tiers");
+  }
+
+  get #handle(): NativeHandle {
+    return handleOf(this.#store, "store");
   }
 
   /** Its name in the store. */
@@ -103,15 +99,9 @@ export class Table {
   }
 
   #lookup(batch: BigInt64Array, out: Float32Array): void {
-    const status = native().ts_table_lookup(
-      handleOf(this.#store, "store").shared("look up"),
-      this.#table,
-      batch,
-      BigInt(countKeys(batch)),
-      out,
-      message.bytes,
-      message.capacity,
-    );
+    const store = this.#handle.shared("look up");
+    const n = BigInt(countKeys(batch));
+    const status = native().ts_table_lookup(store, this.#table, batch, n, out, text, room);
     message.check(status, `look up in "${this.#name}"`);
   }
 
@@ -132,17 +122,9 @@ export class Table {
     const count = countKeys(batch);
     const rows = new Float32Array(count * this.#dim);
     const found = new Uint8Array(count);
-    const status = native().ts_table_find(
-      handleOf(this.#store, "store").exclusive("find rows"),
-      this.#table,
-      batch,
-      BigInt(countKeys(batch)),
-      slot,
-      rows,
-      found,
-      message.bytes,
-      message.capacity,
-    );
+    const store = this.#handle.exclusive("find rows");
+    const n = BigInt(count);
+    const status = native().ts_table_find(store, this.#table, batch, n, slot, rows, found, text, room);
     message.check(status, `find rows in "${this.#name}"`);
     return { rows, found };
   }
@@ -159,15 +141,9 @@ export class Table {
   update(keys: Keys, gradients: Float32Array): void {
     const batch = toKeys(keys);
     checkRows("gradients", gradients, countKeys(batch), this.#dim);
-    const status = native().ts_table_update(
-      handleOf(this.#store, "store").shared("update"),
-      this.#table,
-      batch,
-      BigInt(countKeys(batch)),
-      gradients,
-      message.bytes,
-      message.capacity,
-    );
+    const store = this.#handle.shared("update");
+    const n = BigInt(countKeys(batch));
+    const status = native().ts_table_update(store, this.#table, batch, n, gradients, text, room);
     message.check(status, `update "${this.#name}"`);
   }
 
@@ -194,29 +170,26 @@ export class Table {
    */
   lookupBags(keys: Keys, offsets: Offsets, options: LookupBagsOptions = {}): Float32Array<ArrayBuffer> {
     checkFields("lookupBags", options, LOOKUP_BAGS_FIELDS);
-    const { weights, combiner, maxNorm = 0 } = options;
+    const { maxNorm = 0 } = options;
     if (!Number.isFinite(maxNorm) || maxNorm < 0) {
       throw new RangeError(`Cannot use the maxNorm ${maxNorm}: expected a number, 0 (no limit) or more`);
     }
-    const number = combinerNumber(combiner);
-    const batch = toKeys(keys);
-    const ends = toOffsets(offsets);
-    const count = countKeys(batch);
-    const bags = countBags(ends, count);
-    checkWeights(weights, count);
+    const { batch, ends, bags, weights, combiner } = toBags(keys, offsets, options);
     const out = new Float32Array(bags * this.#dim);
+    const store = this.#handle.shared("look up bags");
+    const n = BigInt(bags);
     const status = native().ts_table_lookup_bags(
-      handleOf(this.#store, "store").shared("look up bags"),
+      store,
       this.#table,
       batch,
       ends,
-      BigInt(bags),
-      weights ?? null,
-      number,
+      n,
+      weights,
+      combiner,
       maxNorm,
       out,
-      message.bytes,
-      message.capacity,
+      text,
+      room,
     );
     message.check(status, `look up bags in "${this.#name}"`);
     return out;
@@ -245,25 +218,21 @@ export class Table {
    */
   updateBags(keys: Keys, offsets: Offsets, gradients: Float32Array, options: BagOptions = {}): void {
     checkFields("updateBags", options, BAG_FIELDS);
-    const { weights, combiner } = options;
-    const number = combinerNumber(combiner);
-    const batch = toKeys(keys);
-    const ends = toOffsets(offsets);
-    const count = countKeys(batch);
-    const bags = countBags(ends, count);
-    checkWeights(weights, count);
+    const { batch, ends, bags, weights, combiner } = toBags(keys, offsets, options);
     checkRows("gradients", gradients, bags, this.#dim, "bags");
+    const store = this.#handle.shared("update bags");
+    const n = BigInt(bags);
     const status = native().ts_table_update_bags(
-      handleOf(this.#store, "store").shared("update bags"),
+      store,
       this.#table,
       batch,
       ends,
-      BigInt(bags),
-      weights ?? null,
-      number,
+      n,
+      weights,
+      combiner,
       gradients,
-      message.bytes,
-      message.capacity,
+      text,
+      room,
     );
     message.check(status, `update bags of "${this.#name}"`);
   }
@@ -287,15 +256,9 @@ export class Table {
   remove(keys: Keys): number {
     const batch = toKeys(keys);
     const removed = new BigUint64Array(1);
-    const status = native().ts_table_remove(
-      handleOf(this.#store, "store").shared("remove keys"),
-      this.#table,
-      batch,
-      BigInt(countKeys(batch)),
-      removed,
-      message.bytes,
-      message.capacity,
-    );
+    const store = this.#handle.shared("remove keys");
+    const n = BigInt(countKeys(batch));
+    const status = native().ts_table_remove(store, this.#table, batch, n, removed, text, room);
     message.check(status, `remove keys of "${this.#name}"`);
     return Number(removed[0]);
   }
@@ -328,14 +291,8 @@ export class Table {
       throw new RangeError(`Cannot look at ${maxRows} rows: expected a whole number, 0 (all) or more`);
     }
     const removed = new BigUint64Array(1);
-    const status = native().ts_table_expire(
-      handleOf(this.#store, "store").shared("expire rows"),
-      this.#table,
-      BigInt(maxRows),
-      removed,
-      message.bytes,
-      message.capacity,
-    );
+    const store = this.#handle.shared("expire rows");
+    const status = native().ts_table_expire(store, this.#table, BigInt(maxRows), removed, text, room);
     message.check(status, `expire rows of "${this.#name}"`);
     return Number(removed[0]);
   }
@@ -365,16 +322,9 @@ export class Table {
     const count = countKeys(batch);
     const frequencies = new BigUint64Array(count);
     const versions = new BigInt64Array(count);
-    const status = native().ts_table_metadata(
-      handleOf(this.#store, "store").shared("read metadata"),
-      this.#table,
-      batch,
-      BigInt(countKeys(batch)),
-      frequencies,
-      versions,
-      message.bytes,
-      message.capacity,
-    );
+    const store = this.#handle.shared("read metadata");
+    const n = BigInt(countKeys(batch));
+    const status = native().ts_table_metadata(store, this.#table, batch, n, frequencies, versions, text, room);
     message.check(status, `read metadata of "${this.#name}"`);
     return { frequencies, versions };
   }
@@ -394,9 +344,9 @@ export class Table {
    * ```
    */
   statistics(): Record<string, number> {
-    const handle = handleOf(this.#store, "store").exclusive("read statistics");
+    const handle = this.#handle.exclusive("read statistics");
     return readStatistics((out, n, needed) =>
-      native().ts_table_statistics(handle, this.#table, out, n, needed, message.bytes, message.capacity)
+      native().ts_table_statistics(handle, this.#table, out, n, needed, text, room)
     );
   }
 
@@ -419,15 +369,9 @@ export class Table {
   lookupTier(keys: Keys): Int32Array<ArrayBuffer> {
     const batch = toKeys(keys);
     const tiers = new Int32Array(countKeys(batch));
-    const status = native().ts_table_lookup_tier(
-      handleOf(this.#store, "store").exclusive("look up tiers"),
-      this.#table,
-      batch,
-      BigInt(countKeys(batch)),
-      tiers,
-      message.bytes,
-      message.capacity,
-    );
+    const store = this.#handle.exclusive("look up tiers");
+    const n = BigInt(countKeys(batch));
+    const status = native().ts_table_lookup_tier(store, this.#table, batch, n, tiers, text, room);
     message.check(status, `look up tiers in "${this.#name}"`);
     return tiers;
   }
@@ -435,22 +379,18 @@ export class Table {
   /** Rows in each tier, fastest first. A row counts once. */
   rows(): number[] {
     const counts = new BigUint64Array(this.#tiers);
-    const handle = handleOf(this.#store, "store").exclusive("count rows");
-    const functions = native();
-    const status = functions.ts_table_rows(handle, this.#table, counts, this.#tiers, message.bytes, message.capacity);
+    const handle = this.#handle.exclusive("count rows");
+    const status = native().ts_table_rows(handle, this.#table, counts, this.#tiers, text, room);
     message.check(status, `count the rows of "${this.#name}"`);
     return Array.from(counts, Number);
   }
 
   /** All keys that have a row, in no particular order. */
   keys(): BigInt64Array<ArrayBuffer> {
-    const handle = handleOf(this.#store, "store").exclusive("list keys");
+    const handle = this.#handle.exclusive("list keys");
     const n = new BigUint64Array(1);
     const list = (keys: BigInt64Array<ArrayBuffer>): void => {
-      const functions = native();
-      const capacity = BigInt(keys.length);
-      const { bytes } = message;
-      const status = functions.ts_table_keys(handle, this.#table, keys, capacity, n, bytes, message.capacity);
+      const status = native().ts_table_keys(handle, this.#table, keys, BigInt(keys.length), n, text, room);
       message.check(status, `list the keys of "${this.#name}"`);
     };
     list(new BigInt64Array(0));
@@ -484,9 +424,8 @@ export class Table {
     const cursor = new BigUint64Array(4), n = new BigUint64Array(1);
     for (;;) {
       const keys = new BigInt64Array(most);
-      const handle = handleOf(this.#store, "store").exclusive("walk the keys");
-      const { bytes, capacity } = message;
-      const status = native().ts_table_walk(handle, this.#table, cursor, keys, BigInt(most), n, bytes, capacity);
+      const handle = this.#handle.exclusive("walk the keys");
+      const status = native().ts_table_walk(handle, this.#table, cursor, keys, BigInt(most), n, text, room);
       message.check(status, `walk the keys of "${this.#name}"`);
       const count = Number(n[0]);
       if (count === 0) return;
@@ -519,8 +458,8 @@ export class Table {
     const cursor = new BigUint64Array(4), n = new BigUint64Array(1);
     for (;;) {
       const keys = new BigInt64Array(most), frequencies = new BigUint64Array(most), versions = new BigInt64Array(most);
-      const handle = handleOf(this.#store, "store").exclusive("list waiting keys");
-      const out = [cursor, keys, frequencies, versions, BigInt(most), n, message.bytes, message.capacity] as const;
+      const handle = this.#handle.exclusive("list waiting keys");
+      const out = [cursor, keys, frequencies, versions, BigInt(most), n, text, room] as const;
       message.check(native().ts_table_waiting(handle, this.#table, ...out), `list waiting keys of "${this.#name}"`);
       const count = Number(n[0]);
       if (count === 0) return;
@@ -538,13 +477,8 @@ export class Table {
     if (typeof learningRate !== "number") {
       throw new TypeError(`Cannot use the learning rate ${String(learningRate)}: expected a number`);
     }
-    const status = native().ts_table_set_learning_rate(
-      handleOf(this.#store, "store").exclusive("set the learning rate"),
-      this.#table,
-      learningRate,
-      message.bytes,
-      message.capacity,
-    );
+    const store = this.#handle.exclusive("set the learning rate");
+    const status = native().ts_table_set_learning_rate(store, this.#table, learningRate, text, room);
     message.check(status, `set the learning rate of "${this.#name}"`);
   }
 }
