@@ -13,6 +13,7 @@
 #define TOLERANCE (UINT64_C(256) << 10)
 #define TOLERANCE_LEVELDB (UINT64_C(2) << 20)
 #define DIM 4u
+#define MANY 80u
 #define BATCH 2048u
 
 static char message[512];
@@ -90,18 +91,52 @@ static void run(const storage_type *type) {
   ts_store_close(store);
 }
 
+/* Tables as a recommender has them: hundreds, most of them small. */
+static void run_many(const storage_type *type) {
+  char sizes[96] = "67108864";
+  const uint32_t tables = strstr(type->storage, "LEVELDB") != NULL ? 24 : MANY;
+  for (uint32_t t = 1; t < type->tiers; t++) strcat(sizes, ",268435456");
+  if (type->tiers == 1 && type->ssd) strcpy(sizes, "268435456");
+  ts_store_close(open_config(config_of_type(type, sizes, "all")));
+  const uint64_t before = resident();
+  ts_store *store = open_config(config_of_type(type, sizes, "all"));
+  if (store == NULL) return;
+  static int64_t keys[64];
+  static float rows[64 * DIM];
+  uint32_t made = 0;
+  for (; made < tables; made++) {
+    char name[16];
+    snprintf(name, sizeof name, "t%u", made);
+    ts_config *config = CONFIG("name", name, "dim", "4");
+    uint32_t table = 0;
+    const int32_t status = ts_table_create(store, config, &table, ERR);
+    ts_config_free(config);
+    CHECK_MSG(status == TS_OK || status == TS_EFULL, "%s: %s", type->name, message);
+    if (status != TS_OK) break;
+    for (uint32_t i = 0; i < 64; i++) keys[i] = (int64_t)ts_mix64(i + 1);
+    CHECK_MSG(ts_table_lookup(store, table, keys, 64, rows, ERR) == TS_OK, "%s: %s", type->name, message);
+    if (made % 20 == 19) look(store, type, before, "small tables come");
+  }
+  CHECK_MSG(made >= 20, "%s: %u tables, then %s", type->name, made, message);
+  for (uint32_t t = 0; t < made; t++) CHECK(ts_table_remove(store, t, keys, 64, NULL, ERR) == TS_OK);
+  CHECK(ts_store_settle(store, ERR) == TS_OK);
+  look(store, type, before, "small tables are empty");
+  ts_store_close(store);
+}
+
 int main(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   SKIP_ALL("store_resident_test", "resident memory: the sanitizer has its own");
   return test_result();
 #endif
   if (!make_folder("resident")) return 1;
-  for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
+  for (uint32_t k = 0; k < 2 * STORAGE_TYPES; k++) {
+    const uint32_t i = k / 2;
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
       test_failures = 0;
-      run(&storage_types[i]);
+      (k % 2 == 0 ? run : run_many)(&storage_types[i]);
       fflush(NULL);
       _exit(test_result());
     }
