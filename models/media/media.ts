@@ -107,6 +107,20 @@ export async function listMedia(): Promise<string[]> {
   return names.sort();
 }
 
+/** Ways in which a medium is written, as the parameters of its model name them. */
+export type MediaStore = "cached" | "nt" | "flush";
+
+/** The media models there are, sorted by name, and how each may be written: the stores that it has parameters for. */
+export async function mediaStores(): Promise<ReadonlyMap<string, ReadonlySet<MediaStore>>> {
+  const stores = ["cached", "nt", "flush"] as const;
+  return new Map(
+    await Promise.all((await listMedia()).map(async (name) => {
+      const { parameters } = await loadMedia(name);
+      return [name, new Set(stores.filter((store) => parameters[`write_${store}_bandwidth`] !== undefined))] as const;
+    })),
+  );
+}
+
 /** Where the file of a media model is. */
 export function mediaFileUrl(name: string): URL {
   return new URL(`${name}.jsonc`, FOLDER);

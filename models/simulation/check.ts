@@ -10,7 +10,10 @@ import { PAST_LIMIT } from "../../base/document.ts";
 import { atPoint, matrixPoints } from "../../base/matrix.ts";
 import { validate } from "../../base/validate.ts";
 import { simulationSchema } from "./schema.ts";
-import type { SimulatedConfiguration, Simulation } from "./simulation.ts";
+import { STORES } from "./native_options.ts";
+import { resolveTier } from "./resolve.ts";
+import type { ResolvedTier, SimulatedConfiguration, Simulation } from "./simulation.ts";
+import type { MediaStore } from "../media/media.ts";
 import { estimatedSeconds } from "./work.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
@@ -29,11 +32,27 @@ function unknownName(path: DocumentPath, what: string, name: string, known: read
   };
 }
 
-function checkTiers(one: SimulatedConfiguration, at: DocumentPath, media: readonly string[]): Problem[] {
+/** The media models there are, and the stores that each has figures for. */
+type KnownMedia = ReadonlyMap<string, ReadonlySet<MediaStore>>;
+
+/** A medium that nobody knows, or whose model does not say how long the tier's stores take. */
+function checkMedium(tier: ResolvedTier, path: DocumentPath, media: KnownMedia): Problem[] {
+  const stores = media.get(tier.media);
+  if (stores === undefined) return [unknownName(path, "media model", tier.media, [...media.keys()])];
+  if (stores.has(tier.store)) return [];
+  const others = [...media].filter(([, has]) => has.has(tier.store)).map(([name]) => name);
+  return [{
+    path,
+    message:
+      `the media model "${tier.media}" has no figure of ${STORES[tier.store]}s (write_${tier.store}_bandwidth), ` +
+      `which this tier is written with`,
+    hint: `media with it: ${others.join(", ")}`,
+  }];
+}
+
+function checkTiers(one: SimulatedConfiguration, at: DocumentPath, media: KnownMedia): Problem[] {
   return one.tiers.flatMap((tier, i) => [
-    ...(media.includes(tier.media)
-      ? []
-      : [unknownName([...at, "tiers", i, "media"], "media model", tier.media, media)]),
+    ...checkMedium(resolveTier(tier, one.mode, i, one.tiers.length), [...at, "tiers", i, "media"], media),
     ...(tier.size !== undefined || i === one.tiers.length - 1 ? [] : [{
       path: [...at, "tiers", i],
       message: 'expected a field "size" of every tier but the last, found none',
@@ -41,7 +60,7 @@ function checkTiers(one: SimulatedConfiguration, at: DocumentPath, media: readon
   ]);
 }
 
-function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media: readonly string[]): Problem[] {
+function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media: KnownMedia): Problem[] {
   const problems = checkTiers(one, at, media);
   const lines = one.mode === "memory-mode";
   const placement = one.placement ?? (lines ? "lines" : "rows");
@@ -129,7 +148,7 @@ function checkCases(simulation: Simulation, limit: boolean): Problem[] {
 }
 
 /** Every field that a study varies, at every one of its values, must make a valid simulation. */
-function checkPoints(simulation: Simulation, media: readonly string[]): Problem[] {
+function checkPoints(simulation: Simulation, media: KnownMedia): Problem[] {
   const problems = (simulation.studies ?? []).flatMap((study, i) =>
     matrixPoints(study.vary ?? {}).flatMap((point) => {
       if (Object.keys(point).length === 0) return [];
@@ -160,7 +179,7 @@ function checkWork(simulation: Simulation, fileBytes: (path: string) => number):
   }];
 }
 
-function checkOne(simulation: Simulation, media: readonly string[]): Problem[] {
+function checkOne(simulation: Simulation, media: KnownMedia): Problem[] {
   const { workload, cluster = {}, configurations } = simulation;
   const problems = Object.entries(configurations).flatMap(([name, one]) =>
     checkConfiguration(one, ["configurations", name], media)
@@ -185,13 +204,13 @@ function checkOne(simulation: Simulation, media: readonly string[]): Problem[] {
 /**
  * Everything that is wrong with a document as a simulation; empty if nothing is.
  *
- * @param media Names of the media models there are.
+ * @param media The media models there are: {@linkcode mediaStores}.
  * @param limit Whether more work than a slip would ask for is a problem.
  * @param fileBytes Bytes of a trace by its path as written; 0 if that is not known.
  */
 export function checkSimulation(
   document: unknown,
-  media: readonly string[],
+  media: KnownMedia,
   limit = true,
   fileBytes: (path: string) => number = () => 0,
 ): readonly Problem[] {

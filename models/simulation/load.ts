@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { readJsonc } from "../../base/jsonc.ts";
 import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "../../base/document.ts";
-import { listMedia } from "../media/media.ts";
+import { mediaStores } from "../media/media.ts";
 import { readUserText } from "../../base/user_file.ts";
 import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
@@ -50,7 +50,7 @@ export async function isSimulation(file: string | URL): Promise<boolean> {
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
  */
 export async function parseSimulation(text: string, options: DocumentSource): Promise<ResolvedSimulation> {
-  const media = await listMedia();
+  const media = await mediaStores();
   const document = parseDocument(
     text,
     options.file,
@@ -92,7 +92,7 @@ export async function resolveSimulation(
   directory: string = Deno.cwd(),
   { limit }: LimitOptions = {},
 ): Promise<ResolvedSimulation> {
-  const problems = checkSimulation(simulation, await listMedia(), limit, bytesIn(directory));
+  const problems = checkSimulation(simulation, await mediaStores(), limit, bytesIn(directory));
   if (problems.length > 0) throw new ScenarioError(problems);
   return fillSimulation(await withProfiles(simulation, directory), directory);
 }

@@ -27,7 +27,7 @@ const BELOW: Readonly<Record<Mode, { readonly store: "cached" | "nt"; readonly r
   "kmem-dax": { store: "cached", round: 1 },
   "memory-mode": { store: "cached", round: 1 },
   cxl: { store: "cached", round: 1 },
-  ssd: { store: "nt", round: 1 },
+  ssd: { store: "cached", round: 1 },
   hbm: { store: "cached", round: 1 },
 };
 
@@ -50,7 +50,8 @@ function resolveTable(table: SimulatedTable): ResolvedTable {
   };
 }
 
-function resolveTier(tier: SimulatedTier, mode: Mode, index: number, tiers: number): ResolvedTier {
+/** A tier with every default of its mode; `index` of `tiers`, fastest first. */
+export function resolveTier(tier: SimulatedTier, mode: Mode, index: number, tiers: number): ResolvedTier {
   // A single tier is what the mode speaks of; of several, those below the first.
   const below = index > 0 || tiers === 1 ? BELOW[mode] : BELOW.dram;
   const hops = tier.hops ?? 0;

@@ -14,6 +14,7 @@ import {
   type Simulation,
   summariseSimulation,
 } from "../../../mod.ts";
+import { mediaStores } from "../../../models/media/media.ts";
 import { ResultFolder } from "../../../base/result_folder.ts";
 
 import { resolveSimulation } from "../../../models/simulation/load.ts";
@@ -236,6 +237,20 @@ Deno.test("what cannot be simulated is one clear error with its place", async ()
     );
     assert(message.test(error.message), error.message);
     assert(error.message.startsWith("x.jsonc:4:"), error.message);
+  }
+});
+
+Deno.test("every medium can hold rows in some way, and where it has no figure of a tier's stores the error names both", async () => {
+  for (const [media, stores] of await mediaStores()) {
+    for (const store of ["cached", "nt", "flush"] as const) {
+      const made = runSimulation(small({ one: { mode: "dram", tiers: [{ media, store }] } }));
+      if (stores.has(store)) assert((await made).cases.length === 1);
+      else {await assertRejects(
+          () => made,
+          ScenarioError,
+          `configurations.one.tiers[0].media: the media model "${media}" has no figure of`,
+        );}
+    }
   }
 });
 

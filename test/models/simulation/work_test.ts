@@ -1,5 +1,5 @@
 import { checkScenario } from "../../../scenarios/check.ts";
-import { listMedia } from "../../../models/media/media.ts";
+import { mediaStores } from "../../../models/media/media.ts";
 import { parsePlan } from "../../../models/planning/load.ts";
 import { ScenarioError } from "../../../base/diagnostics.ts";
 import { checkSimulation } from "../../../models/simulation/check.ts";
@@ -11,7 +11,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows
 import { inFolder, runCommand } from "../../cli/command.ts";
 import "../../native_library.ts";
 
-const MEDIA = await listMedia();
+const MEDIA = await mediaStores();
 const named = (n: number, value: unknown) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`n${i}`, value]));
 
 Deno.test("a scenario of more samples than an hour has is refused with the count", () => {
@@ -20,9 +20,9 @@ Deno.test("a scenario of more samples than an hour has is refused with the count
     repetitions,
     configurations: named(n, { storage: "DRAM" }),
   });
-  assertEquals(checkScenario(scenario(1000, 10), MEDIA), []);
+  assertEquals(checkScenario(scenario(1000, 10), [...MEDIA.keys()]), []);
   for (const [n, repetitions] of [[50_000, 3], [1001, 10], [101, 100]] as const) {
-    const [problem, ...more] = checkScenario(scenario(n, repetitions), MEDIA);
+    const [problem, ...more] = checkScenario(scenario(n, repetitions), [...MEDIA.keys()]);
     assertEquals(more, []);
     assertStringIncludes(problem?.message ?? "", `expected at most 10000 samples, found about ${n * repetitions}`);
   }
@@ -184,8 +184,8 @@ Deno.test("a matrix of more than 1000 combinations runs where no limit is asked 
     configurations: { dram: { storage: "DRAM" } },
     matrix: { "workload.batch": batches },
   };
-  const [problem] = checkScenario(many, MEDIA);
+  const [problem] = checkScenario(many, [...MEDIA.keys()]);
   assertStringIncludes(problem?.message ?? "", "expected at most 1000 combinations, found 1001");
   assertStringIncludes(problem?.hint ?? "", "--no-limit");
-  assertEquals(checkScenario(many, MEDIA, false), []);
+  assertEquals(checkScenario(many, [...MEDIA.keys()], false), []);
 });
