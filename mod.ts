@@ -152,7 +152,7 @@ export {
   type Workload,
   type WrittenTable,
 } from "./scenarios/scenario.ts";
-export type { HbmStorage, ScenarioStorage, StorageType } from "./ffi/storage.ts";
+export type { HbmStorage, NullStorage, ScenarioStorage, StorageType } from "./ffi/storage.ts";
 export type { KeyStep } from "./ffi/simulator/key_source.ts";
 export {
   listProfiles,

@@ -25,14 +25,17 @@ interface SchemaNode {
 interface ListWords {
   readonly noun: string;
   readonly all?: string;
-  readonly known?: { readonly names: RegExp; readonly why: string };
+  readonly known?: readonly { readonly names: RegExp; readonly why: string }[];
 }
 
 const LISTS: Readonly<Record<string, ListWords>> = {
   storage: {
     noun: "storage type",
     all: "all types: docs/scenarios.md#storage",
-    known: { names: /^HBM(_[A-Z]+)*$/, why: "needs a CUDA device, which this version does not use" },
+    known: [
+      { names: /^HBM(_[A-Z]+)*$/, why: "needs a CUDA device, which this version does not use" },
+      { names: /^NULL$/, why: "keeps no rows: nothing is trained on it, and no figure of it compares with others" },
+    ],
   },
   pmem: { noun: "PMEM library" },
   synthetic: { noun: "data set" },
@@ -110,7 +113,8 @@ function unknownName(path: DocumentPath, input: unknown, choices: readonly strin
   if (typeof input !== "string") {
     return { path, message: `expected one of ${listed(choices)}, found ${foundText(input)}` };
   }
-  if (list?.known?.names.test(input)) return { path, message: `${list.noun} "${input}" ${list.known.why}` };
+  const known = list?.known?.find(({ names }) => names.test(input));
+  if (known !== undefined) return { path, message: `${list?.noun} "${input}" ${known.why}` };
   const meant = nearest(input, choices);
   const message = list === undefined
     ? `expected one of ${listed(choices)}, found ${foundText(input)}`

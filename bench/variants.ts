@@ -1,6 +1,6 @@
 /**
- * Our store against itself: bytes a row, what a second memory tier costs while it is not needed, and what emulation costs
- * while it is off.
+ * Our store against itself: bytes a row, what it costs without a medium, what a second memory tier costs while it is not
+ * needed, and what emulation costs while it is off.
  *
  * @module
  */
@@ -87,6 +87,24 @@ export async function measurePmem(setting: Setting): Promise<BenchRow[]> {
   await using dram = (await prepare(setting, "ours", ours(setting, "DRAM"))).contender;
   await compareResults([dram, pmem]);
   return await against(setting, "pmem-off/dram", [pmem, dram], tiers.way);
+}
+
+/** What a tier of records costs without a medium: lookups and steps of a store that keeps no rows, by one thread. */
+export async function measureNull(setting: Setting): Promise<BenchRow[]> {
+  // Not compared with what others hold: there is nothing to compare.
+  await using store = (await prepare(setting, "ours", ours(setting, "NULL"))).contender;
+  const rows: BenchRow[] = [];
+  for (const kind of ["lookup", "step"] as const satisfies readonly Kind[]) {
+    for (const [distribution, word] of DISTRIBUTIONS.entries()) {
+      const times: number[] = [];
+      for (let round = -1; round < setting.plan.rounds; round++) {
+        const keys = await rate(setting, store, { kind, distribution, threads: 1, round: Math.max(round, 0) });
+        if (round >= 0) times.push(1e9 / keys);
+      }
+      rows.push({ ...ratioRow(`null ${WORD[kind]} ${word}`, times, "keeps no rows"), unit: "ns a key" });
+    }
+  }
+  return rows;
 }
 
 /** Whether the sources of the library know a build without emulation. */

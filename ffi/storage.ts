@@ -37,11 +37,14 @@ export type HbmStorage =
   | "HBM_DRAM_PMEM_LEVELDB"
   | "HBM_DRAM_PMEM_SSDHASH";
 
+/** The storage type that keeps no row: what a store costs without memory behind it. For benches; no scenario has it. */
+export type NullStorage = "NULL";
+
 /**
  * Storage types, by DeepRec's names: the tiers, fastest first. The library knows those with `HBM` and refuses them with
- * `TS_EUNAVAILABLE`.
+ * `TS_EUNAVAILABLE`; `NULL` is no type of DeepRec's.
  */
-export type StorageType = ScenarioStorage | HbmStorage;
+export type StorageType = ScenarioStorage | HbmStorage | NullStorage;
 
 /** Every storage type of a scenario. */
 export const STORAGE_TYPES = Object.keys(TIERS) as ScenarioStorage[];

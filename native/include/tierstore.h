@@ -101,6 +101,9 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *                DRAM_PMEM_SSDHASH | DRAM_PMEM_LEVELDB                                       (required)
  *                HBM, HBM_DRAM, HBM_DRAM_PMEM, HBM_DRAM_LEVELDB, HBM_DRAM_SSDHASH, HBM_DRAM_PMEM_LEVELDB and
  *                HBM_DRAM_PMEM_SSDHASH are known and refused with TS_EUNAVAILABLE: they need a CUDA device
+ *                NULL keeps no row, for benches: what lookups and updates cost without memory behind them. A lookup makes
+ *                each row anew, with its first values; an update does all but steps, and nothing comes of it; ts_table_find
+ *                finds none, all counts of rows and their bytes are 0. Invariants of rows that are kept do not hold for it
  *   pmem         libpmem | memkind: what holds the PMEM tier of DRAM_PMEM*                    (required there)
  *   path         directory of the libpmem pool file and of the SSD tier's files (required with either; default none)
  *   ssd_path     directory of the SSD tier's files, where it is another one                   (default: path)
@@ -296,7 +299,7 @@ TS_API int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t er
 /* Newline-separated "name unit" lines, in the order of ts_store_statistics. Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed);
 
-/* Every byte the store holds: lines "tier=<n> purpose=<rows|index|policy|buffers|slack> place=<DRAM|PMEM|SSD> bytes=<n>",
+/* Every byte the store holds: lines "tier=<n> purpose=<rows|index|policy|buffers|slack> place=<DRAM|PMEM|SSD|NULL> bytes=<n>",
  * one "tier=<n> limit=<n> used=<n>" line per tier. Slack is reserved space without rows.
  * Errors: TS_EINVAL (store is NULL), TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
@@ -304,8 +307,8 @@ TS_API int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_
 /* Waits until background eviction has nothing to do and writes buffers of SSD tiers out. Errors: TS_EINVAL, TS_EIO. */
 TS_API int32_t ts_store_settle(ts_store *store, char *err, uint32_t err_cap);
 
-/* How each tier is really held: one line a tier, "tier=<n> type=<DRAM|PMEM_LIBPMEM|PMEM_MEMKIND|SSDHASH|LEVELDB> medium=<...>" with
- * path, file system, is_pmem, forced, node, huge pages and emulation where they apply. Errors as ts_store_memory. */
+/* How each tier is really held: one line a tier, "tier=<n> type=<DRAM|PMEM_LIBPMEM|PMEM_MEMKIND|SSDHASH|LEVELDB|NULL> medium=<...>"
+ * with path, file system, is_pmem, forced, node, huge pages and emulation where they apply. Errors as ts_store_memory. */
 TS_API int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
 
 /* Whether a storage type can be opened here: TS_OK, or TS_EUNAVAILABLE/TS_EINVAL/TS_EIO with the reason in err.

@@ -150,7 +150,8 @@ int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *ne
     ts_store_tier *tier = &store->tiers[t];
     ts_text_add(&text, "tier=%u type=%s", t, tier->type);
     if (tier->records != NULL) {
-      ts_text_add(&text, " medium=SSD path=%s", tier->directory);
+      ts_text_add(&text, " medium=%s", tier->place);
+      if (tier->directory != NULL) ts_text_add(&text, " path=%s", tier->directory);
       if (atomic_load_explicit(&store->table_count, memory_order_acquire) > 0)
         tier->records->describe(store->tables[0]->records, &text);
     } else {

@@ -1,4 +1,4 @@
-/* storage_type.c - every storage type in one table. The names are DeepRec's. */
+/* storage_type.c - every storage type in one table. The names are DeepRec's, but for NULL. */
 #include "store/storage_type.h"
 
 /* Stands in the table for the PMEM tier that the option "pmem" names. */
@@ -16,6 +16,7 @@ static const ts_storage_type types[] = {
     {.name = "DRAM_LEVELDB", .memory = {&ts_dram_tier}, .records = &ts_leveldb_records},
     {.name = "DRAM_PMEM_SSDHASH", .memory = {&ts_dram_tier, &pmem_by_option}, .records = &ts_ssdhash_records},
     {.name = "DRAM_PMEM_LEVELDB", .memory = {&ts_dram_tier, &pmem_by_option}, .records = &ts_leveldb_records},
+    {.name = "NULL", .records = &ts_null_records},
     {.name = "HBM"},
     {.name = "HBM_DRAM"},
     {.name = "HBM_DRAM_PMEM"},

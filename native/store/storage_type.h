@@ -15,6 +15,10 @@ typedef struct ts_storage_type {
 } ts_storage_type;
 
 static inline uint32_t ts_storage_tiers(const ts_storage_type *type) { return type->memory_tiers + (type->records != NULL); }
+/* Whether a tier of it needs a directory for its files. */
+static inline bool ts_storage_in_files(const ts_storage_type *type) {
+  return type->records != NULL && type->records->probe != NULL;
+}
 static inline const char *ts_storage_tier_type(const ts_storage_type *type, uint32_t tier) {
   return tier < type->memory_tiers ? type->memory[tier]->type : type->records->type;
 }

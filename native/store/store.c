@@ -30,7 +30,7 @@ static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool
     return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %s has %u tier%s, \"size\" lists %u; remove the rest",
                                type->name, tiers, tiers == 1 ? "" : "s", given);
   for (uint32_t t = 0; t < tiers; t++) {
-    const bool over_ssd = t == 0 && type->records != NULL;
+    const bool over_ssd = t == 0 && ts_storage_in_files(type);
     uint64_t least = rows_only ? 1 : t > 0 ? MINIMUM_LOWER : over_ssd ? MINIMUM_FIRST_OVER_SSD : MINIMUM_FIRST;
     if (sizes[t] < least)
       return r->status = ts_fail(r->err, TS_EINVAL,
@@ -98,7 +98,7 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
   ts_config_ignore_prefix(&r, "emulate.");
   ts_config_ignore_prefix(&r, "memory_mode.");
   if (o->type.records != NULL) {
-    if (r.status == TS_OK && o->ssd_path == NULL)
+    if (r.status == TS_OK && o->ssd_path == NULL && ts_storage_in_files(&o->type))
       return ts_fail(err, TS_EINVAL, "Cannot open store: %s needs option \"path\" or \"ssd_path\", a directory for its files",
                      o->type.name);
     if (r.status == TS_OK) r.status = o->type.records->read_options(&r, &o->records_options);
@@ -156,6 +156,7 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
   }
   tier->records = o->type.records;
   tier->place = tier->records->place;
+  if (!ts_storage_in_files(&o->type)) return TS_OK;
   int32_t status = tier->records->probe(o->ssd_path, err);
   if (status == TS_OK) status = ts_folder_create(o->ssd_path, &store->folder, err);
   tier->directory = store->folder.path;

@@ -1,5 +1,5 @@
 /* records.h - a tier the CPU cannot dereference: rows are put and got in batches, by key. SSDHASH and LEVELDB implement
- * it; a GPU's memory would too.
+ * it, and NULL, which keeps nothing; a GPU's memory would too.
  *
  * A records object holds the rows of one table; all of one tier share the tier's budget. It is safe under several
  * threads. It knows which keys it holds: a put replaces, a get tells what is missing. It never calls back into the
@@ -49,11 +49,11 @@ typedef struct ts_records_counts {
 } ts_records_counts;
 
 typedef struct ts_records_ops {
-  const char *type;  /* SSDHASH, LEVELDB */
-  const char *place; /* SSD */
+  const char *type;  /* SSDHASH, LEVELDB, NULL */
+  const char *place; /* SSD: rows are in files; NULL: nowhere */
   /* Reads and checks its own options ("ssdhash." or "leveldb." ones); *options is freed with free(). */
   int32_t (*read_options)(ts_config_reader *reader, void **options);
-  /* Whether it can be used here: library present, directory writable. */
+  /* Whether it can be used here: library present, directory writable. NULL: it needs none, and gets no directory. */
   int32_t (*probe)(const char *directory, ts_err err);
   int32_t (*open)(const ts_records_options *options, ts_records **out, ts_err err);
   /* Closes and removes the files, unless `keep`. */
@@ -83,6 +83,6 @@ typedef struct ts_records_ops {
   void (*describe)(const ts_records *records, ts_text *text);
 } ts_records_ops;
 
-extern const ts_records_ops ts_ssdhash_records, ts_leveldb_records;
+extern const ts_records_ops ts_ssdhash_records, ts_leveldb_records, ts_null_records;
 
 #endif

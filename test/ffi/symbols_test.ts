@@ -89,7 +89,7 @@ Deno.test("COMBINERS are those of the header", () => {
 const manual = header.replaceAll(/^ \* ?/gm, "");
 
 Deno.test("storage types, policies and store options are those of the header's manual", () => {
-  for (const storage of [...STORAGE_TYPES, "HBM", "HBM_DRAM_PMEM_SSDHASH"]) {
+  for (const storage of [...STORAGE_TYPES, "NULL", "HBM", "HBM_DRAM_PMEM_SSDHASH"]) {
     assert(new RegExp(`\\b${storage}\\b`).test(manual), storage);
   }
   const [, types = ""] = /storage {6}(DRAM [^(]*)\(required\)/.exec(manual) ?? [];

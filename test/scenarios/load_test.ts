@@ -84,6 +84,10 @@ for (
     [CONFIGURATION('"storage": "DRAM", "pmem": "libpmem"'), 'expected no such field with storage "DRAM"'],
     [CONFIGURATION('"storage": "DRAM", "path": "/mnt"'), "expected no such field without libpmem"],
     [
+      CONFIGURATION('"storage": "NULL"'),
+      'configurations.one.storage: storage type "NULL" keeps no rows: nothing is trained',
+    ],
+    [
       CONFIGURATION('"storage": "HBM_DRAM_PMEM"'),
       'configurations.one.storage: storage type "HBM_DRAM_PMEM" needs a CUDA device',
     ],
