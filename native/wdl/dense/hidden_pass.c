@@ -20,15 +20,17 @@ TS_INLINE void hidden_tile(const void *block, uint32_t rows, uint32_t width, boo
 }
 
 /* A BF16 value is above zero where its bits as a signed number are, unless it is no number: -1, else 0. In arithmetic,
- * because GCC takes comparisons of words apart when it inlines them into wider code. */
-TS_INLINE ts_signed_words words_above_zero(ts_signed_words x) { return (-x & ~x & (x - (int16_t)0x7f81)) >> 15; }
+ * because GCC takes comparisons of words apart when it inlines them into wider code; unsigned, since it wraps. */
+TS_INLINE ts_signed_words words_above_zero(ts_words x) {
+  return (ts_signed_words)(-x & ~x & (x - (uint16_t)0x7f81)) >> 15;
+}
 
 TS_INLINE void hidden_square(const uint16_t *block, uint32_t width, uint8_t *alive, const ts_target *to, uint32_t i,
                              uint32_t r) {
   ts_lanes tile[2][TS_LANES];
   for (uint32_t k = 0; k < TS_SQUARE; k++) {
     const size_t at = (size_t)(r + k) * width + i;
-    ts_signed_words v;
+    ts_words v;
     memcpy(&v, block + at, sizeof v);
     const ts_wide_sign_lanes above = __builtin_convertvector(words_above_zero(v), ts_wide_sign_lanes);
     memcpy(alive + at, &above, sizeof above);
