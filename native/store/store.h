@@ -7,8 +7,9 @@
  *   fast.c      rows in the first tier, looked up without a lock; the rest is left to
  *   fetch.c     reads records ahead, without a lock, for
  *   records.c   puts and removes records
- *   bring.c     what brings rows up, creates or refuses them, a shard at a time under its lock
- *   evict.c     moves rows down: called by bring.c, or by the background threads of evictors.c
+ *   bring.c     decides which rows come up (promotion), are created or refused, a shard at a time under its lock, and
+ *   place.c     carries that out
+ *   evict.c     moves rows down (demotion): called by place.c, or by the background threads of evictors.c
  *   room.c      lets DRAM flow to the shard, or the index, that needs it
  *   spare.c     gives back memory that removed rows leave
  *   update.c    one optimizer step: makes sure of all rows, then
@@ -348,7 +349,7 @@ int32_t ts_fetch_again(ts_table *table, ts_work *work, const uint32_t *numbers, 
 /* Records of these keys, of one locked shard, were put or removed. */
 void ts_fetch_changed(ts_table *table, const int64_t *keys, uint32_t n);
 
-/* ---- bring.c ---- */
+/* ---- bring.c, place.c: misses ---- */
 
 /* How keys without a place in the first tier are served. */
 typedef struct ts_bring {

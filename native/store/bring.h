@@ -1,0 +1,45 @@
+/* bring.h - one chunk of keys of one shard: bring.c decides what becomes of each, place.c carries that out. */
+#ifndef TS_BRING_H
+#define TS_BRING_H
+
+#include "store/store.h"
+
+#define TS_BRING_CHUNK 256u
+
+typedef enum ts_fate { PRESENT, FETCHED, CREATED, REFUSED } ts_fate;
+typedef struct ts_bring_chunk {
+  const ts_bring *bring;
+  ts_shard *shard;
+  const uint32_t *numbers; /* of the keys in the work */
+  uint32_t n;
+  int64_t keys[TS_BRING_CHUNK];
+  uint64_t hashes[TS_BRING_CHUNK];
+  ts_location locations[TS_BRING_CHUNK];
+  ts_fate fate[TS_BRING_CHUNK];
+  ts_traffic *traffic;
+  uint64_t index_wanted;
+  bool no_index; /* no room there for rows that stay where they are served */
+  bool starved; /* rows got no place in the first tier, where the shard has none at all */
+} ts_bring_chunk;
+
+static inline bool ts_location_in_memory(ts_location l) { return TS_LOCATION_TIER(l) < TS_NOT_ADMITTED; }
+
+/* Lookups that the index counted of a key without a row before this call. */
+static inline uint64_t ts_bring_counted(const ts_bring_chunk *c, uint32_t i) {
+  const ts_location l = c->locations[i];
+  return l == TS_LOCATION_NONE ? 0 : ts_waiting_count(&c->bring->table->admission, TS_LOCATION_ROW(l));
+}
+
+/* Says where a key is from now on. */
+static inline void ts_bring_locate(ts_bring_chunk *c, uint32_t i, ts_location to) {
+  if (c->locations[i] == TS_LOCATION_NONE)
+    ts_index_insert(&c->shard->index, c->keys[i], c->hashes[i], to);
+  else
+    ts_index_move(&c->shard->index, c->keys[i], c->hashes[i], to);
+  c->locations[i] = to;
+}
+
+/* The chunk's changes; shard locked, index reserved. */
+int32_t ts_bring_place(ts_bring_chunk *c, ts_err err);
+
+#endif
