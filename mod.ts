@@ -362,6 +362,11 @@ export type {
   ResolvedMachine as ResolvedPlanMachine,
   ResolvedPlanFile,
 } from "./models/planning/plan_file.ts";
-export { type ModelledPlan, planInputs, type PlanInputTable, type PlanRowTimes } from "./models/planning/inputs.ts";
+export { planInputs } from "./models/planning/inputs.ts";
+export type {
+  PlanInputs as ModelledPlan,
+  PlannedTable as PlanInputTable,
+  RowTimes as PlanRowTimes,
+} from "./models/planning/request.ts";
 export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./models/planning/sizes.ts";
 export type { NullDeviation, PublishedDeviation } from "./models/simulation/deviations.ts";

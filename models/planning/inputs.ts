@@ -13,65 +13,12 @@ import { bandFor, loadResiduals } from "../media/calibration/bands.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
 import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
 import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
-import { type PlanTableBytes, planTables } from "./sizes.ts";
+import type { PlanInputs, PlannedTable, RowTimes } from "./request.ts";
+import { planTables } from "./sizes.ts";
 
 /** Points of a curve, by logarithm between this share of the rows and all of them. */
 const POINTS = 64;
 const LEAST_SHARE = 1e-7;
-
-/** A table with its use in a step. */
-export interface PlanInputTable extends PlanTableBytes {
-  /** Different rows of one table that a step of all workers touches. */
-  readonly distinctPerStep: number;
-  /** Rows kept, ascending, and the share of those different rows that are missed then. */
-  readonly curve: { readonly rows: readonly number[]; readonly misses: readonly number[] };
-}
-
-/** Times of one row on a medium, all threads together, and the 90 % band of its reads and writes as factors. */
-export interface PlanRowTimes {
-  /** Seconds a row for reading: its bytes over the bandwidth of all threads together. */
-  readonly readSeconds: number;
-  /** Seconds a row for writing, the same way. */
-  readonly writeSeconds: number;
-  /**
-   * Factors on both times: the wider of the two bands; undefined where the medium is not calibrated for such
-   * accesses.
-   */
-  readonly band: { readonly low: number; readonly high: number } | undefined;
-  /** Why there is no band: what was asked beyond what the medium's model was calibrated on. */
-  readonly outside?: string;
-}
-
-/** Everything the planner needs but prices. */
-export interface ModelledPlan {
-  /** The tables of the file, each with its bytes and its use in a step. */
-  readonly tables: readonly PlanInputTable[];
-  /** Machines of the user's own. */
-  readonly own: readonly (ResolvedPlanFile["machines"][string] & { readonly name: string })[];
-  /** Providers of the price book that are looked at; undefined: all of them. */
-  readonly providers: readonly string[] | undefined;
-  /** Media models that stand for the memory of the price book's machines. */
-  readonly media: { readonly dram: string; readonly pmem: string };
-  /** Times of a row of so many bytes on a medium that so many threads use. */
-  readonly rowTimes: (medium: string, threads: number, rowBytes: number) => PlanRowTimes;
-  /** Date of the prices: `2026-11`. */
-  readonly prices: string;
-  /** Share of each memory that tables may use, above 0 and at most 1. */
-  readonly usableShare: number;
-  /**
-   * What must be met: samples a second at least, seconds of the slowest step in a hundred at most, US dollars an hour
-   * at most.
-   */
-  readonly target: { samplesPerSecond?: number; p99StepSeconds?: number; dollarsPerHour?: number };
-  /** Training samples a step, all workers together. */
-  readonly samplesPerStep: number;
-  /** Seconds of a step that the dense layers take. */
-  readonly computeSeconds: number;
-  /** Whether embeddings move while the dense layers compute. */
-  readonly overlapped: boolean;
-  /** Machines of one shape at most. */
-  readonly maxHosts: number;
-}
 
 /**
  * What the models say of a plan.
@@ -79,10 +26,10 @@ export interface ModelledPlan {
  * @throws {ScenarioError} A medium is not known.
  * @throws {ProfileError} A profile is not known.
  */
-export async function planInputs(file: ResolvedPlanFile): Promise<ModelledPlan> {
+export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
   const { samplesPerSecond, p99Ms, dollarsPerHour } = file.target;
   const samplesPerStep = file.batch * file.workers;
-  const tables: PlanInputTable[] = [];
+  const tables: PlannedTable[] = [];
   for (const table of planTables(file)) {
     const { profile, lookups } = file.tables[table.name] as Required<PlanFileTable>;
     tables.push({ ...table, ...await useOf(table.rows, profile, lookups * samplesPerStep, file.directory) });
@@ -118,7 +65,7 @@ async function useOf(
   profile: PlanFileTable["profile"],
   lookups: number,
   directory: string,
-): Promise<Pick<PlanInputTable, "distinctPerStep" | "curve">> {
+): Promise<Pick<PlannedTable, "distinctPerStep" | "curve">> {
   const law = await lawOf(rows, profile, directory);
   const shares = Array.from({ length: POINTS }, (_, i) => LEAST_SHARE ** (1 - i / (POINTS - 1)));
   const sizes = [...new Set([0, ...shares.map((share) => Math.round(share * rows))])].sort((a, b) => a - b);
@@ -141,7 +88,7 @@ async function lawOf(
 }
 
 /** Times of rows on media, asked once for each size. */
-async function rowTimes(names: readonly string[]): Promise<ModelledPlan["rowTimes"]> {
+async function rowTimes(names: readonly string[]): Promise<PlanInputs["rowTimes"]> {
   const known = await listMedia();
   const media = new Map<string, Record<string, string>>();
   const kinds = new Map<string, string>();
@@ -158,7 +105,7 @@ async function rowTimes(names: readonly string[]): Promise<ModelledPlan["rowTime
     kinds.set(name, medium.kind);
   }
   const residuals = await loadResiduals();
-  const answers = new Map<string, PlanRowTimes>();
+  const answers = new Map<string, RowTimes>();
   return (medium, threads, rowBytes) => {
     const key = `${medium} ${threads} ${rowBytes}`;
     const answer = answers.get(key);
@@ -176,7 +123,7 @@ async function rowTimes(names: readonly string[]): Promise<ModelledPlan["rowTime
     );
     const factors = bands.map((band, i) => band.calibrated ? band.high / ([read, write][i] ?? 1) : undefined);
     const widest = factors.some((factor) => factor === undefined) ? undefined : Math.max(...factors as number[]);
-    const times: PlanRowTimes = {
+    const times: RowTimes = {
       readSeconds: rowBytes / read,
       writeSeconds: rowBytes / write,
       band: widest === undefined ? undefined : { low: 1 / widest, high: widest },

@@ -8,20 +8,11 @@ import { GIB } from "../costs/cost_model.ts";
 import { dateText, type Instance, type PriceBook, pricesAsOf } from "../costs/price_book.ts";
 import { OVERHEAD } from "./size.ts";
 import type { ResolvedMachine } from "./plan_file.ts";
+import type { PlanTableBytes } from "./sizes.ts";
 import type { PlanMachine, PlanRequest, PlanTable, PlanTarget, PlanTier } from "./plan_types.ts";
 
 /** A table of the file, with how a step uses it. */
-export interface PlannedTable {
-  /** Name of the table in the plan file. */
-  readonly name: string;
-  /** Rows of one table. */
-  readonly rows: number;
-  /** Bytes of a row with its slots, padded. */
-  readonly rowBytes: number;
-  /** Bytes of its weights alone. */
-  readonly weightBytes: number;
-  /** Tables of this kind; they are placed alike. */
-  readonly count: number;
+export interface PlannedTable extends PlanTableBytes {
   /** Different rows of one table that a step touches. */
   readonly distinctPerStep: number;
   /** Points of its miss-ratio curve: rows kept, ascending, and the share of a step's different rows that are missed. */
@@ -36,7 +27,7 @@ export interface RowTimes {
   readonly writeSeconds: number;
   /** Factors on both times; undefined where the medium is not calibrated for such accesses. */
   readonly band: { readonly low: number; readonly high: number } | undefined;
-  /** Why there is no band. */
+  /** Why there is no band: what was asked beyond what the medium's model was calibrated on. */
   readonly outside?: string;
 }
 

@@ -35,30 +35,27 @@ static uint64_t bucket_end(const ts_zipf *zipf, uint64_t first) {
   return end > first ? end : first + 1;
 }
 
-static void keep_all(ts_zipf *zipf, uint32_t i) {
-  zipf->buckets[i].stay = UINT32_MAX;
-  zipf->buckets[i].other = i;
-}
-
-/* Vose's method: every entry of the table holds the same probability, its own or one other's. */
-static void build_alias(ts_zipf *zipf, double *share, uint32_t *small, uint32_t *large) {
-  uint32_t smalls = 0, larges = 0;
-  for (uint32_t i = zipf->count; i-- > 0;) {
+bool ts_alias_fill(ts_alias *first, size_t stride, uint32_t count, double *share) {
+  uint32_t *small = calloc(2 * (size_t)count, sizeof *small), *large = small + count, smalls = 0, larges = 0;
+  if (small == NULL) return false;
+#define PLACE(i) ((ts_alias *)(void *)((unsigned char *)first + (i) * stride))
+  for (uint32_t i = count; i-- > 0;) {
+    *PLACE(i) = (ts_alias){UINT32_MAX, i}; /* also for those that rounding leaves a hair below 1 */
     if (share[i] < 1.0) small[smalls++] = i;
     else large[larges++] = i;
   }
   while (smalls > 0 && larges > 0) {
-    uint32_t l = small[--smalls], g = large[larges - 1];
-    zipf->buckets[l].stay = (uint32_t)(share[l] * 0x1.0p32);
-    zipf->buckets[l].other = g;
+    const uint32_t l = small[--smalls], g = large[larges - 1];
+    *PLACE(l) = (ts_alias){(uint32_t)(share[l] * 0x1.0p32), g};
     share[g] = share[g] + share[l] - 1.0;
     if (share[g] < 1.0) {
       larges--;
       small[smalls++] = g;
     }
   }
-  while (larges > 0) keep_all(zipf, large[--larges]);
-  while (smalls > 0) keep_all(zipf, small[--smalls]); /* rounding left them a hair below 1 */
+#undef PLACE
+  free(small);
+  return true;
 }
 
 int32_t ts_zipf_create(uint64_t n, double s, double q, ts_zipf *out, ts_err err) {
@@ -66,16 +63,10 @@ int32_t ts_zipf_create(uint64_t n, double s, double q, ts_zipf *out, ts_err err)
   for (uint64_t at = 0; at < n; at = bucket_end(out, at)) out->count++;
   out->buckets = calloc(out->count, sizeof *out->buckets);
   double *share = calloc(out->count, sizeof *share);
-  uint32_t *lists = calloc(2 * (size_t)out->count, sizeof *lists);
-  if (out->buckets == NULL || share == NULL || lists == NULL) {
-    free(share);
-    free(lists);
-    ts_zipf_free(out);
-    return ts_fail(err, TS_ENOMEM, "Cannot prepare the key distribution: out of memory");
-  }
+  bool made = out->buckets != NULL && share != NULL;
   double sum = 0;
   uint64_t at = 0;
-  for (uint32_t i = 0; i < out->count; i++) {
+  for (uint32_t i = 0; made && i < out->count; i++) {
     ts_zipf_bucket *b = &out->buckets[i];
     uint64_t end = bucket_end(out, at);
     double weight = ts_zipf_weight(out, at);
@@ -86,11 +77,12 @@ int32_t ts_zipf_create(uint64_t n, double s, double q, ts_zipf *out, ts_err err)
     sum += share[i];
     at = end;
   }
-  for (uint32_t i = 0; i < out->count; i++) share[i] *= (double)out->count / sum;
-  build_alias(out, share, lists, lists + out->count);
+  for (uint32_t i = 0; made && i < out->count; i++) share[i] *= (double)out->count / sum;
+  made = made && ts_alias_fill(&out->buckets->alias, sizeof *out->buckets, out->count, share);
   free(share);
-  free(lists);
-  return TS_OK;
+  if (made) return TS_OK;
+  ts_zipf_free(out);
+  return ts_fail(err, TS_ENOMEM, "Cannot prepare the key distribution: out of memory");
 }
 
 void ts_zipf_free(ts_zipf *zipf) {

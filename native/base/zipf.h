@@ -8,10 +8,18 @@
 
 #include "base/base.h"
 
+/* A place of an alias table: stay here below `stay`, else go to place `other`. */
+typedef struct ts_alias {
+  uint32_t stay, other;
+} ts_alias;
+
+/* Vose's method: every place holds the same probability, its own or one other's. share: [count] with mean 1, used up;
+ * first: of place 0, the others each `stride` bytes on. False: no memory. */
+bool ts_alias_fill(ts_alias *first, size_t stride, uint32_t count, double *share);
+
 typedef struct ts_zipf_bucket {
   uint64_t first, length; /* ranks [first, first + length), counted from 0 */
-  uint32_t stay;          /* alias table: stay here below this, */
-  uint32_t other;         /* else go to this bucket */
+  ts_alias alias;
   double sure;            /* weight of the last rank / weight of the first: keep at once below */
 } ts_zipf_bucket;
 
@@ -40,7 +48,7 @@ static inline uint64_t ts_zipf_rank(const ts_zipf *zipf, uint64_t word) {
   for (;;) {
     uint32_t at = (uint32_t)((word >> 32) * zipf->count >> 32);
     const ts_zipf_bucket *b = &zipf->buckets[at];
-    if ((uint32_t)word >= b->stay) b = &zipf->buckets[b->other];
+    if ((uint32_t)word >= b->alias.stay) b = &zipf->buckets[b->alias.other];
     if (b->length == 1) return b->first;
     word = ts_mix64(word + 0x9e3779b97f4a7c15u);
     uint64_t rank = b->first + (uint64_t)((unsigned __int128)word * b->length >> 64);

@@ -3,54 +3,23 @@
 
 #include <stdlib.h>
 
-static void keep_all(ts_law_draw *draw, uint32_t i) {
-  draw->buckets[i].stay = UINT32_MAX;
-  draw->buckets[i].other = i;
-}
-
-/* Every place of the table holds the same probability, its own bucket's or one other's. */
-static void build_alias(ts_law_draw *draw, double *share, uint32_t *small, uint32_t *large) {
-  uint32_t smalls = 0, larges = 0;
-  for (uint32_t i = draw->count; i-- > 0;) {
-    if (share[i] < 1.0) small[smalls++] = i;
-    else large[larges++] = i;
-  }
-  while (smalls > 0 && larges > 0) {
-    const uint32_t l = small[--smalls], g = large[larges - 1];
-    draw->buckets[l].stay = (uint32_t)(share[l] * 0x1.0p32);
-    draw->buckets[l].other = g;
-    share[g] = share[g] + share[l] - 1.0;
-    if (share[g] < 1.0) {
-      larges--;
-      small[smalls++] = g;
-    }
-  }
-  while (larges > 0) keep_all(draw, large[--larges]);
-  while (smalls > 0) keep_all(draw, small[--smalls]); /* rounding left them a hair below 1 */
-}
-
 int32_t ts_law_draw_create(const ts_law *law, ts_law_draw *out, ts_err err) {
   *out = (ts_law_draw){.count = law->count};
   out->buckets = calloc(law->count, sizeof *out->buckets);
   double *share = calloc(law->count, sizeof *share);
-  uint32_t *lists = calloc(2 * (size_t)law->count, sizeof *lists);
-  int32_t status = TS_OK;
-  if (out->buckets == NULL || share == NULL || lists == NULL) {
-    ts_law_draw_free(out);
-    status = ts_fail(err, TS_ENOMEM, "Cannot prepare the drawing of keys: out of memory");
-  } else {
-    uint64_t first = 0;
-    for (uint32_t i = 0; i < law->count; i++) {
-      out->buckets[i].first = first;
-      out->buckets[i].rows = law->buckets[i].rows;
-      share[i] = (double)law->buckets[i].rows * law->buckets[i].weight / law->total * (double)law->count;
-      first += law->buckets[i].rows;
-    }
-    build_alias(out, share, lists, lists + law->count);
+  bool made = out->buckets != NULL && share != NULL;
+  uint64_t first = 0;
+  for (uint32_t i = 0; made && i < law->count; i++) {
+    out->buckets[i].first = first;
+    out->buckets[i].rows = law->buckets[i].rows;
+    share[i] = (double)law->buckets[i].rows * law->buckets[i].weight / law->total * (double)law->count;
+    first += law->buckets[i].rows;
   }
+  made = made && ts_alias_fill(&out->buckets->alias, sizeof *out->buckets, law->count, share);
   free(share);
-  free(lists);
-  return status;
+  if (made) return TS_OK;
+  ts_law_draw_free(out);
+  return ts_fail(err, TS_ENOMEM, "Cannot prepare the drawing of keys: out of memory");
 }
 
 void ts_law_draw_free(ts_law_draw *draw) {

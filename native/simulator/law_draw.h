@@ -2,11 +2,12 @@
 #ifndef TS_SIMULATOR_LAW_DRAW_H
 #define TS_SIMULATOR_LAW_DRAW_H
 
+#include "base/zipf.h"
 #include "simulator/law.h"
 
 typedef struct ts_draw_bucket {
   uint64_t first, rows; /* rows [first, first + rows) by popularity */
-  uint32_t stay, other; /* alias table (Vose 1991): stay here below this, else go there */
+  ts_alias alias;
 } ts_draw_bucket;
 
 typedef struct ts_law_draw {
@@ -21,7 +22,7 @@ void ts_law_draw_free(ts_law_draw *draw);
 /* The number of a row, most popular first, out of one random word. */
 static inline uint64_t ts_law_row(const ts_law_draw *draw, uint64_t word) {
   const ts_draw_bucket *b = &draw->buckets[(word >> 32) * draw->count >> 32];
-  if ((uint32_t)word >= b->stay) b = &draw->buckets[b->other];
+  if ((uint32_t)word >= b->alias.stay) b = &draw->buckets[b->alias.other];
   if (b->rows == 1) return b->first;
   return b->first + (uint64_t)((unsigned __int128)ts_mix64(word + 0x9e3779b97f4a7c15u) * b->rows >> 64);
 }
