@@ -4,6 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+void *ts_policy_take(void *context, uint64_t bytes) {
+  (void)context;
+  return aligned_alloc(64, TS_ROUND_UP(bytes, 64u));
+}
+
+void ts_policy_give_back(void *context, void *memory, uint64_t bytes) {
+  (void)context, (void)bytes;
+  free(memory);
+}
+
 const char *const ts_policy_names[TS_POLICIES + 1] = {"lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu", NULL};
 
 static const ts_policy_ops *const all_ops[TS_POLICIES] = {&ts_policy_lru,    &ts_policy_lfu,   &ts_policy_clock,

@@ -43,6 +43,9 @@ typedef struct ts_policy_pool {
   void *(*take)(void *context, uint64_t bytes);
   void (*give_back)(void *context, void *memory, uint64_t bytes);
 } ts_policy_pool;
+/* take and give_back of memory that nobody counts. */
+void *ts_policy_take(void *context, uint64_t bytes);
+void ts_policy_give_back(void *context, void *memory, uint64_t bytes);
 
 typedef struct ts_policy ts_policy;
 

@@ -21,16 +21,6 @@ static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
   return *n == 0 ? NULL : c->words + first;
 }
 
-static void *take(void *context, uint64_t bytes) {
-  (void)context;
-  return aligned_alloc(64, TS_ROUND_UP(bytes, 64u));
-}
-
-static void give_back(void *context, void *memory, uint64_t bytes) {
-  (void)context, (void)bytes;
-  free(memory);
-}
-
 static bool access_key(cache *c, int64_t key) {
   uint64_t hash = ts_slot_map_hash(key);
   uint32_t slot = ts_slot_map_find(&c->map, key);
@@ -57,7 +47,7 @@ static int32_t replay(ts_policy_kind kind, uint64_t capacity, const int64_t *key
   cache c = {.slots = TS_MIN(capacity, n)};
   *hits = 0;
   if (n == 0) return TS_OK;
-  const ts_policy_pool pool = {&c, span, take, give_back};
+  const ts_policy_pool pool = {&c, span, ts_policy_take, ts_policy_give_back};
   c.words = calloc(c.slots, sizeof *c.words);
   int32_t status = TS_ENOMEM;
   if (c.words != NULL && ts_slot_map_init(&c.map, c.slots)) status = ts_policy_create(kind, &pool, &c.policy);

@@ -33,16 +33,6 @@ static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
   return *n == 0 ? NULL : b->words + first;
 }
 
-static void *take(void *context, uint64_t bytes) {
-  (void)context;
-  return aligned_alloc(64, TS_ROUND_UP(bytes, 64u));
-}
-
-static void give_back(void *context, void *memory, uint64_t bytes) {
-  (void)context, (void)bytes;
-  free(memory);
-}
-
 int32_t ts_batches_create(ts_policy_kind kind, uint64_t capacity, ts_batches **out) {
   *out = NULL;
   ts_batches *b = calloc(1, sizeof *b);
@@ -56,7 +46,7 @@ int32_t ts_batches_create(ts_policy_kind kind, uint64_t capacity, ts_batches **o
   b->missed = malloc(PIECE * sizeof *b->missed);
   b->times = malloc(PIECE * sizeof *b->times);
   b->numbers = calloc(NUMBERS, sizeof *b->numbers);
-  const ts_policy_pool pool = {b, span, take, give_back};
+  const ts_policy_pool pool = {b, span, ts_policy_take, ts_policy_give_back};
   if (b->words == NULL || b->entries == NULL || b->seen == NULL || b->missed == NULL || b->times == NULL || b->numbers == NULL ||
       capacity >= UINT32_C(1) << 31 || !ts_key_table_init(&b->table, slots, 0.75) ||
       ts_policy_create(kind, &pool, &b->policy) != TS_OK) {

@@ -8,32 +8,17 @@ import { kindsText } from "../summary/kind.ts";
 import { changeText, countText, estimateText, listText } from "../text/format.ts";
 import type { CaseSummary, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
-import { type Cell, estimateCell, figure, kind, rateCell, table } from "./parts.ts";
+import { type Cell, estimateCell, figure, header, kind, rateCell, table } from "./parts.ts";
 
 /** Title and facts of the run. */
 export function heading(summary: Summary): Markup {
   const samples = summary.cases.reduce((total, one) => total + one.samples, 0);
-  const facts: readonly (readonly [string, string])[] = [
+  return header("report", summary.scenario, [
     ["run", summary.started.slice(0, 16).replace("T", " ") + " UTC"],
     ["machine", `${summary.machine.cpu}, ${countText(summary.machine.cpus, "CPU")}`],
     ["samples", `${samples} of ${countText(summary.cases.length, "case")}`],
     ["seed", summary.scenario.seed],
-  ];
-  return html`
-    <header>
-      <p class="eyebrow">tierbench report</p>
-      <h1>${summary.scenario.name}</h1>
-      <p class="about">${summary.scenario.about}</p>
-      <dl class="facts">${facts.map(([name, value]) =>
-        html`
-          <div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>
-        `
-      )}</dl>
-    </header>
-  `;
+  ]);
 }
 
 /** A section that can be linked to. */

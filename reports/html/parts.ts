@@ -11,6 +11,29 @@ import { intervalText } from "../text/format.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { html, Markup } from "../text/markup.ts";
 
+/** The top of a page: what ran, and its facts. */
+export function header(
+  what: "report" | "simulation",
+  { name, about }: { readonly name: string; readonly about: string },
+  facts: readonly (readonly [string, string])[],
+): Markup {
+  return html`
+    <header>
+      <p class="eyebrow">tierbench ${what}</p>
+      <h1>${name}</h1>
+      <p class="about">${about}</p>
+      <dl class="facts">${facts.map(([name, value]) =>
+        html`
+          <div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>
+        `
+      )}</dl>
+    </header>
+  `;
+}
+
 /** A column of a table. */
 interface Column {
   readonly title: string;

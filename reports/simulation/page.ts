@@ -9,7 +9,7 @@ import { ROOT_PLACE, seal } from "../capsule/seal.ts";
 import { html, Markup, scriptJson } from "../text/markup.ts";
 import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
-import { kind, table } from "../html/parts.ts";
+import { header, kind, table } from "../html/parts.ts";
 import sheet from "../html/style.css" with { type: "text" };
 import { deviationTable, explanationTable, speedTable, type TextTable, tierTable, timeTable } from "./cells.ts";
 import { CHART_CSS, timeChart, timelineChart } from "./charts.ts";
@@ -25,27 +25,12 @@ function tableOf({ caption, columns, words, rows }: TextTable): Markup {
 }
 
 function heading(summary: SimulationSummary): Markup {
-  const facts: readonly (readonly [string, string])[] = [
+  return header("simulation", summary, [
     ["run", `${summary.started.slice(0, 16).replace("T", " ")} UTC`],
     ["kind", "simulated, virtual time"],
     ["cases", `${summary.studies.reduce((sum, { cases }) => sum + cases.length, 0)}`],
     ["seed", `${summary.seed}`],
-  ];
-  return html`
-    <header>
-      <p class="eyebrow">tierbench simulation</p>
-      <h1>${summary.name}</h1>
-      <p class="about">${summary.about}</p>
-      <dl class="facts">${facts.map(([name, value]) =>
-        html`
-          <div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>
-        `
-      )}</dl>
-    </header>
-  `;
+  ]);
 }
 
 function study(one: SimulationSummary["studies"][number], i: number): Markup {

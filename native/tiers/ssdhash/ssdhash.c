@@ -114,14 +114,18 @@ static void read_sizes(ts_ssd_table *t) {
   }
 }
 
+static void stop_thread(ts_ssd_table *t) {
+  if (!t->has_thread) return;
+  pthread_mutex_lock(&t->state);
+  t->stop = true;
+  pthread_cond_signal(&t->work);
+  pthread_mutex_unlock(&t->state);
+  pthread_join(t->thread, NULL);
+  t->has_thread = false;
+}
+
 static void dispose(ts_ssd_table *t, bool remove_files) {
-  if (t->has_thread) {
-    pthread_mutex_lock(&t->state);
-    t->stop = true;
-    pthread_cond_signal(&t->work);
-    pthread_mutex_unlock(&t->state);
-    pthread_join(t->thread, NULL);
-  }
+  stop_thread(t);
   if (t->ring_writes || t->write_ring.fd >= 0) ts_ring_close(&t->write_ring);
   ts_ssd_streams_free(t);
   ts_ssd_leave(t);
@@ -237,14 +241,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
 static void close_table(ts_records *records, bool keep) {
   ts_ssd_table *t = (ts_ssd_table *)records;
   if (t == NULL) return;
-  if (t->has_thread) {
-    pthread_mutex_lock(&t->state);
-    t->stop = true;
-    pthread_cond_signal(&t->work);
-    pthread_mutex_unlock(&t->state);
-    pthread_join(t->thread, NULL);
-    t->has_thread = false;
-  }
+  stop_thread(t);
   pthread_mutex_lock(&t->append);
   /* Also when the files go: nothing may be in flight when its memory is freed. */
   int32_t status = ts_ssd_write_out(t, (ts_err){0});
