@@ -13,7 +13,9 @@ int32_t ts_table_update_strided(ts_store *store, uint32_t table, const int64_t *
                                 const float *gradients, uint64_t stride, ts_err err);
 
 /* Brings the rows of these keys that are in lower tiers to the first, as a lookup does. Creates no row, counts no
- * lookup and changes no value. *lower is the number of keys, duplicates included, that were not in the first tier. */
+ * lookup and changes no value: recorded frequencies are those without it. To the policy a row that comes up is as one that
+ * a lookup brought, and is kept up as long; the lookup that it comes up for is a use beside that. *lower is the number of
+ * keys, duplicates included, that were not in the first tier. */
 int32_t ts_table_promote(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *lower, ts_err err);
 
 /* Whether a key gets a row at its first lookup; if not, *otherwise is what each weight is meanwhile, else 0. */
