@@ -214,10 +214,11 @@ static int32_t step_below(update *u, uint32_t count, ts_err err) {
 
 int32_t ts_update_step(update *u, ts_err err) {
   ts_table *table = u->table;
-  ts_work *w = u->work, rest = *w;
+  ts_work *w = u->work;
   int32_t status = TS_OK;
   ts_count(table, TS_STAT_update_distinct, w->count);
   if (table->store->memory_tiers == 0) return step_below(u, w->count, err);
+  ts_work rest = *w; /* of a work that is in no list of fetches */
   if (u->absent > 0 && table->records != NULL) {
     const uint32_t count = u->absent;
     ts_update_to_front(u);

@@ -1,5 +1,6 @@
 /* Tables of the trainer whose keys have to earn a row, or whose rows go again: the same training ends in the same rows on
  * every storage type, whatever the number of threads and of shards, with rows of fp32 and of bf16. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #define STEPS 24u
