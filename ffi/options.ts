@@ -516,7 +516,7 @@ export function admissionOptions(options: AdmissionOptions | undefined): NativeO
   const kind = theOne("admission", options, ADMISSION_FIELDS);
   const values = (options as Readonly<Record<string, Readonly<Record<string, Value>>>>)[kind] ?? {};
   checkFields(`the admission "${kind}"`, values, ADMISSION_FIELDS[kind]);
-  return { admission: kind === "bloom" ? "cbf" : kind, ...groupOptions("admission", values) };
+  return { admission: kind, ...groupOptions("admission", values) };
 }
 
 /** The words for an expiry, in tables and trainers alike. */

@@ -136,13 +136,13 @@ TS_API int32_t ts_store_close(ts_store *store);
  *   optimizer    sgd | adagrad | adagrad-decay | adagrad-decay-v2 | adam | adam-async | adamw | ftrl | ftrl-row-norm;
  *                their options and defaults: native/optimizers/optimizer.h                      (default sgd)
  *   learning_rate                                                                             (default 0.01)
- *   admission    none | counter | cbf: a key gets a row when it was looked up admission.frequency times before; until
+ *   admission    none | counter | bloom: a key gets a row when it was looked up admission.frequency times before; until
  *                then lookups give admission.default_value and updates do nothing. counter counts exactly in the index;
- *                cbf is a counting Bloom filter, which judges 65,536 keys of a call at a time before it counts them
- *                                                                                               (default none)
+ *                bloom is a counting Bloom filter, which judges 65,536 keys of a call at a time before it counts them;
+ *                its name before, cbf, is read, too                                             (default none)
  *   admission.frequency      lookups that are not answered with a row, 1..2^30                     (default 1)
  *   admission.default_value                                                                       (default 0)
- *   admission.keys, .error, .counter_bits   cbf: keys expected, false positive probability, 8|16|32|64
+ *   admission.keys, .error, .counter_bits   bloom: keys expected, false positive probability, 8|16|32|64
  *                                                                                        (default 2^20, 0.01, 32)
  *   expire.steps    a row is gone when the global step is more than this beyond the step of its last update, or of its
  *                   creation where it had none                                                      (default: never)
@@ -263,7 +263,7 @@ TS_API int32_t ts_table_walk(ts_store *store, uint32_t table, uint64_t *cursor, 
  * where rows record versions, the global step of the last lookup that counted it; -1 where they do not, or where step or count
  * are too large for the key's entry: with b = 4 + the bits of admission.frequency it keeps steps below 2^(32 - b) beside
  * counts below 2^b (2^26 steps for a frequency of 3). Either may be NULL. Without admission there are none. Errors: TS_EINVAL;
- * TS_EUNSUPPORTED (admission cbf: a Bloom filter does not keep keys). */
+ * TS_EUNSUPPORTED (admission bloom: a Bloom filter does not keep keys). */
 TS_API int32_t ts_table_waiting(ts_store *store, uint32_t table, uint64_t *cursor, int64_t *keys, uint64_t *frequencies,
                                 int64_t *versions, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
 

@@ -10,7 +10,7 @@
 #include "optimizers/row_layout.h"
 #include "store/bloom.h"
 
-typedef enum ts_admission_kind { TS_ADMIT_ALL, TS_ADMIT_COUNTED, TS_ADMIT_CBF } ts_admission_kind;
+typedef enum ts_admission_kind { TS_ADMIT_ALL, TS_ADMIT_COUNTED, TS_ADMIT_BLOOM } ts_admission_kind;
 
 typedef struct ts_admission {
   ts_admission_kind kind;

@@ -89,7 +89,7 @@ static bool is_admitted(const ts_bring_chunk *c, uint32_t i) {
   const ts_admission *a = &c->bring->table->admission;
   const ts_work *w = c->bring->work;
   const uint32_t d = c->numbers[i];
-  if (a->kind != TS_ADMIT_CBF) return ts_bring_counted(c, i) >= a->frequency;
+  if (a->kind != TS_ADMIT_BLOOM) return ts_bring_counted(c, i) >= a->frequency;
   if (!c->bring->count) return ts_bloom_frequency(a->bloom, c->keys[i]) >= a->frequency;
   ts_bloom_add(a->bloom, c->keys[i], w->times[d]);
   return w->passed[d];

@@ -90,7 +90,7 @@ static void ask_filter(const lookup *l, uint64_t passed[TS_PIECE / 64]) {
 /* The keys marked in l->missed, `misses` of them. */
 static int32_t serve_missed(lookup l, uint64_t misses, ts_err err) {
   uint64_t passed[TS_PIECE / 64];
-  if (l.count && l.table->admission.kind == TS_ADMIT_CBF) {
+  if (l.count && l.table->admission.kind == TS_ADMIT_BLOOM) {
     ask_filter(&l, passed);
     l.passed = passed;
   }

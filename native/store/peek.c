@@ -20,7 +20,7 @@ static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *
     ts_location l = ts_index_find_one(&shard->index, keys[i]);
     uint32_t tier = TS_LOCATION_TIER(l);
     const unsigned char *row = tier < TS_NOT_ADMITTED ? ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)) : NULL;
-    const uint64_t seen = table->admission.kind == TS_ADMIT_CBF ? ts_bloom_frequency(table->admission.bloom, keys[i]) : 0;
+    const uint64_t seen = table->admission.kind == TS_ADMIT_BLOOM ? ts_bloom_frequency(table->admission.bloom, keys[i]) : 0;
     if (row != NULL) {
       /* Of an expired row there may be an older record, which is not to be found either. */
       const bool expired = ts_row_expired(table, row);

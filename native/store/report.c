@@ -191,7 +191,7 @@ int32_t ts_table_describe(ts_store *store, uint32_t number, char *out, uint64_t 
   ts_text text = {0};
   ts_text_add(&text, "dim=%u\nslots=%u\nrow_bytes=%u\ntiers=%u\ndtype=%s\noptimizer=%s\n", l->dim, l->slots, l->stride,
               store->tier_count, ts_row_type_names[l->type], ts_optimizer_names[table->optimizer.kind]);
-  static const char *const admissions[] = {"none", "counter", "cbf"};
+  static const char *const admissions[] = {"none", "counter", "bloom"};
   ts_text_add(&text, "admission=%s\nrecord_frequency=%d\nrecord_version=%d\n", admissions[table->admission.kind],
               l->frequency_offset != 0, l->version_offset != 0);
   if (table->expiry.by_steps) ts_text_add(&text, "expire.steps=%lld\n", (long long)table->expiry.steps);

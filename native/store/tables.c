@@ -60,9 +60,9 @@ void ts_table_destroy(ts_table *table) {
 
 /* "admission" and "admission.*". */
 static int32_t read_admission(ts_config_reader *r, ts_table *table) {
-  static const char *const kinds[] = {"none", "counter", "cbf", NULL};
+  static const char *const kinds[] = {"none", "counter", "bloom", "cbf" /* the name before */, NULL};
   ts_admission *a = &table->admission;
-  a->kind = (ts_admission_kind)ts_config_choice(r, "admission", "none", kinds);
+  a->kind = (ts_admission_kind)TS_MIN(ts_config_choice(r, "admission", "none", kinds), TS_ADMIT_BLOOM);
   if (a->kind == TS_ADMIT_ALL) return r->status;
   a->frequency = ts_config_u64(r, "admission.frequency", 1, 1, UINT64_C(1) << 30);
   a->default_value = (float)ts_config_f64(r, "admission.default_value", 0, -3e38, 3e38);

@@ -93,7 +93,7 @@ int32_t ts_table_waiting(ts_store *store, uint32_t number, uint64_t *cursor, int
   ts_table *table = NULL;
   int32_t status = begin(store, number, cursor, keys, cap, n, &table, err);
   if (status != TS_OK) return status;
-  if (table->admission.kind == TS_ADMIT_CBF)
+  if (table->admission.kind == TS_ADMIT_BLOOM)
     return ts_fail(err, TS_EUNSUPPORTED,
                    "Cannot list the keys that wait for a row in table \"%s\": a counting Bloom filter keeps counts, not "
                    "keys; use admission \"counter\"",

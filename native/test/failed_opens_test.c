@@ -264,7 +264,7 @@ static int32_t open_store(void *argument) {
     status = ts_config_set(config, "memory_mode.cache_bytes", "1048576", message, sizeof message);
   if (status == TS_OK) status = ts_store_open(config, &store, message, sizeof message);
   if (status == TS_OK)
-    status = CONFIGURE(&of_table, "name", "a", "dim", "4", "optimizer", "adagrad", "admission", "cbf", "admission.keys",
+    status = CONFIGURE(&of_table, "name", "a", "dim", "4", "optimizer", "adagrad", "admission", "bloom", "admission.keys",
                        "1000", "expire.steps", "5");
   if (status == TS_OK) status = ts_table_create(store, of_table, &table, message, sizeof message);
   ts_config_free(config);
@@ -322,7 +322,7 @@ static void options_that_are_refused(void) {
   for (uint32_t w = 0; w < sizeof of_table / sizeof *of_table; w++) {
     const holdings before = stock_when_quiet(1);
     ts_store *store = open_config(CONFIG("storage", "DRAM", "size", "4194304"));
-    ts_config *config = CONFIG("name", "a", "admission", "cbf", "admission.keys", "1000", of_table[w][0], of_table[w][1]);
+    ts_config *config = CONFIG("name", "a", "admission", "bloom", "admission.keys", "1000", of_table[w][0], of_table[w][1]);
     uint32_t table;
     CHECK_MSG(ts_table_create(store, config, &table, message, sizeof message) == TS_EINVAL, "%s=%s", of_table[w][0],
               of_table[w][1]);

@@ -183,7 +183,7 @@ static void tables_grow_across_shards_within_a_batch(void) {
 /* A threshold of n: the lookup after n occurrences gets the row, whether they came in n batches or in one. Occurrences of
  * the same batch are answered alike. Updates and read-only lookups count nothing. */
 static void the_threshold_is_exact(void) {
-  static const char *const kinds[] = {"counter", "cbf"};
+  static const char *const kinds[] = {"counter", "bloom"};
   ON_EVERY_TYPE(store, "128")
   for (uint32_t t = 0; t < 2; t++) {
     add_config(store, CONFIG("name", kinds[t], "dim", "3", "admission", kinds[t], "admission.frequency", "5",
@@ -224,14 +224,17 @@ static void the_threshold_is_exact(void) {
 }
 
 /* A row that went must be admitted anew where lookups are counted exactly. A filter's counters cannot be taken back: it
- * admits at once. */
+ * admits at once. The filter is asked for by the name that it had before. */
 static void a_removed_key_is_admitted_anew(void) {
   ON_EVERY_TYPE(store, "128") {
     add_config(store, CONFIG("name", "c", "dim", "3", "admission", "counter", "admission.frequency", "2"));
     add_config(store, CONFIG("name", "b", "dim", "3", "admission", "cbf", "admission.frequency", "2"));
     const int64_t keys[3] = {8, 8, 8};
     float rows[9];
-    uint64_t removed, frequency;
+    uint64_t removed, frequency, needed;
+    char text[1000];
+    OK(ts_table_describe(store, 1, text, sizeof text, &needed, ERR));
+    CHECK_MSG(strstr(text, "admission=bloom\n") != NULL, "%s", text);
     for (uint32_t t = 0; t < 2; t++) {
       OK(ts_table_lookup(store, t, keys, 2, rows, ERR));
       OK(ts_table_lookup(store, t, keys, 1, rows, ERR));

@@ -103,7 +103,7 @@ static int32_t add_table(ts_store *store, const model *m, uint32_t number) {
     set_number(config, "admission.counter_bits", 8u << number % 4);
   }
   if (m->admission != ADMIT_ALL) {
-    ts_config_set(config, "admission", m->admission == ADMIT_COUNTED ? "counter" : "cbf", NULL, 0);
+    ts_config_set(config, "admission", m->admission == ADMIT_COUNTED ? "counter" : "bloom", NULL, 0);
     set_number(config, "admission.frequency", m->admit);
     ts_config_set(config, "admission.default_value", "0.25", NULL, 0);
   }

@@ -16,13 +16,13 @@ static const struct {
     {"expiry by weight", "expire.l2=0.0005 expire.l2_every=8", {TS_STAT_expired, TS_STAT_created}},
     {"admission by counter", "admission=counter admission.frequency=3", {TS_STAT_not_admitted, TS_STAT_created}},
     {"admission by filter",
-     "admission=cbf admission.frequency=3 admission.keys=300 admission.error=0.3 admission.counter_bits=8",
+     "admission=bloom admission.frequency=3 admission.keys=300 admission.error=0.3 admission.counter_bits=8",
      {TS_STAT_not_admitted, TS_STAT_created}},
     {"admission by counter and expiry",
      "admission=counter admission.frequency=2 expire.steps=5 expire.l2=0.0002 expire.l2_every=4",
      {TS_STAT_not_admitted, TS_STAT_expired}},
     {"admission by filter and expiry",
-     "admission=cbf admission.frequency=3 admission.keys=300 admission.error=0.3 admission.counter_bits=8 expire.steps=5",
+     "admission=bloom admission.frequency=3 admission.keys=300 admission.error=0.3 admission.counter_bits=8 expire.steps=5",
      {TS_STAT_not_admitted, TS_STAT_expired}},
 };
 

@@ -8,7 +8,7 @@
 #define TS_WDL_TRAINER_H
 
 #include "base/owner.h"
-#include "wdl/model.h"
+#include "wdl/network.h"
 #include "wdl/options.h"
 #include "wdl/schedule/executor.h"
 #include "wdl/schedule/stage.h"

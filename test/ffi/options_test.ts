@@ -77,7 +77,7 @@ Deno.test("tableOptions() writes admission, expiry and what rows record", () => 
     "admission.default_value": "0.5",
   });
   assertEquals(words({ admission: { bloom: { frequency: 3, keys: 1000, error: 0.01, counterBits: 8 } } }), {
-    admission: "cbf",
+    admission: "bloom",
     "admission.frequency": "3",
     "admission.keys": "1000",
     "admission.error": "0.01",

@@ -1,4 +1,4 @@
-/* model.h - the three models behind one interface, made of the layers in layers/ and dense/.
+/* network.h - the three models behind one interface, made of the layers in layers/ and dense/.
  *
  *   wdl      logit = MLP(embeddings, numerics) + linear(numerics, hashed ids)          Cheng et al. 2016; DeepRec's
  * modelzoo deepfm   logit = MLP(embeddings, numerics) + linear(numerics, hashed ids) + FM(embeddings)          Guo et
@@ -9,8 +9,8 @@
  * row; dlrm has b before them. The tables write rows there and read gradients from a matrix of the same shape: with
  * fusion directly, without it through blocks of their own. There are two inputs, so that the rows of the next batch can
  * be read while this one computes. */
-#ifndef TS_WDL_MODEL_H
-#define TS_WDL_MODEL_H
+#ifndef TS_WDL_NETWORK_H
+#define TS_WDL_NETWORK_H
 
 #include "wdl/dense/mlp.h"
 #include "wdl/layers/columns.h"

@@ -1,5 +1,5 @@
-/* model.c - puts the layers of a model together. */
-#include "wdl/model.h"
+/* network.c - puts the layers of a model together. */
+#include "wdl/network.h"
 
 #include <string.h>
 
