@@ -152,7 +152,14 @@ export {
   type Workload,
   type WrittenTable,
 } from "./scenarios/scenario.ts";
-export type { HbmStorage, NullStorage, ScenarioStorage, StorageType } from "./ffi/storage.ts";
+export {
+  type HbmStorage,
+  type NullStorage,
+  type ScenarioStorage,
+  STORAGE_TIERS,
+  type StorageType,
+} from "./ffi/storage.ts";
+export type { MediaOperation } from "./ffi/media.ts";
 export type { KeyStep } from "./ffi/simulator/key_source.ts";
 export {
   listProfiles,

@@ -11,7 +11,7 @@ type TierName = "DRAM" | "PMEM" | "SSDHASH" | "LEVELDB";
 export type SsdTier = Extract<TierName, "SSDHASH" | "LEVELDB">;
 
 /** The tiers of every storage type that a scenario may have, fastest first. */
-const TIERS = {
+export const STORAGE_TIERS = {
   DRAM: ["DRAM"],
   PMEM_LIBPMEM: ["PMEM"],
   PMEM_MEMKIND: ["PMEM"],
@@ -25,7 +25,7 @@ const TIERS = {
 } as const;
 
 /** Storage types of a scenario, DeepRec's names. */
-export type ScenarioStorage = keyof typeof TIERS;
+export type ScenarioStorage = keyof typeof STORAGE_TIERS;
 
 /** Storage types that need a CUDA device, DeepRec's names: known, so that a scenario with one is refused for that. */
 export type HbmStorage =
@@ -47,7 +47,7 @@ export type NullStorage = "NULL";
 export type StorageType = ScenarioStorage | HbmStorage | NullStorage;
 
 /** Every storage type of a scenario. */
-export const STORAGE_TYPES = Object.keys(TIERS) as ScenarioStorage[];
+export const STORAGE_TYPES = Object.keys(STORAGE_TIERS) as ScenarioStorage[];
 
 /** The part of a configuration that says what holds its rows. */
 interface StorageChoice {
@@ -57,7 +57,7 @@ interface StorageChoice {
 
 /** The tiers of a storage type, fastest first. */
 export function tiersOf(storage: ScenarioStorage): readonly TierName[] {
-  return TIERS[storage];
+  return STORAGE_TIERS[storage];
 }
 
 /** The tier of a storage type that is on a disk, if it has one. */
