@@ -210,7 +210,7 @@ int32_t ts_bring_all(const ts_bring *b, ts_err err) {
   }
   ts_fetch_end(table, w);
   /* What is brought up ahead of time takes nobody's time. */
-  if (table->store->tier_count > 1 && !b->existing) ts_count(table, TS_STAT_eviction_ns, ts_now_ns() - start);
+  if (table->store->tier_count > 1 && !b->existing) ts_count(table, TS_STAT_miss_ns, ts_now_ns() - start);
   ts_traffic_wait(table, &traffic);
   if (ts_is_tiered(table->store)) ts_room_balance(table->store);
   return status;

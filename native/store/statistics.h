@@ -36,7 +36,7 @@
   X(records_compacted, "rows")                                                                \
   X(records_read_again, "rows")     /* changed or left memory while a call had read ahead */  \
   X(lock_wait_ns, "ns")          /* waiting for a shard, e.g. while it is evicted from */     \
-  X(eviction_ns, "ns")           /* bringing rows up and moving others down */                \
+  X(miss_ns, "ns")               /* misses handled: rows brought up, others moved down */      \
   X(emulation_wait_ns, "ns")     /* waiting for the media model */                            \
   X(memory_mode_line_hits, "lines")                                                           \
   X(memory_mode_clean_misses, "lines")                                                        \

@@ -9,7 +9,7 @@
 
 #define KINDS TS_PHASES
 
-static uint64_t eviction_so_far(const ts_trainer *t) { return ts_store_counted(t->store, TS_STAT_eviction_ns); }
+static uint64_t miss_time_so_far(const ts_trainer *t) { return ts_store_counted(t->store, TS_STAT_miss_ns); }
 
 static uint64_t minor_faults(void) {
   struct rusage usage;
@@ -66,14 +66,14 @@ static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err 
   status = take_memory(t, err);
   if (status == TS_OK) {
     uint64_t kind_ns[KINDS] = {0};
-    const uint64_t evicted = eviction_so_far(t);
+    const uint64_t evicted = miss_time_so_far(t);
     memset(t->part_status, 0, sizeof t->part_status);
     atomic_store(&t->failed, false);
     atomic_store(&t->dense_failed, false);
     atomic_store(&t->ahead_failed, false);
     ts_model_begin(&t->model, t->step, ts_trainer_input(t, t->step));
     ts_executor_run(t->executor, t, kind_ns, KINDS);
-    add_phases(t, kind_ns, eviction_so_far(t) - evicted, phase_ns);
+    add_phases(t, kind_ns, miss_time_so_far(t) - evicted, phase_ns);
     status = failure(t, err);
   }
   if (status != TS_OK) {
