@@ -2,6 +2,7 @@
  * every policy, in fp32 and bf16, from one thread and from four that work side by side on keys of their own, however rarely
  * or often somebody sweeps. A run tries two policies with each of the others; TIERSTORE_ROUNDS in the environment, as the
  * nightly run has it: all six. */
+#include "test/foreign_threads.h"
 #include "test/store_types.h"
 
 #include <pthread.h>
