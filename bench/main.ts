@@ -11,9 +11,8 @@
 import { tableText } from "../cli/ui/table.ts";
 import { BUILT_LIBRARY, NATIVE_FOLDER } from "../base/native_build.ts";
 import { ensureBuild } from "../setup/build.ts";
-import { ROOT } from "../setup/state.ts";
 import { parsePlan, type Part, type Plan, ROW_BYTES } from "./plan.ts";
-import { type Facts, machineFacts, run, writeResult } from "./program.ts";
+import { type Facts, machineFacts, planOrUsage, run, writeResult } from "./program.ts";
 import { type BenchRow, sortedRows, tableRows } from "./rows.ts";
 import { orMissing, type Setting } from "./setting.ts";
 import { measureSpeed, measureStores } from "./speed.ts";
@@ -86,19 +85,8 @@ async function measure(setting: Setting, facts: Facts): Promise<BenchRow[]> {
 
 /** The bench. */
 async function main(args: readonly string[]): Promise<void> {
-  let plan: Plan;
-  try {
-    plan = parsePlan(args, {
-      scratch: `${ROOT}/.cache`,
-      library: BUILT_LIBRARY,
-      out: `${ROOT}/reports/out/bench-store.json`,
-    });
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    console.error(error.message);
-    Deno.exitCode = 2;
-    return;
-  }
+  const plan = planOrUsage("store", (places) => parsePlan(args, places));
+  if (plan === undefined) return;
   const say = (text: string): void => console.error(text);
   if (plan.library === BUILT_LIBRARY) ensureBuild();
   const { peers, absent } = await buildPrograms();

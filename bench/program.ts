@@ -6,10 +6,36 @@
 
 import { dirname } from "node:path";
 import { BUILT_LIBRARY } from "../base/native_build.ts";
+import { ROOT } from "../setup/state.ts";
 import { type BenchRow, resultJson } from "./rows.ts";
 
 /** Facts that a reader of the result needs. */
 export type Facts = Record<string, string | number | boolean>;
+
+/** Where a bench works, and what it measures unless it is told otherwise. */
+interface Places {
+  readonly scratch: string;
+  readonly library: string;
+  readonly out: string;
+}
+
+/**
+ * The plan of a bench's words.
+ *
+ * @param bench Its name, as in `reports/out/bench-<name>.json`.
+ * @param parse Reads the words.
+ * @returns Undefined for words that it does not know: they were told, and the exit code is 2.
+ */
+export function planOrUsage<P>(bench: string, parse: (places: Places) => P): P | undefined {
+  try {
+    return parse({ scratch: `${ROOT}/.cache`, library: BUILT_LIBRARY, out: `${ROOT}/reports/out/bench-${bench}.json` });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    console.error(error.message);
+    Deno.exitCode = 2;
+    return undefined;
+  }
+}
 
 /** Runs a program; what it printed. */
 export async function run(program: string, args: readonly string[]): Promise<string> {

@@ -9,30 +9,18 @@
  */
 
 import { tableText } from "../../cli/ui/table.ts";
-import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../base/native_build.ts";
+import { NATIVE_FOLDER } from "../../base/native_build.ts";
 import { ensureBuild } from "../../setup/build.ts";
-import { ROOT } from "../../setup/state.ts";
-import { machineFacts, run, writeResult } from "../program.ts";
+import { machineFacts, planOrUsage, run, writeResult } from "../program.ts";
 import { sortedRows, tableRows } from "../rows.ts";
 import { measureModel, type Setting } from "./measure.ts";
-import { BATCH, parsePlan, type Plan } from "./plan.ts";
+import { BATCH, parsePlan } from "./plan.ts";
 import { type Measured, wdlRows } from "./rows.ts";
 
 /** The bench. */
 async function main(args: readonly string[]): Promise<void> {
-  let plan: Plan;
-  try {
-    plan = parsePlan(args, {
-      scratch: `${ROOT}/.cache`,
-      library: BUILT_LIBRARY,
-      out: `${ROOT}/reports/out/bench-wdl.json`,
-    });
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    console.error(error.message);
-    Deno.exitCode = 2;
-    return;
-  }
+  const plan = planOrUsage("wdl", (places) => parsePlan(args, places));
+  if (plan === undefined) return;
   const say = (text: string): void => console.error(text);
   ensureBuild();
   await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, `-j${navigator.hardwareConcurrency}`, "wdl"]);
