@@ -92,18 +92,18 @@ TS_INLINE void ts_stream_end(void) {
  * has four. */
 typedef uint32_t ts_lane_piece __attribute__((vector_size(16)));
 typedef uint16_t ts_word_piece __attribute__((vector_size(16)));
-typedef union ts_pieces {
+typedef union ts_word_pieces {
   ts_words words;
   ts_word_piece piece[4];
-} ts_pieces;
+} ts_word_pieces;
 
 /* Words of the lower halves of the lanes of a, then of b. */
 TS_INLINE ts_words ts_even_words(ts_words a, ts_words b, uint32_t level) {
   if (level == TS_LEVEL_AVX512)
     return TS_SHUFFLE(ts_words, a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42,
                       44, 46, 48, 50, 52, 54, 56, 58, 60, 62);
-  const ts_pieces from[2] = {{.words = a}, {.words = b}};
-  ts_pieces to;
+  const ts_word_pieces from[2] = {{.words = a}, {.words = b}};
+  ts_word_pieces to;
   for (uint32_t k = 0; k < 4; k++) {
     const ts_word_piece *two = &from[k / 2].piece[k % 2 * 2];
     to.piece[k] = TS_SHUFFLE(ts_word_piece, two[0], two[1], 0, 2, 4, 6, 8, 10, 12, 14);
@@ -115,8 +115,8 @@ TS_INLINE ts_words ts_odd_words(ts_words a, ts_words b, uint32_t level) {
   if (level == TS_LEVEL_AVX512)
     return TS_SHUFFLE(ts_words, a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
                       45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
-  const ts_pieces from[2] = {{.words = a}, {.words = b}};
-  ts_pieces to;
+  const ts_word_pieces from[2] = {{.words = a}, {.words = b}};
+  ts_word_pieces to;
   for (uint32_t k = 0; k < 4; k++) {
     const ts_word_piece *two = &from[k / 2].piece[k % 2 * 2];
     to.piece[k] = TS_SHUFFLE(ts_word_piece, two[0], two[1], 1, 3, 5, 7, 9, 11, 13, 15);
@@ -132,8 +132,8 @@ TS_INLINE void ts_pair_words(ts_words a, ts_words b, ts_words pairs[2], uint32_t
                           26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
     return;
   }
-  const ts_pieces from[2] = {{.words = a}, {.words = b}};
-  ts_pieces to[2];
+  const ts_word_pieces from[2] = {{.words = a}, {.words = b}};
+  ts_word_pieces to[2];
   for (uint32_t k = 0; k < 4; k++) {
     const ts_word_piece x = from[0].piece[k], y = from[1].piece[k];
     to[k / 2].piece[k % 2 * 2] = TS_SHUFFLE(ts_word_piece, x, y, 0, 8, 1, 9, 2, 10, 3, 11);
