@@ -1,13 +1,8 @@
-/* work.c - rows into picoseconds. A group of accesses by one thread costs its core what the medium gives one thread
- * (latency and lines in flight), and takes the medium for the share of its bandwidth that they need when all threads of
- * the group are at it: bytes / bandwidth(threads). With one thread both are equal; with enough threads the medium is the
- * limit, also past the knee where more threads get less. */
+/* work.c - what the parts of a step need: core time of the one who does them and turns on media; see work.h. */
 #include "simulator/work.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static uint64_t to_ps(double ps) { return ps <= 0 ? 0 : ps >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)(ps + 0.5); }
 
 ts_sim_memory ts_sim_add_memory(ts_sim_context *c, uint32_t machine, uint32_t machines) {
   ts_sim_memory memory;
@@ -46,46 +41,12 @@ void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps) {
   if (work->spec.turns < TS_LINE_TURNS) work->spec.turn[work->spec.turns++] = (ts_turn){resource, ps};
 }
 
-/* Rows that go to a disk are gathered in buffers and written in one piece. */
-#define BUFFER_BYTES (256u << 10)
-
-static ts_sim_cost cost_of(ts_sim_context *c, ts_sim_cost wanted) {
-  for (uint32_t i = 0; i < c->costs; i++) {
-    const ts_sim_cost *known = &c->cost[i];
-    if (known->tier == wanted.tier && known->bytes == wanted.bytes && known->threads == wanted.threads &&
-        known->hops == wanted.hops && known->write == wanted.write)
-      return *known;
-  }
-  const ts_sim_tier *tier = &c->sim->tier[wanted.tier];
-  ts_media_access access = {.op = wanted.write ? tier->write : TS_MEDIA_READ,
-                            .bytes = wanted.bytes,
-                            .threads = tier->depth,
-                            .fenced = wanted.write && tier->fenced,
-                            .hops = wanted.hops,
-                            .sequential = wanted.gathered};
-  wanted.one_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * wanted.bytes;
-  wanted.latency_ns = ts_medium_latency_ns(&tier->medium, &access, 0);
-  access.threads = wanted.threads * tier->depth;
-  wanted.all_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * wanted.bytes;
-  if (c->costs < TS_SIM_COSTS) c->cost[c->costs++] = wanted;
-  return wanted;
-}
-
 static void access_hops(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool write, double rows, uint32_t bytes,
                         uint32_t hops) {
-  const ts_sim_tier *tier = &c->sim->tier[t];
-  bool gathered = write && tier->depth > 1;
-  double per_row = (double)(write ? tier->write_ps : tier->read_ps) * rows;
-  if (gathered) {
-    rows = rows * bytes / BUFFER_BYTES;
-    bytes = BUFFER_BYTES;
-  }
-  ts_sim_cost cost = cost_of(c, (ts_sim_cost){.tier = t, .bytes = bytes, .threads = work->threads, .hops = hops,
-                                              .write = write, .gathered = gathered});
-  /* Waiting for the last of them costs a latency, whatever few they are. */
-  double core = rows * cost.one_ns < cost.latency_ns && !gathered ? cost.latency_ns : rows * cost.one_ns;
-  work->spec.work += to_ps(core * 1000 + per_row);
-  ts_sim_turn(work, write ? work->memory->write[t] : work->memory->read[t], to_ps(rows * cost.all_ns * 1000));
+  ts_access_kind kind = {.tier = t, .bytes = bytes, .threads = work->threads, .hops = hops, .write = write};
+  ts_access_cost cost = ts_access_cost_of(c->sim, &c->costs, kind, rows);
+  work->spec.work += cost.core_ps;
+  ts_sim_turn(work, write ? work->memory->write[t] : work->memory->read[t], cost.medium_ps);
 }
 
 void ts_sim_access(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool write, double rows, uint32_t bytes) {

@@ -2,20 +2,12 @@
 #ifndef TS_SIMULATOR_WORK_H
 #define TS_SIMULATOR_WORK_H
 
-#include "simulator/engine.h"
+#include "simulator/access_cost.h"
 
 /* The media of one machine. */
 typedef struct ts_sim_memory {
   uint32_t read[TS_SIM_TIERS], write[TS_SIM_TIERS]; /* resources; equal where both share a bus */
 } ts_sim_memory;
-
-/* What the media model said of accesses of one kind: kept, since steps ask the same again and again. */
-#define TS_SIM_COSTS 64u
-typedef struct ts_sim_cost {
-  uint32_t tier, bytes, threads, hops;
-  bool write, gathered;
-  double one_ns, latency_ns, all_ns;
-} ts_sim_cost;
 
 /* A run under way. */
 typedef struct ts_sim_context {
@@ -23,8 +15,7 @@ typedef struct ts_sim_context {
   ts_sim_outcome *out;
   ts_timeline *line;
   bool counted; /* the step counts */
-  uint32_t costs;
-  ts_sim_cost cost[TS_SIM_COSTS];
+  ts_access_costs costs;
 } ts_sim_context;
 
 ts_sim_memory ts_sim_add_memory(ts_sim_context *c, uint32_t machine, uint32_t machines);
