@@ -34,7 +34,7 @@ export interface SampleWork {
   readonly weightBytes: number;
   /** Share of the lookups that are different rows of their batch, 0 < share ≤ 1: rows travel once a batch. Default 1. */
   readonly distinctShare?: number;
-  /** CPU seconds of a server for a sample. Default: not known, and no limit. */
+  /** CPU seconds of a server for a sample: what it does to rows, nothing of a worker's. Default: not known, and no limit. */
   readonly cpuSeconds?: number;
 }
 

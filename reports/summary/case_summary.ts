@@ -6,7 +6,7 @@
 
 import { kindOf, kindText } from "./kind.ts";
 import { PHASES, type Result, type SampleRecord } from "../../scenarios/record.ts";
-import { embeddingTime } from "./embedding_time.ts";
+import { embeddingSeconds, embeddingTime } from "./embedding_time.ts";
 import type {
   CacheCurve,
   CaseSummary,
@@ -249,20 +249,23 @@ function cacheCurve({ curves = [] }: Result, samples: readonly SampleRecord[]): 
 /** Bytes of a weight in a row. */
 const WEIGHT_BYTES = 4;
 
-/** What a sample asks of a server: its keys, its row bytes, the processor time of the run's threads. */
+/**
+ * What a sample asks of a server: its keys, its row bytes, and the time of the run's threads in the phases that touch rows.
+ * The rest of a step is the worker's: who rents servers does not buy processors for its dense layers.
+ */
 function workOf(samples: readonly SampleRecord[]): UnpricedCase["work"] {
   const dims = samples[0]?.trainer?.["dims"]?.split(",").map(Number) ?? [];
   const keys = sum(samples.map(({ statistics }) => statistics["lookup_keys"] ?? 0));
   const distinct = sum(samples.map(({ statistics }) => statistics["update_distinct"] ?? 0));
   if (dims.length === 0 || dims.some((dim) => !(dim > 0)) || keys === 0 || distinct === 0) return undefined;
   const trained = sum(samples.map(({ batch, stepNs }) => batch * stepNs.length));
-  const cpuNs = sum(samples.map(({ threads, stepNs }) => threads * sum(stepNs)));
+  const cpuSeconds = sum(samples.map((one) => one.threads * one.stepNs.length * embeddingSeconds(one)));
   return {
     lookups: keys / trained,
     dim: mean(dims),
     weightBytes: WEIGHT_BYTES,
     distinctShare: Math.min(1, distinct / keys),
-    cpuSeconds: cpuNs / 1e9 / trained,
+    cpuSeconds: cpuSeconds / trained,
   };
 }
 

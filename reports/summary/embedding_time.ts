@@ -58,7 +58,7 @@ function stepSeconds(sample: SampleRecord): number {
 }
 
 /** Mean seconds a counted step of one process spends on embeddings. */
-function embeddingSeconds(sample: SampleRecord): number {
+export function embeddingSeconds(sample: SampleRecord): number {
   return EMBEDDING_PHASES.reduce((total, phase) => total + sample.phaseNs[phase], 0) / sample.stepNs.length / 1e9;
 }
 

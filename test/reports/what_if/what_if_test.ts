@@ -73,6 +73,25 @@ Deno.test("whatIf(): more traffic needs more machines, and a slower case more of
   assert(machines(5e4, "kmem-dax") > machines(5e4, "fsdax"));
 });
 
+Deno.test("whatIf(): a traffic buys vCPUs for the phases that touch rows, not for the workers' dense layers", () => {
+  const { work } = base.cases.find(({ name }) => name === "dram") as { work?: { cpuSeconds: number } };
+  const samples = fixtureResult({ work: true }).samples.filter(({ configuration }) => configuration === "dram");
+  const of = (share: (one: typeof samples[number]) => number): number =>
+    samples.reduce((sum, one) => sum + share(one) * one.threads / 1e9, 0) /
+    samples.reduce((sum, one) => sum + one.batch * one.stepNs.length, 0);
+  const rows = of(({ phaseNs }) => phaseNs.lookup + phaseNs.update + phaseNs.eviction);
+  const whole = of(({ stepNs }) => stepNs.reduce((a, b) => a + b, 0));
+  assert(Math.abs((work?.cpuSeconds ?? 0) / rows - 1) < 1e-9);
+  assert(whole > 3 * rows, "the fixture's step is mostly dense layers, as steps are");
+  const slow = fixtureResult({ work: true });
+  const dense = slow.samples.map((one) => ({ ...one, stepNs: one.stepNs.map((ns) => 50 * ns) }));
+  const summaryOfSlow = summarise({ ...slow, samples: dense });
+  const slower = whatIfBase(summaryOfSlow, colours(summaryOfSlow.cases)) as WhatIfBase;
+  const machines = (of: WhatIfBase) =>
+    whatIf(of, { traffic: 2e5 }).cases.find(({ name }) => name === "dram")?.cost?.offer.machines;
+  assertEquals(machines(slower), machines(base), "a slower dense layer needs more workers, not more servers");
+});
+
 Deno.test("whatIf(): no figure is missing or not a number wherever the fields are", () => {
   const values = fc.record(
     Object.fromEntries(knobs.map((knob) => [
