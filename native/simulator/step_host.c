@@ -1,7 +1,7 @@
 /* step_host.c - training steps of one machine whose memory holds the tables; the overlap is that of native/wdl: see
  * engine.h. Tables are tasks of their own, cut into slices where there are more cores than tables, so that every core has
  * work; dense work is cut into one shard a core, as the trainer cuts the batch. */
-#include "simulator/work.h"
+#include "simulator/step_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,6 @@
  * last are tasks of their own: a third of the work. */
 #define GRADIENT_PARTS 3u
 
-/* Rows of one slice of a table in one step. */
-typedef struct rows {
-  double distinct, in_tier[TS_SIM_TIERS], lookups;
-} rows;
-
 typedef struct host {
   ts_sim_context *c;
   ts_sim_memory memory;
@@ -22,44 +17,12 @@ typedef struct host {
   uint32_t *lookup, *update; /* of the slices, last step that has them */
   uint32_t *lookup_next;
   uint32_t *evicted; /* [lag][tasks]: ring of eviction tasks */
-  rows *work;        /* of the step whose lookups were added last */
-  rows *update_work;
+  ts_sim_rows *work; /* of the step whose lookups were added last */
+  ts_sim_rows *update_work;
 } host;
 
-static rows rows_of(const host *h, uint32_t step, uint32_t index) {
-  const ts_sim *sim = h->c->sim;
-  uint32_t t = index / h->slices;
-  const ts_sim_table *table = &sim->tables[t];
-  double slices = h->slices;
-  rows r = {.lookups = table->lookups / slices};
-  for (uint32_t i = 0; i < sim->tier_count; i++) {
-    double share = table->all > 0 ? table->in_tier[i] / table->all : 0;
-    /* Rows of a lower tier come and go one by one: their number is spread like a count. */
-    double variance = i == 0 ? table->variance * share : table->in_tier[i];
-    double all = ts_sim_spread(sim, table->distinct * share, TS_MIN(variance, table->distinct * share), step, i, t);
-    r.in_tier[i] = all / slices;
-    r.distinct += r.in_tier[i];
-  }
-  return r;
-}
-
-static void bring_up(host *h, ts_sim_work *w, const ts_sim_table *table, const rows *r) {
-  for (uint32_t t = 1; t < h->c->sim->tier_count; t++) {
-    ts_sim_row_access(h->c, w, t, false, r->in_tier[t], table->row_bytes);
-    ts_sim_row_access(h->c, w, 0, true, r->in_tier[t], table->row_bytes);
-  }
-}
-
-/* As many rows leave each tier as came up through it. */
-static void push_down(host *h, ts_sim_work *w, const ts_sim_table *table, const rows *r) {
-  uint32_t tiers = h->c->sim->tier_count;
-  if (!h->c->sim->trains) return; /* what did not change is still below */
-  for (uint32_t t = 0; t + 1 < tiers; t++) {
-    double leaving = 0;
-    for (uint32_t below = t + 1; below < tiers; below++) leaving += r->in_tier[below];
-    ts_sim_row_access(h->c, w, t, false, leaving, table->row_bytes);
-    ts_sim_row_access(h->c, w, t + 1, true, leaving, table->row_bytes);
-  }
+static ts_sim_rows rows_of(const host *h, uint32_t step, uint32_t index) {
+  return ts_sim_slice(h->c, step, index / h->slices, h->slices);
 }
 
 /* Reads a batch and, if asked, brings its rows up. Ahead of its step it is added one step early, so that its turns come
@@ -73,12 +36,12 @@ static uint32_t add_parse(host *h, uint32_t step, const uint32_t *ends) {
   ts_sim_work w = ts_sim_begin(TS_SIM_PARSE, step, 0, ahead ? h->stage : h->cores, 1, &h->memory);
   w.spec.work = sim->parse_ps;
   uint32_t parsed = ts_sim_end(h->c, &w);
-  if (!sim->prefetch || !sim->promote || !ahead) return parsed;
+  if (!ts_sim_prefetches(sim)) return parsed;
   uint32_t joined = TS_NONE;
   for (uint32_t i = 0; i < h->tasks; i++) {
-    rows r = rows_of(h, step, i);
+    ts_sim_rows r = rows_of(h, step, i);
     ts_sim_work bring = ts_sim_begin(TS_SIM_LOOKUP, step, i, h->stage, sim->stage_threads, &h->memory);
-    bring_up(h, &bring, &sim->tables[i / h->slices], &r);
+    ts_sim_bring_up(h->c, &bring, &sim->tables[i / h->slices], &r, true);
     ts_timeline_wait(h->c->line, parsed);
     joined = ts_sim_end(h->c, &bring);
   }
@@ -92,16 +55,9 @@ static void add_lookups(host *h, uint32_t step, uint32_t parsed, uint32_t after)
   const ts_sim *sim = h->c->sim;
   uint32_t ring = step % TS_MAX(sim->lag, 1u);
   for (uint32_t i = 0; i < h->tasks; i++) {
-    const ts_sim_table *table = &sim->tables[i / h->slices];
-    rows r = h->work[i] = rows_of(h, step, i);
+    h->work[i] = rows_of(h, step, i);
     ts_sim_work w = ts_sim_begin(TS_SIM_LOOKUP, step, i, h->cores, TS_MIN(sim->cores, h->tasks), &h->memory);
-    w.spec.work = (uint64_t)(r.lookups * (double)sim->key_ps + r.distinct * (double)sim->row_ps);
-    bool up = sim->promote;
-    if (up && !(sim->prefetch && sim->ahead > 0)) bring_up(h, &w, table, &r);
-    if (up) ts_sim_row_access(h->c, &w, 0, false, r.distinct, table->value_bytes);
-    for (uint32_t t = 0; t < sim->tier_count && !up; t++)
-      ts_sim_row_access(h->c, &w, t, false, r.in_tier[t], table->value_bytes);
-    if (up && sim->background == 0) push_down(h, &w, table, &r);
+    ts_sim_lookup_part(h->c, &w, &sim->tables[i / h->slices], &h->work[i]);
     ts_timeline_wait(h->c->line, parsed);
     ts_timeline_wait(h->c->line, after);
     if (sim->background > 0) ts_timeline_wait(h->c->line, h->evicted[ring * h->tasks + i]);
@@ -110,14 +66,12 @@ static void add_lookups(host *h, uint32_t step, uint32_t parsed, uint32_t after)
   if (!sim->promote || sim->background == 0) return;
   for (uint32_t i = 0; i < h->tasks; i++) {
     ts_sim_work w = ts_sim_begin(TS_SIM_EVICTION, step, i, h->background, sim->background, &h->memory);
-    push_down(h, &w, &sim->tables[i / h->slices], &h->work[i]);
+    ts_sim_push_down(h->c, &w, &sim->tables[i / h->slices], &h->work[i]);
     ts_timeline_wait(h->c->line, h->lookup_next[i]);
     h->evicted[ring * h->tasks + i] = ts_sim_end(h->c, &w);
   }
 }
 
-/* Pages that NUMA balancing moves: up, by whoever touches them (the hint fault moves the page before it returns); down, by
- * a thread of the kernel's own. */
 static uint32_t add_migration(host *h, uint32_t step, uint32_t before) {
   const ts_sim *sim = h->c->sim;
   double moved = sim->migrate_count / 2;
@@ -125,18 +79,14 @@ static uint32_t add_migration(host *h, uint32_t step, uint32_t before) {
   uint32_t last = TS_NONE;
   for (uint32_t core = 0; core < sim->cores; core++) {
     ts_sim_work up = ts_sim_begin(TS_SIM_MIGRATION, step, core, h->cores, sim->cores, &h->memory);
-    up.spec.work = (uint64_t)(moved / sim->cores * sim->migrate_ps);
-    ts_sim_access(h->c, &up, 1, false, moved / sim->cores, sim->page_bytes);
-    ts_sim_access(h->c, &up, 0, true, moved / sim->cores, sim->page_bytes);
+    ts_sim_pages_up(h->c, &up, moved / sim->cores);
     ts_timeline_wait(h->c->line, before);
     last = ts_sim_end(h->c, &up);
   }
   for (uint32_t core = 0; core < sim->cores; core++) ts_timeline_wait(h->c->line, last - core);
   uint32_t joined = ts_timeline_join(h->c->line, TS_SIM_MIGRATION, step, 0);
   ts_sim_work down = ts_sim_begin(TS_SIM_MIGRATION, step, sim->cores, h->background, 1, &h->memory);
-  down.spec.work = (uint64_t)(moved * sim->migrate_ps);
-  ts_sim_access(h->c, &down, 0, false, moved, sim->page_bytes);
-  ts_sim_access(h->c, &down, 1, true, moved, sim->page_bytes);
+  ts_sim_pages_down(h->c, &down, moved);
   ts_timeline_wait(h->c->line, before);
   ts_sim_end(h->c, &down);
   return joined;
@@ -191,20 +141,12 @@ static uint32_t add_dense(host *h, uint32_t step, uint32_t looked_up, uint32_t b
   return ts_timeline_join(h->c->line, TS_SIM_DENSE, step, 0);
 }
 
-static void add_updates(host *h, uint32_t step, uint32_t dense, const rows *work) {
+static void add_updates(host *h, uint32_t step, uint32_t dense, const ts_sim_rows *work) {
   const ts_sim *sim = h->c->sim;
   for (uint32_t i = 0; i < h->tasks; i++) {
     const ts_sim_table *table = &sim->tables[i / h->slices];
     ts_sim_work w = ts_sim_begin(TS_SIM_UPDATE, step, i, h->cores, TS_MIN(sim->cores, h->tasks), &h->memory);
-    if (sim->trains)
-      w.spec.work = (uint64_t)(work[i].lookups * (double)sim->key_ps + work[i].distinct * (double)sim->update_ps);
-    for (uint32_t t = 0; t < sim->tier_count && sim->trains; t++) {
-      double here = sim->promote ? (t == 0 ? work[i].distinct : 0) : work[i].in_tier[t];
-      ts_sim_row_access(h->c, &w, t, false, here, table->row_bytes);
-      ts_sim_row_access(h->c, &w, t, true, here, table->row_bytes);
-    }
-    double flushed = table->all > 0 ? sim->flush_rows / h->tasks : 0;
-    if (flushed > 0) ts_sim_row_access(h->c, &w, sim->tier_count - 1, true, flushed, table->row_bytes);
+    ts_sim_update_part(h->c, &w, table, &work[i], table->all > 0 ? sim->flush_rows / h->tasks : 0);
     ts_timeline_wait(h->c->line, dense);
     ts_timeline_wait(h->c->line, h->lookup[i]);
     ts_timeline_wait(h->c->line, h->lookup_next[i]); /* with async, those of the next step read first */

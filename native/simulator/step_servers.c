@@ -1,11 +1,9 @@
 /* step_servers.c - training steps of workers that share parameter servers: bursts of pulls, the gap in which workers
  * compute, bursts of pushes; see engine.h. */
-#include "simulator/work.h"
+#include "simulator/step_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define KEY_BYTES 8.0 /* a key on the wire */
 
 typedef struct machine {
   ts_sim_memory memory;
@@ -36,87 +34,13 @@ static uint32_t send(cluster *k, ts_sim_kind kind, uint32_t step, uint32_t actor
   return ts_timeline_add(k->c->line, &spec);
 }
 
-/* Rows of one worker's batch that one server holds, by tier. */
-typedef struct share {
-  double rows, in_tier[TS_SIM_TIERS], missing, value_bytes, keys;
-} share;
-
-static share share_of(const cluster *k, uint32_t step, uint32_t worker, uint32_t t) {
-  const ts_sim *sim = k->c->sim;
-  const ts_sim_table *table = &sim->tables[t];
-  double servers = sim->servers;
-  share s = {0};
-  s.rows = ts_sim_spread(sim, table->distinct, table->variance, step, worker, t) / servers;
-  s.keys = table->lookups / servers;
-  /* A row that is brought up for one worker is there for the others: misses count once in all batches. */
-  for (uint32_t i = 1; i < sim->tier_count; i++) {
-    double mean = table->in_tier[i] / sim->workers;
-    s.in_tier[i] = ts_sim_spread(sim, mean, mean, step, worker + sim->workers * i, t) / servers;
-    s.missing += s.in_tier[i];
-  }
-  if (s.missing > s.rows) s.missing = s.rows;
-  s.in_tier[0] = s.rows - s.missing;
-  s.value_bytes = table->value_bytes;
-  return s;
-}
-
-static void maintain(cluster *k, ts_sim_work *w, const ts_sim_table *table, const share *s, bool read_again) {
-  uint32_t tiers = k->c->sim->tier_count;
-  for (uint32_t t = 1; t < tiers; t++) {
-    if (read_again) ts_sim_row_access(k->c, w, t, false, s->in_tier[t], table->row_bytes);
-    ts_sim_row_access(k->c, w, 0, true, s->in_tier[t], table->row_bytes);
-  }
-  for (uint32_t t = 0; t + 1 < tiers && k->c->sim->trains; t++) { /* what did not change is still below */
-    double leaving = 0;
-    for (uint32_t below = t + 1; below < tiers; below++) leaving += s->in_tier[below];
-    ts_sim_row_access(k->c, w, t, false, leaving, table->row_bytes);
-    ts_sim_row_access(k->c, w, t + 1, true, leaving, table->row_bytes);
-  }
-}
-
-static uint64_t locked_ps(const ts_sim *sim, double rows) {
-  return (uint64_t)(rows * (double)sim->lock_ps * (1 + sim->lock_contention * (sim->workers - 1)) + 0.5);
-}
-
 /* A server answers a worker's pull. */
 static uint32_t serve_pull(cluster *k, uint32_t step, uint32_t worker, uint32_t server, uint32_t asked) {
   const ts_sim *sim = k->c->sim;
   machine *m = &k->servers[server];
   uint32_t threads = TS_MIN(sim->cores, sim->workers);
   ts_sim_work w = ts_sim_begin(TS_SIM_LOOKUP, step, worker, m->cores, threads, &m->memory);
-  double rows = 0, bytes = 0;
-  uint64_t misses = 0;
-  for (uint32_t t = 0; t < sim->table_count; t++) {
-    const ts_sim_table *table = &sim->tables[t];
-    share s = share_of(k, step, worker, t);
-    rows += s.rows;
-    bytes += s.rows * s.value_bytes;
-    w.spec.work += (uint64_t)(s.rows * (double)sim->row_ps);
-    if (!sim->promote || sim->memory_mode.on) {
-      for (uint32_t i = 0; i < sim->tier_count && !sim->memory_mode.on; i++)
-        ts_sim_row_access(k->c, &w, i, false, s.in_tier[i], table->value_bytes);
-      if (sim->memory_mode.on) ts_sim_row_access(k->c, &w, 0, false, s.rows, table->value_bytes);
-      continue;
-    }
-    ts_sim_row_access(k->c, &w, 0, false, s.in_tier[0], table->value_bytes);
-    uint64_t before = w.spec.work;
-    for (uint32_t i = 1; i < sim->tier_count; i++)
-      ts_sim_row_access(k->c, &w, i, false, s.in_tier[i], sim->gap ? table->value_bytes : table->row_bytes);
-    if (!sim->gap) maintain(k, &w, table, &s, false);
-    misses += w.spec.work - before;
-  }
-  /* The kernel's work: faults stop the request that meets them, also hint faults, which move their page up. */
-  w.spec.work += (uint64_t)(sim->fault_count * sim->fault_ps / sim->workers / sim->servers);
-  if (sim->migrate_count > 0 && sim->tier_count > 1) {
-    double up = sim->migrate_count / 2 / sim->workers / sim->servers;
-    w.spec.work += (uint64_t)(up * sim->migrate_ps);
-    ts_sim_access(k->c, &w, 1, false, up, sim->page_bytes);
-    ts_sim_access(k->c, &w, 0, true, up, sim->page_bytes);
-  }
-  if (sim->lock_ps > 0 || sim->lock_misses) {
-    uint64_t held = sim->gap ? 0 : locked_ps(sim, rows) + (sim->lock_misses ? misses : 0);
-    ts_sim_turn(&w, m->lock, held);
-  }
+  double bytes = ts_sim_pull_part(k->c, &w, step, worker, m->lock);
   ts_timeline_wait(k->c->line, asked);
   uint32_t served = ts_sim_end(k->c, &w);
   k->pulled[worker * sim->servers + server] = served;
@@ -128,13 +52,7 @@ static void maintain_in_gap(cluster *k, uint32_t step, uint32_t server, uint32_t
   machine *m = &k->servers[server];
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
     ts_sim_work w = ts_sim_begin(TS_SIM_MAINTENANCE, step, worker, m->background, TS_MAX(sim->background, 1u), &m->memory);
-    double rows = 0;
-    for (uint32_t t = 0; t < sim->table_count; t++) {
-      share s = share_of(k, step, worker, t);
-      rows += s.rows;
-      maintain(k, &w, &sim->tables[t], &s, true);
-    }
-    w.spec.work += (uint64_t)(rows * (double)sim->lock_ps);
+    ts_sim_gap_part(k->c, &w, step, worker);
     for (uint32_t other = 0; other < sim->workers; other++)
       ts_timeline_wait(k->c->line, k->pulled[other * sim->servers + server]); /* every pull has been answered */
     maintained[worker] = ts_sim_end(k->c, &w);
@@ -146,11 +64,8 @@ static void demote(cluster *k, uint32_t step, uint32_t server) {
   const ts_sim *sim = k->c->sim;
   if (sim->migrate_count <= 0 || sim->tier_count < 2) return;
   machine *m = &k->servers[server];
-  double pages = sim->migrate_count / 2 / sim->servers;
   ts_sim_work w = ts_sim_begin(TS_SIM_MIGRATION, step, server, m->background, 1, &m->memory);
-  w.spec.work = (uint64_t)(pages * sim->migrate_ps);
-  ts_sim_access(k->c, &w, 0, false, pages, sim->page_bytes);
-  ts_sim_access(k->c, &w, 1, true, pages, sim->page_bytes);
+  ts_sim_pages_down(k->c, &w, sim->migrate_count / 2 / sim->servers);
   for (uint32_t worker = 0; worker < sim->workers; worker++)
     ts_timeline_wait(k->c->line, k->pulled[worker * sim->servers + server]);
   ts_sim_end(k->c, &w);
@@ -161,21 +76,7 @@ static uint32_t update(cluster *k, uint32_t step, uint32_t worker, uint32_t serv
   const ts_sim *sim = k->c->sim;
   machine *m = &k->servers[server];
   ts_sim_work w = ts_sim_begin(TS_SIM_UPDATE, step, worker, m->cores, TS_MIN(sim->cores, sim->workers), &m->memory);
-  double rows = 0;
-  for (uint32_t t = 0; t < sim->table_count && sim->trains; t++) {
-    const ts_sim_table *table = &sim->tables[t];
-    share s = share_of(k, step, worker, t);
-    rows += s.rows;
-    w.spec.work += (uint64_t)(s.rows * (double)sim->update_ps);
-    for (uint32_t i = 0; i < sim->tier_count; i++) {
-      double here = sim->promote || sim->memory_mode.on ? (i == 0 ? s.rows : 0) : s.in_tier[i];
-      ts_sim_row_access(k->c, &w, i, false, here, table->row_bytes);
-      ts_sim_row_access(k->c, &w, i, true, here, table->row_bytes);
-    }
-    double flushed = sim->flush_rows / sim->workers / sim->servers / sim->table_count;
-    ts_sim_row_access(k->c, &w, sim->tier_count - 1, true, flushed, table->row_bytes);
-  }
-  if (!sim->gap) ts_sim_turn(&w, m->lock, locked_ps(sim, rows));
+  ts_sim_push_part(k->c, &w, step, worker, m->lock);
   for (uint32_t other = 0; other < sim->workers; other++)
     ts_timeline_wait(k->c->line, k->pushed[other * sim->servers + server]);
   return ts_sim_end(k->c, &w);
@@ -192,12 +93,10 @@ static void pulls(cluster *k, uint32_t step, const uint32_t *ends) {
   }
   uint32_t *arrived = k->computed; /* what the dense part of a worker waits for */
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
-    double keys = 0;
-    for (uint32_t t = 0; t < sim->table_count; t++) keys += sim->tables[t].distinct;
     for (uint32_t server = 0; server < sim->servers; server++) {
       ts_timeline_wait(k->c->line, step == 0 ? TS_NONE : ends[step - 1]);
       uint32_t asked = send(k, TS_SIM_PULL, step, worker, k->host_out[worker / sim->per_host], k->servers[server].in,
-                            keys * KEY_BYTES / sim->servers, k->parsed[worker]);
+                            ts_sim_asked_bytes(sim) / sim->servers, k->parsed[worker]);
       uint32_t answer = serve_pull(k, step, worker, server, asked);
       k->pushed[worker * sim->servers + server] = answer;
     }
@@ -229,13 +128,10 @@ static uint32_t step(cluster *k, uint32_t number, const uint32_t *ends, uint32_t
                             TS_NONE);
   }
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
-    double bytes = 0;
-    for (uint32_t t = 0; t < sim->table_count && sim->trains; t++)
-      bytes += sim->tables[t].distinct * (sim->tables[t].value_bytes + KEY_BYTES);
     for (uint32_t server = 0; server < sim->servers; server++)
       k->pushed[worker * sim->servers + server] =
           send(k, TS_SIM_PUSH, number, worker, k->host_out[worker / sim->per_host], k->servers[server].in,
-               bytes / sim->servers, k->computed[worker]);
+               ts_sim_pushed_bytes(sim) / sim->servers, k->computed[worker]);
   }
   for (uint32_t worker = 0; worker < sim->workers; worker++)
     for (uint32_t server = 0; server < sim->servers; server++) {

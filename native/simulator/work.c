@@ -86,11 +86,11 @@ void ts_sim_row_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool
 uint32_t ts_sim_end(ts_sim_context *c, const ts_sim_work *work) { return ts_timeline_add(c->line, &work->spec); }
 
 /* Twelve uniform numbers have variance 1 around 6 (central limit), with no function but a root. */
-double ts_sim_spread(const ts_sim *sim, double mean, double variance, uint32_t step, uint32_t actor, uint32_t table) {
-  if (mean <= 0) return 0;
+double ts_sim_spread(const ts_sim_context *c, double mean, double variance, uint32_t step, uint32_t actor, uint32_t table) {
+  if (mean <= 0 || c->expected) return mean <= 0 ? 0 : mean;
   double z = -6, root = variance > 0 ? variance : 0;
   uint64_t stream = ((uint64_t)step << 32 | actor) * TS_SIM_TABLES + table;
-  for (uint32_t i = 0; i < 12; i++) z += ts_unit(ts_random64(sim->seed, stream, i));
+  for (uint32_t i = 0; i < 12; i++) z += ts_unit(ts_random64(c->sim->seed, stream, i));
   if (root > 0) { /* Newton; starts above the root and stops when it no longer falls */
     double x = root > 1 ? root : 1;
     for (uint32_t i = 0; i < 64; i++) {

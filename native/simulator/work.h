@@ -14,7 +14,8 @@ typedef struct ts_sim_context {
   const ts_sim *sim;
   ts_sim_outcome *out;
   ts_timeline *line;
-  bool counted; /* the step counts */
+  bool counted;  /* the step counts */
+  bool expected; /* counts of rows are expected ones, without spread */
   ts_access_costs costs;
 } ts_sim_context;
 
@@ -36,8 +37,8 @@ void ts_sim_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool wri
 void ts_sim_row_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool write, double rows, uint32_t bytes);
 uint32_t ts_sim_end(ts_sim_context *c, const ts_sim_work *work);
 
-/* `mean` with a seeded spread: rounded to a whole number, never below 0. */
-double ts_sim_spread(const ts_sim *sim, double mean, double variance, uint32_t step, uint32_t actor, uint32_t table);
+/* `mean` with a seeded spread: rounded to a whole number, never below 0; where counts are expected ones, `mean`. */
+double ts_sim_spread(const ts_sim_context *c, double mean, double variance, uint32_t step, uint32_t actor, uint32_t table);
 
 int32_t ts_sim_run_host(ts_sim_context *c, ts_err err);
 int32_t ts_sim_run_servers(ts_sim_context *c, ts_err err);
