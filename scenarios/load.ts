@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { checkScenario } from "./check.ts";
 import { ScenarioError } from "../base/diagnostics.ts";
 import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "../base/document.ts";
+import { readJsonc } from "../base/jsonc.ts";
+import { mediaByPath, withMediaAt } from "../models/media/by_path.ts";
 import { listMedia } from "../models/media/media.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
@@ -36,14 +38,16 @@ const SHIPPED = new URL("./", import.meta.url);
  * ```
  */
 export async function parseScenario(text: string, options: DocumentSource): Promise<ResolvedScenario> {
-  const media = await listMedia();
+  const { directory, limit } = options;
+  const own = await mediaByPath(readJsonc(text).value, directory);
+  const media = [...await listMedia(), ...own.media.keys()];
   const document = parseDocument(
     text,
     options.file,
     "a scenario",
-    (written) => checkScenario(written, media, options.limit),
+    (written) => own.problems.length > 0 ? own.problems : checkScenario(written, media, limit),
   );
-  return fillDefaults(document as Scenario, options.directory);
+  return fillDefaults(withMediaAt(document as Scenario, directory), directory);
 }
 
 /**
@@ -87,9 +91,11 @@ export async function resolveScenario(
   directory: string = Deno.cwd(),
   { limit }: LimitOptions = {},
 ): Promise<ResolvedScenario> {
-  const problems = checkScenario(scenario, await listMedia(), limit);
+  const own = await mediaByPath(scenario, directory);
+  const media = [...await listMedia(), ...own.media.keys()];
+  const problems = own.problems.length > 0 ? own.problems : checkScenario(scenario, media, limit);
   if (problems.length > 0) throw new ScenarioError(problems);
-  return fillDefaults(scenario, directory);
+  return fillDefaults(withMediaAt(scenario, directory), directory);
 }
 
 /** The shipped scenarios and simulations: name, sentence, file. */

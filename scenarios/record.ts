@@ -70,7 +70,7 @@ export interface ModelBand {
    * Whose figures that was found with: those of the medium of this `kind`; of the `medium`; of the kind in its `class` of
    * media; of the kind in `all` media; `fit`: its own, with the errors of the fit.
    */
-  readonly basis: "kind" | "medium" | "class" | "all" | "fit";
+  readonly basis: "kind" | "medium" | "class" | "all" | "fit" | "measured";
   /** Published figures of the medium that were compared. */
   readonly points: number;
   /** Curves that they belong to. */

@@ -7,6 +7,7 @@
 import { foundText, pathText, type Problem } from "../base/diagnostics.ts";
 import type { Result } from "./record.ts";
 import { digestOf } from "../base/canonical.ts";
+import { isPathWord } from "../base/path_word.ts";
 import type { ResolvedScenario } from "./scenario.ts";
 import { scenarioSchema } from "./schema.ts";
 import type { SimulationResult } from "../models/simulation/record.ts";
@@ -15,7 +16,7 @@ import type { ResolvedSimulation } from "../models/simulation/simulation.ts";
 import { validate } from "../base/validate.ts";
 
 /** Fields that name files or folders. */
-const PATHS: ReadonlySet<string> = new Set(["path", "ssdPath", "criteo", "trace", "result", "profile"]);
+const PATHS: ReadonlySet<string> = new Set(["path", "ssdPath", "criteo", "trace", "result", "profile", "media"]);
 
 /**
  * What of this machine's files a scenario or simulation would read or write: `workload.data.criteo: "/data/day_0"`. A result
@@ -35,7 +36,7 @@ export function pathsOf(scenario: object, at: string = ""): string[] {
 }
 
 function isPath(field: string, value: string): boolean {
-  return field === "profile" ? value.endsWith(".json") : value !== "auto";
+  return field === "profile" || field === "media" ? isPathWord(value) : value !== "auto";
 }
 
 /** Refuses to use files and folders that a result names unless the user said so. @throws {RerunError} naming them. */

@@ -316,7 +316,7 @@ const configuration = v.strictObject({
   )),
   media: v.exactOptional(described(
     v.string(),
-    'Media model that a missing medium is emulated as. Default "optane-100-6x256".',
+    'Media model, by name or path, that a missing medium is emulated as. Default "optane-100-6x256".',
   )),
 });
 

@@ -6,18 +6,23 @@
  * @module
  */
 
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { parseDocument } from "../../base/document.ts";
+import { isPathWord, wordAt } from "../../base/path_word.ts";
 import { readUserText } from "../../base/user_file.ts";
 import * as v from "../../base/valibot.ts";
 import { validate } from "../../base/validate.ts";
 import { nearest } from "../../base/nearest.ts";
+import { type Measured, measuredSchema } from "./measured.ts";
 
 const FOLDER = new URL("./", import.meta.url);
 
 const parameter = v.strictObject({
   value: v.pipe(v.number(), v.minValue(0)),
+  low: v.optional(v.pipe(v.number(), v.minValue(0))),
+  high: v.optional(v.pipe(v.number(), v.minValue(0))),
   from: v.array(v.string()),
   how: v.optional(v.string()),
   fit: v.optional(v.boolean()),
@@ -32,12 +37,17 @@ const mediaSchema = v.strictObject({
   extends: v.optional(v.string()),
   parameters,
   platforms: v.optional(v.record(v.string(), v.strictObject({ about: v.string(), parameters }))),
+  measured: v.optional(measuredSchema),
 });
 
 /** A number with the rows of `calibration.csv` it is taken from, derived from, or fitted to. */
 interface MediaParameter {
   /** In ns, bytes, bytes/s or without unit, as `native/media/media.h` says. */
   readonly value: number;
+  /** Low end of its 90 % interval, of a medium that was measured on a machine of the user's. */
+  readonly low?: number | undefined;
+  /** High end of it. */
+  readonly high?: number | undefined;
   /** Ids of rows; `*` stands for any text. */
   readonly from: readonly string[];
   /** How it follows from them; without it, the value is that of the one row. */
@@ -74,6 +84,8 @@ export interface Media {
   readonly parameters: MediaParameters;
   /** Machines it was measured on. */
   readonly platforms: Readonly<Record<string, MediaPlatform>>;
+  /** The user's machine that it was measured on; absent of a model of published figures. */
+  readonly measured?: Measured | undefined;
 }
 
 /** A media file as written. */
@@ -90,6 +102,8 @@ interface MediaFile {
   readonly parameters: MediaParameters;
   /** Machines it was measured on. */
   readonly platforms?: Readonly<Record<string, MediaPlatform>> | undefined;
+  /** The user's machine that it was measured on. */
+  readonly measured?: Measured | undefined;
 }
 
 /** A media model that is not there or is not valid. */
@@ -107,18 +121,24 @@ export async function listMedia(): Promise<string[]> {
   return names.sort();
 }
 
+/** The shipped media models, sorted by name. */
+export async function shippedMedia(): Promise<Media[]> {
+  return await Promise.all((await listMedia()).map((name) => loadMedia(name)));
+}
+
 /** Ways in which a medium is written, as the parameters of its model name them. */
 export type MediaStore = "cached" | "nt" | "flush";
 
-/** The media models there are, sorted by name, and how each may be written: the stores that it has parameters for. */
+const STORES: readonly MediaStore[] = ["cached", "nt", "flush"];
+
+/** How a medium may be written: the stores that its model has parameters for. */
+export function storesOf({ parameters }: Media): ReadonlySet<MediaStore> {
+  return new Set(STORES.filter((store) => parameters[`write_${store}_bandwidth`] !== undefined));
+}
+
+/** The media models there are, sorted by name, and how each may be written. */
 export async function mediaStores(): Promise<ReadonlyMap<string, ReadonlySet<MediaStore>>> {
-  const stores = ["cached", "nt", "flush"] as const;
-  return new Map(
-    await Promise.all((await listMedia()).map(async (name) => {
-      const { parameters } = await loadMedia(name);
-      return [name, new Set(stores.filter((store) => parameters[`write_${store}_bandwidth`] !== undefined))] as const;
-    })),
-  );
+  return new Map((await shippedMedia()).map((media) => [media.name, storesOf(media)]));
 }
 
 /** Where the file of a media model is. */
@@ -146,10 +166,12 @@ export function parseMedia(text: string, source: string): MediaFile {
 }
 
 /**
- * Loads a shipped media model.
+ * Loads a media model: a shipped one by its name, or one of the user's by the path of its file.
  *
- * @param name Its name, e.g. `optane-100-6x256`.
- * @throws {MediaError} naming the models there are.
+ * @param word A name, e.g. `optane-100-6x256`, or a path: with a slash, or ending in `.jsonc` or `.json`.
+ * @param directory Where a relative path starts. Default: the working directory.
+ * @throws {MediaError} naming the models there are; or if the file is no media model.
+ * @throws {Deno.errors.NotFound} if there is no file of that path.
  *
  * @example
  * ```ts
@@ -159,26 +181,43 @@ export function parseMedia(text: string, source: string): MediaFile {
  * console.log(media.parameters["read_latency_ns"]?.value); // 305
  * ```
  */
-export async function loadMedia(name: string): Promise<Media> {
-  const known = await listMedia();
-  if (!known.includes(name)) {
-    const near = nearest(name, known);
-    const hint = near === undefined ? "" : `, did you mean "${near}"?`;
-    throw new MediaError(`Cannot load media model "${name}": there is no such model${hint} Known: ${known.join(", ")}`);
+export async function loadMedia(word: string, directory: string = Deno.cwd()): Promise<Media> {
+  return await loadExtending(wordAt(word, directory), []);
+}
+
+/** Loads a model that those before it extend. */
+async function loadExtending(word: string, before: readonly string[]): Promise<Media> {
+  if (before.includes(word)) {
+    throw new MediaError(`Cannot read the media model: "${word}": extends: expected another model, found itself`);
   }
-  const file = parseMedia(await readUserText(fileURLToPath(mediaFileUrl(name)), "media"), `"${name}"`);
-  const base = file.extends === undefined ? undefined : await loadMedia(file.extends);
+  const path = isPathWord(word) ? word : await shippedPath(word);
+  const file = parseMedia(await readUserText(path, "media"), isPathWord(word) ? word : `"${word}"`);
+  const parent = file.extends === undefined ? undefined : wordAt(file.extends, dirname(path));
+  const base = parent === undefined ? undefined : await loadExtending(parent, [...before, word]);
   const kind = file.kind ?? base?.kind;
-  if (kind === undefined) throw new MediaError(`Cannot read media model "${name}": kind: missing`);
-  const { about, extends: parent } = file;
+  if (kind === undefined) throw new MediaError(`Cannot read media model "${word}": kind: missing`);
   return {
-    name,
-    about,
+    name: file.name,
+    about: file.about,
     kind,
-    extends: parent,
+    extends: file.extends,
     parameters: { ...base?.parameters, ...file.parameters },
     platforms: { ...base?.platforms, ...file.platforms },
+    ...(file.measured === undefined ? {} : { measured: file.measured }),
   };
+}
+
+async function shippedPath(name: string): Promise<string> {
+  const known = await listMedia();
+  if (known.includes(name)) return fileURLToPath(mediaFileUrl(name));
+  const near = nearest(name, known);
+  const hint = near === undefined ? "" : `, did you mean "${near}"?`;
+  throw new MediaError(
+    `Cannot load media model "${name}": there is no such model${hint} Known: ${
+      known.join(", ")
+    }; or give the path of ` +
+      "a .jsonc file",
+  );
 }
 
 /**

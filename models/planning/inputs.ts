@@ -8,6 +8,7 @@
 import { missRatioCurve, type PopularityLaw, type ZipfLaw } from "../../ffi/curve.ts";
 import { evaluateMedia } from "../../ffi/media.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
+import { isPathWord } from "../../base/path_word.ts";
 import { listMedia, loadMedia, mediaOptions } from "../media/media.ts";
 import { bandFor, loadResiduals } from "../media/calibration/bands.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
@@ -44,7 +45,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
       file.media.dram,
       file.media.pmem,
       ...own.flatMap(({ tiers }) => tiers.map((t) => t.medium)),
-    ]),
+    ], file.directory),
     prices: file.prices,
     usableShare: file.usableShare,
     target: {
@@ -88,23 +89,23 @@ async function lawOf(
 }
 
 /** Times of rows on media, asked once for each size. */
-async function rowTimes(names: readonly string[]): Promise<PlanInputs["rowTimes"]> {
+async function rowTimes(names: readonly string[], directory: string): Promise<PlanInputs["rowTimes"]> {
   const known = await listMedia();
   const media = new Map<string, Record<string, string>>();
   const kinds = new Map<string, string>();
   for (const name of new Set(names)) {
-    if (!known.includes(name)) {
+    if (!isPathWord(name) && !known.includes(name)) {
       throw new ScenarioError([{
         path: ["media"],
         message: `unknown media model "${name}"`,
         hint: `all media models: ${known.join(", ")}`,
       }]);
     }
-    const medium = await loadMedia(name);
+    const medium = await loadMedia(name, directory);
     media.set(name, mediaOptions(medium));
     kinds.set(name, medium.kind);
   }
-  const residuals = await loadResiduals();
+  const residuals = await loadResiduals(names);
   const answers = new Map<string, RowTimes>();
   return (medium, threads, rowBytes) => {
     const key = `${medium} ${threads} ${rowBytes}`;

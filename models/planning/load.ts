@@ -13,7 +13,9 @@ import {
   PAST_LIMIT,
   readDocument,
 } from "../../base/document.ts";
+import { readJsonc } from "../../base/jsonc.ts";
 import { validate } from "../../base/validate.ts";
+import { mediaByPath, withMediaAt } from "../media/by_path.ts";
 import { type PlanFile, planSchema, type ResolvedPlanFile, resolvePlan } from "./plan_file.ts";
 
 /** Kinds of tables and machines at most: the curve of each table is computed, and each machine is tried with all. */
@@ -36,15 +38,21 @@ function checkWork({ tables, machines = {} }: PlanFile): Problem[] {
 /**
  * Reads a plan from JSON with comments.
  *
+ * @param broken What is wrong with files that the plan names.
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
  */
-export function parsePlan(text: string, { file, directory, limit = true }: DocumentSource): ResolvedPlanFile {
+export function parsePlan(
+  text: string,
+  { file, directory, limit = true }: DocumentSource,
+  broken: readonly Problem[] = [],
+): ResolvedPlanFile {
   const document = parseDocument(text, file, "a plan", (written) => {
+    if (broken.length > 0) return broken;
     const validation = validate(planSchema, written);
     if ("problems" in validation) return validation.problems;
     return limit ? checkWork(validation.value) : [];
   });
-  return { ...resolvePlan(document as PlanFile), directory };
+  return { ...resolvePlan(withMediaAt(document as PlanFile, directory)), directory };
 }
 
 /**
@@ -57,5 +65,6 @@ export function parsePlan(text: string, { file, directory, limit = true }: Docum
  */
 export async function loadPlan(file: string | URL, options: LimitOptions = {}): Promise<ResolvedPlanFile> {
   const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "plan");
-  return parsePlan(text, { ...source, ...options });
+  const { problems } = await mediaByPath(readJsonc(text).value, source.directory);
+  return parsePlan(text, { ...source, ...options }, problems);
 }

@@ -183,7 +183,7 @@ const machine = v.strictObject({
     v.pipe(
       v.array(v.strictObject({
         name: described(text, "DRAM, PMEM, CXL, SSD."),
-        medium: described(text, "A media model: tierbench lists them in models/media."),
+        medium: described(text, "A media model: a name in models/media, or the path of a file."),
         size: described(size, "Bytes of one machine."),
         records: v.exactOptional(flag("Whether rows are records in files, as on SSD. Default false.")),
       })),

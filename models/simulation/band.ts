@@ -23,7 +23,7 @@ export async function bandOf(
   run: (stretch: readonly Stretch[]) => Promise<CaseOutcome>,
 ): Promise<Band> {
   if (set.placement === "lines") return { why: "not calibrated, ratios only: Memory Mode has no verified raw data" };
-  const residuals = await loadResiduals();
+  const residuals = await loadResiduals(set.tiers.map(({ media }) => media));
   const factors: { read: number; write: number }[] = [];
   const reasons: string[] = [];
   for (const [t, tier] of set.tiers.entries()) {

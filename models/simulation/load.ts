@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { readJsonc } from "../../base/jsonc.ts";
 import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "../../base/document.ts";
-import { mediaStores } from "../media/media.ts";
+import { type MediaByPath, mediaByPath, withMediaAt } from "../media/by_path.ts";
+import { type MediaStore, mediaStores, storesOf } from "../media/media.ts";
 import { readUserText } from "../../base/user_file.ts";
 import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
@@ -25,6 +26,11 @@ function bytesIn(directory: string): (path: string) => number {
       return 0;
     }
   };
+}
+
+/** How the media may be written that a document can name: the shipped ones, and those it names by path. */
+async function storesBeside({ media }: MediaByPath): Promise<ReadonlyMap<string, ReadonlySet<MediaStore>>> {
+  return new Map([...await mediaStores(), ...[...media].map(([word, one]) => [word, storesOf(one)] as const)]);
 }
 
 /** Whether a text is that of a simulation rather than of a scenario that runs on this machine. */
@@ -50,14 +56,16 @@ export async function isSimulation(file: string | URL): Promise<boolean> {
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
  */
 export async function parseSimulation(text: string, options: DocumentSource): Promise<ResolvedSimulation> {
-  const media = await mediaStores();
+  const { limit, directory } = options;
+  const own = await mediaByPath(readJsonc(text).value, directory);
+  const media = await storesBeside(own);
   const document = parseDocument(
     text,
     options.file,
     "a simulation",
-    (document) => checkSimulation(document, media, options.limit, bytesIn(options.directory)),
+    (document) => own.problems.length > 0 ? own.problems : checkSimulation(document, media, limit, bytesIn(directory)),
   );
-  return fillSimulation(await withProfiles(document as Simulation, options.directory), options.directory);
+  return await filled(document as Simulation, directory);
 }
 
 /**
@@ -92,7 +100,14 @@ export async function resolveSimulation(
   directory: string = Deno.cwd(),
   { limit }: LimitOptions = {},
 ): Promise<ResolvedSimulation> {
-  const problems = checkSimulation(simulation, await mediaStores(), limit, bytesIn(directory));
+  const own = await mediaByPath(simulation, directory);
+  if (own.problems.length > 0) throw new ScenarioError(own.problems);
+  const problems = checkSimulation(simulation, await storesBeside(own), limit, bytesIn(directory));
   if (problems.length > 0) throw new ScenarioError(problems);
-  return fillSimulation(await withProfiles(simulation, directory), directory);
+  return await filled(simulation, directory);
+}
+
+/** A valid simulation with what it names by path, and its defaults. */
+async function filled(written: Simulation | ResolvedSimulation, directory: string): Promise<ResolvedSimulation> {
+  return fillSimulation(await withProfiles(withMediaAt(written, directory), directory), directory);
 }

@@ -36,8 +36,13 @@ function partsOf({ simulated }: CaseOutcome, steps: number): TimePart[] {
 }
 
 /** Bytes a second that the media model gives all threads together for accesses of this size. */
-async function limitOf(tier: ResolvedTier, bytes: number, threads: number): Promise<{ read: number; write: number }> {
-  const options = mediaOptions(await loadMedia(tier.media));
+async function limitOf(
+  tier: ResolvedTier,
+  bytes: number,
+  threads: number,
+): Promise<{ medium: string; read: number; write: number }> {
+  const medium = await loadMedia(tier.media);
+  const options = mediaOptions(medium);
   // Rows that go to a disk are gathered first, as in native/simulator/work.c.
   const written = tier.depth > 1 ? { bytes: 2 ** 18, sequential: true } : {};
   const query: MediaQuery = {
@@ -52,7 +57,7 @@ async function limitOf(tier: ResolvedTier, bytes: number, threads: number): Prom
     ...written,
     operation: STORES[tier.store],
   }]);
-  return { read, write };
+  return { medium: medium.name, read, write };
 }
 
 async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTraffic[]> {
@@ -64,12 +69,12 @@ async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTr
     const traffic = simulated.traffic.filter((part) => part.tier === t);
     const accesses = traffic.reduce((n, part) => n + part.accesses, 0);
     const bytes = accesses === 0 ? 256 : traffic.reduce((n, part) => n + part.bytes, 0) / accesses;
-    const { read, write } = await limitOf(tier, bytes, threadsAt(simulation));
+    const { medium, read, write } = await limitOf(tier, bytes, threadsAt(simulation));
     const of = (op: string) => traffic.find((part) => part.op === op)?.bytes ?? 0;
     const inTier = demand.tables.reduce((sum, table) => sum + (table.inTier[t] ?? 0), 0);
-    const busy = simulated.resources.filter(({ name }) => family(name).replace(/, (reads|writes)$/, "") === tier.media);
+    const busy = simulated.resources.filter(({ name }) => family(name).replace(/, (reads|writes)$/, "") === medium);
     return {
-      media: tier.media,
+      media: medium,
       sizeBytes: tier.size,
       ...(set.placement === "lines" || all === 0 ? {} : { rowsShare: inTier / all }),
       readBytes: of("read") / simulation.steps / machines,

@@ -111,11 +111,12 @@ function stretched(options: Record<string, string>, { read, write }: Stretch): R
 
 async function tierOptions(tier: ResolvedTier, n: number, stretch?: Stretch): Promise<Record<string, string>> {
   const prefix = `tier${n}`;
-  const plain = mediaOptions(await loadMedia(tier.media));
+  const medium = await loadMedia(tier.media);
+  const plain = mediaOptions(medium);
   const media = stretch === undefined ? plain : stretched(plain, stretch);
   return {
     ...Object.fromEntries(Object.entries(media).map(([key, value]) => [`${prefix}.${key}`, value])),
-    [`${prefix}.label`]: tier.media,
+    [`${prefix}.label`]: medium.name,
     [`${prefix}.write`]: tier.store,
     [`${prefix}.round`]: String(tier.round),
     [`${prefix}.hops`]: String(tier.hops),

@@ -6,9 +6,10 @@
  */
 
 import { ScenarioError } from "../../base/diagnostics.ts";
+import { wordAt } from "../../base/path_word.ts";
 import { type Profile, ProfileError, type ProfileTable } from "../workloads/profile.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
-import { profileAt, profileWord } from "../workloads/scaled_law.ts";
+import { profileAt } from "../workloads/scaled_law.ts";
 import type { Law, ResolvedSimulation, SimulatedProfile, SimulatedTable, Simulation } from "./simulation.ts";
 
 /** What a table of a profile has beside its popularity: a law says nothing of it. */
@@ -76,7 +77,7 @@ export async function withProfiles<T extends Simulation | ResolvedSimulation>(
       Object.entries(study.vary ?? {}).map(([field, values]) => [
         field,
         /\.profile(\.name)?$/.test(field)
-          ? values.map((value) => typeof value === "string" ? profileWord(value, directory) : value)
+          ? values.map((value) => typeof value === "string" ? wordAt(value, directory) : value)
           : values,
       ]),
     ),

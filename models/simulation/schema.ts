@@ -129,7 +129,7 @@ const cluster = v.strictObject({
 });
 
 const tier = v.strictObject({
-  media: words("Media model; see models/media."),
+  media: words("Media model: a name in models/media, or the path of a file."),
   size: optional(size("Bytes for rows; without it, whatever the tiers above do not hold. Required but for the last.")),
   store: optional(described(
     v.picklist(["cached", "nt", "flush"]),

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isAbsolute, resolve } from "node:path";
+import { wordAt } from "../../base/path_word.ts";
 import type { PopularityLaw } from "../../ffi/curve.ts";
 import { loadProfile, type Profile } from "./profile.ts";
 
@@ -47,16 +47,6 @@ export function scaledLaw(law: PopularityLaw, rows: number): PopularityLaw {
   return { rows: BigUint64Array.from(counts), weights: Float64Array.from(weights) };
 }
 
-/** Whether a word is the path of a profile's file rather than the name of a shipped one. */
-function isPath(word: string): boolean {
-  return /[/\\]|\.json$/.test(word);
-}
-
-/** A profile's word with its path, if it is one, made absolute. */
-export function profileWord(word: string, directory: string): string {
-  return isPath(word) && !isAbsolute(word) ? resolve(directory, word) : word;
-}
-
 /**
  * Loads the profile that a scenario names.
  *
@@ -65,5 +55,5 @@ export function profileWord(word: string, directory: string): string {
  * @throws {ProfileError} There is none, or it is none.
  */
 export async function profileAt(word: string, directory: string): Promise<Profile> {
-  return await loadProfile(profileWord(word, directory));
+  return await loadProfile(wordAt(word, directory));
 }

@@ -19,6 +19,7 @@ const BASIS: Readonly<Record<ModelBand["basis"], string>> = {
   class: "figures of this kind of all media of its class",
   all: "figures of this kind of all media",
   fit: "its own figures of this kind, errors of the fit",
+  measured: "figures measured on the machine that its file names",
 };
 
 /** What is asked of a medium. */

@@ -44,7 +44,7 @@ export async function modelLimit(name: string, { type, rowBytes, threads }: Medi
 
 /** The bands of a media model, by kind of figure; empty if nothing published could be compared with it. */
 export async function modelBands(name: string): Promise<ModelBand[]> {
-  const known = (await loadResiduals())[name] ?? {};
+  const known = (await loadResiduals([name]))[name] ?? {};
   return (["latency", "read", "write", "mixed"] as const).flatMap((kind) => {
     const found = known[kind];
     if (found === undefined) return [];

@@ -9,7 +9,7 @@
 
 import { nearest } from "../../base/nearest.ts";
 import type { Availability } from "../../machines/availability.ts";
-import { listMedia, loadMedia } from "../../models/media/media.ts";
+import { listMedia, shippedMedia } from "../../models/media/media.ts";
 import type { RunRecord, Vouched } from "../record.ts";
 import type { ResolvedConfiguration, ResolvedScenario } from "../scenario.ts";
 import { usesLibpmem, usesMemkind } from "../../ffi/storage.ts";
@@ -40,7 +40,7 @@ const KINDS: readonly string[] = ["pmem", "cxl"];
  * those of no other kind of medium.
  */
 export async function vouchableMedia(): Promise<string[]> {
-  const models = await Promise.all((await listMedia()).map(loadMedia));
+  const models = await shippedMedia();
   const beginnings = (name: string) => name.split("-").map((_, i, words) => words.slice(0, i + 1).join("-"));
   const others = new Set(models.flatMap(({ name, kind }) => KINDS.includes(kind) ? [] : beginnings(name)));
   const names = models.flatMap(({ name, kind }) => KINDS.includes(kind) ? beginnings(name) : []);

@@ -6,7 +6,10 @@
  * @module
  */
 
+import { isPathWord } from "../../../base/path_word.ts";
 import type { MediaOperation } from "../../../ffi/media.ts";
+import { measuredText } from "../measured.ts";
+import { loadMedia } from "../media.ts";
 import type { FigureKind } from "./points.ts";
 
 const FILE = new URL("./residuals.json", import.meta.url);
@@ -17,9 +20,9 @@ export type Range = readonly [number, number];
 /**
  * Whose figures a band is made of: those of the medium of this `kind`; of the `medium`; of the kind in all media of its
  * `class` (DRAM, PMEM, …); of the kind in `all` media. `fit`: the medium's of this kind, with the errors of the fit, which
- * were larger than those of all curves left out.
+ * were larger than those of all curves left out. `measured`: figures of the user's own machine.
  */
-export type BandBasis = "kind" | "medium" | "class" | "all" | "fit";
+export type BandBasis = "kind" | "medium" | "class" | "all" | "fit" | "measured";
 
 /** What is known of one kind of figure of one medium. */
 export interface KindResiduals {
@@ -31,6 +34,8 @@ export interface KindResiduals {
   readonly factor: number;
   /** Whose figures that was found with. */
   readonly basis: BandBasis;
+  /** `measured on lab7 on 2026-11-22`, of figures of the user's own machine. */
+  readonly measured?: string;
   /** How the medium was accessed: {@linkcode accessOf} of what was compared. */
   readonly accesses: readonly string[];
   /** Sizes of an access, bytes. */
@@ -64,12 +69,27 @@ export interface FigureConditions {
 
 /** A 90 % band, or why there is none. */
 export type Band =
-  | { readonly calibrated: true; readonly low: number; readonly high: number }
+  | { readonly calibrated: true; readonly low: number; readonly high: number; readonly measured?: string }
   | { readonly calibrated: false; readonly outside: string };
 
-/** The residuals of the shipped media models. */
-export async function loadResiduals(): Promise<Residuals> {
-  return JSON.parse(await Deno.readTextFile(FILE)) as Residuals;
+/**
+ * The residuals of the shipped media models, and of those given by path: what their own files say that was measured.
+ *
+ * @param words Media that will be asked for; those that are paths are added, under the path.
+ */
+export async function loadResiduals(words: Iterable<string> = []): Promise<Residuals> {
+  const shipped = JSON.parse(await Deno.readTextFile(FILE)) as Residuals;
+  const own = await Promise.all(
+    [...new Set(words)].filter(isPathWord).map(async (word) => [word, await residualsOf(word)] as const),
+  );
+  return { ...shipped, ...Object.fromEntries(own) };
+}
+
+async function residualsOf(path: string): Promise<Residuals[string]> {
+  const { measured } = await loadMedia(path);
+  if (measured === undefined) return {};
+  const by = { basis: "measured", measured: measuredText(measured) } as const;
+  return Object.fromEntries(Object.entries(measured.figures).map(([kind, figures]) => [kind, { ...figures, ...by }]));
 }
 
 /** `nt-store`, or `nt-store, fenced`. */
@@ -89,12 +109,12 @@ const WORDS: Readonly<Record<Ranged, string>> = {
 const say = (value: number): string => String(Number(value.toPrecision(3)));
 
 /** `threads: 64, calibrated from 1 to 24 (2.67 times the most)`; undefined if inside. */
-function outside(name: Ranged, value: number, [low, high]: Range): string | undefined {
+function outside(name: Ranged, value: number, [low, high]: Range, by: string): string | undefined {
   if (value >= low && value <= high) return undefined;
   const range = low === high ? `at ${say(low)} only` : `from ${say(low)} to ${say(high)}`;
   const times = value > high ? value / high : low / value;
   const far = Number.isFinite(times) && times > 0 ? ` (${say(times)} times ${value > high ? "above" : "below"})` : "";
-  return `${WORDS[name]}: ${say(value)}, calibrated ${range}${far}`;
+  return `${WORDS[name]}: ${say(value)}, ${by} ${range}${far}`;
 }
 
 /**
@@ -123,8 +143,9 @@ export function bandFor(
   conditions: FigureConditions = {},
 ): Band {
   const known = residuals[medium]?.[kind];
+  const whose = isPathWord(medium) ? "measured" : "published";
   if (known === undefined) {
-    return { calibrated: false, outside: `no published ${kind} figure of ${medium}` };
+    return { calibrated: false, outside: `no ${whose} ${kind} figure of ${medium}` };
   }
   const { operation, fenced } = conditions;
   if (operation !== undefined) {
@@ -133,16 +154,22 @@ export function bandFor(
       const compared = known.accesses.map((one) => `"${one}"`).join(", ");
       return {
         calibrated: false,
-        outside: `no published ${kind} figure of "${access}" on ${medium}, only of ${compared}`,
+        outside: `no ${whose} ${kind} figure of "${access}" on ${medium}, only of ${compared}`,
       };
     }
   }
   const names = Object.keys(WORDS) as Ranged[];
   const reasons = names.flatMap((name) => {
     const given = conditions[name];
-    const reason = given === undefined ? undefined : outside(name, given, known[name]);
+    const reason = given === undefined ? undefined : outside(name, given, known[name], known.measured ?? "calibrated");
     return reason === undefined ? [] : [reason];
   });
   if (reasons.length > 0) return { calibrated: false, outside: reasons.join("; ") };
-  return { calibrated: true, low: value / known.factor, high: value * known.factor };
+  const { factor, measured } = known;
+  return {
+    calibrated: true,
+    low: value / factor,
+    high: value * factor,
+    ...(measured === undefined ? {} : { measured }),
+  };
 }

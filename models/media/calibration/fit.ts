@@ -7,7 +7,7 @@
  */
 
 import { applyEdits, modify } from "../../../base/jsonc_parser.ts";
-import { listMedia, loadMedia, type Media, mediaFileUrl, mediaOptions, parseMedia } from "../media.ts";
+import { type Media, mediaFileUrl, mediaOptions, parseMedia, shippedMedia } from "../media.ts";
 import { loadCalibration } from "./calibration.ts";
 import { type CalibrationPoint, pointsOf } from "./points.ts";
 import { predict, type Questions, questionsOf } from "./predict.ts";
@@ -62,7 +62,7 @@ function lossOf(error: number): number {
 
 /** The families of all shipped media, with the figures that belong to them. */
 export async function families(points: readonly CalibrationPoint[]): Promise<Family[]> {
-  const media = await Promise.all((await listMedia()).map(loadMedia));
+  const media = await shippedMedia();
   const root = (m: Media): string => {
     const parent = media.find(({ name }) => name === m.extends);
     return parent === undefined ? m.name : root(parent);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { listMedia, loadMedia, mediaOptions } from "../media.ts";
+import { mediaOptions, shippedMedia } from "../media.ts";
 import type { Residuals } from "./bands.ts";
 import { type CalibrationRow, loadCalibration } from "./calibration.ts";
 import { type LeftOut, loadLeftOut, modelsDigest } from "./leave_out.ts";
@@ -66,9 +66,7 @@ export interface ModelValidation {
 
 /** Asks the models for all points. */
 export async function compare(points: readonly CalibrationPoint[]): Promise<Comparison[]> {
-  const media = new Map(
-    await Promise.all((await listMedia()).map(async (name) => [name, await loadMedia(name)] as const)),
-  );
+  const media = new Map((await shippedMedia()).map((one) => [one.name, one]));
   const models = new Map<CalibrationPoint, number>();
   for (const own of Map.groupBy(points, ({ medium, platform }) => `${medium}/${platform}`).values()) {
     const [first] = own;
@@ -134,7 +132,7 @@ function belowNinety(point: Comparison, all: readonly Comparison[]): boolean {
 
 /** Class of each medium: `dram`, `pmem`, …. */
 async function mediaClasses(): Promise<Map<string, string>> {
-  const media = await Promise.all((await listMedia()).map(loadMedia));
+  const media = await shippedMedia();
   return new Map(media.map(({ name, kind }) => [name, kind]));
 }
 

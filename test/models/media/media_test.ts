@@ -3,19 +3,19 @@ import "../../native_library.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "../../assert.ts";
 import { evaluateMedia, type MediaQuery } from "../../../ffi/media.ts";
 import {
-  listMedia,
   loadMedia,
   type Media,
   MediaError,
   mediaNativeOptions,
   mediaOptions,
   parseMedia,
+  shippedMedia,
 } from "../../../models/media/media.ts";
 import { BANDWIDTH_UNITS, isVerified, loadCalibration } from "../../../models/media/calibration/calibration.ts";
 
 const FOLDER = new URL("../../../models/media/", import.meta.url);
 
-const shipped = await Promise.all((await listMedia()).map(loadMedia));
+const shipped = await shippedMedia();
 const rows = new Map((await loadCalibration()).map((row) => [row.id, row]));
 
 /** Rows that an id with `*` names. */
@@ -129,7 +129,8 @@ Deno.test("mediaNativeOptions() gives the options of the native library", async 
 
 Deno.test("loadMedia() names what was meant and what there is", async () => {
   await assertRejects(() => loadMedia("optane-100-6x255"), MediaError, 'did you mean "optane-100-6x256"?');
-  await assertRejects(() => loadMedia("../record"), MediaError, "Known: cxl-type3-ddr4");
+  await assertRejects(() => loadMedia("record"), MediaError, "Known: cxl-type3-ddr4");
+  await assertRejects(() => loadMedia("../record"), Deno.errors.NotFound, "Cannot read the media model");
 });
 
 Deno.test("parseMedia() says where a file is wrong", async () => {
