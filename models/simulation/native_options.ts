@@ -109,7 +109,7 @@ function stretched(options: Record<string, string>, { read, write }: Stretch): R
   );
 }
 
-async function tierOptions(tier: ResolvedTier, n: number, stretch?: Stretch): Promise<Record<string, string>> {
+async function tierOptions(tier: ResolvedTier, n: number, region: number, stretch?: Stretch): Promise<Record<string, string>> {
   const prefix = `tier${n}`;
   const medium = await loadMedia(tier.media);
   const plain = mediaOptions(medium);
@@ -122,6 +122,7 @@ async function tierOptions(tier: ResolvedTier, n: number, stretch?: Stretch): Pr
     [`${prefix}.hops`]: String(tier.hops),
     [`${prefix}.remote`]: String(tier.remote),
     [`${prefix}.depth`]: String(tier.depth),
+    [`${prefix}.region`]: String(region),
     [`${prefix}.read_ps`]: String(picoseconds(tier.perRead)),
     [`${prefix}.write_ps`]: String(picoseconds(tier.perWrite)),
   };
@@ -166,11 +167,15 @@ export async function engineOptions(
     trains: workload.trains ? "1" : "0",
     dense_on: compute.on,
     dense_ps: String(picoseconds(denseSeconds)),
+    dense_spread: String(compute.spread),
+    rest_ps: String(picoseconds(compute.rest)),
     parse_ps: String(picoseconds(compute.parse)),
     key_ps: String(picoseconds(compute.perKey)),
     row_ps: String(picoseconds(compute.perRow)),
     update_ps: String(picoseconds(compute.perUpdate)),
     maintenance: software.maintenance,
+    upkeep_ps: String(picoseconds(software.upkeep)),
+    rows_in_flight: String(software.rowsInFlight),
     lock_ps: String(picoseconds(software.lock)),
     lock_misses: software.lockMisses ? "1" : "0",
     lock_contention: String(software.lockContention),
@@ -195,12 +200,15 @@ export async function engineOptions(
     "tables.value_bytes": tables.map(valueBytes).join(","),
     "tables.row_bytes": tables.map(rowBytes).join(","),
   };
+  const machines = Math.max(1, cluster.servers);
   for (const [t, tier] of configuration.tiers.entries()) {
     options[`tables.in${t}`] = list((i) => {
       const table = demand.tables[i];
       return lines ? (t === 0 ? table?.all ?? 0 : 0) : table?.inTier[t] ?? 0;
     });
-    Object.assign(options, await tierOptions(tier, t, stretch[t]));
+    const rows = tables.reduce((sum, table) => sum + table.rows * placeBytes(table, tier.round), 0) / machines;
+    const region = Math.round(tier.size > 0 ? Math.min(tier.size, rows) : rows);
+    Object.assign(options, await tierOptions(tier, t, region, stretch[t]));
   }
   const shares = demand.memoryMode;
   if (lines && shares !== undefined) {

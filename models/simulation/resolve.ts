@@ -92,6 +92,8 @@ function resolveConfiguration(written: SimulatedConfiguration): ResolvedSimulate
     }),
     software: {
       maintenance: software.maintenance ?? "critical",
+      upkeep: seconds(software.upkeep ?? 0),
+      rowsInFlight: software.rowsInFlight ?? 0,
       lock: seconds(software.lock ?? 0),
       lockMisses: software.lockMisses ?? false,
       lockContention: software.lockContention ?? 0,
@@ -137,6 +139,8 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
     compute: {
       dense: resolveDense(compute.dense, directory),
       on: compute.on ?? "cores",
+      spread: compute.spread ?? 0,
+      rest: seconds(compute.rest ?? 0),
       parse: seconds(compute.parse ?? 0),
       perKey: seconds(compute.perKey ?? 0),
       perRow: seconds(compute.perRow ?? 0),

@@ -93,6 +93,12 @@ const compute = v.strictObject({
     "Time of the dense part of a worker's step: a duration, operations and a rate, or a measured run.",
   ),
   on: optional(described(v.picklist(["cores", "accelerator"]), 'What computes it. Default "cores".')),
+  spread: optional(
+    real("Coefficient of variation of dense from step to step, log-normal; all wait for the slowest. Default 0.", 0, 2),
+  ),
+  rest: optional(
+    duration("Time of a worker's step after its gradients are sent: dense optimizer, framework. Default 0."),
+  ),
   parse: optional(duration("Core time of reading a worker's batch. Default 0.")),
   perKey: optional(duration("Core time a key, for finding duplicates. Default 0.")),
   perRow: optional(duration("Core time a distinct row looked up, without its memory accesses. Default 0.")),
@@ -198,6 +204,16 @@ const configuration = v.strictObject({
       maintenance: optional(described(
         v.picklist(["critical", "gap"]),
         'With servers: rows are moved while requests are served, or between pull and push. Default "critical".',
+      )),
+      upkeep: optional(
+        duration(
+          "Time of keeping a row in order, once a step for each different row, by the threads of maintenance. Default 0.",
+        ),
+      ),
+      rowsInFlight: optional(real(
+        "Rows that a thread waits for at the same time; 1: one row's pointers before the next one's. Default 0: as many as the medium's lines in flight allow.",
+        0,
+        1e6,
       )),
       lock: optional(duration("Time a row needs under a lock that all requests of a server share. Default 0.")),
       lockMisses: optional(flag("Whether that lock is held while rows are brought up. Default false.")),

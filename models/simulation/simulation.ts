@@ -75,6 +75,16 @@ export interface Compute {
    * `"cores"`.
    */
   readonly on?: "cores" | "accelerator";
+  /**
+   * Coefficient of variation of `dense` from step to step and worker to worker (log-normal): all wait for the slowest.
+   * Default 0: no model of tails in computing.
+   */
+  readonly spread?: number;
+  /**
+   * Time of a worker's step after its gradients have been sent, before it asks for rows again: the dense optimizer, the
+   * framework. Default 0.
+   */
+  readonly rest?: Duration;
   /** Core time of reading one worker's batch. Default 0. */
   readonly parse?: Duration;
   /** Core time of one key, for hashing it and finding its duplicates in the batch. Default 0. */
@@ -154,7 +164,17 @@ export interface Software {
    * `"critical"`.
    */
   readonly maintenance?: "critical" | "gap";
-  /** Time that a row needs under a lock that all requests of a server share. Default 0. */
+  /**
+   * Time of keeping a row in order (its place in a list, its version), once a step for each different row, by the threads
+   * that `maintenance` says. Default 0.
+   */
+  readonly upkeep?: Duration;
+  /**
+   * Rows that a thread waits for at the same time: 1 for software that follows one row's pointers before the next one's.
+   * Default 0: as many as the medium's lines in flight allow, as stores do that look a batch up ahead.
+   */
+  readonly rowsInFlight?: number;
+  /** Time that a row needs under a lock that all requests of a server share; with maintenance `"gap"` none is taken. Default 0. */
   readonly lock?: Duration;
   /** Whether that lock is held while missed rows are brought up. Default false. */
   readonly lockMisses?: boolean;
@@ -373,8 +393,8 @@ export interface ResolvedSimulatedConfiguration {
    * again to move up. Absent: pages stay.
    */
   readonly migration?: { readonly scan: number; readonly perPage: number; readonly within: number };
-  /** What the system's software adds to its memory accesses; `lock` in seconds a row. */
-  readonly software: Required<Omit<Software, "lock">> & { readonly lock: number };
+  /** What the system's software adds to its memory accesses; `lock` and `upkeep` in seconds a row. */
+  readonly software: Required<Omit<Software, "lock" | "upkeep">> & { readonly lock: number; readonly upkeep: number };
   /** How rows and weights are saved: seconds between checkpoints, bytes a second, bytes of dense weights. */
   readonly checkpoint: {
     readonly kind: "none" | "incremental" | "version";
@@ -414,6 +434,8 @@ export interface ResolvedSimulation {
   readonly compute: {
     readonly dense: number | Exclude<DenseTime, Duration>;
     readonly on: "cores" | "accelerator";
+    readonly spread: number;
+    readonly rest: number;
     readonly parse: number;
     readonly perKey: number;
     readonly perRow: number;

@@ -175,6 +175,8 @@ uint64_t ts_medium_batch_ps(const ts_medium *m, const ts_media_access *access, u
   return ps >= 1.8e19 ? UINT64_MAX : (uint64_t)(ps + 0.5);
 }
 
+double ts_medium_mixed_ns(const ts_medium *m, double read_ns, double write_ns) { return norm(read_ns, write_ns, m->duplex); }
+
 double ts_medium_shared_ns(const ts_medium *m, double alone, double share, double others) {
   if (others <= 0 || alone <= 0) return alone;
   double own = TS_MIN(1, share / alone), both = (share + others) / alone;

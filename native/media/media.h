@@ -115,6 +115,8 @@ double ts_medium_bandwidth(const ts_medium *medium, const ts_media_access *acces
 double ts_medium_peak(const ts_medium *medium, const ts_media_access *access);
 /* Bytes/s of the medium and its links at this number of threads, with their contention, however fast the cores. */
 double ts_medium_capacity(const ts_medium *medium, const ts_media_access *access);
+/* Time of reads that take `read_ns` alone and writes that take `write_ns` alone, both on their way together. */
+double ts_medium_mixed_ns(const ts_medium *medium, double read_ns, double write_ns);
 /* Time of work that takes `alone` ns, of which the medium is busy `share` ns, when others keep it busy for `others` ns more:
  * alone^p = core^p + share^p. */
 double ts_medium_shared_ns(const ts_medium *medium, double alone, double share, double others);

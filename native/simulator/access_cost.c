@@ -22,6 +22,8 @@ static struct ts_access_known ask(const ts_sim *sim, ts_access_costs *costs, ts_
                             .threads = tier->depth,
                             .fenced = kind.write && tier->fenced,
                             .hops = kind.hops,
+                            .prefetch = sim->prefetchers,
+                            .region = tier->region,
                             .sequential = gathered};
   struct ts_access_known known = {.kind = kind};
   known.one_ns = 1e9 / ts_medium_bandwidth(&tier->medium, &access) * kind.bytes;
@@ -41,7 +43,10 @@ ts_access_cost ts_access_cost_of(const ts_sim *sim, ts_access_costs *costs, ts_a
     kind.bytes = BUFFER_BYTES;
   }
   struct ts_access_known cost = ask(sim, costs, kind, gathered);
+  double one_ns = cost.one_ns;
+  /* Software that follows one row's pointers before the next one's waits for each of them. */
+  if (!kind.write && sim->rows_in_flight > 0) one_ns = TS_MAX(one_ns, cost.latency_ns / sim->rows_in_flight);
   /* Waiting for the last of them costs a latency, whatever few they are. */
-  double core = rows * cost.one_ns < cost.latency_ns && !gathered ? cost.latency_ns : rows * cost.one_ns;
+  double core = rows * one_ns < cost.latency_ns && !gathered ? cost.latency_ns : rows * one_ns;
   return (ts_access_cost){to_ps(core * 1000 + per_row), to_ps(rows * cost.all_ns * 1000)};
 }

@@ -61,6 +61,7 @@ typedef struct ts_sim_tier {
   uint32_t depth;          /* accesses that a core keeps under way, where the medium's threads stand for them (SSDs) */
   ts_media_op write;       /* how rows are written */
   bool fenced;
+  uint64_t region;         /* bytes that rows are spread over; 0: not known */
   uint64_t read_ps, write_ps; /* added to each access by one core: page walks, calls */
 } ts_sim_tier;
 
@@ -78,12 +79,16 @@ typedef struct ts_sim {
   uint32_t cores, background, stage_threads;
   uint32_t ahead, micro, lag;
   bool prefetch, async, promote, accelerator;
+  bool prefetchers; /* of the processors are on, as they are delivered */
   bool trains; /* rows that are looked up are updated; else they leave a tier without being written */
   bool gap, lock_misses;
   uint64_t parse_ps, dense_ps; /* core time of parsing a batch; time of dense work of one worker on all its cores */
+  double dense_spread; /* coefficient of variation of a worker's dense time from step to step, log-normal */
+  uint64_t rest_ps; /* time of a worker's step after its rows are updated: dense optimizer, framework */
   uint64_t key_ps, row_ps, update_ps; /* core time a key, a distinct row looked up, a row updated */
-  uint64_t lock_ps;
+  uint64_t lock_ps, upkeep_ps; /* a row under the lock; a different row of all batches that is kept in order */
   double lock_contention;
+  double rows_in_flight; /* rows that one thread waits for at the same time; 0: as many as the medium's lines allow */
   double allreduce_bytes, net_bandwidth; /* bytes/s */
   uint64_t net_latency_ps;
   double fault_count, fault_ps;               /* page faults of a step */

@@ -83,6 +83,13 @@ static uint64_t locked_ps(const ts_sim *sim, double rows) {
   return (uint64_t)(rows * (double)sim->lock_ps * (1 + sim->lock_contention * (sim->workers - 1)) + 0.5);
 }
 
+/* Keeping in order what one worker brings to one server: a row that several workers touch is put in order once. */
+static uint64_t kept_ps(const ts_sim *sim) {
+  double rows = 0;
+  for (uint32_t t = 0; t < sim->table_count; t++) rows += sim->tables[t].all;
+  return (uint64_t)(rows / sim->workers / sim->servers * (double)sim->upkeep_ps + 0.5);
+}
+
 double ts_sim_pull_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32_t worker, uint32_t lock) {
   const ts_sim *sim = c->sim;
   double rows = 0, bytes = 0;
@@ -113,8 +120,7 @@ double ts_sim_pull_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32
   w->spec.work += (uint64_t)(sim->fault_count * sim->fault_ps / sim->workers / sim->servers);
   if (sim->migrate_count > 0 && sim->tier_count > 1)
     ts_sim_pages_up(c, w, sim->migrate_count / 2 / sim->workers / sim->servers);
-  if (!sim->gap && (sim->lock_ps > 0 || sim->lock_misses))
-    ts_sim_turn(w, lock, locked_ps(sim, rows) + (sim->lock_misses ? misses : 0));
+  ts_sim_turn(w, lock, locked_ps(sim, rows) + (sim->gap ? 0 : kept_ps(sim) + (sim->lock_misses ? misses : 0)));
   return bytes;
 }
 
@@ -139,14 +145,12 @@ void ts_sim_push_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32_t
 
 void ts_sim_gap_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32_t worker) {
   const ts_sim *sim = c->sim;
-  double rows = 0;
   for (uint32_t t = 0; t < sim->table_count; t++) {
     ts_sim_rows s = ts_sim_share(c, step, worker, t);
-    rows += s.distinct;
     ts_sim_bring_up(c, w, &sim->tables[t], &s, true);
     ts_sim_push_down(c, w, &sim->tables[t], &s);
   }
-  w->spec.work += (uint64_t)(rows * (double)sim->lock_ps);
+  w->spec.work += kept_ps(sim);
 }
 
 void ts_sim_pages_up(ts_sim_context *c, ts_sim_work *w, double pages) {

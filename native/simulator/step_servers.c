@@ -15,7 +15,7 @@ typedef struct cluster {
   machine *servers;
   uint32_t *host_in, *host_out, *worker, *stage; /* links of hosts; compute and input of workers */
   uint32_t hosts;
-  uint32_t *updated, *pulled, *pushed, *computed, *reduced, *parsed; /* tasks, last step */
+  uint32_t *updated, *pulled, *pushed, *computed, *reduced, *parsed, *rested; /* tasks, last step */
 } cluster;
 
 static uint64_t wire_ps(const ts_sim *sim, double bytes) {
@@ -84,6 +84,12 @@ static uint32_t update(cluster *k, uint32_t step, uint32_t worker, uint32_t serv
 
 static void pulls(cluster *k, uint32_t step, const uint32_t *ends) {
   const ts_sim *sim = k->c->sim;
+  for (uint32_t worker = 0; worker < sim->workers && step > 0 && sim->rest_ps > 0; worker++) {
+    ts_sim_work rest = ts_sim_begin(TS_SIM_DENSE, step, worker, k->worker[worker], 1, NULL);
+    rest.spec.work = sim->rest_ps;
+    ts_timeline_wait(k->c->line, ends[step - 1]);
+    k->rested[worker] = ts_sim_end(k->c, &rest);
+  }
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
     if (sim->ahead > 0 && step >= sim->ahead) ts_timeline_wait(k->c->line, ends[step - sim->ahead]);
     if (sim->ahead == 0 && step > 0) ts_timeline_wait(k->c->line, ends[step - 1]);
@@ -95,6 +101,7 @@ static void pulls(cluster *k, uint32_t step, const uint32_t *ends) {
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
     for (uint32_t server = 0; server < sim->servers; server++) {
       ts_timeline_wait(k->c->line, step == 0 ? TS_NONE : ends[step - 1]);
+      ts_timeline_wait(k->c->line, k->rested[worker]);
       uint32_t asked = send(k, TS_SIM_PULL, step, worker, k->host_out[worker / sim->per_host], k->servers[server].in,
                             ts_sim_asked_bytes(sim) / sim->servers, k->parsed[worker]);
       uint32_t answer = serve_pull(k, step, worker, server, asked);
@@ -114,7 +121,7 @@ static uint32_t step(cluster *k, uint32_t number, const uint32_t *ends, uint32_t
   for (uint32_t server = 0; server < sim->servers; server++) demote(k, number, server);
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
     ts_sim_work w = ts_sim_begin(TS_SIM_DENSE, number, worker, k->worker[worker], 1, NULL);
-    w.spec.work = sim->dense_ps;
+    w.spec.work = ts_sim_dense_ps(k->c, number, worker);
     ts_timeline_wait(k->c->line, k->computed[worker]);
     k->computed[worker] = ts_sim_end(k->c, &w);
   }
@@ -171,7 +178,7 @@ int32_t ts_sim_run_servers(ts_sim_context *c, ts_err err) {
   cluster k = {.c = c, .hosts = (sim->workers + sim->per_host - 1) / sim->per_host};
   size_t pairs = (size_t)sim->workers * sim->servers;
   k.servers = calloc(sim->servers, sizeof *k.servers);
-  uint32_t *numbers = calloc(4 * pairs + 4 * (size_t)sim->workers + 3 * (size_t)k.hosts, sizeof *numbers);
+  uint32_t *numbers = calloc(4 * pairs + 5 * (size_t)sim->workers + 3 * (size_t)k.hosts, sizeof *numbers);
   if (k.servers == NULL || numbers == NULL) {
     free(k.servers);
     free(numbers);
@@ -185,7 +192,9 @@ int32_t ts_sim_run_servers(ts_sim_context *c, ts_err err) {
   k.stage = k.worker + sim->workers;
   k.computed = k.stage + sim->workers;
   k.parsed = k.computed + sim->workers;
-  k.host_in = k.parsed + sim->workers;
+  k.rested = k.parsed + sim->workers;
+  for (uint32_t i = 0; i < sim->workers; i++) k.rested[i] = TS_NONE;
+  k.host_in = k.rested + sim->workers;
   k.host_out = k.host_in + k.hosts;
   k.reduced = k.host_out + k.hosts;
   add_machines(&k);

@@ -31,6 +31,16 @@ ts_sim_work ts_sim_begin(ts_sim_kind kind, uint32_t step, uint32_t actor, uint32
   return work;
 }
 
+/* Reads and writes of one task are on their way together: where both share a bus, changing direction has its price. */
+static void add_mixed(ts_sim_context *c, ts_sim_work *work) {
+  for (uint32_t t = 0; t < c->sim->tier_count && work->memory != NULL; t++) {
+    if (work->memory->read[t] != work->memory->write[t]) continue;
+    double both = ts_medium_mixed_ns(&c->sim->tier[t].medium, (double)work->read_ps[t], (double)work->write_ps[t]);
+    uint64_t sum = work->read_ps[t] + work->write_ps[t];
+    if (both > (double)sum) ts_sim_turn(work, work->memory->read[t], (uint64_t)(both + 0.5) - sum);
+  }
+}
+
 void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps) {
   if (ps == 0) return;
   for (uint32_t i = 0; i < work->spec.turns; i++)
@@ -46,6 +56,7 @@ static void access_hops(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool w
   ts_access_kind kind = {.tier = t, .bytes = bytes, .threads = work->threads, .hops = hops, .write = write};
   ts_access_cost cost = ts_access_cost_of(c->sim, &c->costs, kind, rows);
   work->spec.work += cost.core_ps;
+  *(write ? &work->write_ps[t] : &work->read_ps[t]) += cost.medium_ps;
   ts_sim_turn(work, write ? work->memory->write[t] : work->memory->read[t], cost.medium_ps);
 }
 
@@ -83,23 +94,48 @@ void ts_sim_row_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool
   ts_sim_access(c, work, 1, true, dirty, lines);
 }
 
-uint32_t ts_sim_end(ts_sim_context *c, const ts_sim_work *work) { return ts_timeline_add(c->line, &work->spec); }
+uint32_t ts_sim_end(ts_sim_context *c, ts_sim_work *work) {
+  add_mixed(c, work);
+  return ts_timeline_add(c->line, &work->spec);
+}
 
-/* Twelve uniform numbers have variance 1 around 6 (central limit), with no function but a root. */
+/* A seeded standard normal number. Twelve uniform numbers have variance 1 around 6 (central limit), with no function. */
+static double normal(const ts_sim *sim, uint64_t stream) {
+  double z = -6;
+  for (uint32_t i = 0; i < 12; i++) z += ts_unit(ts_random64(sim->seed, stream, i));
+  return z;
+}
+
 double ts_sim_spread(const ts_sim_context *c, double mean, double variance, uint32_t step, uint32_t actor, uint32_t table) {
   if (mean <= 0 || c->expected) return mean <= 0 ? 0 : mean;
-  double z = -6, root = variance > 0 ? variance : 0;
-  uint64_t stream = ((uint64_t)step << 32 | actor) * TS_SIM_TABLES + table;
-  for (uint32_t i = 0; i < 12; i++) z += ts_unit(ts_random64(c->sim->seed, stream, i));
-  if (root > 0) { /* Newton; starts above the root and stops when it no longer falls */
-    double x = root > 1 ? root : 1;
-    for (uint32_t i = 0; i < 64; i++) {
-      double next = (x + variance / x) / 2;
-      if (!(next < x)) break;
-      x = next;
-    }
-    root = x;
-  }
-  double value = mean + z * root;
+  double deviation = variance > 0 ? ts_det_pow(variance, 0.5) : 0;
+  double value = mean + deviation * normal(c->sim, ((uint64_t)step << 32 | actor) * TS_SIM_TABLES + table);
   return value <= 0 ? 0 : (double)(uint64_t)(value + 0.5);
+}
+
+/* Numbers that no table draws. */
+#define DENSE_STREAM (UINT64_C(1) << 63)
+/* Steps whose slowest workers make the expected one. */
+#define EXPECTED_STEPS 16u
+
+/* A worker's dense time over the mean one, log-normal with mean 1: exp(s z - s^2 / 2), s^2 = ln(1 + spread^2), of which the
+ * series' first two terms are taken below a spread of 0.5 and x / (1 + x) above. */
+static double dense_factor(const ts_sim *sim, uint32_t step, uint32_t worker) {
+  double x = sim->dense_spread * sim->dense_spread, variance = x <= 0.25 ? x - x * x / 2 : x / (1 + x);
+  double z = normal(sim, DENSE_STREAM | (uint64_t)step << 16 | worker);
+  const double e = 2.718281828459045;
+  return ts_det_pow(e, ts_det_pow(variance, 0.5) * z - variance / 2);
+}
+
+uint64_t ts_sim_dense_ps(const ts_sim_context *c, uint32_t step, uint32_t worker) {
+  const ts_sim *sim = c->sim;
+  if (sim->dense_spread <= 0) return sim->dense_ps;
+  if (!c->expected) return (uint64_t)((double)sim->dense_ps * dense_factor(sim, step, worker) + 0.5);
+  double sum = 0;
+  for (uint32_t i = 0; i < EXPECTED_STEPS; i++) {
+    double slowest = 0;
+    for (uint32_t w = 0; w < sim->workers; w++) slowest = TS_MAX(slowest, dense_factor(sim, sim->warmup + i, w));
+    sum += slowest;
+  }
+  return (uint64_t)((double)sim->dense_ps * sum / EXPECTED_STEPS + 0.5);
 }

@@ -26,6 +26,7 @@ typedef struct ts_sim_work {
   ts_line_spec spec;
   uint32_t threads; /* that do such accesses at the same time */
   const ts_sim_memory *memory;
+  uint64_t read_ps[TS_SIM_TIERS], write_ps[TS_SIM_TIERS]; /* of the media, as if each were alone */
 } ts_sim_work;
 
 ts_sim_work ts_sim_begin(ts_sim_kind kind, uint32_t step, uint32_t actor, uint32_t pool, uint32_t threads,
@@ -35,10 +36,15 @@ void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps);
 void ts_sim_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool write, double rows, uint32_t bytes);
 /* The same of rows that may lie behind the DRAM cache of Memory Mode: every row access goes through here. */
 void ts_sim_row_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool write, double rows, uint32_t bytes);
-uint32_t ts_sim_end(ts_sim_context *c, const ts_sim_work *work);
+/* Adds the task, with what reads and writes cost each other. */
+uint32_t ts_sim_end(ts_sim_context *c, ts_sim_work *work);
 
 /* `mean` with a seeded spread: rounded to a whole number, never below 0; where counts are expected ones, `mean`. */
 double ts_sim_spread(const ts_sim_context *c, double mean, double variance, uint32_t step, uint32_t actor, uint32_t table);
+
+/* Time of the dense part of a worker's step: dense_ps on average, with `dense_spread`; where counts are expected ones, that of
+ * the slowest worker on average. */
+uint64_t ts_sim_dense_ps(const ts_sim_context *c, uint32_t step, uint32_t worker);
 
 int32_t ts_sim_run_host(ts_sim_context *c, ts_err err);
 int32_t ts_sim_run_servers(ts_sim_context *c, ts_err err);
