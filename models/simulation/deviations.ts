@@ -76,8 +76,8 @@ export function publishedDeviations(
     const isWithin = (found: number) => Math.abs(deviationOf(found)) <= published.tolerance;
     const value = valueOf(one, unit);
     const nullsOf = NULL_NAMES.flatMap((model): NullDeviation[] => {
-      // Which rows are missed is no matter of the medium.
-      if (model === "dram" && published.of === "miss-rate") return [];
+      // Which rows are missed is no matter of the medium, nor of what software takes.
+      if ((model === "dram" || model === "free-software") && published.of === "miss-rate") return [];
       const of = (real: SimulatedRecord | undefined) =>
         nulls.find((found) => found.model === model && found.case === real?.case);
       const [first, second] = [of(one), of(unit)];
@@ -111,7 +111,9 @@ export function orderOf(
     for (const b of deviations.slice(i + 1)) {
       if (a.of !== b.of || a.source !== b.source) continue;
       const [low, high] = a.published < b.published ? [a, b] : [b, a];
-      if (high.published <= low.published * 1.1) continue;
+      // An effect is the share by which something is more than its baseline.
+      const unit = a.of === "extra-time" ? 1 : 0;
+      if (unit + high.published <= (unit + low.published) * 1.1) continue;
       pairs++;
       if (high.simulated > low.simulated) same++;
     }

@@ -109,7 +109,12 @@ function stretched(options: Record<string, string>, { read, write }: Stretch): R
   );
 }
 
-async function tierOptions(tier: ResolvedTier, n: number, region: number, stretch?: Stretch): Promise<Record<string, string>> {
+async function tierOptions(
+  tier: ResolvedTier,
+  n: number,
+  region: number,
+  stretch?: Stretch,
+): Promise<Record<string, string>> {
   const prefix = `tier${n}`;
   const medium = await loadMedia(tier.media);
   const plain = mediaOptions(medium);

@@ -38,6 +38,15 @@ function uniformKeys(simulation: ResolvedSimulation): ResolvedSimulation {
   return { ...simulation, workload: { ...simulation.workload, tables } };
 }
 
+/** Software that keeps nothing in order and takes no lock. */
+function freeSoftware(simulation: ResolvedSimulation): ResolvedSimulation {
+  const free = { lock: 0, lockMisses: false, lockContention: 0, upkeep: 0 };
+  const configurations = Object.entries(simulation.configurations).map(([name, one]) =>
+    [name, { ...one, software: { ...one.software, ...free } }] as const
+  );
+  return { ...simulation, configurations: Object.fromEntries(configurations) };
+}
+
 /** @param change Makes another tier of one that has so many `below` it. */
 function withTiers(
   simulation: ResolvedSimulation,
@@ -53,6 +62,7 @@ const REPLACE: Readonly<Record<NullName, (simulation: ResolvedSimulation) => Res
   "dram": allDram,
   "small-cache": smallCache,
   "uniform-keys": uniformKeys,
+  "free-software": freeSoftware,
 };
 
 /** A case under a null model. */

@@ -134,11 +134,11 @@ export interface ExplanationRecord {
 
 /**
  * A null model, which takes away what a figure is about: every medium is DRAM, every tier but the last a hundredth of its size,
- * every row as popular as every other.
+ * every row as popular as every other, software that takes no lock and keeps nothing in order.
  */
-export type NullName = "dram" | "small-cache" | "uniform-keys";
+export type NullName = "dram" | "small-cache" | "uniform-keys" | "free-software";
 /** Every {@linkcode NullName}. */
-export const NULL_NAMES: readonly NullName[] = ["dram", "small-cache", "uniform-keys"];
+export const NULL_NAMES: readonly NullName[] = ["dram", "small-cache", "uniform-keys", "free-software"];
 
 /** What a case that a published figure speaks of comes to under a null model that changes something of it. */
 export interface NullRecord extends Pick<SimulatedRecord, "case" | "samplesPerSecond" | "misses"> {

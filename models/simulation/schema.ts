@@ -248,7 +248,7 @@ const published = v.strictObject({
   ),
   configuration: words("Configuration of the case."),
   at: optional(point),
-  value: real("What is published.", 0, 1e18),
+  value: real("What is published; an effect of less time is negative.", -1, 1e18),
   relativeTo: optional(described(
     v.strictObject({ configuration: words("Configuration that is 1."), at: optional(point) }),
     "The value is a multiple of what this case has; of extra-time, the share by which it is more.",

@@ -552,12 +552,15 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  * for bandwidths. Options:
  *   seed, steps (64), warmup (8), workers (1), per_host (1), servers (0: tables are in the memory of the one machine)
  *   cores, background (1), stage_threads (1), ahead (1), micro (1), lag (1), prefetch (0), async (0), promote (1), trains (1)
- *   dense_on (cores | accelerator), dense_ps, parse_ps, key_ps, row_ps, update_ps
- *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention
+ *   prefetchers (1: those of the processors are on)
+ *   dense_on (cores | accelerator), dense_ps, dense_spread (coefficient of variation), rest_ps (of a worker between update
+ *   and next request), parse_ps, key_ps, row_ps, update_ps
+ *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention, upkeep_ps (a different row a step that is kept in
+ *   order), rows_in_flight (that a thread waits for at once; 0: as the medium allows)
  *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
  *   memory_mode (0), memory_mode.read_clean, .read_dirty, .write_clean, .write_dirty, .known    shares; tier 1 is behind 0
  *   tiers, tier<n>.<media option>    as in native/media/media.h; and .label, .write (nt | cached | flush), .fenced,
- *                                    .depth (accesses a core keeps under way), .round (bytes), .hops, .remote (share), .read_ps, .write_ps (added to each access)
+ *                                    .depth (accesses a core keeps under way), .region (bytes that rows are spread over), .round (bytes), .hops, .remote (share), .read_ps, .write_ps (added to each access)
  *   tables, tables.distinct, .variance, .all, .lookups, .value_bytes, .row_bytes, .in<tier>      a number a table, as
  *                                    ts_simulate_demand gives them
  * Text, one fact a line: step_ps=<a number a step>, elapsed_ps, "part kind= on= ps=" (what the time was spent on; their

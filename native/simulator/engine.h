@@ -22,7 +22,7 @@
  *
  *   maintenance = critical: rows are promoted and evicted, and the order of rows is kept, while a pull or a push is
  *   served; gap: by background threads between the pulls and the update, which waits for them.
- *   A lock that all requests of a server share is held `lock_ps` for each row and, with lock_misses, while rows are
+ *   A lock that all requests of a server share is held `lock_ps` for each row (in the gap: by pulls alone) and, with lock_misses, while rows are
  *   brought up; each further worker that asks at the same time lengthens it by lock_contention.
  *
  * Every duration comes from counts of rows (expected ones with a seeded spread: `variance`) and the media model; a

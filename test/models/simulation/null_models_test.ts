@@ -92,6 +92,14 @@ Deno.test("paper-openembedding: what DRAM or a hundredth of the cache meets, too
   assert(metBy("dram").some(({ case: name }) => name.startsWith("pmem-oe")), "PMem-OE's times hold with DRAM, too");
   const { reproduced = -1 } = accuracy?.nulls ?? {};
   assertEquals(reproduced, deviations.filter(isReproduced).length);
+  const { caught = -1 } = accuracy?.nulls ?? {};
+  assertEquals(
+    caught,
+    deviations.filter((one) =>
+      one.within && one.calibrates === undefined &&
+      one.nulls?.some((nul) => !nul.within)
+    ).length,
+  );
   assert(reproduced >= 1 && reproduced < (accuracy?.within ?? 0));
   assert(sentences.some((one) => one.startsWith(`${reproduced} of these ${accuracy?.within} are reproduced`)));
   assert(simulationJson(summariseSimulation(result)).includes('"uniform-keys"'));

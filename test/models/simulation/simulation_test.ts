@@ -254,18 +254,25 @@ Deno.test("every medium can hold rows in some way, and where it has no figure of
   }
 });
 
-Deno.test("paper-openembedding: levels within their tolerance, order kept (targets O2, O4, O5); two effects missed", async () => {
+Deno.test("paper-openembedding: effects within their tolerance, order kept (targets O2, O4, O5); one missed", async () => {
   const result = await runSimulation(new URL("../../../scenarios/paper-openembedding.jsonc", import.meta.url));
   const { deviations, accuracy } = summariseSimulation(result);
   assertEquals(deviations.length, result.run.scenario.published.length);
   const missed = deviations.filter(({ within }) => !within).map(({ figure }) => figure);
-  // What the model of software is to mend: PMem-OE's cost over DRAM, which the time of its baseline hides.
-  assertEquals(missed, ["Fig. 7, extra over DRAM, 8 GPUs", "Fig. 7, extra over DRAM, 16 GPUs"]);
-  // A parameter is calibrated by one figure only.
+  // A hash map whose every access is a transaction scales better on 16 GPUs than one lock does.
+  assertEquals(missed, ["Fig. 3, PMem-Hash, 16 GPUs"]);
+  // A parameter is calibrated by one figure only, most figures by none, and none by what PMem-OE costs without checkpoints.
   const calibrated = deviations.flatMap(({ calibrates }) => calibrates === undefined ? [] : [calibrates]);
-  assertEquals(calibrated.filter((name) => name !== "the unit").length, new Set(calibrated).size - 1);
+  assertEquals(calibrated.length, new Set(calibrated).size);
+  assert(calibrated.length * 2 < deviations.length);
+  const cost = deviations.filter(({ figure }) => figure.startsWith("Fig. 7, PMem-OE"));
+  assertEquals(cost.length, 3);
+  for (const { calibrates, deviation } of cost) assert(calibrates === undefined && Math.abs(deviation) < 0.03);
+  // It is the software's, not the medium's: without its prices it is missed, with DRAM it is not.
+  const nullOf = (model: string) => cost.at(-1)?.nulls?.find((one) => one.model === model)?.within;
+  assertEquals([nullOf("free-software"), nullOf("dram")], [false, true]);
   const { pairs = 0, same = 0 } = accuracy?.order ?? {};
-  assert(pairs > 50 && same >= 0.95 * pairs, `${same} of ${pairs} pairs in order`);
+  assert(pairs > 30 && same >= 0.95 * pairs, `${same} of ${pairs} pairs in order`);
 });
 
 Deno.test("terabyte: a 10^12-row table takes no longer than a small one, misses rise with rows", async () => {
