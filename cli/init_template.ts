@@ -53,7 +53,7 @@ export function scenarioTemplate(name: string, schema: string): string {
   "repetitions": 3, // samples of each case, each in its own process
   "budget": "150 s", // of the whole run
   "quality": { "samples": "auto", "evaluations": 4, "testRows": 0 }, // the longer run that gives the AUC
-  "cost": { "model": "cloud", "prices": "2026-11", "boundary": "parameter-servers", "priceFor": "500 GB" },
+  "cost": { "model": "cloud", "prices": "2026-11", "priceFor": "500 GB" },
 
   // Every combination of these is run, for example batch sizes:
   // "matrix": { "workload.batch": [512, 2048, 8192] },

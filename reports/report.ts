@@ -39,7 +39,8 @@ export type {
   TierTraffic as CaseTierTraffic,
   Verdict,
 } from "./summary/summary_types.ts";
-export type { Holding, ScenarioView } from "./summary/scenario_view.ts";
+export type { Holding } from "./summary/holding.ts";
+export type { ScenarioView } from "./summary/scenario_view.ts";
 export { renderTerminal } from "./export/terminal.ts";
 export { DamagedPageError } from "./capsule/damaged_page.ts";
 export { parsePage, parseSimulationPage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";
@@ -89,6 +90,7 @@ export type { Estimate } from "./statistics/bootstrap.ts";
 export type { Limit, Need, Offer } from "../models/costs/cost_model.ts";
 export { DEFAULT_PRICE_FILES, defaultPriceBook } from "../models/costs/default_prices.ts";
 export {
+  type Bought,
   type Instance,
   isStale,
   lintPrices,
@@ -115,7 +117,8 @@ export {
   type PageRule,
   type RowRule,
 } from "../models/costs/break_even.ts";
-export type { BillPart, BillRequest, Boundary } from "../models/costs/bill.ts";
+export { type BillPart, type BillRequest, BOUNDARIES, type Boundary } from "../models/costs/bill.ts";
+export { inCurrency } from "../models/costs/currency.ts";
 export {
   capitalRecovery,
   energyPerYear,

@@ -155,7 +155,7 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
       ...(cost.priceFiles === undefined || cost.priceFiles.length === 0
         ? {}
         : { priceFiles: cost.priceFiles.map((path) => resolvePath(directory, path)) }),
-      boundary: cost.boundary ?? "parameter-servers",
+      boundary: cost.boundary ?? "checkpoints",
       bill: {
         workers: cost.bill?.workers ?? 1,
         worker: cost.bill?.worker ?? "p4d.24xlarge",

@@ -89,7 +89,7 @@ export interface Cost {
   prices?: string;
   /** Own files of prices, whose rows win over those of the price book. */
   priceFiles?: string[];
-  /** What is in the bill. Default "parameter-servers". */
+  /** What is in the bill. Default "checkpoints", the whole bill. */
   boundary?: CostBoundary;
   /** What the job has beside parameter servers, for the wider boundaries. */
   bill?: CostBill;

@@ -384,7 +384,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
       boundary: v.exactOptional(described(
         v.picklist(["parameter-servers", "workers", "storage", "checkpoints"]),
         'What is paid for, each with those before it: "parameter-servers", the machines that hold the tables; "workers"; ' +
-          '"storage" of the training data; "checkpoints". Default "parameter-servers".',
+          '"storage" of the training data; "checkpoints". Default "checkpoints", the whole bill.',
       )),
       bill: v.exactOptional(described(
         v.strictObject({

@@ -12,6 +12,9 @@ export type Boundary = "parameter-servers" | "workers" | "storage" | "checkpoint
 /** Boundaries from the narrowest; each holds those before it. */
 export const BOUNDARIES: readonly Boundary[] = ["parameter-servers", "workers", "storage", "checkpoints"];
 
+/** The boundary that holds everything: what a bill is unless another is asked for. */
+export const WHOLE_BILL: Boundary = "checkpoints";
+
 /** What is added at a boundary, in words. */
 export const BOUNDARY_WORDS: Readonly<Record<Boundary, string>> = {
   "parameter-servers": "the machines that hold the tables",
@@ -99,6 +102,13 @@ export function commonPerHour(parts: readonly BillPart[], boundary: Boundary): n
 /** Parts within a boundary. */
 export function partsWithin(parts: readonly BillPart[], boundary: Boundary): BillPart[] {
   return parts.filter((part) => BOUNDARIES.indexOf(part.boundary) <= BOUNDARIES.indexOf(boundary));
+}
+
+/** What a cost is of, to end a sentence: `on the whole bill`. */
+export function billWords(boundary: Boundary): string {
+  if (boundary === WHOLE_BILL) return "on the whole bill";
+  if (boundary === "parameter-servers") return "for the parameter servers alone";
+  return boundary === "workers" ? "with the training workers in the bill" : "without the storage of checkpoints";
 }
 
 /** A boundary in words: everything that it holds. */

@@ -50,6 +50,10 @@ export interface Need {
   readonly dramBytes: number;
   /** Bytes that must be in PMem. */
   readonly pmemBytes: number;
+  /** Bytes that must be in CXL memory. Default 0. */
+  readonly cxlBytes?: number;
+  /** Bytes that must be on NVMe drives. Default 0. */
+  readonly ssdBytes?: number;
   /** In Memory Mode DRAM is a cache of PMem and adds no capacity. */
   readonly memoryMode: boolean;
   /** Virtual CPUs; default: any number will do. */
@@ -59,7 +63,7 @@ export interface Need {
 }
 
 /** What decides how many machines are bought. */
-export type Limit = "DRAM" | "PMem" | "vCPU" | "network" | "one machine is enough";
+export type Limit = "DRAM" | "PMem" | "CXL memory" | "NVMe" | "vCPU" | "network" | "one machine is enough";
 
 /** Enough machines of one shape. */
 export interface Offer {
@@ -93,18 +97,23 @@ export function fit(instance: Instance, need: Need, usableShare: number): Offer 
   const [dram, pmem] = [instance.dramGib * GIB, instance.pmemGib * GIB];
   const inDram = need.memoryMode ? 0 : need.dramBytes;
   const inPmem = need.memoryMode ? need.dramBytes + need.pmemBytes : need.pmemBytes;
+  const [cxl, ssd] = [(instance.cxlGib ?? 0) * GIB, nvmeBytes(instance)];
+  const { cxlBytes = 0, ssdBytes = 0 } = need;
   const machinesFor = (amount: number, capacity: number | undefined): number =>
     amount === 0 ? 0 : capacity === undefined || capacity === 0 ? Infinity : Math.ceil(amount / capacity);
   const counts: readonly (readonly [Limit, number])[] = [
     ["one machine is enough", 1],
     ["DRAM", machinesFor(inDram, dram * usableShare)],
     ["PMem", machinesFor(inPmem, pmem * usableShare)],
+    ["CXL memory", machinesFor(cxlBytes, cxl * usableShare)],
+    ["NVMe", machinesFor(ssdBytes, ssd * usableShare)],
     ["vCPU", machinesFor(need.vcpus ?? 0, instance.vcpus)],
     ["network", machinesFor(need.networkBytesPerSecond ?? 0, (instance.networkGBs ?? 0) * 1e9)],
   ];
   const [limit, machines] = counts.reduce((most, one) => one[1] > most[1] ? one : most);
   if (!Number.isFinite(machines)) return undefined;
-  const overBuy = inPmem > 0 ? machines * pmem / inPmem : machines * dram / inDram;
+  const holds = ([[ssdBytes, ssd], [cxlBytes, cxl], [inPmem, pmem]] as const).find(([bytes]) => bytes > 0);
+  const overBuy = machines * (holds?.[1] ?? dram) / (holds?.[0] ?? inDram);
   return {
     instance,
     machines,
@@ -114,6 +123,11 @@ export function fit(instance: Instance, need: Need, usableShare: number): Offer 
     dramBytes: machines * dram,
     pmemBytes: machines * pmem,
   };
+}
+
+/** Bytes of all NVMe drives of a machine. */
+export function nvmeBytes({ nvmeCount = 0, nvmeGB = 0 }: Pick<Instance, "nvmeCount" | "nvmeGB">): number {
+  return nvmeCount * nvmeGB * 1e9;
 }
 
 /** Offers of all shapes that hold the need, cheapest first; equal prices by name. */

@@ -6,7 +6,7 @@
  */
 
 /** Hours in a year of 365 days. */
-const HOURS_PER_YEAR = 8760;
+export const HOURS_PER_YEAR = 8760;
 
 /**
  * Share of a price that is paid each year so that price and interest are paid after some years: r ÷ (1 − (1 + r)^−n).

@@ -19,8 +19,6 @@ export interface OwnedMachine {
   readonly population: Population;
   /** The server as the search sees it; its provenance is that of its oldest price. */
   readonly instance: Instance;
-  /** GiB of CXL memory, which the search does not use. */
-  readonly cxlGib: number;
 }
 
 /** Names of the items that owned servers are priced with; rows of a user's file by these names replace ours. */
@@ -40,9 +38,6 @@ const WATTS: Readonly<Record<"dram" | "pmem" | "cxl", string>> = {
   pmem: "Power of a PMem module",
   cxl: "Power of a CXL module",
 };
-const CXL_RATIO = "CXL expander over DRAM of the same date: new DIMMs";
-/** Size of the DRAM module whose price per GB CXL cards are priced by. */
-const CXL_LIKE_GB = 64;
 
 /** Names of items that owned servers need and that a dated book does not have. */
 export function missingForOwned(dated: PriceBook): string[] {
@@ -100,18 +95,15 @@ function priced(
   const { dram, pmem, cxl, memoryMode } = population;
   const add = (medium: Medium, kind: keyof typeof WATTS, { count, sizeGB }: Population["dram"]): boolean => {
     if (count === 0) return true;
-    const isCard = kind === "cxl";
-    const price = modulePrice(dated, medium, isCard ? CXL_LIKE_GB : sizeGB);
-    const ratio = isCard ? dated.items.find(({ item }) => item === CXL_RATIO) : undefined;
-    if (price === undefined || (isCard && ratio === undefined)) return false;
+    const price = modulePrice(dated, medium, sizeGB);
+    if (price === undefined) return false;
     const watts = itemNamed(dated, WATTS[kind]);
-    used.push(price, watts, ...(ratio === undefined ? [] : [ratio]));
-    const name = `${count} × ${sizeGB} GB ${isCard ? "CXL" : medium}`;
-    parts.push({ name, count, price: price.value * sizeGB * (ratio?.value ?? 1), watts: watts.value });
+    used.push(price, watts);
+    parts.push({ name: `${count} × ${sizeGB} GB ${medium}`, count, price: price.value * sizeGB, watts: watts.value });
     return true;
   };
   const known = add(platform.dram.medium, "dram", dram) && add(platform.pmem?.medium ?? "PMem 100", "pmem", pmem) &&
-    add(platform.dram.medium, "cxl", cxl);
+    add("CXL", "cxl", cxl);
   if (!known) return undefined;
   const { perHour, purchase } = ownedCost(parts, rates);
   const prices = used.filter(({ unit }) => unit === "GB");
@@ -123,6 +115,7 @@ function priced(
     vcpus: platform.vcpus,
     dramGib: dram.count * dram.sizeGB,
     pmemGib: gib(pmem),
+    ...(cxl.count === 0 ? {} : { cxlGib: cxl.count * cxl.sizeGB }),
     networkGBs: platform.networkGBs,
     pricePerHour: perHour,
     from: oldest.from,
@@ -133,8 +126,15 @@ function priced(
     note: `${Math.round(purchase)} $ to buy${memoryMode ? "" : pmem.count > 0 ? "; no Memory Mode at this ratio" : ""}`,
     file: oldest.file,
     own: used.some(({ own }) => own),
+    ...endOf(prices),
   };
-  return { population, instance, cxlGib: cxl.count * cxl.sizeGB };
+  return { population, instance };
+}
+
+/** The first month after which one of the parts is not sold new any more. */
+function endOf(prices: readonly PriceItem[]): Pick<Instance, "soldUntil"> {
+  const [first] = prices.flatMap(({ soldUntil }) => soldUntil ?? []).sort();
+  return first === undefined ? {} : { soldUntil: first };
 }
 
 /** PMem is sold in decimal GB: a module of 128 GB has 126.4 GiB, one of 756 GiB in six in sum, as Alibaba's re6p shows. */

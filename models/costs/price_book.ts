@@ -7,7 +7,9 @@
  */
 
 import { monthIndex } from "./dates.ts";
+import { energyPerYear, HOURS_PER_YEAR } from "./owned.ts";
 import {
+  boughtPerHour,
   type Instance,
   keyOf,
   type Medium,
@@ -20,10 +22,12 @@ import {
 
 export { monthIndex } from "./dates.ts";
 export {
+  type Bought,
   type Instance,
   type Mark,
   MARK_WORDS,
   type Medium,
+  MONEY_UNITS,
   type PriceFile,
   type PriceItem,
   type PriceProblem,
@@ -98,7 +102,21 @@ export function pricesAsOf(book: PriceBook, date: string): PriceBook {
     }
     return [...kept.values()];
   };
-  return { instances: latest(book.instances), items: latest(book.items) };
+  const items = latest(book.items);
+  return { instances: latest(book.instances).map((one) => withEnergy(one, items)), items };
+}
+
+/** Rows whose power a machine that is bought is priced with. */
+const [PUE, ENERGY] = ["PUE average", "Electricity US industrial"];
+
+/** A machine that is bought costs its power, too, where the book says what power costs by the date. */
+function withEnergy(one: Instance, items: readonly PriceItem[]): Instance {
+  if (one.bought === undefined) return one;
+  const [pue, energy] = [PUE, ENERGY].map((name) => items.find(({ item }) => item === name));
+  const power = one.watts === undefined || pue === undefined || energy === undefined
+    ? 0
+    : energyPerYear(one.watts, { pue: pue.value, pricePerKWh: energy.value }) / HOURS_PER_YEAR;
+  return { ...one, pricePerHour: boughtPerHour(one.bought) + power };
 }
 
 function precedes(row: Provenance, other: Provenance): boolean {
@@ -109,6 +127,11 @@ function precedes(row: Provenance, other: Provenance): boolean {
 /** Whether a price is more than twelve months older than a date. */
 export function isStale(price: Provenance, date: string): boolean {
   return monthIndex(date, "last") - monthIndex(price.to, "last") > 12;
+}
+
+/** Whether it was not sold new any more by a date. */
+export function isEnded({ soldUntil }: Provenance, date: string): boolean {
+  return soldUntil !== undefined && monthIndex(date, "last") > monthIndex(soldUntil, "last");
 }
 
 /** `2021 to 2022`, or the single date. */

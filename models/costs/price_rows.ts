@@ -8,6 +8,7 @@
 
 import { type CsvRow, parseCsv } from "./csv.ts";
 import { monthIndex } from "./dates.ts";
+import { capitalRecovery, HOURS_PER_YEAR } from "./owned.ts";
 
 /** How good a price is: V read at the source, M from memory and not verified, C computed from other rows. */
 export type Mark = "V" | "M" | "C";
@@ -37,6 +38,12 @@ export interface Provenance {
   readonly file: string;
   /** Whether the user gave it; such a row wins over one of ours on the same item. */
   readonly own: boolean;
+  /** Last month in which it, or the memory in it, was sold new; absent: it still is, as far as the source says. */
+  readonly soldUntil?: string;
+  /** Currency of the amount, such as `EUR`; absent: US dollars, or no money. */
+  readonly currency?: string;
+  /** US dollars for one unit of that currency, on the row's date; absent: the book's item `USD per EUR` says. */
+  readonly rate?: number;
 }
 
 /** A machine that can be rented. */
@@ -55,8 +62,30 @@ export interface Instance extends Provenance {
   readonly pmemGib: number | undefined;
   /** Network in each direction, GB/s (1e9 bytes); undefined where the source does not state it. */
   readonly networkGBs: number | undefined;
-  /** US dollars an hour. */
+  /** CXL memory in GiB; absent for none. */
+  readonly cxlGib?: number;
+  /** HBM in GiB; absent for none. */
+  readonly hbmGib?: number;
+  /** NVMe drives, and GB (1e9 bytes) of one; absent for none. */
+  readonly nvmeCount?: number;
+  /** GB of one NVMe drive. */
+  readonly nvmeGB?: number;
+  /** Mean watts; absent where the source does not state them. */
+  readonly watts?: number;
+  /** How it is paid for if it is bought; absent for a rented one. */
+  readonly bought?: Bought;
+  /** An hour's price: rent, or what {@linkcode Bought} comes to. */
   readonly pricePerHour: number;
+}
+
+/** A purchase, spread over years. */
+export interface Bought {
+  /** Price of one machine. */
+  readonly price: number;
+  /** Years that it is used. */
+  readonly lifeYears: number;
+  /** Cost of capital a year, as a share; 0 is a straight line. */
+  readonly financing: number;
 }
 
 /** What an amount of an item is per (US dollars), or measured in. A `share` is of 1; a `ratio` may be above 1. */
@@ -186,17 +215,50 @@ function instance({ row, file, own }: Context): Instance {
   if (role === "memory" && (shape.dramGib === undefined || shape.pmemGib === undefined)) {
     refuse("a machine that holds tables needs dram_gib and pmem_gib");
   }
-  if (text(row, "unit") !== "hour") refuse(`unit is "${text(row, "unit")}", "hour" is needed`);
-  currency(row, true);
-  const name = chosen(row, "name");
+  const more = {
+    ...stated(row, "cxl_gib", "cxlGib"),
+    ...stated(row, "hbm_gib", "hbmGib"),
+    ...stated(row, "nvme_count", "nvmeCount"),
+    ...stated(row, "nvme_gb", "nvmeGB"),
+    ...stated(row, "watts", "watts"),
+  };
+  if (("nvmeCount" in more) !== ("nvmeGB" in more)) refuse("nvme_count and nvme_gb belong together: one is missing");
+  const unit = text(row, "unit");
+  if (unit !== "hour" && unit !== "machine") {
+    refuse(`unit is "${unit}", "hour" is needed, or "machine" if it is bought`);
+  }
+  const money = currency(row, true);
+  const price = positive(row, "price");
+  const lifeYears = optional(row, "life_years");
+  if (unit === "hour" && lifeYears !== undefined) {
+    refuse('life_years is given, but the unit is "hour": "machine" is needed');
+  }
+  if (unit === "machine" && !((lifeYears ?? 0) > 0)) {
+    refuse('a machine that is bought (unit "machine") needs life_years');
+  }
+  const bought = { price, lifeYears: lifeYears ?? 1, financing: optional(row, "financing") ?? 0 };
   return {
     provider: chosen(row, "provider"),
-    name,
+    name: chosen(row, "name"),
     role,
     ...shape,
-    pricePerHour: positive(row, "price"),
+    ...more,
+    ...(unit === "machine" ? { bought } : {}),
+    pricePerHour: unit === "machine" ? boughtPerHour(bought) : price,
     ...origin(row, file, own),
+    ...money,
   };
+}
+
+/** What a purchase comes to in an hour, power aside. */
+export function boughtPerHour({ price, lifeYears, financing }: Bought): number {
+  return price * capitalRecovery(financing, lifeYears) / HOURS_PER_YEAR;
+}
+
+/** A number that a column states, under another name; nothing where it is empty or 0. */
+function stated<Name extends string>(row: CsvRow, column: string, name: Name): { readonly [K in Name]?: number } {
+  const value = optional(row, column);
+  return value === undefined || value === 0 ? {} : { [name]: value } as { readonly [K in Name]?: number };
 }
 
 function item({ row, file, own }: Context): PriceItem {
@@ -205,7 +267,7 @@ function item({ row, file, own }: Context): PriceItem {
   if (!money && !(PLAIN_UNITS as readonly string[]).includes(unit)) {
     refuse(`unit is "${unit}", one of ${[...MONEY_UNITS, ...PLAIN_UNITS].join(", ")} is needed`);
   }
-  currency(row, money);
+  const denomination = currency(row, money);
   const value = positive(row, "value");
   const low = (row.fields["low"] ?? "") === "" ? value : positive(row, "low");
   const high = (row.fields["high"] ?? "") === "" ? value : positive(row, "high");
@@ -223,13 +285,25 @@ function item({ row, file, own }: Context): PriceItem {
     high,
     unit: unit as PriceUnit,
     ...origin(row, file, own),
+    ...denomination,
   };
 }
 
-function currency(row: CsvRow, money: boolean): void {
+/** The currency of a row, and its rate to US dollars where the row states it. */
+function currency(row: CsvRow, money: boolean): Pick<Provenance, "currency" | "rate"> {
   const found = (row.fields["currency"] ?? "").trim();
-  if (money && found !== "USD") refuse(`currency is "${found}", "USD" is needed`);
   if (!money && found !== "") refuse(`currency is "${found}", but the unit is no money: leave it empty`);
+  if (money && !/^[A-Z]{3}$/.test(found)) {
+    refuse(`currency is "${found}", three letters such as "USD" or "EUR" are needed`);
+  }
+  const given = (row.fields["rate"] ?? "").trim() === "" ? undefined : positive(row, "rate");
+  if (given !== undefined && (!money || found === "USD")) {
+    refuse(`rate is "${given}", but ${money ? "US dollars need none" : "the unit is no money"}: leave it empty`);
+  }
+  return {
+    ...(money && found !== "USD" ? { currency: found } : {}),
+    ...(given === undefined ? {} : { rate: given }),
+  };
 }
 
 function origin(row: CsvRow, file: string, own: boolean): Provenance {
@@ -244,7 +318,13 @@ function origin(row: CsvRow, file: string, own: boolean): Provenance {
   if (mark !== "V" && mark !== "M" && mark !== "C") refuse(`mark is "${mark}", "V", "M" or "C" is needed`);
   const source = text(row, "source");
   if (/^[-–?]$/.test(source)) refuse("source is missing");
-  return { from, to, region: chosen(row, "region"), source, mark, note: row.fields["note"] ?? "", file, own };
+  const soldUntil = (row.fields["sold_until"] ?? "").trim();
+  if (soldUntil !== "" && !/^\d{4}-(0[1-9]|1[0-2])$/.test(soldUntil)) {
+    refuse(`sold_until is "${soldUntil}", a month such as "2025-12", or nothing, is needed`);
+  }
+  const region = chosen(row, "region");
+  const ended = soldUntil === "" ? {} : { soldUntil };
+  return { from, to, region, source, mark, note: row.fields["note"] ?? "", file, own, ...ended };
 }
 
 function text(row: CsvRow, column: string): string {

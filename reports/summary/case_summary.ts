@@ -17,7 +17,8 @@ import type {
   Summary,
   TierTraffic,
 } from "./summary_types.ts";
-import { holdingOf, viewScenario } from "./scenario_view.ts";
+import { holdingOf } from "./holding.ts";
+import { viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
 import { compared, sameRounds } from "../statistics/pairing.ts";
 import { mean, quantileOfSorted } from "../statistics/quantiles.ts";

@@ -20,7 +20,16 @@ import {
 } from "../../models/costs/cost_model.ts";
 import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from "../../models/costs/bill.ts";
 import { missingForOwned, OWNED, ownedMachines } from "../../models/costs/owned_machines.ts";
-import { dateText, type Instance, isStale, type PriceBook, pricesAsOf } from "../../models/costs/price_book.ts";
+import { currencySign, DOLLARS } from "../../models/costs/currency.ts";
+import {
+  dateText,
+  type Instance,
+  isEnded,
+  isStale,
+  type PriceBook,
+  pricesAsOf,
+} from "../../models/costs/price_book.ts";
+import { winText } from "./win_price.ts";
 import { type SampleWork, serversNeeded } from "../../models/costs/traffic.ts";
 
 /** Share of a machine's memory that tables may use; the rest is for system, process and buffers. An assumption. */
@@ -79,11 +88,14 @@ export function priceCases<T extends PriceableCase>(
     const why = `No cost model "${cost.model}": there are "cloud" and "owned"`;
     return { cases: unpriced(() => why), pricing: undefined };
   }
+  const currency = [...dated.instances, ...dated.items].find((row) => row.currency !== undefined)?.currency ?? DOLLARS;
+  const sign = currencySign(currency);
   const bill = billParts(cost.bill, dated, cost.priceForBytes);
   const common = commonPerHour(bill, cost.boundary);
   if (common === undefined) {
     const [part] = partsWithin(bill, cost.boundary).flatMap(({ missing }) => missing ?? []);
-    return { cases: unpriced(() => `The bill holds more than there are prices for: ${part}`), pricing: undefined };
+    const why = `The bill holds more than there are prices for: ${part}; --boundary parameter-servers prices the rest`;
+    return { cases: unpriced(() => why), pricing: undefined };
   }
   const lacking = cost.model === "owned" ? missingForOwned(dated) : [];
   if (lacking.length > 0) {
@@ -100,7 +112,7 @@ export function priceCases<T extends PriceableCase>(
       if (offer !== undefined) choices.set(name, { ...need, offer });
     }
     const total = [...choices.values()].reduce((sum, { offer }) => sum + offer.pricePerHour, 0);
-    return { provider, choices, total };
+    return { provider, machines, choices, total };
   }).sort((a, b) => b.choices.size - a.choices.size || a.total - b.total);
   const best = tries[0];
   if (best === undefined || best.choices.size === 0) {
@@ -116,6 +128,10 @@ export function priceCases<T extends PriceableCase>(
     const need = needs.get(one.name);
     const choice = best.choices.get(one.name);
     if (typeof need === "string") return { ...one, cost: undefined, costMissing: need };
+    if (choice === undefined && need !== undefined && (one.holding === "cxl" || one.holding === "ssd")) {
+      const why = lackText(one, need.need, { choices: best.choices, machines: best.machines, common, cost, sign });
+      return { ...one, cost: undefined, costMissing: why };
+    }
     if (choice === undefined || one.throughput === undefined) {
       const why = traffic === undefined ? "" : " that states its vCPUs";
       return { ...one, cost: undefined, costMissing: `${best.provider} has no machine for it in the price book${why}` };
@@ -135,6 +151,8 @@ export function priceCases<T extends PriceableCase>(
       provider: best.provider,
       dates: [...new Set(used.map(dateText))].join(", "),
       stale: used.some((price) => isStale(price, cost.prices)),
+      currency,
+      ended: endedOf(priced, cost.prices),
       model: cost.model,
       boundary: cost.boundary,
       bill,
@@ -175,7 +193,7 @@ function cheapest(
 /** Who has machines: every provider of the book, or the owner of servers. */
 function sellers(model: "cloud" | "owned", dated: PriceBook): Seller[] {
   if (model === "owned") {
-    const all = ownedMachines(dated).filter(({ cxlGib }) => cxlGib === 0);
+    const all = ownedMachines(dated);
     return [{
       provider: OWNED,
       machines: all.map(({ instance }) => instance),
@@ -240,17 +258,53 @@ function caseCost(one: PriceableCase, choice: Choice, baseline: Choice | undefin
   };
 }
 
+/** Machines in use whose memory is not sold new any more, in words. */
+function endedOf(cases: readonly Pick<CaseSummary, "cost">[], date: string): string[] {
+  const machines = cases.flatMap(({ cost }) => cost?.offer.instance ?? []).filter((one) => isEnded(one, date));
+  return [
+    ...new Set(machines.map(({ name, soldUntil }) => `${name}: its memory is not sold new since ${soldUntil}`)),
+  ];
+}
+
+/** Why memory has no price, and up to which one it would win. */
+function lackText(
+  one: PriceableCase,
+  need: Need,
+  { choices, machines, common, cost, sign }: {
+    readonly choices: ReadonlyMap<string, Choice>;
+    readonly machines: readonly Instance[];
+    readonly common: number;
+    readonly cost: ScenarioView["cost"];
+    readonly sign: string;
+  },
+): string {
+  const what = one.holding === "cxl" ? "No public price of CXL memory" : "No price of a machine with NVMe drives";
+  const baseline = one.baseline === undefined ? undefined : choices.get(one.baseline);
+  const [host] = offers(machines, { ...need, cxlBytes: 0, ssdBytes: 0 }, USABLE_SHARE);
+  if (one.relative === undefined || baseline === undefined || host === undefined) return what;
+  const bytes = ((need.cxlBytes ?? 0) + (need.ssdBytes ?? 0)) / USABLE_SHARE;
+  const against = { name: one.baseline as string, offer: baseline.offer };
+  return `${what}; ${winText({ relative: one.relative, baseline: against, host, common, bytes }, cost.boundary, sign)}`;
+}
+
 /** Memory that a model of so many bytes of rows needs in a case, or why that cannot be said. */
 function needOf(one: PriceableCase, rowBytes: number): { need: Need; overhead: number } | string {
   if (one.virtual) return "The medium is virtual: no price";
-  if (one.holding === "other") return "The price book has no machines for this storage type";
+  if (one.holding === "other") {
+    return "No price: the price book has no machines for this storage type, or the record does not say what its memory is";
+  }
   const total = (purpose: string): number => one.tiers.reduce((sum, tier) => sum + (tier.purposes[purpose] ?? 0), 0);
   const rows = total("rows");
   if (rows === 0 || one.tableBytes === 0) return "The run holds no rows to scale from";
   const overhead = (total("index") + total("policy")) / rows;
   const [held, beside] = [rowBytes, rowBytes * overhead];
+  const inDram = { dramBytes: beside + (one.cacheShare ?? 0) * rowBytes, pmemBytes: 0, memoryMode: false };
   const need = one.holding === "pmem"
-    ? { dramBytes: beside + (one.cacheShare ?? 0) * rowBytes, pmemBytes: held, memoryMode: false }
+    ? { ...inDram, pmemBytes: held }
+    : one.holding === "cxl"
+    ? { ...inDram, cxlBytes: held }
+    : one.holding === "ssd"
+    ? { ...inDram, ssdBytes: held }
     : { dramBytes: held + beside, pmemBytes: 0, memoryMode: one.holding === "memory-mode" };
   return { need, overhead };
 }

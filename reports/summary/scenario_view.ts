@@ -6,11 +6,8 @@
  */
 
 import { foundText } from "../../base/diagnostics.ts";
-import type { Result, SampleRecord } from "../../scenarios/record.ts";
-import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL } from "../../models/costs/bill.ts";
-
-/** How a configuration holds its rows: decides which machines can be priced for it. */
-export type Holding = "dram" | "pmem" | "memory-mode" | "other";
+import type { Result } from "../../scenarios/record.ts";
+import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL, WHOLE_BILL } from "../../models/costs/bill.ts";
 
 /** The part of a scenario that reports use. */
 export interface ScenarioView {
@@ -66,18 +63,6 @@ export function viewScenario(result: Result): ScenarioView {
   };
 }
 
-/** How a sample held its rows, judged by the scenario's words and by the tiers the sample really had. */
-export function holdingOf(result: Result, sample: SampleRecord): Holding {
-  const all = (result.run.scenario as unknown as Record<string, unknown>)["configurations"];
-  const own = typeof all === "object" && all !== null ? (all as Record<string, unknown>)[sample.configuration] : {};
-  const memory = typeof own === "object" && own !== null ? (own as Record<string, unknown>)["memory"] : undefined;
-  if (memory === "memory-mode" || (sample.statistics["memory_mode_line_hits"] ?? 0) > 0) return "memory-mode";
-  const types = sample.tiers.map((tier) => tier.type);
-  if (types.length > 0 && types.every((type) => type === "DRAM")) return "dram";
-  if (types.length > 0 && types.every((type) => type === "DRAM" || type.startsWith("PMEM_"))) return "pmem";
-  return "other";
-}
-
 const UNITS: Readonly<Record<string, number>> = {
   B: 1,
   kB: 1e3,
@@ -105,7 +90,7 @@ function bytes(value: unknown, path: string, otherwise: number): number {
 }
 
 function boundary(value: unknown): Boundary {
-  const found = text(value, "scenario.cost.boundary", "parameter-servers");
+  const found = text(value, "scenario.cost.boundary", WHOLE_BILL);
   if ((BOUNDARIES as readonly string[]).includes(found)) return found as Boundary;
   throw new RangeError(
     `Cannot read "scenario.cost.boundary": found "${found}", one of ${BOUNDARIES.join(", ")} is needed`,

@@ -15,6 +15,8 @@ import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { targetAuc } from "./target_auc.ts";
 import { claimsOf } from "./claims.ts";
+import type { Boundary } from "../../models/costs/bill.ts";
+import { DOLLARS, inCurrency } from "../../models/costs/currency.ts";
 import { defaultPriceBook } from "../../models/costs/default_prices.ts";
 import { type PriceBook, type PriceFile, withOwnPrices } from "../../models/costs/price_book.ts";
 import { verdict } from "./verdict.ts";
@@ -27,6 +29,10 @@ export interface SummaryOptions {
   readonly priceFiles?: readonly PriceFile[];
   /** Prices as of this date, such as `2026-11`. @default the scenario's */
   readonly asOf?: string;
+  /** Where the bill ends. @default the scenario's */
+  readonly boundary?: Boundary;
+  /** Currency of every cost, such as `EUR`; its rate is a row of the prices. @default USD */
+  readonly currency?: string;
 }
 
 /**
@@ -46,10 +52,10 @@ export interface SummaryOptions {
  */
 export function summarise(result: Result, options: SummaryOptions = {}): Summary {
   checkResult(result);
-  const scenario = repriced(viewScenario(result), options.asOf);
+  const scenario = repriced(viewScenario(result), options);
   const groups = groupSamples(result);
   const unpriced = groups.map((group) => summariseCase(result, group, baselineOf(result, group, groups)));
-  const { cases, pricing } = priceCases(unpriced, scenario, bookOf(result, options));
+  const { cases, pricing } = priceCases(unpriced, scenario, bookOf(result, scenario.cost.prices, options));
   const facts = {
     scenario,
     started: result.run.started,
@@ -70,12 +76,13 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
 }
 
 /** The book, the files that the result carries, those of the options: later ones win. */
-function bookOf(result: Result, { prices, priceFiles = [] }: SummaryOptions): PriceBook {
+function bookOf(result: Result, date: string, options: SummaryOptions): PriceBook {
+  const { prices, priceFiles = [], currency = DOLLARS } = options;
   const book = prices ?? defaultPriceBook();
   const names = new Set(priceFiles.map(({ name }) => name));
   const carried = (result.run.priceFiles ?? []).filter(({ name }) => !names.has(name));
   const files = [...carried, ...priceFiles];
-  return files.length === 0 ? book : withOwnPrices(book, files);
+  return inCurrency(files.length === 0 ? book : withOwnPrices(book, files), currency, date);
 }
 
 /** The media models that the cases name, each once alone and once behind Memory Mode, in the order of the cases. */
@@ -93,8 +100,9 @@ function modelsOf({ run: { modelBands } }: Result, cases: readonly CaseSummary[]
   return [...models.values()];
 }
 
-function repriced(scenario: ScenarioView, asOf: string | undefined): ScenarioView {
-  return asOf === undefined ? scenario : { ...scenario, cost: { ...scenario.cost, prices: asOf } };
+function repriced(scenario: ScenarioView, { asOf, boundary }: SummaryOptions): ScenarioView {
+  const { cost } = scenario;
+  return { ...scenario, cost: { ...cost, prices: asOf ?? cost.prices, boundary: boundary ?? cost.boundary } };
 }
 
 function qualityOf(

@@ -17,7 +17,8 @@ import type {
   Phase,
   TierRecord,
 } from "../../scenarios/record.ts";
-import type { Holding, ScenarioView } from "./scenario_view.ts";
+import type { Holding } from "./holding.ts";
+import type { ScenarioView } from "./scenario_view.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import type { BillPart, Boundary } from "../../models/costs/bill.ts";
 import type { CauseShare, Claim } from "../../models/costs/claim/claim.ts";
@@ -397,6 +398,10 @@ export interface Pricing {
   readonly model: string;
   /** What is in the bill. */
   readonly boundary: Boundary;
+  /** Currency of every amount: `USD`, `EUR`. */
+  readonly currency: string;
+  /** Machines and items in use that are not sold new any more, a sentence each. */
+  readonly ended: readonly string[];
   /** What the job has beside parameter servers: in the bill as far as the boundary goes. */
   readonly bill: readonly BillPart[];
   /** $ an hour of these parts that are in the bill. */

@@ -17,6 +17,7 @@ import { difference, noiseFloor, noiseStatement } from "../statistics/noise.ts";
 import { sameRounds } from "../statistics/pairing.ts";
 import { tiedInCost } from "./ties.ts";
 import { aucText } from "../../scenarios/record.ts";
+import { billWords, type Boundary, WHOLE_BILL } from "../../models/costs/bill.ts";
 
 /** What the verdict is made from: everything but itself. */
 export type Facts = Omit<Summary, "verdict">;
@@ -88,7 +89,8 @@ function speedText(one: CaseSummary, baseline: string, floor = 1): string {
   const { amount, interval } = changeWords(mapEstimate(ratio, (v) => v - 1), "faster", "slower");
   if (difference(ratio) !== "none") {
     return isNoise(ratio, floor)
-      ? `is as fast as ${baseline} within the run's noise of ${roughPercentText(floor - 1)} (${amount}, ${interval})`
+      ? `is ${amount} than ${baseline} (${interval}), less than this run's noise of ${roughPercentText(floor - 1)}: ` +
+        "no difference is claimed,"
       : `is ${amount} than ${baseline} (${interval})`;
   }
   return near(ratio)
@@ -132,7 +134,12 @@ function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
     sentences[0] = `${kinded(baseline)} is the cheapest: ${sentences[0]}`;
   }
   const [headline, ...rest] = sentences as [string, ...string[]];
-  const beside = [embeddingSentence(ranked, baseline), tieSentence(best, ranked, facts), flipSentence(best, facts)];
+  const beside = [
+    boundarySentence(best, facts),
+    embeddingSentence(ranked, baseline),
+    tieSentence(best, ranked, facts),
+    flipSentence(best, facts),
+  ];
   return [headline, ...beside.flatMap((text) => text ?? []), ...rest];
 }
 
@@ -171,7 +178,7 @@ function caseSentence(
   const slower = ratio.value < 1 && difference(ratio) !== "none" && !isNoise(ratio, floor ?? 1);
   const price = costText(cost.saved);
   const link = slower && costDifference(cost.saved) !== "none" && cost.saved.value > 0 ? "but" : "and";
-  return `${kinded(one)} ${speed} ${link} ${price}${first ? pricesText(facts) : ""}`;
+  return `${kinded(one)} ${speed} ${link} ${price}${first ? billText(facts) + pricesText(facts) : ""}`;
 }
 
 /** Which other cases cost the same as far as was seen. */
@@ -181,10 +188,34 @@ function tieSentence(best: CaseSummary, cases: readonly CaseSummary[], facts: Fa
   return `${listText(tied)} cannot be told apart from ${best.name} by cost`;
 }
 
+/** What the costs are of. */
+function billText({ pricing }: Facts): string {
+  return pricing === undefined ? "" : ` ${billWords(pricing.boundary)}`;
+}
+
+/** How much of the bill the workers are, and what is left of a saving without them, or with them. */
+function boundarySentence(one: CaseSummary, { pricing }: Facts): string | undefined {
+  const { cost } = one;
+  if (cost?.saved === undefined || pricing === undefined) return undefined;
+  const other: Boundary = pricing.boundary === "parameter-servers" ? WHOLE_BILL : "parameter-servers";
+  const saved = cost.savedWithin.find(({ boundary }) => boundary === other)?.saved;
+  const workers = pricing.bill.find(({ boundary }) => boundary === "workers");
+  if (saved === undefined || workers?.perHour === undefined) return undefined;
+  const share = workers.perHour /
+    (cost.offer.pricePerHour + pricing.bill.reduce((sum, p) => sum + (p.perHour ?? 0), 0));
+  const { amount, interval } = changeWords(saved, "cheaper", "dearer");
+  return `${workers.what} ${workers.what.startsWith("1 ") ? "is" : "are"} ${
+    roughPercentText(share)
+  } of its whole bill; ` +
+    `${billWords(other)} ${one.name} is ${amount} (${interval})`;
+}
+
 /** Of when the prices are, and that they are old if they are. */
 function pricesText(facts: Facts): string {
   const { pricing } = facts;
-  return pricing === undefined ? "" : ` at ${pricing.stale ? "the old prices of" : "prices of"} ${pricing.dates}`;
+  if (pricing === undefined) return "";
+  const ended = pricing.ended.length === 0 ? "" : ` (${pricing.ended.join("; ")})`;
+  return ` at ${pricing.stale ? "the old prices of" : "prices of"} ${pricing.dates}${ended}`;
 }
 
 /** Until which price of the DRAM machines the case stays the cheaper one. */

@@ -62,7 +62,9 @@ function repriced({ instances, items }: PriceBook, state: WhatIfState): PriceBoo
   return {
     instances: instances.map((one) => {
       const price = one.role === "memory" ? state[`${PRICE}${one.name}`] : undefined;
-      return typeof price === "number" ? { ...one, pricePerHour: price } : one;
+      if (typeof price !== "number") return one;
+      const { bought: _, ...rented } = one; // the price is stated now and follows from no purchase
+      return { ...rented, pricePerHour: price };
     }),
     items: items.map((item) => {
       const factor = item.unit === "GB" && item.medium !== undefined ? state[`${MODULES}${item.medium}`] : undefined;

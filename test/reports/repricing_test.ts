@@ -105,10 +105,15 @@ Deno.test("a boundary whose parts have no price is not priced, and says why", ()
   const { cases, pricing } = summarise(withCost({ boundary: "workers", prices: "2022-06" }));
   assertEquals(pricing, undefined);
   assertStringIncludes(cases[0]?.costMissing ?? "", 'no machine "p4d.24xlarge" by this date');
-  const narrow = summarise(withCost({ prices: "2022-06" })).cases.find(({ name }) => name === "fsdax")?.cost;
+  const alone = { prices: "2022-06", boundary: "parameter-servers" };
+  const narrow = summarise(withCost(alone)).cases.find(({ name }) => name === "fsdax")?.cost;
   assertEquals(narrow?.savedWithin.map(({ saved }) => saved === undefined), [false, true, true, true]);
   const said = "Without a price by this date, and so as nothing outside the bill: 1 × p4d.24xlarge";
-  assertStringIncludes(renderReport(withCost({ prices: "2022-06" })), said);
+  assertStringIncludes(renderReport(withCost(alone)), said);
+  assertEquals(
+    summarise(withCost({ prices: "2022-06" }), { boundary: "parameter-servers" }).cases.map(({ cost }) => cost?.saved),
+    summarise(withCost(alone)).cases.map(({ cost }) => cost?.saved),
+  );
   assert(!renderReport(withCost({ prices: "2026-11" })).includes("Without a price by this date"));
   assertThrows(() => summarise(withCost({ boundary: "moon" })), RangeError, 'found "moon"');
   assertThrows(() => summarise(withCost({ bill: { workers: -1 } })), RangeError, "cost.bill.workers");
@@ -128,7 +133,8 @@ Deno.test("owned servers: PMEM for PMEM, Memory Mode only where its ratio is all
   const bar = claims[0]?.tornado.find(({ input }) => input.name === "price of a dram machine")?.input;
   assertEquals(bar?.why, "stated range");
   assert(bar !== undefined && bar.range.low < bar.value && bar.value < bar.range.high);
-  const early = summarise(withCost({ model: "owned", prices: "2019" })).cases[0]?.costMissing ?? "";
+  const early =
+    summarise(withCost({ model: "owned", prices: "2019", boundary: "parameter-servers" })).cases[0]?.costMissing ?? "";
   assertStringIncludes(early, "Owned servers need more prices than the book has by 2019: Server life, PUE average");
   const own = {
     name: "pue.csv",

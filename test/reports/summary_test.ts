@@ -94,7 +94,7 @@ Deno.test("summarise() copes with three tiers and says what each answered", () =
   // No machines with disks in the price book: its speed is shown, a price is not.
   assertEquals([fsdax.holding, fsdax.cost], ["other", undefined]);
   assert((fsdax.throughput?.value ?? 0) > 0);
-  assertStringIncludes(fsdax.costMissing ?? "", "no machines for this storage type");
+  assertStringIncludes(fsdax.costMissing ?? "", "No price: the price book has no machines for this storage type");
   assert(caseOf(summary, "kmem-dax").cost !== undefined);
   const page = renderReport(result);
   assertStringIncludes(page, "third tier");
@@ -175,7 +175,7 @@ Deno.test("verdict: a difference below the run's noise floor is not called one",
   const said = [verdict.headline, ...verdict.sentences].find((text) => text.startsWith("fsdax (emulated)"));
   assertMatch(
     said ?? "",
-    /^fsdax \(emulated\) is as fast as dram .*within the run's noise of \d+(\.\d)? % \(1\.9\d % slower,/,
+    /^fsdax \(emulated\) is 1\.9\d % slower than dram \(95 %: 1\.8\d to 2\.\d+\), less than this run's noise of \d+(\.\d)? %: no difference is claimed, and /,
   );
 });
 
@@ -183,10 +183,14 @@ Deno.test("verdict: slower and cheaper, with intervals, kinds and the age of pri
   const { verdict } = summarise(fixtureResult());
   assertMatch(
     verdict.headline,
-    /^fsdax \(emulated\) is 1\d\.\d % slower than dram \(measured\) \(95 %: [\d.]+ to [\d.]+\) but 2\d\.\d % cheaper per sample \(95 %: [\d.]+ to [\d.]+\) at the old prices of 2021 to 2022$/,
+    /^fsdax \(emulated\) is 1\d\.\d % slower than dram \(measured\) \(95 %: [\d.]+ to [\d.]+\) but 2\d\.\d % cheaper per sample \(95 %: [\d.]+ to [\d.]+\) for the parameter servers alone at the old prices of 2021 to 2022 \(ecs\.re6p\.13xlarge: its memory is not sold new since 2025-12\)$/,
   );
   assertMatch(
     verdict.sentences[0] as string,
+    /^1 × p4d\.24xlarge is 79 % of its whole bill; on the whole bill fsdax is \d+\.\d % dearer \(95 %: /,
+  );
+  assertMatch(
+    verdict.sentences[1] as string,
     /^Embedding work \(lookup, update, eviction\) is 33 % of a dram step: it takes 1\.\d\d times as long in fsdax \(95 %: [\d.]+ to [\d.]+\), /,
   );
   assert(verdict.sentences.some((text) => /^fsdax stays cheaper until DRAM machines cost \d\d % of their/.test(text)));
@@ -194,6 +198,19 @@ Deno.test("verdict: slower and cheaper, with intervals, kinds and the age of pri
   assert(verdict.cautions.some((text) => text.includes("emulated") && text.includes("not the error of the model")));
   assert(verdict.cautions.some((text) => text.includes("Few samples (3 a case)")));
   assert(verdict.cautions.some((text) => text.includes("more than a year old")));
+});
+
+Deno.test("verdict: the whole bill comes first where a scenario names no boundary, and the servers alone next", () => {
+  const result = fixtureResult({ slower: 0.9 });
+  const { cost, ...scenario } = result.run.scenario as unknown as { cost: Record<string, unknown> };
+  const { boundary: _, ...others } = cost;
+  const run = { ...result.run, scenario: { ...scenario, cost: others } as never };
+  const { verdict, cases, pricing } = summarise({ ...result, run });
+  assertEquals(pricing?.boundary, "checkpoints");
+  const whole = cases.find(({ name }) => name === "fsdax")?.cost;
+  assertEquals(whole?.saved?.value, whole?.savedWithin.at(-1)?.saved?.value);
+  assertStringIncludes(verdict.headline, " on the whole bill at the old prices of ");
+  assertMatch(verdict.sentences[0] ?? "", /; for the parameter servers alone fsdax is \d\d\.\d % cheaper \(95 %: /);
 });
 
 Deno.test("verdict: says no difference where the interval holds none", () => {

@@ -8,9 +8,10 @@ import {
   ownedRates,
 } from "../../../models/costs/owned_machines.ts";
 import { type Platform, PLATFORMS, populations } from "../../../models/costs/populations.ts";
-import { modulePrice, pricesAsOf } from "../../../models/costs/price_book.ts";
+import { modulePrice, pricesAsOf, withOwnPrices } from "../../../models/costs/price_book.ts";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "../../assert.ts";
 
+const ITEMS = "item,medium,capacity_gb,value,low,high,unit,currency,from,to,region,source,mark,note\n";
 const dated = pricesAsOf(defaultPriceBook(), "2026-11");
 const [pmemPlatform, cxlPlatform] = PLATFORMS as readonly [Platform, Platform];
 const RATES: OwnedRates = {
@@ -67,8 +68,15 @@ Deno.test("ownedMachines() are priced by hand, from the latest module prices, an
   const energy = (400 + 16 * 5.5) / 1000 * 1.54 * 0.09;
   assertAlmostEquals(machine?.instance.pricePerHour ?? 0, capital + energy, 1e-9);
   assertEquals([machine?.instance.provider, machine?.instance.mark, machine?.instance.to], [OWNED, "C", "2025-12"]);
-  const card = ownedMachines(dated).find(({ instance }) => instance.name.endsWith("16 × 64 GB DDR5, 1 × 256 GB CXL"));
-  const more = 256 * 10.9 * 1.15 * (0.08 / (1 - 1.08 ** -6)) / 8760 + 0.025 * 1.54 * 0.09;
+  assert(ownedMachines(dated).every(({ instance }) => instance.cxlGib === undefined), "CXL memory has no public price");
+  const quote = "CXL expander 256 GB,CXL,256,9,,,GB,USD,2026-10,2026-10,here,an offer,V,";
+  const quoted = pricesAsOf(
+    withOwnPrices(defaultPriceBook(), [{ name: "q.csv", text: `${ITEMS}${quote}` }]),
+    "2026-11",
+  );
+  const card = ownedMachines(quoted).find(({ instance }) => instance.name.endsWith("16 × 64 GB DDR5, 1 × 256 GB CXL"));
+  assertEquals(card?.instance.cxlGib, 256);
+  const more = 256 * 9 * (0.08 / (1 - 1.08 ** -6)) / 8760 + 0.025 * 1.54 * 0.09;
   assertAlmostEquals((card?.instance.pricePerHour ?? 0) - (machine?.instance.pricePerHour ?? 0), more, 1e-9);
 });
 
