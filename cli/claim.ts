@@ -17,7 +17,16 @@ import {
 } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";
+import {
+  AS_OF_HELP,
+  BOUNDARY_HELP,
+  boundaryWord,
+  CURRENCY_HELP,
+  currencyWord,
+  listed,
+  priceOptions,
+  PRICES_HELP,
+} from "./price_files.ts";
 
 /** A claim to print: what is known of it, and what it is taken apart into. */
 interface Shown {
@@ -35,16 +44,15 @@ export function addClaim(program: Command, { terminal }: Context): void {
     .option("--case <name>", "this case alone (default: every case with a saving)")
     .option("--prices <file>", PRICES_HELP, listed)
     .option("--as-of <date>", AS_OF_HELP)
+    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
+    .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--json", "for machines: a list of claims")
     .addHelpText(
       "after",
       "\nExamples:\n  tierbench claim --published openembedding\n  tierbench claim reports/out/pmem-modes",
     )
-    .action(async (results, { published, json, case: only, prices, asOf }) => {
-      const options: SummaryOptions = {
-        priceFiles: await priceFiles(prices),
-        ...(asOf === undefined ? {} : { asOf }),
-      };
+    .action(async (results, { published, json, case: only, ...words }) => {
+      const options = await priceOptions(words);
       const found = published === undefined
         ? ofResult(await resultAt(results), options, only)
         : [ofPublication(published, names)];

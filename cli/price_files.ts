@@ -1,9 +1,60 @@
-import { defaultPriceBook, type PriceFile, readPriceFiles, withOwnPrices } from "../mod.ts";
+import {
+  BOUNDARIES,
+  type Boundary,
+  defaultPriceBook,
+  type PriceFile,
+  readPriceFiles,
+  type SummaryOptions,
+  withOwnPrices,
+} from "../mod.ts";
+import { UsageError } from "./exit_codes.ts";
 
 /** Explains the option in helps. */
 export const PRICES_HELP = "a CSV file of your own prices, which win over the price book's; may be repeated";
 /** Explains the date in helps. */
 export const AS_OF_HELP = 'prices as of this date, such as "2026-11"';
+
+/** Explains the boundary in helps. */
+export const BOUNDARY_HELP: string = `where the bill ends, each word with those before it: ${
+  BOUNDARIES.join(", ")
+} (default: the whole bill)`;
+/** Explains the currency in helps. */
+export const CURRENCY_HELP = 'costs in this currency, such as "EUR"; its rate is a row of the prices';
+
+/** Where a bill ends, by its word. */
+export function boundaryWord(text: string): Boundary {
+  const found = BOUNDARIES.find((one) => one === text);
+  if (found !== undefined) return found;
+  throw new UsageError(`Cannot end the bill at "${text}": one of ${BOUNDARIES.join(", ")} is needed`);
+}
+
+/** A currency by its word. */
+export function currencyWord(text: string): string {
+  if (/^[A-Z]{3}$/.test(text)) return text;
+  throw new UsageError(`Cannot give costs in "${text}": three capital letters such as "EUR" are needed`);
+}
+
+/** Words of a command line about prices. */
+export interface PriceWords {
+  /** Files of the user's prices. */
+  readonly prices?: readonly string[] | undefined;
+  /** Date of the prices. */
+  readonly asOf?: string | undefined;
+  /** Where the bill ends. */
+  readonly boundary?: Boundary | undefined;
+  /** Currency of the costs. */
+  readonly currency?: string | undefined;
+}
+
+/** What they ask of a report: nothing where no word was given. */
+export async function priceOptions({ prices, asOf, boundary, currency }: PriceWords): Promise<SummaryOptions> {
+  return {
+    ...(prices === undefined ? {} : { priceFiles: await priceFiles(prices) }),
+    ...(asOf === undefined ? {} : { asOf }),
+    ...(boundary === undefined ? {} : { boundary }),
+    ...(currency === undefined ? {} : { currency }),
+  };
+}
 
 /** Collects an option that may be repeated. */
 export const listed = (text: string, before: readonly string[] = []): string[] => [...before, text];

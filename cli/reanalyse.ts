@@ -19,7 +19,16 @@ import {
 } from "../mod.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";
+import {
+  AS_OF_HELP,
+  BOUNDARY_HELP,
+  boundaryWord,
+  CURRENCY_HELP,
+  currencyWord,
+  listed,
+  priceOptions,
+  PRICES_HELP,
+} from "./price_files.ts";
 
 const HELP = `
 Without other prices the page is made again from the file alone; it is the same to the byte if this version of tierbench
@@ -50,14 +59,15 @@ export function addReanalyse(program: Command, { terminal, exit }: Context): voi
     .argument("<report>", "a report's page")
     .option("--as-of <date>", `${AS_OF_HELP}, from the price book in the page`)
     .option("--prices <file>", PRICES_HELP, listed)
+    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
+    .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--price-book <folder>", 'the CSV files to use as the whole price book; "shipped": the one of this version')
     .option("--out <file>", "write the page there")
     .option("--json", "for machines: the summary")
     .addHelpText("after", HELP)
-    .action(async (file, { asOf, prices, priceBook, out, json }) => {
+    .action(async (file, { priceBook, out, json, ...words }) => {
       const options: ReportOptions = {
-        ...(asOf === undefined ? {} : { asOf }),
-        ...(prices === undefined ? {} : { priceFiles: await priceFiles(prices) }),
+        ...await priceOptions(words),
         ...(priceBook === undefined ? {} : { prices: await bookOf(priceBook) }),
       };
       const priced = Object.keys(options).length > 0;

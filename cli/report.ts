@@ -13,9 +13,19 @@ import {
   writeSimulationReport,
 } from "../mod.ts";
 import { folderOfPage } from "./contribute.ts";
+import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { isPage, RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
-import { AS_OF_HELP, listed, priceFiles, PRICES_HELP } from "./price_files.ts";
+import {
+  AS_OF_HELP,
+  BOUNDARY_HELP,
+  boundaryWord,
+  CURRENCY_HELP,
+  currencyWord,
+  listed,
+  priceOptions,
+  PRICES_HELP,
+} from "./price_files.ts";
 
 /** `tierbench report`: writes the report of a result file again. */
 export function addReport(program: Command, { terminal }: Context): void {
@@ -25,14 +35,20 @@ export function addReport(program: Command, { terminal }: Context): void {
     .option("--out <folder>", "where the report goes (default: beside the results; of a page: reports/out/<its name>)")
     .option("--prices <file>", PRICES_HELP, listed)
     .option("--as-of <date>", AS_OF_HELP)
+    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
+    .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--json", "for machines: the summary, after writing the report")
     .addHelpText(
       "after",
       "\nExamples:\n  tierbench report reports/out/pmem-modes\n  tierbench report contribution-….html",
     )
-    .action(async (results, { out, json, prices, asOf }) => {
+    .action(async (results, { out, json, ...words }) => {
+      const asked = await priceOptions(words);
       const simulation = await simulationOf(results);
       if (simulation !== undefined) {
+        if (Object.keys(asked).length > 0) {
+          throw new UsageError(`Cannot price "${results}": it is a simulation and has no prices`);
+        }
         const summary = summariseSimulation(simulation.result);
         const files = await writeSimulationReport(
           simulation.result,
@@ -45,8 +61,7 @@ export function addReport(program: Command, { terminal }: Context): void {
       const { path, result, page, note } = await resultsOf(results);
       const options = {
         ...page?.options,
-        ...(prices === undefined ? {} : { priceFiles: await priceFiles(prices) }),
-        ...(asOf === undefined ? {} : { asOf }),
+        ...asked,
       };
       const summary = summarise(result, options);
       const folder = out ?? (page === undefined ? dirname(path) : folderOfPage(path));

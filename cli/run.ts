@@ -17,7 +17,17 @@ import {
 import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { checkPrices } from "./price_files.ts";
+import {
+  AS_OF_HELP,
+  BOUNDARY_HELP,
+  boundaryWord,
+  checkPrices,
+  CURRENCY_HELP,
+  currencyWord,
+  listed,
+  priceOptions,
+  PRICES_HELP,
+} from "./price_files.ts";
 import { RunView } from "./run_view.ts";
 import { runVirtual } from "./run_virtual.ts";
 import { VOUCH_HELP, vouched } from "./vouch.ts";
@@ -65,8 +75,6 @@ function field(text: string, before: Readonly<Record<string, unknown>> = {}): Re
   }
 }
 
-const listed = (text: string, before: readonly string[] = []): string[] => [...before, text];
-
 /** Words that mean nothing with a preset, or nothing without. */
 function checkWords(
   word: string | undefined,
@@ -96,11 +104,16 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--out <folder>", "where results go (default: reports/out/<name>)")
     .option("--seed <number>", "another seed than the scenario's", wholeNumber)
     .option("--set <field=value>", "another value of a field than the scenario's; may be repeated", field)
+    .option("--prices <file>", PRICES_HELP, listed)
+    .option("--as-of <date>", AS_OF_HELP)
+    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
+    .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--no-limit", "take however long it takes: no bound on samples, or on the work of a simulation")
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the summary on standard output, progress on standard error")
     .addHelpText("after", HELP)
-    .action(async (word, { json, install: _, preset, note, answers, ...words }) => {
+    .action(async (word, { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...words }) => {
+      const priced = await priceOptions({ prices, asOf, boundary, currency });
       checkWords(word, {
         ...(preset === undefined ? {} : { preset }),
         ...(words.data === undefined ? {} : { data: words.data }),
@@ -109,7 +122,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       });
       const said = await answersOf({ note, answers });
       const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
-      if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal);
+      if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal, priced);
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
       const options = {
         ...words,
@@ -122,8 +135,8 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
         () => view.end(),
       );
       const folder = dirname(resultPath(result.run.scenario, options.out));
-      const summary = summarise(result);
-      const files = await writeReport(result, folder);
+      const summary = summarise(result, priced);
+      const files = await writeReport(result, folder, priced);
       if (json) terminal.out(toJson(summary));
       else terminal.out(`\n${renderTerminal(summary, terminal.width)}\n`);
       view.line("report", relative(Deno.cwd(), files.html) || join(folder, "index.html"));

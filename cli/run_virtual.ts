@@ -7,6 +7,7 @@ import {
   simulationJson,
   type SimulationRecord,
   summariseSimulation,
+  type SummaryOptions,
   writeSimulationReport,
 } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
@@ -21,6 +22,7 @@ export async function runVirtual(
   file: string,
   { json, ...words }: RunScenarioOptions & { readonly json: boolean },
   terminal: Terminal,
+  priced: SummaryOptions,
 ): Promise<void> {
   for (const word of REAL) {
     if (words[word] !== undefined) {
@@ -28,6 +30,9 @@ export async function runVirtual(
         `Cannot use --${word}: "${file}" is a simulation; it runs whole, in virtual time, within seconds`,
       );
     }
+  }
+  if (Object.keys(priced).length > 0) {
+    throw new UsageError(`Cannot price "${file}": it is a simulation and has no prices`);
   }
   const style = styleFor(terminal.colors);
   let done = 0;

@@ -27,7 +27,7 @@ export const BOUNDARY_WORDS: Readonly<Record<Boundary, string>> = {
 export interface BillRequest {
   /** Number of training workers. */
   readonly workers: number;
-  /** A worker: its name in the price book, or $ an hour. */
+  /** A worker: its name in the price book, or its price an hour in the book's currency. */
   readonly worker: string | number;
   /** Bytes of training data that are kept. */
   readonly dataBytes: number;
@@ -60,8 +60,9 @@ const STORAGE_ITEM = "Object storage";
  * The parts of a bill at the prices of a dated book.
  *
  * @param modelBytes Bytes of rows: the size of a checkpoint.
+ * @param sign How amounts are written.
  */
-export function billParts(request: BillRequest, dated: PriceBook, modelBytes: number): BillPart[] {
+export function billParts(request: BillRequest, dated: PriceBook, modelBytes: number, sign = "$"): BillPart[] {
   const { workers, worker, dataBytes, checkpoints } = request;
   const named = typeof worker === "string" ? dated.instances.find(({ name }) => name === worker) : undefined;
   const each = typeof worker === "number" ? worker : named?.pricePerHour;
@@ -76,7 +77,9 @@ export function billParts(request: BillRequest, dated: PriceBook, modelBytes: nu
   return [
     {
       boundary: "workers",
-      what: `${workers} × ${typeof worker === "number" ? `a worker of ${worker} $/h` : worker}`,
+      what: `${workers} × ${
+        typeof worker === "number" ? `a worker of ${Number(worker.toPrecision(6))} ${sign}/h` : worker
+      }`,
       perHour: each === undefined ? undefined : workers * each,
       price: named,
       missing: each === undefined ? `the price book has no machine "${worker}" by this date` : undefined,

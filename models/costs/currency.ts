@@ -48,25 +48,37 @@ export function currencySign(currency: string): string {
 export function inCurrency(book: PriceBook, currency: string, date: string): PriceBook {
   const rows: readonly Provenance[] = [...book.instances, ...book.items.filter(isMoney)];
   if (rows.every((row) => (row.currency ?? DOLLARS) === currency)) return book;
-  const rates = pricesAsOf({ instances: [], items: book.items }, date).items;
-  const dollarsPer = (of: string, row?: Provenance): number => {
-    if (of === DOLLARS) return 1;
-    const found = row?.rate ?? rates.find(({ item }) => item === rateItem(of))?.value;
-    if (found !== undefined) return found;
-    const asked = row === undefined ? `Cannot give costs in ${of}` : `Cannot use the ${of} prices in "${row.file}"`;
-    throw new RangeError(
-      `${asked}: no row says the rate by ${date}; add the item "${rateItem(of)}" (unit "ratio") with its date and ` +
-        `source to a file of prices${row === undefined ? "" : ', or the column "rate" (US dollars for one)'}`,
-    );
-  };
+  const dated = pricesAsOf({ instances: [], items: book.items }, date);
   const factor = (row: Provenance): number => {
     const own = row.currency ?? DOLLARS;
-    return own === currency ? 1 : dollarsPer(own, row) / dollarsPer(currency);
+    return own === currency ? 1 : dollarsPer(dated, own, date, row) / dollarsPer(dated, currency, date);
   };
   return {
     instances: book.instances.map((one) => converted(one, factor(one), currency)),
     items: book.items.map((item) => isMoney(item) ? convertedItem(item, factor(item), currency) : item),
   };
+}
+
+/**
+ * An amount of US dollars in another currency.
+ *
+ * @throws {RangeError} as {@linkcode inCurrency}.
+ */
+export function fromDollars(amount: number, book: PriceBook, currency: string, date: string): number {
+  if (currency === DOLLARS) return amount;
+  return amount / dollarsPer(pricesAsOf({ instances: [], items: book.items }, date), currency, date);
+}
+
+/** US dollars for one of a currency: by the row that is in it, or by the book. */
+function dollarsPer(dated: PriceBook, of: string, date: string, row?: Provenance): number {
+  if (of === DOLLARS) return 1;
+  const found = row?.rate ?? dated.items.find(({ item }) => item === rateItem(of))?.value;
+  if (found !== undefined) return found;
+  const asked = row === undefined ? `Cannot give costs in ${of}` : `Cannot use the ${of} prices in "${row.file}"`;
+  throw new RangeError(
+    `${asked}: no row says the rate by ${date}; add the item "${rateItem(of)}" (unit "ratio") with its date and ` +
+      `source to a file of prices${row === undefined ? "" : ', or the column "rate" (US dollars for one)'}`,
+  );
 }
 
 function isMoney({ unit }: PriceItem): boolean {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BOUNDARIES, type Boundary } from "../../models/costs/bill.ts";
 import { checked, figure, flag, listOf, maybe, object, positive, text, word } from "../../base/record_parts.ts";
 import { oneOf } from "../../base/one_of.ts";
 import * as v from "../../base/valibot.ts";
@@ -23,6 +24,9 @@ const date = v.pipe(
   }, 'expected a date such as "2026-11"'),
 );
 
+const CURRENCY = 'expected a currency such as "EUR"';
+const currency = v.pipe(v.string(CURRENCY), v.regex(/^[A-Z]{3}$/, CURRENCY));
+
 const provenance = {
   from: date,
   to: date,
@@ -32,6 +36,9 @@ const provenance = {
   note: text,
   file: text,
   own: flag,
+  soldUntil: maybe(date),
+  currency: maybe(currency),
+  rate: maybe(positive),
 };
 
 const instance = object({
@@ -42,6 +49,12 @@ const instance = object({
   dramGib: maybe(figure),
   pmemGib: maybe(figure),
   networkGBs: maybe(figure),
+  cxlGib: maybe(figure),
+  hbmGib: maybe(figure),
+  nvmeCount: maybe(figure),
+  nvmeGB: maybe(figure),
+  watts: maybe(figure),
+  bought: maybe(object({ price: positive, lifeYears: positive, financing: figure })),
   pricePerHour: positive,
   ...provenance,
 });
@@ -73,7 +86,11 @@ export const priceLine: v.GenericSchema<PriceLine> = oneOf(
 export const ownPriceLine: v.GenericSchema<{ file: string; text: string }> = object({ file: text, text });
 
 /** The options of a report. */
-export const pageOptions: v.GenericSchema<{ asOf?: string }> = object({ asOf: v.exactOptional(date) });
+export const pageOptions: v.GenericSchema<{ asOf?: string; boundary?: Boundary; currency?: string }> = object({
+  asOf: v.exactOptional(date),
+  boundary: v.exactOptional(word(...BOUNDARIES)),
+  currency: v.exactOptional(currency),
+});
 
 /** What a contribution says beside its result. */
 export const checklistPart: v.GenericSchema<{ format: 2 }> = object({

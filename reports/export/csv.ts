@@ -63,6 +63,8 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary, summary: Summary) 
   ["machines", (one) => one.cost && `${one.cost.offer.machines} x ${one.cost.offer.instance.name}`],
   ["price_date", (one) => one.cost && dateText(one.cost.offer.instance)],
   ["price_source", (one) => one.cost && `${one.cost.offer.instance.mark}: ${one.cost.offer.instance.source}`],
+  ["bill_ends_at", (one, { pricing }) => one.cost && pricing?.boundary],
+  ["currency", (one, { pricing }) => one.cost && pricing?.currency],
   ["dollars_per_hour", (one) => one.cost?.offer.pricePerHour],
   ...interval("dollars_per_million_samples", (one) => one.cost?.perMillion),
   ...interval("share_saved_against_baseline", (one) => one.cost?.saved),

@@ -25,7 +25,7 @@ export function toMarkdown(summary: Summary): string {
     "embedding time against DRAM",
     "step p99, ms",
     "first-tier hits, %",
-    "$ per million samples",
+    `${summary.pricing?.sign ?? "$"} per million samples`,
     "cost against DRAM",
   ];
   const rows = focused(summary).cases.map((one) => [
@@ -108,7 +108,7 @@ function priced({ cases, pricing }: Summary): string[] {
     cost === undefined ? [] : [
       `- ${escapeMarkdown(name)}: ${cost.offer.machines} × ${escapeMarkdown(cost.offer.instance.name)}, ${
         significant(cost.offer.pricePerHour)
-      } $/h`,
+      } ${pricing.sign}/h`,
     ]
   );
   return [

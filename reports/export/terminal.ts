@@ -44,7 +44,7 @@ const COLUMNS = [
   "step p99",
   "first-tier hits",
   "AUC",
-  "$/M samples",
+  "money/M samples",
   "cost",
 ] as const;
 
@@ -53,7 +53,11 @@ const DISPENSABLE: readonly (typeof COLUMNS)[number][] = ["step p99", "first-tie
 
 function terminalTable(summary: Summary, width: number): string[] {
   if (summary.cases.length === 0) return [];
-  const rows = [COLUMNS, ...summary.cases.map((one) => cells(one, summary))];
+  const money = `${summary.pricing?.sign ?? "$"}/M samples`;
+  const rows = [
+    COLUMNS.map((one) => one === "money/M samples" ? money : one),
+    ...summary.cases.map((one) => cells(one, summary)),
+  ];
   const widths = COLUMNS.map((_, c) => Math.max(...rows.map((row) => (row[c] ?? "").length)));
   const shown = new Set(COLUMNS.keys());
   const total = () => [...shown].reduce((sum, c) => sum + (widths[c] ?? 0) + 2, -2);

@@ -23,11 +23,11 @@ export function breakEven({ cases, pricing }: Summary): Markup | undefined {
       title: "DRAM or drive, by the heat of a row",
       text:
         "Rows looked up more often than the line (below it) are cheaper in DRAM, the others on an NVMe drive: the five-minute " +
-        `rule for rows. DRAM: ${significant(memory.value)} $/GB (${memory.item}, ${dateText(memory)}, ${
+        `rule for rows. DRAM: ${significant(memory.value)} ${pricing?.sign}/GB (${memory.item}, ${dateText(memory)}, ${
           MARK_WORDS[memory.mark]
-        }). Drive: ${significant(drivePrice)} $ (${drive.item}, ${dateText(drive)}, ${MARK_WORDS[drive.mark]}), ${
-          prefixed(DRIVE_READS)
-        } rows/s, an assumption.`,
+        }). Drive: ${significant(drivePrice)} ${pricing?.sign} (${drive.item}, ${dateText(drive)}, ${
+          MARK_WORDS[drive.mark]
+        }), ${prefixed(DRIVE_READS)} rows/s, an assumption.`,
       unit: "seconds, multiples of the price of DRAM",
       kinds: "Computed from prices; only the bytes of a row are the run's",
     },

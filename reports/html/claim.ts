@@ -80,7 +80,9 @@ function one(claimed: CaseClaim, index: number): Markup {
   const { case: name, claim, causes, tornado, flips } = claimed;
   return html`
     <h3>${name} ${kind(claimed)}</h3>
-    <p>${sideText(claim.b)}, ${sideText(claim.a)} in ${claim.a.name}. Saved: ${savedText(claimed)} of the DRAM cost.</p>
+    <p>${sideText(claim.b, claim.sign)}, ${sideText(claim.a, claim.sign)} in ${claim.a.name}. Saved: ${savedText(
+      claimed,
+    )} of the DRAM cost.</p>
     <div class="two">${drawn(
       chart("waterfall"),
       `Where the saving of ${name} comes from`,

@@ -43,21 +43,25 @@ function priced(summary: Summary, pricing: Pricing): Markup {
   } of rows, the cheapest machines of ${pricing.provider} that hold it, at prices of ${pricing.dates} (the latest as of ${pricing.asOf}). In the bill: ${
     boundaryText(pricing.boundary)
   }.${own}${stale}</p>
-${machines(cases)}${boundaries(cases, pricing)}<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
-<h3 id="change" tabindex="-1">What would change this</h3>${change(cases)}${others(pricing)}${breakEven(summary)}
+${machines(cases, pricing)}${
+    boundaries(cases, pricing)
+  }<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
+<h3 id="change" tabindex="-1">What would change this</h3>${change(cases, pricing)}${others(pricing)}${
+    breakEven(summary)
+  }
 <details><summary>Every price used, with date, source and mark</summary>${prices(pricing)}</details>`;
 }
 
-function machines(cases: readonly CaseSummary[]): Markup {
+function machines(cases: readonly CaseSummary[], { sign }: Pricing): Markup {
   return table(
     "Machines that hold the model and what a million samples costs on them",
     [
       { title: "case" },
       { title: "kind", words: true },
       { title: "machines", words: true },
-      { title: "$/h" },
+      { title: `${sign}/h` },
       { title: "memory bought ÷ needed" },
-      { title: "$ per million samples" },
+      { title: `${sign} per million samples` },
       { title: "saved against DRAM, %" },
     ],
     cases.map((one) => {
@@ -93,7 +97,7 @@ function boundaries(cases: readonly CaseSummary[], pricing: Pricing): Markup | u
       "Saved against DRAM if the bill ended elsewhere, percent",
       [
         { title: "the bill holds", words: true },
-        { title: "added, $/h" },
+        { title: `added, ${pricing.sign}/h` },
         { title: "of", words: true },
         ...compared.map(({ name }) => ({ title: name })),
       ],
@@ -117,7 +121,7 @@ function boundaries(cases: readonly CaseSummary[], pricing: Pricing): Markup | u
   `;
 }
 
-function change(cases: readonly CaseSummary[]): Markup {
+function change(cases: readonly CaseSummary[], { sign }: Pricing): Markup {
   const compared = cases.filter((one) => one.cost?.saved !== undefined);
   if (compared.length === 0) return html`<p>Nothing is compared: there is no priced DRAM case.</p>`;
   const workers = compared[0]?.cost?.savedWithWorker.map(({ worker }) => worker) ?? [];
@@ -128,7 +132,7 @@ function change(cases: readonly CaseSummary[]): Markup {
         { title: "case" },
         { title: "as priced" },
         { title: "memory sold to the byte" },
-        ...workers.map((worker) => ({ title: `with workers of ${worker} $/h in the bill` })),
+        ...workers.map((worker) => ({ title: `with workers of ${worker} ${sign}/h in the bill` })),
         { title: "cheaper while DRAM machines cost more than this multiple of their price" },
       ],
       compared.map((one) => {
@@ -154,7 +158,7 @@ function others(pricing: Pricing): Markup | undefined {
     pricing.otherOffers.map(({ case: name, offer }) =>
       `${name} on ${offer.machines} × ${offer.instance.provider} ${offer.instance.name}, ${
         significant(offer.pricePerHour)
-      } $/h (${dateText(offer.instance)}, ${MARK_WORDS[offer.instance.mark]})`
+      } ${pricing.sign}/h (${dateText(offer.instance)}, ${MARK_WORDS[offer.instance.mark]})`
     ).join("; ")
   }.</p>`;
 }
@@ -177,7 +181,7 @@ function prices(pricing: Pricing): Markup {
   return html`
     ${table(
       "Machines in the price book",
-      [{ title: "machine" }, { title: "$/h" }, ...columns],
+      [{ title: "machine" }, { title: `${pricing.sign}/h` }, ...columns],
       pricing.instances.map((one) => [`${one.provider} ${one.name}`, significant(one.pricePerHour), ...origin(one)]),
     )}${table(
       "What memory, servers, power and storage have cost",

@@ -94,6 +94,7 @@ function quietIntervals(text: string): Markup[] {
 export function overview(summary: Summary): Markup | undefined {
   const { cases } = summary;
   if (cases.length === 0) return undefined;
+  const sign = summary.pricing?.sign ?? "$";
   const priced = cases.filter((one) => one.cost !== undefined && one.throughput !== undefined);
   const chart = priced.length === 0 ? undefined : figure(
     "value",
@@ -103,12 +104,14 @@ export function overview(summary: Summary): Markup | undefined {
         "Down is cheaper, right is faster; whiskers are 95 % intervals of the runs, and leave the chart where they are " +
         "very wide. The dashed line joins the cases that no other beats in both. Circles are measured, triangles emulated, " +
         "squares simulated.",
-      unit: "$ per million samples, thousand samples/s",
+      unit: `${sign} per million samples, thousand samples/s`,
       kinds: kindsText(priced),
     },
     table(
       "Cost against speed",
-      [{ title: "case" }, { title: "kind", words: true }, { title: "samples/s" }, { title: "$ per million samples" }],
+      [{ title: "case" }, { title: "kind", words: true }, { title: "samples/s" }, {
+        title: `${sign} per million samples`,
+      }],
       priced.map((one) => [
         one.name,
         kind(one),
@@ -151,6 +154,7 @@ function oldPrices({ pricing }: Summary): Markup | undefined {
 }
 
 function summaryTable(summary: Summary): Markup {
+  const sign = summary.pricing?.sign ?? "$";
   return table(
     "Speed, hits and cost of every case",
     [
@@ -161,7 +165,7 @@ function summaryTable(summary: Summary): Markup {
       { title: "embedding time against DRAM" },
       { title: "step p99, ms" },
       { title: "first-tier hits, %" },
-      { title: "$ per million samples" },
+      { title: `${sign} per million samples` },
       { title: "cost against DRAM" },
     ],
     summary.cases.map((one): Cell[] => [

@@ -18,7 +18,7 @@ import {
   valueText,
 } from "../what_if/knobs.ts";
 import { whatIf } from "../what_if/what_if.ts";
-import { WHAT_IF_COLUMNS, whatIfRows, whatIfText } from "../what_if/words.ts";
+import { whatIfColumns, whatIfRows, whatIfText } from "../what_if/words.ts";
 import { colours } from "./page_data.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { type Kind, kindOf, kindsText } from "../summary/kind.ts";
@@ -34,7 +34,7 @@ export function whatIfSection(summary: Summary): Markup | undefined {
     kindOf(base.cases.find((one) => one.name === name) ?? { evidence: "measured" });
   const numbers = table(
     "Costs at these values",
-    WHAT_IF_COLUMNS.map((title, i) => ({ title, words: i === 1 || i === 7 })),
+    whatIfColumns(base.sign).map((title, i) => ({ title, words: i === 1 || i === 7 })),
     whatIfRows(now).map(([name = "", ...cells]) => [html`${name} ${kind(kindNamed(name))}`, ...cells]),
   );
   const priced = summary.cases.filter((one) => base.cases.some(({ name }) => name === one.name));
@@ -44,7 +44,7 @@ export function whatIfSection(summary: Summary): Markup | undefined {
       <p>Move a price, a size or a year: this page computes the costs again, with the same code as the report. Speeds stay those of
       the run, and so do their intervals. The flip price is the multiple of the DRAM machines' price at which both cost the same; on
       the line are cases that no other beats in both speed and cost. The address of the page holds what was changed.</p>
-      <p class="state" id="what-if-result" role="status">${whatIfText(now, now, 0)}</p>
+      <p class="state" id="what-if-result" role="status">${whatIfText(now, now, 0, base.sign)}</p>
       <p class="note" id="what-if-changes">Nothing is changed.</p>
       <noscript><p class="warn">The fields below need scripts, which are switched off here.</p></noscript>
       <div id="what-if-table">${numbers}</div>
@@ -62,7 +62,7 @@ export function whatIfSection(summary: Summary): Markup | undefined {
         {
           title: "Cost against speed at these values",
           text: "Down is cheaper, right is faster. The dashed line joins the cases that no other beats in both.",
-          unit: "$ per million samples, thousand samples/s",
+          unit: `${base.sign} per million samples, thousand samples/s`,
           kinds: kindsText(priced),
         },
         html`<p class="note">The table above the fields holds the costs; <a href="#speed">Speed</a> the samples a second.</p>`,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { currencySign, DOLLARS } from "../../models/costs/currency.ts";
 import { shownLines } from "../../base/shown.ts";
 import { percentText, significant } from "../../base/numbers.ts";
 import { estimateText, listText } from "../text/format.ts";
@@ -28,8 +29,8 @@ export function savingText(share: number): string {
 }
 
 /** A side in words: `2 × ecs.r6e.13xlarge at 3.04 $/h`. */
-export function sideText({ machines, machine, price }: Claim["a"]): string {
-  return `${machines} × ${machine} at ${significant(price)} $/h`;
+export function sideText({ machines, machine, price }: Claim["a"], sign = "$"): string {
+  return `${machines} × ${machine} at ${significant(price)} ${sign}/h`;
 }
 
 /** A value of an input with its unit. */
@@ -63,7 +64,7 @@ export function renderClaim(analysis: ClaimAnalysis, head: readonly string[] = [
     claim.name,
     ...head.map((line) => `  ${line}`),
     "",
-    `  ${claim.a.name}: ${sideText(claim.a)}; ${claim.b.name}: ${sideText(claim.b)}, time × ${
+    `  ${claim.a.name}: ${sideText(claim.a, claim.sign)}; ${claim.b.name}: ${sideText(claim.b, claim.sign)}, time × ${
       significant(claim.b.time / claim.a.time)
     }`,
     `  saving ${savingText(total)}`,
@@ -126,7 +127,7 @@ export function renderPrices(book: PriceBook, { asOf, amber = (text) => text }: 
   const machines = rows(
     dated.instances.map((one) => [
       `${one.provider} ${one.name}`,
-      `${significant(one.pricePerHour)} $/h`,
+      `${significant(one.pricePerHour)} ${currencySign(one.currency ?? DOLLARS)}/h`,
       ...origin(one),
     ]),
   ).map((line, i) => old(dated.instances[i] as Provenance)(line));
@@ -141,7 +142,7 @@ export function renderPrices(book: PriceBook, { asOf, amber = (text) => text }: 
 }
 
 /** `4.25 $/GB (4 to 4.5)`, `1.54`, `8 %`. */
-export function rangeText({ value, low, high, unit }: PriceBook["items"][number]): string {
+export function rangeText({ value, low, high, unit, currency = DOLLARS }: PriceBook["items"][number]): string {
   const range = low === high
     ? ""
     : ` (${
@@ -150,7 +151,7 @@ export function rangeText({ value, low, high, unit }: PriceBook["items"][number]
   if (unit === "share") return `${percentText(value)}${range}`;
   if (unit === "ratio") return `× ${significant(value)}${range}`;
   if (unit === "W" || unit === "years") return `${significant(value)} ${unit}${range}`;
-  return `${significant(value)} $/${unit}${range}`;
+  return `${significant(value)} ${currencySign(currency)}/${unit}${range}`;
 }
 
 /** Cells in columns, each row a line. */

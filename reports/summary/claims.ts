@@ -42,6 +42,7 @@ export function claimsOf(cases: readonly CaseSummary[], pricing: Pricing | undef
       b: side(one, 1 / relative.value),
       inside: common,
       outside,
+      sign: pricing.sign,
       timeRatio: low === undefined || high === undefined ? undefined : { low: 1 / high, high: 1 / low },
     };
     const analysis = analyseClaim(claim, pricing.model === "owned" ? ownedRanges(claim, pricing) : {});

@@ -90,7 +90,7 @@ export function priceCases<T extends PriceableCase>(
   }
   const currency = [...dated.instances, ...dated.items].find((row) => row.currency !== undefined)?.currency ?? DOLLARS;
   const sign = currencySign(currency);
-  const bill = billParts(cost.bill, dated, cost.priceForBytes);
+  const bill = billParts(cost.bill, dated, cost.priceForBytes, sign);
   const common = commonPerHour(bill, cost.boundary);
   if (common === undefined) {
     const [part] = partsWithin(bill, cost.boundary).flatMap(({ missing }) => missing ?? []);
@@ -152,6 +152,7 @@ export function priceCases<T extends PriceableCase>(
       dates: [...new Set(used.map(dateText))].join(", "),
       stale: used.some((price) => isStale(price, cost.prices)),
       currency,
+      sign,
       ended: endedOf(priced, cost.prices),
       model: cost.model,
       boundary: cost.boundary,

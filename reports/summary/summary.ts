@@ -16,7 +16,7 @@ import { mapEstimate } from "../statistics/bootstrap.ts";
 import { targetAuc } from "./target_auc.ts";
 import { claimsOf } from "./claims.ts";
 import type { Boundary } from "../../models/costs/bill.ts";
-import { DOLLARS, inCurrency } from "../../models/costs/currency.ts";
+import { DOLLARS, fromDollars, inCurrency } from "../../models/costs/currency.ts";
 import { defaultPriceBook } from "../../models/costs/default_prices.ts";
 import { type PriceBook, type PriceFile, withOwnPrices } from "../../models/costs/price_book.ts";
 import { verdict } from "./verdict.ts";
@@ -52,10 +52,12 @@ export interface SummaryOptions {
  */
 export function summarise(result: Result, options: SummaryOptions = {}): Summary {
   checkResult(result);
-  const scenario = repriced(viewScenario(result), options);
+  const asked = repriced(viewScenario(result), options);
+  const { book, worker } = bookOf(result, asked.cost, options);
+  const scenario = { ...asked, cost: { ...asked.cost, bill: { ...asked.cost.bill, worker } } };
   const groups = groupSamples(result);
   const unpriced = groups.map((group) => summariseCase(result, group, baselineOf(result, group, groups)));
-  const { cases, pricing } = priceCases(unpriced, scenario, bookOf(result, scenario.cost.prices, options));
+  const { cases, pricing } = priceCases(unpriced, scenario, book);
   const facts = {
     scenario,
     started: result.run.started,
@@ -75,14 +77,22 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
   return { ...facts, verdict: verdict(facts) };
 }
 
-/** The book, the files that the result carries, those of the options: later ones win. */
-function bookOf(result: Result, date: string, options: SummaryOptions): PriceBook {
+/** The book, the files that the result carries, those of the options: later ones win; and the worker, in their currency. */
+function bookOf(
+  result: Result,
+  { prices: date, bill: { worker } }: ScenarioView["cost"],
+  options: SummaryOptions,
+): { readonly book: PriceBook; readonly worker: string | number } {
   const { prices, priceFiles = [], currency = DOLLARS } = options;
   const book = prices ?? defaultPriceBook();
   const names = new Set(priceFiles.map(({ name }) => name));
   const carried = (result.run.priceFiles ?? []).filter(({ name }) => !names.has(name));
   const files = [...carried, ...priceFiles];
-  return inCurrency(files.length === 0 ? book : withOwnPrices(book, files), currency, date);
+  const all = files.length === 0 ? book : withOwnPrices(book, files);
+  return {
+    book: inCurrency(all, currency, date),
+    worker: typeof worker === "number" ? fromDollars(worker, all, currency, date) : worker,
+  };
 }
 
 /** The media models that the cases name, each once alone and once behind Memory Mode, in the order of the cases. */

@@ -400,6 +400,8 @@ export interface Pricing {
   readonly boundary: Boundary;
   /** Currency of every amount: `USD`, `EUR`. */
   readonly currency: string;
+  /** How its amounts are written: `$`, `EUR`. */
+  readonly sign: string;
   /** Machines and items in use that are not sold new any more, a sentence each. */
   readonly ended: readonly string[];
   /** What the job has beside parameter servers: in the bill as far as the boundary goes. */

@@ -32,6 +32,8 @@ export interface WhatIfBase {
   readonly provider: string;
   /** Machines that the report chose. */
   readonly machines: readonly string[];
+  /** How amounts are written: `$`, `EUR`. */
+  readonly sign: string;
   /** Prices of the report's date, without their sources. */
   readonly book: PriceBook;
 }
@@ -50,6 +52,7 @@ export function whatIfBase(summary: Summary, colourOf: (one: CaseSummary) => num
     cases: priced.map((one) => whatIfCase(one, colourOf(one))),
     cost,
     provider: pricing.provider,
+    sign: pricing.sign,
     machines: pricing.provider === OWNED
       ? []
       : [...new Set(priced.flatMap((one) => one.cost?.offer.instance.name ?? []))],

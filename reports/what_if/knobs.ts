@@ -132,13 +132,13 @@ function jobKnobs({ cases, cost, book, provider }: WhatIfBase): Knob[] {
   return knobs;
 }
 
-function priceKnobs({ machines, book, cost: { bill } }: WhatIfBase): Knob[] {
+function priceKnobs({ machines, book, sign, cost: { bill } }: WhatIfBase): Knob[] {
   const price = (id: string, label: string, value: number): NumberKnob => ({
     kind: "number",
     id,
     group: "Prices",
     label,
-    unit: "$/h",
+    unit: `${sign}/h`,
     value,
     ...around(value, 5),
     note: "",
@@ -159,7 +159,7 @@ function priceKnobs({ machines, book, cost: { bill } }: WhatIfBase): Knob[] {
 }
 
 /** Knobs of owned servers; they count where machines are owned. */
-function ownedKnobs({ book }: WhatIfBase): Knob[] {
+function ownedKnobs({ book, sign }: WhatIfBase): Knob[] {
   if (missingForOwned(book).length > 0) return [];
   const item = (id: keyof typeof OWNED_ITEMS, label: string, unit: string, range: readonly [number, number]): Knob => ({
     kind: "number",
@@ -180,7 +180,7 @@ function ownedKnobs({ book }: WhatIfBase): Knob[] {
     item("utilisation", "Utilisation", "%", [5, 100]),
     item("capitalRate", "Cost of capital", "%", [0, 25]),
     item("pue", "PUE", "", [1, 2.5]),
-    item("pricePerKWh", "Electricity", "$/kWh", [0.01, 0.6]),
+    item("pricePerKWh", "Electricity", `${sign}/kWh`, [0.01, 0.6]),
     ...media.map((medium): Knob => ({
       kind: "number",
       id: `${MODULES}${medium}`,

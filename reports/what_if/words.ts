@@ -9,13 +9,13 @@ import { changeText, countText } from "../text/format.ts";
 import { type Knob, valueText, type WhatIfState } from "./knobs.ts";
 import type { WhatIf } from "./what_if.ts";
 
-/** Columns of the table, the first the name of the case. */
-export const WHAT_IF_COLUMNS: readonly string[] = [
+/** Columns of the table, the first the name of the case. @param sign How amounts are written. */
+export const whatIfColumns = (sign: string): readonly string[] => [
   "case",
   "machines",
-  "$/h",
+  `${sign}/h`,
   "memory bought ÷ needed",
-  "$ per million samples",
+  `${sign} per million samples`,
   "cost against DRAM",
   "flip price, × DRAM's",
   "on the line",
@@ -50,15 +50,15 @@ export function changesText(knobs: readonly Knob[], state: WhatIfState): string[
 }
 
 /** The result in a sentence or two. */
-export function whatIfText({ cases }: WhatIf, before: WhatIf, changes: number): string {
+export function whatIfText({ cases }: WhatIf, before: WhatIf, changes: number, sign: string): string {
   const priced = cases.flatMap((one) => one.cost === undefined ? [] : [{ ...one, cost: one.cost }]);
   if (priced.length === 0) return "No machine in the price book will do.";
   const best = priced.reduce((a, b) => b.cost.perMillion.value < a.cost.perMillion.value ? b : a);
   const { perMillion, saved, offer } = best.cost;
   const was = before.cases.find(({ name }) => name === best.name)?.cost?.perMillion.value;
   const against = saved === undefined ? "" : `, ${changeText(-saved.value)} against DRAM`;
-  const report = changes === 0 || was === undefined ? "" : ` (report: ${significant(was)} $)`;
+  const report = changes === 0 || was === undefined ? "" : ` (report: ${significant(was)} ${sign})`;
   return `${changes === 0 ? "As in the report" : `With ${countText(changes, "change")}`}: cheapest is ${best.name}, ${
     significant(perMillion.value)
-  } $ per million samples${report}${against}, on ${countText(offer.machines, "machine")}.`;
+  } ${sign} per million samples${report}${against}, on ${countText(offer.machines, "machine")}.`;
 }

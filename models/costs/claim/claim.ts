@@ -53,6 +53,8 @@ export interface Claim {
   readonly outside: number;
   /** Time of B ÷ time of A: 95 % interval of the samples; undefined if none is known. */
   readonly timeRatio: Range | undefined;
+  /** How amounts are written. Default `$`. */
+  readonly sign?: string;
 }
 
 /** What a saving may come from. */
@@ -132,10 +134,10 @@ export function takeApart(claim: Claim): CauseShare[] {
 }
 
 function changeText(cause: Cause, claim: Claim): string {
-  const { a, b, inside, outside } = claim;
+  const { a, b, inside, outside, sign = "$" } = claim;
   switch (cause) {
     case "unit price":
-      return `${digits(toTheByte(a))} to ${digits(toTheByte(b))} $/h`;
+      return `${digits(toTheByte(a))} to ${digits(toTheByte(b))} ${sign}/h`;
     case "time":
       return `× ${digits(b.time / a.time)}`;
     case "sizes of A":
@@ -145,7 +147,7 @@ function changeText(cause: Cause, claim: Claim): string {
     case "boundary":
       return outside === 0
         ? "nothing is left out"
-        : `${digits(inside)} of ${digits(inside + outside)} $/h are in the bill`;
+        : `${digits(inside)} of ${digits(inside + outside)} ${sign}/h are in the bill`;
   }
 }
 

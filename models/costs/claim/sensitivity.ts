@@ -22,7 +22,7 @@ export interface ClaimInput {
   /** What it is, in words: `price of a DRAM machine`. */
   readonly name: string;
   /** Unit of the value and its range; `×` is a plain ratio. */
-  readonly unit: "$/h" | "machines" | "×";
+  readonly unit: string;
   /** The value that the claim is made with. */
   readonly value: number;
   /** How far it may be from that value. */
@@ -35,12 +35,12 @@ export interface ClaimInput {
 
 /** The inputs of a claim. @param ranges Stated ranges by name of the input, where one is known. */
 export function claimInputs(claim: Claim, ranges: Readonly<Record<string, Range>> = {}): ClaimInput[] {
-  const { a, b, inside, outside, timeRatio } = claim;
+  const { a, b, inside, outside, timeRatio, sign = "$" } = claim;
   const side = (of: "a" | "b"): ClaimInput[] => {
     const { name, price, machines, overBuy } = claim[of];
     const [priceName, countName] = [priceInput(claim[of]), `${name} machines`];
     return [
-      input(priceName, "$/h", price, (value) => ({ ...claim, [of]: { ...claim[of], price: value } })),
+      input(priceName, `${sign}/h`, price, (value) => ({ ...claim, [of]: { ...claim[of], price: value } })),
       {
         name: countName,
         unit: "machines",
@@ -55,7 +55,7 @@ export function claimInputs(claim: Claim, ranges: Readonly<Record<string, Range>
       },
     ];
   };
-  const input = (name: string, unit: "$/h", value: number, change: (value: number) => Claim): ClaimInput => ({
+  const input = (name: string, unit: string, value: number, change: (value: number) => Claim): ClaimInput => ({
     name,
     unit,
     value,
@@ -77,7 +77,7 @@ export function claimInputs(claim: Claim, ranges: Readonly<Record<string, Range>
     },
     {
       name: "what both sides pay beside these machines",
-      unit: "$/h",
+      unit: `${sign}/h`,
       value: inside,
       range: { low: 0, high: inside + outside },
       why: outside === 0 ? "nothing to all that is in the bill" : "nothing to everything that was left out",

@@ -99,7 +99,12 @@ export function interval(point: Point, unit: string): string {
 }
 
 /** $ per million samples against samples/s: best is bottom right. */
-export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData["value"]>, theme: Theme): Chart {
+export function valueChart(
+  canvas: HTMLCanvasElement,
+  rows: NonNullable<PageData["value"]>,
+  theme: Theme,
+  sign = "$",
+): Chart {
   const datasets = rows.map((row) => ({
     label: row.name,
     data: [{
@@ -139,7 +144,7 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
       layout: { padding: { top: 16, right: 12 } },
       scales: {
         x: { ...axis("thousand samples/s (right is faster)", theme), ...room(rows.map((row) => row.rate)) },
-        y: { ...axis("$ per million samples (down is cheaper)", theme), ...room(rows.map((row) => row.cost)) },
+        y: { ...axis(`${sign} per million samples (down is cheaper)`, theme), ...room(rows.map((row) => row.cost)) },
       },
       plugins: {
         legend: { display: false },
@@ -150,7 +155,7 @@ export function valueChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData
               return row === undefined ? "" : [
                 `${row.name}, ${kindText(row)}`,
                 interval(row.rate, "k samples/s"),
-                interval(row.cost, "$ per million samples"),
+                interval(row.cost, `${sign} per million samples`),
               ];
             },
           },

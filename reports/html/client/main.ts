@@ -33,7 +33,7 @@ function draw(theme: Theme): void {
   for (const chart of drawn) chart.destroy();
   drawn = [];
   drawWhatIf(theme);
-  on("value", 340, (canvas) => data.value && valueChart(canvas, data.value, theme));
+  on("value", 340, (canvas) => data.value && valueChart(canvas, data.value, theme, data.whatIf?.sign));
   on("throughput", bars(data.throughput?.length), (canvas) =>
     data.throughput && barChart(
       canvas,
@@ -101,7 +101,7 @@ function drawWhatIf(theme: Theme): void {
   whatIfChart = undefined;
   on("what-if-value", 340, (canvas) => {
     const rows = whatIfRows;
-    if (rows !== undefined && rows.length > 0) whatIfChart = valueChart(canvas, rows, theme);
+    if (rows !== undefined && rows.length > 0) whatIfChart = valueChart(canvas, rows, theme, data.whatIf?.sign);
     return undefined;
   });
 }

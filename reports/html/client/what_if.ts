@@ -60,7 +60,7 @@ export function connect(base: WhatIfBase, redraw: (rows: ValueRows) => void): Va
   const show = (): ValueRows => {
     const now = whatIf(base, state);
     const texts = changesText(knobs, state);
-    result.textContent = whatIfText(now, before, texts.length);
+    result.textContent = whatIfText(now, before, texts.length, base.sign);
     changes.textContent = (texts.length === 0 ? "Nothing is changed." : `Changed: ${texts.join("; ")}.`) +
       (ignored.length === 0 ? "" : ` Ignored, since this page has no such field or value: ${ignored.join(", ")}.`);
     changes.classList.toggle("warn", ignored.length > 0);
