@@ -65,9 +65,13 @@ export function formatCounts({ passed, failed, skipped }: Counts): string {
   return `${passed} passed, ${failed} failed` + (skipped > 0 ? `, ${skipped} skipped` : "");
 }
 
+/** C programs that run at a time, at most: each may take a few hundred MiB. */
+const MOST_AT_ONCE = 4;
+
 async function runNativeTests(): Promise<Counts> {
+  const cores = navigator.hardwareConcurrency;
   const command = new Deno.Command("make", {
-    args: ["-s", `-j${navigator.hardwareConcurrency}`, "-C", `${ROOT}/native`, "check"],
+    args: ["-s", `-j${cores}`, "-C", `${ROOT}/native`, "check", `AT_ONCE=${Math.min(cores, MOST_AT_ONCE)}`],
     stdin: "null",
     stderr: "inherit",
   });

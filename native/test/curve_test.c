@@ -164,7 +164,7 @@ static double worst(const double *a, const double *b, uint32_t n) {
 
 /* The exact curve, a sample of it, the model of the law and the formula agree within 0.01 where all can run. */
 static void all_ways_agree(void) {
-  enum { ROWS = 200000, N = 3000000 };
+  enum { ROWS = 200000, N = 1800000 };
   static const uint64_t sizes[] = {500, 2000, 4000, 8000, 16000, 32000, 60000};
   static const struct {
     double s, q;
@@ -180,13 +180,13 @@ static void all_ways_agree(void) {
     char options[120], what[80];
     const int batch = (int)cases[c].batch;
     snprintf(what, sizeof what, "s %g, q %g, batch %d", cases[c].s, cases[c].q, batch);
-    snprintf(options, sizeof options, "batch=%d uncounted=2000000", batch);
+    snprintf(options, sizeof options, "batch=%d uncounted=1200000", batch);
     double exact[7], facts[6], sampled_facts[6];
     memcpy(exact, curve_of(options, keys, N, sizes, 7, facts), sizeof exact);
     /* What a cache keeps that is smaller than a batch depends on the order inside it. */
     uint32_t first = 0;
     while (batch > 1 && (double)sizes[first] < 2 * ts_law_distinct(&law, batch)) first++;
-    snprintf(options, sizeof options, "batch=%d uncounted=2000000 method=sampled samples=65536", batch);
+    snprintf(options, sizeof options, "batch=%d uncounted=1200000 method=sampled samples=65536", batch);
     double *sampled = curve_of(options, keys, N, sizes, 7, sampled_facts);
     CHECK_MSG(sampled_facts[3] < 0.5 && sampled_facts[0] == facts[0], "%s: sampled %g", what, sampled_facts[3]);
     CHECK_MSG(sampled_facts[1] > 0.97 * facts[1] && sampled_facts[1] < 1.03 * facts[1], "%s: %g of %g rows", what,
@@ -210,7 +210,7 @@ static void all_ways_agree(void) {
 
 /* Samples of other policies, and Belady's, which no policy betters. Models differ by 0.0105 at most (sieve). */
 static void samples_of_policies(void) {
-  enum { ROWS = 60000, N = 1500000 };
+  enum { ROWS = 60000, N = 800000 };
   static const uint64_t sizes[] = {3000, 7000, 12000};
   static const char *const policies[] = {"lfu", "clock", "s3fifo", "sieve", "tinylfu", "opt"};
   int64_t *keys = malloc(N * sizeof *keys);
@@ -220,14 +220,14 @@ static void samples_of_policies(void) {
   CHECK(ts_law_zipf(ROWS, 0.9, 0, NULL, 0, &law, err) == TS_OK);
   for (uint64_t i = 0; i < N; i++) keys[i] = (int64_t)ts_mix64(ts_zipf_rank(&zipf, ts_random64(6, 0, i)));
   double best[3], popular[3];
-  memcpy(best, curve_of("policy=opt uncounted=700000", keys, N, sizes, 3, NULL), sizeof best);
+  memcpy(best, curve_of("policy=opt uncounted=350000", keys, N, sizes, 3, NULL), sizeof best);
   memcpy(popular, law_curve_of("policy=popular", &law, sizes, 3, NULL), sizeof popular);
   for (uint32_t p = 0; p < 6; p++) {
     char options[100];
     double exact[3];
-    snprintf(options, sizeof options, "policy=%s uncounted=700000", policies[p]);
+    snprintf(options, sizeof options, "policy=%s uncounted=350000", policies[p]);
     memcpy(exact, curve_of(options, keys, N, sizes, 3, NULL), sizeof exact);
-    snprintf(options, sizeof options, "policy=%s uncounted=700000 method=sampled rate=0.25", policies[p]);
+    snprintf(options, sizeof options, "policy=%s uncounted=350000 method=sampled rate=0.25", policies[p]);
     double *sampled = curve_of(options, keys, N, sizes, 3, NULL);
     CHECK_MSG(worst(exact, sampled, 3) < 0.01, "%s: a sample differs by %.4f", policies[p], worst(exact, sampled, 3));
     snprintf(options, sizeof options, "policy=%s method=sampled samples=6000", policies[p]);

@@ -46,6 +46,7 @@ static outcome train(const char *storage, const char *more) {
   if (store == NULL) return o;
   ts_config *config = options("data", in_folder("train.cache"), "batch", "200", "hidden", "48,24", "dim", "8", "seed",
                               "1", "wide_buckets", "500", NULL);
+  if (strstr(more, "model=dlrm") != NULL) ts_config_set(config, "bottom", "32,16", NULL, 0);
   char text[1024];
   snprintf(text, sizeof text, "%s", more);
   for (char *pair = strtok(text, " "); pair != NULL; pair = strtok(NULL, " ")) {
@@ -61,7 +62,7 @@ static outcome train(const char *storage, const char *more) {
     uint64_t needed, phases[TS_PHASES], steps[STEPS];
     CHECK_MSG(ts_trainer_train(t, 0, STEPS / 3, NULL, NULL, &loss[0], NULL, message, sizeof message) == TS_OK, "%s: %s",
               more, message);
-    CHECK_MSG(ts_trainer_evaluate(t, in_folder("test.cache"), 500, result, NULL, message, sizeof message) == TS_OK,
+    CHECK_MSG(ts_trainer_evaluate(t, in_folder("few.cache"), 500, result, NULL, message, sizeof message) == TS_OK,
               "%s", message);
     CHECK(ts_trainer_train(t, 0, STEPS - STEPS / 3, steps, phases, &loss[1], NULL, message, sizeof message) == TS_OK);
     o.loss = loss[0] + loss[1];
@@ -72,7 +73,7 @@ static outcome train(const char *storage, const char *more) {
               (unsigned long long)sum, (unsigned long long)all);
     CHECK(ts_trainer_digest(t, &o.digest, message, sizeof message) == TS_OK);
     CHECK(ts_trainer_describe(t, o.description, sizeof o.description, &needed) == TS_OK);
-    CHECK(ts_trainer_evaluate(t, in_folder("test.cache"), 0, result, NULL, message, sizeof message) == TS_OK);
+    CHECK(ts_trainer_evaluate(t, in_folder("few.cache"), 0, result, NULL, message, sizeof message) == TS_OK);
     o.auc = result[1];
   }
   ts_trainer_close(t);
@@ -301,15 +302,15 @@ static void models_learn(void) {
 
 /* With enough rows for the number of ids, Wide & Deep finds what was planted. */
 static void planted_model_is_found(void) {
-  const char *train_file = in_folder("many.cache"), *test = in_folder("few.cache");
-  CHECK(run(ts_data_generate, options("out", train_file, "rows", "1500000", "scale", "0.0002", "threads", "2", NULL),
+  const char *train_file = in_folder("many.cache"), *test = in_folder("many_test.cache");
+  CHECK(run(ts_data_generate, options("out", train_file, "rows", "500000", "scale", "0.00005", "threads", "2", NULL),
             NULL) == TS_OK);
-  CHECK(run(ts_data_generate, options("out", test, "rows", "20000", "scale", "0.0002", "split", "test", NULL), NULL) ==
+  CHECK(run(ts_data_generate, options("out", test, "rows", "20000", "scale", "0.00005", "split", "test", NULL), NULL) ==
         TS_OK);
   ts_store *store = open_store("DRAM");
   ts_trainer *t = open_model(store, "wdl", train_file, "512", "0.005", "1e-8", "0.01");
   double result[4];
-  CHECK(ts_trainer_train(t, 0, 2900, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_train(t, 0, 960, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
   CHECK(ts_trainer_evaluate(t, test, 0, result, NULL, message, sizeof message) == TS_OK);
   const double planted = described(test, "planted_auc");
   CHECK_MSG(fabs(result[1] - planted) < 0.005, "AUC %f, planted %f", result[1], planted);
@@ -456,6 +457,9 @@ int main(void) {
             NULL) == TS_OK);
   CHECK(run(ts_data_generate,
             options("out", in_folder("test.cache"), "rows", "10000", "scale", "0.001", "split", "test", NULL),
+            NULL) == TS_OK);
+  CHECK(run(ts_data_generate,
+            options("out", in_folder("few.cache"), "rows", "1500", "scale", "0.001", "split", "test", NULL),
             NULL) == TS_OK);
   CHECK(run(ts_data_generate, options("out", in_folder("one.cache"), "rows", "64", "scale", "0.001", NULL), NULL) ==
         TS_OK);
