@@ -9,7 +9,7 @@ import { foundText } from "../base/diagnostics.ts";
 import { encodeText, message } from "./errors.ts";
 import { checkFields, type FieldsOf } from "../base/fields.ts";
 import { native } from "./library.ts";
-import type { StorageType } from "./storage.ts";
+import type { PmemLibrary, StorageType } from "./storage.ts";
 
 /** What decides which rows leave a full tier for the one below. */
 export type EvictionPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu";
@@ -66,7 +66,9 @@ export interface StoreOptions {
   /** Which tiers the store has. */
   readonly storage: StorageType;
   /** What holds the PMEM tier of `DRAM_PMEM`, `DRAM_PMEM_SSDHASH` and `DRAM_PMEM_LEVELDB`; required there. */
-  readonly pmem?: "libpmem" | "memkind";
+  readonly pmem?: PmemLibrary;
+  /** NUMA nodes of a PMEM tier of `mbind`; required there. */
+  readonly pmemNodes?: readonly number[];
   /** Directory of the libpmem pool file and of the SSD tier's files; required with either. */
   readonly path?: string;
   /** Directory of the SSD tier's files, where it is another one than `path`. */
@@ -105,6 +107,11 @@ export interface StoreOptions {
   readonly shards?: number;
   /** NUMA node that holds the DRAM tier and the index; -1, which is the default, binds nothing. */
   readonly numaNode?: number;
+  /**
+   * NUMA nodes that the rows of the DRAM tier are interleaved over, by the kernel's weights
+   * (`/sys/kernel/mm/mempolicy/weighted_interleave`, Linux 6.9); not beside `numaNode`. Default: none.
+   */
+  readonly interleaveNodes?: readonly number[];
   /**
    * Vector instructions to use. All give the same bits, so this is for tests.
    *
@@ -337,6 +344,8 @@ const STORE_FIELDS: FieldsOf<StoreOptions> = {
   evictionThreads: true,
   shards: true,
   numaNode: true,
+  pmemNodes: true,
+  interleaveNodes: true,
   kernels: true,
   ssdhash: true,
   leveldb: true,
@@ -422,6 +431,8 @@ export function storeOptions(options: StoreOptions): NativeOptions {
     ...nativeOptions({
       storage: options.storage,
       pmem: options.pmem,
+      pmem_nodes: options.pmemNodes?.join(","),
+      interleave_nodes: options.interleaveNodes?.join(","),
       path: options.path,
       ssd_path: options.ssdPath,
       size: options.size?.map(parseBytes).join(","),

@@ -15,6 +15,7 @@ export const STORAGE_TIERS = {
   DRAM: ["DRAM"],
   PMEM_LIBPMEM: ["PMEM"],
   PMEM_MEMKIND: ["PMEM"],
+  PMEM_MBIND: ["PMEM"],
   SSDHASH: ["SSDHASH"],
   LEVELDB: ["LEVELDB"],
   DRAM_PMEM: ["DRAM", "PMEM"],
@@ -24,7 +25,7 @@ export const STORAGE_TIERS = {
   DRAM_PMEM_LEVELDB: ["DRAM", "PMEM", "LEVELDB"],
 } as const;
 
-/** Storage types of a scenario, DeepRec's names. */
+/** Storage types of a scenario, DeepRec's names, and `PMEM_MBIND`. */
 export type ScenarioStorage = keyof typeof STORAGE_TIERS;
 
 /** Storage types that need a CUDA device, DeepRec's names: known, so that a scenario with one is refused for that. */
@@ -42,17 +43,26 @@ export type NullStorage = "NULL";
 
 /**
  * Storage types, by DeepRec's names: the tiers, fastest first. The library knows those with `HBM` and refuses them with
- * `TS_EUNAVAILABLE`; `NULL` is no type of DeepRec's.
+ * `TS_EUNAVAILABLE`; `PMEM_MBIND` and `NULL` are no types of DeepRec's.
  */
 export type StorageType = ScenarioStorage | HbmStorage | NullStorage;
 
 /** Every storage type of a scenario. */
 export const STORAGE_TYPES = Object.keys(STORAGE_TIERS) as ScenarioStorage[];
 
+/**
+ * What holds a PMEM tier: a file that libpmem maps, or NUMA nodes whose memory comes through memkind or is bound with
+ * mbind(2), without a library.
+ */
+export type PmemLibrary = "libpmem" | "memkind" | "mbind";
+
+/** All of them. */
+export const PMEM_LIBRARIES: readonly PmemLibrary[] = ["libpmem", "memkind", "mbind"];
+
 /** The part of a configuration that says what holds its rows. */
 interface StorageChoice {
   readonly storage: ScenarioStorage;
-  readonly pmem?: "libpmem" | "memkind";
+  readonly pmem?: PmemLibrary;
 }
 
 /** The tiers of a storage type, fastest first. */
@@ -76,12 +86,27 @@ export function needsPmemLibrary(storage: ScenarioStorage): boolean {
   return hasDramTier(storage) && tiersOf(storage).includes("PMEM");
 }
 
+/** Whether a library holds a tier of the configuration, by the type's own name or by `pmem`. */
+function uses({ storage, pmem }: StorageChoice, library: PmemLibrary): boolean {
+  return storage === `PMEM_${library.toUpperCase()}` || (needsPmemLibrary(storage) && pmem === library);
+}
+
 /** Whether a configuration's rows live in a file that libpmem maps. */
-export function usesLibpmem({ storage, pmem }: StorageChoice): boolean {
-  return storage === "PMEM_LIBPMEM" || (needsPmemLibrary(storage) && pmem === "libpmem");
+export function usesLibpmem(choice: StorageChoice): boolean {
+  return uses(choice, "libpmem");
 }
 
 /** Whether a configuration's rows live on NUMA nodes that memkind allocates from. */
-export function usesMemkind({ storage, pmem }: StorageChoice): boolean {
-  return storage === "PMEM_MEMKIND" || (needsPmemLibrary(storage) && pmem === "memkind");
+export function usesMemkind(choice: StorageChoice): boolean {
+  return uses(choice, "memkind");
+}
+
+/** Whether a configuration's rows live on NUMA nodes that they are bound to with mbind(2). */
+export function usesMbind(choice: StorageChoice): boolean {
+  return uses(choice, "mbind");
+}
+
+/** Whether a configuration's rows live on NUMA nodes, by either way. */
+export function usesNodes(choice: StorageChoice): boolean {
+  return usesMemkind(choice) || usesMbind(choice);
 }

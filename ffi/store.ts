@@ -57,7 +57,7 @@ export interface StoreMemory {
 export interface TierDescription {
   /** Position, fastest first. */
   readonly tier: number;
-  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`, `SSDHASH`, `LEVELDB` or `NULL`. */
+  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`, `PMEM_MBIND`, `SSDHASH`, `LEVELDB` or `NULL`. */
   readonly type: string;
   /** What holds the bytes, e.g. `DRAM` or `tmpfs file`. */
   readonly medium: string;

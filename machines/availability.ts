@@ -42,10 +42,18 @@ export interface Availability {
     readonly path: string;
     /** Further such file systems, where there are some. */
     readonly others?: readonly string[];
+    /** Those of them that are on persistent memory behind CXL; absent: none. */
+    readonly cxl?: readonly string[];
     readonly virtual: boolean;
   }>;
-  /** PMEM as NUMA nodes without CPUs. */
-  readonly kmemDax: Found<{ readonly nodes: readonly number[]; readonly virtual: boolean }>;
+  /** PMEM or CXL memory as NUMA nodes without CPUs; `cxl`: those of the nodes that are CXL memory, absent: none. */
+  readonly kmemDax: Found<{
+    readonly nodes: readonly number[];
+    readonly cxl?: readonly number[];
+    readonly virtual: boolean;
+  }>;
+  /** The library memkind, which one of the ways to such nodes takes. */
+  readonly memkind: Found<object>;
   /** DRAM that is a cache in front of PMEM, and its bytes. */
   readonly memoryMode: Found<{ readonly cacheBytes: number; readonly virtual: boolean }>;
   /**
@@ -55,6 +63,6 @@ export interface Availability {
   readonly ssd: (tier: SsdTier, directory: string | undefined) => Found<object>;
   /** What is here in a configuration's own way, without a proof of what it is. */
   readonly unproven: UnprovenMedia;
-  /** A node that memkind can be pointed at for emulation: any node with memory. */
+  /** A node that stands in for such a node in emulation: any node with memory. */
   readonly existingNode: number;
 }

@@ -56,6 +56,10 @@ export interface ConfigurationState {
   readonly otherMounts?: readonly string[];
   /** NUMA nodes of the medium (`kmem-dax`, measured), or the node that stands in (emulated). */
   readonly nodes?: readonly number[];
+  /** Those of the nodes that are CXL memory (`kmem-dax`, measured); absent: none. */
+  readonly cxlNodes?: readonly number[];
+  /** Those of the DAX file systems that are on CXL memory (`fsdax`, measured); absent: none. */
+  readonly cxlMounts?: readonly string[];
   /** Bytes of the DRAM cache (`memory-mode`, measured). */
   readonly cacheBytes?: number;
   /** True if a hypervisor provides the medium: no speed of it may be shown as that of PMEM. */
@@ -125,6 +129,7 @@ function fsdax(facts: Facts): ConfigurationState {
   const [good, ...others] = mounts.filter((mount) => mountProblem(facts, mount) === undefined);
   if (good !== undefined) {
     const kind = regionKind(facts, regionBehind(facts, good));
+    const cxl = [good, ...others].filter((mount) => regionKind(facts, regionBehind(facts, mount)).medium === "cxl");
     const virtual = isVirtual(facts);
     return {
       configuration: "fsdax",
@@ -133,6 +138,7 @@ function fsdax(facts: Facts): ConfigurationState {
         (virtual ? `; ${VIRTUAL}` : ""),
       mount: good.path,
       ...(others.length === 0 ? {} : { otherMounts: others.map(({ path }) => path) }),
+      ...(cxl.length === 0 ? {} : { cxlMounts: cxl.map(({ path }) => path) }),
       virtual,
     };
   }
@@ -156,13 +162,19 @@ function existingNode(facts: Facts): number {
 
 function kmemDax(facts: Facts): ConfigurationState {
   const missing = memkindMissing(facts);
-  if (missing !== undefined) {
-    return { configuration: "kmem-dax", state: "unavailable", because: missing, next: "apt-get install libmemkind0" };
-  }
+  return missing === undefined
+    ? memoryNodes(facts)
+    : { configuration: "kmem-dax", state: "unavailable", because: missing, next: "apt-get install libmemkind0" };
+}
+
+/** The same for whoever takes the nodes without memkind. */
+function memoryNodes(facts: Facts): ConfigurationState {
   const devices = daxOf(facts).filter((device) => device.driver === "kmem");
   const good = devices.filter((device) => kmemProblem(facts, device) === undefined);
   if (good.length > 0) {
-    const nodes = [...new Set(good.map((device) => device.targetNode ?? -1))].sort((a, b) => a - b);
+    const became = (devices: readonly DaxDevice[]) =>
+      [...new Set(devices.map((device) => device.targetNode ?? -1))].sort((a, b) => a - b);
+    const cxl = became(good.filter((device) => deviceKind(facts, device).medium === "cxl"));
     const virtual = isVirtual(facts);
     const origins = good.map((device) =>
       `node ${device.targetNode} from ${device.name}, ${deviceKind(facts, device).text}`
@@ -171,7 +183,8 @@ function kmemDax(facts: Facts): ConfigurationState {
       configuration: "kmem-dax",
       state: "measured",
       because: `Memory without CPUs that a DAX device became: ${origins.join("; ")}${virtual ? `; ${VIRTUAL}` : ""}`,
-      nodes,
+      nodes: became(good),
+      ...(cxl.length === 0 ? {} : { cxlNodes: cxl }),
       virtual,
     };
   }
@@ -188,7 +201,9 @@ export function configurations(machine: MachineRecord): ConfigurationState[] {
 
 /** The same for the planner: the media that are here and verified, or the reason. Disks are looked at when asked for. */
 export function availability(machine: MachineRecord): Availability {
-  const [plain, mode, file, nodes] = configurations(machine);
+  const [plain, mode, file] = configurations(machine);
+  const nodes = memoryNodes(machine.facts);
+  const noMemkind = memkindMissing(machine.facts);
   const absent = (state: ConfigurationState | undefined) => ({
     available: false as const,
     reason: state?.because ?? "not known",
@@ -204,12 +219,19 @@ export function availability(machine: MachineRecord): Availability {
         available: true,
         path: file.mount,
         ...(file.otherMounts === undefined ? {} : { others: file.otherMounts }),
+        ...(file.cxlMounts === undefined ? {} : { cxl: file.cxlMounts }),
         virtual: file.virtual ?? true,
       }
       : absent(file),
-    kmemDax: nodes?.state === "measured"
-      ? { available: true, nodes: nodes.nodes ?? [], virtual: nodes.virtual ?? true }
+    kmemDax: nodes.state === "measured"
+      ? {
+        available: true,
+        nodes: nodes.nodes ?? [],
+        ...(nodes.cxlNodes === undefined ? {} : { cxl: nodes.cxlNodes }),
+        virtual: nodes.virtual ?? true,
+      }
       : absent(nodes),
+    memkind: noMemkind === undefined ? { available: true } : { available: false, reason: noMemkind, emulable: false },
     ssd: probeSsd,
     unproven: unprovenMedia(machine.facts),
     existingNode: existingNode(machine.facts),

@@ -14,7 +14,6 @@ import {
   isVirtual,
   kmemNext,
   libpmemMissing,
-  memkindMissing,
   mountWayProblem,
   nodeWayProblem,
   regionBehind,
@@ -88,8 +87,8 @@ export function unprovenMedia(facts: Facts): UnprovenMedia {
     fsdax: libpmemMissing(facts) === undefined && paths.length > 0
       ? { possible: true, ways: paths.map(({ path, shows }) => ({ path, shows })) }
       : { possible: false, why: libpmemMissing(facts) ?? whyOf(mounts) ?? fsdaxNext(facts).because },
-    kmemDax: memkindMissing(facts) === undefined && free.length > 0
+    kmemDax: free.length > 0
       ? { possible: true, ways: free.map(({ node, device, shows }) => ({ node, device, shows })) }
-      : { possible: false, why: memkindMissing(facts) ?? whyOf(nodes) ?? kmemNext(facts).because },
+      : { possible: false, why: whyOf(nodes) ?? kmemNext(facts).because },
   };
 }

@@ -25,6 +25,8 @@ export interface MissingPart {
 /** What a medium is by its device: proven to be persistent or CXL memory, or not. */
 interface MediumKind {
   readonly proven: boolean;
+  /** What it is, where it is proven. */
+  readonly medium?: "pmem" | "cxl";
   /** Part of a sentence: what it is, or what keeps it from being proven. */
   readonly text: string;
 }
@@ -39,7 +41,9 @@ export function regionKind(facts: Facts, region: string | undefined): MediumKind
     return { proven: false, text: "its PMEM region cannot be found in /sys/bus/nd" };
   }
   const known = PMEM_PROVIDERS[provider];
-  if (known !== undefined) return { proven: true, text: `${known} (${region}, ${provider})` };
+  if (known !== undefined) {
+    return { proven: true, medium: provider === "CXL" ? "cxl" : "pmem", text: `${known} (${region}, ${provider})` };
+  }
   if (provider === "e820") {
     return {
       proven: false,
@@ -54,7 +58,7 @@ export function regionKind(facts: Facts, region: string | undefined): MediumKind
 
 /** What memory that a DAX device became really is, or why that is not known. */
 export function deviceKind(facts: Facts, device: DaxDevice): MediumKind {
-  if (device.origin === "cxl") return { proven: true, text: "CXL memory" };
+  if (device.origin === "cxl") return { proven: true, medium: "cxl", text: "CXL memory" };
   if (device.origin === "pmem") return regionKind(facts, device.region);
   const why = device.origin === "hmem" ? "firmware calls it special purpose" : "no PMEM or CXL region";
   return { proven: false, text: `where it comes from is not known (${why})` };

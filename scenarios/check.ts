@@ -18,7 +18,7 @@ import {
   STORAGE_TYPES,
   tiersOf,
   usesLibpmem,
-  usesMemkind,
+  usesNodes,
 } from "../ffi/storage.ts";
 import { PAST_LIMIT } from "../base/document.ts";
 import { validate } from "../base/validate.ts";
@@ -29,7 +29,7 @@ const MAX_POINTS = 1000;
 const MOST_SAMPLES = 10_000;
 
 function checkStorage(configuration: Configuration, at: DocumentPath): Problem[] {
-  const { storage, pmem, path, ssdPath, nodes, size, memory, media } = configuration;
+  const { storage, pmem, path, ssdPath, nodes, size, memory } = configuration;
   const problems: Problem[] = [];
   const report = (field: string, message: string, hint?: string) =>
     problems.push({ path: [...at, field], message, ...(hint === undefined ? {} : { hint }) });
@@ -39,7 +39,7 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
     problems.push({
       path: at,
       message: `expected a field "pmem" with storage "${storage}", found none`,
-      hint: '"pmem": "libpmem" for a DAX file system, "memkind" for a NUMA node',
+      hint: '"pmem": "libpmem" for a DAX file system, "mbind" or "memkind" for a NUMA node',
     });
   }
   if (!needsPmemLibrary(storage) && pmem !== undefined) {
@@ -59,16 +59,18 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
     if (configuration[field] === undefined || tiers.length > 1) continue;
     report(field, `expected no such field with one tier, found ${foundText(configuration[field])}`);
   }
-  if (nodes !== undefined && !usesMemkind(configuration)) {
-    report("nodes", `expected no such field without memkind, found ${foundText(nodes)}`);
+  if (nodes !== undefined && !usesNodes(configuration)) {
+    report("nodes", `expected no such field without memkind or mbind, found ${foundText(nodes)}`);
   }
   if (memory !== undefined && storage !== "DRAM") {
     report("memory", `expected storage "DRAM" in Memory Mode, found "${storage}"`);
   }
-  if (media !== undefined && !tiers.includes("PMEM") && memory === undefined) {
+  for (const field of ["medium", "media"] as const) {
+    const found = configuration[field];
+    if (found === undefined || tiers.includes("PMEM") || memory !== undefined) continue;
     const what = ssd ? "without PMEM" : "for plain DRAM";
     const hint = `${ssd ? "a disk" : "plain DRAM"} is never emulated`;
-    report("media", `expected no such field ${what}, found "${media}"`, hint);
+    report(field, `expected no such field ${what}, found "${found}"`, hint);
   }
   if (size !== undefined && size.length > tiers.length) {
     const most = `${tiers.length} size${tiers.length === 1 ? "" : "s"}`;

@@ -93,12 +93,23 @@ export interface ModelLimit {
   readonly threads: number;
 }
 
+/**
+ * Kinds of media: memory of the machine, persistent memory modules, memory behind CXL, a disk, memory of a GPU. A tier whose
+ * name says PMEM may be any memory that is slower than DRAM, and what it costs depends on this.
+ */
+export type MediumKind = "dram" | "pmem" | "cxl" | "ssd" | "hbm";
+
 /** What one tier of a configuration really was in a sample. */
 export interface TierRecord {
   /** Position, fastest first. */
   readonly tier: number;
-  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`, `SSDHASH`, `LEVELDB`. */
+  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`, `PMEM_MBIND`, `SSDHASH`, `LEVELDB`. */
   readonly type: string;
+  /**
+   * What kind of medium its figures are those of: the one that was measured, or the one that it was slowed to. Absent in
+   * results of earlier versions.
+   */
+  readonly kind?: MediumKind;
   /** What held the bytes, e.g. `DRAM`, `tmpfs file`, `DRAM of node 0`, `fsdax`; of a tier on a disk, that disk. */
   readonly medium: string;
   /** Media model it was slowed to, if emulated; a tier without it was measured, also beside one that was not. */

@@ -104,6 +104,7 @@ const identity = {
 const tier = object({
   tier: count,
   type: text,
+  kind: maybe(word("dram", "pmem", "cxl", "ssd", "hbm")),
   medium: text,
   emulates: maybe(text),
   modelLimit: maybe(

@@ -19,14 +19,14 @@ import type {
 } from "./scenario.ts";
 import { parseBytes } from "../base/bytes.ts";
 import { resolveDims, resolveOptimisations, resolveOptimizers, resolveTables } from "./resolve_training.ts";
-import { ssdTierOf, tiersOf, usesLibpmem, usesMemkind } from "../ffi/storage.ts";
+import { ssdTierOf, tiersOf, usesLibpmem, usesNodes } from "../ffi/storage.ts";
 import { resolveRowFilter } from "../models/workloads/row_filter.ts";
 import { trialSteps } from "./trial_steps.ts";
 import { durationInSeconds } from "../base/units.ts";
 import { SKEWS } from "../models/workloads/skews.ts";
 
 /** Media model that a missing medium is emulated as, unless the configuration names another. */
-const DEFAULT_MEDIA = "optane-100-6x256";
+const DEFAULT_MEDIA = { pmem: "optane-100-6x256", cxl: "cxl-type3-ddr4" } as const;
 
 function resolveData(data: NonNullable<Workload["data"]>, directory: string): ResolvedWorkload["data"] {
   if ("criteo" in data) {
@@ -98,7 +98,7 @@ function resolveWorkload(workload: Workload, warmup: number, directory: string):
 const EVICTION = { policy: "clock", evictionThreads: 1 } as const;
 
 function resolveConfiguration(configuration: Configuration, directory: string): ResolvedConfiguration {
-  const { storage, pmem, path = "auto", nodes = "auto", size, memory } = configuration;
+  const { storage, pmem, path = "auto", nodes = "auto", size, memory, medium } = configuration;
   const { policy = EVICTION.policy, evictionThreads = EVICTION.evictionThreads } = configuration;
   const place = (path: string) => path === "auto" ? "auto" : resolvePath(directory, path);
   const libpmem = usesLibpmem(configuration);
@@ -111,12 +111,13 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
     ...(libpmem ? { path: place(path) } : {}),
     // A pool's directory is on PMEM, so it is none for an SSD tier.
     ...(ssdTierOf(storage) === undefined ? {} : { ssdPath: place(configuration.ssdPath ?? (libpmem ? "auto" : path)) }),
-    ...(usesMemkind(configuration) ? { nodes } : {}),
+    ...(usesNodes(configuration) ? { nodes } : {}),
     ...(size === undefined ? {} : { size: size.map(parseBytes) }),
     sizeCounts: configuration.sizeCounts ?? "all",
     ...(tiers.length > 1 ? { policy, evictionThreads } : {}),
     ...(memory === undefined ? {} : { memory }),
-    ...(emulable ? { media: configuration.media ?? DEFAULT_MEDIA } : {}),
+    ...(medium === undefined ? {} : { medium }),
+    ...(emulable ? { media: configuration.media ?? DEFAULT_MEDIA[medium ?? "pmem"] } : {}),
   };
 }
 

@@ -8,7 +8,7 @@
 import type { Size } from "../base/bytes.ts";
 import type { MatrixValue } from "../base/matrix.ts";
 import type { EvictionPolicy } from "../ffi/options.ts";
-import type { ScenarioStorage } from "../ffi/storage.ts";
+import type { PmemLibrary, ScenarioStorage } from "../ffi/storage.ts";
 import type { Optimisations } from "../models/workloads/training.ts";
 import type { ResolvedWorkload, Workload } from "../models/workloads/workload.ts";
 
@@ -18,18 +18,21 @@ export type * from "../models/workloads/row_filter.ts";
 export type * from "../models/workloads/training.ts";
 export type * from "../models/workloads/workload.ts";
 
+/** What memory below DRAM can be: persistent memory modules, or memory behind CXL. */
+export type TierMedium = "pmem" | "cxl";
+
 /** One way to hold the embedding tables. */
 export interface Configuration {
   /** One sentence for the report. */
   about?: string;
   /**
-   * Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA
-   * node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH and
+   * Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND and PMEM_MBIND (PMEM or CXL
+   * memory as a NUMA node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH and
    * DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).
    */
   storage: ScenarioStorage;
   /** What holds the PMEM tier of DRAM_PMEM, DRAM_PMEM_SSDHASH and DRAM_PMEM_LEVELDB. Required there. */
-  pmem?: "libpmem" | "memkind";
+  pmem?: PmemLibrary;
   /**
    * libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Without libpmem: what ssdPath is.
    * Default "auto".
@@ -40,7 +43,10 @@ export interface Configuration {
    * folder of its own in it, removed at its end. Default "auto".
    */
   ssdPath?: string;
-  /** memkind: NUMA nodes of the PMEM, or "auto": the nodes of this machine without CPUs. Default "auto". */
+  /**
+   * memkind and mbind: NUMA nodes of the PMEM or CXL memory, or "auto": the nodes of this machine without CPUs. Default
+   * "auto".
+   */
   nodes?: "auto" | number[];
   /**
    * Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of several tiers, half
@@ -57,7 +63,14 @@ export interface Configuration {
   evictionThreads?: number;
   /** The machine's DRAM is a cache in front of PMEM. With storage DRAM only. */
   memory?: "memory-mode";
-  /** Media model that a missing medium is emulated as. Default "optane-100-6x256". */
+  /**
+   * What the memory below DRAM has to be: `pmem`, or `cxl` for memory behind CXL. Without it either is taken, PMEM first.
+   */
+  medium?: TierMedium;
+  /**
+   * Media model that a missing medium is emulated as. Default "cxl-type3-ddr4" where the medium is to be CXL memory, else
+   * "optane-100-6x256".
+   */
   media?: string;
 }
 
@@ -178,18 +191,18 @@ export interface ResolvedConfiguration {
   /** One sentence for the report. */
   readonly about: string;
   /**
-   * Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a NUMA
-   * node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH and
+   * Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND and PMEM_MBIND (PMEM or CXL
+   * memory as a NUMA node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH and
    * DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).
    */
   readonly storage: ScenarioStorage;
   /** Where PMEM is a tier among several. */
-  readonly pmem?: "libpmem" | "memkind";
+  readonly pmem?: PmemLibrary;
   /** Where libpmem is used: a directory or `auto`. */
   readonly path?: string;
   /** Where SSDHASH or LEVELDB is a tier: a directory or `auto`. */
   readonly ssdPath?: string;
-  /** Where memkind is used. */
+  /** Where memkind or mbind is used. */
   readonly nodes?: "auto" | readonly number[];
   /** Bytes of each tier, if the scenario gave them. */
   readonly size?: readonly number[];
@@ -201,6 +214,8 @@ export interface ResolvedConfiguration {
   readonly evictionThreads?: number;
   /** The machine's DRAM is a cache in front of PMEM. With storage DRAM only. */
   readonly memory?: "memory-mode";
+  /** What the memory below DRAM has to be; absent: PMEM or CXL memory. */
+  readonly medium?: TierMedium;
   /** Media model that a missing medium is emulated as; absent without PMEM. */
   readonly media?: string;
 }

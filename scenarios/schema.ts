@@ -16,7 +16,7 @@ import { oneOf } from "../base/one_of.ts";
 import { rowFilter } from "./row_filter_schema.ts";
 import type { Scenario, Size } from "./scenario.ts";
 import { auto, described, flag, real, whole, widths } from "../base/schema_parts.ts";
-import { STORAGE_TYPES } from "../ffi/storage.ts";
+import { PMEM_LIBRARIES, STORAGE_TYPES } from "../ffi/storage.ts";
 import { MODELS } from "../models/workloads/training.ts";
 import {
   ablation,
@@ -268,14 +268,15 @@ const configuration = v.strictObject({
   about: v.exactOptional(described(v.string(), "One sentence for the report.")),
   storage: described(
     v.picklist(STORAGE_TYPES),
-    "Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND (PMEM or CXL memory as a " +
-      "NUMA node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH " +
+    "Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND and PMEM_MBIND (PMEM or CXL " +
+      "memory as a NUMA node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH " +
       "and DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).",
   ),
   pmem: v.exactOptional(
     described(
-      v.picklist(["libpmem", "memkind"]),
-      "What holds the PMEM tier of DRAM_PMEM, DRAM_PMEM_SSDHASH and DRAM_PMEM_LEVELDB. Required there.",
+      v.picklist(PMEM_LIBRARIES),
+      "What holds the PMEM tier of DRAM_PMEM, DRAM_PMEM_SSDHASH and DRAM_PMEM_LEVELDB: libpmem, a file of a DAX file " +
+        "system; memkind or mbind, NUMA nodes of PMEM or CXL memory, by that library or by the system call. Required there.",
     ),
   ),
   path: v.exactOptional(described(
@@ -290,7 +291,8 @@ const configuration = v.strictObject({
   )),
   nodes: v.exactOptional(auto(
     v.pipe(v.array(whole("NUMA node.", 0, 4095)), v.minLength(1, "expected at least one node")),
-    'memkind: NUMA nodes of the PMEM, or "auto": the nodes of this machine without CPUs. Default "auto".',
+    'memkind and mbind: NUMA nodes of the PMEM or CXL memory, or "auto": the nodes of this machine without CPUs. ' +
+      'Default "auto".',
   )),
   size: v.exactOptional(described(
     v.pipe(v.array(size), v.minLength(1, "expected at least one size")),
@@ -314,9 +316,14 @@ const configuration = v.strictObject({
     v.picklist(["memory-mode"]),
     "The machine's DRAM is a cache in front of PMEM. With storage DRAM only.",
   )),
+  medium: v.exactOptional(described(
+    v.picklist(["pmem", "cxl"]),
+    "What the memory below DRAM has to be: PMEM, or memory behind CXL. Without it either is taken, PMEM first.",
+  )),
   media: v.exactOptional(described(
     v.string(),
-    'Media model, by name or path, that a missing medium is emulated as. Default "optane-100-6x256".',
+    'Media model, by name or path, that a missing medium is emulated as. Default "cxl-type3-ddr4" where the medium is to be CXL memory, ' +
+      'else "optane-100-6x256".',
   )),
 });
 

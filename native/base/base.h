@@ -121,8 +121,27 @@ int32_t ts_library_symbols(void *handle, const char *library, const ts_symbol *s
 
 /* ---- memory (numa.c) ---- */
 
-/* Binds pages that were not touched yet to a NUMA node. Errors: TS_EINVAL (no such node), TS_EUNAVAILABLE. */
+#define TS_NUMA_NODES 1024u
+/* Where pages come from. Bound: from the nearest of the nodes that has room, and from no other. Interleaved: from the nodes in
+ * turn, as many from each as its weight in /sys/kernel/mm/mempolicy/weighted_interleave says (Linux 6.9). */
+typedef enum ts_numa_policy { TS_NUMA_ANY, TS_NUMA_BIND, TS_NUMA_WEIGHTED_INTERLEAVE } ts_numa_policy;
+typedef struct ts_numa {
+  ts_numa_policy policy;
+  unsigned long nodes[TS_NUMA_NODES / (8 * sizeof(unsigned long))]; /* a bit for each */
+} ts_numa;
+/* Adds a node. Errors: TS_EINVAL. */
+int32_t ts_numa_add(ts_numa *numa, uint64_t node, ts_err err);
+/* "0,2" for a message or a description. */
+void ts_numa_list(const ts_numa *numa, ts_text *text);
+/* Sets the policy of pages that were not touched yet. Errors: TS_EINVAL (no such node), TS_EUNAVAILABLE. */
+int32_t ts_numa_place(const ts_numa *numa, void *memory, uint64_t bytes, ts_err err);
+/* The same, bound to one node. */
 int32_t ts_bind_memory(void *memory, uint64_t bytes, int node, ts_err err);
+/* Adds to on[node] the pages of a range that lie there, of a sample of `most` at the most (512 or fewer). Pages that nobody
+ * has touched lie nowhere, and a kernel that does not answer counts nothing. */
+void ts_numa_pages(void *memory, uint64_t bytes, uint32_t most, uint32_t on[TS_NUMA_NODES]);
+/* Adds " pages=<node>:<pages>,..." if there are any. */
+void ts_numa_describe_pages(const uint32_t on[TS_NUMA_NODES], ts_text *text);
 
 /* ---- threads (threads.c) ---- */
 

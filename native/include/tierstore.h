@@ -97,14 +97,16 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
 /* ---- store ---------------------------------------------------------------------------------------------- */
 
 /* Opens a table set over tiers. Options:
- *   storage      DRAM | PMEM_LIBPMEM | PMEM_MEMKIND | SSDHASH | LEVELDB | DRAM_PMEM | DRAM_SSDHASH | DRAM_LEVELDB |
- *                DRAM_PMEM_SSDHASH | DRAM_PMEM_LEVELDB                                       (required)
+ *   storage      DRAM | PMEM_LIBPMEM | PMEM_MEMKIND | PMEM_MBIND | SSDHASH | LEVELDB | DRAM_PMEM | DRAM_SSDHASH |
+ *                DRAM_LEVELDB | DRAM_PMEM_SSDHASH | DRAM_PMEM_LEVELDB                        (required)
  *                HBM, HBM_DRAM, HBM_DRAM_PMEM, HBM_DRAM_LEVELDB, HBM_DRAM_SSDHASH, HBM_DRAM_PMEM_LEVELDB and
  *                HBM_DRAM_PMEM_SSDHASH are known and refused with TS_EUNAVAILABLE: they need a CUDA device
  *                NULL keeps no row, for benches: what lookups and updates cost without memory behind them. A lookup makes
  *                each row anew, with its first values; an update does all but steps, and nothing comes of it; ts_table_find
  *                finds none, all counts of rows and their bytes are 0. Invariants of rows that are kept do not hold for it
- *   pmem         libpmem | memkind: what holds the PMEM tier of DRAM_PMEM*                    (required there)
+ *   pmem         libpmem | memkind | mbind: what holds the PMEM tier of DRAM_PMEM*             (required there)
+ *   pmem_nodes   NUMA nodes of the mbind tier, e.g. "2,3": its pages come from the nearest of them that has room, and from
+ *                no other node; for PMEM and CXL memory that is system memory, without a library  (required with mbind)
  *   path         directory of the libpmem pool file and of the SSD tier's files (required with either; default none)
  *   ssd_path     directory of the SSD tier's files, where it is another one                   (default: path)
  *   size         bytes per tier, fastest first, e.g. "25165824,1073741824"; missing entries are 1073741824 (1 GiB,
@@ -119,6 +121,9 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *   shards       0..64: parts of each table that change independently, a power of two; 0: 1 for a first tier below
  *                64 MiB, else 16. Policies work in each shard for itself                         (default 0)
  *   numa_node    NUMA node to bind the DRAM tier and the index to, -1: none                      (default -1)
+ *   interleave_nodes  NUMA nodes that the rows of the DRAM tier are interleaved over, page by page, by the weights in
+ *                /sys/kernel/mm/mempolicy/weighted_interleave (MPOL_WEIGHTED_INTERLEAVE, Linux 6.9); index and buffers are
+ *                not                                                                            (default: none)
  *   kernels      auto | avx512 | avx2 | baseline: for tests; all give the same bits               (default auto)
  *   ssdhash.*, leveldb.*  options of these tiers; see native/tiers/ssdhash/ssdhash.h, native/tiers/leveldb/leveldb.h
  *   emulate.*    slow the PMEM tier down to a media model; see native/emulation/emulation.h     (default off)
@@ -307,8 +312,8 @@ TS_API int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_
 /* Waits until background eviction has nothing to do and writes buffers of SSD tiers out. Errors: TS_EINVAL, TS_EIO. */
 TS_API int32_t ts_store_settle(ts_store *store, char *err, uint32_t err_cap);
 
-/* How each tier is really held: one line a tier, "tier=<n> type=<DRAM|PMEM_LIBPMEM|PMEM_MEMKIND|SSDHASH|LEVELDB|NULL> medium=<...>"
- * with path, file system, is_pmem, forced, node, huge pages and emulation where they apply. Errors as ts_store_memory. */
+/* How each tier is really held: one line a tier, "tier=<n> type=<DRAM|PMEM_LIBPMEM|PMEM_MEMKIND|PMEM_MBIND|SSDHASH|LEVELDB|NULL>
+ * medium=<...>" with path, file system, is_pmem, forced, nodes, where pages of rows lie, huge pages and emulation where they apply. Errors as ts_store_memory. */
 TS_API int32_t ts_store_describe(ts_store *store, char *out, uint64_t cap, uint64_t *needed);
 
 /* Whether a storage type can be opened here: TS_OK, or TS_EUNAVAILABLE/TS_EINVAL/TS_EIO with the reason in err.

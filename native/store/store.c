@@ -19,6 +19,7 @@
 #define MOST_WORK (UINT64_C(64) << 20)
 #define MANY_SHARDS_FROM (UINT64_C(64) << 20) /* of the first tier */
 #define MOST_EVICTION_THREADS 64u
+#define MOST_NODES 64u /* in a list of them */
 
 static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool rows_only,
                           uint64_t sizes[TS_MAX_TIERS]) {
@@ -53,7 +54,8 @@ typedef struct options {
   uint64_t seed;
   ts_policy_kind policy;
   uint32_t eviction_threads, shards, level;
-  int node;
+  int node; /* of index and buffers, -1: any */
+  ts_numa dram, pmem;
   void *records_options;
 } options;
 
@@ -69,6 +71,35 @@ static int32_t read_threads(ts_config_reader *r, options *o) {
   }
   o->eviction_threads = (uint32_t)ts_config_u64(r, "eviction_threads", fallback, 0, MOST_EVICTION_THREADS);
   return r->status;
+}
+
+/* Nodes of an option, with the policy that it means; any, if it is not given. */
+static int32_t read_list(ts_config_reader *r, const char *key, ts_numa_policy policy, ts_numa *out) {
+  uint64_t nodes[MOST_NODES];
+  if (!ts_config_has(r->config, key)) return r->status;
+  const uint32_t given = ts_config_u64_list(r, key, nodes, MOST_NODES);
+  if (r->status == TS_OK && given == 0)
+    return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"%s\" lists no node", key);
+  for (uint32_t i = 0; r->status == TS_OK && i < given; i++) r->status = ts_numa_add(out, nodes[i], r->err);
+  out->policy = policy;
+  return r->status;
+}
+
+static int32_t read_nodes(ts_config_reader *r, options *o) {
+  o->node = (int)ts_config_f64(r, "numa_node", -1, -1, TS_NUMA_NODES - 1);
+  if (r->status != TS_OK || read_list(r, "pmem_nodes", TS_NUMA_BIND, &o->pmem) != TS_OK) return r->status;
+  if (read_list(r, "interleave_nodes", TS_NUMA_WEIGHTED_INTERLEAVE, &o->dram) != TS_OK) return r->status;
+  bool mbind = false;
+  for (uint32_t t = 0; t < o->type.memory_tiers; t++) mbind = mbind || o->type.memory[t] == &ts_pmem_mbind_tier;
+  if (o->pmem.policy != TS_NUMA_ANY && !mbind)
+    return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"pmem_nodes\" is for a tier of mbind, %s has none",
+                               o->type.name);
+  if (o->node < 0) return r->status;
+  if (o->dram.policy != TS_NUMA_ANY)
+    return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"numa_node\" binds what \"interleave_nodes\" interleaves; "
+                                                  "leave one of them out");
+  o->dram.policy = TS_NUMA_BIND;
+  return r->status = ts_numa_add(&o->dram, (uint64_t)o->node, r->err);
 }
 
 static int32_t read_options(const ts_config *config, options *o, ts_err err) {
@@ -89,7 +120,7 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
     return ts_fail(err, TS_EINVAL, "Cannot open store: option \"shards\" is %llu; it must be a power of two, or 0",
                    (unsigned long long)shards);
   o->shards = shards > 0 ? (uint32_t)shards : o->sizes[0] < MANY_SHARDS_FROM ? 1 : 16;
-  o->node = (int)ts_config_f64(&r, "numa_node", -1, -1, 1023);
+  if (read_nodes(&r, o) != TS_OK) return r.status;
   const uint32_t best = ts_cpu_level(), level = ts_config_choice(&r, "kernels", "auto", kernels);
   o->level = level == 0 ? best : 3 - level;
   if (r.status == TS_OK && o->level > best)
@@ -151,8 +182,8 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
     tier->tier.ops = ops;
     tier->place = ops->place;
     store->memory_tiers = t + 1;
-    return ops->open(&tier->tier, o->sizes[t] + (o->rows_only ? o->sizes[t] / 16 + ROWS_ONLY_SLACK : 0), o->path, o->node,
-                     err);
+    const ts_tier_place place = {.path = o->path, .dram = o->dram, .pmem = o->pmem};
+    return ops->open(&tier->tier, o->sizes[t] + (o->rows_only ? o->sizes[t] / 16 + ROWS_ONLY_SLACK : 0), &place, err);
   }
   tier->records = o->type.records;
   tier->place = tier->records->place;

@@ -259,6 +259,7 @@ static int32_t open_store(void *argument) {
   int32_t status = CONFIGURE(&config, "storage", c->type->storage, "size", c->sizes, "path", folder, "eviction_threads", "2",
                              "policy", c->policy, c->type->pmem == NULL ? "policy" : "pmem",
                              c->type->pmem == NULL ? c->policy : c->type->pmem);
+  if (status == TS_OK && uses_mbind(c->type)) status = ts_config_set(config, "pmem_nodes", "0", message, sizeof message);
   if (status == TS_OK && c->medium != NULL) status = add_medium(config, c->medium);
   if (status == TS_OK && c->medium != NULL && c->medium[0] == 'm')
     status = ts_config_set(config, "memory_mode.cache_bytes", "1048576", message, sizeof message);

@@ -1,5 +1,5 @@
 /* The store against plain arithmetic, on every storage type that this machine can open. PMEM types run their real code
- * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind on node 0. */
+ * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind and mbind on node 0. */
 #include "test/foreign_threads.h"
 #include "test/store_types.h"
 
@@ -53,12 +53,15 @@ static const type types[] = {
     {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, true, "4194304,67108864"},
     {"DRAM_PMEM_SSDHASH", "DRAM_PMEM_SSDHASH", "memkind", true, "4194304,1048576,67108864"},
     {"DRAM_PMEM_LEVELDB", "DRAM_PMEM_LEVELDB", "libpmem", true, "4194304,1048576,67108864"},
+    {"PMEM_MBIND", "PMEM_MBIND", NULL, false, "67108864"},
+    {"DRAM_PMEM over mbind", "DRAM_PMEM", "mbind", true, "1048576,67108864"},
 };
 #define TYPES (sizeof types / sizeof *types)
 
 static ts_config *type_options(const type *t, const char *size, const char *counts) {
   ts_config *c = OPTIONS("storage", t->storage, "size", size, "size_counts", counts, "seed", "7");
   if (t->pmem != NULL) ts_config_set(c, "pmem", t->pmem, NULL, 0);
+  if (strstr(t->name, "MBIND") != NULL || strstr(t->name, "mbind") != NULL) ts_config_set(c, "pmem_nodes", "0", NULL, 0);
   ts_config_set(c, "path", folder, NULL, 0);
   return c;
 }
@@ -465,21 +468,47 @@ static void memory_adds_up(void) {
   ts_store_close(store);
 }
 
-/* memkind binds when a page is touched: where rows lie is asked afterwards, of pages of all its ranges. */
+/* Memory is bound when a page is touched: where rows lie is asked afterwards, of pages of all ranges. */
 static void rows_of_a_node_are_looked_up_there(void) {
-  ts_store *store = open_config(CONFIG("storage", "PMEM_MEMKIND", "size", "67108864"));
+  static const char *const of[][2] = {{"PMEM_MEMKIND", NULL}, {"PMEM_MBIND", "pmem_nodes"}, {"DRAM", "numa_node"}};
+  for (uint32_t i = 0; i < 3; i++) {
+    ts_config *config = CONFIG("storage", of[i][0], "size", "67108864");
+    if (of[i][1] != NULL) ts_config_set(config, of[i][1], "0", NULL, 0);
+    ts_store *store = open_config(config);
+    if (store == NULL) continue;
+    add_config(store, CONFIG("name", "t", "dim", "16"));
+    int64_t keys[1000];
+    static float rows[1000 * 16];
+    for (int64_t k = 0; k < 1000; k++) keys[k] = k;
+    CHECK(ts_table_lookup(store, 0, keys, 1000, rows, NULL, 0) == TS_OK);
+    char text[4096];
+    uint64_t needed;
+    CHECK(ts_store_describe(store, text, sizeof text, &needed) == TS_OK);
+    unsigned pages = 0;
+    const char *at = strstr(text, " pages=0:");
+    CHECK_MSG(at != NULL && sscanf(at, " pages=0:%u", &pages) == 1 && pages > 0 && strstr(at, ",") == NULL, "%s", text);
+    CHECK_MSG(of[i][1] == NULL || strstr(text, " nodes_asked=0 ") != NULL, "%s", text);
+    ts_store_close(store);
+  }
+}
+
+/* On a machine of one node, where it is: the policy is taken, and pages come from the only node there is. */
+static void rows_are_interleaved_by_the_kernels_weights(void) {
+  if (access("/sys/kernel/mm/mempolicy/weighted_interleave", F_OK) != 0) {
+    SKIP("store_test: rows_are_interleaved_by_the_kernels_weights", "this kernel has no weighted interleave (Linux 6.9 has it)");
+    return;
+  }
+  ts_store *store = open_config(CONFIG("storage", "DRAM", "size", "67108864", "interleave_nodes", "0"));
   if (store == NULL) return;
   add_config(store, CONFIG("name", "t", "dim", "16"));
-  int64_t keys[1000];
-  static float rows[1000 * 16];
-  for (int64_t k = 0; k < 1000; k++) keys[k] = k;
-  CHECK(ts_table_lookup(store, 0, keys, 1000, rows, NULL, 0) == TS_OK);
+  const int64_t keys[3] = {1, 2, 3};
+  float rows[3 * 16];
+  CHECK(ts_table_lookup(store, 0, keys, 3, rows, NULL, 0) == TS_OK);
   char text[4096];
   uint64_t needed;
   CHECK(ts_store_describe(store, text, sizeof text, &needed) == TS_OK);
-  unsigned pages = 0;
-  const char *at = strstr(text, " pages=0:");
-  CHECK_MSG(at != NULL && sscanf(at, " pages=0:%u", &pages) == 1 && pages > 0 && strstr(at, ",") == NULL, "%s", text);
+  CHECK_MSG(strstr(text, "medium=DRAM") != NULL && strstr(text, " policy=weighted-interleave nodes_asked=0 pages=0:") != NULL, "%s",
+            text);
   ts_store_close(store);
 }
 
@@ -497,6 +526,13 @@ static void wrong_options_are_named(void) {
       {{"storage", "DRAM_SSDHASH", "path", "/tmp", "size", "1048576", NULL}, "minimum of 4194304 bytes", TS_EINVAL},
       {{"storage", "DRAM", "sizes", "4096", NULL}, "unknown option \"sizes\"", TS_EINVAL},
       {{"storage", "PMEM_LIBPMEM", NULL}, "\"path\" must name a directory", TS_EINVAL},
+      {{"storage", "PMEM_MBIND", NULL}, "\"pmem_nodes\" must name the NUMA nodes", TS_EINVAL},
+      {{"storage", "PMEM_MBIND", "pmem_nodes", "", NULL}, "\"pmem_nodes\" lists no node", TS_EINVAL},
+      {{"storage", "PMEM_MBIND", "pmem_nodes", "1024", NULL}, "NUMA node 1024: it must be 0..1023", TS_EINVAL},
+      {{"storage", "PMEM_MBIND", "pmem_nodes", "900", NULL}, "NUMA node 900: there is no such node", TS_EINVAL},
+      {{"storage", "PMEM_MEMKIND", "pmem_nodes", "0", NULL}, "PMEM_MEMKIND has none", TS_EINVAL},
+      {{"storage", "DRAM", "interleave_nodes", "900", NULL}, "interleave memory over NUMA node 900", TS_EINVAL},
+      {{"storage", "DRAM", "interleave_nodes", "0", "numa_node", "0", NULL}, "leave one of them out", TS_EINVAL},
       {{"storage", "PMEM_LIBPMEM", "path", "/nonexistent", NULL}, "\"/nonexistent\"", TS_EIO},
       {{"storage", "PMEM_LIBPMEM", "path", "/proc", NULL}, "/proc", TS_EIO},
   };
@@ -592,6 +628,7 @@ static void nothing_is_left_behind(void) {
 int main(void) {
   if (!make_folder("test")) return 1;
   rows_of_a_node_are_looked_up_there();
+  rows_are_interleaved_by_the_kernels_weights();
   wrong_options_are_named();
   updates_follow_the_formulas();
   first_values_depend_on_seed_table_and_key_only();

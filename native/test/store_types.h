@@ -1,5 +1,5 @@
 /* store_types.h - the storage types that every test of the store runs over, and opening one. PMEM types run their real code
- * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind on node 0. */
+ * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind and mbind on node 0. */
 #ifndef TS_TEST_STORE_TYPES_H
 #define TS_TEST_STORE_TYPES_H
 
@@ -30,6 +30,8 @@ __attribute__((unused)) static const storage_type storage_types[] = {
     {"DRAM_PMEM_SSDHASH over memkind", "DRAM_PMEM_SSDHASH", "memkind", 3, true},
     {"DRAM_PMEM_SSDHASH over libpmem", "DRAM_PMEM_SSDHASH", "libpmem", 3, true},
     {"DRAM_PMEM_LEVELDB over libpmem", "DRAM_PMEM_LEVELDB", "libpmem", 3, true},
+    {"PMEM_MBIND", "PMEM_MBIND", NULL, 1, false},
+    {"DRAM_PMEM over mbind", "DRAM_PMEM", "mbind", 2, false},
 };
 #define STORAGE_TYPES (sizeof storage_types / sizeof *storage_types)
 
@@ -62,9 +64,14 @@ static inline void set_number(ts_config *config, const char *key, unsigned long 
   ts_config_set(config, key, text, NULL, 0);
 }
 
+static inline bool uses_mbind(const storage_type *type) {
+  return strcmp(type->storage, "PMEM_MBIND") == 0 || (type->pmem != NULL && strcmp(type->pmem, "mbind") == 0);
+}
+
 static inline ts_config *config_of_type(const storage_type *type, const char *sizes, const char *counts) {
   ts_config *config = CONFIG("storage", type->storage, "size", sizes, "size_counts", counts, "path", folder);
   if (type->pmem != NULL) ts_config_set(config, "pmem", type->pmem, NULL, 0);
+  if (uses_mbind(type)) ts_config_set(config, "pmem_nodes", "0", NULL, 0);
   return config;
 }
 

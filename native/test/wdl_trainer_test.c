@@ -10,6 +10,7 @@
 static ts_config *storage_options(const char *storage, const char *size) {
   ts_config *config = options("storage", storage, "seed", "5", "size", size, NULL);
   if (strstr(storage, "DRAM_PMEM") != NULL) ts_config_set(config, "pmem", "libpmem", NULL, 0);
+  if (strcmp(storage, "PMEM_MBIND") == 0) ts_config_set(config, "pmem_nodes", "0", NULL, 0);
   if (strcmp(storage, "DRAM") != 0) ts_config_set(config, "path", folder, NULL, 0);
   return config;
 }
@@ -138,6 +139,7 @@ static void tiers_do_not_change_results(void) {
   } cases[] = {
       {"PMEM_LIBPMEM", "268435456", "all"},
       {"PMEM_MEMKIND", "268435456", "all"},
+      {"PMEM_MBIND", "268435456", "all"},
       {"SSDHASH", "268435456", "rows"},
       {"LEVELDB", "268435456", "rows"},
       {"DRAM_PMEM", "1048576,268435456", "all"},

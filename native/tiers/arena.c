@@ -139,3 +139,10 @@ void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes) {
   give_pages(arena, &arena->ranges[in], offset, bytes);
   pthread_mutex_unlock(&arena->lock);
 }
+
+uint64_t ts_arena_frontier(ts_arena *arena) {
+  pthread_mutex_lock(&arena->lock);
+  const uint64_t frontier = arena->frontier;
+  pthread_mutex_unlock(&arena->lock);
+  return frontier;
+}

@@ -1,5 +1,7 @@
-/* dram.c - rows in ordinary memory: one reserved address range, touched as rows come, with transparent huge pages
- * asked for where the tier is large enough; the rest of the last one is charged as slack. */
+/* dram.c - rows in memory that the kernel hands out: one reserved address range, touched as rows come, with transparent huge
+ * pages asked for where the tier is large enough; the rest of the last one is charged as slack. Two tiers are made of it:
+ * DRAM, on any node, on one, or interleaved over several; and PMEM_MBIND, PMEM or CXL memory that is system memory of NUMA
+ * nodes, bound to these by mbind(2), without a library. To the CPU that is plain memory, so rows are copied into it. */
 #include "tiers/tier.h"
 
 #include <errno.h>
@@ -14,8 +16,10 @@ typedef struct dram {
   uint64_t bytes;
   ts_arena *arena;
   bool huge;
-  int node; /* bound to it, or -1 */
+  ts_numa numa;
 } dram;
+
+#define SAMPLED 512u /* pages that are asked where they lie */
 
 static void dram_close(ts_tier *tier) {
   dram *d = tier->state;
@@ -25,34 +29,39 @@ static void dram_close(ts_tier *tier) {
   tier->state = NULL;
 }
 
-static int32_t dram_open(ts_tier *tier, uint64_t bytes, const char *path, int node, ts_err err) {
-  (void)path;
+static int32_t open_on(ts_tier *tier, uint64_t bytes, const ts_numa *numa, ts_err err) {
+  const char *type = tier->ops->type;
   dram *d = calloc(1, sizeof *d);
-  if (d == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the DRAM tier: out of memory");
+  if (d == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the %s tier: out of memory", type);
   tier->state = d;
   d->bytes = TS_ROUND_UP(bytes, TS_HUGE_PAGE);
   void *base = mmap(NULL, d->bytes + TS_HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) {
-    int32_t status = ts_fail(err, TS_ENOMEM, "Cannot reserve %llu bytes for the DRAM tier: %s; choose a smaller size",
-                             (unsigned long long)bytes, strerror(errno));
+    int32_t status = ts_fail(err, TS_ENOMEM, "Cannot reserve %llu bytes for the %s tier: %s; choose a smaller size",
+                             (unsigned long long)bytes, type, strerror(errno));
     dram_close(tier);
     return status;
   }
   d->mapped = base;
   d->base = base = (void *)TS_ROUND_UP((uintptr_t)base, TS_HUGE_PAGE);
-  if (node >= 0) {
-    int32_t bound = ts_bind_memory(base, d->bytes, node, err);
-    if (bound != TS_OK) {
-      dram_close(tier);
-      return bound;
-    }
-  }
-  d->node = node;
+  d->numa = *numa;
   d->huge = bytes >= HUGE_FROM;
   if (d->huge) tier->slack = TS_HUGE_PAGE;
-  int32_t status = ts_arena_create(base, d->bytes, d->huge ? TS_ARENA_HUGE : TS_ARENA_PAGES, &d->arena, err);
+  int32_t status = ts_numa_place(numa, base, d->bytes, err);
+  if (status == TS_OK)
+    status = ts_arena_create(base, d->bytes, d->huge ? TS_ARENA_HUGE : TS_ARENA_PAGES, &d->arena, err);
   if (status != TS_OK) dram_close(tier);
   return status;
+}
+
+static int32_t dram_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  return open_on(tier, bytes, &place->dram, err);
+}
+
+static int32_t mbind_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  if (place->pmem.policy == TS_NUMA_ANY)
+    return ts_fail(err, TS_EINVAL, "Cannot open the mbind tier: option \"pmem_nodes\" must name the NUMA nodes of its memory");
+  return open_on(tier, bytes, &place->pmem, err);
 }
 
 static void *dram_take(ts_tier *tier, uint64_t bytes) { return ts_arena_take(((dram *)tier->state)->arena, bytes); }
@@ -66,10 +75,17 @@ static void dram_write(ts_tier *tier, void *to, const void *from, size_t bytes) 
   memcpy(to, from, bytes);
 }
 
+/* " medium=... nodes_asked=0,2 pages=0:128,2:384": the nodes of the policy, and where pages of a sample lie. */
 static void dram_describe(const ts_tier *tier, ts_text *text) {
   const dram *d = tier->state;
-  ts_text_add(text, " medium=DRAM huge_pages=%s", d->huge ? "asked" : "no");
-  if (d->node >= 0) ts_text_add(text, " node=%d", d->node);
+  ts_text_add(text, " medium=%s huge_pages=%s", d->numa.policy == TS_NUMA_BIND ? "node" : "DRAM", d->huge ? "asked" : "no");
+  if (d->numa.policy == TS_NUMA_ANY) return;
+  if (d->numa.policy == TS_NUMA_WEIGHTED_INTERLEAVE) ts_text_add(text, " policy=weighted-interleave");
+  ts_text_add(text, " nodes_asked=");
+  ts_numa_list(&d->numa, text);
+  uint32_t on[TS_NUMA_NODES] = {0};
+  ts_numa_pages(d->base, ts_arena_frontier(d->arena), SAMPLED, on);
+  ts_numa_describe_pages(on, text);
 }
 
 const ts_tier_ops ts_dram_tier = {
@@ -77,6 +93,18 @@ const ts_tier_ops ts_dram_tier = {
     .place = "DRAM",
     .write_op = TS_MEDIA_WRITE_CACHED,
     .open = dram_open,
+    .close = dram_close,
+    .take = dram_take,
+    .give_back = dram_give_back,
+    .write = dram_write,
+    .describe = dram_describe,
+};
+
+const ts_tier_ops ts_pmem_mbind_tier = {
+    .type = "PMEM_MBIND",
+    .place = "PMEM",
+    .write_op = TS_MEDIA_WRITE_CACHED,
+    .open = mbind_open,
     .close = dram_close,
     .take = dram_take,
     .give_back = dram_give_back,

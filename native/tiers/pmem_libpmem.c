@@ -57,8 +57,8 @@ static void libpmem_close(ts_tier *tier) {
   tier->state = NULL;
 }
 
-static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const char *path, int node, ts_err err) {
-  (void)node;
+static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  const char *path = place->path;
   if (path == NULL || path[0] == '\0')
     return ts_fail(err, TS_EINVAL, "Cannot open the libpmem tier: option \"path\" must name a directory");
   pool *p = calloc(1, sizeof *p);

@@ -16,8 +16,6 @@ typedef struct memkind *memkind_t;
 
 #define RANGE_SHARE 16u /* of the tier in a range */
 #define MOST_RANGES 64u
-#define MOST_NODES 1024u
-#define PAGE UINT64_C(4096)
 #define SAMPLED 512u /* pages of a range that are asked where they lie */
 
 /* Address space that memkind has bound. */
@@ -61,9 +59,8 @@ static int node_of(void *page) {
   return status;
 }
 
-static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const char *path, int node, ts_err err) {
-  (void)node;
-  (void)path;
+static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  (void)place;
   kmem *k = calloc(1, sizeof *k);
   if (k == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the memkind tier: out of memory");
   pthread_mutex_init(&k->lock, NULL);
@@ -156,27 +153,13 @@ static void memkind_tier_write(ts_tier *tier, void *to, const void *from, size_t
   memcpy(to, from, bytes);
 }
 
-/* Where pages of rows really lie, of a sample over all ranges: " pages=<node>:<pages>,...". Pages that nobody has touched
- * lie nowhere, and a kernel that does not answer leaves nothing to tell. */
+/* Where pages of rows really lie, of a sample over all ranges. */
 static void describe_pages(kmem *k, ts_text *text) {
-  uint32_t on[MOST_NODES] = {0};
+  uint32_t on[TS_NUMA_NODES] = {0};
   pthread_mutex_lock(&k->lock);
-  for (uint32_t i = 0; i < k->count; i++) {
-    const uint64_t all = k->spaces[i].bytes / PAGE, n = TS_MIN(all, SAMPLED);
-    void *pages[SAMPLED];
-    int where[SAMPLED];
-    for (uint64_t p = 0; p < n; p++) pages[p] = k->spaces[i].base + all * p / n * PAGE;
-    if (syscall(SYS_move_pages, 0, (unsigned long)n, pages, NULL, where, 0) != 0) continue;
-    for (uint64_t p = 0; p < n; p++)
-      if (where[p] >= 0 && where[p] < (int)MOST_NODES) on[where[p]]++;
-  }
+  for (uint32_t i = 0; i < k->count; i++) ts_numa_pages(k->spaces[i].base, k->spaces[i].bytes, SAMPLED, on);
   pthread_mutex_unlock(&k->lock);
-  const char *before = " pages=";
-  for (uint32_t node = 0; node < MOST_NODES; node++) {
-    if (on[node] == 0) continue;
-    ts_text_add(text, "%s%u:%u", before, node, on[node]);
-    before = ",";
-  }
+  ts_numa_describe_pages(on, text);
 }
 
 static void memkind_tier_describe(const ts_tier *tier, ts_text *text) {

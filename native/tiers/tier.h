@@ -12,12 +12,18 @@
 
 typedef struct ts_tier ts_tier;
 
+/* Where a tier's memory is to be; a tier takes what its medium has a choice of. */
+typedef struct ts_tier_place {
+  const char *path;   /* directory of its files */
+  ts_numa dram, pmem; /* nodes of ordinary memory; of a PMEM tier without a library */
+} ts_tier_place;
+
 typedef struct ts_tier_ops {
   const char *type; /* PMEM_LIBPMEM, ... as in storage types */
   const char *place; /* DRAM or PMEM: the kind of memory, for ts_store_memory */
   ts_media_op write_op; /* how rows are written, for the media model */
-  /* Takes what the tier needs for `bytes` of rows in all, bound to a NUMA node where the medium has a choice (-1: none). */
-  int32_t (*open)(ts_tier *tier, uint64_t bytes, const char *path, int node, ts_err err);
+  /* Takes what the tier needs for `bytes` of rows in all. */
+  int32_t (*open)(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err);
   /* Frees it. TS_EIO if something of it stays on a disk. */
   void (*close)(ts_tier *tier);
   /* 64-byte aligned block, or NULL when the medium is exhausted. Thread-safe. */
@@ -35,7 +41,7 @@ struct ts_tier {
   uint64_t slack; /* bytes of memory that it may hold beside what was taken: the rest of a page */
 };
 
-extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tier;
+extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tier, ts_pmem_mbind_tier;
 
 /* ---- arena.c: a contiguous range handed out in blocks, first fit with coalescing ---- */
 
@@ -48,5 +54,7 @@ int32_t ts_arena_create(void *base, uint64_t bytes, ts_arena_kind kind, ts_arena
 void ts_arena_destroy(ts_arena *arena);
 void *ts_arena_take(ts_arena *arena, uint64_t bytes);
 void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes);
+/* Bytes from the beginning that have been taken at some time: nothing beyond was touched. */
+uint64_t ts_arena_frontier(ts_arena *arena);
 
 #endif

@@ -35,7 +35,9 @@ export function holdingOf(result: Result, sample: SampleRecord): Holding {
 
 /** What a tier's memory is made of: by the model it was slowed to, by its owner's word, by what the machine has. */
 function memoryOf(tier: TierRecord, { vouched }: SampleRecord, facts: Readonly<Record<string, string>>): Memory {
-  const { type, emulates } = tier;
+  const { type, kind, emulates } = tier;
+  if (kind !== undefined) return kind === "hbm" ? "other" : kind;
+  // Results of earlier versions do not say it.
   if (type === "SSDHASH" || type === "LEVELDB") return "ssd";
   if (emulates !== undefined) return namedMemory(emulates);
   if (type === "DRAM") return "dram";

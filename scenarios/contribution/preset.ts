@@ -25,7 +25,7 @@ export type RunContributionOptions = Omit<RunScenarioOptions, "data" | "require"
 const MEDIA:
   readonly (readonly [string, string, (here: Availability) => Found<object>, "fsdax" | "kmemDax" | undefined])[] = [
     ["fsdax", "fsdax", (here) => here.fsdax, "fsdax"],
-    ["kmem-dax", "kmem-dax (or cxl-kmem)", (here) => here.kmemDax, "kmemDax"],
+    ["kmem-dax", "kmem-dax (or cxl-kmem)", (here) => here.memkind.available ? here.kmemDax : here.memkind, "kmemDax"],
     ["memory-mode", "memory-mode", (here) => here.memoryMode, undefined],
   ];
 

@@ -10,9 +10,9 @@ import { formatBytes } from "../../base/bytes.ts";
 import type { Availability, Found } from "../../machines/availability.ts";
 import type { Case } from "../plan.ts";
 import type { Evidence, Vouched } from "../record.ts";
-import type { ResolvedConfiguration } from "../scenario.ts";
-import { type SsdTier, ssdTierOf, usesLibpmem, usesMemkind } from "../../ffi/storage.ts";
-import { type Vouch, vouchedPlace, vouchOf } from "./vouch.ts";
+import type { ResolvedConfiguration, TierMedium } from "../scenario.ts";
+import { type SsdTier, ssdTierOf, usesLibpmem, usesMemkind, usesNodes } from "../../ffi/storage.ts";
+import { type KnownVouch, vouchedPlace, vouchOf } from "./vouch.ts";
 
 /** Where the PMEM of a configuration is. */
 export type Place =
@@ -21,7 +21,7 @@ export type Place =
   | { readonly kind: "directory"; readonly path: string }
   /** A file that stands for PMEM: in memory if there is room, else on disk. */
   | { readonly kind: "scratch" }
-  | { readonly kind: "nodes"; readonly nodes: readonly number[] }
+  | { readonly kind: "nodes"; readonly nodes: readonly number[]; readonly by: "memkind" | "mbind" }
   /** Memory Mode: nothing to place. */
   | { readonly kind: "memory-mode" };
 
@@ -39,6 +39,8 @@ interface Decision {
   readonly place: Place;
   /** Absent without a tier on a disk. */
   readonly ssd?: Disk;
+  /** What the memory below DRAM is; absent for plain DRAM, and for what is emulated: that is of its model's kind. */
+  readonly medium?: TierMedium;
   /** Media model that it is slowed to; absent where the configuration's own medium is used. */
   readonly media?: string;
   /** True if the medium is a guest's: no speed may be shown. */
@@ -79,37 +81,80 @@ export function isWithin(path: string, folder: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith("/") ? outer : `${outer}/`);
 }
 
+/** Where a configuration's own medium is, and what it is. */
+interface Medium {
+  readonly place: Place;
+  /** Absent for plain DRAM. */
+  readonly medium?: TierMedium;
+  readonly virtual: boolean;
+  readonly cacheBytes?: number;
+}
+
+const NAMES: Readonly<Record<TierMedium, string>> = { pmem: "PMEM", cxl: "CXL memory" };
+
+/** A file system that maps PMEM directly. */
+function onFileSystem({ path = "auto", medium }: ResolvedConfiguration, here: Availability): Found<Medium> {
+  const found = here.fsdax;
+  if (!found.available) return found;
+  const of = (folder: string): TierMedium => found.cxl?.includes(folder) === true ? "cxl" : "pmem";
+  const folders = [found.path, ...found.others ?? []];
+  const folder = path === "auto"
+    ? folders.find((one) => medium === undefined || of(one) === medium)
+    : folders.find((one) => isWithin(path, one));
+  if (path === "auto" && folder === undefined) {
+    return { available: false, reason: `${folders.join(", ")} is not on ${NAMES[medium ?? "pmem"]}` };
+  }
+  if (folder === undefined) {
+    return { available: false, reason: `"${path}" is not on a file system that maps PMEM directly` };
+  }
+  if (medium !== undefined && of(folder) !== medium) {
+    return { available: false, reason: `"${path}" is on ${NAMES[of(folder)]}, not on ${NAMES[medium]}` };
+  }
+  const place: Place = { kind: "directory", path: path === "auto" ? folder : path };
+  return { available: true, place, medium: of(folder), virtual: found.virtual };
+}
+
+/** Nodes without CPUs, all of one kind of memory. */
+function onNodes(configuration: ResolvedConfiguration, here: Availability): Found<Medium> {
+  const { nodes = "auto", medium } = configuration;
+  if (usesMemkind(configuration) && !here.memkind.available) return here.memkind;
+  const found = here.kmemDax;
+  if (!found.available) {
+    return nodes === "auto"
+      ? found
+      : { available: false, reason: `node ${nodes.join(", ")} is not PMEM: ${found.reason}` };
+  }
+  const of = (node: number): TierMedium => found.cxl?.includes(node) === true ? "cxl" : "pmem";
+  const wanted = medium ?? (nodes === "auto" ? found.nodes.map(of).sort().at(-1) : of(nodes[0] ?? -1)) ?? "pmem";
+  const fitting = found.nodes.filter((node) => of(node) === wanted);
+  const taken = nodes === "auto" ? fitting : nodes;
+  if (taken.length > 0 && taken.every((node) => fitting.includes(node))) {
+    const place: Place = { kind: "nodes", nodes: taken, by: nodeLibrary(configuration) };
+    return { available: true, place, medium: wanted, virtual: found.virtual };
+  }
+  return {
+    available: false,
+    reason: nodes === "auto"
+      ? `node ${found.nodes.join(", ")} is not ${NAMES[wanted]}`
+      : `node ${nodes.join(", ")} is not ${NAMES[wanted]}: those are ${fitting.join(", ") || "none"}`,
+  };
+}
+
+function nodeLibrary(configuration: ResolvedConfiguration): "memkind" | "mbind" {
+  return usesMemkind(configuration) ? "memkind" : "mbind";
+}
+
 /** What the medium of a configuration is here. */
 function mediumOf(
   configuration: ResolvedConfiguration,
   here: Availability,
-): Found<{ readonly place: Place; readonly virtual: boolean; readonly cacheBytes?: number }> {
-  const { path, nodes, memory } = configuration;
-  if (memory === "memory-mode") {
+): Found<Medium> {
+  if (configuration.memory === "memory-mode") {
     const found = here.memoryMode;
-    return found.available ? { ...found, place: { kind: "memory-mode" } } : found;
+    return found.available ? { ...found, place: { kind: "memory-mode" }, medium: "pmem" } : found;
   }
-  if (usesLibpmem(configuration)) {
-    const found = here.fsdax;
-    if (path === undefined || path === "auto") {
-      return found.available ? { ...found, place: { kind: "directory", path: found.path } } : found;
-    }
-    const inside = found.available && [found.path, ...found.others ?? []].some((folder) => isWithin(path, folder));
-    return inside
-      ? { ...found, place: { kind: "directory", path } }
-      : { available: false, reason: `"${path}" is not on a file system that maps PMEM directly` };
-  }
-  if (usesMemkind(configuration)) {
-    const found = here.kmemDax;
-    if (nodes === undefined || nodes === "auto") {
-      return found.available ? { ...found, place: { kind: "nodes", nodes: found.nodes } } : found;
-    }
-    const all = found.available && nodes.every((node) => found.nodes.includes(node));
-    return all ? { ...found, place: { kind: "nodes", nodes } } : {
-      available: false,
-      reason: `node ${nodes.join(", ")} is not PMEM: ${found.available ? `those are ${found.nodes}` : found.reason}`,
-    };
-  }
+  if (usesLibpmem(configuration)) return onFileSystem(configuration, here);
+  if (usesNodes(configuration)) return onNodes(configuration, here);
   return here.dram.available ? { available: true, place: { kind: "none" }, virtual: false } : here.dram;
 }
 
@@ -133,8 +178,9 @@ function standIn(configuration: ResolvedConfiguration, here: Availability): Plac
   if (usesLibpmem(configuration)) {
     return path === undefined || path === "auto" ? { kind: "scratch" } : { kind: "directory", path };
   }
-  if (!usesMemkind(configuration)) return undefined;
-  return { kind: "nodes", nodes: nodes === undefined || nodes === "auto" ? [here.existingNode] : nodes };
+  if (!usesNodes(configuration)) return undefined;
+  const by = nodeLibrary(configuration);
+  return { kind: "nodes", nodes: nodes === undefined || nodes === "auto" ? [here.existingNode] : nodes, by };
 }
 
 /**
@@ -153,7 +199,7 @@ export function decideCases(
   cases: readonly Case[],
   here: Availability,
   require?: "measured",
-  vouches: readonly Vouch[] = [],
+  vouches: readonly KnownVouch[] = [],
 ): { runnable: RunnableCase[]; skipped: SkippedCase[] } {
   const runnable: RunnableCase[] = [];
   const skipped: SkippedCase[] = [];
@@ -164,12 +210,13 @@ export function decideCases(
     const disk = diskOf(configuration, here);
     const vouch = vouchOf(vouches, one.configuration);
     if (vouch !== undefined && disk.available) {
-      const found = vouchedPlace(configuration, here);
+      const found = vouchedPlace(configuration, here, vouch.kind);
       if ("place" in found) {
         const { place, shows } = found;
         const vouched: Vouched = { medium: vouch.medium, by: "owner", shows };
         const ssd = disk.ssd === undefined ? {} : { ssd: disk.ssd };
-        runnable.push({ ...one, decision: { evidence: "measured", place, ...ssd, virtual: false, vouched } });
+        const decision: Decision = { evidence: "measured", place, ...ssd, medium: vouch.kind, virtual: false, vouched };
+        runnable.push({ ...one, decision });
         continue;
       }
       const why = `${vouch.medium} cannot be vouched for as the medium of ${one.configuration}: ${found.why}`;
@@ -179,8 +226,11 @@ export function decideCases(
     const found = disk.available ? mediumOf(configuration, here) : disk;
     const ssd = disk.available && disk.ssd !== undefined ? { ssd: disk.ssd } : {};
     if (found.available) {
-      const { place, virtual, cacheBytes } = found;
-      const cache = cacheBytes === undefined ? {} : { cacheBytes };
+      const { place, virtual, medium, cacheBytes } = found;
+      const cache = {
+        ...(medium === undefined ? {} : { medium }),
+        ...(cacheBytes === undefined ? {} : { cacheBytes }),
+      };
       if (virtual && require === "measured") {
         errors.set(one.configuration, `${one.configuration} cannot be measured here: ${VIRTUAL}`);
         continue;
@@ -259,7 +309,7 @@ export function howText(decision: Decision, dram: number, scratch?: Scratch): st
   return place.kind === "none" ? `${disk}, wall clock` : `${placeText(decision, dram, scratch)}${word}; ${disk}`;
 }
 
-function placeText({ place, media, virtual, vouched }: Decision, dram: number, scratch?: Scratch): string {
+function placeText({ place, media, medium, virtual, vouched }: Decision, dram: number, scratch?: Scratch): string {
   const model = `slowed to ${media}`;
   const clock = virtual ? "in a virtual machine, wall clock" : "wall clock";
   switch (place.kind) {
@@ -272,8 +322,10 @@ function placeText({ place, media, virtual, vouched }: Decision, dram: number, s
           `${media} behind`;
     case "nodes":
       return media === undefined
-        ? `memkind on ${vouched === undefined ? "PMEM node" : "node"} ${place.nodes.join(", ")}, ${clock}`
-        : `memkind on node ${place.nodes.join(", ")}, which is DRAM, ${model}`;
+        ? `${place.by} on ${vouched === undefined ? `${medium === "cxl" ? "CXL" : "PMEM"} node` : "node"} ${
+          place.nodes.join(", ")
+        }, ${clock}`
+        : `${place.by} on node ${place.nodes.join(", ")}, which is DRAM, ${model}`;
     case "directory":
       return media === undefined
         ? `libpmem on ${place.path}, a DAX file system, ${clock}`
@@ -288,7 +340,7 @@ function placeText({ place, media, virtual, vouched }: Decision, dram: number, s
 /** Environment of a case's processes: what makes the libraries take DRAM for PMEM, in these processes alone. */
 export function environmentOf({ decision }: RunnableCase): Record<string, string> {
   const { place, media } = decision;
-  if (place.kind === "nodes") return { MEMKIND_DAX_KMEM_NODES: place.nodes.join(",") };
+  if (place.kind === "nodes") return place.by === "memkind" ? { MEMKIND_DAX_KMEM_NODES: place.nodes.join(",") } : {};
   // On its own medium nothing is forced, virtual or not: there libpmem has to find out by itself.
   if (media !== undefined && (place.kind === "scratch" || place.kind === "directory")) {
     return { PMEM_IS_PMEM_FORCE: "1" };

@@ -3,7 +3,7 @@ import { libraryVersion } from "../../ffi/machine.ts";
 import { prepareData } from "../../models/workloads/data.ts";
 import { availability, inspectMachine } from "../../machines/machine.ts";
 import { loadMedia, mediaNativeOptions } from "../../models/media/media.ts";
-import { modelBands, modelLimit } from "./model_facts.ts";
+import { mediaKind, modelBands, modelLimit } from "./model_facts.ts";
 import type { RunDependencies } from "./prepare.ts";
 import type { MachineRecord } from "../record.ts";
 import { memoryLimit } from "./memory_limit.ts";
@@ -36,6 +36,7 @@ export function defaultDependencies(): RunDependencies {
     prepareData,
     mediaOptions: async (media, { kind, threads, cacheBytes, seed }) =>
       mediaNativeOptions(await loadMedia(media), { prefix: kind, threads, cacheBytes, seed }),
+    mediaKind,
     modelLimit,
     modelBands,
     makeScratch: (bytes, beside) => makeScratch(bytes, beside),

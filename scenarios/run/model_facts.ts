@@ -6,9 +6,9 @@
  */
 
 import { evaluateMedia, type MediaOperation, type MediaQuery } from "../../ffi/media.ts";
-import { loadMedia, mediaNativeOptions } from "../../models/media/media.ts";
+import { loadMedia, MediaError, mediaNativeOptions } from "../../models/media/media.ts";
 import { loadResiduals } from "../../models/media/calibration/bands.ts";
-import type { ModelBand, ModelLimit } from "../record.ts";
+import type { MediumKind, ModelBand, ModelLimit } from "../record.ts";
 
 /** Who accesses the medium, and how. */
 export interface MediumUse {
@@ -40,6 +40,17 @@ export async function modelLimit(name: string, { type, rowBytes, threads }: Medi
   const options = Object.fromEntries(parameters.filter(([key]) => key !== "threads"));
   const [readBytesPerSecond, writeBytesPerSecond] = evaluateMedia(options, queries) as unknown as [number, number];
   return { readBytesPerSecond, writeBytesPerSecond, rowBytes, threads };
+}
+
+/**
+ * What kind of medium a media model is of.
+ *
+ * @throws {MediaError} if there is no such model, or it is that of a link, on which no rows are.
+ */
+export async function mediaKind(name: string): Promise<MediumKind> {
+  const { kind } = await loadMedia(name);
+  if (kind !== "link") return kind;
+  throw new MediaError(`Cannot hold rows on "${name}": it is the model of a link; name that of a memory or a disk`);
 }
 
 /** The bands of a media model, by kind of figure; empty if nothing published could be compared with it. */

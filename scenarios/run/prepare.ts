@@ -20,8 +20,8 @@ import {
 import type { prepareData, PreparedData } from "../../models/workloads/data.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import type { RunEvent } from "./events.ts";
-import { planCases } from "../plan.ts";
-import type { DataRecord, MachineRecord, ModelBand, ModelLimit, RunRecord } from "../record.ts";
+import { type Case, planCases } from "../plan.ts";
+import type { DataRecord, MachineRecord, MediumKind, ModelBand, ModelLimit, RunRecord } from "../record.ts";
 import type { MemoryLimit } from "./memory_limit.ts";
 import { checkMemory, sizedBefore, type SizedCase } from "./memory_need.ts";
 import type { MediumUse } from "./model_facts.ts";
@@ -49,6 +49,8 @@ export interface RunDependencies {
       readonly seed: number;
     },
   ) => Promise<Record<string, string>>;
+  /** What kind of medium a media model is of. */
+  readonly mediaKind: (media: string) => Promise<MediumKind>;
   /** What a media model can give a tier. */
   readonly modelLimit: (media: string, use: MediumUse) => Promise<ModelLimit>;
   /** How far a media model is from what was published. */
@@ -113,17 +115,18 @@ export async function prepareRun(
   dependencies: RunDependencies,
   options: PrepareRunOptions,
 ): Promise<Preparation> {
-  await checkVouches(options.vouch ?? [], scenario);
+  const vouches = await checkVouches(options.vouch ?? [], scenario);
   const machine = await dependencies.inspectMachine();
   options.emit({ type: "machine", machine });
   const here = await dependencies.availability(machine);
   const { scenario: possible, leftOut } = possibleSwitches(scenario, machine);
   const planned = planCases(possible);
   for (const one of planned) requireCpu(one.scenario.workload, machine);
+  await checkModels(planned, dependencies.mediaKind);
   for (const { switch: name, why } of leftOut) {
     options.emit({ type: "notice", message: `the switch "${name}" is left out of the ablation: ${why}` });
   }
-  const { runnable, skipped } = decideCases(planned, here, options.require, options.vouch);
+  const { runnable, skipped } = decideCases(planned, here, options.require, vouches);
   const left = await dependencies.removeLeftScratch(runnable.flatMap(({ decision }) => decision.ssd?.directory ?? []));
   if (left > 0) {
     options.emit({
@@ -143,6 +146,20 @@ export async function prepareRun(
   if (first === undefined) throw new Error("Cannot prepare a run without cases");
   options.emit({ type: "plan", ...planEvent(scenario, cases, skipped) });
   return { machine, cases, skipped, leftOut, data: { ...first.data.record, tableBytes: first.tableBytes } };
+}
+
+/** A medium that is asked for by its kind is emulated as one of that kind. */
+async function checkModels(planned: readonly Case[], mediaKind: RunDependencies["mediaKind"]): Promise<void> {
+  for (const one of planned) {
+    const { medium, media } = configurationOf(one);
+    if (medium === undefined || media === undefined) continue;
+    const kind = await mediaKind(media);
+    if (kind === medium) continue;
+    throw new ScenarioError([{
+      path: ["configurations", one.configuration, "media"],
+      message: `expected a model of "${medium}", as "medium" says, found "${media}", which is one of "${kind}"`,
+    }]);
+  }
 }
 
 function smallText({ tableBytes, dram }: PreparedCase): string {

@@ -8,7 +8,7 @@ import { howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
 import { configurationOf, environmentOf, type Scratch } from "./configurations.ts";
 import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
-import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
+import type { MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import { tablesOf } from "../../models/workloads/sizes.ts";
 import { tierSizes } from "./tier_sizes.ts";
 import { trainerOf } from "./trainer_options.ts";
@@ -51,6 +51,7 @@ async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDepende
   const store: WorkerStore = {
     storage: configuration.storage,
     ...(configuration.pmem === undefined ? {} : { pmem: configuration.pmem }),
+    ...(decision.place.kind === "nodes" && decision.place.by === "mbind" ? { pmemNodes: decision.place.nodes } : {}),
     ...paths,
     size: tierSizes(configuration, dram, one.tableBytes),
     sizeCounts: one.rowsOnly ? "rows" : configuration.sizeCounts,
@@ -119,20 +120,33 @@ function pmemBytes(one: PreparedCase): number {
   return sizes[tiersOf(configuration.storage).indexOf("PMEM")] ?? 0;
 }
 
+/** What the figures of a tier are those of: the medium that was measured, or that it was slowed to. */
+async function kindOf(
+  { type }: WorkerTier,
+  { decision: { media, medium, place } }: PreparedCase,
+  mediaKind: RunDependencies["mediaKind"],
+): Promise<MediumKind> {
+  if (type === "SSDHASH" || type === "LEVELDB") return "ssd";
+  if (type === "DRAM" && place.kind !== "memory-mode") return "dram";
+  return media === undefined ? medium ?? "pmem" : await mediaKind(media);
+}
+
 async function tierRecord(
   tier: WorkerTier,
   one: PreparedCase,
-  limitOf: RunDependencies["modelLimit"],
+  { modelLimit: limitOf, mediaKind }: Pick<RunDependencies, "modelLimit" | "mediaKind">,
 ): Promise<TierRecord> {
   const { media, place } = one.decision;
-  if (media === undefined) return tier;
+  const { tier: position, type, ...rest } = tier;
+  const known: TierRecord = { tier: position, type, kind: await kindOf(tier, one, mediaKind), ...rest };
+  if (media === undefined) return known;
   // The rows that cross the modelled cache of Memory Mode are not counted by tier, so there is nothing to limit.
-  if (place.kind === "memory-mode") return { ...tier, emulates: media };
-  if (!tier.type.startsWith("PMEM_")) return tier;
+  if (place.kind === "memory-mode") return { ...known, emulates: media };
+  if (!type.startsWith("PMEM_")) return known;
   const rowBytes = Math.round((tier.purposes["rows"] ?? 0) / tier.rows);
-  if (!(tier.rows > 0 && rowBytes > 0)) return { ...tier, emulates: media };
-  const modelLimit = await limitOf(media, { type: tier.type, rowBytes, threads: one.threads });
-  return { ...tier, emulates: media, modelLimit };
+  if (!(tier.rows > 0 && rowBytes > 0)) return { ...known, emulates: media };
+  const modelLimit = await limitOf(media, { type, rowBytes, threads: one.threads });
+  return { ...known, emulates: media, modelLimit };
 }
 
 /**
@@ -160,7 +174,7 @@ function checkPages({ nodes_asked: asked = "auto", pages = "", node = "" }: Work
  * @throws {Error} if libpmem says that it was not.
  */
 export function checkMapping({ type, facts }: WorkerTier, { decision: { media, place } }: PreparedCase): void {
-  if (type === "PMEM_MEMKIND") checkPages(facts);
+  if (type === "PMEM_MEMKIND" || type === "PMEM_MBIND") checkPages(facts);
   if (type !== "PMEM_LIBPMEM" || media !== undefined || place.kind !== "directory") return;
   if (facts["is_pmem"] !== "0" && facts["forced"] !== "1") return;
   throw new Error(
@@ -197,7 +211,7 @@ export async function sampleRecord(
   planned: PlannedSample<PreparedCase>,
   taken: TakenSample<SpeedOutcome>,
   warmupSteps: number,
-  { modelLimit }: Pick<RunDependencies, "modelLimit">,
+  dependencies: Pick<RunDependencies, "modelLimit" | "mediaKind">,
 ): Promise<SampleRecord> {
   const one = planned.case;
   const { outcome } = taken;
@@ -226,7 +240,7 @@ export async function sampleRecord(
     trainer: outcome.trainer,
     statistics: outcome.statistics,
     ...filterRecord(one, outcome),
-    tiers: await Promise.all(outcome.tiers.map((tier) => tierRecord(tier, one, modelLimit))),
+    tiers: await Promise.all(outcome.tiers.map((tier) => tierRecord(tier, one, dependencies))),
     dramBytes: dramBytes(one),
     tableBytes: outcome.tableBytes,
     digest: outcome.digest,

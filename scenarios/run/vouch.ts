@@ -11,8 +11,8 @@ import { nearest } from "../../base/nearest.ts";
 import type { Availability } from "../../machines/availability.ts";
 import { listMedia, shippedMedia } from "../../models/media/media.ts";
 import type { RunRecord, Vouched } from "../record.ts";
-import type { ResolvedConfiguration, ResolvedScenario } from "../scenario.ts";
-import { usesLibpmem, usesMemkind } from "../../ffi/storage.ts";
+import type { ResolvedConfiguration, ResolvedScenario, TierMedium } from "../scenario.ts";
+import { usesLibpmem, usesMemkind, usesNodes } from "../../ffi/storage.ts";
 import { isWithin, type Place, type RunnableCase } from "./configurations.ts";
 
 /** What the owner of a machine says a medium is. */
@@ -21,6 +21,11 @@ export interface Vouch {
   readonly medium: string;
   /** Configuration of the scenario; without it, every one whose medium nothing here proves. */
   readonly configuration?: string;
+}
+
+/** A word that can be meant, with the kind of medium that it names. */
+export interface KnownVouch extends Vouch {
+  readonly kind: TierMedium;
 }
 
 /** The owner's word names something that does not exist, or says something twice. */
@@ -32,35 +37,46 @@ export class VouchError extends Error {
   }
 }
 
-/** Media that tables are kept on beside DRAM. */
-const KINDS: readonly string[] = ["pmem", "cxl"];
-
 /**
- * Names that a medium may be called by: the models of PMEM and CXL memory, and the beginnings of their names that are
- * those of no other kind of medium.
+ * Names that a medium may be called by, and its kind: the models of PMEM and CXL memory, and the beginnings of their names
+ * that are those of one kind of medium alone.
  */
-export async function vouchableMedia(): Promise<string[]> {
+async function vouchableKinds(): Promise<ReadonlyMap<string, TierMedium>> {
   const models = await shippedMedia();
   const beginnings = (name: string) => name.split("-").map((_, i, words) => words.slice(0, i + 1).join("-"));
-  const others = new Set(models.flatMap(({ name, kind }) => KINDS.includes(kind) ? [] : beginnings(name)));
-  const names = models.flatMap(({ name, kind }) => KINDS.includes(kind) ? beginnings(name) : []);
-  return [...new Set(names)].filter((name) => !others.has(name)).sort();
+  const kinds = new Map<string, Set<string>>();
+  for (const { name, kind } of models) {
+    for (const beginning of beginnings(name)) kinds.set(beginning, (kinds.get(beginning) ?? new Set()).add(kind));
+  }
+  const found = [...kinds].flatMap(([name, [kind, ...others]]) =>
+    others.length === 0 && (kind === "pmem" || kind === "cxl") ? [[name, kind] as const] : []
+  );
+  return new Map(found.sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** Names that a medium may be called by: models of PMEM and CXL memory, and what several of one kind begin with. */
+export async function vouchableMedia(): Promise<string[]> {
+  return [...(await vouchableKinds()).keys()];
 }
 
 /**
  * Looks for words that cannot be meant.
  *
+ * @returns The words with the kinds of media that they name.
  * @throws {VouchError} naming a medium or a configuration that does not exist, or what is said twice.
  */
 export async function checkVouches(
   vouches: readonly Vouch[],
   { configurations }: Pick<ResolvedScenario, "configurations">,
-): Promise<void> {
-  if (vouches.length === 0) return;
-  const media = await vouchableMedia();
+): Promise<KnownVouch[]> {
+  if (vouches.length === 0) return [];
+  const kinds = await vouchableKinds();
+  const media = [...kinds.keys()];
   const said = new Set<string | undefined>();
+  const meantWords: KnownVouch[] = [];
   for (const { medium, configuration } of vouches) {
-    if (!media.includes(medium)) {
+    const kind = kinds.get(medium);
+    if (kind === undefined) {
       const known = (await listMedia()).includes(medium);
       throw new VouchError(
         `Cannot vouch for "${medium}": ${known ? "it is no PMEM or CXL memory" : "there is no such medium"}` +
@@ -79,7 +95,9 @@ export async function checkVouches(
       throw new VouchError(`Cannot vouch twice for the medium of ${of}: name a configuration, as in fsdax=${medium}`);
     }
     said.add(configuration);
+    meantWords.push({ medium, kind, ...(configuration === undefined ? {} : { configuration }) });
   }
+  return meantWords;
 }
 
 function meant(word: string, names: readonly string[]): string {
@@ -88,7 +106,7 @@ function meant(word: string, names: readonly string[]): string {
 }
 
 /** What is said of the medium of a configuration. */
-export function vouchOf(vouches: readonly Vouch[], name: string): Vouch | undefined {
+export function vouchOf(vouches: readonly KnownVouch[], name: string): KnownVouch | undefined {
   return vouches.find(({ configuration }) => configuration === name) ??
     vouches.find(({ configuration }) => configuration === undefined);
 }
@@ -98,13 +116,21 @@ type VouchedPlace =
   | { readonly place: Place; readonly shows: string }
   | { readonly why: string };
 
-/** The place of a configuration whose medium is vouched for. */
-export function vouchedPlace(configuration: ResolvedConfiguration, here: Availability): VouchedPlace {
+/** The place of a configuration whose medium is vouched for as one of this kind. */
+export function vouchedPlace(
+  configuration: ResolvedConfiguration,
+  here: Availability,
+  kind: TierMedium,
+): VouchedPlace {
   if (configuration.memory === "memory-mode") {
     return { why: "of Memory Mode a guest sees neither the medium nor the way to it" };
   }
+  if (configuration.medium !== undefined && configuration.medium !== kind) {
+    return { why: `it is to be ${configuration.medium === "cxl" ? "CXL memory" : "PMEM"}` };
+  }
   if (usesLibpmem(configuration)) return onFileSystem(configuration, here);
-  if (usesMemkind(configuration)) return onNodes(configuration, here);
+  if (usesMemkind(configuration) && !here.memkind.available) return { why: here.memkind.reason };
+  if (usesNodes(configuration)) return onNodes(configuration, here);
   return { why: "it has no PMEM or CXL memory" };
 }
 
@@ -117,7 +143,8 @@ function onFileSystem({ path = "auto" }: ResolvedConfiguration, { unproven: { fs
   return { place: { kind: "directory", path: path === "auto" ? way.path : path }, shows: way.shows };
 }
 
-function onNodes({ nodes = "auto" }: ResolvedConfiguration, { unproven: { kmemDax } }: Availability): VouchedPlace {
+function onNodes(configuration: ResolvedConfiguration, { unproven: { kmemDax } }: Availability): VouchedPlace {
+  const { nodes = "auto" } = configuration;
   if (!kmemDax.possible) {
     return { why: nodes === "auto" ? kmemDax.why : `node ${nodes.join(", ")} is no node without CPUs: ${kmemDax.why}` };
   }
@@ -133,7 +160,11 @@ function onNodes({ nodes = "auto" }: ResolvedConfiguration, { unproven: { kmemDa
     };
   }
   return {
-    place: { kind: "nodes", nodes: taken.map(({ node }) => node).sort((a, b) => a - b) },
+    place: {
+      kind: "nodes",
+      nodes: taken.map(({ node }) => node).sort((a, b) => a - b),
+      by: usesMemkind(configuration) ? "memkind" : "mbind",
+    },
     shows: taken.map(({ shows }) => shows).join("; "),
   };
 }

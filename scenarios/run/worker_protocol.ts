@@ -8,14 +8,15 @@
 
 import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy } from "../../ffi/options.ts";
-import type { StorageType } from "../../ffi/storage.ts";
+import type { PmemLibrary, StorageType } from "../../ffi/storage.ts";
 import type { TrainerOptions, TrainerTable } from "../../ffi/trainer.ts";
 import type { ResolvedInitializer } from "../scenario.ts";
 
 /** Options of the store that a worker opens. */
 export interface WorkerStore {
   readonly storage: StorageType;
-  readonly pmem?: "libpmem" | "memkind";
+  readonly pmem?: PmemLibrary;
+  readonly pmemNodes?: readonly number[];
   readonly path?: string;
   readonly ssdPath?: string;
   readonly size: readonly number[];
@@ -65,7 +66,7 @@ export type WorkerSpec =
   );
 
 /** One tier at the end of a speed sample, as the store describes it. */
-export type WorkerTier = Omit<TierRecord, "emulates" | "modelLimit">;
+export type WorkerTier = Omit<TierRecord, "kind" | "emulates" | "modelLimit">;
 
 /** What a speed sample found. */
 export interface SpeedOutcome

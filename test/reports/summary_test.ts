@@ -102,6 +102,18 @@ Deno.test("summarise() copes with three tiers and says what each answered", () =
   assertStringIncludes(page, "fsdax, tier 2");
 });
 
+Deno.test("summarise() never prices CXL memory as a machine with PMEM modules", () => {
+  const of = (kind: "pmem" | "cxl") => {
+    const result = withSamples(fixtureResult(), (sample) => ({
+      ...sample,
+      tiers: sample.tiers.map((tier) => tier.type.startsWith("PMEM_") ? { ...tier, kind } : { ...tier, kind: "dram" }),
+    }));
+    return caseOf(summarise(result), "kmem-dax");
+  };
+  assertEquals([of("pmem").holding, of("pmem").cost !== undefined], ["pmem", true]);
+  assertEquals([of("cxl").holding, of("cxl").cost], ["cxl", undefined]);
+});
+
 Deno.test("summarise() takes hits as a share of distinct keys in results of a library that counted those", () => {
   const result = withSamples(fixtureResult(), (sample) => {
     const { lookup_keys = NaN, ...others } = sample.statistics;

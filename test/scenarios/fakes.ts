@@ -17,6 +17,7 @@ export const NO_PMEM: Availability = {
   dram: { available: true },
   fsdax: { available: false, reason: "no region in ndctl" },
   kmemDax: { available: false, reason: "no node without CPUs" },
+  memkind: { available: true },
   memoryMode: { available: false, reason: "no PMEM modules" },
   ssd: () => ({ available: true }),
   unproven: NOTHING_UNPROVEN,
@@ -28,6 +29,7 @@ export const ALL_PMEM: Availability = {
   dram: { available: true },
   fsdax: { available: true, path: "/mnt/pmem0", virtual: false },
   kmemDax: { available: true, nodes: [2], virtual: false },
+  memkind: { available: true },
   memoryMode: { available: true, cacheBytes: 2 ** 30, virtual: false },
   ssd: () => ({ available: true }),
   unproven: NOTHING_UNPROVEN,
@@ -98,6 +100,7 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
           },
         }),
       mediaOptions: (media, { kind }) => Promise.resolve({ [`${kind}.medium`]: media }),
+      mediaKind: (media) => Promise.resolve(media.startsWith("cxl") ? "cxl" : "pmem"),
       modelLimit: (_, { rowBytes, threads }) =>
         Promise.resolve({ readBytesPerSecond: 4e9, writeBytesPerSecond: 1e9, rowBytes, threads }),
       modelBands: () =>

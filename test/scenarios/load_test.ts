@@ -114,7 +114,7 @@ for (
       'expected at most 3 sizes for "DRAM_PMEM_LEVELDB", found 4',
     ],
     [CONFIGURATION('"storage": "DRAM_SSDHASH", "size": ["1 MiB"]'), 'write it in "dram" too'],
-    [CONFIGURATION('"storage": "PMEM_LIBPMEM", "nodes": [1]'), "expected no such field without memkind"],
+    [CONFIGURATION('"storage": "PMEM_LIBPMEM", "nodes": [1]'), "expected no such field without memkind or mbind"],
     [CONFIGURATION('"storage": "PMEM_LIBPMEM", "memory": "memory-mode"'), 'expected storage "DRAM" in Memory Mode'],
     [CONFIGURATION('"storage": "DRAM", "size": [1, 2]'), 'expected at most 1 size for "DRAM", found 2'],
     [CONFIGURATION('"storage": "DRAM", "media": "optane-100-6x256"'), "plain DRAM is never emulated"],

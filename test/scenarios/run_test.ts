@@ -8,7 +8,8 @@ import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../sce
 import type { Scenario } from "../../scenarios/scenario.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../assert.ts";
-import { ALL_PMEM, type Fakes, fakes, FOUR } from "./fakes.ts";
+import type { Availability } from "../../machines/availability.ts";
+import { ALL_PMEM, type Fakes, fakes, FOUR, NO_PMEM } from "./fakes.ts";
 
 interface Bench extends Fakes {
   readonly path: string;
@@ -103,6 +104,39 @@ Deno.test("runScenario() gives every configuration with PMEM the same DRAM, a qu
   });
 });
 
+Deno.test("runScenario() records CXL memory as that, measured and emulated, and a model of another kind is refused", async () => {
+  const of = (more: object) =>
+    ({
+      ...FOUR,
+      configurations: {
+        dram: { storage: "DRAM" },
+        one: { storage: "DRAM_PMEM_SSDHASH", pmem: "mbind", medium: "cxl", ...more },
+      },
+    }) as Scenario;
+  const here: Availability = { ...ALL_PMEM, kmemDax: { available: true, nodes: [3], cxl: [3], virtual: false } };
+  for (const [machine, nodes, emulates] of [[NO_PMEM, [0], "cxl-type3-ddr5"], [here, [3], undefined]] as const) {
+    await bench(
+      async ({ run, starts }) => {
+        const { samples } = await run({}, of({ media: "cxl-type3-ddr5" }));
+        const one = samples.find(({ configuration }) => configuration === "one");
+        assertEquals(one?.tiers.map(({ kind }) => kind), ["dram", "cxl", "ssd"]);
+        assertEquals(one?.tiers.map((tier) => tier.emulates), [undefined, emulates, undefined]);
+        const stores = (await starts()).map(({ spec }) => spec.store).filter(({ pmem }) => pmem === "mbind");
+        assert(
+          stores.length > 0 && stores.every(({ pmemNodes }) => `${pmemNodes}` === `${nodes}`),
+          JSON.stringify(stores),
+        );
+      },
+      {},
+      machine,
+    );
+  }
+  await bench(async ({ run }) => {
+    const error = await assertRejects(() => run({}, of({ media: "optane-200-8x256" })), ScenarioError);
+    assertStringIncludes(error.message, 'configurations.one.media: expected a model of "cxl", as "medium" says');
+  });
+});
+
 Deno.test("runScenario() names the kind of every figure and how it was obtained", async () => {
   await bench(async ({ run }) => {
     const { run: record, samples } = await run();
@@ -118,6 +152,15 @@ Deno.test("runScenario() names the kind of every figure and how it was obtained"
     assertEquals(fsdax?.tiers.map(({ emulates }) => emulates), [undefined, "optane-100-6x256"]);
     const limit = { readBytesPerSecond: 4e9, writeBytesPerSecond: 1e9, rowBytes: 128, threads: 2 };
     assertEquals(fsdax?.tiers.map(({ modelLimit }) => modelLimit), [undefined, limit]);
+    const kinds = samples.map(({ configuration, tiers }) =>
+      [configuration, ...tiers.map(({ kind }) => kind)].join(" ")
+    );
+    assertEquals([...new Set(kinds)].sort(), [
+      "dram dram",
+      "fsdax dram pmem",
+      "kmem-dax dram pmem",
+      "memory-mode pmem",
+    ]);
     const behind = samples.find(({ configuration }) => configuration === "memory-mode");
     assertEquals(behind?.tiers.map(({ modelLimit }) => modelLimit), [undefined]);
     assertEquals(Object.keys(record.modelBands ?? {}), ["optane-100-6x256"]);

@@ -51,6 +51,41 @@ Deno.test("decideCases() never takes a path or a node for PMEM that is none", ()
   assertEquals(decide({ storage: "PMEM_MEMKIND", nodes: [0, 2] }, ALL_PMEM).decision.evidence, "emulated");
 });
 
+Deno.test("decideCases() takes memory of the kind that is asked for; PMEM where both are here and neither is", () => {
+  const both: Availability = { ...ALL_PMEM, kmemDax: { available: true, nodes: [2, 3], cxl: [3], virtual: false } };
+  const nodes = (more: Partial<Configuration>, here = both) => {
+    const { decision } = decide({ storage: "DRAM_PMEM", pmem: "mbind", ...more }, here);
+    return [decision.evidence, decision.medium, "nodes" in decision.place ? decision.place.nodes : undefined];
+  };
+  assertEquals(nodes({}), ["measured", "pmem", [2]]);
+  assertEquals(nodes({ medium: "cxl" }), ["measured", "cxl", [3]]);
+  assertEquals(nodes({ nodes: [3] }), ["measured", "cxl", [3]]);
+  assertEquals(nodes({ nodes: [2], medium: "cxl" }), ["emulated", undefined, [2]]);
+  assertEquals(nodes({ nodes: [2, 3] }), ["emulated", undefined, [2, 3]]);
+  assertEquals(nodes({ medium: "cxl" }, ALL_PMEM), ["emulated", undefined, [0]]);
+  const emulated = decide({ storage: "PMEM_MBIND", medium: "cxl" }, ALL_PMEM).decision;
+  assertEquals([emulated.media, emulated.missing], ["cxl-type3-ddr4", "node 2 is not CXL memory"]);
+  assertEquals(howText(emulated, 0), "mbind on node 0, which is DRAM, slowed to cxl-type3-ddr4");
+  assertEquals(
+    howText(decide({ storage: "PMEM_MBIND", medium: "cxl" }, both).decision, 0),
+    "mbind on CXL node 3, wall clock",
+  );
+  const files: Availability = {
+    ...ALL_PMEM,
+    fsdax: { available: true, path: "/mnt/pmem0", others: ["/mnt/pmem1"], cxl: ["/mnt/pmem1"], virtual: false },
+  };
+  const file = (more: Partial<Configuration>) => decide({ storage: "PMEM_LIBPMEM", ...more }, files).decision;
+  assertEquals([file({}).medium, file({ path: "/mnt/pmem1/a" }).medium], ["pmem", "cxl"]);
+  assertEquals(file({ medium: "cxl" }).place, { kind: "directory", path: "/mnt/pmem1" });
+  assertEquals(file({ medium: "cxl", path: "/mnt/pmem0" }).missing, '"/mnt/pmem0" is on PMEM, not on CXL memory');
+});
+
+Deno.test("decideCases() needs memkind for memkind alone", () => {
+  const here: Availability = { ...ALL_PMEM, memkind: { available: false, reason: "no libmemkind", emulable: false } };
+  assertEquals(decide({ storage: "PMEM_MBIND" }, here).decision.evidence, "measured");
+  assertThrows(() => decide({ storage: "PMEM_MEMKIND" }, here), UnavailableError, "one cannot run here: no libmemkind");
+});
+
 Deno.test("decideCases() takes the way of a measurement on a medium that may be virtual, and calls it emulated", () => {
   const guest: Availability = {
     ...ALL_PMEM,

@@ -1,6 +1,6 @@
 import { availability, configurations, inspectMachine } from "../../../machines/machine.ts";
 import { decideCases, environmentOf, howText, UnavailableError } from "../../../scenarios/run/configurations.ts";
-import { checkVouches, type Vouch, vouchableMedia, VouchError } from "../../../scenarios/run/vouch.ts";
+import { checkVouches, type KnownVouch, type Vouch, vouchableMedia, VouchError } from "../../../scenarios/run/vouch.ts";
 import { UnresumableError } from "../../../scenarios/run/run.ts";
 import type { Scenario } from "../../../scenarios/scenario.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "../../assert.ts";
@@ -21,7 +21,8 @@ const NFIT: Facts = { ...captured("fsdax"), ...GUEST, "cpu.virtual": "no" };
 
 function decided(facts: Facts, vouches: readonly Vouch[], scenario: Scenario = FOUR, require?: "measured") {
   const here = availability(inspectMachine(facts));
-  const { runnable } = decideCases(casesOf(scenario), here, require, vouches);
+  const known = vouches.map((one): KnownVouch => ({ ...one, kind: one.medium.startsWith("cxl") ? "cxl" : "pmem" }));
+  const { runnable } = decideCases(casesOf(scenario), here, require, known);
   return Object.fromEntries(runnable.map((one) => [one.configuration, one]));
 }
 
@@ -56,7 +57,7 @@ Deno.test("--vouch takes a node without CPUs, whoever made it: a cloud, firmware
   const { "kmem-dax": node } = decided(NODE, [{ medium: "cxl", configuration: "kmem-dax" }]);
   assert(node !== undefined);
   const { evidence, media, place, vouched } = node.decision;
-  assertEquals([evidence, media, place], ["measured", undefined, { kind: "nodes", nodes: [1] }]);
+  assertEquals([evidence, media, place], ["measured", undefined, { kind: "nodes", nodes: [1], by: "memkind" }]);
   assertEquals(vouched, {
     medium: "cxl",
     by: "owner",
@@ -82,7 +83,35 @@ Deno.test("--vouch says what a guest's NVDIMMs are: measured, with speed and pri
   const files = decided({ ...captured("fsdax"), ...GUEST }, OPTANE)["fsdax"];
   assertEquals([files?.decision.evidence, files?.decision.virtual], ["measured", false]);
   const nodes = decided({ ...captured("kmem"), ...GUEST }, OPTANE)["kmem-dax"];
-  assertEquals([nodes?.decision.evidence, nodes?.decision.place], ["measured", { kind: "nodes", nodes: [2, 3] }]);
+  assertEquals([nodes?.decision.evidence, nodes?.decision.place], ["measured", {
+    kind: "nodes",
+    nodes: [2, 3],
+    by: "memkind",
+  }]);
+});
+
+Deno.test("--vouch says of nodes through mbind what they are, without memkind too, and only what was asked for", () => {
+  const MBIND = (medium?: "cxl") =>
+    ({
+      ...FOUR,
+      configurations: { one: { storage: "PMEM_MBIND", ...(medium === undefined ? {} : { medium }) } },
+    }) as Scenario;
+  const facts = { ...NODE, "library.memkind.available": "no" };
+  const one = decided(facts, [{ medium: "cxl" }], MBIND("cxl"))["one"];
+  assert(one !== undefined);
+  const { evidence, medium, place } = one.decision;
+  assertEquals([evidence, medium, place], ["measured", "cxl", { kind: "nodes", nodes: [1], by: "mbind" }]);
+  assertEquals(environmentOf(one), {});
+  assertEquals(decided(facts, OPTANE, MBIND())["one"]?.decision.medium, "pmem");
+  assertStringIncludes(refusal(facts, OPTANE, MBIND("cxl")), "it is to be CXL memory");
+});
+
+Deno.test("checkVouches() says what kind of medium is named", async () => {
+  const said = await checkVouches(
+    [{ medium: "cxl-type3-ddr5" }, { medium: "optane-100", configuration: "fsdax" }],
+    FOUR as never,
+  );
+  assertEquals(said.map(({ kind }) => kind), ["cxl", "pmem"]);
 });
 
 Deno.test("--require measured accepts a medium that its owner vouches for, and no other", () => {
