@@ -16,7 +16,7 @@ const ANY_DRAM = "ddr4-2666-6ch";
 const DRAM = /^(lp)?ddr\d/;
 
 /** Every tier as if it were the first DRAM that the simulation has: its medium, and nothing that is done for another's sake. */
-function allDram(simulation: ResolvedSimulation): ResolvedSimulation {
+export function allDram(simulation: ResolvedSimulation): ResolvedSimulation {
   const tiers = Object.values(simulation.configurations).flatMap((one) => one.tiers);
   const media = tiers.find((tier) => DRAM.test(tier.media))?.media ?? ANY_DRAM;
   return withTiers(simulation, (tier) => ({
@@ -28,7 +28,7 @@ function allDram(simulation: ResolvedSimulation): ResolvedSimulation {
 }
 
 /** Every tier but the last a hundredth of its size. */
-function smallCache(simulation: ResolvedSimulation): ResolvedSimulation {
+export function smallCache(simulation: ResolvedSimulation): ResolvedSimulation {
   return withTiers(simulation, (tier, below) => below === 0 ? tier : { ...tier, size: Math.round(tier.size / 100) });
 }
 
@@ -39,7 +39,7 @@ function uniformKeys(simulation: ResolvedSimulation): ResolvedSimulation {
 }
 
 /** Software that keeps nothing in order and takes no lock. */
-function freeSoftware(simulation: ResolvedSimulation): ResolvedSimulation {
+export function freeSoftware(simulation: ResolvedSimulation): ResolvedSimulation {
   const free = { lock: 0, lockMisses: false, lockContention: 0, upkeep: 0 };
   const configurations = Object.entries(simulation.configurations).map(([name, one]) =>
     [name, { ...one, software: { ...one.software, ...free } }] as const

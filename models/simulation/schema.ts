@@ -216,7 +216,9 @@ const configuration = v.strictObject({
         1e6,
       )),
       lock: optional(duration("Time a row needs under a lock that all requests of a server share. Default 0.")),
-      lockMisses: optional(flag("Whether that lock is held while rows are brought up. Default false.")),
+      lockMisses: optional(
+        flag("Whether that lock is held while rows are brought up; with one tier, read and written. Default false."),
+      ),
       lockContention: optional(real("Share by which each further worker lengthens it. Default 0.", 0, 100)),
     }),
     "What a system's software adds to its memory accesses.",

@@ -176,7 +176,7 @@ export interface Software {
   readonly rowsInFlight?: number;
   /** Time that a row needs under a lock that all requests of a server share; with maintenance `"gap"` none is taken. Default 0. */
   readonly lock?: Duration;
-  /** Whether that lock is held while missed rows are brought up. Default false. */
+  /** Whether that lock is held while missed rows are brought up; with one tier, while rows are read and written. Default false. */
   readonly lockMisses?: boolean;
   /** Share by which each further worker lengthens the time under the lock. Default 0. */
   readonly lockContention?: number;

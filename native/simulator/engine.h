@@ -23,7 +23,7 @@
  *   maintenance = critical: rows are promoted and evicted, and the order of rows is kept, while a pull or a push is
  *   served; gap: by background threads between the pulls and the update, which waits for them.
  *   A lock that all requests of a server share is held `lock_ps` for each row (in the gap: by pulls alone) and, with lock_misses, while rows are
- *   brought up; each further worker that asks at the same time lengthens it by lock_contention.
+ *   brought up (with one tier: while they are read and written); each further worker that asks at the same time lengthens it by lock_contention.
  *
  * Every duration comes from counts of rows (expected ones with a seeded spread: `variance`) and the media model; a
  * medium whose link is full-duplex gives reads and writes turns of their own. */
@@ -83,7 +83,7 @@ typedef struct ts_sim {
   bool trains; /* rows that are looked up are updated; else they leave a tier without being written */
   bool gap, lock_misses;
   uint64_t parse_ps, dense_ps; /* core time of parsing a batch; time of dense work of one worker on all its cores */
-  double dense_spread; /* coefficient of variation of a worker's dense time from step to step, log-normal */
+  double dense_spread; /* coefficient of variation of a worker's dense time and rest from step to step, log-normal */
   uint64_t rest_ps; /* time of a worker's step after its rows are updated: dense optimizer, framework */
   uint64_t key_ps, row_ps, update_ps; /* core time a key, a distinct row looked up, a row updated */
   uint64_t lock_ps, upkeep_ps; /* a row under the lock; a different row of all batches that is kept in order */

@@ -113,12 +113,12 @@ static uint32_t add_dense(host *h, uint32_t step, uint32_t looked_up, uint32_t b
   const ts_sim *sim = h->c->sim;
   if (sim->accelerator) {
     ts_sim_work w = ts_sim_begin(TS_SIM_DENSE, step, 0, h->accelerator, 1, &h->memory);
-    w.spec.work = ts_sim_dense_ps(h->c, step, 0) + sim->rest_ps;
+    w.spec.work = ts_sim_dense_ps(h->c, step, 0) + ts_sim_rest_ps(h->c, step, 0);
     ts_timeline_wait(h->c->line, looked_up);
     ts_timeline_wait(h->c->line, before);
     return ts_sim_end(h->c, &w);
   }
-  uint64_t dense_ps = ts_sim_dense_ps(h->c, step, 0) + sim->rest_ps;
+  uint64_t dense_ps = ts_sim_dense_ps(h->c, step, 0) + ts_sim_rest_ps(h->c, step, 0);
   uint32_t micro = TS_MAX(sim->micro, 1u), shards = TS_NONE, first_gradient = TS_NONE, last = TS_NONE;
   for (uint32_t m = 0; m < micro; m++) {
     for (uint32_t s = 0; s < sim->cores; s++) {

@@ -34,6 +34,19 @@ static uint32_t send(cluster *k, ts_sim_kind kind, uint32_t step, uint32_t actor
   return ts_timeline_add(k->c->line, &spec);
 }
 
+/* The first row that a request reads, before anything of it comes under the lock; the rest and the lock go on side by side. */
+static uint32_t first_row(cluster *k, ts_sim_work *w, uint32_t asked) {
+  const ts_sim *sim = k->c->sim;
+  double rows = 0;
+  for (uint32_t t = 0; t < sim->table_count; t++) rows += sim->tables[t].distinct / sim->servers;
+  if (sim->lock_ps == 0 || rows < 1) return asked;
+  ts_line_spec first = {.kind = w->spec.kind, .step = w->spec.step, .actor = w->spec.actor, .pool = w->spec.pool,
+                        .work = (uint64_t)((double)w->spec.work / rows)};
+  w->spec.work -= first.work;
+  ts_timeline_wait(k->c->line, asked);
+  return ts_timeline_add(k->c->line, &first);
+}
+
 /* A server answers a worker's pull. */
 static uint32_t serve_pull(cluster *k, uint32_t step, uint32_t worker, uint32_t server, uint32_t asked) {
   const ts_sim *sim = k->c->sim;
@@ -41,7 +54,7 @@ static uint32_t serve_pull(cluster *k, uint32_t step, uint32_t worker, uint32_t 
   uint32_t threads = TS_MIN(sim->cores, sim->workers);
   ts_sim_work w = ts_sim_begin(TS_SIM_LOOKUP, step, worker, m->cores, threads, &m->memory);
   double bytes = ts_sim_pull_part(k->c, &w, step, worker, m->lock);
-  ts_timeline_wait(k->c->line, asked);
+  ts_timeline_wait(k->c->line, first_row(k, &w, asked));
   uint32_t served = ts_sim_end(k->c, &w);
   k->pulled[worker * sim->servers + server] = served;
   return send(k, TS_SIM_PULL, step, worker, m->out, k->host_in[worker / sim->per_host], bytes, served);
@@ -86,7 +99,7 @@ static void pulls(cluster *k, uint32_t step, const uint32_t *ends) {
   const ts_sim *sim = k->c->sim;
   for (uint32_t worker = 0; worker < sim->workers && step > 0 && sim->rest_ps > 0; worker++) {
     ts_sim_work rest = ts_sim_begin(TS_SIM_DENSE, step, worker, k->worker[worker], 1, NULL);
-    rest.spec.work = sim->rest_ps;
+    rest.spec.work = ts_sim_rest_ps(k->c, step, worker);
     ts_timeline_wait(k->c->line, ends[step - 1]);
     k->rested[worker] = ts_sim_end(k->c, &rest);
   }

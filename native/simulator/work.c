@@ -120,22 +120,30 @@ double ts_sim_spread(const ts_sim_context *c, double mean, double variance, uint
 
 /* A worker's dense time over the mean one, log-normal with mean 1: exp(s z - s^2 / 2), s^2 = ln(1 + spread^2), of which the
  * series' first two terms are taken below a spread of 0.5 and x / (1 + x) above. */
-static double dense_factor(const ts_sim *sim, uint32_t step, uint32_t worker) {
+static double dense_factor(const ts_sim *sim, uint32_t part, uint32_t step, uint32_t worker) {
   double x = sim->dense_spread * sim->dense_spread, variance = x <= 0.25 ? x - x * x / 2 : x / (1 + x);
-  double z = normal(sim, DENSE_STREAM | (uint64_t)step << 16 | worker);
+  double z = normal(sim, DENSE_STREAM | (uint64_t)part << 48 | (uint64_t)step << 16 | worker);
   const double e = 2.718281828459045;
   return ts_det_pow(e, ts_det_pow(variance, 0.5) * z - variance / 2);
 }
 
-uint64_t ts_sim_dense_ps(const ts_sim_context *c, uint32_t step, uint32_t worker) {
+static uint64_t spread_ps(const ts_sim_context *c, uint64_t ps, uint32_t part, uint32_t step, uint32_t worker) {
   const ts_sim *sim = c->sim;
-  if (sim->dense_spread <= 0) return sim->dense_ps;
-  if (!c->expected) return (uint64_t)((double)sim->dense_ps * dense_factor(sim, step, worker) + 0.5);
+  if (sim->dense_spread <= 0 || ps == 0) return ps;
+  if (!c->expected) return (uint64_t)((double)ps * dense_factor(sim, part, step, worker) + 0.5);
   double sum = 0;
   for (uint32_t i = 0; i < EXPECTED_STEPS; i++) {
     double slowest = 0;
-    for (uint32_t w = 0; w < sim->workers; w++) slowest = TS_MAX(slowest, dense_factor(sim, sim->warmup + i, w));
+    for (uint32_t w = 0; w < sim->workers; w++) slowest = TS_MAX(slowest, dense_factor(sim, part, sim->warmup + i, w));
     sum += slowest;
   }
-  return (uint64_t)((double)sim->dense_ps * sum / EXPECTED_STEPS + 0.5);
+  return (uint64_t)((double)ps * sum / EXPECTED_STEPS + 0.5);
+}
+
+uint64_t ts_sim_dense_ps(const ts_sim_context *c, uint32_t step, uint32_t worker) {
+  return spread_ps(c, c->sim->dense_ps, 0, step, worker);
+}
+
+uint64_t ts_sim_rest_ps(const ts_sim_context *c, uint32_t step, uint32_t worker) {
+  return spread_ps(c, c->sim->rest_ps, 1, step, worker);
 }

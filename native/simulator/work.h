@@ -45,6 +45,8 @@ double ts_sim_spread(const ts_sim_context *c, double mean, double variance, uint
 /* Time of the dense part of a worker's step: dense_ps on average, with `dense_spread`; where counts are expected ones, that of
  * the slowest worker on average. */
 uint64_t ts_sim_dense_ps(const ts_sim_context *c, uint32_t step, uint32_t worker);
+/* The same of rest_ps. */
+uint64_t ts_sim_rest_ps(const ts_sim_context *c, uint32_t step, uint32_t worker);
 
 int32_t ts_sim_run_host(ts_sim_context *c, ts_err err);
 int32_t ts_sim_run_servers(ts_sim_context *c, ts_err err);

@@ -254,13 +254,12 @@ Deno.test("every medium can hold rows in some way, and where it has no figure of
   }
 });
 
-Deno.test("paper-openembedding: effects within their tolerance, order kept (targets O2, O4, O5); one missed", async () => {
+Deno.test("paper-openembedding: effects within their tolerance, order kept (targets O2, O4, O5)", async () => {
   const result = await runSimulation(new URL("../../../scenarios/paper-openembedding.jsonc", import.meta.url));
   const { deviations, accuracy } = summariseSimulation(result);
   assertEquals(deviations.length, result.run.scenario.published.length);
   const missed = deviations.filter(({ within }) => !within).map(({ figure }) => figure);
-  // A hash map whose every access is a transaction scales better on 16 GPUs than one lock does.
-  assertEquals(missed, ["Fig. 3, PMem-Hash, 16 GPUs"]);
+  assertEquals(missed, []);
   // A parameter is calibrated by one figure only, most figures by none, and none by what PMem-OE costs without checkpoints.
   const calibrated = deviations.flatMap(({ calibrates }) => calibrates === undefined ? [] : [calibrates]);
   assertEquals(calibrated.length, new Set(calibrated).size);

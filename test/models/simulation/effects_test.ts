@@ -1,0 +1,85 @@
+/** Effects that no medium, cache or price may turn around, over every shipped simulation. */
+
+import "../../native_library.ts";
+import { type SimulatedCase, simulatedCases } from "../../../models/simulation/cases.ts";
+import { denseSeconds } from "../../../models/simulation/dense_time.ts";
+import { loadSimulation } from "../../../models/simulation/load.ts";
+import { loadMedia } from "../../../models/media/media.ts";
+import { allDram, freeSoftware, smallCache } from "../../../models/simulation/null_models.ts";
+import type { Stretch } from "../../../models/simulation/native_options.ts";
+import { demandCache, simulateCase } from "../../../models/simulation/simulate_case.ts";
+import type { ResolvedSimulation } from "../../../models/simulation/simulation.ts";
+import { assert } from "../../assert.ts";
+
+const SCENARIOS = new URL("../../../scenarios/", import.meta.url);
+
+/** Every case of every shipped simulation, with few steps; 10^12 rows take no longer and show nothing else. */
+async function shippedCases(): Promise<{ readonly file: string; readonly one: SimulatedCase }[]> {
+  const found: { file: string; one: SimulatedCase }[] = [];
+  for await (const { name: file } of Deno.readDir(SCENARIOS)) {
+    if (!file.endsWith(".jsonc")) continue;
+    const text = await Deno.readTextFile(new URL(file, SCENARIOS));
+    if (!/"kind": "simulation"/.test(text)) continue;
+    const simulation = await loadSimulation(new URL(file, SCENARIOS));
+    const cases = await simulatedCases({ ...simulation, steps: 2, warmup: 2 });
+    for (const one of cases) {
+      const rows = Math.max(...one.simulation.workload.tables.map(({ rows }) => rows));
+      if (rows < 1e11) found.push({ file, one });
+    }
+  }
+  return found;
+}
+
+const known = demandCache();
+
+async function speedOf({ simulation, set }: SimulatedCase, stretch: readonly Stretch[] = []): Promise<number> {
+  return (await simulateCase(simulation, set, await denseSeconds(simulation), 2, known, stretch)).samplesPerSecond;
+}
+
+/** The case with its whole simulation changed. */
+function changed(one: SimulatedCase, change: (simulation: ResolvedSimulation) => ResolvedSimulation): SimulatedCase {
+  const simulation = change(one.simulation);
+  return { ...one, simulation, set: simulation.configurations[one.configuration] ?? one.set };
+}
+
+Deno.test("in every shipped simulation a slower medium speeds nothing up, nor does a smaller cache or dearer software", async () => {
+  const cases = await shippedCases();
+  assert(cases.length > 30 && new Set(cases.map(({ file }) => file)).size >= 3, `${cases.length} cases`);
+  for (const { file, one } of cases) {
+    const speed = await speedOf(one);
+    const where = `${file}, ${one.name}: ${speed} samples/s`;
+    for (const [t, tier] of one.set.tiers.entries()) {
+      for (const [read, write] of [[2, 1], [1, 2]] as const) {
+        const stretch = one.set.tiers.map((_, i) => i === t ? { read, write } : { read: 1, write: 1 });
+        const slower = await speedOf(one, stretch);
+        assert(
+          slower <= speed * (1 + 1e-9),
+          `${where}, ${slower} with ${tier.media} reads ${read}, writes ${write} times`,
+        );
+      }
+    }
+    const small = await speedOf(changed(one, smallCache));
+    // Rows that miss are drawn anew: a small cache's counts have another seed, which is worth a thousandth.
+    assert(small <= speed * 1.001, `${where}, ${small} with a hundredth of the cache`);
+    const free = await speedOf(changed(one, freeSoftware));
+    assert(free >= speed * (1 - 1e-9), `${where}, ${free} with software that costs nothing`);
+  }
+});
+
+Deno.test("in every shipped simulation DRAM in place of PMEM changes every answer that names PMEM", async () => {
+  let compared = 0;
+  for (const { file, one } of await shippedCases()) {
+    const kinds = await Promise.all(one.set.tiers.map(async ({ media }) => (await loadMedia(media)).kind));
+    if (!kinds.includes("pmem")) continue;
+    const dense = await denseSeconds(one.simulation);
+    const real = await simulateCase(one.simulation, one.set, dense, 2, known);
+    const [speed, dram] = [real.samplesPerSecond, await speedOf(changed(one, allDram))];
+    const where = `${file}, ${one.name}: ${speed} samples/s, ${dram} with DRAM`;
+    assert(dram > speed, where);
+    // Where requests wait for each other at a lock, the medium is all but hidden behind it, and the parts say so.
+    const waited = real.simulated.parts.filter(({ on }) => on.startsWith("lock")).reduce((sum, { ps }) => sum + ps, 0);
+    assert(dram > speed * 1.0005 || waited > 0.05 * real.simulated.elapsedPs, where);
+    compared++;
+  }
+  assert(compared > 20, `${compared} cases with PMEM`);
+});
