@@ -1,16 +1,17 @@
 import { join } from "node:path";
 import {
   isSimulationResult,
-  parseSimulationPage,
   parseSimulationResult,
   type ReadPage,
   readPage,
   readPageBytes,
   readResultText,
   readUserText,
+  reanalyseSimulation,
   type Result,
   resultOf,
   type SimulationResult,
+  type SummaryOptions,
 } from "../mod.ts";
 
 /** Explains the argument in helps. */
@@ -46,12 +47,12 @@ export async function resultsOf(word: string): Promise<FoundResults> {
 /** The simulation that a word means, and its file; undefined if it means something else, or nothing. */
 export async function simulationOf(
   word: string,
-): Promise<{ readonly path: string; readonly result: SimulationResult } | undefined> {
+): Promise<{ readonly path: string; readonly result: SimulationResult; readonly options: SummaryOptions } | undefined> {
   if (isPage(word)) {
-    const result = parseSimulationPage(await readPageBytes(word), word);
-    return result === undefined ? undefined : { path: word, result };
+    const found = reanalyseSimulation(await readPageBytes(word), word);
+    return found === undefined ? undefined : { path: word, result: found.result, options: found.options };
   }
   const path = word.endsWith(".jsonl") ? word : join(word, "result.jsonl");
   const text = await readUserText(path, "result").catch(() => "");
-  return isSimulationResult(text) ? { path, result: parseSimulationResult(text, path) } : undefined;
+  return isSimulationResult(text) ? { path, result: parseSimulationResult(text, path), options: {} } : undefined;
 }

@@ -56,6 +56,19 @@ export async function priceOptions({ prices, asOf, boundary, currency }: PriceWo
   };
 }
 
+/**
+ * Looks whether prices that were asked for can be used by a simulation.
+ *
+ * @throws {UsageError} if it names no machine, so that there is nothing to price.
+ */
+export function checkPriced(word: string, asked: SummaryOptions, { money }: { readonly money?: unknown }): void {
+  if (Object.keys(asked).length === 0 || money !== undefined) return;
+  throw new UsageError(
+    `Cannot price "${word}": it is a simulation whose configurations do not say what their machines are; add ` +
+      '"machine" to a configuration, and "cost": { "trainers": … } (docs/costs.md)',
+  );
+}
+
 /** Collects an option that may be repeated. */
 export const listed = (text: string, before: readonly string[] = []): string[] => [...before, text];
 

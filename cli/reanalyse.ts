@@ -9,6 +9,7 @@ import {
   readPriceFiles,
   reanalyse,
   reanalyseSimulation,
+  renderSimulationTerminal,
   renderTerminal,
   type ReportOptions,
   simulationJson,
@@ -23,6 +24,7 @@ import {
   AS_OF_HELP,
   BOUNDARY_HELP,
   boundaryWord,
+  checkPriced,
   CURRENCY_HELP,
   currencyWord,
   listed,
@@ -72,10 +74,8 @@ export function addReanalyse(program: Command, { terminal, exit }: Context): voi
       };
       const priced = Object.keys(options).length > 0;
       const bytes = await readPageBytes(file);
-      const simulated = reanalyseSimulation(bytes, file);
-      if (simulated !== undefined && priced) {
-        throw new UsageError(`Cannot reanalyse "${file}" at other prices: it is a simulation's report and has none`);
-      }
+      const simulated = reanalyseSimulation(bytes, file, options);
+      if (simulated !== undefined) checkPriced(file, options, summariseSimulation(simulated.result, simulated.options));
       const made = simulated ?? reanalyse(bytes, file, options);
       if (out !== undefined) {
         await writing(out, async () => {
@@ -84,7 +84,9 @@ export function addReanalyse(program: Command, { terminal, exit }: Context): voi
         });
       }
       if (simulated !== undefined) {
-        if (json) terminal.out(simulationJson(summariseSimulation(simulated.result)));
+        const summary = summariseSimulation(simulated.result, simulated.options);
+        if (json) terminal.out(simulationJson(summary));
+        else if (priced) terminal.out(renderSimulationTerminal(summary, terminal.width));
       } else if ("read" in made) {
         const summary = summarise(made.read.result, made.options);
         if (json) terminal.out(toJson(summary));

@@ -13,13 +13,13 @@ import {
   writeSimulationReport,
 } from "../mod.ts";
 import { folderOfPage } from "./contribute.ts";
-import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { isPage, RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
 import {
   AS_OF_HELP,
   BOUNDARY_HELP,
   boundaryWord,
+  checkPriced,
   CURRENCY_HELP,
   currencyWord,
   listed,
@@ -46,13 +46,13 @@ export function addReport(program: Command, { terminal }: Context): void {
       const asked = await priceOptions(words);
       const simulation = await simulationOf(results);
       if (simulation !== undefined) {
-        if (Object.keys(asked).length > 0) {
-          throw new UsageError(`Cannot price "${results}": it is a simulation and has no prices`);
-        }
-        const summary = summariseSimulation(simulation.result);
+        const options = { ...simulation.options, ...asked };
+        const summary = summariseSimulation(simulation.result, options);
+        checkPriced(results, asked, summary);
         const files = await writeSimulationReport(
           simulation.result,
           out ?? (isPage(results) ? folderOfPage(results) : dirname(simulation.path)),
+          options,
         );
         terminal.out(json ? simulationJson(summary) : renderSimulationTerminal(summary, terminal.width));
         if (!json) terminal.out(`\nreport   ${relative(Deno.cwd(), files.html) || files.html}\n`);

@@ -11,6 +11,7 @@ import {
   writeSimulationReport,
 } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
+import { checkPriced } from "./price_files.ts";
 import { CLEAR_LINE, styleFor } from "./ui/ansi.ts";
 import type { Terminal } from "./ui/terminal.ts";
 
@@ -31,9 +32,6 @@ export async function runVirtual(
       );
     }
   }
-  if (Object.keys(priced).length > 0) {
-    throw new UsageError(`Cannot price "${file}": it is a simulation and has no prices`);
-  }
   const style = styleFor(terminal.colors);
   let done = 0;
   const show = (record: SimulationRecord, cases: number) => {
@@ -43,6 +41,8 @@ export async function runVirtual(
   };
   const limit = { limit: words.limit ?? true };
   const simulation = await loadSimulation(file, limit);
+  const money = Object.values(simulation.configurations).some(({ machine }) => machine !== undefined) ? {} : undefined;
+  checkPriced(file, priced, { money });
   const folder = words.out ?? join("reports", "out", simulation.name);
   const result = await runSimulation(simulation, {
     out: folder,
@@ -51,8 +51,8 @@ export async function runVirtual(
     threads: navigator.hardwareConcurrency,
     onRecord: show,
   });
-  const summary = summariseSimulation(result);
-  const files = await writeSimulationReport(result, folder);
+  const summary = summariseSimulation(result, priced);
+  const files = await writeSimulationReport(result, folder, priced);
   if (!json && terminal.isTerminal) terminal.out(CLEAR_LINE);
   if (json) terminal.out(simulationJson(summary));
   else {

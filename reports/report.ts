@@ -15,7 +15,8 @@
  */
 
 export { renderReport, type ReportOptions } from "./html/render.ts";
-export { summarise, type SummaryOptions } from "./summary/summary.ts";
+export { summarise } from "./summary/summary.ts";
+export type { SummaryOptions } from "./summary/prices.ts";
 export type {
   AblationGroup,
   AblationRow,

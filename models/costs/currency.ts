@@ -60,13 +60,15 @@ export function inCurrency(book: PriceBook, currency: string, date: string): Pri
 }
 
 /**
- * An amount of US dollars in another currency.
+ * An amount in another currency.
  *
+ * @param of The currency that it is in.
  * @throws {RangeError} as {@linkcode inCurrency}.
  */
-export function fromDollars(amount: number, book: PriceBook, currency: string, date: string): number {
-  if (currency === DOLLARS) return amount;
-  return amount / dollarsPer(pricesAsOf({ instances: [], items: book.items }, date), currency, date);
+export function amountIn(currency: string, amount: number, of: string, book: PriceBook, date: string): number {
+  if (of === currency) return amount;
+  const dated = pricesAsOf({ instances: [], items: book.items }, date);
+  return amount * dollarsPer(dated, of, date) / dollarsPer(dated, currency, date);
 }
 
 /** US dollars for one of a currency: by the row that is in it, or by the book. */

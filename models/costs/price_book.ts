@@ -23,6 +23,7 @@ import {
 export { monthIndex } from "./dates.ts";
 export {
   type Bought,
+  boughtPerHour,
   type Instance,
   type Mark,
   MARK_WORDS,

@@ -22,9 +22,10 @@ import {
   text,
   word,
 } from "../../base/record_parts.ts";
+import { machineCostSchema, priceDate } from "../costs/machine_cost_schema.ts";
 import * as v from "../../base/valibot.ts";
 import { NULL_NAMES, type SimulationRecord } from "./record.ts";
-import { HITS_METHODS, METRICS } from "./simulation.ts";
+import { HITS_METHODS, METRICS, MODES } from "./simulation.ts";
 
 const point = mapOf(scalar);
 
@@ -55,7 +56,13 @@ const scenario = object({
     cores: figure,
     network: maybe(object({ bandwidth: figure, latency: figure })),
   }),
-  configurations: mapOf(object({})),
+  configurations: mapOf(object({
+    machine: maybe(machineCostSchema),
+    mode: maybe(word(...MODES)),
+    placement: maybe(word("rows", "pages", "lines")),
+    tiers: maybe(listOf(object({ media: text, size: figure, round: figure }))),
+  })),
+  cost: maybe(object({ prices: maybe(priceDate), trainers: maybe(machineCostSchema) })),
   studies: listOf(object({ name: text, baseline: maybe(text) })),
   published: listOf(object({
     figure: text,

@@ -104,6 +104,7 @@ function resolveConfiguration(written: SimulatedConfiguration): ResolvedSimulate
       bandwidth: bytesPerSecond(checkpoint?.bandwidth ?? "1 GB/s"),
       dense: parseBytes(checkpoint?.dense ?? 0),
     },
+    ...(written.machine === undefined ? {} : { machine: written.machine }),
   };
 }
 
@@ -168,6 +169,7 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
     configurations: Object.fromEntries(
       Object.entries(configurations).map(([name, one]) => [name, resolveConfiguration(one as SimulatedConfiguration)]),
     ),
+    ...(written.cost === undefined ? {} : { cost: written.cost }),
     studies: (written.studies ?? [{ name: "all" }]).map((study) => ({
       name: study.name,
       configurations: [...study.configurations ?? names],

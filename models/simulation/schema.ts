@@ -6,6 +6,7 @@
 
 import { named, shownName, variedField } from "../../base/names.ts";
 import { oneOf } from "../../base/one_of.ts";
+import { machineCostSchema, priceDate } from "../costs/machine_cost_schema.ts";
 import { described, flag, real, whole } from "../../base/schema_parts.ts";
 import { SIZE_PATTERN } from "../../base/units.ts";
 import * as v from "../../base/valibot.ts";
@@ -236,6 +237,11 @@ const configuration = v.strictObject({
     }),
     "How rows and weights are saved.",
   )),
+  machine: optional(described(
+    machineCostSchema,
+    "What one parameter server costs, or without servers the machine that trains: a machine of the price book, an hour's " +
+      "price, or parts. Without it there is no price.",
+  )),
 });
 
 const value = v.union([v.string(), v.number(), v.boolean()], "expected text, a number, true or false");
@@ -307,6 +313,13 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
     ),
     "The ways to hold the tables that are compared, by name.",
   ),
+  cost: optional(described(
+    v.strictObject({
+      prices: optional(described(priceDate, "Date of the prices. Default: when the simulation ran.")),
+      trainers: optional(described(machineCostSchema, "What a machine of workersPerHost workers costs.")),
+    }),
+    "What machines cost beside those of the configurations.",
+  )),
   studies: optional(described(
     v.array(v.strictObject({
       name: words("Heads its part of the report."),

@@ -6,6 +6,7 @@
  */
 
 import type { Size } from "../../base/bytes.ts";
+import type { MachineCost } from "../costs/machine_cost.ts";
 import type { MatrixPoint, MatrixValue } from "../../base/matrix.ts";
 
 /** A duration such as `"150 s"`, `"20 ms"`, `"90 ns"`; a number is seconds. */
@@ -246,6 +247,16 @@ export interface SimulatedConfiguration {
   readonly software?: Software;
   /** How rows and weights are saved. Default: not at all. */
   readonly checkpoint?: Checkpoint;
+  /** What one parameter server costs, or without servers the machine that trains; without it there is no price. */
+  readonly machine?: MachineCost;
+}
+
+/** Money: as of when, and what trains. */
+export interface SimulationCost {
+  /** Date of the prices. Default: when the simulation ran. */
+  readonly prices?: string;
+  /** What a machine of `workersPerHost` workers costs, beside the servers. */
+  readonly trainers?: MachineCost;
 }
 
 /** What is published, to compare with. */
@@ -332,6 +343,8 @@ export interface Simulation {
   readonly cluster?: Cluster;
   /** The ways to hold the tables that are compared, by name. */
   readonly configurations: Readonly<Record<string, SimulatedConfiguration>>;
+  /** What machines cost; those of the configurations say theirs. */
+  readonly cost?: SimulationCost;
   /** Which cases there are. Default: one study of all configurations. */
   readonly studies?: readonly Study[];
   /** Differences between two configurations that are taken apart into what each part of the set-up adds. */
@@ -402,6 +415,8 @@ export interface ResolvedSimulatedConfiguration {
     readonly bandwidth: number;
     readonly dense: number;
   };
+  /** What one parameter server costs, or the machine that trains; absent if nothing is written. */
+  readonly machine?: MachineCost;
 }
 
 /** A simulation with every default filled in. Durations in seconds, sizes in bytes, rates in bytes a second. */
@@ -451,6 +466,8 @@ export interface ResolvedSimulation {
   };
   /** The ways to hold the tables that are compared, by name. */
   readonly configurations: Readonly<Record<string, ResolvedSimulatedConfiguration>>;
+  /** What machines cost; absent if nothing is written. */
+  readonly cost?: SimulationCost;
   /** Which cases there are; each study names its configurations, the values of its fields, and perhaps a baseline. */
   readonly studies: readonly (Required<Omit<Study, "baseline">> & Pick<Study, "baseline">)[];
   /** Pairs of configurations, at a point, whose difference is taken apart. */

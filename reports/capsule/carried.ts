@@ -5,7 +5,7 @@
  */
 
 import { html, Markup, scriptJson } from "../text/markup.ts";
-import type { SummaryOptions } from "../summary/summary.ts";
+import type { SummaryOptions } from "../summary/prices.ts";
 import { defaultPriceBook } from "../../models/costs/default_prices.ts";
 import type { PriceBook, PriceFile } from "../../models/costs/price_book.ts";
 import { ownPriceLine, pageOptions, partOf, type PriceLine, priceLine } from "./page_schema.ts";

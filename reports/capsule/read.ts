@@ -11,7 +11,7 @@ import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import type { SimulationResult } from "../../models/simulation/record.ts";
 import { isSimulationResult, parseSimulationResult } from "../../models/simulation/result.ts";
 import { readUserFile } from "../../base/user_file.ts";
-import type { SummaryOptions } from "../summary/summary.ts";
+import type { SummaryOptions } from "../summary/prices.ts";
 import type { PriceBook } from "../../models/costs/price_book.ts";
 import { readOptions } from "./carried.ts";
 import { DamagedPageError } from "./damaged_page.ts";

@@ -7,7 +7,8 @@
 import type { Result } from "../../scenarios/record.ts";
 import { carriedOptions } from "../capsule/carried.ts";
 import { ROOT_PLACE, seal } from "../capsule/seal.ts";
-import { summarise, type SummaryOptions } from "../summary/summary.ts";
+import type { SummaryOptions } from "../summary/prices.ts";
+import { summarise } from "../summary/summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import { ablation } from "./ablation.ts";
 import { claims } from "./claim.ts";

@@ -12,6 +12,9 @@ import { themeCss } from "../html/palette.ts";
 import { header, kind, table } from "../html/parts.ts";
 import sheet from "../html/style.css" with { type: "text" };
 import { deviationTable, explanationTable, speedTable, type TextTable, tierTable, timeTable } from "./cells.ts";
+import { carriedOptions } from "../capsule/carried.ts";
+import type { SummaryOptions } from "../summary/prices.ts";
+import { moneyTable } from "./money_words.ts";
 import { CHART_CSS, timeChart, timelineChart } from "./charts.ts";
 import { type SimulationSummary, summariseSimulation } from "./summary.ts";
 
@@ -33,11 +36,12 @@ function heading(summary: SimulationSummary): Markup {
   ]);
 }
 
-function study(one: SimulationSummary["studies"][number], i: number): Markup {
+function study(one: SimulationSummary["studies"][number], i: number, money: SimulationSummary["money"]): Markup {
   const slowest = [...one.cases].sort((a, b) => a.samplesPerSecond - b.samplesPerSecond)[0];
   return html`
     <section id="study-${i}">
       <h2>${one.name}</h2>
+      ${money === undefined ? undefined : tableOf(moneyTable(one.name, one.cases, money))}
       ${tableOf(speedTable(one))}
       <h3>Where the time of a step goes</h3>
       <p>The tasks on the way that made the step end when it did; their sum is the step. Simulated.</p>
@@ -93,9 +97,10 @@ function about(summary: SimulationSummary): Markup {
  * Renders a simulation as one self-contained HTML page. It allows its own style by hash and nothing else.
  *
  * @param result What a simulation came to.
+ * @param options Prices of the machines that it names; the page carries them where it names any.
  */
-export function renderSimulation(result: SimulationResult): string {
-  const summary = summariseSimulation(result);
+export function renderSimulation(result: SimulationResult, options: SummaryOptions = {}): string {
+  const summary = summariseSimulation(result, options);
   const style = new Markup(themeCss() + sheet + CHART_CSS);
   const records = [result.run, ...result.cases, ...result.explanations, ...result.nulls ?? []].map((record) =>
     scriptJson(record).text
@@ -122,11 +127,12 @@ export function renderSimulation(result: SimulationResult): string {
               )}</p>
             </section>
             ${published(summary)}
-            ${summary.studies.map(study)}
+            ${summary.studies.map((one, i) => study(one, i, summary.money))}
             ${explained(summary)}
             ${about(summary)}
           </main>
           <footer>Every figure follows from the records in this page; docs/simulator.md says how. SHA-256 of all parts of this page: ${ROOT_PLACE}; <code>tierbench verify</code> compares them. They show that nothing was changed since by accident; whoever changes a page can seal it anew, so only 32 digits or more of this hash from another place show that it is the same page.</footer>
+          ${summary.money === undefined ? undefined : carriedOptions(options)}
           <script type="application/x-ndjson" id="result">${new Markup(`\n${records.join("\n")}\n`)}</script>
         </body>
       </html>

@@ -17,6 +17,11 @@ import {
   type SimulatedRecord,
   type SimulationResult,
 } from "../../models/simulation/record.ts";
+import { bookOf, type SummaryOptions } from "../summary/prices.ts";
+import { type CaseMoney, driveWrites, namesMachines, type NoMoney, studyMoney, type WinPrice } from "./money.ts";
+import { moneySentences, type MoneyTerms } from "./money_words.ts";
+import { pricesIn } from "../../models/costs/machine_cost.ts";
+import { DOLLARS } from "../../models/costs/currency.ts";
 import { listText } from "../text/format.ts";
 import { answersOf } from "./answer.ts";
 
@@ -50,6 +55,10 @@ export interface StudyCase extends SimulatedRecord {
   readonly relative: number;
   /** What tells it from the study's other cases. */
   readonly label: string;
+  /** What it costs, or why that is not known; absent where the simulation names no machine. */
+  readonly money?: CaseMoney | (NoMoney & { readonly win?: WinPrice });
+  /** Writes of a server's drives in a day, as multiples of their capacity; absent without drives of a known size. */
+  readonly driveWrites?: number;
 }
 
 /** Cases of one study. */
@@ -76,6 +85,8 @@ export interface SimulationSummary {
   readonly versions: Readonly<Record<string, string>>;
   /** SHA-256 (hex) of the simulation with every default filled in. */
   readonly digest: string;
+  /** How money is written and what it is of; absent where the simulation names no machine. */
+  readonly money?: MoneyTerms & { readonly currency: string; readonly asOf: string };
   /** What the figures rest on, as pairs of a name and words: tables, batch, machines, network, computing, overlap. */
   readonly assumptions: readonly (readonly [string, string])[];
   /** The studies in the order of the simulation. */
@@ -194,11 +205,14 @@ function sentencesOf(
   { run }: SimulationResult,
   studies: readonly StudySummary[],
   accuracy: SimulationSummary["accuracy"],
+  terms: MoneyTerms | undefined,
 ): string[] {
-  const sentences = answersOf(studies.map((study) => {
+  const money = terms === undefined ? [] : studies.flatMap(({ name, cases }) => moneySentences(name, cases, terms));
+  const speeds = answersOf(studies.map((study) => {
     const baseline = run.scenario.studies.find(({ name }) => name === study.name)?.baseline;
     return { ...study, ...(baseline === undefined ? {} : { baseline }) };
   }));
+  const sentences = [...money, ...speeds];
   if (accuracy === undefined) return sentences;
   const { figures, within, meanAbsolute, worst, order, nulls } = accuracy;
   const kept = order === undefined
@@ -255,9 +269,33 @@ function notesOf({ run: { scenario }, cases }: SimulationResult): string[] {
   return [...left, ...traces];
 }
 
-/** The report's model of a simulation. */
-export function summariseSimulation(result: SimulationResult): SimulationSummary {
+/** The prices of a simulation's machines; undefined where it names none. */
+function pricesOf({ run: { scenario, started } }: SimulationResult, options: SummaryOptions) {
+  if (!namesMachines(scenario)) return undefined;
+  const asOf = options.asOf ?? scenario.cost?.prices ?? started.slice(0, 7);
+  const currency = options.currency ?? DOLLARS;
+  const { written, book } = bookOf([], asOf, options);
+  const prices = pricesIn(written, book, currency, asOf);
+  const bill = options.boundary === "parameter-servers" ? "servers" as const : "whole" as const;
+  return { prices, bill, terms: { sign: prices.sign, bill, currency, asOf } };
+}
+
+function moneyText(terms: SimulationSummary["money"]): string {
+  if (terms === undefined) return "no price: no configuration says what its machine is (configurations.X.machine)";
+  return `${
+    terms.bill === "whole" ? "servers and trainers" : "servers alone"
+  }, in ${terms.currency}, prices as of ${terms.asOf}`;
+}
+
+/**
+ * The report's model of a simulation.
+ *
+ * @param options Prices of the machines that the simulation names.
+ * @throws {RangeError} if a rate is needed that no price file states, or a row of one cannot be used.
+ */
+export function summariseSimulation(result: SimulationResult, options: SummaryOptions = {}): SimulationSummary {
   const { run, cases, explanations } = result;
+  const priced = pricesOf(result, options);
   const names = [...new Set(cases.map(({ study }) => study))];
   const studies = names.map((name) => {
     const own = cases.filter(({ study }) => study === name);
@@ -265,9 +303,19 @@ export function summariseSimulation(result: SimulationResult): SimulationSummary
     const varied = new Set(
       Object.keys(own[0]?.point ?? {}).filter((field) => new Set(own.map(({ point }) => point[field])).size > 1),
     );
+    const costs = priced && studyMoney(result, own, priced.prices, priced.bill);
     return {
       name,
-      cases: own.map((one) => ({ ...one, relative: unit / one.samplesPerSecond, label: labelOf(one, varied) })),
+      cases: own.map((one, i) => {
+        const writes = priced && driveWrites(run.scenario, one, priced.prices);
+        return {
+          ...one,
+          relative: unit / one.samplesPerSecond,
+          label: labelOf(one, varied),
+          ...(costs?.[i] === undefined ? {} : { money: costs[i] }),
+          ...(writes === undefined ? {} : { driveWrites: writes }),
+        };
+      }),
     };
   });
   const deviations = deviationsOf(result);
@@ -281,12 +329,13 @@ export function summariseSimulation(result: SimulationResult): SimulationSummary
     seed: run.scenario.seed,
     versions: run.versions,
     digest: run.scenarioDigest,
-    assumptions: assumptionsOf(result),
+    ...(priced === undefined ? {} : { money: priced.terms }),
+    assumptions: [...assumptionsOf(result), ["money", moneyText(priced?.terms)]],
     studies,
     explanations,
     deviations,
     ...(accuracy === undefined ? {} : { accuracy }),
-    sentences: sentencesOf(result, studies, accuracy),
+    sentences: sentencesOf(result, studies, accuracy, priced?.terms),
     cautions: [
       "Every figure is simulated: virtual time over media models, nothing was measured on this machine",
       ...why,

@@ -9,11 +9,15 @@ import { escapeMarkdown } from "../export/markdown.ts";
 import { csvLine } from "../../models/costs/csv.ts";
 import { wrap } from "../export/terminal.ts";
 import { deviationTable, explanationTable, speedTable, type TextTable } from "./cells.ts";
-import { type SimulationSummary, timeByKind } from "./summary.ts";
+import { moneyTable, reasonText } from "./money_words.ts";
+import { type SimulationSummary, type StudyCase, timeByKind } from "./summary.ts";
 
 function tables(summary: SimulationSummary): TextTable[] {
   return [
-    ...summary.studies.map(speedTable),
+    ...summary.studies.flatMap((study) => [
+      speedTable(study),
+      ...(summary.money === undefined ? [] : [moneyTable(study.name, study.cases, summary.money)]),
+    ]),
     ...summary.explanations.map(explanationTable),
     ...(summary.deviations.length === 0 ? [] : [deviationTable(summary.deviations)]),
   ];
@@ -72,7 +76,7 @@ export function simulationMarkdown(summary: SimulationSummary): string {
 }
 
 /** One line a case, one column a number, unrounded, units in the header. */
-export function simulationCsv({ studies }: SimulationSummary): string {
+export function simulationCsv({ studies, money }: SimulationSummary): string {
   const kinds = [
     ...new Set(studies.flatMap(({ cases }) => cases.flatMap((one) => timeByKind(one).map(([kind]) => kind)))),
   ];
@@ -91,6 +95,7 @@ export function simulationCsv({ studies }: SimulationSummary): string {
     "missed_share_of_keys",
     "missed_share_of_rows",
     "checkpoint_pause_seconds",
+    ...(money === undefined ? [] : MONEY_COLUMNS),
     ...kinds.map((kind) => `step_${kind.replaceAll("-", "_")}_seconds`),
   ];
   const lines = studies.flatMap(({ name, cases }) =>
@@ -112,12 +117,61 @@ export function simulationCsv({ studies }: SimulationSummary): string {
         one.misses.ofKeys,
         one.misses.ofRows,
         one.checkpoint?.pause,
+        ...(money === undefined ? [] : moneyCells(one, money)),
         ...kinds.map((kind) => times.get(kind) ?? 0),
       ]);
     })
   );
   return [csvLine(header), ...lines].map((line) => line.replace(/\r?\n$/, "")).join("\r\n") + "\r\n";
 }
+
+const MONEY_COLUMNS = [
+  "currency",
+  "bill_ends_at",
+  "per_hour",
+  "per_million_samples",
+  "per_million_samples_low",
+  "per_million_samples_high",
+  "per_month",
+  "per_year",
+  "watts",
+  "purchase",
+  "payback_months",
+  "drive_writes_a_day",
+  "servers",
+  "trainers",
+  "price_dates",
+  "not_priced_because",
+];
+
+function moneyCells(
+  { money, driveWrites }: StudyCase,
+  { currency, sign, bill }: Terms,
+): (string | number | undefined)[] {
+  const paid = money !== undefined && "perHour" in money ? money : undefined;
+  const machines = (of: { readonly count: number; readonly what: string } | undefined) =>
+    of && `${of.count} x ${of.what}`;
+  return [
+    paid && currency,
+    paid && (bill === "whole" ? "workers" : "parameter-servers"),
+    paid?.perHour,
+    paid?.perMillion,
+    paid?.band?.low,
+    paid?.band?.high,
+    paid?.perMonth,
+    paid?.perYear,
+    paid?.watts,
+    paid?.purchase,
+    paid?.payback?.months,
+    driveWrites,
+    machines(paid?.servers),
+    machines(paid?.trainers),
+    paid?.dates.join("; "),
+    money === undefined || "perHour" in money ? undefined : reasonText(money, sign),
+  ];
+}
+
+type Terms = NonNullable<SimulationSummary["money"]>;
 
 /** The report's model as JSON; tasks of steps are in `result.jsonl`. */
 export function simulationJson(summary: SimulationSummary): string {

@@ -15,25 +15,9 @@ import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { targetAuc } from "./target_auc.ts";
 import { claimsOf } from "./claims.ts";
-import type { Boundary } from "../../models/costs/bill.ts";
-import { DOLLARS, fromDollars, inCurrency } from "../../models/costs/currency.ts";
-import { defaultPriceBook } from "../../models/costs/default_prices.ts";
-import { type PriceBook, type PriceFile, withOwnPrices } from "../../models/costs/price_book.ts";
+import { amountIn, DOLLARS } from "../../models/costs/currency.ts";
+import { bookOf, type SummaryOptions } from "./prices.ts";
 import { verdict } from "./verdict.ts";
-
-/** Options of {@linkcode summarise}. */
-export interface SummaryOptions {
-  /** Prices to use. @default the book that ships with tierbench */
-  readonly prices?: PriceBook;
-  /** The user's files of prices: their rows win over the book's, and over those that the result carries. */
-  readonly priceFiles?: readonly PriceFile[];
-  /** Prices as of this date, such as `2026-11`. @default the scenario's */
-  readonly asOf?: string;
-  /** Where the bill ends. @default the scenario's */
-  readonly boundary?: Boundary;
-  /** Currency of every cost, such as `EUR`; its rate is a row of the prices. @default USD */
-  readonly currency?: string;
-}
 
 /**
  * All figures of a result. Pure: the same result and prices give the same summary on every machine.
@@ -53,8 +37,13 @@ export interface SummaryOptions {
 export function summarise(result: Result, options: SummaryOptions = {}): Summary {
   checkResult(result);
   const asked = repriced(viewScenario(result), options);
-  const { book, worker } = bookOf(result, asked.cost, options);
-  const scenario = { ...asked, cost: { ...asked.cost, bill: { ...asked.cost.bill, worker } } };
+  const { written, book } = bookOf(result.run.priceFiles ?? [], asked.cost.prices, options);
+  const { currency = DOLLARS } = options;
+  const { bill, prices } = asked.cost;
+  const worker = typeof bill.worker === "number"
+    ? amountIn(currency, bill.worker, DOLLARS, written, prices)
+    : bill.worker;
+  const scenario = { ...asked, cost: { ...asked.cost, bill: { ...bill, worker } } };
   const groups = groupSamples(result);
   const unpriced = groups.map((group) => summariseCase(result, group, baselineOf(result, group, groups)));
   const { cases, pricing } = priceCases(unpriced, scenario, book);
@@ -75,24 +64,6 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     claims: claimsOf(cases, pricing),
   };
   return { ...facts, verdict: verdict(facts) };
-}
-
-/** The book, the files that the result carries, those of the options: later ones win; and the worker, in their currency. */
-function bookOf(
-  result: Result,
-  { prices: date, bill: { worker } }: ScenarioView["cost"],
-  options: SummaryOptions,
-): { readonly book: PriceBook; readonly worker: string | number } {
-  const { prices, priceFiles = [], currency = DOLLARS } = options;
-  const book = prices ?? defaultPriceBook();
-  const names = new Set(priceFiles.map(({ name }) => name));
-  const carried = (result.run.priceFiles ?? []).filter(({ name }) => !names.has(name));
-  const files = [...carried, ...priceFiles];
-  const all = files.length === 0 ? book : withOwnPrices(book, files);
-  return {
-    book: inCurrency(all, currency, date),
-    worker: typeof worker === "number" ? fromDollars(worker, all, currency, date) : worker,
-  };
 }
 
 /** The media models that the cases name, each once alone and once behind Memory Mode, in the order of the cases. */

@@ -1,0 +1,296 @@
+/**
+ * What a machine costs, however it is said: a row of the price book, an hour's price, or parts of the book. One type for
+ * simulations and plans. What has no price has none, and says why.
+ *
+ * @module
+ */
+
+import { parseBytes, type Size } from "../../base/bytes.ts";
+import { amountIn, currencySign } from "./currency.ts";
+import { monthIndex } from "./dates.ts";
+import { capitalRecovery, HOURS_PER_YEAR, ownedCost, type Part } from "./owned.ts";
+import { missingForOwned, OWNED_ITEMS, ownedRates } from "./owned_machines.ts";
+import {
+  boughtPerHour,
+  dateText,
+  isEnded,
+  isStale,
+  type Medium,
+  modulePrice,
+  type PriceBook,
+  pricesAsOf,
+  type Provenance,
+} from "./price_book.ts";
+
+/** Modules or drives of one kind in a machine. */
+export interface Modules {
+  /** One of them: `"64 GB"`, `"7.68 TB"`. */
+  readonly size: Size;
+  /** How many. Default: as many as the rows need, a tenth left free. */
+  readonly count?: number;
+  /** They come by so many, as channels are filled alike. Default 1. */
+  readonly by?: number;
+  /** DRAM alone: which. Default `"DDR5"`. */
+  readonly medium?: "DDR4" | "DDR5";
+}
+
+/** Parts of a machine that is bought: a server and what is put into it. */
+export interface MachineParts {
+  /** DRAM modules. */
+  readonly dram?: Modules;
+  /** PMem modules. */
+  readonly pmem?: Modules;
+  /** CXL memory cards. */
+  readonly cxl?: Modules;
+  /** NVMe drives. */
+  readonly nvme?: Modules;
+  /** HBM. */
+  readonly hbm?: Modules;
+}
+
+/**
+ * What a machine costs: a machine of the price book, `"Alibaba Cloud ecs.re6p.13xlarge"`; an hour's price with its date; or
+ * the parts that it is built of.
+ */
+export type MachineCost =
+  | string
+  | { readonly pricePerHour: number; readonly date: string; readonly currency?: string }
+  | { readonly components: MachineParts };
+
+/** Kinds of memory that rows are put on. */
+export type PartName = keyof MachineParts;
+/** Every {@linkcode PartName}, fastest first. */
+export const PART_NAMES: readonly PartName[] = ["hbm", "dram", "cxl", "pmem", "nvme"];
+
+/** Bytes that one machine must hold, by kind of memory. */
+export type PartNeeds = Readonly<Partial<Record<PartName, number>>>;
+
+/** Prices of a date in a currency. */
+export interface Prices {
+  /** The book as of the date, in the currency. */
+  readonly dated: PriceBook;
+  /** The book as it is written, for rates. */
+  readonly book: PriceBook;
+  /** Three letters. */
+  readonly currency: string;
+  /** How amounts are written. */
+  readonly sign: string;
+  /** As of when. */
+  readonly date: string;
+}
+
+/** What is known of the prices behind a figure. */
+export interface PriceAge {
+  /** `2021 to 2022`. */
+  readonly dates: readonly string[];
+  /** Whether one is more than a year old. */
+  readonly stale: boolean;
+  /** What is not sold new any more, a sentence each. */
+  readonly ended: readonly string[];
+}
+
+/** One machine with its price. */
+export interface PricedMachine extends PriceAge {
+  /** What it is: `r7i.24xlarge`, `server with 8 × 64 GB DDR5`. */
+  readonly what: string;
+  /** An hour of it. */
+  readonly perHour: number;
+  /** What it costs to buy; absent where it is rented, or not known. */
+  readonly purchase?: number;
+  /** Mean watts; absent where no source states them. */
+  readonly watts?: number;
+  /** An hour of its power, of one that is bought. */
+  readonly energyPerHour?: number;
+  /** Bytes of its NVMe drives; absent where it has none, or none are stated. */
+  readonly nvmeBytes?: number;
+}
+
+/** Why a machine has no price. */
+export interface NoPrice {
+  /** The reason. */
+  readonly why: string;
+  /** Where CXL memory alone lacks one: the rest of the machine, GB of that memory, and what a purchase comes to in an hour. */
+  readonly rest?: { readonly machine: PricedMachine; readonly gigabytes: number; readonly hourly: number };
+}
+
+/** Share of a machine's memory that rows may use. */
+export const USABLE_SHARE = 0.9;
+const GIB = 1073741824;
+const MEDIUM: Readonly<Record<PartName, Medium>> = {
+  hbm: "HBM",
+  dram: "DDR5",
+  cxl: "CXL",
+  pmem: "PMem 100",
+  nvme: "NVMe",
+};
+const WATTS: Readonly<Record<PartName, string>> = {
+  hbm: "Power of HBM",
+  dram: "Power of a DRAM module",
+  cxl: "Power of a CXL module",
+  pmem: "Power of a PMem module",
+  nvme: "Power of an NVMe drive",
+};
+/**
+ * Modules or drives that a server takes at most: slots of the platforms in `populations.ts`, four CXL cards as there, and 24
+ * drive bays, an assumption.
+ */
+const MOST: Readonly<Record<PartName, number>> = { hbm: 16, dram: 32, cxl: 4, pmem: 12, nvme: 24 };
+/** Kinds of memory in sentences. */
+export const PART_WORDS: Readonly<Record<PartName, string>> = {
+  hbm: "HBM",
+  dram: "DRAM",
+  cxl: "CXL memory",
+  pmem: "PMem",
+  nvme: "NVMe",
+};
+
+/** The price of one machine that holds so many bytes, or why it has none. */
+export function priceMachine(machine: MachineCost, needs: PartNeeds, prices: Prices): PricedMachine | NoPrice {
+  if (typeof machine === "string") return fromBook(machine, needs, prices);
+  if ("components" in machine) return fromParts(machine.components, needs, prices);
+  const { pricePerHour, date, currency = "USD" } = machine;
+  const perHour = amountIn(prices.currency, pricePerHour, currency, prices.book, prices.date);
+  const stale = monthIndex(prices.date, "last") - monthIndex(date, "last") > 12;
+  return { what: `a machine of ${short(perHour)} ${prices.sign}/h`, perHour, dates: [date], stale, ended: [] };
+}
+
+function fromBook(name: string, needs: PartNeeds, { dated, date }: Prices): PricedMachine | NoPrice {
+  const found = dated.instances.filter((one) => name === `${one.provider} ${one.name}` || name === one.name);
+  const [row] = found;
+  if (row === undefined) return { why: `no price: the price book has no machine "${name}" by ${date}` };
+  if (found.length > 1) return { why: `no price: "${name}" is a machine of ${found.map((one) => one.provider)}` };
+  const has: Readonly<Record<PartName, number | undefined>> = {
+    hbm: gib(row.hbmGib ?? 0),
+    dram: gib(row.dramGib),
+    cxl: gib(row.cxlGib ?? 0),
+    pmem: gib(row.pmemGib),
+    nvme: (row.nvmeCount ?? 0) * (row.nvmeGB ?? 0) * 1e9,
+  };
+  for (const part of PART_NAMES) {
+    const [need, have] = [needs[part] ?? 0, has[part]];
+    if (need > 0 && (have === undefined || need > have * USABLE_SHARE)) {
+      return {
+        why: `no price: a server needs ${gigabytes(need)} of ${PART_WORDS[part]}, ${row.name} has ${
+          have === undefined ? "not stated" : gigabytes(have * USABLE_SHARE)
+        } of it for rows`,
+      };
+    }
+  }
+  return {
+    what: row.name,
+    perHour: row.pricePerHour,
+    ...(row.bought === undefined ? {} : { purchase: row.bought.price }),
+    ...(row.bought === undefined || row.watts === undefined
+      ? {}
+      : { energyPerHour: row.pricePerHour - boughtPerHour(row.bought) }),
+    ...(row.watts === undefined ? {} : { watts: row.watts }),
+    ...(has.nvme === undefined || has.nvme === 0 ? {} : { nvmeBytes: has.nvme }),
+    ...ageOf([row], date, row.name),
+  };
+}
+
+function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Prices): PricedMachine | NoPrice {
+  const missing = missingForOwned(dated);
+  if (missing.length > 0) return { why: `no price: the book has by ${date} no ${missing.join(", no ")}` };
+  const bought: Part[] = [];
+  const used: Provenance[] = Object.values(OWNED_ITEMS).flatMap((name) =>
+    dated.items.find((one) => one.item === name) ?? []
+  );
+  const ended: string[] = [];
+  let unpriced: { readonly part: PartName; readonly gigabytes: number } | undefined;
+  let nvmeBytes = 0;
+  for (const part of PART_NAMES) {
+    const need = needs[part] ?? 0;
+    const modules = parts[part];
+    if (modules === undefined) {
+      if (need > 0) return { why: `no price: rows are in ${PART_WORDS[part]}, and machine.components has none` };
+      continue;
+    }
+    const bytes = parseBytes(modules.size);
+    const by = modules.by ?? 1;
+    const count = modules.count ?? Math.max(1, Math.ceil(need / USABLE_SHARE / bytes / by)) * by;
+    if (count * bytes * USABLE_SHARE < need * (1 - 1e-9)) {
+      return {
+        why: `no price: a server needs ${gigabytes(need)} of ${PART_WORDS[part]}, ${count} × ${gigabytes(bytes)} have ${
+          gigabytes(count * bytes * USABLE_SHARE)
+        } for rows`,
+      };
+    }
+    if (count > MOST[part]) {
+      return {
+        why: `no price: a server needs ${gigabytes(need)} of ${PART_WORDS[part]}, that is ${count} × ${
+          gigabytes(bytes)
+        }, and one takes ${MOST[part]}`,
+      };
+    }
+    if (part === "nvme") nvmeBytes = count * bytes;
+    const medium = part === "dram" ? modules.medium ?? "DDR5" : MEDIUM[part];
+    const capacity = Math.round(bytes / 1e9);
+    const price = modulePrice(dated, medium, capacity);
+    const watts = dated.items.find(({ item }) => item === WATTS[part]);
+    if (price === undefined || watts === undefined) {
+      if (unpriced !== undefined || part !== "cxl") {
+        return { why: `no price of ${capacity} GB ${part === "cxl" ? "CXL memory" : medium} by ${date}` };
+      }
+      unpriced = { part, gigabytes: count * bytes / 1e9 };
+      if (watts !== undefined) {
+        bought.push({ name: `${count} × ${capacity} GB CXL`, count, price: 0, watts: watts.value });
+      }
+      continue;
+    }
+    used.push(price);
+    if (isEnded(price, date)) ended.push(`${medium}: not sold new since ${price.soldUntil}`);
+    bought.push({
+      name: `${count} × ${capacity} GB ${medium}`,
+      count,
+      price: price.value * bytes / 1e9,
+      watts: watts.value,
+    });
+  }
+  const rates = ownedRates(dated);
+  const { perHour, purchase, watts, terms } = ownedCost(bought, rates);
+  const machine: PricedMachine = {
+    what: `server with ${bought.map(({ name }) => name).join(", ")}`,
+    perHour,
+    purchase,
+    watts,
+    energyPerHour: terms.energy,
+    ...(nvmeBytes === 0 ? {} : { nvmeBytes }),
+    ...ageOf(used.filter((row) => "medium" in row && row.medium !== undefined), date),
+    ended,
+  };
+  if (unpriced === undefined) return machine;
+  const hourly = capitalRecovery(rates.capitalRate, rates.life) / HOURS_PER_YEAR / rates.utilisation;
+  return {
+    why: "no public price of CXL memory",
+    rest: { machine, gigabytes: unpriced.gigabytes, hourly },
+  };
+}
+
+/** Dates and age of rows. */
+function ageOf(rows: readonly Provenance[], date: string, name?: string): PriceAge {
+  return {
+    dates: [...new Set(rows.map(dateText))],
+    stale: rows.some((row) => isStale(row, date)),
+    ended: rows.flatMap((row) =>
+      name !== undefined && isEnded(row, date) ? [`${name}: its memory is not sold new since ${row.soldUntil}`] : []
+    ),
+  };
+}
+
+/** A book as of a date in a currency. @throws {RangeError} if a rate is needed and not there. */
+export function pricesIn(book: PriceBook, converted: PriceBook, currency: string, date: string): Prices {
+  return { dated: pricesAsOf(converted, date), book, currency, sign: currencySign(currency), date };
+}
+
+function gib(amount: number | undefined): number | undefined {
+  return amount === undefined ? undefined : amount * GIB;
+}
+
+function short(value: number): number {
+  return Number(value.toPrecision(4));
+}
+
+function gigabytes(bytes: number): string {
+  return `${Number((bytes / 1e9).toPrecision(4))} GB`;
+}
