@@ -340,6 +340,7 @@ export type {
   SimulatedTable,
   SimulatedTier,
   Simulation,
+  SimulationCost,
   Software,
   Study,
 } from "./models/simulation/simulation.ts";

@@ -121,6 +121,21 @@ export {
 export { type BillPart, type BillRequest, BOUNDARIES, type Boundary } from "../models/costs/bill.ts";
 export { inCurrency } from "../models/costs/currency.ts";
 export {
+  type MachineCost,
+  type MachineParts,
+  type Modules,
+  type NoPrice,
+  type PartName,
+  type PartNeeds,
+  type PriceAge,
+  type PricedMachine,
+  priceMachine,
+  type Prices,
+  pricesIn,
+} from "../models/costs/machine_cost.ts";
+export type { CaseMoney, NoMoney, PricedMachines, SimulatedBill, WinPrice } from "./simulation/money.ts";
+export type { MoneyTerms } from "./simulation/money_words.ts";
+export {
   capitalRecovery,
   energyPerYear,
   type OwnedCost,

@@ -103,7 +103,7 @@ function pricesText(paid: readonly Paid[]): string {
   const notes = [
     ...(stale.length === 0
       ? []
-      : [`some over a year old in ${stale.length === paid.length ? "all" : listText(stale)}`]),
+      : [`some over a year old${stale.length === paid.length ? "" : `, of ${listText(stale)}`}`]),
     ...[...ended].map(([text, of]) => `${text}, in ${listText(of)}`),
   ];
   return `, at prices of ${from === to ? from : `${from} to ${to}`}${
