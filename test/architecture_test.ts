@@ -15,7 +15,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "models/media": ["base", "ffi"],
   "models/workloads": ["base", "ffi"],
   "models/costs": ["base"],
-  "models/simulation": ["base", "ffi", "models/media", "models/workloads"],
+  "models/simulation": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
   "models/planning": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
   "models/validation": ["models/media", "models/simulation", "models/workloads"],
   scenarios: ["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/workloads"],

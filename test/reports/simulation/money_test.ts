@@ -1,5 +1,6 @@
 /** What simulated cases cost: by hand, with reasons for what has no price, in every output. */
 
+import "../../native_library.ts";
 import { resolveSimulation } from "../../../models/simulation/load.ts";
 import type { SimulationResult } from "../../../models/simulation/record.ts";
 import { runSimulation } from "../../../models/simulation/run.ts";
