@@ -10,7 +10,7 @@
  */
 
 /** `TS_ABI_VERSION` of the header this table was written for. */
-export const ABI_VERSION = 4;
+export const ABI_VERSION = 5;
 
 /** What `Deno.dlopen` needs to know about every function of the library. */
 export const symbols = {
@@ -178,6 +178,9 @@ export const symbols = {
   // int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
   //   uint32_t err_cap);
   ts_simulate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_step_cost(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_step_cost: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
   //   uint32_t err_cap);
   ts_media_evaluate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },

@@ -43,7 +43,7 @@ extern "C" {
 #define TS_API __attribute__((visibility("default")))
 
 /* Changes whenever a signature, a status or the meaning of a buffer changes. */
-#define TS_ABI_VERSION 4u
+#define TS_ABI_VERSION 5u
 
 /* Status codes. */
 typedef enum ts_status {
@@ -573,6 +573,15 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  * "task kind= actor= start_ps= end_ps=" (of the last step). The same options give the same text on every machine.
  * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
 TS_API int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
+
+/* What one step of a simulation costs, without running it: the options of ts_simulate, expected counts of rows, the same
+ * costs and overlap (native/simulator/step_cost.h). The seed and numbers of steps change nothing. Text, one fact a line:
+ * step_ps; net_bytes, of all machines a step; "phase kind= span_ps=", from a part's start to its end, other parts may be
+ * beside it; "busy kind= places= ps= on=", how long a part holds cores, a medium ("tier=" says which), a link or a lock of
+ * the busiest machine; "traffic tier= op= bytes= accesses=", of all machines a step. Errors: TS_EINVAL, TS_ENOMEM,
+ * TS_ERANGE. */
+TS_API int32_t ts_step_cost(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
+
 /* ---- simulator: media ---- */
 
 /* Evaluates a media model (options "medium.*", native/media/media.h) for n queries of TS_MEDIA_QUERY numbers each:

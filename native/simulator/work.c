@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+bool ts_sim_full_duplex(const ts_sim_tier *tier) { return tier->medium.duplex > 1.5; }
+
 ts_sim_memory ts_sim_add_memory(ts_sim_context *c, uint32_t machine, uint32_t machines) {
   ts_sim_memory memory;
   memset(&memory, 0, sizeof memory);
@@ -11,7 +13,7 @@ ts_sim_memory ts_sim_add_memory(ts_sim_context *c, uint32_t machine, uint32_t ma
     const ts_sim_tier *tier = &c->sim->tier[t];
     char where[24] = "";
     if (machines > 1) snprintf(where, sizeof where, " %u", machine);
-    if (tier->medium.duplex > 1.5) {
+    if (ts_sim_full_duplex(tier)) {
       memory.read[t] = ts_timeline_resource(c->line, 1, "%.30s%s, reads", tier->name, where);
       memory.write[t] = ts_timeline_resource(c->line, 1, "%.30s%s, writes", tier->name, where);
     } else {

@@ -19,6 +19,8 @@ typedef struct ts_sim_context {
   ts_access_costs costs;
 } ts_sim_context;
 
+/* Whether reads and writes of a tier take turns of their own. */
+bool ts_sim_full_duplex(const ts_sim_tier *tier);
 ts_sim_memory ts_sim_add_memory(ts_sim_context *c, uint32_t machine, uint32_t machines);
 
 /* Work that grows by accesses: core time of the one who does it and turns on the media. */
