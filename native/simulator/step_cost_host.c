@@ -24,7 +24,7 @@ typedef struct model {
   uint32_t slices, tasks;
   double *place, *done, *started; /* of a pool; of tasks */
   part parse, bring, lookup, evict, up, down, faults, dense, update;
-  double free[TS_HELD];
+  double free[TS_HELD], even[TS_HELD_MEDIA]; /* when all places of a pool are free, and on average */
   double evicted[MOST_STEPS], ends[MOST_STEPS], parsed[MOST_STEPS];
 } model;
 
@@ -79,6 +79,7 @@ static void part_of_tables(model *m, part *p, ts_sim_kind kind, uint32_t pool, u
     ts_sim_rows r = ts_sim_slice(m->c, 0, t, m->slices);
     ts_sim_work w = ts_sim_begin(kind, 0, t, pool, threads, &m->memory);
     fill(m, &w, &m->c->sim->tables[t], &r);
+    ts_sim_mix(m->c, &w);
     for (uint32_t s = 0; s < m->slices; s++) {
       uint32_t index = t * m->slices + s;
       add_task(m, p, &w, places, index, after == NULL ? 0 : m->started[index]);
@@ -110,11 +111,13 @@ static void add_parts(model *m) {
   for (uint32_t core = 0; core < sim->cores && moved > 0; core++) {
     w = ts_sim_begin(TS_SIM_MIGRATION, 0, core, 0, sim->cores, &m->memory);
     ts_sim_pages_up(c, &w, moved / sim->cores);
+    ts_sim_mix(c, &w);
     add_task(m, &m->up, &w, sim->cores, 0, 0);
   }
   begin_part(m, &m->down, TS_SIM_MIGRATION, TS_HELD_BACKGROUND);
   w = ts_sim_begin(TS_SIM_MIGRATION, 0, 0, 0, 1, &m->memory);
   if (moved > 0) ts_sim_pages_down(c, &w, moved);
+  ts_sim_mix(c, &w);
   if (moved > 0) add_task(m, &m->down, &w, 1, 0, 0);
   begin_part(m, &m->faults, TS_SIM_FAULTS, TS_HELD_CORES);
   w = ts_sim_begin(TS_SIM_FAULTS, 0, 0, 0, 1, &m->memory);
@@ -122,7 +125,7 @@ static void add_parts(model *m) {
   if (sim->fault_count > 0) add_task(m, &m->faults, &w, 1, 0, 0);
   begin_part(m, &m->dense, TS_SIM_DENSE, sim->accelerator ? TS_HELD_ACCELERATOR : TS_HELD_CORES);
   w = ts_sim_begin(TS_SIM_DENSE, 0, 0, 0, 1, &m->memory);
-  w.spec.work = sim->dense_ps;
+  w.spec.work = ts_sim_dense_ps(c, 0, 0) + sim->rest_ps;
   uint32_t parts = sim->accelerator ? 1 : sim->cores;
   for (uint32_t core = 0; core < parts; core++) add_task(m, &m->dense, &w, parts, 0, 0);
   part_of_tables(m, &m->update, TS_SIM_UPDATE, TS_HELD_CORES, looking, update, NULL);
@@ -137,7 +140,9 @@ static void add_parts(model *m) {
 static double put(model *m, const part *p, double ready) {
   if (p->tasks == 0) return ready;
   uint32_t places = (uint32_t)m->out->places[p->pool];
-  double begin = TS_MAX(ready, m->free[p->pool]), late = 0;
+  /* A part of more tasks than places fills those that are free before the last one. */
+  double even = TS_MAX(ready, m->even[p->pool]), late = 0;
+  double begin = p->tasks > places ? even : TS_MAX(ready, m->free[p->pool]);
   for (uint32_t r = TS_HELD_MEDIA; r < TS_HELD && p->tasks > places; r++) /* what the first wait for a medium, all do */
     if (p->first_turn[r] > 0) late = TS_MAX(late, m->free[r] + p->first_turn[r] - begin - p->first_end);
   double end = begin + p->end + late;
@@ -146,7 +151,8 @@ static double put(model *m, const part *p, double ready) {
     m->free[r] = TS_MAX(begin + late + p->turned[r], TS_MAX(begin, m->free[r]) + p->turn[r]);
     end = TS_MAX(end, m->free[r]);
   }
-  m->free[p->pool] = end - p->end + p->mean;
+  m->even[p->pool] = TS_MIN(end, even + late + p->mean);
+  m->free[p->pool] = TS_MAX(end, m->free[p->pool]);
   m->out->span_ps[p->kind] = end - begin;
   return end;
 }
@@ -224,6 +230,7 @@ int32_t ts_step_cost_host(ts_sim_context *c, ts_step_costs *out, ts_err err) {
   out->places[TS_HELD_STAGE] = TS_MAX(sim->stage_threads, 1u);
   out->places[TS_HELD_BACKGROUND] = TS_MAX(sim->background, 1u);
   out->places[TS_HELD_ACCELERATOR] = 1;
+  c->split = slices;
   add_parts(m);
   out->step_ps = period(m);
   ts_step_bounds(out);

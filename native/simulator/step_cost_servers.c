@@ -19,7 +19,7 @@ typedef struct model {
   double *cores, *background; /* places, of one server after the other */
   double *host_in, *host_out, *arrived;
   ts_sim_work pull, gap, down, push;
-  double asked_ps, answer_ps, pushed_ps, latency_ps;
+  double asked_ps, answer_ps, pushed_ps, latency_ps, dense_ps;
 } model;
 
 static double later(double a, double b) { return a > b ? a : b; } /* evaluates each once */
@@ -83,10 +83,10 @@ static double pass(model *m, double ring_ps) {
   maintain(m);
   double computed = 0, reduced = 0, updated = 0, pushed = 0;
   for (uint32_t w = 0; w < sim->workers; w++) {
-    m->arrived[w] += (double)sim->dense_ps;
+    m->arrived[w] += m->dense_ps;
     computed = later(computed, m->arrived[w]);
   }
-  m->out->span_ps[TS_SIM_DENSE] = (double)sim->dense_ps;
+  m->out->span_ps[TS_SIM_DENSE] = m->dense_ps + (double)sim->rest_ps;
   for (uint32_t h = 0; h < m->hosts && ring_ps > 0; h++)
     reduced = later(reduced, send(m, &m->host_out[h], &m->host_in[(h + 1) % m->hosts], computed, ring_ps));
   if (ring_ps > 0) m->out->span_ps[TS_SIM_ALLREDUCE] = reduced - computed;
@@ -120,7 +120,7 @@ static void busy_links(model *m, double ring_ps) {
   busy[TS_SIM_PUSH][TS_HELD_HOST_OUT] = on_host * servers * m->pushed_ps;
   busy[TS_SIM_ALLREDUCE][TS_HELD_HOST_IN] = busy[TS_SIM_ALLREDUCE][TS_HELD_HOST_OUT] = ring_ps;
   busy[TS_SIM_PARSE][TS_HELD_STAGE] = (double)sim->parse_ps;
-  busy[TS_SIM_DENSE][TS_HELD_ACCELERATOR] = (double)sim->dense_ps;
+  busy[TS_SIM_DENSE][TS_HELD_ACCELERATOR] = m->dense_ps + (double)sim->rest_ps;
 }
 
 /* The parts of one worker at one server; their traffic is that of all of them. */
@@ -147,6 +147,8 @@ static void parts(ts_sim_context *c, model *m, const ts_sim_memory *memory) {
       m->out->bytes[t][write] += c->out->bytes[t][write] * sim->servers;
       m->out->accesses[t][write] += c->out->accesses[t][write] * sim->servers;
     }
+  ts_sim_work *all[] = {&m->pull, &m->gap, &m->down, &m->push};
+  for (uint32_t i = 0; i < 4; i++) ts_sim_mix(c, all[i]);
   ts_step_busy(m->out, &m->pull, TS_HELD_CORES, sim->workers);
   ts_step_busy(m->out, &m->gap, TS_HELD_BACKGROUND, sim->workers);
   ts_step_busy(m->out, &m->down, TS_HELD_BACKGROUND, 1);
@@ -156,6 +158,7 @@ static void parts(ts_sim_context *c, model *m, const ts_sim_memory *memory) {
   m->asked_ps = ts_sim_asked_bytes(sim) / sim->servers * ps;
   m->pushed_ps = ts_sim_pushed_bytes(sim) / sim->servers * ps;
   m->latency_ps = (double)sim->net_latency_ps;
+  m->dense_ps = (double)ts_sim_dense_ps(c, 0, 0);
   m->out->net_bytes = (answer * sim->servers + ts_sim_asked_bytes(sim) + ts_sim_pushed_bytes(sim)) * sim->workers;
 }
 
@@ -178,16 +181,17 @@ int32_t ts_step_cost_servers(ts_sim_context *c, ts_step_costs *out, ts_err err) 
   out->places[TS_HELD_BACKGROUND] = background;
   out->places[TS_HELD_STAGE] = TS_MAX(sim->stage_threads, 1u);
   ts_sim_memory memory = ts_step_memory(sim);
+  c->split = sim->servers;
   parts(c, &m, &memory);
   /* Ring all-reduce: see step_servers.c. */
   double ring = m.hosts < 2 ? 0 : 2.0 * (m.hosts - 1) / m.hosts * sim->allreduce_bytes;
   double ring_ps = ring * 1e12 / sim->net_bandwidth, parse = (double)sim->parse_ps;
   out->net_bytes += ring * m.hosts;
-  double rest = pass(&m, ring_ps);
+  double served = pass(&m, ring_ps);
   out->span_ps[TS_SIM_PARSE] = parse;
   busy_links(&m, ring_ps);
-  /* A batch is read when `ahead` steps before its own have ended. */
-  out->step_ps = later(rest, (parse + rest) / TS_MAX(sim->ahead, 1u));
+  /* A batch is read when the step `ahead` before its own has ended; workers pull when they have their rest behind them. */
+  out->step_ps = later((double)sim->rest_ps + served, (parse + served) / TS_MAX(sim->ahead, 1u));
   ts_step_bounds(out);
   free(m.servers);
   free(m.cores);

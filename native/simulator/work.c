@@ -34,7 +34,7 @@ ts_sim_work ts_sim_begin(ts_sim_kind kind, uint32_t step, uint32_t actor, uint32
 }
 
 /* Reads and writes of one task are on their way together: where both share a bus, changing direction has its price. */
-static void add_mixed(ts_sim_context *c, ts_sim_work *work) {
+void ts_sim_mix(ts_sim_context *c, ts_sim_work *work) {
   for (uint32_t t = 0; t < c->sim->tier_count && work->memory != NULL; t++) {
     if (work->memory->read[t] != work->memory->write[t]) continue;
     double both = ts_medium_mixed_ns(&c->sim->tier[t].medium, (double)work->read_ps[t], (double)work->write_ps[t]);
@@ -56,7 +56,10 @@ void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps) {
 static void access_hops(ts_sim_context *c, ts_sim_work *work, uint32_t t, bool write, double rows, uint32_t bytes,
                         uint32_t hops) {
   ts_access_kind kind = {.tier = t, .bytes = bytes, .threads = work->threads, .hops = hops, .write = write};
-  ts_access_cost cost = ts_access_cost_of(c->sim, &c->costs, kind, rows);
+  /* A row that is expected in less than every step makes less than every step wait. */
+  double often = c->expected && rows * c->split < 1 ? rows * c->split : 1;
+  ts_access_cost cost = ts_access_cost_of(c->sim, &c->costs, kind, rows / often);
+  if (often < 1) cost = (ts_access_cost){(uint64_t)((double)cost.core_ps * often), (uint64_t)((double)cost.medium_ps * often)};
   work->spec.work += cost.core_ps;
   *(write ? &work->write_ps[t] : &work->read_ps[t]) += cost.medium_ps;
   ts_sim_turn(work, write ? work->memory->write[t] : work->memory->read[t], cost.medium_ps);
@@ -97,7 +100,7 @@ void ts_sim_row_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool
 }
 
 uint32_t ts_sim_end(ts_sim_context *c, ts_sim_work *work) {
-  add_mixed(c, work);
+  ts_sim_mix(c, work);
   return ts_timeline_add(c->line, &work->spec);
 }
 

@@ -16,6 +16,7 @@ typedef struct ts_sim_context {
   ts_timeline *line;
   bool counted;  /* the step counts */
   bool expected; /* counts of rows are expected ones, without spread */
+  double split;  /* expected: parts that a drawn count would be shared out to */
   ts_access_costs costs;
 } ts_sim_context;
 
@@ -38,7 +39,9 @@ void ts_sim_turn(ts_sim_work *work, uint32_t resource, uint64_t ps);
 void ts_sim_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool write, double rows, uint32_t bytes);
 /* The same of rows that may lie behind the DRAM cache of Memory Mode: every row access goes through here. */
 void ts_sim_row_access(ts_sim_context *c, ts_sim_work *work, uint32_t tier, bool write, double rows, uint32_t bytes);
-/* Adds the task, with what reads and writes cost each other. */
+/* Adds what reads and writes that are on their way together cost each other; once, when all accesses are in. */
+void ts_sim_mix(ts_sim_context *c, ts_sim_work *work);
+/* Adds the task, mixed. */
 uint32_t ts_sim_end(ts_sim_context *c, ts_sim_work *work);
 
 /* `mean` with a seeded spread: rounded to a whole number, never below 0; where counts are expected ones, `mean`. */

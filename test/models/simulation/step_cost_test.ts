@@ -7,7 +7,12 @@ import { TierstoreError } from "../../../ffi/errors.ts";
 import { libraryVersion } from "../../../ffi/machine.ts";
 import { demandOptions, engineOptions } from "../../../models/simulation/native_options.ts";
 import { fillSimulation } from "../../../models/simulation/resolve.ts";
-import type { SimulatedConfiguration, Simulation, Software } from "../../../models/simulation/simulation.ts";
+import type {
+  ResolvedSimulatedConfiguration,
+  SimulatedConfiguration,
+  Simulation,
+  Software,
+} from "../../../models/simulation/simulation.ts";
 
 libraryVersion(); // opens it: it is never closed
 
@@ -55,10 +60,17 @@ function drawn(seed: number): { simulation: Simulation; name: string; extras: [n
   const pick = picker(seed * 7919 + 11);
   const name = pick(...Object.keys(CONFIGURATIONS));
   const servers = pick(0, 0, 0, 1, 2, 4);
+  const overlap = {
+    ahead: pick(0, 1, 1, 2),
+    prefetch: pick(true, false, false, false),
+    async: pick(true, false, false, false),
+    microBatches: pick(1, 1, 4),
+  };
   const simulation: Simulation = {
     kind: "simulation",
     name: "grid",
-    steps: 8,
+    // Nothing is prefetched for steps that do not come: that is felt in few steps.
+    steps: overlap.prefetch ? 32 : 8,
     warmup: 6,
     seed,
     workload: {
@@ -80,14 +92,10 @@ function drawn(seed: number): { simulation: Simulation; name: string; extras: [n
       parse: pick("0 ms", "0.2 ms", "2 ms"),
       perKey: pick("0 ns", "20 ns"),
       perRow: pick("0 ns", "50 ns"),
+      ...(pick(0, 0, 0, 1) === 1 ? { spread: 0.1, rest: "0.5 ms" } : {}),
       source: "drawn",
     },
-    overlap: {
-      ahead: pick(0, 1, 1, 2),
-      prefetch: pick(true, false, false, false),
-      async: pick(true, false, false, false),
-      microBatches: pick(1, 1, 4),
-    },
+    overlap,
     cluster: {
       workers: servers === 0 ? 1 : pick(1, 2, 4, 8, 16, 16, 64),
       workersPerHost: pick(1, 4, 8),
@@ -106,8 +114,7 @@ function drawn(seed: number): { simulation: Simulation; name: string; extras: [n
 async function optionsOf(seed: number): Promise<{ options: Record<string, string>; name: string }> {
   const { simulation, name, extras: [faults, migrations, flushedRows] } = drawn(seed);
   const filled = fillSimulation(simulation, ".");
-  const set = filled.configurations[name];
-  assert(set !== undefined);
+  const set = filled.configurations[name] as ResolvedSimulatedConfiguration;
   const demand = simulateDemand(demandOptions(filled, set, [1], 1));
   const dense = filled.compute.dense as number;
   const options = await engineOptions(filled, set, demand, dense, { faults, migrations, flushedRows });
