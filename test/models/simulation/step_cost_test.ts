@@ -1,10 +1,10 @@
 // What a step costs by formula, against the engine's own steps in virtual time, on a grid of machines and workloads.
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import "../../native_library.ts";
+import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { simulate, simulateDemand } from "../../../ffi/simulate.ts";
 import { stepCost } from "../../../ffi/step_cost.ts";
 import { TierstoreError } from "../../../ffi/errors.ts";
-import { libraryVersion } from "../../../ffi/machine.ts";
 import { demandOptions, engineOptions } from "../../../models/simulation/native_options.ts";
 import { fillSimulation } from "../../../models/simulation/resolve.ts";
 import type {
@@ -13,8 +13,6 @@ import type {
   Simulation,
   Software,
 } from "../../../models/simulation/simulation.ts";
-
-libraryVersion(); // opens it: it is never closed
 
 const CASES = 240;
 
