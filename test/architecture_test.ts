@@ -53,6 +53,7 @@ const MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   "wdl/schedule": ["base", "store", "wdl/common", "wdl/input"],
   wdl: ["base", "kernels", "optimizers", "store", "wdl/common", "wdl/dense", "wdl/input", "wdl/layers", "wdl/schedule"],
   simulator: ["base", "cache", "media"],
+  gauge: ["base", "tiers/ssdhash"],
 };
 
 /** Source files below a folder with one of these endings, as paths from the root. */
