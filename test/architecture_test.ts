@@ -17,12 +17,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "models/costs": ["base"],
   "models/simulation": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
   "models/planning": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
+  "models/host": ["base", "ffi", "machines", "models/media"],
   "models/validation": ["models/media", "models/simulation", "models/workloads"],
   scenarios: ["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/workloads"],
   // Reads what runs and simulations wrote and computes from it; asks no machine and opens no library.
   reports: ["base", "models/costs", "models/planning", "models/simulation", "scenarios"],
   "mod.ts": [
-    ...["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/validation"],
+    ...["base", "ffi", "machines", "models/host", "models/media", "models/planning", "models/simulation", "models/validation"],
     ...["models/workloads", "scenarios", "reports"],
   ],
   cli: ["mod.ts"],

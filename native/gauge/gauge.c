@@ -113,7 +113,7 @@ static bool read_query(const ts_gauge *g, const double *q, ts_gauge_query *out) 
   if (!(q[2] >= 1 && q[2] <= 1 << 20 && q[3] >= 1 && q[3] <= TS_GAUGE_DEPTH)) return false;
   if (!(q[7] <= 1 && q[8] == 0 && q[10] >= 0 && q[10] <= (double)(g->bytes / 2))) return false;
   *out = (ts_gauge_query){.latency = q[0] == 0, .op = (ts_gauge_op)q[1], .bytes = (uint32_t)q[2],
-                          .threads = (uint32_t)q[3], .sequential = q[4] != 0, .fenced = q[5] != 0, .mixed = q[7] >= 0,
+                          .threads = (uint32_t)q[3], .sequential = q[4] != 0, .fenced = q[5] != 0 || (q[0] == 0 && q[1] > 0), .mixed = q[7] >= 0,
                           .read_share = TS_MAX(0, q[7]), .region = (uint64_t)q[10]};
   return true;
 }

@@ -16,6 +16,8 @@
 #include <emmintrin.h>
 #endif
 
+#define LEAST 8192u /* accesses that are timed */
+
 typedef struct worker {
   pthread_t id;
   const ts_gauge *gauge;
@@ -78,6 +80,11 @@ static inline void store_row(ts_gauge_op op, bool fenced, unsigned char *row, ui
 #endif
 }
 
+/* A thread that got no core before the time was over does what can be timed all the same. */
+static bool goes_on(const worker *w) {
+  return w->accesses < LEAST || !atomic_load_explicit(w->stop, memory_order_relaxed);
+}
+
 /* Reads and writes as many as the share asks for, the difference carried on. */
 static void access_rows(worker *w) {
   const ts_gauge_query *q = w->query;
@@ -85,7 +92,7 @@ static void access_rows(worker *w) {
   ts_gauge_op write = q->op == TS_GAUGE_LOAD ? TS_GAUGE_NT : q->op;
   flush_kind kind = flush_of_cpu();
   double share = q->mixed ? q->read_share : q->op == TS_GAUGE_LOAD ? 1 : 0, due = 0;
-  while (!atomic_load_explicit(w->stop, memory_order_relaxed)) {
+  while (goes_on(w)) {
     for (uint32_t i = 0; i < 256; i++) {
       uint64_t at = q->sequential ? next : (uint64_t)((unsigned __int128)ts_mix64(++w->state) * rows >> 64);
       next = at + 1 < rows ? at + 1 : 0;
@@ -105,7 +112,7 @@ static void access_rows(worker *w) {
 static void chase(worker *w) {
   const unsigned char *from = w->from;
   uint64_t at = w->state % (w->bytes / TS_GAUGE_LINE);
-  while (!atomic_load_explicit(w->stop, memory_order_relaxed)) {
+  while (goes_on(w)) {
     for (uint32_t i = 0; i < 256; i++) at = *(const volatile uint64_t *)(const void *)(from + at * TS_GAUGE_LINE);
     w->accesses += 256;
   }
