@@ -23,7 +23,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Reads what runs and simulations wrote and computes from it; asks no machine and opens no library.
   reports: ["base", "models/costs", "models/planning", "models/simulation", "scenarios"],
   "mod.ts": [
-    ...["base", "ffi", "machines", "models/host", "models/media", "models/planning", "models/simulation", "models/validation"],
+    ...[
+      "base",
+      "ffi",
+      "machines",
+      "models/host",
+      "models/media",
+      "models/planning",
+      "models/simulation",
+      "models/validation",
+    ],
     ...["models/workloads", "scenarios", "reports"],
   ],
   cli: ["mod.ts"],
