@@ -9,7 +9,7 @@
 import { randomNumbers } from "../../base/random.ts";
 import { type Family, fit, type FitOptions, type FreeParameter } from "../media/calibration/fit.ts";
 import { accessOf } from "../media/calibration/bands.ts";
-import { type CalibrationPoint, type FigureKind } from "../media/calibration/points.ts";
+import type { CalibrationPoint, FigureKind } from "../media/calibration/points.ts";
 import { predict, questionsOf } from "../media/calibration/predict.ts";
 import type { MeasuredFigures } from "../media/measured.ts";
 import { median, orderInterval, type SweptPoint } from "./sweep.ts";
