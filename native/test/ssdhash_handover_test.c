@@ -2,6 +2,7 @@
  * a million runs happens here in each. */
 #include "base/sync_point.h"
 #include "test/ssdhash_world.h"
+#include "tiers/ssdhash/table.h"
 
 #include <time.h>
 
@@ -48,11 +49,11 @@ static void *put_until_refused(void *argument) {
 }
 
 /* False: it hangs; nothing after that makes sense. */
-static bool joined(call *c) {
+static bool joined(pthread_t id) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += PATIENCE;
-  return pthread_timedjoin_np(c->id, NULL, &until) == 0;
+  return pthread_timedjoin_np(id, NULL, &until) == 0;
 }
 
 /* A put finds the limit reached and only a file that is still read in the way. The reader leaves after the put has looked
@@ -76,10 +77,10 @@ static void last_reader_leaves_before_the_wait(void) {
   ts_sync_open("ssd:get:arrived");
   CHECK(ts_sync_await("ssd:get:left", 1));
   ts_sync_open("ssd:room:before_wait");
-  const bool woken = joined(&writer);
+  const bool woken = joined(writer.id);
   CHECK_MSG(woken, "%s", "the put sleeps though the reader has left");
   if (!woken) _exit(1);
-  CHECK(joined(&reader) && reader.right == 1);
+  CHECK(joined(reader.id) && reader.right == 1);
   CHECK(ts_sync_stop());
   CHECK_MSG(writer.status == TS_EFULL && strstr(writer.text, "limit") != NULL, "%d %s", writer.status, writer.text);
   uint32_t wrong = 0;
@@ -118,7 +119,7 @@ static void records_change_while_they_are_compacted(void) {
   CHECK(ts_sync_await("ssd:compact:read", 1));
   call writer = {.w = &w, .n = KEYS, .stamp = 1000};
   pthread_create(&writer.id, NULL, put_all, &writer);
-  CHECK(joined(&writer) && writer.status == TS_OK);
+  CHECK(joined(writer.id) && writer.status == TS_OK);
   int64_t gone[] = {1, 3, 5, 7};
   CHECK(ops->remove(w.table, 4, gone, NULL, err_of(&w)) == TS_OK);
   ts_sync_open("ssd:compact:read");
@@ -199,7 +200,7 @@ static void tables_open_beside_readers(void) {
     if (status == TS_OK) ops->close(other, false);
   }
   atomic_store(&reader.stop, true);
-  CHECK(joined(&reader));
+  CHECK(joined(reader.id));
   CHECK_MSG(reader.wrong == 0, "%u: %s", reader.wrong, reader.text);
   world_end(&w);
 }
@@ -238,12 +239,89 @@ static void the_compactor_is_asked_while_it_compacts(void) {
   call closer = {.w = &w};
   pthread_create(&closer.id, NULL, close_table, &closer);
   ts_sync_open("ssd:compact:read");
-  const bool closed = joined(&closer);
+  const bool closed = joined(closer.id);
   CHECK_MSG(closed, "%s", "closing a table that compacts hangs");
   if (!closed) _exit(1);
   CHECK(ts_sync_stop());
   CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
   CHECK(w.table != NULL && read_many(&w, 0, KEYS, 2000, &wrong, &status) == KEYS && wrong == 0);
+  world_end(&w);
+}
+
+/* Puts keys by chance, again and again, until two files were compacted; stamps: of each key's last put. */
+typedef struct churned {
+  pthread_t id;
+  ts_records *table;
+  uint32_t stamps[3000];
+  int32_t status;
+  char text[512];
+} churned;
+
+static void *churn(void *argument) {
+  churned *c = argument;
+  const ts_err err = {c->text, sizeof c->text};
+  unsigned char row[128];
+  const unsigned char *from = row;
+  for (uint32_t stamp = 1; ts_sync_reached("ssd:compact:rewritten") < 2 && stamp < 500; stamp++)
+    for (int64_t key = 0; key < 3000 && c->status == TS_OK; key++) {
+      if (stamp > 1 && ts_random64(5, stamp, (uint64_t)key) % 3 != 0) continue;
+      fill(row, sizeof row, key, stamp);
+      c->status = ops->put(c->table, 1, &key, NULL, &from, NULL, err);
+      c->stamps[key] = stamp;
+    }
+  return NULL;
+}
+
+static uint32_t wrong_rows(churned *c) {
+  unsigned char row[128], expected[128], *to = row;
+  uint32_t wrong = 0;
+  for (int64_t key = 0; key < 3000; key++) {
+    uint8_t found = 0;
+    fill(expected, sizeof expected, key, c->stamps[key]);
+    const int32_t status = ops->get(c->table, 1, &key, &to, &found, (ts_err){c->text, sizeof c->text});
+    wrong += status != TS_OK || !found || memcmp(row, expected, sizeof row) != 0;
+  }
+  return wrong;
+}
+
+/* Where DRAM is full all compactions share the one buffer that was kept for them: the second waits until the first has
+ * brought it back, and both keep their records. */
+static void compactions_take_turns_at_the_last_buffer(void) {
+  enum { MOST = 4096 };
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", NULL};
+  static ts_ssd_buffer rest[MOST];
+  static churned first, second;
+  world w;
+  world_make(&w, where("turns"), "t", 128, 8 << 20, 8 << 20, options);
+  ts_records_options of_other = w.open;
+  of_other.table = "u";
+  CHECK(world_open(&w) == TS_OK && ops->open(&of_other, &second.table, err_of(&w)) == TS_OK);
+  first.table = w.table;
+  ts_sync_start();
+  first.status = put_many(&w, 0, 3000, 0);
+  w.table = second.table;
+  second.status = put_many(&w, 0, 3000, 0);
+  w.table = first.table;
+  ts_ssd_table *t = (ts_ssd_table *)w.table;
+  uint32_t taken = 0;
+  while (taken < MOST && (rest[taken] = ts_ssd_take_buffer(t, t->chunk_memory)).memory != NULL) taken++;
+  CHECK_MSG(taken > 0 && taken < MOST, "%u buffers", taken);
+  ts_sync_close_first("ssd:compact:read");
+  pthread_create(&first.id, NULL, churn, &first);
+  CHECK(ts_sync_await("ssd:compact:read", 1));
+  CHECK(ts_sync_reached("ssd:compact:wait_buffer") == 0);
+  pthread_create(&second.id, NULL, churn, &second);
+  CHECK(ts_sync_await("ssd:compact:wait_buffer", 1));
+  CHECK(ts_sync_reached("ssd:compact:read") == 1); /* nothing is read without a buffer */
+  ts_sync_open("ssd:compact:read");
+  const bool woken = joined(first.id) && joined(second.id);
+  CHECK_MSG(woken, "%s", "a compaction sleeps though the buffer is back");
+  if (!woken) _exit(1);
+  CHECK(ts_sync_stop());
+  while (taken > 0) ts_ssd_give_buffer(t, &rest[--taken]);
+  CHECK_MSG(first.status == TS_OK && second.status == TS_OK, "%s; %s", first.text, second.text);
+  CHECK(wrong_rows(&first) == 0 && wrong_rows(&second) == 0);
+  ops->close(second.table, false);
   world_end(&w);
 }
 
@@ -253,6 +331,7 @@ int main(void) {
   last_reader_leaves_before_the_wait();
   records_change_while_they_are_compacted();
   the_compactor_is_asked_while_it_compacts();
+  compactions_take_turns_at_the_last_buffer();
   rings_that_fail();
   remove_root();
   return test_result();

@@ -145,6 +145,7 @@ Deno.test("bench:wdl runs: floor and ours train on the same batches, and all row
     const out = `${folder}/bench-wdl.json`;
     const small = [
       "--rounds=1",
+      "--warmup=1",
       "--steps=1",
       "--rows=20480",
       "--only=floor,input",
