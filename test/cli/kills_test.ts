@@ -10,17 +10,19 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../asse
 const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const CLI = file("cli.ts");
 
+const DATA = { synthetic: "criteo-kaggle", scale: 0.01, rows: 4096, testRows: 1024 } as const;
+
 const SLOW: Scenario = {
   name: "slow",
   workload: {
-    data: { synthetic: "criteo-kaggle", scale: 0.01, rows: 4096, testRows: 1024 },
+    data: DATA,
     batch: 256,
     steps: 60,
     warmup: 1,
     hidden: [64],
   },
   configurations: { "dram": { storage: "DRAM" } },
-  repetitions: 6,
+  repetitions: 4,
   quality: { samples: 0 },
   seed: 3,
 };
@@ -110,14 +112,14 @@ Deno.test("a run whose `deno task` was killed stops after its sample, and resume
       text(stdout).replace(/\s+/g, " "),
       /"deno task go" \(process \d+\), which started this run, is gone: it stops/,
     );
-    assertMatch(text(stderr), /Interrupted: \d of 6 samples are complete/);
+    assertMatch(text(stderr), /Interrupted: \d of 4 samples are complete/);
     const kept = await Deno.readTextFile(path);
     const before = (await readResult(path)).samples.length;
-    assert(before >= 1 && before < 6, `${before} samples`);
+    assert(before >= 1 && before < 4, `${before} samples`);
     const resumed = await run("--resume").output();
     assertEquals([text(resumed.stderr), resumed.code], ["", 0]);
     assert((await Deno.readTextFile(path)).startsWith(kept));
-    assertEquals((await readResult(path)).samples.length, 6);
+    assertEquals((await readResult(path)).samples.length, 4);
   });
 });
 
@@ -128,7 +130,7 @@ Deno.test("SIGINT to set-up alone stops the run it started, with 130, resumable"
     await samples(1);
     child.kill("SIGINT");
     const { code, stderr } = await child.output();
-    assertMatch(text(stderr), /Interrupted: \d of 6 samples are complete/);
+    assertMatch(text(stderr), /Interrupted: \d of 4 samples are complete/);
     assertEquals(code, 130);
   });
 });
@@ -240,7 +242,7 @@ const left = "what a killed run and worker leave on the user's disk is removed b
 Deno.test(left, { ignore: !onDisk }, async () => {
   const ssd: Scenario = {
     ...SLOW,
-    workload: { ...SLOW.workload, steps: 6 },
+    workload: { ...SLOW.workload, data: { ...DATA, scale: 0.004 }, steps: 6 },
     repetitions: 3,
     configurations: { disk: { storage: "DRAM_SSDHASH", ssdPath: "ssd" } },
   };

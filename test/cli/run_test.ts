@@ -7,10 +7,12 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../asse
 
 const CLI = fileURLToPath(new URL("../../cli.ts", import.meta.url));
 
+const DATA = { synthetic: "criteo-kaggle", scale: 0.01, rows: 4096, testRows: 1024 } as const;
+
 const TINY: Scenario = {
   name: "tiny",
   workload: {
-    data: { synthetic: "criteo-kaggle", scale: 0.01, rows: 4096, testRows: 1024 },
+    data: DATA,
     batch: 256,
     steps: 6,
     warmup: 1,
@@ -99,7 +101,7 @@ Deno.test("tierbench run trains over disks to the same rows, and leaves no files
     const disks: Scenario = {
       ...TINY,
       // Wide rows: LevelDB takes half a megabyte of DRAM for each of the 26 tables, whatever their size.
-      workload: { ...TINY.workload, dim: 64 },
+      workload: { ...TINY.workload, data: { ...DATA, scale: 0.006 }, dim: 64 },
       configurations: {
         "dram": { storage: "DRAM" },
         "ssdhash": { storage: "DRAM_SSDHASH", ssdPath, policy: "s3fifo" },
@@ -133,7 +135,11 @@ Deno.test("tierbench run trains over disks to the same rows, and leaves no files
 });
 
 Deno.test("tierbench run interrupted by Ctrl-C ends with 130, leaves nothing behind, and resumes", async () => {
-  const slow: Scenario = { ...TINY, workload: { ...TINY.workload, steps: 400, hidden: [256] } };
+  const slow: Scenario = {
+    ...TINY,
+    workload: { ...TINY.workload, steps: 200, hidden: [256] },
+    configurations: { "dram": { storage: "DRAM" }, "fsdax": { storage: "DRAM_PMEM", pmem: "libpmem" } },
+  };
   await inFolder(slow, async (folder) => {
     const before = await leftInMemory();
     const child = command(folder, "run", "tiny.jsonc").spawn();
@@ -147,14 +153,14 @@ Deno.test("tierbench run interrupted by Ctrl-C ends with 130, leaves nothing beh
     assertEquals(code, 130, text(stderr));
     assertMatch(
       text(stderr),
-      /Interrupted: \d+ of 12 samples are complete in ".*"; the same run with --resume goes on/,
+      /Interrupted: \d+ of 6 samples are complete in ".*"; the same run with --resume goes on/,
     );
     assertEquals(await leftInMemory(), before);
     const kept = await Deno.readTextFile(path);
     const resumed = await command(folder, "run", "tiny.jsonc", "--resume").output();
     assertEquals([text(resumed.stderr), resumed.code], ["", 0]);
     assert((await Deno.readTextFile(path)).startsWith(kept));
-    assertEquals((await readResult(path)).samples.length, 12);
+    assertEquals((await readResult(path)).samples.length, 6);
   });
 });
 

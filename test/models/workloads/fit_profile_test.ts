@@ -101,7 +101,7 @@ for (const [name, make, lru, lfu] of STREAMS) {
 
 Deno.test("fitProfile() leaves no key in the profile", async () => {
   const random = randomNumbers(4), rank = zipfRanks(500, 1.2, random);
-  const keys = BigInt64Array.from({ length: 20_000 }, () => 987_654_321_000_000n + BigInt(rank()) * 1_234_577n);
+  const keys = BigInt64Array.from({ length: 5_000 }, () => 987_654_321_000_000n + BigInt(rank()) * 1_234_577n);
   const { profile } = await fitProfile(traceOf(keys), { name: "p" });
   const text = profileText(profile).replaceAll(/[\s.]/g, "");
   for (const key of new Set(keys)) {
@@ -130,7 +130,7 @@ Deno.test("fitProfile() keeps a sample of rows of a stream beyond its memory", a
 
 Deno.test("fitProfile() sees which column follows which", async () => {
   const random = randomNumbers(5), rank = zipfRanks(2000, 0.7, random), other = zipfRanks(300, 0.5, random);
-  const parent = BigInt64Array.from({ length: 20_000 }, () => BigInt(rank()));
+  const parent = BigInt64Array.from({ length: 10_000 }, () => BigInt(rank()));
   const child = parent.map((key) => random() < 0.8 ? key % 97n : BigInt(Math.floor(random() * 97)));
   const free = parent.map(() => BigInt(other()));
   const { profile } = await fitProfile([
