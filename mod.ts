@@ -366,6 +366,7 @@ export type { SweepPoint } from "./models/host/sweep.ts";
 export type { MediaQuery, MediaQuestion } from "./ffi/media.ts";
 export { loadPlan, parsePlan } from "./models/planning/load.ts";
 export type {
+  PlanCost,
   PlanFile,
   PlanFileMachine,
   PlanFileTable,

@@ -1,24 +1,62 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { defaultPriceBook, loadPlan, plan, type PlanAnswer, planInputs, planRequest, planText } from "../mod.ts";
+import {
+  defaultPriceBook,
+  loadPlan,
+  plan,
+  type PlanAnswer,
+  planInputs,
+  planRequest,
+  planText,
+  planWinText,
+  withOwnPrices,
+} from "../mod.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import {
+  AS_OF_HELP,
+  BOUNDARY_HELP,
+  boundaryWord,
+  CURRENCY_HELP,
+  currencyWord,
+  listed,
+  priceOptions,
+  PRICES_HELP,
+} from "./price_files.ts";
 
 /** `tierbench plan`: the cheapest machines that hold a model's tables and train it fast enough. */
 export function addPlan(program: Command, { terminal, exit }: Context): void {
   program.command("plan")
     .description("find the cheapest machines for a model's tables: tier by table, hosts, speed, cost, with bands")
     .argument("<file>", "a plan file; scenarios/plans has examples")
+    .option("--prices <file>", PRICES_HELP, listed)
+    .option("--as-of <date>", AS_OF_HELP)
+    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
+    .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--no-limit", "no bound on the number of tables and machines")
     .option("--json", "for machines: the whole answer")
     .addHelpText(
       "after",
       "\nExample:\n  tierbench plan scenarios/plans/retail.jsonc\n\ndocs/planner.md says what is modelled.",
     )
-    .action(async (file, { json, limit }) => {
+    .action(async (file, { json, limit, ...words }) => {
+      const { priceFiles = [], asOf, boundary, currency } = await priceOptions(words);
       const inputs = await planInputs(await loadPlan(file, { limit }));
-      const answer = plan(planRequest(inputs, defaultPriceBook()));
-      terminal.out(json === true ? `${JSON.stringify(answer, undefined, 2)}\n` : planText(answer));
+      const request = planRequest(
+        asOf === undefined ? inputs : { ...inputs, prices: asOf },
+        priceFiles.length === 0 ? defaultPriceBook() : withOwnPrices(defaultPriceBook(), priceFiles),
+        { ...(currency === undefined ? {} : { currency }), serversAlone: boundary === "parameter-servers" },
+      );
+      const { unpriced } = request;
+      const answer = plan(request);
+      if (json === true) {
+        const named = unpriced.map(({ name, why }) => ({ name, why }));
+        terminal.out(`${JSON.stringify({ ...answer, unpriced: named }, undefined, 2)}\n`);
+      } else terminal.out(planText(answer));
+      for (const one of json === true ? [] : unpriced) {
+        const win = planWinText(one, request, answer);
+        terminal.out(`  ${one.name}  ${one.why}${win === undefined ? "" : `; ${win}`}\n`);
+      }
       if (!met(answer)) exit(EXIT.failed);
     });
 }

@@ -173,6 +173,7 @@ export {
   planRequest,
   type RowTimes,
 } from "../models/planning/request.ts";
+export { type PlanPricing, type PlanTrainers, planWinText, type UnpricedMachine } from "../models/planning/bill.ts";
 export { planText } from "../models/planning/text.ts";
 export type {
   Banded,
@@ -180,6 +181,7 @@ export type {
   Placement,
   Plan as MachinePlan,
   PlanAnswer,
+  PlanBill,
   PlanMachine,
   PlanOverhead,
   PlanRequest,

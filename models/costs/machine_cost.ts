@@ -144,6 +144,15 @@ export const PART_WORDS: Readonly<Record<PartName, string>> = {
   nvme: "NVMe",
 };
 
+/** What a medium is made of, by the beginning of its name; undefined for one that does not say. */
+export function partNamed(medium: string): PartName | undefined {
+  if (/\bcxl\b/i.test(medium)) return "cxl";
+  if (/^hbm/i.test(medium)) return "hbm";
+  if (/^nvme|\bssd\b/i.test(medium)) return "nvme";
+  if (/\boptane\b/i.test(medium)) return "pmem";
+  return /^l?p?ddr\d/i.test(medium) ? "dram" : undefined;
+}
+
 /** The price of one machine that holds so many bytes, or why it has none. */
 export function priceMachine(machine: MachineCost, needs: PartNeeds, prices: Prices): PricedMachine | NoPrice {
   if (typeof machine === "string") return fromBook(machine, needs, prices);
@@ -225,14 +234,15 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
     }
     if (part === "nvme") nvmeBytes = count * bytes;
     const medium = part === "dram" ? modules.medium ?? "DDR5" : MEDIUM[part];
-    const capacity = Math.round(bytes / 1e9);
+    // Modules are called by GB and hold GiB; whoever writes "64 GiB" means the module that is sold as 64 GB.
+    const capacity = bytes % GIB === 0 ? bytes / GIB : Math.round(bytes / 1e9);
     const price = modulePrice(dated, medium, capacity);
     const watts = dated.items.find(({ item }) => item === WATTS[part]);
     if (price === undefined || watts === undefined) {
       if (unpriced !== undefined || part !== "cxl") {
         return { why: `no price of ${capacity} GB ${part === "cxl" ? "CXL memory" : medium} by ${date}` };
       }
-      unpriced = { part, gigabytes: count * bytes / 1e9 };
+      unpriced = { part, gigabytes: count * capacity };
       if (watts !== undefined) {
         bought.push({ name: `${count} × ${capacity} GB CXL`, count, price: 0, watts: watts.value });
       }
@@ -243,7 +253,7 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
     bought.push({
       name: `${count} × ${capacity} GB ${medium}`,
       count,
-      price: price.value * bytes / 1e9,
+      price: price.value * capacity,
       watts: watts.value,
     });
   }

@@ -47,6 +47,9 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
       ...own.flatMap(({ tiers }) => tiers.map((t) => t.medium)),
     ], file.directory),
     prices: file.prices,
+    ...(file.cost === undefined ? {} : {
+      trainers: { machine: file.cost.trainers, count: Math.ceil(file.workers / file.cost.workersPerHost) },
+    }),
     usableShare: file.usableShare,
     target: {
       ...(samplesPerSecond === undefined ? {} : { samplesPerSecond }),

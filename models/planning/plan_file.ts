@@ -10,6 +10,8 @@ import { described, flag, real, whole } from "../../base/schema_parts.ts";
 import { shownName } from "../../base/names.ts";
 import { SIZE_PATTERN } from "../../base/units.ts";
 import * as v from "../../base/valibot.ts";
+import type { MachineCost } from "../costs/machine_cost.ts";
+import { machineCostSchema } from "../costs/machine_cost_schema.ts";
 import { type RowOptimizer, RULES } from "../workloads/row_bytes.ts";
 
 /** What updates a table of a plan; `none` is a table that is served only. */
@@ -35,18 +37,30 @@ export interface PlanFileTable {
   count?: number;
 }
 
-/** A machine of the user's own. */
+/** A machine of the user's own: with an hour's price and its date, or with `machine`, which says what it costs. */
 export interface PlanFileMachine {
-  /** US dollars an hour of one. */
-  pricePerHour: number;
+  /** An hour's price of one. */
+  pricePerHour?: number;
   /** When that price was true. */
-  date: string;
+  date?: string;
+  /** What it is in. Default "USD". */
+  currency?: string;
+  /** What it costs: a machine of the price book, an hour's price, or parts. */
+  machine?: MachineCost;
   /** Its tiers, fastest first. */
   tiers: { name: string; medium: string; size: string | number; records?: boolean }[];
   /** Bytes a second of its network, each way. */
   network?: string | number;
   /** Threads that use its memory. Default 16. */
   threads?: number;
+}
+
+/** The rest of the bill. */
+export interface PlanCost {
+  /** What a machine of workers costs. */
+  trainers: MachineCost;
+  /** Workers on one. Default 1. */
+  workersPerHost?: number;
 }
 
 /** A plan file as written. */
@@ -76,6 +90,8 @@ export interface PlanFile {
   target: { samplesPerSecond?: number; p99Ms?: number; dollarsPerHour?: number };
   /** Date of the prices. Default "2026-11". */
   prices?: string;
+  /** What trains beside the machines that hold the tables. */
+  cost?: PlanCost;
   /** Providers of the price book that are looked at; all of them without. */
   providers?: string[];
   /** Media of the price book's machines. */
@@ -112,6 +128,8 @@ export interface ResolvedPlanFile {
   readonly target: PlanFile["target"];
   /** Date of the prices: the latest the price book has by then. */
   readonly prices: string;
+  /** What trains; absent: nothing is said of it. */
+  readonly cost?: Required<PlanCost>;
   /** Providers of the price book that are looked at; undefined: all of them. */
   readonly providers: readonly string[] | undefined;
   /** Media models that stand for the memory of the price book's machines. */
@@ -126,10 +144,8 @@ export interface ResolvedPlanFile {
 
 /** A machine of the user's own with its defaults. */
 export interface ResolvedMachine {
-  /** US dollars an hour of one machine. */
-  readonly pricePerHour: number;
-  /** When that price was true: `2026-11`. */
-  readonly date: string;
+  /** What one machine costs. */
+  readonly machine: MachineCost;
   /** Its tiers, fastest first: name, media model, bytes of one machine, and whether rows are records in files. */
   readonly tiers: readonly {
     readonly name: string;
@@ -144,6 +160,7 @@ export interface ResolvedMachine {
 }
 
 const SIZE_FORM = 'expected a size such as "512 GiB"';
+const CURRENCY_FORM = 'expected a currency such as "EUR"';
 const DATE_FORM = 'expected a date such as "2026-11"';
 const size = v.union([
   v.pipe(v.string(SIZE_FORM), v.regex(SIZE_PATTERN, SIZE_FORM)),
@@ -176,9 +193,17 @@ const table = v.strictObject({
   count: v.exactOptional(whole("So many tables of this kind. Default 1.", 1, 10_000)),
 });
 
-const machine = v.strictObject({
-  pricePerHour: real("US dollars an hour of one.", 1e-6, 1e9),
-  date: described(date, "When that price was true."),
+const machineFields = v.strictObject({
+  pricePerHour: v.exactOptional(real("An hour of one.", 1e-6, 1e9)),
+  date: v.exactOptional(described(date, "When that price was true.")),
+  currency: v.exactOptional(described(
+    v.pipe(v.string(CURRENCY_FORM), v.regex(/^[A-Z]{3}$/, CURRENCY_FORM)),
+    'What it is in. Default "USD".',
+  )),
+  machine: v.exactOptional(described(
+    machineCostSchema,
+    "Instead of pricePerHour and date: a machine of the price book, an hour's price, or parts.",
+  )),
   tiers: described(
     v.pipe(
       v.array(v.strictObject({
@@ -195,6 +220,15 @@ const machine = v.strictObject({
   network: v.exactOptional(described(size, "Bytes a second of its network, each way; without, it is in no time.")),
   threads: v.exactOptional(whole("Threads that use its memory. Default 16.", 1, 4096)),
 });
+
+const machine = v.pipe(
+  machineFields,
+  v.check(
+    ({ machine, pricePerHour, date }) =>
+      machine === undefined ? pricePerHour !== undefined && date !== undefined : pricePerHour === undefined,
+    "expected pricePerHour with its date, or machine",
+  ),
+);
 
 /** Validates what {@linkcode PlanFile} describes. */
 export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
@@ -229,6 +263,13 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
     "What must be met: the cheapest machines that do win. With a budget alone, the fastest within it.",
   ),
   prices: v.exactOptional(described(date, 'Date of the prices: the latest the book has by then. Default "2026-11".')),
+  cost: v.exactOptional(described(
+    v.strictObject({
+      trainers: described(machineCostSchema, "What a machine of workers costs."),
+      workersPerHost: v.exactOptional(whole("Workers on one. Default 1.", 1, 1024)),
+    }),
+    "What trains beside the machines that hold the tables; without it the bill ends with these.",
+  )),
   providers: v.exactOptional(described(v.array(text), "Providers of the price book; all of them without.")),
   media: v.exactOptional(described(
     v.strictObject({
@@ -249,8 +290,11 @@ export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "director
   );
   const machines = Object.entries(written.machines ?? {}).map(([name, one]) =>
     [name, {
-      pricePerHour: one.pricePerHour,
-      date: one.date,
+      machine: one.machine ?? {
+        pricePerHour: one.pricePerHour ?? 0,
+        date: one.date ?? "",
+        ...(one.currency === undefined ? {} : { currency: one.currency }),
+      },
       tiers: one.tiers.map(({ name, medium, size, records }) => ({
         name,
         medium,
@@ -272,6 +316,7 @@ export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "director
     overlapped: written.overlapped ?? false,
     target: written.target,
     prices: written.prices ?? "2026-11",
+    ...(written.cost === undefined ? {} : { cost: { workersPerHost: 1, ...written.cost } }),
     providers: written.providers,
     media: { dram: "ddr4-2666-6ch", pmem: "optane-100-6x256", ...written.media },
     machines: Object.fromEntries(machines),

@@ -31,10 +31,12 @@ export interface PlanTier {
 export interface PlanMachine {
   /** Provider and shape. */
   readonly name: string;
-  /** US dollars an hour of one. */
+  /** An hour of one. */
   readonly pricePerHour: number;
   /** When the price was seen. */
   readonly priceDate: string;
+  /** That it is old, or that its memory is not sold new any more. */
+  readonly priceNote?: string;
   /** Its tiers, fastest first. */
   readonly tiers: readonly PlanTier[];
   /** Bytes a second of its network in each direction; undefined: not known, and not in the plan's times. */
@@ -75,6 +77,16 @@ export interface PlanTarget {
   readonly dollarsPerHour?: number | undefined;
 }
 
+/** What is in the bill beside the machines that hold the tables, and how amounts are written. */
+export interface PlanBill {
+  /** `$`, `EUR`. */
+  readonly sign: string;
+  /** An hour of everything else in the bill; the same for every machine. */
+  readonly commonPerHour: number;
+  /** What costs are of, in words. */
+  readonly of: string;
+}
+
 /** Everything the planner needs. */
 export interface PlanRequest {
   /** The tables of the model; each is placed by itself. */
@@ -93,6 +105,8 @@ export interface PlanRequest {
   readonly overhead: PlanOverhead;
   /** Machines of one shape at most. */
   readonly maxHosts: number;
+  /** What is in the bill. Default: nothing beside the machines, in dollars. */
+  readonly bill?: PlanBill;
 }
 
 /** Where the rows of a table are. Shares of the table's rows by tier, fastest first; they add up to 1. */
@@ -127,8 +141,10 @@ export interface Plan {
   readonly machine: PlanMachine;
   /** How many of them hold the tables, each the same part. */
   readonly hosts: number;
-  /** US dollars an hour of all hosts. */
+  /** An hour of all hosts. */
   readonly pricePerHour: number;
+  /** An hour of the bill: the hosts, and what else is in it. */
+  readonly billPerHour: number;
   /** Where the rows of each table are. */
   readonly placements: readonly Placement[];
   /** Seconds of a step: dense layers, memory and network of the busiest host. */
@@ -139,7 +155,7 @@ export interface Plan {
   readonly p99StepSeconds: Banded;
   /** Training samples a second of all workers: the samples of a step over its mean seconds. */
   readonly samplesPerSecond: Banded;
-  /** US dollars for a million samples. */
+  /** What a million samples costs, of the bill. */
   readonly dollarsPerMillionSamples: Banded;
   /** Bytes of one host that are used, by tier. */
   readonly usedBytes: readonly number[];
@@ -157,6 +173,8 @@ export interface Loser {
 
 /** The answer. */
 export interface PlanAnswer {
+  /** What costs are of; absent where the request says nothing of it. */
+  readonly bill?: PlanBill;
   /** The cheapest that meets the target; with a budget alone, the fastest within it. Undefined: none does. */
   readonly best: Plan | undefined;
   /** Every other machine, with the reason that it is not chosen. */

@@ -45,7 +45,7 @@ export function plan(request: PlanRequest): PlanAnswer {
       plan: found,
       why: why ?? lostTo(found as Plan, best, budgetOnly, full === true),
     }));
-  return { best, losers };
+  return { ...(request.bill === undefined ? {} : { bill: request.bill }), best, losers };
 }
 
 function check({ tables, machines, target, samplesPerStep, computeSeconds, maxHosts }: PlanRequest): void {
@@ -186,6 +186,7 @@ export function planOf(machine: PlanMachine, hosts: number, request: PlanRequest
   });
   const memory = seconds(() => 1);
   const pricePerHour = hosts * machine.pricePerHour;
+  const billPerHour = pricePerHour + (request.bill?.commonPerHour ?? 0);
   const stepSeconds = banded(step);
   const spread = Math.sqrt(
     choices.reduce((sum, option, i) => sum + variance(option, (tables[i] as PlanTable).distinctPerStep / hosts), 0),
@@ -196,12 +197,13 @@ export function planOf(machine: PlanMachine, hosts: number, request: PlanRequest
     machine,
     hosts,
     pricePerHour,
+    billPerHour,
     placements: choices.map((option, i) => placement(option, tables[i] as PlanTable, hosts)),
     step: { compute: computeSeconds, memory, network },
     stepSeconds,
     p99StepSeconds,
     samplesPerSecond,
-    dollarsPerMillionSamples: inverse(samplesPerSecond, (rate) => dollarsPerMillionSamples(pricePerHour, rate)),
+    dollarsPerMillionSamples: inverse(samplesPerSecond, (rate) => dollarsPerMillionSamples(billPerHour, rate)),
     usedBytes: bytesOf(choices, machine.tiers.length),
   };
 }

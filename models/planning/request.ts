@@ -5,7 +5,10 @@
  */
 
 import { GIB } from "../costs/cost_model.ts";
-import { dateText, type Instance, type PriceBook, pricesAsOf } from "../costs/price_book.ts";
+import { amountIn, DOLLARS, inCurrency } from "../costs/currency.ts";
+import { type PriceAge, pricesIn } from "../costs/machine_cost.ts";
+import { dateText, type Instance, isEnded, isStale, type PriceBook } from "../costs/price_book.ts";
+import { billOf, ownPrice, type PlanPricing, type PlanTrainers, priceNoteOf, type UnpricedMachine } from "./bill.ts";
 import { OVERHEAD } from "./size.ts";
 import type { ResolvedMachine } from "./plan_file.ts";
 import type { PlanTableBytes } from "./sizes.ts";
@@ -51,6 +54,8 @@ export interface PlanInputs {
   readonly rowTimes: (medium: string, threads: number, rowBytes: number) => RowTimes;
   /** Date of the prices: the latest the price book has by then. */
   readonly prices: string;
+  /** What trains; absent: nothing is said of it. */
+  readonly trainers?: PlanTrainers;
   /** Share of each memory that tables may use, above 0 and at most 1. */
   readonly usableShare: number;
   /** What a plan must meet. */
@@ -66,24 +71,34 @@ export interface PlanInputs {
 }
 
 /**
- * The request.
+ * The request, and the machines that have no price.
  *
- * @throws {RangeError} There is no machine to plan with.
+ * @throws {RangeError} There is no machine to plan with, or a rate is needed that no row states.
  */
-export function planRequest(inputs: PlanInputs, book: PriceBook): PlanRequest {
-  const dated = pricesAsOf(book, inputs.prices);
+export function planRequest(
+  inputs: PlanInputs,
+  book: PriceBook,
+  { currency = DOLLARS, serversAlone = false }: PlanPricing = {},
+): PlanRequest & { readonly unpriced: readonly UnpricedMachine[] } {
+  const prices = pricesIn(book, inCurrency(book, currency, inputs.prices), currency, inputs.prices);
+  const { dated } = prices;
+  const own = inputs.own.map((machine) => ({ machine, price: ownPrice(machine, prices) }));
+  const unpriced = own.flatMap(({ machine, price }): UnpricedMachine[] => {
+    if (!("why" in price)) return [];
+    const { why, rest } = price;
+    const planned = ownMachine(
+      machine,
+      { perHour: rest?.machine.perHour ?? 0, dates: [], stale: false, ended: [] },
+      inputs,
+    );
+    return [{ name: machine.name, why, machine: planned, ...(rest === undefined ? {} : { rest }) }];
+  });
   const rented = dated.instances.filter(({ role, provider }) =>
     role === "memory" && (inputs.providers === undefined || inputs.providers.includes(provider))
   );
   const machines = [
     ...rented.map((instance) => rentedMachine(instance, inputs)),
-    ...inputs.own.map((machine) => ({
-      name: machine.name,
-      pricePerHour: machine.pricePerHour,
-      priceDate: machine.date,
-      networkBytesPerSecond: machine.networkBytesPerSecond,
-      tiers: machine.tiers.map((tier) => planTier(tier, machine.threads, inputs)),
-    })),
+    ...own.flatMap(({ machine, price }) => "why" in price ? [] : [ownMachine(machine, price, inputs)]),
   ];
   if (machines.length === 0) {
     const providers = [
@@ -93,10 +108,26 @@ export function planRequest(inputs: PlanInputs, book: PriceBook): PlanRequest {
       `Cannot plan: the price book has no machine of ${
         inputs.providers?.join(", ") ?? "anybody"
       } as of ${inputs.prices}, ` +
-        `and the plan names none; providers there are: ${providers.join(", ")}`,
+        `and the plan names none${
+          unpriced.length === 0
+            ? ""
+            : ` with a price (${unpriced.map(({ name, why }) => `${name}: ${why}`).join("; ")})`
+        }; providers there are: ${providers.join(", ")}`,
     );
   }
-  return { ...inputs, tables: inputs.tables.map(planTable), machines, overhead: OVERHEAD };
+  const { dollarsPerHour } = inputs.target;
+  const budget = dollarsPerHour === undefined
+    ? {}
+    : { dollarsPerHour: amountIn(currency, dollarsPerHour, DOLLARS, book, inputs.prices) };
+  return {
+    ...inputs,
+    tables: inputs.tables.map(planTable),
+    machines,
+    overhead: OVERHEAD,
+    target: { ...inputs.target, ...budget },
+    bill: billOf(inputs.trainers, prices, serversAlone),
+    unpriced,
+  };
 }
 
 function planTable({ name, rows, rowBytes, weightBytes, count, distinctPerStep, curve }: PlannedTable): PlanTable {
@@ -133,8 +164,27 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
     name: `${provider} ${name}`,
     pricePerHour: instance.pricePerHour,
     priceDate: dateText(instance),
+    ...priceNoteOf({
+      stale: isStale(instance, inputs.prices),
+      ended: isEnded(instance, inputs.prices) ? [`its memory is not sold new since ${instance.soldUntil}`] : [],
+    }),
     networkBytesPerSecond: networkGBs === undefined ? undefined : networkGBs * 1e9,
     tiers: tiers.map((tier) => planTier(tier, threads, inputs)),
+  };
+}
+
+function ownMachine(
+  machine: OwnMachine,
+  { perHour, dates, ...age }: PriceAge & { readonly perHour: number },
+  inputs: PlanInputs,
+): PlanMachine {
+  return {
+    name: machine.name,
+    pricePerHour: perHour,
+    priceDate: dates.join(", "),
+    ...priceNoteOf(age),
+    networkBytesPerSecond: machine.networkBytesPerSecond,
+    tiers: machine.tiers.map((tier) => planTier(tier, machine.threads, inputs)),
   };
 }
 

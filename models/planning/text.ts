@@ -7,19 +7,22 @@
 import { shownLines } from "../../base/shown.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
-import type { Banded, Plan, PlanAnswer, PlanTier } from "./plan_types.ts";
+import type { Banded, Plan, PlanAnswer, PlanBill, PlanTier } from "./plan_types.ts";
 
 /** Lines of an answer. */
 export function planText(answer: PlanAnswer): string {
-  const { best, losers } = shownLines(answer);
-  const lines = best === undefined ? ["No machine meets the target."] : bestLines(best);
+  const { best, losers, bill } = shownLines(answer);
+  const lines = best === undefined ? ["No machine meets the target."] : bestLines(best, bill);
   if (losers.length > 0) lines.push("", best === undefined ? "why" : "why not");
   const width = Math.max(0, ...losers.map(({ machine }) => machine.name.length));
   for (const { machine, why } of losers) lines.push(`  ${machine.name.padEnd(width)}  ${why}`);
   return `${lines.join("\n")}\n`;
 }
 
-function bestLines(best: Plan): string[] {
+function bestLines(
+  best: Plan,
+  { sign, of }: Omit<PlanBill, "commonPerHour"> = { sign: "$", of: "the machines that hold the tables alone" },
+): string[] {
   const { machine, hosts, step, placements, usedBytes } = best;
   const ms = (of: Banded): string => bandedText(of, (value) => `${significant(value * 1e3)} ms`);
   const rows = placements.map(({ table, kind, shares, answered, bytes, seconds }) => [
@@ -35,7 +38,9 @@ function bestLines(best: Plan): string[] {
   return [
     `best     ${hosts} × ${machine.name}, ${
       significant(best.pricePerHour)
-    } $ an hour at prices of ${machine.priceDate}   simulated`,
+    } ${sign} an hour at prices of ${machine.priceDate}${
+      machine.priceNote === undefined ? "" : ` (${machine.priceNote})`
+    }   simulated`,
     `speed    ${bandedText(best.samplesPerSecond, (value) => `${prefixed(value)} samples/s`)}`,
     `step     ${ms(best.stepSeconds)}, p99 ${ms(best.p99StepSeconds)}: dense layers ${
       significant(step.compute * 1e3)
@@ -43,7 +48,12 @@ function bestLines(best: Plan): string[] {
     `memory ${significant(step.memory * 1e3)} ms, network ${
       machine.networkBytesPerSecond === undefined ? "not known" : `${significant(step.network * 1e3)} ms`
     }`,
-    `cost     ${bandedText(best.dollarsPerMillionSamples, (value) => `${significant(value)} $`)} a million samples`,
+    `cost     ${
+      bandedText(best.dollarsPerMillionSamples, (value) => `${significant(value)} ${sign}`)
+    } a million samples; ` +
+    `${significant(best.billPerHour)} ${sign} an hour, ${significant(best.billPerHour * 730)} a month, ${
+      significant(best.billPerHour * 8760)
+    } a year: ${of}`,
     `memory   ${machine.tiers.map((tier, k) => tierText(tier, usedBytes[k] ?? 0)).join(", ")} of each machine`,
     ...machine.tiers.flatMap(({ name, outside }) =>
       outside === undefined ? [] : [`note     ${name} is not calibrated: ${outside}`]

@@ -10,6 +10,7 @@ import { dollarsPerMillionSamples } from "../../models/costs/cost_model.ts";
 import {
   type NoPrice,
   type PartName,
+  partNamed,
   type PartNeeds,
   type PriceAge,
   type PricedMachine,
@@ -204,11 +205,8 @@ export function needsOf({ workload, cluster, configurations }: ResolvedSimulatio
 
 /** What a tier is made of. */
 function partOf(mode: ResolvedSimulation["configurations"][string]["mode"], media: string, last: boolean): PartName {
-  if (/\bcxl\b/i.test(media)) return "cxl";
-  if (/\bhbm/i.test(media)) return "hbm";
-  if (/^nvme|\bssd\b/i.test(media)) return "nvme";
-  if (/\boptane\b/i.test(media)) return "pmem";
-  if (/^l?p?ddr\d/i.test(media) || !last) return "dram";
+  const named = partNamed(media);
+  if (named !== undefined || !last) return named ?? "dram";
   return {
     dram: "dram",
     fsdax: "pmem",
