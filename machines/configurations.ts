@@ -23,6 +23,8 @@ import { probeSsd } from "./ssd.ts";
 import { unprovenMedia } from "./unproven.ts";
 import {
   deviceKind,
+  type FirmwareCxl,
+  firmwareCxl,
   fsdaxNext,
   isVirtual,
   kmemNext,
@@ -171,19 +173,23 @@ function kmemDax(facts: Facts): ConfigurationState {
 function memoryNodes(facts: Facts): ConfigurationState {
   const devices = daxOf(facts).filter((device) => device.driver === "kmem");
   const good = devices.filter((device) => kmemProblem(facts, device) === undefined);
-  if (good.length > 0) {
-    const became = (devices: readonly DaxDevice[]) =>
-      [...new Set(devices.map((device) => device.targetNode ?? -1))].sort((a, b) => a - b);
-    const cxl = became(good.filter((device) => deviceKind(facts, device).medium === "cxl"));
+  const mapped = firmwareCxl(facts);
+  if (good.length + mapped.length > 0) {
+    const became = (devices: readonly DaxDevice[], more: readonly FirmwareCxl[]) =>
+      [...new Set([...devices.map((device) => device.targetNode ?? -1), ...more.map(({ node }) => node)])]
+        .sort((a, b) => a - b);
+    const cxl = became(good.filter((device) => deviceKind(facts, device).medium === "cxl"), mapped);
     const virtual = isVirtual(facts);
-    const origins = good.map((device) =>
-      `node ${device.targetNode} from ${device.name}, ${deviceKind(facts, device).text}`
-    );
+    const origins = [
+      ...good.map((device) => `node ${device.targetNode} from ${device.name}, ${deviceKind(facts, device).text}`),
+      ...mapped.map(({ node, text }) => `node ${node}, ${text}`),
+    ];
     return {
       configuration: "kmem-dax",
       state: "measured",
-      because: `Memory without CPUs that a DAX device became: ${origins.join("; ")}${virtual ? `; ${VIRTUAL}` : ""}`,
-      nodes: became(good),
+      because: `Memory without CPUs${good.length === 0 ? "" : " that a DAX device became"}: ${origins.join("; ")}` +
+        (virtual ? `; ${VIRTUAL}` : ""),
+      nodes: became(good, mapped),
       ...(cxl.length === 0 ? {} : { cxlNodes: cxl }),
       virtual,
     };

@@ -7,6 +7,7 @@
 import { probeMachine } from "../ffi/machine.ts";
 import { daxOf, type Facts, nodesOf, numberOf } from "./inventory/parts.ts";
 import type { MachineRecord } from "./inventory/machine_record.ts";
+import { firmwareCxl } from "./ways.ts";
 
 export type { Availability, Found } from "./availability.ts";
 export type { MachineRecord } from "./inventory/machine_record.ts";
@@ -36,9 +37,12 @@ export type { RunToolOptions, System } from "./inventory/system.ts";
 export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./doctor.ts";
 export { availability, type ConfigurationName, configurations, type ConfigurationState } from "./configurations.ts";
 
-/** Bytes of nodes that are not DRAM: their memory comes from a DAX device. */
-function daxNodeBytes(facts: Facts): number {
-  const targets = new Set(daxOf(facts).filter((d) => d.driver === "kmem").map((d) => d.targetNode));
+/** Bytes of nodes that are not DRAM: their memory comes from a DAX device, or lies behind CXL. */
+function otherNodeBytes(facts: Facts): number {
+  const targets = new Set([
+    ...daxOf(facts).filter((d) => d.driver === "kmem").map((d) => d.targetNode),
+    ...firmwareCxl(facts).map(({ node }) => node),
+  ]);
   return nodesOf(facts)
     .filter((node) => node.cpus === "" && targets.has(node.node))
     .reduce((sum, node) => sum + (node.totalBytes ?? 0), 0);
@@ -71,8 +75,8 @@ export function inspectMachine(probe?: Readonly<Record<string, string>>): Machin
   return {
     cpu: facts["cpu.model"] ?? "unknown",
     cpus,
-    // MemTotal counts KMEM nodes too.
-    memoryBytes: total - daxNodeBytes(facts),
+    // MemTotal counts these nodes too.
+    memoryBytes: total - otherNodeBytes(facts),
     nodes: Math.max(1, withMemory),
     kernel: facts["kernel.release"] ?? "unknown",
     facts,

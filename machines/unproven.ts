@@ -10,6 +10,7 @@ import type { UnprovenMedia } from "./availability.ts";
 import { daxOf, type Facts, mountsOf, nodesOf, numberOf } from "./inventory/parts.ts";
 import {
   deviceKind,
+  firmwareCxl,
   fsdaxNext,
   isVirtual,
   kmemNext,
@@ -53,6 +54,7 @@ function mountWays(facts: Facts): (Way & { readonly path: string })[] {
 /** Nodes that devices became, and nodes that firmware made without one. */
 function nodeWays(facts: Facts): (Way & { readonly node: number; readonly device: boolean })[] {
   const devices = daxOf(facts).filter(({ driver }) => driver === "kmem");
+  const mapped = new Map(firmwareCxl(facts).map(({ node, text }) => [node, text]));
   const plain = nodesOf(facts).filter(({ node, cpus, totalBytes }) =>
     cpus === "" && (totalBytes ?? 0) > 0 && !devices.some(({ targetNode }) => targetNode === node)
   );
@@ -68,11 +70,16 @@ function nodeWays(facts: Facts): (Way & { readonly node: number; readonly device
         ...(why === undefined ? shown(facts, `${name}: ${kind.text}`) : { why: `${name}: ${why}` }),
       };
     }),
-    ...plain.map(({ node }) => ({
-      node,
-      device: false,
-      ...shown(facts, `node ${node}: memory without CPUs, and no device that says what it is`),
-    })),
+    ...plain.map(({ node }) => {
+      const text = mapped.get(node);
+      return {
+        node,
+        device: false,
+        ...(text !== undefined && !isVirtual(facts)
+          ? { why: `node ${node}: ${VERIFIED}` }
+          : shown(facts, `node ${node}: ${text ?? "memory without CPUs, and no device that says what it is"}`)),
+      };
+    }),
   ];
 }
 

@@ -15,11 +15,17 @@ interface MachineNode {
   readonly cpus: string | undefined;
   readonly totalBytes: number | undefined;
   readonly freeBytes: number | undefined;
+  /** Physical addresses from its first memory block to the end of its last. */
+  readonly start: number | undefined;
+  /** Where the last of them ends. */
+  readonly end: number | undefined;
+  /** The kernel's weight of it for interleaved pages (Linux 6.9). */
+  readonly interleaveWeight: number | undefined;
   /** Distances to nodes 0, 1, … */
   readonly distance: string | undefined;
   /** The kernel's memory tier, e.g. `memory_tier4`. */
   readonly tier: string | undefined;
-  /** From firmware (HMAT). */
+  /** From firmware (HMAT) or a CXL device (CDAT). */
   readonly readLatencyNs: number | undefined;
   readonly readBandwidthMBs: number | undefined;
   /** Bytes of the cache in front of the node's memory. */
@@ -109,6 +115,9 @@ export function nodesOf(facts: Facts): MachineNode[] {
     cpus: facts[`node.${name}.cpus`],
     totalBytes: numberOf(facts, `node.${name}.total`),
     freeBytes: numberOf(facts, `node.${name}.free`),
+    start: numberOf(facts, `node.${name}.start`),
+    end: numberOf(facts, `node.${name}.end`),
+    interleaveWeight: numberOf(facts, `node.${name}.interleave_weight`),
     distance: facts[`node.${name}.distance`],
     tier: facts[`node.${name}.tier`],
     readLatencyNs: numberOf(facts, `node.${name}.read_latency_ns`),
@@ -148,6 +157,22 @@ export function daxOf(facts: Facts): DaxDevice[] {
     origin: facts[`dax.${name}.origin`],
     region: facts[`dax.${name}.region`],
   }));
+}
+
+/** Physical addresses that lead to CXL: a region, or a window that firmware gives to CXL (CFMWS), a decoder of the root. */
+interface CxlRange {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Regions and windows of CXL whose addresses are known; those of windows only root may read. */
+export function cxlRangesOf(facts: Facts): CxlRange[] {
+  return names(facts, "cxl", /^(region\d+|decoder\d+\.\d+)$/).flatMap((name) => {
+    const start = numberOf(facts, `cxl.${name}.start`);
+    const bytes = numberOf(facts, `cxl.${name}.size`);
+    return start === undefined || bytes === undefined || bytes === 0 ? [] : [{ name, start, end: start + bytes }];
+  });
 }
 
 /** Mounts with DAX or on PMEM, and `/dev/shm`. */

@@ -1,4 +1,6 @@
-/* cxl.c - CXL memory devices and the regions built on them. */
+/* cxl.c - CXL memory devices, the regions built on them, and the windows of physical addresses that firmware gives to CXL
+ * (CFMWS of ACPI's CEDT, which Linux shows as decoders of the root). Whatever memory lies in a window is behind CXL, whoever
+ * mapped it: firmware itself often does, and leaves neither region nor device of ours. */
 #include "machine/machine.h"
 
 #include <ctype.h>
@@ -31,6 +33,16 @@ void ts_probe_cxl(ts_probe *probe) {
   for (uint32_t i = 0; i < regions.count; i++) {
     copy(probe, regions.names[i], "size", "size", true);
     copy(probe, regions.names[i], "mode", "mode", false);
+    copy(probe, regions.names[i], "resource", "start", true);
   }
   ts_names_free(&regions);
+  ts_names decoders = ts_probe_names(probe, "decoder", DEVICES);
+  for (uint32_t i = 0; i < decoders.count; i++) {
+    char line[16];
+    /* Only decoders of a root say which memory they take. Where they begin, only root may read. */
+    if (!ts_probe_line(probe, line, sizeof line, DEVICES "/%s/cap_ram", decoders.names[i])) continue;
+    copy(probe, decoders.names[i], "start", "start", true);
+    copy(probe, decoders.names[i], "size", "size", true);
+  }
+  ts_names_free(&decoders);
 }

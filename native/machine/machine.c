@@ -6,6 +6,7 @@ int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *n
   ts_probe_copy(&probe, "kernel.release", "/proc/sys/kernel/osrelease");
   ts_probe_copy(&probe, "kernel.auto_online_blocks", "/sys/devices/system/memory/auto_online_blocks");
   ts_probe_copy(&probe, "kernel.numa_demotion", "/sys/kernel/mm/numa/demotion_enabled");
+  ts_probe_copy(&probe, "kernel.memmap_on_memory", "/sys/module/memory_hotplug/parameters/memmap_on_memory");
   ts_probe_cpu(&probe);
   ts_probe_memory(&probe);
   ts_probe_ranges(&probe);

@@ -4,7 +4,7 @@
  * bytes unless the key says otherwise. <n> are the kernel's own numbers and names.
  *
  * kernel.release, kernel.auto_online_blocks (what the kernel does with hot-plugged memory: offline | online | ...),
- *   kernel.numa_demotion (true | false), kernel.cmdline_memmap (the memmap= options of the kernel's command line, in
+ *   kernel.numa_demotion (true | false), kernel.memmap_on_memory (Y | N | force), kernel.cmdline_memmap (the memmap= options of the kernel's command line, in
  *   their order, separated by spaces)
  * cpu.model, cpu.online and cpu.allowed (lists like 0-3,8), cpu.online_count, cpu.allowed_count (what this process may
  *   use), cpu.packages (processor sockets with CPUs that are online), cpu.package.<id>.cpus (the CPUs of a socket that are
@@ -20,9 +20,9 @@
  *   the first), process.seccomp (off | strict | filter)
  * hugepages.transparent, hugepages.defrag (the chosen word), hugepages.<k>kB.total, .free (pages)
  * node.online, node.has_cpu, node.has_memory (lists); node.<n>.cpus (empty: no CPUs), .total, .free, .distance,
- *   .start, .end (physical addresses of its memory blocks), .tier (the kernel's memory tier), .read_latency_ns,
- *   .write_latency_ns, .read_bandwidth_mb_s, .write_bandwidth_mb_s
- *   (HMAT, from the nearest CPUs), .side_cache_size, .side_cache_line, .side_cache_indexing (0 direct-mapped,
+ *   .start, .end (physical addresses of its memory blocks), .tier (the kernel's memory tier), .interleave_weight,
+ *   .read_latency_ns, .write_latency_ns, .read_bandwidth_mb_s, .write_bandwidth_mb_s
+ *   (HMAT and CDAT, from the nearest CPUs), .side_cache_size, .side_cache_line, .side_cache_indexing (0 direct-mapped,
  *   1 complex, 2 other), .side_cache_write_policy (0 write-back, 1 write-through)
  * pmem.<regionN>.provider (ACPI.NFIT, CXL, e820, virtio-pmem, ...), .size, .available, .persistence_domain, .numa_node,
  *   .target_node; pmem.<namespaceN.M>.region, .mode (raw, memory = fsdax, dax = devdax, safe = sector), .size, .block;
@@ -31,7 +31,8 @@
  *   .numa_node, .origin (pmem | cxl | hmem), .region
  * mount.<i>.path, .device, .filesystem, .dax (always | inode | never | dax), .writable (yes | no), .size, .free: mounts
  *   with a dax option, mounts of PMEM block devices, and the tmpfs at /dev/shm
- * cxl.<memN>.pmem_size, .ram_size, .numa_node, .serial, .firmware_version; cxl.<regionN>.size, .mode
+ * cxl.<memN>.pmem_size, .ram_size, .numa_node, .serial, .firmware_version; cxl.<regionN>.start, .size, .mode;
+ * cxl.<decoderN.M>.start, .size (windows of the root; .start for root alone)
  * firmware.vendor, firmware.version, firmware.date (DMI: the BIOS)
  * gpu.<cardN>.vendor, .device (PCI numbers), .driver; gpu.nvidia.version; gpu.nvidia.<address>.model; gpu.nvidia.nodes
  *   (number of /dev/nvidiaN)

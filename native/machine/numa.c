@@ -1,5 +1,5 @@
-/* numa.c - NUMA nodes: their CPUs, memory, distances, the kernel's memory tiers, what firmware says of their speed
- * (HMAT), and caches in front of their memory, which is how Memory Mode shows in sysfs. */
+/* numa.c - NUMA nodes: their CPUs, memory, distances, the kernel's memory tiers and weights, what firmware and devices say
+ * of their speed (HMAT, CDAT), and caches in front of their memory, which is how Memory Mode shows in sysfs. */
 #include "machine/machine.h"
 
 #include <ctype.h>
@@ -78,6 +78,8 @@ void ts_probe_numa(ts_probe *probe) {
     tier(probe, number);
     speed(probe, number);
     side_cache(probe, number);
+    if (ts_probe_line(probe, line, sizeof line, "/sys/kernel/mm/mempolicy/weighted_interleave/node%s", number))
+      ts_probe_fact(probe, line, "node.%s.interleave_weight", number);
   }
   ts_names_free(&nodes);
 }

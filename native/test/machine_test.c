@@ -78,6 +78,10 @@ static void captured_trees(void) {
   tree_has("cxl", (const char *const[]){"cxl.mem0.pmem_size=536870912", "cxl.mem0.ram_size=0",
                                         "cxl.region0.size=536870912", "pmem.region0.provider=CXL",
                                         "dax.dax0.0.target_node=1", "node.1.cpus=", NULL});
+  tree_has("cxl-firmware", (const char *const[]){"cxl.decoder0.0.start=4294967296", "cxl.decoder0.0.size=2147483648",
+                                                 "!cxl.decoder1.0", "cxl.mem0.ram_size=1073741824", "node.1.start=4294967296",
+                                                 "node.1.end=5368709120", "node.1.interleave_weight=1",
+                                                 "kernel.memmap_on_memory=N", "kernel.numa_demotion=true", NULL});
   tree_has("bare", (const char *const[]){
                        "memory.total=25276510208", "memory.limit=8589934592",
                        "memory.limit_source=/sys/fs/cgroup/memory/jobs/one/memory.limit_in_bytes",

@@ -1,5 +1,5 @@
 import "../native_library.ts";
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "../assert.ts";
 import { probeMachine } from "../../ffi/machine.ts";
 import { machineFacts } from "../fixtures/machine_tree.ts";
 import {
@@ -189,6 +189,38 @@ Deno.test("configurations(): a missing library makes its configuration unavailab
   assertEquals(state("kmem", "kmem-dax", { "library.memkind.available": "no" }).state, "unavailable");
 });
 
+Deno.test("configurations(): memory that firmware mapped behind CXL is proven by its addresses", () => {
+  const mapped = state("cxl-firmware", "kmem-dax", { "cpu.virtual": "no" });
+  assertEquals([mapped.state, mapped.nodes, mapped.cxlNodes, mapped.virtual], ["measured", [1], [1], false]);
+  assertStringIncludes(
+    mapped.because,
+    "node 1, CXL memory that firmware mapped (in CXL window decoder0.0, 250 ns and 30000 MB/s by HMAT or CDAT)",
+  );
+  // DRAM is what is not behind CXL.
+  const machine = inspectMachine({ ...facts("cxl-firmware"), "cpu.virtual": "no" });
+  assertEquals(machine.memoryBytes, 2995200 * 1024 - 1030196 * 1024);
+  const here = availability(machine);
+  assert(here.kmemDax.available);
+  assertEquals([here.kmemDax.cxl, here.unproven.kmemDax.possible], [[1], false]);
+  assertEquals(state("cxl-firmware", "kmem-dax", { "cpu.virtual": "yes" }).virtual, true);
+  // A region of the kernel's own says it, too, and every user may read that.
+  const region = { "cxl.region0.start": "4294967296", "cxl.region0.size": "1073741824" };
+  const hidden = { "cpu.virtual": "no", "cxl.decoder0.0.start": undefined };
+  assertStringIncludes(state("cxl-firmware", "kmem-dax", { ...hidden, ...region }).because, "in region region0");
+  // What lies outside, in part or as a whole, is not proven; nor is what may not be read.
+  for (
+    const [changes, why] of [
+      [{ "cpu.virtual": "no", "cxl.decoder0.0.size": "1000000000" }, /not proven to be PMEM or CXL memory$/],
+      [{ "cpu.virtual": "no", "cxl.decoder0.0.start": "5368709120" }, /not proven to be PMEM or CXL memory$/],
+      [hidden, /where the windows of CXL begin, only root may read: try as root$/],
+    ] as const
+  ) {
+    const { state: found, because, next } = state("cxl-firmware", "kmem-dax", changes);
+    assertEquals([found, next], ["emulated", "tierbench run --vouch <medium>"]);
+    assertMatch(because, why);
+  }
+});
+
 Deno.test("availability() says the same to the planner", () => {
   const kmem = availability(inspectMachine(facts("kmem")));
   assertEquals(kmem.kmemDax, { available: true, nodes: [2, 3], virtual: true });
@@ -211,7 +243,7 @@ Deno.test("availability() says the same to the planner", () => {
 });
 
 Deno.test("doctor() is plain data with every section, on every captured machine", () => {
-  for (const tree of ["kmem", "fsdax", "side-cache", "cloud", "memmap", "virtio-pmem", "cxl", "bare"]) {
+  for (const tree of ["kmem", "fsdax", "side-cache", "cloud", "memmap", "virtio-pmem", "cxl", "cxl-firmware", "bare"]) {
     const report = doctor(inspectMachine(facts(tree)));
     assertEquals(JSON.parse(JSON.stringify(report)), report);
     const titles = report.sections.map((section) => section.title);
