@@ -52,6 +52,12 @@ export interface Availability {
     readonly cxl?: readonly number[];
     readonly virtual: boolean;
   }>;
+  /** Nodes with CPUs and memory: DRAM. */
+  readonly dramNodes: readonly number[];
+  /** The kernel's weight of each node for pages that are interleaved by weights; absent before Linux 6.9. */
+  readonly weights?: Readonly<Record<number, number>>;
+  /** The kernel moves hot pages up and cold ones down by itself; the bytes of DRAM it has for that. */
+  readonly tiering: Found<{ readonly dramBytes: number }>;
   /** The library memkind, which one of the ways to such nodes takes. */
   readonly memkind: Found<object>;
   /** DRAM that is a cache in front of PMEM, and its bytes. */

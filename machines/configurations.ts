@@ -199,6 +199,29 @@ function memoryNodes(facts: Facts): ConfigurationState {
   return { configuration: "kmem-dax", state: "emulated", nodes: [existingNode(facts)], ...found };
 }
 
+function dramNodes(facts: Facts): number[] {
+  return nodesOf(facts).filter((node) => node.cpus !== "" && (node.totalBytes ?? 0) > 0).map(({ node }) => node);
+}
+
+function weightsOf(facts: Facts): Pick<Availability, "weights"> {
+  const known = nodesOf(facts).flatMap(({ node, interleaveWeight }) =>
+    interleaveWeight === undefined ? [] : [[node, interleaveWeight] as const]
+  );
+  return known.length === 0 ? {} : { weights: Object.fromEntries(known) };
+}
+
+/** Whether the kernel promotes hot pages (NUMA balancing in its mode for memory tiers) and demotes cold ones. */
+function kernelTiering({ facts, memoryBytes }: MachineRecord): Availability["tiering"] {
+  const [balancing, demotion] = [facts["noise.numa_balancing"], facts["kernel.numa_demotion"]];
+  const off = [
+    ...((Number(balancing ?? 0) & 2) === 0
+      ? [`hot pages are not promoted (numa_balancing is ${balancing ?? "not there"}, 2 is needed)`]
+      : []),
+    ...(demotion === "true" ? [] : [`cold pages are not demoted (demotion_enabled is ${demotion ?? "not there"})`]),
+  ];
+  return off.length === 0 ? { available: true, dramBytes: memoryBytes } : { available: false, reason: off.join("; ") };
+}
+
 /** Every configuration with its state on this machine: `dram`, `memory-mode`, `fsdax`, `kmem-dax`. */
 export function configurations(machine: MachineRecord): ConfigurationState[] {
   const { facts } = machine;
@@ -237,6 +260,9 @@ export function availability(machine: MachineRecord): Availability {
         virtual: nodes.virtual ?? true,
       }
       : absent(nodes),
+    dramNodes: dramNodes(machine.facts),
+    ...weightsOf(machine.facts),
+    tiering: kernelTiering(machine),
     memkind: noMemkind === undefined ? { available: true } : { available: false, reason: noMemkind, emulable: false },
     ssd: probeSsd,
     unproven: unprovenMedia(machine.facts),

@@ -28,6 +28,9 @@ const MAX_POINTS = 1000;
 /** Samples a run may have at most: each is a process of a third of a second at least, so these take an hour. */
 const MOST_SAMPLES = 10_000;
 
+/** Whether the kernel places pages over DRAM and slower nodes. */
+const placesPages = (memory: Configuration["memory"]): boolean => memory !== undefined && memory !== "memory-mode";
+
 function checkStorage(configuration: Configuration, at: DocumentPath): Problem[] {
   const { storage, pmem, path, ssdPath, nodes, size, memory } = configuration;
   const problems: Problem[] = [];
@@ -59,11 +62,18 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
     if (configuration[field] === undefined || tiers.length > 1) continue;
     report(field, `expected no such field with one tier, found ${foundText(configuration[field])}`);
   }
-  if (nodes !== undefined && !usesNodes(configuration)) {
+  if (nodes !== undefined && !usesNodes(configuration) && !placesPages(memory)) {
     report("nodes", `expected no such field without memkind or mbind, found ${foundText(nodes)}`);
   }
   if (memory !== undefined && storage !== "DRAM") {
-    report("memory", `expected storage "DRAM" in Memory Mode, found "${storage}"`);
+    const what = memory === "memory-mode" ? "in Memory Mode" : `with memory "${memory}"`;
+    report("memory", `expected storage "DRAM" ${what}, found "${storage}"`);
+  }
+  if (configuration.weights !== undefined && memory !== "weighted-interleave") {
+    report("weights", `expected no such field without memory "weighted-interleave"`);
+  }
+  if (memory === "memory-mode" && configuration.medium === "cxl") {
+    report("medium", `expected "pmem" in Memory Mode, found "cxl"`);
   }
   for (const field of ["medium", "media"] as const) {
     const found = configuration[field];

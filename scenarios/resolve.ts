@@ -98,7 +98,9 @@ function resolveWorkload(workload: Workload, warmup: number, directory: string):
 const EVICTION = { policy: "clock", evictionThreads: 1 } as const;
 
 function resolveConfiguration(configuration: Configuration, directory: string): ResolvedConfiguration {
-  const { storage, pmem, path = "auto", nodes = "auto", size, memory, medium } = configuration;
+  const { storage, pmem, path = "auto", nodes = "auto", size, memory } = configuration;
+  const paged = memory === "weighted-interleave" || memory === "kernel-tiering";
+  const medium = configuration.medium ?? (paged ? "cxl" : undefined);
   const { policy = EVICTION.policy, evictionThreads = EVICTION.evictionThreads } = configuration;
   const place = (path: string) => path === "auto" ? "auto" : resolvePath(directory, path);
   const libpmem = usesLibpmem(configuration);
@@ -111,11 +113,12 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
     ...(libpmem ? { path: place(path) } : {}),
     // A pool's directory is on PMEM, so it is none for an SSD tier.
     ...(ssdTierOf(storage) === undefined ? {} : { ssdPath: place(configuration.ssdPath ?? (libpmem ? "auto" : path)) }),
-    ...(usesNodes(configuration) ? { nodes } : {}),
+    ...(usesNodes(configuration) || paged ? { nodes } : {}),
     ...(size === undefined ? {} : { size: size.map(parseBytes) }),
     sizeCounts: configuration.sizeCounts ?? "all",
     ...(tiers.length > 1 ? { policy, evictionThreads } : {}),
     ...(memory === undefined ? {} : { memory }),
+    ...(memory === "weighted-interleave" ? { weights: configuration.weights ?? [1, 4] } : {}),
     ...(medium === undefined ? {} : { medium }),
     ...(emulable ? { media: configuration.media ?? DEFAULT_MEDIA[medium ?? "pmem"] } : {}),
   };

@@ -21,6 +21,9 @@ export type * from "../models/workloads/workload.ts";
 /** What memory below DRAM can be: persistent memory modules, or memory behind CXL. */
 export type TierMedium = "pmem" | "cxl";
 
+/** Who places the rows of a store that knows one memory only: the machine's firmware, or the kernel. */
+export type MemoryPolicy = "memory-mode" | "weighted-interleave" | "kernel-tiering";
+
 /** One way to hold the embedding tables. */
 export interface Configuration {
   /** One sentence for the report. */
@@ -61,8 +64,14 @@ export interface Configuration {
    * Background threads that move rows down; 0: the training threads do. With several tiers only. Default 1.
    */
   evictionThreads?: number;
-  /** The machine's DRAM is a cache in front of PMEM. With storage DRAM only. */
-  memory?: "memory-mode";
+  /**
+   * With storage DRAM only. `memory-mode`: the machine's DRAM is a cache in front of PMEM. `weighted-interleave`: pages of
+   * rows are spread over DRAM and slower nodes by the kernel's weights. `kernel-tiering`: the kernel moves hot pages to
+   * DRAM and cold ones to slower nodes.
+   */
+  memory?: MemoryPolicy;
+  /** `weighted-interleave`: pages in turn from each node of DRAM and from each slower node. Default [1, 4]. */
+  weights?: number[];
   /**
    * What the memory below DRAM has to be: `pmem`, or `cxl` for memory behind CXL. Without it either is taken, PMEM first.
    */
@@ -212,8 +221,10 @@ export interface ResolvedConfiguration {
   readonly policy?: EvictionPolicy;
   /** Background threads that move rows down; absent with one tier. */
   readonly evictionThreads?: number;
-  /** The machine's DRAM is a cache in front of PMEM. With storage DRAM only. */
-  readonly memory?: "memory-mode";
+  /** Who places rows over DRAM and what is below it, other than the store. With storage DRAM only. */
+  readonly memory?: MemoryPolicy;
+  /** Where pages are interleaved: pages in turn from each node of DRAM and from each slower node. */
+  readonly weights?: readonly number[];
   /** What the memory below DRAM has to be; absent: PMEM or CXL memory. */
   readonly medium?: TierMedium;
   /** Media model that a missing medium is emulated as; absent without PMEM. */

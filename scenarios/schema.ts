@@ -313,8 +313,17 @@ const configuration = v.strictObject({
     64,
   )),
   memory: v.exactOptional(described(
-    v.picklist(["memory-mode"]),
-    "The machine's DRAM is a cache in front of PMEM. With storage DRAM only.",
+    v.picklist(["memory-mode", "weighted-interleave", "kernel-tiering"]),
+    "With storage DRAM only. memory-mode: the machine's DRAM is a cache in front of PMEM. weighted-interleave: pages of " +
+      "rows are spread over DRAM and slower nodes by the kernel's weights. kernel-tiering: the kernel moves hot pages to " +
+      "DRAM and cold ones to slower nodes; that has no emulation, and is left out where it cannot be measured.",
+  )),
+  weights: v.exactOptional(described(
+    v.pipe(
+      v.array(whole("Pages in turn.", 1, 255)),
+      v.length(2, "expected two weights: of DRAM, and of the slower nodes"),
+    ),
+    "weighted-interleave: pages in turn from each node of DRAM and from each slower node. Default [1, 4].",
   )),
   medium: v.exactOptional(described(
     v.picklist(["pmem", "cxl"]),

@@ -11,6 +11,7 @@
 
 struct ts_emulation {
   ts_medium medium;
+  double share;
   _Atomic uint64_t busy_ns[TS_EMULATION_SIDES];
 };
 
@@ -24,6 +25,7 @@ int32_t ts_emulation_create(const ts_config *config, ts_emulation **out, ts_err 
   ts_emulation *emulation = calloc(1, sizeof *emulation);
   if (emulation == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open emulation: out of memory");
   int32_t status = ts_medium_read(&reader, "emulate", OPS, &emulation->medium);
+  emulation->share = ts_config_f64(&reader, "emulate.share", 1, 0, 1);
   if (status == TS_OK) status = ts_config_finish(&reader);
   if (status != TS_OK) {
     free(emulation);
@@ -39,6 +41,12 @@ const char *ts_emulation_medium(const ts_emulation *emulation) {
   return emulation == NULL ? "" : emulation->medium.name;
 }
 
+double ts_emulation_share(const ts_emulation *emulation) { return emulation->share; }
+
+static uint64_t shared(const ts_emulation *e, uint64_t count) {
+  return e->share == 1 ? count : (uint64_t)((double)count * e->share + 0.5);
+}
+
 static ts_media_access access_of(const ts_emulation *e, ts_emulation_side side, ts_media_op op, uint32_t bytes) {
   return (ts_media_access){.op = op, .bytes = bytes, .threads = side == TS_EMULATION_CALLS ? e->medium.threads : 1};
 }
@@ -46,12 +54,13 @@ static ts_media_access access_of(const ts_emulation *e, ts_emulation_side side, 
 uint64_t ts_emulation_cost_ns(const ts_emulation *emulation, ts_media_op op, uint32_t bytes, uint64_t count) {
   if (emulation == NULL) return 0;
   ts_media_access access = access_of(emulation, TS_EMULATION_CALLS, op, bytes);
-  return (ts_medium_batch_ps(&emulation->medium, &access, count) + 500) / 1000;
+  return (ts_medium_batch_ps(&emulation->medium, &access, shared(emulation, count)) + 500) / 1000;
 }
 
 void ts_emulation_add(const ts_emulation *emulation, ts_emulation_side side, ts_media_op op, uint32_t bytes,
                       uint64_t count, ts_emulation_work *work) {
   if (emulation == NULL || count == 0 || bytes == 0) return;
+  count = shared(emulation, count);
   ts_media_access access = access_of(emulation, side, op, bytes);
   double busy = 1e9 / ts_medium_capacity(&emulation->medium, &access) * bytes * (double)count;
   work->alone_ns += (double)ts_medium_batch_ps(&emulation->medium, &access, count) / 1000;

@@ -12,6 +12,8 @@
  * Options of ts_store_open, read here:
  *   emulate.medium      name of the media model, for ts_store_describe; absent: no emulation
  *   emulate.threads     threads that share the medium's bandwidth                              (default 1)
+ *   emulate.share       share of the accesses that go to the medium, for a DRAM tier whose pages are interleaved with it: the
+ *                       mean over all placements of the pages                      (required there, refused elsewhere)
  *   emulate.*           parameters of the medium, as native/media/media.h names them; loads, non-temporal and cached
  *                       stores are required
  *   memory_mode.*       the same of the PMEM behind the cache; loads and cached stores are required
@@ -34,6 +36,8 @@ typedef struct ts_memory_mode ts_memory_mode;
 int32_t ts_emulation_create(const ts_config *config, ts_emulation **out, ts_err err);
 void ts_emulation_destroy(ts_emulation *emulation);
 const char *ts_emulation_medium(const ts_emulation *emulation);
+/* Share of the tier's accesses that go to the medium: counts below are of the tier, costs of that share of them. */
+double ts_emulation_share(const ts_emulation *emulation);
 /* Modelled time in ns of `count` independent random accesses of `bytes` each by one of the threads. */
 uint64_t ts_emulation_cost_ns(const ts_emulation *emulation, ts_media_op op, uint32_t bytes, uint64_t count);
 

@@ -202,6 +202,13 @@ static int32_t open_emulation(ts_store *store, const ts_config *config, ts_err e
   ts_emulation *emulation = NULL;
   int32_t status = ts_emulation_create(config, &emulation, err);
   if (status != TS_OK) return status;
+  /* Interleaved pages: a share of the accesses of a tier that is DRAM otherwise. */
+  const bool shares = emulation != NULL && ts_config_has(config, "emulate.share");
+  if (shares && strcmp(store->storage, "DRAM") == 0) pmem = 0;
+  else if (shares) {
+    ts_emulation_destroy(emulation);
+    return ts_fail(err, TS_EINVAL, "Cannot open store: emulate.share is for storage DRAM, not for %s", store->storage);
+  }
   if (pmem < TS_MAX_TIERS) {
     store->tiers[pmem].emulation = emulation;
   } else if (emulation != NULL) {

@@ -90,6 +90,11 @@ static void wait_shared(ts_table *table, ts_emulation *emulation, ts_emulation_s
   if (waited > 0) ts_count(table, TS_STAT_emulation_wait_ns, waited);
 }
 
+/* What the machine took for the accesses that go to the medium: the rest are of memory as it is. */
+static uint64_t of_medium(const ts_store_tier *tier, uint64_t real_ns) {
+  return (uint64_t)((double)real_ns * ts_emulation_share(EMULATION(tier)));
+}
+
 void ts_traffic_wait(ts_table *table, ts_traffic *t) {
   uint32_t tier = ts_traffic_tier(table->store);
   if (tier == UINT32_MAX || t->reads + t->writes == 0) return;
@@ -101,7 +106,7 @@ void ts_traffic_wait(ts_table *table, ts_traffic *t) {
   /* Ticks to nanoseconds by the clock over the same stretch. */
   uint64_t now = ts_now_ns(), stretch = ticks_now() - t->start_ticks;
   uint64_t real = stretch == 0 ? 0 : (uint64_t)((double)t->ticks * (double)(now - t->start) / (double)stretch);
-  wait_shared(table, medium->emulation, side, &work, t->others, real);
+  wait_shared(table, medium->emulation, side, &work, t->others, of_medium(medium, real));
   const bool background = t->background;
   ts_traffic_begin(table->store, t);
   if (background) ts_traffic_in_background(table->store, t);
@@ -156,6 +161,7 @@ void ts_traffic_in_place(ts_table *table, const int64_t *keys, uint64_t n, uint6
     uint32_t bytes = write ? table->layout.stride : table->layout.weight_bytes;
     model += ts_emulation_cost_ns(EMULATION(t), TS_MEDIA_READ, bytes, rows_in);
     if (write) model += ts_emulation_cost_ns(EMULATION(t), t->tier.ops->write_op, bytes, rows_in);
+    real_ns = of_medium(t, real_ns);
     model = model > real_ns ? model - real_ns : 0;
   }
   if (MEMORY_MODE(store) != NULL) {
@@ -178,5 +184,5 @@ void ts_traffic_updated(ts_table *table, uint64_t rows, uint64_t real_ns) {
   ts_emulation_work work = {0};
   ts_emulation_add(EMULATION(t), TS_EMULATION_CALLS, TS_MEDIA_READ, table->layout.stride, rows, &work);
   ts_emulation_add(EMULATION(t), TS_EMULATION_CALLS, t->tier.ops->write_op, table->layout.stride, rows, &work);
-  wait_shared(table, t->emulation, TS_EMULATION_CALLS, &work, others, real_ns);
+  wait_shared(table, t->emulation, TS_EMULATION_CALLS, &work, others, of_medium(t, real_ns));
 }

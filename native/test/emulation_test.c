@@ -41,6 +41,19 @@ static void formula_is_the_stated_one(void) {
   CHECK(ts_emulation_create(config, &e, (ts_err){0}) == TS_OK);
   CHECK(ts_emulation_cost_ns(e, TS_MEDIA_WRITE_CACHED, 128, 100) == 51200);
   ts_emulation_destroy(e);
+  /* A share of the accesses goes to the medium, the rest costs nothing there. */
+  ts_config_set(config, "emulate.share", "0.25", NULL, 0);
+  CHECK(ts_emulation_create(config, &e, (ts_err){0}) == TS_OK && ts_emulation_share(e) == 0.25);
+  CHECK(ts_emulation_cost_ns(e, TS_MEDIA_WRITE_CACHED, 128, 400) == 51200);
+  ts_emulation_work quarter = {0};
+  ts_emulation_add(e, TS_EMULATION_CALLS, TS_MEDIA_READ, 64, 400, &quarter);
+  ts_emulation_destroy(e);
+  ts_config_set(config, "emulate.share", "1", NULL, 0);
+  CHECK(ts_emulation_create(config, &e, (ts_err){0}) == TS_OK && ts_emulation_share(e) == 1);
+  ts_emulation_work whole = {0};
+  ts_emulation_add(e, TS_EMULATION_CALLS, TS_MEDIA_READ, 64, 100, &whole);
+  CHECK(quarter.alone_ns == whole.alone_ns && quarter.share_ns == whole.share_ns && quarter.busy_ns == whole.busy_ns);
+  ts_emulation_destroy(e);
   ts_config_free(config);
 }
 
@@ -59,6 +72,7 @@ static void options_are_checked(void) {
   refused("emulate.raed_bandwidth", "1", "unknown option \"emulate.raed_bandwidth\"");
   refused("emulate.granule", "100", "power of two");
   refused("emulate.threads", "0", "emulate.threads");
+  refused("emulate.share", "1.5", "emulate.share");
   refused("emulate.read_latency_ns", "fast", "emulate.read_latency_ns");
   ts_config *config;
   CHECK(ts_config_create(&config) == TS_OK);

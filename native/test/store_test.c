@@ -531,6 +531,7 @@ static void wrong_options_are_named(void) {
       {{"storage", "PMEM_MBIND", "pmem_nodes", "1024", NULL}, "NUMA node 1024: it must be 0..1023", TS_EINVAL},
       {{"storage", "PMEM_MBIND", "pmem_nodes", "900", NULL}, "NUMA node 900: there is no such node", TS_EINVAL},
       {{"storage", "PMEM_MEMKIND", "pmem_nodes", "0", NULL}, "PMEM_MEMKIND has none", TS_EINVAL},
+      {{"storage", "DRAM_PMEM", "pmem", "mbind", "pmem_nodes", "0", "emulate.share", "0.5", NULL}, "emulate.share", TS_EINVAL},
       {{"storage", "DRAM", "interleave_nodes", "900", NULL}, "interleave memory over NUMA node 900", TS_EINVAL},
       {{"storage", "DRAM", "interleave_nodes", "0", "numa_node", "0", NULL}, "leave one of them out", TS_EINVAL},
       {{"storage", "PMEM_LIBPMEM", "path", "/nonexistent", NULL}, "\"/nonexistent\"", TS_EIO},

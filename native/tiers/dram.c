@@ -75,14 +75,15 @@ static void dram_write(ts_tier *tier, void *to, const void *from, size_t bytes) 
   memcpy(to, from, bytes);
 }
 
-/* " medium=... nodes_asked=0,2 pages=0:128,2:384": the nodes of the policy, and where pages of a sample lie. */
+/* " medium=... nodes_asked=0,2 pages=0:128,2:384": the nodes of the policy if there is one, and where pages of a sample lie. */
 static void dram_describe(const ts_tier *tier, ts_text *text) {
   const dram *d = tier->state;
   ts_text_add(text, " medium=%s huge_pages=%s", d->numa.policy == TS_NUMA_BIND ? "node" : "DRAM", d->huge ? "asked" : "no");
-  if (d->numa.policy == TS_NUMA_ANY) return;
   if (d->numa.policy == TS_NUMA_WEIGHTED_INTERLEAVE) ts_text_add(text, " policy=weighted-interleave");
-  ts_text_add(text, " nodes_asked=");
-  ts_numa_list(&d->numa, text);
+  if (d->numa.policy != TS_NUMA_ANY) {
+    ts_text_add(text, " nodes_asked=");
+    ts_numa_list(&d->numa, text);
+  }
   uint32_t on[TS_NUMA_NODES] = {0};
   ts_numa_pages(d->base, ts_arena_frontier(d->arena), SAMPLED, on);
   ts_numa_describe_pages(on, text);

@@ -5,25 +5,14 @@
  * @module
  */
 
-import { normalize } from "node:path";
 import { formatBytes } from "../../base/bytes.ts";
 import type { Availability, Found } from "../../machines/availability.ts";
+import { mediumOf, type Place, standIn } from "./place.ts";
 import type { Case } from "../plan.ts";
 import type { Evidence, Vouched } from "../record.ts";
 import type { ResolvedConfiguration, TierMedium } from "../scenario.ts";
-import { type SsdTier, ssdTierOf, usesLibpmem, usesMemkind, usesNodes } from "../../ffi/storage.ts";
+import { type SsdTier, ssdTierOf } from "../../ffi/storage.ts";
 import { type KnownVouch, vouchedPlace, vouchOf } from "./vouch.ts";
-
-/** Where the PMEM of a configuration is. */
-export type Place =
-  | { readonly kind: "none" }
-  /** A directory that is there, real PMEM or named by the scenario. */
-  | { readonly kind: "directory"; readonly path: string }
-  /** A file that stands for PMEM: in memory if there is room, else on disk. */
-  | { readonly kind: "scratch" }
-  | { readonly kind: "nodes"; readonly nodes: readonly number[]; readonly by: "memkind" | "mbind" }
-  /** Memory Mode: nothing to place. */
-  | { readonly kind: "memory-mode" };
 
 /** The tier of a configuration that is on a disk. It is measured there, whatever stands for the PMEM above it. */
 interface Disk {
@@ -75,89 +64,6 @@ export class UnavailableError extends Error {
 /** Why a medium that is there is not measured. */
 const VIRTUAL = "a hypervisor runs this machine, so the medium may be virtual";
 
-/** Whether a path is a folder or below it. */
-export function isWithin(path: string, folder: string): boolean {
-  const [inner, outer] = [normalize(path), normalize(folder)];
-  return inner === outer || inner.startsWith(outer.endsWith("/") ? outer : `${outer}/`);
-}
-
-/** Where a configuration's own medium is, and what it is. */
-interface Medium {
-  readonly place: Place;
-  /** Absent for plain DRAM. */
-  readonly medium?: TierMedium;
-  readonly virtual: boolean;
-  readonly cacheBytes?: number;
-}
-
-const NAMES: Readonly<Record<TierMedium, string>> = { pmem: "PMEM", cxl: "CXL memory" };
-
-/** A file system that maps PMEM directly. */
-function onFileSystem({ path = "auto", medium }: ResolvedConfiguration, here: Availability): Found<Medium> {
-  const found = here.fsdax;
-  if (!found.available) return found;
-  const of = (folder: string): TierMedium => found.cxl?.includes(folder) === true ? "cxl" : "pmem";
-  const folders = [found.path, ...found.others ?? []];
-  const folder = path === "auto"
-    ? folders.find((one) => medium === undefined || of(one) === medium)
-    : folders.find((one) => isWithin(path, one));
-  if (path === "auto" && folder === undefined) {
-    return { available: false, reason: `${folders.join(", ")} is not on ${NAMES[medium ?? "pmem"]}` };
-  }
-  if (folder === undefined) {
-    return { available: false, reason: `"${path}" is not on a file system that maps PMEM directly` };
-  }
-  if (medium !== undefined && of(folder) !== medium) {
-    return { available: false, reason: `"${path}" is on ${NAMES[of(folder)]}, not on ${NAMES[medium]}` };
-  }
-  const place: Place = { kind: "directory", path: path === "auto" ? folder : path };
-  return { available: true, place, medium: of(folder), virtual: found.virtual };
-}
-
-/** Nodes without CPUs, all of one kind of memory. */
-function onNodes(configuration: ResolvedConfiguration, here: Availability): Found<Medium> {
-  const { nodes = "auto", medium } = configuration;
-  if (usesMemkind(configuration) && !here.memkind.available) return here.memkind;
-  const found = here.kmemDax;
-  if (!found.available) {
-    return nodes === "auto"
-      ? found
-      : { available: false, reason: `node ${nodes.join(", ")} is not PMEM: ${found.reason}` };
-  }
-  const of = (node: number): TierMedium => found.cxl?.includes(node) === true ? "cxl" : "pmem";
-  const wanted = medium ?? (nodes === "auto" ? found.nodes.map(of).sort().at(-1) : of(nodes[0] ?? -1)) ?? "pmem";
-  const fitting = found.nodes.filter((node) => of(node) === wanted);
-  const taken = nodes === "auto" ? fitting : nodes;
-  if (taken.length > 0 && taken.every((node) => fitting.includes(node))) {
-    const place: Place = { kind: "nodes", nodes: taken, by: nodeLibrary(configuration) };
-    return { available: true, place, medium: wanted, virtual: found.virtual };
-  }
-  return {
-    available: false,
-    reason: nodes === "auto"
-      ? `node ${found.nodes.join(", ")} is not ${NAMES[wanted]}`
-      : `node ${nodes.join(", ")} is not ${NAMES[wanted]}: those are ${fitting.join(", ") || "none"}`,
-  };
-}
-
-function nodeLibrary(configuration: ResolvedConfiguration): "memkind" | "mbind" {
-  return usesMemkind(configuration) ? "memkind" : "mbind";
-}
-
-/** What the medium of a configuration is here. */
-function mediumOf(
-  configuration: ResolvedConfiguration,
-  here: Availability,
-): Found<Medium> {
-  if (configuration.memory === "memory-mode") {
-    const found = here.memoryMode;
-    return found.available ? { ...found, place: { kind: "memory-mode" }, medium: "pmem" } : found;
-  }
-  if (usesLibpmem(configuration)) return onFileSystem(configuration, here);
-  if (usesNodes(configuration)) return onNodes(configuration, here);
-  return here.dram.available ? { available: true, place: { kind: "none" }, virtual: false } : here.dram;
-}
-
 /** The disk of a configuration here; `ssd` is undefined if it has no tier on one. A disk has no stand-in. */
 function diskOf(
   { storage, ssdPath }: ResolvedConfiguration,
@@ -169,18 +75,6 @@ function diskOf(
   const found = here.ssd(tier, directory);
   if (!found.available) return { ...found, emulable: false };
   return { available: true, ssd: { tier, ...(directory === undefined ? {} : { directory }) } };
-}
-
-/** Where a configuration is emulated, or undefined if it cannot be: plain DRAM has no stand-in. */
-function standIn(configuration: ResolvedConfiguration, here: Availability): Place | undefined {
-  const { path, nodes, memory } = configuration;
-  if (memory === "memory-mode") return { kind: "memory-mode" };
-  if (usesLibpmem(configuration)) {
-    return path === undefined || path === "auto" ? { kind: "scratch" } : { kind: "directory", path };
-  }
-  if (!usesNodes(configuration)) return undefined;
-  const by = nodeLibrary(configuration);
-  return { kind: "nodes", nodes: nodes === undefined || nodes === "auto" ? [here.existingNode] : nodes, by };
 }
 
 /**
@@ -244,7 +138,11 @@ export function decideCases(
     }
     const whenUnavailable = require === "measured" ? "error" : one.scenario.whenUnavailable;
     const place = standIn(configuration, here);
-    if (whenUnavailable === "skip") {
+    // What the kernel does with pages has no model that would stand in for it.
+    const alone = configuration.memory === "kernel-tiering" && whenUnavailable === "emulate";
+    if (alone) {
+      skipped.push({ ...one, skipped: `${found.reason}; kernel tiering has no emulation` });
+    } else if (whenUnavailable === "skip") {
       skipped.push({ ...one, skipped: found.reason });
     } else if (
       whenUnavailable === "error" || found.emulable === false || place === undefined ||
@@ -309,7 +207,13 @@ export function howText(decision: Decision, dram: number, scratch?: Scratch): st
   return place.kind === "none" ? `${disk}, wall clock` : `${placeText(decision, dram, scratch)}${word}; ${disk}`;
 }
 
-function placeText({ place, media, medium, virtual, vouched }: Decision, dram: number, scratch?: Scratch): string {
+const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`;
+
+function placeText(
+  { place, media, medium, virtual, vouched, cacheBytes }: Decision,
+  dram: number,
+  scratch?: Scratch,
+): string {
   const model = `slowed to ${media}`;
   const clock = virtual ? "in a virtual machine, wall clock" : "wall clock";
   switch (place.kind) {
@@ -326,6 +230,16 @@ function placeText({ place, media, medium, virtual, vouched }: Decision, dram: n
           place.nodes.join(", ")
         }, ${clock}`
         : `${place.by} on node ${place.nodes.join(", ")}, which is DRAM, ${model}`;
+    case "interleaved":
+      return media === undefined
+        ? `Pages interleaved over nodes ${place.nodes.join(", ")} by the kernel's weights, ${percent(place.share)} on ${
+          medium === "cxl" ? "CXL" : "PMEM"
+        } node ${place.slower.join(", ")}, ${clock}`
+        : `DRAM, ${percent(place.share)} of its rows' accesses ${model}: the mean over where pages are`;
+    case "tiered":
+      return `The kernel's tiering between ${formatBytes(cacheBytes ?? 0)} of DRAM and node ${
+        place.slower.join(", ")
+      }, ${clock}; DRAM is all that the machine has`;
     case "directory":
       return media === undefined
         ? `libpmem on ${place.path}, a DAX file system, ${clock}`

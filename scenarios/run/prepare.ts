@@ -162,6 +162,19 @@ async function checkModels(planned: readonly Case[], mediaKind: RunDependencies[
   }
 }
 
+/** Interleaved rows have no more DRAM than every other configuration: which pages are there does not change how many. */
+function checkSpread({ decision: { place }, configuration }: RunnableCase, tables: number, dram: number): void {
+  if (place.kind !== "interleaved" || (1 - place.share) * tables <= dram) return;
+  const least = Math.ceil(tables / dram - 1);
+  throw new ScenarioError([{
+    path: ["configurations", configuration, "weights"],
+    message:
+      `expected weights that leave at most ${formatBytes(dram)} of rows in DRAM, as every other configuration has, ` +
+      `found ${formatBytes(Math.round((1 - place.share) * tables))}`,
+    hint: `with one node of each kind [1, ${least}] does`,
+  }]);
+}
+
 function smallText({ tableBytes, dram }: PreparedCase): string {
   return `the tables take ${
     formatBytes(tableBytes)
@@ -223,6 +236,7 @@ async function prepareCases(
       emit({ type: "data", data: record, reused: data.reused, seconds: (performance.now() - start) / 1000 });
     }
     const dram = dramBudget(one.scenario, bytes);
+    checkSpread(one, bytes, dram);
     const rowsOnly = mustCountRowsOnly(configurationOf(one), one.scenario, dram);
     cases.push({ ...one, data, dram, tableBytes: bytes, rowsOnly, threads });
   }

@@ -6,6 +6,7 @@
 
 import { howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
 import { configurationOf, environmentOf, type Scratch } from "./configurations.ts";
+import type { Place } from "./place.ts";
 import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
@@ -42,16 +43,20 @@ interface Paths {
 async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDependencies["mediaOptions"]) {
   const configuration = configurationOf(one);
   const { decision, dram, scenario } = one;
-  const native = decision.media === undefined ? {} : await mediaOptions(decision.media, {
-    kind: decision.place.kind === "memory-mode" ? "memory_mode" : "emulate",
+  const { place } = decision;
+  const model = decision.media === undefined ? {} : await mediaOptions(decision.media, {
+    kind: place.kind === "memory-mode" ? "memory_mode" : "emulate",
     threads: one.threads,
     cacheBytes: dram,
     seed: scenario.seed,
   });
+  const spread = place.kind === "interleaved";
+  const native = spread && decision.media !== undefined ? { ...model, "emulate.share": String(place.share) } : model;
   const store: WorkerStore = {
     storage: configuration.storage,
     ...(configuration.pmem === undefined ? {} : { pmem: configuration.pmem }),
-    ...(decision.place.kind === "nodes" && decision.place.by === "mbind" ? { pmemNodes: decision.place.nodes } : {}),
+    ...(place.kind === "nodes" && place.by === "mbind" ? { pmemNodes: place.nodes } : {}),
+    ...(spread && place.nodes.length > 0 ? { interleaveNodes: place.nodes } : {}),
     ...paths,
     size: tierSizes(configuration, dram, one.tableBytes),
     sizeCounts: one.rowsOnly ? "rows" : configuration.sizeCounts,
@@ -127,7 +132,9 @@ async function kindOf(
   mediaKind: RunDependencies["mediaKind"],
 ): Promise<MediumKind> {
   if (type === "SSDHASH" || type === "LEVELDB") return "ssd";
-  if (type === "DRAM" && place.kind !== "memory-mode") return "dram";
+  // Its rows are on slower memory, at least in part: DRAM is what `dramBytes` of the sample says.
+  const behind = place.kind === "memory-mode" || place.kind === "interleaved" || place.kind === "tiered";
+  if (type === "DRAM" && !behind) return "dram";
   return media === undefined ? medium ?? "pmem" : await mediaKind(media);
 }
 
@@ -141,7 +148,8 @@ async function tierRecord(
   const known: TierRecord = { tier: position, type, kind: await kindOf(tier, one, mediaKind), ...rest };
   if (media === undefined) return known;
   // The rows that cross the modelled cache of Memory Mode are not counted by tier, so there is nothing to limit.
-  if (place.kind === "memory-mode") return { ...known, emulates: media };
+  // Nor is it of a share of the accesses.
+  if (place.kind === "memory-mode" || place.kind === "interleaved") return { ...known, emulates: media };
   if (!type.startsWith("PMEM_")) return known;
   const rowBytes = Math.round((tier.purposes["rows"] ?? 0) / tier.rows);
   if (!(tier.rows > 0 && rowBytes > 0)) return { ...known, emulates: media };
@@ -168,12 +176,45 @@ function checkPages({ nodes_asked: asked = "auto", pages = "", node = "" }: Work
   );
 }
 
+/** How far the share of sampled pages may be from what the weights say: chunks of rows begin anywhere, and are not full. */
+const SPREAD = 0.1;
+
+/**
+ * Pages that the kernel places must lie where the figures say.
+ *
+ * @throws {Error} if the share of pages on slower nodes is another than the weights', or none is there with tiering.
+ */
+function checkSpread({ pages = "" }: WorkerTier["facts"], place: Place): void {
+  if (place.kind !== "interleaved" && place.kind !== "tiered") return;
+  const found = pages.split(",").filter((one) => one !== "").map((one) => one.split(":").map(Number));
+  const sum = (counts: readonly number[][]) => counts.reduce((total, [, count = 0]) => total + count, 0);
+  const share = sum(found.filter(([node = -1]) => place.slower.includes(node))) / sum(found);
+  const where = `${Math.round(100 * share)} % of sampled pages lie on node ${place.slower.join(", ")}`;
+  if (place.kind === "tiered") {
+    if (share > 0) return;
+    throw new Error(
+      `Cannot measure kernel tiering: ${
+        found.length === 0 ? "where pages lie is not known" : where
+      }, so all rows are in ` +
+        "DRAM; raise workload.data.scale until the tables are larger than the machine's DRAM",
+    );
+  }
+  if (Math.abs(share - place.share) <= SPREAD) return;
+  throw new Error(
+    `Cannot measure interleaved rows: ${
+      found.length === 0 ? "where pages lie is not known" : where
+    }, the weights say ` +
+      `${Math.round(100 * place.share)} %; give these nodes enough free memory`,
+  );
+}
+
 /**
  * What is measured on a file must have been mapped directly: below a DAX file system another may be mounted.
  *
  * @throws {Error} if libpmem says that it was not.
  */
 export function checkMapping({ type, facts }: WorkerTier, { decision: { media, place } }: PreparedCase): void {
+  if (type === "DRAM" && media === undefined) checkSpread(facts, place);
   if (type === "PMEM_MEMKIND" || type === "PMEM_MBIND") checkPages(facts);
   if (type !== "PMEM_LIBPMEM" || media !== undefined || place.kind !== "directory") return;
   if (facts["is_pmem"] !== "0" && facts["forced"] !== "1") return;
@@ -187,9 +228,14 @@ export function checkMapping({ type, facts }: WorkerTier, { decision: { media, p
   );
 }
 
-function dramBytes(one: PreparedCase): number {
+function dramBytes(one: PreparedCase, tiers: readonly WorkerTier[]): number {
   const configuration = configurationOf(one);
-  if (configuration.memory === "memory-mode") return one.decision.cacheBytes ?? one.dram;
+  const { decision: { place, cacheBytes } } = one;
+  if (place.kind === "interleaved") {
+    const [used = 0, rows = 0] = [tiers[0]?.usedBytes, tiers[0]?.purposes["rows"]];
+    return Math.round(used - rows * place.share);
+  }
+  if (configuration.memory !== undefined) return cacheBytes ?? one.dram;
   if (tiersOf(configuration.storage)[0] !== "DRAM") return 0;
   return tierSizes(configuration, one.dram, one.tableBytes)[0] ?? 0;
 }
@@ -241,7 +287,7 @@ export async function sampleRecord(
     statistics: outcome.statistics,
     ...filterRecord(one, outcome),
     tiers: await Promise.all(outcome.tiers.map((tier) => tierRecord(tier, one, dependencies))),
-    dramBytes: dramBytes(one),
+    dramBytes: dramBytes(one, outcome.tiers),
     tableBytes: outcome.tableBytes,
     digest: outcome.digest,
     environment: taken.environment,

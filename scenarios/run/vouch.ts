@@ -13,7 +13,8 @@ import { listMedia, shippedMedia } from "../../models/media/media.ts";
 import type { RunRecord, Vouched } from "../record.ts";
 import type { ResolvedConfiguration, ResolvedScenario, TierMedium } from "../scenario.ts";
 import { usesLibpmem, usesMemkind, usesNodes } from "../../ffi/storage.ts";
-import { isWithin, type Place, type RunnableCase } from "./configurations.ts";
+import type { RunnableCase } from "./configurations.ts";
+import { isWithin, type Place } from "./place.ts";
 
 /** What the owner of a machine says a medium is. */
 export interface Vouch {
@@ -125,6 +126,7 @@ export function vouchedPlace(
   if (configuration.memory === "memory-mode") {
     return { why: "of Memory Mode a guest sees neither the medium nor the way to it" };
   }
+  if (configuration.memory !== undefined) return { why: "only a store's own tier can be vouched for" };
   if (configuration.medium !== undefined && configuration.medium !== kind) {
     return { why: `it is to be ${configuration.medium === "cxl" ? "CXL memory" : "PMEM"}` };
   }

@@ -237,6 +237,11 @@ Deno.test("availability() says the same to the planner", () => {
     others: ["/mnt/pmem1"],
     virtual: true,
   });
+  const expander = availability(inspectMachine(facts("cxl-firmware")));
+  assertEquals([expander.dramNodes, expander.weights], [[0], { 0: 3, 1: 1 }]);
+  assertEquals(expander.tiering, { available: true, dramBytes: (2995200 - 1030196) * 1024 });
+  const off = availability(inspectMachine(facts("cxl-firmware", { "noise.numa_balancing": "1" }))).tiering;
+  assert(!off.available && off.reason === "hot pages are not promoted (numa_balancing is 1, 2 is needed)");
   const cached = availability(inspectMachine({ ...facts("side-cache"), "cpu.virtual": "no" }));
   assertEquals(cached.memoryMode, { available: true, cacheBytes: 67108864, virtual: false });
   assert(!cached.dram.available);

@@ -114,6 +114,16 @@ for (
       'expected at most 3 sizes for "DRAM_PMEM_LEVELDB", found 4',
     ],
     [CONFIGURATION('"storage": "DRAM_SSDHASH", "size": ["1 MiB"]'), 'write it in "dram" too'],
+    [
+      CONFIGURATION('"storage": "DRAM_PMEM", "pmem": "mbind", "memory": "kernel-tiering"'),
+      'expected storage "DRAM" with memory "kernel-tiering"',
+    ],
+    [
+      CONFIGURATION('"storage": "DRAM", "weights": [1, 4]'),
+      'expected no such field without memory "weighted-interleave"',
+    ],
+    [CONFIGURATION('"storage": "DRAM", "memory": "weighted-interleave", "weights": [1]'), "expected two weights"],
+    [CONFIGURATION('"storage": "DRAM", "memory": "memory-mode", "medium": "cxl"'), 'expected "pmem" in Memory Mode'],
     [CONFIGURATION('"storage": "PMEM_LIBPMEM", "nodes": [1]'), "expected no such field without memkind or mbind"],
     [CONFIGURATION('"storage": "PMEM_LIBPMEM", "memory": "memory-mode"'), 'expected storage "DRAM" in Memory Mode'],
     [CONFIGURATION('"storage": "DRAM", "size": [1, 2]'), 'expected at most 1 size for "DRAM", found 2'],

@@ -137,6 +137,38 @@ Deno.test("runScenario() records CXL memory as that, measured and emulated, and 
   });
 });
 
+Deno.test("runScenario() gives interleaved rows their share of a model, and no more DRAM than others", async () => {
+  const of = (weights?: number[]) =>
+    ({
+      ...FOUR,
+      configurations: {
+        dram: { storage: "DRAM" },
+        one: { storage: "DRAM", memory: "weighted-interleave", ...(weights === undefined ? {} : { weights }) },
+      },
+    }) as Scenario;
+  await bench(async ({ run, starts }) => {
+    const { samples } = await run({}, of());
+    const one = samples.find(({ configuration }) => configuration === "one");
+    assertEquals(one?.tiers.map(({ kind, emulates, modelLimit }) => [kind, emulates, modelLimit]), [
+      ["cxl", "cxl-type3-ddr4", undefined],
+    ]);
+    // The fake's 1 byte used, of 128 of rows 80 % behind CXL.
+    assertEquals(one?.dramBytes, Math.round(1 - 128 * 0.8));
+    const shares = (await starts()).map(({ spec }) =>
+      (spec.store["native"] as Record<string, string>)["emulate.share"]
+    );
+    assertEquals([...new Set(shares)].sort(), ["0.8", undefined]);
+  });
+  await bench(async ({ run }) => {
+    const error = await assertRejects(() => run({}, of([1, 2])), ScenarioError);
+    assertStringIncludes(
+      error.message,
+      "configurations.one.weights: expected weights that leave at most 3 MiB of rows in DRAM",
+    );
+    assertStringIncludes(error.message, "[1, 4] does");
+  });
+});
+
 Deno.test("runScenario() names the kind of every figure and how it was obtained", async () => {
   await bench(async ({ run }) => {
     const { run: record, samples } = await run();

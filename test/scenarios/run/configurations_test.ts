@@ -80,6 +80,56 @@ Deno.test("decideCases() takes memory of the kind that is asked for; PMEM where 
   assertEquals(file({ medium: "cxl", path: "/mnt/pmem0" }).missing, '"/mnt/pmem0" is on PMEM, not on CXL memory');
 });
 
+Deno.test("decideCases() measures interleaved pages by the kernel's weights, and says which to write where they differ", () => {
+  const cxl: Availability = { ...ALL_PMEM, kmemDax: { available: true, nodes: [2], cxl: [2], virtual: false } };
+  const of = (weights: number[], here: Availability) =>
+    decide({ storage: "DRAM", memory: "weighted-interleave", weights }, here).decision;
+  const measured = of([1, 4], cxl);
+  assertEquals([measured.evidence, measured.medium, measured.place], [
+    "measured",
+    "cxl",
+    { kind: "interleaved", nodes: [0, 2], slower: [2], share: 0.8 },
+  ]);
+  assertStringIncludes(howText(measured, 0), "over nodes 0, 2 by the kernel's weights, 80 % on CXL node 2");
+  const other = of([1, 7], cxl);
+  assertEquals([other.evidence, other.place], ["emulated", {
+    kind: "interleaved",
+    nodes: [],
+    slower: [],
+    share: 0.875,
+  }]);
+  assertStringIncludes(other.missing ?? "", "echo 7 > /sys/kernel/mm/mempolicy/weighted_interleave/node2");
+  const { weights: _, ...old } = cxl;
+  assertStringIncludes(of([1, 4], old).missing ?? "", "Linux 6.9");
+  // Two sockets with DRAM and one expander: a third of the pages less is behind it.
+  const two = { ...cxl, dramNodes: [0, 1], weights: { 0: 1, 1: 1, 2: 4 } };
+  assertEquals((of([1, 4], two).place as { share: number }).share, 4 / 6);
+  assertEquals(of([1, 4], NO_PMEM).media, "cxl-type3-ddr4");
+});
+
+Deno.test("decideCases() measures the kernel's tiering where it is on, and leaves it out elsewhere, for it has no emulation", () => {
+  const configurations = {
+    dram: { storage: "DRAM" },
+    one: { storage: "DRAM", memory: "kernel-tiering" },
+  } as const;
+  const cxl: Availability = { ...ALL_PMEM, kmemDax: { available: true, nodes: [2], cxl: [2], virtual: false } };
+  const { runnable } = decideCases(casesOf({ ...FOUR, configurations }), cxl);
+  const one = runnable.find(({ configuration }) => configuration === "one")?.decision;
+  assertEquals([one?.evidence, one?.medium, one?.cacheBytes, one?.place], [
+    "measured",
+    "cxl",
+    2 ** 30,
+    { kind: "tiered", slower: [2] },
+  ]);
+  const off: Availability = { ...cxl, tiering: { available: false, reason: "numa_balancing is 0" } };
+  for (const [here, why] of [[NO_PMEM, "no node without CPUs"], [off, "numa_balancing is 0"]] as const) {
+    const { skipped } = decideCases(casesOf({ ...FOUR, configurations }), here);
+    assertEquals(skipped.map(({ skipped }) => skipped), [`${why}; kernel tiering has no emulation`]);
+    const error = () => decideCases(casesOf({ ...FOUR, configurations, whenUnavailable: "error" }), here);
+    assertThrows(error, UnavailableError, `one cannot run here: ${why}`);
+  }
+});
+
 Deno.test("decideCases() needs memkind for memkind alone", () => {
   const here: Availability = { ...ALL_PMEM, memkind: { available: false, reason: "no libmemkind", emulable: false } };
   assertEquals(decide({ storage: "PMEM_MBIND" }, here).decision.evidence, "measured");
