@@ -17,14 +17,13 @@ import {
   nodesOf,
   numberOf,
 } from "./inventory/parts.ts";
+import { type FirmwareCxl, firmwareCxl } from "./inventory/firmware_cxl.ts";
 import type { MachineRecord } from "./inventory/machine_record.ts";
 import { probedPlace, provisionCommand } from "./provisioning/command.ts";
 import { probeSsd } from "./ssd.ts";
 import { unprovenMedia } from "./unproven.ts";
 import {
   deviceKind,
-  type FirmwareCxl,
-  firmwareCxl,
   fsdaxNext,
   isVirtual,
   kmemNext,

@@ -7,7 +7,7 @@
 import { probeMachine } from "../ffi/machine.ts";
 import { daxOf, type Facts, nodesOf, numberOf } from "./inventory/parts.ts";
 import type { MachineRecord } from "./inventory/machine_record.ts";
-import { firmwareCxl } from "./ways.ts";
+import { firmwareCxl } from "./inventory/firmware_cxl.ts";
 
 export type { Availability, Found } from "./availability.ts";
 export type { MachineRecord } from "./inventory/machine_record.ts";

@@ -7,10 +7,10 @@
  */
 
 import type { UnprovenMedia } from "./availability.ts";
+import { firmwareCxl } from "./inventory/firmware_cxl.ts";
 import { daxOf, type Facts, mountsOf, nodesOf, numberOf } from "./inventory/parts.ts";
 import {
   deviceKind,
-  firmwareCxl,
   fsdaxNext,
   isVirtual,
   kmemNext,

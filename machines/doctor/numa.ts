@@ -6,7 +6,7 @@
 
 import { formatBytes } from "../../base/bytes.ts";
 import { daxOf, type Facts, nodesOf, numberOf } from "../inventory/parts.ts";
-import { firmwareCxl } from "../ways.ts";
+import { firmwareCxl } from "../inventory/firmware_cxl.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 const MODES: Readonly<Record<string, string>> = {

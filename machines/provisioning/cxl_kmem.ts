@@ -1,6 +1,7 @@
 /**
  * `cxl-kmem`: every CXL memory device as memory of a NUMA node without CPUs. A device's persistent part goes by way of
- * a namespace, as NVDIMMs do; its volatile part is a device DAX once it has a region (drivers/dax/cxl.c of Linux).
+ * a namespace, as NVDIMMs do; its volatile part is a device DAX once it has a region (drivers/dax/cxl.c of Linux). Volatile
+ * parts of one size share a region, so that their bandwidths add up. What firmware mapped is memory already.
  *
  * @module
  */
@@ -17,16 +18,18 @@ import { cxl } from "./providers.ts";
 import { Refused } from "./refused.ts";
 import { chosen, type RegionView, regionViews } from "./regions.ts";
 import { words, writeFile } from "./shell.ts";
+import { type FirmwareCxl, firmwareCxl } from "../inventory/firmware_cxl.ts";
 import { atEveryStart, autoOnlineStep, type MemoryDevice, memoryWarnings, systemRamStep } from "./system_ram.ts";
 import { cxlUnit } from "./systemd_units.ts";
 import { NEEDS, versionWarnings } from "./versions.ts";
 
 const NEEDED: Needed = { tools: ["cxl", "ndctl", "daxctl"], libraries: ["memkind"] };
 
-/** One region to be: the persistent or the volatile part of a device. */
+/** One region to be: the persistent part of a device, or the volatile parts of some, interleaved. */
 interface Part {
-  readonly memdev: string;
+  readonly memdevs: readonly string[];
   readonly type: "pmem" | "ram";
+  /** Of all its devices. */
   readonly bytes: number;
   readonly decoder: string;
   /** As it is or will be. */
@@ -55,6 +58,10 @@ export function planCxlKmem(context: PlanContext): PlanParts {
     );
   }
   if (found.value.memdevs.length === 0) throw nothing();
+  const mapped = firmwareCxl(inventory.facts);
+  if (mapped.length > 0 && found.value.memdevs.every(({ pmemSize = 0 }) => pmemSize === 0)) {
+    return byFirmware(context, mapped);
+  }
   const begun = found.value.regions.filter((one) => one.decodeState === "reset" && one.memdevs.length === 0);
   if (begun.length > 0) {
     return {
@@ -68,7 +75,9 @@ export function planCxlKmem(context: PlanContext): PlanParts {
   const regions = regionViews(inventory);
   const memdevs = found.value.memdevs.filter((one) => (one.pmemSize ?? 0) + (one.ramSize ?? 0) > 0);
   const only = asDevices(found.value, request.only);
-  const parts = partsOf(context, chosen(memdevs, (one) => one.memdev, only), found.value, regions);
+  // What firmware mapped has decoders that are not ours to set.
+  const ours = memdevs.map((one) => mapped.length > 0 ? { ...one, ramSize: 0 } : one);
+  const parts = partsOf(context, chosen(ours, (one) => one.memdev, only), found.value, regions);
   const steps: Step[] = parts.map((part) => regionStep(part));
   const namespaces: Step[] = [];
   const devices: MemoryDevice[] = parts.map((part) => {
@@ -99,7 +108,7 @@ export function planCxlKmem(context: PlanContext): PlanParts {
   const nodes = nodesOfDevices(context, devices);
   const volatile = parts.some((part) => part.type === "ram");
   return {
-    summary: `CXL memory of ${words([...new Set(parts.map((one) => one.memdev))])} as memory without CPUs` +
+    summary: `CXL memory of ${words([...new Set(parts.flatMap((one) => one.memdevs))])} as memory without CPUs` +
       `${nodes.length === 0 ? "" : `, node ${words(nodes.map(String))}`}, at every start`,
     warnings: [
       ...versionWarnings(inventory, [
@@ -132,7 +141,7 @@ export function planCxlKmem(context: PlanContext): PlanParts {
  * drivers/nvdimm/namespace_devs.c).
  */
 function serialWarnings({ inventory }: PlanContext, parts: readonly Part[]): string[] {
-  return parts.filter((part) => part.type === "pmem").flatMap(({ memdev, region }) => {
+  return parts.filter((part) => part.type === "pmem").flatMap(({ memdevs: [memdev], region }) => {
     const serial = inventory.facts[`cxl.${memdev}.serial`];
     return serial !== undefined && Number(serial) === 0
       ? [
@@ -141,6 +150,23 @@ function serialWarnings({ inventory }: PlanContext, parts: readonly Part[]): str
       ]
       : [];
   });
+}
+
+/** Expanders that firmware mapped: nothing has to be made, at no start. */
+function byFirmware(context: PlanContext, mapped: readonly FirmwareCxl[]): PlanParts {
+  const nodes = mapped.map(({ node }) => node);
+  return {
+    summary: `firmware made the CXL memory node ${
+      words(nodes.map(String))
+    }, which has no CPUs; nothing has to be made of it`,
+    warnings: [
+      ...mapped.map(({ node, text }) => `node ${node}: ${text}`),
+      `memkind does not find such memory by itself: "pmem": "mbind" needs no library, or run with ` +
+      `MEMKIND_DAX_KMEM_NODES=${nodes.join(",")}`,
+    ],
+    steps: [packagesStep(context, { tools: [], libraries: ["memkind"] })],
+    results: { mounts: [], nodes },
+  };
 }
 
 function nothing(): Refused {
@@ -162,6 +188,37 @@ function natural(a: string, b: string): number {
   return a.localeCompare(b, "en", { numeric: true });
 }
 
+type Wanted = Pick<Part, "memdevs" | "type" | "bytes">;
+
+/** Devices that a region can be interleaved over, most first: powers of two, which every host bridge can divide by. */
+const WAYS: readonly number[] = [16, 8, 4, 2];
+
+/**
+ * Volatile parts of one size that have no region yet share one, as many as there may be, where one decoder has room for all:
+ * a page is then on all of them, and their bandwidths add up. The persistent part of a device keeps its region, for labels
+ * are the device's own.
+ */
+function together(single: readonly Wanted[], { regions, rootDecoders }: CxlInventory): Wanted[] {
+  const free = (one: Wanted) =>
+    one.type === "ram" && !regions.some(({ memdevs }) => one.memdevs.some((memdev) => memdevs.includes(memdev)));
+  const room = Math.max(
+    0,
+    ...rootDecoders.filter((one) => one.volatileCapable).map((one) => one.maxAvailableExtent ?? one.size ?? 0),
+  );
+  const taken = new Set<Wanted>();
+  return single.flatMap((one) => {
+    if (taken.has(one)) return [];
+    const equal = free(one)
+      ? single.filter((other) => free(other) && other.bytes === one.bytes && !taken.has(other))
+      : [];
+    const ways = WAYS.find((ways) => ways <= equal.length && ways * one.bytes <= room);
+    if (ways === undefined) return [one];
+    const group = equal.slice(0, ways);
+    for (const other of group) taken.add(other);
+    return [{ ...one, memdevs: group.flatMap(({ memdevs }) => memdevs), bytes: ways * one.bytes }];
+  });
+}
+
 /** Every region to be, with its decoder and its name, in the order they are made. */
 function partsOf(
   { inventory }: PlanContext,
@@ -169,11 +226,12 @@ function partsOf(
   found: CxlInventory,
   regions: readonly RegionView[],
 ): Part[] {
-  const wanted = [...memdevs].sort((a, b) => natural(a.memdev, b.memdev)).flatMap((one) => [
-    ...((one.pmemSize ?? 0) > 0 ? [{ memdev: one.memdev, type: "pmem" as const, bytes: one.pmemSize ?? 0 }] : []),
-    ...((one.ramSize ?? 0) > 0 ? [{ memdev: one.memdev, type: "ram" as const, bytes: one.ramSize ?? 0 }] : []),
+  const single = [...memdevs].sort((a, b) => natural(a.memdev, b.memdev)).flatMap((one): Wanted[] => [
+    ...((one.pmemSize ?? 0) > 0 ? [{ memdevs: [one.memdev], type: "pmem" as const, bytes: one.pmemSize ?? 0 }] : []),
+    ...((one.ramSize ?? 0) > 0 ? [{ memdevs: [one.memdev], type: "ram" as const, bytes: one.ramSize ?? 0 }] : []),
   ]);
-  const both = (memdev: string) => wanted.filter((one) => one.memdev === memdev).length > 1;
+  const wanted = together(single, found);
+  const both = (memdev: string) => single.filter((one) => one.memdevs.includes(memdev)).length > 1;
   const decoders = [...found.rootDecoders].sort((a, b) => natural(a.decoder, b.decoder));
   const left = new Map(decoders.map((one) => [one.decoder, one.size ?? Infinity]));
   const names = new Set(memdevs.map((one) => one.memdev));
@@ -189,7 +247,7 @@ function partsOf(
     );
     if (decoder === undefined) {
       throw new Refused(
-        `No decoder of the CXL root has ${formatBytes(part.bytes)} for ${part.type} of ${part.memdev} ` +
+        `No decoder of the CXL root has ${formatBytes(part.bytes)} for ${part.type} of ${words(part.memdevs)} ` +
           `(${words(decoders.map((one) => one.decoder)) || "there is none"}).`,
         "cxl list -D -d root",
       );
@@ -197,24 +255,29 @@ function partsOf(
     left.set(decoder.decoder, (left.get(decoder.decoder) ?? 0) - part.bytes);
     const region = found.regions.find((one) => {
       const type = one.type ?? inventory.facts[`cxl.${one.region}.mode`];
-      if (type === undefined && both(part.memdev) && one.memdevs.includes(part.memdev)) {
-        throw new Refused(
-          `Whether ${one.region} is the persistent or the volatile part of ${part.memdev} is not known.`,
-        );
+      const its = part.memdevs.find((memdev) => one.memdevs.includes(memdev));
+      if (type === undefined && its !== undefined && both(its)) {
+        throw new Refused(`Whether ${one.region} is the persistent or the volatile part of ${its} is not known.`);
       }
-      return one.memdevs.includes(part.memdev) && (type === undefined || type === part.type);
+      return its !== undefined && (type === undefined || type === part.type);
     });
-    const predicted = name(decoder.decoder, region?.region);
-    // One region over several devices, as firmware makes them, is one part.
+    // One region over several devices is one part.
     if (region !== undefined && taken.has(region.region)) return [];
+    const predicted = name(decoder.decoder, region?.region);
     if (region !== undefined) taken.add(region.region);
     if (region?.decodeState !== undefined && region.decodeState !== "commit") {
       throw new Refused(
-        `${region.region} of ${part.memdev} is there, but not in use (decode_state is "${region.decodeState}").`,
+        `${region.region} of ${
+          words(part.memdevs)
+        } is there, but not in use (decode_state is "${region.decodeState}").`,
         `cxl enable-region ${region.region}, or cxl destroy-region -f ${region.region}, and ask again.`,
       );
     }
-    return [{ ...part, decoder: decoder.decoder, region: region?.region ?? predicted, there: region !== undefined }];
+    const shared = (region?.memdevs.length ?? 0) > 1 ? region : undefined;
+    const whole = shared === undefined
+      ? part
+      : { ...part, memdevs: [...shared.memdevs].sort(natural), bytes: shared.size ?? part.bytes };
+    return [{ ...whole, decoder: decoder.decoder, region: region?.region ?? predicted, there: region !== undefined }];
   });
 }
 
@@ -245,7 +308,7 @@ function predictor(
 
 /** The line that makes a region. */
 function createLine(part: Part): string {
-  return `cxl create-region -m -t ${part.type} -d ${part.decoder} -w 1 ${part.memdev}`;
+  return `cxl create-region -m -t ${part.type} -d ${part.decoder} -w ${part.memdevs.length} ${part.memdevs.join(" ")}`;
 }
 
 /**
@@ -266,9 +329,10 @@ function removeStep(region: string): Step {
 
 function regionStep(part: Part): Step {
   return step({
-    id: `${part.type}-${part.memdev}`,
-    title: `Make a region of the ${part.type === "pmem" ? "persistent" : "volatile"} memory of ${part.memdev}, ` +
-      `${formatBytes(part.bytes)}`,
+    id: `${part.type}-${part.memdevs.join("-")}`,
+    title:
+      `Make a region of the ${part.type === "pmem" ? "persistent" : "volatile"} memory of ${words(part.memdevs)}, ` +
+      `${formatBytes(part.bytes)}${part.memdevs.length > 1 ? ", interleaved: if one fails, all of it is gone" : ""}`,
     commands: [createLine(part)],
     undo: [`cxl destroy-region -f ${part.region}`],
     done: part.there ? `${part.region} is there` : undefined,

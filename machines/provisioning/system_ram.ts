@@ -106,7 +106,12 @@ export function memoryWarnings({ inventory }: PlanContext, devices: readonly Mem
   return [
     ...(total !== undefined && structures > total / 16
       ? [
-        `page structures of ${formatBytes(bytes)} take ${formatBytes(structures)} of the ${formatBytes(total)} of DRAM`,
+        `page structures of ${formatBytes(bytes)} take ${formatBytes(structures)} of the ${
+          formatBytes(total)
+        } of DRAM` +
+        (inventory.facts["kernel.memmap_on_memory"] === "N"
+          ? "; the kernel option memory_hotplug.memmap_on_memory=1 puts them on the device itself"
+          : ""),
       ]
       : []),
     ...devices.flatMap((device) => {

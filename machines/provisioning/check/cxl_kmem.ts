@@ -6,7 +6,8 @@
 
 import { regionsOf } from "../../inventory/parts.ts";
 import type { CheckLine } from "../contract.ts";
-import type { CheckContext } from "./line.ts";
+import { firmwareCxl } from "../../inventory/firmware_cxl.ts";
+import { type CheckContext, line } from "./line.ts";
 import { checkDevices, checkNodes, memoryDevices, noDevice } from "./memory_node.ts";
 
 /** The lines of `cxl-kmem`. */
@@ -18,9 +19,36 @@ export async function checkCxlKmem(context: CheckContext, wanted: readonly numbe
     wanted,
     ({ origin, region }) => origin === "cxl" || regions.some(({ name }) => name === region),
   );
+  const mapped = new Map(firmwareCxl(context.inventory.facts).map(({ node, text }) => [node, text]));
+  const given = (node: number) =>
+    line(
+      `medium node ${node}`,
+      mapped.has(node),
+      `${mapped.get(node)}: it comes back at every start by itself`,
+      `no DAX device became the memory of node ${node}, and its addresses do not lead to CXL`,
+    );
+  const all = wanted.length > 0 ? nodes : [...new Set([...nodes, ...mapped.keys()])].sort((a, b) => a - b);
   return [
     ...checkDevices(context, devices),
-    ...(devices.length === 0 ? noDevice(context, "CXL memory", "cxl-kmem") : []),
-    ...await checkNodes(context, nodes, devices),
+    ...(devices.length === 0 && mapped.size === 0 ? noDevice(context, "CXL memory", "cxl-kmem") : []),
+    ...await checkNodes(context, all, devices, mapped.size > 0 ? given : undefined),
+    ...tieringLines(context),
   ];
+}
+
+/** The kernel's own tiering, if it is half on: then it moves pages one way only. */
+function tieringLines({ inventory: { facts } }: CheckContext): CheckLine[] {
+  const promotes = (Number(facts["noise.numa_balancing"] ?? 0) & 2) !== 0;
+  const demotes = facts["kernel.numa_demotion"] === "true";
+  if (!promotes && !demotes) return [];
+  return [line(
+    "tiering",
+    promotes && demotes,
+    "the kernel promotes hot pages and demotes cold ones: rows that are bound to a node stay there, others may move",
+    promotes
+      ? "the kernel promotes hot pages (numa_balancing 2) and demotes none: DRAM fills up and stays as it is; next: " +
+        "echo true > /sys/kernel/mm/numa/demotion_enabled, or sysctl kernel.numa_balancing=0"
+      : "the kernel demotes cold pages and promotes none: what gets hot later stays slow; next: " +
+        "sysctl kernel.numa_balancing=2, or echo false > /sys/kernel/mm/numa/demotion_enabled",
+  )];
 }

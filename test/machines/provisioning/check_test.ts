@@ -395,6 +395,20 @@ Deno.test("checkTarget() takes a plain node without CPUs in a cloud VM alone, an
   const lines = await checkTarget("cxl-kmem", cxl, verify(), MOUNTED);
   assertEquals(Object.keys(failed(lines)).filter((id) => id !== "auto-online"), []);
   assertMatch(lines.find(({ id }) => id === "medium node 1")?.text ?? "", /CXL/);
+  // What firmware mapped needs no device, no unit and nobody's word; a kernel that tiers one way only is told.
+  const firmware: Inventory = { ...NOTHING, facts: machineFacts("cxl-firmware") };
+  const mapped = await checkTarget("cxl-kmem", firmware, verify(), { mounts: [], nodes: [] });
+  assertEquals(failed(mapped), {});
+  assertMatch(
+    mapped.find(({ id }) => id === "medium node 1")?.text ?? "",
+    /firmware mapped .* comes back at every start/,
+  );
+  const halves = { ...firmware, facts: { ...firmware.facts, "noise.numa_balancing": "0" } };
+  const half = failed(await checkTarget("cxl-kmem", halves, verify(), { mounts: [], nodes: [] }));
+  assertMatch(half["tiering"] ?? "", /demotes cold pages and promotes none.*sysctl kernel.numa_balancing=2/);
+  const elsewhere = { ...firmware, facts: { ...firmware.facts, "cxl.decoder0.0.start": "68719476736" } };
+  const bare = failed(await checkTarget("cxl-kmem", elsewhere, verify(), { mounts: [], nodes: [1] }));
+  assert("device" in bare, JSON.stringify(bare));
   const off = failed(await checkTarget("cxl-kmem", { ...cxl, units: {} }, verify(), MOUNTED));
   assertMatch(off["restart cxl-regions"] ?? "", /systemctl enable tierbench-cxl\.service/);
 });

@@ -139,6 +139,14 @@ const CASES: readonly Case[] = [
   { name: "cxl-kmem, persistent", parts: () => cxl(0), request: { target: "cxl-kmem" } },
   { name: "cxl-kmem, persistent and volatile", parts: () => cxl(GIB), request: { target: "cxl-kmem" } },
   {
+    name: "cxl-kmem, three volatile devices, two of them in one region",
+    parts: () => ({
+      ...cxl(0),
+      memdevs: ["mem0", "mem1", "mem2"].map((memdev) => ({ memdev, pmem: 0, ram: GIB })),
+    }),
+    request: { target: "cxl-kmem" },
+  },
+  {
     name: "cxl-kmem beside NVDIMMs",
     parts: () => ({ ...cxl(GIB), regions: [unlabelled(0)], installed: ["cxl", "ndctl"] }),
     request: { target: "cxl-kmem" },

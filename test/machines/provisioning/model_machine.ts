@@ -37,7 +37,7 @@ interface Region {
 
 interface CxlRegionState {
   region: string;
-  memdev: string;
+  memdevs: string[];
   type: "pmem" | "ram";
   decoder: string;
 }
@@ -146,7 +146,7 @@ export class ModelMachine {
     const volatile = this.cxlRegions.filter((one) => one.type === "ram").map((one) => ({
       dax: `dax${one.region.slice("region".length)}.0`,
       node: 1,
-      size: this.memdevs.find((memdev) => memdev.memdev === one.memdev)?.ram ?? 0,
+      size: this.memdevs.filter(({ memdev }) => one.memdevs.includes(memdev)).reduce((sum, { ram }) => sum + ram, 0),
     }));
     return [...spaces, ...volatile];
   }
@@ -261,7 +261,7 @@ export class ModelMachine {
             size: undefined,
             type: one.type,
             decodeState: "commit",
-            memdevs: [one.memdev],
+            memdevs: [...one.memdevs],
           })),
           rootDecoders: this.decoders.map((one) => ({
             decoder: one.decoder,
@@ -448,10 +448,15 @@ export class ModelMachine {
       [/^daxctl offline-memory (dax\d+\.\d+)$/, (dax) => {
         if (!this.memory.has(dax ?? "")) throw new Error(`${dax} is in devdax mode`);
       }],
-      [/^cxl create-region -m -t (pmem|ram) -d (decoder\d+\.\d+) -w 1 (mem\d+)$/, (type, decoder, memdev) => {
-        need("cxl");
-        this.#createCxl(type as "pmem" | "ram", decoder ?? "", memdev ?? "");
-      }],
+      [
+        /^cxl create-region -m -t (pmem|ram) -d (decoder\d+\.\d+) -w (\d+) (mem\d+(?: mem\d+)*)$/,
+        (type, decoder, ways, memdevs) => {
+          need("cxl");
+          const named = (memdevs ?? "").split(" ");
+          if (named.length !== Number(ways)) throw new Error("interleave ways and memdevs differ");
+          this.#createCxl(type as "pmem" | "ram", decoder ?? "", named);
+        },
+      ],
       [/^ipmctl create -f -goal PersistentMemoryType=AppDirect$/, () => {
         need("ipmctl");
         this.goal = "app-direct";
@@ -523,13 +528,17 @@ export class ModelMachine {
     this.#make(`namespace ${region.dev}`);
   }
 
-  #createCxl(type: "pmem" | "ram", decoder: string, memdev: string): void {
+  #createCxl(type: "pmem" | "ram", decoder: string, memdevs: string[]): void {
     const root = this.decoders.find((one) => one.decoder === decoder);
-    const device = this.memdevs.find((one) => one.memdev === memdev);
-    if (root === undefined || device === undefined || !(type === "pmem" ? root.pmem : root.ram) || device[type] === 0) {
+    const devices = this.memdevs.filter(({ memdev }) => memdevs.includes(memdev));
+    const [memdev = ""] = memdevs;
+    const sizes = new Set(devices.map((one) => one[type]));
+    if (root === undefined || !(type === "pmem" ? root.pmem : root.ram) || sizes.has(0) || devices.length === 0) {
       throw new Error("no active memdevs found");
     }
-    if (this.cxlRegions.some((one) => one.memdev === memdev && one.type === type)) throw new Error("no free capacity");
+    if (devices.length !== memdevs.length || sizes.size > 1) throw new Error("devices of a region are of one size");
+    const has = (one: CxlRegionState) => one.type === type && one.memdevs.some((name) => memdevs.includes(name));
+    if (this.cxlRegions.some(has)) throw new Error("no free capacity");
     // The numbers that decoders hold, replayed.
     const taken = new Set(
       this.regions.filter((one) => one.provider !== "CXL").map((one) => Number(one.dev.slice("region".length))),
@@ -543,12 +552,12 @@ export class ModelMachine {
     const next = new Map(this.decoders.map((one) => [one.decoder, take()]));
     for (const one of this.cxlRegions) next.set(one.decoder, take());
     const region = `region${next.get(decoder)}`;
-    this.cxlRegions.push({ region, memdev, type, decoder });
+    this.cxlRegions.push({ region, memdevs, type, decoder });
     if (type === "pmem") {
       this.regions.push({
         dev: region,
         provider: "CXL",
-        size: device.pmem,
+        size: devices[0]?.pmem ?? 0,
         targetNode: 1,
         spaces: this.cxlLabels.get(memdev) ?? [],
       });
@@ -598,7 +607,7 @@ export class ModelMachine {
     this.memory.clear();
     this.autoOnline = "online";
     for (const one of this.cxlRegions.filter((cxl) => cxl.type === "pmem")) {
-      this.cxlLabels.set(one.memdev, this.regions.find((region) => region.dev === one.region)?.spaces ?? []);
+      this.cxlLabels.set(one.memdevs[0] ?? "", this.regions.find((region) => region.dev === one.region)?.spaces ?? []);
     }
     this.regions = this.regions.filter((one) => one.provider !== "CXL" && one.provider !== "e820");
     this.cxlRegions = [];

@@ -390,6 +390,68 @@ Deno.test("cxl-kmem: the region, its namespace and its device are named beforeha
   );
 });
 
+Deno.test("cxl-kmem: volatile devices of one size share a region; others, and those without room, have their own", () => {
+  const of = (sizes: readonly number[], room: number) => {
+    const inventory = bareInventory({ "kernel.memmap_on_memory": "N" }, {
+      cxl: known({
+        memdevs: sizes.map((ramSize, i) => ({
+          memdev: `mem${i}`,
+          pmemSize: undefined,
+          ramSize,
+          host: `0000:0${i}:00.0`,
+          numaNode: undefined,
+        })),
+        regions: [],
+        rootDecoders: [{
+          decoder: "decoder0.0",
+          size: 64 * GIB,
+          maxAvailableExtent: room,
+          pmemCapable: false,
+          volatileCapable: true,
+        }],
+      }),
+    });
+    const plan = planned(inventory, { target: "cxl-kmem" });
+    const made = plan.steps.flatMap(({ commands }) => commands).filter((one) => one.startsWith("cxl create-region"));
+    return { plan, made: made.map((one) => one.slice("cxl create-region -m -t ram -d decoder0.0 ".length)) };
+  };
+  const { plan, made } = of([GIB, 2 * GIB, GIB, GIB, GIB, GIB], 64 * GIB);
+  assertEquals(made, ["-w 4 mem0 mem2 mem3 mem4", "-w 1 mem1", "-w 1 mem5"]);
+  assertStringIncludes(
+    stepOf(plan, "ram-mem0-mem2-mem3-mem4").title,
+    "4 GiB, interleaved: if one fails, all of it is gone",
+  );
+  assertStringIncludes(stepOf(plan, "boot-regions").commands.join("\n"), "-w 4 mem0 mem2 mem3 mem4");
+  assertStringIncludes(
+    plan.warnings.join("\n"),
+    "the kernel option memory_hotplug.memmap_on_memory=1 puts them on the device",
+  );
+  assertEquals(of([GIB, GIB], 2 * GIB).made, ["-w 2 mem0 mem1"]);
+  assertEquals(of([GIB, GIB], 1.5 * GIB).made, ["-w 1 mem0", "-w 1 mem1"]);
+});
+
+Deno.test("cxl-kmem: nothing has to be made of an expander that firmware mapped", () => {
+  const inventory = bareInventory({
+    "node.1.cpus": "",
+    "node.1.total": String(GIB),
+    "node.1.start": String(4 * GIB),
+    "node.1.end": String(5 * GIB),
+    "node.1.read_latency_ns": "250",
+    "cxl.decoder0.0.start": String(4 * GIB),
+    "cxl.decoder0.0.size": String(2 * GIB),
+  }, {
+    cxl: known({
+      memdevs: [{ memdev: "mem0", pmemSize: 0, ramSize: GIB, host: "0000:0d:00.0", numaNode: undefined }],
+      regions: [],
+      rootDecoders: [],
+    }),
+  });
+  const plan = planned(inventory, { target: "cxl-kmem" });
+  assertEquals([plan.steps.map(({ id }) => id), plan.results.nodes], [["packages"], [1]]);
+  assertStringIncludes(plan.summary, "firmware made the CXL memory node 1");
+  assertStringIncludes(plan.warnings.join("\n"), "in CXL window decoder0.0, 250 ns by HMAT or CDAT");
+});
+
 Deno.test("memory-mode: what the modules hold is listed, and taken out of use", () => {
   const inventory = bareInventory({ "pmem.modules": "2" }, {
     ndctl: known([bus("ACPI.NFIT", [region("region0", [namespace("namespace0.0", { mode: "fsdax" })])])]),
