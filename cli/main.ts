@@ -8,7 +8,6 @@
 import { Command, CommanderError } from "commander";
 import {
   AnswerError,
-  CalibrationError,
   NativeLibraryError,
   ProfileError,
   RerunError,
@@ -21,7 +20,6 @@ import {
   UnresumableError,
   VouchError,
 } from "../mod.ts";
-import { addCalibrate } from "./calibrate.ts";
 import { addClaim } from "./claim.ts";
 import { addCurve } from "./curve.ts";
 import { addCompare } from "./compare.ts";
@@ -99,7 +97,6 @@ function program(context: Context): Command {
     addSize,
     addCurve,
     addProfile,
-    addCalibrate,
     addValidateModels,
     addDoctor,
     addProvision,
@@ -117,7 +114,6 @@ const USAGE_ERRORS = [
   UsageError,
   UnresumableError,
   AnswerError,
-  CalibrationError,
   ProfileError,
   TraceError,
   UnlikeResultsError,

@@ -64,6 +64,19 @@ export function replayRows(values: Values): BenchRow[] {
   ];
 }
 
+/** How many of the published relative figures that set no parameter lie in their 90 % bands. */
+export function coverageRow(
+  { coverage }: { readonly coverage?: { readonly figures: number; readonly covered: number } },
+): BenchRow {
+  if (coverage === undefined) throw new RangeError("Cannot make the row: no published figure has a band");
+  const { figures, covered } = coverage;
+  return ratioRow(
+    "bands/coverage",
+    [covered / figures],
+    `paper-openembedding: ${covered} of ${figures} relative figures`,
+  );
+}
+
 /** How many of the published figures that are met and set no parameter a null model misses. */
 export function nullRow({ within, nulls }: { readonly within: number; readonly nulls?: NullCounts }): BenchRow {
   if (nulls === undefined) throw new RangeError("Cannot make the row: the simulation ran no null models");

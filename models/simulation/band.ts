@@ -1,33 +1,28 @@
 /**
- * How wrong a case may be: its speed with every medium at the slow and at the fast end of its own 90 % band. Both ends at
- * once are rarer than one, so the band is wide rather than narrow. It holds the error of the media models only: not that
- * of the workload, the stated times of computing, or of what the engine leaves out.
+ * How wrong a case may be: everything that is not known exactly drawn together (`uncertainty.ts`), each draw priced by what
+ * a step costs. An operation that no published figure is about gives no band, but the reason.
  *
  * @module
  */
 
 import { bandFor, loadResiduals } from "../media/calibration/bands.ts";
 import type { SimulatedCase } from "./cases.ts";
-import { STORES, type Stretch, threadsAt } from "./native_options.ts";
+import { type KnownMedia, STORES, threadsAt } from "./native_options.ts";
 import type { Band } from "./record.ts";
-import type { CaseOutcome } from "./simulate_case.ts";
+import { type CaseOutcome, formulaSpeed } from "./simulate_case.ts";
+import { bandOfDraws, drawSpeeds, type TierRange, uncertainOf, withFactors } from "./uncertainty.ts";
 
-/**
- * The band of a case's speed, as factors on it.
- *
- * @param run The case with the times of its tiers' accesses stretched.
- */
-export async function bandOf(
+/** Of one case: the ranges of its tiers' accesses, or why there are none. */
+async function tierRanges(
   { simulation, set }: SimulatedCase,
   outcome: CaseOutcome,
-  run: (stretch: readonly Stretch[]) => Promise<CaseOutcome>,
-): Promise<Band> {
+): Promise<TierRange[] | { readonly why: string }> {
   if (set.placement === "lines") return { why: "not calibrated, ratios only: Memory Mode has no verified raw data" };
   const residuals = await loadResiduals(set.tiers.map(({ media }) => media));
-  const factors: { read: number; write: number }[] = [];
+  const ranges: TierRange[] = [];
   const reasons: string[] = [];
   for (const [t, tier] of set.tiers.entries()) {
-    const factor = { read: 1, write: 1 };
+    const factor = { media: tier.media, read: 1, write: 1 };
     for (const op of ["read", "write"] as const) {
       const traffic = outcome.simulated.traffic.find((part) => part.tier === t && part.op === op);
       if (traffic === undefined || traffic.accesses === 0) continue;
@@ -36,14 +31,43 @@ export async function bandOf(
       const bytes = traffic.bytes / traffic.accesses;
       const operation = op === "read" ? "load" : STORES[tier.store];
       const band = bandFor(residuals, tier.media, op, 1, { operation, bytes, threads, hops: tier.hops });
-      if (band.calibrated) factor[op] = band.high;
+      if (band.calibrated) factor[op] = Math.max(band.high, 1 / band.low);
       else reasons.push(`${tier.media}, ${op}s: ${band.outside}`);
     }
-    factors.push(factor);
+    ranges.push(factor);
   }
-  if (reasons.length > 0) return { why: `not calibrated: ${[...new Set(reasons)].join("; ")}` };
-  const speed = outcome.samplesPerSecond;
-  const slow = await run(factors);
-  const fast = await run(factors.map(({ read, write }) => ({ read: 1 / read, write: 1 / write })));
-  return { low: slow.samplesPerSecond / speed, high: fast.samplesPerSecond / speed };
+  return reasons.length > 0 ? { why: `not calibrated: ${[...new Set(reasons)].join("; ")}` } : ranges;
+}
+
+const short = (value: number): number => Number(value.toPrecision(5));
+
+/** The band of a case's speed, as factors on it. */
+export async function bandOf(one: SimulatedCase, outcome: CaseOutcome, denseSeconds: number): Promise<Band> {
+  const tiers = await tierRanges(one, outcome);
+  if ("why" in tiers) return tiers;
+  const { simulation, set } = one;
+  const known: KnownMedia = new Map();
+  const { draws, doubts } = await drawSpeeds(uncertainOf(simulation, set, tiers), one, async (factors) => {
+    const varied = withFactors(simulation, set, factors);
+    return await formulaSpeed(
+      varied.simulation,
+      varied.set,
+      denseSeconds * varied.dense,
+      outcome,
+      varied.stretch,
+      known,
+    );
+  });
+  const { low, high } = bandOfDraws(draws);
+  return {
+    low: short(low),
+    high: short(high),
+    draws: draws.map(short),
+    doubts: doubts.map(({ of, factor, slower, faster }) => ({
+      of,
+      factor: short(factor),
+      slower: short(slower),
+      faster: short(faster),
+    })),
+  };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ratioBand } from "./ratio_band.ts";
 import {
   caseName,
   metricOf,
@@ -33,6 +34,11 @@ export interface PublishedDeviation {
   readonly source: string;
   /** The parameter that was set by this figure: its deviation says nothing. */
   readonly calibrates?: string;
+  /**
+   * 90 % band of `simulated` where it is relative to another case: draws of both cases in pairs. Absent where a case has
+   * no band.
+   */
+  readonly band?: readonly [number, number];
   /** What the null models say that concern the figure; absent in results of versions that ran none. */
   readonly nulls?: readonly NullDeviation[];
 }
@@ -55,6 +61,14 @@ export function isReproduced({ within, calibrates, nulls }: PublishedDeviation):
   return nulls === undefined ? undefined : within && calibrates === undefined && nulls.every((one) => !one.within);
 }
 
+/** The band of a time relative to another case's; an effect is the share above 1. */
+function bandOf(of: string, one: SimulatedRecord, unit: SimulatedRecord): readonly [number, number] | undefined {
+  if (of !== "time" && of !== "extra-time") return undefined;
+  const less = of === "extra-time" ? 1 : 0;
+  const [low, high] = ratioBand(unit, one) ?? [];
+  return low === undefined || high === undefined ? undefined : [low - less, high - less];
+}
+
 type Figures = Parameters<typeof metricOf>[0];
 
 /** Every published figure of a simulation with the case that it speaks of. */
@@ -75,6 +89,7 @@ export function publishedDeviations(
     const deviationOf = (found: number) => extra ? found - published.value : found / published.value - 1;
     const isWithin = (found: number) => Math.abs(deviationOf(found)) <= published.tolerance;
     const value = valueOf(one, unit);
+    const band = unit === undefined ? undefined : bandOf(published.of, one, unit);
     const nullsOf = NULL_NAMES.flatMap((model): NullDeviation[] => {
       // Which rows are missed is no matter of the medium, nor of what software takes.
       if ((model === "dram" || model === "free-software") && published.of === "miss-rate") return [];
@@ -95,11 +110,21 @@ export function publishedDeviations(
         tolerance: published.tolerance,
         within: isWithin(value),
         source: published.source,
+        ...(band === undefined ? {} : { band }),
         ...(published.calibrates === undefined ? {} : { calibrates: published.calibrates }),
         ...(nulls.length === 0 ? {} : { nulls: nullsOf }),
       }],
     ];
   });
+}
+
+/** How many of the relative figures that set no parameter lie in their 90 % bands; undefined where none has one. */
+export function coverageOf(
+  deviations: readonly PublishedDeviation[],
+): { readonly figures: number; readonly covered: number } | undefined {
+  const banded = deviations.filter(({ band, calibrates }) => band !== undefined && calibrates === undefined);
+  const covered = banded.filter(({ band: [low, high] = [0, 0], published }) => low <= published && published <= high);
+  return banded.length === 0 ? undefined : { figures: banded.length, covered: covered.length };
 }
 
 /** Pairs of figures of one kind and source that differ by more than a tenth, and how many keep their order. */

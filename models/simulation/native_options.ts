@@ -6,7 +6,7 @@
 
 import type { PopularityLaw } from "../../ffi/curve.ts";
 import type { StepDemand } from "../../ffi/simulate.ts";
-import { loadMedia, mediaOptions } from "../media/media.ts";
+import { loadMedia, type Media, mediaOptions } from "../media/media.ts";
 import { scaledLaw } from "../workloads/scaled_law.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
 import { picoseconds } from "./units.ts";
@@ -109,14 +109,26 @@ function stretched(options: Record<string, string>, { read, write }: Stretch): R
   );
 }
 
+/** Media models by name, read once. */
+export type KnownMedia = Map<string, Media>;
+
+async function mediumOf(name: string, known: KnownMedia): Promise<Media> {
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  const medium = await loadMedia(name);
+  known.set(name, medium);
+  return medium;
+}
+
 async function tierOptions(
   tier: ResolvedTier,
   n: number,
   region: number,
+  known: KnownMedia,
   stretch?: Stretch,
 ): Promise<Record<string, string>> {
   const prefix = `tier${n}`;
-  const medium = await loadMedia(tier.media);
+  const medium = await mediumOf(tier.media, known);
   const plain = mediaOptions(medium);
   const media = stretch === undefined ? plain : stretched(plain, stretch);
   return {
@@ -148,6 +160,7 @@ export async function engineOptions(
   denseSeconds: number,
   extras: StepExtras,
   stretch: readonly Stretch[] = [],
+  known: KnownMedia = new Map(),
 ): Promise<Record<string, string>> {
   const { workload, compute, overlap, cluster } = simulation;
   const { software, placement, pages, migration } = configuration;
@@ -213,7 +226,7 @@ export async function engineOptions(
     });
     const rows = tables.reduce((sum, table) => sum + table.rows * placeBytes(table, tier.round), 0) / machines;
     const region = Math.round(tier.size > 0 ? Math.min(tier.size, rows) : rows);
-    Object.assign(options, await tierOptions(tier, t, region, stretch[t]));
+    Object.assign(options, await tierOptions(tier, t, region, known, stretch[t]));
   }
   const shares = demand.memoryMode;
   if (lines && shares !== undefined) {

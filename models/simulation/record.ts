@@ -60,8 +60,35 @@ export interface TierTraffic {
   readonly busy: number;
 }
 
-/** A 90 % band from the calibration of the media models, as factors on the speed, or why there is none. */
-export type Band = { readonly low: number; readonly high: number } | { readonly why: string };
+/** One thing that is not known exactly, and what it does to a case alone. */
+export interface Doubt {
+  /** A medium's reads or writes, a stated time or rate by its field, or the engine. */
+  readonly of: string;
+  /** It is this many times as large or as small as taken, at most: nine cases in ten. */
+  readonly factor: number;
+  /** Factor on the speed where everything else is as taken and this is at the end that slows down. */
+  readonly slower: number;
+  /** The same at the other end. */
+  readonly faster: number;
+}
+
+/**
+ * A 90 % band as factors on the speed, or why there is none: everything that is not known exactly drawn together, many
+ * times (Monte Carlo).
+ */
+export type Band =
+  | {
+    readonly low: number;
+    readonly high: number;
+    /**
+     * Factors on the speed, one a draw. Draw i of every case has the same errors of what the cases share, so that the
+     * quotient of two cases' i-th draws is a draw of their ratio. Absent in results of versions that drew nothing.
+     */
+    readonly draws?: readonly number[];
+    /** What the band is made of, the largest first. */
+    readonly doubts?: readonly Doubt[];
+  }
+  | { readonly why: string };
 
 /** One case. */
 export interface SimulatedRecord {

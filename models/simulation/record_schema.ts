@@ -69,7 +69,7 @@ const scenario = object({
     of: word(...METRICS),
     configuration: text,
     at: maybe(point),
-    value: positive,
+    value: difference,
     relativeTo: maybe(object({ configuration: text, at: maybe(point) })),
     source: text,
     tolerance: figure,
@@ -109,7 +109,15 @@ const simulated = object({
   mode: text,
   samplesPerSecond: positive,
   band: v.union(
-    [object({ low: positive, high: positive }), object({ why: text })],
+    [
+      object({
+        low: positive,
+        high: positive,
+        draws: maybe(listOf(positive)),
+        doubts: maybe(listOf(object({ of: text, factor: positive, slower: positive, faster: positive }))),
+      }),
+      object({ why: text }),
+    ],
     'expected "low" and "high", or "why"',
   ),
   step: object({ mean: figure, p50: figure, p90: figure, p99: figure }),

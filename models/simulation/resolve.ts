@@ -148,6 +148,7 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
       perUpdate: seconds(compute.perUpdate ?? 0),
       source: compute.source,
     },
+    ranges: { ...written.ranges },
     overlap: {
       ahead: overlap.ahead ?? 1,
       prefetch: overlap.prefetch ?? false,

@@ -110,11 +110,7 @@ function runRecord(scenario: ResolvedSimulation): SimulationRunRecord {
 async function runCase(one: SimulatedCase, threads: number, known: DemandCache): Promise<SimulatedRecord> {
   const dense = await denseSeconds(one.simulation);
   const outcome = await simulateCase(one.simulation, one.set, dense, threads, known);
-  const band = await bandOf(
-    one,
-    outcome,
-    (stretch) => simulateCase(one.simulation, one.set, dense, threads, known, stretch),
-  );
+  const band = await bandOf(one, outcome, dense);
   return await simulatedRecord(one, outcome, band);
 }
 

@@ -10,7 +10,7 @@ import { machineCostSchema, priceDate } from "../costs/machine_cost_schema.ts";
 import { described, flag, real, whole } from "../../base/schema_parts.ts";
 import { SIZE_PATTERN } from "../../base/units.ts";
 import * as v from "../../base/valibot.ts";
-import { HITS_METHODS, METRICS, MODES, SIMULATED_POLICIES, type Simulation } from "./simulation.ts";
+import { HITS_METHODS, METRICS, MODES, RANGED_FIELDS, SIMULATED_POLICIES, type Simulation } from "./simulation.ts";
 import { DURATION_FORM, DURATION_TEXT, RATE_FORM, RATE_TEXT } from "./units.ts";
 
 const optional = v.exactOptional;
@@ -304,6 +304,15 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
     "What is trained.",
   ),
   compute: described(compute, "Time of computing, with its source."),
+  ranges: optional(described(
+    v.strictObject(Object.fromEntries(
+      RANGED_FIELDS.map((field) => [
+        field,
+        optional(real("Factor up and down that the true figure is within, nine times in ten; 1 is exact.", 1, 100)),
+      ]),
+    )),
+    "How exactly stated figures are known, for the bands. Defaults 1.1 to 2.",
+  )),
   overlap: optional(described(overlap, "What overlaps with what, as the trainer's options have it.")),
   cluster: optional(described(cluster, "Machines and threads.")),
   configurations: described(

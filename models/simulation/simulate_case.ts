@@ -5,11 +5,13 @@
  */
 
 import { simulate, type Simulated, simulateDemand, type StepDemand } from "../../ffi/simulate.ts";
+import { stepCost } from "../../ffi/step_cost.ts";
 import { exactDemand, type TraceCache, type TraceReplay } from "./exact_hits.ts";
 import { sampledDemand } from "./sampled_hits.ts";
 import {
   demandOptions,
   engineOptions,
+  type KnownMedia,
   placeBytes,
   rowBytes,
   type StepExtras,
@@ -157,6 +159,34 @@ function flushedRows(
   return Math.min(held, touched) / steps;
 }
 
+/** Samples a second of steps that take so long, checkpoints counted. */
+function speedOf(
+  simulation: ResolvedSimulation,
+  set: ResolvedSimulatedConfiguration,
+  demand: StepDemand,
+  stepSeconds: number,
+): { readonly samplesPerSecond: number; readonly checkpoint: CaseOutcome["checkpoint"] } {
+  const checkpoint = stepSeconds > 0 ? checkpointOf(simulation, set, demand, stepSeconds) : undefined;
+  const training = checkpoint === undefined ? 1 : 1 - checkpoint.pause / checkpoint.every;
+  return {
+    checkpoint,
+    samplesPerSecond: simulation.workload.batch * simulation.cluster.workers / stepSeconds * training,
+  };
+}
+
+/** Samples a second of a case by what one of its steps costs, without running it; its demand and kernel's work are known. */
+export async function formulaSpeed(
+  simulation: ResolvedSimulation,
+  set: ResolvedSimulatedConfiguration,
+  denseSeconds: number,
+  { demand, extras }: Pick<CaseOutcome, "demand" | "extras">,
+  stretch: readonly Stretch[] = [],
+  known: KnownMedia = new Map(),
+): Promise<number> {
+  const { stepPs } = stepCost(await engineOptions(simulation, set, demand, denseSeconds, extras, stretch, known));
+  return speedOf(simulation, set, demand, stepPs * 1e-12).samplesPerSecond;
+}
+
 /**
  * Runs one case.
  *
@@ -190,14 +220,12 @@ export async function simulateCase(
     simulated = await run(extras);
   }
   const stepSeconds = secondsOf(simulated);
-  const checkpoint = stepSeconds > 0 ? checkpointOf(simulation, set, demand, stepSeconds) : undefined;
-  const training = checkpoint === undefined ? 1 : 1 - checkpoint.pause / checkpoint.every;
-  const samples = simulation.workload.batch * simulation.cluster.workers;
+  const { samplesPerSecond, checkpoint } = speedOf(simulation, set, demand, stepSeconds);
   return {
     demand,
     simulated,
     stepSeconds,
-    samplesPerSecond: samples / stepSeconds * training,
+    samplesPerSecond,
     extras,
     ...(trace === undefined ? {} : { trace }),
     ...(checkpoint === undefined ? {} : { checkpoint }),

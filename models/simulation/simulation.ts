@@ -292,6 +292,27 @@ export type Metric = "time" | "samples-per-second" | "miss-rate" | "step-time" |
 /** Every {@linkcode Metric}. */
 export const METRICS: readonly Metric[] = ["time", "samples-per-second", "miss-rate", "step-time", "extra-time"];
 
+/** Fields of a simulation whose figures may have a range. */
+export const RANGED_FIELDS = [
+  "compute.dense",
+  "compute.rest",
+  "compute.parse",
+  "compute.perKey",
+  "compute.perRow",
+  "compute.perUpdate",
+  "cluster.network.bandwidth",
+  "cluster.network.latency",
+  "software.lock",
+  "software.upkeep",
+  "tiers.perRead",
+  "tiers.perWrite",
+  "pages.fault",
+  "migration.perPage",
+  "checkpoint.bandwidth",
+] as const;
+/** One of {@linkcode RANGED_FIELDS}; those of a configuration count for all configurations. */
+export type RangedField = typeof RANGED_FIELDS[number];
+
 /** Cases: some configurations at every combination of some fields. */
 export interface Study {
   /** Heads its part of the report. */
@@ -337,6 +358,11 @@ export interface Simulation {
   };
   /** Time of computing, with its source. */
   readonly compute: Compute;
+  /**
+   * How exactly stated figures are known: a factor above 1 that the true one is within, up and down, nine times in ten; 1
+   * is exact. Defaults: `DEFAULT_RANGES` in `models/simulation/uncertainty.ts`, 1.1 to 2.
+   */
+  readonly ranges?: Readonly<Partial<Record<RangedField, number>>>;
   /** What overlaps with what, as the trainer's options have it. */
   readonly overlap?: Overlap;
   /** Machines and threads. Default: one machine that trains and holds the tables. */
@@ -457,6 +483,8 @@ export interface ResolvedSimulation {
     readonly perUpdate: number;
     readonly source: string;
   };
+  /** How exactly stated figures are known, where the simulation says so. */
+  readonly ranges: Readonly<Partial<Record<RangedField, number>>>;
   /** What overlaps with what. */
   readonly overlap: Required<Overlap>;
   /** Machines and threads; bandwidth in bytes a second, latency in seconds, `allReduce` in bytes a step. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ratioBand } from "../../models/simulation/ratio_band.ts";
 import type { SimulatedRecord } from "../../models/simulation/record.ts";
 
 /** A case with what tells it from the others of its study. */
@@ -25,15 +26,10 @@ function percent(share: number): string {
   return value < 0.05 ? "less than 0.1 %" : `${value.toFixed(value < 0.95 ? 1 : 0)} %`;
 }
 
-/** The 90 % band of a speed. */
-function ends({ band, samplesPerSecond }: Case): readonly [number, number] | undefined {
-  return "why" in band ? undefined : [band.low * samplesPerSecond, band.high * samplesPerSecond];
-}
-
-/** Whether two bands overlap; undefined where one has none. */
+/** Whether two cases cannot be told apart; undefined where one has no band. */
 export function bandsOverlap(a: Case, b: Case): boolean | undefined {
-  const [one, other] = [ends(a), ends(b)];
-  return one === undefined || other === undefined ? undefined : one[0] <= other[1] && other[0] <= one[1];
+  const band = ratioBand(a, b);
+  return band === undefined ? undefined : band[0] <= 1 && 1 <= band[1];
 }
 
 /** `11 % slower`, `takes 3.20 times as long`. */
@@ -58,7 +54,7 @@ function sentenceOf({ name, baseline }: Compared, cases: readonly Case[]): strin
   return [
     `${name}${point === "" ? "" : `, at ${point}`}: ${base.configuration} ${fastest}`,
     ...(apart.length === 0 ? [] : [told(apart)]),
-    ...(alike.length === 0 ? [] : [`no difference, as 90 % bands overlap: ${told(alike)}`]),
+    ...(alike.length === 0 ? [] : [`cannot be told apart, as 90 % bands say: ${told(alike)}`]),
     ...(unknown.length === 0 ? [] : [`without a band to tell: ${told(unknown)}`]),
   ].join("; ");
 }

@@ -5,6 +5,7 @@
  */
 
 import {
+  coverageOf,
   isReproduced,
   orderOf,
   type PublishedDeviation,
@@ -105,6 +106,8 @@ export interface SimulationSummary {
     readonly nulls?: NullCounts;
     /** Of pairs of cases that differ by more than a tenth in what is published, the share that is in the same order. */
     readonly order?: { readonly pairs: number; readonly same: number };
+    /** Of the relative figures that set no parameter and have a band: how many lie in their 90 % bands. */
+    readonly coverage?: { readonly figures: number; readonly covered: number };
   };
   /** What the figures say: the fastest of each study, and how well published figures are met. */
   readonly sentences: readonly string[];
@@ -132,6 +135,7 @@ function accuracyOf(deviations: readonly Deviation[]): SimulationSummary["accura
   const [first] = free;
   if (first === undefined) return undefined;
   const order = orderOf(deviations);
+  const coverage = coverageOf(deviations);
   return {
     figures: free.length,
     within: free.filter(({ within }) => within).length,
@@ -139,6 +143,7 @@ function accuracyOf(deviations: readonly Deviation[]): SimulationSummary["accura
     worst: free.reduce((worst, one) => offBy(one) > offBy(worst) ? one : worst, first),
     ...(free.every(({ nulls }) => nulls === undefined) ? {} : { nulls: nullsOf(free.filter(({ within }) => within)) }),
     ...(order === undefined ? {} : { order }),
+    ...(coverage === undefined ? {} : { coverage }),
   };
 }
 
@@ -214,7 +219,7 @@ function sentencesOf(
   }));
   const sentences = [...money, ...speeds];
   if (accuracy === undefined) return sentences;
-  const { figures, within, meanAbsolute, worst, order, nulls } = accuracy;
+  const { figures, within, meanAbsolute, worst, order, nulls, coverage } = accuracy;
   const kept = order === undefined
     ? ""
     : `; order kept in ${order.same} of ${order.pairs} pairs that differ by more than 10 %`;
@@ -224,6 +229,9 @@ function sentencesOf(
     } on average, ` +
     `${percent(offBy(worst))} at most (${worst.figure}, ${worst.case})${kept}`,
     ...(nulls === undefined ? [] : [nullSentence(within, nulls)]),
+    ...(coverage === undefined
+      ? []
+      : [`${coverage.covered} of ${coverage.figures} published relative figures lie in their 90 % bands`]),
     ...sentences,
   ];
 }

@@ -1,6 +1,6 @@
 import "../native_library.ts";
 import { emulationRow } from "../../bench/simulator/emulation_row.ts";
-import { nullRow, parseValues, replayRows } from "../../bench/simulator/rows.ts";
+import { coverageRow, nullRow, parseValues, replayRows } from "../../bench/simulator/rows.ts";
 import { reached } from "../../bench/rows.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -21,6 +21,12 @@ Deno.test("nullRow() is the share of met figures that a null model misses", () =
   assertEquals([row.name, row.value], ["null-models/caught", 0.75]);
   assertStringIncludes(row.note ?? "", "6 of 8 figures that are met; 2 by all");
   assertThrows(() => nullRow({ within: 8 }), RangeError, "ran no null models");
+});
+
+Deno.test("coverageRow() is the share of relative figures in their bands", () => {
+  const row = coverageRow({ coverage: { figures: 12, covered: 11 } });
+  assertEquals([row.name, row.value], ["bands/coverage", 11 / 12]);
+  assertThrows(() => coverageRow({}), RangeError, "no published figure has a band");
 });
 
 Deno.test("replayRows() are the project's bars, from what the program prints", () => {

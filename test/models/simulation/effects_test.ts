@@ -2,6 +2,7 @@
 
 import "../../native_library.ts";
 import { type SimulatedCase, simulatedCases } from "../../../models/simulation/cases.ts";
+import { bandOf } from "../../../models/simulation/band.ts";
 import { denseSeconds } from "../../../models/simulation/dense_time.ts";
 import { loadSimulation } from "../../../models/simulation/load.ts";
 import { loadMedia } from "../../../models/media/media.ts";
@@ -64,6 +65,23 @@ Deno.test("in every shipped simulation a slower medium speeds nothing up, nor do
     const free = await speedOf(changed(one, freeSoftware));
     assert(free >= speed * (1 - 1e-9), `${where}, ${free} with software that costs nothing`);
   }
+});
+
+Deno.test("no band of a shipped simulation is without width, and one that is not there has its reason", async () => {
+  let banded = 0;
+  for (const { file, one } of await shippedCases()) {
+    const dense = await denseSeconds(one.simulation);
+    const band = await bandOf(one, await simulateCase(one.simulation, one.set, dense, 2, known), dense);
+    const where = `${file}, ${one.name}: ${JSON.stringify(band).slice(0, 200)}`;
+    if ("why" in band) {
+      assert(band.why.startsWith("not calibrated"), where);
+      continue;
+    }
+    assert(band.low < 0.99 && band.high > 1.01 && band.low > 0.1 && band.high < 10, where);
+    assert(band.doubts?.some(({ of }) => of === "the engine"), where);
+    banded++;
+  }
+  assert(banded > 20, `${banded} bands`);
 });
 
 Deno.test("in every shipped simulation DRAM in place of PMEM changes every answer that names PMEM", async () => {

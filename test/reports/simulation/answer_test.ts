@@ -26,9 +26,9 @@ Deno.test("answersOf() compares at the same point only, the fastest first", () =
   ];
   assertEquals(answersOf([{ name: "size", cases }]), [
     "size, at rows=1: dram has the highest speed; fsdax 30 % slower, ssd takes 4.00 times as long; " +
-    "no difference, as 90 % bands overlap: cxl 0.2 % slower; without a band to tell: memory-mode 10 % slower",
+    "cannot be told apart, as 90 % bands say: cxl 0.2 % slower; without a band to tell: memory-mode 10 % slower",
     "size, at rows=2: dram has the highest speed; kmem-dax 10 % slower, fsdax 20 % slower; " +
-    "no difference, as 90 % bands overlap: cxl less than 0.1 % slower",
+    "cannot be told apart, as 90 % bands say: cxl less than 0.1 % slower",
   ]);
 });
 
@@ -38,6 +38,16 @@ Deno.test("answersOf() tells others against a named baseline", () => {
     "size, at rows=1: fsdax is what others are compared with; hbm 4.29 times as fast, dram 43 % faster",
   ]);
   assertEquals(answersOf([{ name: "size", cases: [one("dram", 1, NARROW), one("dram", 2, NARROW, 2)] }]), []);
+});
+
+Deno.test("what two cases share says nothing of which is faster: their draws are compared in pairs", () => {
+  const shared = Array.from({ length: 100 }, (_, i) => 0.8 + i * 0.004);
+  const drawn = (draws: number[]) => ({ low: 0.82, high: 1.18, draws });
+  const [a, b] = [one("a", 100, drawn(shared)), one("b", 110, drawn(shared))];
+  assertEquals(bandsOverlap(a, b), false);
+  assertEquals(bandsOverlap(a, one("b", 110, drawn([...shared].reverse()))), true);
+  // Without draws, as in results of older versions, both ends count.
+  assertEquals(bandsOverlap(one("a", 100, { low: 0.82, high: 1.18 }), b), true);
 });
 
 Deno.test("bandsOverlap() needs two bands", () => {
