@@ -8,7 +8,7 @@
 import type { Result, SampleRecord, TierRecord } from "../../scenarios/record.ts";
 
 /** How a configuration holds its rows. */
-export type Holding = "dram" | "pmem" | "memory-mode" | "cxl" | "ssd" | "other";
+export type Holding = "dram" | "pmem" | "memory-mode" | "cxl" | "ssd" | "paged" | "other";
 
 type Memory = "dram" | "pmem" | "cxl" | "ssd" | "other";
 
@@ -25,6 +25,8 @@ export function holdingOf(result: Result, sample: SampleRecord): Holding {
   const all = (result.run.scenario as unknown as Record<string, unknown>)["configurations"];
   const own = typeof all === "object" && all !== null ? (all as Record<string, unknown>)[sample.configuration] : {};
   const memory = typeof own === "object" && own !== null ? (own as Record<string, unknown>)["memory"] : undefined;
+  // Pages of one tier lie in DRAM and in slower memory, where the kernel puts them.
+  if (memory === "weighted-interleave" || memory === "kernel-tiering") return "paged";
   const made = sample.tiers.map((tier) => memoryOf(tier, sample, result.run.machine.facts));
   if (made.length === 0 || made.includes("other")) return "other";
   if (made.includes("cxl")) return made.includes("ssd") || made.includes("pmem") ? "other" : "cxl";

@@ -291,6 +291,9 @@ function lackText(
 /** Memory that a model of so many bytes of rows needs in a case, or why that cannot be said. */
 function needOf(one: PriceableCase, rowBytes: number): { need: Need; overhead: number } | string {
   if (one.virtual) return "The medium is virtual: no price";
+  if (one.holding === "paged") {
+    return "No price: the kernel places pages in DRAM and in slower memory, and the record does not say how much of each to buy";
+  }
   if (one.holding === "other") {
     return "No price: the price book has no machines for this storage type, or the record does not say what its memory is";
   }

@@ -75,3 +75,16 @@ Deno.test("a quote for a machine with CXL memory prices the run; at the price th
   const even = (one?.cost?.offer.pricePerHour ?? 0) - most * (gib * 2 ** 30 / 1e9) / 730 * (1 - 1 / bought);
   assert(Math.abs(even / (6.07 * (one?.relative?.value ?? 0)) - 1) < 0.01, `${even}`);
 });
+
+Deno.test("rows that the kernel places in DRAM and slower memory are not priced as DRAM", () => {
+  for (const memory of ["weighted-interleave", "kernel-tiering"]) {
+    const plain = fixtureResult({ configurations: ["dram", "fsdax"] });
+    const scenario = structuredClone(plain.run.scenario) as unknown as { configurations: Record<string, unknown> };
+    scenario.configurations["fsdax"] = { storage: "DRAM", memory };
+    const samples = plain.samples.map((one) => ({ ...one, tiers: one.tiers.slice(0, 1) }));
+    const run = { ...plain.run, scenario: scenario as never };
+    const one = summarise({ ...plain, samples, run }).cases.find(({ name }) => name === "fsdax");
+    assertEquals([one?.holding, one?.cost], ["paged", undefined]);
+    assertStringIncludes(one?.costMissing ?? "", "how much of each to buy");
+  }
+});
