@@ -240,18 +240,18 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
     const watts = dated.items.find(({ item }) => item === WATTS[part]);
     if (price === undefined || watts === undefined) {
       if (unpriced !== undefined || part !== "cxl") {
-        return { why: `no price of ${capacity} GB ${part === "cxl" ? "CXL memory" : medium} by ${date}` };
+        return { why: `no price of ${sold(capacity)} ${part === "cxl" ? "CXL memory" : medium} by ${date}` };
       }
       unpriced = { part, gigabytes: count * capacity };
       if (watts !== undefined) {
-        bought.push({ name: `${count} × ${capacity} GB CXL`, count, price: 0, watts: watts.value });
+        bought.push({ name: `${count} × ${sold(capacity)} CXL`, count, price: 0, watts: watts.value });
       }
       continue;
     }
     used.push(price);
     if (isEnded(price, date)) ended.push(`${medium}: not sold new since ${price.soldUntil}`);
     bought.push({
-      name: `${count} × ${capacity} GB ${medium}`,
+      name: `${count} × ${sold(capacity)} ${medium}`,
       count,
       price: price.value * capacity,
       watts: watts.value,
@@ -301,6 +301,11 @@ function short(value: number): number {
   return Number(value.toPrecision(4));
 }
 
+/** `64 GB`, `30 TB`: as modules and drives are sold. */
+function sold(capacityGB: number): string {
+  return capacityGB >= 1000 ? `${short(capacityGB / 1000)} TB` : `${capacityGB} GB`;
+}
+
 function gigabytes(bytes: number): string {
-  return `${Number((bytes / 1e9).toPrecision(4))} GB`;
+  return bytes >= 1e13 ? `${short(bytes / 1e12)} TB` : `${short(bytes / 1e9)} GB`;
 }
