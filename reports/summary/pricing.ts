@@ -149,7 +149,7 @@ export function priceCases<T extends PriceableCase>(
     pricing: {
       asOf: cost.prices,
       provider: best.provider,
-      dates: [...new Set(used.map(dateText))].join(", "),
+      dates: [...new Set(used.filter((row) => "provider" in row).map(dateText))].join(", "),
       stale: used.some((price) => isStale(price, cost.prices)),
       currency,
       sign,

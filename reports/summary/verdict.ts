@@ -203,11 +203,10 @@ function boundarySentence(one: CaseSummary, { pricing }: Facts): string | undefi
   if (saved === undefined || workers?.perHour === undefined) return undefined;
   const share = workers.perHour /
     (cost.offer.pricePerHour + pricing.bill.reduce((sum, p) => sum + (p.perHour ?? 0), 0));
-  const { amount, interval } = changeWords(saved, "cheaper", "dearer");
   return `${workers.what} ${workers.what.startsWith("1 ") ? "is" : "are"} ${
     roughPercentText(share)
   } of its whole bill; ` +
-    `${billWords(other)} ${one.name} is ${amount} (${interval})`;
+    `${billWords(other)} ${one.name} is ${costText(saved)}`;
 }
 
 /** Of when the prices are, and that they are old if they are. */

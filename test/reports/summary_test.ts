@@ -199,7 +199,7 @@ Deno.test("verdict: slower and cheaper, with intervals, kinds and the age of pri
   );
   assertMatch(
     verdict.sentences[0] as string,
-    /^1 × p4d\.24xlarge is 79 % of its whole bill; on the whole bill fsdax is \d+\.\d % dearer \(95 %: /,
+    /^1 × p4d\.24xlarge is 79 % of its whole bill; on the whole bill fsdax is \d+\.\d % dearer per sample \(95 %: /,
   );
   assertMatch(
     verdict.sentences[1] as string,
@@ -222,7 +222,10 @@ Deno.test("verdict: the whole bill comes first where a scenario names no boundar
   const whole = cases.find(({ name }) => name === "fsdax")?.cost;
   assertEquals(whole?.saved?.value, whole?.savedWithin.at(-1)?.saved?.value);
   assertStringIncludes(verdict.headline, " on the whole bill at the old prices of ");
-  assertMatch(verdict.sentences[0] ?? "", /; for the parameter servers alone fsdax is \d\d\.\d % cheaper \(95 %: /);
+  assertMatch(
+    verdict.sentences[0] ?? "",
+    /; for the parameter servers alone fsdax is \d\d\.\d % cheaper per sample \(95 %: /,
+  );
 });
 
 Deno.test("verdict: says no difference where the interval holds none", () => {
