@@ -26,6 +26,8 @@ const parameter = v.strictObject({
   from: v.array(v.string()),
   how: v.optional(v.string()),
   fit: v.optional(v.boolean()),
+  least: v.optional(v.number()),
+  most: v.optional(v.number()),
 });
 
 const parameters = v.record(v.string(), parameter);
@@ -33,8 +35,11 @@ const parameters = v.record(v.string(), parameter);
 const mediaSchema = v.strictObject({
   name: v.string(),
   about: v.string(),
-  kind: v.optional(v.picklist(["pmem", "cxl", "dram", "ssd", "hbm", "link"])),
+  kind: v.optional(v.picklist(["pmem", "cxl", "dram", "ssd", "hbm", "link", "cpu"])),
   extends: v.optional(v.string()),
+  cpu: v.optional(v.string()),
+  without: v.optional(v.array(v.string())),
+  fittedWith: v.optional(v.string()),
   parameters,
   platforms: v.optional(v.record(v.string(), v.strictObject({ about: v.string(), parameters }))),
   measured: v.optional(measuredSchema),
@@ -54,6 +59,10 @@ interface MediaParameter {
   readonly how?: string | undefined;
   /** Whether `models/media/calibration/fit.ts` may move it. */
   readonly fit?: boolean | undefined;
+  /** Least that a fit may give: what a datasheet or the nature of the thing rules out lies below. */
+  readonly least?: number | undefined;
+  /** Most that a fit may give: a datasheet's rate, for one. */
+  readonly most?: number | undefined;
 }
 
 /** Parameters by their names in `native/media/media.h`, without prefix. */
@@ -67,8 +76,8 @@ interface MediaPlatform {
   readonly parameters: MediaParameters;
 }
 
-/** What a medium is made of. */
-type MediaKind = "pmem" | "cxl" | "dram" | "ssd" | "hbm" | "link";
+/** What a medium is made of; `cpu`: a file of what belongs to the cores that use media. */
+type MediaKind = "pmem" | "cxl" | "dram" | "ssd" | "hbm" | "link" | "cpu";
 
 /** A media model. */
 export interface Media {
@@ -77,10 +86,12 @@ export interface Media {
   /** One sentence for people. */
   readonly about: string;
   /** What it is made of. */
-  readonly kind: MediaKind;
+  readonly kind: Exclude<MediaKind, "cpu">;
   /** The model whose parameters it starts from. */
   readonly extends?: string | undefined;
-  /** Its own parameters over those of the model that it extends. */
+  /** The CPU whose parameters are under its own: the one it was measured with, or the one that was asked for. */
+  readonly cpu?: string | undefined;
+  /** Those of the CPU, of the model that it extends, and its own, each over the ones before. */
   readonly parameters: MediaParameters;
   /** Machines it was measured on. */
   readonly platforms: Readonly<Record<string, MediaPlatform>>;
@@ -98,6 +109,12 @@ interface MediaFile {
   readonly kind?: MediaKind | undefined;
   /** The model whose parameters it starts from. */
   readonly extends?: string | undefined;
+  /** The CPU it was measured with: a file of kind `cpu`; that of the model it extends, if absent. */
+  readonly cpu?: string | undefined;
+  /** Beginnings of names of parameters that it does not take over from the model it extends. */
+  readonly without?: readonly string[] | undefined;
+  /** Of a CPU: the medium that its numbers are fitted with; with other media they stay as they are. */
+  readonly fittedWith?: string | undefined;
   /** Its own parameters. */
   readonly parameters: MediaParameters;
   /** Machines it was measured on. */
@@ -112,13 +129,26 @@ export class MediaError extends Error {
   override readonly name = "MediaError";
 }
 
-/** Names of the media models there are, sorted. */
-export async function listMedia(): Promise<string[]> {
+/** What the names of files of kind `cpu` begin with. */
+const CPU = "cpu-";
+
+async function shippedNames(cpus: boolean): Promise<string[]> {
   const names: string[] = [];
   for await (const entry of Deno.readDir(FOLDER)) {
-    if (entry.isFile && entry.name.endsWith(".jsonc")) names.push(entry.name.slice(0, -".jsonc".length));
+    if (!entry.isFile || !entry.name.endsWith(".jsonc") || entry.name.startsWith(CPU) !== cpus) continue;
+    names.push(entry.name.slice(0, -".jsonc".length));
   }
   return names.sort();
+}
+
+/** Names of the media models there are, sorted. */
+export function listMedia(): Promise<string[]> {
+  return shippedNames(false);
+}
+
+/** Names of the CPUs that media can be used with, sorted. */
+export function listCpus(): Promise<string[]> {
+  return shippedNames(true);
 }
 
 /** The shipped media models, sorted by name. */
@@ -182,7 +212,46 @@ export function parseMedia(text: string, source: string): MediaFile {
  * ```
  */
 export async function loadMedia(word: string, directory: string = Deno.cwd()): Promise<Media> {
-  return await loadExtending(wordAt(word, directory), []);
+  return await withCpu(await loadExtending(wordAt(word, directory), []));
+}
+
+/**
+ * Loads a media model as another CPU would find it: lines in flight, what prefetchers waste, fences and flushes, hops.
+ *
+ * @param word As of {@linkcode loadMedia}.
+ * @param cpu A name of {@linkcode listCpus}, or a path.
+ * @param directory Where relative paths start. Default: the working directory.
+ * @throws {MediaError} as {@linkcode loadMedia}, of either.
+ */
+export async function loadMediaOn(word: string, cpu: string, directory: string = Deno.cwd()): Promise<Media> {
+  return await withCpu({ ...await loadExtending(wordAt(word, directory), []), cpu: wordAt(cpu, directory) });
+}
+
+async function withCpu(media: Media): Promise<Media> {
+  if (media.cpu === undefined) return media;
+  const { parameters } = await loadCpu(media.cpu);
+  // How a CPU flushes says nothing of a medium whose file does not know flushes.
+  const usable = Object.entries(parameters).filter(([key]) => {
+    const operation = /^(read|write_(?:nt|cached|flush))_/.exec(key)?.[1];
+    return operation === undefined || media.parameters[`${operation}_latency_ns`] !== undefined;
+  });
+  return { ...media, parameters: { ...Object.fromEntries(usable), ...media.parameters } };
+}
+
+/** What a CPU adds to the media that are used with it: a name of {@linkcode listCpus}, or a path. */
+export async function loadCpu(word: string): Promise<MediaFile> {
+  const path = isPathWord(word) ? word : shippedPath(word, "CPU", await listCpus());
+  const file = parseMedia(await readUserText(path, "media"), isPathWord(word) ? word : `"${word}"`);
+  if (file.kind !== "cpu") {
+    throw new MediaError(`Cannot read CPU "${word}": kind: expected "cpu", found "${file.kind ?? "none"}"`);
+  }
+  return file;
+}
+
+/** Bytes of so many of a medium; undefined where its file does not say. */
+export function mediaCapacity({ parameters }: Media, devices: number = 1): number | undefined {
+  const capacity = parameters["capacity"]?.value;
+  return capacity === undefined ? undefined : capacity * devices;
 }
 
 /** Loads a model that those before it extend. */
@@ -190,33 +259,37 @@ async function loadExtending(word: string, before: readonly string[]): Promise<M
   if (before.includes(word)) {
     throw new MediaError(`Cannot read the media model: "${word}": extends: expected another model, found itself`);
   }
-  const path = isPathWord(word) ? word : await shippedPath(word);
+  const path = isPathWord(word) ? word : shippedPath(word, "media model", await listMedia());
   const file = parseMedia(await readUserText(path, "media"), isPathWord(word) ? word : `"${word}"`);
   const parent = file.extends === undefined ? undefined : wordAt(file.extends, dirname(path));
   const base = parent === undefined ? undefined : await loadExtending(parent, [...before, word]);
   const kind = file.kind ?? base?.kind;
   if (kind === undefined) throw new MediaError(`Cannot read media model "${word}": kind: missing`);
+  if (kind === "cpu") throw new MediaError(`Cannot read media model "${word}": kind: expected a medium, found a CPU`);
+  const inherited = Object.entries(base?.parameters ?? {}).filter(([key]) =>
+    !(file.without ?? []).some((start) => key.startsWith(start))
+  );
   return {
     name: file.name,
     about: file.about,
     kind,
     extends: file.extends,
-    parameters: { ...base?.parameters, ...file.parameters },
+    cpu: file.cpu === undefined ? base?.cpu : wordAt(file.cpu, dirname(path)),
+    parameters: { ...Object.fromEntries(inherited), ...file.parameters },
     platforms: { ...base?.platforms, ...file.platforms },
     ...(file.measured === undefined ? {} : { measured: file.measured }),
   };
 }
 
-async function shippedPath(name: string): Promise<string> {
-  const known = await listMedia();
+function shippedPath(name: string, what: string, known: readonly string[]): string {
   if (known.includes(name)) return fileURLToPath(mediaFileUrl(name));
   const near = nearest(name, known);
   const hint = near === undefined ? "" : `, did you mean "${near}"?`;
+  const names = known.join(", ");
   throw new MediaError(
-    `Cannot load media model "${name}": there is no such model${hint} Known: ${
-      known.join(", ")
-    }; or give the path of ` +
-      "a .jsonc file",
+    `Cannot load ${what} "${name}": there is no such ${
+      what === "CPU" ? "CPU" : "model"
+    }${hint} Known: ${names}; or give the path of a .jsonc file`,
   );
 }
 
@@ -266,7 +339,7 @@ export function mediaNativeOptions(media: Media, use: MediaUse): Record<string, 
   const options: Record<string, string> = { [`${prefix}.threads`]: String(threads) };
   for (const [key, value] of Object.entries(mediaOptions(media))) {
     // Stores flush nothing line by line, and rows fall on regions too large to be kept near.
-    if (!/^write_flush_|_buffer|_media_ns$/.test(key)) options[`${prefix}.${key}`] = value;
+    if (!/^write_flush_|_buffer|_media_ns$|_combine$/.test(key)) options[`${prefix}.${key}`] = value;
   }
   if (prefix === "memory_mode") {
     if (cacheBytes === undefined) {

@@ -130,7 +130,7 @@ function leaveOutText({ leftOut, leftOutIsStale, coverage, comparisons }: ModelV
   return `## Curves that the model never saw
 
 \`validate-models --leave-out\` leaves out one curve after the other (${leftOut.curves}, last on ${leftOut.made}), fits the
-parameters that move its figures to the other curves of the family, starting from the shipped values, and predicts the
+parameters that move its figures to the other curves of the family, starting at values drawn between half and twice the shipped ones, and predicts the
 curve. It writes \`models/media/calibration/left-out.json\`.${stale}
 
 - Mean error of ${all.length} figures: ${percent(unseen)} predicted without their curve, ${percent(seen)} fitted.

@@ -586,13 +586,15 @@ TS_API int32_t ts_step_cost(const ts_config *config, char *out, uint64_t cap, ui
 
 /* Evaluates a media model (options "medium.*", native/media/media.h) for n queries of TS_MEDIA_QUERY numbers each:
  *   0 kind: 0 latency, ns, at a load of 0..1; 1 latency at a traffic of so many bytes/s; 2 bandwidth, bytes/s;
- *           3 peak, bytes/s, however many cores ask
+ *           3 peak, bytes/s, however many cores ask; 4 bytes that the media move for one asked for (amplification)
  *   1 operation: 0 load, 1 non-temporal store, 2 cached store, 3 store + flush       2 bytes of an access, 1 or more
  *   3 threads, 1 or more      4 sequential      5 a fence after every access         6 prefetchers on (4..6: 0 or 1)
  *   7 share of the bytes read, where reads and writes are in flight together; negative: one operation only
  *   8 NUMA hops               9 load or traffic (kinds 0 and 1)                     10 region in bytes, 0: not known
+ *   11 accesses that each thread keeps in flight, 0: what a core's buffers hold, one at a drive; a latency with this and no
+ *   load is that of these accesses beside each other   12 devices side by side, 0 or 1: one   13 percentile of a latency, 0: mean
  * Errors: TS_EINVAL (an option; a number out of range; an operation that the medium's options do not have). */
-#define TS_MEDIA_QUERY 11
+#define TS_MEDIA_QUERY 14
 TS_API int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
                                  uint32_t err_cap);
 /* ---- simulator: miss ratios ------------------------------------------------------------------------------ */

@@ -3,16 +3,18 @@
 #include "tierstore.h"
 #include "media/media.h"
 
-enum { LATENCY, LATENCY_AT, BANDWIDTH, PEAK, KINDS };
+enum { LATENCY, LATENCY_AT, BANDWIDTH, PEAK, AMPLIFICATION, KINDS };
 
 /* False for a number that means nothing. */
 static bool access_of(const double *q, ts_media_access *a) {
   if (!(q[0] >= 0 && q[0] < KINDS && q[1] >= 0 && q[1] < TS_MEDIA_OPS)) return false;
   if (!(q[2] >= 1 && q[2] <= UINT32_MAX && q[3] >= 1 && q[3] <= 65536 && q[7] <= 1)) return false;
   if (!(q[8] >= 0 && q[8] <= 16 && q[9] >= 0 && q[9] <= 1e15 && q[10] >= 0 && q[10] <= 1e18)) return false;
+  if (!(q[11] >= 0 && q[11] <= 65536 && q[12] >= 0 && q[12] <= 1024 && q[13] >= 0 && q[13] < 100)) return false;
   *a = (ts_media_access){.op = (ts_media_op)q[1], .bytes = (uint32_t)q[2], .threads = (uint32_t)q[3],
                          .sequential = q[4] != 0, .fenced = q[5] != 0, .prefetch = q[6] != 0, .mixed = q[7] >= 0,
-                         .read_share = TS_MAX(0, q[7]), .hops = (uint32_t)q[8], .region = (uint64_t)q[10]};
+                         .read_share = TS_MAX(0, q[7]), .hops = (uint32_t)q[8], .region = (uint64_t)q[10],
+                         .depth = (uint32_t)q[11], .devices = (uint32_t)q[12], .percentile = q[13]};
   return true;
 }
 
@@ -42,6 +44,7 @@ int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64
     case LATENCY: out[i] = ts_medium_latency_ns(&medium, &a, q[9]); break;
     case LATENCY_AT: out[i] = ts_medium_latency_ns(&medium, &a, q[9] / ts_medium_peak(&medium, &a)); break;
     case BANDWIDTH: out[i] = ts_medium_bandwidth(&medium, &a); break;
+    case AMPLIFICATION: out[i] = ts_medium_amplification(&medium, &a); break;
     default: out[i] = ts_medium_peak(&medium, &a); break;
     }
   }

@@ -55,7 +55,7 @@ static void read_op(const ts_media_options *o, const ts_medium *m, double in_fli
   op->media_ns = number(o, "media_ns", op->first_ns, 0.001, 1e9);
   op->in_flight = number(o, "in_flight", in_flight, 0.1, 10000);
   op->fence_ns = number(o, "fence_ns", 0, 0, 1e9);
-  op->fence_next_ns = number(o, "fence_next_ns", 0, 0, 1e9);
+  op->fence_next_ns = number(o, "fence_next_ns", op->next_ns / op->in_flight, 0, 1e9);
   op->knee = number(o, "knee", 0, 0, 1e6);
   op->knee_size = number(o, "knee_size", 0, 0, 2);
   op->limit = number(o, "limit", (double)m->granule / m->line, 1, 4096);
@@ -63,6 +63,8 @@ static void read_op(const ts_media_options *o, const ts_medium *m, double in_fli
   op->contention = number(o, "contention", contention, 0.1, 16);
   op->depth = number(o, "depth", op->in_flight, 0, 1e6);
   op->overhead_bytes = number(o, "overhead_bytes", 0, 0, 1e6);
+  op->combine = number(o, "combine", 0, 0, 1e15);
+  op->jitter_ns = number(o, "jitter_ns", 0, 0, 1e9);
 }
 
 int32_t ts_medium_read(ts_config_reader *reader, const char *prefix, uint32_t ops, ts_medium *out) {
@@ -82,6 +84,8 @@ int32_t ts_medium_read(ts_config_reader *reader, const char *prefix, uint32_t op
   out->granule = whole(&o, "granule", out->line, TS_CACHE_LINE, 1u << 20);
   out->modules = whole(&o, "modules", 1, 1, 1024);
   out->chunk = whole(&o, "chunk", 4096, 64, 1u << 30);
+  out->queued = whole(&o, "queued", 0, 0, 1) != 0;
+  out->capacity = (uint64_t)number(&o, "capacity", 0, 0, 1e18);
   out->crowding = number(&o, "crowding", 1, 0, 100);
   out->sharpness = number(&o, "sharpness", 4, 0.5, 64);
   out->duplex = number(&o, "duplex", 1, 0.2, 64);
@@ -103,8 +107,12 @@ int32_t ts_medium_read(ts_config_reader *reader, const char *prefix, uint32_t op
   out->load_queue = number(&o, "load_queue", 0, 0, 100);
   out->load_queue_write = number(&o, "load_queue_write", out->load_queue, 0, 100);
   out->latency_scale = number(&o, "latency_scale", 1, 0.01, 100);
-  out->load_power = number(&o, "load_power", 2, 0.5, 64);
-  out->load_shape = number(&o, "load_shape", 0.9, 0, 0.9999);
+  out->cores = number(&o, "cores", 16, 1, 65536);
+  out->waiting = number(&o, "waiting", 16, 0.1, 1e6);
+  out->waiting_write = number(&o, "waiting_write", out->waiting, 0.1, 1e6);
+  out->stall_ns = number(&o, "stall_ns", 0, 0, 1e9);
+  out->stall_every = number(&o, "stall_every", 0, 0, 1e15);
+  out->stall_region = number(&o, "stall_region", 0, 0, 1e15);
   double in_flight = number(&o, "in_flight", 10, 0.1, 10000), contention = number(&o, "contention", 3, 0.1, 16);
   for (uint32_t i = 0; i < 2 && reader->status == TS_OK; i++) {
     uint32_t size = i == 0 ? out->granule : out->line;

@@ -68,12 +68,19 @@ static void formulas_are_the_stated_ones(void) {
   CHECK(near(ts_medium_bandwidth(&fast, &a), 64 / (0.5 * 10 + 0.5 * 8) * 1e9));
 }
 
+/* Directions of a link do not wait for each other; the memory behind it is one bus, and the smaller of the two counts. */
 static void links_are_full_duplex(void) {
-  ts_medium m = medium_of((const char *const[][2]){{"duplex", "64"}, {"write_nt_bandwidth", "1e9"}, {"granule", "64"}}, 3);
+  ts_medium m = medium_of((const char *const[][2]){{"link_read", "1e9"}, {"link_write", "1e9"}, {"granule", "64"},
+                                                   {"read_bandwidth", "10e9"}, {"write_nt_bandwidth", "10e9"}}, 5);
   ts_media_access a = {.op = TS_MEDIA_READ, .bytes = 64, .threads = 1, .mixed = true, .read_share = 0.5};
   CHECK(ts_medium_peak(&m, &a) > 1.9e9);
-  m.duplex = 1;
+  a.read_share = 1;
   CHECK(near(ts_medium_peak(&m, &a), 1e9));
+  a.read_share = 0.5;
+  m.op[TS_MEDIA_READ].bandwidth = m.op[TS_MEDIA_WRITE_NT].bandwidth = 1.2;
+  CHECK(near(ts_medium_peak(&m, &a), 1.2e9));
+  a.devices = 2;
+  CHECK(near(ts_medium_peak(&m, &a), 2.4e9));
 }
 
 static void crowds_get_in_each_others_way(void) {
@@ -91,30 +98,86 @@ static void crowds_get_in_each_others_way(void) {
   CHECK(ts_medium_bandwidth(&m, &one) < ts_medium_bandwidth(&m, &small));
 }
 
-static void latency_rises_with_load(void) {
-  ts_medium m = medium_of((const char *const[][2]){{"load_linear", "0.3"}, {"load_queue", "0.1"}, {"load_queue_write", "0.4"}}, 3);
+/* However full the medium, no more waits than is in flight: 4 cores x 16 lines x 64 bytes at 1 GB/s. */
+static void latency_rises_with_load_up_to_what_is_in_flight(void) {
+  ts_medium m = medium_of((const char *const[][2]){{"granule", "64"}, {"load_linear", "0.3"}, {"load_queue", "0.1"},
+                                                   {"load_queue_write", "0.4"}, {"cores", "4"}, {"write_nt_bandwidth", "1e9"}}, 6);
   ts_media_access a = {.op = TS_MEDIA_READ, .bytes = 64, .threads = 1}, w = a;
   w.mixed = true, w.read_share = 0.5;
   double last = 0;
   for (double u = 0; u <= 1; u += 0.125) {
     double now = ts_medium_latency_ns(&m, &a, u);
-    CHECK(now > last && (u == 0 || ts_medium_latency_ns(&m, &w, u) > now));
+    CHECK(now > last && (u == 0 || u == 1 || ts_medium_latency_ns(&m, &w, u) > now));
     last = now;
   }
-  CHECK(near(last, 100 * (1 + 0.3 + 0.1 / (1 - 0.9))) && ts_medium_latency_ns(&m, &a, 7) == last);
+  CHECK(near(last, 4 * 16 * 64) && ts_medium_latency_ns(&m, &a, 7) == last);
+  CHECK(ts_medium_latency_ns(&m, &a, 0.9999) < last && near(ts_medium_latency_ns(&m, &a, 0.1), 103.1));
+  m.cores = 0.1; /* 102 bytes are in flight at most: nobody waits for anybody */
+  CHECK(near(ts_medium_latency_ns(&m, &a, 1), 102.4));
+}
+
+/* A drive: 80 us a request, 1 GB/s. Requests in flight are asked for, not threads; four drives take four times as many. */
+static void drives_have_queues(void) {
+  ts_medium m = medium_of((const char *const[][2]){{"line", "4096"}, {"granule", "4096"}, {"queued", "1"},
+                                                   {"read_latency_ns", "80000"}, {"read_jitter_ns", "10000"}}, 5);
+  ts_media_access a = {.op = TS_MEDIA_READ, .bytes = 4096, .threads = 1};
+  CHECK(near(ts_medium_bandwidth(&m, &a), 4096 / 80e-6));
+  a.depth = 8;
+  CHECK(near(ts_medium_bandwidth(&m, &a), 8 * 4096 / 80e-6) && near(ts_medium_latency_ns(&m, &a, 0), 80000));
+  a.depth = 16, a.threads = 4; /* 64 requests: the drive is full, and they wait */
+  CHECK(near(ts_medium_bandwidth(&m, &a), 1e9) && near(ts_medium_latency_ns(&m, &a, 0), 64 * 4096));
+  a.devices = 4;
+  double four = ts_medium_bandwidth(&m, &a);
+  CHECK(four > 2.9e9 && four < 4e9 && ts_medium_latency_ns(&m, &a, 0) < 90000);
+  a = (ts_media_access){.op = TS_MEDIA_READ, .bytes = 4096, .threads = 1, .percentile = 99};
+  CHECK(near(ts_medium_latency_ns(&m, &a, 0), 70000 + 10000 * 4.60517));
+  a.percentile = 50;
+  CHECK(ts_medium_latency_ns(&m, &a, 0) < 80000);
+}
+
+/* A persisted access takes as long whether its latency or its bandwidth is asked. */
+static void fences_let_nothing_overlap(void) {
+  ts_medium m = medium_of((const char *const[][2]){{"write_nt_fence_ns", "50"}, {"write_nt_bandwidth", "1e12"}}, 2);
+  for (uint32_t bytes = 64; bytes <= 4096; bytes *= 8) {
+    ts_media_access a = {.op = TS_MEDIA_WRITE_NT, .bytes = bytes, .threads = 1, .fenced = true};
+    CHECK(near(ts_medium_latency_ns(&m, &a, 0), 130 + 8 * (bytes / 64.0 - 1)));
+    CHECK(near(1e9 / ts_medium_bandwidth(&m, &a) * bytes, ts_medium_latency_ns(&m, &a, 0)));
+  }
+  /* One access in flight at a time is a chain of loads. */
+  ts_media_access chain = {.op = TS_MEDIA_READ, .bytes = 64, .threads = 1, .depth = 1};
+  CHECK(near(64e9 / ts_medium_bandwidth(&m, &chain), ts_medium_latency_ns(&m, &chain, 0)));
+}
+
+/* What is near the modules grows with their number; stores of half a granule find the other half near, and move less. */
+static void regions_know_how_many_modules_there_are(void) {
+  const char *const options[][2] = {{"read_buffer1", "16384"}, {"read_buffer1_ns", "40"}, {"write_nt_combine", "16384"},
+                                    {"stall_ns", "50000"}, {"stall_every", "1000"}, {"stall_region", "65536"}, {"modules", "1"}};
+  ts_medium one = medium_of(options, 7), six = one;
+  six.modules = 6;
+  ts_media_access a = {.op = TS_MEDIA_READ, .bytes = 64, .threads = 1, .region = 98304};
+  CHECK(near(ts_medium_latency_ns(&six, &a, 0), 40) && near(ts_medium_latency_ns(&one, &a, 0), 90));
+  a = (ts_media_access){.op = TS_MEDIA_WRITE_NT, .bytes = 128, .threads = 1};
+  CHECK(ts_medium_amplification(&one, &a) == 2);
+  a.region = 32768;
+  CHECK(ts_medium_amplification(&one, &a) == 1.75 && ts_medium_amplification(&six, &a) == 1);
+  /* One store in a thousand stalls, in a small region; spread out, none does. */
+  a.percentile = 99.95;
+  CHECK(ts_medium_latency_ns(&one, &a, 0) == 50000);
+  a.region = 1u << 30;
+  CHECK(ts_medium_latency_ns(&one, &a, 0) < 200);
 }
 
 static void questions_are_checked(void) {
   ts_config *config = config_of("medium", NULL, 0);
-  double q[TS_MEDIA_QUERY] = {2, 0, 256, 1, 0, 0, 0, -1, 0, 0, 0}, out = 0;
+  double q[TS_MEDIA_QUERY] = {2, 0, 256, 1, 0, 0, 0, -1, 0, 0, 0, 0, 1, 0}, out = 0;
   char message[256] = "";
   CHECK(ts_media_evaluate(config, q, 1, &out, message, sizeof message) == TS_OK && near(out, 1e9));
   q[1] = 3;
   CHECK(ts_media_evaluate(config, q, 1, &out, message, sizeof message) == TS_EINVAL);
   CHECK_MSG(strstr(message, "no parameters") != NULL, "%s", message);
-  static const double wrong[][2] = {{0, 9}, {1, -1}, {2, 0}, {2, 1e12}, {3, 0}, {7, 1.5}, {8, -1}, {9, -1}, {2, NAN}};
+  static const double wrong[][2] = {{0, 9}, {1, -1}, {2, 0}, {2, 1e12}, {3, 0}, {7, 1.5}, {8, -1}, {9, -1}, {2, NAN}, {11, -1}, {12, 2000}, {13, 100}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    double bad[TS_MEDIA_QUERY] = {2, 0, 256, 1, 0, 0, 0, -1, 0, 0, 0};
+    double bad[TS_MEDIA_QUERY] = {2, 0, 256, 1, 0, 0, 0, -1, 0, 0, 0, 0, 1, 0};
     bad[(int)wrong[i][0]] = wrong[i][1];
     CHECK_MSG(ts_media_evaluate(config, bad, 1, &out, message, sizeof message) == TS_EINVAL, "column %g", wrong[i][0]);
   }
@@ -156,7 +219,10 @@ int main(void) {
   formulas_are_the_stated_ones();
   links_are_full_duplex();
   crowds_get_in_each_others_way();
-  latency_rises_with_load();
+  latency_rises_with_load_up_to_what_is_in_flight();
+  drives_have_queues();
+  fences_let_nothing_overlap();
+  regions_know_how_many_modules_there_are();
   questions_are_checked();
   moves_and_rows_share_the_medium();
   return test_result();

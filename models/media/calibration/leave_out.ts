@@ -1,13 +1,22 @@
 /**
  * Leave one curve out: every published curve predicted by a model that never saw it. For each curve the parameters that
- * move its figures are fitted again to the other curves of the family, starting from the shipped values. What comes out,
+ * move its figures are fitted again to the other curves of the family, starting elsewhere: the shipped values have seen the curve. What comes out,
  * `models/media/calibration/left-out.json`, is what error bands are made of (jackknife; Barber et al. 2021, "Predictive inference
  * with the jackknife+"). `tierbench validate-models --leave-out` makes it, in minutes.
  *
  * @module
  */
 
-import { applies, families, type Family, fit, type FitOptions, type FreeParameter, limit, type Target } from "./fit.ts";
+import {
+  applies,
+  boundsOf,
+  families,
+  type Family,
+  fit,
+  type FitOptions,
+  type FreeParameter,
+  type Target,
+} from "./fit.ts";
 import type { CalibrationPoint } from "./points.ts";
 import { predict, questionsOf } from "./predict.ts";
 
@@ -33,10 +42,10 @@ export interface LeftOut {
 type LeftOutCurve = Pick<LeftOut, "errors" | "given" | "alone">;
 
 /** What was set up, not found by measuring the rows. */
-const SET_UP = new Set(["granule", "line", "modules", "chunk", "power_w", "rated_w"]);
+const SET_UP = new Set(["granule", "line", "modules", "chunk", "power_w", "rated_w", "queued", "capacity", "cores"]);
 
-/** Starts from the shipped values: small steps, then pairs, until nothing is gained. */
-const WARM: FitOptions = { steps: [0.1, 0.03], rounds: [10, 40], gain: 1e-5 };
+/** Starts elsewhere: the shipped values have seen the curve. */
+const ELSEWHERE: FitOptions = { elsewhere: 1, rounds: 25 };
 
 /** A parameter is moved by this to see what depends on it, and a figure that moves by less than so much does not. */
 const NUDGE = 0.05, MOVED = 1e-3;
@@ -68,7 +77,8 @@ function movedBy(parameter: FreeParameter, targets: readonly Target[], all: read
     if (target.questions.points.length === 0 || !applies(parameter, target, all)) continue;
     const before = predict(target.options, target.questions).slice();
     for (const factor of [1 + NUDGE, 1 / (1 + NUDGE)]) {
-      const value = String(limit(parameter.key, parameter.value * factor));
+      const [least, most] = boundsOf(parameter);
+      const value = String(Math.min(most, Math.max(least, parameter.value * factor)));
       const after = predict({ ...target.options, [parameter.key]: value }, target.questions);
       target.questions.points.forEach(({ id }, i) => {
         if (Math.abs((after[i] ?? NaN) / (before[i] ?? NaN) - 1) > MOVED) moved.add(id);
@@ -107,7 +117,7 @@ export function leaveOutCurve(family: Family, curve: string): LeftOutCurve {
   const others = [...family.free, ...family.taken].filter((one) =>
     !free.some((f) => f.file === one.file && f.path.join() === one.path.join())
   );
-  fit({ ...family, free, taken: others.map((one) => ({ from: [], ...one })), targets: rest }, WARM);
+  fit({ ...family, free, taken: others.map((one) => ({ from: [], ...one })), targets: rest }, ELSEWHERE);
   const errors: Record<string, number> = {};
   for (const target of left) {
     const fitted = rest.find(({ media, platform }) => media === target.media && platform === target.platform);

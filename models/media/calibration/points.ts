@@ -267,6 +267,12 @@ const RULES: readonly Rule[] = [
         hops: g["on"] === "local" ? 0 : 1,
       }),
   },
+  {
+    match: /^CXL-CZ120-R67-MAX$/,
+    medium: "cxl-type3-micron",
+    platform: "vendor",
+    query: () => latency("read", { ask: "peak", readShare: 2 / 3 }),
+  },
   { match: /^CXL-E3S-LAT$/, medium: "cxl-type3-ddr5", platform: "cachelib", query: () => latency("read") },
   {
     match: /^CXL-E3S-all reads$/,

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { evaluateMedia, type MediaQuery, packMediaQueries } from "../../../ffi/media.ts";
+import { MediaModel, type MediaQuery, packMediaQueries } from "../../../ffi/media.ts";
 import type { CalibrationPoint } from "./points.ts";
 
 /** Points of one medium and platform, ready to be asked again and again with other parameters. */
 export interface Questions {
   /** The points, in the order of the answers. */
   readonly points: readonly CalibrationPoint[];
-  /** Their queries for {@linkcode evaluateMedia}. */
+  /** Their queries for {@linkcode MediaModel.ask}. */
   readonly packed: Float64Array<ArrayBuffer>;
   /** Where a point's threads are readers and writers: what each does alone, at `2 i` and `2 i + 1`. */
   readonly alone: Float64Array<ArrayBuffer>;
@@ -31,13 +31,18 @@ export function questionsOf(points: readonly CalibrationPoint[]): Questions {
 }
 
 /** Column of the share of the bytes read, and columns of a query (`ts_media_evaluate`). */
-const READ_SHARE = 7, COLUMNS = 11;
+const READ_SHARE = 7, COLUMNS = 14;
 
 /** The model's answer to each point: ns or bytes/s. */
 export function predict(options: Record<string, string>, questions: Questions): Float64Array {
-  const { points, packed, alone, shared } = questions;
+  using model = new MediaModel(options);
+  return answersOf(model, questions);
+}
+
+/** As {@linkcode predict}, of a model that is kept open. */
+export function answersOf(model: MediaModel, { points, packed, alone, shared }: Questions): Float64Array {
   if (shared.length > 0) {
-    const rates = evaluateMedia(options, alone);
+    const rates = model.ask(alone);
     shared.forEach((at, i) => {
       const point = points[at];
       const readers = point?.readers ?? 0, writers = (point?.query.threads ?? 0) - readers;
@@ -45,5 +50,5 @@ export function predict(options: Record<string, string>, questions: Questions): 
       packed[at * COLUMNS + READ_SHARE] = read / (read + write);
     });
   }
-  return evaluateMedia(options, packed);
+  return model.ask(packed);
 }

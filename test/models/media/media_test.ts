@@ -1,10 +1,15 @@
 import fc from "fast-check";
 import "../../native_library.ts";
-import { assert, assertEquals, assertRejects, assertThrows } from "../../assert.ts";
+import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "../../assert.ts";
 import { evaluateMedia, type MediaQuery } from "../../../ffi/media.ts";
 import {
+  listCpus,
+  listMedia,
+  loadCpu,
   loadMedia,
+  loadMediaOn,
   type Media,
+  mediaCapacity,
   MediaError,
   mediaNativeOptions,
   mediaOptions,
@@ -138,8 +143,77 @@ Deno.test("parseMedia() says where a file is wrong", async () => {
   assertThrows(
     () => parseMedia(text.replace('"value": 305,', '"value": "305",'), "mine"),
     MediaError,
-    'mine:22:35  parameters.read_latency_ns.value: expected a number, found "305"',
+    'mine:23:35  parameters.read_latency_ns.value: expected a number, found "305"',
   );
   assertThrows(() => parseMedia(text.replace('"kind"', '"knid"'), "mine"), MediaError, 'unknown field "knid"');
   assertThrows(() => parseMedia('{\n  "name": ,\n}', "mine"), MediaError, "mine:2:11  expected a value");
+});
+
+Deno.test("a CPU's numbers come under a medium's, another CPU can be put to it, and none is a medium", async () => {
+  const measured = await loadMedia("optane-100-6x256"), other = await loadMediaOn("optane-100-6x256", "cpu-ice-lake");
+  assertEquals([measured.cpu, other.cpu], ["cpu-cascade-lake", "cpu-ice-lake"]);
+  const cpu = await loadCpu("cpu-ice-lake");
+  for (const key of ["read_in_flight", "write_nt_fence_ns", "cores"]) {
+    assertEquals(other.parameters[key]?.value, cpu.parameters[key]?.value, key);
+    assert(other.parameters[key]?.value !== measured.parameters[key]?.value, key);
+  }
+  assertEquals(other.parameters["read_bandwidth"], measured.parameters["read_bandwidth"]);
+  // The 200 series was measured on another CPU, of whose flushes nothing was published.
+  const later = await loadMedia("optane-200-8x256");
+  assertEquals(later.parameters["write_flush_bandwidth"], undefined);
+  assertEquals((await listMedia()).filter((name) => name.startsWith("cpu-")), []);
+  for (const name of await listCpus()) await loadCpu(name);
+  await assertRejects(() => loadMedia("cpu-grace"), MediaError, "no such model");
+  await assertRejects(() => loadMediaOn("optane-100-6x256", "cpu-icelake"), MediaError, 'did you mean "cpu-ice-lake"?');
+});
+
+Deno.test("mediaCapacity() is what the name says, times the devices", async () => {
+  assertEquals(mediaCapacity(await loadMedia("optane-100-6x256")), 1536e9);
+  assertEquals(mediaCapacity(await loadMedia("nvme-tlc"), 4), 4 * 3.84e12);
+  assertEquals(mediaCapacity(await loadMedia("link-pcie5-x16")), undefined);
+});
+
+Deno.test("one persist takes as long by its latency as by its bandwidth, on every medium", () => {
+  for (const media of shipped.filter((m) => m.parameters["write_nt_bandwidth"] !== undefined && m.kind !== "ssd")) {
+    const persist = { operation: "nt-store", bytes: 64, threads: 1, fenced: true } as const;
+    const [latency = NaN, bandwidth = NaN] = ask(media, [
+      { ask: "latency", ...persist },
+      { ask: "bandwidth", ...persist },
+    ]);
+    assertAlmostEquals(64 / bandwidth * 1e9 / latency, 1, 0.01, media.name);
+  }
+});
+
+Deno.test("no medium is slower under load than what is in flight, and drives are asked with depths and numbers", async () => {
+  for (const media of shipped) {
+    const query: MediaQuery = { ask: "latency", operation: "load", bytes: 64, threads: 1, readShare: 0.6 };
+    const mixed = media.parameters["write_nt_bandwidth"] === undefined ? { ...query, readShare: 1 } : query;
+    const [full = NaN, peak = NaN, idle = NaN] = ask(media, [
+      { ...mixed, load: 1 },
+      { ...mixed, ask: "peak" },
+      mixed,
+    ]);
+    const of = (key: string, standard: number) => media.parameters[key]?.value ?? standard;
+    const waiting = Math.max(of("waiting", 16), of("waiting_write", 16)) * of("cores", 16) * of("line", 64);
+    assert(full <= Math.max(idle, waiting / peak * 1e9) * 1.001, `${media.name}: ${full} ns`);
+  }
+  const drive = await loadMedia("nvme-tlc");
+  const at = (depth: number, devices: number, more: Partial<MediaQuery> = {}): MediaQuery => ({
+    ask: "bandwidth",
+    operation: "load",
+    bytes: 4096,
+    threads: 1,
+    depth,
+    devices,
+    ...more,
+  });
+  const [one = NaN, deep = NaN, full = NaN, four = NaN] = ask(drive, [at(1, 1), at(8, 1), at(1024, 1), at(1024, 4)]);
+  assert(deep > 7 * one && full < 900e3 * 4096 * 1.01 && four > 2.5 * full);
+  const [idle = NaN, waits = NaN, tail = NaN] = ask(drive, [
+    at(1, 1, { ask: "latency" }),
+    at(256, 1, { ask: "latency" }),
+    at(256, 1, { ask: "latency", percentile: 99 }),
+  ]);
+  assertAlmostEquals(idle, 92000, 1);
+  assert(waits > 2 * idle && tail > 2 * waits);
 });

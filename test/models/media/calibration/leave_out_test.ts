@@ -62,9 +62,9 @@ Deno.test("leaveOutCurve() predicts worse than the fit, and says which rows it c
   const mean = (of: readonly number[]) => of.reduce((a, b) => a + Math.abs(b), 0) / of.length;
   const unseen = mean(predicted.map(({ id }) => leftOut.errors[id] ?? NaN));
   assert(unseen > 1.1 * mean(predicted.map(({ model, value }) => Math.log(model / value))));
-  // The idle latency is this row; the hop of the links, these alone.
+  // The idle latency is this row; what traffic in both directions costs DRAM, these alone.
   assert(leftOut.given.includes("OS-LAT-pmem-Read-Random"));
-  assert(leftOut.alone.includes("OS-NUMA-Optane-Remote-1-W"));
+  assert(leftOut.alone.includes("OS-MIX-PM-LDRAM-8-8"));
 });
 
 Deno.test("bands follow the errors of left-out curves and cover 85 % to 95 % of them", async () => {
