@@ -34,10 +34,20 @@ function snippetsOf(file: string): Snippet[] {
   });
 }
 
-/** Runs Deno in the project's folder, where the snippets find the shipped scenarios. */
-async function deno(...args: string[]): Promise<void> {
+/** Runs Deno in the project's folder, where the snippets find the shipped scenarios; gives its exit code and errors. */
+async function deno(...args: string[]): Promise<readonly [number, string]> {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: root, stdin: "null" }).output();
-  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  return [code, new TextDecoder().decode(stderr)];
+}
+
+/** Starts all, as many at a time as there are cores, and gives the outcome of each. */
+function startAll<T>(tasks: readonly (() => Promise<T>)[]): Promise<T>[] {
+  const lanes = Array.from({ length: Math.min(4, navigator.hardwareConcurrency) }, () => Promise.resolve<unknown>(0));
+  return tasks.map((task, i) => {
+    const outcome = (lanes[i % lanes.length] ?? Promise.resolve()).then(task);
+    lanes[i % lanes.length] = outcome;
+    return outcome;
+  });
 }
 
 Deno.test("the snippets of README, docs and documentation comments type-check, and run", async (t) => {
@@ -47,13 +57,25 @@ Deno.test("the snippets of README, docs and documentation comments type-check, a
   const folder = await Deno.makeTempDir();
   const config = fileURLToPath(new URL("deno.json", root));
   try {
-    const programs = snippets.map((_, i) => `${folder}/snippet_${i}.ts`);
-    for (const [i, { code }] of snippets.entries()) {
-      await Deno.writeTextFile(programs[i] ?? "", `${code}\nexport {};\n`);
-    }
-    await t.step("type-check", () => deno("check", "--config", config, ...programs));
-    for (const [i, { name, runs }] of snippets.entries()) {
-      if (runs) await t.step(name, () => deno("run", "-A", "--no-check", "--config", config, programs[i] ?? ""));
+    const programs = await Promise.all(snippets.map(async ({ name, code, runs }, i) => {
+      const path = `${folder}/snippet_${i}.ts`;
+      await Deno.writeTextFile(path, `${code}\nexport {};\n`);
+      return { name, runs, path };
+    }));
+    const steps = [
+      { name: "type-check", args: ["check", "--config", config, ...programs.map(({ path }) => path)] },
+      ...programs.filter(({ runs }) => runs).map(({ name, path }) => ({
+        name,
+        args: ["run", "-A", "--no-check", "--config", config, path],
+      })),
+    ];
+    const outcomes = startAll(steps.map(({ args }) => () => deno(...args)));
+    for (const [i, { name }] of steps.entries()) {
+      const fn = async () => {
+        const [code, stderr] = await outcomes[i] ?? [-1, "it was not started"];
+        assertEquals(code, 0, stderr);
+      };
+      await t.step({ name, fn, sanitizeOps: false, sanitizeResources: false }); // others run meanwhile
     }
   } finally {
     await Deno.remove(folder, { recursive: true });
