@@ -167,7 +167,7 @@ Deno.test("parseScenario() fills every default in and turns sizes into bytes", a
   assertEquals(scenario.cost, {
     model: "cloud",
     prices: "2026-11",
-    boundary: "parameter-servers",
+    boundary: "checkpoints",
     bill: { workers: 1, worker: "p4d.24xlarge", data: 1e12, checkpoints: 2 },
     priceFor: 5e11,
   });
