@@ -45,7 +45,7 @@ export type PriceableCase =
     "name" | "holding" | "virtual" | "throughput" | "relative" | "baseline" | "dramBytes" | "tableBytes"
   >
   & {
-    readonly tiers: readonly { readonly purposes: Readonly<Record<string, number>> }[];
+    readonly tiers: readonly { readonly type?: string; readonly purposes: Readonly<Record<string, number>> }[];
     /** Bytes of DRAM for rows as a share of the row bytes; absent: what index and policy need, and no more. */
     readonly cacheShare?: number;
     /** What a sample asks of a server; needed where a traffic is asked for. */
@@ -303,7 +303,13 @@ function needOf(one: PriceableCase, rowBytes: number): { need: Need; overhead: n
   const overhead = (total("index") + total("policy")) / rows;
   const [held, beside] = [rowBytes, rowBytes * overhead];
   const inDram = { dramBytes: beside + (one.cacheShare ?? 0) * rowBytes, pmemBytes: 0, memoryMode: false };
-  const need = one.holding === "pmem"
+  const placed = placedInDram(one);
+  if (placed !== undefined && placed > 1) {
+    return "The kernel had more DRAM in the run than the tables take: there is no share of it to scale from";
+  }
+  const need = placed !== undefined
+    ? { ...inDram, dramBytes: beside + placed * held, cxlBytes: (1 - placed) * held }
+    : one.holding === "pmem"
     ? { ...inDram, pmemBytes: held }
     : one.holding === "cxl"
     ? { ...inDram, cxlBytes: held }
@@ -311,6 +317,13 @@ function needOf(one: PriceableCase, rowBytes: number): { need: Need; overhead: n
     ? { ...inDram, ssdBytes: held }
     : { dramBytes: held + beside, pmemBytes: 0, memoryMode: one.holding === "memory-mode" };
   return { need, overhead };
+}
+
+/** Share of rows in DRAM where the kernel places them over it and CXL memory: they are in one of them, not in both. */
+function placedInDram({ holding, tiers: [tier, ...others], dramBytes }: PriceableCase): number | undefined {
+  if (holding !== "cxl" || tier?.type !== "DRAM" || others.length > 0) return undefined;
+  const { rows = 0, ...rest } = tier.purposes;
+  return (dramBytes - Object.values(rest).reduce((sum, bytes) => sum + bytes, 0)) / rows;
 }
 
 function scalingText(cases: readonly Priced<PriceableCase>[], rowBytes: number): string {

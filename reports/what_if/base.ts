@@ -76,7 +76,7 @@ function whatIfCase(one: CaseSummary, colour: number): WhatIfCase {
     baseline,
     dramBytes,
     tableBytes,
-    tiers: tiers.map(({ purposes }) => ({ purposes })),
+    tiers: tiers.map(({ type, purposes }) => ({ type, purposes })),
     ...(work === undefined ? {} : { work }),
     ...kindOf(one),
     colour,

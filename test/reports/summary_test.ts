@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Result, SampleRecord } from "../../scenarios/record.ts";
+import type { Result, SampleRecord, TierRecord } from "../../scenarios/record.ts";
 import { renderReport, renderTerminal, summarise, type Summary } from "../../reports/report.ts";
 import type { CaseSummary } from "../../reports/report.ts";
 import { fixtureResult, fromJsonLines, toJsonLines } from "../fixtures/result_fixture.ts";
@@ -112,6 +112,27 @@ Deno.test("summarise() never prices CXL memory as a machine with PMEM modules", 
   };
   assertEquals([of("pmem").holding, of("pmem").cost !== undefined], ["pmem", true]);
   assertEquals([of("cxl").holding, of("cxl").cost], ["cxl", undefined]);
+});
+
+Deno.test("summarise() gives rows that the kernel places the DRAM that they had, and no price where that was all there is", () => {
+  const of = (dramBytes: number) => {
+    const result = withSamples(fixtureResult(), (sample) => {
+      if (sample.case !== "kmem-dax") return sample;
+      const purposes = { rows: 1000, index: 100, policy: 0 };
+      return {
+        ...sample,
+        tiers: [{ ...sample.tiers[0], type: "DRAM", kind: "cxl", purposes } as TierRecord],
+        dramBytes,
+      };
+    });
+    return caseOf(summarise(result), "kmem-dax");
+  };
+  // 200 of 1,000 bytes of rows in DRAM, the others behind CXL: as much of the tables that are priced.
+  const one = of(300);
+  assertEquals(one.holding, "cxl");
+  assertStringIncludes(one.costMissing ?? "", "No public price of CXL memory");
+  const all = of(1300);
+  assertStringIncludes(all.costMissing ?? "", "The kernel had more DRAM in the run than the tables take");
 });
 
 Deno.test("summarise() takes hits as a share of distinct keys in results of a library that counted those", () => {
