@@ -148,6 +148,7 @@ export {
   type Scenario,
   type SgdParameters,
   type Size,
+  type Ssd,
   type Switches,
   type SyntheticData,
   type TierMedium,

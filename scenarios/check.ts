@@ -58,6 +58,9 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
   if (ssdPath !== undefined && !ssd) {
     report("ssdPath", `expected no such field without an SSD tier, found ${foundText(ssdPath)}`);
   }
+  if (configuration.ssd !== undefined && !ssd) {
+    report("ssd", `expected no such field without an SSD tier, found ${foundText(configuration.ssd)}`);
+  }
   for (const field of ["policy", "evictionThreads"] as const) {
     if (configuration[field] === undefined || tiers.length > 1) continue;
     report(field, `expected no such field with one tier, found ${foundText(configuration[field])}`);
@@ -176,15 +179,17 @@ function checkWork({ configurations, matrix = {}, ablation, repetitions = 3 }: S
 }
 
 function checkMedia(scenario: Scenario, known: readonly string[]): Problem[] {
-  return Object.entries(scenario.configurations).flatMap(([name, { media }]) => {
-    if (media === undefined || known.includes(media)) return [];
-    const meant = nearest(media, known);
-    return [{
-      path: ["configurations", name, "media"],
-      message: `unknown media model "${media}"`,
-      hint: meant === undefined ? `all media models: ${known.join(", ")}` : `did you mean "${meant}"?`,
-    }];
-  });
+  return Object.entries(scenario.configurations).flatMap(([name, { media, ssd }]) =>
+    ([[["media"], media], [["ssd", "media"], ssd?.media]] as const).flatMap(([field, word]) => {
+      if (word === undefined || known.includes(word)) return [];
+      const meant = nearest(word, known);
+      return [{
+        path: ["configurations", name, ...field],
+        message: `unknown media model "${word}"`,
+        hint: meant === undefined ? `all media models: ${known.join(", ")}` : `did you mean "${meant}"?`,
+      }];
+    })
+  );
 }
 
 /**

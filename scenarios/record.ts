@@ -119,6 +119,8 @@ export interface TierRecord {
    * Mode, and in results of earlier versions.
    */
   readonly modelLimit?: ModelLimit;
+  /** What the disk of the tier is by the scenario's word; absent where it says nothing. */
+  readonly ssd?: { readonly media: string; readonly devices: number };
   /** Byte limit. */
   readonly limitBytes: number;
   /** Bytes used at the end. */

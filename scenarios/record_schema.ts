@@ -110,6 +110,7 @@ const tier = object({
   modelLimit: maybe(
     object({ readBytesPerSecond: positive, writeBytesPerSecond: positive, rowBytes: positive, threads: positive }),
   ),
+  ssd: maybe(object({ media: text, devices: positive })),
   limitBytes: figure,
   usedBytes: figure,
   purposes: mapOf(figure),

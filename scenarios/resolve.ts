@@ -113,6 +113,9 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
     ...(libpmem ? { path: place(path) } : {}),
     // A pool's directory is on PMEM, so it is none for an SSD tier.
     ...(ssdTierOf(storage) === undefined ? {} : { ssdPath: place(configuration.ssdPath ?? (libpmem ? "auto" : path)) }),
+    ...(configuration.ssd === undefined
+      ? {}
+      : { ssd: { media: configuration.ssd.media, devices: configuration.ssd.devices ?? 1 } }),
     ...(usesNodes(configuration) || paged ? { nodes } : {}),
     ...(size === undefined ? {} : { size: size.map(parseBytes) }),
     sizeCounts: configuration.sizeCounts ?? "all",

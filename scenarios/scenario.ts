@@ -21,6 +21,14 @@ export type * from "../models/workloads/workload.ts";
 /** What memory below DRAM can be: persistent memory modules, or memory behind CXL. */
 export type TierMedium = "pmem" | "cxl";
 
+/** The disk of a configuration, by its owner's word: a run measures it as it is, a simulation or a bill has to know. */
+export interface Ssd {
+  /** Media model of one drive, by name or path. */
+  media: string;
+  /** Drives that hold the directory together. Default 1. */
+  devices?: number;
+}
+
 /** Who places the rows of a store that knows one memory only: the machine's firmware, or the kernel. */
 export type MemoryPolicy = "memory-mode" | "weighted-interleave" | "kernel-tiering";
 
@@ -46,6 +54,8 @@ export interface Configuration {
    * folder of its own in it, removed at its end. Default "auto".
    */
   ssdPath?: string;
+  /** SSDHASH and LEVELDB: what the disk is, for simulations of the same and for bills. */
+  ssd?: Ssd;
   /**
    * memkind and mbind: NUMA nodes of the PMEM or CXL memory, or "auto": the nodes of this machine without CPUs. Default
    * "auto".
@@ -211,6 +221,8 @@ export interface ResolvedConfiguration {
   readonly path?: string;
   /** Where SSDHASH or LEVELDB is a tier: a directory or `auto`. */
   readonly ssdPath?: string;
+  /** What the disk is, if the scenario says it. */
+  readonly ssd?: { readonly media: string; readonly devices: number };
   /** Where memkind or mbind is used. */
   readonly nodes?: "auto" | readonly number[];
   /** Bytes of each tier, if the scenario gave them. */

@@ -289,6 +289,13 @@ const configuration = v.strictObject({
     'SSDHASH and LEVELDB: directory on the disk to measure, or "auto": the project\'s cache folder. Each sample has a ' +
       'folder of its own in it, removed at its end. Default "auto".',
   )),
+  ssd: v.exactOptional(described(
+    v.strictObject({
+      media: described(v.string(), 'Media model of one drive, by name or path, such as "nvme-tlc".'),
+      devices: v.exactOptional(whole("Drives that hold the directory together. Default 1.", 1, 1024)),
+    }),
+    "SSDHASH and LEVELDB: what the disk is, for simulations of the same and for bills. A run measures it as it is.",
+  )),
   nodes: v.exactOptional(auto(
     v.pipe(v.array(whole("NUMA node.", 0, 4095)), v.minLength(1, "expected at least one node")),
     'memkind and mbind: NUMA nodes of the PMEM or CXL memory, or "auto": the nodes of this machine without CPUs. ' +

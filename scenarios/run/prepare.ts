@@ -148,17 +148,23 @@ export async function prepareRun(
   return { machine, cases, skipped, leftOut, data: { ...first.data.record, tableBytes: first.tableBytes } };
 }
 
-/** A medium that is asked for by its kind is emulated as one of that kind. */
+/** A medium that is asked for by its kind is emulated as one of that kind, and a disk is a disk. */
 async function checkModels(planned: readonly Case[], mediaKind: RunDependencies["mediaKind"]): Promise<void> {
   for (const one of planned) {
-    const { medium, media } = configurationOf(one);
-    if (medium === undefined || media === undefined) continue;
-    const kind = await mediaKind(media);
-    if (kind === medium) continue;
-    throw new ScenarioError([{
-      path: ["configurations", one.configuration, "media"],
-      message: `expected a model of "${medium}", as "medium" says, found "${media}", which is one of "${kind}"`,
-    }]);
+    const { medium, media, ssd } = configurationOf(one);
+    const named = [
+      { path: ["media"], wanted: medium, word: media, by: `, as "medium" says` },
+      { path: ["ssd", "media"], wanted: ssd === undefined ? undefined : "ssd", word: ssd?.media, by: "" },
+    ];
+    for (const { path, wanted, word, by } of named) {
+      if (wanted === undefined || word === undefined) continue;
+      const kind = await mediaKind(word);
+      if (kind === wanted) continue;
+      throw new ScenarioError([{
+        path: ["configurations", one.configuration, ...path],
+        message: `expected a model of "${wanted}"${by}, found "${word}", which is one of "${kind}"`,
+      }]);
+    }
   }
 }
 

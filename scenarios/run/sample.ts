@@ -145,7 +145,15 @@ async function tierRecord(
 ): Promise<TierRecord> {
   const { media, place } = one.decision;
   const { tier: position, type, ...rest } = tier;
-  const known: TierRecord = { tier: position, type, kind: await kindOf(tier, one, mediaKind), ...rest };
+  const kind = await kindOf(tier, one, mediaKind);
+  const { ssd } = configurationOf(one);
+  const known: TierRecord = {
+    tier: position,
+    type,
+    kind,
+    ...rest,
+    ...(kind === "ssd" && ssd !== undefined ? { ssd } : {}),
+  };
   if (media === undefined) return known;
   // The rows that cross the modelled cache of Memory Mode are not counted by tier, so there is nothing to limit.
   // Nor is it of a share of the accesses.

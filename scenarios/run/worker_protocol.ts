@@ -66,7 +66,7 @@ export type WorkerSpec =
   );
 
 /** One tier at the end of a speed sample, as the store describes it. */
-export type WorkerTier = Omit<TierRecord, "kind" | "emulates" | "modelLimit">;
+export type WorkerTier = Omit<TierRecord, "kind" | "ssd" | "emulates" | "modelLimit">;
 
 /** What a speed sample found. */
 export interface SpeedOutcome

@@ -105,7 +105,8 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
           },
         }),
       mediaOptions: (media, { kind }) => Promise.resolve({ [`${kind}.medium`]: media }),
-      mediaKind: (media) => Promise.resolve(media.startsWith("cxl") ? "cxl" : "pmem"),
+      mediaKind: (media) =>
+        Promise.resolve(media.startsWith("cxl") ? "cxl" : media.startsWith("nvme") ? "ssd" : "pmem"),
       modelLimit: (_, { rowBytes, threads }) =>
         Promise.resolve({ readBytesPerSecond: 4e9, writeBytesPerSecond: 1e9, rowBytes, threads }),
       modelBands: () =>

@@ -118,6 +118,8 @@ for (
       CONFIGURATION('"storage": "DRAM_PMEM", "pmem": "mbind", "memory": "kernel-tiering"'),
       'expected storage "DRAM" with memory "kernel-tiering"',
     ],
+    [CONFIGURATION('"storage": "DRAM", "ssd": { "media": "nvme-tlc" }'), "expected no such field without an SSD tier"],
+    [CONFIGURATION('"storage": "DRAM_SSDHASH", "ssd": { "media": "nvme-tlx" }'), 'unknown media model "nvme-tlx"'],
     [
       CONFIGURATION('"storage": "DRAM", "weights": [1, 4]'),
       'expected no such field without memory "weighted-interleave"',

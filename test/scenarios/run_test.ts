@@ -110,7 +110,13 @@ Deno.test("runScenario() records CXL memory as that, measured and emulated, and 
       ...FOUR,
       configurations: {
         dram: { storage: "DRAM" },
-        one: { storage: "DRAM_PMEM_SSDHASH", pmem: "mbind", medium: "cxl", ...more },
+        one: {
+          storage: "DRAM_PMEM_SSDHASH",
+          pmem: "mbind",
+          medium: "cxl",
+          ssd: { media: "nvme-tlc", devices: 2 },
+          ...more,
+        },
       },
     }) as Scenario;
   const here: Availability = { ...ALL_PMEM, kmemDax: { available: true, nodes: [3], cxl: [3], virtual: false } };
@@ -121,6 +127,7 @@ Deno.test("runScenario() records CXL memory as that, measured and emulated, and 
         const one = samples.find(({ configuration }) => configuration === "one");
         assertEquals(one?.tiers.map(({ kind }) => kind), ["dram", "cxl", "ssd"]);
         assertEquals(one?.tiers.map((tier) => tier.emulates), [undefined, emulates, undefined]);
+        assertEquals(one?.tiers.map((tier) => tier.ssd?.devices), [undefined, undefined, 2]);
         const stores = (await starts()).map(({ spec }) => spec.store).filter(({ pmem }) => pmem === "mbind");
         assert(
           stores.length > 0 && stores.every(({ pmemNodes }) => `${pmemNodes}` === `${nodes}`),
@@ -134,6 +141,11 @@ Deno.test("runScenario() records CXL memory as that, measured and emulated, and 
   await bench(async ({ run }) => {
     const error = await assertRejects(() => run({}, of({ media: "optane-200-8x256" })), ScenarioError);
     assertStringIncludes(error.message, 'configurations.one.media: expected a model of "cxl", as "medium" says');
+    const disk = await assertRejects(() => run({}, of({ ssd: { media: "optane-200-8x256" } })), ScenarioError);
+    assertStringIncludes(
+      disk.message,
+      'configurations.one.ssd.media: expected a model of "ssd", found "optane-200-8x256"',
+    );
   });
 });
 
