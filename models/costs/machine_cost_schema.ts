@@ -50,12 +50,15 @@ export const machineCostSchema: v.GenericSchema<MachineCost> = v.union([
     )),
   }),
   v.strictObject({
-    components: v.strictObject({
-      dram: parts("DRAM modules."),
-      pmem: parts("PMem modules."),
-      cxl: parts("CXL memory cards."),
-      nvme: parts("NVMe drives."),
-      hbm: parts("HBM."),
-    }),
+    components: described(
+      v.strictObject({
+        dram: parts("DRAM modules."),
+        pmem: parts("PMem modules."),
+        cxl: parts("CXL memory cards."),
+        nvme: parts("NVMe drives."),
+        hbm: parts("HBM."),
+      }),
+      "What a server of one's own is built of, by kind of part.",
+    ),
   }),
 ], FORM);
