@@ -366,7 +366,7 @@ export {
   type Residuals,
 } from "./models/media/calibration/bands.ts";
 export type { FigureKind } from "./models/media/calibration/points.ts";
-export { loadPlan, parsePlan } from "./models/planning/load.ts";
+export { isPlan, loadPlan, parsePlan } from "./models/planning/load.ts";
 export type {
   PlanCost,
   PlanFile,

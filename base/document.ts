@@ -5,8 +5,10 @@
  */
 
 import { dirname, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { readJsonc } from "./jsonc.ts";
 import { findNodeAtLocation, type Node as TreeNode, type ParseError, printParseErrorCode } from "./jsonc_parser.ts";
+import { atPoint } from "./matrix.ts";
 import { own } from "./names.ts";
 import { type FileKind, readUserText, withoutMark } from "./user_file.ts";
 import { type Diagnostic, type DocumentPath, lineAndColumn, type Problem, ScenarioError } from "./diagnostics.ts";
@@ -56,15 +58,42 @@ export interface LimitOptions {
   readonly limit?: boolean;
 }
 
+/** How a document is read. */
+export interface DocumentOptions extends LimitOptions {
+  /** Other values than those written, by dotted field, such as `{ "workload.batch": 64 }`; they are checked like those. */
+  readonly set?: Readonly<Record<string, unknown>> | undefined;
+}
+
 /** How to go past a bound on work. */
 export const PAST_LIMIT = "if so much is meant, say --no-limit (in the library: limit: false)";
 
 /** What a text is called in messages, and where relative paths in it start. */
-export interface DocumentSource extends LimitOptions {
+export interface DocumentSource extends DocumentOptions {
   /** Its file. */
   readonly file: string;
   /** Folder that relative paths start from. */
   readonly directory: string;
+}
+
+/** What a document says that it is in its field `kind`, as `"plan"`; undefined for one that does not say, or is broken. */
+export function kindOfText(text: string): unknown {
+  const { value } = readJsonc(text);
+  return typeof value === "object" && value !== null ? (value as { readonly kind?: unknown }).kind : undefined;
+}
+
+/** {@linkcode kindOfText} of a file. One that cannot be read is of no kind: whoever reads it says why. */
+export async function kindOfFile(file: string | URL): Promise<unknown> {
+  try {
+    return kindOfText(await readUserText(typeof file === "string" ? file : fileURLToPath(file), "scenario"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is written, with other values of some dotted fields; what is no object stays as it is. */
+export function withValues(written: unknown, set: DocumentOptions["set"]): unknown {
+  if (set === undefined || typeof written !== "object" || written === null || Array.isArray(written)) return written;
+  return atPoint(written, set);
 }
 
 /**
@@ -74,7 +103,8 @@ export interface DocumentSource extends LimitOptions {
  * @param file What to call it.
  * @param noun What it should be, for messages: `a scenario`.
  * @param check Lists what is wrong with the document; nothing if it is valid.
- * @returns The document as it is written.
+ * @param set Other values of some dotted fields.
+ * @returns The document as it is written, with those values in place.
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
  */
 export function parseDocument(
@@ -82,9 +112,11 @@ export function parseDocument(
   file: string,
   noun: string,
   check: (document: unknown) => readonly Problem[],
+  set?: DocumentOptions["set"],
 ): unknown {
   const text = withoutMark(given);
-  const { value: document, tree, errors, tooDeep } = readJsonc(text);
+  const { value: written, tree, errors, tooDeep } = readJsonc(text);
+  const document = withValues(written, set);
   const problems = text.trim() === ""
     ? [{ path: [], message: `expected ${noun}, found an empty file` }]
     : tooDeep

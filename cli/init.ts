@@ -3,24 +3,45 @@ import type { Command } from "commander";
 import { basename, dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "./exit_codes.ts";
+import { planTemplate } from "./init_plan.ts";
+import { simulationTemplate } from "./init_simulation.ts";
 import { scenarioTemplate } from "./init_template.ts";
 import type { Context } from "./main.ts";
 import { writing } from "../mod.ts";
 
-/** `tierbench init`: writes a commented scenario to begin with. */
+/** What can be begun: its text, the schema of its fields, and the command that uses it. */
+const KINDS = {
+  run: { template: scenarioTemplate, schema: "scenario.schema.json", next: (file: string) => `run ${file} --quick` },
+  simulation: { template: simulationTemplate, schema: "simulation.schema.json", next: (file: string) => `run ${file}` },
+  plan: { template: planTemplate, schema: "plan.schema.json", next: (file: string) => `plan ${file}` },
+} as const;
+
+function kindOf(text: string): keyof typeof KINDS {
+  if (Object.hasOwn(KINDS, text)) return text as keyof typeof KINDS;
+  throw new UsageError(`Cannot begin a "${text}": expected run, simulation or plan`);
+}
+
+/** `tierbench init`: writes a commented scenario, simulation or plan to begin with. */
 export function addInit(program: Command, { terminal }: Context): void {
   program.command("init")
-    .description("write a commented scenario to begin with; never overwrites")
+    .description("write a commented scenario, simulation or plan to begin with; never overwrites")
     .argument("[file]", "the file to write", "scenario.jsonc")
-    .addHelpText("after", "\nExample:\n  tierbench init mine.jsonc")
-    .action(async (file) => {
+    .option(
+      "--kind <kind>",
+      "run (on this machine), simulation (in virtual time) or plan (which machines)",
+      kindOf,
+      "run",
+    )
+    .addHelpText("after", "\nExamples:\n  tierbench init mine.jsonc\n  tierbench init --kind plan mine.jsonc")
+    .action(async (file, { kind }) => {
+      const { template, schema: schemaFile, next } = KINDS[kind];
       const path = resolve(file);
-      const schema = fileURLToPath(new URL("../scenarios/scenario.schema.json", import.meta.url));
+      const schema = fileURLToPath(new URL(`../scenarios/${schemaFile}`, import.meta.url));
       const near = relative(dirname(path), schema);
       const name = basename(path).replace(/\.jsonc?$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "");
-      const text = scenarioTemplate(name === "" ? "mine" : name, near.startsWith(".") ? near : `./${near}`);
+      const text = template(name === "" ? "mine" : name, near.startsWith(".") ? near : `./${near}`);
       await writing(file, () => writeNew(file, text));
-      terminal.out(`wrote    ${file}\nnext     deno task tierbench run ${file} --quick\n`);
+      terminal.out(`wrote    ${file}\nnext     deno task tierbench ${next(file)}\n`);
     });
 }
 

@@ -13,6 +13,7 @@ import {
 } from "../mod.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import { SET_HELP, setField } from "./set_option.ts";
 import {
   AS_OF_HELP,
   BOUNDARY_HELP,
@@ -34,14 +35,15 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
     .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
     .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--no-limit", "no bound on the number of tables and machines")
+    .option("--set <field=value>", SET_HELP, setField)
     .option("--json", "for machines: the whole answer")
     .addHelpText(
       "after",
       "\nExample:\n  tierbench plan scenarios/plans/retail.jsonc\n\ndocs/planner.md says what is modelled.",
     )
-    .action(async (file, { json, limit, ...words }) => {
+    .action(async (file, { json, limit, set, ...words }) => {
       const { priceFiles = [], asOf, boundary, currency } = await priceOptions(words);
-      const inputs = await planInputs(await loadPlan(file, { limit }));
+      const inputs = await planInputs(await loadPlan(file, { limit, set }));
       const request = planRequest(
         asOf === undefined ? inputs : { ...inputs, prices: asOf },
         priceFiles.length === 0 ? defaultPriceBook() : withOwnPrices(defaultPriceBook(), priceFiles),

@@ -16,6 +16,7 @@ import {
 } from "../mod.ts";
 import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
+import { SET_HELP, setField } from "./set_option.ts";
 import type { Context } from "./main.ts";
 import {
   AS_OF_HELP,
@@ -62,19 +63,6 @@ function preset(text: string): "contribute" {
   throw new UsageError(`Unknown preset "${text}": expected "contribute"`);
 }
 
-/** `workload.batch=64` beside those before it; the value is JSON where it reads as that, else text. */
-function field(text: string, before: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
-  const [, name, value] = /^([^=\s]+)=([\s\S]*)$/.exec(text) ?? [];
-  if (name === undefined || value === undefined) {
-    throw new UsageError(`Cannot set "${text}": expected field=value, such as workload.batch=64`);
-  }
-  try {
-    return { ...before, [name]: JSON.parse(value) };
-  } catch {
-    return { ...before, [name]: value };
-  }
-}
-
 /** Words that mean nothing with a preset, or nothing without. */
 function checkWords(
   word: string | undefined,
@@ -103,7 +91,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--resume", "go on with an interrupted run")
     .option("--out <folder>", "where results go (default: reports/out/<name>)")
     .option("--seed <number>", "another seed than the scenario's", wholeNumber)
-    .option("--set <field=value>", "another value of a field than the scenario's; may be repeated", field)
+    .option("--set <field=value>", SET_HELP, setField)
     .option("--prices <file>", PRICES_HELP, listed)
     .option("--as-of <date>", AS_OF_HELP)
     .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)

@@ -16,7 +16,7 @@ import { CLEAR_LINE, styleFor } from "./ui/ansi.ts";
 import type { Terminal } from "./ui/terminal.ts";
 
 /** Words of `tierbench run` that mean nothing in virtual time. */
-const REAL = ["quick", "data", "require", "vouch", "resume", "set"] as const;
+const REAL = ["quick", "data", "require", "vouch", "resume"] as const;
 
 /** Runs a simulation and writes its report: `tierbench run` with a file of kind "simulation". */
 export async function runVirtual(
@@ -40,7 +40,7 @@ export async function runVirtual(
     terminal.out(`${CLEAR_LINE}${style.dim(line)}`);
   };
   const limit = { limit: words.limit ?? true };
-  const simulation = await loadSimulation(file, limit);
+  const simulation = await loadSimulation(file, { ...limit, set: words.set });
   const money = Object.values(simulation.configurations).some(({ machine }) => machine !== undefined) ? {} : undefined;
   checkPriced(file, priced, { money });
   const folder = words.out ?? join("reports", "out", simulation.name);

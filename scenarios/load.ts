@@ -7,7 +7,14 @@
 import { fileURLToPath } from "node:url";
 import { checkScenario } from "./check.ts";
 import { ScenarioError } from "../base/diagnostics.ts";
-import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "../base/document.ts";
+import {
+  type DocumentOptions,
+  type DocumentSource,
+  type LimitOptions,
+  parseDocument,
+  readDocument,
+  withValues,
+} from "../base/document.ts";
 import { readJsonc } from "../base/jsonc.ts";
 import { mediaByPath, withMediaAt } from "../models/media/by_path.ts";
 import { listMedia } from "../models/media/media.ts";
@@ -39,13 +46,14 @@ const SHIPPED = new URL("./", import.meta.url);
  */
 export async function parseScenario(text: string, options: DocumentSource): Promise<ResolvedScenario> {
   const { directory, limit } = options;
-  const own = await mediaByPath(readJsonc(text).value, directory);
+  const own = await mediaByPath(withValues(readJsonc(text).value, options.set), directory);
   const media = [...await listMedia(), ...own.media.keys()];
   const document = parseDocument(
     text,
     options.file,
     "a scenario",
     (written) => own.problems.length > 0 ? own.problems : checkScenario(written, media, limit),
+    options.set,
   );
   return fillDefaults(withMediaAt(document as Scenario, directory), directory);
 }
@@ -66,7 +74,7 @@ export async function parseScenario(text: string, options: DocumentSource): Prom
  * console.log(Object.keys(scenario.configurations));
  * ```
  */
-export async function loadScenario(file: string | URL, options: LimitOptions = {}): Promise<ResolvedScenario> {
+export async function loadScenario(file: string | URL, options: DocumentOptions = {}): Promise<ResolvedScenario> {
   const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "scenario");
   return await parseScenario(text, { ...source, ...options });
 }

@@ -7,11 +7,13 @@
 import { fileURLToPath } from "node:url";
 import type { Problem } from "../../base/diagnostics.ts";
 import {
+  type DocumentOptions,
   type DocumentSource,
-  type LimitOptions,
+  kindOfFile,
   parseDocument,
   PAST_LIMIT,
   readDocument,
+  withValues,
 } from "../../base/document.ts";
 import { readJsonc } from "../../base/jsonc.ts";
 import { validate } from "../../base/validate.ts";
@@ -43,7 +45,7 @@ function checkWork({ tables, machines = {} }: PlanFile): Problem[] {
  */
 export function parsePlan(
   text: string,
-  { file, directory, limit = true }: DocumentSource,
+  { file, directory, limit = true, set }: DocumentSource,
   broken: readonly Problem[] = [],
 ): ResolvedPlanFile {
   const document = parseDocument(text, file, "a plan", (written) => {
@@ -51,8 +53,13 @@ export function parsePlan(
     const validation = validate(planSchema, written);
     if ("problems" in validation) return validation.problems;
     return limit ? checkWork(validation.value) : [];
-  });
+  }, set);
   return { ...resolvePlan(withMediaAt(document as PlanFile, directory)), directory };
+}
+
+/** Whether a file holds a plan. A file that cannot be read is none: whoever reads it says why. */
+export async function isPlan(file: string | URL): Promise<boolean> {
+  return await kindOfFile(file) === "plan";
 }
 
 /**
@@ -63,8 +70,8 @@ export function parsePlan(
  * @throws {ScenarioError} listing everything that is wrong, with line and column.
  * @throws {Deno.errors.NotFound} if there is no such file.
  */
-export async function loadPlan(file: string | URL, options: LimitOptions = {}): Promise<ResolvedPlanFile> {
+export async function loadPlan(file: string | URL, options: DocumentOptions = {}): Promise<ResolvedPlanFile> {
   const { text, ...source } = await readDocument(typeof file === "string" ? file : fileURLToPath(file), "plan");
-  const { problems } = await mediaByPath(readJsonc(text).value, source.directory);
+  const { problems } = await mediaByPath(withValues(readJsonc(text).value, options.set), source.directory);
   return parsePlan(text, { ...source, ...options }, problems);
 }

@@ -8,10 +8,18 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { readJsonc } from "../../base/jsonc.ts";
-import { type DocumentSource, type LimitOptions, parseDocument, readDocument } from "../../base/document.ts";
+import {
+  type DocumentOptions,
+  type DocumentSource,
+  kindOfFile,
+  kindOfText,
+  type LimitOptions,
+  parseDocument,
+  readDocument,
+  withValues,
+} from "../../base/document.ts";
 import { type MediaByPath, mediaByPath, withMediaAt } from "../media/by_path.ts";
 import { type MediaStore, mediaStores, storesOf } from "../media/media.ts";
-import { readUserText } from "../../base/user_file.ts";
 import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";
@@ -35,17 +43,12 @@ async function storesBeside({ media }: MediaByPath): Promise<ReadonlyMap<string,
 
 /** Whether a text is that of a simulation rather than of a scenario that runs on this machine. */
 export function isSimulationText(text: string): boolean {
-  const { value } = readJsonc(text);
-  return typeof value === "object" && value !== null && (value as { readonly kind?: unknown }).kind === "simulation";
+  return kindOfText(text) === "simulation";
 }
 
 /** Whether a file holds a simulation. A file that cannot be read is none: whoever reads it says why. */
 export async function isSimulation(file: string | URL): Promise<boolean> {
-  try {
-    return isSimulationText(await readUserText(typeof file === "string" ? file : fileURLToPath(file), "simulation"));
-  } catch {
-    return false;
-  }
+  return await kindOfFile(file) === "simulation";
 }
 
 /**
@@ -57,13 +60,14 @@ export async function isSimulation(file: string | URL): Promise<boolean> {
  */
 export async function parseSimulation(text: string, options: DocumentSource): Promise<ResolvedSimulation> {
   const { limit, directory } = options;
-  const own = await mediaByPath(readJsonc(text).value, directory);
+  const own = await mediaByPath(withValues(readJsonc(text).value, options.set), directory);
   const media = await storesBeside(own);
   const document = parseDocument(
     text,
     options.file,
     "a simulation",
     (document) => own.problems.length > 0 ? own.problems : checkSimulation(document, media, limit, bytesIn(directory)),
+    options.set,
   );
   return await filled(document as Simulation, directory);
 }
@@ -82,7 +86,7 @@ export async function parseSimulation(text: string, options: DocumentSource): Pr
  * console.log(Object.keys(simulation.configurations).length > 1); // true
  * ```
  */
-export async function loadSimulation(file: string | URL, options: LimitOptions = {}): Promise<ResolvedSimulation> {
+export async function loadSimulation(file: string | URL, options: DocumentOptions = {}): Promise<ResolvedSimulation> {
   const { text, ...place } = await readDocument(
     typeof file === "string" ? file : fileURLToPath(file),
     "simulation",
