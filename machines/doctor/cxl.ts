@@ -6,7 +6,7 @@
 
 import type { CxlInventory, Inventory } from "../inventory/inventory.ts";
 import { formatBytes } from "../../base/bytes.ts";
-import { type Facts, numberOf } from "../inventory/parts.ts";
+import { cxlRangesOf, type Facts, numberOf } from "../inventory/parts.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 function regionLines({ regions, rootDecoders }: CxlInventory): DoctorLine[] {
@@ -47,7 +47,13 @@ export function cxlLines(facts: Facts, inventory: Inventory | undefined): Doctor
     });
     return line(name, parts.join(", ") || "no capacity");
   });
-  const regions = inventory?.cxl?.known ? regionLines(inventory.cxl.value) : [];
+  // Without the tool, windows and regions are what the kernel itself shows.
+  const regions = inventory?.cxl?.known ? regionLines(inventory.cxl.value) : cxlRangesOf(facts).map((range) =>
+    line(
+      range.name,
+      `${range.name.startsWith("region") ? "region" : "window"} of ${formatBytes(range.end - range.start)}`,
+    )
+  );
   const lines = [...memories, ...regions];
   return lines.length > 0 ? lines : [line("CXL", "no memory device in /sys/bus/cxl", "note")];
 }

@@ -57,6 +57,23 @@ function oneRegion(provider: string, region: object): string {
   return JSON.stringify([{ provider, dev: "ndbus0", regions: [{ ...common, ...region }] }]);
 }
 
+Deno.test("doctor tells windows of CXL, the node that firmware made in one, and the kernel's tiering", async () => {
+  assertEquals((await section("CXL", { tree: "cxl-firmware" })).slice(0, 2), [
+    "mem0: 1 GiB volatile [ok]",
+    "decoder0.0: window of 2 GiB [ok]",
+  ]);
+  const numa = await section("NUMA", { tree: "cxl-firmware" });
+  assertStringIncludes(
+    numa.join("\n"),
+    "CXL memory that firmware mapped (in CXL window decoder0.0, 250 ns and 30000 MB/s",
+  );
+  assertStringIncludes(numa.join("\n"), "weight 1 of interleaved pages");
+  assertEquals(numa.filter((one) => /^(promotion|demotion)/.test(one)), [
+    "promotion: numa_balancing is 2: memory tiering: hot pages are promoted [ok]",
+    "demotion: on: what reclaim takes from DRAM goes to slower nodes [ok]",
+  ]);
+});
+
 for (
   const [name, machine, expected] of [
     [
