@@ -52,7 +52,8 @@ export interface BillPart {
   readonly missing: string | undefined;
 }
 
-const HOURS_PER_MONTH = 730;
+/** Hours that a month's price is spread over. */
+export const HOURS_PER_MONTH = 730;
 /** Item of the book that storage is priced with. */
 const STORAGE_ITEM = "Object storage";
 

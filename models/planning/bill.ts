@@ -5,6 +5,7 @@
  */
 
 import { significant } from "../../base/numbers.ts";
+import { HOURS_PER_MONTH } from "../costs/bill.ts";
 import {
   type MachineCost,
   type NoPrice,
@@ -47,8 +48,6 @@ export interface UnpricedMachine {
   /** Where CXL memory alone lacks a price: the rest of the machine. */
   readonly rest?: NoPrice["rest"];
 }
-
-const HOURS_PER_MONTH = 730;
 
 /**
  * Up to which price of its CXL memory a machine without a price would win: where as many of it as the target needs cost what

@@ -9,6 +9,8 @@ import { PHASES } from "../../scenarios/record.ts";
 import type { AblationRow, CaseSummary, Summary } from "../summary/summary_types.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { csvLine } from "../../models/costs/csv.ts";
+import { HOURS_PER_MONTH } from "../../models/costs/bill.ts";
+import { HOURS_PER_YEAR } from "../../models/costs/owned.ts";
 import { dateText } from "../../models/costs/price_book.ts";
 
 type Value = string | number | undefined;
@@ -66,6 +68,9 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary, summary: Summary) 
   ["bill_ends_at", (one, { pricing }) => one.cost && pricing?.boundary],
   ["currency", (one, { pricing }) => one.cost && pricing?.currency],
   ["dollars_per_hour", (one) => one.cost?.offer.pricePerHour],
+  ["bill_per_hour", (one) => one.cost?.pricePerHour],
+  ["bill_per_month", (one) => one.cost && one.cost.pricePerHour * HOURS_PER_MONTH],
+  ["bill_per_year", (one) => one.cost && one.cost.pricePerHour * HOURS_PER_YEAR],
   ...interval("dollars_per_million_samples", (one) => one.cost?.perMillion),
   ...interval("share_saved_against_baseline", (one) => one.cost?.saved),
   ["not_priced_because", (one) => one.costMissing],

@@ -9,7 +9,8 @@ import { percentText, significant } from "../../base/numbers.ts";
 import { changeText, estimateText, listText } from "../text/format.ts";
 import type { CaseSummary, Pricing, Summary } from "../summary/summary_types.ts";
 import { rangeText } from "../summary/claim_text.ts";
-import { BOUNDARY_WORDS, boundaryText, partsWithin } from "../../models/costs/bill.ts";
+import { BOUNDARY_WORDS, boundaryText, HOURS_PER_MONTH, partsWithin } from "../../models/costs/bill.ts";
+import { HOURS_PER_YEAR } from "../../models/costs/owned.ts";
 import { dateText, isStale, MARK_WORDS, type Provenance } from "../../models/costs/price_book.ts";
 import { breakEven } from "./break_even.ts";
 import { html, type Markup } from "../text/markup.ts";
@@ -60,12 +61,14 @@ function machines(cases: readonly CaseSummary[], { sign }: Pricing): Markup {
       { title: "kind", words: true },
       { title: "machines", words: true },
       { title: `${sign}/h` },
+      { title: `bill, ${sign}/month` },
+      { title: `${sign}/year` },
       { title: "memory bought ÷ needed" },
       { title: `${sign} per million samples` },
       { title: "saved against DRAM, %" },
     ],
     cases.map((one) => {
-      const { offer, need, perMillion, saved } = one.cost as NonNullable<CaseSummary["cost"]>;
+      const { offer, need, pricePerHour, perMillion, saved } = one.cost as NonNullable<CaseSummary["cost"]>;
       const shape = [
         offer.instance.vcpus === undefined ? "" : `${offer.instance.vcpus} vCPU`,
         `${offer.instance.dramGib} GiB DRAM`,
@@ -79,6 +82,8 @@ function machines(cases: readonly CaseSummary[], { sign }: Pricing): Markup {
         kind(one),
         html`${offer.machines} × ${offer.instance.name}<small>${shape}; ${holds}</small>`,
         significant(offer.pricePerHour),
+        significant(pricePerHour * HOURS_PER_MONTH),
+        significant(pricePerHour * HOURS_PER_YEAR),
         significant(offer.overBuy),
         estimateCell(perMillion),
         estimateCell(saved, 100),

@@ -6,6 +6,8 @@
  */
 
 import { atPoint } from "../../base/matrix.ts";
+import { HOURS_PER_MONTH } from "../../models/costs/bill.ts";
+import { HOURS_PER_YEAR } from "../../models/costs/owned.ts";
 import { dollarsPerMillionSamples } from "../../models/costs/cost_model.ts";
 import {
   type NoPrice,
@@ -74,9 +76,6 @@ export interface WinPrice {
   /** The case that it costs as much as. */
   readonly against: string;
 }
-
-const HOURS_PER_MONTH = 730;
-const HOURS_PER_YEAR = 8760;
 
 type Study = readonly SimulatedRecord[];
 

@@ -5,13 +5,10 @@
  */
 
 import { significant } from "../../base/numbers.ts";
-import { billWords, type Boundary } from "../../models/costs/bill.ts";
+import { billWords, type Boundary, HOURS_PER_MONTH } from "../../models/costs/bill.ts";
 import type { Offer } from "../../models/costs/cost_model.ts";
 import { intervalText } from "../text/format.ts";
 import { type Estimate, mapEstimate } from "../statistics/bootstrap.ts";
-
-/** Hours that a month's price is spread over. */
-const HOURS_PER_MONTH = 730;
 
 /** A case whose memory has no price, beside its baseline. */
 export interface Unpriced {
