@@ -9,6 +9,8 @@ import {
   planRequest,
   planText,
   planWinText,
+  runnerUp,
+  simulatedText,
   withOwnPrices,
 } from "../mod.ts";
 import { EXIT } from "./exit_codes.ts";
@@ -36,12 +38,13 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
     .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--no-limit", "no bound on the number of tables and machines")
     .option("--set <field=value>", SET_HELP, setField)
+    .option("--simulate", "run the best plan and the runner-up in virtual time, beside the planner's figures")
     .option("--json", "for machines: the whole answer")
     .addHelpText(
       "after",
       "\nExample:\n  tierbench plan scenarios/plans/retail.jsonc\n\ndocs/planner.md says what is modelled.",
     )
-    .action(async (file, { json, limit, set, ...words }) => {
+    .action(async (file, { json, limit, set, simulate, ...words }) => {
       const { priceFiles = [], asOf, boundary, currency } = await priceOptions(words);
       const inputs = await planInputs(await loadPlan(file, { limit, set }));
       const request = planRequest(
@@ -51,14 +54,22 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
       );
       const { unpriced } = request;
       const answer = plan(request);
+      const shown = simulate !== true
+        ? []
+        : [answer.best, runnerUp(answer, request)].filter((one) => one !== undefined);
+      const simulated = shown.map((one) => [one, inputs.simulate(one)] as const);
       if (json === true) {
+        const extra = simulate === true
+          ? { simulated: simulated.map(([{ machine, hosts }, of]) => ({ machine: machine.name, hosts, ...of })) }
+          : {};
         const named = unpriced.map(({ name, why }) => ({ name, why }));
-        terminal.out(`${JSON.stringify({ ...answer, unpriced: named }, undefined, 2)}\n`);
+        terminal.out(`${JSON.stringify({ ...answer, ...extra, unpriced: named }, undefined, 2)}\n`);
       } else terminal.out(planText(answer));
       for (const one of json === true ? [] : unpriced) {
         const win = planWinText(one, request, answer);
         terminal.out(`  ${one.name}  ${one.why}${win === undefined ? "" : `; ${win}`}\n`);
       }
+      if (json !== true && simulated.length > 0) terminal.out(simulatedText(simulated));
       if (!met(answer)) exit(EXIT.failed);
     });
 }

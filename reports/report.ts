@@ -165,7 +165,7 @@ export {
   unpricedText,
 } from "./summary/claim_text.ts";
 export { analyseClaim } from "./summary/claims.ts";
-export { plan } from "../models/planning/planner.ts";
+export { plan, runnerUp } from "../models/planning/planner.ts";
 export {
   type OwnMachine,
   type PlanInputs,
@@ -174,10 +174,11 @@ export {
   type RowTimes,
 } from "../models/planning/request.ts";
 export { type PlanPricing, type PlanTrainers, planWinText, type UnpricedMachine } from "../models/planning/bill.ts";
-export { planText } from "../models/planning/text.ts";
+export { planText, simulatedText } from "../models/planning/text.ts";
 export type {
   Banded,
   Loser,
+  PlacedTable as PlanPlacedTable,
   Placement,
   Plan as MachinePlan,
   PlanAnswer,
@@ -185,8 +186,12 @@ export type {
   PlanMachine,
   PlanOverhead,
   PlanRequest,
+  PlanSimulator,
+  PlanStep,
+  PlanStepModel,
   PlanTable,
   PlanTarget,
   PlanTier,
+  SimulatedPlan,
 } from "../models/planning/plan_types.ts";
 export { type SizedTable, type TableSize, tableSize } from "../models/planning/size.ts";

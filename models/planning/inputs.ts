@@ -9,13 +9,17 @@ import { missRatioCurve, type PopularityLaw, type ZipfLaw } from "../../ffi/curv
 import { evaluateMedia } from "../../ffi/media.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { isPathWord } from "../../base/path_word.ts";
-import { listMedia, loadMedia, mediaOptions } from "../media/media.ts";
-import { bandFor, loadResiduals } from "../media/calibration/bands.ts";
+import { listMedia, loadMedia, type Media, mediaOptions } from "../media/media.ts";
+import { bandFor, loadResiduals, type Residuals } from "../media/calibration/bands.ts";
+import { STORES } from "../simulation/native_options.ts";
+import { resolveTier } from "../simulation/resolve.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
 import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
 import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
 import type { PlanInputs, PlannedTable, RowTimes } from "./request.ts";
 import { planTables } from "./sizes.ts";
+import { planSimulator } from "./simulate_plan.ts";
+import { MODE_OF, planStepModel, type StepSetting } from "./step.ts";
 
 /** Points of a curve, by logarithm between this share of the rows and all of them. */
 const POINTS = 64;
@@ -30,22 +34,34 @@ const LEAST_SHARE = 1e-7;
 export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
   const { samplesPerSecond, p99Ms, dollarsPerHour } = file.target;
   const samplesPerStep = file.batch * file.workers;
+  const media = await loadAll([
+    file.media.dram,
+    file.media.pmem,
+    ...Object.values(file.machines).flatMap(({ tiers }) => tiers.map((tier) => tier.medium)),
+  ], file.directory);
   const tables: PlannedTable[] = [];
   for (const table of planTables(file)) {
     const { profile, lookups } = file.tables[table.name] as Required<PlanFileTable>;
-    tables.push({ ...table, ...await useOf(table.rows, profile, lookups * samplesPerStep, file.directory) });
+    const law = await lawOf(table.rows, profile, file.directory);
+    tables.push({ ...table, lookups, ...useOf(table.rows, law, lookups * file.batch, file.workers) });
   }
+  const setting: StepSetting = {
+    batch: file.batch,
+    workers: file.workers,
+    computeSeconds: file.computeMs / 1e3,
+    overlapped: file.overlapped,
+    trains: Object.values(file.tables).some(({ optimizer }) => optimizer !== "none"),
+    perRowSeconds: file.perRowNs * 1e-9,
+    allReduceBytes: file.allReduceBytes,
+    media,
+  };
   const own = Object.entries(file.machines).map(([name, machine]) => ({ name, ...machine }));
   return {
     tables,
     own,
     providers: file.providers,
     media: file.media,
-    rowTimes: await rowTimes([
-      file.media.dram,
-      file.media.pmem,
-      ...own.flatMap(({ tiers }) => tiers.map((t) => t.medium)),
-    ], file.directory),
+    rowTimes: rowTimes(media, await loadResiduals([...media.keys()])),
     prices: file.prices,
     ...(file.cost === undefined ? {} : {
       trainers: { machine: file.cost.trainers, count: Math.ceil(file.workers / file.cost.workersPerHost) },
@@ -57,25 +73,34 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
       ...(dollarsPerHour === undefined ? {} : { dollarsPerHour }),
     },
     samplesPerStep,
-    computeSeconds: file.computeMs / 1e3,
-    overlapped: file.overlapped,
+    step: planStepModel(setting),
+    simulate: planSimulator(setting),
     maxHosts: file.maxHosts,
   };
 }
 
-/** How a step with so many lookups uses a table, in the steady state of least recently used rows leaving first. */
-async function useOf(
+/**
+ * How a step uses a table, in the steady state of least recently used rows leaving first.
+ *
+ * @param lookups Of one worker's batch.
+ */
+function useOf(
   rows: number,
-  profile: PlanFileTable["profile"],
+  law: PopularityLaw | ZipfLaw,
   lookups: number,
-  directory: string,
-): Promise<Pick<PlannedTable, "distinctPerStep" | "curve">> {
-  const law = await lawOf(rows, profile, directory);
+  workers: number,
+): Pick<PlannedTable, "distinctPerStep" | "distinctPerWorker" | "variancePerWorker" | "curve"> {
   const shares = Array.from({ length: POINTS }, (_, i) => LEAST_SHARE ** (1 - i / (POINTS - 1)));
   const sizes = [...new Set([0, ...shares.map((share) => Math.round(share * rows))])].sort((a, b) => a - b);
-  const curve = missRatioCurve({ law, sizes, batch: Math.max(1, Math.round(lookups)) });
+  const batch = (times: number) => Math.max(1, Math.round(lookups * times));
+  const distinct = (times: number) => Math.min(rows, missRatioCurve({ law, sizes: [0], batch: batch(times) }).lookups);
+  const curve = missRatioCurve({ law, sizes, batch: batch(workers) });
+  const one = distinct(1);
   return {
     distinctPerStep: Math.min(rows, curve.lookups),
+    distinctPerWorker: one,
+    // Each row comes or does not: D(2n) - D(n) (native/simulator/demand.h).
+    variancePerWorker: Math.max(0, distinct(2) - one),
     // All rows kept: nothing is missed, whatever the formula's last digit says.
     curve: { rows: sizes, misses: curve.missRatios.map((miss, i) => sizes[i] === rows ? 0 : miss) },
   };
@@ -91,11 +116,10 @@ async function lawOf(
   return scaledLaw(profileLaw(await profileAt(profile, directory)), rows);
 }
 
-/** Times of rows on media, asked once for each size. */
-async function rowTimes(names: readonly string[], directory: string): Promise<PlanInputs["rowTimes"]> {
+/** The media of a plan, by the names that it uses. */
+async function loadAll(names: readonly string[], directory: string): Promise<ReadonlyMap<string, Media>> {
   const known = await listMedia();
-  const media = new Map<string, Record<string, string>>();
-  const kinds = new Map<string, string>();
+  const media = new Map<string, Media>();
   for (const name of new Set(names)) {
     if (!isPathWord(name) && !known.includes(name)) {
       throw new ScenarioError([{
@@ -104,32 +128,41 @@ async function rowTimes(names: readonly string[], directory: string): Promise<Pl
         hint: `all media models: ${known.join(", ")}`,
       }]);
     }
-    const medium = await loadMedia(name, directory);
-    media.set(name, mediaOptions(medium));
-    kinds.set(name, medium.kind);
+    media.set(name, await loadMedia(name, directory));
   }
-  const residuals = await loadResiduals(names);
+  return media;
+}
+
+/** Rows that go to a disk are gathered in buffers and written in one piece (native/simulator/access_cost.c). */
+const BUFFER = 256 * 1024;
+
+/** Times of rows on media, as the simulator asks for them; asked once for each size. */
+function rowTimes(media: ReadonlyMap<string, Media>, residuals: Residuals): PlanInputs["rowTimes"] {
   const answers = new Map<string, RowTimes>();
-  return (medium, threads, rowBytes) => {
-    const key = `${medium} ${threads} ${rowBytes}`;
+  return (name, threads, rowBytes, devices = 1) => {
+    const key = `${name} ${threads} ${rowBytes} ${devices}`;
     const answer = answers.get(key);
     if (answer !== undefined) return answer;
-    const options = media.get(medium);
-    if (options === undefined) throw new RangeError(`Cannot time a row on "${medium}": it is no medium of this plan`);
-    // libpmem copies rows with non-temporal stores; DRAM and CXL memory get ordinary ones, and so it is said of a disk.
-    const operation = kinds.get(medium) === "pmem" ? "nt-store" : "cached-store";
-    const [read = NaN, write = NaN] = evaluateMedia(options, [
-      { ask: "bandwidth", operation: "load", bytes: rowBytes, threads },
-      { ask: "bandwidth", operation, bytes: rowBytes, threads },
+    const medium = media.get(name);
+    if (medium === undefined) throw new RangeError(`Cannot time a row on "${name}": it is no medium of this plan`);
+    const { store, round, depth } = resolveTier({ media: name }, MODE_OF[medium.kind], 1, 2);
+    const [operation, bytes] = [STORES[store], Math.ceil(rowBytes / round) * round];
+    const gathered = depth > 1;
+    const inFlight = Math.min(65_536, threads * depth);
+    const [read = NaN, write = NaN] = evaluateMedia(mediaOptions(medium), [
+      { ask: "bandwidth", operation: "load", bytes, threads: inFlight, prefetch: true },
+      gathered
+        ? { ask: "bandwidth", operation, bytes: BUFFER, threads: inFlight, sequential: true }
+        : { ask: "bandwidth", operation, bytes, threads: inFlight, prefetch: true },
     ]);
     const bands = ([["read", "load", read], ["write", operation, write]] as const).map(([kind, by, value]) =>
-      bandFor(residuals, medium, kind, value, { operation: by, bytes: rowBytes, threads })
+      bandFor(residuals, name, kind, value, { operation: by, bytes, threads: inFlight })
     );
     const factors = bands.map((band, i) => band.calibrated ? band.high / ([read, write][i] ?? 1) : undefined);
     const widest = factors.some((factor) => factor === undefined) ? undefined : Math.max(...factors as number[]);
     const times: RowTimes = {
-      readSeconds: rowBytes / read,
-      writeSeconds: rowBytes / write,
+      readSeconds: bytes / read / devices,
+      writeSeconds: bytes / write / devices,
       band: widest === undefined ? undefined : { low: 1 / widest, high: widest },
       ...(widest === undefined
         ? { outside: [...new Set(bands.flatMap((band) => band.calibrated ? [] : [band.outside]))].join("; ") }

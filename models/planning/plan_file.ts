@@ -48,7 +48,7 @@ export interface PlanFileMachine {
   /** What it costs: a machine of the price book, an hour's price, or parts. */
   machine?: MachineCost;
   /** Its tiers, fastest first. */
-  tiers: { name: string; medium: string; size: string | number; records?: boolean }[];
+  tiers: { name: string; medium: string; size: string | number; devices?: number; records?: boolean }[];
   /** Bytes a second of its network, each way. */
   network?: string | number;
   /** Threads that use its memory. Default 16. */
@@ -83,6 +83,10 @@ export interface PlanFile {
   computeMs?: number;
   /** Whether embeddings move while the dense layers compute. Default false. */
   overlapped?: boolean;
+  /** Nanoseconds of a core for a row that is looked up or updated, without its accesses to memory. Default 60. */
+  perRowNs?: number;
+  /** Bytes of dense weights that workers exchange in a step. Default 0. */
+  allReduce?: string | number;
   /**
    * What must be met, at least one of: training samples a second at least, milliseconds of the slowest step in a
    * hundred at most, US dollars an hour at most.
@@ -124,6 +128,10 @@ export interface ResolvedPlanFile {
   readonly computeMs: number;
   /** Whether embeddings move while the dense layers compute. */
   readonly overlapped: boolean;
+  /** Nanoseconds of a core for a row that is looked up or updated, without its accesses to memory. */
+  readonly perRowNs: number;
+  /** Bytes of dense weights that workers exchange in a step. */
+  readonly allReduceBytes: number;
   /** What must be met: samples a second, milliseconds of the slowest step in a hundred, US dollars an hour. */
   readonly target: PlanFile["target"];
   /** Date of the prices: the latest the price book has by then. */
@@ -146,11 +154,12 @@ export interface ResolvedPlanFile {
 export interface ResolvedMachine {
   /** What one machine costs. */
   readonly machine: MachineCost;
-  /** Its tiers, fastest first: name, media model, bytes of one machine, and whether rows are records in files. */
+  /** Its tiers, fastest first: name, media model, bytes of one machine, devices, and whether rows are records in files. */
   readonly tiers: readonly {
     readonly name: string;
     readonly medium: string;
     readonly bytes: number;
+    readonly devices: number;
     readonly records: boolean;
   }[];
   /** Bytes a second of its network, each way; undefined: not known, and in none of the plan's times. */
@@ -210,6 +219,7 @@ const machineFields = v.strictObject({
         name: described(text, "DRAM, PMEM, CXL, SSD."),
         medium: described(text, "A media model: a name in models/media, or the path of a file."),
         size: described(size, "Bytes of one machine."),
+        devices: v.exactOptional(whole("Devices of one machine side by side: drives, expanders. Default 1.", 1, 1024)),
         records: v.exactOptional(flag("Whether rows are records in files, as on SSD. Default false.")),
       })),
       v.minLength(1, "expected at least one tier"),
@@ -251,6 +261,14 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
   overlapped: v.exactOptional(
     flag("Whether embeddings move while the dense layers compute (asyncEmbedding). Default false."),
   ),
+  perRowNs: v.exactOptional(
+    real(
+      "Nanoseconds of a core a row looked up or updated, memory apart: a hash probe and a copy. Default 60.",
+      0,
+      1e9,
+    ),
+  ),
+  allReduce: v.exactOptional(described(size, "Bytes of dense weights that workers exchange in a step. Default 0.")),
   target: described(
     v.pipe(
       v.strictObject({
@@ -295,10 +313,11 @@ export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "director
         date: one.date ?? "",
         ...(one.currency === undefined ? {} : { currency: one.currency }),
       },
-      tiers: one.tiers.map(({ name, medium, size, records }) => ({
+      tiers: one.tiers.map(({ name, medium, size, devices, records }) => ({
         name,
         medium,
         bytes: parseBytes(size),
+        devices: devices ?? 1,
         records: records ?? false,
       })),
       networkBytesPerSecond: one.network === undefined ? undefined : parseBytes(one.network),
@@ -314,6 +333,8 @@ export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "director
     workers: written.workers ?? 1,
     computeMs: written.computeMs ?? 0,
     overlapped: written.overlapped ?? false,
+    perRowNs: written.perRowNs ?? 60,
+    allReduceBytes: parseBytes(written.allReduce ?? 0),
     target: written.target,
     prices: written.prices ?? "2026-11",
     ...(written.cost === undefined ? {} : { cost: { workersPerHost: 1, ...written.cost } }),

@@ -13,6 +13,8 @@ export interface PlanTier {
   readonly medium: string;
   /** Bytes of one machine that tables may use. */
   readonly bytes: number;
+  /** Devices of the medium side by side: drives, expanders. */
+  readonly devices: number;
   /** Whether rows are records in files (SSD) and not memory. */
   readonly records: boolean;
   /** Seconds for one row of so many bytes, all threads of the machine reading. */
@@ -39,6 +41,8 @@ export interface PlanMachine {
   readonly priceNote?: string;
   /** Its tiers, fastest first. */
   readonly tiers: readonly PlanTier[];
+  /** Its cores: rows are looked up and updated by them. */
+  readonly cores: number;
   /** Bytes a second of its network in each direction; undefined: not known, and not in the plan's times. */
   readonly networkBytesPerSecond: number | undefined;
 }
@@ -53,8 +57,14 @@ export interface PlanTable {
   readonly rowBytes: number;
   /** Bytes of the weights alone: what is sent to a worker and back. */
   readonly weightBytes: number;
-  /** Different rows of it that a step touches, all hosts together. */
+  /** Keys of it that a sample has, on average. */
+  readonly lookups: number;
+  /** Different rows of it that a step touches, all workers and all hosts together. */
   readonly distinctPerStep: number;
+  /** Different rows of one worker's batch: each worker pulls its own. */
+  readonly distinctPerWorker: number;
+  /** Variance of that number. */
+  readonly variancePerWorker: number;
   /** Share of these that are not among the `rows` that are kept: 1 at 0 rows, 0 at all, never rising. */
   readonly missRatio: (rows: number) => number;
 }
@@ -87,6 +97,56 @@ export interface PlanBill {
   readonly of: string;
 }
 
+/** A table where it is placed. */
+export interface PlacedTable {
+  /** The table. */
+  readonly table: PlanTable;
+  /** Whether rows come up to the first tier when they are used. */
+  readonly kind: "in place" | "cached";
+  /** Share of the step's different rows that each tier answers. */
+  readonly answered: readonly number[];
+  /** Bytes of one host, by tier. */
+  readonly bytes: readonly number[];
+}
+
+/** What a step costs, in seconds. What it waits for is beside one another in part, so that these do not add up. */
+export interface PlanStep {
+  /** From the end of a step to the end of the next. */
+  readonly seconds: number;
+  /** The dense layers. */
+  readonly compute: number;
+  /** What is held longest of a host's cores and media. */
+  readonly memory: number;
+  /** What is held longest of the links. */
+  readonly network: number;
+  /** Bytes over the network, of all machines. */
+  readonly networkBytes: number;
+}
+
+/**
+ * What a step costs on so many machines of a shape. `late`: standard deviations by which numbers of rows are above the
+ * expected ones. `factors`: on the time of each tier's accesses.
+ */
+export type PlanStepModel = (
+  machine: PlanMachine,
+  hosts: number,
+  placed: readonly PlacedTable[],
+  how?: { readonly late?: number; readonly factors?: readonly number[] },
+) => PlanStep;
+
+/** A plan in virtual time. */
+export interface SimulatedPlan {
+  /** Seconds of a step, mean. */
+  readonly stepSeconds: number;
+  /** Training samples a second of all workers. */
+  readonly samplesPerSecond: number;
+  /** Share by which the planner's step is longer. */
+  readonly apart: number;
+}
+
+/** Runs a plan in virtual time; undefined: the engine does not have what it asks for. */
+export type PlanSimulator = (plan: Plan) => SimulatedPlan | undefined;
+
 /** Everything the planner needs. */
 export interface PlanRequest {
   /** The tables of the model; each is placed by itself. */
@@ -97,10 +157,8 @@ export interface PlanRequest {
   readonly target: PlanTarget;
   /** Training samples a step, all workers together. */
   readonly samplesPerStep: number;
-  /** Seconds of a step that the dense layers take, wherever they run. */
-  readonly computeSeconds: number;
-  /** Whether embeddings are fetched and written while the dense layers compute (`asyncEmbedding`). */
-  readonly overlapped: boolean;
+  /** What a step costs. */
+  readonly step: PlanStepModel;
   /** Bytes that a row takes beside its own. */
   readonly overhead: PlanOverhead;
   /** Machines of one shape at most. */
@@ -121,7 +179,7 @@ export interface Placement {
   readonly answered: readonly number[];
   /** Bytes of all hosts, by tier, overhead included. */
   readonly bytes: readonly number[];
-  /** Seconds of a step on one host. */
+  /** Seconds of its accesses in a step on one host, one after the other: what tables were placed by. */
   readonly seconds: number;
 }
 
@@ -145,10 +203,12 @@ export interface Plan {
   readonly pricePerHour: number;
   /** An hour of the bill: the hosts, and what else is in it. */
   readonly billPerHour: number;
+  /** The tables as the step model takes them. */
+  readonly placed: readonly PlacedTable[];
   /** Where the rows of each table are. */
   readonly placements: readonly Placement[];
-  /** Seconds of a step: dense layers, memory and network of the busiest host. */
-  readonly step: { readonly compute: number; readonly memory: number; readonly network: number };
+  /** What a step takes, and how long what it waits for is held. */
+  readonly step: PlanStep;
   /** Seconds of a step, mean. */
   readonly stepSeconds: Banded;
   /** Seconds of the slowest step in a hundred, from the spread of misses alone. */
@@ -177,6 +237,8 @@ export interface PlanAnswer {
   readonly bill?: PlanBill;
   /** The cheapest that meets the target; with a budget alone, the fastest within it. Undefined: none does. */
   readonly best: Plan | undefined;
+  /** Why it cannot be told that it wins: bands, or their absence, that can turn the order. Empty: it can. */
+  readonly doubts: readonly string[];
   /** Every other machine, with the reason that it is not chosen. */
   readonly losers: readonly Loser[];
 }

@@ -2,17 +2,27 @@
  * The planner: of the machines there are, the cheapest number of one shape on which a model's tables meet a target, and
  * why the others lost.
  *
- * A step takes `compute`, and memory and network of a host, which work side by side: max(memory, network); one after the
- * other, or, if `overlapped`, at the same time as the dense layers. Tables are shared row by row, so every host has the same part
- * of each.
+ * Tables are shared row by row, so every host has the same part of each. They are placed by the time of their accesses,
+ * which adds up over tables; what the step then costs is asked of the step model.
  *
  * @module
  */
 
 import { dollarsPerMillionSamples } from "../costs/cost_model.ts";
 import { allocate, bytesOf } from "./allocate.ts";
-import type { Banded, Loser, Placement, Plan, PlanAnswer, PlanMachine, PlanRequest, PlanTable } from "./plan_types.ts";
+import type {
+  Banded,
+  Loser,
+  PlacedTable,
+  Placement,
+  Plan,
+  PlanAnswer,
+  PlanMachine,
+  PlanRequest,
+  PlanTable,
+} from "./plan_types.ts";
 import { type Option, optionAt, optionsOf } from "./options.ts";
+import { doubts } from "./verdict.ts";
 
 /** Shares of a table that are tried for each boundary between two tiers. */
 const GRID = 24;
@@ -45,10 +55,21 @@ export function plan(request: PlanRequest): PlanAnswer {
       plan: found,
       why: why ?? lostTo(found as Plan, best, budgetOnly, full === true),
     }));
-  return { ...(request.bill === undefined ? {} : { bill: request.bill }), best, losers };
+  const others = losers.flatMap((loser) => loser.plan === undefined ? [] : [loser.plan]);
+  const on = (machine: PlanMachine, hosts: number) => planOn(machine, hosts, request);
+  const open = best === undefined ? [] : doubts(best, others, request, on, Z99);
+  return { ...(request.bill === undefined ? {} : { bill: request.bill }), best, doubts: open, losers };
 }
 
-function check({ tables, machines, target, samplesPerStep, computeSeconds, maxHosts }: PlanRequest): void {
+/** Of the plans that lost, the one that would win without the best: those that meet the target first. */
+export function runnerUp({ losers }: PlanAnswer, request: PlanRequest): Plan | undefined {
+  const plans = losers.flatMap((loser) => loser.plan === undefined ? [] : [loser.plan]);
+  const rank = (plan: Plan) => (meets(plan, request) ? 0 : 1e30) + plan.pricePerHour;
+  const budgetOnly = request.target.samplesPerSecond === undefined && request.target.p99StepSeconds === undefined;
+  return plans.sort((a, b) => budgetOnly ? b.samplesPerSecond.value - a.samplesPerSecond.value : rank(a) - rank(b))[0];
+}
+
+function check({ tables, machines, target, samplesPerStep, maxHosts }: PlanRequest): void {
   if (tables.length === 0 || machines.length === 0) {
     throw new RangeError(
       `Cannot plan: there are ${tables.length} tables and ${machines.length} machines, one of each is needed`,
@@ -62,9 +83,6 @@ function check({ tables, machines, target, samplesPerStep, computeSeconds, maxHo
     if (value !== undefined && !(value > 0)) {
       throw new RangeError(`Cannot plan: ${name} is ${value}, above 0 is needed`);
     }
-  }
-  if (!(computeSeconds >= 0)) {
-    throw new RangeError(`Cannot plan: computeSeconds is ${computeSeconds}, 0 or more is needed`);
   }
 }
 
@@ -158,65 +176,47 @@ function fill(choices: readonly Option[], machine: PlanMachine, hosts: number, r
 
 /** The figures of a choice of options. */
 export function planOf(machine: PlanMachine, hosts: number, request: PlanRequest, choices: readonly Option[]): Plan {
-  const { tables, computeSeconds, samplesPerStep, overlapped } = request;
-  const network = machine.networkBytesPerSecond === undefined
-    ? 0
-    : tables.reduce((sum, table) => sum + table.distinctPerStep / hosts * table.weightBytes, 0) * 2 /
-      machine.networkBytesPerSecond;
-  const seconds = (factor: (k: number) => number): number =>
-    choices.reduce(
-      (sum, option, i) => sum + memorySeconds(option, (tables[i] as PlanTable).distinctPerStep / hosts, factor),
-      0,
-    );
-  const step = (memory: number): number => {
-    const exchange = Math.max(memory, network);
-    return overlapped ? Math.max(computeSeconds, exchange) : computeSeconds + exchange;
-  };
+  const { tables, samplesPerStep } = request;
+  const placed = placedTables(tables, choices);
   const used = machine.tiers.map((_, k) => choices.some(({ answered }) => (answered[k] ?? 0) > 0));
   const calibrated = machine.tiers.every(({ band }, k) => !used[k] || band !== undefined);
-  const banded = (value: (memory: number) => number): Banded => ({
-    value: value(seconds(() => 1)),
-    low: calibrated ? value(seconds((k) => machine.tiers[k]?.band?.low ?? 1)) : undefined,
-    high: calibrated ? value(seconds((k) => machine.tiers[k]?.band?.high ?? 1)) : undefined,
-  });
+  const banded = (late: number): Banded => {
+    const at = (factors?: readonly number[]) =>
+      request.step(machine, hosts, placed, { late, ...(factors === undefined ? {} : { factors }) }).seconds;
+    return {
+      value: at(),
+      low: calibrated ? at(machine.tiers.map(({ band }) => band?.low ?? 1)) : undefined,
+      high: calibrated ? at(machine.tiers.map(({ band }) => band?.high ?? 1)) : undefined,
+    };
+  };
   const inverse = (of: Banded, value: (at: number) => number): Banded => ({
     value: value(of.value),
     low: of.high === undefined ? undefined : value(of.high),
     high: of.low === undefined ? undefined : value(of.low),
   });
-  const memory = seconds(() => 1);
   const pricePerHour = hosts * machine.pricePerHour;
   const billPerHour = pricePerHour + (request.bill?.commonPerHour ?? 0);
-  const stepSeconds = banded(step);
-  const spread = Math.sqrt(
-    choices.reduce((sum, option, i) => sum + variance(option, (tables[i] as PlanTable).distinctPerStep / hosts), 0),
-  );
-  const p99StepSeconds = banded((at) => step(at + Z99 * spread * (memory === 0 ? 0 : at / memory)));
+  const stepSeconds = banded(0);
   const samplesPerSecond = inverse(stepSeconds, (at) => samplesPerStep / at);
   return {
     machine,
     hosts,
     pricePerHour,
     billPerHour,
+    placed,
     placements: choices.map((option, i) => placement(option, tables[i] as PlanTable, hosts)),
-    step: { compute: computeSeconds, memory, network },
+    step: request.step(machine, hosts, placed),
     stepSeconds,
-    p99StepSeconds,
+    p99StepSeconds: banded(Z99),
     samplesPerSecond,
     dollarsPerMillionSamples: inverse(samplesPerSecond, (rate) => dollarsPerMillionSamples(billPerHour, rate)),
     usedBytes: bytesOf(choices, machine.tiers.length),
   };
 }
 
-/** Seconds of the option's accesses; `factor` is what the times of tier k's accesses are multiplied by. */
-function memorySeconds({ answered, costs }: Option, accesses: number, factor: (k: number) => number): number {
-  return answered.reduce((sum, share, k) => sum + share * (costs[k] ?? 0) * factor(k), 0) * accesses;
-}
-
-/** Of the sum of independent accesses, each answered by tier k with its share. */
-function variance({ answered, costs }: Option, accesses: number): number {
-  const mean = answered.reduce((sum, share, k) => sum + share * (costs[k] ?? 0), 0);
-  return accesses * answered.reduce((sum, share, k) => sum + share * ((costs[k] ?? 0) - mean) ** 2, 0);
+/** Tables where the options put them. */
+export function placedTables(tables: readonly PlanTable[], choices: readonly Option[]): PlacedTable[] {
+  return choices.map(({ kind, answered, bytes }, i) => ({ table: tables[i] as PlanTable, kind, answered, bytes }));
 }
 
 function placement(option: Option, table: PlanTable, hosts: number): Placement {
@@ -240,18 +240,16 @@ function capacityText(machine: PlanMachine, { tables, overhead }: PlanRequest): 
   }, and one has ${has}`;
 }
 
-function missText(found: Plan, { target, overlapped }: PlanRequest, limit: string): string {
-  const { step, samplesPerSecond, p99StepSeconds, hosts } = found;
-  const slowest = Object.entries(step).sort(([, a], [, b]) => b - a)[0]?.[0] ?? "compute";
+function missText(found: Plan, { target }: PlanRequest, limit: string): string {
+  const { step: { compute, memory, network }, samplesPerSecond, p99StepSeconds, hosts } = found;
+  const slowest = Object.entries({ compute, memory, network }).sort(([, a], [, b]) => b - a)[0]?.[0] ?? "compute";
   const what = target.samplesPerSecond !== undefined && samplesPerSecond.value < target.samplesPerSecond
     ? `${short(samplesPerSecond.value)} of ${short(target.samplesPerSecond)} samples/s`
     : `a p99 step of ${short(p99StepSeconds.value * 1e3)} ms, ${
       short((target.p99StepSeconds ?? 0) * 1e3)
     } ms is asked for`;
   const why = slowest === "compute"
-    ? `the dense layers${
-      overlapped ? "" : " alone"
-    } take most of the step, which more machines for tables do not change`
+    ? "the dense layers take most of the step, which more machines for tables do not change"
     : `${slowest} takes most of the step`;
   return `the ${hosts} that ${limit} reach ${what}; ${why}`;
 }

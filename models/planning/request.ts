@@ -12,12 +12,25 @@ import { billOf, ownPrice, type PlanPricing, type PlanTrainers, priceNoteOf, typ
 import { OVERHEAD } from "./size.ts";
 import type { ResolvedMachine } from "./plan_file.ts";
 import type { PlanTableBytes } from "./sizes.ts";
-import type { PlanMachine, PlanRequest, PlanTable, PlanTarget, PlanTier } from "./plan_types.ts";
+import type {
+  PlanMachine,
+  PlanRequest,
+  PlanSimulator,
+  PlanStepModel,
+  PlanTable,
+  PlanTarget,
+  PlanTier,
+} from "./plan_types.ts";
 
 /** A table of the file, with how a step uses it. */
 export interface PlannedTable extends PlanTableBytes {
-  /** Different rows of one table that a step touches. */
+  /** Keys of one table that a sample has, on average. */
+  readonly lookups: number;
+  /** Different rows of one table that a step of all workers touches. */
   readonly distinctPerStep: number;
+  /** Different rows of one worker's batch, and the variance of their number. */
+  readonly distinctPerWorker: number;
+  readonly variancePerWorker: number;
   /** Points of its miss-ratio curve: rows kept, ascending, and the share of a step's different rows that are missed. */
   readonly curve: { readonly rows: readonly number[]; readonly misses: readonly number[] };
 }
@@ -51,7 +64,7 @@ export interface PlanInputs {
   /** Media of the book's machines. */
   readonly media: { readonly dram: string; readonly pmem: string };
   /** Times of a row on a medium that so many threads use. */
-  readonly rowTimes: (medium: string, threads: number, rowBytes: number) => RowTimes;
+  readonly rowTimes: (medium: string, threads: number, rowBytes: number, devices?: number) => RowTimes;
   /** Date of the prices: the latest the price book has by then. */
   readonly prices: string;
   /** What trains; absent: nothing is said of it. */
@@ -62,10 +75,10 @@ export interface PlanInputs {
   readonly target: PlanTarget;
   /** Training samples a step, all workers together. */
   readonly samplesPerStep: number;
-  /** Seconds of a step that the dense layers take. */
-  readonly computeSeconds: number;
-  /** Whether embeddings are fetched and written while the dense layers compute. */
-  readonly overlapped: boolean;
+  /** What a step costs. */
+  readonly step: PlanStepModel;
+  /** Runs plans in virtual time. */
+  readonly simulate: PlanSimulator;
   /** Machines of one shape at most. */
   readonly maxHosts: number;
 }
@@ -130,13 +143,16 @@ export function planRequest(
   };
 }
 
-function planTable({ name, rows, rowBytes, weightBytes, count, distinctPerStep, curve }: PlannedTable): PlanTable {
+function planTable({ name, rows, rowBytes, weightBytes, count, curve, ...use }: PlannedTable): PlanTable {
   return {
     name: count === 1 ? name : `${name} × ${count}`,
     rows: rows * count,
     rowBytes,
     weightBytes,
-    distinctPerStep: distinctPerStep * count,
+    lookups: use.lookups * count,
+    distinctPerStep: use.distinctPerStep * count,
+    distinctPerWorker: use.distinctPerWorker * count,
+    variancePerWorker: use.variancePerWorker * count,
     missRatio: (kept) => between(curve.rows, curve.misses, kept / count),
   };
 }
@@ -157,8 +173,10 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
   // Two virtual CPUs are a core; each core keeps its own lines in flight.
   const threads = Math.max(1, Math.floor(vcpus / 2));
   const tiers = [
-    { name: "DRAM", medium: inputs.media.dram, bytes: dramGib * GIB, records: false },
-    ...(pmemGib === 0 ? [] : [{ name: "PMEM", medium: inputs.media.pmem, bytes: pmemGib * GIB, records: false }]),
+    { name: "DRAM", medium: inputs.media.dram, bytes: dramGib * GIB, devices: 1, records: false },
+    ...(pmemGib === 0
+      ? []
+      : [{ name: "PMEM", medium: inputs.media.pmem, bytes: pmemGib * GIB, devices: 1, records: false }]),
   ];
   return {
     name: `${provider} ${name}`,
@@ -168,6 +186,7 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
       stale: isStale(instance, inputs.prices),
       ended: isEnded(instance, inputs.prices) ? [`its memory is not sold new since ${instance.soldUntil}`] : [],
     }),
+    cores: threads,
     networkBytesPerSecond: networkGBs === undefined ? undefined : networkGBs * 1e9,
     tiers: tiers.map((tier) => planTier(tier, threads, inputs)),
   };
@@ -183,13 +202,14 @@ function ownMachine(
     pricePerHour: perHour,
     priceDate: dates.join(", "),
     ...priceNoteOf(age),
+    cores: machine.threads,
     networkBytesPerSecond: machine.networkBytesPerSecond,
     tiers: machine.tiers.map((tier) => planTier(tier, machine.threads, inputs)),
   };
 }
 
 function planTier(
-  { name, medium, bytes, records }: OwnMachine["tiers"][number],
+  { name, medium, bytes, devices, records }: OwnMachine["tiers"][number],
   threads: number,
   { rowTimes, usableShare, tables }: PlanInputs,
 ): PlanTier {
@@ -198,9 +218,10 @@ function planTier(
     name,
     medium,
     bytes: bytes * usableShare,
+    devices,
     records,
-    readSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes).readSeconds,
-    writeSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes).writeSeconds,
+    readSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes, devices).readSeconds,
+    writeSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes, devices).writeSeconds,
     ...bandOf(rowTimes(medium, threads, widest)),
   };
 }

@@ -7,20 +7,39 @@
 import { shownLines } from "../../base/shown.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
-import type { Banded, Plan, PlanAnswer, PlanBill, PlanTier } from "./plan_types.ts";
+import type { Banded, Plan, PlanAnswer, PlanBill, PlanTier, SimulatedPlan } from "./plan_types.ts";
 
 /** Lines of an answer. */
 export function planText(answer: PlanAnswer): string {
-  const { best, losers, bill } = shownLines(answer);
-  const lines = best === undefined ? ["No machine meets the target."] : bestLines(best, bill);
+  const { best, doubts, losers, bill } = shownLines(answer);
+  const lines = best === undefined ? ["No machine meets the target."] : bestLines(best, doubts, bill);
   if (losers.length > 0) lines.push("", best === undefined ? "why" : "why not");
   const width = Math.max(0, ...losers.map(({ machine }) => machine.name.length));
   for (const { machine, why } of losers) lines.push(`  ${machine.name.padEnd(width)}  ${why}`);
   return `${lines.join("\n")}\n`;
 }
 
+/** Lines of plans in virtual time, beside what the planner says of them. */
+export function simulatedText(plans: readonly (readonly [Plan, SimulatedPlan | undefined])[]): string {
+  const lines = plans.map(([{ machine, hosts, stepSeconds, samplesPerSecond }, simulated]) => {
+    const name = `${hosts} × ${machine.name}`;
+    if (simulated === undefined) {
+      return [name, "not in virtual time: with several machines the engine moves no embeddings beside dense layers"];
+    }
+    const ms = (seconds: number): string => `${significant(seconds * 1e3)} ms`;
+    return [
+      name,
+      `planned ${ms(stepSeconds.value)} a step, ${prefixed(samplesPerSecond.value)} samples/s`,
+      `simulated ${ms(simulated.stepSeconds)}, ${prefixed(simulated.samplesPerSecond)} samples/s`,
+      `${(Math.abs(simulated.apart) * 100).toFixed(1)} % apart`,
+    ];
+  });
+  return `\nin virtual time\n${columns(lines).map((line) => `  ${line}`).join("\n")}\n`;
+}
+
 function bestLines(
   best: Plan,
+  doubts: readonly string[],
   { sign, of }: Omit<PlanBill, "commonPerHour"> = { sign: "$", of: "the machines that hold the tables alone" },
 ): string[] {
   const { machine, hosts, step, placements, usedBytes } = best;
@@ -36,16 +55,17 @@ function bestLines(
     `${significant(seconds * 1e3)} ms`,
   ]);
   return [
-    `best     ${hosts} × ${machine.name}, ${
+    ...doubts.map((why) => `cannot be told: ${why}`),
+    `${doubts.length === 0 ? "best " : "leads"}    ${hosts} × ${machine.name}, ${
       significant(best.pricePerHour)
     } ${sign} an hour at prices of ${machine.priceDate}${
       machine.priceNote === undefined ? "" : ` (${machine.priceNote})`
     }   simulated`,
     `speed    ${bandedText(best.samplesPerSecond, (value) => `${prefixed(value)} samples/s`)}`,
-    `step     ${ms(best.stepSeconds)}, p99 ${ms(best.p99StepSeconds)}: dense layers ${
+    `step     ${ms(best.stepSeconds)}, p99 ${ms(best.p99StepSeconds)}; dense layers ${
       significant(step.compute * 1e3)
     } ms, ` +
-    `memory ${significant(step.memory * 1e3)} ms, network ${
+    `busiest of cores and memory ${significant(step.memory * 1e3)} ms, busiest link ${
       machine.networkBytesPerSecond === undefined ? "not known" : `${significant(step.network * 1e3)} ms`
     }`,
     `cost     ${

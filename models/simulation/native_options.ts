@@ -120,15 +120,14 @@ async function mediumOf(name: string, known: KnownMedia): Promise<Media> {
   return medium;
 }
 
-async function tierOptions(
+function tierOptions(
   tier: ResolvedTier,
+  medium: Media,
   n: number,
   region: number,
-  known: KnownMedia,
   stretch?: Stretch,
-): Promise<Record<string, string>> {
+): Record<string, string> {
   const prefix = `tier${n}`;
-  const medium = await mediumOf(tier.media, known);
   const plain = mediaOptions(medium);
   const media = stretch === undefined ? plain : stretched(plain, stretch);
   return {
@@ -139,6 +138,7 @@ async function tierOptions(
     [`${prefix}.hops`]: String(tier.hops),
     [`${prefix}.remote`]: String(tier.remote),
     [`${prefix}.depth`]: String(tier.depth),
+    [`${prefix}.devices`]: String(tier.devices),
     [`${prefix}.region`]: String(region),
     [`${prefix}.read_ps`]: String(picoseconds(tier.perRead)),
     [`${prefix}.write_ps`]: String(picoseconds(tier.perWrite)),
@@ -152,7 +152,7 @@ export interface StepExtras {
   readonly flushedRows: number;
 }
 
-/** Options of `ts_simulate`. */
+/** Options of `ts_simulate` and `ts_step_cost`. */
 export async function engineOptions(
   simulation: ResolvedSimulation,
   configuration: ResolvedSimulatedConfiguration,
@@ -162,6 +162,20 @@ export async function engineOptions(
   stretch: readonly Stretch[] = [],
   known: KnownMedia = new Map(),
 ): Promise<Record<string, string>> {
+  const media = await Promise.all(configuration.tiers.map((tier) => mediumOf(tier.media, known)));
+  return engineOptionsOn(media, simulation, configuration, demand, denseSeconds, extras, stretch);
+}
+
+/** The same, with the media of the tiers at hand. */
+export function engineOptionsOn(
+  media: readonly Media[],
+  simulation: ResolvedSimulation,
+  configuration: ResolvedSimulatedConfiguration,
+  demand: StepDemand,
+  denseSeconds: number,
+  extras: StepExtras,
+  stretch: readonly Stretch[] = [],
+): Record<string, string> {
   const { workload, compute, overlap, cluster } = simulation;
   const { software, placement, pages, migration } = configuration;
   const tables = tablesOf(simulation);
@@ -226,7 +240,7 @@ export async function engineOptions(
     });
     const rows = tables.reduce((sum, table) => sum + table.rows * placeBytes(table, tier.round), 0) / machines;
     const region = Math.round(tier.size > 0 ? Math.min(tier.size, rows) : rows);
-    Object.assign(options, await tierOptions(tier, t, region, known, stretch[t]));
+    Object.assign(options, tierOptions(tier, media[t] as Media, t, region, stretch[t]));
   }
   const shares = demand.memoryMode;
   if (lines && shares !== undefined) {

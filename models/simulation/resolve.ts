@@ -60,6 +60,7 @@ export function resolveTier(tier: SimulatedTier, mode: Mode, index: number, tier
     size: tier.size === undefined ? 0 : parseBytes(tier.size),
     store: tier.store ?? below.store,
     round: tier.round ?? below.round,
+    devices: tier.devices ?? 1,
     hops,
     remote: tier.remote ?? (hops > 0 ? 1 : 0),
     depth: tier.depth ?? (mode === "ssd" && index > 0 && index === tiers - 1 ? SSD_DEPTH : 1),

@@ -143,6 +143,7 @@ const tier = v.strictObject({
     "How rows are written: ordinary stores, non-temporal ones (libpmem), or stores flushed line by line. Default: the mode's.",
   )),
   round: optional(whole("Rows take a multiple of this many bytes. Default: the mode's.", 1, 65_536)),
+  devices: optional(whole("Devices of the medium side by side: drives, expanders. Default 1.", 1, 1024)),
   hops: optional(whole("NUMA hops of remote accesses. Default 0.", 0, 4)),
   remote: optional(real("Share of accesses that are remote. Default 1 with hops.", 0, 1)),
   depth: optional(

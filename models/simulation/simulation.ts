@@ -143,6 +143,8 @@ export interface SimulatedTier {
   readonly store?: "cached" | "nt" | "flush";
   /** Rows take a multiple of this many bytes. Default: 256 in fsdax, Optane's media granule; 1 in every other mode. */
   readonly round?: number;
+  /** Devices of the medium side by side: drives, expanders, sets of modules. Default 1. */
+  readonly devices?: number;
   /** NUMA hops that remote accesses take. Default 0. */
   readonly hops?: number;
   /** Share of the accesses that are remote, 0 to 1. Default: 1 with hops, else 0. */
@@ -392,6 +394,8 @@ export interface ResolvedTier {
   readonly store: "cached" | "nt" | "flush";
   /** Rows take a multiple of this many bytes. */
   readonly round: number;
+  /** Devices of the medium side by side. */
+  readonly devices: number;
   /** NUMA hops that remote accesses take. */
   readonly hops: number;
   /** Share of the accesses that are remote, 0 to 1. */

@@ -565,9 +565,9 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
  *   memory_mode (0), memory_mode.read_clean, .read_dirty, .write_clean, .write_dirty, .known    shares; tier 1 is behind 0
  *   tiers, tier<n>.<media option>    as in native/media/media.h; and .label, .write (nt | cached | flush), .fenced,
- *                                    .depth (accesses a core keeps under way), .region (bytes that rows are spread over), .round (bytes), .hops, .remote (share), .read_ps, .write_ps (added to each access)
+ *                                    .depth (accesses a core keeps under way), .devices (side by side), .region (bytes that rows are spread over), .round (bytes), .hops, .remote (share), .read_ps, .write_ps (added to each access)
  *   tables, tables.distinct, .variance, .all, .lookups, .value_bytes, .row_bytes, .in<tier>      a number a table, as
- *                                    ts_simulate_demand gives them
+ *                                    ts_simulate_demand gives them; .in_place: 1 for a table whose rows stay where they are
  * Text, one fact a line: step_ps=<a number a step>, elapsed_ps, "part kind= on= ps=" (what the time was spent on; their
  * sum is elapsed_ps), "resource name= places= busy_ps= elapsed_ps=", "traffic tier= op= bytes= accesses=", net_bytes,
  * "task kind= actor= start_ps= end_ps=" (of the last step). The same options give the same text on every machine.

@@ -50,6 +50,7 @@ typedef struct ts_sim_table {
   double in_tier[TS_SIM_TIERS];  /* of `all` */
   double lookups;                /* keys of one worker's batch, duplicates counted */
   uint32_t value_bytes, row_bytes; /* weights; weights and slots */
+  bool in_place; /* its rows stay in the tiers that they are in */
 } ts_sim_table;
 
 typedef struct ts_sim_tier {

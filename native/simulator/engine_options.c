@@ -39,6 +39,7 @@ static void read_tier(ts_config_reader *r, uint32_t n, ts_sim_tier *tier) {
 #define KEY(name) (snprintf(key, sizeof key, "%s.%s", prefix, name), key)
   tier->write = write_ops[ts_config_choice(r, KEY("write"), "cached", write_names)];
   tier->round = (uint32_t)whole(r, KEY("round"), 1, 1, 1 << 20);
+  uint32_t count = (uint32_t)whole(r, KEY("devices"), 1, 1, 1024);
   tier->hops = (uint32_t)whole(r, KEY("hops"), 0, 0, 8);
   tier->remote = ts_config_f64(r, KEY("remote"), 1, 0, 1);
   tier->depth = (uint32_t)whole(r, KEY("depth"), 1, 1, 65536);
@@ -51,6 +52,9 @@ static void read_tier(ts_config_reader *r, uint32_t n, ts_sim_tier *tier) {
 #undef KEY
   if (r->status != TS_OK) return;
   r->status = ts_medium_read(r, prefix, TS_MEDIA_OP_BIT(TS_MEDIA_READ) | TS_MEDIA_OP_BIT(tier->write), &tier->medium);
+  /* Devices side by side are modules of one set, each behind a link of its own. */
+  tier->medium.modules *= count;
+  tier->medium.link_read *= count, tier->medium.link_write *= count, tier->medium.link_accesses *= count;
 }
 
 static void read_tables(ts_config_reader *r, ts_sim *sim) {
@@ -73,6 +77,7 @@ static void read_tables(ts_config_reader *r, ts_sim *sim) {
   COLUMN("tables.lookups", lookups, double);
   COLUMN("tables.value_bytes", value_bytes, uint32_t);
   COLUMN("tables.row_bytes", row_bytes, uint32_t);
+  if (ts_config_has(r->config, "tables.in_place")) COLUMN("tables.in_place", in_place, bool);
   for (uint32_t t = 0; t < sim->tier_count; t++) {
     char key[24];
     snprintf(key, sizeof key, "tables.in%u", t);

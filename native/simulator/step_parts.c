@@ -3,6 +3,9 @@
 
 #define KEY_BYTES 8.0 /* a key on the wire */
 
+/* Whether rows of the table come up to the first tier when they are used. */
+static bool promotes(const ts_sim *sim, const ts_sim_table *table) { return sim->promote && !table->in_place; }
+
 ts_sim_rows ts_sim_slice(const ts_sim_context *c, uint32_t step, uint32_t t, uint32_t slices) {
   const ts_sim *sim = c->sim;
   const ts_sim_table *table = &sim->tables[t];
@@ -35,7 +38,7 @@ ts_sim_rows ts_sim_share(const ts_sim_context *c, uint32_t step, uint32_t worker
 }
 
 void ts_sim_bring_up(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *table, const ts_sim_rows *r, bool read_again) {
-  for (uint32_t t = 1; t < c->sim->tier_count; t++) {
+  for (uint32_t t = 1; t < c->sim->tier_count && !table->in_place; t++) {
     if (read_again) ts_sim_row_access(c, w, t, false, r->in_tier[t], table->row_bytes);
     ts_sim_row_access(c, w, 0, true, r->in_tier[t], table->row_bytes);
   }
@@ -43,7 +46,7 @@ void ts_sim_bring_up(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *tabl
 
 void ts_sim_push_down(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *table, const ts_sim_rows *r) {
   uint32_t tiers = c->sim->tier_count;
-  if (!c->sim->trains) return; /* what did not change is still below */
+  if (!c->sim->trains || table->in_place) return; /* what did not change is still below */
   for (uint32_t t = 0; t + 1 < tiers; t++) {
     double leaving = 0;
     for (uint32_t below = t + 1; below < tiers; below++) leaving += r->in_tier[below];
@@ -57,7 +60,7 @@ bool ts_sim_prefetches(const ts_sim *sim) { return sim->prefetch && sim->promote
 void ts_sim_lookup_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *table, const ts_sim_rows *r) {
   const ts_sim *sim = c->sim;
   w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * (double)sim->row_ps);
-  if (!sim->promote) {
+  if (!promotes(sim, table)) {
     for (uint32_t t = 0; t < sim->tier_count; t++)
       ts_sim_row_access(c, w, t, false, r->in_tier[t], table->value_bytes);
     return;
@@ -72,7 +75,7 @@ void ts_sim_update_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *t
   if (sim->trains)
     w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * (double)sim->update_ps);
   for (uint32_t t = 0; t < sim->tier_count && sim->trains; t++) {
-    double here = sim->promote ? (t == 0 ? r->distinct : 0) : r->in_tier[t];
+    double here = promotes(sim, table) ? (t == 0 ? r->distinct : 0) : r->in_tier[t];
     ts_sim_row_access(c, w, t, false, here, table->row_bytes);
     ts_sim_row_access(c, w, t, true, here, table->row_bytes);
   }
@@ -100,7 +103,7 @@ double ts_sim_pull_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32
     rows += s.distinct;
     bytes += s.distinct * table->value_bytes;
     w->spec.work += (uint64_t)(s.distinct * (double)sim->row_ps);
-    if (!sim->promote || sim->memory_mode.on) {
+    if (!promotes(sim, table) || sim->memory_mode.on) {
       for (uint32_t i = 0; i < sim->tier_count && !sim->memory_mode.on; i++)
         ts_sim_row_access(c, w, i, false, s.in_tier[i], table->value_bytes);
       if (sim->memory_mode.on) ts_sim_row_access(c, w, 0, false, s.distinct, table->value_bytes);
@@ -136,7 +139,7 @@ void ts_sim_push_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32_t
     w->spec.work += (uint64_t)(s.distinct * (double)sim->update_ps);
     uint64_t before = w->spec.work;
     for (uint32_t i = 0; i < sim->tier_count; i++) {
-      double here = sim->promote || sim->memory_mode.on ? (i == 0 ? s.distinct : 0) : s.in_tier[i];
+      double here = promotes(sim, table) || sim->memory_mode.on ? (i == 0 ? s.distinct : 0) : s.in_tier[i];
       ts_sim_row_access(c, w, i, false, here, table->row_bytes);
       ts_sim_row_access(c, w, i, true, here, table->row_bytes);
     }

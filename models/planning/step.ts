@@ -1,0 +1,192 @@
+/**
+ * What a step of a plan costs: the placement as a simulation, in its vocabulary and with its options, priced by the function
+ * that knows the engine's rules (`ts_step_cost`).
+ *
+ * @module
+ */
+
+import type { StepDemand } from "../../ffi/simulate.ts";
+import { stepCost } from "../../ffi/step_cost.ts";
+import type { Media } from "../media/media.ts";
+import { engineOptionsOn, type Stretch } from "../simulation/native_options.ts";
+import { fillSimulation, resolveTier } from "../simulation/resolve.ts";
+import type { Mode, ResolvedSimulatedConfiguration, ResolvedSimulation } from "../simulation/simulation.ts";
+import type { PlacedTable, PlanMachine, PlanStep, PlanStepModel } from "./plan_types.ts";
+
+/** What a plan's step is made of, beside machines and placements. */
+export interface StepSetting {
+  /** Training samples a step, of one worker. */
+  readonly batch: number;
+  /** Workers that train together. */
+  readonly workers: number;
+  /** Seconds of a step that the dense layers take. */
+  readonly computeSeconds: number;
+  /** Whether embeddings move while the dense layers compute. */
+  readonly overlapped: boolean;
+  /** Whether rows are updated; else they are served. */
+  readonly trains: boolean;
+  /** Core seconds of a row that is looked up or updated, without its accesses to memory. */
+  readonly perRowSeconds: number;
+  /** Bytes of dense weights that workers exchange in a step. */
+  readonly allReduceBytes: number;
+  /** Media by the names that tiers use. */
+  readonly media: ReadonlyMap<string, Media>;
+}
+
+/** How memory of a kind is set up. */
+export const MODE_OF: Readonly<Record<Media["kind"], Mode>> = {
+  dram: "dram",
+  hbm: "hbm",
+  link: "hbm",
+  pmem: "fsdax",
+  cxl: "cxl",
+  ssd: "ssd",
+};
+
+/** A plan's placement as a simulation with one configuration, and the rows that it touches. */
+export interface PlanSimulation {
+  readonly simulation: ResolvedSimulation;
+  readonly set: ResolvedSimulatedConfiguration;
+  readonly demand: StepDemand;
+}
+
+/** Bandwidth of a network that nobody has stated: in no time of the plan. */
+const UNKNOWN = { bandwidth: 1e15, latency: 0 };
+
+/** One worker and one machine: the tables are in the memory of the machine that trains. */
+function isOneHost(setting: StepSetting, hosts: number): boolean {
+  return hosts === 1 && setting.workers === 1;
+}
+
+/** Whether the engine has what the plan asks for: with servers, embeddings do not move beside the dense layers. */
+export function runsInVirtualTime(setting: StepSetting, hosts: number): boolean {
+  return !setting.overlapped || isOneHost(setting, hosts);
+}
+
+function mediumOf(setting: StepSetting, name: string): Media {
+  const medium = setting.media.get(name);
+  if (medium === undefined) throw new RangeError(`Cannot price a step on "${name}": it is no medium of this plan`);
+  return medium;
+}
+
+/**
+ * A placement as a simulation.
+ *
+ * @param late Standard deviations by which rows of a step, and those of lower tiers, are above their expected numbers.
+ */
+export function planSimulation(
+  setting: StepSetting,
+  machine: PlanMachine,
+  hosts: number,
+  placed: readonly PlacedTable[],
+  late: number = 0,
+): PlanSimulation {
+  const one = isOneHost(setting, hosts);
+  const used = machine.tiers.map((_, k) => placed.reduce((sum, { bytes }) => sum + (bytes[k] ?? 0), 0));
+  const kinds = machine.tiers.map(({ medium }) => mediumOf(setting, medium).kind);
+  const last = MODE_OF[kinds.at(-1) ?? "dram"];
+  const filled = fillSimulation({
+    kind: "simulation",
+    name: `plan-${machine.name}`,
+    workload: {
+      batch: setting.batch,
+      trains: setting.trains,
+      tables: placed.map(({ table }) => ({
+        name: table.name,
+        rows: table.rows,
+        dim: table.weightBytes / 4,
+        slots: 0,
+        overhead: table.rowBytes - table.weightBytes,
+        lookups: table.lookups,
+        law: { s: 0 },
+      })),
+    },
+    compute: {
+      dense: !runsInVirtualTime(setting, hosts) ? 0 : setting.computeSeconds,
+      on: "accelerator",
+      perRow: setting.perRowSeconds,
+      perUpdate: setting.perRowSeconds,
+      source: "the plan",
+    },
+    overlap: { async: setting.overlapped && one },
+    cluster: {
+      workers: setting.workers,
+      servers: one ? 0 : hosts,
+      cores: machine.cores,
+      backgroundThreads: Math.max(1, Math.floor(machine.cores / 4)),
+      network: machine.networkBytesPerSecond === undefined ? UNKNOWN : { bandwidth: machine.networkBytesPerSecond },
+      allReduce: setting.allReduceBytes,
+    },
+    configurations: {
+      plan: {
+        mode: last,
+        tiers: machine.tiers.map(({ medium }, k) => ({ media: medium, size: Math.ceil(used[k] ?? 0) })),
+      },
+    },
+  }, ".");
+  const resolved = filled.configurations["plan"] as ResolvedSimulatedConfiguration;
+  const tiers = machine.tiers.map(({ medium, devices }, k) =>
+    resolveTier({ media: medium, size: Math.ceil(used[k] ?? 0), devices }, MODE_OF[kinds[k] ?? "dram"], k, kinds.length)
+  );
+  return { simulation: filled, set: { ...resolved, tiers }, demand: demandOf(setting, placed, late) };
+}
+
+/** Rows that a step touches and where they are. */
+function demandOf(setting: StepSetting, placed: readonly PlacedTable[], late: number): StepDemand {
+  const sum = (value: (one: PlacedTable) => number) => placed.reduce((total, one) => total + value(one), 0);
+  const share = (spread: number, mean: number) => mean > 0 ? 1 + late * Math.sqrt(spread) / mean : 1;
+  const more = share(sum(({ table }) => table.variancePerWorker), sum(({ table }) => table.distinctPerWorker));
+  const below = sum(({ table, answered }) => table.distinctPerStep * (1 - (answered[0] ?? 0))) / setting.workers;
+  const missed = share(below, below);
+  return {
+    tables: placed.map(({ table, answered }) => ({
+      distinct: table.distinctPerWorker * more,
+      variance: table.variancePerWorker,
+      all: table.distinctPerStep,
+      inTier: answered.map((part, k) => part * table.distinctPerStep * (k === 0 ? 1 : Math.min(missed, 1 / part))),
+      seen: [],
+    })),
+  };
+}
+
+/** Options of `ts_simulate` and `ts_step_cost` for a placement. */
+export function planOptions(
+  setting: StepSetting,
+  { simulation, set, demand }: PlanSimulation,
+  placed: readonly PlacedTable[],
+  stretch: readonly Stretch[] = [],
+): Record<string, string> {
+  const media = set.tiers.map((tier) => mediumOf(setting, tier.media));
+  const dense = simulation.compute.dense as number;
+  const none = { faults: 0, migrations: 0, flushedRows: 0 };
+  const options = engineOptionsOn(media, simulation, set, demand, dense, none, stretch);
+  return {
+    ...options,
+    "tables.row_bytes": placed.map(({ table }) => table.rowBytes).join(","),
+    "tables.in_place": placed.map(({ kind }) => kind === "in place" ? 1 : 0).join(","),
+  };
+}
+
+/** The step model of a plan, for the planner. */
+export function planStepModel(setting: StepSetting): PlanStepModel {
+  return (machine, hosts, placed, { late = 0, factors = [] } = {}): PlanStep => {
+    const simulated = planSimulation(setting, machine, hosts, placed, late);
+    const stretch = factors.map((factor) => ({ read: factor, write: factor }));
+    const cost = stepCost(planOptions(setting, simulated, placed, stretch));
+    const held = new Map<string, number>();
+    for (const { on, kind, ps, places } of cost.busy) {
+      if (kind === "dense" || kind === "all-reduce") continue;
+      held.set(on, (held.get(on) ?? 0) + ps / places * 1e-12);
+    }
+    const most = (link: boolean) =>
+      Math.max(0, ...[...held].filter(([on]) => on.includes("link") === link).map(([, seconds]) => seconds));
+    const step = cost.stepPs * 1e-12;
+    return {
+      seconds: runsInVirtualTime(setting, hosts) ? step : Math.max(step, setting.computeSeconds),
+      compute: setting.computeSeconds,
+      memory: most(false),
+      network: machine.networkBytesPerSecond === undefined ? 0 : most(true),
+      networkBytes: cost.netBytes,
+    };
+  };
+}
