@@ -28,8 +28,9 @@ export interface PlannedTable extends PlanTableBytes {
   readonly lookups: number;
   /** Different rows of one table that a step of all workers touches. */
   readonly distinctPerStep: number;
-  /** Different rows of one worker's batch, and the variance of their number. */
+  /** Different rows of one worker's batch. */
   readonly distinctPerWorker: number;
+  /** Variance of that number. */
   readonly variancePerWorker: number;
   /** Points of its miss-ratio curve: rows kept, ascending, and the share of a step's different rows that are missed. */
   readonly curve: { readonly rows: readonly number[]; readonly misses: readonly number[] };
