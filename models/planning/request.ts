@@ -9,7 +9,7 @@ import { amountIn, DOLLARS, inCurrency } from "../costs/currency.ts";
 import { type PriceAge, pricesIn } from "../costs/machine_cost.ts";
 import { dateText, type Instance, isEnded, isStale, type PriceBook } from "../costs/price_book.ts";
 import { billOf, ownPrice, type PlanPricing, type PlanTrainers, priceNoteOf, type UnpricedMachine } from "./bill.ts";
-import { OVERHEAD } from "./size.ts";
+import { OVERHEAD } from "../workloads/row_bytes.ts";
 import type { ResolvedMachine } from "./plan_file.ts";
 import type { PlanTableBytes } from "./sizes.ts";
 import type {

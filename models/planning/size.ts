@@ -6,6 +6,8 @@
  * @module
  */
 
+import { BESIDE, INDEX, SMALL } from "../workloads/row_bytes.ts";
+
 /** What a table is made of. */
 export interface SizedTable {
   /** Its name. */
@@ -29,23 +31,6 @@ export interface TableSize {
   /** Policy, key and flags beside rows, if they can leave their tier. */
   readonly beside: number;
 }
-
-/**
- * Index bytes of a row in memory: 12.8 a slot, 82 % of the slots used just before a segment grows; after growth 74 % and what the
- * directory and whole blocks round up, together at most 18 from a hundred thousand rows on, up to 24 below.
- */
-const INDEX = { low: 64 / 5 / 0.82, high: 18, small: 24 };
-const SMALL = 100_000;
-/** Beside a row that can leave: key 8, flags 1, place of its copy 4, policy 4 and an eighth of a byte for candidates. */
-const BESIDE = 8 + 1 + 4 + 4 + 1 / 8;
-/** DRAM for a row that is a record in SSDHASH, at most. */
-const RECORD_INDEX = 16;
-
-/** Bytes beside a row, for the planner: the upper ends. */
-export const OVERHEAD: { readonly memoryRow: number; readonly recordRow: number } = {
-  memoryRow: INDEX.high + BESIDE,
-  recordRow: RECORD_INDEX,
-};
 
 /** Bytes of a table. @throws {RangeError} A size cannot be. */
 export function tableSize({ name, rows, rowBytes }: SizedTable): TableSize {

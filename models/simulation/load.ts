@@ -20,6 +20,7 @@ import {
 } from "../../base/document.ts";
 import { type MediaByPath, mediaByPath, withMediaAt } from "../media/by_path.ts";
 import { type MediaStore, mediaStores, storesOf } from "../media/media.ts";
+import { refuseOverfull } from "./capacity.ts";
 import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";
@@ -113,5 +114,7 @@ export async function resolveSimulation(
 
 /** A valid simulation with what it names by path, and its defaults. */
 async function filled(written: Simulation | ResolvedSimulation, directory: string): Promise<ResolvedSimulation> {
-  return fillSimulation(await withProfiles(withMediaAt(written, directory), directory), directory);
+  const simulation = fillSimulation(await withProfiles(withMediaAt(written, directory), directory), directory);
+  await refuseOverfull(simulation);
+  return simulation;
 }

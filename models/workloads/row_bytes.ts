@@ -39,3 +39,25 @@ export function rowBytes(dim: number, optimizer: RowOptimizer, weightBytes: 2 | 
   const { vectors, scalars } = RULES[optimizer];
   return padded(dim * weightBytes) + vectors * padded(dim * 4) + scalars * 4;
 }
+
+/**
+ * Index bytes of a row in memory: 12.8 a slot, 82 % of the slots used just before a segment grows; after growth 74 % and what the
+ * directory and whole blocks round up, together at most 18 from a hundred thousand rows on, up to 24 below.
+ */
+export const INDEX: { readonly low: number; readonly high: number; readonly small: number } = {
+  low: 64 / 5 / 0.82,
+  high: 18,
+  small: 24,
+};
+/** Tables of fewer rows have the larger index. */
+export const SMALL: number = 100_000;
+/** Beside a row that can leave: key 8, flags 1, place of its copy 4, policy 4 and an eighth of a byte for candidates. */
+export const BESIDE: number = 8 + 1 + 4 + 4 + 1 / 8;
+/** DRAM for a row that is a record in SSDHASH, at most. */
+const RECORD_INDEX = 16;
+
+/** Bytes beside a row, for planner and simulator: the upper ends; all in the first tier. */
+export const OVERHEAD: { readonly memoryRow: number; readonly recordRow: number } = {
+  memoryRow: INDEX.high + BESIDE,
+  recordRow: RECORD_INDEX,
+};
