@@ -14,12 +14,13 @@ import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../base/native_build.ts";
 import { ensureBuild } from "../../setup/build.ts";
 import { ROOT } from "../../setup/state.ts";
 import { loadSimulation } from "../../models/simulation/load.ts";
+import { validateModels } from "../../models/media/calibration/validate.ts";
 import { runSimulation } from "../../models/simulation/run.ts";
 import { summariseSimulation } from "../../reports/simulation/summary.ts";
 import { machineFacts, run, writeResult } from "../program.ts";
 import { type BenchRow, tableRows } from "../rows.ts";
 import { emulationRatios, emulationRow } from "./emulation_row.ts";
-import { coverageRow, nullRow, parseValues, replayRows } from "./rows.ts";
+import { coverageRow, mediaRows, nullRow, parseValues, replayRows } from "./rows.ts";
 
 /** What is run: the bars are about 10 million keys. */
 const KEYS = 10_000_000, LOOKUPS = 60_000_000, ROUNDS = 7;
@@ -28,7 +29,7 @@ const KEYS = 10_000_000, LOOKUPS = 60_000_000, ROUNDS = 7;
 async function publishedRows(): Promise<BenchRow[]> {
   const simulation = await loadSimulation(`${ROOT}/scenarios/paper-openembedding.jsonc`);
   const { accuracy } = summariseSimulation(await runSimulation({ ...simulation, explain: [] }));
-  return [nullRow(accuracy ?? { within: 0 }), coverageRow(accuracy ?? {})];
+  return [nullRow(accuracy ?? { within: 0 }), coverageRow(accuracy ?? {}), ...mediaRows(await validateModels())];
 }
 
 /** The bench. */

@@ -77,6 +77,27 @@ export function coverageRow(
   );
 }
 
+/** Families of media that are not called validated, and how many figures of curves left out the bands of media covered. */
+export function mediaRows(
+  { families, coverage }: {
+    readonly families: readonly { readonly name: string; readonly why?: string }[];
+    readonly coverage: { readonly points: number; readonly covered: number };
+  },
+): BenchRow[] {
+  const not = families.filter(({ why }) => why !== undefined).map(({ name }) => name);
+  return [
+    {
+      ...ratioRow("families/not-validated", [not.length], `of ${families.length}: ${not.join(", ")}`),
+      unit: "families",
+    },
+    ratioRow(
+      "bands/coverage of media",
+      [coverage.covered / coverage.points],
+      `curves left out: ${coverage.covered} of ${coverage.points} figures`,
+    ),
+  ];
+}
+
 /** How many of the published figures that are met and set no parameter a null model misses. */
 export function nullRow({ within, nulls }: { readonly within: number; readonly nulls?: NullCounts }): BenchRow {
   if (nulls === undefined) throw new RangeError("Cannot make the row: the simulation ran no null models");

@@ -146,7 +146,7 @@ The models of the other curves have seen the curve that is judged: leaving out t
 
 /** The whole page. */
 export function accuracyText(validation: ModelValidation, open: readonly OpenTarget[]): string {
-  const { comparisons, media, kinds, residuals, notCompared, rows } = validation;
+  const { comparisons, media, families, kinds, residuals, notCompared, rows } = validation;
   const worst = [...comparisons].sort((a, b) => Math.abs(b.error) - Math.abs(a.error)).slice(0, 20);
   const band = ({ name, kind }: ModelValidation["kinds"][number]) => residuals[name]?.[kind];
   return `# How far the models are from what was published
@@ -173,6 +173,27 @@ ${
     table(
       ["medium", "figures", "curves", "mean", "90th percentile", "largest"],
       media.map((m) => [m.name, ...errors(m)]),
+    )
+  }
+
+## Families that are validated
+
+A model and those that extend it are fitted together. They are called validated where at least ten figures, and two for
+each fitted number, could be predicted without their curve, with a mean error of at most 10 % and a 90th percentile of at
+most 25 %. Others are models of what was published of them, and no more.
+
+${
+    table(
+      ["family", "fitted numbers", "figures", "predicted", "mean", "90th percentile", "validated"],
+      families.map((f) => [
+        f.name,
+        String(f.free),
+        String(f.points),
+        String(f.predicted),
+        f.predicted === 0 ? "" : percent(f.mean),
+        f.predicted === 0 ? "" : percent(f.p90),
+        f.why === undefined ? "yes" : `not validated: ${f.why}`,
+      ]),
     )
   }
 

@@ -46,7 +46,12 @@ export interface KindResiduals {
   readonly readShare: Range;
   /** NUMA hops. */
   readonly hops: Range;
+  /** What else was part of questions that were compared; without it, none of {@linkcode Beside}. */
+  readonly beside?: readonly Beside[];
 }
+
+/** Parts of a question that most figures do not have. */
+export type Beside = "load" | "region" | "depth" | "devices" | "percentile" | "prefetch" | "no prefetch";
 
 /** By medium and kind. */
 export type Residuals = Readonly<Record<string, Readonly<Partial<Record<FigureKind, KindResiduals>>>>>;
@@ -65,6 +70,34 @@ export interface FigureConditions {
   readonly readShare?: number;
   /** NUMA hops. */
   readonly hops?: number;
+  /** Whether the hardware prefetchers are on. */
+  readonly prefetch?: boolean;
+  /** Load beside the access: share of the peak, or bytes a second. */
+  readonly load?: number;
+  /** Bytes that the accesses fall on. */
+  readonly region?: number;
+  /** Accesses that each thread keeps in flight. */
+  readonly depth?: number;
+  /** Of the medium side by side. */
+  readonly devices?: number;
+  /** Of a latency. */
+  readonly percentile?: number;
+}
+
+/** The parts of a question that most do not have. */
+export function besideOf(
+  { load = 0, region = 0, depth = 0, devices = 1, percentile = 0, prefetch }: FigureConditions,
+): Beside[] {
+  const parts: Readonly<Record<Beside, boolean>> = {
+    load: load > 0,
+    region: region > 0,
+    depth: depth > 0,
+    devices: devices > 1,
+    percentile: percentile > 0,
+    prefetch: prefetch === true,
+    "no prefetch": prefetch === false,
+  };
+  return (Object.keys(parts) as Beside[]).filter((part) => parts[part]);
 }
 
 /** A 90 % band, or why there is none. */
@@ -97,7 +130,7 @@ export function accessOf({ operation, fenced = false }: { operation: MediaOperat
   return fenced ? `${operation}, fenced` : operation;
 }
 
-type Ranged = Exclude<keyof FigureConditions, "operation" | "fenced">;
+type Ranged = "bytes" | "threads" | "readShare" | "hops";
 
 const WORDS: Readonly<Record<Ranged, string>> = {
   bytes: "bytes an access",
@@ -157,6 +190,10 @@ export function bandFor(
         outside: `no ${whose} ${kind} figure of "${access}" on ${medium}, only of ${compared}`,
       };
     }
+  }
+  const asked = besideOf(conditions).filter((part) => known.measured === undefined && !known.beside?.includes(part));
+  if (asked.length > 0) {
+    return { calibrated: false, outside: `no published ${kind} figure with ${asked.join(", ")} on ${medium}` };
   }
   const names = Object.keys(WORDS) as Ranged[];
   const reasons = names.flatMap((name) => {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { accessOf, type BandBasis, type KindResiduals, type Range, type Residuals } from "./bands.ts";
+import { accessOf, type BandBasis, besideOf, type KindResiduals, type Range, type Residuals } from "./bands.ts";
 import type { LeftOut } from "./leave_out.ts";
 import type { FigureKind } from "./points.ts";
 import type { Comparison } from "./validate.ts";
@@ -122,6 +122,8 @@ export function residualsOf(
         threads: range(own.map((c) => c.query.threads)),
         readShare: range(own.map(readShareOf)),
         hops: range(own.map((c) => c.query.hops ?? 0)),
+        beside: [...new Set(own.flatMap(({ query }) => besideOf({ ...query, prefetch: query.prefetch === true })))]
+          .sort(),
       };
     }
     result[medium] = kinds;

@@ -9,7 +9,7 @@ import type { MediaOperation, MediaQuery } from "../../../ffi/media.ts";
 import { BANDWIDTH_UNITS, type CalibrationRow, isVerified } from "./calibration.ts";
 
 /** Kinds of figures that share an error: a band is made of the residuals of its kind. */
-export type FigureKind = "latency" | "read" | "write" | "mixed";
+export type FigureKind = "latency" | "read" | "write" | "mixed" | "percentile" | "amplification";
 
 /** One comparison. */
 export interface CalibrationPoint {
@@ -127,6 +127,61 @@ const PERMA_TIMER_NS = 37.1;
 const PERMA_REGION = 2 ** 35;
 
 const RULES: readonly Rule[] = [
+  {
+    match: /^OS-TAIL-(?<region>\d+)-p99\.999$/,
+    medium: "optane-100-1x256",
+    platform: "optanestudy",
+    query: (g) => latency("ntstore", { fenced: true, region: number(g["region"]), percentile: 99.999 }),
+  },
+  {
+    match: /^OS-WA-(?<region>\d+)$/,
+    medium: "optane-100-1x256",
+    platform: "optanestudy",
+    query: (g) => ({ ...latency("ntstore", { bytes: 128, region: number(g["region"]) }), ask: "amplification" }),
+  },
+  {
+    match: /^OS-EWR-(?<op>NTStore|Store)-(?<on>1|6)DIMM-(?<bytes>\d+)B-(?<threads>\d+)T$/,
+    medium: (g) => `optane-100-${g["on"]}x256`,
+    platform: "optanestudy",
+    query: (g) => ({ ...bandwidth(g["op"], g), ask: "amplification" }),
+  },
+  {
+    match: /^OS-flush_instr_lat-(?<op>ntstore|store\+clwb)-(?<bytes>\d+)$/,
+    medium: "optane-100-6x256",
+    platform: "optanestudy",
+    query: (g) => latency(g["op"] ?? "", { bytes: number(g["bytes"]), sequential: true, fenced: true }),
+  },
+  {
+    match: /^OS-flush_instr_bw-(?<op>ntstore|store\+clwb|store)-(?<bytes>\d+)$/,
+    medium: "optane-100-6x256",
+    platform: "optanestudy",
+    query: (g) =>
+      bandwidth(g["op"], { ...g, threads: "6" }, g["op"] === "store" ? {} : { sequential: true, fenced: true }),
+  },
+  {
+    match: /^OS-SFENCE-clwb(?:every_64B|write_size)-(?<bytes>\d+)$/,
+    medium: "optane-100-1x256",
+    platform: "optanestudy",
+    query: (g) => bandwidth("cache", { ...g, threads: "1" }, { sequential: true, fenced: true }),
+  },
+  {
+    match: /^CXL-LAT-randomread-(?<on>local|remote-socket|CXL)-p50$/,
+    medium: (g) => g["on"] === "CXL" ? "cxl-type3-ddr4" : "ddr5-4800-8ch",
+    platform: "cxlbench",
+    query: (g) => latency("read", { prefetch: true, hops: g["on"] === "local" ? 0 : 1, percentile: 50 }),
+  },
+  {
+    match: /^SSD-P4800X-QD1-P99$/,
+    medium: "optane-ssd",
+    platform: "p4800x",
+    query: () => latency("read", { bytes: 4096, depth: 1, percentile: 99 }),
+  },
+  {
+    match: /^SSD-(?<on>P3700|9100MAX)-QD1-P99$/,
+    medium: "nvme-mlc",
+    platform: (g) => g["on"] === "P3700" ? "P3700800GB" : "9100MAX",
+    query: () => latency("read", { bytes: 4096, depth: 1, percentile: 99 }),
+  },
   {
     match: /^OS-LAT-(?<on>\w+)-Read-(?<how>Sequential|Random)$/,
     medium: os,
@@ -370,15 +425,20 @@ const RULES: readonly Rule[] = [
 const NOT_COMPARED: readonly { readonly match: RegExp; readonly why: string }[] = [
   { match: /^(PB-(hash|tree|hybrid|APP)|CXL-FPTREE|OS-PMEMKV|APP-|NOVA)/, why: "throughput of applications" },
   { match: /^(PB-PRICE|CXL-PRICE|PM\d+-TDP|PENG|VANS-CFG|DAX-GRAN|XI-)/, why: "prices, power, other simulators" },
-  { match: /^(OS-EWR|OS-WA|BPS-GAIN|CXLDM|INTEL-MMHIT)/, why: "ratios, neither latency nor bandwidth" },
-  { match: /^(OS-TAIL|VANS-OW|SSD-.*-P99|CXL-LAT-.*p50|SSD-P5800X)/, why: "percentiles and stalls" },
+  { match: /^(BPS-GAIN|CXLDM|INTEL-MMHIT)/, why: "ratios, neither latency nor bandwidth" },
+  {
+    match: /^(OS-TAIL-.*max|VANS-OW|CXL-LAT-sequentialread-.*p50)/,
+    why:
+      "the largest of a run; stalls that set the model's; the median of a stream, which is that of lines fetched ahead",
+  },
+  { match: /^SSD-P5800X/, why: "measured on another system" },
   {
     match: /^(PB-PAGEPROP|PB-SCANAGG|PB-LAT-.*(wp_|16T))/,
     why: "two kinds of traffic on two media or of two sizes at once",
   },
   {
-    match: /^(OS-CONT|OS-SFENCE-clwb|OS-flush)/,
-    why: "threads pinned to modules, or flushed after a block: not a way rows are written",
+    match: /^OS-CONT/,
+    why: "threads pinned to modules: not a way rows are written",
   },
   {
     match: /^(GH-STREAM|POND|MELODY|IZR|INTEL-LAT|ALI|HBM-|PCIE)/,
@@ -394,11 +454,16 @@ function valueOf(row: CalibrationRow): number | undefined {
   if (row.unit === "ns") return value;
   if (row.unit === "us") return value * 1000;
   if (row.unit === "kIOPS") return value * 1000 * 4096;
+  // Effective write ratio: bytes issued over bytes written.
+  if (row.unit === "ratio" && row.id.startsWith("OS-EWR-")) return 1 / value;
+  if (row.unit === "x" && row.id.startsWith("OS-WA-")) return value;
   const unit = BANDWIDTH_UNITS[row.unit];
   return unit === undefined ? undefined : value * unit;
 }
 
 function kindOf(query: MediaQuery, readers: number | undefined): FigureKind {
+  if (query.ask === "amplification") return "amplification";
+  if (query.percentile !== undefined) return "percentile";
   if (query.ask === "latency" || query.ask === "latency-at") return "latency";
   if (readers !== undefined && readers < query.threads && readers > 0) return "mixed";
   if (query.readShare !== undefined && query.readShare > 0 && query.readShare < 1) return "mixed";
@@ -422,7 +487,8 @@ function pointOf(row: CalibrationRow): CalibrationPoint | undefined {
       .replace(/^(OS-SIZE-.*)-\d+B$/, "$1").replace(/^(VANS-PC.*)-\d+$/, "$1").replace(/^(MESS-.*-R\d+)-[\d.]+$/, "$1")
       .replace(/^(OS-NUMA-Optane(-Remote)?)-\d-.*$/, "$1").replace(/-R\d+-MAX$/, "-MAX")
       .replace(/^(OS-LAT-\w+?)-.*$/, "$1").replace(/^(CXL-LAT-\w+read)-.*$/, "$1").replace(/_\d+-1T-avg$/, "")
-      .replace(/^(PB-LAT-.*-rp)_\d+$/, "$1").replace(/^(OS-SFENCE-\w+)-\d+$/, "$1");
+      .replace(/^(PB-LAT-.*-rp)_\d+$/, "$1").replace(/^(OS-TAIL)-\d+-(p99\.999)$/, "$1-$2")
+      .replace(/^(OS-WA|OS-flush_instr_\w+-[\w+]+)-\d+$/, "$1").replace(/^(OS-SFENCE-\w+)-\d+$/, "$1");
     return {
       id: row.id,
       curve,

@@ -7,6 +7,7 @@
 import { mediaOptions, shippedMedia } from "../media.ts";
 import type { Residuals } from "./bands.ts";
 import { type CalibrationRow, loadCalibration } from "./calibration.ts";
+import { families } from "./fit.ts";
 import { type LeftOut, loadLeftOut, modelsDigest } from "./leave_out.ts";
 import { type Coverage, coverageOf, residualsOf } from "./make_bands.ts";
 import { type CalibrationPoint, type FigureKind, notCompared, pointsOf } from "./points.ts";
@@ -36,12 +37,63 @@ export interface ErrorSummary {
   readonly worst: number;
 }
 
+/** A family of media (a model and those that extend it), and whether its figures could be foretold. */
+export interface FamilyValidation {
+  /** Name of the model that extends none. */
+  readonly name: string;
+  /** Numbers that are fitted. */
+  readonly free: number;
+  /** Figures compared. */
+  readonly points: number;
+  /** Of them, those predicted without their curve. */
+  readonly predicted: number;
+  /** Mean and 90th percentile of the absolute errors of those. */
+  readonly mean: number;
+  readonly p90: number;
+  /** Why it is not called validated; undefined of a family that is. */
+  readonly why?: string;
+}
+
+/** Bars of a family that is called validated: fewest figures foretold, mean and 90th percentile of their errors. */
+const VALIDATED = { predicted: 10, mean: 0.1, p90: 0.25 } as const;
+
+/** Families against their left-out curves. */
+async function familyValidations(
+  points: readonly CalibrationPoint[],
+  { errors }: LeftOut,
+): Promise<FamilyValidation[]> {
+  return (await families(points)).map(({ name, free, targets }) => {
+    const own = targets.flatMap(({ questions }) => questions.points);
+    const found = own.flatMap(({ id }) => errors[id] === undefined ? [] : [Math.abs(Math.expm1(errors[id]))])
+      .sort((a, b) => a - b);
+    const mean = found.reduce((a, b) => a + b, 0) / found.length, p90 = quantile(found, 0.9);
+    const why = found.length < VALIDATED.predicted
+      ? `${found.length} of ${own.length} figures can be foretold, fewer than ${VALIDATED.predicted}`
+      : found.length < 2 * free.length
+      ? `${found.length} figures foretold, ${free.length} numbers fitted: fewer than two for one`
+      : mean > VALIDATED.mean || p90 > VALIDATED.p90
+      ? "errors of curves left out above 10 % on average, or above 25 % for more than a tenth"
+      : undefined;
+    return {
+      name,
+      free: free.length,
+      points: own.length,
+      predicted: found.length,
+      mean,
+      p90,
+      ...(why === undefined ? {} : { why }),
+    };
+  });
+}
+
 /** What `tierbench validate-models` shows. */
 export interface ModelValidation {
   /** All comparisons, in the order of the rows. */
   readonly comparisons: readonly Comparison[];
   /** By medium. */
   readonly media: readonly ErrorSummary[];
+  /** By family: which may be called validated. */
+  readonly families: readonly FamilyValidation[];
   /** By medium and kind. */
   readonly kinds: readonly (ErrorSummary & { readonly kind: FigureKind })[];
   /** Bands and calibrated ranges. */
@@ -152,6 +204,7 @@ export async function validateModels(rows?: readonly CalibrationRow[], leftOut?:
   return {
     comparisons,
     media: byMedium.map(([name, of]) => summarize(name, of)),
+    families: await familyValidations(points, without),
     kinds: byMedium.flatMap(([name, of]) =>
       [...Map.groupBy(of, (c) => c.kind)].map(([kind, own]) => ({ ...summarize(name, own), kind }))
     ),

@@ -30,9 +30,11 @@ Deno.test("modelBands() are those of the residuals; none where nothing published
   const text = await Deno.readTextFile(new URL("../../../models/media/calibration/residuals.json", import.meta.url));
   const known = JSON.parse(text)[NAME];
   const bands = await modelBands(NAME);
-  assertEquals(bands.map(({ kind }) => kind).sort(), Object.keys(known).sort());
+  // A run times rows: what media move for a byte, and tails, are for whoever asks for them.
+  const timed = Object.keys(known).filter((kind) => !["amplification", "percentile"].includes(kind));
+  assertEquals(bands.map(({ kind }) => kind).sort(), timed.sort());
   for (const { kind, ...band } of bands) {
-    const { readShare: _, hops: __, accesses: ___, ...wanted } = known[kind];
+    const { readShare: _, hops: __, accesses: ___, beside: ____, ...wanted } = known[kind];
     assertEquals<unknown>(band, wanted);
   }
   assertEquals(await modelBands("cxl-type3-ddr5-4x"), []);

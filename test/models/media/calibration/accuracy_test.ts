@@ -1,8 +1,9 @@
 import "../../../native_library.ts";
 import { assert, assertEquals } from "../../../assert.ts";
+import { mediaRows } from "../../../../bench/simulator/rows.ts";
 import { accuracyText, BARS, openTargetLines, targetLines } from "../../../../models/validation/accuracy.ts";
 import type { MediaOperation } from "../../../../ffi/media.ts";
-import { bandFor, loadResiduals } from "../../../../models/media/calibration/bands.ts";
+import { bandFor, type FigureConditions, loadResiduals } from "../../../../models/media/calibration/bands.ts";
 import { loadCalibration } from "../../../../models/media/calibration/calibration.ts";
 import { deviationOf, type OpenTarget, openTargets, outcomeOf } from "../../../../models/validation/open_targets.ts";
 import { residualsText } from "../../../../models/validation/validate_models.ts";
@@ -53,6 +54,36 @@ Deno.test("outcomeOf() leaves out figures that set a parameter, and wants the or
 Deno.test("media models: every verified row is compared or says why not", () => {
   assertEquals(validation.notCompared.get(undefined), undefined);
   assert(validation.comparisons.every(({ model }) => model > 0 && Number.isFinite(model)));
+});
+
+Deno.test("a family is called validated only if its curves can be foretold, and every other says why not", () => {
+  for (const { name, mean, p90, predicted, free, why } of validation.families) {
+    const good = predicted >= Math.max(10, 2 * free) && mean <= 0.1 && p90 <= 0.25;
+    assertEquals(why === undefined, good, name);
+  }
+  const validated = validation.families.filter(({ why }) => why === undefined).map(({ name }) => name);
+  for (const name of ["optane-100-1x256", "ddr4-2666-6ch", "cxl-type3-ddr4"]) assert(validated.includes(name), name);
+  assert(!validated.includes("hbm2e-xeon-max") && !validated.includes("nvme-tlc"));
+  const [families, coverage] = mediaRows(validation);
+  assertEquals([families?.value, coverage?.name], [
+    validation.families.length - validated.length,
+    "bands/coverage of media",
+  ]);
+});
+
+Deno.test("bandFor() gives no band for a part of the question that was not compared", async () => {
+  const residuals = await loadResiduals();
+  const asked = { operation: "load", bytes: 256, threads: 8, readShare: 1, hops: 0 } as const;
+  const of = (more: Partial<FigureConditions>) =>
+    bandFor(residuals, "optane-100-6x256", "read", 1, { ...asked, ...more });
+  assert(of({ prefetch: true }).calibrated && of({ prefetch: false }).calibrated && of({ devices: 1 }).calibrated);
+  for (const more of [{ load: 0.5 }, { region: 4096 }, { depth: 4 }, { devices: 2 }, { percentile: 99 }]) {
+    const band = of(more);
+    assert(!band.calibrated && band.outside.startsWith("no published read figure with "), JSON.stringify(more));
+  }
+  // Prefetchers were on wherever the DRAM of Ice Lake was measured.
+  const dram = bandFor(residuals, "ddr4-3200-8ch", "read", 1, { ...asked, prefetch: false });
+  assert(!dram.calibrated && dram.outside.includes("no prefetch"));
 });
 
 Deno.test("validateModels() sees a model that is wrong", async () => {
