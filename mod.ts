@@ -359,6 +359,7 @@ export {
   type Band,
   type BandBasis,
   bandFor,
+  type Beside,
   type FigureConditions,
   type KindResiduals,
   loadResiduals,
