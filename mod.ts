@@ -310,6 +310,7 @@ export type { TraceReplay } from "./models/simulation/exact_hits.ts";
 export { type SimulatedCase, simulatedCases } from "./models/simulation/cases.ts";
 export type {
   Band as SimulatedBand,
+  Doubt as SimulatedDoubt,
   ExplanationRecord,
   NullName,
   NullRecord,
@@ -334,6 +335,7 @@ export type {
   Mode,
   Overlap,
   Published as PublishedFigure,
+  RangedField,
   Rate,
   ResolvedSimulatedConfiguration,
   ResolvedSimulation,
@@ -352,7 +354,7 @@ export type {
 export { type DocumentName, documentSchema, writeDocumentSchemas } from "./scenarios/schemas.ts";
 export * from "./reports/report.ts";
 export type { RowOptimizer } from "./models/workloads/row_bytes.ts";
-export type { DocumentSource, LimitOptions } from "./base/document.ts";
+export type { DocumentOptions, DocumentSource, LimitOptions } from "./base/document.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./models/validation/validate_models.ts";
 export type { ErrorSummary } from "./models/media/calibration/validate.ts";
 export {
