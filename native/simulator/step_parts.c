@@ -70,14 +70,22 @@ void ts_sim_lookup_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *t
   if (sim->background == 0) ts_sim_push_down(c, w, table, r);
 }
 
+/* Rows that are changed where they lie. A cached store reads the lines that it writes, so its figure has that in it; past
+ * the caches, and of a disk, they are read first. */
+static void change_rows(ts_sim_context *c, ts_sim_work *w, uint32_t t, double rows, uint32_t bytes) {
+  const ts_sim_tier *tier = &c->sim->tier[t];
+  bool reads = c->sim->memory_mode.on || tier->write != TS_MEDIA_WRITE_CACHED || tier->depth > 1;
+  if (reads) ts_sim_row_access(c, w, t, false, rows, bytes);
+  ts_sim_row_access(c, w, t, true, rows, bytes);
+}
+
 void ts_sim_update_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *table, const ts_sim_rows *r, double flushed) {
   const ts_sim *sim = c->sim;
   if (sim->trains)
     w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * (double)sim->update_ps);
   for (uint32_t t = 0; t < sim->tier_count && sim->trains; t++) {
     double here = promotes(sim, table) ? (t == 0 ? r->distinct : 0) : r->in_tier[t];
-    ts_sim_row_access(c, w, t, false, here, table->row_bytes);
-    ts_sim_row_access(c, w, t, true, here, table->row_bytes);
+    change_rows(c, w, t, here, table->row_bytes);
   }
   if (flushed > 0) ts_sim_row_access(c, w, sim->tier_count - 1, true, flushed, table->row_bytes);
 }
@@ -140,8 +148,7 @@ void ts_sim_push_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32_t
     uint64_t before = w->spec.work;
     for (uint32_t i = 0; i < sim->tier_count; i++) {
       double here = promotes(sim, table) || sim->memory_mode.on ? (i == 0 ? s.distinct : 0) : s.in_tier[i];
-      ts_sim_row_access(c, w, i, false, here, table->row_bytes);
-      ts_sim_row_access(c, w, i, true, here, table->row_bytes);
+      change_rows(c, w, i, here, table->row_bytes);
     }
     accesses += w->spec.work - before;
     double flushed = sim->flush_rows / sim->workers / sim->servers / sim->table_count;
