@@ -192,6 +192,7 @@ export {
   type LawKind,
 } from "./models/workloads/fit_profile.ts";
 export { type EegExport, exportEeg, importEeg } from "./models/workloads/eeg.ts";
+export { importReuse } from "./models/workloads/reuse.ts";
 export { readTrace, type TraceBatch, TraceError } from "./models/workloads/trace.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./base/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";

@@ -5,6 +5,7 @@ import {
   fitProfile,
   type FittedProfile,
   importEeg,
+  importReuse,
   listProfiles,
   loadProfile,
   type Profile,
@@ -22,12 +23,14 @@ Examples:
   tierbench profile trace.csv --out mine.json      and keep it: about 10 kB, without keys
   tierbench profile day_0.tsv --eeg day_0.eeg.json  for FBGEMM: Zipf-Mandelbrot with heavy hitters
   tierbench profile --from-eeg fbgemm.json --out mine.json
+  tierbench profile --reuse reuse.json --out mine.json   from reuse histograms of a batch
   tierbench profile --list                         the shipped profiles`;
 
 interface Words {
   readonly out?: string;
   readonly eeg?: string;
   readonly fromEeg?: string;
+  readonly reuse?: string;
   readonly rows?: string;
   readonly list?: true;
   readonly json?: true;
@@ -78,12 +81,13 @@ export function addProfile(program: Command, { terminal }: Context): void {
     .option("--out <file>", "write the profile there")
     .option("--eeg <file>", "fit what FBGEMM's EEG can say, and write its JSON there (one table)")
     .option("--from-eeg <file>", "in place of a trace: a profile from FBGEMM's EEG JSON")
+    .option("--reuse <file>", "in place of a trace: a profile from reuse histograms of one batch (JSON)")
     .option("--rows <n>", "rows of a table, where an EEG file does not say")
     .option("--list", "list the shipped profiles")
     .option("--json", "for machines: the scores, or the list")
     .addHelpText("after", EXAMPLES)
     .action(async (trace, words: Words) => {
-      const { out, eeg, fromEeg, rows, list, json } = words;
+      const { out, eeg, fromEeg, reuse, rows, list, json } = words;
       if (list) {
         const profiles = await Promise.all((await listProfiles()).map(loadProfile));
         const lines = profiles.map(({ name, about, origin }) => ({ name, about, mark: origin.mark }));
@@ -94,11 +98,16 @@ export function addProfile(program: Command, { terminal }: Context): void {
         );
         return;
       }
-      if ((trace === undefined) === (fromEeg === undefined)) {
-        throw new UsageError("Cannot fit a profile: give either a trace or --from-eeg, see tierbench profile --help");
+      if ([trace, fromEeg, reuse].filter((given) => given !== undefined).length !== 1) {
+        throw new UsageError(
+          "Cannot fit a profile: give either a trace, --from-eeg or --reuse, see tierbench profile --help",
+        );
       }
-      if (fromEeg !== undefined) {
-        const text = profileText(await imported(fromEeg, rows));
+      if (fromEeg !== undefined || reuse !== undefined) {
+        const profile = reuse !== undefined
+          ? importReuse(await readUserText(reuse, "histogram"), `"${reuse}"`, baseName(reuse))
+          : await imported(fromEeg ?? "", rows);
+        const text = profileText(profile);
         if (out === undefined) terminal.out(text);
         else await writing(out, () => Deno.writeTextFile(out, text));
         return;

@@ -21,6 +21,7 @@ import { machineFacts, run, writeResult } from "../program.ts";
 import { type BenchRow, tableRows } from "../rows.ts";
 import { emulationRatios, emulationRow } from "./emulation_row.ts";
 import { coverageRow, mediaRows, nullRow, parseValues, replayRows } from "./rows.ts";
+import { stepRatios, stepRow } from "./step_row.ts";
 
 /** What is run: the bars are about 10 million keys. */
 const KEYS = 10_000_000, LOOKUPS = 60_000_000, ROUNDS = 7;
@@ -43,7 +44,12 @@ async function main(args: readonly string[]): Promise<void> {
   await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, "simulator"]);
   const words = [KEYS, LOOKUPS, ROUNDS].map(String);
   const values = parseValues(await run(`${NATIVE_FOLDER}/build/bench/simulator_replay`, words));
-  const rows: BenchRow[] = [...replayRows(values), emulationRow(await emulationRatios()), ...await publishedRows()];
+  const rows: BenchRow[] = [
+    ...replayRows(values),
+    emulationRow(await emulationRatios()),
+    stepRow(await stepRatios()),
+    ...await publishedRows(),
+  ];
   console.log(`\nThe simulator's bench, ${KEYS / 1e6} million keys, one core\n`);
   console.log(tableText(tableRows(rows)));
   const out = `${ROOT}/reports/out/bench-simulator.json`;

@@ -6,7 +6,7 @@
  */
 
 import { type Profile, PROFILE_VERSION } from "./profile.ts";
-import { fitReuse, type ReuseHistogram } from "./reuse.ts";
+import { bagsOf, type ReuseHistogram, reuseSteps } from "./reuse.ts";
 
 /** Tables of the file. */
 export const META_TABLES = 856;
@@ -45,13 +45,7 @@ export const META_2021: ReuseHistogram = {
  */
 export function metaProfile(tables: number): Profile {
   const part = tables / META_TABLES, mean = META_2021.lookups * part / META_BATCH;
-  const steps = fitReuse(META_2021).map(({ rows, uses }) => {
-    const count = Math.max(1, Math.round(rows * META_2021.rows * part));
-    return { rows: count, share: rows * uses * META_2021.rows / META_2021.lookups };
-  });
-  const sum = steps.reduce((total, { share }) => total + share, 0);
-  const round = (share: number) => Number((share / sum).toPrecision(8));
-  const low = Math.floor(mean);
+  const steps = reuseSteps(META_2021, part);
   return {
     tierbenchProfile: PROFILE_VERSION,
     name: "meta-2021",
@@ -66,8 +60,8 @@ export function metaProfile(tables: number): Profile {
       name: "tables",
       rows: steps.reduce((total, { rows }) => total + rows, 0),
       count: 1,
-      bags: [[low, Number((low + 1 - mean).toFixed(6))], [low + 1, Number((mean - low).toFixed(6))]],
-      popularity: { steps: steps.map(({ rows, share }) => ({ rows, share: round(share) })) },
+      bags: bagsOf(mean),
+      popularity: { steps },
     }],
   };
 }

@@ -5,6 +5,11 @@
  * @module
  */
 
+import { pathText } from "../../base/diagnostics.ts";
+import { validate } from "../../base/validate.ts";
+import * as v from "../../base/valibot.ts";
+import { type Profile, PROFILE_VERSION, ProfileError } from "./profile.ts";
+
 /** What was counted in one batch. Bin 0 is one use, bin b > 0 more than 2^(b-1) and at most 2^b uses. */
 export interface ReuseHistogram {
   /** Lookups of the batch. */
@@ -104,5 +109,99 @@ export function reuseHistogram(keys: BigInt64Array, count: number): ReuseHistogr
     rows,
     rowShares: rowShares.map((x) => x / rows),
     accessShares: accessShares.map((x) => x / sorted.length),
+  };
+}
+
+const shares = v.pipe(
+  v.array(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+  v.minLength(1, "expected at least one bin"),
+  v.maxLength(50, "expected at most 50 bins"),
+);
+const positive = v.pipe(v.number(), v.integer("expected a whole number"), v.minValue(1), v.maxValue(2 ** 53 - 1));
+
+const reuseFile = v.strictObject({
+  about: v.optional(v.string(), ""),
+  source: v.pipe(v.string(), v.minLength(1, "expected where the histogram is from")),
+  batch: positive,
+  tables: v.pipe(
+    v.array(v.strictObject({
+      name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+      lookups: positive,
+      rows: positive,
+      rowShares: shares,
+      accessShares: shares,
+    })),
+    v.minLength(1, "expected at least one table"),
+    v.maxLength(4096, "expected at most 4,096 tables"),
+  ),
+});
+
+/** Bags of a mean length: the two whole numbers around it. */
+export function bagsOf(mean: number): [number, number][] {
+  const low = Math.floor(mean), more = Number((mean - low).toFixed(6));
+  return more === 0 ? [[low, 1]] : [[low, Number((1 - more).toFixed(6))], [low + 1, more]];
+}
+
+/** Rows in steps and their shares of the lookups, of `part` of what was counted. */
+export function reuseSteps(histogram: ReuseHistogram, part: number = 1): { rows: number; share: number }[] {
+  const { rows: all, lookups } = histogram;
+  const steps = fitReuse(histogram).map(({ rows, uses }) => ({
+    rows: Math.max(1, Math.round(rows * all * part)),
+    share: rows * uses * all / lookups,
+  }));
+  const sum = steps.reduce((total, { share }) => total + share, 0);
+  return steps.map(({ rows, share }) => ({ rows, share: Number((share / sum).toPrecision(8)) }));
+}
+
+/**
+ * The profile of a file of reuse histograms: what was counted in one batch of each table.
+ *
+ * @param text JSON: `source`, `batch` (samples), and `tables` with `name`, `lookups`, `rows` (used), `rowShares`,
+ * `accessShares`.
+ * @param source What to call it in errors.
+ * @param name Of the profile.
+ * @throws {ProfileError} where it is none, or its numbers contradict each other.
+ */
+export function importReuse(text: string, source: string, name: string): Profile {
+  const refuse = (what: string): never => {
+    throw new ProfileError(`Cannot read the reuse histogram ${source}: ${what}`);
+  };
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    return refuse(`it is no JSON: ${(error as Error).message}`);
+  }
+  const found = validate(reuseFile, document);
+  if ("problems" in found) {
+    const [{ path, message } = { path: [], message: "expected a histogram" }] = found.problems;
+    return refuse(`${path.length === 0 ? "" : `${pathText(path)}: `}${message}`);
+  }
+  const { about, source: from, batch, tables } = found.value;
+  for (const [i, { rows, lookups, rowShares, accessShares }] of tables.entries()) {
+    const at = `tables[${i}]`;
+    if (lookups < rows) refuse(`${at}.lookups: expected at least one a row (${rows} rows), found ${lookups}`);
+    if (lookups / batch > 4095) refuse(`${at}.lookups: expected at most 4,095 a sample, found ${lookups / batch}`);
+    for (const [field, list] of [["rowShares", rowShares], ["accessShares", accessShares]] as const) {
+      const sum = list.reduce((total, share) => total + share, 0);
+      if (sum > 1.02) refuse(`${at}.${field}: its shares add up to ${sum}, expected at most 1`);
+      if (field === "accessShares" && sum < 0.9) refuse(`${at}.${field}: its shares add up to ${sum}, expected 1`);
+    }
+  }
+  return {
+    tierbenchProfile: PROFILE_VERSION,
+    name,
+    about: about === "" ? `By how often a batch of ${batch} samples uses its rows.` : about,
+    origin: { source: `${from}; reuse histogram of a batch of ${batch} samples`, mark: "computed" },
+    tables: tables.map(({ name, ...histogram }) => {
+      const steps = reuseSteps(histogram);
+      return {
+        name,
+        rows: steps.reduce((total, { rows }) => total + rows, 0),
+        count: 1,
+        bags: bagsOf(histogram.lookups / batch),
+        popularity: { steps },
+      };
+    }),
   };
 }

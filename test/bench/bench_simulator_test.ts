@@ -1,6 +1,7 @@
 import "../native_library.ts";
 import { emulationRow } from "../../bench/simulator/emulation_row.ts";
 import { coverageRow, nullRow, parseValues, replayRows } from "../../bench/simulator/rows.ts";
+import { stepRow } from "../../bench/simulator/step_row.ts";
 import { reached } from "../../bench/rows.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -13,6 +14,20 @@ Deno.test("emulationRow() is as far from the model as the worst setting, to eith
   assertStringIncludes(row.note ?? "", "a, 2 threads 0.900");
   assertThrows(() => emulationRow({ a: NaN }), RangeError, 'Cannot make the row "emulation/model": a gave NaN');
   assertThrows(() => emulationRow({}), RangeError, "it has no ratios");
+});
+
+Deno.test("stepRow() is as far from the simulation as the worst setting's median turn, with its spread", () => {
+  const row = stepRow([{ setting: "a", ratios: [1, 1.04, 1.02] }, { setting: "b", ratios: [0.7, 0.8, 0.9] }]);
+  assertEquals([row.name, row.value, row.low, row.high], ["step/emulated", 1 / 0.8, 1 / 0.9, 1 / 0.7]);
+  assertEquals(reached(row), false);
+  assertStringIncludes(row.note ?? "", "a: 1.02 (1.00 to 1.04); b: 0.80 (0.70 to 0.90)");
+  assertEquals(reached(stepRow([{ setting: "a", ratios: [0.95, 1.04, 1.2] }])), true);
+  assertThrows(() => stepRow([]), RangeError, "it has no settings");
+  assertThrows(
+    () => stepRow([{ setting: "a", ratios: [1, NaN] }]),
+    RangeError,
+    'Cannot make the row "step/emulated": a',
+  );
 });
 
 Deno.test("nullRow() is the share of met figures that a null model misses", () => {
