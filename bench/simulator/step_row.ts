@@ -21,7 +21,7 @@ export interface StepRatio {
 }
 
 const { rows: ROWS, dim: DIM, keys: KEYS } = SOFTWARE_RUNS;
-const ROW = DIM * 8, WARMUP = 240, STEPS = 120, TURNS = 5;
+const ROW = DIM * 8, WARMUP = 960, STEPS = 480, TURNS = 5;
 
 const SETTINGS = ["optane-100-6x256", "optane-100-1x256"].flatMap((medium) =>
   [0.5, 0.1].flatMap((cache) => [1.05, 0.6].map((s) => ({ medium, cache, s })))
