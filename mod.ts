@@ -370,6 +370,9 @@ export {
   type Residuals,
 } from "./models/media/calibration/bands.ts";
 export type { FigureKind } from "./models/media/calibration/points.ts";
+export { calibrate, type CalibratedMedium, type CalibrateOptions, CalibrationError } from "./models/host/calibrate.ts";
+export type { SweepPoint } from "./models/host/sweep.ts";
+export type { MediaQuery, MediaQuestion } from "./ffi/media.ts";
 export { isPlan, loadPlan, parsePlan } from "./models/planning/load.ts";
 export type {
   PlanCost,

@@ -8,6 +8,7 @@
 import { Command, CommanderError } from "commander";
 import {
   AnswerError,
+  CalibrationError,
   NativeLibraryError,
   ProfileError,
   RerunError,
@@ -20,6 +21,7 @@ import {
   UnresumableError,
   VouchError,
 } from "../mod.ts";
+import { addCalibrate } from "./calibrate.ts";
 import { addClaim } from "./claim.ts";
 import { addCurve } from "./curve.ts";
 import { addCompare } from "./compare.ts";
@@ -97,6 +99,7 @@ function program(context: Context): Command {
     addSize,
     addCurve,
     addProfile,
+    addCalibrate,
     addValidateModels,
     addDoctor,
     addProvision,
@@ -114,6 +117,7 @@ const USAGE_ERRORS = [
   UsageError,
   UnresumableError,
   AnswerError,
+  CalibrationError,
   ProfileError,
   TraceError,
   UnlikeResultsError,

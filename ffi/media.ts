@@ -13,7 +13,7 @@ import { createConfig, type NativeOptions } from "./options.ts";
 export type MediaOperation = "load" | "nt-store" | "cached-store" | "flushed-store";
 
 /** What a {@linkcode MediaQuery} asks for. */
-type MediaQuestion =
+export type MediaQuestion =
   /** Latency in ns at `load`, the share of the peak that is in use. */
   | "latency"
   /** Latency in ns while `load` bytes a second flow. */

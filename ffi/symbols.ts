@@ -184,6 +184,16 @@ export const symbols = {
   // int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
   //   uint32_t err_cap);
   ts_media_evaluate: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_gauge_open(const ts_config *config, ts_gauge **out, char *err, uint32_t err_cap);
+  ts_gauge_open: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_gauge_take(ts_gauge *gauge, const double *query, uint64_t ns, double *out, char *err, uint32_t err_cap);
+  ts_gauge_take: {
+    parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"],
+    result: "i32",
+    nonblocking: true,
+  },
+  // int32_t ts_gauge_close(ts_gauge *gauge);
+  ts_gauge_close: { parameters: ["u64"], result: "i32" },
   // int32_t ts_simulate_law(const ts_config *config, const double *hitters, uint32_t n, uint64_t *rows, double *weights,
   //   uint32_t cap, uint32_t *needed, char *err, uint32_t err_cap);
   ts_simulate_law: {

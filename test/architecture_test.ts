@@ -17,12 +17,22 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "models/costs": ["base"],
   "models/simulation": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
   "models/planning": ["base", "ffi", "models/costs", "models/media", "models/simulation", "models/workloads"],
+  "models/host": ["base", "ffi", "machines", "models/media"],
   "models/validation": ["models/media", "models/simulation", "models/workloads"],
   scenarios: ["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/workloads"],
   // Reads what runs and simulations wrote and computes from it; asks no machine and opens no library.
   reports: ["base", "models/costs", "models/planning", "models/simulation", "scenarios"],
   "mod.ts": [
-    ...["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/validation"],
+    ...[
+      "base",
+      "ffi",
+      "machines",
+      "models/host",
+      "models/media",
+      "models/planning",
+      "models/simulation",
+      "models/validation",
+    ],
     ...["models/workloads", "scenarios", "reports"],
   ],
   cli: ["mod.ts"],
@@ -53,6 +63,7 @@ const MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   "wdl/schedule": ["base", "store", "wdl/common", "wdl/input"],
   wdl: ["base", "kernels", "optimizers", "store", "wdl/common", "wdl/dense", "wdl/input", "wdl/layers", "wdl/schedule"],
   simulator: ["base", "cache", "media"],
+  gauge: ["base", "tiers/ssdhash"],
 };
 
 /** Source files below a folder with one of these endings, as paths from the root. */

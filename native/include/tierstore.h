@@ -70,6 +70,7 @@ typedef enum ts_status {
 typedef struct ts_config ts_config;
 typedef struct ts_store ts_store;
 typedef struct ts_trainer ts_trainer;
+typedef struct ts_gauge ts_gauge;
 
 /* ---- library -------------------------------------------------------------------------------------------- */
 
@@ -597,6 +598,27 @@ TS_API int32_t ts_step_cost(const ts_config *config, char *out, uint64_t cap, ui
 #define TS_MEDIA_QUERY 14
 TS_API int32_t ts_media_evaluate(const ts_config *config, const double *queries, uint64_t n, double *out, char *err,
                                  uint32_t err_cap);
+/* ---- media of this machine ---- */
+
+/* Opens a medium of this machine to be measured. Options:
+ *   kind      memory | file (memory that a file system maps: DAX, tmpfs) | drive (past the page cache)       (memory)
+ *   bytes     that accesses fall on, whole MiB; of a drive they are written first                     (268435456)
+ *   folder    of a file or drive: where a file without a name is put, which is gone with the handle; a device or a
+ *             file that is there is never written                                                     (required there)
+ *   node      NUMA node of the memory                                        (wherever the first touch puts it)
+ *   cpus      on which threads run, one each; as many threads may be asked for    (those the process may use)
+ * Errors: TS_EINVAL (an option, no folder, no such node), TS_EUNAVAILABLE (no O_TMPFILE or O_DIRECT there), TS_EFULL,
+ * TS_EIO, TS_ENOMEM. */
+TS_API int32_t ts_gauge_open(const ts_config *config, ts_gauge **out, char *err, uint32_t err_cap);
+
+/* Does the accesses of a query of ts_media_evaluate for `ns` nanoseconds. out, two numbers: what the query asks for, and
+ * the bytes/s that others moved beside a latency. Kinds 0 and 2 only. A latency of loads is that of one thread that chases
+ * pointers, the other threads of the query do its accesses beside it; of stores that of one access with its fence. Threads
+ * of a drive are requests under way, bytes whole blocks of 4096. Columns 6, 8 and 9 mean nothing here and are 0.
+ * One call at a time. Errors: TS_EINVAL, TS_EUNSUPPORTED (this CPU has no such store), TS_EUNAVAILABLE, TS_EIO, TS_ENOMEM. */
+TS_API int32_t ts_gauge_take(ts_gauge *gauge, const double *query, uint64_t ns, double *out, char *err, uint32_t err_cap);
+TS_API int32_t ts_gauge_close(ts_gauge *gauge); /* NULL is accepted */
+
 /* ---- simulator: miss ratios ------------------------------------------------------------------------------ */
 
 /* A popularity law as buckets of equally popular rows, most popular first: rows[i] rows of weights[i] each. Rank r of the

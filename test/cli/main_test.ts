@@ -37,6 +37,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
         "size",
         "validate-models",
         "profile",
+        "calibrate",
       ]
     ) {
       assertMatch(out, new RegExp(`^  ${verb}\\b`, "m"));
@@ -61,6 +62,7 @@ Deno.test("tierbench <verb> --help has examples", async () => {
       "claim",
       "prices",
       "provision",
+      "calibrate",
     ]
   ) {
     const { code, out } = await tierbench(verb, "--help");
