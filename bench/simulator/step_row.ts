@@ -53,7 +53,11 @@ async function simulated(
     configurations: {
       tiers: {
         mode: "fsdax",
-        tiers: [{ media: dram, size: Math.round(ROWS * cache) * ROW }, { media: medium, perRead: perMiss.value }],
+        tiers: [{ media: dram, size: Math.round(ROWS * cache) * ROW }, {
+          media: medium,
+          size: "1 TiB",
+          perRead: perMiss.value,
+        }],
       },
     },
   });

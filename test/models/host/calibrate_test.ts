@@ -125,7 +125,7 @@ Deno.test("calibrate(): a quick one writes a file that loads, simulates, and is 
       workload: { batch: 256, tables: [{ name: "ids", rows: 1e6, dim: 64, lookups: 1, law: { s: 1.05 } }] },
       compute: { dense: "10 us", source: "an example" },
       cluster: { cores: 1 },
-      configurations: { here: { mode: "dram", tiers: [{ media: one.path }] } },
+      configurations: { here: { mode: "dram", tiers: [{ media: one.path, size: "1 GiB" }] } },
     });
     assert((cases[0]?.samplesPerSecond ?? 0) > 0);
     assertEquals(cases[0]?.tiers[0]?.media, "node0");
