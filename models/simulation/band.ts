@@ -12,6 +12,9 @@ import type { Band } from "./record.ts";
 import { type CaseOutcome, formulaSpeed } from "./simulate_case.ts";
 import { bandOfDraws, drawSpeeds, type TierRange, uncertainOf, withFactors } from "./uncertainty.ts";
 
+/** Bytes of the least read of a drive, and of what is written to it at once (`native/simulator/access_cost.c`). */
+const PAGE = 4096, BUFFER = 2 ** 18;
+
 /** Of one case: the ranges of its tiers' accesses, or why there are none. */
 async function tierRanges(
   { simulation, set }: SimulatedCase,
@@ -26,11 +29,14 @@ async function tierRanges(
     for (const op of ["read", "write"] as const) {
       const traffic = outcome.simulated.traffic.find((part) => part.tier === t && part.op === op);
       if (traffic === undefined || traffic.accesses === 0) continue;
-      // A disk's requests in flight are its threads; its rows are written in buffers, which no curve is about.
-      const threads = threadsAt(simulation) * tier.depth;
-      const bytes = traffic.bytes / traffic.accesses;
+      const threads = threadsAt(simulation);
       const operation = op === "read" ? "load" : STORES[tier.store];
-      const band = bandFor(residuals, tier.media, op, 1, { operation, bytes, threads, hops: tier.hops });
+      const bytes = traffic.bytes / traffic.accesses;
+      // A drive reads whole pages and is written in buffers, and has a queue; caches and their prefetchers are before memory.
+      const asked = tier.depth > 1
+        ? { bytes: op === "read" ? Math.max(PAGE, bytes) : BUFFER, depth: tier.depth, devices: tier.devices }
+        : { bytes, prefetch: true };
+      const band = bandFor(residuals, tier.media, op, 1, { operation, threads, hops: tier.hops, ...asked });
       if (band.calibrated) factor[op] = Math.max(band.high, 1 / band.low);
       else reasons.push(`${tier.media}, ${op}s: ${band.outside}`);
     }

@@ -120,18 +120,18 @@ async function openEmbedding(): Promise<OpenTarget[]> {
   const simulation = await loadSimulation(new URL("../../scenarios/paper-openembedding.jsonc", import.meta.url));
   const all = publishedDeviations(await runSimulation({ ...simulation, explain: [] }));
   const target = (name: string, about: string, tolerance: number, match: RegExp, ordered: boolean): OpenTarget => {
-    // Extra times are differences: the simulation's own page has them.
-    const own = all.filter(([, { figure, of }]) => match.test(figure) && of !== "extra-time");
+    const own = all.filter(([, { figure }]) => match.test(figure));
     const order = orderOf(own.map(([, one]) => ({ ...one, source: name })));
     return {
       name,
       about,
       tolerance,
       unit: "share",
-      figures: own.map(([{ configuration }, { figure, published, simulated, calibrates }]) => ({
+      figures: own.map(([{ configuration }, { figure, of, published, simulated, calibrates }]) => ({
         figure: `${figure}, ${configuration}`,
-        published,
-        found: simulated,
+        // An extra time is compared as the whole time, of the baseline's.
+        published: published + (of === "extra-time" ? 1 : 0),
+        found: simulated + (of === "extra-time" ? 1 : 0),
         ...(calibrates === undefined ? {} : { calibrates }),
       })),
       ...(order === undefined || !ordered ? {} : { order }),

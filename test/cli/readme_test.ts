@@ -41,6 +41,7 @@ function quick(words: string): string | undefined {
   if (/--apply|--check/.test(words)) return undefined;
   const short: Readonly<Record<string, string>> = {
     "run --data train.tsv": "run mine.jsonc --data train.tsv",
+    "calibrate": "calibrate --quick --force",
     "run --quick": "run mine.jsonc --quick",
     "run pmem-modes": "run mine.jsonc",
     "run terabyte": "run tera.jsonc",
