@@ -175,8 +175,8 @@ TS_API int32_t ts_table_set_learning_rate(ts_store *store, uint32_t table, doubl
 
 /* Lookup or create: rows[i*dim .. ) becomes the weights of keys[i], for n keys in any order, duplicates allowed.
  * Absent keys are created once. Any int64 is a key. Rows of a lower tier may move to the first.
- * Errors: TS_EINVAL, TS_EFULL (no tier has room for a new row; rows created before it stay), TS_EIO, TS_EFORMAT,
- * TS_ENOMEM. */
+ * Errors: TS_EINVAL, TS_EFULL (no tier has room for a new row; rows created before it stay, and lookups of keys that the call
+ * came to before it are counted, also for admission), TS_EIO, TS_EFORMAT, TS_ENOMEM. */
 TS_API int32_t ts_table_lookup(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, float *rows, char *err,
                                uint32_t err_cap);
 

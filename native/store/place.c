@@ -135,8 +135,21 @@ static void step_staged(ts_bring_chunk *c) {
   for (uint32_t i = 0; i < n; i++) ts_row_set_version(&table->layout, rows[i], c->bring->call->global_step);
 }
 
+/* What was put has a row now and waits for admission no more; of a refused batch some are there. Returns how many are new. */
+static uint64_t after_put(ts_bring_chunk *c, const uint32_t *which, uint32_t n, bool all) {
+  uint64_t created = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t k = which[i];
+    const bool is_new = c->fate[k] == CREATED;
+    if (is_new && !all && !ts_records_has(c->bring->table, c->keys[k])) continue;
+    created += is_new;
+    if (c->locations[k] != TS_LOCATION_NONE) ts_index_remove(&c->shard->index, c->keys[k], c->hashes[k]);
+  }
+  return created;
+}
+
 /* Records of staged rows that got no place in memory. */
-static int32_t put_staged(ts_bring_chunk *c, const uint32_t *which, uint32_t n, ts_err err) {
+static int32_t put_staged(ts_bring_chunk *c, const uint32_t *which, uint32_t n, uint64_t *created, ts_err err) {
   ts_table *table = c->bring->table;
   int64_t keys[TS_BRING_CHUNK];
   uint64_t versions[TS_BRING_CHUNK];
@@ -151,13 +164,10 @@ static int32_t put_staged(ts_bring_chunk *c, const uint32_t *which, uint32_t n, 
   int32_t status = ts_records_put(table, n, keys, versions, rows, known, err);
   while (status == TS_EFULL && ts_give_up_records(c->shard, n) > 0) /* what was refused may be there in part */
     status = ts_records_put(table, n, keys, versions, rows, NULL, err);
-  if (status != TS_OK) return status;
-  if (table->store->memory_tiers > 0)
+  *created += after_put(c, which, n, status == TS_OK);
+  if (status == TS_OK && table->store->memory_tiers > 0)
     ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), n * table->layout.stride);
-  for (uint32_t i = 0; i < n; i++)
-    if (c->locations[which[i]] != TS_LOCATION_NONE) /* it was counted for admission */
-      ts_index_remove(&c->shard->index, c->keys[which[i]], c->hashes[which[i]]);
-  return TS_OK;
+  return status;
 }
 
 /* Free places in the first tier for the chunk's rows, by moving others down if there is no other way. */
@@ -222,7 +232,8 @@ static void choose(const ts_bring_chunk *c, uint64_t places, bool *gets) {
 /* What is told of a chunk in statistics. */
 typedef struct tally {
   uint64_t hits[TS_MAX_TIERS], again; /* by tier; keys that the call repeats */
-  uint64_t created, refused, promoted, in_place;
+  uint64_t created; /* rows that are there now */
+  uint64_t refused, promoted, in_place;
   uint64_t away; /* rows that found no place in the first tier */
 } tally;
 
@@ -230,7 +241,7 @@ typedef struct tally {
 static uint64_t count(ts_bring_chunk *c, tally *t) {
   ts_table *table = c->bring->table;
   ts_work *w = c->bring->work;
-  uint64_t below = 0, fetched = 0;
+  uint64_t below = 0, fetched = 0, created = 0;
   for (uint32_t i = 0; i < c->n; i++) {
     const uint32_t d = c->numbers[i], tier = TS_LOCATION_TIER(c->locations[i]);
     unsigned char *row = ts_work_staging(w, d);
@@ -243,14 +254,14 @@ static uint64_t count(ts_bring_chunk *c, tally *t) {
       case CREATED:
         ts_row_start(table, c->keys[i], row, (float *)(void *)w->spare_row);
         start_frequency(c, i, row);
-        t->created++;
+        created++;
         break;
       case REFUSED: t->refused++; break;
     }
     t->again += c->fate[i] == REFUSED ? 0 : w->times[d] - 1;
   }
   t->hits[table->store->memory_tiers] += fetched;
-  return fetched + t->created + (c->bring->call == NULL ? below : 0);
+  return fetched + created + (c->bring->call == NULL ? below : 0);
 }
 
 /* Lookups of rows in memory: promoted, or read where they are. */
@@ -302,6 +313,7 @@ static int32_t place_staged(ts_bring_chunk *c, const bool *gets, tally *t, uint3
     if (gets[i]) {
       place(c, i, 0, row, c->fate[i] == CREATED ? 0 : fetched);
       t->promoted += c->fate[i] == FETCHED;
+      t->created += c->fate[i] == CREATED;
       c->shard->recorded += c->fate[i] == FETCHED;
       continue;
     }
@@ -311,6 +323,7 @@ static int32_t place_staged(ts_bring_chunk *c, const bool *gets, tally *t, uint3
       bool placed;
       const int32_t status = place_below(c, i, &placed, err);
       if (status != TS_OK) return status;
+      t->created += placed;
       put = !placed;
     }
     if (put) unplaced[(*left)++] = i;
@@ -353,8 +366,11 @@ int32_t ts_bring_place(ts_bring_chunk *c, ts_err err) {
   /* What is in memory first: making places for new rows below may move it on. */
   if (b->call == NULL) serve_present(c, gets, &t);
   status = place_staged(c, gets, &t, unplaced, &left, err);
-  if (status != TS_OK) return status;
-  if (left > 0) status = put_staged(c, unplaced, left, err);
+  if (status != TS_OK) {
+    ts_count(b->table, TS_STAT_created, t.created);
+    return status;
+  }
+  if (left > 0) status = put_staged(c, unplaced, left, &t.created, err);
   if (ts_is_tiered(b->table->store) && t.away > 0 && !b->stay) {
     atomic_fetch_add_explicit(&c->shard->evictions, t.away, memory_order_relaxed);
     c->starved = c->shard->rows[0].live == 0;

@@ -29,6 +29,11 @@ static char message[512];
 
 enum { ADMIT_ALL, ADMIT_COUNTED, ADMIT_BLOOM };
 
+/* Beside the first ones: stores that once failed. */
+static const uint64_t failed_once[] = {
+    664, /* a refused lookup left keys waiting for the rows that it had created on the SSD */
+};
+
 /* What a table must hold: slots of weights by number of the key. */
 typedef struct model {
   uint32_t dim, slots, optimizer, steps_to_live;
@@ -315,6 +320,11 @@ static void agrees(world *w, uint32_t t) {
             "seed %llu (%s), table %u: %llu differences, %llu + %llu + %llu rows counted, %llu listed, %llu expected", SEED,
             w->type->name, t, (unsigned long long)wrong, (unsigned long long)counts[0], (unsigned long long)counts[1],
             (unsigned long long)counts[2], (unsigned long long)listed, (unsigned long long)m->count);
+  uint64_t counters[TS_STATISTIC_COUNT];
+  CHECK(ts_table_statistics(w->store, t, counters, TS_STATISTIC_COUNT, NULL, ERR) == TS_OK);
+  const uint64_t left = counters[TS_STAT_created] - counters[TS_STAT_removed] - counters[TS_STAT_expired];
+  CHECK_MSG(left == m->count, "seed %llu (%s), table %u: %llu rows are there by the statistics, not %llu", SEED,
+            w->type->name, t, (unsigned long long)left, (unsigned long long)m->count);
   CHECK_MSG(known == 0, "seed %llu (%s), table %u: %llu frequencies or versions differ", SEED, w->type->name, t,
             (unsigned long long)known);
   free(rows);
@@ -556,32 +566,37 @@ static ts_store *open_random(world *w) {
   return store;
 }
 
+static void run(uint64_t seed) {
+  world here = {.seed = seed}, *w = &here;
+  w->store = open_random(w);
+  if (w->store == NULL) return;
+  const uint32_t wanted = 1 + (uint32_t)any(w, TABLES);
+  for (; w->tables < wanted; w->tables++) {
+    make_model(w, w->tables);
+    int32_t status = add_table(w->store, &w->table[w->tables], w->tables);
+    CHECK_MSG(status == TS_OK || status == TS_EFULL, "seed %llu: %s", SEED, message);
+    if (status == TS_OK) continue;
+    free_model(&w->table[w->tables]);
+    break;
+  }
+  for (uint32_t t = 0; t < w->tables; t++) learn_first_values(w, t);
+  for (uint32_t step = 1; w->tables > 0 && step <= STEPS && test_failures == 0; step++) {
+    one_call(w, step);
+    for (uint32_t t = 0; step % CHECK_EVERY == 0 && t < w->tables && test_failures == 0; t++) agrees(w, t);
+  }
+  for (uint32_t t = 0; t < w->tables; t++) free_model(&w->table[t]);
+  CHECK(ts_store_close(w->store) == TS_OK);
+}
+
 int main(int count, char **arguments) {
   if (!make_folder("property")) return 1;
   const char *more = getenv("TIERSTORE_STORES");
-  const uint64_t only = count > 1 ? strtoull(arguments[1], NULL, 10) : 0; /* the seed of a failure */
   const uint64_t stores = more != NULL ? strtoull(more, NULL, 10) : STORES;
-  for (uint64_t seed = 1; seed <= stores && test_failures == 0; seed++) {
-    world here = {.seed = only != 0 ? only : seed}, *w = &here;
-    w->store = open_random(w);
-    if (w->store == NULL) continue;
-    const uint32_t wanted = 1 + (uint32_t)any(w, TABLES);
-    for (; w->tables < wanted; w->tables++) {
-      make_model(w, w->tables);
-      int32_t status = add_table(w->store, &w->table[w->tables], w->tables);
-      CHECK_MSG(status == TS_OK || status == TS_EFULL, "seed %llu: %s", SEED, message);
-      if (status == TS_OK) continue;
-      free_model(&w->table[w->tables]);
-      break;
-    }
-    for (uint32_t t = 0; t < w->tables; t++) learn_first_values(w, t);
-    for (uint32_t step = 1; w->tables > 0 && step <= STEPS && test_failures == 0; step++) {
-      one_call(w, step);
-      for (uint32_t t = 0; step % CHECK_EVERY == 0 && t < w->tables && test_failures == 0; t++) agrees(w, t);
-    }
-    for (uint32_t t = 0; t < w->tables; t++) free_model(&w->table[t]);
-    CHECK(ts_store_close(w->store) == TS_OK);
-    if (only != 0) break;
+  if (count > 1) {
+    run(strtoull(arguments[1], NULL, 10)); /* the seed of a failure */
+  } else {
+    for (uint64_t seed = 1; seed <= stores && test_failures == 0; seed++) run(seed);
+    for (size_t i = 0; i < sizeof failed_once / sizeof *failed_once && test_failures == 0; i++) run(failed_once[i]);
   }
   remove_folder();
   return test_result();

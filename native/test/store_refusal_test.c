@@ -1,5 +1,6 @@
 /* What a full store does with an update that needs new rows: it refuses and has stepped nothing, on every storage type, for
- * rows of 1 to 64 weights, in both ways of counting; and the same call steps each row once when there is room again. */
+ * rows of 1 to 64 weights, in both ways of counting; and the same call steps each row once when there is room again. A key
+ * whose row a refused lookup has created does not wait for admission any more. */
 #include "test/foreign_threads.h"
 #include "test/store_types.h"
 
@@ -120,6 +121,49 @@ static void settling_needs_no_room(const char *storage) {
   CHECK(ts_store_close(store) == TS_OK);
 }
 
+/* Looks new keys up, each batch until it is admitted, until the store refuses; `keys` are that batch then. */
+static bool fill_admitted(ts_store *store, const char *name) {
+  for (int64_t first = 0; first < 400000; first += BATCH) {
+    for (uint32_t i = 0; i < BATCH; i++) keys[i] = first + i;
+    int32_t status = ts_table_lookup(store, 0, keys, BATCH, rows, ERR);
+    if (status == TS_OK) status = ts_table_lookup(store, 0, keys, BATCH, rows, ERR);
+    if (status == TS_OK) continue;
+    CHECK_MSG(status == TS_EFULL, "%s: %s", name, message);
+    return status == TS_EFULL;
+  }
+  CHECK_MSG(false, "%s takes everything", name);
+  return false;
+}
+
+/* Rows that a refused lookup created stay, and their keys wait no more: they are in no list of those that do, and when their
+ * rows have expired nothing is left of what was counted before. */
+static void keys_with_rows_wait_no_more(const storage_type *type, const char *sizes, const char *counts, bool bags) {
+  ts_store *store = open_config(config_of_type(type, sizes, counts));
+  if (store == NULL) return;
+  add_config(store, CONFIG("name", "t", "dim", "64", "admission", "counter", "expire.steps", "5"));
+  int64_t waiting[BATCH];
+  int32_t tiers[BATCH];
+  uint64_t cursor[4] = {0}, offsets[BATCH + 1], frequencies[BATCH], n, both = 0, left = 0;
+  int64_t versions[BATCH];
+  if (!fill_admitted(store, type->name)) return;
+  for (uint32_t i = 0; i <= BATCH; i++) offsets[i] = i;
+  if (bags) /* the same keys again */
+    CHECK(ts_table_lookup_bags(store, 0, keys, offsets, BATCH, NULL, TS_COMBINER_SUM, 0, rows, ERR) == TS_EFULL);
+  do {
+    CHECK(ts_table_waiting(store, 0, cursor, waiting, NULL, NULL, BATCH, &n, ERR) == TS_OK);
+    CHECK(ts_table_lookup_tier(store, 0, waiting, n, tiers, ERR) == TS_OK);
+    for (uint64_t i = 0; i < n; i++) both += tiers[i] >= 0;
+  } while (n > 0);
+  CHECK_MSG(both == 0, "%s, %s: %llu keys have a row and wait for one", type->name, counts, (unsigned long long)both);
+  CHECK(ts_table_lookup_tier(store, 0, keys, BATCH, tiers, ERR) == TS_OK);
+  CHECK(ts_store_set_step(store, 9, ERR) == TS_OK && ts_table_expire(store, 0, 0, NULL, ERR) == TS_OK);
+  CHECK(ts_table_metadata(store, 0, keys, BATCH, frequencies, versions, ERR) == TS_OK);
+  for (uint32_t i = 0; i < BATCH; i++) left += tiers[i] >= 0 && (frequencies[i] != 0 || versions[i] != -1);
+  CHECK_MSG(left == 0, "%s, %s: %llu rows have expired and their keys need not be admitted anew", type->name, counts,
+            (unsigned long long)left);
+  CHECK(ts_store_close(store) == TS_OK);
+}
+
 int main(void) {
   if (!make_folder("refusal")) return 1;
   settling_needs_no_room("DRAM_SSDHASH");
@@ -128,12 +172,15 @@ int main(void) {
   for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
     const storage_type *type = &storage_types[i];
     const char *few = type->tiers == 1 ? "120000" : type->tiers == 2 ? "30000,90000" : "30000,20000,90000";
+    const char *fewer = type->tiers == 1 ? "3000" : type->tiers == 2 ? "1000,2000" : "1000,1000,1000";
     const char *all = type->tiers == 1   ? (type->ssd ? "6291456" : "1048576")
                       : type->tiers == 3 ? "5242880,262144,1048576"
                       : type->ssd        ? "5242880,1048576"
                                          : "1048576,262144";
     for (uint32_t d = 0; d < sizeof dims / sizeof *dims && test_failures == 0; d++) {
       update_a_full_store(type, few, "rows", dims[d], ts_policy_names[(i + d) % TS_POLICIES]);
+      if (dims[d] == 64) keys_with_rows_wait_no_more(type, fewer, "rows", i % 2 == 0);
+      if (dims[d] == 64) keys_with_rows_wait_no_more(type, all, "all", i % 2 == 1);
       if (!type->ssd || dims[d] == 64) update_a_full_store(type, all, "all", dims[d], ts_policy_names[(i + d) % TS_POLICIES]);
     }
   }
