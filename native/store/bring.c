@@ -132,8 +132,12 @@ static void lock(ts_shard *shard) {
   ts_count(shard->table, TS_STAT_lock_wait_ns, ts_now_ns() - start);
 }
 
-static bool creates(const ts_bring_chunk *c) {
+/* Rows that no index of memory knows can only be records. New ones are put there at once; keys that are counted for
+ * admission have no other place than the index. */
+static bool needs_index(const ts_bring_chunk *c) {
+  const ts_table *table = c->bring->table;
   bool any = false;
+  if (table->records != NULL && table->admission.kind != TS_ADMIT_COUNTED) return false;
   for (uint32_t i = 0; i < c->n; i++) any = any || c->fate[i] == CREATED;
   return any;
 }
@@ -154,7 +158,7 @@ static int32_t serve(ts_bring_chunk *c, ts_err err) {
     bool for_index = false;
     if (status == TS_OK) {
       status = reserve_index(c);
-      c->no_index = status == TS_EFULL && (c->bring->stay || (crowded && !creates(c)));
+      c->no_index = status == TS_EFULL && (c->bring->stay || (crowded && !needs_index(c)));
       if (c->no_index) status = TS_OK;
       for_index = status == TS_EFULL;
       if (status == TS_ENOMEM) ts_fail(err, TS_ENOMEM, "Cannot add rows to table \"%s\": out of memory", table->name);
@@ -171,7 +175,7 @@ static int32_t serve(ts_bring_chunk *c, ts_err err) {
       TS_SYNC("bring:index_wanted");
       status = ts_room_free(c->shard, c->index_wanted, err);
       if (status == TS_OK) continue;
-      crowded = status == TS_EFULL && !crowded; /* once more: rows that are there can be served where they are */
+      crowded = status == TS_EFULL && !crowded; /* once more: served where they are, or made below */
       if (crowded) continue;
     }
     if (lacks) { /* what removed rows of any table left; then as far as it goes */

@@ -18,7 +18,7 @@ typedef struct ts_bring_chunk {
   ts_fate fate[TS_BRING_CHUNK];
   ts_traffic *traffic;
   uint64_t index_wanted;
-  bool no_index; /* no room there for rows that stay where they are served */
+  bool no_index; /* no room there: rows are served where they are, new ones become records */
   bool starved; /* rows got no place in the first tier, where the shard has none at all */
 } ts_bring_chunk;
 

@@ -2,7 +2,8 @@
  *
  * A row whose bytes are below already, as a copy in the next memory tier or as a record, only loses its place: nothing is
  * written. A place below is found among the free ones, then by giving up copies of rows that are above, then by moving
- * other rows further down. The place above may be used again when every reader that might look at it has left. */
+ * other rows further down; where the shard has no row there either, since others have all of that tier, its rows go past it
+ * to the records. The place above may be used again when every reader that might look at it has left. */
 #include "base/sync_point.h"
 #include "store/store.h"
 
@@ -48,7 +49,8 @@ static void copy_frequency(const ts_row_layout *layout, const unsigned char *row
   if (layout->frequency_offset != 0) ts_row_set_frequency(layout, copy, ts_row_frequency(layout, row));
 }
 
-/* Rows to the memory tier below: those that moved are at the front of `slots` afterwards. */
+/* Rows to the memory tier below: those that moved are at the front of `slots` afterwards, the others, which have no copy
+ * there, behind them. */
 static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint32_t n, int32_t *status,
                           ts_traffic *traffic, ts_err err) {
   ts_rows *from = &shard->rows[tier], *to = &shard->rows[tier + 1];
@@ -77,6 +79,7 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint3
     }
     ts_index_move(&shard->index, key, hash, TS_LOCATION(tier + 1, place));
     *ts_rows_flags(from, row) = 0; /* its copy is no copy any more: nobody may give it up */
+    slots[i] = slots[moved];
     slots[moved++] = row;
   }
   if (tier == 0) ts_count(shard->table, TS_STAT_evicted_clean, clean);
@@ -164,7 +167,13 @@ static int32_t evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which,
     int32_t status = TS_OK;
     memcpy(slots, which + first, m * sizeof *slots);
     if (tier + 1 < table->store->memory_tiers) {
+      const uint32_t all = m;
       m = to_memory(shard, tier, slots, m, &status, traffic, err);
+      /* Other shards have all of the tier below: past it. */
+      if (status == TS_OK && m < all && table->records != NULL) {
+        status = to_records(shard, tier, slots + m, all - m, err);
+        if (status == TS_OK) m = all;
+      }
     } else {
       status = to_records(shard, tier, slots, m, err);
       if (status != TS_OK) m = 0;

@@ -292,7 +292,7 @@ static void serve_present(ts_bring_chunk *c, const bool *gets, tally *t) {
 static int32_t place_below(ts_bring_chunk *c, uint32_t i, bool *placed, ts_err err) {
   const ts_table *table = c->bring->table;
   int32_t status = TS_OK;
-  uint32_t tier = 1;
+  uint32_t tier = c->no_index ? table->store->memory_tiers : 1;
   while (tier < table->store->memory_tiers && ts_evict_places(c->shard, tier, 1, &status, c->traffic, err) == 0) tier++;
   *placed = status == TS_OK && tier < table->store->memory_tiers;
   if (*placed) place(c, i, tier, ts_work_staging(c->bring->work, c->numbers[i]), 0);

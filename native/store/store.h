@@ -169,6 +169,7 @@ struct ts_store {
   ts_work *idle;
   uint64_t work_limit; /* bytes of one call's working memory */
   uint64_t assured;    /* bytes of the largest there is, idle or in use: every table can work with it */
+  uint32_t largest_works; /* how many there are of that size; never 0 once there is a table */
   _Atomic uint64_t calls_to_rebalance;
   ts_evictors *evictors; /* NULL: calls evict for themselves */
   ts_descent descent;

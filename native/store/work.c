@@ -3,7 +3,7 @@
  * Working memory counts against the first tier's limit, which keeps a headroom for it, so it has a limit itself. A
  * batch with more distinct keys than fit is worked off in parts, split by hash bits: all repetitions of a key fall into
  * the same part in the order of the batch, so gradients sum in the same order whatever the memory. Memory is kept for
- * the next call; when it is short a call waits for some to come back. */
+ * the next call, unless the first tier is short of it; then a call waits for some to come back. */
 #include "base/sync_point.h"
 #include "store/store.h"
 
@@ -94,9 +94,29 @@ static void grow(ts_store *store, ts_work *w, uint64_t bytes) {
   }
   ts_piece_give_back(pieces, w->memory, w->bytes);
   ts_budget_give_back(budget, TS_PURPOSE_WORK, w->bytes);
+  if (w->memory != NULL && w->bytes == store->assured) store->largest_works--;
+  if (bytes > store->assured) {
+    store->assured = bytes;
+    store->largest_works = 0;
+  }
+  store->largest_works += bytes == store->assured;
   w->memory = memory;
   w->bytes = bytes;
-  if (bytes > store->assured) store->assured = bytes;
+}
+
+static void let_go(ts_store *store, ts_work *w) {
+  if (w->bytes == store->assured) store->largest_works--;
+  ts_piece_give_back(ts_blocks_pieces(store->blocks), w->memory, w->bytes);
+  ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_WORK, w->bytes + sizeof *w);
+  free(w);
+}
+
+/* Where memory is so short that a call would not get any now, none is kept for the next: what moves rows down needs it.
+ * One of the largest stays, so that those who wait get one. */
+static bool is_wanted(const ts_store *store, const ts_work *w) {
+  const ts_budget *budget = &store->tiers[0].budget;
+  const bool is_short = !budget->rows_only && atomic_load(&budget->used) > budget->limit - budget->headroom / 8 * 3;
+  return is_short && (w->bytes < store->assured || store->largest_works > 1);
 }
 
 static ts_work *create(ts_store *store, uint64_t bytes) {
@@ -151,9 +171,7 @@ ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind) {
       grow(store, w, want);
       if (w->bytes >= least) break;
       /* A second one, too small for this table and unable to grow: let it go, the first will come back. */
-      ts_piece_give_back(ts_blocks_pieces(store->blocks), w->memory, w->bytes);
-      ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_WORK, w->bytes + sizeof *w);
-      free(w);
+      let_go(store, w);
       continue;
     }
     w = create(store, want);
@@ -171,8 +189,12 @@ ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind) {
 void ts_work_release(ts_store *store, ts_work *work) {
   TS_SYNC("work:release");
   pthread_mutex_lock(&store->work_lock);
-  work->next = store->idle;
-  store->idle = work;
+  if (is_wanted(store, work)) {
+    let_go(store, work);
+  } else {
+    work->next = store->idle;
+    store->idle = work;
+  }
   pthread_cond_signal(&store->work_free);
   pthread_mutex_unlock(&store->work_lock);
 }
