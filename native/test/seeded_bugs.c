@@ -67,8 +67,9 @@ static int returned_block(int one) {
 }
 /* Of a DRAM tier's rows: after the last that was taken, or where none are any more. */
 static int of_rows(int at, bool returned) {
-  ts_tier tier = {0};
-  if (ts_dram_tier.open(&tier, UINT64_C(1) << 20, NULL, -1, (ts_err){0}) != TS_OK) return 2;
+  ts_tier tier = {.ops = &ts_dram_tier};
+  const ts_tier_place anywhere = {0};
+  if (ts_dram_tier.open(&tier, UINT64_C(1) << 20, &anywhere, (ts_err){0}) != TS_OK) return 2;
   unsigned char *rows = ts_dram_tier.take(&tier, 1000);
   if (returned) ts_dram_tier.give_back(&tier, rows, 1000);
   return rows[at];
