@@ -4,12 +4,12 @@ import { join, relative } from "node:path";
 import { calibrate, parseBytes } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import { listed } from "./price_files.ts";
 import { CLEAR_LINE, styleFor } from "./ui/ansi.ts";
 import { barText } from "./ui/progress.ts";
 import { tableText } from "./ui/table.ts";
 
 const NODE_KINDS = ["dram", "pmem", "cxl", "hbm"] as const;
-const listed = (text: string, before: readonly string[] = []): string[] => [...before, text];
 
 /** `tierbench calibrate`: measures memory and drives of this machine and writes each as a media model. */
 export function addCalibrate(program: Command, { terminal }: Context): void {

@@ -33,6 +33,21 @@ export function numberOf(pairs: Readonly<Record<string, string>>, key: string): 
   return value;
 }
 
+/** What moves in a tier: a line of `ts_simulate` and of `ts_step_cost`. */
+export function trafficOf(pairs: Readonly<Record<string, string>>): {
+  readonly tier: number;
+  readonly op: "read" | "write";
+  readonly bytes: number;
+  readonly accesses: number;
+} {
+  return {
+    tier: numberOf(pairs, "tier"),
+    op: pairs["op"] === "write" ? "write" : "read",
+    bytes: numberOf(pairs, "bytes"),
+    accesses: numberOf(pairs, "accesses"),
+  };
+}
+
 /** A 64-bit digest as 16 hexadecimal digits. */
 export function digestText(digest: bigint): string {
   return digest.toString(16).padStart(16, "0");

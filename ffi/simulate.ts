@@ -5,7 +5,7 @@
  */
 
 import { message, readText } from "./errors.ts";
-import { numberOf, parseLines, parsePairs } from "./facts.ts";
+import { numberOf, parseLines, parsePairs, trafficOf } from "./facts.ts";
 import { native } from "./library.ts";
 import { type NativeOptions, withConfig } from "./options.ts";
 
@@ -168,12 +168,7 @@ export function simulate(options: NativeOptions): Simulated {
       busyPs: numberOf(one, "busy_ps"),
       elapsedPs: numberOf(one, "elapsed_ps"),
     })),
-    traffic: of("traffic", (one) => ({
-      tier: numberOf(one, "tier"),
-      op: one["op"] === "write" ? "write" : "read",
-      bytes: numberOf(one, "bytes"),
-      accesses: numberOf(one, "accesses"),
-    })),
+    traffic: of("traffic", trafficOf),
     netBytes: numberOf(facts, "net_bytes"),
     tasks: of("task", (one) => ({
       kind: one["kind"] ?? "",

@@ -6,7 +6,7 @@
  */
 
 import { message, readText } from "./errors.ts";
-import { numberOf, parsePairs } from "./facts.ts";
+import { numberOf, parsePairs, trafficOf } from "./facts.ts";
 import { native } from "./library.ts";
 import { type NativeOptions, withConfig } from "./options.ts";
 
@@ -74,11 +74,6 @@ export function stepCost(options: NativeOptions): StepCost {
       places: numberOf(one, "places"),
       ps: numberOf(one, "ps"),
     })),
-    traffic: of("traffic", (one) => ({
-      tier: numberOf(one, "tier"),
-      op: one["op"] === "write" ? "write" : "read",
-      bytes: numberOf(one, "bytes"),
-      accesses: numberOf(one, "accesses"),
-    })),
+    traffic: of("traffic", trafficOf),
   };
 }
