@@ -17,7 +17,14 @@ import { type BenchRow, sortedRows, tableRows } from "./rows.ts";
 import { orMissing, type Setting } from "./setting.ts";
 import { measureSpeed, measureStores } from "./speed.ts";
 import { measureReads, measureWrites } from "./ssd.ts";
-import { knowsWithoutEmulation, measureEmulation, measureMemory, measureNull, measurePmem } from "./variants.ts";
+import {
+  knowsWithoutEmulation,
+  measureEmulation,
+  measureMemory,
+  measureNull,
+  measureOpen,
+  measurePmem,
+} from "./variants.ts";
 
 const PROGRAMS = `${NATIVE_FOLDER}/build/bench`;
 const WITHOUT = `${NATIVE_FOLDER}/build/no-emulation`;
@@ -71,6 +78,7 @@ async function measure(setting: Setting, facts: Facts): Promise<BenchRow[]> {
   });
   await part("stores", [], () => measureStores(setting));
   await part("memory", ["memory/rows"], () => measureMemory(setting));
+  await part("open", ["open/ms"], () => measureOpen(setting));
   await part("null", [], () => measureNull(setting));
   await part("pmem", ["pmem-off/dram"], () => measurePmem(setting));
   await part(

@@ -1,5 +1,5 @@
 /**
- * Our store against itself: bytes a row, what it costs without a medium, what a second memory tier costs while it is not
+ * Our store against itself: bytes a row, what opening takes, what it costs without a medium, what a second memory tier costs while it is not
  * needed, and what emulation costs while it is off.
  *
  * @module
@@ -7,7 +7,7 @@
 
 import { type Contender, ContenderError, numberOf } from "./contender.ts";
 import { DISTRIBUTIONS, type Kind, ROW_BYTES } from "./plan.ts";
-import { type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
+import { BARS, type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
 import { compareResults, type Options, ours, prepare, type Prepared, rate, type Setting } from "./setting.ts";
 import { WORD } from "./speed.ts";
 
@@ -25,6 +25,14 @@ export async function measureMemory(setting: Setting): Promise<BenchRow[]> {
     parts.push(ratioRow(`memory/rows ${rows}, resident`, [resident / (keys * ROW_BYTES)]));
   }
   return [worstRow("memory/rows", parts), ...parts];
+}
+
+/** How long a store takes to open, in a process that has one. */
+export async function measureOpen(setting: Setting): Promise<BenchRow[]> {
+  await using store = (await prepare(setting, "ours", ours(setting, "DRAM"), {}, 10_000)).contender;
+  const times: number[] = [];
+  for (let round = 0; round < setting.plan.rounds; round++) times.push(numberOf(await store.command("open"), "ms"));
+  return [{ ...ratioRow("open/ms", times), ...BARS["open/ms"], unit: "ms" }];
 }
 
 /** Paired rounds of two stores over some cells; a ÷ b. */

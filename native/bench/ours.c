@@ -7,6 +7,7 @@
  *   describe                       how the tiers are held
  *   settle                         waits for background work
  *   cold batch=<keys> ms=<n>       uniform lookups of so many keys a call; rows= those that came from the second tier
+ *   open                           opens another store of default options and closes it; ms= the opening took
  */
 #include "library.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 
 #define FUNCTIONS(X)                                                                                            \
-  X(ts_config_create) X(ts_config_free) X(ts_config_set) X(ts_store_open) X(ts_table_create) \
+  X(ts_config_create) X(ts_config_free) X(ts_config_set) X(ts_store_open) X(ts_store_close) X(ts_table_create)  \
   X(ts_table_lookup) X(ts_table_update) X(ts_store_statistics) X(ts_statistics_names) X(ts_store_memory)        \
   X(ts_store_describe)
 
@@ -156,11 +157,26 @@ static bool cold(const bench_options *options, char *reply, char *error) {
   return true;
 }
 
+static bool open_another(char *reply, char *error) {
+  ts_config *config = NULL;
+  ts_store *other = NULL;
+  bool ok = lib.ts_config_create(&config) == TS_OK &&
+            lib.ts_config_set(config, "storage", "DRAM", error, BENCH_TEXT) == TS_OK;
+  const uint64_t start = bench_now_ns();
+  ok = ok && lib.ts_store_open(config, &other, error, BENCH_TEXT) == TS_OK;
+  const uint64_t took = bench_now_ns() - start;
+  lib.ts_config_free(config);
+  lib.ts_store_close(other);
+  snprintf(reply, BENCH_TEXT, "ms=%.6f", (double)took * 1e-6);
+  return ok;
+}
+
 bool contender_command(const char *verb, const bench_options *options, char *reply, char *error) {
   if (store == NULL) return bench_fail(error, "Cannot do \"%s\" before prepare", verb);
   if (strcmp(verb, "memory") == 0) return memory(reply, error);
   if (strcmp(verb, "statistics") == 0) return counters(reply, NULL, NULL, error);
   if (strcmp(verb, "cold") == 0) return cold(options, reply, error);
+  if (strcmp(verb, "open") == 0) return open_another(reply, error);
   if (strcmp(verb, "settle") == 0) return settle(error);
   if (strcmp(verb, "describe") == 0) {
     uint64_t needed;

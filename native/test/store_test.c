@@ -1,5 +1,6 @@
 /* The store against plain arithmetic, on every storage type that this machine can open. PMEM types run their real code
  * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind and mbind on node 0. */
+#include "store/initializer.h"
 #include "test/foreign_threads.h"
 #include "test/store_types.h"
 
@@ -308,6 +309,23 @@ static void first_values_depend_on_seed_table_and_key_only(void) {
   CHECK_MSG(fabs(sum / 200000) < 0.01 && fabs(squares / 200000 - 0.7737) < 0.01 && most <= 2.0 && most > 1.98, "%g %g %g",
             sum / 200000, squares / 200000, most);
   ts_store_close(store);
+}
+
+/* The points that truncated normal weights lie between, by halving: slow, and sure. */
+static void points_of_the_normal_law_are_exact(void) {
+  static float points[TS_NORMAL_PIECES + 1];
+  ts_initializer_fill_normal(points);
+  const double all = erf(sqrt(2.0));
+  for (uint32_t i = 0; i <= TS_NORMAL_PIECES; i++) {
+    const double target = all * (2.0 * i / TS_NORMAL_PIECES - 1);
+    double a = -2, b = 2;
+    for (int round = 0; round < 60; round++) {
+      const double middle = (a + b) / 2;
+      *(erf(middle / sqrt(2.0)) < target ? &a : &b) = middle;
+    }
+    CHECK_MSG(fabs((double)points[i] - a) <= 6.1e-8 * fabs(a) + 1e-15, "point %u is %.9g, not %.9g", i, (double)points[i], a);
+    CHECK(i == 0 || points[i] > points[i - 1]);
+  }
 }
 
 /* DeepRec's lookup_tier case: four places, four batches; the key not seen lately is the one below. */
@@ -633,6 +651,7 @@ int main(void) {
   wrong_options_are_named();
   updates_follow_the_formulas();
   first_values_depend_on_seed_table_and_key_only();
+  points_of_the_normal_law_are_exact();
   same_rows_on_every_type();
   first_tier_smaller_than_a_batch();
   a_full_tier_steps_no_row();
