@@ -132,6 +132,8 @@ typedef struct ts_mlp_parameter {
 uint32_t ts_mlp_parameter_count(const ts_mlp *mlp);
 ts_mlp_parameter ts_mlp_parameter_at(const ts_mlp *mlp, uint32_t index);
 void ts_mlp_read(const ts_mlp *mlp, uint32_t index, float *out);
+/* The rows in which it is kept, with padding and optimizer state; whoever writes there packs (ts_mlp_pack). */
+const ts_parameters *ts_mlp_rows_of(const ts_mlp *mlp, uint32_t index);
 /* Weights alone; optimizer state stays. */
 void ts_mlp_write(ts_mlp *mlp, uint32_t index, const float *in);
 /* After weights were changed by hand. */

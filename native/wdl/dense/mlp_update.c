@@ -111,13 +111,17 @@ ts_mlp_parameter ts_mlp_parameter_at(const ts_mlp *mlp, uint32_t index) {
   return p;
 }
 
+const ts_parameters *ts_mlp_rows_of(const ts_mlp *mlp, uint32_t index) {
+  const uint32_t l = index / 2;
+  if (l == mlp->options.count) return index % 2 == 0 ? &mlp->output : &mlp->output_bias;
+  return index % 2 == 0 ? &mlp->layers[l].w : &mlp->layers[l].b;
+}
+
 /* Where a parameter's rows lie: the output's weights are one row here, a column in their shape. */
 static float *row_of(const ts_mlp *mlp, uint32_t index, uint32_t row, uint32_t *width) {
-  const uint32_t l = index / 2;
   const ts_mlp_parameter p = ts_mlp_parameter_at(mlp, index);
-  *width = l == mlp->options.count ? p.rows : p.columns;
-  if (l == mlp->options.count) return index % 2 == 0 ? mlp->output.value : mlp->output_bias.value;
-  return index % 2 == 0 ? ts_parameters_row(&mlp->layers[l].w, row) : mlp->layers[l].b.value;
+  *width = index / 2 == mlp->options.count ? p.rows : p.columns;
+  return ts_parameters_row(ts_mlp_rows_of(mlp, index), row);
 }
 
 static uint32_t stored_rows(const ts_mlp *mlp, uint32_t index) {
