@@ -376,6 +376,7 @@ export type { SweepPoint } from "./models/host/sweep.ts";
 export type { MediaQuery, MediaQuestion } from "./ffi/media.ts";
 export { isPlan, loadPlan, parsePlan } from "./models/planning/load.ts";
 export type {
+  BookMedia as PlanBookMedia,
   PlanCost,
   PlanFile,
   PlanFileMachine,

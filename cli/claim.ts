@@ -17,16 +17,7 @@ import {
 } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import {
-  AS_OF_HELP,
-  BOUNDARY_HELP,
-  boundaryWord,
-  CURRENCY_HELP,
-  currencyWord,
-  listed,
-  priceOptions,
-  PRICES_HELP,
-} from "./price_files.ts";
+import { priceOptions, withPriceOptions } from "./price_files.ts";
 
 /** A claim to print: what is known of it, and what it is taken apart into. */
 interface Shown {
@@ -37,15 +28,13 @@ interface Shown {
 /** `tierbench claim`: takes the savings of a report, or a published one, apart. */
 export function addClaim(program: Command, { terminal }: Context): void {
   const names = Object.keys(PUBLISHED_CLAIMS);
-  program.command("claim")
-    .description("take a saving apart: where it comes from, what it hangs on, where it would turn around")
-    .argument("[results]", "a result.jsonl, its folder, or a report's page", join("reports", "out", "pmem-modes"))
+  withPriceOptions(
+    program.command("claim")
+      .description("take a saving apart: where it comes from, what it hangs on, where it would turn around")
+      .argument("[results]", "a result.jsonl, its folder, or a report's page", join("reports", "out", "pmem-modes")),
+  )
     .option("--published <name>", `a published saving instead: ${names.join(", ")}`)
     .option("--case <name>", "this case alone (default: every case with a saving)")
-    .option("--prices <file>", PRICES_HELP, listed)
-    .option("--as-of <date>", AS_OF_HELP)
-    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
-    .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--json", "for machines: a list of claims")
     .addHelpText(
       "after",

@@ -8,6 +8,7 @@ import {
   planInputs,
   planRequest,
   planText,
+  planWin,
   planWinText,
   runnerUp,
   simulatedText,
@@ -16,26 +17,15 @@ import {
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { SET_HELP, setField } from "./set_option.ts";
-import {
-  AS_OF_HELP,
-  BOUNDARY_HELP,
-  boundaryWord,
-  CURRENCY_HELP,
-  currencyWord,
-  listed,
-  priceOptions,
-  PRICES_HELP,
-} from "./price_files.ts";
+import { priceOptions, withPriceOptions } from "./price_files.ts";
 
 /** `tierbench plan`: the cheapest machines that hold a model's tables and train it fast enough. */
 export function addPlan(program: Command, { terminal, exit }: Context): void {
-  program.command("plan")
-    .description("find the cheapest machines for a model's tables: tier by table, hosts, speed, cost, with bands")
-    .argument("<file>", "a plan file; scenarios/plans has examples")
-    .option("--prices <file>", PRICES_HELP, listed)
-    .option("--as-of <date>", AS_OF_HELP)
-    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
-    .option("--currency <code>", CURRENCY_HELP, currencyWord)
+  withPriceOptions(
+    program.command("plan")
+      .description("find the cheapest machines for a model's tables: tier by table, hosts, speed, cost, with bands")
+      .argument("<file>", "a plan file; scenarios/plans has examples"),
+  )
     .option("--no-limit", "no bound on the number of tables and machines")
     .option("--set <field=value>", SET_HELP, setField)
     .option("--simulate", "run the best plan and the runner-up in virtual time, beside the planner's figures")
@@ -62,7 +52,10 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
         const extra = simulate === true
           ? { simulated: simulated.map(([{ machine, hosts }, of]) => ({ machine: machine.name, hosts, ...of })) }
           : {};
-        const named = unpriced.map(({ name, why }) => ({ name, why }));
+        const named = unpriced.map((one) => {
+          const { plan: _, ...win } = planWin(one, request, answer) ?? { plan: undefined };
+          return { name: one.name, why: one.why, ...("hosts" in win ? { win } : {}) };
+        });
         terminal.out(`${JSON.stringify({ ...answer, ...extra, unpriced: named }, undefined, 2)}\n`);
       } else terminal.out(planText(answer));
       for (const one of json === true ? [] : unpriced) {

@@ -1,3 +1,5 @@
+// @ts-types="@commander-js/extra-typings"
+import type { Command, OptionValues } from "commander";
 import {
   BOUNDARIES,
   type Boundary,
@@ -9,27 +11,24 @@ import {
 } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 
-/** Explains the option in helps. */
-export const PRICES_HELP = "a CSV file of your own prices, which win over the price book's; may be repeated";
+const PRICES_HELP = "a CSV file of your own prices, which win over the price book's; may be repeated";
 /** Explains the date in helps. */
 export const AS_OF_HELP = 'prices as of this date, such as "2026-11"';
 
-/** Explains the boundary in helps. */
-export const BOUNDARY_HELP: string = `where the bill ends, each word with those before it: ${
+const BOUNDARY_HELP: string = `where the bill ends, each word with those before it: ${
   BOUNDARIES.join(", ")
 } (default: the whole bill)`;
-/** Explains the currency in helps. */
-export const CURRENCY_HELP = 'costs in this currency, such as "EUR"; its rate is a row of the prices';
+const CURRENCY_HELP = 'costs in this currency, such as "EUR"; its rate is a row of the prices';
 
 /** Where a bill ends, by its word. */
-export function boundaryWord(text: string): Boundary {
+function boundaryWord(text: string): Boundary {
   const found = BOUNDARIES.find((one) => one === text);
   if (found !== undefined) return found;
   throw new UsageError(`Cannot end the bill at "${text}": one of ${BOUNDARIES.join(", ")} is needed`);
 }
 
 /** A currency by its word. */
-export function currencyWord(text: string): string {
+function currencyWord(text: string): string {
   if (/^[A-Z]{3}$/.test(text)) return text;
   throw new UsageError(`Cannot give costs in "${text}": three capital letters such as "EUR" are needed`);
 }
@@ -44,6 +43,17 @@ export interface PriceWords {
   readonly boundary?: Boundary | undefined;
   /** Currency of the costs. */
   readonly currency?: string | undefined;
+}
+
+/** Gives a verb the options that say at which prices: `--prices`, `--as-of`, `--boundary`, `--currency`. */
+export function withPriceOptions<A extends unknown[], O extends OptionValues, G extends OptionValues>(
+  verb: Command<A, O, G>,
+): Command<A, O & PriceWords, G> {
+  return verb
+    .option("--prices <file>", PRICES_HELP, listed)
+    .option("--as-of <date>", AS_OF_HELP)
+    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
+    .option("--currency <code>", CURRENCY_HELP, currencyWord) as unknown as Command<A, O & PriceWords, G>;
 }
 
 /** What they ask of a report: nothing where no word was given. */

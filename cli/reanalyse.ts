@@ -20,17 +20,7 @@ import {
 } from "../mod.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import {
-  AS_OF_HELP,
-  BOUNDARY_HELP,
-  boundaryWord,
-  checkPriced,
-  CURRENCY_HELP,
-  currencyWord,
-  listed,
-  priceOptions,
-  PRICES_HELP,
-} from "./price_files.ts";
+import { checkPriced, priceOptions, withPriceOptions } from "./price_files.ts";
 
 const HELP = `
 Without other prices the page is made again from the file alone; it is the same to the byte if this version of tierbench
@@ -56,13 +46,11 @@ async function bookOf(word: string): Promise<PriceBook> {
 
 /** `tierbench reanalyse`: makes a report again from its page. */
 export function addReanalyse(program: Command, { terminal, exit }: Context): void {
-  program.command("reanalyse")
-    .description("make a report again from its page alone, if wanted at other prices")
-    .argument("<report>", "a report's page")
-    .option("--as-of <date>", `${AS_OF_HELP}, from the price book in the page`)
-    .option("--prices <file>", PRICES_HELP, listed)
-    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
-    .option("--currency <code>", CURRENCY_HELP, currencyWord)
+  withPriceOptions(
+    program.command("reanalyse")
+      .description("make a report again from its page alone, if wanted at other prices")
+      .argument("<report>", "a report's page"),
+  )
     .option("--price-book <folder>", 'the CSV files to use as the whole price book; "shipped": the one of this version')
     .option("--out <file>", "write the page there")
     .option("--json", "for machines: the summary")

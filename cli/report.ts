@@ -15,28 +15,16 @@ import {
 import { folderOfPage } from "./contribute.ts";
 import type { Context } from "./main.ts";
 import { isPage, RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
-import {
-  AS_OF_HELP,
-  BOUNDARY_HELP,
-  boundaryWord,
-  checkPriced,
-  CURRENCY_HELP,
-  currencyWord,
-  listed,
-  priceOptions,
-  PRICES_HELP,
-} from "./price_files.ts";
+import { checkPriced, priceOptions, withPriceOptions } from "./price_files.ts";
 
 /** `tierbench report`: writes the report of a result file again. */
 export function addReport(program: Command, { terminal }: Context): void {
-  program.command("report")
-    .description("write the report of earlier results again")
-    .argument("[results]", RESULTS_HELP, join("reports", "out", "pmem-modes"))
+  withPriceOptions(
+    program.command("report")
+      .description("write the report of earlier results again")
+      .argument("[results]", RESULTS_HELP, join("reports", "out", "pmem-modes")),
+  )
     .option("--out <folder>", "where the report goes (default: beside the results; of a page: reports/out/<its name>)")
-    .option("--prices <file>", PRICES_HELP, listed)
-    .option("--as-of <date>", AS_OF_HELP)
-    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
-    .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--json", "for machines: the summary, after writing the report")
     .addHelpText(
       "after",

@@ -18,17 +18,7 @@ import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import { SET_HELP, setField } from "./set_option.ts";
 import type { Context } from "./main.ts";
-import {
-  AS_OF_HELP,
-  BOUNDARY_HELP,
-  boundaryWord,
-  checkPrices,
-  CURRENCY_HELP,
-  currencyWord,
-  listed,
-  priceOptions,
-  PRICES_HELP,
-} from "./price_files.ts";
+import { checkPrices, listed, priceOptions, withPriceOptions } from "./price_files.ts";
 import { RunView } from "./run_view.ts";
 import { runVirtual } from "./run_virtual.ts";
 import { VOUCH_HELP, vouched } from "./vouch.ts";
@@ -78,9 +68,11 @@ function checkWords(
 
 /** `tierbench run`: runs a scenario and writes its report. */
 export function addRun(program: Command, { terminal, exit }: Context): void {
-  program.command("run")
-    .description("run a scenario and write its report")
-    .argument("[scenario]", `${SCENARIO_HELP} (default: "${DEFAULT_SCENARIO}")`)
+  withPriceOptions(
+    program.command("run")
+      .description("run a scenario and write its report")
+      .argument("[scenario]", `${SCENARIO_HELP} (default: "${DEFAULT_SCENARIO}")`),
+  )
     .option("--preset <name>", 'with "contribute": measure what is here, make one file to send', preset)
     .option("--note <text>", 'with the preset: an answer ("modules: …", "firmware: …", "idle: …") or a remark', listed)
     .option("--answers <file>", "with the preset: the same from a JSON file")
@@ -92,10 +84,6 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--out <folder>", "where results go (default: reports/out/<name>)")
     .option("--seed <number>", "another seed than the scenario's", wholeNumber)
     .option("--set <field=value>", SET_HELP, setField)
-    .option("--prices <file>", PRICES_HELP, listed)
-    .option("--as-of <date>", AS_OF_HELP)
-    .option("--boundary <where>", BOUNDARY_HELP, boundaryWord)
-    .option("--currency <code>", CURRENCY_HELP, currencyWord)
     .option("--no-limit", "take however long it takes: no bound on samples, or on the work of a simulation")
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the summary on standard output, progress on standard error")

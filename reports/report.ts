@@ -107,6 +107,7 @@ export {
   type PriceUnit,
   problemText,
   type Provenance,
+  type Quote,
   withOwnPrices,
 } from "../models/costs/price_book.ts";
 export {
@@ -173,7 +174,14 @@ export {
   planRequest,
   type RowTimes,
 } from "../models/planning/request.ts";
-export { type PlanPricing, type PlanTrainers, planWinText, type UnpricedMachine } from "../models/planning/bill.ts";
+export {
+  type PlanPricing,
+  type PlanTrainers,
+  type PlanWin,
+  planWin,
+  planWinText,
+  type UnpricedMachine,
+} from "../models/planning/bill.ts";
 export { planText, simulatedText } from "../models/planning/text.ts";
 export type {
   Banded,

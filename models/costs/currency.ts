@@ -56,6 +56,7 @@ export function inCurrency(book: PriceBook, currency: string, date: string): Pri
   return {
     instances: book.instances.map((one) => converted(one, factor(one), currency)),
     items: book.items.map((item) => isMoney(item) ? convertedItem(item, factor(item), currency) : item),
+    ...(book.quotes === undefined ? {} : { quotes: book.quotes }),
   };
 }
 

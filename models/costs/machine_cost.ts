@@ -109,6 +109,8 @@ export interface PricedMachine extends PriceAge {
 export interface NoPrice {
   /** The reason. */
   readonly why: string;
+  /** It is no such machine: it cannot hold what it should, or cannot be built, at any price. */
+  readonly unfit?: true;
   /** Where CXL memory alone lacks one: the rest of the machine, GB of that memory, and what a purchase comes to in an hour. */
   readonly rest?: { readonly machine: PricedMachine; readonly gigabytes: number; readonly hourly: number };
 }
@@ -179,6 +181,7 @@ function fromBook(name: string, needs: PartNeeds, { dated, date }: Prices): Pric
     const [need, have] = [needs[part] ?? 0, has[part]];
     if (need > 0 && (have === undefined || need > have * USABLE_SHARE)) {
       return {
+        unfit: true,
         why: `no price: a server needs ${gigabytes(need)} of ${PART_WORDS[part]}, ${row.name} has ${
           have === undefined ? "not stated" : gigabytes(have * USABLE_SHARE)
         } of it for rows`,
@@ -212,7 +215,9 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
     const need = needs[part] ?? 0;
     const modules = parts[part];
     if (modules === undefined) {
-      if (need > 0) return { why: `no price: rows are in ${PART_WORDS[part]}, and machine.components has none` };
+      if (need > 0) {
+        return { unfit: true, why: `no price: rows are in ${PART_WORDS[part]}, and machine.components has none` };
+      }
       continue;
     }
     const bytes = parseBytes(modules.size);
@@ -220,6 +225,7 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
     const count = modules.count ?? Math.max(1, Math.ceil(need / USABLE_SHARE / bytes / by)) * by;
     if (count * bytes * USABLE_SHARE < need * (1 - 1e-9)) {
       return {
+        unfit: true,
         why: `no price: a server needs ${gigabytes(need)} of ${PART_WORDS[part]}, ${count} × ${gigabytes(bytes)} have ${
           gigabytes(count * bytes * USABLE_SHARE)
         } for rows`,
@@ -227,6 +233,7 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
     }
     if (count > MOST[part]) {
       return {
+        unfit: true,
         why: `no price: a server needs ${gigabytes(need)} of ${PART_WORDS[part]}, that is ${count} × ${
           gigabytes(bytes)
         }, and one takes ${MOST[part]}`,

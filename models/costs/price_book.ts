@@ -17,6 +17,7 @@ import {
   type PriceItem,
   type PriceProblem,
   type Provenance,
+  type Quote,
   readPriceFile,
 } from "./price_rows.ts";
 
@@ -34,6 +35,7 @@ export {
   type PriceProblem,
   type PriceUnit,
   type Provenance,
+  type Quote,
 } from "./price_rows.ts";
 
 /** Everything the book holds. */
@@ -42,6 +44,8 @@ export interface PriceBook {
   readonly instances: readonly Instance[];
   /** Prices of memory, power, servers, storage, and the figures that go with them. */
   readonly items: readonly PriceItem[];
+  /** Machines of the user's files that no price is stated of; absent without any. */
+  readonly quotes?: readonly Quote[];
 }
 
 /**
@@ -74,7 +78,12 @@ export function parsePriceBook(files: readonly PriceFile[]): PriceBook {
 export function withOwnPrices(book: PriceBook, files: readonly PriceFile[]): PriceBook {
   const { book: own, problems } = readBook(files, true);
   refuseFirst([...problems, ...unitProblems([...book.items, ...own.items])]);
-  return { instances: [...book.instances, ...own.instances], items: [...book.items, ...own.items] };
+  const quotes = [...book.quotes ?? [], ...own.quotes ?? []];
+  return {
+    instances: [...book.instances, ...own.instances],
+    items: [...book.items, ...own.items],
+    ...(quotes.length === 0 ? {} : { quotes }),
+  };
 }
 
 /**
@@ -94,7 +103,7 @@ export function lintPrices(files: readonly PriceFile[], beside?: PriceBook): Pri
  */
 export function pricesAsOf(book: PriceBook, date: string): PriceBook {
   const month = monthIndex(date, "last");
-  const latest = <T extends Instance | PriceItem>(rows: readonly T[]): T[] => {
+  const latest = <T extends Instance | Quote | PriceItem>(rows: readonly T[]): T[] => {
     const kept = new Map<string, T>();
     for (const row of rows) {
       if (monthIndex(row.from, "first") > month) continue;
@@ -104,7 +113,11 @@ export function pricesAsOf(book: PriceBook, date: string): PriceBook {
     return [...kept.values()];
   };
   const items = latest(book.items);
-  return { instances: latest(book.instances).map((one) => withEnergy(one, items)), items };
+  const instances = latest(book.instances).map((one) => withEnergy(one, items));
+  // A machine that has a price by the date is no open quote, too.
+  const priced = new Set(instances.map(keyOf));
+  const quotes = latest(book.quotes ?? []).filter((one) => !priced.has(keyOf(one)));
+  return { instances, items, ...(quotes.length === 0 ? {} : { quotes }) };
 }
 
 /** Rows whose power a machine that is bought is priced with. */
@@ -169,10 +182,15 @@ export function modulePrice(dated: PriceBook, medium: Medium, capacityGB: number
 
 function readBook(files: readonly PriceFile[], own: boolean): { book: PriceBook; problems: PriceProblem[] } {
   const read = files.map((file) => readPriceFile(file, own));
-  const book = { instances: read.flatMap((one) => one.instances), items: read.flatMap((one) => one.items) };
+  const quotes = read.flatMap((one) => one.quotes);
+  const book: PriceBook = {
+    instances: read.flatMap((one) => one.instances),
+    items: read.flatMap((one) => one.items),
+    ...(quotes.length === 0 ? {} : { quotes }),
+  };
   const across: PriceProblem[] = [];
   const seen = new Map<string, string>();
-  for (const row of [...book.instances, ...book.items]) {
+  for (const row of [...book.instances, ...quotes, ...book.items]) {
     const key = `${keyOf(row)} from ${row.from}`;
     const first = seen.get(key);
     if (first !== undefined) across.push({ file: row.file, line: undefined, text: `${key} is in "${first}", too` });

@@ -78,6 +78,9 @@ export interface Instance extends Provenance {
   readonly pricePerHour: number;
 }
 
+/** A machine that somebody offers without stating a price: plans say at most what to pay for it to win. */
+export type Quote = Omit<Instance, "pricePerHour" | "bought">;
+
 /** A purchase, spread over years. */
 export interface Bought {
   /** Price of one machine. */
@@ -131,6 +134,8 @@ export interface PriceFile {
 /** Rows of one file. */
 interface PriceRows {
   readonly instances: readonly Instance[];
+  /** Of the user's files alone. */
+  readonly quotes: readonly Quote[];
   readonly items: readonly PriceItem[];
 }
 
@@ -151,20 +156,21 @@ export interface PriceProblem {
  * @returns Sound rows with their lines, and what is wrong with the others.
  */
 export function readPriceFile(file: PriceFile, own: boolean): PriceRows & { readonly problems: PriceProblem[] } {
-  const [instances, items, problems]: [Instance[], PriceItem[], PriceProblem[]] = [[], [], []];
+  const [instances, quotes, items]: [Instance[], Quote[], PriceItem[]] = [[], [], []];
+  const problems: PriceProblem[] = [];
   let rows: CsvRow[];
   try {
     rows = parseCsv(file.text, file.name);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return { instances, items, problems: [{ file: file.name, line: undefined, text: error.message }] };
+    return { instances, quotes, items, problems: [{ file: file.name, line: undefined, text: error.message }] };
   }
   const header = file.text.replace(/^\ufeff/, "").split(/\r?\n/, 1)[0] ?? "";
   const columns = header.split(",");
   const form = columns.includes("provider") ? "instances" : columns.includes("item") ? "items" : undefined;
   if (form === undefined) {
     const text = `the header has neither "provider" (machines) nor "item" (everything else): found "${header}"`;
-    return { instances, items, problems: [{ file: file.name, line: 1, text }] };
+    return { instances, quotes, items, problems: [{ file: file.name, line: 1, text }] };
   }
   const lines = new Map<string, number>();
   for (const row of rows) {
@@ -175,18 +181,23 @@ export function readPriceFile(file: PriceFile, own: boolean): PriceRows & { read
       const twin = lines.get(key);
       if (twin !== undefined) refuse(`${key} is there twice, first in line ${twin}`);
       lines.set(key, row.line);
-      if ("provider" in read) instances.push(read);
-      else items.push(read);
+      if (!("provider" in read)) items.push(read);
+      else if (hasPrice(read)) instances.push(read);
+      else quotes.push(read);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       problems.push({ file: file.name, line: row.line, text: error.message });
     }
   }
-  return { instances, items, problems };
+  return { instances, quotes, items, problems };
+}
+
+function hasPrice(read: Instance | Quote): read is Instance {
+  return "pricePerHour" in read;
 }
 
 /** What two rows have in common if they are prices of the same thing. */
-export function keyOf(row: Instance | PriceItem): string {
+export function keyOf(row: Instance | Quote | PriceItem): string {
   return "provider" in row ? `${row.provider} ${row.name}` : row.item;
 }
 
@@ -203,7 +214,7 @@ interface Context {
   readonly own: boolean;
 }
 
-function instance({ row, file, own }: Context): Instance {
+function instance({ row, file, own }: Context): Instance | Quote {
   const role = text(row, "role");
   if (role !== "memory" && role !== "worker") refuse(`role is "${role}", "memory" or "worker" is needed`);
   const shape = {
@@ -227,6 +238,8 @@ function instance({ row, file, own }: Context): Instance {
   if (unit !== "hour" && unit !== "machine") {
     refuse(`unit is "${unit}", "hour" is needed, or "machine" if it is bought`);
   }
+  const machine = { provider: chosen(row, "provider"), name: chosen(row, "name"), role, ...shape, ...more } as const;
+  if (own && (row.fields["price"] ?? "").trim() === "") return { ...machine, ...origin(row, file, own) };
   const money = currency(row, true);
   const price = positive(row, "price");
   const lifeYears = optional(row, "life_years");
@@ -238,11 +251,7 @@ function instance({ row, file, own }: Context): Instance {
   }
   const bought = { price, lifeYears: lifeYears ?? 1, financing: optional(row, "financing") ?? 0 };
   return {
-    provider: chosen(row, "provider"),
-    name: chosen(row, "name"),
-    role,
-    ...shape,
-    ...more,
+    ...machine,
     ...(unit === "machine" ? { bought } : {}),
     pricePerHour: unit === "machine" ? boughtPerHour(bought) : price,
     ...origin(row, file, own),

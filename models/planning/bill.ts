@@ -18,7 +18,7 @@ import {
   USABLE_SHARE,
 } from "../costs/machine_cost.ts";
 import type { ResolvedMachine } from "./plan_file.ts";
-import type { PlanAnswer, PlanBill, PlanMachine, PlanRequest } from "./plan_types.ts";
+import type { Plan, PlanAnswer, PlanBill, PlanMachine, PlanRequest } from "./plan_types.ts";
 import { plan } from "./planner.ts";
 
 /** Machines that train. */
@@ -43,40 +43,69 @@ export interface UnpricedMachine {
   readonly name: string;
   /** `no price: …`. */
   readonly why: string;
-  /** The machine, its price that of the parts that have one. */
-  readonly machine: PlanMachine;
+  /** The machine, its price that of the parts that have one; absent: it cannot be planned with at any price. */
+  readonly machine?: PlanMachine;
   /** Where CXL memory alone lacks a price: the rest of the machine. */
   readonly rest?: NoPrice["rest"];
 }
 
+/** Up to which price a machine without one would win. */
+export interface PlanWin {
+  /** How many of it the target needs. */
+  readonly hosts: number;
+  /** At most so much for an hour of one, all of it: 0 or less, it would lose as a gift. */
+  readonly perHour: number;
+  /** Where CXL memory alone lacks a price: at most so much for a GB of it, bought, and a month of a GB. */
+  readonly perGB?: { readonly bought: number; readonly month: number };
+  /** The plan on it. */
+  readonly plan: Plan;
+}
+
 /**
- * Up to which price of its CXL memory a machine without a price would win: where as many of it as the target needs cost what
- * the winner costs.
+ * Up to which price a machine without a price would win: where as many of it as the target needs cost what the winner costs.
  *
- * @returns Undefined where something else has no price, or where there is no winner, or it cannot meet the target.
+ * @returns Undefined where it cannot be planned with, or where there is no winner, or it cannot meet the target; and with a
+ * budget alone, where the fastest wins.
  */
-export function planWinText(
+export function planWin(
   { rest, machine }: UnpricedMachine,
   request: PlanRequest,
-  { best, bill }: PlanAnswer,
-): string | undefined {
-  if (rest === undefined || best === undefined) return undefined;
-  // Without its CXL memory it costs less than with it: what it is planned with must not bound the number of machines.
-  const found = plan({ ...request, machines: [{ ...machine, pricePerHour: rest.machine.perHour }] }).best;
+  { best }: PlanAnswer,
+): PlanWin | undefined {
+  const { samplesPerSecond, p99StepSeconds } = request.target;
+  if (machine === undefined || best === undefined || (samplesPerSecond ?? p99StepSeconds) === undefined) {
+    return undefined;
+  }
+  // Without what has no price it costs less than with it: what it is planned with must not bound the number of machines.
+  const found = plan({ ...request, machines: [{ ...machine, pricePerHour: rest?.machine.perHour ?? 0 }] }).best;
   if (found === undefined) return undefined;
-  const spare = (best.pricePerHour - found.hosts * rest.machine.perHour) / (found.hosts * rest.gigabytes);
-  const [perGB, perMonth] = [spare / rest.hourly, spare * HOURS_PER_MONTH];
-  const sign = bill?.sign ?? "$";
-  return spare <= 0
-    ? `as a gift it would not win against ${best.hosts} × ${best.machine.name}`
-    : `at most ${significant(perGB)} ${sign}/GB to buy, or ${
-      significant(perMonth)
-    } ${sign}/GB-month, for ${found.hosts} of it to ` +
-      `win against ${best.hosts} × ${best.machine.name}`;
+  const perHour = best.pricePerHour / found.hosts;
+  if (rest === undefined) return { hosts: found.hosts, perHour, plan: found };
+  const spare = (perHour - rest.machine.perHour) / rest.gigabytes;
+  return {
+    hosts: found.hosts,
+    perHour,
+    perGB: { bought: spare / rest.hourly, month: spare * HOURS_PER_MONTH },
+    plan: found,
+  };
+}
+
+/** {@linkcode planWin} in words. */
+export function planWinText(one: UnpricedMachine, request: PlanRequest, answer: PlanAnswer): string | undefined {
+  const [win, { best, bill }] = [planWin(one, request, answer), answer];
+  if (win === undefined || best === undefined) return undefined;
+  const [sign, against] = [bill?.sign ?? "$", `against ${best.hosts} × ${best.machine.name}`];
+  const most = win.perGB === undefined
+    ? `${significant(win.perHour)} ${sign} an hour, or ${significant(win.perHour * HOURS_PER_MONTH)} ${sign} a month,`
+    : `${significant(win.perGB.bought)} ${sign}/GB to buy, or ${significant(win.perGB.month)} ${sign}/GB-month,`;
+  return (win.perGB?.bought ?? win.perHour) <= 0
+    ? `as a gift it would not win ${against}`
+    : `at most ${most} for ${win.hosts} of it to win ${against}`;
 }
 
 /** The price of a machine of the user's own, all of whose memory must be there, whatever share of it rows may use. */
 export function ownPrice({ machine, tiers }: ResolvedMachine, prices: Prices): PricedMachine | NoPrice {
+  if (machine === undefined) return { why: "no price is stated" };
   const needs: Partial<Record<PartName, number>> = {};
   for (const { medium, bytes, records } of tiers) {
     const part = partNamed(medium) ?? (records ? "nvme" : undefined);

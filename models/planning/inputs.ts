@@ -7,10 +7,12 @@
 
 import { missRatioCurve, type PopularityLaw, type ZipfLaw } from "../../ffi/curve.ts";
 import { evaluateMedia } from "../../ffi/media.ts";
-import { ScenarioError } from "../../base/diagnostics.ts";
+import { bytesText } from "../../base/bytes.ts";
+import { type Problem, ScenarioError } from "../../base/diagnostics.ts";
 import { isPathWord } from "../../base/path_word.ts";
-import { listMedia, loadMedia, type Media, mediaOptions } from "../media/media.ts";
+import { listMedia, loadMedia, type Media, mediaCapacity, mediaOptions } from "../media/media.ts";
 import { bandFor, loadResiduals, type Residuals } from "../media/calibration/bands.ts";
+import { capacityOf } from "../simulation/capacity.ts";
 import { STORES } from "../simulation/native_options.ts";
 import { resolveTier } from "../simulation/resolve.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
@@ -35,10 +37,10 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
   const { samplesPerSecond, p99Ms, dollarsPerHour } = file.target;
   const samplesPerStep = file.batch * file.workers;
   const media = await loadAll([
-    file.media.dram,
-    file.media.pmem,
+    ...Object.values(file.media),
     ...Object.values(file.machines).flatMap(({ tiers }) => tiers.map((tier) => tier.medium)),
   ], file.directory);
+  refuseOverfull(file, media);
   const tables: PlannedTable[] = [];
   for (const table of planTables(file)) {
     const { profile, lookups } = file.tables[table.name] as Required<PlanFileTable>;
@@ -61,6 +63,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
     own,
     providers: file.providers,
     media: file.media,
+    capacity: (medium) => mediaCapacity(of(media, medium)),
     rowTimes: rowTimes(media, await loadResiduals([...media.keys()])),
     prices: file.prices,
     ...(file.cost === undefined ? {} : {
@@ -133,6 +136,35 @@ async function loadAll(names: readonly string[], directory: string): Promise<Rea
   return media;
 }
 
+/**
+ * Refuses tiers that are larger than what their devices hold.
+ *
+ * @throws {ScenarioError} naming the tiers, what their media hold and how many devices would hold them.
+ */
+function refuseOverfull({ machines }: ResolvedPlanFile, media: ReadonlyMap<string, Media>): void {
+  const problems = Object.entries(machines).flatMap(([name, { tiers }]) =>
+    tiers.flatMap(({ medium, bytes, devices }, k): Problem[] => {
+      const capacity = capacityOf(of(media, medium), { size: bytes, devices });
+      if (capacity === undefined || bytes <= capacity) return [];
+      const holds = devices === 1 ? "one holds" : `${devices} devices hold`;
+      return [{
+        path: ["machines", name, "tiers", k, "size"],
+        message: `expected a size of at most ${bytesText(capacity)}, which ${holds} of "${medium}", found ${
+          bytesText(bytes)
+        }`,
+        hint: `${Math.ceil(bytes / (capacity / devices))} devices would hold it ("devices")`,
+      }];
+    })
+  );
+  if (problems.length > 0) throw new ScenarioError(problems);
+}
+
+function of(media: ReadonlyMap<string, Media>, name: string): Media {
+  const medium = media.get(name);
+  if (medium === undefined) throw new RangeError(`Cannot use "${name}": it is no medium of this plan`);
+  return medium;
+}
+
 /** Rows that go to a disk are gathered in buffers and written in one piece (native/simulator/access_cost.c). */
 const BUFFER = 256 * 1024;
 
@@ -143,8 +175,7 @@ function rowTimes(media: ReadonlyMap<string, Media>, residuals: Residuals): Plan
     const key = `${name} ${threads} ${rowBytes} ${devices}`;
     const answer = answers.get(key);
     if (answer !== undefined) return answer;
-    const medium = media.get(name);
-    if (medium === undefined) throw new RangeError(`Cannot time a row on "${name}": it is no medium of this plan`);
+    const medium = of(media, name);
     const { store, round, depth } = resolveTier({ media: name }, MODE_OF[medium.kind], 1, 2);
     const [operation, bytes] = [STORES[store], Math.ceil(rowBytes / round) * round];
     const gathered = depth > 1;

@@ -45,7 +45,7 @@ export interface PlanFileMachine {
   date?: string;
   /** What it is in. Default "USD". */
   currency?: string;
-  /** What it costs: a machine of the price book, an hour's price, or parts. */
+  /** What it costs: a machine of the price book, an hour's price, or parts. Without any: at most what it may cost to win. */
   machine?: MachineCost;
   /** Its tiers, fastest first. */
   tiers: { name: string; medium: string; size: string | number; devices?: number; records?: boolean }[];
@@ -99,7 +99,7 @@ export interface PlanFile {
   /** Providers of the price book that are looked at; all of them without. */
   providers?: string[];
   /** Media of the price book's machines. */
-  media?: { dram?: string; pmem?: string };
+  media?: Partial<BookMedia>;
   /** Machines of one's own, beside those of the price book. */
   machines?: Record<string, PlanFileMachine>;
   /** Share of each memory that tables may use. Default 0.9. */
@@ -107,6 +107,25 @@ export interface PlanFile {
   /** Machines of one shape at most. Default 256. */
   maxHosts?: number;
 }
+
+/** Media models that stand for the memory of the price book's machines, which the book does not name. */
+export interface BookMedia {
+  /** Default "ddr4-2666-6ch". */
+  readonly dram: string;
+  /** Default "cxl-type3-ddr4". */
+  readonly cxl: string;
+  /** Default "optane-100-6x256". */
+  readonly pmem: string;
+  /** Of its drives. Default "nvme-tlc". */
+  readonly nvme: string;
+}
+
+const BOOK_MEDIA: BookMedia = {
+  dram: "ddr4-2666-6ch",
+  cxl: "cxl-type3-ddr4",
+  pmem: "optane-100-6x256",
+  nvme: "nvme-tlc",
+};
 
 /** A plan file with every default filled in. */
 export interface ResolvedPlanFile {
@@ -141,7 +160,7 @@ export interface ResolvedPlanFile {
   /** Providers of the price book that are looked at; undefined: all of them. */
   readonly providers: readonly string[] | undefined;
   /** Media models that stand for the memory of the price book's machines. */
-  readonly media: { readonly dram: string; readonly pmem: string };
+  readonly media: BookMedia;
   /** Machines of the user's own, by name; empty without any. */
   readonly machines: Readonly<Record<string, ResolvedMachine>>;
   /** Share of each memory that tables may use, above 0 and at most 1. */
@@ -152,8 +171,8 @@ export interface ResolvedPlanFile {
 
 /** A machine of the user's own with its defaults. */
 export interface ResolvedMachine {
-  /** What one machine costs. */
-  readonly machine: MachineCost;
+  /** What one machine costs; undefined: nobody says. */
+  readonly machine: MachineCost | undefined;
   /** Its tiers, fastest first: name, media model, bytes of one machine, devices, and whether rows are records in files. */
   readonly tiers: readonly {
     readonly name: string;
@@ -235,8 +254,8 @@ const machine = v.pipe(
   machineFields,
   v.check(
     ({ machine, pricePerHour, date }) =>
-      machine === undefined ? pricePerHour !== undefined && date !== undefined : pricePerHour === undefined,
-    "expected pricePerHour with its date, or machine",
+      (pricePerHour === undefined) === (date === undefined) && (machine === undefined || pricePerHour === undefined),
+    "expected pricePerHour with its date, or machine, or none of them",
   ),
 );
 
@@ -291,8 +310,10 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
   providers: v.exactOptional(described(v.array(text), "Providers of the price book; all of them without.")),
   media: v.exactOptional(described(
     v.strictObject({
-      dram: v.exactOptional(described(text, 'Default "ddr4-2666-6ch".')),
-      pmem: v.exactOptional(described(text, 'Default "optane-100-6x256".')),
+      dram: v.exactOptional(described(text, `Default "${BOOK_MEDIA.dram}".`)),
+      cxl: v.exactOptional(described(text, `Default "${BOOK_MEDIA.cxl}".`)),
+      pmem: v.exactOptional(described(text, `Default "${BOOK_MEDIA.pmem}".`)),
+      nvme: v.exactOptional(described(text, `Of drives. Default "${BOOK_MEDIA.nvme}".`)),
     }),
     "Media models that stand for the memory of the price book's machines, which the book does not name.",
   )),
@@ -301,6 +322,12 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
   maxHosts: v.exactOptional(whole("Machines of one shape at most. Default 256.", 1, 100_000)),
 });
 
+/** An hour's price, where one is stated with its date. */
+function hourly({ pricePerHour, date, currency }: PlanFileMachine): MachineCost | undefined {
+  if (pricePerHour === undefined || date === undefined) return undefined;
+  return { pricePerHour, date, ...(currency === undefined ? {} : { currency }) };
+}
+
 /** Fills every default in. */
 export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "directory"> {
   const tables = Object.entries(written.tables).map(([name, one]) =>
@@ -308,11 +335,7 @@ export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "director
   );
   const machines = Object.entries(written.machines ?? {}).map(([name, one]) =>
     [name, {
-      machine: one.machine ?? {
-        pricePerHour: one.pricePerHour ?? 0,
-        date: one.date ?? "",
-        ...(one.currency === undefined ? {} : { currency: one.currency }),
-      },
+      machine: one.machine ?? hourly(one),
       tiers: one.tiers.map(({ name, medium, size, devices, records }) => ({
         name,
         medium,
@@ -339,7 +362,7 @@ export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "director
     prices: written.prices ?? "2026-11",
     ...(written.cost === undefined ? {} : { cost: { workersPerHost: 1, ...written.cost } }),
     providers: written.providers,
-    media: { dram: "ddr4-2666-6ch", pmem: "optane-100-6x256", ...written.media },
+    media: { ...BOOK_MEDIA, ...written.media },
     machines: Object.fromEntries(machines),
     usableShare: written.usableShare ?? 0.9,
     maxHosts: written.maxHosts ?? 256,

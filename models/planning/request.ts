@@ -10,7 +10,7 @@ import { type PriceAge, pricesIn } from "../costs/machine_cost.ts";
 import { dateText, type Instance, isEnded, isStale, type PriceBook } from "../costs/price_book.ts";
 import { billOf, ownPrice, type PlanPricing, type PlanTrainers, priceNoteOf, type UnpricedMachine } from "./bill.ts";
 import { OVERHEAD } from "../workloads/row_bytes.ts";
-import type { ResolvedMachine } from "./plan_file.ts";
+import type { BookMedia, ResolvedMachine } from "./plan_file.ts";
 import type { PlanTableBytes } from "./sizes.ts";
 import type {
   PlanMachine,
@@ -63,7 +63,9 @@ export interface PlanInputs {
   /** Providers of the price book that are looked at; undefined: all of them. */
   readonly providers: readonly string[] | undefined;
   /** Media of the book's machines. */
-  readonly media: { readonly dram: string; readonly pmem: string };
+  readonly media: BookMedia;
+  /** Bytes that one device of a medium holds; undefined where its file does not say. */
+  readonly capacity: (medium: string) => number | undefined;
   /** Times of a row on a medium that so many threads use. */
   readonly rowTimes: (medium: string, threads: number, rowBytes: number, devices?: number) => RowTimes;
   /** Date of the prices: the latest the price book has by then. */
@@ -99,7 +101,8 @@ export function planRequest(
   const own = inputs.own.map((machine) => ({ machine, price: ownPrice(machine, prices) }));
   const unpriced = own.flatMap(({ machine, price }): UnpricedMachine[] => {
     if (!("why" in price)) return [];
-    const { why, rest } = price;
+    const { why, rest, unfit } = price;
+    if (unfit) return [{ name: machine.name, why }];
     const planned = ownMachine(
       machine,
       { perHour: rest?.machine.perHour ?? 0, dates: [], stale: false, ended: [] },
@@ -107,11 +110,20 @@ export function planRequest(
     );
     return [{ name: machine.name, why, machine: planned, ...(rest === undefined ? {} : { rest }) }];
   });
-  const rented = dated.instances.filter(({ role, provider }) =>
-    role === "memory" && (inputs.providers === undefined || inputs.providers.includes(provider))
-  );
+  const offered = ({ role, provider }: Pick<Instance, "role" | "provider">) =>
+    role === "memory" && (inputs.providers === undefined || inputs.providers.includes(provider));
+  for (const quote of (dated.quotes ?? []).filter(offered)) {
+    const free = { ...quote, pricePerHour: 0 };
+    unpriced.push(
+      tooManyKinds(free, inputs) ??
+        { name: nameOf(quote), why: "no price is stated", machine: rentedMachine(free, inputs) },
+    );
+  }
+  const rented = dated.instances.filter(offered);
+  unpriced.push(...rented.flatMap((instance) => tooManyKinds(instance, inputs) ?? []));
   const machines = [
-    ...rented.map((instance) => rentedMachine(instance, inputs)),
+    ...rented.filter((instance) => tooManyKinds(instance, inputs) === undefined)
+      .map((instance) => rentedMachine(instance, inputs)),
     ...own.flatMap(({ machine, price }) => "why" in price ? [] : [ownMachine(machine, price, inputs)]),
   ];
   if (machines.length === 0) {
@@ -169,18 +181,53 @@ function between(rows: readonly number[], misses: readonly number[], at: number)
   return y0 + (y1 - y0) * share;
 }
 
+function nameOf({ provider, name }: Pick<Instance, "provider" | "name">): string {
+  return `${provider} ${name}`;
+}
+
+/** Kinds of memory of one machine that rows can be placed in. */
+const MOST_TIERS = 3;
+
+/**
+ * The memory of a machine of the price book, each kind as what it is. CXL memory and PMem are as many devices as its bytes
+ * fill; of a drive, rows use at most what the one that was measured holds.
+ */
+function tiersOf(instance: Instance, { media, capacity }: PlanInputs): OwnMachine["tiers"] {
+  const { dramGib = 0, pmemGib = 0, cxlGib = 0, nvmeCount = 0, nvmeGB = 0 } = instance;
+  const memory = (name: string, medium: string, gib: number) => {
+    const bytes = gib * GIB;
+    const devices = name === "DRAM" ? 1 : Math.max(1, Math.ceil(bytes / (capacity(medium) ?? Infinity)));
+    return { name, medium, bytes, devices, records: false };
+  };
+  const drive = Math.min(nvmeGB * 1e9, capacity(media.nvme) ?? Infinity);
+  return [
+    memory("DRAM", media.dram, dramGib),
+    memory("CXL", media.cxl, cxlGib),
+    memory("PMEM", media.pmem, pmemGib),
+    { name: "SSD", medium: media.nvme, bytes: nvmeCount * drive, devices: nvmeCount, records: true },
+  ].filter(({ name, bytes }) => name === "DRAM" || bytes > 0);
+}
+
+/** A machine that has more kinds of memory than rows can be placed in, HBM among them. */
+function tooManyKinds(instance: Instance, inputs: PlanInputs): UnpricedMachine | undefined {
+  const kinds = [
+    ...(instance.hbmGib === undefined ? [] : ["HBM"]),
+    ...tiersOf(instance, inputs).map(({ name }) => name),
+  ];
+  if (instance.hbmGib === undefined && kinds.length <= MOST_TIERS) return undefined;
+  return {
+    name: nameOf(instance),
+    why: `not planned: it has ${kinds.join(", ")}; rows are placed in ${MOST_TIERS} kinds of memory at most, none of ` +
+      "them HBM: describe it in machines with the tiers that rows should use",
+  };
+}
+
 function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
-  const { provider, name, dramGib = 0, pmemGib = 0, vcpus = 16, networkGBs } = instance;
+  const { vcpus = 16, networkGBs } = instance;
   // Two virtual CPUs are a core; each core keeps its own lines in flight.
   const threads = Math.max(1, Math.floor(vcpus / 2));
-  const tiers = [
-    { name: "DRAM", medium: inputs.media.dram, bytes: dramGib * GIB, devices: 1, records: false },
-    ...(pmemGib === 0
-      ? []
-      : [{ name: "PMEM", medium: inputs.media.pmem, bytes: pmemGib * GIB, devices: 1, records: false }]),
-  ];
   return {
-    name: `${provider} ${name}`,
+    name: nameOf(instance),
     pricePerHour: instance.pricePerHour,
     priceDate: dateText(instance),
     ...priceNoteOf({
@@ -189,7 +236,7 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
     }),
     cores: threads,
     networkBytesPerSecond: networkGBs === undefined ? undefined : networkGBs * 1e9,
-    tiers: tiers.map((tier) => planTier(tier, threads, inputs)),
+    tiers: tiersOf(instance, inputs).map((tier) => planTier(tier, threads, inputs)),
   };
 }
 

@@ -24,7 +24,10 @@ const MOST_DRAM = 12 * 2 * 256e9;
  * Bytes that a tier's medium holds. The files of DRAM say the modules that were measured; others fit the same channels, so
  * that a larger `size` of such a tier is taken for what it has, up to what a socket takes.
  */
-function capacityOf(medium: Media, { size, devices }: ResolvedTier): number | undefined {
+export function capacityOf(
+  medium: Media,
+  { size, devices }: Pick<ResolvedTier, "size" | "devices">,
+): number | undefined {
   const capacity = mediaCapacity(medium, devices);
   if (medium.kind !== "dram" || (capacity !== undefined && size <= capacity)) return capacity;
   return size === 0 ? undefined : Math.min(Math.max(size, capacity ?? 0), MOST_DRAM * devices);
