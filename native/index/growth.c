@@ -66,6 +66,30 @@ int32_t ts_index_new_segment(ts_index *index, uint32_t buckets, uint32_t depth, 
   return TS_ENOMEM;
 }
 
+int32_t ts_index_beginning(ts_index *index, uint32_t buckets, ts_index_directory **out) {
+  ts_index_directory *d;
+  int32_t status = ts_directory_create(index, 0, &d);
+  if (status != TS_OK) return status;
+  ts_segment *s;
+  status = ts_index_new_segment(index, buckets, 0, &s);
+  if (status != TS_OK) {
+    ts_directory_destroy(index, d);
+    return status;
+  }
+  atomic_store_explicit(&d->segments[0], s, memory_order_relaxed);
+  *out = d;
+  return TS_OK;
+}
+
+void ts_index_free_all(ts_index *index, ts_index_directory *d) {
+  for (uint64_t i = 0, n = UINT64_C(1) << d->depth; i < n;) {
+    ts_segment *s = ts_directory_segment(d, i);
+    i += n >> s->depth;
+    ts_index_free_segment(index, s);
+  }
+  ts_directory_destroy(index, d);
+}
+
 static void free_retired(ts_index *index, retired *r) {
   if (r->segments == NULL && r->directories == NULL) return;
   ts_epoch_wait(index->options.epochs);
@@ -268,8 +292,45 @@ int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, ui
   return status;
 }
 
+/* Bytes of a directory and its segments. */
+static uint64_t all_bytes(const ts_index_directory *d) {
+  uint64_t bytes = ts_directory_bytes(d->depth);
+  for (uint64_t i = 0, n = UINT64_C(1) << d->depth; i < n;) {
+    const ts_segment *s = ts_directory_segment(d, i);
+    i += n >> s->depth;
+    bytes += ts_segment_bytes(s->buckets);
+  }
+  return bytes;
+}
+
+/* All keys, which are few, into one segment; the bytes that this gave back. */
+static int32_t gather(ts_index *index, uint64_t *bytes) {
+  ts_index_directory *old = ts_index_directory_of(index), *d;
+  const int32_t status = ts_index_beginning(index, buckets_for(index, index->live), &d);
+  if (status != TS_OK) return status;
+  ts_segment *to[2] = {ts_directory_segment(d, 0), NULL};
+  for (uint64_t i = 0, n = UINT64_C(1) << old->depth; i < n;) {
+    const ts_segment *s = ts_directory_segment(old, i);
+    i += n >> s->depth;
+    ts_segment_rehash(s, index->options.skip_bits, to);
+  }
+  const uint64_t before = all_bytes(old), after = all_bytes(d);
+  atomic_store_explicit(&index->directory, d, memory_order_release);
+  ts_epoch_wait(index->options.epochs);
+  ts_index_free_all(index, old);
+  *bytes += before - after;
+  return TS_OK;
+}
+
 uint64_t ts_index_shrink(ts_index *index) {
   uint64_t bytes = 0;
+  /* A segment for each would be room for many. */
+  if (ts_index_directory_of(index)->depth > 0 && buckets_for(index, index->live) <= SEGMENT_LEAST &&
+      gather(index, &bytes) == TS_OK) {
+    index->most = index->live;
+    return bytes;
+  }
+  bool refused = false;
   /* Rebuilding keeps the depth of directory and segments. */
   const uint32_t depth = ts_index_directory_of(index)->depth;
   for (uint64_t i = 0, n = UINT64_C(1) << depth; i < n;) {
@@ -279,10 +340,16 @@ uint64_t ts_index_shrink(ts_index *index) {
     const uint32_t buckets = buckets_for(index, s->live);
     uint64_t wanted;
     i += n >> s->depth;
-    if (buckets > s->buckets / 4 * 3 || resize(index, &r, s, hash, buckets, &wanted) != TS_OK) continue;
+    if (buckets > s->buckets / 4 * 3) continue;
+    if (resize(index, &r, s, hash, buckets, &wanted) != TS_OK) {
+      refused = true;
+      continue;
+    }
     bytes += before - ts_segment_bytes(buckets);
     free_retired(index, &r); /* its room is for the next one */
   }
+  /* What was refused is tried again when another quarter has gone. */
+  index->most = refused ? index->live * 3 : index->live;
   return bytes;
 }
 

@@ -9,28 +9,15 @@ int32_t ts_index_init(ts_index *index, const ts_index_options *options) {
   if (index->options.fresh == 0) index->options.fresh = 74;
   if (index->options.full > 98 || index->options.fresh >= index->options.full) return TS_EINVAL;
   ts_index_directory *d;
-  int32_t status = ts_directory_create(index, 0, &d);
-  if (status != TS_OK) return status;
-  ts_segment *s;
-  status = ts_index_new_segment(index, TS_SEGMENT_FIRST, 0, &s);
-  if (status != TS_OK) {
-    ts_directory_destroy(index, d);
-    return status;
-  }
-  atomic_store_explicit(&d->segments[0], s, memory_order_relaxed);
-  atomic_store_explicit(&index->directory, d, memory_order_release);
-  return TS_OK;
+  int32_t status = ts_index_beginning(index, TS_SEGMENT_FIRST, &d);
+  if (status == TS_OK) atomic_store_explicit(&index->directory, d, memory_order_release);
+  return status;
 }
 
 void ts_index_destroy(ts_index *index) {
   ts_index_directory *d = ts_index_directory_of(index);
   if (d == NULL) return;
-  for (uint64_t i = 0, n = UINT64_C(1) << d->depth; i < n;) {
-    ts_segment *s = ts_directory_segment(d, i);
-    i += n >> s->depth;
-    ts_index_free_segment(index, s);
-  }
-  ts_directory_destroy(index, d);
+  ts_index_free_all(index, d);
   atomic_store_explicit(&index->directory, NULL, memory_order_relaxed);
 }
 
@@ -50,6 +37,7 @@ void ts_index_insert(ts_index *index, int64_t key, uint64_t hash, ts_location lo
   ts_segment *s = ts_segment_of(index, hash);
   ts_segment_insert(s, index->options.epochs, key, hash, location);
   index->live++;
+  index->most = TS_MAX(index->most, index->live);
   changed(index);
   if (s->reserved == 0) return;
   s->reserved--;

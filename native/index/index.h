@@ -46,12 +46,15 @@ typedef struct ts_index_options {
   uint64_t segment_bytes;
 } ts_index_options;
 
+#define TS_INDEX_FIRST 20u /* slots that every index has */
+
 struct ts_index_directory; /* segment.h */
 
 typedef struct ts_index {
   struct ts_index_directory *_Atomic directory; /* what readers follow; the rest is the writer's, on another line */
   ts_index_options options;
   uint64_t live, reserved;
+  uint64_t most; /* entries it had at once since it last became smaller */
   struct ts_segment *reserving; /* segments that may have reservations */
   uint32_t rebuilds; /* number of the last segment made */
   _Atomic uint64_t changes; /* of entries; moved on after each: see ts_index_changes */
@@ -71,9 +74,14 @@ static inline uint64_t ts_index_changes(const ts_index *index) {
  * nothing; segments that grew before it stay as they are. */
 int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, uint64_t *wanted);
 void ts_index_clear_reservations(ts_index *index);
-/* Rebuilds segments that have become much too large for what they hold, as far as the charge allows; returns the bytes that
- * it gave back. The writer's; no reservation may be open. */
+/* Rebuilds segments that have become much too large for what they hold, or one for all where few keys are left, as far as
+ * the charge allows. Returns the bytes that it gave back. The writer's; no reservation may be open. */
 uint64_t ts_index_shrink(ts_index *index);
+/* Whether that is worth it after removals: three quarters of the entries have gone. Asked after each removal, all shrinking
+ * together takes a constant time a removal. */
+static inline bool ts_index_is_wide(const ts_index *index) {
+  return index->live <= index->most / 4 && index->most > TS_INDEX_FIRST;
+}
 
 /* The batch path, two stages over up to a few hundred keys whose indexes differ by shard: indexes[hash >> (64 - bits)]
  * (bits 0: indexes[0]). ts_index_approach hashes the keys and prefetches their home buckets; ts_index_read compares.
@@ -113,7 +121,8 @@ ts_location ts_index_find_one(const ts_index *index, int64_t key);
 void ts_index_insert(ts_index *index, int64_t key, uint64_t hash, ts_location location);
 /* Changes the location of a present key; readers see the old or the new one. */
 void ts_index_move(ts_index *index, int64_t key, uint64_t hash, ts_location location);
-/* Removes a key; false if absent. Keys of other slots stay where they are; segments shrink at their next rebuild. */
+/* Removes a key; false if absent. Keys of other slots stay where they are; segments shrink at their next rebuild, or by
+ * ts_index_shrink. */
 bool ts_index_remove(ts_index *index, int64_t key, uint64_t hash);
 
 /* Walks all entries under the writers' lock: start with a zeroed cursor; false at the end. Entries that are inserted or

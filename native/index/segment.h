@@ -10,6 +10,7 @@
 #define TS_SEGMENT_FIRST 4u    /* buckets of the smallest */
 #define TS_SEGMENT_MOST 8192u  /* buckets: half a megabyte, a fraction of a millisecond to rebuild */
 
+static_assert(TS_SEGMENT_FIRST * TS_BUCKET_SLOTS == TS_INDEX_FIRST, "what every index has");
 static_assert(TS_SEGMENT_BLOCK * sizeof(ts_bucket) == TS_INDEX_BLOCK, "a block is a power of two of buckets");
 
 typedef struct ts_segment {
@@ -76,7 +77,7 @@ ts_location ts_segment_find(const ts_segment *s, int64_t key, uint64_t hash);
 /* The writer's: slot of a key, false if absent. */
 bool ts_segment_locate(const ts_segment *s, int64_t key, uint64_t hash, ts_bucket **bucket, uint32_t *slot);
 void ts_segment_insert(ts_segment *s, ts_epochs *epochs, int64_t key, uint64_t hash, ts_location location);
-/* Copies all entries of a segment into one or, by the hash bit below its name, two new ones that nobody sees yet. */
+/* Adds all entries of a segment to one or, by the hash bit below its name, two new ones that nobody sees yet. */
 void ts_segment_rehash(const ts_segment *from, uint32_t skip, ts_segment *to[2]);
 /* Undoes what many removals and insertions do to a segment, in place: keys come home where room has become free, and
  * marks that nobody needs are cleared. Cursors begin the segment again: it gets a new number. */
@@ -96,5 +97,9 @@ void ts_directory_destroy(ts_index *index, ts_index_directory *d);
 /* Charged; TS_EFULL or TS_ENOMEM. */
 int32_t ts_index_new_segment(ts_index *index, uint32_t buckets, uint32_t depth, ts_segment **out);
 void ts_index_free_segment(ts_index *index, ts_segment *s);
+/* A directory with one empty segment, charged, that nobody sees yet; TS_EFULL or TS_ENOMEM. */
+int32_t ts_index_beginning(ts_index *index, uint32_t buckets, ts_index_directory **out);
+/* A directory with all its segments. */
+void ts_index_free_all(ts_index *index, ts_index_directory *d);
 
 #endif

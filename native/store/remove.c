@@ -68,6 +68,7 @@ int32_t ts_remove_rows(ts_table *table, const int64_t *keys, uint64_t n, ts_remo
     outcome gone;
     pthread_mutex_lock(&shard->lock);
     status = remove_one(shard, keys[i], test, work == NULL ? NULL : work->staging, &gone, err);
+    if (ts_index_is_wide(&shard->index)) ts_spare_index(shard);
     pthread_mutex_unlock(&shard->lock);
     *removed += gone == A_ROW || (test != NULL && gone != NOTHING);
     ts_count(table, TS_STAT_expired, test == NULL && gone == AN_EXPIRED_ROW);

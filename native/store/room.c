@@ -87,6 +87,7 @@ static int32_t release_of(ts_shard *shard, ts_err err) {
   ts_traffic_begin(shard->table->store, &traffic);
   pthread_mutex_lock(&shard->lock);
   int32_t status = ts_room_release(shard, &traffic, err);
+  if (ts_index_is_wide(&shard->index)) ts_spare_index(shard);
   for (uint32_t t = 0; t < shard->table->store->memory_tiers; t++) ts_rows_settle(&shard->rows[t]);
   pthread_mutex_unlock(&shard->lock);
   ts_traffic_wait(shard->table, &traffic);

@@ -1,9 +1,10 @@
 /* spare.c - memory of rows that were removed goes back to the tier's limit, so that other tables can have it.
  *
- * Such rows leave free places, which only their own shard can use, and an index as large as it ever was. In a first
- * tier whose rows can move down, room.c gives up chunks. In a tier alone, and in the lowest of memory, nothing can move
- * down; but rows of the last chunks can move to free places of the others. They have no key beside
- * them, so the index is walked for them, once for all chunks of a shard; shards that have much to give come first. */
+ * Such rows leave an index that is too large, which becomes smaller whenever three quarters of its keys have gone, and
+ * before a limit refuses; and free places, which only their own shard can use. In a first tier whose rows can move down,
+ * room.c gives up chunks. In a tier alone, and in the lowest of memory, nothing can move down; but rows of the last chunks
+ * can move to free places of the others. They have no key beside them, so the index is walked for them, once for all
+ * chunks of a shard; shards that have much to give come first. */
 #include "store/store.h"
 
 #include <string.h>
@@ -73,8 +74,8 @@ static bool give_chunks(ts_shard *shard, uint32_t tier, uint64_t share) {
   return true;
 }
 
-/* Shard locked. A smaller segment is there before the larger one goes: the headroom lends the memory for that. */
-static bool shrink_index(ts_shard *shard) {
+/* A smaller segment is there before the larger one goes: the headroom lends the memory for that. */
+bool ts_spare_index(ts_shard *shard) {
   ts_budget *dram = &shard->table->store->tiers[0].budget;
   ts_index_clear_reservations(&shard->index); /* of a call that was refused */
   const uint64_t lent = ts_budget_take_first(dram, TS_PURPOSE_INDEX, GRANT) ? GRANT : 0, before = shard->index_grant;
@@ -93,7 +94,7 @@ static bool sweep(ts_store *store, uint32_t tier, uint64_t share) {
       ts_shard *shard = &store->tables[i]->shards[s];
       pthread_mutex_lock(&shard->lock);
       if (tier < store->memory_tiers && give_chunks(shard, tier, share)) freed = true;
-      if (tier == 0 && shrink_index(shard)) freed = true;
+      if (tier == 0 && ts_spare_index(shard)) freed = true;
       pthread_mutex_unlock(&shard->lock);
     }
   return freed;

@@ -424,5 +424,7 @@ void ts_room_feed(ts_shard *shard);
 bool ts_spare_sweep(ts_store *store, uint32_t tier);
 /* The same with no lock held; `all`: not only of those that have much to give. */
 bool ts_spare_free(ts_store *store, uint32_t tier, bool all);
+/* The room of one index, which may have become too large. Shard locked. */
+bool ts_spare_index(ts_shard *shard);
 
 #endif

@@ -201,6 +201,7 @@ static void agrees_with_a_map(uint64_t seed, uint32_t skip, uint32_t full, uint3
         absent_removals += !here;
         CHECK(ts_index_remove(&f->index, keys[k], hashes[k]) == here);
         map[k] = TS_LOCATION_NONE;
+        if (ts_index_is_wide(&f->index)) ts_index_shrink(&f->index);
       }
     }
     check_all(f, map, keys, hashes);
@@ -225,6 +226,47 @@ static void shrinks_after_removals(void) {
     wrong += i < n && i % 10 != 0 ? l != TS_LOCATION_NONE : TS_LOCATION_ROW(l) != i;
   }
   CHECK_MSG(wrong == 0, "%llu keys", (unsigned long long)wrong);
+  finish(f);
+}
+
+/* What three quarters of the keys took is given back without new ones, and of an empty index nothing is left; as far as the
+ * budget lets the smaller segments begin. */
+static void gives_back_after_removals(int64_t spare) {
+  fixture *f = start(INT64_MAX, 2, 0, 0);
+  const int64_t fresh = f->purse.used;
+  const uint64_t n = MANY / 14;
+  uint64_t keys = 0, times = 0;
+  for (uint64_t i = 0; keys < n; i++) {
+    if (ts_index_hash(key_of(i)) >> 62 != 0) continue; /* the keys of one shard */
+    insert_one(&f->index, key_of(i), keys++);
+  }
+  const int64_t full = f->purse.used;
+  CHECK(!ts_index_is_wide(&f->index));
+  f->purse.limit = full + spare;
+  int64_t key;
+  ts_location l;
+  for (ts_index_cursor cursor = {0}; ts_index_next(&f->index, &cursor, &key, &l) && l < TS_LOCATION_NONE;) {
+    CHECK(ts_index_remove(&f->index, key, ts_index_hash(key)));
+    if (!ts_index_is_wide(&f->index)) continue;
+    const int64_t before = f->purse.used;
+    const uint64_t bytes = ts_index_shrink(&f->index);
+    CHECK_MSG(bytes == (uint64_t)(before - f->purse.used), "%llu bytes, not %lld", (unsigned long long)bytes,
+              (long long)(before - f->purse.used));
+    if (spare > 0 && f->index.live > n / 100)
+      CHECK_MSG((double)f->purse.used < 1.6 * (double)full * (double)f->index.live / (double)n, "%lld of %lld bytes for %llu of %llu keys",
+                (long long)f->purse.used, (long long)full, (unsigned long long)f->index.live, (unsigned long long)n);
+    times++;
+  }
+  CHECK(ts_index_live(&f->index) == 0);
+  CHECK_MSG(times < (spare > 0 ? 20 : 50), "%llu times", (unsigned long long)times);
+  CHECK_MSG(spare == 0 ? f->purse.used == full : f->purse.used == fresh, "%lld bytes, %lld in the beginning",
+            (long long)f->purse.used, (long long)fresh);
+  f->purse.limit = INT64_MAX;
+  for (uint64_t i = 0, again = 0; again < 1000; i++) {
+    if (ts_index_hash(key_of(i)) >> 62 != 0) continue;
+    insert_one(&f->index, key_of(i), again);
+    CHECK(ts_index_find_one(&f->index, key_of(i)) == again++);
+  }
   finish(f);
 }
 
@@ -456,13 +498,14 @@ static void cursor_misses_no_key_that_stays(void) {
 /* ---- readers beside a writer ---- */
 
 #define KEYS_OF_WRITER 40000u
-#define LASTING 2000u /* the first keys are never removed */
+#define LASTING 2000u
 
 typedef struct scene {
   fixture *shards[2];
   const ts_index *indexes[2];
   atomic_bool stop;
   uint32_t spread; /* keys the writer works on */
+  uint32_t lasting; /* the first so many are never removed */
 } scene;
 
 typedef struct watcher {
@@ -501,14 +544,14 @@ static void *watch(void *context) {
     ts_index_read(w->level, keys, hashes, homes, BATCH, NULL, 0, found);
     for (uint32_t i = 0; i < 4; i++) { /* and the patient search */
       ts_location l = ts_index_find_one(s->indexes[hashes[i] >> 63], keys[i]);
-      if (l == TS_LOCATION_NONE) w->lost += numbers[i] < LASTING;
+      if (l == TS_LOCATION_NONE) w->lost += numbers[i] < s->lasting;
       else w->wrong += !belongs(l, hashes[i]);
     }
     ts_epoch_leave(slot);
     for (uint32_t i = 0; i < BATCH; i++) {
       if (found[i] == TS_LOCATION_NONE) {
         w->missed++;
-        w->lost += numbers[i] < LASTING;
+        w->lost += numbers[i] < s->lasting;
       } else {
         w->found++;
         w->wrong += !belongs(found[i], hashes[i]);
@@ -519,9 +562,10 @@ static void *watch(void *context) {
   return NULL;
 }
 
-/* Few keys: the same slots are used over and over, and change counts return. Many: growth. */
-static void readers_beside_a_writer(uint32_t spread) {
-  scene s = {.spread = spread};
+/* Few keys: the same slots are used over and over, and change counts return. Many: growth, and smaller again. Where none
+ * lasts, the index is empty at times. */
+static void readers_beside_a_writer(uint32_t spread, uint32_t lasting) {
+  scene s = {.spread = spread, .lasting = lasting};
   for (uint32_t i = 0; i < 2; i++) s.shards[i] = start(INT64_MAX, 1, i == 0 ? 0 : 96, i == 0 ? 0 : 88);
   for (uint32_t i = 0; i < 2; i++) {
     s.shards[i]->index.options.epochs = &s.shards[0]->epochs; /* as in a store: one for all */
@@ -529,7 +573,6 @@ static void readers_beside_a_writer(uint32_t spread) {
   }
   static bool present[KEYS_OF_WRITER + LASTING];
   memset(present, 0, sizeof present);
-  const uint32_t lasting = TS_MIN(LASTING, spread);
   for (uint32_t i = 0; i < lasting; i++) {
     uint64_t hash = ts_index_hash(key_of(i));
     insert_one(&s.shards[hash >> 63]->index, key_of(i), location_for(hash, 0));
@@ -557,6 +600,12 @@ static void readers_beside_a_writer(uint32_t spread) {
       CHECK(ts_index_remove(index, key, hash));
       present[k] = false;
     }
+    if (step % (WRITER_STEPS / 8) != 0) continue;
+    for (uint32_t i = lasting; i < spread; i++) { /* it becomes small, and where nothing lasts empty */
+      if (present[i]) CHECK(ts_index_remove(&s.shards[ts_index_hash(key_of(i)) >> 63]->index, key_of(i), ts_index_hash(key_of(i))));
+      present[i] = false;
+    }
+    for (uint32_t i = 0; i < 2; i++) ts_index_shrink(&s.shards[i]->index);
   }
   atomic_store(&s.stop, true);
   uint64_t found = 0;
@@ -637,6 +686,8 @@ int main(void) {
   agrees_with_a_map(2, 4, 0, 0);
   agrees_with_a_map(3, 0, 96, 88);
   shrinks_after_removals();
+  gives_back_after_removals(1 << 20);
+  gives_back_after_removals(0);
   coming_and_going_leaves_order();
   grows_in_pieces_as_small_as_asked();
   reserved_keys_need_nothing_more();
@@ -648,7 +699,8 @@ int main(void) {
   kernels_agree();
   cursor_misses_no_key_that_stays();
   writers_wait_where_they_must();
-  readers_beside_a_writer(KEYS_OF_WRITER);
-  readers_beside_a_writer(40);
+  readers_beside_a_writer(KEYS_OF_WRITER, LASTING);
+  readers_beside_a_writer(KEYS_OF_WRITER, 0);
+  readers_beside_a_writer(40, 40);
   return test_result();
 }

@@ -150,6 +150,44 @@ static void emptied_table(const storage_type *type, const char *sizes, uint32_t 
   ts_store_close(whole);
 }
 
+static uint64_t index_bytes(const ts_store *store) {
+  return atomic_load(&store->tiers[0].budget.reserved[TS_PURPOSE_INDEX]);
+}
+
+static void remove_all(ts_store *store, uint32_t table, int64_t rows_there) {
+  for (int64_t first = 0; first < rows_there; first += BATCH) {
+    uint64_t removed;
+    for (uint32_t i = 0; i < BATCH; i++) keys[i] = first + i;
+    CHECK(ts_table_remove(store, table, keys, BATCH, &removed, ERR) == TS_OK);
+  }
+}
+
+/* Rows that are removed take their part of the indexes' DRAM with them, before anybody asks for it: most of it when few are
+ * left, all of it when none is. Then another table has room for as many. */
+static void index_of_emptied_table(const storage_type *type, const char *sizes, uint32_t shards, int64_t rows_wanted) {
+  ts_config *config = config_of_type(type, sizes, "all");
+  set_number(config, "shards", shards);
+  ts_store *store = open_config(config);
+  if (store == NULL) return;
+  const uint32_t a = add_plain(store, "a", 4), b = add_plain(store, "b", 4);
+  const uint64_t none = index_bytes(store);
+  int64_t filled = grow(store, a, 0, rows_wanted);
+  CHECK_MSG(filled == rows_wanted, "%s: %s", type->name, message);
+  CHECK(ts_store_settle(store, ERR) == TS_OK);
+  const uint64_t full = index_bytes(store) - none;
+  remove_all(store, a, filled / 20 * 19);
+  CHECK_MSG(index_bytes(store) - none < full / 4, "%s: a twentieth of the rows is left, and %llu of %llu bytes of index",
+            type->name, (unsigned long long)(index_bytes(store) - none), (unsigned long long)full);
+  remove_all(store, a, filled);
+  CHECK_MSG(index_bytes(store) <= none + full / 100, "%s: the index of an emptied table keeps %lld of %llu bytes", type->name,
+            (long long)(index_bytes(store) - none), (unsigned long long)full);
+  filled = grow(store, b, 0, rows_wanted);
+  CHECK_MSG(filled == rows_wanted, "%s: an emptied table leaves the next one %lld rows of %lld: %s", type->name,
+            (long long)filled, (long long)rows_wanted, message);
+  CHECK(limits_hold(store) && ts_store_settle(store, ERR) == TS_OK && charges_agree(store));
+  CHECK(ts_store_close(store) == TS_OK);
+}
+
 int main(void) {
   if (!make_folder("room")) return 1;
   const char *more = getenv("TIERSTORE_KEYS");
@@ -160,6 +198,12 @@ int main(void) {
     const char *sizes = type->tiers == 2 ? "1048576,3145728" : "4194304", *large = type->tiers == 2 ? "33554432,134217728" : "134217728";
     emptied_table(type, more != NULL ? large : sizes, 1, 1, keys_in_all);
     emptied_table(type, more != NULL ? large : sizes, 16, 32, keys_in_all);
+  }
+  for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
+    const storage_type *type = &storage_types[i];
+    if (strstr(type->storage, "LEVELDB") != NULL) continue; /* has no index, and what its tables take follows the files */
+    static const char *const of_tiers[] = {"25165824", "6291456,67108864", "8388608,1048576,67108864"};
+    index_of_emptied_table(type, of_tiers[type->tiers - 1], i % 2 == 0 ? 1 : 16, 200000);
   }
   for (uint32_t i = 0, p = 0; i < STORAGE_TYPES; i++) {
     if (storage_types[i].tiers == 1) continue;

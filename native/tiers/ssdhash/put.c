@@ -131,6 +131,7 @@ int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, cons
     t->removed = true;
   }
   ts_ssd_release(t);
+  if (ts_index_is_wide(&t->index)) ts_index_shrink(&t->index);
   pthread_mutex_unlock(&t->state);
   ts_ssd_reap(t);
   pthread_mutex_unlock(&t->append);
