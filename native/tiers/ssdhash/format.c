@@ -20,40 +20,6 @@ bool ts_ssd_layout_make(uint32_t row_bytes, uint32_t version_bytes, ts_ssd_layou
   return true;
 }
 
-/* The reflected Castagnoli polynomial, four bits at a time. */
-static uint32_t crc_table(uint32_t crc, const unsigned char *p, size_t n) {
-  static const uint32_t table[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
-                                     0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
-                                     0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
-  for (size_t i = 0; i < n; i++) {
-    crc ^= p[i];
-    crc = table[crc & 15] ^ crc >> 4;
-    crc = table[crc & 15] ^ crc >> 4;
-  }
-  return crc;
-}
-
-#if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc_hardware(uint32_t crc, const unsigned char *p, size_t n) {
-  uint64_t c = crc;
-  for (; n >= 8; n -= 8, p += 8) {
-    uint64_t word;
-    memcpy(&word, p, 8);
-    c = __builtin_ia32_crc32di(c, word);
-  }
-  crc = (uint32_t)c;
-  for (; n > 0; n--, p++) crc = __builtin_ia32_crc32qi(crc, *p);
-  return crc;
-}
-#endif
-
-uint32_t ts_crc32c(uint32_t crc, const void *bytes, size_t n) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return ~crc_hardware(~crc, bytes, n);
-#endif
-  return ~crc_table(~crc, bytes, n);
-}
-
 static uint32_t record_checksum(const ts_ssd_layout *l, uint64_t number, uint32_t slot, const unsigned char *record) {
   uint64_t place[2] = {number, slot};
   uint32_t crc = ts_crc32c(0, place, sizeof place);

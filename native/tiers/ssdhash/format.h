@@ -29,6 +29,7 @@
 #define TS_SSDHASH_FORMAT_H
 
 #include "base/base.h"
+#include "base/crc32c.h"
 
 #include <string.h>
 
@@ -66,8 +67,6 @@ static inline uint64_t ts_ssd_offset(const ts_ssd_layout *l, uint32_t record) {
 static inline uint64_t ts_ssd_extent(const ts_ssd_layout *l, uint32_t records) {
   return TS_SSD_BLOCK + ((uint64_t)records + l->page_records - 1) / l->page_records * l->page_bytes;
 }
-
-uint32_t ts_crc32c(uint32_t crc, const void *bytes, size_t n);
 
 typedef struct ts_ssd_record {
   uint64_t sequence, version;

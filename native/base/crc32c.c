@@ -1,0 +1,58 @@
+/* crc32c.c - see crc32c.h. */
+#include "base/crc32c.h"
+
+#include <string.h>
+
+/* Four bits at a time. */
+static const uint32_t table[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+                                   0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+                                   0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
+
+static uint32_t crc_table(uint32_t crc, const unsigned char *p, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    crc ^= p[i];
+    crc = table[crc & 15] ^ crc >> 4;
+    crc = table[crc & 15] ^ crc >> 4;
+  }
+  return crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) static uint32_t crc_hardware(uint32_t crc, const unsigned char *p, size_t n) {
+  uint64_t c = crc;
+  for (; n >= 8; n -= 8, p += 8) {
+    uint64_t word;
+    memcpy(&word, p, 8);
+    c = __builtin_ia32_crc32di(c, word);
+  }
+  crc = (uint32_t)c;
+  for (; n > 0; n--, p++) crc = __builtin_ia32_crc32qi(crc, *p);
+  return crc;
+}
+#endif
+
+uint32_t ts_crc32c(uint32_t crc, const void *bytes, size_t n) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2")) return ~crc_hardware(~crc, bytes, n);
+#endif
+  return ~crc_table(~crc, bytes, n);
+}
+
+/* The checksum is linear: two checksums differ by what the flipped bits alone would give, so the eight bits of the last byte
+ * are tried, then those of the byte before it, which have passed through one byte of zeros more. */
+bool ts_crc32c_flipped(uint32_t stored, uint32_t found, uint64_t n, uint64_t *byte, uint32_t *bit) {
+  const uint32_t difference = stored ^ found;
+  uint32_t flips[8];
+  for (uint32_t b = 0; b < 8; b++) flips[b] = crc_table(1u << b, (const unsigned char[1]){0}, 1);
+  for (uint64_t i = n; i-- > 0;) {
+    for (uint32_t b = 0; b < 8; b++) {
+      if (flips[b] == difference) {
+        *byte = i;
+        *bit = b;
+        return true;
+      }
+      flips[b] = crc_table(flips[b], (const unsigned char[1]){0}, 1);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,50 @@
+/* disk.h - the one interface through which persistent files are written, made durable and read back.
+ *
+ * Code that promises something about what a crash leaves takes a table of these operations: ts_disk_system, or a test's,
+ * which records what was done, loses what was not synchronised, and fails where it is told to (test/crash). What such code
+ * may rely on, and tests hold it to:
+ *
+ *   - what was written to a file is certain to be there after a crash only once `sync` of that file has succeeded; before
+ *     that any part of it may be there, in any order, and the file may be as long as it was at any time since;
+ *   - what was made, renamed or unlinked in a folder is certain only once `sync_folder` has succeeded; before that the
+ *     first few of these operations have happened and the rest have not (file systems keep their order within a folder);
+ *   - after a sync that failed nothing is known of what it should have made durable, and another sync does not repair it.
+ *
+ * Every operation takes its table, so that a test's may be a larger struct that starts with it. All are thread-safe. Status:
+ * 0 or what is asked for, or the negated errno. Paths are as open(2) takes them. */
+#ifndef TS_DISK_H
+#define TS_DISK_H
+
+#include "base/base.h"
+
+typedef struct ts_disk_ops ts_disk_ops;
+struct ts_disk_ops {
+  int (*make_folder)(const ts_disk_ops *disk, const char *path); /* -EEXIST: it is there */
+  /* Calls each(context, name) for what is in the folder, in no order, "." and ".." left out. */
+  int (*list)(const ts_disk_ops *disk, const char *folder, void (*each)(void *context, const char *name), void *context);
+  /* A handle that keeps others from locking the same folder until it is closed or the process ends; -EWOULDBLOCK. */
+  int (*lock_folder)(const ts_disk_ops *disk, const char *folder);
+  int (*sync_folder)(const ts_disk_ops *disk, const char *folder);
+  int (*open)(const ts_disk_ops *disk, const char *path);   /* a handle to read from */
+  int (*create)(const ts_disk_ops *disk, const char *path); /* a handle to write to, of a new file; -EEXIST */
+  int64_t (*size)(const ts_disk_ops *disk, int file);       /* bytes */
+  /* Bytes done, which may be fewer than asked for. */
+  int64_t (*read)(const ts_disk_ops *disk, int file, void *out, uint64_t bytes, uint64_t offset);
+  int64_t (*write)(const ts_disk_ops *disk, int file, const void *in, uint64_t bytes, uint64_t offset);
+  int (*sync)(const ts_disk_ops *disk, int file); /* contents and length, as fdatasync */
+  int (*close)(const ts_disk_ops *disk, int file);
+  int (*rename)(const ts_disk_ops *disk, const char *from, const char *to); /* replaces */
+  int (*unlink)(const ts_disk_ops *disk, const char *path);
+};
+
+extern const ts_disk_ops ts_disk_system;
+
+/* All of it, where one call does a part. 0 or a negated errno; a write that makes no progress is -ENOSPC, a read behind
+ * the end of the file -ENODATA. */
+int ts_disk_write(const ts_disk_ops *disk, int file, const void *in, uint64_t bytes, uint64_t offset);
+int ts_disk_read(const ts_disk_ops *disk, int file, void *out, uint64_t bytes, uint64_t offset);
+
+/* "Cannot <what> <path>: <reason>". TS_EFULL where the disk has no room, else TS_EIO. error: errno or its negation. */
+int32_t ts_disk_fail(ts_err err, const char *what, const char *path, int error);
+
+#endif

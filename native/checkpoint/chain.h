@@ -1,0 +1,55 @@
+/* chain.h - what is in a chain's folder: its manifests, and what they are to each other. */
+#ifndef TS_CHECKPOINT_CHAIN_H
+#define TS_CHECKPOINT_CHAIN_H
+
+#include "checkpoint/file.h"
+
+/* Names: "<number, 8 hex>" and these. */
+#define TS_CHECKPOINT_DATA ".ckpt"
+#define TS_CHECKPOINT_FULL_DATA ".full.ckpt"
+#define TS_CHECKPOINT_MANIFEST ".manifest"
+#define TS_CHECKPOINT_NEW ".new"
+
+/* A manifest of the folder. */
+typedef struct ts_chain_link {
+  uint32_t number; /* by its file's name */
+  int32_t status;  /* TS_OK, or what is wrong with the manifest ... */
+  char *words;     /* ... in words; NULL: nothing */
+  ts_manifest manifest;
+  /* Of the manifest, if it is sound: */
+  uint32_t parent; /* 0: none */
+  uint64_t timeline, blocks, bytes;
+  uint32_t blocks_crc;
+  bool delta;
+  uint8_t chain[TS_CHECKPOINT_ID], id[TS_CHECKPOINT_ID], parent_id[TS_CHECKPOINT_ID], file[TS_CHECKPOINT_ID];
+} ts_chain_link;
+
+typedef struct ts_chain {
+  const ts_disk_ops *disk;
+  char *path;
+  ts_chain_link *links; /* by rising number */
+  uint32_t count, capacity;
+  char **names; /* what else is in the folder: data files, and what is left of writers */
+  uint32_t name_count, name_capacity;
+  uint32_t highest; /* number of any file that is named as this format names them */
+  bool failed;      /* out of memory */
+} ts_chain;
+
+/* "<path>/<name>", or with a number and an ending; malloc's. NULL: out of memory. */
+char *ts_chain_path(const char *path, const char *name);
+char *ts_chain_file(const char *path, uint32_t number, const char *ending);
+
+/* Reads all manifests. A damaged one is a link with words, not a failure. Errors: TS_EIO, TS_ENOMEM. */
+int32_t ts_chain_read(const ts_disk_ops *disk, const char *path, ts_chain *out, ts_err err);
+void ts_chain_free(ts_chain *chain);
+/* NULL: there is none. */
+ts_chain_link *ts_chain_find(const ts_chain *chain, uint32_t number);
+/* Whether some manifest that is sound, or is damaged so that nobody knows, has this file as its data. */
+bool ts_chain_names(const ts_chain *chain, const char *name);
+/* The link that the manifest of a delta names, if it is there and is what was named; otherwise what is wrong, by name.
+ * Errors: TS_EFORMAT. */
+int32_t ts_chain_parent(const ts_chain *chain, const ts_chain_link *link, ts_chain_link **out, ts_err err);
+/* Refuses a link that is of an abandoned timeline: a newer one descends from before it. Errors: TS_EINVAL. */
+int32_t ts_chain_current(const ts_chain *chain, const ts_chain_link *link, ts_err err);
+
+#endif

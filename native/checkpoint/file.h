@@ -1,0 +1,80 @@
+/* file.h - checkpoints as files: writing one, and reading a chain of them. What lies in the files is in format.h.
+ *
+ * A checkpoint is written in this order, and nothing before the last step makes a reader see it: blocks are appended to a
+ * new data file; the file is synchronised; a manifest is written under a temporary name, synchronised and renamed; the
+ * folder is synchronised. Numbers only rise. Of a delta, the manifest names its parent by number and identity (`id`): 128
+ * random bits that a checkpoint gets once and keeps when compaction writes it anew.
+ *
+ * A restore begins a timeline: checkpoints that come after it in the folder and do not descend from it are of a timeline that
+ * was abandoned. They stay as files until the chain is compacted, and no reader takes them any more. */
+#ifndef TS_CHECKPOINT_FILE_H
+#define TS_CHECKPOINT_FILE_H
+
+#include "base/disk.h"
+#include "checkpoint/format.h"
+#include "checkpoint/manifest.h"
+
+/* Which checkpoint a store's state descends from. Zeros: none. The store keeps it: a commit and a reader fill it in. */
+typedef struct ts_checkpoint_origin {
+  uint32_t number; /* 0: none */
+  bool restored;   /* the store was restored from it; else it wrote it */
+  uint8_t id[TS_CHECKPOINT_ID];
+} ts_checkpoint_origin;
+
+/* ---- writing ---- */
+
+typedef struct ts_checkpoint_writer ts_checkpoint_writer;
+/* Makes the folder where it is missing (its parent must be there), locks it until the writer is gone, removes what writers
+ * left that did not commit, and begins a data file. delta: its parent is the origin, which must be in this folder and, unless
+ * the store was restored from it, the newest there.
+ * disk: NULL: ts_disk_system; must outlive the writer, as must no string that is given.
+ * Errors: TS_EINVAL (a delta without an origin), TS_EUNAVAILABLE (another writer has the folder), TS_EIO, TS_EFULL (the disk has
+ * no room), TS_EFORMAT (the newest manifest is damaged; the origin is not there, or was continued by somebody else), TS_ENOMEM. */
+int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, bool delta,
+                                  const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err);
+/* Appends a block. Thread-safe: blocks lie in the order of the calls. After a failure every later call, and commit, fails
+ * with the same words. Errors: TS_EIO, TS_EFULL, TS_EINVAL (more than TS_CHECKPOINT_BLOCK_MOST bytes). */
+int32_t ts_checkpoint_append(ts_checkpoint_writer *writer, ts_block_kind kind, uint32_t table, uint32_t count,
+                             const void *payload, uint64_t bytes, ts_err err);
+/* Bytes appended so far, for progress and records. */
+uint64_t ts_checkpoint_written(ts_checkpoint_writer *writer);
+/* The number that the checkpoint will have. */
+uint32_t ts_checkpoint_number(const ts_checkpoint_writer *writer);
+/* Makes it durable, with the lines of `own` in its manifest behind those of this layer, whose keys are format, chain, number,
+ * id, kind, timeline, parent, parent_id, file, data, blocks, bytes, blocks_crc32c. origin: filled in. The writer is gone
+ * either way; after a failure so is what it wrote. Errors: TS_EIO, TS_EFULL, TS_ENOMEM. */
+int32_t ts_checkpoint_commit(ts_checkpoint_writer *writer, const ts_manifest *own, ts_checkpoint_origin *origin,
+                             ts_err err);
+/* Removes what was written. NULL: nothing. */
+void ts_checkpoint_abandon(ts_checkpoint_writer *writer);
+
+/* ---- reading ---- */
+
+typedef struct ts_checkpoint_block {
+  ts_block_kind kind; /* TS_BLOCK_END: there was none left, the rest is zeros */
+  uint32_t table, count;
+  uint64_t bytes;
+  const unsigned char *payload; /* aligned to 64 bytes; the reader's, until its next call */
+} ts_checkpoint_block;
+
+typedef struct ts_checkpoint_reader ts_checkpoint_reader;
+/* Opens checkpoint `number` (0: the newest) and all that it needs: a full one alone, or a delta and its parents down to a
+ * full one. Every manifest and the length of every data file is checked here, every block when it is read.
+ * Errors: TS_EIO (no folder, unreadable), TS_EINVAL (no such checkpoint, or one of an abandoned timeline), TS_EFORMAT (a link is
+ * damaged, missing, doubled, truncated, in the wrong order or of another chain: the words name it), TS_ENOMEM. */
+int32_t ts_checkpoint_reader_open(const ts_disk_ops *disk, const char *path, uint32_t number,
+                                  ts_checkpoint_reader **out, ts_err err);
+void ts_checkpoint_reader_close(ts_checkpoint_reader *reader);
+/* Links from 0, the one that was asked for, to links - 1, the full one. */
+uint32_t ts_checkpoint_links(const ts_checkpoint_reader *reader);
+const ts_manifest *ts_checkpoint_link_manifest(const ts_checkpoint_reader *reader, uint32_t link);
+uint64_t ts_checkpoint_link_bytes(const ts_checkpoint_reader *reader, uint32_t link);
+ts_checkpoint_origin ts_checkpoint_reader_origin(const ts_checkpoint_reader *reader); /* restored */
+/* Starts reading a link from its first block. Errors: TS_EIO. */
+int32_t ts_checkpoint_select(ts_checkpoint_reader *reader, uint32_t link, ts_err err);
+/* The next block of the link; the END says that all were there. Errors: TS_EIO, TS_EFORMAT (damaged: file and offset), TS_ENOMEM. */
+int32_t ts_checkpoint_next(ts_checkpoint_reader *reader, ts_checkpoint_block *out, ts_err err);
+/* After END, or another of these: the BEFORE blocks of the link from its last to its first, then END. Errors: as next. */
+int32_t ts_checkpoint_previous_before(ts_checkpoint_reader *reader, ts_checkpoint_block *out, ts_err err);
+
+#endif

@@ -1,0 +1,229 @@
+/* reader.c - reads a chain of checkpoints: a delta and its parents down to a full one (file.h). */
+#include "base/crc32c.h"
+#include "checkpoint/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ts_checkpoint_reader {
+  const ts_disk_ops *disk;
+  ts_chain chain;
+  ts_chain_link **links; /* from the one that was asked for to the full one */
+  uint32_t count;
+  /* The link that is being read: */
+  ts_chain_link *link;
+  char *data;
+  int file; /* -1: none */
+  uint64_t at, blocks;
+  uint32_t blocks_crc;
+  uint64_t *before; /* where its BEFORE blocks lie */
+  uint64_t before_count, before_capacity;
+  unsigned char *payload;
+  uint64_t payload_capacity;
+};
+
+static int32_t no_memory(const ts_checkpoint_reader *r, ts_err err) {
+  return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", r->chain.path);
+}
+
+static char *data_path(const ts_checkpoint_reader *r, const ts_chain_link *link) {
+  return ts_chain_path(r->chain.path, ts_manifest_get(&link->manifest, "data"));
+}
+
+/* Whether a link's data is there and as long as its manifest says. */
+static int32_t check_length(const ts_checkpoint_reader *r, const ts_chain_link *link, ts_err err) {
+  char *path = data_path(r, link);
+  if (path == NULL) return no_memory(r, err);
+  const int file = r->disk->open(r->disk, path);
+  const int64_t bytes = file < 0 ? file : r->disk->size(r->disk, file);
+  int32_t status = TS_OK;
+  if (file == -ENOENT)
+    status = ts_fail(err, TS_EFORMAT, "Cannot read checkpoint %u of %s: its data %s is missing", link->number, r->chain.path, path);
+  else if (bytes < 0)
+    status = ts_disk_fail(err, "read", path, (int)bytes);
+  else if ((uint64_t)bytes != link->bytes)
+    status = ts_fail(err, TS_EFORMAT, "Cannot read %s: it has %lld bytes, %llu were written; it was %s", path, (long long)bytes,
+                     (unsigned long long)link->bytes, (uint64_t)bytes < link->bytes ? "truncated" : "appended to");
+  if (file >= 0) r->disk->close(r->disk, file);
+  free(path);
+  return status;
+}
+
+static int32_t take_links(ts_checkpoint_reader *r, uint32_t number, ts_err err) {
+  const ts_chain *chain = &r->chain;
+  if (chain->count == 0) return ts_fail(err, TS_EINVAL, "Cannot read checkpoints of %s: there is none", chain->path);
+  ts_chain_link *link = number == 0 ? &chain->links[chain->count - 1] : ts_chain_find(chain, number);
+  if (link == NULL)
+    return ts_fail(err, TS_EINVAL, "Cannot read checkpoint %u of %s: there is none of that number; the newest is %u", number,
+                   chain->path, chain->links[chain->count - 1].number);
+  r->links = calloc(chain->count, sizeof *r->links);
+  if (r->links == NULL) return no_memory(r, err);
+  int32_t status = link->status == TS_OK ? ts_chain_current(chain, link, err) : ts_fail(err, link->status, "%s", link->words);
+  while (status == TS_OK) {
+    r->links[r->count++] = link;
+    status = check_length(r, link, err);
+    if (status != TS_OK || !link->delta) break;
+    status = ts_chain_parent(chain, link, &link, err); /* a number below the link's: this ends */
+  }
+  return status;
+}
+
+int32_t ts_checkpoint_reader_open(const ts_disk_ops *disk, const char *path, uint32_t number,
+                                  ts_checkpoint_reader **out, ts_err err) {
+  *out = NULL;
+  ts_checkpoint_reader *r = calloc(1, sizeof *r);
+  if (r == NULL) return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", path);
+  r->disk = disk == NULL ? &ts_disk_system : disk;
+  r->file = -1;
+  int32_t status = ts_chain_read(r->disk, path, &r->chain, err);
+  if (status == TS_OK) status = take_links(r, number, err);
+  if (status != TS_OK) {
+    ts_checkpoint_reader_close(r);
+    return status;
+  }
+  *out = r;
+  return TS_OK;
+}
+
+static void deselect(ts_checkpoint_reader *r) {
+  if (r->file >= 0) r->disk->close(r->disk, r->file);
+  free(r->data);
+  r->file = -1;
+  r->data = NULL;
+  r->link = NULL;
+}
+
+void ts_checkpoint_reader_close(ts_checkpoint_reader *r) {
+  if (r == NULL) return;
+  deselect(r);
+  ts_chain_free(&r->chain);
+  free(r->links);
+  free(r->before);
+  free(r->payload);
+  free(r);
+}
+
+uint32_t ts_checkpoint_links(const ts_checkpoint_reader *r) { return r->count; }
+
+const ts_manifest *ts_checkpoint_link_manifest(const ts_checkpoint_reader *r, uint32_t link) {
+  return &r->links[link]->manifest;
+}
+
+uint64_t ts_checkpoint_link_bytes(const ts_checkpoint_reader *r, uint32_t link) { return r->links[link]->bytes; }
+
+ts_checkpoint_origin ts_checkpoint_reader_origin(const ts_checkpoint_reader *r) {
+  ts_checkpoint_origin origin = {.number = r->links[0]->number, .restored = true};
+  memcpy(origin.id, r->links[0]->id, TS_CHECKPOINT_ID);
+  return origin;
+}
+
+int32_t ts_checkpoint_select(ts_checkpoint_reader *r, uint32_t link, ts_err err) {
+  deselect(r);
+  r->at = r->blocks = r->before_count = 0;
+  r->blocks_crc = 0;
+  if ((r->data = data_path(r, r->links[link])) == NULL) return no_memory(r, err);
+  r->file = r->disk->open(r->disk, r->data);
+  if (r->file < 0) return ts_disk_fail(err, "open", r->data, r->file);
+  r->link = r->links[link];
+  return TS_OK;
+}
+
+/* Words for a part whose checksum is wrong. */
+static int32_t damaged(const ts_checkpoint_reader *r, uint64_t place, uint64_t part, uint64_t bytes, uint32_t stored,
+                       uint32_t found, const char *what, ts_err err) {
+  uint64_t byte;
+  uint32_t bit;
+  if (ts_crc32c_flipped(stored, found, bytes, &byte, &bit))
+    return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu is damaged at offset %llu: bit %u is flipped", r->data,
+                   (unsigned long long)place, (unsigned long long)(part + byte), bit);
+  return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu is damaged: the checksum of its %s is %08x, not %08x",
+                 r->data, (unsigned long long)place, what, found, stored);
+}
+
+static int32_t misplaced(const ts_checkpoint_reader *r, uint64_t place, const char *how, ts_err err) {
+  return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu %s", r->data, (unsigned long long)place, how);
+}
+
+/* The block at a place, checked. */
+static int32_t read_block(ts_checkpoint_reader *r, uint64_t place, ts_block_header *header, ts_err err) {
+  const uint64_t left = r->link->bytes - place;
+  if (left < sizeof *header) return misplaced(r, place, "is cut off by the end of the file", err);
+  int error = ts_disk_read(r->disk, r->file, header, sizeof *header, place);
+  if (error != 0) return ts_disk_fail(err, "read", r->data, error);
+  const uint32_t crc = ts_crc32c(0, header, offsetof(ts_block_header, header_crc));
+  if (crc != header->header_crc)
+    return damaged(r, place, place, offsetof(ts_block_header, header_crc), header->header_crc, crc, "header", err);
+  if (header->magic != TS_CHECKPOINT_MAGIC || header->format != TS_CHECKPOINT_FORMAT)
+    return misplaced(r, place, "is of another format; use the version that wrote it", err);
+  if (memcmp(header->file, r->link->file, TS_CHECKPOINT_ID) != 0 || header->number != r->link->number)
+    return misplaced(r, place, "was written for another file", err);
+  if (header->place != place) return misplaced(r, place, "was written for another place", err);
+  if (header->kind <= TS_BLOCK_END || header->kind >= TS_BLOCK_KINDS)
+    return misplaced(r, place, "is of a kind that this version does not know; use the version that wrote it", err);
+  if (header->bytes > left - sizeof *header || header->bytes > TS_CHECKPOINT_BLOCK_MOST)
+    return misplaced(r, place, "is longer than the file, or than a block may be", err);
+  if (header->bytes > r->payload_capacity) {
+    free(r->payload);
+    r->payload_capacity = TS_ROUND_UP(header->bytes, UINT64_C(4096));
+    r->payload = aligned_alloc(64, r->payload_capacity);
+    if (r->payload == NULL) {
+      r->payload_capacity = 0;
+      return no_memory(r, err);
+    }
+  }
+  error = ts_disk_read(r->disk, r->file, r->payload, header->bytes, place + sizeof *header);
+  if (error != 0) return ts_disk_fail(err, "read", r->data, error);
+  const uint32_t found = ts_crc32c(0, r->payload, header->bytes);
+  if (found != header->payload_crc)
+    return damaged(r, place, place + sizeof *header, header->bytes, header->payload_crc, found, "payload", err);
+  return TS_OK;
+}
+
+static ts_checkpoint_block block_of(const ts_checkpoint_reader *r, const ts_block_header *header) {
+  return (ts_checkpoint_block){.kind = (ts_block_kind)header->kind,
+                               .table = header->table,
+                               .count = header->count,
+                               .bytes = header->bytes,
+                               .payload = r->payload};
+}
+
+static bool note_before(ts_checkpoint_reader *r, uint64_t place) {
+  if (r->before_count == r->before_capacity) {
+    const uint64_t capacity = r->before_capacity * 2 + 64;
+    uint64_t *before = realloc(r->before, capacity * sizeof *before);
+    if (before == NULL) return false;
+    r->before = before;
+    r->before_capacity = capacity;
+  }
+  r->before[r->before_count++] = place;
+  return true;
+}
+
+int32_t ts_checkpoint_next(ts_checkpoint_reader *r, ts_checkpoint_block *out, ts_err err) {
+  *out = (ts_checkpoint_block){0};
+  if (r->at == r->link->bytes) {
+    if (r->blocks != r->link->blocks || r->blocks_crc != r->link->blocks_crc)
+      return ts_fail(err, TS_EFORMAT, "Cannot read %s: its %llu blocks are not the %llu that were written", r->data,
+                     (unsigned long long)r->blocks, (unsigned long long)r->link->blocks);
+    return TS_OK;
+  }
+  ts_block_header header;
+  const int32_t status = read_block(r, r->at, &header, err);
+  if (status != TS_OK) return status;
+  if (header.kind == TS_BLOCK_BEFORE && !note_before(r, r->at)) return no_memory(r, err);
+  r->at += sizeof header + header.bytes;
+  r->blocks++;
+  r->blocks_crc = ts_crc32c(r->blocks_crc, &header, sizeof header);
+  *out = block_of(r, &header);
+  return TS_OK;
+}
+
+int32_t ts_checkpoint_previous_before(ts_checkpoint_reader *r, ts_checkpoint_block *out, ts_err err) {
+  *out = (ts_checkpoint_block){0};
+  if (r->before_count == 0) return TS_OK;
+  ts_block_header header;
+  const int32_t status = read_block(r, r->before[--r->before_count], &header, err);
+  if (status == TS_OK) *out = block_of(r, &header);
+  return status;
+}
