@@ -2,8 +2,9 @@
  * Owns one native object: refuses its use after close, waits with freeing until no call works on it, and frees it
  * when the program forgot to.
  *
- * A handle may have children that must go first (a trainer works on a store). Closing never blocks: running calls are
- * asked to stop, and whichever ends last frees the memory.
+ * A handle may have children that must go first (a trainer works on a store). A child's calls have its parents for
+ * themselves, too, unless it works beside them (a checkpoint is written while training goes on). Closing never blocks:
+ * running calls are asked to stop, and whichever ends last frees the memory.
  *
  * @module
  */
@@ -17,8 +18,9 @@ export class NativeHandle {
   readonly #address: bigint;
   readonly #free: (address: bigint) => number;
   readonly #parent: NativeHandle | undefined;
+  readonly #beside: boolean;
   readonly #children = new Set<NativeHandle>();
-  /** Nonblocking calls at work on this object, children's included: what each does, and how to stop it. */
+  /** Nonblocking calls that have this object for themselves, children's included: what each does, how to stop it. */
   readonly #calls = new Set<{ readonly action: string; readonly cancel: () => void }>();
   /** The object whose close() closed this one. */
   #closedWith: NativeHandle | undefined;
@@ -29,12 +31,20 @@ export class NativeHandle {
    * @param address The native address.
    * @param free Frees it and returns a status. Must not refer to the object that owns this handle.
    * @param parent What it must not outlive.
+   * @param beside Whether its calls leave the parent free for others.
    */
-  constructor(what: string, address: bigint, free: (address: bigint) => number, parent?: NativeHandle) {
+  constructor(
+    what: string,
+    address: bigint,
+    free: (address: bigint) => number,
+    parent?: NativeHandle,
+    beside: boolean = false,
+  ) {
     this.what = what;
     this.#address = address;
     this.#free = free;
     this.#parent = parent;
+    this.#beside = beside;
     if (parent !== undefined) parent.#children.add(this);
   }
 
@@ -71,7 +81,8 @@ export class NativeHandle {
   }
 
   /**
-   * Makes a nonblocking call, which has the object and its parents for itself until it ends.
+   * Makes a nonblocking call, which has the object for itself until it ends, and its parents if it does not work beside
+   * them.
    *
    * @param action What is asked, for messages.
    * @param cancel Asks the call to stop; used when the object is closed under way.
@@ -79,13 +90,14 @@ export class NativeHandle {
    */
   async run<T>(action: string, cancel: () => void, call: (address: bigint) => Promise<T>): Promise<T> {
     const address = this.exclusive(action);
-    this.#parent?.exclusive(action);
+    if (!this.#beside) this.#parent?.exclusive(action);
     const entry = { action, cancel };
-    for (const handle of this.#lineage()) handle.#calls.add(entry);
+    const busy = this.#beside ? [this] : [...this.#lineage()];
+    for (const handle of busy) handle.#calls.add(entry);
     try {
       return await call(address);
     } finally {
-      for (const handle of this.#lineage()) handle.#calls.delete(entry);
+      for (const handle of busy) handle.#calls.delete(entry);
       for (const handle of this.#lineage()) handle.#release();
     }
   }

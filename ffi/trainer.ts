@@ -126,6 +126,11 @@ export class WdlTrainer implements Disposable {
     return new Table(MAKER, this.#store, number[0] ?? 0, name);
   }
 
+  /** Steps trained so far, those of the checkpoint included that it was restored from. */
+  get step(): number {
+    return Number(this.describe()["step"]);
+  }
+
   /** The store it trains on. */
   get store(): EmbeddingStore {
     return this.#store;

@@ -76,7 +76,7 @@ static bool resumes(const char *more, const char *others) {
   const bool opened = first.trainer != NULL && second.trainer != NULL;
   if (opened) {
     train(&first, 13);
-    ts_trainer_state state;
+    ts_named state;
     CHECK(ts_trainer_save_state(first.trainer, &state, (ts_err){message, sizeof message}) == TS_OK);
     const uint64_t at_cut = digest_of(&first);
     carry_rows(&first, &second);
@@ -87,7 +87,7 @@ static bool resumes(const char *more, const char *others) {
     const double found = train(&second, 11);
     CHECK_MSG(found == expected, "%s: loss %.17g, expected %.17g", more, found, expected);
     CHECK_MSG(digest_of(&second) == digest_of(&first), "%s: another digest", more);
-    ts_trainer_state_free(&state);
+    ts_named_free(&state);
   } else SKIP("wdl_state_test", "%s: %s", more, message);
   close_both(&first);
   close_both(&second);
@@ -147,7 +147,7 @@ static void other_trainers_are_refused_by_name(void) {
   };
   both first = open_both("");
   train(&first, 3);
-  ts_trainer_state state;
+  ts_named state;
   CHECK(ts_trainer_save_state(first.trainer, &state, (ts_err){message, sizeof message}) == TS_OK);
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     both other = open_both(cases[i].more);
@@ -158,7 +158,7 @@ static void other_trainers_are_refused_by_name(void) {
     CHECK(digest_of(&other) == before && other.trainer->step == 0);
     close_both(&other);
   }
-  ts_trainer_state_free(&state);
+  ts_named_free(&state);
   close_both(&first);
 }
 
@@ -166,16 +166,16 @@ static void other_trainers_are_refused_by_name(void) {
 static void damage_is_refused(void) {
   both first = open_both("deep_optimizer=adam"), second = open_both("deep_optimizer=adam");
   train(&first, 3);
-  ts_trainer_state state, none;
+  ts_named state, none;
   CHECK(ts_trainer_save_state(first.trainer, &state, (ts_err){message, sizeof message}) == TS_OK);
   const uint64_t before = digest_of(&second);
   for (uint64_t n = 0; n < state.used; n += n < 1000 ? 1 : 997) {
-    none = (ts_trainer_state){.bytes = state.bytes, .used = n};
+    none = (ts_named){.bytes = state.bytes, .used = n};
     message[0] = '\0';
     CHECK_MSG(ts_trainer_load_state(second.trainer, &none, (ts_err){message, sizeof message}) != TS_OK && message[0] != '\0',
               "%llu bytes", (unsigned long long)n);
   }
-  none = (ts_trainer_state){.bytes = malloc(state.used + 16), .used = state.used + 16};
+  none = (ts_named){.bytes = malloc(state.used + 16), .used = state.used + 16};
   memcpy(none.bytes, state.bytes, state.used);
   memset(none.bytes + state.used, 0, 16);
   CHECK(ts_trainer_load_state(second.trainer, &none, (ts_err){message, sizeof message}) == TS_EFORMAT);
@@ -192,7 +192,7 @@ static void damage_is_refused(void) {
   CHECK_MSG(strstr(message, "its step") != NULL, "%s", message);
   CHECK(digest_of(&second) == before && second.trainer->step == 0);
   free(none.bytes);
-  ts_trainer_state_free(&state);
+  ts_named_free(&state);
   close_both(&first);
   close_both(&second);
 }

@@ -10,56 +10,6 @@
 
 #define FORM "1" /* changes with what pieces there are or hold */
 
-/* ---- the stream ---- */
-
-/* Before each piece. Numbers are little-endian: the only order of bytes that is built for. */
-typedef struct piece_header {
-  uint32_t name_bytes, zero;
-  uint64_t bytes;
-} piece_header;
-
-_Static_assert(sizeof(piece_header) == 16, "a piece's header has no padding");
-
-/* Where the next bytes go; with `bytes` NULL they are only counted. */
-static void add_bytes(ts_trainer_state *s, const void *from, uint64_t n) {
-  if (s->bytes != NULL) memcpy(s->bytes + s->used, from, n);
-  s->used += n;
-}
-
-static void begin_piece(ts_trainer_state *s, const char *name, uint64_t bytes) {
-  const piece_header header = {.name_bytes = (uint32_t)strlen(name), .bytes = bytes};
-  add_bytes(s, &header, sizeof header);
-  add_bytes(s, name, header.name_bytes);
-}
-
-static void add_piece(ts_trainer_state *s, const char *name, const void *content, uint64_t bytes) {
-  begin_piece(s, name, bytes);
-  add_bytes(s, content, bytes);
-}
-
-typedef struct piece {
-  const char *name; /* not terminated */
-  uint32_t name_bytes;
-  const unsigned char *content;
-  uint64_t bytes;
-} piece;
-
-/* The piece at *at, which moves on; false: none that is whole. */
-static bool next_piece(const ts_trainer_state *s, uint64_t *at, piece *out) {
-  piece_header header;
-  if (s->used - *at < sizeof header) return false;
-  memcpy(&header, s->bytes + *at, sizeof header);
-  const uint64_t left = s->used - *at - sizeof header;
-  if (header.zero != 0 || header.name_bytes > left || header.bytes > left - header.name_bytes) return false;
-  const unsigned char *name = s->bytes + *at + sizeof header;
-  *out = (piece){.name = (const char *)name,
-                 .name_bytes = header.name_bytes,
-                 .content = name + header.name_bytes,
-                 .bytes = header.bytes};
-  *at += sizeof header + header.name_bytes + header.bytes;
-  return true;
-}
-
 /* ---- the parts of a model, in the order of their pieces ---- */
 
 typedef struct part {
@@ -105,10 +55,10 @@ static bool part_at(ts_model *m, uint32_t number, part *out) {
 
 static uint64_t row_bytes(const part *p) { return p->rows->optimizer.layout.stride; }
 
-static void add_part(ts_trainer_state *s, const part *p) {
-  begin_piece(s, p->name, p->bytes);
-  if (p->wide != NULL) add_bytes(s, p->wide, p->bytes);
-  for (uint32_t r = 0; p->wide == NULL && r < p->rows->rows; r++) add_bytes(s, ts_parameters_row(p->rows, r), row_bytes(p));
+static void add_part(ts_named *s, const part *p) {
+  ts_named_begin(s, p->name, p->bytes);
+  if (p->wide != NULL) ts_named_add(s, p->wide, p->bytes);
+  for (uint32_t r = 0; p->wide == NULL && r < p->rows->rows; r++) ts_named_add(s, ts_parameters_row(p->rows, r), row_bytes(p));
 }
 
 static void take_part(const part *p, const unsigned char *content) {
@@ -186,41 +136,32 @@ static void write_shapes(ts_trainer *t, ts_text *text) {
 
 /* ---- out ---- */
 
-static void write_all(ts_trainer *t, const ts_text *texts, ts_trainer_state *s) {
+static void write_all(ts_trainer *t, const ts_text *texts, ts_named *s) {
   static const char *const names[] = {"options", "progress", "shapes"};
-  for (uint32_t i = 0; i < 3; i++) add_piece(s, names[i], texts[i].bytes, texts[i].length);
+  for (uint32_t i = 0; i < 3; i++) ts_named_put(s, names[i], texts[i].bytes, texts[i].length);
   part p;
   for (uint32_t i = 0; part_at(&t->model, i, &p); i++) add_part(s, &p);
 }
 
-int32_t ts_trainer_save_state(ts_trainer *t, ts_trainer_state *out, ts_err err) {
+int32_t ts_trainer_save_state(ts_trainer *t, ts_named *out, ts_err err) {
   ts_text texts[3] = {0};
-  *out = (ts_trainer_state){0};
+  *out = (ts_named){0};
   write_options(t, &texts[0]);
   write_progress(t, &texts[1]);
   write_shapes(t, &texts[2]);
-  int32_t status = TS_OK;
-  if (texts[0].failed || texts[1].failed || texts[2].failed) status = TS_ENOMEM;
-  else {
+  int32_t status = TS_ENOMEM;
+  if (!texts[0].failed && !texts[1].failed && !texts[2].failed) {
     write_all(t, texts, out);
-    out->bytes = malloc(out->used);
-    if (out->bytes == NULL) status = TS_ENOMEM;
+    status = ts_named_allocate(out);
+    if (status == TS_OK) write_all(t, texts, out);
   }
-  if (status == TS_OK) {
-    out->used = 0;
-    write_all(t, texts, out);
-  } else {
+  if (status != TS_OK) {
     status = ts_fail(err, status, "Cannot checkpoint the trainer: no memory for %llu bytes of dense weights",
                      (unsigned long long)out->used);
-    out->used = 0;
+    *out = (ts_named){0};
   }
   for (uint32_t i = 0; i < 3; i++) free(texts[i].bytes);
   return status;
-}
-
-void ts_trainer_state_free(ts_trainer_state *s) {
-  free(s->bytes);
-  *s = (ts_trainer_state){0};
 }
 
 /* ---- in ---- */
@@ -230,9 +171,8 @@ static int32_t damaged(ts_err err, const char *what, const char *name) {
 }
 
 /* The piece of this name that must come next. */
-static int32_t expect(const ts_trainer_state *s, uint64_t *at, const char *name, piece *out, ts_err err) {
-  if (next_piece(s, at, out) && out->name_bytes == strlen(name) && memcmp(out->name, name, out->name_bytes) == 0)
-    return TS_OK;
+static int32_t expect(const ts_named *s, uint64_t *at, const char *name, ts_named_piece *out, ts_err err) {
+  if (ts_named_next(s, at, out) && ts_named_is(out, name)) return TS_OK;
   return damaged(err, "lacks ", name);
 }
 
@@ -270,7 +210,7 @@ static int32_t differs(const line *ours, const line *theirs, ts_err err) {
                  data ? "the data of the checkpoint's" : "the checkpoint's");
 }
 
-static int32_t check_options(ts_trainer *t, const piece *theirs, ts_err err) {
+static int32_t check_options(ts_trainer *t, const ts_named_piece *theirs, ts_err err) {
   ts_text text = {0};
   write_options(t, &text);
   if (text.failed) return ts_fail(err, TS_ENOMEM, "Cannot restore the trainer: out of memory");
@@ -289,7 +229,7 @@ static int32_t check_options(ts_trainer *t, const piece *theirs, ts_err err) {
 }
 
 /* Whole numbers behind "name=" in a text of lines. */
-static bool read_number(const piece *text, const char *name, uint64_t *out) {
+static bool read_number(const ts_named_piece *text, const char *name, uint64_t *out) {
   const char *at = (const char *)text->content, *const end = at + text->bytes;
   for (line l; next_line(&at, end, &l);) {
     if (!same_bytes(l.text, l.name, name, (uint32_t)strlen(name))) continue;
@@ -311,9 +251,9 @@ typedef struct progress {
 } progress;
 
 /* Checks everything, and calls take_part for each part where that is asked. */
-static int32_t read_all(ts_trainer *t, const ts_trainer_state *s, bool take, progress *out, ts_err err) {
+static int32_t read_all(ts_trainer *t, const ts_named *s, bool take, progress *out, ts_err err) {
   uint64_t at = 0;
-  piece options, text, shapes;
+  ts_named_piece options, text, shapes;
   int32_t status = expect(s, &at, "options", &options, err);
   if (status == TS_OK) status = check_options(t, &options, err);
   if (status == TS_OK) status = expect(s, &at, "progress", &text, err);
@@ -325,7 +265,7 @@ static int32_t read_all(ts_trainer *t, const ts_trainer_state *s, bool take, pro
     return damaged(err, "lacks ", "its updates");
   part p;
   for (uint32_t i = 0; part_at(&t->model, i, &p); i++) {
-    piece found;
+    ts_named_piece found;
     status = expect(s, &at, p.name, &found, err);
     if (status != TS_OK) return status;
     if (found.bytes != p.bytes) return damaged(err, "has another size of ", p.name);
@@ -334,12 +274,12 @@ static int32_t read_all(ts_trainer *t, const ts_trainer_state *s, bool take, pro
   return at == s->used ? TS_OK : damaged(err, "has more than this library knows after ", "its last piece");
 }
 
-int32_t ts_trainer_check_state(ts_trainer *t, const ts_trainer_state *state, ts_err err) {
+int32_t ts_trainer_check_state(ts_trainer *t, const ts_named *state, ts_err err) {
   progress ignored = {0};
   return read_all(t, state, false, &ignored, err);
 }
 
-int32_t ts_trainer_load_state(ts_trainer *t, const ts_trainer_state *state, ts_err err) {
+int32_t ts_trainer_load_state(ts_trainer *t, const ts_named *state, ts_err err) {
   progress p = {0};
   int32_t status = read_all(t, state, false, &p, err);
   if (status == TS_OK) status = read_all(t, state, true, &p, err);

@@ -22,8 +22,8 @@ static void add_model(ts_text *text, const ts_trainer *t) {
 static void add_schedule(ts_text *text, const ts_trainer *t) {
   const ts_trainer_options *o = &t->options;
   const ts_graph *g = &t->graph;
-  ts_text_add(text, "threads=%u\nexecutor=%s\ntasks=%u\nshards=%u\nmicro_batch=%u\ndeterministic=%s\n",
-              ts_pool_threads(t->pool), ts_executor_names[o->executor], g->count, t->model.shards * t->model.pieces,
+  ts_text_add(text, "step=%llu\nthreads=%u\nexecutor=%s\ntasks=%u\nshards=%u\nmicro_batch=%u\ndeterministic=%s\n",
+              (unsigned long long)t->step, ts_pool_threads(t->pool), ts_executor_names[o->executor], g->count, t->model.shards * t->model.pieces,
               t->model.pieces, yes(o->deterministic));
   if (ts_executor_knows_costs(t->executor))
     ts_text_add(text, "schedule=measured\nwork_ns=%llu\nlongest_path_ns=%llu\n", (unsigned long long)ts_graph_work(g),

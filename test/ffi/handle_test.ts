@@ -59,6 +59,27 @@ Deno.test("NativeHandle lets one exclusive call work at a time, across parent an
   store.close();
 });
 
+Deno.test("NativeHandle that works beside its parent leaves it free, is stopped with it, and goes first", async () => {
+  const { store, trainer, freed } = pair();
+  const checkpoint = new NativeHandle("checkpoint", 3n, (address) => (freed.push(address), 0), store, true);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let cancelled = false;
+  const writing = checkpoint.run("write the checkpoint", () => cancelled = true, () => promise);
+  assertThrows(() => checkpoint.exclusive("write"), Error, "another call is under way (write the checkpoint)");
+  await trainer.run("train", () => {}, () => Promise.resolve());
+  const train = Promise.withResolvers<void>();
+  const training = trainer.run("train", () => {}, () => train.promise);
+  assertThrows(() => store.exclusive("describe tiers"), Error, "under way (train)");
+  store.close();
+  assertEquals({ cancelled, freed: [...freed] }, { cancelled: true, freed: [] });
+  train.resolve();
+  await training;
+  assertEquals(freed, [2n]);
+  resolve();
+  await writing;
+  assertEquals(freed, [2n, 3n, 1n]);
+});
+
 Deno.test("NativeHandle reports that freeing failed, once", () => {
   const handle = new NativeHandle("store", 1n, () => -5);
   const error = assertThrows(() => handle.close(), TierstoreError, "Cannot close the store: TS_EIO");

@@ -124,6 +124,7 @@ Deno.test("WdlTrainer trains, scores and repeats itself bit for bit", async () =
       using trainer = WdlTrainer.open(store, { ...SMALL, data: train });
       const seen: number[] = [];
       const result = await trainer.train(20, { intervalMs: 1, onProgress: (done) => seen.push(done) });
+      assertEquals(trainer.step, 20);
       assertEquals([result.steps, result.stepNs.length, seen.at(-1)], [20, 20, 20]);
       assert(result.stepNs.every((ns) => ns > 0));
       assertEquals(Object.keys(result.phaseNs), [...PHASES]);
