@@ -405,6 +405,129 @@ static void limit_of_the_medium_holds(void) {
   close_records(r, false);
 }
 
+/* The number of the manifest, 0 if there is none. */
+static unsigned long manifest_of(const char *table) {
+  char path[PATH_MAX + 64];
+  snprintf(path, sizeof path, "%s/leveldb-%s", directory, table);
+  DIR *folder = opendir(path);
+  unsigned long number = 0, n;
+  for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+    if (sscanf(entry->d_name, "MANIFEST-%lu", &n) == 1) number = TS_MAX(number, n);
+  if (folder != NULL) closedir(folder);
+  return number;
+}
+
+typedef struct reader {
+  ts_records *r;
+  int64_t keys;
+  _Atomic bool stop;
+  uint64_t reads, wrong;
+  char words[512];
+} reader;
+
+/* Reads all keys, one after the other, and walks over them; counts what is not there, not whole, or refused. */
+static void *read_on(void *context) {
+  reader *w = context;
+  const ts_err e = {w->words, sizeof w->words};
+  for (; !atomic_load(&w->stop) || w->reads == 0; w->reads++) {
+    for (int64_t key = 0; key < w->keys; key++) {
+      unsigned char row[2840], *rows[] = {row};
+      uint8_t found = 0;
+      uint64_t version;
+      w->wrong += ops->get(w->r, 1, &key, rows, &found, e) != TS_OK || !found;
+      memcpy(&version, row, 8);
+      w->wrong += ts_mix64((uint64_t)key ^ version) != *(const uint64_t *)(const void *)(row + 2824);
+    }
+    int64_t keys[64];
+    uint64_t cursor = 0;
+    uint32_t got, all = 0;
+    while (ops->walk(w->r, &cursor, 16, keys, NULL, NULL, &got, e) == TS_OK && got > 0) all += got;
+    w->wrong += all != w->keys;
+  }
+  return NULL;
+}
+
+static int32_t put_stamped(ts_records *r, int64_t key, uint64_t version) {
+  unsigned char row[2840] = {0};
+  const unsigned char *rows[] = {row};
+  const uint64_t sum = ts_mix64((uint64_t)key ^ version);
+  memcpy(row, &version, 8);
+  memcpy(row + 2824, &sum, 8);
+  return ops->put(r, 1, &key, NULL, rows, NULL, err);
+}
+
+/* LevelDB's manifest grows with every table that is written. A full tier must go on replacing its rows all the same, beside
+ * reads, and within its limit. */
+static void rows_of_a_full_tier_are_replaced_for_ever(void) {
+  const uint64_t limit = 567008;
+  fresh_budgets(limit);
+  ts_records *r = open_records("manifest", 2840, "");
+  const unsigned long first = manifest_of("manifest");
+  int64_t keys = 0;
+  while (keys < 1000 && put_stamped(r, keys, 0) == TS_OK) keys++;
+  CHECK(keys > 20 && keys < 1000);
+  reader w = {.r = r, .keys = keys};
+  watch f = {.table = "manifest"};
+  pthread_t ids[2];
+  if (pthread_create(&ids[0], NULL, read_on, &w) != 0 || pthread_create(&ids[1], NULL, watch_folder, &f) != 0) exit(1);
+  uint64_t refused = 0;
+  for (uint64_t round = 1; round < 1500 && refused == 0; round++) {
+    refused += put_stamped(r, (int64_t)(round % (uint64_t)keys), round) != TS_OK;
+    if (refused == 0) CHECK_MSG(ops->flush(r, err) == TS_OK, "%s", message); /* a table */
+  }
+  CHECK_MSG(refused == 0, "%s", message);
+  atomic_store(&w.stop, true);
+  atomic_store(&f.stop, true);
+  for (int i = 0; i < 2; i++) pthread_join(ids[i], NULL);
+  CHECK_MSG(w.wrong == 0, "%d wrong reads of %d: %s", (int)w.wrong, (int)w.reads, w.words);
+  CHECK_MSG(f.most <= limit, "%d bytes on the medium", (int)f.most);
+  CHECK_MSG(manifest_of("manifest") > first, "the manifest is still the first one");
+  CHECK(rows_of(r) == (uint64_t)keys);
+  close_records(r, false);
+}
+
+/* While the database cannot be opened again, calls fail; then all is as it was. */
+static void a_database_that_does_not_open_again_loses_nothing(void) {
+  fresh_budgets(UINT64_C(4) << 20);
+  ts_records *r = open_records("again", 2840, "");
+  const unsigned long first = manifest_of("again");
+  const int64_t keys = 40;
+  for (int64_t key = 0; key < keys; key++) CHECK(put_stamped(r, key, 1) == TS_OK);
+  char current[PATH_MAX + 64], away[PATH_MAX + 64];
+  snprintf(current, sizeof current, "%s/leveldb-again/CURRENT", directory);
+  snprintf(away, sizeof away, "%s/leveldb-again/CURRENT.away", directory);
+  CHECK(rename(current, away) == 0);
+  int32_t status = TS_OK;
+  uint64_t round = 2;
+  for (; status == TS_OK && round < 5000; round++) { /* until the manifest is too long */
+    status = put_stamped(r, 0, round);
+    if (status == TS_OK) status = ops->flush(r, err);
+  }
+  CHECK_MSG(status == TS_EIO || status == TS_EFORMAT, "%d after %d rounds: %s", (int)status, (int)round, message);
+  const int64_t key = 1;
+  unsigned char row[2840], *rows[] = {row};
+  uint8_t found;
+  uint64_t cursor = 0, removed_key = 1;
+  int64_t walked[4];
+  uint32_t got;
+  CHECK(ops->get(r, 1, &key, rows, &found, err) == TS_EIO && strstr(message, "opening it again has failed") != NULL);
+  CHECK(ops->walk(r, &cursor, 4, walked, NULL, NULL, &got, err) == TS_EIO);
+  CHECK(ops->contains(r, 1, &key, &found, err) == TS_EIO);
+  CHECK(put_stamped(r, 1, 7) != TS_OK && ops->remove(r, 1, (const int64_t *)&removed_key, NULL, err) != TS_OK);
+  CHECK(ops->flush(r, err) != TS_OK && rows_of(r) == (uint64_t)keys);
+  ts_text text = {0};
+  ops->describe(r, &text);
+  CHECK(strstr(text.bytes, "closed=1") != NULL);
+  free(text.bytes);
+  CHECK(rename(away, current) == 0);
+  CHECK_MSG(put_stamped(r, 1, 7) == TS_OK, "%s", message);
+  CHECK(manifest_of("again") > first && rows_of(r) == (uint64_t)keys);
+  reader w = {.r = r, .keys = keys, .stop = true};
+  read_on(&w);
+  CHECK_MSG(w.reads == 1 && w.wrong == 0, "%d wrong: %s", (int)w.wrong, w.words);
+  close_records(r, false);
+}
+
 static void dram_is_charged_and_bounded(void) {
   fresh_budgets(UINT64_C(256) << 20);
   ts_records *r = NULL;
@@ -654,6 +777,8 @@ int main(void) {
   against_a_model("write_buffer_bytes=65536", 300);
   against_a_model("write_buffer_bytes=65536 bloom_bits=0 compression=snappy block_bytes=1024 cache_bytes=0", 150);
   limit_of_the_medium_holds();
+  rows_of_a_full_tier_are_replaced_for_ever();
+  a_database_that_does_not_open_again_loses_nothing();
   dram_is_charged_and_bounded();
   a_flipped_bit_is_found();
   wrong_uses_are_refused();

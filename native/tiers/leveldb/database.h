@@ -1,7 +1,7 @@
 /* database.h - an open LevelDB database, as the tier's parts share it.
  *
- * LevelDB locks itself, so reads go straight to it. Writes take the database's lock, which also covers the numbers that
- * only they change. */
+ * LevelDB locks itself, so reads go straight to it, but for a lock that keeps it open. Writes take the database's lock,
+ * which also covers the numbers that only they change, and who has that one may open the database again. */
 #ifndef TS_LEVELDB_DATABASE_H
 #define TS_LEVELDB_DATABASE_H
 
@@ -33,6 +33,8 @@ struct ts_records {
   bool discarded;
   char folder[PATH_MAX];
   uint64_t fixed_dram;
+  pthread_rwlock_t open;  /* whoever uses db without `lock` reads; who opens it again has `lock`, and writes */
+  uint64_t read_before, written_before; /* with open: bytes by LevelDB's statistics until then */
   pthread_mutex_t lock;   /* for all that changes; below until `rows` */
   ts_leveldb_space space;
   unsigned char *value;   /* one record's, on its way into a batch */
@@ -66,6 +68,12 @@ void ts_leveldb_plan_memory(ts_records *r);
 int32_t ts_leveldb_probe(const char *directory, ts_err err);
 int32_t ts_leveldb_open(const ts_records_options *options, ts_records **out, ts_err err);
 void ts_leveldb_close(ts_records *r, bool keep);
+/* Closes the database and opens it: LevelDB begins a new manifest, and what reads had still used is removed. Waits for those
+ * under way. lock held. After an error it is closed, and the next write tries again. */
+int32_t ts_leveldb_open_again(ts_records *r, ts_err err);
+/* Keeps the database as it is until ts_leveldb_unuse, which must follow; an error if it is closed. */
+int32_t ts_leveldb_use(const ts_records *r, ts_err err);
+void ts_leveldb_unuse(const ts_records *r);
 int32_t ts_leveldb_write_mark(ts_records *r, ts_err err);
 int32_t ts_leveldb_take_mark(ts_records *r, bool *there, ts_err err);
 
@@ -129,5 +137,7 @@ int32_t ts_leveldb_failed(const ts_records *r, ts_err err, const char *what, cha
 int32_t ts_leveldb_wrong_length(const ts_records *r, ts_err err, int64_t key, size_t found);
 uint64_t ts_leveldb_property(const ts_records *r, const char *name);
 uint32_t ts_leveldb_count_tables(const ts_records *r);
+/* Bytes of tables that were read and written since the database was opened. */
+void ts_leveldb_traffic(const ts_records *r, uint64_t *read, uint64_t *written);
 
 #endif

@@ -26,6 +26,21 @@ uint64_t ts_leveldb_property(const ts_records *r, const char *name) {
   return n;
 }
 
+/* Lines "level files size time read written" in MiB, after three of heading. */
+void ts_leveldb_traffic(const ts_records *r, uint64_t *bytes_read, uint64_t *bytes_written) {
+  char *text = r->api.property_value(r->db, "leveldb.stats");
+  *bytes_read = *bytes_written = 0;
+  for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    unsigned level, files;
+    double size, seconds, read, written;
+    if (sscanf(line, " %u %u %lf %lf %lf %lf", &level, &files, &size, &seconds, &read, &written) != 6) continue;
+    *bytes_read += (uint64_t)(read * 0x1p20);
+    *bytes_written += (uint64_t)(written * 0x1p20);
+  }
+  if (text != NULL) r->api.free(text);
+}
+
 uint32_t ts_leveldb_count_tables(const ts_records *r) {
   uint32_t tables = 0;
   for (int level = 0; level < 7; level++) {

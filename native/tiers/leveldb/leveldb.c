@@ -1,10 +1,6 @@
 /* leveldb.c - the LEVELDB tier's operations behind records.h, and what it says of itself; the manual is leveldb.h. */
 #include "tiers/leveldb/database.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void leveldb_count(ts_records *r, ts_records_counts *out) {
   *out = (ts_records_counts){.rows = atomic_load(&r->rows),
                              .reads = atomic_load(&r->reads),
@@ -16,21 +12,20 @@ static void leveldb_count(ts_records *r, ts_records_counts *out) {
   out->compactions = r->compactions;
   out->bytes_written = r->logged;
   pthread_mutex_unlock(&r->lock);
-  /* Lines "level files size time read written" in MiB, after three of heading. */
-  char *text = r->api.property_value(r->db, "leveldb.stats");
-  for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
-    line += *line == '\n';
-    unsigned level, files;
-    double size, seconds, read, written;
-    if (sscanf(line, " %u %u %lf %lf %lf %lf", &level, &files, &size, &seconds, &read, &written) != 6) continue;
-    out->bytes_read += (uint64_t)(read * 0x1p20);
-    out->bytes_written += (uint64_t)(written * 0x1p20);
-  }
-  if (text != NULL) r->api.free(text);
+  if (ts_leveldb_use(r, (ts_err){0}) != TS_OK) return;
+  uint64_t read, written;
+  ts_leveldb_traffic(r, &read, &written);
+  out->bytes_read += r->read_before + read;
+  out->bytes_written += r->written_before + written;
+  ts_leveldb_unuse(r);
 }
 
 static void leveldb_describe(const ts_records *r, ts_text *text) {
   const ts_leveldb_options *o = &r->options;
+  if (ts_leveldb_use(r, (ts_err){0}) != TS_OK) {
+    ts_text_add(text, " medium=leveldb path=%s closed=1", r->folder);
+    return;
+  }
   uint64_t memory = ts_leveldb_property(r, "leveldb.approximate-memory-usage");
   uint64_t charged = 2 * (o->write_buffer_bytes + ts_leveldb_batch_bytes(r)) + o->cache_bytes;
   uint32_t tables = ts_leveldb_count_tables(r);
@@ -43,6 +38,7 @@ static void leveldb_describe(const ts_records *r, ts_text *text) {
               (unsigned long long)o->file_bytes, o->compression == 0 ? "none" : "snappy", o->random_access, tables,
               mapped,
               (unsigned long long)memory, (unsigned long long)(memory > charged ? memory - charged : 0), r->discarded);
+  ts_leveldb_unuse(r);
 }
 
 const ts_records_ops ts_leveldb_records = {

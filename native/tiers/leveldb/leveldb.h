@@ -31,8 +31,10 @@
  *     + room for a compaction, which keeps old and new tables side by side: at most what is there, and at most
  *       25 file_bytes + 14 write_buffer_bytes + 10 MiB (LevelDB's bounds for one compaction)
  * or, where that is more, what the same rows need to be replaced, a batch at a time, after a whole compaction: so a put of
- * keys that have records is not refused. (LevelDB's manifest grows by some 30 bytes a table written until the database is
- * opened again; 64 KiB and a 64th of the limit, at most 1 MiB, are kept for it.)
+ * keys that have records is not refused. LevelDB's manifest grows by some 30 bytes a table written until the database is
+ * opened again: 32 KiB and a 64th of the limit, at most 1 MiB, are kept for it, and when it is longer (and twice as long
+ * as in the beginning) the tier closes the database and opens it again, which waits for the reads under way. It does so,
+ * too, before it would refuse to replace: files that reads had still used are removed then.
  * Files are measured (their sizes, rounded up to 4 KiB) each time a write buffer's worth was logged and before a
  * refusal. Before a put is refused, the memtable is written out and, if replaced and removed rows could make the room,
  * the database compacted. So a small tier holds rows of about half its limit, a large one its limit less the room for

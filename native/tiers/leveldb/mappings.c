@@ -39,6 +39,10 @@ void ts_leveldb_look_for_tables(ts_records *r) {
   uint64_t now = ts_now_ns();
   if (now < atomic_load_explicit(&r->next_look_ns, memory_order_relaxed)) return;
   if (atomic_flag_test_and_set_explicit(&r->looking, memory_order_acquire)) return;
+  if (ts_leveldb_use(r, (ts_err){0}) != TS_OK) {
+    atomic_flag_clear_explicit(&r->looking, memory_order_release);
+    return;
+  }
   uint64_t pause = TS_LEVELDB_LOOK_EVERY_NS;
   char *text = r->api.property_value(r->db, "leveldb.stats");
   uint64_t signature = text == NULL ? 0 : ts_hash_bytes(text, strlen(text), 0);
@@ -55,6 +59,7 @@ void ts_leveldb_look_for_tables(ts_records *r) {
     uint64_t cost = ts_now_ns() - now;
     pause = TS_MAX(20 * cost, r->pause_ns);
   }
+  ts_leveldb_unuse(r);
   atomic_store_explicit(&r->next_look_ns, now + pause, memory_order_relaxed);
   atomic_flag_clear_explicit(&r->looking, memory_order_release);
 }

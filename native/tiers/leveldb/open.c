@@ -100,6 +100,33 @@ static int32_t is_empty(ts_records *r, bool *empty, ts_err err) {
   return words == NULL ? TS_OK : ts_leveldb_failed(r, err, "open", words);
 }
 
+int32_t ts_leveldb_open_again(ts_records *r, ts_err err) {
+  pthread_rwlock_wrlock(&r->open);
+  if (r->db != NULL) {
+    uint64_t read, written;
+    ts_leveldb_traffic(r, &read, &written);
+    r->read_before += read;
+    r->written_before += written;
+    r->api.close(r->db);
+    r->db = NULL;
+  }
+  const int32_t status = open_database(r, err);
+  pthread_rwlock_unlock(&r->open);
+  ts_leveldb_measure(&r->space);
+  if (status == TS_OK) r->space.first_manifest = r->space.manifest;
+  return status;
+}
+
+int32_t ts_leveldb_use(const ts_records *r, ts_err err) {
+  pthread_rwlock_rdlock((pthread_rwlock_t *)(uintptr_t)&r->open);
+  if (r->db != NULL) return TS_OK;
+  ts_leveldb_unuse(r);
+  return ts_fail(err, TS_EIO, "Cannot read the LevelDB database \"%s\": it was closed to begin a new manifest, and opening it again has failed; the next write tries it",
+                 r->folder);
+}
+
+void ts_leveldb_unuse(const ts_records *r) { pthread_rwlock_unlock((pthread_rwlock_t *)(uintptr_t)&r->open); }
+
 /* Frees what open made, the charges too; the database's files stay. */
 static void dismantle(ts_records *r) {
   const ts_leveldb_api *api = &r->api;
@@ -117,6 +144,7 @@ static void dismantle(ts_records *r) {
   ts_leveldb_give_back(&r->space);
   ts_budget_give_back(r->space.dram, TS_PURPOSE_BUFFERS, r->fixed_dram);
   pthread_mutex_destroy(&r->lock);
+  pthread_rwlock_destroy(&r->open);
   free(r->value);
   free(r);
 }
@@ -151,7 +179,9 @@ static int32_t start(ts_records *r, const ts_records_options *options, ts_err er
     }
   }
   if (status != TS_OK) return status;
+  r->api.options_set_create_if_missing(r->db_options, 0); /* from here on a database that is not there is an error */
   ts_leveldb_measure(&r->space);
+  r->space.first_manifest = r->space.manifest;
   uint64_t rows = atomic_load(&r->rows), paid = 0;
   while (paid < rows && ts_budget_take_row(r->space.budget, r->row_bytes)) paid++;
   if (paid == rows && ts_leveldb_charge(&r->space, rows, 0, &refused)) return TS_OK;
@@ -184,6 +214,12 @@ int32_t ts_leveldb_open(const ts_records_options *options, ts_records **out, ts_
                                                 (uint64_t)options->row_bytes + 24};
   ts_leveldb_plan_memory(r);
   pthread_mutex_init(&r->lock, NULL);
+  /* Reads that come one after the other must not keep a writer waiting for ever. */
+  pthread_rwlockattr_t fair;
+  pthread_rwlockattr_init(&fair);
+  pthread_rwlockattr_setkind_np(&fair, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+  pthread_rwlock_init(&r->open, &fair);
+  pthread_rwlockattr_destroy(&fair);
   atomic_flag_clear(&r->looking);
   r->pause_ns = TS_LEVELDB_LOOK_EVERY_NS;
   int32_t status = start(r, options, err);
@@ -197,10 +233,10 @@ int32_t ts_leveldb_open(const ts_records_options *options, ts_records **out, ts_
 void ts_leveldb_close(ts_records *r, bool keep) {
   if (r == NULL) return;
   ts_err nobody = {0};
-  if (keep)
-    ts_leveldb_write_mark(r, nobody);
-  else
+  if (!keep)
     remove_database(r, nobody);
+  else if (r->db != NULL || ts_leveldb_open_again(r, nobody) == TS_OK)
+    ts_leveldb_write_mark(r, nobody);
   for (uint64_t i = r->space.budget->rows_only ? atomic_load(&r->rows) : 0; i > 0; i--)
     ts_budget_give_back_row(r->space.budget, r->row_bytes);
   dismantle(r);

@@ -1,4 +1,4 @@
-/* read.c - gets and walks; LevelDB locks itself, so they take no lock. */
+/* read.c - gets and walks; LevelDB locks itself, so they only keep it open. */
 #include "tiers/leveldb/database.h"
 
 #include <string.h>
@@ -18,7 +18,8 @@ int32_t ts_leveldb_fetch(ts_records *r, int64_t key, char **value, ts_err err) {
 /* get, or contains when rows is NULL. */
 static int32_t look_up(ts_records *r, uint32_t n, const int64_t *keys, unsigned char *const *rows, uint8_t *found,
                        ts_err err) {
-  int32_t status = TS_OK;
+  int32_t status = ts_leveldb_use(r, err);
+  if (status != TS_OK) return status;
   for (uint32_t first = 0; first < n && status == TS_OK; first += TS_LEVELDB_PIECE) {
     ts_leveldb_key sorted[TS_LEVELDB_PIECE];
     uint32_t count = TS_MIN(TS_LEVELDB_PIECE, n - first), looked = 0;
@@ -37,6 +38,7 @@ static int32_t look_up(ts_records *r, uint32_t n, const int64_t *keys, unsigned 
     if (value != NULL) r->api.free(value);
     atomic_fetch_add_explicit(&r->reads, looked, memory_order_relaxed);
   }
+  ts_leveldb_unuse(r);
   ts_leveldb_look_for_tables(r);
   return status;
 }
@@ -58,7 +60,8 @@ int32_t ts_leveldb_walk(ts_records *r, uint64_t *cursor, uint32_t n, int64_t *ke
   *got = 0;
   if (n < 2) return ts_fail(err, TS_EINVAL, "Cannot walk the LEVELDB tier by %u rows a call: take at least 2", n);
   if (*cursor == UINT64_MAX) return TS_OK;
-  int32_t status = TS_OK;
+  int32_t status = ts_leveldb_use(r, err);
+  if (status != TS_OK) return status;
   void *at = r->api.create_iterator(r->db, r->read_once);
   char encoded[TS_LEVELDB_KEY_BYTES];
   ts_leveldb_put_ordered(encoded, *cursor);
@@ -90,6 +93,7 @@ int32_t ts_leveldb_walk(ts_records *r, uint64_t *cursor, uint32_t n, int64_t *ke
   char *words = NULL;
   if (status == TS_OK) r->api.iter_get_error(at, &words);
   r->api.iter_destroy(at);
+  ts_leveldb_unuse(r);
   if (words != NULL) status = ts_leveldb_failed(r, err, "walk", words);
   if (status != TS_OK) return status;
   *cursor = next;

@@ -11,6 +11,7 @@
 #define STEP (UINT64_C(64) << 10)   /* charges are rounded up to this where the limit allows */
 #define MOST_LOG UINT64_C(16384)
 #define FIXED_FILES (UINT64_C(64) << 10)  /* manifest, log, LOG, ends of files */
+#define OF_MANIFEST (UINT64_C(32) << 10)  /* of these */
 #define MOST_MANIFEST (UINT64_C(1) << 20) /* as it grows: a 64th of the limit, at most this */
 #define REMOVAL UINT64_C(32)        /* of a row: a deletion in the log, then in a table */
 
@@ -27,18 +28,26 @@ static uint64_t cut_log(int folder, uint64_t bytes) {
 void ts_leveldb_measure(ts_leveldb_space *space) {
   DIR *folder = opendir(space->folder);
   if (folder == NULL) return; /* keeps the last number and what was logged since */
-  uint64_t bytes = 0;
+  uint64_t bytes = 0, manifest = 0;
   for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
     struct stat file;
     /* A file may go meanwhile. */
     if (fstatat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(file.st_mode)) continue;
     uint64_t size = (uint64_t)file.st_size;
     if (strcmp(entry->d_name, "LOG") == 0) size = cut_log(dirfd(folder), size);
+    if (strncmp(entry->d_name, "MANIFEST-", 9) == 0) manifest = TS_MAX(manifest, size);
     bytes += TS_ROUND_UP(size, FILE_UNIT);
   }
   closedir(folder);
   space->measured = bytes;
+  space->manifest = manifest;
   space->since = 0;
+}
+
+static uint64_t growth_of_manifest(const ts_leveldb_space *space) { return TS_MIN(space->budget->limit / 64, MOST_MANIFEST); }
+
+bool ts_leveldb_outgrown(const ts_leveldb_space *space) {
+  return space->manifest > TS_MAX(OF_MANIFEST + growth_of_manifest(space), 2 * space->first_manifest);
 }
 
 static uint64_t need_of(const ts_leveldb_space *space, uint64_t files, uint64_t logged, uint64_t rows) {
@@ -47,7 +56,7 @@ static uint64_t need_of(const ts_leveldb_space *space, uint64_t files, uint64_t 
 
 /* Files of so many rows after a whole compaction, and a sixteenth of garbage. */
 static uint64_t files_of(const ts_leveldb_space *space, uint64_t rows) {
-  const uint64_t fixed = FIXED_FILES + TS_MIN(space->budget->limit / 64, MOST_MANIFEST);
+  const uint64_t fixed = FIXED_FILES + growth_of_manifest(space);
   return rows == 0 ? 0 : rows * space->record_bytes / 16 * 17 + fixed;
 }
 

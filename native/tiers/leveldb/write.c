@@ -3,27 +3,33 @@
 #include "tiers/leveldb/database.h"
 
 #include <string.h>
-#include <time.h>
-
-#define READS_WAITED_FOR 200u /* times a millisecond */
 
 /* Writes the memtable out and waits. The range holds no key, so no table is compacted. */
 static void write_out(ts_records *r) {
   r->api.compact_range(r->db, TS_LEVELDB_MARK_KEY, 1, TS_LEVELDB_MARK_KEY, 1);
 }
 
+/* Measures; and begins a new manifest if LevelDB's has outgrown what is kept for it. */
+static int32_t measure(ts_records *r, ts_err err) {
+  ts_leveldb_measure(&r->space);
+  return ts_leveldb_outgrown(&r->space) ? ts_leveldb_open_again(r, err) : TS_OK;
+}
+
+/* lock held. A database that could not be opened again is closed. */
+static int32_t is_open(ts_records *r, ts_err err) { return r->db != NULL ? TS_OK : ts_leveldb_open_again(r, err); }
+
 /* Room for `bytes` more, under the lock, of which `fresh` rows are new: first as things stand, then measured, written out,
  * compacted. */
 static int32_t make_room(ts_records *r, uint64_t fresh, uint64_t bytes, ts_err err) {
   uint64_t rows = atomic_load(&r->rows) + fresh;
   bool dram = false;
-  if (r->space.since >= r->options.write_buffer_bytes) ts_leveldb_measure(&r->space);
-  if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
-  ts_leveldb_measure(&r->space);
-  if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
+  int32_t status = r->space.since >= r->options.write_buffer_bytes ? measure(r, err) : TS_OK;
+  if (status != TS_OK || ts_leveldb_charge(&r->space, rows, bytes, &dram)) return status;
+  status = measure(r, err);
+  if (status != TS_OK || ts_leveldb_charge(&r->space, rows, bytes, &dram)) return status;
   write_out(r);
-  ts_leveldb_measure(&r->space);
-  if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
+  status = measure(r, err);
+  if (status != TS_OK || ts_leveldb_charge(&r->space, rows, bytes, &dram)) return status;
   /* Worth it when what is gone fills a sixteenth of the files, or would be room enough; and for rows that are there, which
    * have been charged for then. */
   uint64_t gone = r->gone * r->space.record_bytes;
@@ -31,16 +37,12 @@ static int32_t make_room(ts_records *r, uint64_t fresh, uint64_t bytes, ts_err e
     r->api.compact_range(r->db, NULL, 0, NULL, 0);
     r->compactions++;
     r->gone = 0;
-    ts_leveldb_measure(&r->space);
-    if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
+    status = measure(r, err);
+    if (status != TS_OK || ts_leveldb_charge(&r->space, rows, bytes, &dram)) return status;
   }
-  /* What a read under way still uses is only removed after the next compaction. */
-  for (uint32_t again = 0; fresh == 0 && again < READS_WAITED_FOR; again++) {
-    const struct timespec moment = {.tv_nsec = 1000000};
-    nanosleep(&moment, NULL);
-    write_out(r);
-    ts_leveldb_measure(&r->space);
-    if (ts_leveldb_charge(&r->space, rows, bytes, &dram)) return TS_OK;
+  if (fresh == 0) { /* what reads had still used stays on the medium until another compaction, or this */
+    status = ts_leveldb_open_again(r, err);
+    if (status != TS_OK || ts_leveldb_charge(&r->space, rows, bytes, &dram)) return status;
   }
   const ts_budget *full = dram ? r->space.dram : r->space.budget;
   return ts_fail(err, TS_EFULL,
@@ -130,7 +132,7 @@ int32_t ts_leveldb_put(ts_records *r, uint32_t n, const int64_t *keys, const uin
                        const unsigned char *const *rows, const uint8_t *known, ts_err err) {
   uint64_t piece = ts_leveldb_within(ts_leveldb_batch_bytes(r) / r->space.record_bytes, 1, TS_LEVELDB_PIECE);
   pthread_mutex_lock(&r->lock);
-  int32_t status = TS_OK;
+  int32_t status = is_open(r, err);
   for (uint32_t first = 0; first < n && status == TS_OK; first += (uint32_t)piece) {
     uint32_t count = (uint32_t)TS_MIN(piece, n - first);
     status = put_piece(r, first, count, keys, versions, rows, known, err);
@@ -141,8 +143,8 @@ int32_t ts_leveldb_put(ts_records *r, uint32_t n, const int64_t *keys, const uin
 }
 
 int32_t ts_leveldb_remove(ts_records *r, uint32_t n, const int64_t *keys, const uint8_t *known, ts_err err) {
-  int32_t status = TS_OK;
   pthread_mutex_lock(&r->lock);
+  int32_t status = is_open(r, err);
   for (uint32_t first = 0; first < n && status == TS_OK; first += TS_LEVELDB_PIECE) {
     ts_leveldb_key sorted[TS_LEVELDB_PIECE];
     uint32_t count = TS_MIN(TS_LEVELDB_PIECE, n - first);
@@ -168,7 +170,8 @@ int32_t ts_leveldb_remove(ts_records *r, uint32_t n, const int64_t *keys, const 
   }
   /* Its bytes were charged with the rows; this gives back what has become free. */
   bool dram;
-  if (r->space.since >= r->options.write_buffer_bytes) ts_leveldb_measure(&r->space);
+  /* Should that fail, the next write tells. */
+  if (status == TS_OK && r->space.since >= r->options.write_buffer_bytes) (void)measure(r, (ts_err){0});
   (void)ts_leveldb_charge(&r->space, atomic_load(&r->rows), 0, &dram);
   pthread_mutex_unlock(&r->lock);
   ts_leveldb_look_for_tables(r);
@@ -179,11 +182,14 @@ int32_t ts_leveldb_flush(ts_records *r, ts_err err) {
   char *words = NULL;
   bool dram;
   pthread_mutex_lock(&r->lock);
-  write_out(r); /* syncs the table; tells of no error, the next write does */
-  r->api.writebatch_clear(r->batch);
-  r->api.write(r->db, r->write_sync, r->batch, &words);
-  ts_leveldb_measure(&r->space);
-  (void)ts_leveldb_charge(&r->space, atomic_load(&r->rows), 0, &dram);
+  int32_t status = is_open(r, err);
+  if (status == TS_OK) {
+    write_out(r); /* syncs the table; tells of no error, the next write does */
+    r->api.writebatch_clear(r->batch);
+    r->api.write(r->db, r->write_sync, r->batch, &words);
+    status = words == NULL ? measure(r, err) : ts_leveldb_failed(r, err, "flush", words);
+    (void)ts_leveldb_charge(&r->space, atomic_load(&r->rows), 0, &dram);
+  }
   pthread_mutex_unlock(&r->lock);
-  return words == NULL ? TS_OK : ts_leveldb_failed(r, err, "flush", words);
+  return status;
 }
