@@ -254,4 +254,11 @@ export const symbols = {
   },
   // int32_t ts_stream_keys(ts_stream *stream, int64_t *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
   ts_stream_keys: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_checkpoint_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
+  //   uint32_t err_cap);
+  ts_checkpoint_describe: { parameters: ["buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_checkpoint_verify(const char *path, uint64_t *control, char *err, uint32_t err_cap);
+  ts_checkpoint_verify: { parameters: ["buffer", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_checkpoint_compact(const char *path, uint64_t *control, char *err, uint32_t err_cap);
+  ts_checkpoint_compact: { parameters: ["buffer", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
 } as const;

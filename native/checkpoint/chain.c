@@ -184,6 +184,29 @@ bool ts_chain_names(const ts_chain *chain, const char *name) {
   return link->status != TS_OK || strcmp(data, name) == 0;
 }
 
+static int32_t remove_file(const ts_chain *chain, char *file, ts_err err) {
+  if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot remove files of %s: out of memory", chain->path);
+  const int error = chain->disk->unlink(chain->disk, file);
+  const int32_t status = error == 0 ? TS_OK : ts_disk_fail(err, "remove what is needed no more", file, error);
+  free(file);
+  return status;
+}
+
+int32_t ts_chain_sweep(const ts_chain *chain, ts_err err) {
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; status == TS_OK && i < chain->name_count; i++)
+    if (!ts_chain_names(chain, chain->names[i]))
+      status = remove_file(chain, ts_chain_path(chain->path, chain->names[i]), err);
+  return status;
+}
+
+int32_t ts_chain_forget_older(const ts_chain *chain, ts_err err) {
+  int32_t status = TS_OK;
+  for (uint32_t i = chain->count; status == TS_OK && i-- > 1;)
+    status = remove_file(chain, ts_chain_file(chain->path, chain->links[i - 1].number, TS_CHECKPOINT_MANIFEST), err);
+  return status;
+}
+
 int32_t ts_chain_parent(const ts_chain *chain, const ts_chain_link *link, ts_chain_link **out, ts_err err) {
   ts_chain_link *parent = ts_chain_find(chain, link->parent);
   *out = parent;
@@ -219,4 +242,39 @@ int32_t ts_chain_current(const ts_chain *chain, const ts_chain_link *link, ts_er
   return ts_fail(err, TS_EINVAL, "Cannot read checkpoint %u of %s: its timeline was abandoned when checkpoint %u was restored and "
                  "went on as checkpoint %u; move the files of later numbers away to go back to it", link->number, chain->path,
                  at->number, newest->number);
+}
+
+char *ts_chain_data(const ts_chain *chain, const ts_chain_link *link) {
+  return ts_chain_path(chain->path, ts_manifest_get(&link->manifest, "data"));
+}
+
+int32_t ts_chain_data_length(const ts_chain *chain, const ts_chain_link *link, ts_err err) {
+  char *path = ts_chain_data(chain, link);
+  if (path == NULL) return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", chain->path);
+  const ts_disk_ops *disk = chain->disk;
+  const int file = disk->open(disk, path);
+  const int64_t bytes = file < 0 ? file : disk->size(disk, file);
+  int32_t status = TS_OK;
+  if (file == -ENOENT)
+    status = ts_fail(err, TS_EFORMAT, "Cannot read checkpoint %u of %s: its data %s is missing", link->number, chain->path, path);
+  else if (bytes < 0)
+    status = ts_disk_fail(err, "read", path, (int)bytes);
+  else if ((uint64_t)bytes != link->bytes)
+    status = ts_fail(err, TS_EFORMAT, "Cannot read %s: it has %lld bytes, %llu were written; it was %s", path, (long long)bytes,
+                     (unsigned long long)link->bytes, (uint64_t)bytes < link->bytes ? "truncated" : "appended to");
+  if (file >= 0) disk->close(disk, file);
+  free(path);
+  return status;
+}
+
+int32_t ts_chain_needed(const ts_chain *chain, ts_chain_link *link, ts_chain_link **out, uint32_t *count, ts_err err) {
+  *count = 0;
+  int32_t status = link->status == TS_OK ? ts_chain_current(chain, link, err) : ts_fail(err, link->status, "%s", link->words);
+  while (status == TS_OK) {
+    out[(*count)++] = link;
+    status = ts_chain_data_length(chain, link, err);
+    if (status != TS_OK || !link->delta) break;
+    status = ts_chain_parent(chain, link, &link, err); /* a number below the link's: this ends */
+  }
+  return status;
 }

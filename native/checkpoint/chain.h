@@ -46,10 +46,25 @@ void ts_chain_free(ts_chain *chain);
 ts_chain_link *ts_chain_find(const ts_chain *chain, uint32_t number);
 /* Whether some manifest that is sound, or is damaged so that nobody knows, has this file as its data. */
 bool ts_chain_names(const ts_chain *chain, const char *name);
+/* Removes the files that no manifest names: what is left of writers. Errors: TS_EIO, TS_ENOMEM. */
+int32_t ts_chain_sweep(const ts_chain *chain, ts_err err);
+/* Removes all manifests but the newest, which must need none of them: the newest of them first, so that what is left at any
+ * time is whole. Their data is what ts_chain_sweep then finds. Errors: TS_EIO, TS_ENOMEM. */
+int32_t ts_chain_forget_older(const ts_chain *chain, ts_err err);
 /* The link that the manifest of a delta names, if it is there and is what was named; otherwise what is wrong, by name.
  * Errors: TS_EFORMAT. */
 int32_t ts_chain_parent(const ts_chain *chain, const ts_chain_link *link, ts_chain_link **out, ts_err err);
+/* The path of a link's data; malloc's. NULL: out of memory. */
+char *ts_chain_data(const ts_chain *chain, const ts_chain_link *link);
+/* Whether a link's data is there and as long as its manifest says. Errors: TS_EFORMAT, TS_EIO, TS_ENOMEM. */
+int32_t ts_chain_data_length(const ts_chain *chain, const ts_chain_link *link, ts_err err);
+/* Checks that a link can be restored: it and, of a delta, its parents down to a full one, and the lengths of their data.
+ * out (room for chain->count): those links, the one that was asked for first; *count: how many.
+ * Errors: TS_EINVAL (of an abandoned timeline), TS_EFORMAT, TS_EIO, TS_ENOMEM. */
+int32_t ts_chain_needed(const ts_chain *chain, ts_chain_link *link, ts_chain_link **out, uint32_t *count, ts_err err);
 /* Refuses a link that is of an abandoned timeline: a newer one descends from before it. Errors: TS_EINVAL. */
 int32_t ts_chain_current(const ts_chain *chain, const ts_chain_link *link, ts_err err);
+/* A reader of one link's data alone; the chain stays the caller's. Errors: TS_ENOMEM. */
+int32_t ts_checkpoint_reader_of(ts_chain *chain, ts_chain_link *link, ts_checkpoint_reader **out, ts_err err);
 
 #endif

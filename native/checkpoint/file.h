@@ -36,6 +36,12 @@ int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, boo
  * with the same words. Errors: TS_EIO, TS_EFULL, TS_EINVAL (more than TS_CHECKPOINT_BLOCK_MOST bytes). */
 int32_t ts_checkpoint_append(ts_checkpoint_writer *writer, ts_block_kind kind, uint32_t table, uint32_t count,
                              const void *payload, uint64_t bytes, ts_err err);
+/* A writer for compaction: it gives the newest checkpoint data that needs no parent. Number, identity and timeline stay; commit
+ * is given its manifest as `own`, and when the new data is durable it removes all other checkpoints of the folder. *write is
+ * false if the newest is a full one, so that no blocks are wanted. After a failure the checkpoint is there, as it was or as it
+ * was to be. *out is NULL and the call succeeds if the folder has no checkpoint. Errors: as writer_open. */
+int32_t ts_checkpoint_writer_replace(const ts_disk_ops *disk, const char *path, ts_checkpoint_writer **out, bool *write,
+                                     ts_err err);
 /* Bytes appended so far, for progress and records. */
 uint64_t ts_checkpoint_written(ts_checkpoint_writer *writer);
 /* The number that the checkpoint will have. */
@@ -76,5 +82,7 @@ int32_t ts_checkpoint_select(ts_checkpoint_reader *reader, uint32_t link, ts_err
 int32_t ts_checkpoint_next(ts_checkpoint_reader *reader, ts_checkpoint_block *out, ts_err err);
 /* After END, or another of these: the BEFORE blocks of the link from its last to its first, then END. Errors: as next. */
 int32_t ts_checkpoint_previous_before(ts_checkpoint_reader *reader, ts_checkpoint_block *out, ts_err err);
+/* The block that came last, for messages about what is in it: "<file>, the block at offset N". */
+const char *ts_checkpoint_where(const ts_checkpoint_reader *reader, char *out, size_t cap);
 
 #endif

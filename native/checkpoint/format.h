@@ -19,6 +19,7 @@
  *            of a delta. A key's slot is ts_checkpoint_slot. What a delta says of the keys of these slots is all there is
  *            of them; of other keys its parent speaks. It comes before the first of the table's ROWS and WAITING
  *   STATE    named bytes of a trainer: {length of the name 4, zero 4, offset 8, name, bytes}; count is 1
+ * FILTER and STATE are whole in a delta, too.
  */
 #ifndef TS_CHECKPOINT_FORMAT_H
 #define TS_CHECKPOINT_FORMAT_H

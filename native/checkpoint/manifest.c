@@ -101,11 +101,15 @@ void ts_manifest_free(ts_manifest *manifest) {
   *manifest = (ts_manifest){0};
 }
 
+void ts_manifest_escape(const char *value, ts_text *out) {
+  for (const unsigned char *c = (const unsigned char *)value; *c != '\0'; c++)
+    ts_text_add(out, *c < 32 || *c == 127 || *c == '\\' ? "\\x%02x" : "%c", *c);
+}
+
 void ts_manifest_text(const ts_manifest *manifest, ts_text *out) {
   for (uint32_t i = 0; i < manifest->count; i++) {
     ts_text_add(out, "%s=", manifest->lines[i].key);
-    for (const unsigned char *c = (const unsigned char *)manifest->lines[i].value; *c != '\0'; c++)
-      ts_text_add(out, *c < 32 || *c == 127 || *c == '\\' ? "\\x%02x" : "%c", *c);
+    ts_manifest_escape(manifest->lines[i].value, out);
     ts_text_add(out, "\n");
   }
   if (out->failed) return;

@@ -28,6 +28,8 @@ bool ts_manifest_id(const ts_manifest *manifest, const char *key, uint8_t out[16
 void ts_manifest_put_id(ts_manifest *manifest, const char *key, const uint8_t id[16]);
 void ts_manifest_free(ts_manifest *manifest);
 
+/* A value as it stands in the text. */
+void ts_manifest_escape(const char *value, ts_text *out);
 /* The text with its sum. */
 void ts_manifest_text(const ts_manifest *manifest, ts_text *out);
 /* path: for messages. Errors: TS_EFORMAT (damaged: says where, of one flipped bit), TS_ENOMEM. */

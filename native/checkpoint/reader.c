@@ -2,20 +2,20 @@
 #include "base/crc32c.h"
 #include "checkpoint/chain.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct ts_checkpoint_reader {
   const ts_disk_ops *disk;
-  ts_chain chain;
+  ts_chain own, *chain;  /* the chain, its own or lent */
   ts_chain_link **links; /* from the one that was asked for to the full one */
   uint32_t count;
   /* The link that is being read: */
   ts_chain_link *link;
   char *data;
   int file; /* -1: none */
-  uint64_t at, blocks;
+  uint64_t at, shown, blocks; /* the next block, the one that came last, those so far */
   uint32_t blocks_crc;
   uint64_t *before; /* where its BEFORE blocks lie */
   uint64_t before_count, before_capacity;
@@ -24,34 +24,11 @@ struct ts_checkpoint_reader {
 };
 
 static int32_t no_memory(const ts_checkpoint_reader *r, ts_err err) {
-  return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", r->chain.path);
-}
-
-static char *data_path(const ts_checkpoint_reader *r, const ts_chain_link *link) {
-  return ts_chain_path(r->chain.path, ts_manifest_get(&link->manifest, "data"));
-}
-
-/* Whether a link's data is there and as long as its manifest says. */
-static int32_t check_length(const ts_checkpoint_reader *r, const ts_chain_link *link, ts_err err) {
-  char *path = data_path(r, link);
-  if (path == NULL) return no_memory(r, err);
-  const int file = r->disk->open(r->disk, path);
-  const int64_t bytes = file < 0 ? file : r->disk->size(r->disk, file);
-  int32_t status = TS_OK;
-  if (file == -ENOENT)
-    status = ts_fail(err, TS_EFORMAT, "Cannot read checkpoint %u of %s: its data %s is missing", link->number, r->chain.path, path);
-  else if (bytes < 0)
-    status = ts_disk_fail(err, "read", path, (int)bytes);
-  else if ((uint64_t)bytes != link->bytes)
-    status = ts_fail(err, TS_EFORMAT, "Cannot read %s: it has %lld bytes, %llu were written; it was %s", path, (long long)bytes,
-                     (unsigned long long)link->bytes, (uint64_t)bytes < link->bytes ? "truncated" : "appended to");
-  if (file >= 0) r->disk->close(r->disk, file);
-  free(path);
-  return status;
+  return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", r->chain->path);
 }
 
 static int32_t take_links(ts_checkpoint_reader *r, uint32_t number, ts_err err) {
-  const ts_chain *chain = &r->chain;
+  const ts_chain *chain = r->chain;
   if (chain->count == 0) return ts_fail(err, TS_EINVAL, "Cannot read checkpoints of %s: there is none", chain->path);
   ts_chain_link *link = number == 0 ? &chain->links[chain->count - 1] : ts_chain_find(chain, number);
   if (link == NULL)
@@ -59,14 +36,7 @@ static int32_t take_links(ts_checkpoint_reader *r, uint32_t number, ts_err err) 
                    chain->path, chain->links[chain->count - 1].number);
   r->links = calloc(chain->count, sizeof *r->links);
   if (r->links == NULL) return no_memory(r, err);
-  int32_t status = link->status == TS_OK ? ts_chain_current(chain, link, err) : ts_fail(err, link->status, "%s", link->words);
-  while (status == TS_OK) {
-    r->links[r->count++] = link;
-    status = check_length(r, link, err);
-    if (status != TS_OK || !link->delta) break;
-    status = ts_chain_parent(chain, link, &link, err); /* a number below the link's: this ends */
-  }
-  return status;
+  return ts_chain_needed(chain, link, r->links, &r->count, err);
 }
 
 int32_t ts_checkpoint_reader_open(const ts_disk_ops *disk, const char *path, uint32_t number,
@@ -76,12 +46,28 @@ int32_t ts_checkpoint_reader_open(const ts_disk_ops *disk, const char *path, uin
   if (r == NULL) return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", path);
   r->disk = disk == NULL ? &ts_disk_system : disk;
   r->file = -1;
-  int32_t status = ts_chain_read(r->disk, path, &r->chain, err);
+  r->chain = &r->own;
+  int32_t status = ts_chain_read(r->disk, path, &r->own, err);
   if (status == TS_OK) status = take_links(r, number, err);
   if (status != TS_OK) {
     ts_checkpoint_reader_close(r);
     return status;
   }
+  *out = r;
+  return TS_OK;
+}
+
+int32_t ts_checkpoint_reader_of(ts_chain *chain, ts_chain_link *link, ts_checkpoint_reader **out, ts_err err) {
+  ts_checkpoint_reader *r = calloc(1, sizeof *r);
+  *out = NULL;
+  if (r == NULL || (r->links = calloc(1, sizeof *r->links)) == NULL) {
+    free(r);
+    return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", chain->path);
+  }
+  r->disk = chain->disk;
+  r->chain = chain;
+  r->file = -1;
+  r->links[r->count++] = link;
   *out = r;
   return TS_OK;
 }
@@ -97,7 +83,7 @@ static void deselect(ts_checkpoint_reader *r) {
 void ts_checkpoint_reader_close(ts_checkpoint_reader *r) {
   if (r == NULL) return;
   deselect(r);
-  ts_chain_free(&r->chain);
+  ts_chain_free(&r->own);
   free(r->links);
   free(r->before);
   free(r->payload);
@@ -118,11 +104,16 @@ ts_checkpoint_origin ts_checkpoint_reader_origin(const ts_checkpoint_reader *r) 
   return origin;
 }
 
+const char *ts_checkpoint_where(const ts_checkpoint_reader *r, char *out, size_t cap) {
+  snprintf(out, cap, "%s, the block at offset %llu", r->data, (unsigned long long)r->shown);
+  return out;
+}
+
 int32_t ts_checkpoint_select(ts_checkpoint_reader *r, uint32_t link, ts_err err) {
   deselect(r);
   r->at = r->blocks = r->before_count = 0;
   r->blocks_crc = 0;
-  if ((r->data = data_path(r, r->links[link])) == NULL) return no_memory(r, err);
+  if ((r->data = ts_chain_data(r->chain, r->links[link])) == NULL) return no_memory(r, err);
   r->file = r->disk->open(r->disk, r->data);
   if (r->file < 0) return ts_disk_fail(err, "open", r->data, r->file);
   r->link = r->links[link];
@@ -137,6 +128,11 @@ static int32_t damaged(const ts_checkpoint_reader *r, uint64_t place, uint64_t p
   if (ts_crc32c_flipped(stored, found, bytes, &byte, &bit))
     return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu is damaged at offset %llu: bit %u is flipped", r->data,
                    (unsigned long long)place, (unsigned long long)(part + byte), bit);
+  const uint32_t difference = stored ^ found;
+  if (bytes == offsetof(ts_block_header, header_crc) && (difference & (difference - 1)) == 0) /* the header's own checksum */
+    return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu is damaged at offset %llu: bit %d is flipped", r->data,
+                   (unsigned long long)place, (unsigned long long)(part + bytes + (uint64_t)__builtin_ctz(difference) / 8),
+                   __builtin_ctz(difference) % 8);
   return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu is damaged: the checksum of its %s is %08x, not %08x",
                  r->data, (unsigned long long)place, what, found, stored);
 }
@@ -180,7 +176,8 @@ static int32_t read_block(ts_checkpoint_reader *r, uint64_t place, ts_block_head
   return TS_OK;
 }
 
-static ts_checkpoint_block block_of(const ts_checkpoint_reader *r, const ts_block_header *header) {
+static ts_checkpoint_block block_of(ts_checkpoint_reader *r, const ts_block_header *header) {
+  r->shown = header->place;
   return (ts_checkpoint_block){.kind = (ts_block_kind)header->kind,
                                .table = header->table,
                                .count = header->count,

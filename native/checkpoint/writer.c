@@ -19,6 +19,8 @@ struct ts_checkpoint_writer {
   char *path, *data;   /* folder, data file */
   int folder, file;    /* -1: none */
   bool delta, first;   /* first: the folder has no checkpoint yet */
+  bool replaces;       /* the newest checkpoint's data by that of a full one */
+  bool kept;           /* its manifest may be there: its data stays */
   uint32_t number, parent;
   uint64_t timeline;
   uint8_t chain[TS_CHECKPOINT_ID], id[TS_CHECKPOINT_ID], parent_id[TS_CHECKPOINT_ID], file_id[TS_CHECKPOINT_ID];
@@ -68,18 +70,15 @@ static int32_t take_place(ts_checkpoint_writer *w, const ts_chain *chain, const 
   return newest == NULL ? random_id(w->chain, err) : TS_OK;
 }
 
-/* What is left of writers that did not commit, and of compactions that did not remove what they replaced. */
-static int32_t sweep(ts_checkpoint_writer *w, const ts_chain *chain, ts_err err) {
-  for (uint32_t i = 0; i < chain->name_count; i++) {
-    if (ts_chain_names(chain, chain->names[i])) continue;
-    char *file = ts_chain_path(w->path, chain->names[i]);
-    if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint in %s: out of memory", w->path);
-    const int error = w->disk->unlink(w->disk, file);
-    const int32_t status = error == 0 ? TS_OK : ts_disk_fail(err, "remove what a writer left", file, error);
-    free(file);
-    if (status != TS_OK) return status;
-  }
-  return TS_OK;
+/* The place of the newest checkpoint, for other data of the same contents. */
+static void take_newest(ts_checkpoint_writer *w, const ts_chain_link *newest) {
+  w->replaces = true;
+  w->number = newest->number;
+  w->timeline = newest->timeline;
+  w->parent = newest->parent;
+  memcpy(w->chain, newest->chain, TS_CHECKPOINT_ID);
+  memcpy(w->id, newest->id, TS_CHECKPOINT_ID);
+  memcpy(w->parent_id, newest->parent_id, TS_CHECKPOINT_ID);
 }
 
 static void destroy(ts_checkpoint_writer *w) {
@@ -91,36 +90,83 @@ static void destroy(ts_checkpoint_writer *w) {
   free(w);
 }
 
+/* A writer with the folder and what is in it; NULL on failure. */
+static ts_checkpoint_writer *begin(const ts_disk_ops *disk, const char *path, ts_chain *chain, int32_t *status,
+                                   ts_err err) {
+  *chain = (ts_chain){0};
+  ts_checkpoint_writer *w = calloc(1, sizeof *w);
+  char *copy = strdup(path);
+  if (w == NULL || copy == NULL) {
+    free(w);
+    free(copy);
+    *status = ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint in %s: out of memory", path);
+    return NULL;
+  }
+  w->disk = disk == NULL ? &ts_disk_system : disk;
+  w->path = copy;
+  w->folder = w->file = -1;
+  pthread_mutex_init(&w->lock, NULL);
+  *status = take_folder(w, err);
+  if (*status == TS_OK) *status = ts_chain_read(w->disk, w->path, chain, err);
+  if (*status == TS_OK) return w;
+  destroy(w);
+  return NULL;
+}
+
+/* Removes what earlier writers left and makes the data file. */
+static int32_t begin_data(ts_checkpoint_writer *w, const ts_chain *chain, ts_err err) {
+  int32_t status = random_id(w->file_id, err);
+  if (status == TS_OK) status = ts_chain_sweep(chain, err);
+  if (status != TS_OK) return status;
+  w->data = ts_chain_file(w->path, w->number, w->replaces ? TS_CHECKPOINT_FULL_DATA : TS_CHECKPOINT_DATA);
+  if (w->data == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint in %s: out of memory", w->path);
+  w->file = w->disk->create(w->disk, w->data);
+  return w->file < 0 ? ts_disk_fail(err, "create", w->data, w->file) : TS_OK;
+}
+
+/* Ends an opening: the writer, or nothing. */
+static int32_t opened(ts_checkpoint_writer *w, ts_chain *chain, int32_t status, ts_checkpoint_writer **out) {
+  ts_chain_free(chain);
+  if (status == TS_OK) *out = w;
+  else destroy(w);
+  return status;
+}
+
 int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, bool delta,
                                   const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
   *out = NULL;
-  ts_checkpoint_writer *w = calloc(1, sizeof *w);
-  if (w == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint in %s: out of memory", path);
-  w->disk = disk == NULL ? &ts_disk_system : disk;
-  w->path = strdup(path);
-  w->folder = w->file = -1;
+  ts_chain chain;
+  int32_t status;
+  ts_checkpoint_writer *w = begin(disk, path, &chain, &status, err);
+  if (w == NULL) return status;
   w->delta = delta;
-  pthread_mutex_init(&w->lock, NULL);
-  ts_chain chain = {0};
-  int32_t status = w->path == NULL ? TS_ENOMEM : take_folder(w, err);
-  if (status == TS_OK) status = ts_chain_read(w->disk, w->path, &chain, err);
-  if (status == TS_OK) status = take_place(w, &chain, origin, err);
+  status = take_place(w, &chain, origin, err);
   if (status == TS_OK) status = random_id(w->id, err);
-  if (status == TS_OK) status = random_id(w->file_id, err);
-  if (status == TS_OK) status = sweep(w, &chain, err);
-  if (status == TS_OK && (w->data = ts_chain_file(w->path, w->number, TS_CHECKPOINT_DATA)) == NULL)
-    status = ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint in %s: out of memory", path);
-  if (status == TS_OK) {
-    w->file = w->disk->create(w->disk, w->data);
-    if (w->file < 0) status = ts_disk_fail(err, "create", w->data, w->file);
-  }
-  ts_chain_free(&chain);
-  if (status != TS_OK) {
+  if (status == TS_OK) status = begin_data(w, &chain, err);
+  return opened(w, &chain, status, out);
+}
+
+int32_t ts_checkpoint_writer_replace(const ts_disk_ops *disk, const char *path, ts_checkpoint_writer **out, bool *write,
+                                     ts_err err) {
+  *out = NULL;
+  *write = false;
+  ts_chain chain;
+  int32_t status;
+  ts_checkpoint_writer *w = begin(disk, path, &chain, &status, err);
+  if (w == NULL) return status;
+  const ts_chain_link *newest = chain.count == 0 ? NULL : &chain.links[chain.count - 1];
+  if (newest == NULL) {
     destroy(w);
-    return status;
+    ts_chain_free(&chain);
+    return TS_OK;
   }
-  *out = w;
-  return TS_OK;
+  status = newest->status == TS_OK ? TS_OK : ts_fail(err, newest->status, "%s", newest->words);
+  if (status == TS_OK) take_newest(w, newest);
+  if (status == TS_OK && newest->delta) {
+    status = begin_data(w, &chain, err);
+    *write = true;
+  }
+  return opened(w, &chain, status, out);
 }
 
 /* Keeps the first failure for later calls. */
@@ -188,13 +234,14 @@ static void fill_manifest(const ts_checkpoint_writer *w, const ts_manifest *own,
   ts_manifest_put(out, "parent", "%u", w->parent);
   if (w->parent != 0) ts_manifest_put_id(out, "parent_id", w->parent_id);
   ts_manifest_put_id(out, "file", w->file_id);
-  ts_manifest_put(out, "data", "%08x" TS_CHECKPOINT_DATA, w->number);
+  ts_manifest_put(out, "data", "%s", strrchr(w->data, '/') + 1);
   ts_manifest_put(out, "blocks", "%llu", (unsigned long long)w->blocks);
   ts_manifest_put(out, "bytes", "%llu", (unsigned long long)w->bytes);
   ts_manifest_put(out, "blocks_crc32c", "%08x", w->blocks_crc);
   if (own != NULL && own->failed) out->failed = true;
   for (uint32_t i = 0; own != NULL && i < own->count; i++)
-    ts_manifest_put(out, own->lines[i].key, "%s", own->lines[i].value);
+    if (ts_manifest_get(out, own->lines[i].key) == NULL)
+      ts_manifest_put(out, own->lines[i].key, "%s", own->lines[i].value);
 }
 
 /* Writes the manifest under a temporary name and makes it durable. */
@@ -240,7 +287,9 @@ static int32_t make_durable(ts_checkpoint_writer *w, const ts_manifest *manifest
     status = ts_disk_fail(err, "rename", temporary, error);
   if (status == TS_OK && (error = w->disk->sync_folder(w->disk, w->path)) != 0) {
     status = ts_disk_fail(err, "synchronise the folder", w->path, error);
-    w->disk->unlink(w->disk, final); /* first, so that no manifest is without its data */
+    /* Whether the rename lasts is not known. Another checkpoint is taken back, its manifest first, so that none is without
+     * its data; one that only has other data now is good either way. */
+    w->kept = w->replaces || w->disk->unlink(w->disk, final) != 0;
   }
   if (status != TS_OK && temporary != NULL) w->disk->unlink(w->disk, temporary);
   free(final);
@@ -248,24 +297,42 @@ static int32_t make_durable(ts_checkpoint_writer *w, const ts_manifest *manifest
   return status;
 }
 
+/* After a compaction: what the newest checkpoint needs no more. */
+static int32_t remove_older(const ts_checkpoint_writer *w, ts_err err) {
+  ts_chain chain;
+  int32_t status = ts_chain_read(w->disk, w->path, &chain, err);
+  if (status != TS_OK) return status;
+  status = ts_chain_forget_older(&chain, err);
+  ts_chain_free(&chain);
+  if (status == TS_OK) status = ts_chain_read(w->disk, w->path, &chain, err);
+  if (status == TS_OK) status = ts_chain_sweep(&chain, err);
+  ts_chain_free(&chain);
+  return status;
+}
+
 int32_t ts_checkpoint_commit(ts_checkpoint_writer *w, const ts_manifest *own, ts_checkpoint_origin *origin,
                              ts_err err) {
-  ts_manifest manifest = {0};
-  fill_manifest(w, own, &manifest);
-  int32_t status = w->status == TS_OK ? make_durable(w, &manifest, err) : ts_fail(err, w->status, "%s", w->words);
-  ts_manifest_free(&manifest);
+  int32_t status = w->status == TS_OK ? TS_OK : ts_fail(err, w->status, "%s", w->words);
+  if (status == TS_OK && w->file >= 0) {
+    ts_manifest manifest = {0};
+    fill_manifest(w, own, &manifest);
+    status = make_durable(w, &manifest, err);
+    ts_manifest_free(&manifest);
+  }
   if (status != TS_OK) {
     ts_checkpoint_abandon(w);
     return status;
   }
   *origin = (ts_checkpoint_origin){.number = w->number};
   memcpy(origin->id, w->id, TS_CHECKPOINT_ID);
+  if (w->replaces) status = remove_older(w, err);
   destroy(w);
-  return TS_OK;
+  return status;
 }
 
 void ts_checkpoint_abandon(ts_checkpoint_writer *w) {
   if (w == NULL) return;
-  w->disk->unlink(w->disk, w->data); /* what cannot be removed now is removed by the next writer */
+  /* What cannot be removed now is removed by the next writer. */
+  if (w->file >= 0 && !w->kept) w->disk->unlink(w->disk, w->data);
   destroy(w);
 }

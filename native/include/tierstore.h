@@ -719,6 +719,25 @@ TS_API int32_t ts_stream_decluster(ts_stream *stream, const double *rates, uint6
 /* The kept keys in their order. Errors: TS_EINVAL, TS_ERANGE (cap is below *n). */
 TS_API int32_t ts_stream_keys(ts_stream *stream, int64_t *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap);
 
+/* ---- checkpoints as files -------------------------------------------------------------------------------- */
+
+/* What a folder of checkpoints holds, without reading their data: for each, by rising number, a line "checkpoint=<number>", "state=",
+ * whole (it and all it needs are there), abandoned (a store was restored to an earlier one and went on from there) or damaged,
+ * "problem=" in words where it is not whole, "links=" (files to read to restore it) where it is, and the lines of its manifest.
+ * Errors: TS_EINVAL, TS_EIO, TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_checkpoint_describe(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
+                                      uint32_t err_cap);
+/* Reads all checkpoints of a folder and compares every sum. control: bytes done and in all.
+ * Errors: TS_EFORMAT (the file and offset of the first damage, and how many more checkpoints are damaged), TS_EIO, TS_EINVAL,
+ * TS_ECANCELLED, TS_ENOMEM. */
+TS_API int32_t ts_checkpoint_verify(const char *path, uint64_t *control, char *err, uint32_t err_cap);
+/* Makes a full checkpoint of the newest, under its number, and removes all others and what was abandoned. A store that wrote or
+ * was restored from the newest can go on from it. Memory: a block of up to 64 MiB and one bit a changed slot, twice. control:
+ * bytes. When it fails or the process dies, the newest is there, as it was or as a full one.
+ * Errors: TS_EINVAL (no checkpoint), TS_EUNAVAILABLE (a writer is at work in the folder), TS_EFORMAT (damaged), TS_EIO, TS_EFULL,
+ * TS_ECANCELLED, TS_ENOMEM. */
+TS_API int32_t ts_checkpoint_compact(const char *path, uint64_t *control, char *err, uint32_t err_cap);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* evaluate.c - scores a cache file without changing the store: read-only lookups, forward, exact AUC. */
-#include "wdl/common/control.h"
+#include "base/control.h"
 #include "wdl/common/metrics.h"
 #include "wdl/trainer.h"
 

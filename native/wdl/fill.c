@@ -1,7 +1,7 @@
 /* fill.c - gives the tables their full size before the first step: every key of a synthetic vocabulary, or every key of
  * an imported train file. */
 #include "store/batches.h"
-#include "wdl/common/control.h"
+#include "base/control.h"
 #include "wdl/input/criteo_field.h"
 #include "wdl/input/key_set.h"
 #include "wdl/input/planted.h"

@@ -1,6 +1,6 @@
 /* train.c - runs steps: batch, graph of tasks, times. */
 #include "store/statistics.h"
-#include "wdl/common/control.h"
+#include "base/control.h"
 #include "wdl/trainer.h"
 
 #include <stdlib.h>

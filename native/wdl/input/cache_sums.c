@@ -5,7 +5,7 @@
  * sums run side by side over every fourth word, each of them a bijection of the word it takes in, so that a change within
  * one word never goes unseen. Labels and numerics are looked at on the way: a sum proves what was written, not that it
  * can be trained on. */
-#include "wdl/common/control.h"
+#include "base/control.h"
 #include "wdl/input/cache_format.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *
  * Memory: four blocks of text and two of columns a reader, groups for the rows of a round, and the sets of distinct
  * keys (key_set.h); any length of file. */
-#include "wdl/common/control.h"
+#include "base/control.h"
 #include "wdl/input/criteo_parse.h"
 #include "wdl/input/import_output.h"
 #include "wdl/input/key_set.h"

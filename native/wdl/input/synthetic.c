@@ -1,7 +1,7 @@
 /* synthetic.c - writes synthetic Criteo data: threads take row groups, make them with the planted model and write them
  * at their place. What is known about the rows (planted AUC and so on) is gathered as whole numbers or a group at a
  * time and added up in the order of the groups, so that the file does not depend on the number of threads. */
-#include "wdl/common/control.h"
+#include "base/control.h"
 #include "wdl/common/metrics.h"
 #include "wdl/input/planted.h"
 

@@ -1,6 +1,6 @@
 /* control.h - progress and cancellation of long runs through the caller's `control` words, which may be NULL. */
-#ifndef TS_WDL_CONTROL_H
-#define TS_WDL_CONTROL_H
+#ifndef TS_CONTROL_H
+#define TS_CONTROL_H
 
 #include "base/base.h"
 
