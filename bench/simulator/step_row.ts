@@ -1,13 +1,22 @@
 /**
  * Emulated against simulated training steps: is the simulator true for our own store? Each step looks a batch up and updates
  * it, in two tiers, the second emulated; the simulator has the memory of this machine and the prices of our store as
- * `tierbench calibrate` measures them, and none of these steps. Eight settings of medium, cache and skew, in turns.
+ * `tierbench calibrate` measures them, and none of these steps. Eight settings of medium, cache and skew, in turns with rounds
+ * of the prices, so that what slowly changes on the machine meets both alike.
  *
  * @module
  */
 
 import { calibrate } from "../../models/host/calibrate.ts";
-import { measureSoftware, runSteps, SOFTWARE_RUNS, zipfBatches } from "../../models/host/software.ts";
+import {
+  lastUsed,
+  pricesOf,
+  runSteps,
+  SOFTWARE_RUNS,
+  type SoftwarePrices,
+  softwareRound,
+  zipfBatches,
+} from "../../models/host/software.ts";
 import { loadMedia, mediaNativeOptions, mediaOptions } from "../../models/media/media.ts";
 import { runSimulation } from "../../models/simulation/run.ts";
 import type { BenchRow } from "../rows.ts";
@@ -21,19 +30,16 @@ export interface StepRatio {
 }
 
 const { rows: ROWS, dim: DIM, keys: KEYS } = SOFTWARE_RUNS;
-const ROW = DIM * 8, WARMUP = 960, STEPS = 480, TURNS = 5;
+const ROW = DIM * 8, WARMUP = 120, STEPS = 480, TURNS = 7;
 
 const SETTINGS = ["optane-100-6x256", "optane-100-1x256"].flatMap((medium) =>
   [0.5, 0.1].flatMap((cache) => [1.05, 0.6].map((s) => ({ medium, cache, s })))
 );
+type Setting = (typeof SETTINGS)[number];
 
 /** Simulated seconds of a step. */
-async function simulated(
-  { medium, cache, s }: (typeof SETTINGS)[number],
-  dram: string,
-  prices: ReturnType<typeof measureSoftware>,
-): Promise<number> {
-  const { perKey, perRow, perUpdate, perMiss } = prices;
+async function simulated({ medium, cache, s }: Setting, dram: string, prices: SoftwarePrices): Promise<number> {
+  const { perKey, perRow, perUpdate, upkeep, perMiss } = prices;
   const { cases: [one] } = await runSimulation({
     kind: "simulation",
     name: "steps",
@@ -53,15 +59,31 @@ async function simulated(
     configurations: {
       tiers: {
         mode: "fsdax",
+        software: { upkeep: upkeep.value },
         tiers: [{ media: dram, size: Math.round(ROWS * cache) * ROW }, {
           media: medium,
-          size: "1 TiB",
+          size: 2 * ROWS * ROW,
           perRead: perMiss.value,
         }],
       },
     },
   });
   return one?.step.mean ?? NaN;
+}
+
+/** Emulated seconds of a step. */
+async function emulated({ medium, cache, s }: Setting, turn: number, folder: string): Promise<number> {
+  const { lookup, update } = runSteps({
+    rows: ROWS,
+    dim: DIM,
+    batches: zipfBatches({ rows: ROWS, keys: KEYS, steps: WARMUP + STEPS, s, seed: 100 + turn }),
+    order: lastUsed({ rows: ROWS, s, seed: 200 + turn }),
+    warmup: WARMUP,
+    cacheBytes: Math.round(ROWS * cache) * ROW,
+    folder,
+    native: mediaNativeOptions(await loadMedia(medium), { prefix: "emulate", threads: 1 }),
+  });
+  return lookup + update;
 }
 
 /**
@@ -73,27 +95,20 @@ export async function stepRatios(folder: string = "/dev/shm/tierbench-steps"): P
   try {
     const [memory] = await calibrate({ out: folder, nodes: [0], force: true });
     if (memory === undefined) throw new RangeError("Cannot compare steps: no memory was calibrated");
-    const prices = measureSoftware(mediaOptions(await loadMedia(memory.path)), folder);
-    const found = SETTINGS.map(({ medium, cache, s }) => ({
-      setting: `${medium}, cache ${cache * 100} %, s ${s}`,
-      ratios: [] as number[],
-    }));
+    const dram = mediaOptions(await loadMedia(memory.path));
+    const rounds = [], seconds: number[][] = SETTINGS.map(() => []);
     for (let turn = 0; turn < TURNS; turn++) {
-      for (const [i, setting] of SETTINGS.entries()) {
-        const { medium, cache, s } = setting;
-        const { lookup, update } = runSteps({
-          rows: ROWS,
-          dim: DIM,
-          batches: zipfBatches({ rows: ROWS, keys: KEYS, steps: WARMUP + STEPS, s, seed: 100 + turn }),
-          warmup: WARMUP,
-          cacheBytes: Math.round(ROWS * cache) * ROW,
-          folder,
-          native: mediaNativeOptions(await loadMedia(medium), { prefix: "emulate", threads: 1 }),
-        });
-        found[i]?.ratios.push((lookup + update) / await simulated(setting, memory.path, prices));
-      }
+      rounds.push(softwareRound(SOFTWARE_RUNS, dram, folder, turn + 1));
+      for (const [i, setting] of SETTINGS.entries()) seconds[i]?.push(await emulated(setting, turn, folder));
     }
-    return found;
+    const prices = pricesOf(rounds, KEYS);
+    return await Promise.all(SETTINGS.map(async (setting, i) => {
+      const { medium, cache, s } = setting, step = await simulated(setting, memory.path, prices);
+      return {
+        setting: `${medium}, cache ${cache * 100} %, s ${s}`,
+        ratios: (seconds[i] ?? []).map((turn) => turn / step),
+      };
+    }));
   } finally {
     await Deno.remove(folder, { recursive: true }).catch(() => {});
   }

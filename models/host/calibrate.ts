@@ -83,7 +83,7 @@ function nameOf(folder: string): string {
 export function calibrationTargets(machine: MachineRecord, options: CalibrateOptions): CalibrationTarget[] {
   const { files = [], drives = [], nodeKind = "cxl" } = options;
   const there = nodesOf(machine.facts).filter(({ totalBytes }) => (totalBytes ?? 0) > 0);
-  const known = there.length === 0 ? [{ node: 0, cpus: "0" }] : there;
+  const known = there.length === 0 ? [{ node: 0, cpus: "0", totalBytes: machine.memoryBytes }] : there;
   const wanted = options.nodes ?? (files.length + drives.length > 0 ? [] : known.map(({ node }) => node));
   const host = Deno.hostname(), threads = machine.cpus;
   return [
@@ -104,6 +104,7 @@ export function calibrationTargets(machine: MachineRecord, options: CalibrateOpt
         about,
         medium: known.length === 1 ? { kind: "memory" } : { kind: "memory", node },
         threads,
+        ...(found.totalBytes === undefined ? {} : { capacity: found.totalBytes }),
       };
     }),
     ...files.map((folder): CalibrationTarget => ({

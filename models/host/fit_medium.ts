@@ -140,8 +140,9 @@ function fitOnce(
     key,
     platform: undefined,
     value: number,
-    // Page walks of a virtual machine are waited for, too: fewer lines than a core has buffers.
-    ...(key.endsWith("_in_flight") ? { least: 0.3 } : {}),
+    // Page walks of a virtual machine are waited for, too: fewer lines than a core has buffers. Lines that are asked for ahead
+    // wait in the second-level cache's buffers besides.
+    ...(key.endsWith("_in_flight") ? { least: 0.3, most: 256 } : {}),
     ...(form.most[key] === undefined ? {} : { most: form.most[key] }),
   }));
   const media = { name: "host", about: "", kind: "dram", parameters: {}, platforms: {} } as const;

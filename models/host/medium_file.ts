@@ -44,11 +44,13 @@ export interface MediumLabel {
   readonly kind: "dram" | "pmem" | "cxl" | "hbm" | "ssd";
   /** One sentence for people. */
   readonly about: string;
+  /** Bytes that it holds, where the machine says. */
+  readonly capacity?: number;
 }
 
 /** The text of the file, which is a media model by path. */
 export function mediumText(
-  { name, kind, about }: MediumLabel,
+  { name, kind, about, capacity }: MediumLabel,
   points: readonly SweptPoint[],
   { parameters, figures, answers }: FittedMedium,
   where: ReturnType<typeof provenance>,
@@ -66,7 +68,10 @@ export function mediumText(
     name,
     about,
     kind,
-    parameters: Object.fromEntries(written),
+    parameters: {
+      ...(capacity === undefined ? {} : { capacity: { value: capacity, from: [], how: "as the machine says" } }),
+      ...Object.fromEntries(written),
+    },
     measured: {
       ...where,
       figures: Object.fromEntries(Object.entries(figures).map(([of, one]) => [of, { ...one, factor: up(one.factor) }])),

@@ -1,10 +1,12 @@
 /**
  * What our own store costs on this machine beside its accesses to memory: core time of a key, of a row looked up, updated,
- * brought up. Found from runs of the store itself, with what the medium takes for the same accesses subtracted as the engine
- * counts them (native/simulator/step_parts.c), so that both together are the time of the run.
+ * kept in order, brought up. Found from runs of the store itself, with what the medium takes for the same accesses subtracted
+ * as the engine counts them (native/simulator/step_parts.c), so that both together are the time of the run.
  *
- * Three runs of one thread tell the prices apart: in DRAM, keys without and with duplicates (keys from rows); and two tiers
- * over an emulated medium so slow that its time is known to the nanosecond, against DRAM (misses).
+ * Five runs of one thread tell the prices apart. In DRAM: keys that are all different, and each of them four times (keys from
+ * rows); keys of a part of the table. In two tiers: keys of that part while it is all in the first (keeping in order), and
+ * keys of the whole table over a medium slower than any memory, whose time the run takes whatever this machine's memory does
+ * (misses). Rows are drawn evenly everywhere, so that few of them are in the caches of the CPU.
  *
  * @module
  */
@@ -33,6 +35,8 @@ export interface SoftwarePrices {
   readonly perRow: Price;
   /** A distinct row updated. */
   readonly perUpdate: Price;
+  /** A distinct row of a first tier that rows can leave, once a step: its use is told to the policy, its copies are given up. */
+  readonly upkeep: Price;
   /** A row that is brought up and the one that leaves for it: policy, lock, places, what the copies push out of the caches. */
   readonly perMiss: Price;
 }
@@ -43,6 +47,8 @@ export interface StepTimes {
   readonly lookup: number;
   /** Of its update. */
   readonly update: number;
+  /** Rows that were brought up from the second tier, a step. */
+  readonly missed: number;
 }
 
 /** A run of steps by one thread: lookup and update of a batch each. */
@@ -57,11 +63,16 @@ export interface StepsOptions {
   readonly warmup: number;
   /** Bytes of the first of two tiers; undefined: all rows are in DRAM. */
   readonly cacheBytes?: number;
+  /** In which order all rows are looked up before the steps: the last of them are in the first tier then. Default: by key. */
+  readonly order?: BigInt64Array<ArrayBuffer>;
   /** Where the second tier's pool is: a memory file system. */
   readonly folder?: string;
   /** Emulation of the second tier. */
   readonly native?: NativeOptions;
 }
+
+/** The key of a rank: popular ones are spread over the table. An odd factor is a permutation of a power of two. */
+const keyOf = (rank: number, rows: number): bigint => BigInt(rank * 202_517 % rows);
 
 /** Batches of keys by a Zipf law over so many rows, popular ones spread over the table; the same for the same seed. */
 export function zipfBatches(
@@ -80,17 +91,34 @@ export function zipfBatches(
     }
     return low;
   };
-  // An odd factor is a permutation of a power of two.
   return Array.from(
     { length: steps },
-    () => BigInt64Array.from({ length: keys }, () => BigInt(rankOf(random() * sum) * 202_517 % rows)),
+    () => BigInt64Array.from({ length: keys }, () => keyOf(rankOf(random() * sum), rows)),
   );
+}
+
+/**
+ * The rows in the order of their last use, the least recent first, as an endless stream of {@linkcode zipfBatches} leaves them:
+ * a row of weight w was used last an exponentially distributed time of mean 1 / w ago. Whoever looks them up in this order has
+ * an LRU tier in its steady state, which popular laws reach after millions of lookups only.
+ */
+export function lastUsed(
+  { rows, s, seed }: Readonly<Record<"rows" | "s" | "seed", number>>,
+): BigInt64Array<ArrayBuffer> {
+  const random = randomNumbers(seed);
+  const ago = Float64Array.from({ length: rows }, (_, rank) => -Math.log(1 - random()) * (rank + 1) ** s);
+  const order = Uint32Array.from({ length: rows }, (_, rank) => rank).sort((a, b) => (ago[b] ?? 0) - (ago[a] ?? 0));
+  return BigInt64Array.from(order, (rank) => keyOf(rank, rows));
 }
 
 const quartile = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 2] ?? NaN;
 
+/** Keys of a lookup that fills a table. */
+const FILL = 4096;
+
 /** Runs steps and gives the lower quartile of their times: what else the machine does only adds to them. */
-export function runSteps({ rows, dim, batches, cacheBytes, folder, native, warmup }: StepsOptions): StepTimes {
+export function runSteps(options: StepsOptions): StepTimes {
+  const { rows, dim, batches, cacheBytes, folder, native, warmup } = options;
   const all = 2 * rows * dim * 8;
   const tiers: StoreOptions = cacheBytes === undefined ? { storage: "DRAM", size: [4 * all] } : {
     storage: "DRAM_PMEM",
@@ -103,10 +131,8 @@ export function runSteps({ rows, dim, batches, cacheBytes, folder, native, warmu
   };
   using store = EmbeddingStore.open({ ...tiers, ...(native === undefined ? {} : { native }) });
   const table = store.table({ name: "rows", dim, optimizer: { adagrad: { learningRate: 0.01 } } });
-  const piece = 4096;
-  for (let at = 0; at < rows; at += piece) {
-    table.lookup(BigInt64Array.from({ length: Math.min(piece, rows - at) }, (_, i) => BigInt(at + i)));
-  }
+  const order = options.order ?? BigInt64Array.from({ length: rows }, (_, key) => BigInt(key));
+  for (let at = 0; at < rows; at += FILL) table.lookup(order.subarray(at, at + FILL));
   const most = Math.max(...batches.map(({ length }) => length));
   const out = new Float32Array(most * dim), gradients = new Float32Array(most * dim).fill(1e-3);
   const lookups: number[] = [], updates: number[] = [];
@@ -116,11 +142,15 @@ export function runSteps({ rows, dim, batches, cacheBytes, folder, native, warmu
     const middle = performance.now();
     table.update(keys, gradients.subarray(0, keys.length * dim));
     const end = performance.now();
-    if (i < warmup) continue;
+    if (i < warmup) {
+      if (i === warmup - 1) store.resetStatistics();
+      continue;
+    }
     lookups.push((middle - start) / 1e3);
     updates.push((end - middle) / 1e3);
   }
-  return { lookup: quartile(lookups), update: quartile(updates) };
+  const missed = (store.statistics()["promoted"] ?? NaN) / lookups.length;
+  return { lookup: quartile(lookups), update: quartile(updates), missed };
 }
 
 /** Seconds of so many random accesses by one thread, as the engine counts them (native/simulator/access_cost.c). */
@@ -135,11 +165,14 @@ export function accessSeconds(
   return count * bytes / rate;
 }
 
-/** A medium whose time is known: one row after the other, 4 us each, whatever its size. */
-const SLOW: Readonly<Record<string, string>> = {
-  medium: "slow",
+/**
+ * A medium whose time is known: one row after the other, 500 ns each, whatever its size. Slower than the memory it stands in
+ * for, so that the emulation always waits, and quick enough for steps that end before the core is taken away.
+ */
+const KNOWN: Readonly<Record<string, string>> = {
+  medium: "known",
   ...Object.fromEntries(["read", "write_nt", "write_cached"].flatMap((op) => [
-    [`${op}_latency_ns`, "4000"],
+    [`${op}_latency_ns`, "500"],
     [`${op}_next_latency_ns`, "1"],
     [`${op}_in_flight`, "1"],
     [`${op}_bandwidth`, "1e14"],
@@ -163,36 +196,64 @@ export interface SoftwareRuns {
 /** Runs whose table is 128 MiB: half a minute. Steps are short, so that most of them lose no core to other work. */
 export const SOFTWARE_RUNS: SoftwareRuns = { rows: 2 ** 18, dim: 64, keys: 512, steps: 480, rounds: 3 };
 
-/** Prices from one round. */
-function roundOf(
+/** Times that a key comes in the batches that tell keys from rows. */
+const TIMES = 4;
+/** Share of the rows that the first of two tiers holds, and skews of keys by which many rows are brought up, and few. */
+const HELD = 1 / 4, SKEWS = [0, 1.2] as const;
+
+/** Prices of one round, core seconds. */
+export type SoftwareRound = Readonly<Record<keyof SoftwarePrices, number>>;
+
+/** Prices from one round; the seed draws its keys. */
+export function softwareRound(
   { rows, dim, keys, steps }: SoftwareRuns,
   dram: Readonly<Record<string, string>>,
   folder: string,
   seed: number,
-): Record<keyof SoftwarePrices, number> {
-  const warmup = steps >> 2, value = dim * 4, row = dim * 8;
+): SoftwareRound {
+  const value = dim * 4, row = dim * 8, base = { rows, dim, warmup: steps >> 2 };
   const distinct = (batches: readonly BigInt64Array[]): number =>
     batches.reduce((sum, batch) => sum + new Set(batch).size, 0) / batches.length;
-  const even = zipfBatches({ rows, keys, steps, s: 0, seed }),
-    skewed = zipfBatches({ rows, keys, steps, s: 1.3, seed });
-  const [many, few] = [distinct(even), distinct(skewed)];
-  const base = { rows, dim, warmup };
-  const [a, b] = [runSteps({ ...base, batches: even }), runSteps({ ...base, batches: skewed })];
-  const looked = (seconds: number, n: number) => seconds - accessSeconds(dram, "load", value, n);
-  const updated = (seconds: number, n: number) => seconds - accessSeconds(dram, "cached-store", row, n);
   const atLeast = (seconds: number): number => Math.max(0, seconds);
-  const perRow = atLeast((looked(a.lookup, many) - looked(b.lookup, few)) / (many - few));
-  const perKey = atLeast((looked(a.lookup, many) - many * perRow) / keys);
-  const rest = (seconds: number, n: number) => (updated(seconds, n) - keys * perKey) / n;
-  const perUpdate = atLeast((rest(a.update, many) + rest(b.update, few)) / 2);
-  const options = Object.entries(SLOW).map(([key, value]) => [`emulate.${key}`, value]);
-  const native = { "emulate.threads": "1", ...Object.fromEntries(options) };
-  const tiers = runSteps({ ...base, batches: even, cacheBytes: rows * row / 4, folder, native });
-  const missed = many * 3 / 4;
-  const accesses = accessSeconds(SLOW, "load", row, missed) + accessSeconds(SLOW, "nt-store", row, missed) +
-    accessSeconds(dram, "cached-store", row, missed) + accessSeconds(dram, "load", row, missed);
-  const perMiss = atLeast((tiers.lookup + tiers.update - a.lookup - a.update - accesses) / missed);
-  return { perKey, perRow, perUpdate, perMiss };
+  const even = zipfBatches({ rows, keys, steps, s: 0, seed });
+  const again = zipfBatches({ rows, keys: keys / TIMES, steps, s: 0, seed }).map((batch) =>
+    BigInt64Array.from({ length: keys }, (_, i) => batch[i % batch.length] ?? 0n)
+  );
+  const [many, few] = [distinct(even), distinct(again)];
+  const [a, b] = [runSteps({ ...base, batches: even }), runSteps({ ...base, batches: again })];
+  // Keys: what a lookup takes that does not grow with its rows. Then the rows, without their accesses.
+  const perKey = atLeast((b.lookup * many - a.lookup * few) / (many - few) / keys);
+  const perRow = atLeast((a.lookup - keys * perKey - accessSeconds(dram, "load", value, many)) / many);
+  const perUpdate = atLeast((a.update - keys * perKey - accessSeconds(dram, "cached-store", row, many)) / many);
+  const emulation = Object.entries(KNOWN).map(([key, value]) => [`emulate.${key}`, value]);
+  const native = { "emulate.threads": "1", ...Object.fromEntries(emulation) };
+  const access = accessSeconds(KNOWN, "load", row, 1) + accessSeconds(KNOWN, "nt-store", row, 1) +
+    accessSeconds(dram, "cached-store", row, 1) + accessSeconds(dram, "load", row, 1);
+  // What two tiers take beyond DRAM for the same keys: rows x upkeep + misses x (price + accesses), twice.
+  const [x, y] = SKEWS.map((s) => {
+    const batches = s === 0 ? even : zipfBatches({ rows, keys, steps, s, seed });
+    const order = lastUsed({ rows, s, seed });
+    const plain = s === 0 ? a : runSteps({ ...base, batches });
+    const { lookup, update, missed } = runSteps({
+      ...base,
+      order,
+      batches,
+      cacheBytes: Math.round(rows * HELD) * row,
+      folder,
+      native,
+    });
+    return { more: lookup + update - plain.lookup - plain.update - missed * access, kept: distinct(batches), missed };
+  }) as [Tiered, Tiered];
+  const upkeep = atLeast((y.more * x.missed - x.more * y.missed) / (y.kept * x.missed - x.kept * y.missed));
+  const perMiss = atLeast((x.more - x.kept * upkeep) / x.missed);
+  return { perKey, perRow, perUpdate, upkeep, perMiss };
+}
+
+/** What two tiers take beyond DRAM in a step, seconds, and for how many rows. */
+interface Tiered {
+  readonly more: number;
+  readonly kept: number;
+  readonly missed: number;
 }
 
 /**
@@ -206,18 +267,26 @@ export function measureSoftware(
   folder: string,
   runs: SoftwareRuns = SOFTWARE_RUNS,
 ): SoftwarePrices {
-  const rounds = Array.from({ length: runs.rounds }, (_, round) => roundOf(runs, dram, folder, round + 1));
+  return pricesOf(
+    Array.from({ length: runs.rounds }, (_, round) => softwareRound(runs, dram, folder, round + 1)),
+    runs.keys,
+  );
+}
+
+/** Medians of rounds with 90 % intervals, of steps of so many keys. */
+export function pricesOf(rounds: readonly SoftwareRound[], keys: number): SoftwarePrices {
   const priceOf = (name: keyof SoftwarePrices): Price => {
     const values = rounds.map((round) => round[name]);
     const [low, high] = orderInterval(values), value = median(values);
     // A clock's tick in a step is the least that can be told.
-    const tick = 1e-6 / runs.keys;
+    const tick = 1e-6 / keys;
     return { value, low: Math.max(0, low - tick), high: high + tick };
   };
   return {
     perKey: priceOf("perKey"),
     perRow: priceOf("perRow"),
     perUpdate: priceOf("perUpdate"),
+    upkeep: priceOf("upkeep"),
     perMiss: priceOf("perMiss"),
   };
 }

@@ -21,16 +21,18 @@ import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTier }
 const MOST_DRAM = 12 * 2 * 256e9;
 
 /**
- * Bytes that a tier's medium holds. The files of DRAM say the modules that were measured; others fit the same channels, so
- * that a larger `size` of such a tier is taken for what it has, up to what a socket takes.
+ * Bytes that a tier's medium holds; undefined where nothing says so. The files of DRAM say the modules that were measured;
+ * others fit the same channels, so that a larger `size` of such a tier is taken for what it has, up to what a socket takes.
  */
 export function capacityOf(
   medium: Media,
   { size, devices }: Pick<ResolvedTier, "size" | "devices">,
 ): number | undefined {
   const capacity = mediaCapacity(medium, devices);
-  if (medium.kind !== "dram" || (capacity !== undefined && size <= capacity)) return capacity;
-  return size === 0 ? undefined : Math.min(Math.max(size, capacity ?? 0), MOST_DRAM * devices);
+  if (capacity === undefined) {
+    return medium.kind === "dram" && size > MOST_DRAM * devices ? MOST_DRAM * devices : undefined;
+  }
+  return medium.kind !== "dram" || size <= capacity ? capacity : Math.min(size, MOST_DRAM * devices);
 }
 
 /** What a tier of one machine must hold. */

@@ -209,7 +209,7 @@ const configuration = v.strictObject({
       )),
       upkeep: optional(
         duration(
-          "Time of keeping a row in order, once a step for each different row, by the threads of maintenance. Default 0.",
+          "Time of keeping a row in order, once a step for each different row: of servers by the threads of maintenance, on one machine of several tiers by those that look rows up. Default 0.",
         ),
       ),
       rowsInFlight: optional(real(

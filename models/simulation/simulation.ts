@@ -168,8 +168,8 @@ export interface Software {
    */
   readonly maintenance?: "critical" | "gap";
   /**
-   * Time of keeping a row in order (its place in a list, its version), once a step for each different row, by the threads
-   * that `maintenance` says. Default 0.
+   * Time of keeping a row in order (its place in a list, its version), once a step for each different row: of servers by the
+   * threads that `maintenance` says, on one machine by those that look rows up, where there is more than one tier. Default 0.
    */
   readonly upkeep?: Duration;
   /**

@@ -1,7 +1,9 @@
 /* memory.c - accesses to memory, timed by the clock of the thread that does them.
  *
  * A thread does accesses of `bytes` at random places (or one after the other) until it is told to stop; a load touches
- * each cache line once, a store writes lines whole. A latency is a chase: each line holds where the next one is, in an
+ * each cache line once, a store writes lines whole. Random loads and cached stores are asked for AHEAD accesses before they
+ * are done, as the store asks for its rows (native/kernels/gather.c): a core keeps as many lines on their way as it can,
+ * not as many as a plain loop finds within its window. A latency is a chase: each line holds where the next one is, in an
  * order of full period (x -> a x + c modulo a power of two, Hull and Dobell), so that nothing can be fetched ahead. The
  * chase has the lower half of the memory, what loads it the upper. */
 #include "gauge/gauge.h"
@@ -17,6 +19,7 @@
 #endif
 
 #define LEAST 8192u /* accesses that are timed */
+#define AHEAD 16u    /* accesses between asking for lines and using them */
 
 typedef struct worker {
   pthread_t id;
@@ -80,29 +83,57 @@ static inline void store_row(ts_gauge_op op, bool fenced, unsigned char *row, ui
 #endif
 }
 
+/* Asks for the lines of a row; without it a plain loop waits for the few that the CPU sees ahead. */
+static inline void ask_for(ts_gauge_op op, const unsigned char *row, uint32_t bytes) {
+  if (op == TS_GAUGE_LOAD)
+    for (uint32_t at = 0; at < bytes; at += TS_GAUGE_LINE) __builtin_prefetch(row + at);
+  else if (op == TS_GAUGE_CACHED)
+    for (uint32_t at = 0; at < bytes; at += TS_GAUGE_LINE) __builtin_prefetch(row + at, 1);
+}
+
 /* A thread that got no core before the time was over does what can be timed all the same. */
 static bool goes_on(const worker *w) {
   return w->accesses < LEAST || !atomic_load_explicit(w->stop, memory_order_relaxed);
 }
 
-/* Reads and writes as many as the share asks for, the difference carried on. */
+/* An access that is to come. */
+typedef struct access {
+  unsigned char *row;
+  bool load;
+} access;
+
+/* Where the accesses of a thread go, and which of them are loads: as many as the share asks for, the difference carried on. */
+typedef struct drawing {
+  uint64_t stride, rows, next;
+  double share, due;
+} drawing;
+
+static inline access draw(worker *w, drawing *d) {
+  uint64_t at = w->query->sequential ? d->next : (uint64_t)((unsigned __int128)ts_mix64(++w->state) * d->rows >> 64);
+  d->next = at + 1 < d->rows ? at + 1 : 0;
+  d->due += d->share;
+  bool load = d->due >= 1;
+  if (load) d->due -= 1;
+  return (access){w->from + at * d->stride, load};
+}
+
 static void access_rows(worker *w) {
   const ts_gauge_query *q = w->query;
-  uint64_t stride = TS_ROUND_UP(q->bytes, TS_GAUGE_LINE), rows = w->bytes / stride, next = 0, sum = 0;
   ts_gauge_op write = q->op == TS_GAUGE_LOAD ? TS_GAUGE_NT : q->op;
   flush_kind kind = flush_of_cpu();
-  double share = q->mixed ? q->read_share : q->op == TS_GAUGE_LOAD ? 1 : 0, due = 0;
+  drawing d = {.stride = TS_ROUND_UP(q->bytes, TS_GAUGE_LINE),
+               .share = q->mixed ? q->read_share : q->op == TS_GAUGE_LOAD ? 1 : 0};
+  d.rows = w->bytes / d.stride;
+  bool asks = !q->sequential && !q->fenced;
+  uint64_t sum = 0;
+  access coming[AHEAD];
+  for (uint32_t i = 0; i < AHEAD; i++) coming[i] = draw(w, &d);
   while (goes_on(w)) {
     for (uint32_t i = 0; i < 256; i++) {
-      uint64_t at = q->sequential ? next : (uint64_t)((unsigned __int128)ts_mix64(++w->state) * rows >> 64);
-      next = at + 1 < rows ? at + 1 : 0;
-      due += share;
-      if (due >= 1) {
-        sum += load_row(w->from + at * stride, q->bytes);
-        due -= 1;
-      } else {
-        store_row(write, q->fenced, w->from + at * stride, q->bytes, sum, kind);
-      }
+      access now = coming[i % AHEAD], then = coming[i % AHEAD] = draw(w, &d);
+      if (asks) ask_for(then.load ? TS_GAUGE_LOAD : write, then.row, q->bytes);
+      if (now.load) sum += load_row(now.row, q->bytes);
+      else store_row(write, q->fenced, now.row, q->bytes, sum, kind);
     }
     w->accesses += 256;
   }

@@ -65,6 +65,8 @@ void ts_sim_lookup_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *t
       ts_sim_row_access(c, w, t, false, r->in_tier[t], table->value_bytes);
     return;
   }
+  /* Which rows stay is decided by which were used: whoever looks a row up says so. */
+  if (sim->tier_count > 1) w->spec.work += (uint64_t)(r->distinct * (double)sim->upkeep_ps);
   if (!ts_sim_prefetches(sim)) ts_sim_bring_up(c, w, table, r, true);
   ts_sim_row_access(c, w, 0, false, r->distinct, table->value_bytes);
   if (sim->background == 0) ts_sim_push_down(c, w, table, r);

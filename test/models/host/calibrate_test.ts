@@ -114,7 +114,9 @@ Deno.test("calibrate(): a quick one writes a file that loads, simulates, and is 
     assertEquals([medium.name, medium.kind, medium.measured?.virtual], ["node0", "dram", one.virtual]);
     assertEquals(medium.measured?.date.length, 10);
     assert((medium.measured?.machine["cpu"] ?? "") !== "" && (medium.measured?.points ?? []).length === one.points);
-    for (const [key, { value, low = NaN, high = NaN }] of Object.entries(medium.parameters)) {
+    const { capacity, ...measured } = medium.parameters;
+    assert((capacity?.value ?? 0) > 2 ** 24, "what the node holds");
+    for (const [key, { value, low = NaN, high = NaN }] of Object.entries(measured)) {
       assert(value > 0 && low < high && low <= value && value <= high, `${key}: ${low} ${value} ${high}`);
     }
     for (const figures of Object.values(medium.measured?.figures ?? {})) assert(figures.factor > 1);

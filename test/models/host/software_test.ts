@@ -1,6 +1,6 @@
 import "../../native_library.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { measureSoftware, runSteps, zipfBatches } from "../../../models/host/software.ts";
+import { lastUsed, measureSoftware, runSteps, zipfBatches } from "../../../models/host/software.ts";
 
 const DRAM = {
   medium: "dram",
@@ -20,12 +20,40 @@ Deno.test("zipfBatches() are keys of the table, the same for a seed, the more al
   assert(distinct(of(1.3)) < distinct(of(0.8)) && distinct(of(0.8)) < distinct(of(0)));
 });
 
+Deno.test("lastUsed() has every row once, popular rows late, as an LRU tier that has run for ever", () => {
+  const rows = 4096, order = lastUsed({ rows, s: 1, seed: 1 });
+  assertEquals(new Set(order).size, rows);
+  assertEquals(order, lastUsed({ rows, s: 1, seed: 1 }));
+  // What the tier holds of the rows that a long stream asks for: as many as its last lookups have touched.
+  const held = rows / 4, recent = new Set(order.slice(rows - held));
+  const last = new Set<bigint>();
+  const stream = zipfBatches({ rows, keys: 40_000, steps: 1, s: 1, seed: 2 })[0] as BigInt64Array;
+  for (let at = stream.length - 1; last.size < held; at--) last.add(stream[at] as bigint);
+  const hits = (of: ReadonlySet<bigint>) => [...stream].filter((key) => of.has(key)).length / stream.length;
+  assert(Math.abs(hits(recent) - hits(last)) < 0.03, `${hits(recent)} ${hits(last)}`);
+});
+
+Deno.test("runSteps() counts the rows that come up from the second tier", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const rows = 4096, dim = 16, order = lastUsed({ rows, s: 0, seed: 1 });
+    const batches = zipfBatches({ rows, keys: 512, steps: 12, s: 0, seed: 3 });
+    const options = { rows, dim, batches, order, warmup: 2, folder };
+    const quarter = runSteps({ ...options, cacheBytes: rows * dim * 2 });
+    const distinct = batches.slice(2).reduce((sum, keys) => sum + new Set(keys).size, 0) / 10;
+    assert(Math.abs(quarter.missed / distinct - 0.75) < 0.05, `${quarter.missed} of ${distinct}`);
+    assertEquals(runSteps({ ...options, cacheBytes: rows * dim * 16 }).missed, 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("measureSoftware() gives prices of zero or more, with intervals that have a width", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const runs = { rows: 4096, dim: 16, keys: 512, steps: 12, rounds: 2 };
     const prices = measureSoftware(DRAM, folder, runs);
-    assertEquals(Object.keys(prices), ["perKey", "perRow", "perUpdate", "perMiss"]);
+    assertEquals(Object.keys(prices), ["perKey", "perRow", "perUpdate", "upkeep", "perMiss"]);
     for (const [name, { value, low, high }] of Object.entries(prices)) {
       assert(value >= 0 && low >= 0 && low <= value && value <= high && low < high, `${name}: ${low} ${value} ${high}`);
       assert(high < 1e-3, `${name}: ${high} s`);

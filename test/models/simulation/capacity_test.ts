@@ -45,6 +45,25 @@ Deno.test("every shipped simulation fits; with its last tier cut to a hundredth 
   }
 });
 
+Deno.test("a medium that does not say what it holds is taken at the size of its tier, index and policy beside it", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/own.jsonc`;
+    const { capacity: _, ...parameters } = (await loadMedia("ddr4-2666-6ch")).parameters;
+    await Deno.writeTextFile(path, JSON.stringify({ name: "own", about: "", kind: "dram", parameters }));
+    const simulation = await resolveSimulation({
+      ...SMALL,
+      workload: { batch: 16, tables: [{ name: "t", rows: 1_000_000, dim: 80, lookups: 1, law: { s: 1 } }] },
+      configurations: {
+        one: { mode: "fsdax", tiers: [{ media: path, size: "64 MiB" }, { media: "optane-100-6x256", size: "1 GiB" }] },
+      },
+    });
+    assertEquals(simulation.configurations["one"]?.tiers[0]?.size, 64 * 2 ** 20);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 const SMALL: Simulation = {
   kind: "simulation",
   name: "small",
