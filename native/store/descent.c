@@ -1,12 +1,14 @@
-/* descent.c - how many calls may move rows into the tier of records side by side.
+/* descent.c - memory for calls that move rows into the tier of records.
  *
  * A row that moves down frees memory, but needs some before: the index of the tier below grows, a write buffer begins.
  * That comes out of the first tier's headroom. Where the tier is small for its tables and many threads move rows, they
- * would use it up together, none of them could go on, and the call would be refused though all rows have a place. So each
- * counts on a share of what is free, and waits for others where that is not there. One alone may always go on: the
- * headroom is restored to more than it needs (room.c).
+ * would use it up together, or other calls' working memory would, none of them could go on, and the call would be refused
+ * though all rows have a place. So each borrows a share of what is free before it begins (budget.h), and waits for others
+ * to leave where that is not there. One alone may always go on: the headroom is restored to more than it needs (room.c).
+ * Who comes beside one that found nothing to borrow borrows for both.
  *
- * Whoever is inside may lock a shard and what comes after it; nobody enters with such a lock, so those inside leave. */
+ * Whoever is inside may lock a shard and what comes after it, and the lock on growth; nobody waits to enter with one of
+ * these, so those inside leave. */
 #include "base/sync_point.h"
 #include "store/store.h"
 
@@ -26,36 +28,49 @@ static bool counts(const ts_store *store) {
   return ts_is_tiered(store) && ts_has_records(store) && !store->rows_only;
 }
 
-/* Beside so many others. */
-static bool may_enter(const ts_store *store, uint32_t others) {
-  const ts_budget *budget = &store->tiers[0].budget;
-  const uint64_t needed = TS_MIN(budget->headroom / 8, MOST_NEEDED), used = atomic_load(&budget->used);
-  return others == 0 || (used < budget->limit && budget->limit - used >= (others + 1) * needed);
+uint64_t ts_descent_share(const ts_store *store) { return TS_MIN(store->tiers[0].budget.headroom / 8, MOST_NEEDED); }
+
+/* lock held */
+static bool enter(ts_store *store) {
+  ts_descent *d = &store->descent;
+  const uint64_t share = ts_descent_share(store);
+  const uint32_t lacking = d->inside + 1 - d->shares;
+  const bool lent = ts_budget_lend(&store->tiers[0].budget, lacking * share, share); /* the rest is for who reads */
+  if (!lent && d->inside > 0) return false;
+  if (lent) d->shares += lacking;
+  d->inside++;
+  return true;
+}
+
+bool ts_descent_try(ts_store *store) {
+  ts_descent *d = &store->descent;
+  if (!counts(store)) return true;
+  pthread_mutex_lock(&d->lock);
+  const bool entered = enter(store);
+  pthread_mutex_unlock(&d->lock);
+  return entered;
 }
 
 void ts_descent_begin(ts_store *store) {
   ts_descent *d = &store->descent;
-  if (!counts(store) || may_enter(store, atomic_fetch_add(&d->inside, 1))) return;
+  if (!counts(store)) return;
   pthread_mutex_lock(&d->lock);
-  atomic_fetch_add(&d->waiting, 1);
-  atomic_fetch_sub(&d->inside, 1);
-  while (!may_enter(store, atomic_load(&d->inside))) {
+  while (!enter(store)) {
     TS_SYNC("descent:wait");
     pthread_cond_wait(&d->left, &d->lock);
   }
-  atomic_fetch_add(&d->inside, 1);
-  atomic_fetch_sub(&d->waiting, 1);
   pthread_mutex_unlock(&d->lock);
+  TS_SYNC("descent:entered");
 }
 
 void ts_descent_end(ts_store *store) {
   ts_descent *d = &store->descent;
   if (!counts(store)) return;
-  atomic_fetch_sub(&d->inside, 1);
-  TS_SYNC("descent:left");
-  /* Whoever waits looked at `inside` after it said that it waits: one of the two sees the other. */
-  if (atomic_load(&d->waiting) == 0) return;
   pthread_mutex_lock(&d->lock);
+  d->inside--;
+  d->shares = TS_MIN(d->shares, d->inside);
+  ts_budget_unlend(&store->tiers[0].budget, d->shares * ts_descent_share(store));
   pthread_cond_broadcast(&d->left);
   pthread_mutex_unlock(&d->lock);
+  TS_SYNC("descent:left");
 }

@@ -167,6 +167,7 @@ int32_t ts_room_free(ts_shard *shard, uint64_t bytes, ts_err err) {
 bool ts_room_make(ts_store *store, uint64_t bytes) {
   ts_budget *budget = &store->tiers[0].budget;
   bool there = false, more = true;
+  ts_descent_begin(store);
   pthread_mutex_lock(&store->growth);
   while (!there && more) {
     there = ts_budget_take(budget, TS_PURPOSE_INDEX, bytes);
@@ -174,13 +175,14 @@ bool ts_room_make(ts_store *store, uint64_t bytes) {
       more = ts_spare_sweep(store, 0) || (ts_is_tiered(store) && release_one(store, (ts_err){NULL, 0}) == TS_OK);
   }
   pthread_mutex_unlock(&store->growth);
+  ts_descent_end(store);
   if (there) ts_budget_give_back(budget, TS_PURPOSE_INDEX, bytes);
   return there;
 }
 
 /* What is used without working memory, which comes and goes by itself. */
 static uint64_t used_to_stay(const ts_budget *budget) {
-  uint64_t used = atomic_load(&budget->used), work = atomic_load(&budget->reserved[TS_PURPOSE_WORK]);
+  uint64_t used = ts_budget_taken(budget), work = atomic_load(&budget->reserved[TS_PURPOSE_WORK]);
   return used - TS_MIN(work, used);
 }
 
@@ -188,7 +190,7 @@ static uint64_t used_to_stay(const ts_budget *budget) {
  * memory and with it). */
 static bool is_above(const ts_budget *budget, uint64_t stay, uint64_t all) {
   const uint64_t eighth = budget->headroom / 8;
-  return used_to_stay(budget) > budget->limit - stay * eighth || atomic_load(&budget->used) > budget->limit - all * eighth;
+  return used_to_stay(budget) > budget->limit - stay * eighth || ts_budget_taken(budget) > budget->limit - all * eighth;
 }
 
 static bool is_short_of_headroom(const ts_budget *budget) { return !budget->rows_only && is_above(budget, 6, 2); }
@@ -201,7 +203,10 @@ static void restore_headroom(ts_store *store) {
 
 void ts_room_restore(ts_store *store) {
   if (!is_short_of_headroom(&store->tiers[0].budget) || pthread_mutex_trylock(&store->growth) != 0) return;
-  restore_headroom(store);
+  if (ts_descent_try(store)) { /* or those inside do it when they leave */
+    restore_headroom(store);
+    ts_descent_end(store);
+  }
   pthread_mutex_unlock(&store->growth);
 }
 
@@ -300,7 +305,10 @@ void ts_room_balance(ts_store *store) {
   if (left > 0) atomic_compare_exchange_strong(&store->calls_to_rebalance, &left, left - 1);
   if (!short_of && left > 0) return;
   if (pthread_mutex_trylock(&store->growth) != 0) return;
-  if (short_of) restore_headroom(store);
-  if (left == 0) rebalance(store);
+  if (ts_descent_try(store)) {
+    if (short_of) restore_headroom(store);
+    if (left == 0) rebalance(store);
+    ts_descent_end(store);
+  }
   pthread_mutex_unlock(&store->growth);
 }

@@ -49,7 +49,7 @@ static int64_t *take_beside(ts_rows *rows, uint64_t n) {
   const uint64_t bytes = ts_piece_bytes(side_bytes(rows, n));
   /* Beside rows of a lower tier, which the first one's rows move to: these would else leave it nothing. */
   const bool lower = rows->budget != rows->dram_budget;
-  if (!(lower ? ts_budget_take_first : ts_budget_take)(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
+  if (!(lower ? ts_budget_take_lent : ts_budget_take)(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
     rows->dram_wanted = bytes;
     return NULL;
   }

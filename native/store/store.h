@@ -138,7 +138,7 @@ typedef struct ts_evictors ts_evictors;
 typedef struct ts_descent {
   pthread_mutex_t lock;
   pthread_cond_t left;
-  _Atomic uint32_t inside, waiting; /* calls */
+  uint32_t inside, shares; /* calls, and how many of them have borrowed memory */
 } ts_descent;
 
 struct ts_store {
@@ -206,7 +206,11 @@ void ts_descent_init(ts_descent *d);
 void ts_descent_destroy(ts_descent *d);
 /* Around whatever may move rows into the tier of records. */
 void ts_descent_begin(ts_store *store);
+/* False, and nothing to end, where that would have to wait; so it may be called with the lock on growth. */
+bool ts_descent_try(ts_store *store);
 void ts_descent_end(ts_store *store);
+/* Bytes of the first tier that each has for itself. */
+uint64_t ts_descent_share(const ts_store *store);
 
 /* ---- work.c: working memory, and the distinct keys of a batch in it ---- */
 

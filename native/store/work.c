@@ -115,7 +115,7 @@ static void let_go(ts_store *store, ts_work *w) {
  * One of the largest stays, so that those who wait get one. */
 static bool is_wanted(const ts_store *store, const ts_work *w) {
   const ts_budget *budget = &store->tiers[0].budget;
-  const bool is_short = !budget->rows_only && atomic_load(&budget->used) > budget->limit - budget->headroom / 8 * 3;
+  const bool is_short = !budget->rows_only && ts_budget_taken(budget) > budget->limit - budget->headroom / 8 * 3;
   return is_short && (w->bytes < store->assured || store->largest_works > 1);
 }
 

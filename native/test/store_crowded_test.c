@@ -53,7 +53,7 @@ static void fills(const char *type, const char *sizes, uint32_t divisor, uint32_
   for (uint32_t i = 0; i < threads; i++) pthread_create(&ids[i], NULL, fill_tables, &f);
   for (uint32_t i = 0; i < threads; i++) pthread_join(ids[i], NULL);
   CHECK_MSG(f.status == TS_OK, "%s, %u threads, %s eviction threads: %s", type, threads, evictors, f.text);
-  CHECK(limits_hold(f.store) && charges_agree(f.store));
+  CHECK(limits_hold(f.store) && ts_store_settle(f.store, NULL, 0) == TS_OK && charges_agree(f.store));
   ts_store_close(f.store);
 }
 

@@ -253,6 +253,55 @@ static void the_way_down_is_for_one(void) {
   ts_store_close(store);
 }
 
+/* So many calls see the same free memory and go in to move rows down; then other calls' working memory and buffers take all
+ * that anybody can have. Each has what it borrowed, and none is refused. */
+static void what_is_lent_is_there(void) {
+  enum { CALLS = 4, KEYS = 64 };
+  ts_store *store = full_store("0", 4000);
+  if (store == NULL) return;
+  for (uint32_t t = 1; t < CALLS; t++) {
+    char name[8];
+    snprintf(name, sizeof name, "t%u", t);
+    ts_config *config = CONFIG("name", name, "initializer", "constant", "initializer.value", "1");
+    set_number(config, "dim", DIM);
+    CHECK(add_config(store, config) == t);
+    call few;
+    start_in(&few, store, t, lookup, 0, KEYS);
+    join(&few);
+    free(few.rows);
+  }
+  ts_budget *budget = &store->tiers[0].budget;
+  call calls[CALLS];
+  ts_sync_start();
+  ts_sync_close("descent:entered");
+  for (uint32_t i = 0; i < CALLS; i++) start_in(&calls[i], store, i, lookup, 90 * FIRST, KEYS);
+  CHECK(ts_sync_await("descent:entered", CALLS));
+  CHECK(atomic_load(&budget->lent) == CALLS * ts_descent_share(store));
+  uint64_t work = 0, buffers = 0;
+  while (ts_budget_take(budget, TS_PURPOSE_WORK, 64)) work += 64;
+  while (ts_budget_take(budget, TS_PURPOSE_BUFFERS, 64)) buffers += 64;
+  CHECK_MSG(work > 0 && buffers > 0 && budget->limit - atomic_load(&budget->used) < 64, "%llu", (unsigned long long)buffers);
+  /* All at once. */
+  uint32_t given = 0;
+  while (ts_budget_take_lent(budget, TS_PURPOSE_BUFFERS, ts_descent_share(store))) given++;
+  CHECK_MSG(given == CALLS, "%u of %u calls have their share", given, CALLS);
+  ts_budget_give_back(budget, TS_PURPOSE_BUFFERS, given * ts_descent_share(store));
+  CHECK(ts_budget_lend(budget, given * ts_descent_share(store), 0));
+  ts_sync_open("descent:entered");
+  for (uint32_t i = 0; i < CALLS; i++) {
+    join(&calls[i]);
+    uint32_t wrong = 0;
+    for (uint32_t k = 0; k < KEYS; k++) wrong += !is(calls[i].rows + (size_t)k * DIM, i == 0 ? 0 : 1);
+    CHECK_MSG(wrong == 0, "%u rows of table %u are wrong", wrong, i);
+    free(calls[i].rows);
+  }
+  CHECK(ts_sync_stop());
+  ts_budget_give_back(budget, TS_PURPOSE_WORK, work);
+  ts_budget_give_back(budget, TS_PURPOSE_BUFFERS, buffers);
+  CHECK(atomic_load(&budget->lent) == 0 && limits_hold(store) && charges_agree(store));
+  ts_store_close(store);
+}
+
 /* Two tables' indexes grow where another table has all memory: one call at a time takes rows from it, and the others wait
  * with no shard locked, so that rows which are there are served meanwhile. */
 static void growth_is_for_one(void) {
@@ -274,7 +323,7 @@ static void growth_is_for_one(void) {
   for (uint32_t i = 0; i < 2; i++) start_in(&calls[i], store, i + 1, lookup, 0, 1000);
   CHECK(ts_sync_await("fetch:read", 2));
   ts_budget *budget = &store->tiers[0].budget;
-  const uint64_t used = atomic_load(&budget->used), left = budget->headroom / 4;
+  const uint64_t used = atomic_load(&budget->used), left = budget->headroom / 16 * 7; /* two of them borrow an eighth each */
   const uint64_t taken = budget->limit - used > left ? budget->limit - used - left : 0;
   CHECK(taken == 0 || ts_budget_take_first(budget, TS_PURPOSE_BUFFERS, taken));
   ts_sync_open("fetch:read");
@@ -306,6 +355,7 @@ int main(void) {
   settling_waits_for_an_eviction_under_way();
   working_memory_runs_out();
   the_way_down_is_for_one();
+  what_is_lent_is_there();
   growth_is_for_one();
   remove_folder();
   return test_result();

@@ -74,21 +74,33 @@ static void all_keys_are_exported(void) {
   ts_store_close(store);
 }
 
-/* In memory alone: grown from empty, all found again, the index at most 18 bytes a row (where there are a million or more);
- * then all but the last tenth grow old. */
+static uint64_t index_bytes(ts_store *store) {
+  char text[4096];
+  uint64_t needed, index = 0;
+  OK(ts_store_memory(store, text, sizeof text, &needed));
+  const char *line = strstr(text, "purpose=index");
+  CHECK(line != NULL && sscanf(line, "purpose=index place=DRAM bytes=%" SCNu64, &index) == 1);
+  return index;
+}
+
+/* In memory alone: grown from empty, the index at most 18 bytes a row (where there are a million or more); then all but the
+ * last tenth grow old, the others are found, and the index becomes smaller with the rows. */
 static void tables_grow_from_empty_and_expire(void) {
   char size[32];
   snprintf(size, sizeof size, "%" PRIu64, total * 80 + (UINT64_C(64) << 20));
   ts_store *store = open_config(CONFIG("storage", "DRAM", "size", size));
   add_config(store, CONFIG("name", "v", "dim", "4", "learning_rate", "1", "initializer", "constant", "expire.steps", "5"));
+  const uint64_t old = total / 10 * 9 / BATCH * BATCH;
   for (uint64_t first = 0; first < total && test_failures == 0; first += BATCH) {
+    if (first == old && old >= 1000000)
+      CHECK_MSG(index_bytes(store) <= 18 * old, "%" PRIu64 " bytes for %" PRIu64 " rows", index_bytes(store), old);
     const uint32_t n = batch_at(first, total);
     for (uint32_t i = 0; i < n * 4; i++) rows[i] = -(float)((first + i / 4) % 1000003);
-    OK(ts_store_set_step(store, first >= total / 10 * 9 / BATCH * BATCH ? 10 : 0, ERR));
+    OK(ts_store_set_step(store, first >= old ? 10 : 0, ERR));
     OK(ts_table_update(store, 0, keys, n, rows, ERR));
   }
-  const uint64_t young = total - total / 10 * 9 / BATCH * BATCH;
-  uint64_t there = 0, wrong = 0, removed = 0, index = 0;
+  const uint64_t young = total - old;
+  uint64_t there = 0, wrong = 0, removed = 0;
   static uint8_t found[BATCH];
   for (uint64_t first = 0; first < total; first += BATCH) {
     const uint32_t n = batch_at(first, total);
@@ -98,15 +110,11 @@ static void tables_grow_from_empty_and_expire(void) {
       wrong += found[i] ? rows[i * 4 + 3] != (float)((first + i) % 1000003) : first + i >= total - young;
     }
   }
-  char text[4096];
-  uint64_t needed;
-  OK(ts_store_memory(store, text, sizeof text, &needed));
-  const char *line = strstr(text, "purpose=index");
-  CHECK(line != NULL && sscanf(line, "purpose=index place=DRAM bytes=%" SCNu64, &index) == 1);
-  if (there >= 1000000) CHECK_MSG(index <= 18 * there, "%" PRIu64 " bytes for %" PRIu64 " rows", index, there);
   OK(ts_table_expire(store, 0, 0, &removed, ERR)); /* what the updates have not removed by themselves */
   CHECK_MSG(wrong == 0 && there - removed == young, "%" PRIu64 " wrong, %" PRIu64 " there, %" PRIu64 " expired, %" PRIu64 " young",
             wrong, there, removed, young);
+  CHECK_MSG(old < 1000000 || index_bytes(store) <= 4 * 18 * young, "%" PRIu64 " bytes of index for %" PRIu64 " rows",
+            index_bytes(store), young);
   ts_store_close(store);
 }
 

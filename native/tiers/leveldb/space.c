@@ -91,8 +91,9 @@ bool ts_leveldb_charge(ts_leveldb_space *space, uint64_t rows, uint64_t bytes, b
   uint64_t held = space->index_charged + space->buffers_charged;
   if (tables > held && !take(space->dram, TS_PURPOSE_INDEX, tables - held, &space->index_charged) &&
       !take(space->dram, TS_PURPOSE_BUFFERS, tables - held, &space->buffers_charged)) {
-    *dram_refused = true;
-    return false;
+    *dram_refused = !ts_budget_take_lent(space->dram, TS_PURPOSE_BUFFERS, tables - held);
+    if (*dram_refused) return false;
+    space->buffers_charged += tables - held;
   }
   /* What came from the headroom goes first. */
   if (held > tables + 4 * STEP) {

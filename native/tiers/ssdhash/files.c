@@ -74,7 +74,10 @@ static uint64_t floor_of(const ts_ssd_table *t, uint64_t records) {
 static int32_t take_buffers(ts_ssd_table *t, ts_err err) {
   ts_ssd_chunk *cold = t->streams[TS_SSD_COLD].chunks;
   if (t->can_replace) return TS_OK;
-  if (cold[0].buffer.memory == NULL && cold[1].buffer.memory == NULL) cold[0].buffer = ts_ssd_take_buffer(t, t->chunk_memory);
+  if (cold[0].buffer.memory == NULL && cold[1].buffer.memory == NULL) {
+    cold[0].buffer = ts_ssd_take_buffer(t, t->chunk_memory);
+    if (cold[0].buffer.memory == NULL) cold[0].buffer.memory = ts_ssd_take_needed(t, cold[0].buffer.bytes);
+  }
   t->can_replace = (cold[0].buffer.memory != NULL || cold[1].buffer.memory != NULL) && ts_ssd_keep_last(t);
   return t->can_replace ? TS_OK
                         : ts_fail(err, TS_EFULL,

@@ -153,13 +153,16 @@ void ts_ssd_ballast_remove(ts_ssd_table *t) {
   t->ballast_bytes = 0;
 }
 
-void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes) {
+static void *take_memory(ts_ssd_table *t, uint64_t bytes, bool (*charge)(ts_budget *, ts_purpose, uint64_t)) {
   bytes = TS_ROUND_UP(bytes, TS_SSD_BLOCK);
-  if (!ts_budget_take(t->dram, TS_PURPOSE_BUFFERS, bytes)) return NULL;
+  if (!charge(t->dram, TS_PURPOSE_BUFFERS, bytes)) return NULL;
   void *memory = ts_piece_take(t->pieces, bytes);
   if (memory == NULL) ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, bytes);
   return memory;
 }
+
+void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes) { return take_memory(t, bytes, ts_budget_take); }
+void *ts_ssd_take_needed(ts_ssd_table *t, uint64_t bytes) { return take_memory(t, bytes, ts_budget_take_lent); }
 
 void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes) {
   if (memory == NULL) return;

@@ -99,7 +99,7 @@ static void free_idle(ts_ssd_table *t) {
 /* A reader more leaves those who move rows down their part of the headroom. */
 static bool leaves_room(const ts_ssd_table *t) {
   const ts_budget *dram = t->dram;
-  const uint64_t bytes = sizes_of(t->slot_bytes, t->depth, t->batch).all, used = atomic_load(&dram->used);
+  const uint64_t bytes = sizes_of(t->slot_bytes, t->depth, t->batch).all, used = ts_budget_taken(dram);
   return dram->rows_only || (used < dram->limit && dram->limit - used >= bytes + dram->headroom / 2);
 }
 

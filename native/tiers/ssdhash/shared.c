@@ -58,7 +58,7 @@ bool ts_ssd_keep_last(ts_ssd_table *t) {
   pthread_mutex_lock(&shared->lock);
   while (shared->last_taken && shared->last.bytes < bytes) pthread_cond_wait(&shared->last_returned, &shared->lock);
   if (shared->last.bytes < bytes) {
-    unsigned char *memory = ts_ssd_take_memory(t, bytes);
+    unsigned char *memory = ts_ssd_take_needed(t, bytes);
     if (memory != NULL) {
       if (shared->last.memory != NULL) ts_ssd_give_memory(t, shared->last.memory, shared->last.bytes);
       shared->last = (ts_ssd_buffer){memory, bytes};

@@ -57,10 +57,11 @@ static int32_t probe(const char *directory, ts_err err) {
   return TS_OK;
 }
 
-/* The index may use the headroom: rows can only move down, and free memory, when it knows them. */
+/* The index may use the headroom, and what the store has borrowed: rows can only move down, and free memory, when it knows
+ * them. */
 static bool charge_index(void *context, int64_t bytes) {
   ts_ssd_table *t = context;
-  if (bytes >= 0) return ts_budget_take_first(t->dram, TS_PURPOSE_INDEX, (uint64_t)bytes);
+  if (bytes >= 0) return ts_budget_take_lent(t->dram, TS_PURPOSE_INDEX, (uint64_t)bytes);
   ts_budget_give_back(t->dram, TS_PURPOSE_INDEX, (uint64_t)-bytes);
   return true;
 }

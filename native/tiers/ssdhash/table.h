@@ -180,6 +180,7 @@ int32_t ts_ssd_allocate(ts_ssd_table *t, const ts_ssd_file *file, uint64_t offse
 void ts_ssd_ballast_resize(ts_ssd_table *t, uint64_t bytes);
 void ts_ssd_ballast_remove(ts_ssd_table *t);
 void *ts_ssd_take_memory(ts_ssd_table *t, uint64_t bytes); /* charged; NULL if refused */
+void *ts_ssd_take_needed(ts_ssd_table *t, uint64_t bytes); /* the same for a put that cannot do without */
 void ts_ssd_give_memory(ts_ssd_table *t, void *memory, uint64_t bytes);
 
 /* ---- shared.c ---- */
