@@ -372,6 +372,18 @@ export {
 } from "./models/media/calibration/bands.ts";
 export type { FigureKind } from "./models/media/calibration/points.ts";
 export { calibrate, type CalibratedMedium, type CalibrateOptions, CalibrationError } from "./models/host/calibrate.ts";
+export {
+  type CalibratedSoftware,
+  calibrateSoftware,
+  type CalibrateSoftwareOptions,
+} from "./models/host/calibrate_software.ts";
+export {
+  loadSoftware,
+  type Price as SoftwarePrice,
+  type SoftwareFile,
+  type SoftwarePrices,
+  type SoftwareRuns,
+} from "./models/simulation/software_file.ts";
 export type { SweepPoint } from "./models/host/sweep.ts";
 export type { MediaQuery, MediaQuestion } from "./ffi/media.ts";
 export { isPlan, loadPlan, parsePlan } from "./models/planning/load.ts";

@@ -13,7 +13,7 @@ const MIB = 2 ** 20;
 /** A kind of file. */
 export type FileKind =
   | ("scenario" | "simulation" | "plan" | "answers" | "profile" | "prices")
-  | ("histogram" | "report" | "result" | "media");
+  | ("histogram" | "report" | "result" | "media" | "software");
 
 /** What messages call a file, and how many bytes it may have. */
 const KINDS: Readonly<Record<FileKind, { readonly noun: string; readonly most: number }>> = {
@@ -27,6 +27,7 @@ const KINDS: Readonly<Record<FileKind, { readonly noun: string; readonly most: n
   report: { noun: "the report", most: 256 * MIB },
   result: { noun: "the results", most: 256 * MIB },
   media: { noun: "the media model", most: 4 * MIB },
+  software: { noun: "the prices of software", most: 4 * MIB },
 };
 
 /**

@@ -1,7 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { join, relative } from "node:path";
-import { calibrate, parseBytes } from "../mod.ts";
+import { calibrate, type CalibratedSoftware, calibrateSoftware, CalibrationError, parseBytes } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { listed } from "./price_files.ts";
@@ -11,10 +11,25 @@ import { tableText } from "./ui/table.ts";
 
 const NODE_KINDS = ["dram", "pmem", "cxl", "hbm"] as const;
 
-/** `tierbench calibrate`: measures memory and drives of this machine and writes each as a media model. */
+/** Rows of the table of prices: core nanoseconds with their intervals. */
+function priceRows({ prices }: CalibratedSoftware): string[][] {
+  const whats = [
+    ["a key", prices.perKey],
+    ["a row looked up", prices.perRow],
+    ["a row updated", prices.perUpdate],
+    ["a row kept in order", prices.upkeep],
+    ["a row brought up", prices.perMiss],
+  ] as const;
+  const ns = (seconds: number) => (seconds * 1e9).toPrecision(3);
+  return whats.map(([what, { value, low, high }]) => [what, `${ns(value)} ns`, `${ns(low)} to ${ns(high)}`]);
+}
+
+/** `tierbench calibrate`: measures memory and drives of this machine, and what our store costs on it. */
 export function addCalibrate(program: Command, { terminal }: Context): void {
   program.command("calibrate")
-    .description("measure memory and drives of this machine, and write each as a media model to be named by path")
+    .description(
+      "measure memory and drives of this machine and our store on it, and write each as a file to be named by path",
+    )
     .option("--node <n>", "a NUMA node; may be repeated; default: all with memory", listed)
     .option("--file <folder>", "a folder of a file system that maps memory (DAX); may be repeated", listed)
     .option("--drive <folder>", "a folder on a drive: a file without a name is put there; may be repeated", listed)
@@ -48,7 +63,12 @@ export function addCalibrate(program: Command, { terminal }: Context): void {
         ...(options.bytes === undefined ? [] : [`--bytes "${options.bytes}"`]),
         ...(quick === true ? ["--quick"] : []),
       ];
+      const command = ["tierbench calibrate", ...words].join(" ");
       const style = styleFor(terminal.colors);
+      const showLine = (line: string) => {
+        if (options.json === true || !terminal.isTerminal) return;
+        terminal.out(`${CLEAR_LINE}${style.dim(line.slice(0, terminal.width - 1))}`);
+      };
       const media = await calibrate({
         out,
         files,
@@ -58,16 +78,30 @@ export function addCalibrate(program: Command, { terminal }: Context): void {
         quick: quick === true,
         force: force === true,
         ...(options.bytes === undefined ? {} : { bytes: parseBytes(options.bytes) }),
-        command: ["tierbench calibrate", ...words].join(" "),
+        command,
         onPoint: (medium, done, total, { query }) => {
-          if (options.json === true || !terminal.isTerminal) return;
           const what = `${query.ask} of ${query.operation}, ${query.bytes} B, ${query.threads}`;
-          const line = `${medium}  ${barText(done / total, 30)}  ${done}/${total}  ${what}`;
-          terminal.out(`${CLEAR_LINE}${style.dim(line.slice(0, terminal.width - 1))}`);
+          showLine(`${medium}  ${barText(done / total, 30)}  ${done}/${total}  ${what}`);
         },
       });
+      // Our store is measured in the memory that its prices do not contain.
+      const memory = media.find(({ kind }) => kind === "dram")?.path;
+      let software: CalibratedSoftware | undefined, why: string | undefined;
+      try {
+        software = memory === undefined ? undefined : await calibrateSoftware({
+          out,
+          memory,
+          quick: quick === true,
+          force: force === true,
+          command,
+          onRound: (done, total) => showLine(`software  ${barText(done / total, 30)}  ${done}/${total}`),
+        });
+      } catch (error) {
+        if (!(error instanceof CalibrationError)) throw error;
+        why = error.message;
+      }
       if (options.json === true) {
-        terminal.out(`${JSON.stringify({ media }, undefined, 2)}\n`);
+        terminal.out(`${JSON.stringify({ media, software: software ?? { why } }, undefined, 2)}\n`);
         return;
       }
       if (terminal.isTerminal) terminal.out(CLEAR_LINE);
@@ -85,6 +119,11 @@ export function addCalibrate(program: Command, { terminal }: Context): void {
         ]),
       ]));
       terminal.out('\nA file is a medium by its path: "media": "<file>" in simulations, scenarios and plans.\n');
+      if (why !== undefined) terminal.out(`\n${why}\n`);
+      if (software !== undefined) {
+        terminal.out(`\n${tableText([["our store", "core time", "90 %"], ...priceRows(software)])}`);
+        terminal.out(`\n"software": "${relative(Deno.cwd(), software.path)}" in a simulation takes these prices.\n`);
+      }
       if (media.some(({ virtual }) => virtual)) {
         terminal.out("This machine is a virtual one: what its memory and drives are made of, its host decides.\n");
       }

@@ -17,7 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "models/costs": ["base"],
   "models/simulation": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
   "models/planning": ["base", "ffi", "models/costs", "models/media", "models/simulation", "models/workloads"],
-  "models/host": ["base", "ffi", "machines", "models/media"],
+  "models/host": ["base", "ffi", "machines", "models/media", "models/simulation"],
   "models/validation": ["models/media", "models/simulation", "models/workloads"],
   scenarios: ["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/workloads"],
   // Reads what runs and simulations wrote and computes from it; asks no machine and opens no library.

@@ -8,17 +8,10 @@
  */
 
 import { calibrate } from "../../models/host/calibrate.ts";
-import {
-  lastUsed,
-  pricesOf,
-  runSteps,
-  SOFTWARE_RUNS,
-  type SoftwarePrices,
-  softwareRound,
-  zipfBatches,
-} from "../../models/host/software.ts";
+import { lastUsed, pricesOf, runSteps, SOFTWARE_RUNS, softwareRound, zipfBatches } from "../../models/host/software.ts";
 import { loadMedia, mediaNativeOptions, mediaOptions } from "../../models/media/media.ts";
 import { runSimulation } from "../../models/simulation/run.ts";
+import type { SoftwarePrices } from "../../models/simulation/software_file.ts";
 import type { BenchRow } from "../rows.ts";
 
 /** Emulated / simulated seconds of a step, of every turn. */

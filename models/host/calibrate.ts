@@ -51,6 +51,8 @@ export interface CalibrateOptions {
 export interface CalibratedMedium {
   /** Its name. */
   readonly name: string;
+  /** What it is made of. */
+  readonly kind: "dram" | "pmem" | "cxl" | "hbm" | "ssd";
   /** Its file. */
   readonly path: string;
   /** Latency of a load, ns. */
@@ -168,6 +170,7 @@ export async function calibrate(options: CalibrateOptions): Promise<CalibratedMe
     const reads = swept.filter(({ kind }) => kind === "read");
     done.push({
       name: target.name,
+      kind: target.kind,
       path,
       latencyNs: fitted.parameters["read_latency_ns"]?.value ?? NaN,
       readBandwidth: Math.max(...reads.map(({ values }) => Math.max(...values))),

@@ -7,13 +7,9 @@
 import type { MachineRecord } from "../../machines/machine.ts";
 import { isVirtual } from "../../machines/ways.ts";
 import type { Measured } from "../media/measured.ts";
+import { down, short, up } from "./digits.ts";
 import { FINEST, type FittedMedium } from "./fit_medium.ts";
 import { median, orderInterval, type SweptPoint } from "./sweep.ts";
-
-/** Digits of a number in the file: more than any interval has. */
-const DIGITS = 5;
-
-const short = (value: number): number => Number(value.toPrecision(DIGITS));
 
 /** Where and when something was measured. */
 export function provenance(
@@ -86,15 +82,4 @@ export function mediumText(
     ? "// Measured in a virtual machine: what its memory and drives are made of, its host decides. Not to be believed.\n"
     : "";
   return `// Measured by tierbench calibrate; numbers are those of native/media/media.h, low and high their 90 % intervals.\n${virtual}${text}\n`;
-}
-
-/** Rounded away from the value, so that no interval loses its width. */
-function down(value: number): number {
-  const step = 10 ** (Math.floor(Math.log10(Math.max(value, Number.MIN_VALUE))) - DIGITS + 1);
-  return value <= 0 ? 0 : Number((Math.floor(value / step) * step).toPrecision(DIGITS));
-}
-
-function up(value: number): number {
-  const step = 10 ** (Math.floor(Math.log10(Math.max(value, Number.MIN_VALUE))) - DIGITS + 1);
-  return Number((Math.ceil(value / step) * step).toPrecision(DIGITS));
 }

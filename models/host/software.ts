@@ -15,31 +15,8 @@ import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import type { NativeOptions } from "../../ffi/options.ts";
 import { EmbeddingStore, type StoreOptions } from "../../ffi/store.ts";
 import { randomNumbers } from "../../base/random.ts";
+import type { Price, SoftwarePrices, SoftwareRuns } from "../simulation/software_file.ts";
 import { median, orderInterval } from "./sweep.ts";
-
-/** A price with the ends of its 90 % interval: core seconds. */
-export interface Price {
-  /** Core seconds; 0 where all of it hides behind accesses to memory. */
-  readonly value: number;
-  /** Low end. */
-  readonly low: number;
-  /** High end. */
-  readonly high: number;
-}
-
-/** Core seconds of what our store does beside its accesses to memory. */
-export interface SoftwarePrices {
-  /** A key of a lookup or an update: hash, index, duplicates, copy. */
-  readonly perKey: Price;
-  /** A distinct row looked up. */
-  readonly perRow: Price;
-  /** A distinct row updated. */
-  readonly perUpdate: Price;
-  /** A distinct row of a first tier that rows can leave, once a step: its use is told to the policy, its copies are given up. */
-  readonly upkeep: Price;
-  /** A row that is brought up and the one that leaves for it: policy, lock, places, what the copies push out of the caches. */
-  readonly perMiss: Price;
-}
 
 /** Seconds of the parts of a step. */
 export interface StepTimes {
@@ -179,22 +156,8 @@ const KNOWN: Readonly<Record<string, string>> = {
   ])),
 };
 
-/** How large the runs are. */
-export interface SoftwareRuns {
-  /** Rows of the table: a power of two, many times the caches of the CPU. */
-  readonly rows: number;
-  /** Weights of a row. */
-  readonly dim: number;
-  /** Keys of a step. */
-  readonly keys: number;
-  /** Steps of a run, a quarter of them before any is timed. */
-  readonly steps: number;
-  /** Times that everything is run, in turns. */
-  readonly rounds: number;
-}
-
 /** Runs whose table is 128 MiB: half a minute. Steps are short, so that most of them lose no core to other work. */
-export const SOFTWARE_RUNS: SoftwareRuns = { rows: 2 ** 18, dim: 64, keys: 512, steps: 480, rounds: 3 };
+export const SOFTWARE_RUNS: SoftwareRuns = { rows: 2 ** 18, dim: 64, keys: 512, steps: 480, rounds: 5 };
 
 /** Times that a key comes in the batches that tell keys from rows. */
 const TIMES = 4;

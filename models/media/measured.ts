@@ -75,6 +75,6 @@ export const measuredSchema: v.GenericSchema<Measured> = v.strictObject({
 });
 
 /** `measured on lab7 on 2026-11-22`, and whether that machine is a virtual one. */
-export function measuredText({ host, date, virtual }: Measured): string {
+export function measuredText({ host, date, virtual }: Pick<Measured, "host" | "date" | "virtual">): string {
   return `measured on ${host} on ${date}${virtual ? ", a virtual machine" : ""}`;
 }

@@ -124,6 +124,11 @@ function checkCases(simulation: Simulation, limit: boolean): Problem[] {
     return [
       ...(study.configurations ?? []).flatMap((name, n) => known(name, [...at, "configurations", n])),
       ...(study.baseline === undefined ? [] : known(study.baseline, [...at, "baseline"])),
+      ...(study.vary?.["software"] === undefined ? [] : [{
+        path: [...at, "vary", "software"],
+        message: "expected a field of the simulation, found one whose file is read before any study",
+        hint: 'vary what the file states, such as "compute.perRow"',
+      }]),
     ];
   });
   if (limit && cases > MOST_CASES) {

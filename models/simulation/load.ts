@@ -24,6 +24,7 @@ import { refuseOverfull } from "./capacity.ts";
 import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";
+import { withSoftware } from "./software.ts";
 import type { ResolvedSimulation, Simulation } from "./simulation.ts";
 
 /** Bytes of a file by its path from a folder; 0 for one that cannot be looked at, as whoever reads it says. */
@@ -114,7 +115,10 @@ export async function resolveSimulation(
 
 /** A valid simulation with what it names by path, and its defaults. */
 async function filled(written: Simulation | ResolvedSimulation, directory: string): Promise<ResolvedSimulation> {
-  const simulation = fillSimulation(await withProfiles(withMediaAt(written, directory), directory), directory);
+  const simulation = fillSimulation(
+    await withProfiles(await withSoftware(withMediaAt(written, directory), directory), directory),
+    directory,
+  );
   await refuseOverfull(simulation);
   return simulation;
 }

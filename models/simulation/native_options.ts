@@ -97,14 +97,18 @@ export interface Stretch {
   readonly write: number;
 }
 
+/** The least time that the library takes, ns (native/media/media_options.c): a fit may end there, and no draw goes below it. */
+const LEAST_NS = 0.001;
+
 /** A media model whose reads and writes take so many times as long: latencies times, rates divided by the factor. */
 function stretched(options: Record<string, string>, { read, write }: Stretch): Record<string, string> {
   return Object.fromEntries(
     Object.entries(options).map(([key, value]) => {
       const factor = /^read_|_read$|^link_accesses$/.test(key) ? read : /^write_|_write$/.test(key) ? write : 1;
       if (factor === 1 || key.startsWith("load_")) return [key, value];
-      if (/_ns$/.test(key)) return [key, String(Number(value) * factor)];
-      return [key, /_bandwidth$|^(link|hop)_/.test(key) ? String(Number(value) / factor) : value];
+      const number = Number(value);
+      if (/_ns$/.test(key)) return [key, String(number === 0 ? 0 : Math.max(LEAST_NS, number * factor))];
+      return [key, /_bandwidth$|^(link|hop)_/.test(key) ? String(number / factor) : value];
     }),
   );
 }

@@ -305,6 +305,9 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
     "What is trained.",
   ),
   compute: described(compute, "Time of computing, with its source."),
+  software: optional(words(
+    "Path of a file of prices that tierbench calibrate wrote, relative to this file: perKey, perRow, perUpdate, upkeep and perRead of lower tiers, with their ranges, where they are not stated.",
+  )),
   ranges: optional(described(
     v.strictObject(Object.fromEntries(
       RANGED_FIELDS.map((field) => [

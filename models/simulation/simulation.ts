@@ -361,6 +361,12 @@ export interface Simulation {
   /** Time of computing, with its source. */
   readonly compute: Compute;
   /**
+   * Path of a file of prices that `tierbench calibrate` wrote, from the folder of this simulation: what our store costs beside
+   * its accesses, `perKey`, `perRow` and `perUpdate` of `compute`, `upkeep` of configurations whose rows the store places, and
+   * `perRead` of their lower tiers, each with its range, where they are not stated.
+   */
+  readonly software?: string;
+  /**
    * How exactly stated figures are known: a factor above 1 that the true one is within, up and down, nine times in ten; 1
    * is exact. Defaults: `DEFAULT_RANGES` in `models/simulation/uncertainty.ts`, 1.1 to 2.
    */
