@@ -104,6 +104,15 @@ export const symbols = {
   ts_table_describe: { parameters: ["u64", "u32", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap);
   ts_store_digest: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_checkpoint_begin(ts_store *store, const ts_config *config, ts_checkpoint **out, char *err,
+  //   uint32_t err_cap);
+  ts_checkpoint_begin: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_checkpoint_write(ts_checkpoint *checkpoint, uint64_t *control, char *err, uint32_t err_cap);
+  ts_checkpoint_write: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_checkpoint_close(ts_checkpoint *checkpoint);
+  ts_checkpoint_close: { parameters: ["u64"], result: "i32" },
+  // int32_t ts_store_restore(ts_store *store, const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
+  ts_store_restore: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
   //   uint32_t err_cap);
   ts_store_statistics: { parameters: ["u64", "buffer", "u32", "buffer", "buffer", "u32"], result: "i32" },

@@ -45,7 +45,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 /** What the folders of `native/` may include beside their own files and `tierstore.h`. */
 const MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   base: [],
-  checkpoint: ["base"],
+  checkpoint: ["base", "store"],
   optimizers: ["base"],
   cache: ["base"],
   machine: ["base"],

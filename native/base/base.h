@@ -54,6 +54,7 @@ typedef struct ts_config_reader {
   ts_err err;
   int32_t status; /* first failure; later reads do nothing */
   uint64_t known[TS_CONFIG_MOST / 64]; /* bitmap over the entries */
+  ts_text *found; /* receives "key=value" of every number and choice that is read, defaults too; NULL: nobody wants them */
 } ts_config_reader;
 
 ts_config_reader ts_config_read(const ts_config *config, const char *what, ts_err err);
@@ -70,6 +71,8 @@ void ts_config_ignore_prefix(ts_config_reader *r, const char *prefix);
 /* The other way round: marks every key that does not start with the prefix, so that such a part refuses its own only. */
 void ts_config_ignore_others(ts_config_reader *r, const char *prefix);
 int32_t ts_config_finish(ts_config_reader *r);
+/* Adds a line to what was found. */
+void ts_config_found(ts_config_reader *r, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- clocks (clock.c) ---- */
 

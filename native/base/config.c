@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,16 @@ const char *ts_config_text(ts_config_reader *r, const char *key, const char *fal
   return value == NULL ? fallback : value;
 }
 
+void ts_config_found(ts_config_reader *r, const char *key, const char *format, ...) {
+  if (r->found == NULL || r->status != TS_OK) return;
+  char value[128];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(value, sizeof value, format, list);
+  va_end(list);
+  ts_text_add(r->found, "%s=%s\n", key, value);
+}
+
 static bool parse_u64(const char *text, const char **end, uint64_t *out) {
   if (*text < '0' || *text > '9') return false;
   char *stop;
@@ -98,7 +109,10 @@ static bool parse_u64(const char *text, const char **end, uint64_t *out) {
 
 uint64_t ts_config_u64(ts_config_reader *r, const char *key, uint64_t fallback, uint64_t min, uint64_t max) {
   const char *value = look_up(r, key), *end;
-  if (value == NULL) return fallback;
+  if (value == NULL) {
+    ts_config_found(r, key, "%llu", (unsigned long long)fallback);
+    return fallback;
+  }
   uint64_t n = 0;
   if (!parse_u64(value, &end, &n) || *end != '\0' || n < min || n > max) {
     r->status = ts_fail(r->err, TS_EINVAL,
@@ -106,12 +120,16 @@ uint64_t ts_config_u64(ts_config_reader *r, const char *key, uint64_t fallback, 
                         key, (unsigned long long)min, (unsigned long long)max, value);
     return fallback;
   }
+  ts_config_found(r, key, "%llu", (unsigned long long)n);
   return n;
 }
 
 double ts_config_f64(ts_config_reader *r, const char *key, double fallback, double min, double max) {
   const char *value = look_up(r, key);
-  if (value == NULL) return fallback;
+  if (value == NULL) {
+    ts_config_found(r, key, "%.17g", fallback);
+    return fallback;
+  }
   char *end;
   double x = strtod(value, &end);
   if (end == value || *end != '\0' || !isfinite(x) || x < min || x > max) {
@@ -119,6 +137,7 @@ double ts_config_f64(ts_config_reader *r, const char *key, double fallback, doub
                         r->what, key, min, max, value);
     return fallback;
   }
+  ts_config_found(r, key, "%.17g", x);
   return x;
 }
 
@@ -127,7 +146,10 @@ uint32_t ts_config_choice(ts_config_reader *r, const char *key, const char *fall
   if (r->status != TS_OK) return 0;
   if (value != NULL)
     for (uint32_t i = 0; choices[i] != NULL; i++)
-      if (strcmp(choices[i], value) == 0) return i;
+      if (strcmp(choices[i], value) == 0) {
+        ts_config_found(r, key, "%s", choices[i]);
+        return i;
+      }
   ts_text list = {0};
   for (uint32_t i = 0; choices[i] != NULL; i++) ts_text_add(&list, "%s%s", i ? ", " : "", choices[i]);
   r->status = value == NULL

@@ -14,7 +14,7 @@
  *   BEFORE   {key 8, what 4, waiting 4, step 8, row}: what was there of a key at the cut, before it changed. Of the entries
  *            of one key the first counts, and it counts before ROWS and WAITING
  *   WAITING  {key 8, count 4, zero 4, step 8}: keys that admission counts
- *   FILTER   count 64-bit words of a table's Bloom filter, in order
+ *   FILTER   {zero 8, first word 8}, then count 64-bit words of the counters of a table's Bloom filter, in any order
  *   MAP      {slots as a power of two 4, zero 4, first word 8}, then count 64-bit words of a table's map of changed slots:
  *            of a delta. A key's slot is ts_checkpoint_slot. What a delta says of the keys of these slots is all there is
  *            of them; of other keys its parent speaks. It comes before the first of the table's ROWS and WAITING

@@ -69,6 +69,7 @@ typedef enum ts_status {
 
 typedef struct ts_config ts_config;
 typedef struct ts_store ts_store;
+typedef struct ts_checkpoint ts_checkpoint;
 typedef struct ts_trainer ts_trainer;
 typedef struct ts_gauge ts_gauge;
 
@@ -121,6 +122,8 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *                                    (default: TF_MULTI_TIER_EV_EVICTION_THREADS in the environment, else 1)
  *   shards       0..64: parts of each table that change independently, a power of two; 0: 1 for a first tier below
  *                64 MiB, else 16. Policies work in each shard for itself                         (default 0)
+ *   track_changes  0 | 1: keep for each table which of its rows change, so that a checkpoint can be a delta; a bit for each
+ *                of some slots, at most a 64th of the first tier a table                         (default 0)
  *   numa_node    NUMA node to bind the DRAM tier and the index to, -1: none                      (default -1)
  *   interleave_nodes  NUMA nodes that the rows of the DRAM tier are interleaved over, page by page, by the weights in
  *                /sys/kernel/mm/mempolicy/weighted_interleave (MPOL_WEIGHTED_INTERLEAVE, Linux 6.9); index and buffers are
@@ -290,6 +293,46 @@ TS_API int32_t ts_table_describe(ts_store *store, uint32_t table, char *out, uin
 
 /* A 64-bit digest of every (table name, key, weights, slots), independent of tier and order. Errors: TS_EINVAL. */
 TS_API int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap);
+
+/* ---- checkpoints ----------------------------------------------------------------------------------------- */
+
+/* A checkpoint is the state of all tables at one moment between two calls: rows with slots, frequencies and versions, keys
+ * that wait for admission and Bloom filters, update counts, learning rates, the global step. Beginning it takes the time of
+ * the calls under way; it is then written by ts_checkpoint_write, on any thread, while lookups, updates and everything else
+ * go on. A row that they change is copied before, once or, of rows that come again and again, a few times. Memory for that is
+ * charged to the first tier. One checkpoint of a store is open at a time.
+ *
+ * Begins one. Options:
+ *   path   folder of a chain of checkpoints, which is made where it is missing (its parent must be there)     (required)
+ *   kind   full | delta | auto. full: all rows; delta: what changed, came or went since the checkpoint that this store wrote, or
+ *          was restored from, last, for which it must be open with track_changes; auto: a delta where that can be, else a full one.
+ *          Frequent full ones keep a chain short; they also let the map of changes grow with the table         (default auto)
+ * Errors: TS_EINVAL (options; another one is open; no delta can be), TS_EUNAVAILABLE (another process or store writes in this
+ * folder), TS_EFULL (the first tier has no room for its buffers, or the disk none), TS_EIO, TS_EFORMAT (what is in the folder is
+ * damaged, or was continued by another store), TS_EUNSUPPORTED (storage NULL), TS_ENOMEM. */
+TS_API int32_t ts_checkpoint_begin(ts_store *store, const ts_config *config, ts_checkpoint **out, char *err,
+                                   uint32_t err_cap);
+
+/* Writes it and makes it durable: after TS_OK it is there whatever happens. Once. `control` counts rows. After an error, or
+ * TS_ECANCELLED, nothing of it stays, and the next delta has what this one would have had.
+ * Errors: TS_EINVAL, TS_EIO, TS_EFULL (the disk), TS_EFORMAT (a record of an SSD tier is damaged), TS_ECANCELLED, TS_ENOMEM. */
+TS_API int32_t ts_checkpoint_write(ts_checkpoint *checkpoint, uint64_t *control, char *err, uint32_t err_cap);
+
+/* Frees it; what was not written is given up, as after an error. Before the store is closed, and not while it is written.
+ * NULL is accepted. Always TS_OK. */
+TS_API int32_t ts_checkpoint_close(ts_checkpoint *checkpoint);
+
+/* Brings a checkpoint back into a store without rows, of any storage type, sizes, shards and policy. Its seed must be that of the
+ * checkpoint. Tables are made where they are missing; those that are there must have been created with the same options. Rows of
+ * the first tier then come first, so that they are in the first tier again; the rest goes where there is room. Training goes on
+ * as if it had not stopped. Other calls wait meanwhile. `control` counts bytes.
+ * Options:
+ *   path    folder of the chain                                                                                  (required)
+ *   number  which checkpoint; 0: the newest                                                                      (default 0)
+ * Errors: TS_EINVAL (options; rows are there; another seed or other options of a table; no such checkpoint), TS_EFORMAT (a file is
+ * damaged, or a link of the chain is missing, doubled, truncated or out of order: named), TS_EFULL (no tier has room), TS_EIO,
+ * TS_ECANCELLED, TS_ENOMEM. After an error the store has no rows, and the tables it had. */
+TS_API int32_t ts_store_restore(ts_store *store, const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* Counters since open or the last ts_store_reset_statistics. out[0..n) in the order of ts_statistics_names;
  * *needed, which may be NULL, is the number there is. Waits until all expired rows have gone, so that they are counted alike

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ts_bloom {
   void *counters;
@@ -165,3 +166,19 @@ uint64_t ts_bloom_frequency(const ts_bloom *bloom, int64_t key) {
 uint64_t ts_bloom_bytes(const ts_bloom *bloom) { return bloom->bytes; }
 uint64_t ts_bloom_counters(const ts_bloom *bloom) { return bloom->m; }
 uint32_t ts_bloom_hashes(const ts_bloom *bloom) { return bloom->k; }
+uint32_t ts_bloom_width(const ts_bloom *bloom) { return bloom->width; }
+
+uint64_t ts_bloom_counter_bytes(const ts_bloom *bloom) { return bloom->m * bloom->width; }
+
+void ts_bloom_save(const ts_bloom *bloom, uint64_t first, uint64_t bytes, void *out) {
+  for (uint64_t i = 0; i < bytes; i += bloom->width) {
+    const uint64_t counter = ts_bloom_counter(bloom, (first + i) / bloom->width);
+    memcpy((unsigned char *)out + i, &counter, bloom->width); /* little-endian */
+  }
+}
+
+void ts_bloom_load(ts_bloom *bloom, uint64_t first, uint64_t bytes, const void *in) {
+  memcpy((unsigned char *)bloom->counters + first, in, bytes);
+}
+
+void ts_bloom_clear(ts_bloom *bloom) { memset(bloom->counters, 0, ts_bloom_counter_bytes(bloom)); }

@@ -35,9 +35,16 @@ uint64_t ts_bloom_frequency(const ts_bloom *bloom, int64_t key);
 /* Bytes charged. */
 uint64_t ts_bloom_bytes(const ts_bloom *bloom);
 
+/* Its counters as bytes: how many, and a part of them out and in. Loading must be alone with the filter. */
+uint64_t ts_bloom_counter_bytes(const ts_bloom *bloom);
+void ts_bloom_save(const ts_bloom *bloom, uint64_t first, uint64_t bytes, void *out);
+void ts_bloom_clear(ts_bloom *bloom);
+void ts_bloom_load(ts_bloom *bloom, uint64_t first, uint64_t bytes, const void *in);
+
 /* The parameters and the counters, for descriptions and tests. */
 uint64_t ts_bloom_counters(const ts_bloom *bloom); /* m */
 uint32_t ts_bloom_hashes(const ts_bloom *bloom);   /* k */
+uint32_t ts_bloom_width(const ts_bloom *bloom);    /* bytes of a counter */
 /* The key's counters, k of them. */
 void ts_bloom_indices(const ts_bloom *bloom, int64_t key, uint64_t *indices);
 uint64_t ts_bloom_counter(const ts_bloom *bloom, uint64_t index);

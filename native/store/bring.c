@@ -39,6 +39,7 @@ static int32_t drop_expired_records(ts_bring_chunk *c, ts_err err) {
   for (uint32_t i = 0; status == TS_OK && i < c->n; i++) {
     const uint32_t d = c->numbers[i];
     if (ts_location_in_memory(c->locations[i]) || w->state[d] == 0 || !ts_row_expired(table, ts_work_staging(w, d))) continue;
+    ts_touch_one(table, c->keys[i], ts_work_staging(w, d), TS_LOCATION_NONE, true);
     status = ts_records_remove(table, c->keys[i], err);
     if (status != TS_OK) break;
     w->state[d] = 0;
@@ -91,6 +92,7 @@ static bool is_admitted(const ts_bring_chunk *c, uint32_t i) {
   const uint32_t d = c->numbers[i];
   if (a->kind != TS_ADMIT_BLOOM) return ts_bring_counted(c, i) >= a->frequency;
   if (!c->bring->count) return ts_bloom_frequency(a->bloom, c->keys[i]) >= a->frequency;
+  ts_touch_filter(c->bring->table, c->keys[i]);
   ts_bloom_add(a->bloom, c->keys[i], w->times[d]);
   return w->passed[d];
 }
@@ -99,7 +101,7 @@ static bool is_admitted(const ts_bring_chunk *c, uint32_t i) {
 static void admit(ts_bring_chunk *c) {
   ts_table *table = c->bring->table;
   ts_work *w = c->bring->work;
-  if (table->admission.kind == TS_ADMIT_ALL) return;
+  if (table->admission.kind == TS_ADMIT_ALL || c->bring->images != NULL) return;
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != CREATED) continue;
     if (is_admitted(c, i) && !c->bring->again) continue;
@@ -110,6 +112,28 @@ static void admit(ts_bring_chunk *c) {
         TS_LOCATION(TS_NOT_ADMITTED, ts_waiting_word(&table->admission, count, ts_step(table->store)));
     ts_bring_locate(c, i, counted);
   }
+}
+
+/* What may become of the keys is told, before anything does. */
+static __attribute__((noinline)) void touch_keys(ts_bring_chunk *c) {
+  const ts_bring *b = c->bring;
+  const bool changes = ts_bring_changes(b), counts = b->count && b->table->layout.frequency_offset != 0;
+  ts_touched changed[TS_BRING_CHUNK], moved[TS_BRING_CHUNK];
+  uint32_t n = 0, m = 0;
+  for (uint32_t i = 0; i < c->n; i++) {
+    const ts_location l = c->locations[i];
+    const uint32_t tier = TS_LOCATION_TIER(l);
+    ts_touched t = {c->keys[i], NULL, l};
+    if (c->fate[i] == REFUSED) continue;
+    if (c->fate[i] == PRESENT) t.row = ts_rows_at(&c->shard->rows[tier], TS_LOCATION_ROW(l));
+    if (c->fate[i] == FETCHED) t.row = ts_work_staging(b->work, c->numbers[i]);
+    if (changes || counts || c->fate[i] == CREATED)
+      changed[n++] = t;
+    else if (c->fate[i] == FETCHED || tier > 0)
+      moved[m++] = t;
+  }
+  ts_touch(b->table, changed, n, true);
+  ts_touch(b->table, moved, m, false);
 }
 
 /* Whether there are new rows that memory has no places for, where nothing can move further down. */
@@ -165,6 +189,7 @@ static int32_t serve(ts_bring_chunk *c, ts_err err) {
     }
     const bool lacks = status == TS_OK && sweeps < SWEEPS && lacks_places(c);
     if (status == TS_OK && !lacks) {
+      if (ts_is_watched(table)) touch_keys(c);
       admit(c);
       status = ts_bring_place(c, err);
     }

@@ -163,6 +163,14 @@ int32_t ts_expire_sweep(ts_table *table, ts_err err) {
   return status;
 }
 
+int32_t ts_expire_all(ts_table *table, ts_err err) {
+  if (!ts_may_expire(table)) return TS_OK;
+  ts_gate_enter(&table->store->gate);
+  const int32_t status = ts_expire_sweep(table, err);
+  ts_gate_leave(&table->store->gate);
+  return status;
+}
+
 int32_t ts_table_expire(ts_store *store, uint32_t number, uint64_t max_rows, uint64_t *removed, char *err,
                         uint32_t err_cap) {
   ts_err e = {err, err_cap};
@@ -173,9 +181,11 @@ int32_t ts_table_expire(ts_store *store, uint32_t number, uint64_t max_rows, uin
   if (!table->expiry.by_steps && !table->expiry.by_weight)
     return ts_fail(e, TS_EINVAL, "Cannot expire rows of table \"%s\": it has neither expire.steps nor expire.l2",
                    table->name);
+  ts_gate_enter(&store->gate);
   pthread_mutex_lock(&table->expiring);
   status = max_rows == 0 ? sweep(table, is_to_go, &gone, e) : piece(table, max_rows, false, ts_row_has_expired, &gone, e);
   pthread_mutex_unlock(&table->expiring);
+  ts_gate_leave(&store->gate);
   if (removed != NULL) *removed = gone;
   return status;
 }
@@ -197,9 +207,12 @@ int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint32_t err
   if (status != TS_OK) return status;
   if (step < 0)
     return ts_fail(e, TS_EINVAL, "Cannot set the global step to %lld: it must be 0 or more", (long long)step);
+  ts_gate_enter(&store->gate);
   if (step < ts_step(store)) status = forget_step(store, e);
-  if (status != TS_OK) return status;
-  atomic_store_explicit(&store->step, step, memory_order_relaxed);
-  atomic_store_explicit(&store->stepped, true, memory_order_relaxed);
-  return TS_OK;
+  if (status == TS_OK) {
+    atomic_store_explicit(&store->step, step, memory_order_relaxed);
+    atomic_store_explicit(&store->stepped, true, memory_order_relaxed);
+  }
+  ts_gate_leave(&store->gate);
+  return status;
 }

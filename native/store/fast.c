@@ -251,6 +251,7 @@ static uint64_t count_lookups(ts_table *table, const int64_t *keys, uint64_t fro
     const ts_location l = ts_index_find_one(&shard->index, keys[i]);
     if (l >> TS_LOCATION_ROW_BITS == 0) {
       unsigned char *row = ts_rows_at(&shard->rows[0], l);
+      ts_touch_one(table, keys[i], row, l, true);
       ts_row_set_frequency(layout, row, ts_row_frequency(layout, row) + 1);
     } else {
       missed[i / 64] |= UINT64_C(1) << i % 64;

@@ -136,10 +136,12 @@ static int32_t look_up(ts_store *store, uint32_t number, const int64_t *keys, ui
     return ts_fail(e, TS_EINVAL, "Cannot look up %llu keys in table \"%s\": keys and rows must not be NULL",
                    (unsigned long long)n, table->name);
   if (stride == 0) stride = table->layout.dim;
+  ts_gate_enter(&store->gate);
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
     status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), rows + first * stride, stride, e);
   ts_epoch_release(slot);
+  ts_gate_leave(&store->gate);
   ts_count(table, TS_STAT_lookup_calls, 1);
   ts_count(table, TS_STAT_lookup_keys, n);
   return status;
@@ -179,6 +181,7 @@ int32_t ts_table_promote(ts_store *store, uint32_t number, const int64_t *keys, 
   *lower = 0;
   /* One tier, or records alone: there is nowhere to bring them. */
   if (status != TS_OK || n == 0 || !ts_is_tiered(store)) return status;
+  ts_gate_enter(&store->gate); /* what it meets of expired rows goes */
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE) {
     uint64_t missed[TS_PIECE / 64], m = TS_MIN(n - first, TS_PIECE);
@@ -188,6 +191,7 @@ int32_t ts_table_promote(ts_store *store, uint32_t number, const int64_t *keys, 
     if (misses > 0) status = serve_missed(l, misses, err);
   }
   ts_epoch_release(slot);
+  ts_gate_leave(&store->gate);
   return status;
 }
 
@@ -289,6 +293,7 @@ int32_t ts_table_lookup_bags(ts_store *store, uint32_t number, const int64_t *ke
   ts_bags bags;
   ts_bags_begin(&bags, store->level, table->layout.dim, offsets, count, weights, combiner);
   ts_bags_clear_empty(&bags, out);
+  ts_gate_enter(&store->gate);
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   /* All rows come up together, so that reads of lower tiers are issued together. */
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
@@ -297,6 +302,7 @@ int32_t ts_table_lookup_bags(ts_store *store, uint32_t number, const int64_t *ke
   for (uint64_t first = 0; status == TS_OK && first < n; first += done)
     status = combine(table, slot, keys + first, n - first, &bags, max_norm, out, &done, e);
   ts_epoch_release(slot);
+  ts_gate_leave(&store->gate);
   ts_count(table, TS_STAT_lookup_calls, 1);
   ts_count(table, TS_STAT_lookup_keys, n);
   return status;

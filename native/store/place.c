@@ -107,9 +107,13 @@ static void step_in_place(ts_bring_chunk *c) {
     uint32_t tier = TS_LOCATION_TIER(c->locations[i]);
     uint64_t row = TS_LOCATION_ROW(c->locations[i]);
     void *to = ts_work_staging(w, c->numbers[i]);
-    ts_traffic_read(c->shard, tier, row, to, c->traffic);
-    table->optimizer.apply(&table->optimizer, c->bring->call, &to, &w->gradients[c->numbers[i]], &c->keys[i], 1);
-    ts_row_set_version(&table->layout, to, c->bring->call->global_step);
+    if (c->bring->images != NULL) {
+      memcpy(to, c->bring->images[c->numbers[i]], table->layout.stride);
+    } else {
+      ts_traffic_read(c->shard, tier, row, to, c->traffic);
+      table->optimizer.apply(&table->optimizer, c->bring->call, &to, &w->gradients[c->numbers[i]], &c->keys[i], 1);
+      ts_row_set_version(&table->layout, to, c->bring->call->global_step);
+    }
     ts_traffic_write(c->shard, tier, row, to, c->traffic);
     ts_row_changed(c->shard, tier, row);
     below += tier > 0;
@@ -127,10 +131,15 @@ static void step_staged(ts_bring_chunk *c) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
+    if (c->bring->images != NULL) {
+      memcpy(ts_work_staging(w, c->numbers[i]), c->bring->images[c->numbers[i]], table->layout.stride);
+      continue;
+    }
     rows[n] = ts_work_staging(w, c->numbers[i]);
     gradients[n] = w->gradients[c->numbers[i]];
     keys[n++] = c->keys[i];
   }
+  if (n == 0) return;
   table->optimizer.apply(&table->optimizer, c->bring->call, rows, gradients, keys, n);
   for (uint32_t i = 0; i < n; i++) ts_row_set_version(&table->layout, rows[i], c->bring->call->global_step);
 }
@@ -178,7 +187,7 @@ static int32_t make_places(ts_bring_chunk *c, uint64_t need, uint64_t *got, ts_e
   if (store->memory_tiers == 0 || need == 0) return TS_OK;
   if (c->no_index) return TS_OK;
   *got = ts_rows_reserve(&shard->rows[0], need);
-  if (*got == need || !ts_is_tiered(store) || c->bring->stay) return TS_OK;
+  if (*got == need || !ts_is_tiered(store) || c->bring->stay || c->bring->images != NULL) return TS_OK;
   shard->full = true;
   atomic_store_explicit(&c->bring->table->tracking, true, memory_order_relaxed);
   while (*got < need) {
@@ -220,7 +229,7 @@ static void choose(const ts_bring_chunk *c, uint64_t places, bool *gets) {
   memset(gets, 0, c->n * sizeof *gets);
   for (uint32_t created = 0; created < 2; created++)
     for (uint32_t i = 0; i < c->n; i++) {
-      const bool below = c->fate[i] == PRESENT && c->bring->call == NULL && TS_LOCATION_TIER(c->locations[i]) > 0;
+      const bool below = c->fate[i] == PRESENT && !ts_bring_changes(c->bring) && TS_LOCATION_TIER(c->locations[i]) > 0;
       if (created == 0 ? !below : c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
       uses[n] = c->bring->work->times[c->numbers[i]];
       which[n++] = i;
@@ -252,8 +261,10 @@ static uint64_t count(ts_bring_chunk *c, tally *t) {
         break;
       case FETCHED: fetched++; break;
       case CREATED:
-        ts_row_start(table, c->keys[i], row, (float *)(void *)w->spare_row);
-        start_frequency(c, i, row);
+        if (c->bring->images == NULL) {
+          ts_row_start(table, c->keys[i], row, (float *)(void *)w->spare_row);
+          start_frequency(c, i, row);
+        }
         created++;
         break;
       case REFUSED: t->refused++; break;
@@ -261,7 +272,7 @@ static uint64_t count(ts_bring_chunk *c, tally *t) {
     t->again += c->fate[i] == REFUSED ? 0 : w->times[d] - 1;
   }
   t->hits[table->store->memory_tiers] += fetched;
-  return fetched + created + (c->bring->call == NULL ? below : 0);
+  return fetched + created + (ts_bring_changes(c->bring) ? 0 : below);
 }
 
 /* Lookups of rows in memory: promoted, or read where they are. */
@@ -301,7 +312,7 @@ static int32_t place_below(ts_bring_chunk *c, uint32_t i, bool *placed, ts_err e
 
 /* Places fetched and created rows; those that are left to be put into records are in unplaced[0..*left). */
 static int32_t place_staged(ts_bring_chunk *c, const bool *gets, tally *t, uint32_t *unplaced, uint32_t *left, ts_err err) {
-  const bool update = c->bring->call != NULL, counts = c->bring->table->layout.frequency_offset != 0;
+  const bool update = ts_bring_changes(c->bring), counts = c->bring->table->layout.frequency_offset != 0;
   /* A row whose frequency is counted differs from its record in that soon: it is put again when it leaves. */
   const uint8_t fetched = update || counts ? TS_ROW_STALE : TS_ROW_SAVED;
   for (uint32_t i = 0; i < c->n; i++) {
@@ -357,14 +368,14 @@ int32_t ts_bring_place(ts_bring_chunk *c, ts_err err) {
   int32_t status = make_places(c, need, &places, err);
   if (status == TS_OK) status = look_again(c, err);
   if (status != TS_OK) return status;
-  if (b->call != NULL) {
+  if (ts_bring_changes(b)) {
     step_in_place(c);
     step_staged(c);
   }
   choose(c, places, gets);
   for (uint32_t i = 0; i < c->n; i++) b->work->state[c->numbers[i]] = c->fate[i] == REFUSED ? TS_NO_ROW_YET : TS_BROUGHT;
   /* What is in memory first: making places for new rows below may move it on. */
-  if (b->call == NULL) serve_present(c, gets, &t);
+  if (!ts_bring_changes(b)) serve_present(c, gets, &t);
   status = place_staged(c, gets, &t, unplaced, &left, err);
   if (status != TS_OK) {
     ts_count(b->table, TS_STAT_created, t.created);

@@ -5,6 +5,7 @@ int32_t ts_remove_in_memory(ts_shard *shard, int64_t key, ts_location l, ts_err 
   const uint64_t hash = ts_index_hash(key), row = TS_LOCATION_ROW(l);
   const uint32_t tier = TS_LOCATION_TIER(l);
   ts_rows *rows = &shard->rows[tier];
+  ts_touch_one(shard->table, key, ts_rows_at(rows, row), l, true);
   if (rows->policy != NULL) {
     if (*ts_rows_flags(rows, row) & TS_ROW_RECORD) {
       int32_t status = ts_records_remove(shard->table, key, err);
@@ -44,17 +45,21 @@ static int32_t remove_one(ts_shard *shard, int64_t key, ts_remove_test *test, un
     const ts_records_ops *ops = ts_records_tier(table->store)->records;
     uint8_t found = 0;
     /* Whether it must be read to know. */
-    const bool read = test != NULL || ts_may_expire(table);
+    const bool read = test != NULL || ts_may_expire(table) || table->cut != NULL;
     status = read ? ops->get(table->records, 1, &key, &staging, &found, err)
                   : ops->contains(table->records, 1, &key, &found, err);
     if (status == TS_OK && found && (test == NULL || test(table, staging))) {
       const outcome what = read && ts_row_expired(table, staging) ? AN_EXPIRED_ROW : A_ROW;
+      ts_touch_one(table, key, read ? staging : NULL, l, true);
       status = ts_records_remove(shard->table, key, err);
       if (status == TS_OK) *gone = what;
     }
   }
   /* A count for admission. */
-  if (l != TS_LOCATION_NONE && test == NULL) ts_index_remove(&shard->index, key, ts_index_hash(key));
+  if (l != TS_LOCATION_NONE && test == NULL) {
+    ts_touch_one(table, key, NULL, l, true);
+    ts_index_remove(&shard->index, key, ts_index_hash(key));
+  }
   return status;
 }
 
@@ -87,7 +92,9 @@ int32_t ts_table_remove(ts_store *store, uint32_t number, const int64_t *keys, u
     status = ts_fail(e, TS_EINVAL, "Cannot remove %llu keys from table \"%s\": keys must not be NULL",
                      (unsigned long long)n, table->name);
   if (status == TS_OK) {
+    ts_gate_enter(&store->gate);
     status = ts_remove_rows(table, keys, n, NULL, &gone, e);
+    ts_gate_leave(&store->gate);
     ts_count(table, TS_STAT_removed, gone);
   }
   if (removed != NULL) *removed = gone;

@@ -39,7 +39,7 @@ int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t
   uint64_t sums[TS_STATISTIC_COUNT] = {0};
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; n > 0 && status == TS_OK && i < count; i++) {
-    status = ts_expire_sweep(store->tables[i], e);
+    status = ts_expire_all(store->tables[i], e);
     add_statistics(store->tables[i], sums);
   }
   if (status != TS_OK) return status;
@@ -54,7 +54,7 @@ int32_t ts_table_statistics(ts_store *store, uint32_t number, uint64_t *out, uin
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if (out == NULL && n > 0) return ts_fail(e, TS_EINVAL, "Cannot read statistics: the output is NULL");
-  status = n > 0 ? ts_expire_sweep(table, e) : TS_OK;
+  status = n > 0 ? ts_expire_all(table, e) : TS_OK;
   if (status != TS_OK) return status;
   uint64_t sums[TS_STATISTIC_COUNT] = {0};
   add_statistics(table, sums);
@@ -68,7 +68,7 @@ int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap) 
   if (status != TS_OK) return status;
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++) {
-    status = ts_expire_sweep(store->tables[i], e);
+    status = ts_expire_all(store->tables[i], e);
     if (status != TS_OK) return status;
   }
   for (uint32_t i = 0; i < count; i++) {

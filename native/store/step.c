@@ -120,6 +120,20 @@ static void find_other(update *u, ts_shard *shard, ts_location l, uint32_t numbe
   if (has_below(shard, tier)) ts_row_changed(shard, tier, TS_LOCATION_ROW(l));
 }
 
+/* Rows of a block that are about to step. */
+static __attribute__((noinline)) void touch_rows(const update *u, ts_shard *shard, uint32_t at, uint32_t n) {
+  const ts_work *w = u->work;
+  ts_touched touched[TS_FAST_BLOCK];
+  uint32_t m = 0;
+  for (uint32_t i = at; i < at + n; i++) {
+    const ts_location l = w->locations[i];
+    const uint32_t tier = TS_LOCATION_TIER(l);
+    if (tier >= TS_NOT_ADMITTED) continue;
+    touched[m++] = (ts_touched){w->keys[w->order[i]], ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)), l};
+  }
+  ts_touch(u->table, touched, m, true);
+}
+
 /* The rows of a block, which begins `at` keys into the order; those that step as a whole do it here. */
 static void find_rows(update *u, ts_shard *shard, bool still, uint32_t at, uint32_t n, stepping *s) {
   ts_table *table = u->table;
@@ -127,6 +141,7 @@ static void find_rows(update *u, ts_shard *shard, bool still, uint32_t at, uint3
   const uint32_t *numbers = w->order + at;
   ts_location *locations = w->locations + at;
   if (!still) look_for(u, at, n);
+  if (ts_is_watched(table)) touch_rows(u, shard, at, n);
   s->n = 0;
   const ts_rows_view *first = &table->first[shard - table->shards];
   for (uint32_t i = 0; i < n; i++) {

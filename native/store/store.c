@@ -54,6 +54,7 @@ typedef struct options {
   uint64_t seed;
   ts_policy_kind policy;
   uint32_t eviction_threads, shards, level;
+  bool track_changes;
   int node; /* of index and buffers, -1: any */
   ts_numa dram, pmem;
   void *records_options;
@@ -120,6 +121,7 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
     return ts_fail(err, TS_EINVAL, "Cannot open store: option \"shards\" is %llu; it must be a power of two, or 0",
                    (unsigned long long)shards);
   o->shards = shards > 0 ? (uint32_t)shards : o->sizes[0] < MANY_SHARDS_FROM ? 1 : 16;
+  o->track_changes = ts_config_u64(&r, "track_changes", 0, 0, 1) == 1;
   if (read_nodes(&r, o) != TS_OK) return r.status;
   const uint32_t best = ts_cpu_level(), level = ts_config_choice(&r, "kernels", "auto", kernels);
   o->level = level == 0 ? best : 3 - level;
@@ -166,6 +168,8 @@ int32_t ts_store_close(ts_store *store) {
   pthread_mutex_destroy(&store->work_lock);
   pthread_cond_destroy(&store->work_free);
   ts_descent_destroy(&store->descent);
+  ts_gate_destroy(&store->gate);
+  pthread_mutex_destroy(&store->cutting);
   ts_owner_free(&store->owner);
   free(store);
   return TS_OK;
@@ -264,12 +268,15 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   pthread_mutex_init(&store->work_lock, NULL);
   pthread_cond_init(&store->work_free, NULL);
   ts_descent_init(&store->descent);
+  ts_gate_init(&store->gate);
+  pthread_mutex_init(&store->cutting, NULL);
   ts_owner_make(&store->owner);
   store->storage = o.type.name;
   store->seed = o.seed;
   store->rows_only = o.rows_only;
   store->policy = o.policy;
   store->shards = o.shards;
+  store->track_changes = o.track_changes;
   store->level = o.level;
   store->tiers[ts_storage_tiers(&o.type) - 1].records_options = o.records_options;
   ts_initializer_fill_normal(store->normal);

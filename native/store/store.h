@@ -14,14 +14,18 @@
  *   spare.c     gives back memory that removed rows leave
  *   update.c    one optimizer step: makes sure of all rows, then
  *   step.c      steps them
+ *   cut.c       holds a state fast while calls go on, cut_walk.c writes it, refill.c brings it back
  *
  * Locks, in the order in which they may be taken:
+ *   cutting  whoever begins or ends a cut, or brings one back
  *   tables   whoever adds a table
+ *   gate     no lock, but a wait, of calls that hold nothing (cut.h); closed by a cut's beginning and end
  *   growth   whoever moves first-tier memory between shards; taken with no shard locked
  *   shard    whoever changes a shard; never two at a time
  *   work     the list of idle working memory
  *   fetching the table's list of calls that read records ahead
  *   evictors the queue of background eviction
+ *   a cut's slices, then its filters, then what its sink locks
  * A call takes its working memory before it locks a shard and never waits for a second one. Lock-free readers are inside
  * an epoch (base/epoch.h) for a few hundred keys at a time; a place in the first tier is used for another row only after
  * those that might look at it have left. */
@@ -35,6 +39,7 @@
 #include "optimizers/optimizer.h"
 #include "optimizers/row_layout.h"
 #include "store/admission.h"
+#include "store/cut.h"
 #include "tiers/budget.h"
 #include "store/folder.h"
 #include "store/initializer.h"
@@ -100,6 +105,11 @@ struct ts_table {
   _Atomic bool tracking;    /* lookups tell the policies: not before rows may have to leave */
   pthread_mutex_t expiring; /* the position of expiry */
   _Atomic uint64_t statistics[TS_STATISTIC_COUNT];
+  char *options; /* all that it was created with, "key=value" lines */
+  /* cut.c: change while the gate is closed alone. */
+  ts_changes changes;      /* with track_changes */
+  uint64_t *spare_changes; /* as many words, zeros, for the next cut; NULL while one has them */
+  ts_cut *cut;             /* NULL: none is open */
 };
 
 /* Working memory of one slow lookup, update or other call: arrays for up to `capacity` distinct keys. */
@@ -173,6 +183,12 @@ struct ts_store {
   _Atomic uint64_t calls_to_rebalance;
   ts_evictors *evictors; /* NULL: calls evict for themselves */
   ts_descent descent;
+  ts_gate gate;
+  bool track_changes;
+  pthread_mutex_t cutting;
+  ts_cut *cut; /* the open one, or NULL */
+  /* What the changes of all tables are counted from: whoever keeps cuts says it in its own words; zeros: nothing. */
+  unsigned char origin[TS_ORIGIN_BYTES];
 };
 
 static inline void ts_count(ts_table *table, ts_statistic which, uint64_t n) {
@@ -324,8 +340,10 @@ static inline bool ts_row_expired(const ts_table *table, const unsigned char *ro
 }
 /* A piece of the table's expiry, if it has one: looks at up to `rows` rows. */
 int32_t ts_expire_piece(ts_table *table, uint64_t rows, uint64_t *removed, ts_err err);
-/* Takes away all rows that have expired, if the table has expiry. */
+/* Takes away all rows that have expired, if the table has expiry. Inside the gate. */
 int32_t ts_expire_sweep(ts_table *table, ts_err err);
+/* The same for who is outside. */
+int32_t ts_expire_all(ts_table *table, ts_err err);
 
 /* A row's version as its record has it: 0, which takes no space there, for a row that was never updated or keeps none. */
 static inline uint64_t ts_record_version(const ts_row_layout *layout, const void *row) {
@@ -366,8 +384,11 @@ typedef struct ts_bring {
   bool fetched;                  /* ts_fetch_begin was called, keys are by shard */
   bool stay;                     /* nothing moves down for them: without a free place they are served where they are */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
+  const unsigned char *const *images; /* by number of the key: rows become these bytes, whatever admission says */
   uint64_t *stepped;             /* with call: counts the rows that have taken their step, or may have when a put failed */
 } ts_bring;
+/* Whether rows change by it, beside what it counts. */
+static inline bool ts_bring_changes(const ts_bring *b) { return b->call != NULL || b->images != NULL; }
 /* The outcome for a key, in work->state. */
 enum { TS_BROUGHT = 1, TS_NO_ROW_YET = 2 };
 /* Serves work's keys: lookups leave each row's weights (fp32) at the key's staging place, updates step the rows. */
@@ -420,6 +441,79 @@ void ts_room_restore(ts_store *store);
 int32_t ts_room_release(ts_shard *shard, ts_traffic *traffic, ts_err err);
 /* Gets first-tier memory for a shard that has no row there. No lock held. */
 void ts_room_feed(ts_shard *shard);
+
+/* ---- tracking.c: maps of changes ---- */
+
+/* With track_changes, of a new table. Errors: TS_EFULL. */
+int32_t ts_tracking_begin(ts_table *table, ts_err err);
+void ts_tracking_end(ts_table *table);
+/* Maps without a change, of another size; false: there is no room, they are what they were. Gate closed, no cut open. */
+bool ts_tracking_resize(ts_table *table, uint32_t log2);
+/* Two maps for so many rows, if those of the table are too small and there is room for larger ones. */
+bool ts_tracking_grow(ts_table *table, uint64_t rows, uint64_t *pair[2], uint32_t *log2);
+void ts_tracking_give_back(ts_store *store, uint64_t *words, uint32_t log2); /* NULL: nothing */
+
+/* ---- cut.c ---- */
+
+/* What there was of a key: its row, or else a place of the index for a key that waits, or TS_LOCATION_NONE. */
+typedef struct ts_touched {
+  int64_t key;
+  const unsigned char *row;
+  ts_location location;
+} ts_touched;
+/* Whether changes must be told. */
+static inline bool ts_is_watched(const ts_table *table) {
+  return TS_UNLIKELY(table->cut != NULL || table->changes.words != NULL);
+}
+/* Before these keys of a locked shard change (also: come, go, or are counted), or their rows move up, which is no change. */
+void ts_touch(ts_table *table, const ts_touched *touched, uint32_t n, bool change);
+static inline void ts_touch_one(ts_table *table, int64_t key, const unsigned char *row, ts_location location, bool change) {
+  if (ts_is_watched(table)) ts_touch(table, &(ts_touched){key, row, location}, 1, change);
+}
+/* Before the key is counted in the table's Bloom filter. */
+void ts_touch_filter(const ts_table *table, int64_t key);
+
+/* Begins a cut: waits for the calls under way. delta: of what changed since the last one that was kept. Errors: TS_EINVAL
+ * (another one is open; delta without track_changes), TS_EFULL (no room for its buffers). */
+int32_t ts_cut_begin(ts_store *store, bool delta, ts_cut_sink *sink, void *context, ts_cut **out, ts_err err);
+/* Gives all of it to the sink, beside whatever calls there are. Once. Errors: those of the sink; TS_ECANCELLED; of records
+ * TS_EIO, TS_EFORMAT. */
+int32_t ts_cut_write(ts_cut *cut, uint64_t *control, ts_err err);
+/* Ends it. kept: changes count from it on; otherwise from where they did before. NULL: nothing. */
+void ts_cut_end(ts_cut *cut, bool kept);
+
+/* The state beside its rows. */
+typedef struct ts_cut_state {
+  int64_t step;
+  bool stepped; /* somebody has set it */
+  uint32_t tables;
+} ts_cut_state;
+typedef struct ts_cut_table_state {
+  const char *name, *options;
+  const ts_row_layout *layout;
+  uint64_t updates; /* calls */
+  float learning_rate;
+  uint32_t changes_log2; /* of the map that later deltas have; 0: changes are not kept */
+} ts_cut_table_state;
+ts_cut_state ts_cut_state_of(const ts_cut *cut);
+ts_cut_table_state ts_cut_table_state_of(const ts_cut *cut, uint32_t table);
+
+/* ---- refill.c: a cut, or a chain of them, brought back ---- */
+
+typedef struct ts_refill ts_refill;
+/* Waits for the calls under way; all others wait until the end. Tables may be created meanwhile, by this thread. Errors: TS_EINVAL (a table has rows or waiting keys, a cut is open), TS_ENOMEM. */
+int32_t ts_refill_begin(ts_store *store, ts_refill **out, ts_err err);
+/* What rows expire by comes before them; of an end that is not kept it is what it was. */
+void ts_refill_state(ts_refill *refill, int64_t step, bool stepped);
+/* Once all has come in. */
+void ts_refill_table_state(ts_refill *refill, uint32_t table, uint64_t updates, float learning_rate);
+/* A part, by the tables' numbers here; of a cut BEFORE comes behind ROWS and WAITING, and from the last block to the first.
+ * Errors: TS_EFULL, TS_EIO, TS_EFORMAT, TS_ENOMEM. */
+int32_t ts_refill_part(ts_refill *refill, ts_cut_part part, uint32_t table, uint32_t count, const void *bytes, uint64_t n,
+                       ts_err err);
+/* kept: changes count from here on; otherwise tables that were there are empty, and those created since are gone. NULL:
+ * nothing. */
+void ts_refill_end(ts_refill *refill, bool kept);
 
 /* ---- spare.c ---- */
 

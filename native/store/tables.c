@@ -29,7 +29,7 @@ static bool charge_filter(void *context, int64_t bytes) {
 }
 
 static uint64_t fixed_bytes(const ts_table *table) {
-  return sizeof(ts_table) + strlen(table->name) + 1 + table->shard_count * sizeof(ts_shard);
+  return sizeof(ts_table) + strlen(table->name) + 1 + strlen(table->options) + 1 + table->shard_count * sizeof(ts_shard);
 }
 
 static void destroy_shard(ts_shard *shard) {
@@ -52,6 +52,8 @@ void ts_table_destroy(ts_table *table) {
   }
   if (table->records != NULL) ts_records_tier(store)->records->close(table->records, false);
   ts_bloom_destroy(table->admission.bloom);
+  ts_tracking_end(table);
+  free(table->options);
   pthread_mutex_destroy(&table->expiring);
   pthread_mutex_destroy(&table->fetching);
   free(table->name);
@@ -62,7 +64,11 @@ void ts_table_destroy(ts_table *table) {
 static int32_t read_admission(ts_config_reader *r, ts_table *table) {
   static const char *const kinds[] = {"none", "counter", "bloom", "cbf" /* the name before */, NULL};
   ts_admission *a = &table->admission;
+  ts_text *found = r->found;
+  r->found = NULL; /* by the name of today */
   a->kind = (ts_admission_kind)TS_MIN(ts_config_choice(r, "admission", "none", kinds), TS_ADMIT_BLOOM);
+  r->found = found;
+  ts_config_found(r, "admission", "%s", kinds[a->kind]);
   if (a->kind == TS_ADMIT_ALL) return r->status;
   a->frequency = ts_config_u64(r, "admission.frequency", 1, 1, UINT64_C(1) << 30);
   a->default_value = (float)ts_config_f64(r, "admission.default_value", 0, -3e38, 3e38);
@@ -88,11 +94,10 @@ static void read_expiry(ts_config_reader *r, const ts_config *config, ts_table *
   e->norm = ts_config_choice(r, "expire.l2_form", "half-squared", forms) == 1;
 }
 
-static int32_t read_options(ts_table *table, const ts_config *config, ts_err err) {
+static int32_t read_found(ts_table *table, const ts_config *config, ts_config_reader *r, ts_err err) {
   ts_store *store = table->store;
-  ts_config_reader r = ts_config_read(config, "table", err);
-  const char *name = ts_config_text(&r, "name", NULL);
-  if (r.status != TS_OK) return r.status;
+  const char *name = ts_config_text(r, "name", NULL);
+  if (r->status != TS_OK) return r->status;
   if (name == NULL || name[0] == '\0')
     return ts_fail(err, TS_EINVAL, "Cannot create table: option \"name\" is required");
   table->name = strdup(name);
@@ -102,18 +107,18 @@ static int32_t read_options(ts_table *table, const ts_config *config, ts_err err
   for (uint32_t i = 0; i < count; i++)
     if (strcmp(store->tables[i]->name, name) == 0)
       return ts_fail(err, TS_EINVAL, "Cannot create table \"%s\": the store has one of this name", name);
-  uint32_t dim = (uint32_t)ts_config_u64(&r, "dim", 16, 1, 65536);
-  ts_row_type type = (ts_row_type)ts_config_choice(&r, "dtype", "fp32", ts_row_type_names);
-  ts_optimizer_read(&r, name, &table->optimizer);
-  ts_initializer_read(&r, dim, store->seed, name, &table->initializer);
+  uint32_t dim = (uint32_t)ts_config_u64(r, "dim", 16, 1, 65536);
+  ts_row_type type = (ts_row_type)ts_config_choice(r, "dtype", "fp32", ts_row_type_names);
+  ts_optimizer_read(r, name, &table->optimizer);
+  ts_initializer_read(r, dim, store->seed, name, &table->initializer);
   table->initializer.normal = store->normal;
-  read_expiry(&r, config, table);
-  bool frequency = ts_config_u64(&r, "record_frequency", 0, 0, 1) == 1;
-  bool version = ts_config_u64(&r, "record_version", 0, 0, 1) == 1 || ts_may_expire(table);
-  read_admission(&r, table); /* last: it takes memory */
+  read_expiry(r, config, table);
+  bool frequency = ts_config_u64(r, "record_frequency", 0, 0, 1) == 1;
+  bool version = ts_config_u64(r, "record_version", 0, 0, 1) == 1 || ts_may_expire(table);
+  read_admission(r, table); /* last: it takes memory */
   if (version && table->admission.kind == TS_ADMIT_COUNTED)
     table->admission.count_bits = ts_waiting_count_bits(table->admission.frequency);
-  int32_t status = ts_config_finish(&r);
+  int32_t status = ts_config_finish(r);
   if (status != TS_OK) return status;
   ts_optimizer_prepare(&table->optimizer, type, dim, frequency, version, ts_hash_bytes(name, strlen(name), store->seed),
                        store->level);
@@ -121,6 +126,14 @@ static int32_t read_options(ts_table *table, const ts_config *config, ts_err err
   return TS_OK;
 }
 
+static int32_t read_options(ts_table *table, const ts_config *config, ts_err err) {
+  ts_text found = {0};
+  ts_config_reader r = ts_config_read(config, "table", err);
+  r.found = &found;
+  const int32_t status = read_found(table, config, &r, err);
+  table->options = found.bytes;
+  return found.failed && status == TS_OK ? ts_fail(err, TS_ENOMEM, "Cannot create table: out of memory") : status;
+}
 static int32_t create_shard(ts_table *table, uint32_t s) {
   ts_store *store = table->store;
   ts_shard *shard = &table->shards[s];
@@ -183,6 +196,7 @@ static int32_t build(ts_table *table, ts_err err) {
   /* Rows of a small first tier leave soon: each lookup counts from the beginning. */
   atomic_store(&table->tracking, ts_is_tiered(store) && table->shard_count == 1);
   status = open_records(table, err);
+  if (status == TS_OK) status = ts_tracking_begin(table, err);
   return status == TS_OK ? ts_work_prepare(table, err) : status;
 }
 
@@ -243,7 +257,11 @@ int32_t ts_table_set_learning_rate(ts_store *store, uint32_t number, double lear
   ts_err e = {err, err_cap};
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
-  return status != TS_OK ? status : ts_optimizer_set_learning_rate(&table->optimizer, table->name, learning_rate, e);
+  if (status != TS_OK) return status;
+  ts_gate_enter(&store->gate);
+  status = ts_optimizer_set_learning_rate(&table->optimizer, table->name, learning_rate, e);
+  ts_gate_leave(&store->gate);
+  return status;
 }
 
 int32_t ts_table_rows(ts_store *store, uint32_t number, uint64_t *counts, uint32_t n_tiers, char *err, uint32_t err_cap) {
@@ -252,7 +270,7 @@ int32_t ts_table_rows(ts_store *store, uint32_t number, uint64_t *counts, uint32
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
   if (counts == NULL && n_tiers > 0) return ts_fail(e, TS_EINVAL, "Cannot count rows: the output is NULL");
-  status = ts_expire_sweep(table, e);
+  status = ts_expire_all(table, e);
   if (status != TS_OK) return status;
   uint64_t rows[TS_MAX_TIERS] = {0}, recorded = 0;
   for (uint32_t s = 0; s < table->shard_count; s++) {

@@ -202,7 +202,7 @@ static int32_t both_passes(update *u, ts_err err) {
   return status;
 }
 
-static int32_t run(update *u, ts_err err) {
+static int32_t run_inside(update *u, ts_err err) {
   ts_table *table = u->table;
   ts_store *store = table->store;
   u->plain = store->memory_tiers > 0 && store->tiers[0].tier.ops->write_op != TS_MEDIA_WRITE_NT && !ts_may_expire(table);
@@ -218,6 +218,14 @@ static int32_t run(update *u, ts_err err) {
     (void)ts_expire_piece(table, u->n, &removed, (ts_err){NULL, 0});
   }
   return TS_OK;
+}
+
+static int32_t run(update *u, ts_err err) {
+  ts_gate *gate = &u->table->store->gate;
+  ts_gate_enter(gate);
+  const int32_t status = run_inside(u, err);
+  ts_gate_leave(gate);
+  return status;
 }
 
 /* stride 0: that of the table's rows. */

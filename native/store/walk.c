@@ -74,7 +74,7 @@ static int32_t begin(ts_store *store, uint32_t number, const uint64_t *cursor, c
                    (*table)->name);
   ts_evictors_settle(store->evictors); /* a row that moves meanwhile would be met twice, or not at all */
   const bool begins = (cursor[PLACE] | cursor[HASH_POSITION] | cursor[BUCKET_AND_SLOT] | cursor[RECORDS]) == 0;
-  return begins ? ts_expire_sweep(*table, err) : TS_OK; /* expired rows are none */
+  return begins ? ts_expire_all(*table, err) : TS_OK; /* expired rows are none */
 }
 
 int32_t ts_table_walk(ts_store *store, uint32_t number, uint64_t *cursor, int64_t *keys, uint64_t cap, uint64_t *n,

@@ -1,0 +1,150 @@
+/* begin.c - the cut, its blocks on their way into a file, and the commit. */
+#include "checkpoint/checkpoint.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(sizeof(ts_cut_before) == sizeof(ts_before_entry) && sizeof(ts_cut_waiting) == sizeof(ts_waiting_entry) &&
+                  sizeof(ts_cut_place) == sizeof(ts_map_head),
+              "entries of a cut are those of the file");
+static_assert((int)TS_CUT_ABSENT == TS_BEFORE_ABSENT && (int)TS_CUT_ROW == TS_BEFORE_ROW && (int)TS_CUT_WAITS == TS_BEFORE_WAITING,
+              "and what they say, too");
+static_assert(sizeof(ts_checkpoint_origin) <= TS_ORIGIN_BYTES, "a store has room for its origin");
+
+struct ts_checkpoint {
+  ts_store *store;
+  ts_checkpoint_writer *writer; /* NULL: it was committed, or given up */
+  ts_cut *cut;                  /* NULL: the same */
+  ts_manifest lines;
+};
+
+ts_checkpoint_writer *ts_checkpoint_writer_of(ts_checkpoint *c) { return c->writer; }
+ts_manifest *ts_checkpoint_lines(ts_checkpoint *c) { return &c->lines; }
+
+static int32_t append(void *context, ts_cut_part part, uint32_t table, uint32_t count, const void *bytes, uint64_t n, ts_err err) {
+  static const ts_block_kind kinds[] = {TS_BLOCK_ROWS, TS_BLOCK_BEFORE, TS_BLOCK_WAITING, TS_BLOCK_FILTER, TS_BLOCK_MAP};
+  const ts_checkpoint *c = context;
+  return ts_checkpoint_append(c->writer, kinds[part], table, count, bytes, n, err);
+}
+
+static void table_lines(ts_checkpoint *c, uint32_t i) {
+  const ts_cut_table_state t = ts_cut_table_state_of(c->cut, i);
+  char key[64];
+#define LINE(name, ...) (snprintf(key, sizeof key, "table.%u." name, i), ts_manifest_put(&c->lines, key, __VA_ARGS__))
+  LINE("name", "%s", t.name);
+  LINE("options", "%s", t.options);
+  LINE("updates", "%llu", (unsigned long long)t.updates);
+  LINE("learning_rate", "%.9g", (double)t.learning_rate); /* nine digits tell every float */
+  LINE("row_bytes", "%u", t.layout->stride);
+  LINE("dtype", "%s", ts_row_type_names[t.layout->type]);
+  LINE("dim", "%u", t.layout->dim);
+  LINE("slots", "%u", t.layout->slots);
+  LINE("weight_bytes", "%u", t.layout->weight_bytes);
+  LINE("slot_bytes", "%u", t.layout->slot_bytes);
+  LINE("scalar_offset", "%u", t.layout->scalar_offset);
+  LINE("frequency_offset", "%u", t.layout->frequency_offset);
+  LINE("version_offset", "%u", t.layout->version_offset);
+  if (t.changes_log2 > 0) LINE("changes_log2", "%u", t.changes_log2);
+#undef LINE
+}
+
+static void store_lines(ts_checkpoint *c) {
+  const ts_cut_state s = ts_cut_state_of(c->cut);
+  ts_manifest_put(&c->lines, "seed", "%llu", (unsigned long long)c->store->seed);
+  ts_manifest_put(&c->lines, "step", "%lld", (long long)s.step);
+  ts_manifest_put(&c->lines, "step_set", "%d", s.stepped);
+  ts_manifest_put(&c->lines, "tables", "%u", s.tables);
+  for (uint32_t i = 0; i < s.tables; i++) table_lines(c, i);
+}
+
+enum { FULL, DELTA, AUTO };
+
+/* The data file. *delta tells what it came to: of auto a delta wherever that can be one. */
+static int32_t open_writer(ts_checkpoint *c, const char *path, uint32_t kind, bool *delta, ts_err err) {
+  const ts_store *store = c->store;
+  ts_checkpoint_origin origin;
+  memcpy(&origin, store->origin, sizeof origin);
+  if (kind == DELTA && !store->track_changes)
+    return ts_fail(err, TS_EINVAL, "Cannot begin a delta in %s: the store does not keep what changes; open it with track_changes=1", path);
+  *delta = kind == DELTA || (kind == AUTO && store->track_changes && origin.number != 0);
+  int32_t status = ts_checkpoint_writer_open(NULL, path, *delta, &origin, &c->writer, err);
+  if (kind == AUTO && *delta && (status == TS_EFORMAT || status == TS_EINVAL)) {
+    *delta = false;
+    status = ts_checkpoint_writer_open(NULL, path, false, &origin, &c->writer, err);
+  }
+  return status;
+}
+
+static void give_up(ts_checkpoint *c) {
+  ts_cut_end(c->cut, false);
+  ts_checkpoint_abandon(c->writer);
+  c->cut = NULL;
+  c->writer = NULL;
+}
+
+static void destroy(ts_checkpoint *c) {
+  give_up(c);
+  ts_manifest_free(&c->lines);
+  free(c);
+}
+
+int32_t ts_checkpoint_begin(ts_store *store, const ts_config *config, ts_checkpoint **out, char *err_text, uint32_t err_cap) {
+  static const char *const kinds[] = {"full", "delta", "auto", NULL};
+  const ts_err err = {err_text, err_cap};
+  int32_t status = ts_store_check(store, "begin a checkpoint", err);
+  if (status == TS_OK && out == NULL) status = ts_fail(err, TS_EINVAL, "Cannot begin a checkpoint: the output is NULL");
+  if (status != TS_OK) return status;
+  *out = NULL;
+  ts_config_reader r = ts_config_read(config, "checkpoint", err);
+  const char *path = ts_config_text(&r, "path", NULL);
+  const uint32_t kind = ts_config_choice(&r, "kind", "auto", kinds);
+  if (ts_config_finish(&r) != TS_OK) return r.status;
+  if (path == NULL || path[0] == '\0') return ts_fail(err, TS_EINVAL, "Cannot begin a checkpoint: option \"path\" is required, a folder");
+  if (strcmp(store->storage, "NULL") == 0)
+    return ts_fail(err, TS_EUNSUPPORTED, "Cannot begin a checkpoint: storage NULL keeps no rows");
+  ts_checkpoint *c = calloc(1, sizeof *c);
+  if (c == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint: out of memory");
+  c->store = store;
+  bool delta = false;
+  status = open_writer(c, path, kind, &delta, err);
+  if (status == TS_OK) status = ts_cut_begin(store, delta, append, c, &c->cut, err);
+  if (status == TS_OK) {
+    store_lines(c);
+    if (c->lines.failed) status = ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint: out of memory");
+  }
+  if (status != TS_OK) {
+    destroy(c);
+    return status;
+  }
+  *out = c;
+  return TS_OK;
+}
+
+int32_t ts_checkpoint_write(ts_checkpoint *c, uint64_t *control, char *err_text, uint32_t err_cap) {
+  const ts_err err = {err_text, err_cap};
+  if (c == NULL) return ts_fail(err, TS_EINVAL, "Cannot write a checkpoint: it is NULL");
+  int32_t status = ts_store_check(c->store, "write a checkpoint", err);
+  if (status != TS_OK) return status;
+  if (c->cut == NULL) return ts_fail(err, TS_EINVAL, "Cannot write a checkpoint: it was written before, or could not be");
+  status = ts_cut_write(c->cut, control, err);
+  if (status == TS_OK && c->lines.failed) status = ts_fail(err, TS_ENOMEM, "Cannot write a checkpoint: out of memory");
+  if (status != TS_OK) {
+    give_up(c);
+    return status;
+  }
+  ts_checkpoint_origin origin = {0};
+  status = ts_checkpoint_commit(c->writer, &c->lines, &origin, err);
+  c->writer = NULL;
+  if (status == TS_OK) memcpy(c->store->origin, &origin, sizeof origin);
+  ts_cut_end(c->cut, status == TS_OK);
+  c->cut = NULL;
+  return status;
+}
+
+int32_t ts_checkpoint_close(ts_checkpoint *c) {
+  if (c == NULL || ts_store_check(c->store, "close a checkpoint", (ts_err){NULL, 0}) != TS_OK) return TS_OK; /* the parent's */
+  destroy(c);
+  return TS_OK;
+}

@@ -1,0 +1,35 @@
+/* checkpoint.h - checkpoints of stores: the cut (store/cut.h) of a store written into a chain's folder (file.h), and brought
+ * back. What tierstore.h says of a checkpoint is said there; here is what a layer above adds to one of its own.
+ *
+ * Lines of a manifest, beside those of file.h:
+ *   seed, step, step_set      of the store; step_set 1: somebody has set the step
+ *   tables                    how many; for each, from 0:
+ *   table.<i>.name, .options  name; all that it was created with, "key=value" lines
+ *   table.<i>.updates, .learning_rate   update calls before the cut; as it is at the cut
+ *   table.<i>.row_bytes, .dtype, .dim, .slots, .weight_bytes, .slot_bytes, .scalar_offset, .frequency_offset, .version_offset
+ *                             where the parts of a row lie (optimizers/row_layout.h); an offset of 0: there is none
+ *   table.<i>.changes_log2    of a store with track_changes: slots of its map of changes, as a power of two */
+#ifndef TS_CHECKPOINT_CHECKPOINT_H
+#define TS_CHECKPOINT_CHECKPOINT_H
+
+#include "checkpoint/file.h"
+#include "store/store.h"
+
+/* Between ts_checkpoint_begin and ts_checkpoint_write: where blocks of another layer go, and the lines that go into the
+ * manifest. */
+ts_checkpoint_writer *ts_checkpoint_writer_of(ts_checkpoint *checkpoint);
+ts_manifest *ts_checkpoint_lines(ts_checkpoint *checkpoint);
+
+/* What another layer restores with the store. Either may be NULL. */
+typedef struct ts_restore_part {
+  void *context;
+  /* Before anything changes: reads what it needs of link 0 and refuses what it cannot take up. */
+  int32_t (*check)(void *context, ts_checkpoint_reader *reader, ts_err err);
+  /* When all rows are there; after a failure the store is emptied again. */
+  int32_t (*load)(void *context, ts_err err);
+} ts_restore_part;
+/* ts_store_restore with a part of another layer; NULL: none. */
+int32_t ts_checkpoint_restore(ts_store *store, const ts_config *config, const ts_restore_part *part, uint64_t *control,
+                              ts_err err);
+
+#endif

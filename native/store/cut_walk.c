@@ -1,0 +1,210 @@
+/* cut_walk.c - what a cut consists of, written beside calls that go on changing the store: see cut.h.
+ *
+ * From the top tier down, through all tables, so that a reader meets the rows of the first tier first. Why each row is met:
+ * it has an entry in its shard's index for as long as it is in memory, and the walk of an index meets every entry that was
+ * there all the time, however segments are rebuilt meanwhile; the row of a lower tier that went up since was told, and the
+ * row of a tier that was walked already and has gone down is met again below. The same holds of records and their keys. */
+#include "base/sync_point.h"
+#include "store/cut_inside.h"
+
+#include <string.h>
+
+#define ENTRIES_A_HOLD 4096u /* looked at under one hold of a shard's lock */
+#define CHANGES_A_BLOCK (UINT64_C(8) << 10) /* words */
+#define RECORDS_A_PIECE 256u
+
+typedef struct walk {
+  ts_cut *cut;
+  uint64_t *control;
+  uint32_t table; /* of what is gathered */
+  ts_cut_part part;
+  uint32_t count;
+  uint64_t used;
+} walk;
+
+static bool stopped(walk *w) {
+  if (w->control != NULL && __atomic_load_n(&w->control[TS_CONTROL_CANCEL], __ATOMIC_RELAXED) != 0)
+    ts_cut_fail(w->cut, TS_ECANCELLED, "Cannot write a checkpoint: it was cancelled");
+  return ts_cut_failed(w->cut);
+}
+
+static void done(walk *w, uint64_t rows) {
+  if (w->control != NULL) __atomic_fetch_add(&w->control[TS_CONTROL_DONE], rows, __ATOMIC_RELAXED);
+}
+
+static void give(walk *w) {
+  ts_cut_give(w->cut, w->part, w->table, w->count, w->cut->rows, w->used);
+  w->count = 0;
+  w->used = 0;
+}
+
+static void gather(walk *w, const void *head, uint64_t bytes, const unsigned char *row, uint64_t row_bytes) {
+  memcpy(w->cut->rows + w->used, head, bytes);
+  if (row_bytes > 0) memcpy(w->cut->rows + w->used + bytes, row, row_bytes);
+  w->used += bytes + row_bytes;
+  w->count++;
+}
+
+/* Rows of one tier that a shard has in memory, or its keys that wait (tier TS_NOT_ADMITTED). */
+static void walk_shard(walk *w, ts_shard *shard, uint32_t tier) {
+  ts_cut *cut = w->cut;
+  const ts_table *table = shard->table;
+  const bool waiting = tier == TS_NOT_ADMITTED;
+  const uint64_t stride = table->layout.stride, entry = waiting ? sizeof(ts_cut_waiting) : sizeof(int64_t) + stride;
+  ts_index_cursor cursor = {0};
+  w->table = table->number;
+  w->part = waiting ? TS_CUT_WAITING : TS_CUT_ROWS;
+  for (bool more = true; more && !stopped(w);) {
+    uint64_t looked = 0, met = 0;
+    TS_SYNC("cut:walk:piece");
+    pthread_mutex_lock(&shard->lock);
+    while (looked < ENTRIES_A_HOLD && w->used + entry <= cut->rows_bytes) {
+      int64_t key;
+      ts_location l;
+      more = ts_index_next(&shard->index, &cursor, &key, &l);
+      if (!more) break;
+      looked++;
+      if (waiting ? TS_LOCATION_TIER(l) < TS_NOT_ADMITTED : TS_LOCATION_TIER(l) != tier) continue;
+      met++;
+      const uint64_t hash = ts_index_hash(key);
+      if (!ts_cut_has(cut, table->number, hash) || ts_cut_told(cut, table->number, hash)) continue;
+      if (waiting) {
+        const uint64_t word = TS_LOCATION_ROW(l);
+        const ts_cut_waiting head = {.key = key,
+                                     .count = (uint32_t)TS_MIN(ts_waiting_count(&table->admission, word), UINT32_MAX),
+                                     .step = ts_waiting_step(&table->admission, word)};
+        gather(w, &head, sizeof head, NULL, 0);
+      } else {
+        gather(w, &key, sizeof key, ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)), stride);
+      }
+    }
+    pthread_mutex_unlock(&shard->lock);
+    if (!waiting) done(w, met);
+    if (w->used + entry > cut->rows_bytes) give(w);
+  }
+  give(w);
+}
+
+/* The rows among these keys that are records only, read into the work: as nobody has changed them since, or told before. */
+static int32_t read_records(ts_table *table, ts_work *work, ts_err err) {
+  ts_work_by_shard(table, work);
+  memset(work->state, 0, work->count);
+  int32_t status = ts_fetch_begin(table, work, err);
+  TS_SYNC("cut:walk:records");
+  for (uint32_t s = 0; status == TS_OK && s < table->shard_count; s++) {
+    ts_shard *shard = &table->shards[s];
+    if (work->starts[s] == work->starts[s + 1]) continue;
+    uint32_t again[RECORDS_A_PIECE], n = 0;
+    pthread_mutex_lock(&shard->lock);
+    for (uint32_t i = work->starts[s]; i < work->starts[s + 1]; i++) {
+      const uint32_t d = work->order[i];
+      const bool above = TS_LOCATION_TIER(ts_index_find_one(&shard->index, work->keys[d])) < TS_NOT_ADMITTED;
+      if (above) work->state[d] = 0;
+      if (!above && !work->fetched[d]) again[n++] = d;
+    }
+    if (n > 0) status = ts_fetch_again(table, work, again, n, err);
+    pthread_mutex_unlock(&shard->lock);
+  }
+  ts_fetch_end(table, work);
+  return status;
+}
+
+/* Some keys of the tier of records; *more: there may be others. */
+static int32_t walk_some(walk *w, ts_table *table, uint64_t *cursor, bool *more, ts_err err) {
+  int64_t keys[RECORDS_A_PIECE];
+  uint32_t got = 0;
+  ts_work *work = ts_work_acquire(table, RECORDS_A_PIECE, TS_WORK_LOOKUP);
+  const uint32_t most = TS_MIN(TS_MIN(work->capacity, work->staging_capacity), RECORDS_A_PIECE);
+  int32_t status =
+      ts_records_tier(table->store)->records->walk(table->records, cursor, most, keys, NULL, NULL, &got, err);
+  ts_work_clear(work);
+  for (uint32_t i = 0; status == TS_OK && i < got; i++) {
+    const uint64_t hash = ts_index_hash(keys[i]);
+    if (!ts_cut_has(w->cut, table->number, hash) || ts_cut_told(w->cut, table->number, hash)) continue;
+    work->times[ts_work_add(work, keys[i], hash)] = 0; /* a key may come twice */
+  }
+  if (status == TS_OK && work->count > 0) status = read_records(table, work, err);
+  const uint64_t stride = table->layout.stride;
+  for (uint32_t d = 0; status == TS_OK && d < work->count; d++) {
+    if (work->state[d] == 0) continue;
+    if (w->used + sizeof(int64_t) + stride > w->cut->rows_bytes) give(w);
+    gather(w, &work->keys[d], sizeof(int64_t), ts_work_staging(work, d), stride);
+  }
+  ts_work_release(table->store, work);
+  done(w, got);
+  *more = got > 0;
+  return status;
+}
+
+static void walk_records(walk *w, ts_table *table) {
+  char why[512] = "";
+  uint64_t cursor = 0;
+  w->table = table->number;
+  w->part = TS_CUT_ROWS;
+  for (bool more = true; more && !stopped(w);) {
+    const int32_t status = walk_some(w, table, &cursor, &more, (ts_err){why, sizeof why});
+    if (status != TS_OK) ts_cut_fail(w->cut, status, why);
+  }
+  give(w);
+}
+
+static void walk_changes(walk *w, uint32_t number) {
+  const ts_changes *c = &w->cut->tables[number].changes;
+  struct {
+    ts_cut_place place;
+    uint64_t words[CHANGES_A_BLOCK / 8];
+  } piece;
+  const uint64_t all = ts_changes_words(c->log2), most = sizeof piece.words / 8;
+  for (uint64_t first = 0; first < all && !stopped(w); first += most) {
+    const uint64_t n = TS_MIN(most, all - first);
+    piece.place = (ts_cut_place){.log2 = c->log2, .first_word = first};
+    memcpy(piece.words, c->words + first, n * 8);
+    ts_cut_give(w->cut, TS_CUT_CHANGES, number, (uint32_t)n, &piece, sizeof piece.place + n * 8);
+  }
+}
+
+static void walk_filter(walk *w, const ts_table *table) {
+  const uint64_t bytes = ts_bloom_counter_bytes(table->admission.bloom);
+  for (uint64_t part = 0; part * TS_FILTER_PART < bytes && !stopped(w); part++) ts_cut_tell_filter(w->cut, table, part);
+}
+
+uint64_t ts_cut_rows_of(ts_table *table) {
+  const ts_store *store = table->store;
+  uint64_t rows = 0;
+  for (uint32_t s = 0; s < table->shard_count; s++) {
+    pthread_mutex_lock(&table->shards[s].lock);
+    for (uint32_t t = 0; t < store->memory_tiers; t++) rows += table->shards[s].rows[t].live - table->shards[s].rows[t].copies;
+    pthread_mutex_unlock(&table->shards[s].lock);
+  }
+  if (table->records == NULL) return rows;
+  ts_records_counts counts;
+  ts_records_tier(table->store)->records->count(table->records, &counts);
+  return rows + counts.rows;
+}
+
+int32_t ts_cut_write(ts_cut *cut, uint64_t *control, ts_err err) {
+  ts_store *store = cut->store;
+  walk w = {.cut = cut, .control = control};
+  if (control != NULL) {
+    __atomic_store_n(&control[TS_CONTROL_DONE], 0, __ATOMIC_RELAXED);
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < cut->table_count; i++) rows += ts_cut_rows_of(store->tables[i]);
+    __atomic_store_n(&control[TS_CONTROL_TOTAL], rows, __ATOMIC_RELAXED);
+  }
+  for (uint32_t i = 0; cut->delta && i < cut->table_count; i++) walk_changes(&w, i);
+  for (uint32_t tier = 0; tier < store->memory_tiers; tier++)
+    for (uint32_t i = 0; i < cut->table_count; i++)
+      for (uint32_t s = 0; s < store->tables[i]->shard_count; s++) walk_shard(&w, &store->tables[i]->shards[s], tier);
+  TS_SYNC("cut:walk:below_memory");
+  for (uint32_t i = 0; i < cut->table_count; i++) {
+    ts_table *table = store->tables[i];
+    for (uint32_t s = 0; table->admission.kind == TS_ADMIT_COUNTED && s < table->shard_count; s++)
+      walk_shard(&w, &table->shards[s], TS_NOT_ADMITTED);
+    if (table->records != NULL) walk_records(&w, table);
+    if (table->admission.bloom != NULL) walk_filter(&w, table);
+  }
+  ts_cut_detach(cut);
+  ts_cut_flush(cut);
+  (void)stopped(&w);
+  return ts_cut_failed(cut) ? ts_fail(err, atomic_load(&cut->status), "%s", cut->why) : TS_OK;
+}
