@@ -398,6 +398,24 @@ export type {
   ResolvedPlanFile,
 } from "./models/planning/plan_file.ts";
 export { planInputs } from "./models/planning/inputs.ts";
+export { ask, type Asked } from "./models/planning/ask/ask.ts";
+export { ASK_MEDIA, type AskMedium } from "./models/planning/ask/candidates.ts";
+export {
+  type AskedRows,
+  deviceCapacities,
+  planFileText,
+  planFrom,
+  planOfQuestion,
+  type Question as AskedQuestion,
+  tableOfRows,
+  tablesOfFile,
+  withMedium,
+} from "./models/planning/ask/question.ts";
+export type { Turn as AskTurn, TurnOf as AskTurnOf } from "./models/planning/ask/turning.ts";
+export type { Way as AskWay } from "./models/planning/ask/ways.ts";
+export { type AskPage, renderAsk } from "./reports/ask/page.ts";
+export { askJson, askText } from "./reports/ask/text.ts";
+export { type AskFiles, writeAsk } from "./reports/ask/write.ts";
 export type {
   PlanInputs as ModelledPlan,
   PlannedTable as PlanInputTable,

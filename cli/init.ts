@@ -21,6 +21,12 @@ function kindOf(text: string): keyof typeof KINDS {
   throw new UsageError(`Cannot begin a "${text}": expected run, simulation or plan`);
 }
 
+/** The path of a schema of ours from a folder, as files name it for editors. */
+export function schemaFrom(folder: string, schema: string): string {
+  const near = relative(folder, fileURLToPath(new URL(`../scenarios/${schema}`, import.meta.url)));
+  return near.startsWith(".") ? near : `./${near}`;
+}
+
 /** `tierbench init`: writes a commented scenario, simulation or plan to begin with. */
 export function addInit(program: Command, { terminal }: Context): void {
   program.command("init")
@@ -36,10 +42,8 @@ export function addInit(program: Command, { terminal }: Context): void {
     .action(async (file, { kind }) => {
       const { template, schema: schemaFile, next } = KINDS[kind];
       const path = resolve(file);
-      const schema = fileURLToPath(new URL(`../scenarios/${schemaFile}`, import.meta.url));
-      const near = relative(dirname(path), schema);
       const name = basename(path).replace(/\.jsonc?$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "");
-      const text = template(name === "" ? "mine" : name, near.startsWith(".") ? near : `./${near}`);
+      const text = template(name === "" ? "mine" : name, schemaFrom(dirname(path), schemaFile));
       await writing(file, () => writeNew(file, text));
       terminal.out(`wrote    ${file}\nnext     deno task tierbench ${next(file)}\n`);
     });

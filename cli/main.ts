@@ -21,6 +21,7 @@ import {
   UnresumableError,
   VouchError,
 } from "../mod.ts";
+import { addAsk } from "./ask.ts";
 import { addCalibrate } from "./calibrate.ts";
 import { addClaim } from "./claim.ts";
 import { addCurve } from "./curve.ts";
@@ -62,6 +63,7 @@ Examples ("tierbench" stands for "deno task tierbench"):
   tierbench run pmem-modes --require measured     only if the media are really here
   tierbench init mine.jsonc && tierbench run mine.jsonc
   tierbench compare before.html after.html        what got faster, what slower, how sure that is
+  tierbench ask --rows 2TB --target 500k/s        where 2 TB of rows should live, what it costs, how sure that is
   tierbench doctor                                what this machine has and what it lacks
   tierbench provision fsdax                       the commands that set PMEM up on this machine`;
 
@@ -95,6 +97,7 @@ function program(context: Context): Command {
     addPublish,
     addClaim,
     addPrices,
+    addAsk,
     addPlan,
     addSize,
     addCurve,

@@ -103,6 +103,20 @@ export interface PricedMachine extends PriceAge {
   readonly energyPerHour?: number;
   /** Bytes of its NVMe drives; absent where it has none, or none are stated. */
   readonly nvmeBytes?: number;
+  /** What an hour of one that is built of parts is made of; the lines add up to `perHour`. */
+  readonly lines?: readonly MachineLine[];
+}
+
+/** A line of a machine's bill. */
+export interface MachineLine {
+  /** `16 × 64 GB DDR5`. */
+  readonly name: string;
+  /** What it is a part of: modules, cards and drives; the rest of the server with its network; or power. */
+  readonly kind: "memory" | "server" | "power";
+  /** An hour of it. */
+  readonly perHour: number;
+  /** What it costs to buy; absent of power. */
+  readonly purchase?: number;
 }
 
 /** Why a machine has no price. */
@@ -266,18 +280,30 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
   }
   const rates = ownedRates(dated);
   const { perHour, purchase, watts, terms } = ownedCost(bought, rates);
+  const hourly = capitalRecovery(rates.capitalRate, rates.life) / HOURS_PER_YEAR / rates.utilisation;
+  const line = (kind: MachineLine["kind"], name: string, price: number): MachineLine => ({
+    name,
+    kind,
+    perHour: price * hourly,
+    purchase: price,
+  });
   const machine: PricedMachine = {
     what: `server with ${bought.map(({ name }) => name).join(", ")}`,
     perHour,
     purchase,
     watts,
     energyPerHour: terms.energy,
+    lines: [
+      ...bought.filter(({ price }) => price > 0).map(({ name, count, price }) => line("memory", name, count * price)),
+      line("server", "server without memory", rates.serverPrice),
+      line("server", "network", rates.networkPrice),
+      { name: "power", kind: "power", perHour: terms.energy },
+    ],
     ...(nvmeBytes === 0 ? {} : { nvmeBytes }),
     ...ageOf(used.filter((row) => "medium" in row && row.medium !== undefined), date),
     ended,
   };
   if (unpriced === undefined) return machine;
-  const hourly = capitalRecovery(rates.capitalRate, rates.life) / HOURS_PER_YEAR / rates.utilisation;
   return {
     why: "no public price of CXL memory",
     rest: { machine, gigabytes: unpriced.gigabytes, hourly },

@@ -129,6 +129,7 @@ export function billOf(trainers: PlanTrainers | undefined, prices: Prices, serve
   return {
     sign,
     commonPerHour: price.perHour * trainers.count,
+    trainers: `${trainers.count} × ${price.what}`,
     of: `the whole bill, with ${trainers.count} × ${price.what} to train (${dates})`,
   };
 }

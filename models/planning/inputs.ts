@@ -76,6 +76,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
       ...(dollarsPerHour === undefined ? {} : { dollarsPerHour }),
     },
     samplesPerStep,
+    workers: file.workers,
     step: planStepModel(setting),
     simulate: planSimulator(setting),
     maxHosts: file.maxHosts,

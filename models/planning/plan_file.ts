@@ -120,7 +120,8 @@ export interface BookMedia {
   readonly nvme: string;
 }
 
-const BOOK_MEDIA: BookMedia = {
+/** Their defaults. */
+export const BOOK_MEDIA: BookMedia = {
   dram: "ddr4-2666-6ch",
   cxl: "cxl-type3-ddr4",
   pmem: "optane-100-6x256",

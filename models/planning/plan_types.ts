@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { MachineLine } from "../costs/machine_cost.ts";
+
 /** A tier of a machine. */
 export interface PlanTier {
   /** `DRAM`, `PMEM`, `CXL`, `SSD`: unique in its machine. */
@@ -39,6 +41,12 @@ export interface PlanMachine {
   readonly priceDate: string;
   /** That it is old, or that its memory is not sold new any more. */
   readonly priceNote?: string;
+  /** What an hour of one is made of; the lines add up to `pricePerHour`. Absent: it is one price. */
+  readonly lines?: readonly MachineLine[];
+  /** What one costs to buy; absent where it is rented. */
+  readonly purchase?: number;
+  /** Mean watts of one; absent where no source states them. */
+  readonly watts?: number;
   /** Its tiers, fastest first. */
   readonly tiers: readonly PlanTier[];
   /** Its cores: rows are looked up and updated by them. */
@@ -95,6 +103,8 @@ export interface PlanBill {
   readonly commonPerHour: number;
   /** What costs are of, in words. */
   readonly of: string;
+  /** What else is in it: `1 × p4d.24xlarge`; absent: nothing. */
+  readonly trainers?: string;
 }
 
 /** A table where it is placed. */
@@ -231,6 +241,20 @@ export interface Loser {
   readonly why: string;
 }
 
+/** Why it cannot be told that a plan wins. */
+export interface PlanDoubt {
+  /** The machine that may miss the target, or do better than the winner. */
+  readonly machine: string;
+  /** How many of it. */
+  readonly hosts: number;
+  /** `misses`: the winner may miss the target. `cheaper`: another may meet it for less. `faster`: it may be faster. */
+  readonly turns: "misses" | "cheaper" | "faster";
+  /** Media whose error, or missing band, it is; to be measured. */
+  readonly media: readonly string[];
+  /** One sentence, with what to measure. */
+  readonly text: string;
+}
+
 /** The answer. */
 export interface PlanAnswer {
   /** What costs are of; absent where the request says nothing of it. */
@@ -238,7 +262,7 @@ export interface PlanAnswer {
   /** The cheapest that meets the target; with a budget alone, the fastest within it. Undefined: none does. */
   readonly best: Plan | undefined;
   /** Why it cannot be told that it wins: bands, or their absence, that can turn the order. Empty: it can. */
-  readonly doubts: readonly string[];
+  readonly doubts: readonly PlanDoubt[];
   /** Every other machine, with the reason that it is not chosen. */
   readonly losers: readonly Loser[];
 }

@@ -30,7 +30,37 @@ const GRID = 24;
 const GRID_OF_TWO = 12;
 
 /** 99 % quantile of a standard normal variable. */
-const Z99 = 2.326;
+export const Z99 = 2.326;
+
+/** What a machine came to. */
+type Tried = ReturnType<typeof bestOn> & { readonly machine: PlanMachine };
+
+/** Whether nothing but a budget is asked for, so that the fastest wins. */
+function isBudgetOnly({ target }: PlanRequest): boolean {
+  return target.samplesPerSecond === undefined && target.p99StepSeconds === undefined;
+}
+
+function tryAll(request: PlanRequest): { readonly tried: readonly Tried[]; readonly best: Plan | undefined } {
+  check(request);
+  const tried = request.machines.map((machine) => ({ machine, ...bestOn(machine, request) }));
+  const winners = tried.filter(({ found, met }) => found !== undefined && met).sort((a, b) => {
+    const [x, y] = [a.found as Plan, b.found as Plan];
+    const faster = y.samplesPerSecond.value - x.samplesPerSecond.value;
+    const cheaper = x.pricePerHour - y.pricePerHour;
+    return (isBudgetOnly(request) ? faster || cheaper : cheaper || faster) ||
+      (a.machine.name < b.machine.name ? -1 : 1);
+  });
+  return { tried, best: winners[0]?.found };
+}
+
+/**
+ * The plan that {@linkcode plan} names, without the reasons of the others.
+ *
+ * @throws {RangeError} as {@linkcode plan}.
+ */
+export function bestPlan(request: PlanRequest): Plan | undefined {
+  return tryAll(request).best;
+}
 
 /**
  * The best plan for a request.
@@ -38,17 +68,8 @@ const Z99 = 2.326;
  * @throws {RangeError} The request asks for nothing, or holds a number that cannot be.
  */
 export function plan(request: PlanRequest): PlanAnswer {
-  check(request);
-  const { target } = request;
-  const tried = request.machines.map((machine) => ({ machine, ...bestOn(machine, request) }));
-  const budgetOnly = target.samplesPerSecond === undefined && target.p99StepSeconds === undefined;
-  const winners = tried.filter(({ found, met }) => found !== undefined && met).sort((a, b) => {
-    const [x, y] = [a.found as Plan, b.found as Plan];
-    const faster = y.samplesPerSecond.value - x.samplesPerSecond.value;
-    const cheaper = x.pricePerHour - y.pricePerHour;
-    return (budgetOnly ? faster || cheaper : cheaper || faster) || (a.machine.name < b.machine.name ? -1 : 1);
-  });
-  const best = winners[0]?.found;
+  const { tried, best } = tryAll(request);
+  const budgetOnly = isBudgetOnly(request);
   const losers = tried.filter(({ found }) => found === undefined || found !== best)
     .map(({ machine, found, why, full }): Loser => ({
       machine,
@@ -65,8 +86,9 @@ export function plan(request: PlanRequest): PlanAnswer {
 export function runnerUp({ losers }: PlanAnswer, request: PlanRequest): Plan | undefined {
   const plans = losers.flatMap((loser) => loser.plan === undefined ? [] : [loser.plan]);
   const rank = (plan: Plan) => (meets(plan, request) ? 0 : 1e30) + plan.pricePerHour;
-  const budgetOnly = request.target.samplesPerSecond === undefined && request.target.p99StepSeconds === undefined;
-  return plans.sort((a, b) => budgetOnly ? b.samplesPerSecond.value - a.samplesPerSecond.value : rank(a) - rank(b))[0];
+  return plans.sort((a, b) =>
+    isBudgetOnly(request) ? b.samplesPerSecond.value - a.samplesPerSecond.value : rank(a) - rank(b)
+  )[0];
 }
 
 function check({ tables, machines, target, samplesPerStep, maxHosts }: PlanRequest): void {
@@ -161,7 +183,10 @@ function fill(choices: readonly Option[], machine: PlanMachine, hosts: number, r
     if (option.kind !== "cached") continue;
     const used = bytesOf(filled, machine.tiers.length);
     const free = (machine.tiers[0]?.bytes ?? 0) - (used[0] ?? 0);
-    const more = Math.floor(free * 0.999_999 / table.rowBytes) * hosts;
+    // A row that was a record on a drive needs more beside it once it is in memory.
+    const { memoryRow, recordRow } = request.overhead;
+    const each = table.rowBytes + memoryRow - (machine.tiers[1]?.records === true ? recordRow : memoryRow);
+    const more = Math.floor(free * 0.999_999 / each) * hosts;
     const second = option.upTo[1] ?? table.rows;
     const rows = Math.min(second, (option.upTo[0] ?? 0) + Math.max(0, more));
     const upTo = [rows, ...option.upTo.slice(1)];

@@ -6,7 +6,7 @@
 
 import { GIB } from "../costs/cost_model.ts";
 import { amountIn, DOLLARS, inCurrency } from "../costs/currency.ts";
-import { type PriceAge, pricesIn } from "../costs/machine_cost.ts";
+import { type PricedMachine, pricesIn } from "../costs/machine_cost.ts";
 import { dateText, type Instance, isEnded, isStale, type PriceBook } from "../costs/price_book.ts";
 import { billOf, ownPrice, type PlanPricing, type PlanTrainers, priceNoteOf, type UnpricedMachine } from "./bill.ts";
 import { OVERHEAD } from "../workloads/row_bytes.ts";
@@ -78,6 +78,8 @@ export interface PlanInputs {
   readonly target: PlanTarget;
   /** Training samples a step, all workers together. */
   readonly samplesPerStep: number;
+  /** Workers that train together. */
+  readonly workers: number;
   /** What a step costs. */
   readonly step: PlanStepModel;
   /** Runs plans in virtual time. */
@@ -105,7 +107,7 @@ export function planRequest(
     if (unfit) return [{ name: machine.name, why }];
     const planned = ownMachine(
       machine,
-      { perHour: rest?.machine.perHour ?? 0, dates: [], stale: false, ended: [] },
+      rest?.machine ?? { what: "", perHour: 0, dates: [], stale: false, ended: [] },
       inputs,
     );
     return [{ name: machine.name, why, machine: planned, ...(rest === undefined ? {} : { rest }) }];
@@ -230,6 +232,8 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
     name: nameOf(instance),
     pricePerHour: instance.pricePerHour,
     priceDate: dateText(instance),
+    ...(instance.bought === undefined ? {} : { purchase: instance.bought.price }),
+    ...(instance.watts === undefined ? {} : { watts: instance.watts }),
     ...priceNoteOf({
       stale: isStale(instance, inputs.prices),
       ended: isEnded(instance, inputs.prices) ? [`its memory is not sold new since ${instance.soldUntil}`] : [],
@@ -242,14 +246,17 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
 
 function ownMachine(
   machine: OwnMachine,
-  { perHour, dates, ...age }: PriceAge & { readonly perHour: number },
+  { perHour, dates, stale, ended, lines, purchase, watts }: PricedMachine,
   inputs: PlanInputs,
 ): PlanMachine {
   return {
     name: machine.name,
     pricePerHour: perHour,
     priceDate: dates.join(", "),
-    ...priceNoteOf(age),
+    ...priceNoteOf({ stale, ended }),
+    ...(lines === undefined ? {} : { lines }),
+    ...(purchase === undefined ? {} : { purchase }),
+    ...(watts === undefined ? {} : { watts }),
     cores: machine.threads,
     networkBytesPerSecond: machine.networkBytesPerSecond,
     tiers: machine.tiers.map((tier) => planTier(tier, machine.threads, inputs)),
@@ -259,8 +266,10 @@ function ownMachine(
 function planTier(
   { name, medium, bytes, devices, records }: OwnMachine["tiers"][number],
   threads: number,
-  { rowTimes, usableShare, tables }: PlanInputs,
+  { rowTimes, usableShare, tables, workers }: PlanInputs,
 ): PlanTier {
+  // With servers as many threads look rows up as requests come together, with one worker the machine's own.
+  const busy = workers === 1 ? threads : Math.min(threads, workers);
   const widest = Math.max(...tables.map(({ rowBytes }) => rowBytes));
   return {
     name,
@@ -268,9 +277,9 @@ function planTier(
     bytes: bytes * usableShare,
     devices,
     records,
-    readSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes, devices).readSeconds,
-    writeSeconds: (rowBytes) => rowTimes(medium, threads, rowBytes, devices).writeSeconds,
-    ...bandOf(rowTimes(medium, threads, widest)),
+    readSeconds: (rowBytes) => rowTimes(medium, busy, rowBytes, devices).readSeconds,
+    writeSeconds: (rowBytes) => rowTimes(medium, busy, rowBytes, devices).writeSeconds,
+    ...bandOf(rowTimes(medium, busy, widest)),
   };
 }
 

@@ -39,7 +39,7 @@ export function simulatedText(plans: readonly (readonly [Plan, SimulatedPlan | u
 
 function bestLines(
   best: Plan,
-  doubts: readonly string[],
+  doubts: PlanAnswer["doubts"],
   { sign, of }: Omit<PlanBill, "commonPerHour"> = { sign: "$", of: "the machines that hold the tables alone" },
 ): string[] {
   const { machine, hosts, step, placements, usedBytes } = best;
@@ -55,7 +55,7 @@ function bestLines(
     `${significant(seconds * 1e3)} ms`,
   ]);
   return [
-    ...doubts.map((why) => `cannot be told: ${why}`),
+    ...doubts.map(({ text }) => `cannot be told: ${text}`),
     `${doubts.length === 0 ? "best " : "leads"}    ${hosts} × ${machine.name}, ${
       significant(best.pricePerHour)
     } ${sign} an hour at prices of ${machine.priceDate}${

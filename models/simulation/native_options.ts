@@ -97,18 +97,24 @@ export interface Stretch {
   readonly write: number;
 }
 
-/** The least time that the library takes, ns (native/media/media_options.c): a fit may end there, and no draw goes below it. */
-const LEAST_NS = 0.001;
+/** Nanoseconds, and bytes or accesses a second, that a media model may have (native/media/media_options.c). */
+const [NANOSECONDS, RATES] = [[1e-3, 1e9], [1, 1e15]] as const;
 
-/** A media model whose reads and writes take so many times as long: latencies times, rates divided by the factor. */
+function within(value: number, [least, most]: readonly [number, number]): string {
+  return String(Math.min(most, Math.max(least, value)));
+}
+
+/**
+ * A media model whose reads and writes take so many times as long: latencies times, rates divided by the factor, as far as a
+ * media model can.
+ */
 function stretched(options: Record<string, string>, { read, write }: Stretch): Record<string, string> {
   return Object.fromEntries(
     Object.entries(options).map(([key, value]) => {
       const factor = /^read_|_read$|^link_accesses$/.test(key) ? read : /^write_|_write$/.test(key) ? write : 1;
       if (factor === 1 || key.startsWith("load_")) return [key, value];
-      const number = Number(value);
-      if (/_ns$/.test(key)) return [key, String(number === 0 ? 0 : Math.max(LEAST_NS, number * factor))];
-      return [key, /_bandwidth$|^(link|hop)_/.test(key) ? String(number / factor) : value];
+      if (/_ns$/.test(key)) return [key, Number(value) === 0 ? value : within(Number(value) * factor, NANOSECONDS)];
+      return [key, /_bandwidth$|^(link|hop)_/.test(key) ? within(Number(value) / factor, RATES) : value];
     }),
   );
 }

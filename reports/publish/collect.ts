@@ -56,6 +56,8 @@ export interface FoundReports {
 
 /** Marks of a report in a page; one suffices, since a page may be damaged. */
 const REPORT = /tierbench-capsule|id="capsule"|<script type="application\/x-ndjson" id="result">/;
+/** Marks of an answer to a question (reports/ask): sealed like a report, and no run. */
+const ANSWER = /<script type="application\/json" id="plan">/;
 /** What the records of a simulation begin with. */
 const SIMULATION = /id="result">\s*\{"type":"run","kind":"simulation"/;
 
@@ -84,7 +86,7 @@ export async function collectReports(folder: string, except?: string): Promise<F
       continue;
     }
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-    if (!REPORT.test(text)) continue;
+    if (!REPORT.test(text) || ANSWER.test(text)) continue;
     try {
       const simulated = SIMULATION.test(text) ? parseSimulationPage(bytes, path) : undefined;
       if (simulated !== undefined) {

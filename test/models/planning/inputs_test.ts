@@ -76,7 +76,11 @@ Deno.test("a plan's text has no band without a width, and says what bands leave 
   assert(said(98.8, 125).endsWith("(90 %: −1.2 to +25 %)"), said(98.8, 125));
   const text = planText({ best, doubts: [], losers });
   assert(/of a step they are \d+ % and \d+ %,/.test(text), text);
-  const open = planText({ best, doubts: ["within its band"], losers });
+  const open = planText({
+    best,
+    doubts: [{ machine: "m", hosts: 1, turns: "misses", media: [], text: "within its band" }],
+    losers,
+  });
   assert(open.startsWith("cannot be told: within its band\nleads    1 × "), open);
 });
 
@@ -132,4 +136,19 @@ Deno.test("planned and simulated steps of the same machines are within 10 %, als
     const simulated = inputs.simulate(one);
     assert(simulated !== undefined && Math.abs(simulated.apart) < 0.1, `${one.machine.name} ${simulated?.apart}`);
   }
+});
+
+Deno.test("a medium without a band can be thought a thousand times as fast, also where a parameter is near its least", async () => {
+  const file = planOf(
+    '{ "rows": 100000000, "dim": 64, "lookups": 26, "profile": { "s": 0.9 } }',
+    `"workers": 64, "providers": [], "machines": { "x": { "pricePerHour": 1, "date": "2026", "threads": 64, "tiers":
+      [{ "name": "DRAM", "medium": "ddr5-4800-8ch", "size": "256 GiB" }] } },`,
+  );
+  const request = planRequest(await planInputs(file), defaultPriceBook());
+  const { best } = plan(request);
+  assert(best !== undefined && best.machine.tiers[0]?.band === undefined);
+  const [fast, slow] = [1e-3, 1e3].map((factor) =>
+    request.step(best.machine, best.hosts, best.placed, { factors: [factor] }).seconds
+  );
+  assert((fast ?? NaN) < best.step.seconds && (slow ?? NaN) > best.step.seconds, `${fast}, ${slow}`);
 });

@@ -1,0 +1,110 @@
+/**
+ * An answer for a terminal and for machines.
+ *
+ * @module
+ */
+
+import { missShare } from "../../models/planning/ask/turning.ts";
+import { wayOf } from "../../models/planning/ask/ways.ts";
+import type { Asked } from "../../models/planning/ask/ask.ts";
+import type { Plan } from "../../models/planning/plan_types.ts";
+import { type AskTable, billLines, headline, measures, sentences, turnsTable, waysTable } from "./words.ts";
+
+/** Lines of at most so many letters, the first after a word of its own. */
+function block(name: string, texts: readonly string[], width: number): string {
+  const indent = 9;
+  return texts.map((text, i) => {
+    const lines: string[] = [];
+    let line = (i === 0 ? name : "").padEnd(indent);
+    for (const word of text.split(" ")) {
+      if (line.length + word.length > width && line.trim() !== "" && line.length > indent) {
+        lines.push(line.trimEnd());
+        line = " ".repeat(indent);
+      }
+      line += `${word} `;
+    }
+    return [...lines, line.trimEnd()].join("\n");
+  }).join("\n");
+}
+
+function columns({ columns, rows }: AskTable, only: readonly number[]): string[] {
+  const cells = [
+    columns.map(({ title }) => title),
+    ...rows.map((row) => row.map((cell) => typeof cell === "string" ? cell : cell[0])),
+  ]
+    .map((row) => only.map((i) => row[i] ?? ""));
+  const widths = only.map((_, c) => Math.max(...cells.map((row) => (row[c] ?? "").length)));
+  return cells.map((row) => `  ${row.map((cell, c) => cell.padEnd(widths[c] ?? 0)).join("  ").trimEnd()}`);
+}
+
+/** An answer as plain text: the sentences, the ways, what would turn it, what to measure. */
+export function askText(asked: Asked, width: number): string {
+  const wide = Math.max(60, Math.min(width, 120));
+  const doubts = asked.doubts.map(({ text }) => `cannot be told: ${text}`);
+  return [
+    block("answer", [headline(asked), ...sentences(asked)], wide),
+    "",
+    ...columns(waysTable(asked), [0, 1, 2, 3, 4, 5]),
+    "",
+    ...(doubts.length === 0 ? [] : [block("sure", doubts, wide)]),
+    ...(asked.turns.length === 0 ? [] : [block("turns", turnsTable(asked).rows.map((row) => row.join(" | ")), wide)]),
+    block(
+      "measure",
+      measures(asked).map(({ text, command, run }) =>
+        `${text}; there: ${command}${run === undefined ? "" : `, ${run}`}`
+      ),
+      wide,
+    ),
+    "",
+  ].join("\n");
+}
+
+/** An answer for machines. Amounts are in `currency`; an hour's unless they say otherwise. */
+export function askJson(asked: Asked, currency: string): string {
+  const { answer, ways, doubts, turns, simulated, sure, left, file } = asked;
+  const figures = (plan: Plan) => ({
+    machine: plan.machine.name,
+    hosts: plan.hosts,
+    billPerHour: plan.billPerHour,
+    machinesPerHour: plan.pricePerHour,
+    samplesPerSecond: plan.samplesPerSecond,
+    stepSeconds: plan.stepSeconds,
+    p99StepSeconds: plan.p99StepSeconds,
+    perMillionSamples: plan.dollarsPerMillionSamples,
+    missShare: missShare(plan),
+    usedBytes: plan.usedBytes,
+    bill: billLines(plan, answer),
+  });
+  const document = {
+    name: file.name,
+    currency,
+    headline: headline(asked),
+    sentences: sentences(asked),
+    bill: answer.bill,
+    ways: ways.map(({ plan, win, ...way }) => {
+      if (plan === undefined) return way;
+      const { plan: _, ...most } = win ?? { plan };
+      // A machine without a price has speeds and no amounts.
+      const { billPerHour, machinesPerHour, perMillionSamples, bill, ...speeds } = figures(plan);
+      return {
+        ...way,
+        ...speeds,
+        ...(win === undefined ? { billPerHour, machinesPerHour, perMillionSamples, bill } : { win: most }),
+      };
+    }),
+    doubts,
+    ...(sure === undefined
+      ? {}
+      : { sure: { machine: sure.machine.name, hosts: sure.hosts, billPerHour: sure.billPerHour } }),
+    simulated: simulated.map(([{ machine, hosts }, of]) => ({ machine: machine.name, hosts, ...of })),
+    turns: turns.map(({ then, ...turn }) => ({
+      ...turn,
+      ...(then === undefined
+        ? {}
+        : { then: { way: wayOf(then.machine), machine: then.machine.name, hosts: then.hosts } }),
+    })),
+    measures: measures(asked),
+    left: left.map(([machine, why]) => ({ machine, why })),
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
