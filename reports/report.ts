@@ -123,6 +123,7 @@ export { type BillPart, type BillRequest, BOUNDARIES, type Boundary } from "../m
 export { inCurrency } from "../models/costs/currency.ts";
 export {
   type MachineCost,
+  type MachineLine,
   type MachineParts,
   type Modules,
   type NoPrice,
@@ -191,6 +192,7 @@ export type {
   Plan as MachinePlan,
   PlanAnswer,
   PlanBill,
+  PlanDoubt,
   PlanMachine,
   PlanOverhead,
   PlanRequest,
