@@ -325,6 +325,151 @@ static void compactions_take_turns_at_the_last_buffer(void) {
   world_end(&w);
 }
 
+static uint32_t files_in(const char *folder) {
+  uint32_t n = 0;
+  char path[600];
+  DIR *tables = opendir(folder);
+  for (struct dirent *t; tables != NULL && (t = readdir(tables)) != NULL;) {
+    if (t->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "%s/%.80s", folder, t->d_name);
+    DIR *files = opendir(path);
+    for (struct dirent *f; files != NULL && (f = readdir(files)) != NULL;) n += strstr(f->d_name, ".log") != NULL;
+    if (files != NULL) closedir(files);
+  }
+  if (tables != NULL) closedir(tables);
+  return n;
+}
+
+/* A read knows where its record is and has not read it: the file stays, whatever becomes of its records. */
+static void a_file_stays_for_who_will_read_it(void) {
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=16384", NULL};
+  world w;
+  const char *folder = where("pinned");
+  world_make(&w, folder, "t", 128, 8 << 20, 8 << 20, options);
+  CHECK(world_open(&w) == TS_OK);
+  CHECK(put_many(&w, 0, 1000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+  ts_sync_start();
+  ts_sync_close_first("ssd:get:pinned");
+  call reader = {.w = &w, .first = 0, .stamp = 1};
+  pthread_create(&reader.id, NULL, get_one, &reader);
+  CHECK(ts_sync_await("ssd:get:pinned", 1));
+  CHECK(put_many(&w, 0, 1000, 2) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+  const uint32_t with_it = files_in(folder);
+  ts_sync_open("ssd:get:pinned");
+  CHECK(joined(reader.id) && reader.status == TS_OK && reader.right == 1);
+  CHECK(ts_sync_stop());
+  CHECK(ops->flush(w.table, err_of(&w)) == TS_OK); /* takes away what nobody reads */
+  CHECK_MSG(files_in(folder) < with_it, "%u files, %u while it was read", files_in(folder), with_it);
+  uint32_t wrong = 0;
+  int32_t status;
+  CHECK(read_many(&w, 0, 1000, 2, &wrong, &status) == 1000 && wrong == 0);
+  world_end(&w);
+}
+
+/* Where DRAM has room for one reader, a second read waits until the first has brought it back, and is woken. */
+static void reads_take_turns_at_the_last_reader(void) {
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=16384", NULL};
+  world w;
+  world_make(&w, where("readers"), "t", 128, 8 << 20, 8 << 20, options);
+  CHECK(world_open(&w) == TS_OK);
+  CHECK(put_many(&w, 0, 1000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+  ts_sync_start();
+  ts_sync_close_first("ssd:get:arrived");
+  call first = {.w = &w, .first = 7, .stamp = 1}, second = {.w = &w, .first = 8, .stamp = 1};
+  pthread_create(&first.id, NULL, get_one, &first);
+  CHECK(ts_sync_await("ssd:get:arrived", 1));
+  uint64_t taken = 0;
+  while (ts_budget_take(&w.dram, TS_PURPOSE_BUFFERS, 64)) taken += 64;
+  pthread_create(&second.id, NULL, get_one, &second);
+  CHECK(ts_sync_await("ssd:get:wait_reader", 1));
+  CHECK(ts_sync_reached("ssd:get:pinned") == 1);
+  ts_sync_open("ssd:get:arrived");
+  const bool woken = joined(first.id) && joined(second.id);
+  CHECK_MSG(woken, "%s", "a read sleeps though the reader is back");
+  if (!woken) _exit(1);
+  CHECK(ts_sync_stop());
+  CHECK_MSG(first.right == 1 && second.right == 1, "%s %s", first.text, second.text);
+  ts_budget_give_back(&w.dram, TS_PURPOSE_BUFFERS, taken);
+  world_end(&w);
+}
+
+/* A put of many keys lets go of the table between its pieces: what others put then is older than the pieces to come, and
+ * newer than those before. */
+static void a_put_between_the_pieces_of_another(void) {
+  world w;
+  world_make(&w, where("pieces"), "t", 128, 8 << 20, 8 << 20, NULL);
+  CHECK(world_open(&w) == TS_OK);
+  enum { KEYS = 2 * TS_SSD_PUT_BATCH };
+  ts_sync_start();
+  ts_sync_close_first("ssd:put:unlocked");
+  call writer = {.w = &w, .first = 0, .n = KEYS, .stamp = 1};
+  pthread_create(&writer.id, NULL, put_all, &writer);
+  CHECK(ts_sync_await("ssd:put:unlocked", 1));
+  CHECK(put_many(&w, 0, KEYS, 2) == TS_OK);
+  int64_t gone = 1;
+  CHECK(ops->remove(w.table, 1, &gone, NULL, err_of(&w)) == TS_OK);
+  ts_sync_open("ssd:put:unlocked");
+  CHECK(joined(writer.id) && writer.status == TS_OK);
+  CHECK(ts_sync_stop());
+  uint32_t wrong = 0;
+  int32_t status;
+  CHECK(read_many(&w, 0, KEYS / 2, 2, &wrong, &status) == KEYS / 2 - 1 && wrong == 0);
+  CHECK(read_many(&w, KEYS / 2, KEYS / 2, 1, &wrong, &status) == KEYS / 2 && wrong == 0);
+  ts_records_counts counts;
+  ops->count(w.table, &counts);
+  CHECK(counts.rows == KEYS - 1);
+  world_end(&w);
+}
+
+/* Reads the first n keys. */
+static void *get_all(void *argument) {
+  call *c = argument;
+  c->right = read_many(c->w, c->first, c->n, c->stamp, &c->wrong, &c->status) == c->n && c->wrong == 0;
+  return NULL;
+}
+
+/* While a read waits for the device, and while a write is under way or waited for, others read: what is being written from
+ * memory. */
+static void nobody_waits_for_the_device_of_another(void) {
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", "io=io_uring", NULL};
+  static const char *const points[] = {"ssd:get:wait", "ssd:log:submitted", "ssd:log:wait"};
+  world w;
+  for (uint32_t i = 0; i < 3; i++) {
+    world_make(&w, where(points[i] + 4), "t", 128, 8 << 20, 8 << 20, options);
+    if (world_open(&w) != TS_OK) {
+      SKIP("ssdhash_handover_test", "nobody_waits_for_the_device_of_another: %s", w.message);
+      world_end(&w);
+      return;
+    }
+    CHECK(put_many(&w, 0, 1000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+    ts_sync_start();
+    ts_sync_close_first(points[i]);
+    call held = {.w = &w, .first = i == 0 ? 500 : 2000, .n = i == 0 ? 500 : 1000, .stamp = 1}, other = {.w = &w, .first = 8, .stamp = 1};
+    pthread_create(&held.id, NULL, i == 0 ? get_all : put_all, &held);
+    CHECK_MSG(ts_sync_await(points[i], 1), "%s", points[i]);
+    pthread_create(&other.id, NULL, get_one, &other);
+    CHECK_MSG(joined(other.id) && other.right == 1, "%s: %s", points[i], other.text);
+    if (i == 0) { /* nor do puts */
+      CHECK(put_many(&w, 0, 100, 2) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+    } else { /* a key of the chunk that is on its way */
+      call fresh = {.w = &w, .first = 2000, .stamp = 1};
+      pthread_create(&fresh.id, NULL, get_one, &fresh);
+      CHECK(joined(fresh.id) && fresh.status == TS_OK);
+    }
+    ts_sync_open(points[i]);
+    const bool ended = joined(held.id);
+    CHECK_MSG(ended, "%s: a call hangs", points[i]);
+    if (!ended) _exit(1);
+    CHECK(ts_sync_stop());
+    CHECK_MSG(held.status == TS_OK && (i > 0 || held.right == 1), "%s: %s", points[i], held.text);
+    uint32_t wrong = 0;
+    int32_t status;
+    CHECK(read_many(&w, 0, 100, i == 0 ? 2 : 1, &wrong, &status) == 100 && wrong == 0);
+    CHECK(i == 0 || (read_many(&w, 2000, 1000, 1, &wrong, &status) == 1000 && wrong == 0));
+    world_end(&w);
+  }
+}
+
 int main(void) {
   make_root(false);
   tables_open_beside_readers();
@@ -333,6 +478,10 @@ int main(void) {
   the_compactor_is_asked_while_it_compacts();
   compactions_take_turns_at_the_last_buffer();
   rings_that_fail();
+  a_file_stays_for_who_will_read_it();
+  reads_take_turns_at_the_last_reader();
+  a_put_between_the_pieces_of_another();
+  nobody_waits_for_the_device_of_another();
   remove_root();
   return test_result();
 }

@@ -43,6 +43,7 @@ static void retire(ts_ssd_table *t, ts_ssd_stream *stream, ts_ssd_chunk *c) {
 static int32_t finish_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err) {
   ts_ssd_chunk *c = stream->writing;
   if (c == NULL) return TS_OK;
+  if (c->submitted) TS_SYNC("ssd:log:wait");
   while (c->submitted) {
     uint64_t data;
     int32_t result;
@@ -53,7 +54,6 @@ static int32_t finish_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err
       done->result = result;
     }
     if (!c->submitted) break;
-    TS_SYNC("ssd:log:wait");
     int error = ts_ring_enter(&t->write_ring, 1);
     if (error < 0) return ts_ssd_io_error(t, "wait for a write to", c->file, c->offset, -error, err);
   }
