@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MOST_MEMORY (UINT64_C(16) << 20)
-#define SHARE 64u              /* of the first tier, at most */
+#define SHARE 128u             /* of the first tier, at most: an eighth of what is kept free for working memory */
 #define ENTRIES_A_SLICE 512u   /* where there is memory; a block of so many costs little beside its rows */
 #define TOLD_LEAST 16u
 #define TOLD_AN_ENTRY 32u      /* keys remembered for each entry of a slice */

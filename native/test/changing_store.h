@@ -63,15 +63,17 @@ static inline ts_store *open_store(const world *w, const storage_type *type, uin
   return store;
 }
 
-/* Call number `n` of a stream of calls, the same in every store. `steps`: it may set the step. */
-static inline int32_t call(const world *w, ts_store *store, uint64_t stream, uint64_t n, bool steps) {
+/* Call number `n` of a stream of calls, the same in every store. `steps`: it may set the step. Of side-by-side streams each has keys
+ * of its own, one in `parts`: of a row that steps while it is looked up nobody knows what is seen. */
+static inline int32_t call_part(const world *w, ts_store *store, uint64_t stream, uint64_t n, bool steps, uint32_t part,
+                                uint32_t parts) {
   int64_t keys[BATCH];
   float values[BATCH * 64];
   const uint32_t t = (uint32_t)any(w, stream, n * 8, TABLES), count = 1 + (uint32_t)any(w, stream, n * 8 + 1, BATCH);
   const uint64_t what = any(w, stream, n * 8 + 2, 20), from = any(w, stream, n * 8 + 3, KEYS);
   for (uint32_t i = 0; i < count; i++) {
     const uint64_t r = ts_random64(w->seed, stream + 1000, n * 1024 + i);
-    keys[i] = key_of((uint32_t)((r % 3 == 0 ? r >> 8 : from + (r >> 8) % 150) % KEYS));
+    keys[i] = key_of((uint32_t)((r % 3 == 0 ? r >> 8 : from + (r >> 8) % 150) % (KEYS / parts)) * parts + part);
   }
   for (uint32_t i = 0; i < count * w->dims[t]; i++) values[i] = (float)((i + n) % 17) * 0.01f - 0.08f;
   uint64_t gone;
@@ -85,6 +87,9 @@ static inline int32_t call(const world *w, ts_store *store, uint64_t stream, uin
   if (what == 18 && steps) return ts_store_set_step(store, ts_step(store) + 1, ERR);
   if (what == 19 && steps && any(w, stream, n * 8 + 4, 8) == 0) return ts_table_set_learning_rate(store, t, 0.01 + 0.001 * (double)(n % 7), ERR);
   return TS_OK;
+}
+static inline int32_t call(const world *w, ts_store *store, uint64_t stream, uint64_t n, bool steps) {
+  return call_part(w, store, stream, n, steps, 0, 1);
 }
 
 #endif

@@ -61,6 +61,7 @@ static void agree(const world *w, ts_store *want, ts_store *got, const storage_t
   const uint64_t differ = snapshots_differ(&a, &b, "restored");
   CHECK_MSG(differ == 0, "seed %llu: %s, checkpoint %u into %s: %llu keys differ", (unsigned long long)w->seed, w->type->name, number,
             type->name, (unsigned long long)differ);
+  ts_evictors_settle(got->evictors);
   CHECK(limits_hold(got) && charges_agree(got));
   snapshot_free(&a);
   snapshot_free(&b);
@@ -91,6 +92,7 @@ static void one_round(uint64_t seed) {
     CHECK_MSG(status == (cancelled ? TS_ECANCELLED : TS_OK), "seed %llu: %d %s", (unsigned long long)seed, status, message);
     CHECK(ts_checkpoint_close(c) == TS_OK);
     pthread_join(id, NULL);
+    ts_evictors_settle(a->evictors);
     CHECK(limits_hold(a) && charges_agree(a));
     if (!cancelled) {
       const storage_type *type = &storage_types[any(&w, 32, link, STORAGE_TYPES)];

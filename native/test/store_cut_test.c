@@ -14,7 +14,7 @@
 typedef struct worker {
   const world *w;
   ts_store *store;
-  uint32_t number, calls;
+  uint32_t number, threads, calls;
   bool steps;
   uint64_t over; /* limits exceeded */
 } worker;
@@ -22,7 +22,7 @@ typedef struct worker {
 static void *work(void *argument) {
   worker *k = argument;
   for (uint32_t i = 0; i < k->calls; i++) {
-    (void)call(k->w, k->store, 500 + k->number * 3000, i, k->steps);
+    (void)call_part(k->w, k->store, 500 + k->number * 3000, i, k->steps, k->number, k->threads);
     k->over += !limits_hold(k->store);
   }
   return NULL;
@@ -69,7 +69,7 @@ static void one_round(uint64_t seed) {
   worker workers[THREADS];
   pthread_t ids[THREADS];
   for (uint32_t i = 0; i < threads; i++) {
-    workers[i] = (worker){.w = &w, .store = a, .number = i, .calls = 80, .steps = threads == 1};
+    workers[i] = (worker){.w = &w, .store = a, .number = i, .threads = threads, .calls = 80, .steps = threads == 1};
     pthread_create(&ids[i], NULL, work, &workers[i]);
   }
   CHECK_MSG(ts_cut_write(cut, NULL, (ts_err){ERR}) == TS_OK, "seed %llu: %s", (unsigned long long)seed, message);
@@ -79,6 +79,7 @@ static void one_round(uint64_t seed) {
     over += workers[i].over;
   }
   ts_cut_end(cut, true);
+  ts_evictors_settle(a->evictors);
   CHECK_MSG(over == 0 && limits_hold(a) && charges_agree(a), "seed %llu (%s): limits", (unsigned long long)seed, w.type->name);
   /* What it holds is what the second store is. */
   snapshot want, got = {.b = sink};
@@ -88,6 +89,7 @@ static void one_round(uint64_t seed) {
     const storage_type *other = &storage_types[any(&w, 6, 0, STORAGE_TYPES)];
     ts_store *c = open_store(&w, other, 1u << any(&w, 7, 0, 4), seed + 1);
     CHECK_MSG(snapshot_refill(&sink, &state, tables, c, (ts_err){ERR}) == TS_OK, "seed %llu: %s", (unsigned long long)seed, message);
+    ts_evictors_settle(c->evictors);
     CHECK_MSG(limits_hold(c) && charges_agree(c), "seed %llu (%s): limits", (unsigned long long)seed, other->name);
     for (uint32_t round = 0; round < 2; round++) {
       snapshot again;
