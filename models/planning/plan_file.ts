@@ -188,6 +188,9 @@ export interface ResolvedMachine {
   readonly threads: number;
 }
 
+/** Servers that a step's cost takes (native/simulator/engine_options.c). */
+const MOST_HOSTS = 1024;
+
 const SIZE_FORM = 'expected a size such as "512 GiB"';
 const CURRENCY_FORM = 'expected a currency such as "EUR"';
 const DATE_FORM = 'expected a date such as "2026-11"';
@@ -320,7 +323,7 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
   )),
   machines: v.exactOptional(described(v.record(shownName, machine), "Machines of one's own, by name.")),
   usableShare: v.exactOptional(real("Share of each memory that tables may use. Default 0.9.", 0.01, 1)),
-  maxHosts: v.exactOptional(whole("Machines of one shape at most. Default 256.", 1, 100_000)),
+  maxHosts: v.exactOptional(whole("Machines of one shape at most. Default 256.", 1, MOST_HOSTS)),
 });
 
 /** An hour's price, where one is stated with its date. */

@@ -29,6 +29,9 @@ const GRID = 24;
 /** The same with three tiers, where options are pairs of boundaries. */
 const GRID_OF_TWO = 12;
 
+/** Machines of one shape that are looked at to say how many would hold tables that do not fit. */
+const MOST_HOSTS = 1 << 20;
+
 /** 99 % quantile of a standard normal variable. */
 export const Z99 = 2.326;
 
@@ -129,10 +132,13 @@ function bestOn(
   const smallest = first(affordable, (hosts) => at(hosts) !== undefined);
   if (smallest === undefined) {
     const place = capacityText(machine, request);
+    const enough = first(MOST_HOSTS, (hosts) => placeOn(machine, hosts, request) !== undefined);
     return {
       found: undefined,
       met: false,
-      why: `the tables do not fit into the ${affordable} that ${limit}: ${place}`,
+      why: `the tables do not fit into the ${affordable} that ${limit}: ${place}${
+        enough === undefined ? "" : `; ${enough.toLocaleString("en-US")} of it would hold them`
+      }`,
     };
   }
   if (target.samplesPerSecond === undefined && target.p99StepSeconds === undefined) {
@@ -167,12 +173,14 @@ function meets(found: Plan | undefined, { target }: PlanRequest): boolean {
 
 /** The best placement on so many hosts; undefined if the tables do not fit. */
 export function planOn(machine: PlanMachine, hosts: number, request: PlanRequest): Plan | undefined {
-  const { tables, overhead } = request;
+  const choices = placeOn(machine, hosts, request);
+  return choices === undefined ? undefined : planOf(machine, hosts, request, fill(choices, machine, hosts, request));
+}
+
+function placeOn(machine: PlanMachine, hosts: number, { tables, overhead }: PlanRequest): Option[] | undefined {
   const limits = machine.tiers.map(({ bytes }) => bytes);
   const points = machine.tiers.length > 2 ? GRID_OF_TWO : GRID;
-  const options = tables.map((table) => optionsOf(table, machine, overhead, hosts, points));
-  const choices = allocate(options, limits);
-  return choices === undefined ? undefined : planOf(machine, hosts, request, fill(choices, machine, hosts, request));
+  return allocate(tables.map((table) => optionsOf(table, machine, overhead, hosts, points)), limits);
 }
 
 /** Gives what the grid left free of the first tier to the tables that gain most by it. */

@@ -8,7 +8,7 @@ import { missShare } from "../../models/planning/ask/turning.ts";
 import { wayOf } from "../../models/planning/ask/ways.ts";
 import type { Asked } from "../../models/planning/ask/ask.ts";
 import type { Plan } from "../../models/planning/plan_types.ts";
-import { type AskTable, billLines, headline, measures, sentences, turnsTable, waysTable } from "./words.ts";
+import { type AskTable, billLines, headline, measures, sentences, turnText, waysTable } from "./words.ts";
 
 /** Lines of at most so many letters, the first after a word of its own. */
 function block(name: string, texts: readonly string[], width: number): string {
@@ -37,24 +37,38 @@ function columns({ columns, rows }: AskTable, only: readonly number[]): string[]
   return cells.map((row) => `  ${row.map((cell, c) => cell.padEnd(widths[c] ?? 0)).join("  ").trimEnd()}`);
 }
 
+/** Turns as lines: those that there are, then what does not turn it. */
+function turnLines(asked: Asked): string[] {
+  const turned = asked.turns.filter(({ at }) => at !== undefined).map((turn) => {
+    const [what, now, at, then] = turnText(turn, asked);
+    return `${what}: at ${at} (now ${now}) ${then}`;
+  });
+  const kept = asked.turns.filter(({ at }) => at === undefined).map((turn) => {
+    const [what, , far] = turnText(turn, asked);
+    return `${what} (${far})`;
+  });
+  return [...turned, ...(kept.length === 0 ? [] : [`the same wins: ${kept.join("; ")}`])];
+}
+
 /** An answer as plain text: the sentences, the ways, what would turn it, what to measure. */
 export function askText(asked: Asked, width: number): string {
   const wide = Math.max(60, Math.min(width, 120));
-  const doubts = asked.doubts.map(({ text }) => `cannot be told: ${text}`);
+  const parts: readonly (readonly [string, readonly string[]])[] = [
+    ["sure", asked.doubts.map(({ text }) => `cannot be told: ${text}`)],
+    ["turns", turnLines(asked)],
+    [
+      "measure",
+      measures(asked).map(({ text, command, run }) =>
+        `${text}; there: ${command}${run === undefined ? "" : `, ${run}`}`
+      ),
+    ],
+  ];
   return [
     block("answer", [headline(asked), ...sentences(asked)], wide),
     "",
     ...columns(waysTable(asked), [0, 1, 2, 3, 4, 5]),
     "",
-    ...(doubts.length === 0 ? [] : [block("sure", doubts, wide)]),
-    ...(asked.turns.length === 0 ? [] : [block("turns", turnsTable(asked).rows.map((row) => row.join(" | ")), wide)]),
-    block(
-      "measure",
-      measures(asked).map(({ text, command, run }) =>
-        `${text}; there: ${command}${run === undefined ? "" : `, ${run}`}`
-      ),
-      wide,
-    ),
+    ...parts.filter(([, lines]) => lines.length > 0).map(([name, lines]) => block(name, lines, wide)),
     "",
   ].join("\n");
 }

@@ -37,7 +37,9 @@ export function waysOf(
   const meets = (plan: Plan | undefined): boolean =>
     plan !== undefined && plan.samplesPerSecond.value >= samplesPerSecond &&
     plan.p99StepSeconds.value <= p99StepSeconds && plan.pricePerHour <= dollarsPerHour;
-  const ranked = [...losers].sort((a, b) => rank(a.plan) - rank(b.plan));
+  const ranked = [...losers].sort((a, b) =>
+    a.plan === undefined && b.plan === undefined ? holds(b.machine) - holds(a.machine) : rank(a.plan) - rank(b.plan)
+  );
   for (const { machine, plan, why } of ranked) {
     const name = wayOf(machine);
     if (ways.some((way) => way.name === name)) continue;
@@ -60,6 +62,10 @@ export function waysOf(
   function rank(plan: Plan | undefined): number {
     return plan === undefined ? Infinity : plan.pricePerHour + (meets(plan) ? 0 : 1e30);
   }
+}
+
+function holds({ tiers }: PlanMachine): number {
+  return tiers.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function worth(win: PlanWin | undefined): number {
