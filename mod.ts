@@ -30,6 +30,15 @@ export { type FileKind, readUserText } from "./base/user_file.ts";
 export { VERSION } from "./base/version.ts";
 export { writing } from "./base/writing.ts";
 export {
+  type CheckpointInfo,
+  type CheckpointOptions,
+  compactCheckpoints,
+  inspectCheckpoints,
+  PendingCheckpoint,
+  type RestoreOptions,
+  verifyCheckpoints,
+} from "./ffi/checkpoint.ts";
+export {
   type DataDescription,
   describeData,
   generateData,
@@ -109,6 +118,7 @@ export {
   type AdamParameters,
   type AdamWParameters,
   type Admission,
+  type CheckpointSchedule,
   type Configuration,
   type Cost,
   type CostBill,
@@ -216,6 +226,7 @@ export { readResult, readResultText, resultOf, type ResultText } from "./scenari
 export {
   type Auc,
   aucText,
+  type CheckpointRecord,
   type CurveRecord,
   type DataRecord,
   type Evidence,

@@ -23,6 +23,7 @@ import {
 } from "../mod.ts";
 import { addAsk } from "./ask.ts";
 import { addCalibrate } from "./calibrate.ts";
+import { addCheckpoint } from "./checkpoint.ts";
 import { addClaim } from "./claim.ts";
 import { addCurve } from "./curve.ts";
 import { addCompare } from "./compare.ts";
@@ -103,6 +104,7 @@ function program(context: Context): Command {
     addCurve,
     addProfile,
     addCalibrate,
+    addCheckpoint,
     addValidateModels,
     addDoctor,
     addProvision,

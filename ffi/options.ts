@@ -105,6 +105,12 @@ export interface StoreOptions {
    * @default {0}
    */
   readonly shards?: number;
+  /**
+   * Whether tables note what changes, so that checkpoints can be deltas. Takes at most a 64th of the first tier.
+   *
+   * @default {false}
+   */
+  readonly trackChanges?: boolean;
   /** NUMA node that holds the DRAM tier and the index; -1, which is the default, binds nothing. */
   readonly numaNode?: number;
   /**
@@ -343,6 +349,7 @@ const STORE_FIELDS: FieldsOf<StoreOptions> = {
   policy: true,
   evictionThreads: true,
   shards: true,
+  trackChanges: true,
   numaNode: true,
   pmemNodes: true,
   interleaveNodes: true,
@@ -441,6 +448,7 @@ export function storeOptions(options: StoreOptions): NativeOptions {
       policy: options.policy,
       eviction_threads: options.evictionThreads,
       shards: options.shards,
+      track_changes: options.trackChanges,
       numa_node: options.numaNode,
       kernels: options.kernels,
     }),

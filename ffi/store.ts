@@ -4,11 +4,19 @@
  * @module
  */
 
-import { message, readText, TierstoreError } from "./errors.ts";
+import {
+  beginCheckpoint,
+  type CheckpointOptions,
+  type PendingCheckpoint,
+  type RestoreOptions,
+  runRestore,
+} from "./checkpoint.ts";
+import { encodeText, message, readText, TierstoreError } from "./errors.ts";
 import { digestText, numberOf, parsePairs } from "./facts.ts";
 import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { type StoreOptions, storeOptions, type TableOptions, tableOptions, withConfig } from "./options.ts";
+import type { RunOptions } from "./run.ts";
 import { readStatistics } from "./statistics.ts";
 import { Table } from "./table.ts";
 
@@ -225,6 +233,66 @@ export class EmbeddingStore implements Disposable {
     const store = handleOf(this, "store").exclusive("compute the digest");
     message.check(native().ts_store_digest(store, out, message.bytes, message.capacity), "compute the digest");
     return digestText(out[0] ?? 0n);
+  }
+
+  /**
+   * Holds the store's state of this moment for a checkpoint, which {@linkcode PendingCheckpoint.write} writes while the store goes
+   * on. A trainer's store is better checkpointed through {@linkcode WdlTrainer.checkpoint}, which has the dense weights, too.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * const path = Deno.makeTempDirSync() + "/chain";
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * store.table({ name: "user_id", dim: 4 }).update([7], new Float32Array([1, 2, 3, 4]));
+   * await store.checkpoint({ path }).write();
+   * using other = EmbeddingStore.open({ storage: "DRAM", shards: 4 });
+   * await other.restore({ path });
+   * console.log(other.digest() === store.digest()); // true
+   * ```
+   *
+   * @param options Where to, and which kind.
+   * @throws {TierstoreError} `TS_EINVAL` for a delta that has nothing to be one to, `TS_EUNAVAILABLE` if another checkpoint of
+   * the store, or another writer of the folder, is not done yet, `TS_EIO`, `TS_EFORMAT` for a folder whose newest checkpoint is
+   * damaged, `TS_ENOMEM`.
+   */
+  checkpoint(options: CheckpointOptions): PendingCheckpoint {
+    const handle = handleOf(this, "store");
+    return beginCheckpoint(options, handle, (config, out) => {
+      const store = handle.exclusive("begin a checkpoint");
+      return native().ts_checkpoint_begin(store, config, out, message.bytes, message.capacity);
+    });
+  }
+
+  /**
+   * Fills the empty store from a checkpoint, of whatever storage type, number of tiers and shards it was made. Tables that the
+   * store does not have are made; {@linkcode EmbeddingStore.existing} gives them. Progress counts bytes.
+   *
+   * @param options Which.
+   * @param run Progress and cancellation; after a restore that did not end, close the store.
+   * @throws {TierstoreError} `TS_EINVAL` if the store has rows, another seed, or a table of other options, `TS_EFULL` if the
+   * rows do not fit, `TS_EFORMAT` naming what of the chain is missing or damaged, `TS_EIO`.
+   */
+  async restore(options: RestoreOptions, run: RunOptions = {}): Promise<void> {
+    await runRestore(options, handleOf(this, "store"), run, (store, config, control, { bytes, capacity }) => {
+      return native().ts_store_restore(store, config, control, bytes, capacity);
+    });
+  }
+
+  /**
+   * A table that the store has: one that a restore made, for instance.
+   *
+   * @param name Its name.
+   * @throws {TierstoreError} `TS_EINVAL` if there is none of this name.
+   */
+  existing(name: string): Table {
+    const number = new Uint32Array(1);
+    const text = encodeText(name);
+    const store = handleOf(this, "store").exclusive("find a table");
+    const status = native().ts_table_named(store, text, number, message.bytes, message.capacity);
+    message.check(status, `find the table "${name}"`);
+    return new Table(MAKER, this, number[0] ?? 0, name);
   }
 
   /** Whether {@linkcode EmbeddingStore.close} was called. */

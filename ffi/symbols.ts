@@ -173,6 +173,12 @@ export const symbols = {
   // int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, const float *values, uint64_t n,
   //   char *err, uint32_t err_cap);
   ts_trainer_set_parameters: { parameters: ["u64", "buffer", "buffer", "u64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_trainer_checkpoint_begin(ts_trainer *trainer, const ts_config *config, ts_checkpoint **out, char *err,
+  //   uint32_t err_cap);
+  ts_trainer_checkpoint_begin: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_trainer_restore(ts_trainer *trainer, const ts_config *config, uint64_t *control, char *err,
+  //   uint32_t err_cap);
+  ts_trainer_restore: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
   ts_machine_probe: { parameters: ["buffer", "buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,

@@ -5,6 +5,13 @@
  */
 
 import { type Phase, PHASES } from "../base/phases.ts";
+import {
+  beginCheckpoint,
+  type CheckpointOptions,
+  type PendingCheckpoint,
+  type RestoreOptions,
+  runRestore,
+} from "./checkpoint.ts";
 import { lengthOf } from "./arrays.ts";
 import { encodeText, message, readText, statusName } from "./errors.ts";
 import { digestText, parseLines } from "./facts.ts";
@@ -13,7 +20,7 @@ import { native } from "./library.ts";
 import { withConfig } from "./options.ts";
 import { runLong, type RunOptions } from "./run.ts";
 import type { EmbeddingStore } from "./store.ts";
-import { Table } from "./table.ts";
+import type { Table } from "./table.ts";
 import { type TrainerOptions, trainerOptions } from "./trainer_options.ts";
 
 export type { RunOptions } from "./run.ts";
@@ -118,12 +125,7 @@ export class WdlTrainer implements Disposable {
     if (!names.includes(name)) {
       throw new TypeError(`Cannot find the table "${String(name)}" of the trainer: it has ${names.join(", ")}`);
     }
-    const number = new Uint32Array(1);
-    const text = encodeText(name);
-    const store = handleOf(this.#store, "store").exclusive("find a table");
-    const status = native().ts_table_named(store, text, number, message.bytes, message.capacity);
-    message.check(status, `find the table "${name}"`);
-    return new Table(MAKER, this.#store, number[0] ?? 0, name);
+    return this.#store.existing(name);
   }
 
   /** Steps trained so far, those of the checkpoint included that it was restored from. */
@@ -194,6 +196,38 @@ export class WdlTrainer implements Disposable {
     });
     const [logloss = NaN, auc = NaN, rows = NaN, unseenShare = NaN] = result;
     return { logloss, auc, rows, unseenShare };
+  }
+
+  /**
+   * Holds the state of this moment, between two calls of {@linkcode WdlTrainer.train}, for a checkpoint: rows of the store with
+   * all that belongs to them, dense and wide weights, the state of their optimizers, the step, hence the place in the data.
+   * {@linkcode PendingCheckpoint.write} writes it while training goes on.
+   *
+   * @param options Where to, and which kind.
+   * @throws {TierstoreError} As {@linkcode EmbeddingStore.checkpoint}.
+   */
+  checkpoint(options: CheckpointOptions): PendingCheckpoint {
+    const store = handleOf(this.#store, "store");
+    return beginCheckpoint(options, store, (config, out) => {
+      const trainer = handleOf(this, "trainer").exclusive("begin a checkpoint");
+      store.exclusive("begin a checkpoint");
+      return native().ts_trainer_checkpoint_begin(trainer, config, out, message.bytes, message.capacity);
+    });
+  }
+
+  /**
+   * Goes on where a checkpoint was made: a trainer that was just opened, on an empty store of any storage type, becomes the one
+   * that was checkpointed, and what it trains from here on is the same to the bit. Its options and data must be those of the
+   * checkpoint's trainer, but for threads, executor, stage, memory and fusion of embeddings.
+   *
+   * @param options Which checkpoint.
+   * @param run Progress and cancellation; after a restore that did not end, close the trainer and its store.
+   * @throws {TierstoreError} As {@linkcode EmbeddingStore.restore}; `TS_EINVAL` naming an option that differs.
+   */
+  async restore(options: RestoreOptions, run: RunOptions = {}): Promise<void> {
+    await runRestore(options, handleOf(this, "trainer"), run, (trainer, config, control, { bytes, capacity }) => {
+      return native().ts_trainer_restore(trainer, config, control, bytes, capacity);
+    });
   }
 
   /** A digest of all dense parameters and of the store's rows: 16 hexadecimal digits. */

@@ -25,6 +25,7 @@ export type {
   CaseClaim,
   CaseCost,
   CaseSummary,
+  CheckpointCost,
   Comparison,
   EmbeddingTime,
   FastMode,

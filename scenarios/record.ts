@@ -165,6 +165,31 @@ export interface FilterRecord {
   readonly waiting?: number;
 }
 
+/** What checkpoints cost a sample. */
+export interface CheckpointRecord {
+  /** Steps between two cuts; the counted steps end with one if they are a multiple of it. */
+  readonly every: number;
+  /** Each of them, in their order. */
+  readonly written: readonly {
+    /** Counted steps before its cut. */
+    readonly step: number;
+    /** What it is: a first one is full. */
+    readonly kind: "full" | "delta";
+    /** Nanoseconds that training waited for the one before to be durable; part of that step's time in `stepNs`. */
+    readonly waitedNs: number;
+    /** Nanoseconds that training stood still for the cut; part of that step's time, too. */
+    readonly cutNs: number;
+    /** Nanoseconds from the beginning of the cut until it was durable. */
+    readonly durableNs: number;
+    /** Bytes of its files. */
+    readonly bytes: number;
+  }[];
+  /** Nanoseconds to restore the newest into a store and a trainer that were opened anew. */
+  readonly restoreNs: number;
+  /** Bytes that this read: of the newest and of what it stands on. */
+  readonly restoredBytes: number;
+}
+
 /** One speed sample: one worker process, one configuration. */
 export interface SampleRecord extends SampleIdentity {
   /** Whether it completed. */
@@ -200,6 +225,8 @@ export interface SampleRecord extends SampleIdentity {
   readonly statistics: Readonly<Record<string, number>>;
   /** What admission and expiry did; absent where no table has either, and in results of earlier versions. */
   readonly filter?: FilterRecord;
+  /** What checkpoints cost; absent without, and in results of earlier versions. */
+  readonly checkpoint?: CheckpointRecord;
   /** Its tiers, fastest first. */
   readonly tiers: readonly TierRecord[];
   /** Bytes of DRAM the configuration was allowed for tables: first-tier limit, or the modelled DRAM cache. */

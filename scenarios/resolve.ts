@@ -7,6 +7,7 @@
 import { resolve as resolvePath } from "node:path";
 import { ABLATION_CASES } from "./ablation.ts";
 import type {
+  CheckpointSchedule,
   Configuration,
   DistributionParameters,
   ResolvedConfiguration,
@@ -127,6 +128,13 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
   };
 }
 
+function resolveCheckpoint(
+  { interval = "none", kind = "full", path = "auto" }: CheckpointSchedule,
+  directory: string,
+): NonNullable<ResolvedScenario["checkpoint"]> {
+  return { interval, kind, path: path === "auto" ? "auto" : resolvePath(directory, path) };
+}
+
 /**
  * The scenario with every default filled in.
  *
@@ -134,7 +142,8 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
  * @param directory What relative paths in it start from: the folder of its file.
  */
 export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: string): ResolvedScenario {
-  const { dram = "auto", quality = {}, cost = {}, configurations, matrix = {}, ablation } = scenario as Scenario;
+  const { dram = "auto", quality = {}, checkpoint, cost = {}, configurations, matrix = {}, ablation } =
+    scenario as Scenario;
   return {
     version: 1,
     name: scenario.name,
@@ -156,6 +165,7 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
       testRows: quality.testRows ?? 0,
       ...(quality.targetAuc === undefined ? {} : { targetAuc: quality.targetAuc }),
     },
+    ...(checkpoint === undefined ? {} : { checkpoint: resolveCheckpoint(checkpoint, directory) }),
     cost: {
       model: cost.model ?? "cloud",
       prices: cost.prices ?? "2026-11",

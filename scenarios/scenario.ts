@@ -165,6 +165,16 @@ export interface ResolvedCost {
   readonly priceFor: number;
 }
 
+/** When samples write checkpoints, and which. */
+export interface CheckpointSchedule {
+  /** Steps between two of them, or, below 1, that share of the counted steps. Default "none". */
+  interval?: "none" | number;
+  /** Every row each time, or, after a first full one, what changed since the one before. Default "full". */
+  kind?: "full" | "delta";
+  /** Directory on the disk that they are written to, or "auto": the project's cache folder. Default "auto". */
+  path?: string;
+}
+
 /** A scenario as written. */
 export interface Scenario {
   /** Where editors find the schema of this file. */
@@ -190,6 +200,8 @@ export interface Scenario {
   budget?: string | number;
   /** The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. */
   quality?: { samples?: number | "auto"; evaluations?: number; testRows?: number; targetAuc?: number };
+  /** Checkpoints that samples write while they train. Default: none. */
+  checkpoint?: CheckpointSchedule;
   /** How speed becomes money. */
   cost?: Cost;
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
@@ -271,6 +283,8 @@ export interface ResolvedScenario {
     /** AUC whose time is a result, if the scenario asks for it. */
     readonly targetAuc?: number;
   };
+  /** Checkpoints that samples write while they train; absent where the scenario says nothing of them. */
+  readonly checkpoint?: Readonly<Required<CheckpointSchedule>>;
   /** How speed becomes money. */
   readonly cost: ResolvedCost;
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */

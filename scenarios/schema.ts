@@ -14,6 +14,7 @@ import { nearest } from "../base/nearest.ts";
 import { named, variedField } from "../base/names.ts";
 import { oneOf } from "../base/one_of.ts";
 import { rowFilter } from "./row_filter_schema.ts";
+import { checkpoint } from "./checkpoint_schema.ts";
 import type { Scenario, Size } from "./scenario.ts";
 import { auto, described, flag, real, whole, widths } from "../base/schema_parts.ts";
 import { PMEM_LIBRARIES, STORAGE_TYPES } from "../ffi/storage.ts";
@@ -390,6 +391,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
     "The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. An ablation has one " +
       "for each of its cases that changes results.",
   )),
+  checkpoint: v.exactOptional(checkpoint),
   cost: v.exactOptional(described(
     v.strictObject({
       model: v.exactOptional(described(

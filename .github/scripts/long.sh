@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs what takes too long for every push: C tests with ten million keys and many rounds, and the media models fitted again
-# without each published curve.
+# Runs what takes too long for every push: C tests with ten million keys and many rounds, two hundred training processes that
+# are killed, and the media models fitted again without each published curve.
 set -euo pipefail
 make -C native nightly
+TIERBENCH_KILLS=200 npx -y deno@2.9.6 test -A --no-check test/bench/kills_test.ts < /dev/null
 npx -y deno@2.9.6 task tierbench validate-models --leave-out < /dev/null

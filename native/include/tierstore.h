@@ -542,6 +542,18 @@ TS_API int32_t ts_trainer_parameters(ts_trainer *trainer, const char *name, floa
 TS_API int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, const float *values, uint64_t n,
                                          char *err, uint32_t err_cap);
 
+/* ts_checkpoint_begin of the trainer's store, with what the trainer has beside it, between two calls: dense and wide weights,
+ * the state of their optimizers, the step, hence the place in the data. ts_checkpoint_write and _close go on with it; the
+ * trainer may train meanwhile, or be closed. Options and errors: as ts_checkpoint_begin. */
+TS_API int32_t ts_trainer_checkpoint_begin(ts_trainer *trainer, const ts_config *config, ts_checkpoint **out, char *err,
+                                           uint32_t err_cap);
+/* ts_store_restore of the trainer's store, and the trainer with it: what it trains from here on is to the bit what the trainer
+ * of the checkpoint trained after it in the same calls. Data and options must be those of that trainer, but for the ones marked
+ * *, threads and the path of the data. Options and `control`: as ts_store_restore. Errors: as ts_store_restore, TS_EINVAL also
+ * for an option that differs, which is named with both values, and for a checkpoint of a store without a trainer. After an error
+ * the trainer is as it was. */
+TS_API int32_t ts_trainer_restore(ts_trainer *trainer, const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
+
 /* ---- machine -------------------------------------------------------------------------------------------- */
 
 /* What this machine is, as "key=value" lines: cpu.*, memory.*, node.<n>.*, dax.*, pmem.*, cxl.*, gpu.*, hugepages.*,

@@ -9,6 +9,7 @@ import { kindText } from "../summary/kind.ts";
 import { significant } from "../../base/numbers.ts";
 import { changeText, errorText, estimateText, rateText } from "../text/format.ts";
 import { resultsText } from "../summary/ablation_words.ts";
+import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
 import { focused } from "../summary/focus.ts";
 import type { Summary } from "../summary/summary_types.ts";
@@ -58,6 +59,7 @@ export function toMarkdown(summary: Summary): string {
     ]),
     ...table,
     ...filterTable(summary, line),
+    ...checkpointTable(summary, line),
     ...list(sentences),
     ...(cautions.length === 0 ? [] : ["", "**What limits this answer**", "", ...list(cautions)]),
     ...(summary.failed.length === 0
@@ -83,6 +85,20 @@ function filterTable(summary: Summary, line: (cells: readonly string[]) => strin
     line(["case", ...FILTER_COLUMNS]),
     `| --- |${FILTER_COLUMNS.map(() => " ---: |").join("")}`,
     ...shown.map((one) => line([one.name, ...filterCells(one.filter)])),
+    "",
+  ];
+}
+
+/** What checkpoints cost, where a case writes some. */
+function checkpointTable(summary: Summary, line: (cells: readonly string[]) => string): string[] {
+  const shown = checkpointed(focused(summary).cases);
+  if (shown.length === 0) return [];
+  return [
+    "**Checkpoints, against the same without**",
+    "",
+    line(["case", ...CHECKPOINT_COLUMNS]),
+    `| --- |${CHECKPOINT_COLUMNS.map(() => " ---: |").join("")}`,
+    ...shown.map((one) => line([one.name, ...checkpointCells(one.checkpoints)])),
     "",
   ];
 }

@@ -7,6 +7,7 @@
 import { resultsText, timesText } from "../summary/ablation_words.ts";
 import { percentText, prefixed, prefixFor, significant } from "../../base/numbers.ts";
 import { changeText, errorText, intervalText } from "../text/format.ts";
+import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "../summary/summary_types.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
@@ -24,7 +25,16 @@ export function renderTerminal(given: Summary, width: number = 120): string {
   const { headline, sentences, cautions } = summary.verdict;
   const lines = [
     ...(summary.ablation === undefined ? terminalTable(summary, width) : ablationTable(summary.ablation, width)),
-    ...filterTable(summary),
+    ...rowTable(
+      "counted steps",
+      FILTER_COLUMNS,
+      filtered(summary.cases).map((one) => [one.name, ...filterCells(one.filter)]),
+    ),
+    ...rowTable(
+      "checkpoints",
+      CHECKPOINT_COLUMNS,
+      checkpointed(summary.cases).map((one) => [one.name, ...checkpointCells(one.checkpoints)]),
+    ),
     "",
     ...wrap(`${headline}.`, width, ""),
     ...sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),
@@ -68,11 +78,10 @@ function terminalTable(summary: Summary, width: number): string[] {
   );
 }
 
-/** A line a case with admission or expiry. */
-function filterTable({ cases }: Summary): string[] {
-  const shown = filtered(cases);
-  if (shown.length === 0) return [];
-  const rows = [["counted steps", ...FILTER_COLUMNS], ...shown.map((one) => [one.name, ...filterCells(one.filter)])];
+/** A line a case under a title and columns; nothing without cases. */
+function rowTable(title: string, columns: readonly string[], cases: readonly (readonly string[])[]): string[] {
+  if (cases.length === 0) return [];
+  const rows = [[title, ...columns], ...cases];
   const widths = rows[0]?.map((_, c) => Math.max(...rows.map((row) => row[c]?.length ?? 0))) ?? [];
   return [
     "",

@@ -13,6 +13,7 @@ import { fastModeText, targetText } from "../summary/quality_words.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
 import { kindsText, kindText } from "../summary/kind.ts";
+import { checkpoints } from "./checkpoints.ts";
 import { filter } from "./filter.ts";
 import { traffic } from "./traffic.ts";
 import { aucCell, aucText } from "../../scenarios/record.ts";
@@ -191,7 +192,7 @@ export function memory(summary: Summary): Markup | undefined {
   return html`
     <section
       aria-labelledby="memory"><h2 id="memory" tabindex="-1">Where the bytes are, and what the first tier answers</h2>
-    ${bytes}${hits}${missCurve(summary)}${traffic(cases)}${filter(cases)}</section>
+    ${bytes}${hits}${missCurve(summary)}${traffic(cases)}${filter(cases)}${checkpoints(cases)}</section>
   `;
 }
 

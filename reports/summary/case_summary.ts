@@ -6,6 +6,7 @@
 
 import { kindOf, kindText } from "./kind.ts";
 import { PHASES, type Result, type SampleRecord } from "../../scenarios/record.ts";
+import { checkpointCost } from "./checkpoint_cost.ts";
 import { embeddingSeconds, embeddingTime } from "./embedding_time.ts";
 import type {
   CacheCurve,
@@ -79,8 +80,9 @@ export function rateOf(sample: SampleRecord): number {
 }
 
 /** All figures of a group but its cost. */
-export function summariseCase(result: Result, group: Group, baseline: Group | undefined): UnpricedCase {
+export function summariseCase(result: Result, group: Group, groups: readonly Group[]): UnpricedCase {
   const { name, samples } = group;
+  const baseline = baselineOf(result, group, groups);
   const first = samples[0] as SampleRecord;
   const last = samples[samples.length - 1] as SampleRecord;
   const seed = (figure: string): string => `${result.run.scenarioDigest} ${name} ${figure}`;
@@ -115,6 +117,7 @@ export function summariseCase(result: Result, group: Group, baseline: Group | un
     work: virtual ? undefined : workOf(samples),
     cacheCurve: cacheCurve(result, samples),
     filter: last.filter,
+    checkpoints: checkpointCost(group, groups, rateOf, seed),
     tiers: last.tiers,
     dramBytes: last.dramBytes,
     tableBytes: last.tableBytes,

@@ -7,7 +7,7 @@
 import { kindOf } from "./kind.ts";
 import type { QualityRecord, Result } from "../../scenarios/record.ts";
 import { ablation, aucChange } from "./ablation.ts";
-import { baselineOf, groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
+import { groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
 import { checkResult } from "./check_result.ts";
 import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./summary_types.ts";
 import { priceCases } from "./pricing.ts";
@@ -45,7 +45,7 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     : bill.worker;
   const scenario = { ...asked, cost: { ...asked.cost, bill: { ...bill, worker } } };
   const groups = groupSamples(result);
-  const unpriced = groups.map((group) => summariseCase(result, group, baselineOf(result, group, groups)));
+  const unpriced = groups.map((group) => summariseCase(result, group, groups));
   const { cases, pricing } = priceCases(unpriced, scenario, book);
   const facts = {
     scenario,

@@ -163,6 +163,28 @@ export interface CacheCurve {
   readonly counted: number | undefined;
 }
 
+/** What checkpoints cost a case. */
+export interface CheckpointCost {
+  /** Checkpoints of a sample, mean. */
+  readonly count: number;
+  /** Bytes that a sample wrote for them, mean. */
+  readonly bytes: number;
+  /** Bytes of a delta ÷ those of a full one, means; undefined unless there are both. */
+  readonly deltaShare: number | undefined;
+  /** Seconds that training stands still for one: the cut, and waiting for the one before. Median of a sample's. */
+  readonly still: Estimate;
+  /** Seconds from the cut until it is durable. Median of a sample's. */
+  readonly durable: Estimate;
+  /** Seconds to restore the newest. */
+  readonly restore: Estimate;
+  /** Bytes that this read, mean. */
+  readonly restoredBytes: number;
+  /** Name of the same case without checkpoints; undefined if there is none. */
+  readonly without: string | undefined;
+  /** Throughput ÷ that of the same case without. */
+  readonly relative: Estimate | undefined;
+}
+
 /** One case: a configuration at a matrix point, all its samples together. */
 export interface CaseSummary {
   /** Unique in the report. */
@@ -214,6 +236,8 @@ export interface CaseSummary {
   readonly cacheCurve: CacheCurve | undefined;
   /** What admission and expiry did in the last sample; undefined where no table has either. */
   readonly filter: FilterRecord | undefined;
+  /** What checkpoints cost; undefined without, and for virtual media. */
+  readonly checkpoints: CheckpointCost | undefined;
   /** Tiers of the last sample. */
   readonly tiers: readonly TierRecord[];
   /** Bytes of DRAM allowed for tables, of the last sample. */

@@ -73,6 +73,11 @@ export interface RunDependencies {
   readonly versions: (machine: MachineRecord) => Record<string, string>;
 }
 
+/** Where a scenario wants its checkpoints; undefined: in the project's cache folder, or it has none. */
+export function checkpointFolder({ checkpoint }: ResolvedScenario): string | undefined {
+  return checkpoint === undefined || checkpoint.path === "auto" ? undefined : checkpoint.path;
+}
+
 /** A case with everything its workers need. */
 export interface PreparedCase extends RunnableCase {
   readonly data: PreparedData;
@@ -127,7 +132,11 @@ export async function prepareRun(
     options.emit({ type: "notice", message: `the switch "${name}" is left out of the ablation: ${why}` });
   }
   const { runnable, skipped } = decideCases(planned, here, options.require, vouches);
-  const left = await dependencies.removeLeftScratch(runnable.flatMap(({ decision }) => decision.ssd?.directory ?? []));
+  const left = await dependencies.removeLeftScratch(
+    runnable.flatMap(({ decision, scenario }) =>
+      [decision.ssd?.directory ?? [], checkpointFolder(scenario) ?? []].flat()
+    ),
+  );
   if (left > 0) {
     options.emit({
       type: "notice",

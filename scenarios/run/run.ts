@@ -17,7 +17,7 @@ import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunD
 import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "../record.ts";
 import { ResultFolder } from "../../base/result_folder.ts";
 import { QUALITY_ID, readFolder, resultOf, ResultWriter } from "../result.ts";
-import { qualityRecord, sampleRecord, takeSample } from "./sample.ts";
+import { checkpointTask, qualityRecord, sampleRecord, takeSample } from "./sample.ts";
 import { curveRecord } from "./miss_curve.ts";
 import { type QualityRun, qualityRuns } from "./quality_runs.ts";
 import type { ResolvedScenario, Scenario } from "../scenario.ts";
@@ -390,7 +390,7 @@ class Run {
     const warmup = planned.case.scenario.workload.warmup;
     const steps = pace.steps(planned);
     const started = new Date().toISOString();
-    const task = { task: "speed", warmup, steps } as const;
+    const task = { task: "speed", warmup, steps, ...checkpointTask(planned.case, steps) } as const;
     const progress = this.#timeline.begin(planned, planned.case.scenario.workload.batch);
     let record: ResultRecord & { readonly type: "sample" };
     try {

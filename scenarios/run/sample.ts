@@ -4,7 +4,7 @@
  * @module
  */
 
-import { howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
+import { checkpointFolder, howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
 import { configurationOf, environmentOf, type Scratch } from "./configurations.ts";
 import type { Place } from "./place.ts";
 import { rowFilterOf } from "../../models/workloads/row_filter.ts";
@@ -31,8 +31,17 @@ export interface WorkerControl {
   readonly onProgress?: (phase: WorkerPhase, done: number, total: number) => void;
 }
 
-/** What a worker is asked beyond its case. */
-type Task = WorkerSpec extends infer S ? S extends WorkerSpec ? Omit<S, "store" | "trainer"> : never : never;
+/** What a worker is asked beyond its case; where its checkpoints go is left to {@linkcode takeSample}. */
+type Task = WorkerSpec extends infer S
+  ? S extends WorkerSpec ? Omit<S, "store" | "trainer" | "checkpoint"> & { readonly checkpoint?: CheckpointTask }
+  : never
+  : never;
+
+/** Checkpoints that a sample writes. */
+interface CheckpointTask {
+  readonly every: number;
+  readonly kind: "full" | "delta";
+}
 
 /** Where the files of a store's tiers are. */
 interface Paths {
@@ -90,6 +99,10 @@ export async function takeSample(
     : undefined;
   // A folder of its own: what a sample that was killed left behind must not be found by the next.
   await using disk = ssd === undefined ? undefined : await dependencies.makeSsdScratch(ssd.directory);
+  const { checkpoint } = task;
+  await using chain = checkpoint === undefined
+    ? undefined
+    : await dependencies.makeSsdScratch(checkpointFolder(one.scenario));
   const pool = place.kind === "directory" ? place.path : scratch?.path;
   const paths = {
     ...(pool === undefined && disk === undefined ? {} : { path: pool ?? disk?.path ?? "" }),
@@ -99,8 +112,14 @@ export async function takeSample(
   const environment = environmentOf(one);
   const started = new Date().toISOString();
   const start = performance.now();
-  const owners = [scratch, disk].flatMap((one) => one?.owner ?? []);
-  const spec = { ...task, store, trainer: trainerOf(one), owners } as WorkerSpec;
+  const owners = [scratch, disk, chain].flatMap((one) => one?.owner ?? []);
+  const spec = {
+    ...task,
+    store: checkpoint?.kind === "delta" ? { ...store, trackChanges: true } : store,
+    trainer: trainerOf(one),
+    owners,
+    ...(chain === undefined ? {} : { checkpoint: { ...checkpoint, path: `${chain.path}/checkpoints` } }),
+  } as WorkerSpec;
   const outcome = await runWorker(spec, { command: dependencies.command, environment, ...control });
   const seconds = (performance.now() - start) / 1000;
   return {
@@ -110,6 +129,18 @@ export async function takeSample(
     environment,
     scratch: scratch === undefined ? undefined : { path: scratch.path, medium: scratch.medium },
   };
+}
+
+/**
+ * The checkpoints that a sample of a case writes.
+ *
+ * @param steps Its counted steps.
+ * @returns Nothing if it writes none.
+ */
+export function checkpointTask({ scenario }: PreparedCase, steps: number): { readonly checkpoint?: CheckpointTask } {
+  const { interval, kind } = scenario.checkpoint ?? { interval: "none" };
+  if (interval === "none" || kind === undefined) return {};
+  return { checkpoint: { every: interval < 1 ? Math.max(1, Math.round(steps * interval)) : interval, kind } };
 }
 
 /** Bytes of memory that a process takes beside the files of its PMEM tier. */
@@ -294,6 +325,7 @@ export async function sampleRecord(
     trainer: outcome.trainer,
     statistics: outcome.statistics,
     ...filterRecord(one, outcome),
+    ...(outcome.checkpoint === undefined ? {} : { checkpoint: outcome.checkpoint }),
     tiers: await Promise.all(outcome.tiers.map((tier) => tierRecord(tier, one, dependencies))),
     dramBytes: dramBytes(one, outcome.tiers),
     tableBytes: outcome.tableBytes,

@@ -9,6 +9,7 @@
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
 import { scoringSeconds } from "./budget.ts";
+import { restoreNewest, trainWithCheckpoints } from "./worker_checkpoints.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./worker_protocol.ts";
 
 function say(message: WorkerMessage): void {
@@ -35,15 +36,17 @@ async function speed(
 ): Promise<SpeedOutcome> {
   await trainer.fill(reporting("fill", signal));
   store.resetStatistics(); // a warm-up does so as well, if there is one
-  const { warmup, steps } = spec;
-  const { stepNs, phaseNs, loss } = await trainer.train(steps, {
-    warmup,
+  const { warmup, steps, checkpoint } = spec;
+  const run = {
     signal,
-    onProgress: (done) =>
+    onProgress: (done: number) =>
       done < warmup
         ? say({ type: "progress", phase: "warmup", done, total: warmup })
         : say({ type: "progress", phase: "train", done: done - warmup, total: steps }),
-  });
+  };
+  const { result: { stepNs, phaseNs, loss }, written } = checkpoint === undefined
+    ? { result: await trainer.train(steps, { warmup, ...run }), written: [] }
+    : await trainWithCheckpoints(trainer, spec, checkpoint, run);
   const statistics = store.statistics();
   const rows = tierRows(spec, store, trainer);
   const memory = store.memory().tiers;
@@ -66,7 +69,26 @@ async function speed(
     tableBytes,
     digest,
     ...(waiting === undefined ? {} : { waitingKeys: waiting }),
+    ...(checkpoint === undefined
+      ? {}
+      : { checkpoint: { every: checkpoint.every, written, restoreNs: 0, restoredBytes: 0 } }),
   };
+}
+
+/** The outcome with what it takes to come back to it, in a store and a trainer of their own. */
+async function withRestore(
+  { store: storage, trainer: model, ...spec }: Spec<"speed">,
+  outcome: SpeedOutcome,
+  signal: AbortSignal,
+): Promise<SpeedOutcome> {
+  const { checkpoint } = outcome;
+  const last = checkpoint?.written.at(-1);
+  if (checkpoint === undefined || last === undefined || spec.checkpoint === undefined) return outcome;
+  using store = EmbeddingStore.open(storage);
+  using trainer = WdlTrainer.open(store, model);
+  const expected = last.step === outcome.stepNs.length ? outcome.digest : undefined;
+  const restored = await restoreNewest(trainer, spec.checkpoint.path, expected, signal);
+  return { ...outcome, checkpoint: { ...checkpoint, ...restored } };
 }
 
 /** Keys that were looked up and have no row yet, of all tables that count them; undefined if none does. */
@@ -133,11 +155,16 @@ async function own(files: readonly string[]): Promise<void> {
   }
 }
 
-async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
-  await own(spec.owners ?? []);
+async function train(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
   using store = EmbeddingStore.open(spec.store);
   using trainer = WdlTrainer.open(store, spec.trainer);
   return spec.task === "speed" ? await speed(spec, store, trainer, signal) : await quality(spec, trainer, signal);
+}
+
+async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
+  await own(spec.owners ?? []);
+  const outcome = await train(spec, signal);
+  return spec.task === "speed" && outcome.task === "speed" ? await withRestore(spec, outcome, signal) : outcome;
 }
 
 /** The first line of standard input; `gone` aborts when the input ends, since the run that holds it open is gone. */

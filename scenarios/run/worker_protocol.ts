@@ -24,6 +24,7 @@ export interface WorkerStore {
   readonly seed: number;
   readonly policy?: EvictionPolicy;
   readonly evictionThreads?: number;
+  readonly trackChanges?: boolean;
   /** Options passed through as they are: `emulate.*`, `memory_mode.*`. */
   readonly native: Readonly<Record<string, string>>;
 }
@@ -51,6 +52,8 @@ export type WorkerSpec =
       readonly task: "speed";
       readonly warmup: number;
       readonly steps: number;
+      /** Checkpoints to write meanwhile, and where: after every so many steps. */
+      readonly checkpoint?: { readonly every: number; readonly kind: "full" | "delta"; readonly path: string };
     }
     | {
       /** Train and score held-out rows along the way. */
@@ -77,6 +80,8 @@ export interface SpeedOutcome
   readonly tiers: readonly WorkerTier[];
   /** Keys that wait for a row at the end, where tables count them. */
   readonly waitingKeys?: number;
+  /** Checkpoints, where some were asked for. */
+  readonly checkpoint?: NonNullable<SampleRecord["checkpoint"]>;
 }
 
 /** What a quality run found. */

@@ -38,6 +38,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
         "validate-models",
         "profile",
         "calibrate",
+        "checkpoint",
       ]
     ) {
       assertMatch(out, new RegExp(`^  ${verb}\\b`, "m"));
@@ -63,6 +64,7 @@ Deno.test("tierbench <verb> --help has examples", async () => {
       "prices",
       "provision",
       "calibrate",
+      "checkpoint",
     ]
   ) {
     const { code, out } = await tierbench(verb, "--help");

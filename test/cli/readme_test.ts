@@ -1,6 +1,7 @@
 /** Every command of the README after every other, in one folder: none may fail on what another left. */
 
 import { fileURLToPath } from "node:url";
+import { EmbeddingStore } from "../../mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { RUNTIME_WORDS } from "../mutations.ts";
 import "../native_library.ts";
@@ -45,6 +46,7 @@ function quick(words: string): string | undefined {
     "run --quick": "run mine.jsonc --quick",
     "run pmem-modes": "run mine.jsonc",
     "run terabyte": "run tera.jsonc",
+    "run checkpointing": "run mine.jsonc --set checkpoint.interval=2 --out reports/out/checkpointing",
     "run paper-openembedding": "run tera.jsonc --out reports/out/paper",
   };
   return short[words] ?? words;
@@ -77,6 +79,9 @@ Deno.test("every command of the README works after every other, forwards and bac
       await Deno.writeTextFile("train.tsv", criteo(4096));
       await Deno.writeTextFile("trace.csv", Array.from({ length: 300 }, (_, i) => `${(i * i) % 97}\n`).join(""));
       await Deno.writeTextFile("tera.jsonc", JSON.stringify(SIMULATION));
+      using store = EmbeddingStore.open({ storage: "DRAM" });
+      store.table({ name: "t" }).lookup([1, 2, 3]);
+      await store.checkpoint({ path: "checkpoints" }).write();
       const commands = COMMANDS.flatMap((words) => quick(words) ?? [])
         .filter((words, i, all) => words !== all[i - 1]); // two that are one in their quick form
       assert(commands.length > 20, `${commands.length} commands`);

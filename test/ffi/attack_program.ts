@@ -2,7 +2,7 @@
 // before it is made, and then what came of it, so that the last line of a process that crashed tells which one it was.
 import { evaluateMedia } from "../../ffi/media.ts";
 import { popularityLaw, replayCache } from "../../mod.ts";
-import { EmbeddingStore, missRatioCurve, Table, WdlTrainer } from "../../mod.ts";
+import { EmbeddingStore, missRatioCurve, PendingCheckpoint, Table, WdlTrainer } from "../../mod.ts";
 import { KeySource } from "../../ffi/simulator/key_source.ts";
 import { KeyStream } from "../../ffi/simulator/key_stream.ts";
 
@@ -57,6 +57,14 @@ function shrinkingRows(): [Float32Array, () => void] {
 function open(): { store: EmbeddingStore; table: Table } {
   const own = EmbeddingStore.open({ storage: "DRAM" });
   return { store: own, table: own.table({ name: "t", dim: 16 }) };
+}
+
+const folder = Deno.makeTempDirSync();
+let chains = 0;
+
+/** A folder for a chain of checkpoints. */
+function chain(): string {
+  return `${folder}/${chains++}`;
 }
 
 /** What each attack does; those of `harmless` have a right answer. */
@@ -211,6 +219,32 @@ const ATTACKS: Record<string, () => unknown> = {
       },
     });
   },
+  "a checkpoint made by hand": () => new (PendingCheckpoint as Anything)("chain", store, 4096n).close(),
+  "methods of a checkpoint on a store": () => PendingCheckpoint.prototype.close.call(store as Anything),
+  "methods of a store on a checkpoint": () => {
+    const { store } = open();
+    using pending = store.checkpoint({ path: chain() });
+    return EmbeddingStore.prototype.describe.call(pending as Anything);
+  },
+  "a store closed while options of a checkpoint are read": () => {
+    const { store } = open();
+    store.checkpoint({
+      get path() {
+        store.close();
+        return chain();
+      },
+    });
+  },
+  "a store closed before its checkpoint": () => {
+    const { store } = open();
+    const pending = store.checkpoint({ path: chain() });
+    store.close();
+    pending.close();
+    return pending.closed || "open";
+  },
+  "a trainer's checkpoint of a store": () => WdlTrainer.prototype.checkpoint.call(store as Anything, { path: chain() }),
+  "a path of a checkpoint with an end in it": () => store.checkpoint({ path: "a\0b" }),
+  "a path of a checkpoint that is no text": () => store.checkpoint({ path: { toString: () => "\0" } as Anything }),
   "a slot beyond 32 bits": () => table.find(keys, { slot: 2 ** 32 }),
   "a slot that is no number": () => table.find(keys, { slot: { valueOf: () => 0 } as Anything }),
   "a learning rate that acts": () => {
@@ -267,6 +301,7 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
   }
   console.log(JSON.stringify({ name, outcome }));
 }
+Deno.removeSync(folder, { recursive: true });
 // What was attacked still works.
 const after = table.lookup(keys);
 console.log(

@@ -132,6 +132,12 @@ for (
     [CONFIGURATION('"storage": "DRAM", "media": "optane-100-6x256"'), "plain DRAM is never emulated"],
     [CONFIGURATION('"storage": "PMEM_LIBPMEM", "media": "optane-100-6x265"'), 'did you mean "optane-100-6x256"?'],
     [CONFIGURATION('"storage": "DRAM_PMEM", "pmem": "libpmem", "size": ["1 MiB"]'), 'write it in "dram" too'],
+    [FIELDS('"checkpoint": {"interval": 0}'), 'expected "none", a whole number of steps, or a share of them'],
+    [FIELDS('"checkpoint": {"interval": 1.5}'), 'expected "none", a whole number of steps, or a share of them'],
+    [FIELDS('"checkpoint": {"interval": "often"}'), "checkpoint.interval: expected"],
+    [FIELDS('"checkpoint": {"kind": "half"}'), "checkpoint.kind: expected"],
+    [FIELDS('"checkpoint": {"every": 2}'), 'checkpoint.every: unknown field "every"'],
+    [FIELDS('"matrix": {"checkpoint.interval": ["none", 0.5, -1]}'), "matrix.checkpoint.interval[2]: expected"],
     [FIELDS('"matrix": {"workload.batch": 5}'), "matrix.workload.batch: expected a list of values, found 5"],
     [FIELDS('"matrix": {"workload.batch": []}'), "expected at least one value"],
     [FIELDS('"matrix": {"workload.batch": [1, "x"]}'), "matrix.workload.batch[1]: expected a whole number"],
@@ -255,4 +261,16 @@ Deno.test("shippedScenarios() are valid and name themselves after their files", 
 Deno.test("loadScenario() says what is not there", async () => {
   const error = await assertRejects(() => loadScenario("no/such.jsonc"), Deno.errors.NotFound);
   assertEquals(error.message, 'Cannot read the scenario: "no/such.jsonc" does not exist');
+});
+
+Deno.test("checkpoints of a scenario have defaults where it speaks of them, and are absent where it does not", async () => {
+  const resolved = async (fields: string) =>
+    (await parseScenario(FIELDS(fields), { file: "mine.jsonc", directory: "/mine" })).checkpoint;
+  assertEquals(await resolved('"seed": 1'), undefined);
+  assertEquals(await resolved('"checkpoint": {}'), { interval: "none", kind: "full", path: "auto" });
+  assertEquals(await resolved('"checkpoint": {"interval": 0.25, "kind": "delta", "path": "disk"}'), {
+    interval: 0.25,
+    kind: "delta",
+    path: "/mine/disk",
+  });
 });

@@ -98,3 +98,47 @@ Deno.test("the worker's warm-up and counted steps are one flow: nothing begins a
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("a worker with checkpoints trains the same, and tells of each and of the restore", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const data = `${folder}/train.tbc`;
+    await generateData({ out: data, rows: 4096, scale: 0.001, seed: 1 });
+    const speed = async (steps: number, kind?: "full" | "delta") => {
+      const spec = {
+        task: "speed",
+        warmup: 3,
+        steps,
+        store: { storage: "DRAM", size: [2 ** 28], sizeCounts: "all", seed: 1, trackChanges: true, native: {} },
+        trainer: {
+          data,
+          batch: 64,
+          tables: [{ name: "C1", dim: 4, columns: ["C1"] }],
+          hidden: [8],
+          threads: 1,
+          seed: 1,
+          initializer: { constant: 0.01 },
+        },
+        ...(kind === undefined ? {} : { checkpoint: { every: 4, kind, path: `${folder}/${kind}-${steps}` } }),
+      } as unknown as WorkerSpec;
+      return await runWorker(spec, { command: defaultWorkerCommand(), environment: {} }) as SpeedOutcome;
+    };
+    for (const steps of [12, 14]) {
+      const plain = await speed(steps);
+      assertEquals(plain.checkpoint, undefined);
+      for (const kind of ["full", "delta"] as const) {
+        const { digest, loss, stepNs, checkpoint, statistics } = await speed(steps, kind);
+        assertEquals([digest, stepNs.length, statistics["update_calls"]], [plain.digest, steps, steps]);
+        assert(Math.abs(loss - plain.loss) < 1e-12);
+        const written = checkpoint?.written ?? [];
+        assertEquals(written.map(({ step, kind }) => [step, kind]), [[4, "full"], [8, kind], [12, kind]]);
+        const bytes = written.reduce((sum, one) => sum + one.bytes, 0);
+        assertEquals(checkpoint?.restoredBytes, kind === "full" ? written[2]?.bytes : bytes);
+        assert(written.every(({ cutNs, durableNs, waitedNs }) => cutNs > 0 && durableNs > 0 && waitedNs >= 0));
+        assert((checkpoint?.restoreNs ?? 0) > 0 && written.every(({ step, cutNs }) => (stepNs[step - 1] ?? 0) > cutNs));
+      }
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,69 @@
+import "../native_library.ts";
+import { EmbeddingStore } from "../../mod.ts";
+import { assert, assertEquals, assertMatch } from "../assert.ts";
+import { runCommand } from "./command.ts";
+
+const tierbench = (...words: string[]) => runCommand(["checkpoint", ...words], 120);
+
+Deno.test("tierbench checkpoint lists a chain, finds it whole, and names what is damaged", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/chain`;
+    using store = EmbeddingStore.open({ storage: "DRAM", trackChanges: true });
+    const table = store.table({ name: "t", dim: 4 });
+    table.lookup(BigInt64Array.from({ length: 1000 }, (_, i) => BigInt(i)));
+    store.setStep(41);
+    await store.checkpoint({ path }).write();
+    table.lookup([5000]);
+    await store.checkpoint({ path }).write();
+
+    const listed = await tierbench("inspect", path);
+    assertEquals(listed.code, 0);
+    const [head = "", first = "", second = ""] = listed.out.trimEnd().split("\n");
+    assertMatch(head, /^number +kind +on +step +bytes +files to restore +state$/);
+    assertMatch(first, /^1 +full +– +41 +[\d.]+ [kM]?i?B +1 +whole$/i);
+    assertMatch(second, /^2 +delta +1 +41 .* 2 +whole$/);
+    const chain = JSON.parse((await tierbench("inspect", path, "--json")).out);
+    assertEquals(chain.map(({ number, kind }: { number: number; kind: string }) => [number, kind]), [
+      [1, "full"],
+      [2, "delta"],
+    ]);
+    assertEquals(chain[0].facts["table.0.name"], "t");
+
+    const whole = await tierbench("verify", path);
+    assertEquals(whole.code, 0);
+    assertMatch(whole.out, /: whole, 2 checkpoints, /);
+    const found = JSON.parse((await tierbench("verify", path, "--json")).out);
+    assertEquals([found.whole, found.checkpoints], [true, 2]);
+
+    const data = `${path}/00000002.ckpt`;
+    const bytes = await Deno.readFile(data);
+    bytes[70] = (bytes[70] ?? 0) ^ 4;
+    await Deno.writeFile(data, bytes);
+    const damaged = await tierbench("verify", path);
+    assertEquals([damaged.code, damaged.out], [1, ""]);
+    assertMatch(damaged.err, /00000002\.ckpt/);
+    const told = await tierbench("verify", path, "--json");
+    assertEquals([told.code, told.err], [1, ""]);
+    assert(!JSON.parse(told.out).whole && /00000002\.ckpt/.test(JSON.parse(told.out).problem));
+
+    await Deno.remove(`${path}/00000001.ckpt`);
+    assertMatch((await tierbench("inspect", path)).out, /^2 .*damaged: /m);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("tierbench checkpoint says so where there is none, and takes no other word", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const none = await tierbench("inspect", folder);
+    assertEquals([none.code, none.out], [0, `${folder}: no checkpoints\n`]);
+    const nowhere = await tierbench("verify", `${folder}/none`);
+    assertEquals(nowhere.code, 1);
+    assertMatch(nowhere.err, /none/);
+    assertEquals((await tierbench("look", folder)).code, 2);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
