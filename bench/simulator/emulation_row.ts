@@ -50,7 +50,7 @@ async function lookupRatio(medium: string, threads: number, folder: string): Pro
     times.push((performance.now() - start) * 1e6);
   }
   store.close();
-  const query: MediaQuery = { ask: "bandwidth", operation: "load", bytes: DIM * 4, threads };
+  const query: MediaQuery = { ask: "bandwidth", operation: "load", bytes: DIM * 4, threads, prefetch: true };
   const [rate = NaN] = evaluateMedia(mediaOptions(media), [query]);
   return median(times) / (BATCH * DIM * 4 * threads / rate * 1e9);
 }

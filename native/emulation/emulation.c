@@ -47,8 +47,11 @@ static uint64_t shared(const ts_emulation *e, uint64_t count) {
   return e->share == 1 ? count : (uint64_t)((double)count * e->share + 0.5);
 }
 
+/* The question that the simulator asks, too: a machine has its prefetchers on (native/simulator/access_cost.c). Which region
+ * rows fall on is not asked: a tier that is emulated stands for one far larger than any buffer of the medium. */
 static ts_media_access access_of(const ts_emulation *e, ts_emulation_side side, ts_media_op op, uint32_t bytes) {
-  return (ts_media_access){.op = op, .bytes = bytes, .threads = side == TS_EMULATION_CALLS ? e->medium.threads : 1};
+  const uint32_t threads = side == TS_EMULATION_CALLS ? e->medium.threads : 1;
+  return (ts_media_access){.op = op, .bytes = bytes, .threads = threads, .prefetch = true};
 }
 
 uint64_t ts_emulation_cost_ns(const ts_emulation *emulation, ts_media_op op, uint32_t bytes, uint64_t count) {

@@ -114,8 +114,8 @@ uint64_t ts_memory_mode_cost_ns(const ts_memory_mode *mode, const ts_memory_mode
   /* A fill brings the lines of one granule that missed; as many as they are on average. */
   uint64_t fills = TS_MAX(1, TS_MIN(count->fills, misses));
   uint32_t lines = (uint32_t)TS_MIN((misses + fills / 2) / fills, m->granule / TS_CACHE_LINE);
-  ts_media_access fill = {.op = TS_MEDIA_READ, .bytes = TS_MAX(1, lines) * TS_CACHE_LINE, .threads = m->threads};
-  ts_media_access back = {.op = TS_MEDIA_WRITE_CACHED, .bytes = TS_CACHE_LINE, .threads = m->threads};
+  ts_media_access fill = {.op = TS_MEDIA_READ, .bytes = TS_MAX(1, lines) * TS_CACHE_LINE, .threads = m->threads, .prefetch = true};
+  ts_media_access back = {.op = TS_MEDIA_WRITE_CACHED, .bytes = TS_CACHE_LINE, .threads = m->threads, .prefetch = true};
   double alone = (double)ts_medium_batch_ps(m, &fill, fills) / 1000;
   double share = 1e9 / ts_medium_capacity(m, &fill) * fill.bytes * (double)fills * m->threads;
   double writes = 1e9 / ts_medium_capacity(m, &back) * back.bytes * (double)count->dirty_misses * m->threads;

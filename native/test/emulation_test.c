@@ -57,6 +57,18 @@ static void formula_is_the_stated_one(void) {
   ts_config_free(config);
 }
 
+/* A machine has its prefetchers on: what they fetch in vain takes the medium's time, as the simulator has it. */
+static void prefetchers_are_on(void) {
+  ts_config *config = simple();
+  ts_config_set(config, "emulate.prefetch_bytes", "256", NULL, 0);
+  ts_emulation *e = NULL;
+  CHECK(ts_emulation_create(config, &e, (ts_err){0}) == TS_OK && e != NULL);
+  CHECK(ts_emulation_cost_ns(e, TS_MEDIA_READ, 128, 10) == 5120); /* a granule and 256 B in vain at 1 B/ns */
+  CHECK(ts_emulation_cost_ns(e, TS_MEDIA_WRITE_NT, 256, 1000) == 40000);
+  ts_emulation_destroy(e);
+  ts_config_free(config);
+}
+
 static void refused(const char *key, const char *value, const char *said) {
   ts_config *config = simple();
   ts_config_set(config, key, value, NULL, 0);
@@ -90,6 +102,7 @@ static void options_are_checked(void) {
 
 int main(void) {
   formula_is_the_stated_one();
+  prefetchers_are_on();
   options_are_checked();
   return test_result();
 }
