@@ -322,6 +322,7 @@ export type { TraceReplay } from "./models/simulation/exact_hits.ts";
 export { RANGED_FIELDS } from "./models/simulation/simulation.ts";
 export { type SimulatedCase, simulatedCases } from "./models/simulation/cases.ts";
 export type {
+  AskedQuestion as SimulatedQuestion,
   Band as SimulatedBand,
   Doubt as SimulatedDoubt,
   ExplanationRecord,

@@ -7,6 +7,7 @@
 import { message, readText } from "./errors.ts";
 import { numberOf, parseLines, parsePairs, trafficOf } from "./facts.ts";
 import { native } from "./library.ts";
+import type { MediaOperation } from "./media.ts";
 import { type NativeOptions, withConfig } from "./options.ts";
 
 /** Rows a step of one table. */
@@ -72,6 +73,30 @@ interface SimulatedTask {
   readonly endPs: number;
 }
 
+/** A question to the medium of a tier: random accesses of one kind, each direction alone, at no load but its own. */
+export interface SimulatedQuestion {
+  /** Number of the tier. */
+  readonly tier: number;
+  /** How the medium is accessed. */
+  readonly operation: MediaOperation;
+  /** Bytes of an access. */
+  readonly bytes: number;
+  /** Threads that do such accesses at the same time. */
+  readonly threads: number;
+  /** Accesses that each keeps under way beyond what the media model gives it; 1 of memory. */
+  readonly depth: number;
+  /** NUMA hops. */
+  readonly hops: number;
+  /** Whether the hardware prefetchers are on. */
+  readonly prefetch: boolean;
+  /** Bytes that the accesses fall on. */
+  readonly region: number;
+  /** Whether they follow each other: what is gathered for a drive. */
+  readonly sequential: boolean;
+  /** Whether a fence follows each. */
+  readonly fenced: boolean;
+}
+
 /** Steps in virtual time. */
 export interface Simulated {
   /** Picoseconds of each counted step. */
@@ -84,6 +109,8 @@ export interface Simulated {
   readonly traffic: readonly SimulatedTraffic[];
   /** Over the network, in all counted steps. */
   readonly netBytes: number;
+  /** Everything that the media were asked. */
+  readonly questions: readonly SimulatedQuestion[];
   readonly tasks: readonly SimulatedTask[];
 }
 
@@ -170,6 +197,18 @@ export function simulate(options: NativeOptions): Simulated {
     })),
     traffic: of("traffic", trafficOf),
     netBytes: numberOf(facts, "net_bytes"),
+    questions: of("question", (one) => ({
+      tier: numberOf(one, "tier"),
+      operation: one["op"] as MediaOperation,
+      bytes: numberOf(one, "bytes"),
+      threads: numberOf(one, "threads"),
+      depth: numberOf(one, "depth"),
+      hops: numberOf(one, "hops"),
+      prefetch: numberOf(one, "prefetch") === 1,
+      region: numberOf(one, "region"),
+      sequential: numberOf(one, "sequential") === 1,
+      fenced: numberOf(one, "fenced") === 1,
+    })),
     tasks: of("task", (one) => ({
       kind: one["kind"] ?? "",
       actor: numberOf(one, "actor"),

@@ -9,6 +9,7 @@ import { loadMedia, mediaOptions } from "../media/media.ts";
 import type { SimulatedCase } from "./cases.ts";
 import { STORES, tablesOf, threadsAt } from "./native_options.ts";
 import type { Band, NullRecord, SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
+import { askedQuestions } from "./questions.ts";
 import type { CaseOutcome } from "./simulate_case.ts";
 import type { ResolvedTier } from "./simulation.ts";
 
@@ -136,6 +137,7 @@ export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, 
       places,
       busy: busyPs / (elapsedPs * places),
     })),
+    questions: await askedQuestions(simulated.questions, set.tiers),
     tiers: await tiersOf(one, outcome),
     ...rowsOf(one, outcome),
     ...(set.placement !== "rows" || set.tiers.length < 2 ? {} : {

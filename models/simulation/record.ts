@@ -90,6 +90,43 @@ export type Band =
   }
   | { readonly why: string };
 
+/**
+ * A question that the case asks a medium: random accesses of one kind (`sequential`: gathered for a drive), each direction
+ * alone and at no load but its own. Reads and writes of one task, and tasks that share a medium, are put together by the
+ * engine.
+ */
+export interface AskedQuestion {
+  /** A media model: a name, or the path of a file. */
+  readonly media: string;
+  /** `load`, `nt-store`, `cached-store`, `flushed-store`. */
+  readonly operation: "load" | "nt-store" | "cached-store" | "flushed-store";
+  /** Bytes of an access. */
+  readonly bytes: number;
+  /** Threads that do such accesses at the same time. */
+  readonly threads: number;
+  /** Accesses that each keeps under way beyond what the media model gives it; 1 of memory. */
+  readonly depth: number;
+  /** Devices side by side. */
+  readonly devices: number;
+  /** NUMA hops. */
+  readonly hops: number;
+  /** Whether the hardware prefetchers are on. */
+  readonly prefetch: boolean;
+  /** Bytes that the accesses fall on. */
+  readonly region: number;
+  /** Whether they follow each other. */
+  readonly sequential: boolean;
+  /** Whether a fence follows each. */
+  readonly fenced: boolean;
+  /**
+   * Figures that were asked the same way: published ones, or those that `tierbench calibrate` measured of a medium by path;
+   * size and accesses under way within a factor of two, everything else equal but the region.
+   */
+  readonly figures: number;
+  /** Figures of that operation, order, fence and hops at any size, threads and prefetchers. */
+  readonly alike: number;
+}
+
 /** One case. */
 export interface SimulatedRecord {
   /** Tells it from the other lines of the file. */
@@ -116,6 +153,8 @@ export interface SimulatedRecord {
   readonly parts: readonly TimePart[];
   /** Cores, links and devices: how many places each has, and the share of them that was taken, 0 to 1. */
   readonly resources: readonly { readonly name: string; readonly places: number; readonly busy: number }[];
+  /** What the media were asked, the least backed first; absent in results of versions that did not say. */
+  readonly questions?: readonly AskedQuestion[];
   /** Traffic of each tier, fastest first. */
   readonly tiers: readonly TierTraffic[];
   /** Distinct rows a step, one worker's and all workers'; keys a step of all. */

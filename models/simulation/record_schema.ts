@@ -98,6 +98,22 @@ const tier = object({
   busy: figure,
 });
 
+const question = object({
+  media: text,
+  operation: word("load", "nt-store", "cached-store", "flushed-store"),
+  bytes: positive,
+  threads: positive,
+  depth: positive,
+  devices: positive,
+  hops: figure,
+  prefetch: flag,
+  region: figure,
+  sequential: flag,
+  fenced: flag,
+  figures: count,
+  alike: count,
+});
+
 const TASK = "expected a task: kind, actor, start and end";
 
 const simulated = object({
@@ -123,6 +139,7 @@ const simulated = object({
   step: object({ mean: figure, p50: figure, p90: figure, p99: figure }),
   parts: listOf(object({ kind: text, on: text, seconds: figure })),
   resources: listOf(object({ name: text, places: figure, busy: figure })),
+  questions: maybe(listOf(question)),
   tiers: someOf(tier),
   rows: object({ worker: figure, all: positive, keys: figure }),
   misses: object({ ofKeys: figure, ofRows: figure }),

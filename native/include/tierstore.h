@@ -626,7 +626,8 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  *                                    ts_simulate_demand gives them; .in_place: 1 for a table whose rows stay where they are
  * Text, one fact a line: step_ps=<a number a step>, elapsed_ps, "part kind= on= ps=" (what the time was spent on; their
  * sum is elapsed_ps), "resource name= places= busy_ps= elapsed_ps=", "traffic tier= op= bytes= accesses=", net_bytes,
- * "task kind= actor= start_ps= end_ps=" (of the last step). The same options give the same text on every machine.
+ * "question tier= op= bytes= threads= depth= hops= prefetch= region= sequential= fenced=" (what the media were asked, each
+ * kind of access once, the first 64), "task kind= actor= start_ps= end_ps=" (of the last step). The same options give the same text on every machine.
  * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
 TS_API int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 

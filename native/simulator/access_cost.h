@@ -6,14 +6,7 @@
 
 #include "simulator/engine.h"
 
-/* Accesses of one kind by one thread of several. */
-typedef struct ts_access_kind {
-  uint32_t tier, bytes, threads, hops; /* threads: that do such accesses at the same time */
-  bool write;
-} ts_access_kind;
-
 /* What the media model said of accesses of one kind: kept, since steps ask the same again and again. */
-#define TS_ACCESS_COSTS 64u
 typedef struct ts_access_costs {
   uint32_t count;
   struct ts_access_known {

@@ -24,6 +24,8 @@ int32_t ts_sim_run(const ts_sim *sim, ts_sim_outcome *out, ts_err err) {
   if (out->step_task == NULL) return ts_fail(err, TS_ENOMEM, "Cannot simulate: out of memory");
   ts_sim_context context = {.sim = sim, .out = out, .line = &out->line};
   int32_t status = sim->servers == 0 ? ts_sim_run_host(&context, err) : ts_sim_run_servers(&context, err);
+  out->asked = context.costs.count;
+  for (uint32_t i = 0; i < out->asked; i++) out->ask[i] = context.costs.known[i].kind;
   if (status != TS_OK) ts_sim_outcome_free(out);
   return status;
 }

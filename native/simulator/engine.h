@@ -102,6 +102,14 @@ typedef struct ts_sim {
   ts_sim_table *tables;
 } ts_sim;
 
+/* Accesses of one kind by one thread of several. */
+typedef struct ts_access_kind {
+  uint32_t tier, bytes, threads, hops; /* threads: that do such accesses at the same time */
+  bool write;
+} ts_access_kind;
+
+#define TS_ACCESS_COSTS 64u /* kinds of accesses whose costs are kept */
+
 /* What came out. */
 typedef struct ts_sim_outcome {
   ts_timeline line;
@@ -109,6 +117,8 @@ typedef struct ts_sim_outcome {
   double bytes[TS_SIM_TIERS][2]; /* moved, counted steps: reads, writes */
   double accesses[TS_SIM_TIERS][2];
   double net_bytes;
+  uint32_t asked;                       /* kinds of accesses that the media were asked for, the first TS_ACCESS_COSTS */
+  ts_access_kind ask[TS_ACCESS_COSTS];
 } ts_sim_outcome;
 
 /* Reads the options; see tierstore.h. Errors: TS_EINVAL, TS_ENOMEM. */

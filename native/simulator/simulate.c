@@ -59,6 +59,18 @@ static void add_tiers(ts_text *text, const ts_sim *sim, const ts_sim_outcome *ou
   ts_text_add(text, "net_bytes=%.0f\n", out->net_bytes);
 }
 
+/* What the media were asked, as access_cost.c asks it. */
+static void add_questions(ts_text *text, const ts_sim *sim, const ts_sim_outcome *out) {
+  static const char *const ops[TS_MEDIA_OPS] = {"load", "nt-store", "cached-store", "flushed-store"};
+  for (uint32_t i = 0; i < out->asked; i++) {
+    const ts_access_kind *a = &out->ask[i];
+    const ts_sim_tier *tier = &sim->tier[a->tier];
+    ts_text_add(text, "question tier=%u op=%s bytes=%u threads=%u depth=%u hops=%u prefetch=%d region=%llu sequential=%d fenced=%d\n",
+                a->tier, ops[a->write ? tier->write : TS_MEDIA_READ], a->bytes, a->threads, tier->depth, a->hops, sim->prefetchers,
+                (unsigned long long)tier->region, a->write && tier->depth > 1, a->write && tier->fenced);
+  }
+}
+
 /* Tasks of the last step, for a chart. */
 static void add_chart(ts_text *text, const ts_sim *sim, const ts_sim_outcome *out) {
   uint32_t last = sim->warmup + sim->steps - 1, shown = 0;
@@ -86,6 +98,7 @@ int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *
     status = add_parts(&text, &sim, &outcome, err);
     add_resources(&text, &outcome);
     add_tiers(&text, &sim, &outcome);
+    add_questions(&text, &sim, &outcome);
     add_chart(&text, &sim, &outcome);
     if (status == TS_OK) status = ts_text_tell(&text, "the simulation", out, cap, needed, err);
     else free(text.bytes);

@@ -87,6 +87,31 @@ export function tierTable({ name, cases }: StudySummary): TextTable {
   };
 }
 
+/** What the cases of a study asked the media, each question once, and the figures that back it. */
+export function questionTable({ name, cases }: StudySummary): TextTable {
+  const rows = cases.flatMap(({ questions = [] }) => questions).map((one) => {
+    const { media, operation, bytes, threads, depth, devices, hops, prefetch, region, sequential, fenced } = one;
+    return [
+      media,
+      `${operation}${sequential ? ", gathered" : ""}${fenced ? ", fenced" : ""}`,
+      String(bytes),
+      String(threads),
+      `${depth}${devices === 1 ? "" : ` x ${devices} devices`}`,
+      String(hops),
+      prefetch ? "on" : "off",
+      region === 0 ? "not known" : decimalBytesText(region),
+      String(one.figures),
+      String(one.alike),
+    ];
+  });
+  return {
+    caption: `Questions of ${name} to the media`,
+    columns: ["medium", "access", "bytes", "threads", "depth", "hops", "prefetchers", "region", "figures", "alike"],
+    words: ["medium", "access", "prefetchers"],
+    rows: [...new Map(rows.map((row) => [row.join("\n"), row])).values()],
+  };
+}
+
 /** Where the time goes. */
 export function timeTable({ name, cases }: StudySummary): TextTable {
   return {

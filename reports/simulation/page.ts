@@ -11,7 +11,15 @@ import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
 import { header, kind, table } from "../html/parts.ts";
 import sheet from "../html/style.css" with { type: "text" };
-import { deviationTable, explanationTable, speedTable, type TextTable, tierTable, timeTable } from "./cells.ts";
+import {
+  deviationTable,
+  explanationTable,
+  questionTable,
+  speedTable,
+  type TextTable,
+  tierTable,
+  timeTable,
+} from "./cells.ts";
 import { carriedOptions } from "../capsule/carried.ts";
 import type { SummaryOptions } from "../summary/prices.ts";
 import { moneyTable } from "./money_words.ts";
@@ -50,11 +58,24 @@ function study(one: SimulationSummary["studies"][number], i: number, money: Simu
       <h3>Bandwidth against its limit</h3>
       <p>Limits are what the media model gives all threads for accesses of this size; bytes are those of one machine; a row counts in the tier where a step finds it.</p>
       ${tableOf(tierTable(one))}
+      ${asked(one)}
       ${slowest === undefined || slowest.tasks.length === 0 ? undefined : html`
         <h3>One step in virtual time: ${slowest.label}</h3>
         ${timelineChart(slowest)}
       `}
     </section>
+  `;
+}
+
+/** What the media were asked, and what backs the answers; nothing of results that do not say. */
+function asked(one: SimulationSummary["studies"][number]): Markup | undefined {
+  const questions = questionTable(one);
+  if (questions.rows.length === 0) return undefined;
+  return html`
+    <details><summary>Questions: what the media were asked, and how many figures back each, ${one.name}</summary>
+      <p>Each direction alone, at no load but its own. Figures: published (of a medium by path: measured by tierbench calibrate) for the same access, with size and accesses under way within a factor of two. Alike: for that access at any size, threads and prefetchers.</p>
+      ${tableOf(questions)}
+    </details>
   `;
 }
 

@@ -190,6 +190,16 @@ function assumptionsOf({ run: { scenario } }: SimulationResult): (readonly [stri
   ];
 }
 
+/** How many questions the cases asked the media, and how many of them nothing published backs. */
+function questionsText(cases: readonly SimulatedRecord[]): string | undefined {
+  const all = cases.flatMap(({ questions = [] }) => questions);
+  const each = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+  if (each.length === 0) return undefined;
+  const backed = each.filter(({ figures }) => figures > 0).length, alike = each.filter(({ alike }) => alike > 0).length;
+  return `${each.length} different ones, ${backed} of which figures back that were asked the same way, ${alike} figures of ` +
+    "that access at other sizes, threads or prefetchers";
+}
+
 /** The share of a mean step that each kind of work has, largest first. */
 export function timeByKind(one: Pick<SimulatedRecord, "parts">): (readonly [string, number])[] {
   const sums = new Map<string, number>();
@@ -329,6 +339,7 @@ export function summariseSimulation(result: SimulationResult, options: SummaryOp
   const deviations = deviationsOf(result);
   const accuracy = accuracyOf(deviations);
   const why = [...new Set(cases.flatMap(({ band }) => "why" in band ? [band.why] : []))];
+  const asked = questionsText(result.cases);
   return {
     evidence: "simulated",
     name: run.scenario.name,
@@ -338,7 +349,11 @@ export function summariseSimulation(result: SimulationResult, options: SummaryOp
     versions: run.versions,
     digest: run.scenarioDigest,
     ...(priced === undefined ? {} : { money: priced.terms }),
-    assumptions: [...assumptionsOf(result), ["money", moneyText(priced?.terms)]],
+    assumptions: [
+      ...assumptionsOf(result),
+      ...(asked === undefined ? [] : [["questions to media", asked] as const]),
+      ["money", moneyText(priced?.terms)],
+    ],
     studies,
     explanations,
     deviations,

@@ -1,0 +1,73 @@
+/**
+ * What a case asks the media, and how many figures there are that were asked the same way: published ones of the shipped
+ * media, those of `tierbench calibrate` of a medium by path.
+ *
+ * @module
+ */
+
+import { isPathWord } from "../../base/path_word.ts";
+import type { SimulatedQuestion } from "../../ffi/simulate.ts";
+import type { MediaQuery } from "../../ffi/media.ts";
+import { loadCalibration } from "../media/calibration/calibration.ts";
+import { pointsOf } from "../media/calibration/points.ts";
+import { loadMedia } from "../media/media.ts";
+import type { AskedQuestion } from "./record.ts";
+import type { ResolvedTier } from "./simulation.ts";
+
+/** What a figure was asked. */
+type Asked = Pick<MediaQuery, "ask" | "operation" | "bytes" | "threads"> & Partial<MediaQuery>;
+
+/** Bandwidths by the names of the shipped media, read once. */
+let published: Promise<ReadonlyMap<string, readonly Asked[]>> | undefined;
+
+async function loadPublished(): Promise<ReadonlyMap<string, readonly Asked[]>> {
+  return Map.groupBy(
+    pointsOf(await loadCalibration()).map(({ medium, query }) => ({ ...query, medium })).filter(({ ask }) =>
+      ask === "bandwidth"
+    ),
+    ({ medium }) => medium,
+  );
+}
+
+/** Figures of a medium's bandwidth. */
+async function figuresOf(word: string): Promise<readonly Asked[]> {
+  if (!isPathWord(word)) return (await (published ??= loadPublished())).get(word) ?? [];
+  const points = (await loadMedia(word)).measured?.points ?? [];
+  return (points as unknown as readonly Asked[]).filter(({ ask }) => ask === "bandwidth");
+}
+
+/** Two counts that a figure and a question may differ by, and still be of the same place on a curve. */
+const NEAR = 2;
+const near = (a: number, b: number): boolean => a <= NEAR * b && b <= NEAR * a;
+
+/** Whether a figure is of the operation that is asked: its fence, order and hops, reads or writes alone. */
+function isAlike(asked: Asked, question: SimulatedQuestion): boolean {
+  const { operation, fenced = false, sequential = false, hops = 0, readShare } = asked;
+  return readShare === undefined && operation === question.operation && fenced === question.fenced &&
+    sequential === question.sequential && hops === question.hops;
+}
+
+/** Whether it was asked at about this size and number of accesses under way, with as many devices and as many prefetchers. */
+function isSame(asked: Asked, { bytes, threads, depth, prefetch }: SimulatedQuestion, devices: number): boolean {
+  // A drive has no caches before it whose prefetchers could matter.
+  const prefetchers = depth > 1 || (asked.prefetch ?? false) === prefetch;
+  return near(asked.bytes, bytes) && near(asked.threads * Math.max(1, asked.depth ?? 1), threads * depth) &&
+    (asked.devices ?? 1) === devices && prefetchers;
+}
+
+/** The questions of a case with the figures that back each, the least backed first. */
+export async function askedQuestions(
+  questions: readonly SimulatedQuestion[],
+  tiers: readonly ResolvedTier[],
+): Promise<AskedQuestion[]> {
+  const asked = await Promise.all(
+    questions.map(async ({ tier: t, ...question }): Promise<AskedQuestion | undefined> => {
+      const tier = tiers[t];
+      if (tier === undefined) return undefined;
+      const alike = (await figuresOf(tier.media)).filter((one) => isAlike(one, { tier: t, ...question }));
+      const figures = alike.filter((one) => isSame(one, { tier: t, ...question }, tier.devices)).length;
+      return { media: tier.media, ...question, devices: tier.devices, figures, alike: alike.length };
+    }),
+  );
+  return asked.filter((one) => one !== undefined).sort((a, b) => a.figures - b.figures || a.alike - b.alike);
+}

@@ -1,0 +1,71 @@
+// What a case asks the media, and the figures that back it.
+
+import "../../native_library.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import type { SimulatedQuestion } from "../../../ffi/simulate.ts";
+import { askedQuestions } from "../../../models/simulation/questions.ts";
+import { resolveTier } from "../../../models/simulation/resolve.ts";
+import { runSimulation } from "../../../models/simulation/run.ts";
+import { summariseSimulation } from "../../../reports/simulation/summary.ts";
+import { questionTable } from "../../../reports/simulation/cells.ts";
+
+const QUESTION: SimulatedQuestion = {
+  tier: 0,
+  operation: "load",
+  bytes: 256,
+  threads: 16,
+  depth: 1,
+  hops: 0,
+  prefetch: true,
+  region: 2 ** 40,
+  sequential: false,
+  fenced: false,
+};
+
+async function ask(question: Partial<SimulatedQuestion>): Promise<{ figures: number; alike: number }> {
+  const tier = resolveTier({ media: "optane-100-6x256" }, "fsdax", 0, 1);
+  const [asked] = await askedQuestions([{ ...QUESTION, ...question }], [tier]);
+  assert(asked !== undefined);
+  return asked;
+}
+
+Deno.test("a question is backed by figures of its operation, size, threads and prefetchers, not by any others", async () => {
+  const plain = await ask({});
+  assert(plain.figures > 0 && plain.alike > plain.figures, JSON.stringify(plain));
+  assertEquals((await ask({ bytes: 65_536 })).figures, 0);
+  assertEquals((await ask({ threads: 1000 })).figures, 0);
+  assert((await ask({ prefetch: false })).figures !== plain.figures);
+  assertEquals((await ask({ threads: 1000 })).alike, plain.alike);
+  assertEquals(await ask({ fenced: true }).then(({ alike }) => alike), 0);
+  assert((await ask({ operation: "nt-store" })).alike !== plain.alike);
+});
+
+Deno.test("a run lists what its engine asked: every tier and direction, with the sizes and threads of the workload", async () => {
+  const result = await runSimulation({
+    kind: "simulation",
+    name: "asked",
+    workload: { batch: 512, tables: [{ name: "ids", rows: 1e6, dim: 32, slots: 1, lookups: 1, law: { s: 0.8 } }] },
+    compute: { dense: 0, source: "an example" },
+    cluster: { cores: 4 },
+    configurations: {
+      tiers: {
+        mode: "fsdax",
+        tiers: [{ media: "ddr4-2666-6ch", size: "64 MiB" }, { media: "optane-100-6x256", size: "64 GiB" }],
+      },
+    },
+  });
+  const questions = result.cases[0]?.questions ?? [];
+  const of = (media: string, operation: string) =>
+    questions.filter((one) => one.media === media && one.operation === operation);
+  assertEquals(of("ddr4-2666-6ch", "load").map(({ bytes }) => bytes).sort((a, b) => a - b), [128, 256]);
+  assert(of("ddr4-2666-6ch", "cached-store").length > 0 && of("optane-100-6x256", "load").length > 0);
+  assert(of("optane-100-6x256", "nt-store").every(({ bytes, prefetch }) => bytes === 256 && prefetch));
+  assert(questions.every(({ threads, region }) => threads >= 1 && threads <= 4 && region > 0));
+  const summary = summariseSimulation(result);
+  assert(summary.studies[0] !== undefined && questionTable(summary.studies[0]).rows.length === questions.length);
+  assert(
+    summary.assumptions.some(([what, value]) =>
+      what === "questions to media" && value.startsWith(`${questions.length} `)
+    ),
+  );
+});
