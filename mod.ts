@@ -410,7 +410,7 @@ export type {
   ResolvedPlanFile,
 } from "./models/planning/plan_file.ts";
 export { planInputs } from "./models/planning/inputs.ts";
-export { ask, type Asked } from "./models/planning/ask/ask.ts";
+export { ask, type Asked, type AskOptions } from "./models/planning/ask/ask.ts";
 export { ASK_MEDIA, type AskMedium } from "./models/planning/ask/candidates.ts";
 export {
   type AskedRows,

@@ -124,12 +124,16 @@ function bestOn(
     return { found: undefined, met: false, why: `one costs ${machine.pricePerHour} $ an hour, more than the budget` };
   }
   const limit = affordable < maxHosts ? "the budget pays for" : "may be used";
-  const memo = new Map<number, Plan | undefined>();
-  const at = (hosts: number): Plan | undefined => {
-    if (!memo.has(hosts)) memo.set(hosts, planOn(machine, hosts, request));
+  const memo = new Map<number, Option[] | undefined>();
+  const placedOn = (hosts: number): Option[] | undefined => {
+    if (!memo.has(hosts)) memo.set(hosts, placeOn(machine, hosts, request));
     return memo.get(hosts);
   };
-  const smallest = first(affordable, (hosts) => at(hosts) !== undefined);
+  const at = (hosts: number): Plan | undefined => {
+    const choices = placedOn(hosts);
+    return choices === undefined ? undefined : planOf(machine, hosts, request, choices);
+  };
+  const smallest = first(affordable, (hosts) => placedOn(hosts) !== undefined);
   if (smallest === undefined) {
     const place = capacityText(machine, request);
     const enough = first(MOST_HOSTS, (hosts) => placeOn(machine, hosts, request) !== undefined);
@@ -144,7 +148,7 @@ function bestOn(
   if (target.samplesPerSecond === undefined && target.p99StepSeconds === undefined) {
     return { found: at(affordable), met: true };
   }
-  const enough = first(affordable, (hosts) => hosts >= smallest && meets(at(hosts), request));
+  const enough = first(affordable, (hosts) => hosts >= smallest && reaches(placedOn(hosts), machine, hosts, request));
   if (enough !== undefined) return { found: at(enough), met: true, full: enough === smallest && enough > 1 };
   const most = at(affordable) as Plan;
   return { found: most, met: false, why: missText(most, request, limit) };
@@ -166,6 +170,21 @@ function first(most: number, test: (n: number) => boolean): number | undefined {
   return high;
 }
 
+/** Whether a placement meets the target: no more of its figures than that takes. */
+function reaches(
+  choices: readonly Option[] | undefined,
+  machine: PlanMachine,
+  hosts: number,
+  { tables, target, samplesPerStep, step }: PlanRequest,
+): boolean {
+  if (choices === undefined) return false;
+  const placed = placedTables(tables, choices);
+  const { samplesPerSecond, p99StepSeconds } = target;
+  return (samplesPerSecond === undefined ||
+    samplesPerStep / step(machine, hosts, placed, { late: 0 }).seconds >= samplesPerSecond) &&
+    (p99StepSeconds === undefined || step(machine, hosts, placed, { late: Z99 }).seconds <= p99StepSeconds);
+}
+
 function meets(found: Plan | undefined, { target }: PlanRequest): boolean {
   return found !== undefined && found.samplesPerSecond.value >= (target.samplesPerSecond ?? 0) &&
     found.p99StepSeconds.value <= (target.p99StepSeconds ?? Infinity);
@@ -174,13 +193,15 @@ function meets(found: Plan | undefined, { target }: PlanRequest): boolean {
 /** The best placement on so many hosts; undefined if the tables do not fit. */
 export function planOn(machine: PlanMachine, hosts: number, request: PlanRequest): Plan | undefined {
   const choices = placeOn(machine, hosts, request);
-  return choices === undefined ? undefined : planOf(machine, hosts, request, fill(choices, machine, hosts, request));
+  return choices === undefined ? undefined : planOf(machine, hosts, request, choices);
 }
 
-function placeOn(machine: PlanMachine, hosts: number, { tables, overhead }: PlanRequest): Option[] | undefined {
+function placeOn(machine: PlanMachine, hosts: number, request: PlanRequest): Option[] | undefined {
+  const { tables, overhead } = request;
   const limits = machine.tiers.map(({ bytes }) => bytes);
   const points = machine.tiers.length > 2 ? GRID_OF_TWO : GRID;
-  return allocate(tables.map((table) => optionsOf(table, machine, overhead, hosts, points)), limits);
+  const choices = allocate(tables.map((table) => optionsOf(table, machine, overhead, hosts, points)), limits);
+  return choices === undefined ? undefined : fill(choices, machine, hosts, request);
 }
 
 /** Gives what the grid left free of the first tier to the tables that gain most by it. */

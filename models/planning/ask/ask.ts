@@ -39,13 +39,23 @@ export interface Asked {
   readonly turns: readonly Turn[];
 }
 
+/** How a question is answered. */
+export interface AskOptions extends PlanPricing {
+  /** Whether what would turn the answer around is looked for, which takes most of the time. Default true. */
+  readonly turns?: boolean;
+}
+
 /**
  * Answers a plan file.
  *
  * @throws {RangeError} There is no machine to plan with, or a rate is needed that no row states.
  * @throws {ScenarioError} A medium is not known, or a tier is larger than its devices.
  */
-export async function ask(file: ResolvedPlanFile, book: PriceBook, pricing: PlanPricing = {}): Promise<Asked> {
+export async function ask(
+  file: ResolvedPlanFile,
+  book: PriceBook,
+  { turns = true, ...pricing }: AskOptions = {},
+): Promise<Asked> {
   const inputs = await planInputs(file);
   const request = planRequest(inputs, book, pricing);
   const answer = plan(request);
@@ -87,7 +97,7 @@ export async function ask(file: ResolvedPlanFile, book: PriceBook, pricing: Plan
     simulated: leaders.map((one) => [one, inputs.simulate(one)] as const),
     doubts,
     ...(sure === undefined ? {} : { sure }),
-    turns: await turnsOf({ file, book, pricing, inputs, request, answer }),
+    turns: turns ? await turnsOf({ file, book, pricing, inputs, request, answer }) : [],
   };
 }
 

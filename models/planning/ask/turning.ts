@@ -37,7 +37,7 @@ export interface Turn {
 }
 
 /** Points of a grid, and halvings between two of them. */
-const [POINTS, HALVINGS] = [10, 8] as const;
+const [POINTS, HALVINGS] = [8, 7] as const;
 /** How far prices, targets, bytes and misses are moved, as factors. */
 const FAR: Readonly<Record<"price" | "target" | "step" | "bytes" | "misses", readonly [number, number]>> = {
   price: [1 / 20, 20],

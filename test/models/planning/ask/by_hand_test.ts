@@ -64,7 +64,9 @@ const plan = planOfQuestion(
   await deviceCapacities(),
 );
 const text = planFileText(plan, { about: "a test", schema: "./plan.schema.json" });
-const asked = await ask({ ...parsePlan(text, { file: "t.jsonc", directory: "." }), directory: "." }, book);
+const asked = await ask({ ...parsePlan(text, { file: "t.jsonc", directory: "." }), directory: "." }, book, {
+  turns: false,
+});
 const dram = asked.ways.find(({ name }) => name === "DRAM")?.plan;
 const nvme = asked.ways.find(({ name }) => name === "DRAM + SSD")?.plan;
 assert(dram !== undefined && nvme !== undefined);
