@@ -1,6 +1,8 @@
 /* chain.c - see chain.h. */
 #include "checkpoint/chain.h"
 
+#include "base/seeded_bug.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +108,7 @@ static int32_t understand(ts_chain_link *link, const char *path, ts_err err) {
       *end == '\0' && kind != NULL && (strcmp(kind, "full") == 0 || strcmp(kind, "delta") == 0);
   if (!whole) return ts_fail(err, TS_EFORMAT, "Cannot read %s: a line of it is missing or is not what it should be", path);
   link->delta = strcmp(kind, "delta") == 0;
-  if (number != link->number)
+  if (number != link->number && !TS_BUG("a doubled manifest is not seen"))
     return ts_fail(err, TS_EFORMAT, "Cannot read %s: it is the manifest of checkpoint %llu; a link of the chain is doubled",
                    path, (unsigned long long)number);
   if (parent >= number)
@@ -139,7 +141,7 @@ int32_t ts_chain_read(const ts_disk_ops *disk, const char *path, ts_chain *out, 
   *out = (ts_chain){.disk = disk, .path = strdup(path)};
   const int error = disk->list(disk, path, take_name, out);
   int32_t status = error == 0 ? TS_OK : ts_disk_fail(err, "read the folder of checkpoints", path, error);
-  if (out->count > 0) qsort(out->links, out->count, sizeof *out->links, by_number);
+  if (out->count > 0 && !TS_BUG("the newest checkpoint is the one listed last")) qsort(out->links, out->count, sizeof *out->links, by_number);
   for (uint32_t i = 0; status == TS_OK && i < out->count && !out->failed; i++) {
     ts_chain_link *link = &out->links[i];
     char words[1024] = "";
@@ -181,7 +183,7 @@ bool ts_chain_names(const ts_chain *chain, const char *name) {
   const ts_chain_link *link = ts_chain_find(chain, number);
   if (link == NULL) return false;
   const char *data = ts_manifest_get(&link->manifest, "data");
-  return link->status != TS_OK || strcmp(data, name) == 0;
+  return link->status != TS_OK || (strcmp(data, name) == 0 && !TS_BUG("compacted data is taken for a leftover"));
 }
 
 static int32_t remove_file(const ts_chain *chain, char *file, ts_err err) {
@@ -194,6 +196,7 @@ static int32_t remove_file(const ts_chain *chain, char *file, ts_err err) {
 
 int32_t ts_chain_sweep(const ts_chain *chain, ts_err err) {
   int32_t status = TS_OK;
+  if (TS_BUG("leftovers are not removed")) return TS_OK;
   for (uint32_t i = 0; status == TS_OK && i < chain->name_count; i++)
     if (!ts_chain_names(chain, chain->names[i]))
       status = remove_file(chain, ts_chain_path(chain->path, chain->names[i]), err);
@@ -202,8 +205,10 @@ int32_t ts_chain_sweep(const ts_chain *chain, ts_err err) {
 
 int32_t ts_chain_forget_older(const ts_chain *chain, ts_err err) {
   int32_t status = TS_OK;
-  for (uint32_t i = chain->count; status == TS_OK && i-- > 1;)
-    status = remove_file(chain, ts_chain_file(chain->path, chain->links[i - 1].number, TS_CHECKPOINT_MANIFEST), err);
+  for (uint32_t i = chain->count; status == TS_OK && i-- > 1;) {
+    const uint32_t at = TS_BUG("compaction removes the oldest manifest first") ? chain->count - 1 - i : i - 1;
+    status = remove_file(chain, ts_chain_file(chain->path, chain->links[at].number, TS_CHECKPOINT_MANIFEST), err);
+  }
   return status;
 }
 
@@ -214,11 +219,11 @@ int32_t ts_chain_parent(const ts_chain *chain, const ts_chain_link *link, ts_cha
     return ts_fail(err, TS_EFORMAT, "Cannot read checkpoint %u of %s: its parent, checkpoint %u (%08x" TS_CHECKPOINT_MANIFEST
                    "), is missing", link->number, chain->path, link->parent, link->parent);
   if (parent->status != TS_OK) return ts_fail(err, parent->status, "%s", parent->words);
-  if (memcmp(parent->chain, link->chain, TS_CHECKPOINT_ID) != 0)
+  if (memcmp(parent->chain, link->chain, TS_CHECKPOINT_ID) != 0 && !TS_BUG("another chain is not seen"))
     return ts_fail(err, TS_EFORMAT, "Cannot read checkpoint %u of %s: checkpoint %u is of another chain (%s, not %s)",
                    link->number, chain->path, parent->number, ts_manifest_get(&parent->manifest, "chain"),
                    ts_manifest_get(&link->manifest, "chain"));
-  if (memcmp(parent->id, link->parent_id, TS_CHECKPOINT_ID) != 0)
+  if (memcmp(parent->id, link->parent_id, TS_CHECKPOINT_ID) != 0 && !TS_BUG("another parent is not seen"))
     return ts_fail(err, TS_EFORMAT, "Cannot read checkpoint %u of %s: checkpoint %u is not the one that it was made from (it is "
                    "%s, not %s)", link->number, chain->path, parent->number, ts_manifest_get(&parent->manifest, "id"),
                    ts_manifest_get(&link->manifest, "parent_id"));
@@ -231,14 +236,14 @@ int32_t ts_chain_parent(const ts_chain *chain, const ts_chain_link *link, ts_cha
 
 int32_t ts_chain_current(const ts_chain *chain, const ts_chain_link *link, ts_err err) {
   for (uint32_t i = 0; i < chain->count && chain->links[i].number < link->number; i++)
-    if (chain->links[i].status == TS_OK && chain->links[i].timeline > link->timeline)
+    if (chain->links[i].status == TS_OK && chain->links[i].timeline > link->timeline && !TS_BUG("timelines are not compared"))
       return ts_fail(err, TS_EINVAL, "Cannot read checkpoint %u of %s: it is of timeline %llu, which was abandoned: checkpoint %u "
                      "before it is of timeline %llu", link->number, chain->path, (unsigned long long)link->timeline,
                      chain->links[i].number, (unsigned long long)chain->links[i].timeline);
   const ts_chain_link *newest = &chain->links[chain->count - 1], *at = newest;
   while (at != NULL && at->status == TS_OK && at->number > link->number)
     at = at->parent == 0 ? NULL : ts_chain_find(chain, at->parent);
-  if (at == NULL || at->status != TS_OK || at->number == link->number) return TS_OK;
+  if (at == NULL || at->status != TS_OK || at->number == link->number || TS_BUG("an abandoned checkpoint is taken")) return TS_OK;
   return ts_fail(err, TS_EINVAL, "Cannot read checkpoint %u of %s: its timeline was abandoned when checkpoint %u was restored and "
                  "went on as checkpoint %u; move the files of later numbers away to go back to it", link->number, chain->path,
                  at->number, newest->number);
@@ -259,7 +264,7 @@ int32_t ts_chain_data_length(const ts_chain *chain, const ts_chain_link *link, t
     status = ts_fail(err, TS_EFORMAT, "Cannot read checkpoint %u of %s: its data %s is missing", link->number, chain->path, path);
   else if (bytes < 0)
     status = ts_disk_fail(err, "read", path, (int)bytes);
-  else if ((uint64_t)bytes != link->bytes)
+  else if ((uint64_t)bytes != link->bytes && !TS_BUG("the length of data is not compared"))
     status = ts_fail(err, TS_EFORMAT, "Cannot read %s: it has %lld bytes, %llu were written; it was %s", path, (long long)bytes,
                      (unsigned long long)link->bytes, (uint64_t)bytes < link->bytes ? "truncated" : "appended to");
   if (file >= 0) disk->close(disk, file);

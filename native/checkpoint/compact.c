@@ -1,6 +1,7 @@
 /* compact.c - the newest checkpoint of a chain, written anew as a full one: what merge.h reads goes into one file, so that
  * nothing but a block and the maps of changed slots is in memory. */
 #include "base/control.h"
+#include "base/seeded_bug.h"
 #include "checkpoint/file.h"
 #include "checkpoint/merge.h"
 #include "checkpoint/tend.h"
@@ -19,6 +20,9 @@ static int32_t copy(ts_checkpoint_reader *reader, ts_checkpoint_writer *writer, 
       status = ts_fail(err, TS_ECANCELLED, "The compaction was cancelled");
     } else if (block.kind == TS_BLOCK_END) {
       status = ts_checkpoint_merge_link(merge, &there, err);
+      if (TS_BUG("compaction reads the newest link alone")) there = false;
+    } else if (block.kind == TS_BLOCK_BEFORE && TS_BUG("compaction leaves out images before a change")) {
+      continue;
     } else {
       status = ts_checkpoint_append(writer, block.kind, block.table, block.count, block.payload, block.bytes, err);
       ts_control_add(control, block.bytes);
@@ -42,7 +46,7 @@ int32_t ts_chain_compact(const ts_disk_ops *disk, const char *path, uint64_t *co
     total += ts_checkpoint_link_bytes(reader, i);
   ts_control_start(control, total);
   if (status == TS_OK && write) status = copy(reader, writer, control, err);
-  if (status == TS_OK) status = ts_checkpoint_commit(writer, ts_checkpoint_link_manifest(reader, 0), &origin, err);
+  if (status == TS_OK) status = ts_checkpoint_commit(writer, ts_checkpoint_link_manifest(reader, TS_BUG("compaction keeps the oldest manifest's lines") ? ts_checkpoint_links(reader) - 1 : 0), &origin, err);
   else ts_checkpoint_abandon(writer);
   ts_checkpoint_reader_close(reader);
   return status;

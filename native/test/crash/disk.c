@@ -142,6 +142,7 @@ static lab_op *record(lab_disk *disk, lab_op_kind kind, int inode, const char *p
 static lab_fault next_fault(lab_disk *disk) {
   if (disk->fault == LAB_NO_FAULT || disk->changes++ != disk->fault_at) return LAB_NO_FAULT;
   disk->fault_met = true;
+  disk->fault_op = disk->op_count;
   return disk->fault;
 }
 
@@ -442,5 +443,4 @@ void lab_image(const lab_disk *disk, const lab_image_choice *choice, lab_disk *i
     const int inode = image->now.entries[i].inode;
     if (inode >= 0) image_file(disk, inode, choice, &d, &image->now.inodes[inode]);
   }
-  copy_state(&image->now, &image->base);
 }

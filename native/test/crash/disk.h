@@ -57,6 +57,7 @@ typedef struct lab_disk {
   lab_fault fault;
   uint64_t fault_at, changes; /* the operation that fails, counted over those that change something; those so far */
   bool fault_met;
+  uint32_t fault_op; /* the log's length then */
 } lab_disk;
 
 void lab_disk_begin(lab_disk *disk); /* empty */

@@ -186,6 +186,9 @@ static int32_t take(restored *r, const ts_checkpoint_block *b, ts_err err) {
     return TS_OK;
   }
   const uint64_t each = b->bytes / b->count;
+  const uint64_t right = b->kind == TS_BLOCK_ROWS ? sizeof(int64_t) + MODEL_ROW
+                         : b->kind == TS_BLOCK_WAITING ? sizeof(ts_waiting_entry) : sizeof(ts_before_entry) + MODEL_ROW;
+  if (each != right) return wrong("entries of another length than were written", err);
   for (uint32_t i = 0; i < b->count; i++, at += each) {
     int64_t key;
     memcpy(&key, at, sizeof key);

@@ -1,0 +1,84 @@
+/* The crash lab (test/crash): crash points of chains of checkpoints, faults, tampered files, and the proof that the lab finds what
+ * it is there for: each seeded bug, and each sync that is left out.
+ *
+ *   TIERSTORE_POINTS   crash points (5000)
+ *   TIERSTORE_BUG      try this seeded bug alone, and tell how it showed
+ *
+ * What was tried is printed as lines "name=value", which bench/crash reads. */
+#include "check.h"
+#include "test/crash/lab.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What takes an image a tenth of a millisecond takes ten times as long there. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+static void print(const lab_subject *subject, const lab_report *r) {
+  printf("%s.runs=%llu\n%s.points=%llu\n%s.images=%llu\n%s.continued=%llu\n%s.faults=%llu\n%s.tampered=%llu\n%s.wrong=%llu\n",
+         subject->name, (unsigned long long)r->runs, subject->name, (unsigned long long)r->points, subject->name,
+         (unsigned long long)r->images, subject->name, (unsigned long long)r->gone_on, subject->name,
+         (unsigned long long)r->faults, subject->name, (unsigned long long)r->tampered, subject->name,
+         (unsigned long long)r->wrong);
+}
+
+/* What is tried of a bug until it shows. */
+static const lab_limits for_bugs = {.points = 400, .drawn = 4, .fault_runs = 100, .fault_stride = 3, .tampered = 6, .stop_at_first = true};
+
+static bool shows(const lab_subject *subject, const char *bug, const char *without, lab_report *report) {
+  lab_limits limits = for_bugs;
+  limits.without = without;
+  lab_bug = bug;
+  *report = (lab_report){0};
+  lab_try(subject, &limits, report);
+  lab_bug = NULL;
+  return report->wrong > 0;
+}
+
+static void seeded_bugs_show(const lab_subject *subject) {
+  lab_report report;
+  uint32_t bugs = 0, found = 0, wasted = 0;
+  for (uint32_t i = 0; lab_bugs[i] != NULL; i++, bugs++) {
+    const bool shown = shows(subject, lab_bugs[i], NULL, &report);
+    found += shown;
+    CHECK_MSG(shown, "the bug \"%s\" was not found in %llu images", lab_bugs[i], (unsigned long long)report.images);
+  }
+  for (uint32_t i = 0; lab_syncs[i] != NULL; i++, bugs++) {
+    const bool shown = shows(subject, NULL, lab_syncs[i], &report);
+    found += shown;
+    if (shown) continue;
+    wasted++;
+    printf("%s.wasted=%s\n", subject->name, lab_syncs[i]);
+    CHECK_MSG(shown, "no crash point needs the sync of the %s", lab_syncs[i]);
+  }
+  printf("%s.bugs=%u\n%s.bugs-found=%u\n%s.syncs-wasted=%u\n", subject->name, bugs, subject->name, found, subject->name, wasted);
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+  const char *points = getenv("TIERSTORE_POINTS"), *bug = getenv("TIERSTORE_BUG");
+  const lab_subject *subject = &lab_checkpoints;
+  lab_report report = {0};
+  if (bug != NULL) {
+    const bool shown = shows(subject, bug, NULL, &report);
+    print(subject, &report);
+    printf("%s\n", shown ? report.words : "not found");
+    return shown ? 0 : 1;
+  }
+  const lab_limits limits = {.points = points != NULL ? strtoull(points, NULL, 10) : SANITIZED ? 300 : 5000,
+                             .drawn = 4,
+                             .fault_runs = 100,
+                             .fault_stride = SANITIZED ? 11 : 1,
+                             .tampered = 20};
+  lab_try(subject, &limits, &report);
+  print(subject, &report);
+  CHECK_MSG(report.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)report.wrong, report.words);
+  if (SANITIZED) SKIP("seeded bugs of the crash lab", "a sanitizer looks for its own");
+  else seeded_bugs_show(subject);
+  return test_result();
+}
