@@ -42,6 +42,10 @@ const RESTORE_FIELDS: FieldsOf<RestoreOptions> = { path: true, number: true };
  *
  * @example Training goes on while a checkpoint is written
  * ```ts ignore
+ * import { EmbeddingStore, WdlTrainer } from "../mod.ts";
+ *
+ * using store = EmbeddingStore.open({ storage: "DRAM" });
+ * using trainer = WdlTrainer.open(store, { data: "train.bin" });
  * const checkpoint = trainer.checkpoint({ path: "checkpoints" });
  * await Promise.all([checkpoint.write(), trainer.train(100)]);
  * ```

@@ -7,11 +7,6 @@
 #include <ftw.h>
 #include <pthread.h>
 
-typedef struct both {
-  ts_store *store;
-  ts_trainer *trainer;
-} both;
-
 typedef struct kind {
   const char *storage, *pmem, *size, *size_counts;
 } kind;
@@ -30,16 +25,6 @@ static const kind kinds[] = {{"DRAM", NULL, "", "all"},
                              {"DRAM_PMEM_SSDHASH", "libpmem", "65536,131072,67108864", "rows"},
                              {"DRAM_PMEM_LEVELDB", "libpmem", "65536,131072,67108864", "rows"}};
 
-static void set_all(ts_config *config, const char *more) {
-  char text[1024];
-  snprintf(text, sizeof text, "%s", more);
-  for (char *pair = strtok(text, " "); pair != NULL; pair = strtok(NULL, " ")) {
-    char *equals = strchr(pair, '=');
-    *equals = '\0';
-    CHECK(ts_config_set(config, pair, equals + 1, NULL, 0) == TS_OK);
-  }
-}
-
 static bool open_both(both *b, const kind *k, const char *shards, const char *more) {
   *b = (both){0};
   ts_config *config = options("storage", k->storage, "seed", "5", "shards", shards, "size", k->size, "size_counts",
@@ -54,29 +39,11 @@ static bool open_both(both *b, const kind *k, const char *shards, const char *mo
   if (status != TS_OK) return false;
   config = options("data", in_folder("train.cache"), "batch", "100", "hidden", "24,9", "dim", "4", "seed", "1", "wide_buckets",
                    "300", "deep_optimizer", "adam", NULL);
-  set_all(config, more);
+  set_pairs(config, more);
   status = ts_trainer_open(b->store, config, &b->trainer, message, sizeof message);
   CHECK_MSG(status == TS_OK, "%s, %s: %s", k->storage, more, message);
   ts_config_free(config);
   return status == TS_OK;
-}
-
-static void close_both(both *b) {
-  ts_trainer_close(b->trainer);
-  ts_store_close(b->store);
-  *b = (both){0};
-}
-
-static double train(const both *b, uint64_t steps) {
-  double loss = 0;
-  CHECK_MSG(ts_trainer_train(b->trainer, 0, steps, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK, "%s", message);
-  return loss;
-}
-
-static uint64_t digest_of(const both *b) {
-  uint64_t digest = 0;
-  CHECK(ts_trainer_digest(b->trainer, &digest, message, sizeof message) == TS_OK);
-  return digest;
 }
 
 static ts_checkpoint *begin(const both *b, const char *chain, const char *which) {
@@ -100,7 +67,7 @@ static double train_beside(const both *b, const char *chain, const char *which, 
   if (c == NULL) return 0;
   pthread_t writer;
   CHECK(pthread_create(&writer, NULL, write_it, c) == 0);
-  const double loss = train(b, steps);
+  const double loss = train_both(b, steps);
   pthread_join(writer, NULL);
   CHECK(ts_checkpoint_close(c) == TS_OK);
   return loss;
@@ -126,9 +93,9 @@ static void every_type_into_another(void) {
   const uint32_t count = sizeof kinds / sizeof *kinds;
   both plain;
   if (!open_both(&plain, &DRAM, "1", "")) return;
-  train(&plain, 12);
+  train_both(&plain, 12);
   const uint64_t at_cut = digest_of(&plain);
-  const double expected = train(&plain, 9);
+  const double expected = train_both(&plain, 9);
   const uint64_t at_end = digest_of(&plain);
   close_both(&plain);
   for (uint32_t i = 0; i < count; i++) {
@@ -136,14 +103,14 @@ static void every_type_into_another(void) {
     const kind *from = &kinds[i], *to = &kinds[(i + 4) % count];
     both first, second;
     if (open_both(&first, from, "4", "threads=2")) {
-      train(&first, 12);
+      train_both(&first, 12);
       CHECK_MSG(train_beside(&first, chain, "full", 9) == expected, "%s: the cut changes training", from->storage);
       CHECK_MSG(digest_of(&first) == at_end, "%s: the cut changes training", from->storage);
       close_both(&first);
       if (open_both(&second, to, i % 2 == 0 ? "1" : "16", "threads=1 executor=inline stage=0 embedding_fusion=0")) {
         CHECK_MSG(restore(&second, chain, "0") == TS_OK, "%s to %s: %s", from->storage, to->storage, message);
         CHECK_MSG(digest_of(&second) == at_cut, "%s to %s: another state", from->storage, to->storage);
-        const double loss = train(&second, 9);
+        const double loss = train_both(&second, 9);
         CHECK_MSG(loss == expected, "%s to %s: loss %.17g, expected %.17g", from->storage, to->storage, loss, expected);
         CHECK_MSG(digest_of(&second) == at_end, "%s to %s: another end", from->storage, to->storage);
       }
@@ -161,7 +128,7 @@ static void chains_of_deltas(const char *more) {
   uint64_t digests[5];
   double losses[5];
   if (open_both(&first, &kinds[7], "4", more)) {
-    train(&first, 5);
+    train_both(&first, 5);
     for (uint32_t i = 0; i < 5; i++) {
       digests[i] = digest_of(&first);
       losses[i] = train_beside(&first, chain, i == 0 ? "full" : "delta", 5);
@@ -177,7 +144,7 @@ static void chains_of_deltas(const char *more) {
     CHECK_MSG(restore(&second, chain, number) == TS_OK, "%s, %u: %s", more, i, message);
     const uint32_t of = i == 5 ? 4 : i;
     CHECK_MSG(digest_of(&second) == digests[of], "%s, %u: another state", more, i);
-    const double loss = train(&second, 5);
+    const double loss = train_both(&second, 5);
     CHECK_MSG(loss == losses[of], "%s, %u: loss %.17g, expected %.17g", more, i, loss, losses[of]);
     CHECK_MSG(digest_of(&second) == (of == 4 ? end : digests[of + 1]), "%s, %u: another end", more, i);
     close_both(&second);
@@ -190,7 +157,7 @@ static void refusals(void) {
   const char *chain = in_folder("chain"), *alone = in_folder("alone");
   both first, second;
   if (!open_both(&first, &DRAM, "1", "")) return;
-  train(&first, 3);
+  train_both(&first, 3);
   train_beside(&first, chain, "full", 1);
   ts_checkpoint *c = NULL;
   ts_config *config = options("path", alone, NULL);
@@ -243,12 +210,12 @@ static void outlives_the_trainer(void) {
   const char *chain = in_folder("chain");
   both first, second;
   if (!open_both(&first, &DRAM, "1", "")) return;
-  train(&first, 4);
+  train_both(&first, 4);
   ts_checkpoint *c = begin(&first, chain, "full");
   CHECK(ts_checkpoint_close(c) == TS_OK);
   c = begin(&first, chain, "full");
   const uint64_t digest = digest_of(&first);
-  train(&first, 3);
+  train_both(&first, 3);
   ts_trainer_close(first.trainer);
   write_it(c);
   CHECK(ts_checkpoint_close(c) == TS_OK);

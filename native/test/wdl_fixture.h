@@ -70,6 +70,43 @@ static inline int32_t run(int32_t (*call)(const ts_config *, uint64_t *, char *,
   return status;
 }
 
+/* Sets what is in "key=value key=value ..." as well; a path of data is that of a file in the folder. */
+static inline void set_pairs(ts_config *config, const char *more) {
+  char text[1024];
+  snprintf(text, sizeof text, "%s", more);
+  for (char *pair = strtok(text, " "); pair != NULL; pair = strtok(NULL, " ")) {
+    char *equals = strchr(pair, '=');
+    *equals = '\0';
+    const bool file = strcmp(pair, "data") == 0;
+    CHECK(ts_config_set(config, pair, file ? in_folder(equals + 1) : equals + 1, NULL, 0) == TS_OK);
+  }
+}
+
+/* A trainer and its store; both NULL: none. */
+typedef struct both {
+  ts_store *store;
+  ts_trainer *trainer;
+} both;
+
+static inline void close_both(both *b) {
+  ts_trainer_close(b->trainer);
+  ts_store_close(b->store);
+  *b = (both){0};
+}
+
+/* The mean loss of so many steps. */
+static inline double train_both(const both *b, uint64_t steps) {
+  double loss = 0;
+  CHECK_MSG(ts_trainer_train(b->trainer, 0, steps, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK, "%s", message);
+  return loss;
+}
+
+static inline uint64_t digest_of(const both *b) {
+  uint64_t digest = 0;
+  CHECK(ts_trainer_digest(b->trainer, &digest, message, sizeof message) == TS_OK);
+  return digest;
+}
+
 /* A figure out of ts_data_describe, or NaN. */
 static inline double described(const char *path, const char *name) {
   char text[4096];

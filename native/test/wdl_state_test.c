@@ -5,12 +5,7 @@
 #include "test/wdl_fixture.h"
 #include "wdl/state.h"
 
-typedef struct both {
-  ts_store *store;
-  ts_trainer *trainer;
-} both;
-
-/* `more` is "key=value key=value ...", which come after what a test's trainer has. */
+/* `more`: see set_pairs; it comes after what a test's trainer has. */
 static both open_both(const char *more) {
   both b = {0};
   ts_config *config = options("storage", "DRAM", "seed", "5", NULL);
@@ -18,35 +13,11 @@ static both open_both(const char *more) {
   ts_config_free(config);
   config = options("data", in_folder("train.cache"), "batch", "100", "hidden", "24,9", "dim", "4", "seed", "1",
                    "wide_buckets", "300", NULL);
-  char text[1024];
-  snprintf(text, sizeof text, "%s", more);
-  for (char *pair = strtok(text, " "); pair != NULL; pair = strtok(NULL, " ")) {
-    char *equals = strchr(pair, '=');
-    *equals = '\0';
-    CHECK(ts_config_set(config, pair, strcmp(pair, "data") == 0 ? in_folder(equals + 1) : equals + 1, NULL, 0) == TS_OK);
-  }
+  set_pairs(config, more);
   const int32_t status = ts_trainer_open(b.store, config, &b.trainer, message, sizeof message);
   if (status != TS_EUNAVAILABLE) CHECK_MSG(status == TS_OK, "%s: %s", more, message);
   ts_config_free(config);
   return b;
-}
-
-static void close_both(both *b) {
-  ts_trainer_close(b->trainer);
-  ts_store_close(b->store);
-  *b = (both){0};
-}
-
-static double train(const both *b, uint64_t steps) {
-  double loss = 0;
-  CHECK_MSG(ts_trainer_train(b->trainer, 0, steps, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK, "%s", message);
-  return loss;
-}
-
-static uint64_t digest_of(const both *b) {
-  uint64_t digest = 0;
-  CHECK(ts_trainer_digest(b->trainer, &digest, message, sizeof message) == TS_OK);
-  return digest;
 }
 
 static void *row_of(ts_table *table, int64_t key) {
@@ -75,16 +46,16 @@ static bool resumes(const char *more, const char *others) {
   both first = open_both(more), second = open_both(with);
   const bool opened = first.trainer != NULL && second.trainer != NULL;
   if (opened) {
-    train(&first, 13);
+    train_both(&first, 13);
     ts_named state;
     CHECK(ts_trainer_save_state(first.trainer, &state, (ts_err){message, sizeof message}) == TS_OK);
     const uint64_t at_cut = digest_of(&first);
     carry_rows(&first, &second);
-    const double expected = train(&first, 11); /* the state is a copy */
+    const double expected = train_both(&first, 11); /* the state is a copy */
     CHECK_MSG(ts_trainer_load_state(second.trainer, &state, (ts_err){message, sizeof message}) == TS_OK, "%s: %s", more,
               message);
     CHECK_MSG(digest_of(&second) == at_cut, "%s: another state", more);
-    const double found = train(&second, 11);
+    const double found = train_both(&second, 11);
     CHECK_MSG(found == expected, "%s: loss %.17g, expected %.17g", more, found, expected);
     CHECK_MSG(digest_of(&second) == digest_of(&first), "%s: another digest", more);
     ts_named_free(&state);
@@ -146,7 +117,7 @@ static void other_trainers_are_refused_by_name(void) {
       {"data=other.cache", "the training data are others: \"data.keys\""},
   };
   both first = open_both("");
-  train(&first, 3);
+  train_both(&first, 3);
   ts_named state;
   CHECK(ts_trainer_save_state(first.trainer, &state, (ts_err){message, sizeof message}) == TS_OK);
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -165,7 +136,7 @@ static void other_trainers_are_refused_by_name(void) {
 /* Cut short anywhere, longer, another form, another size of a piece: an error, and nothing has changed. */
 static void damage_is_refused(void) {
   both first = open_both("deep_optimizer=adam"), second = open_both("deep_optimizer=adam");
-  train(&first, 3);
+  train_both(&first, 3);
   ts_named state, none;
   CHECK(ts_trainer_save_state(first.trainer, &state, (ts_err){message, sizeof message}) == TS_OK);
   const uint64_t before = digest_of(&second);

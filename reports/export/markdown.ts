@@ -58,8 +58,7 @@ export function toMarkdown(summary: Summary): string {
       "",
     ]),
     ...table,
-    ...filterTable(summary, line),
-    ...checkpointTable(summary, line),
+    ...countedTables(summary, line),
     ...list(sentences),
     ...(cautions.length === 0 ? [] : ["", "**What limits this answer**", "", ...list(cautions)]),
     ...(summary.failed.length === 0
@@ -75,31 +74,26 @@ export function toMarkdown(summary: Summary): string {
   ].join("\n");
 }
 
-/** What admission and expiry did, where a case has either. */
-function filterTable(summary: Summary, line: (cells: readonly string[]) => string): string[] {
-  const shown = filtered(focused(summary).cases);
-  if (shown.length === 0) return [];
-  return [
-    "**Admission and expiry, in the counted steps of the last sample**",
-    "",
-    line(["case", ...FILTER_COLUMNS]),
-    `| --- |${FILTER_COLUMNS.map(() => " ---: |").join("")}`,
-    ...shown.map((one) => line([one.name, ...filterCells(one.filter)])),
-    "",
-  ];
+/** A table of cases under a title and columns; nothing without cases. */
+function caseTable(
+  title: string,
+  columns: readonly string[],
+  cases: readonly (readonly string[])[],
+  line: (cells: readonly string[]) => string,
+): string[] {
+  if (cases.length === 0) return [];
+  const rule = `| --- |${columns.map(() => " ---: |").join("")}`;
+  return [`**${title}**`, "", line(["case", ...columns]), rule, ...cases.map(line), ""];
 }
 
-/** What checkpoints cost, where a case writes some. */
-function checkpointTable(summary: Summary, line: (cells: readonly string[]) => string): string[] {
-  const shown = checkpointed(focused(summary).cases);
-  if (shown.length === 0) return [];
+/** What admission and expiry did, and what checkpoints cost, where a case has either. */
+function countedTables(summary: Summary, line: (cells: readonly string[]) => string): string[] {
+  const { cases } = focused(summary);
+  const filters = filtered(cases).map((one) => [one.name, ...filterCells(one.filter)]);
+  const costs = checkpointed(cases).map((one) => [one.name, ...checkpointCells(one.checkpoints)]);
   return [
-    "**Checkpoints, against the same without**",
-    "",
-    line(["case", ...CHECKPOINT_COLUMNS]),
-    `| --- |${CHECKPOINT_COLUMNS.map(() => " ---: |").join("")}`,
-    ...shown.map((one) => line([one.name, ...checkpointCells(one.checkpoints)])),
-    "",
+    ...caseTable("Admission and expiry, in the counted steps of the last sample", FILTER_COLUMNS, filters, line),
+    ...caseTable("Checkpoints, against the same without", CHECKPOINT_COLUMNS, costs, line),
   ];
 }
 
