@@ -1,0 +1,53 @@
+/**
+ * `deno task crash`: crashes checkpoints at every operation (docs/crash-lab.md) and kills training processes. Prints a table and
+ * writes `reports/out/bench-crash.json`. `--full` is the nightly size: 100,000 crash points, 200 kills.
+ *
+ * Exit codes: 0, bars reached or not; 1 if the run fails; 2 for words it does not know.
+ *
+ * @module
+ */
+
+import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../base/native_build.ts";
+import { tableText } from "../../cli/ui/table.ts";
+import { ensureBuild } from "../../setup/build.ts";
+import { ROOT } from "../../setup/state.ts";
+import { machineFacts, run, writeResult } from "../program.ts";
+import { tableRows } from "../rows.ts";
+import { tryKills } from "./kills.ts";
+import { crashRows, type CrashTargets, type LabCounts, parseLab } from "./rows.ts";
+
+const QUICK: CrashTargets = { points: 5000, kills: 12 };
+const FULL: CrashTargets = { points: 100_000, kills: 200 };
+
+/** Runs the lab. What was wrong is in its counts, and in words on the terminal. */
+async function lab(points: number): Promise<LabCounts> {
+  await run("make", ["-s", "-C", NATIVE_FOLDER, "build/release/test/crash_test"]);
+  const program = `${NATIVE_FOLDER}/build/release/test/crash_test`;
+  const env = { TIERSTORE_POINTS: String(points) };
+  const { stdout } = await new Deno.Command(program, { env, stdin: "null", stderr: "inherit" }).output();
+  return parseLab(new TextDecoder().decode(stdout));
+}
+
+/** The bench. */
+async function main(args: readonly string[]): Promise<void> {
+  if (args.some((word) => word !== "--full")) {
+    console.error(`Cannot run crash with "${args.join(" ")}": it takes --full, or nothing`);
+    Deno.exitCode = 2;
+    return;
+  }
+  const targets = args.length > 0 ? FULL : QUICK;
+  ensureBuild();
+  const counts = await lab(targets.points);
+  const folder = await Deno.makeTempDir({ prefix: "tierbench-crash-" });
+  try {
+    const rows = crashRows(counts, await tryKills({ kills: targets.kills, seed: "crash", folder }), targets);
+    console.log(tableText(tableRows(rows)));
+    const out = `${ROOT}/reports/out/bench-crash.json`;
+    writeResult(out, { ...machineFacts(BUILT_LIBRARY), interval: "counts have none" }, rows);
+    console.log(`All rows: ${out}`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) await main(Deno.args);

@@ -1,0 +1,92 @@
+/**
+ * From what the crash lab printed and what came of the kills to the rows of `reports/out/bench-crash.json`. Pure functions.
+ *
+ * @module
+ */
+
+import type { BenchRow } from "../rows.ts";
+
+/** What the crash lab (`native/test/crash_test.c`) counted, of one store under test. */
+export interface LabCounts {
+  /** Crash points that were tried. */
+  readonly points: number;
+  /** Images that were built and opened. */
+  readonly images: number;
+  /** Faults that were injected. */
+  readonly faults: number;
+  /** Images, runs and tampered folders that were not as they must be. */
+  readonly wrong: number;
+  /** Bugs that were seeded. */
+  readonly bugs: number;
+  /** Of them, those that showed. */
+  readonly bugsFound: number;
+  /** Kinds of sync that no crash point needs. */
+  readonly syncsWasted: number;
+}
+
+/** What came of killed training processes. */
+export interface KillCounts {
+  /** Processes that were killed. */
+  readonly kills: number;
+  /** What was not as it must be. */
+  readonly wrong: readonly string[];
+}
+
+/** What is asked of a run. */
+export interface CrashTargets {
+  /** Crash points, at the least. */
+  readonly points: number;
+  /** Processes to kill. */
+  readonly kills: number;
+}
+
+/**
+ * Reads the lab's lines `checkpoints.<name>=<number>`.
+ *
+ * @throws {SyntaxError} If one is missing: the lab ended before it had tried everything.
+ */
+export function parseLab(text: string): LabCounts {
+  const count = (name: string): number => {
+    const found = new RegExp(`^checkpoints\\.${name}=(\\d+)$`, "m").exec(text)?.[1];
+    if (found === undefined) {
+      throw new SyntaxError(`Cannot read what the crash lab printed: it has no line "checkpoints.${name}=": ${text}`);
+    }
+    return Number(found);
+  };
+  return {
+    points: count("points"),
+    images: count("images"),
+    faults: count("faults"),
+    wrong: count("wrong"),
+    bugs: count("bugs"),
+    bugsFound: count("bugs-found"),
+    syncsWasted: count("syncs-wasted"),
+  };
+}
+
+/**
+ * The rows. Counts have no interval.
+ *
+ * @param lab What the lab counted.
+ * @param kill What came of the kills.
+ * @param targets What was asked for.
+ */
+export function crashRows(lab: LabCounts, kill: KillCounts, targets: CrashTargets): BenchRow[] {
+  const row = (name: string, value: number, unit: string, bar: Partial<BenchRow>, note: string): BenchRow => {
+    return { name, value, low: null, high: null, unit, ...bar, note };
+  };
+  const images = `${lab.images} images, ${lab.faults} faults`;
+  return [
+    row("crash/points", lab.points, "points", { atLeast: targets.points }, images),
+    row(
+      "crash/wrong",
+      lab.wrong + kill.wrong.length,
+      "cases",
+      { atMost: 0 },
+      kill.wrong[0] ?? "of points, faults, kills",
+    ),
+    row("crash/mutants-found", lab.bugsFound / lab.bugs, "ratio", { atLeast: 1 }, `${lab.bugsFound} of ${lab.bugs}`),
+    row("crash/wasted-flushes", lab.syncsWasted, "syncs", { atMost: 0 }, "kinds of sync that no crash point needs"),
+    row("crash/kills", kill.kills, "processes", { atLeast: targets.kills }, "training processes, SIGKILL"),
+  ];
+}
