@@ -201,6 +201,49 @@ static void waits_for_an_update_under_way(void) {
   ts_store_close(store);
 }
 
+/* A cut has its memory and has not closed the gate: calls go on, make rows, step them, and all of that is in it. Once it is
+ * alone a call waits, and is behind it. */
+static void calls_before_and_behind_the_beginning(void) {
+  ts_store *store = open_with(&in_dram, "16777216", "0", 3000);
+  if (store == NULL) return;
+  blocks sink;
+  blocks_init(&sink);
+  job late = {.store = store, .first = 0, .n = 3500}, b = {.store = store, .sink = &sink};
+  ts_sync_start();
+  ts_sync_close("cut:begin:wait");
+  ts_sync_close("cut:begin:alone");
+  start(&b, begin_cut);
+  CHECK(ts_sync_await("cut:begin:wait", 1));
+  look_up(store, 3000, 500); /* new rows */
+  update_now(store, 0, 3500);
+  ts_sync_open("cut:begin:wait");
+  CHECK(ts_sync_await("cut:begin:alone", 1));
+  start(&late, update);
+  CHECK(ts_sync_await("gate:enter:wait", 1));
+  CHECK(!b.done && !late.done);
+  ts_sync_open("cut:begin:alone");
+  join(&b, TS_OK);
+  join(&late, TS_OK);
+  CHECK(ts_sync_stop());
+  write_cut(&b);
+  CHECK_MSG(b.status == TS_OK, "%s", b.text);
+  ts_cut_end(b.cut, true);
+  snapshot got = {.b = sink};
+  put_together(&got);
+  uint64_t wrong = got.count != 3500;
+  for (uint64_t i = 0; i < got.count; i++) { /* as after the first update: the late one took another 1 */
+    float then, rows[DIM];
+    uint8_t found;
+    CHECK(ts_table_find(store, 0, &got.keys[i].key, 1, 0, rows, &found, ERR) == TS_OK && found);
+    memcpy(&then, got.keys[i].row, sizeof then);
+    wrong += then - 1 != rows[0];
+  }
+  CHECK_MSG(wrong == 0, "%llu rows", (unsigned long long)wrong);
+  free(got.keys);
+  blocks_free(&sink);
+  ts_store_close(store);
+}
+
 /* A background thread has the turn of a shard; the cut begins, is written, and ends. */
 static void does_not_wait_for_background_eviction(void) {
   ts_store *store = open_with(&over_ssd, "4194304,268435456", "1", 20000);
@@ -448,6 +491,7 @@ static void all_tiers_full(const storage_type *type, const char *sizes) {
 int main(void) {
   if (!make_folder("cut-handover")) return 1;
   waits_for_an_update_under_way();
+  calls_before_and_behind_the_beginning();
   does_not_wait_for_background_eviction();
   the_end_waits_for_a_touch_under_way();
   for (uint32_t i = 0; i < 4; i++) up_after_memory_was_walked(i & 1, i >> 1);
