@@ -16,6 +16,7 @@
 #define TS_RECORDS_H
 
 #include "base/blocks.h"
+#include "base/disk.h"
 #include "base/epoch.h"
 #include "tiers/budget.h"
 
@@ -31,6 +32,14 @@ typedef struct ts_records_options {
   ts_budget *dram;
   ts_epochs *epochs;
   ts_blocks *blocks; /* for a ts_index */
+  /* Of checkpoints (ts_records_cuts); all may be 0 or NULL. `layout` says what the bytes of a row mean, in words of the
+   * caller's: a checkpoint of another layout is refused. at: which checkpoint to open, 0: the newest, if there is one.
+   * control: uint64_t[TS_CONTROL_WORDS]; opening counts bytes of log files there, and stops when told to. disk: what
+   * checkpoint files are written through, NULL: ts_disk_system. */
+  const uint64_t *layout;
+  uint32_t layout_words;
+  uint64_t at, *control;
+  const ts_disk_ops *disk;
   /* Of the tier: read once by read_options, the same for all its tables, which may keep there what they share. */
   void *options;
 } ts_records_options;
@@ -46,7 +55,46 @@ typedef struct ts_records_counts {
   uint64_t reads, writes;   /* system requests */
   uint64_t payload_written; /* row bytes of puts */
   uint64_t compactions, compacted_rows;
+  uint64_t retained;      /* records that were replaced or removed and stay for a checkpoint; at least that many do */
+  uint64_t retained_rows; /* of these, so many were written again to be kept */
 } ts_records_counts;
+
+#define TS_RECORDS_CUTS 8u /* checkpoints at a time, the one that is being written among them */
+
+typedef struct ts_records_checkpoint {
+  uint64_t number;
+  bool complete; /* false: it has begun */
+} ts_records_checkpoint;
+
+/* Checkpoints in place. A checkpoint is a number; numbers rise. When it begins nothing is copied: the rows that the tier
+ * then has stay, whatever becomes of them, until the checkpoint is dropped. When it is complete, it is on the medium:
+ * whatever happens, opening the table again gives exactly its rows, or those of another one that is complete. Opening
+ * begins a new timeline: what came after the checkpoint that is opened never comes back, later checkpoints are dropped.
+ * A table that has checkpoints is opened at one of them; what came after the newest is lost when it closes.
+ *
+ * What is retained takes room: a put of a record that a checkpoint needs may be TS_EFULL, which names the checkpoints.
+ * A checkpoint is complete or is not there: whichever call fails, those that were complete stay so. */
+typedef struct ts_records_cuts {
+  /* From now on what is put and removed is later than the checkpoint. Not beside a put, unless it is the same to the
+   * caller on which side of it the put is. One may be incomplete at a time. Errors: TS_EINVAL (number, another one
+   * incomplete, too many, a temporary table), TS_EFULL. */
+  int32_t (*begin)(ts_records *records, uint64_t number, ts_err err);
+  /* As put, of rows that belong to the checkpoint that is incomplete. A key must not have been put or removed since it
+   * began. */
+  int32_t (*put)(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
+                 const unsigned char *const *rows, ts_err err);
+  /* Makes it durable, beside puts, removals and gets. `note`: bytes of the caller's that it keeps, at most 1 MiB.
+   * Errors: TS_EINVAL (it has not begun), TS_EFULL, TS_EIO: it may be tried again; after a synchronization that failed no
+   * checkpoint of this table completes until it is opened again, because what the medium has is not known. */
+  int32_t (*complete)(ts_records *records, uint64_t number, const void *note, uint32_t note_bytes, ts_err err);
+  /* Gives up the room that only this checkpoint holds. Errors: TS_EINVAL (no such checkpoint; the only complete one),
+   * TS_EIO. */
+  int32_t (*drop)(ts_records *records, uint64_t number, ts_err err);
+  /* Those there are, oldest first; returns how many. */
+  uint32_t (*list)(ts_records *records, ts_records_checkpoint out[TS_RECORDS_CUTS]);
+  /* The note of the checkpoint that was opened; bytes 0: none was. It is the table's. */
+  const void *(*note)(ts_records *records, uint32_t *bytes);
+} ts_records_cuts;
 
 typedef struct ts_records_ops {
   const char *type;  /* SSDHASH, LEVELDB, NULL */
@@ -81,7 +129,11 @@ typedef struct ts_records_ops {
   int32_t (*flush)(ts_records *records, ts_err err);
   void (*count)(ts_records *records, ts_records_counts *out);
   void (*describe)(const ts_records *records, ts_text *text);
+  const ts_records_cuts *cuts; /* NULL: it keeps no checkpoints */
 } ts_records_ops;
+
+/* The checkpoints of a tier of this type. TS_EUNSUPPORTED by name where it keeps none. */
+int32_t ts_records_cuts_of(const ts_records_ops *ops, const ts_records_cuts **out, ts_err err);
 
 extern const ts_records_ops ts_ssdhash_records, ts_leveldb_records, ts_null_records;
 

@@ -66,7 +66,7 @@ static uint64_t floor_of(const ts_ssd_table *t, uint64_t records) {
   const uint64_t chunk_bytes = (uint64_t)ts_ssd_chunk_records(t, &l) / l.page_records * l.page_bytes;
   const uint64_t pages = ((records + l.page_records - 1) / l.page_records) * l.page_bytes;
   const uint64_t headers = pages / (least_chunks(t, chunk_bytes) * chunk_bytes) * TS_SSD_BLOCK;
-  return pages + headers + (pages + headers) / 15 + (TS_SSD_STREAMS + 1) * (chunk_bytes + TS_SSD_BLOCK) + t->reserve_wanted;
+  return pages + headers + (pages + headers) / 15 + ((t->durable ? TS_SSD_STREAMS : TS_SSD_PLAIN_STREAMS) + 1) * (chunk_bytes + TS_SSD_BLOCK) + t->reserve_wanted;
 }
 
 /* Memory without which nothing could be replaced: a chunk for puts, which survivors can go to, too, and what compaction
@@ -90,7 +90,7 @@ int32_t ts_ssd_promise(ts_ssd_table *t, uint32_t fresh, ts_err err) {
   int32_t status = take_buffers(t, err);
   t->hopeless = false;
   if (status != TS_OK || fresh == 0) return status;
-  const uint64_t live = ts_index_live(&t->index), wanted = floor_of(t, live + fresh), have = t->medium_bytes + t->reserve;
+  const uint64_t live = ts_index_live(&t->index) + t->retained, wanted = floor_of(t, live + fresh), have = t->medium_bytes + t->reserve;
   if (wanted <= have) {
     pthread_mutex_lock(&t->state);
     t->promised = TS_MAX(t->promised, wanted);
@@ -124,7 +124,7 @@ int32_t ts_ssd_promise(ts_ssd_table *t, uint32_t fresh, ts_err err) {
 }
 
 void ts_ssd_release(ts_ssd_table *t) {
-  t->promised = TS_MIN(t->promised, floor_of(t, ts_index_live(&t->index)));
+  t->promised = TS_MIN(t->promised, floor_of(t, ts_index_live(&t->index) + t->retained));
   discharge(t, 0);
 }
 
@@ -179,6 +179,7 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
   uint64_t bytes = ts_ssd_extent(&layout, (uint32_t)capacity);
   /* The reserve: survivors of one victim and a chunk that is begun for each stream. */
   uint64_t reserve = bytes + chunk_bytes + TS_SSD_BLOCK;
+  if (t->durable) reserve += (TS_SSD_STREAMS - TS_SSD_PLAIN_STREAMS) * (chunk_bytes + 2 * TS_SSD_BLOCK);
   if (reserve > t->reserve_wanted) {
     uint64_t more = reserve - t->reserve_wanted;
     if (ts_budget_take(t->budget, TS_PURPOSE_ROWS, more)) {
@@ -202,13 +203,17 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
                         .layout = layout,
                         .capacity = (uint32_t)capacity,
                         .memory_from = UINT32_MAX,
-                        .born = t->appended};
+                        .born = t->appended,
+                        .begun = t->begun,
+                        .through = stream == TS_SSD_RETAINED ? t->retaining : UINT64_MAX,
+                        .dirty = true};
   if (!ts_ssd_charge(t, TS_SSD_BLOCK, t->surviving)) {
     free(file);
     return TS_SSD_NO_ROOM;
   }
   file->charged = TS_SSD_BLOCK;
   file->fd = ts_ssd_open_fd(t, file->number, O_RDWR | O_CREAT | O_EXCL);
+  if (file->fd >= 0) TS_SYNC_VALUE("ssd:medium:created", file->number);
   int32_t status = file->fd < 0 ? ts_ssd_io_error(t, "create", file, 0, errno, err) : ts_ssd_file_add(t, file, err);
   if (status != TS_OK) {
     ts_ssd_discharge(t, file->charged);
@@ -227,7 +232,7 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
 }
 
 void ts_ssd_file_doom_if_dead(ts_ssd_table *t, ts_ssd_file *file) {
-  if (file->live > 0 || (file->state != TS_SSD_SEALED && file->state != TS_SSD_COMPACTING)) return;
+  if (file->live > 0 || file->retained_count > 0 || (file->state != TS_SSD_SEALED && file->state != TS_SSD_COMPACTING)) return;
   file->state = TS_SSD_DOOMED;
   file->mark = t->appended;
   t->doomed_bytes += file->charged;
@@ -244,11 +249,14 @@ void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it) {
   char name[32];
   snprintf(name, sizeof name, "%016llx.log", (unsigned long long)file->number);
   if (unlink_it) {
+    TS_SYNC_VALUE("ssd:medium:unlink", file->number);
     unlinkat(t->folder_fd, name, 0);
     TS_SYNC_VALUE("ssd:medium:free", file->charged);
   }
   if (file->fd >= 0) close(file->fd);
   t->files[file->id] = NULL;
+  ts_ssd_retained_free(t, file);
+  free(file->marks);
   free(file);
 }
 
@@ -261,6 +269,7 @@ uint64_t ts_ssd_reap(ts_ssd_table *t) {
       const ts_ssd_chunk *c = &t->streams[s].chunks[i];
       if (c->used && c->fill > c->flushed_fill) unwritten = TS_MIN(unwritten, c->first_append);
     }
+  if (t->cut_count > 0 && ts_ssd_sync_moved(t, (ts_err){0}) != TS_OK) return 0;
   pthread_mutex_lock(&t->state);
   for (uint32_t id = 0; id < t->file_slots; id++) {
     ts_ssd_file *file = t->files[id];
@@ -287,7 +296,8 @@ void ts_ssd_header_make(const ts_ssd_table *t, const ts_ssd_file *file, uint32_t
                      .page_bytes = file->layout.page_bytes,
                      .page_records = file->layout.page_records,
                      .capacity = file->capacity,
-                     .count = count};
+                     .count = count,
+                     .through = file->through};
   h.checksum = ts_crc32c(0, &h, offsetof(ts_ssd_header, checksum));
   memset(block, 0, TS_SSD_BLOCK);
   memcpy(block, &h, sizeof h);

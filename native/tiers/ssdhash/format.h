@@ -3,6 +3,7 @@
  *   <directory>/<escaped table name>.ssdhash/
  *     <number, 16 hexadecimal digits>.log   log files; numbers grow and are never used twice
  *     live                                  the live map of the last close, or flush after removals; may be absent
+ *     checkpoint.<number, the same>         a complete checkpoint
  *     ballast                               of an open table: the reserve of files.c; never read, removed when opening
  *
  * Log file: a header of 4096 bytes, then pages. A page holds a fixed number of fixed-size records back to back and is
@@ -24,7 +25,14 @@
  * Live map: header {magic 8, files 4, reserved 4, sequence 8}, then for each file {number 8, count 4, reserved 4, bits
  * of its first `count` records in whole 64-bit words, 1: live}, then CRC32C of all that, 4, and 4 bytes that are 1 from
  * a close to the next open: then exactly these files must be there. Records that it calls dead stay so; later ones are
- * judged by sequence. */
+ * judged by sequence.
+ *
+ * Checkpoint: header (ts_ssd_image), layout words of 8 bytes, note filled up to 8 bytes; then for each log file that there
+ * was {number 8, count 4, closed 4, bits of its first `count` records in whole 64-bit words, 1: the checkpoint has it},
+ * then the number of its rows, 8, CRC32C of all that, 4, and 4 zeros. What compaction wrote later is not in there: a record behind `count` of a file
+ * that was not closed, or of a file that is not listed, belongs to the checkpoint if its sequence is below the
+ * checkpoint's and its file's header says `through` this checkpoint or a later one. Such a record is a copy; where the
+ * original is there, too, they are the same. */
 #ifndef TS_SSDHASH_FORMAT_H
 #define TS_SSDHASH_FORMAT_H
 
@@ -35,7 +43,8 @@
 
 #define TS_SSD_MAGIC UINT64_C(0x31676f4c48647353) /* "SsdHLog1" */
 #define TS_SSD_MAP_MAGIC UINT64_C(0x317061764c647353)
-#define TS_SSD_FORMAT 1u
+#define TS_SSD_IMAGE_MAGIC UINT64_C(0x3176734364487373)
+#define TS_SSD_FORMAT 2u
 #define TS_SSD_BLOCK 4096u /* of writes, headers and pages; reads go down to the device's block */
 #define TS_SSD_RECORD_FIXED 18u
 
@@ -47,9 +56,31 @@ typedef struct ts_ssd_header {
   uint32_t page_bytes, page_records;
   uint32_t capacity;           /* records of the full file */
   uint32_t count;              /* records, 0: full, or the process died */
+  uint64_t through;            /* the last checkpoint that can have its records; UINT64_MAX: any */
   uint32_t reserved, checksum; /* CRC32C of the bytes before it */
 } ts_ssd_header;
-_Static_assert(sizeof(ts_ssd_header) == 64, "header without holes");
+_Static_assert(sizeof(ts_ssd_header) == 72, "header without holes");
+
+typedef struct ts_ssd_image {
+  uint64_t magic;
+  uint32_t format, row_bytes;
+  uint64_t name_hash, number;
+  uint64_t timeline;    /* how often the table had been opened at a checkpoint */
+  uint64_t sequence;    /* its records have smaller ones */
+  uint64_t next_number; /* of log files: smaller ones may have been there */
+  uint32_t files, layout_words, note_bytes, reserved;
+} ts_ssd_image;
+_Static_assert(sizeof(ts_ssd_image) == 72, "header without holes");
+
+typedef struct ts_ssd_image_entry {
+  uint64_t number;
+  uint32_t count, closed;
+} ts_ssd_image_entry;
+
+typedef struct ts_ssd_image_tail {
+  uint64_t rows;               /* it has */
+  uint32_t checksum, reserved; /* CRC32C of all before it */
+} ts_ssd_image_tail;
 
 /* Where records of one version width lie. */
 typedef struct ts_ssd_layout {

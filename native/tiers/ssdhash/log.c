@@ -66,6 +66,7 @@ static int32_t finish_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err
     t->bytes_written += length;
   }
   c->flushed_fill = c->fill;
+  c->file->dirty = true;
   retire(t, stream, c);
   return TS_OK;
 }
@@ -109,6 +110,7 @@ static int32_t write_partly(ts_ssd_table *t, ts_ssd_chunk *c, ts_err err) {
   if (status != TS_OK) return status;
   c->written = (uint32_t)(end / TS_SSD_BLOCK * TS_SSD_BLOCK);
   c->flushed_fill = c->fill;
+  c->file->dirty = true;
   return TS_OK;
 }
 
@@ -149,6 +151,7 @@ int32_t ts_ssd_seal_stream(ts_ssd_table *t, uint32_t s, ts_err err) {
       return ts_fail(err, TS_ENOMEM, "Cannot close a log file of table \"%s\": out of memory", t->table);
     ts_ssd_header_make(t, file, file->count, block);
     status = ts_ssd_pwrite(t, file, block, TS_SSD_BLOCK, 0, err);
+    file->dirty = true;
     free(block);
     if (status != TS_OK) return status;
   }
@@ -273,7 +276,7 @@ int32_t ts_ssd_append(ts_ssd_table *t, uint32_t s, const ts_ssd_record *record, 
 }
 
 void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *hashes,
-                    const ts_location *locations) {
+                    const ts_location *locations, int32_t cut) {
   pthread_mutex_lock(&t->state);
   for (uint32_t i = 0; i < n; i++) {
     ts_location old;
@@ -282,6 +285,7 @@ void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint
       ts_index_insert(&t->index, keys[i], hashes[i], locations[i]);
     } else {
       ts_index_move(&t->index, keys[i], hashes[i], locations[i]);
+      if (ts_ssd_in_cut(t, old, cut)) ts_ssd_retain(t, ts_ssd_file_of(t, old), ts_ssd_record_of(t, old), (uint32_t)cut);
       ts_ssd_file_lose(t, ts_ssd_file_of(t, old));
     }
   }

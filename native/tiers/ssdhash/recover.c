@@ -3,6 +3,7 @@
  * Every record's checksum is verified. Of a key's records the one with the largest sequence counts; the sequence is not
  * in the index, so where two files have a key the earlier one's record is read again. After a close the live map says
  * which one it is, and that does not happen. */
+#include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
 #include <dirent.h>
@@ -226,19 +227,12 @@ static bool map_find(const live_map *map, uint64_t number, map_entry *entry, con
 
 /* ---- files ---- */
 
-typedef struct found_file {
-  ts_ssd_file *file;
-  uint64_t size;
-  uint32_t counted; /* by its header */
-  bool newest;      /* of its stream */
-} found_file;
-
 static int by_number(const void *a, const void *b) {
   uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return x < y ? -1 : x > y;
 }
 
-static int32_t list(ts_ssd_table *t, uint64_t **out, uint32_t *count, ts_err err) {
+int32_t ts_ssd_list(ts_ssd_table *t, uint64_t **out, uint32_t *count, ts_err err) {
   uint64_t *numbers = NULL;
   uint32_t n = 0, capacity = 0;
   DIR *dir = opendir(t->folder);
@@ -288,26 +282,23 @@ static bool is_zeros(ts_ssd_table *t, const ts_ssd_file *file, uint64_t size, un
 static void remove_empty(const ts_ssd_table *t, ts_ssd_file *file) {
   char name[32];
   snprintf(name, sizeof name, "%016llx.log", (unsigned long long)file->number);
+  TS_SYNC_VALUE("ssd:medium:unlink", file->number);
   unlinkat(t->folder_fd, name, 0);
   close(file->fd);
   free(file);
 }
 
-/* Opens one file and judges its header; found->file stays NULL for an empty one, which is deleted. */
-static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, unsigned char *block, found_file *found,
+int32_t ts_ssd_open_file(ts_ssd_table *t, uint64_t number, bool in_use, unsigned char *block, ts_ssd_found *found,
                          ts_err err) {
   ts_ssd_file *file = calloc(1, sizeof *file);
   if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
   *file = (ts_ssd_file){
-      .number = number, .fd = ts_ssd_open_fd(t, number, O_RDWR), .state = TS_SSD_SEALED, .memory_from = UINT32_MAX};
+      .number = number, .fd = ts_ssd_open_fd(t, number, O_RDWR), .state = TS_SSD_SEALED, .memory_from = UINT32_MAX, .dirty = true};
   struct stat s;
-  map_entry entry;
-  const uint64_t *bits;
   int32_t status = TS_OK;
   if (file->fd < 0 || fstat(file->fd, &s) != 0) {
     status = ts_ssd_io_error(t, "open", file, 0, errno, err);
   } else {
-    const bool in_use = map_find(map, number, &entry, &bits);
     if (s.st_size > 0 || in_use) status = ts_ssd_pread(t, file, block, TS_SSD_BLOCK, 0, err);
     if (status == TS_OK && !in_use && (s.st_size == 0 || is_zeros(t, file, (uint64_t)s.st_size, block))) {
       remove_empty(t, file);
@@ -345,8 +336,9 @@ static int32_t open_file(ts_ssd_table *t, uint64_t number, const live_map *map, 
     return status;
   }
   file->stream = h.stream;
+  file->through = h.through;
   file->capacity = h.capacity;
-  *found = (found_file){file, (uint64_t)s.st_size, h.count, false};
+  *found = (ts_ssd_found){file, (uint64_t)s.st_size, h.count, false};
   return TS_OK;
 }
 
@@ -369,7 +361,7 @@ static int32_t sequence_at(ts_ssd_table *t, ts_location location, int64_t key, u
   return TS_OK;
 }
 
-static int32_t index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, const ts_ssd_record *record,
+int32_t ts_ssd_index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, const ts_ssd_record *record,
                             unsigned char *scratch, ts_err err) {
   uint64_t hash = ts_index_hash(record->key), wanted = 0;
   ts_location old, here = (uint64_t)file->id << t->shift | slot;
@@ -396,7 +388,7 @@ static int32_t index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, c
 }
 
 /* Reads a file's records in order; buffer of `bytes`, whole pages. `*end`: the first that is not valid, or all. */
-static int32_t scan(ts_ssd_table *t, const found_file *f, uint32_t from, uint32_t to, unsigned char *buffer,
+static int32_t scan(ts_ssd_table *t, const ts_ssd_found *f, uint32_t from, uint32_t to, unsigned char *buffer,
                     uint64_t bytes,
                     int32_t (*each)(ts_ssd_table *, ts_ssd_file *, uint32_t, const ts_ssd_record *, unsigned char *,
                                     ts_err),
@@ -433,11 +425,11 @@ static int32_t scan(ts_ssd_table *t, const found_file *f, uint32_t from, uint32_
   return TS_OK;
 }
 
-static int32_t load(ts_ssd_table *t, found_file *f, unsigned char *buffer, uint64_t bytes, unsigned char *scratch,
+static int32_t load(ts_ssd_table *t, ts_ssd_found *f, unsigned char *buffer, uint64_t bytes, unsigned char *scratch,
                     ts_err err) {
   ts_ssd_file *file = f->file;
   uint32_t wanted = f->counted > 0 ? f->counted : file->capacity, end, valid;
-  int32_t status = scan(t, f, 0, wanted, buffer, bytes, index_record, false, scratch, &end, err);
+  int32_t status = scan(t, f, 0, wanted, buffer, bytes, ts_ssd_index_record, false, scratch, &end, err);
   if (status != TS_OK) return status;
   file->count = end;
   t->records += end;
@@ -446,7 +438,7 @@ static int32_t load(ts_ssd_table *t, found_file *f, unsigned char *buffer, uint6
   bool cut = offset + file->layout.record_bytes > f->size / TS_SSD_BLOCK * TS_SSD_BLOCK;
   bool torn = f->newest && f->counted == 0 && (file->live_bits == NULL || end >= file->live_bits_count);
   if (torn) {
-    status = scan(t, f, end + 1, wanted, buffer, bytes, index_record, true, scratch, &valid, err);
+    status = scan(t, f, end + 1, wanted, buffer, bytes, ts_ssd_index_record, true, scratch, &valid, err);
     if (status != TS_OK) return status;
     torn = valid == wanted;
   }
@@ -471,27 +463,41 @@ static int32_t load(ts_ssd_table *t, found_file *f, unsigned char *buffer, uint6
   return status;
 }
 
-static int32_t load_all(ts_ssd_table *t, found_file *found, uint32_t n, const live_map *map, ts_err err) {
+void ts_ssd_measure(ts_ssd_table *t, const ts_ssd_found *found, uint32_t n) {
   uint32_t most = 0;
-  uint64_t page = 0, newest[TS_SSD_STREAMS] = {0};
   for (uint32_t i = 0; i < n; i++) {
-    ts_ssd_file *file = found[i].file;
-    most = TS_MAX(most, file->capacity);
-    page = TS_MAX(page, file->layout.page_bytes);
-    newest[file->stream] = i + 1;
-    t->version_bytes = TS_MAX(t->version_bytes, file->layout.version_bytes);
+    most = TS_MAX(most, found[i].file->capacity);
+    t->version_bytes = TS_MAX(t->version_bytes, found[i].file->layout.version_bytes);
   }
   while (t->shift < 32 && (UINT64_C(1) << t->shift) < most) t->shift++;
   t->max_files = (uint32_t)TS_MIN((UINT64_C(7) << TS_LOCATION_ROW_BITS) >> t->shift, UINT32_MAX / 2);
+}
+
+uint64_t ts_ssd_scratch_bytes(const ts_ssd_table *t) {
+  ts_ssd_layout widest;
+  ts_ssd_layout_make(t->row_bytes, 8, &widest);
+  return TS_ROUND_UP((uint64_t)widest.record_bytes, TS_SSD_BLOCK) + 2 * TS_SSD_BLOCK;
+}
+
+unsigned char *ts_ssd_take_pages(ts_ssd_table *t, const ts_ssd_found *found, uint32_t n, uint64_t *bytes) {
+  uint64_t page = 0;
+  for (uint32_t i = 0; i < n; i++) page = TS_MAX(page, found[i].file->layout.page_bytes);
+  unsigned char *buffer = NULL;
+  *bytes = TS_MAX(page, UINT64_C(1) << 20);
+  while ((buffer = ts_ssd_take_memory(t, *bytes)) == NULL && *bytes > page) *bytes = TS_MAX(page, *bytes / 2);
+  return buffer;
+}
+
+static int32_t load_all(ts_ssd_table *t, ts_ssd_found *found, uint32_t n, const live_map *map, ts_err err) {
+  uint32_t newest[TS_SSD_STREAMS] = {0};
+  ts_ssd_measure(t, found, n);
+  for (uint32_t i = 0; i < n; i++) newest[found[i].file->stream] = i + 1;
   for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
     if (newest[s] > 0) found[newest[s] - 1].newest = true;
   if (n == 0) return TS_OK;
-  ts_ssd_layout widest;
-  ts_ssd_layout_make(t->row_bytes, 8, &widest);
-  uint64_t bytes = TS_MAX(page, UINT64_C(1) << 20),
-           scratch_bytes = TS_ROUND_UP((uint64_t)widest.record_bytes, TS_SSD_BLOCK) + 2 * TS_SSD_BLOCK;
-  unsigned char *buffer = NULL, *scratch = ts_ssd_take_memory(t, scratch_bytes);
-  while ((buffer = ts_ssd_take_memory(t, bytes)) == NULL && bytes > page) bytes = TS_MAX(page, bytes / 2);
+  const uint64_t scratch_bytes = ts_ssd_scratch_bytes(t);
+  uint64_t bytes;
+  unsigned char *scratch = ts_ssd_take_memory(t, scratch_bytes), *buffer = ts_ssd_take_pages(t, found, n, &bytes);
   int32_t status = TS_OK;
   if (buffer == NULL || scratch == NULL)
     status = ts_fail(
@@ -522,15 +528,13 @@ static int32_t load_all(ts_ssd_table *t, found_file *found, uint32_t n, const li
   return status;
 }
 
-int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
-  unlinkat(t->folder_fd, MAP_NEW, 0);
-  ts_ssd_ballast_remove(t); /* of a process that died */
+static int32_t recover_newest(ts_ssd_table *t, ts_err err) {
   uint64_t *numbers = NULL;
   uint32_t n = 0, opened = 0;
   live_map map = {0};
-  found_file *found = NULL;
+  ts_ssd_found *found = NULL;
   unsigned char *block = NULL;
-  int32_t status = list(t, &numbers, &n, err);
+  int32_t status = ts_ssd_list(t, &numbers, &n, err);
   if (status == TS_OK) status = read_map(t, &map, err);
   if (status == TS_OK) {
     found = calloc((size_t)n + 1, sizeof *found);
@@ -539,8 +543,10 @@ int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
       status = ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
   }
   for (uint32_t i = 0; i < n && status == TS_OK; i++) {
-    found_file one = {0};
-    status = open_file(t, numbers[i], &map, block, &one, err);
+    ts_ssd_found one = {0};
+    map_entry entry;
+    const uint64_t *bits;
+    status = ts_ssd_open_file(t, numbers[i], map_find(&map, numbers[i], &entry, &bits), block, &one, err);
     if (one.file == NULL) continue;
     status = ts_ssd_file_add(t, one.file, err);
     if (status != TS_OK) {
@@ -576,5 +582,19 @@ int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
   free(block);
   free(found);
   free(numbers);
+  return status;
+}
+
+int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
+  unlinkat(t->folder_fd, MAP_NEW, 0);
+  ts_ssd_ballast_remove(t); /* of a process that died */
+  uint64_t *checkpoints = NULL;
+  uint32_t n = 0;
+  int32_t status = ts_ssd_image_list(t, &checkpoints, &n, err);
+  if (status == TS_OK && n == 0 && t->at != 0)
+    status = ts_fail(err, TS_EINVAL, "Cannot open table \"%s\" at checkpoint %llu: %s has no checkpoints", t->table,
+                     (unsigned long long)t->at, t->folder);
+  if (status == TS_OK) status = n == 0 ? recover_newest(t, err) : ts_ssd_restore(t, checkpoints, n, err);
+  free(checkpoints);
   return status;
 }

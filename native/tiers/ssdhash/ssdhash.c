@@ -131,9 +131,11 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
   ts_ssd_streams_free(t);
   ts_ssd_leave(t);
   for (uint32_t id = 0; id < t->file_slots; id++)
-    if (t->files[id] != NULL) ts_ssd_file_drop(t, t->files[id], remove_files || t->files[id]->state == TS_SSD_DOOMED);
+    if (t->files[id] != NULL) ts_ssd_file_drop(t, t->files[id], remove_files || (t->files[id]->state == TS_SSD_DOOMED && !t->durable));
   free(t->files);
   ts_ssd_ballast_remove(t);
+  for (uint32_t i = 0; remove_files && i < t->cut_count; i++)
+    if (t->cuts[i].complete) ts_ssd_image_remove(t, t->cuts[i].number, (ts_err){0});
   if (t->medium_bytes + t->reserve > 0) ts_budget_give_back(t->budget, TS_PURPOSE_ROWS, t->medium_bytes + t->reserve);
   if (remove_files && t->folder_fd >= 0) {
     unlinkat(t->folder_fd, "live", 0);
@@ -152,6 +154,8 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
   pthread_cond_destroy(&t->work);
   free(t->folder);
   free(t->table);
+  free(t->layout);
+  free(t->note);
   free(t);
 }
 
@@ -170,6 +174,17 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->row_bytes = options->row_bytes;
   t->temporary = options->temporary;
   t->version_bytes = options->versions ? 4 : 0; /* wider from the 2^32nd step on */
+  t->at = options->at;
+  t->control = options->control;
+  t->disk = options->disk != NULL ? options->disk : &ts_disk_system;
+  t->layout_words = options->layout_words;
+  t->layout = malloc((size_t)t->layout_words * 8 + 1);
+  if (t->layout == NULL) {
+    free(t->table);
+    free(t);
+    return ts_fail(err, TS_ENOMEM, "Cannot open the SSDHASH table \"%s\": out of memory", options->table);
+  }
+  if (t->layout_words > 0) memcpy(t->layout, options->layout, (size_t)t->layout_words * 8);
   t->budget = options->budget;
   t->dram = options->dram;
   t->pieces = ts_blocks_pieces(options->blocks);
@@ -196,6 +211,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   if (status != TS_OK) {
     status = ts_fail(err, status, "Cannot open the SSDHASH table \"%s\": no DRAM for its index; raise the first size",
                      t->table);
+    free(t->layout);
     free(t->table);
     free(t);
     return status;
@@ -250,7 +266,7 @@ static void close_table(ts_records *records, bool keep) {
     for (uint32_t s = 0; s < TS_SSD_STREAMS && status == TS_OK; s++) status = ts_ssd_seal_stream(t, s, (ts_err){0});
     ts_ssd_reap(t);
     t->closing = status == TS_OK;
-    ts_ssd_write_map(t, (ts_err){0});
+    if (t->cut_count == 0) ts_ssd_write_map(t, (ts_err){0}); /* else it is opened at a checkpoint */
   }
   pthread_mutex_unlock(&t->append);
   dispose(t, !keep);
@@ -267,7 +283,9 @@ static void count(ts_records *records, ts_records_counts *out) {
                              .writes = t->writes,
                              .payload_written = t->payload_written,
                              .compactions = t->compactions,
-                             .compacted_rows = t->compacted_rows};
+                             .compacted_rows = t->compacted_rows,
+                             .retained = t->retained,
+                             .retained_rows = t->retained_rows};
   pthread_mutex_unlock(&t->state);
 }
 
@@ -281,6 +299,9 @@ static void describe(const ts_records *records, ts_text *text) {
   ts_text_add(text, " access=%s", t->direct ? "direct" : "buffered");
   if (t->why_not_direct != NULL) ts_text_add(text, " (%s)", t->why_not_direct);
   ts_text_add(text, " block=%u depth=%u files=%u folder=%s", t->block, t->depth, files, t->folder);
+  for (uint32_t i = 0; i < t->cut_count; i++)
+    ts_text_add(text, "%s%llu%s", i == 0 ? " checkpoints=" : ",", (unsigned long long)t->cuts[i].number,
+                t->cuts[i].complete ? "" : " (begun)");
   if (t->trouble[0] != '\0') ts_text_add(text, " trouble=\"%s\"", t->trouble);
   pthread_mutex_unlock(&t->state);
 }
@@ -300,4 +321,5 @@ const ts_records_ops ts_ssdhash_records = {
     .flush = ts_ssd_flush,
     .count = count,
     .describe = describe,
+    .cuts = &ts_ssd_cuts,
 };

@@ -8,7 +8,8 @@
  * flush, and whatever else had been written by then (of each key the newest record that was; a file is removed only
  * after what replaced its records is on the medium). A removal counts as written with the next flush or close: it is
  * kept in the live map (format.h), there are no tombstones. Power failure is outside: the device's cache is not
- * flushed.
+ * flushed. A table that has checkpoints (records.h, cuts.c) survives power failure, too: it is opened at one of them, and
+ * has exactly its rows.
  *
  * A full disk: a record is taken only when the disk has given room for it: by fallocate, and where the file system does
  * not know that call (some of FUSE and NFS), by zeros that are written, and synchronized where they go through the page

@@ -23,15 +23,40 @@
 
 /* Records of a kind die at about the same time, so that victims are emptier. Puts go by the age of what they
  * replace (SepBIT, FAST 2022: the next life of a block is about as long as its last), survivors by themselves. */
-#define TS_SSD_STREAMS 3u
+#define TS_SSD_STREAMS 5u
 #define TS_SSD_HOT 0u
 #define TS_SSD_COLD 1u
 #define TS_SSD_SURVIVORS 2u
+/* Where there are checkpoints: rows put as of one, and survivors that were put before the last one began; and records that
+ * only live in checkpoints. */
+#define TS_SSD_AS_OF 3u
+#define TS_SSD_RETAINED 4u
+#define TS_SSD_PLAIN_STREAMS 3u /* of a table without checkpoints */
 
 #define TS_SSD_BATCH 2048u    /* keys of a get handled together */
 #define TS_SSD_PUT_BATCH 256u /* records a put adds between two looks at the locks */
 
 typedef enum ts_ssd_file_state { TS_SSD_ACTIVE, TS_SSD_SEALED, TS_SSD_COMPACTING, TS_SSD_DOOMED } ts_ssd_file_state;
+
+/* A checkpoint of an open table, t->cuts[i], oldest first. */
+typedef struct ts_ssd_cut {
+  uint64_t number, sequence;
+  uint64_t charged; /* bytes of its file */
+  bool complete;
+  bool lost; /* DRAM refused to tell what it retains: it cannot be completed */
+} ts_ssd_cut;
+
+/* Of a file: its records of later than cut `cut` began at `slot`. */
+typedef struct ts_ssd_mark {
+  uint64_t cut;
+  uint32_t slot;
+} ts_ssd_mark;
+
+/* Of a file and t->cuts[i]: records that are dead and that this checkpoint, but none later, may have. */
+typedef struct ts_ssd_retained {
+  uint64_t *bits; /* NULL with a count: not known, so the file stays as it is */
+  uint32_t count;
+} ts_ssd_retained;
 
 typedef struct ts_ssd_file {
   uint64_t number;
@@ -44,6 +69,12 @@ typedef struct ts_ssd_file {
   uint32_t memory_from;      /* this record and those behind it are in chunks */
   uint32_t readers;          /* reads under way */
   bool bad;                  /* a live record could not be read: no victim again */
+  bool dirty;                /* written since it was last synchronized */
+  uint64_t begun;            /* the last cut when it was made */
+  uint64_t through;          /* format.h */
+  ts_ssd_mark *marks;        /* of cuts that began while it was written, oldest first */
+  uint32_t mark_count, retained_count; /* the latter: of all cuts */
+  ts_ssd_retained retained[TS_RECORDS_CUTS];
   uint64_t charged;          /* bytes */
   uint64_t born;             /* `appended` when it began */
   uint64_t mark;             /* doomed: may go when all records before this append are written */
@@ -113,6 +144,19 @@ typedef struct ts_ssd_table {
   uint32_t alignment;                /* of memory */
   uint32_t depth, batch, slot_bytes; /* of a reader: reads in flight, keys together, the longest read of a record */
 
+  /* Checkpoints (cuts.c). The list changes under append and state, grows shorter only under compacting, too. */
+  ts_ssd_cut cuts[TS_RECORDS_CUTS];
+  uint32_t cut_count;
+  uint64_t begun, begun_sequence; /* the last cut that began, and where its records end */
+  uint64_t retained;              /* of all files */
+  uint64_t retaining;             /* `through` of the next file of retained records */
+  bool durable;                   /* there was a cut, or the table was opened at one */
+  bool sync_failed;               /* so it is not known what the medium has */
+  uint64_t timeline, at, *control, *layout;
+  uint32_t layout_words, note_bytes;
+  void *note;
+  const ts_disk_ops *disk;
+
   pthread_mutex_t compacting, append, state;
   pthread_cond_t freed; /* with state: a read ended */
 
@@ -152,7 +196,7 @@ typedef struct ts_ssd_table {
   pthread_cond_t work; /* with state */
 
   _Atomic uint64_t bytes_read, bytes_written, reads, writes;
-  uint64_t payload_written, compactions, compacted_rows;
+  uint64_t payload_written, compactions, compacted_rows, retained_rows;
   char trouble[256]; /* what background compaction or a bad file last said */
 } ts_ssd_table;
 
@@ -209,8 +253,10 @@ void ts_ssd_release(ts_ssd_table *t);
 int32_t ts_ssd_file_extend(ts_ssd_table *t, ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err);
 int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_records, ts_ssd_file **out, ts_err err);
 int32_t ts_ssd_file_add(ts_ssd_table *t, ts_ssd_file *file, ts_err err); /* gives it an id */
-/* append and state held: one record less; dooms the file if it was the last. */
+/* append and state held: one live record less; dooms the file if it was the last. */
 void ts_ssd_file_lose(ts_ssd_table *t, ts_ssd_file *file);
+/* append held: what must be on the medium before files go that checkpoints had records in. */
+int32_t ts_ssd_sync_moved(ts_ssd_table *t, ts_err err);
 void ts_ssd_file_doom_if_dead(ts_ssd_table *t, ts_ssd_file *file);
 void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it);
 /* append held: deletes doomed files that may go; returns bytes freed. */
@@ -228,13 +274,15 @@ void ts_ssd_streams_free(ts_ssd_table *t);
 const unsigned char *ts_ssd_in_memory(const ts_ssd_table *t, const ts_ssd_file *file, uint32_t record);
 uint32_t ts_ssd_chunk_records(const ts_ssd_table *t, const ts_ssd_layout *layout);
 /* Makes the index tell where appended records are (keys may be in it or not, room is reserved), and their old places
- * garbage. */
+ * garbage, or retained by t->cuts[cut] (-1: none). */
 void ts_ssd_publish(ts_ssd_table *t, uint32_t n, const int64_t *keys, const uint64_t *hashes,
-                    const ts_location *locations);
+                    const ts_location *locations, int32_t cut);
 
 /* ---- put.c ---- */
 int32_t ts_ssd_put(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
                    const unsigned char *const *rows, const uint8_t *known, ts_err err);
+int32_t ts_ssd_put_as_of(ts_records *records, uint32_t n, const int64_t *keys, const uint64_t *versions,
+                         const unsigned char *const *rows, ts_err err);
 int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, const uint8_t *known, ts_err err);
 int32_t ts_ssd_flush(ts_records *records, ts_err err);
 
@@ -253,8 +301,69 @@ int32_t ts_ssd_make_room(ts_ssd_table *t, bool hopeless, ts_err err);
 void ts_ssd_tidy(ts_ssd_table *t);
 void *ts_ssd_compactor(void *table);
 
+/* ---- cuts.c: checkpoints of an open table ---- */
+extern const ts_records_cuts ts_ssd_cuts;
+/* Whether cuts[cut] may have a record that is replaced now; cut -1: false. append or state held. */
+bool ts_ssd_in_cut(const ts_ssd_table *t, ts_location location, int32_t cut);
+/* Its record is dead and stays for cuts[cut], or no longer does; append and state held. */
+void ts_ssd_retain(ts_ssd_table *t, ts_ssd_file *file, uint32_t record, uint32_t cut);
+void ts_ssd_release_retained(ts_ssd_table *t, ts_ssd_file *file, uint32_t record, uint32_t cut);
+static inline bool ts_ssd_is_retained(const ts_ssd_file *file, uint32_t record, uint32_t cut) {
+  const uint64_t *bits = file->retained[cut].bits;
+  return bits != NULL && (bits[record / 64] >> (record % 64) & 1) != 0;
+}
+/* Whether the bits are there for all that the file retains. */
+bool ts_ssd_retained_known(const ts_ssd_file *file);
+void ts_ssd_retained_free(ts_ssd_table *t, ts_ssd_file *file);
+/* append held: how many records of a file the checkpoint can have: those before it began. */
+uint32_t ts_ssd_count_before(const ts_ssd_file *file, uint64_t cut);
+/* ", and the checkpoints 3, 4 retain 10 records ...", or nothing. state held. */
+void ts_ssd_say_retained(const ts_ssd_table *t, char *out, size_t cap);
+
+/* ---- image.c: files of checkpoints ---- */
+/* compacting held, all of its records are synchronized: writes the file of cuts[cut], durably. */
+int32_t ts_ssd_image_write(ts_ssd_table *t, uint32_t cut, const void *note, uint32_t note_bytes, ts_err err);
+int32_t ts_ssd_image_remove(ts_ssd_table *t, uint64_t number, ts_err err);
+/* Numbers of those in the folder, rising; free them. Removes what was not finished. */
+int32_t ts_ssd_image_list(ts_ssd_table *t, uint64_t **numbers, uint32_t *count, ts_err err);
+typedef struct ts_ssd_read_image {
+  unsigned char *bytes; /* ts_ssd_give_memory */
+  uint64_t length;
+  ts_ssd_image header;
+  ts_ssd_image_tail tail;
+  const unsigned char *note;
+  const ts_ssd_image_entry **entries; /* by number; free() */
+} ts_ssd_read_image;
+int32_t ts_ssd_image_read(ts_ssd_table *t, uint64_t number, ts_ssd_read_image *out, ts_err err);
+void ts_ssd_image_free(ts_ssd_table *t, ts_ssd_read_image *image);
+/* NULL: it does not list the file. */
+const ts_ssd_image_entry *ts_ssd_image_find(const ts_ssd_read_image *image, uint64_t number);
+
+/* ---- restore.c ---- */
+/* Opens the table at one of the n checkpoints that there are. */
+int32_t ts_ssd_restore(ts_ssd_table *t, const uint64_t *checkpoints, uint32_t n, ts_err err);
+
 /* ---- recover.c ---- */
 int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err);
+typedef struct ts_ssd_found {
+  ts_ssd_file *file;
+  uint64_t size;
+  uint32_t counted; /* by its header */
+  bool newest;      /* of its stream */
+} ts_ssd_found;
+/* Numbers of the log files, rising; free them. */
+int32_t ts_ssd_list(ts_ssd_table *t, uint64_t **numbers, uint32_t *count, ts_err err);
+/* Opens one and judges its header; found->file stays NULL for an empty one, which is deleted unless it is in use. */
+int32_t ts_ssd_open_file(ts_ssd_table *t, uint64_t number, bool in_use, unsigned char *block, ts_ssd_found *found,
+                         ts_err err);
+/* Sets what locations and layouts depend on. */
+void ts_ssd_measure(ts_ssd_table *t, const ts_ssd_found *found, uint32_t n);
+/* Puts a record into the index unless it knows a newer one. */
+int32_t ts_ssd_index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, const ts_ssd_record *record,
+                            unsigned char *scratch, ts_err err);
+uint64_t ts_ssd_scratch_bytes(const ts_ssd_table *t); /* of the above */
+/* Room for reading whole pages of the files, at most 1 MiB unless a page is longer. */
+unsigned char *ts_ssd_take_pages(ts_ssd_table *t, const ts_ssd_found *found, uint32_t n, uint64_t *bytes);
 /* append held, nothing in memory unwritten. */
 int32_t ts_ssd_write_map(ts_ssd_table *t, ts_err err);
 

@@ -1,0 +1,689 @@
+/* Checkpoints in an SSDHASH table against a model: what the table has and what each checkpoint has, through puts, removals,
+ * compactions, completions, drops and reopenings at any of them; the defects D1 to D5 that OpenEmbedding's persistent
+ * tables have; limits; threads; disks that fail. */
+#include "base/sync_point.h"
+#include "test/ssdhash_checkpoints.h"
+#include "tiers/ssdhash/table.h"
+
+#include <stdatomic.h>
+
+static const char *const small[] = {"file_bytes=32768", "buffer_bytes=4096", NULL};
+
+/* ---- the model ---- */
+
+static void model_test(const char *name, uint64_t limit, uint32_t rounds, uint32_t most_kept, bool expect_full,
+                       const char *const *options) {
+  world w;
+  static cp_model m;
+  const char *directory = where(name);
+  cp_make(&m, &w, directory, limit, limit + rounds, options);
+  uint64_t compactions = 0, retained_rows = 0;
+  ts_records_counts counts;
+  uint32_t reopened = 0, dropped = 0;
+  for (uint32_t round = 0; round < rounds && test_failures == 0; round++) {
+    const uint64_t what = cp_random(&m, 100);
+    if (what < 60) {
+      for (uint64_t i = cp_random(&m, 60); i > 0; i--) {
+        const uint64_t a = cp_random(&m, CP_KEYS), b = cp_random(&m, CP_KEYS);
+        cp_put_one(&m, (uint32_t)(a * b / CP_KEYS));
+      }
+    } else if (what < 68) {
+      for (uint64_t i = cp_random(&m, 20); i > 0; i--) cp_remove_one(&m, (uint32_t)cp_random(&m, CP_KEYS));
+    } else if (what < 76 && !cp_pending(&m) && m.n < most_kept) {
+      const int32_t status = cp_begin(&m, (uint32_t)cp_random(&m, 5));
+      CHECK_MSG(status == TS_OK || (expect_full && status == TS_EFULL), "%s", w.message);
+    } else if (what < 80 && cp_pending(&m)) {
+      cp_put_waiting(&m, (uint32_t)cp_random(&m, 30));
+    } else if (what < 88 && cp_pending(&m)) {
+      const int32_t status = cp_complete(&m);
+      CHECK_MSG(status == TS_OK || (expect_full && status == TS_EFULL), "%d %s", status, w.message);
+      if (status != TS_OK && cp_complete_ones(&m) > 1) CHECK(cp_drop(&m, 0) == TS_OK);
+    } else if (what < 94 && m.n > 0 && (m.n == most_kept || cp_random(&m, 4) == 0)) {
+      const uint32_t at = cp_random(&m, 2) == 0 ? 0 : (uint32_t)cp_random(&m, m.n);
+      if (m.all[at].complete && cp_complete_ones(&m) == 1) {
+        CHECK_MSG(m.cuts->drop(w.table, m.all[at].number, err_of(&w)) == TS_EINVAL && strstr(w.message, "only complete"), "%s",
+                  w.message);
+      } else {
+        CHECK_MSG(cp_drop(&m, at) == TS_OK, "%s", w.message);
+        dropped++;
+      }
+    } else if (what < 96 && cp_complete_ones(&m) > 0) {
+      const uint32_t at = (uint32_t)cp_random(&m, cp_complete_ones(&m));
+      ops->count(w.table, &counts);
+      compactions += counts.compactions;
+      retained_rows += counts.retained_rows;
+      world_close(&w, true);
+      cp_reopen(&m, at, at == cp_complete_ones(&m) - 1 && cp_random(&m, 2) == 0);
+      reopened++;
+    } else if (what < 97) {
+      CHECK(ops->flush(w.table, err_of(&w)) == TS_OK);
+    }
+    if (round % 10 == 0 || test_failures > 0) {
+      /* Waiting rows are not in the table yet. */
+      static cp_state in_table;
+      in_table = m.now;
+      bool waiting = false;
+      for (uint32_t i = 0; i < CP_KEYS; i++) waiting |= m.waiting[i] != 0;
+      if (!waiting) cp_check(&w, &in_table, name);
+    }
+    CHECK_MSG(w.medium.used <= limit && du(directory) <= limit, "%llu and %llu bytes of %llu",
+              (unsigned long long)w.medium.used, (unsigned long long)du(directory), (unsigned long long)limit);
+    CHECK(w.dram.used <= w.dram.limit);
+  }
+  ops->count(w.table, &counts);
+  compactions += counts.compactions;
+  retained_rows += counts.retained_rows;
+  /* Every checkpoint that is left, from the newest on. */
+  uint32_t left = cp_complete_ones(&m);
+  for (; left > 0 && test_failures == 0; left--) {
+    world_close(&w, true);
+    cp_reopen(&m, left - 1, false);
+    cp_check(&w, &m.now, "at the end");
+  }
+  CHECK_MSG(compactions > 0 && reopened > 0 && dropped > 0, "%s: %llu compactions, %u reopened, %u dropped", name,
+            (unsigned long long)compactions, reopened, dropped);
+  CHECK_MSG(retained_rows > 0, "%s: nothing was retained by compaction", name);
+  CHECK_MSG((m.full > 0) == expect_full, "%s: %llu calls were refused", name, (unsigned long long)m.full);
+  world_end(&w);
+  CHECK_MSG(du(directory) == 0, "%llu bytes stay", (unsigned long long)du(directory));
+}
+
+/* ---- D1 to D5: defects of another system's persistent tables; what each is, its test's name says ---- */
+
+static void put_range(cp_model *m, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++) CHECK_MSG(cp_put_one(m, i), "%s", m->w->message);
+}
+
+static void take(cp_model *m) {
+  CHECK_MSG(cp_begin(m, 0) == TS_OK && cp_complete(m) == TS_OK, "%s", m->w->message);
+}
+
+/* D1: 64 keys, checkpoint 1; on to later rows of all of them; back to 1; only key 0 is trained; the next checkpoint has the
+ * rows of checkpoint 1 but for key 0, however the files of the abandoned timeline are read. */
+static void d1_rows_of_an_abandoned_timeline_never_come_back(void) {
+  world w;
+  static cp_model m;
+  cp_make(&m, &w, where("d1"), 1 << 20, 1, small);
+  put_range(&m, 0, 64);
+  take(&m);
+  for (uint32_t batch = 0; batch < 10; batch++) {
+    put_range(&m, 0, 65);
+    CHECK(ops->flush(w.table, err_of(&w)) == TS_OK);
+  }
+  CHECK(cp_begin(&m, 0) == TS_OK); /* numbered as what comes later */
+  put_range(&m, 0, 65);
+  CHECK(ops->flush(w.table, err_of(&w)) == TS_OK);
+  world_close(&w, true);
+  cp_reopen(&m, 0, true);
+  cp_check(&w, &m.now, "D1 restored");
+  for (uint32_t batch = 0; batch < 20; batch++) put_range(&m, 0, 1);
+  take(&m);
+  world_close(&w, true);
+  cp_reopen(&m, 1, true);
+  cp_check(&w, &m.now, "D1 restored again");
+  CHECK(m.now.stamp[64] == 0 && m.number == 2);
+  world_end(&w);
+}
+
+/* D2: a checkpoint stays incomplete while rows are replaced under pressure; what it retains is there when it is complete,
+ * and later ones do not take it. */
+static void d2_a_checkpoint_that_is_listed_has_all_its_rows(void) {
+  world w;
+  static cp_model m;
+  cp_make(&m, &w, where("d2"), 400 << 10, 2, small);
+  put_range(&m, 0, 40);
+  take(&m);
+  CHECK(cp_begin(&m, 2) == TS_OK);
+  for (uint32_t batch = 0; batch < 60; batch++) put_range(&m, 0, 40);
+  CHECK_MSG(cp_complete(&m) == TS_OK, "%s", w.message);
+  for (uint32_t more = 0; more < 2; more++) {
+    for (uint32_t batch = 0; batch < 60; batch++) put_range(&m, 0, 40);
+    take(&m);
+  }
+  ts_records_counts counts;
+  ops->count(w.table, &counts);
+  CHECK(counts.compactions > 0 && counts.retained_rows > 0);
+  CHECK(m.n == 4);
+  for (uint32_t at = 4; at-- > 0;) {
+    world_close(&w, true);
+    cp_reopen(&m, at, false);
+    cp_check(&w, &m.now, "D2");
+  }
+  world_end(&w);
+}
+
+static void d3_a_dropped_checkpoint_is_refused(void) {
+  world w;
+  static cp_model m;
+  cp_make(&m, &w, where("d3"), 1 << 20, 3, small);
+  for (uint32_t i = 0; i < 3; i++) {
+    put_range(&m, 0, 40);
+    take(&m);
+  }
+  CHECK(cp_drop(&m, 0) == TS_OK);
+  cp_check_list(&m, &w);
+  world_close(&w, true);
+  w.open.at = 1;
+  CHECK_MSG(world_open(&w) == TS_EINVAL && strstr(w.message, "checkpoint 1") != NULL && strstr(w.message, "2, 3") != NULL, "%s",
+            w.message);
+  w.open.at = 4;
+  CHECK_MSG(world_open(&w) == TS_EINVAL, "%s", w.message);
+  cp_reopen(&m, 1, true);
+  cp_check(&w, &m.now, "D3");
+  CHECK_MSG(m.cuts->drop(w.table, 1, err_of(&w)) == TS_EINVAL && m.cuts->drop(w.table, 7, err_of(&w)) == TS_EINVAL, "%s", w.message);
+  world_end(&w);
+}
+
+static void d4_rows_of_another_layout_are_refused(void) {
+  world w;
+  static cp_model m;
+  static const uint64_t sixteen[] = {16, 2}, twelve[] = {12, 2};
+  cp_make(&m, &w, where("d4"), 1 << 20, 4, small);
+  world_close(&w, false);
+  w.open.layout = sixteen;
+  w.open.layout_words = 2;
+  CHECK(world_open(&w) == TS_OK);
+  put_range(&m, 0, 40);
+  take(&m);
+  world_close(&w, true);
+  w.open.layout = twelve; /* as many bytes */
+  CHECK_MSG(world_open(&w) == TS_EFORMAT && strstr(w.message, "word 0") != NULL && strstr(w.message, "16") != NULL &&
+                strstr(w.message, "12") != NULL,
+            "%s", w.message);
+  w.open.layout_words = 1;
+  CHECK_MSG(world_open(&w) == TS_EFORMAT, "%s", w.message);
+  w.open.layout = sixteen;
+  w.open.layout_words = 2;
+  w.open.row_bytes = CP_ROW + 8;
+  CHECK_MSG(world_open(&w) == TS_EFORMAT && strstr(w.message, "72") != NULL && strstr(w.message, "80") != NULL, "%s", w.message);
+  w.open.row_bytes = CP_ROW;
+  cp_reopen(&m, 0, true);
+  cp_check(&w, &m.now, "D4");
+  world_end(&w);
+}
+
+/* D5: from the first complete checkpoint on there is one at every instant: between the drop of one and the completion of
+ * another, and whatever fails. */
+static void d5_there_is_always_a_checkpoint(void) {
+  world w, v;
+  static cp_model m;
+  char copy[512], command[1100], why[600];
+  const char *directory = where("d5");
+  cp_make(&m, &w, directory, 1 << 20, 5, small);
+  put_range(&m, 0, 40);
+  take(&m);
+  static cp_state first, second;
+  first = m.now;
+  CHECK(m.cuts->drop(w.table, 1, err_of(&w)) == TS_EINVAL);
+  for (uint32_t at = 0; at < 5; at++) {
+    if (at == 1) put_range(&m, 0, 40);
+    if (at == 2) CHECK(cp_begin(&m, 3) == TS_OK);
+    if (at == 3) CHECK(cp_complete(&m) == TS_OK);
+    if (at == 3) second = m.now;
+    if (at == 4) CHECK(cp_drop(&m, 0) == TS_OK);
+    snprintf(copy, sizeof copy, "%s.copy%u", directory, at);
+    snprintf(command, sizeof command, "cp -r %s %s", directory, copy);
+    CHECK(system(command) == 0);
+    world_make(&v, copy, "t", CP_ROW, 1 << 20, 8 << 20, small);
+    CHECK_MSG(world_open(&v) == TS_OK, "%s", v.message);
+    if (v.table != NULL) CHECK_MSG(cp_equal(&v, at < 3 ? &first : &second, why, sizeof why), "%u: %s", at, why);
+    world_end(&v);
+  }
+  world_end(&w);
+}
+
+/* ---- what is refused ---- */
+
+static void misuse(void) {
+  world w;
+  static cp_model m;
+  cp_make(&m, &w, where("misuse"), 1 << 20, 6, small);
+  const int64_t key = 1;
+  unsigned char row[CP_ROW] = {0};
+  const unsigned char *rows = row;
+  CHECK_MSG(m.cuts->put(w.table, 1, &key, NULL, &rows, err_of(&w)) == TS_EINVAL, "%s", w.message);
+  CHECK(m.cuts->complete(w.table, 1, NULL, 0, err_of(&w)) == TS_EINVAL);
+  CHECK(m.cuts->begin(w.table, 0, err_of(&w)) == TS_EINVAL);
+  CHECK(cp_begin(&m, 0) == TS_OK);
+  CHECK_MSG(m.cuts->begin(w.table, 2, err_of(&w)) == TS_EINVAL && strstr(w.message, "not complete yet") != NULL, "%s", w.message);
+  CHECK(m.cuts->complete(w.table, 1, NULL, UINT32_MAX, err_of(&w)) == TS_EINVAL);
+  CHECK(cp_complete(&m) == TS_OK);
+  CHECK(m.cuts->complete(w.table, 1, NULL, 0, err_of(&w)) == TS_EINVAL);
+  CHECK(m.cuts->begin(w.table, 1, err_of(&w)) == TS_EINVAL);
+  for (uint32_t i = 1; i < TS_RECORDS_CUTS; i++) take(&m);
+  CHECK_MSG(m.cuts->begin(w.table, 100, err_of(&w)) == TS_EINVAL && strstr(w.message, "drop one") != NULL, "%s", w.message);
+  world_close(&w, true);
+  w.open.temporary = true;
+  CHECK_MSG(world_open(&w) == TS_EINVAL && strstr(w.message, "has checkpoints") != NULL, "%s", w.message);
+  w.open.temporary = false;
+  cp_reopen(&m, TS_RECORDS_CUTS - 1, true);
+  world_end(&w);
+  cp_make(&m, &w, where("none"), 1 << 20, 6, small);
+  world_close(&w, false);
+  w.open.temporary = true;
+  CHECK(world_open(&w) == TS_OK);
+  CHECK_MSG(m.cuts->begin(w.table, 1, err_of(&w)) == TS_EINVAL, "%s", w.message);
+  world_close(&w, false);
+  w.open.temporary = false;
+  w.open.at = 3;
+  CHECK_MSG(world_open(&w) == TS_EINVAL && strstr(w.message, "no checkpoints") != NULL, "%s", w.message);
+  world_end(&w);
+  const ts_records_cuts *cuts;
+  CHECK_MSG(ts_records_cuts_of(&ts_leveldb_records, &cuts, err_of(&w)) == TS_EUNSUPPORTED && strstr(w.message, "LEVELDB") != NULL,
+            "%s", w.message);
+  CHECK(ts_records_cuts_of(&ts_null_records, &cuts, err_of(&w)) == TS_EUNSUPPORTED && strstr(w.message, "NULL") != NULL);
+  CHECK(ts_records_cuts_of(ops, &cuts, err_of(&w)) == TS_OK && cuts == ops->cuts);
+}
+
+/* What checkpoints hold is counted and named where the limit refuses a put, and is given back by a drop. */
+static void what_is_retained_is_named(void) {
+  world w;
+  static cp_model m;
+  cp_make(&m, &w, where("room"), 240 << 10, 7, small);
+  put_range(&m, 0, 300);
+  take(&m);
+  uint32_t i = 0;
+  int64_t key;
+  for (; i < 4000 && cp_put_one(&m, i % 300); i++)
+    if (i % 300 == 299) take(&m);
+  CHECK_MSG(i < 4000 && strstr(w.message, "stay for the checkpoints 1") != NULL, "%u: %s", i, w.message);
+  ts_records_counts counts;
+  ops->count(w.table, &counts);
+  CHECK_MSG(counts.retained >= 300, "%llu", (unsigned long long)counts.retained);
+  while (m.n > 1) CHECK(cp_drop(&m, 0) == TS_OK);
+  CHECK_MSG(cp_put_one(&m, i % 300), "%s", w.message);
+  cp_check(&w, &m.now, "room");
+  key = cp_key(0);
+  CHECK(ops->remove(w.table, 1, &key, NULL, err_of(&w)) == TS_OK);
+  world_end(&w);
+}
+
+/* ---- damage ---- */
+
+/* Any byte of a checkpoint's file; and any log file that is not there. */
+static void damage(void) {
+  world w;
+  static cp_model m;
+  char path[600], kept[700], command[2100];
+  struct stat s;
+  const char *directory = where("damage");
+  cp_make(&m, &w, directory, 1 << 20, 8, small);
+  put_range(&m, 0, CP_KEYS);
+  take(&m);
+  for (uint32_t round = 0; round < 6; round++) {
+    put_range(&m, 0, CP_KEYS / 2);
+    if (round == 2) take(&m);
+  }
+  world_close(&w, true);
+  CHECK(snprintf(path, sizeof path, "%s/t.ssdhash/checkpoint.0000000000000002", directory) < (int)sizeof path);
+  CHECK(stat(path, &s) == 0);
+  for (off_t at = 0; at < s.st_size; at += at < 120 ? 1 : 7) {
+    flip(path, at);
+    CHECK_MSG(world_open(&w) == TS_EFORMAT && strstr(w.message, path) != NULL, "byte %lld: %s", (long long)at, w.message);
+    flip(path, at);
+  }
+  uint32_t files = 0, refused = 0;
+  for (;; files++) {
+    log_file(directory, "t", files, path, sizeof path);
+    if (path[0] == '\0') break;
+    snprintf(kept, sizeof kept, "%s/kept", root);
+    snprintf(command, sizeof command, "rm -rf %s; cp -r %s %s", kept, directory, kept);
+    CHECK(system(command) == 0);
+    log_file(kept, "t", files, path, sizeof path);
+    unlink(path);
+    world v;
+    char why[600];
+    world_make(&v, kept, "t", CP_ROW, 1 << 20, 8 << 20, small);
+    const int32_t status = world_open(&v);
+    refused += status != TS_OK;
+    /* Whole, from other files, or refused. */
+    if (status == TS_OK)
+      CHECK_MSG(cp_equal(&v, &m.all[1].state, why, sizeof why), "%s", why);
+    else
+      CHECK_MSG(status == TS_EFORMAT && strstr(v.message, "rows") != NULL, "%s", v.message);
+    world_end(&v);
+  }
+  CHECK(files > 3 && refused > 1);
+  cp_reopen(&m, 1, true);
+  cp_check(&w, &m.now, "damage");
+  world_end(&w);
+}
+
+/* ---- disks that fail ---- */
+
+typedef struct failing {
+  ts_disk_ops ops; /* first */
+  uint32_t at, n;
+  int error; /* -1: a short write */
+} failing;
+
+static int fails(const ts_disk_ops *disk) {
+  failing *f = (failing *)(uintptr_t)disk;
+  return f->n++ == f->at ? f->error : 0;
+}
+static int failing_create(const ts_disk_ops *disk, const char *path) {
+  const int error = fails(disk);
+  return error > 0 ? -error : ts_disk_system.create(&ts_disk_system, path);
+}
+static int64_t failing_write(const ts_disk_ops *disk, int file, const void *in, uint64_t bytes, uint64_t offset) {
+  const int error = fails(disk);
+  return error > 0 ? -error : ts_disk_system.write(&ts_disk_system, file, in, error < 0 ? bytes / 2 : bytes, offset);
+}
+static int failing_sync(const ts_disk_ops *disk, int file) {
+  const int error = fails(disk);
+  return error > 0 ? -error : ts_disk_system.sync(&ts_disk_system, file);
+}
+static int failing_sync_folder(const ts_disk_ops *disk, const char *path) {
+  const int error = fails(disk);
+  return error > 0 ? -error : ts_disk_system.sync_folder(&ts_disk_system, path);
+}
+static int failing_rename(const ts_disk_ops *disk, const char *from, const char *to) {
+  const int error = fails(disk);
+  return error > 0 ? -error : ts_disk_system.rename(&ts_disk_system, from, to);
+}
+static int failing_unlink(const ts_disk_ops *disk, const char *path) {
+  const int error = fails(disk);
+  return error > 0 ? -error : ts_disk_system.unlink(&ts_disk_system, path);
+}
+
+/* Each operation of completing and dropping fails in turn: the call says so, the table goes on, what was complete is there
+ * again, and another try succeeds. */
+static void operations_fail(int error) {
+  world w;
+  static cp_model m;
+  char name[32];
+  uint32_t failed = 0;
+  for (uint32_t at = 0;; at++) {
+    failing disk = {.ops = ts_disk_system, .at = UINT32_MAX, .error = error};
+    disk.ops.create = failing_create;
+    disk.ops.write = failing_write;
+    disk.ops.sync = failing_sync;
+    disk.ops.sync_folder = failing_sync_folder;
+    disk.ops.rename = failing_rename;
+    disk.ops.unlink = failing_unlink;
+    snprintf(name, sizeof name, "fail%d-%u", error, at);
+    cp_make(&m, &w, where(name), 1 << 20, 9 + at, small);
+    world_close(&w, false);
+    w.open.disk = &disk.ops;
+    CHECK(world_open(&w) == TS_OK);
+    put_range(&m, 0, 60);
+    take(&m);
+    put_range(&m, 30, 90);
+    CHECK(cp_begin(&m, 4) == TS_OK);
+    put_range(&m, 60, 100);
+    disk.n = 0;
+    disk.at = at;
+    const int32_t status = cp_complete(&m);
+    int32_t dropped = TS_OK;
+    if (status == TS_OK) {
+      dropped = cp_drop(&m, 0);
+    } else {
+      CHECK_MSG((error == ENOSPC ? status == TS_EFULL : status == TS_EIO) && strstr(w.message, name) != NULL, "%d %s",
+                status, w.message);
+      cp_check_list(&m, &w);
+    }
+    failed += status != TS_OK || dropped != TS_OK;
+    const bool reached = disk.n > at;
+    disk.at = UINT32_MAX;
+    put_range(&m, 0, 30);
+    if (at % 2 == 0) { /* try again */
+      if (status != TS_OK) CHECK_MSG(cp_complete(&m) == TS_OK, "%s", w.message);
+      if (dropped != TS_OK) CHECK_MSG(cp_drop(&m, 0) == TS_OK, "%s", w.message);
+    } else if (status != TS_OK) { /* or give it up */
+      CHECK_MSG(cp_drop(&m, m.n - 1) == TS_OK, "%s", w.message);
+    } else if (dropped != TS_OK) { /* it may be gone */
+      CHECK(cp_drop(&m, 0) == TS_OK);
+    }
+    for (uint32_t round = 0; round < 4; round++) put_range(&m, 0, 100);
+    world_close(&w, true);
+    cp_reopen(&m, cp_complete_ones(&m) - 1, true);
+    cp_check(&w, &m.now, name);
+    world_end(&w);
+    if (!reached) break;
+  }
+  CHECK(error < 0 ? failed == 0 : failed >= 6);
+}
+
+static uint32_t syncs_left;
+static void sync_fails(void *context, void *value) {
+  (void)context;
+  struct {
+    const ts_ssd_file *file;
+    int error;
+  } *s = value;
+  if (syncs_left-- == 0) s->error = EIO;
+}
+
+/* A log file cannot be synchronized: no checkpoint completes any more, no file goes, and opening takes up the last one. */
+static void synchronization_fails(void) {
+  world w;
+  static cp_model m;
+  for (uint32_t at = 0; at < 3; at++) {
+    cp_make(&m, &w, where("sync"), 300 << 10, 20 + at, small);
+    put_range(&m, 0, 100);
+    take(&m);
+    put_range(&m, 0, 100);
+    ts_sync_start();
+    syncs_left = at == 2 ? 0 : at; /* 2: when compaction moves what the checkpoint has */
+    if (at < 2) CHECK(cp_begin(&m, 3) == TS_OK);
+    ts_sync_call("ssd:medium:sync", sync_fails, NULL);
+    uint32_t puts = 0;
+    if (at < 2) {
+      CHECK_MSG(cp_complete(&m) == TS_EIO && strstr(w.message, "synchronize") != NULL, "%s", w.message);
+      CHECK_MSG(cp_complete(&m) == TS_EIO && strstr(w.message, "not known") != NULL, "%s", w.message);
+    }
+    int32_t status = TS_OK;
+    for (; puts < 60000 && status == TS_OK; puts++) {
+      const uint32_t i = puts % 100;
+      unsigned char row[CP_ROW];
+      const unsigned char *rows = row;
+      const int64_t key = cp_key(i);
+      fill(row, CP_ROW, key, 1);
+      status = ops->put(w.table, 1, &key, NULL, &rows, NULL, err_of(&w));
+    }
+    CHECK_MSG(status == TS_EIO && strstr(w.message, "not known") != NULL, "%u puts: %d %s", puts, status, w.message);
+    CHECK_MSG(m.cuts->begin(w.table, 50, err_of(&w)) != TS_OK, "%s", w.message);
+    CHECK(ts_sync_stop());
+    world_close(&w, true);
+    cp_reopen(&m, 0, true);
+    cp_check(&w, &m.now, "sync");
+    world_end(&w);
+  }
+}
+
+/* ---- threads ---- */
+
+typedef struct trainer {
+  pthread_t id;
+  cp_model *m; /* shared: each thread has keys of its own */
+  pthread_rwlock_t *gate;
+  uint32_t number;
+  uint64_t stamp;
+  atomic_bool *stop;
+} trainer;
+
+#define TRAINERS 4u
+
+static void *train(void *argument) {
+  trainer *t = argument;
+  world *w = t->m->w;
+  char text[512];
+  for (uint64_t turn = 0; !atomic_load(t->stop); turn++) {
+    const uint32_t i = (uint32_t)(ts_random64(t->number, 5, turn) % (CP_KEYS / TRAINERS)) * TRAINERS + t->number;
+    unsigned char row[CP_ROW];
+    const unsigned char *rows = row;
+    const int64_t key = cp_key(i);
+    pthread_rwlock_rdlock(t->gate);
+    int32_t status = TS_OK;
+    if (t->m->waiting[i] != 0) {
+      fill(row, CP_ROW, key, t->m->waiting[i]);
+      status = t->m->cuts->put(w->table, 1, &key, NULL, &rows, (ts_err){text, sizeof text});
+      t->m->waiting[i] = 0;
+    }
+    const bool remove = ts_random64(t->number, 6, turn) % 10 == 0;
+    fill(row, CP_ROW, key, ++t->stamp);
+    if (status == TS_OK)
+      status = remove ? ops->remove(w->table, 1, &key, NULL, (ts_err){text, sizeof text})
+                      : ops->put(w->table, 1, &key, NULL, &rows, NULL, (ts_err){text, sizeof text});
+    CHECK_MSG(status == TS_OK, "%s", text);
+    t->m->now.stamp[i] = remove ? 0 : t->stamp;
+    pthread_rwlock_unlock(t->gate);
+  }
+  return NULL;
+}
+
+/* Four threads put and remove while checkpoints begin, are completed and dropped beside them. */
+static void checkpoints_beside_threads(const char *name, const char *const *options) {
+  world w;
+  static cp_model m;
+  trainer trainers[TRAINERS];
+  pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+  atomic_bool stop = false;
+  cp_make(&m, &w, where(name), 600 << 10, 30, options);
+  put_range(&m, 0, CP_KEYS);
+  for (uint32_t i = 0; i < TRAINERS; i++) {
+    trainers[i] = (trainer){.m = &m, .gate = &gate, .number = i, .stop = &stop, .stamp = (uint64_t)(i + 1) << 32};
+    pthread_create(&trainers[i].id, NULL, train, &trainers[i]);
+  }
+  for (uint32_t round = 0; round < 12; round++) {
+    pthread_rwlock_wrlock(&gate);
+    CHECK_MSG(cp_begin(&m, 5) == TS_OK, "%s", w.message);
+    pthread_rwlock_unlock(&gate);
+    usleep(2000);
+    pthread_rwlock_wrlock(&gate);
+    CHECK(cp_put_waiting(&m, CP_KEYS));
+    pthread_rwlock_unlock(&gate);
+    CHECK_MSG(cp_complete(&m) == TS_OK, "%s", w.message); /* beside them */
+    if (m.n > 2) CHECK_MSG(cp_drop(&m, round % 2) == TS_OK, "%s", w.message);
+    usleep(2000);
+  }
+  atomic_store(&stop, true);
+  for (uint32_t i = 0; i < TRAINERS; i++) pthread_join(trainers[i].id, NULL);
+  cp_check(&w, &m.now, name);
+  for (uint32_t at = m.n; at-- > 0;) {
+    world_close(&w, true);
+    cp_reopen(&m, at, false);
+    cp_check(&w, &m.now, name);
+  }
+  world_end(&w);
+}
+
+/* ---- hand-overs ---- */
+
+typedef struct held {
+  pthread_t id;
+  cp_model *m;
+  bool drops;
+  int32_t status;
+  char text[512];
+} held;
+
+static void *complete_or_drop(void *argument) {
+  held *h = argument;
+  const ts_err err = {h->text, sizeof h->text};
+  const uint64_t number = h->m->all[h->drops ? 0 : h->m->n - 1].number;
+  h->status = h->drops ? h->m->cuts->drop(h->m->w->table, number, err) : h->m->cuts->complete(h->m->w->table, number, &number, 8, err);
+  return NULL;
+}
+
+/* Whoever completes or drops a checkpoint is held where it has let go of a lock, or has not taken the next one: every row is
+ * replaced or removed meanwhile, and the files of the rows before may go. The checkpoint has its rows all the same. */
+static void rows_change_while_a_checkpoint_is(const char *point, bool drops) {
+  world w;
+  static cp_model m;
+  held h = {.m = &m, .drops = drops};
+  cp_make(&m, &w, where(point), 1 << 20, 40, small);
+  put_range(&m, 0, CP_KEYS);
+  take(&m);
+  put_range(&m, 0, CP_KEYS / 2);
+  take(&m);
+  put_range(&m, CP_KEYS / 4, CP_KEYS);
+  if (!drops) CHECK(cp_begin(&m, 3) == TS_OK && cp_put_waiting(&m, CP_KEYS));
+  ts_sync_start();
+  ts_sync_close_first(point);
+  pthread_create(&h.id, NULL, complete_or_drop, &h);
+  CHECK_MSG(ts_sync_await(point, 1), "%s", point);
+  put_range(&m, 0, CP_KEYS);
+  for (uint32_t i = 0; i < CP_KEYS; i += 3) cp_remove_one(&m, i);
+  put_range(&m, 0, CP_KEYS / 2);
+  CHECK(m.cuts->list(w.table, (ts_records_checkpoint[TS_RECORDS_CUTS]){0}) == m.n);
+  ts_sync_open(point);
+  pthread_join(h.id, NULL);
+  CHECK_MSG(ts_sync_stop() && h.status == TS_OK, "%s: %s", point, h.text);
+  if (drops)
+    cp_forget(&m, 0);
+  else
+    m.all[m.n - 1].complete = true;
+  cp_check(&w, &m.now, point);
+  for (uint32_t at = m.n; at-- > 0;) {
+    world_close(&w, true);
+    cp_reopen(&m, at, false);
+    cp_check(&w, &m.now, point);
+  }
+  world_end(&w);
+}
+
+static void *begin_one(void *argument) {
+  held *h = argument;
+  h->status = h->m->cuts->begin(h->m->w->table, 2, (ts_err){h->text, sizeof h->text});
+  return NULL;
+}
+
+/* It has begun when the lock is free: what is put before its caller goes on is later. */
+static void rows_change_before_a_begin_returns(void) {
+  world w;
+  static cp_model m;
+  held h = {.m = &m};
+  cp_make(&m, &w, where("begun"), 1 << 20, 41, small);
+  put_range(&m, 0, CP_KEYS);
+  take(&m);
+  put_range(&m, 0, CP_KEYS);
+  static cp_state before;
+  before = m.now;
+  ts_sync_start();
+  ts_sync_close_first("ssd:cut:begun");
+  pthread_create(&h.id, NULL, begin_one, &h);
+  CHECK(ts_sync_await("ssd:cut:begun", 1));
+  put_range(&m, 0, CP_KEYS);
+  ts_sync_open("ssd:cut:begun");
+  pthread_join(h.id, NULL);
+  CHECK_MSG(ts_sync_stop() && h.status == TS_OK, "%s", h.text);
+  m.number = 2;
+  m.all[m.n++] = (cp_checkpoint){2, false, before};
+  CHECK_MSG(cp_complete(&m) == TS_OK, "%s", w.message);
+  world_close(&w, true);
+  cp_reopen(&m, 1, true);
+  cp_check(&w, &m.now, "begun");
+  world_end(&w);
+}
+
+int main(void) {
+  static const char *const async[] = {"file_bytes=32768", "buffer_bytes=4096", "async_compaction=1", NULL};
+  static const char *const plain[] = {"file_bytes=32768", "buffer_bytes=4096", "io=pread", NULL};
+  make_root(false);
+  d1_rows_of_an_abandoned_timeline_never_come_back();
+  d2_a_checkpoint_that_is_listed_has_all_its_rows();
+  d3_a_dropped_checkpoint_is_refused();
+  d4_rows_of_another_layout_are_refused();
+  d5_there_is_always_a_checkpoint();
+  misuse();
+  what_is_retained_is_named();
+  damage();
+  operations_fail(EIO);
+  operations_fail(ENOSPC);
+  operations_fail(-1);
+  synchronization_fails();
+  rows_change_before_a_begin_returns();
+  rows_change_while_a_checkpoint_is("ssd:cut:sync", false);
+  rows_change_while_a_checkpoint_is("ssd:cut:synced", false);
+  rows_change_while_a_checkpoint_is("ssd:cut:walk", false);
+  rows_change_while_a_checkpoint_is("ssd:cut:written", false);
+  rows_change_while_a_checkpoint_is("ssd:cut:removed", true);
+  model_test("model", 900 << 10, 3000, 4, false, small);
+  model_test("crowded", 300 << 10, 3000, 4, true, plain);
+  model_test("async", 900 << 10, 2000, 4, false, async);
+  checkpoints_beside_threads("threads", small);
+  checkpoints_beside_threads("threads-async", async);
+  remove_root();
+  return test_result();
+}
