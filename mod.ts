@@ -96,6 +96,7 @@ export {
   type TierMemory,
   type WaitingKeys,
 } from "./ffi/store.ts";
+export { type Mpi, Ranks, type RanksDescription, type RanksOptions } from "./ffi/ranks.ts";
 export {
   type DeepOptimizer,
   type EmbeddingOptimizer,

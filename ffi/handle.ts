@@ -17,7 +17,7 @@ export class NativeHandle {
   readonly what: string;
   readonly #address: bigint;
   readonly #free: (address: bigint) => number;
-  readonly #parent: NativeHandle | undefined;
+  readonly #parents: readonly NativeHandle[];
   readonly #beside: boolean;
   readonly #children = new Set<NativeHandle>();
   /** Nonblocking calls that have this object for themselves, children's included: what each does, how to stop it. */
@@ -30,22 +30,22 @@ export class NativeHandle {
    * @param what What it is in messages.
    * @param address The native address.
    * @param free Frees it and returns a status. Must not refer to the object that owns this handle.
-   * @param parent What it must not outlive.
-   * @param beside Whether its calls leave the parent free for others.
+   * @param parents What it must not outlive.
+   * @param beside Whether its calls leave the parents free for others.
    */
   constructor(
     what: string,
     address: bigint,
     free: (address: bigint) => number,
-    parent?: NativeHandle,
+    parents: NativeHandle | readonly NativeHandle[] = [],
     beside: boolean = false,
   ) {
     this.what = what;
     this.#address = address;
     this.#free = free;
-    this.#parent = parent;
+    this.#parents = [parents].flat();
     this.#beside = beside;
-    if (parent !== undefined) parent.#children.add(this);
+    for (const parent of this.#parents) parent.#children.add(this);
   }
 
   /** Whether close() was called. */
@@ -90,7 +90,7 @@ export class NativeHandle {
    */
   async run<T>(action: string, cancel: () => void, call: (address: bigint) => Promise<T>): Promise<T> {
     const address = this.exclusive(action);
-    if (!this.#beside) this.#parent?.exclusive(action);
+    for (const parent of this.#beside ? [] : this.#parents) parent.exclusive(action);
     const entry = { action, cancel };
     const busy = this.#beside ? [this] : [...this.#lineage()];
     for (const handle of busy) handle.#calls.add(entry);
@@ -123,15 +123,15 @@ export class NativeHandle {
   #release(): void {
     if (!this.closed || this.#freed || this.#calls.size > 0 || this.#children.size > 0) return;
     this.#freed = true;
-    if (this.#parent !== undefined) this.#parent.#children.delete(this);
+    for (const parent of this.#parents) parent.#children.delete(this);
     const status = this.#free(this.#address);
     if (status !== 0) throw new TierstoreError(status, `Cannot close the ${this.what}: ${statusName(status)}`);
   }
 
-  /** This object, its parent, and so on. */
+  /** This object, its parents, and so on. */
   *#lineage(): Generator<NativeHandle> {
     yield this;
-    if (this.#parent !== undefined) yield* this.#parent.#lineage();
+    for (const parent of this.#parents) yield* parent.#lineage();
   }
 }
 

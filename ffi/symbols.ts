@@ -143,6 +143,17 @@ export const symbols = {
   ts_data_describe: { parameters: ["buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_data_verify(const char *path, uint64_t *control, char *err, uint32_t err_cap);
   ts_data_verify: { parameters: ["buffer", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_ranks_open(const ts_config *config, ts_ranks **out, char *err, uint32_t err_cap);
+  ts_ranks_open: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_ranks_close(ts_ranks *ranks);
+  ts_ranks_close: { parameters: ["u64"], result: "i32" },
+  // int32_t ts_ranks_abort(ts_ranks *ranks, int32_t code);
+  ts_ranks_abort: { parameters: ["u64", "i32"], result: "i32" },
+  // int32_t ts_ranks_describe(ts_ranks *ranks, char *out, uint64_t cap, uint64_t *needed);
+  ts_ranks_describe: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, char *err,
+  //   uint32_t err_cap);
+  ts_trainer_open_ranks: { parameters: ["u64", "u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **out, char *err, uint32_t err_cap);
   ts_trainer_open: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_trainer_close(ts_trainer *trainer);

@@ -19,6 +19,7 @@ import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { withConfig } from "./options.ts";
 import { runLong, type RunOptions } from "./run.ts";
+import type { Ranks } from "./ranks.ts";
 import type { EmbeddingStore } from "./store.ts";
 import type { Table } from "./table.ts";
 import { type TrainerOptions, trainerOptions } from "./trainer_options.ts";
@@ -81,11 +82,12 @@ export interface Evaluation {
 export class WdlTrainer implements Disposable {
   readonly #store: EmbeddingStore;
 
-  private constructor(maker: symbol, store: EmbeddingStore, address: bigint) {
+  private constructor(maker: symbol, store: EmbeddingStore, address: bigint, ranks: Ranks | undefined) {
     checkMaker(maker, "WdlTrainer", "WdlTrainer.open()");
     this.#store = store;
     const close = (trainer: bigint): number => native().ts_trainer_close(trainer);
-    own(this, new NativeHandle("trainer", address, close, handleOf(store, "store")));
+    const parents = [handleOf(store, "store"), ...(ranks === undefined ? [] : [handleOf(ranks, "group of ranks")])];
+    own(this, new NativeHandle("trainer", address, close, parents));
   }
 
   /**
@@ -93,18 +95,27 @@ export class WdlTrainer implements Disposable {
    *
    * @param store The store, which must stay open as long as the trainer.
    * @param options Data and model.
+   * @param ranks Those that train the same model, each with a store of its own; then this call, {@linkcode WdlTrainer.fill},
+   * {@linkcode WdlTrainer.train}, {@linkcode WdlTrainer.evaluate} and {@linkcode WdlTrainer.digest} are calls of all ranks, which
+   * each makes in the same order. They must stay open as long as the trainer. Absent: this process alone.
    * @throws {TypeError} If there is an option that does not exist.
    * @throws {TierstoreError} `TS_EINVAL`, `TS_EUNAVAILABLE` (oneDNN is missing), `TS_EIO`, `TS_EFORMAT` (no cache file),
    * `TS_ENOMEM`, `TS_EFULL`.
    */
-  static open(store: EmbeddingStore, options: TrainerOptions): WdlTrainer {
+  static open(store: EmbeddingStore, options: TrainerOptions, ranks?: Ranks): WdlTrainer {
     const out = new BigUint64Array(1);
     withConfig(trainerOptions(options), (config) => {
       const address = handleOf(store, "store").exclusive("open a trainer");
-      const status = native().ts_trainer_open(address, config, out, message.bytes, message.capacity);
+      const { bytes, capacity } = message;
+      const status = ranks === undefined
+        ? native().ts_trainer_open(address, config, out, bytes, capacity)
+        : native().ts_trainer_open_ranks(
+          ...[address, handleOf(ranks, "group of ranks").exclusive("open a trainer")] as const,
+          ...[config, out, bytes, capacity] as const,
+        );
       message.check(status, "open the trainer");
     });
-    return new WdlTrainer(MAKER, store, out[0] ?? 0n);
+    return new WdlTrainer(MAKER, store, out[0] ?? 0n, ranks);
   }
 
   /** Names of its embedding tables, in the order of their vectors. */

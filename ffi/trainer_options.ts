@@ -191,6 +191,15 @@ export interface TrainerOptions {
    * Whether results are the same for any number of threads; false cuts a batch into as many shards as threads (true).
    */
   readonly deterministic?: boolean;
+  /**
+   * Over ranks alone: keys, rows and gradients of all tables in one message each (`"fused"`, the default), or of each table in
+   * its own; leaves results as they are.
+   */
+  readonly ranksMessages?: "fused" | "separate";
+  /** Over ranks alone: each key of a rank's samples is sent once (`"distinct"`), or as often as it occurs; results are the same. */
+  readonly ranksKeys?: "distinct" | "all";
+  /** Over ranks alone: what rows are sent in (`"fp32"`). */
+  readonly ranksRows?: "fp32" | "bf16";
 }
 
 /** What trains to a sensible AUC within hundreds of steps. The native library's defaults are DeepRec's. */
@@ -260,6 +269,9 @@ const FIELDS: { readonly [Name in keyof Required<TrainerOptions>]: true | Words<
   executor: (name) => nativeOptions({ executor: name?.replaceAll("-", "_") }),
   bf16: true,
   deterministic: true,
+  ranksMessages: true,
+  ranksKeys: true,
+  ranksRows: true,
 };
 
 /** The words of an option's value; of an absent one, those of its default here. */

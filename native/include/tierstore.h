@@ -71,6 +71,7 @@ typedef struct ts_config ts_config;
 typedef struct ts_store ts_store;
 typedef struct ts_checkpoint ts_checkpoint;
 typedef struct ts_trainer ts_trainer;
+typedef struct ts_ranks ts_ranks;
 typedef struct ts_gauge ts_gauge;
 
 /* ---- library -------------------------------------------------------------------------------------------- */
@@ -484,6 +485,40 @@ TS_API int32_t ts_data_verify(const char *path, uint64_t *control, char *err, ui
  * `threads`.
  * Errors: TS_EINVAL, TS_EUNAVAILABLE (libdnnl; dense BF16 on a CPU without it), TS_EIO, TS_EFORMAT, TS_ENOMEM. */
 TS_API int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **out, char *err, uint32_t err_cap);
+/* ---- Ranks: several processes that train one model -------------------------------------------------------- */
+
+/* Joins the processes that an MPI launcher (mpirun, srun) started. Options:
+ *   shim     path of the library that set-up compiled against the MPI in use; without it this process is one rank alone
+ *   servers  how many of the ranks, the last ones, hold rows and do not train; 0: every rank trains and holds a share  (default 0)
+ * 1, 2, 4 or 8 ranks must train. A process may join once. Errors: TS_EINVAL, TS_EUNAVAILABLE (no MPI, not started by it),
+ * TS_ENOMEM. */
+TS_API int32_t ts_ranks_open(const ts_config *config, ts_ranks **out, char *err, uint32_t err_cap);
+/* Leaves; every rank must, trainers on them first. Always TS_OK. NULL is accepted. */
+TS_API int32_t ts_ranks_close(ts_ranks *ranks);
+/* Ends the processes of all ranks, this one with exit code `code`: for a rank that cannot go on. Returns only where there is
+ * one rank alone. Errors: TS_EINVAL. */
+TS_API int32_t ts_ranks_abort(ts_ranks *ranks, int32_t code);
+/* "key=value" lines: rank, size, trainers, owners (ranks that hold rows), library (name and version of the MPI), and since the
+ * ranks were joined messages, sent_bytes, received_bytes (between ranks, of this one) and message_ns (in messages, waiting for
+ * others included). Errors: TS_EINVAL, TS_ERANGE. */
+TS_API int32_t ts_ranks_describe(ts_ranks *ranks, char *out, uint64_t cap, uint64_t *needed);
+
+/* As ts_trainer_open, over ranks, each with a store of its own: of any type, with any tiers. Every rank calls, with the same
+ * options and data; fill, train, evaluate and digest are calls of all ranks, too. Options beside those of
+ * ts_trainer_open:
+ *   ranks_messages  * fused: a step's keys, rows and gradients of all tables are one message each; separate: one a table
+ *                                                                                                (default fused)
+ *   ranks_keys      * distinct: each key of a rank's samples is sent once; all: as often as it occurs       (default distinct)
+ *   ranks_rows      fp32 | bf16: what rows are sent in                                            (default fp32)
+ * A batch is cut into eight micro-shards, of which each rank that trains has an equal part; everything that is summed over
+ * samples is summed by one tree over them. So results are the same bits on 1, 2, 4 and 8 ranks, with servers or without: those of
+ * one rank alone, which are not those of ts_trainer_open. Not over ranks: micro_batch, async_embedding, deterministic 0, tables
+ * with a combiner, admission, expiry, records of rows. The ranks must outlive the trainer.
+ * Errors: those of ts_trainer_open, on all ranks the one of the lowest rank that has one; TS_EINVAL, where ranks differ in their
+ * options, data or library. */
+TS_API int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, char *err,
+                                     uint32_t err_cap);
+
 /* Always TS_OK. The tables stay in the store. */
 TS_API int32_t ts_trainer_close(ts_trainer *trainer);
 

@@ -18,6 +18,13 @@ int32_t ts_table_update_strided(ts_store *store, uint32_t table, const int64_t *
  * keys, duplicates included, that were not in the first tier. */
 int32_t ts_table_promote(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint64_t *lower, ts_err err);
 
+/* Counts an update without keys, which an optimizer that numbers its steps goes on by. Errors: TS_EINVAL. */
+int32_t ts_table_skip_update(ts_store *store, uint32_t table, ts_err err);
+
+/* ts_store_digest in two parts, whose sum it is: of the rows, which may be added over stores that share the rows of
+ * equal tables, and of the tables' names. */
+int32_t ts_store_digest_parts(ts_store *store, uint64_t *rows, uint64_t *names, ts_err err);
+
 /* Whether a key gets a row at its first lookup; if not, *otherwise is what each weight is meanwhile, else 0. */
 bool ts_table_admits_all(ts_store *store, uint32_t table, float *otherwise);
 

@@ -1,6 +1,9 @@
 /* folder.c - see folder.h. A folder in use holds a file that is locked for as long as its program lives, however that ends;
- * so what is not locked is nobody's and can go. */
+ * so what is not locked is nobody's and can go. The file gets its name when it is locked: stores that open side by side sweep
+ * away nobody's new folder. */
 #include "store/folder.h"
+
+#include "base/sync_point.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +19,7 @@
 
 #define PREFIX "tierstore-ssd-"
 #define LOCK "in-use"
+#define NEW_LOCK "in-making"
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
   (void)status, (void)type, (void)walk;
@@ -25,16 +29,37 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 
 static void remove_all(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
 
-/* Takes the lock of a folder; -1 if somebody has it, or it has none yet. */
-static int take_lock(const char *folder, int flags) {
-  char path[PATH_MAX];
-  if ((size_t)snprintf(path, sizeof path, "%s/" LOCK, folder) >= sizeof path) return -1;
+static bool path_in(char *path, const char *folder, const char *name) {
+  return (size_t)snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
+}
+
+/* Locks a file; -1 if somebody has it, or there is none. */
+static int lock_file(const char *path, int flags) {
   int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+  TS_SYNC("folder:opened");
   if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
     close(fd);
     return -1;
   }
   return fd;
+}
+
+/* Takes the lock of a folder; -1 if somebody has it, or it has none yet. */
+static int take_lock(const char *folder) {
+  char path[PATH_MAX];
+  return path_in(path, folder, LOCK) ? lock_file(path, 0) : -1;
+}
+
+/* The lock of a new folder; -1 and errno if it cannot be made. */
+static int make_lock(const char *folder) {
+  char made[PATH_MAX], path[PATH_MAX];
+  if (!path_in(made, folder, NEW_LOCK) || !path_in(path, folder, LOCK)) return -1;
+  int fd = lock_file(made, O_CREAT);
+  if (fd < 0 || rename(made, path) == 0) return fd;
+  const int why = errno;
+  close(fd);
+  errno = why;
+  return -1;
 }
 
 static void sweep(const char *parent) {
@@ -44,7 +69,7 @@ static void sweep(const char *parent) {
     char path[PATH_MAX];
     if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0) continue;
     if ((size_t)snprintf(path, sizeof path, "%s/%s", parent, entry->d_name) >= sizeof path) continue;
-    int fd = take_lock(path, 0);
+    int fd = take_lock(path);
     if (fd < 0) continue;
     remove_all(path);
     close(fd);
@@ -61,7 +86,7 @@ int32_t ts_folder_create(const char *parent, ts_folder *out, ts_err err) {
   if (mkdtemp(path) == NULL)
     return ts_fail(err, TS_EIO, "Cannot make a folder for the SSD tier in \"%s\": %s; choose another path", parent,
                    strerror(errno));
-  out->lock = take_lock(path, O_CREAT);
+  out->lock = make_lock(path);
   out->path = strdup(path);
   if (out->lock >= 0 && out->path != NULL) return TS_OK;
   int32_t status = out->path == NULL ? ts_fail(err, TS_ENOMEM, "Cannot open store: out of memory")

@@ -2,6 +2,7 @@
  *
  * When the bytes of an expired row go depends on where it is, so counters are read, and set to 0, after the sweep: the number
  * of expired rows is then that of the rows and steps alone. */
+#include "store/batches.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -235,20 +236,27 @@ static void digest_record(void *context, int64_t key, const unsigned char *row) 
   d->sum += row_digest(d->table, key, row);
 }
 
-int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap) {
-  ts_err e = {err, err_cap};
-  if (store == NULL || digest == NULL) return ts_fail(e, TS_EINVAL, "Cannot digest a store: an argument is NULL");
+int32_t ts_store_digest_parts(ts_store *store, uint64_t *rows, uint64_t *names, ts_err e) {
   int32_t status = ts_store_check(store, "digest a store", e);
   if (status != TS_OK) return status;
   ts_evictors_settle(store->evictors); /* a row that moves meanwhile could be met twice, or not at all */
-  uint64_t sum = 0;
+  *rows = *names = 0;
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; status == TS_OK && i < count; i++) {
     ts_table *table = store->tables[i];
-    digested d = {table, digest_memory(table) + ts_mix64(table->name_hash)};
+    digested d = {table, digest_memory(table)};
     if (table->records != NULL) status = ts_records_each(table, true, digest_record, &d, e);
-    sum += d.sum;
+    *rows += d.sum;
+    *names += ts_mix64(table->name_hash);
   }
-  if (status == TS_OK) *digest = sum;
+  return status;
+}
+
+int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uint32_t err_cap) {
+  ts_err e = {err, err_cap};
+  if (store == NULL || digest == NULL) return ts_fail(e, TS_EINVAL, "Cannot digest a store: an argument is NULL");
+  uint64_t rows, names;
+  int32_t status = ts_store_digest_parts(store, &rows, &names, e);
+  if (status == TS_OK) *digest = rows + names;
   return status;
 }

@@ -248,6 +248,15 @@ int32_t ts_table_update(ts_store *store, uint32_t number, const int64_t *keys, u
   return update_rows(store, number, keys, n, gradients, 0, (ts_err){err, err_cap});
 }
 
+int32_t ts_table_skip_update(ts_store *store, uint32_t number, ts_err err) {
+  ts_table *table = NULL;
+  int32_t status = ts_store_table(store, number, &table, err);
+  if (status != TS_OK) return status;
+  ts_optimizer_call call;
+  ts_optimizer_begin(&table->optimizer, ts_step(store), &call);
+  return TS_OK;
+}
+
 int32_t ts_table_update_strided(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, const float *gradients,
                                 uint64_t stride, ts_err err) {
   return update_rows(store, number, keys, n, gradients, stride, err);

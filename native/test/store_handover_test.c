@@ -221,8 +221,37 @@ static void growth_is_for_one(void) {
   ts_store_close(store);
 }
 
+/* One store sweeps the place where another has just made its folder and not yet locked it. */
+typedef struct opener {
+  pthread_t id;
+  ts_store *store;
+} opener;
+
+static void *open_beside(void *argument) {
+  ((opener *)argument)->store = open_config(config_of_type(&over_ssd, "100000,4000000", "rows"));
+  return NULL;
+}
+
+static void stores_open_side_by_side(void) {
+  opener first = {0}, second = {0};
+  ts_sync_start();
+  ts_sync_patience = PATIENCE;
+  ts_sync_close_first("folder:opened");
+  pthread_create(&first.id, NULL, open_beside, &first);
+  CHECK(ts_sync_await("folder:opened", 1));
+  open_beside(&second);
+  ts_sync_open("folder:opened");
+  pthread_join(first.id, NULL);
+  CHECK(ts_sync_stop());
+  if (first.store != NULL) add_config(first.store, CONFIG("name", "a", "dim", "64"));
+  if (second.store != NULL) add_config(second.store, CONFIG("name", "a", "dim", "64"));
+  ts_store_close(first.store);
+  ts_store_close(second.store);
+}
+
 int main(void) {
   if (!make_folder("handover")) return 1;
+  stores_open_side_by_side();
   a_row_leaves_while_it_is_read();
   a_record_changes_after_it_was_read_ahead();
   settling_waits_for_an_eviction_under_way();

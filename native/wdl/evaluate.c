@@ -45,28 +45,35 @@ static int32_t find_rows(scoring *g, ts_err err) {
   return TS_OK;
 }
 
+/* Of this process alone. */
+static int32_t score_rows(scoring *g, scores *s, ts_err err) {
+  ts_trainer *t = g->trainer;
+  int32_t status = find_rows(g, err);
+  if (status != TS_OK) return status;
+  for (uint32_t i = 0; i < t->options.tables.count; i++) {
+    s->pairs += g->pairs[i];
+    s->absent += g->absent[i];
+  }
+  atomic_store(&t->dense_failed, false);
+  ts_model_begin(&t->model, t->step, 0);
+  ts_pool_run(t->pool, t->model.shards, score_shard, g);
+  return atomic_load(&t->dense_failed) ? ts_fail(err, TS_EINTERNAL, "Cannot evaluate: oneDNN refused a matrix product")
+                                       : TS_OK;
+}
+
 static int32_t score_batch(scoring *g, const ts_cache *cache, uint64_t first, scores *s, ts_err err) {
   ts_trainer *t = g->trainer;
   ts_batch *b = &g->batch;
   uint32_t batch = t->options.batch;
   int32_t status = ts_cache_read(cache, first, t->rows, batch, b->labels, b->numerics, b->keys, err);
-  if (status == TS_OK) status = find_rows(g, err);
-  if (status != TS_OK) return status;
-  atomic_store(&t->dense_failed, false);
-  ts_model_begin(&t->model, t->step, 0);
-  ts_pool_run(t->pool, t->model.shards, score_shard, g);
-  if (atomic_load(&t->dense_failed))
-    return ts_fail(err, TS_EINTERNAL, "Cannot evaluate: oneDNN refused a matrix product");
-  status = ts_trainer_check_outputs(t, "evaluate", err);
+  if (t->over != NULL) status = ts_rank_score(t, b, status, &s->pairs, &s->absent, err);
+  else if (status == TS_OK) status = score_rows(g, s, err);
+  if (status == TS_OK) status = ts_trainer_check_outputs(t, "evaluate", err);
   if (status != TS_OK) return status;
   for (uint32_t r = 0; r < t->rows; r++) {
     bool positive = b->labels[r] > 0;
     s->loss += ts_logloss(t->model.logit[r], positive);
     s->ranked[first + r] = ts_ranked(t->model.logit[r], positive);
-  }
-  for (uint32_t i = 0; i < t->options.tables.count; i++) {
-    s->pairs += g->pairs[i];
-    s->absent += g->absent[i];
   }
   return TS_OK;
 }
@@ -78,8 +85,14 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
     return ts_fail(err, TS_EINVAL, "Cannot evaluate: a trainer and a place for the result are needed");
   ts_cache cache;
   int32_t status = ts_owner_check(&t->owner, "trainer", err);
-  if (status == TS_OK) status = ts_cache_open(path, &cache, err);
   if (status != TS_OK) return status;
+  status = ts_cache_open(path, &cache, err);
+  const bool opened = status == TS_OK;
+  status = ts_rank_agree(t, status, err);
+  if (status != TS_OK) {
+    if (opened) ts_cache_close(&cache);
+    return status;
+  }
   uint64_t rows = cache.header.rows;
   if (max_rows != 0 && max_rows < rows) rows = max_rows;
   scores s = {.ranked = malloc((rows + 1) * sizeof(uint64_t))};
@@ -96,6 +109,7 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
         ts_fail(err, TS_ENOMEM, "Cannot evaluate \"%s\": no memory for %llu scores", path, (unsigned long long)rows);
   if (status == TS_OK) status = ts_trainer_take_step(t, err);
   if (status == TS_OK) status = ts_trainer_take_input(t, 0, err);
+  status = ts_rank_agree(t, status, err);
   ts_control_start(control, rows);
   for (uint64_t first = 0; first < rows && status == TS_OK; first += t->rows) {
     if (ts_control_cancelled(control)) {
@@ -105,6 +119,12 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
     t->rows = (uint32_t)TS_MIN(rows - first, t->options.batch);
     status = score_batch(&g, &cache, first, &s, err);
     ts_control_add(control, t->rows);
+  }
+  if (status == TS_OK && t->over != NULL) {
+    uint64_t counts[2] = {s.pairs, s.absent};
+    status = ts_rank_sum_counts(t, counts, 2, err);
+    s.pairs = counts[0];
+    s.absent = counts[1];
   }
   if (status == TS_OK) {
     result[0] = s.loss / (double)rows;

@@ -28,7 +28,13 @@ static int32_t create_rows(filling *f, uint32_t table, chunk *k, uint64_t n) {
   ts_trainer *t = f->trainer;
   ts_err err = ts_trainer_part_err(t, table);
   if (ts_control_cancelled(f->control)) return ts_fail(err, TS_ECANCELLED, "Filling the tables was cancelled");
-  int32_t status = ts_table_lookup(t->store, t->tables[table], k->keys, n, k->rows, err.text, err.cap);
+  uint64_t mine = n;
+  if (t->over != NULL) { /* those of this rank */
+    mine = 0;
+    for (uint64_t i = 0; i < n; i++)
+      if (ts_ranks_owner(t->over->ranks, table, k->keys[i]) == t->over->ranks->ops.rank) k->keys[mine++] = k->keys[i];
+  }
+  int32_t status = ts_table_lookup(t->store, t->tables[table], k->keys, mine, k->rows, err.text, err.cap);
   if (status == TS_OK) ts_control_add(f->control, n);
   return status;
 }
@@ -108,8 +114,11 @@ int32_t ts_trainer_fill(ts_trainer *t, uint64_t *control, char *err_text, uint32
   filling f = {t, control};
   memset(t->part_status, 0, sizeof t->part_status);
   ts_pool_run(t->pool, tables->count, fill_table, &f);
-  for (uint32_t i = 0; i < tables->count; i++)
-    if (t->part_status[i] != TS_OK) return ts_fail(err, t->part_status[i], "%s", t->part_message[i]);
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; i < tables->count && status == TS_OK; i++)
+    if (t->part_status[i] != TS_OK) status = ts_fail(err, t->part_status[i], "%s", t->part_message[i]);
+  status = ts_rank_agree(t, status, err);
+  if (status != TS_OK) return status;
   ts_control_set(control, total);
   return TS_OK;
 }

@@ -6,6 +6,7 @@
 /* Rows of a step are cut into as many shards as this, whatever the threads, unless that would make the shards of a
  * micro-batch too few to share out. */
 static uint32_t shards_of(const ts_trainer_options *o) {
+  if (o->apart > 0) return 1;
   if (!o->deterministic) return o->threads;
   return TS_MAX(TS_SHARDS / o->micro_batch, TS_SHARDS / 2);
 }
@@ -19,6 +20,7 @@ static int32_t open_top(ts_model *m, const ts_trainer_options *o, uint32_t in, t
   ts_mlp_options top = {.batch = o->batch,
                         .pieces = m->pieces,
                         .shards = m->shards,
+                        .apart = o->apart,
                         .in = in,
                         .count = o->layers,
                         .head = true,
@@ -47,7 +49,7 @@ static int32_t open_bottom(ts_model *m, const ts_trainer_options *o, ts_err err)
 int32_t ts_model_open(ts_model *m, const ts_trainer_options *o, ts_err err) {
   m->kind = o->model;
   m->batch = o->batch;
-  m->pieces = o->micro_batch;
+  m->pieces = o->apart > 0 ? TS_SHARDS : o->micro_batch; /* over ranks each micro-shard is summed on its own */
   m->shards = shards_of(o);
   m->fused = o->embedding_fusion;
   m->buckets = o->wide_buckets;

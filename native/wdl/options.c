@@ -172,6 +172,13 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
   uint32_t bottom_layers = ts_config_u64_list(&r, "bottom", bottom, TS_MLP_LAYERS);
   const uint32_t widths = ts_config_u64_list(&r, "dims", dims, TS_CATEGORIES);
   const char *const tables = ts_config_text(&r, "tables", NULL);
+  if (o->apart > 0) {
+    static const char *const messages[] = {"fused", "separate", NULL}, *const rows[] = {"fp32", "bf16", NULL};
+    static const char *const keys[] = {"distinct", "all", NULL};
+    o->ranks_separate = ts_config_choice(&r, "ranks_messages", "fused", messages) == 1;
+    o->ranks_duplicates = ts_config_choice(&r, "ranks_keys", "distinct", keys) == 1;
+    o->ranks_bf16 = ts_config_choice(&r, "ranks_rows", "fp32", rows) == 1;
+  }
   int32_t status = r.status;
   if (status == TS_OK && tables != NULL) status = ts_tables_read(&o->tables, tables, err);
   else if (status == TS_OK) status = make_tables(&o->tables, dims, widths, dim, err);

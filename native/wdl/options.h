@@ -50,13 +50,15 @@ typedef struct ts_trainer_options {
   uint32_t stage, readers, micro_batch;
   ts_stage_what stage_what;
   bool async_embedding, embedding_fusion, graph_fusion, memory_reuse, deterministic;
+  uint32_t apart; /* over ranks: micro-shards of this rank, at least 1; otherwise 0 */
+  bool ranks_separate, ranks_duplicates, ranks_bf16;
   bool graph_fusion_asked; /* otherwise it is as this oneDNN allows */
   double dropout;
   ts_executor_kind executor;
   ts_bf16_kind bf16;
 } ts_trainer_options;
 
-/* Errors: TS_EINVAL. Texts belong to the config. */
+/* Over ranks out->apart is set before. Errors: TS_EINVAL. Texts belong to the config. */
 int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *out, ts_err err);
 
 /* Reads ts_table_options, those of all tables and those of single ones, into of_table; the tables are known. */

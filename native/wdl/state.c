@@ -92,7 +92,7 @@ static void add_rule(ts_text *text, const ts_optimizer *rule, const char *name) 
 }
 
 /* Options that results depend on, in the words of ts_trainer_open, and what the data are: equal in both or refused. */
-static void write_options(ts_trainer *t, ts_text *text) {
+void ts_trainer_write_options(const ts_trainer *t, ts_text *text) {
   const ts_trainer_options *o = &t->options;
   const ts_model *m = &t->model;
   ts_text_add(text, "form=" FORM "\nmodel=%s\nbatch=%u\nseed=%llu\ntables=", ts_model_names[m->kind], o->batch,
@@ -107,9 +107,9 @@ static void write_options(ts_trainer *t, ts_text *text) {
                 "wide_learning_rate=%.9g\nwide_l1=%.9g\nwide_l2=%.9g\nwide_initial_accumulator=%.9g\nwide_buckets=%u\n",
                 (double)m->wide.learning_rate, (double)m->wide.l1, (double)m->wide.l2,
                 (double)(float)o->wide_initial_accumulator, m->buckets);
-  ts_text_add(text, "async_embedding=%d\nmicro_batch=%u\ngraph_fusion=%d\ndropout=%.17g\nbf16=%s\ndeterministic=%d\n",
+  ts_text_add(text, "async_embedding=%d\nmicro_batch=%u\ngraph_fusion=%d\ndropout=%.17g\nbf16=%s\ndeterministic=%d\nsums=%s\n",
               o->async_embedding, o->micro_batch, m->top.options.fusion, o->dropout, ts_bf16_names[o->bf16],
-              o->deterministic);
+              o->deterministic, o->apart > 0 ? "tree" : "order");
   ts_text_add(text, "data.rows=%llu\ndata.keys=%016llx\ndata.contents=%016llx\n",
               (unsigned long long)t->data.header.rows, (unsigned long long)t->data.header.key_digest,
               (unsigned long long)t->data.header.sums_checksum);
@@ -146,7 +146,7 @@ static void write_all(ts_trainer *t, const ts_text *texts, ts_named *s) {
 int32_t ts_trainer_save_state(ts_trainer *t, ts_named *out, ts_err err) {
   ts_text texts[3] = {0};
   *out = (ts_named){0};
-  write_options(t, &texts[0]);
+  ts_trainer_write_options(t, &texts[0]);
   write_progress(t, &texts[1]);
   write_shapes(t, &texts[2]);
   int32_t status = TS_ENOMEM;
@@ -212,7 +212,7 @@ static int32_t differs(const line *ours, const line *theirs, ts_err err) {
 
 static int32_t check_options(ts_trainer *t, const ts_named_piece *theirs, ts_err err) {
   ts_text text = {0};
-  write_options(t, &text);
+  ts_trainer_write_options(t, &text);
   if (text.failed) return ts_fail(err, TS_ENOMEM, "Cannot restore the trainer: out of memory");
   const char *a = text.bytes, *const a_end = a + text.length;
   const char *b = (const char *)theirs->content, *const b_end = b + theirs->bytes;

@@ -74,7 +74,7 @@ static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err 
     ts_model_begin(&t->model, t->step, ts_trainer_input(t, t->step));
     ts_executor_run(t->executor, t, kind_ns, KINDS);
     add_phases(t, kind_ns, miss_time_so_far(t) - evicted, phase_ns);
-    status = failure(t, err);
+    status = ts_rank_agree(t, failure(t, err), err);
   }
   if (status != TS_OK) {
     ts_trainer_give_step(t);

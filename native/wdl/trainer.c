@@ -99,12 +99,24 @@ static int32_t create_stage(ts_trainer *t, ts_err err) {
   return ts_stage_create(&stage, &t->stage, err);
 }
 
+/* With its part of every batch. */
+static int32_t make_over(ts_trainer *t, ts_ranks *ranks, ts_err err) {
+  t->over = calloc(1, sizeof *t->over);
+  if (t->over == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open trainer: out of memory");
+  t->over->ranks = ranks;
+  t->options.apart = TS_MAX(ts_ranks_shards(ranks), 1u);
+  return TS_OK;
+}
+
 int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **out, char *err_text, uint32_t err_cap) {
-  ts_err err = {err_text, err_cap};
+  return ts_trainer_make(store, NULL, config, out, (ts_err){err_text, err_cap});
+}
+
+int32_t ts_trainer_make(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, ts_err err) {
   if (store == NULL || out == NULL) return ts_fail(err, TS_EINVAL, "Cannot open trainer: a store is needed");
   *out = NULL;
   uint32_t needed;
-  int32_t status = ts_store_statistics(store, NULL, 0, &needed, err_text, err_cap); /* of this process? */
+  int32_t status = ts_store_statistics(store, NULL, 0, &needed, err.text, err.cap); /* of this process? */
   if (status != TS_OK) return status;
   ts_trainer *t = calloc(1, sizeof *t);
   if (t == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open trainer: out of memory");
@@ -113,7 +125,8 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
   t->data.fd = -1;
   t->ahead = TS_NO_STEP;
   for (uint32_t c = 0; c < TS_CATEGORIES; c++) t->table_of[c] = TS_NO_TABLE;
-  status = ts_trainer_read_options(config, &t->options, err);
+  if (ranks != NULL) status = make_over(t, ranks, err);
+  if (status == TS_OK) status = ts_trainer_read_options(config, &t->options, err);
   const ts_trainer_options *o = &t->options;
   if (status == TS_OK) status = ts_model_open(&t->model, o, err);
   if (status == TS_OK) status = ts_cache_open(o->data, &t->data, err);
@@ -123,7 +136,8 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
                      o->batch, (unsigned long long)t->data.header.rows, o->data);
   if (status == TS_OK) status = ts_pool_create(o->executor == TS_EXECUTOR_INLINE ? 1 : o->threads, &t->pool, err);
   if (status == TS_OK) status = allocate(t, err);
-  if (status == TS_OK) status = ts_trainer_plan_step(t, err);
+  if (status == TS_OK && ranks != NULL) status = ts_rank_open(t, err);
+  if (status == TS_OK) status = ranks == NULL ? ts_trainer_plan_step(t, err) : ts_rank_plan_step(t, err);
   if (status == TS_OK) status = ts_executor_create(o->executor, t->pool, &t->graph, &t->executor, err);
   if (status == TS_OK) status = create_stage(t, err);
   /* Tables last: they stay in the store. */
@@ -140,6 +154,7 @@ int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trainer **o
 int32_t ts_trainer_close(ts_trainer *t) {
   if (t == NULL || !ts_owner_is_here(&t->owner)) return TS_OK; /* its threads are the parent's */
   ts_stage_destroy(t->stage);
+  ts_rank_close(t);
   ts_executor_destroy(t->executor);
   ts_graph_free(&t->graph);
   ts_pool_destroy(t->pool);
@@ -159,6 +174,7 @@ int32_t ts_trainer_digest(ts_trainer *t, uint64_t *digest, char *err_text, uint3
     return ts_fail((ts_err){err_text, err_cap}, TS_EINVAL,
                    "Cannot compute a digest: a trainer and a place for it are needed");
   int32_t status = ts_owner_check(&t->owner, "trainer", (ts_err){err_text, err_cap});
+  if (status == TS_OK && t->over != NULL) return ts_rank_digest(t, digest, (ts_err){err_text, err_cap});
   if (status == TS_OK) status = ts_store_digest(t->store, &rows, err_text, err_cap);
   if (status == TS_OK) *digest = ts_mix64(ts_model_digest(&t->model) ^ ts_mix64(rows));
   return status;

@@ -8,6 +8,7 @@
 #define TS_WDL_TRAINER_H
 
 #include "base/owner.h"
+#include "ranks/exchange.h"
 #include "wdl/network.h"
 #include "wdl/options.h"
 #include "wdl/schedule/executor.h"
@@ -19,6 +20,17 @@
 /* Asynchronous embedding: every so manyth step is looked at, and of those the last ones. */
 #define TS_STALE_EVERY 64u
 #define TS_STALE_STEPS 8u
+
+/* A trainer that is one of several ranks (over_ranks.c). */
+typedef struct ts_over_ranks {
+  ts_ranks *ranks;
+  ts_exchange exchange;
+  uint32_t most;        /* samples of a rank at most */
+  void *told, *heard;   /* how a rank's part of a step went: a flag and its samples' outputs; of this, of all */
+  float *scratch;       /* as many as the dense weights' gradients */
+  int32_t status;       /* of messages: after a failure no more are sent */
+  char message[512];
+} ts_over_ranks;
 
 struct ts_trainer {
   ts_owner owner;
@@ -34,6 +46,7 @@ struct ts_trainer {
   ts_stage *stage;
   ts_graph graph;
   ts_executor *executor;
+  ts_over_ranks *over; /* NULL: this process alone */
 
   /* Memory: of parameters; of a step and of two inputs, where it is planned, in the same block. */
   ts_workspace workspace, step_space, input_space[2];
@@ -88,6 +101,33 @@ bool ts_trainer_stale_share(const ts_trainer *trainer, double *share);
 /* Whether the outputs of the first trainer->rows samples are finite (diverged.c). `action` names the call in the error.
  * Errors: TS_EDIVERGED. */
 int32_t ts_trainer_check_outputs(const ts_trainer *trainer, const char *action, ts_err err);
+
+/* Options that results depend on and what the data are, as text (state.c). */
+void ts_trainer_write_options(const ts_trainer *trainer, ts_text *text);
+
+/* Over ranks. over_ranks.c: what cannot be done is refused; memory of messages; everybody agrees. rank_step.c: the graph, what
+ * follows it, scores of a batch. rank_rows.c: rows of a table between the ranks. All but the last are calls of all ranks. */
+int32_t ts_rank_open(ts_trainer *trainer, ts_err err);
+/* Opens a trainer, over ranks or, with NULL, of this process alone (trainer.c). */
+int32_t ts_trainer_make(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, ts_err err);
+void ts_rank_close(ts_trainer *trainer);
+/* TS_OK on all ranks, or the same error on all (ts_ranks_agree); a trainer of one process has its own. */
+int32_t ts_rank_agree(ts_trainer *trainer, int32_t status, ts_err err);
+int32_t ts_rank_digest(ts_trainer *trainer, uint64_t *digest, ts_err err);
+/* value[0..n-1] become their sums over the ranks; n up to 2. */
+int32_t ts_rank_sum_counts(ts_trainer *trainer, uint64_t *values, uint32_t n, ts_err err);
+int32_t ts_rank_plan_step(ts_trainer *trainer, ts_err err);
+/* Outputs of the first trainer->rows samples of a batch, on every rank; status: of reading it. Adds to pairs and absent those of
+ * this rank's samples. */
+int32_t ts_rank_score(ts_trainer *trainer, ts_batch *batch, int32_t status, uint64_t *pairs, uint64_t *absent, ts_err err);
+
+/* A trainer's part of the batch: the samples of its micro-shards. */
+ts_mlp_rows ts_rank_samples(const ts_trainer *trainer);
+void ts_rank_ask(ts_trainer *trainer, uint32_t table, const int64_t *keys);
+int32_t ts_rank_serve(ts_trainer *trainer, uint32_t table, bool create, ts_err err);
+void ts_rank_spread(ts_trainer *trainer, uint32_t table, uint32_t which, uint64_t *absent); /* absent: NULL while training */
+void ts_rank_push(ts_trainer *trainer, uint32_t table, uint32_t which);
+int32_t ts_rank_update(ts_trainer *trainer, uint32_t table, ts_err err);
 
 /* The graph of a step (step.c). */
 int32_t ts_trainer_plan_step(ts_trainer *trainer, ts_err err);

@@ -14,7 +14,16 @@ interface Binding {
   readonly result: string;
 }
 
-const HANDLES = ["ts_config", "ts_store", "ts_checkpoint", "ts_trainer", "ts_keys", "ts_stream", "ts_gauge"];
+const HANDLES = [
+  "ts_config",
+  "ts_store",
+  "ts_checkpoint",
+  "ts_trainer",
+  "ts_keys",
+  "ts_stream",
+  "ts_gauge",
+  "ts_ranks",
+];
 const SCALARS: Readonly<Record<string, string>> = {
   void: "void",
   int32_t: "i32",

@@ -57,10 +57,10 @@ static int32_t make_forward(ts_mlp *mlp, uint32_t l, ts_err err) {
                         .bf16_out = o->bf16 && o->fusion && l + 1 < o->count,
                         .bias = o->fusion,
                         .relu = o->fusion};
-  int32_t status = make(mlp, &s, o->shards, NULL, &layer->forward, &mlp->scratch_bytes, err);
+  int32_t status = make(mlp, &s, ts_mlp_chains(mlp), NULL, &layer->forward, &mlp->scratch_bytes, err);
   if (status != TS_OK || !o->fusion || o->dropout == 0) return status;
   s.dropout_scale = ts_mlp_dropout_scale(mlp);
-  return make(mlp, &s, o->shards, layer->forward, &layer->forward_dropout, &mlp->scratch_bytes, err);
+  return make(mlp, &s, ts_mlp_chains(mlp), layer->forward, &layer->forward_dropout, &mlp->scratch_bytes, err);
 }
 
 static int32_t make_backward(ts_mlp *mlp, uint32_t l, ts_err err) {
@@ -72,7 +72,7 @@ static int32_t make_backward(ts_mlp *mlp, uint32_t l, ts_err err) {
                               .n = layer->in_width,
                               .bf16 = o->bf16,
                               .bf16_out = o->bf16 && l > 0};
-  return make(mlp, &s, o->shards, NULL, &layer->backward, &mlp->scratch_bytes, err);
+  return make(mlp, &s, ts_mlp_chains(mlp), NULL, &layer->backward, &mlp->scratch_bytes, err);
 }
 
 static int32_t make_gradients(ts_mlp *mlp, uint32_t l, ts_err err) {
@@ -82,7 +82,8 @@ static int32_t make_gradients(ts_mlp *mlp, uint32_t l, ts_err err) {
   int32_t status = TS_OK;
   for (uint32_t tail = 0; tail < 2; tail++) /* of rows */
     for (uint32_t more = 0; more < 2; more++) { /* pieces */
-      if (status != TS_OK || (tail == 1 && (last == 0 || last == whole)) || (more == 1 && o->pieces == 1)) continue;
+      if (status != TS_OK || (tail == 1 && (last == 0 || last == whole)) || (more == 1 && (o->pieces == 1 || o->apart > 0)))
+        continue;
       const ts_product_shape s = {.m = tail ? last : whole,
                                   .k = mlp->depth,
                                   .n = layer->out_width,
@@ -156,13 +157,13 @@ void ts_mlp_plan_parameters(ts_mlp *mlp, ts_workspace *space) {
   }
   ts_parameters_plan_values(&mlp->output, space);
   ts_parameters_plan_values(&mlp->output_bias, space);
-  mlp->slots = ts_workspace_take(space, mlp->options.shards, sizeof *mlp->slots);
+  mlp->slots = ts_workspace_take(space, ts_mlp_chains(mlp), sizeof *mlp->slots);
 }
 
 static void plan_slots(ts_mlp *mlp, ts_workspace *space, uint32_t width) {
   const ts_mlp_options *o = &mlp->options;
   const uint64_t block = (uint64_t)mlp->block_rows * width;
-  for (uint32_t s = 0; s < o->shards; s++) {
+  for (uint32_t s = 0; s < ts_mlp_chains(mlp); s++) {
     ts_mlp_slot slot = {0};
     for (uint32_t i = 0; i < 3; i++) slot.block[i] = ts_workspace_take(space, block, sizeof(float));
     if (o->dropout > 0) slot.keep = ts_workspace_take(space, block, 1);
@@ -177,16 +178,21 @@ void ts_mlp_plan_step(ts_mlp *mlp, ts_workspace *space) {
   uint32_t width = mlp->layers[0].in_width;
   for (uint32_t l = 0; l < o->count; l++) {
     ts_mlp_layer *layer = &mlp->layers[l];
-    ts_parameters_plan_gradient(&layer->w, space);
-    ts_parameters_plan_gradient(&layer->b, space);
+    if (o->apart == 0) {
+      ts_parameters_plan_gradient(&layer->w, space);
+      ts_parameters_plan_gradient(&layer->b, space);
+    }
     layer->input = ts_workspace_take(space, (uint64_t)o->pieces * layer->in_width * mlp->depth, size);
     layer->delta = ts_workspace_take(space, ts_mlp_delta_bytes(layer) * o->pieces, 1);
     layer->alive = ts_workspace_take(space, (uint64_t)o->batch * layer->out_width, 1);
     layer->bias_parts = ts_workspace_take(space, parts * layer->out_width, sizeof(float));
     width = TS_MAX(width, layer->out_width);
   }
-  ts_parameters_plan_gradient(&mlp->output, space);
-  ts_parameters_plan_gradient(&mlp->output_bias, space);
+  if (o->apart > 0) ts_mlp_plan_apart(mlp, space);
+  else {
+    ts_parameters_plan_gradient(&mlp->output, space);
+    ts_parameters_plan_gradient(&mlp->output_bias, space);
+  }
   mlp->output_parts = ts_workspace_take(space, parts * (mlp->output.width + TS_LANES), sizeof(float));
   mlp->y = ts_workspace_take(space, (uint64_t)o->batch * mlp->output.width, sizeof(float));
   if (o->own_input) {
@@ -202,11 +208,12 @@ void ts_mlp_plan_step(ts_mlp *mlp, ts_workspace *space) {
 static int32_t bind_layer(const ts_mlp *mlp, uint32_t l, char **scratch) {
   const ts_mlp_options *o = &mlp->options;
   const ts_mlp_layer *layer = &mlp->layers[l];
-  int32_t status = ts_product_bind(layer->forward, 0, o->shards, layer->packed, layer->b.value);
+  const uint32_t chains = ts_mlp_chains(mlp);
+  int32_t status = ts_product_bind(layer->forward, 0, chains, layer->packed, layer->b.value);
   if (layer->forward_dropout != NULL)
-    status |= ts_product_bind(layer->forward_dropout, 0, o->shards, layer->packed, layer->b.value);
-  if (layer->backward != NULL) status |= ts_product_bind(layer->backward, 0, o->shards, layer->packed_transposed, NULL);
-  for (uint32_t s = 0; s < o->shards; s++) {
+    status |= ts_product_bind(layer->forward_dropout, 0, chains, layer->packed, layer->b.value);
+  if (layer->backward != NULL) status |= ts_product_bind(layer->backward, 0, chains, layer->packed_transposed, NULL);
+  for (uint32_t s = 0; s < chains; s++) {
     const ts_mlp_slot *slot = &mlp->slots[s];
     status |= ts_product_bind_slot(layer->forward, s, slot->scratch, NULL);
     if (layer->forward_dropout != NULL)

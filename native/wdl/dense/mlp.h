@@ -31,6 +31,7 @@
 typedef struct ts_mlp_options {
   uint32_t batch;          /* rows of a step at most */
   uint32_t pieces, shards; /* 1 or more; shards are of a piece */
+  uint32_t apart; /* 0, or how many pieces' gradients are kept apart (mlp_apart.c): pieces may run side by side */
   uint32_t in, hidden[TS_MLP_LAYERS], count;
   bool head;           /* one linear output above the last layer */
   bool own_input;      /* x and dx are planned here; else their owner says where they are before forward */
@@ -80,7 +81,8 @@ typedef struct ts_mlp {
   float *y;        /* batch x width of the last layer: its outputs, FP32 */
   const float *dy; /* without head: d loss / d y, dy_stride apart; its owner sets both before backward */
   size_t dy_stride;
-  ts_mlp_slot *slots; /* one for each shard: two shards of one number do not run at a time */
+  ts_mlp_slot *slots; /* one for each shard: two shards of one number do not run at a time; apart: of each piece */
+  float *gradients;   /* apart: those of all parameters, of one piece behind the other */
   void *gradient_scratch;
   uint64_t scratch_bytes, gradient_scratch_bytes;
   uint64_t step; /* of the current step: dropout */
@@ -123,6 +125,12 @@ uint32_t ts_mlp_update_parts(const ts_mlp *mlp);
 int32_t ts_mlp_gradient(const ts_mlp *mlp, uint32_t part, uint32_t piece);
 void ts_mlp_apply(const ts_mlp *mlp, uint32_t part);
 int32_t ts_mlp_update(const ts_mlp *mlp, uint32_t part);
+
+/* With `apart`. Gradients of all parameters of a piece are so many floats. */
+uint64_t ts_mlp_gradient_floats(const ts_mlp *mlp);
+/* Computes a part's gradients of pieces [first, first + apart) and adds them up by the tree (ranks/fold.h): mlp->gradients
+ * begins with the sums. ts_mlp_apply follows when all parts are there. */
+int32_t ts_mlp_gradient_apart(const ts_mlp *mlp, uint32_t part, uint32_t first);
 
 /* Parameters by number: "0.w", "0.b", "1.w", ..., "output.w", "output.b"; row-major, without padding. */
 typedef struct ts_mlp_parameter {

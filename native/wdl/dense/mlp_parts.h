@@ -21,7 +21,19 @@ static inline void *ts_mlp_delta_of(const ts_mlp_layer *layer, uint32_t piece) {
 /* Kept units are scaled up so that sums keep their mean; 1 without dropout. */
 static inline float ts_mlp_dropout_scale(const ts_mlp *mlp) { return (float)(1.0 / (1.0 - mlp->options.dropout)); }
 
+/* Shards that may run at a time. */
+static inline uint32_t ts_mlp_chains(const ts_mlp *mlp) {
+  return mlp->options.apart > 0 ? mlp->options.pieces * mlp->options.shards : mlp->options.shards;
+}
+
 /* Bytes of an element of blocks, transposed inputs and packed matrices. */
 static inline size_t ts_mlp_element(const ts_mlp *mlp) { return mlp->options.bf16 ? 2 : 4; }
+
+/* The layer of a part, which becomes the number of its block of rows; NULL for the last part. And that block's rows. */
+const ts_mlp_layer *ts_mlp_layer_of(const ts_mlp *mlp, uint32_t *part);
+uint32_t ts_mlp_part_rows(const ts_mlp_layer *layer, uint32_t part);
+
+/* mlp_apart.c: memory of gradients kept apart, where the parameters' gradients lie then. */
+void ts_mlp_plan_apart(ts_mlp *mlp, ts_workspace *space);
 
 #endif

@@ -17,15 +17,17 @@ typedef struct block {
   uint32_t piece, part; /* part: of bias sums */
   uint32_t first, rows; /* in the batch */
   uint32_t row, padded; /* in the depth of the piece: where it starts, and how many rows it answers for */
-  uint32_t shard;
+  uint32_t shard;       /* number of its slot */
   bool starts; /* the shard's first */
 } block;
 
 /* The block that begins `done` rows into the shard. The last one of a shard also writes the zeros that follow it. */
 static block block_at(const ts_mlp *mlp, const ts_mlp_rows *at, uint32_t done) {
   const ts_mlp_options *o = &mlp->options;
-  block b = {.slot = &mlp->slots[at->shard], .piece = at->piece, .shard = at->shard, .starts = done == 0};
+  block b = {.piece = at->piece, .starts = done == 0};
   b.part = at->piece * o->shards + at->shard;
+  b.shard = o->apart > 0 ? b.part : at->shard;
+  b.slot = &mlp->slots[b.shard];
   b.first = at->first + done;
   b.rows = TS_MIN(at->rows - done, mlp->block_rows);
   b.row = at->shard * mlp->shard_rows + done;

@@ -17,8 +17,7 @@ uint32_t ts_mlp_update_parts(const ts_mlp *mlp) {
   return parts;
 }
 
-/* The layer of a part, which becomes the number of its block; NULL for the last part. */
-static const ts_mlp_layer *layer_of(const ts_mlp *mlp, uint32_t *part) {
+const ts_mlp_layer *ts_mlp_layer_of(const ts_mlp *mlp, uint32_t *part) {
   for (uint32_t l = 0; l < mlp->options.count; l++) {
     const uint32_t parts = ts_mlp_layer_parts(&mlp->layers[l]);
     if (*part < parts) return &mlp->layers[l];
@@ -27,14 +26,14 @@ static const ts_mlp_layer *layer_of(const ts_mlp *mlp, uint32_t *part) {
   return NULL;
 }
 
-static uint32_t rows_of(const ts_mlp_layer *layer, uint32_t part) {
+uint32_t ts_mlp_part_rows(const ts_mlp_layer *layer, uint32_t part) {
   return TS_MIN(TS_UPDATE_ROWS, layer->in_width - part * TS_UPDATE_ROWS);
 }
 
 int32_t ts_mlp_gradient(const ts_mlp *mlp, uint32_t part, uint32_t piece) {
-  const ts_mlp_layer *layer = layer_of(mlp, &part);
+  const ts_mlp_layer *layer = ts_mlp_layer_of(mlp, &part);
   if (layer == NULL) return TS_OK; /* summed by apply */
-  const uint32_t row = part * TS_UPDATE_ROWS, rows = rows_of(layer, part);
+  const uint32_t row = part * TS_UPDATE_ROWS, rows = ts_mlp_part_rows(layer, part);
   const bool tail = rows < TS_MIN(layer->in_width, TS_UPDATE_ROWS);
   const size_t at = ((size_t)piece * layer->in_width + row) * mlp->depth * ts_mlp_element(mlp);
   return ts_product_run(layer->gradient[tail][piece > 0], piece * ts_mlp_layer_parts(layer) + part,
@@ -49,21 +48,24 @@ static void add_parts(const ts_mlp *mlp, const float *parts, uint32_t stride, ui
 }
 
 static void apply_small(const ts_mlp *mlp) {
+  const bool summed = mlp->options.apart > 0;
   for (uint32_t l = 0; l < mlp->options.count; l++) {
     const ts_mlp_layer *layer = &mlp->layers[l];
-    add_parts(mlp, layer->bias_parts, layer->out_width, layer->out_width, layer->b.gradient);
+    if (!summed) add_parts(mlp, layer->bias_parts, layer->out_width, layer->out_width, layer->b.gradient);
     ts_parameters_step(&layer->b, &mlp->call, 0, 1);
   }
   if (!mlp->options.head) return;
   const uint32_t width = mlp->output.width;
-  add_parts(mlp, mlp->output_parts, width + TS_LANES, width, mlp->output.gradient);
-  add_parts(mlp, mlp->output_parts + width, width + TS_LANES, TS_LANES, mlp->output_bias.gradient);
+  if (!summed) {
+    add_parts(mlp, mlp->output_parts, width + TS_LANES, width, mlp->output.gradient);
+    add_parts(mlp, mlp->output_parts + width, width + TS_LANES, TS_LANES, mlp->output_bias.gradient);
+  }
   ts_parameters_step(&mlp->output, &mlp->call, 0, 1);
   ts_parameters_step(&mlp->output_bias, &mlp->call, 0, 1);
 }
 
 static void pack_part(const ts_mlp_layer *layer, uint32_t part) {
-  const uint32_t row = part * TS_UPDATE_ROWS, rows = rows_of(layer, part);
+  const uint32_t row = part * TS_UPDATE_ROWS, rows = ts_mlp_part_rows(layer, part);
   const float *w = ts_parameters_row(&layer->w, row);
   ts_pack_rows(ts_product_layout(layer->forward), layer->packed, row, rows, w, layer->w.stride);
   if (layer->backward != NULL)
@@ -71,12 +73,12 @@ static void pack_part(const ts_mlp_layer *layer, uint32_t part) {
 }
 
 void ts_mlp_apply(const ts_mlp *mlp, uint32_t part) {
-  const ts_mlp_layer *layer = layer_of(mlp, &part);
+  const ts_mlp_layer *layer = ts_mlp_layer_of(mlp, &part);
   if (layer == NULL) {
     apply_small(mlp);
     return;
   }
-  ts_parameters_step(&layer->w, &mlp->call, part * TS_UPDATE_ROWS, rows_of(layer, part));
+  ts_parameters_step(&layer->w, &mlp->call, part * TS_UPDATE_ROWS, ts_mlp_part_rows(layer, part));
   pack_part(layer, part);
 }
 

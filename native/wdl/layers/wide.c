@@ -22,6 +22,15 @@ void ts_wide_initialise(ts_wide *wide, float initial_accumulator) {
     for (uint32_t b = 0; b < wide->buckets; b++) wide->column[c][b].n = initial_accumulator;
 }
 
+static inline uint32_t bucket_of(const ts_wide *wide, int64_t key) {
+  return (uint32_t)(ts_mix64((uint64_t)key) % wide->buckets);
+}
+
+void ts_wide_find(const ts_wide *wide, uint32_t column, uint32_t first, uint32_t rows, const int64_t *keys) {
+  const size_t at = (size_t)column * wide->batch;
+  for (uint32_t r = first; r < first + rows; r++) wide->bucket[at + r] = bucket_of(wide, keys[at + r]);
+}
+
 void ts_wide_forward(const ts_wide *wide, uint32_t first, uint32_t rows, const float *numerics, const int64_t *keys,
                      float *logit) {
   for (uint32_t j = 0; j < TS_NUMERICS; j++) {
@@ -33,7 +42,7 @@ void ts_wide_forward(const ts_wide *wide, uint32_t first, uint32_t rows, const f
     const int64_t *key = keys + (size_t)c * wide->batch;
     uint32_t *bucket = wide->bucket + (size_t)c * wide->batch;
     for (uint32_t r = first; r < first + rows; r++) {
-      bucket[r] = (uint32_t)(ts_mix64((uint64_t)key[r]) % wide->buckets);
+      bucket[r] = bucket_of(wide, key[r]);
       logit[r] += wide->column[c][bucket[r]].w;
     }
   }

@@ -38,6 +38,9 @@ void ts_wide_initialise(ts_wide *wide, float initial_accumulator);
 void ts_wide_forward(const ts_wide *wide, uint32_t first, uint32_t rows, const float *numerics, const int64_t *keys,
                      float *logit);
 
+/* The buckets of a column's rows [first, first + rows) alone, of samples whose forward is not computed here. */
+void ts_wide_find(const ts_wide *wide, uint32_t column, uint32_t first, uint32_t rows, const int64_t *keys);
+
 /* One FTRL step of one column (part 0..25) or of the numerics (part 26): independent parts. */
 #define TS_WIDE_PARTS (TS_CATEGORIES + 1u)
 void ts_wide_update(ts_wide *wide, uint32_t part, uint32_t batch, const float *numerics, const float *loss_gradient);

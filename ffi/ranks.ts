@@ -1,0 +1,139 @@
+/**
+ * Processes that train one model together.
+ *
+ * @module
+ */
+
+import { NATIVE_FOLDER } from "../base/native_build.ts";
+import { checkFields, type FieldsOf } from "../base/fields.ts";
+import { message, readText } from "./errors.ts";
+import { numberOf, parseLines } from "./facts.ts";
+import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
+import { native } from "./library.ts";
+import { nativeOptions, withConfig } from "./options.ts";
+
+/** An MPI that set-up compiled a shim for: `"mpi"` where there is one `mpicc` without a name. */
+export type Mpi = "openmpi" | "mpich" | "mpi";
+
+/** Options of {@linkcode Ranks.open}. */
+export interface RanksOptions {
+  /** The MPI whose launcher started this process; absent: none did, one rank alone. */
+  readonly mpi?: Mpi;
+  /** How many ranks, the last ones, hold rows and do not train (0: all train and hold rows). */
+  readonly servers?: number;
+}
+
+/** What {@linkcode Ranks.describe} returns. */
+export interface RanksDescription {
+  /** Number of this rank, counting from 0. */
+  readonly rank: number;
+  /** How many there are. */
+  readonly size: number;
+  /** How many train: the first ones. */
+  readonly trainers: number;
+  /** How many hold rows. */
+  readonly owners: number;
+  /** Name and version of the MPI; `"none"` for one rank alone. */
+  readonly library: string;
+  /** Messages of this rank since it joined, those by which ranks agree not counted. */
+  readonly messages: number;
+  /** Bytes that it sent to other ranks in them. */
+  readonly sentBytes: number;
+  /** Bytes that it received from other ranks. */
+  readonly receivedBytes: number;
+  /** Nanoseconds in messages, waiting for other ranks included. */
+  readonly messageNs: number;
+}
+
+const FIELDS: FieldsOf<RanksOptions> = { mpi: true, servers: true };
+
+/**
+ * The ranks that train a model, as one of them: 1, 2, 4 or 8 that train, and any number of servers. Results are the same bits on
+ * any number of them.
+ *
+ * @example Two ranks, started by `mpirun -n 2`
+ * ```ts ignore
+ * import { EmbeddingStore, Ranks, WdlTrainer } from "../mod.ts";
+ *
+ * using ranks = Ranks.open({ mpi: "openmpi" });
+ * using store = EmbeddingStore.open({ storage: "DRAM" });
+ * using trainer = WdlTrainer.open(store, { data: "train.bin" }, ranks);
+ * const { loss } = await trainer.train(100);
+ * if (ranks.describe().rank === 0) console.log(loss);
+ * ```
+ */
+export class Ranks implements Disposable {
+  private constructor(maker: symbol, address: bigint) {
+    checkMaker(maker, "Ranks", "Ranks.open()");
+    const close = (ranks: bigint): number => native().ts_ranks_close(ranks);
+    own(this, new NativeHandle("group of ranks", address, close));
+  }
+
+  /**
+   * Joins the processes that the launcher of an MPI started. A process may do so once; every one of them must, and close its
+   * ranks in the end.
+   *
+   * @param options Which MPI, and how many ranks are servers.
+   * @throws {TypeError} If there is an option that does not exist.
+   * @throws {TierstoreError} `TS_EUNAVAILABLE` naming the packages if the MPI is missing, `TS_EINVAL` if not 1, 2, 4 or 8 ranks
+   * train.
+   */
+  static open(options: RanksOptions = {}): Ranks {
+    checkFields("ranks", options, FIELDS);
+    const out = new BigUint64Array(1);
+    const { mpi, servers } = options;
+    const shim = mpi === undefined ? undefined : shimOf(mpi);
+    withConfig(nativeOptions({ shim, servers }), (config) => {
+      message.check(native().ts_ranks_open(config, out, message.bytes, message.capacity), "join the ranks");
+    });
+    return new Ranks(MAKER, out[0] ?? 0n);
+  }
+
+  /** Which of them this is, how many there are, and what was sent so far. */
+  describe(): RanksDescription {
+    const address = handleOf(this, "group of ranks").shared("describe the ranks");
+    const facts = parseLines(readText("describe the ranks", (out, capacity, needed) => {
+      return native().ts_ranks_describe(address, out, capacity, needed);
+    }));
+    return {
+      rank: numberOf(facts, "rank"),
+      size: numberOf(facts, "size"),
+      trainers: numberOf(facts, "trainers"),
+      owners: numberOf(facts, "owners"),
+      library: facts["library"] ?? "",
+      messages: numberOf(facts, "messages"),
+      sentBytes: numberOf(facts, "sent_bytes"),
+      receivedBytes: numberOf(facts, "received_bytes"),
+      messageNs: numberOf(facts, "message_ns"),
+    };
+  }
+
+  /**
+   * Ends the processes of all ranks: for a rank that cannot go on, after it has said why. Returns only where there is one
+   * rank alone.
+   *
+   * @param code Exit code of this process, 1 to 255.
+   */
+  abort(code = 1): void {
+    native().ts_ranks_abort(handleOf(this, "group of ranks").shared("end all ranks"), code);
+  }
+
+  /** Leaves the ranks; trainers over them are closed first. Later calls do nothing. */
+  close(): void {
+    handleOf(this, "group of ranks").close();
+  }
+
+  /** As {@linkcode Ranks.close}. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/**
+ * Path of the shim for an MPI, which is there if that MPI was installed when the library was built.
+ *
+ * @param mpi Which.
+ */
+export function shimOf(mpi: Mpi): string {
+  return `${NATIVE_FOLDER}/build/release/ranks_${mpi}.so`;
+}

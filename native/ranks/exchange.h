@@ -1,0 +1,72 @@
+/* exchange.h - rows of a step between the ranks that train and the ranks that own them.
+ *
+ *   a trainer:  its distinct keys, by table and owner ── keys ──→  an owner: distinct keys of all trainers
+ *               their rows                            ←── rows ──            looked up once
+ *               one gradient a key, by the tree    ── gradients ─→           one gradient a key, by the tree: one step
+ *
+ * Three messages a step, and one of counts before them, each for all tables together, or one a table where they are not
+ * fused. Values of a key are `dim` floats, in rows on their way back also half as many bytes (bf16). */
+#ifndef TS_RANKS_EXCHANGE_H
+#define TS_RANKS_EXCHANGE_H
+
+#include "ranks/fold.h"
+#include "ranks/ranks.h"
+
+typedef struct ts_exchange_options {
+  uint32_t tables;
+  const uint32_t *dims;  /* of the tables */
+  const uint32_t *items; /* of the tables: keys of a whole batch, duplicates included */
+  const uint32_t *own;   /* of the tables: of them, those of this rank's part of the batch, at most */
+  bool separate;         /* a message for each table */
+  bool duplicates;       /* a key and a gradient for each sample, instead of one for each distinct key */
+  bool bf16;             /* rows are sent in BF16, and arrive rounded so on every rank, the owner's too */
+} ts_exchange_options;
+
+/* One side of it: what lies where in its messages. Of rank r and table t it has counts[r * tables + t] keys; they lie at key
+ * at[r * tables + t], their values at float value_at[...]. */
+typedef struct ts_exchange_side {
+  uint32_t *counts;
+  uint64_t *at, *value_at;
+  int64_t *keys;
+  float *values; /* rows, then gradients */
+  ts_fold *folds; /* of the tables */
+  uint32_t *shards; /* with duplicates: of rank r and table t, keys of each micro-shard, TS_MICRO_SHARDS numbers */
+} ts_exchange_side;
+
+typedef struct ts_exchange {
+  ts_ranks *ranks;
+  ts_exchange_options options;
+  uint32_t *dims, extra; /* floats of a key: dims[t] + extra */
+  ts_exchange_side asked, owned;
+  float *rows;           /* of the owner's distinct keys; then their gradients */
+  uint64_t *row_at;      /* of the tables, in floats */
+  float *scratch;        /* tables x TS_FOLD_LEVELS x widest row */
+  uint64_t *bytes[2];    /* of a message, by rank */
+  uint16_t *halves[2];   /* a message in BF16: out and in */
+  uint32_t widest;
+} ts_exchange;
+
+/* Errors: TS_ENOMEM. After any result ts_exchange_close frees what was made. */
+int32_t ts_exchange_open(ts_exchange *exchange, ts_ranks *ranks, const ts_exchange_options *options, ts_err err);
+void ts_exchange_close(ts_exchange *exchange);
+
+/* A trainer's keys of a table: ts_fold_begin(&asked.folds[table]), ts_exchange_add each, micro-shard by micro-shard counting
+ * from this rank's first, then ts_exchange_ask. Tables side by side. */
+void ts_exchange_add(ts_exchange *exchange, uint32_t table, int64_t key, uint32_t shard);
+void ts_exchange_ask(ts_exchange *exchange, uint32_t table);
+/* Sends keys, all tables asked; `extra` floats come with each row. */
+int32_t ts_exchange_keys(ts_exchange *exchange, uint32_t extra, ts_err err);
+/* An owner's distinct keys of a table are in owned.folds[table]; their rows belong at the result, `stride` floats apart. */
+float *ts_exchange_rows_of(const ts_exchange *exchange, uint32_t table, uint64_t *stride);
+void ts_exchange_collect(ts_exchange *exchange, uint32_t table); /* makes them distinct; tables side by side */
+void ts_exchange_reply(ts_exchange *exchange, uint32_t table);   /* rows are there; tables side by side */
+int32_t ts_exchange_send_rows(ts_exchange *exchange, ts_err err);
+/* Values of a trainer's distinct key number `key` of a table: its row; later its gradient. */
+float *ts_exchange_value(const ts_exchange *exchange, uint32_t table, uint32_t key);
+/* A trainer's gradients: asked.folds[table] has `from` of its items; sums them. Tables side by side. */
+void ts_exchange_push(ts_exchange *exchange, uint32_t table);
+int32_t ts_exchange_send_gradients(ts_exchange *exchange, ts_err err);
+/* An owner's sums, in the order of owned.folds[table].keys. Tables side by side. */
+const float *ts_exchange_sums(ts_exchange *exchange, uint32_t table);
+
+#endif

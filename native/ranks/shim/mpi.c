@@ -1,0 +1,123 @@
+/* mpi.c - ranks as processes of an MPI job. Compiled by set-up, once for each MPI that is installed (mpicc.openmpi,
+ * mpicc.mpich, ...), into a library of its own, since MPIs have no binary interface in common; opened by ranks.c.
+ *
+ * MPI is initialised once in a process and ended when the process has closed its ranks. Any thread may call, one at a time:
+ * MPI_THREAD_SERIALIZED is asked for. */
+#include "ranks/ops.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+  ts_ranks_ops ops;
+  MPI_Comm world;
+  int *counts[4]; /* of alltoallv: send counts and places, receive counts and places */
+  char library[MPI_MAX_LIBRARY_VERSION_STRING];
+} job;
+
+static int gather(void *context, const void *send, uint64_t bytes, void *receive) {
+  (void)context;
+  return MPI_Allgather(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, job.world);
+}
+
+static int alltoall(void *context, const void *send, uint64_t bytes, void *receive) {
+  (void)context;
+  return MPI_Alltoall(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, job.world);
+}
+
+/* Counts and places of pieces that lie one behind the other; false where MPI's integers cannot hold them. */
+static int places(const uint64_t *bytes, int *counts, int *at) {
+  uint64_t sum = 0;
+  for (uint32_t r = 0; r < job.ops.size; r++) {
+    counts[r] = (int)bytes[r];
+    at[r] = (int)sum;
+    sum += bytes[r];
+    if (sum > INT_MAX) return 0;
+  }
+  return 1;
+}
+
+static int alltoallv(void *context, const void *send, const uint64_t *send_bytes, void *receive,
+                     const uint64_t *receive_bytes) {
+  (void)context;
+  if (!places(send_bytes, job.counts[0], job.counts[1]) || !places(receive_bytes, job.counts[2], job.counts[3]))
+    return MPI_ERR_COUNT;
+  return MPI_Alltoallv(send, job.counts[0], job.counts[1], MPI_BYTE, receive, job.counts[2], job.counts[3], MPI_BYTE,
+                       job.world);
+}
+
+static int swap(void *context, uint32_t partner, const void *send, uint64_t send_bytes, void *receive,
+                uint64_t receive_bytes) {
+  (void)context;
+  if (send_bytes > INT_MAX || receive_bytes > INT_MAX) return MPI_ERR_COUNT;
+  return MPI_Sendrecv(send, (int)send_bytes, MPI_BYTE, (int)partner, 0, receive, (int)receive_bytes, MPI_BYTE, (int)partner, 0,
+                      job.world, MPI_STATUS_IGNORE);
+}
+
+static void error_text(void *context, int code, char *out, uint32_t cap) {
+  (void)context;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  snprintf(out, cap, "%s", text);
+}
+
+static void end_all(void *context, int code) {
+  (void)context;
+  MPI_Abort(job.world, code);
+}
+
+static void end(void *context) {
+  (void)context;
+  MPI_Comm_free(&job.world);
+  MPI_Finalize();
+  for (int i = 0; i < 4; i++) free(job.counts[i]);
+}
+
+ts_ranks_shim ts_ranks_shim_open;
+__attribute__((visibility("default"))) const ts_ranks_ops *ts_ranks_shim_open(char *why, uint32_t cap) {
+  int begun = 0, level = 0, rank = 0, size = 0, length = 0;
+  MPI_Initialized(&begun);
+  if (begun) {
+    snprintf(why, cap, "this process has joined its job already, and may do so once");
+    return NULL;
+  }
+  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) {
+    snprintf(why, cap, "MPI could not be initialised");
+    return NULL;
+  }
+  if (level < MPI_THREAD_SERIALIZED) {
+    snprintf(why, cap, "this MPI was built without threads (level %d)", level);
+    MPI_Finalize();
+    return NULL;
+  }
+  MPI_Comm_dup(MPI_COMM_WORLD, &job.world);
+  MPI_Comm_set_errhandler(job.world, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(job.world, &rank);
+  MPI_Comm_size(job.world, &size);
+  MPI_Get_library_version(job.library, &length);
+  job.library[strcspn(job.library, "\n,")] = '\0';
+  for (char *at = job.library; *at != '\0'; at++)
+    if (*at == '\t') *at = ' ';
+  for (int i = 0; i < 4; i++) job.counts[i] = calloc((size_t)size, sizeof(int));
+  for (int i = 0; i < 4; i++)
+    if (job.counts[i] == NULL) {
+      snprintf(why, cap, "out of memory");
+      return NULL;
+    }
+  job.ops = (ts_ranks_ops){.version = TS_RANKS_OPS_VERSION,
+                           .rank = (uint32_t)rank,
+                           .size = (uint32_t)size,
+                           .library = job.library,
+                           .gather = gather,
+                           .alltoall = alltoall,
+                           .alltoallv = alltoallv,
+                           .swap = swap,
+                           .error_text = error_text,
+                           .abort = end_all,
+                           .end = end};
+  return &job.ops;
+}

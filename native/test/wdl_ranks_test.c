@@ -1,0 +1,320 @@
+/* Training over ranks: the same rows, dense weights, loss and scores on 1, 2, 4 and 8 ranks, with servers and without, on every
+ * kind of tier and on mixed ones, with any number of threads; one rank against the trainer of one process; failures reach all
+ * ranks. Ranks are threads here (memory_ranks.h). */
+#include "test/memory_ranks.h"
+#include "test/wdl_fixture.h"
+
+#include <math.h>
+
+static char train_file[512], test_file[512];
+
+/* What a rank's store is. */
+typedef struct place {
+  const char *storage, *size;
+} place;
+
+static const place dram = {"DRAM", "64000000"}, pmem = {"DRAM_PMEM", "100000,64000000"},
+                   ssd = {"DRAM_SSDHASH", "100000,64000000"}, tiny = {"DRAM", "100000"}, tinier = {"DRAM", "20000"};
+
+typedef struct job_plan {
+  const char *name;
+  uint32_t ranks, servers, steps;
+  bool empty; /* tables are not filled before the first step */
+  const char *more; /* "key=value key=value" */
+  const char *odd;  /* the same for the last rank alone */
+  place places[3];  /* of ranks 0, 1, 2, 3 = 0, ... */
+  uint32_t kinds;
+} job_plan;
+
+typedef struct outcome {
+  int32_t status;
+  char text[512];
+  uint64_t digest;
+  double loss, scores[4];
+  uint64_t below; /* rows in the second tier in the end */
+} outcome;
+
+typedef struct member {
+  const job_plan *plan;
+  memory_job *job;
+  uint32_t number;
+  outcome result;
+} member;
+
+static void set_all(ts_config *config, const char *more) {
+  char text[1024], *rest = text;
+  snprintf(text, sizeof text, "%s", more);
+  for (char *pair; (pair = strtok_r(rest, " ", &rest)) != NULL;) {
+    char *equals = strchr(pair, '=');
+    *equals = '\0';
+    ts_config_set(config, pair, equals + 1, NULL, 0);
+  }
+}
+
+static int32_t open_store(const member *m, ts_store **store, outcome *o) {
+  const place *p = &m->plan->places[m->plan->kinds == 0 ? 0 : m->number % m->plan->kinds];
+  ts_config *config = options("storage", p->storage, "size", p->size, "size_counts", "rows", "seed", "5", "path", folder, NULL);
+  if (strstr(p->storage, "PMEM") != NULL) ts_config_set(config, "pmem", "libpmem", NULL, 0);
+  const int32_t status = ts_store_open(config, store, o->text, sizeof o->text);
+  ts_config_free(config);
+  return status;
+}
+
+static int32_t train(const member *m, ts_store *store, ts_trainer *t, outcome *o) {
+  int32_t status = m->plan->empty ? TS_OK : ts_trainer_fill(t, NULL, o->text, sizeof o->text);
+  if (status == TS_OK)
+    status = ts_trainer_train(t, 0, m->plan->steps, NULL, NULL, &o->loss, NULL, o->text, sizeof o->text);
+  if (status == TS_OK)
+    status = ts_trainer_evaluate(t, test_file, 700, o->scores, NULL, o->text, sizeof o->text);
+  for (uint32_t i = 0; status == TS_OK && i < 26; i++) {
+    uint64_t rows[4] = {0};
+    if (ts_table_rows(store, i, rows, 4, NULL, 0) == TS_OK) o->below += rows[1];
+  }
+  return status == TS_OK ? ts_trainer_digest(t, &o->digest, o->text, sizeof o->text) : status;
+}
+
+static void *run_rank(void *argument) {
+  member *m = argument;
+  outcome *o = &m->result;
+  const ts_ranks_ops ops = memory_ops(m->job, m->number);
+  ts_ranks *ranks = NULL;
+  ts_store *store = NULL;
+  ts_trainer *trainer = NULL;
+  o->status = ts_ranks_make(&ops, m->plan->servers, &ranks, (ts_err){o->text, sizeof o->text});
+  if (o->status == TS_OK && (o->status = open_store(m, &store, o)) != TS_OK) ts_ranks_abort(ranks, 1);
+  if (o->status == TS_OK) {
+    ts_config *config = options("data", train_file, "batch", "203", "hidden", "24,9", "dim", "4", "seed", "1", "wide_buckets",
+                                "300", NULL);
+    if (m->plan->more != NULL) set_all(config, m->plan->more);
+    if (m->plan->odd != NULL && m->number + 1 == m->plan->ranks) set_all(config, m->plan->odd);
+    o->status = ts_trainer_open_ranks(store, ranks, config, &trainer, o->text, sizeof o->text);
+    ts_config_free(config);
+  }
+  if (o->status == TS_OK) o->status = train(m, store, trainer, o);
+  ts_trainer_close(trainer);
+  ts_store_close(store);
+  ts_ranks_close(ranks);
+  return NULL;
+}
+
+/* Runs a job; results[r] is of rank r. */
+static void run_job(const job_plan *plan, outcome *results) {
+  static memory_job job;
+  static member members[MOST_RANKS];
+  pthread_t threads[MOST_RANKS];
+  memory_start(&job, plan->ranks);
+  for (uint32_t r = 0; r < plan->ranks; r++) {
+    members[r] = (member){.plan = plan, .job = &job, .number = r};
+    pthread_create(&threads[r], NULL, run_rank, &members[r]);
+  }
+  for (uint32_t r = 0; r < plan->ranks; r++) {
+    pthread_join(threads[r], NULL);
+    results[r] = members[r].result;
+  }
+  CHECK_MSG(job.wrong == 0, "%s: %d messages of another length than expected", plan->name, job.wrong);
+  memory_end(&job);
+}
+
+/* Every rank has what one rank alone has. */
+static outcome expect_same(job_plan plan, const outcome *one) {
+  outcome results[MOST_RANKS];
+  run_job(&plan, results);
+  for (uint32_t r = 0; r < plan.ranks; r++) {
+    const outcome *o = &results[r];
+    CHECK_MSG(o->status == TS_OK, "%s, rank %u of %u: %s", plan.name, r, plan.ranks, o->text);
+    const place *p = &plan.places[plan.kinds == 0 ? 0 : r % plan.kinds];
+    CHECK_MSG(strcmp(p->storage, "DRAM") == 0 || o->below > 500, "%s, rank %u of %u: %llu rows below the first tier", plan.name, r,
+              plan.ranks, (unsigned long long)o->below);
+    if (one == NULL || o->status != TS_OK) continue;
+    CHECK_MSG(o->digest == one->digest, "%s, rank %u of %u (%u servers): another digest", plan.name, r, plan.ranks, plan.servers);
+    CHECK_MSG(o->loss == one->loss, "%s, rank %u of %u: loss %.17g, expected %.17g", plan.name, r, plan.ranks, o->loss, one->loss);
+    CHECK_MSG(memcmp(o->scores, one->scores, sizeof o->scores) == 0, "%s, rank %u of %u: AUC %.17g of %g rows, %g unseen, expected %.17g",
+              plan.name, r, plan.ranks, o->scores[1], o->scores[2], o->scores[3], one->scores[1]);
+  }
+  return results[0];
+}
+
+static const struct {
+  const char *name, *more;
+} models[] = {
+    {"wdl", NULL},
+    {"wdl with dropout and Adam", "dropout=0.3 deep_optimizer=adam"},
+    {"deepfm", "model=deepfm"},
+    {"dlrm", "model=dlrm bottom=17,8"},
+    {"rows sent in BF16", "ranks_rows=bf16"},
+    {"shared table", "tables=a:4:none:C1,C2,C3;b:8:none:C4"},
+};
+
+static void any_number_of_ranks(uint32_t steps) {
+  for (uint32_t i = 0; i < sizeof models / sizeof *models; i++) {
+    job_plan plan = {.name = models[i].name, .ranks = 1, .steps = steps, .more = models[i].more, .places = {dram}, .empty = i % 2 == 1};
+    const outcome one = expect_same(plan, NULL);
+    CHECK_MSG(one.loss > 0.1 && one.loss < 1 && one.scores[2] == 700, "%s: loss %g, %g rows scored", plan.name, one.loss, one.scores[2]);
+    for (plan.ranks = 2; plan.ranks <= 8; plan.ranks *= 2) expect_same(plan, &one);
+    plan.servers = 3;
+    for (plan.ranks = 4; plan.ranks <= 7; plan.ranks += plan.ranks == 4 ? 1 : 2) expect_same(plan, &one); /* 1, 2 and 4 train */
+  }
+}
+
+static void any_threads_and_messages(uint32_t steps) {
+  static const char *const ways[] = {"threads=2", "threads=3 executor=cost_model", "executor=inline", "ranks_messages=separate", "ranks_keys=all", "threads=2 ranks_keys=all ranks_messages=separate",
+                                     "embedding_fusion=0", "memory_reuse=0", "stage=0", "stage_what=lookup stage=2 readers=2"};
+  job_plan plan = {.name = "threads", .ranks = 1, .steps = steps, .places = {dram}};
+  const outcome one = expect_same(plan, NULL);
+  for (uint32_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    plan = (job_plan){.name = ways[i], .ranks = 1u << i % 4, .steps = steps, .more = ways[i], .places = {dram}};
+    expect_same(plan, &one);
+  }
+}
+
+static void any_tiers(uint32_t steps) {
+  static const struct {
+    const char *name;
+    place places[3];
+    uint32_t kinds;
+  } kinds[] = {{"DRAM_PMEM", {pmem}, 1}, {"DRAM_SSDHASH", {ssd}, 1}, {"mixed", {dram, pmem, ssd}, 3}};
+  job_plan plan = {.name = "DRAM", .ranks = 1, .steps = steps, .places = {dram}};
+  const outcome one = expect_same(plan, NULL);
+  for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t ranks = 2; ranks <= 8; ranks *= 2) {
+      plan = (job_plan){.name = kinds[i].name, .ranks = ranks, .steps = steps, .kinds = kinds[i].kinds};
+      memcpy(plan.places, kinds[i].places, sizeof plan.places);
+      expect_same(plan, &one);
+    }
+  plan = (job_plan){.name = "servers with SSDHASH", .ranks = 4, .servers = 2, .steps = steps, .places = {dram, dram, ssd}, .kinds = 3};
+  expect_same(plan, &one);
+}
+
+/* ---- against the trainer of one process ---- */
+
+/* One step of plain gradient descent: every dense weight and every row as there, but for the order of sums. */
+static void one_step_is_that_of_one_process(void) {
+  static const char *const names[] = {"mlp.0.w", "mlp.1.w", "mlp.1.b", "output.w", "output.b", "wide.numeric", "wide.C3"};
+  ts_store *stores[2];
+  ts_trainer *trainers[2];
+  ts_ranks *ranks = NULL;
+  double loss[2];
+  CHECK(ts_ranks_make(NULL, 0, &ranks, (ts_err){message, sizeof message}) == TS_OK);
+  for (uint32_t i = 0; i < 2; i++) {
+    ts_config *config = options("storage", "DRAM", "seed", "5", NULL);
+    CHECK(ts_store_open(config, &stores[i], message, sizeof message) == TS_OK);
+    ts_config_free(config);
+    config = options("data", train_file, "batch", "203", "hidden", "24,9", "dim", "4", "seed", "1", "wide_buckets", "300",
+                     "deep_optimizer", "sgd", "deep_learning_rate", "1", NULL);
+    const int32_t status = i == 0 ? ts_trainer_open(stores[i], config, &trainers[i], message, sizeof message)
+                                  : ts_trainer_open_ranks(stores[i], ranks, config, &trainers[i], message, sizeof message);
+    CHECK_MSG(status == TS_OK, "%s", message);
+    ts_config_free(config);
+    CHECK(ts_trainer_train(trainers[i], 0, 1, NULL, NULL, &loss[i], NULL, message, sizeof message) == TS_OK);
+  }
+  CHECK_MSG(loss[0] == loss[1], "the first loss is %.17g, alone %.17g", loss[1], loss[0]);
+  static float values[2][40000];
+  for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+    uint64_t n = 0;
+    for (uint32_t k = 0; k < 2; k++)
+      CHECK(ts_trainer_parameters(trainers[k], names[i], values[k], 40000, &n, message, sizeof message) == TS_OK);
+    double most = 0, size = 0;
+    for (uint64_t v = 0; v < n; v++) {
+      most = fmax(most, fabs((double)values[0][v] - values[1][v]));
+      size = fmax(size, fabs((double)values[0][v]));
+    }
+    CHECK_MSG(most <= 1e-5 * size, "%s: differs by %g of %g", names[i], most, size);
+  }
+  static int64_t keys[10000];
+  uint64_t n = 0;
+  CHECK(ts_table_keys(stores[0], 2, keys, 10000, &n, message, sizeof message) == TS_OK);
+  CHECK(n > 20 && ts_table_lookup(stores[0], 2, keys, n, values[0], message, sizeof message) == TS_OK);
+  CHECK(ts_table_lookup(stores[1], 2, keys, n, values[1], message, sizeof message) == TS_OK);
+  double most = 0;
+  for (uint64_t v = 0; v < n * 4; v++) most = fmax(most, fabs((double)values[0][v] - values[1][v]));
+  CHECK_MSG(most < 1e-6, "rows differ by %g", most);
+  for (uint32_t i = 0; i < 2; i++) {
+    ts_trainer_close(trainers[i]);
+    ts_store_close(stores[i]);
+  }
+  ts_ranks_close(ranks);
+}
+
+/* ---- failures ---- */
+
+/* All ranks end with the same error. */
+static void expect_error(const char *name, job_plan plan, int32_t status, const char *words) {
+  outcome results[MOST_RANKS];
+  plan.name = name;
+  if (plan.steps == 0) plan.steps = 30;
+  run_job(&plan, results);
+  for (uint32_t r = 0; r < plan.ranks; r++)
+    CHECK_MSG(results[r].status == status && strstr(results[r].text, words) != NULL, "%s, rank %u: %d \"%s\"", name, r,
+              results[r].status, results[r].text);
+}
+
+static void failures_reach_all(void) {
+  expect_error("other seed", (job_plan){.ranks = 4, .odd = "seed=2", .places = {dram}}, TS_EINVAL,
+               "rank 3 has another configuration, data or library than rank 0");
+  expect_error("no data", (job_plan){.ranks = 2, .odd = "data=/nowhere", .places = {dram}}, TS_EIO, "Rank 1 of 2: ");
+  expect_error("full before the first step", (job_plan){.ranks = 2, .places = {dram, tiny}, .kinds = 2}, TS_EFULL, "Rank 1 of 2: ");
+  expect_error("full in a step", (job_plan){.ranks = 4, .empty = true, .places = {dram, dram, tinier}, .kinds = 3}, TS_EFULL,
+               "Rank 2 of 4: ");
+  expect_error("diverged", (job_plan){.ranks = 2, .more = "model=deepfm deep_optimizer=sgd deep_learning_rate=1e6", .places = {dram}},
+               TS_EDIVERGED, "diverged");
+  expect_error("micro-batches", (job_plan){.ranks = 2, .more = "micro_batch=2", .places = {dram}}, TS_EINVAL, "micro_batch");
+  expect_error("asynchronous", (job_plan){.ranks = 2, .more = "async_embedding=1", .places = {dram}}, TS_EINVAL, "async_embedding");
+  expect_error("bags", (job_plan){.ranks = 2, .more = "tables=a:4:mean:C1,C2", .places = {dram}}, TS_EINVAL, "\"a\" has a combiner");
+  expect_error("admission", (job_plan){.ranks = 2, .more = "record_frequency=1", .places = {dram}}, TS_EINVAL, "record_frequency");
+  expect_error("three ranks", (job_plan){.ranks = 3, .places = {dram}}, TS_EINVAL, "3 ranks train");
+  expect_error("no trainer", (job_plan){.ranks = 2, .servers = 2, .places = {dram}}, TS_EINVAL, "one must train");
+}
+
+/* A rank that is gone in the middle: the others' messages end, and say so. */
+typedef struct leaver {
+  memory_job *job;
+  uint32_t number;
+  int32_t status;
+  char text[512];
+} leaver;
+
+static void *leave(void *argument) {
+  leaver *l = argument;
+  const ts_ranks_ops ops = memory_ops(l->job, l->number);
+  ts_ranks *ranks;
+  uint64_t all[4], mine = l->number;
+  CHECK(ts_ranks_make(&ops, 0, &ranks, (ts_err){l->text, sizeof l->text}) == TS_OK);
+  if (l->number == 2) ts_ranks_abort(ranks, 1);
+  else l->status = ts_ranks_gather(ranks, &mine, sizeof mine, all, (ts_err){l->text, sizeof l->text});
+  ts_ranks_close(ranks);
+  return NULL;
+}
+
+static void a_rank_that_is_gone(void) {
+  memory_job job;
+  leaver ranks[4];
+  pthread_t threads[4];
+  memory_start(&job, 4);
+  for (uint32_t r = 0; r < 4; r++) {
+    ranks[r] = (leaver){.job = &job, .number = r};
+    pthread_create(&threads[r], NULL, leave, &ranks[r]);
+  }
+  for (uint32_t r = 0; r < 4; r++) pthread_join(threads[r], NULL);
+  for (uint32_t r = 0; r < 4; r++)
+    CHECK_MSG(r == 2 || (ranks[r].status == TS_EINTERNAL && strstr(ranks[r].text, "a rank is gone (1)") != NULL), "rank %u: %s", r,
+              ranks[r].text);
+  memory_end(&job);
+}
+
+int main(int argc, char **argv) {
+  const uint32_t steps = argc > 1 ? (uint32_t)atoi(argv[1]) : getenv("TIERSTORE_ROUNDS") != NULL ? 300 : 12;
+  setenv("PMEM_IS_PMEM_FORCE", "1", 1);
+  make_folder();
+  snprintf(train_file, sizeof train_file, "%s/train.cache", folder);
+  snprintf(test_file, sizeof test_file, "%s/test.cache", folder);
+  CHECK(run(ts_data_generate, options("out", train_file, "rows", "6000", "scale", "0.002", NULL), NULL) == TS_OK);
+  CHECK(run(ts_data_generate, options("out", test_file, "rows", "900", "scale", "0.002", "split", "test", NULL), NULL) == TS_OK);
+  one_step_is_that_of_one_process();
+  any_number_of_ranks(steps);
+  any_threads_and_messages(steps);
+  any_tiers(steps);
+  failures_reach_all();
+  a_rank_that_is_gone();
+  remove_folder();
+  return test_result();
+}

@@ -1,0 +1,118 @@
+/* rank_rows.c - rows of a table between the ranks that train and those that own them.
+ *
+ * A rank's keys of a table are listed micro-shard by micro-shard, there column by column and sample by sample: the order in
+ * which gradients of equal keys are summed, whatever the number of ranks. */
+#include "store/batches.h"
+#include "wdl/trainer.h"
+
+#include <string.h>
+
+/* Keys of one column and one micro-shard. */
+typedef struct stretch {
+  uint32_t column, vector; /* of the data; of the network */
+  uint32_t first, rows;    /* samples */
+  uint32_t shard, item;    /* counting from this rank's first; of the list */
+} stretch;
+
+/* Goes through them; starts with *at zeroed and `rows` 0. */
+static bool next_stretch(const ts_trainer *t, uint32_t table, uint32_t *step, stretch *s) {
+  const ts_table_plan *plan = &t->options.tables.plans[table];
+  const ts_ranks *ranks = t->over->ranks;
+  s->item += s->rows;
+  const uint32_t shard = *step / plan->count, column = (*step)++ % plan->count;
+  if (shard >= ts_ranks_shards(ranks)) return false;
+  const ts_mlp_rows at = ts_mlp_cut(&t->model.top, ts_ranks_first_shard(ranks) + shard, 0, t->rows);
+  *s = (stretch){plan->columns[column], plan->vector + column, at.first, at.rows, shard, s->item};
+  return true;
+}
+
+ts_mlp_rows ts_rank_samples(const ts_trainer *t) {
+  const ts_ranks *ranks = t->over->ranks;
+  const uint32_t shards = ts_ranks_shards(ranks), first = ts_ranks_first_shard(ranks);
+  if (shards == 0) return (ts_mlp_rows){0};
+  const ts_mlp_rows begin = ts_mlp_cut(&t->model.top, first, 0, t->rows);
+  const ts_mlp_rows end = ts_mlp_cut(&t->model.top, first + shards - 1, 0, t->rows);
+  return (ts_mlp_rows){.piece = first, .first = begin.first, .rows = end.first + end.rows - begin.first};
+}
+
+void ts_rank_ask(ts_trainer *t, uint32_t table, const int64_t *keys) {
+  ts_exchange *x = &t->over->exchange;
+  uint32_t step = 0;
+  ts_fold_begin(&x->asked.folds[table]);
+  for (stretch s = {0}; next_stretch(t, table, &step, &s);) {
+    const int64_t *column = keys + (size_t)s.column * t->options.batch;
+    for (uint32_t r = s.first; r < s.first + s.rows; r++) ts_exchange_add(x, table, column[r], s.shard);
+  }
+  ts_exchange_ask(x, table);
+}
+
+#define CHUNK 256u
+#define WIDEST 1024u
+
+/* Rows that exist; zeros for others; behind each row whether there is one. */
+static int32_t find_rows(ts_trainer *t, uint32_t table, const ts_fold *f, float *rows, uint64_t stride, ts_err err) {
+  const uint32_t dim = t->options.tables.plans[table].dim, chunk = TS_MAX(CHUNK * 16 / TS_MIN(dim, WIDEST), 4u);
+  float found_rows[CHUNK * 16];
+  uint8_t found[CHUNK * 16];
+  for (uint32_t first = 0; first < f->count; first += chunk) {
+    const uint32_t n = TS_MIN(f->count - first, chunk);
+    int32_t status = ts_table_find(t->store, t->tables[table], f->keys + first, n, 0, found_rows, found, err.text, err.cap);
+    if (status != TS_OK) return status;
+    for (uint32_t i = 0; i < n; i++) {
+      float *to = rows + (first + i) * stride;
+      memcpy(to, found_rows + (size_t)i * dim, dim * sizeof *to);
+      to[dim] = found[i];
+    }
+  }
+  return TS_OK;
+}
+
+int32_t ts_rank_serve(ts_trainer *t, uint32_t table, bool create, ts_err err) {
+  ts_exchange *x = &t->over->exchange;
+  if (!ts_ranks_owns(t->over->ranks)) return TS_OK;
+  ts_exchange_collect(x, table);
+  const ts_fold *f = &x->owned.folds[table];
+  uint64_t stride;
+  float *rows = ts_exchange_rows_of(x, table, &stride);
+  const int32_t status = !create ? find_rows(t, table, f, rows, stride, err)
+                                 : ts_table_lookup_strided(t->store, t->tables[table], f->keys, f->count, rows, stride, err);
+  if (status == TS_OK) ts_exchange_reply(x, table);
+  return status;
+}
+
+void ts_rank_spread(ts_trainer *t, uint32_t table, uint32_t which, uint64_t *absent) {
+  const ts_exchange *x = &t->over->exchange;
+  const ts_fold *f = &x->asked.folds[table];
+  const uint32_t dim = t->options.tables.plans[table].dim;
+  uint32_t step = 0;
+  for (stretch s = {0}; next_stretch(t, table, &step, &s);) {
+    uint64_t stride;
+    float *to = ts_model_rows(&t->model, which, s.vector, &stride) + s.first * stride;
+    for (uint32_t r = 0; r < s.rows; r++, to += stride) {
+      const float *row = ts_exchange_value(x, table, f->of[s.item + r]);
+      memcpy(to, row, dim * sizeof *to);
+      if (absent != NULL) *absent += row[dim] == 0;
+    }
+  }
+}
+
+void ts_rank_push(ts_trainer *t, uint32_t table, uint32_t which) {
+  ts_exchange *x = &t->over->exchange;
+  ts_fold *f = &x->asked.folds[table];
+  uint32_t step = 0;
+  for (stretch s = {0}; next_stretch(t, table, &step, &s);) {
+    uint64_t stride;
+    const float *gradients = ts_model_gradients(&t->model, which, s.vector, &stride) + s.first * stride;
+    for (uint32_t r = 0; r < s.rows; r++) f->from[s.item + r] = gradients + r * stride;
+  }
+  if (ts_ranks_trains(t->over->ranks)) ts_exchange_push(x, table);
+}
+
+int32_t ts_rank_update(ts_trainer *t, uint32_t table, ts_err err) {
+  ts_exchange *x = &t->over->exchange;
+  if (!ts_ranks_owns(t->over->ranks)) return TS_OK;
+  const ts_fold *f = &x->owned.folds[table];
+  if (f->count == 0) return ts_table_skip_update(t->store, t->tables[table], err);
+  const float *sums = ts_exchange_sums(x, table);
+  return ts_table_update_strided(t->store, t->tables[table], f->keys, f->count, sums, t->options.tables.plans[table].dim, err);
+}

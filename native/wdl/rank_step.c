@@ -1,0 +1,283 @@
+/* rank_step.c - the tasks of a training step over ranks and the graph they form.
+ *
+ *   distinct keys of the tables -> keys sent -> rows looked up by their owners -> rows sent -> into the network's input
+ *     -> micro-shards of this rank -> outputs of all samples, on every rank
+ *     -> gradients: of parts of the dense weights, of the tables' keys -> those of keys sent
+ *     -> updates of the tables by their owners, beside them dense gradients summed over the ranks
+ *     -> the optimizer's step of each part, columns of the wide part
+ *
+ * Messages follow one another by edges, in the same order on every rank. Every rank has the whole batch and the outputs of
+ * all its samples, so loss, the wide part's gradients and whether training diverged are computed everywhere alike. A rank
+ * that fails still takes part in the messages; all learn of it with the outputs, before anything is updated, or at the step's
+ * end. */
+#include "wdl/common/metrics.h"
+#include "wdl/trainer.h"
+
+#include <string.h>
+
+static bool stopped(ts_trainer *t) { return atomic_load_explicit(&t->failed, memory_order_relaxed); }
+static void stop(ts_trainer *t) { atomic_store_explicit(&t->failed, true, memory_order_relaxed); }
+
+static void fail_dense(ts_trainer *t) {
+  atomic_store_explicit(&t->dense_failed, true, memory_order_relaxed);
+  stop(t);
+}
+
+static void fail_table(ts_trainer *t, uint32_t table, int32_t status) {
+  t->part_status[table] = status;
+  if (status != TS_OK) stop(t);
+}
+
+static ts_err message_err(ts_trainer *t) { return (ts_err){t->over->message, sizeof t->over->message}; }
+
+/* Once a message failed there are no more. */
+static bool silent(const ts_trainer *t) { return t->over->status != TS_OK; }
+static void said(ts_trainer *t, int32_t status) {
+  t->over->status = status;
+  if (status != TS_OK) stop(t);
+}
+
+/* ---- rows ---- */
+
+static void ask(void *context, uint32_t table) {
+  ts_trainer *t = context;
+  ts_rank_ask(t, table, t->batch->keys);
+}
+
+static void send_keys(void *context, uint32_t part) {
+  ts_trainer *t = context;
+  if (!silent(t)) said(t, ts_exchange_keys(&t->over->exchange, part, message_err(t)));
+}
+
+static void serve(void *context, uint32_t table) {
+  ts_trainer *t = context;
+  if (!silent(t)) fail_table(t, table, ts_rank_serve(t, table, true, ts_trainer_part_err(t, table)));
+}
+
+static void send_rows(void *context, uint32_t part) {
+  ts_trainer *t = context;
+  (void)part;
+  if (!silent(t)) said(t, ts_exchange_send_rows(&t->over->exchange, message_err(t)));
+}
+
+static void spread(void *context, uint32_t table) {
+  ts_trainer *t = context;
+  if (!stopped(t)) ts_rank_spread(t, table, 0, NULL);
+}
+
+static void push(void *context, uint32_t table) {
+  ts_trainer *t = context;
+  if (!stopped(t)) ts_rank_push(t, table, 0);
+}
+
+static void send_gradients(void *context, uint32_t part) {
+  ts_trainer *t = context;
+  (void)part;
+  if (!silent(t)) said(t, ts_exchange_send_gradients(&t->over->exchange, message_err(t)));
+}
+
+static void update(void *context, uint32_t table) {
+  ts_trainer *t = context;
+  if (!stopped(t)) fail_table(t, table, ts_rank_update(t, table, ts_trainer_part_err(t, table)));
+}
+
+/* ---- layers ---- */
+
+static int32_t forward(ts_trainer *t, ts_batch *batch, uint32_t shard, bool training) {
+  const uint32_t piece = ts_ranks_first_shard(t->over->ranks) + shard;
+  const ts_mlp_rows at = ts_mlp_cut(&t->model.top, piece, 0, t->rows);
+  if (!training && at.rows == 0) return TS_OK;
+  return ts_model_forward(&t->model, 0, at, training, batch);
+}
+
+static void run_shard(void *context, uint32_t shard) {
+  ts_trainer *t = context;
+  ts_model *m = &t->model;
+  if (stopped(t)) return;
+  const ts_mlp_rows at = ts_mlp_cut(&m->top, ts_ranks_first_shard(t->over->ranks) + shard, 0, t->rows);
+  int32_t status = forward(t, t->batch, shard, true);
+  for (uint32_t r = at.first; r < at.first + at.rows; r++)
+    m->loss_gradient[r] = (float)((ts_sigmoid(m->logit[r]) - (t->batch->labels[r] > 0)) / t->options.batch);
+  if (status == TS_OK) status = ts_model_backward(m, 0, at);
+  if (status != TS_OK) fail_dense(t);
+}
+
+/* What a rank tells of a step: whether it failed, and then its samples' outputs. */
+typedef struct report {
+  uint32_t failed;
+  float outputs[];
+} report;
+
+static size_t report_bytes(const ts_trainer *t) { return sizeof(report) + t->over->most * sizeof(float); }
+
+/* Samples of every rank are those of one cut of the batch. */
+static void gather(ts_trainer *t) {
+  ts_over_ranks *o = t->over;
+  const ts_mlp_rows mine = ts_rank_samples(t);
+  report *told = o->told;
+  told->failed = stopped(t);
+  memcpy(told->outputs, t->model.logit + mine.first, mine.rows * sizeof(float));
+  if (!silent(t)) said(t, ts_ranks_gather(o->ranks, told, report_bytes(t), o->heard, message_err(t)));
+  if (silent(t)) return;
+  for (uint32_t r = 0; r < o->ranks->ops.size; r++) {
+    const report *heard = (const void *)((const char *)o->heard + r * report_bytes(t));
+    if (heard->failed) stop(t);
+    if (r >= o->ranks->trainers) continue;
+    const uint32_t first = (uint32_t)((uint64_t)t->rows * r / o->ranks->trainers);
+    const uint32_t end = (uint32_t)((uint64_t)t->rows * (r + 1) / o->ranks->trainers);
+    memcpy(t->model.logit + first, heard->outputs, (end - first) * sizeof(float));
+  }
+}
+
+static void gather_outputs(void *context, uint32_t part) {
+  ts_trainer *t = context;
+  ts_model *m = &t->model;
+  (void)part;
+  gather(t);
+  for (uint32_t r = 0; r < t->rows && !stopped(t); r++) {
+    const bool positive = t->batch->labels[r] > 0;
+    m->losses[r] = ts_logloss(m->logit[r], positive);
+    m->loss_gradient[r] = (float)((ts_sigmoid(m->logit[r]) - positive) / t->options.batch);
+  }
+}
+
+static ts_mlp *mlp_of(ts_model *m, uint32_t *part) {
+  const uint32_t of_top = ts_mlp_update_parts(&m->top);
+  if (*part < of_top) return &m->top;
+  *part -= of_top;
+  return &m->bottom;
+}
+
+static void gradient(void *context, uint32_t part) {
+  ts_trainer *t = context;
+  const ts_mlp *mlp = mlp_of(&t->model, &part);
+  if (!stopped(t) && ts_mlp_gradient_apart(mlp, part, ts_ranks_first_shard(t->over->ranks)) != TS_OK) fail_dense(t);
+}
+
+static int32_t sum(ts_trainer *t, const ts_mlp *mlp) {
+  return ts_ranks_sum(t->over->ranks, mlp->gradients, ts_mlp_gradient_floats(mlp), t->over->scratch, message_err(t));
+}
+
+static void sum_gradients(void *context, uint32_t part) {
+  ts_trainer *t = context;
+  (void)part;
+  if (silent(t) || !ts_ranks_trains(t->over->ranks)) return;
+  said(t, sum(t, &t->model.top));
+  if (!silent(t) && ts_model_has_bottom(&t->model)) said(t, sum(t, &t->model.bottom));
+}
+
+static void apply(void *context, uint32_t part) {
+  ts_trainer *t = context;
+  const ts_mlp *mlp = mlp_of(&t->model, &part);
+  if (!stopped(t)) ts_mlp_apply(mlp, part);
+}
+
+/* Forward left the buckets of this rank's samples. */
+static void update_wide(void *context, uint32_t part) {
+  ts_trainer *t = context;
+  ts_wide *wide = &t->model.wide;
+  if (stopped(t)) return;
+  const ts_mlp_rows mine = ts_rank_samples(t);
+  const uint32_t end = mine.first + mine.rows;
+  if (part < TS_CATEGORIES) {
+    ts_wide_find(wide, part, 0, mine.first, t->batch->keys);
+    ts_wide_find(wide, part, end, t->rows - end, t->batch->keys);
+  }
+  ts_wide_update(wide, part, t->options.batch, t->batch->numerics, t->model.loss_gradient);
+}
+
+/* ---- the graph ---- */
+
+/* `parts` tasks of a phase that wait for `before`, and what waits for them all. */
+static uint32_t add_all(ts_graph *g, ts_task_run *run, uint32_t parts, uint32_t phase, uint32_t kind, uint32_t before) {
+  const uint32_t first = g->count;
+  for (uint32_t p = 0; p < parts; p++) {
+    const uint32_t task = ts_graph_add(g, run, p, phase, kind);
+    if (before != UINT32_MAX) ts_graph_edge(g, before, task);
+  }
+  const uint32_t done = ts_graph_add(g, NULL, 0, phase, kind);
+  for (uint32_t p = 0; p < parts; p++) ts_graph_edge(g, first + p, done);
+  if (parts == 0 && before != UINT32_MAX) ts_graph_edge(g, before, done);
+  return done;
+}
+
+int32_t ts_rank_plan_step(ts_trainer *t, ts_err err) {
+  ts_graph *g = &t->graph;
+  ts_ranks *ranks = t->over->ranks;
+  const bool trains = ts_ranks_trains(ranks);
+  const uint32_t tables = t->options.tables.count, parts = trains ? ts_model_parts(&t->model) : 0;
+  const uint32_t wide = trains && ts_model_has_wide(&t->model) ? TS_WIDE_PARTS : 0;
+  uint32_t done = add_all(g, ask, tables, 0, TS_PHASE_LOOKUP, UINT32_MAX);
+  done = add_all(g, send_keys, 1, 1, TS_PHASE_LOOKUP, done);
+  done = add_all(g, serve, tables, 2, TS_PHASE_LOOKUP, done);
+  done = add_all(g, send_rows, 1, 3, TS_PHASE_LOOKUP, done);
+  done = add_all(g, spread, tables, 4, TS_PHASE_LOOKUP, done);
+  done = add_all(g, run_shard, ts_ranks_shards(ranks), 5, TS_PHASE_DENSE, done);
+  done = add_all(g, gather_outputs, 1, 6, TS_PHASE_DENSE, done);
+  const uint32_t gradients = add_all(g, gradient, parts, 7, TS_PHASE_DENSE, done);
+  const uint32_t pushed = add_all(g, push, tables, 7, TS_PHASE_UPDATE, done);
+  const uint32_t sent = add_all(g, send_gradients, 1, 8, TS_PHASE_UPDATE, pushed);
+  const uint32_t summed = ts_graph_add(g, sum_gradients, 0, 9, TS_PHASE_DENSE);
+  ts_graph_edge(g, gradients, summed);
+  ts_graph_edge(g, sent, summed);
+  add_all(g, update, tables, 9, TS_PHASE_UPDATE, sent);
+  add_all(g, apply, parts, 10, TS_PHASE_DENSE, summed);
+  add_all(g, update_wide, wide, 10, TS_PHASE_DENSE, summed);
+  return ts_graph_finish(g, err);
+}
+
+/* ---- evaluation ---- */
+
+/* What the passes of a scored batch share. */
+typedef struct scored {
+  ts_trainer *trainer;
+  ts_batch *batch;
+  uint64_t absent[TS_CATEGORIES];
+} scored;
+
+static void ask_scored(void *context, uint32_t table) {
+  scored *s = context;
+  ts_rank_ask(s->trainer, table, s->batch->keys);
+}
+
+static void find_scored(void *context, uint32_t table) {
+  ts_trainer *t = ((scored *)context)->trainer;
+  if (!silent(t)) fail_table(t, table, ts_rank_serve(t, table, false, ts_trainer_part_err(t, table)));
+}
+
+static void spread_scored(void *context, uint32_t table) {
+  scored *s = context;
+  if (!stopped(s->trainer)) ts_rank_spread(s->trainer, table, 0, &s->absent[table]);
+}
+
+static void score_shard(void *context, uint32_t shard) {
+  scored *s = context;
+  if (!stopped(s->trainer) && forward(s->trainer, s->batch, shard, false) != TS_OK) fail_dense(s->trainer);
+}
+
+int32_t ts_rank_score(ts_trainer *t, ts_batch *batch, int32_t status, uint64_t *pairs, uint64_t *absent, ts_err err) {
+  scored s = {.trainer = t, .batch = batch};
+  const uint32_t tables = t->options.tables.count;
+  status = ts_rank_agree(t, status, err);
+  if (status != TS_OK) return status;
+  memset(t->part_status, 0, sizeof t->part_status);
+  atomic_store(&t->failed, false);
+  atomic_store(&t->dense_failed, false);
+  ts_model_begin(&t->model, t->step, 0);
+  ts_pool_run(t->pool, tables, ask_scored, &s);
+  send_keys(t, 1); /* with each row whether there is one */
+  ts_pool_run(t->pool, tables, find_scored, &s);
+  send_rows(t, 0);
+  ts_pool_run(t->pool, tables, spread_scored, &s);
+  ts_pool_run(t->pool, ts_ranks_shards(t->over->ranks), score_shard, &s);
+  gather(t);
+  for (uint32_t i = 0; i < tables; i++) {
+    *pairs += (uint64_t)ts_rank_samples(t).rows * t->options.tables.plans[i].count;
+    *absent += s.absent[i];
+  }
+  for (uint32_t i = 0; i < tables && status == TS_OK; i++)
+    if (t->part_status[i] != TS_OK) status = ts_fail(err, t->part_status[i], "%s", t->part_message[i]);
+  if (status == TS_OK && atomic_load(&t->dense_failed))
+    status = ts_fail(err, TS_EINTERNAL, "Cannot evaluate: oneDNN refused a matrix product");
+  return ts_rank_agree(t, status, err);
+}

@@ -1,0 +1,63 @@
+/**
+ * One rank: trains a small model together with the others and prints what came of it, as one line of JSON. Arguments: JSON of
+ * {@linkcode RankTask}. What fails is printed to the standard error, and ends all ranks.
+ */
+
+import { EmbeddingStore, type Mpi, Ranks, type TrainerOptions, WdlTrainer } from "../../mod.ts";
+
+/** What a rank does. */
+export interface RankTask {
+  readonly mpi?: Mpi;
+  readonly servers?: number;
+  readonly trainer: TrainerOptions;
+  readonly steps: number;
+  /** Where stores with a second tier keep it; their kinds are given to the ranks in turn. */
+  readonly folder: string;
+  readonly storages: readonly ("DRAM" | "DRAM_PMEM" | "DRAM_SSDHASH")[];
+  /** Prints "training" to the standard error before the first step. */
+  readonly tells?: boolean;
+}
+
+/** What a rank prints. */
+export interface RankResult {
+  readonly rank: number;
+  readonly size: number;
+  readonly library: string;
+  readonly sentBytes: number;
+  readonly digest: string;
+  readonly loss: number;
+  readonly auc: number;
+}
+
+async function train(task: RankTask, ranks: Ranks): Promise<RankResult> {
+  const { rank } = ranks.describe();
+  const storage = task.storages[rank % task.storages.length] ?? "DRAM";
+  const tiers = storage === "DRAM"
+    ? {}
+    : { size: [200_000, 64_000_000], sizeCounts: "rows", path: task.folder } as const;
+  const pmem = storage === "DRAM_PMEM" ? { pmem: "libpmem" } as const : {};
+  using store = EmbeddingStore.open({ storage, seed: 5, ...tiers, ...pmem });
+  using trainer = WdlTrainer.open(store, task.trainer, ranks);
+  await trainer.fill();
+  if (task.tells === true) console.error("training");
+  const { loss } = await trainer.train(task.steps);
+  const { auc } = await trainer.evaluate(task.trainer.data, { maxRows: 1000 });
+  const digest = await trainer.digest();
+  const { size, library, sentBytes } = ranks.describe();
+  return { rank, size, library, sentBytes, digest, loss, auc };
+}
+
+if (import.meta.main) {
+  const task = JSON.parse(Deno.args[0] ?? "") as RankTask;
+  using ranks = Ranks.open({
+    ...(task.mpi === undefined ? {} : { mpi: task.mpi }),
+    ...(task.servers === undefined ? {} : { servers: task.servers }),
+  });
+  try {
+    const result = await train(task, ranks);
+    Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(result)}\n`));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    ranks.abort(1);
+  }
+}

@@ -1,0 +1,205 @@
+import "../native_library.ts";
+import { generateData } from "../../ffi/data.ts";
+import { EmbeddingStore } from "../../ffi/store.ts";
+import { type Mpi, Ranks, shimOf } from "../../ffi/ranks.ts";
+import { WdlTrainer } from "../../ffi/trainer.ts";
+import { TierstoreError } from "../../ffi/errors.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";
+import type { RankResult, RankTask } from "./ranks_program.ts";
+
+const MODEL = { batch: 256, dim: 4, hidden: [16, 8], wideBuckets: 200, seed: 1 } as const;
+const PROGRAM = decodeURIComponent(new URL("ranks_program.ts", import.meta.url).pathname);
+
+/** Why ranks of this MPI cannot be started here; `undefined`: they can. */
+function missing(mpi: Mpi): string | undefined {
+  for (const folder of (Deno.env.get("PATH") ?? "").split(":")) {
+    try {
+      Deno.statSync(`${folder}/mpirun.${mpi}`);
+      Deno.statSync(shimOf(mpi));
+      return undefined;
+    } catch {
+      // Not there.
+    }
+  }
+  return `mpirun.${mpi} or the library of ${mpi} is missing`;
+}
+
+/** Starts ranks of the test program on this machine, more than it has CPUs. */
+function start(mpi: Mpi, count: number, task: Omit<RankTask, "mpi">): Deno.Command {
+  const root = { OMPI_ALLOW_RUN_AS_ROOT: "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1" };
+  const many = mpi === "openmpi" ? ["--oversubscribe", "--bind-to", "none"] : [];
+  const args = ["-n", String(count), ...many, Deno.execPath(), "run", "-A", "--no-check", PROGRAM];
+  return new Deno.Command(`mpirun.${mpi}`, {
+    args: [...args, JSON.stringify({ ...task, mpi })],
+    env: { ...root, PMEM_IS_PMEM_FORCE: "1", NO_COLOR: "1", OMPI_MCA_mpi_yield_when_idle: "1" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+async function run(mpi: Mpi, count: number, task: Omit<RankTask, "mpi">): Promise<RankResult[]> {
+  const { code, stdout, stderr } = await start(mpi, count, task).output();
+  const text = new TextDecoder();
+  assertEquals(code, 0, text.decode(stderr));
+  const lines = text.decode(stdout).trim().split("\n").map((line) => JSON.parse(line) as RankResult);
+  return lines.sort((a, b) => a.rank - b.rank);
+}
+
+/** Digest, loss and AUC of one rank alone, without MPI. */
+async function alone(data: string, steps: number): Promise<[string, number, number]> {
+  using ranks = Ranks.open();
+  using store = EmbeddingStore.open({ storage: "DRAM", seed: 5 });
+  using trainer = WdlTrainer.open(store, { ...MODEL, data }, ranks);
+  await trainer.fill();
+  const { loss } = await trainer.train(steps);
+  const { auc } = await trainer.evaluate(data, { maxRows: 1000 });
+  return [await trainer.digest(), loss, auc];
+}
+
+async function withData(test: (data: string, folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await generateData({ out: `${folder}/train.bin`, rows: 5000, scale: 0.001 });
+    await test(`${folder}/train.bin`, folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+for (const mpi of ["openmpi", "mpich"] as const) {
+  const reason = missing(mpi);
+  const name = `processes of ${mpi} train the same bits as one rank alone`;
+  Deno.test(
+    reason === undefined ? name : `${name} (skipped: ${reason})`,
+    { ignore: reason !== undefined },
+    async () => {
+      await withData(async (data, folder) => {
+        const steps = 10;
+        const one = await alone(data, steps);
+        const task = { trainer: { ...MODEL, data }, steps, folder, storages: ["DRAM"] } as const;
+        const jobs = [
+          [2, { ...task, storages: ["DRAM_PMEM", "DRAM_SSDHASH"] }],
+          [4, { ...task, storages: ["DRAM", "DRAM_SSDHASH", "DRAM_PMEM"], servers: 2 }],
+        ] as const;
+        for (const [count, job] of jobs) {
+          const results = await run(mpi, count, job);
+          assertEquals(
+            results.map(({ rank, size }) => [rank, size]),
+            Array.from({ length: count }, (_, i) => [i, count]),
+          );
+          for (const { digest, loss, auc } of results) assertEquals([digest, loss, auc], one);
+          assert(results.every(({ library, sentBytes }) => /mpi/i.test(library) && sentBytes > 0), results[0]?.library);
+        }
+      });
+    },
+  );
+}
+
+/** Processes whose command line has these words: their ids and states. */
+function processesWith(words: string): number[] {
+  return [...Deno.readDirSync("/proc")].filter(({ name }) => /^\d+$/.test(name)).flatMap(({ name }) => {
+    try {
+      return Deno.readTextFileSync(`/proc/${name}/cmdline`).includes(words) ? [Number(name)] : [];
+    } catch {
+      return []; // gone meanwhile
+    }
+  });
+}
+
+for (const mpi of ["openmpi", "mpich"] as const) {
+  const reason = missing(mpi);
+  const skipped = reason === undefined ? "" : ` (skipped: ${reason})`;
+  const asTest = { ignore: reason !== undefined };
+
+  Deno.test(`${mpi}: a rank that is killed ends all of them within ten seconds${skipped}`, asTest, async () => {
+    await withData(async (data, folder) => {
+      const task = { trainer: { ...MODEL, data }, steps: 1_000_000, folder, storages: ["DRAM"], tells: true } as const;
+      using child = new Disposing(start(mpi, 2, task).spawn());
+      let told = "";
+      const reader = child.process.stderr.pipeThrough(new TextDecoderStream()).getReader();
+      while (told.split("training").length < 3) {
+        const { value, done } = await reader.read();
+        assert(!done, told);
+        told += value;
+      }
+      // Ranks, and the launcher, have the folder's name in their command line.
+      const ranks = processesWith(folder).filter((id) => commandOf(id).startsWith(Deno.execPath()));
+      assertEquals(ranks.length, 2);
+      const killed = performance.now();
+      Deno.kill(ranks[1] ?? 0, "SIGKILL");
+      const { code } = await child.process.status;
+      assert(performance.now() - killed < 10_000, `ended after ${performance.now() - killed} ms`);
+      assert(code !== 0);
+      for (let read = await reader.read(); !read.done; read = await reader.read()) told += read.value;
+      for await (const chunk of child.process.stdout.pipeThrough(new TextDecoderStream())) told += chunk;
+      assert(/process rank [01]\b/.test(told) || told.includes(String(ranks[1])), told); // the launcher names it
+      assertEquals(processesWith(folder), []);
+    });
+  });
+
+  Deno.test(
+    `${mpi}: ranks that differ are refused before the first step, all by one message${skipped}`,
+    asTest,
+    async () => {
+      await withData(async (data, folder) => {
+        const task = { trainer: { ...MODEL, data, microBatch: 2 }, steps: 5, folder, storages: ["DRAM"] } as const;
+        const { code, stderr, stdout } = await start(mpi, 2, task).output();
+        assert(code !== 0);
+        assertEquals(new TextDecoder().decode(stdout), "");
+        assert(new TextDecoder().decode(stderr).includes("Rank 0 of 2: Cannot open trainer over ranks"));
+        assertEquals(processesWith(folder), []);
+      });
+    },
+  );
+}
+
+/** The command line of a process, `""` if it is gone. */
+function commandOf(id: number): string {
+  try {
+    return Deno.readTextFileSync(`/proc/${id}/cmdline`);
+  } catch {
+    return "";
+  }
+}
+
+/** A process that does not outlive its test. */
+class Disposing implements Disposable {
+  readonly process: Deno.ChildProcess;
+  constructor(process: Deno.ChildProcess) {
+    this.process = process;
+  }
+  [Symbol.dispose](): void {
+    try {
+      this.process.kill("SIGTERM");
+    } catch {
+      // It ended.
+    }
+  }
+}
+
+Deno.test("a trainer over one rank alone closes with its ranks, and asks for ranks", async () => {
+  await withData(async (data) => {
+    using store = EmbeddingStore.open({ storage: "DRAM" });
+    const ranks = Ranks.open();
+    assertEquals({ ...ranks.describe(), messageNs: 0 }, {
+      ...{ rank: 0, size: 1, trainers: 1, owners: 1, library: "none" },
+      ...{ messages: 0, sentBytes: 0, receivedBytes: 0, messageNs: 0 },
+    });
+    const trainer = WdlTrainer.open(store, { ...MODEL, data, ranksMessages: "separate", ranksRows: "bf16" }, ranks);
+    await trainer.train(2);
+    ranks.close();
+    assertEquals(trainer.closed, true);
+    await assertRejects(() => trainer.train(1), Error, "the group of ranks is closed");
+    assertThrows(() => WdlTrainer.open(store, { ...MODEL, data }, ranks), Error, "is closed");
+    assertThrows(() => WdlTrainer.open(store, { ...MODEL, data }, {} as Ranks), TypeError, "as a group of ranks");
+    assertThrows(() => WdlTrainer.open(store, { ...MODEL, data, ranksRows: "bf16" }), TierstoreError, "ranks_rows");
+  });
+});
+
+Deno.test("ranks of an MPI that is not there are refused with the packages", () => {
+  const error = assertThrows(() => Ranks.open({ mpi: "none" as Mpi }), TierstoreError, "libmpich-dev");
+  assertEquals(error.status, "TS_EUNAVAILABLE");
+  assertThrows(() => Ranks.open({ server: 1 } as never), TypeError, "servers");
+  assertThrows(() => Ranks.open({ servers: 1 }), TierstoreError, "one must train");
+});
