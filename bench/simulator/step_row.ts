@@ -52,12 +52,8 @@ async function simulated({ medium, cache, s }: Setting, dram: string, prices: So
     configurations: {
       tiers: {
         mode: "fsdax",
-        software: { upkeep: upkeep.value },
-        tiers: [{ media: dram, size: Math.round(ROWS * cache) * ROW }, {
-          media: medium,
-          size: 2 * ROWS * ROW,
-          perRead: perMiss.value,
-        }],
+        software: { upkeep: upkeep.value, miss: perMiss.value },
+        tiers: [{ media: dram, size: Math.round(ROWS * cache) * ROW }, { media: medium, size: 2 * ROWS * ROW }],
       },
     },
   });

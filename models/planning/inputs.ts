@@ -15,6 +15,7 @@ import { bandFor, loadResiduals, type Residuals } from "../media/calibration/ban
 import { capacityOf } from "../simulation/capacity.ts";
 import { STORES } from "../simulation/native_options.ts";
 import { resolveTier } from "../simulation/resolve.ts";
+import { loadSoftware } from "../simulation/software_file.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
 import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
 import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
@@ -53,7 +54,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
     computeSeconds: file.computeMs / 1e3,
     overlapped: file.overlapped,
     trains: Object.values(file.tables).some(({ optimizer }) => optimizer !== "none"),
-    perRowSeconds: file.perRowNs * 1e-9,
+    software: file.software === undefined ? { perRow: file.perRowNs * 1e-9 } : await pricesAt(file),
     allReduceBytes: file.allReduceBytes,
     media,
   };
@@ -80,6 +81,21 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
     step: planStepModel(setting),
     simulate: planSimulator(setting),
     maxHosts: file.maxHosts,
+  };
+}
+
+/** What our store costs by the file that a plan names. */
+async function pricesAt({ software = "", directory }: ResolvedPlanFile): Promise<StepSetting["software"]> {
+  const { prices } = await loadSoftware(software, directory).catch((error) => {
+    if (!(error instanceof ScenarioError || error instanceof Deno.errors.NotFound)) throw error;
+    throw new ScenarioError([{ path: ["software"], message: error.message }]);
+  });
+  return {
+    perKey: prices.perKey.value,
+    perRow: prices.perRow.value,
+    perUpdate: prices.perUpdate.value,
+    upkeep: prices.upkeep.value,
+    miss: prices.perMiss.value,
   };
 }
 

@@ -85,6 +85,8 @@ export interface PlanFile {
   overlapped?: boolean;
   /** Nanoseconds of a core for a row that is looked up or updated, without its accesses to memory. Default 60. */
   perRowNs?: number;
+  /** Path of a file of prices that `tierbench calibrate` wrote, from the folder of this plan; in place of `perRowNs`. */
+  software?: string;
   /** Bytes of dense weights that workers exchange in a step. Default 0. */
   allReduce?: string | number;
   /**
@@ -150,6 +152,8 @@ export interface ResolvedPlanFile {
   readonly overlapped: boolean;
   /** Nanoseconds of a core for a row that is looked up or updated, without its accesses to memory. */
   readonly perRowNs: number;
+  /** Path of a file of prices, which count in place of `perRowNs`; absent: none is named. */
+  readonly software?: string;
   /** Bytes of dense weights that workers exchange in a step. */
   readonly allReduceBytes: number;
   /** What must be met: samples a second, milliseconds of the slowest step in a hundred, US dollars an hour. */
@@ -291,6 +295,10 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
       1e9,
     ),
   ),
+  software: v.exactOptional(described(
+    text,
+    "Path of a file of prices that tierbench calibrate wrote, relative to this file: what our store costs, in place of perRowNs.",
+  )),
   allReduce: v.exactOptional(described(size, "Bytes of dense weights that workers exchange in a step. Default 0.")),
   target: described(
     v.pipe(
@@ -361,6 +369,7 @@ export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "director
     computeMs: written.computeMs ?? 0,
     overlapped: written.overlapped ?? false,
     perRowNs: written.perRowNs ?? 60,
+    ...(written.software === undefined ? {} : { software: written.software }),
     allReduceBytes: parseBytes(written.allReduce ?? 0),
     target: written.target,
     prices: written.prices ?? "2026-11",

@@ -25,8 +25,17 @@ export interface StepSetting {
   readonly overlapped: boolean;
   /** Whether rows are updated; else they are served. */
   readonly trains: boolean;
-  /** Core seconds of a row that is looked up or updated, without its accesses to memory. */
-  readonly perRowSeconds: number;
+  /**
+   * Core seconds without accesses to memory: of a key, of a row looked up, of one updated (default: as one looked up), of one
+   * kept in order, of one brought up from a lower tier. Default 0.
+   */
+  readonly software: {
+    readonly perKey?: number;
+    readonly perRow: number;
+    readonly perUpdate?: number;
+    readonly upkeep?: number;
+    readonly miss?: number;
+  };
   /** Bytes of dense weights that workers exchange in a step. */
   readonly allReduceBytes: number;
   /** Media by the names that tiers use. */
@@ -104,8 +113,9 @@ export function planSimulation(
     compute: {
       dense: !runsInVirtualTime(setting, hosts) ? 0 : setting.computeSeconds,
       on: "accelerator",
-      perRow: setting.perRowSeconds,
-      perUpdate: setting.perRowSeconds,
+      perKey: setting.software.perKey ?? 0,
+      perRow: setting.software.perRow,
+      perUpdate: setting.software.perUpdate ?? setting.software.perRow,
       source: "the plan",
     },
     overlap: { async: setting.overlapped && one },
@@ -120,6 +130,7 @@ export function planSimulation(
     configurations: {
       plan: {
         mode: last,
+        software: { upkeep: setting.software.upkeep ?? 0, miss: setting.software.miss ?? 0 },
         tiers: machine.tiers.map(({ medium }, k) => ({ media: medium, size: Math.ceil(used[k] ?? 0) })),
       },
     },

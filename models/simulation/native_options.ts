@@ -217,6 +217,7 @@ export function engineOptionsOn(
     update_ps: String(picoseconds(compute.perUpdate)),
     maintenance: software.maintenance,
     upkeep_ps: String(picoseconds(software.upkeep)),
+    miss_ps: String(picoseconds(software.miss)),
     rows_in_flight: String(software.rowsInFlight),
     lock_ps: String(picoseconds(software.lock)),
     lock_misses: software.lockMisses ? "1" : "0",

@@ -207,6 +207,11 @@ const configuration = v.strictObject({
         v.picklist(["critical", "gap"]),
         'With servers: rows are moved while requests are served, or between pull and push. Default "critical".',
       )),
+      miss: optional(
+        duration(
+          "Time of bringing a row up from a lower tier, and of the one that leaves for it, beside their memory accesses. Default 0.",
+        ),
+      ),
       upkeep: optional(
         duration(
           "Time of keeping a row in order, once a step for each different row: of servers by the threads of maintenance, on one machine of several tiers by those that look rows up. Default 0.",
@@ -306,7 +311,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
   ),
   compute: described(compute, "Time of computing, with its source."),
   software: optional(words(
-    "Path of a file of prices that tierbench calibrate wrote, relative to this file: perKey, perRow, perUpdate, upkeep and perRead of lower tiers, with their ranges, where they are not stated.",
+    "Path of a file of prices that tierbench calibrate wrote, relative to this file: perKey, perRow, perUpdate, and upkeep and miss of software, with their ranges, where they are not stated.",
   )),
   ranges: optional(described(
     v.strictObject(Object.fromEntries(

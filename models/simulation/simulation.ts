@@ -173,6 +173,11 @@ export interface Software {
    */
   readonly upkeep?: Duration;
   /**
+   * Core time of bringing a row up from a lower tier, and of the one that leaves for it, beside their accesses to memory:
+   * policy, lock, places. Default 0.
+   */
+  readonly miss?: Duration;
+  /**
    * Rows that a thread waits for at the same time: 1 for software that follows one row's pointers before the next one's.
    * Default 0: as many as the medium's lines in flight allow, as stores do that look a batch up ahead.
    */
@@ -306,6 +311,7 @@ export const RANGED_FIELDS = [
   "cluster.network.latency",
   "software.lock",
   "software.upkeep",
+  "software.miss",
   "tiers.perRead",
   "tiers.perWrite",
   "pages.fault",
@@ -362,8 +368,8 @@ export interface Simulation {
   readonly compute: Compute;
   /**
    * Path of a file of prices that `tierbench calibrate` wrote, from the folder of this simulation: what our store costs beside
-   * its accesses, `perKey`, `perRow` and `perUpdate` of `compute`, `upkeep` of configurations whose rows the store places, and
-   * `perRead` of their lower tiers, each with its range, where they are not stated.
+   * its accesses, `perKey`, `perRow` and `perUpdate` of `compute`, `upkeep` and `miss` of configurations whose rows the store
+   * places, each with its range, where they are not stated.
    */
   readonly software?: string;
   /**
@@ -442,8 +448,12 @@ export interface ResolvedSimulatedConfiguration {
    * again to move up. Absent: pages stay.
    */
   readonly migration?: { readonly scan: number; readonly perPage: number; readonly within: number };
-  /** What the system's software adds to its memory accesses; `lock` and `upkeep` in seconds a row. */
-  readonly software: Required<Omit<Software, "lock" | "upkeep">> & { readonly lock: number; readonly upkeep: number };
+  /** What the system's software adds to its memory accesses; `lock`, `upkeep` and `miss` in seconds a row. */
+  readonly software: Required<Omit<Software, "lock" | "upkeep" | "miss">> & {
+    readonly lock: number;
+    readonly upkeep: number;
+    readonly miss: number;
+  };
   /** How rows and weights are saved: seconds between checkpoints, bytes a second, bytes of dense weights. */
   readonly checkpoint: {
     readonly kind: "none" | "incremental" | "version";

@@ -24,7 +24,7 @@ function rangesOf({ prices }: SoftwareFile): Partial<Record<RangedField, number>
     "compute.perRow": prices.perRow,
     "compute.perUpdate": prices.perUpdate,
     "software.upkeep": prices.upkeep,
-    "tiers.perRead": prices.perMiss,
+    "software.miss": prices.perMiss,
   };
   return Object.fromEntries(
     Object.entries(fields).flatMap(([field, price]) => {
@@ -41,8 +41,7 @@ function configurationOf(one: SimulatedConfiguration, { prices }: SoftwareFile):
   if (!placed) return one;
   return {
     ...one,
-    software: { upkeep: prices.upkeep.value, ...one.software },
-    tiers: one.tiers.map((tier, t) => t === 0 ? tier : { perRead: prices.perMiss.value, ...tier }),
+    software: { upkeep: prices.upkeep.value, miss: prices.perMiss.value, ...one.software },
   };
 }
 

@@ -40,6 +40,7 @@ export const DEFAULT_RANGES: Readonly<Record<RangedField, number>> = {
   "cluster.network.latency": 2,
   "software.lock": 1.2,
   "software.upkeep": 1.5,
+  "software.miss": 1.5,
   "tiers.perRead": 1.5,
   "tiers.perWrite": 1.5,
   "pages.fault": 2,
@@ -85,6 +86,7 @@ function statedOf({ compute, cluster }: ResolvedSimulation, set: Set): Readonly<
     "cluster.network.latency": cluster.servers > 0 ? cluster.network?.latency ?? 0 : 0,
     "software.lock": set.software.lock,
     "software.upkeep": set.software.upkeep,
+    "software.miss": set.software.miss,
     "tiers.perRead": tiers("perRead"),
     "tiers.perWrite": tiers("perWrite"),
     "pages.fault": set.pages.fault,
@@ -157,6 +159,7 @@ export function withFactors(
         ...set.software,
         lock: set.software.lock * f("software.lock"),
         upkeep: set.software.upkeep * f("software.upkeep"),
+        miss: set.software.miss * f("software.miss"),
       },
       pages: { ...set.pages, fault: set.pages.fault * f("pages.fault") },
       ...(set.migration === undefined

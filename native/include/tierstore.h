@@ -651,7 +651,7 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  *   prefetchers (1: those of the processors are on)
  *   dense_on (cores | accelerator), dense_ps, dense_spread (coefficient of variation), rest_ps (of a worker between update
  *   and next request), parse_ps, key_ps, row_ps, update_ps
- *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention, upkeep_ps (a different row a step that is kept in
+ *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention, miss_ps (a row that is brought up, beside its accesses), upkeep_ps (a different row a step that is kept in
  *   order), rows_in_flight (that a thread waits for at once; 0: as the medium allows)
  *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
  *   memory_mode (0), memory_mode.read_clean, .read_dirty, .write_clean, .write_dirty, .known    shares; tier 1 is behind 0

@@ -39,6 +39,7 @@ ts_sim_rows ts_sim_share(const ts_sim_context *c, uint32_t step, uint32_t worker
 
 void ts_sim_bring_up(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *table, const ts_sim_rows *r, bool read_again) {
   for (uint32_t t = 1; t < c->sim->tier_count && !table->in_place; t++) {
+    w->spec.work += (uint64_t)(r->in_tier[t] * (double)c->sim->miss_ps);
     if (read_again) ts_sim_row_access(c, w, t, false, r->in_tier[t], table->row_bytes);
     ts_sim_row_access(c, w, 0, true, r->in_tier[t], table->row_bytes);
   }

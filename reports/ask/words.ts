@@ -482,7 +482,12 @@ export function assumptionsTable({ file, answer }: Asked): AskTable {
       ["workers", `${file.workers}, ${file.batch} samples each in a step`],
       ["dense layers of a step", `${significant(file.computeMs)} ms`],
       ["trained on", answer.bill?.of ?? "not said"],
-      ["core time of a row", `${significant(file.perRowNs)} ns beside its memory, looked up or updated`],
+      [
+        "core time of a row",
+        file.software === undefined
+          ? `${significant(file.perRowNs)} ns beside its memory, looked up or updated`
+          : `as measured of our store: ${file.software}`,
+      ],
       ["memory that tables may use", percentText(file.usableShare)],
       ["prices as of", file.prices],
     ],

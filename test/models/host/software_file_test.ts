@@ -39,11 +39,8 @@ const SIMULATION: Simulation = {
     },
     stated: {
       mode: "fsdax",
-      software: { upkeep: "7 us" },
-      tiers: [
-        { media: "ddr4-2666-6ch", size: "64 MiB" },
-        { media: "optane-100-6x256", size: "64 GiB", perRead: "2 us" },
-      ],
+      software: { upkeep: "7 us", miss: "2 us" },
+      tiers: [{ media: "ddr4-2666-6ch", size: "64 MiB" }, { media: "optane-100-6x256", size: "64 GiB" }],
     },
   },
 };
@@ -68,8 +65,7 @@ Deno.test("a simulation takes prices by path where it states none, with their ra
     assertEquals(ranges["compute.perRow"], undefined);
     const { tiers, stated } = configurations;
     assertEquals([tiers?.software.upkeep, stated?.software.upkeep], [3e-8, 7e-6]);
-    assertEquals(tiers?.tiers.map(({ perRead }) => perRead), [0, 5e-7]);
-    assertEquals(stated?.tiers.map(({ perRead }) => perRead), [0, 2e-6]);
+    assertEquals([tiers?.software.miss, stated?.software.miss], [5e-7, 2e-6]);
   });
 });
 
