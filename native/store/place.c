@@ -186,10 +186,13 @@ static int32_t make_places(ts_bring_chunk *c, uint64_t need, uint64_t *got, ts_e
   *got = 0;
   if (store->memory_tiers == 0 || need == 0) return TS_OK;
   if (c->no_index) return TS_OK;
+  /* What became free since the tier was full is room for what must grow, and for rows that are used. */
+  if (c->bring->fill && shard->full && ts_is_tiered(store)) return TS_OK;
   *got = ts_rows_reserve(&shard->rows[0], need);
-  if (*got == need || !ts_is_tiered(store) || c->bring->stay || c->bring->images != NULL) return TS_OK;
+  if (*got == need || !ts_is_tiered(store) || c->bring->stay) return TS_OK;
   shard->full = true;
   atomic_store_explicit(&c->bring->table->tracking, true, memory_order_relaxed);
+  if (c->bring->fill) return TS_OK;
   while (*got < need) {
     uint32_t freed = 0;
     int32_t status = ts_evict(shard, 0, (uint32_t)(need - *got), &freed, c->traffic, err);

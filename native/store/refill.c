@@ -1,8 +1,8 @@
 /* refill.c - a cut brought back into a store whose tables have no rows: see store.h.
  *
  * Rows come in as misses do (bring.c), with the bytes that they had in place of first values: so they find their places in
- * whatever tiers there are, and limits hold. None leaves the first tier for another, so those that come first are there in
- * the end.
+ * whatever tiers there are, and limits hold. The walk met rows of the first tier first; of these none leaves it for another
+ * row of the walk, so they are there again.
  *
  * Whoever calls has put the links of a chain together: a key that comes has not come in a later link. */
 #include "store/store.h"
@@ -132,10 +132,10 @@ static int32_t damaged(const ts_refill *r, uint32_t table, const char *what, ts_
                  what);
 }
 
-/* Rows of the keys in the work, which are new to it; images by number. */
-static int32_t put_rows(ts_table *table, ts_work *w, const unsigned char *const *images, ts_err err) {
+/* Rows of the keys in the work; images by number. */
+static int32_t put_rows(ts_table *table, ts_work *w, const unsigned char *const *images, bool fill, ts_err err) {
   if (w->count == 0) return TS_OK;
-  const ts_bring bring = {.table = table, .work = w, .images = images};
+  const ts_bring bring = {.table = table, .work = w, .images = images, .fill = fill};
   memset(w->times, 0, w->count * sizeof *w->times);
   for (uint32_t d = 0; d < w->count; d++) w->times[d] = 1;
   return ts_bring_all(&bring, err);
@@ -183,7 +183,7 @@ static int32_t refill_rows(ts_refill *r, uint32_t number, uint32_t count, const 
       memcpy(&key, bytes + at * entry, sizeof key);
       images[ts_work_add(w, key, ts_index_hash(key))] = bytes + at * entry + sizeof key;
     }
-    status = put_rows(table, w, images, err);
+    status = put_rows(table, w, images, true, err);
     ts_work_release(r->store, w);
   }
   return status;
@@ -220,7 +220,8 @@ static int32_t refill_before(ts_refill *r, uint32_t number, uint32_t count, cons
     }
     w->count = rows;
     ts_work_renumber(w);
-    status = put_rows(table, w, images, err);
+    /* What changed while the cut was written is what training needs next: others leave the first tier for it. */
+    status = put_rows(table, w, images, false, err);
     ts_work_release(r->store, w);
     for (uint32_t i = 0; status == TS_OK && i < n; i++) {
       uint64_t gone;

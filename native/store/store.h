@@ -385,6 +385,7 @@ typedef struct ts_bring {
   bool stay;                     /* nothing moves down for them: without a free place they are served where they are */
   const ts_optimizer_call *call; /* updates: rows step with work->gradients; NULL: lookups */
   const unsigned char *const *images; /* by number of the key: rows become these bytes, whatever admission says */
+  bool fill;                     /* new rows take free places of the first tier, and make none */
   uint64_t *stepped;             /* with call: counts the rows that have taken their step, or may have when a put failed */
 } ts_bring;
 /* Whether rows change by it, beside what it counts. */

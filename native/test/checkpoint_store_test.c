@@ -275,6 +275,39 @@ static void refuses(void) {
   CHECK(system(other) == 0);
 }
 
+/* Rows of the first tier are there again, but for those that the index of what went down took the memory of, and so are those that
+ * changed while the checkpoint was written. */
+static void hot_rows_come_back_hot(const storage_type *type) {
+  small s = new_small(type);
+  static int64_t keys[60000];
+  static int32_t before[60000], after[60000];
+  for (uint32_t i = 0; i < 60000; i++) keys[i] = i;
+  for (int64_t first = 0; first < 60000; first += 240) train(&s, first, 240, 1);
+  ts_evictors_settle(s.store->evictors);
+  CHECK(ts_table_lookup_tier(s.store, s.table, keys, 60000, before, ERR) == TS_OK);
+  ts_checkpoint *c = NULL;
+  ts_config *config = CONFIG("path", chain);
+  CHECK(ts_checkpoint_begin(s.store, config, &c, ERR) == TS_OK);
+  ts_config_free(config);
+  train(&s, 0, 240, 1); /* long gone from the first tier */
+  CHECK(ts_checkpoint_write(c, NULL, ERR) == TS_OK);
+  CHECK(ts_checkpoint_close(c) == TS_OK);
+  ts_store_close(s.store);
+  small back = restored_small(type, 0);
+  ts_evictors_settle(back.store->evictors);
+  CHECK(ts_table_lookup_tier(back.store, back.table, keys, 60000, after, ERR) == TS_OK);
+  uint32_t hot = 0, again = 0, changed = 0;
+  for (uint32_t i = 0; i < 60000; i++) {
+    hot += before[i] == 0;
+    again += before[i] == 0 && after[i] == 0;
+    changed += i < 240 && after[i] == 0;
+  }
+  CHECK_MSG(hot > 5000 && hot < 55000 && again > hot / 3 * 2, "%s: %u of %u", type->name, again, hot);
+  CHECK_MSG(changed > 200, "%s: %u of 240", type->name, changed);
+  ts_store_close(back.store);
+  remove_chain();
+}
+
 /* A tier that is too small: TS_EFULL, and a store without rows, which can be used. */
 static void full_tier_leaves_nothing(void) {
   small s = new_small(&storage_types[0]);
@@ -306,6 +339,8 @@ int main(int argc, char **argv) {
       d1_abandoned_rows_never_come_back(&storage_types[i]);
       d2_d3_listed_checkpoints_are_whole(&storage_types[i]);
     }
+    for (uint32_t i = 0; i < STORAGE_TYPES; i++)
+      if (storage_types[i].tiers == 2 && storage_types[i].ssd) hot_rows_come_back_hot(&storage_types[i]);
     refuses();
     full_tier_leaves_nothing();
   }
