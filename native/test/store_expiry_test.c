@@ -109,6 +109,17 @@ static seen run(const storage_type *type, const char *policy, const char *dtype,
   return s;
 }
 
+/* Which of all runs there are: one policy of three; under the thread sanitizer one of six,
+ * and four threads alone, since it has nothing to find where there is one. */
+static bool is_run(bool all, uint32_t type, uint32_t policy, uint32_t dtype, uint32_t threads) {
+  const uint32_t turn = policy + type + dtype;
+#if defined(__SANITIZE_THREAD__)
+  return threads > 1 && (all || storage_types[type].tiers == 1 || turn % 6 == 0);
+#else
+  return all || storage_types[type].tiers == 1 || (turn + threads / 4) % 3 == 0;
+#endif
+}
+
 static void same_rows_whoever_looks(void) {
   static const char *const policies[] = {"lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"};
   static const char *const dtypes[] = {"fp32", "bf16"};
@@ -120,7 +131,7 @@ static void same_rows_whoever_looks(void) {
     for (uint32_t i = 0; i < STORAGE_TYPES; i++)
       for (uint32_t p = 0; p < (storage_types[i].tiers == 1 ? 1 : 6); p++)
         for (uint32_t threads = 1; threads <= 4; threads += 3) {
-          if (!all && storage_types[i].tiers > 1 && (p + i + d + threads / 4) % 3 != 0) continue;
+          if (!is_run(all, i, p, d, threads)) continue;
           const seen got = run(&storage_types[i], policies[p], dtypes[d], p % 2 == 0 ? "4" : "1", threads > 1, p * threads);
           CHECK_MSG(memcmp(&got, &expected, sizeof got) == 0,
                     "%s, %s, %s, %u threads: answers %llx, not %llx; digest %llx, not %llx; rows %llx, not %llx; keys %llx, not "
