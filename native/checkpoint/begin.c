@@ -18,10 +18,15 @@ struct ts_checkpoint {
   ts_checkpoint_writer *writer; /* NULL: it was committed, or given up */
   ts_cut *cut;                  /* NULL: the same */
   ts_manifest lines;
+  ts_checkpoint_part part; /* no functions: none */
 };
 
-ts_checkpoint_writer *ts_checkpoint_writer_of(ts_checkpoint *c) { return c->writer; }
-ts_manifest *ts_checkpoint_lines(ts_checkpoint *c) { return &c->lines; }
+void ts_checkpoint_add_part(ts_checkpoint *c, ts_checkpoint_part part) { c->part = part; }
+
+static void free_part(ts_checkpoint *c) {
+  if (c->part.free != NULL) c->part.free(c->part.context);
+  c->part = (ts_checkpoint_part){0};
+}
 
 static int32_t append(void *context, ts_cut_part part, uint32_t table, uint32_t count, const void *bytes, uint64_t n, ts_err err) {
   static const ts_block_kind kinds[] = {TS_BLOCK_ROWS, TS_BLOCK_BEFORE, TS_BLOCK_WAITING, TS_BLOCK_FILTER, TS_BLOCK_MAP};
@@ -86,6 +91,7 @@ static void give_up(ts_checkpoint *c) {
 
 static void destroy(ts_checkpoint *c) {
   give_up(c);
+  free_part(c);
   ts_manifest_free(&c->lines);
   free(c);
 }
@@ -128,7 +134,9 @@ int32_t ts_checkpoint_write(ts_checkpoint *c, uint64_t *control, char *err_text,
   int32_t status = ts_store_check(c->store, "write a checkpoint", err);
   if (status != TS_OK) return status;
   if (c->cut == NULL) return ts_fail(err, TS_EINVAL, "Cannot write a checkpoint: it was written before, or could not be");
-  status = ts_cut_write(c->cut, control, err);
+  if (c->part.write != NULL) status = c->part.write(c->part.context, c->writer, &c->lines, err);
+  free_part(c);
+  if (status == TS_OK) status = ts_cut_write(c->cut, control, err);
   if (status == TS_OK && c->lines.failed) status = ts_fail(err, TS_ENOMEM, "Cannot write a checkpoint: out of memory");
   if (status != TS_OK) {
     give_up(c);

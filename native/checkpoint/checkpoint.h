@@ -15,10 +15,15 @@
 #include "checkpoint/file.h"
 #include "store/store.h"
 
-/* Between ts_checkpoint_begin and ts_checkpoint_write: where blocks of another layer go, and the lines that go into the
- * manifest. */
-ts_checkpoint_writer *ts_checkpoint_writer_of(ts_checkpoint *checkpoint);
-ts_manifest *ts_checkpoint_lines(ts_checkpoint *checkpoint);
+/* What another layer adds to a checkpoint. */
+typedef struct ts_checkpoint_part {
+  void *context;
+  /* On the thread that writes, before the rows: appends blocks, and lines of the manifest. */
+  int32_t (*write)(void *context, ts_checkpoint_writer *writer, ts_manifest *lines, ts_err err);
+  void (*free)(void *context); /* once, when it was written or given up */
+} ts_checkpoint_part;
+/* Between ts_checkpoint_begin and ts_checkpoint_write; the checkpoint's from then on. */
+void ts_checkpoint_add_part(ts_checkpoint *checkpoint, ts_checkpoint_part part);
 
 /* What another layer restores with the store. Either may be NULL. */
 typedef struct ts_restore_part {

@@ -3,19 +3,30 @@
 #include "checkpoint/state.h"
 #include "wdl/state.h"
 
+#include <stdlib.h>
+
 #define BLOCKS_LINE "state_blocks" /* of the manifest: how many STATE blocks there are */
 #define STEP_LINE "trainer_step"   /* steps trained */
 
-static int32_t append_state(ts_trainer *t, ts_checkpoint *checkpoint, ts_err err) {
+/* The state at the cut, until it is written. */
+typedef struct saved {
   ts_named state;
+  uint64_t step;
+} saved;
+
+static int32_t write_state(void *context, ts_checkpoint_writer *writer, ts_manifest *lines, ts_err err) {
+  const saved *s = context;
   uint64_t blocks = 0;
-  int32_t status = ts_trainer_save_state(t, &state, err);
-  if (status == TS_OK) status = ts_checkpoint_append_state(ts_checkpoint_writer_of(checkpoint), &state, &blocks, err);
-  ts_named_free(&state);
-  ts_manifest *lines = ts_checkpoint_lines(checkpoint);
+  const int32_t status = ts_checkpoint_append_state(writer, &s->state, &blocks, err);
   ts_manifest_put(lines, BLOCKS_LINE, "%llu", (unsigned long long)blocks);
-  ts_manifest_put(lines, STEP_LINE, "%llu", (unsigned long long)t->step);
+  ts_manifest_put(lines, STEP_LINE, "%llu", (unsigned long long)s->step);
   return status;
+}
+
+static void free_state(void *context) {
+  saved *s = context;
+  ts_named_free(&s->state);
+  free(s);
 }
 
 int32_t ts_trainer_checkpoint_begin(ts_trainer *t, const ts_config *config, ts_checkpoint **out, char *err_text,
@@ -24,12 +35,14 @@ int32_t ts_trainer_checkpoint_begin(ts_trainer *t, const ts_config *config, ts_c
   if (t == NULL || out == NULL) return ts_fail(err, TS_EINVAL, "Cannot begin a checkpoint: a trainer and a place for it are needed");
   *out = NULL;
   int32_t status = ts_owner_check(&t->owner, "trainer", err);
-  if (status == TS_OK) status = ts_checkpoint_begin(t->store, config, out, err_text, err_cap);
   if (status != TS_OK) return status;
-  status = append_state(t, *out, err);
-  if (status == TS_OK) return TS_OK;
-  ts_checkpoint_close(*out);
-  *out = NULL;
+  saved *s = calloc(1, sizeof *s);
+  if (s == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint: out of memory");
+  s->step = t->step;
+  status = ts_trainer_save_state(t, &s->state, err);
+  if (status == TS_OK) status = ts_checkpoint_begin(t->store, config, out, err_text, err_cap);
+  if (status == TS_OK) ts_checkpoint_add_part(*out, (ts_checkpoint_part){s, write_state, free_state});
+  else free_state(s);
   return status;
 }
 
