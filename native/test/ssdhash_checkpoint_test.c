@@ -4,6 +4,7 @@
 #include "base/sync_point.h"
 #include "test/ssdhash_checkpoints.h"
 #include "tiers/ssdhash/table.h"
+#include "tierstore.h"
 
 #include <stdatomic.h>
 
@@ -349,6 +350,81 @@ static void damage(void) {
   world_end(&w);
 }
 
+/* One flipped bit anywhere in the log files: the table has the rows of the checkpoint or is refused with the file's name. An
+ * older checkpoint that it belonged to is gone, and said to be. */
+static void flipped_bits(void) {
+  static cp_model m, saved;
+  world w;
+  char path[600], why[600], text_of[4096];
+  const char *directory = where("flipped");
+  uint32_t refused = 0, lost = 0, whole = 0;
+  cp_make(&m, &w, directory, 1 << 20, 50, small);
+  put_range(&m, 0, 150);
+  take(&m);
+  for (uint32_t round = 0; round < 8; round++) put_range(&m, 0, 100);
+  take(&m);
+  put_range(&m, 50, 120);
+  world_close(&w, true);
+  saved = m;
+  for (uint32_t file = 0;; file++) {
+    struct stat s;
+    log_file(directory, "t", file, path, sizeof path);
+    if (path[0] == '\0') break;
+    CHECK(stat(path, &s) == 0);
+    for (off_t at = file % 50; at < s.st_size; at += at < 80 ? 9 : 211) {
+      char copy[512], command[1200], name[16];
+      snprintf(copy, sizeof copy, "%s/flip", root);
+      snprintf(command, sizeof command, "rm -rf %s; cp -r %s %s", copy, directory, copy);
+      CHECK(system(command) == 0);
+      log_file(copy, "t", file, path, sizeof path);
+      snprintf(name, sizeof name, "%s", strrchr(path, '/') + 9);
+      flip(path, at);
+      world v;
+      world_make(&v, copy, "t", CP_ROW, 1 << 20, 8 << 20, small);
+      const int32_t status = world_open(&v);
+      if (status == TS_OK) {
+        CHECK_MSG(cp_equal(&v, &saved.all[1].state, why, sizeof why), "byte %lld: %s", (long long)at, why);
+        ts_records_checkpoint list[TS_RECORDS_CUTS];
+        const uint32_t n = m.cuts->list(v.table, list);
+        ts_text text = {0};
+        ops->describe(v.table, &text);
+        CHECK(ts_text_return(&text, text_of, sizeof text_of, NULL) == TS_OK);
+        CHECK(n == 2 || strstr(text_of, "checkpoint 1 was dropped") != NULL);
+        whole += n == 2;
+        lost += n == 1;
+      } else {
+        refused++;
+        CHECK_MSG(status == TS_EFORMAT && strstr(v.message, name) != NULL, "%s, byte %lld: %s", name, (long long)at, v.message);
+      }
+      world_end(&v);
+    }
+  }
+  CHECK_MSG(refused > 20 && lost > 5 && whole > 20, "%u refused, %u lost an older one, %u whole", refused, lost, whole);
+  cp_reopen(&m, 1, true);
+  world_end(&w);
+}
+
+/* Opening counts the bytes of log files that it has read, and stops when told to. */
+static void progress(void) {
+  world w;
+  static cp_model m;
+  uint64_t control[TS_CONTROL_WORDS] = {0};
+  cp_make(&m, &w, where("progress"), 1 << 20, 51, small);
+  put_range(&m, 0, CP_KEYS);
+  take(&m);
+  world_close(&w, true);
+  w.open.control = control;
+  control[TS_CONTROL_CANCEL] = 1;
+  CHECK_MSG(world_open(&w) == TS_ECANCELLED, "%s", w.message);
+  control[TS_CONTROL_CANCEL] = 0;
+  control[TS_CONTROL_DONE] = control[TS_CONTROL_TOTAL] = 0;
+  cp_reopen(&m, 0, true);
+  cp_check(&w, &m.now, "progress");
+  CHECK_MSG(control[TS_CONTROL_DONE] > CP_KEYS * CP_ROW && control[TS_CONTROL_DONE] <= control[TS_CONTROL_TOTAL], "%llu of %llu",
+            (unsigned long long)control[TS_CONTROL_DONE], (unsigned long long)control[TS_CONTROL_TOTAL]);
+  world_end(&w);
+}
+
 /* ---- disks that fail ---- */
 
 typedef struct failing {
@@ -669,6 +745,8 @@ int main(void) {
   misuse();
   what_is_retained_is_named();
   damage();
+  flipped_bits();
+  progress();
   operations_fail(EIO);
   operations_fail(ENOSPC);
   operations_fail(-1);

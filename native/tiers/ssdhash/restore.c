@@ -3,7 +3,12 @@
  * All log files are read in order. Which of their records the checkpoint has, its file says, and for what compaction moved
  * afterwards the sequence and the file's header (format.h); no order between records of different files matters. The same
  * is asked of the older checkpoints, which stay: what only they have is retained. At the end there must be as many rows as
- * the checkpoint has: a file that is gone or damaged is noticed even where nothing lists it.
+ * the checkpoint has: a file that is gone or damaged is noticed even where nothing lists it. Of an older checkpoint only
+ * the records can be counted, and a copy that lies beside its original counts twice: it is dropped when it has too few,
+ * and its rows are counted when it is opened.
+ *
+ * What compaction had moved may have been on its way when the process died: no file goes before the files of what was moved
+ * are synchronized, as later (ts_ssd_sync_moved).
  *
  * Log files are not written to again. So whatever they hold of later times is garbage for all that follows: the next
  * checkpoint lists them without it. Later checkpoints go last, when this one has proved whole. */
@@ -21,7 +26,8 @@
 typedef struct restoring {
   ts_ssd_read_image images[TS_RECORDS_CUTS]; /* as t->cuts; the last one is opened */
   uint32_t n;
-  bool lost[TS_RECORDS_CUTS]; /* an older one whose records are damaged */
+  bool lost[TS_RECORDS_CUTS];      /* an older one whose records are damaged */
+  uint64_t found[TS_RECORDS_CUTS]; /* its records; a copy and its original count twice */
   unsigned char *buffer, *scratch;
   uint64_t buffer_bytes;
   char suspect[320]; /* what else was damaged: nothing is to be had from it */
@@ -157,17 +163,17 @@ static bool is_zeros(const unsigned char *bytes, uint32_t n) {
 
 /* One record; bytes NULL: the file ends before it. */
 static int32_t take_record(ts_ssd_table *t, restoring *r, const claims *c, ts_ssd_file *file, uint32_t slot,
-                           const unsigned char *bytes, bool *moved, ts_err err) {
+                           const unsigned char *bytes, ts_err err) {
   ts_ssd_record record;
   const bool valid = bytes != NULL && ts_ssd_decode(&file->layout, t->row_bytes, file->number, slot, bytes, &record);
   int32_t newest = -1;
-  for (int32_t i = (int32_t)r->n - 1; i >= 0 && newest < 0; i--) {
+  for (uint32_t i = 0; i < r->n; i++) {
     const bool covered = slot < c->covered[i];
-    if (covered ? (c->bits[i][slot / 64] >> (slot % 64) & 1) != 0
-                : c->moved[i] && valid && record.sequence < t->cuts[i].sequence) {
-      newest = i;
-      *moved |= !covered;
-    }
+    if (covered ? (c->bits[i][slot / 64] >> (slot % 64) & 1) == 0
+                : !c->moved[i] || !valid || record.sequence >= t->cuts[i].sequence)
+      continue;
+    newest = (int32_t)i;
+    r->found[i] += valid;
   }
   if (valid) {
     t->sequence = TS_MAX(t->sequence, record.sequence + 1);
@@ -182,7 +188,8 @@ static int32_t take_record(ts_ssd_table *t, restoring *r, const claims *c, ts_ss
            (unsigned long long)ts_ssd_offset(&file->layout, slot), t->folder, (unsigned long long)file->number,
            bytes == NULL ? "is missing: the file was truncated" : "has a wrong checksum: the file was damaged");
   if (newest == (int32_t)r->n - 1) return ts_fail(err, TS_EFORMAT, "%s", text);
-  for (int32_t i = 0; i <= newest; i++) r->lost[i] |= slot < c->covered[i] && (c->bits[i][slot / 64] >> (slot % 64) & 1) != 0;
+  for (uint32_t i = 0; i + 1 < r->n; i++)
+    r->lost[i] |= slot < c->covered[i] && (c->bits[i][slot / 64] >> (slot % 64) & 1) != 0;
   if (newest < 0 && r->suspect[0] == '\0') snprintf(r->suspect, sizeof r->suspect, "%s", text);
   return TS_OK;
 }
@@ -193,7 +200,6 @@ static int32_t load(ts_ssd_table *t, restoring *r, const ts_ssd_found *f, ts_err
   claims c;
   const uint32_t end = read_claims(r, f, &c), step = (uint32_t)(r->buffer_bytes / l->page_bytes) * l->page_records;
   const uint64_t there = f->size / TS_SSD_BLOCK * TS_SSD_BLOCK;
-  bool moved = false;
   int32_t status = TS_OK;
   for (uint32_t first = 0; first < end && status == TS_OK; first += step) {
     const uint32_t n = TS_MIN(step, end - first);
@@ -205,14 +211,12 @@ static int32_t load(ts_ssd_table *t, restoring *r, const ts_ssd_found *f, ts_err
     if (length > 0) status = ts_ssd_pread(t, file, r->buffer, length, offset, err);
     for (uint32_t slot = first; slot < first + n && status == TS_OK; slot++) {
       const uint64_t at = ts_ssd_offset(l, slot) - offset;
-      status = take_record(t, r, &c, file, slot, at + l->record_bytes <= length ? r->buffer + at : NULL, &moved, err);
+      status = take_record(t, r, &c, file, slot, at + l->record_bytes <= length ? r->buffer + at : NULL, err);
     }
     if (t->control != NULL) __atomic_fetch_add(&t->control[TS_CONTROL_DONE], length, __ATOMIC_RELAXED);
   }
   if (status != TS_OK) return status;
   t->records += file->count;
-  /* What compaction had moved here may have been on its way when the process died; where it came from may go now. */
-  if (moved && fdatasync(file->fd) != 0) return ts_ssd_io_error(t, "synchronize", file, 0, errno, err);
   const uint64_t keep = file->count == 0 ? TS_SSD_BLOCK : ts_ssd_extent(l, file->count);
   if (f->size <= keep) return TS_OK;
   if (ftruncate(file->fd, (off_t)keep) != 0) return ts_ssd_io_error(t, "truncate", file, keep, errno, err);
@@ -251,8 +255,9 @@ static int32_t load_all(ts_ssd_table *t, restoring *r, const ts_ssd_found *found
   return status;
 }
 
-static int32_t check_rows(const ts_ssd_table *t, const restoring *r, ts_err err) {
+static int32_t check_rows(const ts_ssd_table *t, restoring *r, ts_err err) {
   const uint64_t rows = ts_index_live(&t->index), wanted = r->images[r->n - 1].tail.rows;
+  for (uint32_t i = 0; i + 1 < r->n; i++) r->lost[i] |= r->found[i] < r->images[i].tail.rows;
   if (rows == wanted) return TS_OK;
   return ts_fail(err, TS_EFORMAT,
                  "Cannot open table \"%s\" at checkpoint %llu: it has %llu rows, %llu were found in %s; log files are gone or "
