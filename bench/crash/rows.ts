@@ -6,7 +6,7 @@
 
 import type { BenchRow } from "../rows.ts";
 
-/** What the crash lab (`native/test/crash_test.c`) counted, of one store under test. */
+/** What the crash lab (`native/test/crash_test.c`) counted, of all that it has under test. */
 export interface LabCounts {
   /** Crash points that were tried. */
   readonly points: number;
@@ -41,17 +41,17 @@ export interface CrashTargets {
 }
 
 /**
- * Reads the lab's lines `checkpoints.<name>=<number>`.
+ * Reads the lab's lines `<what is under test>.<name>=<number>`.
  *
- * @throws {SyntaxError} If one is missing: the lab ended before it had tried everything.
+ * @throws {SyntaxError} If one is missing of files or of stores: the lab ended before it had tried everything.
  */
 export function parseLab(text: string): LabCounts {
   const count = (name: string): number => {
-    const found = new RegExp(`^checkpoints\\.${name}=(\\d+)$`, "m").exec(text)?.[1];
-    if (found === undefined) {
-      throw new SyntaxError(`Cannot read what the crash lab printed: it has no line "checkpoints.${name}=": ${text}`);
-    }
-    return Number(found);
+    return ["checkpoints", "store"].reduce((sum, subject) => {
+      const found = new RegExp(`^${subject}\\.${name}=(\\d+)$`, "m").exec(text)?.[1];
+      if (found !== undefined) return sum + Number(found);
+      throw new SyntaxError(`Cannot read what the crash lab printed: it has no line "${subject}.${name}=": ${text}`);
+    }, 0);
   };
   return {
     points: count("points"),

@@ -74,10 +74,10 @@ static int32_t open_writer(ts_checkpoint *c, const char *path, uint32_t kind, bo
   if (kind == DELTA && !store->track_changes)
     return ts_fail(err, TS_EINVAL, "Cannot begin a delta in %s: the store does not keep what changes; open it with track_changes=1", path);
   *delta = kind == DELTA || (kind == AUTO && store->track_changes && origin.number != 0);
-  int32_t status = ts_checkpoint_writer_open(NULL, path, *delta, &origin, &c->writer, err);
+  int32_t status = ts_checkpoint_writer_open(store->disk, path, *delta, &origin, &c->writer, err);
   if (kind == AUTO && *delta && (status == TS_EFORMAT || status == TS_EINVAL)) {
     *delta = false;
-    status = ts_checkpoint_writer_open(NULL, path, false, &origin, &c->writer, err);
+    status = ts_checkpoint_writer_open(store->disk, path, false, &origin, &c->writer, err);
   }
   return status;
 }

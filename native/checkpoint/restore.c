@@ -198,7 +198,7 @@ int32_t ts_checkpoint_restore(ts_store *store, const ts_config *config, const ts
   if (ts_config_finish(&c) != TS_OK) return c.status;
   if (path == NULL || path[0] == '\0') return ts_fail(err, TS_EINVAL, "Cannot restore a store: option \"path\" is required, a folder");
   restore r = {.store = store, .part = part, .control = control};
-  status = ts_checkpoint_reader_open(NULL, path, number, &r.reader, err);
+  status = ts_checkpoint_reader_open(store->disk, path, number, &r.reader, err);
   if (status != TS_OK) return status;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < ts_checkpoint_links(r.reader); i++) bytes += ts_checkpoint_link_bytes(r.reader, i);

@@ -2,6 +2,7 @@
  *
  * All that a cut needs is one piece of memory, charged to the first tier as working memory when it begins: as much as there
  * is, down to what a few rows take. */
+#include "base/seeded_bug.h"
 #include "base/sync_point.h"
 #include "store/cut_inside.h"
 
@@ -91,9 +92,9 @@ static void touch_cut(ts_cut *cut, const ts_table *table, const ts_touched *touc
 }
 
 void ts_touch(ts_table *table, const ts_touched *touched, uint32_t n, bool change) {
-  if (change && table->changes.words != NULL)
+  if (change && table->changes.words != NULL && !TS_BUG("changes are left out of the next delta"))
     for (uint32_t i = 0; i < n; i++) ts_changes_set(&table->changes, ts_index_hash(touched[i].key));
-  if (table->cut != NULL && n > 0) touch_cut(table->cut, table, touched, n);
+  if (table->cut != NULL && n > 0 && !TS_BUG("what changes is not told to a cut")) touch_cut(table->cut, table, touched, n);
 }
 
 bool ts_cut_told(ts_cut *cut, uint32_t table, uint64_t hash) {
@@ -280,7 +281,7 @@ static void thaw(ts_cut *cut, uint32_t i, bool kept) {
   uint64_t *spare = cut->tables[i].larger[0];
   if (before->words == NULL) return;
   if (spare == NULL) {
-    if (!kept) ts_changes_add(&table->changes, before);
+    if (!kept && !TS_BUG("a failed checkpoint forgets its changes")) ts_changes_add(&table->changes, before);
     memset(before->words, 0, ts_changes_words(before->log2) * sizeof *before->words);
     table->spare_changes = before->words;
   } else if (kept) {

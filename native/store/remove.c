@@ -1,11 +1,12 @@
 /* remove.c - rows that go for good, from every tier, with all their copies. */
+#include "base/seeded_bug.h"
 #include "store/store.h"
 
 int32_t ts_remove_in_memory(ts_shard *shard, int64_t key, ts_location l, ts_err err) {
   const uint64_t hash = ts_index_hash(key), row = TS_LOCATION_ROW(l);
   const uint32_t tier = TS_LOCATION_TIER(l);
   ts_rows *rows = &shard->rows[tier];
-  ts_touch_one(shard->table, key, ts_rows_at(rows, row), l, true);
+  ts_touch_one(shard->table, key, ts_rows_at(rows, row), l, !TS_BUG("removals are left out of the next delta"));
   if (rows->policy != NULL) {
     if (*ts_rows_flags(rows, row) & TS_ROW_RECORD) {
       int32_t status = ts_records_remove(shard->table, key, err);

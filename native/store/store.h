@@ -32,6 +32,7 @@
 #ifndef TS_STORE_H
 #define TS_STORE_H
 
+#include "base/disk.h"
 #include "base/epoch.h"
 #include "cache/policy.h"
 #include "emulation/emulation.h"
@@ -189,6 +190,7 @@ struct ts_store {
   ts_cut *cut; /* the open one, or NULL */
   /* What the changes of all tables are counted from: whoever keeps cuts says it in its own words; zeros: nothing. */
   unsigned char origin[TS_ORIGIN_BYTES];
+  const ts_disk_ops *disk; /* of its checkpoints; NULL: the system's. Tests bring their own */
 };
 
 static inline void ts_count(ts_table *table, ts_statistic which, uint64_t n) {

@@ -40,15 +40,15 @@ static bool shows(const lab_subject *subject, const char *bug, const char *witho
   return report->wrong > 0;
 }
 
-static void seeded_bugs_show(const lab_subject *subject) {
+static void seeded_bugs_show(const lab_subject *subject, const char *const *names, bool without_syncs) {
   lab_report report;
   uint32_t bugs = 0, found = 0, wasted = 0;
-  for (uint32_t i = 0; lab_bugs[i] != NULL; i++, bugs++) {
-    const bool shown = shows(subject, lab_bugs[i], NULL, &report);
+  for (uint32_t i = 0; names[i] != NULL; i++, bugs++) {
+    const bool shown = shows(subject, names[i], NULL, &report);
     found += shown;
-    CHECK_MSG(shown, "the bug \"%s\" was not found in %llu images", lab_bugs[i], (unsigned long long)report.images);
+    CHECK_MSG(shown, "the bug \"%s\" was not found in %llu images", names[i], (unsigned long long)report.images);
   }
-  for (uint32_t i = 0; lab_syncs[i] != NULL; i++, bugs++) {
+  for (uint32_t i = 0; without_syncs && lab_syncs[i] != NULL; i++, bugs++) {
     const bool shown = shows(subject, NULL, lab_syncs[i], &report);
     found += shown;
     if (shown) continue;
@@ -62,9 +62,11 @@ static void seeded_bugs_show(const lab_subject *subject) {
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   const char *points = getenv("TIERSTORE_POINTS"), *bug = getenv("TIERSTORE_BUG");
-  const lab_subject *subject = &lab_checkpoints;
-  lab_report report = {0};
+  lab_report report = {0}, of_store = {0};
   if (bug != NULL) {
+    bool of_store_alone = false;
+    for (uint32_t i = 0; lab_store_bugs[i] != NULL; i++) of_store_alone |= strcmp(lab_store_bugs[i], bug) == 0;
+    const lab_subject *subject = of_store_alone ? &lab_store : &lab_checkpoints;
     const bool shown = shows(subject, bug, NULL, &report);
     print(subject, &report);
     printf("%s\n", shown ? report.words : "not found");
@@ -75,10 +77,19 @@ int main(void) {
                              .fault_runs = 100,
                              .fault_stride = SANITIZED ? 11 : 1,
                              .tampered = 20};
-  lab_try(subject, &limits, &report);
-  print(subject, &report);
+  lab_try(&lab_checkpoints, &limits, &report);
+  print(&lab_checkpoints, &report);
   CHECK_MSG(report.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)report.wrong, report.words);
-  if (SANITIZED) SKIP("seeded bugs of the crash lab", "a sanitizer looks for its own");
-  else seeded_bugs_show(subject);
+  /* A store takes twenty times as long to open as a model. */
+  const lab_limits of_stores = {.points = limits.points / 20, .drawn = 2, .fault_runs = 4, .fault_stride = SANITIZED ? 0 : 23};
+  lab_try(&lab_store, &of_stores, &of_store);
+  print(&lab_store, &of_store);
+  CHECK_MSG(of_store.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)of_store.wrong, of_store.words);
+  if (SANITIZED) {
+    SKIP("seeded bugs of the crash lab", "a sanitizer looks for its own");
+  } else {
+    seeded_bugs_show(&lab_checkpoints, lab_bugs, true);
+    seeded_bugs_show(&lab_store, lab_store_bugs, false);
+  }
   return test_result();
 }

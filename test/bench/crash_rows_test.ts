@@ -9,27 +9,34 @@ checkpoints.wrong=2
 checkpoints.bugs=46
 checkpoints.bugs-found=45
 checkpoints.syncs-wasted=1
+store.points=400
+store.images=2000
+store.faults=30
+store.wrong=0
+store.bugs=4
+store.bugs-found=4
+store.syncs-wasted=0
 `;
 
 Deno.test("parseLab() reads the crash lab's counts, and refuses what ended before", () => {
   assertEquals(parseLab(SAID), {
-    points: 5100,
-    images: 40000,
-    faults: 70,
+    points: 5500,
+    images: 42000,
+    faults: 100,
     wrong: 2,
-    bugs: 46,
-    bugsFound: 45,
+    bugs: 50,
+    bugsFound: 49,
     syncsWasted: 1,
   });
-  assertThrows(() => parseLab(SAID.split("checkpoints.bugs=")[0] ?? ""), SyntaxError, "checkpoints.bugs=");
+  assertThrows(() => parseLab(SAID.split("store.bugs=")[0] ?? ""), SyntaxError, "store.bugs=");
 });
 
 Deno.test("crashRows() counts what was wrong of points and kills together, with the bars", () => {
   const rows = crashRows(parseLab(SAID), { kills: 12, wrong: ["process 3 lost a step"] }, { points: 5000, kills: 12 });
   assertEquals(rows.map(({ name, value, atLeast, atMost }) => [name, value, atLeast ?? null, atMost ?? null]), [
-    ["crash/points", 5100, 5000, null],
+    ["crash/points", 5500, 5000, null],
     ["crash/wrong", 3, null, 0],
-    ["crash/mutants-found", 45 / 46, 1, null],
+    ["crash/mutants-found", 49 / 50, 1, null],
     ["crash/wasted-flushes", 1, null, 0],
     ["crash/kills", 12, 12, null],
   ]);

@@ -12,4 +12,8 @@ const char *const lab_bugs[] = {
 #include "bugs.inc" /* the Makefile reads them off the sources */
     NULL};
 
+const char *const lab_store_bugs[] = {
+#include "store_bugs.inc"
+    NULL};
+
 const char *const lab_syncs[] = {"data", "compacted data", "manifest", "folder", "folder above", NULL};

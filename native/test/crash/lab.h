@@ -68,11 +68,12 @@ void lab_try(const lab_subject *subject, const lab_limits *limits, lab_report *r
 
 /* The seeded bug of base/seeded_bug.h that is there now; NULL: none. */
 extern const char *lab_bug;
-/* Names of all that are in the sources, ended by NULL. */
-extern const char *const lab_bugs[];
+/* Names of all that are in the sources of files and of the store, each ended by NULL. */
+extern const char *const lab_bugs[], *const lab_store_bugs[];
 /* Names of syncs (lab_sync_name), ended by NULL. */
 extern const char *const lab_syncs[];
 
 extern const lab_subject lab_checkpoints; /* subject_checkpoints.c */
+extern const lab_subject lab_store;       /* subject_store.c */
 
 #endif
