@@ -54,6 +54,9 @@ export const BARS: Readonly<Record<string, Bar>> = {
   "auc-difference bf16/fp32": { atMost: 0.001 },
   "all/none": { atLeast: 1.6 },
   "parse-share": { atMost: 0.02 },
+  "exchange/floor": { atLeast: 0.9 },
+  "ranks/one-process": { atLeast: 0.9 },
+  "ranks/identical": { atLeast: 1 },
 };
 
 const RESAMPLES = 2000;

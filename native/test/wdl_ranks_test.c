@@ -142,6 +142,7 @@ static const struct {
     {"deepfm", "model=deepfm"},
     {"dlrm", "model=dlrm bottom=17,8"},
     {"rows sent in BF16", "ranks_rows=bf16"},
+    {"micro-shards without samples, tables without keys", "batch=5 deep_optimizer=adam"},
     {"shared table", "tables=a:4:none:C1,C2,C3;b:8:none:C4"},
 };
 

@@ -1,0 +1,90 @@
+/**
+ * From what jobs of ranks print to the rows of `reports/out/bench-ranks.json`.
+ *
+ * @module
+ */
+
+import { quantile } from "../../reports/statistics/quantiles.ts";
+import { BARS, type BenchRow, ratioRow } from "../rows.ts";
+import type { Values } from "../simulator/rows.ts";
+import type { RankReport } from "./rank.ts";
+
+/** A job of ranks, and what each printed. */
+export interface Job {
+  /** How many there were, and who of them, in words. */
+  readonly name: string;
+  /** Of every rank. */
+  readonly reports: readonly RankReport[];
+}
+
+/** Ratios, round by round, of two series of times. */
+function ratios(values: Values, over: string, under: string): number[] {
+  const [a, b] = [values.get(over), values.get(under)];
+  if (a === undefined || b === undefined || a.length !== b.length) {
+    throw new RangeError(`Cannot make the rows: expected as many rounds of "${over}" as of "${under}"`);
+  }
+  return a.map((time, round) => time / (b[round] as number));
+}
+
+/**
+ * The rows of a step's messages.
+ *
+ * @param values Times and bytes of each way, as `ranks_exchange` prints them.
+ * @param ranks How many there were.
+ */
+export function exchangeRows(values: Values, ranks: number): BenchRow[] {
+  const bytes = (way: string): number => quantile(values.get(`${way}-bytes`) ?? [], 0.5);
+  const kib = (way: string): string => `${(bytes(way) / 1024).toFixed(0)} KiB a rank`;
+  return [
+    {
+      ...ratioRow("exchange/floor", ratios(values, "fused-floor", "fused"), `${ranks} ranks, ${kib("fused")}`),
+      ...BARS["exchange/floor"],
+    },
+    ratioRow(
+      "fused/separate",
+      ratios(values, "separate", "fused"),
+      "times of messages; above 1: one for all tables is faster",
+    ),
+    ratioRow("dedup/none", ratios(values, "all", "fused"), `the same; ${kib("all")} without`),
+    ratioRow("bf16/fp32 rows", ratios(values, "fused", "bf16"), `the same; ${kib("bf16")} in BF16`),
+  ];
+}
+
+/**
+ * Steps of two ranks of one thread against one rank of two threads.
+ *
+ * @param rounds Nanoseconds of the median step of each.
+ */
+export function oneProcessRow(
+  rounds: readonly { readonly one: number; readonly two: number }[],
+): BenchRow {
+  const speeds = rounds.map(({ one, two }) => one / two);
+  return {
+    ...ratioRow("ranks/one-process", speeds, "steps a second, two ranks of one thread"),
+    ...BARS["ranks/one-process"],
+  };
+}
+
+/** Share of jobs whose ranks all have the digest and the loss of the first job, which is one rank alone. */
+export function identicalRow(jobs: readonly Job[]): BenchRow {
+  const [first] = jobs[0]?.reports ?? [];
+  if (first === undefined || jobs.length < 2) {
+    throw new RangeError(`Cannot compare ${jobs.length} jobs: expected two or more`);
+  }
+  const others = jobs.slice(1);
+  const differs = others.filter(({ reports }) =>
+    reports.length === 0 || reports.some(({ digest, loss }) => digest !== first.digest || loss !== first.loss)
+  );
+  const names = (some: readonly Job[]): string => some.map(({ name }) => name).join(", ");
+  return {
+    ...{
+      name: "ranks/identical",
+      value: 1 - differs.length / others.length,
+      low: null,
+      high: null,
+      unit: "share of jobs",
+    },
+    ...BARS["ranks/identical"],
+    note: differs.length === 0 ? names(others) : `other bits: ${names(differs)}`,
+  };
+}

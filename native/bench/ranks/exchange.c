@@ -1,0 +1,155 @@
+/* exchange.c - what carrying a step's rows between ranks costs, against bare all-to-all messages of the same bytes. Run by
+ * mpirun, each process a rank:
+ *
+ *   ranks_exchange <shim> <rounds> <tables> <batch> <dim> <vocabulary of a table>
+ *
+ * Keys are skewed: key = vocabulary * u^3 for u uniform. A time is that of the slowest rank, messages alone and what lays them
+ * out; finding distinct keys and the rows themselves are not in it. Ways take turns, and in each the floor has one right before
+ * or after it, with the same memory in the caches. Rank 0 prints "name=value", times in nanoseconds. */
+#include "ranks/exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char text[512];
+
+static void check(int32_t status) {
+  if (status == TS_OK) return;
+  fprintf(stderr, "%s\n", text);
+  exit(1);
+}
+#define TRY(call) check(call)
+#define ERR ((ts_err){text, sizeof text})
+
+enum { FUSED, SEPARATE, ALL, BF16, WAYS };
+static const char *const names[WAYS] = {"fused", "separate", "all", "bf16"};
+
+typedef struct bench {
+  ts_ranks *ranks;
+  uint32_t tables, items, dim;
+  uint64_t vocabulary;
+} bench;
+
+/* All ranks begin together; the slowest one's time. */
+static uint64_t slowest(const bench *b, uint64_t ns) {
+  uint64_t all[TS_MOST_RANKS], most = 0;
+  TRY(ts_ranks_gather(b->ranks, &ns, sizeof ns, all, ERR));
+  for (uint32_t r = 0; r < b->ranks->ops.size; r++) most = TS_MAX(most, all[r]);
+  return most;
+}
+
+static void ask(const bench *b, ts_exchange *x, uint32_t round) {
+  for (uint32_t t = 0; t < b->tables; t++) {
+    ts_fold_begin(&x->asked.folds[t]);
+    for (uint32_t i = 0; i < b->items; i++) {
+      const double u = ts_unit(ts_random64(b->ranks->ops.rank, round, (uint64_t)t * b->items + i));
+      ts_exchange_add(x, t, (int64_t)((double)b->vocabulary * u * u * u), i * ts_ranks_shards(b->ranks) / b->items);
+    }
+    ts_exchange_ask(x, t);
+  }
+}
+
+static uint64_t exchange(const bench *b, ts_exchange *x) {
+  uint64_t ns = 0, start;
+  slowest(b, 0);
+  start = ts_now_ns();
+  TRY(ts_exchange_keys(x, 0, ERR));
+  ns += ts_now_ns() - start;
+  for (uint32_t t = 0; t < b->tables; t++) {
+    ts_exchange_collect(x, t);
+    ts_exchange_reply(x, t);
+  }
+  slowest(b, 0);
+  start = ts_now_ns();
+  TRY(ts_exchange_send_rows(x, ERR));
+  ns += ts_now_ns() - start;
+  slowest(b, 0);
+  start = ts_now_ns();
+  TRY(ts_exchange_send_gradients(x, ERR));
+  ns += ts_now_ns() - start;
+  return slowest(b, ns);
+}
+
+/* Messages of the same bytes, out of the same memory and into it. */
+static uint64_t floor_of(const bench *b, const ts_exchange *x) {
+  uint64_t ns = 0, sent[2][TS_MOST_RANKS] = {{0}}, received[2][TS_MOST_RANKS] = {{0}};
+  const uint32_t size = b->ranks->ops.size;
+  for (uint32_t r = 0; r < size; r++)
+    for (uint32_t t = 0; t < b->tables; t++) {
+      const uint64_t asked = x->asked.counts[r * b->tables + t], owned = x->owned.counts[r * b->tables + t];
+      sent[0][r] += asked * sizeof(int64_t);
+      received[0][r] += owned * sizeof(int64_t);
+      sent[1][r] += asked * b->dim * sizeof(float);
+      received[1][r] += owned * b->dim * sizeof(float);
+    }
+  for (uint32_t message = 0; message < 3; message++) {
+    uint64_t half[2][TS_MOST_RANKS];
+    for (uint32_t r = 0; r < size; r++) { /* rows go the other way, in BF16 half as many bytes */
+      const uint64_t *from = message == 0 ? sent[0] : message == 1 ? received[1] : sent[1];
+      const uint64_t *to = message == 0 ? received[0] : message == 1 ? sent[1] : received[1];
+      const uint32_t less = message == 1 && x->options.bf16 ? 2 : 1;
+      half[0][r] = from[r] / less;
+      half[1][r] = to[r] / less;
+    }
+    const ts_exchange_side *out = message == 1 ? &x->owned : &x->asked, *in = message == 1 ? &x->asked : &x->owned;
+    slowest(b, 0);
+    const uint64_t start = ts_now_ns();
+    if (message == 0) TRY(ts_ranks_alltoallv(b->ranks, out->keys, half[0], in->keys, half[1], ERR));
+    else TRY(ts_ranks_alltoallv(b->ranks, out->values, half[0], in->values, half[1], ERR));
+    ns += ts_now_ns() - start;
+  }
+  return slowest(b, ns);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 7) {
+    fprintf(stderr, "Usage: ranks_exchange <shim> <rounds> <tables> <batch> <dim> <vocabulary>\n");
+    return 2;
+  }
+  const uint32_t rounds = (uint32_t)atoi(argv[2]), batch = (uint32_t)atoi(argv[4]);
+  bench b = {.tables = (uint32_t)atoi(argv[3]), .dim = (uint32_t)atoi(argv[5]), .vocabulary = strtoull(argv[6], NULL, 10)};
+  ts_config *config;
+  check(ts_config_create(&config));
+  check(ts_config_set(config, "shim", argv[1], text, sizeof text));
+  TRY(ts_ranks_open(config, &b.ranks, text, sizeof text));
+  ts_config_free(config);
+  b.items = batch / b.ranks->ops.size;
+  uint32_t *dims = calloc(b.tables, sizeof *dims), *items = calloc(b.tables, sizeof *items), *own = calloc(b.tables, sizeof *own);
+  if (dims == NULL || items == NULL || own == NULL) return 1;
+  for (uint32_t t = 0; t < b.tables; t++) {
+    dims[t] = b.dim;
+    items[t] = batch;
+    own[t] = b.items;
+  }
+  static ts_exchange ways[WAYS];
+  for (uint32_t w = 0; w < WAYS; w++) {
+    const ts_exchange_options o = {.tables = b.tables,
+                                   .dims = dims,
+                                   .items = items,
+                                   .own = own,
+                                   .separate = w == SEPARATE,
+                                   .duplicates = w == ALL,
+                                   .bf16 = w == BF16};
+    TRY(ts_exchange_open(&ways[w], b.ranks, &o, ERR));
+  }
+  for (uint32_t round = 0; round < rounds + 2; round++) /* the first two warm up */
+    for (uint32_t i = 0; i < WAYS; i++) {
+      const uint32_t w = (i + round) % WAYS;
+      ask(&b, &ways[w], round);
+      exchange(&b, &ways[w]); /* brings its memory into the caches, for both that follow */
+      const bool first = round % 2 == 0;
+      uint64_t least = first ? 0 : floor_of(&b, &ways[w]);
+      const uint64_t before = b.ranks->sent_bytes, ns = exchange(&b, &ways[w]), sent = b.ranks->sent_bytes - before;
+      if (first) least = floor_of(&b, &ways[w]);
+      if (b.ranks->ops.rank != 0 || round < 2) continue;
+      printf("%s=%llu\n%s-floor=%llu\n%s-bytes=%llu\n", names[w], (unsigned long long)ns, names[w], (unsigned long long)least,
+             names[w], (unsigned long long)sent);
+    }
+  for (uint32_t w = 0; w < WAYS; w++) ts_exchange_close(&ways[w]);
+  ts_ranks_close(b.ranks);
+  free(dims);
+  free(items);
+  free(own);
+  return 0;
+}

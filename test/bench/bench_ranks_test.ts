@@ -1,0 +1,44 @@
+import "../native_library.ts";
+import { exchangeRows, identicalRow, oneProcessRow } from "../../bench/ranks/rows.ts";
+import { reached } from "../../bench/rows.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
+
+const WAYS = { "fused": [100, 200, 100], "separate": [300, 400, 150], "all": [250, 500, 250], "bf16": [80, 160, 80] };
+const values = new Map(
+  Object.entries(WAYS).flatMap(([way, times]) => [
+    [way, times],
+    [`${way}-floor`, times.map((time) => time * 0.95)],
+    [`${way}-bytes`, times.map(() => way === "all" ? 4096 : 2048)],
+  ]),
+);
+
+Deno.test("exchangeRows() compares rounds in pairs and says what was sent", () => {
+  const rows = exchangeRows(values, 2);
+  assertEquals(rows.map(({ name, value }) => [name, value]), [
+    ["exchange/floor", 0.95],
+    ["fused/separate", 2],
+    ["dedup/none", 2.5],
+    ["bf16/fp32 rows", 1.25],
+  ]);
+  assertEquals(rows.map(reached), [true, undefined, undefined, undefined]);
+  assertStringIncludes(rows[0]?.note ?? "", "2 ranks, 2 KiB a rank");
+  assertStringIncludes(rows[2]?.note ?? "", "4 KiB a rank without");
+  assertThrows(() => exchangeRows(new Map([...values, ["fused", [1]]]), 2), RangeError, "as many rounds");
+});
+
+Deno.test("oneProcessRow() is the ratio of steps a second, by rounds", () => {
+  const row = oneProcessRow([{ one: 10, two: 12.5 }, { one: 8, two: 10 }]);
+  assertEquals([row.name, row.value, reached(row)], ["ranks/one-process", 0.8, false]);
+});
+
+Deno.test("identicalRow() finds one rank of one job with another digest or another loss", () => {
+  const report = (digest: string, loss = 0.5) => ({ rank: 0, stepNs: 1, digest, loss });
+  const one = { name: "1 ranks", reports: [report("a")] };
+  const two = { name: "2 ranks", reports: [report("a"), report("a")] };
+  assertEquals([identicalRow([one, two, two]).value, reached(identicalRow([one, two]))], [1, true]);
+  const odd = identicalRow([one, two, { name: "4 ranks", reports: [report("a"), report("b")] }]);
+  assertEquals([odd.value, reached(odd), odd.note], [0.5, false, "other bits: 4 ranks"]);
+  assertEquals(identicalRow([one, { name: "2 ranks", reports: [report("a", 0.6)] }]).value, 0);
+  assertEquals(identicalRow([one, { name: "2 ranks", reports: [] }]).value, 0);
+  assertThrows(() => identicalRow([one]), RangeError, "expected two or more");
+});
