@@ -9,6 +9,8 @@
 #include "test/changing_store.h"
 #include "test/store_snapshot.h"
 
+#include <sys/stat.h>
+
 #define ROUNDS 28u
 #define LINKS 4u
 
@@ -275,6 +277,60 @@ static void refuses(void) {
   CHECK(system(other) == 0);
 }
 
+static uint64_t data_bytes(uint32_t number) {
+  char path[200];
+  struct stat facts = {0};
+  snprintf(path, sizeof path, "%s/%08x.ckpt", chain, number);
+  CHECK_MSG(stat(path, &facts) == 0, "%s", path);
+  return (uint64_t)facts.st_size;
+}
+
+/* Maps grow when a full one begins, and are of one size along a chain: also in a store that was restored, and when a full one that
+ * would have begun another chain of deltas comes to nothing. So deltas stay small, and right. */
+static void maps_fit_their_chain(void) {
+  small s = new_small(&storage_types[0]);
+  const uint32_t first = s.store->tables[0]->changes.log2;
+  for (int64_t at = 0; at < 40000; at += 250) train(&s, at, 250, 1);
+  CHECK_MSG(write_checkpoint(s.store, "full", NULL) == TS_OK, "%s", message);
+  const uint32_t grown = s.store->tables[0]->changes.log2;
+  CHECK_MSG(grown > first, "%u slots after %u, as powers of two", grown, first);
+  train(&s, 0, 200, 1);
+  CHECK_MSG(write_checkpoint(s.store, "delta", NULL) == TS_OK, "%s", message);
+  CHECK_MSG(data_bytes(2) < data_bytes(1) / 6, "%llu bytes, all %llu", (unsigned long long)data_bytes(2), (unsigned long long)data_bytes(1));
+  ts_store_close(s.store);
+  small back = restored_small(&storage_types[0], 0);
+  CHECK(back.store->tables[0]->changes.log2 == grown);
+  train(&back, 100, 100, 1);
+  CHECK_MSG(write_checkpoint(back.store, "delta", NULL) == TS_OK, "%s", message);
+  CHECK_MSG(data_bytes(3) < data_bytes(1) / 6, "%llu bytes, all %llu", (unsigned long long)data_bytes(3), (unsigned long long)data_bytes(1));
+  for (int64_t at = 40000; at < 150000; at += 250) train(&back, at, 250, 1);
+  uint64_t control[TS_CONTROL_WORDS] = {[TS_CONTROL_CANCEL] = 1};
+  CHECK(write_checkpoint(back.store, "full", control) == TS_ECANCELLED);
+  CHECK(back.store->tables[0]->changes.log2 == grown && charges_agree(back.store));
+  train(&back, 7, 3, 1);
+  CHECK_MSG(write_checkpoint(back.store, "delta", NULL) == TS_OK, "%s", message);
+  const uint64_t want = digest_of(&back);
+  ts_store_close(back.store);
+  small last = restored_small(&storage_types[0], 0);
+  CHECK(digest_of(&last) == want && rows_in(&last) == 150000);
+  ts_store_close(last.store);
+  remove_chain();
+}
+
+/* What a restore has brought in is no change. */
+static void a_delta_to_a_restored_store_is_small(void) {
+  small s = new_small(&storage_types[0]);
+  for (int64_t at = 0; at < 3000; at += 250) train(&s, at, 250, 1);
+  CHECK_MSG(write_checkpoint(s.store, "full", NULL) == TS_OK, "%s", message);
+  ts_store_close(s.store);
+  small back = restored_small(&storage_types[0], 0);
+  train(&back, 0, 3, 1);
+  CHECK_MSG(write_checkpoint(back.store, "delta", NULL) == TS_OK, "%s", message);
+  CHECK_MSG(data_bytes(2) < data_bytes(1) / 6, "%llu bytes, all %llu", (unsigned long long)data_bytes(2), (unsigned long long)data_bytes(1));
+  ts_store_close(back.store);
+  remove_chain();
+}
+
 /* Rows of the first tier are there again, but for those that the index of what went down took the memory of, and so are those that
  * changed while the checkpoint was written. */
 static void hot_rows_come_back_hot(const storage_type *type) {
@@ -341,6 +397,8 @@ int main(int argc, char **argv) {
     }
     for (uint32_t i = 0; i < STORAGE_TYPES; i++)
       if (storage_types[i].tiers == 2 && storage_types[i].ssd) hot_rows_come_back_hot(&storage_types[i]);
+    maps_fit_their_chain();
+    a_delta_to_a_restored_store_is_small();
     refuses();
     full_tier_leaves_nothing();
   }
