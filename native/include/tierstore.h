@@ -578,9 +578,9 @@ TS_API int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, 
                                          char *err, uint32_t err_cap);
 
 /* ts_checkpoint_begin of the trainer's store, with what the trainer has beside it, between two calls: dense and wide weights,
- * the state of their optimizers, the step, hence the place in the data. It is copied in memory until it is written.
- * ts_checkpoint_write and _close go on with it; the
- * trainer may train meanwhile, or be closed. Options and errors: as ts_checkpoint_begin. */
+ * the state of their optimizers, the step, hence the place in the data: a copy in memory until it is written.
+ * ts_checkpoint_write and _close go on with it; the trainer may train meanwhile, or be closed. Options and errors: as
+ * ts_checkpoint_begin. */
 TS_API int32_t ts_trainer_checkpoint_begin(ts_trainer *trainer, const ts_config *config, ts_checkpoint **out, char *err,
                                            uint32_t err_cap);
 /* ts_store_restore of the trainer's store, and the trainer with it: what it trains from here on is to the bit what the trainer
