@@ -15,7 +15,12 @@ import { loadMedia, type Media, mediaCapacity } from "../media/media.ts";
 import { OVERHEAD } from "../workloads/row_bytes.ts";
 import { simulatedCases } from "./cases.ts";
 import { rowBytes } from "./native_options.ts";
-import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTier } from "./simulation.ts";
+import {
+  pageShares,
+  type ResolvedSimulatedConfiguration,
+  type ResolvedSimulation,
+  type ResolvedTier,
+} from "./simulation.ts";
 
 /** DRAM of a socket at most: twelve channels with two modules of 256 GB each (EPYC 9004, DDR5). */
 const MOST_DRAM = 12 * 2 * 256e9;
@@ -52,7 +57,7 @@ export interface TierNeed {
  */
 export function tierNeeds(
   { workload, cluster }: Pick<ResolvedSimulation, "workload" | "cluster">,
-  { tiers, placement }: ResolvedSimulatedConfiguration,
+  { tiers, placement, weights }: ResolvedSimulatedConfiguration,
   kinds: readonly Media["kind"][],
 ): TierNeed[] {
   const machines = Math.max(1, cluster.servers);
@@ -60,9 +65,11 @@ export function tierNeeds(
     workload.tables.reduce((sum, table) => sum + bytes(table.rows * table.count, rowBytes(table)), 0) / machines;
   const rowsIn = ({ round }: ResolvedTier) => total((rows, row) => rows * Math.ceil(row / round) * round);
   const everything = tiers.map(rowsIn);
+  const shares = weights === undefined ? undefined : pageShares({ weights });
   let left = 1; // share of the rows that the tiers above do not hold
   const held = tiers.map(({ size }, k) => {
     const all = everything[k] ?? 0;
+    if (shares !== undefined) return all * (shares[k] ?? 0);
     if (placement === "lines") return k === 0 ? Math.min(size, all) : all;
     const last = k === tiers.length - 1;
     const bytes = last || all === 0 ? all * left : Math.min(size, all * left);
@@ -94,7 +101,7 @@ export async function capacityProblems(
     if (medium === undefined || need === undefined) return [];
     const path = ["configurations", name, "tiers", k];
     const capacity = capacityOf(medium, tier);
-    const last = need === rest && tier.size > 0;
+    const last = (need === rest || set.weights !== undefined) && tier.size > 0;
     const what = `a machine's part of the rows${
       need.beside > 0 ? `, with ${bytesText(need.beside)} of index and policy,` : ""
     } needs ${bytesText(need.needs)} of "${medium.name}"`;

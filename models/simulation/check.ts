@@ -78,6 +78,18 @@ function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media
   if (placement === "pages" && tiers !== 2) {
     problems.push({ path: [...at, "placement"], message: `expected two tiers with "pages", found ${tiers}` });
   }
+  if (placement === "interleave" && (tiers < 2 || one.mode === "ssd")) {
+    const message = `expected two tiers of memory or more with "interleave", found ${
+      one.mode === "ssd" ? "a disk" : `${tiers}`
+    }`;
+    problems.push({ path: [...at, "placement"], message });
+  }
+  if (one.weights !== undefined && (placement !== "interleave" || one.weights.length !== tiers)) {
+    const message = placement === "interleave"
+      ? `expected a weight for each of the ${tiers} tiers, found ${one.weights.length}`
+      : `expected no such field without placement "interleave", found ${foundText(one.weights)}`;
+    problems.push({ path: [...at, "weights"], message });
+  }
   const formula = one.policy === undefined || one.policy === "lru" || one.policy === "lfu";
   if (one.hits === "analytic" && !formula) {
     const message =

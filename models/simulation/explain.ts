@@ -55,7 +55,7 @@ const MEDIA: readonly (keyof ResolvedTier)[] = ["media", "size", "hops", "remote
 const PARTS: readonly Part[] = [
   field(
     "placement",
-    ["placement", "policy", "hits"],
+    ["placement", "weights", "policy", "hits"],
     ({ placement, policy }) => placement === "rows" ? `rows, ${policy}` : placement,
   ),
   tierFields("stores", ["store"]),
@@ -85,7 +85,12 @@ export function differingParts(
   const tiers: Part[] = same ? [{ ...tierFields("media and sizes", MEDIA), says: tiersText }] : [{
     name: "tiers",
     says: tiersText,
-    take: (one, other) => ({ ...one, tiers: other.tiers, placement: other.placement }),
+    take: ({ weights: _, ...one }, { tiers, placement, weights }) => ({
+      ...one,
+      tiers,
+      placement,
+      ...(weights === undefined ? {} : { weights }),
+    }),
   }];
   return [
     ...tiers,

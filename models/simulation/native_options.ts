@@ -8,7 +8,13 @@ import type { PopularityLaw } from "../../ffi/curve.ts";
 import type { StepDemand } from "../../ffi/simulate.ts";
 import { loadMedia, type Media, mediaOptions } from "../media/media.ts";
 import { scaledLaw } from "../workloads/scaled_law.ts";
-import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
+import {
+  pageShares,
+  type ResolvedSimulatedConfiguration,
+  type ResolvedSimulation,
+  type ResolvedTable,
+  type ResolvedTier,
+} from "./simulation.ts";
 import { picoseconds } from "./units.ts";
 
 /** What a media model calls the stores of a tier. */
@@ -56,6 +62,7 @@ export function demandOptions(
   const { workload, cluster, seed } = simulation;
   const tables = tablesOf(simulation);
   const { tiers, placement, pages } = configuration;
+  const shares = pageShares(configuration);
   const options: Record<string, string> = {
     tables: String(tables.length),
     workers: String(cluster.workers),
@@ -71,7 +78,12 @@ export function demandOptions(
     options["seed"] = String(seed);
     options["threads"] = String(threads);
   } else {
-    options["capacity"] = tiers.slice(0, -1).map(({ size }) => size * servers).join(",");
+    // Dealt out, a tier has its share of all pages, whatever is asked for how often.
+    const all = tables.reduce((sum, table) => sum + table.rows * rowBytes(table), 0);
+    const held = shares === undefined
+      ? tiers.map(({ size }) => size * servers)
+      : shares.map((share) => Math.floor(all * share));
+    options["capacity"] = held.slice(0, -1).join(",");
     if (placement === "pages") options["page_bytes"] = String(pages.bytes);
   }
   for (const [i, table] of tables.entries()) {
@@ -205,7 +217,7 @@ export function engineOptionsOn(
     micro: String(overlap.microBatches),
     prefetch: overlap.prefetch ? "1" : "0",
     async: overlap.async ? "1" : "0",
-    promote: placement === "pages" ? "0" : "1",
+    promote: placement === "pages" || placement === "interleave" ? "0" : "1",
     trains: workload.trains ? "1" : "0",
     dense_on: compute.on,
     dense_ps: String(picoseconds(denseSeconds)),
@@ -250,7 +262,10 @@ export function engineOptionsOn(
       return lines ? (t === 0 ? table?.all ?? 0 : 0) : table?.inTier[t] ?? 0;
     });
     const rows = tables.reduce((sum, table) => sum + table.rows * placeBytes(table, tier.round), 0) / machines;
-    const region = Math.round(tier.size > 0 ? Math.min(tier.size, rows) : rows);
+    const share = pageShares(configuration)?.[t];
+    const region = share !== undefined
+      ? Math.round(rows * share)
+      : Math.round(tier.size > 0 ? Math.min(tier.size, rows) : rows);
     Object.assign(options, tierOptions(tier, media[t] as Media, t, region, stretch[t]));
   }
   const shares = demand.memoryMode;

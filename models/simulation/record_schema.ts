@@ -59,7 +59,8 @@ const scenario = object({
   configurations: mapOf(object({
     machine: maybe(machineCostSchema),
     mode: maybe(word(...MODES)),
-    placement: maybe(word("rows", "pages", "lines")),
+    placement: maybe(word("rows", "pages", "lines", "interleave")),
+    weights: maybe(listOf(figure)),
     tiers: maybe(listOf(object({ media: text, size: figure, round: figure }))),
   })),
   cost: maybe(object({ prices: maybe(priceDate), trainers: maybe(machineCostSchema) })),

@@ -78,6 +78,7 @@ function resolveConfiguration(written: SimulatedConfiguration): ResolvedSimulate
     policy: written.policy ?? "lru",
     hits: written.hits ?? ((written.policy ?? "lru") === "lru" || written.policy === "lfu" ? "analytic" : "sampled"),
     placement: written.placement ?? (mode === "memory-mode" ? "lines" : "rows"),
+    ...(written.placement === "interleave" ? { weights: written.weights ?? tiers.map(() => 1) } : {}),
     pages: {
       bytes: parseBytes(pages.bytes ?? 4096),
       contiguous: pages.contiguous ?? false,

@@ -180,9 +180,13 @@ const configuration = v.strictObject({
       "Default: analytic where there is a formula.",
   )),
   placement: optional(described(
-    v.picklist(["rows", "pages", "lines"]),
-    "Who decides what is in the first tier: rows, the store; pages, the kernel by NUMA balancing; lines, Memory Mode. " +
-      "Default: lines in Memory Mode, else rows.",
+    v.picklist(["rows", "pages", "lines", "interleave"]),
+    "Who decides what is in the first tier: rows, the store; pages, the kernel by NUMA balancing; lines, Memory Mode; " +
+      "interleave, nobody: pages are dealt out by weights. Default: lines in Memory Mode, else rows.",
+  )),
+  weights: optional(described(
+    v.pipe(v.array(whole("Pages.", 1, 255)), v.minLength(2, "expected a weight a tier"), v.maxLength(4)),
+    "With interleave: pages that each tier gets in turn, as in Linux's weighted interleaving. Default: 1 each.",
   )),
   pages: optional(described(
     v.strictObject({

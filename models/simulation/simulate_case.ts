@@ -18,7 +18,7 @@ import {
   type Stretch,
   tablesOf,
 } from "./native_options.ts";
-import type { ResolvedSimulatedConfiguration, ResolvedSimulation } from "./simulation.ts";
+import { pageShares, type ResolvedSimulatedConfiguration, type ResolvedSimulation } from "./simulation.ts";
 
 /** Numbers of steps at which distinct rows are asked for: powers of two, lines between them. */
 const SEEN = Array.from({ length: 40 }, (_, i) => 2 ** i);
@@ -59,10 +59,16 @@ async function demandOf(
   known: DemandCache,
 ): Promise<KnownDemand> {
   const options = demandOptions(simulation, set, SEEN, threads);
-  const key = JSON.stringify([options, set.hits, set.policy, simulation.workload.trace]);
+  const key = JSON.stringify([options, set.hits, set.policy, set.weights, simulation.workload.trace]);
   const before = known.demands.get(key);
   if (before !== undefined) return before;
-  const demand = simulateDemand(options);
+  const drawn = simulateDemand(options);
+  // Pages that are dealt out: a row is in each tier as often as the tier has pages, popular or not.
+  const shares = pageShares(set);
+  const demand = shares === undefined ? drawn : {
+    ...drawn,
+    tables: drawn.tables.map((table) => ({ ...table, inTier: shares.map((share) => table.all * share) })),
+  };
   const found = set.hits === "exact"
     ? await exactDemand(simulation, set, demand, known.traces)
     : { demand: set.hits === "sampled" ? sampledDemand(simulation, set, demand) : demand };

@@ -220,6 +220,9 @@ export type Mode = "dram" | "fsdax" | "kmem-dax" | "memory-mode" | "cxl" | "ssd"
 /** Every {@linkcode Mode}. */
 export const MODES: readonly Mode[] = ["dram", "fsdax", "kmem-dax", "memory-mode", "cxl", "ssd", "hbm"];
 
+/** Who decides which rows are in which tier. */
+export type Placement = "rows" | "pages" | "lines" | "interleave";
+
 /** One way to hold the tables. */
 export interface SimulatedConfiguration {
   /** One sentence for the report. */
@@ -232,8 +235,10 @@ export interface SimulatedConfiguration {
   readonly policy?: SimulatedPolicy;
   /** How it is known what the first tier holds. */
   readonly hits?: HitsMethod;
-  /** Who decides what is in the first tier. */
-  readonly placement?: "rows" | "pages" | "lines";
+  /** Who decides what is in the first tier; `interleave`: nobody, pages are dealt out by `weights`. */
+  readonly placement?: Placement;
+  /** With `interleave`: pages that each tier gets in turn, as Linux's weighted interleaving. Default: 1 each. */
+  readonly weights?: readonly number[];
   /**
    * Pages of the last tier: bytes (default 4 KiB), whether they are physically contiguous (default false), time of a
    * first touch (`fault`, default 0), and the steps trained before, which have touched pages (`trained`, default
@@ -432,8 +437,13 @@ export interface ResolvedSimulatedConfiguration {
   readonly policy: SimulatedPolicy;
   /** How it is known what the first tier holds. */
   readonly hits: HitsMethod;
-  /** Who decides what is in the first tier: the store by row, the kernel by page, Memory Mode by cache line. */
-  readonly placement: "rows" | "pages" | "lines";
+  /**
+   * Who decides what is in the first tier: the store by row, the kernel by page, Memory Mode by cache line; or nobody, where
+   * pages are interleaved.
+   */
+  readonly placement: Placement;
+  /** With `interleave`: pages that each tier gets in turn. */
+  readonly weights?: readonly number[];
   /**
    * Pages of the last tier: their bytes, whether they are contiguous, seconds of a first touch, steps trained before.
    */
@@ -522,4 +532,10 @@ export interface ResolvedSimulation {
   readonly explain: readonly { readonly from: string; readonly to: string; readonly at: MatrixPoint }[];
   /** Published figures that the cases are compared with. */
   readonly published: readonly Published[];
+}
+
+/** Share of the pages that each tier has where they are interleaved; undefined where they are not. */
+export function pageShares({ weights }: Pick<ResolvedSimulatedConfiguration, "weights">): number[] | undefined {
+  const all = weights?.reduce((sum, weight) => sum + weight, 0) ?? 1;
+  return weights?.map((weight) => weight / all);
 }

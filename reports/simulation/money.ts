@@ -20,7 +20,7 @@ import {
   type Prices,
 } from "../../models/costs/machine_cost.ts";
 import type { SimulatedRecord, SimulationResult } from "../../models/simulation/record.ts";
-import type { ResolvedSimulation } from "../../models/simulation/simulation.ts";
+import { pageShares, type ResolvedSimulation } from "../../models/simulation/simulation.ts";
 
 /** Where a simulation's bill ends: with the trainers, or before them. */
 export type SimulatedBill = "whole" | "servers";
@@ -184,6 +184,7 @@ export function needsOf({ workload, cluster, configurations }: ResolvedSimulatio
   const configuration = configurations[name];
   if (configuration === undefined) return {};
   const { mode, tiers, placement } = configuration;
+  const shares = pageShares(configuration);
   const round = tiers.at(-1)?.round ?? 1;
   const bytes = workload.tables.reduce((sum, { rows, count, dim, dtype, slots, overhead }) => {
     const row = dim * (dtype === "f32" ? 4 : 2) * (1 + slots) + overhead;
@@ -193,7 +194,8 @@ export function needsOf({ workload, cluster, configurations }: ResolvedSimulatio
   let left = bytes;
   for (const [i, { media, size }] of tiers.entries()) {
     const last = i === tiers.length - 1;
-    const held = last ? placement === "lines" ? bytes : Math.max(0, left) : size;
+    const share = shares?.[i];
+    const held = share !== undefined ? bytes * share : last ? placement === "lines" ? bytes : Math.max(0, left) : size;
     left -= last ? 0 : size;
     const part = partOf(mode, media, last);
     // DRAM that caches PMem in Memory Mode is no place of rows, but it is bought.
