@@ -320,9 +320,7 @@ export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from
 export { runSimulation, type RunSimulationOptions } from "./models/simulation/run.ts";
 export { isSimulationResult, parseSimulationResult, readSimulation } from "./models/simulation/result.ts";
 export type { TraceReplay } from "./models/simulation/exact_hits.ts";
-export { RANGED_FIELDS
-  Placement as SimulatedPlacement,
-} from "./models/simulation/simulation.ts";
+export { RANGED_FIELDS } from "./models/simulation/simulation.ts";
 export { type SimulatedCase, simulatedCases } from "./models/simulation/cases.ts";
 export type {
   AskedQuestion as SimulatedQuestion,
@@ -351,6 +349,7 @@ export type {
   Metric,
   Mode,
   Overlap,
+  Placement as SimulatedPlacement,
   Published as PublishedFigure,
   RangedField,
   Rate,
