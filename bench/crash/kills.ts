@@ -239,9 +239,19 @@ function usable(wanted: readonly ScenarioStorage[], folder: string): [ScenarioSt
  * @throws {Error} If even training without kills fails.
  */
 export async function tryKills(options: KillsOptions): Promise<KillsResult> {
+  // The stores of this process, which no kill meets, open under the same words; they are taken back afterwards.
+  const before = Object.keys(ENVIRONMENT).map((name) => [name, Deno.env.get(name)] as const);
+  for (const [name, value] of Object.entries(ENVIRONMENT)) Deno.env.set(name, value);
+  try {
+    return await killing(options);
+  } finally {
+    for (const [name, value] of before) value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+  }
+}
+
+async function killing(options: KillsOptions): Promise<KillsResult> {
   const { folder, onLife } = options;
   const random = seededRandom(options.seed);
-  for (const [name, value] of Object.entries(ENVIRONMENT)) Deno.env.set(name, value);
   const [storages, skipped] = usable(options.storages ?? Object.keys(STORAGE_TIERS) as ScenarioStorage[], folder);
   const data = `${folder}/train.cache`;
   await generateData({ out: data, rows: 20_000, scale: 0.001 });

@@ -11,6 +11,7 @@ import { monthIndex } from "./dates.ts";
 import { capitalRecovery, HOURS_PER_YEAR, ownedCost, type Part } from "./owned.ts";
 import { missingForOwned, OWNED_ITEMS, ownedRates } from "./owned_machines.ts";
 import {
+  anyModulePrice,
   boughtPerHour,
   dateText,
   isEnded,
@@ -215,7 +216,7 @@ function fromBook(name: string, needs: PartNeeds, { dated, date }: Prices): Pric
   };
 }
 
-function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Prices): PricedMachine | NoPrice {
+function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date, sign }: Prices): PricedMachine | NoPrice {
   const missing = missingForOwned(dated);
   if (missing.length > 0) return { why: `no price: the book has by ${date} no ${missing.join(", no ")}` };
   const bought: Part[] = [];
@@ -223,7 +224,7 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
     dated.items.find((one) => one.item === name) ?? []
   );
   const ended: string[] = [];
-  let unpriced: { readonly part: PartName; readonly gigabytes: number } | undefined;
+  let unpriced: { readonly what: string; readonly gigabytes: number } | undefined;
   let nvmeBytes = 0;
   for (const part of PART_NAMES) {
     const need = needs[part] ?? 0;
@@ -260,12 +261,18 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
     const price = modulePrice(dated, medium, capacity);
     const watts = dated.items.find(({ item }) => item === WATTS[part]);
     if (price === undefined || watts === undefined) {
-      if (unpriced !== undefined || part !== "cxl") {
+      const quoted: Partial<Record<PartName, string>> = { cxl: "CXL memory", nvme: `NVMe drives of ${sold(capacity)}` };
+      const what = quoted[part];
+      if (unpriced !== undefined || what === undefined) {
         return { why: `no price of ${sold(capacity)} ${part === "cxl" ? "CXL memory" : medium} by ${date}` };
       }
-      unpriced = { part, gigabytes: count * capacity };
+      const other = anyModulePrice(dated, medium);
+      const beside = other?.capacityGB === undefined
+        ? ""
+        : ` (${sold(other.capacityGB)}: ${short(other.value)} ${sign}/GB)`;
+      unpriced = { what: `${what}${beside}`, gigabytes: count * capacity };
       if (watts !== undefined) {
-        bought.push({ name: `${count} × ${sold(capacity)} CXL`, count, price: 0, watts: watts.value });
+        bought.push({ name: `${count} × ${sold(capacity)} ${medium}`, count, price: 0, watts: watts.value });
       }
       continue;
     }
@@ -305,7 +312,7 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date }: Price
   };
   if (unpriced === undefined) return machine;
   return {
-    why: "no public price of CXL memory",
+    why: `no public price of ${unpriced.what}`,
     rest: { machine, gigabytes: unpriced.gigabytes, hourly },
   };
 }

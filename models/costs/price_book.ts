@@ -180,6 +180,15 @@ export function modulePrice(dated: PriceBook, medium: Medium, capacityGB: number
   return best;
 }
 
+/** The price of modules of a medium of any capacity, chosen as {@linkcode modulePrice} does; undefined if there is none. */
+export function anyModulePrice(dated: PriceBook, medium: Medium): PriceItem | undefined {
+  return dated.items.filter((item) => item.medium === medium && item.unit === "GB")
+    .reduce<PriceItem | undefined>(
+      (best, item) => best !== undefined && !precedes(item, best) ? best : item,
+      undefined,
+    );
+}
+
 function readBook(files: readonly PriceFile[], own: boolean): { book: PriceBook; problems: PriceProblem[] } {
   const read = files.map((file) => readPriceFile(file, own));
   const quotes = read.flatMap((one) => one.quotes);

@@ -45,7 +45,7 @@ export interface UnpricedMachine {
   readonly why: string;
   /** The machine, its price that of the parts that have one; absent: it cannot be planned with at any price. */
   readonly machine?: PlanMachine;
-  /** Where CXL memory alone lacks a price: the rest of the machine. */
+  /** Where CXL memory or drives alone lack a price: the rest of the machine. */
   readonly rest?: NoPrice["rest"];
 }
 
@@ -55,7 +55,7 @@ export interface PlanWin {
   readonly hosts: number;
   /** At most so much for an hour of one, all of it: 0 or less, it would lose as a gift. */
   readonly perHour: number;
-  /** Where CXL memory alone lacks a price: at most so much for a GB of it, bought, and a month of a GB. */
+  /** Where CXL memory or drives alone lack a price: at most so much for a GB of it, bought, and a month of a GB. */
   readonly perGB?: { readonly bought: number; readonly month: number };
   /** The plan on it. */
   readonly plan: Plan;

@@ -12,6 +12,7 @@ import { type Problem, ScenarioError } from "../../base/diagnostics.ts";
 import { isPathWord } from "../../base/path_word.ts";
 import { listMedia, loadMedia, type Media, mediaCapacity, mediaOptions } from "../media/media.ts";
 import { bandFor, loadResiduals, type Residuals } from "../media/calibration/bands.ts";
+import { DRIVE_BUFFER, driveQuestion } from "../media/calibration/drive.ts";
 import { capacityOf } from "../simulation/capacity.ts";
 import { STORES } from "../simulation/native_options.ts";
 import { resolveTier } from "../simulation/resolve.ts";
@@ -182,9 +183,6 @@ function of(media: ReadonlyMap<string, Media>, name: string): Media {
   return medium;
 }
 
-/** Rows that go to a disk are gathered in buffers and written in one piece (native/simulator/access_cost.c). */
-const BUFFER = 256 * 1024;
-
 /** Times of rows on media, as the simulator asks for them; asked once for each size. */
 function rowTimes(media: ReadonlyMap<string, Media>, residuals: Residuals): PlanInputs["rowTimes"] {
   const answers = new Map<string, RowTimes>();
@@ -200,12 +198,15 @@ function rowTimes(media: ReadonlyMap<string, Media>, residuals: Residuals): Plan
     const [read = NaN, write = NaN] = evaluateMedia(mediaOptions(medium), [
       { ask: "bandwidth", operation: "load", bytes, threads: inFlight, prefetch: true },
       gathered
-        ? { ask: "bandwidth", operation, bytes: BUFFER, threads: inFlight, sequential: true }
+        ? { ask: "bandwidth", operation, bytes: DRIVE_BUFFER, threads: inFlight, sequential: true }
         : { ask: "bandwidth", operation, bytes, threads: inFlight, prefetch: true },
     ]);
-    const bands = ([["read", "load", read], ["write", operation, write]] as const).map(([kind, by, value]) =>
-      bandFor(residuals, name, kind, value, { operation: by, bytes, threads: inFlight })
-    );
+    const bands = ([["read", "load", read], ["write", operation, write]] as const).map(([kind, by, value]) => {
+      const asked = gathered
+        ? driveQuestion(medium, { op: kind, bytes, inFlight })
+        : { operation: by, bytes, threads: inFlight };
+      return bandFor(residuals, name, kind, value, asked);
+    });
     const factors = bands.map((band, i) => band.calibrated ? band.high / ([read, write][i] ?? 1) : undefined);
     const widest = factors.some((factor) => factor === undefined) ? undefined : Math.max(...factors as number[]);
     const times: RowTimes = {

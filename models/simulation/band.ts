@@ -6,14 +6,13 @@
  */
 
 import { bandFor, loadResiduals } from "../media/calibration/bands.ts";
+import { driveQuestion } from "../media/calibration/drive.ts";
+import { loadMedia } from "../media/media.ts";
 import type { SimulatedCase } from "./cases.ts";
 import { type KnownMedia, STORES, threadsAt } from "./native_options.ts";
 import type { Band } from "./record.ts";
 import { type CaseOutcome, formulaSpeed } from "./simulate_case.ts";
 import { bandOfDraws, drawSpeeds, type TierRange, uncertainOf, withFactors } from "./uncertainty.ts";
-
-/** Bytes of the least read of a drive, and of what is written to it at once (`native/simulator/access_cost.c`). */
-const PAGE = 4096, BUFFER = 2 ** 18;
 
 /** Of one case: the ranges of its tiers' accesses, or why there are none. */
 async function tierRanges(
@@ -30,13 +29,12 @@ async function tierRanges(
       const traffic = outcome.simulated.traffic.find((part) => part.tier === t && part.op === op);
       if (traffic === undefined || traffic.accesses === 0) continue;
       const threads = threadsAt(simulation);
-      const operation = op === "read" ? "load" : STORES[tier.store];
       const bytes = traffic.bytes / traffic.accesses;
-      // A drive reads whole pages and is written in buffers, and has a queue; caches and their prefetchers are before memory.
+      // Caches and their prefetchers are before memory, and not before a drive.
       const asked = tier.depth > 1
-        ? { bytes: op === "read" ? Math.max(PAGE, bytes) : BUFFER, depth: tier.depth, devices: tier.devices }
-        : { bytes, prefetch: true };
-      const band = bandFor(residuals, tier.media, op, 1, { operation, threads, hops: tier.hops, ...asked });
+        ? driveQuestion(await loadMedia(tier.media), { op, bytes, inFlight: threads * tier.depth })
+        : { operation: op === "read" ? "load" as const : STORES[tier.store], bytes, threads, prefetch: true };
+      const band = bandFor(residuals, tier.media, op, 1, { hops: tier.hops, ...asked });
       if (band.calibrated) factor[op] = Math.max(band.high, 1 / band.low);
       else reasons.push(`${tier.media}, ${op}s: ${band.outside}`);
     }

@@ -324,13 +324,15 @@ static int32_t gather(ts_index *index, uint64_t *bytes) {
 
 uint64_t ts_index_shrink(ts_index *index) {
   uint64_t bytes = 0;
-  /* A segment for each would be room for many. */
-  if (ts_index_directory_of(index)->depth > 0 && buckets_for(index, index->live) <= SEGMENT_LEAST &&
-      gather(index, &bytes) == TS_OK) {
-    index->most = index->live;
-    return bytes;
-  }
   bool refused = false;
+  /* A segment for each would be room for many. */
+  if (ts_index_directory_of(index)->depth > 0 && buckets_for(index, index->live) <= SEGMENT_LEAST) {
+    refused = gather(index, &bytes) != TS_OK;
+    if (!refused) {
+      index->most = index->live;
+      return bytes;
+    }
+  }
   /* Rebuilding keeps the depth of directory and segments. */
   const uint32_t depth = ts_index_directory_of(index)->depth;
   for (uint64_t i = 0, n = UINT64_C(1) << depth; i < n;) {
@@ -348,8 +350,8 @@ uint64_t ts_index_shrink(ts_index *index) {
     bytes += before - ts_segment_bytes(buckets);
     free_retired(index, &r); /* its room is for the next one */
   }
-  /* What was refused is tried again when another quarter has gone. */
-  index->most = refused ? index->live * 3 : index->live;
+  /* What was refused is tried again when another quarter has gone; of an index without keys, whenever it is looked at. */
+  index->most = refused ? TS_MAX(index->live * 3, TS_INDEX_FIRST + 1) : index->live;
   return bytes;
 }
 

@@ -95,7 +95,8 @@ static void a_shard_is_queued_before_the_evictor_sleeps(void) {
   const uint64_t called = ts_sync_reached("evictors:call"), taken = ts_sync_reached("evictors:taken");
   CHECK(called >= 1 && taken == 1);
   start(&second, store, lookup, 60 * FIRST, 8000);
-  CHECK(ts_sync_await("evictors:call", called + 1));
+  /* The first call may be there again already; then it has the shard, and the second one waits for it. */
+  if (called == 1) CHECK(ts_sync_await("evictors:call", 2));
   CHECK(ts_sync_reached("evictors:taken") == taken);
   ts_sync_open("evictors:looks");
   CHECK(ts_sync_await("evictors:taken", taken + 1));

@@ -85,8 +85,9 @@ export function headline({ answer, doubts, ways }: Asked): string {
     bandText(best.samplesPerSecond, (value) => prefixed(value))
   })`;
   const open = [...new Set(doubts.flatMap(({ media }) => media))];
+  const quoted = ways.some(({ win }) => (win?.perGB?.bought ?? win?.perHour ?? 0) > 0);
   return `${monthly(best.billPerHour)} ${sign} a month, ${billOf(answer)}, ${
-    doubts.length === 0 ? "is the least" : "leads"
+    doubts.length > 0 ? "leads" : quoted ? "is the least that has a price" : "is the least"
   }: ${decimalBytes(rowBytesOf(best))} of rows in ${wayText(wayOf(best.machine))}, on ${
     machinesText(best)
   }, at ${speed} ` +

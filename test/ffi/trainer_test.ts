@@ -165,7 +165,12 @@ Deno.test("setParameters() writes what parameters() reads", async () => {
 
 Deno.test("every option reaches the library, and describe() says what was made of it", async () => {
   await withData(async (train) => {
-    const options: Required<Omit<TrainerOptions, "data" | "deepDecayBaseline" | "tables" | keyof Filters>> = {
+    const options: Required<
+      Omit<
+        TrainerOptions,
+        "data" | "deepDecayBaseline" | "tables" | keyof Filters | "ranksMessages" | "ranksKeys" | "ranksRows"
+      >
+    > = {
       model: "dlrm",
       batch: 64,
       dim: 4,

@@ -29,7 +29,7 @@ export const MODELS = {
 
 /** Expanders and drives of a server that are tried. */
 const [CARDS, DRIVES] = [[1, 2, 4], [1, 2, 4, 8, 16]] as const;
-/** A drive where the book has a price of none: that of the model, GB. */
+/** The drive of the model, GB: tried also where the book has prices of larger ones alone, and then without a price. */
 const MODELLED_DRIVE = 3840;
 /** An expander where the book has a price of none by its size: that of the model, GiB. */
 const MODELLED_CARD = 1024;
@@ -135,8 +135,8 @@ export function candidates(
     }
   }
   if (among.includes("nvme")) {
-    const priced = capacities(dated, "NVMe");
-    for (const size of sold(dated, date, "NVMe", priced.length === 0 ? [MODELLED_DRIVE] : priced)) {
+    const priced = sold(dated, date, "NVMe", capacities(dated, "NVMe"));
+    for (const size of priced.some((size) => size <= MODELLED_DRIVE) ? priced : [...priced, MODELLED_DRIVE]) {
       for (const count of DRIVES) {
         const bytes = Math.min(size * 1e9, holds(MODELS.nvme) ?? Infinity) * count;
         found[named(base.words, words({ size, count }, "NVMe"))] = {

@@ -51,9 +51,13 @@ export function waysOf(
   }).sort((a, b) => worth(b.win) - worth(a.win));
   for (const { machine, why, win } of open) {
     // Without a price nothing says whether it would be bought: its parts do, where they are named.
-    const name = machine.lines === undefined && machine.purchase === undefined
+    const way = machine.lines === undefined && machine.purchase === undefined
       ? `${machine.tiers.map((tier) => tier.name).join(" + ")}, quoted`
       : wayOf(machine);
+    // Drives that have a price are a way; others of another size, which have none, are one of their own.
+    const last = machine.tiers.at(-1);
+    const priced = ways.some(({ name, win }) => name === way && win === undefined);
+    const name = priced && last?.records === true ? `${way}, smaller` : way;
     if (ways.some((way) => way.name === name)) continue;
     ways.push({ name, ...(win === undefined ? {} : { plan: win.plan, win }), meets: false, why });
   }

@@ -166,6 +166,9 @@ int32_t ts_ssd_remove(ts_records *records, uint32_t n, const int64_t *keys, cons
 int32_t ts_ssd_flush(ts_records *records, ts_err err) {
   ts_ssd_table *t = (ts_ssd_table *)records;
   pthread_mutex_lock(&t->append);
+  pthread_mutex_lock(&t->state);
+  if (ts_index_is_wide(&t->index)) ts_index_shrink(&t->index); /* a removal had no memory for it */
+  pthread_mutex_unlock(&t->state);
   int32_t status = ts_ssd_write_out(t, err);
   if (status == TS_OK && t->removed && !t->temporary && !t->durable) status = ts_ssd_write_map(t, err);
   ts_ssd_reap(t);

@@ -127,10 +127,31 @@ Deno.test("an answer without a winner says why each way misses, and has no turns
 });
 
 Deno.test("a doubt names another way or the winner itself, never another number of the same drives", async () => {
-  const { answer, doubts } = await ask(fileOf(question(["nvme"]), book), book, { turns: false });
+  const drive = decodeURIComponent(new URL("../../../../models/media/nvme-tlc.jsonc", import.meta.url).pathname);
+  const own = (among: readonly AskMedium[]): ResolvedPlanFile => {
+    const plan = withMedium(planOfQuestion(question(among), pricesAsOf(book, "2026-11"), capacity), "nvme-tlc", drive);
+    return parsePlan(planFileText(plan, { about: "a test", schema: "x" }), { file: "t.jsonc", directory: "." });
+  };
+  const { answer, doubts } = await ask(own(["nvme"]), book, { turns: false });
   assert(answer.doubts.some(({ turns }) => turns === "cheaper"), "the planner has such doubts");
   assertEquals(doubts.map(({ turns, machine }) => [turns, machine]), [["misses", answer.best?.machine.name]]);
-  assert(asked.doubts.some(({ turns, media }) => turns === "cheaper" && media.includes("nvme-tlc")));
+  const both = await ask(own(["dram", "nvme"]), book, { turns: false });
+  assert(both.doubts.some(({ turns, media }) => turns === "cheaper" && media.includes(drive)));
+  assertEquals(asked.doubts, [], "drives whose queue keeps them full are asked what their data sheet says");
+});
+
+Deno.test("drives of a size that nobody sells at a known price are a way of their own, with what another size costs", () => {
+  const [priced, other] = ["DRAM + SSD", "DRAM + SSD, smaller"].map((name) =>
+    asked.ways.find((way) => way.name === name)
+  );
+  assert(priced?.plan !== undefined && other?.win?.perGB !== undefined);
+  assertEquals(other.why, "no public price of NVMe drives of 3.84 TB (30 TB: 0.36 $/GB)");
+  assertEquals(
+    other.win.plan.machine.tiers[1]?.devices,
+    priced.plan.machine.tiers[1]?.devices,
+    "as many drives are as fast",
+  );
+  assert(other.win.perGB.bought > 0.36, `${other.win.perGB.bought}`);
 });
 
 Deno.test("tables and plans that move to another folder name their profiles and media from there", async () => {
