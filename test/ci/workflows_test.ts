@@ -65,6 +65,19 @@ Deno.test.each(scripts.map((script) => [script]))("%s is executable, stops at er
   assert(success, new TextDecoder().decode(stderr));
 });
 
+Deno.test("every test that a script names is there", async () => {
+  const named = scripts.flatMap((script) => read(script).match(/\btest\/[\w./{},-]+_test\.ts/g) ?? []);
+  assert(named.length > 0);
+  for (const words of named) {
+    // As the shell takes them apart.
+    const args = ["-c", `printf '%s\\n' ${words}`];
+    const { stdout } = await new Deno.Command("bash", { args, stdin: "null" }).output();
+    for (const path of new TextDecoder().decode(stdout).trim().split("\n")) {
+      assert((await Deno.stat(new URL(path, root))).isFile, path);
+    }
+  }
+});
+
 Deno.test("prepare.sh installs Node, npm and the packages of setup/packages.txt", async () => {
   // The same commands, with an apt-get that only tells what it was asked for.
   const folder = await Deno.makeTempDir();
