@@ -90,13 +90,11 @@ int32_t ts_ssd_promise(ts_ssd_table *t, uint32_t fresh, ts_err err) {
   int32_t status = take_buffers(t, err);
   t->hopeless = false;
   if (status != TS_OK || fresh == 0) return status;
+  pthread_mutex_lock(&t->state); /* a checkpoint that ends charges its file beside this */
   const uint64_t live = ts_index_live(&t->index) + t->retained, wanted = floor_of(t, live + fresh), have = t->medium_bytes + t->reserve;
-  if (wanted <= have) {
-    pthread_mutex_lock(&t->state);
-    t->promised = TS_MAX(t->promised, wanted);
-    pthread_mutex_unlock(&t->state);
-    return TS_OK;
-  }
+  if (wanted <= have) t->promised = TS_MAX(t->promised, wanted);
+  pthread_mutex_unlock(&t->state);
+  if (wanted <= have) return TS_OK;
   t->disk_full = false;
   uint64_t more = TS_MAX(wanted - have, t->chunk_memory);
   if (!ts_budget_take(t->budget, TS_PURPOSE_ROWS, more)) {
