@@ -57,7 +57,7 @@ export function waysOf(
     // Drives that have a price are a way; others of another size, which have none, are one of their own.
     const last = machine.tiers.at(-1);
     const priced = ways.some(({ name, win }) => name === way && win === undefined);
-    const name = priced && last?.records === true ? `${way}, smaller` : way;
+    const name = priced && last?.records === true ? `${way}, of another size` : way;
     if (ways.some((way) => way.name === name)) continue;
     ways.push({ name, ...(win === undefined ? {} : { plan: win.plan, win }), meets: false, why });
   }

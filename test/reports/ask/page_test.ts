@@ -2,7 +2,6 @@
 
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import axe from "axe-core";
 import "../../native_library.ts";
 import { defaultPriceBook } from "../../../models/costs/default_prices.ts";
 import { pricesAsOf, withOwnPrices } from "../../../models/costs/price_book.ts";
@@ -23,7 +22,7 @@ import { writeAsk } from "../../../reports/ask/write.ts";
 import { checkPage } from "../../../reports/capsule/seal.ts";
 import { collectReports } from "../../../reports/publish/collect.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { browser } from "../chromium.ts";
+import { accessibility, browser } from "../chromium.ts";
 
 const book = defaultPriceBook();
 const capacities = await deviceCapacities();
@@ -147,15 +146,7 @@ Deno.test({
           "[...document.querySelectorAll('.ways rect')].filter((one) => getComputedStyle(one).fill !== 'rgb(0, 0, 0)' && one.getBoundingClientRect().width > 1).length",
         ) as number;
         assert(bars >= 6, `${bars} parts of bars are seen`);
-        // The page's own policy forbids scripts, so axe runs through the debugger.
-        const session = await context.newCDPSession(page);
-        await session.send("Runtime.evaluate", { expression: axe.source });
-        const { result } = await session.send("Runtime.evaluate", {
-          expression:
-            "axe.run().then((r) => JSON.stringify([r.passes.length, r.violations.map((v) => v.id + ' ' + v.nodes.map((n) => n.html).join(' '))]))",
-          awaitPromise: true,
-        });
-        const [passes, violations] = JSON.parse(result.value as string) as [number, string[]];
+        const { passes, violations } = await accessibility(page);
         assertEquals(violations, []);
         assert(passes > 15, `axe looked at ${passes} rules only`);
         await context.close();

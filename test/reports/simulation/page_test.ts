@@ -2,8 +2,6 @@
 
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import axe from "axe-core";
-import { chromium } from "playwright-core";
 import {
   renderSimulation,
   renderSimulationTerminal,
@@ -16,6 +14,7 @@ import {
 import type { SimulatedRecord, SimulationResult } from "../../../models/simulation/record.ts";
 import { fillSimulation } from "../../../models/simulation/resolve.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { accessibility, browser } from "../chromium.ts";
 
 function record(configuration: string, samplesPerSecond: number, band: SimulatedRecord["band"]): SimulatedRecord {
   return {
@@ -154,15 +153,12 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
-    const browser = await chromium.launch({
-      executablePath: Deno.env.get("TIERBENCH_CHROMIUM") ?? "/usr/bin/chromium",
-      args: ["--no-sandbox"],
-    });
+    const running = await browser();
     const directory = await Deno.makeTempDir();
     const { html } = await writeSimulationReport(fixture(), directory);
     try {
       for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 375]] as const) {
-        const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
+        const context = await running.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
         const page = await context.newPage();
         const said: string[] = [];
         const requests: string[] = [];
@@ -179,21 +175,13 @@ Deno.test({
           "[...document.querySelectorAll('svg.sim rect')].filter((one) => getComputedStyle(one).fill !== 'rgb(0, 0, 0)').length",
         ) as number;
         assert(bars >= 7, `${bars} bars have a colour`);
-        // The page's own policy forbids scripts, so axe runs through the debugger.
-        const session = await context.newCDPSession(page);
-        await session.send("Runtime.evaluate", { expression: axe.source });
-        const { result } = await session.send("Runtime.evaluate", {
-          expression:
-            "axe.run().then((r) => JSON.stringify([r.passes.length, r.violations.map((v) => v.id + ' ' + v.nodes.map((n) => n.html).join(' '))]))",
-          awaitPromise: true,
-        });
-        const [passes, violations] = JSON.parse(result.value as string) as [number, string[]];
+        const { passes, violations } = await accessibility(page);
         assertEquals(violations, []);
         assert(passes > 15, `axe looked at ${passes} rules only`);
         await context.close();
       }
     } finally {
-      await browser.close();
+      await running.close();
       await Deno.remove(directory, { recursive: true });
     }
   },

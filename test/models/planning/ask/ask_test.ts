@@ -141,7 +141,7 @@ Deno.test("a doubt names another way or the winner itself, never another number 
 });
 
 Deno.test("drives of a size that nobody sells at a known price are a way of their own, with what another size costs", () => {
-  const [priced, other] = ["DRAM + SSD", "DRAM + SSD, smaller"].map((name) =>
+  const [priced, other] = ["DRAM + SSD", "DRAM + SSD, of another size"].map((name) =>
     asked.ways.find((way) => way.name === name)
   );
   assert(priced?.plan !== undefined && other?.win?.perGB !== undefined);
