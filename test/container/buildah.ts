@@ -6,11 +6,35 @@
  */
 
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { assertStringIncludes } from "../assert.ts";
 
 /** The base of docs/provisioning/Containerfile. */
 export const BASE = "debian:12-slim";
 
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The words after "docker build" on the page, for a user of this number. */
+function buildWords(uid: number): string[] {
+  const page = Deno.readTextFileSync(`${ROOT}docs/provisioning/README.md`);
+  const [, words = ""] = /^docker build (.*)$/m.exec(page) ?? [];
+  assertStringIncludes(words, "$(id -u)");
+  return words.replace("$(id -u)", `${uid}`).split(" ");
+}
+
 const TOOLS = [["buildah", "buildah"], ["debootstrap", "debootstrap"]] as const;
+
+/** What an image says of its containers (the OCI image specification's `config`). */
+export interface ImageConfig {
+  /** Variables, each `NAME=value`. */
+  readonly Env?: readonly string[];
+  /** The folder that its program begins in. */
+  readonly WorkingDir?: string;
+  /** The first words of the program. */
+  readonly Entrypoint?: readonly string[];
+  /** The other words, where none are given. */
+  readonly Cmd?: readonly string[];
+}
 
 /** What a command printed, and how it ended. */
 export interface Ended {
@@ -77,6 +101,15 @@ export class Images implements AsyncDisposable {
     return await started("buildah", [...store, ...args], cwd);
   }
 
+  /**
+   * Builds `tierbench` by the words of docs/provisioning/README.md on a base made here.
+   *
+   * @param uid The number of its user.
+   */
+  async build(uid: number): Promise<void> {
+    await this.buildah(["build", "--pull-never", ...buildWords(uid)], ROOT);
+  }
+
   /** Makes the base: Debian's packages by debootstrap, and the certificates that this machine trusts besides. */
   async makeBase(): Promise<void> {
     const base = join(this.#folder, "base");
@@ -91,15 +124,37 @@ export class Images implements AsyncDisposable {
     await this.buildah(["commit", "--quiet", "--rm", container, `localhost/${BASE}`]);
   }
 
+  /**
+   * Writes an image's files into a disk of ext4 that an engine somewhere else could begin containers from.
+   *
+   * @returns What the image says of its containers: variables, folder, entry point.
+   */
+  async disk(image: string, file: string): Promise<ImageConfig> {
+    const container = (await this.buildah(["from", "--pull-never", image])).trim();
+    try {
+      const root = (await this.buildah(["mount", container])).trim();
+      const bytes = checked(await started("du", ["-sk", root]), "measure the image");
+      const size = `${Math.ceil(Number(bytes.split("\t")[0]) * 1.1 / 1024) + 64}M`;
+      const options = ["-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-d", root, file, size];
+      checked(await started("mke2fs", options), "write the image's disk");
+      return await this.#config(container);
+    } finally {
+      await this.buildah(["rm", container]);
+    }
+  }
+
+  async #config(container: string): Promise<ImageConfig> {
+    const { OCIv1 } = JSON.parse(await this.buildah(["inspect", container])) as {
+      readonly OCIv1: { readonly config: ImageConfig };
+    };
+    return OCIv1.config;
+  }
+
   /** Runs an image as an engine does: its entry point, then the words, or its own words without any. */
   async run(image: string, words: readonly string[], mounts: Readonly<Record<string, string>> = {}): Promise<Ended> {
     const container = (await this.buildah(["from", "--pull-never", image])).trim();
     try {
-      const { OCIv1: { config: { Entrypoint, Cmd } } } = JSON.parse(await this.buildah(["inspect", container])) as {
-        readonly OCIv1: {
-          readonly config: { readonly Entrypoint?: readonly string[]; readonly Cmd?: readonly string[] };
-        };
-      };
+      const { Entrypoint, Cmd } = await this.#config(container);
       const volumes = Object.entries(mounts).flatMap(([from, to]) => ["--volume", `${from}:${to}`]);
       const command = [...Entrypoint ?? [], ...(words.length > 0 ? words : Cmd ?? [])];
       return await this.#started(["run", ...volumes, container, "--", ...command]);

@@ -16,14 +16,6 @@ const ASKED = "TIERBENCH_CONTAINER";
 const asked = Deno.env.get(ASKED) === "1";
 const skipped = asked ? "" : ` (skipped: ${ASKED} is not 1; .github/scripts/container.sh sets it)`;
 
-/** The words after "docker build" on the page, for a user of this number. */
-function buildWords(uid: number): string[] {
-  const page = Deno.readTextFileSync(`${ROOT}docs/provisioning/README.md`);
-  const [, words = ""] = /^docker build (.*)$/m.exec(page) ?? [];
-  assertStringIncludes(words, "$(id -u)");
-  return words.replace("$(id -u)", `${uid}`).split(" ");
-}
-
 /** A folder that the image's user may write to, in memory or on disk. */
 async function folder(dir: string): Promise<string> {
   const path = await Deno.makeTempDir({ dir, prefix: "tierbench-mount-" });
@@ -62,7 +54,7 @@ Deno.test(`the container image is built as the page says, and trains${skipped}`,
     }
   });
   await t.step("build", async () => {
-    await images.buildah(["build", "--pull-never", ...buildWords(USER)], ROOT);
+    await images.build(USER);
   });
   await t.step("doctor is what it runs without words", async () => {
     const { code, out, err } = await images.run("tierbench", []);

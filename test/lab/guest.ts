@@ -19,6 +19,8 @@ export interface BootOptions {
   readonly system?: "tools" | "base";
   /** Options for the kernel, besides those of the profile. */
   readonly kernelOptions?: string;
+  /** The file of one more disk, to read: `/dev/vdc` in the guest. */
+  readonly disk?: string;
 }
 
 /** What a shell command did. */
@@ -320,6 +322,10 @@ export class Guest implements AsyncDisposable {
       ...["-device", "virtio-blk-pci,drive=root,bus=pcie.0"],
       ...["-drive", `file=${path(this.#image.suite)},format=raw,if=none,id=suite,readonly=on`],
       ...["-device", "virtio-blk-pci,drive=suite,bus=pcie.0"],
+      ...this.#options.disk === undefined ? [] : [
+        ...["-drive", `file=${path(this.#options.disk)},format=raw,if=none,id=more,readonly=on`],
+        ...["-device", "virtio-blk-pci,drive=more,bus=pcie.0"],
+      ],
       ...["-device", "virtio-serial-pci,bus=pcie.0"],
       ...["-chardev", `socket,id=agent,path=${path(this.#folder)}/agent.sock,server=on,wait=off`],
       ...["-device", "virtserialport,chardev=agent,name=org.qemu.guest_agent.0"],

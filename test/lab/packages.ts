@@ -14,5 +14,7 @@ export const HOST_PACKAGES: readonly Package[] = [
   { name: "fakechroot", group: "test", why: "the same without root" },
   { name: "fakeroot", group: "test", why: "file owners without root" },
   { name: "e2fsprogs", group: "test", why: "ext4 images" },
+  { name: "buildah", group: "test", why: "the container image" },
+  { name: "debootstrap", group: "test", why: "its base" },
   { name: "debian-archive-keyring", group: "test", why: "Debian's signatures" },
 ];

@@ -76,7 +76,9 @@ export async function writeSuite(folder: string): Promise<void> {
  */
 async function transpile(content: string): Promise<void> {
   const env = { DENO_DIR: `${content}/deno-dir`, NO_COLOR: "1" };
-  const modules = (await workingTree()).filter((name) => /^(cli|ffi|reports|scenarios)\/.*[^.]\.ts$/.test(name));
+  const modules = (await workingTree()).filter((name) =>
+    /^(base|cli|ffi|machines|models|reports|scenarios)\/.*[^.]\.ts$/.test(name)
+  );
   const file = `${content}/suite/all.ts`;
   // Never called: Deno transpiles what a program could import.
   await Deno.writeTextFile(
