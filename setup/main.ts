@@ -16,10 +16,18 @@ import { SetupError, system } from "./system.ts";
 /** Exit code when set-up cannot go on. */
 const EXIT_SETUP = 4;
 
+/**
+ * Where `deno task`, npm and npx say they were started. Deno runs a task in the folder of `deno.json`; the paths that a
+ * user types are of the folder they are in.
+ */
+const STARTED_IN = "INIT_CWD";
+
 /** Runs the command line with these arguments. A signal is the command's to handle: this passes it on and waits for its end. */
 async function runCommand(args: readonly string[]): Promise<number> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "-A", `${ROOT}/cli.ts`, ...args], // quiet: no word of package look-ups in the output
+    // quiet: no word of package look-ups in the output
+    args: ["run", "--quiet", "--config", `${ROOT}/deno.json`, "-A", `${ROOT}/cli.ts`, ...args],
+    cwd: Deno.env.get(STARTED_IN) ?? Deno.cwd(),
     stdin: "inherit",
     stdout: "inherit",
     stderr: "inherit",
@@ -64,6 +72,7 @@ async function main([verb, ...rest]: readonly string[]): Promise<number> {
       return await runCommand(args);
     case "test":
       await setUp(["run", "test"], install);
+      Deno.env.delete(STARTED_IN); // tests start tasks in folders of their own
       return await runTests(args);
     case "build":
       await setUp(["run"], install);

@@ -1,5 +1,6 @@
 /** Files that a user names: too large, with a byte order mark, in UTF-16, no text. */
 
+import { fileURLToPath } from "node:url";
 import { renderReport } from "../../mod.ts";
 import { ResultFolder } from "../../base/result_folder.ts";
 import { ResultWriter } from "../../scenarios/result.ts";
@@ -10,6 +11,7 @@ import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
 import "../native_library.ts";
 import { inFolder, runCommand } from "./command.ts";
 
+const CONFIG = fileURLToPath(new URL("../../deno.json", import.meta.url));
 const HEAD = "item,medium,capacity_gb,value,low,high,unit,currency,from,to,region,source,mark,note\n";
 const PRICES = `${HEAD}Electricity,,,0.21,,,kWh,USD,2026-01,2026-12,our site,contract of 2026,V,\n`;
 const SCENARIO = JSON.stringify({ name: "mine", configurations: { dram: { storage: "DRAM" } } });
@@ -163,5 +165,20 @@ Deno.test("an error quotes a file in short, and tells of twenty problems one by 
       assert(err.length < 6_000, `${name}: ${err.length} characters: ${err.slice(0, 200)}`);
       assertEquals(err.includes("and 480 more"), name === "scenario.jsonc", err);
     }
+  });
+});
+
+Deno.test("paths that a task is given are of the folder it is asked in", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/mine.jsonc`, SCENARIO);
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["task", "-q", "--config", CONFIG, "tierbench", "--no-install", "validate", "mine.jsonc"],
+      cwd: folder,
+      env: { NO_COLOR: "1" },
+      stdin: "null",
+    }).output();
+    const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+    assertEquals(code, 0, said);
+    assertStringIncludes(said, "mine");
   });
 });
