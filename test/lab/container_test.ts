@@ -148,4 +148,4 @@ labCase("the container image runs with the DAX mount of an NVDIMM, as on a host 
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-});
+}, { root: true });

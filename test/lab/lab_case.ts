@@ -19,8 +19,22 @@ async function whyNot(): Promise<string | undefined> {
 // Under "deno task lab", which sets this, a case that cannot run fails.
 const reason = Deno.env.get(IMAGE_VARIABLE) === undefined ? await whyNot() : undefined;
 
-/** Registers a case, as `Deno.test` does. Without QEMU or image it is skipped, with the reason in its name. */
-export function labCase(name: string, test: (t: Deno.TestContext) => Promise<void>): void {
-  const skipped = reason === undefined ? "" : ` (skipped: ${reason}; "deno task lab" gets it)`;
-  Deno.test(`lab: ${name}${skipped}`, { ignore: reason !== undefined }, test);
+/** What a case needs of this machine besides. */
+export interface LabCaseOptions {
+  /** It mounts and changes its root here. */
+  readonly root?: boolean;
+}
+
+/** Registers a case, as `Deno.test` does. Without QEMU, image or what it needs it is skipped, with the reason in its name. */
+export function labCase(
+  name: string,
+  test: (t: Deno.TestContext) => Promise<void>,
+  { root = false }: LabCaseOptions = {},
+): void {
+  const why = reason !== undefined
+    ? `${reason}; "deno task lab" gets it`
+    : root && Deno.uid() !== 0
+    ? "needs root"
+    : "";
+  Deno.test(why === "" ? `lab: ${name}` : `lab: ${name} (skipped: ${why})`, { ignore: why !== "" }, test);
 }
