@@ -200,6 +200,12 @@ export interface TrainerOptions {
   readonly ranksKeys?: "distinct" | "all";
   /** Over ranks alone: what rows are sent in (`"fp32"`). */
   readonly ranksRows?: "fp32" | "bf16";
+  /**
+   * Over ranks alone: what is sent for the next batch while a step computes (`"none"`). `"keys"`: its keys. `"rows"`: rows that
+   * the step does not change as well; the others follow its update. Keeps results. {@linkcode TrainerOptions.asyncEmbedding}
+   * sends all rows, so that they miss that update.
+   */
+  readonly ranksAhead?: "none" | "keys" | "rows";
 }
 
 /** What trains to a sensible AUC within hundreds of steps. The native library's defaults are DeepRec's. */
@@ -272,6 +278,7 @@ const FIELDS: { readonly [Name in keyof Required<TrainerOptions>]: true | Words<
   ranksMessages: true,
   ranksKeys: true,
   ranksRows: true,
+  ranksAhead: true,
 };
 
 /** The words of an option's value; of an absent one, those of its default here. */

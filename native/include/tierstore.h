@@ -510,9 +510,13 @@ TS_API int32_t ts_ranks_describe(ts_ranks *ranks, char *out, uint64_t cap, uint6
  *                                                                                                (default fused)
  *   ranks_keys      * distinct: each key of a rank's samples is sent once; all: as often as it occurs       (default distinct)
  *   ranks_rows      fp32 | bf16: what rows are sent in                                            (default fp32)
+ *   ranks_ahead     * none; keys: those of the next batch are sent while this step computes; rows: and those rows that this step
+ *                     does not change, the others after its update                                (default none)
+ * With async_embedding all rows of the next batch are sent while this step computes, so they miss exactly its update: the same
+ * bits on any number of ranks too. Messages beside computing are made by a thread of their own.
  * A batch is cut into eight micro-shards, of which each rank that trains has an equal part; everything that is summed over
  * samples is summed by one tree over them. So results are the same bits on 1, 2, 4 and 8 ranks, with servers or without: those of
- * one rank alone, which are not those of ts_trainer_open. Not over ranks: micro_batch, async_embedding, deterministic 0, tables
+ * one rank alone, which are not those of ts_trainer_open. Not over ranks: micro_batch, deterministic 0, tables
  * with a combiner, admission, expiry, records of rows. The ranks must outlive the trainer.
  * Errors: those of ts_trainer_open, on all ranks the one of the lowest rank that has one; TS_EINVAL, where ranks differ in their
  * options, data or library. */
@@ -562,7 +566,10 @@ TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *er
  * undecided while auto tries, in the first stage_trial steps), staged_batches, staged_hits (of them, those ready when their step began), staged_rows (keys
  * below the first tier when the stage looked), staged_input_ns, staged_lookup_ns (work of the stage's threads: in no phase),
  * overlapped_ns (of that, what no step waited for), async_embedding, stale_share (of looked-up rows, those that the step
- * between changed; of the last eight of every 64th step, read again when this is asked for). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
+ * between changed; of the last eight of every 64th step, read again when this is asked for). Over ranks: ranks_ahead (none,
+ * keys, rows, or stale: async_embedding), ranks_rows_ahead, ranks_rows_after (distinct rows this rank asked for in steps, that
+ * came before and after the update of the step before), ranks_ahead_ns (messages beside computing), ranks_waited_ns (of it,
+ * what steps waited for). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap, uint64_t *needed);
 
 /* Reads and writes dense parameters by name, without padding, for comparisons with other implementations: mlp.<l>.w

@@ -22,9 +22,10 @@ static bool open_side(ts_exchange_side *side, const ts_exchange *e, const uint32
   side->at = calloc(parts, sizeof *side->at);
   side->value_at = calloc(parts, sizeof *side->value_at);
   side->keys = calloc(keys + 1, sizeof *side->keys);
+  side->later = calloc(e->options.parts ? keys + 1 : 1, 1);
   side->values = calloc(values + 1, sizeof *side->values);
   return side->folds != NULL && side->shards != NULL && side->counts != NULL && side->at != NULL && side->value_at != NULL && side->keys != NULL &&
-         side->values != NULL;
+         side->later != NULL && side->values != NULL;
 }
 
 static void close_side(ts_exchange_side *side, uint32_t tables) {
@@ -35,6 +36,7 @@ static void close_side(ts_exchange_side *side, uint32_t tables) {
   free(side->at);
   free(side->value_at);
   free(side->keys);
+  free(side->later);
   free(side->values);
 }
 
@@ -45,6 +47,7 @@ int32_t ts_exchange_open(ts_exchange *e, ts_ranks *ranks, const ts_exchange_opti
   const uint32_t tables = options->tables;
   e->dims = calloc(tables, sizeof *e->dims);
   e->row_at = calloc(tables, sizeof *e->row_at);
+  e->firsts = calloc(tables, sizeof *e->firsts);
   uint64_t values = 0;
   for (uint32_t t = 0; t < tables && e->dims != NULL && e->row_at != NULL; t++) {
     e->dims[t] = options->dims[t];
@@ -59,9 +62,9 @@ int32_t ts_exchange_open(ts_exchange *e, ts_ranks *ranks, const ts_exchange_opti
     e->bytes[i] = calloc(ranks->ops.size, sizeof *e->bytes[i]);
     e->halves[i] = calloc(options->bf16 ? values + 1 : 1, sizeof *e->halves[i]);
   }
-  const bool made = e->dims != NULL && e->row_at != NULL && e->rows != NULL && e->scratch != NULL && e->bytes[0] != NULL &&
+  const bool made = e->dims != NULL && e->row_at != NULL && e->firsts != NULL && e->rows != NULL && e->scratch != NULL && e->bytes[0] != NULL &&
                     e->bytes[1] != NULL && e->halves[0] != NULL && e->halves[1] != NULL &&
-                    open_side(&e->asked, e, ts_ranks_trains(ranks) ? options->own : NULL, err) &&
+                    (!options->parts || ts_exchange_open_parts(e, values)) && open_side(&e->asked, e, ts_ranks_trains(ranks) ? options->own : NULL, err) &&
                     open_side(&e->owned, e, ts_ranks_owns(ranks) ? options->items : NULL, err);
   e->options.items = e->options.own = NULL; /* the caller's */
   return made ? TS_OK : ts_fail(err, TS_ENOMEM, "Cannot train over ranks: no memory for the messages of a batch");
@@ -72,6 +75,8 @@ void ts_exchange_close(ts_exchange *e) {
   close_side(&e->owned, e->options.tables);
   free(e->dims);
   free(e->row_at);
+  free(e->firsts);
+  ts_exchange_close_parts(e);
   free(e->rows);
   free(e->scratch);
   for (uint32_t i = 0; i < 2; i++) {
@@ -82,8 +87,6 @@ void ts_exchange_close(ts_exchange *e) {
 }
 
 /* ---- layout ---- */
-
-static uint32_t width(const ts_exchange *e, uint32_t table) { return e->dims[table] + e->extra; }
 
 /* Part `i` of a message in its order: rank by rank all tables, or table by table all ranks. */
 static uint32_t part(const ts_exchange *e, uint32_t i, uint32_t *table) {
@@ -99,11 +102,11 @@ static void lay_out(const ts_exchange *e, ts_exchange_side *side) {
     side->at[p] = keys;
     side->value_at[p] = values;
     keys += side->counts[p];
-    values += (uint64_t)side->counts[p] * width(e, table);
+    values += (uint64_t)side->counts[p] * ts_exchange_width(e, table);
   }
 }
 
-typedef enum unit { KEYS, ROWS, HALVES } unit; /* of a message: keys, floats, BF16 */
+typedef enum unit { KEYS, PARTS, ROWS, HALVES } unit; /* of a message: keys, in which part their rows come, floats, BF16 */
 
 /* Bytes to or from each rank, of the tables from `first` to before `end`. */
 static void measure(const ts_exchange *e, const ts_exchange_side *side, unit u, uint32_t first, uint32_t end,
@@ -111,7 +114,9 @@ static void measure(const ts_exchange *e, const ts_exchange_side *side, unit u, 
   for (uint32_t r = 0; r < e->ranks->ops.size; r++) {
     bytes[r] = 0;
     for (uint32_t t = first; t < end; t++) {
-      const uint64_t each = u == KEYS ? sizeof(int64_t) : width(e, t) * (u == ROWS ? sizeof(float) : sizeof(uint16_t));
+      const uint64_t each = u == KEYS    ? sizeof(int64_t)
+                            : u == PARTS ? 1
+                                         : ts_exchange_width(e, t) * (u == ROWS ? sizeof(float) : sizeof(uint16_t));
       bytes[r] += side->counts[r * e->options.tables + t] * each;
     }
   }
@@ -120,6 +125,7 @@ static void measure(const ts_exchange *e, const ts_exchange_side *side, unit u, 
 /* Of rank 0's part of a table, which is the first in either order. */
 static void *start_of(const ts_exchange_side *side, unit u, uint32_t table, uint16_t *halves) {
   if (u == KEYS) return side->keys + side->at[table];
+  if (u == PARTS) return side->later + side->at[table];
   return u == ROWS ? (void *)(side->values + side->value_at[table]) : (void *)(halves + side->value_at[table]);
 }
 
@@ -177,6 +183,7 @@ void ts_exchange_ask(ts_exchange *e, uint32_t table) {
 int32_t ts_exchange_keys(ts_exchange *e, uint32_t extra, ts_err err) {
   const uint32_t tables = e->options.tables, size = e->ranks->ops.size;
   e->extra = extra;
+  e->split = false;
   int32_t status = ts_ranks_alltoall(e->ranks, e->asked.counts, tables * sizeof(uint32_t), e->owned.counts, err);
   if (status == TS_OK && e->options.duplicates)
     status = ts_ranks_alltoall(e->ranks, e->asked.shards, tables * TS_MICRO_SHARDS * sizeof(uint32_t), e->owned.shards, err);
@@ -203,19 +210,25 @@ void ts_exchange_collect(ts_exchange *e, uint32_t table) {
     for (uint32_t i = 0; i < e->owned.counts[p]; i++) {
       for (; e->options.duplicates && of_leaf == shards[leaf]; of_leaf = 0) leaf++;
       of_leaf++;
-      f->from[f->items] = e->owned.values + e->owned.value_at[p] + (uint64_t)i * width(e, table);
+      f->from[f->items] = e->owned.values + e->owned.value_at[p] + (uint64_t)i * ts_exchange_width(e, table);
       f->leaf[f->items] = (uint8_t)leaf;
       ts_fold_add(f, e->owned.keys[e->owned.at[p] + i]);
     }
   }
   ts_fold_end(f, NULL, NULL, 1, NULL);
+  e->firsts[table] = f->count;
 }
 
 /* ---- rows ---- */
 
-float *ts_exchange_rows_of(const ts_exchange *e, uint32_t table, uint64_t *stride) {
-  *stride = width(e, table);
-  return e->rows + e->row_at[table];
+float *ts_exchange_rows_of(const ts_exchange *e, uint32_t table, uint32_t part, const int64_t **keys, uint32_t *count,
+                           uint64_t *stride) {
+  const ts_fold *f = &e->owned.folds[table];
+  const uint32_t first = part == 0 ? 0 : e->firsts[table];
+  *stride = ts_exchange_width(e, table);
+  *count = part == 0 ? e->firsts[table] : f->count - first;
+  *keys = e->firsts[table] == f->count ? f->keys : e->part_keys + e->key_at[table] + first;
+  return e->rows + e->row_at[table] + first * *stride;
 }
 
 /* BF16 by rounding to nearest, ties to even; NaN stays NaN. */
@@ -233,26 +246,32 @@ static float from_half(uint16_t x) {
   return out;
 }
 
-void ts_exchange_reply(ts_exchange *e, uint32_t table) {
+void ts_exchange_reply(ts_exchange *e, uint32_t table, uint32_t part) {
   const ts_fold *f = &e->owned.folds[table];
-  const uint64_t n = width(e, table);
+  const uint64_t n = ts_exchange_width(e, table);
+  const uint32_t firsts = e->firsts[table], *places = firsts == f->count ? NULL : e->places + e->key_at[table];
   const float *rows = e->rows + e->row_at[table];
+  if (part == 1 && places == NULL) return; /* there are none */
   for (uint32_t i = 0; i < f->items; i++) {
+    const uint32_t place = places == NULL ? f->of[i] : places[f->of[i]];
+    if ((place >= firsts) != part) continue;
     float *to = e->owned.values + (f->from[i] - e->owned.values);
-    const float *row = rows + f->of[i] * n;
+    const float *row = rows + place * n;
     if (!e->options.bf16) memcpy(to, row, n * sizeof *to);
     else
       for (uint64_t d = 0; d < n; d++) e->halves[0][to - e->owned.values + (int64_t)d] = to_half(row[d]);
   }
 }
 
-int32_t ts_exchange_send_rows(ts_exchange *e, ts_err err) {
+int32_t ts_exchange_send_rows(ts_exchange *e, uint32_t part, ts_err err) {
   const bool bf16 = e->options.bf16;
-  int32_t status = send(e, &e->owned, &e->asked, bf16 ? HALVES : ROWS, err);
+  if (part == 1 && !e->split) return TS_OK;
+  int32_t status = e->split ? ts_exchange_send_part(e, part, err) : send(e, &e->owned, &e->asked, bf16 ? HALVES : ROWS, err);
+  if (e->split && part == 0) return status; /* the second part brings what is missing */
   for (uint32_t t = 0; bf16 && status == TS_OK && t < e->options.tables; t++)
     for (uint32_t r = 0; r < e->ranks->ops.size; r++) {
       const uint32_t p = r * e->options.tables + t;
-      const uint64_t first = e->asked.value_at[p], n = (uint64_t)e->asked.counts[p] * width(e, t);
+      const uint64_t first = e->asked.value_at[p], n = (uint64_t)e->asked.counts[p] * ts_exchange_width(e, t);
       for (uint64_t i = first; i < first + n; i++) e->asked.values[i] = from_half(e->halves[1][i]);
     }
   return status;
@@ -263,7 +282,7 @@ float *ts_exchange_value(const ts_exchange *e, uint32_t table, uint32_t key) {
   const uint32_t *counts = e->asked.counts + table;
   uint32_t r = 0;
   for (; key >= counts[r * tables]; r++) key -= counts[r * tables];
-  return e->asked.values + e->asked.value_at[r * tables + table] + (uint64_t)key * width(e, table);
+  return e->asked.values + e->asked.value_at[r * tables + table] + (uint64_t)key * ts_exchange_width(e, table);
 }
 
 /* ---- gradients ---- */
@@ -281,6 +300,11 @@ void ts_exchange_push(ts_exchange *e, uint32_t table) {
                 e->asked.values + e->asked.value_at[p]);
     first += e->asked.counts[p];
   }
+}
+
+int32_t ts_exchange_send_parts(ts_exchange *e, ts_err err) {
+  e->split = true;
+  return send(e, &e->owned, &e->asked, PARTS, err);
 }
 
 int32_t ts_exchange_send_gradients(ts_exchange *e, ts_err err) { return send(e, &e->asked, &e->owned, ROWS, err); }

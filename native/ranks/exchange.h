@@ -5,7 +5,10 @@
  *               one gradient a key, by the tree    ── gradients ─→           one gradient a key, by the tree: one step
  *
  * Three messages a step, and one of counts before them, each for all tables together, or one a table where they are not
- * fused. Values of a key are `dim` floats, in rows on their way back also half as many bytes (bf16). */
+ * fused. Values of a key are `dim` floats, in rows on their way back also half as many bytes (bf16).
+ *
+ * Rows may come in two parts: first those that another step, which is under way, does not change, then the others. Between them
+ * goes a byte for each key that says in which part its row comes. */
 #ifndef TS_RANKS_EXCHANGE_H
 #define TS_RANKS_EXCHANGE_H
 
@@ -20,6 +23,7 @@ typedef struct ts_exchange_options {
   bool separate;         /* a message for each table */
   bool duplicates;       /* a key and a gradient for each sample, instead of one for each distinct key */
   bool bf16;             /* rows are sent in BF16, and arrive rounded so on every rank, the owner's too */
+  bool parts;            /* rows may come in two parts (ts_exchange_split) */
 } ts_exchange_options;
 
 /* One side of it: what lies where in its messages. Of rank r and table t it has counts[r * tables + t] keys; they lie at key
@@ -28,7 +32,8 @@ typedef struct ts_exchange_side {
   uint32_t *counts;
   uint64_t *at, *value_at;
   int64_t *keys;
-  float *values; /* rows, then gradients */
+  uint8_t *later; /* where rows come in parts: whether a key's comes in the second */
+  float *values;  /* rows, then gradients */
   ts_fold *folds; /* of the tables */
   uint32_t *shards; /* with duplicates: of rank r and table t, keys of each micro-shard, TS_MICRO_SHARDS numbers */
 } ts_exchange_side;
@@ -44,6 +49,14 @@ typedef struct ts_exchange {
   uint64_t *bytes[2];    /* of a message, by rank */
   uint16_t *halves[2];   /* a message in BF16: out and in */
   uint32_t widest;
+
+  /* Rows in parts. Of an owner's distinct keys, `firsts` of a table are in the first part; the row of key i is number
+   * places[key_at + i], and the key of row i is part_keys[key_at + i]. NULL: rows lie in the order of their keys. */
+  uint32_t *firsts, *places;
+  uint64_t *key_at;
+  int64_t *part_keys;
+  void *packed[2]; /* a message that has one part: out and in */
+  bool split;      /* this step's rows come in two parts */
 } ts_exchange;
 
 /* Errors: TS_ENOMEM. After any result ts_exchange_close frees what was made. */
@@ -56,11 +69,20 @@ void ts_exchange_add(ts_exchange *exchange, uint32_t table, int64_t key, uint32_
 void ts_exchange_ask(ts_exchange *exchange, uint32_t table);
 /* Sends keys, all tables asked; `extra` floats come with each row. */
 int32_t ts_exchange_keys(ts_exchange *exchange, uint32_t extra, ts_err err);
-/* An owner's distinct keys of a table are in owned.folds[table]; their rows belong at the result, `stride` floats apart. */
-float *ts_exchange_rows_of(const ts_exchange *exchange, uint32_t table, uint64_t *stride);
-void ts_exchange_collect(ts_exchange *exchange, uint32_t table); /* makes them distinct; tables side by side */
-void ts_exchange_reply(ts_exchange *exchange, uint32_t table);   /* rows are there; tables side by side */
-int32_t ts_exchange_send_rows(ts_exchange *exchange, ts_err err);
+/* An owner makes the keys of a table distinct: they are in owned.folds[table]. Tables side by side. */
+void ts_exchange_collect(ts_exchange *exchange, uint32_t table);
+/* Then, if rows come in two parts: the second has those of the keys that `running` asked this owner for as well. Every rank
+ * tells the others with ts_exchange_send_parts; without it all rows are in the first part, 0. */
+void ts_exchange_split(ts_exchange *exchange, uint32_t table, const ts_exchange *running);
+int32_t ts_exchange_send_parts(ts_exchange *exchange, ts_err err);
+/* Where rows of a part belong, `stride` floats apart, and their `count` keys. */
+float *ts_exchange_rows_of(const ts_exchange *exchange, uint32_t table, uint32_t part, const int64_t **keys, uint32_t *count,
+                           uint64_t *stride);
+void ts_exchange_reply(ts_exchange *exchange, uint32_t table, uint32_t part); /* rows are there; tables side by side */
+/* Sends a part; of rows in one part the second is no message. */
+int32_t ts_exchange_send_rows(ts_exchange *exchange, uint32_t part, ts_err err);
+/* Keys that this rank asked for whose rows come in each part. */
+void ts_exchange_count_parts(const ts_exchange *exchange, uint64_t *counts);
 /* Values of a trainer's distinct key number `key` of a table: its row; later its gradient. */
 float *ts_exchange_value(const ts_exchange *exchange, uint32_t table, uint32_t key);
 /* A trainer's gradients: asked.folds[table] has `from` of its items; sums them. Tables side by side. */
@@ -68,5 +90,12 @@ void ts_exchange_push(ts_exchange *exchange, uint32_t table);
 int32_t ts_exchange_send_gradients(ts_exchange *exchange, ts_err err);
 /* An owner's sums, in the order of owned.folds[table].keys. Tables side by side. */
 const float *ts_exchange_sums(ts_exchange *exchange, uint32_t table);
+
+/* ---- for exchange*.c ---- */
+
+static inline uint32_t ts_exchange_width(const ts_exchange *e, uint32_t table) { return e->dims[table] + e->extra; }
+bool ts_exchange_open_parts(ts_exchange *exchange, uint64_t values); /* of all tables' keys; false: no memory */
+void ts_exchange_close_parts(ts_exchange *exchange);
+int32_t ts_exchange_send_part(ts_exchange *exchange, uint32_t part, ts_err err);
 
 #endif

@@ -47,9 +47,17 @@ void ts_fold_begin(ts_fold *f) {
   memset(f->table, 0xff, f->slots * sizeof *f->table);
 }
 
-void ts_fold_add(ts_fold *f, int64_t key) {
+/* Where a key is in the table, or would be. */
+static uint32_t slot_of(const ts_fold *f, int64_t key) {
   uint32_t at = (uint32_t)ts_mix64((uint64_t)key) & (f->slots - 1);
   while (f->table[at] != EMPTY && f->met[f->table[at]] != key) at = (at + 1) & (f->slots - 1);
+  return at;
+}
+
+bool ts_fold_has(const ts_fold *f, int64_t key) { return f->table[slot_of(f, key)] != EMPTY; }
+
+void ts_fold_add(ts_fold *f, int64_t key) {
+  const uint32_t at = slot_of(f, key);
   if (f->table[at] == EMPTY) {
     f->table[at] = f->count;
     f->met[f->count++] = key;

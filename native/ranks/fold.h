@@ -36,6 +36,9 @@ void ts_fold_add_apart(ts_fold *fold, int64_t key);
 typedef uint32_t ts_fold_owner(const void *context, int64_t key);
 void ts_fold_end(ts_fold *fold, ts_fold_owner *owner_of, const void *context, uint32_t owners, uint32_t *counts);
 
+/* Whether a list without keys that stay apart has this one. */
+bool ts_fold_has(const ts_fold *fold, int64_t key);
+
 /* out[i * dim ..] = the sum over the items of key first + i, of `count` keys. `leaves` is 1, 2, 4 or 8; `scratch` has
  * TS_FOLD_LEVELS * dim floats. */
 #define TS_FOLD_LEVELS 3u

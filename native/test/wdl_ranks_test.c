@@ -142,6 +142,8 @@ static const struct {
     {"deepfm", "model=deepfm"},
     {"dlrm", "model=dlrm bottom=17,8"},
     {"rows sent in BF16", "ranks_rows=bf16"},
+    {"rows in BF16 in two parts", "ranks_rows=bf16 ranks_ahead=rows"},
+    {"stale rows", "async_embedding=1"},
     {"micro-shards without samples, tables without keys", "batch=5 deep_optimizer=adam"},
     {"shared table", "tables=a:4:none:C1,C2,C3;b:8:none:C4"},
 };
@@ -159,7 +161,9 @@ static void any_number_of_ranks(uint32_t steps) {
 
 static void any_threads_and_messages(uint32_t steps) {
   static const char *const ways[] = {"threads=2", "threads=3 executor=cost_model", "executor=inline", "ranks_messages=separate", "ranks_keys=all", "threads=2 ranks_keys=all ranks_messages=separate",
-                                     "embedding_fusion=0", "memory_reuse=0", "stage=0", "stage_what=lookup stage=2 readers=2"};
+                                     "embedding_fusion=0", "memory_reuse=0", "stage=0", "stage_what=lookup stage=2 readers=2",
+                                     "ranks_ahead=keys", "ranks_ahead=rows", "ranks_ahead=rows threads=2", "ranks_ahead=rows threads=3 executor=cost_model ranks_messages=separate",
+                                     "ranks_ahead=rows ranks_keys=all executor=inline", "ranks_ahead=keys executor=cost_model threads=2"};
   job_plan plan = {.name = "threads", .ranks = 1, .steps = steps, .places = {dram}};
   const outcome one = expect_same(plan, NULL);
   for (uint32_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -236,6 +240,56 @@ static void one_step_is_that_of_one_process(void) {
   ts_ranks_close(ranks);
 }
 
+/* Mean loss of so many steps of plain gradient descent, of one process or of one rank alone. */
+static double loss_of(bool over_ranks, const char *more, uint32_t steps, char *described, uint64_t cap) {
+  ts_store *store = NULL;
+  ts_trainer *trainer = NULL;
+  ts_ranks *ranks = NULL;
+  double loss = NAN;
+  uint64_t needed;
+  CHECK(ts_ranks_make(NULL, 0, &ranks, (ts_err){message, sizeof message}) == TS_OK);
+  ts_config *config = options("storage", "DRAM", "seed", "5", NULL);
+  CHECK(ts_store_open(config, &store, message, sizeof message) == TS_OK);
+  ts_config_free(config);
+  config = options("data", train_file, "batch", "203", "hidden", "24,9", "dim", "4", "seed", "1", "wide_buckets", "300",
+                   "deep_optimizer", "sgd", "deep_learning_rate", "1", NULL);
+  set_all(config, more);
+  const int32_t status = over_ranks ? ts_trainer_open_ranks(store, ranks, config, &trainer, message, sizeof message)
+                                    : ts_trainer_open(store, config, &trainer, message, sizeof message);
+  CHECK_MSG(status == TS_OK, "%s", message);
+  ts_config_free(config);
+  CHECK(ts_trainer_train(trainer, 0, steps, NULL, NULL, &loss, NULL, message, sizeof message) == TS_OK);
+  CHECK(ts_trainer_describe(trainer, described, cap, &needed) == TS_OK && needed <= cap);
+  ts_trainer_close(trainer);
+  ts_store_close(store);
+  ts_ranks_close(ranks);
+  return loss;
+}
+
+static uint64_t fact(const char *described, const char *name) {
+  const char *at = strstr(described, name);
+  CHECK_MSG(at != NULL, "%s is not described", name);
+  return at == NULL ? 0 : strtoull(at + strlen(name), NULL, 10);
+}
+
+/* Stale rows miss exactly one update, as those of one process do; rows ahead miss none. */
+static void what_comes_ahead(void) {
+  static char described[8192];
+  const double stale = loss_of(false, "async_embedding=1", 6, described, sizeof described);
+  const double fresh = loss_of(true, "stage=1", 6, described, sizeof described);
+  const uint64_t all = fact(described, "ranks_rows_after=");
+  CHECK(fabs(fresh - stale) > 1e-4 && fact(described, "ranks_rows_ahead=") == 0 && all > 0);
+  const double over = loss_of(true, "async_embedding=1", 6, described, sizeof described);
+  CHECK_MSG(fabs(over - stale) < 1e-6, "stale rows: loss %.17g, of one process %.17g", over, stale);
+  CHECK(strstr(described, "ranks_ahead=stale") != NULL && strstr(described, "stale_share=0.") != NULL);
+  const uint64_t first = fact(described, "ranks_rows_after="); /* of the first step */
+  CHECK(first > 0 && first < all / 3 && first + fact(described, "ranks_rows_ahead=") == all);
+  CHECK(loss_of(true, "ranks_ahead=rows", 6, described, sizeof described) == fresh);
+  const uint64_t ahead = fact(described, "ranks_rows_ahead=");
+  CHECK_MSG(ahead > 0 && fact(described, "ranks_rows_after=") > first && ahead + fact(described, "ranks_rows_after=") == all,
+            "%llu of %llu rows came ahead", (unsigned long long)ahead, (unsigned long long)all);
+}
+
 /* ---- failures ---- */
 
 /* All ranks end with the same error. */
@@ -259,7 +313,8 @@ static void failures_reach_all(void) {
   expect_error("diverged", (job_plan){.ranks = 2, .more = "model=deepfm deep_optimizer=sgd deep_learning_rate=1e6", .places = {dram}},
                TS_EDIVERGED, "diverged");
   expect_error("micro-batches", (job_plan){.ranks = 2, .more = "micro_batch=2", .places = {dram}}, TS_EINVAL, "micro_batch");
-  expect_error("asynchronous", (job_plan){.ranks = 2, .more = "async_embedding=1", .places = {dram}}, TS_EINVAL, "async_embedding");
+  expect_error("ahead twice", (job_plan){.ranks = 2, .more = "async_embedding=1 ranks_ahead=rows", .places = {dram}}, TS_EINVAL, "async_embedding sends all rows ahead");
+  expect_error("full in a lookup ahead", (job_plan){.ranks = 4, .empty = true, .more = "ranks_ahead=rows", .places = {dram, dram, tinier}, .kinds = 3}, TS_EFULL, "Rank 2 of 4: ");
   expect_error("bags", (job_plan){.ranks = 2, .more = "tables=a:4:mean:C1,C2", .places = {dram}}, TS_EINVAL, "\"a\" has a combiner");
   expect_error("admission", (job_plan){.ranks = 2, .more = "record_frequency=1", .places = {dram}}, TS_EINVAL, "record_frequency");
   expect_error("three ranks", (job_plan){.ranks = 3, .places = {dram}}, TS_EINVAL, "3 ranks train");
@@ -311,6 +366,7 @@ int main(int argc, char **argv) {
   CHECK(run(ts_data_generate, options("out", train_file, "rows", "6000", "scale", "0.002", NULL), NULL) == TS_OK);
   CHECK(run(ts_data_generate, options("out", test_file, "rows", "900", "scale", "0.002", "split", "test", NULL), NULL) == TS_OK);
   one_step_is_that_of_one_process();
+  what_comes_ahead();
   any_number_of_ranks(steps);
   any_threads_and_messages(steps);
   any_tiers(steps);

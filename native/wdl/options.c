@@ -6,6 +6,7 @@
 
 const char *const ts_model_names[] = {"wdl", "dlrm", "deepfm", NULL};
 const char *const ts_bf16_names[] = {"off", "dense", "rows", "all", NULL};
+const char *const ts_ahead_names[] = {"none", "keys", "rows", NULL}; /* and stale rows: async_embedding */
 const char *const ts_initializer_options[TS_INITIALIZER_OPTIONS] = {
     "initializer",        "initializer.value",   "initializer.low",  "initializer.high", "initializer.mean",
     "initializer.stddev", "initializer.fan_out", "initializer.rows", "initializer.base"};
@@ -178,6 +179,11 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
     o->ranks_separate = ts_config_choice(&r, "ranks_messages", "fused", messages) == 1;
     o->ranks_duplicates = ts_config_choice(&r, "ranks_keys", "distinct", keys) == 1;
     o->ranks_bf16 = ts_config_choice(&r, "ranks_rows", "fp32", rows) == 1;
+    o->ranks_ahead = (ts_ahead)ts_config_choice(&r, "ranks_ahead", "none", ts_ahead_names);
+    if (o->async_embedding && o->ranks_ahead != TS_AHEAD_NONE)
+      return ts_fail(err, TS_EINVAL, "Cannot open trainer: async_embedding sends all rows ahead; leave ranks_ahead \"%s\" out",
+                     ts_ahead_names[o->ranks_ahead]);
+    if (o->async_embedding) o->ranks_ahead = TS_AHEAD_STALE;
   }
   int32_t status = r.status;
   if (status == TS_OK && tables != NULL) status = ts_tables_read(&o->tables, tables, err);

@@ -19,6 +19,10 @@ extern const char *const ts_model_names[];
 typedef enum ts_bf16_kind { TS_BF16_OFF, TS_BF16_DENSE, TS_BF16_ROWS, TS_BF16_ALL } ts_bf16_kind;
 extern const char *const ts_bf16_names[];
 
+/* What ranks do for the next batch while a step runs (rank_ahead.c). */
+typedef enum ts_ahead { TS_AHEAD_NONE, TS_AHEAD_KEYS, TS_AHEAD_ROWS, TS_AHEAD_STALE } ts_ahead;
+extern const char *const ts_ahead_names[];
+
 /* An update rule of a part of the model, in the words of a table's options (optimizers/optimizer.h). */
 typedef struct ts_part_rule {
   const char *name; /* the store's */
@@ -52,6 +56,7 @@ typedef struct ts_trainer_options {
   bool async_embedding, embedding_fusion, graph_fusion, memory_reuse, deterministic;
   uint32_t apart; /* over ranks: micro-shards of this rank, at least 1; otherwise 0 */
   bool ranks_separate, ranks_duplicates, ranks_bf16;
+  ts_ahead ranks_ahead; /* TS_AHEAD_STALE: with async_embedding */
   bool graph_fusion_asked; /* otherwise it is as this oneDNN allows */
   double dropout;
   ts_executor_kind executor;

@@ -13,7 +13,6 @@ static int32_t refuse(const char *what, ts_err err) {
 
 static int32_t check(const ts_trainer_options *o, ts_err err) {
   if (o->micro_batch > 1) return refuse("a batch is cut into micro-shards already; leave micro_batch out", err);
-  if (o->async_embedding) return refuse("async_embedding is for one process; leave it out", err);
   if (!o->deterministic) return refuse("results are the same on any number of ranks; leave deterministic out", err);
   for (uint32_t t = 0; t < o->tables.count; t++) {
     const ts_table_plan *plan = &o->tables.plans[t];
@@ -43,7 +42,7 @@ static uint64_t word_of(const ts_trainer *t) {
               e->has_baseline, e->l1, e->l2, e->l2_shrinkage, (unsigned long long)e->decay_step);
   for (uint32_t i = 0; i < TS_INITIALIZER_OPTIONS; i++)
     ts_text_add(&text, "%s\n", o->initializer[i] == NULL ? "" : o->initializer[i]);
-  ts_text_add(&text, "%d %d %d %u %u %llu %s\n", o->ranks_separate, o->ranks_duplicates, o->ranks_bf16, t->over->ranks->trainers,
+  ts_text_add(&text, "%d %d %d %d %u %u %llu %s\n", o->ranks_separate, o->ranks_duplicates, o->ranks_bf16, o->ranks_ahead, t->over->ranks->trainers,
               t->over->ranks->owners, (unsigned long long)t->store->seed, version);
   const uint64_t word = text.bytes == NULL ? 0 : ts_hash_bytes(text.bytes, text.length, 0);
   free(text.bytes);
@@ -67,8 +66,12 @@ static int32_t open_messages(ts_trainer *t, ts_err err) {
                                        .own = own,
                                        .separate = t->options.ranks_separate,
                                        .duplicates = t->options.ranks_duplicates,
-                                       .bf16 = t->options.ranks_bf16};
-  int32_t status = ts_exchange_open(&over->exchange, over->ranks, &options, err);
+                                       .bf16 = t->options.ranks_bf16,
+                                       .parts = t->options.ranks_ahead == TS_AHEAD_ROWS};
+  const bool ahead = t->options.ranks_ahead != TS_AHEAD_NONE;
+  int32_t status = ahead ? ts_courier_open(&over->courier, err) : TS_OK;
+  for (uint32_t i = 0; i < (ahead ? 2 : 1) && status == TS_OK; i++)
+    status = ts_exchange_open(&over->exchange[i], over->ranks, &options, err);
   if (status != TS_OK) return status;
   const size_t report = sizeof(uint32_t) + over->most * sizeof(float);
   uint64_t floats = ts_mlp_gradient_floats(&t->model.top);
@@ -88,7 +91,8 @@ int32_t ts_rank_open(ts_trainer *t, ts_err err) {
 
 void ts_rank_close(ts_trainer *t) {
   if (t->over == NULL) return;
-  ts_exchange_close(&t->over->exchange);
+  ts_courier_close(t->over->courier);
+  for (uint32_t i = 0; i < 2; i++) ts_exchange_close(&t->over->exchange[i]);
   free(t->over->told);
   free(t->over->heard);
   free(t->over->scratch);

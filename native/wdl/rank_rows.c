@@ -35,8 +35,7 @@ ts_mlp_rows ts_rank_samples(const ts_trainer *t) {
   return (ts_mlp_rows){.piece = first, .first = begin.first, .rows = end.first + end.rows - begin.first};
 }
 
-void ts_rank_ask(ts_trainer *t, uint32_t table, const int64_t *keys) {
-  ts_exchange *x = &t->over->exchange;
+void ts_rank_ask(ts_trainer *t, ts_exchange *x, uint32_t table, const int64_t *keys) {
   uint32_t step = 0;
   ts_fold_begin(&x->asked.folds[table]);
   for (stretch s = {0}; next_stretch(t, table, &step, &s);) {
@@ -67,21 +66,48 @@ static int32_t find_rows(ts_trainer *t, uint32_t table, const ts_fold *f, float 
   return TS_OK;
 }
 
-int32_t ts_rank_serve(ts_trainer *t, uint32_t table, bool create, ts_err err) {
-  ts_exchange *x = &t->over->exchange;
+int32_t ts_rank_look_up(ts_trainer *t, ts_exchange *x, uint32_t table, uint32_t part, ts_err err) {
+  const int64_t *keys;
+  uint32_t count;
+  uint64_t stride;
+  float *rows = ts_exchange_rows_of(x, table, part, &keys, &count, &stride);
+  const int32_t status =
+      count == 0 ? TS_OK : ts_table_lookup_strided(t->store, t->tables[table], keys, count, rows, stride, err);
+  if (status == TS_OK) ts_exchange_reply(x, table, part);
+  return status;
+}
+
+int32_t ts_rank_serve(ts_trainer *t, uint32_t table, ts_err err) {
+  ts_over_ranks *over = t->over;
+  ts_exchange *x = ts_rank_exchange(t);
+  if (!ts_ranks_owns(over->ranks)) return TS_OK;
+  if (t->ahead != t->step) {
+    ts_exchange_collect(x, table);
+    return ts_rank_look_up(t, x, table, 0, err);
+  }
+  if (over->ahead_status[table] != TS_OK) return ts_fail(err, over->ahead_status[table], "%s", over->ahead_message[table]);
+  switch (t->options.ranks_ahead) {
+  case TS_AHEAD_KEYS: return ts_rank_look_up(t, x, table, 0, err);
+  case TS_AHEAD_ROWS: return ts_rank_look_up(t, x, table, 1, err);
+  default: return TS_OK;
+  }
+}
+
+int32_t ts_rank_find(ts_trainer *t, uint32_t table, ts_err err) {
+  ts_exchange *x = ts_rank_exchange(t);
+  const int64_t *keys;
+  uint32_t count;
+  uint64_t stride;
   if (!ts_ranks_owns(t->over->ranks)) return TS_OK;
   ts_exchange_collect(x, table);
-  const ts_fold *f = &x->owned.folds[table];
-  uint64_t stride;
-  float *rows = ts_exchange_rows_of(x, table, &stride);
-  const int32_t status = !create ? find_rows(t, table, f, rows, stride, err)
-                                 : ts_table_lookup_strided(t->store, t->tables[table], f->keys, f->count, rows, stride, err);
-  if (status == TS_OK) ts_exchange_reply(x, table);
+  float *rows = ts_exchange_rows_of(x, table, 0, &keys, &count, &stride);
+  const int32_t status = find_rows(t, table, &x->owned.folds[table], rows, stride, err);
+  if (status == TS_OK) ts_exchange_reply(x, table, 0);
   return status;
 }
 
 void ts_rank_spread(ts_trainer *t, uint32_t table, uint32_t which, uint64_t *absent) {
-  const ts_exchange *x = &t->over->exchange;
+  const ts_exchange *x = ts_rank_exchange(t);
   const ts_fold *f = &x->asked.folds[table];
   const uint32_t dim = t->options.tables.plans[table].dim;
   uint32_t step = 0;
@@ -97,7 +123,7 @@ void ts_rank_spread(ts_trainer *t, uint32_t table, uint32_t which, uint64_t *abs
 }
 
 void ts_rank_push(ts_trainer *t, uint32_t table, uint32_t which) {
-  ts_exchange *x = &t->over->exchange;
+  ts_exchange *x = ts_rank_exchange(t);
   ts_fold *f = &x->asked.folds[table];
   uint32_t step = 0;
   for (stretch s = {0}; next_stretch(t, table, &step, &s);) {
@@ -109,7 +135,7 @@ void ts_rank_push(ts_trainer *t, uint32_t table, uint32_t which) {
 }
 
 int32_t ts_rank_update(ts_trainer *t, uint32_t table, ts_err err) {
-  ts_exchange *x = &t->over->exchange;
+  ts_exchange *x = ts_rank_exchange(t);
   if (!ts_ranks_owns(t->over->ranks)) return TS_OK;
   const ts_fold *f = &x->owned.folds[table];
   if (f->count == 0) return ts_table_skip_update(t->store, t->tables[table], err);

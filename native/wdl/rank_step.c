@@ -28,36 +28,36 @@ static void fail_table(ts_trainer *t, uint32_t table, int32_t status) {
   if (status != TS_OK) stop(t);
 }
 
-static ts_err message_err(ts_trainer *t) { return (ts_err){t->over->message, sizeof t->over->message}; }
-
-/* Once a message failed there are no more. */
-static bool silent(const ts_trainer *t) { return t->over->status != TS_OK; }
-static void said(ts_trainer *t, int32_t status) {
-  t->over->status = status;
-  if (status != TS_OK) stop(t);
-}
-
 /* ---- rows ---- */
+
+/* What the step before this one did for it already is not done again. */
+static bool was_asked(const ts_trainer *t) { return t->ahead == t->step; }
 
 static void ask(void *context, uint32_t table) {
   ts_trainer *t = context;
-  ts_rank_ask(t, table, t->batch->keys);
+  if (!was_asked(t)) ts_rank_ask(t, ts_rank_exchange(t), table, t->batch->keys);
 }
 
 static void send_keys(void *context, uint32_t part) {
   ts_trainer *t = context;
-  if (!silent(t)) said(t, ts_exchange_keys(&t->over->exchange, part, message_err(t)));
+  if (!was_asked(t) && !ts_rank_silent(t)) ts_rank_said(t, ts_exchange_keys(ts_rank_exchange(t), part, ts_rank_message_err(t)));
 }
 
 static void serve(void *context, uint32_t table) {
   ts_trainer *t = context;
-  if (!silent(t)) fail_table(t, table, ts_rank_serve(t, table, true, ts_trainer_part_err(t, table)));
+  if (!ts_rank_silent(t)) fail_table(t, table, ts_rank_serve(t, table, ts_trainer_part_err(t, table)));
 }
 
 static void send_rows(void *context, uint32_t part) {
   ts_trainer *t = context;
+  const ts_ahead way = was_asked(t) ? t->options.ranks_ahead : TS_AHEAD_NONE;
   (void)part;
-  if (!silent(t)) said(t, ts_exchange_send_rows(&t->over->exchange, message_err(t)));
+  if (!ts_rank_silent(t) && way != TS_AHEAD_STALE)
+    ts_rank_said(t, ts_exchange_send_rows(ts_rank_exchange(t), way == TS_AHEAD_ROWS, ts_rank_message_err(t)));
+  uint64_t parts[2];
+  ts_exchange_count_parts(ts_rank_exchange(t), parts);
+  *(way >= TS_AHEAD_ROWS ? &t->over->rows_ahead : &t->over->rows_after) += parts[0];
+  t->over->rows_after += parts[1];
 }
 
 static void spread(void *context, uint32_t table) {
@@ -73,7 +73,7 @@ static void push(void *context, uint32_t table) {
 static void send_gradients(void *context, uint32_t part) {
   ts_trainer *t = context;
   (void)part;
-  if (!silent(t)) said(t, ts_exchange_send_gradients(&t->over->exchange, message_err(t)));
+  if (!ts_rank_silent(t)) ts_rank_said(t, ts_exchange_send_gradients(ts_rank_exchange(t), ts_rank_message_err(t)));
 }
 
 static void update(void *context, uint32_t table) {
@@ -117,8 +117,8 @@ static void gather(ts_trainer *t) {
   report *told = o->told;
   told->failed = stopped(t);
   memcpy(told->outputs, t->model.logit + mine.first, mine.rows * sizeof(float));
-  if (!silent(t)) said(t, ts_ranks_gather(o->ranks, told, report_bytes(t), o->heard, message_err(t)));
-  if (silent(t)) return;
+  if (!ts_rank_silent(t)) ts_rank_said(t, ts_ranks_gather(o->ranks, told, report_bytes(t), o->heard, ts_rank_message_err(t)));
+  if (ts_rank_silent(t)) return;
   for (uint32_t r = 0; r < o->ranks->ops.size; r++) {
     const report *heard = (const void *)((const char *)o->heard + r * report_bytes(t));
     if (heard->failed) stop(t);
@@ -155,15 +155,15 @@ static void gradient(void *context, uint32_t part) {
 }
 
 static int32_t sum(ts_trainer *t, const ts_mlp *mlp) {
-  return ts_ranks_sum(t->over->ranks, mlp->gradients, ts_mlp_gradient_floats(mlp), t->over->scratch, message_err(t));
+  return ts_ranks_sum(t->over->ranks, mlp->gradients, ts_mlp_gradient_floats(mlp), t->over->scratch, ts_rank_message_err(t));
 }
 
 static void sum_gradients(void *context, uint32_t part) {
   ts_trainer *t = context;
   (void)part;
-  if (silent(t) || !ts_ranks_trains(t->over->ranks)) return;
-  said(t, sum(t, &t->model.top));
-  if (!silent(t) && ts_model_has_bottom(&t->model)) said(t, sum(t, &t->model.bottom));
+  if (ts_rank_silent(t) || !ts_ranks_trains(t->over->ranks)) return;
+  ts_rank_said(t, sum(t, &t->model.top));
+  if (!ts_rank_silent(t) && ts_model_has_bottom(&t->model)) ts_rank_said(t, sum(t, &t->model.bottom));
 }
 
 static void apply(void *context, uint32_t part) {
@@ -201,28 +201,50 @@ static uint32_t add_all(ts_graph *g, ts_task_run *run, uint32_t parts, uint32_t 
   return done;
 }
 
+/* A task without work behind another one. */
+static uint32_t add_after(ts_graph *g, uint32_t before, uint32_t phase) {
+  const uint32_t task = ts_graph_add(g, NULL, 0, phase, TS_PHASE_LOOKUP);
+  ts_graph_edge(g, before, task);
+  return task;
+}
+
+/* Phases follow one another under the executor "pool"; the edges say what must. With `ahead` the messages of the next batch's
+ * keys go while micro-shards compute, those of gradients and of its rows while dense gradients do. */
 int32_t ts_rank_plan_step(ts_trainer *t, ts_err err) {
   ts_graph *g = &t->graph;
   ts_ranks *ranks = t->over->ranks;
-  const bool trains = ts_ranks_trains(ranks);
+  const bool trains = ts_ranks_trains(ranks), ahead = t->options.ranks_ahead != TS_AHEAD_NONE;
   const uint32_t tables = t->options.tables.count, parts = trains ? ts_model_parts(&t->model) : 0;
   const uint32_t wide = trains && ts_model_has_wide(&t->model) ? TS_WIDE_PARTS : 0;
-  uint32_t done = add_all(g, ask, tables, 0, TS_PHASE_LOOKUP, UINT32_MAX);
+  uint32_t done = add_all(g, ask, tables, 0, TS_PHASE_LOOKUP, UINT32_MAX), keys = 0, rows = 0;
   done = add_all(g, send_keys, 1, 1, TS_PHASE_LOOKUP, done);
   done = add_all(g, serve, tables, 2, TS_PHASE_LOOKUP, done);
   done = add_all(g, send_rows, 1, 3, TS_PHASE_LOOKUP, done);
+  if (ahead) keys = add_all(g, ts_rank_ahead_ask, tables, 4, TS_PHASE_LOOKUP, done);
   done = add_all(g, spread, tables, 4, TS_PHASE_LOOKUP, done);
-  done = add_all(g, run_shard, ts_ranks_shards(ranks), 5, TS_PHASE_DENSE, done);
-  done = add_all(g, gather_outputs, 1, 6, TS_PHASE_DENSE, done);
-  const uint32_t gradients = add_all(g, gradient, parts, 7, TS_PHASE_DENSE, done);
-  const uint32_t pushed = add_all(g, push, tables, 7, TS_PHASE_UPDATE, done);
-  const uint32_t sent = add_all(g, send_gradients, 1, 8, TS_PHASE_UPDATE, pushed);
-  const uint32_t summed = ts_graph_add(g, sum_gradients, 0, 9, TS_PHASE_DENSE);
+  if (ahead) keys = add_all(g, ts_rank_ahead_keys, 1, 5, TS_PHASE_LOOKUP, keys);
+  done = add_all(g, run_shard, ts_ranks_shards(ranks), 6, TS_PHASE_DENSE, done);
+  if (ahead) {
+    keys = add_all(g, ts_rank_ahead_wait, 1, 7, TS_PHASE_LOOKUP, keys);
+    ts_graph_edge(g, keys, done = add_after(g, done, 7));
+  }
+  done = add_all(g, gather_outputs, 1, 8, TS_PHASE_DENSE, done);
+  const uint32_t outputs = done;
+  uint32_t sent = add_all(g, push, tables, 9, TS_PHASE_UPDATE, outputs);
+  if (ahead) {
+    rows = add_all(g, ts_rank_ahead_serve, tables, 9, TS_PHASE_LOOKUP, outputs);
+    ts_graph_edge(g, rows, sent = add_after(g, sent, 9));
+    sent = add_all(g, ts_rank_ahead_send, 1, 10, TS_PHASE_UPDATE, sent);
+  }
+  const uint32_t gradients = add_all(g, gradient, parts, ahead ? 11 : 9, TS_PHASE_DENSE, outputs);
+  if (ahead) ts_graph_edge(g, gradients, sent = add_after(g, sent, 11));
+  sent = add_all(g, ahead ? ts_rank_ahead_wait : send_gradients, 1, 12, TS_PHASE_UPDATE, sent);
+  const uint32_t summed = ts_graph_add(g, sum_gradients, 0, 13, TS_PHASE_DENSE);
   ts_graph_edge(g, gradients, summed);
   ts_graph_edge(g, sent, summed);
-  add_all(g, update, tables, 9, TS_PHASE_UPDATE, sent);
-  add_all(g, apply, parts, 10, TS_PHASE_DENSE, summed);
-  add_all(g, update_wide, wide, 10, TS_PHASE_DENSE, summed);
+  add_all(g, update, tables, 13, TS_PHASE_UPDATE, sent);
+  add_all(g, apply, parts, 14, TS_PHASE_DENSE, summed);
+  add_all(g, update_wide, wide, 14, TS_PHASE_DENSE, summed);
   return ts_graph_finish(g, err);
 }
 
@@ -237,12 +259,12 @@ typedef struct scored {
 
 static void ask_scored(void *context, uint32_t table) {
   scored *s = context;
-  ts_rank_ask(s->trainer, table, s->batch->keys);
+  ts_rank_ask(s->trainer, ts_rank_exchange(s->trainer), table, s->batch->keys);
 }
 
 static void find_scored(void *context, uint32_t table) {
   ts_trainer *t = ((scored *)context)->trainer;
-  if (!silent(t)) fail_table(t, table, ts_rank_serve(t, table, false, ts_trainer_part_err(t, table)));
+  if (!ts_rank_silent(t)) fail_table(t, table, ts_rank_find(t, table, ts_trainer_part_err(t, table)));
 }
 
 static void spread_scored(void *context, uint32_t table) {

@@ -38,7 +38,7 @@ static int32_t take_batches(ts_trainer *t, ts_err err) {
     t->batch = t->next;
     t->next = NULL;
   }
-  if (!t->options.async_embedding || t->step + 1 >= t->ended) return TS_OK;
+  if (!ts_trainer_two_batches(t) || t->step + 1 >= t->ended) return TS_OK;
   return ts_stage_take(t->stage, t->step + 1, &t->next, err);
 }
 
@@ -84,7 +84,7 @@ static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err 
   const int32_t finite = ts_trainer_check_outputs(t, "train on", err);
   ts_trainer_give_step(t);
   ts_trainer_give_input(t, ts_trainer_input(t, t->step));
-  if (t->next != NULL && t->step % TS_STALE_EVERY == 0) t->staled[t->staled_count++ % TS_STALE_STEPS] = t->step;
+  if (t->options.async_embedding && t->next != NULL && t->step % TS_STALE_EVERY == 0) t->staled[t->staled_count++ % TS_STALE_STEPS] = t->step;
   t->ahead = t->next != NULL && !atomic_load(&t->ahead_failed) ? t->step + 1 : TS_NO_STEP;
   ts_stage_give_back(t->stage, t->step);
   t->step++;

@@ -21,7 +21,7 @@ static void plan(ts_trainer *t, ts_workspace *space) {
   if (!t->options.memory_reuse) return;
   plan_step(t, space);
   ts_model_plan_input(&t->model, space, 0);
-  if (t->options.async_embedding) ts_model_plan_input(&t->model, space, 1);
+  if (ts_trainer_two_inputs(t)) ts_model_plan_input(&t->model, space, 1);
 }
 
 static int32_t allocate(ts_trainer *t, ts_err err) {
@@ -88,7 +88,7 @@ static int32_t create_stage(ts_trainer *t, ts_err err) {
   const ts_trainer_options *o = &t->options;
   const ts_stage_options stage = {.depth = o->stage,
                                   .threads = o->readers,
-                                  .held = o->async_embedding ? 2 : 1,
+                                  .held = ts_trainer_two_batches(t) ? 2 : 1,
                                   .what = o->stage_what,
                                   .allocate = !o->memory_reuse,
                                   .batch = o->batch,

@@ -8,6 +8,7 @@
 #define TS_WDL_TRAINER_H
 
 #include "base/owner.h"
+#include "ranks/courier.h"
 #include "ranks/exchange.h"
 #include "wdl/network.h"
 #include "wdl/options.h"
@@ -24,12 +25,16 @@
 /* A trainer that is one of several ranks (over_ranks.c). */
 typedef struct ts_over_ranks {
   ts_ranks *ranks;
-  ts_exchange exchange;
+  ts_exchange exchange[2]; /* of a step, by its number; of the step after it where something is done ahead, otherwise one */
+  ts_courier *courier;     /* NULL: nothing is done ahead */
   uint32_t most;        /* samples of a rank at most */
   void *told, *heard;   /* how a rank's part of a step went: a flag and its samples' outputs; of this, of all */
   float *scratch;       /* as many as the dense weights' gradients */
   int32_t status;       /* of messages: after a failure no more are sent */
   char message[512];
+  int32_t ahead_status[TS_CATEGORIES]; /* of rows looked up for the step after the one under way */
+  char ahead_message[TS_CATEGORIES][512];
+  uint64_t rows_ahead, rows_after; /* that this rank asked for, and that came before and after the update of the step before */
 } ts_over_ranks;
 
 struct ts_trainer {
@@ -69,9 +74,14 @@ struct ts_trainer {
   uint64_t staled[TS_STALE_STEPS], staled_count; /* stale.c: the last steps that are looked at */
 };
 
-/* Which input a step has. */
+/* Which input a step has. Over ranks rows that come ahead stay in messages' memory. */
+static inline bool ts_trainer_two_inputs(const ts_trainer *t) { return t->options.async_embedding && t->over == NULL; }
 static inline uint32_t ts_trainer_input(const ts_trainer *t, uint64_t step) {
-  return t->options.async_embedding ? step & 1 : 0;
+  return ts_trainer_two_inputs(t) ? step & 1 : 0;
+}
+/* Whether a step needs the batch of the step after it. */
+static inline bool ts_trainer_two_batches(const ts_trainer *t) {
+  return t->options.async_embedding || t->options.ranks_ahead != TS_AHEAD_NONE;
 }
 
 /* Message buffer of one table's part; its task sets part_status[table]. */
@@ -123,11 +133,34 @@ int32_t ts_rank_score(ts_trainer *trainer, ts_batch *batch, int32_t status, uint
 
 /* A trainer's part of the batch: the samples of its micro-shards. */
 ts_mlp_rows ts_rank_samples(const ts_trainer *trainer);
-void ts_rank_ask(ts_trainer *trainer, uint32_t table, const int64_t *keys);
-int32_t ts_rank_serve(ts_trainer *trainer, uint32_t table, bool create, ts_err err);
+void ts_rank_ask(ts_trainer *trainer, ts_exchange *exchange, uint32_t table, const int64_t *keys);
+/* An owner's part of the rows, looked up and ready to be sent; rows that do not exist are made. */
+int32_t ts_rank_look_up(ts_trainer *trainer, ts_exchange *exchange, uint32_t table, uint32_t part, ts_err err);
+/* The same for a step: what was not done ahead; and for scores, which make no rows. */
+int32_t ts_rank_serve(ts_trainer *trainer, uint32_t table, ts_err err);
+int32_t ts_rank_find(ts_trainer *trainer, uint32_t table, ts_err err);
 void ts_rank_spread(ts_trainer *trainer, uint32_t table, uint32_t which, uint64_t *absent); /* absent: NULL while training */
 void ts_rank_push(ts_trainer *trainer, uint32_t table, uint32_t which);
 int32_t ts_rank_update(ts_trainer *trainer, uint32_t table, ts_err err);
+
+/* The messages of the step under way. Once one failed there are no more. */
+static inline ts_exchange *ts_rank_exchange(ts_trainer *t) {
+  return &t->over->exchange[t->options.ranks_ahead == TS_AHEAD_NONE ? 0 : t->step & 1];
+}
+static inline ts_err ts_rank_message_err(ts_trainer *t) { return (ts_err){t->over->message, sizeof t->over->message}; }
+static inline bool ts_rank_silent(const ts_trainer *t) { return t->over->status != TS_OK; }
+static inline void ts_rank_said(ts_trainer *t, int32_t status) {
+  t->over->status = status;
+  if (status != TS_OK) atomic_store_explicit(&t->failed, true, memory_order_relaxed);
+}
+
+/* Tasks for the batch after this one (rank_ahead.c): of tables, its keys; their message begun; of tables, after this step's
+ * forward, rows; gradients and those rows begun to be sent; and a wait for what was begun. */
+void ts_rank_ahead_ask(void *trainer, uint32_t table);
+void ts_rank_ahead_keys(void *trainer, uint32_t part);
+void ts_rank_ahead_serve(void *trainer, uint32_t table);
+void ts_rank_ahead_send(void *trainer, uint32_t part);
+void ts_rank_ahead_wait(void *trainer, uint32_t part);
 
 /* The graph of a step (step.c). */
 int32_t ts_trainer_plan_step(ts_trainer *trainer, ts_err err);

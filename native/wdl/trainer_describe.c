@@ -52,11 +52,22 @@ static void add_stage(ts_text *text, const ts_trainer *t) {
   if (ts_trainer_stale_share(t, &share)) ts_text_add(text, "stale_share=%.9g\n", share);
 }
 
+static void add_ranks(ts_text *text, const ts_trainer *t) {
+  const ts_over_ranks *o = t->over;
+  static const char *const ways[] = {"none", "keys", "rows", "stale"};
+  ts_courier_times times = {0};
+  if (o->courier != NULL) times = ts_courier_count(o->courier);
+  ts_text_add(text, "ranks_ahead=%s\nranks_rows_ahead=%llu\nranks_rows_after=%llu\nranks_ahead_ns=%llu\nranks_waited_ns=%llu\n",
+              ways[t->options.ranks_ahead], (unsigned long long)o->rows_ahead, (unsigned long long)o->rows_after,
+              (unsigned long long)times.busy_ns, (unsigned long long)times.waited_ns);
+}
+
 int32_t ts_trainer_describe(ts_trainer *t, char *out, uint64_t cap, uint64_t *needed) {
   if (t == NULL || !ts_owner_is_here(&t->owner)) return TS_EINVAL;
   ts_text text = {0};
   add_model(&text, t);
   add_schedule(&text, t);
   add_stage(&text, t);
+  if (t->over != NULL) add_ranks(&text, t);
   return ts_text_return(&text, out, cap, needed);
 }

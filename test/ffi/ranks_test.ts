@@ -81,6 +81,7 @@ for (const mpi of ["openmpi", "mpich"] as const) {
         const jobs = [
           [2, { ...task, storages: ["DRAM_PMEM", "DRAM_SSDHASH"] }],
           [4, { ...task, storages: ["DRAM", "DRAM_SSDHASH", "DRAM_PMEM"], servers: 2 }],
+          [2, { ...task, trainer: { ...task.trainer, ranksAhead: "rows", threads: 2 } }],
         ] as const;
         for (const [count, job] of jobs) {
           const results = await run(mpi, count, job);

@@ -168,7 +168,14 @@ Deno.test("every option reaches the library, and describe() says what was made o
     const options: Required<
       Omit<
         TrainerOptions,
-        "data" | "deepDecayBaseline" | "tables" | keyof Filters | "ranksMessages" | "ranksKeys" | "ranksRows"
+        | "data"
+        | "deepDecayBaseline"
+        | "tables"
+        | keyof Filters
+        | "ranksMessages"
+        | "ranksKeys"
+        | "ranksRows"
+        | "ranksAhead"
       >
     > = {
       model: "dlrm",

@@ -58,11 +58,11 @@ static uint64_t exchange(const bench *b, ts_exchange *x) {
   ns += ts_now_ns() - start;
   for (uint32_t t = 0; t < b->tables; t++) {
     ts_exchange_collect(x, t);
-    ts_exchange_reply(x, t);
+    ts_exchange_reply(x, t, 0);
   }
   slowest(b, 0);
   start = ts_now_ns();
-  TRY(ts_exchange_send_rows(x, ERR));
+  TRY(ts_exchange_send_rows(x, 0, ERR));
   ns += ts_now_ns() - start;
   slowest(b, 0);
   start = ts_now_ns();
