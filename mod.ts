@@ -16,7 +16,7 @@
  *
  * using store = EmbeddingStore.open({ storage: "DRAM", size: ["64 MiB"], seed: 1 });
  * const table = store.table({ name: "user_id", dim: 16, optimizer: { adagrad: { learningRate: 0.1 } } });
- * const rows = table.lookup(new BigInt64Array([7n, -1n]));
+ * const rows = table.lookupInto(new BigInt64Array([7n, -1n]), new Float32Array(2 * table.dim));
  * console.log(rows.length); // 32
  * ```
  *

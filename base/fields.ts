@@ -31,3 +31,18 @@ export function checkFields(what: string, given: object, known: Readonly<Record<
     throw new TypeError(`Cannot use the option "${field}" of ${what}: there is no such option; ${hint}`);
   }
 }
+
+/**
+ * An option that is a list, or absent.
+ *
+ * @param what Whose option it is, e.g. `the store`.
+ * @throws {TypeError} If it is anything else.
+ */
+export function listOption<T>(
+  what: string,
+  field: string,
+  value: readonly T[] | undefined,
+): readonly T[] | undefined {
+  if (value === undefined || Array.isArray(value)) return value;
+  throw new TypeError(`Cannot use the option "${field}" of ${what}: expected a list, found ${foundText(value)}`);
+}

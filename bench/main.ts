@@ -24,6 +24,7 @@ import {
   measureNull,
   measureOpen,
   measurePmem,
+  measureTypescript,
 } from "./variants.ts";
 
 const PROGRAMS = `${NATIVE_FOLDER}/build/bench`;
@@ -79,6 +80,7 @@ async function measure(setting: Setting, facts: Facts): Promise<BenchRow[]> {
   await part("stores", [], () => measureStores(setting));
   await part("memory", ["memory/rows"], () => measureMemory(setting));
   await part("open", ["open/ms"], () => measureOpen(setting));
+  await part("typescript", ["typescript/c"], () => measureTypescript(setting));
   await part("null", [], () => measureNull(setting));
   await part("pmem", ["pmem-off/dram"], () => measurePmem(setting));
   await part(

@@ -43,6 +43,7 @@ export const BARS: Readonly<Record<string, Bar>> = {
   "ssd-write-amplification": { atMost: 1.5 },
   "memory/rows": { atMost: 1.15 },
   "open/ms": { atMost: 2 },
+  "typescript/c": { atLeast: 0.9 },
   "scaling/floor-scaling": { atLeast: 0.95 },
   "pmem-off/dram": { atLeast: 0.97 },
   "emulation-off/compiled-out": { atLeast: 0.99 },

@@ -5,11 +5,24 @@
  * @module
  */
 
-import { type Contender, ContenderError, numberOf } from "./contender.ts";
+import { fileURLToPath } from "node:url";
+import { Contender, ContenderError, numberOf } from "./contender.ts";
 import { DISTRIBUTIONS, type Kind, ROW_BYTES } from "./plan.ts";
 import { BARS, type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
-import { compareResults, type Options, ours, prepare, type Prepared, rate, type Setting } from "./setting.ts";
+import {
+  compareResults,
+  type Options,
+  ours,
+  prepare,
+  type Prepared,
+  rate,
+  type Setting,
+  WrongResultError,
+} from "./setting.ts";
 import { WORD } from "./speed.ts";
+
+/** A contender that goes through `mod.ts`. */
+const PROGRAM: string = fileURLToPath(new URL("./typescript.ts", import.meta.url));
 
 /** Bytes a row, by the store's account and by the kernel's; each in a process of its own that only fills. */
 export async function measureMemory(setting: Setting): Promise<BenchRow[]> {
@@ -33,6 +46,40 @@ export async function measureOpen(setting: Setting): Promise<BenchRow[]> {
   const times: number[] = [];
   for (let round = 0; round < setting.plan.rounds; round++) times.push(numberOf(await store.command("open"), "ms"));
   return [{ ...ratioRow("open/ms", times), ...BARS["open/ms"], unit: "ms" }];
+}
+
+/**
+ * What looking rows up through `mod.ts` costs against the same calls in C, on one thread: `lookupInto`, which the
+ * documentation shows and the bar is about, and `lookup`, which makes an array a call.
+ */
+export async function measureTypescript(setting: Setting): Promise<BenchRow[]> {
+  const plain = ours(setting, "DRAM", { stepped: 0 });
+  await using c = (await prepare(setting, "ours", plain)).contender;
+  await using ts = new Contender("typescript", Deno.execPath(), ["run", "-A", "--no-check", PROGRAM], {
+    TIERBENCH_LIBRARY: setting.library,
+  });
+  await ts.command("prepare", { keys: setting.plan.keys, workload: setting.workload });
+  const name = "typescript/c";
+  const parts: BenchRow[] = [], others: BenchRow[] = [];
+  for (const [distribution, word] of DISTRIBUTIONS.entries()) {
+    const digests = await Promise.all([c, ts].map((one) => one.command("check", { kind: "lookup", distribution })));
+    if (digests[0]?.["digest"] !== digests[1]?.["digest"]) {
+      throw new WrongResultError(`Cannot compare TypeScript with C: lookups of ${word} differ`);
+    }
+    const ratios: [number[], number[]] = [[], []];
+    for (let round = -1; round < setting.plan.rounds; round++) {
+      const request = { kind: "lookup", distribution, threads: 1, round: Math.max(round, 0) } as const;
+      const floor = await rate(setting, c, request);
+      for (const into of [0, 1] as const) {
+        const options = { distribution, into, ms: setting.plan.ms, first: request.round * 7 };
+        const ratio = numberOf(await ts.command("round", options), "rate") / floor;
+        if (round >= 0) ratios[into].push(ratio);
+      }
+    }
+    parts.push(ratioRow(`${name} lookupInto ${word}`, ratios[1]));
+    others.push(ratioRow(`${name} lookup ${word}`, ratios[0], "an array a call"));
+  }
+  return [worstRow(name, parts), ...parts, ...others];
 }
 
 /** Paired rounds of two stores over some cells; a ÷ b. */

@@ -7,7 +7,7 @@
 import { parseBytes } from "../base/bytes.ts";
 import { foundText } from "../base/diagnostics.ts";
 import { encodeText, message } from "./errors.ts";
-import { checkFields, type FieldsOf } from "../base/fields.ts";
+import { checkFields, type FieldsOf, listOption } from "../base/fields.ts";
 import { native } from "./library.ts";
 import type { PmemLibrary, StorageType } from "./storage.ts";
 
@@ -428,21 +428,22 @@ function groupOptions(group: string, values: Readonly<Record<string, Value>> = {
 /**
  * The words of `ts_store_open`.
  *
- * @throws {TypeError} If there is a field that does not exist.
+ * @throws {TypeError} If there is a field that does not exist, or one that is no list.
  */
 export function storeOptions(options: StoreOptions): NativeOptions {
   checkFields("the store", options, STORE_FIELDS);
   checkFields('the tier "ssdhash"', options.ssdhash ?? {}, SSDHASH_FIELDS);
   checkFields('the tier "leveldb"', options.leveldb ?? {}, LEVELDB_FIELDS);
+  const list = <T>(field: string, value: readonly T[] | undefined) => listOption("the store", field, value);
   return {
     ...nativeOptions({
       storage: options.storage,
       pmem: options.pmem,
-      pmem_nodes: options.pmemNodes?.join(","),
-      interleave_nodes: options.interleaveNodes?.join(","),
+      pmem_nodes: list("pmemNodes", options.pmemNodes)?.join(","),
+      interleave_nodes: list("interleaveNodes", options.interleaveNodes)?.join(","),
       path: options.path,
       ssd_path: options.ssdPath,
-      size: options.size?.map(parseBytes).join(","),
+      size: list("size", options.size)?.map(parseBytes).join(","),
       size_counts: options.sizeCounts,
       seed: seedText(options.seed),
       policy: options.policy,

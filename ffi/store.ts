@@ -83,7 +83,8 @@ export interface TierDescription {
  * using store = EmbeddingStore.open({ storage: "DRAM", size: ["64 MiB"], seed: 1 });
  * const table = store.table({ name: "user_id", dim: 16, optimizer: { adagrad: { learningRate: 0.1 } } });
  * const keys = new BigInt64Array([1n, -7n, 1n]);
- * const rows = table.lookup(keys); // 3 × 16 weights; the first and the last row are the same
+ * const rows = new Float32Array(keys.length * table.dim); // 3 × 16, for every batch of three keys
+ * table.lookupInto(keys, rows); // the first and the last row are the same
  * table.update(keys, rows);
  * console.log(table.rows()); // [ 2 ]
  * ```

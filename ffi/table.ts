@@ -19,7 +19,7 @@ const { bytes: text, capacity: room } = message;
 /**
  * A table: 64-bit key to row of `dim` weights. Made by {@linkcode EmbeddingStore.table}; it lives as long as its
  * store is open. Typed arrays are handed to the native library without copies; work in batches of a thousand keys and
- * more, since every call costs some tens of nanoseconds.
+ * more, since every call costs about a microsecond.
  *
  * Methods throw an `Error` once the store is closed, and a {@linkcode TierstoreError} if the library refuses.
  */
@@ -73,7 +73,9 @@ export class Table {
   }
 
   /**
-   * The weights of keys; absent keys get rows first.
+   * The weights of keys; absent keys get rows first. The array is a new one: of 53,248 keys × 16 weights it is 3.4 MB that
+   * the engine takes and clears, as long as the look-up itself. Where batches come one after the other,
+   * {@linkcode Table.lookupInto} does without.
    *
    * @param keys Any keys, in any order, also several times.
    * @returns keys × dim weights, in the order of the keys.
@@ -87,15 +89,27 @@ export class Table {
   }
 
   /**
-   * As {@linkcode Table.lookup}, into an array of the caller's.
+   * As {@linkcode Table.lookup}, into an array of the caller's: as fast as the call in C.
+   *
+   * @example Batches of one size
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM" });
+   * const table = store.table({ name: "item_id", dim: 16 });
+   * const rows = new Float32Array(2 * table.dim);
+   * for (const keys of [[1, 2], [2, 3]]) table.update(keys, table.lookupInto(keys, rows));
+   * ```
    *
    * @param keys Any keys.
    * @param out Receives keys × dim weights.
+   * @returns `out`.
    */
-  lookupInto(keys: Keys, out: Float32Array): void {
+  lookupInto<Out extends Float32Array>(keys: Keys, out: Out): Out {
     const batch = toKeys(keys);
     checkRows("out", out, countKeys(batch), this.#dim);
     this.#lookup(apartFrom(batch, out), out);
+    return out;
   }
 
   #lookup(batch: BigInt64Array, out: Float32Array): void {

@@ -5,7 +5,7 @@
  */
 
 import type { Combiner } from "./bags.ts";
-import { checkFields, type FieldsOf } from "../base/fields.ts";
+import { checkFields, type FieldsOf, listOption } from "../base/fields.ts";
 import {
   type AdmissionOptions,
   admissionOptions,
@@ -222,19 +222,22 @@ const TABLE_FIELDS: FieldsOf<TrainerTable> = {
   recordVersion: true,
 };
 
+/** A list of the trainer's, or nothing. */
+const list = <T>(field: string, value: readonly T[] | undefined) => listOption("the trainer", field, value);
+
 /** Every option: true where the library takes it under the same name in `snake_case`, else the words that it becomes. */
 const FIELDS: { readonly [Name in keyof Required<TrainerOptions>]: true | Words<TrainerOptions[Name]> } = {
   data: true,
   model: true,
   batch: true,
   dim: true,
-  dims: (dims) => nativeOptions({ dims: dims?.join(",") }),
+  dims: (dims) => nativeOptions({ dims: list("dims", dims)?.join(",") }),
   tables: (tables) => ({
-    ...nativeOptions({ tables: tables === undefined ? undefined : [...tables].map(tableText).join(";") }),
+    ...nativeOptions({ tables: list("tables", tables)?.map(tableText).join(";") }),
     ...Object.assign({}, ...(tables ?? []).map(ownOptions)),
   }),
-  hidden: (hidden) => nativeOptions({ hidden: hidden?.join(",") }),
-  bottom: (bottom) => nativeOptions({ bottom: bottom?.join(",") }),
+  hidden: (hidden) => nativeOptions({ hidden: list("hidden", hidden)?.join(",") }),
+  bottom: (bottom) => nativeOptions({ bottom: list("bottom", bottom)?.join(",") }),
   threads: true,
   seed: (seed) => nativeOptions({ seed: seedText(seed) }),
   deepOptimizer: (name) => nativeOptions({ deep_optimizer: name?.replaceAll("-", "_") }),

@@ -24,7 +24,7 @@ try {
   });
 
   const column = [-1, -7, 3, 1_000_000_007, 5, 2 ** 40]; // ids of a batch: any 64-bit integer is a key
-  const rows = table.lookup(column);
+  const rows = table.lookupInto(column, new Float32Array(column.length * table.dim));
   const loss = rows.reduce((sum, weight) => sum + 2 * weight, 0);
   table.update(column, new Float32Array(rows.length).fill(2));
 

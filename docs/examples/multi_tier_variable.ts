@@ -24,7 +24,7 @@ try {
   });
 
   const keys = [0, 1, 2, 5, 6, 7];
-  const rows = table.lookup(keys);
+  const rows = table.lookupInto(keys, new Float32Array(keys.length * table.dim));
   // loss = sum(2 * rows), so every gradient is 2, the accumulator becomes 0.1 + 2 * 2 = 4.1,
   // and a weight 1 - 0.1 * 2 / sqrt(4.1) = 0.9012270.
   table.update(keys, new Float32Array(rows.length).fill(2));

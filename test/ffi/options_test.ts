@@ -7,6 +7,7 @@ import {
   type TableOptions,
   tableOptions,
 } from "../../ffi/options.ts";
+import { trainerOptions } from "../../ffi/trainer_options.ts";
 import { assertEquals, assertThrows } from "../assert.ts";
 
 Deno.test("storeOptions() leaves absent options to the library", () => {
@@ -123,6 +124,21 @@ const refusals: readonly [string, () => unknown, string][] = [
     "a tier's bloom",
     () => storeOptions(unchecked({ storage: "LEVELDB", leveldb: { bloom: 1 } })),
     'Cannot use the option "bloom" of the tier "leveldb"',
+  ],
+  [
+    "a store's size that is no list",
+    () => storeOptions(unchecked({ storage: "DRAM", size: 4096 })),
+    'Cannot use the option "size" of the store: expected a list, found 4096',
+  ],
+  [
+    "a store's nodes that are no list",
+    () => storeOptions(unchecked({ pmemNodes: "2" })),
+    'Cannot use the option "pmemNodes" of the store: expected a list, found "2"',
+  ],
+  [
+    "a trainer's layers that are no list",
+    () => trainerOptions({ data: "train.bin", hidden: 8 as unknown as number[] }),
+    'Cannot use the option "hidden" of the trainer: expected a list, found 8',
   ],
   [
     "a table's initialiser",
