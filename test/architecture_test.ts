@@ -222,3 +222,12 @@ Deno.test("every test file whose imports reach ffi/library.ts opens the library 
   });
   assertEquals(without.map(([file]) => file), [], "run alone, its first test that opens the library would leak it");
 });
+
+Deno.test("every package of deno.json is imported", () => {
+  const { imports } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root))) as {
+    readonly imports: Readonly<Record<string, string>>;
+  };
+  const all = [...modules, ...read([...sources("test/", /\.ts$/)])].map(([, text]) => text).join("\n");
+  const unused = Object.keys(imports).filter((name) => !new RegExp(`["']${name}(["'/])`).test(all));
+  assertEquals(unused, []);
+});

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { thirdPartyPage } from "../../reports/html/build_client.ts";
 import { bundled } from "./bundled.ts";
 import { html, scriptJson } from "../../reports/text/markup.ts";
 import type { pageData } from "../../reports/html/page_data.ts";
@@ -124,7 +125,13 @@ const { bundle, skipped } = await bundled();
 
 Deno.test(`client.js is the bundle of client/${skipped}`, { ignore: bundle === undefined }, async () => {
   const kept = await Deno.readTextFile(new URL("../../reports/html/client.js", import.meta.url));
-  assert(kept === bundle, "client.js is old: run deno run -A reports/html/build_client.ts");
+  assert(kept === bundle, 'client.js is old: run "deno task client"');
+  for (const text of ["chart.js 4.6.1", "Permission is hereby granted"]) assertStringIncludes(kept, text);
+});
+
+Deno.test("THIRD_PARTY.md has the licence of every package in a page's script", async () => {
+  const kept = await Deno.readTextFile(new URL("../../THIRD_PARTY.md", import.meta.url));
+  assertEquals(kept, await thirdPartyPage(), 'run "deno task client"');
 });
 
 Deno.test("writeReport() writes whole files, again over the old ones, and nothing for a broken result", async () => {
