@@ -167,6 +167,7 @@ export {
   type WrittenTable,
 } from "./scenarios/scenario.ts";
 export {
+  type HbmLibrary,
   type HbmStorage,
   type NullStorage,
   type PmemLibrary,

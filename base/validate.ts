@@ -33,7 +33,7 @@ const LISTS: Readonly<Record<string, ListWords>> = {
     noun: "storage type",
     all: "all types: docs/scenarios.md#storage",
     known: [
-      { names: /^HBM(_[A-Z]+)*$/, why: "needs a CUDA device, which this version does not use" },
+      { names: /^HBM(_[A-Z]+)*$/, why: "is for programs (EmbeddingStore.open); scenarios do not have HBM yet" },
       { names: /^NULL$/, why: "keeps no rows: nothing is trained on it, and no figure of it compares with others" },
     ],
   },

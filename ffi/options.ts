@@ -9,7 +9,7 @@ import { foundText } from "../base/diagnostics.ts";
 import { encodeText, message } from "./errors.ts";
 import { checkFields, type FieldsOf, listOption } from "../base/fields.ts";
 import { native } from "./library.ts";
-import type { PmemLibrary, StorageType } from "./storage.ts";
+import type { HbmLibrary, PmemLibrary, StorageType } from "./storage.ts";
 
 /** What decides which rows leave a full tier for the one below. */
 export type EvictionPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu";
@@ -65,10 +65,14 @@ export interface LeveldbOptions {
 export interface StoreOptions {
   /** Which tiers the store has. */
   readonly storage: StorageType;
-  /** What holds the PMEM tier of `DRAM_PMEM`, `DRAM_PMEM_SSDHASH` and `DRAM_PMEM_LEVELDB`; required there. */
+  /** What holds the PMEM tier of types with DRAM and PMEM; required there. */
   readonly pmem?: PmemLibrary;
   /** NUMA nodes of a PMEM tier of `mbind`; required there. */
   readonly pmemNodes?: readonly number[];
+  /** What holds the HBM tier; required with one. */
+  readonly hbm?: HbmLibrary;
+  /** NUMA nodes of an HBM tier of `mbind`; required there. */
+  readonly hbmNodes?: readonly number[];
   /** Directory of the libpmem pool file and of the SSD tier's files; required with either. */
   readonly path?: string;
   /** Directory of the SSD tier's files, where it is another one than `path`. */
@@ -352,6 +356,8 @@ const STORE_FIELDS: FieldsOf<StoreOptions> = {
   trackChanges: true,
   numaNode: true,
   pmemNodes: true,
+  hbm: true,
+  hbmNodes: true,
   interleaveNodes: true,
   kernels: true,
   ssdhash: true,
@@ -440,6 +446,8 @@ export function storeOptions(options: StoreOptions): NativeOptions {
       storage: options.storage,
       pmem: options.pmem,
       pmem_nodes: list("pmemNodes", options.pmemNodes)?.join(","),
+      hbm: options.hbm,
+      hbm_nodes: list("hbmNodes", options.hbmNodes)?.join(","),
       interleave_nodes: list("interleaveNodes", options.interleaveNodes)?.join(","),
       path: options.path,
       ssd_path: options.ssdPath,

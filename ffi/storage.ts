@@ -28,7 +28,7 @@ export const STORAGE_TIERS = {
 /** Storage types of a scenario, DeepRec's names, and `PMEM_MBIND`. */
 export type ScenarioStorage = keyof typeof STORAGE_TIERS;
 
-/** Storage types that need a CUDA device, DeepRec's names: known, so that a scenario with one is refused for that. */
+/** Storage types with HBM, DeepRec's names. Scenarios do not have them yet. */
 export type HbmStorage =
   | "HBM"
   | "HBM_DRAM"
@@ -42,8 +42,7 @@ export type HbmStorage =
 export type NullStorage = "NULL";
 
 /**
- * Storage types, by DeepRec's names: the tiers, fastest first. The library knows those with `HBM` and refuses them with
- * `TS_EUNAVAILABLE`; `PMEM_MBIND` and `NULL` are no types of DeepRec's.
+ * Storage types, by DeepRec's names: the tiers, fastest first. `PMEM_MBIND` and `NULL` are no types of DeepRec's.
  */
 export type StorageType = ScenarioStorage | HbmStorage | NullStorage;
 
@@ -56,7 +55,13 @@ export const STORAGE_TYPES = Object.keys(STORAGE_TIERS) as ScenarioStorage[];
  */
 export type PmemLibrary = "libpmem" | "memkind" | "mbind";
 
-/** All of them. */
+/**
+ * What holds an HBM tier: NUMA nodes whose memory the CPU reads and writes itself, found by memkind, or named and bound with
+ * mbind(2), without a library.
+ */
+export type HbmLibrary = "memkind" | "mbind";
+
+/** Every way to hold a PMEM tier. */
 export const PMEM_LIBRARIES: readonly PmemLibrary[] = ["libpmem", "memkind", "mbind"];
 
 /** The part of a configuration that says what holds its rows. */

@@ -100,7 +100,7 @@ export class EmbeddingStore implements Disposable {
    *
    * @param options Storage type and sizes.
    * @throws {TierstoreError} `TS_EINVAL` for options that do not fit, `TS_EUNAVAILABLE` if a library or a memory node is
-   * missing (so for every `HBM` type), `TS_EIO` for a path, `TS_ENOMEM`.
+   * missing, `TS_EIO` for a path, `TS_ENOMEM`.
    * @throws {TypeError} If there is an option that does not exist.
    * @throws {NativeLibraryError} If the native library cannot be opened.
    */

@@ -101,22 +101,26 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
 
 /* Opens a table set over tiers. Options:
  *   storage      DRAM | PMEM_LIBPMEM | PMEM_MEMKIND | PMEM_MBIND | SSDHASH | LEVELDB | DRAM_PMEM | DRAM_SSDHASH |
- *                DRAM_LEVELDB | DRAM_PMEM_SSDHASH | DRAM_PMEM_LEVELDB                        (required)
- *                HBM, HBM_DRAM, HBM_DRAM_PMEM, HBM_DRAM_LEVELDB, HBM_DRAM_SSDHASH, HBM_DRAM_PMEM_LEVELDB and
- *                HBM_DRAM_PMEM_SSDHASH are known and refused with TS_EUNAVAILABLE: they need a CUDA device
+ *                DRAM_LEVELDB | DRAM_PMEM_SSDHASH | DRAM_PMEM_LEVELDB | HBM | HBM_DRAM | HBM_DRAM_PMEM |
+ *                HBM_DRAM_LEVELDB | HBM_DRAM_SSDHASH | HBM_DRAM_PMEM_LEVELDB | HBM_DRAM_PMEM_SSDHASH (required)
  *                NULL keeps no row, for benches: what lookups and updates cost without memory behind them. A lookup makes
  *                each row anew, with its first values; an update does all but steps, and nothing comes of it; ts_table_find
  *                finds none, all counts of rows and their bytes are 0. Invariants of rows that are kept do not hold for it
- *   pmem         libpmem | memkind | mbind: what holds the PMEM tier of DRAM_PMEM*             (required there)
+ *   pmem         libpmem | memkind | mbind: what holds the PMEM tier of *DRAM_PMEM*            (required there)
+ *   hbm          memkind | mbind: what holds the HBM tier: NUMA nodes whose memory the CPU reads and writes itself. memkind
+ *                finds those of high bandwidth; MEMKIND_HBW_NODES in the environment names others (required with HBM)
+ *   hbm_nodes    NUMA nodes of an HBM tier of mbind, as pmem_nodes                              (required with it)
  *   pmem_nodes   NUMA nodes of the mbind tier, e.g. "2,3": its pages come from the nearest of them that has room, and from
  *                no other node; for PMEM and CXL memory that is system memory, without a library  (required with mbind)
  *   path         directory of the libpmem pool file and of the SSD tier's files (required with either; default none)
  *   ssd_path     directory of the SSD tier's files, where it is another one                   (default: path)
  *   size         bytes per tier, fastest first, e.g. "25165824,1073741824"; missing entries are 1073741824 (1 GiB,
  *                DeepRec's default); more entries than tiers is TS_EINVAL. Where everything counts, a first tier has at least
- *                1 MiB, or 4 MiB with an SSD tier, whose index and buffers it holds; others 64 KiB    (default "")
+ *                1 MiB, or 4 MiB with an SSD tier, whose index and buffers it holds; others 64 KiB. With HBM above DRAM, all
+ *                that is said here of the first tier but for its rows is said of DRAM         (default "")
  *   size_counts  all | rows. all: rows, index, policy metadata, queues and buffers count against the limits, those
- *                kept in DRAM against the first; rows: only padded rows count, as in DeepRec     (default all)
+ *                kept in DRAM against the first, or DRAM's below HBM; rows: only padded rows count, as in DeepRec
+ *                                                                                               (default all)
  *   seed         uint64 seed of all initialisers                                                (default 0)
  *   policy       lru | lfu | clock | s3fifo | sieve | tinylfu: which rows leave a full tier      (default clock)
  *   eviction_threads  0..64 background threads for all tables; 0: the calling thread evicts

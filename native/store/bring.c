@@ -145,7 +145,7 @@ static bool lacks_places(ts_bring_chunk *c) {
   if (table->records != NULL || table->store->rows_only) return false;
   for (uint32_t i = 0; i < c->n; i++) need += c->fate[i] == CREATED;
   uint64_t got = need == 0 ? 0 : ts_rows_reserve(&rows[0], need);
-  if (got < need && last > 0) got += rows[last].copies + ts_rows_reserve(&rows[last], need - got);
+  for (uint32_t t = 1; got < need && t <= last; t++) got += rows[t].copies + ts_rows_reserve(&rows[t], need - got);
   return got < need;
 }
 
@@ -205,7 +205,9 @@ static int32_t serve(ts_bring_chunk *c, ts_err err) {
     }
     if (lacks) { /* what removed rows of any table left; then as far as it goes */
       const bool all = sweeps > 0;
-      sweeps = ts_spare_free(store, store->memory_tiers - 1, all) || ts_spare_free(store, 0, all) ? sweeps + 1 : SWEEPS;
+      bool freed = false;
+      for (uint32_t t = store->memory_tiers; !freed && t-- > 0;) freed = ts_spare_free(store, t, all);
+      sweeps = freed ? sweeps + 1 : SWEEPS;
       continue;
     }
     if (c->starved) ts_room_feed(c->shard);

@@ -184,7 +184,7 @@ static void *carve(unsigned char **at, uint64_t bytes) {
 }
 
 static ts_cut *take(ts_store *store, const plan *p, uint32_t slices, uint64_t entries, uint64_t told, bool first) {
-  ts_budget *budget = &store->tiers[0].budget;
+  ts_budget *budget = ts_dram_budget(store);
   const uint64_t bytes = bytes_for(p, slices, entries, told), charged = ts_piece_bytes(bytes);
   if (!(first ? ts_budget_take_first : ts_budget_take)(budget, TS_PURPOSE_WORK, charged)) return NULL;
   unsigned char *memory = ts_piece_take(ts_blocks_pieces(store->blocks), bytes), *at = memory;
@@ -220,7 +220,7 @@ static ts_cut *take(ts_store *store, const plan *p, uint32_t slices, uint64_t en
 /* As much as the first tier has for it: fewer keys remembered, then smaller blocks, then tables that share a slice. */
 static ts_cut *allocate(ts_store *store, ts_err err) {
   const plan p = make_plan(store);
-  const ts_budget *budget = &store->tiers[0].budget;
+  const ts_budget *budget = ts_dram_budget(store);
   const uint64_t wish = TS_MIN(budget->limit / SHARE, MOST_MEMORY);
   ts_cut *cut = NULL;
   uint32_t slices = TS_MAX(p.tables, 1u);
@@ -238,7 +238,7 @@ static ts_cut *allocate(ts_store *store, ts_err err) {
   if (cut == NULL)
     ts_fail(err, TS_EFULL,
             "Cannot begin a checkpoint: its buffers need %llu bytes of tier 0 (%s), which has %llu of %llu bytes used; raise "
-            "its size", (unsigned long long)least, store->tiers[0].type, (unsigned long long)atomic_load(&budget->used),
+            "its size", (unsigned long long)least, store->tiers[store->dram].type, (unsigned long long)atomic_load(&budget->used),
             (unsigned long long)budget->limit);
   return cut;
 }
@@ -250,7 +250,7 @@ static void release(ts_cut *cut) {
   pthread_mutex_destroy(&cut->failing);
   const uint64_t bytes = cut->bytes;
   ts_piece_give_back(ts_blocks_pieces(store->blocks), cut, bytes);
-  ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_WORK, ts_piece_bytes(bytes));
+  ts_budget_give_back(ts_dram_budget(store), TS_PURPOSE_WORK, ts_piece_bytes(bytes));
 }
 
 /* ---- beginning and end ---- */

@@ -28,14 +28,14 @@ static bool counts(const ts_store *store) {
   return ts_is_tiered(store) && ts_has_records(store) && !store->rows_only;
 }
 
-uint64_t ts_descent_share(const ts_store *store) { return TS_MIN(store->tiers[0].budget.headroom / 8, MOST_NEEDED); }
+uint64_t ts_descent_share(const ts_store *store) { return TS_MIN(ts_dram_budget(store)->headroom / 8, MOST_NEEDED); }
 
 /* lock held */
 static bool enter(ts_store *store) {
   ts_descent *d = &store->descent;
   const uint64_t share = ts_descent_share(store);
   const uint32_t lacking = d->inside + 1 - d->shares;
-  const bool lent = ts_budget_lend(&store->tiers[0].budget, lacking * share, share); /* the rest is for who reads */
+  const bool lent = ts_budget_lend(ts_dram_budget(store), lacking * share, share); /* the rest is for who reads */
   if (!lent && d->inside > 0) return false;
   if (lent) d->shares += lacking;
   d->inside++;
@@ -69,7 +69,7 @@ void ts_descent_end(ts_store *store) {
   pthread_mutex_lock(&d->lock);
   d->inside--;
   d->shares = TS_MIN(d->shares, d->inside);
-  ts_budget_unlend(&store->tiers[0].budget, d->shares * ts_descent_share(store));
+  ts_budget_unlend(ts_dram_budget(store), d->shares * ts_descent_share(store));
   pthread_cond_broadcast(&d->left);
   pthread_mutex_unlock(&d->lock);
   TS_SYNC("descent:left");

@@ -49,11 +49,11 @@ static void copy_frequency(const ts_row_layout *layout, const unsigned char *row
   if (layout->frequency_offset != 0) ts_row_set_frequency(layout, copy, ts_row_frequency(layout, row));
 }
 
-/* Rows to the memory tier below: those that moved are at the front of `slots` afterwards, the others, which have no copy
- * there, behind them. */
-static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint32_t n, int32_t *status,
+/* Rows to a memory tier below: those that moved are at the front of `slots` afterwards, the others, which have no copy in the
+ * next tier, behind them. */
+static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint32_t lower, uint64_t *slots, uint32_t n, int32_t *status,
                           ts_traffic *traffic, ts_err err) {
-  ts_rows *from = &shard->rows[tier], *to = &shard->rows[tier + 1];
+  ts_rows *from = &shard->rows[tier], *to = &shard->rows[lower];
   uint32_t moved = 0, clean = 0;
   for (uint32_t i = 0; i < n; i++) {
     uint64_t row = slots[i], place;
@@ -66,18 +66,18 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint64_t *slots, uint3
       copy_frequency(&shard->table->layout, ts_rows_at(from, row), ts_rows_at(to, place));
       if (to->policy != NULL) *ts_rows_key(to, place) = key;
     } else {
-      if (*status != TS_OK || ts_evict_places(shard, tier + 1, 1, status, traffic, err) == 0) continue;
+      if (*status != TS_OK || ts_evict_places(shard, lower, 1, status, traffic, err) == 0) continue;
       /* Making the place may have given up this row's record; it has no copy. */
       flags = *ts_rows_flags(from, row);
       place = ts_rows_take(to, key);
-      ts_traffic_write(shard, tier + 1, place, ts_rows_at(from, row), traffic);
+      ts_traffic_write(shard, lower, place, ts_rows_at(from, row), traffic);
     }
     uint64_t hash = ts_index_hash(key);
     if (to->policy != NULL) {
       *ts_rows_flags(to, place) = flags & TS_ROW_RECORD;
       ts_policy_insert(to->policy, place, ts_rows_word(to, place), hash);
     }
-    ts_index_move(&shard->index, key, hash, TS_LOCATION(tier + 1, place));
+    ts_index_move(&shard->index, key, hash, TS_LOCATION(lower, place));
     *ts_rows_flags(from, row) = 0; /* its copy is no copy any more: nobody may give it up */
     slots[i] = slots[moved];
     slots[moved++] = row;
@@ -166,17 +166,16 @@ static int32_t evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which,
     uint32_t m = TS_MIN(n - first, ROUND);
     int32_t status = TS_OK;
     memcpy(slots, which + first, m * sizeof *slots);
-    if (tier + 1 < table->store->memory_tiers) {
-      const uint32_t all = m;
-      m = to_memory(shard, tier, slots, m, &status, traffic, err);
-      /* Other shards have all of the tier below: past it. */
-      if (status == TS_OK && m < all && table->records != NULL) {
-        status = to_records(shard, tier, slots + m, all - m, err);
-        if (status == TS_OK) m = all;
-      }
-    } else {
-      status = to_records(shard, tier, slots, m, err);
-      if (status != TS_OK) m = 0;
+    const uint32_t all = m;
+    m = 0;
+    /* Other shards may have all of a tier below: past it. */
+    for (uint32_t lower = tier + 1; status == TS_OK && m < all && lower < table->store->memory_tiers; lower++) {
+      m += to_memory(shard, tier, lower, slots + m, all - m, &status, traffic, err);
+      if (lower <= table->store->dram) atomic_fetch_add_explicit(&shard->evictions[lower], all - m, memory_order_relaxed);
+    }
+    if (status == TS_OK && m < all && table->records != NULL) {
+      status = to_records(shard, tier, slots + m, all - m, err);
+      if (status == TS_OK) m = all;
     }
     if (m == 0) return status;
     for (uint32_t i = 0; i < m; i++)
@@ -186,8 +185,8 @@ static int32_t evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which,
     if (tier == 0) ts_epoch_wait(&table->store->epochs);
     for (uint32_t i = 0; i < m; i++) ts_rows_free(from, slots[i]);
     *moved += m;
-    ts_count(table, tier == 0 ? TS_STAT_evicted : TS_STAT_tier1_evicted, m);
-    if (tier == 0) atomic_fetch_add_explicit(&shard->evictions, m, memory_order_relaxed);
+    ts_count(table, tier == 0 ? TS_STAT_evicted : TS_STAT_tier1_evicted + (tier - 1), m);
+    if (tier <= table->store->dram) atomic_fetch_add_explicit(&shard->evictions[tier], m, memory_order_relaxed);
     if (status != TS_OK) return status;
   }
   return TS_OK;

@@ -83,12 +83,12 @@ static int32_t is_full(ts_bring_chunk *c, ts_err err) {
   ts_table *table = c->bring->table;
   const ts_store *store = table->store;
   uint32_t t = store->memory_tiers - 1;
-  const ts_budget *first = &store->tiers[0].budget;
+  const ts_budget *first = ts_dram_budget(store);
   if (t > 0 && c->shard->rows[t].dram_wanted > 0)
     return ts_fail(err, TS_EFULL,
-                   "Cannot add a row to table \"%s\": more rows in tier %u (%s) need %llu bytes beside them in tier 0, which "
+                   "Cannot add a row to table \"%s\": more rows in tier %u (%s) need %llu bytes beside them in tier %u, which "
                    "is full with %llu of %llu bytes used; raise its size",
-                   table->name, t, store->tiers[t].type, (unsigned long long)c->shard->rows[t].dram_wanted,
+                   table->name, t, store->tiers[t].type, (unsigned long long)c->shard->rows[t].dram_wanted, store->dram,
                    (unsigned long long)atomic_load(&first->used), (unsigned long long)first->limit);
   return ts_fail(err, TS_EFULL,
                  "Cannot add a row to table \"%s\": tier %u (%s) is full with %llu of %llu bytes used and nothing can be "
@@ -386,7 +386,7 @@ int32_t ts_bring_place(ts_bring_chunk *c, ts_err err) {
   }
   if (left > 0) status = put_staged(c, unplaced, left, &t.created, err);
   if (ts_is_tiered(b->table->store) && t.away > 0 && !b->stay) {
-    atomic_fetch_add_explicit(&c->shard->evictions, t.away, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->shard->evictions[0], t.away, memory_order_relaxed);
     c->starved = c->shard->rows[0].live == 0;
   }
   tell(c, &t);

@@ -119,13 +119,13 @@ int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *need
     bytes[TS_PURPOSE_BUFFERS] += bytes[TS_PURPOSE_WORK];
     uint64_t live = TS_MIN(row_bytes_in(store, t), bytes[TS_PURPOSE_ROWS]);
     uint64_t slack = bytes[TS_PURPOSE_ROWS] - live;
-    if (t == 0 && strcmp(tier->place, "DRAM") == 0) { /* what the index's memory may hold beside it is charged with the buffers */
+    if (t == store->dram && strcmp(tier->place, "DRAM") == 0) { /* what the index's memory may hold beside it is charged with the buffers */
       slack += store->block_slack;
       bytes[TS_PURPOSE_BUFFERS] -= store->block_slack;
     }
     ts_text_add(&text, "tier=%u purpose=slack place=%s bytes=%llu\n", t, tier->place, (unsigned long long)slack);
     bytes[TS_PURPOSE_ROWS] = live;
-    for (uint32_t p = 0; p < (t == 0 ? TS_PURPOSE_WORK : TS_PURPOSE_INDEX); p++)
+    for (uint32_t p = 0; p < (t == store->dram ? TS_PURPOSE_WORK : TS_PURPOSE_INDEX); p++)
       ts_text_add(&text, "tier=%u purpose=%s place=%s bytes=%llu\n", t, names[p],
                   p == TS_PURPOSE_ROWS ? tier->place : "DRAM", (unsigned long long)bytes[p]);
   }

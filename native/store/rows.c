@@ -47,9 +47,8 @@ uint64_t ts_rows_bytes(const ts_rows *rows) { return ts_rows_first_of(rows, rows
 /* Memory beside a chunk of n rows, zeroed; NULL if there is none. */
 static int64_t *take_beside(ts_rows *rows, uint64_t n) {
   const uint64_t bytes = ts_piece_bytes(side_bytes(rows, n));
-  /* Beside rows of a lower tier, which the first one's rows move to: these would else leave it nothing. */
-  const bool lower = rows->budget != rows->dram_budget;
-  if (!(lower ? ts_budget_take_lent : ts_budget_take)(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
+  /* Beside rows of a lower tier, which those of DRAM move to: these would else leave it nothing. */
+  if (!(rows->is_below_dram ? ts_budget_take_lent : ts_budget_take)(rows->dram_budget, TS_PURPOSE_POLICY, bytes)) {
     rows->dram_wanted = bytes;
     return NULL;
   }
@@ -87,9 +86,9 @@ static uint64_t list_bytes(const ts_rows *rows, bool evicted) {
 }
 
 int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_pieces *pieces, ts_budget *budget, ts_budget *dram_budget,
-                     uint64_t stride, uint64_t share, bool evicted, ts_policy_kind kind, bool has_below) {
+                     uint64_t stride, uint64_t share, bool evicted, ts_policy_kind kind, bool has_below, bool is_below_dram) {
   *rows = (ts_rows){.pieces = pieces, .budget = budget, .dram_budget = dram_budget, .stride = stride, .first_free = TS_NO_ROW,
-                    .has_below = has_below};
+                    .has_below = has_below, .is_below_dram = is_below_dram};
   uint64_t bytes = TS_MIN(CHUNK_BYTES, share / CHUNKS_AT_LEAST);
   while (rows->shift < MAX_SHIFT && (stride << (rows->shift + 1)) <= bytes) rows->shift++;
   /* Room in the lists for four times the share: a shard may get more than others. */

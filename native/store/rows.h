@@ -33,10 +33,11 @@ typedef struct ts_rows {
   uint64_t stride;        /* bytes a row */
   uint32_t shift;         /* log2 of rows in the smallest chunk */
   bool has_below;
+  bool is_below_dram;     /* dram_budget is a higher tier's */
   ts_tier *tier;
   ts_pieces *pieces;      /* what is kept beside the rows */
   ts_budget *budget;      /* of the tier */
-  ts_budget *dram_budget; /* of the first tier: what is kept beside the rows */
+  ts_budget *dram_budget; /* pays for what is kept beside the rows; of a higher, of this or of a lower tier */
   ts_policy *policy;      /* NULL: rows are never evicted from here */
   int64_t **beside; /* [chunk_capacity], with a policy: keys of the chunk's rows, then their words, below, flags */
   uint64_t chunk_count, chunk_capacity;
@@ -52,9 +53,9 @@ typedef struct ts_rows {
 #define TS_NO_ROW UINT64_MAX
 
 /* `share`: bytes of the tier that this shard may hope for; sets the size of chunks. With `evicted`, rows get keys, words
- * and flags for eviction by this kind of policy. Errors: TS_ENOMEM, TS_EFULL. */
+ * and flags for eviction by this kind of policy; `has_below`, a place for that of a copy, too. Errors: TS_ENOMEM, TS_EFULL. */
 int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_pieces *pieces, ts_budget *budget, ts_budget *dram_budget,
-                     uint64_t stride, uint64_t share, bool evicted, ts_policy_kind kind, bool has_below);
+                     uint64_t stride, uint64_t share, bool evicted, ts_policy_kind kind, bool has_below, bool is_below_dram);
 void ts_rows_destroy(ts_rows *rows);
 
 /* Adds chunks until `want` rows can be taken without fail, or the budget or the medium refuses; returns how many of

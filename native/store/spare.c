@@ -12,8 +12,7 @@
 #define MUCH 8u                        /* first those that can give so many parts of their chunks, or more */
 #define GRANT (UINT64_C(64) << 10) /* bytes for the first segments that are rebuilt smaller */
 
-/* Copies that lie from row `first` on are given up: their rows are above. */
-static void give_up_copies(ts_shard *shard, uint32_t tier, uint64_t first) {
+void ts_spare_copies(ts_shard *shard, uint32_t tier, uint64_t first) {
   ts_rows *rows = &shard->rows[tier];
   if (tier == 0 || rows->copies == 0) return;
   ts_rows *above = &shard->rows[tier - 1];
@@ -46,13 +45,13 @@ static void move_down(ts_shard *shard, uint32_t tier, uint64_t first) {
   if (moved) ts_epoch_wait(&shard->table->store->epochs); /* readers may look at the places the rows had */
 }
 
-/* Of a first tier whose rows can leave it: chunks that its free places make up for. */
-static bool give_free_places(ts_shard *shard) {
-  ts_rows *rows = &shard->rows[0];
+/* Of a tier whose rows can leave it: chunks that its free places make up for. */
+static bool give_free_places(ts_shard *shard, uint32_t tier) {
+  ts_rows *rows = &shard->rows[tier];
   ts_traffic none = {0};
   bool given = false;
   while (rows->chunk_count > 0 && ts_rows_spare(rows) >= ts_rows_in(rows, rows->chunk_count - 1) &&
-         ts_room_release(shard, &none, (ts_err){NULL, 0}) == TS_OK)
+         ts_room_release(shard, tier, &none, (ts_err){NULL, 0}) == TS_OK)
     given = true;
   return given;
 }
@@ -61,12 +60,15 @@ static bool give_free_places(ts_shard *shard) {
 static bool give_chunks(ts_shard *shard, uint32_t tier, uint64_t share) {
   ts_rows *rows = &shard->rows[tier];
   if (rows->budget->rows_only) return false;
-  if (rows->policy != NULL) return tier == 0 && share == 0 && give_free_places(shard);
+  const uint32_t dram = shard->table->store->dram;
+  if (rows->policy != NULL) return tier <= dram && share == 0 && give_free_places(shard, tier);
+  /* Copies in memory that what lies beside rows could have are the first to go. */
+  if (tier > 0 && tier == dram && share == 0) ts_spare_copies(shard, tier, 0);
   uint64_t keep = 0;
   while (ts_rows_first_of(rows, keep) < rows->live) keep++;
   const uint64_t all = ts_rows_first_of(rows, rows->chunk_count), first = ts_rows_first_of(rows, keep);
   if (keep >= rows->chunk_count || (share > 0 && all - first < all / share)) return false;
-  give_up_copies(shard, tier, first);
+  ts_spare_copies(shard, tier, first);
   ts_rows_unlink(rows, first);
   if (rows->next > first) move_down(shard, tier, first);
   rows->next = TS_MIN(rows->next, first);
@@ -76,7 +78,7 @@ static bool give_chunks(ts_shard *shard, uint32_t tier, uint64_t share) {
 
 /* A smaller segment is there before the larger one goes: the headroom lends the memory for that. */
 bool ts_spare_index(ts_shard *shard) {
-  ts_budget *dram = &shard->table->store->tiers[0].budget;
+  ts_budget *dram = ts_dram_budget(shard->table->store);
   ts_index_clear_reservations(&shard->index); /* of a call that was refused */
   const uint64_t lent = ts_budget_take_first(dram, TS_PURPOSE_INDEX, GRANT) ? GRANT : 0, before = shard->index_grant;
   shard->index_grant += lent;
@@ -94,7 +96,7 @@ static bool sweep(ts_store *store, uint32_t tier, uint64_t share) {
       ts_shard *shard = &store->tables[i]->shards[s];
       pthread_mutex_lock(&shard->lock);
       if (tier < store->memory_tiers && give_chunks(shard, tier, share)) freed = true;
-      if (tier == 0 && ts_spare_index(shard)) freed = true;
+      if (tier == store->dram && ts_spare_index(shard)) freed = true;
       pthread_mutex_unlock(&shard->lock);
     }
   return freed;

@@ -14,6 +14,7 @@
   X(tier0_hits, "keys")          /* looked-up keys found in the first tier */                 \
   X(tier1_hits, "keys")          /* ... in the second, each once a call */                    \
   X(tier2_hits, "keys")                                                                       \
+  X(tier3_hits, "keys")                                                                       \
   X(created, "rows")             /* ... in no tier, and created */                            \
   X(not_admitted, "keys")        /* ... answered with the default value, each once a call */  \
   X(update_calls, "calls")                                                                    \
@@ -23,6 +24,7 @@
   X(evicted, "rows")             /* moved down from the first tier */                         \
   X(evicted_clean, "rows")       /* ... of which the same bytes were below already */         \
   X(tier1_evicted, "rows")       /* moved down from the second tier */                        \
+  X(tier2_evicted, "rows")                                                                    \
   X(evicted_by_calls, "rows")    /* of all: by the calling thread, the budget being full */   \
   X(in_place_reads, "rows")      /* read in a lower tier: no place above */                   \
   X(in_place_updates, "rows")    /* updated in a lower tier */                                \
@@ -31,6 +33,7 @@
   X(rebalanced_chunks, "chunks") /* first-tier memory moved between shards */                 \
   X(tier1_written, "bytes")      /* rows written to a lower tier: moved, created or updated there */ \
   X(tier2_written, "bytes")                                                                   \
+  X(tier3_written, "bytes")                                                                   \
   X(records_read_bytes, "bytes")    /* of the tier of records, by the system */               \
   X(records_written_bytes, "bytes") /* over the rows' bytes: write amplification */           \
   X(records_compacted, "rows")                                                                \

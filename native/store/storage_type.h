@@ -5,11 +5,12 @@
 #include "tiers/records.h"
 #include "tiers/tier.h"
 
-#define TS_STORAGE_TIERS 3u
+#define TS_STORAGE_TIERS 4u
 
 typedef struct ts_storage_type {
   const char *name;
   uint32_t memory_tiers;
+  uint32_t dram; /* the tier whose limit pays for what lies beside rows in DRAM: DRAM's own below HBM, else the first */
   const ts_tier_ops *memory[TS_STORAGE_TIERS];
   const ts_records_ops *records; /* NULL: none */
 } ts_storage_type;
@@ -23,7 +24,9 @@ static inline const char *ts_storage_tier_type(const ts_storage_type *type, uint
   return tier < type->memory_tiers ? type->memory[tier]->type : type->records->type;
 }
 
-/* Reads "storage" and "pmem". Errors: TS_EINVAL; TS_EUNAVAILABLE for a type that needs a CUDA device. */
+/* Whether a tier of it is this one. */
+bool ts_storage_has(const ts_storage_type *type, const ts_tier_ops *tier);
+/* Reads "storage", "pmem" and "hbm". Errors: TS_EINVAL. */
 int32_t ts_storage_type_read(ts_config_reader *reader, ts_storage_type *out);
 
 #endif

@@ -6,10 +6,10 @@
 
 #define DEFAULT_SIZE (UINT64_C(1) << 30)
 /* What a tier needs at least when everything counts: buffers, an index and a chunk of rows for a small table. */
-#define MINIMUM_FIRST (UINT64_C(1) << 20)
-#define MINIMUM_FIRST_OVER_SSD (UINT64_C(4) << 20) /* it holds the SSD tier's index and buffers, too */
-#define MINIMUM_LOWER (UINT64_C(64) << 10)
-/* Of the first tier, for what the index's blocks hold beside those in use. */
+#define MINIMUM_DRAM (UINT64_C(1) << 20)
+#define MINIMUM_DRAM_OVER_SSD (UINT64_C(4) << 20) /* it holds the SSD tier's index and buffers, too */
+#define MINIMUM_ROWS (UINT64_C(64) << 10) /* of a tier that holds rows alone */
+/* Of the tier that pays for them, for what the index's blocks hold beside those in use. */
 #define SLACK_SHARE 64u
 #define MOST_SLACK (UINT64_C(64) << 20)
 /* Room beyond the limit when only rows count, for the unused rest of each table's last chunk (rows.c makes chunks at
@@ -17,7 +17,7 @@
 #define ROWS_ONLY_SLACK (UINT64_C(16) << 20)
 #define INDEX_STEP (UINT64_C(1) << 20)
 #define MOST_WORK (UINT64_C(64) << 20)
-#define MANY_SHARDS_FROM (UINT64_C(64) << 20) /* of the first tier */
+#define MANY_SHARDS_FROM (UINT64_C(64) << 20) /* of the first tier, and of DRAM below it */
 #define MOST_EVICTION_THREADS 64u
 #define MOST_NODES 64u /* in a list of them */
 
@@ -31,8 +31,8 @@ static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool
     return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %s has %u tier%s, \"size\" lists %u; remove the rest",
                                type->name, tiers, tiers == 1 ? "" : "s", given);
   for (uint32_t t = 0; t < tiers; t++) {
-    const bool over_ssd = t == 0 && ts_storage_in_files(type);
-    uint64_t least = rows_only ? 1 : t > 0 ? MINIMUM_LOWER : over_ssd ? MINIMUM_FIRST_OVER_SSD : MINIMUM_FIRST;
+    const bool over_ssd = t == type->dram && ts_storage_in_files(type);
+    uint64_t least = rows_only ? 1 : t != type->dram ? MINIMUM_ROWS : over_ssd ? MINIMUM_DRAM_OVER_SSD : MINIMUM_DRAM;
     if (sizes[t] < least)
       return r->status = ts_fail(r->err, TS_EINVAL,
                                  "Cannot open store: %llu bytes for tier %u (%s) are below the minimum of %llu bytes%s",
@@ -56,7 +56,7 @@ typedef struct options {
   uint32_t eviction_threads, shards, level;
   bool track_changes;
   int node; /* of index and buffers, -1: any */
-  ts_numa dram, pmem;
+  ts_numa dram, pmem, hbm;
   void *records_options;
 } options;
 
@@ -86,15 +86,21 @@ static int32_t read_list(ts_config_reader *r, const char *key, ts_numa_policy po
   return r->status;
 }
 
+/* Nodes of a tier of mbind, which the type must have. */
+static int32_t read_bound(ts_config_reader *r, const char *key, const ts_storage_type *type, const ts_tier_ops *tier,
+                          ts_numa *out) {
+  if (read_list(r, key, TS_NUMA_BIND, out) == TS_OK && out->policy != TS_NUMA_ANY && !ts_storage_has(type, tier))
+    return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"%s\" is for a tier of mbind, %s has none", key,
+                               type->name);
+  return r->status;
+}
+
 static int32_t read_nodes(ts_config_reader *r, options *o) {
   o->node = (int)ts_config_f64(r, "numa_node", -1, -1, TS_NUMA_NODES - 1);
-  if (r->status != TS_OK || read_list(r, "pmem_nodes", TS_NUMA_BIND, &o->pmem) != TS_OK) return r->status;
+  if (r->status != TS_OK) return r->status;
+  if (read_bound(r, "pmem_nodes", &o->type, &ts_pmem_mbind_tier, &o->pmem) != TS_OK) return r->status;
+  if (read_bound(r, "hbm_nodes", &o->type, &ts_hbm_mbind_tier, &o->hbm) != TS_OK) return r->status;
   if (read_list(r, "interleave_nodes", TS_NUMA_WEIGHTED_INTERLEAVE, &o->dram) != TS_OK) return r->status;
-  bool mbind = false;
-  for (uint32_t t = 0; t < o->type.memory_tiers; t++) mbind = mbind || o->type.memory[t] == &ts_pmem_mbind_tier;
-  if (o->pmem.policy != TS_NUMA_ANY && !mbind)
-    return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"pmem_nodes\" is for a tier of mbind, %s has none",
-                               o->type.name);
   if (o->node < 0) return r->status;
   if (o->dram.policy != TS_NUMA_ANY)
     return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"numa_node\" binds what \"interleave_nodes\" interleaves; "
@@ -120,7 +126,7 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
   if (r.status == TS_OK && (shards & (shards - 1)) != 0)
     return ts_fail(err, TS_EINVAL, "Cannot open store: option \"shards\" is %llu; it must be a power of two, or 0",
                    (unsigned long long)shards);
-  o->shards = shards > 0 ? (uint32_t)shards : o->sizes[0] < MANY_SHARDS_FROM ? 1 : 16;
+  o->shards = shards > 0 ? (uint32_t)shards : TS_MIN(o->sizes[0], o->sizes[o->type.dram]) < MANY_SHARDS_FROM ? 1 : 16;
   o->track_changes = ts_config_u64(&r, "track_changes", 0, 0, 1) == 1;
   if (read_nodes(&r, o) != TS_OK) return r.status;
   const uint32_t best = ts_cpu_level(), level = ts_config_choice(&r, "kernels", "auto", kernels);
@@ -186,7 +192,7 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
     tier->tier.ops = ops;
     tier->place = ops->place;
     store->memory_tiers = t + 1;
-    const ts_tier_place place = {.path = o->path, .dram = o->dram, .pmem = o->pmem};
+    const ts_tier_place place = {.path = o->path, .dram = o->dram, .pmem = o->pmem, .hbm = o->hbm};
     return ops->open(&tier->tier, o->sizes[t] + (o->rows_only ? o->sizes[t] / 16 + ROWS_ONLY_SLACK : 0), &place, err);
   }
   tier->records = o->type.records;
@@ -226,12 +232,12 @@ static int32_t open_emulation(ts_store *store, const ts_config *config, ts_err e
 }
 
 static int32_t open_parts(ts_store *store, const ts_config *config, const options *o, ts_err err) {
-  store->block_slack = o->rows_only ? MOST_SLACK : TS_MIN(o->sizes[0] / SLACK_SHARE, MOST_SLACK);
+  store->block_slack = o->rows_only ? MOST_SLACK : TS_MIN(o->sizes[o->type.dram] / SLACK_SHARE, MOST_SLACK);
   int32_t status = ts_blocks_create(TS_INDEX_BLOCK, store->block_slack, o->node, &store->blocks);
   if (status != TS_OK) return ts_fail(err, status, "Cannot open store: out of memory");
   for (uint32_t t = 0; status == TS_OK && t < ts_storage_tiers(&o->type); t++) status = open_tier(store, t, o, err);
   if (status != TS_OK) return status;
-  ts_budget *first = &store->tiers[0].budget;
+  ts_budget *first = ts_dram_budget(store);
   first->headroom = TS_MIN(first->limit / 16, MOST_WORK);
   /* Moving a row to records can need room for their index first: two of its largest segments. */
   if (o->type.records != NULL) first->headroom = TS_MAX(first->headroom, TS_MIN(first->limit / 8, INDEX_STEP));
@@ -272,6 +278,7 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   pthread_mutex_init(&store->cutting, NULL);
   ts_owner_make(&store->owner);
   store->storage = o.type.name;
+  store->dram = o.type.dram;
   store->seed = o.seed;
   store->rows_only = o.rows_only;
   store->policy = o.policy;

@@ -78,8 +78,9 @@ typedef struct ts_shard {
   uint64_t recorded;    /* rows in memory that have a record below, too */
   uint64_t steal_hand;  /* of the search for copies to give up */
   bool full;            /* has looked for a victim: keep some places free from now on */
-  _Atomic uint64_t evictions; /* rows that left the first tier, or got no place there, since the last rebalancing */
-  uint64_t lately, age;       /* room.c: evictions when it last looked, and how long rows stay */
+  /* By tier, down to DRAM: rows that left it, or got no place there, since the last rebalancing. */
+  _Atomic uint64_t evictions[TS_MAX_MEMORY_TIERS];
+  uint64_t lately, age; /* room.c: evictions when it last looked, and how long rows stay */
   /* evictors.c */
   struct ts_shard *next_queued;
   bool queued;
@@ -158,6 +159,7 @@ struct ts_store {
   const char *storage;
   uint32_t tier_count;
   uint32_t memory_tiers; /* the first so many; the last tier may be records */
+  uint32_t dram;         /* the tier whose limit pays for what lies beside rows, storage_type.h */
   ts_store_tier tiers[TS_MAX_TIERS];
   ts_memory_mode *memory_mode; /* NULL: none */
   ts_folder folder; /* of the tier of records */
@@ -211,6 +213,14 @@ static inline bool ts_has_records(const ts_store *store) { return store->memory_
 static inline ts_store_tier *ts_records_tier(ts_store *store) { return &store->tiers[store->memory_tiers]; }
 /* Rows can leave the first tier. */
 static inline bool ts_is_tiered(const ts_store *store) { return store->memory_tiers > 0 && store->tier_count > 1; }
+/* ... the tier that pays for what lies beside rows, so that rows can make room for that. */
+static inline bool ts_is_dram_left(const ts_store *store) {
+  return store->memory_tiers > 0 && store->dram + 1 < store->tier_count;
+}
+/* The limit that index, policies, buffers and working memory count against. */
+static inline ts_budget *ts_dram_budget(const ts_store *store) {
+  return (ts_budget *)(uintptr_t)&store->tiers[store->dram].budget;
+}
 
 /* What every call with a store begins with: it is there, and of this process. what: "read statistics". */
 int32_t ts_store_check(const ts_store *store, const char *what, ts_err err);
@@ -441,7 +451,7 @@ void ts_room_balance(ts_store *store);
 /* The first of these alone. */
 void ts_room_restore(ts_store *store);
 /* Gives up the last chunk of the shard's first tier, whose rows can leave it. Shard locked. */
-int32_t ts_room_release(ts_shard *shard, ts_traffic *traffic, ts_err err);
+int32_t ts_room_release(ts_shard *shard, uint32_t tier, ts_traffic *traffic, ts_err err);
 /* Gets first-tier memory for a shard that has no row there. No lock held. */
 void ts_room_feed(ts_shard *shard);
 
@@ -525,6 +535,8 @@ void ts_refill_end(ts_refill *refill, bool kept);
 bool ts_spare_sweep(ts_store *store, uint32_t tier);
 /* The same with no lock held; `all`: not only of those that have much to give. */
 bool ts_spare_free(ts_store *store, uint32_t tier, bool all);
+/* Copies in this tier that lie from row `first` on are given up: their rows are above. Shard locked. */
+void ts_spare_copies(ts_shard *shard, uint32_t tier, uint64_t first);
 /* The room of one index, which may have become too large. Shard locked. */
 bool ts_spare_index(ts_shard *shard);
 

@@ -8,7 +8,7 @@
 
 static bool charge_index(void *context, int64_t bytes) {
   ts_shard *shard = context;
-  ts_budget *budget = &shard->table->store->tiers[0].budget;
+  ts_budget *budget = ts_dram_budget(shard->table->store);
   if (bytes <= 0) {
     ts_budget_give_back(budget, TS_PURPOSE_INDEX, (uint64_t)-bytes);
     return true;
@@ -22,7 +22,7 @@ static bool charge_index(void *context, int64_t bytes) {
 
 static bool charge_filter(void *context, int64_t bytes) {
   ts_table *table = context;
-  ts_budget *budget = &table->store->tiers[0].budget;
+  ts_budget *budget = ts_dram_budget(table->store);
   if (bytes > 0) return ts_budget_take(budget, TS_PURPOSE_POLICY, (uint64_t)bytes);
   ts_budget_give_back(budget, TS_PURPOSE_POLICY, (uint64_t)-bytes);
   return true;
@@ -37,7 +37,7 @@ static void destroy_shard(ts_shard *shard) {
   for (uint32_t t = 0; t < store->memory_tiers; t++)
     if (shard->rows[t].tier != NULL) ts_rows_destroy(&shard->rows[t]);
   ts_index_destroy(&shard->index);
-  ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_INDEX, shard->index_grant);
+  ts_budget_give_back(ts_dram_budget(store), TS_PURPOSE_INDEX, shard->index_grant);
   pthread_mutex_destroy(&shard->lock);
 }
 
@@ -48,7 +48,7 @@ void ts_table_destroy(ts_table *table) {
     for (uint32_t s = 0; s < table->shard_count; s++)
       if (table->shards[s].table != NULL) destroy_shard(&table->shards[s]);
     free(table->shards);
-    ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_BUFFERS, fixed_bytes(table));
+    ts_budget_give_back(ts_dram_budget(store), TS_PURPOSE_BUFFERS, fixed_bytes(table));
   }
   if (table->records != NULL) ts_records_tier(store)->records->close(table->records, false);
   ts_bloom_destroy(table->admission.bloom);
@@ -149,8 +149,8 @@ static int32_t create_shard(ts_table *table, uint32_t s) {
   for (uint32_t t = 0; status == TS_OK && t < store->memory_tiers; t++) {
     ts_store_tier *tier = &store->tiers[t];
     status = ts_rows_init(&shard->rows[t], &tier->tier, ts_blocks_pieces(store->blocks), &tier->budget,
-                          &store->tiers[0].budget, table->layout.stride, tier->budget.limit / table->shard_count, t + 1 < store->tier_count, store->policy,
-                          t + 1 < store->memory_tiers);
+                          ts_dram_budget(store), table->layout.stride, tier->budget.limit / table->shard_count,
+                          t + 1 < store->tier_count, store->policy, t == 0 && store->memory_tiers > 1, t > store->dram);
   }
   if (store->memory_tiers > 0 && status == TS_OK) table->first[s] = ts_rows_view_of(&shard->rows[0]);
   return status;
@@ -166,7 +166,7 @@ static int32_t open_records(ts_table *table, ts_err err) {
                                       .temporary = true,
                                       .versions = table->layout.version_offset != 0,
                                       .budget = &tier->budget,
-                                      .dram = &store->tiers[0].budget,
+                                      .dram = ts_dram_budget(store),
                                       .epochs = &store->epochs,
                                       .blocks = store->blocks,
                                       .options = tier->records_options};
@@ -176,7 +176,7 @@ static int32_t open_records(ts_table *table, ts_err err) {
 /* What a table needs once its options are known. */
 static int32_t build(ts_table *table, ts_err err) {
   ts_store *store = table->store;
-  ts_budget *first = &store->tiers[0].budget;
+  ts_budget *first = ts_dram_budget(store);
   table->shard_count = store->shards;
   table->shard_bits = (uint32_t)__builtin_ctz(store->shards);
   if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed_bytes(table)))
@@ -236,7 +236,7 @@ int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *numb
   pthread_mutex_lock(&store->tables_lock);
   status = create_table(store, config, number, e);
   /* Rows of other tables may have all of the first tier: they make room. */
-  for (uint64_t bytes = LATE_TABLE; status == TS_EFULL && bytes <= store->tiers[0].budget.limit / 4; bytes *= 4) {
+  for (uint64_t bytes = LATE_TABLE; status == TS_EFULL && bytes <= ts_dram_budget(store)->limit / 4; bytes *= 4) {
     if (!ts_room_make(store, bytes)) break;
     status = create_table(store, config, number, e);
   }

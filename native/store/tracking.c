@@ -13,11 +13,11 @@ static uint64_t bytes_of(uint32_t log2) { return ts_changes_words(log2) * sizeof
 void ts_tracking_give_back(ts_store *store, uint64_t *words, uint32_t log2) {
   if (words == NULL) return;
   ts_piece_give_back(ts_blocks_pieces(store->blocks), words, bytes_of(log2));
-  ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_POLICY, ts_piece_bytes(bytes_of(log2)));
+  ts_budget_give_back(ts_dram_budget(store), TS_PURPOSE_POLICY, ts_piece_bytes(bytes_of(log2)));
 }
 
 static uint64_t *take(ts_store *store, uint32_t log2) {
-  ts_budget *budget = &store->tiers[0].budget;
+  ts_budget *budget = ts_dram_budget(store);
   const uint64_t charged = ts_piece_bytes(bytes_of(log2));
   if (!ts_budget_take(budget, TS_PURPOSE_POLICY, charged)) return NULL;
   uint64_t *words = ts_piece_take(ts_blocks_pieces(store->blocks), bytes_of(log2));
@@ -34,7 +34,7 @@ static bool take_pair(ts_store *store, uint32_t log2, uint64_t *pair[2]) {
 }
 
 static bool is_small(const ts_store *store, uint32_t log2) {
-  return 2 * bytes_of(log2) <= store->tiers[0].budget.limit / SHARE;
+  return 2 * bytes_of(log2) <= ts_dram_budget(store)->limit / SHARE;
 }
 
 int32_t ts_tracking_begin(ts_table *table, ts_err err) {
@@ -45,7 +45,7 @@ int32_t ts_tracking_begin(ts_table *table, ts_err err) {
   while (log2 < FIRST_LOG2 && is_small(store, log2 + 1)) log2++;
   if (!take_pair(store, log2, pair))
     return ts_fail(err, TS_EFULL, "Cannot create table \"%s\": no room to keep its changes in the first tier's %llu bytes; "
-                   "raise its size", table->name, (unsigned long long)store->tiers[0].budget.limit);
+                   "raise its size", table->name, (unsigned long long)ts_dram_budget(store)->limit);
   table->changes = (ts_changes){pair[0], log2};
   table->spare_changes = pair[1];
   return TS_OK;

@@ -84,7 +84,7 @@ static void lay_out(const ts_table *table, ts_work *w, uint64_t n, ts_work_kind 
 static void grow(ts_store *store, ts_work *w, uint64_t bytes) {
   bytes = TS_ROUND_UP(bytes, TS_PAGE);
   if (bytes <= w->bytes) return;
-  ts_budget *budget = &store->tiers[0].budget;
+  ts_budget *budget = ts_dram_budget(store);
   ts_pieces *pieces = ts_blocks_pieces(store->blocks);
   if (!ts_budget_take(budget, TS_PURPOSE_WORK, bytes)) return;
   unsigned char *memory = ts_piece_take(pieces, bytes);
@@ -107,25 +107,25 @@ static void grow(ts_store *store, ts_work *w, uint64_t bytes) {
 static void let_go(ts_store *store, ts_work *w) {
   if (w->bytes == store->assured) store->largest_works--;
   ts_piece_give_back(ts_blocks_pieces(store->blocks), w->memory, w->bytes);
-  ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_WORK, w->bytes + sizeof *w);
+  ts_budget_give_back(ts_dram_budget(store), TS_PURPOSE_WORK, w->bytes + sizeof *w);
   free(w);
 }
 
 /* Where memory is so short that a call would not get any now, none is kept for the next: what moves rows down needs it.
  * One of the largest stays, so that those who wait get one. */
 static bool is_wanted(const ts_store *store, const ts_work *w) {
-  const ts_budget *budget = &store->tiers[0].budget;
+  const ts_budget *budget = ts_dram_budget(store);
   const bool is_short = !budget->rows_only && ts_budget_taken(budget) > budget->limit - budget->headroom / 8 * 3;
   return is_short && (w->bytes < store->assured || store->largest_works > 1);
 }
 
 static ts_work *create(ts_store *store, uint64_t bytes) {
-  if (!ts_budget_take(&store->tiers[0].budget, TS_PURPOSE_WORK, sizeof(ts_work))) return NULL;
+  if (!ts_budget_take(ts_dram_budget(store), TS_PURPOSE_WORK, sizeof(ts_work))) return NULL;
   ts_work *w = calloc(1, sizeof *w);
   if (w != NULL) grow(store, w, bytes);
   if (w == NULL || w->memory == NULL) {
     free(w);
-    ts_budget_give_back(&store->tiers[0].budget, TS_PURPOSE_WORK, sizeof(ts_work));
+    ts_budget_give_back(ts_dram_budget(store), TS_PURPOSE_WORK, sizeof(ts_work));
     return NULL;
   }
   return w;
@@ -153,7 +153,7 @@ int32_t ts_work_prepare(ts_table *table, ts_err err) {
                 : ts_fail(err, TS_EFULL,
                           "Cannot create table \"%s\": its working memory of %llu bytes does not fit the first tier's "
                           "%llu bytes; raise its size",
-                          table->name, (unsigned long long)bytes, (unsigned long long)store->tiers[0].budget.limit);
+                          table->name, (unsigned long long)bytes, (unsigned long long)ts_dram_budget(store)->limit);
 }
 
 ts_work *ts_work_acquire(ts_table *table, uint64_t n, ts_work_kind kind) {

@@ -47,11 +47,13 @@ static inline void add_tables(const world *w, ts_store *store) {
   }
 }
 
-/* One tier is large; several are small, but hold all rows together. */
+/* One tier is large; several are small, but hold all rows together. Below HBM, DRAM has lists of one tier's chunks more. */
 static inline ts_store *open_store(const world *w, const storage_type *type, uint32_t shards, uint64_t limits) {
   static const char *const policies[] = {"lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"};
-  const char *sizes = type->tiers == 1 ? "67108864" : type->tiers == 2 ? (type->ssd ? "4194304,268435456" : "1500000,67108864")
-                                                                       : "4194304,600000,268435456";
+  const char *sizes = type->tiers == 1   ? "67108864"
+                      : type->tiers == 2 ? (type->ssd ? "4194304,268435456" : "1500000,67108864")
+                      : has_hbm_above(type) ? "6291456,600000,268435456"
+                                            : "4194304,600000,268435456";
   ts_config *config = config_of_type(type, sizes, "all");
   set_number(config, "seed", w->seed);
   set_number(config, "shards", shards);

@@ -155,8 +155,8 @@ static void train(const small *s, int64_t first, uint32_t n, uint32_t times) {
 }
 
 static ts_store *open_tracked(const storage_type *type) {
-  ts_config *config = config_of_type(type, type->tiers == 1 ? "67108864" : type->tiers == 2 ? "4194304,67108864" : "4194304,600000,67108864",
-                                     "all");
+  static const char *const sizes[] = {"", "67108864", "4194304,67108864", "4194304,600000,67108864"};
+  ts_config *config = config_of_type(type, sizes[type->tiers], "all");
   ts_config_set(config, "track_changes", "1", NULL, 0);
   return open_config(config);
 }
@@ -396,7 +396,7 @@ int main(int argc, char **argv) {
       d2_d3_listed_checkpoints_are_whole(&storage_types[i]);
     }
     for (uint32_t i = 0; i < STORAGE_TYPES; i++)
-      if (storage_types[i].tiers == 2 && storage_types[i].ssd) hot_rows_come_back_hot(&storage_types[i]);
+      if (all_tiers_of(&storage_types[i]) == 2 && storage_types[i].ssd) hot_rows_come_back_hot(&storage_types[i]);
     maps_fit_their_chain();
     a_delta_to_a_restored_store_is_small();
     refuses();

@@ -272,6 +272,8 @@ static int32_t open_store(void *argument) {
                              "policy", c->policy, c->type->pmem == NULL ? "policy" : "pmem",
                              c->type->pmem == NULL ? c->policy : c->type->pmem);
   if (status == TS_OK && uses_mbind(c->type)) status = ts_config_set(config, "pmem_nodes", "0", message, sizeof message);
+  if (status == TS_OK && c->type->hbm != NULL) status = ts_config_set(config, "hbm", c->type->hbm, message, sizeof message);
+  if (status == TS_OK && uses_hbm_mbind(c->type)) status = ts_config_set(config, "hbm_nodes", "0", message, sizeof message);
   if (status == TS_OK && c->medium != NULL) status = add_medium(config, c->medium);
   if (status == TS_OK && c->medium != NULL && c->medium[0] == 'm')
     status = ts_config_set(config, "memory_mode.cache_bytes", "1048576", message, sizeof message);
@@ -287,10 +289,11 @@ static int32_t open_store(void *argument) {
 }
 
 static void stores_of_every_type(void) {
-  static const char *const sizes[] = {"", "4194304", "4194304,2097152", "4194304,2097152,2097152"};
+  static const char *const sizes[] = {"", "4194304", "4194304,2097152", "4194304,4194304,2097152",
+                                      "4194304,4194304,2097152,2097152"};
   for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
     const storage_type *type = &storage_types[i];
-    store_case c = {type, sizes[type->tiers], i % 2 == 0 ? "tinylfu" : "s3fifo", NULL};
+    store_case c = {type, sizes[all_tiers_of(type)], i % 2 == 0 ? "tinylfu" : "s3fifo", NULL};
     if (strcmp(type->storage, "DRAM") == 0) c.medium = "memory_mode";
     if (strcmp(type->storage, "DRAM_PMEM") == 0) c.medium = "emulate";
     ts_config *config = config_of_type(type, c.sizes, "all");

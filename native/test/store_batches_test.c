@@ -13,7 +13,8 @@ static char text[512];
 static const ts_err err = {text, sizeof text};
 
 static const char *sizes_of(const storage_type *type) {
-  return type->tiers == 1 ? "67108864" : type->tiers == 2 ? "16384,67108864" : "16384,32768,67108864";
+  static const char *const sizes[] = {"67108864", "16384,67108864", "16384,32768,67108864", "16384,32768,32768,67108864"};
+  return sizes[all_tiers_of(type) - 1];
 }
 
 static ts_store *open_type(const storage_type *type, uint32_t *table) {
@@ -94,7 +95,7 @@ static void promotion_only_moves(const storage_type *type) {
   uint32_t below = 0;
   for (uint32_t i = 0; i < 60; i++) below += tiers[i] > 0;
   CHECK_MSG(ts_table_promote(store, table, keys, N, &lower, err) == TS_OK, "%s: %s", type->name, text);
-  if (type->tiers > 1)
+  if (all_tiers_of(type) > 1)
     CHECK_MSG(below > 10 && lower == below + N - 60, "%s: %u below, %llu", type->name, below,
               (unsigned long long)lower);
   CHECK(ts_table_lookup_tier(store, table, keys, N, tiers, text, sizeof text) == TS_OK);

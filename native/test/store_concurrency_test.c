@@ -135,7 +135,7 @@ static void side_by_side(const storage_type *type, const char *shards, const cha
   work(&workers[0]);
   for (uint32_t i = 1; i < threads; i++) pthread_join(ids[i], NULL);
   CHECK(ts_store_settle(store, text, sizeof text) == TS_OK);
-  uint64_t expected = SHARED, listed = 0, counts[3], sum = 0;
+  uint64_t expected = SHARED, listed = 0;
   for (uint32_t i = 0; i < threads; i++) {
     worker *w = &workers[i];
     CHECK_MSG(w->wrong == 0 && w->calls == rounds, "%s, %s shards, %s eviction threads, thread %u of %u: %s", type->name,
@@ -147,8 +147,7 @@ static void side_by_side(const storage_type *type, const char *shards, const cha
     }
   }
   CHECK(ts_table_keys(store, THREADS, NULL, 0, &listed, text, sizeof text) == TS_OK);
-  CHECK(ts_table_rows(store, THREADS, counts, 3, text, sizeof text) == TS_OK);
-  for (uint32_t t = 0; t < 3; t++) sum += counts[t];
+  const uint64_t sum = counted_rows(store, THREADS);
   CHECK_MSG(listed == expected && sum == expected, "%s: %llu listed, %llu counted, %llu expected", type->name,
             (unsigned long long)listed, (unsigned long long)sum, (unsigned long long)expected);
   CHECK_MSG(limits_hold(store) && charges_agree(store), "%s", type->name);

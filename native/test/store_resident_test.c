@@ -30,7 +30,7 @@ static uint64_t resident(void) {
   return kilobytes * 1024;
 }
 
-/* What the store says that it holds in such memory: tiers of memkind and mbind are ordinary memory here, libpmem's a file. */
+/* What the store says that it holds in such memory: tiers of memkind and mbind, and HBM, are ordinary memory here, libpmem's a file. */
 static uint64_t told(ts_store *store, const storage_type *type) {
   static char text[8192];
   uint64_t needed, sum = 0;
@@ -41,7 +41,7 @@ static uint64_t told(ts_store *store, const storage_type *type) {
     unsigned long long bytes;
     if (sscanf(line, "tier=%u purpose=%31s place=%31s bytes=%llu", &tier, purpose, place, &bytes) != 4) continue;
     const bool in_file = strcmp(type->storage, "PMEM_LIBPMEM") == 0 || (type->pmem != NULL && strcmp(type->pmem, "libpmem") == 0);
-    if (strcmp(place, "DRAM") == 0 || (strcmp(place, "PMEM") == 0 && !in_file)) sum += bytes;
+    if (strcmp(place, "DRAM") == 0 || strcmp(place, "HBM") == 0 || (strcmp(place, "PMEM") == 0 && !in_file)) sum += bytes;
   }
   return sum;
 }

@@ -1,5 +1,5 @@
 /* store_types.h - the storage types that every test of the store runs over, and opening one. PMEM types run their real code
- * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind and mbind on node 0. */
+ * paths on ordinary memory: libpmem on a file with PMEM_IS_PMEM_FORCE, memkind and mbind on node 0; HBM types too. */
 #ifndef TS_TEST_STORE_TYPES_H
 #define TS_TEST_STORE_TYPES_H
 
@@ -12,28 +12,40 @@
 #include <unistd.h>
 
 typedef struct storage_type {
-  const char *name, *storage, *pmem;
-  uint32_t tiers;
+  const char *name, *storage, *pmem, *hbm;
+  uint32_t tiers; /* without HBM above others */
   bool ssd;
 } storage_type;
 
 __attribute__((unused)) static const storage_type storage_types[] = {
-    {"DRAM", "DRAM", NULL, 1, false},
-    {"PMEM_LIBPMEM", "PMEM_LIBPMEM", NULL, 1, false},
-    {"PMEM_MEMKIND", "PMEM_MEMKIND", NULL, 1, false},
-    {"SSDHASH", "SSDHASH", NULL, 1, true},
-    {"LEVELDB", "LEVELDB", NULL, 1, true},
-    {"DRAM_PMEM over libpmem", "DRAM_PMEM", "libpmem", 2, false},
-    {"DRAM_PMEM over memkind", "DRAM_PMEM", "memkind", 2, false},
-    {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true},
-    {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, 2, true},
-    {"DRAM_PMEM_SSDHASH over memkind", "DRAM_PMEM_SSDHASH", "memkind", 3, true},
-    {"DRAM_PMEM_SSDHASH over libpmem", "DRAM_PMEM_SSDHASH", "libpmem", 3, true},
-    {"DRAM_PMEM_LEVELDB over libpmem", "DRAM_PMEM_LEVELDB", "libpmem", 3, true},
-    {"PMEM_MBIND", "PMEM_MBIND", NULL, 1, false},
-    {"DRAM_PMEM over mbind", "DRAM_PMEM", "mbind", 2, false},
+    {"DRAM", "DRAM", NULL, NULL, 1, false},
+    {"PMEM_LIBPMEM", "PMEM_LIBPMEM", NULL, NULL, 1, false},
+    {"PMEM_MEMKIND", "PMEM_MEMKIND", NULL, NULL, 1, false},
+    {"SSDHASH", "SSDHASH", NULL, NULL, 1, true},
+    {"LEVELDB", "LEVELDB", NULL, NULL, 1, true},
+    {"DRAM_PMEM over libpmem", "DRAM_PMEM", "libpmem", NULL, 2, false},
+    {"DRAM_PMEM over memkind", "DRAM_PMEM", "memkind", NULL, 2, false},
+    {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, NULL, 2, true},
+    {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, NULL, 2, true},
+    {"DRAM_PMEM_SSDHASH over memkind", "DRAM_PMEM_SSDHASH", "memkind", NULL, 3, true},
+    {"DRAM_PMEM_SSDHASH over libpmem", "DRAM_PMEM_SSDHASH", "libpmem", NULL, 3, true},
+    {"DRAM_PMEM_LEVELDB over libpmem", "DRAM_PMEM_LEVELDB", "libpmem", NULL, 3, true},
+    {"PMEM_MBIND", "PMEM_MBIND", NULL, NULL, 1, false},
+    {"DRAM_PMEM over mbind", "DRAM_PMEM", "mbind", NULL, 2, false},
+    {"HBM of memkind", "HBM", NULL, "memkind", 1, false},
+    {"HBM_DRAM of memkind", "HBM_DRAM", NULL, "memkind", 1, false},
+    {"HBM_DRAM of mbind", "HBM_DRAM", NULL, "mbind", 1, false},
+    {"HBM_DRAM_PMEM of mbind", "HBM_DRAM_PMEM", "mbind", "mbind", 2, false},
+    {"HBM_DRAM_LEVELDB of mbind", "HBM_DRAM_LEVELDB", NULL, "mbind", 2, true},
+    {"HBM_DRAM_SSDHASH of memkind", "HBM_DRAM_SSDHASH", NULL, "memkind", 2, true},
+    {"HBM_DRAM_PMEM_LEVELDB of memkind", "HBM_DRAM_PMEM_LEVELDB", "memkind", "memkind", 3, true},
+    {"HBM_DRAM_PMEM_SSDHASH of mbind", "HBM_DRAM_PMEM_SSDHASH", "libpmem", "mbind", 3, true},
 };
 #define STORAGE_TYPES (sizeof storage_types / sizeof *storage_types)
+
+/* Whether HBM is above other tiers of it. */
+static inline bool has_hbm_above(const storage_type *type) { return strncmp(type->storage, "HBM_", 4) == 0; }
+static inline uint32_t all_tiers_of(const storage_type *type) { return type->tiers + has_hbm_above(type); }
 
 static char folder[128];
 
@@ -42,6 +54,7 @@ static char folder[128];
 static inline bool make_folder(const char *name) {
   setenv("PMEM_IS_PMEM_FORCE", "1", 1);
   setenv("MEMKIND_DAX_KMEM_NODES", "0", 1);
+  setenv("MEMKIND_HBW_NODES", "0", 1);
   const char *place = getenv("TIERSTORE_TEST_FOLDER");
   if (place == NULL) place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
   snprintf(folder, sizeof folder, "%s/tierstore-%s-XXXXXX", place, name);
@@ -68,10 +81,24 @@ static inline bool uses_mbind(const storage_type *type) {
   return strcmp(type->storage, "PMEM_MBIND") == 0 || (type->pmem != NULL && strcmp(type->pmem, "mbind") == 0);
 }
 
+static inline bool uses_hbm_mbind(const storage_type *type) { return type->hbm != NULL && strcmp(type->hbm, "mbind") == 0; }
+
+/* HBM above others, for which `sizes` has none, is as small as it may be: where only rows count, as the next tier, or few rows. */
 static inline ts_config *config_of_type(const storage_type *type, const char *sizes, const char *counts) {
+  uint32_t given = sizes[0] != '\0';
+  for (const char *at = sizes; *at != '\0'; at++) given += *at == ',';
+  char with_hbm[160];
+  if (given > 0 && given < all_tiers_of(type) && has_hbm_above(type)) {
+    const bool all = strcmp(counts, "all") == 0;
+    snprintf(with_hbm, sizeof with_hbm, "%.*s,%s", all || given == 1 ? 5 : (int)strcspn(sizes, ","),
+             all ? "65536" : given == 1 ? "16384" : sizes, sizes);
+    sizes = with_hbm;
+  }
   ts_config *config = CONFIG("storage", type->storage, "size", sizes, "size_counts", counts, "path", folder);
   if (type->pmem != NULL) ts_config_set(config, "pmem", type->pmem, NULL, 0);
   if (uses_mbind(type)) ts_config_set(config, "pmem_nodes", "0", NULL, 0);
+  if (type->hbm != NULL) ts_config_set(config, "hbm", type->hbm, NULL, 0);
+  if (uses_hbm_mbind(type)) ts_config_set(config, "hbm_nodes", "0", NULL, 0);
   return config;
 }
 
@@ -96,6 +123,14 @@ static inline uint64_t counter_of(ts_store *store, ts_statistic which) {
   uint64_t all[TS_STATISTIC_COUNT] = {0};
   CHECK(ts_store_statistics(store, all, TS_STATISTIC_COUNT, NULL, NULL, 0) == TS_OK);
   return all[which];
+}
+
+/* Rows of a table in all tiers. */
+static inline uint64_t counted_rows(ts_store *store, uint32_t table) {
+  uint64_t counts[TS_MAX_TIERS] = {0}, sum = 0;
+  CHECK(ts_table_rows(store, table, counts, TS_MAX_TIERS, NULL, 0) == TS_OK);
+  for (uint32_t t = 0; t < TS_MAX_TIERS; t++) sum += counts[t];
+  return sum;
 }
 
 /* Limits hold, at this moment. */

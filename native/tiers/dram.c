@@ -1,7 +1,8 @@
 /* dram.c - rows in memory that the kernel hands out: one reserved address range, touched as rows come, with transparent huge
- * pages asked for where the tier is large enough; the rest of the last one is charged as slack. Two tiers are made of it:
- * DRAM, on any node, on one, or interleaved over several; and PMEM_MBIND, PMEM or CXL memory that is system memory of NUMA
- * nodes, bound to these by mbind(2), without a library. To the CPU that is plain memory, so rows are copied into it. */
+ * pages asked for where the tier is large enough; the rest of the last one is charged as slack. Three tiers are made of it:
+ * DRAM, on any node, on one, or interleaved over several; and PMEM_MBIND and HBM_MBIND: PMEM, CXL memory or HBM that is
+ * system memory of NUMA nodes, bound to these by mbind(2), without a library. To the CPU that is plain memory, so rows are
+ * copied into it. */
 #include "tiers/tier.h"
 
 #include <errno.h>
@@ -58,10 +59,18 @@ static int32_t dram_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *pla
   return open_on(tier, bytes, &place->dram, err);
 }
 
-static int32_t mbind_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
-  if (place->pmem.policy == TS_NUMA_ANY)
-    return ts_fail(err, TS_EINVAL, "Cannot open the mbind tier: option \"pmem_nodes\" must name the NUMA nodes of its memory");
-  return open_on(tier, bytes, &place->pmem, err);
+static int32_t open_bound(ts_tier *tier, uint64_t bytes, const ts_numa *nodes, const char *option, ts_err err) {
+  if (nodes->policy == TS_NUMA_ANY)
+    return ts_fail(err, TS_EINVAL, "Cannot open the mbind tier: option \"%s\" must name the NUMA nodes of its memory", option);
+  return open_on(tier, bytes, nodes, err);
+}
+
+static int32_t pmem_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  return open_bound(tier, bytes, &place->pmem, "pmem_nodes", err);
+}
+
+static int32_t hbm_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  return open_bound(tier, bytes, &place->hbm, "hbm_nodes", err);
 }
 
 static void *dram_take(ts_tier *tier, uint64_t bytes) { return ts_arena_take(((dram *)tier->state)->arena, bytes); }
@@ -89,26 +98,13 @@ static void dram_describe(const ts_tier *tier, ts_text *text) {
   ts_numa_describe_pages(on, text);
 }
 
-const ts_tier_ops ts_dram_tier = {
-    .type = "DRAM",
-    .place = "DRAM",
-    .write_op = TS_MEDIA_WRITE_CACHED,
-    .open = dram_open,
-    .close = dram_close,
-    .take = dram_take,
-    .give_back = dram_give_back,
-    .write = dram_write,
-    .describe = dram_describe,
-};
+/* They differ in their nodes alone. */
+#define TIER_OF_PAGES(type_, place_, open_)                                                                   \
+  {                                                                                                           \
+    .type = type_, .place = place_, .write_op = TS_MEDIA_WRITE_CACHED, .open = open_, .close = dram_close,    \
+    .take = dram_take, .give_back = dram_give_back, .write = dram_write, .describe = dram_describe            \
+  }
 
-const ts_tier_ops ts_pmem_mbind_tier = {
-    .type = "PMEM_MBIND",
-    .place = "PMEM",
-    .write_op = TS_MEDIA_WRITE_CACHED,
-    .open = mbind_open,
-    .close = dram_close,
-    .take = dram_take,
-    .give_back = dram_give_back,
-    .write = dram_write,
-    .describe = dram_describe,
-};
+const ts_tier_ops ts_dram_tier = TIER_OF_PAGES("DRAM", "DRAM", dram_open);
+const ts_tier_ops ts_pmem_mbind_tier = TIER_OF_PAGES("PMEM_MBIND", "PMEM", pmem_open);
+const ts_tier_ops ts_hbm_mbind_tier = TIER_OF_PAGES("HBM_MBIND", "HBM", hbm_open);

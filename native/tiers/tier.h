@@ -15,12 +15,12 @@ typedef struct ts_tier ts_tier;
 /* Where a tier's memory is to be; a tier takes what its medium has a choice of. */
 typedef struct ts_tier_place {
   const char *path;   /* directory of its files */
-  ts_numa dram, pmem; /* nodes of ordinary memory; of a PMEM tier without a library */
+  ts_numa dram, pmem, hbm; /* nodes of ordinary memory; of tiers of PMEM and of HBM without a library */
 } ts_tier_place;
 
 typedef struct ts_tier_ops {
   const char *type; /* PMEM_LIBPMEM, ... as in storage types */
-  const char *place; /* DRAM or PMEM: the kind of memory, for ts_store_memory */
+  const char *place; /* DRAM, PMEM or HBM: the kind of memory, for ts_store_memory */
   ts_media_op write_op; /* how rows are written, for the media model */
   /* Takes what the tier needs for `bytes` of rows in all. */
   int32_t (*open)(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err);
@@ -41,7 +41,8 @@ struct ts_tier {
   uint64_t slack; /* bytes of memory that it may hold beside what was taken: the rest of a page */
 };
 
-extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tier, ts_pmem_mbind_tier;
+extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tier, ts_pmem_mbind_tier, ts_hbm_memkind_tier,
+    ts_hbm_mbind_tier;
 
 /* ---- arena.c: a contiguous range handed out in blocks, first fit with coalescing ---- */
 

@@ -289,12 +289,31 @@ Deno.test("statistics() of a table are its own, and those of the store their sum
   assertEquals(a.statistics()["lookup_keys"], 0);
 });
 
-Deno.test("HBM storage types are known and refused: they need a CUDA device", () => {
-  for (const storage of ["HBM", "HBM_DRAM", "HBM_DRAM_PMEM_SSDHASH"] as const) {
-    const error = assertThrows(() => EmbeddingStore.open({ storage }), TierstoreError, "CUDA");
-    assertEquals(error.status, "TS_EUNAVAILABLE");
-    assert(!EmbeddingStore.probe({ storage }).available);
-  }
+Deno.test("HBM that is not there is refused with what is missing, and DRAM takes its place nowhere", () => {
+  const needed = assertThrows(() => EmbeddingStore.open({ storage: "HBM" }), TierstoreError, '"hbm" is required');
+  assertEquals(needed.status, "TS_EINVAL");
+  const nodes = assertThrows(() => EmbeddingStore.open({ storage: "HBM", hbm: "mbind" }), TierstoreError, "hbm_nodes");
+  assertEquals(nodes.status, "TS_EINVAL");
+  const far = { storage: "HBM_DRAM", hbm: "mbind", hbmNodes: [63] } as const;
+  assertThrows(() => EmbeddingStore.open(far), TierstoreError, "NUMA node 63");
+  const of = { storage: "DRAM", hbmNodes: [0] } as const;
+  assertThrows(() => EmbeddingStore.open(of), TierstoreError, '"hbm_nodes" is for a tier of mbind, DRAM has none');
+});
+
+Deno.test("HBM over DRAM: index and buffers count against DRAM, and a row is in the tier that says so", () => {
+  const size = ["64 KiB", "8 MiB"];
+  using store = EmbeddingStore.open({ storage: "HBM_DRAM", hbm: "mbind", hbmNodes: [0], size, policy: "lru" });
+  const table = store.table({ name: "t", dim: 16 });
+  for (let first = 0; first < 4000; first += 500) table.lookup(Array.from({ length: 500 }, (_, i) => first + i));
+  store.settle();
+  const { tiers } = store.memory();
+  assertEquals(tiers.map(({ places }) => Object.keys(places)), [["HBM"], ["DRAM"]]);
+  assertEquals(Object.keys(tiers[0]?.purposes ?? {}).sort(), ["rows", "slack"]);
+  assert((tiers[1]?.purposes["index"] ?? 0) > 0);
+  const [inHbm = 0, inDram = 0] = table.rows();
+  assert(inHbm > 500 && inHbm <= 1024 && inHbm + inDram === 4000, `${inHbm} and ${inDram}`);
+  assertEquals(store.describe().map(({ type }) => type), ["HBM_MBIND", "DRAM"]);
+  assertEquals([...table.lookupTier([0, 3999])], [1, 0]);
 });
 
 const disks: readonly [StoreOptions["storage"], readonly string[]][] = [

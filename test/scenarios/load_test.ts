@@ -89,7 +89,7 @@ for (
     ],
     [
       CONFIGURATION('"storage": "HBM_DRAM_PMEM"'),
-      'configurations.one.storage: storage type "HBM_DRAM_PMEM" needs a CUDA device',
+      'configurations.one.storage: storage type "HBM_DRAM_PMEM" is for programs',
     ],
     [
       CONFIGURATION('"storage": "DRAM_PMEM_SSDHASH"'),

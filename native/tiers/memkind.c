@@ -1,6 +1,8 @@
-/* pmem_memkind.c - rows on a NUMA node without CPUs (PMEM or CXL memory as system RAM, KMEM DAX) through memkind's
- * MEMKIND_DAX_KMEM kind, which binds pages to the nearest such node or to those that MEMKIND_DAX_KMEM_NODES in the
- * environment names. Rows are written with ordinary cached stores: to the CPU this is plain memory.
+/* memkind.c - rows on NUMA nodes that memkind chooses, by one of its kinds. Two tiers: PMEM_MEMKIND, a node without CPUs (PMEM
+ * or CXL memory as system RAM, KMEM DAX), and HBM_MEMKIND, a node of high bandwidth, which memkind finds by hwloc: more than
+ * 200 GB/s by the firmware's HMAT (or than MEMKIND_HBW_THRESHOLD of the environment, in MB/s). Either kind binds pages to the
+ * nearest such node, or to those that a variable of the environment names, and to no other. Rows are written with ordinary
+ * cached stores: to the CPU this is plain memory.
  *
  * memkind itself knows no limit; the store's byte limit holds. It keeps what is freed for a while, so it is asked for large
  * ranges as they are needed, whose pages this tier gives back itself. */
@@ -25,7 +27,19 @@ typedef struct space {
   ts_arena *arena;
 } space;
 
+/* How a tier's kind is called, and what brings one. */
+typedef struct kind {
+  const char *symbol, *variable, *help;
+} kind;
+
+static const kind of_pmem = {"MEMKIND_DAX_KMEM", "MEMKIND_DAX_KMEM_NODES",
+                             "set up a KMEM DAX node, or name an existing node in that variable"};
+static const kind of_hbm = {"MEMKIND_HBW", "MEMKIND_HBW_NODES",
+                            "HBM must be memory of a NUMA node of its own with more than 200 GB/s by the firmware's HMAT; or name "
+                            "an existing node in that variable"};
+
 typedef struct kmem {
+  const kind *of;
   memkind_t kind;
   int (*check)(memkind_t kind);
   int (*memalign)(memkind_t kind, void **out, size_t alignment, size_t bytes);
@@ -59,18 +73,18 @@ static int node_of(void *page) {
   return status;
 }
 
-static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
-  (void)place;
+static int32_t open_kind(ts_tier *tier, uint64_t bytes, const kind *of, ts_err err) {
   kmem *k = calloc(1, sizeof *k);
   if (k == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the memkind tier: out of memory");
   pthread_mutex_init(&k->lock, NULL);
+  k->of = of;
   k->range_bytes = TS_ROUND_UP(bytes / RANGE_SHARE, TS_HUGE_PAGE);
   tier->state = k;
   static const char *const sonames[] = {"libmemkind.so.0", NULL};
   void *handle;
-  memkind_t *kind = NULL; /* kinds are exported variables */
+  memkind_t *found = NULL; /* kinds are exported variables */
   const ts_symbol symbols[] = {
-      {"MEMKIND_DAX_KMEM", (void **)&kind},
+      {of->symbol, (void **)&found},
       {"memkind_check_available", (void **)&k->check},
       {"memkind_posix_memalign", (void **)&k->memalign},
       {"memkind_free", (void **)&k->release},
@@ -84,16 +98,15 @@ static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const ts_tier_pl
     memkind_tier_close(tier);
     return status;
   }
-  k->kind = *kind;
-  const char *nodes = getenv("MEMKIND_DAX_KMEM_NODES");
+  k->kind = *found;
+  const char *nodes = getenv(of->variable);
   int error = k->check(k->kind);
   if (error != 0) {
     char why[256] = "";
     k->message(error, why, sizeof why);
-    status = ts_fail(err, TS_EUNAVAILABLE,
-                     "Cannot open the memkind tier: MEMKIND_DAX_KMEM is not available (%s; MEMKIND_DAX_KMEM_NODES is "
-                     "%s%s); set up a KMEM DAX node, or name an existing node in that variable",
-                     why, nodes == NULL ? "not set" : "set to ", nodes == NULL ? "" : nodes);
+    status = ts_fail(err, TS_EUNAVAILABLE, "Cannot open the memkind tier: %s is not available (%s; %s is %s%s); %s",
+                     of->symbol, why, of->variable, nodes == NULL ? "not set" : "set to ", nodes == NULL ? "" : nodes,
+                     of->help);
     memkind_tier_close(tier);
     return status;
   }
@@ -108,6 +121,16 @@ static int32_t memkind_tier_open(ts_tier *tier, uint64_t bytes, const ts_tier_pl
   k->node = node_of(probe);
   k->release(k->kind, probe);
   return TS_OK;
+}
+
+static int32_t pmem_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  (void)place;
+  return open_kind(tier, bytes, &of_pmem, err);
+}
+
+static int32_t hbm_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  (void)place;
+  return open_kind(tier, bytes, &of_hbm, err);
 }
 
 /* A range more, that has room for so many bytes. */
@@ -164,20 +187,19 @@ static void describe_pages(kmem *k, ts_text *text) {
 
 static void memkind_tier_describe(const ts_tier *tier, ts_text *text) {
   kmem *k = tier->state;
-  const char *nodes = getenv("MEMKIND_DAX_KMEM_NODES");
+  const char *nodes = getenv(k->of->variable);
   ts_text_add(text, " medium=node node=%d nodes_asked=%s memkind=%d", k->node, nodes == NULL ? "auto" : nodes,
               k->version());
   describe_pages(k, text);
 }
 
-const ts_tier_ops ts_pmem_memkind_tier = {
-    .type = "PMEM_MEMKIND",
-    .place = "PMEM",
-    .write_op = TS_MEDIA_WRITE_CACHED,
-    .open = memkind_tier_open,
-    .close = memkind_tier_close,
-    .take = memkind_tier_take,
-    .give_back = memkind_tier_give_back,
-    .write = memkind_tier_write,
-    .describe = memkind_tier_describe,
-};
+/* They differ in their kind alone. */
+#define TIER_OF_KIND(type_, place_, open_)                                                                         \
+  {                                                                                                                \
+    .type = type_, .place = place_, .write_op = TS_MEDIA_WRITE_CACHED, .open = open_, .close = memkind_tier_close, \
+    .take = memkind_tier_take, .give_back = memkind_tier_give_back, .write = memkind_tier_write,                   \
+    .describe = memkind_tier_describe                                                                              \
+  }
+
+const ts_tier_ops ts_pmem_memkind_tier = TIER_OF_KIND("PMEM_MEMKIND", "PMEM", pmem_open);
+const ts_tier_ops ts_hbm_memkind_tier = TIER_OF_KIND("HBM_MEMKIND", "HBM", hbm_open);
