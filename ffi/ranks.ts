@@ -21,6 +21,11 @@ export interface RanksOptions {
   readonly mpi?: Mpi;
   /** How many ranks, the last ones, hold rows and do not train (0: all train and hold rows). */
   readonly servers?: number;
+  /**
+   * What a rank does until a message is there (`"poll"`). `"poll"`: asks without a pause, as MPI itself does. `"yield"`: gives
+   * its processor away meanwhile: for ranks that share processors, or messages that are long under way. Keeps results.
+   */
+  readonly waits?: "poll" | "yield";
 }
 
 /** What {@linkcode Ranks.describe} returns. */
@@ -45,7 +50,7 @@ export interface RanksDescription {
   readonly messageNs: number;
 }
 
-const FIELDS: FieldsOf<RanksOptions> = { mpi: true, servers: true };
+const FIELDS: FieldsOf<RanksOptions> = { mpi: true, servers: true, waits: true };
 
 /**
  * The ranks that train a model, as one of them: 1, 2, 4 or 8 that train, and any number of servers. Results are the same bits on
@@ -81,9 +86,9 @@ export class Ranks implements Disposable {
   static open(options: RanksOptions = {}): Ranks {
     checkFields("ranks", options, FIELDS);
     const out = new BigUint64Array(1);
-    const { mpi, servers } = options;
+    const { mpi, servers, waits } = options;
     const shim = mpi === undefined ? undefined : shimOf(mpi);
-    withConfig(nativeOptions({ shim, servers }), (config) => {
+    withConfig(nativeOptions({ shim, servers, waits }), (config) => {
       message.check(native().ts_ranks_open(config, out, message.bytes, message.capacity), "join the ranks");
     });
     return new Ranks(MAKER, out[0] ?? 0n);

@@ -20,7 +20,7 @@ import { type Facts, machineFacts, run, writeResult } from "../program.ts";
 import { type BenchRow, tableRows } from "../rows.ts";
 import { parseValues } from "../simulator/rows.ts";
 import type { RankJob, RankReport } from "./rank.ts";
-import { exchangeRows, identicalRow, type Job, oneProcessRow } from "./rows.ts";
+import { exchangeRows, identicalRow, type Job, type StepRound, stepRows } from "./rows.ts";
 
 /** The default scenario's tables and batch. */
 const TABLES = 26, BATCH = 2048, DIM = 16, VOCABULARY = 100_000;
@@ -56,15 +56,22 @@ async function train(mpi: Mpi, ranks: number, job: RankJob): Promise<RankReport[
   return printed.trim().split("\n").map((line) => JSON.parse(line) as RankReport).sort((a, b) => a.rank - b.rank);
 }
 
-/** Two ranks of one thread and one rank of two threads, in turn. */
-async function oneProcess(mpi: Mpi, trainer: TrainerOptions): Promise<BenchRow> {
-  const rounds: { one: number; two: number }[] = [];
+/** One rank of two threads and two ranks of one thread, these with nothing, rows and stale rows sent ahead, in turn. */
+async function steps(mpi: Mpi, trainer: TrainerOptions): Promise<BenchRow[]> {
+  const rounds: StepRound[] = [];
+  const step = async (ranks: number, more: Partial<TrainerOptions>): Promise<number> => {
+    const [report] = await train(mpi, ranks, { servers: 0, trainer: { ...trainer, ...more }, steps: STEPS });
+    return report?.stepNs ?? NaN;
+  };
   for (let round = 0; round < STEP_ROUNDS; round++) {
-    const [one] = await train(mpi, 1, { servers: 0, trainer: { ...trainer, threads: 2 }, steps: STEPS });
-    const [two] = await train(mpi, 2, { servers: 0, trainer: { ...trainer, threads: 1 }, steps: STEPS });
-    rounds.push({ one: one?.stepNs ?? NaN, two: two?.stepNs ?? NaN });
+    rounds.push({
+      one: await step(1, { threads: 2 }),
+      two: await step(2, { threads: 1 }),
+      ahead: await step(2, { threads: 1, ranksAhead: "rows" }),
+      stale: await step(2, { threads: 1, asyncEmbedding: true }),
+    });
   }
-  return oneProcessRow(rounds);
+  return stepRows(rounds);
 }
 
 /** Jobs of all numbers of ranks, with servers and without, on a small model. */
@@ -97,7 +104,7 @@ async function main(args: readonly string[]): Promise<void> {
     const values = parseValues(await run(`mpirun.${mpi}`, [...launch(mpi, 2), program, ...words]));
     const rows = [
       ...exchangeRows(values, 2),
-      await oneProcess(mpi, { data, batch: BATCH }),
+      ...(await steps(mpi, { data, batch: BATCH })),
       await identical(mpi, data),
     ];
     console.log("\nTraining over ranks, all on this machine\n");

@@ -50,19 +50,30 @@ export function exchangeRows(values: Values, ranks: number): BenchRow[] {
   ];
 }
 
-/**
- * Steps of two ranks of one thread against one rank of two threads.
- *
- * @param rounds Nanoseconds of the median step of each.
- */
-export function oneProcessRow(
-  rounds: readonly { readonly one: number; readonly two: number }[],
-): BenchRow {
-  const speeds = rounds.map(({ one, two }) => one / two);
-  return {
-    ...ratioRow("ranks/one-process", speeds, "steps a second, two ranks of one thread"),
-    ...BARS["ranks/one-process"],
-  };
+/** Nanoseconds of the median step of jobs that ran one after the other. */
+export interface StepRound {
+  /** One rank of two threads. */
+  readonly one: number;
+  /** Two ranks of one thread. */
+  readonly two: number;
+  /** The same with `ranksAhead: "rows"`. */
+  readonly ahead: number;
+  /** The same with `asyncEmbedding`. */
+  readonly stale: number;
+}
+
+/** Steps of two ranks of one thread against one rank of two threads, and of what is sent ahead. */
+export function stepRows(rounds: readonly StepRound[]): BenchRow[] {
+  const row = (name: string, over: keyof StepRound, under: keyof StepRound, note: string): BenchRow =>
+    ratioRow(name, rounds.map((round) => round[over] / round[under]), note);
+  return [
+    {
+      ...row("ranks/one-process", "one", "two", "steps a second, two ranks of one thread"),
+      ...BARS["ranks/one-process"],
+    },
+    row("ahead/none", "two", "ahead", "steps a second of two ranks, rows of the next batch sent ahead"),
+    row("stale/none", "two", "stale", "the same with asynchronous embedding"),
+  ];
 }
 
 /** Share of jobs whose ranks all have the digest and the loss of the first job, which is one rank alone. */

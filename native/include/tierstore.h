@@ -494,6 +494,8 @@ TS_API int32_t ts_trainer_open(ts_store *store, const ts_config *config, ts_trai
 /* Joins the processes that an MPI launcher (mpirun, srun) started. Options:
  *   shim     path of the library that set-up compiled against the MPI in use; without it this process is one rank alone
  *   servers  how many of the ranks, the last ones, hold rows and do not train; 0: every rank trains and holds a share  (default 0)
+ *   waits    poll: a rank asks for a message without a pause until it is there, as MPI does; yield: it gives its processor away
+ *            meanwhile                                                                                (default poll)
  * 1, 2, 4 or 8 ranks must train. A process may join once. Errors: TS_EINVAL, TS_EUNAVAILABLE (no MPI, not started by it),
  * TS_ENOMEM. */
 TS_API int32_t ts_ranks_open(const ts_config *config, ts_ranks **out, char *err, uint32_t err_cap);

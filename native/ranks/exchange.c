@@ -180,24 +180,30 @@ void ts_exchange_ask(ts_exchange *e, uint32_t table) {
   if (e->options.duplicates) count_shards(e, table);
 }
 
-int32_t ts_exchange_keys(ts_exchange *e, uint32_t extra, ts_err err) {
-  const uint32_t tables = e->options.tables, size = e->ranks->ops.size;
+void ts_exchange_pack(ts_exchange *e, uint32_t extra) {
+  const uint32_t tables = e->options.tables;
   e->extra = extra;
   e->split = false;
-  int32_t status = ts_ranks_alltoall(e->ranks, e->asked.counts, tables * sizeof(uint32_t), e->owned.counts, err);
-  if (status == TS_OK && e->options.duplicates)
-    status = ts_ranks_alltoall(e->ranks, e->asked.shards, tables * TS_MICRO_SHARDS * sizeof(uint32_t), e->owned.shards, err);
-  if (status != TS_OK) return status;
   lay_out(e, &e->asked);
-  lay_out(e, &e->owned);
   for (uint32_t t = 0; t < tables; t++) {
     const int64_t *keys = e->asked.folds[t].keys;
-    for (uint32_t r = 0; r < size; r++) {
+    for (uint32_t r = 0; r < e->ranks->ops.size; r++) {
       const uint32_t p = r * tables + t, n = e->asked.counts[p];
       if (n > 0) memcpy(e->asked.keys + e->asked.at[p], keys, n * sizeof *keys);
       keys += n;
     }
   }
+}
+
+/* Nothing is done between the counts and the keys: ranks that come from the one message together are together at the other, and
+ * none waits there. */
+int32_t ts_exchange_keys(ts_exchange *e, ts_err err) {
+  const uint32_t tables = e->options.tables;
+  int32_t status = ts_ranks_alltoall(e->ranks, e->asked.counts, tables * sizeof(uint32_t), e->owned.counts, err);
+  if (status == TS_OK && e->options.duplicates)
+    status = ts_ranks_alltoall(e->ranks, e->asked.shards, tables * TS_MICRO_SHARDS * sizeof(uint32_t), e->owned.shards, err);
+  if (status != TS_OK) return status;
+  lay_out(e, &e->owned);
   return send(e, &e->asked, &e->owned, KEYS, err);
 }
 

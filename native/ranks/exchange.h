@@ -67,8 +67,10 @@ void ts_exchange_close(ts_exchange *exchange);
  * from this rank's first, then ts_exchange_ask. Tables side by side. */
 void ts_exchange_add(ts_exchange *exchange, uint32_t table, int64_t key, uint32_t shard);
 void ts_exchange_ask(ts_exchange *exchange, uint32_t table);
-/* Sends keys, all tables asked; `extra` floats come with each row. */
-int32_t ts_exchange_keys(ts_exchange *exchange, uint32_t extra, ts_err err);
+/* All tables asked: lays their keys out for the message; `extra` floats come with each row. */
+void ts_exchange_pack(ts_exchange *exchange, uint32_t extra);
+/* Sends keys. */
+int32_t ts_exchange_keys(ts_exchange *exchange, ts_err err);
 /* An owner makes the keys of a table distinct: they are in owned.folds[table]. Tables side by side. */
 void ts_exchange_collect(ts_exchange *exchange, uint32_t table);
 /* Then, if rows come in two parts: the second has those of the keys that `running` asked this owner for as well. Every rank

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define TS_RANKS_OPS_VERSION 1u
+#define TS_RANKS_OPS_VERSION 2u
 
 typedef struct ts_ranks_ops {
   uint32_t version; /* TS_RANKS_OPS_VERSION */
@@ -24,6 +24,9 @@ typedef struct ts_ranks_ops {
   int (*alltoallv)(void *context, const void *send, const uint64_t *send_bytes, void *receive, const uint64_t *receive_bytes);
   /* With one other rank: `send_bytes` there, `receive_bytes` from it. Below 2 GiB. */
   int (*swap)(void *context, uint32_t partner, const void *send, uint64_t send_bytes, void *receive, uint64_t receive_bytes);
+  /* Whether who waits for a message gives its processor away meanwhile (`yields`), or asks without a pause, as MPI's own calls
+   * do, until it is there. May be NULL: there is nothing to choose. */
+  void (*wait_by)(void *context, uint32_t yields);
   void (*error_text)(void *context, int code, char *out, uint32_t cap);
   /* Ends the processes of all ranks, wherever they are; this one with `code`. */
   void (*abort)(void *context, int code);

@@ -71,11 +71,14 @@ int32_t ts_ranks_open(const ts_config *config, ts_ranks **out, char *err_text, u
   ts_config_reader r = ts_config_read(config, "ranks", err);
   const char *shim = ts_config_text(&r, "shim", NULL);
   const uint32_t servers = (uint32_t)ts_config_u64(&r, "servers", 0, 0, TS_MOST_RANKS);
+  static const char *const ways[] = {"poll", "yield", NULL};
+  const uint32_t yields = ts_config_choice(&r, "waits", "poll", ways);
   int32_t status = ts_config_finish(&r);
   if (status != TS_OK) return status;
   const ts_ranks_ops *ops = NULL;
   status = shim == NULL ? TS_OK : open_shim(shim, &ops, err);
   if (status == TS_OK) status = ts_ranks_make(ops, servers, out, err);
+  if (status == TS_OK && ops != NULL && ops->wait_by != NULL) ops->wait_by(ops->context, yields);
   if (status != TS_OK && ops != NULL) ops->end(ops->context);
   return status;
 }

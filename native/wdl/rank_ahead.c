@@ -18,13 +18,15 @@ void ts_rank_ahead_ask(void *context, uint32_t table) {
 
 static void send_keys(void *context) {
   ts_trainer *t = context;
-  if (!ts_rank_silent(t)) ts_rank_said(t, ts_exchange_keys(next_exchange(t), 0, ts_rank_message_err(t)));
+  if (!ts_rank_silent(t)) ts_rank_said(t, ts_exchange_keys(next_exchange(t), ts_rank_message_err(t)));
 }
 
 void ts_rank_ahead_keys(void *context, uint32_t part) {
   ts_trainer *t = context;
   (void)part;
-  if (t->next != NULL) ts_courier_begin(t->over->courier, send_keys, t);
+  if (t->next == NULL) return;
+  ts_exchange_pack(next_exchange(t), 0);
+  ts_courier_begin(t->over->courier, send_keys, t);
 }
 
 void ts_rank_ahead_serve(void *context, uint32_t table) {

@@ -40,7 +40,9 @@ static void ask(void *context, uint32_t table) {
 
 static void send_keys(void *context, uint32_t part) {
   ts_trainer *t = context;
-  if (!was_asked(t) && !ts_rank_silent(t)) ts_rank_said(t, ts_exchange_keys(ts_rank_exchange(t), part, ts_rank_message_err(t)));
+  if (was_asked(t)) return;
+  ts_exchange_pack(ts_rank_exchange(t), part);
+  if (!ts_rank_silent(t)) ts_rank_said(t, ts_exchange_keys(ts_rank_exchange(t), ts_rank_message_err(t)));
 }
 
 static void serve(void *context, uint32_t table) {

@@ -1,5 +1,5 @@
 import "../native_library.ts";
-import { exchangeRows, identicalRow, oneProcessRow } from "../../bench/ranks/rows.ts";
+import { exchangeRows, identicalRow, stepRows } from "../../bench/ranks/rows.ts";
 import { reached } from "../../bench/rows.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -26,9 +26,13 @@ Deno.test("exchangeRows() compares rounds in pairs and says what was sent", () =
   assertThrows(() => exchangeRows(new Map([...values, ["fused", [1]]]), 2), RangeError, "as many rounds");
 });
 
-Deno.test("oneProcessRow() is the ratio of steps a second, by rounds", () => {
-  const row = oneProcessRow([{ one: 10, two: 12.5 }, { one: 8, two: 10 }]);
-  assertEquals([row.name, row.value, reached(row)], ["ranks/one-process", 0.8, false]);
+Deno.test("stepRows() are the ratios of steps a second, by rounds", () => {
+  const rows = stepRows([{ one: 10, two: 12.5, ahead: 10, stale: 6.25 }, { one: 8, two: 10, ahead: 8, stale: 5 }]);
+  assertEquals(rows.map(({ name, value, atLeast }) => [name, value, atLeast]), [
+    ["ranks/one-process", 0.8, 0.9],
+    ["ahead/none", 1.25, undefined],
+    ["stale/none", 2, undefined],
+  ]);
 });
 
 Deno.test("identicalRow() finds one rank of one job with another digest or another loss", () => {

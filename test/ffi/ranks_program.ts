@@ -9,6 +9,7 @@ import { EmbeddingStore, type Mpi, Ranks, type TrainerOptions, WdlTrainer } from
 export interface RankTask {
   readonly mpi?: Mpi;
   readonly servers?: number;
+  readonly waits?: "poll" | "yield";
   readonly trainer: TrainerOptions;
   readonly steps: number;
   /** Where stores with a second tier keep it; their kinds are given to the ranks in turn. */
@@ -52,6 +53,7 @@ if (import.meta.main) {
   using ranks = Ranks.open({
     ...(task.mpi === undefined ? {} : { mpi: task.mpi }),
     ...(task.servers === undefined ? {} : { servers: task.servers }),
+    ...(task.waits === undefined ? {} : { waits: task.waits }),
   });
   try {
     const result = await train(task, ranks);

@@ -81,7 +81,7 @@ for (const mpi of ["openmpi", "mpich"] as const) {
         const jobs = [
           [2, { ...task, storages: ["DRAM_PMEM", "DRAM_SSDHASH"] }],
           [4, { ...task, storages: ["DRAM", "DRAM_SSDHASH", "DRAM_PMEM"], servers: 2 }],
-          [2, { ...task, trainer: { ...task.trainer, ranksAhead: "rows", threads: 2 } }],
+          [2, { ...task, trainer: { ...task.trainer, ranksAhead: "rows", threads: 2 }, waits: "yield" }],
         ] as const;
         for (const [count, job] of jobs) {
           const results = await run(mpi, count, job);
@@ -203,4 +203,5 @@ Deno.test("ranks of an MPI that is not there are refused with the packages", () 
   assertEquals(error.status, "TS_EUNAVAILABLE");
   assertThrows(() => Ranks.open({ server: 1 } as never), TypeError, "servers");
   assertThrows(() => Ranks.open({ servers: 1 }), TierstoreError, "one must train");
+  assertThrows(() => Ranks.open({ waits: "sleep" as "yield" }), TierstoreError, '"waits"');
 });

@@ -1,10 +1,11 @@
 /* exchange.c - what carrying a step's rows between ranks costs, against bare all-to-all messages of the same bytes. Run by
  * mpirun, each process a rank:
  *
- *   ranks_exchange <shim> <rounds> <tables> <batch> <dim> <vocabulary of a table>
+ *   ranks_exchange <shim> <rounds> <tables> <batch> <dim> <vocabulary of a table> [<servers> <poll | yield>]
  *
  * Keys are skewed: key = vocabulary * u^3 for u uniform. A time is that of the slowest rank, messages alone and what lays them
- * out; finding distinct keys and the rows themselves are not in it. Ways take turns, and in each the floor has one right before
+ * out. All ranks begin each message together, here and in the floor: a rank that comes late makes the others wait, which on a
+ * machine with other work costs them their processor, and says nothing about messages. Finding distinct keys and the rows themselves are not in it. Ways take turns, and in each the floor has one right before
  * or after it, with the same memory in the caches. Rank 0 prints "name=value", times in nanoseconds. */
 #include "ranks/exchange.h"
 
@@ -42,7 +43,7 @@ static uint64_t slowest(const bench *b, uint64_t ns) {
 static void ask(const bench *b, ts_exchange *x, uint32_t round) {
   for (uint32_t t = 0; t < b->tables; t++) {
     ts_fold_begin(&x->asked.folds[t]);
-    for (uint32_t i = 0; i < b->items; i++) {
+    for (uint32_t i = 0; i < b->items && ts_ranks_trains(b->ranks); i++) {
       const double u = ts_unit(ts_random64(b->ranks->ops.rank, round, (uint64_t)t * b->items + i));
       ts_exchange_add(x, t, (int64_t)((double)b->vocabulary * u * u * u), i * ts_ranks_shards(b->ranks) / b->items);
     }
@@ -50,16 +51,24 @@ static void ask(const bench *b, ts_exchange *x, uint32_t round) {
   }
 }
 
-static uint64_t exchange(const bench *b, ts_exchange *x) {
-  uint64_t ns = 0, start;
-  slowest(b, 0);
-  start = ts_now_ns();
-  TRY(ts_exchange_keys(x, 0, ERR));
-  ns += ts_now_ns() - start;
+/* What an owner does between keys and rows; in no time. */
+static void answer(const bench *b, ts_exchange *x) {
   for (uint32_t t = 0; t < b->tables; t++) {
     ts_exchange_collect(x, t);
     ts_exchange_reply(x, t, 0);
   }
+}
+
+static uint64_t exchange(const bench *b, ts_exchange *x) {
+  uint64_t ns = 0, start;
+  start = ts_now_ns();
+  ts_exchange_pack(x, 0);
+  ns += ts_now_ns() - start;
+  slowest(b, 0);
+  start = ts_now_ns();
+  TRY(ts_exchange_keys(x, ERR));
+  ns += ts_now_ns() - start;
+  answer(b, x);
   slowest(b, 0);
   start = ts_now_ns();
   TRY(ts_exchange_send_rows(x, 0, ERR));
@@ -71,8 +80,9 @@ static uint64_t exchange(const bench *b, ts_exchange *x) {
   return slowest(b, ns);
 }
 
-/* Messages of the same bytes, out of the same memory and into it. */
-static uint64_t floor_of(const bench *b, const ts_exchange *x) {
+/* Messages of the same bytes, out of the same memory and into it; before the keys their counts, without which nobody knows how
+ * many bytes to receive. The work around messages is done as well, in no time: processors and caches are as they are there. */
+static uint64_t floor_of(const bench *b, ts_exchange *x) {
   uint64_t ns = 0, sent[2][TS_MOST_RANKS] = {{0}}, received[2][TS_MOST_RANKS] = {{0}};
   const uint32_t size = b->ranks->ops.size;
   for (uint32_t r = 0; r < size; r++)
@@ -83,6 +93,7 @@ static uint64_t floor_of(const bench *b, const ts_exchange *x) {
       sent[1][r] += asked * b->dim * sizeof(float);
       received[1][r] += owned * b->dim * sizeof(float);
     }
+  ts_exchange_pack(x, 0);
   for (uint32_t message = 0; message < 3; message++) {
     uint64_t half[2][TS_MOST_RANKS];
     for (uint32_t r = 0; r < size; r++) { /* rows go the other way, in BF16 half as many bytes */
@@ -95,16 +106,18 @@ static uint64_t floor_of(const bench *b, const ts_exchange *x) {
     const ts_exchange_side *out = message == 1 ? &x->owned : &x->asked, *in = message == 1 ? &x->asked : &x->owned;
     slowest(b, 0);
     const uint64_t start = ts_now_ns();
+    if (message == 0) TRY(ts_ranks_alltoall(b->ranks, out->counts, b->tables * sizeof(uint32_t), in->counts, ERR));
     if (message == 0) TRY(ts_ranks_alltoallv(b->ranks, out->keys, half[0], in->keys, half[1], ERR));
     else TRY(ts_ranks_alltoallv(b->ranks, out->values, half[0], in->values, half[1], ERR));
     ns += ts_now_ns() - start;
+    if (message == 0) answer(b, x);
   }
   return slowest(b, ns);
 }
 
 int main(int argc, char **argv) {
-  if (argc != 7) {
-    fprintf(stderr, "Usage: ranks_exchange <shim> <rounds> <tables> <batch> <dim> <vocabulary>\n");
+  if (argc != 7 && argc != 9) {
+    fprintf(stderr, "Usage: ranks_exchange <shim> <rounds> <tables> <batch> <dim> <vocabulary> [<servers> <poll | yield>]\n");
     return 2;
   }
   const uint32_t rounds = (uint32_t)atoi(argv[2]), batch = (uint32_t)atoi(argv[4]);
@@ -112,9 +125,11 @@ int main(int argc, char **argv) {
   ts_config *config;
   check(ts_config_create(&config));
   check(ts_config_set(config, "shim", argv[1], text, sizeof text));
+  if (argc == 9) check(ts_config_set(config, "servers", argv[7], text, sizeof text));
+  if (argc == 9) check(ts_config_set(config, "waits", argv[8], text, sizeof text));
   TRY(ts_ranks_open(config, &b.ranks, text, sizeof text));
   ts_config_free(config);
-  b.items = batch / b.ranks->ops.size;
+  b.items = batch / b.ranks->trainers;
   uint32_t *dims = calloc(b.tables, sizeof *dims), *items = calloc(b.tables, sizeof *items), *own = calloc(b.tables, sizeof *own);
   if (dims == NULL || items == NULL || own == NULL) return 1;
   for (uint32_t t = 0; t < b.tables; t++) {

@@ -1,6 +1,9 @@
 /* mpi.c - ranks as processes of an MPI job. Compiled by set-up, once for each MPI that is installed (mpicc.openmpi,
  * mpicc.mpich, ...), into a library of its own, since MPIs have no binary interface in common; opened by ranks.c.
  *
+ * Waits are MPI's own, which ask for the message without a pause, or ours (`yields`): the call is begun, and between two looks at
+ * it this thread gives its processor away, first to who is ready to run, then for longer and longer.
+ *
  * MPI is initialised once in a process and ended when the process has closed its ranks. Any thread may call, one at a time:
  * MPI_THREAD_SERIALIZED is asked for. */
 #include "ranks/ops.h"
@@ -10,21 +13,60 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <time.h>
 
 static struct {
   ts_ranks_ops ops;
   MPI_Comm world;
+  uint32_t yields;
   int *counts[4]; /* of alltoallv: send counts and places, receive counts and places */
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
 } job;
 
-static int gather(void *context, const void *send, uint64_t bytes, void *receive) {
+/* Looks before it sleeps, and nanoseconds of its sleeps: a message on one machine comes within the looks, one over a network
+ * takes tens of microseconds, and a wait of a millisecond is late by a tenth of one. */
+#define LOOKS 32
+#define SHORTEST 10000
+#define LONGEST 100000
+
+static int finish(MPI_Request *requests, int count) {
+  struct timespec pause = {.tv_nsec = SHORTEST};
+  MPI_Status statuses[2];
+  for (int looks = 0;; looks++) {
+    int done = 0;
+    const int code = MPI_Testall(count, requests, &done, statuses);
+    if (code != MPI_SUCCESS || done) return code;
+    if (looks < LOOKS) sched_yield();
+    else {
+      clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+      if (pause.tv_nsec < LONGEST) pause.tv_nsec += SHORTEST;
+    }
+  }
+}
+
+static void wait_by(void *context, uint32_t yields) {
   (void)context;
+  job.yields = yields;
+}
+
+static int gather(void *context, const void *send, uint64_t bytes, void *receive) {
+  MPI_Request request;
+  (void)context;
+  if (job.yields) {
+    const int code = MPI_Iallgather(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, job.world, &request);
+    return code == MPI_SUCCESS ? finish(&request, 1) : code;
+  }
   return MPI_Allgather(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, job.world);
 }
 
 static int alltoall(void *context, const void *send, uint64_t bytes, void *receive) {
+  MPI_Request request;
   (void)context;
+  if (job.yields) {
+    const int code = MPI_Ialltoall(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, job.world, &request);
+    return code == MPI_SUCCESS ? finish(&request, 1) : code;
+  }
   return MPI_Alltoall(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, job.world);
 }
 
@@ -45,6 +87,12 @@ static int alltoallv(void *context, const void *send, const uint64_t *send_bytes
   (void)context;
   if (!places(send_bytes, job.counts[0], job.counts[1]) || !places(receive_bytes, job.counts[2], job.counts[3]))
     return MPI_ERR_COUNT;
+  if (job.yields) {
+    MPI_Request request;
+    const int code = MPI_Ialltoallv(send, job.counts[0], job.counts[1], MPI_BYTE, receive, job.counts[2], job.counts[3], MPI_BYTE,
+                                    job.world, &request);
+    return code == MPI_SUCCESS ? finish(&request, 1) : code;
+  }
   return MPI_Alltoallv(send, job.counts[0], job.counts[1], MPI_BYTE, receive, job.counts[2], job.counts[3], MPI_BYTE,
                        job.world);
 }
@@ -53,6 +101,12 @@ static int swap(void *context, uint32_t partner, const void *send, uint64_t send
                 uint64_t receive_bytes) {
   (void)context;
   if (send_bytes > INT_MAX || receive_bytes > INT_MAX) return MPI_ERR_COUNT;
+  if (job.yields) {
+    MPI_Request requests[2];
+    int code = MPI_Irecv(receive, (int)receive_bytes, MPI_BYTE, (int)partner, 0, job.world, &requests[0]);
+    if (code == MPI_SUCCESS) code = MPI_Isend(send, (int)send_bytes, MPI_BYTE, (int)partner, 0, job.world, &requests[1]);
+    return code == MPI_SUCCESS ? finish(requests, 2) : code;
+  }
   return MPI_Sendrecv(send, (int)send_bytes, MPI_BYTE, (int)partner, 0, receive, (int)receive_bytes, MPI_BYTE, (int)partner, 0,
                       job.world, MPI_STATUS_IGNORE);
 }
@@ -116,6 +170,7 @@ __attribute__((visibility("default"))) const ts_ranks_ops *ts_ranks_shim_open(ch
                            .alltoall = alltoall,
                            .alltoallv = alltoallv,
                            .swap = swap,
+                           .wait_by = wait_by,
                            .error_text = error_text,
                            .abort = end_all,
                            .end = end};
