@@ -203,5 +203,5 @@ Deno.test("ranks of an MPI that is not there are refused with the packages", () 
   assertEquals(error.status, "TS_EUNAVAILABLE");
   assertThrows(() => Ranks.open({ server: 1 } as never), TypeError, "servers");
   assertThrows(() => Ranks.open({ servers: 1 }), TierstoreError, "one must train");
-  assertThrows(() => Ranks.open({ waits: "sleep" as "yield" }), TierstoreError, '"waits"');
+  assertThrows(() => Ranks.open({ waits: "sleep" as "yield" }), TierstoreError, 'unknown waits "sleep"');
 });
