@@ -18,6 +18,7 @@ import {
   numberOf,
 } from "./inventory/parts.ts";
 import { type FirmwareCxl, firmwareCxl } from "./inventory/firmware_cxl.ts";
+import { hbmState } from "./hbm.ts";
 import type { MachineRecord } from "./inventory/machine_record.ts";
 import { probedPlace, provisionCommand } from "./provisioning/command.ts";
 import { probeSsd } from "./ssd.ts";
@@ -39,7 +40,7 @@ import {
 } from "./ways.ts";
 
 /** The configurations of the memory of a machine. */
-export type ConfigurationName = "dram" | "memory-mode" | "fsdax" | "kmem-dax";
+export type ConfigurationName = "dram" | "memory-mode" | "fsdax" | "kmem-dax" | "hbm";
 
 /** Whether a configuration can run here, and how. */
 export interface ConfigurationState {
@@ -55,7 +56,7 @@ export interface ConfigurationState {
   readonly mount?: string;
   /** Further DAX file systems on verified media (`fsdax`, measured); absent without. */
   readonly otherMounts?: readonly string[];
-  /** NUMA nodes of the medium (`kmem-dax`, measured), or the node that stands in (emulated). */
+  /** NUMA nodes of the medium (`kmem-dax` and `hbm`, measured), or the node that stands in (emulated). */
   readonly nodes?: readonly number[];
   /** Those of the nodes that are CXL memory (`kmem-dax`, measured); absent: none. */
   readonly cxlNodes?: readonly number[];
@@ -221,10 +222,10 @@ function kernelTiering({ facts, memoryBytes }: MachineRecord): Availability["tie
   return off.length === 0 ? { available: true, dramBytes: memoryBytes } : { available: false, reason: off.join("; ") };
 }
 
-/** Every configuration with its state on this machine: `dram`, `memory-mode`, `fsdax`, `kmem-dax`. */
+/** Every configuration with its state on this machine: `dram`, `memory-mode`, `fsdax`, `kmem-dax`, `hbm`. */
 export function configurations(machine: MachineRecord): ConfigurationState[] {
   const { facts } = machine;
-  return [dram(facts), memoryMode(facts), fsdax(facts), kmemDax(facts)];
+  return [dram(facts), memoryMode(facts), fsdax(facts), kmemDax(facts), { configuration: "hbm", ...hbmState(facts) }];
 }
 
 /** The same for the planner: the media that are here and verified, or the reason. Disks are looked at when asked for. */

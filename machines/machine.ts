@@ -8,6 +8,7 @@ import { probeMachine } from "../ffi/machine.ts";
 import { daxOf, type Facts, nodesOf, numberOf } from "./inventory/parts.ts";
 import type { MachineRecord } from "./inventory/machine_record.ts";
 import { firmwareCxl } from "./inventory/firmware_cxl.ts";
+import { hbmNodes } from "./inventory/hbm_nodes.ts";
 
 export type { Availability, Found } from "./availability.ts";
 export type { MachineRecord } from "./inventory/machine_record.ts";
@@ -37,11 +38,12 @@ export type { RunToolOptions, System } from "./inventory/system.ts";
 export { doctor, type DoctorLine, type DoctorReport, type DoctorSection, machineText } from "./doctor.ts";
 export { availability, type ConfigurationName, configurations, type ConfigurationState } from "./configurations.ts";
 
-/** Bytes of nodes that are not DRAM: their memory comes from a DAX device, or lies behind CXL. */
+/** Bytes of nodes that are not DRAM: their memory comes from a DAX device, lies behind CXL, or is HBM. */
 function otherNodeBytes(facts: Facts): number {
   const targets = new Set([
     ...daxOf(facts).filter((d) => d.driver === "kmem").map((d) => d.targetNode),
     ...firmwareCxl(facts).map(({ node }) => node),
+    ...hbmNodes(facts).map(({ node }) => node),
   ]);
   return nodesOf(facts)
     .filter((node) => node.cpus === "" && targets.has(node.node))

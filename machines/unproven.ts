@@ -8,6 +8,7 @@
 
 import type { UnprovenMedia } from "./availability.ts";
 import { firmwareCxl } from "./inventory/firmware_cxl.ts";
+import { hbmNodes } from "./inventory/hbm_nodes.ts";
 import { daxOf, type Facts, mountsOf, nodesOf, numberOf } from "./inventory/parts.ts";
 import {
   deviceKind,
@@ -55,8 +56,9 @@ function mountWays(facts: Facts): (Way & { readonly path: string })[] {
 function nodeWays(facts: Facts): (Way & { readonly node: number; readonly device: boolean })[] {
   const devices = daxOf(facts).filter(({ driver }) => driver === "kmem");
   const mapped = new Map(firmwareCxl(facts).map(({ node, text }) => [node, text]));
+  const hbm = new Set(hbmNodes(facts).map(({ node }) => node));
   const plain = nodesOf(facts).filter(({ node, cpus, totalBytes }) =>
-    cpus === "" && (totalBytes ?? 0) > 0 && !devices.some(({ targetNode }) => targetNode === node)
+    cpus === "" && (totalBytes ?? 0) > 0 && !hbm.has(node) && !devices.some(({ targetNode }) => targetNode === node)
   );
   return [
     ...devices.map((device) => {

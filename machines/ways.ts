@@ -14,6 +14,7 @@ import {
   nodesOf,
   regionsOf,
 } from "./inventory/parts.ts";
+import { hbmNodes } from "./inventory/hbm_nodes.ts";
 import { provisionCommand } from "./provisioning/command.ts";
 
 /** What is missing, and the command that comes next, where there is one. */
@@ -150,7 +151,10 @@ export function kmemNext(facts: Facts): MissingPart {
       next: provisionCommand(isCxl ? "cxl-kmem" : "kmem-dax", facts),
     };
   }
-  const bare = nodesOf(facts).find((node) => node.cpus === "" && (node.totalBytes ?? 0) > 0);
+  const hbm = new Set(hbmNodes(facts).map(({ node }) => node));
+  const bare = nodesOf(facts).find(({ node, cpus, totalBytes }) =>
+    cpus === "" && (totalBytes ?? 0) > 0 && !hbm.has(node)
+  );
   if (bare !== undefined) {
     return {
       because:

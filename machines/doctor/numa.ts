@@ -7,6 +7,7 @@
 import { formatBytes } from "../../base/bytes.ts";
 import { daxOf, type Facts, nodesOf, numberOf } from "../inventory/parts.ts";
 import { firmwareCxl } from "../inventory/firmware_cxl.ts";
+import { hbmNodes } from "../inventory/hbm_nodes.ts";
 import { type DoctorLine, line, sizeText } from "./lines.ts";
 
 const MODES: Readonly<Record<string, string>> = {
@@ -38,6 +39,7 @@ function tieringLines(facts: Facts): DoctorLine[] {
 export function numaLines(facts: Facts): DoctorLine[] {
   const kmem = new Map(daxOf(facts).filter((d) => d.driver === "kmem").map((d) => [d.targetNode, d.name]));
   const mapped = new Map(firmwareCxl(facts).map(({ node, text }) => [node, text]));
+  const hbm = new Set(hbmNodes(facts).map(({ node }) => node));
   const lines = nodesOf(facts).map((node) => {
     const parts = [
       sizeText(node.totalBytes),
@@ -49,6 +51,7 @@ export function numaLines(facts: Facts): DoctorLine[] {
       ...(node.interleaveWeight === undefined ? [] : [`weight ${node.interleaveWeight} of interleaved pages`]),
       ...(node.readLatencyNs === undefined ? [] : [`${node.readLatencyNs} ns by firmware (HMAT)`]),
       ...(node.readBandwidthMBs === undefined ? [] : [`${node.readBandwidthMBs} MB/s by firmware`]),
+      ...(hbm.has(node.node) ? ["more than DRAM: HBM"] : []),
       ...(node.sideCacheBytes === undefined ? [] : [`behind a cache of ${formatBytes(node.sideCacheBytes)}`]),
     ];
     return line(`node ${node.node}`, parts.join(", "));

@@ -203,12 +203,13 @@ Deno.test("tierbench schema prints the schemas that are kept", async () => {
 Deno.test("tierbench doctor says which configurations this machine has", async () => {
   const { code, out } = await tierbench("doctor");
   assertEquals(code, 0);
-  for (const name of ["dram", "memory-mode", "fsdax", "kmem-dax"]) assertMatch(out, new RegExp(`^. ${name} +\\w`, "m"));
+  const names = ["dram", "memory-mode", "fsdax", "kmem-dax", "hbm"];
+  for (const name of names) assertMatch(out, new RegExp(`^. ${name} +\\w`, "m"));
   const json = JSON.parse((await tierbench("doctor", "--json")).out) as {
     configurations: unknown[];
     inventory: { tools: { name: string }[] };
   };
-  assertEquals(json.configurations.length, 4);
+  assertEquals(json.configurations.length, names.length);
   assertEquals(json.inventory.tools.map(({ name }) => name), ["ndctl", "daxctl", "cxl", "ipmctl", "numactl"]);
   assertMatch(out, /^Tools$/m);
 });

@@ -47,7 +47,8 @@ Deno.test("inspectMachine() counts DRAM without the nodes that came from DAX dev
 Deno.test("inspectMachine() reads this machine", () => {
   const machine = inspectMachine();
   assert(machine.cpus >= 1 && machine.memoryBytes > 0 && machine.nodes >= 1);
-  assertEquals(configurations(machine).map((one) => one.configuration), ["dram", "memory-mode", "fsdax", "kmem-dax"]);
+  const names = ["dram", "memory-mode", "fsdax", "kmem-dax", "hbm"];
+  assertEquals(configurations(machine).map((one) => one.configuration), names);
 });
 
 Deno.test("configurations() of a bare machine: DRAM measured, the rest emulated with the reason", () => {
@@ -179,6 +180,71 @@ Deno.test("configurations(): Memory Mode needs a cache in front of memory and PM
     state("kmem", "memory-mode", { "cpu.virtual": "no" }).next,
     "tierbench provision memory-mode --bare-metal",
   );
+});
+
+/** Xeon Max in flat mode, as far as facts go: node 1 is HBM. */
+const FLAT = {
+  "cpu.virtual": "no",
+  "node.0.read_bandwidth_mb_s": "260000",
+  "node.1.cpus": "",
+  "node.1.total": "68719476736",
+  "node.1.read_bandwidth_mb_s": "1000000",
+};
+
+Deno.test("configurations(): hbm is measured where firmware gives a node without CPUs more bandwidth than DRAM", () => {
+  const found = state("bare", "hbm", FLAT);
+  assertEquals([found.state, found.nodes, found.virtual], ["measured", [1], false]);
+  assertStringIncludes(found.because, "node 1 without CPUs, 1000000 MB/s by HMAT where DRAM has 260000 MB/s");
+  assert(!found.because.includes("MEMKIND_HBW_NODES") && !found.because.includes("mbind alone"));
+  const slow = state("bare", "hbm", {
+    ...FLAT,
+    "node.0.read_bandwidth_mb_s": "90000",
+    "node.1.read_bandwidth_mb_s": "180000",
+  });
+  assertStringIncludes(slow.because, "set MEMKIND_HBW_NODES=1");
+  assertStringIncludes(state("bare", "hbm", { ...FLAT, "library.memkind.available": "no" }).because, "by mbind alone");
+  // Nobody can vouch for it as PMEM or CXL memory.
+  assertEquals(availability(inspectMachine(facts("bare", FLAT))).unproven.kmemDax.possible, false);
+  assertStringIncludes(state("bare", "kmem-dax", FLAT).because, "no DAX device");
+  const { memoryBytes } = inspectMachine(facts("bare", { ...FLAT, "memory.total": "100000000000" }));
+  assertEquals(memoryBytes, 100000000000 - 68719476736);
+  const guest = state("bare", "hbm", { ...FLAT, "cpu.virtual": "yes" });
+  assertEquals(guest.virtual, true);
+  assertStringIncludes(guest.because, "no speed of it counts as that of HBM");
+});
+
+Deno.test("configurations(): hbm needs every link of the proof, and what else it may be is named", () => {
+  const cases: [Record<string, string | undefined>, string][] = [
+    [{}, "no plain NUMA node has memory and no CPUs"],
+    [{ ...FLAT, "node.1.cpus": "9" }, "no plain NUMA node"],
+    [{ ...FLAT, "node.1.total": "0" }, "no plain NUMA node"],
+    [{ ...FLAT, "node.1.read_bandwidth_mb_s": "260000" }, "it has 260000 MB/s by HMAT, and DRAM 260000 MB/s"],
+    [{ ...FLAT, "node.1.read_bandwidth_mb_s": undefined }, "firmware does not say how fast"],
+    [{ ...FLAT, "node.0.read_bandwidth_mb_s": undefined }, "firmware does not say how fast"],
+    [{ "cpu.virtual": "no", "node.0.side_cache_size": "68719476736" }, "HBM in cache mode"],
+  ];
+  for (const [changes, because] of cases) {
+    const found = state("bare", "hbm", changes);
+    assertEquals(found.state, "unavailable", JSON.stringify(changes));
+    assertStringIncludes(found.because, because);
+  }
+  // Memory that came from PMEM or CXL is never called HBM, whatever firmware says of its speed.
+  const mapped = { "node.0.read_bandwidth_mb_s": "1", "node.1.read_bandwidth_mb_s": "9" };
+  assertEquals(state("cxl-firmware", "hbm", { "cpu.virtual": "no", ...mapped }).state, "unavailable");
+  const fast = {
+    "node.0.read_bandwidth_mb_s": "1",
+    "node.1.read_bandwidth_mb_s": "2",
+    "node.2.read_bandwidth_mb_s": "9",
+  };
+  assertEquals(state("cxl", "hbm", { "cpu.virtual": "no", ...fast }).state, "unavailable");
+  const set = { "dax.dax0.0.origin": "hmem", "dax.dax0.0.driver": "device_dax", "dax.dax0.0.target_node": "1" };
+  const waiting = state("bare", "hbm", set);
+  assertEquals([waiting.state, waiting.next], [
+    "unavailable",
+    "daxctl reconfigure-device --mode=system-ram dax0.0",
+  ]);
+  const became = { ...FLAT, ...set, "dax.dax0.0.driver": "kmem" };
+  assertEquals(state("bare", "hbm", became).state, "measured");
 });
 
 Deno.test("configurations(): a missing library makes its configuration unavailable", () => {
