@@ -38,6 +38,7 @@ export {
   type RestoreOptions,
   verifyCheckpoints,
 } from "./ffi/checkpoint.ts";
+export type { PersistOptions } from "./ffi/points.ts";
 export {
   type DataDescription,
   describeData,

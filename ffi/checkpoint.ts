@@ -202,6 +202,11 @@ export function inspectCheckpoints(path: string): CheckpointInfo[] {
   const text = readText("inspect the checkpoints", (out, capacity, needed) => {
     return native().ts_checkpoint_describe(folder, out, capacity, needed, message.bytes, message.capacity);
   });
+  return infosOf(text);
+}
+
+/** Reads what `ts_checkpoint_describe` and `ts_store_points` write. */
+export function infosOf(text: string): CheckpointInfo[] {
   return text.split(/^(?=checkpoint=)/m).filter((one) => one !== "").map((one) => infoOf(parseLines(one)));
 }
 

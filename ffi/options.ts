@@ -115,6 +115,13 @@ export interface StoreOptions {
    * @default {false}
    */
   readonly trackChanges?: boolean;
+  /**
+   * Whether the last tier, which must be SSDHASH, outlives the store: {@linkcode EmbeddingStore.persist} makes restore points
+   * there, {@linkcode EmbeddingStore.resume} goes on from one.
+   *
+   * @default {false}
+   */
+  readonly persistent?: boolean;
   /** NUMA node that holds the DRAM tier and the index; -1, which is the default, binds nothing. */
   readonly numaNode?: number;
   /**
@@ -354,6 +361,7 @@ const STORE_FIELDS: FieldsOf<StoreOptions> = {
   evictionThreads: true,
   shards: true,
   trackChanges: true,
+  persistent: true,
   numaNode: true,
   pmemNodes: true,
   hbm: true,
@@ -458,6 +466,7 @@ export function storeOptions(options: StoreOptions): NativeOptions {
       eviction_threads: options.evictionThreads,
       shards: options.shards,
       track_changes: options.trackChanges,
+      persistent: options.persistent,
       numa_node: options.numaNode,
       kernels: options.kernels,
     }),

@@ -4,9 +4,12 @@
  * @module
  */
 
+import { checkFields } from "../base/fields.ts";
 import {
   beginCheckpoint,
+  type CheckpointInfo,
   type CheckpointOptions,
+  infosOf,
   type PendingCheckpoint,
   type RestoreOptions,
   runRestore,
@@ -15,8 +18,17 @@ import { encodeText, message, readText, TierstoreError } from "./errors.ts";
 import { digestText, numberOf, parsePairs } from "./facts.ts";
 import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
-import { type StoreOptions, storeOptions, type TableOptions, tableOptions, withConfig } from "./options.ts";
-import type { RunOptions } from "./run.ts";
+import {
+  createConfig,
+  nativeOptions,
+  type StoreOptions,
+  storeOptions,
+  type TableOptions,
+  tableOptions,
+  withConfig,
+} from "./options.ts";
+import { type PersistOptions, runPersist } from "./points.ts";
+import { runLong, type RunOptions } from "./run.ts";
 import { readStatistics } from "./statistics.ts";
 import { Table } from "./table.ts";
 
@@ -279,6 +291,72 @@ export class EmbeddingStore implements Disposable {
     await runRestore(options, handleOf(this, "store"), run, (store, config, control, { bytes, capacity }) => {
       return native().ts_store_restore(store, config, control, bytes, capacity);
     });
+  }
+
+  /**
+   * Takes up a restore point of the store's folder: right after {@linkcode EmbeddingStore.open} with `persistent`, before tables
+   * are added. The tables of the point are there then, with their rows; {@linkcode EmbeddingStore.table} with the same options
+   * gives them, and a trainer goes on from what {@linkcode WdlTrainer.persist} left. Shards, sizes, policy, and the tiers above
+   * the last may be others than before. What came after the point is gone for good, later points too. Progress counts bytes.
+   *
+   * @param options Which point.
+   * @param options.number Its number; the newest if absent.
+   * @param run Progress and cancellation.
+   * @returns The number of the point; 0 if the folder has none, and the store is a new one.
+   * @throws {TierstoreError} `TS_EINVAL` if there is no such point, or the seed is another, `TS_EFORMAT` naming what is damaged
+   * or missing, `TS_EFULL`, `TS_EIO`.
+   */
+  async resume(options: { readonly number?: number } = {}, run: RunOptions = {}): Promise<number> {
+    checkFields("resume()", options, { number: true });
+    const taken = new BigUint64Array(1);
+    const config = createConfig(nativeOptions({ number: options.number }));
+    try {
+      await runLong("take up a restore point", handleOf(this, "store"), run, (control, { bytes, capacity }, store) => {
+        return native().ts_store_resume(store, config, control, taken, bytes, capacity);
+      });
+    } finally {
+      native().ts_config_free(config);
+    }
+    return Number(taken[0]);
+  }
+
+  /**
+   * Makes a restore point: the state of this moment stays in the last tier, whatever becomes of its rows, until the point is
+   * dropped. Nothing of that tier is copied; rows of the tiers above that changed since they were last put down are, by a thread
+   * of the store's, while it goes on. A trainer's store is better persisted through {@linkcode WdlTrainer.persist}.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * const options = { storage: "DRAM_SSDHASH", path: Deno.makeTempDirSync(), persistent: true } as const;
+   * const store = EmbeddingStore.open(options);
+   * store.table({ name: "user_id", dim: 4 }).update([7], new Float32Array([1, 2, 3, 4]));
+   * const digest = store.digest();
+   * console.log(await store.persist({ wait: true })); // 1
+   * store.close();
+   * using again = EmbeddingStore.open(options);
+   * console.log(await again.resume(), again.digest() === digest); // 1 true
+   * ```
+   *
+   * @param options How many points stay, and whether to wait.
+   * @returns The point's number; numbers rise.
+   * @throws {TierstoreError} `TS_EINVAL` if the store is not `persistent`, `TS_EFULL`, `TS_EIO`; also what the point before met
+   * after its call had ended.
+   */
+  async persist(options: PersistOptions = {}): Promise<number> {
+    const store = handleOf(this, "store");
+    return await runPersist(options, store, store, (address, config, number, { bytes, capacity }) => {
+      return native().ts_store_persist(address, config, number, bytes, capacity);
+    });
+  }
+
+  /** The restore points of a `persistent` store, by rising number. */
+  restorePoints(): CheckpointInfo[] {
+    const store = handleOf(this, "store").shared("list restore points");
+    return infosOf(readText("list restore points", (out, capacity, needed) => {
+      return native().ts_store_points(store, out, capacity, needed, message.bytes, message.capacity);
+    }));
   }
 
   /**

@@ -113,6 +113,19 @@ export const symbols = {
   ts_checkpoint_close: { parameters: ["u64"], result: "i32" },
   // int32_t ts_store_restore(ts_store *store, const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
   ts_store_restore: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_store_persist(ts_store *store, const ts_config *config, uint64_t *number, char *err, uint32_t err_cap);
+  ts_store_persist: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_store_persisted(ts_store *store, char *err, uint32_t err_cap);
+  ts_store_persisted: { parameters: ["u64", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_store_resume(ts_store *store, const ts_config *config, uint64_t *control, uint64_t *number, char *err,
+  //   uint32_t err_cap);
+  ts_store_resume: {
+    parameters: ["u64", "u64", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+    nonblocking: true,
+  },
+  // int32_t ts_store_points(ts_store *store, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
+  ts_store_points: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err,
   //   uint32_t err_cap);
   ts_store_statistics: { parameters: ["u64", "buffer", "u32", "buffer", "buffer", "u32"], result: "i32" },
@@ -187,6 +200,9 @@ export const symbols = {
   // int32_t ts_trainer_checkpoint_begin(ts_trainer *trainer, const ts_config *config, ts_checkpoint **out, char *err,
   //   uint32_t err_cap);
   ts_trainer_checkpoint_begin: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_trainer_persist(ts_trainer *trainer, const ts_config *config, uint64_t *number, char *err,
+  //   uint32_t err_cap);
+  ts_trainer_persist: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_trainer_restore(ts_trainer *trainer, const ts_config *config, uint64_t *control, char *err,
   //   uint32_t err_cap);
   ts_trainer_restore: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },

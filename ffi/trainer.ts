@@ -12,6 +12,7 @@ import {
   type RestoreOptions,
   runRestore,
 } from "./checkpoint.ts";
+import { type PersistOptions, runPersist } from "./points.ts";
 import { lengthOf } from "./arrays.ts";
 import { encodeText, message, readText, statusName } from "./errors.ts";
 import { digestText, parseLines } from "./facts.ts";
@@ -239,6 +240,26 @@ export class WdlTrainer implements Disposable {
     await runRestore(options, handleOf(this, "trainer"), run, (trainer, config, control, { bytes, capacity }) => {
       return native().ts_trainer_restore(trainer, config, control, bytes, capacity);
     });
+  }
+
+  /**
+   * {@linkcode EmbeddingStore.persist} of its store, with what the trainer has beside it. A trainer that is opened, with the same
+   * options and data, on a store that took such a point up ({@linkcode EmbeddingStore.resume}) goes on from it to the bit.
+   *
+   * @param options How many points stay, and whether to wait.
+   * @returns The point's number.
+   * @throws {TierstoreError} As {@linkcode EmbeddingStore.persist}.
+   */
+  async persist(options: PersistOptions = {}): Promise<number> {
+    const store = handleOf(this.#store, "store");
+    return await runPersist(
+      options,
+      handleOf(this, "trainer"),
+      store,
+      (trainer, config, number, { bytes, capacity }) => {
+        return native().ts_trainer_persist(trainer, config, number, bytes, capacity);
+      },
+    );
   }
 
   /** A digest of all dense parameters and of the store's rows: 16 hexadecimal digits. */

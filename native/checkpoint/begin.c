@@ -19,6 +19,7 @@ struct ts_checkpoint {
   ts_cut *cut;                  /* NULL: the same */
   ts_manifest lines;
   ts_checkpoint_part part; /* no functions: none */
+  ts_checkpoint_origin *point; /* of a restore point: what the next one descends from; NULL: it is none */
 };
 
 void ts_checkpoint_add_part(ts_checkpoint *c, ts_checkpoint_part part) { c->part = part; }
@@ -128,6 +129,35 @@ int32_t ts_checkpoint_begin(ts_store *store, const ts_config *config, ts_checkpo
   return TS_OK;
 }
 
+int32_t ts_point_begin(ts_store *store, const char *path, uint32_t least, ts_checkpoint_origin *origin, ts_checkpoint **out,
+                       ts_err err) {
+  ts_checkpoint *c = calloc(1, sizeof *c);
+  if (c == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a restore point: out of memory");
+  c->store = store;
+  c->point = origin;
+  int32_t status = ts_checkpoint_writer_open_from(store->disk, path, least, origin, &c->writer, err);
+  if (status == TS_OK) status = ts_cut_begin_in_place(store, ts_checkpoint_number(c->writer), append, c, &c->cut, err);
+  if (status == TS_OK) {
+    store_lines(c);
+    if (c->lines.failed) status = ts_fail(err, TS_ENOMEM, "Cannot begin a restore point: out of memory");
+  }
+  if (status != TS_OK) {
+    destroy(c);
+    return status;
+  }
+  *out = c;
+  return TS_OK;
+}
+
+uint32_t ts_point_number(const ts_checkpoint *c) { return ts_checkpoint_number(c->writer); }
+
+/* The kept tier's part, before the manifest is there. */
+static int32_t complete(ts_checkpoint *c, ts_err err) {
+  uint8_t id[TS_CHECKPOINT_ID];
+  ts_checkpoint_identity(c->writer, id);
+  return ts_kept_complete(c->cut, id, sizeof id, err);
+}
+
 int32_t ts_checkpoint_write(ts_checkpoint *c, uint64_t *control, char *err_text, uint32_t err_cap) {
   const ts_err err = {err_text, err_cap};
   if (c == NULL) return ts_fail(err, TS_EINVAL, "Cannot write a checkpoint: it is NULL");
@@ -138,6 +168,7 @@ int32_t ts_checkpoint_write(ts_checkpoint *c, uint64_t *control, char *err_text,
   free_part(c);
   if (status == TS_OK) status = ts_cut_write(c->cut, control, err);
   if (status == TS_OK && c->lines.failed) status = ts_fail(err, TS_ENOMEM, "Cannot write a checkpoint: out of memory");
+  if (status == TS_OK && c->point != NULL) status = complete(c, err);
   if (status != TS_OK) {
     give_up(c);
     return status;
@@ -145,8 +176,10 @@ int32_t ts_checkpoint_write(ts_checkpoint *c, uint64_t *control, char *err_text,
   ts_checkpoint_origin origin = {0};
   status = ts_checkpoint_commit(c->writer, &c->lines, &origin, err);
   c->writer = NULL;
-  if (status == TS_OK) memcpy(c->store->origin, &origin, sizeof origin);
-  ts_cut_end(c->cut, status == TS_OK);
+  if (status == TS_OK && c->point != NULL) *c->point = origin;
+  else if (status == TS_OK) memcpy(c->store->origin, &origin, sizeof origin);
+  /* Whether the manifest of a point that failed here may come back after a crash is not known: the tables keep theirs. */
+  ts_cut_end(c->cut, status == TS_OK || c->point != NULL);
   c->cut = NULL;
   return status;
 }

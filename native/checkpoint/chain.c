@@ -212,6 +212,16 @@ int32_t ts_chain_forget_older(const ts_chain *chain, ts_err err) {
   return status;
 }
 
+int32_t ts_chain_forget(const ts_chain *chain, const ts_chain_link *link, ts_err err) {
+  char *data = link->status == TS_OK ? ts_chain_data(chain, link) : NULL;
+  int32_t status = remove_file(chain, ts_chain_file(chain->path, link->number, TS_CHECKPOINT_MANIFEST), err);
+  const int error = status == TS_OK ? chain->disk->sync_folder(chain->disk, chain->path) : 0;
+  if (error != 0) status = ts_disk_fail(err, "synchronise the folder", chain->path, error);
+  if (status == TS_OK && data != NULL) return remove_file(chain, data, err);
+  free(data);
+  return status;
+}
+
 int32_t ts_chain_parent(const ts_chain *chain, const ts_chain_link *link, ts_chain_link **out, ts_err err) {
   ts_chain_link *parent = ts_chain_find(chain, link->parent);
   *out = parent;

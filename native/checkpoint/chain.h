@@ -51,6 +51,8 @@ int32_t ts_chain_sweep(const ts_chain *chain, ts_err err);
 /* Removes all manifests but the newest, which must need none of them: the newest of them first, so that what is left at any
  * time is whole. Their data is what ts_chain_sweep then finds. Errors: TS_EIO, TS_ENOMEM. */
 int32_t ts_chain_forget_older(const ts_chain *chain, ts_err err);
+/* Removes one that no other needs: its manifest, durably, then its data. Errors: TS_EIO, TS_ENOMEM. */
+int32_t ts_chain_forget(const ts_chain *chain, const ts_chain_link *link, ts_err err);
 /* The link that the manifest of a delta names, if it is there and is what was named; otherwise what is wrong, by name.
  * Errors: TS_EFORMAT. */
 int32_t ts_chain_parent(const ts_chain *chain, const ts_chain_link *link, ts_chain_link **out, ts_err err);

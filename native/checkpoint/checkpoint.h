@@ -25,6 +25,24 @@ typedef struct ts_checkpoint_part {
 /* Between ts_checkpoint_begin and ts_checkpoint_write; the checkpoint's from then on. */
 void ts_checkpoint_add_part(ts_checkpoint *checkpoint, ts_checkpoint_part part);
 
+/* Begins a restore point (store/kept.c) whose part beside the kept tier is a checkpoint in the chain of `path`, with a number of
+ * at least `least`; ts_checkpoint_write and _close go on with it. origin: the point that the store descends from, filled in when
+ * this one is durable; it stays the caller's, and there. Errors: those of ts_checkpoint_begin. */
+int32_t ts_point_begin(ts_store *store, const char *path, uint32_t least, ts_checkpoint_origin *origin, ts_checkpoint **out,
+                       ts_err err);
+/* Before it is written. */
+uint32_t ts_point_number(const ts_checkpoint *checkpoint);
+/* Opens the tables of a store that has none at a point of the chain of `path`. Errors: those of ts_store_restore; the store has
+ * no tables then. */
+int32_t ts_point_take_up(ts_store *store, const char *path, uint32_t number, uint64_t *control, ts_checkpoint_origin *origin,
+                         ts_err err);
+/* ts_store_persist with a part of another layer, which is freed in any case. */
+int32_t ts_points_persist(ts_store *store, const ts_config *config, ts_checkpoint_part part, uint64_t *number, ts_err err);
+/* Has another layer take up its part of the point that the store was opened at; nothing if there is none. Errors: TS_EINVAL (the
+ * store has changed since, the point has no such part), those of `check` and of reading. */
+int32_t ts_points_take_part(ts_store *store, int32_t (*check)(void *context, ts_checkpoint_reader *reader, ts_err err),
+                            void *context, ts_err err);
+
 /* What another layer restores with the store. Either may be NULL. */
 typedef struct ts_restore_part {
   void *context;

@@ -32,6 +32,9 @@ typedef struct ts_checkpoint_writer ts_checkpoint_writer;
  * no room), TS_EFORMAT (the newest manifest is damaged; the origin is not there, or was continued by somebody else), TS_ENOMEM. */
 int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, bool delta,
                                   const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err);
+/* The same for a full one whose number is at least `least`. */
+int32_t ts_checkpoint_writer_open_from(const ts_disk_ops *disk, const char *path, uint32_t least,
+                                       const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err);
 /* Appends a block. Thread-safe: blocks lie in the order of the calls. After a failure every later call, and commit, fails
  * with the same words. Errors: TS_EIO, TS_EFULL, TS_EINVAL (more than TS_CHECKPOINT_BLOCK_MOST bytes). */
 int32_t ts_checkpoint_append(ts_checkpoint_writer *writer, ts_block_kind kind, uint32_t table, uint32_t count,
@@ -46,6 +49,8 @@ int32_t ts_checkpoint_writer_replace(const ts_disk_ops *disk, const char *path, 
 uint64_t ts_checkpoint_written(ts_checkpoint_writer *writer);
 /* The number that the checkpoint will have. */
 uint32_t ts_checkpoint_number(const ts_checkpoint_writer *writer);
+/* Its identity. */
+void ts_checkpoint_identity(const ts_checkpoint_writer *writer, uint8_t out[TS_CHECKPOINT_ID]);
 /* Makes it durable, with the lines of `own` in its manifest behind those of this layer, whose keys are format, chain, number,
  * id, kind, timeline, parent, parent_id, file, data, blocks, bytes, blocks_crc32c. origin: filled in. The writer is gone
  * either way; after a failure so is what it wrote. Errors: TS_EIO, TS_EFULL, TS_ENOMEM. */

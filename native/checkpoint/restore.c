@@ -1,5 +1,6 @@
 /* restore.c - a chain, up to one of its checkpoints, brought back into a store: its tables are made where they are missing, and
  * refilled from the newest link to the oldest (merge.h). */
+#include "base/control.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/merge.h"
 
@@ -30,41 +31,6 @@ static const char *table_line(const restore *r, uint32_t i, const char *name) {
 
 /* ---- tables ---- */
 
-/* The value of a line "key=value", without its end; NULL: there is none. */
-static const char *option_of(const char *lines, const char *key, size_t n, size_t *length) {
-  for (const char *at = lines; *at != '\0';) {
-    const char *end = strchr(at, '\n');
-    if (end == NULL) end = at + strlen(at);
-    if ((size_t)(end - at) > n && strncmp(at, key, n) == 0 && at[n] == '=') {
-      *length = (size_t)(end - at) - n - 1;
-      return at + n + 1;
-    }
-    at = *end == '\0' ? end : end + 1;
-  }
-  return NULL;
-}
-
-/* Each option of the one that the other has not, or otherwise. The learning rate changes as training goes on. */
-static int32_t compare(const char *name, const char *ours, const char *theirs, bool turned, ts_err err) {
-  for (const char *at = ours; *at != '\0';) {
-    const char *end = strchr(at, '\n'), *is = memchr(at, '=', strlen(at));
-    if (end == NULL || is == NULL || is > end) break;
-    const size_t n = (size_t)(is - at);
-    size_t length = 0;
-    const char *other = option_of(theirs, at, n, &length);
-    const bool same = other != NULL && length == (size_t)(end - is - 1) && strncmp(other, is + 1, length) == 0;
-    if (!same && !(n == strlen("learning_rate") && strncmp(at, "learning_rate", n) == 0)) {
-      const int mine = (int)(end - is - 1), other_length = other == NULL ? 4 : (int)length;
-      const char *words = other == NULL ? "none" : other;
-      return ts_fail(err, TS_EINVAL, "Cannot restore table \"%s\": option \"%.*s\" is %.*s in the store and %.*s in the checkpoint", name,
-                     (int)n, at, turned ? other_length : mine, turned ? words : is + 1, turned ? mine : other_length,
-                     turned ? is + 1 : words);
-    }
-    at = end + 1;
-  }
-  return TS_OK;
-}
-
 static int32_t create(restore *r, const char *name, const char *options, uint32_t *number, ts_err err) {
   ts_config *config = NULL;
   int32_t status = ts_config_create(&config);
@@ -93,8 +59,7 @@ static int32_t find_table(restore *r, uint32_t i, ts_err err) {
   if (name == NULL || options == NULL || bytes == NULL) return lacks("tables", err);
   if (ts_table_named(r->store, name, &r->numbers[i], NULL, 0) == TS_OK) {
     const ts_table *table = r->store->tables[r->numbers[i]];
-    status = compare(name, table->options, options, false, err);
-    if (status == TS_OK) status = compare(name, options, table->options, true, err);
+    status = ts_table_same_options("restore", name, table->options, "the store", options, "the checkpoint", err);
   } else {
     status = create(r, name, options, &r->numbers[i], err);
   }
@@ -211,6 +176,47 @@ int32_t ts_checkpoint_restore(ts_store *store, const ts_config *config, const ts
     status = prepare(&r, err);
     if (status == TS_OK) status = take_links(&r, err);
     if (status == TS_OK) status = finish(&r, err);
+    ts_refill_end(r.refill, status == TS_OK);
+  }
+  free(r.numbers);
+  ts_checkpoint_reader_close(r.reader);
+  return status;
+}
+
+/* What each table keeps with its checkpoint in place says which point it is of. */
+static int32_t check_notes(const restore *r, const ts_checkpoint_origin *origin, uint32_t number, ts_err err) {
+  for (uint32_t i = 0; i < r->tables; i++) {
+    const ts_table *table = r->store->tables[r->numbers[i]];
+    const ts_kept kept = ts_table_kept(table);
+    uint32_t bytes = 0;
+    const void *note = kept.cuts->note(kept.state, &bytes);
+    if (bytes != TS_CHECKPOINT_ID || memcmp(note, origin->id, TS_CHECKPOINT_ID) != 0)
+      return ts_fail(err, TS_EFORMAT, "Cannot take up restore point %u: checkpoint %u of table \"%s\" is of another one; its files are "
+                     "not of this store", number, number, table->name);
+  }
+  return TS_OK;
+}
+
+int32_t ts_point_take_up(ts_store *store, const char *path, uint32_t number, uint64_t *control, ts_checkpoint_origin *origin,
+                         ts_err err) {
+  restore r = {.store = store, .control = control};
+  int32_t status = ts_checkpoint_reader_open(store->disk, path, number, &r.reader, err);
+  if (status != TS_OK) return status;
+  ts_control_start(control, ts_checkpoint_link_bytes(r.reader, 0));
+  *origin = ts_checkpoint_reader_origin(r.reader);
+  status = check_manifest(&r, err);
+  if (status == TS_OK) status = ts_refill_begin(store, &r.refill, err);
+  if (status == TS_OK) {
+    ts_refill_over(r.refill);
+    store->opens_at = number;
+    store->opens_control = control;
+    status = prepare(&r, err);
+    store->opens_at = 0;
+    store->opens_control = NULL;
+    if (status == TS_OK) status = check_notes(&r, origin, number, err);
+    if (status == TS_OK) status = take_links(&r, err);
+    if (status == TS_OK) status = finish(&r, err);
+    memset(store->origin, 0, sizeof store->origin); /* no delta has what came before */
     ts_refill_end(r.refill, status == TS_OK);
   }
   free(r.numbers);

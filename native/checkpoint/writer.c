@@ -134,8 +134,8 @@ static int32_t opened(ts_checkpoint_writer *w, ts_chain *chain, int32_t status, 
   return status;
 }
 
-int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, bool delta,
-                                  const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
+static int32_t open_writer(const ts_disk_ops *disk, const char *path, bool delta, uint32_t least,
+                           const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
   *out = NULL;
   ts_chain chain;
   int32_t status;
@@ -143,9 +143,20 @@ int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, boo
   if (w == NULL) return status;
   w->delta = delta;
   status = take_place(w, &chain, origin, err);
+  w->number = TS_MAX(w->number, least);
   if (status == TS_OK) status = random_id(w->id, err);
   if (status == TS_OK) status = begin_data(w, &chain, err);
   return opened(w, &chain, status, out);
+}
+
+int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, bool delta,
+                                  const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
+  return open_writer(disk, path, delta, 0, origin, out, err);
+}
+
+int32_t ts_checkpoint_writer_open_from(const ts_disk_ops *disk, const char *path, uint32_t least,
+                                       const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
+  return open_writer(disk, path, false, least, origin, out, err);
 }
 
 int32_t ts_checkpoint_writer_replace(const ts_disk_ops *disk, const char *path, ts_checkpoint_writer **out, bool *write,
@@ -224,6 +235,8 @@ uint64_t ts_checkpoint_written(ts_checkpoint_writer *w) {
 }
 
 uint32_t ts_checkpoint_number(const ts_checkpoint_writer *w) { return w->number; }
+
+void ts_checkpoint_identity(const ts_checkpoint_writer *w, uint8_t out[TS_CHECKPOINT_ID]) { memcpy(out, w->id, TS_CHECKPOINT_ID); }
 
 /* This layer's lines, then the caller's. */
 static void fill_manifest(const ts_checkpoint_writer *w, const ts_manifest *own, ts_manifest *out) {

@@ -129,6 +129,9 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *                64 MiB, else 16. Policies work in each shard for itself                         (default 0)
  *   track_changes  0 | 1: keep for each table which of its rows change, so that a checkpoint can be a delta; a bit for each
  *                of some slots, at most a 64th of the first tier a table                         (default 0)
+ *   persistent   0 | 1: the last tier outlives the process, from one restore point (ts_store_persist) to the next. Its files are
+ *                in "tierstore-kept" of the path and stay when the store closes, if it has a point; a store at a time has
+ *                them. For storage types whose last tier is SSDHASH; others keep nothing, TS_EUNSUPPORTED  (default 0)
  *   numa_node    NUMA node to bind the DRAM tier and the index to, -1: none                      (default -1)
  *   interleave_nodes  NUMA nodes that the rows of the DRAM tier are interleaved over, page by page, by the weights in
  *                /sys/kernel/mm/mempolicy/weighted_interleave (MPOL_WEIGHTED_INTERLEAVE, Linux 6.9); index and buffers are
@@ -338,6 +341,40 @@ TS_API int32_t ts_checkpoint_close(ts_checkpoint *checkpoint);
  * damaged, or a link of the chain is missing, doubled, truncated or out of order: named), TS_EFULL (no tier has room), TS_EIO,
  * TS_ECANCELLED, TS_ENOMEM. After an error the store has no rows, and the tables it had. */
 TS_API int32_t ts_store_restore(ts_store *store, const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
+
+/* ---- restore points: checkpoints in place --------------------------------------------------------------------- */
+
+/* A restore point is the state of a persistent store at one moment, as a checkpoint is, but stays where it is: rows of the last
+ * tier keep the form that a point needs, whatever becomes of them, until the point is dropped. Only what is not there is written:
+ * rows of the tiers above that changed since they were last put down, and beside that, in a small file, what no row has.
+ *
+ * Makes one. Takes the time of the calls under way; a thread of the store's then puts down what is above and makes the point
+ * durable, beside lookups, updates and everything else. One is made at a time: a call waits for the one before. *number, which
+ * may be NULL, gets its number; numbers rise. Options:
+ *   keep  1..7: so many stay, the newest; older ones are dropped when this one is durable                         (default 2)
+ * What a point needs takes room in the last tier: a call that must replace its rows may be TS_EFULL, which names the points.
+ * Errors: TS_EINVAL (options; a checkpoint of the store is being written; opened without persistent=1), TS_EFULL (DRAM or disk),
+ * TS_EIO, TS_ENOMEM. An error that a point meets later is returned once, by ts_store_persisted or the next call, which makes none
+ * then. After any error the points that were durable still are. ts_store_close waits for the one under way. */
+TS_API int32_t ts_store_persist(ts_store *store, const ts_config *config, uint64_t *number, char *err, uint32_t err_cap);
+
+/* Waits until the last point is durable: it is there whatever happens then. Errors: what it met, as above. */
+TS_API int32_t ts_store_persisted(ts_store *store, char *err, uint32_t err_cap);
+
+/* Goes on from a point of the folder: right after ts_store_open with persistent=1, before tables are created. The tables of the
+ * point are there afterwards, with their rows; ts_table_create with the same options gives them. Shards, sizes, policy, tiers
+ * above the last may be others. What came after the point is gone for good, later points too, even where the call fails.
+ * *number, which may be NULL: which one was taken up; 0: the folder has none, and the store is a new one. Where it has some, no
+ * table can be created before. `control` counts bytes; what is in all becomes known as tables are opened. Options:
+ *   number  which point; 0: the newest                                                                           (default 0)
+ * Errors: TS_EINVAL (options, another seed, tables are there, no such point: named with those there are), TS_EFORMAT (what
+ * is damaged or missing, by file and place), TS_EFULL, TS_EIO, TS_ECANCELLED, TS_ENOMEM. After an error the store has no tables. */
+TS_API int32_t ts_store_resume(ts_store *store, const ts_config *config, uint64_t *control, uint64_t *number, char *err,
+                               uint32_t err_cap);
+
+/* The points of a persistent store, as ts_checkpoint_describe lists checkpoints; empty: there are none. Errors: TS_EINVAL, TS_EIO,
+ * TS_ENOMEM. */
+TS_API int32_t ts_store_points(ts_store *store, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);
 
 /* Counters since open or the last ts_store_reset_statistics. out[0..n) in the order of ts_statistics_names;
  * *needed, which may be NULL, is the number there is. Waits until all expired rows have gone, so that they are counted alike
@@ -596,6 +633,10 @@ TS_API int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, 
  * ts_checkpoint_begin. */
 TS_API int32_t ts_trainer_checkpoint_begin(ts_trainer *trainer, const ts_config *config, ts_checkpoint **out, char *err,
                                            uint32_t err_cap);
+/* ts_store_persist of the trainer's store, with what the trainer has beside it. A trainer that is opened on a store that was taken
+ * up at such a point (ts_store_resume) goes on from it. */
+TS_API int32_t ts_trainer_persist(ts_trainer *trainer, const ts_config *config, uint64_t *number, char *err, uint32_t err_cap);
+
 /* ts_store_restore of the trainer's store, and the trainer with it: what it trains from here on is to the bit what the trainer
  * of the checkpoint trained after it in the same calls. Data and options must be those of that trainer, but for the ones marked
  * *, threads and the path of the data. Options and `control`: as ts_store_restore. Errors: as ts_store_restore, TS_EINVAL also

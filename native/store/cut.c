@@ -74,7 +74,15 @@ static void tell(ts_cut *cut, ts_cut_slice *s, const ts_table *table, const ts_t
   s->count++;
 }
 
-static void touch_cut(ts_cut *cut, const ts_table *table, const ts_touched *touched, uint32_t n) {
+void ts_cut_tell(ts_cut *cut, const ts_table *table, const ts_touched *touched) {
+  ts_cut_slice *s = slice_of(cut, table->number);
+  pthread_mutex_lock(&s->lock);
+  turn_to(cut, s, table->number);
+  tell(cut, s, table, touched);
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void touch_cut(ts_cut *cut, ts_table *table, const ts_touched *touched, uint32_t n, bool change) {
   if (ts_cut_failed(cut)) return;
   TS_SYNC("cut:touch");
   ts_cut_slice *s = slice_of(cut, table->number);
@@ -83,6 +91,7 @@ static void touch_cut(ts_cut *cut, const ts_table *table, const ts_touched *touc
   for (uint32_t i = 0; i < n; i++) {
     const uint64_t hash = ts_index_hash(touched[i].key);
     if (!ts_cut_has(cut, table->number, hash)) continue;
+    if (cut->in_place != 0 && !ts_kept_must_tell(table, &touched[i], change)) continue;
     uint64_t *told = told_place(cut, s, hash);
     if (*told == hash && hash != 0) continue;
     *told = hash;
@@ -94,7 +103,7 @@ static void touch_cut(ts_cut *cut, const ts_table *table, const ts_touched *touc
 void ts_touch(ts_table *table, const ts_touched *touched, uint32_t n, bool change) {
   if (change && table->changes.words != NULL && !TS_BUG("changes are left out of the next delta"))
     for (uint32_t i = 0; i < n; i++) ts_changes_set(&table->changes, ts_index_hash(touched[i].key));
-  if (table->cut != NULL && n > 0 && !TS_BUG("what changes is not told to a cut")) touch_cut(table->cut, table, touched, n);
+  if (table->cut != NULL && n > 0 && !TS_BUG("what changes is not told to a cut")) touch_cut(table->cut, table, touched, n, change);
 }
 
 bool ts_cut_told(ts_cut *cut, uint32_t table, uint64_t hash) {
@@ -261,7 +270,7 @@ static void freeze(ts_cut *cut, uint32_t i) {
   cut->tables[i].learning_rate = atomic_load(&table->optimizer.learning_rate);
   table->cut = cut;
   ts_cut_table *t = &cut->tables[i];
-  if (table->changes.words == NULL) return;
+  if (table->changes.words == NULL || cut->in_place != 0) return;
   t->changes = table->changes;
   if (t->larger[0] == NULL) {
     table->changes.words = table->spare_changes;
@@ -295,7 +304,8 @@ static void thaw(ts_cut *cut, uint32_t i, bool kept) {
   }
 }
 
-int32_t ts_cut_begin(ts_store *store, bool delta, ts_cut_sink *sink, void *context, ts_cut **out, ts_err err) {
+/* in_place: the number of a restore point; 0: none. */
+static int32_t begin(ts_store *store, bool delta, uint64_t in_place, ts_cut_sink *sink, void *context, ts_cut **out, ts_err err) {
   int32_t status = TS_OK;
   *out = NULL;
   pthread_mutex_lock(&store->cutting);
@@ -311,7 +321,8 @@ int32_t ts_cut_begin(ts_store *store, bool delta, ts_cut_sink *sink, void *conte
     cut->sink = sink;
     cut->context = context;
     cut->delta = delta;
-    for (uint32_t i = 0; !delta && i < cut->table_count; i++) {
+    cut->in_place = in_place;
+    for (uint32_t i = 0; !delta && in_place == 0 && i < cut->table_count; i++) {
       ts_cut_table *t = &cut->tables[i];
       if (!ts_tracking_grow(store->tables[i], ts_cut_rows_of(store->tables[i]), t->larger, &t->larger_log2)) t->larger[0] = NULL;
     }
@@ -320,14 +331,26 @@ int32_t ts_cut_begin(ts_store *store, bool delta, ts_cut_sink *sink, void *conte
     TS_SYNC("cut:begin:alone");
     cut->step = ts_step(store);
     cut->stepped = atomic_load(&store->stepped);
-    for (uint32_t i = 0; i < cut->table_count; i++) freeze(cut, i);
-    store->cut = cut;
+    if (in_place != 0) {
+      ts_evictors_settle(store->evictors); /* rows that move down are on one side of it or the other */
+      status = ts_kept_begin(cut, err);
+    }
+    for (uint32_t i = 0; status == TS_OK && i < cut->table_count; i++) freeze(cut, i);
+    if (status == TS_OK) *out = store->cut = cut;
     ts_gate_open(&store->gate);
-    *out = cut;
+    if (status != TS_OK) release(cut);
   }
   pthread_mutex_unlock(&store->tables_lock);
   pthread_mutex_unlock(&store->cutting);
   return status;
+}
+
+int32_t ts_cut_begin(ts_store *store, bool delta, ts_cut_sink *sink, void *context, ts_cut **out, ts_err err) {
+  return begin(store, delta, 0, sink, context, out, err);
+}
+
+int32_t ts_cut_begin_in_place(ts_store *store, uint64_t number, ts_cut_sink *sink, void *context, ts_cut **out, ts_err err) {
+  return begin(store, false, number, sink, context, out, err);
 }
 
 void ts_cut_detach(ts_cut *cut) {
@@ -336,6 +359,7 @@ void ts_cut_detach(ts_cut *cut) {
   cut->detached = true;
   TS_SYNC("cut:detach:wait");
   ts_gate_close(&store->gate);
+  if (cut->in_place != 0) ts_evictors_settle(store->evictors); /* they ask for it, too */
   for (uint32_t i = 0; i < cut->table_count; i++) store->tables[i]->cut = NULL;
   ts_gate_open(&store->gate);
 }
@@ -346,6 +370,7 @@ void ts_cut_end(ts_cut *cut, bool kept) {
   pthread_mutex_lock(&store->cutting);
   ts_cut_detach(cut);
   ts_gate_close(&store->gate);
+  if (cut->in_place != 0 && !kept) ts_kept_give_up(cut);
   for (uint32_t i = 0; i < cut->table_count; i++) thaw(cut, i, kept);
   store->cut = NULL;
   ts_gate_open(&store->gate);

@@ -27,6 +27,7 @@ struct ts_cut {
   ts_cut_sink *sink;
   void *context;
   bool delta, detached, stepped;
+  uint64_t in_place; /* the number of a restore point (kept.c); 0: none */
   int64_t step;
   uint32_t table_count, slice_count;
   ts_cut_table *tables;
@@ -61,7 +62,21 @@ bool ts_cut_told(ts_cut *cut, uint32_t table, uint64_t hash);
 void ts_cut_tell_filter(ts_cut *cut, const ts_table *table, uint64_t part);
 /* Touches come no more. */
 void ts_cut_detach(ts_cut *cut);
+/* Tells what there was of a key, whatever was told before. */
+void ts_cut_tell(ts_cut *cut, const ts_table *table, const ts_touched *touched);
 /* Gives away what touches have left in the slices. */
 void ts_cut_flush(ts_cut *cut);
+
+
+/* ---- kept.c: of a cut in place ---- */
+
+/* Begins it in the kept tier of every table; the gate is closed, no row moves. */
+int32_t ts_kept_begin(ts_cut *cut, ts_err err);
+/* Whether a touch has to be told. */
+bool ts_kept_must_tell(ts_table *table, const ts_touched *touched, bool change);
+/* Puts down, as of the point, what memory has of a table. */
+void ts_kept_walk(ts_cut *cut, ts_table *table, uint64_t *control);
+/* After a failure: gives the point up in every table. The gate is closed, no row moves. */
+void ts_kept_give_up(ts_cut *cut);
 
 #endif

@@ -192,7 +192,9 @@ int32_t ts_cut_write(ts_cut *cut, uint64_t *control, ts_err err) {
     __atomic_store_n(&control[TS_CONTROL_TOTAL], rows, __ATOMIC_RELAXED);
   }
   for (uint32_t i = 0; cut->delta && i < cut->table_count; i++) walk_changes(&w, i);
-  for (uint32_t tier = 0; tier < store->memory_tiers; tier++)
+  for (uint32_t i = 0; cut->in_place != 0 && i < cut->table_count && !stopped(&w); i++)
+    ts_kept_walk(cut, store->tables[i], control);
+  for (uint32_t tier = 0; cut->in_place == 0 && tier < store->memory_tiers; tier++)
     for (uint32_t i = 0; i < cut->table_count; i++)
       for (uint32_t s = 0; s < store->tables[i]->shard_count; s++) walk_shard(&w, &store->tables[i]->shards[s], tier);
   TS_SYNC("cut:walk:below_memory");
@@ -200,7 +202,7 @@ int32_t ts_cut_write(ts_cut *cut, uint64_t *control, ts_err err) {
     ts_table *table = store->tables[i];
     for (uint32_t s = 0; table->admission.kind == TS_ADMIT_COUNTED && s < table->shard_count; s++)
       walk_shard(&w, &table->shards[s], TS_NOT_ADMITTED);
-    if (table->records != NULL) walk_records(&w, table);
+    if (table->records != NULL && cut->in_place == 0) walk_records(&w, table);
     if (table->admission.bloom != NULL) walk_filter(&w, table);
   }
   ts_cut_detach(cut);

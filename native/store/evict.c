@@ -20,7 +20,7 @@ static void give_up_copies(ts_shard *shard, uint64_t want) {
     uint8_t *flags = ts_rows_flags(above, row);
     if (!ts_policy_holds(ts_rows_word(above, row)) || !(*flags & TS_ROW_COPY)) continue;
     uint64_t place = ts_rows_below(above, row);
-    *flags &= TS_ROW_RECORD;
+    *flags &= TS_ROW_STAYS;
     below->copies--;
     ts_rows_free(below, place);
     want--;
@@ -74,7 +74,7 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint32_t lower, uint64
     }
     uint64_t hash = ts_index_hash(key);
     if (to->policy != NULL) {
-      *ts_rows_flags(to, place) = flags & TS_ROW_RECORD;
+      *ts_rows_flags(to, place) = flags & TS_ROW_STAYS;
       ts_policy_insert(to->policy, place, ts_rows_word(to, place), hash);
     }
     ts_index_move(&shard->index, key, hash, TS_LOCATION(lower, place));
@@ -97,6 +97,7 @@ uint32_t ts_give_up_records(ts_shard *shard, uint32_t want) {
       /* A free place has a link for a key, old flags, and a word that need not be 0: policies keep what left in there. */
       if (!ts_policy_holds(ts_rows_word(rows, row)) || !(*flags & TS_ROW_RECORD)) continue;
       const int64_t key = *ts_rows_key(rows, row);
+      ts_kept_before_loss(shard, t, row);
       if (ts_records_remove(table, key, (ts_err){NULL, 0}) != TS_OK) return gone;
       *flags &= (uint8_t)~TS_ROW_RECORD;
       shard->recorded--;
@@ -127,6 +128,7 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
   const unsigned char *rows[ROUND];
   uint8_t known[ROUND];
   uint32_t put;
+  ts_kept_before_leaving(shard, tier, slots, n);
   for (bool again = false;; again = true) {
     put = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -20,6 +20,7 @@
 #define PREFIX "tierstore-ssd-"
 #define LOCK "in-use"
 #define NEW_LOCK "in-making"
+#define KEPT "tierstore-kept" /* not of the prefix: nobody sweeps it away */
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
   (void)status, (void)type, (void)walk;
@@ -38,7 +39,9 @@ static int lock_file(const char *path, int flags) {
   int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
   TS_SYNC("folder:opened");
   if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    const int why = errno;
     close(fd);
+    errno = why;
     return -1;
   }
   return fd;
@@ -98,9 +101,46 @@ int32_t ts_folder_create(const char *parent, ts_folder *out, ts_err err) {
   return status;
 }
 
+int32_t ts_folder_keep(const char *parent, ts_folder *out, ts_err err) {
+  *out = (ts_folder){.lock = -1};
+  char path[PATH_MAX], lock[PATH_MAX];
+  if (!path_in(path, parent, KEPT) || !path_in(lock, path, LOCK))
+    return ts_fail(err, TS_EINVAL, "Cannot make a folder in \"%s\": the path is longer than %d bytes", parent, PATH_MAX - 1);
+  if (mkdir(path, 0755) != 0 && errno != EEXIST)
+    return ts_fail(err, TS_EIO, "Cannot make the folder \"%s\": %s; choose another path", path, strerror(errno));
+  out->lock = lock_file(lock, O_CREAT);
+  if (out->lock < 0 && errno == EWOULDBLOCK)
+    return ts_fail(err, TS_EUNAVAILABLE, "Cannot open store: another store has \"%s\" open; close it, or choose another path", path);
+  if (out->lock < 0) return ts_fail(err, TS_EIO, "Cannot lock a file in \"%s\": %s", path, strerror(errno));
+  out->stays = true;
+  out->path = strdup(path);
+  if (out->path != NULL) return TS_OK;
+  close(out->lock);
+  *out = (ts_folder){.lock = -1};
+  return ts_fail(err, TS_ENOMEM, "Cannot open store: out of memory");
+}
+
+void ts_folder_clear(const ts_folder *folder, const char *but) {
+  DIR *dir = opendir(folder->path);
+  if (dir == NULL) return;
+  for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+    char path[PATH_MAX];
+    if (entry->d_name[0] == '.' || strcmp(entry->d_name, but) == 0 || !path_in(path, folder->path, entry->d_name)) continue;
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) remove_all(path);
+    if (fd >= 0) close(fd);
+  }
+  closedir(dir);
+}
+
+bool ts_folder_has(const ts_folder *folder, const char *name) {
+  char path[PATH_MAX];
+  return path_in(path, folder->path, name) && access(path, F_OK) == 0;
+}
+
 void ts_folder_remove(ts_folder *folder) {
   if (folder->path == NULL) return;
-  remove_all(folder->path);
+  if (!folder->stays) remove_all(folder->path);
   close(folder->lock);
   free(folder->path);
   folder->path = NULL;

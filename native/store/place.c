@@ -22,7 +22,7 @@ void ts_row_changed(ts_shard *shard, uint32_t tier, uint64_t row) {
     below->copies--;
     ts_rows_free(below, ts_rows_below(rows, row));
   }
-  *flags = *flags & TS_ROW_RECORD ? TS_ROW_STALE : 0;
+  *flags = (uint8_t)((*flags & TS_ROW_TURN) | (*flags & TS_ROW_RECORD ? TS_ROW_STALE : 0));
 }
 
 /* Frequency that a new row starts with: what was counted before it was admitted. */
@@ -64,12 +64,12 @@ static void promote(ts_bring_chunk *c, uint32_t i, unsigned char *staging) {
   uint32_t tier = TS_LOCATION_TIER(c->locations[i]);
   uint64_t from = TS_LOCATION_ROW(c->locations[i]);
   ts_rows *rows = &shard->rows[tier];
-  uint8_t record = 0;
+  uint8_t stays = 0;
   if (rows->policy != NULL) {
-    record = *ts_rows_flags(rows, from) & TS_ROW_RECORD;
+    stays = *ts_rows_flags(rows, from) & TS_ROW_STAYS;
     ts_policy_remove(rows->policy, from, ts_rows_word(rows, from), c->hashes[i], false);
   }
-  place(c, i, 0, staging, record);
+  place(c, i, 0, staging, stays);
   uint64_t to = TS_LOCATION_ROW(c->locations[i]);
   if (tier == 1) {
     ts_rows_set_below(&shard->rows[0], to, from);
@@ -309,7 +309,7 @@ static int32_t place_below(ts_bring_chunk *c, uint32_t i, bool *placed, ts_err e
   uint32_t tier = c->no_index ? table->store->memory_tiers : 1;
   while (tier < table->store->memory_tiers && ts_evict_places(c->shard, tier, 1, &status, c->traffic, err) == 0) tier++;
   *placed = status == TS_OK && tier < table->store->memory_tiers;
-  if (*placed) place(c, i, tier, ts_work_staging(c->bring->work, c->numbers[i]), 0);
+  if (*placed) place(c, i, tier, ts_work_staging(c->bring->work, c->numbers[i]), table->turn);
   return status != TS_OK || *placed || table->records != NULL ? status : is_full(c, err);
 }
 
@@ -325,7 +325,7 @@ static int32_t place_staged(ts_bring_chunk *c, const bool *gets, tally *t, uint3
     count_frequency(c, i, row);
     t->away += !gets[i];
     if (gets[i]) {
-      place(c, i, 0, row, c->fate[i] == CREATED ? 0 : fetched);
+      place(c, i, 0, row, (uint8_t)((c->fate[i] == CREATED ? 0 : fetched) | c->bring->table->turn));
       t->promoted += c->fate[i] == FETCHED;
       t->created += c->fate[i] == CREATED;
       c->shard->recorded += c->fate[i] == FETCHED;

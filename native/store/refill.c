@@ -15,6 +15,7 @@
 struct ts_refill {
   ts_store *store;
   uint32_t tables; /* before */
+  bool over;       /* rows of a restore point are there */
   bool stepped;
   int64_t step; /* these two: before */
 };
@@ -115,6 +116,8 @@ void ts_refill_end(ts_refill *r, bool kept) {
   free(r);
 }
 
+void ts_refill_over(ts_refill *r) { r->over = true; }
+
 void ts_refill_state(ts_refill *r, int64_t step, bool stepped) {
   atomic_store(&r->store->step, step);
   atomic_store(&r->store->stepped, stepped);
@@ -141,12 +144,21 @@ static int32_t put_rows(ts_table *table, ts_work *w, const unsigned char *const 
   return ts_bring_all(&bring, err);
 }
 
+static bool has_row(ts_table *table, int64_t key) {
+  ts_shard *shard = ts_shard_of(table, ts_index_hash(key));
+  pthread_mutex_lock(&shard->lock);
+  const bool above = TS_LOCATION_TIER(ts_index_find_one(&shard->index, key)) < TS_NOT_ADMITTED;
+  pthread_mutex_unlock(&shard->lock);
+  return above || (table->records != NULL && ts_records_has(table, key));
+}
+
 /* Says of a key that it waits, over what there was of it. */
-static int32_t put_waiting(ts_table *table, int64_t key, uint64_t count, int64_t step, ts_err err) {
+static int32_t put_waiting(const ts_refill *r, ts_table *table, int64_t key, uint64_t count, int64_t step, ts_err err) {
   const uint64_t hash = ts_index_hash(key);
   ts_shard *shard = ts_shard_of(table, hash);
   const ts_location to = TS_LOCATION(TS_NOT_ADMITTED, ts_waiting_word(&table->admission, count, step));
   uint64_t gone, wanted = 0;
+  if (r->over && has_row(table, key)) return TS_OK;
   int32_t status = ts_remove_rows(table, &key, 1, NULL, &gone, err);
   while (status == TS_OK) {
     pthread_mutex_lock(&shard->lock);
@@ -225,7 +237,8 @@ static int32_t refill_before(ts_refill *r, uint32_t number, uint32_t count, cons
     ts_work_release(r->store, w);
     for (uint32_t i = 0; status == TS_OK && i < n; i++) {
       uint64_t gone;
-      status = others[i].what == TS_CUT_WAITS ? put_waiting(table, others[i].key, others[i].waiting, others[i].step, err)
+      if (others[i].what == TS_CUT_ABSENT && r->over && has_row(table, others[i].key)) continue;
+      status = others[i].what == TS_CUT_WAITS ? put_waiting(r, table, others[i].key, others[i].waiting, others[i].step, err)
                                               : ts_remove_rows(table, &others[i].key, 1, NULL, &gone, err);
     }
     end = first;
@@ -240,7 +253,7 @@ static int32_t refill_waiting(ts_refill *r, uint32_t number, uint32_t count, con
   for (uint32_t i = 0; status == TS_OK && i < count; i++) {
     ts_cut_waiting entry;
     memcpy(&entry, bytes + i * sizeof entry, sizeof entry);
-    status = put_waiting(table, entry.key, entry.count, entry.step, err);
+    status = put_waiting(r, table, entry.key, entry.count, entry.step, err);
   }
   return status;
 }

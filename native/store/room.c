@@ -41,7 +41,7 @@ static void move_inside(ts_shard *shard, uint32_t tier, uint64_t from) {
   rows->free_count--;
   memcpy(ts_rows_at(rows, to), ts_rows_at(rows, from), rows->stride);
   *ts_rows_key(rows, to) = key;
-  *ts_rows_flags(rows, to) = flags & TS_ROW_RECORD;
+  *ts_rows_flags(rows, to) = flags & TS_ROW_STAYS;
   if (flags & TS_ROW_COPY) ts_rows_set_below(rows, to, below);
   ts_policy_move(rows->policy, from, ts_rows_word(rows, from), to, ts_rows_word(rows, to));
   ts_index_move(&shard->index, key, ts_index_hash(key), TS_LOCATION(tier, to));

@@ -23,6 +23,8 @@
 #define TS_ROW_RECORD (TS_ROW_SAVED | TS_ROW_STALE)
 #define TS_ROW_COPY 0x4u /* `below` is a place in the next memory tier that holds the same bytes */
 #define TS_ROW_BELOW_HIGH 0x8u /* bit 32 of that place */
+#define TS_ROW_TURN 0x10u /* kept.c: equal to the table's turn where a restore point under way is done with the row */
+#define TS_ROW_STAYS (TS_ROW_RECORD | TS_ROW_TURN) /* what a row has wherever it lies in memory */
 
 #define TS_LEVEL_CHUNKS 64u /* chunks of one size */
 #define TS_LEVEL_BITS 6u
@@ -153,7 +155,7 @@ static inline void ts_rows_set_below(ts_rows *rows, uint64_t row, uint64_t place
   uint64_t inside, chunk = ts_rows_chunk(rows, row, &inside);
   uint8_t *flags = ts_rows_flags(rows, row);
   ts_beside_below(rows->beside[chunk], ts_rows_in(rows, chunk))[inside] = (uint32_t)place;
-  *flags = (uint8_t)((*flags & TS_ROW_RECORD) | TS_ROW_COPY | (place >> 32 ? TS_ROW_BELOW_HIGH : 0));
+  *flags = (uint8_t)((*flags & TS_ROW_STAYS) | TS_ROW_COPY | (place >> 32 ? TS_ROW_BELOW_HIGH : 0));
 }
 
 #endif

@@ -21,7 +21,7 @@ void ts_spare_copies(ts_shard *shard, uint32_t tier, uint64_t first) {
     if (!ts_policy_holds(ts_rows_word(above, row)) || !(*flags & TS_ROW_COPY)) continue;
     const uint64_t place = ts_rows_below(above, row);
     if (place < first) continue;
-    *flags &= TS_ROW_RECORD;
+    *flags &= TS_ROW_STAYS;
     rows->copies--;
     ts_rows_free(rows, place);
   }

@@ -54,7 +54,7 @@ typedef struct options {
   uint64_t seed;
   ts_policy_kind policy;
   uint32_t eviction_threads, shards, level;
-  bool track_changes;
+  bool track_changes, persistent;
   int node; /* of index and buffers, -1: any */
   ts_numa dram, pmem, hbm;
   void *records_options;
@@ -128,6 +128,8 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
                    (unsigned long long)shards);
   o->shards = shards > 0 ? (uint32_t)shards : TS_MIN(o->sizes[0], o->sizes[o->type.dram]) < MANY_SHARDS_FROM ? 1 : 16;
   o->track_changes = ts_config_u64(&r, "track_changes", 0, 0, 1) == 1;
+  o->persistent = ts_config_u64(&r, "persistent", 0, 0, 1) == 1;
+  if (r.status == TS_OK && o->persistent) r.status = ts_kept_check(&o->type, err);
   if (read_nodes(&r, o) != TS_OK) return r.status;
   const uint32_t best = ts_cpu_level(), level = ts_config_choice(&r, "kernels", "auto", kernels);
   o->level = level == 0 ? best : 3 - level;
@@ -152,6 +154,7 @@ int32_t ts_store_check(const ts_store *store, const char *what, ts_err err) {
 
 int32_t ts_store_close(ts_store *store) {
   if (store == NULL || !ts_owner_is_here(&store->owner)) return TS_OK; /* its files and threads are the parent's */
+  if (store->end_keeper != NULL) store->end_keeper(store);
   ts_evictors_destroy(store->evictors);
   uint32_t count = atomic_load(&store->table_count);
   for (uint32_t i = 0; i < count; i++) ts_table_destroy(store->tables[i]);
@@ -199,8 +202,11 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
   tier->place = tier->records->place;
   if (!ts_storage_in_files(&o->type)) return TS_OK;
   int32_t status = tier->records->probe(o->ssd_path, err);
-  if (status == TS_OK) status = ts_folder_create(o->ssd_path, &store->folder, err);
+  if (status == TS_OK && o->persistent) status = ts_folder_keep(o->ssd_path, &store->folder, err);
+  else if (status == TS_OK) status = ts_folder_create(o->ssd_path, &store->folder, err);
   tier->directory = store->folder.path;
+  if (status == TS_OK && o->persistent) store->resumable = ts_folder_has(&store->folder, TS_POINTS);
+  if (status == TS_OK && o->persistent && !store->resumable) ts_folder_clear(&store->folder, TS_POINTS);
   return status;
 }
 
@@ -284,6 +290,7 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   store->policy = o.policy;
   store->shards = o.shards;
   store->track_changes = o.track_changes;
+  store->persistent = o.persistent;
   store->level = o.level;
   store->tiers[ts_storage_tiers(&o.type) - 1].records_options = o.records_options;
   ts_initializer_fill_normal(store->normal);

@@ -15,6 +15,7 @@
  *   update.c    one optimizer step: makes sure of all rows, then
  *   step.c      steps them
  *   cut.c       holds a state fast while calls go on, cut_walk.c writes it, refill.c brings it back
+ *   kept.c      cuts that stay in the tier that outlives the process: restore points
  *
  * Locks, in the order in which they may be taken:
  *   cutting  whoever begins or ends a cut, or brings one back
@@ -112,6 +113,9 @@ struct ts_table {
   ts_changes changes;      /* with track_changes */
   uint64_t *spare_changes; /* as many words, zeros, for the next cut; NULL while one has them */
   ts_cut *cut;             /* NULL: none is open */
+  uint8_t turn;            /* TS_ROW_TURN or 0: kept.c */
+  bool kept;               /* its files have a restore point, and stay when it closes */
+  bool resumed;            /* it came with the point that the store was opened at; nobody has created it again yet */
 };
 
 /* Working memory of one slow lookup, update or other call: arrays for up to `capacity` distinct keys. */
@@ -188,6 +192,12 @@ struct ts_store {
   ts_descent descent;
   ts_gate gate;
   bool track_changes;
+  /* Of a store whose last tier outlives the process (option "persistent"). */
+  bool persistent, resumable; /* resumable: its folder has restore points, and none has been taken up yet */
+  uint64_t opens_at, *opens_control; /* the point that tables are opened at, 0: they are new ones; and who watches */
+  uint64_t resumed_at;        /* the point that was taken up; 0: none */
+  struct ts_keeper *keeper;   /* whoever makes restore points ... */
+  void (*end_keeper)(ts_store *store); /* ... and ends before tables close; NULL: nobody yet */
   pthread_mutex_t cutting;
   ts_cut *cut; /* the open one, or NULL */
   /* What the changes of all tables are counted from: whoever keeps cuts says it in its own words; zeros: nothing. */
@@ -228,6 +238,10 @@ int32_t ts_store_check(const ts_store *store, const char *what, ts_err err);
 /* ---- tables.c ---- */
 int32_t ts_store_table(ts_store *store, uint32_t number, ts_table **out, ts_err err);
 void ts_table_destroy(ts_table *table);
+/* Refuses options ("key=value" lines) that differ, but for the learning rate: "Cannot <what> table "<name>": option ... in <here>
+ * and ... in <there>". Errors: TS_EINVAL. */
+int32_t ts_table_same_options(const char *what, const char *name, const char *ours, const char *here, const char *theirs,
+                              const char *there, ts_err err);
 
 /* ---- descent.c: no shard locked ---- */
 void ts_descent_init(ts_descent *d);
@@ -489,6 +503,8 @@ void ts_touch_filter(const ts_table *table, int64_t key);
 /* Begins a cut: waits for the calls under way. delta: of what changed since the last one that was kept. Errors: TS_EINVAL
  * (another one is open; delta without track_changes), TS_EFULL (no room for its buffers). */
 int32_t ts_cut_begin(ts_store *store, bool delta, ts_cut_sink *sink, void *context, ts_cut **out, ts_err err);
+/* The same for a restore point: of a store with persistent=1. Errors: as above; those of ts_records_cuts' begin. */
+int32_t ts_cut_begin_in_place(ts_store *store, uint64_t number, ts_cut_sink *sink, void *context, ts_cut **out, ts_err err);
 /* Gives all of it to the sink, beside whatever calls there are. Once. Errors: those of the sink; TS_ECANCELLED; of records
  * TS_EIO, TS_EFORMAT. */
 int32_t ts_cut_write(ts_cut *cut, uint64_t *control, ts_err err);
@@ -511,11 +527,33 @@ typedef struct ts_cut_table_state {
 ts_cut_state ts_cut_state_of(const ts_cut *cut);
 ts_cut_table_state ts_cut_table_state_of(const ts_cut *cut, uint32_t table);
 
+/* ---- kept.c: the tier that outlives the process, and its restore points ---- */
+
+typedef struct ts_kept {
+  const ts_records_cuts *cuts;
+  ts_records *state;
+} ts_kept;
+/* Whether stores of this type can have restore points. Errors: TS_EUNSUPPORTED in words. */
+int32_t ts_kept_check(const ts_storage_type *type, ts_err err);
+#define TS_POINTS "points" /* in the folder of a persistent store: what its restore points are beside the kept tier */
+/* Of a table of a persistent store. */
+ts_kept ts_table_kept(const ts_table *table);
+/* Before rows of a memory tier become records, at most so many as are put together; and before the record of a row in memory
+ * goes. Shard locked. */
+void ts_kept_before_leaving(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n);
+void ts_kept_before_loss(ts_shard *shard, uint32_t tier, uint64_t row);
+/* After ts_cut_write, before ts_cut_end: makes it durable in every table. Errors: of ts_records_cuts' complete. */
+int32_t ts_kept_complete(ts_cut *cut, const void *note, uint32_t bytes, ts_err err);
+/* Drops the points of all tables that are none of these; the only complete one of a table stays. Errors: TS_EIO. */
+int32_t ts_kept_tidy(ts_store *store, const uint64_t *numbers, uint32_t n, ts_err err);
+
 /* ---- refill.c: a cut, or a chain of them, brought back ---- */
 
 typedef struct ts_refill ts_refill;
 /* Waits for the calls under way; all others wait until the end. Tables may be created meanwhile, by this thread. Errors: TS_EINVAL (a table has rows or waiting keys, a cut is open), TS_ENOMEM. */
 int32_t ts_refill_begin(ts_store *store, ts_refill **out, ts_err err);
+/* What comes in is what a restore point has beside the rows that tables were opened with: of keys that have one nothing waits. */
+void ts_refill_over(ts_refill *refill);
 /* What rows expire by comes before them; of an end that is not kept it is what it was. */
 void ts_refill_state(ts_refill *refill, int64_t step, bool stepped);
 /* Once all has come in. */

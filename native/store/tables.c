@@ -50,7 +50,7 @@ void ts_table_destroy(ts_table *table) {
     free(table->shards);
     ts_budget_give_back(ts_dram_budget(store), TS_PURPOSE_BUFFERS, fixed_bytes(table));
   }
-  if (table->records != NULL) ts_records_tier(store)->records->close(table->records, false);
+  if (table->records != NULL) ts_records_tier(store)->records->close(table->records, table->kept);
   ts_bloom_destroy(table->admission.bloom);
   ts_tracking_end(table);
   free(table->options);
@@ -94,6 +94,14 @@ static void read_expiry(ts_config_reader *r, const ts_config *config, ts_table *
   e->norm = ts_config_choice(r, "expire.l2_form", "half-squared", forms) == 1;
 }
 
+/* The store's table of this name, or NULL. */
+static ts_table *named(const ts_store *store, const char *name) {
+  const uint32_t count = atomic_load(&store->table_count);
+  for (uint32_t i = 0; i < count; i++)
+    if (strcmp(store->tables[i]->name, name) == 0) return store->tables[i];
+  return NULL;
+}
+
 static int32_t read_found(ts_table *table, const ts_config *config, ts_config_reader *r, ts_err err) {
   ts_store *store = table->store;
   const char *name = ts_config_text(r, "name", NULL);
@@ -103,10 +111,9 @@ static int32_t read_found(ts_table *table, const ts_config *config, ts_config_re
   table->name = strdup(name);
   if (table->name == NULL) return ts_fail(err, TS_ENOMEM, "Cannot create table \"%s\": out of memory", name);
   table->name_hash = ts_hash_bytes(name, strlen(name), 0);
-  uint32_t count = atomic_load(&store->table_count);
-  for (uint32_t i = 0; i < count; i++)
-    if (strcmp(store->tables[i]->name, name) == 0)
-      return ts_fail(err, TS_EINVAL, "Cannot create table \"%s\": the store has one of this name", name);
+  const ts_table *twin = named(store, name);
+  if (twin != NULL && !twin->resumed)
+    return ts_fail(err, TS_EINVAL, "Cannot create table \"%s\": the store has one of this name", name);
   uint32_t dim = (uint32_t)ts_config_u64(r, "dim", 16, 1, 65536);
   ts_row_type type = (ts_row_type)ts_config_choice(r, "dtype", "fp32", ts_row_type_names);
   ts_optimizer_read(r, name, &table->optimizer);
@@ -160,16 +167,25 @@ static int32_t open_records(ts_table *table, ts_err err) {
   ts_store *store = table->store;
   if (!ts_has_records(store)) return TS_OK;
   ts_store_tier *tier = ts_records_tier(store);
+  const ts_row_layout *l = &table->layout;
+  const uint64_t layout[] = {l->type, l->dim, l->slots, l->weight_bytes, l->slot_bytes, l->scalar_offset, l->frequency_offset,
+                             l->version_offset, l->stride};
   const ts_records_options options = {.directory = tier->directory,
                                       .table = table->name,
                                       .row_bytes = table->layout.stride,
-                                      .temporary = true,
+                                      .temporary = !store->persistent,
+                                      .layout = layout,
+                                      .layout_words = sizeof layout / sizeof *layout,
+                                      .at = store->opens_at,
+                                      .control = store->opens_control,
+                                      .disk = store->disk,
                                       .versions = table->layout.version_offset != 0,
                                       .budget = &tier->budget,
                                       .dram = ts_dram_budget(store),
                                       .epochs = &store->epochs,
                                       .blocks = store->blocks,
                                       .options = tier->records_options};
+  table->kept = table->resumed = store->opens_at != 0;
   return tier->records->open(&options, &table->records, err);
 }
 
@@ -217,6 +233,14 @@ static int32_t create_table(ts_store *store, const ts_config *config, uint32_t *
   if (status == TS_OK && count == TS_MAX_TABLES)
     status = ts_fail(e, TS_EINVAL, "Cannot create table: a store holds at most %u", TS_MAX_TABLES);
   if (status == TS_OK) status = read_options(table, config, e);
+  ts_table *twin = status == TS_OK ? named(store, table->name) : NULL;
+  if (twin != NULL) {
+    status = ts_table_same_options("create", table->name, table->options, "the call", twin->options, "the restore point", e);
+    if (status == TS_OK) *number = twin->number;
+    if (status == TS_OK) twin->resumed = false;
+    ts_table_destroy(table);
+    return status;
+  }
   if (status == TS_OK) status = build(table, e);
   if (status != TS_OK) {
     ts_table_destroy(table);
@@ -233,6 +257,9 @@ int32_t ts_table_create(ts_store *store, const ts_config *config, uint32_t *numb
   if (store == NULL || number == NULL) return ts_fail(e, TS_EINVAL, "Cannot create table: a store and an output are needed");
   int32_t status = ts_store_check(store, "create table", e);
   if (status != TS_OK) return status;
+  if (store->resumable)
+    return ts_fail(e, TS_EINVAL, "Cannot create table: \"%s\" has restore points; take one up first (ts_store_resume), or choose "
+                                 "another path", store->folder.path);
   pthread_mutex_lock(&store->tables_lock);
   status = create_table(store, config, number, e);
   /* Rows of other tables may have all of the first tier: they make room. */

@@ -48,7 +48,7 @@ static inline void add_tables(const world *w, ts_store *store) {
 }
 
 /* One tier is large; several are small, but hold all rows together. Below HBM, DRAM has lists of one tier's chunks more. */
-static inline ts_store *open_store(const world *w, const storage_type *type, uint32_t shards, uint64_t limits) {
+static inline ts_config *store_config(const world *w, const storage_type *type, uint32_t shards, uint64_t limits) {
   static const char *const policies[] = {"lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"};
   const char *sizes = type->tiers == 1   ? "67108864"
                       : type->tiers == 2 ? (type->ssd ? "4194304,268435456" : "1500000,67108864")
@@ -60,7 +60,10 @@ static inline ts_store *open_store(const world *w, const storage_type *type, uin
   set_number(config, "track_changes", w->tracks);
   set_number(config, "eviction_threads", limits % 3);
   ts_config_set(config, "policy", policies[limits % 6], NULL, 0);
-  ts_store *store = open_config(config);
+  return config;
+}
+static inline ts_store *open_store(const world *w, const storage_type *type, uint32_t shards, uint64_t limits) {
+  ts_store *store = open_config(store_config(w, type, shards, limits));
   if (store != NULL) add_tables(w, store);
   return store;
 }

@@ -46,6 +46,20 @@ int32_t ts_trainer_checkpoint_begin(ts_trainer *t, const ts_config *config, ts_c
   return status;
 }
 
+int32_t ts_trainer_persist(ts_trainer *t, const ts_config *config, uint64_t *number, char *err_text, uint32_t err_cap) {
+  const ts_err err = {err_text, err_cap};
+  if (t == NULL) return ts_fail(err, TS_EINVAL, "Cannot make a restore point: the trainer is NULL");
+  int32_t status = ts_owner_check(&t->owner, "trainer", err);
+  if (status != TS_OK) return status;
+  saved *s = calloc(1, sizeof *s);
+  if (s == NULL) return ts_fail(err, TS_ENOMEM, "Cannot make a restore point: out of memory");
+  s->step = t->step;
+  status = ts_trainer_save_state(t, &s->state, err);
+  if (status == TS_OK) return ts_points_persist(t->store, config, (ts_checkpoint_part){s, write_state, free_state}, number, err);
+  free_state(s);
+  return status;
+}
+
 /* What is restored with the store. */
 typedef struct restoring {
   ts_trainer *trainer;
@@ -65,6 +79,14 @@ static int32_t check(void *context, ts_checkpoint_reader *reader, ts_err err) {
 static int32_t load(void *context, ts_err err) {
   const restoring *r = context;
   return ts_trainer_load_state(r->trainer, &r->state, err);
+}
+
+int32_t ts_trainer_take_up(ts_trainer *t, ts_err err) {
+  restoring r = {.trainer = t};
+  int32_t status = ts_points_take_part(t->store, check, &r, err);
+  if (status == TS_OK && r.state.bytes != NULL) status = load(&r, err);
+  ts_named_free(&r.state);
+  return status;
 }
 
 int32_t ts_trainer_restore(ts_trainer *t, const ts_config *config, uint64_t *control, char *err_text, uint32_t err_cap) {

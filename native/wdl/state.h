@@ -19,4 +19,8 @@ int32_t ts_trainer_check_state(ts_trainer *trainer, const ts_named *state, ts_er
  * trainer is as before. */
 int32_t ts_trainer_load_state(ts_trainer *trainer, const ts_named *state, ts_err err);
 
+/* Of a trainer on a store that was opened at a restore point: takes the trainer's part of that up. Errors: as
+ * ts_trainer_check_state; TS_EINVAL (the point is one of a store without a trainer, or the store has been used since). */
+int32_t ts_trainer_take_up(ts_trainer *trainer, ts_err err);
+
 #endif

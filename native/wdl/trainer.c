@@ -1,4 +1,5 @@
 /* trainer.c - opens and closes a trainer: creates its tables, plans its memory and its steps. */
+#include "wdl/state.h"
 #include "wdl/trainer.h"
 
 #include <stdio.h>
@@ -142,11 +143,12 @@ int32_t ts_trainer_make(ts_store *store, ts_ranks *ranks, const ts_config *confi
   if (status == TS_OK) status = create_stage(t, err);
   /* Tables last: they stay in the store. */
   for (uint32_t i = 0; i < o->tables.count && status == TS_OK; i++) status = create_table(t, i, err);
+  if (status == TS_OK) ts_model_initialise(&t->model, o);
+  if (status == TS_OK) status = ts_trainer_take_up(t, err);
   if (status != TS_OK) {
     ts_trainer_close(t);
     return status;
   }
-  ts_model_initialise(&t->model, o);
   *out = t;
   return TS_OK;
 }
