@@ -219,6 +219,7 @@ export {
   UnresumableError,
 } from "./scenarios/run/run.ts";
 export { pathsOf, refusePaths, type Rerun, RerunError, rerunOf, simulationToRerun } from "./scenarios/rerun.ts";
+export type { RankCluster, RankLauncher, RankLayout, RankMpi, ResolvedRankCluster } from "./scenarios/cluster.ts";
 export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
 export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
@@ -230,6 +231,7 @@ export {
   type Auc,
   aucText,
   type CheckpointRecord,
+  type ClusterRecord,
   type CurveRecord,
   type DataRecord,
   type Evidence,
@@ -242,6 +244,7 @@ export {
   type Phase,
   PHASES,
   type QualityRecord,
+  type RankRecord,
   type Result,
   type ResultRecord,
   type RunRecord,

@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import {
   CONTRIBUTE_FILE,
   isSimulation,
+  type RankLauncher,
   renderTerminal,
   type Result,
   resultPath,
@@ -33,6 +34,7 @@ Examples:
   tierbench run mine.jsonc --quick
   tierbench run --data train.txt.gz --out results/mine
   tierbench run --resume                go on after Ctrl-C
+  tierbench run scale-out               1, 2 and 4 processes train one model over an MPI
   tierbench run --preset contribute     measure PMEM or CXL memory that is here and make one file to send
   tierbench run --vouch optane-200      in a cloud VM: the PMEM that it shows as plain memory is real, says its owner
   tierbench run mine.jsonc --set workload.batch=512 --set 'workload.hidden=[64,32]'`;
@@ -46,6 +48,20 @@ function wholeNumber(text: string): number {
 function required(text: string): "measured" {
   if (text === "measured") return text;
   throw new UsageError(`Cannot require "${text}": expected "measured"`);
+}
+
+function launcher(text: string): RankLauncher {
+  const names = ["mpirun", "srun", "none"] as const;
+  const name = names.find((one) => one === text);
+  if (name !== undefined) return name;
+  throw new UsageError(`Unknown launcher "${text}": expected ${names.join(", ")}`);
+}
+
+/** The launcher is a field of the scenario's ranks. */
+function withLauncher<W extends { readonly launcher?: RankLauncher; readonly set?: Record<string, unknown> }>(
+  { launcher, ...words }: W,
+) {
+  return launcher === undefined ? words : { ...words, set: { ...words.set, "cluster.launcher": launcher } };
 }
 
 function preset(text: string): "contribute" {
@@ -84,11 +100,17 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--out <folder>", "where results go (default: reports/out/<name>)")
     .option("--seed <number>", "another seed than the scenario's", wholeNumber)
     .option("--set <field=value>", SET_HELP, setField)
+    .option(
+      "--launcher <name>",
+      "what starts ranks: mpirun, srun or none (short for --set cluster.launcher=…)",
+      launcher,
+    )
     .option("--no-limit", "take however long it takes: no bound on samples, or on the work of a simulation")
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--json", "for machines: the summary on standard output, progress on standard error")
     .addHelpText("after", HELP)
-    .action(async (word, { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...words }) => {
+    .action(async (word, { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...given }) => {
+      const words = withLauncher(given);
       const priced = await priceOptions({ prices, asOf, boundary, currency });
       checkWords(word, {
         ...(preset === undefined ? {} : { preset }),

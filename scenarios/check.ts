@@ -6,6 +6,7 @@
 
 import { formatBytes, parseBytes } from "../base/bytes.ts";
 import { type DocumentPath, foundText, type Problem } from "../base/diagnostics.ts";
+import { checkCluster } from "./check_cluster.ts";
 import { checkAblation, checkWorkload } from "./check_training.ts";
 import { atPoint, matrixPoints } from "../base/matrix.ts";
 import { nearest } from "../base/nearest.ts";
@@ -111,7 +112,7 @@ function checkPoint(scenario: Scenario, varied?: ReadonlySet<string>): Problem[]
     const at = ["configurations", name];
     return [...checkStorage(configuration, at), ...checkDram(configuration, scenario.dram ?? "auto", at)];
   });
-  return [...checkWorkload(scenario, varied), ...configurations, ...checkAblation(scenario)];
+  return [...checkWorkload(scenario, varied), ...configurations, ...checkAblation(scenario), ...checkCluster(scenario)];
 }
 
 function checkField(field: string, configurations: readonly string[]): Problem[] {
@@ -128,7 +129,7 @@ function checkField(field: string, configurations: readonly string[]): Problem[]
   return [{
     path: ["matrix", field],
     message: `expected a field that may differ between cases, found "${field}", which belongs to the whole run`,
-    hint: "fields of workload, configurations, dram and seed may vary",
+    hint: "fields of workload, configurations, cluster, dram and seed may vary",
   }];
 }
 

@@ -190,7 +190,52 @@ export interface CheckpointRecord {
   readonly restoredBytes: number;
 }
 
-/** One speed sample: one worker process, one configuration. */
+/** One of the processes that trained a model together. */
+export interface RankRecord {
+  /** Its number, from 0. */
+  readonly rank: number;
+  /** Name of its machine. */
+  readonly host: string;
+  /** What that machine is. */
+  readonly machine: {
+    readonly cpu: string;
+    readonly cpus: number;
+    readonly memoryBytes: number;
+    readonly kernel: string;
+  };
+  /** Whether it trains. */
+  readonly trains: boolean;
+  /** Its tiers, fastest first; empty if it holds no rows. */
+  readonly tiers: readonly TierRecord[];
+  /** Bytes of its rows at the end. */
+  readonly tableBytes: number;
+  /** Wall time of the counted steps on it, nanoseconds. */
+  readonly stepsNs: number;
+  /** Messages of the counted steps. */
+  readonly messages: number;
+  /** Bytes that it sent to other ranks in them. */
+  readonly sentBytes: number;
+  /** Bytes that it received from other ranks. */
+  readonly receivedBytes: number;
+  /** Nanoseconds in messages, waiting for other ranks included. */
+  readonly messageNs: number;
+}
+
+/** The processes of a sample that was trained over ranks. */
+export interface ClusterRecord {
+  /** Whether every rank holds rows, or the last ones, which do not train. */
+  readonly layout: "collocated" | "servers";
+  /** What started them; `none`: one rank alone. */
+  readonly launcher: "mpirun" | "srun" | "none";
+  /** Name and version of the MPI; `none` for one rank alone. */
+  readonly library: string;
+  /** Whether several ranks had one machine: their speed is not that of a cluster then. */
+  readonly sharedMachine: boolean;
+  /** All of them, in their order. */
+  readonly ranks: readonly RankRecord[];
+}
+
+/** One speed sample: one worker process, or the ranks of one job, one configuration. */
 export interface SampleRecord extends SampleIdentity {
   /** Whether it completed. */
   readonly status: "completed";
@@ -227,6 +272,11 @@ export interface SampleRecord extends SampleIdentity {
   readonly filter?: FilterRecord;
   /** What checkpoints cost; absent without, and in results of earlier versions. */
   readonly checkpoint?: CheckpointRecord;
+  /**
+   * The ranks that trained it; absent without. `tiers`, `tableBytes` and `statistics` are then sums over them, times those of
+   * rank 0.
+   */
+  readonly cluster?: ClusterRecord;
   /** Its tiers, fastest first. */
   readonly tiers: readonly TierRecord[];
   /** Bytes of DRAM the configuration was allowed for tables: first-tier limit, or the modelled DRAM cache. */

@@ -118,6 +118,26 @@ const tier = object({
   facts: mapOf(text),
 });
 
+const cluster = object({
+  layout: word("collocated", "servers"),
+  launcher: word("mpirun", "srun", "none"),
+  library: text,
+  sharedMachine: flag,
+  ranks: someOf(object({
+    rank: count,
+    host: text,
+    machine: object({ cpu: text, cpus: figure, memoryBytes: figure, kernel: text }),
+    trains: flag,
+    tiers: listOf(tier),
+    tableBytes: figure,
+    stepsNs: positive,
+    messages: count,
+    sentBytes: figure,
+    receivedBytes: figure,
+    messageNs: figure,
+  })),
+});
+
 const completed = v.pipe(
   object({
     ...identity,
@@ -148,6 +168,7 @@ const completed = v.pipe(
       restoreNs: positive,
       restoredBytes: positive,
     })),
+    cluster: maybe(cluster),
     tiers: listOf(tier),
     dramBytes: figure,
     tableBytes: figure,

@@ -6,6 +6,7 @@
 
 import { resolve as resolvePath } from "node:path";
 import { ABLATION_CASES } from "./ablation.ts";
+import { resolveCluster } from "./cluster.ts";
 import type {
   CheckpointSchedule,
   Configuration,
@@ -142,7 +143,7 @@ function resolveCheckpoint(
  * @param directory What relative paths in it start from: the folder of its file.
  */
 export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: string): ResolvedScenario {
-  const { dram = "auto", quality = {}, checkpoint, cost = {}, configurations, matrix = {}, ablation } =
+  const { dram = "auto", quality = {}, checkpoint, cluster, cost = {}, configurations, matrix = {}, ablation } =
     scenario as Scenario;
   return {
     version: 1,
@@ -166,6 +167,7 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
       ...(quality.targetAuc === undefined ? {} : { targetAuc: quality.targetAuc }),
     },
     ...(checkpoint === undefined ? {} : { checkpoint: resolveCheckpoint(checkpoint, directory) }),
+    ...(cluster === undefined ? {} : { cluster: resolveCluster(cluster) }),
     cost: {
       model: cost.model ?? "cloud",
       prices: cost.prices ?? "2026-11",

@@ -11,6 +11,7 @@ import type { EvictionPolicy } from "../ffi/options.ts";
 import type { PmemLibrary, ScenarioStorage } from "../ffi/storage.ts";
 import type { Optimisations } from "../models/workloads/training.ts";
 import type { ResolvedWorkload, Workload } from "../models/workloads/workload.ts";
+import type { RankCluster, ResolvedRankCluster } from "./cluster.ts";
 
 export type { Size } from "../base/bytes.ts";
 export type { MatrixPoint, MatrixValue } from "../base/matrix.ts";
@@ -202,6 +203,8 @@ export interface Scenario {
   quality?: { samples?: number | "auto"; evaluations?: number; testRows?: number; targetAuc?: number };
   /** Checkpoints that samples write while they train. Default: none. */
   checkpoint?: CheckpointSchedule;
+  /** Processes that train one model together. Default: one process without ranks. */
+  cluster?: RankCluster;
   /** How speed becomes money. */
   cost?: Cost;
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
@@ -285,6 +288,8 @@ export interface ResolvedScenario {
   };
   /** Checkpoints that samples write while they train; absent where the scenario says nothing of them. */
   readonly checkpoint?: Readonly<Required<CheckpointSchedule>>;
+  /** Processes that train one model together; absent: one process without ranks. */
+  readonly cluster?: ResolvedRankCluster;
   /** How speed becomes money. */
   readonly cost: ResolvedCost;
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */

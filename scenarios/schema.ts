@@ -15,6 +15,7 @@ import { named, variedField } from "../base/names.ts";
 import { oneOf } from "../base/one_of.ts";
 import { rowFilter } from "./row_filter_schema.ts";
 import { checkpoint } from "./checkpoint_schema.ts";
+import { rankCluster } from "./cluster.ts";
 import type { Scenario, Size } from "./scenario.ts";
 import { auto, described, flag, real, whole, widths } from "../base/schema_parts.ts";
 import { PMEM_LIBRARIES, STORAGE_TYPES } from "../ffi/storage.ts";
@@ -392,6 +393,7 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
       "for each of its cases that changes results.",
   )),
   checkpoint: v.exactOptional(checkpoint),
+  cluster: v.exactOptional(rankCluster),
   cost: v.exactOptional(described(
     v.strictObject({
       model: v.exactOptional(described(

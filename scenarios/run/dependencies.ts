@@ -9,6 +9,7 @@ import type { MachineRecord } from "../record.ts";
 import { memoryLimit } from "./memory_limit.ts";
 import { watchLaunchers } from "./launchers.ts";
 import { isFolderInMemory, makeScratch, makeSsdScratch, removeLeftScratch } from "./scratch.ts";
+import { rankStart } from "./rank_launcher.ts";
 import { defaultWorkerCommand } from "./worker_process.ts";
 
 /** Versions of everything that figures depend on: name to version. */
@@ -46,6 +47,7 @@ export function defaultDependencies(): RunDependencies {
     memoryLimit: () => memoryLimit(),
     isInMemory: isFolderInMemory,
     command: defaultWorkerCommand(),
+    rankStart: (cluster) => rankStart(cluster),
     versions: versionsOf,
   };
 }

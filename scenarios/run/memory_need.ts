@@ -64,7 +64,8 @@ export function memoryNeed(one: SizedCase, filesInMemory: boolean = false): Memo
   const held = tiers.map((tier, i) => isHeld(tier) ? Math.min(sizes[i] ?? 0, all) : 0);
   const index = tiers.every(isHeld) ? 0 : tableBytes / INDEX_SHARE; // of rows in files; some sizes do not count it
   const rows = held.reduce((sum, bytes) => sum + bytes, index);
-  return { rows, network: networkBytes(workload), process: PROCESS };
+  const { ranks } = one.scenario.cluster ?? { ranks: 1 };
+  return { rows, network: ranks * networkBytes(workload), process: ranks * PROCESS };
 }
 
 function networkBytes({ batch, hidden, bottom, ...workload }: RunnableCase["scenario"]["workload"]): number {

@@ -29,7 +29,9 @@ import type { ResolvedScenario } from "../scenario.ts";
 import { tableBytes } from "../../models/workloads/sizes.ts";
 import { dramBudget, mustCountRowsOnly } from "./tier_sizes.ts";
 import { checkVouches, type Vouch } from "./vouch.ts";
+import type { RankStart } from "./rank_launcher.ts";
 import type { WorkerCommand } from "./worker_process.ts";
+import { holdersOf, layoutOf, type ResolvedRankCluster } from "../cluster.ts";
 
 /** What a run needs from the rest of the suite; tests give their own. */
 export interface RunDependencies {
@@ -69,6 +71,8 @@ export interface RunDependencies {
   readonly goneAncestor: () => string | undefined;
   /** How a worker is started. */
   readonly command: WorkerCommand;
+  /** How the ranks of a case are started. */
+  readonly rankStart: (cluster: ResolvedRankCluster) => RankStart;
   /** Versions of everything that figures depend on. */
   readonly versions: (machine: MachineRecord) => Record<string, string>;
 }
@@ -87,7 +91,10 @@ export interface PreparedCase extends RunnableCase {
   readonly tableBytes: number;
   /** True if the tables are so small that their sizes count rows only, though the configuration says "all". */
   readonly rowsOnly: boolean;
+  /** Compute threads, of each rank where there are ranks. */
   readonly threads: number;
+  /** How its ranks are started; absent without ranks. */
+  readonly ranks?: RankStart;
 }
 
 /** What a run is made of. */
@@ -126,7 +133,10 @@ export async function prepareRun(
   const here = await dependencies.availability(machine);
   const { scenario: possible, leftOut } = possibleSwitches(scenario, machine);
   const planned = planCases(possible);
-  for (const one of planned) requireCpu(one.scenario.workload, machine);
+  for (const { scenario: { workload, cluster } } of planned) {
+    requireCpu(workload, machine);
+    if (cluster !== undefined) dependencies.rankStart(cluster); // an MPI that is missing is said before data are made
+  }
   await checkModels(planned, dependencies.mediaKind);
   for (const { switch: name, why } of leftOut) {
     options.emit({ type: "notice", message: `the switch "${name}" is left out of the ablation: ${why}` });
@@ -198,8 +208,21 @@ function smallText({ tableBytes, dram }: PreparedCase): string {
 }
 
 /** One sentence: how the figures of a case are obtained. */
-export function howOf({ decision, dram, rowsOnly }: PreparedCase, scratch?: Scratch): string {
-  return howText(decision, dram, scratch) + (rowsOnly ? "; sizes count rows only, since the tables are small" : "");
+export function howOf({ decision, dram, rowsOnly, ranks, scenario }: PreparedCase, scratch?: Scratch): string {
+  return howText(decision, dram, scratch) + (rowsOnly ? "; sizes count rows only, since the tables are small" : "") +
+    (ranks === undefined ? "" : `; ${ranksText(scenario.cluster, ranks)}`);
+}
+
+function ranksText(cluster: ResolvedScenario["cluster"], { launcher, mpi }: RankStart): string {
+  if (cluster === undefined || cluster.ranks === 1) return "one rank alone";
+  const servers = layoutOf(cluster) === "servers" ? `, the last ${cluster.servers} of them servers` : "";
+  return `${cluster.ranks} ranks${servers}, started by ${launcher} (${mpi})`;
+}
+
+/** Compute threads of a process; "auto": all CPUs, or each rank an equal share of those of this machine. */
+function threadsOf({ workload: { threads }, cluster }: ResolvedScenario, { cpus }: MachineRecord): number {
+  if (threads !== "auto") return threads;
+  return cluster === undefined || cluster.launcher === "srun" ? cpus : Math.max(1, Math.floor(cpus / cluster.ranks));
 }
 
 function planEvent(
@@ -231,8 +254,9 @@ async function prepareCases(
   const made = new Map<string, PreparedData>();
   const cases: PreparedCase[] = [];
   for (const one of runnable) {
-    const { workload, seed } = one.scenario;
-    const threads = workload.threads === "auto" ? machine.cpus : workload.threads;
+    const { workload, seed, cluster } = one.scenario;
+    const threads = threadsOf(one.scenario, machine);
+    const ranks = cluster === undefined ? {} : { ranks: dependencies.rankStart(cluster) };
     const key = digestOf([workload.data, seed]);
     const start = performance.now();
     const known = made.get(key);
@@ -252,8 +276,9 @@ async function prepareCases(
     }
     const dram = dramBudget(one.scenario, bytes);
     checkSpread(one, bytes, dram);
-    const rowsOnly = mustCountRowsOnly(configurationOf(one), one.scenario, dram);
-    cases.push({ ...one, data, dram, tableBytes: bytes, rowsOnly, threads });
+    const holders = cluster === undefined ? 1 : holdersOf(cluster);
+    const rowsOnly = mustCountRowsOnly(configurationOf(one), one.scenario, dram / holders);
+    cases.push({ ...one, data, dram, tableBytes: bytes, rowsOnly, threads, ...ranks });
   }
   return cases;
 }

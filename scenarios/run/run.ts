@@ -307,8 +307,11 @@ interface RunContext {
 }
 
 /** Point and steps: samples in which both are equal must end with the same rows. */
-function stepsKey({ point, warmupSteps, stepNs }: SampleRecord): string {
-  return `${warmupSteps + stepNs.length} ${pointText(point)}`;
+function stepsKey({ point, warmupSteps, stepNs, cluster }: SampleRecord): string {
+  // All numbers of ranks end with the same bits; they are not those of a process without ranks.
+  const fields = Object.entries(point).filter(([field]) => !field.startsWith("cluster."));
+  const ranks = cluster === undefined ? "" : " over ranks";
+  return `${warmupSteps + stepNs.length}${ranks} ${pointText(Object.fromEntries(fields))}`;
 }
 
 /** Points of a matrix that get a curve: each takes some tenths of a second. */

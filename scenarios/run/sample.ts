@@ -11,7 +11,10 @@ import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import { tablesOf } from "../../models/workloads/sizes.ts";
-import { tierSizes } from "./tier_sizes.ts";
+import { clusterRecord, summedOutcome } from "./rank_record.ts";
+import { runRanks } from "./rank_process.ts";
+import { rankTierSizes, roomFor, tierSizes } from "./tier_sizes.ts";
+import { holdersOf } from "../cluster.ts";
 import { trainerOf } from "./trainer_options.ts";
 import type {
   QualityOutcome,
@@ -49,6 +52,11 @@ interface Paths {
   readonly ssdPath?: string;
 }
 
+/** Processes that hold rows. */
+function holdersIn({ scenario: { cluster } }: PreparedCase): number {
+  return cluster === undefined ? 1 : holdersOf(cluster);
+}
+
 async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDependencies["mediaOptions"]) {
   const configuration = configurationOf(one);
   const { decision, dram, scenario } = one;
@@ -56,7 +64,7 @@ async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDepende
   const model = decision.media === undefined ? {} : await mediaOptions(decision.media, {
     kind: place.kind === "memory-mode" ? "memory_mode" : "emulate",
     threads: one.threads,
-    cacheBytes: dram,
+    cacheBytes: Math.floor(dram / holdersIn(one)),
     seed: scenario.seed,
   });
   const spread = place.kind === "interleaved";
@@ -67,7 +75,7 @@ async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDepende
     ...(place.kind === "nodes" && place.by === "mbind" ? { pmemNodes: place.nodes } : {}),
     ...(spread && place.nodes.length > 0 ? { interleaveNodes: place.nodes } : {}),
     ...paths,
-    size: tierSizes(configuration, dram, one.tableBytes),
+    size: rankTierSizes(configuration, { dram, tables: one.tableBytes, holders: holdersIn(one) }),
     sizeCounts: one.rowsOnly ? "rows" : configuration.sizeCounts,
     seed: scenario.seed,
     ...(configuration.policy === undefined ? {} : { policy: configuration.policy }),
@@ -113,14 +121,16 @@ export async function takeSample(
   const started = new Date().toISOString();
   const start = performance.now();
   const owners = [scratch, disk, chain].flatMap((one) => one?.owner ?? []);
+  // Ranks would reach a limit of time at different steps.
+  const { seconds: _, ...unlimited } = task as Task & { readonly seconds?: number };
   const spec = {
-    ...task,
+    ...(one.ranks === undefined ? task : unlimited),
     store: checkpoint?.kind === "delta" ? { ...store, trackChanges: true } : store,
     trainer: trainerOf(one),
     owners,
     ...(chain === undefined ? {} : { checkpoint: { ...checkpoint, path: `${chain.path}/checkpoints` } }),
   } as WorkerSpec;
-  const outcome = await runWorker(spec, { command: dependencies.command, environment, ...control });
+  const outcome = await runProcesses(one, spec, { command: dependencies.command, environment, ...control });
   const seconds = (performance.now() - start) / 1000;
   return {
     outcome,
@@ -129,6 +139,19 @@ export async function takeSample(
     environment,
     scratch: scratch === undefined ? undefined : { path: scratch.path, medium: scratch.medium },
   };
+}
+
+/** Runs a sample's process, or its ranks. */
+async function runProcesses(
+  { ranks: start, scenario: { cluster } }: PreparedCase,
+  spec: WorkerSpec,
+  options: Parameters<typeof runWorker>[1],
+): Promise<SpeedOutcome | QualityOutcome> {
+  if (start === undefined || cluster === undefined) return await runWorker(spec, options);
+  const { storage, seed } = { storage: "DRAM", seed: spec.store.seed } as const;
+  const empty = { storage, seed, size: [roomFor(0)], sizeCounts: "all", native: {} } as const;
+  const job = { ...(start.mpi === undefined ? {} : { mpi: start.mpi }), servers: cluster.servers, spec, empty };
+  return await runRanks(job, { ...options, start, count: cluster.ranks });
 }
 
 /**
@@ -152,8 +175,9 @@ function besideBytes(one: PreparedCase): number {
 /** Bytes of the PMEM tier. */
 function pmemBytes(one: PreparedCase): number {
   const configuration = configurationOf(one);
-  const sizes = tierSizes(configuration, one.dram, one.tableBytes);
-  return sizes[tiersOf(configuration.storage).indexOf("PMEM")] ?? 0;
+  const holders = holdersIn(one);
+  const sizes = rankTierSizes(configuration, { dram: one.dram, tables: one.tableBytes, holders });
+  return holders * (sizes[tiersOf(configuration.storage).indexOf("PMEM")] ?? 0);
 }
 
 /** What the figures of a tier are those of: the medium that was measured, or that it was slowed to. */
@@ -299,8 +323,10 @@ export async function sampleRecord(
   dependencies: Pick<RunDependencies, "modelLimit" | "mediaKind">,
 ): Promise<SampleRecord> {
   const one = planned.case;
-  const { outcome } = taken;
+  const outcome = summedOutcome(taken.outcome);
   for (const tier of outcome.tiers) checkMapping(tier, one);
+  const record = (tiers: readonly WorkerTier[]) =>
+    Promise.all(tiers.map((tier) => tierRecord(tier, one, dependencies)));
   return {
     type: "sample",
     id: planned.id,
@@ -326,7 +352,8 @@ export async function sampleRecord(
     statistics: outcome.statistics,
     ...filterRecord(one, outcome),
     ...(outcome.checkpoint === undefined ? {} : { checkpoint: outcome.checkpoint }),
-    tiers: await Promise.all(outcome.tiers.map((tier) => tierRecord(tier, one, dependencies))),
+    ...(await clusterRecord(outcome, one, record)),
+    tiers: await record(outcome.tiers),
     dramBytes: dramBytes(one, outcome.tiers),
     tableBytes: outcome.tableBytes,
     digest: outcome.digest,

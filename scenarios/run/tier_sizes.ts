@@ -14,6 +14,8 @@ import type { ResolvedConfiguration, ResolvedScenario } from "../scenario.ts";
 const DRAM_STEP = 65_536;
 /** Smaller DRAM budgets have no room for rows beside the index, the metadata and the buffers of all tables, bytes. */
 const LEAST_DRAM = 2 * 2 ** 20;
+/** The same over a tier on a disk, whose index and buffers it also holds: the library refuses less. */
+const LEAST_DRAM_OVER_SSD = 4 * 2 ** 20;
 /** Room beside the rows: a quarter for half-empty arenas, index and buffers, and 64 MiB for fixed parts. */
 const MARGIN = { factor: 1.25, fixed: 64 * 2 ** 20 };
 
@@ -52,8 +54,9 @@ export function mustCountRowsOnly(
   scenario: Pick<ResolvedScenario, "dram">,
   dram: number,
 ): boolean {
+  const least = ssdTierOf(configuration.storage) === undefined ? LEAST_DRAM : LEAST_DRAM_OVER_SSD;
   return hasDramTier(configuration.storage) && configuration.size === undefined &&
-    configuration.sizeCounts === "all" && scenario.dram === "auto" && dram < LEAST_DRAM;
+    configuration.sizeCounts === "all" && scenario.dram === "auto" && dram < least;
 }
 
 /**
@@ -80,4 +83,15 @@ export function tierSizes(configuration: ResolvedConfiguration, dram: number, ta
   if (tiers.length === 1) return [last];
   const half = Math.max(DRAM_STEP, Math.floor(tables / 2 / DRAM_STEP) * DRAM_STEP);
   return tiers.length === 2 ? [dram, last] : [dram, half, last];
+}
+
+/** Bytes of each tier of one of several ranks that hold an equal share of the rows each, fastest first. */
+export function rankTierSizes(
+  configuration: ResolvedConfiguration,
+  { dram, tables, holders }: { readonly dram: number; readonly tables: number; readonly holders: number },
+): number[] {
+  if (holders === 1) return tierSizes(configuration, dram, tables);
+  const { size, ...others } = configuration;
+  const own = size === undefined ? others : { ...others, size: size.map((bytes) => Math.floor(bytes / holders)) };
+  return tierSizes(own, Math.floor(dram / holders), tables / holders);
 }

@@ -51,7 +51,8 @@ const QUOTED = 800;
 /** Milliseconds a worker has to stop when asked, before it is killed. */
 const PATIENCE = 5000;
 
-async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+/** The lines of a stream, the last one also without its end. */
+export async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
   let rest = "";
   for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + chunk).split("\n");

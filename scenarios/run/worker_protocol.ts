@@ -6,8 +6,9 @@
  * @module
  */
 
-import type { QualityRecord, SampleRecord, TierRecord } from "../record.ts";
+import type { QualityRecord, RankRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy } from "../../ffi/options.ts";
+import type { Mpi } from "../../ffi/ranks.ts";
 import type { PmemLibrary, StorageType } from "../../ffi/storage.ts";
 import type { TrainerOptions, TrainerTable } from "../../ffi/trainer.ts";
 import type { ResolvedInitializer } from "../scenario.ts";
@@ -82,6 +83,38 @@ export interface SpeedOutcome
   readonly waitingKeys?: number;
   /** Checkpoints, where some were asked for. */
   readonly checkpoint?: NonNullable<SampleRecord["checkpoint"]>;
+  /** What this rank sent in the counted steps; absent without ranks. */
+  readonly exchange?: Pick<RankRecord, "messages" | "sentBytes" | "receivedBytes" | "messageNs">;
+  /** All ranks and what started them; absent without ranks. */
+  readonly cluster?: RankFacts;
+}
+
+/** What ranks said of themselves. */
+export interface RankFacts {
+  /** Name and version of the MPI. */
+  readonly library: string;
+  /** Every rank, in their order, with its outcome. */
+  readonly ranks: readonly { readonly hello: RankHello; readonly outcome: SpeedOutcome }[];
+}
+
+/** What a rank says when it has joined. */
+export interface RankHello extends Pick<RankRecord, "rank" | "host" | "machine"> {
+  /** Its process on its host. */
+  readonly pid: number;
+  /** Name and version of the MPI. */
+  readonly library: string;
+}
+
+/** What all ranks of a job are to do. */
+export interface RankJob {
+  /** The MPI that starts them; absent: one rank alone. */
+  readonly mpi?: Mpi;
+  /** How many of them, the last ones, only hold rows. */
+  readonly servers: number;
+  /** Of a rank that holds rows; its folders are within those named here. */
+  readonly spec: WorkerSpec;
+  /** Store of a rank that holds none. */
+  readonly empty: WorkerStore;
 }
 
 /** What a quality run found. */
@@ -100,4 +133,5 @@ export type WorkerPhase = "fill" | "warmup" | "train" | "evaluate";
 export type WorkerMessage =
   | { readonly type: "progress"; readonly phase: WorkerPhase; readonly done: number; readonly total: number }
   | { readonly type: "outcome"; readonly outcome: SpeedOutcome | QualityOutcome }
+  | { readonly type: "rank"; readonly hello: RankHello }
   | { readonly type: "error"; readonly message: string };

@@ -136,6 +136,7 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
       memoryLimit: () => undefined,
       isInMemory: () => Promise.resolve(false),
       command: [Deno.execPath(), ...flags, script, log, JSON.stringify(behaviours)],
+      rankStart: () => ({ launcher: "none", words: [], environment: {} }),
       versions: () => ({ tierbench: "0" }),
     },
     starts: async () => {

@@ -1,0 +1,99 @@
+/**
+ * The rules between ranks and the rest of a scenario: how many may train, and what does not run over ranks.
+ *
+ * @module
+ */
+
+import { type DocumentPath, foundText, type Problem } from "../base/diagnostics.ts";
+import { layoutOf, type RankCluster, trainersOf } from "./cluster.ts";
+import type { Scenario, Workload } from "./scenario.ts";
+
+/** Numbers of ranks that may train: a batch has eight micro-shards, and each rank a whole subtree of their sum. */
+const TRAINERS: readonly number[] = [1, 2, 4, 8];
+
+/** What is wrong with the ranks of a scenario; empty without ranks. */
+export function checkCluster({ cluster, workload = {}, checkpoint, ablation }: Scenario): Problem[] {
+  if (cluster === undefined) return [];
+  const problems = [...checkRanks(cluster), ...checkWorkload(workload)];
+  if (checkpoint !== undefined && (checkpoint.interval ?? "none") !== "none") {
+    problems.push({
+      path: ["checkpoint", "interval"],
+      message: `expected "none" with "cluster", found ${foundText(checkpoint.interval)}`,
+      hint: "ranks write no checkpoints",
+    });
+  }
+  for (const name of ["microBatch", "deterministic"] as const) {
+    const value = ablation?.switches[name];
+    if (value !== undefined) problems.push(refused(["ablation", "switches", name], value, WHY[name]));
+  }
+  return problems;
+}
+
+/** Why a field is refused over ranks, and what to do. */
+const WHY = {
+  microBatch: "over ranks a batch is cut into micro-shards already",
+  deterministic: "over ranks results are the same bits on any number of them",
+  combiner: "one process must have a bag whole; give its columns tables without one",
+  counts: "ranks send no counts of keys, and expire nothing",
+} as const;
+
+function refused(path: DocumentPath, found: unknown, hint: string): Problem {
+  return { path, message: `expected no such field with "cluster", found ${foundText(found)}`, hint };
+}
+
+function checkRanks(cluster: RankCluster): Problem[] {
+  const { ranks, servers = 0, layout, launcher } = cluster;
+  const problems: Problem[] = [];
+  const at = (field: keyof RankCluster) => ["cluster", field];
+  const trainers = trainersOf(cluster);
+  if (servers >= ranks) {
+    problems.push({
+      path: at("servers"),
+      message: `expected fewer servers than the ${ranks} ranks, found ${servers}`,
+      hint: `"ranks" counts servers, too: ${servers + 1} of them leave one that trains`,
+    });
+  } else if (!TRAINERS.includes(trainers)) {
+    problems.push({
+      path: at("ranks"),
+      message: `expected 1, 2, 4 or 8 ranks that train, found ${trainers}` +
+        (servers === 0 ? "" : ` (${ranks} ranks, ${servers} of them servers)`),
+    });
+  }
+  if (layout !== undefined && layout !== layoutOf(cluster)) {
+    problems.push({
+      path: at("layout"),
+      message: `expected "${layoutOf(cluster)}" with ${servers} servers, found "${layout}"`,
+      hint: layout === "servers" ? 'say how many: "servers": 1' : 'leave "servers" out: every rank holds rows',
+    });
+  }
+  if (launcher === "none" && ranks > 1) {
+    problems.push({
+      path: at("launcher"),
+      message: `expected "mpirun" or "srun" to start ${ranks} ranks, found "none"`,
+      hint: '"none" is for one rank alone',
+    });
+  }
+  return problems;
+}
+
+function checkWorkload({ deterministic, optimisations = {}, tables = {}, ...all }: Workload): Problem[] {
+  const problems: Problem[] = [];
+  const report = (path: DocumentPath, found: unknown, hint: string) => problems.push(refused(path, found, hint));
+  const { microBatch = 1 } = optimisations;
+  if (microBatch > 1) report(["workload", "optimisations", "microBatch"], microBatch, WHY.microBatch);
+  if (deterministic === false) report(["workload", "deterministic"], false, WHY.deterministic);
+  for (const [path, one] of [[["workload"], all], ...Object.entries(tables).map(tableAt)] as const) {
+    const { admission = "none", expiry = "none", record = [] } = one;
+    if (admission !== "none") report([...path, "admission"], admission, WHY.counts);
+    if (expiry !== "none") report([...path, "expiry"], expiry, WHY.counts);
+    if (record.length > 0) report([...path, "record"], record, WHY.counts);
+    if ("combiner" in one && one.combiner !== undefined) report([...path, "combiner"], one.combiner, WHY.combiner);
+  }
+  return problems;
+}
+
+type Table = NonNullable<Workload["tables"]>[string];
+
+function tableAt([name, table]: readonly [string, Table]): readonly [readonly string[], Table] {
+  return [["workload", "tables", name], table];
+}

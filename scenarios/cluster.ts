@@ -1,0 +1,83 @@
+/**
+ * What a scenario says about ranks: several processes that train one model.
+ *
+ * @module
+ */
+
+import { described, whole } from "../base/schema_parts.ts";
+import * as v from "../base/valibot.ts";
+
+/** What starts ranks; `none`: nothing, one rank alone. */
+export type RankLauncher = "mpirun" | "srun" | "none";
+
+/** Who holds rows: every rank, which all train, or the last ranks, which do not train. */
+export type RankLayout = "collocated" | "servers";
+
+/** An MPI by its name; `auto`: the first that is here. */
+export type RankMpi = "auto" | "openmpi" | "mpich" | "mpi";
+
+/** Ranks as a scenario says them. */
+export interface RankCluster {
+  /** Processes in all, servers included; 1, 2, 4 or 8 of them train. */
+  ranks: number;
+  /** How many of them, the last ones, only hold rows. Default 0. */
+  servers?: number;
+  /** Default: "servers" with servers, else "collocated". */
+  layout?: RankLayout;
+  /** What starts them. Default "mpirun". */
+  launcher?: RankLauncher;
+  /** The MPI whose launcher starts them. Default "auto". */
+  mpi?: RankMpi;
+}
+
+/** Ranks with every default filled in; a layout that is absent follows from the servers. */
+export type ResolvedRankCluster = Readonly<Required<Omit<RankCluster, "layout">> & Pick<RankCluster, "layout">>;
+
+/** Most ranks of a job, as in `native/ranks/ranks.h`. */
+const MOST_RANKS = 1024;
+
+/** Field `cluster`. */
+export const rankCluster: v.GenericSchema<RankCluster> = described(
+  v.strictObject({
+    ranks: whole("Processes in all, servers included; 1, 2, 4 or 8 of them train.", 1, MOST_RANKS),
+    servers: v.exactOptional(
+      whole("How many of the ranks, the last ones, only hold rows. Default 0.", 0, MOST_RANKS - 1),
+    ),
+    layout: v.exactOptional(described(
+      v.picklist(["collocated", "servers"]),
+      '"collocated": every rank trains and holds rows; "servers": the last ranks hold rows, the others train. Default: by ' +
+        '"servers".',
+    )),
+    launcher: v.exactOptional(described(
+      v.picklist(["mpirun", "srun", "none"]),
+      'What starts the ranks: "mpirun" of the MPI; "srun" of Slurm; "none": nothing, one rank alone. Default "mpirun".',
+    )),
+    mpi: v.exactOptional(described(
+      v.picklist(["auto", "openmpi", "mpich", "mpi"]),
+      'The MPI: "openmpi", "mpich", "mpi" where set-up found one mpicc without a name, or "auto": the first that is here. ' +
+        'Default "auto".',
+    )),
+  }),
+  "Ranks: processes that train one model together, over an MPI. Sizes of tiers are those of all ranks together.",
+);
+
+/** Ranks with every default filled in. */
+export function resolveCluster(written: RankCluster): ResolvedRankCluster {
+  const { ranks, servers = 0, layout, launcher = "mpirun", mpi = "auto" } = written;
+  return { ranks, servers, ...(layout === undefined ? {} : { layout }), launcher, mpi };
+}
+
+/** Ranks that train. */
+export function trainersOf({ ranks, servers = 0 }: Pick<RankCluster, "ranks" | "servers">): number {
+  return ranks - servers;
+}
+
+/** Ranks that hold rows. */
+export function holdersOf({ ranks, servers = 0 }: Pick<RankCluster, "ranks" | "servers">): number {
+  return servers === 0 ? ranks : servers;
+}
+
+/** Who holds rows. */
+export function layoutOf({ servers = 0 }: Pick<RankCluster, "servers">): RankLayout {
+  return servers === 0 ? "collocated" : "servers";
+}

@@ -1,0 +1,48 @@
+/**
+ * What ranks say, over a launcher that puts the output of all of them into one stream. Launchers read pipes by blocks and put
+ * blocks of several ranks behind one another, wherever a line ends. So a message is cut into lines of one length, of which a
+ * block holds a whole number: none is ever torn. Each says the rank's number and whether more of the message follows.
+ *
+ * @module
+ */
+
+import type { WorkerMessage } from "./worker_protocol.ts";
+
+/** Bytes of a line: an eighth of what pipes write whole and Open MPI reads at once (4096 bytes, PIPE_BUF). */
+const LINE = 512;
+/** Characters of a message in a line: what its number (at most four digits), signs and the end of the line leave. */
+const MOST = LINE - 8;
+const FORM = /^@(\d+)([+.])(.*)# *$/;
+
+/** JSON in ASCII, so that a character is a byte. */
+function asciiJson(value: unknown): string {
+  const escaped = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, escaped);
+}
+
+/** The lines of a rank's message, each with its end. */
+export function rankLines(rank: number, message: WorkerMessage): string[] {
+  const text = asciiJson(message);
+  const parts = Array.from({ length: Math.ceil(text.length / MOST) }, (_, i) => text.slice(i * MOST, (i + 1) * MOST));
+  return parts.map((part, i) => `@${rank}${i + 1 < parts.length ? "+" : "."}${part}#`.padEnd(LINE - 1) + "\n");
+}
+
+/** Puts the messages of ranks together again. */
+export class RankReader {
+  readonly #begun = new Map<number, string>();
+
+  /**
+   * Takes a line of the stream.
+   *
+   * @returns The message that it ends, "more" if it goes on, or undefined for a line that is a library's or the launcher's own.
+   */
+  read(line: string): { readonly rank: number; readonly message: WorkerMessage } | "more" | undefined {
+    const [, number = "", sign, part = ""] = FORM.exec(line) ?? [];
+    if (sign === undefined) return undefined;
+    const rank = Number(number);
+    const text = (this.#begun.get(rank) ?? "") + part;
+    if (sign === "+") this.#begun.set(rank, text);
+    else this.#begun.delete(rank);
+    return sign === "+" ? "more" : { rank, message: JSON.parse(text) as WorkerMessage };
+  }
+}

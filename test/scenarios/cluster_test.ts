@@ -1,0 +1,88 @@
+import "../native_library.ts";
+import { checkScenario } from "../../scenarios/check.ts";
+import { holdersOf, layoutOf, trainersOf } from "../../scenarios/cluster.ts";
+import { resolveScenario } from "../../scenarios/load.ts";
+import { rankTierSizes, tierSizes } from "../../scenarios/run/tier_sizes.ts";
+import type { Scenario } from "../../scenarios/scenario.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { FOUR } from "./fakes.ts";
+
+const { cluster: _, ...PLAIN } = { ...FOUR, cluster: undefined };
+const OVER: Scenario = { ...PLAIN, cluster: { ranks: 4, servers: 2 } };
+
+/** Path and message of everything that is wrong. */
+function wrong(scenario: unknown): string[] {
+  return checkScenario(scenario, []).map(({ path, message }) => `${path.join(".")}: ${message}`);
+}
+
+Deno.test("a scenario over ranks resolves, and its resolution is itself valid and stays as it is", async () => {
+  const resolved = await resolveScenario(OVER, "/");
+  assertEquals(resolved.cluster, { ranks: 4, servers: 2, launcher: "mpirun", mpi: "auto" });
+  assertEquals(await resolveScenario(resolved, "/"), resolved);
+  assertEquals([trainersOf(OVER.cluster!), holdersOf(OVER.cluster!), layoutOf(OVER.cluster!)], [2, 2, "servers"]);
+  assertEquals((await resolveScenario(PLAIN, "/")).cluster, undefined);
+});
+
+Deno.test.each([
+  [{ ranks: 3 }, "cluster.ranks: expected 1, 2, 4 or 8 ranks that train, found 3"],
+  [
+    { ranks: 4, servers: 1 },
+    "cluster.ranks: expected 1, 2, 4 or 8 ranks that train, found 3 (4 ranks, 1 of them servers)",
+  ],
+  [{ ranks: 2, servers: 2 }, "cluster.servers: expected fewer servers than the 2 ranks, found 2"],
+  [{ ranks: 2, layout: "servers" }, 'cluster.layout: expected "collocated" with 0 servers, found "servers"'],
+  [
+    { ranks: 3, servers: 1, layout: "collocated" },
+    'cluster.layout: expected "servers" with 1 servers, found "collocated"',
+  ],
+  [{ ranks: 2, launcher: "none" }, 'cluster.launcher: expected "mpirun" or "srun" to start 2 ranks, found "none"'],
+])("the ranks %j are refused", (cluster, message) => {
+  assertEquals(wrong({ ...PLAIN, cluster }), [message]);
+});
+
+Deno.test("what does not run over ranks is refused by its field, and runs without them", () => {
+  const fields: [Partial<Scenario>, string][] = [
+    [{ workload: { deterministic: false } }, "workload.deterministic"],
+    [{ workload: { optimisations: { microBatch: 2 } } }, "workload.optimisations.microBatch"],
+    [{ workload: { admission: { counter: { frequency: 2 } } } }, "workload.admission"],
+    [{ workload: { expiry: { steps: 9 } } }, "workload.expiry"],
+    [{ workload: { record: ["version"] } }, "workload.record"],
+    [{ workload: { tables: { C1: { expiry: { steps: 9 } } } } }, "workload.tables.C1.expiry"],
+    [
+      { workload: { tables: { bag: { columns: ["C1", "C2"], combiner: "mean" } } } },
+      "workload.tables.bag.combiner",
+    ],
+    [{ checkpoint: { interval: 4 } }, "checkpoint.interval"],
+    [
+      { workload: { steps: 4 }, ablation: { switches: { microBatch: 2 } } },
+      "ablation.switches.microBatch",
+    ],
+  ];
+  for (const [part, field] of fields) {
+    assertEquals(wrong({ ...PLAIN, ...part }), []);
+    const found = wrong({ ...PLAIN, ...part, cluster: { ranks: 2 } });
+    assert(found.length === 1 && found[0]?.startsWith(`${field}: `), `${field}: ${found.join("; ")}`);
+  }
+  const asynchronous = { ...PLAIN, workload: { optimisations: { asyncEmbedding: true } }, cluster: { ranks: 2 } };
+  assertEquals(wrong(asynchronous), []);
+});
+
+Deno.test("a matrix varies ranks and servers, and what is wrong in it is found where it is", () => {
+  const cluster = { ranks: 1 };
+  assertEquals(wrong({ ...PLAIN, cluster, matrix: { "cluster.ranks": [1, 2, 4, 8] } }), []);
+  const [found] = checkScenario({ ...PLAIN, cluster, matrix: { "cluster.ranks": [1, 5] } }, []);
+  assertEquals(found?.path, ["matrix", "cluster.ranks", 1]);
+});
+
+Deno.test("ranks that hold rows have an equal part of the sizes, and room for theirs in the last tier", async () => {
+  const { configurations } = await resolveScenario(PLAIN, "/");
+  const { fsdax } = configurations;
+  assert(fsdax !== undefined);
+  const [dram, tables] = [2 ** 26, 2 ** 30];
+  assertEquals(rankTierSizes(fsdax, { dram, tables, holders: 1 }), tierSizes(fsdax, dram, tables));
+  const [first, last = 0] = rankTierSizes(fsdax, { dram, tables, holders: 4 });
+  assertEquals(first, dram / 4);
+  assert(last > tables / 4 && last < tables, `${last} bytes`);
+  const sized = { ...fsdax, size: [2 ** 20, 2 ** 24] };
+  assertEquals(rankTierSizes(sized, { dram, tables, holders: 2 }), [2 ** 19, 2 ** 23]);
+});

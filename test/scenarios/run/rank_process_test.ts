@@ -1,0 +1,210 @@
+/** Jobs of real ranks: what they give back, and what is left when one of them fails. */
+
+import "../../native_library.ts";
+import { generateData } from "../../../ffi/data.ts";
+import { type RankStart, rankStart } from "../../../scenarios/run/rank_launcher.ts";
+import { failureText, runRanks } from "../../../scenarios/run/rank_process.ts";
+import { UnavailableError } from "../../../scenarios/run/configurations.ts";
+import type { RankJob, SpeedOutcome } from "../../../scenarios/run/worker_protocol.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
+
+/** Random kills of a rank; more in the nightly run. */
+const KILLS = Number(Deno.env.get("TIERBENCH_RANK_KILLS") ?? 2);
+const STORE = { storage: "DRAM", size: [2 ** 27], sizeCounts: "all", seed: 5, native: {} } as const;
+
+/** How ranks of an MPI are started here, or why they cannot be. */
+function startOf(mpi: "openmpi" | "mpich", ranks: number): RankStart | string {
+  try {
+    return rankStart({ ranks, servers: 0, launcher: "mpirun", mpi });
+  } catch (error) {
+    if (error instanceof UnavailableError) return error.message;
+    throw error;
+  }
+}
+
+async function withData(test: (data: string, folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "tierbench-ranks-" });
+  try {
+    await generateData({ out: `${folder}/train.bin`, rows: 4096, scale: 0.001, seed: 1 });
+    await test(`${folder}/train.bin`, folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function jobOf(
+  start: RankStart,
+  data: string,
+  more: { servers?: number; steps?: number; store?: object } = {},
+): RankJob {
+  const tables = Array.from({ length: 26 }, (_, i) => ({ name: `C${i + 1}`, dim: 4, columns: [`C${i + 1}`] }));
+  const trainer = { data, tables, batch: 256, hidden: [16, 8], wideBuckets: 200, threads: 1, seed: 1 };
+  const { servers = 0, steps = 4, store = STORE } = more;
+  const spec = { task: "speed", warmup: 1, steps, store, trainer } as unknown as RankJob["spec"];
+  return { ...(start.mpi === undefined ? {} : { mpi: start.mpi }), servers, spec, empty: STORE };
+}
+
+/** Processes whose command line has these words. */
+function processesWith(words: string): number[] {
+  return [...Deno.readDirSync("/proc")].filter(({ name }) => /^\d+$/.test(name)).flatMap(({ name }) => {
+    try {
+      return Deno.readTextFileSync(`/proc/${name}/cmdline`).includes(words) ? [Number(name)] : [];
+    } catch {
+      return []; // gone meanwhile
+    }
+  });
+}
+
+/** Processes of ranks themselves, not their launcher. */
+function ranksOf(data: string): number[] {
+  return processesWith(data).filter((pid) => {
+    try {
+      return Deno.readTextFileSync(`/proc/${pid}/cmdline`).startsWith(Deno.execPath());
+    } catch {
+      return false;
+    }
+  });
+}
+
+for (const mpi of ["openmpi", "mpich"] as const) {
+  const start = startOf(mpi, 2);
+  const why = typeof start === "string" ? ` (skipped: ${start})` : "";
+  const ignore = typeof start === "string";
+  const started = start as RankStart;
+
+  Deno.test(
+    `${mpi}: ranks give one outcome with each rank's, to the bits of one rank alone${why}`,
+    { ignore },
+    async () => {
+      await withData(async (data, folder) => {
+        const alone = rankStart({ ranks: 1, servers: 0, launcher: "mpirun", mpi });
+        const one = await runRanks(jobOf(alone, data), { start: alone, count: 1, environment: {} }) as SpeedOutcome;
+        const store = { ...STORE, storage: "DRAM_SSDHASH", size: [2 ** 18, 2 ** 31], sizeCounts: "rows", path: folder };
+        const layouts = [{}, { servers: 1, store }] as const;
+        for (const layout of layouts) {
+          const options = { start: started, count: 2, environment: {} };
+          const two = await runRanks(jobOf(started, data, layout), options) as SpeedOutcome;
+          assertEquals([two.digest, two.loss], [one.digest, one.loss]);
+          const ranks = two.cluster?.ranks ?? [];
+          assertEquals(ranks.map(({ hello: { rank, host } }) => [rank, host]), [0, 1].map((i) => [i, Deno.hostname()]));
+          const [a, b] = ranks.map(({ outcome }) => outcome.exchange);
+          assert(a !== undefined && b !== undefined && a.sentBytes > 0 && a.sentBytes === b.receivedBytes);
+          assert(a.messages > 0 && a.messageNs > 0);
+          assertEquals(ranks.map(({ outcome }) => outcome.tiers.length), "servers" in layout ? [1, 2] : [1, 1]);
+        }
+        assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["train.bin"]);
+        assertEquals(processesWith(data), []);
+      });
+    },
+  );
+
+  Deno.test(
+    `${mpi}: a rank that is killed is named, and nobody is left within ten seconds${why}`,
+    { ignore },
+    async () => {
+      await withData(async (data) => {
+        for (let kill = 0; kill < KILLS; kill++) {
+          let training = () => {};
+          const begun = new Promise<void>((resolve) => training = resolve);
+          const failed = assertRejects(() =>
+            runRanks(jobOf(started, data, { steps: 1_000_000 }), {
+              start: started,
+              count: 2,
+              environment: {},
+              onProgress: (phase) => phase === "train" ? training() : undefined,
+            }), Error);
+          await begun;
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 100));
+          const ranks = ranksOf(data);
+          assertEquals(ranks.length, 2);
+          const victim = ranks[Math.random() < 0.5 ? 0 : 1] as number;
+          const killed = performance.now();
+          Deno.kill(victim, "SIGKILL");
+          const { message } = await failed;
+          assert(performance.now() - killed < 10_000, `ended after ${performance.now() - killed} ms`);
+          assert(new RegExp(`^Rank [01] of 2 on ".+" \\(process ${victim}\\) ended`).test(message), message);
+          assertEquals(processesWith(data), []);
+        }
+      });
+    },
+  );
+
+  Deno.test(
+    `${mpi}: a store that is full and one that cannot open fail by the rank, before a step${why}`,
+    { ignore },
+    async () => {
+      await withData(async (data) => {
+        for (
+          const [store, expected] of [
+            [{ size: [2 ** 16], sizeCounts: "rows" }, /full|no room|no tier/i],
+            [{ size: [1] }, /below the minimum/],
+          ] as const
+        ) {
+          const phases = new Set<string>();
+          const job = jobOf(started, data, { store: { ...STORE, ...store } });
+          const { message } = await assertRejects(
+            () =>
+              runRanks(job, { start: started, count: 2, environment: {}, onProgress: (phase) => phases.add(phase) }),
+            Error,
+          );
+          assert(/^Rank [01] of 2/.test(message) && expected.test(message), message);
+          assert(!phases.has("warmup") && !phases.has("train"), [...phases].join());
+          assertEquals(processesWith(data), []);
+        }
+      });
+    },
+  );
+
+  Deno.test(`${mpi}: a job whose run is stopped leaves nobody${why}`, { ignore }, async () => {
+    await withData(async (data) => {
+      const stop = new AbortController();
+      await assertRejects(
+        () =>
+          runRanks(jobOf(started, data, { steps: 1_000_000 }), {
+            start: started,
+            count: 2,
+            environment: {},
+            signal: stop.signal,
+            onProgress: (phase) => phase === "train" ? stop.abort(new Error("stopped")) : undefined,
+          }),
+        Error,
+        "stopped",
+      );
+      assertEquals(processesWith(data), []);
+    });
+  });
+}
+
+Deno.test("a launcher that cannot start ranks is quoted, with the ranks that did not start", async () => {
+  await withData(async (data) => {
+    const start = { mpi: "openmpi", launcher: "mpirun", words: ["sh", "-c", "echo no slots >&2; exit 3"] } as const;
+    const { message } = await assertRejects(
+      () =>
+        runRanks(jobOf({ ...start, environment: {} }, data), {
+          start: { ...start, environment: {} },
+          count: 2,
+          environment: {},
+        }),
+      Error,
+    );
+    assertEquals(message, "Rank 0, 1 of 2 did not start: the launcher ended with exit code 3; it said: no slots");
+  });
+});
+
+Deno.test("the rank that ended is read off what Open MPI and MPICH print", () => {
+  const hello = (rank: number) => ({
+    ...{ rank, host: "n1", pid: 40 + rank, library: "x" },
+    machine: { cpu: "c", cpus: 1, memoryBytes: 1, kernel: "6" },
+  });
+  const hellos = new Map([0, 1].map((rank) => [rank, hello(rank)]));
+  const end = { count: 2, hellos, errors: new Map<number, string>(), how: "exit code 137" };
+  const openmpi = "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 (Killed).";
+  const mpich = "=   BAD TERMINATION\n=   PID 41 RUNNING AT n1\n=   EXIT CODE: 9\n";
+  for (const [printed, words] of [[openmpi, "signal 9"], [mpich, "exit code 9"]] as const) {
+    assertEquals(
+      failureText({ ...end, printed }),
+      `Rank 1 of 2 on "n1" (process 41) ended without a word (${words}); the others were ended`,
+    );
+  }
+  assertEquals(failureText({ ...end, printed: "", errors: new Map([[1, "no"]]) }), 'Rank 1 of 2 on "n1": no');
+});
