@@ -74,15 +74,16 @@ bool ts_index_next(const ts_index *index, ts_index_cursor *c, int64_t *key, ts_l
       c->bucket = 0;
       c->slot = s->number << 3;
     }
-    for (; c->bucket < s->buckets; c->bucket++, c->slot &= ~7u)
+    for (; c->bucket < s->buckets; c->bucket++, c->slot &= ~7u) {
+      const ts_bucket *bucket = ts_segment_bucket(s, ts_segment_visited(s, c->bucket));
       while ((c->slot & 7) < TS_BUCKET_SLOTS) {
-        const ts_bucket *bucket = ts_segment_bucket(s, c->bucket);
         uint32_t j = c->slot++ & 7;
         *location = ts_bucket_location(bucket, j);
         if (*location == TS_BUCKET_EMPTY) continue;
         *key = ts_bucket_key(bucket, j);
         return true;
       }
+    }
     uint64_t width = s->depth == 0 ? 0 : UINT64_C(1) << (64 - s->depth);
     uint64_t following = (c->hash_position & ~(width - 1)) + width; /* 0 after the last; width 0: the only one */
     if (s->depth == 0 || following == 0) return false;

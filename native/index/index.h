@@ -129,7 +129,8 @@ bool ts_index_remove(ts_index *index, int64_t key, uint64_t hash);
  * removed meanwhile may be missed, and a rebuild may show entries twice; a cursor stays valid across changes. */
 typedef struct ts_index_cursor {
   uint64_t hash_position; /* where the segment begins, among hashes without their skipped bits */
-  uint32_t bucket, slot;  /* slot: and above its three bits the number of the segment, to notice a rebuild */
+  uint32_t bucket;        /* how many of the segment came before (ts_segment_visited) */
+  uint32_t slot;          /* and above its three bits the number of the segment, to notice a rebuild */
 } ts_index_cursor;
 bool ts_index_next(const ts_index *index, ts_index_cursor *cursor, int64_t *key, ts_location *location);
 

@@ -31,12 +31,26 @@ void ts_segment_destroy(ts_blocks *blocks, ts_segment *s) {
   ts_piece_give_back(ts_blocks_pieces(blocks), s, header_bytes(s->buckets));
 }
 
+/* About 0.618 of the buckets; see ts_segment_visited. */
+static uint32_t stride_of(uint32_t buckets) {
+  for (uint32_t stride = (uint32_t)((uint64_t)buckets * 0x9e3779b9u >> 32) | 1u;; stride++) {
+    uint32_t a = buckets, b = stride;
+    while (b != 0) {
+      const uint32_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    if (a == 1) return stride;
+  }
+}
+
 ts_segment *ts_segment_create(ts_blocks *blocks, uint32_t buckets, uint32_t depth, uint32_t number) {
   ts_pieces *pieces = ts_blocks_pieces(blocks);
   ts_segment *s = ts_piece_take(pieces, header_bytes(buckets));
   if (s == NULL) return NULL;
   s->buckets = buckets;
   s->depth = depth;
+  s->stride = stride_of(buckets);
   s->number = number;
   for (uint32_t i = 0; i < blocks_of(buckets); i++) {
     s->blocks[i] = buckets < TS_SEGMENT_BLOCK ? ts_piece_take(pieces, buckets * sizeof(ts_bucket)) : ts_blocks_take(blocks);

@@ -24,6 +24,7 @@ typedef struct ts_segment {
   /* Everybody's, constant. */
   _Alignas(64) uint32_t buckets;
   uint32_t depth; /* hash bits that name this segment, after the skipped ones */
+  uint32_t stride; /* from one bucket to the next of a walk: ts_segment_visited */
   ts_bucket *blocks[];
 } ts_segment;
 
@@ -58,6 +59,14 @@ static inline uint32_t ts_segment_home(const ts_segment *s, uint64_t hash) {
 
 static inline ts_bucket *ts_segment_bucket(const ts_segment *s, uint32_t bucket) {
   return s->blocks[bucket >> TS_SEGMENT_BLOCK_BITS] + (bucket & (TS_SEGMENT_BLOCK - 1));
+}
+
+/* The bucket that a walk visits as number `n`. Not in the order of homes: whoever adds the keys of a walk to another index
+ * would fill each of its segments from one end, and search ever longer there. A stride of the golden section leaves what was
+ * visited so far spread evenly, wherever the walk is (the three-distance theorem); it has no divisor in common with the
+ * number of buckets, so each has its turn. */
+static inline uint32_t ts_segment_visited(const ts_segment *s, uint32_t n) {
+  return (uint32_t)((uint64_t)n * s->stride % s->buckets);
 }
 
 static inline uint32_t ts_segment_after(const ts_segment *s, uint32_t bucket) {

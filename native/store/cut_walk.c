@@ -12,6 +12,9 @@
 #define ENTRIES_A_HOLD 4096u /* looked at under one hold of a shard's lock */
 #define CHANGES_A_BLOCK (UINT64_C(8) << 10) /* words */
 #define RECORDS_A_PIECE 256u
+/* A delta of at least a 16th of the slots reads all records. A disk reads one record here and one there at a few dozen
+ * megabytes a second, and megabytes at a time at hundreds. */
+#define SWEPT_SHARE_BITS 4u
 
 typedef struct walk {
   ts_cut *cut;
@@ -85,6 +88,20 @@ static void walk_shard(walk *w, ts_shard *shard, uint32_t tier) {
   give(w);
 }
 
+/* Where records come from: a sweep, or a walk where there is none. */
+typedef struct source {
+  ts_records_sweep *sweep;
+  uint64_t cursor;
+} source;
+
+typedef struct found_records {
+  int64_t keys[RECORDS_A_PIECE];
+  const unsigned char *rows[RECORDS_A_PIECE]; /* NULL: it was read again, into the work */
+  ts_record_place places[RECORDS_A_PIECE];
+  uint32_t got;
+  bool read; /* rows and places are there */
+} found_records;
+
 /* The rows among these keys that are records only, read into the work: as nobody has changed them since, or told before. */
 static int32_t read_records(ts_table *table, ts_work *work, ts_err err) {
   ts_work_by_shard(table, work);
@@ -109,42 +126,96 @@ static int32_t read_records(ts_table *table, ts_work *work, ts_err err) {
   return status;
 }
 
-/* Some keys of the tier of records; *more: there may be others. */
-static int32_t walk_some(walk *w, ts_table *table, uint64_t *cursor, bool *more, ts_err err) {
-  int64_t keys[RECORDS_A_PIECE];
-  uint32_t got = 0;
+/* What a sweep read: a row is as it was read if its record is still where that was. What lies elsewhere by now was moved,
+ * or replaced by whoever moved the row down since: it is read again. */
+static int32_t take_read(ts_table *table, ts_work *work, found_records *p, ts_err err) {
+  ts_work_by_shard(table, work);
+  memset(work->state, 0, work->count);
+  int32_t status = TS_OK;
+  TS_SYNC("cut:walk:swept");
+  for (uint32_t s = 0; status == TS_OK && s < table->shard_count; s++) {
+    ts_shard *shard = &table->shards[s];
+    int64_t keys[RECORDS_A_PIECE];
+    ts_record_place places[RECORDS_A_PIECE];
+    uint8_t same[RECORDS_A_PIECE];
+    uint32_t numbers[RECORDS_A_PIECE], again[RECORDS_A_PIECE], n = 0, m = 0;
+    if (work->starts[s] == work->starts[s + 1]) continue;
+    pthread_mutex_lock(&shard->lock);
+    for (uint32_t i = work->starts[s]; i < work->starts[s + 1]; i++) {
+      const uint32_t d = work->order[i];
+      if (TS_LOCATION_TIER(ts_index_find_one(&shard->index, work->keys[d])) < TS_NOT_ADMITTED) continue;
+      keys[n] = work->keys[d];
+      places[n] = p->places[d];
+      numbers[n++] = d;
+    }
+    ts_records_tier(table->store)->records->sweeps->still(table->records, n, keys, places, same);
+    for (uint32_t i = 0; i < n; i++) {
+      work->state[numbers[i]] = 1;
+      if (same[i]) continue;
+      p->rows[numbers[i]] = NULL;
+      again[m++] = numbers[i];
+    }
+    if (m > 0) status = ts_fetch_again(table, work, again, m, err);
+    pthread_mutex_unlock(&shard->lock);
+  }
+  return status;
+}
+
+/* Some keys of the tier of records, and where they lie together their rows. */
+static int32_t next_records(ts_table *table, source *from, uint32_t most, found_records *p, ts_err err) {
+  const ts_records_ops *ops = ts_records_tier(table->store)->records;
+  p->read = false;
+  if (from->sweep == NULL) return ops->walk(table->records, &from->cursor, most, p->keys, NULL, NULL, &p->got, err);
+  return ops->sweeps->next(table->records, from->sweep, most, p->keys, p->rows, p->places, &p->read, &p->got, err);
+}
+
+static int32_t walk_some(walk *w, ts_table *table, source *from, bool *more, ts_err err) {
+  found_records p = {.got = 0};
   ts_work *work = ts_work_acquire(table, RECORDS_A_PIECE, TS_WORK_LOOKUP);
   const uint32_t most = TS_MIN(TS_MIN(work->capacity, work->staging_capacity), RECORDS_A_PIECE);
-  int32_t status =
-      ts_records_tier(table->store)->records->walk(table->records, cursor, most, keys, NULL, NULL, &got, err);
+  int32_t status = next_records(table, from, most, &p, err);
   ts_work_clear(work);
-  for (uint32_t i = 0; status == TS_OK && i < got; i++) {
-    const uint64_t hash = ts_index_hash(keys[i]);
+  for (uint32_t i = 0; status == TS_OK && i < p.got; i++) {
+    const uint64_t hash = ts_index_hash(p.keys[i]);
     if (!ts_cut_has(w->cut, table->number, hash) || ts_cut_told(w->cut, table->number, hash)) continue;
-    work->times[ts_work_add(work, keys[i], hash)] = 0; /* a key may come twice */
+    const uint32_t d = ts_work_add(work, p.keys[i], hash); /* a key may come twice */
+    work->times[d] = 0;
+    p.rows[d] = p.rows[i]; /* d is at most i */
+    p.places[d] = p.places[i];
   }
-  if (status == TS_OK && work->count > 0) status = read_records(table, work, err);
+  if (status == TS_OK && work->count > 0) status = p.read ? take_read(table, work, &p, err) : read_records(table, work, err);
   const uint64_t stride = table->layout.stride;
   for (uint32_t d = 0; status == TS_OK && d < work->count; d++) {
     if (work->state[d] == 0) continue;
     if (w->used + sizeof(int64_t) + stride > w->cut->rows_bytes) give(w);
-    gather(w, &work->keys[d], sizeof(int64_t), ts_work_staging(work, d), stride);
+    gather(w, &work->keys[d], sizeof(int64_t), p.read && p.rows[d] != NULL ? p.rows[d] : ts_work_staging(work, d), stride);
   }
   ts_work_release(table->store, work);
-  done(w, got);
-  *more = got > 0;
+  done(w, p.got);
+  *more = p.got > 0;
   return status;
+}
+
+/* Whether so many records are wanted that reading all of them, one behind the other, takes less time. */
+static bool wants_most(const walk *w, const ts_table *table) {
+  const ts_changes *changes = &w->cut->tables[table->number].changes;
+  return !w->cut->delta || ts_changes_count(changes) >> (changes->log2 - TS_MIN(changes->log2, SWEPT_SHARE_BITS)) > 0;
 }
 
 static void walk_records(walk *w, ts_table *table) {
   char why[512] = "";
-  uint64_t cursor = 0;
+  source from = {.cursor = 0};
+  const ts_records_sweeps *sweeps = ts_records_tier(table->store)->records->sweeps;
   w->table = table->number;
   w->part = TS_CUT_ROWS;
+  /* Without memory for long reads, row by row. */
+  if (sweeps != NULL && wants_most(w, table) && sweeps->open(table->records, &from.sweep, (ts_err){NULL, 0}) != TS_OK)
+    from.sweep = NULL;
   for (bool more = true; more && !stopped(w);) {
-    const int32_t status = walk_some(w, table, &cursor, &more, (ts_err){why, sizeof why});
+    const int32_t status = walk_some(w, table, &from, &more, (ts_err){why, sizeof why});
     if (status != TS_OK) ts_cut_fail(w->cut, status, why);
   }
+  if (from.sweep != NULL) sweeps->close(table->records, from.sweep);
   give(w);
 }
 

@@ -146,6 +146,45 @@ static void can_be_filled_tightly(void) {
   finish(f);
 }
 
+/* Buckets between keys and their homes, the furthest. */
+static uint32_t furthest_from_home(const ts_index *index) {
+  const ts_index_directory *d = ts_index_directory_of(index);
+  uint32_t furthest = 0;
+  for (uint64_t i = 0; i < UINT64_C(1) << d->depth; i++) {
+    const ts_segment *s = ts_directory_segment(d, i);
+    for (uint32_t b = 0; b < s->buckets; b++)
+      for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
+        if (ts_bucket_location(ts_segment_bucket(s, b), j) == TS_BUCKET_EMPTY) continue;
+        const uint32_t home = ts_segment_home(s, ts_index_hash(ts_bucket_key(ts_segment_bucket(s, b), j)));
+        furthest = TS_MAX(furthest, home <= b ? b - home : b + s->buckets - home);
+      }
+  }
+  return furthest;
+}
+
+/* The keys of one index, in the order of a walk, are what a restore adds to another one: while it fills up, too, they lie near
+ * their homes. In the order of homes they would pile up at one end, hundreds of buckets away. */
+static void a_walk_fills_another_index_evenly(void) {
+  fixture *from = start(INT64_MAX, 0, 0, 0), *to = start(INT64_MAX, 0, 0, 0);
+  const uint64_t n = 100000;
+  grow_to(from, n);
+  ts_index_cursor cursor = {0};
+  int64_t key;
+  ts_location l;
+  uint64_t wanted, added = 0;
+  uint32_t worst = 0;
+  while (ts_index_next(&from->index, &cursor, &key, &l)) {
+    const uint64_t hash = ts_index_hash(key);
+    CHECK(ts_index_reserve(&to->index, &hash, 1, &wanted) == TS_OK);
+    ts_index_insert(&to->index, key, hash, l);
+    if (++added % 2000 == 0) worst = TS_MAX(worst, furthest_from_home(&to->index));
+  }
+  CHECK(added == n && to->index.live == n);
+  CHECK_MSG(worst < 100, "%u buckets from home", worst);
+  finish(from);
+  finish(to);
+}
+
 /* ---- against a plain map ---- */
 
 #define UNIVERSE 60000u
@@ -687,6 +726,7 @@ int main(void) {
   skip_missing_levels("index_test");
   grows_from_empty();
   can_be_filled_tightly();
+  a_walk_fills_another_index_evenly();
   agrees_with_a_map(1, 0, 0, 0);
   agrees_with_a_map(2, 4, 0, 0);
   agrees_with_a_map(3, 0, 96, 88);

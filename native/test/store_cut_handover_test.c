@@ -18,6 +18,7 @@ static char message[512];
 static const storage_type in_dram = {"DRAM", "DRAM", NULL, 1, false};
 static const storage_type over_ssd = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true};
 static const storage_type over_pmem = {"DRAM_PMEM", "DRAM_PMEM", "memkind", 2, false};
+static const storage_type over_leveldb = {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, 2, true};
 static const storage_type on_ssd = {"SSDHASH", "SSDHASH", NULL, 1, true};
 
 /* ---- threads ---- */
@@ -108,7 +109,7 @@ static ts_store *open_with(const storage_type *type, const char *sizes, const ch
   ts_config *config = config_of_type(type, sizes, "all");
   ts_config_set(config, "eviction_threads", evictors, NULL, 0);
   ts_config_set(config, "policy", "lru", NULL, 0);
-  if (type->ssd) ts_config_set(config, "ssdhash.garbage_percent", "20", NULL, 0);
+  if (type->ssd && strstr(type->name, "SSDHASH") != NULL) ts_config_set(config, "ssdhash.garbage_percent", "20", NULL, 0);
   ts_store *store = open_config(config);
   if (store == NULL) return NULL;
   config = CONFIG("name", "t", "learning_rate", "1");
@@ -330,21 +331,45 @@ static void down_before_memory_is_walked(bool change) {
 }
 
 /* Read as a record; then it comes up, changes and goes down again before the walk looks whether it did. */
-static void a_record_changes_after_it_was_read(bool back) {
-  ts_store *store = open_with(&over_ssd, "33554432,268435456", "0", 120000); /* the walk has working memory while it is held */
+static void a_record_changes_after_it_was_read(const storage_type *type, const char *point, bool back) {
+  ts_store *store = open_with(type, "33554432,268435456", "0", 120000); /* the walk has working memory while it is held */
+  if (store == NULL) return;
   held h;
   begin_now(&h, store);
   ts_sync_start();
-  ts_sync_close("cut:walk:records");
+  ts_sync_close(point);
   start(&h.writer, write_cut);
-  CHECK(ts_sync_await("cut:walk:records", 1));
+  CHECK(ts_sync_await(point, 1));
   /* The first piece of records: some of these keys are in it. */
   for (int64_t key = 0; key < 20000; key += 400) update_now(store, key, 50);
   if (back) push_out(store, 19600);
-  ts_sync_open("cut:walk:records");
+  ts_sync_open(point);
   join(&h.writer, TS_OK);
   CHECK(ts_sync_stop());
   end_now(&h, "read before it changed");
+  ts_store_close(store);
+}
+
+/* Their records are older than the rows in memory, and are read as such; then the rows go down, and count as records. */
+static void changed_rows_go_down_after_their_records_were_read(void) {
+  ts_store *store = open_with(&over_ssd, "4194304,268435456", "0", 20000);
+  enum { N = 300 }; /* the first that went down: the first piece of records is of them */
+  for (int64_t key = 0; key < N; key++) push_out(store, key);
+  update_now(store, 0, N);
+  CHECK(tier_of(store, 0) == 0 && tier_of(store, N - 1) == 0);
+  held h;
+  begin_now(&h, store);
+  ts_sync_start();
+  ts_sync_close("cut:walk:swept");
+  start(&h.writer, write_cut);
+  CHECK(ts_sync_await("cut:walk:swept", 1));
+  const uint64_t again = counter_of(store, TS_STAT_records_read_again);
+  for (int64_t key = 0; key < N; key++) push_out(store, key);
+  ts_sync_open("cut:walk:swept");
+  join(&h.writer, TS_OK);
+  CHECK(ts_sync_stop());
+  CHECK_MSG(counter_of(store, TS_STAT_records_read_again) > again, "%s", "none of them was in that piece");
+  end_now(&h, "rows that went down");
   ts_store_close(store);
 }
 
@@ -410,7 +435,7 @@ static void grows_and_shrinks_under_the_walk(void) {
   ts_store_close(store);
 }
 
-/* The walk has found where records lie; they are rewritten elsewhere before it reads them. */
+/* The walk has read where records lay; they are rewritten elsewhere before it looks whether they are still there. */
 static void compaction_under_the_walk(uint32_t rows) {
   ts_store *store = open_with(&on_ssd, "33554432", "0", rows);
   update_now(store, 0, rows);
@@ -420,15 +445,15 @@ static void compaction_under_the_walk(uint32_t rows) {
   ts_sync_close_first("cut:walk:below_memory");
   start(&h.writer, write_cut);
   CHECK(ts_sync_await("cut:walk:below_memory", 1));
-  ts_sync_close_first("ssd:get:pinned");
+  ts_sync_close_first("cut:walk:swept");
   ts_sync_open("cut:walk:below_memory");
-  CHECK(ts_sync_await("ssd:get:pinned", 1));
+  CHECK(ts_sync_await("cut:walk:swept", 1));
   const uint64_t before = counter_of(store, TS_STAT_records_compacted);
   /* Half of the rows, over and over: files become garbage. */
   for (uint32_t i = 0; i < 30 && counter_of(store, TS_STAT_records_compacted) == before; i++)
     for (int64_t first = 0; first + 1000 < rows; first += 2000) update_now(store, first, 1000);
   CHECK_MSG(counter_of(store, TS_STAT_records_compacted) > before, "%s", "nothing was compacted");
-  ts_sync_open("ssd:get:pinned");
+  ts_sync_open("cut:walk:swept");
   join(&h.writer, TS_OK);
   CHECK(ts_sync_stop());
   end_now(&h, "records that were compacted");
@@ -497,8 +522,11 @@ int main(void) {
   for (uint32_t i = 0; i < 4; i++) up_after_memory_was_walked(i & 1, i >> 1);
   down_before_memory_is_walked(false);
   down_before_memory_is_walked(true);
-  a_record_changes_after_it_was_read(false);
-  a_record_changes_after_it_was_read(true);
+  for (uint32_t back = 0; back < 2; back++) {
+    a_record_changes_after_it_was_read(&over_ssd, "cut:walk:swept", back == 1);
+    a_record_changes_after_it_was_read(&over_leveldb, "cut:walk:records", back == 1);
+  }
+  changed_rows_go_down_after_their_records_were_read();
   up_between_memory_tiers();
   grows_and_shrinks_under_the_walk();
   compaction_under_the_walk(40000);

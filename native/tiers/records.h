@@ -96,6 +96,29 @@ typedef struct ts_records_cuts {
   const void *(*note)(ts_records *records, uint32_t *bytes);
 } ts_records_cuts;
 
+/* Where a record was read. */
+typedef struct ts_record_place {
+  uint64_t file, at;
+} ts_record_place;
+
+typedef struct ts_records_sweep ts_records_sweep;
+
+/* All live records in the order in which they lie on the medium, in long reads: what a walk of rows costs where it reads one
+ * record here and one there. Puts, removals and gets go on beside it. */
+typedef struct ts_records_sweeps {
+  /* Errors: TS_EFULL (DRAM refuses the smallest buffer), TS_ENOMEM: a walk does it, too. */
+  int32_t (*open)(ts_records *records, ts_records_sweep **out, ts_err err);
+  void (*close)(ts_records *records, ts_records_sweep *sweep);
+  /* Up to `n` records, *got = 0 ends. *read: the rows were read; rows[i] is valid until the next call, and places[i] is
+   * where. Otherwise these are keys of which `get` must read the records: those that were put or moved since the sweep
+   * began, and those whose place could not be read. Whatever lives all the time comes at least once; what moves meanwhile
+   * may come twice. */
+  int32_t (*next)(ts_records *records, ts_records_sweep *sweep, uint32_t n, int64_t *keys, const unsigned char **rows,
+                  ts_record_place *places, bool *read, uint32_t *got, ts_err err);
+  /* same[i]: the record of keys[i] is still the one at places[i]. */
+  void (*still)(ts_records *records, uint32_t n, const int64_t *keys, const ts_record_place *places, uint8_t *same);
+} ts_records_sweeps;
+
 typedef struct ts_records_ops {
   const char *type;  /* SSDHASH, LEVELDB, NULL */
   const char *place; /* SSD: rows are in files; NULL: nowhere */
@@ -130,6 +153,7 @@ typedef struct ts_records_ops {
   void (*count)(ts_records *records, ts_records_counts *out);
   void (*describe)(const ts_records *records, ts_text *text);
   const ts_records_cuts *cuts; /* NULL: it keeps no checkpoints */
+  const ts_records_sweeps *sweeps; /* NULL: keys are walked and rows got */
 } ts_records_ops;
 
 /* The checkpoints of a tier of this type. TS_EUNSUPPORTED by name where it keeps none. */

@@ -322,4 +322,5 @@ const ts_records_ops ts_ssdhash_records = {
     .count = count,
     .describe = describe,
     .cuts = &ts_ssd_cuts,
+    .sweeps = &ts_ssd_sweeps,
 };

@@ -292,6 +292,7 @@ int32_t ts_ssd_get(ts_records *records, uint32_t n, const int64_t *keys, unsigne
 int32_t ts_ssd_contains(ts_records *records, uint32_t n, const int64_t *keys, uint8_t *found, ts_err err);
 int32_t ts_ssd_walk_some(ts_records *records, uint64_t *cursor, uint32_t n, int64_t *keys, uint64_t *versions,
                          unsigned char *const *rows, uint32_t *got, ts_err err);
+extern const ts_records_sweeps ts_ssd_sweeps; /* sweep.c */
 void ts_ssd_readers_free(ts_ssd_table *t); /* the idle ones; no table uses them */
 
 /* ---- compact.c; no lock held ---- */
