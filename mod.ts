@@ -232,6 +232,7 @@ export {
   aucText,
   type CheckpointRecord,
   type ClusterRecord,
+  type ConditionsRecord,
   type CurveRecord,
   type DataRecord,
   type Evidence,

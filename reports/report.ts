@@ -41,6 +41,7 @@ export type {
   TierTraffic as CaseTierTraffic,
   Verdict,
 } from "./summary/summary_types.ts";
+export { type Finding, findingsOf, type Grade, gradeOf, type Severity } from "./summary/findings.ts";
 export type { Holding } from "./summary/holding.ts";
 export type { ScenarioView } from "./summary/scenario_view.ts";
 export { renderTerminal } from "./export/terminal.ts";

@@ -236,6 +236,27 @@ export interface ClusterRecord {
 }
 
 /** One speed sample: one worker process, or the ranks of one job, one configuration. */
+
+/** What the machine did while a sample ran, by counters of its kernel; shares are of the time of all processors. */
+export interface ConditionsRecord {
+  /** Time of the run itself and of its worker. */
+  readonly ownShare: number;
+  /** Time of everything else that this machine ran. */
+  readonly othersShare: number;
+  /** Time that a hypervisor gave to other guests (steal). */
+  readonly stolenShare: number;
+  /** Pages that went to or came from swap, of the whole machine. */
+  readonly swappedPages: number;
+  /** Pages that the kernel moved between NUMA nodes, of the whole machine. */
+  readonly migratedPages: number;
+  /**
+   * Time in which a limit of the control group held its processes back ÷ wall time of the sample; absent where there is no
+   * control group of version 2.
+   */
+  readonly throttledShare?: number;
+}
+
+/** One speed sample: one worker process, one configuration. */
 export interface SampleRecord extends SampleIdentity {
   /** Whether it completed. */
   readonly status: "completed";
@@ -287,6 +308,8 @@ export interface SampleRecord extends SampleIdentity {
   readonly digest: string;
   /** Environment variables set for this process alone. */
   readonly environment: Readonly<Record<string, string>>;
+  /** What else the machine did meanwhile; absent where its kernel does not count it, and in results of earlier versions. */
+  readonly conditions?: ConditionsRecord;
   /**
    * True if the medium may be virtual (a guest's NVDIMM): the code path is that of a measurement, the evidence
    * `emulated`, and no speed or price may be shown. Files of earlier versions say `measured` there.

@@ -84,6 +84,19 @@ static void packages(ts_probe *probe) {
   ts_names_free(&cpus);
 }
 
+/* The largest cache of the first CPU, shared or not (sysfs writes "32768K"). */
+static void last_cache(ts_probe *probe) {
+  char line[64];
+  uint64_t most = 0;
+  for (int i = 0; ts_probe_line(probe, line, sizeof line, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i); i++) {
+    char *unit;
+    uint64_t bytes = strtoull(line, &unit, 10);
+    bytes <<= *unit == 'M' ? 20 : *unit == 'K' ? 10 : 0;
+    if (bytes > most) most = bytes;
+  }
+  if (most > 0) ts_probe_number(probe, most, "cpu.last_cache_bytes");
+}
+
 void ts_probe_cpu(ts_probe *probe) {
   char line[8192];
   char *info = ts_probe_text(probe, "/proc/cpuinfo");
@@ -106,6 +119,7 @@ void ts_probe_cpu(ts_probe *probe) {
     ts_probe_number(probe, ts_list_count(line), "cpu.online_count");
   }
   packages(probe);
+  last_cache(probe);
   char *status = ts_probe_text(probe, "/proc/self/status");
   if (status != NULL && field(status, "Cpus_allowed_list", line, sizeof line)) {
     ts_probe_fact(probe, line, "cpu.allowed");

@@ -61,6 +61,12 @@ export function toMarkdown(summary: Summary): string {
     ...countedTables(summary, line),
     ...list(sentences),
     ...(cautions.length === 0 ? [] : ["", "**What limits this answer**", "", ...list(cautions)]),
+    "",
+    `**What speaks against these figures: ${summary.grade}**`,
+    "",
+    ...summary.findings.map(({ code, severity, seen, advice }) =>
+      `- \`${code}\` (${severity}) ${escapeMarkdown(`${seen}; ${advice}`)}.`
+    ),
     ...(summary.failed.length === 0
       ? []
       : ["", "**Failed samples**", "", ...summary.failed.map((one) => `- ${escapeMarkdown(errorText(one))}`)]),

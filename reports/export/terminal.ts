@@ -6,7 +6,7 @@
 
 import { resultsText, timesText } from "../summary/ablation_words.ts";
 import { percentText, prefixed, prefixFor, significant } from "../../base/numbers.ts";
-import { changeText, errorText, intervalText } from "../text/format.ts";
+import { changeText, countText, errorText, intervalText } from "../text/format.ts";
 import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "../summary/summary_types.ts";
@@ -40,9 +40,19 @@ export function renderTerminal(given: Summary, width: number = 120): string {
     ...sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),
     ...(cautions.length === 0 ? [] : [""]),
     ...cautions.flatMap((caution) => wrap(`${caution}.`, width, "note  ")),
+    ...wrap(findingsLine(summary), width, `${summary.grade}  `),
     ...summary.failed.flatMap((one) => wrap(errorText(one), width, "failed  ")),
   ];
   return lines.join("\n").replace(/^\n+/, "") + "\n";
+}
+
+/** Which rules found something, in how many cases; the report has the rest. */
+function findingsLine({ findings }: Summary): string {
+  if (findings.length === 0) return "nothing that the suite looks for speaks against these figures";
+  const codes = findings.map(({ code, cases }) =>
+    cases.length === 0 ? code : `${code} (${countText(cases.length, "case")})`
+  );
+  return `${codes.join(", ")}: the report says what was seen and what to do`;
 }
 
 const COLUMNS = [

@@ -57,7 +57,34 @@ the error of a media model nor of other machines.${comparisonText(cases)} Interv
 cases.</p><p class="note">Measured: the medium itself, wall clock. Emulated: the real code path on a faster medium, slowed
 to a model, wall clock; or on a medium that may be virtual, whose speed and price are withheld. Simulated: virtual
 time. Where the owner of the machine vouches for a medium, the way to it was looked at, and what it is is the owner's
-word alone.</p><p class="note">${same}</p>${models(summary)}${failed}</section>`;
+word alone.</p><p class="note">${same}</p>${findings(summary)}${models(summary)}${failed}</section>`;
+}
+
+/** What each grade says. */
+const GRADES: Readonly<Record<Summary["grade"], string>> = {
+  CLOSED: "Nothing that the suite looks for speaks against these figures.",
+  OPEN: "Something speaks against these figures; whether it matters has to be looked at.",
+  INVALID: "Some figures are not what they are called.",
+};
+
+/** What speaks against the figures. */
+function findings({ grade, findings }: Summary): Markup {
+  const found = findings.length === 0 ? undefined : table(
+    "What speaks against these figures",
+    [
+      { title: "code" },
+      { title: "severity", words: true },
+      { title: "cases", words: true },
+      { title: "seen", words: true },
+      { title: "what to do", words: true },
+    ],
+    findings.map((
+      { code, severity, cases, seen, advice },
+    ) => [code, severity, cases.join(", ") || "all", seen, advice]),
+  );
+  return html`<h3 id="findings">What speaks against these figures: ${grade}</h3><p class="note">${
+    GRADES[grade]
+  }</p>${found}`;
 }
 
 /** Machine, versions, data, scenario and raw records, all folded. */

@@ -10,6 +10,7 @@ import { ablation, aucChange } from "./ablation.ts";
 import { groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
 import { checkResult } from "./check_result.ts";
 import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./summary_types.ts";
+import { findingsOf, gradeOf } from "./findings.ts";
 import { priceCases } from "./pricing.ts";
 import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
@@ -47,6 +48,7 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
   const groups = groupSamples(result);
   const unpriced = groups.map((group) => summariseCase(result, group, groups));
   const { cases, pricing } = priceCases(unpriced, scenario, book);
+  const findings = findingsOf(result);
   const facts = {
     scenario,
     started: result.run.started,
@@ -62,6 +64,8 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     identical: identicalRows(result),
     pricing,
     claims: claimsOf(cases, pricing),
+    findings,
+    grade: gradeOf(findings),
   };
   return { ...facts, verdict: verdict(facts) };
 }

@@ -17,6 +17,7 @@ import type {
   Phase,
   TierRecord,
 } from "../../scenarios/record.ts";
+import type { Finding, Grade } from "./findings.ts";
 import type { Holding } from "./holding.ts";
 import type { ScenarioView } from "./scenario_view.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
@@ -511,6 +512,10 @@ export interface Summary {
   readonly pricing: Pricing | undefined;
   /** Savings taken apart, one a priced case that is compared. */
   readonly claims: readonly CaseClaim[];
+  /** What speaks against the figures, the worst first. */
+  readonly findings: readonly Finding[];
+  /** What the findings make of the run. */
+  readonly grade: Grade;
   /** The answer in words. */
   readonly verdict: Verdict;
 }

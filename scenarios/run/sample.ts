@@ -9,7 +9,8 @@ import { configurationOf, environmentOf, type Scratch } from "./configurations.t
 import type { Place } from "./place.ts";
 import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
-import type { MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
+import type { ConditionsRecord, MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
+import { conditionsBetween, counters } from "./conditions.ts";
 import { tablesOf } from "../../models/workloads/sizes.ts";
 import { clusterRecord, summedOutcome } from "./rank_record.ts";
 import { runRanks } from "./rank_process.ts";
@@ -92,6 +93,7 @@ interface TakenSample<O> {
   readonly seconds: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly scratch: Scratch | undefined;
+  readonly conditions: ConditionsRecord | undefined;
 }
 
 /** Runs a worker for a case. */
@@ -119,6 +121,7 @@ export async function takeSample(
   const store = await storeOf(one, paths, dependencies.mediaOptions);
   const environment = environmentOf(one);
   const started = new Date().toISOString();
+  const before = counters();
   const start = performance.now();
   const owners = [scratch, disk, chain].flatMap((one) => one?.owner ?? []);
   // Ranks would reach a limit of time at different steps.
@@ -132,7 +135,9 @@ export async function takeSample(
   } as WorkerSpec;
   const outcome = await runProcesses(one, spec, { command: dependencies.command, environment, ...control });
   const seconds = (performance.now() - start) / 1000;
+  const after = counters();
   return {
+    conditions: before && after && conditionsBetween(before, after, seconds),
     outcome,
     started,
     seconds,
@@ -358,6 +363,7 @@ export async function sampleRecord(
     tableBytes: outcome.tableBytes,
     digest: outcome.digest,
     environment: taken.environment,
+    ...(taken.conditions === undefined ? {} : { conditions: taken.conditions }),
     virtual: one.decision.virtual,
   };
 }
