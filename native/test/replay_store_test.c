@@ -96,7 +96,7 @@ static uint32_t all_keys(int64_t *all) {
 }
 
 static void over_records(ts_policy_kind kind, uint32_t stream, uint32_t batch, uint32_t batches, uint64_t capacity) {
-  static const storage_type type = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true};
+  static const storage_type type = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, NULL, 2, true};
   static int64_t all[UNIVERSE + 3], keys[70000];
   char what[96];
   snprintf(what, sizeof what, "%s, stream %u, batches of %u, %u rows", ts_policy_names[kind], stream, batch,
@@ -122,7 +122,7 @@ static void over_records(ts_policy_kind kind, uint32_t stream, uint32_t batch, u
 
 /* Over a memory tier rows that exist come in before new ones; when all exist, there is no difference. */
 static void over_memory(ts_policy_kind kind) {
-  static const storage_type type = {"DRAM_PMEM", "DRAM_PMEM", "memkind", 2, false};
+  static const storage_type type = {"DRAM_PMEM", "DRAM_PMEM", "memkind", NULL, 2, false};
   static int64_t all[UNIVERSE + 3];
   int64_t keys[500];
   ts_zipf zipf;
@@ -144,7 +144,7 @@ static void over_memory(ts_policy_kind kind) {
  * ts_cache_replay: exactly with lru, lfu, clock and sieve. What s3fifo and tinylfu remember of the departed lies in the words of
  * the places, which the store has in chunks that come one after the other: they may differ by a tenth. */
 static void key_after_key(ts_policy_kind kind) {
-  static const storage_type type = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true};
+  static const storage_type type = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, NULL, 2, true};
   enum { N = 9000, PLACES = 900 };
   static int64_t keys[N];
   float row[DIM];

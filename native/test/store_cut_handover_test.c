@@ -15,11 +15,11 @@
 static char message[512];
 #define ERR message, sizeof message
 
-static const storage_type in_dram = {"DRAM", "DRAM", NULL, 1, false};
-static const storage_type over_ssd = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true};
-static const storage_type over_pmem = {"DRAM_PMEM", "DRAM_PMEM", "memkind", 2, false};
-static const storage_type over_leveldb = {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, 2, true};
-static const storage_type on_ssd = {"SSDHASH", "SSDHASH", NULL, 1, true};
+static const storage_type in_dram = {"DRAM", "DRAM", NULL, NULL, 1, false};
+static const storage_type over_ssd = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, NULL, 2, true};
+static const storage_type over_pmem = {"DRAM_PMEM", "DRAM_PMEM", "memkind", NULL, 2, false};
+static const storage_type over_leveldb = {"DRAM_LEVELDB", "DRAM_LEVELDB", NULL, NULL, 2, true};
+static const storage_type on_ssd = {"SSDHASH", "SSDHASH", NULL, NULL, 1, true};
 
 /* ---- threads ---- */
 

@@ -13,7 +13,7 @@
 #define DIM 64u
 #define FIRST 20000 /* keys from here on push others out */
 
-static const storage_type over_ssd = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, 2, true};
+static const storage_type over_ssd = {"DRAM_SSDHASH", "DRAM_SSDHASH", NULL, NULL, 2, true};
 
 typedef struct call {
   pthread_t id;
