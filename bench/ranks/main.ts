@@ -2,7 +2,8 @@
  * `deno task bench:ranks`: what training over ranks costs on this machine. Messages of a step against bare all-to-all messages
  * of the same bytes, what fusing them and removing duplicates is worth, two ranks of one thread against one of two, and
  * whether all jobs give the same bits. Prints a table and writes `reports/out/bench-ranks.json`. All ranks share one machine:
- * the figures are of software, not of a network.
+ * the figures are of software, not of a network. Last, where namespaces are allowed, a step's exchange over limited links beside
+ * what the simulator takes it for. `--network`: this alone, kept in `models/validation/exchanges.json` for `docs/accuracy.md`.
  *
  * Exit codes: 0, bars reached or not; 1 if the run fails, or no MPI is installed; 2 for words it does not know.
  *
@@ -20,10 +21,13 @@ import { type Facts, machineFacts, run, writeResult } from "../program.ts";
 import { type BenchRow, tableRows } from "../rows.ts";
 import { parseValues } from "../simulator/rows.ts";
 import type { RankJob, RankReport } from "./rank.ts";
-import { exchangeRows, identicalRow, type Job, type StepRound, stepRows } from "./rows.ts";
+import { measureExchanges } from "./network.ts";
+import { EXCHANGES_FILE, type MeasuredExchanges } from "../../models/validation/exchanges.ts";
+import { exchangeRows, identicalRow, type Job, networkRows, type StepRound, stepRows } from "./rows.ts";
 
 /** The default scenario's tables and batch. */
 const TABLES = 26, BATCH = 2048, DIM = 16, VOCABULARY = 100_000;
+const PROGRAM = `${NATIVE_FOLDER}/build/bench/ranks_exchange`;
 const ROUNDS = 41, STEP_ROUNDS = 5, STEPS = [10, 40] as const, COMPARED = [0, 300] as const;
 
 /** The MPI whose launcher and shim are here. */
@@ -85,14 +89,28 @@ async function identical(mpi: Mpi, data: string): Promise<BenchRow> {
   return identicalRow(jobs);
 }
 
+/** The exchanges over limited links, kept for the page on the models' accuracy. */
+async function networkAlone(): Promise<void> {
+  await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, "ranks"]);
+  const exchanges = await measureExchanges(PROGRAM);
+  console.log(tableText(tableRows(await networkRows(exchanges))));
+  if (typeof exchanges === "string") return;
+  const { cpu, cores } = machineFacts(BUILT_LIBRARY);
+  const made = new Date().toISOString().slice(0, 10);
+  const kept: MeasuredExchanges = { made, machine: `${cpu}, ${cores} CPUs`, mpi: "mpich", exchanges };
+  await Deno.writeTextFile(`${ROOT}/${EXCHANGES_FILE}`, `${JSON.stringify(kept, undefined, 2)}\n`);
+  console.log(`Kept: ${EXCHANGES_FILE}`);
+}
+
 /** The bench. */
 async function main(args: readonly string[]): Promise<void> {
-  if (args.length > 0) {
-    console.error(`Cannot run bench:ranks with "${args.join(" ")}": it takes no words`);
+  if (args.length > 1 || args.some((word) => word !== "--network")) {
+    console.error(`Cannot run bench:ranks with "${args.join(" ")}": expected nothing, or --network`);
     Deno.exitCode = 2;
     return;
   }
   ensureBuild();
+  if (args.length > 0) return await networkAlone();
   const mpi = await installedMpi();
   await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, "ranks"]);
   const scratch = Deno.makeTempDirSync({ prefix: "bench-ranks-" });
@@ -100,12 +118,12 @@ async function main(args: readonly string[]): Promise<void> {
     const data = `${scratch}/train.bin`;
     await generateData({ out: data, rows: 120_000, scale: 0.01 });
     const words = [shimOf(mpi), ...[ROUNDS, TABLES, BATCH, DIM, VOCABULARY].map(String)];
-    const program = `${NATIVE_FOLDER}/build/bench/ranks_exchange`;
-    const values = parseValues(await run(`mpirun.${mpi}`, [...launch(mpi, 2), program, ...words]));
+    const values = parseValues(await run(`mpirun.${mpi}`, [...launch(mpi, 2), PROGRAM, ...words]));
     const rows = [
       ...exchangeRows(values, 2),
       ...(await steps(mpi, { data, batch: BATCH })),
       await identical(mpi, data),
+      ...await networkRows(await measureExchanges(PROGRAM)),
     ];
     console.log("\nTraining over ranks, all on this machine\n");
     console.log(tableText(tableRows(rows)));

@@ -7,6 +7,7 @@
 import { quantile } from "../../reports/statistics/quantiles.ts";
 import { BARS, type BenchRow, ratioRow } from "../rows.ts";
 import type { Values } from "../simulator/rows.ts";
+import { EXCHANGE_TOLERANCE, type MeasuredExchange, simulatedExchange } from "../../models/validation/exchanges.ts";
 import type { RankReport } from "./rank.ts";
 
 /** A job of ranks, and what each printed. */
@@ -98,4 +99,33 @@ export function identicalRow(jobs: readonly Job[]): BenchRow {
     ...BARS["ranks/identical"],
     note: differs.length === 0 ? names(others) : `other bits: ${names(differs)}`,
   };
+}
+
+/**
+ * Times of exchanges as the simulator has them against those over limited links: one row each, and the largest deviation.
+ *
+ * @param exchanges What was measured, or why nothing was.
+ */
+export async function networkRows(exchanges: readonly MeasuredExchange[] | string): Promise<BenchRow[]> {
+  const name = "simulated/measured";
+  const none = { value: null, low: null, high: null };
+  if (typeof exchanges === "string") return [{ name, ...none, unit: "ratio", note: `skipped: ${exchanges}` }];
+  const rows = await Promise.all(exchanges.map(async (exchange): Promise<BenchRow & { value: number }> => {
+    const simulated = await simulatedExchange(exchange);
+    const { rate, seconds, low, high } = exchange;
+    return {
+      name: `${name} ${rate / 1e9} Gbit/s`,
+      ...{ value: simulated / seconds, low: simulated / high, high: simulated / low, unit: "ratio" },
+      note: `${(simulated * 1e3).toFixed(1)} ms simulated, ${(seconds * 1e3).toFixed(1)} ms measured`,
+    };
+  }));
+  const deviations = rows.map(({ value }) => Math.abs(value - 1));
+  const worst = {
+    name,
+    ...none,
+    value: Math.max(...deviations),
+    unit: "largest deviation",
+    atMost: EXCHANGE_TOLERANCE,
+  };
+  return [worst, ...rows];
 }

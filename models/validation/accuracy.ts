@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type ComparedExchanges, EXCHANGE_TOLERANCE } from "./exchanges.ts";
 import { deviationOf, type OpenTarget, outcomeOf } from "./open_targets.ts";
 import type { ErrorSummary, ModelValidation } from "../media/calibration/validate.ts";
 
@@ -119,6 +120,33 @@ function openTargetFigures(targets: readonly OpenTarget[]): string {
 }
 
 /** How curves were left out, and what came out. */
+/** Exchanges over limited links. */
+function exchangesText({ made, machine, exchanges, simulated }: ComparedExchanges): string {
+  const ms = (seconds: number): string => `${(seconds * 1e3).toFixed(1)} ms`;
+  const [first] = exchanges;
+  return `## Exchanges over a network
+
+A worker's and a server's rank in two network namespaces of one machine, links limited by \`tc\`'s token bucket; keys, rows and
+gradients of ${first?.keys} keys in ${first?.tables} tables of ${first?.dim} floats, by MPI over TCP. Simulated: what a step has on
+links and in latency, told the links' rate less headers and the time of a message of a few bytes, which was measured. Wanted:
+within ${percent(EXCHANGE_TOLERANCE, 0)}. Measured on ${made} (${machine}) by \`deno task bench:ranks --network\`.
+
+${
+    table(
+      ["link", "measured", "95 % interval", "simulated", "deviation"],
+      exchanges.map(({ rate, seconds, low, high }, i) => [
+        `${rate / 1e9} Gbit/s`,
+        ms(seconds),
+        `${ms(low)} to ${ms(high)}`,
+        ms(simulated[i] ?? NaN),
+        percent((simulated[i] ?? NaN) / seconds - 1),
+      ]),
+    )
+  }
+
+`;
+}
+
 function leaveOutText({ leftOut, leftOutIsStale, coverage, comparisons }: ModelValidation): string {
   const all = comparisons.filter(({ id }) => id in leftOut.errors);
   const mean = (of: readonly number[]) => of.reduce((a, b) => a + Math.abs(b), 0) / of.length;
@@ -145,7 +173,11 @@ The models of the other curves have seen the curve that is judged: leaving out t
 }
 
 /** The whole page. */
-export function accuracyText(validation: ModelValidation, open: readonly OpenTarget[]): string {
+export function accuracyText(
+  validation: ModelValidation,
+  open: readonly OpenTarget[],
+  exchanges?: ComparedExchanges,
+): string {
   const { comparisons, media, families, kinds, residuals, notCompared, rows } = validation;
   const worst = [...comparisons].sort((a, b) => Math.abs(b.error) - Math.abs(a.error)).slice(0, 20);
   const band = ({ name, kind }: ModelValidation["kinds"][number]) => residuals[name]?.[kind];
@@ -219,7 +251,7 @@ definition. Of O10's figures the five that are furthest off are shown.
 
 ${openTargetFigures(open)}
 
-## The twenty largest errors
+${exchanges === undefined ? "" : exchangesText(exchanges)}## The twenty largest errors
 
 ${
     table(

@@ -7,6 +7,7 @@
 import { accuracyText, openTargetLines, targetLines } from "./accuracy.ts";
 import { loadCalibration } from "../media/calibration/calibration.ts";
 import { leaveOutAll, leftOutText, loadLeftOut } from "../media/calibration/leave_out.ts";
+import { compareExchanges } from "./exchanges.ts";
 import { openTargets } from "./open_targets.ts";
 import { pointsOf } from "../media/calibration/points.ts";
 import { type ErrorSummary, type ModelValidation, validateModels } from "../media/calibration/validate.ts";
@@ -64,7 +65,7 @@ export async function validateMediaModels(
     await Deno.writeTextFile(new URL("models/media/calibration/residuals.json", ROOT), residualsText(validation));
   }
   const open = await openTargets();
-  const text = accuracyText(validation, open);
+  const text = accuracyText(validation, open, await compareExchanges());
   const files = [...written, "reports/out/validate-models.md"];
   await Deno.mkdir(new URL("reports/out/", ROOT), { recursive: true });
   await Deno.writeTextFile(new URL("reports/out/validate-models.md", ROOT), text);

@@ -1,5 +1,5 @@
 import "../native_library.ts";
-import { exchangeRows, identicalRow, stepRows } from "../../bench/ranks/rows.ts";
+import { exchangeRows, identicalRow, networkRows, stepRows } from "../../bench/ranks/rows.ts";
 import { reached } from "../../bench/rows.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -33,6 +33,23 @@ Deno.test("stepRows() are the ratios of steps a second, by rounds", () => {
     ["ahead/none", 1.25, undefined],
     ["stale/none", 2, undefined],
   ]);
+});
+
+Deno.test("networkRows() sets what the simulator has against what was measured, or says why nothing was", async () => {
+  const exchange = { rate: 8e9, payload: 1, latency: 0, tables: 4, dim: 16, keys: 1000 };
+  const simulated = 1000 * (8 + 64 + 64 + 8) / 1e9;
+  const of = (seconds: number) => ({ ...exchange, seconds, low: seconds / 2, high: seconds * 2 });
+  const rows = await networkRows([of(simulated * 2), of(simulated)]);
+  assertEquals(rows.map(({ name }) => name), [
+    "simulated/measured",
+    "simulated/measured 8 Gbit/s",
+    "simulated/measured 8 Gbit/s",
+  ]);
+  const rounded = rows.map(({ value, low }) => [value, low].map((one) => one === null ? null : Number(one.toFixed(2))));
+  assertEquals(rounded, [[0.5, null], [0.5, 0.25], [1, 0.5]]);
+  assertEquals(rows.map(reached), [false, undefined, undefined]);
+  const [skipped] = await networkRows("no namespaces");
+  assertEquals([skipped?.value, skipped?.note], [null, "skipped: no namespaces"]);
 });
 
 Deno.test("identicalRow() finds one rank of one job with another digest or another loss", () => {

@@ -6,7 +6,8 @@
  * Keys are skewed: key = vocabulary * u^3 for u uniform. A time is that of the slowest rank, messages alone and what lays them
  * out. All ranks begin each message together, here and in the floor: a rank that comes late makes the others wait, which on a
  * machine with other work costs them their processor, and says nothing about messages. Finding distinct keys and the rows themselves are not in it. Ways take turns, and in each the floor has one right before
- * or after it, with the same memory in the caches. Rank 0 prints "name=value", times in nanoseconds. */
+ * or after it, with the same memory in the caches. Rank 0 prints "name=value", times in nanoseconds: of each way, of its floor
+ * ("-floor"), the bytes it sent ("-bytes"); "keys" that it asked for, and "latency", of a message of a few bytes. */
 #include "ranks/exchange.h"
 
 #include <stdio.h>
@@ -115,6 +116,15 @@ static uint64_t floor_of(const bench *b, ts_exchange *x) {
   return slowest(b, ns);
 }
 
+/* A message to every rank of so few bytes that only its way counts. */
+static uint64_t latency(const bench *b) {
+  uint64_t sent[TS_MOST_RANKS] = {0}, received[TS_MOST_RANKS];
+  slowest(b, 0);
+  const uint64_t start = ts_now_ns();
+  TRY(ts_ranks_alltoall(b->ranks, sent, sizeof *sent, received, ERR));
+  return slowest(b, ts_now_ns() - start);
+}
+
 int main(int argc, char **argv) {
   if (argc != 7 && argc != 9) {
     fprintf(stderr, "Usage: ranks_exchange <shim> <rounds> <tables> <batch> <dim> <vocabulary> [<servers> <poll | yield>]\n");
@@ -157,7 +167,11 @@ int main(int argc, char **argv) {
       uint64_t least = first ? 0 : floor_of(&b, &ways[w]);
       const uint64_t before = b.ranks->sent_bytes, ns = exchange(&b, &ways[w]), sent = b.ranks->sent_bytes - before;
       if (first) least = floor_of(&b, &ways[w]);
+      const uint64_t way = latency(&b);
       if (b.ranks->ops.rank != 0 || round < 2) continue;
+      uint64_t keys = 0;
+      for (uint32_t p = 0; p < b.tables * b.ranks->ops.size; p++) keys += ways[w].asked.counts[p];
+      if (w == FUSED) printf("keys=%llu\nlatency=%llu\n", (unsigned long long)keys, (unsigned long long)way);
       printf("%s=%llu\n%s-floor=%llu\n%s-bytes=%llu\n", names[w], (unsigned long long)ns, names[w], (unsigned long long)least,
              names[w], (unsigned long long)sent);
     }

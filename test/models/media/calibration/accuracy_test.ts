@@ -5,6 +5,7 @@ import { accuracyText, BARS, openTargetLines, targetLines } from "../../../../mo
 import type { MediaOperation } from "../../../../ffi/media.ts";
 import { bandFor, type FigureConditions, loadResiduals } from "../../../../models/media/calibration/bands.ts";
 import { loadCalibration } from "../../../../models/media/calibration/calibration.ts";
+import { compareExchanges } from "../../../../models/validation/exchanges.ts";
 import { deviationOf, type OpenTarget, openTargets, outcomeOf } from "../../../../models/validation/open_targets.ts";
 import { residualsText } from "../../../../models/validation/validate_models.ts";
 import { validateModels } from "../../../../models/media/calibration/validate.ts";
@@ -16,8 +17,9 @@ const open = await openTargets();
 /** The formatter aligns tables and breaks lines as it likes. */
 const squeeze = (text: string): string => text.replaceAll(/-{3,}/g, "---").replaceAll(/\s+/g, " ");
 
-Deno.test("docs/accuracy.md and the residuals are what tierbench validate-models --write makes now", () => {
-  assertEquals(squeeze(read("docs/accuracy.md")), squeeze(accuracyText(validation, open)));
+Deno.test("docs/accuracy.md and the residuals are what tierbench validate-models --write makes now", async () => {
+  const exchanges = await compareExchanges();
+  assertEquals(squeeze(read("docs/accuracy.md")), squeeze(accuracyText(validation, open, exchanges)));
   assertEquals(read("models/media/calibration/residuals.json"), residualsText(validation));
 });
 
