@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "models/simulation": ["base", "ffi", "models/costs", "models/media", "models/workloads"],
   "models/planning": ["base", "ffi", "models/costs", "models/media", "models/simulation", "models/workloads"],
   "models/host": ["base", "ffi", "machines", "models/media", "models/simulation"],
-  "models/validation": ["models/media", "models/simulation", "models/workloads"],
+  "models/validation": ["base", "ffi", "models/media", "models/simulation", "models/workloads"],
   scenarios: ["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/workloads"],
   // Reads what runs and simulations wrote and computes from it; asks no machine and opens no library.
   reports: ["base", "models/costs", "models/planning", "models/simulation", "scenarios"],
@@ -38,7 +38,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   cli: ["mod.ts"],
   "cli.ts": ["cli"],
   // Drives what is built in native/bench; takes from anywhere below.
-  bench: ["base", "cli", "ffi", "models/host", "models/media", "models/simulation", "reports", "setup"],
+  bench: [
+    "base",
+    "cli",
+    "ffi",
+    "models/host",
+    "models/media",
+    "models/simulation",
+    "models/validation",
+    "reports",
+    "setup",
+  ],
   setup: ["base"],
 };
 
