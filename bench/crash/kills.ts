@@ -1,6 +1,6 @@
 /**
- * Real kills: processes that train and write checkpoints all the while are killed (SIGKILL) at random moments and begin
- * again from the newest checkpoint, each time on another storage type, with another number of shards and of threads. At the
+ * Real kills: processes that train and make checkpoints, or restore points, all the while are killed (SIGKILL) at random
+ * moments and begin again from the newest, each time on another storage type, with another number of shards and of threads. At the
  * end rows, dense weights and every loss must be those of training that was never killed, to the bit, and no process may
  * take up less than what the one before it had said was durable.
  *
@@ -24,6 +24,12 @@ export interface KillsOptions {
   readonly folder: string;
   /** Storage types to go through; all that open here if absent. */
   readonly storages?: readonly ScenarioStorage[];
+  /**
+   * Whether processes make restore points in the last tier, which is SSDHASH, and go on from its files; else checkpoints.
+   *
+   * @default {false}
+   */
+  readonly inPlace?: boolean;
   /** Called after every process. */
   readonly onLife?: (outcome: LifeOutcome) => void;
 }
@@ -61,11 +67,12 @@ export interface KillsResult {
 const STEPS = 48;
 const EVERY = 3;
 const SHARDS = [1, 4, 16] as const;
-/** The latest kill, in times that training without checkpoints takes. */
+/** The latest kill, in times that training without checkpoints takes; restore points take turns with steps, so later. */
 const LATEST = 3;
+const LATEST_IN_PLACE = 6;
 
 /** First tiers are small, so that rows move all the while; counted by rows, since 26 tables on disks have buffers too. */
-function storeOptions(storage: ScenarioStorage, shards: number, folder: string): StoreOptions {
+function storeOptions(storage: ScenarioStorage, shards: number, folder: string, kept?: string): StoreOptions {
   const tiers: readonly string[] = STORAGE_TIERS[storage];
   const last = 64 << 20;
   return {
@@ -74,7 +81,7 @@ function storeOptions(storage: ScenarioStorage, shards: number, folder: string):
     shards,
     size: tiers.map((_, i) => i + 1 === tiers.length ? last : (64 << 10) << i),
     sizeCounts: "rows",
-    trackChanges: true,
+    ...(kept === undefined ? { trackChanges: true } : { persistent: true, ssdPath: kept }),
     ...(storage === "DRAM" ? {} : { path: folder }),
     ...(tiers.length > 1 && tiers.includes("PMEM") ? { pmem: "libpmem" as const } : {}),
     ...(storage === "PMEM_MBIND" ? { pmemNodes: [0] } : {}),
@@ -220,6 +227,11 @@ function last(lines: readonly LifeLine[], key: "durable" | "restored"): number |
   return lines.flatMap((line) => key in line ? [(line as Record<string, number>)[key] ?? 0] : []).at(-1);
 }
 
+/** Whether the last tier of a storage type can have restore points. */
+function lasts(storage: ScenarioStorage): boolean {
+  return STORAGE_TIERS[storage].at(-1) === "SSDHASH";
+}
+
 /** The storage types that open here, and why the others do not. */
 function usable(wanted: readonly ScenarioStorage[], folder: string): [ScenarioStorage[], Record<string, string>] {
   const skipped: Record<string, string> = {};
@@ -250,9 +262,10 @@ export async function tryKills(options: KillsOptions): Promise<KillsResult> {
 }
 
 async function killing(options: KillsOptions): Promise<KillsResult> {
-  const { folder, onLife } = options;
+  const { folder, inPlace = false, onLife } = options;
   const random = seededRandom(options.seed);
-  const [storages, skipped] = usable(options.storages ?? Object.keys(STORAGE_TIERS) as ScenarioStorage[], folder);
+  const types = options.storages ?? Object.keys(STORAGE_TIERS) as ScenarioStorage[];
+  const [storages, skipped] = usable(types.filter((type) => !inPlace || lasts(type)), folder);
   const data = `${folder}/train.cache`;
   await generateData({ out: data, rows: 20_000, scale: 0.001 });
   const expectations: (Expected | undefined)[] = [];
@@ -266,6 +279,7 @@ async function killing(options: KillsOptions): Promise<KillsResult> {
     const trainer: TrainerOptions = { ...TRAINERS[which], data };
     const expected = expectations[which] ??= await neverKilled(trainer);
     const path = `${folder}/checkpoints-${training}`;
+    if (inPlace) await Deno.mkdir(path);
     let durable = 0;
     for (let ended = false; !ended;) {
       const storage = storages[lives % storages.length] ?? "DRAM";
@@ -273,16 +287,16 @@ async function killing(options: KillsOptions): Promise<KillsResult> {
       const tiers = `${folder}/tiers-${lives++}`;
       await Deno.mkdir(tiers);
       const running = new Running({
-        store: storeOptions(storage, shards, tiers),
+        store: storeOptions(storage, shards, tiers, inPlace ? path : undefined),
         trainer: { ...trainer, threads: 1 + lives % 2 },
-        path,
+        ...(inPlace ? { inPlace } : { path }),
         steps: STEPS,
         every: EVERY,
       });
       await running.opened();
       // So late at most that some reach the end; after the last kill one is let live.
       const timer = kills < options.kills
-        ? setTimeout(() => running.kill(), random() * LATEST * expected.ms)
+        ? setTimeout(() => running.kill(), random() * (inPlace ? LATEST_IN_PLACE : LATEST) * expected.ms)
         : undefined;
       const { killed, complaint } = await running.end();
       clearTimeout(timer);

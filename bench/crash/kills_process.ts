@@ -1,6 +1,6 @@
 /**
- * The process that `kills.ts` kills: takes up the newest checkpoint, if there is one, and trains on to the end, writing a
- * checkpoint beside every few steps. Its only word is a {@linkcode Life} as JSON; each line it prints is a
+ * The process that `kills.ts` kills: takes up the newest checkpoint or restore point, if there is one, and trains on to the
+ * end, making another every few steps. Its only word is a {@linkcode Life} as JSON; each line it prints is a
  * {@linkcode LifeLine}, out before the next step begins.
  *
  * @module
@@ -16,6 +16,8 @@ export interface Life {
   readonly trainer: TrainerOptions;
   /** The folder of its checkpoints; absent: none are written, nothing is taken up. */
   readonly path?: string;
+  /** Whether the store, which is persistent, makes restore points in place of checkpoints. */
+  readonly inPlace?: boolean;
   /** The step that ends it. */
   readonly steps: number;
   /** Steps between two checkpoints. */
@@ -36,6 +38,10 @@ export type LifeLine =
 /** Steps between two compactions of the chain. */
 const COMPACT = 12;
 
+/** Restore points that stay; and one in so many is waited for, the others become durable beside what follows. */
+const KEEP = 2;
+const WAIT = 4;
+
 function tell(line: LifeLine): void {
   Deno.stdout.writeSync(new TextEncoder().encode(JSON.stringify(line) + "\n"));
 }
@@ -54,6 +60,27 @@ function hasCheckpoint(path: string): boolean {
     throw error;
   }
   return inspectCheckpoints(path).length > 0;
+}
+
+/** A life with restore points: each call that makes one says that the one before is durable. */
+async function liveInPlace({ store: storage, trainer: model, steps, every }: Life): Promise<void> {
+  using store = EmbeddingStore.open(storage);
+  const taken = await store.resume();
+  using trainer = WdlTrainer.open(store, model);
+  tell({ opened: true });
+  if (taken > 0) tell({ restored: trainer.step });
+  let cut: number | undefined;
+  while (trainer.step < steps) {
+    const { loss } = await trainer.train(every);
+    const { step } = trainer;
+    tell({ trained: step, loss: bitsOf(loss) });
+    const wait = step / every % WAIT === 0;
+    await trainer.persist({ keep: KEEP, wait });
+    if (cut !== undefined) tell({ durable: cut });
+    if (wait) tell({ durable: step });
+    cut = step;
+  }
+  tell({ digest: await trainer.digest() });
 }
 
 async function live({ store: storage, trainer: model, path, steps, every }: Life): Promise<void> {
@@ -81,4 +108,7 @@ async function live({ store: storage, trainer: model, path, steps, every }: Life
   tell({ digest: await trainer.digest() });
 }
 
-if (import.meta.main) await live(JSON.parse(Deno.args[0] ?? "") as Life);
+if (import.meta.main) {
+  const life = JSON.parse(Deno.args[0] ?? "") as Life;
+  await (life.inPlace === true ? liveInPlace(life) : live(life));
+}

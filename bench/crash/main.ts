@@ -39,8 +39,13 @@ async function main(args: readonly string[]): Promise<void> {
   ensureBuild();
   const counts = await lab(targets.points);
   const folder = await Deno.makeTempDir({ prefix: "tierbench-crash-" });
+  for (const name of ["files", "in-place"]) await Deno.mkdir(`${folder}/${name}`);
   try {
-    const rows = crashRows(counts, await tryKills({ kills: targets.kills, seed: "crash", folder }), targets);
+    const half = Math.ceil(targets.kills / 2);
+    const files = await tryKills({ kills: targets.kills - half, seed: "crash", folder: `${folder}/files` });
+    const inPlace = await tryKills({ kills: half, seed: "crash", folder: `${folder}/in-place`, inPlace: true });
+    const killed = { kills: files.kills + inPlace.kills, wrong: [...files.wrong, ...inPlace.wrong] };
+    const rows = crashRows(counts, killed, targets);
     console.log(tableText(tableRows(rows)));
     const out = `${ROOT}/reports/out/bench-crash.json`;
     writeResult(out, { ...machineFacts(BUILT_LIBRARY), interval: "counts have none" }, rows);

@@ -45,6 +45,12 @@ static bool take(const ts_table *table, uint8_t *flags) {
   return !done && !(*flags & TS_ROW_SAVED);
 }
 
+/* What the point has of a row is said in the file beside. */
+static void tell(ts_table *table, const ts_touched *touched) {
+  ts_cut_tell(table->cut, table, touched);
+  ts_count(table, TS_STAT_persisted, 1);
+}
+
 /* Rows of a locked shard that the point needs, at most ROWS_A_HOLD, of which nothing has been put or removed since it began. */
 static void put_as_of(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n) {
   ts_table *table = shard->table;
@@ -69,7 +75,7 @@ static void put_as_of(ts_shard *shard, uint32_t tier, const uint64_t *slots, uin
     uint8_t *flags = ts_rows_flags(rows, slots[i]);
     const bool had = *flags & TS_ROW_RECORD;
     /* Of a refused call some are there. What of these the point has is said beside, and counts first. */
-    if (status != TS_OK) ts_cut_tell(table->cut, table, &(ts_touched){keys[i], images[i], TS_LOCATION(tier, slots[i])});
+    if (status != TS_OK) tell(table, &(ts_touched){keys[i], images[i], TS_LOCATION(tier, slots[i])});
     if (status != TS_OK && !had && !ts_records_has(table, keys[i])) continue;
     *flags = (uint8_t)((*flags & ~TS_ROW_RECORD) | is);
     shard->recorded += !had;
@@ -95,14 +101,16 @@ void ts_kept_before_loss(ts_shard *shard, uint32_t tier, uint64_t row) {
   ts_table *table = shard->table;
   ts_rows *rows = &shard->rows[tier];
   if (!is_open(table) || !take(table, ts_rows_flags(rows, row)) || ts_cut_failed(table->cut)) return;
-  ts_cut_tell(table->cut, table, &(ts_touched){*ts_rows_key(rows, row), ts_rows_at(rows, row), TS_LOCATION(tier, row)});
+  tell(table, &(ts_touched){*ts_rows_key(rows, row), ts_rows_at(rows, row), TS_LOCATION(tier, row)});
 }
 
 bool ts_kept_must_tell(ts_table *table, const ts_touched *touched, bool change) {
   const uint32_t tier = TS_LOCATION_TIER(touched->location);
   if (tier >= TS_NOT_ADMITTED) return touched->row == NULL; /* the kept tier has a row that memory has not */
   ts_shard *shard = ts_shard_of(table, ts_index_hash(touched->key));
-  return change && take(table, ts_rows_flags(&shard->rows[tier], TS_LOCATION_ROW(touched->location)));
+  if (!change || !take(table, ts_rows_flags(&shard->rows[tier], TS_LOCATION_ROW(touched->location)))) return false;
+  ts_count(table, TS_STAT_persisted, 1);
+  return true;
 }
 
 /* ---- all of them ---- */

@@ -38,7 +38,7 @@
   X(records_written_bytes, "bytes") /* over the rows' bytes: write amplification */           \
   X(records_compacted, "rows")                                                                \
   X(records_read_again, "rows")     /* changed or left memory while a call had read ahead */  \
-  X(persisted, "rows")           /* put down for restore points, from the tiers above the kept one */ \
+  X(persisted, "rows")           /* of the tiers above the kept one, written for restore points */ \
   X(lock_wait_ns, "ns")          /* waiting for a shard, e.g. while it is evicted from */     \
   X(miss_ns, "ns")               /* misses handled: rows brought up, others moved down */      \
   X(emulation_wait_ns, "ns")     /* waiting for the media model */                            \
