@@ -235,8 +235,6 @@ export interface ClusterRecord {
   readonly ranks: readonly RankRecord[];
 }
 
-/** One speed sample: one worker process, or the ranks of one job, one configuration. */
-
 /** What the machine did while a sample ran, by counters of its kernel; shares are of the time of all processors. */
 export interface ConditionsRecord {
   /** Time of the run itself and of its worker. */
@@ -256,7 +254,7 @@ export interface ConditionsRecord {
   readonly throttledShare?: number;
 }
 
-/** One speed sample: one worker process, one configuration. */
+/** One speed sample: one worker process, or the ranks of one job, one configuration. */
 export interface SampleRecord extends SampleIdentity {
   /** Whether it completed. */
   readonly status: "completed";
