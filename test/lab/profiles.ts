@@ -29,7 +29,8 @@ export type ProfileName =
   | "re7p"
   | "re7p-memmap"
   | "virtio-pmem"
-  | "hmat";
+  | "hmat"
+  | "hbm";
 
 /** A device file as memory. Shared: what the guest writes gets into the file. */
 function backend(folder: string, id: string, mebibytes: number): string[] {
@@ -140,6 +141,21 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
       ...["-device", "virtio-pmem-pci,memdev=vp0,id=vp,bus=pcie.0"],
     ],
     files: { vp0: 512 },
+  },
+
+  /** Xeon Max in flat mode, as firmware shows it: node 1 has no processors, and four times DRAM's bandwidth. */
+  hbm: {
+    machine: () => [
+      ...["-machine", "q35,hmat=on", "-smp", "2", "-m", "1536M"],
+      ...ram("ram0", 1024),
+      ...ram("ram1", 512),
+      ...numa("node,nodeid=0,memdev=ram0,cpus=0-1,initiator=0", "node,nodeid=1,memdev=ram1,initiator=0"),
+      ...numa("dist,src=0,dst=1,val=20"),
+      ...([[0, 100, 100], [1, 130, 400]] as const).flatMap(([target, nanoseconds, gigabytes]) => {
+        const about = `hmat-lb,initiator=0,target=${target},hierarchy=memory,data-type=access`;
+        return numa(`${about}-latency,latency=${nanoseconds}`, `${about}-bandwidth,bandwidth=${gigabytes}G`);
+      }),
+    ],
   },
 
   /** An HMAT: latency and bandwidth of three nodes, memory-side caches as in Memory Mode, and an NVDIMM. */
