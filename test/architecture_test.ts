@@ -68,6 +68,7 @@ const MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   tiers: ["base", "emulation"],
   "tiers/leveldb": ["base", "tiers"],
   "tiers/ssdhash": ["base", "index", "tiers"],
+  "tiers/pmem": ["base", "index", "tiers"],
   store: ["base", "cache", "emulation", "index", "kernels", "optimizers", "tiers"],
   "wdl/common": ["base"],
   "wdl/input": ["base", "wdl/common"],

@@ -27,11 +27,12 @@ static void print(const lab_subject *subject, const lab_report *r) {
          (unsigned long long)r->wrong);
 }
 
-/* What is tried of a bug until it shows. */
+/* What is tried of a bug until it shows: of files and stores, and of PMEM tables, where it may take a second crash. */
+static const lab_limits for_pmem_bugs = {.points = 1500, .drawn = 4, .fault_runs = 60, .fault_stride = 5, .tampered = 6, .stop_at_first = true};
 static const lab_limits for_bugs = {.points = 400, .drawn = 4, .fault_runs = 100, .fault_stride = 3, .tampered = 6, .stop_at_first = true};
 
 static bool shows(const lab_subject *subject, const char *bug, const char *without, lab_report *report) {
-  lab_limits limits = for_bugs;
+  lab_limits limits = subject == &lab_pmem_fsdax || subject == &lab_pmem_file ? for_pmem_bugs : for_bugs;
   limits.without = without;
   lab_bug = bug;
   *report = (lab_report){0};
@@ -40,11 +41,12 @@ static bool shows(const lab_subject *subject, const char *bug, const char *witho
   return report->wrong > 0;
 }
 
-static void seeded_bugs_show(const lab_subject *subject, const char *const *names, bool without_syncs) {
+/* Of two subjects (other may be NULL) one has to show it. */
+static void seeded_bugs_show(const lab_subject *subject, const lab_subject *other, const char *const *names, bool without_syncs) {
   lab_report report;
   uint32_t bugs = 0, found = 0, wasted = 0;
   for (uint32_t i = 0; names[i] != NULL; i++, bugs++) {
-    const bool shown = shows(subject, names[i], NULL, &report);
+    const bool shown = shows(subject, names[i], NULL, &report) || (other != NULL && shows(other, names[i], NULL, &report));
     found += shown;
     CHECK_MSG(shown, "the bug \"%s\" was not found in %llu images", names[i], (unsigned long long)report.images);
   }
@@ -59,15 +61,33 @@ static void seeded_bugs_show(const lab_subject *subject, const char *const *name
   printf("%s.bugs=%u\n%s.bugs-found=%u\n%s.syncs-wasted=%u\n", subject->name, bugs, subject->name, found, subject->name, wasted);
 }
 
+static bool is_among(const char *const *names, const char *name) {
+  for (; *names != NULL; names++)
+    if (strcmp(*names, name) == 0) return true;
+  return false;
+}
+
+/* A table in PMEM, on fsdax and on another file system. */
+static void pmem(uint64_t points) {
+  const lab_subject *const subjects[] = {&lab_pmem_fsdax, &lab_pmem_file};
+  for (uint32_t i = 0; i < 2; i++) {
+    const lab_limits limits = {.points = points, .drawn = 4, .fault_runs = 30, .fault_stride = SANITIZED ? 41 : 7, .tampered = 10};
+    lab_report report = {0};
+    lab_try(subjects[i], &limits, &report);
+    print(subjects[i], &report);
+    CHECK_MSG(report.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)report.wrong, report.words);
+  }
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   const char *points = getenv("TIERSTORE_POINTS"), *bug = getenv("TIERSTORE_BUG");
   lab_report report = {0}, of_store = {0};
   if (bug != NULL) {
-    bool of_store_alone = false;
-    for (uint32_t i = 0; lab_store_bugs[i] != NULL; i++) of_store_alone |= strcmp(lab_store_bugs[i], bug) == 0;
-    const lab_subject *subject = of_store_alone ? &lab_store : &lab_checkpoints;
-    const bool shown = shows(subject, bug, NULL, &report);
+    const bool of_pmem = is_among(lab_pmem_bugs, bug);
+    const lab_subject *subject = of_pmem ? &lab_pmem_fsdax : is_among(lab_store_bugs, bug) ? &lab_store : &lab_checkpoints;
+    bool shown = shows(subject, bug, NULL, &report);
+    if (!shown && of_pmem) shown = shows(subject = &lab_pmem_file, bug, NULL, &report);
     print(subject, &report);
     printf("%s\n", shown ? report.words : "not found");
     return shown ? 0 : 1;
@@ -85,11 +105,13 @@ int main(void) {
   lab_try(&lab_store, &of_stores, &of_store);
   print(&lab_store, &of_store);
   CHECK_MSG(of_store.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)of_store.wrong, of_store.words);
+  pmem(limits.points / 2);
   if (SANITIZED) {
     SKIP("seeded bugs of the crash lab", "a sanitizer looks for its own");
   } else {
-    seeded_bugs_show(&lab_checkpoints, lab_bugs, true);
-    seeded_bugs_show(&lab_store, lab_store_bugs, false);
+    seeded_bugs_show(&lab_checkpoints, NULL, lab_bugs, true);
+    seeded_bugs_show(&lab_store, NULL, lab_store_bugs, false);
+    seeded_bugs_show(&lab_pmem_fsdax, &lab_pmem_file, lab_pmem_bugs, false);
   }
   return test_result();
 }

@@ -6,6 +6,7 @@
  * mapping is real persistent memory is libpmem's word; PMEM_IS_PMEM_FORCE in the environment overrides it and is
  * reported as `forced`. A mapping that is not pmem is still used through the same copies (they need no msync while
  * the tier is volatile) and is reported as is_pmem=0. */
+#include "base/pmem.h"
 #include "tiers/tier.h"
 
 #include <errno.h>
@@ -17,17 +18,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Of libpmem.h 1.12: the four functions and three flags used here. */
-#define PMEM_FILE_CREATE (1 << 0)
-#define PMEM_FILE_EXCL (1 << 1)
-#define PMEM_F_MEM_NODRAIN (1u << 0)
-#define PMEM_F_MEM_NONTEMPORAL (1u << 1)
-
 typedef struct pool {
-  void *(*map_file)(const char *path, size_t len, int flags, mode_t mode, size_t *mapped, int *is_pmem);
-  int (*unmap)(void *addr, size_t len);
-  void *(*copy)(void *to, const void *from, size_t len, unsigned flags);
-  const char *(*errormsg)(void);
+  const ts_libpmem *library;
   char path[PATH_MAX];
   const char *file_system; /* its kind, asked while the file had a name */
   void *base;
@@ -36,23 +28,10 @@ typedef struct pool {
   ts_arena *arena;
 } pool;
 
-static const char *file_system(const char *path) {
-  struct statfs fs;
-  if (statfs(path, &fs) != 0) return "unknown";
-  switch ((uint32_t)fs.f_type) {
-    case 0x01021994u: return "tmpfs";
-    case 0xef53u: return "ext4";
-    case 0x58465342u: return "xfs";
-    case 0x9123683eu: return "btrfs";
-    case 0x794c7630u: return "overlayfs";
-    default: return "other";
-  }
-}
-
 static void libpmem_close(ts_tier *tier) {
   pool *p = tier->state;
   ts_arena_destroy(p->arena);
-  if (p->base != NULL) p->unmap(p->base, p->bytes);
+  if (p->base != NULL) p->library->unmap(p->base, p->bytes);
   free(p);
   tier->state = NULL;
 }
@@ -64,15 +43,7 @@ static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *
   pool *p = calloc(1, sizeof *p);
   if (p == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the libpmem tier: out of memory");
   tier->state = p;
-  static const char *const sonames[] = {"libpmem.so.1", NULL};
-  void *handle;
-  const ts_symbol symbols[] = {
-      {"pmem_map_file", (void **)&p->map_file},     {"pmem_unmap", (void **)&p->unmap},
-      {"pmem_memcpy", (void **)&p->copy},           {"pmem_errormsg", (void **)&p->errormsg},
-      {NULL, NULL},
-  };
-  int32_t status = ts_library_open(sonames, "libpmem1", &handle, err);
-  if (status == TS_OK) status = ts_library_symbols(handle, sonames[0], symbols, err);
+  int32_t status = ts_libpmem_load(&p->library, err);
   if (status != TS_OK) {
     libpmem_close(tier);
     return status;
@@ -98,14 +69,14 @@ static int32_t libpmem_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *
                    "another path",
                    (unsigned long long)bytes, path, (unsigned long long)free_bytes);
   }
-  p->base = p->map_file(p->path, bytes, PMEM_FILE_CREATE | PMEM_FILE_EXCL, 0600, &p->bytes, &p->is_pmem);
+  p->base = p->library->map_file(p->path, bytes, TS_PMEM_FILE_CREATE | TS_PMEM_FILE_EXCL, 0600, &p->bytes, &p->is_pmem);
   if (p->base == NULL) {
     status = ts_fail(err, TS_EIO, "Cannot map a pool of %llu bytes at \"%s\": %s", (unsigned long long)bytes, p->path,
-                     p->errormsg()); /* libpmem has removed what it created */
+                     p->library->errormsg()); /* libpmem has removed what it created */
     libpmem_close(tier);
     return status;
   }
-  p->file_system = file_system(p->path);
+  p->file_system = ts_file_system(p->path);
   if (unlink(p->path) != 0)
     status = ts_fail(err, TS_EIO, "Cannot remove the name of the pool \"%s\": %s", p->path, strerror(errno));
   if (status == TS_OK) status = ts_arena_create(p->base, p->bytes, TS_ARENA_FILE, &p->arena, err);
@@ -120,15 +91,13 @@ static void libpmem_give_back(ts_tier *tier, void *block, uint64_t bytes) {
 }
 
 static void libpmem_write(ts_tier *tier, void *to, const void *from, size_t bytes) {
-  ((pool *)tier->state)->copy(to, from, bytes, PMEM_F_MEM_NONTEMPORAL | PMEM_F_MEM_NODRAIN);
+  ((pool *)tier->state)->library->copy(to, from, bytes, TS_PMEM_NONTEMPORAL | TS_PMEM_NODRAIN);
 }
 
 static void libpmem_describe(const ts_tier *tier, ts_text *text) {
   const pool *p = tier->state;
-  const char *forced = getenv("PMEM_IS_PMEM_FORCE");
-  bool is_forced = forced != NULL && strcmp(forced, "1") == 0;
-  ts_text_add(text, " medium=%s is_pmem=%d forced=%d file_system=%s path=%s", p->is_pmem && !is_forced ? "fsdax" : "file",
-              p->is_pmem ? 1 : 0, is_forced ? 1 : 0, p->file_system, p->path);
+  ts_pmem_describe(p->is_pmem != 0, p->file_system, text);
+  ts_text_add(text, " path=%s", p->path);
 }
 
 const ts_tier_ops ts_pmem_libpmem_tier = {

@@ -18,6 +18,7 @@
 #include "base/blocks.h"
 #include "base/disk.h"
 #include "base/epoch.h"
+#include "base/pmem.h"
 #include "tiers/budget.h"
 
 typedef struct ts_records ts_records;
@@ -40,6 +41,7 @@ typedef struct ts_records_options {
   uint32_t layout_words;
   uint64_t at, *control;
   const ts_disk_ops *disk;
+  const ts_pmem_ops *pmem; /* what pools are written through, NULL: ts_pmem_system */
   /* Of the tier: read once by read_options, the same for all its tables, which may keep there what they share. */
   void *options;
 } ts_records_options;
@@ -159,6 +161,6 @@ typedef struct ts_records_ops {
 /* The checkpoints of a tier of this type. TS_EUNSUPPORTED by name where it keeps none. */
 int32_t ts_records_cuts_of(const ts_records_ops *ops, const ts_records_cuts **out, ts_err err);
 
-extern const ts_records_ops ts_ssdhash_records, ts_leveldb_records, ts_null_records;
+extern const ts_records_ops ts_ssdhash_records, ts_pmem_records, ts_leveldb_records, ts_null_records;
 
 #endif

@@ -16,4 +16,8 @@ const char *const lab_store_bugs[] = {
 #include "store_bugs.inc"
     NULL};
 
+const char *const lab_pmem_bugs[] = {
+#include "pmem_bugs.inc"
+    NULL};
+
 const char *const lab_syncs[] = {"data", "compacted data", "manifest", "folder", "folder above", NULL};

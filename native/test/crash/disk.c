@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALL_THREADS 3u
+
 /* Memory that a test cannot do without. */
 static void *more(void *memory, size_t bytes) {
   void *larger = realloc(memory, bytes);
@@ -133,7 +135,7 @@ static lab_op *record(lab_disk *disk, lab_op_kind kind, int inode, const char *p
     disk->log = more(disk->log, disk->op_capacity * sizeof *disk->log);
   }
   lab_op *op = &disk->log[disk->op_count++];
-  *op = (lab_op){.kind = kind, .inode = inode};
+  *op = (lab_op){.kind = kind, .inode = inode, .threads = ALL_THREADS};
   if (path != NULL) snprintf(op->path, sizeof op->path, "%s", path);
   return op;
 }
@@ -240,21 +242,26 @@ static int64_t read_some(const ts_disk_ops *ops, int file, void *out, uint64_t b
   return (int64_t)n;
 }
 
+static void record_write(lab_disk *disk, int file, const void *in, uint64_t bytes, uint64_t offset, uint64_t grain,
+                         uint32_t threads) {
+  const int inode = disk->handles[file].inode;
+  lab_op *op = record(disk, LAB_WRITE, inode, disk->handles[file].path);
+  op->offset = offset;
+  op->bytes = bytes;
+  op->grain = grain;
+  op->threads = threads;
+  op->data = more(NULL, bytes);
+  memcpy(op->data, in, bytes);
+  put(&disk->now.inodes[inode], offset, op->data, bytes);
+}
+
 static int64_t write_some(const ts_disk_ops *ops, int file, const void *in, uint64_t bytes, uint64_t offset) {
   lab_disk *disk = begin(ops);
   const lab_fault fault = next_fault(disk);
   uint64_t n = bytes;
   if (fault == LAB_SHORT) n = bytes / 3; /* 0 of a write of a byte or two: no progress */
   if (fault == LAB_EIO || fault == LAB_ENOSPC) n = bytes / 2; /* what failed may have begun */
-  const int inode = disk->handles[file].inode;
-  if (n > 0) {
-    lab_op *op = record(disk, LAB_WRITE, inode, disk->handles[file].path);
-    op->offset = offset;
-    op->bytes = n;
-    op->data = more(NULL, n);
-    memcpy(op->data, in, n);
-    put(&disk->now.inodes[inode], offset, op->data, n);
-  }
+  if (n > 0) record_write(disk, file, in, n, offset, LAB_SECTOR, ALL_THREADS);
   end(disk, 0);
   return fault == LAB_EIO ? -EIO : fault == LAB_ENOSPC ? -ENOSPC : (int64_t)n;
 }
@@ -322,10 +329,29 @@ void lab_disk_end(lab_disk *disk) {
   pthread_mutex_destroy(&disk->lock);
 }
 
+void lab_disk_settle(lab_disk *disk) {
+  for (uint32_t i = 0; i < disk->op_count; i++) free(disk->log[i].data);
+  disk->op_count = 0;
+  free_state(&disk->base);
+  copy_state(&disk->now, &disk->base);
+}
+
 uint32_t lab_disk_files(const lab_disk *disk) {
   uint32_t files = 0;
   for (uint32_t i = 0; i < disk->now.entry_count; i++) files += disk->now.entries[i].inode >= 0;
   return files;
+}
+
+int lab_disk_store(lab_disk *disk, int file, const void *from, uint64_t bytes, uint64_t offset, uint32_t thread) {
+  pthread_mutex_lock(&disk->lock);
+  record_write(disk, file, from, bytes, offset, 8, 1u << thread);
+  return end(disk, disk->handles[file].inode);
+}
+
+void lab_disk_drain(lab_disk *disk, int inode, uint32_t thread) {
+  pthread_mutex_lock(&disk->lock);
+  record(disk, LAB_SYNC, inode, NULL)->threads = 1u << thread;
+  pthread_mutex_unlock(&disk->lock);
 }
 
 void lab_disk_mark(lab_disk *disk, uint64_t mark) {
@@ -351,29 +377,29 @@ static bool counts(const lab_op *op, const lab_image_choice *choice) {
   return !op->failed && !op->lied && (choice->without == NULL || strcmp(lab_sync_name(op), choice->without) != 0);
 }
 
-/* The operation up to which a file's writes are durable: behind its last good sync. Writes before a sync that failed are
- * not, even if a later one succeeds, so only those of `from` up to here are. */
-static void durable_range(const lab_disk *disk, int inode, const lab_image_choice *choice, uint32_t *from, uint32_t *to) {
-  *from = *to = 0;
-  for (uint32_t i = 0; i < choice->point; i++) {
+/* Which operations' writes to a file are durable: those whose next sync was good. A sync that failed has lost those before it,
+ * even if a later one succeeds. */
+static bool *durable_writes(const lab_disk *disk, int inode, const lab_image_choice *choice) {
+  bool *durable = more(NULL, choice->point + 1);
+  uint32_t next = 0; /* whose stores are */
+  for (uint32_t i = choice->point; i-- > 0;) {
     const lab_op *op = &disk->log[i];
-    if (op->kind != LAB_SYNC || op->inode != inode) continue;
-    if (op->failed) *from = i;
-    else if (counts(op, choice)) *to = i;
+    if (op->kind == LAB_SYNC && op->inode == inode && (op->failed || counts(op, choice)))
+      next = op->failed ? 0 : next | op->threads;
+    durable[i] = (op->threads & ~next) == 0;
   }
+  return durable;
 }
 
 /* A file's contents after the crash. */
 static void image_file(const lab_disk *disk, int inode, const lab_image_choice *choice, drawing *d, lab_inode *out) {
-  uint32_t from, to;
-  durable_range(disk, inode, choice, &from, &to);
+  bool *durable = durable_writes(disk, inode, choice);
   uint64_t longest = out->length;
   for (uint32_t i = 0; i < choice->point; i++) {
     const lab_op *op = &disk->log[i];
     if (op->kind != LAB_WRITE || op->inode != inode) continue;
     longest = TS_MAX(longest, op->offset + op->bytes);
-    const bool durable = i >= from && i < to;
-    if (durable || choice->style == 1 || choice->style == 3) {
+    if (durable[i] || choice->style == 1 || choice->style == 3) {
       put(out, op->offset, op->data, op->bytes);
       continue;
     }
@@ -383,11 +409,12 @@ static void image_file(const lab_disk *disk, int inode, const lab_image_choice *
     if (how < 2) continue;
     const uint64_t cut = op->offset + draw(d, op->bytes + 1);
     for (uint64_t at = op->offset; at < op->offset + op->bytes;) {
-      const uint64_t next = TS_MIN((at / LAB_SECTOR + 1) * LAB_SECTOR, op->offset + op->bytes);
-      if (how == 2 ? at < cut / LAB_SECTOR * LAB_SECTOR : draw(d, 2) == 1) put(out, at, op->data + (at - op->offset), next - at);
+      const uint64_t next = TS_MIN((at / op->grain + 1) * op->grain, op->offset + op->bytes);
+      if (how == 2 ? at < cut / op->grain * op->grain : draw(d, 2) == 1) put(out, at, op->data + (at - op->offset), next - at);
       at = next;
     }
   }
+  free(durable);
   /* Longer than what is there of it, with zeros: names and lengths may be durable before the data. */
   if (choice->style == 2 || (choice->style >= 4 && draw(d, 3) == 0)) set_length(out, TS_MAX(out->length, longest));
 }

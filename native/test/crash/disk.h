@@ -34,7 +34,8 @@ typedef struct lab_op {
   int inode;
   bool failed; /* of a sync: it did nothing */
   bool lied;   /* of a sync: it did nothing and said it had */
-  uint64_t offset, bytes;
+  uint64_t offset, bytes, grain;       /* grain: of what is torn, LAB_SECTOR or a word of 8 bytes */
+  uint32_t threads;                    /* of stores: whose, a bit each; of a sync: of whose stores */
   unsigned char *data;                 /* written */
   char path[LAB_PATH], to[LAB_PATH];   /* to: of a rename */
   uint64_t mark;                       /* of whoever drives the disk */
@@ -63,6 +64,10 @@ typedef struct lab_disk {
 void lab_disk_begin(lab_disk *disk); /* empty */
 void lab_disk_end(lab_disk *disk);
 uint32_t lab_disk_files(const lab_disk *disk);
+/* What is written to a file by stores of thread 0 or 1 into memory: it cannot fail, and is torn by words. Returns the file's inode. */
+int lab_disk_store(lab_disk *disk, int file, const void *from, uint64_t bytes, uint64_t offset, uint32_t thread);
+/* What this thread stored to the file is durable. */
+void lab_disk_drain(lab_disk *disk, int inode, uint32_t thread);
 /* A point in the log, for whoever drives the disk. */
 void lab_disk_mark(lab_disk *disk, uint64_t mark);
 
@@ -73,6 +78,8 @@ typedef struct lab_image_choice {
   uint64_t seed;     /* of what is drawn */
   const char *without; /* syncs of this name count as not done; NULL: none */
 } lab_image_choice;
+/* What is there is durable, and the log begins anew: a disk that was crashed may be crashed again. */
+void lab_disk_settle(lab_disk *disk);
 /* The disk of a crash. The image has no log; end it with lab_disk_end. */
 void lab_image(const lab_disk *disk, const lab_image_choice *choice, lab_disk *image);
 /* What a sync is of: "data", "manifest", "compacted data", "folder", "folder above". */

@@ -65,6 +65,7 @@ static void judge(const lab_subject *subject, const lab_run *run, const lab_imag
                   lab_report *report) {
   lab_disk image;
   lab_image(&run->disk, choice, &image);
+  if (go_on) lab_disk_settle(&image); /* opening it may be crashed, too */
   uint64_t digest = 0;
   char words[1024] = "";
   const lab_answer answer = subject->open(&image.ops, &digest, (ts_err){words, sizeof words});

@@ -41,7 +41,8 @@ typedef struct lab_subject {
   /* A workload drawn from run->seed on run->disk. */
   void (*run)(lab_run *run);
   lab_answer (*open)(const ts_disk_ops *disk, uint64_t *digest, ts_err err);
-  /* Opens a disk, goes on from it as a store would after a crash, and checks that; false with words. NULL: it is not tried. */
+  /* Opens a disk, goes on from it as a store would after a crash, and checks that; false with words. NULL: it is not tried. The
+   * disk's log has what `open` did to the image. */
   bool (*go_on)(lab_disk *disk, uint64_t seed, ts_err err);
   /* What no crash does: files damaged, swapped, taken from elsewhere; false with words if one was not refused by name. NULL: none. */
   bool (*tamper)(uint64_t seed, ts_err err);
@@ -68,12 +69,13 @@ void lab_try(const lab_subject *subject, const lab_limits *limits, lab_report *r
 
 /* The seeded bug of base/seeded_bug.h that is there now; NULL: none. */
 extern const char *lab_bug;
-/* Names of all that are in the sources of files and of the store, each ended by NULL. */
-extern const char *const lab_bugs[], *const lab_store_bugs[];
+/* Names of all that are in the sources of files, of the store and of PMEM tables, each ended by NULL. */
+extern const char *const lab_bugs[], *const lab_store_bugs[], *const lab_pmem_bugs[];
 /* Names of syncs (lab_sync_name), ended by NULL. */
 extern const char *const lab_syncs[];
 
 extern const lab_subject lab_checkpoints; /* subject_checkpoints.c */
 extern const lab_subject lab_store;       /* subject_store.c */
+extern const lab_subject lab_pmem_fsdax, lab_pmem_file; /* subject_pmem.c: a table on fsdax, and on another file system */
 
 #endif

@@ -1,0 +1,94 @@
+/* pmem.c - see pmem.h. */
+#include "test/crash/pmem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static lab_pmem *of(const ts_pmem_ops *ops) { return (lab_pmem *)(uintptr_t)ops; }
+
+static int map(lab_pmem *p, int file, uint64_t bytes, ts_pmem_map *out) {
+  const ts_disk_ops *disk = &p->disk->ops;
+  *out = (ts_pmem_map){.base = aligned_alloc(64, TS_ROUND_UP(bytes, 64)), .bytes = bytes, .is_pmem = p->is_pmem, .file = file};
+  if (out->base == NULL) abort();
+  return ts_disk_read(disk, file, out->base, bytes, 0);
+}
+
+static int create(const ts_pmem_ops *ops, const char *path, uint64_t bytes, ts_pmem_map *out) {
+  lab_pmem *p = of(ops);
+  const ts_disk_ops *disk = &p->disk->ops;
+  char folder[LAB_PATH];
+  snprintf(folder, sizeof folder, "%s", path);
+  *strrchr(folder, '/') = '\0';
+  const int file = disk->create(disk, path);
+  if (file < 0) return file;
+  unsigned char *zeros = calloc(1, bytes);
+  if (zeros == NULL) abort();
+  int status = ts_disk_write(disk, file, zeros, bytes, 0);
+  free(zeros);
+  if (status == 0) status = disk->sync(disk, file);
+  if (status == 0) status = disk->sync_folder(disk, folder);
+  if (status == 0) return map(p, file, bytes, out);
+  disk->close(disk, file);
+  disk->unlink(disk, path);
+  return status;
+}
+
+static int open_file(const ts_pmem_ops *ops, const char *path, ts_pmem_map *out) {
+  lab_pmem *p = of(ops);
+  const ts_disk_ops *disk = &p->disk->ops;
+  const int file = disk->open(disk, path);
+  if (file < 0) return file;
+  const int64_t bytes = disk->size(disk, file);
+  if (bytes > 0) return map(p, file, (uint64_t)bytes, out);
+  disk->close(disk, file);
+  return -ENODATA;
+}
+
+static int unlink_file(const ts_pmem_ops *ops, const char *path) {
+  const ts_disk_ops *disk = &of(ops)->disk->ops;
+  return disk->unlink(disk, path);
+}
+
+static void close_map(const ts_pmem_ops *ops, ts_pmem_map *out) {
+  const ts_disk_ops *disk = &of(ops)->disk->ops;
+  if (out->base == NULL) return;
+  free(out->base);
+  out->base = NULL;
+  disk->close(disk, out->file);
+}
+
+static void copy(const ts_pmem_ops *ops, const ts_pmem_map *to, uint64_t offset, const void *from, uint64_t bytes) {
+  lab_pmem *p = of(ops);
+  if (offset % 8 != 0 || bytes % 8 != 0 || offset + bytes > to->bytes) abort();
+  memcpy(to->base + offset, from, bytes);
+  const int inode = lab_disk_store(p->disk, to->file, from, bytes, offset, p->thread);
+  for (uint32_t i = 0; i < p->dirty_count[p->thread]; i++)
+    if (p->dirty[p->thread][i] == inode) return;
+  p->dirty[p->thread][p->dirty_count[p->thread]++] = inode;
+}
+
+static void drain(const ts_pmem_ops *ops) {
+  lab_pmem *p = of(ops);
+  const uint32_t n = p->dirty_count[p->thread];
+  for (uint32_t i = 0; p->is_pmem && i < n; i++) lab_disk_drain(p->disk, p->dirty[p->thread][i], p->thread);
+  p->dirty_count[p->thread] = 0;
+}
+
+static int sync_map(const ts_pmem_ops *ops, const ts_pmem_map *map_of) {
+  lab_pmem *p = of(ops);
+  return p->is_pmem ? 0 : p->disk->ops.sync(&p->disk->ops, map_of->file);
+}
+
+void lab_pmem_begin(lab_pmem *pmem, lab_disk *disk, bool is_pmem) {
+  *pmem = (lab_pmem){.ops = {.create = create,
+                             .open = open_file,
+                             .unlink = unlink_file,
+                             .close = close_map,
+                             .copy = copy,
+                             .drain = drain,
+                             .sync = sync_map},
+                     .disk = disk,
+                     .is_pmem = is_pmem};
+}
