@@ -35,6 +35,7 @@ export type {
   PlainInput,
   Pricing,
   QualitySummary,
+  RankScaling,
   StepTimes,
   Summary,
   TargetAuc,

@@ -8,6 +8,7 @@ import { resultsText, timesText } from "../summary/ablation_words.ts";
 import { percentText, prefixed, prefixFor, significant } from "../../base/numbers.ts";
 import { changeText, countText, errorText, intervalText } from "../text/format.ts";
 import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
+import { scaled, SCALING_COLUMNS, scalingCells, sharedMachineText } from "../summary/rank_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "../summary/summary_types.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
@@ -23,6 +24,7 @@ import { shownLines } from "../../base/shown.ts";
 export function renderTerminal(given: Summary, width: number = 120): string {
   const summary = shownLines(given);
   const { headline, sentences, cautions } = summary.verdict;
+  const shared = [sharedMachineText(summary.cases) ?? []].flat();
   const lines = [
     ...(summary.ablation === undefined ? terminalTable(summary, width) : ablationTable(summary.ablation, width)),
     ...rowTable(
@@ -35,12 +37,18 @@ export function renderTerminal(given: Summary, width: number = 120): string {
       CHECKPOINT_COLUMNS,
       checkpointed(summary.cases).map((one) => [one.name, ...checkpointCells(one.checkpoints)]),
     ),
+    ...rowTable(
+      "ranks",
+      SCALING_COLUMNS,
+      scaled(summary.cases).map((one) => [one.name, ...scalingCells(one, summary)]),
+    ),
     "",
     ...wrap(`${headline}.`, width, ""),
     ...sentences.flatMap((sentence) => wrap(`${sentence}.`, width, "")),
     ...(cautions.length === 0 ? [] : [""]),
     ...cautions.flatMap((caution) => wrap(`${caution}.`, width, "note  ")),
     ...wrap(findingsLine(summary), width, `${summary.grade}  `),
+    ...shared.flatMap((sentence) => wrap(`${sentence}.`, width, "note  ")),
     ...summary.failed.flatMap((one) => wrap(errorText(one), width, "failed  ")),
   ];
   return lines.join("\n").replace(/^\n+/, "") + "\n";

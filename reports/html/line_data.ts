@@ -8,6 +8,7 @@ import { type Kind, kindOf } from "../summary/kind.ts";
 import { type BreakEvenMap, breakEvenMap, PRICE_RATIOS } from "../summary/break_even_map.ts";
 import { bytesText } from "../../base/bytes.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../summary/summary_types.ts";
+import { type Scaled, scaled } from "../summary/rank_words.ts";
 import { CHARTED_CLAIMS, claimData } from "./claim.ts";
 
 /** Bars from a place to another. */
@@ -34,7 +35,13 @@ export interface Lines {
     readonly name: string;
     readonly colour: number;
     readonly dashed: boolean;
-    readonly points: readonly { readonly x: number; readonly y: number }[];
+    /** With the ends of their intervals, where they have some. */
+    readonly points: readonly {
+      readonly x: number;
+      readonly y: number;
+      readonly yMin?: number;
+      readonly yMax?: number;
+    }[];
   }[];
   /** Single places, with the shape of their kind. */
   readonly marks: readonly (Kind & {
@@ -54,6 +61,7 @@ export interface MoreData {
 /** The data of a summary. */
 export function moreData(summary: Summary, colour: (one: CaseSummary) => number): MoreData {
   const map = summary.pricing === undefined ? undefined : breakEvenMap(summary.cases, summary.pricing);
+  const ranked = scaled(summary.cases);
   const curved = summary.cases.filter((one) => one.cacheCurve !== undefined);
   return {
     floating: Object.fromEntries([
@@ -66,6 +74,7 @@ export function moreData(summary: Summary, colour: (one: CaseSummary) => number)
     lines: {
       ...(map === undefined ? {} : { "break-even": mapLines(map) }),
       ...(curved.length === 0 ? {} : { "miss-curve": curveLines(curved, colour) }),
+      ...(ranked.some(({ scaling }) => scaling.speedUp !== undefined) ? { scaling: scalingLines(ranked, colour) } : {}),
     },
   };
 }
@@ -175,5 +184,41 @@ function curveLines(cases: readonly CaseSummary[], colour: (one: CaseSummary) =>
         y: 100 * counted,
       }];
     }),
+  };
+}
+
+/** A line a configuration and number of servers, by ranks that train; dashed, as many times as fast as ranks train. */
+function scalingLines(cases: readonly Scaled[], colour: (one: CaseSummary) => number): Lines {
+  const series = new Map<string, { readonly first: Scaled; readonly cases: Scaled[] }>();
+  for (const one of cases) {
+    const { configuration, scaling: { ranks, trainers }, point } = one;
+    const servers = ranks - trainers;
+    const others = Object.entries(point).filter(([field]) => !field.startsWith("cluster."));
+    const varied = others.map(([field, value]) => ` ${field}=${value}`).join("");
+    const name = `${configuration}${varied}${servers === 0 ? "" : `, ${servers} servers`}`;
+    const found = series.get(name);
+    if (found === undefined) series.set(name, { first: one, cases: [one] });
+    else found.cases.push(one);
+  }
+  const trainers = [...new Set(cases.map(({ scaling }) => scaling.trainers))].sort((a, b) => a - b);
+  const [fewest = 1] = trainers;
+  return {
+    x: { title: "ranks that train", log: false },
+    y: { title: "times the speed of the fewest", log: true },
+    lines: [
+      ...[...series].map(([name, { first, cases }]) => ({
+        name,
+        colour: colour(first),
+        dashed: false,
+        points: cases.map(({ scaling: { trainers: x, speedUp } }) => ({
+          x,
+          y: speedUp?.value ?? 1,
+          yMin: speedUp?.low ?? speedUp?.value ?? 1,
+          yMax: speedUp?.high ?? speedUp?.value ?? 1,
+        })).sort((a, b) => a.x - b.x),
+      })),
+      { name: "ideal", colour: 0, dashed: true, points: trainers.map((x) => ({ x, y: x / fewest })) },
+    ],
+    marks: [],
   };
 }

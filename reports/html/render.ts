@@ -17,6 +17,7 @@ import { focused } from "../summary/focus.ts";
 import { embedding } from "./embedding.ts";
 import { memory, quality, speed, time } from "./figures.ts";
 import { html, Markup, recordLines, scriptJson } from "../text/markup.ts";
+import { scaling } from "./scaling.ts";
 import { pageHead } from "./page_head.ts";
 import { answer, heading, overview, words } from "./overview.ts";
 import { pageData } from "./page_data.ts";
@@ -61,6 +62,7 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
     words(summary),
     embedding(shown),
     speed(shown),
+    scaling(shown),
     time(shown),
     memory(shown),
     quality(shown),

@@ -186,6 +186,36 @@ export interface CheckpointCost {
   readonly relative: Estimate | undefined;
 }
 
+/** What the ranks of a case are worth. */
+export interface RankScaling {
+  /** Processes in all. */
+  readonly ranks: number;
+  /** How many of them train. */
+  readonly trainers: number;
+  /** Whether every rank holds rows, or the last ones. */
+  readonly layout: "collocated" | "servers";
+  /** What started them; `none`: one rank alone. */
+  readonly launcher: "mpirun" | "srun" | "none";
+  /** Name and version of the MPI. */
+  readonly library: string;
+  /** Machines that they had. */
+  readonly hosts: number;
+  /** Whether several ranks had one machine in some sample. */
+  readonly sharedMachine: boolean;
+  /** Name of the case with the fewest ranks that train, which may be this one. */
+  readonly fewest: string | undefined;
+  /** Throughput ÷ that of the fewest; undefined for those. */
+  readonly speedUp: Estimate | undefined;
+  /** The same ÷ how many times as many ranks train. */
+  readonly efficiency: Estimate | undefined;
+  /** Seconds a step in messages, waiting included; mean over ranks. Undefined without messages. */
+  readonly messages: Estimate | undefined;
+  /** What of them ranks surely waited: their time less that of the rank that was in messages the shortest. */
+  readonly waiting: Estimate | undefined;
+  /** Bytes that all ranks sent in a step, mean. */
+  readonly sentBytes: number;
+}
+
 /** One case: a configuration at a matrix point, all its samples together. */
 export interface CaseSummary {
   /** Unique in the report. */
@@ -239,6 +269,8 @@ export interface CaseSummary {
   readonly filter: FilterRecord | undefined;
   /** What checkpoints cost; undefined without, and for virtual media. */
   readonly checkpoints: CheckpointCost | undefined;
+  /** What its ranks are worth; undefined without ranks, and for virtual media. */
+  readonly scaling: RankScaling | undefined;
   /** Tiers of the last sample. */
   readonly tiers: readonly TierRecord[];
   /** Bytes of DRAM allowed for tables, of the last sample. */

@@ -125,11 +125,18 @@ export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lin
     },
   };
   return new Chart(canvas, {
-    type: "scatter" as const,
+    type: lines.some(({ points }) => points.some(({ yMin }) => yMin !== undefined))
+      ? "scatterWithErrorBars" as const
+      : "scatter" as const,
     data: {
       datasets: [
         ...lines.map(({ name, colour, dashed, points }, i) => ({
           label: name,
+          errorBarColor: colourOf(colour, theme),
+          errorBarWhiskerColor: colourOf(colour, theme),
+          errorBarLineWidth: 2,
+          errorBarWhiskerLineWidth: 2,
+          errorBarWhiskerSize: 8,
           data: [...points],
           showLine: true,
           clip: 12,

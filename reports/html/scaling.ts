@@ -1,0 +1,49 @@
+/**
+ * What more ranks are worth: speed-up by ranks that train, efficiency, time in messages, dollars.
+ *
+ * @module
+ */
+
+import { kindsText } from "../summary/kind.ts";
+import { scaled, SCALING_COLUMNS, scalingCells, sharedMachineText } from "../summary/rank_words.ts";
+import type { Summary } from "../summary/summary_types.ts";
+import { html, type Markup } from "../text/markup.ts";
+import { figure, kind, table } from "./parts.ts";
+
+/** The section; undefined where no case was trained over ranks. */
+export function scaling(summary: Summary): Markup | undefined {
+  const cases = scaled(summary.cases);
+  if (cases.length === 0) return undefined;
+  const shared = sharedMachineText(cases);
+  const { worker } = summary.scenario.cost.bill;
+  const numbers = table(
+    "Ranks",
+    [{ title: "case" }, { title: "kind", words: true }, ...SCALING_COLUMNS.map((title) => ({ title }))],
+    cases.map((one) => [one.name, kind(one), ...scalingCells(one, summary)]),
+  );
+  const libraries = [...new Set(cases.filter(({ scaling: { ranks } }) => ranks > 1).map((one) => one.scaling.library))];
+  const about =
+    html`<p class="note">Speed-up is samples/s against the same configuration with the fewest ranks that train;
+efficiency is that by how many times as many train. Time in messages is a rank's mean, and includes waiting for the others. The rank
+that was in them the shortest made the same messages: what the others took longer was waiting at least. A million samples
+are priced on as many workers (${`${worker}`}) as the ranks had machines. ${
+      libraries.length === 0 ? "" : `Messages: ${libraries.join(", ")}.`
+    }</p>`;
+  const body = cases.some(({ scaling: { speedUp } }) => speedUp !== undefined)
+    ? figure(
+      "scaling",
+      {
+        title: "Speed-up by ranks that train",
+        text:
+          "Against the fewest ranks of the same configuration; whiskers are 95 % intervals. Dashed: as many times as fast " +
+          "as ranks train.",
+        unit: "times the speed of the fewest",
+        kinds: kindsText(cases),
+      },
+      numbers,
+    )
+    : numbers;
+  return html`<section aria-labelledby="ranks"><h2 id="ranks" tabindex="-1">Ranks</h2>${
+    shared === undefined ? "" : html`<p><strong>${shared}.</strong></p>`
+  }${body}${about}</section>`;
+}

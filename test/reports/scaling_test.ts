@@ -1,0 +1,93 @@
+import { renderReport } from "../../reports/report.ts";
+import { toCsv } from "../../reports/export/csv.ts";
+import { toMarkdown } from "../../reports/export/markdown.ts";
+import { renderTerminal } from "../../reports/export/terminal.ts";
+import { pageData } from "../../reports/html/page_data.ts";
+import { summarise } from "../../reports/summary/summary.ts";
+import { clusterDollars } from "../../reports/summary/rank_words.ts";
+import type { ClusterRecord, Result, SampleRecord } from "../../scenarios/record.ts";
+import { assert, assertAlmostEquals, assertEquals } from "../assert.ts";
+import { fixtureResult } from "../fixtures/result_fixture.ts";
+
+const machine = { cpu: "c", cpus: 2, memoryBytes: 1e9, kernel: "6.1" };
+const SHARED = "Several ranks shared one machine";
+
+/** The record of ranks of which each but the first was in messages a step this much longer than 1 ms. */
+function clusterOf(ranks: number, steps: number, longerNs: number, hosts: number): ClusterRecord {
+  return {
+    ...{
+      layout: "collocated",
+      launcher: ranks === 1 ? "none" : "mpirun",
+      library: "Open MPI v4",
+      sharedMachine: hosts < ranks,
+    },
+    ranks: Array.from({ length: ranks }, (_, rank) => ({
+      ...{
+        rank,
+        host: `n${rank % hosts}`,
+        machine,
+        trains: true,
+        tiers: [],
+        tableBytes: 1,
+        stepsNs: 1,
+        messages: steps,
+      },
+      ...{ sentBytes: 1024 * steps, receivedBytes: 1024 * steps },
+      messageNs: ranks === 1 ? 0 : (1e6 + (rank === 0 ? 0 : longerNs)) * steps,
+    })),
+  };
+}
+
+/** Every case over one rank, and over two that take 5/8 of the time. */
+function overRanks(result: Result, hosts: number): Result {
+  const at = (sample: SampleRecord, ranks: number, slower: number): SampleRecord => ({
+    ...sample,
+    id: `${sample.configuration}[${ranks}]#${sample.sample}`,
+    case: `${sample.configuration} cluster.ranks=${ranks}`,
+    point: { ...sample.point, "cluster.ranks": ranks },
+    stepNs: sample.stepNs.map((ns) => ns * slower),
+    cluster: clusterOf(ranks, sample.stepNs.length, 2e6, ranks === 1 ? 1 : hosts),
+  });
+  return { ...result, samples: result.samples.flatMap((one) => [at(one, 1, 1), at(one, 2, 5 / 8)]) };
+}
+
+Deno.test("reports show speed-up, efficiency, messages and dollars of ranks against the fewest", () => {
+  const result = overRanks(fixtureResult(), 1);
+  const summary = summarise(result);
+  const [one, two] = [1, 2].map((ranks) => summary.cases.find(({ name }) => name === `dram cluster.ranks=${ranks}`));
+  assert(one?.scaling !== undefined && two?.scaling !== undefined);
+  assertEquals([one.scaling.speedUp, one.scaling.messages, one.scaling.fewest], [undefined, undefined, one.name]);
+  assertAlmostEquals(two.scaling.speedUp?.value ?? 0, 1.6, 1e-12);
+  assertAlmostEquals(two.scaling.efficiency?.value ?? 0, 0.8, 1e-12);
+  assertAlmostEquals(two.scaling.messages?.value ?? 0, 2e-3, 1e-12);
+  assertAlmostEquals(two.scaling.waiting?.value ?? 0, 1e-3, 1e-12); // of 1 and 3 ms: the second waited 2, the first nothing
+  assertEquals([two.scaling.fewest, two.scaling.sentBytes, two.scaling.hosts], [one.name, 2048, 1]);
+  const line = pageData(summary).more.lines["scaling"]?.lines.find(({ name }) => name === "dram");
+  assertEquals(line?.points.map(({ x }) => x), [1, 2]);
+  assertAlmostEquals(line?.points[1]?.y ?? 0, 1.6, 1e-12);
+  const [head = "", ...lines] = toCsv(summary).split("\n");
+  const cells = lines.find((text) => text.startsWith(two.name))?.split(",") ?? [];
+  const cell = (name: string) => Number(cells[head.split(",").indexOf(name)]);
+  assertEquals([cell("ranks"), cell("machines_of_ranks"), cell("sent_bytes_a_step")], [2, 1, 2048]);
+  for (const text of [renderTerminal(summary, 200), toMarkdown(summary), renderReport(result)]) {
+    for (const word of [SHARED, "2 KiB", "of it waiting at least"]) assert(text.includes(word), `${word} in ${text}`);
+  }
+});
+
+Deno.test("ranks on machines of their own cost as many workers, and nothing is said of sharing", () => {
+  const result = overRanks(fixtureResult(), 2);
+  const summary = summarise(result);
+  const dollars = (ranks: number) => {
+    const one = summary.cases.find(({ name }) => name === `dram cluster.ranks=${ranks}`);
+    return one?.scaling === undefined ? undefined : clusterDollars(one.scaling, one.throughput, summary);
+  };
+  const [one, two] = [dollars(1), dollars(2)];
+  assert(one !== undefined && two !== undefined && one > 0);
+  assertAlmostEquals(two / one, 2 / 1.6, 1e-9); // twice the machines, 1.6 times as fast
+  assert(!renderReport(result).includes(SHARED));
+});
+
+Deno.test("a report without ranks has no section of them", () => {
+  const text = renderReport(fixtureResult());
+  assert(!text.includes('id="ranks"') && !text.includes('id="scaling"'));
+});
