@@ -46,6 +46,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "models/media",
     "models/simulation",
     "models/validation",
+    "models/workloads",
     "reports",
     "setup",
   ],

@@ -1,6 +1,7 @@
 /**
- * `deno task crash`: crashes checkpoints at every operation (docs/crash-lab.md) and kills training processes. Prints a table and
- * writes `reports/out/bench-crash.json`. `--full` is the nightly size: 100,000 crash points, 200 kills.
+ * `deno task crash`: crashes checkpoints at every operation (docs/crash-lab.md) and kills training processes,
+ * and measures what checkpoints cost. Prints a table and writes `reports/out/bench-crash.json`. `--full` is the nightly size:
+ * 100,000 crash points, 200 kills, a gibibyte restored.
  *
  * Exit codes: 0, bars reached or not; 1 if the run fails; 2 for words it does not know.
  *
@@ -14,10 +15,14 @@ import { ROOT } from "../../setup/state.ts";
 import { machineFacts, run, writeResult } from "../program.ts";
 import { tableRows } from "../rows.ts";
 import { tryKills } from "./kills.ts";
-import { crashRows, type CrashTargets, type LabCounts, parseLab } from "./rows.ts";
+import { type CheckpointSizes, measureCheckpoints } from "./checkpoints.ts";
+import { checkpointRows, crashRows, type CrashTargets, type LabCounts, parseLab } from "./rows.ts";
 
 const QUICK: CrashTargets = { points: 5000, kills: 12 };
 const FULL: CrashTargets = { points: 100_000, kills: 200 };
+const QUICK_SIZES: CheckpointSizes = { trainings: 5, lawRows: 300_000, restoreRows: 1 << 20, restores: 3 };
+/** A gibibyte of rows is restored. */
+const FULL_SIZES: CheckpointSizes = { trainings: 15, lawRows: 3_000_000, restoreRows: 1 << 23, restores: 7 };
 
 /** Runs the lab. What was wrong is in its counts, and in words on the terminal. */
 async function lab(points: number): Promise<LabCounts> {
@@ -35,7 +40,8 @@ async function main(args: readonly string[]): Promise<void> {
     Deno.exitCode = 2;
     return;
   }
-  const targets = args.length > 0 ? FULL : QUICK;
+  const full = args.length > 0;
+  const targets = full ? FULL : QUICK;
   ensureBuild();
   const counts = await lab(targets.points);
   const folder = await Deno.makeTempDir({ prefix: "tierbench-crash-" });
@@ -45,10 +51,14 @@ async function main(args: readonly string[]): Promise<void> {
     const files = await tryKills({ kills: targets.kills - half, seed: "crash", folder: `${folder}/files` });
     const inPlace = await tryKills({ kills: half, seed: "crash", folder: `${folder}/in-place`, inPlace: true });
     const killed = { kills: files.kills + inPlace.kills, wrong: [...files.wrong, ...inPlace.wrong] };
-    const rows = crashRows(counts, killed, targets);
+    const costs = await measureCheckpoints(folder, full ? FULL_SIZES : QUICK_SIZES);
+    const rows = [...crashRows(counts, killed, targets), ...checkpointRows(costs)];
     console.log(tableText(tableRows(rows)));
     const out = `${ROOT}/reports/out/bench-crash.json`;
-    writeResult(out, { ...machineFacts(BUILT_LIBRARY), interval: "counts have none" }, rows);
+    writeResult(out, {
+      ...machineFacts(BUILT_LIBRARY),
+      interval: "counts have none; of ratios 95 % bootstrap of the median",
+    }, rows);
     console.log(`All rows: ${out}`);
   } finally {
     await Deno.remove(folder, { recursive: true });

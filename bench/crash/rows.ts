@@ -4,7 +4,9 @@
  * @module
  */
 
-import type { BenchRow } from "../rows.ts";
+import { quantile } from "../../reports/statistics/quantiles.ts";
+import { type BenchRow, ratioRow } from "../rows.ts";
+import type { CheckpointCosts } from "./checkpoints.ts";
 
 /** What the crash lab (`native/test/crash_test.c`) counted, of all that it has under test. */
 export interface LabCounts {
@@ -88,5 +90,46 @@ export function crashRows(lab: LabCounts, kill: KillCounts, targets: CrashTarget
     row("crash/mutants-found", lab.bugsFound / lab.bugs, "ratio", { atLeast: 1 }, `${lab.bugsFound} of ${lab.bugs}`),
     row("crash/wasted-flushes", lab.syncsWasted, "syncs", { atMost: 0 }, "kinds of sync that no crash point needs"),
     row("crash/kills", kill.kills, "processes", { atLeast: targets.kills }, "training processes, SIGKILL"),
+  ];
+}
+
+/**
+ * The rows of what checkpoints cost.
+ *
+ * @param costs What was measured.
+ */
+export function checkpointRows({ slowdowns, delta, restores, restoredBytes }: CheckpointCosts): BenchRow[] {
+  const middle = (values: readonly number[]): number => quantile(values, 0.5);
+  const speed = (name: string, times: readonly number[]): string =>
+    `${name} ${(restoredBytes / middle(times) / 1e6).toFixed(0)} MB/s`;
+  const wall = speed("restore", restores.map(({ restore }) => restore));
+  const dd = speed("dd", restores.map((each) => each.dd));
+  const own = speed("by processor time", restores.map(({ restoreProcessor }) => restoreProcessor));
+  return [
+    {
+      ...ratioRow(
+        "checkpoint/slowdown",
+        slowdowns,
+        "time by that without; a full one, then deltas, each eighth of the steps; DRAM",
+      ),
+      atMost: 1.01,
+    },
+    {
+      name: "delta/full",
+      value: delta.delta / delta.full,
+      low: null,
+      high: null,
+      unit: "ratio",
+      atMost: 1 / 6,
+      note: `bytes ${delta.delta} of ${delta.full}; oe-retail's law, ten minutes after an epoch`,
+    },
+    {
+      ...ratioRow(
+        "recovery/dd",
+        restores.map((each) => each.dd / each.restore),
+        `${wall}, ${own}; ${dd}; DRAM, page cache dropped`,
+      ),
+      atLeast: 0.5,
+    },
   ];
 }

@@ -1,4 +1,4 @@
-import { crashRows, parseLab } from "../../bench/crash/rows.ts";
+import { checkpointRows, crashRows, parseLab } from "../../bench/crash/rows.ts";
 import { assertEquals, assertThrows } from "../assert.ts";
 
 const SAID = `checkpoints.runs=3
@@ -41,4 +41,19 @@ Deno.test("crashRows() counts what was wrong of points and kills together, with 
     ["crash/kills", 12, 12, null],
   ]);
   assertEquals(rows[1]?.note, "process 3 lost a step");
+});
+
+Deno.test("checkpointRows() divides with by without, delta by full, dd's time by the restore's", () => {
+  const rows = checkpointRows({
+    slowdowns: [1.5, 1.25, 1],
+    delta: { full: 800, delta: 100 },
+    restores: [{ dd: 1, restore: 4, restoreProcessor: 2 }],
+    restoredBytes: 8e6,
+  });
+  assertEquals(rows.map(({ name, value, atLeast, atMost }) => [name, value, atLeast ?? null, atMost ?? null]), [
+    ["checkpoint/slowdown", 1.25, null, 1.01],
+    ["delta/full", 0.125, null, 1 / 6],
+    ["recovery/dd", 0.25, 0.5, null],
+  ]);
+  assertEquals(rows[2]?.note, "restore 2 MB/s, by processor time 4 MB/s; dd 8 MB/s; DRAM, page cache dropped");
 });
