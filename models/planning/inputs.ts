@@ -16,12 +16,14 @@ import { DRIVE_BUFFER, driveQuestion } from "../media/calibration/drive.ts";
 import { capacityOf } from "../simulation/capacity.ts";
 import { STORES } from "../simulation/native_options.ts";
 import { resolveTier } from "../simulation/resolve.ts";
+import { rangesOf } from "../simulation/software.ts";
 import { loadSoftware } from "../simulation/software_file.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
 import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
 import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
 import type { PlanInputs, PlannedTable, RowTimes } from "./request.ts";
 import { planTables } from "./sizes.ts";
+import { planBandModel } from "./plan_band.ts";
 import { planSimulator } from "./simulate_plan.ts";
 import { MODE_OF, planStepModel, type StepSetting } from "./step.ts";
 
@@ -55,7 +57,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
     computeSeconds: file.computeMs / 1e3,
     overlapped: file.overlapped,
     trains: Object.values(file.tables).some(({ optimizer }) => optimizer !== "none"),
-    software: file.software === undefined ? { perRow: file.perRowNs * 1e-9 } : await pricesAt(file),
+    ...(file.software === undefined ? { software: { perRow: file.perRowNs * 1e-9 } } : await pricesAt(file)),
     allReduceBytes: file.allReduceBytes,
     media,
   };
@@ -80,23 +82,30 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
     samplesPerStep,
     workers: file.workers,
     step: planStepModel(setting),
+    band: planBandModel(setting),
     simulate: planSimulator(setting),
     maxHosts: file.maxHosts,
   };
 }
 
 /** What our store costs by the file that a plan names. */
-async function pricesAt({ software = "", directory }: ResolvedPlanFile): Promise<StepSetting["software"]> {
-  const { prices } = await loadSoftware(software, directory).catch((error) => {
+async function pricesAt(
+  { software = "", directory }: ResolvedPlanFile,
+): Promise<Pick<StepSetting, "software" | "ranges">> {
+  const found = await loadSoftware(software, directory).catch((error) => {
     if (!(error instanceof ScenarioError || error instanceof Deno.errors.NotFound)) throw error;
     throw new ScenarioError([{ path: ["software"], message: error.message }]);
   });
+  const { perKey, perRow, perUpdate, upkeep, perMiss } = found.prices;
   return {
-    perKey: prices.perKey.value,
-    perRow: prices.perRow.value,
-    perUpdate: prices.perUpdate.value,
-    upkeep: prices.upkeep.value,
-    miss: prices.perMiss.value,
+    ranges: rangesOf(found),
+    software: {
+      perKey: perKey.value,
+      perRow: perRow.value,
+      perUpdate: perUpdate.value,
+      upkeep: upkeep.value,
+      miss: perMiss.value,
+    },
   };
 }
 

@@ -144,6 +144,31 @@ export type PlanStepModel = (
   how?: { readonly late?: number; readonly factors?: readonly number[] },
 ) => PlanStep;
 
+/** What a band is made of. */
+export interface PlanBand {
+  /** Factors on the seconds of a step: nine times in ten they are between these. */
+  readonly low: number;
+  readonly high: number;
+  /** What is not known exactly, each with its own range and what it does alone to the seconds of a step; the widest first. */
+  readonly doubts: readonly {
+    readonly of: string;
+    readonly range: number;
+    readonly low: number;
+    readonly high: number;
+  }[];
+}
+
+/**
+ * How wrong the seconds of a step may be, everything that is not known exactly drawn together; undefined where a tier that is
+ * used is not calibrated. `late` as in {@linkcode PlanStepModel}.
+ */
+export type PlanBandModel = (
+  machine: PlanMachine,
+  hosts: number,
+  placed: readonly PlacedTable[],
+  late: number,
+) => PlanBand | undefined;
+
 /** A plan in virtual time. */
 export interface SimulatedPlan {
   /** Seconds of a step, mean. */
@@ -169,6 +194,8 @@ export interface PlanRequest {
   readonly samplesPerStep: number;
   /** What a step costs. */
   readonly step: PlanStepModel;
+  /** How wrong that may be. */
+  readonly band: PlanBandModel;
   /** Bytes that a row takes beside its own. */
   readonly overhead: PlanOverhead;
   /** Machines of one shape at most. */
@@ -193,7 +220,7 @@ export interface Placement {
   readonly seconds: number;
 }
 
-/** A value with its 90 % band; `undefined` ends: some tier is not calibrated. */
+/** A value with its 90 % band, worked out when it is asked for; `undefined` ends: some tier is not calibrated. */
 export interface Banded {
   /** The model's figure, in the unit of the field that holds it. */
   readonly value: number;
@@ -227,6 +254,8 @@ export interface Plan {
   readonly samplesPerSecond: Banded;
   /** What a million samples costs, of the bill. */
   readonly dollarsPerMillionSamples: Banded;
+  /** What the band of a step is made of, worked out when it is asked for; undefined: some tier is not calibrated. */
+  readonly band: PlanBand | undefined;
   /** Bytes of one host that are used, by tier. */
   readonly usedBytes: readonly number[];
 }

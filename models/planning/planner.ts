@@ -17,6 +17,7 @@ import type {
   Placement,
   Plan,
   PlanAnswer,
+  PlanBand,
   PlanMachine,
   PlanRequest,
   PlanTable,
@@ -232,26 +233,14 @@ function fill(choices: readonly Option[], machine: PlanMachine, hosts: number, r
 export function planOf(machine: PlanMachine, hosts: number, request: PlanRequest, choices: readonly Option[]): Plan {
   const { tables, samplesPerStep } = request;
   const placed = placedTables(tables, choices);
-  const used = machine.tiers.map((_, k) => choices.some(({ answered }) => (answered[k] ?? 0) > 0));
-  const calibrated = machine.tiers.every(({ band }, k) => !used[k] || band !== undefined);
-  const banded = (late: number): Banded => {
-    const at = (factors?: readonly number[]) =>
-      request.step(machine, hosts, placed, { late, ...(factors === undefined ? {} : { factors }) }).seconds;
-    return {
-      value: at(),
-      low: calibrated ? at(machine.tiers.map(({ band }) => band?.low ?? 1)) : undefined,
-      high: calibrated ? at(machine.tiers.map(({ band }) => band?.high ?? 1)) : undefined,
-    };
-  };
-  const inverse = (of: Banded, value: (at: number) => number): Banded => ({
-    value: value(of.value),
-    low: of.high === undefined ? undefined : value(of.high),
-    high: of.low === undefined ? undefined : value(of.low),
+  const at = (late: number) => ({
+    seconds: request.step(machine, hosts, placed, { late }).seconds,
+    band: once(() => request.band(machine, hosts, placed, late)),
   });
+  const [mean, p99] = [at(0), at(Z99)];
+  const rate = (seconds: number) => samplesPerStep / seconds;
   const pricePerHour = hosts * machine.pricePerHour;
   const billPerHour = pricePerHour + (request.bill?.commonPerHour ?? 0);
-  const stepSeconds = banded(0);
-  const samplesPerSecond = inverse(stepSeconds, (at) => samplesPerStep / at);
   return {
     machine,
     hosts,
@@ -260,11 +249,43 @@ export function planOf(machine: PlanMachine, hosts: number, request: PlanRequest
     placed,
     placements: choices.map((option, i) => placement(option, tables[i] as PlanTable, hosts)),
     step: request.step(machine, hosts, placed),
-    stepSeconds,
-    p99StepSeconds: banded(Z99),
-    samplesPerSecond,
-    dollarsPerMillionSamples: inverse(samplesPerSecond, (rate) => dollarsPerMillionSamples(billPerHour, rate)),
+    stepSeconds: bandedFigure(mean, (seconds) => seconds),
+    p99StepSeconds: bandedFigure(p99, (seconds) => seconds),
+    samplesPerSecond: bandedFigure(mean, rate),
+    dollarsPerMillionSamples: bandedFigure(mean, (seconds) => dollarsPerMillionSamples(billPerHour, rate(seconds))),
+    get band() {
+      return mean.band();
+    },
     usedBytes: bytesOf(choices, machine.tiers.length),
+  };
+}
+
+/** What `make` gives, made when it is first asked for. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/**
+ * A figure that follows from the seconds of a step, with its band. Most plans are tried and never shown: a band is drawn for
+ * whoever reads it.
+ */
+function bandedFigure(
+  { seconds, band }: { readonly seconds: number; readonly band: () => PlanBand | undefined },
+  figure: (seconds: number) => number,
+): Banded {
+  const ends = once(() => {
+    const of = band();
+    return of === undefined ? [] : [of.low, of.high].map((factor) => figure(seconds * factor)).sort((a, b) => a - b);
+  });
+  return {
+    value: figure(seconds),
+    get low() {
+      return ends()[0];
+    },
+    get high() {
+      return ends()[1];
+    },
   };
 }
 

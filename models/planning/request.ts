@@ -13,6 +13,7 @@ import { OVERHEAD } from "../workloads/row_bytes.ts";
 import type { BookMedia, ResolvedMachine } from "./plan_file.ts";
 import type { PlanTableBytes } from "./sizes.ts";
 import type {
+  PlanBandModel,
   PlanMachine,
   PlanRequest,
   PlanSimulator,
@@ -82,6 +83,8 @@ export interface PlanInputs {
   readonly workers: number;
   /** What a step costs. */
   readonly step: PlanStepModel;
+  /** How wrong that may be. */
+  readonly band: PlanBandModel;
   /** Runs plans in virtual time. */
   readonly simulate: PlanSimulator;
   /** Machines of one shape at most. */

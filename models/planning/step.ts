@@ -10,7 +10,12 @@ import { stepCost } from "../../ffi/step_cost.ts";
 import type { Media } from "../media/media.ts";
 import { engineOptionsOn, type Stretch } from "../simulation/native_options.ts";
 import { fillSimulation, resolveTier } from "../simulation/resolve.ts";
-import type { Mode, ResolvedSimulatedConfiguration, ResolvedSimulation } from "../simulation/simulation.ts";
+import type {
+  Mode,
+  RangedField,
+  ResolvedSimulatedConfiguration,
+  ResolvedSimulation,
+} from "../simulation/simulation.ts";
 import type { PlacedTable, PlanMachine, PlanStep, PlanStepModel } from "./plan_types.ts";
 
 /** What a plan's step is made of, beside machines and placements. */
@@ -36,6 +41,8 @@ export interface StepSetting {
     readonly upkeep?: number;
     readonly miss?: number;
   };
+  /** How exactly stated figures are known, as factors; others have the ranges of simulations. */
+  readonly ranges?: Partial<Record<RangedField, number>>;
   /** Bytes of dense weights that workers exchange in a step. */
   readonly allReduceBytes: number;
   /** Media by the names that tiers use. */
@@ -60,7 +67,7 @@ export interface PlanSimulation {
 }
 
 /** Bandwidth of a network that nobody has stated: in no time of the plan. */
-const UNKNOWN = { bandwidth: 1e15, latency: 0 };
+const UNKNOWN = { bandwidth: 1e14, latency: 0 };
 
 /** One worker and one machine: the tables are in the memory of the machine that trains. */
 function isOneHost(setting: StepSetting, hosts: number): boolean {
@@ -117,6 +124,11 @@ export function planSimulation(
       perRow: setting.software.perRow,
       perUpdate: setting.software.perUpdate ?? setting.software.perRow,
       source: "the plan",
+    },
+    ranges: {
+      ...setting.ranges,
+      // What nobody has stated takes no time and has no range.
+      ...(machine.networkBytesPerSecond === undefined ? { "cluster.network.bandwidth": 1 } : {}),
     },
     overlap: { async: setting.overlapped && one },
     cluster: {

@@ -7,7 +7,7 @@
 import { shownLines } from "../../base/shown.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
-import type { Banded, Plan, PlanAnswer, PlanBill, PlanTier, SimulatedPlan } from "./plan_types.ts";
+import type { Banded, Plan, PlanAnswer, PlanBand, PlanBill, PlanTier, SimulatedPlan } from "./plan_types.ts";
 
 /** Lines of an answer. */
 export function planText(answer: PlanAnswer): string {
@@ -78,17 +78,27 @@ function bestLines(
     ...machine.tiers.flatMap(({ name, outside }) =>
       outside === undefined ? [] : [`note     ${name} is not calibrated: ${outside}`]
     ),
-    ...(best.stepSeconds.low === undefined ? [] : [bandNote(best)]),
+    ...(best.band === undefined ? [] : [bandNote(best.band)]),
     "",
     ...columns([["table", "placement", "rows are in", "answered by", "bytes", "time a step"], ...rows]),
   ];
 }
 
-/** What the bands leave out: most of a step may be as it was stated. */
-function bandNote({ step, stepSeconds }: Plan): string {
-  const share = (seconds: number) => `${(seconds / stepSeconds.value * 100).toFixed(0)} %`;
-  return "note     bands hold the errors of media models alone: dense layers and network, as stated, have none; of a step they are " +
-    `${share(step.compute)} and ${share(step.network)}, where they do not overlap with memory`;
+/** Things not known exactly that an answer names. */
+const NAMED = 3;
+
+/** What the band is made of: the widest, each with what it does alone. */
+function bandNote({ doubts }: PlanBand): string {
+  const shown = doubts.filter(({ low, high }) => high / low > 1.001).slice(0, NAMED);
+  const text = shown.map(({ of, range, low, high }) =>
+    `${of} (x ${significant(range)}) ${signed(low)} to ${signed(high)} %`
+  );
+  return `note     of a step's band, each alone: ${text.join("; ")}`;
+}
+
+/** A factor as per cent more or less. */
+function signed(factor: number): string {
+  return `${factor < 1 ? "−" : "+"}${significant(Math.abs(factor - 1) * 100, 2)}`;
 }
 
 function tierText({ name, bytes, band }: PlanTier, used: number): string {
@@ -97,12 +107,7 @@ function tierText({ name, bytes, band }: PlanTier, used: number): string {
 
 function bandedText({ value, low, high }: Banded, text: (value: number) => string): string {
   if (low === undefined || high === undefined) return `${text(value)} (not calibrated)`;
-  // What hides behind dense layers and network has no part in the figure; that is no band of 0 %.
-  if (Math.max(Math.abs(low / value - 1), Math.abs(high / value - 1)) < 5e-5) {
-    return `${text(value)} (no error of a medium shows in it)`;
-  }
-  const off = (end: number) => `${end < value ? "−" : "+"}${significant(Math.abs(end / value - 1) * 100, 2)}`;
-  return `${text(value)} (90 %: ${off(low)} to ${off(high)} %)`;
+  return `${text(value)} (90 %: ${signed(low / value)} to ${signed(high / value)} %)`;
 }
 
 function columns(rows: readonly (readonly string[])[]): string[] {

@@ -9,7 +9,7 @@ import { bandFor, loadResiduals } from "../media/calibration/bands.ts";
 import { driveQuestion } from "../media/calibration/drive.ts";
 import { loadMedia } from "../media/media.ts";
 import type { SimulatedCase } from "./cases.ts";
-import { type KnownMedia, STORES, threadsAt } from "./native_options.ts";
+import { STORES, threadsAt } from "./native_options.ts";
 import type { Band } from "./record.ts";
 import { type CaseOutcome, formulaSpeed } from "./simulate_case.ts";
 import { bandOfDraws, drawSpeeds, type TierRange, uncertainOf, withFactors } from "./uncertainty.ts";
@@ -50,17 +50,10 @@ export async function bandOf(one: SimulatedCase, outcome: CaseOutcome, denseSeco
   const tiers = await tierRanges(one, outcome);
   if ("why" in tiers) return tiers;
   const { simulation, set } = one;
-  const known: KnownMedia = new Map();
-  const { draws, doubts } = await drawSpeeds(uncertainOf(simulation, set, tiers), one, async (factors) => {
+  const media = await Promise.all(set.tiers.map(({ media }) => loadMedia(media)));
+  const { draws, doubts } = drawSpeeds(uncertainOf(simulation, set, tiers), one, (factors) => {
     const varied = withFactors(simulation, set, factors);
-    return await formulaSpeed(
-      varied.simulation,
-      varied.set,
-      denseSeconds * varied.dense,
-      outcome,
-      varied.stretch,
-      known,
-    );
+    return formulaSpeed(media, varied.simulation, varied.set, denseSeconds * varied.dense, outcome, varied.stretch);
   });
   const { low, high } = bandOfDraws(draws);
   return {

@@ -131,17 +131,6 @@ function stretched(options: Record<string, string>, { read, write }: Stretch): R
   );
 }
 
-/** Media models by name, read once. */
-export type KnownMedia = Map<string, Media>;
-
-async function mediumOf(name: string, known: KnownMedia): Promise<Media> {
-  const before = known.get(name);
-  if (before !== undefined) return before;
-  const medium = await loadMedia(name);
-  known.set(name, medium);
-  return medium;
-}
-
 function tierOptions(
   tier: ResolvedTier,
   medium: Media,
@@ -182,9 +171,8 @@ export async function engineOptions(
   denseSeconds: number,
   extras: StepExtras,
   stretch: readonly Stretch[] = [],
-  known: KnownMedia = new Map(),
 ): Promise<Record<string, string>> {
-  const media = await Promise.all(configuration.tiers.map((tier) => mediumOf(tier.media, known)));
+  const media = await Promise.all(configuration.tiers.map((tier) => loadMedia(tier.media)));
   return engineOptionsOn(media, simulation, configuration, demand, denseSeconds, extras, stretch);
 }
 

@@ -6,12 +6,13 @@
 
 import { simulate, type Simulated, simulateDemand, type StepDemand } from "../../ffi/simulate.ts";
 import { stepCost } from "../../ffi/step_cost.ts";
+import type { Media } from "../media/media.ts";
 import { exactDemand, type TraceCache, type TraceReplay } from "./exact_hits.ts";
 import { sampledDemand } from "./sampled_hits.ts";
 import {
   demandOptions,
   engineOptions,
-  type KnownMedia,
+  engineOptionsOn,
   placeBytes,
   rowBytes,
   type StepExtras,
@@ -180,16 +181,20 @@ function speedOf(
   };
 }
 
-/** Samples a second of a case by what one of its steps costs, without running it; its demand and kernel's work are known. */
-export async function formulaSpeed(
+/**
+ * Samples a second of a case by what one of its steps costs, without running it; its demand and kernel's work are known.
+ *
+ * @param media Of the tiers, in their order.
+ */
+export function formulaSpeed(
+  media: readonly Media[],
   simulation: ResolvedSimulation,
   set: ResolvedSimulatedConfiguration,
   denseSeconds: number,
   { demand, extras }: Pick<CaseOutcome, "demand" | "extras">,
   stretch: readonly Stretch[] = [],
-  known: KnownMedia = new Map(),
-): Promise<number> {
-  const { stepPs } = stepCost(await engineOptions(simulation, set, demand, denseSeconds, extras, stretch, known));
+): number {
+  const { stepPs } = stepCost(engineOptionsOn(media, simulation, set, demand, denseSeconds, extras, stretch));
   return speedOf(simulation, set, demand, stepPs * 1e-12).samplesPerSecond;
 }
 

@@ -18,7 +18,8 @@ function rangeOf({ value, low, high }: Price): number | undefined {
 /** Widest range that a simulation may state. */
 const MOST_RANGE = 100;
 
-function rangesOf({ prices }: SoftwareFile): Partial<Record<RangedField, number>> {
+/** How exactly each figure that a file of prices stands for is known. */
+export function rangesOf({ prices }: SoftwareFile): Partial<Record<RangedField, number>> {
   const fields: Readonly<Record<string, Price>> = {
     "compute.perKey": prices.perKey,
     "compute.perRow": prices.perRow,

@@ -204,23 +204,23 @@ export interface Drawn {
  * @param engine What the engine's own error is drawn by: the names of a configuration and of its case.
  * @param speedOf The speed with some factors, in any unit.
  */
-export async function drawSpeeds(
+export function drawSpeeds(
   uncertain: readonly Uncertain[],
   engine: { readonly configuration: string; readonly name: string },
-  speedOf: (factors: Factors) => Promise<number>,
-): Promise<Drawn> {
-  const taken = await speedOf(new Map());
+  speedOf: (factors: Factors) => number,
+): Drawn {
+  const taken = speedOf(new Map());
   // Half of the engine's error (of its variance) is its configuration's, half is that of how the case is set up.
   const half = ENGINE_RANGE ** Math.SQRT1_2;
   const own = [engine.configuration, engine.name].map((of): Uncertain => ({ of: `the engine, ${of}`, factor: half }));
   const draws: number[] = [];
   for (let i = 0; i < DRAWS; i++) {
     const factors = new Map(uncertain.map((one) => [one.of, drawn(one, i)]));
-    draws.push(own.reduce((speed, one) => speed * drawn(one, i), await speedOf(factors) / taken));
+    draws.push(own.reduce((speed, one) => speed * drawn(one, i), speedOf(factors) / taken));
   }
   const doubts = [{ of: "the engine", factor: ENGINE_RANGE, slower: 1 / ENGINE_RANGE, faster: ENGINE_RANGE }];
   for (const { of, factor } of uncertain) {
-    const ends = [await speedOf(new Map([[of, factor]])) / taken, await speedOf(new Map([[of, 1 / factor]])) / taken];
+    const ends = [speedOf(new Map([[of, factor]])) / taken, speedOf(new Map([[of, 1 / factor]])) / taken];
     doubts.push({ of, factor, slower: Math.min(...ends), faster: Math.max(...ends) });
   }
   const width = ({ slower, faster }: { slower: number; faster: number }) => faster / slower;

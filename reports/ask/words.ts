@@ -53,7 +53,6 @@ export function decimalBytes(bytes: number): string {
 /** The ends of a band, or that there is none. */
 function bandText({ value, low, high }: Banded, text: (value: number) => string): string {
   if (low === undefined || high === undefined) return "no band";
-  if (Math.max(Math.abs(low / value - 1), Math.abs(high / value - 1)) < 5e-5) return "no error of a medium shows";
   return `90 %: ${text(low)} to ${text(high)}`;
 }
 

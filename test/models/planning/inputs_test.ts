@@ -66,16 +66,52 @@ Deno.test("the shipped plan has an answer that says where its table is and why o
   assert(text.includes("simulated") && text.includes("why not") && text.includes("ecs.re6p.13xlarge"), text);
 });
 
-Deno.test("a plan's text has no band without a width, and says what bands leave out", async () => {
+Deno.test("every band of a plan has a width, also where dense layers hide all memory, and says what it is made of", async () => {
+  const shipped = await loadPlan(SHIPPED);
+  for (const computeMs of [shipped.computeMs, 100 * shipped.computeMs]) {
+    const inputs = await planInputs({ ...shipped, computeMs, overlapped: true });
+    const { best, losers } = plan(planRequest({ ...inputs, target: { samplesPerSecond: 1 } }, defaultPriceBook()));
+    assert(best !== undefined);
+    const plans = [best, ...losers.flatMap((loser) => loser.plan ?? [])];
+    for (const { stepSeconds, p99StepSeconds, samplesPerSecond, dollarsPerMillionSamples } of plans) {
+      for (const { value, low, high } of [stepSeconds, p99StepSeconds, samplesPerSecond, dollarsPerMillionSamples]) {
+        assert(low !== undefined && high !== undefined);
+        assert(low < 0.98 * value && high > 1.02 * value, `${low} ${value} ${high}`);
+      }
+    }
+  }
+});
+
+Deno.test("a plan's band is that of its media where they are all that is not known, and wider with what was stated", async () => {
+  const { computeMs: _, ...file } = await loadPlan(SHIPPED);
+  const bandOf = async (computeMs: number) => {
+    const inputs = await planInputs({ ...file, computeMs });
+    return plan(planRequest({ ...inputs, target: { samplesPerSecond: 1 } }, defaultPriceBook())).best?.band;
+  };
+  const [idle, busy] = [await bandOf(1e-6), await bandOf(1e4)];
+  assert(idle !== undefined && busy !== undefined);
+  const of = (band: typeof idle, name: string) => band.doubts.find((doubt) => doubt.of.startsWith(name));
+  assertAlmostEquals(of(busy, "compute.dense")?.high ?? 0, 1.1, 1e-3);
+  assertAlmostEquals(of(idle, "compute.dense")?.high ?? 0, 1, 1e-3);
+  // A tier without a band has none to give to the step.
+  const shipped = await planInputs(await loadPlan(SHIPPED));
+  const { best } = plan(planRequest(shipped, defaultPriceBook()));
+  assert(best !== undefined);
+  const open = { ...best.machine, tiers: best.machine.tiers.map((tier) => ({ ...tier, band: undefined })) };
+  assertEquals(shipped.band(open, best.hosts, best.placed, 0), undefined);
+  const media = (band: typeof idle) => band.doubts.filter(({ of }) => of.endsWith(", reads"));
+  assert(media(idle).some(({ high }) => high > 1.01) && media(busy).every(({ high }) => high < 1.01));
+});
+
+Deno.test("a plan's text says its bands and what they are made of", async () => {
   const { best, losers } = plan(planRequest(await planInputs(await loadPlan(SHIPPED)), defaultPriceBook()));
   assert(best !== undefined);
   const said = (low: number, high: number) =>
     planText({ best: { ...best, samplesPerSecond: { value: 100, low, high } }, doubts: [], losers }).split("\n")[1] ??
       "";
-  assert(said(100, 100).endsWith("(no error of a medium shows in it)"), said(100, 100));
   assert(said(98.8, 125).endsWith("(90 %: −1.2 to +25 %)"), said(98.8, 125));
   const text = planText({ best, doubts: [], losers });
-  assert(/of a step they are \d+ % and \d+ %,/.test(text), text);
+  assert(/of a step's band, each alone: compute\.dense \(x 1\.10\) −[\d.]+ to \+[\d.]+ %;/.test(text), text);
   const open = planText({
     best,
     doubts: [{ machine: "m", hosts: 1, turns: "misses", media: [], text: "within its band" }],

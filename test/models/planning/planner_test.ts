@@ -102,6 +102,7 @@ function request(overrides: Partial<PlanRequest> = {}): PlanRequest {
     target: { samplesPerSecond: 100_000 },
     samplesPerStep: 4096,
     step: stepWith(0.01),
+    band: () => ({ low: 0.9, high: 1.2, doubts: [] }),
     overhead: OVERHEAD,
     maxHosts: 64,
     ...overrides,
@@ -153,13 +154,22 @@ Deno.test("plan() holds the p99 step, which is above the mean", () => {
   assert(best.p99StepSeconds.value <= 0.03 && best.p99StepSeconds.value > best.stepSeconds.value);
 });
 
-Deno.test("a plan's figures have the bands of its tiers, and none if one is not calibrated", () => {
-  const asked = request();
-  const { best } = plan(asked);
-  const { value, low, high } = best?.stepSeconds ?? { value: 0, low: 0, high: 0 };
-  assert(low !== undefined && high !== undefined && low < value && value < high);
-  const machines = asked.machines.map((one) => ({ ...one, tiers: one.tiers.map((t) => ({ ...t, band: undefined })) }));
-  assertEquals(plan(request({ machines })).best?.samplesPerSecond.low, undefined);
+Deno.test("a plan's figures have the band of its step, drawn for those that are read, or none", () => {
+  let drawn = 0;
+  const band = () => {
+    drawn++;
+    return { low: 0.9, high: 1.2, doubts: [] };
+  };
+  const { best } = plan(request({ band }));
+  assert(best !== undefined);
+  assertEquals(drawn, 0);
+  const { stepSeconds, samplesPerSecond, dollarsPerMillionSamples } = best;
+  assertAlmostEquals(stepSeconds.high ?? 0, 1.2 * stepSeconds.value, 1e-12);
+  assertAlmostEquals(samplesPerSecond.low ?? 0, samplesPerSecond.value / 1.2, 1e-6);
+  assertAlmostEquals(samplesPerSecond.high ?? 0, samplesPerSecond.value / 0.9, 1e-6);
+  assertAlmostEquals(dollarsPerMillionSamples.low ?? 0, 0.9 * dollarsPerMillionSamples.value, 1e-12);
+  assertEquals(drawn, 1);
+  assertEquals(plan(request({ band: () => undefined })).best?.samplesPerSecond.low, undefined);
 });
 
 Deno.test("a plan's shares, bytes and seconds add up", () => {
