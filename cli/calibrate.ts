@@ -17,6 +17,7 @@ function priceRows({ prices }: CalibratedSoftware): string[][] {
     ["a key", prices.perKey],
     ["a row looked up", prices.perRow],
     ["a row updated", prices.perUpdate],
+    ["a key told to the policy", prices.track],
     ["a row kept in order", prices.upkeep],
     ["a row brought up", prices.perMiss],
   ] as const;

@@ -89,6 +89,8 @@ export interface SimulatedQuestion {
   readonly hops: number;
   /** Whether the hardware prefetchers are on. */
   readonly prefetch: boolean;
+  /** Whether software asks for lines before it uses them; false: a plain loop, or accesses that cannot be asked for. */
+  readonly ahead: boolean;
   /** Bytes that the accesses fall on. */
   readonly region: number;
   /** Whether they follow each other: what is gathered for a drive. */
@@ -205,6 +207,7 @@ export function simulate(options: NativeOptions): Simulated {
       depth: numberOf(one, "depth"),
       hops: numberOf(one, "hops"),
       prefetch: numberOf(one, "prefetch") === 1,
+      ahead: numberOf(one, "ahead") === 1,
       region: numberOf(one, "region"),
       sequential: numberOf(one, "sequential") === 1,
       fenced: numberOf(one, "fenced") === 1,

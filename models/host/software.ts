@@ -3,10 +3,12 @@
  * kept in order, brought up. Found from runs of the store itself, with what the medium takes for the same accesses subtracted
  * as the engine counts them (native/simulator/step_parts.c), so that both together are the time of the run.
  *
- * Five runs of one thread tell the prices apart. In DRAM: keys that are all different, and each of them four times (keys from
- * rows); keys of a part of the table. In two tiers: keys of that part while it is all in the first (keeping in order), and
- * keys of the whole table over a medium slower than any memory, whose time the run takes whatever this machine's memory does
- * (misses). Rows are drawn evenly everywhere, so that few of them are in the caches of the CPU.
+ * Runs of one thread tell the prices apart. In DRAM: keys that are all different, and each of them four times (keys from
+ * rows). In two tiers, over a medium slower than any memory, whose time the run takes whatever this machine's memory does: keys
+ * of an even law and of a skewed one, so that many and few rows are brought up, with a first tier of two sizes. What a lookup
+ * takes beyond one in DRAM is keys x track + misses x price, least squares of the four; what an update takes beyond is rows x
+ * upkeep. The table and each first tier are several times the caches of most CPUs: rows of a smaller tier come from there, which
+ * makes a miss look cheaper than it is.
  *
  * @module
  */
@@ -156,13 +158,13 @@ const KNOWN: Readonly<Record<string, string>> = {
   ])),
 };
 
-/** Runs whose table is 128 MiB: half a minute. Steps are short, so that most of them lose no core to other work. */
-export const SOFTWARE_RUNS: SoftwareRuns = { rows: 2 ** 18, dim: 64, keys: 512, steps: 480, rounds: 5 };
+/** Runs whose table is 512 MiB: a few minutes. Steps are short, so that most of them lose no core to other work. */
+export const SOFTWARE_RUNS: SoftwareRuns = { rows: 2 ** 20, dim: 64, keys: 512, steps: 480, rounds: 5 };
 
 /** Times that a key comes in the batches that tell keys from rows. */
 const TIMES = 4;
-/** Share of the rows that the first of two tiers holds, and skews of keys by which many rows are brought up, and few. */
-const HELD = 1 / 4, SKEWS = [0, 1.2] as const;
+/** Shares of the rows that the first of two tiers holds, and skews of keys by which many rows are brought up, and few. */
+const HELD = [0.2, 0.4] as const, SKEWS = [0, 1.2] as const;
 
 /** Prices of one round, core seconds. */
 export type SoftwareRound = Readonly<Record<keyof SoftwarePrices, number>>;
@@ -192,31 +194,51 @@ export function softwareRound(
   const native = { "emulate.threads": "1", ...Object.fromEntries(emulation) };
   const access = accessSeconds(KNOWN, "load", row, 1) + accessSeconds(KNOWN, "nt-store", row, 1) +
     accessSeconds(dram, "cached-store", row, 1) + accessSeconds(dram, "load", row, 1);
-  // What two tiers take beyond DRAM for the same keys: rows x upkeep + misses x (price + accesses), twice.
-  const [x, y] = SKEWS.map((s) => {
+  const tiered = SKEWS.flatMap((s): Tiered[] => {
     const batches = s === 0 ? even : zipfBatches({ rows, keys, steps, s, seed });
-    const order = lastUsed({ rows, s, seed });
+    const order = lastUsed({ rows, s, seed }), kept = distinct(batches);
     const plain = s === 0 ? a : runSteps({ ...base, batches });
-    const { lookup, update, missed } = runSteps({
-      ...base,
-      order,
-      batches,
-      cacheBytes: Math.round(rows * HELD) * row,
-      folder,
-      native,
+    return HELD.map((held) => {
+      const cacheBytes = Math.round(rows * held) * row;
+      const { lookup, update, missed } = runSteps({ ...base, order, batches, cacheBytes, folder, native });
+      return { lookup, more: lookup - plain.lookup - missed * access, update: update - plain.update, kept, missed };
     });
-    return { more: lookup + update - plain.lookup - plain.update - missed * access, kept: distinct(batches), missed };
-  }) as [Tiered, Tiered];
-  const upkeep = atLeast((y.more * x.missed - x.more * y.missed) / (y.kept * x.missed - x.kept * y.missed));
-  const perMiss = atLeast((x.more - x.kept * upkeep) / x.missed);
-  return { perKey, perRow, perUpdate, upkeep, perMiss };
+  });
+  const sum = (of: (run: Tiered) => number): number => tiered.reduce((total, run) => total + of(run), 0);
+  const upkeep = atLeast(sum(({ update, kept }) => update * kept) / sum(({ kept }) => kept * kept));
+  return { perKey, perRow, perUpdate, upkeep, ...lookupPrices(tiered, keys) };
 }
 
-/** What two tiers take beyond DRAM in a step, seconds, and for how many rows. */
-interface Tiered {
+/** A run of two tiers beside one of DRAM for the same keys. */
+export interface Tiered {
+  /** Seconds of a lookup. */
+  readonly lookup: number;
+  /** Seconds of it beyond a lookup in DRAM and the accesses of its misses. */
   readonly more: number;
+  /** Seconds of an update beyond one in DRAM. */
+  readonly update: number;
+  /** Distinct rows of a step. */
   readonly kept: number;
+  /** Rows brought up in a step. */
   readonly missed: number;
+}
+
+/**
+ * What a key that is told to the policy and a row that is brought up cost by runs of so many keys a step: more = keys x track +
+ * missed x perMiss, least squares of the errors relative to each run's lookup; neither is below 0.
+ */
+export function lookupPrices(
+  runs: readonly Pick<Tiered, "lookup" | "more" | "missed">[],
+  keys: number,
+): { readonly track: number; readonly perMiss: number } {
+  const sum = (of: (run: Pick<Tiered, "more" | "missed">) => number): number =>
+    runs.reduce((total, run) => total + of(run) / run.lookup ** 2, 0);
+  const [kk, km, mm] = [sum(() => keys * keys), sum(({ missed }) => keys * missed), sum(({ missed }) => missed ** 2)];
+  const [ky, my] = [sum(({ more }) => keys * more), sum(({ more, missed }) => missed * more)];
+  const both = kk * mm - km * km;
+  const [track, perMiss] = [(ky * mm - my * km) / both, (my * kk - ky * km) / both];
+  if (!(track >= 0)) return { track: 0, perMiss: Math.max(0, my / mm) };
+  return perMiss >= 0 ? { track, perMiss } : { track: Math.max(0, ky / kk), perMiss: 0 };
 }
 
 /**
@@ -249,6 +271,7 @@ export function pricesOf(rounds: readonly SoftwareRound[], keys: number): Softwa
     perKey: priceOf("perKey"),
     perRow: priceOf("perRow"),
     perUpdate: priceOf("perUpdate"),
+    track: priceOf("track"),
     upkeep: priceOf("upkeep"),
     perMiss: priceOf("perMiss"),
   };

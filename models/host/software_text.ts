@@ -7,7 +7,14 @@
 import type { Price, SoftwareFile, SoftwarePrices } from "../simulation/software_file.ts";
 import { down, short, up } from "./digits.ts";
 
-const PRICES = ["perKey", "perRow", "perUpdate", "upkeep", "perMiss"] as const satisfies (keyof SoftwarePrices)[];
+const PRICES = [
+  "perKey",
+  "perRow",
+  "perUpdate",
+  "track",
+  "upkeep",
+  "perMiss",
+] as const satisfies (keyof SoftwarePrices)[];
 
 /** The text of the file. */
 export function softwareText(file: SoftwareFile): string {

@@ -31,13 +31,14 @@ export interface StepSetting {
   /** Whether rows are updated; else they are served. */
   readonly trains: boolean;
   /**
-   * Core seconds without accesses to memory: of a key, of a row looked up, of one updated (default: as one looked up), of one
-   * kept in order, of one brought up from a lower tier. Default 0.
+   * Core seconds without accesses to memory: of a key, of a row looked up, of one updated (default: as one looked up), of a key
+   * told to the policy, of a row kept in order, of one brought up from a lower tier. Default 0.
    */
   readonly software: {
     readonly perKey?: number;
     readonly perRow: number;
     readonly perUpdate?: number;
+    readonly track?: number;
     readonly upkeep?: number;
     readonly miss?: number;
   };
@@ -142,7 +143,11 @@ export function planSimulation(
     configurations: {
       plan: {
         mode: last,
-        software: { upkeep: setting.software.upkeep ?? 0, miss: setting.software.miss ?? 0 },
+        software: {
+          track: setting.software.track ?? 0,
+          upkeep: setting.software.upkeep ?? 0,
+          miss: setting.software.miss ?? 0,
+        },
         tiers: machine.tiers.map(({ medium }, k) => ({ media: medium, size: Math.ceil(used[k] ?? 0) })),
       },
     },

@@ -216,6 +216,7 @@ export function engineOptionsOn(
     row_ps: String(picoseconds(compute.perRow)),
     update_ps: String(picoseconds(compute.perUpdate)),
     maintenance: software.maintenance,
+    track_ps: String(picoseconds(software.track)),
     upkeep_ps: String(picoseconds(software.upkeep)),
     miss_ps: String(picoseconds(software.miss)),
     rows_in_flight: String(software.rowsInFlight),

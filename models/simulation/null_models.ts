@@ -40,7 +40,7 @@ function uniformKeys(simulation: ResolvedSimulation): ResolvedSimulation {
 
 /** Software that keeps nothing in order and takes no lock. */
 export function freeSoftware(simulation: ResolvedSimulation): ResolvedSimulation {
-  const free = { lock: 0, lockMisses: false, lockContention: 0, upkeep: 0, miss: 0 };
+  const free = { lock: 0, lockMisses: false, lockContention: 0, upkeep: 0, track: 0, miss: 0 };
   const configurations = Object.entries(simulation.configurations).map(([name, one]) =>
     [name, { ...one, software: { ...one.software, ...free } }] as const
   );

@@ -14,26 +14,40 @@ import { loadMedia } from "../media/media.ts";
 import type { AskedQuestion } from "./record.ts";
 import type { ResolvedTier } from "./simulation.ts";
 
-/** What a figure was asked. */
-type Asked = Pick<MediaQuery, "ask" | "operation" | "bytes" | "threads"> & Partial<MediaQuery>;
+/** What a figure was asked, and whether lines were asked for before they were used. */
+type Asked = Pick<MediaQuery, "ask" | "operation" | "bytes" | "threads"> & Partial<MediaQuery> & {
+  readonly ahead: boolean;
+};
 
 /** Bandwidths by the names of the shipped media, read once. */
 let published: Promise<ReadonlyMap<string, readonly Asked[]>> | undefined;
 
 async function loadPublished(): Promise<ReadonlyMap<string, readonly Asked[]>> {
   return Map.groupBy(
-    pointsOf(await loadCalibration()).map(({ medium, query }) => ({ ...query, medium })).filter(({ ask }) =>
-      ask === "bandwidth"
-    ),
+    pointsOf(await loadCalibration())
+      // Published figures are those of plain loops.
+      .map(({ medium, query }) => ({ ...query, medium, ahead: false })).filter(({ ask }) => ask === "bandwidth"),
     ({ medium }) => medium,
   );
+}
+
+/** What `tierbench calibrate` asks for before it is used (native/gauge/memory.c): random accesses through the caches. */
+function isGaugedAhead({ operation, sequential = false }: Omit<Asked, "ahead">): boolean {
+  return (operation === "load" || operation === "cached-store") && !sequential;
 }
 
 /** Figures of a medium's bandwidth. */
 async function figuresOf(word: string): Promise<readonly Asked[]> {
   if (!isPathWord(word)) return (await (published ??= loadPublished())).get(word) ?? [];
   const points = (await loadMedia(word)).measured?.points ?? [];
-  return (points as unknown as readonly Asked[]).filter(({ ask }) => ask === "bandwidth");
+  return (points as unknown as readonly Omit<Asked, "ahead">[]).filter(({ ask }) => ask === "bandwidth").map((
+    point,
+  ) => ({
+    ...point,
+    // The prefetchers of the machine that was measured were on.
+    prefetch: true,
+    ahead: isGaugedAhead(point),
+  }));
 }
 
 /** Two counts that a figure and a question may differ by, and still be of the same place on a curve. */
@@ -47,12 +61,12 @@ function isAlike(asked: Asked, question: SimulatedQuestion): boolean {
     sequential === question.sequential && hops === question.hops;
 }
 
-/** Whether it was asked at about this size and number of accesses under way, with as many devices and as many prefetchers. */
-function isSame(asked: Asked, { bytes, threads, depth, prefetch }: SimulatedQuestion, devices: number): boolean {
-  // A drive has no caches before it whose prefetchers could matter.
-  const prefetchers = depth > 1 || (asked.prefetch ?? false) === prefetch;
+/** Whether it was asked at about this size and number of accesses under way, with as many devices, by the same way through the caches. */
+function isSame(asked: Asked, { bytes, threads, depth, prefetch, ahead }: SimulatedQuestion, devices: number): boolean {
+  // A drive has no caches before it whose prefetchers could matter, or into which lines could be asked for.
+  const caches = depth > 1 || (asked.prefetch ?? false) === prefetch && asked.ahead === ahead;
   return near(asked.bytes, bytes) && near(asked.threads * Math.max(1, asked.depth ?? 1), threads * depth) &&
-    (asked.devices ?? 1) === devices && prefetchers;
+    (asked.devices ?? 1) === devices && caches;
 }
 
 /** The questions of a case with the figures that back each, the least backed first. */

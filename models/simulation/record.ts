@@ -112,6 +112,8 @@ export interface AskedQuestion {
   readonly hops: number;
   /** Whether the hardware prefetchers are on. */
   readonly prefetch: boolean;
+  /** Whether software asks for lines before it uses them; absent: not told. */
+  readonly ahead?: boolean;
   /** Bytes that the accesses fall on. */
   readonly region: number;
   /** Whether they follow each other. */
@@ -123,7 +125,7 @@ export interface AskedQuestion {
    * size and accesses under way within a factor of two, everything else equal but the region.
    */
   readonly figures: number;
-  /** Figures of that operation, order, fence and hops at any size, threads and prefetchers. */
+  /** Figures of that operation, order, fence and hops at any size, threads and prefetchers, asked ahead or not. */
   readonly alike: number;
 }
 

@@ -108,6 +108,7 @@ const question = object({
   devices: positive,
   hops: figure,
   prefetch: flag,
+  ahead: maybe(flag),
   region: figure,
   sequential: flag,
   fenced: flag,

@@ -95,6 +95,7 @@ function resolveConfiguration(written: SimulatedConfiguration): ResolvedSimulate
     software: {
       maintenance: software.maintenance ?? "critical",
       upkeep: seconds(software.upkeep ?? 0),
+      track: seconds(software.track ?? 0),
       miss: seconds(software.miss ?? 0),
       rowsInFlight: software.rowsInFlight ?? 0,
       lock: seconds(software.lock ?? 0),

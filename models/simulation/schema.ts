@@ -221,6 +221,11 @@ const configuration = v.strictObject({
           "Time of keeping a row in order, once a step for each different row: of servers by the threads of maintenance, on one machine of several tiers by those that look rows up. Default 0.",
         ),
       ),
+      track: optional(
+        duration(
+          "Time of telling the policy that a key was looked up, for each key of a lookup where the store places rows in more than one tier. Default 0.",
+        ),
+      ),
       rowsInFlight: optional(real(
         "Rows that a thread waits for at the same time; 1: one row's pointers before the next one's. Default 0: as many as the medium's lines in flight allow.",
         0,
@@ -315,7 +320,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
   ),
   compute: described(compute, "Time of computing, with its source."),
   software: optional(words(
-    "Path of a file of prices that tierbench calibrate wrote, relative to this file: perKey, perRow, perUpdate, and upkeep and miss of software, with their ranges, where they are not stated.",
+    "Path of a file of prices that tierbench calibrate wrote, relative to this file: perKey, perRow, perUpdate, and track, upkeep and miss of software, with their ranges, where they are not stated.",
   )),
   ranges: optional(described(
     v.strictObject(Object.fromEntries(

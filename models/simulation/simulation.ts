@@ -173,6 +173,11 @@ export interface Software {
    */
   readonly upkeep?: Duration;
   /**
+   * Core time of telling the policy that a key was looked up, for each key of a lookup (of a request, where there are servers),
+   * repeated ones included, where the store places rows in more than one tier. Default 0.
+   */
+  readonly track?: Duration;
+  /**
    * Core time of bringing a row up from a lower tier, and of the one that leaves for it, beside their accesses to memory:
    * policy, lock, places. Default 0.
    */
@@ -316,6 +321,7 @@ export const RANGED_FIELDS = [
   "cluster.network.latency",
   "software.lock",
   "software.upkeep",
+  "software.track",
   "software.miss",
   "tiers.perRead",
   "tiers.perWrite",
@@ -373,7 +379,7 @@ export interface Simulation {
   readonly compute: Compute;
   /**
    * Path of a file of prices that `tierbench calibrate` wrote, from the folder of this simulation: what our store costs beside
-   * its accesses, `perKey`, `perRow` and `perUpdate` of `compute`, `upkeep` and `miss` of configurations whose rows the store
+   * its accesses, `perKey`, `perRow` and `perUpdate` of `compute`, `track`, `upkeep` and `miss` of configurations whose rows the store
    * places, each with its range, where they are not stated.
    */
   readonly software?: string;
@@ -458,10 +464,11 @@ export interface ResolvedSimulatedConfiguration {
    * again to move up. Absent: pages stay.
    */
   readonly migration?: { readonly scan: number; readonly perPage: number; readonly within: number };
-  /** What the system's software adds to its memory accesses; `lock`, `upkeep` and `miss` in seconds a row. */
-  readonly software: Required<Omit<Software, "lock" | "upkeep" | "miss">> & {
+  /** What the system's software adds to its memory accesses; `lock`, `upkeep` and `miss` in seconds a row, `track` a key. */
+  readonly software: Required<Omit<Software, "lock" | "upkeep" | "track" | "miss">> & {
     readonly lock: number;
     readonly upkeep: number;
+    readonly track: number;
     readonly miss: number;
   };
   /** How rows and weights are saved: seconds between checkpoints, bytes a second, bytes of dense weights. */

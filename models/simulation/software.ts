@@ -8,7 +8,7 @@
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { measuredText } from "../media/measured.ts";
 import type { RangedField, ResolvedSimulation, SimulatedConfiguration, Simulation } from "./simulation.ts";
-import { loadSoftware, type Price, type SoftwareFile } from "./software_file.ts";
+import { loadSoftware, type Price, type SoftwareFile, type SoftwarePrices } from "./software_file.ts";
 
 /** Factor up and down that the true price is within, nine times in ten; undefined of a price that nothing was left of. */
 function rangeOf({ value, low, high }: Price): number | undefined {
@@ -25,6 +25,7 @@ export function rangesOf({ prices }: SoftwareFile): Partial<Record<RangedField, 
     "compute.perRow": prices.perRow,
     "compute.perUpdate": prices.perUpdate,
     "software.upkeep": prices.upkeep,
+    "software.track": prices.track,
     "software.miss": prices.perMiss,
   };
   return Object.fromEntries(
@@ -35,6 +36,13 @@ export function rangesOf({ prices }: SoftwareFile): Partial<Record<RangedField, 
   );
 }
 
+/** What our store adds where it places rows in several tiers, seconds. */
+export function storeSoftware(
+  { track, upkeep, perMiss }: SoftwarePrices,
+): { readonly track: number; readonly upkeep: number; readonly miss: number } {
+  return { track: track.value, upkeep: upkeep.value, miss: perMiss.value };
+}
+
 /** A configuration whose software is our store: rows kept in order, rows brought up from a lower tier. */
 function configurationOf(one: SimulatedConfiguration, { prices }: SoftwareFile): SimulatedConfiguration {
   // Where the kernel or the machine places pages or lines, the store has one tier and moves nothing.
@@ -42,7 +50,7 @@ function configurationOf(one: SimulatedConfiguration, { prices }: SoftwareFile):
   if (!placed) return one;
   return {
     ...one,
-    software: { upkeep: prices.upkeep.value, miss: prices.perMiss.value, ...one.software },
+    software: { ...storeSoftware(prices), ...one.software },
   };
 }
 

@@ -28,7 +28,9 @@ export interface SoftwarePrices {
   readonly perRow: Price;
   /** A distinct row updated. */
   readonly perUpdate: Price;
-  /** A distinct row of a first tier that rows can leave, once a step: its use is told to the policy, its copies are given up. */
+  /** A key looked up, repeated ones included, where rows can leave their tier: its use is told to the policy. */
+  readonly track: Price;
+  /** A distinct row that is updated where rows can leave their tier: its copy below is given up. */
   readonly upkeep: Price;
   /** A row that is brought up and the one that leaves for it: policy, lock, places, what the copies push out of the caches. */
   readonly perMiss: Price;
@@ -87,7 +89,14 @@ const schema = v.strictObject({
   kind: v.literal("software"),
   about: v.string(),
   memory: v.string(),
-  prices: v.strictObject({ perKey: price, perRow: price, perUpdate: price, upkeep: price, perMiss: price }),
+  prices: v.strictObject({
+    perKey: price,
+    perRow: price,
+    perUpdate: price,
+    track: price,
+    upkeep: price,
+    perMiss: price,
+  }),
   runs: v.strictObject({ rows: count, dim: count, keys: count, steps: count, rounds: count }),
   measured: v.strictObject({
     host: v.string(),

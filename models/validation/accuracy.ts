@@ -172,6 +172,22 @@ curve. It writes \`models/media/calibration/left-out.json\`.${stale}
 The models of the other curves have seen the curve that is judged: leaving out two at a time would be stricter.`;
 }
 
+function keptApartText({ keptApart }: ModelValidation): string {
+  const mean = keptApart.reduce((sum, { error }) => sum + Math.abs(error), 0) / keptApart.length;
+  const figure = (value: number): string =>
+    value > 1e6 ? `${(value / 1e9).toPrecision(3)} GB/s` : `${value.toPrecision(3)} ns`;
+  const rows = keptApart.map(({ medium, about, value, model, error }) => [
+    medium,
+    about,
+    figure(value),
+    figure(model),
+    `${error > 0 ? "+" : ""}${percent(error, 0)}`,
+  ]);
+  return `${table(["medium", "measured", "published", "model", "error"], rows)}
+
+Mean error ${percent(mean)}.`;
+}
+
 /** The whole page. */
 export function accuracyText(
   validation: ModelValidation,
@@ -259,6 +275,13 @@ ${
       worst.map(({ id, medium, error }) => [id, medium, `${error > 0 ? "+" : ""}${percent(error, 0)}`]),
     )
   }
+
+## Figures that no fit sees
+
+Two kinds of traffic at once, each of the size it says, at the published share of the bytes; latencies under the load of
+others; threads that use all modules. No parameter was set by them, and no band is made of them.
+
+${keptApartText(validation)}
 
 ## What is not compared
 

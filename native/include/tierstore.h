@@ -707,7 +707,7 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  *   dense_on (cores | accelerator), dense_ps, dense_spread (coefficient of variation), rest_ps (of a worker between update
  *   and next request), parse_ps, key_ps, row_ps, update_ps
  *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention, miss_ps (a row that is brought up, beside its accesses), upkeep_ps (a different row a step that is kept in
- *   order), rows_in_flight (that a thread waits for at once; 0: as the medium allows)
+ *   order), track_ps (a key looked up of a row that can leave its tier), rows_in_flight (that a thread waits for at once; 0: as the medium allows)
  *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
  *   memory_mode (0), memory_mode.read_clean, .read_dirty, .write_clean, .write_dirty, .known    shares; tier 1 is behind 0
  *   tiers, tier<n>.<media option>    as in native/media/media.h; and .label, .write (nt | cached | flush), .fenced,
@@ -716,7 +716,7 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  *                                    ts_simulate_demand gives them; .in_place: 1 for a table whose rows stay where they are
  * Text, one fact a line: step_ps=<a number a step>, elapsed_ps, "part kind= on= ps=" (what the time was spent on; their
  * sum is elapsed_ps), "resource name= places= busy_ps= elapsed_ps=", "traffic tier= op= bytes= accesses=", net_bytes,
- * "question tier= op= bytes= threads= depth= hops= prefetch= region= sequential= fenced=" (what the media were asked, each
+ * "question tier= op= bytes= threads= depth= hops= prefetch= ahead= region= sequential= fenced=" (what the media were asked, each
  * kind of access once, the first 64), "task kind= actor= start_ps= end_ps=" (of the last step). The same options give the same text on every machine.
  * Errors: TS_EINVAL, TS_ENOMEM, TS_ERANGE. */
 TS_API int32_t ts_simulate(const ts_config *config, char *out, uint64_t cap, uint64_t *needed, char *err, uint32_t err_cap);

@@ -129,6 +129,7 @@ int32_t ts_sim_read(const ts_config *config, ts_sim *out, ts_err err) {
   out->update_ps = whole(r, "update_ps", 0, 0, day);
   out->lock_ps = whole(r, "lock_ps", 0, 0, day);
   out->upkeep_ps = whole(r, "upkeep_ps", 0, 0, day);
+  out->track_ps = whole(r, "track_ps", 0, 0, day);
   out->miss_ps = whole(r, "miss_ps", 0, 0, day);
   out->rows_in_flight = ts_config_f64(r, "rows_in_flight", 0, 0, 1e6);
   out->lock_contention = ts_config_f64(r, "lock_contention", 0, 0, 1000);

@@ -65,8 +65,14 @@ static void add_questions(ts_text *text, const ts_sim *sim, const ts_sim_outcome
   for (uint32_t i = 0; i < out->asked; i++) {
     const ts_access_kind *a = &out->ask[i];
     const ts_sim_tier *tier = &sim->tier[a->tier];
-    ts_text_add(text, "question tier=%u op=%s bytes=%u threads=%u depth=%u hops=%u prefetch=%d region=%llu sequential=%d fenced=%d\n",
-                a->tier, ops[a->write ? tier->write : TS_MEDIA_READ], a->bytes, a->threads, tier->depth, a->hops, sim->prefetchers,
+    const ts_media_op op = a->write ? tier->write : TS_MEDIA_READ;
+    /* Software that knows the next rows asks for them before it uses them; what does not go through the caches, or to a
+     * drive, cannot be asked for. */
+    const bool ahead = tier->depth <= 1 && (op == TS_MEDIA_WRITE_CACHED || (op == TS_MEDIA_READ && sim->rows_in_flight == 0));
+    ts_text_add(text,
+                "question tier=%u op=%s bytes=%u threads=%u depth=%u hops=%u prefetch=%d ahead=%d region=%llu sequential=%d "
+                "fenced=%d\n",
+                a->tier, ops[op], a->bytes, a->threads, tier->depth, a->hops, sim->prefetchers, ahead,
                 (unsigned long long)tier->region, a->write && tier->depth > 1, a->write && tier->fenced);
   }
 }

@@ -67,7 +67,8 @@ void ts_sim_lookup_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *t
     return;
   }
   /* Which rows stay is decided by which were used: whoever looks a row up says so. */
-  if (sim->tier_count > 1) w->spec.work += (uint64_t)(r->distinct * (double)sim->upkeep_ps);
+  if (sim->tier_count > 1)
+    w->spec.work += (uint64_t)(r->lookups * (double)sim->track_ps + r->distinct * (double)sim->upkeep_ps);
   if (!ts_sim_prefetches(sim)) ts_sim_bring_up(c, w, table, r, true);
   ts_sim_row_access(c, w, 0, false, r->distinct, table->value_bytes);
   if (sim->background == 0) ts_sim_push_down(c, w, table, r);
@@ -120,6 +121,7 @@ double ts_sim_pull_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32
       if (sim->memory_mode.on) ts_sim_row_access(c, w, 0, false, s.distinct, table->value_bytes);
       continue;
     }
+    if (sim->tier_count > 1) w->spec.work += (uint64_t)(s.distinct * (double)sim->track_ps); /* a request has a key once */
     uint64_t before = w->spec.work;
     ts_sim_row_access(c, w, 0, false, s.in_tier[0], table->value_bytes);
     if (sim->tier_count > 1) before = w->spec.work; /* what the first of several tiers answers is no miss */

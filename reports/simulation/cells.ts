@@ -90,10 +90,12 @@ export function tierTable({ name, cases }: StudySummary): TextTable {
 /** What the cases of a study asked the media, each question once, and the figures that back it. */
 export function questionTable({ name, cases }: StudySummary): TextTable {
   const rows = cases.flatMap(({ questions = [] }) => questions).map((one) => {
-    const { media, operation, bytes, threads, depth, devices, hops, prefetch, region, sequential, fenced } = one;
+    const { media, operation, bytes, threads, depth, devices, hops, prefetch, ahead, region, sequential, fenced } = one;
     return [
       media,
-      `${operation}${sequential ? ", gathered" : ""}${fenced ? ", fenced" : ""}`,
+      `${operation}${sequential ? ", gathered" : ""}${ahead === true ? ", asked ahead" : ""}${
+        fenced ? ", fenced" : ""
+      }`,
       String(bytes),
       String(threads),
       `${depth}${devices === 1 ? "" : ` x ${devices} devices`}`,

@@ -197,7 +197,7 @@ function questionsText(cases: readonly SimulatedRecord[]): string | undefined {
   if (each.length === 0) return undefined;
   const backed = each.filter(({ figures }) => figures > 0).length, alike = each.filter(({ alike }) => alike > 0).length;
   return `${each.length} different ones, ${backed} of which figures back that were asked the same way, ${alike} figures of ` +
-    "that access at other sizes, threads or prefetchers";
+    "that access at other sizes, threads or prefetchers, or in plain loops where the engine asks ahead";
 }
 
 /** The share of a mean step that each kind of work has, largest first. */

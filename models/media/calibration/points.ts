@@ -122,9 +122,9 @@ const MESS_MEDIA: Groups = {
 };
 
 /** What PerMA-Bench's timer and fence add to a latency: its DRAM row less the idle latency of such DRAM (trap 6). */
-const PERMA_TIMER_NS = 37.1;
+export const PERMA_TIMER_NS: number = 37.1;
 /** PerMA-Bench reads from regions of this size: far larger than what a module keeps near. */
-const PERMA_REGION = 2 ** 35;
+export const PERMA_REGION: number = 2 ** 35;
 
 const RULES: readonly Rule[] = [
   {
@@ -432,13 +432,14 @@ const NOT_COMPARED: readonly { readonly match: RegExp; readonly why: string }[] 
       "the largest of a run; stalls that set the model's; the median of a stream, which is that of lines fetched ahead",
   },
   { match: /^SSD-P5800X/, why: "measured on another system" },
+  { match: /^PB-LAT-.*wp_/, why: "latency of an operation that loads and stores" },
   {
-    match: /^(PB-PAGEPROP|PB-SCANAGG|PB-LAT-.*(wp_|16T))/,
-    why: "two kinds of traffic on two media or of two sizes at once",
+    match: /^PB-SCANAGG/,
+    why: "two kinds of traffic on two media at once, by threads that wait for both",
   },
   {
     match: /^OS-CONT/,
-    why: "threads pinned to modules: not a way rows are written",
+    why: "threads pinned to modules, or 24 threads of which each uses some modules: not a way rows are read or written",
   },
   {
     match: /^(GH-STREAM|POND|MELODY|IZR|INTEL-LAT|ALI|HBM-|PCIE)/,
@@ -448,7 +449,7 @@ const NOT_COMPARED: readonly { readonly match: RegExp; readonly why: string }[] 
 ];
 
 /** Bytes a second or ns; undefined for what is no number. */
-function valueOf(row: CalibrationRow): number | undefined {
+export function valueOf(row: CalibrationRow): number | undefined {
   const value = Number(row.value);
   if (!Number.isFinite(value)) return undefined;
   if (row.unit === "ns") return value;
@@ -510,11 +511,18 @@ export function pointsOf(rows: readonly CalibrationRow[]): CalibrationPoint[] {
   return rows.map(pointOf).filter((point) => point !== undefined);
 }
 
-/** Verified rows with a number that are compared with nothing, by reason; `undefined` for those without one. */
-export function notCompared(rows: readonly CalibrationRow[]): Map<string | undefined, string[]> {
+/**
+ * Verified rows with a number that are compared with nothing, by reason; `undefined` for those without one.
+ *
+ * @param elsewhere Ids of rows that are compared otherwise.
+ */
+export function notCompared(
+  rows: readonly CalibrationRow[],
+  elsewhere: ReadonlySet<string>,
+): Map<string | undefined, string[]> {
   const why = new Map<string | undefined, string[]>();
   for (const row of rows) {
-    if (!isVerified(row) || pointOf(row) !== undefined) continue;
+    if (!isVerified(row) || elsewhere.has(row.id) || pointOf(row) !== undefined) continue;
     const reason = NOT_COMPARED.find(({ match }) => match.test(row.id))?.why;
     why.set(reason, [...why.get(reason) ?? [], row.id]);
   }

@@ -10,6 +10,7 @@ import { type CalibrationRow, loadCalibration } from "./calibration.ts";
 import { families } from "./fit.ts";
 import { type LeftOut, loadLeftOut, modelsDigest } from "./leave_out.ts";
 import { type Coverage, coverageOf, residualsOf } from "./make_bands.ts";
+import { compareKeptApart, type KeptApart, keptApartIds } from "./kept_apart.ts";
 import { type CalibrationPoint, type FigureKind, notCompared, pointsOf } from "./points.ts";
 import { predict, questionsOf } from "./predict.ts";
 
@@ -110,6 +111,8 @@ export interface ModelValidation {
   readonly o13: ErrorSummary;
   /** O14: the Optane study of FAST 2020. */
   readonly o14: ErrorSummary;
+  /** Figures that no fit sees. */
+  readonly keptApart: readonly KeptApart[];
   /** Verified rows that nothing is compared with, by reason. */
   readonly notCompared: ReadonlyMap<string | undefined, readonly string[]>;
   /** Rows. */
@@ -215,7 +218,8 @@ export async function validateModels(rows?: readonly CalibrationRow[], leftOut?:
     order: rankOrder(comparisons),
     o13: summarize("O13", o13),
     o14: summarize("O14", comparisons.filter((c) => c.id.startsWith("OS-"))),
-    notCompared: notCompared(all),
+    keptApart: await compareKeptApart(all),
+    notCompared: notCompared(all, keptApartIds(all)),
     rows: all.length,
   };
 }

@@ -131,6 +131,12 @@ Deno.test("calibrate(): a quick one writes a file that loads, simulates, and is 
     });
     assert((cases[0]?.samplesPerSecond ?? 0) > 0);
     assertEquals(cases[0]?.tiers[0]?.media, "node0");
+    // What the engine asks was asked by the sweep, in the same way.
+    const questions = cases[0]?.questions ?? [];
+    assert(
+      questions.length > 0 && questions.every(({ ahead, figures }) => ahead && figures > 0),
+      JSON.stringify(questions),
+    );
     await assertRejects(() => calibrate(options), CalibrationError, "it is there, with an earlier calibration");
     await assertRejects(() => calibrate({ ...options, nodes: [77] }), CalibrationError, "nodes with memory: 0");
   } finally {

@@ -18,6 +18,7 @@ const FILE: SoftwareFile = {
     perKey: price(1e-8),
     perRow: { value: 0, low: 0, high: 1e-9 },
     perUpdate: price(2e-8),
+    track: price(4e-8),
     upkeep: price(3e-8),
     perMiss: price(5e-7),
   },
@@ -65,6 +66,7 @@ Deno.test("a simulation takes prices by path where it states none, with their ra
     assertEquals(ranges["compute.perRow"], undefined);
     const { tiers, stated } = configurations;
     assertEquals([tiers?.software.upkeep, stated?.software.upkeep], [3e-8, 7e-6]);
+    assertEquals([tiers?.software.track, stated?.software.track], [4e-8, 4e-8]);
     assertEquals([tiers?.software.miss, stated?.software.miss], [5e-7, 2e-6]);
   });
 });

@@ -1,6 +1,6 @@
 import "../../native_library.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { lastUsed, measureSoftware, runSteps, zipfBatches } from "../../../models/host/software.ts";
+import { lastUsed, lookupPrices, measureSoftware, runSteps, zipfBatches } from "../../../models/host/software.ts";
 
 const DRAM = {
   medium: "dram",
@@ -53,7 +53,7 @@ Deno.test("measureSoftware() gives prices of zero or more, with intervals that h
   try {
     const runs = { rows: 4096, dim: 16, keys: 512, steps: 12, rounds: 2 };
     const prices = measureSoftware(DRAM, folder, runs);
-    assertEquals(Object.keys(prices), ["perKey", "perRow", "perUpdate", "upkeep", "perMiss"]);
+    assertEquals(Object.keys(prices), ["perKey", "perRow", "perUpdate", "track", "upkeep", "perMiss"]);
     for (const [name, { value, low, high }] of Object.entries(prices)) {
       assert(value >= 0 && low >= 0 && low <= value && value <= high && low < high, `${name}: ${low} ${value} ${high}`);
       assert(high < 1e-3, `${name}: ${high} s`);
@@ -64,4 +64,17 @@ Deno.test("measureSoftware() gives prices of zero or more, with intervals that h
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("lookupPrices() finds what a key and a miss cost, and gives neither a price below zero", () => {
+  const run = (track: number, perMiss: number) => (missed: number) => {
+    const more = 512 * track + missed * perMiss;
+    return { more, lookup: 2e-5 + more + missed * 1e-6, missed };
+  };
+  const of = (track: number, perMiss: number) => lookupPrices([5, 15, 300, 400].map(run(track, perMiss)), 512);
+  const close = (found: number, wanted: number) => assert(Math.abs(found - wanted) < 1e-12, `${found} ${wanted}`);
+  close(of(35e-9, 9e-7).track, 35e-9);
+  close(of(35e-9, 9e-7).perMiss, 9e-7);
+  assertEquals(of(-1e-9, 9e-7).track, 0);
+  assertEquals(of(35e-9, -1e-9).perMiss, 0);
 });

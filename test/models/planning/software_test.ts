@@ -32,7 +32,14 @@ async function stepSeconds(folder: string, perMiss?: number): Promise<number> {
   const software = perMiss === undefined ? {} : { software: "software.jsonc" };
   if (perMiss !== undefined) {
     const [cheap, none] = [price(6e-8), { value: 0, low: 0, high: 1e-9 }];
-    const prices = { perKey: none, perRow: cheap, perUpdate: cheap, upkeep: none, perMiss: price(perMiss) };
+    const prices = {
+      perKey: none,
+      perRow: cheap,
+      perUpdate: cheap,
+      track: none,
+      upkeep: none,
+      perMiss: price(perMiss),
+    };
     await Deno.writeTextFile(
       `${folder}/software.jsonc`,
       JSON.stringify({

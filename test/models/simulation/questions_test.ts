@@ -17,6 +17,7 @@ const QUESTION: SimulatedQuestion = {
   depth: 1,
   hops: 0,
   prefetch: true,
+  ahead: false,
   region: 2 ** 40,
   sequential: false,
   fenced: false,
@@ -33,6 +34,7 @@ Deno.test("a question is backed by figures of its operation, size, threads and p
   const plain = await ask({});
   assert(plain.figures > 0 && plain.alike > plain.figures, JSON.stringify(plain));
   assertEquals((await ask({ bytes: 65_536 })).figures, 0);
+  assertEquals(await ask({ ahead: true }), { ...await ask({}), ahead: true, figures: 0 });
   assertEquals((await ask({ threads: 1000 })).figures, 0);
   assert((await ask({ prefetch: false })).figures !== plain.figures);
   assertEquals((await ask({ threads: 1000 })).alike, plain.alike);
@@ -59,6 +61,7 @@ Deno.test("a run lists what its engine asked: every tier and direction, with the
     questions.filter((one) => one.media === media && one.operation === operation);
   assertEquals(of("ddr4-2666-6ch", "load").map(({ bytes }) => bytes).sort((a, b) => a - b), [128, 256]);
   assert(of("ddr4-2666-6ch", "cached-store").length > 0 && of("optane-100-6x256", "load").length > 0);
+  assert(questions.every(({ operation, ahead }) => ahead === (operation !== "nt-store")));
   assert(of("optane-100-6x256", "nt-store").every(({ bytes, prefetch }) => bytes === 256 && prefetch));
   assert(questions.every(({ threads, region }) => threads >= 1 && threads <= 4 && region > 0));
   const summary = summariseSimulation(result);
