@@ -51,7 +51,7 @@ export function decimalBytes(bytes: number): string {
 }
 
 /** The ends of a band, or that there is none. */
-function bandText({ value, low, high }: Banded, text: (value: number) => string): string {
+function bandText({ low, high }: Banded, text: (value: number) => string): string {
   if (low === undefined || high === undefined) return "no band";
   return `90 %: ${text(low)} to ${text(high)}`;
 }
