@@ -306,6 +306,8 @@ export type {
   Loss,
   Place as ProvisionPlace,
   Plan,
+  PlanBand,
+  PlanBandModel,
   ProvisionRequest,
   Refusal,
   Step as ProvisionStep,

@@ -34,7 +34,8 @@ Deno.test("a question is backed by figures of its operation, size, threads and p
   const plain = await ask({});
   assert(plain.figures > 0 && plain.alike > plain.figures, JSON.stringify(plain));
   assertEquals((await ask({ bytes: 65_536 })).figures, 0);
-  assertEquals(await ask({ ahead: true }), { ...await ask({}), ahead: true, figures: 0 });
+  const ahead = await ask({ ahead: true });
+  assertEquals([ahead.figures, ahead.alike], [0, plain.alike]);
   assertEquals((await ask({ threads: 1000 })).figures, 0);
   assert((await ask({ prefetch: false })).figures !== plain.figures);
   assertEquals((await ask({ threads: 1000 })).alike, plain.alike);
