@@ -146,8 +146,9 @@ export type PlanStepModel = (
 
 /** What a band is made of. */
 export interface PlanBand {
-  /** Factors on the seconds of a step: nine times in ten they are between these. */
+  /** Factor on the seconds of a step that one in twenty is below. */
   readonly low: number;
+  /** Factor that one in twenty is above. */
   readonly high: number;
   /** What is not known exactly, each with its own range and what it does alone to the seconds of a step; the widest first. */
   readonly doubts: readonly {
