@@ -16,16 +16,27 @@ store.wrong=0
 store.bugs=4
 store.bugs-found=4
 store.syncs-wasted=0
+pmem-fsdax.points=300
+pmem-fsdax.images=200
+pmem-fsdax.faults=10
+pmem-fsdax.wrong=1
+pmem-fsdax.bugs=30
+pmem-fsdax.bugs-found=30
+pmem-fsdax.syncs-wasted=0
+pmem-file.points=200
+pmem-file.images=100
+pmem-file.faults=5
+pmem-file.wrong=0
 `;
 
 Deno.test("parseLab() reads the crash lab's counts, and refuses what ended before", () => {
   assertEquals(parseLab(SAID), {
-    points: 5500,
-    images: 42000,
-    faults: 100,
-    wrong: 2,
-    bugs: 50,
-    bugsFound: 49,
+    points: 6000,
+    images: 42300,
+    faults: 115,
+    wrong: 3,
+    bugs: 80,
+    bugsFound: 79,
     syncsWasted: 1,
   });
   assertThrows(() => parseLab(SAID.split("store.bugs=")[0] ?? ""), SyntaxError, "store.bugs=");
@@ -34,9 +45,9 @@ Deno.test("parseLab() reads the crash lab's counts, and refuses what ended befor
 Deno.test("crashRows() counts what was wrong of points and kills together, with the bars", () => {
   const rows = crashRows(parseLab(SAID), { kills: 12, wrong: ["process 3 lost a step"] }, { points: 5000, kills: 12 });
   assertEquals(rows.map(({ name, value, atLeast, atMost }) => [name, value, atLeast ?? null, atMost ?? null]), [
-    ["crash/points", 5500, 5000, null],
-    ["crash/wrong", 3, null, 0],
-    ["crash/mutants-found", 49 / 50, 1, null],
+    ["crash/points", 6000, 5000, null],
+    ["crash/wrong", 4, null, 0],
+    ["crash/mutants-found", 79 / 80, 1, null],
     ["crash/wasted-flushes", 1, null, 0],
     ["crash/kills", 12, 12, null],
   ]);
