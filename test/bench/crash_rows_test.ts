@@ -39,7 +39,8 @@ Deno.test("parseLab() reads the crash lab's counts, and refuses what ended befor
     bugsFound: 79,
     syncsWasted: 1,
   });
-  assertThrows(() => parseLab(SAID.split("store.bugs=")[0] ?? ""), SyntaxError, "store.bugs=");
+  assertThrows(() => parseLab(SAID.replace("store.bugs=4\n", "")), SyntaxError, "store.bugs=");
+  assertThrows(() => parseLab(SAID.split("pmem-file.points")[0] ?? ""), SyntaxError, "pmem-file.points=");
 });
 
 Deno.test("crashRows() counts what was wrong of points and kills together, with the bars", () => {
