@@ -1,5 +1,6 @@
 /* Sweeps over the records of SSDHASH: every key that lives all the time comes, with its row or as a key to be got, whatever is put,
  * removed, compacted or damaged meanwhile; nothing that is dead comes. */
+#include "base/sync_point.h"
 #include "test/ssdhash_world.h"
 #include "tiers/ssdhash/format.h"
 
@@ -114,6 +115,35 @@ static void puts_removals_and_compaction_beside_it(void) {
   world_end(&w);
 }
 
+typedef struct once {
+  world *w;
+  bool done;
+} once;
+
+static void change_once(void *context, void *value) {
+  once *o = context;
+  (void)value;
+  if (o->done) return;
+  o->done = true;
+  change_much(o->w);
+}
+
+/* The same while a file is pinned and not yet read, and between the two passes. */
+static void changes_where_it_reads(const char *point) {
+  world w;
+  seen s;
+  make(&w, strrchr(point, ':') + 1);
+  uint64_t before[KEYS];
+  memcpy(before, stamps, sizeof before);
+  once o = {.w = &w};
+  ts_sync_start();
+  ts_sync_call(point, change_once, &o);
+  sweep(&w, NULL, &s);
+  CHECK(ts_sync_stop() && o.done);
+  CHECK_MSG(s.wrong == 0 && missing(&s, before) == 0, "%s: %u wrong, %u missing", point, s.wrong, missing(&s, before));
+  world_end(&w);
+}
+
 /* One flipped bit: the keys of that place and behind it in its file come as keys, and getting the one is refused. */
 static void a_damaged_record_is_left_to_get(void) {
   world w;
@@ -149,6 +179,8 @@ int main(void) {
   make_root(false);
   reads_nearly_all_in_order();
   puts_removals_and_compaction_beside_it();
+  changes_where_it_reads("ssd:sweep:read");
+  changes_where_it_reads("ssd:sweep:rest");
   a_damaged_record_is_left_to_get();
   says_when_memory_is_short();
   remove_root();

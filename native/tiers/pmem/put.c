@@ -81,7 +81,7 @@ static int32_t reserve_index(ts_pm_table *t, const uint64_t *hashes, const ts_lo
 
 static int32_t put_batch(ts_pm_table *t, uint32_t n, const int64_t *keys, const uint64_t *versions,
                          const unsigned char *const *rows, bool as_of, ts_err err) {
-  uint64_t hashes[TS_PM_BATCH];
+  uint64_t hashes[TS_PM_BATCH] = {0};
   ts_location found[TS_PM_BATCH];
   for (uint32_t i = 0; i < n; i++) hashes[i] = ts_index_hash(keys[i]);
   ts_index_find(&t->index, keys, hashes, n, found);
