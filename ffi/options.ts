@@ -116,8 +116,9 @@ export interface StoreOptions {
    */
   readonly trackChanges?: boolean;
   /**
-   * Whether the last tier, which must be SSDHASH, outlives the store: {@linkcode EmbeddingStore.persist} makes restore points
-   * there, {@linkcode EmbeddingStore.resume} goes on from one.
+   * Whether the last tier outlives the store: {@linkcode EmbeddingStore.persist} makes restore points there,
+   * {@linkcode EmbeddingStore.resume} goes on from one. It must be SSDHASH, or PMEM over libpmem, whose rows are records in
+   * files of `path` then, with DRAM above as their cache.
    *
    * @default {false}
    */

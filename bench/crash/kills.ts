@@ -25,11 +25,10 @@ export interface KillsOptions {
   /** Storage types to go through; all that open here if absent. */
   readonly storages?: readonly ScenarioStorage[];
   /**
-   * Whether processes make restore points in the last tier, which is SSDHASH, and go on from its files; else checkpoints.
-   *
-   * @default {false}
+   * The last tier in which processes make restore points, and from whose files they go on; if absent, they write
+   * checkpoints.
    */
-  readonly inPlace?: boolean;
+  readonly inPlace?: "SSDHASH" | "PMEM";
   /** Called after every process. */
   readonly onLife?: (outcome: LifeOutcome) => void;
 }
@@ -82,7 +81,7 @@ function storeOptions(storage: ScenarioStorage, shards: number, folder: string, 
     size: tiers.map((_, i) => i + 1 === tiers.length ? last : (64 << 10) << i),
     sizeCounts: "rows",
     ...(kept === undefined ? { trackChanges: true } : { persistent: true, ssdPath: kept }),
-    ...(storage === "DRAM" ? {} : { path: folder }),
+    ...(storage === "DRAM" ? {} : { path: lasts(storage) === "PMEM" ? kept ?? folder : folder }),
     ...(tiers.length > 1 && tiers.includes("PMEM") ? { pmem: "libpmem" as const } : {}),
     ...(storage === "PMEM_MBIND" ? { pmemNodes: [0] } : {}),
   };
@@ -227,9 +226,11 @@ function last(lines: readonly LifeLine[], key: "durable" | "restored"): number |
   return lines.flatMap((line) => key in line ? [(line as Record<string, number>)[key] ?? 0] : []).at(-1);
 }
 
-/** Whether the last tier of a storage type can have restore points. */
-function lasts(storage: ScenarioStorage): boolean {
-  return STORAGE_TIERS[storage].at(-1) === "SSDHASH";
+/** The last tier of a storage type, if it can have restore points; DRAM_PMEM is over libpmem here. */
+function lasts(storage: ScenarioStorage): "SSDHASH" | "PMEM" | undefined {
+  const last = STORAGE_TIERS[storage].at(-1);
+  if (last === "SSDHASH") return last;
+  return last === "PMEM" && storage !== "PMEM_MEMKIND" && storage !== "PMEM_MBIND" ? last : undefined;
 }
 
 /** The storage types that open here, and why the others do not. */
@@ -248,7 +249,7 @@ function usable(wanted: readonly ScenarioStorage[], folder: string): [ScenarioSt
  *
  * @param options How many, where.
  * @returns What came of it.
- * @throws {Error} If even training without kills fails.
+ * @throws {Error} If even training without kills fails, or no storage type opens here.
  */
 export async function tryKills(options: KillsOptions): Promise<KillsResult> {
   // The stores of this process, which no kill meets, open under the same words; they are taken back afterwards.
@@ -262,10 +263,11 @@ export async function tryKills(options: KillsOptions): Promise<KillsResult> {
 }
 
 async function killing(options: KillsOptions): Promise<KillsResult> {
-  const { folder, inPlace = false, onLife } = options;
+  const { folder, inPlace, onLife } = options;
   const random = seededRandom(options.seed);
   const types = options.storages ?? Object.keys(STORAGE_TIERS) as ScenarioStorage[];
-  const [storages, skipped] = usable(types.filter((type) => !inPlace || lasts(type)), folder);
+  const [storages, skipped] = usable(types.filter((type) => inPlace === undefined || lasts(type) === inPlace), folder);
+  if (storages.length === 0) throw new Error(`Cannot kill: no storage type opens here: ${JSON.stringify(skipped)}`);
   const data = `${folder}/train.cache`;
   await generateData({ out: data, rows: 20_000, scale: 0.001 });
   const expectations: (Expected | undefined)[] = [];
@@ -279,7 +281,7 @@ async function killing(options: KillsOptions): Promise<KillsResult> {
     const trainer: TrainerOptions = { ...TRAINERS[which], data };
     const expected = expectations[which] ??= await neverKilled(trainer);
     const path = `${folder}/checkpoints-${training}`;
-    if (inPlace) await Deno.mkdir(path);
+    if (inPlace !== undefined) await Deno.mkdir(path);
     let durable = 0;
     for (let ended = false; !ended;) {
       const storage = storages[lives % storages.length] ?? "DRAM";
@@ -287,16 +289,16 @@ async function killing(options: KillsOptions): Promise<KillsResult> {
       const tiers = `${folder}/tiers-${lives++}`;
       await Deno.mkdir(tiers);
       const running = new Running({
-        store: storeOptions(storage, shards, tiers, inPlace ? path : undefined),
+        store: storeOptions(storage, shards, tiers, inPlace === undefined ? undefined : path),
         trainer: { ...trainer, threads: 1 + lives % 2 },
-        ...(inPlace ? { inPlace } : { path }),
+        ...(inPlace === undefined ? { path } : { inPlace: true }),
         steps: STEPS,
         every: EVERY,
       });
       await running.opened();
       // So late at most that some reach the end; after the last kill one is let live.
       const timer = kills < options.kills
-        ? setTimeout(() => running.kill(), random() * (inPlace ? LATEST_IN_PLACE : LATEST) * expected.ms)
+        ? setTimeout(() => running.kill(), random() * (inPlace === undefined ? LATEST : LATEST_IN_PLACE) * expected.ms)
         : undefined;
       const { killed, complaint } = await running.end();
       clearTimeout(timer);

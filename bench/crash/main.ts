@@ -45,12 +45,17 @@ async function main(args: readonly string[]): Promise<void> {
   ensureBuild();
   const counts = await lab(targets.points);
   const folder = await Deno.makeTempDir({ prefix: "tierbench-crash-" });
-  for (const name of ["files", "in-place"]) await Deno.mkdir(`${folder}/${name}`);
+  for (const name of ["files", "SSDHASH", "PMEM"]) await Deno.mkdir(`${folder}/${name}`);
   try {
-    const half = Math.ceil(targets.kills / 2);
-    const files = await tryKills({ kills: targets.kills - half, seed: "crash", folder: `${folder}/files` });
-    const inPlace = await tryKills({ kills: half, seed: "crash", folder: `${folder}/in-place`, inPlace: true });
-    const killed = { kills: files.kills + inPlace.kills, wrong: [...files.wrong, ...inPlace.wrong] };
+    const third = Math.ceil(targets.kills / 3);
+    const trials = [await tryKills({ kills: third, seed: "crash", folder: `${folder}/files` })];
+    for (const inPlace of ["SSDHASH", "PMEM"] as const) {
+      trials.push(await tryKills({ kills: third, seed: "crash", folder: `${folder}/${inPlace}`, inPlace }));
+    }
+    const killed = {
+      kills: trials.reduce((sum, { kills }) => sum + kills, 0),
+      wrong: trials.flatMap(({ wrong }) => wrong),
+    };
     const costs = await measureCheckpoints(folder, full ? FULL_SIZES : QUICK_SIZES);
     const rows = [...crashRows(counts, killed, targets), ...checkpointRows(costs)];
     console.log(tableText(tableRows(rows)));

@@ -114,11 +114,15 @@ const ts_pmem_ops ts_pmem_system = {.create = create,
                                     .drain = drain,
                                     .sync = sync_map};
 
-void ts_pmem_describe(bool is_pmem, const char *file_system, ts_text *text) {
+static bool is_forced(void) {
   const char *value = getenv("PMEM_IS_PMEM_FORCE");
-  const bool forced = value != NULL && strcmp(value, "1") == 0;
-  ts_text_add(text, " medium=%s is_pmem=%d forced=%d file_system=%s", is_pmem && !forced ? "fsdax" : "file", is_pmem, forced,
-              file_system);
+  return value != NULL && strcmp(value, "1") == 0;
+}
+
+const char *ts_pmem_medium(bool is_pmem) { return is_pmem && !is_forced() ? "fsdax" : "file"; }
+
+void ts_pmem_describe(bool is_pmem, const char *file_system, ts_text *text) {
+  ts_text_add(text, " is_pmem=%d forced=%d file_system=%s", is_pmem, is_forced(), file_system);
 }
 
 const char *ts_file_system(const char *path) {

@@ -56,8 +56,10 @@ typedef struct ts_libpmem {
 /* The library, loaded once. Errors: TS_EUNAVAILABLE naming the package. */
 int32_t ts_libpmem_load(const ts_libpmem **out, ts_err err);
 
-/* Adds " medium=fsdax|file is_pmem=0|1 forced=0|1 file_system=...": forced is PMEM_IS_PMEM_FORCE=1 in the environment, which
- * makes libpmem say so of any file. */
+/* fsdax | file: what a mapping that libpmem calls pmem, or not, is; a forced one (below) is a file. */
+const char *ts_pmem_medium(bool is_pmem);
+/* Adds " is_pmem=0|1 forced=0|1 file_system=...": forced is PMEM_IS_PMEM_FORCE=1 in the environment, which makes libpmem say so
+ * of any file. */
 void ts_pmem_describe(bool is_pmem, const char *file_system, ts_text *text);
 /* "ext4", "xfs", ...; "other", or "unknown" where the path cannot be asked. */
 const char *ts_file_system(const char *path);

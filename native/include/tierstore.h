@@ -131,7 +131,10 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *                of some slots, at most a 64th of the first tier a table                         (default 0)
  *   persistent   0 | 1: the last tier outlives the process, from one restore point (ts_store_persist) to the next. Its files are
  *                in "tierstore-kept" of the path and stay when the store closes, if it has a point; a store at a time has
- *                them. For storage types whose last tier is SSDHASH; others keep nothing, TS_EUNSUPPORTED  (default 0)
+ *                them. For storage types whose last tier is SSDHASH, or PMEM over libpmem: its rows are records then, which are
+ *                replaced, not changed where they lie, and have an index in the first tier's DRAM, so that the first size
+ *                is 4 MiB at least; "path" is their directory, and "emulate.medium" is refused. Other last tiers are
+ *                volatile or keep no points, TS_EUNSUPPORTED                                     (default 0)
  *   numa_node    NUMA node to bind the DRAM tier and the index to, -1: none                      (default -1)
  *   interleave_nodes  NUMA nodes that the rows of the DRAM tier are interleaved over, page by page, by the weights in
  *                /sys/kernel/mm/mempolicy/weighted_interleave (MPOL_WEIGHTED_INTERLEAVE, Linux 6.9); index and buffers are

@@ -23,10 +23,10 @@ int32_t ts_kept_check(const ts_storage_type *type, ts_err err) {
   if (type->records != NULL)
     return ts_fail(err, TS_EUNSUPPORTED,
                    "Cannot open store: persistent=1 needs a tier that keeps restore points, and %s of storage %s keeps none; use "
-                   "SSDHASH as the last tier, or checkpoints", tier, type->name);
+                   "SSDHASH or PMEM over libpmem as the last tier, or checkpoints", tier, type->name);
   return ts_fail(err, TS_EUNSUPPORTED,
                  "Cannot open store: persistent=1 needs a tier that outlives the process; the memory of %s, the last tier of "
-                 "storage %s, is volatile here; use SSDHASH as the last tier, or checkpoints", tier, type->name);
+                 "storage %s, is volatile here; use SSDHASH or PMEM over libpmem as the last tier, or checkpoints", tier, type->name);
 }
 
 ts_kept ts_table_kept(const ts_table *table) {

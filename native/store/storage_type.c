@@ -37,6 +37,12 @@ bool ts_storage_has(const ts_storage_type *type, const ts_tier_ops *tier) {
   return false;
 }
 
+void ts_storage_make_lasting(ts_storage_type *type) {
+  if (type->records != NULL || type->memory[type->memory_tiers - 1] != &ts_pmem_libpmem_tier) return;
+  type->memory[--type->memory_tiers] = NULL;
+  type->records = &ts_pmem_records;
+}
+
 /* An option that names what holds one kind of memory. */
 typedef struct holders {
   const char *option;

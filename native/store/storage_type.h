@@ -26,6 +26,9 @@ static inline const char *ts_storage_tier_type(const ts_storage_type *type, uint
 
 /* Whether a tier of it is this one. */
 bool ts_storage_has(const ts_storage_type *type, const ts_tier_ops *tier);
+/* What it is where its last tier is to outlive the process: rows in memory of libpmem are records there, replaced out of place
+ * (tiers/pmem), and the tiers above them a cache. Any other is what it was. */
+void ts_storage_make_lasting(ts_storage_type *type);
 /* Reads "storage", "pmem" and "hbm". Errors: TS_EINVAL. */
 int32_t ts_storage_type_read(ts_config_reader *reader, ts_storage_type *out);
 

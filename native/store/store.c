@@ -7,7 +7,7 @@
 #define DEFAULT_SIZE (UINT64_C(1) << 30)
 /* What a tier needs at least when everything counts: buffers, an index and a chunk of rows for a small table. */
 #define MINIMUM_DRAM (UINT64_C(1) << 20)
-#define MINIMUM_DRAM_OVER_SSD (UINT64_C(4) << 20) /* it holds the SSD tier's index and buffers, too */
+#define MINIMUM_DRAM_OVER_FILES (UINT64_C(4) << 20) /* it holds index and buffers of the tier in files, too */
 #define MINIMUM_ROWS (UINT64_C(64) << 10) /* of a tier that holds rows alone */
 /* Of the tier that pays for them, for what the index's blocks hold beside those in use. */
 #define SLACK_SHARE 64u
@@ -31,13 +31,13 @@ static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool
     return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %s has %u tier%s, \"size\" lists %u; remove the rest",
                                type->name, tiers, tiers == 1 ? "" : "s", given);
   for (uint32_t t = 0; t < tiers; t++) {
-    const bool over_ssd = t == type->dram && ts_storage_in_files(type);
-    uint64_t least = rows_only ? 1 : t != type->dram ? MINIMUM_ROWS : over_ssd ? MINIMUM_DRAM_OVER_SSD : MINIMUM_DRAM;
+    const bool over_files = t == type->dram && ts_storage_in_files(type);
+    uint64_t least = rows_only ? 1 : t != type->dram ? MINIMUM_ROWS : over_files ? MINIMUM_DRAM_OVER_FILES : MINIMUM_DRAM;
     if (sizes[t] < least)
       return r->status = ts_fail(r->err, TS_EINVAL,
                                  "Cannot open store: %llu bytes for tier %u (%s) are below the minimum of %llu bytes%s",
                                  (unsigned long long)sizes[t], t, ts_storage_tier_type(type, t), (unsigned long long)least,
-                                 over_ssd ? ", for it also holds the index and the buffers of the SSD tier" : "");
+                                 over_files ? ", for it also holds the index and the buffers of the tier in files" : "");
     if (sizes[t] > UINT64_C(1) << 46)
       return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: %llu bytes for tier %u are above 64 TiB",
                                  (unsigned long long)sizes[t], t);
@@ -51,6 +51,7 @@ typedef struct options {
   uint64_t sizes[TS_MAX_TIERS];
   bool rows_only;
   const char *path, *ssd_path;
+  const char *files; /* the one of them that is for files of records */
   uint64_t seed;
   ts_policy_kind policy;
   uint32_t eviction_threads, shards, level;
@@ -115,6 +116,8 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
   ts_config_reader r = ts_config_read(config, "store", err);
   *o = (options){0};
   if (ts_storage_type_read(&r, &o->type) != TS_OK) return r.status;
+  o->persistent = ts_config_u64(&r, "persistent", 0, 0, 1) == 1;
+  if (o->persistent) ts_storage_make_lasting(&o->type);
   o->rows_only = ts_config_choice(&r, "size_counts", "all", counts) == 1;
   if (read_sizes(&r, &o->type, o->rows_only, o->sizes) != TS_OK) return r.status;
   o->path = ts_config_text(&r, "path", NULL);
@@ -128,7 +131,6 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
                    (unsigned long long)shards);
   o->shards = shards > 0 ? (uint32_t)shards : TS_MIN(o->sizes[0], o->sizes[o->type.dram]) < MANY_SHARDS_FROM ? 1 : 16;
   o->track_changes = ts_config_u64(&r, "track_changes", 0, 0, 1) == 1;
-  o->persistent = ts_config_u64(&r, "persistent", 0, 0, 1) == 1;
   if (r.status == TS_OK && o->persistent) r.status = ts_kept_check(&o->type, err);
   if (read_nodes(&r, o) != TS_OK) return r.status;
   const uint32_t best = ts_cpu_level(), level = ts_config_choice(&r, "kernels", "auto", kernels);
@@ -139,9 +141,14 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
   ts_config_ignore_prefix(&r, "emulate.");
   ts_config_ignore_prefix(&r, "memory_mode.");
   if (o->type.records != NULL) {
-    if (r.status == TS_OK && o->ssd_path == NULL && ts_storage_in_files(&o->type))
-      return ts_fail(err, TS_EINVAL, "Cannot open store: %s needs option \"path\" or \"ssd_path\", a directory for its files",
-                     o->type.name);
+    const bool ssd = strcmp(o->type.records->place, "SSD") == 0;
+    o->files = ssd ? o->ssd_path : o->path;
+    if (r.status == TS_OK && o->files == NULL && ts_storage_in_files(&o->type))
+      return ts_fail(err, TS_EINVAL, "Cannot open store: %s needs option \"path\"%s, a directory for its files", o->type.name,
+                     ssd ? " or \"ssd_path\"" : "");
+    if (r.status == TS_OK && o->type.records == &ts_pmem_records && ts_config_has(config, "emulate.medium"))
+      return ts_fail(err, TS_EINVAL, "Cannot open store: emulate.medium slows rows in memory down, and with persistent=1 those of %s "
+                                     "are records; leave one of the two out", o->type.name);
     if (r.status == TS_OK) r.status = o->type.records->read_options(&r, &o->records_options);
   }
   return ts_config_finish(&r);
@@ -201,9 +208,9 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
   tier->records = o->type.records;
   tier->place = tier->records->place;
   if (!ts_storage_in_files(&o->type)) return TS_OK;
-  int32_t status = tier->records->probe(o->ssd_path, err);
-  if (status == TS_OK && o->persistent) status = ts_folder_keep(o->ssd_path, &store->folder, err);
-  else if (status == TS_OK) status = ts_folder_create(o->ssd_path, &store->folder, err);
+  int32_t status = tier->records->probe(o->files, err);
+  if (status == TS_OK && o->persistent) status = ts_folder_keep(o->files, &store->folder, err);
+  else if (status == TS_OK) status = ts_folder_create(o->files, &store->folder, err);
   tier->directory = store->folder.path;
   if (status == TS_OK && o->persistent) store->resumable = ts_folder_has(&store->folder, TS_POINTS);
   if (status == TS_OK && o->persistent && !store->resumable) ts_folder_clear(&store->folder, TS_POINTS);

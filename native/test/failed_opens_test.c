@@ -261,6 +261,7 @@ static int32_t options(void *argument) {
 typedef struct store_case {
   const storage_type *type;
   const char *sizes, *policy, *medium; /* prefix of a media model, or NULL */
+  bool persistent;
 } store_case;
 
 static int32_t open_store(void *argument) {
@@ -275,6 +276,7 @@ static int32_t open_store(void *argument) {
   if (status == TS_OK && c->type->hbm != NULL) status = ts_config_set(config, "hbm", c->type->hbm, message, sizeof message);
   if (status == TS_OK && uses_hbm_mbind(c->type)) status = ts_config_set(config, "hbm_nodes", "0", message, sizeof message);
   if (status == TS_OK && c->medium != NULL) status = add_medium(config, c->medium);
+  if (status == TS_OK && c->persistent) status = ts_config_set(config, "persistent", "1", message, sizeof message);
   if (status == TS_OK && c->medium != NULL && c->medium[0] == 'm')
     status = ts_config_set(config, "memory_mode.cache_bytes", "1048576", message, sizeof message);
   if (status == TS_OK) status = ts_store_open(config, &store, message, sizeof message);
@@ -293,7 +295,7 @@ static void stores_of_every_type(void) {
                                       "4194304,4194304,2097152,2097152"};
   for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
     const storage_type *type = &storage_types[i];
-    store_case c = {type, sizes[all_tiers_of(type)], i % 2 == 0 ? "tinylfu" : "s3fifo", NULL};
+    store_case c = {type, sizes[all_tiers_of(type)], i % 2 == 0 ? "tinylfu" : "s3fifo", NULL, false};
     if (strcmp(type->storage, "DRAM") == 0) c.medium = "memory_mode";
     if (strcmp(type->storage, "DRAM_PMEM") == 0) c.medium = "emulate";
     ts_config *config = config_of_type(type, c.sizes, "all");
@@ -304,6 +306,21 @@ static void stores_of_every_type(void) {
       continue;
     }
     refuse_some(type->name, open_store, &c, i < 3 ? 1 : 3, i);
+  }
+}
+
+/* Of those that are to last the folder stays, with its lock; without a point it has nothing else when they close. */
+static void stores_that_last(void) {
+  static const storage_type types[] = {{"PMEM_LIBPMEM that lasts", "PMEM_LIBPMEM", NULL, NULL, 1, false},
+                                       {"DRAM_PMEM that lasts", "DRAM_PMEM", "libpmem", NULL, 2, false},
+                                       {"DRAM_SSDHASH that lasts", "DRAM_SSDHASH", NULL, NULL, 2, true}};
+  char kept[192], lock[224];
+  snprintf(kept, sizeof kept, "%s/tierstore-kept", folder);
+  snprintf(lock, sizeof lock, "%s/in-use", kept);
+  for (uint32_t i = 0; i < 3; i++) {
+    store_case c = {&types[i], types[i].tiers == 1 ? "4194304" : "4194304,2097152", "clock", NULL, true};
+    refuse_some(types[i].name, open_store, &c, 3, i);
+    CHECK_MSG(unlink(lock) == 0 && rmdir(kept) == 0, "%s: files are left in %s", types[i].name, kept);
   }
 }
 
@@ -566,6 +583,7 @@ int main(void) {
   refuse_each("options", options, NULL);
   options_that_are_refused();
   stores_of_every_type();
+  stores_that_last();
   refuse_some("generated data", generate, NULL, 2, 0);
   write_text();
   refuse_each("imported data", import, NULL);

@@ -69,13 +69,18 @@ static int32_t make_table(ts_store *store, const char *dim) {
   return status;
 }
 
+/* Whether the last tier is PMEM over libpmem, not SSDHASH. */
+static bool in_pmem(const char *storage) { return strstr(storage, "SSDHASH") == NULL; }
+static const char *holder_of(const char *storage) { return in_pmem(storage) ? "libpmem" : "memkind"; }
+static const char *files_of(const char *storage) { return in_pmem(storage) ? ".pmem" : "t.ssdhash"; } /* of a table, in its folder's name */
+
 /* NULL: it was refused, the message says why. number: 0, the newest. */
 static ts_store *open_at(const char *storage, const char *path, uint64_t number, uint64_t *taken) {
   char text[24];
   snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-  ts_config *config = CONFIG("storage", storage, "path", path, "pmem", "memkind", "persistent", "1", "shards", "2", "eviction_threads",
-                             "0", "size", strncmp(storage, "DRAM_PMEM", 9) == 0 ? "4194304,4194304,67108864"
-                                          : strcmp(storage, "SSDHASH") == 0     ? "67108864"
+  ts_config *config = CONFIG("storage", storage, "path", path, "pmem", holder_of(storage), "persistent", "1", "shards", "2", "eviction_threads",
+                             "0", "size", strcmp(storage, "DRAM_PMEM_SSDHASH") == 0 ? "4194304,4194304,67108864"
+                                          : strncmp(storage, "DRAM", 4) != 0     ? "67108864"
                                                                                 : "4194304,67108864");
   ts_store *store = NULL;
   int32_t status = ts_store_open(config, &store, ERR);
@@ -302,7 +307,7 @@ static void d4(const char *storage, const char *path) {
   persist_now(a, "1");
   const uint64_t want = digest(a);
   ts_store_close(a);
-  ts_config *config = CONFIG("storage", storage, "path", path, "persistent", "1", "pmem", "memkind"), *none = CONFIG("number", "0");
+  ts_config *config = CONFIG("storage", storage, "path", path, "persistent", "1", "pmem", holder_of(storage)), *none = CONFIG("number", "0");
   CHECK(ts_store_open(config, &a, ERR) == TS_OK && ts_store_resume(a, none, NULL, NULL, ERR) == TS_OK);
   CHECK_MSG(make_table(a, "9") == TS_EINVAL && strstr(message, "\"dim\" is 9") != NULL, "D4: %s", message);
   ts_config_free(config);
@@ -330,8 +335,8 @@ static void keep_image(void *context, void *value) {
 }
 
 static void d5(const char *storage, const char *path) {
-  static const char *const points[] = {"kept:walk:piece", "kept:put",       "ssd:cut:begun", "ssd:cut:synced",
-                                       "kept:completed",  "ssd:cut:removed", "points:made"};
+  static const char *const points[] = {"kept:walk:piece", "kept:put",        "ssd:cut:begun",  "ssd:cut:synced",   "kept:completed",
+                                       "ssd:cut:removed", "pmem:cut:begun", "pmem:cut:synced", "pmem:cut:removed", "points:made"};
   uint64_t taken, numbers[4], digests[4];
   images.path = path;
   images.count = 0;
@@ -367,6 +372,11 @@ static void d5(const char *storage, const char *path) {
 
 /* ---- disks that fail, bits that flip ---- */
 
+static void pmem_sync_fails(void *context, void *value) {
+  (void)context;
+  *(int *)value = -EIO;
+}
+
 static void sync_fails(void *context, void *value) {
   (void)context;
   struct {
@@ -384,6 +394,7 @@ static void a_failure_leaves_the_last_one(const char *storage, const char *path)
   step(a, 0, 100, 2);
   ts_sync_start();
   ts_sync_call("ssd:medium:sync", sync_fails, NULL);
+  ts_sync_call("pmem:medium:sync", pmem_sync_fails, NULL);
   CHECK_MSG(persist(a, "1", NULL) == TS_OK, "%s", message);
   CHECK_MSG(ts_store_persisted(a, ERR) == TS_EIO && strstr(message, "synchronize") != NULL, "%s", message);
   CHECK_MSG(ts_store_persisted(a, ERR) == TS_OK, "%s", "it is told once");
@@ -426,7 +437,7 @@ static void one_bit(const char *storage, const char *path) {
   snprintf(copy, sizeof copy, "%s/flipped", folder);
   file_count = 0;
   nftw(path, list_one, 16, FTW_PHYS);
-  CHECK_MSG(file_count >= 3, "%u files", file_count);
+  CHECK_MSG(file_count >= (in_pmem(storage) ? 2 : 3), "%u files", file_count); /* the table's, and the one beside */
   for (uint32_t f = 0; f < file_count; f++)
     for (uint32_t i = 0; i < 40; i++) {
       struct stat status;
@@ -443,7 +454,7 @@ static void one_bit(const char *storage, const char *path) {
       tried++;
       if (a == NULL) {
         refused++;
-        CHECK_MSG(strstr(message, "t.ssdhash") != NULL || strstr(message, "points") != NULL || strstr(message, "table \"t\"") != NULL,
+        CHECK_MSG(strstr(message, files_of(storage)) != NULL || strstr(message, "points") != NULL || strstr(message, "table \"t\"") != NULL,
                   "byte %llu of %s: %s", (unsigned long long)at, files[f], message);
       } else {
         CHECK_MSG(digest(a) == want, "byte %llu of %s: another state", (unsigned long long)at, files[f]);
@@ -467,8 +478,11 @@ static void tables_of_another_store(const char *storage, const char *path) {
     persist_now(a, "1");
     ts_store_close(a);
   }
-  snprintf(from, sizeof from, "%s/tierstore-kept/t.ssdhash", other);
-  snprintf(to, sizeof to, "%s/tierstore-kept/t.ssdhash", path);
+  char name[64];
+  if (in_pmem(storage)) snprintf(name, sizeof name, "%016llx.pmem", (unsigned long long)ts_hash_bytes("t", 1, 0));
+  else snprintf(name, sizeof name, "t.ssdhash");
+  snprintf(from, sizeof from, "%s/tierstore-kept/%s", other, name);
+  snprintf(to, sizeof to, "%s/tierstore-kept/%s", path, name);
   remove_tree(to);
   copy_tree(from, to);
   CHECK_MSG(open_at(storage, path, 0, &taken) == NULL && strstr(message, "not of this store") != NULL, "%s", message);
@@ -486,11 +500,12 @@ static void in_folder(void (*test)(const char *storage, const char *path), const
 }
 
 int main(int argc, char **argv) {
-  static const char *const storages[] = {"SSDHASH", "DRAM_SSDHASH", "DRAM_PMEM_SSDHASH"};
+  static const char *const storages[] = {"SSDHASH", "DRAM_SSDHASH", "DRAM_PMEM_SSDHASH", "PMEM_LIBPMEM", "DRAM_PMEM"};
+  setenv("PMEM_IS_PMEM_FORCE", "1", 1);
   setenv("MEMKIND_DAX_KMEM_NODES", "0", 1);
   snprintf(folder, sizeof folder, "%s/tierstore-points-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
   if (mkdtemp(folder) == NULL) return 1;
-  for (uint32_t i = 0; i < 3; i++) {
+  for (uint32_t i = 0; i < sizeof storages / sizeof *storages; i++) {
     if (argc > 1) {
       before_the_walk(storages[i], strtoull(argv[1], NULL, 10));
       continue;

@@ -18,15 +18,24 @@
 
 static char path[256];
 
-/* The n-th storage type whose last tier is SSDHASH. */
-static const storage_type *lasting_type(uint64_t n) {
+/* Whether the last tier is in memory of libpmem. */
+static bool in_pmem(const storage_type *type) {
+  return !type->ssd && (strcmp(type->storage, "PMEM_LIBPMEM") == 0 || (type->pmem != NULL && strcmp(type->pmem, "libpmem") == 0));
+}
+
+static bool lasts(const storage_type *type) { return strstr(type->storage, "SSDHASH") != NULL || in_pmem(type); }
+
+/* The n-th storage type whose last tier outlives the store; with the same one as `like`, if that is not NULL. */
+static const storage_type *lasting_type(uint64_t n, const storage_type *like) {
   const storage_type *found[STORAGE_TYPES];
   uint32_t count = 0;
-  for (uint32_t i = 0; i < STORAGE_TYPES; i++)
-    if (storage_types[i].ssd && strstr(storage_types[i].storage, "SSDHASH") != NULL) found[count++] = &storage_types[i];
+  for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
+    const storage_type *type = &storage_types[i];
+    if (lasts(type) && (like == NULL || in_pmem(type) == in_pmem(like))) found[count++] = type;
+  }
   return found[n % count];
 }
-#define LASTING_TYPES 4u /* at least so many: seeds go through them, then through numbers of threads */
+#define LASTING_TYPES 8u /* at least so many: seeds go through them, then through numbers of threads */
 
 static int remove_one(const char *file, const struct stat *status, int type, struct FTW *walk) {
   (void)status, (void)type, (void)walk;
@@ -50,6 +59,7 @@ static ts_store *open_point(const world *w, const storage_type *type, uint32_t s
   ts_config *config = store_config(w, type, shards, limits);
   ts_config_set(config, "path", path, NULL, 0);
   set_number(config, "persistent", 1);
+  if (in_pmem(type) && type->tiers == 2) ts_config_set(config, "size", "4194304,268435456", NULL, 0); /* the first has the index */
   ts_store *store = open_config(config);
   if (store == NULL) return NULL;
   config = CONFIG("number", "0");
@@ -109,7 +119,7 @@ static void close_busy(const world *w, ts_store *store, uint32_t threads, uint32
 }
 
 static void one_round(uint64_t seed) {
-  world w = {.seed = seed, .type = lasting_type(seed)};
+  world w = {.seed = seed, .type = lasting_type(seed, NULL)};
   const uint32_t threads = seed / LASTING_TYPES % 2 == 0 ? 1 : THREADS;
   for (uint32_t t = 0; t < TABLES; t++) w.dims[t] = (uint32_t[]){1, 4, 17, 64}[any(&w, 2, t, 4)];
   snprintf(path, sizeof path, "%s/round", folder);
@@ -126,7 +136,7 @@ static void one_round(uint64_t seed) {
     CHECK(last > before && before > taken);
     close_busy(&w, a, threads, life);
     /* Another type with the same last tier, now and then. */
-    const storage_type *type = any(&w, 8, life, 2) == 0 ? w.type : lasting_type(any(&w, 9, life, 1000));
+    const storage_type *type = any(&w, 8, life, 2) == 0 ? w.type : lasting_type(any(&w, 9, life, 1000), w.type);
     a = open_point(&w, type, 1u << any(&w, 7, life, 4), seed + life, 0, &taken);
     CHECK_MSG(a != NULL && taken == last, "seed %llu: took up %llu, not %llu: %s", (unsigned long long)seed, (unsigned long long)taken,
               (unsigned long long)last, message);

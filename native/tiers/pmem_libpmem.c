@@ -96,6 +96,7 @@ static void libpmem_write(ts_tier *tier, void *to, const void *from, size_t byte
 
 static void libpmem_describe(const ts_tier *tier, ts_text *text) {
   const pool *p = tier->state;
+  ts_text_add(text, " medium=%s", ts_pmem_medium(p->is_pmem != 0));
   ts_pmem_describe(p->is_pmem != 0, p->file_system, text);
   ts_text_add(text, " path=%s", p->path);
 }

@@ -1,5 +1,5 @@
 /* records.h - a tier the CPU cannot dereference: rows are put and got in batches, by key. SSDHASH and LEVELDB implement
- * it, and NULL, which keeps nothing; a GPU's memory would too.
+ * it, PMEM_LIBPMEM with checkpoints in place, and NULL, which keeps nothing; a GPU's memory would too.
  *
  * A records object holds the rows of one table; all of one tier share the tier's budget. It is safe under several
  * threads. It knows which keys it holds: a put replaces, a get tells what is missing. It never calls back into the
@@ -122,8 +122,8 @@ typedef struct ts_records_sweeps {
 } ts_records_sweeps;
 
 typedef struct ts_records_ops {
-  const char *type;  /* SSDHASH, LEVELDB, NULL */
-  const char *place; /* SSD: rows are in files; NULL: nowhere */
+  const char *type;  /* SSDHASH, PMEM_LIBPMEM, LEVELDB, NULL */
+  const char *place; /* SSD: rows are in files; PMEM: in files that are mapped; NULL: nowhere */
   /* Reads and checks its own options ("ssdhash." or "leveldb." ones); *options is freed with free(). */
   int32_t (*read_options)(ts_config_reader *reader, void **options);
   /* Whether it can be used here: library present, directory writable. NULL: it needs none, and gets no directory. */

@@ -18,6 +18,13 @@ const TABLE = { name: "t", dim: 4, optimizer: "adagrad" } as const;
 const KEYS = BigInt64Array.from({ length: 5000 }, (_, i) => BigInt(i) * 7919n - 9999n);
 const STEP = Float32Array.from({ length: KEYS.length * 4 }, (_, i) => Math.sin(i));
 
+/** Options of each storage type with PMEM below, as few machines have it: a file for libpmem, an ordinary node for HBM. */
+const IN_PMEM: readonly Partial<StoreOptions>[] = [
+  { storage: "PMEM_LIBPMEM", size: ["256 MiB"] },
+  { storage: "DRAM_PMEM", pmem: "libpmem", size: ["64 MiB", "256 MiB"] },
+  { storage: "HBM_DRAM_PMEM", hbm: "mbind", hbmNodes: [0], pmem: "libpmem", size: ["1 MiB", "64 MiB", "256 MiB"] },
+];
+
 function options(path: string, more: Partial<StoreOptions> = {}): StoreOptions {
   return { storage: "DRAM_SSDHASH", path, size: ["64 MiB", "256 MiB"], persistent: true, seed: 3, ...more };
 }
@@ -62,6 +69,45 @@ Deno.test("a persistent store goes on from its newest restore point, an older on
   });
 });
 
+Deno.test("stores go on from restore points in PMEM of libpmem, each on another type with the same last tier", async () => {
+  await inFolder(async (folder) => {
+    let digest = "";
+    for (const [life, type] of [...IN_PMEM, ...IN_PMEM].entries()) {
+      using store = EmbeddingStore.open(options(folder, { ...type, shards: 1 << life % 3 }));
+      assertEquals(await store.resume(), life);
+      if (life > 0) assertEquals(store.digest(), digest);
+      const table = store.table(TABLE);
+      table.update(KEYS, STEP);
+      digest = store.digest();
+      assertEquals(await store.persist({ wait: true }), life + 1);
+      const last = store.describe().at(-1);
+      assertEquals([last?.type, last?.medium], ["PMEM_LIBPMEM", "PMEM"]);
+      assert(last?.facts["folder"]?.startsWith(`${folder}/tierstore-kept/`));
+      table.update(KEYS, STEP); // which no point has
+    }
+    using other = EmbeddingStore.open(options(folder));
+    await assertRejects(() => other.resume(), TierstoreError, `table "t"`); // whose rows are not in SSDHASH
+    other.close();
+    using again = EmbeddingStore.open(options(folder, IN_PMEM[1]));
+    assertEquals([await again.resume(), again.digest()], [2 * IN_PMEM.length, digest]);
+  });
+});
+
+Deno.test("PMEM that is to last is not slowed down as another medium, and needs a folder", async () => {
+  await inFolder((folder) => {
+    for (const type of IN_PMEM) {
+      assertThrows(
+        () => EmbeddingStore.open({ ...options(folder, type), native: { "emulate.medium": "optane" } }),
+        TierstoreError,
+        "leave one of the two out",
+      );
+      const { path: _, ...nowhere } = options(folder, type);
+      assertThrows(() => EmbeddingStore.open({ ...nowhere, ssdPath: folder }), TierstoreError, `needs option "path"`);
+    }
+    assertEquals([...Deno.readDirSync(folder)], []);
+  });
+});
+
 Deno.test("a restore point writes rows above the last tier that changed, and no others", async () => {
   await inFolder(async (folder) => {
     using store = EmbeddingStore.open(options(folder));
@@ -83,6 +129,11 @@ Deno.test("storage without a tier that lasts refuses to be persistent, and a sto
       () => EmbeddingStore.open({ storage: "PMEM_MBIND", pmemNodes: [0], persistent: true }),
       TierstoreError,
       "volatile",
+    );
+    assertThrows(
+      () => EmbeddingStore.open({ storage: "DRAM_PMEM", pmem: "memkind", path: folder, persistent: true }),
+      TierstoreError,
+      "use SSDHASH or PMEM over libpmem",
     );
     assertThrows(
       () => EmbeddingStore.open({ storage: "DRAM_LEVELDB", path: folder, persistent: true }),

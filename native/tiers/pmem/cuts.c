@@ -9,6 +9,7 @@
 #include "tiers/pmem/table.h"
 
 #include "base/crc32c.h"
+#include "base/sync_point.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -127,6 +128,7 @@ static int32_t begin(ts_records *records, uint64_t number, ts_err err) {
   }
   pthread_rwlock_unlock(&t->lock);
   pthread_mutex_unlock(&t->cutting);
+  TS_SYNC("pmem:cut:begun");
   return status;
 }
 
@@ -185,6 +187,7 @@ static int32_t complete(ts_records *records, uint64_t number, const void *note, 
   const bool noted = status == TS_OK;
   if (status == TS_OK && TS_BUG("pmem: the root is written before the rows are durable")) status = ts_pm_root_write(t, &root, err);
   if (status == TS_OK) status = ts_pm_sync(t, err);
+  TS_SYNC("pmem:cut:synced");
   if (status == TS_OK && !TS_BUG("pmem: the root is written before the rows are durable")) status = ts_pm_root_write(t, &root, err);
   pthread_rwlock_wrlock(&t->lock);
   if (status == TS_OK) t->cuts[at].complete = true;
@@ -240,6 +243,7 @@ static int32_t drop(ts_records *records, uint64_t number, ts_err err) {
     ts_pm_root root = t->root;
     ts_pm_root_leave_out(&root, (uint32_t)at); /* the incomplete one is the last, and in no root */
     status = ts_pm_root_write(t, &root, err);
+    TS_SYNC("pmem:cut:removed");
   }
   if (status == TS_OK && t->sync_failed && !TS_BUG("pmem: what may be on the medium is free")) {
     pthread_rwlock_wrlock(&t->lock);

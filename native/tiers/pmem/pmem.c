@@ -192,7 +192,7 @@ static void describe(const ts_records *records, ts_text *text) {
   char cuts[192];
   pthread_rwlock_rdlock(&t->lock);
   ts_pmem_describe(t->segment_count > 0 && t->segments[0].map.is_pmem, ts_file_system(t->directory), text);
-  ts_text_add(text, " files=%u place=%u path=%s", t->segment_count, t->place_bytes, t->directory);
+  ts_text_add(text, " files=%u place=%u folder=%s", t->segment_count, t->place_bytes, t->directory);
   ts_pm_say_cuts(t, true, cuts, sizeof cuts);
   if (cuts[0] != '\0') ts_text_add(text, " checkpoints=%s", cuts);
   if (ts_pm_is_pending(t)) ts_text_add(text, " begun=%llu", (unsigned long long)t->cuts[t->cut_count - 1].cut.number);
