@@ -470,8 +470,53 @@ static void nobody_waits_for_the_device_of_another(void) {
   }
 }
 
+typedef struct gone {
+  const ts_ssd_table *t;
+  uint32_t files, held;
+} gone;
+
+/* A file goes: whether a chunk of it is in memory still. */
+static void look_for_chunks(void *context, void *value) {
+  gone *g = context;
+  g->files++;
+  for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
+    for (uint32_t i = 0; i < 2; i++) {
+      const ts_ssd_chunk *c = &g->t->streams[s].chunks[i];
+      g->held += c->used && c->file->number == *(const uint64_t *)value;
+    }
+}
+
+/* The last chunk of a file is written out when it is just full, its records are removed, and the next put writes it once more
+ * and seals the file, which has died: it stays until that write has arrived. */
+static void a_dead_file_stays_for_its_last_write(void) {
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=8192", NULL};
+  uint32_t files = 0;
+  for (uint32_t n = 1; n < 600 && files == 0; n++) {
+    world w;
+    char name[32];
+    snprintf(name, sizeof name, "last%u", n);
+    world_make(&w, where(name), "t", 128, 8 << 20, 8 << 20, options);
+    CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);
+    CHECK(put_many(&w, 0, n, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+    for (int64_t key = 0; key < n; key++) CHECK(ops->remove(w.table, 1, &key, NULL, err_of(&w)) == TS_OK);
+    gone g = {.t = (const ts_ssd_table *)w.table};
+    ts_sync_start();
+    ts_sync_call("ssd:medium:unlink", look_for_chunks, &g);
+    CHECK(put_one(&w, 1000, 1, 0) == TS_OK);
+    int64_t nobody = 5000;
+    CHECK(ops->remove(w.table, 1, &nobody, NULL, err_of(&w)) == TS_OK); /* looks for files that can go */
+    CHECK(ops->flush(w.table, err_of(&w)) == TS_OK && ops->remove(w.table, 1, &nobody, NULL, err_of(&w)) == TS_OK);
+    CHECK(ts_sync_stop());
+    CHECK_MSG(g.held == 0, "%u records: a file went with %u chunks in memory", n, g.held);
+    files = g.files;
+    world_end(&w);
+  }
+  CHECK(files == 1); /* one of the numbers is that of a file */
+}
+
 int main(void) {
   make_root(false);
+  a_dead_file_stays_for_its_last_write();
   tables_open_beside_readers();
   last_reader_leaves_before_the_wait();
   records_change_while_they_are_compacted();

@@ -258,6 +258,15 @@ void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it) {
   free(file);
 }
 
+/* Whether a chunk of it is in memory still; append held. One that was written out when it was just full is written once more
+ * when the next begins, and its file may have died by then. */
+static bool has_chunk(const ts_ssd_table *t, const ts_ssd_file *file) {
+  for (uint32_t s = 0; s < TS_SSD_STREAMS; s++)
+    for (uint32_t i = 0; i < 2; i++)
+      if (t->streams[s].chunks[i].used && t->streams[s].chunks[i].file == file) return true;
+  return false;
+}
+
 uint64_t ts_ssd_reap(ts_ssd_table *t) {
   if (t->ballast_bytes != t->reserve && !t->disk_full) ts_ssd_ballast_resize(t, t->reserve);
   if (t->doomed_bytes == 0) return 0;
@@ -271,7 +280,8 @@ uint64_t ts_ssd_reap(ts_ssd_table *t) {
   pthread_mutex_lock(&t->state);
   for (uint32_t id = 0; id < t->file_slots; id++) {
     ts_ssd_file *file = t->files[id];
-    if (file == NULL || file->state != TS_SSD_DOOMED || file->readers > 0 || file->mark > unwritten) continue;
+    if (file == NULL || file->state != TS_SSD_DOOMED || file->readers > 0 || file->mark > unwritten || has_chunk(t, file))
+      continue;
     freed += file->charged;
     t->doomed_bytes -= file->charged;
     uint64_t charged = file->charged;
