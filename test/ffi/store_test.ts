@@ -131,6 +131,19 @@ Deno.test("probe() gives the reason why a storage type cannot be opened", () => 
   assertMatch(answer.reason, /\/no such folder|libpmem/);
 });
 
+Deno.test("describe() has every fact of a tier on a disk by itself", () => {
+  const path = Deno.makeTempDirSync();
+  try {
+    using store = EmbeddingStore.open({ storage: "DRAM_SSDHASH", path });
+    store.table({ name: "t", dim: 4 });
+    const { facts } = store.describe()[1]!;
+    assert(["io_uring", "pread"].includes(facts["io"] ?? ""), JSON.stringify(facts));
+    assert(Deno.statSync(facts["path"] ?? "").isDirectory, JSON.stringify(facts));
+  } finally {
+    Deno.removeSync(path, { recursive: true });
+  }
+});
+
 Deno.test("memory(), describe() and statistics() tell what the store is and did", () => {
   using store = EmbeddingStore.open({ storage: "DRAM", size: ["8 MiB"] });
   const table = store.table({ name: "t", dim: 16 });

@@ -294,7 +294,7 @@ static void describe(const ts_records *records, ts_text *text) {
   pthread_mutex_lock(&t->state);
   uint32_t files = 0;
   for (uint32_t id = 0; id < t->file_slots; id++) files += t->files[id] != NULL;
-  ts_text_add(text, "io=%s", t->io_uring ? "io_uring" : "pread");
+  ts_text_add(text, " io=%s", t->io_uring ? "io_uring" : "pread");
   if (t->why_not_ring != NULL) ts_text_add(text, " (%s)", t->why_not_ring);
   ts_text_add(text, " access=%s", t->direct ? "direct" : "buffered");
   if (t->why_not_direct != NULL) ts_text_add(text, " (%s)", t->why_not_direct);
