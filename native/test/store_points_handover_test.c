@@ -131,8 +131,9 @@ static uint64_t digest(ts_store *store) {
   return found;
 }
 
-/* Rows of a memory tier move down, or those that have records lose them. */
+/* Rows of a memory tier move down, or those that have records lose them, as in a call. */
 static void move_down(ts_store *store, uint32_t tier, uint32_t n, bool give_up) {
+  ts_gate_enter(&store->gate);
   for (uint32_t s = 0; tier < store->memory_tiers && s < store->tables[0]->shard_count; s++) {
     ts_shard *shard = &store->tables[0]->shards[s];
     ts_traffic traffic;
@@ -147,6 +148,7 @@ static void move_down(ts_store *store, uint32_t tier, uint32_t n, bool give_up) 
     pthread_mutex_unlock(&shard->lock);
     ts_descent_end(store);
   }
+  ts_gate_leave(&store->gate);
 }
 
 static uint64_t persisted(ts_store *store) {
