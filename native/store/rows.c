@@ -149,15 +149,15 @@ void ts_rows_free(ts_rows *rows, uint64_t row) {
 }
 
 void ts_rows_unlink(ts_rows *rows, uint64_t first) {
-  uint64_t *link = &rows->first_free;
-  while (*link != TS_NO_ROW) {
-    if (*link < first) {
-      link = link_of(rows, *link);
+  void *link = &rows->first_free; /* rows need not lie at multiples of 8 */
+  for (uint64_t row;;) {
+    memcpy(&row, link, sizeof row);
+    if (row == TS_NO_ROW) return;
+    if (row < first) {
+      link = link_of(rows, row);
       continue;
     }
-    uint64_t after;
-    memcpy(&after, link_of(rows, *link), sizeof after);
-    *link = after;
+    memcpy(link, link_of(rows, row), sizeof row);
     rows->free_count--;
   }
 }
