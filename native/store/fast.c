@@ -3,7 +3,7 @@
  * The idea: a lookup costs two memory accesses that nothing can avoid, the bucket of the index and the row. Keys go
  * through in blocks, each stage a short loop over the whole block; what a stage will need is asked for while another block
  * is in the stage before it. In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the
- * memory takes; one long loop that does everything for each key, with prefetches, is slower here (docs/performance.md). */
+ * memory takes; one long loop that does everything for each key, with prefetches, is slower here (docs/performance-lessons.md). */
 #include "base/sync_point.h"
 #include "store/store.h"
 
