@@ -220,6 +220,7 @@ function rowTimes(media: ReadonlyMap<string, Media>, residuals: Residuals): Plan
     const times: RowTimes = {
       readSeconds: bytes / read / devices,
       writeSeconds: bytes / write / devices,
+      round,
       band: widest === undefined ? undefined : { low: 1 / widest, high: widest },
       ...(widest === undefined
         ? { outside: [...new Set(bands.flatMap((band) => band.calibrated ? [] : [band.outside]))].join("; ") }

@@ -71,7 +71,8 @@ export function optionAt(
   const bytes = machine.tiers.map(() => 0);
   machine.tiers.forEach((tier, k) => {
     const rows = ((upTo[k] ?? 0) - (k === 0 ? 0 : upTo[k - 1] ?? 0)) / hosts;
-    bytes[k] = (bytes[k] ?? 0) + rows * table.rowBytes;
+    const { round = 1 } = tier;
+    bytes[k] = (bytes[k] ?? 0) + rows * Math.ceil(table.rowBytes / round) * round;
     // A table that never moves needs no policy, but its index all the same; the difference is not worth two numbers.
     bytes[0] = (bytes[0] ?? 0) + rows * (tier.records ? overhead.recordRow : overhead.memoryRow);
   });

@@ -19,6 +19,8 @@ export interface PlanTier {
   readonly devices: number;
   /** Whether rows are records in files (SSD) and not memory. */
   readonly records: boolean;
+  /** Rows take a multiple of so many bytes, as in a simulation of the medium's mode. Default 1. */
+  readonly round?: number;
   /** Seconds for one row of so many bytes, all threads of the machine reading. */
   readonly readSeconds: (rowBytes: number) => number;
   /** The same for writing. */
@@ -59,6 +61,8 @@ export interface PlanMachine {
 export interface PlanTable {
   /** Its name. */
   readonly name: string;
+  /** Tables that are alike and placed alike, of which everything here is the sum. Default 1. */
+  readonly count?: number;
   /** Rows. */
   readonly rows: number;
   /** Bytes of a row: weights and optimizer slots, padded. */

@@ -306,7 +306,8 @@ function placement(option: Option, table: PlanTable, hosts: number): Placement {
 }
 
 function capacityText(machine: PlanMachine, { tables, overhead }: PlanRequest): string {
-  const rows = tables.reduce((sum, table) => sum + table.rows * table.rowBytes, 0);
+  const round = machine.tiers.at(-1)?.round ?? 1;
+  const rows = tables.reduce((sum, table) => sum + table.rows * Math.ceil(table.rowBytes / round) * round, 0);
   const beside = tables.reduce((sum, table) => sum + table.rows, 0) *
     (machine.tiers.at(-1)?.records === true ? overhead.recordRow : overhead.memoryRow);
   const has = machine.tiers.map(({ name, bytes }) => `${gib(bytes)} of ${name}`).join(" and ");

@@ -43,6 +43,8 @@ export interface RowTimes {
   readonly readSeconds: number;
   /** Seconds a row for writing. */
   readonly writeSeconds: number;
+  /** Rows take a multiple of so many bytes there. */
+  readonly round: number;
   /** Factors on both times; undefined where the medium is not calibrated for such accesses. */
   readonly band: { readonly low: number; readonly high: number } | undefined;
   /** Why there is no band: what was asked beyond what the medium's model was calibrated on. */
@@ -164,6 +166,7 @@ export function planRequest(
 function planTable({ name, rows, rowBytes, weightBytes, count, curve, ...use }: PlannedTable): PlanTable {
   return {
     name: count === 1 ? name : `${name} × ${count}`,
+    count,
     rows: rows * count,
     rowBytes,
     weightBytes,
@@ -273,16 +276,17 @@ function planTier(
 ): PlanTier {
   // With servers as many threads look rows up as requests come together, with one worker the machine's own.
   const busy = workers === 1 ? threads : Math.min(threads, workers);
-  const widest = Math.max(...tables.map(({ rowBytes }) => rowBytes));
+  const widest = rowTimes(medium, busy, Math.max(...tables.map(({ rowBytes }) => rowBytes)));
   return {
     name,
     medium,
     bytes: bytes * usableShare,
     devices,
     records,
+    round: widest.round,
     readSeconds: (rowBytes) => rowTimes(medium, busy, rowBytes, devices).readSeconds,
     writeSeconds: (rowBytes) => rowTimes(medium, busy, rowBytes, devices).writeSeconds,
-    ...bandOf(rowTimes(medium, busy, widest)),
+    ...bandOf(widest),
   };
 }
 

@@ -16,7 +16,7 @@ import type {
   ResolvedSimulatedConfiguration,
   ResolvedSimulation,
 } from "../simulation/simulation.ts";
-import type { PlacedTable, PlanMachine, PlanStep, PlanStepModel } from "./plan_types.ts";
+import type { PlacedTable, PlanMachine, PlanStep, PlanStepModel, PlanTable } from "./plan_types.ts";
 
 /** What a plan's step is made of, beside machines and placements. */
 export interface StepSetting {
@@ -110,11 +110,12 @@ export function planSimulation(
       trains: setting.trains,
       tables: placed.map(({ table }) => ({
         name: table.name,
-        rows: table.rows,
+        count: alike(table, placed),
+        rows: table.rows / alike(table, placed),
         dim: table.weightBytes / 4,
         slots: 0,
         overhead: table.rowBytes - table.weightBytes,
-        lookups: table.lookups,
+        lookups: table.lookups / alike(table, placed),
         law: { s: 0 },
       })),
     },
@@ -159,6 +160,14 @@ export function planSimulation(
   return { simulation: filled, set: { ...resolved, tiers }, demand: demandOf(setting, placed, late) };
 }
 
+/** Tables of a step that the engine takes (native/simulator/engine.h). */
+const MOST_TABLES = 1024;
+
+/** Tables that a table of a plan stands for, as many as the engine takes: each is looked up by itself. */
+function alike({ count = 1 }: PlanTable, placed: readonly PlacedTable[]): number {
+  return Math.min(count, Math.max(1, Math.floor(MOST_TABLES / placed.length)));
+}
+
 /** Rows that a step touches and where they are. */
 function demandOf(setting: StepSetting, placed: readonly PlacedTable[], late: number): StepDemand {
   const sum = (value: (one: PlacedTable) => number) => placed.reduce((total, one) => total + value(one), 0);
@@ -167,13 +176,17 @@ function demandOf(setting: StepSetting, placed: readonly PlacedTable[], late: nu
   const below = sum(({ table, answered }) => table.distinctPerStep * (1 - (answered[0] ?? 0))) / setting.workers;
   const missed = share(below, below);
   return {
-    tables: placed.map(({ table, answered }) => ({
-      distinct: table.distinctPerWorker * more,
-      variance: table.variancePerWorker,
-      all: table.distinctPerStep,
-      inTier: answered.map((part, k) => part * table.distinctPerStep * (k === 0 ? 1 : Math.min(missed, 1 / part))),
-      seen: [],
-    })),
+    tables: placed.flatMap(({ table, answered }) => {
+      const tables = alike(table, placed);
+      const all = table.distinctPerStep / tables;
+      return Array(tables).fill({
+        distinct: table.distinctPerWorker * more / tables,
+        variance: table.variancePerWorker / tables,
+        all,
+        inTier: answered.map((part, k) => part * all * (k === 0 ? 1 : Math.min(missed, 1 / part))),
+        seen: [],
+      });
+    }),
   };
 }
 
@@ -188,10 +201,12 @@ export function planOptions(
   const dense = simulation.compute.dense as number;
   const none = { faults: 0, migrations: 0, flushedRows: 0 };
   const options = engineOptionsOn(media, simulation, set, demand, dense, none, stretch);
+  const each = (value: (one: PlacedTable) => number) =>
+    placed.flatMap((one) => Array(alike(one.table, placed)).fill(value(one))).join(",");
   return {
     ...options,
-    "tables.row_bytes": placed.map(({ table }) => table.rowBytes).join(","),
-    "tables.in_place": placed.map(({ kind }) => kind === "in place" ? 1 : 0).join(","),
+    "tables.row_bytes": each(({ table }) => table.rowBytes),
+    "tables.in_place": each(({ kind }) => kind === "in place" ? 1 : 0),
   };
 }
 

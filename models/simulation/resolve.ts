@@ -63,7 +63,7 @@ export function resolveTier(tier: SimulatedTier, mode: Mode, index: number, tier
     devices: tier.devices ?? 1,
     hops,
     remote: tier.remote ?? (hops > 0 ? 1 : 0),
-    depth: tier.depth ?? (mode === "ssd" && index > 0 && index === tiers - 1 ? SSD_DEPTH : 1),
+    depth: tier.depth ?? (mode === "ssd" && index === tiers - 1 ? SSD_DEPTH : 1),
     perRead: seconds(tier.perRead ?? 0),
     perWrite: seconds(tier.perWrite ?? 0),
   };

@@ -15,6 +15,7 @@ typedef struct part {
   double mean;                          /* until when a place is held, on average */
   double turn[TS_HELD], turned[TS_HELD]; /* how long media are held, and until when */
   double first_end, first_turn[TS_HELD]; /* the same of the tasks that start at once, if others follow */
+  double first_done, last_alone;         /* when the first task is done; the last one's time by itself */
 } part;
 
 typedef struct model {
@@ -24,6 +25,7 @@ typedef struct model {
   uint32_t slices, tasks;
   double *place, *done, *started; /* of a pool; of tasks */
   part parse, bring, lookup, evict, up, down, faults, dense, update;
+  part evict_late; /* eviction that begins when its lookups are over */
   double free[TS_HELD], even[TS_HELD_MEDIA]; /* when all places of a pool are free, and on average */
   double evicted[MOST_STEPS], ends[MOST_STEPS], parsed[MOST_STEPS];
 } model;
@@ -34,14 +36,17 @@ static void add_task(model *m, part *p, const ts_sim_work *w, uint32_t places, u
   for (uint32_t i = 1; i < places; i++)
     if (m->place[i] < m->place[at]) at = i;
   double start = TS_MAX(ready, m->place[at]), done = start + (double)w->spec.work;
+  p->last_alone = (double)w->spec.work;
   for (uint32_t i = 0; i < w->spec.turns; i++) {
     uint32_t r = w->spec.turn[i].resource;
     double ps = (double)w->spec.turn[i].ps;
     p->turned[r] = TS_MAX(start, p->turned[r]) + ps;
     p->turn[r] += ps;
     if (p->tasks < places) p->first_turn[r] += ps;
+    p->last_alone = TS_MAX(p->last_alone, ps);
     done = TS_MAX(done, p->turned[r]);
   }
+  if (p->tasks == 0) p->first_done = done;
   p->mean += (done - m->place[at]) / places;
   if (p->tasks < places) p->first_end = TS_MAX(p->first_end, done);
   m->place[at] = done;
@@ -104,8 +109,12 @@ static void add_parts(model *m) {
   if (ts_sim_prefetches(sim))
     part_of_tables(m, &m->bring, TS_SIM_LOOKUP, TS_HELD_STAGE, sim->stage_threads, bring, NULL);
   part_of_tables(m, &m->lookup, TS_SIM_LOOKUP, TS_HELD_CORES, looking, look_up, NULL);
-  if (sim->promote && sim->background > 0)
+  if (sim->promote && sim->background > 0) {
     part_of_tables(m, &m->evict, TS_SIM_EVICTION, TS_HELD_BACKGROUND, sim->background, evict, &m->lookup);
+    ts_step_costs counted = *m->out; /* the same work, timed another way, and counted once */
+    part_of_tables(m, &m->evict_late, TS_SIM_EVICTION, TS_HELD_BACKGROUND, sim->background, evict, NULL);
+    *m->out = counted;
+  }
   double moved = sim->tier_count < 2 ? 0 : sim->migrate_count / 2;
   begin_part(m, &m->up, TS_SIM_MIGRATION, TS_HELD_CORES);
   for (uint32_t core = 0; core < sim->cores && moved > 0; core++) {
@@ -136,8 +145,9 @@ static void add_parts(model *m) {
     }
 }
 
-/* Puts a part where it may start. Returns its end. */
-static double put(model *m, const part *p, double ready) {
+/* Puts a part where it may start. `behind`: the same part timed beside one that began at `ready`; it ends no sooner than that
+ * says. Returns its end. */
+static double put_behind(model *m, const part *p, double ready, const part *behind) {
   if (p->tasks == 0) return ready;
   uint32_t places = (uint32_t)m->out->places[p->pool];
   /* A part of more tasks than places fills those that are free before the last one. */
@@ -145,17 +155,24 @@ static double put(model *m, const part *p, double ready) {
   double begin = p->tasks > places ? even : TS_MAX(ready, m->free[p->pool]);
   for (uint32_t r = TS_HELD_MEDIA; r < TS_HELD && p->tasks > places; r++) /* what the first wait for a medium, all do */
     if (p->first_turn[r] > 0) late = TS_MAX(late, m->free[r] + p->first_turn[r] - begin - p->first_end);
-  double end = begin + p->end + late;
+  double end = begin + p->end + late, mean = even + late + p->mean;
+  if (behind != NULL) {
+    end = TS_MAX(end, ready + behind->end);
+    mean = TS_MAX(mean, ready + behind->mean);
+  }
   for (uint32_t r = TS_HELD_MEDIA; r < TS_HELD; r++) {
     if (p->turn[r] <= 0) continue;
     m->free[r] = TS_MAX(begin + late + p->turned[r], TS_MAX(begin, m->free[r]) + p->turn[r]);
+    if (behind != NULL) m->free[r] = TS_MAX(m->free[r], ready + behind->turned[r]);
     end = TS_MAX(end, m->free[r]);
   }
-  m->even[p->pool] = TS_MIN(end, even + late + p->mean);
+  m->even[p->pool] = TS_MIN(end, mean);
   m->free[p->pool] = TS_MAX(end, m->free[p->pool]);
   m->out->span_ps[p->kind] = end - begin;
   return end;
 }
+
+static double put(model *m, const part *p, double ready) { return put_behind(m, p, ready, NULL); }
 
 static double end_of(const double *of, uint32_t step, uint32_t back) {
   return step < back ? 0 : of[step - back];
@@ -180,10 +197,13 @@ static double put_lookups(model *m, uint32_t step, double after) {
   const ts_sim *sim = m->c->sim;
   if (m->parsed[step] < 0) put_parse(m, step);
   uint32_t lag = TS_MAX(sim->lag, 1u);
-  double ready = TS_MAX(TS_MAX(m->parsed[step], after), end_of(m->evicted, step, lag));
-  double end = put(m, &m->lookup, ready);
+  /* Each lookup waits for the eviction of its own rows, in the same order: the first one's is over before the last one's. */
+  double evicted = end_of(m->evicted, step, lag), first = evicted - (m->evict.end - m->evict.first_done);
+  double end = put(m, &m->lookup, TS_MAX(TS_MAX(m->parsed[step], after), first));
+  if (evicted > 0) end = TS_MAX(end, evicted + m->lookup.last_alone);
+  m->free[TS_HELD_CORES] = TS_MAX(m->free[TS_HELD_CORES], end);
   /* Each eviction follows its own lookups; what held those up held up all of them. */
-  m->evicted[step] = put(m, &m->evict, end - m->lookup.end);
+  m->evicted[step] = put_behind(m, &m->evict_late, end - m->lookup.end, &m->evict);
   return end;
 }
 

@@ -27,6 +27,11 @@ ts_sim_rows ts_sim_share(const ts_sim_context *c, uint32_t step, uint32_t worker
   double servers = sim->servers, missing = 0;
   ts_sim_rows r = {.lookups = table->lookups / servers};
   r.distinct = ts_sim_spread(c, table->distinct, table->variance, step, worker, t) / servers;
+  if (!promotes(sim, table)) { /* rows stay where they are, for every worker */
+    for (uint32_t i = 0; i < sim->tier_count; i++)
+      r.in_tier[i] = table->all > 0 ? r.distinct * table->in_tier[i] / table->all : 0;
+    return r;
+  }
   /* A row that is brought up for one worker is there for the others: misses count once in all batches. */
   for (uint32_t i = 1; i < sim->tier_count; i++) {
     double mean = table->in_tier[i] / sim->workers;
