@@ -5,6 +5,8 @@
  * @module
  */
 
+import { HOURS_PER_MONTH } from "./bill.ts";
+
 /** Hours in a year of 365 days. */
 export const HOURS_PER_YEAR = 8760;
 
@@ -36,6 +38,23 @@ export interface PowerPrice {
 /** $ a year of a load that never rests. @param watts Mean power. */
 export function energyPerYear(watts: number, { pue, pricePerKWh }: PowerPrice): number {
   return watts / 1000 * pue * HOURS_PER_YEAR * pricePerKWh;
+}
+
+/**
+ * Months of rent that pay a purchase: purchase ÷ (rent of what does the same work − power), months of 730 hours.
+ *
+ * @param rentPerHour An hour of the machines that would be rented instead.
+ * @param energyPerHour An hour of the power of what is bought.
+ * @returns Undefined: power alone costs as much as the rent.
+ */
+export function paybackMonths(purchase: number, rentPerHour: number, energyPerHour: number): number | undefined {
+  const saved = (rentPerHour - energyPerHour) * HOURS_PER_MONTH;
+  return saved > 0 ? purchase / saved : undefined;
+}
+
+/** How often drives are written from end to end in a day. @param capacity Bytes of the drives. */
+export function driveWritesPerDay(bytesPerSecond: number, capacity: number): number {
+  return bytesPerSecond * 86_400 / capacity;
 }
 
 /** What owned servers cost besides their memory. */

@@ -49,6 +49,10 @@ export interface PlanMachine {
   readonly purchase?: number;
   /** Mean watts of one; absent where no source states them. */
   readonly watts?: number;
+  /** An hour of its power, of one that is bought. */
+  readonly energyPerHour?: number;
+  /** Bytes that its drives hold; absent where it has none, or none are stated. */
+  readonly nvmeBytes?: number;
   /** Its tiers, fastest first. */
   readonly tiers: readonly PlanTier[];
   /** Its cores: rows are looked up and updated by them. */
@@ -135,6 +139,8 @@ export interface PlanStep {
   readonly network: number;
   /** Bytes over the network, of all machines. */
   readonly networkBytes: number;
+  /** Bytes of records that are written to drives, of all machines. */
+  readonly recordBytes: number;
 }
 
 /**

@@ -7,7 +7,7 @@
 import { GIB } from "../costs/cost_model.ts";
 import { amountIn, DOLLARS, inCurrency } from "../costs/currency.ts";
 import { type PricedMachine, pricesIn } from "../costs/machine_cost.ts";
-import { dateText, type Instance, isEnded, isStale, type PriceBook } from "../costs/price_book.ts";
+import { boughtPerHour, dateText, type Instance, isEnded, isStale, type PriceBook } from "../costs/price_book.ts";
 import { billOf, ownPrice, type PlanPricing, type PlanTrainers, priceNoteOf, type UnpricedMachine } from "./bill.ts";
 import { OVERHEAD } from "../workloads/row_bytes.ts";
 import type { BookMedia, ResolvedMachine } from "./plan_file.ts";
@@ -234,12 +234,15 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
   const { vcpus = 16, networkGBs } = instance;
   // Two virtual CPUs are a core; each core keeps its own lines in flight.
   const threads = Math.max(1, Math.floor(vcpus / 2));
+  const { bought, watts, pricePerHour, nvmeCount = 0, nvmeGB = 0 } = instance;
   return {
     name: nameOf(instance),
-    pricePerHour: instance.pricePerHour,
+    pricePerHour,
     priceDate: dateText(instance),
-    ...(instance.bought === undefined ? {} : { purchase: instance.bought.price }),
-    ...(instance.watts === undefined ? {} : { watts: instance.watts }),
+    ...(bought === undefined ? {} : { purchase: bought.price }),
+    ...(watts === undefined ? {} : { watts }),
+    ...(bought === undefined || watts === undefined ? {} : { energyPerHour: pricePerHour - boughtPerHour(bought) }),
+    ...(nvmeCount * nvmeGB > 0 ? { nvmeBytes: nvmeCount * nvmeGB * 1e9 } : {}),
     ...priceNoteOf({
       stale: isStale(instance, inputs.prices),
       ended: isEnded(instance, inputs.prices) ? [`its memory is not sold new since ${instance.soldUntil}`] : [],
@@ -252,7 +255,7 @@ function rentedMachine(instance: Instance, inputs: PlanInputs): PlanMachine {
 
 function ownMachine(
   machine: OwnMachine,
-  { perHour, dates, stale, ended, lines, purchase, watts }: PricedMachine,
+  { perHour, dates, stale, ended, lines, purchase, watts, energyPerHour, nvmeBytes }: PricedMachine,
   inputs: PlanInputs,
 ): PlanMachine {
   return {
@@ -263,6 +266,8 @@ function ownMachine(
     ...(lines === undefined ? {} : { lines }),
     ...(purchase === undefined ? {} : { purchase }),
     ...(watts === undefined ? {} : { watts }),
+    ...(energyPerHour === undefined ? {} : { energyPerHour }),
+    ...(nvmeBytes === undefined ? {} : { nvmeBytes }),
     cores: machine.threads,
     networkBytesPerSecond: machine.networkBytesPerSecond,
     tiers: machine.tiers.map((tier) => planTier(tier, machine.threads, inputs)),

@@ -230,6 +230,10 @@ export function planStepModel(setting: StepSetting): PlanStepModel {
       memory: most(false),
       network: machine.networkBytesPerSecond === undefined ? 0 : most(true),
       networkBytes: cost.netBytes,
+      recordBytes: cost.traffic.reduce(
+        (sum, { tier, op, bytes }) => op === "write" && machine.tiers[tier]?.records === true ? sum + bytes : sum,
+        0,
+      ),
     };
   };
 }

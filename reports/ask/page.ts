@@ -21,6 +21,7 @@ import {
   headline,
   leftTable,
   measures,
+  owningTable,
   placementTable,
   sentences,
   sumsTable,
@@ -79,6 +80,7 @@ export function renderAsk(asked: Asked, { plan, command, version }: AskPage): st
             <section id="costs">
               <h2>What it costs</h2>
               ${shown(billTable(asked))}
+              ${shown(owningTable(asked))}
             </section>
             <section id="sure">
               <h2>How sure it is</h2>

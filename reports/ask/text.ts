@@ -8,7 +8,17 @@ import { missShare } from "../../models/planning/ask/turning.ts";
 import { wayOf } from "../../models/planning/ask/ways.ts";
 import type { Asked } from "../../models/planning/ask/ask.ts";
 import type { Plan } from "../../models/planning/plan_types.ts";
-import { type AskTable, billLines, headline, measures, sentences, turnText, waysTable } from "./words.ts";
+import {
+  type AskTable,
+  billLines,
+  headline,
+  measures,
+  owningOf,
+  owningTable,
+  sentences,
+  turnText,
+  waysTable,
+} from "./words.ts";
 
 /** Lines of at most so many letters, the first after a word of its own. */
 function block(name: string, texts: readonly string[], width: number): string {
@@ -68,6 +78,8 @@ export function askText(asked: Asked, width: number): string {
     "",
     ...columns(waysTable(asked), [0, 1, 2, 3, 4, 5]),
     "",
+    ...columns(owningTable(asked), [0, 1, 2, 3, 4]),
+    "",
     ...parts.filter(([, lines]) => lines.length > 0).map(([name, lines]) => block(name, lines, wide)),
     "",
   ].join("\n");
@@ -76,7 +88,7 @@ export function askText(asked: Asked, width: number): string {
 /** An answer for machines. Amounts are in `currency`; an hour's unless they say otherwise. */
 export function askJson(asked: Asked, currency: string): string {
   const { answer, ways, doubts, turns, simulated, sure, left, file } = asked;
-  const figures = (plan: Plan) => ({
+  const figures = (plan: Plan, priced: boolean) => ({
     machine: plan.machine.name,
     hosts: plan.hosts,
     billPerHour: plan.billPerHour,
@@ -88,6 +100,7 @@ export function askJson(asked: Asked, currency: string): string {
     missShare: missShare(plan),
     usedBytes: plan.usedBytes,
     bill: billLines(plan, answer),
+    owning: owningOf(plan, priced, asked),
   });
   const document = {
     name: file.name,
@@ -99,7 +112,7 @@ export function askJson(asked: Asked, currency: string): string {
       if (plan === undefined) return way;
       const { plan: _, ...most } = win ?? { plan };
       // A machine without a price has speeds and no amounts.
-      const { billPerHour, machinesPerHour, perMillionSamples, bill, ...speeds } = figures(plan);
+      const { billPerHour, machinesPerHour, perMillionSamples, bill, ...speeds } = figures(plan, win === undefined);
       return {
         ...way,
         ...speeds,
@@ -110,6 +123,14 @@ export function askJson(asked: Asked, currency: string): string {
     ...(sure === undefined
       ? {}
       : { sure: { machine: sure.machine.name, hosts: sure.hosts, billPerHour: sure.billPerHour } }),
+    ...(asked.rented === undefined ? {} : {
+      rented: {
+        machine: asked.rented.machine.name,
+        hosts: asked.rented.hosts,
+        machinesPerHour: asked.rented.pricePerHour,
+        prices: asked.rented.machine.priceDate,
+      },
+    }),
     simulated: simulated.map(([{ machine, hosts }, of]) => ({ machine: machine.name, hosts, ...of })),
     turns: turns.map(({ then, ...turn }) => ({
       ...turn,

@@ -5,6 +5,7 @@
  */
 
 import { HOURS_PER_MONTH } from "../../models/costs/bill.ts";
+import { driveWritesPerDay, paybackMonths } from "../../models/costs/owned.ts";
 import { dollarsPerMillionSamples } from "../../models/costs/cost_model.ts";
 import { significant } from "../../base/numbers.ts";
 import { percentText, prefixed } from "../../base/numbers.ts";
@@ -134,6 +135,8 @@ export function sentences(asked: Asked): string[] {
       } of the bill, the same on every way.`,
     );
   }
+  const owning = owningText(best, asked);
+  if (owning !== undefined) found.push(owning);
   if (sure !== undefined) {
     found.push(
       `To meet the target at the slow end of every band takes ${machinesText(sure)}: ${
@@ -259,6 +262,91 @@ export function billTable({ answer, ways }: Asked): AskTable {
           bought.length === 0 ? undefined : bought.reduce((sum, one) => sum + one, 0),
         ),
       ];
+    }),
+  };
+}
+
+/** What it takes to own a way's machines. */
+export interface Owning {
+  /** What they cost to buy; absent where they are rented, or have no price. */
+  readonly purchase?: number;
+  /** Mean watts; absent where no source states them. */
+  readonly watts?: number;
+  /** Months of the rent of the cheapest rented machines that pay the purchase, less its power; absent without either. */
+  readonly paybackMonths?: number;
+  /** How often their drives are written from end to end in a day; absent without drives. */
+  readonly driveWritesPerDay?: number;
+}
+
+/** What it takes to own the machines of a plan. `priced`: its price is one. */
+export function owningOf(
+  { machine, hosts, step, stepSeconds }: Plan,
+  priced: boolean,
+  { rented }: Pick<Asked, "rented">,
+): Owning {
+  const { purchase, watts, energyPerHour, nvmeBytes } = machine;
+  const months = priced && purchase !== undefined && energyPerHour !== undefined && rented !== undefined
+    ? paybackMonths(purchase * hosts, rented.pricePerHour, energyPerHour * hosts)
+    : undefined;
+  return {
+    ...(priced && purchase !== undefined ? { purchase: purchase * hosts } : {}),
+    ...(watts === undefined ? {} : { watts: watts * hosts }),
+    ...(months === undefined ? {} : { paybackMonths: months }),
+    ...(nvmeBytes === undefined
+      ? {}
+      : { driveWritesPerDay: driveWritesPerDay(step.recordBytes / stepSeconds.value, nvmeBytes * hosts) }),
+  };
+}
+
+/** What a plan's own machines take, in a sentence; undefined where they are rented. */
+function owningText(best: Plan, asked: Asked): string | undefined {
+  const { rented, answer } = asked;
+  const { purchase, watts, paybackMonths: months, driveWritesPerDay: writes } = owningOf(best, true, asked);
+  if (purchase === undefined) return undefined;
+  const sign = signOf(answer);
+  const paid = rented === undefined
+    ? "; no machines for rent meet the target"
+    : months === undefined
+    ? `; renting ${rentText(rented, sign)} costs less than its power`
+    : `, which ${significant(months)} months of renting ${rentText(rented, sign)} pay`;
+  const power = watts === undefined
+    ? ""
+    : `; ${watts < 1000 ? `${significant(watts)} W` : `${significant(watts / 1000)} kW`}`;
+  const worn = writes === undefined ? "" : `; its drives are written ${significant(writes)} times a day`;
+  return `To buy: ${significant(purchase)} ${sign}${paid}${power}${worn}.`;
+}
+
+/** `2 × AWS …, 3,400 $ a month at prices of 2025`. */
+function rentText(rented: Plan, sign: string): string {
+  const { priceDate, priceNote } = rented.machine;
+  return `${machinesText(rented)} (${monthly(rented.pricePerHour)} ${sign} a month at prices of ${priceDate}${
+    priceNote === undefined ? "" : `, ${priceNote}`
+  })`;
+}
+
+/** What it takes to own each way's machines: money, power, wear. */
+export function owningTable(asked: Asked): AskTable {
+  const { rented, ways, answer } = asked;
+  const sign = signOf(answer);
+  return {
+    caption: `What it takes to own it; payback is ${
+      rented === undefined
+        ? "not known: no machines for rent meet the target"
+        : `the months in which renting ${rentText(rented, sign)} costs as much as the purchase and its power`
+    }`,
+    columns: [
+      { title: "way" },
+      { title: `${sign} to buy` },
+      { title: "payback, months" },
+      { title: "watts" },
+      { title: "drive writes a day" },
+    ],
+    rows: ways.flatMap(({ name, plan, win }) => {
+      if (plan === undefined) return [];
+      const of = owningOf(plan, win === undefined, asked);
+      const text = (value: number | undefined): string => value === undefined ? "–" : significant(value);
+      const bought = win !== undefined ? "no price" : of.purchase === undefined ? "rented" : text(of.purchase);
+      return [[wayText(name), bought, text(of.paybackMonths), text(of.watts), text(of.driveWritesPerDay)]];
     }),
   };
 }

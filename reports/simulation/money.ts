@@ -7,7 +7,7 @@
 
 import { atPoint } from "../../base/matrix.ts";
 import { HOURS_PER_MONTH } from "../../models/costs/bill.ts";
-import { HOURS_PER_YEAR } from "../../models/costs/owned.ts";
+import { driveWritesPerDay, HOURS_PER_YEAR, paybackMonths } from "../../models/costs/owned.ts";
 import { dollarsPerMillionSamples } from "../../models/costs/cost_model.ts";
 import {
   type NoPrice,
@@ -231,8 +231,8 @@ function paybackOf(
     .sort((a, b) => a.other.perMillion - b.other.perMillion)[0];
   if (purchase === undefined || powerPerHour === undefined || rented === undefined) return {};
   const rent = rented.other.servers.perHour * one.samplesPerSecond / rented.record.samplesPerSecond;
-  const months = purchase / ((rent - powerPerHour) * HOURS_PER_MONTH);
-  return months > 0 ? { payback: { months, against: rented.record.configuration } } : {};
+  const months = paybackMonths(purchase, rent, powerPerHour);
+  return months === undefined ? {} : { payback: { months, against: rented.record.configuration } };
 }
 
 function winOf(
@@ -261,5 +261,5 @@ export function driveWrites(scenario: ResolvedSimulation, one: SimulatedRecord, 
   const server = priceMachine(configuration.machine, needsOf(at, one.configuration), prices);
   const capacity = "why" in server ? undefined : server.nvmeBytes;
   if (capacity === undefined || one.step.mean === 0) return undefined;
-  return written / one.step.mean * 86_400 / capacity;
+  return driveWritesPerDay(written / one.step.mean, capacity);
 }

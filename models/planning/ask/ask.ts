@@ -5,13 +5,13 @@
  * @module
  */
 
-import type { PriceBook } from "../../costs/price_book.ts";
+import { type Instance, type PriceBook, pricesAsOf } from "../../costs/price_book.ts";
 import type { PlanPricing } from "../bill.ts";
 import { planInputs } from "../inputs.ts";
 import type { ResolvedPlanFile } from "../plan_file.ts";
 import type { Plan, PlanAnswer, PlanDoubt, SimulatedPlan } from "../plan_types.ts";
-import { plan, planOn, Z99 } from "../planner.ts";
-import { planRequest } from "../request.ts";
+import { bestPlan, plan, planOn, Z99 } from "../planner.ts";
+import { type PlanInputs, planRequest } from "../request.ts";
 import { meetsAt, uncalibrated } from "../verdict.ts";
 import { type Turn, turnsOf } from "./turning.ts";
 import { type Way, wayOf, waysOf } from "./ways.ts";
@@ -37,6 +37,8 @@ export interface Asked {
   readonly sure?: Plan;
   /** What would turn it around. */
   readonly turns: readonly Turn[];
+  /** The cheapest machines for rent, of anybody in the price book, that meet the target: what a purchase saves. Absent: none do. */
+  readonly rented?: Plan;
 }
 
 /** How a question is answered. */
@@ -98,7 +100,17 @@ export async function ask(
     doubts,
     ...(sure === undefined ? {} : { sure }),
     turns: turns ? await turnsOf({ file, book, pricing, inputs, request, answer }) : [],
+    ...rentedOf(inputs, book, pricing),
   };
+}
+
+/** The cheapest machines for rent that meet the target, whoever rents them out. */
+function rentedOf(inputs: PlanInputs, book: PriceBook, pricing: PlanPricing): Pick<Asked, "rented"> {
+  const isRented = ({ bought }: Pick<Instance, "bought">): boolean => bought === undefined;
+  const rentals = { ...book, instances: book.instances.filter(isRented) };
+  if (!pricesAsOf(rentals, inputs.prices).instances.some(({ role }) => role === "memory")) return {};
+  const rented = bestPlan(planRequest({ ...inputs, own: [], providers: undefined }, rentals, pricing));
+  return rented === undefined ? {} : { rented };
 }
 
 /** The fewest of a plan's machines that meet the target at the slow end of every band. */

@@ -58,7 +58,14 @@ function stepWith(compute: number): PlanStepModel {
     }
     memory *= 1 + late / Math.sqrt(Math.max(below, 1));
     const network = networkBytesPerSecond === undefined ? 0 : bytes / networkBytesPerSecond;
-    return { seconds: compute + Math.max(memory, network), compute, memory, network, networkBytes: bytes };
+    return {
+      seconds: compute + Math.max(memory, network),
+      compute,
+      memory,
+      network,
+      networkBytes: bytes,
+      recordBytes: 0,
+    };
   };
 }
 

@@ -14,7 +14,8 @@ import {
   tableOfRows,
 } from "../../../../models/planning/ask/question.ts";
 import { parsePlan } from "../../../../models/planning/load.ts";
-import { billLines } from "../../../../reports/ask/words.ts";
+import { renderAsk } from "../../../../reports/ask/page.ts";
+import { billLines, owningOf } from "../../../../reports/ask/words.ts";
 import { assert, assertAlmostEquals, assertEquals } from "../../../assert.ts";
 
 const SKEW = 0.9;
@@ -133,8 +134,61 @@ Deno.test("by hand: dollars of modules, drives, server, network, power and train
     (owned + 14.75) / 3600 * 1e6 / dram.samplesPerSecond.value,
     1e-12,
   );
+  // 400 W and 5.5 W a module; the rent of three machines of the book, less 1.54 x 0.09 $/kWh, pays the purchase in months of 730 hours.
+  const rent = pricesAsOf(book, "2026-11").instances.find(({ name }) => name === "ecs.re6p.13xlarge")?.pricePerHour ??
+    NaN;
+  assertEquals([asked.rented?.hosts, asked.rented?.machine.name], [3, "Alibaba Cloud ecs.re6p.13xlarge"]);
+  const own = owningOf(dram, true, asked);
+  assertAlmostEquals(own.watts ?? NaN, 400 + 32 * 5.5, 1e-9);
+  assertAlmostEquals(own.purchase ?? NaN, 32 * 96 * 12.5 + 8800, 1e-6);
+  const power = (400 + 32 * 5.5) / 1000 * 1.54 * 0.09;
+  assertAlmostEquals(own.paybackMonths ?? NaN, (32 * 96 * 12.5 + 8800) / ((3 * rent - power) * 730), 1e-9);
+  // Each row that is missed comes up, and one of 512 B goes down for it.
+  const missed = (1 - (nvme.placed[0]?.answered[0] ?? 0)) * different(BATCH * LOOKUPS * WORKERS);
+  near(
+    owningOf(nvme, true, asked).driveWritesPerDay ?? NaN,
+    missed * 512 / nvme.stepSeconds.value * 86_400 / (drives * 30e12),
+    0.02,
+    "drive writes a day",
+  );
   for (const plan of [dram, nvme]) {
     const lines = billLines(plan, asked.answer);
     assertAlmostEquals(lines.reduce((sum, { perHour }) => sum + perHour, 0), plan.billPerHour, 1e-9);
   }
+});
+
+Deno.test("by hand: the page of the answer shows these figures, to three digits", () => {
+  const page = renderAsk(asked, { plan: text, command: "tierbench ask plan.jsonc", version: "0" });
+  const shown = page.replaceAll(/<[^>]*>/g, " ").replaceAll("&#39;", "'").replaceAll(/\s+/g, " ");
+  const recovery = 0.08 / (1 - 1.08 ** -6);
+  const owned = (32 * 96 * 12.5 + 8800) * recovery / 8760 + (400 + 32 * 5.5) / 1000 * 1.54 * 0.09;
+  const pulled = WORKERS * different(BATCH * LOOKUPS);
+  const units: Readonly<Record<string, number>> = {
+    k: 1e3,
+    M: 1e6,
+    G: 1e9,
+    MB: 1e6,
+    GB: 1e9,
+    TB: 1e12,
+    ms: 1e-3,
+    "": 1,
+  };
+  /** The number that follows words on the page. */
+  const after = (words: string): number => {
+    const at = shown.indexOf(words);
+    assert(at >= 0, `"${words}" is not on the page`);
+    const found = /^\s*([\d,.]+) ?(k|MB|M|GB|TB|G|ms)?\b/.exec(shown.slice(at + words.length));
+    assert(found !== null, `no number after "${words}"`);
+    return Number(found[1]?.replaceAll(",", "")) * (units[found[2] ?? ""] ?? NaN);
+  };
+  near(after("Answer "), (owned + 14.75) * 730, 5e-3, "the whole bill of a month");
+  near(after("bytes of rows "), 2e12, 5e-3, "bytes of rows");
+  near(after("index and policy "), ROWS * 35.125, 5e-3, "index and policy");
+  near(after("keys of a worker's step "), BATCH * LOOKUPS, 5e-3, "keys");
+  near(after("different rows of them "), different(BATCH * LOOKUPS), 0.01, "rows of a worker");
+  near(after("different rows of all workers "), different(BATCH * LOOKUPS * WORKERS), 0.01, "rows of a step");
+  near(after("rows over the network in a step "), pulled * 2 * WEIGHTS, 0.01, "bytes over the network");
+  near(after("busiest link "), pulled * (8 + 8 + WEIGHTS) / 12.5e9, 0.02, "the busiest link");
+  const perMillion = /and ([\d.]+) \$ a million samples/.exec(shown)?.[1];
+  near(Number(perMillion), (owned + 14.75) / 3600 * 1e6 / dram.samplesPerSecond.value, 5e-3, "a million samples");
 });
