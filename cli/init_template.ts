@@ -42,6 +42,8 @@ export function scenarioTemplate(name: string, schema: string): string {
     "kmem-dax": { "storage": "DRAM_PMEM", "pmem": "memkind", "nodes": "auto", "media": "optane-100-6x256" }
     // Hot rows in DRAM, the others on a disk: in files of our own form (SSDHASH) or in LevelDB (DRAM_LEVELDB).
     // "ssd": { "storage": "DRAM_SSDHASH", "ssdPath": "auto", "policy": "clock", "evictionThreads": 1 },
+    // What a machine costs that holds the tables; without it the cheapest that hold "priceFor" are priced:
+    // "bought": { "storage": "DRAM", "machine": { "components": { "dram": { "size": "64 GB", "count": 16 } } } },
     // The machine's DRAM as a cache in front of PMEM:
     // "memory-mode": { "storage": "DRAM", "memory": "memory-mode", "media": "optane-100-6x256" }
   },

@@ -9,6 +9,7 @@ import type { Size } from "../base/bytes.ts";
 import type { MatrixValue } from "../base/matrix.ts";
 import type { EvictionPolicy } from "../ffi/options.ts";
 import type { PmemLibrary, ScenarioStorage } from "../ffi/storage.ts";
+import type { MachineCost } from "../models/costs/machine_cost.ts";
 import type { Optimisations } from "../models/workloads/training.ts";
 import type { ResolvedWorkload, Workload } from "../models/workloads/workload.ts";
 import type { RankCluster, ResolvedRankCluster } from "./cluster.ts";
@@ -92,6 +93,8 @@ export interface Configuration {
    * "optane-100-6x256".
    */
   media?: string;
+  /** What one machine costs that holds the tables. Default: the cheapest machines that hold the model of `cost.priceFor`. */
+  machine?: MachineCost;
 }
 
 /** What an ablation may turn on. */
@@ -256,6 +259,8 @@ export interface ResolvedConfiguration {
   readonly medium?: TierMedium;
   /** Media model that a missing medium is emulated as; absent without PMEM. */
   readonly media?: string;
+  /** What one machine costs that holds the tables; absent: the cheapest machines are priced. */
+  readonly machine?: MachineCost;
 }
 
 /** A scenario with every default filled in: plain JSON, sizes in bytes, durations in seconds. */

@@ -9,6 +9,7 @@
 import { parseBytes } from "../base/bytes.ts";
 import * as v from "../base/valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "../base/units.ts";
+import { machineCostSchema } from "../models/costs/machine_cost_schema.ts";
 import { SKEWS } from "../models/workloads/skews.ts";
 import { nearest } from "../base/nearest.ts";
 import { named, variedField } from "../base/names.ts";
@@ -268,6 +269,11 @@ const workload = v.strictObject({
 
 const configuration = v.strictObject({
   about: v.exactOptional(described(v.string(), "One sentence for the report.")),
+  machine: v.exactOptional(described(
+    machineCostSchema,
+    "What one machine costs that holds the tables: a machine of the price book, an hour's price, or parts; so many are priced " +
+      'as hold the model of "cost.priceFor". Default: the cheapest machines that do.',
+  )),
   storage: described(
     v.picklist(STORAGE_TYPES),
     "Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND and PMEM_MBIND (PMEM or CXL " +

@@ -19,7 +19,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "models/planning": ["base", "ffi", "models/costs", "models/media", "models/simulation", "models/workloads"],
   "models/host": ["base", "ffi", "machines", "models/media", "models/simulation"],
   "models/validation": ["base", "ffi", "models/media", "models/simulation", "models/workloads"],
-  scenarios: ["base", "ffi", "machines", "models/media", "models/planning", "models/simulation", "models/workloads"],
+  scenarios: [
+    "base",
+    "ffi",
+    "machines",
+    "models/costs",
+    "models/media",
+    "models/planning",
+    "models/simulation",
+    "models/workloads",
+  ],
   // Reads what runs and simulations wrote and computes from it; asks no machine and opens no library.
   reports: ["base", "models/costs", "models/planning", "models/simulation", "scenarios"],
   "mod.ts": [

@@ -14,6 +14,7 @@ import {
   anyModulePrice,
   boughtPerHour,
   dateText,
+  type Instance,
   isEnded,
   isStale,
   type Medium,
@@ -104,6 +105,10 @@ export interface PricedMachine extends PriceAge {
   readonly energyPerHour?: number;
   /** Bytes of its NVMe drives; absent where it has none, or none are stated. */
   readonly nvmeBytes?: number;
+  /** Bytes of all its memory by kind, of one that is built of parts. */
+  readonly holds?: PartNeeds;
+  /** The first month after which one of its parts is not sold new any more. */
+  readonly soldUntil?: string;
   /** What an hour of one that is built of parts is made of; the lines add up to `perHour`. */
   readonly lines?: readonly MachineLine[];
 }
@@ -180,8 +185,19 @@ export function priceMachine(machine: MachineCost, needs: PartNeeds, prices: Pri
   return { what: `a machine of ${short(perHour)} ${prices.sign}/h`, perHour, dates: [date], stale, ended: [] };
 }
 
-function fromBook(name: string, needs: PartNeeds, { dated, date }: Prices): PricedMachine | NoPrice {
-  const found = dated.instances.filter((one) => name === `${one.provider} ${one.name}` || name === one.name);
+function rowsNamed(name: string, { dated }: Prices): Instance[] {
+  return dated.instances.filter((one) => name === `${one.provider} ${one.name}` || name === one.name);
+}
+
+/** The row of the price book by a name that one row has; undefined without. */
+export function bookMachine(name: string, prices: Prices): Instance | undefined {
+  const found = rowsNamed(name, prices);
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function fromBook(name: string, needs: PartNeeds, prices: Prices): PricedMachine | NoPrice {
+  const { date } = prices;
+  const found = rowsNamed(name, prices);
   const [row] = found;
   if (row === undefined) return { why: `no price: the price book has no machine "${name}" by ${date}` };
   if (found.length > 1) return { why: `no price: "${name}" is a machine of ${found.map((one) => one.provider)}` };
@@ -225,7 +241,8 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date, sign }:
   );
   const ended: string[] = [];
   let unpriced: { readonly what: string; readonly gigabytes: number } | undefined;
-  let nvmeBytes = 0;
+  const holds: Partial<Record<PartName, number>> = {};
+  const ends: string[] = [];
   for (const part of PART_NAMES) {
     const need = needs[part] ?? 0;
     const modules = parts[part];
@@ -254,7 +271,7 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date, sign }:
         }, and one takes ${MOST[part]}`,
       };
     }
-    if (part === "nvme") nvmeBytes = count * bytes;
+    holds[part] = count * bytes;
     const medium = part === "dram" ? modules.medium ?? "DDR5" : MEDIUM[part];
     // Modules are called by GB and hold GiB; whoever writes "64 GiB" means the module that is sold as 64 GB.
     const capacity = bytes % GIB === 0 ? bytes / GIB : Math.round(bytes / 1e9);
@@ -277,6 +294,7 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date, sign }:
       continue;
     }
     used.push(price);
+    if (price.soldUntil !== undefined) ends.push(price.soldUntil);
     if (isEnded(price, date)) ended.push(`${medium}: not sold new since ${price.soldUntil}`);
     bought.push({
       name: `${count} × ${sold(capacity)} ${medium}`,
@@ -306,7 +324,9 @@ function fromParts(parts: MachineParts, needs: PartNeeds, { dated, date, sign }:
       line("server", "network", rates.networkPrice),
       { name: "power", kind: "power", perHour: terms.energy },
     ],
-    ...(nvmeBytes === 0 ? {} : { nvmeBytes }),
+    ...(holds.nvme === undefined ? {} : { nvmeBytes: holds.nvme }),
+    holds,
+    ...(ends.length === 0 ? {} : { soldUntil: ends.sort()[0] as string }),
     ...ageOf(used.filter((row) => "medium" in row && row.medium !== undefined), date),
     ended,
   };

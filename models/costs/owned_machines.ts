@@ -105,7 +105,7 @@ function priced(
   const known = add(platform.dram.medium, "dram", dram) && add(platform.pmem?.medium ?? "PMem 100", "pmem", pmem) &&
     add("CXL", "cxl", cxl);
   if (!known) return undefined;
-  const { perHour, purchase } = ownedCost(parts, rates);
+  const { perHour, purchase, watts, terms } = ownedCost(parts, rates);
   const prices = used.filter(({ unit }) => unit === "GB");
   const oldest = prices.reduce((a, b) => monthIndex(b.to, "last") < monthIndex(a.to, "last") ? b : a);
   const instance: Instance = {
@@ -118,6 +118,9 @@ function priced(
     ...(cxl.count === 0 ? {} : { cxlGib: cxl.count * cxl.sizeGB }),
     networkGBs: platform.networkGBs,
     pricePerHour: perHour,
+    watts,
+    energyPerHour: terms.energy,
+    bought: { price: purchase, lifeYears: rates.life, financing: rates.capitalRate },
     from: oldest.from,
     to: oldest.to,
     region: "not stated",

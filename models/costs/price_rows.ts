@@ -72,6 +72,8 @@ export interface Instance extends Provenance {
   readonly nvmeGB?: number;
   /** Mean watts; absent where the source does not state them. */
   readonly watts?: number;
+  /** An hour of its power, of one that is built of parts; of other purchases it follows from `bought`. */
+  readonly energyPerHour?: number;
   /** How it is paid for if it is bought; absent for a rented one. */
   readonly bought?: Bought;
   /** An hour's price: rent, or what {@linkcode Bought} comes to. */

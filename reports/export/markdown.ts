@@ -8,6 +8,7 @@ import { scaled, SCALING_COLUMNS, scalingCells, sharedMachineText } from "../sum
 import { shownText } from "../../base/shown.ts";
 import { kindText } from "../summary/kind.ts";
 import { significant } from "../../base/numbers.ts";
+import { owningWords } from "../summary/owning_words.ts";
 import { changeText, errorText, estimateText, rateText } from "../text/format.ts";
 import { resultsText } from "../summary/ablation_words.ts";
 import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
@@ -128,7 +129,7 @@ function priced({ cases, pricing }: Summary): string[] {
     cost === undefined ? [] : [
       `- ${escapeMarkdown(name)}: ${cost.offer.machines} × ${escapeMarkdown(cost.offer.instance.name)}, ${
         significant(cost.offer.pricePerHour)
-      } ${pricing.sign}/h`,
+      } ${pricing.sign}/h${owningWords(cost.owning, pricing.sign)}`,
     ]
   );
   return [

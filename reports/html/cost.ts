@@ -6,6 +6,7 @@
 
 import { bytesText, decimalBytesText } from "../../base/bytes.ts";
 import { percentText, significant } from "../../base/numbers.ts";
+import { rentWords } from "../summary/owning_words.ts";
 import { changeText, estimateText, listText } from "../text/format.ts";
 import type { CaseSummary, Pricing, Summary } from "../summary/summary_types.ts";
 import { rangeText } from "../summary/claim_text.ts";
@@ -44,7 +45,7 @@ function priced(summary: Summary, pricing: Pricing): Markup {
   } of rows, the cheapest machines of ${pricing.provider} that hold it, at prices of ${pricing.dates} (the latest as of ${pricing.asOf}). In the bill: ${
     boundaryText(pricing.boundary)
   }.${own}${stale}</p>
-${machines(cases, pricing)}${
+${machines(cases, pricing)}${owning(cases, pricing)}${
     boundaries(cases, pricing)
   }<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
 <h3 id="change" tabindex="-1">What would change this</h3>${change(cases, pricing)}${others(pricing)}${
@@ -89,6 +90,29 @@ function machines(cases: readonly CaseSummary[], { sign }: Pricing): Markup {
         estimateCell(saved, 100),
       ];
     }),
+  );
+}
+
+/** What it takes to own the machines; nothing where all are rented and none states its power. */
+function owning(cases: readonly CaseSummary[], { sign }: Pricing): Markup | undefined {
+  const rows = cases.flatMap(({ name, cost }) => cost?.owning === undefined ? [] : [[name, cost.owning] as const]);
+  if (rows.length === 0) return undefined;
+  return table(
+    "What it takes to own the machines: payback is the months in which renting costs as much as the purchase and its power",
+    [
+      { title: "case" },
+      { title: `to buy, ${sign}` },
+      { title: "watts" },
+      { title: "payback, months" },
+      { title: "against renting", words: true },
+    ],
+    rows.map(([name, { purchase, watts, payback }]) => [
+      name,
+      purchase === undefined ? "rented" : significant(purchase),
+      watts === undefined ? "not stated" : significant(watts),
+      payback === undefined ? "–" : significant(payback.months),
+      payback === undefined ? "–" : rentWords(payback.against),
+    ]),
   );
 }
 

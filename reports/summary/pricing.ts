@@ -22,6 +22,7 @@ import { type BillPart, billParts, BOUNDARIES, commonPerHour, partsWithin } from
 import { missingForOwned, OWNED, ownedMachines } from "../../models/costs/owned_machines.ts";
 import { currencySign, DOLLARS } from "../../models/costs/currency.ts";
 import {
+  boughtPerHour,
   dateText,
   type Instance,
   isEnded,
@@ -29,6 +30,10 @@ import {
   type PriceBook,
   pricesAsOf,
 } from "../../models/costs/price_book.ts";
+import { listText } from "../text/format.ts";
+import { namedOffer, type NoOffer } from "../../models/costs/named_machine.ts";
+import type { Prices } from "../../models/costs/machine_cost.ts";
+import { paybackMonths } from "../../models/costs/owned.ts";
 import { winText } from "./win_price.ts";
 import { type SampleWork, serversNeeded } from "../../models/costs/traffic.ts";
 
@@ -42,7 +47,15 @@ const WORKER_PRICES: readonly number[] = [5, 10, 20];
 export type PriceableCase =
   & Pick<
     UnpricedCase,
-    "name" | "holding" | "virtual" | "throughput" | "relative" | "baseline" | "dramBytes" | "tableBytes"
+    | "name"
+    | "configuration"
+    | "holding"
+    | "virtual"
+    | "throughput"
+    | "relative"
+    | "baseline"
+    | "dramBytes"
+    | "tableBytes"
   >
   & {
     readonly tiers: readonly { readonly type?: string; readonly purposes: Readonly<Record<string, number>> }[];
@@ -103,12 +116,24 @@ export function priceCases<T extends PriceableCase>(
     return { cases: unpriced(() => why), pricing: undefined };
   }
   const needs = new Map(cases.map((one) => [one.name, needOf(one, cost.priceForBytes)]));
-  const named = new Map(cases.map((one) => [one.name, one]));
+  const byName = new Map(cases.map((one) => [one.name, one]));
+  const at: Prices = { dated, book, currency, sign, date: cost.prices };
+  const own = new Map(cases.flatMap((one): [string, Offer | NoOffer][] => {
+    const [machine, need] = [cost.machines?.[one.configuration], needs.get(one.name)];
+    return machine === undefined || need === undefined || typeof need === "string"
+      ? []
+      : [[one.name, namedOffer(machine, need.need, at)]];
+  }));
   const tries = sellers(cost.model, dated).map(({ provider, machines, forMemoryMode }) => {
     const choices = new Map<string, Choice>();
     for (const [name, need] of needs) {
       if (typeof need === "string") continue;
-      const offer = cheapest(need.need.memoryMode ? forMemoryMode : machines, need.need, named.get(name), traffic);
+      const named = own.get(name);
+      const offer = named === undefined
+        ? cheapest(need.need.memoryMode ? forMemoryMode : machines, need.need, byName.get(name), traffic)
+        : "why" in named
+        ? undefined
+        : named;
       if (offer !== undefined) choices.set(name, { ...need, offer });
     }
     const total = [...choices.values()].reduce((sum, { offer }) => sum + offer.pricePerHour, 0);
@@ -124,10 +149,16 @@ export function priceCases<T extends PriceableCase>(
       pricing: undefined,
     };
   }
+  const rented = dated.instances.filter(({ bought }) => bought === undefined);
   const priced = cases.map((one): Priced<T> => {
     const need = needs.get(one.name);
     const choice = best.choices.get(one.name);
     if (typeof need === "string") return { ...one, cost: undefined, costMissing: need };
+    const named = own.get(one.name);
+    if (named !== undefined && "why" in named) {
+      const beside = { choices: best.choices, machines: best.machines, common, cost, sign };
+      return { ...one, cost: undefined, costMissing: namedLackText(one, named, beside) };
+    }
     if (choice === undefined && need !== undefined && (one.holding === "cxl" || one.holding === "ssd")) {
       const why = lackText(one, need.need, { choices: best.choices, machines: best.machines, common, cost, sign });
       return { ...one, cost: undefined, costMissing: why };
@@ -137,7 +168,7 @@ export function priceCases<T extends PriceableCase>(
       return { ...one, cost: undefined, costMissing: `${best.provider} has no machine for it in the price book${why}` };
     }
     const baseline = one.baseline === undefined ? undefined : best.choices.get(one.baseline);
-    const terms = { bill, common, rowBytes: cost.priceForBytes, traffic };
+    const terms = { bill, common, rowBytes: cost.priceForBytes, traffic, rented };
     return { ...one, cost: caseCost(one, choice, baseline, terms), costMissing: undefined };
   });
   const used = [
@@ -148,7 +179,7 @@ export function priceCases<T extends PriceableCase>(
     cases: priced,
     pricing: {
       asOf: cost.prices,
-      provider: best.provider,
+      provider: listText([...new Set(priced.flatMap(({ cost }) => cost?.offer.instance.provider ?? []))]),
       dates: [...new Set(used.filter((row) => "provider" in row).map(dateText))].join(", "),
       stale: used.some((price) => isStale(price, cost.prices)),
       currency,
@@ -214,10 +245,29 @@ interface Terms {
   readonly common: number;
   readonly rowBytes: number;
   readonly traffic: number | undefined;
+  /** Machines that can be rented: what a purchase saves. */
+  readonly rented: readonly Instance[];
+}
+
+/** What it takes to own machines: money, power, and months of rent that pay it. Nothing of rented ones but their power. */
+function owningOf({ offer: { instance, machines }, need }: Choice, rented: readonly Instance[]): CaseCost["owning"] {
+  const { bought, watts, pricePerHour } = instance;
+  if (bought === undefined) return watts === undefined ? undefined : { watts: watts * machines };
+  const energy = instance.energyPerHour ?? (watts === undefined ? undefined : pricePerHour - boughtPerHour(bought));
+  const [rent] = offers(rented, need, USABLE_SHARE);
+  const purchase = bought.price * machines;
+  const months = energy === undefined || rent === undefined
+    ? undefined
+    : paybackMonths(purchase, rent.pricePerHour, energy * machines);
+  return {
+    purchase,
+    ...(watts === undefined ? {} : { watts: watts * machines }),
+    ...(months === undefined || rent === undefined ? {} : { payback: { months, against: rent } }),
+  };
 }
 
 function caseCost(one: PriceableCase, choice: Choice, baseline: Choice | undefined, terms: Terms): CaseCost {
-  const { bill, common, rowBytes, traffic } = terms;
+  const { bill, common, rowBytes, traffic, rented } = terms;
   const { offer } = choice;
   const price = offer.pricePerHour;
   const pricePerHour = price + common;
@@ -240,6 +290,7 @@ function caseCost(one: PriceableCase, choice: Choice, baseline: Choice | undefin
   });
   return {
     ...choice,
+    owning: owningOf(choice, rented),
     pricePerHour,
     perMillion,
     saved: compared ? mapEstimate(relative, (ratio) => savingWithCommon(other, price, common, ratio)) : undefined,
@@ -267,18 +318,26 @@ function endedOf(cases: readonly Pick<CaseSummary, "cost">[], date: string): str
   ];
 }
 
+/** What a case without a price is held against. */
+interface Beside {
+  readonly choices: ReadonlyMap<string, Choice>;
+  readonly machines: readonly Instance[];
+  readonly common: number;
+  readonly cost: ScenarioView["cost"];
+  readonly sign: string;
+}
+
+/** Why a configuration's own machines have no price, and up to which one of their memory they would win. */
+function namedLackText(one: PriceableCase, { why, rest }: NoOffer, { choices, common, cost, sign }: Beside): string {
+  const baseline = one.baseline === undefined ? undefined : choices.get(one.baseline);
+  const said = `${why.charAt(0).toUpperCase()}${why.slice(1)}`;
+  if (rest === undefined || one.relative === undefined || baseline === undefined) return said;
+  const against = { name: one.baseline as string, offer: baseline.offer };
+  return `${said}; ${winText({ relative: one.relative, baseline: against, common, ...rest }, cost.boundary, sign)}`;
+}
+
 /** Why memory has no price, and up to which one it would win. */
-function lackText(
-  one: PriceableCase,
-  need: Need,
-  { choices, machines, common, cost, sign }: {
-    readonly choices: ReadonlyMap<string, Choice>;
-    readonly machines: readonly Instance[];
-    readonly common: number;
-    readonly cost: ScenarioView["cost"];
-    readonly sign: string;
-  },
-): string {
+function lackText(one: PriceableCase, need: Need, { choices, machines, common, cost, sign }: Beside): string {
   const what = one.holding === "cxl" ? "No public price of CXL memory" : "No price of a machine with NVMe drives";
   const baseline = one.baseline === undefined ? undefined : choices.get(one.baseline);
   const [host] = offers(machines, { ...need, cxlBytes: 0, ssdBytes: 0 }, USABLE_SHARE);

@@ -6,7 +6,10 @@
  */
 
 import { foundText } from "../../base/diagnostics.ts";
+import * as v from "../../base/valibot.ts";
 import type { Result } from "../../scenarios/record.ts";
+import type { MachineCost } from "../../models/costs/machine_cost.ts";
+import { machineCostSchema } from "../../models/costs/machine_cost_schema.ts";
 import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL, WHOLE_BILL } from "../../models/costs/bill.ts";
 
 /** The part of a scenario that reports use. */
@@ -29,6 +32,8 @@ export interface ScenarioView {
     readonly bill: BillRequest;
     /** Bytes of rows of the model to price. */
     readonly priceForBytes: number;
+    /** Machines that configurations name; the others are priced on the cheapest that hold the model. */
+    readonly machines?: Readonly<Record<string, MachineCost>>;
   };
   /** Names of the configurations in the order of the scenario. */
   readonly configurations: readonly string[];
@@ -55,12 +60,32 @@ export function viewScenario(result: Result): ScenarioView {
       boundary: boundary(cost["boundary"]),
       bill: bill(cost["bill"]),
       priceForBytes: bytes(cost["priceFor"], "scenario.cost.priceFor", DEFAULT_PRICE_FOR),
+      ...machines(configurations),
     },
     configurations: typeof configurations === "object" && configurations !== null ? Object.keys(configurations) : [],
     targetAuc: typeof quality === "object" && quality !== null
       ? auc((quality as Record<string, unknown>)["targetAuc"])
       : undefined,
   };
+}
+
+/** Machines that configurations name, as the schema of scenarios has them. */
+function machines(configurations: unknown): Pick<ScenarioView["cost"], "machines"> {
+  if (typeof configurations !== "object" || configurations === null) return {};
+  const named = Object.entries(configurations as Record<string, { readonly machine?: unknown }>).flatMap(
+    ([name, { machine }]): [string, MachineCost][] => {
+      if (machine === undefined) return [];
+      const found = v.safeParse(machineCostSchema, machine);
+      if (found.success) return [[name, found.output]];
+      throw new RangeError(
+        `Cannot read "scenario.configurations.${name}.machine": found ${
+          foundText(machine)
+        }, a machine of the price book, ` +
+          "{ pricePerHour, date } or { components } is needed",
+      );
+    },
+  );
+  return named.length === 0 ? {} : { machines: Object.fromEntries(named) };
 }
 
 const UNITS: Readonly<Record<string, number>> = {

@@ -90,6 +90,15 @@ export interface CaseCost {
   readonly offer: Offer;
   /** Memory the priced model needs. */
   readonly need: Need;
+  /**
+   * What it takes to own the machines, all of them: to buy, mean watts, months in which the cheapest rented machines that
+   * hold the model cost as much as the purchase and its power. Absent where nothing of it is stated.
+   */
+  readonly owning: {
+    readonly purchase?: number;
+    readonly watts?: number;
+    readonly payback?: { readonly months: number; readonly against: Offer };
+  } | undefined;
   /** $ an hour of the bill: the machines of the offer, and what else the boundary holds. */
   readonly pricePerHour: number;
   /** $ per million samples; the interval is that of the throughput. */

@@ -47,7 +47,8 @@ export function whatIfBase(summary: Summary, colourOf: (one: CaseSummary) => num
   const { pricing, scenario: { cost } } = summary;
   const priced = summary.cases.filter((one) => one.cost !== undefined);
   if (pricing === undefined || priced.length === 0) return undefined;
-  const offered = pricing.instances.filter(({ role, provider }) => role === "worker" || provider === pricing.provider);
+  const sellers = new Set(priced.map(({ cost }) => cost?.offer.instance.provider));
+  const offered = pricing.instances.filter(({ role, provider }) => role === "worker" || sellers.has(provider));
   return {
     cases: priced.map((one) => whatIfCase(one, colourOf(one))),
     cost,
@@ -66,9 +67,11 @@ function thin<T extends Provenance>(row: T): T {
 }
 
 function whatIfCase(one: CaseSummary, colour: number): WhatIfCase {
-  const { name, holding, virtual, throughput, relative, baseline, dramBytes, tableBytes, tiers, work } = one;
+  const { name, configuration, holding, virtual, throughput, relative, baseline, dramBytes, tableBytes, tiers, work } =
+    one;
   return {
     name,
+    configuration,
     holding,
     virtual,
     throughput,
