@@ -22,6 +22,7 @@ import { profileLaw } from "../workloads/profile_keys.ts";
 import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
 import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
 import type { PlanInputs, PlannedTable, RowTimes } from "./request.ts";
+import { pageMisses } from "./page_heat.ts";
 import { planTables } from "./sizes.ts";
 import { planBandModel } from "./plan_band.ts";
 import { planSimulator } from "./simulate_plan.ts";
@@ -49,7 +50,9 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
   for (const table of planTables(file)) {
     const { profile, lookups } = file.tables[table.name] as Required<PlanFileTable>;
     const law = await lawOf(table.rows, profile, file.directory);
-    tables.push({ ...table, lookups, ...useOf(table.rows, law, lookups * file.batch, file.workers) });
+    const use = useOf(table.rows, law, lookups * file.batch, file.workers);
+    const pageMissRatio = pageMisses(law, { ...table, lookups: lookups * file.batch, workers: file.workers });
+    tables.push({ ...table, lookups, ...use, pageMissRatio });
   }
   const setting: StepSetting = {
     batch: file.batch,
@@ -68,6 +71,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
     providers: file.providers,
     media: file.media,
     capacity: (medium) => mediaCapacity(of(media, medium)),
+    pages: (medium) => ["dram", "cxl"].includes(of(media, medium).kind),
     rowTimes: rowTimes(media, await loadResiduals([...media.keys()])),
     prices: file.prices,
     ...(file.cost === undefined ? {} : {

@@ -8,11 +8,11 @@
  * @module
  */
 
-import type { PlanMachine, PlanOverhead, PlanTable } from "./plan_types.ts";
+import type { PlacedKind, PlanMachine, PlanOverhead, PlanTable } from "./plan_types.ts";
 
 /** One way to place a table: of one host. */
 export interface Option {
-  readonly kind: "in place" | "cached";
+  readonly kind: PlacedKind;
   /** Rows of the table that are in the first k + 1 tiers; the last is all rows. */
   readonly upTo: readonly number[];
   /** Bytes by tier. */
@@ -41,7 +41,7 @@ function cachedSeconds({ tiers }: PlanMachine, rowBytes: number, k: number): num
 }
 
 /** Seconds of an access to a row that stays in tier k. */
-function inPlaceSeconds({ tiers }: PlanMachine, rowBytes: number, k: number): number {
+export function inPlaceSeconds({ tiers }: PlanMachine, rowBytes: number, k: number): number {
   const tier = tiers[k];
   if (tier === undefined) throw new RangeError(`Cannot price tier ${k}: there are ${tiers.length}`);
   return tier.readSeconds(rowBytes) + tier.writeSeconds(rowBytes);

@@ -21,6 +21,8 @@ export interface PlanTier {
   readonly records: boolean;
   /** Rows take a multiple of so many bytes, as in a simulation of the medium's mode. Default 1. */
   readonly round?: number;
+  /** Whether the kernel can spread pages over it and move them: DRAM, or a NUMA node of CXL memory. Default false. */
+  readonly pages?: boolean;
   /** Seconds for one row of so many bytes, all threads of the machine reading. */
   readonly readSeconds: (rowBytes: number) => number;
   /** The same for writing. */
@@ -83,6 +85,11 @@ export interface PlanTable {
   readonly variancePerWorker: number;
   /** Share of these that are not among the `rows` that are kept: 1 at 0 rows, 0 at all, never rising. */
   readonly missRatio: (rows: number) => number;
+  /**
+   * Share of `distinctPerStep` that is not in the first tier where the kernel keeps the hottest pages there, by the share of
+   * all pages that it holds; absent: kernel tiering is not planned.
+   */
+  readonly pageMissRatio?: (share: number) => number;
 }
 
 /** Bytes beside rows, all in the first tier, if it is memory. */
@@ -115,12 +122,19 @@ export interface PlanBill {
   readonly trainers?: string;
 }
 
+/**
+ * Who places the rows of a table. `in place`, `cached`: the store, which leaves them where they are or brings them up to the
+ * first tier when they are used. `interleaved`: the kernel deals pages out by weights (weighted interleave). `kernel tiering`: it
+ * promotes hot pages (NUMA balancing) and demotes cold ones. The kernel's ways are for all tables of a machine.
+ */
+export type PlacedKind = "in place" | "cached" | "interleaved" | "kernel tiering";
+
 /** A table where it is placed. */
 export interface PlacedTable {
   /** The table. */
   readonly table: PlanTable;
-  /** Whether rows come up to the first tier when they are used. */
-  readonly kind: "in place" | "cached";
+  /** Who places its rows. */
+  readonly kind: PlacedKind;
   /** Share of the step's different rows that each tier answers. */
   readonly answered: readonly number[];
   /** Bytes of one host, by tier. */
@@ -219,8 +233,8 @@ export interface PlanRequest {
 export interface Placement {
   /** Name of the table. */
   readonly table: string;
-  /** `in place`: read and written where they are. `cached`: rows come up to the first tier when they are used. */
-  readonly kind: "in place" | "cached";
+  /** Who places them. */
+  readonly kind: PlacedKind;
   /** Share of the table's rows that live in each tier, 0 to 1. */
   readonly shares: readonly number[];
   /** Share of the step's different rows that each tier answers. */
@@ -303,6 +317,8 @@ export interface PlanAnswer {
   readonly best: Plan | undefined;
   /** Why it cannot be told that it wins: bands, or their absence, that can turn the order. Empty: it can. */
   readonly doubts: readonly PlanDoubt[];
+  /** The best machines with rows placed in other ways, the fastest first; empty where there is only one. */
+  readonly otherwise: readonly Plan[];
   /** Every other machine, with the reason that it is not chosen. */
   readonly losers: readonly Loser[];
 }

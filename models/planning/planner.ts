@@ -22,6 +22,7 @@ import type {
   PlanRequest,
   PlanTable,
 } from "./plan_types.ts";
+import { interleaved, kernelTiered } from "./by_kernel.ts";
 import { type Option, optionAt, optionsOf } from "./options.ts";
 import { doubts } from "./verdict.ts";
 
@@ -83,7 +84,10 @@ export function plan(request: PlanRequest): PlanAnswer {
   const others = losers.flatMap((loser) => loser.plan === undefined ? [] : [loser.plan]);
   const on = (machine: PlanMachine, hosts: number) => planOn(machine, hosts, request);
   const open = best === undefined ? [] : doubts(best, others, request, on, Z99);
-  return { ...(request.bill === undefined ? {} : { bill: request.bill }), best, doubts: open, losers };
+  const otherwise = best === undefined
+    ? []
+    : placementsOn(best.machine, best.hosts, request).filter(({ placed }) => placed[0]?.kind !== best.placed[0]?.kind);
+  return { ...(request.bill === undefined ? {} : { bill: request.bill }), best, doubts: open, otherwise, losers };
 }
 
 /** Of the plans that lost, the one that would win without the best: those that meet the target first. */
@@ -197,12 +201,45 @@ export function planOn(machine: PlanMachine, hosts: number, request: PlanRequest
   return choices === undefined ? undefined : planOf(machine, hosts, request, choices);
 }
 
+/**
+ * Rows placed by the store, by the kernel's weights, by its tiering, on so many hosts; the fastest first. What is said of
+ * kernel tiering is the most that it can do: pages lie as if the kernel knew how often each is used. So no plan rests on it.
+ */
+export function placementsOn(machine: PlanMachine, hosts: number, request: PlanRequest): Plan[] {
+  const tiered = kernelTiered(request.tables, machine, request.overhead, hosts);
+  return [...placedBySettings(machine, hosts, request), ...(tiered === undefined ? [] : [tiered])]
+    .map((choices) => planOf(machine, hosts, request, choices))
+    .sort((a, b) => a.stepSeconds.value - b.stepSeconds.value);
+}
+
 function placeOn(machine: PlanMachine, hosts: number, request: PlanRequest): Option[] | undefined {
+  const ways = placedBySettings(machine, hosts, request);
+  return ways.length <= 1 ? ways[0] : fastest(ways, machine, hosts, request);
+}
+
+/** The store's best choice that fits, and the kernel's best weights. */
+function placedBySettings(machine: PlanMachine, hosts: number, request: PlanRequest): Option[][] {
   const { tables, overhead } = request;
   const limits = machine.tiers.map(({ bytes }) => bytes);
   const points = machine.tiers.length > 2 ? GRID_OF_TWO : GRID;
   const choices = allocate(tables.map((table) => optionsOf(table, machine, overhead, hosts, points)), limits);
-  return choices === undefined ? undefined : fill(choices, machine, hosts, request);
+  const dealt = fastest(interleaved(tables, machine, overhead, hosts), machine, hosts, request);
+  return [choices === undefined ? undefined : fill(choices, machine, hosts, request), dealt]
+    .filter((one) => one !== undefined);
+}
+
+function fastest(
+  ways: readonly Option[][],
+  machine: PlanMachine,
+  hosts: number,
+  { tables, step }: PlanRequest,
+): Option[] | undefined {
+  let [best, least]: [Option[] | undefined, number] = [undefined, Infinity];
+  for (const choices of ways) {
+    const { seconds } = step(machine, hosts, placedTables(tables, choices));
+    if (seconds < least) [best, least] = [choices, seconds];
+  }
+  return best;
 }
 
 /** Gives what the grid left free of the first tier to the tables that gain most by it. */

@@ -33,6 +33,8 @@ export interface PlannedTable extends PlanTableBytes {
   readonly distinctPerWorker: number;
   /** Variance of that number. */
   readonly variancePerWorker: number;
+  /** Share of these that the kernel's tiering leaves below, by the share of all pages that are in the first tier. */
+  readonly pageMissRatio: (share: number) => number;
   /** Points of its miss-ratio curve: rows kept, ascending, and the share of a step's different rows that are missed. */
   readonly curve: { readonly rows: readonly number[]; readonly misses: readonly number[] };
 }
@@ -69,6 +71,8 @@ export interface PlanInputs {
   readonly media: BookMedia;
   /** Bytes that one device of a medium holds; undefined where its file does not say. */
   readonly capacity: (medium: string) => number | undefined;
+  /** Whether the kernel can spread pages over a medium and move them: DRAM, CXL memory. */
+  readonly pages: (medium: string) => boolean;
   /** Times of a row on a medium that so many threads use. */
   readonly rowTimes: (medium: string, threads: number, rowBytes: number, devices?: number) => RowTimes;
   /** Date of the prices: the latest the price book has by then. */
@@ -175,6 +179,7 @@ function planTable({ name, rows, rowBytes, weightBytes, count, curve, ...use }: 
     distinctPerWorker: use.distinctPerWorker * count,
     variancePerWorker: use.variancePerWorker * count,
     missRatio: (kept) => between(curve.rows, curve.misses, kept / count),
+    pageMissRatio: use.pageMissRatio,
   };
 }
 
@@ -277,7 +282,7 @@ function ownMachine(
 function planTier(
   { name, medium, bytes, devices, records }: OwnMachine["tiers"][number],
   threads: number,
-  { rowTimes, usableShare, tables, workers }: PlanInputs,
+  { rowTimes, pages, usableShare, tables, workers }: PlanInputs,
 ): PlanTier {
   // With servers as many threads look rows up as requests come together, with one worker the machine's own.
   const busy = workers === 1 ? threads : Math.min(threads, workers);
@@ -289,6 +294,7 @@ function planTier(
     devices,
     records,
     round: widest.round,
+    pages: !records && pages(medium),
     readSeconds: (rowBytes) => rowTimes(medium, busy, rowBytes, devices).readSeconds,
     writeSeconds: (rowBytes) => rowTimes(medium, busy, rowBytes, devices).writeSeconds,
     ...bandOf(widest),

@@ -8,7 +8,8 @@
 import type { StepDemand } from "../../ffi/simulate.ts";
 import { stepCost } from "../../ffi/step_cost.ts";
 import type { Media } from "../media/media.ts";
-import { engineOptionsOn, type Stretch } from "../simulation/native_options.ts";
+import { kernelExtras } from "../simulation/kernel_extras.ts";
+import { engineOptionsOn, type StepExtras, type Stretch } from "../simulation/native_options.ts";
 import { fillSimulation, resolveTier } from "../simulation/resolve.ts";
 import type {
   Mode,
@@ -65,7 +66,15 @@ export interface PlanSimulation {
   readonly simulation: ResolvedSimulation;
   readonly set: ResolvedSimulatedConfiguration;
   readonly demand: StepDemand;
+  /** What the kernel adds to a step: pages that it moves. */
+  readonly extras: StepExtras;
 }
+
+/**
+ * What NUMA balancing looks at and takes: Linux scans 256 MB of a process a second (`scan_size_mb` over `scan_period_min_ms`,
+ * their defaults); 2 us a page is an assumption, as in the shipped `cxl-expander`.
+ */
+const MIGRATION = { scan: "256 MB/s", perPage: "2 us" } as const;
 
 /** Bandwidth of a network that nobody has stated: in no time of the plan. */
 const UNKNOWN = { bandwidth: 1e14, latency: 0 };
@@ -102,6 +111,9 @@ export function planSimulation(
   const used = machine.tiers.map((_, k) => placed.reduce((sum, { bytes }) => sum + (bytes[k] ?? 0), 0));
   const kinds = machine.tiers.map(({ medium }) => mediumOf(setting, medium).kind);
   const last = MODE_OF[kinds.at(-1) ?? "dram"];
+  const [by] = placed.map(({ kind }) => kind);
+  // Where the kernel places pages the store sees one memory, and has no policy.
+  const byKernel = by === "interleaved" || by === "kernel tiering";
   const filled = fillSimulation({
     kind: "simulation",
     name: `plan-${machine.name}`,
@@ -144,10 +156,12 @@ export function planSimulation(
     configurations: {
       plan: {
         mode: last,
+        ...(by === "interleaved" ? { placement: "interleave", weights: placed[0]?.answered ?? [] } : {}),
+        ...(by === "kernel tiering" ? { placement: "pages", migration: MIGRATION } : {}),
         software: {
-          track: setting.software.track ?? 0,
-          upkeep: setting.software.upkeep ?? 0,
-          miss: setting.software.miss ?? 0,
+          track: byKernel ? 0 : setting.software.track ?? 0,
+          upkeep: byKernel ? 0 : setting.software.upkeep ?? 0,
+          miss: byKernel ? 0 : setting.software.miss ?? 0,
         },
         tiers: machine.tiers.map(({ medium }, k) => ({ media: medium, size: Math.ceil(used[k] ?? 0) })),
       },
@@ -157,7 +171,13 @@ export function planSimulation(
   const tiers = machine.tiers.map(({ medium, devices }, k) =>
     resolveTier({ media: medium, size: Math.ceil(used[k] ?? 0), devices }, MODE_OF[kinds[k] ?? "dram"], k, kinds.length)
   );
-  return { simulation: filled, set: { ...resolved, tiers }, demand: demandOf(setting, placed, late) };
+  const set = { ...resolved, tiers };
+  const demand = demandOf(setting, placed, late);
+  const still = { simulation: filled, set, demand, extras: { faults: 0, migrations: 0, flushedRows: 0 } };
+  if (set.migration === undefined) return still;
+  // What comes by the clock needs the length of a step, which it changes little.
+  const { stepPs } = stepCost(planOptions(setting, still, placed));
+  return { ...still, extras: { ...still.extras, ...kernelExtras(filled, set, demand, stepPs * 1e-12) } };
 }
 
 /** Tables of a step that the engine takes (native/simulator/engine.h). */
@@ -193,20 +213,19 @@ function demandOf(setting: StepSetting, placed: readonly PlacedTable[], late: nu
 /** Options of `ts_simulate` and `ts_step_cost` for a placement. */
 export function planOptions(
   setting: StepSetting,
-  { simulation, set, demand }: PlanSimulation,
+  { simulation, set, demand, extras }: PlanSimulation,
   placed: readonly PlacedTable[],
   stretch: readonly Stretch[] = [],
 ): Record<string, string> {
   const media = set.tiers.map((tier) => mediumOf(setting, tier.media));
   const dense = simulation.compute.dense as number;
-  const none = { faults: 0, migrations: 0, flushedRows: 0 };
-  const options = engineOptionsOn(media, simulation, set, demand, dense, none, stretch);
+  const options = engineOptionsOn(media, simulation, set, demand, dense, extras, stretch);
   const each = (value: (one: PlacedTable) => number) =>
     placed.flatMap((one) => Array(alike(one.table, placed)).fill(value(one))).join(",");
   return {
     ...options,
     "tables.row_bytes": each(({ table }) => table.rowBytes),
-    "tables.in_place": each(({ kind }) => kind === "in place" ? 1 : 0),
+    "tables.in_place": each(({ kind }) => kind === "cached" ? 0 : 1),
   };
 }
 

@@ -7,12 +7,23 @@
 import { shownLines } from "../../base/shown.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
+import { weightsOf } from "./by_kernel.ts";
 import type { Banded, Plan, PlanAnswer, PlanBand, PlanBill, PlanTier, SimulatedPlan } from "./plan_types.ts";
 
 /** Lines of an answer. */
 export function planText(answer: PlanAnswer): string {
-  const { best, doubts, losers, bill } = shownLines(answer);
+  const { best, doubts, losers, bill, otherwise } = shownLines(answer);
   const lines = best === undefined ? ["No machine meets the target."] : bestLines(best, doubts, bill);
+  if (otherwise.length > 0) lines.push("", "rows placed otherwise, on the same machines");
+  for (const { placed, samplesPerSecond } of otherwise) {
+    const { kind = "in place", answered = [] } = placed[0] ?? {};
+    const how = kind === "interleaved"
+      ? `by the kernel's weighted interleave, ${weightsOf(answered).join(" : ")}`
+      : kind === "kernel tiering"
+      ? "by the kernel's tiering, at best: pages as if it knew how often each is used"
+      : "by the store, row by row";
+    lines.push(`  ${how}: ${bandedText(samplesPerSecond, (value) => `${prefixed(value)} samples/s`)}`);
+  }
   if (losers.length > 0) lines.push("", best === undefined ? "why" : "why not");
   const width = Math.max(0, ...losers.map(({ machine }) => machine.name.length));
   for (const { machine, why } of losers) lines.push(`  ${machine.name.padEnd(width)}  ${why}`);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { PopularityLaw } from "../../ffi/curve.ts";
+import type { PopularityLaw, ZipfLaw } from "../../ffi/curve.ts";
 import type { StepDemand } from "../../ffi/simulate.ts";
 import { loadMedia, type Media, mediaOptions } from "../media/media.ts";
 import { scaledLaw } from "../workloads/scaled_law.ts";
@@ -52,6 +52,23 @@ export function tablesOf({ workload }: Pick<ResolvedSimulation, "workload">): Re
   return workload.tables.flatMap((table) => Array<ResolvedTable>(table.count).fill(table));
 }
 
+/** A table's law as options of `ts_simulate_demand`, each with this before its name. */
+export function lawOptions(
+  prefix: string,
+  law: PopularityLaw | ZipfLaw,
+): Record<string, string> {
+  if ("weights" in law) {
+    return { [`${prefix}buckets`]: [...law.rows].map((rows, b) => `${rows},${law.weights[b]}`).join(",") };
+  }
+  const { rows, s = 1.05, q = 0, heavyHitters = [] } = law;
+  return {
+    [`${prefix}rows`]: String(rows),
+    [`${prefix}s`]: String(s),
+    [`${prefix}q`]: String(q),
+    ...(heavyHitters.length > 0 ? { [`${prefix}hitters`]: heavyHitters.join(",") } : {}),
+  };
+}
+
 /** Options of `ts_simulate_demand`. `seen`: numbers of steps whose distinct rows are asked for. */
 export function demandOptions(
   simulation: ResolvedSimulation,
@@ -87,18 +104,18 @@ export function demandOptions(
     if (placement === "pages") options["page_bytes"] = String(pages.bytes);
   }
   for (const [i, table] of tables.entries()) {
-    const { law } = table;
-    const buckets = bucketsOf(table);
+    const { law, rows } = table;
     options[`table${i}.lookups`] = String(table.lookups * workload.batch);
     options[`table${i}.row_bytes`] = String(placeBytes(table));
-    if (buckets !== undefined) {
-      options[`table${i}.buckets`] = [...buckets.rows].map((rows, b) => `${rows},${buckets.weights[b]}`).join(",");
-    }
-    if ("buckets" in law) continue;
-    options[`table${i}.rows`] = String(table.rows);
-    options[`table${i}.s`] = String(law.s);
-    options[`table${i}.q`] = String(law.q ?? 0);
-    if (law.hitters !== undefined && law.hitters.length > 0) options[`table${i}.hitters`] = law.hitters.join(",");
+    Object.assign(
+      options,
+      lawOptions(
+        `table${i}.`,
+        "buckets" in law
+          ? bucketsOf(table) as PopularityLaw
+          : { rows, s: law.s, q: law.q ?? 0, heavyHitters: law.hitters ?? [] },
+      ),
+    );
   }
   return options;
 }

@@ -8,7 +8,9 @@ import { simulate, type Simulated, simulateDemand, type StepDemand } from "../..
 import { stepCost } from "../../ffi/step_cost.ts";
 import type { Media } from "../media/media.ts";
 import { exactDemand, type TraceCache, type TraceReplay } from "./exact_hits.ts";
+import { kernelExtras } from "./kernel_extras.ts";
 import { sampledDemand } from "./sampled_hits.ts";
+import { between, SEEN } from "./seen.ts";
 import {
   demandOptions,
   engineOptions,
@@ -20,9 +22,6 @@ import {
   tablesOf,
 } from "./native_options.ts";
 import { pageShares, type ResolvedSimulatedConfiguration, type ResolvedSimulation } from "./simulation.ts";
-
-/** Numbers of steps at which distinct rows are asked for: powers of two, lines between them. */
-const SEEN = Array.from({ length: 40 }, (_, i) => 2 ** i);
 
 /** What a case came to. Times in seconds. */
 export interface CaseOutcome {
@@ -77,57 +76,12 @@ async function demandOf(
   return found;
 }
 
-/** Value of rising points at x, with straight lines between them; from 0 at 0. */
-function between(xs: readonly number[], ys: readonly number[], x: number): number {
-  let [x0, y0] = [0, 0];
-  for (const [i, x1] of xs.entries()) {
-    const y1 = ys[i] ?? y0;
-    if (x <= x1) return x1 === x0 ? y1 : y0 + (y1 - y0) * (x - x0) / (x1 - x0);
-    [x0, y0] = [x1, y1];
-  }
-  return y0;
-}
-
 /** Bytes of the distinct rows of some steps. */
 function bytesSeen(simulation: ResolvedSimulation, demand: StepDemand, steps: number): number {
   return tablesOf(simulation).reduce(
     (sum, table, i) => sum + rowBytes(table) * between(SEEN, demand.tables[i]?.seen ?? [], steps),
     0,
   );
-}
-
-/**
- * What the kernel adds to a step that takes so long. Faults: pages of the last tier that no step before has touched.
- * Migration: of the pages that NUMA balancing scans, those below that are touched again soon enough move up, and as many
- * move down.
- */
-function kernelExtras(
-  simulation: ResolvedSimulation,
-  { pages, migration, tiers, placement }: ResolvedSimulatedConfiguration,
-  demand: StepDemand,
-  stepSeconds: number,
-): Omit<StepExtras, "flushedRows"> {
-  let [faults, below, touched] = [0, 0, 0];
-  for (const [i, table] of tablesOf(simulation).entries()) {
-    const one = demand.tables[i];
-    if (one === undefined) continue;
-    const onPage = Math.max(1, Math.floor(pages.bytes / placeBytes(table, tiers.at(-1)?.round ?? 1)));
-    const last = one.inTier.at(-1) ?? 0;
-    const fresh = between(SEEN, one.seen, pages.trained + 1) - between(SEEN, one.seen, pages.trained);
-    // A page is new if none of its rows was touched before.
-    const untouched = 1 - Math.min(1, between(SEEN, one.seen, pages.trained) / table.rows);
-    faults += pages.fault > 0 ? fresh * untouched ** (onPage - 1) : 0;
-    if (placement !== "pages" || migration === undefined) continue;
-    const pagesBelow = table.rows / onPage;
-    const steps = migration.within / stepSeconds;
-    below += pagesBelow;
-    touched += Math.min(pagesBelow, last * steps);
-  }
-  // Each machine that holds rows scans its own memory.
-  const machines = Math.max(1, simulation.cluster.servers);
-  const scanned = migration === undefined ? 0 : migration.scan * machines / pages.bytes * stepSeconds;
-  const promoted = below === 0 ? 0 : scanned * touched / below;
-  return { faults, migrations: 2 * promoted };
 }
 
 /** Checkpoints: how long training stops and how often; steps between two follow from both. */

@@ -22,6 +22,7 @@ import {
   leftTable,
   measures,
   owningTable,
+  placementsTable,
   placementTable,
   sentences,
   sumsTable,
@@ -108,6 +109,7 @@ export function renderAsk(asked: Asked, { plan, command, version }: AskPage): st
             <section id="rows">
               <h2>Where the rows are</h2>
               ${answer.best === undefined ? undefined : shown(placementTable(answer.best))}
+              ${asked.placements.length === 0 ? undefined : shown(placementsTable(asked))}
               ${answer.best === undefined ? undefined : shown(sumsTable(asked))}
             </section>
             <section id="asked">

@@ -15,6 +15,7 @@ import {
   measures,
   owningOf,
   owningTable,
+  placementLines,
   sentences,
   turnText,
   waysTable,
@@ -65,6 +66,7 @@ export function askText(asked: Asked, width: number): string {
   const wide = Math.max(60, Math.min(width, 120));
   const parts: readonly (readonly [string, readonly string[]])[] = [
     ["sure", asked.doubts.map(({ text }) => `cannot be told: ${text}`)],
+    ["rows", placementLines(asked)],
     ["turns", turnLines(asked)],
     [
       "measure",
@@ -87,7 +89,7 @@ export function askText(asked: Asked, width: number): string {
 
 /** An answer for machines. Amounts are in `currency`; an hour's unless they say otherwise. */
 export function askJson(asked: Asked, currency: string): string {
-  const { answer, ways, doubts, turns, simulated, sure, left, file } = asked;
+  const { answer, ways, doubts, turns, simulated, placements, sure, left, file } = asked;
   const figures = (plan: Plan, priced: boolean) => ({
     machine: plan.machine.name,
     hosts: plan.hosts,
@@ -131,6 +133,16 @@ export function askJson(asked: Asked, currency: string): string {
         prices: asked.rented.machine.priceDate,
       },
     }),
+    placements: placements.map(({ way, plans }) => ({
+      way,
+      plans: plans.map(([plan, of]) => ({
+        kind: plan.placed[0]?.kind,
+        answered: plan.placements[0]?.answered,
+        samplesPerSecond: plan.samplesPerSecond,
+        stepSeconds: plan.stepSeconds,
+        simulated: of,
+      })),
+    })),
     simulated: simulated.map(([{ machine, hosts }, of]) => ({ machine: machine.name, hosts, ...of })),
     turns: turns.map(({ then, ...turn }) => ({
       ...turn,

@@ -10,6 +10,7 @@ import { dollarsPerMillionSamples } from "../../models/costs/cost_model.ts";
 import { significant } from "../../base/numbers.ts";
 import { percentText, prefixed } from "../../base/numbers.ts";
 import type { Asked } from "../../models/planning/ask/ask.ts";
+import { weightsOf } from "../../models/planning/by_kernel.ts";
 import { missShare, type Turn } from "../../models/planning/ask/turning.ts";
 import { type Way, wayOf } from "../../models/planning/ask/ways.ts";
 import type { Banded, Plan, PlanAnswer } from "../../models/planning/plan_types.ts";
@@ -88,9 +89,9 @@ export function headline({ answer, doubts, ways }: Asked): string {
   const quoted = ways.some(({ win }) => (win?.perGB?.bought ?? win?.perHour ?? 0) > 0);
   return `${monthly(best.billPerHour)} ${sign} a month, ${billOf(answer)}, ${
     doubts.length > 0 ? "leads" : quoted ? "is the least that has a price" : "is the least"
-  }: ${decimalBytes(rowBytesOf(best))} of rows in ${wayText(wayOf(best.machine))}, on ${
-    machinesText(best)
-  }, at ${speed} ` +
+  }: ${decimalBytes(rowBytesOf(best))} of rows in ${wayText(wayOf(best.machine))}${
+    best.placed[0]?.kind === "interleaved" ? `, placed by ${placedBy(best)}` : ""
+  }, on ${machinesText(best)}, at ${speed} ` +
     `and ${significant(best.dollarsPerMillionSamples.value)} ${sign} a million samples${
       doubts.length === 0 ? "" : `; that it wins cannot be told before ${listText(open.map(mediumText))} is measured`
     }.`;
@@ -410,6 +411,72 @@ export function turnText(turn: Turn, { answer }: Asked): readonly [string, strin
   return [`${what[turn.of]}, ${side}`, text(turn.now), text(turn.at), then];
 }
 
+/** Who places the rows, in a few words. */
+function placedBy({ placed }: Plan): string {
+  const [first] = placed;
+  if (first?.kind === "interleaved") {
+    return `the kernel's weighted interleave (${weightsOf(first.answered).join(" : ")})`;
+  }
+  return first?.kind === "kernel tiering" ? "the kernel's tiering (at best)" : "the store, row by row";
+}
+
+/** How the machine is set for it. */
+function settingOf({ placed, machine }: Plan): string {
+  const [first] = placed;
+  const names = machine.tiers.map(({ name }) => TIERS[name] ?? name);
+  if (first?.kind === "interleaved") {
+    const weights = weightsOf(first.answered).map((weight, k) => `${weight} for the node of ${names[k]}`);
+    return `storage DRAM, memory weighted-interleave, Linux 6.9 or later; weights: ${listText(weights)}`;
+  }
+  return first?.kind === "kernel tiering"
+    ? "storage DRAM, memory kernel-tiering: numa_balancing 2 and demotion; pages as if the kernel knew how often each is used, " +
+      "which no kernel reaches: no plan rests on it"
+    : `storage DRAM_PMEM: hot rows in ${names[0]}, the others bound to the node of ${names[1]}`;
+}
+
+/** The same in sentences: a line a way. */
+export function placementLines({ placements }: Asked): string[] {
+  return placements.map(({ way, plans }) => {
+    const speeds = plans.map(([one]) => `${prefixed(one.samplesPerSecond.value)} samples/s placed by ${placedBy(one)}`);
+    return `${wayText(way)}: ${speeds.join("; ")}`;
+  });
+}
+
+/** Machines with DRAM and CXL memory by who places the rows on them. */
+export function placementsTable({ placements }: Asked): AskTable {
+  return {
+    caption: "Who places the rows, on the same machines",
+    columns: [
+      { title: "way and who" },
+      { title: "samples/s" },
+      { title: "step, planned" },
+      { title: "step, virtual time" },
+      { title: "answered by", words: true },
+      { title: "set so", words: true },
+    ],
+    rows: placements.flatMap(({ way, plans }) =>
+      plans.map(([plan, of]) => [
+        `${wayText(way)}: ${placedBy(plan)}`,
+        [
+          prefixed(plan.samplesPerSecond.value),
+          bandText(plan.samplesPerSecond, (value) => prefixed(value)),
+        ] as const,
+        `${significant(plan.stepSeconds.value * 1e3)} ms`,
+        of === undefined ? "–" : `${significant(of.stepSeconds * 1e3)} ms`,
+        sharesText(plan, plan.placements[0]?.answered ?? []),
+        settingOf(plan),
+      ])
+    ),
+  };
+}
+
+/** Shares of a plan's tiers in words. */
+function sharesText({ machine }: Plan, of: readonly number[]): string {
+  return machine.tiers.flatMap(({ name }, k) =>
+    (of[k] ?? 0) > 0 ? [`${percentText(of[k] ?? 0)} ${TIERS[name] ?? name}`] : []
+  ).join(", ");
+}
+
 /** What would turn the answer around. */
 export function turnsTable(asked: Asked): AskTable {
   return {
@@ -467,12 +534,9 @@ const RUNS: Readonly<Record<string, string>> = {
 };
 
 /** Where the rows are on the best machines. */
-export function placementTable({ machine, placements, placed }: Plan): AskTable {
-  const shares = (of: readonly number[]): string =>
-    machine.tiers.flatMap(({ name }, k) =>
-      (of[k] ?? 0) > 0 ? [`${percentText(of[k] ?? 0)} ${TIERS[name] ?? name}`] : []
-    )
-      .join(", ");
+export function placementTable(plan: Plan): AskTable {
+  const { placements, placed } = plan;
+  const shares = (of: readonly number[]): string => sharesText(plan, of);
   return {
     caption: "Where the rows are, and what answers a step",
     columns: [

@@ -10,7 +10,8 @@ import type { PlanPricing } from "../bill.ts";
 import { planInputs } from "../inputs.ts";
 import type { ResolvedPlanFile } from "../plan_file.ts";
 import type { Plan, PlanAnswer, PlanDoubt, SimulatedPlan } from "../plan_types.ts";
-import { bestPlan, plan, planOn, Z99 } from "../planner.ts";
+import { hasPages } from "../by_kernel.ts";
+import { bestPlan, placementsOn, plan, planOn, Z99 } from "../planner.ts";
 import { type PlanInputs, planRequest } from "../request.ts";
 import { meetsAt, uncalibrated } from "../verdict.ts";
 import { type Turn, turnsOf } from "./turning.ts";
@@ -28,6 +29,11 @@ export interface Asked {
   readonly left: readonly (readonly [string, string])[];
   /** The best and the next way in virtual time; undefined where the engine does not have what a plan asks for. */
   readonly simulated: readonly (readonly [Plan, SimulatedPlan | undefined])[];
+  /** Of each way with DRAM and CXL memory, its machines by who places the rows, the fastest first, and each in virtual time. */
+  readonly placements: readonly {
+    readonly way: string;
+    readonly plans: readonly (readonly [Plan, SimulatedPlan | undefined])[];
+  }[];
   /** Doubts that another way wins, or that the best one meets the target. */
   readonly doubts: readonly PlanDoubt[];
   /**
@@ -97,6 +103,12 @@ export async function ask(
       ...request.unpriced.filter(({ name }) => !shown.has(name)).map(({ name, why }) => [name, why] as const),
     ],
     simulated: leaders.map((one) => [one, inputs.simulate(one)] as const),
+    placements: ways.flatMap(({ name, plan }) =>
+      plan === undefined || !hasPages(plan.machine) ? [] : [{
+        way: name,
+        plans: placementsOn(plan.machine, plan.hosts, request).map((one) => [one, inputs.simulate(one)] as const),
+      }]
+    ),
     doubts,
     ...(sure === undefined ? {} : { sure }),
     turns: turns ? await turnsOf({ file, book, pricing, inputs, request, answer }) : [],

@@ -241,5 +241,13 @@ export function missShare({ placed }: Plan): number {
 }
 
 function withMisses({ tables }: PlanRequest, factor: number): PlanRequest["tables"] {
-  return tables.map((table) => ({ ...table, missRatio: (rows) => Math.min(1, table.missRatio(rows) * factor) }));
+  return tables.map((table) => {
+    const { missRatio, pageMissRatio } = table;
+    const more = (missed: number): number => Math.min(1, missed * factor);
+    return {
+      ...table,
+      missRatio: (rows) => more(missRatio(rows)),
+      ...(pageMissRatio === undefined ? {} : { pageMissRatio: (share) => more(pageMissRatio(share)) }),
+    };
+  });
 }

@@ -107,14 +107,16 @@ Deno.test("a plan's text says its bands and what they are made of", async () => 
   const { best, losers } = plan(planRequest(await planInputs(await loadPlan(SHIPPED)), defaultPriceBook()));
   assert(best !== undefined);
   const said = (low: number, high: number) =>
-    planText({ best: { ...best, samplesPerSecond: { value: 100, low, high } }, doubts: [], losers }).split("\n")[1] ??
+    planText({ best: { ...best, samplesPerSecond: { value: 100, low, high } }, doubts: [], otherwise: [], losers })
+      .split("\n")[1] ??
       "";
   assert(said(98.8, 125).endsWith("(90 %: −1.2 to +25 %)"), said(98.8, 125));
-  const text = planText({ best, doubts: [], losers });
+  const text = planText({ best, doubts: [], otherwise: [], losers });
   assert(/of a step's band, each alone: compute\.dense \(x 1\.10\) −[\d.]+ to \+[\d.]+ %;/.test(text), text);
   const open = planText({
     best,
     doubts: [{ machine: "m", hosts: 1, turns: "misses", media: [], text: "within its band" }],
+    otherwise: [],
     losers,
   });
   assert(open.startsWith("cannot be told: within its band\nleads    1 × "), open);
