@@ -36,7 +36,13 @@ type Rule = {
   readonly match: RegExp;
   readonly medium: string | ((g: Groups) => string | undefined);
   readonly platform: string | ((g: Groups) => string);
-  readonly query: (g: Groups, row: CalibrationRow) => MediaQuery & { readonly readers?: number } | undefined;
+  readonly query: (g: Groups, row: CalibrationRow) =>
+    | MediaQuery & {
+      readonly readers?: number;
+      /** Bytes that the source counted for each byte of distinct lines; 1, if absent. */
+      readonly counted?: number;
+    }
+    | undefined;
 };
 
 const OPERATIONS: Readonly<Record<string, MediaOperation>> = {
@@ -125,6 +131,9 @@ const MESS_MEDIA: Groups = {
 export const PERMA_TIMER_NS: number = 37.1;
 /** PerMA-Bench reads from regions of this size: far larger than what a module keeps near. */
 export const PERMA_REGION: number = 2 ** 35;
+
+/** Threads that go through memory in order, prefetchers on. */
+const STREAM: Partial<MediaQuery> = { sequential: true, prefetch: true };
 
 const RULES: readonly Rule[] = [
   {
@@ -249,13 +258,19 @@ const RULES: readonly Rule[] = [
     }),
   },
   {
-    match: /^OS-NUMA-(?<on>Optane)(?<remote>-Remote)?-(?<threads>\d+)-(?<mix>R|W|RW_(?<r>\d)(?<w>\d))$/,
+    match: /^OS-NUMA-(?<on>Optane)(?<remote>-Remote)?-(?<threads>\d+)-(?<op>R|W)$/,
+    medium: os,
+    platform: "optanestudy",
+    query: (g) => bandwidth(g["op"], g, { ...STREAM, hops: g["remote"] === undefined ? 0 : 1 }),
+  },
+  {
+    // A thread loads lines and stores to some of them through its caches; a line that it stores to counts twice.
+    match: /^OS-NUMA-(?<on>Optane)-(?<threads>\d+)-RW_(?<r>\d)(?<w>\d)$/,
     medium: os,
     platform: "optanestudy",
     query: (g) => {
-      const [r, w] = g["mix"] === "R" ? [1, 0] : g["mix"] === "W" ? [0, 1] : [number(g["r"]), number(g["w"])];
-      const more = { sequential: true, hops: g["remote"] === undefined ? 0 : 1, prefetch: true };
-      return bandwidth(r === 0 ? "W" : "R", g, { ...more, ...(r > 0 && w > 0 ? { readShare: r / (r + w) } : {}) });
+      const r = number(g["r"]), w = number(g["w"]);
+      return { ...bandwidth("store", g, STREAM), readShare: (r - w) / r, counted: (r + w) / r };
     },
   },
   {
@@ -481,7 +496,7 @@ function pointOf(row: CalibrationRow): CalibrationPoint | undefined {
     const found = rule.query(groups, row);
     const value = valueOf(row);
     if (medium === undefined || found === undefined || value === undefined) continue;
-    const { readers, ...query } = found;
+    const { readers, counted = 1, ...query } = found;
     const curve = row.id
       .replace(/-?\d+T(-avg)?$/, "").replace(/-\d+T-(\d+pct)$/, "-$1").replace(/-M\d+$/, "").replace(/-BW\d+$/, "")
       .replace(/-(\d+)-(\d+)$/, "")
@@ -499,7 +514,7 @@ function pointOf(row: CalibrationRow): CalibrationPoint | undefined {
       query: readers === undefined || readers === 0 || readers === query.threads
         ? { ...query, operation: readers === 0 ? "nt-store" : query.operation }
         : query,
-      value: row.id.startsWith("PB-LAT") ? value - PERMA_TIMER_NS : value,
+      value: row.id.startsWith("PB-LAT") ? value - PERMA_TIMER_NS : value / counted,
       ...(readers === undefined || readers === 0 || readers === query.threads ? {} : { readers }),
     };
   }

@@ -140,10 +140,11 @@ Deno.test("loadMedia() names what was meant and what there is", async () => {
 
 Deno.test("parseMedia() says where a file is wrong", async () => {
   const text = await Deno.readTextFile(new URL("optane-100-1x256.jsonc", FOLDER));
+  const line = text.split("\n").findIndex((one) => one.includes('"read_latency_ns": { "value": 305,')) + 1;
   assertThrows(
     () => parseMedia(text.replace('"value": 305,', '"value": "305",'), "mine"),
     MediaError,
-    'mine:23:35  parameters.read_latency_ns.value: expected a number, found "305"',
+    `mine:${line}:35  parameters.read_latency_ns.value: expected a number, found "305"`,
   );
   assertThrows(() => parseMedia(text.replace('"kind"', '"knid"'), "mine"), MediaError, 'unknown field "knid"');
   assertThrows(() => parseMedia('{\n  "name": ,\n}', "mine"), MediaError, "mine:2:11  expected a value");

@@ -58,15 +58,27 @@ Deno.test("media models: every verified row is compared or says why not", () => 
   assert(validation.comparisons.every(({ model }) => model > 0 && Number.isFinite(model)));
 });
 
-Deno.test("figures kept apart are predictions: no fit sees their rows, and mixed traffic of DRAM is within 10 %", () => {
+Deno.test("figures kept apart are predictions: no fit sees their rows, and they meet 15 % on average and 30 % in nine of ten", () => {
   const { keptApart, comparisons } = validation;
   const fitted = new Set(comparisons.map(({ id }) => id));
   assert(keptApart.length >= 13 && keptApart.every(({ ids }) => ids.every((id) => !fitted.has(id))));
   const mixed = (of: RegExp) => keptApart.filter(({ medium, about }) => of.test(medium) && about.includes("writers"));
   assertEquals([mixed(/^ddr4/).length, mixed(/^optane/).length], [3, 5]);
-  for (const { about, error } of mixed(/^ddr4/)) assert(Math.abs(error) < 0.1, `${about}: ${error}`);
-  // PMEM's law of mixed traffic follows another laboratory's figures; docs/accuracy.md shows by how much it is too slow here.
-  for (const { about, error } of mixed(/^optane/)) assert(error > -0.5 && error < 0, `${about}: ${error}`);
+  const errors = keptApart.map(({ error }) => Math.abs(error)).sort((a, b) => a - b);
+  assert(errors.reduce((sum, error) => sum + error, 0) / errors.length <= 0.15);
+  assert((errors[Math.ceil(0.9 * errors.length) - 1] ?? Infinity) <= 0.3);
+  for (const { about, error } of mixed(/^(ddr4|optane)/)) assert(Math.abs(error) < 0.15, `${about}: ${error}`);
+});
+
+Deno.test("a line that a thread loads and stores to is one line of cached stores, which the source counts twice", () => {
+  const one = validation.comparisons.find(({ id }) => id === "OS-NUMA-Optane-4-RW_11");
+  const four = validation.comparisons.find(({ id }) => id === "OS-NUMA-Optane-4-RW_41");
+  assertEquals([one?.query.operation, one?.query.readShare, one?.value], ["cached-store", 0, 6.8987 * 2 ** 29]);
+  assertEquals([four?.query.operation, four?.query.readShare, four?.value], [
+    "cached-store",
+    0.75,
+    13.841 * 2 ** 30 / 1.25,
+  ]);
 });
 
 Deno.test("a family is called validated only if its curves can be foretold, and every other says why not", () => {
