@@ -6,6 +6,8 @@
 
 import { shownLines } from "../../base/shown.ts";
 import { bytesText } from "../../base/bytes.ts";
+import { HOURS_PER_MONTH } from "../costs/bill.ts";
+import { HOURS_PER_YEAR } from "../costs/owned.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { weightsOf } from "./by_kernel.ts";
 import type { Banded, Plan, PlanAnswer, PlanBand, PlanBill, PlanTier, SimulatedPlan } from "./plan_types.ts";
@@ -67,9 +69,11 @@ function bestLines(
   ]);
   return [
     ...doubts.map(({ text }) => `cannot be told: ${text}`),
-    `${doubts.length === 0 ? "best " : "leads"}    ${hosts} × ${machine.name}, ${
+    `${doubts.length === 0 ? "best " : "leads"}    ${significant(best.billPerHour)} ${sign} an hour, ${
+      significant(best.billPerHour * HOURS_PER_MONTH)
+    } a month, ${of}: ${hosts} × ${machine.name}, ${
       significant(best.pricePerHour)
-    } ${sign} an hour at prices of ${machine.priceDate}${
+    } ${sign} an hour of it at prices of ${machine.priceDate}${
       machine.priceNote === undefined ? "" : ` (${machine.priceNote})`
     }   simulated`,
     `speed    ${bandedText(best.samplesPerSecond, (value) => `${prefixed(value)} samples/s`)}`,
@@ -81,10 +85,7 @@ function bestLines(
     }`,
     `cost     ${
       bandedText(best.dollarsPerMillionSamples, (value) => `${significant(value)} ${sign}`)
-    } a million samples; ` +
-    `${significant(best.billPerHour)} ${sign} an hour, ${significant(best.billPerHour * 730)} a month, ${
-      significant(best.billPerHour * 8760)
-    } a year: ${of}`,
+    } a million samples; ${significant(best.billPerHour * HOURS_PER_YEAR)} ${sign} a year`,
     `memory   ${machine.tiers.map((tier, k) => tierText(tier, usedBytes[k] ?? 0)).join(", ")} of each machine`,
     ...machine.tiers.flatMap(({ name, outside }) =>
       outside === undefined ? [] : [`note     ${name} is not calibrated: ${outside}`]

@@ -129,6 +129,9 @@ export function sentences(asked: Asked): string[] {
         : `${wayText(name)}: ${why}; at most ${most} for ${machinesText(win.plan)} to win.`,
     );
   }
+  for (const { name, why, plan } of ways) {
+    if (plan === undefined && why !== undefined) found.push(`${wayText(name)}: ${signs(why)}.`);
+  }
   if (bill?.trainers !== undefined) {
     found.push(
       `What trains (${bill.trainers}) is ${

@@ -6,6 +6,7 @@
 
 import { type PlanWin, planWin, type UnpricedMachine } from "../bill.ts";
 import type { Plan, PlanAnswer, PlanMachine, PlanRequest } from "../plan_types.ts";
+import { plan } from "../planner.ts";
 
 /** A way to hold the tables. */
 export interface Way {
@@ -47,8 +48,9 @@ export function waysOf(
   }
   const open = request.unpriced.flatMap((one) => {
     const win = planWin(one, request, answer);
-    return one.machine === undefined ? [] : [{ machine: one.machine, why: one.why, win }];
-  }).sort((a, b) => worth(b.win) - worth(a.win));
+    if (one.machine === undefined) return [];
+    return [{ machine: one.machine, why: win === undefined ? unfitText(one.why, one.machine, request) : one.why, win }];
+  }).sort((a, b) => worth(b.win) - worth(a.win) || holds(b.machine) - holds(a.machine));
   for (const { machine, why, win } of open) {
     // Without a price nothing says whether it would be bought: its parts do, where they are named.
     const way = machine.lines === undefined && machine.purchase === undefined
@@ -67,6 +69,15 @@ export function waysOf(
     return plan === undefined ? Infinity : plan.pricePerHour + (meets(plan) ? 0 : 1e30);
   }
 }
+
+/** Why a machine without a price is no way, whatever it may cost: that the tables do not fit, or the target is missed. */
+function unfitText(why: string, machine: PlanMachine, request: PlanRequest): string {
+  const { best, losers } = plan({ ...request, machines: [{ ...machine, pricePerHour: LEAST }] });
+  return best === undefined && losers[0] !== undefined ? `${why}; ${losers[0].why}` : why;
+}
+
+/** An hour's price that no budget refuses. */
+const LEAST = 1e-9;
 
 function holds({ tiers }: PlanMachine): number {
   return tiers.reduce((sum, { bytes }) => sum + bytes, 0);

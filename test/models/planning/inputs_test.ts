@@ -119,7 +119,7 @@ Deno.test("a plan's text says its bands and what they are made of", async () => 
     otherwise: [],
     losers,
   });
-  assert(open.startsWith("cannot be told: within its band\nleads    1 × "), open);
+  assert(open.startsWith("cannot be told: within its band\nleads    4"), open);
 });
 
 Deno.test("planRequest() says which providers there are when it has no machine", async () => {
