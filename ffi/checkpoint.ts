@@ -52,11 +52,13 @@ const RESTORE_FIELDS: FieldsOf<RestoreOptions> = { path: true, number: true };
  */
 export class PendingCheckpoint implements Disposable {
   readonly #path: string;
+  readonly #ofRanks: boolean;
 
   /** Made by `checkpoint()` of a store or a trainer. */
-  constructor(maker: symbol, path: string, store: NativeHandle, address: bigint) {
+  constructor(maker: symbol, path: string, store: NativeHandle, address: bigint, ofRanks: boolean) {
     checkMaker(maker, "PendingCheckpoint", "checkpoint() of a store or a trainer");
     this.#path = path;
+    this.#ofRanks = ofRanks;
     own(this, new NativeHandle("checkpoint", address, (it) => native().ts_checkpoint_close(it), store, true));
   }
 
@@ -70,6 +72,9 @@ export class PendingCheckpoint implements Disposable {
    * Then, whatever came of it, the checkpoint is closed. Of one that fails or is cancelled nothing stays in the folder, and
    * the next delta has its changes. Progress counts bytes.
    *
+   * Over several ranks it writes this rank's share, and stays open: {@linkcode WdlTrainer.commit} makes the shares a checkpoint,
+   * or hears of those that failed.
+   *
    * @param run Progress and cancellation.
    * @throws {TierstoreError} `TS_EIO`, `TS_EFULL` if the disk has no room, `TS_EFORMAT` if the chain is damaged.
    */
@@ -81,7 +86,7 @@ export class PendingCheckpoint implements Disposable {
         return native().ts_checkpoint_write(checkpoint, control, bytes, capacity);
       });
     } finally {
-      handle.close();
+      if (!this.#ofRanks) handle.close();
     }
   }
 
@@ -107,17 +112,19 @@ export class PendingCheckpoint implements Disposable {
  * @param options What was asked.
  * @param store The store's handle.
  * @param begin Calls C.
+ * @param ofRanks Whether it is a share, which is committed later.
  */
 export function beginCheckpoint(
   options: CheckpointOptions,
   store: NativeHandle,
   begin: (config: bigint, out: BigUint64Array<ArrayBuffer>) => number,
+  ofRanks = false,
 ): PendingCheckpoint {
   checkFields("checkpoint()", options, CHECKPOINT_FIELDS);
   const { path, kind } = options;
   const out = new BigUint64Array(1);
   withConfig(nativeOptions({ path, kind }), (config) => message.check(begin(config, out), "begin a checkpoint"));
-  return new PendingCheckpoint(MAKER, path, store, out[0] ?? 0n);
+  return new PendingCheckpoint(MAKER, path, store, out[0] ?? 0n, ofRanks);
 }
 
 /**
@@ -161,8 +168,10 @@ export interface CheckpointInfo {
   readonly kind?: "full" | "delta";
   /** The number of the checkpoint that a delta stands on. */
   readonly parent?: number;
-  /** Bytes of its data file. */
+  /** Bytes of its data. */
   readonly bytes?: number;
+  /** Data files that it consists of, over ranks one of each. */
+  readonly shares?: number;
   /** Data files that a restore reads: its own and those of what it stands on. */
   readonly links?: number;
   /** Steps that the trainer had trained; of a store without one the step that it was told, absent if it was told none. */
@@ -176,7 +185,9 @@ const STATES = { whole: "whole", abandoned: "abandoned" } as const;
 function infoOf(facts: Record<string, string>): CheckpointInfo {
   const { state = "", problem, kind } = facts;
   const number = (key: string): number | undefined => facts[key] === undefined ? undefined : numberOf(facts, key);
-  const [parent, bytes, links] = ["parent", "bytes", "links"].map(number);
+  const [parent, links] = ["parent", "links"].map(number);
+  const shares = facts["bytes"] === undefined ? undefined : number("shares") ?? 1;
+  const files = Array.from({ length: shares ?? 0 }, (_, i) => number(i === 0 ? "bytes" : `share.${i}.bytes`) ?? 0);
   const step = number("trainer_step") ?? (facts["step_set"] === "1" ? number("step") : undefined);
   return {
     number: numberOf(facts, "checkpoint"),
@@ -184,7 +195,7 @@ function infoOf(facts: Record<string, string>): CheckpointInfo {
     ...(problem === undefined ? {} : { problem }),
     ...(kind === "full" || kind === "delta" ? { kind } : {}),
     ...(kind === "delta" && parent !== undefined ? { parent } : {}),
-    ...(bytes === undefined ? {} : { bytes }),
+    ...(shares === undefined ? {} : { bytes: files.reduce((sum, bytes) => sum + bytes, 0), shares }),
     ...(links === undefined ? {} : { links }),
     ...(step === undefined ? {} : { step }),
     facts,

@@ -200,6 +200,8 @@ export const symbols = {
   // int32_t ts_trainer_checkpoint_begin(ts_trainer *trainer, const ts_config *config, ts_checkpoint **out, char *err,
   //   uint32_t err_cap);
   ts_trainer_checkpoint_begin: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_trainer_checkpoint_commit(ts_trainer *trainer, ts_checkpoint *checkpoint, char *err, uint32_t err_cap);
+  ts_trainer_checkpoint_commit: { parameters: ["u64", "u64", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_trainer_persist(ts_trainer *trainer, const ts_config *config, uint64_t *number, char *err,
   //   uint32_t err_cap);
   ts_trainer_persist: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },

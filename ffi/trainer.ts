@@ -82,10 +82,12 @@ export interface Evaluation {
  */
 export class WdlTrainer implements Disposable {
   readonly #store: EmbeddingStore;
+  readonly #isOneOfMany: boolean;
 
   private constructor(maker: symbol, store: EmbeddingStore, address: bigint, ranks: Ranks | undefined) {
     checkMaker(maker, "WdlTrainer", "WdlTrainer.open()");
     this.#store = store;
+    this.#isOneOfMany = ranks !== undefined && ranks.describe().size > 1;
     const close = (trainer: bigint): number => native().ts_trainer_close(trainer);
     const parents = [handleOf(store, "store"), ...(ranks === undefined ? [] : [handleOf(ranks, "group of ranks")])];
     own(this, new NativeHandle("trainer", address, close, parents));
@@ -215,8 +217,11 @@ export class WdlTrainer implements Disposable {
    * all that belongs to them, dense and wide weights, the state of their optimizers, the step, hence the place in the data.
    * {@linkcode PendingCheckpoint.write} writes it while training goes on.
    *
+   * Over several ranks it is a call of all of them and of one folder that all of them reach; checkpoints are full, and
+   * {@linkcode WdlTrainer.commit} makes them.
+   *
    * @param options Where to, and which kind.
-   * @throws {TierstoreError} As {@linkcode EmbeddingStore.checkpoint}.
+   * @throws {TierstoreError} As {@linkcode EmbeddingStore.checkpoint}; `TS_EUNSUPPORTED` for a delta over ranks.
    */
   checkpoint(options: CheckpointOptions): PendingCheckpoint {
     const store = handleOf(this.#store, "store");
@@ -224,13 +229,37 @@ export class WdlTrainer implements Disposable {
       const trainer = handleOf(this, "trainer").exclusive("begin a checkpoint");
       store.exclusive("begin a checkpoint");
       return native().ts_trainer_checkpoint_begin(trainer, config, out, message.bytes, message.capacity);
-    });
+    }, this.#isOneOfMany);
+  }
+
+  /**
+   * Makes a checkpoint of what the ranks have cut, when each has written its share; writes this rank's, if
+   * {@linkcode PendingCheckpoint.write} did not. A call of all ranks, also of one whose write failed. Then the checkpoint is
+   * closed. Until it succeeds, a restore finds the checkpoint before. Of a trainer without ranks it writes, if that was not done.
+   *
+   * @param checkpoint What {@linkcode WdlTrainer.checkpoint} made.
+   * @throws {TierstoreError} On all ranks that of the lowest one that has one, with its number.
+   */
+  async commit(checkpoint: PendingCheckpoint): Promise<void> {
+    if (!this.#isOneOfMany) return checkpoint.closed ? undefined : await checkpoint.write();
+    const handle = handleOf(checkpoint, "checkpoint");
+    const action = "commit the checkpoint";
+    try {
+      await handle.run(action, () => {}, async (address) => {
+        await runLong(action, handleOf(this, "trainer"), {}, (_control, { bytes, capacity }, trainer) => {
+          return native().ts_trainer_checkpoint_commit(trainer, address, bytes, capacity);
+        });
+      });
+    } finally {
+      handle.close();
+    }
   }
 
   /**
    * Goes on where a checkpoint was made: a trainer that was just opened, on an empty store of any storage type, becomes the one
    * that was checkpointed, and what it trains from here on is the same to the bit. Its options and data must be those of the
-   * checkpoint's trainer, but for threads, executor, stage, memory and fusion of embeddings.
+   * checkpoint's trainer, but for threads, executor, stage, memory and fusion of embeddings. Over ranks it is a call of all of
+   * them; how many there were, and who held which rows, may be different.
    *
    * @param options Which checkpoint.
    * @param run Progress and cancellation; after a restore that did not end, close the trainer and its store.

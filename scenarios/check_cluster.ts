@@ -15,11 +15,11 @@ const TRAINERS: readonly number[] = [1, 2, 4, 8];
 export function checkCluster({ cluster, workload = {}, checkpoint, ablation }: Scenario): Problem[] {
   if (cluster === undefined) return [];
   const problems = [...checkRanks(cluster), ...checkWorkload(workload)];
-  if (checkpoint !== undefined && (checkpoint.interval ?? "none") !== "none") {
+  if (checkpoint?.kind === "delta") {
     problems.push({
-      path: ["checkpoint", "interval"],
-      message: `expected "none" with "cluster", found ${foundText(checkpoint.interval)}`,
-      hint: "ranks write no checkpoints",
+      path: ["checkpoint", "kind"],
+      message: `expected "full" with "cluster", found "delta"`,
+      hint: "checkpoints of ranks are full ones",
     });
   }
   for (const name of ["microBatch", "deterministic"] as const) {

@@ -25,6 +25,7 @@ function readManifest(number: number): Lines {
   const sum = text.lastIndexOf("sum=");
   const counted = new TextEncoder().encode(text.slice(0, sum));
   check(parseInt(text.slice(sum + 4), 16) === crc32c(counted), `manifest ${number} is damaged`);
+  check(text.startsWith("format=1\n"), `manifest ${number} is of several ranks, or of a later version`);
   const pairs = text.slice(0, sum).trimEnd().split("\n").map((line) => line.split(/=(.*)/s));
   return new Map(pairs.map(([key = "", value = ""]) => [key, unescaped(value)]));
 }

@@ -20,6 +20,11 @@ struct ts_checkpoint {
   ts_manifest lines;
   ts_checkpoint_part part; /* no functions: none */
   ts_checkpoint_origin *point; /* of a restore point: what the next one descends from; NULL: it is none */
+  bool shared;                 /* one of several ranks' */
+  uint32_t share;              /* of which: its number; and once it is written, what it is */
+  ts_checkpoint_share written;
+  int32_t status; /* what became of writing a share, for whoever commits: a failure ... */
+  char words[512]; /* ... in words */
 };
 
 void ts_checkpoint_add_part(ts_checkpoint *c, ts_checkpoint_part part) { c->part = part; }
@@ -97,26 +102,27 @@ static void destroy(ts_checkpoint *c) {
   free(c);
 }
 
-int32_t ts_checkpoint_begin(ts_store *store, const ts_config *config, ts_checkpoint **out, char *err_text, uint32_t err_cap) {
+typedef struct asked {
+  const char *path;
+  uint32_t kind;
+} asked;
+
+static int32_t read_options(const ts_store *store, const ts_config *config, asked *out, ts_err err) {
   static const char *const kinds[] = {"full", "delta", "auto", NULL};
-  const ts_err err = {err_text, err_cap};
-  int32_t status = ts_store_check(store, "begin a checkpoint", err);
-  if (status == TS_OK && out == NULL) status = ts_fail(err, TS_EINVAL, "Cannot begin a checkpoint: the output is NULL");
-  if (status != TS_OK) return status;
-  *out = NULL;
   ts_config_reader r = ts_config_read(config, "checkpoint", err);
-  const char *path = ts_config_text(&r, "path", NULL);
-  const uint32_t kind = ts_config_choice(&r, "kind", "auto", kinds);
+  out->path = ts_config_text(&r, "path", NULL);
+  out->kind = ts_config_choice(&r, "kind", "auto", kinds);
   if (ts_config_finish(&r) != TS_OK) return r.status;
-  if (path == NULL || path[0] == '\0') return ts_fail(err, TS_EINVAL, "Cannot begin a checkpoint: option \"path\" is required, a folder");
+  if (out->path == NULL || out->path[0] == '\0')
+    return ts_fail(err, TS_EINVAL, "Cannot begin a checkpoint: option \"path\" is required, a folder");
   if (strcmp(store->storage, "NULL") == 0)
     return ts_fail(err, TS_EUNSUPPORTED, "Cannot begin a checkpoint: storage NULL keeps no rows");
-  ts_checkpoint *c = calloc(1, sizeof *c);
-  if (c == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint: out of memory");
-  c->store = store;
-  bool delta = false;
-  status = open_writer(c, path, kind, &delta, err);
-  if (status == TS_OK) status = ts_cut_begin(store, delta, append, c, &c->cut, err);
+  return TS_OK;
+}
+
+/* Makes the cut of a checkpoint whose writer `status` tells of, and hands it out, or destroys it. */
+static int32_t cut(ts_checkpoint *c, bool delta, int32_t status, ts_checkpoint **out, ts_err err) {
+  if (status == TS_OK) status = ts_cut_begin(c->store, delta, append, c, &c->cut, err);
   if (status == TS_OK) {
     store_lines(c);
     if (c->lines.failed) status = ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint: out of memory");
@@ -127,6 +133,40 @@ int32_t ts_checkpoint_begin(ts_store *store, const ts_config *config, ts_checkpo
   }
   *out = c;
   return TS_OK;
+}
+
+int32_t ts_checkpoint_begin(ts_store *store, const ts_config *config, ts_checkpoint **out, char *err_text, uint32_t err_cap) {
+  const ts_err err = {err_text, err_cap};
+  asked what;
+  int32_t status = ts_store_check(store, "begin a checkpoint", err);
+  if (status == TS_OK && out == NULL) status = ts_fail(err, TS_EINVAL, "Cannot begin a checkpoint: the output is NULL");
+  if (status != TS_OK) return status;
+  *out = NULL;
+  status = read_options(store, config, &what, err);
+  if (status != TS_OK) return status;
+  ts_checkpoint *c = calloc(1, sizeof *c);
+  if (c == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint: out of memory");
+  c->store = store;
+  bool delta = false;
+  status = open_writer(c, what.path, what.kind, &delta, err);
+  return cut(c, delta, status, out, err);
+}
+
+int32_t ts_checkpoint_begin_share(ts_store *store, const ts_config *config, uint32_t number, uint32_t share, ts_checkpoint **out,
+                                  ts_err err) {
+  asked what;
+  *out = NULL;
+  int32_t status = read_options(store, config, &what, err);
+  if (status == TS_OK && what.kind == DELTA)
+    status = ts_fail(err, TS_EUNSUPPORTED, "Cannot begin a delta in %s: over several ranks checkpoints are full; leave kind out", what.path);
+  if (status != TS_OK) return status;
+  ts_checkpoint *c = calloc(1, sizeof *c);
+  if (c == NULL) return ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint: out of memory");
+  *c = (ts_checkpoint){.store = store, .shared = true, .share = share};
+  bool delta = false;
+  status = share == 0 ? open_writer(c, what.path, FULL, &delta, err)
+                      : ts_checkpoint_share_open(store->disk, what.path, number, share, &c->writer, err);
+  return cut(c, false, status, out, err);
 }
 
 int32_t ts_point_begin(ts_store *store, const char *path, uint32_t least, ts_checkpoint_origin *origin, ts_checkpoint **out,
@@ -149,7 +189,7 @@ int32_t ts_point_begin(ts_store *store, const char *path, uint32_t least, ts_che
   return TS_OK;
 }
 
-uint32_t ts_point_number(const ts_checkpoint *c) { return ts_checkpoint_number(c->writer); }
+uint32_t ts_checkpoint_begun_number(const ts_checkpoint *c) { return ts_checkpoint_number(c->writer); }
 
 /* The kept tier's part, before the manifest is there. */
 static int32_t complete(ts_checkpoint *c, ts_err err) {
@@ -158,21 +198,77 @@ static int32_t complete(ts_checkpoint *c, ts_err err) {
   return ts_kept_complete(c->cut, id, sizeof id, err);
 }
 
+bool ts_checkpoint_is_written(const ts_checkpoint *c) { return c->cut == NULL; }
+
+int32_t ts_checkpoint_share_written(const ts_checkpoint *c, ts_checkpoint_share *out, ts_err err) {
+  if (!c->shared) return ts_fail(err, TS_EINVAL, "Cannot commit the checkpoint: it is not one of ranks; writing made it durable");
+  if (c->status != TS_OK) return ts_fail(err, c->status, "%s", c->words);
+  if (c->writer == NULL || c->cut != NULL) return ts_fail(err, TS_EINVAL, "Cannot commit the checkpoint: it is not written, or was committed");
+  *out = c->written;
+  return TS_OK;
+}
+
+uint64_t ts_checkpoint_table_updates(const ts_checkpoint *c, uint32_t table) {
+  char key[64];
+  uint64_t updates = 0;
+  snprintf(key, sizeof key, "table.%u.updates", table);
+  ts_manifest_u64(&c->lines, key, &updates);
+  return updates;
+}
+
+int32_t ts_checkpoint_commit_shares(ts_checkpoint *c, const ts_checkpoint_share *shares, uint32_t count, const uint64_t *updates,
+                                    uint32_t tables, ts_err err) {
+  ts_checkpoint_origin origin;
+  ts_checkpoint_writer *writer = c->writer;
+  if (c->share > 0) {
+    ts_checkpoint_share_leave(writer);
+    c->writer = NULL;
+    return TS_OK;
+  }
+  for (uint32_t i = 0; i < tables; i++) {
+    char key[64];
+    snprintf(key, sizeof key, "table.%u.updates", i);
+    ts_manifest_put(&c->lines, key, "%llu", (unsigned long long)updates[i]);
+  }
+  int32_t status = ts_checkpoint_add_shares(writer, shares, count, err);
+  if (status == TS_OK) {
+    c->writer = NULL;
+    status = ts_checkpoint_commit(writer, &c->lines, &origin, err);
+  }
+  return status;
+}
+
+/* All but the manifest of a share's checkpoint. */
+static int32_t write_cut(ts_checkpoint *c, uint64_t *control, ts_err err) {
+  int32_t status = c->part.write != NULL ? c->part.write(c->part.context, c->writer, &c->lines, err) : TS_OK;
+  free_part(c);
+  if (status == TS_OK) status = ts_cut_write(c->cut, control, err);
+  if (status == TS_OK && c->lines.failed) status = ts_fail(err, TS_ENOMEM, "Cannot write a checkpoint: out of memory");
+  if (status == TS_OK && c->point != NULL) status = complete(c, err);
+  if (status == TS_OK && c->shared) status = ts_checkpoint_share_end(c->writer, &c->written, err);
+  if (status != TS_OK) give_up(c);
+  return status;
+}
+
+/* A share is on the disk; whether it becomes part of a checkpoint the commit says. No delta has what comes after. */
+static int32_t write_share(ts_checkpoint *c, uint64_t *control, ts_err err) {
+  c->status = write_cut(c, control, (ts_err){c->words, sizeof c->words});
+  if (c->status != TS_OK) return ts_fail(err, c->status, "%s", c->words);
+  memset(c->store->origin, 0, sizeof c->store->origin);
+  ts_cut_end(c->cut, false);
+  c->cut = NULL;
+  return TS_OK;
+}
+
 int32_t ts_checkpoint_write(ts_checkpoint *c, uint64_t *control, char *err_text, uint32_t err_cap) {
   const ts_err err = {err_text, err_cap};
   if (c == NULL) return ts_fail(err, TS_EINVAL, "Cannot write a checkpoint: it is NULL");
   int32_t status = ts_store_check(c->store, "write a checkpoint", err);
   if (status != TS_OK) return status;
   if (c->cut == NULL) return ts_fail(err, TS_EINVAL, "Cannot write a checkpoint: it was written before, or could not be");
-  if (c->part.write != NULL) status = c->part.write(c->part.context, c->writer, &c->lines, err);
-  free_part(c);
-  if (status == TS_OK) status = ts_cut_write(c->cut, control, err);
-  if (status == TS_OK && c->lines.failed) status = ts_fail(err, TS_ENOMEM, "Cannot write a checkpoint: out of memory");
-  if (status == TS_OK && c->point != NULL) status = complete(c, err);
-  if (status != TS_OK) {
-    give_up(c);
-    return status;
-  }
+  if (c->shared) return write_share(c, control, err);
+  status = write_cut(c, control, err);
+  if (status != TS_OK) return status;
   ts_checkpoint_origin origin = {0};
   status = ts_checkpoint_commit(c->writer, &c->lines, &origin, err);
   c->writer = NULL;

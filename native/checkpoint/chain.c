@@ -20,17 +20,33 @@ char *ts_chain_file(const char *path, uint32_t number, const char *ending) {
   return asprintf(&all, "%s/%08x%s", path, number, ending) < 0 ? NULL : all;
 }
 
-/* Whether a name is a number and one of our endings, and which. */
-static const char *ending_of(const char *name, uint32_t *number) {
-  static const char *const endings[] = {TS_CHECKPOINT_DATA, TS_CHECKPOINT_FULL_DATA, TS_CHECKPOINT_MANIFEST,
-                                        TS_CHECKPOINT_MANIFEST TS_CHECKPOINT_NEW};
+char *ts_chain_share_file(const char *path, uint32_t number, uint32_t share) {
+  char *all = NULL;
+  return asprintf(&all, "%s/%08x.%04x" TS_CHECKPOINT_DATA, path, number, share) < 0 ? NULL : all;
+}
+
+/* Reads so many hexadecimal digits; false: others are there. */
+static bool read_hex(const char *text, uint32_t digits, uint32_t *out) {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < 8; i++) {
-    const char c = name[i];
-    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return NULL;
+  for (uint32_t i = 0; i < digits; i++) {
+    const char c = text[i];
+    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
     n = n << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
   }
-  *number = n;
+  *out = n;
+  return true;
+}
+
+#define SHARE_DATA "share" /* an ending of ending_of alone */
+
+/* Whether a name is a number and one of our endings, and which; *share is 0 of all but the data of a share. */
+static const char *ending_of(const char *name, uint32_t *number, uint32_t *share) {
+  static const char *const endings[] = {TS_CHECKPOINT_DATA, TS_CHECKPOINT_FULL_DATA, TS_CHECKPOINT_MANIFEST,
+                                        TS_CHECKPOINT_MANIFEST TS_CHECKPOINT_NEW};
+  *share = 0;
+  if (!read_hex(name, 8, number)) return NULL;
+  if (name[8] == '.' && read_hex(name + 9, 4, share) && strcmp(name + 13, TS_CHECKPOINT_DATA) == 0) return SHARE_DATA;
+  *share = 0;
   for (uint32_t i = 0; i < sizeof endings / sizeof *endings; i++)
     if (strcmp(name + 8, endings[i]) == 0) return endings[i];
   return NULL;
@@ -45,8 +61,8 @@ static void *grow(void *array, uint32_t *capacity, size_t each) {
 
 static void take_name(void *context, const char *name) {
   ts_chain *chain = context;
-  uint32_t number;
-  const char *ending = ending_of(name, &number);
+  uint32_t number, share;
+  const char *ending = ending_of(name, &number, &share);
   if (ending == NULL || chain->failed) return;
   chain->highest = TS_MAX(chain->highest, number);
   if (strcmp(ending, TS_CHECKPOINT_MANIFEST) == 0) {
@@ -81,8 +97,8 @@ static int by_number(const void *a, const void *b) {
 
 /* A manifest may name no other file than its own. */
 static bool is_data(uint32_t number, const char *name) {
-  uint32_t n;
-  const char *ending = name == NULL || strlen(name) < 8 ? NULL : ending_of(name, &n);
+  uint32_t n, share;
+  const char *ending = name == NULL || strlen(name) < 8 ? NULL : ending_of(name, &n, &share);
   return ending != NULL && n == number &&
          (strcmp(ending, TS_CHECKPOINT_DATA) == 0 || strcmp(ending, TS_CHECKPOINT_FULL_DATA) == 0);
 }
@@ -91,21 +107,18 @@ static bool is_data(uint32_t number, const char *name) {
 static int32_t understand(ts_chain_link *link, const char *path, ts_err err) {
   const ts_manifest *m = &link->manifest;
   uint64_t format = 0, number = 0, parent = 0;
-  const char *kind = ts_manifest_get(m, "kind"), *crc = ts_manifest_get(m, "blocks_crc32c");
+  const char *kind = ts_manifest_get(m, "kind");
   if (!ts_manifest_u64(m, "format", &format))
     return ts_fail(err, TS_EFORMAT, "Cannot read %s: it has no line \"format\"; it is not a manifest of a checkpoint", path);
-  if (format != TS_CHECKPOINT_FORMAT)
-    return ts_fail(err, TS_EFORMAT, "Cannot read %s: its format is %llu, this version reads %u; use the version that wrote it",
-                   path, (unsigned long long)format, TS_CHECKPOINT_FORMAT);
-  char *end = NULL;
-  link->blocks_crc = crc == NULL ? 0 : (uint32_t)strtoul(crc, &end, 16);
+  const bool shared = format == TS_CHECKPOINT_SHARES_FORMAT;
+  if (format != TS_CHECKPOINT_FORMAT && !shared)
+    return ts_fail(err, TS_EFORMAT, "Cannot read %s: its format is %llu, this version reads %u and %u; use the version that wrote it",
+                   path, (unsigned long long)format, TS_CHECKPOINT_FORMAT, TS_CHECKPOINT_SHARES_FORMAT);
   const bool whole =
       ts_manifest_u64(m, "number", &number) && ts_manifest_u64(m, "parent", &parent) &&
-      ts_manifest_u64(m, "timeline", &link->timeline) && ts_manifest_u64(m, "blocks", &link->blocks) &&
-      ts_manifest_u64(m, "bytes", &link->bytes) && ts_manifest_id(m, "chain", link->chain) &&
-      ts_manifest_id(m, "id", link->id) && ts_manifest_id(m, "file", link->file) && is_data((uint32_t)number, ts_manifest_get(m, "data")) &&
-      (parent == 0 || ts_manifest_id(m, "parent_id", link->parent_id)) && crc != NULL && strlen(crc) == 8 &&
-      *end == '\0' && kind != NULL && (strcmp(kind, "full") == 0 || strcmp(kind, "delta") == 0);
+      ts_manifest_u64(m, "timeline", &link->timeline) && ts_manifest_id(m, "chain", link->chain) && ts_manifest_id(m, "id", link->id) &&
+      is_data((uint32_t)number, ts_manifest_get(m, "data")) && (parent == 0 || ts_manifest_id(m, "parent_id", link->parent_id)) &&
+      kind != NULL && (strcmp(kind, "full") == 0 || (strcmp(kind, "delta") == 0 && !shared)) && ts_chain_take_shares(link);
   if (!whole) return ts_fail(err, TS_EFORMAT, "Cannot read %s: a line of it is missing or is not what it should be", path);
   link->delta = strcmp(kind, "delta") == 0;
   if (number != link->number && !TS_BUG("a doubled manifest is not seen"))
@@ -163,6 +176,7 @@ void ts_chain_free(ts_chain *chain) {
   for (uint32_t i = 0; i < chain->count; i++) {
     ts_manifest_free(&chain->links[i].manifest);
     free(chain->links[i].words);
+    free(chain->links[i].shares);
   }
   for (uint32_t i = 0; i < chain->name_count; i++) free(chain->names[i]);
   free(chain->links);
@@ -178,10 +192,11 @@ ts_chain_link *ts_chain_find(const ts_chain *chain, uint32_t number) {
 }
 
 bool ts_chain_names(const ts_chain *chain, const char *name) {
-  uint32_t number;
-  if (ending_of(name, &number) == NULL) return true;
+  uint32_t number, share;
+  if (ending_of(name, &number, &share) == NULL) return true;
   const ts_chain_link *link = ts_chain_find(chain, number);
   if (link == NULL) return false;
+  if (share > 0) return link->status != TS_OK || share < link->share_count;
   const char *data = ts_manifest_get(&link->manifest, "data");
   return link->status != TS_OK || (strcmp(data, name) == 0 && !TS_BUG("compacted data is taken for a leftover"));
 }
@@ -213,12 +228,11 @@ int32_t ts_chain_forget_older(const ts_chain *chain, ts_err err) {
 }
 
 int32_t ts_chain_forget(const ts_chain *chain, const ts_chain_link *link, ts_err err) {
-  char *data = link->status == TS_OK ? ts_chain_data(chain, link) : NULL;
   int32_t status = remove_file(chain, ts_chain_file(chain->path, link->number, TS_CHECKPOINT_MANIFEST), err);
   const int error = status == TS_OK ? chain->disk->sync_folder(chain->disk, chain->path) : 0;
   if (error != 0) status = ts_disk_fail(err, "synchronise the folder", chain->path, error);
-  if (status == TS_OK && data != NULL) return remove_file(chain, data, err);
-  free(data);
+  for (uint32_t i = 0; status == TS_OK && link->status == TS_OK && i < link->share_count; i++)
+    status = remove_file(chain, ts_chain_data(chain, link, i), err);
   return status;
 }
 
@@ -257,29 +271,6 @@ int32_t ts_chain_current(const ts_chain *chain, const ts_chain_link *link, ts_er
   return ts_fail(err, TS_EINVAL, "Cannot read checkpoint %u of %s: its timeline was abandoned when checkpoint %u was restored and "
                  "went on as checkpoint %u; move the files of later numbers away to go back to it", link->number, chain->path,
                  at->number, newest->number);
-}
-
-char *ts_chain_data(const ts_chain *chain, const ts_chain_link *link) {
-  return ts_chain_path(chain->path, ts_manifest_get(&link->manifest, "data"));
-}
-
-int32_t ts_chain_data_length(const ts_chain *chain, const ts_chain_link *link, ts_err err) {
-  char *path = ts_chain_data(chain, link);
-  if (path == NULL) return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", chain->path);
-  const ts_disk_ops *disk = chain->disk;
-  const int file = disk->open(disk, path);
-  const int64_t bytes = file < 0 ? file : disk->size(disk, file);
-  int32_t status = TS_OK;
-  if (file == -ENOENT)
-    status = ts_fail(err, TS_EFORMAT, "Cannot read checkpoint %u of %s: its data %s is missing", link->number, chain->path, path);
-  else if (bytes < 0)
-    status = ts_disk_fail(err, "read", path, (int)bytes);
-  else if ((uint64_t)bytes != link->bytes && !TS_BUG("the length of data is not compared"))
-    status = ts_fail(err, TS_EFORMAT, "Cannot read %s: it has %lld bytes, %llu were written; it was %s", path, (long long)bytes,
-                     (unsigned long long)link->bytes, (uint64_t)bytes < link->bytes ? "truncated" : "appended to");
-  if (file >= 0) disk->close(disk, file);
-  free(path);
-  return status;
 }
 
 int32_t ts_chain_needed(const ts_chain *chain, ts_chain_link *link, ts_chain_link **out, uint32_t *count, ts_err err) {

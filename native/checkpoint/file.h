@@ -21,6 +21,13 @@ typedef struct ts_checkpoint_origin {
   uint8_t id[TS_CHECKPOINT_ID];
 } ts_checkpoint_origin;
 
+/* One data file of a checkpoint: there is one, or one of each rank (format.h). */
+typedef struct ts_checkpoint_share {
+  uint64_t blocks, bytes;
+  uint32_t blocks_crc; /* CRC32C of all headers */
+  uint8_t file[TS_CHECKPOINT_ID];
+} ts_checkpoint_share;
+
 /* ---- writing ---- */
 
 typedef struct ts_checkpoint_writer ts_checkpoint_writer;
@@ -56,6 +63,18 @@ void ts_checkpoint_identity(const ts_checkpoint_writer *writer, uint8_t out[TS_C
  * either way; after a failure so is what it wrote. Errors: TS_EIO, TS_EFULL, TS_ENOMEM. */
 int32_t ts_checkpoint_commit(ts_checkpoint_writer *writer, const ts_manifest *own, ts_checkpoint_origin *origin,
                              ts_err err);
+/* A writer of one more data file, `share` of 1 or more, of the checkpoint `number` that a writer of another process has begun in
+ * this folder. It takes no lock: that process's stands for it. Errors: TS_EIO, TS_EFULL, TS_ENOMEM. */
+int32_t ts_checkpoint_share_open(const ts_disk_ops *disk, const char *path, uint32_t number, uint32_t share,
+                                 ts_checkpoint_writer **out, ts_err err);
+/* Makes a share's data durable and tells what it is. The writer stays, and abandon removes its file until
+ * ts_checkpoint_share_leave. Errors: TS_EIO, TS_EFULL. */
+int32_t ts_checkpoint_share_end(ts_checkpoint_writer *writer, ts_checkpoint_share *out, ts_err err);
+/* The writer is gone, its file stays: a manifest names it, or the next writer of the folder removes it. */
+void ts_checkpoint_share_leave(ts_checkpoint_writer *writer);
+/* Before the commit: shares[1] to shares[count - 1] are data of the checkpoint as well. Each is looked up, so that a folder that
+ * processes do not share is noticed. Errors: TS_EFORMAT (a file is missing, or has another length), TS_EIO, TS_ENOMEM. */
+int32_t ts_checkpoint_add_shares(ts_checkpoint_writer *writer, const ts_checkpoint_share *shares, uint32_t count, ts_err err);
 /* Removes what was written. NULL: nothing. */
 void ts_checkpoint_abandon(ts_checkpoint_writer *writer);
 
@@ -79,9 +98,9 @@ void ts_checkpoint_reader_close(ts_checkpoint_reader *reader);
 /* Links from 0, the one that was asked for, to links - 1, the full one. */
 uint32_t ts_checkpoint_links(const ts_checkpoint_reader *reader);
 const ts_manifest *ts_checkpoint_link_manifest(const ts_checkpoint_reader *reader, uint32_t link);
-uint64_t ts_checkpoint_link_bytes(const ts_checkpoint_reader *reader, uint32_t link);
+uint64_t ts_checkpoint_link_bytes(const ts_checkpoint_reader *reader, uint32_t link); /* of all its shares */
 ts_checkpoint_origin ts_checkpoint_reader_origin(const ts_checkpoint_reader *reader); /* restored */
-/* Starts reading a link from its first block. Errors: TS_EIO. */
+/* Starts reading a link from the first block of its first share; the others follow. Errors: TS_EIO. */
 int32_t ts_checkpoint_select(ts_checkpoint_reader *reader, uint32_t link, ts_err err);
 /* The next block of the link; the END says that all were there. Errors: TS_EIO, TS_EFORMAT (damaged: file and offset), TS_ENOMEM. */
 int32_t ts_checkpoint_next(ts_checkpoint_reader *reader, ts_checkpoint_block *out, ts_err err);

@@ -3,6 +3,7 @@
  *   <path>/                     the folder of a chain
  *     <number, 8 hex>.ckpt      data of a checkpoint: blocks, one behind the other
  *     <number>.full.ckpt        the same, made by compaction
+ *     <number>.<rank, 4 hex>.ckpt  over ranks: data of ranks 1 and above. Rank 0's is <number>.ckpt
  *     <number>.manifest         text (manifest.h): what the data is. What has no manifest is no checkpoint
  *     <number>.manifest.new     a manifest that was being written
  *
@@ -20,6 +21,10 @@
  *            of them; of other keys its parent speaks. It comes before the first of the table's ROWS and WAITING
  *   STATE    named bytes of a trainer: {length of the name 4, zero 4, offset 8, name, bytes}; count is 1
  * FILTER and STATE are whole in a delta, too.
+ *
+ * Over ranks a checkpoint is full, and its manifest of format 2: line `shares` has the number of data files, and lines
+ * share.<rank>.file, .blocks, .bytes and .blocks_crc32c say of those of ranks 1 and above what the lines without a share say of
+ * rank 0's. A key is in one share alone; STATE is in rank 0's.
  */
 #ifndef TS_CHECKPOINT_FORMAT_H
 #define TS_CHECKPOINT_FORMAT_H
@@ -27,6 +32,7 @@
 #include "base/base.h"
 
 #define TS_CHECKPOINT_FORMAT 1u
+#define TS_CHECKPOINT_SHARES_FORMAT 2u /* of manifests: one with several data files; blocks are of TS_CHECKPOINT_FORMAT */
 #define TS_CHECKPOINT_MAGIC UINT32_C(0x6b434b54) /* "TKCk" */
 #define TS_CHECKPOINT_BLOCK_MOST (UINT64_C(64) << 20) /* payload bytes: what a reader has memory for */
 #define TS_CHECKPOINT_ID 16u                          /* bytes of an identity: random, 32 hexadecimal digits in text */

@@ -106,7 +106,7 @@ static int32_t begin(ts_keeper *k, uint32_t keep, ts_checkpoint_part part, ts_er
     return status;
   }
   k->keep = keep;
-  k->last = ts_point_number(k->point);
+  k->last = ts_checkpoint_begun_number(k->point);
   ts_checkpoint_add_part(k->point, part);
   k->running = pthread_create(&k->thread, NULL, make, k) == 0;
   if (k->running) return TS_OK;

@@ -7,18 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a block: its share, and where in that. */
+typedef struct spot {
+  uint32_t share;
+  uint64_t at;
+} spot;
+
 struct ts_checkpoint_reader {
   const ts_disk_ops *disk;
   ts_chain own, *chain;  /* the chain, its own or lent */
   ts_chain_link **links; /* from the one that was asked for to the full one */
   uint32_t count;
-  /* The link that is being read: */
+  /* The link that is being read, and of it the share: */
   ts_chain_link *link;
+  uint32_t share;
   char *data;
   int file; /* -1: none */
   uint64_t at, shown, blocks; /* the next block, the one that came last, those so far */
   uint32_t blocks_crc;
-  uint64_t *before; /* where its BEFORE blocks lie */
+  spot *before; /* where its BEFORE blocks lie */
   uint64_t before_count, before_capacity;
   unsigned char *payload;
   uint64_t payload_capacity;
@@ -110,15 +117,27 @@ const char *ts_checkpoint_where(const ts_checkpoint_reader *r, char *out, size_t
   return out;
 }
 
-int32_t ts_checkpoint_select(ts_checkpoint_reader *r, uint32_t link, ts_err err) {
+/* Opens the data of a share of a link. */
+static int32_t open_share(ts_checkpoint_reader *r, ts_chain_link *link, uint32_t share, ts_err err) {
   deselect(r);
-  r->at = r->blocks = r->before_count = 0;
-  r->blocks_crc = 0;
-  if ((r->data = ts_chain_data(r->chain, r->links[link])) == NULL) return no_memory(r, err);
+  if ((r->data = ts_chain_data(r->chain, link, share)) == NULL) return no_memory(r, err);
   r->file = r->disk->open(r->disk, r->data);
   if (r->file < 0) return ts_disk_fail(err, "open", r->data, r->file);
-  r->link = r->links[link];
+  r->link = link;
+  r->share = share;
   return TS_OK;
+}
+
+/* From the first block of a share. */
+static int32_t begin_share(ts_checkpoint_reader *r, ts_chain_link *link, uint32_t share, ts_err err) {
+  r->at = r->blocks = 0;
+  r->blocks_crc = 0;
+  return open_share(r, link, share, err);
+}
+
+int32_t ts_checkpoint_select(ts_checkpoint_reader *r, uint32_t link, ts_err err) {
+  r->before_count = 0;
+  return begin_share(r, r->links[link], 0, err);
 }
 
 /* Words for a part whose checksum is wrong. */
@@ -144,7 +163,8 @@ static int32_t misplaced(const ts_checkpoint_reader *r, uint64_t place, const ch
 
 /* The block at a place, checked. */
 static int32_t read_block(ts_checkpoint_reader *r, uint64_t place, ts_block_header *header, ts_err err) {
-  const uint64_t left = r->link->bytes - place;
+  const ts_checkpoint_share *share = &r->link->shares[r->share];
+  const uint64_t left = share->bytes - place;
   if (left < sizeof *header) return misplaced(r, place, "is cut off by the end of the file", err);
   int error = ts_disk_read(r->disk, r->file, header, sizeof *header, place);
   if (error != 0) return ts_disk_fail(err, "read", r->data, error);
@@ -153,7 +173,7 @@ static int32_t read_block(ts_checkpoint_reader *r, uint64_t place, ts_block_head
     return damaged(r, place, place, offsetof(ts_block_header, header_crc), header->header_crc, crc, "header", err);
   if (header->magic != TS_CHECKPOINT_MAGIC || header->format != TS_CHECKPOINT_FORMAT)
     return misplaced(r, place, "is of another format; use the version that wrote it", err);
-  if ((memcmp(header->file, r->link->file, TS_CHECKPOINT_ID) != 0 || header->number != r->link->number) &&
+  if ((memcmp(header->file, share->file, TS_CHECKPOINT_ID) != 0 || header->number != r->link->number) &&
       !TS_BUG("a block of another file is not seen"))
     return misplaced(r, place, "was written for another file", err);
   if (header->place != place && !TS_BUG("a block of another place is not seen")) return misplaced(r, place, "was written for another place", err);
@@ -187,25 +207,27 @@ static ts_checkpoint_block block_of(ts_checkpoint_reader *r, const ts_block_head
                                .payload = r->payload};
 }
 
-static bool note_before(ts_checkpoint_reader *r, uint64_t place) {
+static bool note_before(ts_checkpoint_reader *r, uint64_t at) {
   if (r->before_count == r->before_capacity) {
     const uint64_t capacity = r->before_capacity * 2 + 64;
-    uint64_t *before = realloc(r->before, capacity * sizeof *before);
+    spot *before = realloc(r->before, capacity * sizeof *before);
     if (before == NULL) return false;
     r->before = before;
     r->before_capacity = capacity;
   }
-  r->before[r->before_count++] = place;
+  r->before[r->before_count++] = (spot){r->share, at};
   return true;
 }
 
 int32_t ts_checkpoint_next(ts_checkpoint_reader *r, ts_checkpoint_block *out, ts_err err) {
   *out = (ts_checkpoint_block){0};
-  if (r->at == r->link->bytes) {
-    if (r->blocks != r->link->blocks || r->blocks_crc != r->link->blocks_crc)
+  for (const ts_checkpoint_share *share; r->at == (share = &r->link->shares[r->share])->bytes;) {
+    if (r->blocks != share->blocks || r->blocks_crc != share->blocks_crc)
       return ts_fail(err, TS_EFORMAT, "Cannot read %s: its %llu blocks are not the %llu that were written", r->data,
-                     (unsigned long long)r->blocks, (unsigned long long)r->link->blocks);
-    return TS_OK;
+                     (unsigned long long)r->blocks, (unsigned long long)share->blocks);
+    if (r->share + 1 == r->link->share_count) return TS_OK;
+    const int32_t status = begin_share(r, r->link, r->share + 1, err);
+    if (status != TS_OK) return status;
   }
   ts_block_header header;
   const int32_t status = read_block(r, r->at, &header, err);
@@ -222,7 +244,9 @@ int32_t ts_checkpoint_previous_before(ts_checkpoint_reader *r, ts_checkpoint_blo
   *out = (ts_checkpoint_block){0};
   if (r->before_count == 0) return TS_OK;
   ts_block_header header;
-  const int32_t status = read_block(r, r->before[--r->before_count], &header, err);
+  const spot before = r->before[--r->before_count];
+  int32_t status = before.share == r->share ? TS_OK : open_share(r, r->link, before.share, err);
+  if (status == TS_OK) status = read_block(r, before.at, &header, err);
   if (status == TS_OK) *out = block_of(r, &header);
   return status;
 }

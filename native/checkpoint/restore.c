@@ -75,13 +75,40 @@ static bool is_cancelled(const restore *r) {
   return r->control != NULL && __atomic_load_n(&r->control[TS_CONTROL_CANCEL], __ATOMIC_RELAXED) != 0;
 }
 
-static int32_t take_block(restore *r, const ts_checkpoint_block *block, ts_err err) {
+/* Moves the entries whose keys this store is to have to the front of the payload, which is the reader's memory and not read
+ * again. Every entry begins with its key. */
+static int32_t choose(const restore *r, ts_checkpoint_block *block, ts_err err) {
+  if (block->kind == TS_BLOCK_FILTER)
+    return ts_fail(err, TS_EUNSUPPORTED, "Cannot restore over ranks: table \"%s\" has a Bloom filter, whose counters cannot be taken apart",
+                   r->store->tables[r->numbers[block->table]]->name);
+  const uint64_t each = block->count == 0 ? 0 : block->bytes / block->count;
+  if (block->count != 0 && (each < sizeof(int64_t) || each * block->count != block->bytes))
+    return lacks("blocks' entries, which do not fit their length", err);
+  unsigned char *payload = (unsigned char *)block->payload;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < block->count; i++) {
+    int64_t key;
+    memcpy(&key, payload + i * each, sizeof key);
+    if (!r->part->keeps(r->part->context, r->numbers[block->table], key)) continue;
+    if (kept != i) memcpy(payload + kept * each, payload + i * each, each);
+    kept++;
+  }
+  block->count = kept;
+  block->bytes = kept * each;
+  return TS_OK;
+}
+
+static int32_t take_block(restore *r, ts_checkpoint_block *block, ts_err err) {
   static const int parts[] = {[TS_BLOCK_ROWS] = TS_CUT_ROWS, [TS_BLOCK_BEFORE] = TS_CUT_BEFORE, [TS_BLOCK_WAITING] = TS_CUT_WAITING,
                               [TS_BLOCK_FILTER] = TS_CUT_FILTER};
   if (is_cancelled(r)) return ts_fail(err, TS_ECANCELLED, "Cannot restore a store: it was cancelled");
   if (r->control != NULL) __atomic_fetch_add(&r->control[TS_CONTROL_DONE], block->bytes, __ATOMIC_RELAXED);
   if (block->kind == TS_BLOCK_STATE) return TS_OK;
   if (block->table >= r->tables) return lacks("every table that its blocks are of", err);
+  if (r->part != NULL && r->part->keeps != NULL) {
+    const int32_t status = choose(r, block, err);
+    if (status != TS_OK || block->count == 0) return status;
+  }
   return ts_refill_part(r->refill, (ts_cut_part)parts[block->kind], r->numbers[block->table], block->count, block->payload, block->bytes,
                         err);
 }

@@ -23,6 +23,8 @@ struct ts_checkpoint_writer {
   bool replaces;       /* the newest checkpoint's data by that of a full one */
   bool kept;           /* its manifest may be there: its data stays */
   uint32_t number, parent;
+  ts_checkpoint_share *shares; /* of other ranks, from 1 on; NULL: none */
+  uint32_t share_count;
   uint64_t timeline;
   uint8_t chain[TS_CHECKPOINT_ID], id[TS_CHECKPOINT_ID], parent_id[TS_CHECKPOINT_ID], file_id[TS_CHECKPOINT_ID];
 };
@@ -79,7 +81,7 @@ static void take_newest(ts_checkpoint_writer *w, const ts_chain_link *newest) {
   w->timeline = newest->timeline;
   w->parent = newest->parent;
   memcpy(w->chain, newest->chain, TS_CHECKPOINT_ID);
-  memcpy(w->id, TS_BUG("compaction gives another identity") ? newest->file : newest->id, TS_CHECKPOINT_ID);
+  memcpy(w->id, TS_BUG("compaction gives another identity") ? newest->shares[0].file : newest->id, TS_CHECKPOINT_ID);
   memcpy(w->parent_id, newest->parent_id, TS_CHECKPOINT_ID);
 }
 
@@ -87,27 +89,38 @@ static void destroy(ts_checkpoint_writer *w) {
   if (w->file >= 0) w->disk->close(w->disk, w->file);
   if (w->folder >= 0) w->disk->close(w->disk, w->folder);
   pthread_mutex_destroy(&w->lock);
+  free(w->shares);
   free(w->path);
   free(w->data);
   free(w);
 }
 
-/* A writer with the folder and what is in it; NULL on failure. */
-static ts_checkpoint_writer *begin(const ts_disk_ops *disk, const char *path, ts_chain *chain, int32_t *status,
-                                   ts_err err) {
-  *chain = (ts_chain){0};
+/* A writer of a folder. */
+static ts_checkpoint_writer *make(const ts_disk_ops *disk, const char *path, ts_err err) {
   ts_checkpoint_writer *w = calloc(1, sizeof *w);
   char *copy = strdup(path);
   if (w == NULL || copy == NULL) {
     free(w);
     free(copy);
-    *status = ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint in %s: out of memory", path);
+    ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint in %s: out of memory", path);
     return NULL;
   }
   w->disk = disk == NULL ? &ts_disk_system : disk;
   w->path = copy;
   w->folder = w->file = -1;
   pthread_mutex_init(&w->lock, NULL);
+  return w;
+}
+
+/* A writer with the folder and what is in it; NULL on failure. */
+static ts_checkpoint_writer *begin(const ts_disk_ops *disk, const char *path, ts_chain *chain, int32_t *status,
+                                   ts_err err) {
+  *chain = (ts_chain){0};
+  ts_checkpoint_writer *w = make(disk, path, err);
+  if (w == NULL) {
+    *status = TS_ENOMEM;
+    return NULL;
+  }
   *status = take_folder(w, err);
   if (*status == TS_OK) *status = ts_chain_read(w->disk, w->path, chain, err);
   if (*status == TS_OK) return w;
@@ -238,9 +251,19 @@ uint32_t ts_checkpoint_number(const ts_checkpoint_writer *w) { return w->number;
 
 void ts_checkpoint_identity(const ts_checkpoint_writer *w, uint8_t out[TS_CHECKPOINT_ID]) { memcpy(out, w->id, TS_CHECKPOINT_ID); }
 
+static void share_lines(const ts_checkpoint_share *share, uint32_t i, ts_manifest *out) {
+  char key[64];
+#define KEY(name) (snprintf(key, sizeof key, "share.%u." name, i), key)
+  ts_manifest_put_id(out, KEY("file"), share->file);
+  ts_manifest_put(out, KEY("blocks"), "%llu", (unsigned long long)share->blocks);
+  ts_manifest_put(out, KEY("bytes"), "%llu", (unsigned long long)share->bytes);
+  ts_manifest_put(out, KEY("blocks_crc32c"), "%08x", share->blocks_crc);
+#undef KEY
+}
+
 /* This layer's lines, then the caller's. */
 static void fill_manifest(const ts_checkpoint_writer *w, const ts_manifest *own, ts_manifest *out) {
-  ts_manifest_put(out, "format", "%u", TS_CHECKPOINT_FORMAT);
+  ts_manifest_put(out, "format", "%u", w->shares == NULL ? TS_CHECKPOINT_FORMAT : TS_CHECKPOINT_SHARES_FORMAT);
   ts_manifest_put_id(out, "chain", w->chain);
   ts_manifest_put(out, "number", "%u", w->number);
   ts_manifest_put_id(out, "id", w->id);
@@ -253,6 +276,8 @@ static void fill_manifest(const ts_checkpoint_writer *w, const ts_manifest *own,
   ts_manifest_put(out, "blocks", "%llu", (unsigned long long)w->blocks);
   ts_manifest_put(out, "bytes", "%llu", (unsigned long long)w->bytes);
   ts_manifest_put(out, "blocks_crc32c", "%08x", w->blocks_crc);
+  if (w->shares != NULL) ts_manifest_put(out, "shares", "%u", w->share_count);
+  for (uint32_t i = 1; i < w->share_count; i++) share_lines(&w->shares[i], i, out);
   if (own != NULL && own->failed) out->failed = true;
   for (uint32_t i = 0; own != NULL && i < own->count; i++)
     if (ts_manifest_get(out, own->lines[i].key) == NULL)
@@ -359,6 +384,56 @@ int32_t ts_checkpoint_commit(ts_checkpoint_writer *w, const ts_manifest *own, ts
   if (w->replaces) status = remove_older(w, err);
   destroy(w);
   return status;
+}
+
+/* ---- shares ---- */
+
+int32_t ts_checkpoint_share_open(const ts_disk_ops *disk, const char *path, uint32_t number, uint32_t share,
+                                 ts_checkpoint_writer **out, ts_err err) {
+  *out = NULL;
+  ts_checkpoint_writer *w = make(disk, path, err);
+  if (w == NULL) return TS_ENOMEM;
+  w->number = number;
+  int32_t status = random_id(w->file_id, err);
+  if (status == TS_OK && (w->data = ts_chain_share_file(path, number, share)) == NULL)
+    status = ts_fail(err, TS_ENOMEM, "Cannot begin a checkpoint in %s: out of memory", path);
+  if (status == TS_OK && (w->file = w->disk->create(w->disk, w->data)) < 0) {
+    status = ts_disk_fail(err, "create", w->data, w->file);
+    w->file = -1;
+  }
+  if (status == TS_OK) *out = w;
+  else destroy(w);
+  return status;
+}
+
+int32_t ts_checkpoint_share_end(ts_checkpoint_writer *w, ts_checkpoint_share *out, ts_err err) {
+  if (w->status != TS_OK) return ts_fail(err, w->status, "%s", w->words);
+  int32_t status = sync_data(w, err);
+  const int error = status == TS_OK ? w->disk->sync_folder(w->disk, w->path) : 0; /* the file's name, as this machine has made it */
+  if (error != 0) status = ts_disk_fail(err, "synchronise the folder", w->path, error);
+  *out = (ts_checkpoint_share){.blocks = w->blocks, .bytes = w->bytes, .blocks_crc = w->blocks_crc};
+  memcpy(out->file, w->file_id, TS_CHECKPOINT_ID);
+  return status;
+}
+
+void ts_checkpoint_share_leave(ts_checkpoint_writer *w) {
+  if (w != NULL) destroy(w);
+}
+
+int32_t ts_checkpoint_add_shares(ts_checkpoint_writer *w, const ts_checkpoint_share *shares, uint32_t count, ts_err err) {
+  int32_t status = TS_OK;
+  for (uint32_t i = 1; status == TS_OK && i < count; i++) {
+    char *data = ts_chain_share_file(w->path, w->number, i);
+    if (data == NULL) return ts_fail(err, TS_ENOMEM, "Cannot commit a checkpoint in %s: out of memory", w->path);
+    status = ts_chain_file_length(w->disk, data, w->path, w->number, shares[i].bytes, err);
+    free(data);
+  }
+  if (status != TS_OK || count < 2) return status;
+  w->shares = malloc(count * sizeof *shares);
+  if (w->shares == NULL) return ts_fail(err, TS_ENOMEM, "Cannot commit a checkpoint in %s: out of memory", w->path);
+  memcpy(w->shares, shares, count * sizeof *shares);
+  w->share_count = count;
+  return TS_OK;
 }
 
 void ts_checkpoint_abandon(ts_checkpoint_writer *w) {

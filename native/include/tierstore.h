@@ -636,6 +636,16 @@ TS_API int32_t ts_trainer_set_parameters(ts_trainer *trainer, const char *name, 
  * ts_checkpoint_begin. */
 TS_API int32_t ts_trainer_checkpoint_begin(ts_trainer *trainer, const ts_config *config, ts_checkpoint **out, char *err,
                                            uint32_t err_cap);
+
+/* Over several ranks a checkpoint is one of all of them, in a folder that all of them reach. ts_trainer_checkpoint_begin is a call
+ * of all ranks: each cuts its rows, between the same two calls. ts_checkpoint_write brings a rank's share to the disk, beside
+ * training; then this call of all ranks makes it a checkpoint, of which rank 0 writes the manifest. It writes what is not written
+ * yet. Until it succeeds the folder has what it had before, and a job that ends meanwhile leaves files that the next writer
+ * removes. After a write that failed it is to be called as well: the others wait for it. Full ones only. It succeeds on all ranks
+ * or on none, but for a failure after the manifest was written. Of a process alone it writes, if ts_checkpoint_write did not.
+ * ts_checkpoint_close as before. Errors: of the lowest rank that has one those of ts_checkpoint_write, with its number;
+ * TS_EFORMAT: rank 0 does not see another rank's file; TS_EINVAL. */
+TS_API int32_t ts_trainer_checkpoint_commit(ts_trainer *trainer, ts_checkpoint *checkpoint, char *err, uint32_t err_cap);
 /* ts_store_persist of the trainer's store, with what the trainer has beside it. A trainer that is opened on a store that was taken
  * up at such a point (ts_store_resume) goes on from it. */
 TS_API int32_t ts_trainer_persist(ts_trainer *trainer, const ts_config *config, uint64_t *number, char *err, uint32_t err_cap);
@@ -644,7 +654,10 @@ TS_API int32_t ts_trainer_persist(ts_trainer *trainer, const ts_config *config, 
  * of the checkpoint trained after it in the same calls. Data and options must be those of that trainer, but for the ones marked
  * *, threads and the path of the data. Options and `control`: as ts_store_restore. Errors: as ts_store_restore, TS_EINVAL also
  * for an option that differs, which is named with both values, and for a checkpoint of a store without a trainer. After an error
- * the trainer is as it was. */
+ * the trainer is as it was.
+ * Over ranks it is a call of all of them, from a folder that all of them reach: each takes the rows that it holds now, whatever the
+ * number of ranks, the layout and the tiers were that wrote them. It succeeds on all or on none. Errors then also: TS_EUNSUPPORTED
+ * (a table with a Bloom filter). */
 TS_API int32_t ts_trainer_restore(ts_trainer *trainer, const ts_config *config, uint64_t *control, char *err, uint32_t err_cap);
 
 /* ---- machine -------------------------------------------------------------------------------------------- */

@@ -118,11 +118,14 @@ int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config 
 /* ---- calls of all ranks ---- */
 
 int32_t ts_rank_agree(ts_trainer *t, int32_t status, ts_err err) {
-  if (t->over == NULL) return status;
+  return t->over == NULL ? status : ts_rank_agree_about(t, status, 0, "state", err);
+}
+
+int32_t ts_rank_agree_about(ts_trainer *t, int32_t status, uint64_t word, const char *what, ts_err err) {
   if (t->over->status != TS_OK) return ts_fail(err, t->over->status, "%s", t->over->message);
   char text[512];
   snprintf(text, sizeof text, "%s", status == TS_OK || err.text == NULL ? "" : err.text);
-  const int32_t agreed = ts_ranks_agree(t->over->ranks, status, 0, "state", (ts_err){text, sizeof text});
+  const int32_t agreed = ts_ranks_agree(t->over->ranks, status, word, what, (ts_err){text, sizeof text});
   return agreed == TS_OK ? TS_OK : ts_fail(err, agreed, "%s", text);
 }
 

@@ -123,6 +123,12 @@ int32_t ts_trainer_make(ts_store *store, ts_ranks *ranks, const ts_config *confi
 void ts_rank_close(ts_trainer *trainer);
 /* TS_OK on all ranks, or the same error on all (ts_ranks_agree); a trainer of one process has its own. */
 int32_t ts_rank_agree(ts_trainer *trainer, int32_t status, ts_err err);
+/* The same about a word that must be equal on all of them as well. */
+int32_t ts_rank_agree_about(ts_trainer *trainer, int32_t status, uint64_t word, const char *what, ts_err err);
+/* Whether the trainer is one of two ranks or more. */
+static inline bool ts_trainer_is_one_of_many(const ts_trainer *t) { return t->over != NULL && t->over->ranks->ops.size > 1; }
+/* rank_checkpoint.c: begins a checkpoint of all ranks (ts_trainer_checkpoint_begin); status: how this rank went so far. */
+int32_t ts_rank_checkpoint_begin(ts_trainer *trainer, const ts_config *config, int32_t status, ts_checkpoint **out, ts_err err);
 int32_t ts_rank_digest(ts_trainer *trainer, uint64_t *digest, ts_err err);
 /* value[0..n-1] become their sums over the ranks; n up to 2. */
 int32_t ts_rank_sum_counts(ts_trainer *trainer, uint64_t *values, uint32_t n, ts_err err);

@@ -1,7 +1,8 @@
 /**
  * What ranks say, over a launcher that puts the output of all of them into one stream. Launchers read pipes by blocks and put
  * blocks of several ranks behind one another, wherever a line ends. So a message is cut into lines of one length, of which a
- * block holds a whole number: none is ever torn. Each says the rank's number and whether more of the message follows.
+ * block holds a whole number: none is ever torn. Each says the rank's number and whether more of the message follows. They go
+ * to the standard error, which is a pipe: Open MPI makes the standard output a terminal, whose blocks end anywhere.
  *
  * @module
  */
@@ -34,7 +35,8 @@ export class RankReader {
   /**
    * Takes a line of the stream.
    *
-   * @returns The message that it ends, "more" if it goes on, or undefined for a line that is a library's or the launcher's own.
+   * @returns The message that it ends, "more" if it goes on, or undefined for a line that is a library's or the launcher's own,
+   * or that another's has torn.
    */
   read(line: string): { readonly rank: number; readonly message: WorkerMessage } | "more" | undefined {
     const [, number = "", sign, part = ""] = FORM.exec(line) ?? [];
@@ -43,6 +45,11 @@ export class RankReader {
     const text = (this.#begun.get(rank) ?? "") + part;
     if (sign === "+") this.#begun.set(rank, text);
     else this.#begun.delete(rank);
-    return sign === "+" ? "more" : { rank, message: JSON.parse(text) as WorkerMessage };
+    if (sign === "+") return "more";
+    try {
+      return { rank, message: JSON.parse(text) as WorkerMessage };
+    } catch {
+      return undefined;
+    }
   }
 }

@@ -101,16 +101,16 @@ export async function runRanks(
   };
   const reader = new RankReader();
   const listen = async () => {
-    for await (const line of linesOf(child.stdout)) {
+    for await (const line of linesOf(child.stderr)) {
       const read = reader.read(line);
       if (read === undefined) print(line);
       else if (read !== "more") hear(read.rank, read.message);
     }
   };
-  const listenToErrors = async () => {
-    for await (const line of linesOf(child.stderr)) print(line);
+  const listenToOutput = async () => {
+    for await (const line of linesOf(child.stdout)) print(line);
   };
-  const heard = Promise.all([listen(), listenToErrors()]);
+  const heard = Promise.all([listen(), listenToOutput()]);
   const status = await child.status;
   signal?.removeEventListener("abort", stop);
   await ending.end();

@@ -1,6 +1,6 @@
 /**
  * One rank of a sample's job: a launcher starts as many of this process as the job has ranks, each with the
- * {@linkcode RankJob} as its argument. What it has to say goes to standard output in short lines with its number
+ * {@linkcode RankJob} as its argument. What it has to say goes to the standard error in short lines with its number
  * (`rank_lines.ts`). Rank 0's standard input is held open by the run; its end means that the run is gone, and ends all ranks.
  *
  * @module
@@ -12,13 +12,14 @@ import { WdlTrainer } from "../../ffi/trainer.ts";
 import { rankLines } from "./rank_lines.ts";
 import type { QualityOutcome, RankHello, RankJob, SpeedOutcome, WorkerMessage } from "./worker_protocol.ts";
 import type { WorkerStore } from "./worker_protocol.ts";
+import { withRestore } from "./worker_checkpoints.ts";
 import { quality, speed } from "./worker_tasks.ts";
 
 function sayAs(rank: number): (message: WorkerMessage) => void {
   return (message) => {
     for (const line of rankLines(rank, message)) {
       const bytes = new TextEncoder().encode(line);
-      for (let written = 0; written < bytes.length;) written += Deno.stdout.writeSync(bytes.subarray(written));
+      for (let written = 0; written < bytes.length;) written += Deno.stderr.writeSync(bytes.subarray(written));
     }
   };
 }
@@ -69,16 +70,27 @@ async function train(
   say: (message: WorkerMessage) => void,
 ): Promise<SpeedOutcome | QualityOutcome> {
   const { rank, trainers } = ranks.describe();
-  using folders = new RankFolders(servers > 0 && rank < trainers ? empty : spec.store, rank);
-  using store = EmbeddingStore.open(folders.store);
-  using trainer = WdlTrainer.open(store, spec.trainer, ranks);
-  const tools = {
-    trainer,
-    ranks,
-    signal: new AbortController().signal,
-    say: (message: WorkerMessage) => rank === 0 ? say(message) : undefined,
+  const storage = servers > 0 && rank < trainers ? empty : spec.store;
+  const { signal } = new AbortController();
+  const trained = async (): Promise<SpeedOutcome | QualityOutcome> => {
+    using folders = new RankFolders(storage, rank);
+    using store = EmbeddingStore.open(folders.store);
+    using trainer = WdlTrainer.open(store, spec.trainer, ranks);
+    const tools = {
+      trainer,
+      ranks,
+      signal,
+      say: (message: WorkerMessage) => rank === 0 ? say(message) : undefined,
+    };
+    return spec.task === "speed" ? await speed(spec, store, tools) : await quality(spec, tools);
   };
-  return spec.task === "speed" ? await speed(spec, store, tools) : await quality(spec, tools);
+  const outcome = await trained();
+  if (spec.task !== "speed" || outcome.task !== "speed") return outcome;
+  using folders = new RankFolders(storage, rank);
+  return await withRestore(spec, outcome, () => {
+    const store = EmbeddingStore.open(folders.store);
+    return { store, trainer: WdlTrainer.open(store, spec.trainer, ranks) };
+  }, signal);
 }
 
 /** Locks the files that say whose the job's folders are, until this process ends. */

@@ -8,29 +8,13 @@
 
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
-import { restoreNewest } from "./worker_checkpoints.ts";
+import { withRestore } from "./worker_checkpoints.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerSpec } from "./worker_protocol.ts";
-import { quality, type Spec, speed } from "./worker_tasks.ts";
+import { quality, speed } from "./worker_tasks.ts";
 
 function say(message: WorkerMessage): void {
   const bytes = new TextEncoder().encode(JSON.stringify(message) + "\n");
   for (let written = 0; written < bytes.length;) written += Deno.stdout.writeSync(bytes.subarray(written));
-}
-
-/** The outcome with what it takes to come back to it, in a store and a trainer of their own. */
-async function withRestore(
-  { store: storage, trainer: model, ...spec }: Spec<"speed">,
-  outcome: SpeedOutcome,
-  signal: AbortSignal,
-): Promise<SpeedOutcome> {
-  const { checkpoint } = outcome;
-  const last = checkpoint?.written.at(-1);
-  if (checkpoint === undefined || last === undefined || spec.checkpoint === undefined) return outcome;
-  using store = EmbeddingStore.open(storage);
-  using trainer = WdlTrainer.open(store, model);
-  const expected = last.step === outcome.stepNs.length ? outcome.digest : undefined;
-  const restored = await restoreNewest(trainer, spec.checkpoint.path, expected, signal);
-  return { ...outcome, checkpoint: { ...checkpoint, ...restored } };
 }
 
 /** Locks the files that say whose the folders are, until this process ends. */
@@ -51,7 +35,11 @@ async function train(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcom
 async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
   await own(spec.owners ?? []);
   const outcome = await train(spec, signal);
-  return spec.task === "speed" && outcome.task === "speed" ? await withRestore(spec, outcome, signal) : outcome;
+  if (spec.task !== "speed" || outcome.task !== "speed") return outcome;
+  return await withRestore(spec, outcome, () => {
+    const store = EmbeddingStore.open(spec.store);
+    return { store, trainer: WdlTrainer.open(store, spec.trainer) };
+  }, signal);
 }
 
 /** The first line of standard input; `gone` aborts when the input ends, since the run that holds it open is gone. */

@@ -4,10 +4,11 @@
  * @module
  */
 
-import { inspectCheckpoints } from "../../ffi/checkpoint.ts";
+import { inspectCheckpoints, type PendingCheckpoint } from "../../ffi/checkpoint.ts";
 import type { RunOptions } from "../../ffi/run.ts";
+import type { EmbeddingStore } from "../../ffi/store.ts";
 import type { TrainResult, WdlTrainer } from "../../ffi/trainer.ts";
-import type { SpeedOutcome } from "./worker_protocol.ts";
+import type { SpeedOutcome, WorkerSpec } from "./worker_protocol.ts";
 
 type Written = NonNullable<SpeedOutcome["checkpoint"]>["written"][number];
 
@@ -35,9 +36,31 @@ function joined(parts: readonly TrainResult[]): TrainResult {
   };
 }
 
+/** A checkpoint on its way, and what is known of it. */
+interface UnderWay {
+  readonly checkpoint: PendingCheckpoint;
+  /** The time when it, or this rank's share, was on the disk. */
+  readonly writing: Promise<number>;
+  readonly cut: number;
+  readonly entry: Omit<Written, "durableNs" | "bytes">;
+}
+
+/** Waits until a checkpoint is durable: one of ranks is when all of them have committed it. */
+async function settle(
+  trainer: WdlTrainer,
+  path: string,
+  { checkpoint, writing, cut, entry }: UnderWay,
+): Promise<Written> {
+  await Promise.allSettled([writing]);
+  const ofRanks = !checkpoint.closed;
+  await trainer.commit(checkpoint); // a share that could not be written fails here, on all ranks
+  const durable = ofRanks ? performance.now() : await writing;
+  return { ...entry, durableNs: (durable - cut) * NS, bytes: inspectCheckpoints(path).at(-1)?.bytes ?? 0 };
+}
+
 /**
  * Trains, and cuts a checkpoint after every so many counted steps. It is written while training goes on; who comes to the
- * next cut before it is durable waits.
+ * next cut before it is durable waits. Ranks commit one before the cut of the next, and are together then.
  *
  * @param trainer What trains.
  * @param counts Steps before the counted ones, and those.
@@ -52,7 +75,11 @@ export async function trainWithCheckpoints(
 ): Promise<{ readonly result: TrainResult; readonly written: readonly Written[] }> {
   const parts: TrainResult[] = [];
   const written: Written[] = [];
-  let writing: Promise<void> = Promise.resolve();
+  let underWay: UnderWay | undefined;
+  const finish = async (): Promise<void> => {
+    if (underWay !== undefined) written.push(await settle(trainer, path, underWay));
+    underWay = undefined;
+  };
   for (let done = 0; done < steps;) {
     const some = Math.min(every, steps - done);
     const before = done === 0 ? 0 : warmup + done;
@@ -65,20 +92,18 @@ export async function trainWithCheckpoints(
     done += some;
     if (some < every) break;
     const start = performance.now();
-    await writing;
+    await finish();
     const cut = performance.now();
     const asked = written.length === 0 ? "full" : kind;
     const checkpoint = trainer.checkpoint({ path, kind: asked });
     const cutEnd = performance.now();
     part.stepNs[some - 1] = Math.round((part.stepNs[some - 1] ?? 0) + (cutEnd - start) * NS);
-    const entry = { step: done, kind: asked, waitedNs: (cut - start) * NS, cutNs: (cutEnd - cut) * NS };
-    writing = checkpoint.write({ signal }).then(() => {
-      const durableNs = (performance.now() - cut) * NS;
-      written.push({ ...entry, durableNs, bytes: inspectCheckpoints(path).at(-1)?.bytes ?? 0 });
-    });
+    const writing = checkpoint.write({ signal }).then(() => performance.now());
     writing.catch(() => {}); // told where it is awaited
+    const entry = { step: done, kind: asked, waitedNs: (cut - start) * NS, cutNs: (cutEnd - cut) * NS };
+    underWay = { checkpoint, writing, cut, entry };
   }
-  await writing;
+  await finish();
   return { result: joined(parts), written };
 }
 
@@ -90,7 +115,7 @@ export async function trainWithCheckpoints(
  * @param expected The digest that it must have afterwards; absent: the cut was before the end.
  * @throws {Error} If it has another.
  */
-export async function restoreNewest(
+async function restoreNewest(
   trainer: WdlTrainer,
   path: string,
   expected: string | undefined,
@@ -110,4 +135,28 @@ export async function restoreNewest(
     );
   }
   return { restoreNs, restoredBytes };
+}
+
+/**
+ * The outcome of a training with checkpoints, with what it takes to come back to the newest, in a store and a trainer of their
+ * own.
+ *
+ * @param outcome Of the training, whose store is closed.
+ * @param open Opens a store and a trainer as the training's were.
+ */
+export async function withRestore(
+  { checkpoint: asked }: WorkerSpec & { readonly task: "speed" },
+  outcome: SpeedOutcome,
+  open: () => { readonly store: EmbeddingStore; readonly trainer: WdlTrainer },
+  signal: AbortSignal,
+): Promise<SpeedOutcome> {
+  const { checkpoint } = outcome;
+  const last = checkpoint?.written.at(-1);
+  if (checkpoint === undefined || last === undefined || asked === undefined) return outcome;
+  const { store, trainer } = open();
+  using _store = store;
+  using _trainer = trainer;
+  const expected = last.step === outcome.stepNs.length ? outcome.digest : undefined;
+  const restored = await restoreNewest(trainer, asked.path, expected, signal);
+  return { ...outcome, checkpoint: { ...checkpoint, ...restored } };
 }

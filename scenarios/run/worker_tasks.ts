@@ -53,8 +53,10 @@ async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, { traine
     if (warmup > 0) await trainer.train(warmup, { signal, onProgress: onWarmup });
     store.resetStatistics();
     const before = ranks.describe();
-    const result = await trainer.train(steps, { signal, onProgress: onStep });
-    return { result, written: [], exchange: sentIn(before, ranks.describe()) };
+    const trained = checkpoint === undefined
+      ? { result: await trainer.train(steps, { signal, onProgress: onStep }), written: [] }
+      : await trainWithCheckpoints(trainer, { warmup: 0, steps }, checkpoint, { signal, onProgress: onStep });
+    return { ...trained, exchange: sentIn(before, ranks.describe()) };
   }
   const onProgress = (done: number) => done < warmup ? onWarmup(done) : onStep(done - warmup);
   return checkpoint === undefined

@@ -17,6 +17,10 @@ export interface RankTask {
   readonly storages: readonly ("DRAM" | "DRAM_PMEM" | "DRAM_SSDHASH")[];
   /** Prints "training" to the standard error before the first step. */
   readonly tells?: boolean;
+  /** Goes on from the newest checkpoint there, commits one after `every` steps of the others, until `steps` are trained. */
+  readonly checkpoints?: { readonly path: string; readonly every: number; readonly restore: boolean };
+  /** Of that number says "written" when each rank's share is on the disk, and commits nothing. */
+  readonly stopsAt?: number;
 }
 
 /** What a rank prints. */
@@ -28,6 +32,26 @@ export interface RankResult {
   readonly digest: string;
   readonly loss: number;
   readonly auc: number;
+  /** The step from which it trained. */
+  readonly from: number;
+}
+
+/** Trains, with checkpoints if the task has some; the mean loss since the last of them, or in all. */
+async function trainOn(trainer: WdlTrainer, { steps, checkpoints, stopsAt }: RankTask): Promise<number> {
+  let loss = NaN;
+  for (let number = 1; trainer.step < steps; number++) {
+    const some = Math.min(checkpoints?.every ?? steps, steps - trainer.step);
+    loss = (await trainer.train(some)).loss;
+    if (checkpoints === undefined || trainer.step === steps) continue;
+    const checkpoint = trainer.checkpoint({ path: checkpoints.path });
+    await checkpoint.write();
+    if (number === stopsAt) {
+      console.error("written");
+      await new Promise((resolve) => setTimeout(resolve, 60_000)); // it is killed meanwhile
+    }
+    await trainer.commit(checkpoint);
+  }
+  return loss;
 }
 
 async function train(task: RankTask, ranks: Ranks): Promise<RankResult> {
@@ -39,13 +63,16 @@ async function train(task: RankTask, ranks: Ranks): Promise<RankResult> {
   const pmem = storage === "DRAM_PMEM" ? { pmem: "libpmem" } as const : {};
   using store = EmbeddingStore.open({ storage, seed: 5, ...tiers, ...pmem });
   using trainer = WdlTrainer.open(store, task.trainer, ranks);
-  await trainer.fill();
+  const { checkpoints } = task;
+  if (checkpoints?.restore === true) await trainer.restore({ path: checkpoints.path });
+  else await trainer.fill();
+  const from = trainer.step;
   if (task.tells === true) console.error("training");
-  const { loss } = await trainer.train(task.steps);
+  const loss = await trainOn(trainer, task);
   const { auc } = await trainer.evaluate(task.trainer.data, { maxRows: 1000 });
   const digest = await trainer.digest();
   const { size, library, sentBytes } = ranks.describe();
-  return { rank, size, library, sentBytes, digest, loss, auc };
+  return { rank, size, library, sentBytes, digest, loss, auc, from };
 }
 
 if (import.meta.main) {

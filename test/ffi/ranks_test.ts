@@ -1,4 +1,5 @@
 import "../native_library.ts";
+import { inspectCheckpoints, verifyCheckpoints } from "../../ffi/checkpoint.ts";
 import { generateData } from "../../ffi/data.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { type Mpi, Ranks, shimOf } from "../../ffi/ranks.ts";
@@ -46,13 +47,14 @@ async function run(mpi: Mpi, count: number, task: Omit<RankTask, "mpi">): Promis
   return lines.sort((a, b) => a.rank - b.rank);
 }
 
-/** Digest, loss and AUC of one rank alone, without MPI. */
-async function alone(data: string, steps: number): Promise<[string, number, number]> {
+/** Digest, loss of the last call and AUC of one rank alone, without MPI, after calls of so many steps each. */
+async function alone(data: string, steps: number, every = steps): Promise<[string, number, number]> {
   using ranks = Ranks.open();
   using store = EmbeddingStore.open({ storage: "DRAM", seed: 5 });
   using trainer = WdlTrainer.open(store, { ...MODEL, data }, ranks);
   await trainer.fill();
-  const { loss } = await trainer.train(steps);
+  let loss = NaN;
+  while (trainer.step < steps) loss = (await trainer.train(every)).loss;
   const { auc } = await trainer.evaluate(data, { maxRows: 1000 });
   return [await trainer.digest(), loss, auc];
 }
@@ -138,6 +140,46 @@ for (const mpi of ["openmpi", "mpich"] as const) {
       assertEquals(processesWith(folder), []);
     });
   });
+
+  Deno.test(
+    `${mpi}: a job that is killed goes on from its last checkpoint on other ranks${skipped}`,
+    asTest,
+    async () => {
+      await withData(async (data, folder) => {
+        const path = `${folder}/checkpoints`;
+        const task = { trainer: { ...MODEL, data }, steps: 9, folder, storages: ["DRAM_SSDHASH", "DRAM"] } as const;
+        const never = await alone(data, 9, 3);
+        {
+          const checkpoints = { path, every: 3, restore: false };
+          using child = new Disposing(start(mpi, 2, { ...task, checkpoints, stopsAt: 2 }).spawn());
+          let told = "";
+          const reader = child.process.stderr.pipeThrough(new TextDecoderStream()).getReader();
+          while (told.split("written").length < 3) {
+            const { value, done } = await reader.read();
+            assert(!done, told);
+            told += value;
+          }
+          const ranks = processesWith(folder).filter((id) => commandOf(id).startsWith(Deno.execPath()));
+          Deno.kill(ranks[1] ?? 0, "SIGKILL");
+          assert((await child.process.status).code !== 0);
+          while (!(await reader.read()).done);
+          await child.process.stdout.cancel();
+        }
+        const left = [...Deno.readDirSync(path)].map(({ name }) => name).sort();
+        assertEquals(left.filter((name) => name.startsWith("00000002")), ["00000002.0001.ckpt", "00000002.ckpt"]);
+        const [committed, ...others] = inspectCheckpoints(path);
+        assertEquals([committed?.number, committed?.step, committed?.shares, others], [1, 3, 2, []]);
+
+        const checkpoints = { path, every: 3, restore: true };
+        const results = await run(mpi, 4, { ...task, checkpoints, servers: 2, storages: ["DRAM", "DRAM_PMEM"] });
+        for (const { from, digest, loss, auc } of results) assertEquals([from, digest, loss, auc], [3, ...never]);
+        await verifyCheckpoints(path);
+        const chain = inspectCheckpoints(path).map(({ number, step, shares }) => [number, step, shares]);
+        assertEquals(chain, [[1, 3, 2], [3, 6, 4]]);
+        assert([...Deno.readDirSync(path)].every(({ name }) => !name.startsWith("00000002"))); // what was left is gone
+      });
+    },
+  );
 
   Deno.test(
     `${mpi}: ranks that differ are refused before the first step, all by one message${skipped}`,

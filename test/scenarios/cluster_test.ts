@@ -52,7 +52,7 @@ Deno.test("what does not run over ranks is refused by its field, and runs withou
       { workload: { tables: { bag: { columns: ["C1", "C2"], combiner: "mean" } } } },
       "workload.tables.bag.combiner",
     ],
-    [{ checkpoint: { interval: 4 } }, "checkpoint.interval"],
+    [{ checkpoint: { interval: 4, kind: "delta" } }, "checkpoint.kind"],
     [
       { workload: { steps: 4 }, ablation: { switches: { microBatch: 2 } } },
       "ablation.switches.microBatch",

@@ -33,4 +33,5 @@ Deno.test("messages of ranks come whole out of a stream that a launcher mixed by
 Deno.test("a line of a library or of the launcher is no message", () => {
   assertEquals(new RankReader().read("mpirun noticed that process rank 1 exited"), undefined);
   assertEquals(new RankReader().read("@1 a warning"), undefined);
+  assertEquals(new RankReader().read('@1.{"type":"err@0.{"type":"error"}#   '), undefined); // torn
 });

@@ -35,12 +35,12 @@ async function withData(test: (data: string, folder: string) => Promise<void>): 
 function jobOf(
   start: RankStart,
   data: string,
-  more: { servers?: number; steps?: number; store?: object } = {},
+  more: { servers?: number; steps?: number; store?: object; checkpoint?: object } = {},
 ): RankJob {
   const tables = Array.from({ length: 26 }, (_, i) => ({ name: `C${i + 1}`, dim: 4, columns: [`C${i + 1}`] }));
   const trainer = { data, tables, batch: 256, hidden: [16, 8], wideBuckets: 200, threads: 1, seed: 1 };
-  const { servers = 0, steps = 4, store = STORE } = more;
-  const spec = { task: "speed", warmup: 1, steps, store, trainer } as unknown as RankJob["spec"];
+  const { servers = 0, steps = 4, store = STORE, ...others } = more;
+  const spec = { task: "speed", warmup: 1, steps, store, trainer, ...others } as unknown as RankJob["spec"];
   return { ...(start.mpi === undefined ? {} : { mpi: start.mpi }), servers, spec, empty: STORE };
 }
 
@@ -94,6 +94,25 @@ for (const mpi of ["openmpi", "mpich"] as const) {
         }
         assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["train.bin"]);
         assertEquals(processesWith(data), []);
+      });
+    },
+  );
+
+  Deno.test(
+    `${mpi}: ranks with checkpoints train the same, tell of each and of the restore, in outcomes of any length${why}`,
+    { ignore },
+    async () => {
+      await withData(async (data, folder) => {
+        const steps = 300; // outcomes of many lines
+        const checkpoint = { every: 100, kind: "full", path: `${folder}/checkpoints` };
+        const options = { start: started, count: 2, environment: {} };
+        const plain = await runRanks(jobOf(started, data, { steps }), options) as SpeedOutcome;
+        const outcome = await runRanks(jobOf(started, data, { steps, checkpoint }), options) as SpeedOutcome;
+        assertEquals([outcome.digest, outcome.stepNs.length], [plain.digest, steps]);
+        const { written = [], restoreNs = 0, restoredBytes } = outcome.checkpoint ?? {};
+        assertEquals(written.map(({ step, kind }) => [step, kind]), [100, 200, 300].map((step) => [step, "full"]));
+        assert(written.every(({ durableNs, bytes }) => durableNs > 0 && bytes > 100_000) && restoreNs > 0);
+        assertEquals(restoredBytes, written.at(-1)?.bytes);
       });
     },
   );
