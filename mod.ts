@@ -443,4 +443,4 @@ export type {
 } from "./models/planning/request.ts";
 export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./models/planning/sizes.ts";
 export type { NullDeviation, PublishedDeviation } from "./models/simulation/deviations.ts";
-export type { PlacedKind, PlanBand, PlanBandModel } from "./models/planning/plan_types.ts";
+export type { PlacedKind, PlanBand, PlanBandModel, PlanQuestions } from "./models/planning/plan_types.ts";

@@ -6,6 +6,7 @@ import {
   plan,
   type PlanAnswer,
   planInputs,
+  planQuestionsText,
   planRequest,
   planText,
   planWin,
@@ -47,6 +48,7 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
       const shown = simulate !== true
         ? []
         : [answer.best, runnerUp(answer, request)].filter((one) => one !== undefined);
+      const questions = answer.best === undefined ? [] : await inputs.questions(answer.best);
       const simulated = shown.map((one) => [one, inputs.simulate(one)] as const);
       if (json === true) {
         const extra = simulate === true
@@ -56,12 +58,13 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
           const { plan: _, ...win } = planWin(one, request, answer) ?? { plan: undefined };
           return { name: one.name, why: one.why, ...("hosts" in win ? { win } : {}) };
         });
-        terminal.out(`${JSON.stringify({ ...answer, ...extra, unpriced: named }, undefined, 2)}\n`);
+        terminal.out(`${JSON.stringify({ ...answer, ...extra, questions, unpriced: named }, undefined, 2)}\n`);
       } else terminal.out(planText(answer));
       for (const one of json === true ? [] : unpriced) {
         const win = planWinText(one, request, answer);
         terminal.out(`  ${one.name}  ${one.why}${win === undefined ? "" : `; ${win}`}\n`);
       }
+      if (json !== true && questions.length > 0) terminal.out(planQuestionsText(questions));
       if (json !== true && simulated.length > 0) terminal.out(simulatedText(simulated));
       if (!met(answer)) exit(EXIT.failed);
     });

@@ -186,7 +186,7 @@ export {
   planWinText,
   type UnpricedMachine,
 } from "../models/planning/bill.ts";
-export { planText, simulatedText } from "../models/planning/text.ts";
+export { planQuestionsText, planText, simulatedText } from "../models/planning/text.ts";
 export type {
   Banded,
   Loser,

@@ -25,7 +25,7 @@ import type { PlanInputs, PlannedTable, RowTimes } from "./request.ts";
 import { pageMisses } from "./page_heat.ts";
 import { planTables } from "./sizes.ts";
 import { planBandModel } from "./plan_band.ts";
-import { planSimulator } from "./simulate_plan.ts";
+import { planQuestions, planSimulator } from "./simulate_plan.ts";
 import { MODE_OF, planStepModel, type StepSetting } from "./step.ts";
 
 /** Points of a curve, by logarithm between this share of the rows and all of them. */
@@ -88,6 +88,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
     step: planStepModel(setting),
     band: planBandModel(setting),
     simulate: planSimulator(setting),
+    questions: planQuestions(setting),
     maxHosts: file.maxHosts,
   };
 }

@@ -6,6 +6,7 @@
  */
 
 import type { MachineLine } from "../costs/machine_cost.ts";
+import type { AskedQuestion } from "../simulation/record.ts";
 
 /** A tier of a machine. */
 export interface PlanTier {
@@ -206,6 +207,9 @@ export interface SimulatedPlan {
 
 /** Runs a plan in virtual time; undefined: the engine does not have what it asks for. */
 export type PlanSimulator = (plan: Plan) => SimulatedPlan | undefined;
+
+/** What a step of a plan asks the media, and how many figures were asked the same way; the least backed first. */
+export type PlanQuestions = (plan: Plan) => Promise<readonly AskedQuestion[]>;
 
 /** Everything the planner needs. */
 export interface PlanRequest {

@@ -15,6 +15,7 @@ import type { PlanTableBytes } from "./sizes.ts";
 import type {
   PlanBandModel,
   PlanMachine,
+  PlanQuestions,
   PlanRequest,
   PlanSimulator,
   PlanStepModel,
@@ -93,6 +94,8 @@ export interface PlanInputs {
   readonly band: PlanBandModel;
   /** Runs plans in virtual time. */
   readonly simulate: PlanSimulator;
+  /** What plans ask the media. */
+  readonly questions: PlanQuestions;
   /** Machines of one shape at most. */
   readonly maxHosts: number;
 }

@@ -9,6 +9,8 @@ import { bytesText } from "../../base/bytes.ts";
 import { HOURS_PER_MONTH } from "../costs/bill.ts";
 import { HOURS_PER_YEAR } from "../costs/owned.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
+import { accessText } from "../simulation/questions.ts";
+import type { AskedQuestion } from "../simulation/record.ts";
 import { weightsOf } from "./by_kernel.ts";
 import type { Banded, Plan, PlanAnswer, PlanBand, PlanBill, PlanTier, SimulatedPlan } from "./plan_types.ts";
 
@@ -48,6 +50,24 @@ export function simulatedText(plans: readonly (readonly [Plan, SimulatedPlan | u
     ];
   });
   return `\nin virtual time\n${columns(lines).map((line) => `  ${line}`).join("\n")}\n`;
+}
+
+/** Lines of what a plan asks the media. Figures that nobody measured the same way back nothing. */
+export function planQuestionsText(questions: readonly AskedQuestion[]): string {
+  const rows = questions.map((one) => [
+    one.media,
+    accessText(one),
+    `${one.bytes} B`,
+    `${one.threads} threads${one.depth === 1 ? "" : ` x ${one.depth}`}${
+      one.devices === 1 ? "" : `, ${one.devices} devices`
+    }`,
+    String(one.figures),
+    String(one.alike),
+  ]);
+  const head = ["medium", "access", "size", "at once", "figures", "alike"];
+  return `\nwhat the media are asked, and figures measured the same way, or alike\n${
+    columns([head, ...rows]).map((line) => `  ${line}`).join("\n")
+  }\n`;
 }
 
 function bestLines(

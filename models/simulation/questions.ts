@@ -63,8 +63,10 @@ function isAlike(asked: Asked, question: SimulatedQuestion): boolean {
 
 /** Whether it was asked at about this size and number of accesses under way, with as many devices, by the same way through the caches. */
 function isSame(asked: Asked, { bytes, threads, depth, prefetch, ahead }: SimulatedQuestion, devices: number): boolean {
-  // A drive has no caches before it whose prefetchers could matter, or into which lines could be asked for.
-  const caches = depth > 1 || (asked.prefetch ?? false) === prefetch && asked.ahead === ahead;
+  // A drive has no caches before it whose prefetchers could matter, or into which lines could be asked for; nor do stores that
+  // go past the caches.
+  const caches = depth > 1 || asked.operation === "nt-store" ||
+    (asked.prefetch ?? false) === prefetch && asked.ahead === ahead;
   return near(asked.bytes, bytes) && near(asked.threads * Math.max(1, asked.depth ?? 1), threads * depth) &&
     (asked.devices ?? 1) === devices && caches;
 }
@@ -84,4 +86,10 @@ export async function askedQuestions(
     }),
   );
   return asked.filter((one) => one !== undefined).sort((a, b) => a.figures - b.figures || a.alike - b.alike);
+}
+
+/** How a question's accesses are done: `load, asked ahead`. */
+export function accessText({ operation, sequential, ahead, fenced }: AskedQuestion): string {
+  return [operation, sequential && "gathered", ahead === true && "asked ahead", fenced && "fenced"]
+    .filter((word) => typeof word === "string").join(", ");
 }

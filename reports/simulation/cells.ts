@@ -4,6 +4,7 @@
  * @module
  */
 
+import { accessText } from "../../models/simulation/questions.ts";
 import type { ExplanationRecord, SimulatedRecord } from "../../models/simulation/record.ts";
 import { decimalBytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
@@ -90,12 +91,10 @@ export function tierTable({ name, cases }: StudySummary): TextTable {
 /** What the cases of a study asked the media, each question once, and the figures that back it. */
 export function questionTable({ name, cases }: StudySummary): TextTable {
   const rows = cases.flatMap(({ questions = [] }) => questions).map((one) => {
-    const { media, operation, bytes, threads, depth, devices, hops, prefetch, ahead, region, sequential, fenced } = one;
+    const { media, bytes, threads, depth, devices, hops, prefetch, region } = one;
     return [
       media,
-      `${operation}${sequential ? ", gathered" : ""}${ahead === true ? ", asked ahead" : ""}${
-        fenced ? ", fenced" : ""
-      }`,
+      accessText(one),
       String(bytes),
       String(threads),
       `${depth}${devices === 1 ? "" : ` x ${devices} devices`}`,

@@ -3,7 +3,7 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "../../a
 import { defaultPriceBook } from "../../../models/costs/default_prices.ts";
 import { plan } from "../../../models/planning/planner.ts";
 import { planRequest } from "../../../models/planning/request.ts";
-import { planText } from "../../../models/planning/text.ts";
+import { planQuestionsText, planText } from "../../../models/planning/text.ts";
 import { missRatioCurve } from "../../../ffi/curve.ts";
 import { planInputs } from "../../../models/planning/inputs.ts";
 import { loadPlan, parsePlan } from "../../../models/planning/load.ts";
@@ -64,6 +64,21 @@ Deno.test("the shipped plan has an answer that says where its table is and why o
   assert(answer.best !== undefined && answer.losers.length === 1);
   const text = planText(answer);
   assert(text.includes("simulated") && text.includes("why not") && text.includes("ecs.re6p.13xlarge"), text);
+});
+
+Deno.test("a plan lists what a step asks the media and how many figures back each question, as its simulation does", async () => {
+  const inputs = await planInputs(await loadPlan(SHIPPED));
+  const { best } = plan(planRequest(inputs, defaultPriceBook()));
+  assert(best !== undefined);
+  const questions = await inputs.questions(best);
+  const media = new Set(best.machine.tiers.filter((_, k) => (best.usedBytes[k] ?? 0) > 0).map(({ medium }) => medium));
+  assertEquals(new Set(questions.map((one) => one.media)), media);
+  assert(questions.some(({ operation }) => operation === "load"));
+  assert(questions.some(({ operation }) => operation !== "load"), "a plan that trains writes");
+  assert(questions.every(({ figures, alike }) => figures <= alike));
+  assertEquals(questions.map(({ figures }) => figures), questions.map(({ figures }) => figures).sort((a, b) => a - b));
+  const lines = planQuestionsText(questions).split("\n").filter((line) => line.trim() !== "");
+  assertEquals(lines.length, questions.length + 2);
 });
 
 Deno.test("every band of a plan has a width, also where dense layers hide all memory, and says what it is made of", async () => {
