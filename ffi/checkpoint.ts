@@ -18,7 +18,8 @@ export interface CheckpointOptions {
   readonly path: string;
   /**
    * `"full"` keeps every row, `"delta"` the rows that changed or went since the checkpoint before, in a store opened with
-   * `trackChanges`; `"auto"` is a delta where there can be one.
+   * `trackChanges`; `"auto"` is a delta where there can be one, while the deltas on the last full one have fewer bytes together
+   * than that one, so that a restore reads at most about two full ones; else a full one.
    *
    * @default {"auto"}
    */

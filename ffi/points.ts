@@ -9,7 +9,7 @@ import type { MessageBuffer } from "./errors.ts";
 import { NativeHandle } from "./handle.ts";
 import { native } from "./library.ts";
 import { createConfig, nativeOptions } from "./options.ts";
-import { runLong } from "./run.ts";
+import { runLong, type RunOptions } from "./run.ts";
 
 /** What {@linkcode EmbeddingStore.persist} and {@linkcode WdlTrainer.persist} take. */
 export interface PersistOptions {
@@ -36,6 +36,7 @@ const FIELDS: FieldsOf<PersistOptions> = { keep: true, wait: true };
  * @param options What was asked.
  * @param handle What persists: a store or a trainer.
  * @param store The store.
+ * @param run Progress and cancellation of the wait.
  * @param persist Calls C.
  * @returns The point's number.
  */
@@ -43,9 +44,11 @@ export async function runPersist(
   options: PersistOptions,
   handle: NativeHandle,
   store: NativeHandle,
+  run: RunOptions,
   persist: (address: bigint, config: bigint, number: BigUint64Array, message: MessageBuffer) => Promise<number>,
 ): Promise<number> {
   checkFields("persist()", options, FIELDS);
+  run.signal?.throwIfAborted();
   const { keep, wait = false } = options;
   const number = new BigUint64Array(1);
   const config = createConfig(nativeOptions({ keep }));
@@ -56,16 +59,21 @@ export async function runPersist(
   } finally {
     native().ts_config_free(config);
   }
-  if (wait) await untilDurable(store);
+  if (wait) await untilDurable(store, run);
   return Number(number[0]);
 }
 
-/** Waits beside other calls of the store. */
-async function untilDurable(store: NativeHandle): Promise<void> {
+/**
+ * Waits until the newest restore point is durable, beside other calls of the store.
+ *
+ * @param store The store.
+ * @param run Progress and cancellation, which gives the point up.
+ */
+export async function untilDurable(store: NativeHandle, run: RunOptions): Promise<void> {
   const point = new NativeHandle("restore point", store.shared("wait for a restore point"), () => 0, store, true);
   try {
-    await runLong("wait for a restore point", point, {}, (_control, { bytes, capacity }, address) => {
-      return native().ts_store_persisted(address, bytes, capacity);
+    await runLong("wait for a restore point", point, run, (control, { bytes, capacity }, address) => {
+      return native().ts_store_persisted(address, control, bytes, capacity);
     });
   } finally {
     point.close();

@@ -115,3 +115,12 @@ export function usesMbind(choice: StorageChoice): boolean {
 export function usesNodes(choice: StorageChoice): boolean {
   return usesMemkind(choice) || usesMbind(choice);
 }
+
+/**
+ * Whether the last tier of a configuration can keep restore points, so that a store on it can be `persistent`: SSDHASH, or
+ * PMEM over libpmem.
+ */
+export function canLast(choice: StorageChoice): boolean {
+  const last = tiersOf(choice.storage).at(-1);
+  return last === "SSDHASH" || (last === "PMEM" && usesLibpmem(choice));
+}

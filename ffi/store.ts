@@ -27,7 +27,7 @@ import {
   tableOptions,
   withConfig,
 } from "./options.ts";
-import { type PersistOptions, runPersist } from "./points.ts";
+import { type PersistOptions, runPersist, untilDurable } from "./points.ts";
 import { runLong, type RunOptions } from "./run.ts";
 import { readStatistics } from "./statistics.ts";
 import { Table } from "./table.ts";
@@ -340,15 +340,36 @@ export class EmbeddingStore implements Disposable {
    * ```
    *
    * @param options How many points stay, and whether to wait.
+   * @param run Progress and cancellation with `wait`, as of {@linkcode EmbeddingStore.persisted}.
    * @returns The point's number; numbers rise.
    * @throws {TierstoreError} `TS_EINVAL` if the store is not `persistent`, `TS_EFULL`, `TS_EIO`; also what the point before met
    * after its call had ended.
    */
-  async persist(options: PersistOptions = {}): Promise<number> {
+  async persist(options: PersistOptions = {}, run: RunOptions = {}): Promise<number> {
     const store = handleOf(this, "store");
-    return await runPersist(options, store, store, (address, config, number, { bytes, capacity }) => {
+    return await runPersist(options, store, store, run, (address, config, number, { bytes, capacity }) => {
       return native().ts_store_persist(address, config, number, bytes, capacity);
     });
+  }
+
+  /**
+   * Waits until the newest restore point is durable, beside other calls of the store; at once if none is under way. Progress
+   * counts the rows above the last tier that were looked at.
+   *
+   * @example Training goes on, and a program knows when the point is durable
+   * ```ts ignore
+   * await trainer.persist();
+   * const durable = store.persisted({ onProgress: (rows, all) => console.log(rows, all) });
+   * await trainer.train(100);
+   * await durable;
+   * ```
+   *
+   * @param run Progress and cancellation: the point under way is given up, those that were durable stay, and the next one has
+   * what changed.
+   * @throws {TierstoreError} What the point met: `TS_EFULL`, `TS_EIO`.
+   */
+  async persisted(run: RunOptions = {}): Promise<void> {
+    await untilDurable(handleOf(this, "store"), run);
   }
 
   /** The restore points of a `persistent` store, by rising number. */

@@ -10,7 +10,7 @@
  */
 
 /** `TS_ABI_VERSION` of the header this table was written for. */
-export const ABI_VERSION = 5;
+export const ABI_VERSION = 6;
 
 /** What `Deno.dlopen` needs to know about every function of the library. */
 export const symbols = {
@@ -115,8 +115,8 @@ export const symbols = {
   ts_store_restore: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_store_persist(ts_store *store, const ts_config *config, uint64_t *number, char *err, uint32_t err_cap);
   ts_store_persist: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
-  // int32_t ts_store_persisted(ts_store *store, char *err, uint32_t err_cap);
-  ts_store_persisted: { parameters: ["u64", "buffer", "u32"], result: "i32", nonblocking: true },
+  // int32_t ts_store_persisted(ts_store *store, uint64_t *control, char *err, uint32_t err_cap);
+  ts_store_persisted: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_store_resume(ts_store *store, const ts_config *config, uint64_t *control, uint64_t *number, char *err,
   //   uint32_t err_cap);
   ts_store_resume: {

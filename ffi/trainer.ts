@@ -276,15 +276,17 @@ export class WdlTrainer implements Disposable {
    * options and data, on a store that took such a point up ({@linkcode EmbeddingStore.resume}) goes on from it to the bit.
    *
    * @param options How many points stay, and whether to wait.
+   * @param run Progress and cancellation with `wait`, as of {@linkcode EmbeddingStore.persisted}.
    * @returns The point's number.
    * @throws {TierstoreError} As {@linkcode EmbeddingStore.persist}.
    */
-  async persist(options: PersistOptions = {}): Promise<number> {
+  async persist(options: PersistOptions = {}, run: RunOptions = {}): Promise<number> {
     const store = handleOf(this.#store, "store");
     return await runPersist(
       options,
       handleOf(this, "trainer"),
       store,
+      run,
       (trainer, config, number, { bytes, capacity }) => {
         return native().ts_trainer_persist(trainer, config, number, bytes, capacity);
       },

@@ -72,20 +72,16 @@ static void store_lines(ts_checkpoint *c) {
 
 enum { FULL, DELTA, AUTO };
 
-/* The data file. *delta tells what it came to: of auto a delta wherever that can be one. */
+/* The data file. *delta tells what it came to: of auto what is cheaper. */
 static int32_t open_writer(ts_checkpoint *c, const char *path, uint32_t kind, bool *delta, ts_err err) {
   const ts_store *store = c->store;
   ts_checkpoint_origin origin;
   memcpy(&origin, store->origin, sizeof origin);
   if (kind == DELTA && !store->track_changes)
     return ts_fail(err, TS_EINVAL, "Cannot begin a delta in %s: the store does not keep what changes; open it with track_changes=1", path);
-  *delta = kind == DELTA || (kind == AUTO && store->track_changes && origin.number != 0);
-  int32_t status = ts_checkpoint_writer_open(store->disk, path, *delta, &origin, &c->writer, err);
-  if (kind == AUTO && *delta && (status == TS_EFORMAT || status == TS_EINVAL)) {
-    *delta = false;
-    status = ts_checkpoint_writer_open(store->disk, path, false, &origin, &c->writer, err);
-  }
-  return status;
+  *delta = kind != FULL && store->track_changes;
+  return kind == AUTO ? ts_checkpoint_writer_open_cheaper(store->disk, path, delta, &origin, &c->writer, err)
+                      : ts_checkpoint_writer_open(store->disk, path, *delta, &origin, &c->writer, err);
 }
 
 static void give_up(ts_checkpoint *c) {

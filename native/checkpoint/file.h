@@ -39,6 +39,11 @@ typedef struct ts_checkpoint_writer ts_checkpoint_writer;
  * no room), TS_EFORMAT (the newest manifest is damaged; the origin is not there, or was continued by somebody else), TS_ENOMEM. */
 int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, bool delta,
                                   const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err);
+/* The same, and *delta asks for one where it can be and costs less: the deltas that it would stand on have fewer bytes together
+ * than the full one below them. So a restore reads at most about two full ones, and what is written for a chain is at most about
+ * twice its deltas. Else a full one; *delta tells which. */
+int32_t ts_checkpoint_writer_open_cheaper(const ts_disk_ops *disk, const char *path, bool *delta,
+                                          const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err);
 /* The same for a full one whose number is at least `least`. */
 int32_t ts_checkpoint_writer_open_from(const ts_disk_ops *disk, const char *path, uint32_t least,
                                        const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err);

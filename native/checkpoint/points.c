@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MOST_KEPT (TS_RECORDS_CUTS - 1u) /* beside the one that is being made */
 
@@ -24,6 +25,7 @@ typedef struct ts_keeper {
   ts_checkpoint *point; /* the one under way */
   uint32_t keep, last;  /* last: the highest number that was tried */
   bool folders_last;    /* the names of the folder and of those in it are durable */
+  uint64_t control[TS_CONTROL_WORDS];  /* progress and cancellation of the one under way */
   int32_t status;       /* of the one that ended, until it has been told */
   char words[512];
   ts_checkpoint_origin origin;
@@ -79,7 +81,7 @@ static void *make(void *context) {
   ts_keeper *k = context;
   const ts_err err = {k->words, sizeof k->words};
   k->status = sync_folders(k, err);
-  if (k->status == TS_OK) k->status = ts_checkpoint_write(k->point, NULL, k->words, sizeof k->words);
+  if (k->status == TS_OK) k->status = ts_checkpoint_write(k->point, k->control, k->words, sizeof k->words);
   ts_checkpoint_close(k->point);
   k->point = NULL;
   TS_SYNC("points:made");
@@ -97,6 +99,23 @@ static int32_t join(ts_keeper *k, ts_err err) {
   return status == TS_OK ? TS_OK : ts_fail(err, status, "%s", k->words);
 }
 
+#define LOOK_NS 10000000 /* between two looks at the caller's control */
+
+/* Waits for the thread, if there is one, and hands progress and cancellation over meanwhile; lock held. */
+static void watch(ts_keeper *k, uint64_t *control) {
+  while (k->running && control != NULL) {
+    if (ts_control_cancelled(control)) __atomic_store_n(&k->control[TS_CONTROL_CANCEL], 1, __ATOMIC_RELAXED);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    k->running = pthread_timedjoin_np(k->thread, NULL, &until) != 0;
+    for (uint32_t i = TS_CONTROL_DONE; i <= TS_CONTROL_TOTAL; i++)
+      __atomic_store_n(&control[i], __atomic_load_n(&k->control[i], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+  }
+}
+
 static int32_t begin(ts_keeper *k, uint32_t keep, ts_checkpoint_part part, ts_err err) {
   ts_store *store = k->store;
   int32_t status = store->folder.path != NULL && ts_folder_has(&store->folder, TS_POINTS) ? tidy(k, MOST_KEPT, err) : TS_OK;
@@ -108,6 +127,7 @@ static int32_t begin(ts_keeper *k, uint32_t keep, ts_checkpoint_part part, ts_er
   k->keep = keep;
   k->last = ts_checkpoint_begun_number(k->point);
   ts_checkpoint_add_part(k->point, part);
+  memset(k->control, 0, sizeof k->control);
   k->running = pthread_create(&k->thread, NULL, make, k) == 0;
   if (k->running) return TS_OK;
   ts_checkpoint_close(k->point);
@@ -181,13 +201,14 @@ int32_t ts_store_persist(ts_store *store, const ts_config *config, uint64_t *num
   return ts_points_persist(store, config, (ts_checkpoint_part){0}, number, (ts_err){err, err_cap});
 }
 
-int32_t ts_store_persisted(ts_store *store, char *err_text, uint32_t err_cap) {
+int32_t ts_store_persisted(ts_store *store, uint64_t *control, char *err_text, uint32_t err_cap) {
   const ts_err err = {err_text, err_cap};
   ts_keeper *k = NULL;
   int32_t status = ts_store_check(store, "wait for a restore point", err);
   if (status == TS_OK) status = keeper_of(store, "wait for a restore point", &k, err);
   if (status != TS_OK) return status;
   pthread_mutex_lock(&k->lock);
+  watch(k, control);
   status = join(k, err);
   pthread_mutex_unlock(&k->lock);
   return status;

@@ -147,15 +147,37 @@ static int32_t opened(ts_checkpoint_writer *w, ts_chain *chain, int32_t status, 
   return status;
 }
 
-static int32_t open_writer(const ts_disk_ops *disk, const char *path, bool delta, uint32_t least,
+/* Whether the deltas that another one would stand on have fewer bytes together than the full one below them. */
+static bool delta_pays(const ts_checkpoint_writer *w, const ts_chain *chain) {
+  uint64_t deltas = 0;
+  ts_chain_link *link = ts_chain_find(chain, w->parent);
+  while (link != NULL && link->delta) {
+    deltas += link->bytes;
+    if (ts_chain_parent(chain, link, &link, (ts_err){NULL, 0}) != TS_OK) return false;
+  }
+  return link != NULL && deltas < link->bytes;
+}
+
+/* A delta, if that is asked for; with `choose`, a full one where no delta can be or pays. */
+static int32_t place_chosen(ts_checkpoint_writer *w, const ts_chain *chain, const ts_checkpoint_origin *origin, bool choose,
+                            ts_err err) {
+  const int32_t status = take_place(w, chain, origin, err);
+  const bool cannot = status == TS_EFORMAT || status == TS_EINVAL;
+  if (!choose || !w->delta || (!cannot && (status != TS_OK || delta_pays(w, chain)))) return status;
+  w->delta = false;
+  return take_place(w, chain, origin, err);
+}
+
+static int32_t open_writer(const ts_disk_ops *disk, const char *path, bool *delta, bool choose, uint32_t least,
                            const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
   *out = NULL;
   ts_chain chain;
   int32_t status;
   ts_checkpoint_writer *w = begin(disk, path, &chain, &status, err);
   if (w == NULL) return status;
-  w->delta = delta;
-  status = take_place(w, &chain, origin, err);
+  w->delta = *delta;
+  status = place_chosen(w, &chain, origin, choose, err);
+  *delta = w->delta;
   w->number = TS_MAX(w->number, least);
   if (status == TS_OK) status = random_id(w->id, err);
   if (status == TS_OK) status = begin_data(w, &chain, err);
@@ -164,12 +186,18 @@ static int32_t open_writer(const ts_disk_ops *disk, const char *path, bool delta
 
 int32_t ts_checkpoint_writer_open(const ts_disk_ops *disk, const char *path, bool delta,
                                   const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
-  return open_writer(disk, path, delta, 0, origin, out, err);
+  return open_writer(disk, path, &delta, false, 0, origin, out, err);
+}
+
+int32_t ts_checkpoint_writer_open_cheaper(const ts_disk_ops *disk, const char *path, bool *delta,
+                                          const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
+  return open_writer(disk, path, delta, true, 0, origin, out, err);
 }
 
 int32_t ts_checkpoint_writer_open_from(const ts_disk_ops *disk, const char *path, uint32_t least,
                                        const ts_checkpoint_origin *origin, ts_checkpoint_writer **out, ts_err err) {
-  return open_writer(disk, path, false, least, origin, out, err);
+  bool delta = false;
+  return open_writer(disk, path, &delta, false, least, origin, out, err);
 }
 
 int32_t ts_checkpoint_writer_replace(const ts_disk_ops *disk, const char *path, ts_checkpoint_writer **out, bool *write,

@@ -43,7 +43,7 @@ extern "C" {
 #define TS_API __attribute__((visibility("default")))
 
 /* Changes whenever a signature, a status or the meaning of a buffer changes. */
-#define TS_ABI_VERSION 5u
+#define TS_ABI_VERSION 6u
 
 /* Status codes. */
 typedef enum ts_status {
@@ -316,8 +316,9 @@ TS_API int32_t ts_store_digest(ts_store *store, uint64_t *digest, char *err, uin
  * Begins one. Options:
  *   path   folder of a chain of checkpoints, which is made where it is missing (its parent must be there)     (required)
  *   kind   full | delta | auto. full: all rows; delta: what changed, came or went since the checkpoint that this store wrote, or
- *          was restored from, last, for which it must be open with track_changes; auto: a delta where that can be, else a full one.
- *          Frequent full ones keep a chain short; they also let the map of changes grow with the table         (default auto)
+ *          was restored from, last, for which it must be open with track_changes; auto: a delta while the deltas on the last full
+ *          one have fewer bytes together than that one, else, and where no delta can be, a full one: a restore reads at most about
+ *          two full ones. Full ones also let the map of changes grow with the table                            (default auto)
  * Errors: TS_EINVAL (options; another one is open; no delta can be), TS_EUNAVAILABLE (another process or store writes in this
  * folder), TS_EFULL (the first tier has no room for its buffers, or the disk none), TS_EIO, TS_EFORMAT (what is in the folder is
  * damaged, or was continued by another store), TS_EUNSUPPORTED (storage NULL), TS_ENOMEM. */
@@ -361,8 +362,10 @@ TS_API int32_t ts_store_restore(ts_store *store, const ts_config *config, uint64
  * then. After any error the points that were durable still are. ts_store_close waits for the one under way. */
 TS_API int32_t ts_store_persist(ts_store *store, const ts_config *config, uint64_t *number, char *err, uint32_t err_cap);
 
-/* Waits until the last point is durable: it is there whatever happens then. Errors: what it met, as above. */
-TS_API int32_t ts_store_persisted(ts_store *store, char *err, uint32_t err_cap);
+/* Waits until the last point is durable: it is there whatever happens then. `control` counts the rows of the tiers above that
+ * were looked at. Cancelled, the point under way is given up: those that were durable stay, and the next one has its changes.
+ * Errors: what it met, as above; TS_ECANCELLED. */
+TS_API int32_t ts_store_persisted(ts_store *store, uint64_t *control, char *err, uint32_t err_cap);
 
 /* Goes on from a point of the folder: right after ts_store_open with persistent=1, before tables are created. The tables of the
  * point are there afterwards, with their rows; ts_table_create with the same options gives them. Shards, sizes, policy, tiers

@@ -239,7 +239,7 @@ static void walk_filter(walk *w, const ts_table *table) {
   for (uint64_t part = 0; part * TS_FILTER_PART < bytes && !stopped(w); part++) ts_cut_tell_filter(w->cut, table, part);
 }
 
-uint64_t ts_cut_rows_of(ts_table *table) {
+static uint64_t rows_in_memory(ts_table *table) {
   const ts_store *store = table->store;
   uint64_t rows = 0;
   for (uint32_t s = 0; s < table->shard_count; s++) {
@@ -247,6 +247,11 @@ uint64_t ts_cut_rows_of(ts_table *table) {
     for (uint32_t t = 0; t < store->memory_tiers; t++) rows += table->shards[s].rows[t].live - table->shards[s].rows[t].copies;
     pthread_mutex_unlock(&table->shards[s].lock);
   }
+  return rows;
+}
+
+uint64_t ts_cut_rows_of(ts_table *table) {
+  const uint64_t rows = rows_in_memory(table);
   if (table->records == NULL) return rows;
   ts_records_counts counts;
   ts_records_tier(table->store)->records->count(table->records, &counts);
@@ -259,7 +264,7 @@ int32_t ts_cut_write(ts_cut *cut, uint64_t *control, ts_err err) {
   if (control != NULL) {
     __atomic_store_n(&control[TS_CONTROL_DONE], 0, __ATOMIC_RELAXED);
     uint64_t rows = 0;
-    for (uint32_t i = 0; i < cut->table_count; i++) rows += ts_cut_rows_of(store->tables[i]);
+    for (uint32_t i = 0; i < cut->table_count; i++) rows += cut->in_place != 0 ? rows_in_memory(store->tables[i]) : ts_cut_rows_of(store->tables[i]);
     __atomic_store_n(&control[TS_CONTROL_TOTAL], rows, __ATOMIC_RELAXED);
   }
   for (uint32_t i = 0; cut->delta && i < cut->table_count; i++) walk_changes(&w, i);

@@ -138,12 +138,16 @@ static uint32_t gather(ts_shard *shard, ts_index_cursor *cursor, gathered *g) {
 }
 
 /* put: else the rows are only marked. */
-static void walk_shard(ts_shard *shard, bool put, uint64_t *control) {
+static void walk_shard(ts_cut *cut, ts_shard *shard, bool put, uint64_t *control) {
   ts_store *store = shard->table->store;
   ts_index_cursor cursor = {0};
   gathered g;
   for (uint32_t looked = 1; looked > 0;) {
     TS_SYNC("kept:walk:piece");
+    if (ts_control_cancelled(control)) {
+      ts_cut_fail(cut, TS_ECANCELLED, "Cannot make a restore point: it was cancelled");
+      return;
+    }
     if (put) ts_descent_begin(store);
     pthread_mutex_lock(&shard->lock);
     looked = gather(shard, &cursor, &g);
@@ -156,7 +160,7 @@ static void walk_shard(ts_shard *shard, bool put, uint64_t *control) {
 }
 
 void ts_kept_walk(ts_cut *cut, ts_table *table, uint64_t *control) {
-  for (uint32_t s = 0; s < table->shard_count && !ts_cut_failed(cut); s++) walk_shard(&table->shards[s], true, control);
+  for (uint32_t s = 0; s < table->shard_count && !ts_cut_failed(cut); s++) walk_shard(cut, &table->shards[s], true, control);
 }
 
 /* ---- beginning and end ---- */
@@ -182,7 +186,7 @@ void ts_kept_give_up(ts_cut *cut) {
   for (uint32_t i = 0; i < cut->table_count; i++) {
     ts_table *table = cut->store->tables[i];
     const ts_kept kept = ts_table_kept(table);
-    for (uint32_t s = 0; s < table->shard_count; s++) walk_shard(&table->shards[s], false, NULL);
+    for (uint32_t s = 0; s < table->shard_count; s++) walk_shard(cut, &table->shards[s], false, NULL);
     /* The first one of a table that is complete there stays until there is another: ts_kept_tidy. */
     kept.cuts->drop(kept.state, cut->in_place, (ts_err){NULL, 0});
   }

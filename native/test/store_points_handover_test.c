@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +182,7 @@ static int32_t persist(ts_store *store, const char *keep, uint64_t *number) {
 
 static uint64_t persist_now(ts_store *store, const char *keep) {
   uint64_t number = 0;
-  CHECK_MSG(persist(store, keep, &number) == TS_OK && ts_store_persisted(store, ERR) == TS_OK, "%s", message);
+  CHECK_MSG(persist(store, keep, &number) == TS_OK && ts_store_persisted(store, NULL, ERR) == TS_OK, "%s", message);
   return number;
 }
 
@@ -233,12 +235,56 @@ static void before_the_walk(const char *storage, uint64_t which) {
     }
   }
   CHECK(ts_sync_stop());
-  CHECK_MSG(ts_store_persisted(a, ERR) == TS_OK, "%s", message);
+  CHECK_MSG(ts_store_persisted(a, NULL, ERR) == TS_OK, "%s", message);
   /* Each row above that had changed once, whoever was first; those that had moved down before are there. */
   CHECK_MSG(persisted(a) == before + above, "%llu, not %llu", (unsigned long long)(persisted(a) - before), (unsigned long long)above);
   ts_store_close(a);
   check_at("before the walk", storage, path, 0, want);
   remove_tree(path);
+}
+
+/* ---- cancelled ---- */
+
+typedef struct {
+  ts_store *store;
+  uint64_t control[TS_CONTROL_WORDS];
+  int32_t status;
+} waiter;
+
+static void *wait_for_point(void *context) {
+  waiter *w = context;
+  char words[256];
+  w->status = ts_store_persisted(w->store, w->control, words, sizeof words);
+  return NULL;
+}
+
+/* A point that is cancelled under way leaves the one before it, and the next one has what changed. */
+static void cancelled(const char *storage, const char *path) {
+  uint64_t taken;
+  ts_store *a = open_at(storage, path, 0, &taken);
+  CHECK_MSG(a != NULL, "%s", message);
+  if (a == NULL) return;
+  step(a, 0, 600, 1);
+  const uint64_t one = persist_now(a, "2"), first = digest(a);
+  step(a, 100, 300, 2);
+  ts_sync_start();
+  ts_sync_close("kept:walk:piece");
+  CHECK_MSG(persist(a, "2", NULL) == TS_OK, "%s", message);
+  CHECK(ts_sync_await("kept:walk:piece", 1));
+  waiter w = {.store = a, .control = {[TS_CONTROL_CANCEL] = 1}};
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, wait_for_point, &w) == 0);
+  /* What was done is told after the cancellation was handed over. */
+  while (__atomic_load_n(&w.control[TS_CONTROL_TOTAL], __ATOMIC_RELAXED) == 0) sched_yield();
+  CHECK(ts_sync_stop());
+  pthread_join(thread, NULL);
+  CHECK(w.status == TS_ECANCELLED);
+  CHECK_MSG(ts_store_persisted(a, NULL, ERR) == TS_OK, "%s", "it is told once");
+  step(a, 200, 20, 3);
+  const uint64_t second = digest(a), two = persist_now(a, "2");
+  ts_store_close(a);
+  check_at("cancelled", storage, path, two, second);
+  check_at("cancelled", storage, path, one, first);
 }
 
 /* ---- D1 to D5: defects of another system's persistent tables ---- */
@@ -271,7 +317,7 @@ static void d2(const char *storage, const char *path) {
   for (uint32_t i = 0; i < 4; i++) {
     step(a, 0, 40, 1);
     digests[i] = digest(a);
-    CHECK_MSG(ts_store_persisted(a, ERR) == TS_OK, "%s", message);
+    CHECK_MSG(ts_store_persisted(a, NULL, ERR) == TS_OK, "%s", message);
     ts_sync_start();
     if (i == 1) ts_sync_close_first("kept:walk:piece");
     CHECK_MSG(persist(a, "4", &numbers[i]) == TS_OK, "%s", message);
@@ -398,8 +444,8 @@ static void a_failure_leaves_the_last_one(const char *storage, const char *path)
   ts_sync_call("ssd:medium:sync", sync_fails, NULL);
   ts_sync_call("pmem:medium:sync", pmem_sync_fails, NULL);
   CHECK_MSG(persist(a, "1", NULL) == TS_OK, "%s", message);
-  CHECK_MSG(ts_store_persisted(a, ERR) == TS_EIO && strstr(message, "synchronize") != NULL, "%s", message);
-  CHECK_MSG(ts_store_persisted(a, ERR) == TS_OK, "%s", "it is told once");
+  CHECK_MSG(ts_store_persisted(a, NULL, ERR) == TS_EIO && strstr(message, "synchronize") != NULL, "%s", message);
+  CHECK_MSG(ts_store_persisted(a, NULL, ERR) == TS_OK, "%s", "it is told once");
   CHECK(ts_sync_stop());
   step(a, 0, 100, 3);
   CHECK_MSG(persist(a, "1", NULL) == TS_EIO && strstr(message, "not known") != NULL, "%s", message);
@@ -519,6 +565,7 @@ int main(int argc, char **argv) {
     in_folder(d4, storages[i]);
     in_folder(d5, storages[i]);
     in_folder(a_failure_leaves_the_last_one, storages[i]);
+    if (strncmp(storages[i], "DRAM_", 5) == 0) in_folder(cancelled, storages[i]); /* others have no rows to put down */
     in_folder(one_bit, storages[i]);
     in_folder(tables_of_another_store, storages[i]);
   }

@@ -80,7 +80,7 @@ static uint64_t persist(ts_store *store, uint32_t keep, bool wait) {
   set_number(config, "keep", keep);
   CHECK_MSG(ts_store_persist(store, config, &number, ERR) == TS_OK, "%s", message);
   ts_config_free(config);
-  if (wait) CHECK_MSG(ts_store_persisted(store, ERR) == TS_OK, "%s", message);
+  if (wait) CHECK_MSG(ts_store_persisted(store, NULL, ERR) == TS_OK, "%s", message);
   return number;
 }
 

@@ -87,6 +87,28 @@ Deno.test("deltas stand on one another; inspect, verify and compact tell and kee
   });
 });
 
+Deno.test("auto writes deltas while they cost less than a full one, then a full one again", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/chain`;
+    using store = filled({ trackChanges: true });
+    for (let i = 0; i < 12; i++) {
+      step(store, KEYS.subarray(0, 1500));
+      await store.checkpoint({ path }).write();
+    }
+    const chain = inspectCheckpoints(path);
+    let [full, deltas] = [0, 0];
+    for (const { kind, bytes = 0, links } of chain) {
+      assertEquals(kind, full > 0 && deltas < full ? "delta" : "full");
+      [full, deltas] = kind === "full" ? [bytes, 0] : [full, deltas + bytes];
+      if (kind === "full") assertEquals(links, 1);
+    }
+    assert(chain.filter(({ kind }) => kind === "full").length > 2);
+    using other = EmbeddingStore.open({ storage: "DRAM", seed: 3 });
+    await other.restore({ path });
+    assertEquals(other.digest(), store.digest());
+  });
+});
+
 Deno.test("one flipped bit of a checkpoint is named, by verify and by restore", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/chain`;

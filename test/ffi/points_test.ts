@@ -186,3 +186,26 @@ Deno.test("a trainer goes on from a restore point to the bit", async () => {
     assertThrows(() => WdlTrainer.open(store, model), TierstoreError, "store without a trainer");
   });
 });
+
+Deno.test("a program sees how far a restore point is, and an aborted wait leaves those there were", async () => {
+  await inFolder(async (folder) => {
+    const digests: string[] = [];
+    {
+      using store = EmbeddingStore.open(options(folder));
+      await store.resume();
+      const table = store.table(TABLE);
+      await store.persisted(); // none is under way
+      table.update(KEYS, STEP);
+      digests.push(store.digest());
+      const seen: number[][] = [];
+      await store.persist({ wait: true }, { onProgress: (done, total) => seen.push([done, total]) });
+      assertEquals(seen.at(-1), [KEYS.length, KEYS.length]);
+      table.update(KEYS, STEP);
+      const gone = AbortSignal.abort(new Error("enough"));
+      await assertRejects(() => store.persist({ wait: true }, { signal: gone }), Error, "enough");
+      assertEquals(store.restorePoints().length, 1);
+    }
+    using store = EmbeddingStore.open(options(folder));
+    assertEquals([await store.resume(), store.digest()], [1, digests[0]]);
+  });
+});
