@@ -3,13 +3,15 @@
  * of the same bytes, what fusing them and removing duplicates is worth, two ranks of one thread against one of two, and
  * whether all jobs give the same bits. Prints a table and writes `reports/out/bench-ranks.json`. All ranks share one machine:
  * the figures are of software, not of a network. Last, where namespaces are allowed, a step's exchange over limited links beside
- * what the simulator takes it for. `--network`: this alone, kept in `models/validation/exchanges.json` for `docs/accuracy.md`.
+ * what the simulator takes it for. `--network`: this alone, kept in `models/validation/exchanges.json` for `docs/accuracy.md`. `--identity`: the jobs that must
+ * end with the same bits alone (`identity.ts`).
  *
- * Exit codes: 0, bars reached or not; 1 if the run fails, or no MPI is installed; 2 for words it does not know.
+ * Exit codes: 0, bars reached or not; 1 if the run fails, no MPI is installed, or with `--identity` bits differ; 2 for words it does not know.
  *
  * @module
  */
 
+import { existsSync } from "node:fs";
 import { tableText } from "../../cli/ui/table.ts";
 import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../base/native_build.ts";
 import { generateData } from "../../ffi/data.ts";
@@ -20,51 +22,32 @@ import { ROOT } from "../../setup/state.ts";
 import { type Facts, machineFacts, run, writeResult } from "../program.ts";
 import { type BenchRow, tableRows } from "../rows.ts";
 import { parseValues } from "../simulator/rows.ts";
-import type { RankJob, RankReport } from "./rank.ts";
+import { identityJobs, identityTable, STEPS } from "./identity.ts";
+import { installedMpis, launch, train } from "./jobs.ts";
 import { measureExchanges } from "./network.ts";
 import { EXCHANGES_FILE, type MeasuredExchanges } from "../../models/validation/exchanges.ts";
-import { exchangeRows, identicalRow, type Job, networkRows, type StepRound, stepRows } from "./rows.ts";
+import { exchangeRows, identicalRow, networkRows, type StepRound, stepRows, withRow } from "./rows.ts";
 
 /** The default scenario's tables and batch. */
 const TABLES = 26, BATCH = 2048, DIM = 16, VOCABULARY = 100_000;
 const PROGRAM = `${NATIVE_FOLDER}/build/bench/ranks_exchange`;
-const ROUNDS = 41, STEP_ROUNDS = 5, STEPS = [10, 40] as const, COMPARED = [0, 300] as const;
+const ROUNDS = 41, STEP_ROUNDS = 5, COUNTED = [10, 40] as const;
+const OUT = `${ROOT}/reports/out/bench-ranks.json`;
 
-/** The MPI whose launcher and shim are here. */
-async function installedMpi(): Promise<Mpi> {
-  for (const mpi of ["openmpi", "mpich"] as const) {
-    try {
-      Deno.statSync(shimOf(mpi));
-      await run(`mpirun.${mpi}`, ["--version"]);
-      return mpi;
-    } catch {
-      // Not this one.
-    }
-  }
-  throw new Error("Cannot run bench:ranks: no MPI; install openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev");
-}
-
-/** Words that start so many ranks of a program on this machine, also as root and where there are fewer CPUs. */
-function launch(mpi: Mpi, ranks: number): string[] {
-  const openmpi = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--allow-run-as-root"];
-  return ["-n", `${ranks}`, ...(mpi === "openmpi" ? openmpi : [])];
-}
-
-/** A job's reports, rank by rank. */
-async function train(mpi: Mpi, ranks: number, job: RankJob): Promise<RankReport[]> {
-  const script = decodeURIComponent(new URL("rank.ts", import.meta.url).pathname);
-  const words = ["run", "-A", "--no-check", script, JSON.stringify(ranks === 1 ? job : { ...job, mpi })];
-  const printed = ranks === 1
-    ? await run(Deno.execPath(), words)
-    : await run(`mpirun.${mpi}`, [...launch(mpi, ranks), Deno.execPath(), ...words]);
-  return printed.trim().split("\n").map((line) => JSON.parse(line) as RankReport).sort((a, b) => a.rank - b.rank);
+/** The priority of this process and all it starts: 0 is the ordinary one. */
+function niceness(): number {
+  return Number(Deno.readTextFileSync("/proc/self/stat").replace(/^.*\) /, "").split(" ")[16]);
 }
 
 /** One rank of two threads and two ranks of one thread, these with nothing, rows and stale rows sent ahead, in turn. */
 async function steps(mpi: Mpi, trainer: TrainerOptions): Promise<BenchRow[]> {
   const rounds: StepRound[] = [];
   const step = async (ranks: number, more: Partial<TrainerOptions>): Promise<number> => {
-    const [report] = await train(mpi, ranks, { servers: 0, trainer: { ...trainer, ...more }, steps: STEPS });
+    const [report] = await train(ranks === 1 ? undefined : mpi, ranks, {
+      servers: 0,
+      trainer: { ...trainer, ...more },
+      steps: COUNTED,
+    });
     return report?.stepNs ?? NaN;
   };
   for (let round = 0; round < STEP_ROUNDS; round++) {
@@ -78,15 +61,29 @@ async function steps(mpi: Mpi, trainer: TrainerOptions): Promise<BenchRow[]> {
   return stepRows(rounds);
 }
 
-/** Jobs of all numbers of ranks, with servers and without, on a small model. */
-async function identical(mpi: Mpi, data: string): Promise<BenchRow> {
-  const trainer = { data, batch: 256, hidden: [16, 8], dim: 4, seed: 1 };
-  const jobs: Job[] = [];
-  for (const [ranks, servers] of [[1, 0], [2, 0], [4, 0], [8, 0], [2, 1], [4, 2], [6, 2]] as const) {
-    const reports = await train(mpi, ranks, { servers, trainer, steps: COMPARED });
-    jobs.push({ name: `${ranks} ranks${servers === 0 ? "" : `, ${servers} of them servers`}`, reports });
-  }
+/** Jobs of all kinds, each told when it is done. */
+async function identical(mpis: readonly Mpi[], scratch: string): Promise<BenchRow> {
+  const jobs = await identityJobs(
+    mpis,
+    scratch,
+    ({ name }, seconds) => console.log(`${name}: ${seconds.toFixed(1)} s`),
+  );
+  console.log(`\n${STEPS} steps of each\n`);
+  console.log(tableText(identityTable(jobs)));
   return identicalRow(jobs);
+}
+
+/** The jobs that must be equal alone; their row is replaced in the result of the bench, if there is one. */
+async function identityAlone(): Promise<void> {
+  const scratch = Deno.makeTempDirSync({ prefix: "bench-ranks-" });
+  try {
+    const row = await identical(await installedMpis(), scratch);
+    console.log(tableText(tableRows([row])));
+    if (existsSync(OUT)) Deno.writeTextFileSync(OUT, withRow(Deno.readTextFileSync(OUT), row));
+    if (row.value !== 1) Deno.exitCode = 1;
+  } finally {
+    Deno.removeSync(scratch, { recursive: true });
+  }
 }
 
 /** The exchanges over limited links, kept for the page on the models' accuracy. */
@@ -104,14 +101,15 @@ async function networkAlone(): Promise<void> {
 
 /** The bench. */
 async function main(args: readonly string[]): Promise<void> {
-  if (args.length > 1 || args.some((word) => word !== "--network")) {
-    console.error(`Cannot run bench:ranks with "${args.join(" ")}": expected nothing, or --network`);
+  if (args.length > 1 || args.some((word) => word !== "--network" && word !== "--identity")) {
+    console.error(`Cannot run bench:ranks with "${args.join(" ")}": expected nothing, --network or --identity`);
     Deno.exitCode = 2;
     return;
   }
   ensureBuild();
-  if (args.length > 0) return await networkAlone();
-  const mpi = await installedMpi();
+  if (args.length > 0) return args[0] === "--network" ? await networkAlone() : await identityAlone();
+  const mpis = await installedMpis();
+  const [mpi = "openmpi"] = mpis;
   await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, "ranks"]);
   const scratch = Deno.makeTempDirSync({ prefix: "bench-ranks-" });
   try {
@@ -122,12 +120,11 @@ async function main(args: readonly string[]): Promise<void> {
     const rows = [
       ...exchangeRows(values, 2),
       ...(await steps(mpi, { data, batch: BATCH })),
-      await identical(mpi, data),
+      await identical(mpis, scratch),
       ...await networkRows(await measureExchanges(PROGRAM)),
     ];
     console.log("\nTraining over ranks, all on this machine\n");
     console.log(tableText(tableRows(rows)));
-    const out = `${ROOT}/reports/out/bench-ranks.json`;
     const facts: Facts = {
       ...machineFacts(BUILT_LIBRARY),
       mpi,
@@ -135,9 +132,10 @@ async function main(args: readonly string[]): Promise<void> {
       batch: BATCH,
       dim: DIM,
       rounds: ROUNDS,
+      nice: niceness(),
     };
-    writeResult(out, { ...facts, ranks_share_one_machine: true }, rows);
-    console.log(`All rows: ${out}`);
+    writeResult(OUT, { ...facts, ranks_share_one_machine: true }, rows);
+    console.log(`All rows: ${OUT}`);
   } finally {
     Deno.removeSync(scratch, { recursive: true });
   }

@@ -9,6 +9,9 @@ import { type Mpi, Ranks } from "../../ffi/ranks.ts";
 import { type TrainerOptions, WdlTrainer } from "../../ffi/trainer.ts";
 import { quantile } from "../../reports/statistics/quantiles.ts";
 
+/** Where a rank has its rows. */
+export type RankStorage = "DRAM" | "DRAM_PMEM" | "DRAM_SSDHASH";
+
 /** What a rank does. */
 export interface RankJob {
   /** The MPI that starts it; absent: one rank alone. */
@@ -19,6 +22,12 @@ export interface RankJob {
   readonly trainer: TrainerOptions;
   /** Steps before those that count, and those. */
   readonly steps: readonly [number, number];
+  /** Storage types, given to the ranks that hold rows in turn; absent: DRAM. */
+  readonly storages?: readonly RankStorage[];
+  /** Where tiers below DRAM are. */
+  readonly folder?: string;
+  /** How ranks wait for messages; absent: as MPI does. */
+  readonly waits?: "poll" | "yield";
 }
 
 /** What it prints. */
@@ -31,18 +40,40 @@ export interface RankReport {
   readonly digest: string;
   /** Mean loss of the steps that count. */
   readonly loss: number;
+  /** Rows of this rank in tiers below the first. */
+  readonly rowsBelow: number;
+}
+
+/** Bytes of rows in the first tier, little enough that most rows leave it, and below. */
+const SIZES = [200_000, 64_000_000];
+
+/** A rank's store. */
+function storeOf(rank: number, { storages = [], folder = "" }: RankJob): EmbeddingStore {
+  const storage = storages[rank % storages.length] ?? "DRAM";
+  if (storage === "DRAM") return EmbeddingStore.open({ storage, seed: 5 });
+  const pmem = storage === "DRAM_PMEM" ? { pmem: "libpmem" } as const : {};
+  if (storage === "DRAM_PMEM") Deno.env.set("PMEM_IS_PMEM_FORCE", "1"); // its files are on any disk here
+  return EmbeddingStore.open({ storage, seed: 5, size: SIZES, sizeCounts: "rows", path: folder, ...pmem });
+}
+
+/** Rows in tiers below the first. */
+function rowsBelow(trainer: WdlTrainer): number {
+  const counts = trainer.tables.map((name) => trainer.table(name).rows().slice(1));
+  return counts.flat().reduce((sum, rows) => sum + rows, 0);
 }
 
 /** Trains, and prints the report. */
-async function main({ mpi, servers, trainer: options, steps: [warmup, steps] }: RankJob): Promise<void> {
-  using ranks = Ranks.open(mpi === undefined ? {} : { mpi, servers });
+async function main(job: RankJob): Promise<void> {
+  const { mpi, servers, trainer: options, steps: [warmup, steps], waits } = job;
+  using ranks = Ranks.open(mpi === undefined ? {} : { mpi, servers, ...(waits === undefined ? {} : { waits }) });
   try {
-    using store = EmbeddingStore.open({ storage: "DRAM", seed: 5 });
+    using store = storeOf(ranks.describe().rank, job);
     using trainer = WdlTrainer.open(store, options, ranks);
     const { stepNs, loss } = await trainer.train(steps, { warmup });
     const { rank } = ranks.describe();
     // A short line: launchers cut long ones and mix them with those of other ranks.
-    const report: RankReport = { rank, stepNs: quantile(stepNs, 0.5), digest: await trainer.digest(), loss };
+    const digest = await trainer.digest();
+    const report: RankReport = { rank, stepNs: quantile(stepNs, 0.5), digest, loss, rowsBelow: rowsBelow(trainer) };
     Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(report)}\n`));
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);

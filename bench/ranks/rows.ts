@@ -5,7 +5,7 @@
  */
 
 import { quantile } from "../../reports/statistics/quantiles.ts";
-import { BARS, type BenchRow, ratioRow } from "../rows.ts";
+import { BARS, type BenchResult, type BenchRow, ratioRow, resultJson } from "../rows.ts";
 import type { Values } from "../simulator/rows.ts";
 import { EXCHANGE_TOLERANCE, type MeasuredExchange, simulatedExchange } from "../../models/validation/exchanges.ts";
 import type { RankReport } from "./rank.ts";
@@ -77,6 +77,18 @@ export function stepRows(rounds: readonly StepRound[]): BenchRow[] {
   ];
 }
 
+/** Whether every rank of a job has the bits of a reference. */
+export function hasBitsOf({ reports }: Job, { reports: [first] }: Job): boolean {
+  return first !== undefined && reports.length > 0 &&
+    reports.every(({ digest, loss }) => digest === first.digest && loss === first.loss);
+}
+
+/** A result's text with one row replaced, or added. */
+export function withRow(result: string, row: BenchRow): string {
+  const { machine, rows } = JSON.parse(result) as BenchResult;
+  return resultJson(machine, [...rows.filter(({ name }) => name !== row.name), row]);
+}
+
 /** Share of jobs whose ranks all have the digest and the loss of the first job, which is one rank alone. */
 export function identicalRow(jobs: readonly Job[]): BenchRow {
   const [first] = jobs[0]?.reports ?? [];
@@ -84,9 +96,7 @@ export function identicalRow(jobs: readonly Job[]): BenchRow {
     throw new RangeError(`Cannot compare ${jobs.length} jobs: expected two or more`);
   }
   const others = jobs.slice(1);
-  const differs = others.filter(({ reports }) =>
-    reports.length === 0 || reports.some(({ digest, loss }) => digest !== first.digest || loss !== first.loss)
-  );
+  const differs = others.filter((job) => !hasBitsOf(job, jobs[0] as Job));
   const names = (some: readonly Job[]): string => some.map(({ name }) => name).join(", ");
   return {
     ...{
@@ -97,7 +107,7 @@ export function identicalRow(jobs: readonly Job[]): BenchRow {
       unit: "share of jobs",
     },
     ...BARS["ranks/identical"],
-    note: differs.length === 0 ? names(others) : `other bits: ${names(differs)}`,
+    note: differs.length === 0 ? `${others.length} jobs of ranks` : `other bits: ${names(differs)}`,
   };
 }
 

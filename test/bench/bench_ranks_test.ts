@@ -1,6 +1,6 @@
 import "../native_library.ts";
-import { exchangeRows, identicalRow, networkRows, stepRows } from "../../bench/ranks/rows.ts";
-import { reached } from "../../bench/rows.ts";
+import { exchangeRows, identicalRow, networkRows, stepRows, withRow } from "../../bench/ranks/rows.ts";
+import { reached, resultJson } from "../../bench/rows.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
 const WAYS = { "fused": [100, 200, 100], "separate": [300, 400, 150], "all": [250, 500, 250], "bf16": [80, 160, 80] };
@@ -53,7 +53,7 @@ Deno.test("networkRows() sets what the simulator has against what was measured, 
 });
 
 Deno.test("identicalRow() finds one rank of one job with another digest or another loss", () => {
-  const report = (digest: string, loss = 0.5) => ({ rank: 0, stepNs: 1, digest, loss });
+  const report = (digest: string, loss = 0.5) => ({ rank: 0, stepNs: 1, digest, loss, rowsBelow: 0 });
   const one = { name: "1 ranks", reports: [report("a")] };
   const two = { name: "2 ranks", reports: [report("a"), report("a")] };
   assertEquals([identicalRow([one, two, two]).value, reached(identicalRow([one, two]))], [1, true]);
@@ -62,4 +62,16 @@ Deno.test("identicalRow() finds one rank of one job with another digest or anoth
   assertEquals(identicalRow([one, { name: "2 ranks", reports: [report("a", 0.6)] }]).value, 0);
   assertEquals(identicalRow([one, { name: "2 ranks", reports: [] }]).value, 0);
   assertThrows(() => identicalRow([one]), RangeError, "expected two or more");
+});
+
+Deno.test("withRow() replaces one row of a result, or adds it, and leaves the others and the machine", () => {
+  const row = (name: string, value: number) => ({ name, value, low: null, high: null, unit: "ratio" });
+  const result = resultJson({ cpu: "one" }, [row("exchange/floor", 0.5), row("ranks/identical", 0)]);
+  const { machine, rows } = JSON.parse(withRow(result, row("ranks/identical", 1)));
+  assertEquals(machine, { cpu: "one" });
+  assertEquals(rows.map(({ name, value }: { name: string; value: number }) => [name, value]), [
+    ["exchange/floor", 0.5],
+    ["ranks/identical", 1],
+  ]);
+  assertEquals(JSON.parse(withRow(resultJson({}, []), row("ranks/identical", 1))).rows.length, 1);
 });
