@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type CsvRow, parseCsv } from "./csv.ts";
+import { csvColumns, type CsvRow, parseCsv } from "./csv.ts";
 import { monthIndex } from "./dates.ts";
 import { capitalRecovery, HOURS_PER_YEAR } from "./owned.ts";
 
@@ -167,11 +167,12 @@ export function readPriceFile(file: PriceFile, own: boolean): PriceRows & { read
     if (!(error instanceof SyntaxError)) throw error;
     return { instances, quotes, items, problems: [{ file: file.name, line: undefined, text: error.message }] };
   }
-  const header = file.text.replace(/^\ufeff/, "").split(/\r?\n/, 1)[0] ?? "";
-  const columns = header.split(",");
+  const columns = csvColumns(file.text, file.name);
   const form = columns.includes("provider") ? "instances" : columns.includes("item") ? "items" : undefined;
   if (form === undefined) {
-    const text = `the header has neither "provider" (machines) nor "item" (everything else): found "${header}"`;
+    const text = `the header has neither "provider" (machines) nor "item" (everything else): found "${
+      columns.join(",")
+    }"`;
     return { instances, quotes, items, problems: [{ file: file.name, line: 1, text }] };
   }
   const lines = new Map<string, number>();

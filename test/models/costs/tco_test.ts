@@ -212,6 +212,9 @@ Deno.test("withOwnPrices(): the user's row wins from its date on, and says whose
 Deno.test("parseCsv() reads quotes and names broken lines", () => {
   assertEquals(parseCsv('a,b\n"x, ""y""",2\n', "f")[0]?.fields, { a: 'x, "y"', b: "2" });
   assertEquals(parseCsv("a,b\n1,\n", "f")[0]?.fields, { a: "1", b: "" });
+  // As spreadsheets of many countries write it: a number may have a decimal comma, a text keeps its own.
+  assertEquals(parseCsv('a;b;c\n6,20;"x; y";a, b\n', "f")[0]?.fields, { a: "6.20", b: "x; y", c: "a, b" });
+  assertThrows(() => parseCsv("a,b\n1,2,3\n", "f"), SyntaxError, "found 3 fields, the header has 2; a field with");
   assertThrows(() => parseCsv("a,b\n1\n", "f"), SyntaxError, "line 2: found 1 fields");
   assertThrows(() => parseCsv('a\n"x\n', "f"), SyntaxError, "not closed");
 });
