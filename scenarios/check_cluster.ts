@@ -22,23 +22,27 @@ export function checkCluster({ cluster, workload = {}, checkpoint, ablation }: S
       hint: "checkpoints of ranks are full ones",
     });
   }
-  for (const name of ["microBatch", "deterministic"] as const) {
-    const value = ablation?.switches[name];
-    if (value !== undefined) problems.push(refused(["ablation", "switches", name], value, WHY[name]));
+  const { deterministic, microBatch } = ablation?.switches ?? {};
+  if (deterministic !== undefined) {
+    problems.push(refused(["ablation", "switches", "deterministic"], deterministic, WHY.deterministic));
   }
-  return problems;
+  return [...problems, ...checkMicroBatch(["ablation", "switches", "microBatch"], microBatch)];
 }
 
 /** Why a field is refused over ranks, and what to do. */
 const WHY = {
-  microBatch: "over ranks a batch is cut into micro-shards already",
   deterministic: "over ranks results are the same bits on any number of them",
-  combiner: "one process must have a bag whole; give its columns tables without one",
-  counts: "ranks send no counts of keys, and expire nothing",
+  bloom: 'its counters are shared by keys, so that other keys would get rows on another number of ranks; use "counter"',
 } as const;
 
 function refused(path: DocumentPath, found: unknown, hint: string): Problem {
   return { path, message: `expected no such field with "cluster", found ${foundText(found)}`, hint };
+}
+
+/** A batch has eight micro-shards, of which each micro-batch has as many. */
+function checkMicroBatch(path: DocumentPath, found: unknown): Problem[] {
+  if (found === undefined || TRAINERS.includes(found as number)) return [];
+  return [{ path, message: `expected 1, 2, 4 or 8 with "cluster", found ${foundText(found)}` }];
 }
 
 function checkRanks(cluster: RankCluster): Problem[] {
@@ -79,15 +83,11 @@ function checkRanks(cluster: RankCluster): Problem[] {
 function checkWorkload({ deterministic, optimisations = {}, tables = {}, ...all }: Workload): Problem[] {
   const problems: Problem[] = [];
   const report = (path: DocumentPath, found: unknown, hint: string) => problems.push(refused(path, found, hint));
-  const { microBatch = 1 } = optimisations;
-  if (microBatch > 1) report(["workload", "optimisations", "microBatch"], microBatch, WHY.microBatch);
+  problems.push(...checkMicroBatch(["workload", "optimisations", "microBatch"], optimisations.microBatch));
   if (deterministic === false) report(["workload", "deterministic"], false, WHY.deterministic);
   for (const [path, one] of [[["workload"], all], ...Object.entries(tables).map(tableAt)] as const) {
-    const { admission = "none", expiry = "none", record = [] } = one;
-    if (admission !== "none") report([...path, "admission"], admission, WHY.counts);
-    if (expiry !== "none") report([...path, "expiry"], expiry, WHY.counts);
-    if (record.length > 0) report([...path, "record"], record, WHY.counts);
-    if ("combiner" in one && one.combiner !== undefined) report([...path, "combiner"], one.combiner, WHY.combiner);
+    const { admission = "none" } = one;
+    if (admission !== "none" && "bloom" in admission) report([...path, "admission"], admission, WHY.bloom);
   }
   return problems;
 }

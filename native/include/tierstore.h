@@ -565,8 +565,11 @@ TS_API int32_t ts_ranks_describe(ts_ranks *ranks, char *out, uint64_t cap, uint6
  * bits on any number of ranks too. Messages beside computing are made by a thread of their own.
  * A batch is cut into eight micro-shards, of which each rank that trains has an equal part; everything that is summed over
  * samples is summed by one tree over them. So results are the same bits on 1, 2, 4 and 8 ranks, with servers or without: those of
- * one rank alone, which are not those of ts_trainer_open. Not over ranks: micro_batch, deterministic 0, tables
- * with a combiner, admission, expiry, records of rows. The ranks must outlive the trainer.
+ * one rank alone, which are not those of ts_trainer_open; micro_batch, 1, 2, 4 or 8, leaves them as they are. Keys that wait for
+ * their row are counted once a batch for all columns of a table, as often as they occur. Not over ranks: deterministic 0,
+ * admission by bloom (keys of other ranks share its counters), ranks_ahead rows with expiry or record_version (rows would have the
+ * date of the step before). A call of train or evaluate that one rank's `control` cancels ends on all ranks, with TS_ECANCELLED
+ * and the number of that rank. The ranks must outlive the trainer.
  * Errors: those of ts_trainer_open, on all ranks the one of the lowest rank that has one; TS_EINVAL, where ranks differ in their
  * options, data or library. */
 TS_API int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, char *err,

@@ -22,10 +22,11 @@ static bool open_side(ts_exchange_side *side, const ts_exchange *e, const uint32
   side->at = calloc(parts, sizeof *side->at);
   side->value_at = calloc(parts, sizeof *side->value_at);
   side->keys = calloc(keys + 1, sizeof *side->keys);
+  side->times = calloc(e->options.counted ? keys + 1 : 1, sizeof *side->times);
   side->later = calloc(e->options.parts ? keys + 1 : 1, 1);
   side->values = calloc(values + 1, sizeof *side->values);
   return side->folds != NULL && side->shards != NULL && side->counts != NULL && side->at != NULL && side->value_at != NULL && side->keys != NULL &&
-         side->later != NULL && side->values != NULL;
+         side->times != NULL && side->later != NULL && side->values != NULL;
 }
 
 static void close_side(ts_exchange_side *side, uint32_t tables) {
@@ -36,6 +37,7 @@ static void close_side(ts_exchange_side *side, uint32_t tables) {
   free(side->at);
   free(side->value_at);
   free(side->keys);
+  free(side->times);
   free(side->later);
   free(side->values);
 }
@@ -48,8 +50,11 @@ int32_t ts_exchange_open(ts_exchange *e, ts_ranks *ranks, const ts_exchange_opti
   e->dims = calloc(tables, sizeof *e->dims);
   e->row_at = calloc(tables, sizeof *e->row_at);
   e->firsts = calloc(tables, sizeof *e->firsts);
-  uint64_t values = 0;
-  for (uint32_t t = 0; t < tables && e->dims != NULL && e->row_at != NULL; t++) {
+  e->key_at = calloc(tables, sizeof *e->key_at);
+  uint64_t values = 0, keys = 0;
+  for (uint32_t t = 0; t < tables && e->dims != NULL && e->row_at != NULL && e->key_at != NULL; t++) {
+    e->key_at[t] = keys;
+    keys += options->items[t];
     e->dims[t] = options->dims[t];
     e->row_at[t] = values;
     e->widest = TS_MAX(e->widest, e->dims[t]);
@@ -57,14 +62,15 @@ int32_t ts_exchange_open(ts_exchange *e, ts_ranks *ranks, const ts_exchange_opti
   }
   e->options.dims = e->dims;
   e->rows = calloc(ts_ranks_owns(ranks) ? values + 1 : 1, sizeof *e->rows);
+  e->times = calloc(ts_ranks_owns(ranks) && options->counted ? keys + 1 : 1, sizeof *e->times);
   e->scratch = calloc((uint64_t)tables * TS_FOLD_LEVELS * e->widest, sizeof *e->scratch);
   for (uint32_t i = 0; i < 2; i++) {
     e->bytes[i] = calloc(ranks->ops.size, sizeof *e->bytes[i]);
     e->halves[i] = calloc(options->bf16 ? values + 1 : 1, sizeof *e->halves[i]);
   }
-  const bool made = e->dims != NULL && e->row_at != NULL && e->firsts != NULL && e->rows != NULL && e->scratch != NULL && e->bytes[0] != NULL &&
+  const bool made = e->dims != NULL && e->row_at != NULL && e->key_at != NULL && e->times != NULL && e->firsts != NULL && e->rows != NULL && e->scratch != NULL && e->bytes[0] != NULL &&
                     e->bytes[1] != NULL && e->halves[0] != NULL && e->halves[1] != NULL &&
-                    (!options->parts || ts_exchange_open_parts(e, values)) && open_side(&e->asked, e, ts_ranks_trains(ranks) ? options->own : NULL, err) &&
+                    (!options->parts || ts_exchange_open_parts(e, keys, values)) && open_side(&e->asked, e, ts_ranks_trains(ranks) ? options->own : NULL, err) &&
                     open_side(&e->owned, e, ts_ranks_owns(ranks) ? options->items : NULL, err);
   e->options.items = e->options.own = NULL; /* the caller's */
   return made ? TS_OK : ts_fail(err, TS_ENOMEM, "Cannot train over ranks: no memory for the messages of a batch");
@@ -76,6 +82,8 @@ void ts_exchange_close(ts_exchange *e) {
   free(e->dims);
   free(e->row_at);
   free(e->firsts);
+  free(e->key_at);
+  free(e->times);
   ts_exchange_close_parts(e);
   free(e->rows);
   free(e->scratch);
@@ -106,7 +114,8 @@ static void lay_out(const ts_exchange *e, ts_exchange_side *side) {
   }
 }
 
-typedef enum unit { KEYS, PARTS, ROWS, HALVES } unit; /* of a message: keys, in which part their rows come, floats, BF16 */
+/* Of a message: keys, how often they occur, in which part their rows come, floats, BF16. */
+typedef enum unit { KEYS, TIMES, PARTS, ROWS, HALVES } unit;
 
 /* Bytes to or from each rank, of the tables from `first` to before `end`. */
 static void measure(const ts_exchange *e, const ts_exchange_side *side, unit u, uint32_t first, uint32_t end,
@@ -115,6 +124,7 @@ static void measure(const ts_exchange *e, const ts_exchange_side *side, unit u, 
     bytes[r] = 0;
     for (uint32_t t = first; t < end; t++) {
       const uint64_t each = u == KEYS    ? sizeof(int64_t)
+                            : u == TIMES ? sizeof(uint32_t)
                             : u == PARTS ? 1
                                          : ts_exchange_width(e, t) * (u == ROWS ? sizeof(float) : sizeof(uint16_t));
       bytes[r] += side->counts[r * e->options.tables + t] * each;
@@ -125,6 +135,7 @@ static void measure(const ts_exchange *e, const ts_exchange_side *side, unit u, 
 /* Of rank 0's part of a table, which is the first in either order. */
 static void *start_of(const ts_exchange_side *side, unit u, uint32_t table, uint16_t *halves) {
   if (u == KEYS) return side->keys + side->at[table];
+  if (u == TIMES) return side->times + side->at[table];
   if (u == PARTS) return side->later + side->at[table];
   return u == ROWS ? (void *)(side->values + side->value_at[table]) : (void *)(halves + side->value_at[table]);
 }
@@ -187,10 +198,13 @@ void ts_exchange_pack(ts_exchange *e, uint32_t extra) {
   lay_out(e, &e->asked);
   for (uint32_t t = 0; t < tables; t++) {
     const int64_t *keys = e->asked.folds[t].keys;
+    const uint32_t *first = e->asked.folds[t].first;
     for (uint32_t r = 0; r < e->ranks->ops.size; r++) {
       const uint32_t p = r * tables + t, n = e->asked.counts[p];
       if (n > 0) memcpy(e->asked.keys + e->asked.at[p], keys, n * sizeof *keys);
+      for (uint32_t i = 0; e->options.counted && i < n; i++) e->asked.times[e->asked.at[p] + i] = first[i + 1] - first[i];
       keys += n;
+      first += n;
     }
   }
 }
@@ -204,7 +218,19 @@ int32_t ts_exchange_keys(ts_exchange *e, ts_err err) {
     status = ts_ranks_alltoall(e->ranks, e->asked.shards, tables * TS_MICRO_SHARDS * sizeof(uint32_t), e->owned.shards, err);
   if (status != TS_OK) return status;
   lay_out(e, &e->owned);
-  return send(e, &e->asked, &e->owned, KEYS, err);
+  status = send(e, &e->asked, &e->owned, KEYS, err);
+  return status == TS_OK && e->options.counted ? send(e, &e->asked, &e->owned, TIMES, err) : status;
+}
+
+/* Of the owner's distinct keys, in their order. */
+static void add_times(ts_exchange *e, uint32_t table) {
+  const ts_fold *f = &e->owned.folds[table];
+  uint32_t *times = e->times + e->key_at[table];
+  memset(times, 0, f->count * sizeof *times);
+  for (uint32_t r = 0, i = 0; r < e->ranks->ops.size; r++) {
+    const uint32_t p = r * e->options.tables + table;
+    for (uint32_t n = 0; n < e->owned.counts[p]; n++, i++) times[f->of[i]] += e->owned.times[e->owned.at[p] + n];
+  }
 }
 
 void ts_exchange_collect(ts_exchange *e, uint32_t table) {
@@ -223,17 +249,19 @@ void ts_exchange_collect(ts_exchange *e, uint32_t table) {
   }
   ts_fold_end(f, NULL, NULL, 1, NULL);
   e->firsts[table] = f->count;
+  if (e->options.counted) add_times(e, table);
 }
 
 /* ---- rows ---- */
 
-float *ts_exchange_rows_of(const ts_exchange *e, uint32_t table, uint32_t part, const int64_t **keys, uint32_t *count,
-                           uint64_t *stride) {
+float *ts_exchange_rows_of(const ts_exchange *e, uint32_t table, uint32_t part, const int64_t **keys,
+                           const uint32_t **times, uint32_t *count, uint64_t *stride) {
   const ts_fold *f = &e->owned.folds[table];
   const uint32_t first = part == 0 ? 0 : e->firsts[table];
   *stride = ts_exchange_width(e, table);
   *count = part == 0 ? e->firsts[table] : f->count - first;
   *keys = e->firsts[table] == f->count ? f->keys : e->part_keys + e->key_at[table] + first;
+  *times = e->options.counted ? e->times + e->key_at[table] + first : NULL;
   return e->rows + e->row_at[table] + first * *stride;
 }
 

@@ -4,6 +4,8 @@
  *               their rows                            ←── rows ──            looked up once
  *               one gradient a key, by the tree    ── gradients ─→           one gradient a key, by the tree: one step
  *
+ * Where tables count lookups (admission, frequencies), a number goes with each key: how often it occurs.
+ *
  * Three messages a step, and one of counts before them, each for all tables together, or one a table where they are not
  * fused. Values of a key are `dim` floats, in rows on their way back also half as many bytes (bf16).
  *
@@ -24,6 +26,7 @@ typedef struct ts_exchange_options {
   bool duplicates;       /* a key and a gradient for each sample, instead of one for each distinct key */
   bool bf16;             /* rows are sent in BF16, and arrive rounded so on every rank, the owner's too */
   bool parts;            /* rows may come in two parts (ts_exchange_split) */
+  bool counted;          /* owners learn how often each key occurs in the batch */
 } ts_exchange_options;
 
 /* One side of it: what lies where in its messages. Of rank r and table t it has counts[r * tables + t] keys; they lie at key
@@ -32,6 +35,7 @@ typedef struct ts_exchange_side {
   uint32_t *counts;
   uint64_t *at, *value_at;
   int64_t *keys;
+  uint32_t *times; /* where they are counted: items of each key */
   uint8_t *later; /* where rows come in parts: whether a key's comes in the second */
   float *values;  /* rows, then gradients */
   ts_fold *folds; /* of the tables */
@@ -44,6 +48,8 @@ typedef struct ts_exchange {
   uint32_t *dims, extra; /* floats of a key: dims[t] + extra */
   ts_exchange_side asked, owned;
   float *rows;           /* of the owner's distinct keys; then their gradients */
+  uint64_t *key_at;      /* of the tables: the first of their keys' places */
+  uint32_t *times;       /* where they are counted: items of the owner's distinct keys, in the order of their rows */
   uint64_t *row_at;      /* of the tables, in floats */
   float *scratch;        /* tables x TS_FOLD_LEVELS x widest row */
   uint64_t *bytes[2];    /* of a message, by rank */
@@ -53,8 +59,8 @@ typedef struct ts_exchange {
   /* Rows in parts. Of an owner's distinct keys, `firsts` of a table are in the first part; the row of key i is number
    * places[key_at + i], and the key of row i is part_keys[key_at + i]. NULL: rows lie in the order of their keys. */
   uint32_t *firsts, *places;
-  uint64_t *key_at;
   int64_t *part_keys;
+  uint32_t *part_times; /* while times are put in that order */
   void *packed[2]; /* a message that has one part: out and in */
   bool split;      /* this step's rows come in two parts */
 } ts_exchange;
@@ -77,9 +83,10 @@ void ts_exchange_collect(ts_exchange *exchange, uint32_t table);
  * tells the others with ts_exchange_send_parts; without it all rows are in the first part, 0. */
 void ts_exchange_split(ts_exchange *exchange, uint32_t table, const ts_exchange *running);
 int32_t ts_exchange_send_parts(ts_exchange *exchange, ts_err err);
-/* Where rows of a part belong, `stride` floats apart, and their `count` keys. */
-float *ts_exchange_rows_of(const ts_exchange *exchange, uint32_t table, uint32_t part, const int64_t **keys, uint32_t *count,
-                           uint64_t *stride);
+/* Where rows of a part belong, `stride` floats apart, and their `count` keys; how often each occurs, NULL where that is not
+ * counted. */
+float *ts_exchange_rows_of(const ts_exchange *exchange, uint32_t table, uint32_t part, const int64_t **keys,
+                           const uint32_t **times, uint32_t *count, uint64_t *stride);
 void ts_exchange_reply(ts_exchange *exchange, uint32_t table, uint32_t part); /* rows are there; tables side by side */
 /* Sends a part; of rows in one part the second is no message. */
 int32_t ts_exchange_send_rows(ts_exchange *exchange, uint32_t part, ts_err err);
@@ -96,7 +103,7 @@ const float *ts_exchange_sums(ts_exchange *exchange, uint32_t table);
 /* ---- for exchange*.c ---- */
 
 static inline uint32_t ts_exchange_width(const ts_exchange *e, uint32_t table) { return e->dims[table] + e->extra; }
-bool ts_exchange_open_parts(ts_exchange *exchange, uint64_t values); /* of all tables' keys; false: no memory */
+bool ts_exchange_open_parts(ts_exchange *exchange, uint64_t keys, uint64_t values); /* of all tables; false: no memory */
 void ts_exchange_close_parts(ts_exchange *exchange);
 int32_t ts_exchange_send_part(ts_exchange *exchange, uint32_t part, ts_err err);
 

@@ -4,25 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ts_exchange_open_parts(ts_exchange *e, uint64_t values) {
-  const uint32_t tables = e->options.tables;
-  uint64_t keys = 0;
-  e->key_at = calloc(tables, sizeof *e->key_at);
-  for (uint32_t t = 0; t < tables && e->key_at != NULL; t++) {
-    e->key_at[t] = keys;
-    keys += e->options.items[t];
-  }
+bool ts_exchange_open_parts(ts_exchange *e, uint64_t keys, uint64_t values) {
   const bool owns = ts_ranks_owns(e->ranks);
   e->places = calloc(owns ? keys + 1 : 1, sizeof *e->places);
   e->part_keys = calloc(owns ? keys + 1 : 1, sizeof *e->part_keys);
+  e->part_times = calloc(owns && e->options.counted ? keys + 1 : 1, sizeof *e->part_times);
   for (uint32_t i = 0; i < 2; i++) e->packed[i] = calloc(values + 1, sizeof(float));
-  return e->key_at != NULL && e->places != NULL && e->part_keys != NULL && e->packed[0] != NULL && e->packed[1] != NULL;
+  return e->part_times != NULL && e->places != NULL && e->part_keys != NULL && e->packed[0] != NULL && e->packed[1] != NULL;
 }
 
 void ts_exchange_close_parts(ts_exchange *e) {
-  free(e->key_at);
   free(e->places);
   free(e->part_keys);
+  free(e->part_times);
   for (uint32_t i = 0; i < 2; i++) free(e->packed[i]);
 }
 
@@ -33,6 +27,11 @@ void ts_exchange_split(ts_exchange *e, uint32_t table, const ts_exchange *runnin
   for (uint32_t k = 0; k < f->count; k++) {
     places[k] = ts_fold_has(theirs, f->keys[k]) ? --last : first++;
     keys[places[k]] = f->keys[k];
+  }
+  if (e->options.counted) {
+    uint32_t *times = e->times + e->key_at[table], *placed = e->part_times + e->key_at[table];
+    for (uint32_t k = 0; k < f->count; k++) placed[places[k]] = times[k];
+    memcpy(times, placed, f->count * sizeof *times);
   }
   e->firsts[table] = first;
   for (uint32_t r = 0, i = 0; r < e->ranks->ops.size; r++) {

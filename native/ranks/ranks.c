@@ -12,6 +12,7 @@
 typedef struct opinion {
   uint64_t word;
   int32_t status;
+  uint32_t asks;
   char text[SAID];
 } opinion;
 
@@ -206,12 +207,17 @@ int32_t ts_ranks_sum(ts_ranks *r, float *values, uint64_t n, float *scratch, ts_
 
 /* ---- agreement ---- */
 
-int32_t ts_ranks_agree(ts_ranks *r, int32_t status, uint64_t word, const char *what, ts_err err) {
+int32_t ts_ranks_agree(ts_ranks *r, int32_t status, uint64_t word, const char *what, uint32_t *asks, ts_err err) {
   if (r->ops.gather == NULL) return status;
-  opinion mine = {.word = word, .status = status}, *all = r->gathered;
+  opinion mine = {.word = word, .status = status, .asks = asks != NULL && *asks != 0}, *all = r->gathered;
   if (status != TS_OK && err.text != NULL) snprintf(mine.text, sizeof mine.text, "%s", err.text);
   const int code = r->ops.gather(r->ops.context, &mine, sizeof mine, all);
   if (code != 0) return failed(r, code, "agree with the others", err);
+  if (asks != NULL) {
+    *asks = 0;
+    for (uint32_t i = r->ops.size; i-- > 0;)
+      if (all[i].asks != 0) *asks = i + 1;
+  }
   for (uint32_t i = 0; i < r->ops.size; i++)
     if (all[i].status != TS_OK) return ts_fail(err, all[i].status, "Rank %u of %u: %s", i, r->ops.size, all[i].text);
   for (uint32_t i = 1; i < r->ops.size; i++)

@@ -52,8 +52,9 @@ int32_t ts_ranks_alltoallv(ts_ranks *ranks, const void *send, const uint64_t *se
  * by one rank each and then handed round, so a rank sends less than 2 n floats. Trainers call, and nobody else. */
 int32_t ts_ranks_sum(ts_ranks *ranks, float *values, uint64_t n, float *scratch, ts_err err);
 
-/* Every rank tells how it went so far and a word that must be equal on all of them. TS_OK on all ranks, or on all of them the
- * error of the lowest rank that has one, with its number; if words differ, TS_EINVAL about `what`. */
-int32_t ts_ranks_agree(ts_ranks *ranks, int32_t status, uint64_t word, const char *what, ts_err err);
+/* Every rank tells how it went so far, whether it asks for an end, and a word that must be equal on all of them. TS_OK on all
+ * ranks, or on all of them the error of the lowest rank that has one, with its number; if words differ, TS_EINVAL about `what`.
+ * asks: 1 if this rank does; becomes 1 + the lowest rank that does, 0: none. NULL: not this one, and it does not want to know. */
+int32_t ts_ranks_agree(ts_ranks *ranks, int32_t status, uint64_t word, const char *what, uint32_t *asks, ts_err err);
 
 #endif

@@ -6,9 +6,10 @@
 #include "base/base.h"
 
 /* As ts_table_lookup and ts_table_update, with row i at rows + i * stride and its gradient at gradients + i * stride;
- * stride is in floats, at least dim. What lies between the rows is left alone. */
-int32_t ts_table_lookup_strided(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, float *rows,
-                                uint64_t stride, ts_err err);
+ * stride is in floats, at least dim. What lies between the rows is left alone. times: key i counts as that many lookups, to
+ * admission and to the row's frequency; NULL: as one. */
+int32_t ts_table_lookup_strided(ts_store *store, uint32_t table, const int64_t *keys, const uint32_t *times, uint64_t n,
+                                float *rows, uint64_t stride, ts_err err);
 int32_t ts_table_update_strided(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n,
                                 const float *gradients, uint64_t stride, ts_err err);
 

@@ -236,7 +236,8 @@ static uint64_t look_up(ts_table *table, ts_epoch_slot *slot, const int64_t *key
 
 /* Counts the lookups of rows that were found, outside of any epoch: under the shards' locks, so that nobody moves a row
  * while it is counted. A row that has left the first tier meanwhile counts as missed. Returns how many did. */
-static uint64_t count_lookups(ts_table *table, const int64_t *keys, uint64_t from, uint64_t to, uint64_t *missed) {
+static uint64_t count_lookups(ts_table *table, const int64_t *keys, const uint32_t *times, uint64_t from, uint64_t to,
+                              uint64_t *missed) {
   const ts_row_layout *layout = &table->layout;
   ts_shard *locked = NULL;
   uint64_t gone = 0;
@@ -252,7 +253,7 @@ static uint64_t count_lookups(ts_table *table, const int64_t *keys, uint64_t fro
     if (l >> TS_LOCATION_ROW_BITS == 0) {
       unsigned char *row = ts_rows_at(&shard->rows[0], l);
       ts_touch_one(table, keys[i], row, l, true);
-      ts_row_set_frequency(layout, row, ts_row_frequency(layout, row) + 1);
+      ts_row_set_frequency(layout, row, ts_row_frequency(layout, row) + (times == NULL ? 1 : times[i]));
     } else {
       missed[i / 64] |= UINT64_C(1) << i % 64;
       gone++;
@@ -273,8 +274,8 @@ static uint32_t pass_over_expired(const ts_table *table, uint32_t n, const void 
   return expired;
 }
 
-static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
-                                uint64_t stride, uint64_t *missed) {
+static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, const uint32_t *times, uint64_t n,
+                                float *out, uint64_t stride, uint64_t *missed) {
   ts_store *store = table->store;
   uint64_t misses = 0;
   for (uint64_t from = 0; from < n; from += BLOCKS_AN_EPOCH * TS_FAST_BLOCK) {
@@ -292,17 +293,18 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
     }
     ts_epoch_leave(slot);
     if (table->layout.frequency_offset != 0)
-      misses += count_lookups(table, keys, from, TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n), missed);
+      misses += count_lookups(table, keys, times, from, TS_MIN(from + BLOCKS_AN_EPOCH * TS_FAST_BLOCK, n), missed);
   }
   return misses;
 }
 
-uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
-                        uint64_t missed[TS_PIECE / 64]) {
+uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, const uint32_t *times, uint64_t n,
+                        float *out, uint64_t stride, uint64_t missed[TS_PIECE / 64]) {
   const bool counted = table->layout.frequency_offset != 0 || out == NULL || ts_may_expire(table) ||
                        atomic_load_explicit(&table->tracking, memory_order_relaxed);
   memset(missed, 0, (n + 63) / 64 * sizeof *missed);
-  return (counted ? look_up_counted : look_up)(table, slot, keys, n, out, stride, missed);
+  return counted ? look_up_counted(table, slot, keys, times, n, out, stride, missed)
+                 : look_up(table, slot, keys, n, out, stride, missed);
 }
 
 uint64_t ts_fast_absent(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n,

@@ -12,6 +12,7 @@ typedef struct lookup {
   ts_work *work;
   const int64_t *keys;
   uint64_t n;
+  const uint32_t *times;  /* lookups that keys[i] stands for; NULL: 1 */
   const uint64_t *missed; /* bit i: keys[i] */
   const uint64_t *passed; /* bit i: a filter had counted keys[i] often enough before any key of this call; NULL: no filter */
   float *out;             /* NULL: rows are only brought up */
@@ -24,12 +25,13 @@ static bool collect(const lookup *l, ts_part part) {
   for (uint64_t w = 0; w < (l->n + 63) / 64; w++)
     for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1) {
       const uint64_t bit = bits & -bits;
-      int64_t key = l->keys[w * 64 + (uint64_t)__builtin_ctzll(bits)];
+      const uint64_t i = w * 64 + (uint64_t)__builtin_ctzll(bits);
+      int64_t key = l->keys[i];
       uint64_t hash = ts_index_hash(key);
       if (!ts_part_has(part, hash)) continue;
       const uint32_t number = ts_work_add(l->work, key, hash);
       if (number == UINT32_MAX) return false;
-      l->work->times[number]++;
+      l->work->times[number] += l->times == NULL ? 1 : l->times[i];
       l->work->passed[number] = l->passed != NULL && (l->passed[w] & bit) != 0;
     }
   return true;
@@ -105,29 +107,29 @@ static void miss_all(uint64_t n, uint64_t missed[TS_PIECE / 64]) {
   if (n % 64 != 0) missed[n / 64] = (UINT64_C(1) << n % 64) - 1;
 }
 
-static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
-                            uint64_t stride, ts_err err) {
+static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, const uint32_t *times, uint64_t n,
+                            float *out, uint64_t stride, ts_err err) {
   ts_store *store = table->store;
   uint64_t missed[TS_PIECE / 64], misses;
   const bool in_place = store->memory_mode != NULL || ts_traffic_tier(store) == 0;
   uint64_t start = in_place ? ts_now_ns() : 0;
   if (store->memory_tiers > 0) {
-    misses = ts_fast_lookup(table, slot, keys, n, out, stride, missed);
+    misses = ts_fast_lookup(table, slot, keys, times, n, out, stride, missed);
     ts_count(table, TS_STAT_tier0_hits, n - misses);
   } else {
     misses = n;
     miss_all(n, missed);
   }
   uint64_t real = in_place ? ts_now_ns() - start : 0;
-  lookup l = {.table = table, .keys = keys, .n = n, .missed = missed, .out = out, .stride = stride, .count = true};
+  lookup l = {.table = table, .keys = keys, .times = times, .n = n, .missed = missed, .out = out, .stride = stride, .count = true};
   int32_t status = misses == 0 ? TS_OK : serve_missed(l, misses, err);
   if (in_place && status == TS_OK) ts_traffic_in_place(table, keys, n, real, false);
   return status;
 }
 
 /* stride 0: that of the table's rows. */
-static int32_t look_up(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, float *rows, uint64_t stride,
-                       ts_err e) {
+static int32_t look_up(ts_store *store, uint32_t number, const int64_t *keys, const uint32_t *times, uint64_t n, float *rows,
+                       uint64_t stride, ts_err e) {
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
@@ -139,7 +141,8 @@ static int32_t look_up(ts_store *store, uint32_t number, const int64_t *keys, ui
   ts_gate_enter(&store->gate);
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
-    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), rows + first * stride, stride, e);
+    status = lookup_piece(table, slot, keys + first, times == NULL ? NULL : times + first, TS_MIN(n - first, TS_PIECE),
+                          rows + first * stride, stride, e);
   ts_epoch_release(slot);
   ts_gate_leave(&store->gate);
   ts_count(table, TS_STAT_lookup_calls, 1);
@@ -149,12 +152,12 @@ static int32_t look_up(ts_store *store, uint32_t number, const int64_t *keys, ui
 
 int32_t ts_table_lookup(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, float *rows, char *err,
                         uint32_t err_cap) {
-  return look_up(store, number, keys, n, rows, 0, (ts_err){err, err_cap});
+  return look_up(store, number, keys, NULL, n, rows, 0, (ts_err){err, err_cap});
 }
 
-int32_t ts_table_lookup_strided(ts_store *store, uint32_t number, const int64_t *keys, uint64_t n, float *rows,
-                                uint64_t stride, ts_err err) {
-  return look_up(store, number, keys, n, rows, stride, err);
+int32_t ts_table_lookup_strided(ts_store *store, uint32_t number, const int64_t *keys, const uint32_t *times, uint64_t n,
+                                float *rows, uint64_t stride, ts_err err) {
+  return look_up(store, number, keys, times, n, rows, stride, err);
 }
 
 /* Marks the keys that are not in the first tier, and tells no policy. */
@@ -297,7 +300,7 @@ int32_t ts_table_lookup_bags(ts_store *store, uint32_t number, const int64_t *ke
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   /* All rows come up together, so that reads of lower tiers are issued together. */
   for (uint64_t first = 0; status == TS_OK && first < n; first += TS_PIECE)
-    status = lookup_piece(table, slot, keys + first, TS_MIN(n - first, TS_PIECE), NULL, 0, e);
+    status = lookup_piece(table, slot, keys + first, NULL, TS_MIN(n - first, TS_PIECE), NULL, 0, e);
   uint64_t done = 0;
   for (uint64_t first = 0; status == TS_OK && first < n; first += done)
     status = combine(table, slot, keys + first, n - first, &bags, max_norm, out, &done, e);

@@ -328,10 +328,11 @@ void ts_traffic_updated(ts_table *table, uint64_t rows, uint64_t real_ns);
 
 #define TS_FAST_BLOCK 256u
 /* Looks up keys[0..n), n <= TS_PIECE, and writes the rows that are in the first tier to out, `stride` floats apart; sets a
- * bit in `missed` for each other one. Returns how many missed. out may be NULL: only looks. */
+ * bit in `missed` for each other one. Returns how many missed. out may be NULL: only looks. times[i]: lookups that key i
+ * counts as; NULL: 1. */
 #define TS_PIECE 65536u
-uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
-                        uint64_t missed[TS_PIECE / 64]);
+uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, const uint32_t *times, uint64_t n,
+                        float *out, uint64_t stride, uint64_t missed[TS_PIECE / 64]);
 /* One block of at most TS_FAST_BLOCK keys, inside an epoch: rows[i] is the row or NULL. Returns how many missed. */
 uint32_t ts_fast_block(ts_table *table, const int64_t *keys, uint32_t n, void **rows, uint64_t *hashes);
 /* As ts_fast_lookup, but marks the keys that have no row in any memory tier. */

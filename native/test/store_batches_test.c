@@ -51,7 +51,7 @@ static uint64_t train(ts_store *store, uint32_t table, bool strided) {
       CHECK(ts_table_update(store, table, keys, N, plain, text, sizeof text) == TS_OK);
       continue;
     }
-    CHECK_MSG(ts_table_lookup_strided(store, table, keys, N, wide, WIDE, err) == TS_OK, "%s", text);
+    CHECK_MSG(ts_table_lookup_strided(store, table, keys, NULL, N, wide, WIDE, err) == TS_OK, "%s", text);
     CHECK(ts_table_find(store, table, keys, N, 0, plain, NULL, text, sizeof text) == TS_OK);
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < N; i++)

@@ -22,6 +22,8 @@ typedef struct job_plan {
   bool empty; /* tables are not filled before the first step */
   const char *more; /* "key=value key=value" */
   const char *odd;  /* the same for the last rank alone */
+  bool cancelled;   /* the last rank's calls */
+  bool scores;      /* it trains not, but scores */
   place places[3];  /* of ranks 0, 1, 2, 3 = 0, ... */
   uint32_t kinds;
 } job_plan;
@@ -61,6 +63,11 @@ static int32_t open_store(const member *m, ts_store **store, outcome *o) {
 }
 
 static int32_t train(const member *m, ts_store *store, ts_trainer *t, outcome *o) {
+  uint64_t control[TS_CONTROL_WORDS] = {0};
+  if (m->plan->cancelled && m->number + 1 == m->plan->ranks) control[TS_CONTROL_CANCEL] = 1;
+  if (m->plan->cancelled)
+    return m->plan->scores ? ts_trainer_evaluate(t, test_file, 700, o->scores, control, o->text, sizeof o->text)
+                           : ts_trainer_train(t, 0, m->plan->steps, NULL, NULL, &o->loss, control, o->text, sizeof o->text);
   int32_t status = m->plan->empty ? TS_OK : ts_trainer_fill(t, NULL, o->text, sizeof o->text);
   if (status == TS_OK)
     status = ts_trainer_train(t, 0, m->plan->steps, NULL, NULL, &o->loss, NULL, o->text, sizeof o->text);
@@ -146,30 +153,55 @@ static const struct {
     {"stale rows", "async_embedding=1"},
     {"micro-shards without samples, tables without keys", "batch=5 deep_optimizer=adam"},
     {"shared table", "tables=a:4:none:C1,C2,C3;b:8:none:C4"},
+    {"bags", "tables=a:4:mean:C1,C2,C3;b:8:sum:C4,C5;c:4:sqrtn:C6,C20;d:4:none:C7"},
+    {"bags of deepfm", "model=deepfm tables=a:4:mean:C1,C2,C3;b:4:none:C4 ranks_keys=all embedding_fusion=0"},
+    {"admission", "admission=counter admission.frequency=4 admission.default_value=0.25 record_frequency=1"},
+    {"rows that expire", "expire.steps=3 record_version=1 record_frequency=1"},
+    {"light rows that expire", "expire.l2=0.001 expire.l2_every=4 record_frequency=1 async_embedding=1"},
+    {"bags of rows that are admitted and expire",
+     "tables=a:4:mean:C1,C2,C3;b:8:sum:C4,C5;d:4:none:C7 admission=counter admission.frequency=3 expire.steps=4"},
 };
 
 static void any_number_of_ranks(uint32_t steps) {
+  uint64_t digests[sizeof models / sizeof *models];
   for (uint32_t i = 0; i < sizeof models / sizeof *models; i++) {
     job_plan plan = {.name = models[i].name, .ranks = 1, .steps = steps, .more = models[i].more, .places = {dram}, .empty = i % 2 == 1};
     const outcome one = expect_same(plan, NULL);
     CHECK_MSG(one.loss > 0.1 && one.loss < 1 && one.scores[2] == 700, "%s: loss %g, %g rows scored", plan.name, one.loss, one.scores[2]);
+    digests[i] = one.digest;
+    for (uint32_t before = 0; before < i; before++)
+      CHECK_MSG(digests[before] != one.digest, "%s is as %s", plan.name, models[before].name);
     for (plan.ranks = 2; plan.ranks <= 8; plan.ranks *= 2) expect_same(plan, &one);
     plan.servers = 3;
     for (plan.ranks = 4; plan.ranks <= 7; plan.ranks += plan.ranks == 4 ? 1 : 2) expect_same(plan, &one); /* 1, 2 and 4 train */
   }
 }
 
+/* Options that change no results, with `more`, and each on another number of ranks. */
+static void expect_no_change(const char *more, const char *const *ways, uint32_t count, uint32_t steps) {
+  job_plan plan = {.name = "one", .ranks = 1, .steps = steps, .more = more, .empty = more != NULL, .places = {dram}};
+  const outcome one = expect_same(plan, NULL);
+  for (uint32_t i = 0; i < count; i++) {
+    char all[512];
+    snprintf(all, sizeof all, "%s%s%s", ways[i], more == NULL ? "" : " ", more == NULL ? "" : more);
+    plan.name = plan.more = all;
+    plan.ranks = 1u << (more == NULL ? i % 4 : 1 + i % 3);
+    expect_same(plan, &one);
+  }
+}
+
 static void any_threads_and_messages(uint32_t steps) {
-  static const char *const ways[] = {"threads=2", "threads=3 executor=cost_model", "executor=inline", "ranks_messages=separate", "ranks_keys=all", "threads=2 ranks_keys=all ranks_messages=separate",
+  static const char *const counted[] = {"ranks_keys=all", "ranks_ahead=rows", "ranks_ahead=rows ranks_keys=all", "ranks_ahead=keys ranks_messages=separate"};
+  static const char *const bags[] = {"ranks_keys=all memory_reuse=0", "ranks_ahead=rows threads=2", "micro_batch=4 embedding_fusion=0"};
+  static const char *const dlrm[] = {"micro_batch=2", "micro_batch=8 threads=2 ranks_ahead=rows", "micro_batch=4 executor=cost_model threads=3", "micro_batch=8 memory_reuse=0"};
+  expect_no_change("admission=counter admission.frequency=4 record_frequency=1", counted, 4, steps);
+  expect_no_change("tables=a:4:mean:C1,C2,C3;b:8:sum:C4,C5", bags, 3, steps);
+  expect_no_change("model=dlrm bottom=17,8 dropout=0.3", dlrm, 4, steps);
+  static const char *const ways[] = {"micro_batch=4", "micro_batch=2 threads=2", "micro_batch=8", "micro_batch=2 executor=inline", "threads=2", "threads=3 executor=cost_model", "executor=inline", "ranks_messages=separate", "ranks_keys=all", "threads=2 ranks_keys=all ranks_messages=separate",
                                      "embedding_fusion=0", "memory_reuse=0", "stage=0", "stage_what=lookup stage=2 readers=2",
                                      "ranks_ahead=keys", "ranks_ahead=rows", "ranks_ahead=rows threads=2", "ranks_ahead=rows threads=3 executor=cost_model ranks_messages=separate",
                                      "ranks_ahead=rows ranks_keys=all executor=inline", "ranks_ahead=keys executor=cost_model threads=2"};
-  job_plan plan = {.name = "threads", .ranks = 1, .steps = steps, .places = {dram}};
-  const outcome one = expect_same(plan, NULL);
-  for (uint32_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-    plan = (job_plan){.name = ways[i], .ranks = 1u << i % 4, .steps = steps, .more = ways[i], .places = {dram}};
-    expect_same(plan, &one);
-  }
+  expect_no_change(NULL, ways, sizeof ways / sizeof *ways, steps);
 }
 
 static void any_tiers(uint32_t steps) {
@@ -290,6 +322,71 @@ static void what_comes_ahead(void) {
             "%llu of %llu rows came ahead", (unsigned long long)ahead, (unsigned long long)all);
 }
 
+/* ---- what is counted ---- */
+
+/* Keys, frequencies and versions of a table after so many steps, and the trainer's scores of keys that have no row. */
+typedef struct counted {
+  uint64_t keys, lookups, versions;
+  double unseen, logloss;
+} counted;
+
+static counted count_of(bool over_ranks, const char *more) {
+  static int64_t keys[20000], versions[20000];
+  static uint64_t frequencies[20000];
+  ts_store *store = NULL;
+  ts_trainer *trainer = NULL;
+  ts_ranks *ranks = NULL;
+  counted c = {0};
+  double scores[4];
+  CHECK(ts_ranks_make(NULL, 0, &ranks, (ts_err){message, sizeof message}) == TS_OK);
+  ts_config *config = options("storage", "DRAM", "seed", "5", NULL);
+  CHECK(ts_store_open(config, &store, message, sizeof message) == TS_OK);
+  ts_config_free(config);
+  config = options("data", train_file, "batch", "203", "hidden", "24,9", "dim", "4", "seed", "1", "wide_buckets", "300",
+                   "deep_optimizer", "sgd", "admission", "counter", "admission.frequency", "5", "admission.default_value", "0.5",
+                   "record_frequency", "1", "record_version", "1", NULL);
+  set_all(config, more);
+  CHECK_MSG((over_ranks ? ts_trainer_open_ranks(store, ranks, config, &trainer, message, sizeof message)
+                        : ts_trainer_open(store, config, &trainer, message, sizeof message)) == TS_OK, "%s", message);
+  ts_config_free(config);
+  CHECK(ts_trainer_train(trainer, 0, 8, NULL, NULL, NULL, NULL, message, sizeof message) == TS_OK);
+  for (uint32_t table = 0; table < 26; table++) {
+    uint64_t n = 0;
+    CHECK(ts_table_keys(store, table, keys, 20000, &n, message, sizeof message) == TS_OK && n <= 20000);
+    CHECK(ts_table_metadata(store, table, keys, n, frequencies, versions, message, sizeof message) == TS_OK);
+    c.keys += n;
+    for (uint64_t i = 0; i < n; i++) {
+      c.lookups += frequencies[i];
+      c.versions += (uint64_t)versions[i];
+    }
+  }
+  CHECK(ts_trainer_evaluate(trainer, test_file, 700, scores, NULL, message, sizeof message) == TS_OK);
+  c.logloss = scores[0];
+  c.unseen = scores[3];
+  ts_trainer_close(trainer);
+  ts_store_close(store);
+  ts_ranks_close(ranks);
+  return c;
+}
+
+/* Keys get rows, and rows their frequencies and versions, as in one process; what waits is scored as there. */
+static void counts_are_those_of_one_process(void) {
+  static const char *const ways[] = {"stage=1", "ranks_keys=all", "ranks_ahead=keys"};
+  const counted one = count_of(false, "stage=1");
+  CHECK(one.keys > 100 && one.lookups > 5 * one.keys && one.unseen > 0.01);
+  for (uint32_t i = 0; i < 3; i++) {
+    const counted c = count_of(true, ways[i]);
+    CHECK_MSG(c.keys == one.keys && c.lookups == one.lookups && c.versions == one.versions && c.unseen == one.unseen,
+              "%s: %llu rows, %llu lookups, %llu versions, %g unseen", ways[i], (unsigned long long)c.keys,
+              (unsigned long long)c.lookups, (unsigned long long)c.versions, c.unseen);
+    CHECK_MSG(fabs(c.logloss - one.logloss) < 1e-5, "%s: logloss %.17g, of one process %.17g", ways[i], c.logloss, one.logloss);
+  }
+  static char described[8192];
+  const double bags = loss_of(false, "tables=a:4:mean:C1,C2,C3;b:8:sum:C4,C5;c:4:sqrtn:C6,C20", 6, described, sizeof described);
+  const double over = loss_of(true, "tables=a:4:mean:C1,C2,C3;b:8:sum:C4,C5;c:4:sqrtn:C6,C20", 6, described, sizeof described);
+  CHECK_MSG(fabs(bags - over) < 1e-6, "bags: loss %.17g, of one process %.17g", over, bags);
+}
+
 /* ---- failures ---- */
 
 /* All ranks end with the same error. */
@@ -312,13 +409,25 @@ static void failures_reach_all(void) {
                "Rank 2 of 4: ");
   expect_error("diverged", (job_plan){.ranks = 2, .more = "model=deepfm deep_optimizer=sgd deep_learning_rate=1e6", .places = {dram}},
                TS_EDIVERGED, "diverged");
-  expect_error("micro-batches", (job_plan){.ranks = 2, .more = "micro_batch=2", .places = {dram}}, TS_EINVAL, "micro_batch");
+  expect_error("micro-batches", (job_plan){.ranks = 2, .more = "micro_batch=3", .places = {dram}}, TS_EINVAL, "micro_batch 3");
+  expect_error("other admission", (job_plan){.ranks = 4, .odd = "admission=counter admission.frequency=2", .places = {dram}}, TS_EINVAL,
+               "rank 3 has another configuration, data or library than rank 0");
   expect_error("ahead twice", (job_plan){.ranks = 2, .more = "async_embedding=1 ranks_ahead=rows", .places = {dram}}, TS_EINVAL, "async_embedding sends all rows ahead");
   expect_error("full in a lookup ahead", (job_plan){.ranks = 4, .empty = true, .more = "ranks_ahead=rows", .places = {dram, dram, tinier}, .kinds = 3}, TS_EFULL, "Rank 2 of 4: ");
-  expect_error("bags", (job_plan){.ranks = 2, .more = "tables=a:4:mean:C1,C2", .places = {dram}}, TS_EINVAL, "\"a\" has a combiner");
-  expect_error("admission", (job_plan){.ranks = 2, .more = "record_frequency=1", .places = {dram}}, TS_EINVAL, "record_frequency");
+  expect_error("filter", (job_plan){.ranks = 2, .more = "table.C1.admission=bloom table.C1.admission.frequency=2 table.C1.admission.keys=99", .places = {dram}}, TS_EINVAL, "\"C1\" has admission \"bloom\"");
+  expect_error("dates ahead", (job_plan){.ranks = 2, .more = "expire.steps=5 ranks_ahead=rows", .places = {dram}}, TS_EINVAL, "has option \"expire.steps\"");
   expect_error("three ranks", (job_plan){.ranks = 3, .places = {dram}}, TS_EINVAL, "3 ranks train");
   expect_error("no trainer", (job_plan){.ranks = 2, .servers = 2, .places = {dram}}, TS_EINVAL, "one must train");
+}
+
+/* One rank's call is cancelled, and all end after the step that was under way. */
+static void a_cancelled_rank_ends_all(void) {
+  expect_error("cancelled", (job_plan){.ranks = 4, .cancelled = true, .places = {dram}}, TS_ECANCELLED,
+               "Training was cancelled by rank 3 of 4 after 1 of 30 steps");
+  expect_error("cancelled server", (job_plan){.ranks = 3, .servers = 1, .more = "ranks_ahead=rows", .cancelled = true, .places = {dram}}, TS_ECANCELLED,
+               "Training was cancelled by rank 2 of 3 after 1 of 30 steps");
+  expect_error("scores", (job_plan){.ranks = 2, .cancelled = true, .scores = true, .places = {dram}}, TS_ECANCELLED,
+               "The evaluation was cancelled by rank 1 of 2");
 }
 
 /* A rank that is gone in the middle: the others' messages end, and say so. */
@@ -367,10 +476,12 @@ int main(int argc, char **argv) {
   CHECK(run(ts_data_generate, options("out", test_file, "rows", "900", "scale", "0.002", "split", "test", NULL), NULL) == TS_OK);
   one_step_is_that_of_one_process();
   what_comes_ahead();
+  counts_are_those_of_one_process();
   any_number_of_ranks(steps);
   any_threads_and_messages(steps);
   any_tiers(steps);
   failures_reach_all();
+  a_cancelled_rank_ends_all();
   a_rank_that_is_gone();
   remove_folder();
   return test_result();

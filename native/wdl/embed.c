@@ -23,7 +23,7 @@ int32_t ts_trainer_look_up(ts_trainer *t, uint32_t table, const ts_batch *batch,
   if (!ts_table_is_bag(plan)) {
     for (uint32_t c = 0; c < plan->count && status == TS_OK; c++) {
       float *to = ts_model_rows(&t->model, which, plan->vector + c, &stride);
-      status = ts_table_lookup_strided(t->store, t->tables[table], column_of(t, batch->keys, plan->columns[c]), rows, to,
+      status = ts_table_lookup_strided(t->store, t->tables[table], column_of(t, batch->keys, plan->columns[c]), NULL, rows, to,
                                        stride, err);
     }
     return status;

@@ -88,8 +88,10 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
   if (status != TS_OK) return status;
   status = ts_cache_open(path, &cache, err);
   const bool opened = status == TS_OK;
+  ts_rank_control(t, control);
   status = ts_rank_agree(t, status, err);
   if (status != TS_OK) {
+    ts_rank_control(t, NULL);
     if (opened) ts_cache_close(&cache);
     return status;
   }
@@ -112,8 +114,8 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
   status = ts_rank_agree(t, status, err);
   ts_control_start(control, rows);
   for (uint64_t first = 0; first < rows && status == TS_OK; first += t->rows) {
-    if (ts_control_cancelled(control)) {
-      status = ts_fail(err, TS_ECANCELLED, "The evaluation was cancelled");
+    if (ts_rank_cancelled(t, control, "The evaluation", err)) {
+      status = TS_ECANCELLED;
       break;
     }
     t->rows = (uint32_t)TS_MIN(rows - first, t->options.batch);
@@ -132,6 +134,7 @@ int32_t ts_trainer_evaluate(ts_trainer *t, const char *path, uint64_t max_rows, 
     result[2] = (double)rows;
     result[3] = s.pairs == 0 ? 0 : (double)s.absent / (double)s.pairs;
   }
+  ts_rank_control(t, NULL);
   ts_trainer_give_step(t);
   ts_trainer_give_input(t, 0);
   free(s.ranked);

@@ -1,4 +1,5 @@
 /* over_ranks.c - what makes a trainer one of several ranks: refusals, memory of messages, agreement, digest. */
+#include "base/control.h"
 #include "store/batches.h"
 #include "store/store.h"
 #include "wdl/trainer.h"
@@ -11,21 +12,48 @@ static int32_t refuse(const char *what, ts_err err) {
   return ts_fail(err, TS_EINVAL, "Cannot open trainer over ranks: %s", what);
 }
 
-static int32_t check(const ts_trainer_options *o, ts_err err) {
-  if (o->micro_batch > 1) return refuse("a batch is cut into micro-shards already; leave micro_batch out", err);
-  if (!o->deterministic) return refuse("results are the same on any number of ranks; leave deterministic out", err);
-  for (uint32_t t = 0; t < o->tables.count; t++) {
-    const ts_table_plan *plan = &o->tables.plans[t];
-    if (ts_table_is_bag(plan))
-      return ts_fail(err, TS_EINVAL, "Cannot open trainer over ranks: table \"%s\" has a combiner, whose bags one process must "
-                                     "have whole; give its columns tables without one", plan->name);
-    for (uint32_t i = 0; i < TS_TABLE_OPTIONS; i++)
-      if (o->of_table[t][i] != NULL && strcmp(o->of_table[t][i], "0") != 0 && strcmp(o->of_table[t][i], "none") != 0)
-        return ts_fail(err, TS_EINVAL, "Cannot open trainer over ranks: table \"%s\" has option \"%s\"; ranks send no counts of "
-                                       "keys, which admission and records need, and expire nothing; leave it out",
-                       plan->name, ts_table_options[i]);
+/* What a table is given for an option, NULL where that is nothing. */
+static const char *given(const ts_trainer_options *o, uint32_t table, const char *option) {
+  for (uint32_t i = 0; i < TS_TABLE_OPTIONS; i++) {
+    const char *text = o->of_table[table][i];
+    if (strcmp(ts_table_options[i], option) == 0)
+      return text == NULL || strcmp(text, "0") == 0 || strcmp(text, "none") == 0 ? NULL : text;
   }
+  return NULL;
+}
+
+/* Whether owners must know how often a key occurs. */
+static bool is_counted(const ts_trainer_options *o, uint32_t table) {
+  return given(o, table, "admission") != NULL || given(o, table, "record_frequency") != NULL;
+}
+
+/* The first option by which what a row is depends on the step at which it is looked up; NULL: none. */
+static const char *dated(const ts_trainer_options *o, uint32_t table) {
+  static const char *const options[] = {"expire.steps", "expire.l2", "record_version"};
+  for (uint32_t i = 0; i < sizeof options / sizeof *options; i++)
+    if (given(o, table, options[i]) != NULL) return options[i];
+  return NULL;
+}
+
+static int32_t check_table(const ts_trainer_options *o, uint32_t table, ts_err err) {
+  const char *name = o->tables.plans[table].name, *admission = given(o, table, "admission"), *date = dated(o, table);
+  if (admission != NULL && strcmp(admission, "counter") != 0)
+    return ts_fail(err, TS_EINVAL, "Cannot open trainer over ranks: table \"%s\" has admission \"%s\", whose counters are shared by "
+                                   "keys, so that other keys would get rows on another number of ranks; choose \"counter\"", name, admission);
+  if (date != NULL && o->ranks_ahead == TS_AHEAD_ROWS)
+    return ts_fail(err, TS_EINVAL, "Cannot open trainer over ranks: table \"%s\" has option \"%s\", but rows that ranks_ahead \"rows\" "
+                                   "sends have the date of the step before; choose \"none\" or \"keys\"", name, date);
   return TS_OK;
+}
+
+static int32_t check(const ts_trainer_options *o, ts_err err) {
+  if (TS_MICRO_SHARDS % o->micro_batch != 0)
+    return ts_fail(err, TS_EINVAL, "Cannot open trainer over ranks: a batch has %u micro-shards, which micro_batch %u does not cut into "
+                                   "equal parts: choose 1, 2, 4 or 8", TS_MICRO_SHARDS, o->micro_batch);
+  if (!o->deterministic) return refuse("results are the same on any number of ranks; leave deterministic out", err);
+  int32_t status = TS_OK;
+  for (uint32_t t = 0; t < o->tables.count && status == TS_OK; t++) status = check_table(o, t, err);
+  return status;
 }
 
 /* Everything that must be equal on all ranks: of the trainer, its tables, their store and the library. */
@@ -42,6 +70,10 @@ static uint64_t word_of(const ts_trainer *t) {
               e->has_baseline, e->l1, e->l2, e->l2_shrinkage, (unsigned long long)e->decay_step);
   for (uint32_t i = 0; i < TS_INITIALIZER_OPTIONS; i++)
     ts_text_add(&text, "%s\n", o->initializer[i] == NULL ? "" : o->initializer[i]);
+  for (uint32_t i = 0; i < o->tables.count * TS_TABLE_OPTIONS; i++) {
+    const char *option = o->of_table[i / TS_TABLE_OPTIONS][i % TS_TABLE_OPTIONS];
+    ts_text_add(&text, "%s\n", option == NULL ? "" : option);
+  }
   ts_text_add(&text, "%d %d %d %d %u %u %llu %s\n", o->ranks_separate, o->ranks_duplicates, o->ranks_bf16, o->ranks_ahead, t->over->ranks->trainers,
               t->over->ranks->owners, (unsigned long long)t->store->seed, version);
   const uint64_t word = text.bytes == NULL ? 0 : ts_hash_bytes(text.bytes, text.length, 0);
@@ -54,11 +86,13 @@ static int32_t open_messages(ts_trainer *t, ts_err err) {
   const ts_ranks *ranks = over->ranks;
   const ts_tables *tables = &t->options.tables;
   uint32_t dims[TS_CATEGORIES], items[TS_CATEGORIES], own[TS_CATEGORIES];
+  bool counted = false;
   over->most = (t->options.batch + ranks->trainers - 1) / ranks->trainers;
   for (uint32_t i = 0; i < tables->count; i++) {
     dims[i] = tables->plans[i].dim;
     items[i] = tables->plans[i].count * t->options.batch;
     own[i] = tables->plans[i].count * over->most;
+    counted = counted || is_counted(&t->options, i);
   }
   const ts_exchange_options options = {.tables = tables->count,
                                        .dims = dims,
@@ -67,7 +101,8 @@ static int32_t open_messages(ts_trainer *t, ts_err err) {
                                        .separate = t->options.ranks_separate,
                                        .duplicates = t->options.ranks_duplicates,
                                        .bf16 = t->options.ranks_bf16,
-                                       .parts = t->options.ranks_ahead == TS_AHEAD_ROWS};
+                                       .parts = t->options.ranks_ahead == TS_AHEAD_ROWS,
+                                       .counted = counted};
   const bool ahead = t->options.ranks_ahead != TS_AHEAD_NONE;
   int32_t status = ahead ? ts_courier_open(&over->courier, err) : TS_OK;
   for (uint32_t i = 0; i < (ahead ? 2 : 1) && status == TS_OK; i++)
@@ -108,7 +143,7 @@ int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config 
   if (status != TS_OK) return status;
   *out = NULL;
   status = ts_trainer_make(store, ranks, config, out, err);
-  status = ts_ranks_agree(ranks, status, status == TS_OK ? word_of(*out) : 0, "configuration, data or library", err);
+  status = ts_ranks_agree(ranks, status, status == TS_OK ? word_of(*out) : 0, "configuration, data or library", NULL, err);
   if (status == TS_OK) return TS_OK;
   ts_trainer_close(*out);
   *out = NULL;
@@ -125,8 +160,27 @@ int32_t ts_rank_agree_about(ts_trainer *t, int32_t status, uint64_t word, const 
   if (t->over->status != TS_OK) return ts_fail(err, t->over->status, "%s", t->over->message);
   char text[512];
   snprintf(text, sizeof text, "%s", status == TS_OK || err.text == NULL ? "" : err.text);
-  const int32_t agreed = ts_ranks_agree(t->over->ranks, status, word, what, (ts_err){text, sizeof text});
+  uint32_t asks = ts_control_cancelled(t->over->control);
+  const int32_t agreed = ts_ranks_agree(t->over->ranks, status, word, what, &asks, (ts_err){text, sizeof text});
+  t->over->cancelled_by = asks;
   return agreed == TS_OK ? TS_OK : ts_fail(err, agreed, "%s", text);
+}
+
+void ts_rank_control(ts_trainer *t, const uint64_t *control) {
+  if (t->over == NULL) return;
+  t->over->control = control;
+  t->over->cancelled_by = 0;
+}
+
+bool ts_rank_cancelled(const ts_trainer *t, const uint64_t *control, const char *what, ts_err err) {
+  if (t->over == NULL) {
+    if (!ts_control_cancelled(control)) return false;
+    ts_fail(err, TS_ECANCELLED, "%s was cancelled", what);
+    return true;
+  }
+  if (t->over->cancelled_by == 0) return false;
+  ts_fail(err, TS_ECANCELLED, "%s was cancelled by rank %u of %u", what, t->over->cancelled_by - 1, t->over->ranks->ops.size);
+  return true;
 }
 
 int32_t ts_rank_sum_counts(ts_trainer *t, uint64_t *values, uint32_t n, ts_err err) {

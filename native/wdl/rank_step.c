@@ -64,7 +64,7 @@ static void send_rows(void *context, uint32_t part) {
 
 static void spread(void *context, uint32_t table) {
   ts_trainer *t = context;
-  if (!stopped(t)) ts_rank_spread(t, table, 0, NULL);
+  if (!stopped(t)) ts_rank_spread(t, table, 0, t->batch->keys, NULL);
 }
 
 static void push(void *context, uint32_t table) {
@@ -143,6 +143,11 @@ static void gather_outputs(void *context, uint32_t part) {
   }
 }
 
+/* Micro-batches of this rank, each of as many of its micro-shards; 1 where it does not train. */
+static uint32_t pieces_of(const ts_trainer *t) {
+  return TS_MAX(1u, TS_MIN(t->options.micro_batch, ts_ranks_shards(t->over->ranks)));
+}
+
 static ts_mlp *mlp_of(ts_model *m, uint32_t *part) {
   const uint32_t of_top = ts_mlp_update_parts(&m->top);
   if (*part < of_top) return &m->top;
@@ -150,10 +155,13 @@ static ts_mlp *mlp_of(ts_model *m, uint32_t *part) {
   return &m->bottom;
 }
 
+/* Of one micro-batch: parts of the dense weights, one behind the other. */
 static void gradient(void *context, uint32_t part) {
   ts_trainer *t = context;
+  const uint32_t parts = ts_model_parts(&t->model), each = ts_ranks_shards(t->over->ranks) / pieces_of(t), from = part / parts * each;
+  part %= parts;
   const ts_mlp *mlp = mlp_of(&t->model, &part);
-  if (!stopped(t) && ts_mlp_gradient_apart(mlp, part, ts_ranks_first_shard(t->over->ranks)) != TS_OK) fail_dense(t);
+  if (!stopped(t) && ts_mlp_gradient_apart(mlp, part, ts_ranks_first_shard(t->over->ranks), from, from + each) != TS_OK) fail_dense(t);
 }
 
 static int32_t sum(ts_trainer *t, const ts_mlp *mlp) {
@@ -190,11 +198,12 @@ static void update_wide(void *context, uint32_t part) {
 
 /* ---- the graph ---- */
 
-/* `parts` tasks of a phase that wait for `before`, and what waits for them all. */
-static uint32_t add_all(ts_graph *g, ts_task_run *run, uint32_t parts, uint32_t phase, uint32_t kind, uint32_t before) {
+/* Tasks `from` to before `from + parts` of a phase that wait for `before`, and what waits for them all. */
+static uint32_t add_some(ts_graph *g, ts_task_run *run, uint32_t from, uint32_t parts, uint32_t phase, uint32_t kind,
+                         uint32_t before) {
   const uint32_t first = g->count;
   for (uint32_t p = 0; p < parts; p++) {
-    const uint32_t task = ts_graph_add(g, run, p, phase, kind);
+    const uint32_t task = ts_graph_add(g, run, from + p, phase, kind);
     if (before != UINT32_MAX) ts_graph_edge(g, before, task);
   }
   const uint32_t done = ts_graph_add(g, NULL, 0, phase, kind);
@@ -203,11 +212,33 @@ static uint32_t add_all(ts_graph *g, ts_task_run *run, uint32_t parts, uint32_t 
   return done;
 }
 
+static uint32_t add_all(ts_graph *g, ts_task_run *run, uint32_t parts, uint32_t phase, uint32_t kind, uint32_t before) {
+  return add_some(g, run, 0, parts, phase, kind, before);
+}
+
 /* A task without work behind another one. */
 static uint32_t add_after(ts_graph *g, uint32_t before, uint32_t phase) {
   const uint32_t task = ts_graph_add(g, NULL, 0, phase, TS_PHASE_LOOKUP);
   ts_graph_edge(g, before, task);
   return task;
+}
+
+/* Micro-shards of this rank, a micro-batch a phase from *phase on, which becomes the last of them. The dense gradients of a
+ * micro-batch are computed beside the micro-shards of the next one; those of the last come after the outputs, behind *gradients. */
+static uint32_t add_shards(ts_trainer *t, uint32_t parts, uint32_t *phase, uint32_t before, uint32_t *gradients) {
+  ts_graph *g = &t->graph;
+  const uint32_t pieces = pieces_of(t), each = ts_ranks_shards(t->over->ranks) / pieces;
+  uint32_t done = before;
+  *gradients = before;
+  for (uint32_t piece = 0; piece < pieces; piece++, *phase += piece < pieces) {
+    const uint32_t shards = add_some(g, run_shard, piece * each, each, *phase, TS_PHASE_DENSE, done);
+    if (piece > 0) {
+      ts_graph_edge(g, done, *gradients = add_after(g, *gradients, *phase));
+      *gradients = add_some(g, gradient, (piece - 1) * parts, parts, *phase, TS_PHASE_DENSE, *gradients);
+    }
+    done = shards;
+  }
+  return done;
 }
 
 /* Phases follow one another under the executor "pool"; the edges say what must. With `ahead` the messages of the next batch's
@@ -225,28 +256,30 @@ int32_t ts_rank_plan_step(ts_trainer *t, ts_err err) {
   if (ahead) keys = add_all(g, ts_rank_ahead_ask, tables, 4, TS_PHASE_LOOKUP, done);
   done = add_all(g, spread, tables, 4, TS_PHASE_LOOKUP, done);
   if (ahead) keys = add_all(g, ts_rank_ahead_keys, 1, 5, TS_PHASE_LOOKUP, keys);
-  done = add_all(g, run_shard, ts_ranks_shards(ranks), 6, TS_PHASE_DENSE, done);
+  uint32_t phase = 6, gradients;
+  done = add_shards(t, parts, &phase, done, &gradients);
   if (ahead) {
-    keys = add_all(g, ts_rank_ahead_wait, 1, 7, TS_PHASE_LOOKUP, keys);
-    ts_graph_edge(g, keys, done = add_after(g, done, 7));
+    keys = add_all(g, ts_rank_ahead_wait, 1, phase + 1, TS_PHASE_LOOKUP, keys);
+    ts_graph_edge(g, keys, done = add_after(g, done, phase + 1));
   }
-  done = add_all(g, gather_outputs, 1, 8, TS_PHASE_DENSE, done);
+  done = add_all(g, gather_outputs, 1, phase + 2, TS_PHASE_DENSE, done);
   const uint32_t outputs = done;
-  uint32_t sent = add_all(g, push, tables, 9, TS_PHASE_UPDATE, outputs);
+  uint32_t sent = add_all(g, push, tables, phase + 3, TS_PHASE_UPDATE, outputs);
   if (ahead) {
-    rows = add_all(g, ts_rank_ahead_serve, tables, 9, TS_PHASE_LOOKUP, outputs);
-    ts_graph_edge(g, rows, sent = add_after(g, sent, 9));
-    sent = add_all(g, ts_rank_ahead_send, 1, 10, TS_PHASE_UPDATE, sent);
+    rows = add_all(g, ts_rank_ahead_serve, tables, phase + 3, TS_PHASE_LOOKUP, outputs);
+    ts_graph_edge(g, rows, sent = add_after(g, sent, phase + 3));
+    sent = add_all(g, ts_rank_ahead_send, 1, phase + 4, TS_PHASE_UPDATE, sent);
   }
-  const uint32_t gradients = add_all(g, gradient, parts, ahead ? 11 : 9, TS_PHASE_DENSE, outputs);
-  if (ahead) ts_graph_edge(g, gradients, sent = add_after(g, sent, 11));
-  sent = add_all(g, ahead ? ts_rank_ahead_wait : send_gradients, 1, 12, TS_PHASE_UPDATE, sent);
-  const uint32_t summed = ts_graph_add(g, sum_gradients, 0, 13, TS_PHASE_DENSE);
+  ts_graph_edge(g, outputs, gradients = add_after(g, gradients, phase + (ahead ? 5 : 3)));
+  gradients = add_some(g, gradient, (pieces_of(t) - 1) * parts, parts, phase + (ahead ? 5 : 3), TS_PHASE_DENSE, gradients);
+  if (ahead) ts_graph_edge(g, gradients, sent = add_after(g, sent, phase + 5));
+  sent = add_all(g, ahead ? ts_rank_ahead_wait : send_gradients, 1, phase + 6, TS_PHASE_UPDATE, sent);
+  const uint32_t summed = ts_graph_add(g, sum_gradients, 0, phase + 7, TS_PHASE_DENSE);
   ts_graph_edge(g, gradients, summed);
   ts_graph_edge(g, sent, summed);
-  add_all(g, update, tables, 13, TS_PHASE_UPDATE, sent);
-  add_all(g, apply, parts, 14, TS_PHASE_DENSE, summed);
-  add_all(g, update_wide, wide, 14, TS_PHASE_DENSE, summed);
+  add_all(g, update, tables, phase + 7, TS_PHASE_UPDATE, sent);
+  add_all(g, apply, parts, phase + 8, TS_PHASE_DENSE, summed);
+  add_all(g, update_wide, wide, phase + 8, TS_PHASE_DENSE, summed);
   return ts_graph_finish(g, err);
 }
 
@@ -271,7 +304,7 @@ static void find_scored(void *context, uint32_t table) {
 
 static void spread_scored(void *context, uint32_t table) {
   scored *s = context;
-  if (!stopped(s->trainer)) ts_rank_spread(s->trainer, table, 0, &s->absent[table]);
+  if (!stopped(s->trainer)) ts_rank_spread(s->trainer, table, 0, s->batch->keys, &s->absent[table]);
 }
 
 static void score_shard(void *context, uint32_t shard) {
@@ -296,7 +329,7 @@ int32_t ts_rank_score(ts_trainer *t, ts_batch *batch, int32_t status, uint64_t *
   ts_pool_run(t->pool, ts_ranks_shards(t->over->ranks), score_shard, &s);
   gather(t);
   for (uint32_t i = 0; i < tables; i++) {
-    *pairs += (uint64_t)ts_rank_samples(t).rows * t->options.tables.plans[i].count;
+    *pairs += ts_rank_exchange(t)->asked.folds[i].items;
     *absent += s.absent[i];
   }
   for (uint32_t i = 0; i < tables && status == TS_OK; i++)

@@ -109,13 +109,14 @@ int32_t ts_trainer_train(ts_trainer *t, uint64_t warmup, uint64_t steps, uint64_
   const uint64_t all = warmup + steps;
   double sum = 0;
   ts_control_start(control, all);
+  ts_rank_control(t, control);
   const uint64_t faults = minor_faults();
   t->ended = t->step + all;
   ts_stage_begin(t->stage, t->step, t->ended);
   while (done < all && status == TS_OK) {
-    if (ts_control_cancelled(control)) {
-      status = ts_fail(err, TS_ECANCELLED, "Training was cancelled after %llu of %llu steps", (unsigned long long)done,
-                       (unsigned long long)all);
+    char text[128];
+    if (ts_rank_cancelled(t, control, "Training", (ts_err){text, sizeof text})) {
+      status = ts_fail(err, TS_ECANCELLED, "%s after %llu of %llu steps", text, (unsigned long long)done, (unsigned long long)all);
       break;
     }
     const uint64_t start = ts_now_ns();
@@ -131,6 +132,7 @@ int32_t ts_trainer_train(ts_trainer *t, uint64_t warmup, uint64_t steps, uint64_
   t->batch = t->next = NULL;
   t->ahead = TS_NO_STEP;
   ts_stage_end(t->stage);
+  ts_rank_control(t, NULL);
   for (uint32_t i = 0; i < 2; i++) ts_trainer_give_input(t, i);
   t->minor_faults += minor_faults() - faults;
   if (phase_ns != NULL) memcpy(phase_ns, phases, sizeof phases);

@@ -30,6 +30,8 @@ typedef struct ts_over_ranks {
   uint32_t most;        /* samples of a rank at most */
   void *told, *heard;   /* how a rank's part of a step went: a flag and its samples' outputs; of this, of all */
   float *scratch;       /* as many as the dense weights' gradients */
+  const uint64_t *control; /* of the call under way */
+  uint32_t cancelled_by;   /* 1 + the lowest rank whose call was cancelled when they last agreed; 0: none */
   int32_t status;       /* of messages: after a failure no more are sent */
   char message[512];
   int32_t ahead_status[TS_CATEGORIES]; /* of rows looked up for the step after the one under way */
@@ -129,6 +131,10 @@ int32_t ts_rank_agree_about(ts_trainer *trainer, int32_t status, uint64_t word, 
 static inline bool ts_trainer_is_one_of_many(const ts_trainer *t) { return t->over != NULL && t->over->ranks->ops.size > 1; }
 /* rank_checkpoint.c: begins a checkpoint of all ranks (ts_trainer_checkpoint_begin); status: how this rank went so far. */
 int32_t ts_rank_checkpoint_begin(ts_trainer *trainer, const ts_config *config, int32_t status, ts_checkpoint **out, ts_err err);
+/* A call begins, or with NULL ends, that the caller may cancel; whether it is cancelled, of which all ranks learn when they agree
+ * and then say the same. A trainer of one process asks its caller. */
+void ts_rank_control(ts_trainer *trainer, const uint64_t *control);
+bool ts_rank_cancelled(const ts_trainer *trainer, const uint64_t *control, const char *what, ts_err err);
 int32_t ts_rank_digest(ts_trainer *trainer, uint64_t *digest, ts_err err);
 /* value[0..n-1] become their sums over the ranks; n up to 2. */
 int32_t ts_rank_sum_counts(ts_trainer *trainer, uint64_t *values, uint32_t n, ts_err err);
@@ -145,7 +151,8 @@ int32_t ts_rank_look_up(ts_trainer *trainer, ts_exchange *exchange, uint32_t tab
 /* The same for a step: what was not done ahead; and for scores, which make no rows. */
 int32_t ts_rank_serve(ts_trainer *trainer, uint32_t table, ts_err err);
 int32_t ts_rank_find(ts_trainer *trainer, uint32_t table, ts_err err);
-void ts_rank_spread(ts_trainer *trainer, uint32_t table, uint32_t which, uint64_t *absent); /* absent: NULL while training */
+/* keys: of the batch whose rows came; absent: NULL while training. */
+void ts_rank_spread(ts_trainer *trainer, uint32_t table, uint32_t which, const int64_t *keys, uint64_t *absent);
 void ts_rank_push(ts_trainer *trainer, uint32_t table, uint32_t which);
 int32_t ts_rank_update(ts_trainer *trainer, uint32_t table, ts_err err);
 

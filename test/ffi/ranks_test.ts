@@ -186,7 +186,7 @@ for (const mpi of ["openmpi", "mpich"] as const) {
     asTest,
     async () => {
       await withData(async (data, folder) => {
-        const task = { trainer: { ...MODEL, data, microBatch: 2 }, steps: 5, folder, storages: ["DRAM"] } as const;
+        const task = { trainer: { ...MODEL, data, microBatch: 3 }, steps: 5, folder, storages: ["DRAM"] } as const;
         const { code, stderr, stdout } = await start(mpi, 2, task).output();
         assert(code !== 0);
         assertEquals(new TextDecoder().decode(stdout), "");

@@ -43,18 +43,12 @@ Deno.test.each([
 Deno.test("what does not run over ranks is refused by its field, and runs without them", () => {
   const fields: [Partial<Scenario>, string][] = [
     [{ workload: { deterministic: false } }, "workload.deterministic"],
-    [{ workload: { optimisations: { microBatch: 2 } } }, "workload.optimisations.microBatch"],
-    [{ workload: { admission: { counter: { frequency: 2 } } } }, "workload.admission"],
-    [{ workload: { expiry: { steps: 9 } } }, "workload.expiry"],
-    [{ workload: { record: ["version"] } }, "workload.record"],
-    [{ workload: { tables: { C1: { expiry: { steps: 9 } } } } }, "workload.tables.C1.expiry"],
-    [
-      { workload: { tables: { bag: { columns: ["C1", "C2"], combiner: "mean" } } } },
-      "workload.tables.bag.combiner",
-    ],
+    [{ workload: { optimisations: { microBatch: 3 } } }, "workload.optimisations.microBatch"],
+    [{ workload: { admission: { bloom: { keys: 9 } } } }, "workload.admission"],
+    [{ workload: { tables: { C1: { admission: { bloom: { keys: 9 } } } } } }, "workload.tables.C1.admission"],
     [{ checkpoint: { interval: 4, kind: "delta" } }, "checkpoint.kind"],
     [
-      { workload: { steps: 4 }, ablation: { switches: { microBatch: 2 } } },
+      { workload: { steps: 4 }, ablation: { switches: { microBatch: 6 } } },
       "ablation.switches.microBatch",
     ],
   ];
@@ -63,8 +57,13 @@ Deno.test("what does not run over ranks is refused by its field, and runs withou
     const found = wrong({ ...PLAIN, ...part, cluster: { ranks: 2 } });
     assert(found.length === 1 && found[0]?.startsWith(`${field}: `), `${field}: ${found.join("; ")}`);
   }
-  const asynchronous = { ...PLAIN, workload: { optimisations: { asyncEmbedding: true } }, cluster: { ranks: 2 } };
-  assertEquals(wrong(asynchronous), []);
+  const workload = {
+    optimisations: { asyncEmbedding: true, microBatch: 4 },
+    tables: { bag: { columns: ["C1", "C2"], combiner: "mean" }, C3: { expiry: { steps: 9 } } },
+    admission: { counter: { frequency: 2 } },
+    record: ["version"],
+  } as const;
+  assertEquals(wrong({ ...PLAIN, workload, cluster: { ranks: 2 } } as unknown as Scenario), []);
 });
 
 Deno.test("a matrix varies ranks and servers, and what is wrong in it is found where it is", () => {

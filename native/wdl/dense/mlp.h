@@ -128,9 +128,10 @@ int32_t ts_mlp_update(const ts_mlp *mlp, uint32_t part);
 
 /* With `apart`. Gradients of all parameters of a piece are so many floats. */
 uint64_t ts_mlp_gradient_floats(const ts_mlp *mlp);
-/* Computes a part's gradients of pieces [first, first + apart) and adds them up by the tree (ranks/fold.h): mlp->gradients
- * begins with the sums. ts_mlp_apply follows when all parts are there. */
-int32_t ts_mlp_gradient_apart(const ts_mlp *mlp, uint32_t part, uint32_t first);
+/* Computes a part's gradients of pieces [first + from, first + end), of the `apart` that begin with `first`. The call that ends
+ * with the last of them, which comes when the others are done, adds them up by the tree (ranks/fold.h): mlp->gradients begins
+ * with the sums. ts_mlp_apply follows when all parts are there. */
+int32_t ts_mlp_gradient_apart(const ts_mlp *mlp, uint32_t part, uint32_t first, uint32_t from, uint32_t end);
 
 /* Parameters by number: "0.w", "0.b", "1.w", ..., "output.w", "output.b"; row-major, without padding. */
 typedef struct ts_mlp_parameter {
