@@ -14,6 +14,8 @@ import type { Estimate } from "../statistics/bootstrap.ts";
  */
 export function intervalText(estimate: Estimate, factor: number = 1, decimals?: number): string | undefined {
   if (estimate.low === undefined || estimate.high === undefined) return undefined;
+  // What is the same to the bit in every sample, as the loss of a deterministic run, has no interval.
+  if (estimate.low === estimate.high) return `the same in all ${estimate.samples}`;
   const largest = Math.max(...[estimate.value, estimate.low, estimate.high].map(Math.abs));
   const places = decimals ?? decimalsFor(largest * factor);
   return `${fixed(estimate.low * factor, places)} to ${fixed(estimate.high * factor, places)}`;

@@ -103,8 +103,14 @@ Deno.test("in every shipped simulation DRAM in place of PMEM changes every answe
   assert(compared > 20, `${compared} cases with PMEM`);
 });
 
-// Of six Optane modules 24 threads that store get 0.7 of what four do; nothing is published beyond 32.
-Deno.test("what shipped simulations ask their media, 2 to 64 threads get no less of than one does", async () => {
+/**
+ * Where modules move granules of several lines, a crowd of threads can have each line moved as a granule of its own: one Optane
+ * module gives 24 threads that store 0.27 of what one gets (OS-RAND-pmem1-NTStore-15W-256B-24T). Beyond 32 threads nothing is
+ * published of six; from 65 on the model may come as low as that, and no lower.
+ */
+const CROWDED = 65;
+
+Deno.test("what shipped simulations ask their media, 2 to 64 threads get no less of than one does, nor 128 than a line a granule", async () => {
   const asked = new Map<string, { readonly media: string; readonly query: MediaQuery }>();
   for (const { one } of await shippedCases()) {
     const { simulated } = await simulateCase(one.simulation, one.set, await denseSeconds(one.simulation), 2, known);
@@ -117,10 +123,14 @@ Deno.test("what shipped simulations ask their media, 2 to 64 threads get no less
   assert(asked.size > 30, `${asked.size} questions`);
   for (const { media, query } of asked.values()) {
     const options = mediaOptions(await loadMedia(media));
-    const counts = Array.from({ length: 64 }, (_, i) => i + 1);
+    const counts = Array.from({ length: 128 }, (_, i) => i + 1);
     const rates = evaluateMedia(options, counts.map((n) => ({ ...query, threads: n * query.threads })));
-    const [one = NaN] = rates;
-    const least = Math.min(...rates);
-    assert(least >= one * (1 - 1e-9), `${media}, ${JSON.stringify(query)}: ${one} B/s, ${least} with more threads`);
+    const [one = NaN] = rates, [peak = NaN] = evaluateMedia(options, [{ ...query, ask: "peak" }]);
+    const lines = Number(options["granule"] ?? 64) / 64;
+    rates.forEach((rate, i) => {
+      const least = i + 1 < CROWDED ? one : Math.min(one, peak / lines);
+      const where = `${media}, ${JSON.stringify(query)}: ${one} B/s, ${rate} with ${i + 1} times the threads`;
+      assert(rate >= least * (1 - 1e-9), where);
+    });
   }
 });
