@@ -5,17 +5,17 @@
  */
 
 import { inspectCheckpoints } from "../../ffi/checkpoint.ts";
-import { generateData } from "../../ffi/data.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
-import { WdlTrainer } from "../../ffi/trainer.ts";
 import { loadProfile, type Profile } from "../../models/workloads/profile.ts";
 import { generateKeys } from "../../models/workloads/profile_keys.ts";
 import { run } from "../program.ts";
+import { type CheckpointPlace, type IntervalPair, measureSlowdown, processorSeconds } from "./slowdowns.ts";
 
 /** How large the measurements are. */
 export interface CheckpointSizes {
-  /** Pairs of trainings. */
-  readonly trainings: number;
+  /** Pairs of intervals of training, and the steps of an interval. */
+  readonly intervals: number;
+  readonly steps: number;
   /** Rows of the law whose delta is measured. */
   readonly lawRows: number;
   /** Rows that are restored, of 128 bytes. */
@@ -26,8 +26,10 @@ export interface CheckpointSizes {
 
 /** What was measured. */
 export interface CheckpointCosts {
-  /** Of each pair: time of training with checkpoints by time without. */
-  readonly slowdowns: readonly number[];
+  /** Intervals of training with a checkpoint and without, where they go to. */
+  readonly slowdowns: Readonly<Record<CheckpointPlace, readonly IntervalPair[]>>;
+  /** Steps of an interval. */
+  readonly steps: number;
   /** Bytes of the two checkpoints. */
   readonly delta: { readonly full: number; readonly delta: number };
   /** Of each restore: seconds that dd takes to read the file by those of the restore, and processor seconds of both. */
@@ -44,46 +46,6 @@ export interface RestoreCost {
   readonly restore: number;
   /** Processor time of all threads, seconds. */
   readonly restoreProcessor: number;
-}
-
-/** Intervals of ten minutes in 80 minutes of training, as `scenarios/checkpointing.jsonc` has them. */
-const INTERVALS = 8;
-const STEPS_EACH = 12;
-const WARM = 10;
-
-/** Milliseconds that training takes, without checkpoints or with one after each interval. */
-async function training(data: string, path: string | undefined): Promise<number> {
-  using store = EmbeddingStore.open({ storage: "DRAM", seed: 7, trackChanges: true });
-  using trainer = WdlTrainer.open(store, { data, batch: 2048, hidden: [256, 128], seed: 7 });
-  await trainer.train(WARM);
-  let writing: Promise<void> = Promise.resolve();
-  const begun = performance.now();
-  for (let i = 0; i < INTERVALS; i++) {
-    await trainer.train(STEPS_EACH);
-    if (path === undefined) continue;
-    await writing; // who comes to the next cut before it is durable waits
-    writing = trainer.checkpoint({ path }).write();
-    writing.catch(() => {}); // told where it is awaited
-  }
-  const ms = performance.now() - begun;
-  await writing;
-  return ms;
-}
-
-async function slowdowns(folder: string, pairs: number): Promise<number[]> {
-  const data = `${folder}/train.cache`;
-  await generateData({ out: data, rows: 100_000, scale: 0.005 });
-  const ratios: number[] = [];
-  await training(data, undefined); // pages of the data come in
-  for (let i = 0; i < pairs; i++) {
-    const path = `${folder}/slow-${i}`;
-    // By turns, so that what grows or shrinks meanwhile meets both.
-    const first = i % 2 === 0 ? await training(data, undefined) : await training(data, path);
-    const second = i % 2 === 0 ? await training(data, path) : await training(data, undefined);
-    ratios.push(i % 2 === 0 ? second / first : first / second);
-    await Deno.remove(path, { recursive: true });
-  }
-  return ratios;
 }
 
 /** Ten minutes of the 5.75 hours that an epoch takes in the paper of the law (OpenEmbedding, ICDE 2023, table V, DRAM). */
@@ -123,12 +85,6 @@ async function deltaBytes(folder: string, rows: number): Promise<CheckpointCosts
   return { full: bytes[0] ?? 0, delta: bytes[1] ?? 0 };
 }
 
-/** Processor seconds of this process so far. */
-function processor(): number {
-  const words = Deno.readTextFileSync("/proc/self/stat").split(") ")[1]?.split(" ") ?? [];
-  return (Number(words[11]) + Number(words[12])) / 100; // USER_HZ, which Linux fixes for programs
-}
-
 async function seconds(what: () => Promise<unknown>): Promise<number> {
   const begun = performance.now();
   await what();
@@ -160,9 +116,9 @@ async function restores(
     const dd = await seconds(() => run("dd", [`if=${file}`, "of=/dev/null", "bs=1M", "status=none"]));
     await forget();
     using store = EmbeddingStore.open(options);
-    const before = processor();
+    const before = processorSeconds();
     const restore = await seconds(() => store.restore({ path }));
-    all.push({ dd, restore, restoreProcessor: processor() - before });
+    all.push({ dd, restore, restoreProcessor: processorSeconds() - before });
   }
   const restoredBytes = (await Deno.stat(file)).size;
   await Deno.remove(path, { recursive: true });
@@ -176,8 +132,16 @@ async function restores(
  * @param sizes How much of it.
  */
 export async function measureCheckpoints(folder: string, sizes: CheckpointSizes): Promise<CheckpointCosts> {
+  const pairs = async (place: CheckpointPlace): Promise<IntervalPair[]> => {
+    const own = `${folder}/slow-${place}`;
+    await Deno.mkdir(own);
+    const found = await measureSlowdown(own, place, sizes.intervals, sizes.steps);
+    await Deno.remove(own, { recursive: true });
+    return found;
+  };
   return {
-    slowdowns: await slowdowns(folder, sizes.trainings),
+    slowdowns: { SSDHASH: await pairs("SSDHASH"), PMEM: await pairs("PMEM"), files: await pairs("files") },
+    steps: sizes.steps,
     delta: await deltaBytes(folder, sizes.lawRows),
     ...await restores(folder, sizes.restoreRows, sizes.restores),
   };

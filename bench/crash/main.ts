@@ -20,9 +20,15 @@ import { checkpointRows, crashRows, type CrashTargets, type LabCounts, parseLab 
 
 const QUICK: CrashTargets = { points: 5000, kills: 12 };
 const FULL: CrashTargets = { points: 100_000, kills: 200 };
-const QUICK_SIZES: CheckpointSizes = { trainings: 5, lawRows: 300_000, restoreRows: 1 << 20, restores: 3 };
+const QUICK_SIZES: CheckpointSizes = { intervals: 10, steps: 24, lawRows: 300_000, restoreRows: 1 << 20, restores: 3 };
 /** A gibibyte of rows is restored. */
-const FULL_SIZES: CheckpointSizes = { trainings: 15, lawRows: 3_000_000, restoreRows: 1 << 23, restores: 7 };
+const FULL_SIZES: CheckpointSizes = {
+  intervals: 30,
+  steps: 240,
+  lawRows: 3_000_000,
+  restoreRows: 1 << 23,
+  restores: 7,
+};
 
 /** Runs the lab. What was wrong is in its counts, and in words on the terminal. */
 async function lab(points: number): Promise<LabCounts> {

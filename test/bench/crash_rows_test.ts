@@ -1,5 +1,5 @@
 import { checkpointRows, crashRows, parseLab } from "../../bench/crash/rows.ts";
-import { assertEquals, assertThrows } from "../assert.ts";
+import { assert, assertEquals, assertThrows } from "../assert.ts";
 
 const SAID = `checkpoints.runs=3
 checkpoints.points=5100
@@ -56,16 +56,24 @@ Deno.test("crashRows() counts what was wrong of points and kills together, with 
 });
 
 Deno.test("checkpointRows() divides with by without, delta by full, dd's time by the restore's", () => {
+  const pair = (ratio: number) => ({ without: 2, with: 2 * ratio, withoutProcessor: 4, withProcessor: 5 });
   const rows = checkpointRows({
-    slowdowns: [1.5, 1.25, 1],
+    slowdowns: { SSDHASH: [1.5, 1.25, 1].map(pair), PMEM: [pair(1.125)], files: [pair(3)] },
+    steps: 24,
     delta: { full: 800, delta: 100 },
     restores: [{ dd: 1, restore: 4, restoreProcessor: 2 }],
     restoredBytes: 8e6,
   });
   assertEquals(rows.map(({ name, value, atLeast, atMost }) => [name, value, atLeast ?? null, atMost ?? null]), [
     ["checkpoint/slowdown", 1.25, null, 1.01],
+    ["checkpoint/slowdown/processor", 1.25, null, null],
+    ["checkpoint/slowdown-pmem", 1.125, null, 1.01],
+    ["checkpoint/slowdown-pmem/processor", 1.25, null, null],
+    ["checkpoint/slowdown-files", 3, null, null],
+    ["checkpoint/slowdown-files/processor", 1.25, null, null],
     ["delta/full", 0.125, null, 1 / 6],
     ["recovery/dd", 0.25, 0.5, null],
   ]);
-  assertEquals(rows[2]?.note, "restore 2 MB/s, by processor time 4 MB/s; dd 8 MB/s; DRAM, page cache dropped");
+  assert(rows[0]?.note?.endsWith("one after each 24 steps, which take 2.00 s; 500 ms more"), rows[0]?.note);
+  assertEquals(rows.at(-1)?.note, "restore 2 MB/s, by processor time 4 MB/s; dd 8 MB/s; DRAM, page cache dropped");
 });
