@@ -15,7 +15,7 @@ import { parsePlan, type Part, type Plan, ROW_BYTES } from "./plan.ts";
 import { type Facts, machineFacts, planOrUsage, run, writeResult } from "./program.ts";
 import { type BenchRow, sortedRows, tableRows } from "./rows.ts";
 import { orMissing, type Setting } from "./setting.ts";
-import { measureSpeed, measureStores } from "./speed.ts";
+import { measureInserts, measureSpeed, measureStores } from "./speed.ts";
 import { measureReads, measureWrites } from "./ssd.ts";
 import {
   knowsWithoutEmulation,
@@ -77,6 +77,7 @@ async function measure(setting: Setting, facts: Facts): Promise<BenchRow[]> {
     Object.assign(facts, measured.facts);
     return measured.rows;
   });
+  await part("insert", ["insert/absl", "insert/tbb"], () => measureInserts(setting));
   await part("stores", [], () => measureStores(setting));
   await part("memory", ["memory/rows"], () => measureMemory(setting));
   await part("open", ["open/ms"], () => measureOpen(setting));

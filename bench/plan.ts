@@ -19,7 +19,18 @@ export const ROW_BYTES = 128;
 export const RECORD_BYTES: number = ROW_BYTES + 18;
 
 /** Parts of the bench that can be run alone. */
-export const PARTS = ["speed", "stores", "memory", "open", "typescript", "pmem", "null", "emulation", "ssd"] as const;
+export const PARTS = [
+  "speed",
+  "insert",
+  "stores",
+  "memory",
+  "open",
+  "typescript",
+  "pmem",
+  "null",
+  "emulation",
+  "ssd",
+] as const;
 
 /** Part of the bench. */
 export type Part = (typeof PARTS)[number];

@@ -38,6 +38,8 @@ export const BARS: Readonly<Record<string, Bar>> = {
   "lookup/tbb": { atLeast: 8 },
   "update/absl": { atLeast: 1.3 },
   "update/tbb": { atLeast: 3.5 },
+  "insert/absl": { atLeast: 1 },
+  "insert/tbb": { atLeast: 1 },
   "ssd-read/raw": { atLeast: 0.95 },
   "ssd-cpu/rocksdb": { atMost: 0.45 },
   "ssd-write-amplification": { atMost: 1.5 },

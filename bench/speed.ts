@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Contender } from "./contender.ts";
+import { type Contender, numberOf } from "./contender.ts";
 import { DISTRIBUTIONS, type Kind } from "./plan.ts";
-import { type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
+import { BARS, type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
 import { compareResults, ours, prepare, rate, type Setting, smaller } from "./setting.ts";
 
 /** Keys a second of each contender in one round, by threads; `floor` stands beside `ours`, before and after it. */
@@ -163,6 +163,41 @@ export async function measureSpeed(
       "floor.update": distances["update"] ?? 0,
     },
   };
+}
+
+/** Rounds of creating rows: each fills every contender anew, which takes seconds. */
+const INSERT_ROUNDS = { quick: 5, full: 7 };
+
+/**
+ * Rows created a second by one thread in an empty table that is told no size, against the maps; each round in processes
+ * of their own, backwards every other time. Rows by processor time beside them: clearing of pages is in both.
+ */
+export async function measureInserts(setting: Setting): Promise<BenchRow[]> {
+  const maps = MAPS.filter((name) => setting.peers.includes(name));
+  const took = new Map<string, { wall: number[]; cpu: number[] }>();
+  for (let round = 0; round < (setting.plan.full ? INSERT_ROUNDS.full : INSERT_ROUNDS.quick); round++) {
+    const order = ["floor", "ours", ...maps];
+    for (const name of round % 2 === 0 ? order : order.toReversed()) {
+      const options = name === "ours" ? ours(setting, "DRAM", { stepped: 0 }) : { stepped: 0 };
+      const { contender, answer } = await prepare(setting, name, options);
+      await contender[Symbol.asyncDispose]();
+      const times = took.getOrInsertComputed(name, () => ({ wall: [], cpu: [] }));
+      times.wall.push(numberOf(answer, "create"));
+      times.cpu.push(numberOf(answer, "create_cpu"));
+    }
+  }
+  const ratios = (other: string, time: "wall" | "cpu"): number[] =>
+    (took.get("ours")?.[time] ?? []).map((mine, round) => (took.get(other)?.[time][round] ?? NaN) / mine);
+  const rows = [ratioRow("insert/floor", ratios("floor", "wall"), "the floor is told how many rows will come")];
+  for (const other of MAPS) {
+    const name = `insert/${other}`, needed = setting.absent.get(other);
+    if (needed !== undefined) rows.push(missingRow(name, `${other} needs ${needed}`));
+    else {rows.push(
+        { ...ratioRow(name, ratios(other, "wall")), ...BARS[name] },
+        ratioRow(`cpu ${name}`, ratios(other, "cpu")),
+      );}
+  }
+  return rows;
 }
 
 /** Keys of the databases, as a part of all: filling them takes longer than anything else here. */

@@ -93,7 +93,7 @@ bool ts_segment_locate(const ts_segment *s, int64_t key, uint64_t hash, ts_bucke
 }
 
 /* The first free slot from bucket b on. There is one: a segment is never filled to the last. Marks what it passes. */
-static ts_bucket *place_for(const ts_segment *s, uint32_t b, uint32_t *slot) {
+static inline ts_bucket *place_for(const ts_segment *s, uint32_t b, uint32_t *slot) {
   for (;;) {
     ts_bucket *bucket = ts_segment_bucket(s, b);
     *slot = ts_bucket_free_slot(bucket);
@@ -110,40 +110,76 @@ void ts_segment_insert(ts_segment *s, ts_epochs *epochs, int64_t key, uint64_t h
   s->live++;
 }
 
+/* How many slots of each bucket are filled: from the first one on, as nothing was ever removed. */
+static void count_filled(const ts_segment *s, uint8_t *filled) {
+  memset(filled, 0, s->buckets);
+  if (s->live == 0) return;
+  for (uint32_t b = 0; b < s->buckets; b++)
+    while (filled[b] < TS_BUCKET_SLOTS && ts_bucket_location(ts_segment_bucket(s, b), filled[b]) != TS_BUCKET_EMPTY) filled[b]++;
+}
+
+/* Without the counts of count_filled, which would be too many: each key at home or after it, in the order of arrival. */
+static void rehash_in_one_pass(const ts_segment *from, uint32_t skip, ts_segment *to[2]) {
+  for (uint32_t b = 0; b < from->buckets; b++)
+    for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
+      const ts_bucket *old = ts_segment_bucket(from, b);
+      if (ts_bucket_location(old, j) == TS_BUCKET_EMPTY) continue;
+      const uint64_t hash = ts_index_hash(ts_bucket_key(old, j));
+      ts_segment *s = to[to[1] == NULL ? 0 : ts_segment_side(hash, skip, from->depth)];
+      uint32_t slot;
+      ts_bucket *bucket = place_for(s, ts_segment_home(s, hash), &slot);
+      ts_bucket_fill(bucket, slot, ts_bucket_key(old, j), ts_bucket_location(old, j));
+      s->live++;
+    }
+}
+
 /* In two passes, so that a key leaves its home only if its home is full of keys at home: that leaves the fewest
  * elsewhere (8 % at three quarters full; in the order of arrival it would be 12 %). Keys of the second pass are noted in
  * a byte for each bucket; a segment larger than the usual goes without. Homes are in the order of the old buckets, so
- * both passes run through old and new memory from front to back. */
+ * both passes run through old and new memory from front to back. The new segments' slots are counted here, so that no
+ * key waits for what the one before it wrote. */
 void ts_segment_rehash(const ts_segment *from, uint32_t skip, ts_segment *to[2]) {
-  uint8_t later[TS_SEGMENT_MOST];
-  const bool two_passes = from->buckets <= TS_SEGMENT_MOST;
-  for (uint32_t pass = 0; pass < (two_passes ? 2 : 1); pass++)
-    for (uint32_t b = 0; b < from->buckets; b++) {
-      const ts_bucket *old = ts_segment_bucket(from, b);
-      if (pass == 1 && later[b] == 0) continue;
-      uint8_t full = 0;
-      for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
-        ts_location location = ts_bucket_location(old, j);
-        if (pass == 1 ? (later[b] >> j & 1) == 0 : location == TS_BUCKET_EMPTY) continue;
-        int64_t key = ts_bucket_key(old, j);
-        uint64_t hash = ts_index_hash(key);
-        ts_segment *s = to[to[1] == NULL ? 0 : ts_segment_side(hash, skip, from->depth)];
-        uint32_t home = ts_segment_home(s, hash), slot;
-        ts_bucket *bucket = ts_segment_bucket(s, home);
-        if (pass == 0 && two_passes) {
-          slot = ts_bucket_free_slot(bucket);
-          if (slot == TS_BUCKET_SLOTS) {
-            full |= (uint8_t)(1u << j);
-            continue;
-          }
-        } else {
-          bucket = place_for(s, home, &slot);
-        }
-        ts_bucket_fill(bucket, slot, key, location);
-        s->live++;
+  uint8_t later[TS_SEGMENT_MOST], filled[2][TS_SEGMENT_MOST];
+  const uint32_t halves = to[1] == NULL ? 1 : 2;
+  if (from->buckets > TS_SEGMENT_MOST || to[0]->buckets > TS_SEGMENT_MOST || (halves == 2 && to[1]->buckets > TS_SEGMENT_MOST)) {
+    rehash_in_one_pass(from, skip, to);
+    return;
+  }
+  uint32_t live[2] = {0, 0};
+  for (uint32_t i = 0; i < halves; i++) count_filled(to[i], filled[i]);
+  for (uint32_t b = 0; b < from->buckets; b++) {
+    const ts_bucket *old = ts_segment_bucket(from, b);
+    uint8_t full = 0;
+    for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
+      const ts_location location = ts_bucket_location(old, j);
+      if (location == TS_BUCKET_EMPTY) continue;
+      const int64_t key = ts_bucket_key(old, j);
+      const uint64_t hash = ts_index_hash(key);
+      const uint32_t side = halves == 1 ? 0 : ts_segment_side(hash, skip, from->depth);
+      const uint32_t home = ts_segment_home(to[side], hash), slot = filled[side][home];
+      if (slot == TS_BUCKET_SLOTS) {
+        full |= (uint8_t)(1u << j);
+        continue;
       }
-      if (pass == 0 && two_passes) later[b] = full;
+      ts_bucket_fill(ts_segment_bucket(to[side], home), slot, key, location);
+      filled[side][home] = (uint8_t)(slot + 1);
+      live[side]++;
     }
+    later[b] = full;
+  }
+  for (uint32_t i = 0; i < halves; i++) to[i]->live += live[i];
+  for (uint32_t b = 0; b < from->buckets; b++) {
+    const ts_bucket *old = ts_segment_bucket(from, b);
+    for (uint32_t left = later[b]; left != 0; left &= left - 1) {
+      const uint32_t j = (uint32_t)__builtin_ctz(left);
+      const uint64_t hash = ts_index_hash(ts_bucket_key(old, j));
+      ts_segment *s = to[halves == 1 ? 0 : ts_segment_side(hash, skip, from->depth)];
+      uint32_t slot;
+      ts_bucket *bucket = place_for(s, ts_segment_home(s, hash), &slot);
+      ts_bucket_fill(bucket, slot, ts_bucket_key(old, j), ts_bucket_location(old, j));
+      s->live++;
+    }
+  }
 }
 
 /* How many buckets before bucket `b` the furthest home among its keys lies. */
