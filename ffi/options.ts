@@ -73,6 +73,8 @@ export interface StoreOptions {
   readonly hbm?: HbmLibrary;
   /** NUMA nodes of an HBM tier of `mbind`; required there. */
   readonly hbmNodes?: readonly number[];
+  /** With `hbm: "opencl"`: part of the name of the device or of its platform; otherwise a GPU, or else any device. */
+  readonly hbmDevice?: string;
   /** Directory of the libpmem pool file and of the SSD tier's files; required with either. */
   readonly path?: string;
   /** Directory of the SSD tier's files, where it is another one than `path`. */
@@ -367,6 +369,7 @@ const STORE_FIELDS: FieldsOf<StoreOptions> = {
   pmemNodes: true,
   hbm: true,
   hbmNodes: true,
+  hbmDevice: true,
   interleaveNodes: true,
   kernels: true,
   ssdhash: true,
@@ -457,6 +460,7 @@ export function storeOptions(options: StoreOptions): NativeOptions {
       pmem_nodes: list("pmemNodes", options.pmemNodes)?.join(","),
       hbm: options.hbm,
       hbm_nodes: list("hbmNodes", options.hbmNodes)?.join(","),
+      hbm_device: options.hbmDevice,
       interleave_nodes: list("interleaveNodes", options.interleaveNodes)?.join(","),
       path: options.path,
       ssd_path: options.ssdPath,

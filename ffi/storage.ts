@@ -57,9 +57,9 @@ export type PmemLibrary = "libpmem" | "memkind" | "mbind";
 
 /**
  * What holds an HBM tier: NUMA nodes whose memory the CPU reads and writes itself, found by memkind, or named and bound with
- * mbind(2), without a library.
+ * mbind(2), without a library; or the memory of an OpenCL device, a GPU's or, for trials, a CPU's.
  */
-export type HbmLibrary = "memkind" | "mbind";
+export type HbmLibrary = "memkind" | "mbind" | "opencl";
 
 /** Every way to hold a PMEM tier. */
 export const PMEM_LIBRARIES: readonly PmemLibrary[] = ["libpmem", "memkind", "mbind"];

@@ -78,6 +78,7 @@ const MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   tiers: ["base", "emulation"],
   "tiers/leveldb": ["base", "tiers"],
   "tiers/ssdhash": ["base", "index", "tiers"],
+  "tiers/opencl": ["base", "optimizers", "tiers"],
   "tiers/pmem": ["base", "index", "tiers"],
   store: ["base", "cache", "emulation", "index", "kernels", "optimizers", "tiers"],
   "wdl/common": ["base"],

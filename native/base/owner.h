@@ -34,4 +34,16 @@ static inline int32_t ts_owner_check(const ts_owner *owner, const char *what, ts
   return TS_EINVAL;
 }
 
+/* Of a library that has threads of its own: a process that was forked after they began has none of them, and waits for ever.
+ * One static object a library, TS_FIRST_USER at first. */
+typedef struct ts_first_user {
+  pthread_mutex_t lock;
+  _Atomic bool used;
+  ts_owner owner; /* the process that used it first: this one, or a parent */
+} ts_first_user;
+#define TS_FIRST_USER {.lock = PTHREAD_MUTEX_INITIALIZER}
+void ts_first_user_note(ts_first_user *user);
+/* Errors: TS_EUNAVAILABLE in a child of the process that used it. */
+int32_t ts_first_user_check(const ts_first_user *user, const char *library, ts_err err);
+
 #endif

@@ -107,8 +107,12 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *                each row anew, with its first values; an update does all but steps, and nothing comes of it; ts_table_find
  *                finds none, all counts of rows and their bytes are 0. Invariants of rows that are kept do not hold for it
  *   pmem         libpmem | memkind | mbind: what holds the PMEM tier of *DRAM_PMEM*            (required there)
- *   hbm          memkind | mbind: what holds the HBM tier: NUMA nodes whose memory the CPU reads and writes itself. memkind
- *                finds those of high bandwidth; MEMKIND_HBW_NODES in the environment names others (required with HBM)
+ *   hbm          memkind | mbind | opencl: what holds the HBM tier (required with HBM). memkind, mbind: NUMA nodes whose memory
+ *                the CPU reads and writes itself; memkind finds those of high bandwidth, MEMKIND_HBW_NODES in the environment
+ *                names others. opencl: memory of an OpenCL device, of which an eighth, at most 32 MiB, is what transfers go
+ *                through; a table there has one shard, whatever "shards" says, and a process that was forked from one with
+ *                such a store opens none
+ *   hbm_device   with hbm=opencl: part of the name of the device or of its platform        (default: a GPU, else any)
  *   hbm_nodes    NUMA nodes of an HBM tier of mbind, as pmem_nodes                              (required with it)
  *   pmem_nodes   NUMA nodes of the mbind tier, e.g. "2,3": its pages come from the nearest of them that has room, and from
  *                no other node; for PMEM and CXL memory that is system memory, without a library  (required with mbind)

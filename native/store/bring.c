@@ -19,7 +19,7 @@ static int32_t drop_expired(ts_bring_chunk *c, ts_err err) {
   for (uint32_t i = 0; status == TS_OK && i < c->n; i++) {
     const ts_location l = c->locations[i];
     if (!ts_location_in_memory(l)) continue;
-    if (!ts_row_expired(table, ts_rows_at(&c->shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l)))) continue;
+    if (!ts_row_expired(table, ts_bring_row(c, i))) continue;
     status = ts_remove_in_memory(c->shard, c->keys[i], l, err);
     if (status != TS_OK) break;
     c->locations[i] = TS_LOCATION_NONE;
@@ -56,7 +56,8 @@ static int32_t decide(ts_bring_chunk *c, ts_err err) {
   ts_work *w = c->bring->work;
   uint32_t again[TS_BRING_CHUNK], n = 0;
   ts_index_find(&c->shard->index, c->keys, c->hashes, c->n, c->locations);
-  int32_t dropped = drop_expired(c, err);
+  int32_t dropped = ts_bring_stage(c, err);
+  if (dropped == TS_OK) dropped = drop_expired(c, err);
   if (dropped != TS_OK) return dropped;
   if (table->records != NULL) {
     for (uint32_t i = 0; i < c->n; i++)
@@ -125,7 +126,7 @@ static __attribute__((noinline)) void touch_keys(ts_bring_chunk *c) {
     const uint32_t tier = TS_LOCATION_TIER(l);
     ts_touched t = {c->keys[i], NULL, l};
     if (c->fate[i] == REFUSED) continue;
-    if (c->fate[i] == PRESENT) t.row = ts_rows_at(&c->shard->rows[tier], TS_LOCATION_ROW(l));
+    if (c->fate[i] == PRESENT) t.row = ts_bring_row(c, i);
     if (c->fate[i] == FETCHED) t.row = ts_work_staging(b->work, c->numbers[i]);
     if (changes || counts || c->fate[i] == CREATED)
       changed[n++] = t;

@@ -16,6 +16,8 @@ typedef struct ts_bring_chunk {
   uint64_t hashes[TS_BRING_CHUNK];
   ts_location locations[TS_BRING_CHUNK];
   ts_fate fate[TS_BRING_CHUNK];
+  bool staged[TS_BRING_CHUNK];    /* a device's row, which is at its staging place already */
+  uint64_t taken[TS_BRING_CHUNK]; /* of a device: the place that the row was written to, or TS_NO_ROW */
   ts_traffic *traffic;
   uint64_t index_wanted;
   bool no_index; /* no room there: rows are served where they are, new ones become records */
@@ -37,6 +39,14 @@ static inline void ts_bring_locate(ts_bring_chunk *c, uint32_t i, ts_location to
   else
     ts_index_move(&c->shard->index, c->keys[i], c->hashes[i], to);
   c->locations[i] = to;
+}
+
+/* Rows in a device's memory to their staging places, in one transfer. */
+int32_t ts_bring_stage(ts_bring_chunk *c, ts_err err);
+/* The row of a key that is in memory, as the CPU can read it; staged before. */
+static inline const unsigned char *ts_bring_row(const ts_bring_chunk *c, uint32_t i) {
+  return c->staged[i] ? ts_work_staging(c->bring->work, c->numbers[i])
+                      : ts_rows_at(&c->shard->rows[TS_LOCATION_TIER(c->locations[i])], TS_LOCATION_ROW(c->locations[i]));
 }
 
 /* The chunk's changes; shard locked, index reserved. */

@@ -48,6 +48,47 @@ static void gather(walk *w, const void *head, uint64_t bytes, const unsigned cha
   w->count++;
 }
 
+/* Whether the cut has the key and was not told what there was of it. */
+static bool is_needed(const walk *w, const ts_table *table, int64_t key) {
+  const uint64_t hash = ts_index_hash(key);
+  return ts_cut_has(w->cut, table->number, hash) && !ts_cut_told(w->cut, table->number, hash);
+}
+
+/* Keys that wait, of these entries; returns how many are that. */
+static uint32_t gather_waiting(walk *w, const ts_table *table, const ts_entries *e) {
+  uint32_t met = 0;
+  for (uint32_t i = 0; i < e->n; i++) {
+    if (TS_LOCATION_TIER(e->locations[i]) < TS_NOT_ADMITTED) continue;
+    met++;
+    if (!is_needed(w, table, e->keys[i])) continue;
+    const uint64_t word = TS_LOCATION_ROW(e->locations[i]);
+    const ts_cut_waiting head = {.key = e->keys[i],
+                                 .count = (uint32_t)TS_MIN(ts_waiting_count(&table->admission, word), UINT32_MAX),
+                                 .step = ts_waiting_step(&table->admission, word)};
+    gather(w, &head, sizeof head, NULL, 0);
+  }
+  return met;
+}
+
+/* Rows of a tier, of these entries, which can be looked at together; *met counts them. */
+static int32_t gather_rows(walk *w, ts_shard *shard, uint32_t tier, const ts_entries *e, uint64_t *met, ts_err err) {
+  const ts_table *table = shard->table;
+  int64_t keys[TS_ENTRIES];
+  uint64_t slots[TS_ENTRIES];
+  const unsigned char *rows[TS_ENTRIES];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < e->n; i++) {
+    if (TS_LOCATION_TIER(e->locations[i]) != tier) continue;
+    ++*met;
+    if (!is_needed(w, table, e->keys[i])) continue;
+    keys[n] = e->keys[i];
+    slots[n++] = TS_LOCATION_ROW(e->locations[i]);
+  }
+  const int32_t status = ts_rows_see(&shard->rows[tier], n, slots, rows, err);
+  for (uint32_t i = 0; status == TS_OK && i < n; i++) gather(w, &keys[i], sizeof keys[i], rows[i], table->layout.stride);
+  return status;
+}
+
 /* Rows of one tier that a shard has in memory, or its keys that wait (tier TS_NOT_ADMITTED). */
 static void walk_shard(walk *w, ts_shard *shard, uint32_t tier) {
   ts_cut *cut = w->cut;
@@ -59,29 +100,23 @@ static void walk_shard(walk *w, ts_shard *shard, uint32_t tier) {
   w->part = waiting ? TS_CUT_WAITING : TS_CUT_ROWS;
   for (bool more = true; more && !stopped(w);) {
     uint64_t looked = 0, met = 0;
+    int32_t status = TS_OK;
+    char why[256] = "";
     TS_SYNC("cut:walk:piece");
     pthread_mutex_lock(&shard->lock);
-    while (looked < ENTRIES_A_HOLD && w->used + entry <= cut->rows_bytes) {
-      int64_t key;
-      ts_location l;
-      more = ts_index_next(&shard->index, &cursor, &key, &l);
+    while (status == TS_OK && looked < ENTRIES_A_HOLD && w->used + entry <= cut->rows_bytes) {
+      ts_entries e;
+      const uint64_t room = TS_MIN(ENTRIES_A_HOLD - looked, (cut->rows_bytes - w->used) / entry);
+      const uint32_t at_once = waiting ? TS_ENTRIES : ts_rows_at_once(&shard->rows[tier]);
+      status = ts_entries_next(shard, &cursor, (uint32_t)TS_MIN(room, at_once), false, &e, (ts_err){why, sizeof why});
+      more = e.n > 0;
       if (!more) break;
-      looked++;
-      if (waiting ? TS_LOCATION_TIER(l) < TS_NOT_ADMITTED : TS_LOCATION_TIER(l) != tier) continue;
-      met++;
-      const uint64_t hash = ts_index_hash(key);
-      if (!ts_cut_has(cut, table->number, hash) || ts_cut_told(cut, table->number, hash)) continue;
-      if (waiting) {
-        const uint64_t word = TS_LOCATION_ROW(l);
-        const ts_cut_waiting head = {.key = key,
-                                     .count = (uint32_t)TS_MIN(ts_waiting_count(&table->admission, word), UINT32_MAX),
-                                     .step = ts_waiting_step(&table->admission, word)};
-        gather(w, &head, sizeof head, NULL, 0);
-      } else {
-        gather(w, &key, sizeof key, ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)), stride);
-      }
+      looked += e.n;
+      if (waiting) met += gather_waiting(w, table, &e);
+      else status = gather_rows(w, shard, tier, &e, &met, (ts_err){why, sizeof why});
     }
     pthread_mutex_unlock(&shard->lock);
+    if (status != TS_OK) ts_cut_fail(cut, status, why);
     if (!waiting) done(w, met);
     if (w->used + entry > cut->rows_bytes) give(w);
   }

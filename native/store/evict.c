@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define ROUND 256u /* rows that leave together: one wait for readers, one batch of records */
+#define ROUND TS_ROWS_SEEN /* rows that leave together: one wait for readers, one batch of records */
 
 /* Gives up to `want` copies in tier 1 of rows that are in tier 0. */
 static void give_up_copies(ts_shard *shard, uint64_t want) {
@@ -46,7 +46,7 @@ uint64_t ts_evict_places(ts_shard *shard, uint32_t tier, uint64_t want, int32_t 
 
 /* Lookups count in the row above alone. */
 static void copy_frequency(const ts_row_layout *layout, const unsigned char *row, unsigned char *copy) {
-  if (layout->frequency_offset != 0) ts_row_set_frequency(layout, copy, ts_row_frequency(layout, row));
+  ts_row_set_frequency(layout, copy, ts_row_frequency(layout, row));
 }
 
 /* Rows to a memory tier below: those that moved are at the front of `slots` afterwards, the others, which have no copy in the
@@ -54,7 +54,11 @@ static void copy_frequency(const ts_row_layout *layout, const unsigned char *row
 static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint32_t lower, uint64_t *slots, uint32_t n, int32_t *status,
                           ts_traffic *traffic, ts_err err) {
   ts_rows *from = &shard->rows[tier], *to = &shard->rows[lower];
+  const bool counts = shard->table->layout.frequency_offset != 0;
   uint32_t moved = 0, clean = 0;
+  const unsigned char *bytes[ROUND];
+  *status = ts_rows_see(from, n, slots, bytes, err); /* also of copies: making places may give these up */
+  if (*status != TS_OK) return 0;
   for (uint32_t i = 0; i < n; i++) {
     uint64_t row = slots[i], place;
     int64_t key = *ts_rows_key(from, row);
@@ -63,14 +67,14 @@ static uint32_t to_memory(ts_shard *shard, uint32_t tier, uint32_t lower, uint64
       place = ts_rows_below(from, row);
       to->copies--;
       clean++;
-      copy_frequency(&shard->table->layout, ts_rows_at(from, row), ts_rows_at(to, place));
+      if (counts) copy_frequency(&shard->table->layout, bytes[i], ts_rows_at(to, place));
       if (to->policy != NULL) *ts_rows_key(to, place) = key;
     } else {
       if (*status != TS_OK || ts_evict_places(shard, lower, 1, status, traffic, err) == 0) continue;
       /* Making the place may have given up this row's record; it has no copy. */
       flags = *ts_rows_flags(from, row);
       place = ts_rows_take(to, key);
-      ts_traffic_write(shard, lower, place, ts_rows_at(from, row), traffic);
+      ts_traffic_write(shard, lower, place, bytes[i], traffic);
     }
     uint64_t hash = ts_index_hash(key);
     if (to->policy != NULL) {
@@ -127,8 +131,11 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
   uint64_t versions[ROUND];
   const unsigned char *rows[ROUND];
   uint8_t known[ROUND];
+  const unsigned char *bytes[ROUND];
   uint32_t put;
   ts_kept_before_leaving(shard, tier, slots, n);
+  const int32_t seen = ts_rows_see(from, n, slots, bytes, err);
+  if (seen != TS_OK) return seen;
   for (bool again = false;; again = true) {
     put = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -137,7 +144,7 @@ static int32_t to_records(ts_shard *shard, uint32_t tier, const uint64_t *slots,
       if (flags & TS_ROW_SAVED) continue;
       known[put] = flags & TS_ROW_RECORD ? TS_RECORD_THERE : TS_RECORD_NONE;
       dirty[put] = keys[i];
-      rows[put] = ts_rows_at(from, slots[i]);
+      rows[put] = bytes[i];
       versions[put] = ts_record_version(&table->layout, rows[put]);
       put++;
     }
@@ -164,8 +171,9 @@ static int32_t evict_rows(ts_shard *shard, uint32_t tier, const uint64_t *which,
   ts_rows *from = &shard->rows[tier];
   uint64_t slots[ROUND];
   *moved = 0;
-  for (uint32_t first = 0; first < n; first += ROUND) {
-    uint32_t m = TS_MIN(n - first, ROUND);
+  const uint32_t round = ts_rows_at_once(from);
+  for (uint32_t first = 0; first < n; first += round) {
+    uint32_t m = TS_MIN(n - first, round);
     int32_t status = TS_OK;
     memcpy(slots, which + first, m * sizeof *slots);
     const uint32_t all = m;

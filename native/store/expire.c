@@ -56,33 +56,41 @@ static bool is_to_go(const ts_table *table, const unsigned char *row) {
   return ts_row_has_expired(table, row) || (table->expiry.by_weight && is_light(table, row));
 }
 
-/* Some rows of the next shard. *looked counts them; false: this round of the indexes is over. */
-static bool look_at_memory(ts_table *table, uint64_t rows, ts_remove_test *test, int64_t keys[KEYS_A_LOOK], uint32_t *n,
-                           uint64_t *looked) {
+/* Some rows of the next shard. *looked counts them; *left false: this round of the indexes is over. */
+static int32_t look_at_memory(ts_table *table, uint64_t rows, ts_remove_test *test, int64_t keys[KEYS_A_LOOK], uint32_t *n,
+                           uint64_t *looked, bool *left, ts_err err) {
   ts_expiry *e = &table->expiry;
   ts_shard *shard = &table->shards[e->shard];
   *n = 0;
   *looked = 0;
   bool more = true;
+  int32_t status = TS_OK;
+  *left = true;
   pthread_mutex_lock(&shard->lock);
-  while (*looked < TS_MIN(rows, KEYS_A_LOOK)) {
-    int64_t key;
-    ts_location l;
-    more = ts_index_next(&shard->index, &e->cursor, &key, &l);
-    if (!more) break;
-    if (TS_LOCATION_TIER(l) >= TS_NOT_ADMITTED) continue;
-    ++*looked;
-    if (test(table, ts_rows_at(&shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l)))) keys[(*n)++] = key;
+  const ts_index_cursor before = e->cursor;
+  while (more && *looked < TS_MIN(rows, KEYS_A_LOOK)) {
+    ts_entries found;
+    status = ts_entries_next(shard, &e->cursor, (uint32_t)(TS_MIN(rows, KEYS_A_LOOK) - *looked), true, &found, err);
+    if (status != TS_OK) {
+      e->cursor = before; /* they are looked at again */
+      break;
+    }
+    more = found.n > 0;
+    for (uint32_t i = 0; i < found.n; i++) {
+      if (found.rows[i] == NULL) continue;
+      ++*looked;
+      if (test(table, found.rows[i])) keys[(*n)++] = found.keys[i];
+    }
   }
   pthread_mutex_unlock(&shard->lock);
   if (!more) {
     e->cursor = (ts_index_cursor){0};
     if (++e->shard == table->shard_count) {
       e->shard = 0;
-      return false;
+      *left = false;
     }
   }
-  return true;
+  return status;
 }
 
 static int32_t look_at_records(ts_table *table, uint64_t rows, ts_remove_test *test, int64_t keys[KEYS_A_LOOK], uint32_t *n,
@@ -117,7 +125,7 @@ static int32_t piece(ts_table *table, uint64_t rows, bool to_end, ts_remove_test
     if (!e->in_records) {
       if (e->shard == 0 && e->cursor.bucket == 0 && e->cursor.slot == 0 && e->cursor.hash_position == 0)
         e->sweeping = judging_step(table);
-      more = look_at_memory(table, rows, test, keys, &n, &looked);
+      status = look_at_memory(table, rows, test, keys, &n, &looked, &more, err);
       if (!more && table->records != NULL) e->in_records = more = true;
     } else {
       status = look_at_records(table, rows, test, keys, &n, &looked, &more, err);

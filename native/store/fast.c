@@ -298,11 +298,58 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
   return misses;
 }
 
+/* ---- rows of a device ---- */
+
+#define ON_DEVICE 16384u /* keys whose rows' addresses are on the stack */
+
+/* Rows that bring.c must look at itself count as missed: where lookups are counted in them, or they may have expired; and
+ * all, where the device refuses, which bring.c then says. */
+static uint64_t look_up_on_device(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
+                                  uint64_t stride, uint64_t *missed) {
+  ts_store *store = table->store;
+  const ts_row_layout *l = &table->layout;
+  const ts_tier_device_ops *device = store->tiers[0].tier.ops->device;
+  uint64_t misses = 0;
+  for (uint64_t from = 0; from < n; from += ON_DEVICE) {
+    const uint32_t m = (uint32_t)TS_MIN(n - from, ON_DEVICE);
+    const void *rows[ON_DEVICE];
+    uint32_t absent = 0;
+    int32_t status = TS_OK;
+    ts_epoch_enter(&store->epochs, slot);
+    for (uint32_t first = 0; first < m; first += TS_FAST_BLOCK) {
+      const uint32_t a_block = TS_MIN(m - first, TS_FAST_BLOCK);
+      found f;
+      absent += find_block(table, keys + from + first, a_block, &f);
+      touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, a_block);
+      memcpy(rows + first, f.rows, a_block * sizeof *rows);
+    }
+    TS_SYNC("fast:found");
+    if (out != NULL && absent < m) {
+      float *to = out + from * stride;
+      ts_tier *tier = &store->tiers[0].tier;
+      status = l->type == TS_BF16 ? device->widen(tier, m, rows, l->dim, to, stride, (ts_err){NULL, 0})
+                                  : device->read(tier, m, rows, l->dim * (uint32_t)sizeof *to, to, stride * sizeof *to, NULL,
+                                                 (ts_err){NULL, 0});
+    }
+    ts_epoch_leave(slot);
+    if (status != TS_OK) memset(rows, 0, m * sizeof *rows);
+    if (absent > 0 || status != TS_OK) mark_missed(rows, m, from, missed);
+    misses += status == TS_OK ? absent : m;
+  }
+  return misses;
+}
+
 uint64_t ts_fast_lookup(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, const uint32_t *times, uint64_t n,
                         float *out, uint64_t stride, uint64_t missed[TS_PIECE / 64]) {
   const bool counted = table->layout.frequency_offset != 0 || out == NULL || ts_may_expire(table) ||
                        atomic_load_explicit(&table->tracking, memory_order_relaxed);
   memset(missed, 0, (n + 63) / 64 * sizeof *missed);
+  if (ts_is_on_device(table->store)) {
+    if (table->layout.frequency_offset == 0 && !ts_may_expire(table))
+      return look_up_on_device(table, slot, keys, n, out, stride, missed);
+    for (uint64_t i = 0; i < n; i++) missed[i / 64] |= UINT64_C(1) << i % 64;
+    return n;
+  }
   return counted ? look_up_counted(table, slot, keys, times, n, out, stride, missed)
                  : look_up(table, slot, keys, n, out, stride, missed);
 }

@@ -51,8 +51,9 @@ static void tell(ts_table *table, const ts_touched *touched) {
   ts_count(table, TS_STAT_persisted, 1);
 }
 
-/* Rows of a locked shard that the point needs, at most ROWS_A_HOLD, of which nothing has been put or removed since it began. */
-static void put_as_of(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n) {
+/* Rows of a locked shard that the point needs, as many as can be looked at together, of which nothing has been put or removed
+ * since it began. */
+static void put_seen(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n) {
   ts_table *table = shard->table;
   ts_rows *rows = &shard->rows[tier];
   const ts_kept kept = ts_table_kept(table);
@@ -60,9 +61,14 @@ static void put_as_of(ts_shard *shard, uint32_t tier, const uint64_t *slots, uin
   uint64_t versions[ROWS_A_HOLD];
   const unsigned char *images[ROWS_A_HOLD];
   if (n == 0 || ts_cut_failed(table->cut)) return;
+  char why[256] = "";
+  const int32_t seen = ts_rows_see(rows, n, slots, images, (ts_err){why, sizeof why});
+  if (seen != TS_OK) {
+    ts_cut_fail(table->cut, seen, why);
+    return;
+  }
   for (uint32_t i = 0; i < n; i++) {
     keys[i] = *ts_rows_key(rows, slots[i]);
-    images[i] = ts_rows_at(rows, slots[i]);
     versions[i] = ts_record_version(&table->layout, images[i]);
   }
   const int32_t status = kept.cuts->put(kept.state, n, keys, versions, images, (ts_err){NULL, 0});
@@ -85,6 +91,11 @@ static void put_as_of(ts_shard *shard, uint32_t tier, const uint64_t *slots, uin
   ts_count(table, TS_STAT_tier1_written + (table->store->memory_tiers - 1), n * rows->stride);
 }
 
+static void put_as_of(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n) {
+  const uint32_t at_once = ts_rows_at_once(&shard->rows[tier]);
+  for (uint32_t first = 0; first < n; first += at_once) put_seen(shard, tier, slots + first, TS_MIN(n - first, at_once));
+}
+
 void ts_kept_before_leaving(ts_shard *shard, uint32_t tier, const uint64_t *slots, uint32_t n) {
   if (!is_open(shard->table)) return;
   uint64_t needed[ROWS_A_HOLD];
@@ -101,7 +112,11 @@ void ts_kept_before_loss(ts_shard *shard, uint32_t tier, uint64_t row) {
   ts_table *table = shard->table;
   ts_rows *rows = &shard->rows[tier];
   if (!is_open(table) || !take(table, ts_rows_flags(rows, row)) || ts_cut_failed(table->cut)) return;
-  tell(table, &(ts_touched){*ts_rows_key(rows, row), ts_rows_at(rows, row), TS_LOCATION(tier, row)});
+  char why[256] = "";
+  const unsigned char *bytes;
+  const int32_t seen = ts_rows_see(rows, 1, &row, &bytes, (ts_err){why, sizeof why});
+  if (seen == TS_OK) tell(table, &(ts_touched){*ts_rows_key(rows, row), bytes, TS_LOCATION(tier, row)});
+  else ts_cut_fail(table->cut, seen, why);
 }
 
 bool ts_kept_must_tell(ts_table *table, const ts_touched *touched, bool change) {

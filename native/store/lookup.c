@@ -264,7 +264,8 @@ static int32_t combine(ts_table *table, ts_epoch_slot *slot, const int64_t *keys
   uint32_t m = (uint32_t)TS_MIN(n, TS_FAST_BLOCK), missed = m;
   int32_t status = TS_OK;
   ts_epoch_enter(&store->epochs, slot);
-  if (store->memory_tiers > 0) missed = ts_fast_block(table, keys, m, (void **)(uintptr_t)rows, hashes);
+  /* Rows of a device come with those that are below. */
+  if (store->memory_tiers > 0 && !ts_is_on_device(store)) missed = ts_fast_block(table, keys, m, (void **)(uintptr_t)rows, hashes);
   if (missed == 0) ts_bags_accumulate(bags, &table->layout, rows, m, max_norm, out);
   ts_epoch_leave(slot);
   if (missed > 0) {

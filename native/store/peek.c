@@ -19,7 +19,12 @@ static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *
     pthread_mutex_lock(&shard->lock);
     ts_location l = ts_index_find_one(&shard->index, keys[i]);
     uint32_t tier = TS_LOCATION_TIER(l);
-    const unsigned char *row = tier < TS_NOT_ADMITTED ? ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)) : NULL;
+    const unsigned char *row = NULL;
+    int32_t status = tier < TS_NOT_ADMITTED ? ts_row_see(shard, l, &row, err) : TS_OK;
+    if (status != TS_OK) {
+      pthread_mutex_unlock(&shard->lock);
+      return status;
+    }
     const uint64_t seen = table->admission.kind == TS_ADMIT_BLOOM ? ts_bloom_frequency(table->admission.bloom, keys[i]) : 0;
     if (row != NULL) {
       /* Of an expired row there may be an older record, which is not to be found either. */
@@ -52,20 +57,33 @@ static int32_t peek_below(ts_table *table, const int64_t *keys, const uint32_t *
   return TS_OK;
 }
 
+/* Rows of a device that were found, where the CPU can read them. */
+static int32_t to_staging(ts_table *table, ts_work *work, uint32_t n, void **rows, ts_err err) {
+  ts_tier *tier = &table->store->tiers[0].tier;
+  const int32_t status = tier->ops->device->read(tier, n, (const void *const *)rows, table->layout.stride, work->staging,
+                                                 work->staging_bytes, NULL, err);
+  for (uint32_t i = 0; i < n; i++)
+    if (rows[i] != NULL) rows[i] = ts_work_staging(work, i);
+  return status;
+}
+
 static int32_t peek_rows(ts_table *table, const int64_t *keys, uint64_t n, visitor *visit, void *context, ts_err err) {
   ts_store *store = table->store;
-  ts_work *work = table->records == NULL ? NULL : ts_work_acquire(table, TS_FAST_BLOCK, TS_WORK_LOOKUP);
+  const bool device = ts_is_on_device(store);
+  ts_work *work = table->records == NULL && !device ? NULL : ts_work_acquire(table, TS_FAST_BLOCK, TS_WORK_LOOKUP);
+  const uint32_t block = device ? TS_MIN(TS_FAST_BLOCK, work->staging_capacity) : TS_FAST_BLOCK;
   ts_epoch_slot *slot = ts_epoch_claim(&store->epochs);
   int32_t status = TS_OK;
-  for (uint64_t first = 0; status == TS_OK && first < n; first += TS_FAST_BLOCK) {
+  for (uint64_t first = 0; status == TS_OK && first < n; first += block) {
     void *rows[TS_FAST_BLOCK];
     uint64_t hashes[TS_FAST_BLOCK];
-    uint32_t which[TS_FAST_BLOCK], m = (uint32_t)TS_MIN(n - first, TS_FAST_BLOCK), missed = 0;
+    uint32_t which[TS_FAST_BLOCK], m = (uint32_t)TS_MIN(n - first, block), missed = 0;
     if (store->memory_tiers > 0) {
       ts_epoch_enter(&store->epochs, slot);
       ts_fast_block(table, keys + first, m, rows, hashes);
+      if (device) status = to_staging(table, work, m, rows, err);
       TS_SYNC("peek:found");
-      for (uint32_t i = 0; i < m; i++) {
+      for (uint32_t i = 0; status == TS_OK && i < m; i++) {
         if (rows[i] != NULL && !ts_row_expired(table, rows[i]))
           visit(context, first + i, rows[i], 0);
         else
@@ -75,7 +93,7 @@ static int32_t peek_rows(ts_table *table, const int64_t *keys, uint64_t n, visit
     } else {
       for (; missed < m; missed++) which[missed] = missed;
     }
-    if (missed > 0) status = peek_below(table, keys + first, which, missed, work, visit, first, context, err);
+    if (status == TS_OK && missed > 0) status = peek_below(table, keys + first, which, missed, work, visit, first, context, err);
   }
   ts_epoch_release(slot);
   if (work != NULL) ts_work_release(store, work);
@@ -175,8 +193,12 @@ static int32_t tiers_of(ts_table *table, const int64_t *keys, uint32_t n, ts_wor
     pthread_mutex_lock(&shard->lock);
     const ts_location l = ts_index_find_one(&shard->index, keys[i]);
     const uint32_t tier = TS_LOCATION_TIER(l);
-    expired[i] = tier < TS_NOT_ADMITTED && ts_row_expired(table, ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l)));
+    const unsigned char *row;
+    const bool look = tier < TS_NOT_ADMITTED && ts_may_expire(table);
+    const int32_t seen = look ? ts_row_see(shard, l, &row, err) : TS_OK;
+    expired[i] = look && seen == TS_OK && ts_row_has_expired(table, row);
     pthread_mutex_unlock(&shard->lock);
+    if (seen != TS_OK) return seen;
     tiers[i] = tier < TS_NOT_ADMITTED && !expired[i] ? (int32_t)tier : -1;
   }
   if (table->records == NULL) return TS_OK;

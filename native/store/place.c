@@ -48,8 +48,10 @@ static void tell_uses(ts_bring_chunk *c, uint32_t i, uint32_t tier, uint64_t row
 /* Puts the staged row into a reserved place of a memory tier. */
 static void place(ts_bring_chunk *c, uint32_t i, uint32_t tier, const unsigned char *row, uint8_t flags) {
   ts_rows *rows = &c->shard->rows[tier];
-  uint64_t at = ts_rows_take(rows, c->keys[i]);
-  ts_traffic_write(c->shard, tier, at, row, c->traffic);
+  const bool written = tier == 0 && c->taken[i] != TS_NO_ROW;
+  uint64_t at = written ? c->taken[i] : ts_rows_take(rows, c->keys[i]);
+  c->taken[i] = TS_NO_ROW;
+  if (!written) ts_traffic_write(c->shard, tier, at, row, c->traffic);
   if (rows->policy != NULL) {
     *ts_rows_flags(rows, at) = flags;
     ts_policy_insert(rows->policy, at, ts_rows_word(rows, at), c->hashes[i]);
@@ -97,23 +99,28 @@ static int32_t is_full(ts_bring_chunk *c, ts_err err) {
                  (unsigned long long)store->tiers[t].budget.limit);
 }
 
-/* Rows that take their step where they are. */
-static void step_in_place(ts_bring_chunk *c) {
+static bool is_on_device(const ts_bring_chunk *c, uint32_t i) {
+  return TS_LOCATION_TIER(c->locations[i]) == 0 && ts_is_on_device(c->bring->table->store);
+}
+
+/* Rows that take their step where they are; of a device, at their staging places. */
+static void step_in_place(ts_bring_chunk *c, bool staged) {
   ts_table *table = c->bring->table;
   ts_work *w = c->bring->work;
   uint64_t below = 0;
   for (uint32_t i = 0; i < c->n; i++) {
-    if (c->fate[i] != PRESENT) continue;
+    if (c->fate[i] != PRESENT || is_on_device(c, i) != staged) continue;
     uint32_t tier = TS_LOCATION_TIER(c->locations[i]);
     uint64_t row = TS_LOCATION_ROW(c->locations[i]);
     void *to = ts_work_staging(w, c->numbers[i]);
     if (c->bring->images != NULL) {
       memcpy(to, c->bring->images[c->numbers[i]], table->layout.stride);
     } else {
-      ts_traffic_read(c->shard, tier, row, to, c->traffic);
+      if (!c->staged[i]) ts_traffic_read(c->shard, tier, row, to, c->traffic);
       table->optimizer.apply(&table->optimizer, c->bring->call, &to, &w->gradients[c->numbers[i]], &c->keys[i], 1);
       ts_row_set_version(&table->layout, to, c->bring->call->global_step);
     }
+    if (staged) continue; /* it is written with others, and has changed then */
     ts_traffic_write(c->shard, tier, row, to, c->traffic);
     ts_row_changed(c->shard, tier, row);
     below += tier > 0;
@@ -281,13 +288,16 @@ static uint64_t count(ts_bring_chunk *c, tally *t) {
 /* Lookups of rows in memory: promoted, or read where they are. */
 static void serve_present(ts_bring_chunk *c, const bool *gets, tally *t) {
   const ts_row_layout *layout = &c->bring->table->layout;
+  const bool on_device = ts_is_on_device(c->bring->table->store);
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != PRESENT) continue;
     unsigned char *row = ts_work_staging(c->bring->work, c->numbers[i]);
     const uint32_t tier = TS_LOCATION_TIER(c->locations[i]);
     const uint64_t at = TS_LOCATION_ROW(c->locations[i]);
-    ts_traffic_read(c->shard, tier, at, row, c->traffic);
-    count_frequency(c, i, row);
+    if (!on_device) {
+      ts_traffic_read(c->shard, tier, at, row, c->traffic);
+      count_frequency(c, i, row);
+    }
     if (gets[i]) {
       promote(c, i, row);
       t->promoted++;
@@ -296,7 +306,7 @@ static void serve_present(ts_bring_chunk *c, const bool *gets, tally *t) {
     t->in_place += tier > 0;
     t->away += tier > 0;
     tell_uses(c, i, tier, at, 0);
-    if (c->bring->count && layout->frequency_offset != 0)
+    if (c->bring->count && layout->frequency_offset != 0 && !is_on_device(c, i))
       memcpy(ts_rows_at(&c->shard->rows[tier], at) + layout->frequency_offset, row + layout->frequency_offset,
              sizeof(uint32_t));
   }
@@ -316,13 +326,14 @@ static int32_t place_below(ts_bring_chunk *c, uint32_t i, bool *placed, ts_err e
 /* Places fetched and created rows; those that are left to be put into records are in unplaced[0..*left). */
 static int32_t place_staged(ts_bring_chunk *c, const bool *gets, tally *t, uint32_t *unplaced, uint32_t *left, ts_err err) {
   const bool update = ts_bring_changes(c->bring), counts = c->bring->table->layout.frequency_offset != 0;
+  const bool on_device = ts_is_on_device(c->bring->table->store);
   /* A row whose frequency is counted differs from its record in that soon: it is put again when it leaves. */
   const uint8_t fetched = update || counts ? TS_ROW_STALE : TS_ROW_SAVED;
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
     unsigned char *row = ts_work_staging(c->bring->work, c->numbers[i]);
     bool put = update || (c->bring->count && counts);
-    count_frequency(c, i, row);
+    if (!on_device) count_frequency(c, i, row);
     t->away += !gets[i];
     if (gets[i]) {
       place(c, i, 0, row, (uint8_t)((c->fate[i] == CREATED ? 0 : fetched) | c->bring->table->turn));
@@ -361,6 +372,74 @@ static void tell(const ts_bring_chunk *c, const tally *t) {
   ts_count(table, TS_STAT_promoted, t->promoted);
 }
 
+/* ---- a device's memory ----
+ *
+ * What of a chunk goes there is written in one transfer, before anything else has changed: rows into places that nobody
+ * knows of yet, and those that are there over themselves. */
+
+int32_t ts_bring_stage(ts_bring_chunk *c, ts_err err) {
+  ts_tier *tier = &c->bring->table->store->tiers[0].tier;
+  const void *rows[TS_BRING_CHUNK];
+  uint32_t places[TS_BRING_CHUNK], n = 0;
+  memset(c->staged, 0, sizeof c->staged);
+  memset(c->taken, 0xFF, sizeof c->taken);
+  if (!ts_is_on_device(c->bring->table->store)) return TS_OK;
+  for (uint32_t i = 0; i < c->n; i++) {
+    c->staged[i] = ts_location_in_memory(c->locations[i]) && TS_LOCATION_TIER(c->locations[i]) == 0;
+    if (!c->staged[i]) continue;
+    rows[n] = ts_rows_at(&c->shard->rows[0], TS_LOCATION_ROW(c->locations[i]));
+    places[n++] = c->numbers[i];
+  }
+  if (n == 0) return TS_OK;
+  return tier->ops->device->read(tier, n, rows, c->bring->table->layout.stride, c->bring->work->staging,
+                                 c->bring->work->staging_bytes, places, err);
+}
+
+/* Whether a staged row differs now from what the device has. */
+static bool differs(const ts_bring_chunk *c, uint32_t i) {
+  const ts_bring *b = c->bring;
+  return c->fate[i] == PRESENT && is_on_device(c, i) &&
+         (ts_bring_changes(b) || (b->count && b->table->layout.frequency_offset != 0));
+}
+
+/* Places that were written to and not given to a row. */
+static void free_taken(ts_bring_chunk *c) {
+  for (uint32_t i = c->n; i-- > 0;) {
+    if (c->taken[i] == TS_NO_ROW) continue;
+    ts_rows_free(&c->shard->rows[0], c->taken[i]);
+    c->taken[i] = TS_NO_ROW;
+  }
+}
+
+static int32_t to_device(ts_bring_chunk *c, const bool *gets, ts_err err) {
+  ts_table *table = c->bring->table;
+  ts_rows *first = &c->shard->rows[0];
+  void *rows[TS_BRING_CHUNK];
+  const unsigned char *from[TS_BRING_CHUNK];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < c->n; i++) {
+    unsigned char *row = ts_work_staging(c->bring->work, c->numbers[i]);
+    if (c->fate[i] == REFUSED) continue;
+    if (c->fate[i] == PRESENT && !is_on_device(c, i) && !ts_bring_changes(c->bring))
+      ts_traffic_read(c->shard, TS_LOCATION_TIER(c->locations[i]), TS_LOCATION_ROW(c->locations[i]), row, c->traffic);
+    if (!ts_bring_changes(c->bring)) count_frequency(c, i, row);
+    if (differs(c, i)) {
+      rows[n] = ts_rows_at(first, TS_LOCATION_ROW(c->locations[i]));
+      from[n++] = row;
+    } else if (gets[i]) {
+      c->taken[i] = ts_rows_take(first, c->keys[i]);
+      rows[n] = ts_rows_at(first, c->taken[i]);
+      from[n++] = row;
+    }
+  }
+  if (n == 0) return TS_OK;
+  const int32_t status = first->tier->ops->device->write(first->tier, n, rows, from, table->layout.stride, err);
+  if (status != TS_OK) free_taken(c);
+  for (uint32_t i = 0; status == TS_OK && i < c->n; i++)
+    if (differs(c, i) && ts_bring_changes(c->bring)) ts_row_changed(c->shard, 0, TS_LOCATION_ROW(c->locations[i]));
+  return status;
+}
+
 int32_t ts_bring_place(ts_bring_chunk *c, ts_err err) {
   const ts_bring *b = c->bring;
   uint64_t places = 0;
@@ -372,14 +451,18 @@ int32_t ts_bring_place(ts_bring_chunk *c, ts_err err) {
   if (status == TS_OK) status = look_again(c, err);
   if (status != TS_OK) return status;
   if (ts_bring_changes(b)) {
-    step_in_place(c);
+    step_in_place(c, true);
     step_staged(c);
   }
   choose(c, places, gets);
+  if (ts_is_on_device(b->table->store)) status = to_device(c, gets, err);
+  if (status != TS_OK) return status;
+  if (ts_bring_changes(b)) step_in_place(c, false);
   for (uint32_t i = 0; i < c->n; i++) b->work->state[c->numbers[i]] = c->fate[i] == REFUSED ? TS_NO_ROW_YET : TS_BROUGHT;
   /* What is in memory first: making places for new rows below may move it on. */
   if (!ts_bring_changes(b)) serve_present(c, gets, &t);
   status = place_staged(c, gets, &t, unplaced, &left, err);
+  free_taken(c);
   if (status != TS_OK) {
     ts_count(b->table, TS_STAT_created, t.created);
     return status;

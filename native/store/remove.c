@@ -6,7 +6,12 @@ int32_t ts_remove_in_memory(ts_shard *shard, int64_t key, ts_location l, ts_err 
   const uint64_t hash = ts_index_hash(key), row = TS_LOCATION_ROW(l);
   const uint32_t tier = TS_LOCATION_TIER(l);
   ts_rows *rows = &shard->rows[tier];
-  ts_touch_one(shard->table, key, ts_rows_at(rows, row), l, !TS_BUG("removals are left out of the next delta"));
+  if (ts_is_watched(shard->table)) {
+    const unsigned char *bytes;
+    const int32_t seen = ts_rows_see(rows, 1, &row, &bytes, err);
+    if (seen != TS_OK) return seen;
+    ts_touch_one(shard->table, key, bytes, l, !TS_BUG("removals are left out of the next delta"));
+  }
   if (rows->policy != NULL) {
     if (*ts_rows_flags(rows, row) & TS_ROW_RECORD) {
       int32_t status = ts_records_remove(shard->table, key, err);
@@ -35,7 +40,8 @@ static int32_t remove_one(ts_shard *shard, int64_t key, ts_remove_test *test, un
   *gone = NOTHING;
   int32_t status = TS_OK;
   if (tier < TS_NOT_ADMITTED) {
-    row = ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(l));
+    if (test != NULL || ts_may_expire(table)) status = ts_row_see(shard, l, &row, err);
+    if (status != TS_OK) return status;
     if (test != NULL && !test(table, row)) return TS_OK;
     const outcome what = ts_row_expired(table, row) ? AN_EXPIRED_ROW : A_ROW;
     status = ts_remove_in_memory(shard, key, l, err);

@@ -192,6 +192,7 @@ int32_t ts_table_describe(ts_store *store, uint32_t number, char *out, uint64_t 
   ts_text text = {0};
   ts_text_add(&text, "dim=%u\nslots=%u\nrow_bytes=%u\ntiers=%u\ndtype=%s\noptimizer=%s\n", l->dim, l->slots, l->stride,
               store->tier_count, ts_row_type_names[l->type], ts_optimizer_names[table->optimizer.kind]);
+  if (ts_is_on_device(store)) ts_text_add(&text, "steps=%s\n", table->steps_on_device ? "device" : "host");
   static const char *const admissions[] = {"none", "counter", "bloom"};
   ts_text_add(&text, "admission=%s\nrecord_frequency=%d\nrecord_version=%d\n", admissions[table->admission.kind],
               l->frequency_offset != 0, l->version_offset != 0);
@@ -208,22 +209,20 @@ static uint64_t row_digest(const ts_table *table, int64_t key, const unsigned ch
   return h;
 }
 
-static uint64_t digest_memory(ts_table *table) {
-  uint64_t sum = 0;
-  for (uint32_t s = 0; s < table->shard_count; s++) {
+static int32_t digest_memory(ts_table *table, uint64_t *sum, ts_err err) {
+  int32_t status = TS_OK;
+  *sum = 0;
+  for (uint32_t s = 0; status == TS_OK && s < table->shard_count; s++) {
     ts_shard *shard = &table->shards[s];
     ts_index_cursor cursor = {0};
-    int64_t key;
-    ts_location l;
+    ts_entries e;
     pthread_mutex_lock(&shard->lock);
-    while (ts_index_next(&shard->index, &cursor, &key, &l)) /* a sum: the order of rows does not matter */
-      if (TS_LOCATION_TIER(l) < TS_NOT_ADMITTED) {
-        const unsigned char *row = ts_rows_at(&shard->rows[TS_LOCATION_TIER(l)], TS_LOCATION_ROW(l));
-        if (!ts_row_expired(table, row)) sum += row_digest(table, key, row);
-      }
+    while ((status = ts_entries_next(shard, &cursor, TS_ENTRIES, true, &e, err)) == TS_OK && e.n > 0)
+      for (uint32_t i = 0; i < e.n; i++) /* a sum: the order of rows does not matter */
+        if (e.rows[i] != NULL && !ts_row_expired(table, e.rows[i])) *sum += row_digest(table, e.keys[i], e.rows[i]);
     pthread_mutex_unlock(&shard->lock);
   }
-  return sum;
+  return status;
 }
 
 typedef struct digested {
@@ -244,8 +243,9 @@ int32_t ts_store_digest_parts(ts_store *store, uint64_t *rows, uint64_t *names, 
   uint32_t count = atomic_load_explicit(&store->table_count, memory_order_acquire);
   for (uint32_t i = 0; status == TS_OK && i < count; i++) {
     ts_table *table = store->tables[i];
-    digested d = {table, digest_memory(table)};
-    if (table->records != NULL) status = ts_records_each(table, true, digest_record, &d, e);
+    digested d = {.table = table};
+    status = digest_memory(table, &d.sum, e);
+    if (status == TS_OK && table->records != NULL) status = ts_records_each(table, true, digest_record, &d, e);
     *rows += d.sum;
     *names += ts_mix64(table->name_hash);
   }

@@ -31,20 +31,22 @@ static void relink_chunk(ts_rows *rows, uint64_t first) {
 }
 
 /* Moves a row to a free place of the same tier. The place it had stays unlinked. */
-static void move_inside(ts_shard *shard, uint32_t tier, uint64_t from) {
+static int32_t move_inside(ts_shard *shard, uint32_t tier, uint64_t from, ts_err err) {
   ts_rows *rows = &shard->rows[tier];
+  const int32_t status = ts_rows_copy(rows, rows->first_free, from, err);
+  if (status != TS_OK) return status;
   int64_t key = *ts_rows_key(rows, from);
   uint8_t flags = *ts_rows_flags(rows, from);
   uint64_t below = flags & TS_ROW_COPY ? ts_rows_below(rows, from) : 0;
   uint64_t to = rows->first_free;
   memcpy(&rows->first_free, ts_rows_key(rows, to), sizeof rows->first_free);
   rows->free_count--;
-  memcpy(ts_rows_at(rows, to), ts_rows_at(rows, from), rows->stride);
   *ts_rows_key(rows, to) = key;
   *ts_rows_flags(rows, to) = flags & TS_ROW_STAYS;
   if (flags & TS_ROW_COPY) ts_rows_set_below(rows, to, below);
   ts_policy_move(rows->policy, from, ts_rows_word(rows, from), to, ts_rows_word(rows, to));
   ts_index_move(&shard->index, key, ts_index_hash(key), TS_LOCATION(tier, to));
+  return TS_OK;
 }
 
 int32_t ts_room_release(ts_shard *shard, uint32_t tier, ts_traffic *traffic, ts_err err) {
@@ -63,8 +65,8 @@ int32_t ts_room_release(ts_shard *shard, uint32_t tier, ts_traffic *traffic, ts_
       continue;
     }
     if (rows->first_free != TS_NO_ROW) {
-      move_inside(shard, tier, row++);
-      moved = true;
+      status = move_inside(shard, tier, row++, err);
+      moved = moved || status == TS_OK;
       continue;
     }
     uint32_t freed = 0;

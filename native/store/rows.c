@@ -6,6 +6,9 @@
 
 #define CHUNK_BYTES (UINT64_C(32) << 10) /* the smallest chunk of a large tier */
 #define MAX_SHIFT 10u
+/* Of a device's memory, what rows are looked at in: a transfer's price is spread over some hundred rows then. */
+#define HOST_BYTES (UINT64_C(64) << 10)
+#define HOST_SHARE 64u /* of the limit that pays for it, at most */
 #define CHUNKS_AT_LEAST 256u /* a share is divided into at least so many chunks of the smallest size */
 
 static ts_policy_word *span(void *context, uint64_t first, uint64_t *n) {
@@ -38,7 +41,7 @@ uint64_t ts_rows_first_of(const ts_rows *rows, uint64_t chunk) {
 }
 
 static uint64_t side_bytes(const ts_rows *rows, uint64_t n) {
-  if (rows->policy == NULL) return 0;
+  if (!rows->is_keyed) return 0;
   return n * (sizeof(int64_t) + sizeof(ts_policy_word) + sizeof(uint8_t) + (rows->has_below ? sizeof(uint32_t) : 0));
 }
 
@@ -67,11 +70,11 @@ static bool add_chunk(ts_rows *rows) {
   if (rows->chunk_count == rows->chunk_capacity) return false;
   uint64_t n = ts_rows_in(rows, rows->chunk_count), bytes = n * rows->stride;
   if (!ts_budget_take(rows->budget, TS_PURPOSE_ROWS, bytes)) return false;
-  int64_t *beside = rows->policy == NULL ? NULL : take_beside(rows, n);
-  if (rows->policy == NULL || beside != NULL) {
+  int64_t *beside = rows->is_keyed ? take_beside(rows, n) : NULL;
+  if (!rows->is_keyed || beside != NULL) {
     unsigned char *chunk = rows->tier->ops->take(rows->tier, bytes);
     if (chunk != NULL) {
-      if (rows->policy != NULL) rows->beside[rows->chunk_count] = beside;
+      if (rows->is_keyed) rows->beside[rows->chunk_count] = beside;
       rows->chunks[rows->chunk_count++] = chunk;
       return true;
     }
@@ -81,24 +84,29 @@ static bool add_chunk(ts_rows *rows) {
   return false;
 }
 
-static uint64_t list_bytes(const ts_rows *rows, bool evicted) {
-  return rows->chunk_capacity * (sizeof *rows->chunks + (evicted ? sizeof *rows->beside : 0));
+static uint64_t list_bytes(const ts_rows *rows) {
+  return rows->chunk_capacity * (sizeof *rows->chunks + (rows->is_keyed ? sizeof *rows->beside : 0)) +
+         rows->host_rows * rows->stride;
 }
 
 int32_t ts_rows_init(ts_rows *rows, ts_tier *tier, ts_pieces *pieces, ts_budget *budget, ts_budget *dram_budget,
                      uint64_t stride, uint64_t share, bool evicted, ts_policy_kind kind, bool has_below, bool is_below_dram) {
   *rows = (ts_rows){.pieces = pieces, .budget = budget, .dram_budget = dram_budget, .stride = stride, .first_free = TS_NO_ROW,
-                    .has_below = has_below, .is_below_dram = is_below_dram};
+                    .has_below = has_below, .is_below_dram = is_below_dram, .is_keyed = evicted || tier->ops->device != NULL};
+  if (tier->ops->device != NULL)
+    rows->host_rows = (uint32_t)TS_MAX(TS_MIN(TS_MIN(HOST_BYTES, dram_budget->limit / HOST_SHARE) / stride, TS_ROWS_SEEN), 1u);
   uint64_t bytes = TS_MIN(CHUNK_BYTES, share / CHUNKS_AT_LEAST);
   while (rows->shift < MAX_SHIFT && (stride << (rows->shift + 1)) <= bytes) rows->shift++;
   /* Room in the lists for four times the share: a shard may get more than others. */
   uint64_t most = TS_MIN(4 * (TS_MIN(share, budget->limit) / stride) + 4, UINT64_C(1) << 33);
   while (ts_rows_first_of(rows, rows->chunk_capacity) < most) rows->chunk_capacity += TS_LEVEL_CHUNKS;
-  if (!ts_budget_take(dram_budget, TS_PURPOSE_BUFFERS, list_bytes(rows, evicted))) return TS_EFULL;
+  if (!ts_budget_take(dram_budget, TS_PURPOSE_BUFFERS, list_bytes(rows))) return TS_EFULL;
   rows->chunks = calloc(rows->chunk_capacity, sizeof *rows->chunks);
-  rows->beside = evicted ? calloc(rows->chunk_capacity, sizeof *rows->beside) : NULL;
+  rows->beside = rows->is_keyed ? calloc(rows->chunk_capacity, sizeof *rows->beside) : NULL;
+  rows->host = rows->host_rows > 0 ? malloc(rows->host_rows * stride) : NULL;
   rows->tier = tier; /* from here on, destroying it is right */
-  if (rows->chunks == NULL || (evicted && rows->beside == NULL)) return TS_ENOMEM;
+  if (rows->chunks == NULL || (rows->is_keyed && rows->beside == NULL)) return TS_ENOMEM;
+  if (rows->host_rows > 0 && rows->host == NULL) return TS_ENOMEM;
   if (!evicted) return TS_OK;
   ts_policy_pool pool = {.context = rows, .span = span, .take = take_for_policy, .give_back = give_back_of_policy};
   return ts_policy_create(kind, &pool, &rows->policy);
@@ -120,7 +128,7 @@ void ts_rows_settle(ts_rows *rows) {
 }
 
 static inline uint64_t *link_of(ts_rows *rows, uint64_t row) {
-  return rows->policy != NULL ? (uint64_t *)ts_rows_key(rows, row) : (uint64_t *)(void *)ts_rows_at(rows, row);
+  return rows->is_keyed ? (uint64_t *)ts_rows_key(rows, row) : (uint64_t *)(void *)ts_rows_at(rows, row);
 }
 
 uint64_t ts_rows_take(ts_rows *rows, int64_t key) {
@@ -133,7 +141,7 @@ uint64_t ts_rows_take(ts_rows *rows, int64_t key) {
   }
   rows->live++;
   if (rows->budget->rows_only) rows->paid--;
-  if (rows->policy != NULL) {
+  if (rows->is_keyed) {
     *ts_rows_key(rows, row) = key;
     *ts_rows_flags(rows, row) = 0;
   }
@@ -170,7 +178,7 @@ void ts_rows_drop_chunk(ts_rows *rows) {
   rows->tier->ops->give_back(rows->tier, rows->chunks[last], n * rows->stride);
   ts_budget_give_back(rows->budget, TS_PURPOSE_ROWS, n * rows->stride);
   rows->chunks[last] = NULL;
-  if (rows->policy == NULL) return;
+  if (!rows->is_keyed) return;
   give_back_beside(rows, rows->beside[last], n);
   rows->beside[last] = NULL;
 }
@@ -180,8 +188,26 @@ void ts_rows_destroy(ts_rows *rows) {
     rows->first_free = TS_NO_ROW; /* no need to unlink one by one */
     ts_rows_drop_chunk(rows);
   }
-  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_BUFFERS, list_bytes(rows, rows->beside != NULL));
+  ts_budget_give_back(rows->dram_budget, TS_PURPOSE_BUFFERS, list_bytes(rows));
+  free(rows->host);
   free(rows->chunks);
   free(rows->beside);
   ts_policy_destroy(rows->policy);
+}
+
+int32_t ts_rows_see(ts_rows *rows, uint32_t n, const uint64_t *slots, const unsigned char **out, ts_err err) {
+  for (uint32_t i = 0; i < n; i++) out[i] = ts_rows_at(rows, slots[i]);
+  if (rows->tier->ops->device == NULL || n == 0) return TS_OK;
+  const int32_t status = rows->tier->ops->device->read(rows->tier, n, (const void *const *)out, (uint32_t)rows->stride, rows->host,
+                                                       rows->stride, NULL, err);
+  for (uint32_t i = 0; i < n; i++) out[i] = rows->host + i * rows->stride;
+  return status;
+}
+
+int32_t ts_rows_copy(ts_rows *rows, uint64_t to, uint64_t from, ts_err err) {
+  const ts_tier_ops *ops = rows->tier->ops;
+  if (ops->device != NULL)
+    return ops->device->copy(rows->tier, ts_rows_at(rows, to), ts_rows_at(rows, from), (uint32_t)rows->stride, err);
+  ops->write(rows->tier, ts_rows_at(rows, to), ts_rows_at(rows, from), rows->stride);
+  return TS_OK;
 }

@@ -4,10 +4,11 @@
  * small enough for the first-level cache and never moves (readers follow it without a lock), and at most a 64th of the
  * rows is reserved without need.
  *
- * Freed rows are linked through themselves, or through the key beside them, so freeing never allocates. A row may be
+ * Freed rows are linked through themselves, or through the key beside them, so freeing never allocates. Places in a device's
+ * memory have addresses like others, which nobody may follow: ts_rows_see brings rows to where the CPU can read them. A row may be
  * freed only when no lock-free reader can look at it any more (ts_epoch_wait).
  *
- * In a tier that rows can be evicted from, each row has beside it, in DRAM: its key, the policy's word, flags, and the
+ * In a tier that rows can be evicted from, and in a device's memory, each row has beside it, in DRAM: its key, the policy's word, flags, and the
  * place of its copy in the next memory tier. */
 #ifndef TS_ROWS_H
 #define TS_ROWS_H
@@ -36,12 +37,13 @@ typedef struct ts_rows {
   uint32_t shift;         /* log2 of rows in the smallest chunk */
   bool has_below;
   bool is_below_dram;     /* dram_budget is a higher tier's */
+  bool is_keyed;          /* keys, words and flags lie beside the rows: with a policy, and in a device's memory */
   ts_tier *tier;
   ts_pieces *pieces;      /* what is kept beside the rows */
   ts_budget *budget;      /* of the tier */
   ts_budget *dram_budget; /* pays for what is kept beside the rows; of a higher, of this or of a lower tier */
   ts_policy *policy;      /* NULL: rows are never evicted from here */
-  int64_t **beside; /* [chunk_capacity], with a policy: keys of the chunk's rows, then their words, below, flags */
+  int64_t **beside; /* [chunk_capacity], where keyed: keys of the chunk's rows, then their words, below, flags */
   uint64_t chunk_count, chunk_capacity;
   uint64_t next;       /* first row never used */
   uint64_t first_free; /* head of the freed rows, or TS_NO_ROW */
@@ -49,6 +51,8 @@ typedef struct ts_rows {
   uint64_t live;   /* rows that are here */
   uint64_t copies; /* places that hold a copy of a row of the tier above */
   uint64_t paid;   /* rows charged ahead of use, when only rows count */
+  unsigned char *host;  /* of a device's memory: where rows are looked at, [host_rows]; shard locked */
+  uint32_t host_rows;
   uint64_t dram_wanted; /* after a short reservation: bytes of DRAM that would have helped, or 0 */
 } ts_rows;
 
@@ -65,7 +69,7 @@ void ts_rows_destroy(ts_rows *rows);
 uint64_t ts_rows_reserve(ts_rows *rows, uint64_t want);
 /* Gives back what was charged ahead and not used. */
 void ts_rows_settle(ts_rows *rows);
-/* A reserved row; with a policy, its key is set, its word is not. */
+/* A reserved row; where keyed, its key is set, its word is not. */
 uint64_t ts_rows_take(ts_rows *rows, int64_t key);
 /* The row becomes a free place; its word must not be held any more (ts_policy_holds). Its key is a link from then on, and
  * its flags and the rest of its word say nothing about a row. */
@@ -78,6 +82,14 @@ void ts_rows_drop_chunk(ts_rows *rows);
 uint64_t ts_rows_first_of(const ts_rows *rows, uint64_t chunk);
 /* Bytes of all chunks. */
 uint64_t ts_rows_bytes(const ts_rows *rows);
+#define TS_ROWS_SEEN 256u /* host_rows at most */
+/* Rows that can be looked at together. */
+static inline uint32_t ts_rows_at_once(const ts_rows *rows) { return rows->host != NULL ? rows->host_rows : TS_ROWS_SEEN; }
+/* out[i]: the row of slots[i] as the CPU can read it, n <= ts_rows_at_once; of a device, until the next call for these rows. Shard
+ * locked. Errors: those of the device. */
+int32_t ts_rows_see(ts_rows *rows, uint32_t n, const uint64_t *slots, const unsigned char **out, ts_err err);
+/* The bytes of a row to another place of the tier. Errors: those of the device. */
+int32_t ts_rows_copy(ts_rows *rows, uint64_t to, uint64_t from, ts_err err);
 /* Rows that can be taken without adding a chunk. */
 static inline uint64_t ts_rows_spare(const ts_rows *rows) {
   return rows->free_count + ts_rows_first_of(rows, rows->chunk_count) - rows->next;

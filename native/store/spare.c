@@ -7,6 +7,7 @@
  * chunks of a shard; shards that have much to give come first. */
 #include "store/store.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MUCH 8u                        /* first those that can give so many parts of their chunks, or more */
@@ -27,22 +28,46 @@ void ts_spare_copies(ts_shard *shard, uint32_t tier, uint64_t first) {
   }
 }
 
-/* Rows from `first` on move to free places before it. */
-static void move_down(ts_shard *shard, uint32_t tier, uint64_t first) {
+/* Places from `first` on that hold no row are free again, after their links were cut: those that the index does not name. */
+static void relink(ts_shard *shard, uint32_t tier, uint64_t first) {
+  ts_rows *rows = &shard->rows[tier];
+  bool *holds = calloc(rows->next - first, sizeof *holds);
+  ts_index_cursor cursor = {0};
+  int64_t key;
+  ts_location l;
+  if (holds == NULL) return; /* nobody has them until their chunks go */
+  while (ts_index_next(&shard->index, &cursor, &key, &l))
+    if (TS_LOCATION_TIER(l) == tier && TS_LOCATION_ROW(l) >= first) holds[TS_LOCATION_ROW(l) - first] = true;
+  for (uint64_t row = first; row < rows->next; row++) {
+    if (holds[row - first]) continue;
+    rows->live++; /* which freeing takes off again */
+    ts_rows_free(rows, row);
+  }
+  free(holds);
+}
+
+/* Rows from `first` on move to free places before it; false if the medium refuses. */
+static bool move_down(ts_shard *shard, uint32_t tier, uint64_t first) {
   ts_rows *rows = &shard->rows[tier];
   ts_index_cursor cursor = {0};
   int64_t key;
   ts_location l;
-  bool moved = false;
-  while (ts_index_next(&shard->index, &cursor, &key, &l)) {
+  bool moved = false, refused = false;
+  while (!refused && ts_index_next(&shard->index, &cursor, &key, &l)) {
     if (TS_LOCATION_TIER(l) != tier || TS_LOCATION_ROW(l) < first) continue;
     const uint64_t to = ts_rows_take(rows, key);
+    refused = ts_rows_copy(rows, to, TS_LOCATION_ROW(l), (ts_err){NULL, 0}) != TS_OK;
+    if (refused) {
+      ts_rows_free(rows, to);
+      break;
+    }
     rows->live--; /* it was there already */
-    rows->tier->ops->write(rows->tier, ts_rows_at(rows, to), ts_rows_at(rows, TS_LOCATION_ROW(l)), rows->stride);
     ts_index_move(&shard->index, key, ts_index_hash(key), TS_LOCATION(tier, to));
     moved = true;
   }
   if (moved) ts_epoch_wait(&shard->table->store->epochs); /* readers may look at the places the rows had */
+  if (refused) relink(shard, tier, first);
+  return !refused;
 }
 
 /* Of a tier whose rows can leave it: chunks that its free places make up for. */
@@ -70,7 +95,7 @@ static bool give_chunks(ts_shard *shard, uint32_t tier, uint64_t share) {
   if (keep >= rows->chunk_count || (share > 0 && all - first < all / share)) return false;
   ts_spare_copies(shard, tier, first);
   ts_rows_unlink(rows, first);
-  if (rows->next > first) move_down(shard, tier, first);
+  if (rows->next > first && !move_down(shard, tier, first)) return false;
   rows->next = TS_MIN(rows->next, first);
   while (rows->chunk_count > keep) ts_rows_drop_chunk(rows);
   return true;

@@ -63,7 +63,8 @@ static void choose(ts_config_reader *r, const holders *h, ts_storage_type *type)
 int32_t ts_storage_type_read(ts_config_reader *r, ts_storage_type *out) {
   static const holders pmem = {"pmem", &pmem_by_option, {"libpmem", "memkind", "mbind", NULL},
                                {&ts_pmem_libpmem_tier, &ts_pmem_memkind_tier, &ts_pmem_mbind_tier}};
-  static const holders hbm = {"hbm", &hbm_by_option, {"memkind", "mbind", NULL}, {&ts_hbm_memkind_tier, &ts_hbm_mbind_tier}};
+  static const holders hbm = {"hbm", &hbm_by_option, {"memkind", "mbind", "opencl", NULL},
+                              {&ts_hbm_memkind_tier, &ts_hbm_mbind_tier, &ts_hbm_opencl_tier}};
   const char *names[TYPES + 1] = {NULL};
   for (uint32_t i = 0; i < TYPES; i++) names[i] = types[i].name;
   *out = types[ts_config_choice(r, "storage", NULL, names)];

@@ -58,6 +58,7 @@ typedef struct options {
   bool track_changes, persistent;
   int node; /* of index and buffers, -1: any */
   ts_numa dram, pmem, hbm;
+  const char *device;
   void *records_options;
 } options;
 
@@ -110,6 +111,17 @@ static int32_t read_nodes(ts_config_reader *r, options *o) {
   return r->status = ts_numa_add(&o->dram, (uint64_t)o->node, r->err);
 }
 
+/* Rows of a device step together, under one lock: a table there has one shard. */
+static int32_t read_device(ts_config_reader *r, options *o) {
+  const bool on_device = ts_storage_has(&o->type, &ts_hbm_opencl_tier);
+  o->device = ts_config_text(r, "hbm_device", NULL);
+  if (r->status == TS_OK && o->device != NULL && !on_device)
+    return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"hbm_device\" is for hbm=opencl, %s here has no such tier",
+                               o->type.name);
+  if (on_device) o->shards = 1;
+  return r->status;
+}
+
 static int32_t read_options(const ts_config *config, options *o, ts_err err) {
   static const char *const counts[] = {"all", "rows", NULL};
   static const char *const kernels[] = {"auto", "avx512", "avx2", "baseline", NULL};
@@ -132,7 +144,7 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
   o->shards = shards > 0 ? (uint32_t)shards : TS_MIN(o->sizes[0], o->sizes[o->type.dram]) < MANY_SHARDS_FROM ? 1 : 16;
   o->track_changes = ts_config_u64(&r, "track_changes", 0, 0, 1) == 1;
   if (r.status == TS_OK && o->persistent) r.status = ts_kept_check(&o->type, err);
-  if (read_nodes(&r, o) != TS_OK) return r.status;
+  if (read_nodes(&r, o) != TS_OK || read_device(&r, o) != TS_OK) return r.status;
   const uint32_t best = ts_cpu_level(), level = ts_config_choice(&r, "kernels", "auto", kernels);
   o->level = level == 0 ? best : 3 - level;
   if (r.status == TS_OK && o->level > best)
@@ -202,7 +214,8 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
     tier->tier.ops = ops;
     tier->place = ops->place;
     store->memory_tiers = t + 1;
-    const ts_tier_place place = {.path = o->path, .dram = o->dram, .pmem = o->pmem, .hbm = o->hbm};
+    const ts_tier_place place = {.path = o->path, .dram = o->dram, .pmem = o->pmem, .hbm = o->hbm,
+                                 .device = o->device};
     return ops->open(&tier->tier, o->sizes[t] + (o->rows_only ? o->sizes[t] / 16 + ROWS_ONLY_SLACK : 0), &place, err);
   }
   tier->records = o->type.records;

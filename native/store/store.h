@@ -113,6 +113,7 @@ struct ts_table {
   ts_changes changes;      /* with track_changes */
   uint64_t *spare_changes; /* as many words, zeros, for the next cut; NULL while one has them */
   ts_cut *cut;             /* NULL: none is open */
+  bool steps_on_device;    /* where the first tier is one: it gives the bits of the host's rule; else rows step here */
   uint8_t turn;            /* TS_ROW_TURN or 0: kept.c */
   bool kept;               /* its files have a restore point, and stay when it closes */
   bool resumed;            /* it came with the point that the store was opened at; nobody has created it again yet */
@@ -219,6 +220,10 @@ static inline uint32_t ts_shard_number(const ts_table *table, uint64_t hash) {
 static inline ts_shard *ts_shard_of(const ts_table *table, uint64_t hash) {
   return &table->shards[ts_shard_number(table, hash)];
 }
+/* Whether the first tier is a device's memory, which the CPU cannot look into. */
+static inline bool ts_is_on_device(const ts_store *store) {
+  return store->memory_tiers > 0 && store->tiers[0].tier.ops->device != NULL;
+}
 static inline bool ts_has_records(const ts_store *store) { return store->memory_tiers < store->tier_count; }
 static inline ts_store_tier *ts_records_tier(ts_store *store) { return &store->tiers[store->memory_tiers]; }
 /* Rows can leave the first tier. */
@@ -234,6 +239,24 @@ static inline ts_budget *ts_dram_budget(const ts_store *store) {
 
 /* What every call with a store begins with: it is there, and of this process. what: "read statistics". */
 int32_t ts_store_check(const ts_store *store, const char *what, ts_err err);
+
+/* One row of a locked shard as the CPU can read it; ts_rows_see. */
+static inline int32_t ts_row_see(ts_shard *shard, ts_location l, const unsigned char **row, ts_err err) {
+  const uint64_t slot = TS_LOCATION_ROW(l);
+  return ts_rows_see(&shard->rows[TS_LOCATION_TIER(l)], 1, &slot, row, err);
+}
+
+/* ---- entries.c ---- */
+
+#define TS_ENTRIES 256u
+typedef struct ts_entries {
+  uint32_t n;
+  int64_t keys[TS_ENTRIES];
+  ts_location locations[TS_ENTRIES];
+  const unsigned char *rows[TS_ENTRIES]; /* as ts_rows_see has them; NULL: the key waits, or no rows were asked for */
+} ts_entries;
+/* The next entries of a locked shard's index, at most `most`; n is 0 at the end. Errors: those of a device. */
+int32_t ts_entries_next(ts_shard *shard, ts_index_cursor *cursor, uint32_t most, bool with_rows, ts_entries *out, ts_err err);
 
 /* ---- tables.c ---- */
 int32_t ts_store_table(ts_store *store, uint32_t number, ts_table **out, ts_err err);

@@ -195,6 +195,11 @@ static int32_t build(ts_table *table, ts_err err) {
   ts_budget *first = ts_dram_budget(store);
   table->shard_count = store->shards;
   table->shard_bits = (uint32_t)__builtin_ctz(store->shards);
+  if (ts_is_on_device(store)) {
+    ts_tier *tier = &store->tiers[0].tier;
+    const int32_t tried = tier->ops->device->try_steps(tier, &table->optimizer, &table->steps_on_device, err);
+    if (tried != TS_OK) return tried;
+  }
   if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed_bytes(table)))
     return ts_fail(err, TS_EFULL, "Cannot create table \"%s\": the first tier's %llu bytes are used up; raise its size",
                    table->name, (unsigned long long)first->limit);
@@ -337,21 +342,18 @@ int32_t ts_table_keys(ts_store *store, uint32_t number, int64_t *keys, uint64_t 
   if ((keys == NULL && cap > 0) || n == NULL) return ts_fail(e, TS_EINVAL, "Cannot list keys: an output is NULL");
   ts_evictors_settle(store->evictors); /* a row that moves meanwhile would be met twice, or not at all */
   key_list list = {keys, cap, 0};
-  for (uint32_t s = 0; s < table->shard_count; s++) {
+  for (uint32_t s = 0; status == TS_OK && s < table->shard_count; s++) {
     ts_shard *shard = &table->shards[s];
     ts_index_cursor cursor = {0};
-    int64_t key;
-    ts_location location;
+    ts_entries found;
     pthread_mutex_lock(&shard->lock);
-    while (ts_index_next(&shard->index, &cursor, &key, &location)) {
-      const uint32_t tier = TS_LOCATION_TIER(location);
-      if (tier >= TS_NOT_ADMITTED || ts_row_expired(table, ts_rows_at(&shard->rows[tier], TS_LOCATION_ROW(location))))
-        continue;
-      list_key(&list, key, NULL);
-    }
+    while ((status = ts_entries_next(shard, &cursor, TS_ENTRIES, ts_may_expire(table), &found, e)) == TS_OK && found.n > 0)
+      for (uint32_t i = 0; i < found.n; i++)
+        if (TS_LOCATION_TIER(found.locations[i]) < TS_NOT_ADMITTED && !ts_row_expired(table, found.rows[i]))
+          list_key(&list, found.keys[i], NULL);
     pthread_mutex_unlock(&shard->lock);
   }
-  if (table->records != NULL) status = ts_records_each(table, false, list_key, &list, e);
+  if (status == TS_OK && table->records != NULL) status = ts_records_each(table, false, list_key, &list, e);
   *n = list.count;
   return status;
 }

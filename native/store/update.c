@@ -140,7 +140,8 @@ static int32_t prepare(update *u, ts_err err) {
     ts_work_by_shard(table, u->work);
     return status;
   }
-  ts_update_find(u);
+  int32_t found = ts_update_find(u, err);
+  if (found != TS_OK) return found;
   /* What came up may have moved other rows of the batch down: once more, as long as that makes far fewer. */
   for (uint32_t before = UINT32_MAX; u->absent > 0 && u->absent <= before / 2;) {
     before = u->absent;
@@ -148,7 +149,8 @@ static int32_t prepare(update *u, ts_err err) {
     int32_t status = ts_update_bring(u, u->absent, NULL, err);
     if (status != TS_OK) return status;
     ts_work_by_shard(table, u->work);
-    ts_update_find(u);
+    status = ts_update_find(u, err);
+    if (status != TS_OK) return status;
     if (table->records == NULL) break; /* who is absent now is not admitted */
   }
   return TS_OK;
@@ -165,8 +167,8 @@ static int32_t step_parts(update *u, ts_part part, ts_err err) {
     return status != TS_OK ? status : step_parts(u, (ts_part){part.parts * 2, part.part + part.parts}, err);
   }
   ts_work_by_shard(u->table, u->work);
-  if (u->table->store->memory_tiers > 0) ts_update_find(u);
-  return ts_update_step(u, err);
+  const int32_t status = u->table->store->memory_tiers > 0 ? ts_update_find(u, err) : TS_OK;
+  return status == TS_OK ? ts_update_step(u, err) : status;
 }
 
 static void begin_step(update *u) {
@@ -205,7 +207,7 @@ static int32_t both_passes(update *u, ts_err err) {
 static int32_t run_inside(update *u, ts_err err) {
   ts_table *table = u->table;
   ts_store *store = table->store;
-  u->plain = store->memory_tiers > 0 && store->tiers[0].tier.ops->write_op != TS_MEDIA_WRITE_NT && !ts_may_expire(table);
+  u->plain = store->memory_tiers > 0 && !ts_is_on_device(store) && store->tiers[0].tier.ops->write_op != TS_MEDIA_WRITE_NT && !ts_may_expire(table);
   uint64_t start = store->memory_mode != NULL ? ts_now_ns() : 0;
   int32_t status = both_passes(u, err);
   if (status != TS_OK) return status;

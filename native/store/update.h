@@ -35,8 +35,9 @@ int32_t ts_update_bring(update *u, uint32_t count, const ts_optimizer_call *call
 
 /* ---- step.c ---- */
 
-/* Finds the rows of the work's keys, which are in order by shard, without a lock. */
-void ts_update_find(update *u);
+/* Finds the rows of the work's keys, which are in order by shard, without a lock. Errors: those of a device whose rows may have
+ * expired. */
+int32_t ts_update_find(update *u, ts_err err);
 /* Steps the rows of all keys of the work, which were found. */
 int32_t ts_update_step(update *u, ts_err err);
 

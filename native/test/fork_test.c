@@ -123,9 +123,9 @@ static void fork_beside(const storage_type *type) {
     alarm(20);
     every_call_is_refused(store, NULL, NULL);
 #if !defined(__SANITIZE_THREAD__)
-    const bool leveldb = strstr(type->storage, "LEVELDB") != NULL;
-    ts_store *own = leveldb ? NULL : open_one(type, &table);
-    if (leveldb) { /* its thread is the parent's */
+    const bool threads = strstr(type->storage, "LEVELDB") != NULL || uses_opencl(type);
+    ts_store *own = threads ? NULL : open_one(type, &table);
+    if (threads) { /* those of LevelDB and of OpenCL are the parent's */
       ts_config *config = config_here(type);
       CHECK_MSG(ts_store_open(config, &own, text, sizeof text) == TS_EUNAVAILABLE && strstr(text, "forked") != NULL, "%s", text);
       ts_config_free(config);

@@ -115,6 +115,8 @@ static bool is_run(bool all, uint32_t type, uint32_t policy, uint32_t dtype, uin
 #if defined(__SANITIZE_THREAD__)
   return threads > 1 && (all || storage_types[type].tiers == 1 || turn % 6 == 0);
 #else
+  /* Of a device's memory fewer: each look at its rows is a transfer. */
+  if (uses_opencl(&storage_types[type]) && !all) return turn % 6 == 0 && (dtype + policy + threads / 4) % 2 == 0;
   return all || storage_types[type].tiers == 1 || (turn + threads / 4) % 3 == 0;
 #endif
 }

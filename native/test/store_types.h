@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct storage_type {
@@ -40,8 +41,50 @@ __attribute__((unused)) static const storage_type storage_types[] = {
     {"HBM_DRAM_SSDHASH of memkind", "HBM_DRAM_SSDHASH", NULL, "memkind", 2, true},
     {"HBM_DRAM_PMEM_LEVELDB of memkind", "HBM_DRAM_PMEM_LEVELDB", "memkind", "memkind", 3, true},
     {"HBM_DRAM_PMEM_SSDHASH of mbind", "HBM_DRAM_PMEM_SSDHASH", "libpmem", "mbind", 3, true},
+    {"HBM of opencl", "HBM", NULL, "opencl", 1, false},
+    {"HBM_DRAM of opencl", "HBM_DRAM", NULL, "opencl", 1, false},
+    {"HBM_DRAM_PMEM of opencl", "HBM_DRAM_PMEM", "mbind", "opencl", 2, false},
+    {"HBM_DRAM_LEVELDB of opencl", "HBM_DRAM_LEVELDB", NULL, "opencl", 2, true},
+    {"HBM_DRAM_SSDHASH of opencl", "HBM_DRAM_SSDHASH", NULL, "opencl", 2, true},
+    {"HBM_DRAM_PMEM_LEVELDB of opencl", "HBM_DRAM_PMEM_LEVELDB", "memkind", "opencl", 3, true},
+    {"HBM_DRAM_PMEM_SSDHASH of opencl", "HBM_DRAM_PMEM_SSDHASH", "libpmem", "opencl", 3, true},
 };
-#define STORAGE_TYPES (sizeof storage_types / sizeof *storage_types)
+#define ON_DEVICE 7u /* the last so many, which need an OpenCL device: PoCL's is the CPU */
+
+/* How many of them this machine has. */
+static inline uint32_t storage_types_here(void) {
+  static _Atomic uint32_t here = 0;
+  if (atomic_load(&here) == 0) {
+    const uint32_t all = sizeof storage_types / sizeof *storage_types;
+    char why[256] = "PoCL is not built for the thread sanitizer";
+    bool has = false;
+#ifndef __SANITIZE_THREAD__
+    /* In a child: once a process has used OpenCL, its children cannot. */
+    int ends[2] = {-1, -1};
+    fflush(NULL);
+    const pid_t child = pipe(ends) == 0 ? fork() : -1;
+    if (child == 0) {
+      ts_config *config = NULL;
+      ts_config_create(&config);
+      ts_config_set(config, "storage", "HBM", NULL, 0);
+      ts_config_set(config, "hbm", "opencl", NULL, 0);
+      ts_config_set(config, "size", "1048576", NULL, 0);
+      const bool opens = ts_store_probe(config, why, sizeof why) != TS_EUNAVAILABLE;
+      _exit(!opens && write(ends[1], why, sizeof why) == sizeof why ? 1 : 0);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    has = status == 0;
+    CHECK(has || read(ends[0], why, sizeof why) == sizeof why);
+    close(ends[0]);
+    close(ends[1]);
+#endif
+    if (!has) printf("skipped: storage types with hbm=opencl (%s)\n", why);
+    atomic_store(&here, has ? all : all - ON_DEVICE);
+  }
+  return atomic_load(&here);
+}
+#define STORAGE_TYPES storage_types_here()
 
 /* Whether HBM is above other tiers of it. */
 static inline bool has_hbm_above(const storage_type *type) { return strncmp(type->storage, "HBM_", 4) == 0; }
@@ -80,6 +123,8 @@ static inline void set_number(ts_config *config, const char *key, unsigned long 
 static inline bool uses_mbind(const storage_type *type) {
   return strcmp(type->storage, "PMEM_MBIND") == 0 || (type->pmem != NULL && strcmp(type->pmem, "mbind") == 0);
 }
+
+static inline bool uses_opencl(const storage_type *type) { return type->hbm != NULL && strcmp(type->hbm, "opencl") == 0; }
 
 static inline bool uses_hbm_mbind(const storage_type *type) { return type->hbm != NULL && strcmp(type->hbm, "mbind") == 0; }
 

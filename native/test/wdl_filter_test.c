@@ -75,7 +75,7 @@ static void same_rows_everywhere(uint32_t filter, const char *rows, bool all_typ
   } ways[] = {{"1", "threads=1"}, {"16", "threads=4"}, {"1", "threads=4"}, {"8", "threads=1"}};
   outcome first = {0};
   for (uint32_t i = 0; i < (all_types ? STORAGE_TYPES : 1); i++)
-    for (uint32_t w = 0; w < (i == 0 ? sizeof ways / sizeof *ways : 2); w++) {
+    for (uint32_t w = uses_opencl(&storage_types[i]); w < (i == 0 ? sizeof ways / sizeof *ways : 2); w++) {
       char more[64];
       snprintf(more, sizeof more, "%s bf16=%s", ways[w].more, rows);
       const outcome o = train(&storage_types[i], filter, ways[w].shards, more);

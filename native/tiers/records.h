@@ -1,5 +1,5 @@
 /* records.h - a tier the CPU cannot dereference: rows are put and got in batches, by key. SSDHASH and LEVELDB implement
- * it, PMEM_LIBPMEM with checkpoints in place, and NULL, which keeps nothing; a GPU's memory would too.
+ * it, PMEM_LIBPMEM with checkpoints in place, and NULL, which keeps nothing.
  *
  * A records object holds the rows of one table; all of one tier share the tier's budget. It is safe under several
  * threads. It knows which keys it holds: a put replaces, a get tells what is missing. It never calls back into the

@@ -2,7 +2,8 @@
  *
  * A tier hands out blocks of memory for rows (a few KiB to a few hundred each) and writes whole rows the way its
  * medium likes. It does not limit itself: the store charges its byte limit first (tiers/budget.h). Reads go through
- * the pointer: this interface is for media that are memory to the CPU; the others are in records.h.
+ * the pointer: this interface is for media that are memory to the CPU, and for the memory of a device, whose pointers are
+ * places that nobody may follow (ts_tier_device_ops); the others are in records.h.
  * How to add a tier: docs/architecture.md. */
 #ifndef TS_TIER_H
 #define TS_TIER_H
@@ -15,8 +16,33 @@ typedef struct ts_tier ts_tier;
 /* Where a tier's memory is to be; a tier takes what its medium has a choice of. */
 typedef struct ts_tier_place {
   const char *path;   /* directory of its files */
+  const char *device; /* part of the name of an OpenCL device, or of its platform's; NULL: a GPU before others */
   ts_numa dram, pmem, hbm; /* nodes of ordinary memory; of tiers of PMEM and of HBM without a library */
 } ts_tier_place;
+
+struct ts_optimizer;
+struct ts_optimizer_call;
+
+/* Of a tier that is memory of a device, behind a link: rows come and go by these calls alone, many at a time. They are
+ * carried out in the order in which they are made, whatever thread makes them; sizes are multiples of 4 bytes. A call
+ * that fails has changed no row, but where it says otherwise. Errors: TS_ENOMEM (the device has no memory left), TS_EIO. */
+typedef struct ts_tier_device_ops {
+  /* `bytes` of rows[i] to to + i * pitch; where rows[i] is NULL, what lies there then means nothing. With places: to
+   * to + places[i] * pitch, and of NULL nowhere. */
+  int32_t (*read)(ts_tier *tier, uint32_t n, const void *const *rows, uint32_t bytes, void *to, uint64_t pitch,
+                  const uint32_t *places, ts_err err);
+  /* The same of `dim` bf16 weights at each row's start, as floats; stride: floats from one to the next. */
+  int32_t (*widen)(ts_tier *tier, uint32_t n, const void *const *rows, uint32_t dim, float *to, uint64_t stride, ts_err err);
+  /* from[i] to rows[i], which differ. After an error some may be written. */
+  int32_t (*write)(ts_tier *tier, uint32_t n, void *const *rows, const unsigned char *const *from, uint32_t bytes, ts_err err);
+  /* A row to another place of the tier. */
+  int32_t (*copy)(ts_tier *tier, void *to, const void *from, uint32_t bytes, ts_err err);
+  /* Whether rows step on the device to the bits that the rule gives on the CPU; tried, on rows of its own. */
+  int32_t (*try_steps)(ts_tier *tier, const struct ts_optimizer *optimizer, bool *same, ts_err err);
+  /* As ts_optimizer_apply, with the versions of rows; *stepped, also after an error: the first so many have. */
+  int32_t (*step)(ts_tier *tier, const struct ts_optimizer *optimizer, const struct ts_optimizer_call *call, uint32_t n,
+                  void *const *rows, const float *const *gradients, const int64_t *keys, uint32_t *stepped, ts_err err);
+} ts_tier_device_ops;
 
 typedef struct ts_tier_ops {
   const char *type; /* PMEM_LIBPMEM, ... as in storage types */
@@ -29,10 +55,11 @@ typedef struct ts_tier_ops {
   /* 64-byte aligned block, or NULL when the medium is exhausted. Thread-safe. */
   void *(*take)(ts_tier *tier, uint64_t bytes);
   void (*give_back)(ts_tier *tier, void *block, uint64_t bytes);
-  /* Writes a row. Durable order is not promised: tiers are volatile until checkpoints come. */
+  /* Writes a row; not of a device's memory. Durable order is not promised: tiers are volatile until checkpoints come. */
   void (*write)(ts_tier *tier, void *to, const void *from, size_t bytes);
   /* Adds "medium=... key=value" facts. */
   void (*describe)(const ts_tier *tier, ts_text *text);
+  const ts_tier_device_ops *device; /* NULL: the CPU may follow what take() gives */
 } ts_tier_ops;
 
 struct ts_tier {
@@ -42,7 +69,7 @@ struct ts_tier {
 };
 
 extern const ts_tier_ops ts_dram_tier, ts_pmem_libpmem_tier, ts_pmem_memkind_tier, ts_pmem_mbind_tier, ts_hbm_memkind_tier,
-    ts_hbm_mbind_tier;
+    ts_hbm_mbind_tier, ts_hbm_opencl_tier;
 
 /* ---- arena.c: a contiguous range handed out in blocks, first fit with coalescing ---- */
 

@@ -18,7 +18,9 @@ export interface HbmRun {
 
 const hbmNodes = [Number(Deno.args[0])];
 const pmem = { pmem: "mbind", pmemNodes: [0] } as const;
-const memkind = { hbm: "memkind" } as const, mbind = { hbm: "mbind", hbmNodes } as const;
+const memkind = { hbm: "memkind" } as const,
+  mbind = { hbm: "mbind", hbmNodes } as const,
+  opencl = { hbm: "opencl" } as const;
 const types: readonly StoreOptions[] = [
   { storage: "DRAM" },
   { storage: "HBM", ...memkind, size: ["64 MiB"] },
@@ -29,6 +31,13 @@ const types: readonly StoreOptions[] = [
   { storage: "HBM_DRAM_LEVELDB", ...memkind, size: ["64 KiB", "64 MiB", "64 MiB"] },
   { storage: "HBM_DRAM_PMEM_SSDHASH", ...memkind, ...pmem, size: ["64 KiB", "16 MiB", "64 KiB", "64 MiB"] },
   { storage: "HBM_DRAM_PMEM_LEVELDB", ...mbind, ...pmem, size: ["64 KiB", "64 MiB", "64 KiB", "64 MiB"] },
+  { storage: "HBM", ...opencl, size: ["64 MiB"] },
+  { storage: "HBM_DRAM", ...opencl, size: ["64 KiB", "16 MiB"] },
+  { storage: "HBM_DRAM_PMEM", ...opencl, ...pmem, size: ["64 KiB", "4 MiB", "16 MiB"] },
+  { storage: "HBM_DRAM_SSDHASH", ...opencl, size: ["64 KiB", "16 MiB", "64 MiB"] },
+  { storage: "HBM_DRAM_LEVELDB", ...opencl, size: ["64 KiB", "64 MiB", "64 MiB"] },
+  { storage: "HBM_DRAM_PMEM_SSDHASH", ...opencl, ...pmem, size: ["64 KiB", "16 MiB", "64 KiB", "64 MiB"] },
+  { storage: "HBM_DRAM_PMEM_LEVELDB", ...opencl, ...pmem, size: ["64 KiB", "64 MiB", "64 KiB", "64 MiB"] },
 ];
 
 async function trainOn(options: StoreOptions, data: string, path: string): Promise<HbmRun> {

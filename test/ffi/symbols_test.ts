@@ -116,6 +116,7 @@ Deno.test("storage types, policies and store options are those of the header's m
     pmem: "libpmem",
     hbm: "mbind",
     hbmNodes: [1],
+    hbmDevice: "x",
     path: "/",
     ssdPath: "/",
     size: [1],

@@ -5,29 +5,17 @@
 #include "base/owner.h"
 #include "tiers/leveldb/library.h"
 
-#include <stdatomic.h>
+static ts_first_user first_user = TS_FIRST_USER;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_bool used;
-static ts_owner first_user; /* the process that opened a database first: this one, or a parent */
-
-static void remember(void) {
-  ts_owner_make(&first_user);
-  atomic_store(&used, true);
-}
-
-void ts_leveldb_used(void) { pthread_once(&once, remember); }
+void ts_leveldb_used(void) { ts_first_user_note(&first_user); }
 
 int32_t ts_leveldb_open_library(ts_leveldb_api *api, ts_err err) {
   static const char *const sonames[] = {"libleveldb.so.1d", "libleveldb.so.1", NULL};
   void *handle;
   int32_t status = ts_library_open(sonames, "libleveldb1d", &handle, err);
   if (status != TS_OK) return status;
-  if (atomic_load(&used) && !ts_owner_is_here(&first_user))
-    return ts_fail(err, TS_EUNAVAILABLE,
-                   "Cannot use LevelDB in process %d: it was forked from process %d, which had LevelDB open before, and "
-                   "LevelDB's thread stayed there; fork before the first store over LevelDB, or start a new program",
-                   (int)getpid(), first_user.process);
+  status = ts_first_user_check(&first_user, "LevelDB", err);
+  if (status != TS_OK) return status;
 #define SYMBOL(name) {"leveldb_" #name, (void **)&api->name}
   const ts_symbol symbols[] = {
       SYMBOL(open), SYMBOL(close), SYMBOL(write), SYMBOL(get), SYMBOL(property_value), SYMBOL(compact_range),

@@ -1,0 +1,185 @@
+/* A device that refuses: every call of OpenCL in turn fails as if the device had no memory left, for every n that there is,
+ * while a store is opened, a table made, and rows are looked up, made, stepped, moved and removed. Each gives one error, or
+ * goes another way and says nothing; nothing that was there has changed, and the same call goes through afterwards. The
+ * functions come through dlsym (ld's --wrap, see the Makefile). */
+#include "test/store_types.h"
+#include "tiers/opencl/cl.h"
+
+#include <dlfcn.h>
+
+static uint64_t asked, refuse_at; /* calls so far; the one that is refused, 0: none */
+static bool hit;
+static ts_cl real;
+
+static bool refuses(void) {
+  const bool now = ++asked == refuse_at;
+  hit = hit || now;
+  return now;
+}
+
+#define REFUSED CL_MEM_OBJECT_ALLOCATION_FAILURE
+#define GIVE(name, parameters, arguments) \
+  static cl_int my_##name parameters { return refuses() ? REFUSED : real.name arguments; }
+#define MAKE(type, name, parameters, arguments) \
+  static type my_##name parameters {            \
+    if (!refuses()) return real.name arguments; \
+    *code = REFUSED;                            \
+    return NULL;                                \
+  }
+MAKE(cl_context, CreateContext, (const intptr_t *p, cl_uint n, const cl_device_id *d, void (*f)(const char *, const void *, size_t, void *), void *u, cl_int *code), (p, n, d, f, u, code))
+MAKE(cl_command_queue, CreateCommandQueue, (cl_context c, cl_device_id d, cl_bitfield p, cl_int *code), (c, d, p, code))
+MAKE(cl_program, CreateProgramWithSource, (cl_context c, cl_uint n, const char **s, const size_t *l, cl_int *code), (c, n, s, l, code))
+GIVE(BuildProgram, (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void (*f)(cl_program, void *), void *u), (p, n, d, o, f, u))
+MAKE(cl_kernel, CreateKernel, (cl_program p, const char *name, cl_int *code), (p, name, code))
+GIVE(SetKernelArg, (cl_kernel k, cl_uint i, size_t n, const void *v), (k, i, n, v))
+MAKE(cl_mem, CreateBuffer, (cl_context c, cl_bitfield f, size_t n, void *h, cl_int *code), (c, f, n, h, code))
+GIVE(EnqueueFillBuffer, (cl_command_queue q, cl_mem b, const void *p, size_t pn, size_t at, size_t n, cl_uint w, const cl_event *l, cl_event *e), (q, b, p, pn, at, n, w, l, e))
+GIVE(EnqueueCopyBuffer, (cl_command_queue q, cl_mem a, cl_mem b, size_t from, size_t to, size_t n, cl_uint w, const cl_event *l, cl_event *e), (q, a, b, from, to, n, w, l, e))
+MAKE(void *, EnqueueMapBuffer, (cl_command_queue q, cl_mem b, cl_uint wait, cl_bitfield f, size_t at, size_t n, cl_uint w, const cl_event *l, cl_event *e, cl_int *code), (q, b, wait, f, at, n, w, l, e, code))
+GIVE(EnqueueNDRangeKernel, (cl_command_queue q, cl_kernel k, cl_uint d, const size_t *o, const size_t *g, const size_t *s, cl_uint w, const cl_event *l, cl_event *e), (q, k, d, o, g, s, w, l, e))
+GIVE(EnqueueWriteBuffer, (cl_command_queue q, cl_mem b, cl_uint wait, size_t at, size_t n, const void *p, cl_uint w, const cl_event *l, cl_event *e), (q, b, wait, at, n, p, w, l, e))
+GIVE(EnqueueReadBuffer, (cl_command_queue q, cl_mem b, cl_uint wait, size_t at, size_t n, void *p, cl_uint w, const cl_event *l, cl_event *e), (q, b, wait, at, n, p, w, l, e))
+GIVE(EnqueueReadBufferRect, (cl_command_queue q, cl_mem b, cl_uint wait, const size_t *o, const size_t *h, const size_t *r, size_t a, size_t c, size_t x, size_t y, void *p, cl_uint w, const cl_event *l, cl_event *e), (q, b, wait, o, h, r, a, c, x, y, p, w, l, e))
+GIVE(EnqueueUnmapMemObject, (cl_command_queue q, cl_mem b, void *p, cl_uint w, const cl_event *l, cl_event *e), (q, b, p, w, l, e))
+GIVE(Flush, (cl_command_queue q), (q))
+GIVE(Finish, (cl_command_queue q), (q))
+
+#define ALL(X)                                                                                                               \
+  X(CreateContext) X(CreateCommandQueue) X(CreateProgramWithSource) X(BuildProgram) X(CreateKernel) X(SetKernelArg)          \
+  X(CreateBuffer) X(EnqueueFillBuffer) X(EnqueueCopyBuffer) X(EnqueueMapBuffer) X(EnqueueNDRangeKernel) X(EnqueueWriteBuffer) \
+  X(EnqueueReadBuffer) X(EnqueueReadBufferRect) X(EnqueueUnmapMemObject) X(Flush) X(Finish)
+
+void *__real_dlsym(void *handle, const char *name);
+void *__wrap_dlsym(void *handle, const char *name);
+void *__wrap_dlsym(void *handle, const char *name) {
+  void *found = __real_dlsym(handle, name);
+#define MINE(function)                               \
+  if (strcmp(name, "cl" #function) == 0) {           \
+    memcpy(&real.function, &found, sizeof found);    \
+    return (void *)(uintptr_t)my_##function;         \
+  }
+  ALL(MINE)
+  return found;
+}
+
+/* ---- */
+
+#define DIM 16u
+#define KEYS 5200u /* 13 batches, more than the first tier holds */
+#define BATCH 400u /* which fits one transfer */
+static char text[512];
+#define ERR text, sizeof text
+static int64_t keys[KEYS];
+static float rows[KEYS * DIM], ones[KEYS * DIM];
+
+typedef struct world {
+  ts_store *store;
+  uint32_t table;
+  uint64_t digest, count;
+} world;
+
+static void look(const world *w, uint64_t *digest, uint64_t *count) {
+  CHECK_MSG(ts_store_digest(w->store, digest, ERR) == TS_OK, "%s", text);
+  CHECK_MSG(ts_table_keys(w->store, w->table, NULL, 0, count, ERR) == TS_OK, "%s", text);
+}
+
+typedef int32_t action(const world *w);
+static int32_t look_up_top(const world *w) { return ts_table_lookup(w->store, w->table, keys, BATCH, rows, ERR); }
+static int32_t look_up_low(const world *w) { return ts_table_lookup(w->store, w->table, keys + KEYS - BATCH, BATCH, rows, ERR); }
+static int32_t find_some(const world *w) { return ts_table_find(w->store, w->table, keys, BATCH, 0, rows, NULL, ERR); }
+static int32_t step(const world *w) { return ts_table_update(w->store, w->table, keys, BATCH, ones, ERR); }
+static int32_t look_up_bags(const world *w) {
+  static const uint64_t offsets[] = {0, 100, BATCH};
+  return ts_table_lookup_bags(w->store, w->table, keys, offsets, 2, NULL, TS_COMBINER_SUM, 0, rows, ERR);
+}
+static int32_t make(const world *w) {
+  static int64_t next = 1000000;
+  int64_t fresh[BATCH];
+  for (uint32_t i = 0; i < BATCH; i++) fresh[i] = next + i;
+  const int32_t status = ts_table_lookup(w->store, w->table, fresh, BATCH / 2, rows, ERR);
+  if (status == TS_OK) next += BATCH;
+  return status;
+}
+
+/* Of a call that was refused nothing is left; one that was not makes what it makes. */
+static void refuse_each(const char *of, const char *what, world *w, action *act, bool changes) {
+  uint64_t hits = 0;
+  for (refuse_at = 1;; refuse_at++) {
+    look(w, &w->digest, &w->count);
+    const uint64_t at = refuse_at;
+    asked = 0;
+    hit = false;
+    text[0] = '\0';
+    const int32_t status = act(w);
+    refuse_at = 0;
+    hits += hit;
+    uint64_t digest, count;
+    look(w, &digest, &count);
+    CHECK_MSG(hit || status == TS_OK, "%s, %s: %d %s", of, what, status, text);
+    if (status != TS_OK) CHECK_MSG(status == TS_ENOMEM && strstr(text, "no memory left on the device") != NULL, "%s, %s, call %llu: %d \"%s\"", of, what, (unsigned long long)at, status, text);
+    if (status != TS_OK || !changes)
+      CHECK_MSG(digest == w->digest && count == w->count, "%s, %s, call %llu: %d, digest %llx of %llu rows, before %llx of %llu", of, what,
+                (unsigned long long)at, status, (unsigned long long)digest, (unsigned long long)count, (unsigned long long)w->digest,
+                (unsigned long long)w->count);
+    CHECK_MSG(limits_hold(w->store) && charges_agree(w->store), "%s, %s, call %llu: limits", of, what, (unsigned long long)at);
+    refuse_at = at;
+    if (!hit || test_failures > 5) break;
+  }
+  refuse_at = 0;
+  CHECK_MSG(hits >= 3, "%s, %s asks the device %llu times", of, what, (unsigned long long)hits);
+}
+
+static void run(const storage_type *type, bool frequency) {
+  world w = {0};
+  ts_config *config = config_of_type(type, "", "all");
+  ts_config_set(config, "eviction_threads", "0", NULL, 0);
+  ts_config_set(config, "size", !has_hbm_above(type) ? "67108864" : type->tiers == 1 ? "524288,67108864" : "524288,67108864,67108864", NULL, 0);
+  /* Opening and making a table: refused at each call, with nothing left of it. */
+  for (refuse_at = 1;; refuse_at++) {
+    asked = 0;
+    hit = false;
+    text[0] = '\0';
+    int32_t status = ts_store_open(config, &w.store, ERR);
+    if (status == TS_OK) {
+      ts_config *of_table = CONFIG("name", "a", "dim", "16", "optimizer", "adagrad", "record_frequency", frequency ? "1" : "0");
+      status = ts_table_create(w.store, of_table, &w.table, ERR);
+      ts_config_free(of_table);
+      if (status != TS_OK) ts_store_close(w.store);
+    }
+    CHECK_MSG(status == TS_OK || (hit && status == TS_ENOMEM && strstr(text, "no memory left on the device") != NULL),
+              "%s, opening, call %llu: %d %s", type->name, (unsigned long long)refuse_at, status, text);
+    if (!hit || test_failures > 5) break;
+    if (status == TS_OK) ts_store_close(w.store);
+  }
+  refuse_at = 0;
+  ts_config_free(config);
+  if (test_failures > 0) return;
+  for (uint32_t first = 0; first < KEYS; first += BATCH)
+    CHECK_MSG(ts_table_lookup(w.store, w.table, keys + first, BATCH, rows, ERR) == TS_OK, "%s", text);
+  uint64_t in[TS_MAX_TIERS];
+  CHECK(ts_table_rows(w.store, w.table, in, TS_MAX_TIERS, ERR) == TS_OK);
+  CHECK_MSG(!has_hbm_above(type) || (in[0] > 500 && in[1] > 500), "%s: %llu rows on the device", type->name, (unsigned long long)in[0]);
+  CHECK_MSG(look_up_top(&w) == TS_OK, "%s", text); /* the rows that step are there again */
+  refuse_each(type->name, "a step", &w, step, true);
+  refuse_each(type->name, "a lookup", &w, look_up_top, frequency);
+  refuse_each(type->name, "a lookup of what is below", &w, look_up_low, frequency);
+  refuse_each(type->name, "bags", &w, look_up_bags, frequency);
+  refuse_each(type->name, "a look", &w, find_some, false);
+  refuse_each(type->name, "new rows", &w, make, true);
+  ts_store_close(w.store);
+}
+
+int main(void) {
+  if (!make_folder("opencl-faults")) return 1;
+  if (STORAGE_TYPES == sizeof storage_types / sizeof *storage_types) {
+    for (uint32_t i = 0; i < KEYS; i++) keys[i] = (int64_t)i * 3 - 500;
+    for (uint32_t i = 0; i < KEYS * DIM; i++) ones[i] = 1;
+    for (uint32_t i = STORAGE_TYPES - ON_DEVICE; i < STORAGE_TYPES && test_failures == 0; i++) {
+      if (all_tiers_of(&storage_types[i]) > 3 || storage_types[i].pmem != NULL) continue;
+      if (!storage_types[i].ssd || strcmp(storage_types[i].storage, "HBM_DRAM_SSDHASH") == 0) run(&storage_types[i], false);
+      if (strcmp(storage_types[i].storage, "HBM_DRAM") == 0) run(&storage_types[i], true);
+    }
+  }
+  remove_folder();
+  return test_result();
+}

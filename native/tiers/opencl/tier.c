@@ -1,0 +1,177 @@
+/* tier.c - rows in the memory of an OpenCL device: a GPU, or, for trials, a CPU. The device has one pool, taken at opening,
+ * whose places are addresses that nobody can touch: rows come and go through it in batches, each one transfer and one kernel.
+ * A batch that is larger than what transfers go through takes several. */
+#include "tiers/opencl/device.h"
+
+#include <string.h>
+
+static int32_t opencl_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
+  ts_opencl *d = NULL;
+  const int32_t status = ts_opencl_open(place->device, bytes, &d, err);
+  if (status != TS_OK) return status;
+  tier->state = d;
+  tier->slack = bytes - d->pool_bytes;
+  return TS_OK;
+}
+
+static void opencl_close(ts_tier *tier) {
+  ts_opencl_close(tier->state);
+  tier->state = NULL;
+}
+
+static void *opencl_take(ts_tier *tier, uint64_t bytes) { return ts_arena_take(((ts_opencl *)tier->state)->arena, bytes); }
+
+static void opencl_give_back(ts_tier *tier, void *block, uint64_t bytes) {
+  ts_arena_give_back(((ts_opencl *)tier->state)->arena, block, bytes);
+}
+
+/* A name without spaces, as descriptions are made of words. */
+static void add_word(ts_text *text, const char *key, const char *name) {
+  ts_text_add(text, " %s=", key);
+  for (const char *c = name; *c != '\0'; c++) ts_text_add(text, "%c", *c == ' ' ? '_' : *c);
+}
+
+static void opencl_describe(const ts_tier *tier, ts_text *text) {
+  const ts_opencl *d = tier->state;
+  ts_text_add(text, " medium=opencl kind=%s device_type=%s", d->is_cpu ? "emulated" : "measured",
+              d->is_cpu ? "cpu" : d->is_gpu ? "gpu" : "accelerator");
+  add_word(text, "device", d->name);
+  add_word(text, "platform", d->platform);
+  add_word(text, "driver", d->driver);
+  add_word(text, "version", d->version);
+  ts_text_add(text, " pool_bytes=%llu staging_bytes=%llu", (unsigned long long)d->pool_bytes,
+              (unsigned long long)(d->up_bytes + d->down_bytes));
+}
+
+/* ---- batches ---- */
+
+/* What `down` has of n rows, each to its place. */
+static int32_t spread(ts_opencl *d, uint32_t n, const void *const *rows, uint32_t out, unsigned char *to, uint64_t pitch,
+                      const uint32_t *places, ts_err err) {
+  cl_int code = CL_SUCCESS;
+  unsigned char *from = d->cl.EnqueueMapBuffer(d->queue, d->down, 1, CL_MAP_READ, 0, (size_t)n * out, 0, NULL, NULL, &code);
+  if (from == NULL) return ts_opencl_fail(d, code, "read rows of", err);
+  for (uint32_t i = 0; i < n; i++)
+    if (rows[i] != NULL) memcpy(to + places[i] * pitch, from + (uint64_t)i * out, out);
+  code = d->cl.EnqueueUnmapMemObject(d->queue, d->down, from, 0, NULL, NULL);
+  return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "read rows of", err);
+}
+
+/* n rows through `down`, where each has `out` bytes; `number` is the kernel's. */
+static int32_t fetch(ts_opencl *d, ts_opencl_kernel kernel, uint32_t n, const void *const *rows, uint64_t skip, uint32_t number,
+                     uint32_t out, unsigned char *to, uint64_t pitch, const uint32_t *places, ts_err err) {
+  static const char *const what = "read rows of";
+  const cl_mem buffers[] = {d->pool, d->up, d->down};
+  const uint32_t numbers[] = {n, number};
+  int32_t status;
+  uint64_t *at = ts_opencl_map(d, n * sizeof *at, what, &status, err);
+  if (at == NULL) return status;
+  for (uint32_t i = 0; i < n; i++) at[i] = rows[i] == NULL ? UINT64_MAX : ts_opencl_at(d, rows[i]) + skip / sizeof(uint32_t);
+  status = ts_opencl_unmap(d, at, what, err);
+  if (status == TS_OK) status = ts_opencl_start(d, kernel, buffers, numbers, n, ts_opencl_lanes(d, number), what, err);
+  if (status != TS_OK) return status;
+  if (places != NULL) return spread(d, n, rows, out, to, pitch, places, err);
+  const size_t origin[3] = {0, 0, 0}, region[3] = {out, n, 1};
+  const cl_int code = pitch == out || n == 1
+                          ? d->cl.EnqueueReadBuffer(d->queue, d->down, 1, 0, (size_t)n * out, to, 0, NULL, NULL)
+                          : d->cl.EnqueueReadBufferRect(d->queue, d->down, 1, origin, origin, region, out, 0, pitch, 0, to, 0,
+                                                        NULL, NULL);
+  return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, what, err);
+}
+
+/* Rows of `out` bytes that fit both ways at a time. */
+static uint32_t rows_at_a_time(const ts_opencl *d, uint32_t out) {
+  return (uint32_t)TS_MIN(d->down_bytes / out, d->up_bytes / sizeof(uint64_t));
+}
+
+static int32_t opencl_read(ts_tier *tier, uint32_t n, const void *const *rows, uint32_t bytes, void *to, uint64_t pitch,
+                           const uint32_t *places, ts_err err) {
+  ts_opencl *d = tier->state;
+  int32_t status = TS_OK;
+  pthread_mutex_lock(&d->lock);
+  for (uint32_t skip = 0, part; status == TS_OK && skip < bytes; skip += part) {
+    part = (uint32_t)TS_MIN(bytes - skip, d->down_bytes); /* of a row that is larger than what it goes through */
+    const uint32_t most = rows_at_a_time(d, part);
+    for (uint32_t first = 0; status == TS_OK && first < n; first += most)
+      status = fetch(d, TS_GATHER, TS_MIN(n - first, most), rows + first, skip, part / 4, part,
+                     (unsigned char *)to + (places == NULL ? first * pitch : 0) + skip, pitch,
+                     places == NULL ? NULL : places + first, err);
+  }
+  pthread_mutex_unlock(&d->lock);
+  return status;
+}
+
+static int32_t opencl_widen(ts_tier *tier, uint32_t n, const void *const *rows, uint32_t dim, float *to, uint64_t stride, ts_err err) {
+  ts_opencl *d = tier->state;
+  int32_t status = TS_OK;
+  pthread_mutex_lock(&d->lock);
+  for (uint32_t skip = 0, part; status == TS_OK && skip < dim; skip += part) {
+    part = (uint32_t)TS_MIN(dim - skip, d->down_bytes / sizeof *to & ~UINT64_C(1)); /* two halves are a word */
+    const uint32_t most = rows_at_a_time(d, part * (uint32_t)sizeof *to);
+    for (uint32_t first = 0; status == TS_OK && first < n; first += most)
+      status = fetch(d, TS_WIDEN, TS_MIN(n - first, most), rows + first, skip * sizeof(uint16_t), part,
+                     part * (uint32_t)sizeof *to, (unsigned char *)(to + first * stride + skip), stride * sizeof *to, NULL, err);
+  }
+  pthread_mutex_unlock(&d->lock);
+  return status;
+}
+
+/* `part` bytes of n rows, `skip` bytes into each. */
+static int32_t send(ts_opencl *d, uint32_t n, void *const *rows, const unsigned char *const *from, uint32_t skip, uint32_t part,
+                    ts_err err) {
+  static const char *const what = "write rows to";
+  const cl_mem buffers[] = {d->pool, d->up};
+  const uint32_t numbers[] = {n, part / 4};
+  int32_t status;
+  uint64_t *at = ts_opencl_map(d, n * (sizeof *at + part), what, &status, err);
+  if (at == NULL) return status;
+  unsigned char *bytes = (unsigned char *)(at + n);
+  for (uint32_t i = 0; i < n; i++) {
+    at[i] = ts_opencl_at(d, rows[i]) + skip / sizeof(uint32_t);
+    memcpy(bytes + (uint64_t)i * part, from[i] + skip, part);
+  }
+  status = ts_opencl_unmap(d, at, what, err);
+  return status == TS_OK ? ts_opencl_start(d, TS_SCATTER, buffers, numbers, n, ts_opencl_lanes(d, part / 4), what, err) : status;
+}
+
+static int32_t opencl_write(ts_tier *tier, uint32_t n, void *const *rows, const unsigned char *const *from, uint32_t bytes,
+                            ts_err err) {
+  ts_opencl *d = tier->state;
+  const uint32_t most_part = (uint32_t)((d->up_bytes - sizeof(uint64_t)) & ~UINT64_C(3));
+  int32_t status = TS_OK;
+  pthread_mutex_lock(&d->lock);
+  for (uint32_t skip = 0, part; status == TS_OK && skip < bytes; skip += part) {
+    part = TS_MIN(bytes - skip, most_part);
+    const uint32_t most = (uint32_t)(d->up_bytes / (sizeof(uint64_t) + part));
+    for (uint32_t first = 0; status == TS_OK && first < n; first += most)
+      status = send(d, TS_MIN(n - first, most), rows + first, from + first, skip, part, err);
+  }
+  pthread_mutex_unlock(&d->lock);
+  return status;
+}
+
+static int32_t opencl_copy(ts_tier *tier, void *to, const void *from, uint32_t bytes, ts_err err) {
+  ts_opencl *d = tier->state;
+  pthread_mutex_lock(&d->lock);
+  const cl_int code = d->cl.EnqueueCopyBuffer(d->queue, d->pool, d->pool, ts_opencl_at(d, from) * 4, ts_opencl_at(d, to) * 4,
+                                              bytes, 0, NULL, NULL);
+  pthread_mutex_unlock(&d->lock);
+  return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "move a row on", err);
+}
+
+static const ts_tier_device_ops device = {.read = opencl_read,
+                                          .widen = opencl_widen,
+                                          .write = opencl_write,
+                                          .copy = opencl_copy,
+                                          .try_steps = ts_opencl_try,
+                                          .step = ts_opencl_step};
+
+const ts_tier_ops ts_hbm_opencl_tier = {.type = "HBM_OPENCL",
+                                        .place = "HBM",
+                                        .write_op = TS_MEDIA_WRITE_CACHED,
+                                        .open = opencl_open,
+                                        .close = opencl_close,
+                                        .take = opencl_take,
+                                        .give_back = opencl_give_back,
+                                        .describe = opencl_describe,
+                                        .device = &device};
