@@ -11,7 +11,7 @@ import { allDram, freeSoftware, smallCache } from "../../../models/simulation/nu
 import type { Stretch } from "../../../models/simulation/native_options.ts";
 import { demandCache, simulateCase } from "../../../models/simulation/simulate_case.ts";
 import type { ResolvedSimulation } from "../../../models/simulation/simulation.ts";
-import { assert } from "../../assert.ts";
+import { assert, assertEquals } from "../../assert.ts";
 
 const SCENARIOS = new URL("../../../scenarios/", import.meta.url);
 
@@ -132,5 +132,24 @@ Deno.test("what shipped simulations ask their media, 2 to 64 threads get no less
       const where = `${media}, ${JSON.stringify(query)}: ${one} B/s, ${rate} with ${i + 1} times the threads`;
       assert(rate >= least * (1 - 1e-9), where);
     });
+  }
+});
+
+Deno.test("what the paper's software costs moves PMem-OE: without it, and with that of its baseline cache", async () => {
+  const simulation = await loadSimulation(new URL("paper-openembedding.jsonc", SCENARIOS));
+  const all = await simulatedCases({ ...simulation, steps: 2, warmup: 2 });
+  // The first three: then the law's skew is varied.
+  const cases = all.filter(({ configuration }) => configuration === "pmem-oe").slice(0, 3);
+  const workers = cases.map((one) => one.simulation.cluster.workers);
+  assertEquals(workers, [4, 8, 16]);
+  for (const one of cases) {
+    const speed = await speedOf(one), at = one.simulation.cluster.workers;
+    const free = await speedOf(changed(one, freeSoftware)) / speed;
+    const { "ori-cache": ori } = one.simulation.configurations;
+    assert(ori !== undefined);
+    const dearer = await speedOf({ ...one, set: { ...one.set, software: ori.software } }) / speed;
+    // With four GPUs all of it is hidden behind the dense layers.
+    assert(at === 4 ? free >= 1 : free > 1.01, `${at} GPUs: ${free} without software`);
+    assert(dearer < 0.95, `${at} GPUs: ${dearer} with the software of Ori-Cache`);
   }
 });
