@@ -133,7 +133,9 @@ export function priceCases<T extends PriceableCase>(
         ? cheapest(need.need.memoryMode ? forMemoryMode : machines, need.need, byName.get(name), traffic)
         : "why" in named
         ? undefined
-        : named;
+        : traffic === undefined
+        ? named
+        : cheapest([named.instance], need.need, byName.get(name), traffic);
       if (offer !== undefined) choices.set(name, { ...need, offer });
     }
     const total = [...choices.values()].reduce((sum, { offer }) => sum + offer.pricePerHour, 0);
