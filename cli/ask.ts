@@ -48,7 +48,7 @@ const PREFIXES: Readonly<Record<string, number>> = { "": 1, k: 1e3, M: 1e6, G: 1
 
 /** `500k/s`, `20ms`, or both with a comma between. */
 export function targetOf(text: string): PlanFile["target"] {
-  const found: PlanFile["target"] = {};
+  let found: PlanFile["target"] = {};
   for (const word of text.split(",")) {
     const rate = /^([\d.]+)\s*([kMG]?)\/s$/.exec(word.trim());
     const step = /^([\d.]+)\s*ms$/.exec(word.trim());
@@ -58,8 +58,7 @@ export function targetOf(text: string): PlanFile["target"] {
         `Cannot aim at "${word}": expected samples a second such as 500k/s, or a p99 step such as 20ms`,
       );
     }
-    if (rate !== null) found.samplesPerSecond = value;
-    else found.p99Ms = value;
+    found = { ...found, ...(rate !== null ? { samplesPerSecond: value } : { p99Ms: value }) };
   }
   return found;
 }

@@ -16,9 +16,9 @@ export function simulationTemplate(name: string, schema: string): string {
   "workload": {
     "batch": 4096, // samples of one worker's step
     "tables": [
-      // "slots": 1 for Adagrad, 2 for Adam. A profile ("tierbench list", or made of your keys by "tierbench profile"), or
-      // a law: "law": { "s": 1.05, "q": 10 } for (rank + q)^-s.
-      { "name": "ids", "rows": 100000000, "dim": 64, "slots": 1, "lookups": 26, "profile": "oe-retail" }
+      // The words of plans. "profile": one that ships ("tierbench list"), the path of yours ("tierbench profile"), or
+      // { "s": 1.05, "q": 10 } for (rank + q)^-s.
+      { "name": "ids", "rows": 100000000, "dim": 64, "optimizer": "adagrad", "lookups": 26, "profile": "oe-retail" }
     ]
   },
 
@@ -39,6 +39,9 @@ export function simulationTemplate(name: string, schema: string): string {
     "cxl": { "mode": "cxl", "tiers": [{ "media": "ddr5-4800-8ch", "size": "8 GB" }, { "media": "cxl-type3-ddr4" }] },
     "ssd": { "mode": "ssd", "tiers": [{ "media": "ddr5-4800-8ch", "size": "8 GB" }, { "media": "nvme-tlc" }] }
   },
+
+  // What must be met, as in plans; the report says which configurations do:
+  "target": { "samplesPerSecond": 500000 },
 
   // Every combination of these is a case, for example:
   "studies": [{ "name": "batches", "vary": { "workload.batch": [2048, 8192] } }],

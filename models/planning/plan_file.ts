@@ -12,6 +12,7 @@ import { SIZE_PATTERN } from "../../base/units.ts";
 import * as v from "../../base/valibot.ts";
 import type { MachineCost } from "../costs/machine_cost.ts";
 import { machineCostSchema } from "../costs/machine_cost_schema.ts";
+import { type Target, targetSchema } from "../simulation/target.ts";
 import { type RowOptimizer, RULES } from "../workloads/row_bytes.ts";
 
 /** What updates a table of a plan; `none` is a table that is served only. */
@@ -93,7 +94,7 @@ export interface PlanFile {
    * What must be met, at least one of: training samples a second at least, milliseconds of the slowest step in a
    * hundred at most, US dollars an hour at most.
    */
-  target: { samplesPerSecond?: number; p99Ms?: number; dollarsPerHour?: number };
+  target: Target;
   /** Date of the prices. Default "2026-11". */
   prices?: string;
   /** What trains beside the machines that hold the tables. */
@@ -301,14 +302,7 @@ export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
   )),
   allReduce: v.exactOptional(described(size, "Bytes of dense weights that workers exchange in a step. Default 0.")),
   target: described(
-    v.pipe(
-      v.strictObject({
-        samplesPerSecond: v.exactOptional(real("At least so many samples a second.", 1e-3, 1e12)),
-        p99Ms: v.exactOptional(real("The slowest step in a hundred takes at most so many milliseconds.", 1e-6, 1e9)),
-        dollarsPerHour: v.exactOptional(real("At most so many US dollars an hour.", 1e-6, 1e12)),
-      }),
-      v.check((target) => Object.keys(target).length > 0, "expected samplesPerSecond, p99Ms or dollarsPerHour"),
-    ),
+    targetSchema,
     "What must be met: the cheapest machines that do win. With a budget alone, the fastest within it.",
   ),
   prices: v.exactOptional(described(date, 'Date of the prices: the latest the book has by then. Default "2026-11".')),

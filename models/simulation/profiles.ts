@@ -65,7 +65,12 @@ export async function withProfiles<T extends Simulation | ResolvedSimulation>(
   const tables: SimulatedTable[] = [];
   for (const [i, { profile, ...table }] of written.workload.tables.entries()) {
     try {
-      tables.push(profile === undefined ? table : { ...table, law: await lawOf(profile, directory) });
+      const law = profile === undefined
+        ? undefined
+        : typeof profile === "object" && "s" in profile
+        ? profile
+        : await lawOf(profile, directory);
+      tables.push(law === undefined ? table : { ...table, law });
     } catch (error) {
       if (!(error instanceof ProfileError || error instanceof Deno.errors.NotFound)) throw error;
       throw new ScenarioError([{ path: ["workload", "tables", i, "profile"], message: error.message }]);

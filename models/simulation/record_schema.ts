@@ -22,6 +22,7 @@ import {
   text,
   word,
 } from "../../base/record_parts.ts";
+import { targetSchema } from "./target.ts";
 import { machineCostSchema, priceDate } from "../costs/machine_cost_schema.ts";
 import * as v from "../../base/valibot.ts";
 import { NULL_NAMES, type SimulationRecord } from "./record.ts";
@@ -56,6 +57,7 @@ const scenario = object({
     cores: figure,
     network: maybe(object({ bandwidth: figure, latency: figure })),
   }),
+  target: maybe(targetSchema),
   configurations: mapOf(object({
     machine: maybe(machineCostSchema),
     mode: maybe(word(...MODES)),

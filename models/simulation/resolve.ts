@@ -18,6 +18,7 @@ import type {
   SimulatedTier,
   Simulation,
 } from "./simulation.ts";
+import { RULES } from "../workloads/row_bytes.ts";
 import { bytesPerSecond, seconds } from "./units.ts";
 
 /** How rows of tiers below the first are written, and what they are rounded to: 256 B is Optane's media granule. */
@@ -34,6 +35,12 @@ const BELOW: Readonly<Record<Mode, { readonly store: "cached" | "nt"; readonly r
 /** Reads of one call that SSDHASH keeps on their way. */
 const SSD_DEPTH = 128;
 
+/** Optimizer states of a row, each as wide as the weights. */
+function slotsOf({ optimizer, slots = 1 }: Pick<SimulatedTable, "optimizer" | "slots">): number {
+  if (optimizer === undefined) return slots;
+  return optimizer === "none" ? 0 : RULES[optimizer].vectors;
+}
+
 function resolveTable(table: SimulatedTable): ResolvedTable {
   const { law } = table;
   if (law === undefined) throw new TypeError(`Cannot use the table "${table.name}": expected a law, found none`);
@@ -42,8 +49,8 @@ function resolveTable(table: SimulatedTable): ResolvedTable {
     count: table.count ?? 1,
     rows: table.rows,
     dim: table.dim,
-    dtype: table.dtype ?? "f32",
-    slots: table.slots ?? 1,
+    dtype: table.dtype === "bf16" ? "bf16" : "f32",
+    slots: slotsOf(table),
     overhead: table.overhead ?? 16,
     lookups: table.lookups,
     law,
@@ -175,6 +182,7 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
       Object.entries(configurations).map(([name, one]) => [name, resolveConfiguration(one as SimulatedConfiguration)]),
     ),
     ...(written.cost === undefined ? {} : { cost: written.cost }),
+    ...(written.target === undefined ? {} : { target: written.target }),
     studies: (written.studies ?? [{ name: "all" }]).map((study) => ({
       name: study.name,
       configurations: [...study.configurations ?? names],

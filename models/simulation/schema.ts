@@ -10,7 +10,16 @@ import { machineCostSchema, priceDate } from "../costs/machine_cost_schema.ts";
 import { described, flag, real, whole } from "../../base/schema_parts.ts";
 import { SIZE_PATTERN } from "../../base/units.ts";
 import * as v from "../../base/valibot.ts";
-import { HITS_METHODS, METRICS, MODES, RANGED_FIELDS, SIMULATED_POLICIES, type Simulation } from "./simulation.ts";
+import { targetSchema } from "./target.ts";
+import {
+  HITS_METHODS,
+  METRICS,
+  MODES,
+  RANGED_FIELDS,
+  SIMULATED_OPTIMIZERS,
+  SIMULATED_POLICIES,
+  type Simulation,
+} from "./simulation.ts";
 import { DURATION_FORM, DURATION_TEXT, RATE_FORM, RATE_TEXT } from "./units.ts";
 
 const optional = v.exactOptional;
@@ -62,8 +71,14 @@ const table = v.strictObject({
   count: optional(whole("Tables like this one. Default 1.", 1, 64)),
   rows: whole("Rows of the table.", 1, 2 ** 53 - 1),
   dim: whole("Weights of a row.", 1, 65_536),
-  dtype: optional(described(v.picklist(["f32", "bf16"]), 'Type of the weights. Default "f32".')),
+  dtype: optional(
+    described(v.picklist(["f32", "fp32", "bf16"]), 'Type of the weights; "fp32" is "f32". Default "f32".'),
+  ),
   slots: optional(whole("Optimizer states as wide as the weights: 1 for Adagrad, 2 for Adam. Default 1.", 0, 8)),
+  optimizer: optional(described(
+    v.picklist(SIMULATED_OPTIMIZERS),
+    "What updates the rows, as in plans: says how many slots there are, and wins over them.",
+  )),
   overhead: optional(
     whole("Bytes of a row in the first tier beside weights and states: key, links, index. Default 16.", 0, 4096),
   ),
@@ -73,7 +88,11 @@ const table = v.strictObject({
     oneOf([
       words("Name or path."),
       v.strictObject({ name: words("Name or path."), table: optional(words("The table in it.")) }),
-    ], (input) => typeof input === "string" ? 0 : 1),
+      v.strictObject({
+        s: real("Exponent of (rank + q)^-s, as in plans; 0 is uniform.", 0, 10),
+        q: optional(real("Shift; flattens the head. Default 0.", 0, 1e15)),
+      }),
+    ], (input) => typeof input === "string" ? 0 : typeof input === "object" && input !== null && "s" in input ? 2 : 1),
     "Instead of a law: a shipped profile (tierbench list), or the path of a .json file. Its rows are scaled to the table's.",
   )),
 });
@@ -346,6 +365,10 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
       trainers: optional(described(machineCostSchema, "What a machine of workersPerHost workers costs.")),
     }),
     "What machines cost beside those of the configurations.",
+  )),
+  target: optional(described(
+    targetSchema,
+    "What must be met, as in plans: the report says which configurations do, and which of those costs least.",
   )),
   studies: optional(described(
     v.array(v.strictObject({

@@ -7,6 +7,7 @@
 
 import type { Size } from "../../base/bytes.ts";
 import type { MachineCost } from "../costs/machine_cost.ts";
+import type { Target } from "./target.ts";
 import type { MatrixPoint, MatrixValue } from "../../base/matrix.ts";
 
 /** A duration such as `"150 s"`, `"20 ms"`, `"90 ns"`; a number is seconds. */
@@ -37,6 +38,11 @@ export interface LawOrigin {
 /** A shipped profile by its name, or one by the path of its file; with the table in it, where it has several. */
 export type SimulatedProfile = string | { readonly name: string; readonly table?: string };
 
+/** Optimizers whose rows have vectors alone beside the weights; `none`: rows are served. */
+export const SIMULATED_OPTIMIZERS = ["none", "sgd", "adagrad", "adam", "adamAsync", "adamW", "ftrl"] as const;
+/** One of {@linkcode SIMULATED_OPTIMIZERS}. */
+export type SimulatedOptimizer = typeof SIMULATED_OPTIMIZERS[number];
+
 /** Tables of a workload that are alike. */
 export interface SimulatedTable {
   /** Names the table in the report; tables of one `count` share it. */
@@ -47,18 +53,20 @@ export interface SimulatedTable {
   readonly rows: number;
   /** Weights of a row. */
   readonly dim: number;
-  /** Default `"f32"`. */
-  readonly dtype?: "f32" | "bf16";
+  /** Type of the weights; `"fp32"`, as plans have it, is `"f32"`. Default `"f32"`. */
+  readonly dtype?: "f32" | "fp32" | "bf16";
   /** Optimizer states, each as wide as the weights: 1 for Adagrad, 2 for Adam. Default 1. */
   readonly slots?: number;
+  /** What updates the rows, as plans have it; it says how many `slots` there are, and wins over them. */
+  readonly optimizer?: SimulatedOptimizer;
   /** Bytes that a row takes beside its weights and states: key, version, list pointers. Default 16. */
   readonly overhead?: number;
   /** Keys a sample has for this table, on average. */
   readonly lookups: number;
   /** How popular the rows are: which share of the keys each of them has; or `profile`. */
   readonly law?: Law;
-  /** A shipped profile by name, or the path of one, whose law is scaled to the table's rows. */
-  readonly profile?: SimulatedProfile;
+  /** A shipped profile by name, or the path of one, whose law is scaled to the table's rows; or, as in plans, `{ s, q }`. */
+  readonly profile?: SimulatedProfile | { readonly s: number; readonly q?: number };
 }
 
 /** What the dense part of a worker's step takes. */
@@ -396,6 +404,8 @@ export interface Simulation {
   readonly configurations: Readonly<Record<string, SimulatedConfiguration>>;
   /** What machines cost; those of the configurations say theirs. */
   readonly cost?: SimulationCost;
+  /** What must be met, as in plans: the report says which configurations do, and the cheapest of those. */
+  readonly target?: Target;
   /** Which cases there are. Default: one study of all configurations. */
   readonly studies?: readonly Study[];
   /** Differences between two configurations that are taken apart into what each part of the set-up adds. */
@@ -405,7 +415,9 @@ export interface Simulation {
 }
 
 /** A table with every default filled in. Bytes of rows follow from it. */
-export type ResolvedTable = Required<Omit<SimulatedTable, "profile">>;
+export type ResolvedTable =
+  & Required<Omit<SimulatedTable, "profile" | "optimizer" | "dtype">>
+  & { readonly dtype: "f32" | "bf16" };
 
 /** A tier with every default filled in. Sizes in bytes, times in seconds. */
 export interface ResolvedTier {
@@ -533,6 +545,8 @@ export interface ResolvedSimulation {
   readonly configurations: Readonly<Record<string, ResolvedSimulatedConfiguration>>;
   /** What machines cost; absent if nothing is written. */
   readonly cost?: SimulationCost;
+  /** What must be met; absent if nothing is written. */
+  readonly target?: Target;
   /** Which cases there are; each study names its configurations, the values of its fields, and perhaps a baseline. */
   readonly studies: readonly (Required<Omit<Study, "baseline">> & Pick<Study, "baseline">)[];
   /** Pairs of configurations, at a point, whose difference is taken apart. */

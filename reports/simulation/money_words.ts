@@ -16,6 +16,8 @@ export interface PricedCase {
   readonly point: Readonly<Record<string, string | number | boolean>>;
   readonly money?: CaseMoney | (NoMoney & { readonly win?: WinPrice });
   readonly driveWrites?: number;
+  /** Why it misses the target; absent where it meets it, or there is none. */
+  readonly missesTarget?: string;
 }
 
 /** How the figures are written, and what they are of. */
@@ -39,7 +41,9 @@ export function moneySentences(name: string, cases: readonly PricedCase[], terms
 }
 
 function pointSentence(name: string, cases: readonly PricedCase[], { sign, bill }: MoneyTerms): string {
-  const paid = cases.filter(isPaid).sort((a, b) => a.money.perMillion - b.money.perMillion);
+  const priced = cases.filter(isPaid);
+  const paid = priced.filter(({ missesTarget }) => missesTarget === undefined)
+    .sort((a, b) => a.money.perMillion - b.money.perMillion);
   const reasons = cases.flatMap(({ configuration, money }) =>
     money === undefined || "perHour" in money ? [] : [`${configuration}: ${reasonText(money, sign)}`]
   );
@@ -47,8 +51,17 @@ function pointSentence(name: string, cases: readonly PricedCase[], { sign, bill 
   const [first] = cases;
   const point = first === undefined ? "" : first.label.slice(first.configuration.length).trim();
   const where = `${name}${point === "" ? "" : `, at ${point}`}`;
-  if (best === undefined) return `${where}: ${[...new Set(reasons)].join("; ")}`;
+  const missed = cases.flatMap(({ configuration, missesTarget }) =>
+    missesTarget === undefined ? [] : [`${configuration} misses the target: ${missesTarget}`]
+  );
+  if (best === undefined) {
+    const nothing = priced.length === 0 ? [] : ["nothing that has a price meets the target"];
+    return `${where}: ${[...nothing, ...missed, ...new Set(reasons)].join("; ")}`;
+  }
   const { money } = best;
+  const verb = others.length === 0
+    ? missed.length === 0 ? "costs" : "meets the target and costs"
+    : `costs least${missed.length === 0 ? "" : " of what meets the target"}`;
   const whole = bill === "whole"
     ? `the whole bill${money.trainers === undefined ? "" : ", trainers included"}`
     : "the servers alone";
@@ -56,9 +69,7 @@ function pointSentence(name: string, cases: readonly PricedCase[], { sign, bill 
   const overlapping = others.filter((one) => overlaps(one, best) === true);
   const open = paid.filter((one) => one.money.band === undefined);
   return [
-    `${where}: ${best.configuration} ${others.length === 0 ? "costs" : "costs least"}, ${
-      significant(money.perMillion)
-    } ${sign} a ` +
+    `${where}: ${best.configuration} ${verb}, ${significant(money.perMillion)} ${sign} a ` +
     `million samples${bandText(money)}, ${significant(money.perHour)} ${sign} an hour or ${
       significant(money.perMonth)
     } a ` +
@@ -68,6 +79,7 @@ function pointSentence(name: string, cases: readonly PricedCase[], { sign, bill 
     ...(open.length === 0 || others.length === 0
       ? []
       : [`${listText(open.map(nameOf))} ${open.length === 1 ? "has" : "have"} no band, so the order is not sure`]),
+    ...missed,
     ...reasons,
   ].join("; ");
 }

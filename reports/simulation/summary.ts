@@ -25,6 +25,7 @@ import { pricesIn } from "../../models/costs/machine_cost.ts";
 import { DOLLARS } from "../../models/costs/currency.ts";
 import { listText } from "../text/format.ts";
 import { answersOf } from "./answer.ts";
+import { missText, targetSentence } from "./target_words.ts";
 
 /** What a null model takes away, in words. */
 export const NULL_WORDS: Readonly<Record<NullName, string>> = {
@@ -60,6 +61,8 @@ export interface StudyCase extends SimulatedRecord {
   readonly money?: CaseMoney | (NoMoney & { readonly win?: WinPrice });
   /** Writes of a server's drives in a day, as multiples of their capacity; absent without drives of a known size. */
   readonly driveWrites?: number;
+  /** Why it misses the target; absent where it meets it, or there is none. */
+  readonly missesTarget?: string;
 }
 
 /** Cases of one study. */
@@ -227,7 +230,10 @@ function sentencesOf(
     const baseline = run.scenario.studies.find(({ name }) => name === study.name)?.baseline;
     return { ...study, ...(baseline === undefined ? {} : { baseline }) };
   }));
-  const sentences = [...money, ...speeds];
+  const targets = run.scenario.target === undefined
+    ? []
+    : studies.map(({ name, cases }) => targetSentence(name, cases));
+  const sentences = [...money, ...targets, ...speeds];
   if (accuracy === undefined) return sentences;
   const { figures, within, meanAbsolute, worst, order, nulls, coverage } = accuracy;
   const kept = order === undefined
@@ -326,12 +332,15 @@ export function summariseSimulation(result: SimulationResult, options: SummaryOp
       name,
       cases: own.map((one, i) => {
         const writes = priced && driveWrites(run.scenario, one, priced.prices);
+        const { target } = run.scenario;
+        const misses = target && missText(target, one, costs?.[i], priced?.prices);
         return {
           ...one,
           relative: unit / one.samplesPerSecond,
           label: labelOf(one, varied),
           ...(costs?.[i] === undefined ? {} : { money: costs[i] }),
           ...(writes === undefined ? {} : { driveWrites: writes }),
+          ...(misses === undefined ? {} : { missesTarget: misses }),
         };
       }),
     };
