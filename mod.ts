@@ -327,6 +327,7 @@ export { runSimulation, type RunSimulationOptions } from "./models/simulation/ru
 export { isSimulationResult, parseSimulationResult, readSimulation } from "./models/simulation/result.ts";
 export type { TraceReplay } from "./models/simulation/exact_hits.ts";
 export { RANGED_FIELDS } from "./models/simulation/simulation.ts";
+export type { Target } from "./models/simulation/target.ts";
 export { type SimulatedCase, simulatedCases } from "./models/simulation/cases.ts";
 export type {
   AskedQuestion as SimulatedQuestion,
@@ -364,6 +365,7 @@ export type {
   ResolvedTable as ResolvedSimulatedTable,
   ResolvedTier,
   SimulatedConfiguration,
+  SimulatedOptimizer,
   SimulatedPolicy,
   SimulatedProfile,
   SimulatedTable,

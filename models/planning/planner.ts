@@ -141,7 +141,7 @@ function bestOn(
   const smallest = first(affordable, (hosts) => placedOn(hosts) !== undefined);
   if (smallest === undefined) {
     const place = capacityText(machine, request);
-    const enough = first(MOST_HOSTS, (hosts) => placeOn(machine, hosts, request) !== undefined);
+    const enough = first(MOST_HOSTS, (hosts) => placedByStore(machine, hosts, request) !== undefined);
     return {
       found: undefined,
       met: false,
@@ -217,12 +217,21 @@ function placeOn(machine: PlanMachine, hosts: number, request: PlanRequest): Opt
   return ways.length <= 1 ? ways[0] : fastest(ways, machine, hosts, request);
 }
 
+/** The store's best choice that fits. No step is priced for it, so that there may be any number of hosts. */
+function placedByStore(
+  machine: PlanMachine,
+  hosts: number,
+  { tables, overhead }: PlanRequest,
+): Option[] | undefined {
+  const limits = machine.tiers.map(({ bytes }) => bytes);
+  const points = machine.tiers.length > 2 ? GRID_OF_TWO : GRID;
+  return allocate(tables.map((table) => optionsOf(table, machine, overhead, hosts, points)), limits);
+}
+
 /** The store's best choice that fits, and the kernel's best weights. */
 function placedBySettings(machine: PlanMachine, hosts: number, request: PlanRequest): Option[][] {
   const { tables, overhead } = request;
-  const limits = machine.tiers.map(({ bytes }) => bytes);
-  const points = machine.tiers.length > 2 ? GRID_OF_TWO : GRID;
-  const choices = allocate(tables.map((table) => optionsOf(table, machine, overhead, hosts, points)), limits);
+  const choices = placedByStore(machine, hosts, request);
   const dealt = fastest(interleaved(tables, machine, overhead, hosts), machine, hosts, request);
   return [choices === undefined ? undefined : fill(choices, machine, hosts, request), dealt]
     .filter((one) => one !== undefined);

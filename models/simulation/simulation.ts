@@ -38,10 +38,18 @@ export interface LawOrigin {
 /** A shipped profile by its name, or one by the path of its file; with the table in it, where it has several. */
 export type SimulatedProfile = string | { readonly name: string; readonly table?: string };
 
-/** Optimizers whose rows have vectors alone beside the weights; `none`: rows are served. */
-export const SIMULATED_OPTIMIZERS = ["none", "sgd", "adagrad", "adam", "adamAsync", "adamW", "ftrl"] as const;
-/** One of {@linkcode SIMULATED_OPTIMIZERS}. */
-export type SimulatedOptimizer = typeof SIMULATED_OPTIMIZERS[number];
+/** An optimizer whose rows have vectors alone beside the weights; `none`: rows are served. */
+export type SimulatedOptimizer = "none" | "sgd" | "adagrad" | "adam" | "adamAsync" | "adamW" | "ftrl";
+/** Every {@linkcode SimulatedOptimizer}. */
+export const SIMULATED_OPTIMIZERS: readonly SimulatedOptimizer[] = [
+  "none",
+  "sgd",
+  "adagrad",
+  "adam",
+  "adamAsync",
+  "adamW",
+  "ftrl",
+];
 
 /** Tables of a workload that are alike. */
 export interface SimulatedTable {
