@@ -572,7 +572,7 @@ TS_API int32_t ts_ranks_describe(ts_ranks *ranks, char *out, uint64_t cap, uint6
  * one rank alone, which are not those of ts_trainer_open; micro_batch, 1, 2, 4 or 8, leaves them as they are. Keys that wait for
  * their row are counted once a batch for all columns of a table, as often as they occur. Not over ranks: deterministic 0,
  * admission by bloom (keys of other ranks share its counters), ranks_ahead rows with expiry or record_version (rows would have the
- * date of the step before). A call of train or evaluate that one rank's `control` cancels ends on all ranks, with TS_ECANCELLED
+ * date of the step before). A call of fill, train or evaluate that one rank's `control` cancels ends on all ranks, with TS_ECANCELLED
  * and the number of that rank. The ranks must outlive the trainer.
  * Errors: those of ts_trainer_open, on all ranks the one of the lowest rank that has one; TS_EINVAL, where ranks differ in their
  * options, data or library. */

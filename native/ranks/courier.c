@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct ts_courier {
   pthread_t thread;
@@ -37,7 +38,11 @@ int32_t ts_courier_open(ts_courier **out, ts_err err) {
   *out = NULL;
   if (c == NULL) return ts_fail(err, TS_ENOMEM, "Cannot train over ranks: out of memory");
   pthread_mutex_init(&c->lock, NULL);
-  pthread_cond_init(&c->changed, NULL);
+  pthread_condattr_t clock;
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_cond_init(&c->changed, &clock);
+  pthread_condattr_destroy(&clock);
   if (pthread_create(&c->thread, NULL, work, c) == 0) {
     *out = c;
     return TS_OK;
@@ -76,6 +81,19 @@ void ts_courier_wait(ts_courier *c) {
     c->times.waited_ns += ts_now_ns() - start;
   }
   pthread_mutex_unlock(&c->lock);
+}
+
+bool ts_courier_wait_for(ts_courier *c, uint64_t ns) {
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  const uint64_t at = (uint64_t)end.tv_nsec + ns;
+  end.tv_sec += (time_t)(at / 1000000000u);
+  end.tv_nsec = (long)(at % 1000000000u);
+  pthread_mutex_lock(&c->lock);
+  while (c->errand != NULL && pthread_cond_timedwait(&c->changed, &c->lock, &end) == 0) continue;
+  const bool done = c->errand == NULL;
+  pthread_mutex_unlock(&c->lock);
+  return done;
 }
 
 ts_courier_times ts_courier_count(ts_courier *c) {

@@ -16,6 +16,9 @@ void ts_courier_begin(ts_courier *courier, ts_errand *errand, void *context);
 /* Returns once it is done; at once where none was begun. What it wrote is seen. */
 void ts_courier_wait(ts_courier *courier);
 
+/* Waits at most so many nanoseconds; whether it is done. Such waiting is not counted. */
+bool ts_courier_wait_for(ts_courier *courier, uint64_t ns);
+
 /* Since it was opened: nanoseconds of errands, and of waiting for them. */
 typedef struct ts_courier_times {
   uint64_t busy_ns, waited_ns;

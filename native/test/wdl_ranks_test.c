@@ -23,7 +23,9 @@ typedef struct job_plan {
   const char *more; /* "key=value key=value" */
   const char *odd;  /* the same for the last rank alone */
   bool cancelled;   /* the last rank's calls */
-  bool scores;      /* it trains not, but scores */
+  bool scores;      /* that call scores, instead of training */
+  bool fills;       /* or fills */
+  bool older;       /* the last rank has another version of the library */
   place places[3];  /* of ranks 0, 1, 2, 3 = 0, ... */
   uint32_t kinds;
 } job_plan;
@@ -65,6 +67,7 @@ static int32_t open_store(const member *m, ts_store **store, outcome *o) {
 static int32_t train(const member *m, ts_store *store, ts_trainer *t, outcome *o) {
   uint64_t control[TS_CONTROL_WORDS] = {0};
   if (m->plan->cancelled && m->number + 1 == m->plan->ranks) control[TS_CONTROL_CANCEL] = 1;
+  if (m->plan->cancelled && m->plan->fills) return ts_trainer_fill(t, control, o->text, sizeof o->text);
   if (m->plan->cancelled)
     return m->plan->scores ? ts_trainer_evaluate(t, test_file, 700, o->scores, control, o->text, sizeof o->text)
                            : ts_trainer_train(t, 0, m->plan->steps, NULL, NULL, &o->loss, control, o->text, sizeof o->text);
@@ -80,8 +83,19 @@ static int32_t train(const member *m, ts_store *store, ts_trainer *t, outcome *o
   return status == TS_OK ? ts_trainer_digest(t, &o->digest, o->text, sizeof o->text) : status;
 }
 
+/* The library's own, but on threads that are of another version (see the Makefile). */
+int32_t __real_ts_version(char *out, uint64_t cap, uint64_t *needed);
+int32_t __wrap_ts_version(char *out, uint64_t cap, uint64_t *needed);
+static _Thread_local bool older;
+int32_t __wrap_ts_version(char *out, uint64_t cap, uint64_t *needed) {
+  const int32_t status = __real_ts_version(out, cap, needed);
+  if (older) snprintf(out, cap, "0.0.1");
+  return status;
+}
+
 static void *run_rank(void *argument) {
   member *m = argument;
+  older = m->plan->older && m->number + 1 == m->plan->ranks;
   outcome *o = &m->result;
   const ts_ranks_ops ops = memory_ops(m->job, m->number);
   ts_ranks *ranks = NULL;
@@ -410,6 +424,8 @@ static void failures_reach_all(void) {
   expect_error("diverged", (job_plan){.ranks = 2, .more = "model=deepfm deep_optimizer=sgd deep_learning_rate=1e6", .places = {dram}},
                TS_EDIVERGED, "diverged");
   expect_error("micro-batches", (job_plan){.ranks = 2, .more = "micro_batch=3", .places = {dram}}, TS_EINVAL, "micro_batch 3");
+  expect_error("other version", (job_plan){.ranks = 2, .older = true, .places = {dram}}, TS_EINVAL,
+               "rank 1 has another configuration, data or library than rank 0");
   expect_error("other admission", (job_plan){.ranks = 4, .odd = "admission=counter admission.frequency=2", .places = {dram}}, TS_EINVAL,
                "rank 3 has another configuration, data or library than rank 0");
   expect_error("ahead twice", (job_plan){.ranks = 2, .more = "async_embedding=1 ranks_ahead=rows", .places = {dram}}, TS_EINVAL, "async_embedding sends all rows ahead");
@@ -426,6 +442,8 @@ static void a_cancelled_rank_ends_all(void) {
                "Training was cancelled by rank 3 of 4 after 1 of 30 steps");
   expect_error("cancelled server", (job_plan){.ranks = 3, .servers = 1, .more = "ranks_ahead=rows", .cancelled = true, .places = {dram}}, TS_ECANCELLED,
                "Training was cancelled by rank 2 of 3 after 1 of 30 steps");
+  expect_error("filling", (job_plan){.ranks = 4, .cancelled = true, .fills = true, .places = {dram}}, TS_ECANCELLED,
+               "Rank 3 of 4: Filling the tables was cancelled");
   expect_error("scores", (job_plan){.ranks = 2, .cancelled = true, .scores = true, .places = {dram}}, TS_ECANCELLED,
                "The evaluation was cancelled by rank 1 of 2");
 }

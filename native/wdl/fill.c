@@ -2,6 +2,7 @@
  * an imported train file. */
 #include "store/batches.h"
 #include "base/control.h"
+#include "base/sync_point.h"
 #include "wdl/input/criteo_field.h"
 #include "wdl/input/key_set.h"
 #include "wdl/input/planted.h"
@@ -16,6 +17,7 @@
 typedef struct filling {
   ts_trainer *trainer;
   uint64_t *control;
+  atomic_bool ended; /* over ranks: another one was cancelled or has failed */
 } filling;
 
 /* One table's keys and the place for their rows. */
@@ -28,6 +30,8 @@ static int32_t create_rows(filling *f, uint32_t table, chunk *k, uint64_t n) {
   ts_trainer *t = f->trainer;
   ts_err err = ts_trainer_part_err(t, table);
   if (ts_control_cancelled(f->control)) return ts_fail(err, TS_ECANCELLED, "Filling the tables was cancelled");
+  TS_SYNC("fill:before_rows");
+  if (atomic_load_explicit(&f->ended, memory_order_relaxed)) return ts_fail(err, TS_ECANCELLED, "Filling the tables was ended");
   uint64_t mine = n;
   if (t->over != NULL) { /* those of this rank */
     mine = 0;
@@ -100,6 +104,50 @@ static void fill_table(void *context, uint32_t table) {
   free(k);
 }
 
+static void fill_tables(void *context) {
+  filling *f = context;
+  ts_pool_run(f->trainer->pool, f->trainer->options.tables.count, fill_table, f);
+}
+
+/* Not that of another rank, by which this one was ended. */
+static int32_t failure_of(const filling *f, ts_err err) {
+  const ts_trainer *t = f->trainer;
+  for (uint32_t i = 0; i < t->options.tables.count; i++) {
+    const int32_t status = t->part_status[i];
+    if (status != TS_OK && (status != TS_ECANCELLED || ts_control_cancelled(f->control)))
+      return ts_fail(err, status, "%s", t->part_message[i]);
+  }
+  return TS_OK;
+}
+
+/* What a rank tells of its filling. */
+enum { UNDER_WAY, DONE, FAILED };
+#define TELL_NS 200000000u /* so often, while it is under way */
+
+/* Ranks take different times, so they tell each other how it goes while they fill: one that is cancelled, or whose store is full,
+ * ends the others within two rounds. */
+static int32_t fill_over_ranks(filling *f, ts_err err) {
+  ts_trainer *t = f->trainer;
+  ts_ranks *ranks = t->over->ranks;
+  ts_courier *filler = NULL;
+  uint32_t all[TS_MOST_RANKS], mine = UNDER_WAY, left = 1;
+  int32_t status = ts_rank_agree(t, ts_courier_open(&filler, err), err);
+  if (status == TS_OK) ts_courier_begin(filler, fill_tables, f);
+  while (status == TS_OK && left > 0) {
+    if (ts_courier_wait_for(filler, TELL_NS)) mine = failure_of(f, (ts_err){NULL, 0}) == TS_OK ? DONE : FAILED;
+    status = ts_ranks_gather(ranks, &mine, sizeof mine, all, err);
+    left = 0;
+    for (uint32_t i = 0; i < ranks->ops.size && status == TS_OK; i++) {
+      left += all[i] == UNDER_WAY;
+      if (all[i] == FAILED) atomic_store_explicit(&f->ended, true, memory_order_relaxed);
+    }
+    if (mine == UNDER_WAY && atomic_load_explicit(&f->ended, memory_order_relaxed)) TS_SYNC("fill:ended");
+  }
+  if (status != TS_OK) atomic_store_explicit(&f->ended, true, memory_order_relaxed);
+  ts_courier_close(filler);
+  return status == TS_OK ? ts_rank_agree(t, failure_of(f, err), err) : status;
+}
+
 int32_t ts_trainer_fill(ts_trainer *t, uint64_t *control, char *err_text, uint32_t err_cap) {
   ts_err err = {err_text, err_cap};
   if (t == NULL) return ts_fail(err, TS_EINVAL, "Cannot fill the tables: a trainer is needed");
@@ -111,13 +159,10 @@ int32_t ts_trainer_fill(ts_trainer *t, uint64_t *control, char *err_text, uint32
     for (uint32_t c = 0; c < tables->plans[i].count; c++)
       total += t->data.header.cardinality[tables->plans[i].columns[c]];
   ts_control_start(control, total);
-  filling f = {t, control};
+  filling f = {.trainer = t, .control = control};
   memset(t->part_status, 0, sizeof t->part_status);
-  ts_pool_run(t->pool, tables->count, fill_table, &f);
-  int32_t status = TS_OK;
-  for (uint32_t i = 0; i < tables->count && status == TS_OK; i++)
-    if (t->part_status[i] != TS_OK) status = ts_fail(err, t->part_status[i], "%s", t->part_message[i]);
-  status = ts_rank_agree(t, status, err);
+  if (!ts_trainer_is_one_of_many(t)) fill_tables(&f);
+  const int32_t status = ts_trainer_is_one_of_many(t) ? fill_over_ranks(&f, err) : failure_of(&f, err);
   if (status != TS_OK) return status;
   ts_control_set(control, total);
   return TS_OK;

@@ -17,6 +17,10 @@ export interface RankTask {
   readonly storages: readonly ("DRAM" | "DRAM_PMEM" | "DRAM_SSDHASH")[];
   /** Prints "training" to the standard error before the first step. */
   readonly tells?: boolean;
+  /** The rank whose training is cancelled while it is under way; then ranks end by themselves, and say why. */
+  readonly cancels?: number;
+  /** Bytes of rows that the store of rank 1 has room for. */
+  readonly sizeOfRank1?: number;
   /** Goes on from the newest checkpoint there, commits one after `every` steps of the others, until `steps` are trained. */
   readonly checkpoints?: { readonly path: string; readonly every: number; readonly restore: boolean };
   /** Of that number says "written" when each rank's share is on the disk, and commits nothing. */
@@ -37,11 +41,15 @@ export interface RankResult {
 }
 
 /** Trains, with checkpoints if the task has some; the mean loss since the last of them, or in all. */
-async function trainOn(trainer: WdlTrainer, { steps, checkpoints, stopsAt }: RankTask): Promise<number> {
+async function trainOn(
+  trainer: WdlTrainer,
+  { steps, checkpoints, stopsAt }: RankTask,
+  run: { readonly signal?: AbortSignal },
+): Promise<number> {
   let loss = NaN;
   for (let number = 1; trainer.step < steps; number++) {
     const some = Math.min(checkpoints?.every ?? steps, steps - trainer.step);
-    loss = (await trainer.train(some)).loss;
+    loss = (await trainer.train(some, run)).loss;
     if (checkpoints === undefined || trainer.step === steps) continue;
     const checkpoint = trainer.checkpoint({ path: checkpoints.path });
     await checkpoint.write();
@@ -61,14 +69,17 @@ async function train(task: RankTask, ranks: Ranks): Promise<RankResult> {
     ? {}
     : { size: [200_000, 64_000_000], sizeCounts: "rows", path: task.folder } as const;
   const pmem = storage === "DRAM_PMEM" ? { pmem: "libpmem" } as const : {};
-  using store = EmbeddingStore.open({ storage, seed: 5, ...tiers, ...pmem });
+  const small = rank === 1 && task.sizeOfRank1 !== undefined
+    ? { size: [task.sizeOfRank1], sizeCounts: "rows" } as const
+    : {};
+  using store = EmbeddingStore.open({ storage, seed: 5, ...tiers, ...pmem, ...small });
   using trainer = WdlTrainer.open(store, task.trainer, ranks);
   const { checkpoints } = task;
   if (checkpoints?.restore === true) await trainer.restore({ path: checkpoints.path });
   else await trainer.fill();
   const from = trainer.step;
   if (task.tells === true) console.error("training");
-  const loss = await trainOn(trainer, task);
+  const loss = await trainOn(trainer, task, task.cancels === rank ? { signal: AbortSignal.timeout(300) } : {});
   const { auc } = await trainer.evaluate(task.trainer.data, { maxRows: 1000 });
   const digest = await trainer.digest();
   const { size, library, sentBytes } = ranks.describe();
@@ -87,6 +98,6 @@ if (import.meta.main) {
     Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(result)}\n`));
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
-    ranks.abort(1);
+    if (task.cancels === undefined) ranks.abort(1);
   }
 }

@@ -197,6 +197,34 @@ for (const mpi of ["openmpi", "mpich"] as const) {
   );
 }
 
+for (const mpi of ["openmpi", "mpich"] as const) {
+  const reason = missing(mpi);
+  const skipped = reason === undefined ? "" : ` (skipped: ${reason})`;
+  const asTest = { ignore: reason !== undefined };
+
+  Deno.test(`${mpi}: training that is cancelled on one rank ends on all of four${skipped}`, asTest, async () => {
+    await withData(async (data, folder) => {
+      const task = { trainer: { ...MODEL, data }, steps: 1_000_000, folder, storages: ["DRAM"], cancels: 2 } as const;
+      const { code, stderr } = await start(mpi, 4, { ...task, waits: "yield" }).output();
+      const told = new TextDecoder().decode(stderr);
+      assertEquals(code, 0, told);
+      assertEquals(told.split("Training was cancelled by rank 2 of 4 after ").length, 4, told); // and the signal's reason
+      assertEquals(processesWith(folder), []);
+    });
+  });
+
+  Deno.test(`${mpi}: a rank whose store is full ends all before the first step${skipped}`, asTest, async () => {
+    await withData(async (data, folder) => {
+      const task = { trainer: { ...MODEL, data }, steps: 5, folder, storages: ["DRAM"], tells: true } as const;
+      const { code, stdout, stderr } = await start(mpi, 2, { ...task, sizeOfRank1: 20_000 }).output();
+      const told = new TextDecoder().decode(stderr);
+      assert(code !== 0 && stdout.length === 0 && told.includes("Rank 1 of 2: "), told);
+      assert(!told.includes("training"), told);
+      assertEquals(processesWith(folder), []);
+    });
+  });
+}
+
 /** The command line of a process, `""` if it is gone. */
 function commandOf(id: number): string {
   try {
