@@ -168,6 +168,8 @@ export interface CxlRootDecoder {
   readonly pmemCapable: boolean;
   /** Takes volatile memory. */
   readonly volatileCapable: boolean;
+  /** Host bridges that the window is dealt out over: a region in it has a device behind each. */
+  readonly interleaveWays: number | undefined;
 }
 
 /** What `cxl list` says. */

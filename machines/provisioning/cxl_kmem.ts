@@ -12,7 +12,7 @@ import { type PlanContext, type PlanParts, step } from "./context.ts";
 import type { Step } from "./contract.ts";
 import { daxLoss } from "./loss.ts";
 import { chooseNamespace, DEVDAX, futureRegion } from "./namespace_step.ts";
-import { type Needed, packagesStep } from "./packages.ts";
+import { absentLibraries, type Needed, packagesStep } from "./packages.ts";
 import { nodesOfDevices } from "./kmem_dax.ts";
 import { cxl } from "./providers.ts";
 import { Refused } from "./refused.ts";
@@ -32,6 +32,8 @@ interface Part {
   /** Of all its devices. */
   readonly bytes: number;
   readonly decoder: string;
+  /** Host bridges that its decoder's window is dealt out over. */
+  readonly bridges: number;
   /** As it is or will be. */
   readonly region: string;
   /** There already. */
@@ -117,6 +119,7 @@ export function planCxlKmem(context: PlanContext): PlanParts {
         NEEDS.reconfigure,
       ]),
       ...memoryWarnings(context, devices),
+      ...absentLibraries(context, NEEDED),
       ...serialWarnings(context, parts),
       ...(context.place === "cloud-vm" ? ["the CXL devices may be virtual: no speed of them counts"] : []),
     ],
@@ -199,6 +202,11 @@ const WAYS: readonly number[] = [16, 8, 4, 2];
  * are the device's own.
  */
 function together(single: readonly Wanted[], { regions, rootDecoders }: CxlInventory): Wanted[] {
+  // Behind several host bridges the order of devices must be theirs, which their names do not tell: a pair has two orders.
+  const bridges = Math.max(
+    1,
+    ...rootDecoders.filter((one) => one.volatileCapable).map((one) => one.interleaveWays ?? 1),
+  );
   const free = (one: Wanted) =>
     one.type === "ram" && !regions.some(({ memdevs }) => one.memdevs.some((memdev) => memdevs.includes(memdev)));
   const room = Math.max(
@@ -211,7 +219,9 @@ function together(single: readonly Wanted[], { regions, rootDecoders }: CxlInven
     const equal = free(one)
       ? single.filter((other) => free(other) && other.bytes === one.bytes && !taken.has(other))
       : [];
-    const ways = WAYS.find((ways) => ways <= equal.length && ways * one.bytes <= room);
+    const ways = WAYS.find((ways) =>
+      ways <= equal.length && ways * one.bytes <= room && (bridges === 1 || ways === bridges)
+    );
     if (ways === undefined) return [one];
     const group = equal.slice(0, ways);
     for (const other of group) taken.add(other);
@@ -252,6 +262,16 @@ function partsOf(
         "cxl list -D -d root",
       );
     }
+    const { interleaveWays: bridges = 1 } = decoder;
+    const made = found.regions.some(({ memdevs }) => part.memdevs.some((memdev) => memdevs.includes(memdev)));
+    if (bridges > 1 && !made && (part.memdevs.length !== bridges || bridges > 2)) {
+      throw new Refused(
+        `The window ${decoder.decoder} is dealt out over ${bridges} host bridges, so that a region in it has a device behind ` +
+          `each, in their order; ${words(part.memdevs)} alone ${part.memdevs.length === 1 ? "makes" : "make"} none.`,
+        `cxl list -D -d root -T names the host bridges; then cxl create-region -m -t ${part.type} -d ${decoder.decoder} ` +
+          "with the devices in that order, or firmware's settings for a window of each host bridge.",
+      );
+    }
     left.set(decoder.decoder, (left.get(decoder.decoder) ?? 0) - part.bytes);
     const region = found.regions.find((one) => {
       const type = one.type ?? inventory.facts[`cxl.${one.region}.mode`];
@@ -277,7 +297,13 @@ function partsOf(
     const whole = shared === undefined
       ? part
       : { ...part, memdevs: [...shared.memdevs].sort(natural), bytes: shared.size ?? part.bytes };
-    return [{ ...whole, decoder: decoder.decoder, region: region?.region ?? predicted, there: region !== undefined }];
+    return [{
+      ...whole,
+      decoder: decoder.decoder,
+      bridges,
+      region: region?.region ?? predicted,
+      there: region !== undefined,
+    }];
   });
 }
 
@@ -306,9 +332,14 @@ function predictor(
   };
 }
 
-/** The line that makes a region. */
-function createLine(part: Part): string {
-  return `cxl create-region -m -t ${part.type} -d ${part.decoder} -w ${part.memdevs.length} ${part.memdevs.join(" ")}`;
+/**
+ * The line that makes a region. Of two devices behind two host bridges the first must be behind the first; which one that is
+ * changes from start to start with the order in which drivers find them, so that the other order comes next.
+ */
+function createLine({ type, decoder, memdevs, bridges }: Part, program: string = "cxl"): string {
+  const line = (devices: readonly string[]) =>
+    `${program} create-region -m -t ${type} -d ${decoder} -w ${devices.length} ${devices.join(" ")}`;
+  return bridges === 2 ? `${line(memdevs)} || ${line([...memdevs].reverse())}` : line(memdevs);
 }
 
 /**
@@ -341,7 +372,7 @@ function regionStep(part: Part): Step {
 }
 
 function regionsAtEveryStart({ inventory, inside }: PlanContext, parts: readonly Part[]): Step {
-  const unit = cxlUnit(parts.map((part) => ({ region: part.region, command: `/usr/bin/${createLine(part)}` })));
+  const unit = cxlUnit(parts.map((part) => ({ region: part.region, command: createLine(part, "/usr/bin/cxl") })));
   const written = inventory.files[unit.path] === unit.text && inventory.units[unit.name] === "enabled";
   return step({
     id: "boot-regions",

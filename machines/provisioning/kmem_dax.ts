@@ -13,7 +13,7 @@ import { modules } from "./goal.ts";
 import { blockContent, daxLoss } from "./loss.ts";
 import { runningMemmap } from "./memmap.ts";
 import { chooseNamespace, DEVDAX, enableFirst, release } from "./namespace_step.ts";
-import { type Needed, packagesStep } from "./packages.ts";
+import { absentLibraries, type Needed, packagesStep } from "./packages.ts";
 import { cxl, nvdimm, setAside } from "./providers.ts";
 import { Refused } from "./refused.ts";
 import { chosen, type RegionView, regionViews } from "./regions.ts";
@@ -73,6 +73,7 @@ function onRegions(context: PlanContext, regions: readonly RegionView[]): PlanPa
     warnings: [
       ...versionWarnings(context.inventory, [NEEDS.kmem, NEEDS.namespaceModes, NEEDS.reconfigure]),
       ...memoryWarnings(context, devices),
+      ...absentLibraries(context, NEEDED),
       ...(context.place === "cloud-vm" ? ["the NVDIMMs are virtual: no speed of them counts as that of PMEM"] : []),
     ],
     steps: [

@@ -21,7 +21,7 @@ export interface Needed {
 export type Family = "debian" | "redhat";
 
 const PACKAGES: Readonly<Record<Family, Readonly<Record<string, string>>>> = {
-  // Debian's package ndctl has cxl in it.
+  // Of Debian 12: its package ndctl has cxl in it.
   debian: {
     ndctl: "ndctl",
     daxctl: "daxctl",
@@ -42,6 +42,36 @@ const PACKAGES: Readonly<Record<Family, Readonly<Record<string, string>>>> = {
     memkind: "memkind",
   },
 };
+
+/** What releases changed, by `ID` and version: the name of a package, or `none`. Debian 13 split cxl from ndctl. */
+const CHANGED: readonly {
+  readonly id: string;
+  readonly from: string;
+  readonly names: Readonly<Record<string, string | undefined>>;
+}[] = [{ id: "debian", from: "13", names: { cxl: "cxl", ipmctl: undefined, memkind: undefined } }];
+
+/** The package of a tool or library; undefined: the release has none. */
+export function packageOf(os: OsRelease, family: Family, name: string): string | undefined {
+  const changed = CHANGED.find(({ id, from, names }) =>
+    id === os.id && name in names && os.version !== undefined && (compareVersions(os.version, from) ?? -1) >= 0
+  );
+  return changed === undefined ? PACKAGES[family][name] ?? name : changed.names[name];
+}
+
+/** What is said of libraries that the release has in no package and that are not here; none can be installed. */
+export function absentLibraries(
+  { inventory: { os, facts } }: Pick<PlanContext, "inventory">,
+  needed: Needed,
+): string[] {
+  const family = os.known ? familyOf(os.value) : undefined;
+  if (!os.known || family === undefined) return [];
+  return needed.libraries.filter((library) =>
+    facts[`library.${library}.available`] === "no" && packageOf(os.value, family, library) === undefined
+  ).map((library) =>
+    `${library} is in no package of ${os.value.name}` +
+    (library === "memkind" ? `: "pmem": "mbind" needs no library and takes the same node` : "")
+  );
+}
 
 /** The family by `ID` and `ID_LIKE` of os-release(5). */
 export function familyOf(os: OsRelease): Family | undefined {
@@ -81,18 +111,33 @@ export function knownSystem({ inventory }: PlanContext, why: string): { os: OsRe
 export function packagesStep(context: PlanContext, needed: Needed): Step {
   const { inventory } = context;
   const installed = (name: string) => inventory.tools.some((tool) => tool.name === name && tool.installed);
+  const { os } = inventory;
+  const known = os.known ? familyOf(os.value) : undefined;
+  const none = (name: string) => os.known && known !== undefined && packageOf(os.value, known, name) === undefined;
+  const libraries = needed.libraries.filter((library) =>
+    inventory.facts[`library.${library}.available`] !== "no" || !none(library)
+  );
   const missing = [
     ...needed.tools.filter((tool) => !installed(tool)),
     // Only what the loader could not find; a fact that is absent says nothing.
-    ...needed.libraries.filter((library) => inventory.facts[`library.${library}.available`] === "no"),
+    ...libraries.filter((library) => inventory.facts[`library.${library}.available`] === "no"),
   ];
-  const all = words([...needed.tools, ...needed.libraries]);
+  const absent = missing.filter(none);
+  if (os.known && absent.length > 0) {
+    throw new Refused(
+      `${words(absent)} is missing, and in no package of ${os.value.name}.`,
+      `Build ${words(absent)} from its source, or start a release that has it, such as Debian 12.`,
+    );
+  }
+  const all = words([...needed.tools, ...libraries]);
   if (missing.length === 0) {
     return step({
       id: "packages",
-      title: `Install ${all}`,
+      title: `Install ${all === "" ? "nothing" : all}`,
       commands: [],
-      done: `${all} ${needed.tools.length + needed.libraries.length === 1 ? "is" : "are"} installed`,
+      done: all === ""
+        ? "nothing has to be installed"
+        : `${all} ${needed.tools.length + libraries.length === 1 ? "is" : "are"} installed`,
       expected: "the tools print their versions",
     });
   }
@@ -106,7 +151,7 @@ export function packagesStep(context: PlanContext, needed: Needed): Step {
     throw error;
   }
   const manager = packageManager(system.os) ?? "apt-get";
-  const packages = [...new Set(missing.map((name) => PACKAGES[system.family][name] ?? name))].join(" ");
+  const packages = [...new Set(missing.map((name) => packageOf(system.os, system.family, name) ?? name))].join(" ");
   return step({
     id: "packages",
     title: `Install ${words(missing)}`,

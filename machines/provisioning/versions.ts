@@ -41,8 +41,8 @@ export const NEEDS: Readonly<Record<NeedName, Need>> = {
   cxlRam: { of: "kernel", from: "6.3", why: "CXL regions of volatile memory" },
   /** cxl-create-region(1) of ndctl. */
   createRegion: { of: "cxl", from: "74", why: "cxl create-region" },
-  /** cxl-create-region(1) of ndctl 76, option --type. */
-  createRamRegion: { of: "cxl", from: "76", why: "cxl create-region --type=ram" },
+  /** 76.1 knows the option and says "region type 'ram' not supported yet" (the lab, Debian 12); 81 makes them (Debian 13). */
+  createRamRegion: { of: "cxl", from: "77", why: "cxl create-region --type=ram" },
 };
 
 /** -1, 0, 1 as `a` is older than, as old as, newer than `b`; undefined if either has no number at its start. */

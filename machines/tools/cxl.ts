@@ -84,6 +84,7 @@ const rootDecoderSchema = v.pipe(
     max_available_extent: v.optional(bytes),
     pmem_capable: flag,
     volatile_capable: flag,
+    interleave_ways: v.optional(count),
   }, CONTAINERS),
   v.rawTransform(({ dataset, addIssue, NEVER }): CxlRootDecoder => {
     const { value } = dataset;
@@ -97,6 +98,7 @@ const rootDecoderSchema = v.pipe(
       maxAvailableExtent: value.max_available_extent,
       pmemCapable: value.pmem_capable ?? false,
       volatileCapable: value.volatile_capable ?? false,
+      interleaveWays: value.interleave_ways,
     };
   }),
 );
@@ -114,6 +116,8 @@ const placeSchema = listedObject({
   port: v.optional(v.string()),
   endpoint: v.optional(v.string()),
   memdev: v.optional(v.unknown()),
+  /** Printed by cxl 81 for ports and endpoints, and asked for by nobody: named, for it looks like a damaged `decoders`. */
+  decoders_committed: v.optional(count),
 }, CONTAINERS);
 
 interface Found {

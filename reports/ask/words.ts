@@ -93,7 +93,11 @@ export function headline({ answer, doubts, ways }: Asked): string {
     best.placed[0]?.kind === "interleaved" ? `, placed by ${placedBy(best)}` : ""
   }, on ${machinesText(best)}, at ${speed} ` +
     `and ${significant(best.dollarsPerMillionSamples.value)} ${sign} a million samples${
-      doubts.length === 0 ? "" : `; that it wins cannot be told before ${listText(open.map(mediumText))} is measured`
+      doubts.length === 0
+        ? ""
+        : `; that it wins cannot be told before ${listText(open.map(mediumText))} ${
+          open.length > 1 ? "are" : "is"
+        } measured`
     }.`;
 }
 

@@ -8,7 +8,7 @@
  */
 
 import { AgentError, GuestAgent } from "./guest_agent.ts";
-import { findImage, type Image } from "./image/image.ts";
+import { type Boot, findImage, type Image } from "./image/image.ts";
 import { type Profile, type ProfileName, PROFILES } from "./profiles.ts";
 
 /** How to boot. */
@@ -291,7 +291,7 @@ export class Guest implements AsyncDisposable {
 
   async #makeDisks(): Promise<void> {
     const { profile, system = "tools" } = this.#options;
-    const args = ["create", "-q", "-f", "qcow2", "-F", "raw", "-b", this.#image[system], `${this.#folder}/root.qcow2`];
+    const args = ["create", "-q", "-f", "qcow2", "-F", "raw", "-b", this.#boot()[system], `${this.#folder}/root.qcow2`];
     const made = await new Deno.Command("qemu-img", { args, stdin: "null" }).output();
     if (!made.success) {
       throw new GuestError(`Cannot make the guest's disk: ${new TextDecoder().decode(made.stderr).trim()}`);
@@ -303,18 +303,29 @@ export class Guest implements AsyncDisposable {
     }
   }
 
+  /** What the profile boots from. */
+  #boot(): Boot {
+    const { newer = false }: Profile = PROFILES[this.#options.profile];
+    return this.#image[newer ? "newer" : "root"];
+  }
+
   #command(kernelOptions: string): string[] {
-    const { machine, kernelOptions: own = "" }: Profile = PROFILES[this.#options.profile];
+    const { machine, kernelOptions: own = "", hidden = false }: Profile = PROFILES[this.#options.profile];
+    const { kernel, initramfs, qemu } = this.#boot();
     const path = (file: string): string => file.replaceAll(",", ",,"); // QEMU's way to write a comma
+    const cpu = hidden ? "max,hypervisor=off" : "max";
     const options = "console=ttyS0 panic=-1 quiet mitigations=off nokaslr systemd.show_status=0";
     return [
       // However this process ends, QEMU ends with it.
-      ...["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64"],
-      ...["-accel", "tcg,thread=multi", "-cpu", "max", "-nodefaults", "-no-user-config", "-display", "none"],
+      ...["setpriv", "--pdeathsig", "KILL"],
+      ...(qemu === undefined
+        ? ["qemu-system-x86_64"]
+        : [`${qemu}/usr/bin/qemu-system-x86_64`, "-L", ...firmware(qemu)]),
+      ...["-accel", "tcg,thread=multi", "-cpu", cpu, "-nodefaults", "-no-user-config", "-display", "none"],
       ...["-no-reboot", "-serial", "chardev:console"],
       ...["-chardev", `file,id=console,path=${path(this.#folder)}/console.txt,append=on`],
       ...machine(this.#folder),
-      ...["-kernel", this.#image.kernel, "-initrd", this.#image.initramfs],
+      ...["-kernel", kernel, "-initrd", initramfs],
       ...["-append", `${options} ${own} ${kernelOptions}`.trim()],
       // Without a bus of their own, disks land behind the bridge of the CXL profile, which QEMU refuses.
       // unsafe: the guest's flushes reach this system's page cache, which outlives QEMU, and do not wait for the disk.
@@ -351,6 +362,11 @@ async function settle(agent: GuestAgent, timeoutMs: number): Promise<void> {
   const state = decoder.decode(stdout).trim();
   if (code === 0 && (state === "running" || state === "degraded")) return;
   throw new AgentError(`it came up as "${state}" ${decoder.decode(stderr)}`.trim());
+}
+
+/** Folders of a QEMU that was unpacked and not installed, in which it looks for its firmware. */
+function firmware(qemu: string): string[] {
+  return [`${qemu}/usr/share/qemu`, "-L", `${qemu}/usr/share/seabios`];
 }
 
 async function endsWithin(child: Deno.ChildProcess, milliseconds: number): Promise<boolean> {

@@ -16,6 +16,10 @@ export interface Profile {
   readonly files?: Readonly<Record<string, number>>;
   /** Kernel options that make the machine what it is. */
   readonly kernelOptions?: string;
+  /** Whether it takes the kernel and the QEMU of Debian's backports. Default false. */
+  readonly newer?: boolean;
+  /** Whether the processor does not say that a hypervisor runs it. Default false. */
+  readonly hidden?: boolean;
 }
 
 /** Name of a machine. */
@@ -25,6 +29,7 @@ export type ProfileName =
   | "nvdimm-eadr"
   | "nvdimm-near"
   | "cxl"
+  | "cxl-volatile"
   | "memmap"
   | "re7p"
   | "re7p-memmap"
@@ -122,6 +127,27 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
       ...["-M", "cxl-fmw.0.targets.0=cxl.1,cxl-fmw.0.size=4G"],
     ],
     files: { cxl0: 512, lsa0: 2 },
+  },
+
+  /**
+   * Two expanders of 512 MiB, volatile and of one size, behind a host bridge each: a window over both, so that a region can be
+   * interleaved over them. The processor hides that it is virtual: Linux makes a region only where it may empty the caches of
+   * all processors, which it takes no guest to be able to (cpu_cache_has_invalidate_memregion in arch/x86/mm/pat/set_memory.c).
+   * So nothing that runs here may be taken for a measurement: cases provision, and train nothing.
+   */
+  "cxl-volatile": {
+    newer: true,
+    hidden: true,
+    machine: () => [
+      ...["-machine", "q35,cxl=on", "-smp", "2", "-m", "1536M,slots=4,maxmem=16G"],
+      ...[0, 1].flatMap((n) => [
+        ...ram(`cxl${n}`, 512),
+        ...["-device", `pxb-cxl,bus_nr=${12 + 100 * n},bus=pcie.0,id=cxl.${n}`],
+        ...["-device", `cxl-rp,port=${n},bus=cxl.${n},id=rp${n},chassis=0,slot=${2 + n}`],
+        ...["-device", `cxl-type3,bus=rp${n},volatile-memdev=cxl${n},id=cxl-vmem${n},sn=0xc1e000${2 + n}`],
+      ]),
+      ...["-M", "cxl-fmw.0.targets.0=cxl.0,cxl-fmw.0.targets.1=cxl.1,cxl-fmw.0.size=4G"],
+    ],
   },
 
   /** 1 GiB of DRAM that the kernel is told to take for PMEM. q35 has memory beyond 2 GiB at 4 GiB. */

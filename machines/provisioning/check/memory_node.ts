@@ -7,6 +7,7 @@
 import { formatBytes } from "../../../base/bytes.ts";
 import { type DaxDevice, daxOf, nodesOf, regionsOf } from "../../inventory/parts.ts";
 import type { CheckLine } from "../contract.ts";
+import { absentLibraries } from "../packages.ts";
 import { afterRestart, type CheckContext, inUse, line, namespaces, tried } from "./line.ts";
 
 /**
@@ -151,6 +152,7 @@ async function checkNode({ inventory, verify }: CheckContext, node: number): Pro
   ];
   const { facts: bound, error } = await tried(verify.node(node, undefined));
   const { facts, error: notNamed } = await tried(verify.node(node, String(node)));
+  const [absent] = absentLibraries({ inventory }, { tools: [], libraries: ["memkind"] });
   if (error !== undefined) return [...lines, line(`pages ${node}`, false, `node ${node} cannot be tried: ${error}`)];
   return [
     ...lines,
@@ -165,7 +167,8 @@ async function checkNode({ inventory, verify }: CheckContext, node: number): Pro
         }; ` +
           "in a container: --cap-add SYS_NICE",
     ),
-    line(
+    // Where no package has it, rows are bound by mbind, which the line before has tried.
+    absent !== undefined ? line(`memkind ${node}`, true, absent) : line(
       `memkind ${node}`,
       facts["memkind.dax_kmem"] === "yes" && facts["memkind.landed"] === "yes",
       `memkind allocates on it (MEMKIND_DAX_KMEM, MEMKIND_DAX_KMEM_NODES=${node})` +

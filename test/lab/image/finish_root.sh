@@ -1,11 +1,11 @@
 #!/bin/sh
 # Called by mmdebstrap as root of the new system, or as what looks like root there: makes the files of the lab's image
 # out of the root file system in folder $1 and puts them into folder $2. Packages that guests shall have at hand without
-# being installed are $3; the kernel's metapackage is $4.
+# being installed are $3; the kernel's metapackage is $4; packages of a QEMU to unpack are $5.
 #
 # Everything is written by programs of Debian; ext4 file systems are filled without mounting them (mke2fs -d).
 set -eu
-root=$1 out=$2 offered=$3 metapackage=$4
+root=$1 out=$2 offered=$3 metapackage=$4 qemu=$5
 here=$(dirname "$0")
 work=$root/var/tmp/lab
 mkdir -p "$work"
@@ -32,15 +32,25 @@ kernel=$(chroot "$root" apt-cache depends "$metapackage" | sed -n 's/.*Depends: 
 chroot "$root" sh -c "cd /var/tmp/lab && apt-get download -q $kernel busybox-static"
 dpkg-deb -x "$work"/linux-image-*.deb "$work/kernel"
 dpkg-deb -x "$work"/busybox-static_*.deb "$work/busybox"
-version=$(ls "$work/kernel/lib/modules")
+# Debian 13 has them in /usr/lib.
+modules=$(find "$work/kernel" -path '*/lib/modules/*' -prune -print)
+version=$(basename "$modules")
 mkdir -p "$root/usr/lib/modules"
-cp -a "$work/kernel/lib/modules/$version" "$root/usr/lib/modules/"
+cp -a "$modules" "$root/usr/lib/modules/"
 chroot "$root" depmod "$version"
 cp "$work/kernel/boot/vmlinuz-$version" "$out/vmlinuz"
 echo "$version" > "$out/kernel-version"
 
+# A QEMU of its own, unpacked: its version need not be that of this machine.
+if [ -n "$qemu" ]; then
+  mkdir "$work/qemu"
+  chmod 777 "$work/qemu"
+  chroot "$root" sh -c "cd /var/tmp/lab/qemu && apt-get download -q $qemu"
+  for file in "$work"/qemu/*.deb; do dpkg-deb -x "$file" "$out/qemu"; done
+fi
+
 # The initramfs: what it takes to mount the disks.
-busybox=$work/busybox/bin/busybox
+busybox=$(find "$work/busybox" -path "*/bin/busybox" -type f)
 initramfs=$work/initramfs
 mkdir -p "$initramfs/bin" "$initramfs/modules" "$initramfs/dev" "$initramfs/root"
 cp "$busybox" "$initramfs/bin/"

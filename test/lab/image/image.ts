@@ -9,11 +9,12 @@
 import { ROOT } from "../../../setup/state.ts";
 import { labelled, secondsSince, type System } from "../../../setup/system.ts";
 import { hash } from "./hash.ts";
-import { ROOT_FILES, rootKey, writeRoot } from "./root.ts";
+import { ROOTS } from "./guest_packages.ts";
+import { QEMU_FOLDER, ROOT_FILES, rootKey, writeRoot } from "./root.ts";
 import { SUITE_FILES, suiteKey, writeSuite } from "./suite.ts";
 
-/** The files that guests boot from. */
-export interface Image {
+/** A kernel with its file systems. */
+export interface Boot {
   /** The kernel. */
   readonly kernel: string;
   /** Mounts the disks. */
@@ -22,6 +23,16 @@ export interface Image {
   readonly base: string;
   /** The same with the tools installed. */
   readonly tools: string;
+  /** Folder of the QEMU that it needs, unpacked; absent: this machine's own. */
+  readonly qemu?: string;
+}
+
+/** The files that guests boot from. */
+export interface Image {
+  /** Debian as it is. */
+  readonly root: Boot;
+  /** Its kernel and QEMU those of its backports. */
+  readonly newer: Boot;
   /** The suite, for `/opt/tierbench`: Deno, the working tree, the native library, npm packages. */
   readonly suite: string;
 }
@@ -39,9 +50,20 @@ interface Part {
 
 const CACHE = `${ROOT}/.cache/lab`;
 
-async function parts(): Promise<readonly [root: Part, suite: Part]> {
+async function rootPart(name: keyof typeof ROOTS): Promise<Part> {
+  const variant = ROOTS[name];
+  return {
+    name,
+    key: await hash(await rootKey(variant)),
+    files: ROOT_FILES,
+    write: (folder) => writeRoot(folder, variant),
+  };
+}
+
+async function parts(): Promise<readonly [root: Part, newer: Part, suite: Part]> {
   return [
-    { name: "root", key: await hash(await rootKey()), files: ROOT_FILES, write: writeRoot },
+    await rootPart("root"),
+    await rootPart("newer"),
     { name: "suite", key: await hash(await suiteKey()), files: SUITE_FILES, write: writeSuite },
   ];
 }
@@ -54,8 +76,8 @@ function folderOf({ name, key }: Part): string {
 export async function findImage(): Promise<Image | undefined> {
   const given = Deno.env.get(IMAGE_VARIABLE);
   if (given !== undefined) return JSON.parse(given) as Image;
-  const [root, suite] = await parts();
-  for (const part of [root, suite]) {
+  const [root, newer, suite] = await parts();
+  for (const part of [root, newer, suite]) {
     try {
       for (const file of part.files) await Deno.stat(`${folderOf(part)}/${file}`);
     } catch (error) {
@@ -64,11 +86,19 @@ export async function findImage(): Promise<Image | undefined> {
     }
   }
   return {
-    kernel: `${folderOf(root)}/vmlinuz`,
-    initramfs: `${folderOf(root)}/initramfs`,
-    base: `${folderOf(root)}/base.ext4`,
-    tools: `${folderOf(root)}/tools.ext4`,
+    root: bootOf(root),
+    newer: { ...bootOf(newer), qemu: `${folderOf(newer)}/${QEMU_FOLDER}` },
     suite: `${folderOf(suite)}/suite.ext4`,
+  };
+}
+
+function bootOf(part: Part): Boot {
+  const folder = folderOf(part);
+  return {
+    kernel: `${folder}/vmlinuz`,
+    initramfs: `${folder}/initramfs`,
+    base: `${folder}/base.ext4`,
+    tools: `${folder}/tools.ext4`,
   };
 }
 

@@ -269,6 +269,7 @@ export class ModelMachine {
             maxAvailableExtent: one.size,
             pmemCapable: one.pmem,
             volatileCapable: one.ram,
+            interleaveWays: 1,
           })),
         })
         : undefined,

@@ -356,6 +356,7 @@ Deno.test("cxl-kmem: the region, its namespace and its device are named beforeha
         maxAvailableExtent: 4 * GIB,
         pmemCapable: true,
         volatileCapable: true,
+        interleaveWays: 1,
       }],
     }),
   });
@@ -408,6 +409,7 @@ Deno.test("cxl-kmem: volatile devices of one size share a region; others, and th
           maxAvailableExtent: room,
           pmemCapable: false,
           volatileCapable: true,
+          interleaveWays: 1,
         }],
       }),
     });
@@ -578,4 +580,87 @@ Deno.test("provisionPlan() lets nothing of the user's into a line that the shell
 Deno.test("commands need root, and it is said while some are to be run", () => {
   assertStringIncludes(planned(raw({ root: false }), { target: "fsdax" }).warnings[0] ?? "", "sudo -i");
   assert(!planned(raw(), { target: "fsdax" }).warnings.some((one) => one.includes("sudo")));
+});
+
+Deno.test("packages are those of the release: Debian 13 has cxl in a package of its own, no memkind, no ipmctl", () => {
+  const trixie = known({ id: "debian", like: [], version: "13", name: "Debian GNU/Linux 13 (trixie)" });
+  const memdev = { memdev: "mem0", pmemSize: undefined, ramSize: GIB, host: "0000:00:00.0", numaNode: undefined };
+  const cxl = known({
+    memdevs: [memdev],
+    regions: [],
+    rootDecoders: [
+      {
+        decoder: "decoder0.0",
+        size: 4 * GIB,
+        maxAvailableExtent: 4 * GIB,
+        pmemCapable: false,
+        volatileCapable: true,
+        interleaveWays: 1,
+      },
+    ],
+  });
+  const bare = { "library.memkind.available": "no" };
+  const none = ["ndctl", "daxctl", "cxl"].map((name) => ({ name: name as "ndctl", installed: false }));
+  const plan = planned(bareInventory(bare, { os: trixie, tools: none, cxl }), { target: "cxl-kmem" });
+  assertEquals(stepOf(plan, "packages").commands, [
+    "apt-get update",
+    "apt-get install -y --no-install-recommends cxl ndctl daxctl",
+  ]);
+  assertStringIncludes(
+    plan.warnings.join("\n"),
+    `memkind is in no package of Debian GNU/Linux 13 (trixie): "pmem": "mbind"`,
+  );
+  const twelve = planned(bareInventory(bare, { tools: none, cxl }), { target: "cxl-kmem" });
+  assertStringIncludes(stepOf(twelve, "packages").commands.join(), "ndctl daxctl libmemkind0");
+  assert(!twelve.warnings.join().includes("in no package"));
+  // Once its tools are there nothing is left to install, and a memkind that was built by hand is not asked for.
+  const done = planned(bareInventory(bare, { os: trixie, cxl }), { target: "cxl-kmem" });
+  assertEquals(stepOf(done, "packages").commands, []);
+});
+
+Deno.test("a tool that no package of the release has is a refusal with a way on", () => {
+  const trixie = known({ id: "debian", like: [], version: "13", name: "Debian GNU/Linux 13 (trixie)" });
+  const { reason, instead } = refused(bareInventory({ "pmem.modules": "2" }, { os: trixie }), {
+    target: "memory-mode",
+  });
+  assertEquals(reason, "ipmctl is missing, and in no package of Debian GNU/Linux 13 (trixie).");
+  assertStringIncludes(instead ?? "", "Build ipmctl from its source");
+});
+
+Deno.test("cxl-kmem: a window over two host bridges takes a pair, in either order; one device alone makes no region in it", () => {
+  const of = (devices: number) =>
+    bareInventory({}, {
+      cxl: known({
+        memdevs: Array.from({ length: devices }, (_, i) => ({
+          memdev: `mem${i}`,
+          pmemSize: undefined,
+          ramSize: GIB,
+          host: `0000:0${i}:00.0`,
+          numaNode: undefined,
+        })),
+        regions: [],
+        rootDecoders: [{
+          decoder: "decoder0.0",
+          size: 8 * GIB,
+          maxAvailableExtent: 8 * GIB,
+          pmemCapable: true,
+          volatileCapable: true,
+          interleaveWays: 2,
+        }],
+      }),
+    });
+  const plan = planned(of(2), { target: "cxl-kmem" });
+  // Names follow the order in which drivers find devices, which changes from start to start (seen in the lab).
+  const [line] = stepOf(plan, "ram-mem0-mem1").commands;
+  assertEquals(
+    line,
+    "cxl create-region -m -t ram -d decoder0.0 -w 2 mem0 mem1 || cxl create-region -m -t ram -d decoder0.0 -w 2 mem1 mem0",
+  );
+  assertStringIncludes(
+    stepOf(plan, "boot-regions").commands.join("\n"),
+    "-w 2 mem0 mem1 || /usr/bin/cxl create-region -m -t ram -d decoder0.0 -w 2 mem1 mem0; do sleep 1",
+  );
+  const { reason, instead } = refused(of(1), { target: "cxl-kmem" });
+  assertStringIncludes(reason, "decoder0.0 is dealt out over 2 host bridges");
+  assertStringIncludes(instead ?? "", "cxl list -D -d root -T");
 });
