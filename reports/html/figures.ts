@@ -123,6 +123,9 @@ export function time(summary: Summary): Markup | undefined {
   return html`<section aria-labelledby="time"><h2 id="time" tabindex="-1">Where time goes</h2>${chart}</section>`;
 }
 
+/** Types whose name says PMEM, as DeepRec has it, and whose rows may be on any node without CPUs, one of CXL memory, too. */
+const NODE_MEMORY: Readonly<Record<string, string>> = { PMEM_MBIND: "node (mbind)", PMEM_MEMKIND: "node (memkind)" };
+
 /** Bytes per tier, hits of the first. */
 export function memory(summary: Summary): Markup | undefined {
   const { cases } = summary;
@@ -150,7 +153,7 @@ export function memory(summary: Summary): Markup | undefined {
       ],
       tiers.map(({ one, tier }) => [
         `${one.name}, tier ${tier.tier}`,
-        tier.type,
+        NODE_MEMORY[tier.type] ?? tier.type,
         tier.medium + (tier.emulates === undefined ? "" : `, as ${tier.emulates}`),
         significant(tier.rows),
         ...purposes.map((purpose) => bytesText(tier.purposes[purpose] ?? 0)),
