@@ -526,7 +526,9 @@ export function measures(asked: Asked): Measure[] {
       medium,
       text: `${TIERS[tier?.name ?? ""] ?? tier?.name ?? medium}, which ${
         mediumText(medium)
-      } stands for: one machine such as ${on === undefined ? "the planned one" : signs(on.machine.name)}; ${day}`,
+      } stands for: one machine such as ${
+        on === undefined ? "the planned one" : signs(on.machine.name).replace(/^server /, "a server ")
+      }; ${day}`,
       command: tier?.records === true ? "tierbench calibrate --drive FOLDER" : "tierbench calibrate",
       ...(run === undefined ? {} : { run: `tierbench run ${run}` }),
     };

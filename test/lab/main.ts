@@ -30,6 +30,7 @@ const LONGEST_FIRST = [
   "provision_interrupted_test.ts",
   "provision_fsdax_test.ts",
   "provision_kmem_test.ts",
+  "cxl_volatile_test.ts",
   "cxl_kmem_test.ts",
   "recognised_test.ts",
   "cloud_vm_test.ts",
