@@ -110,6 +110,24 @@ export class Images implements AsyncDisposable {
     await this.buildah(["build", "--pull-never", ...buildWords(uid)], ROOT);
   }
 
+  /** Builds `tierbench-cluster` by the words of docs/clusters/Containerfile, on the image that build() made. */
+  async buildCluster(): Promise<void> {
+    const [, words = ""] = /docker build (.*)$/m.exec(Deno.readTextFileSync(`${ROOT}docs/clusters/Containerfile`)) ??
+      [];
+    assertStringIncludes(words, "docs/clusters");
+    await this.buildah(["build", "--pull-never", ...words.split(" ")], ROOT);
+  }
+
+  /** Runs a shell's words in an image, in place of its entry point. */
+  async shell(image: string, words: string): Promise<Ended> {
+    const container = (await this.buildah(["from", "--pull-never", image])).trim();
+    try {
+      return await this.#started(["run", container, "--", "sh", "-c", words]);
+    } finally {
+      await this.buildah(["rm", container]);
+    }
+  }
+
   /** Makes the base: Debian's packages by debootstrap, and the certificates that this machine trusts besides. */
   async makeBase(): Promise<void> {
     const base = join(this.#folder, "base");

@@ -90,6 +90,22 @@ Deno.test(`the container image is built as the page says, and trains${skipped}`,
       assertEquals(code, 3, err);
       assertStringIncludes(err.replace(/\s+/g, " "), '"/mnt/pmem0" is on no DAX file system');
     });
+    await t.step("the image for clusters trains over ranks, and its user's ssh server lets him in", async () => {
+      await images.buildCluster();
+      const words = ["run", "scale-out", "--quick", "--set", 'matrix={"cluster.ranks":[1,2]}'];
+      const { code, out: said, err } = await images.run("tierbench-cluster", words, { [out]: results });
+      assertEquals(code, 0, `${said}\n${err}`);
+      const { samples, failed } = await readResult(`${out}/scale-out-quick/result.jsonl`);
+      assertEquals([failed, new Set(samples.map(({ digest }) => digest)).size], [[], 1]);
+      assertMatch(samples.find(({ cluster }) => cluster?.ranks.length === 2)?.cluster?.library ?? "", /Open MPI/);
+      // The operator mounts a pair of keys as this makes one.
+      const ssh =
+        "mkdir -m 700 .ssh && ssh-keygen -q -t rsa -N '' -f .ssh/id_rsa && cp .ssh/id_rsa.pub .ssh/authorized_keys && " +
+        "/usr/sbin/sshd -f .sshd_config && ssh localhost /opt/tierbench/bin/deno --version";
+      const { code: ended, out: version, err: why } = await images.shell("tierbench-cluster", ssh);
+      assertEquals(ended, 0, why);
+      assertStringIncludes(version, "deno 2.9.6");
+    });
   } finally {
     for (const path of [out, pmem]) await Deno.remove(path, { recursive: true });
   }
