@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every push: C tests with ten million keys and many rounds, two hundred training processes that
-# are killed, fifty ranks that are killed under each MPI, 300 steps of jobs of ranks of all kinds, and the media models fitted again without each published curve.
+# are killed, fifty ranks that are killed under each MPI, 300 steps of jobs of ranks of all kinds, and the media models fitted
+# again without each published curve.
 set -euo pipefail
 make -C native nightly
 TIERBENCH_KILLS=200 npx -y deno@2.9.6 test -A --no-check test/bench/kills_test.ts < /dev/null

@@ -1,3 +1,4 @@
+import "../native_library.ts";
 import { parse } from "@std/yaml";
 import { Ajv, type ValidateFunction } from "ajv";
 import { setField } from "../../cli/set_option.ts";
