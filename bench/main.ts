@@ -3,7 +3,8 @@
  * others' work, in one run on this machine. Prints a table and writes `reports/out/bench-store.json`.
  * How to read it: docs/performance.md.
  *
- * Exit codes: 0, bars reached or not; 1 if contenders disagree on results or the run fails; 2 for words it does not know.
+ * Exit codes: 0, bars reached or not; 1 if contenders disagree on results or the run fails; 2 for words it does not know;
+ * 5 with --baseline if ours is slower.
  *
  * @module
  */
@@ -11,6 +12,7 @@
 import { tableText } from "../cli/ui/table.ts";
 import { BUILT_LIBRARY, NATIVE_FOLDER } from "../base/native_build.ts";
 import { ensureBuild } from "../setup/build.ts";
+import { baselineVerdict, measureBaseline, type OtherBuild } from "./baseline.ts";
 import { parsePlan, type Part, type Plan, ROW_BYTES } from "./plan.ts";
 import { type Facts, machineFacts, planOrUsage, run, writeResult } from "./program.ts";
 import { type BenchRow, sortedRows, tableRows } from "./rows.ts";
@@ -27,6 +29,7 @@ import {
   measureTypescript,
 } from "./variants.ts";
 
+const EXIT_SLOWER = 5;
 const PROGRAMS = `${NATIVE_FOLDER}/build/bench`;
 const WITHOUT = `${NATIVE_FOLDER}/build/no-emulation`;
 
@@ -48,6 +51,14 @@ async function buildWithoutEmulation(): Promise<string | undefined> {
   return `${WITHOUT}/libtierstore.so`;
 }
 
+/** Builds the library of another checkout and the program that drives it, which knows its interface. */
+async function buildOther(checkout: string): Promise<OtherBuild> {
+  const jobs = `-j${navigator.hardwareConcurrency}`, native = `${checkout}/native`;
+  await run("make", ["-s", "-C", native, jobs]);
+  await run("make", ["-s", "-C", `${native}/bench`, jobs]);
+  return { programs: `${native}/build/bench`, library: `${native}/build/release/libtierstore.so` };
+}
+
 /** Facts that a reader of the result needs. */
 function planFacts(plan: Plan): Facts {
   return {
@@ -63,6 +74,7 @@ function planFacts(plan: Plan): Facts {
 /** Runs the parts of the plan. */
 async function measure(setting: Setting, facts: Facts): Promise<BenchRow[]> {
   const { plan, say } = setting;
+  if (plan.baseline !== undefined) return await measureBaseline(setting, await buildOther(plan.baseline));
   const rows: BenchRow[] = [];
   const part = async (name: Part, bars: readonly string[], measured: () => Promise<BenchRow[]>): Promise<void> => {
     if (!plan.parts.includes(name)) return;
@@ -131,6 +143,11 @@ async function main(args: readonly string[]): Promise<void> {
     );
     console.log(tableText(tableRows(shown)));
     writeResult(plan.out, facts, rows);
+    if (plan.baseline !== undefined) {
+      const verdict = baselineVerdict(rows);
+      console.log(verdict.text);
+      if (verdict.slower) Deno.exitCode = EXIT_SLOWER;
+    }
     console.log(`All rows, also of one thread and not as ratios: ${plan.out}`);
   } finally {
     Deno.removeSync(scratch, { recursive: true });

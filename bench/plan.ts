@@ -12,6 +12,9 @@ export const DISTRIBUTIONS: readonly string[] = ["uniform", "Zipf 0.9", "Zipf 1.
 /** What is done with a batch; `step` is lookup and update. */
 export type Kind = "lookup" | "step";
 
+/** Both kinds, in the order of the tables. */
+export const KINDS: readonly Kind[] = ["lookup", "step"];
+
 /** Bytes of a row with its optimizer slot. */
 export const ROW_BYTES = 128;
 
@@ -57,6 +60,8 @@ export interface Plan {
   readonly scratch: string;
   /** The library to measure. */
   readonly library: string;
+  /** Another checkout, whose store is all that this run compares with; undefined: none. */
+  readonly baseline: string | undefined;
   /** The file to write. */
   readonly out: string;
 }
@@ -71,6 +76,7 @@ const USAGE = `Usage: deno task bench:store [options]
   --only=<parts>    some of ${PARTS.join(", ")}
   --scratch=<path>  folder on the SSD to measure (default: .cache of the project)
   --library=<path>  libtierstore to measure (default: the one of the project, built if need be)
+  --baseline=<path> another checkout: builds and compares with it alone; exit code 5 if ours is slower
   --out=<path>      file to write (default: reports/out/bench-store.json)`;
 
 /**
@@ -81,7 +87,7 @@ const USAGE = `Usage: deno task bench:store [options]
  * @throws {RangeError} With the usage, if there is one that it does not know.
  */
 export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" | "library" | "out">): Plan {
-  const names = ["keys", "rounds", "ms", "only", "scratch", "library", "out"];
+  const names = ["keys", "rounds", "ms", "only", "scratch", "library", "baseline", "out"];
   const { full, text, number, parts } = readArguments(args, names, USAGE);
   return {
     full,
@@ -94,6 +100,7 @@ export function parsePlan(args: readonly string[], places: Pick<Plan, "scratch" 
     parts: parts(PARTS),
     scratch: text("scratch") ?? places.scratch,
     library: text("library") ?? places.library,
+    baseline: text("baseline"),
     out: text("out") ?? places.out,
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import { type Answer, Contender, ContenderError, numberOf } from "./contender.ts";
-import { DISTRIBUTIONS, type Kind, type Plan, ROW_BYTES } from "./plan.ts";
+import { DISTRIBUTIONS, type Kind, KINDS, type Plan, ROW_BYTES } from "./plan.ts";
 import { BARS, type BenchRow, missingRow } from "./rows.ts";
 
 /** Places and programs of a run. */
@@ -103,12 +103,33 @@ export async function rate(setting: Setting, contender: Contender, request: Roun
 }
 
 /**
+ * Paired rounds of two stores in one cell: keys a second of the first ÷ those of the second, one ratio a round.
+ * A B B A: a drift within the round falls on both.
+ */
+export async function pairedRatios(
+  setting: Setting,
+  [a, b]: readonly [Contender, Contender],
+  kind: Kind,
+  distribution: number,
+): Promise<number[]> {
+  const ratios: number[] = [];
+  for (let round = -1; round < setting.plan.rounds; round++) {
+    const request = { kind, distribution, threads: 2, round: Math.max(round, 0) };
+    const order = round % 2 === 0 ? [a, b, b, a] : [b, a, a, b];
+    const sums = new Map<Contender, number>();
+    for (const one of order) sums.set(one, (sums.get(one) ?? 0) + await rate(setting, one, request));
+    if (round >= 0) ratios.push((sums.get(a) ?? NaN) / (sums.get(b) ?? NaN)); // the first one warms up
+  }
+  return ratios;
+}
+
+/**
  * Compares what contenders hold: the same batches looked up, and stepped, must give the same bits everywhere.
  *
  * @throws {WrongResultError} If they do not.
  */
 export async function compareResults(contenders: readonly Contender[]): Promise<void> {
-  for (const kind of ["lookup", "step"] as const) {
+  for (const kind of KINDS) {
     for (const distribution of DISTRIBUTIONS.keys()) {
       const digests: string[] = [];
       for (const one of contenders) digests.push((await one.command("check", { kind, distribution }))["digest"] ?? "");

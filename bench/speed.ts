@@ -5,7 +5,7 @@
  */
 
 import { type Contender, numberOf } from "./contender.ts";
-import { DISTRIBUTIONS, type Kind } from "./plan.ts";
+import { DISTRIBUTIONS, type Kind, KINDS } from "./plan.ts";
 import { BARS, type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
 import { compareResults, ours, prepare, rate, type Setting, smaller } from "./setting.ts";
 
@@ -34,7 +34,7 @@ export const WORD: Readonly<Record<Kind, string>> = { lookup: "lookup", step: "u
 /** Lets the floor find the distances that suit this machine. */
 async function tuneFloor(setting: Setting, floor: Contender): Promise<Readonly<Record<string, number>>> {
   const best: Record<string, number> = { lookup: 32, update: 32 };
-  for (const kind of ["lookup", "step"] as const) {
+  for (const kind of KINDS) {
     let most = 0;
     for (const distance of DISTANCES) {
       await floor.command("distance", { ...best, [WORD[kind]]: distance });
@@ -66,7 +66,7 @@ export function speedRows(cells: readonly Cell[], absent: ReadonlyMap<string, st
     rows.push(worstRow(name, parts), ...parts);
   };
   const at = (rates: RoundRates, name: string, thread: 0 | 1): number => rates[name]?.[thread] ?? NaN;
-  for (const kind of ["lookup", "step"] as const) {
+  for (const kind of KINDS) {
     const own = cells.filter((cell) => cell.kind === kind);
     for (const other of ["floor", ...MAPS]) {
       const name = `${WORD[kind]}/${other}`;
@@ -130,7 +130,7 @@ export async function measureSpeed(
   );
 
   const cells: Cell[] = [];
-  for (const kind of ["lookup", "step"] as const) {
+  for (const kind of KINDS) {
     for (const [number, distribution] of DISTRIBUTIONS.entries()) {
       const rounds: RoundRates[] = [];
       for (let round = -1; round < plan.rounds; round++) {
@@ -213,7 +213,7 @@ export async function measureStores(whole: Setting): Promise<BenchRow[]> {
     await using store = (await prepare(setting, "ours", ours(setting, "DRAM"))).contender;
     await using peer = (await prepare(setting, name, { path: `${setting.scratch}/${name}` })).contender;
     await compareResults([store, peer]);
-    for (const kind of ["lookup", "step"] as const) {
+    for (const kind of KINDS) {
       for (const distribution of [0, 2]) {
         const ratios: number[] = [];
         for (let round = 0; round < 3; round++) {

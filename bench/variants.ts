@@ -7,12 +7,13 @@
 
 import { fileURLToPath } from "node:url";
 import { Contender, ContenderError, numberOf } from "./contender.ts";
-import { DISTRIBUTIONS, type Kind, ROW_BYTES } from "./plan.ts";
+import { DISTRIBUTIONS, KINDS, ROW_BYTES } from "./plan.ts";
 import { BARS, type BenchRow, missingRow, ratioRow, worstRow } from "./rows.ts";
 import {
   compareResults,
   type Options,
   ours,
+  pairedRatios,
   prepare,
   type Prepared,
   rate,
@@ -86,22 +87,15 @@ export async function measureTypescript(setting: Setting): Promise<BenchRow[]> {
 async function against(
   setting: Setting,
   name: string,
-  [a, b]: readonly [Contender, Contender],
+  pair: readonly [Contender, Contender],
   note: string,
 ): Promise<BenchRow[]> {
   const parts: BenchRow[] = [];
-  for (const kind of ["lookup", "step"] as const satisfies readonly Kind[]) {
+  for (const kind of KINDS) {
     for (const [distribution, word] of DISTRIBUTIONS.entries()) {
-      const ratios: number[] = [];
-      for (let round = -1; round < setting.plan.rounds; round++) {
-        const request = { kind, distribution, threads: 2, round: Math.max(round, 0) };
-        // A B B A: a drift within the round falls on both.
-        const order = round % 2 === 0 ? [a, b, b, a] : [b, a, a, b];
-        const sums = new Map<Contender, number>();
-        for (const one of order) sums.set(one, (sums.get(one) ?? 0) + await rate(setting, one, request));
-        if (round >= 0) ratios.push((sums.get(a) ?? NaN) / (sums.get(b) ?? NaN));
-      }
-      parts.push(ratioRow(`${name} ${WORD[kind]} ${word}`, ratios, note));
+      parts.push(
+        ratioRow(`${name} ${WORD[kind]} ${word}`, await pairedRatios(setting, pair, kind, distribution), note),
+      );
     }
   }
   return [worstRow(name, parts), ...parts];
@@ -149,7 +143,7 @@ export async function measureNull(setting: Setting): Promise<BenchRow[]> {
   // Not compared with what others hold: there is nothing to compare.
   await using store = (await prepare(setting, "ours", ours(setting, "NULL"))).contender;
   const rows: BenchRow[] = [];
-  for (const kind of ["lookup", "step"] as const satisfies readonly Kind[]) {
+  for (const kind of KINDS) {
     for (const [distribution, word] of DISTRIBUTIONS.entries()) {
       const times: number[] = [];
       for (let round = -1; round < setting.plan.rounds; round++) {

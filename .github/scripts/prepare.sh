@@ -4,4 +4,4 @@ set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive
 mapfile -t packages < <(awk '!/^#/ && NF { print $1 }' setup/packages.txt)
 apt-get update
-apt-get install -y --no-install-recommends ca-certificates git nodejs npm "${packages[@]}"
+apt-get install -y --no-install-recommends ca-certificates curl git nodejs npm "${packages[@]}"

@@ -34,12 +34,13 @@ const workflows: readonly [string, Workflow][] = filesIn(".github/workflows/").m
 });
 const scripts: readonly string[] = [...filesIn(".github/scripts/"), ".ci/run"];
 
-Deno.test("the workflows are those for tests, pages and nightly runs", () => {
-  assertEquals(workflows.map(([, { name }]) => name).sort(), ["nightly", "pages", "test"]);
+Deno.test("the workflows are those for tests, pull requests, pages and nightly runs", () => {
+  assertEquals(workflows.map(([, { name }]) => name).sort(), ["nightly", "pages", "pull-request", "test"]);
 });
 
 Deno.test.each(workflows)("%s runs scripts only, in a Debian 12 container, with pinned actions", (_path, workflow) => {
-  assertEquals(workflow.permissions, { contents: "read" });
+  const comments = workflow.name === "pull-request" ? { "pull-requests": "write" } : {};
+  assertEquals(workflow.permissions, { contents: "read", ...comments });
   for (const { steps, container } of Object.values(workflow.jobs)) {
     for (const { run, uses } of steps) {
       if (run !== undefined) {
@@ -93,7 +94,10 @@ Deno.test("prepare.sh installs Node, npm and the packages of setup/packages.txt"
     const [update, install = ""] = new TextDecoder().decode(stdout).split("\n");
     assertEquals(update, "update");
     const listed = parsePackages(read("setup/packages.txt")).map(({ name }) => name);
-    assertEquals(install, ["install -y --no-install-recommends ca-certificates git nodejs npm", ...listed].join(" "));
+    assertEquals(
+      install,
+      ["install -y --no-install-recommends ca-certificates curl git nodejs npm", ...listed].join(" "),
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -153,4 +157,61 @@ Deno.test("the nightly run builds the container image and trains in it, where mo
 Deno.test("every command names the same version of Deno", () => {
   const texts = [...scripts, ...workflows.map(([path]) => path), "setup/platform.ts"].map(read).join("\n");
   assertEquals([...new Set(texts.match(/deno@[\w.]+/g))], ["deno@2.9.6"]);
+});
+
+/** Runs a command in a folder; what it printed, which must have gone well. */
+async function done(command: string, args: readonly string[], cwd: string): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(command, { args: [...args], cwd, stdin: "null" }).output();
+  assert(success, `${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout).trim();
+}
+
+Deno.test("gate.sh has the base beside it, ends as the bench does, and tells the verdict", async () => {
+  // The same commands, with a bench that only tells what it was asked for, and a token that may not comment.
+  const folder = await Deno.makeTempDir();
+  const [bin, clone] = [`${folder}/bin`, `${folder}/clone`];
+  try {
+    await Deno.mkdir(bin);
+    await Deno.mkdir(`${clone}/native`, { recursive: true });
+    const programs = {
+      npx:
+        'echo "$@" > asked; last="${!#}"; ls "${last#*=}/native" > files; echo "lookup is 5.0 % slower than the baseline\'s"; exit 5',
+      node: "cat gate.md",
+      curl: "exit 22",
+    };
+    for (const [name, text] of Object.entries(programs)) {
+      await Deno.writeTextFile(`${bin}/${name}`, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+    }
+    const git = (...args: string[]): Promise<string> =>
+      done("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], clone);
+    await git("init", "-q");
+    for (const name of ["base", "head"]) {
+      await Deno.writeTextFile(`${clone}/native/${name}`, name);
+      await git("add", "-A");
+      await git("commit", "-qm", name);
+    }
+    const { code, stdout } = await new Deno.Command("bash", {
+      args: [decodeURIComponent(new URL(".github/scripts/gate.sh", root).pathname)],
+      cwd: clone,
+      env: {
+        PATH: `${bin}:${Deno.env.get("PATH")}`,
+        HOME: folder,
+        BASE: await git("rev-parse", "HEAD~1"),
+        GITHUB_STEP_SUMMARY: `${folder}/summary`,
+        GITHUB_API_URL: "http://127.0.0.1:1",
+        GITHUB_REPOSITORY: "a/b",
+        NUMBER: "7",
+        TOKEN: "none",
+      },
+      stdin: "null",
+    }).output();
+    assertEquals(code, 5);
+    assertMatch(new TextDecoder().decode(stdout), /Cannot comment on pull request 7; the verdict is in the summary/);
+    assertMatch(read(`file://${folder}/summary`), /^### The store against its base\n```\nlookup is 5\.0 % slower/);
+    assertEquals(read(`file://${clone}/files`).trim(), "base");
+    assertMatch(read(`file://${clone}/asked`), /^-y deno@\S+ task bench:store --rounds=31 --baseline=/);
+    assertEquals((await git("worktree", "list")).split("\n").length, 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
