@@ -7,6 +7,8 @@ import { WdlTrainer } from "../../ffi/trainer.ts";
 /** One type: the digests of its rows and of the trainer, and where its first tier lies; or why it cannot be opened. */
 export interface HbmRun {
   readonly storage: string;
+  /** How its HBM is held; undefined without one. */
+  readonly hbm?: string;
   readonly why?: string;
   readonly type?: string;
   /** `<node>:<sampled pages>`, by commas. */
@@ -42,8 +44,9 @@ const types: readonly StoreOptions[] = [
 
 async function trainOn(options: StoreOptions, data: string, path: string): Promise<HbmRun> {
   const { storage } = options;
+  const names = options.hbm === undefined ? { storage } : { storage, hbm: options.hbm };
   const found = EmbeddingStore.probe({ ...options, path });
-  if (!found.available) return { storage, why: found.reason };
+  if (!found.available) return { ...names, why: found.reason };
   using store = EmbeddingStore.open({ ...options, path, seed: 5 });
   using trainer = WdlTrainer.open(store, { data, batch: 64, hidden: [8], seed: 5 });
   await trainer.train(12);
@@ -51,7 +54,7 @@ async function trainOn(options: StoreOptions, data: string, path: string): Promi
   const [first] = store.describe();
   const digests = [store.digest(), await trainer.digest()];
   return {
-    storage,
+    ...names,
     type: first?.type ?? "",
     pages: first?.facts["pages"] ?? "",
     digests,
