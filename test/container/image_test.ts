@@ -102,9 +102,15 @@ Deno.test(`the container image is built as the page says, and trains${skipped}`,
       ) => library);
       assertMatch(libraries[0] ?? "", /Open MPI/);
       // The operator mounts a pair of keys as this makes one.
-      const ssh =
-        "mkdir -m 700 .ssh && ssh-keygen -q -t rsa -N '' -f .ssh/id_rsa && cp .ssh/id_rsa.pub .ssh/authorized_keys && " +
-        "/usr/sbin/sshd -f .sshd_config && ssh localhost /opt/tierbench/bin/deno --version";
+      const ssh = `cd
+        mkdir -m 700 .ssh && ssh-keygen -q -t rsa -N '' -f .ssh/id_rsa && cp .ssh/id_rsa.pub .ssh/authorized_keys || exit
+        /usr/sbin/sshd -De -f /home/tierbench/.sshd_config & server=$!
+        code=1
+        for try in 1 2 3 4 5 6 7 8 9 10; do
+          ssh localhost /opt/tierbench/bin/deno --version && code=0 && break
+          sleep 0.5
+        done
+        kill $server; exit $code`;
       const { code: ended, out: version, err: why } = await images.shell("tierbench-cluster", ssh);
       assertEquals(ended, 0, why);
       assertStringIncludes(version, "deno 2.9.6");
