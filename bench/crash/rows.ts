@@ -43,9 +43,20 @@ export interface CrashTargets {
   readonly kills: number;
 }
 
-/** What is under test in the lab. The bugs of tables in PMEM are counted once, on fsdax. */
-const SUBJECTS = ["checkpoints", "store", "pmem-fsdax", "pmem-file"];
-const WITH_BUGS = SUBJECTS.slice(0, 3);
+/** What is under test in the lab. */
+const SUBJECTS = [
+  "checkpoints",
+  "store",
+  "pmem-fsdax",
+  "pmem-file",
+  "points-ssdhash",
+  "points-dram-ssdhash",
+  "points-dram-pmem-ssdhash",
+  "points-pmem",
+  "points-dram-pmem",
+];
+/** Bugs of tables in PMEM are counted once, on fsdax, those of restore points with the first that has them. */
+const WITH_BUGS = ["checkpoints", "store", "pmem-fsdax", "points-ssdhash"];
 
 /**
  * Reads the lab's lines `<what is under test>.<name>=<number>`.

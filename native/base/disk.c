@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -64,6 +65,11 @@ static int create(const ts_disk_ops *disk, const char *path) {
   return result(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
 }
 
+static int reopen(const ts_disk_ops *disk, const char *path) {
+  (void)disk;
+  return result(open(path, O_RDWR | O_CLOEXEC));
+}
+
 static int64_t size(const ts_disk_ops *disk, int file) {
   (void)disk;
   struct stat status;
@@ -98,6 +104,24 @@ static int close_handle(const ts_disk_ops *disk, int file) {
   return result(close(file));
 }
 
+static int allocate(const ts_disk_ops *disk, int file, uint64_t offset, uint64_t bytes) {
+  (void)disk;
+  for (;;) {
+    if (fallocate(file, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) == 0) return 0;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+static int truncate_file(const ts_disk_ops *disk, int file, uint64_t length) {
+  (void)disk;
+  return result(ftruncate(file, (off_t)length));
+}
+
+static int descriptor(const ts_disk_ops *disk, int file) {
+  (void)disk;
+  return file;
+}
+
 static int rename_file(const ts_disk_ops *disk, const char *from, const char *to) {
   (void)disk;
   return result(rename(from, to));
@@ -108,19 +132,29 @@ static int unlink_file(const ts_disk_ops *disk, const char *path) {
   return result(unlink(path));
 }
 
+static int remove_folder(const ts_disk_ops *disk, const char *path) {
+  (void)disk;
+  return result(rmdir(path));
+}
+
 const ts_disk_ops ts_disk_system = {.make_folder = make_folder,
                                     .list = list,
                                     .lock_folder = lock_folder,
                                     .sync_folder = sync_folder,
                                     .open = open_file,
                                     .create = create,
+                                    .reopen = reopen,
                                     .size = size,
                                     .read = read_some,
                                     .write = write_some,
                                     .sync = sync_file,
                                     .close = close_handle,
+                                    .allocate = allocate,
+                                    .truncate = truncate_file,
+                                    .descriptor = descriptor,
                                     .rename = rename_file,
-                                    .unlink = unlink_file};
+                                    .unlink = unlink_file,
+                                    .remove_folder = remove_folder};
 
 int ts_disk_write(const ts_disk_ops *disk, int file, const void *in, uint64_t bytes, uint64_t offset) {
   for (uint64_t done = 0; done < bytes;) {
@@ -138,6 +172,40 @@ int ts_disk_read(const ts_disk_ops *disk, int file, void *out, uint64_t bytes, u
     done += (uint64_t)n;
   }
   return 0;
+}
+
+typedef struct looking {
+  const char *name;
+  bool found;
+} looking;
+
+static void look(void *context, const char *name) {
+  looking *l = context;
+  l->found |= strcmp(name, l->name) == 0;
+}
+
+bool ts_disk_has(const ts_disk_ops *disk, const char *folder, const char *name) {
+  looking l = {.name = name};
+  return disk->list(disk, folder, look, &l) == 0 && l.found;
+}
+
+typedef struct removing {
+  const ts_disk_ops *disk;
+  const char *folder;
+} removing;
+
+static void remove_one(void *context, const char *name) {
+  const removing *r = context;
+  char path[PATH_MAX];
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", r->folder, name) >= sizeof path) return;
+  const int status = r->disk->unlink(r->disk, path);
+  if (status == -EISDIR || status == -EPERM) ts_disk_remove_all(r->disk, path);
+}
+
+void ts_disk_remove_all(const ts_disk_ops *disk, const char *folder) {
+  removing r = {disk, folder};
+  disk->list(disk, folder, remove_one, &r);
+  disk->remove_folder(disk, folder);
 }
 
 int32_t ts_disk_fail(ts_err err, const char *what, const char *path, int error) {

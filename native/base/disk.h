@@ -26,15 +26,22 @@ struct ts_disk_ops {
   int (*lock_folder)(const ts_disk_ops *disk, const char *folder);
   int (*sync_folder)(const ts_disk_ops *disk, const char *folder);
   int (*open)(const ts_disk_ops *disk, const char *path);   /* a handle to read from */
-  int (*create)(const ts_disk_ops *disk, const char *path); /* a handle to write to, of a new file; -EEXIST */
+  int (*create)(const ts_disk_ops *disk, const char *path); /* a handle to write to and read from, of a new file; -EEXIST */
+  int (*reopen)(const ts_disk_ops *disk, const char *path); /* the same of a file that is there */
   int64_t (*size)(const ts_disk_ops *disk, int file);       /* bytes */
   /* Bytes done, which may be fewer than asked for. */
   int64_t (*read)(const ts_disk_ops *disk, int file, void *out, uint64_t bytes, uint64_t offset);
   int64_t (*write)(const ts_disk_ops *disk, int file, const void *in, uint64_t bytes, uint64_t offset);
   int (*sync)(const ts_disk_ops *disk, int file); /* contents and length, as fdatasync */
   int (*close)(const ts_disk_ops *disk, int file);
+  /* Takes room for bytes at `offset`; length and contents stay. -EOPNOTSUPP: the file system knows no such thing. */
+  int (*allocate)(const ts_disk_ops *disk, int file, uint64_t offset, uint64_t bytes);
+  int (*truncate)(const ts_disk_ops *disk, int file, uint64_t length); /* certain like a write: with the next sync */
+  /* The file descriptor behind a handle, for what has to go past this interface (io_uring, flags of descriptors); -1: none. */
+  int (*descriptor)(const ts_disk_ops *disk, int file);
   int (*rename)(const ts_disk_ops *disk, const char *from, const char *to); /* replaces */
   int (*unlink)(const ts_disk_ops *disk, const char *path);
+  int (*remove_folder)(const ts_disk_ops *disk, const char *path); /* an empty one */
 };
 
 extern const ts_disk_ops ts_disk_system;
@@ -43,6 +50,11 @@ extern const ts_disk_ops ts_disk_system;
  * the end of the file -ENODATA. */
 int ts_disk_write(const ts_disk_ops *disk, int file, const void *in, uint64_t bytes, uint64_t offset);
 int ts_disk_read(const ts_disk_ops *disk, int file, void *out, uint64_t bytes, uint64_t offset);
+
+/* Whether there is something of this name in the folder. */
+bool ts_disk_has(const ts_disk_ops *disk, const char *folder, const char *name);
+/* Removes all files of a folder and of those in it, and the folders; what cannot be removed stays. */
+void ts_disk_remove_all(const ts_disk_ops *disk, const char *folder);
 
 /* "Cannot <what> <path>: <reason>". TS_EFULL where the disk has no room, else TS_EIO. error: errno or its negation. */
 int32_t ts_disk_fail(ts_err err, const char *what, const char *path, int error);

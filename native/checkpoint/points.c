@@ -4,6 +4,7 @@
  * store's folder whose rows are those that neither tier nor walk could keep. Its manifest comes last when it is made and goes
  * first when it is dropped: so a manifest that is there has its tables. One point is made at a time, by a thread of its own. */
 #include "base/control.h"
+#include "base/seeded_bug.h"
 #include "base/sync_point.h"
 #include "checkpoint/chain.h"
 #include "checkpoint/checkpoint.h"
@@ -24,21 +25,19 @@ typedef struct ts_keeper {
   bool running;         /* there is one to be joined */
   ts_checkpoint *point; /* the one under way */
   uint32_t keep, last;  /* last: the highest number that was tried */
-  bool folders_last;    /* the names of the folder and of those in it are durable */
+  uint32_t folders;     /* 1 + of so many tables the folders' names are durable, and that of the store's; 0: nothing is */
   uint64_t control[TS_CONTROL_WORDS];  /* progress and cancellation of the one under way */
   int32_t status;       /* of the one that ended, until it has been told */
   char words[512];
   ts_checkpoint_origin origin;
 } ts_keeper;
 
-static const ts_disk_ops *disk_of(const ts_store *store) { return store->disk != NULL ? store->disk : &ts_disk_system; }
-
 /* ---- what there is ---- */
 
 /* Drops all but the newest `keep` that are whole, and in the tables what no manifest has. */
 static int32_t tidy(const ts_keeper *k, uint32_t keep, ts_err err) {
   ts_chain chain;
-  int32_t status = ts_chain_read(disk_of(k->store), k->path, &chain, err);
+  int32_t status = ts_chain_read(k->store->disk, k->path, &chain, err);
   if (status != TS_OK) return status;
   uint64_t numbers[TS_RECORDS_CUTS];
   uint32_t n = 0, whole = 0;
@@ -63,17 +62,18 @@ static int32_t tidy(const ts_keeper *k, uint32_t keep, ts_err err) {
 
 /* ---- making one ---- */
 
-/* The store's folder and the tables' folders in it have durable names before the first manifest has. */
+/* The store's folder and the tables' folders in it have durable names before the first manifest that needs them. */
 static int32_t sync_folders(ts_keeper *k, ts_err err) {
-  if (k->folders_last) return TS_OK;
-  const ts_disk_ops *disk = disk_of(k->store);
+  const uint32_t tables = atomic_load_explicit(&k->store->table_count, memory_order_acquire);
+  if (k->folders > (TS_BUG("the folder of a later table is not synchronised") ? 0 : tables)) return TS_OK;
+  const ts_disk_ops *disk = k->store->disk;
   char *up = ts_chain_path(k->store->folder.path, "..");
   if (up == NULL) return ts_fail(err, TS_ENOMEM, "Cannot make a restore point: out of memory");
   int error = disk->sync_folder(disk, k->store->folder.path);
   if (error == 0) error = disk->sync_folder(disk, up);
   free(up);
   if (error != 0) return ts_disk_fail(err, "synchronise the folder", k->store->folder.path, error);
-  k->folders_last = true;
+  k->folders = tables + 1;
   return TS_OK;
 }
 
@@ -241,7 +241,7 @@ static int32_t resume(ts_keeper *k, uint32_t number, uint64_t *control, uint64_t
   ts_store *store = k->store;
   ts_chain chain;
   ts_chain_link *link = NULL;
-  int32_t status = ts_chain_read(disk_of(store), k->path, &chain, err);
+  int32_t status = ts_chain_read(store->disk, k->path, &chain, err);
   if (status != TS_OK) return status;
   k->last = chain.highest;
   status = choose(&chain, number, &link, err);
@@ -310,7 +310,7 @@ int32_t ts_store_points(ts_store *store, char *out, uint64_t cap, uint64_t *need
   if (ts_folder_has(&store->folder, TS_POINTS)) {
     char *path = ts_chain_path(store->folder.path, TS_POINTS);
     status = path == NULL ? ts_fail(err, TS_ENOMEM, "Cannot list restore points: out of memory")
-                          : ts_chain_describe(disk_of(store), path, &text, err);
+                          : ts_chain_describe(store->disk, path, &text, err);
     free(path);
   }
   if (status == TS_OK) return ts_text_tell(&text, "restore points", out, cap, needed, err);

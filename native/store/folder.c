@@ -1,4 +1,4 @@
-/* folder.c - see folder.h. A folder in use holds a file that is locked for as long as its program lives, however that ends;
+/* folder.c - see folder.h. One that stays is locked itself. Another folder in use holds a file that is locked for as long as its program lives, however that ends;
  * so what is not locked is nobody's and can go. The file gets its name when it is locked: stores that open side by side sweep
  * away nobody's new folder. */
 #include "store/folder.h"
@@ -101,47 +101,57 @@ int32_t ts_folder_create(const char *parent, ts_folder *out, ts_err err) {
   return status;
 }
 
-int32_t ts_folder_keep(const char *parent, ts_folder *out, ts_err err) {
-  *out = (ts_folder){.lock = -1};
-  char path[PATH_MAX], lock[PATH_MAX];
-  if (!path_in(path, parent, KEPT) || !path_in(lock, path, LOCK))
+int32_t ts_folder_keep(const ts_disk_ops *disk, const char *parent, ts_folder *out, ts_err err) {
+  *out = (ts_folder){.lock = -1, .disk = disk};
+  char path[PATH_MAX], reason[128];
+  if (!path_in(path, parent, KEPT))
     return ts_fail(err, TS_EINVAL, "Cannot make a folder in \"%s\": the path is longer than %d bytes", parent, PATH_MAX - 1);
-  if (mkdir(path, 0755) != 0 && errno != EEXIST)
-    return ts_fail(err, TS_EIO, "Cannot make the folder \"%s\": %s; choose another path", path, strerror(errno));
-  out->lock = lock_file(lock, O_CREAT);
-  if (out->lock < 0 && errno == EWOULDBLOCK)
+  const int made = disk->make_folder(disk, path);
+  if (made != 0 && made != -EEXIST)
+    return ts_fail(err, TS_EIO, "Cannot make the folder \"%s\": %s; choose another path", path, strerror_r(-made, reason, sizeof reason));
+  out->lock = disk->lock_folder(disk, path);
+  if (out->lock == -EWOULDBLOCK)
     return ts_fail(err, TS_EUNAVAILABLE, "Cannot open store: another store has \"%s\" open; close it, or choose another path", path);
-  if (out->lock < 0) return ts_fail(err, TS_EIO, "Cannot lock a file in \"%s\": %s", path, strerror(errno));
+  if (out->lock < 0) return ts_fail(err, TS_EIO, "Cannot lock \"%s\": %s", path, strerror_r(-out->lock, reason, sizeof reason));
   out->stays = true;
   out->path = strdup(path);
   if (out->path != NULL) return TS_OK;
-  close(out->lock);
+  disk->close(disk, out->lock);
   *out = (ts_folder){.lock = -1};
   return ts_fail(err, TS_ENOMEM, "Cannot open store: out of memory");
 }
 
-void ts_folder_clear(const ts_folder *folder, const char *but) {
-  DIR *dir = opendir(folder->path);
-  if (dir == NULL) return;
-  for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-    char path[PATH_MAX];
-    if (entry->d_name[0] == '.' || strcmp(entry->d_name, but) == 0 || !path_in(path, folder->path, entry->d_name)) continue;
-    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) remove_all(path);
-    if (fd >= 0) close(fd);
-  }
-  closedir(dir);
+typedef struct clearing {
+  const ts_folder *folder;
+  const char *but;
+} clearing;
+
+static void clear_one(void *context, const char *name) {
+  const clearing *c = context;
+  const ts_disk_ops *disk = c->folder->disk;
+  char path[PATH_MAX];
+  if (name[0] == '.' || strcmp(name, c->but) == 0 || !path_in(path, c->folder->path, name)) return;
+  const int lock = disk->lock_folder(disk, path);
+  if (lock < 0) return;
+  ts_disk_remove_all(disk, path);
+  disk->close(disk, lock);
 }
 
-bool ts_folder_has(const ts_folder *folder, const char *name) {
-  char path[PATH_MAX];
-  return path_in(path, folder->path, name) && access(path, F_OK) == 0;
+void ts_folder_clear(const ts_folder *folder, const char *but) {
+  clearing c = {folder, but};
+  folder->disk->list(folder->disk, folder->path, clear_one, &c);
 }
+
+bool ts_folder_has(const ts_folder *folder, const char *name) { return ts_disk_has(folder->disk, folder->path, name); }
 
 void ts_folder_remove(ts_folder *folder) {
   if (folder->path == NULL) return;
-  if (!folder->stays) remove_all(folder->path);
-  close(folder->lock);
+  if (folder->stays) {
+    folder->disk->close(folder->disk, folder->lock);
+  } else {
+    remove_all(folder->path);
+    close(folder->lock);
+  }
   free(folder->path);
   folder->path = NULL;
 }

@@ -221,8 +221,8 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
   tier->records = o->type.records;
   tier->place = tier->records->place;
   if (!ts_storage_in_files(&o->type)) return TS_OK;
-  int32_t status = tier->records->probe(o->files, err);
-  if (status == TS_OK && o->persistent) status = ts_folder_keep(o->files, &store->folder, err);
+  int32_t status = store->disk == &ts_disk_system ? tier->records->probe(o->files, err) : TS_OK;
+  if (status == TS_OK && o->persistent) status = ts_folder_keep(store->disk, o->files, &store->folder, err);
   else if (status == TS_OK) status = ts_folder_create(o->files, &store->folder, err);
   tier->directory = store->folder.path;
   if (status == TS_OK && o->persistent) store->resumable = ts_folder_has(&store->folder, TS_POINTS);
@@ -283,8 +283,7 @@ static int32_t open_parts(ts_store *store, const ts_config *config, const option
   return status == TS_OK && threads ? ts_evictors_create(store, o->eviction_threads, &store->evictors, err) : status;
 }
 
-int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap) {
-  ts_err e = {err, err_cap};
+int32_t ts_store_open_on(const ts_config *config, const ts_disk_ops *disk, const ts_pmem_ops *pmem, ts_store **out, ts_err e) {
   if (out == NULL) return ts_fail(e, TS_EINVAL, "Cannot open store: the output is NULL");
   options o;
   int32_t status = read_options(config, &o, e);
@@ -294,6 +293,8 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
     return status != TS_OK ? status : ts_fail(e, TS_ENOMEM, "Cannot open store: out of memory");
   }
   memset(store, 0, sizeof *store);
+  store->disk = disk;
+  store->pmem = pmem;
   ts_epochs_init(&store->epochs);
   pthread_mutex_init(&store->growth, NULL);
   pthread_mutex_init(&store->tables_lock, NULL);
@@ -321,6 +322,10 @@ int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32
   }
   *out = store;
   return TS_OK;
+}
+
+int32_t ts_store_open(const ts_config *config, ts_store **out, char *err, uint32_t err_cap) {
+  return ts_store_open_on(config, &ts_disk_system, NULL, out, (ts_err){err, err_cap});
 }
 
 int32_t ts_store_probe(const ts_config *config, char *err, uint32_t err_cap) {

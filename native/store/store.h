@@ -203,7 +203,9 @@ struct ts_store {
   ts_cut *cut; /* the open one, or NULL */
   /* What the changes of all tables are counted from: whoever keeps cuts says it in its own words; zeros: nothing. */
   unsigned char origin[TS_ORIGIN_BYTES];
-  const ts_disk_ops *disk; /* of its checkpoints; NULL: the system's. Tests bring their own */
+  /* What everything that is to last is written through, and what PMEM pools are (NULL: ts_pmem_system). Tests bring their own. */
+  const ts_disk_ops *disk;
+  const ts_pmem_ops *pmem;
 };
 
 static inline void ts_count(ts_table *table, ts_statistic which, uint64_t n) {
@@ -239,6 +241,8 @@ static inline ts_budget *ts_dram_budget(const ts_store *store) {
 
 /* What every call with a store begins with: it is there, and of this process. what: "read statistics". */
 int32_t ts_store_check(const ts_store *store, const char *what, ts_err err);
+/* ts_store_open with what is to last written through `disk`, and PMEM pools through `pmem`, NULL: ts_pmem_system. */
+int32_t ts_store_open_on(const ts_config *config, const ts_disk_ops *disk, const ts_pmem_ops *pmem, ts_store **out, ts_err err);
 
 /* One row of a locked shard as the CPU can read it; ts_rows_see. */
 static inline int32_t ts_row_see(ts_shard *shard, ts_location l, const unsigned char **row, ts_err err) {

@@ -179,6 +179,7 @@ static int32_t open_records(ts_table *table, ts_err err) {
                                       .at = store->opens_at,
                                       .control = store->opens_control,
                                       .disk = store->disk,
+                                      .pmem = store->pmem,
                                       .versions = table->layout.version_offset != 0,
                                       .budget = &tier->budget,
                                       .dram = ts_dram_budget(store),

@@ -3,6 +3,7 @@
  *
  *   TIERSTORE_POINTS   crash points (5000)
  *   TIERSTORE_BUG      try this seeded bug alone, and tell how it showed
+ *   TIERSTORE_ONLY_POINTS  stores with restore points alone
  *
  * What was tried is printed as lines "name=value", which bench/crash reads. */
 #include "check.h"
@@ -31,8 +32,16 @@ static void print(const lab_subject *subject, const lab_report *r) {
 static const lab_limits for_pmem_bugs = {.points = 1500, .drawn = 4, .fault_runs = 60, .fault_stride = 5, .tampered = 6, .stop_at_first = true};
 static const lab_limits for_bugs = {.points = 400, .drawn = 4, .fault_runs = 100, .fault_stride = 3, .tampered = 6, .stop_at_first = true};
 
+static const lab_limits for_points_bugs = {.points = 500, .drawn = 2, .fault_runs = 100, .fault_stride = 61, .stop_at_first = true};
+
+static bool is_of_points(const lab_subject *subject) {
+  for (const lab_subject *const *each = lab_points; *each != NULL; each++)
+    if (*each == subject) return true;
+  return false;
+}
+
 static bool shows(const lab_subject *subject, const char *bug, const char *without, lab_report *report) {
-  lab_limits limits = subject == &lab_pmem_fsdax || subject == &lab_pmem_file ? for_pmem_bugs : for_bugs;
+  lab_limits limits = subject == &lab_pmem_fsdax || subject == &lab_pmem_file ? for_pmem_bugs : is_of_points(subject) ? for_points_bugs : for_bugs;
   limits.without = without;
   lab_bug = bug;
   *report = (lab_report){0};
@@ -79,20 +88,39 @@ static void pmem(uint64_t points) {
   }
 }
 
+/* Stores with restore points. */
+static void points(uint64_t count) {
+  setenv("PMEM_IS_PMEM_FORCE", "1", 1); /* of the PMEM above SSDHASH, which is volatile there */
+  for (const lab_subject *const *subject = lab_points; *subject != NULL; subject++) {
+    const bool many = count >= 1000;
+    const lab_limits limits = {.points = count, .drawn = 2, .fault_runs = many ? 60 : 6, .fault_stride = SANITIZED ? 0 : many ? 13 : 131};
+    lab_report report = {0};
+    lab_try(*subject, &limits, &report);
+    print(*subject, &report);
+    CHECK_MSG(report.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)report.wrong, report.words);
+  }
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-  const char *points = getenv("TIERSTORE_POINTS"), *bug = getenv("TIERSTORE_BUG");
+  const char *points_text = getenv("TIERSTORE_POINTS"), *bug = getenv("TIERSTORE_BUG");
   lab_report report = {0}, of_store = {0};
+  if (getenv("TIERSTORE_ONLY_POINTS") != NULL) {
+    points(strtoull(points_text != NULL ? points_text : "200", NULL, 10));
+    if (!SANITIZED) seeded_bugs_show(lab_points[0], lab_points[1], lab_points_bugs, false);
+    return test_result();
+  }
   if (bug != NULL) {
-    const bool of_pmem = is_among(lab_pmem_bugs, bug);
-    const lab_subject *subject = of_pmem ? &lab_pmem_fsdax : is_among(lab_store_bugs, bug) ? &lab_store : &lab_checkpoints;
+    const bool of_pmem = is_among(lab_pmem_bugs, bug), of_points = is_among(lab_points_bugs, bug);
+    const lab_subject *subject = of_points ? lab_points[0] : of_pmem ? &lab_pmem_fsdax : is_among(lab_store_bugs, bug) ? &lab_store : &lab_checkpoints;
     bool shown = shows(subject, bug, NULL, &report);
     if (!shown && of_pmem) shown = shows(subject = &lab_pmem_file, bug, NULL, &report);
+    if (!shown && of_points) shown = shows(subject = lab_points[1], bug, NULL, &report);
     print(subject, &report);
     printf("%s\n", shown ? report.words : "not found");
     return shown ? 0 : 1;
   }
-  const lab_limits limits = {.points = points != NULL ? strtoull(points, NULL, 10) : SANITIZED ? 300 : 5000,
+  const lab_limits limits = {.points = points_text != NULL ? strtoull(points_text, NULL, 10) : SANITIZED ? 300 : 5000,
                              .drawn = 4,
                              .fault_runs = 100,
                              .fault_stride = SANITIZED ? 11 : 1,
@@ -106,12 +134,14 @@ int main(void) {
   print(&lab_store, &of_store);
   CHECK_MSG(of_store.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)of_store.wrong, of_store.words);
   pmem(limits.points / 2);
+  points(limits.points / 40);
   if (SANITIZED) {
     SKIP("seeded bugs of the crash lab", "a sanitizer looks for its own");
   } else {
     seeded_bugs_show(&lab_checkpoints, NULL, lab_bugs, true);
     seeded_bugs_show(&lab_store, NULL, lab_store_bugs, false);
     seeded_bugs_show(&lab_pmem_fsdax, &lab_pmem_file, lab_pmem_bugs, false);
+    seeded_bugs_show(lab_points[0], lab_points[1], lab_points_bugs, false);
   }
   return test_result();
 }

@@ -14,6 +14,7 @@
 #define FILES 512u
 #define NAME 40u
 #define CHANGES 512u
+#define HANDLES 1024
 
 typedef struct shadow {
   char name[NAME];
@@ -41,7 +42,7 @@ typedef struct crash_disk {
   bool inside, broken;
   uint64_t acknowledged; /* the newest checkpoint that was said to be complete */
   uint64_t dropping;     /* whose removal has begun */
-  char names[64][NAME];  /* of open handles */
+  char names[HANDLES][NAME];  /* of open handles */
 } crash_disk;
 
 static crash_disk disk;
@@ -76,7 +77,6 @@ static unsigned char *read_all(const char *name, uint64_t *bytes) {
   return out;
 }
 
-static void name_log(uint64_t number, char out[NAME]) { snprintf(out, NAME, "%016llx.log", (unsigned long long)number); }
 
 static void forget(uint32_t i) {
   free(disk.files[i].certain);
@@ -242,54 +242,29 @@ static void moment(void) {
 
 /* ---- what the table does ---- */
 
-static void on_created(void *context, void *value) {
-  (void)context;
-  if (disk.inside) return;
-  char name[NAME];
-  name_log(*(uint64_t *)value, name);
-  created(name);
-  moment();
-}
-
-static void on_unlink(void *context, void *value) {
-  (void)context;
-  if (disk.inside) return;
-  char name[NAME];
-  name_log(*(uint64_t *)value, name);
-  moment();
-  unlinked(name);
-}
-
-static void on_sync(void *context, void *value) {
-  (void)context;
-  if (disk.inside) return;
-  const struct {
-    const ts_ssd_file *file;
-    int error;
-  } *s = value;
-  char name[NAME];
-  name_log(s->file->number, name);
-  moment();
-  make_certain(name);
-  moment();
-}
-
 static void on_moment(void *context, void *value) {
   (void)context;
   (void)value;
   moment();
 }
 
+static int named(int handle, const char *path) {
+  if (handle < 0 || disk.inside) return handle;
+  CHECK(handle < HANDLES);
+  snprintf(disk.names[handle], NAME, "%s", last_part(path));
+  return handle;
+}
 static int disk_create(const ts_disk_ops *ops_, const char *path) {
   (void)ops_;
-  const int handle = ts_disk_system.create(&ts_disk_system, path);
-  if (handle >= 0 && !disk.inside) {
-    created(last_part(path));
-    CHECK(handle < 64);
-    snprintf(disk.names[handle], NAME, "%s", last_part(path));
-    moment();
-  }
+  const int handle = named(ts_disk_system.create(&ts_disk_system, path), path);
+  if (handle < 0 || disk.inside) return handle;
+  created(last_part(path));
+  moment();
   return handle;
+}
+static int disk_reopen(const ts_disk_ops *ops_, const char *path) {
+  (void)ops_;
+  return named(ts_disk_system.reopen(&ts_disk_system, path), path);
 }
 static int64_t disk_write(const ts_disk_ops *ops_, int file, const void *in, uint64_t bytes, uint64_t offset) {
   (void)ops_;
@@ -299,6 +274,7 @@ static int64_t disk_write(const ts_disk_ops *ops_, int file, const void *in, uin
 }
 static int disk_sync(const ts_disk_ops *ops_, int file) {
   (void)ops_;
+  moment();
   const int status = ts_disk_system.sync(&ts_disk_system, file);
   if (!disk.inside) make_certain(disk.names[file]);
   moment();
@@ -324,6 +300,7 @@ static int disk_rename(const ts_disk_ops *ops_, const char *from, const char *to
 }
 static int disk_unlink(const ts_disk_ops *ops_, const char *path) {
   (void)ops_;
+  moment();
   if (!disk.inside && access(path, F_OK) == 0) unlinked(last_part(path));
   const int status = ts_disk_system.unlink(&ts_disk_system, path);
   moment();
@@ -343,6 +320,7 @@ static void crashes(uint64_t seed, uint32_t rounds, uint32_t one_in, uint64_t li
   const char *directory = where(name);
   disk = (crash_disk){.ops = ts_disk_system, .m = &m, .seed = seed, .one_in = one_in};
   disk.ops.create = disk_create;
+  disk.ops.reopen = disk_reopen;
   disk.ops.write = disk_write;
   disk.ops.sync = disk_sync;
   disk.ops.sync_folder = disk_sync_folder;
@@ -353,10 +331,6 @@ static void crashes(uint64_t seed, uint32_t rounds, uint32_t one_in, uint64_t li
   world_close(&w, false);
   w.open.disk = &disk.ops;
   ts_sync_start();
-  ts_sync_call("ssd:medium:created", on_created, NULL);
-  ts_sync_call("ssd:medium:unlink", on_unlink, NULL);
-  ts_sync_call("ssd:medium:sync", on_sync, NULL);
-  ts_sync_call("ssd:medium:wrote", on_moment, NULL);
   ts_sync_call("ssd:compact:rewritten", on_moment, NULL);
   ts_sync_call("ssd:restore:loaded", on_moment, NULL);
   CHECK_MSG(world_open(&w) == TS_OK, "%s", w.message);

@@ -27,16 +27,39 @@ pmem-file.points=200
 pmem-file.images=100
 pmem-file.faults=5
 pmem-file.wrong=0
+points-ssdhash.points=10
+points-ssdhash.images=20
+points-ssdhash.faults=2
+points-ssdhash.wrong=0
+points-ssdhash.bugs=10
+points-ssdhash.bugs-found=10
+points-ssdhash.syncs-wasted=0
+points-dram-ssdhash.points=10
+points-dram-ssdhash.images=20
+points-dram-ssdhash.faults=2
+points-dram-ssdhash.wrong=0
+points-dram-pmem-ssdhash.points=10
+points-dram-pmem-ssdhash.images=20
+points-dram-pmem-ssdhash.faults=2
+points-dram-pmem-ssdhash.wrong=0
+points-pmem.points=10
+points-pmem.images=20
+points-pmem.faults=2
+points-pmem.wrong=0
+points-dram-pmem.points=10
+points-dram-pmem.images=20
+points-dram-pmem.faults=2
+points-dram-pmem.wrong=0
 `;
 
 Deno.test("parseLab() reads the crash lab's counts, and refuses what ended before", () => {
   assertEquals(parseLab(SAID), {
-    points: 6000,
-    images: 42300,
-    faults: 115,
+    points: 6050,
+    images: 42400,
+    faults: 125,
     wrong: 3,
-    bugs: 80,
-    bugsFound: 79,
+    bugs: 90,
+    bugsFound: 89,
     syncsWasted: 1,
   });
   assertThrows(() => parseLab(SAID.replace("store.bugs=4\n", "")), SyntaxError, "store.bugs=");
@@ -46,9 +69,9 @@ Deno.test("parseLab() reads the crash lab's counts, and refuses what ended befor
 Deno.test("crashRows() counts what was wrong of points and kills together, with the bars", () => {
   const rows = crashRows(parseLab(SAID), { kills: 12, wrong: ["process 3 lost a step"] }, { points: 5000, kills: 12 });
   assertEquals(rows.map(({ name, value, atLeast, atMost }) => [name, value, atLeast ?? null, atMost ?? null]), [
-    ["crash/points", 6000, 5000, null],
+    ["crash/points", 6050, 5000, null],
     ["crash/wrong", 4, null, 0],
-    ["crash/mutants-found", 79 / 80, 1, null],
+    ["crash/mutants-found", 89 / 90, 1, null],
     ["crash/wasted-flushes", 1, null, 0],
     ["crash/kills", 12, 12, null],
   ]);

@@ -20,4 +20,8 @@ const char *const lab_pmem_bugs[] = {
 #include "pmem_bugs.inc"
     NULL};
 
+const char *const lab_points_bugs[] = {
+#include "points_bugs.inc"
+    NULL};
+
 const char *const lab_syncs[] = {"data", "compacted data", "manifest", "folder", "folder above", NULL};

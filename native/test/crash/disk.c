@@ -170,11 +170,17 @@ static int list(const ts_disk_ops *ops, const char *folder, void (*each)(void *c
   lab_disk *disk = begin(ops);
   if (!is_folder(&disk->now, folder)) return end(disk, -ENOENT);
   const size_t n = strlen(folder);
+  uint32_t count = 0;
+  char(*names)[LAB_PATH] = more(NULL, ((size_t)disk->now.entry_count + 1) * sizeof *names);
   for (uint32_t i = 0; i < disk->now.entry_count; i++) {
     const char *path = disk->now.entries[i].path;
-    if (strncmp(path, folder, n) == 0 && path[n] == '/' && strchr(path + n + 1, '/') == NULL) each(context, path + n + 1);
+    if (strncmp(path, folder, n) == 0 && path[n] == '/' && strchr(path + n + 1, '/') == NULL)
+      snprintf(names[count++], LAB_PATH, "%s", path + n + 1);
   }
-  return end(disk, 0);
+  end(disk, 0);
+  for (uint32_t i = 0; i < count; i++) each(context, names[i]); /* which may change the folder */
+  free(names);
+  return 0;
 }
 
 static int take_handle(lab_disk *disk, int inode, const char *path) {
@@ -275,6 +281,28 @@ static int sync_file(const ts_disk_ops *ops, int file) {
   return end(disk, fault == LAB_ENOSPC ? -ENOSPC : op->failed ? -EIO : 0);
 }
 
+static int reopen(const ts_disk_ops *ops, const char *path) { return open_file(ops, path); }
+
+static int allocate(const ts_disk_ops *ops, int file, uint64_t offset, uint64_t bytes) {
+  (void)file, (void)offset, (void)bytes;
+  lab_disk *disk = begin(ops);
+  return end(disk, plain_fault(disk));
+}
+
+static int truncate_file(const ts_disk_ops *ops, int file, uint64_t length) {
+  lab_disk *disk = begin(ops);
+  const int fault = plain_fault(disk), inode = disk->handles[file].inode;
+  if (fault != 0) return end(disk, fault);
+  record(disk, LAB_TRUNCATE, inode, disk->handles[file].path)->offset = length;
+  set_length(&disk->now.inodes[inode], length);
+  return end(disk, 0);
+}
+
+static int descriptor(const ts_disk_ops *ops, int file) {
+  (void)ops, (void)file;
+  return -1;
+}
+
 static int close_handle(const ts_disk_ops *ops, int file) {
   lab_disk *disk = begin(ops);
   disk->handles[file].inode = -2;
@@ -295,6 +323,21 @@ static int rename_file(const ts_disk_ops *ops, const char *from, const char *to)
 static int unlink_file(const ts_disk_ops *ops, const char *path) {
   lab_disk *disk = begin(ops);
   if (find(&disk->now, path) < 0) return end(disk, -ENOENT);
+  if (is_folder(&disk->now, path)) return end(disk, -EISDIR);
+  const int fault = plain_fault(disk);
+  if (fault != 0) return end(disk, fault);
+  apply_name(&disk->now, record(disk, LAB_UNLINK, -1, path));
+  return end(disk, 0);
+}
+
+static int remove_folder(const ts_disk_ops *ops, const char *path) {
+  lab_disk *disk = begin(ops);
+  char up[LAB_PATH];
+  if (!is_folder(&disk->now, path)) return end(disk, -ENOENT);
+  for (uint32_t i = 0; i < disk->now.entry_count; i++) {
+    folder_of(disk->now.entries[i].path, up);
+    if (strcmp(up, path) == 0) return end(disk, -ENOTEMPTY);
+  }
   const int fault = plain_fault(disk);
   if (fault != 0) return end(disk, fault);
   apply_name(&disk->now, record(disk, LAB_UNLINK, -1, path));
@@ -307,13 +350,18 @@ static const ts_disk_ops lab_ops = {.make_folder = make_folder,
                                     .sync_folder = sync_folder,
                                     .open = open_file,
                                     .create = create,
+                                    .reopen = reopen,
                                     .size = size,
                                     .read = read_some,
                                     .write = write_some,
                                     .sync = sync_file,
                                     .close = close_handle,
+                                    .allocate = allocate,
+                                    .truncate = truncate_file,
+                                    .descriptor = descriptor,
                                     .rename = rename_file,
-                                    .unlink = unlink_file};
+                                    .unlink = unlink_file,
+                                    .remove_folder = remove_folder};
 
 void lab_disk_begin(lab_disk *disk) {
   *disk = (lab_disk){.ops = lab_ops};
@@ -397,6 +445,12 @@ static void image_file(const lab_disk *disk, int inode, const lab_image_choice *
   uint64_t longest = out->length;
   for (uint32_t i = 0; i < choice->point; i++) {
     const lab_op *op = &disk->log[i];
+    if (op->kind == LAB_TRUNCATE && op->inode == inode) {
+      const bool there = durable[i] || choice->style == 1 || choice->style == 3 || (choice->style >= 4 && draw(d, 2) == 0);
+      if (there) set_length(out, op->offset);
+      longest = TS_MAX(longest, op->offset);
+      continue;
+    }
     if (op->kind != LAB_WRITE || op->inode != inode) continue;
     longest = TS_MAX(longest, op->offset + op->bytes);
     if (durable[i] || choice->style == 1 || choice->style == 3) {
@@ -445,18 +499,29 @@ static uint32_t names_until(const lab_disk *disk, const char *folder, const lab_
   return choice->point;
 }
 
+#define FOLDERS 16u
+
+/* A folder may have been made, removed and made again. */
+static uint32_t add_folder(char folders[FOLDERS][LAB_PATH], uint32_t n, const char *path) {
+  for (uint32_t i = 0; i < n; i++)
+    if (strcmp(folders[i], path) == 0) return n;
+  if (n == FOLDERS) abort();
+  snprintf(folders[n], LAB_PATH, "%s", path);
+  return n + 1;
+}
+
 void lab_image(const lab_disk *disk, const lab_image_choice *choice, lab_disk *image) {
   drawing d = {.seed = choice->seed};
   lab_disk_begin(image);
   copy_state(&disk->base, &image->now);
   while (image->now.inode_count < disk->now.inode_count) new_inode(&image->now);
   /* Names, a folder at a time: those above first, whose names the others need. */
-  char folders[8][LAB_PATH] = {"/"};
-  uint32_t folder_count = 1, until[8];
-  for (uint32_t i = 0; i < choice->point && folder_count < 8; i++)
-    if (disk->log[i].kind == LAB_FOLDER) snprintf(folders[folder_count++], LAB_PATH, "%s", disk->log[i].path);
-  for (uint32_t i = 0; i < disk->base.entry_count && folder_count < 8; i++)
-    if (disk->base.entries[i].inode == -1) snprintf(folders[folder_count++], LAB_PATH, "%s", disk->base.entries[i].path);
+  char folders[FOLDERS][LAB_PATH] = {"/"};
+  uint32_t folder_count = 1, until[FOLDERS];
+  for (uint32_t i = 0; i < choice->point; i++)
+    if (disk->log[i].kind == LAB_FOLDER) folder_count = add_folder(folders, folder_count, disk->log[i].path);
+  for (uint32_t i = 0; i < disk->base.entry_count; i++)
+    if (disk->base.entries[i].inode == -1) folder_count = add_folder(folders, folder_count, disk->base.entries[i].path);
   for (uint32_t f = 0; f < folder_count; f++) until[f] = names_until(disk, folders[f], choice, &d);
   for (uint32_t i = 0; i < choice->point; i++) {
     const lab_op *op = &disk->log[i];

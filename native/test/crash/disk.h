@@ -28,13 +28,13 @@ typedef struct lab_state {
   uint32_t inode_count, inode_capacity, entry_count, entry_capacity;
 } lab_state;
 
-typedef enum lab_op_kind { LAB_FOLDER, LAB_CREATE, LAB_WRITE, LAB_SYNC, LAB_RENAME, LAB_UNLINK, LAB_SYNC_FOLDER, LAB_MARK } lab_op_kind;
+typedef enum lab_op_kind { LAB_FOLDER, LAB_CREATE, LAB_WRITE, LAB_TRUNCATE, LAB_SYNC, LAB_RENAME, LAB_UNLINK, LAB_SYNC_FOLDER, LAB_MARK } lab_op_kind;
 typedef struct lab_op {
   lab_op_kind kind;
   int inode;
   bool failed; /* of a sync: it did nothing */
   bool lied;   /* of a sync: it did nothing and said it had */
-  uint64_t offset, bytes, grain;       /* grain: of what is torn, LAB_SECTOR or a word of 8 bytes */
+  uint64_t offset, bytes, grain;       /* offset: of a truncation, the length; grain: of what is torn, LAB_SECTOR or a word of 8 bytes */
   uint32_t threads;                    /* of stores: whose, a bit each; of a sync: of whose stores */
   unsigned char *data;                 /* written */
   char path[LAB_PATH], to[LAB_PATH];   /* to: of a rename */
@@ -54,7 +54,7 @@ typedef struct lab_disk {
   lab_state base, now; /* what was there when recording began, and is there */
   lab_op *log;
   uint32_t op_count, op_capacity;
-  lab_handle handles[64];
+  lab_handle handles[256];
   lab_fault fault;
   uint64_t fault_at, changes; /* the operation that fails, counted over those that change something; those so far */
   bool fault_met;

@@ -52,6 +52,8 @@ static bool is_promised(const lab_run *run, uint32_t point, bool lied, lab_answe
 
 static const char *const styles[] = {"nothing unsynchronised", "everything", "names without data", "data without names", "a drawn part"};
 
+static const char *const faults_named[] = {"no fault", "EIO before", "ENOSPC before", "a short write before", "a sync that lied before"};
+
 static void wrong(lab_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void wrong(lab_report *report, const char *format, ...) {
   if (report->wrong++ > 0) return;
@@ -71,8 +73,8 @@ static void judge(const lab_subject *subject, const lab_run *run, const lab_imag
   const lab_answer answer = subject->open(&image.ops, &digest, (ts_err){words, sizeof words});
   report->images++;
   if (!is_promised(run, choice->point, lied, answer, digest))
-    wrong(report, "%s, seed %llu, operation %u of %u, %s kept (draw %llu): %s %s", subject->name,
-          (unsigned long long)run->seed, choice->point, run->disk.op_count, styles[TS_MIN(choice->style, 4u)],
+    wrong(report, "%s, seed %llu, operation %u of %u (%s), %s kept (draw %llu): %s %s", subject->name,
+          (unsigned long long)run->seed, choice->point, run->disk.op_count, faults_named[run->disk.fault_met ? run->disk.fault : LAB_NO_FAULT], styles[TS_MIN(choice->style, 4u)],
           (unsigned long long)choice->seed,
           answer == LAB_STATE ? "a state that was not committed, or an older one than was acknowledged"
           : answer == LAB_NOTHING ? "nothing is there, though a commit was acknowledged" : "refused:",

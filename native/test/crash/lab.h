@@ -69,13 +69,15 @@ void lab_try(const lab_subject *subject, const lab_limits *limits, lab_report *r
 
 /* The seeded bug of base/seeded_bug.h that is there now; NULL: none. */
 extern const char *lab_bug;
-/* Names of all that are in the sources of files, of the store and of PMEM tables, each ended by NULL. */
-extern const char *const lab_bugs[], *const lab_store_bugs[], *const lab_pmem_bugs[];
+/* Names of all that are in the sources of files, of the store, of PMEM tables and of restore points, each ended by NULL. */
+extern const char *const lab_bugs[], *const lab_store_bugs[], *const lab_pmem_bugs[], *const lab_points_bugs[];
 /* Names of syncs (lab_sync_name), ended by NULL. */
 extern const char *const lab_syncs[];
 
 extern const lab_subject lab_checkpoints; /* subject_checkpoints.c */
 extern const lab_subject lab_store;       /* subject_store.c */
+/* subject_points.c: stores with restore points, on each storage type that keeps them; ended by NULL. */
+extern const lab_subject *const lab_points[];
 extern const lab_subject lab_pmem_fsdax, lab_pmem_file; /* subject_pmem.c: a table on fsdax, and on another file system */
 
 #endif

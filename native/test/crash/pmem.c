@@ -59,21 +59,28 @@ static void close_map(const ts_pmem_ops *ops, ts_pmem_map *out) {
   disk->close(disk, out->file);
 }
 
+static uint32_t whose(const lab_pmem *p) { return pthread_equal(pthread_self(), p->first) ? p->thread : 1; }
+
 static void copy(const ts_pmem_ops *ops, const ts_pmem_map *to, uint64_t offset, const void *from, uint64_t bytes) {
   lab_pmem *p = of(ops);
+  const uint32_t thread = whose(p);
   if (offset % 8 != 0 || bytes % 8 != 0 || offset + bytes > to->bytes) abort();
+  pthread_mutex_lock(&p->lock);
   memcpy(to->base + offset, from, bytes);
-  const int inode = lab_disk_store(p->disk, to->file, from, bytes, offset, p->thread);
-  for (uint32_t i = 0; i < p->dirty_count[p->thread]; i++)
-    if (p->dirty[p->thread][i] == inode) return;
-  p->dirty[p->thread][p->dirty_count[p->thread]++] = inode;
+  const int inode = lab_disk_store(p->disk, to->file, from, bytes, offset, thread);
+  bool known = false;
+  for (uint32_t i = 0; i < p->dirty_count[thread]; i++) known |= p->dirty[thread][i] == inode;
+  if (!known) p->dirty[thread][p->dirty_count[thread]++] = inode;
+  pthread_mutex_unlock(&p->lock);
 }
 
 static void drain(const ts_pmem_ops *ops) {
   lab_pmem *p = of(ops);
-  const uint32_t n = p->dirty_count[p->thread];
-  for (uint32_t i = 0; p->is_pmem && i < n; i++) lab_disk_drain(p->disk, p->dirty[p->thread][i], p->thread);
-  p->dirty_count[p->thread] = 0;
+  const uint32_t thread = whose(p);
+  pthread_mutex_lock(&p->lock);
+  for (uint32_t i = 0; p->is_pmem && i < p->dirty_count[thread]; i++) lab_disk_drain(p->disk, p->dirty[thread][i], thread);
+  p->dirty_count[thread] = 0;
+  pthread_mutex_unlock(&p->lock);
 }
 
 static int sync_map(const ts_pmem_ops *ops, const ts_pmem_map *map_of) {
@@ -90,5 +97,7 @@ void lab_pmem_begin(lab_pmem *pmem, lab_disk *disk, bool is_pmem) {
                              .drain = drain,
                              .sync = sync_map},
                      .disk = disk,
+                     .lock = PTHREAD_MUTEX_INITIALIZER,
+                     .first = pthread_self(),
                      .is_pmem = is_pmem};
 }

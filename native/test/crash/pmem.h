@@ -11,7 +11,9 @@ typedef struct lab_pmem {
   ts_pmem_ops ops; /* first */
   lab_disk *disk;
   bool is_pmem;    /* a drain makes durable; else a sync alone */
-  uint32_t thread; /* who stores and drains now, 0 or 1: a drain is of what the same one stored */
+  pthread_mutex_t lock;
+  pthread_t first; /* who began */
+  uint32_t thread; /* as whom that one stores and drains now, 0 or 1: a drain is of what the same one stored; all others are 1 */
   int dirty[2][64]; /* of each, files with stores since its last drain */
   uint32_t dirty_count[2];
 } lab_pmem;

@@ -34,7 +34,7 @@ static ts_config *config_of(const char *const *pairs) {
 static ts_store *open_store(const ts_disk_ops *disk, const char *shards, char *words, uint32_t cap) {
   ts_config *config = CONFIG("storage", "DRAM", "track_changes", "1", "seed", "9", "shards", shards);
   ts_store *store = NULL;
-  if (ts_store_open(config, &store, words, cap) == TS_OK) store->disk = disk;
+  ts_store_open_on(config, disk, NULL, &store, (ts_err){words, cap});
   ts_config_free(config);
   return store;
 }

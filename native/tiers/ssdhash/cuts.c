@@ -13,6 +13,7 @@
  *
  * Beside the index all of this is a bit of DRAM a record, of files with retained ones. Where DRAM refuses them, the file
  * stays as it is until the checkpoint is dropped; a checkpoint that has not been written then cannot be completed. */
+#include "base/seeded_bug.h"
 #include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
@@ -150,7 +151,7 @@ typedef struct synchronization {
 static int32_t sync_file(ts_ssd_table *t, const ts_ssd_file *file, ts_err err) {
   synchronization s = {.file = file};
   TS_SYNC_VALUE("ssd:medium:sync", s);
-  if (s.error == 0 && fdatasync(file->fd) != 0) s.error = errno;
+  if (s.error == 0) s.error = -t->disk->sync(t->disk, file->handle);
   if (s.error == 0) return TS_OK;
   return ts_ssd_io_error(t, "synchronize", file, 0, s.error, err);
 }
@@ -159,6 +160,7 @@ int32_t ts_ssd_sync_moved(ts_ssd_table *t, ts_err err) {
   for (uint32_t id = 0; id < t->file_slots && !t->sync_failed; id++) {
     ts_ssd_file *file = t->files[id];
     if (file == NULL || !file->dirty || file->stream < TS_SSD_AS_OF || file->state == TS_SSD_DOOMED) continue;
+    if (TS_BUG("what was moved is not synchronised")) continue;
     t->sync_failed = sync_file(t, file, (ts_err){0}) != TS_OK;
     file->dirty = t->sync_failed;
   }
@@ -177,6 +179,7 @@ static int32_t sync_records(ts_ssd_table *t, uint64_t number, ts_err err) {
   for (uint32_t id = 0; status == TS_OK && id < t->file_slots; id++) {
     ts_ssd_file *file = t->files[id];
     if (file == NULL || !file->dirty || file->state == TS_SSD_DOOMED || ts_ssd_count_before(file, number) == 0) continue;
+    if (TS_BUG("records are not synchronised")) continue;
     file->dirty = false;
     file->readers++; /* it stays */
     files[n++] = file;

@@ -12,14 +12,13 @@
  *
  * On the disk the reserve is a file of that length without contents, the ballast: where the disk is full, it is cut, and
  * grows again when files have gone. */
+#include "base/seeded_bug.h"
 #include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define SMALLEST_FILE (UINT64_C(64) << 10)
 
@@ -109,7 +108,7 @@ int32_t ts_ssd_promise(ts_ssd_table *t, uint32_t fresh, ts_err err) {
   t->reserve += more;
   pthread_mutex_unlock(&t->state);
   ts_ssd_ballast_resize(t, t->reserve);
-  t->disk_full = t->ballast_bytes < t->reserve && !t->no_ballast && t->ballast_fd >= 0;
+  t->disk_full = t->ballast_bytes < t->reserve && !t->no_ballast && t->ballast >= 0;
   pthread_mutex_lock(&t->state);
   if (t->disk_full) {
     t->reserve -= more;
@@ -196,7 +195,7 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
   ts_ssd_file *file = calloc(1, sizeof *file);
   if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot add a log file to table \"%s\": out of memory", t->table);
   *file = (ts_ssd_file){.number = t->next_number,
-                        .fd = -1,
+                        .handle = -1,
                         .stream = stream,
                         .layout = layout,
                         .capacity = (uint32_t)capacity,
@@ -210,16 +209,15 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
     return TS_SSD_NO_ROOM;
   }
   file->charged = TS_SSD_BLOCK;
-  file->fd = ts_ssd_open_fd(t, file->number, O_RDWR | O_CREAT | O_EXCL);
-  if (file->fd >= 0) TS_SYNC_VALUE("ssd:medium:created", file->number);
-  int32_t status = file->fd < 0 ? ts_ssd_io_error(t, "create", file, 0, errno, err) : ts_ssd_file_add(t, file, err);
+  file->handle = ts_ssd_open_log(t, file->number, true);
+  if (file->handle >= 0) TS_SYNC_VALUE("ssd:medium:created", file->number);
+  int32_t status = file->handle < 0 ? ts_ssd_io_error(t, "create", file, 0, -file->handle, err) : ts_ssd_file_add(t, file, err);
   if (status != TS_OK) {
     ts_ssd_discharge(t, file->charged);
-    if (file->fd >= 0) {
-      close(file->fd);
-      char path[64];
-      snprintf(path, sizeof path, "%016llx.log", (unsigned long long)file->number);
-      unlinkat(t->folder_fd, path, 0);
+    if (file->handle >= 0) {
+      char path[TS_SSD_PATH];
+      t->disk->close(t->disk, file->handle);
+      t->disk->unlink(t->disk, ts_ssd_log_path(t, file->number, path));
     }
     free(file);
     return status;
@@ -243,15 +241,17 @@ void ts_ssd_file_lose(ts_ssd_table *t, ts_ssd_file *file) {
   if (file->state == TS_SSD_SEALED) ts_ssd_file_doom_if_dead(t, file);
 }
 
+static bool unlink_log(ts_ssd_table *t, ts_ssd_file *file) {
+  char path[TS_SSD_PATH];
+  TS_SYNC_VALUE("ssd:medium:unlink", file->number);
+  const int error = t->disk->unlink(t->disk, ts_ssd_log_path(t, file->number, path));
+  if (error == 0) TS_SYNC_VALUE("ssd:medium:free", file->charged);
+  return error == 0 || error == -ENOENT;
+}
+
 void ts_ssd_file_drop(ts_ssd_table *t, ts_ssd_file *file, bool unlink_it) {
-  char name[32];
-  snprintf(name, sizeof name, "%016llx.log", (unsigned long long)file->number);
-  if (unlink_it) {
-    TS_SYNC_VALUE("ssd:medium:unlink", file->number);
-    unlinkat(t->folder_fd, name, 0);
-    TS_SYNC_VALUE("ssd:medium:free", file->charged);
-  }
-  if (file->fd >= 0) close(file->fd);
+  if (unlink_it) unlink_log(t, file);
+  if (file->handle >= 0) t->disk->close(t->disk, file->handle);
   t->files[file->id] = NULL;
   ts_ssd_retained_free(t, file);
   free(file->marks);
@@ -282,10 +282,12 @@ uint64_t ts_ssd_reap(ts_ssd_table *t) {
     ts_ssd_file *file = t->files[id];
     if (file == NULL || file->state != TS_SSD_DOOMED || file->readers > 0 || file->mark > unwritten || has_chunk(t, file))
       continue;
+    /* One that could not be removed is not forgotten: a checkpoint that does not list it would have its records. */
+    if (!unlink_log(t, file) && !TS_BUG("a log that could not be removed is forgotten")) continue;
     freed += file->charged;
     t->doomed_bytes -= file->charged;
     uint64_t charged = file->charged;
-    ts_ssd_file_drop(t, file, true);
+    ts_ssd_file_drop(t, file, false);
     discharge(t, charged); /* after the bytes are gone */
   }
   pthread_mutex_unlock(&t->state);

@@ -83,7 +83,7 @@ static int32_t start_writing(ts_ssd_table *t, ts_ssd_stream *stream, ts_err err)
   if (t->ring_writes && length <= INT32_MAX) {
     struct io_uring_sqe *sqe = ts_ring_prepare(&t->write_ring);
     sqe->opcode = IORING_OP_WRITE;
-    sqe->fd = c->file->fd;
+    sqe->fd = t->disk->descriptor(t->disk, c->file->handle);
     sqe->addr = (uintptr_t)(c->buffer.memory + c->written);
     sqe->len = length;
     sqe->off = c->offset + c->written;
@@ -159,7 +159,7 @@ int32_t ts_ssd_seal_stream(ts_ssd_table *t, uint32_t s, ts_err err) {
     uint64_t rest = file->charged - TS_MIN(file->charged, ts_ssd_extent(&file->layout, file->count));
     file->charged -= rest;
     /* What was taken for the rest of the chunk goes back; if that fails, it is only more than is charged. */
-    if (ftruncate(file->fd, (off_t)ts_ssd_extent(&file->layout, file->count)) == 0) TS_SYNC_VALUE("ssd:medium:free", rest);
+    if (t->disk->truncate(t->disk, file->handle, ts_ssd_extent(&file->layout, file->count)) == 0) TS_SYNC_VALUE("ssd:medium:free", rest);
     ts_ssd_discharge(t, rest);
     retire(t, stream, c);
   }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,19 +23,35 @@ int32_t ts_ssd_io_error(const ts_ssd_table *t, const char *what, const ts_ssd_fi
                  strerror_r(error, reason, sizeof reason));
 }
 
-int ts_ssd_open_fd(const ts_ssd_table *t, uint64_t number, int flags) {
-  char name[32];
-  snprintf(name, sizeof name, "%016llx.log", (unsigned long long)number);
-  return openat(t->folder_fd, name, flags | O_CLOEXEC | (t->direct ? O_DIRECT : 0), 0644);
+const char *ts_ssd_path(const ts_ssd_table *t, const char *name, char out[TS_SSD_PATH]) {
+  snprintf(out, TS_SSD_PATH, "%s/%s", t->folder, name);
+  return out;
+}
+
+const char *ts_ssd_log_path(const ts_ssd_table *t, uint64_t number, char out[TS_SSD_PATH]) {
+  snprintf(out, TS_SSD_PATH, "%s/%016llx.log", t->folder, (unsigned long long)number);
+  return out;
+}
+
+int ts_ssd_open_log(const ts_ssd_table *t, uint64_t number, bool create) {
+  char path[TS_SSD_PATH];
+  ts_ssd_log_path(t, number, path);
+  const int handle = create ? t->disk->create(t->disk, path) : t->disk->reopen(t->disk, path);
+  if (handle < 0 || !t->direct) return handle;
+  const int fd = t->disk->descriptor(t->disk, handle), flags = fcntl(fd, F_GETFL);
+  if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_DIRECT) == 0) return handle;
+  const int error = -errno;
+  t->disk->close(t->disk, handle);
+  return error;
 }
 
 int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64_t length, uint64_t offset,
                      ts_err err) {
   for (uint64_t done = 0; done < length;) {
-    ssize_t n = pread(file->fd, (unsigned char *)out + done, length - done, (off_t)(offset + done));
+    int64_t n = t->disk->read(t->disk, file->handle, (unsigned char *)out + done, length - done, offset + done);
     TS_SYNC_VALUE("ssd:medium:read", n);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ts_ssd_io_error(t, "read", file, offset + done, errno, err);
+    if (n == -EINTR) continue;
+    if (n < 0) return ts_ssd_io_error(t, "read", file, offset + done, (int)-n, err);
     t->reads++;
     t->bytes_read += (uint64_t)n;
     if (n == 0)
@@ -53,10 +68,10 @@ int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64
 int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, uint64_t length, uint64_t offset,
                       ts_err err) {
   for (uint64_t done = 0; done < length;) {
-    ssize_t n = pwrite(file->fd, (const unsigned char *)in + done, length - done, (off_t)(offset + done));
+    int64_t n = t->disk->write(t->disk, file->handle, (const unsigned char *)in + done, length - done, offset + done);
     TS_SYNC_VALUE("ssd:medium:wrote", n);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return ts_ssd_io_error(t, "write", file, offset + done, n < 0 ? errno : ENOSPC, err);
+    if (n == -EINTR) continue;
+    if (n <= 0) return ts_ssd_io_error(t, "write", file, offset + done, n < 0 ? (int)-n : ENOSPC, err);
     t->writes++;
     t->bytes_written += (uint64_t)n;
     /* What a short write leaves may no longer be aligned. */
@@ -72,13 +87,11 @@ typedef struct allocation {
   int error; /* 0: ask the real one */
 } allocation;
 
-static int promise(int fd, uint64_t offset, uint64_t length) {
+static int promise(ts_ssd_table *t, int handle, uint64_t offset, uint64_t length) {
   allocation a = {.bytes = length};
   TS_SYNC_VALUE("ssd:medium:allocate", a);
   if (a.error != 0) return a.error;
-  while (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)length) != 0)
-    if (errno != EINTR) return errno;
-  return 0;
+  return -t->disk->allocate(t->disk, handle, offset, length);
 }
 
 static bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
@@ -89,7 +102,7 @@ static bool is_unknown(int error) { return error == EOPNOTSUPP || error == ENOSY
 #define MOST_ZEROS (UINT64_C(64) << 10)
 
 /* Takes room by writing zeros, where the file system cannot promise any; what was written of them goes when it fails. */
-static int write_zeros(ts_ssd_table *t, int fd, uint64_t offset, uint64_t length) {
+static int write_zeros(ts_ssd_table *t, int handle, uint64_t offset, uint64_t length) {
   allocation a = {.bytes = length};
   TS_SYNC_VALUE("ssd:medium:zeros", a);
   if (a.error != 0) return a.error;
@@ -99,9 +112,8 @@ static int write_zeros(ts_ssd_table *t, int fd, uint64_t offset, uint64_t length
   memset(zeros, 0, most);
   int error = 0;
   for (uint64_t done = 0; done < length && error == 0;) {
-    ssize_t n = pwrite(fd, zeros, TS_MIN(most, length - done), (off_t)(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) error = n < 0 ? errno : ENOSPC;
+    const int64_t n = t->disk->write(t->disk, handle, zeros, TS_MIN(most, length - done), offset + done);
+    if (n <= 0) error = n < 0 ? (int)-n : ENOSPC;
     if (n <= 0) break;
     t->writes++;
     t->bytes_written += (uint64_t)n;
@@ -110,18 +122,18 @@ static int write_zeros(ts_ssd_table *t, int fd, uint64_t offset, uint64_t length
   }
   free(zeros);
   /* What waits in the page cache has no room yet on some file systems (NFS, FUSE). */
-  if (error == 0 && fdatasync(fd) != 0) error = errno;
-  if (error != 0 && ftruncate(fd, (off_t)offset) != 0) return error; /* then it is only more than is charged */
+  if (error == 0) error = -t->disk->sync(t->disk, handle);
+  if (error != 0) t->disk->truncate(t->disk, handle, offset); /* where that fails, it is only more than is charged */
   return error;
 }
 
-static int allocate(ts_ssd_table *t, int fd, uint64_t offset, uint64_t length) {
-  const int error = promise(fd, offset, length);
-  return is_unknown(error) ? write_zeros(t, fd, offset, length) : error;
+static int allocate(ts_ssd_table *t, int handle, uint64_t offset, uint64_t length) {
+  const int error = promise(t, handle, offset, length);
+  return is_unknown(error) ? write_zeros(t, handle, offset, length) : error;
 }
 
 int32_t ts_ssd_allocate(ts_ssd_table *t, const ts_ssd_file *file, uint64_t offset, uint64_t length, ts_err err) {
-  const int error = allocate(t, file->fd, offset, length);
+  const int error = allocate(t, file->handle, offset, length);
   if (error == 0) return TS_OK;
   if (is_full(error)) return TS_SSD_NO_ROOM;
   return ts_ssd_io_error(t, "take room for", file, offset, error, err);
@@ -129,12 +141,13 @@ int32_t ts_ssd_allocate(ts_ssd_table *t, const ts_ssd_file *file, uint64_t offse
 
 void ts_ssd_ballast_resize(ts_ssd_table *t, uint64_t bytes) {
   if (bytes == t->ballast_bytes || t->no_ballast) return;
-  if (t->ballast_fd < 0) {
-    t->ballast_fd = openat(t->folder_fd, BALLAST_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (t->ballast_fd < 0) return;
+  if (t->ballast < 0) {
+    char path[TS_SSD_PATH];
+    t->ballast = t->disk->create(t->disk, ts_ssd_path(t, BALLAST_NAME, path)); /* opening removed that of a dead process */
+    if (t->ballast < 0) return;
   }
   if (bytes > t->ballast_bytes) {
-    const int error = allocate(t, t->ballast_fd, t->ballast_bytes, bytes - t->ballast_bytes);
+    const int error = allocate(t, t->ballast, t->ballast_bytes, bytes - t->ballast_bytes);
     t->no_ballast = error != 0 && !is_full(error);
     if (error != 0) return;
   } else {
@@ -143,13 +156,14 @@ void ts_ssd_ballast_resize(ts_ssd_table *t, uint64_t bytes) {
     (void)freed;
   }
   /* Beyond its end blocks may be taken: so its length says how many there are, and cutting it frees them. */
-  if (ftruncate(t->ballast_fd, (off_t)bytes) == 0) t->ballast_bytes = bytes;
+  if (t->disk->truncate(t->disk, t->ballast, bytes) == 0) t->ballast_bytes = bytes;
 }
 
 void ts_ssd_ballast_remove(ts_ssd_table *t) {
-  if (t->folder_fd >= 0) unlinkat(t->folder_fd, BALLAST_NAME, 0);
-  if (t->ballast_fd >= 0) close(t->ballast_fd);
-  t->ballast_fd = -1;
+  char path[TS_SSD_PATH];
+  if (t->folder_lock >= 0) t->disk->unlink(t->disk, ts_ssd_path(t, BALLAST_NAME, path));
+  if (t->ballast >= 0) t->disk->close(t->disk, t->ballast);
+  t->ballast = -1;
   t->ballast_bytes = 0;
 }
 
@@ -192,8 +206,9 @@ static void escape(const char *name, uint64_t hash, char out[224]) {
 /* What reads must be aligned to, by the kernel's word where it gives it. False: O_DIRECT does not work here. */
 static bool direct_alignment(ts_ssd_table *t) {
   t->block = t->alignment = 512;
-  char name[] = ".direct-io-test";
-  int fd = openat(t->folder_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_DIRECT, 0644);
+  if (t->disk->descriptor(t->disk, t->folder_lock) < 0) return false;
+  char path[TS_SSD_PATH];
+  int fd = open(ts_ssd_path(t, ".direct-io-test", path), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_DIRECT, 0644);
   if (fd < 0) return false;
   struct statx s = {0};
   bool works = true;
@@ -216,7 +231,7 @@ static bool direct_alignment(ts_ssd_table *t) {
     }
   }
   close(fd);
-  unlinkat(t->folder_fd, name, 0);
+  unlink(path);
   return works;
 }
 
@@ -228,14 +243,18 @@ int32_t ts_ssd_folder_open(ts_ssd_table *t, const char *directory, ts_err err) {
   if (t->folder == NULL)
     return ts_fail(err, TS_ENOMEM, "Cannot open the SSDHASH table \"%s\": out of memory", t->table);
   snprintf(t->folder, cap, "%s/%s.ssdhash", directory, name);
-  if (mkdir(t->folder, 0755) != 0 && errno != EEXIST)
+  if (cap + 48 > TS_SSD_PATH)
+    return ts_fail(err, TS_EINVAL, "Cannot open the SSDHASH table \"%s\": the path of its folder has %zu bytes; at most %u are taken",
+                   t->table, strlen(t->folder), TS_SSD_PATH - 64);
+  const int made = t->disk->make_folder(t->disk, t->folder);
+  if (made != 0 && made != -EEXIST)
     return ts_fail(err, TS_EIO, "Cannot create the folder %s of table \"%s\": %s", t->folder, t->table,
-                   strerror_r(errno, reason, sizeof reason));
-  t->folder_fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (t->folder_fd < 0)
+                   strerror_r(-made, reason, sizeof reason));
+  t->folder_lock = t->disk->lock_folder(t->disk, t->folder);
+  if (t->folder_lock < 0 && t->folder_lock != -EWOULDBLOCK)
     return ts_fail(err, TS_EIO, "Cannot open the folder %s of table \"%s\": %s", t->folder, t->table,
-                   strerror_r(errno, reason, sizeof reason));
-  if (flock(t->folder_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+                   strerror_r(-t->folder_lock, reason, sizeof reason));
+  if (t->folder_lock < 0)
     return ts_fail(
         err, TS_EIO,
         "Cannot open the folder %s of table \"%s\": another store has it open; give each store a path of its own",

@@ -289,7 +289,7 @@ static bool read_by_ring(ts_ssd_table *t, ts_ssd_reader *r, job *j, uint32_t cou
       const ts_ssd_request *q = &r->requests[next];
       struct io_uring_sqe *sqe = ts_ring_prepare(&r->ring);
       sqe->opcode = r->ring.fixed ? IORING_OP_READ_FIXED : IORING_OP_READ;
-      sqe->fd = q->file->fd;
+      sqe->fd = t->disk->descriptor(t->disk, q->file->handle);
       sqe->addr = (uintptr_t)(r->slab + (size_t)slot * r->slot_bytes);
       sqe->len = q->length;
       sqe->off = q->offset;

@@ -6,16 +6,10 @@
 #include "base/sync_point.h"
 #include "tiers/ssdhash/table.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MAP_NAME "live"
-#define MAP_NEW "live.new"
 
 typedef struct map_header {
   uint64_t magic;
@@ -38,20 +32,40 @@ static uint64_t words_of(uint32_t records) { return ((uint64_t)records + 63) / 6
 
 static bool in_map(const ts_ssd_file *file) { return file != NULL && file->state != TS_SSD_DOOMED && file->count > 0; }
 
-static bool emit(FILE *out, const void *bytes, size_t n, uint32_t *crc) {
-  *crc = ts_crc32c(*crc, bytes, n);
-  return fwrite(bytes, 1, n, out) == n;
+
+typedef struct map_sink {
+  const ts_disk_ops *disk;
+  int handle, error; /* error: a negated errno, 0: none */
+  uint32_t crc, fill;
+  uint64_t offset; /* of the buffer */
+  unsigned char buffer[TS_SSD_BLOCK];
+} map_sink;
+
+static void drain(map_sink *s) {
+  if (s->error == 0) s->error = ts_disk_write(s->disk, s->handle, s->buffer, s->fill, s->offset);
+  s->offset += s->fill;
+  s->fill = 0;
 }
 
-static int32_t map_failed(const ts_ssd_table *t, ts_err err) {
+static void emit(map_sink *s, const void *bytes, uint64_t n) {
+  s->crc = ts_crc32c(s->crc, bytes, n);
+  for (uint64_t done = 0, m; done < n; done += m) {
+    if (s->fill == sizeof s->buffer) drain(s);
+    m = TS_MIN(n - done, sizeof s->buffer - s->fill);
+    memcpy(s->buffer + s->fill, (const unsigned char *)bytes + done, m);
+    s->fill += (uint32_t)m;
+  }
+}
+
+static int32_t map_failed(const ts_ssd_table *t, int error, ts_err err) {
   char reason[128];
-  return ts_fail(err, TS_EIO, "Cannot write %s/%s (table \"%s\"): %s", t->folder, MAP_NEW, t->table,
-                 strerror_r(errno, reason, sizeof reason));
+  return ts_fail(err, TS_EIO, "Cannot write %s/%s (table \"%s\"): %s", t->folder, TS_SSD_MAP_NEW, t->table,
+                 strerror_r(-error, reason, sizeof reason));
 }
 
 /* One group of files after the other, each with a walk over the index: little memory makes it slower, not impossible.
  */
-static int32_t write_entries(ts_ssd_table *t, FILE *out, uint32_t *crc, ts_err err) {
+static int32_t write_entries(ts_ssd_table *t, map_sink *s, ts_err err) {
   uint64_t *at = calloc(t->file_slots + 1, sizeof *at); /* per file: first word + 1 in the group, 0: not in it */
   if (at == NULL) return ts_fail(err, TS_ENOMEM, "Cannot write the live map of table \"%s\": out of memory", t->table);
   uint64_t most = UINT64_C(2) << 20; /* words of a group */
@@ -94,8 +108,8 @@ static int32_t write_entries(ts_ssd_table *t, FILE *out, uint32_t *crc, ts_err e
     for (uint32_t id = first; id < end && status == TS_OK; id++) {
       if (at[id] == 0) continue;
       map_entry entry = {t->files[id]->number, t->files[id]->count, 0};
-      if (!emit(out, &entry, sizeof entry, crc) || !emit(out, bits + at[id] - 1, words_of(entry.count) * 8, crc))
-        status = map_failed(t, err);
+      emit(s, &entry, sizeof entry);
+      emit(s, bits + at[id] - 1, words_of(entry.count) * 8);
     }
     ts_ssd_give_memory(t, bits, words * 8);
     first = end;
@@ -119,21 +133,21 @@ int32_t ts_ssd_write_map(ts_ssd_table *t, ts_err err) {
         "Cannot write the live map of table \"%s\": it needs %llu bytes, the tier's limit refuses them; raise its size",
         t->table, (unsigned long long)bytes);
   if (t->disk_full) ts_ssd_ballast_resize(t, t->ballast_bytes - TS_MIN(bytes, t->ballast_bytes));
-  int fd = openat(t->folder_fd, MAP_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-  int32_t status = TS_OK;
-  if (out == NULL) {
-    status = map_failed(t, err);
-    if (fd >= 0) close(fd);
-  } else {
-    uint32_t crc = 0;
-    if (!emit(out, &header, sizeof header, &crc)) status = map_failed(t, err);
-    if (status == TS_OK) status = write_entries(t, out, &crc, err);
-    map_tail tail = {crc, t->closing};
-    if (status == TS_OK && fwrite(&tail, sizeof tail, 1, out) != 1) status = map_failed(t, err);
-    if (fclose(out) != 0 && status == TS_OK) status = map_failed(t, err);
-    if (status == TS_OK && renameat(t->folder_fd, MAP_NEW, t->folder_fd, MAP_NAME) != 0) status = map_failed(t, err);
-    if (status != TS_OK) unlinkat(t->folder_fd, MAP_NEW, 0);
+  char path[TS_SSD_PATH], final[TS_SSD_PATH];
+  ts_ssd_path(t, TS_SSD_MAP_NEW, path);
+  t->disk->unlink(t->disk, path); /* of a process that died */
+  map_sink sink = {.disk = t->disk, .handle = t->disk->create(t->disk, path)};
+  int32_t status = sink.handle < 0 ? map_failed(t, sink.handle, err) : TS_OK;
+  if (status == TS_OK) {
+    emit(&sink, &header, sizeof header);
+    status = write_entries(t, &sink, err);
+    const map_tail tail = {sink.crc, t->closing};
+    emit(&sink, &tail, sizeof tail);
+    drain(&sink);
+    t->disk->close(t->disk, sink.handle);
+    if (sink.error == 0 && status == TS_OK) sink.error = t->disk->rename(t->disk, path, ts_ssd_path(t, TS_SSD_MAP_NAME, final));
+    if (status == TS_OK && sink.error != 0) status = map_failed(t, sink.error, err);
+    if (status != TS_OK) t->disk->unlink(t->disk, path);
   }
   if (status == TS_OK) {
     ts_ssd_discharge(t, t->map_bytes);
@@ -158,18 +172,21 @@ typedef struct live_map {
 
 static int32_t map_bad(const ts_ssd_table *t, uint64_t offset, const char *what, ts_err err) {
   return ts_fail(err, TS_EFORMAT, "Cannot open table \"%s\": %s/%s is damaged at offset %llu: %s", t->table, t->folder,
-                 MAP_NAME, (unsigned long long)offset, what);
+                 TS_SSD_MAP_NAME, (unsigned long long)offset, what);
 }
 
 static int32_t read_map(ts_ssd_table *t, live_map *map, ts_err err) {
   *map = (live_map){0};
-  int fd = openat(t->folder_fd, MAP_NAME, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return TS_OK;
-  struct stat s;
+  char path[TS_SSD_PATH], reason[128];
+  const int handle = t->disk->open(t->disk, ts_ssd_path(t, TS_SSD_MAP_NAME, path));
+  if (handle == -ENOENT) return TS_OK;
+  const int64_t size = handle < 0 ? handle : t->disk->size(t->disk, handle);
+  if (size < 0) {
+    if (handle >= 0) t->disk->close(t->disk, handle);
+    return ts_disk_fail(err, "open", path, (int)size);
+  }
   int32_t status = TS_OK;
-  char reason[128];
-  if (fstat(fd, &s) != 0) s.st_size = 0;
-  map->length = (uint64_t)s.st_size;
+  map->length = (uint64_t)size;
   if (map->length < sizeof(map_header) + sizeof(map_tail)) {
     status = map_bad(t, map->length, "the file ends there", err);
   } else if ((map->bytes = ts_ssd_take_memory(t, map->length)) == NULL) {
@@ -178,16 +195,11 @@ static int32_t read_map(ts_ssd_table *t, live_map *map, ts_err err) {
         "Cannot open table \"%s\": its live map needs %llu bytes of DRAM, the limit refuses them; raise the first size",
         t->table, (unsigned long long)map->length);
   }
-  for (uint64_t done = 0; status == TS_OK && done < map->length;) {
-    ssize_t n = read(fd, map->bytes + done, map->length - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0)
-      status = ts_fail(err, TS_EIO, "Cannot read %s/%s (table \"%s\"): %s", t->folder, MAP_NAME, t->table,
-                       n == 0 ? "it became shorter" : strerror_r(errno, reason, sizeof reason));
-    else
-      done += (uint64_t)n;
-  }
-  close(fd);
+  const int error = status == TS_OK ? ts_disk_read(t->disk, handle, map->bytes, map->length, 0) : 0;
+  if (error != 0)
+    status = ts_fail(err, TS_EIO, "Cannot read %s/%s (table \"%s\"): %s", t->folder, TS_SSD_MAP_NAME, t->table,
+                     error == -ENODATA ? "it became shorter" : strerror_r(-error, reason, sizeof reason));
+  t->disk->close(t->disk, handle);
   if (status != TS_OK) return status;
   t->map_bytes = TS_ROUND_UP(map->length, TS_SSD_BLOCK);
   if (!ts_ssd_charge(t, t->map_bytes, false)) {
@@ -232,35 +244,41 @@ static int by_number(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-int32_t ts_ssd_list(ts_ssd_table *t, uint64_t **out, uint32_t *count, ts_err err) {
-  uint64_t *numbers = NULL;
-  uint32_t n = 0, capacity = 0;
-  DIR *dir = opendir(t->folder);
-  char reason[128];
-  if (dir == NULL)
-    return ts_fail(err, TS_EIO, "Cannot list the folder %s of table \"%s\": %s", t->folder, t->table,
-                   strerror_r(errno, reason, sizeof reason));
-  for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-    char *end;
-    if (strlen(entry->d_name) != 20 || strcmp(entry->d_name + 16, ".log") != 0) continue;
-    uint64_t number = strtoull(entry->d_name, &end, 16);
-    if (end != entry->d_name + 16) continue;
-    if (n == capacity) {
-      uint64_t *more = realloc(numbers, (capacity * 2 + 64) * sizeof *more);
-      if (more == NULL) {
-        free(numbers);
-        closedir(dir);
-        return ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
-      }
-      numbers = more;
-      capacity = capacity * 2 + 64;
-    }
-    numbers[n++] = number;
+typedef struct listing {
+  uint64_t *numbers;
+  uint32_t n, capacity;
+  bool no_memory;
+} listing;
+
+static void list_one(void *context, const char *name) {
+  listing *l = context;
+  char *end;
+  if (strlen(name) != 20 || strcmp(name + 16, ".log") != 0) return;
+  const uint64_t number = strtoull(name, &end, 16);
+  if (end != name + 16) return;
+  if (l->n == l->capacity) {
+    uint64_t *more = realloc(l->numbers, (l->capacity * 2 + 64) * sizeof *more);
+    l->no_memory |= more == NULL;
+    if (more == NULL) return;
+    l->numbers = more;
+    l->capacity = l->capacity * 2 + 64;
   }
-  closedir(dir);
-  if (n > 0) qsort(numbers, n, sizeof *numbers, by_number);
-  *out = numbers;
-  *count = n;
+  l->numbers[l->n++] = number;
+}
+
+int32_t ts_ssd_list(ts_ssd_table *t, uint64_t **out, uint32_t *count, ts_err err) {
+  listing l = {0};
+  char reason[128];
+  const int error = t->disk->list(t->disk, t->folder, list_one, &l);
+  if (error != 0 || l.no_memory) {
+    free(l.numbers);
+    if (error == 0) return ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
+    return ts_fail(err, TS_EIO, "Cannot list the folder %s of table \"%s\": %s", t->folder, t->table,
+                   strerror_r(-error, reason, sizeof reason));
+  }
+  if (l.n > 0) qsort(l.numbers, l.n, sizeof *l.numbers, by_number);
+  *out = l.numbers;
+  *count = l.n;
   return TS_OK;
 }
 
@@ -280,11 +298,10 @@ static bool is_zeros(ts_ssd_table *t, const ts_ssd_file *file, uint64_t size, un
 
 /* A file that was made, and had nothing written to it before the process died, goes. */
 static void remove_empty(const ts_ssd_table *t, ts_ssd_file *file) {
-  char name[32];
-  snprintf(name, sizeof name, "%016llx.log", (unsigned long long)file->number);
+  char path[TS_SSD_PATH];
   TS_SYNC_VALUE("ssd:medium:unlink", file->number);
-  unlinkat(t->folder_fd, name, 0);
-  close(file->fd);
+  t->disk->unlink(t->disk, ts_ssd_log_path(t, file->number, path));
+  t->disk->close(t->disk, file->handle);
   free(file);
 }
 
@@ -293,14 +310,14 @@ int32_t ts_ssd_open_file(ts_ssd_table *t, uint64_t number, bool in_use, unsigned
   ts_ssd_file *file = calloc(1, sizeof *file);
   if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open table \"%s\": out of memory", t->table);
   *file = (ts_ssd_file){
-      .number = number, .fd = ts_ssd_open_fd(t, number, O_RDWR), .state = TS_SSD_SEALED, .memory_from = UINT32_MAX, .dirty = true};
-  struct stat s;
+      .number = number, .handle = ts_ssd_open_log(t, number, false), .state = TS_SSD_SEALED, .memory_from = UINT32_MAX, .dirty = true};
+  const int64_t size = file->handle < 0 ? file->handle : t->disk->size(t->disk, file->handle);
   int32_t status = TS_OK;
-  if (file->fd < 0 || fstat(file->fd, &s) != 0) {
-    status = ts_ssd_io_error(t, "open", file, 0, errno, err);
+  if (size < 0) {
+    status = ts_ssd_io_error(t, "open", file, 0, (int)-size, err);
   } else {
-    if (s.st_size > 0 || in_use) status = ts_ssd_pread(t, file, block, TS_SSD_BLOCK, 0, err);
-    if (status == TS_OK && !in_use && (s.st_size == 0 || is_zeros(t, file, (uint64_t)s.st_size, block))) {
+    if (size > 0 || in_use) status = ts_ssd_pread(t, file, block, TS_SSD_BLOCK, 0, err);
+    if (status == TS_OK && !in_use && (size == 0 || is_zeros(t, file, (uint64_t)size, block))) {
       remove_empty(t, file);
       return TS_OK;
     }
@@ -331,14 +348,14 @@ int32_t ts_ssd_open_file(ts_ssd_table *t, uint64_t number, bool in_use, unsigned
       status = header_bad(t, number, "has numbers that do not fit together", err);
   }
   if (status != TS_OK) {
-    if (file->fd >= 0) close(file->fd);
+    if (file->handle >= 0) t->disk->close(t->disk, file->handle);
     free(file);
     return status;
   }
   file->stream = h.stream;
   file->through = h.through;
   file->capacity = h.capacity;
-  *found = (ts_ssd_found){file, (uint64_t)s.st_size, h.count, false};
+  *found = (ts_ssd_found){file, (uint64_t)size, h.count, false};
   return TS_OK;
 }
 
@@ -451,8 +468,8 @@ static int32_t load(ts_ssd_table *t, ts_ssd_found *f, unsigned char *buffer, uin
   /* The write during which the process died: what it left behind the last whole record goes. */
   if (end == 0) return TS_OK; /* nothing lives in it, it is deleted */
   uint64_t keep = TS_ROUND_UP(ts_ssd_offset(&file->layout, end - 1) + file->layout.record_bytes, TS_SSD_BLOCK);
-  if (f->size > keep && ftruncate(file->fd, (off_t)keep) != 0)
-    return ts_ssd_io_error(t, "truncate", file, keep, errno, err);
+  const int error = f->size > keep ? t->disk->truncate(t->disk, file->handle, keep) : 0;
+  if (error != 0) return ts_ssd_io_error(t, "truncate", file, keep, -error, err);
   ts_ssd_header_make(t, file, end, scratch);
   status = ts_ssd_pwrite(t, file, scratch, TS_SSD_BLOCK, 0, err);
   if (f->size > keep) {
@@ -550,7 +567,7 @@ static int32_t recover_newest(ts_ssd_table *t, ts_err err) {
     if (one.file == NULL) continue;
     status = ts_ssd_file_add(t, one.file, err);
     if (status != TS_OK) {
-      close(one.file->fd);
+      t->disk->close(t->disk, one.file->handle);
       free(one.file);
     } else {
       found[opened++] = one;
@@ -563,11 +580,12 @@ static int32_t recover_newest(ts_ssd_table *t, ts_err err) {
                 "Cannot open table \"%s\": %u of its %u log files are gone from %s; restore them, or remove the folder",
                 t->table, map.files - opened, map.files, t->folder);
   if (status == TS_OK && map.clean) { /* from here on files may go and come */
-    int fd = openat(t->folder_fd, MAP_NAME, O_WRONLY | O_CLOEXEC);
-    uint32_t no = 0;
-    if (fd < 0 || pwrite(fd, &no, sizeof no, (off_t)(map.length - sizeof no)) != sizeof no)
-      status = ts_ssd_io_error(t, "mark the live map beside", &(ts_ssd_file){.number = t->next_number}, 0, errno, err);
-    if (fd >= 0) close(fd);
+    char path[TS_SSD_PATH];
+    const uint32_t no = 0;
+    const int handle = t->disk->reopen(t->disk, ts_ssd_path(t, TS_SSD_MAP_NAME, path));
+    const int error = handle < 0 ? handle : ts_disk_write(t->disk, handle, &no, sizeof no, map.length - sizeof no);
+    if (error != 0) status = ts_disk_fail(err, "mark as open", path, error);
+    if (handle >= 0) t->disk->close(t->disk, handle);
   }
   if (status == TS_OK) {
     pthread_mutex_lock(&t->state);
@@ -586,7 +604,8 @@ static int32_t recover_newest(ts_ssd_table *t, ts_err err) {
 }
 
 int32_t ts_ssd_recover(ts_ssd_table *t, ts_err err) {
-  unlinkat(t->folder_fd, MAP_NEW, 0);
+  char path[TS_SSD_PATH];
+  t->disk->unlink(t->disk, ts_ssd_path(t, TS_SSD_MAP_NEW, path));
   ts_ssd_ballast_remove(t); /* of a process that died */
   uint64_t *checkpoints = NULL;
   uint32_t n = 0;

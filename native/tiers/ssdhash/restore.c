@@ -12,16 +12,14 @@
  *
  * Log files are not written to again. So whatever they hold of later times is garbage for all that follows: the next
  * checkpoint lists them without it. Later checkpoints go last, when this one has proved whole. */
+#include "base/seeded_bug.h"
 #include "base/sync_point.h"
 #include "tierstore.h"
 #include "tiers/ssdhash/table.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct restoring {
   ts_ssd_read_image images[TS_RECORDS_CUTS]; /* as t->cuts; the last one is opened */
@@ -124,7 +122,7 @@ static int32_t open_files(ts_ssd_table *t, restoring *r, ts_ssd_found **out, uin
     if (one.file == NULL) continue;
     if (status == TS_OK) status = ts_ssd_file_add(t, one.file, err);
     if (status != TS_OK) {
-      close(one.file->fd);
+      t->disk->close(t->disk, one.file->handle);
       free(one.file);
     } else {
       found[(*opened)++] = one;
@@ -170,7 +168,7 @@ static int32_t take_record(ts_ssd_table *t, restoring *r, const claims *c, ts_ss
   for (uint32_t i = 0; i < r->n; i++) {
     const bool covered = slot < c->covered[i];
     if (covered ? (c->bits[i][slot / 64] >> (slot % 64) & 1) == 0
-                : !c->moved[i] || !valid || record.sequence >= t->cuts[i].sequence)
+                : !c->moved[i] || !valid || (record.sequence >= t->cuts[i].sequence && !TS_BUG("sequences are not compared")))
       continue;
     newest = (int32_t)i;
     r->found[i] += valid;
@@ -219,7 +217,8 @@ static int32_t load(ts_ssd_table *t, restoring *r, const ts_ssd_found *f, ts_err
   t->records += file->count;
   const uint64_t keep = file->count == 0 ? TS_SSD_BLOCK : ts_ssd_extent(l, file->count);
   if (f->size <= keep) return TS_OK;
-  if (ftruncate(file->fd, (off_t)keep) != 0) return ts_ssd_io_error(t, "truncate", file, keep, errno, err);
+  const int error = t->disk->truncate(t->disk, file->handle, keep);
+  if (error != 0) return ts_ssd_io_error(t, "truncate", file, keep, -error, err);
   const uint64_t rest = file->charged - TS_MIN(file->charged, keep);
   file->charged -= rest;
   ts_ssd_discharge(t, rest);
@@ -270,6 +269,7 @@ static int32_t check_rows(const ts_ssd_table *t, restoring *r, ts_err err) {
 static int32_t leave_rest(ts_ssd_table *t, restoring *r, const uint64_t *later, uint32_t n, uint64_t *broken,
                           uint32_t broken_count, ts_err err) {
   int32_t status = TS_OK;
+  char path[TS_SSD_PATH];
   while (n > 0 && status == TS_OK) status = ts_ssd_image_remove(t, later[--n], err); /* the newest first */
   for (uint32_t i = r->n - 1; i-- > 0 && status == TS_OK;)
     if (r->lost[i]) {
@@ -278,12 +278,10 @@ static int32_t leave_rest(ts_ssd_table *t, restoring *r, const uint64_t *later, 
       status = ts_ssd_cuts.drop((ts_records *)t, t->cuts[i].number, err);
     }
   for (uint32_t i = 0; i < broken_count && status == TS_OK; i++) {
-    char name[32];
-    snprintf(name, sizeof name, "%016llx.log", (unsigned long long)broken[i]);
     TS_SYNC_VALUE("ssd:medium:unlink", broken[i]);
-    unlinkat(t->folder_fd, name, 0);
+    t->disk->unlink(t->disk, ts_ssd_log_path(t, broken[i], path));
   }
-  unlinkat(t->folder_fd, "live", 0); /* of before the first checkpoint */
+  t->disk->unlink(t->disk, ts_ssd_path(t, TS_SSD_MAP_NAME, path)); /* of before the first checkpoint */
   return status;
 }
 

@@ -137,12 +137,13 @@ static void dispose(ts_ssd_table *t, bool remove_files) {
   for (uint32_t i = 0; remove_files && i < t->cut_count; i++)
     if (t->cuts[i].complete) ts_ssd_image_remove(t, t->cuts[i].number, (ts_err){0});
   if (t->medium_bytes + t->reserve > 0) ts_budget_give_back(t->budget, TS_PURPOSE_ROWS, t->medium_bytes + t->reserve);
-  if (remove_files && t->folder_fd >= 0) {
-    unlinkat(t->folder_fd, "live", 0);
-    unlinkat(t->folder_fd, "live.new", 0);
-    rmdir(t->folder);
+  if (remove_files && t->folder_lock >= 0) {
+    char path[TS_SSD_PATH];
+    t->disk->unlink(t->disk, ts_ssd_path(t, TS_SSD_MAP_NAME, path));
+    t->disk->unlink(t->disk, ts_ssd_path(t, TS_SSD_MAP_NEW, path));
+    t->disk->remove_folder(t->disk, t->folder);
   }
-  if (t->folder_fd >= 0) close(t->folder_fd);
+  if (t->folder_lock >= 0) t->disk->close(t->disk, t->folder_lock);
   if (t->budget->rows_only)
     for (uint64_t rows = t->rows_paid ? ts_index_live(&t->index) : 0; rows > 0; rows--)
       ts_budget_give_back_row(t->budget, t->row_bytes);
@@ -189,7 +190,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->dram = options->dram;
   t->pieces = ts_blocks_pieces(options->blocks);
   t->name_hash = ts_hash_bytes(t->table, strlen(t->table), 0);
-  t->folder_fd = t->write_ring.fd = t->ballast_fd = -1;
+  t->folder_lock = t->write_ring.fd = t->ballast = -1;
   t->next_number = t->sequence = t->appended = 1;
   pthread_mutex_init(&t->compacting, NULL);
   pthread_mutex_init(&t->append, NULL);
@@ -220,7 +221,8 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   status = sizes(t, err);
   if (status == TS_OK) status = ts_ssd_folder_open(t, options->directory, err);
   if (status == TS_OK) {
-    int error = t->options.io == 2 ? -ECANCELED : ts_ring_open(&t->write_ring, 8, false);
+    const bool possible = t->options.io != 2 && t->disk->descriptor(t->disk, t->folder_lock) >= 0;
+    int error = possible ? ts_ring_open(&t->write_ring, 8, false) : -ECANCELED;
     t->io_uring = t->ring_writes = error == 0;
     if (error != 0 && t->options.io == 1)
       status = ts_fail(err, TS_EUNAVAILABLE, "Cannot use ssdhash.io=io_uring: the kernel refuses it: %s; use auto",

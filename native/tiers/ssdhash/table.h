@@ -61,7 +61,7 @@ typedef struct ts_ssd_retained {
 typedef struct ts_ssd_file {
   uint64_t number;
   uint32_t id; /* its place in files[], the high part of locations */
-  int fd;
+  int handle; /* of the table's disk; -1: none */
   ts_ssd_file_state state;
   uint32_t stream;
   ts_ssd_layout layout;
@@ -135,7 +135,7 @@ typedef struct ts_ssd_table {
   char *folder, *table;
   uint32_t row_bytes;
   uint64_t name_hash;
-  int folder_fd;
+  int folder_lock; /* handle; -1: none */
   ts_budget *budget, *dram;
   ts_pieces *pieces;
   bool direct, io_uring, ring_writes;
@@ -170,7 +170,7 @@ typedef struct ts_ssd_table {
   bool temporary;    /* no live map is wanted */
   bool can_replace;  /* there is memory for it, whatever else DRAM holds */
   bool surviving;    /* what is appended are survivors */
-  int ballast_fd;         /* files.c: the disk's part of the reserve, -1: none */
+  int ballast;            /* handle; files.c: the disk's part of the reserve, -1: none */
   uint64_t ballast_bytes; /* at most `reserve` */
   bool no_ballast;        /* room for it cannot be taken: the disk fails */
   bool disk_full;         /* why there was no room last: not the limit */
@@ -210,7 +210,14 @@ static inline uint32_t ts_ssd_record_of(const ts_ssd_table *t, ts_location locat
 /* ---- medium.c: folder, files, system calls ---- */
 int32_t ts_ssd_folder_open(ts_ssd_table *t, const char *directory, ts_err err);
 /* Opens or creates a log file by the table's way of io. -1 with errno. */
-int ts_ssd_open_fd(const ts_ssd_table *t, uint64_t number, int flags);
+#define TS_SSD_PATH 4096u
+#define TS_SSD_MAP_NAME "live"
+#define TS_SSD_MAP_NEW "live.new"
+/* A file of the table's folder; both return `out`. */
+const char *ts_ssd_path(const ts_ssd_table *t, const char *name, char out[TS_SSD_PATH]);
+const char *ts_ssd_log_path(const ts_ssd_table *t, uint64_t number, char out[TS_SSD_PATH]);
+/* A handle of the disk, or a negated errno. */
+int ts_ssd_open_log(const ts_ssd_table *t, uint64_t number, bool create);
 /* All bytes or an error naming file and offset. Reading beyond the end is TS_EFORMAT. */
 int32_t ts_ssd_pread(ts_ssd_table *t, const ts_ssd_file *file, void *out, uint64_t length, uint64_t offset, ts_err err);
 int32_t ts_ssd_pwrite(ts_ssd_table *t, const ts_ssd_file *file, const void *in, uint64_t length, uint64_t offset,
