@@ -210,7 +210,6 @@ int32_t ts_ssd_file_create(ts_ssd_table *t, uint32_t stream, uint32_t chunk_reco
   }
   file->charged = TS_SSD_BLOCK;
   file->handle = ts_ssd_open_log(t, file->number, true);
-  if (file->handle >= 0) TS_SYNC_VALUE("ssd:medium:created", file->number);
   int32_t status = file->handle < 0 ? ts_ssd_io_error(t, "create", file, 0, -file->handle, err) : ts_ssd_file_add(t, file, err);
   if (status != TS_OK) {
     ts_ssd_discharge(t, file->charged);
