@@ -253,6 +253,7 @@ export {
   type SampleRecord,
   type TierRecord,
   type Vouched,
+  type WireRecord,
 } from "./scenarios/record.ts";
 export {
   type BlockDevice,
@@ -323,6 +324,7 @@ export { processShell, type Shell, type ShellExit, type ShellOptions } from "./m
 export { processVerify, type Verify } from "./machines/provisioning/verify.ts";
 export { readTraceKeys, type TraceKeys } from "./models/workloads/trace_keys.ts";
 export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./models/simulation/load.ts";
+export { type StepRows, type WireBytes, wireBytes } from "./models/simulation/wire.ts";
 export { runSimulation, type RunSimulationOptions } from "./models/simulation/run.ts";
 export { isSimulationResult, parseSimulationResult, readSimulation } from "./models/simulation/result.ts";
 export type { TraceReplay } from "./models/simulation/exact_hits.ts";

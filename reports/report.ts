@@ -151,13 +151,7 @@ export {
 } from "../models/costs/owned.ts";
 export { type OwnedMachine, ownedMachines, ownedRates } from "../models/costs/owned_machines.ts";
 export { type Platform, type Population, populations } from "../models/costs/populations.ts";
-export {
-  bytesPerSample,
-  type SampleWork,
-  serversNeeded,
-  tableBytes,
-  type TableShape,
-} from "../models/costs/traffic.ts";
+export { type SampleWork, serversNeeded, tableBytes, type TableShape } from "../models/costs/traffic.ts";
 export type { Cause, CauseShare, Claim, ClaimSide, Range } from "../models/costs/claim/claim.ts";
 export type { ClaimInput, Flip, TornadoBar } from "../models/costs/claim/sensitivity.ts";
 export { PUBLISHED_CLAIMS, type PublishedClaim } from "../models/costs/claim/published.ts";

@@ -153,6 +153,19 @@ export interface SampleIdentity {
   readonly started: string;
 }
 
+/**
+ * What a step sends over a network to servers that hold the rows, and back: computed by `ts_step_cost` for the rows that the
+ * sample's steps had. Means of the counted steps.
+ */
+export interface WireRecord {
+  /** Different rows of a step, of all tables. */
+  readonly distinctRows: number;
+  /** Bytes to the servers, all together: keys of the pull, keys and gradients of the push. */
+  readonly toServers: number;
+  /** Bytes from them: rows of the pull. */
+  readonly fromServers: number;
+}
+
 /** What admission and expiry did in a sample. */
 export interface FilterRecord {
   /** Rows that keys got in the counted steps. */
@@ -287,6 +300,8 @@ export interface SampleRecord extends SampleIdentity {
   readonly trainer?: Readonly<Record<string, string>>;
   /** Store counters over the counted steps, by name (`ts_statistics_names`). */
   readonly statistics: Readonly<Record<string, number>>;
+  /** What a step would send to servers; absent where no row took a step, and in results of earlier versions. */
+  readonly wire?: WireRecord;
   /** What admission and expiry did; absent where no table has either, and in results of earlier versions. */
   readonly filter?: FilterRecord;
   /** What checkpoints cost; absent without, and in results of earlier versions. */

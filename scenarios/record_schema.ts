@@ -154,6 +154,7 @@ const completed = v.pipe(
     loss: figure,
     trainer,
     statistics: mapOf(figure),
+    wire: maybe(object({ distinctRows: positive, toServers: positive, fromServers: positive })),
     filter: maybe(object({ admitted: count, refused: count, expired: count, waiting: maybe(count) })),
     checkpoint: maybe(object({
       every: positive,

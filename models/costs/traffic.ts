@@ -26,30 +26,18 @@ export function tableBytes({ rows, dim, weightBytes, slots = 0 }: TableShape): n
 
 /** What a sample makes a parameter server do. */
 export interface SampleWork {
-  /** Rows that a sample looks up, over all tables. */
-  readonly lookups: number;
-  /** Weights a row. */
-  readonly dim: number;
-  /** Bytes a weight on the wire. */
-  readonly weightBytes: number;
-  /** Share of the lookups that are different rows of their batch, 0 < share ≤ 1: rows travel once a batch. Default 1. */
-  readonly distinctShare?: number;
+  /**
+   * Bytes over the busier direction of the network: a network works in both at once. Of a recorded run the larger of `toServers`
+   * and `fromServers` ÷ `batch`; else `wireBytes()` says them.
+   */
+  readonly networkBytes: number;
   /** CPU seconds of a server for a sample: what it does to rows, nothing of a worker's. Default: not known, and no limit. */
   readonly cpuSeconds?: number;
 }
 
-/** Bytes of rows that a sample reads. */
-export function bytesPerSample({ lookups, dim, weightBytes, distinctShare = 1 }: SampleWork): number {
-  return lookups * distinctShare * dim * weightBytes;
-}
-
-/** Bytes of a key on the wire. */
-const KEY_BYTES = 8;
-
 /**
  * Machines for a model of so many bytes at so many samples a second: the cheapest shape that has the memory, the network
- * and the CPUs. Rows come down in the pull and gradients go up in the push, each with its key; a network works in both
- * directions at once, so the busier one counts: keys and gradients towards the server.
+ * and the CPUs.
  *
  * @param instances Shapes to choose from; one without a stated network or vCPU count is not offered if that is needed.
  * @param need Where the bytes must be.
@@ -64,13 +52,10 @@ export function serversNeeded(
   work: SampleWork,
   usableShare: number,
 ): Offer[] {
-  const { lookups, distinctShare = 1, cpuSeconds } = work;
-  const keys = lookups * distinctShare * KEY_BYTES;
-  // A pull sends keys up, a push keys and gradients; the rows of the pull go down.
-  const networkBytesPerSecond = samplesPerSecond * (2 * keys + bytesPerSample(work));
+  const { networkBytes, cpuSeconds } = work;
   return offers(instances, {
     ...need,
-    networkBytesPerSecond,
+    networkBytesPerSecond: samplesPerSecond * networkBytes,
     ...(cpuSeconds === undefined ? {} : { vcpus: samplesPerSecond * cpuSeconds }),
   }, usableShare);
 }

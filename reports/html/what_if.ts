@@ -6,6 +6,7 @@
  */
 
 import type { Summary } from "../summary/summary_types.ts";
+import { NO_WIRE } from "../summary/pricing.ts";
 import { whatIfBase } from "../what_if/base.ts";
 import {
   type ChoiceKnob,
@@ -48,6 +49,7 @@ export function whatIfSection(summary: Summary): Markup | undefined {
       <p class="note" id="what-if-changes">Nothing is changed.</p>
       <noscript><p class="warn">The fields below need scripts, which are switched off here.</p></noscript>
       <div id="what-if-table">${numbers}</div>
+      ${base.cases.some(({ work }) => work === undefined) ? html`<p class="note">${NO_WIRE}.</p>` : html``}
       <div class="knobs">${GROUPS.map((group) => {
         const own = knobs.filter((knob) => knob.group === group);
         return own.length === 0

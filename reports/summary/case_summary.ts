@@ -252,27 +252,19 @@ function cacheCurve({ curves = [] }: Result, samples: readonly SampleRecord[]): 
   };
 }
 
-/** Bytes of a weight in a row. */
-const WEIGHT_BYTES = 4;
-
 /**
- * What a sample asks of a server: its keys, its row bytes, and the time of the run's threads in the phases that touch rows.
- * The rest of a step is the worker's: who rents servers does not buy processors for its dense layers.
+ * What a sample asks of a server: the bytes of the recorded step over its busier direction of the network, and the time of
+ * the run's threads in the phases that touch rows. The rest of a step is the worker's: who rents servers does not buy
+ * processors for its dense layers.
  */
 function workOf(samples: readonly SampleRecord[]): UnpricedCase["work"] {
-  const dims = samples[0]?.trainer?.["dims"]?.split(",").map(Number) ?? [];
-  const keys = sum(samples.map(({ statistics }) => statistics["lookup_keys"] ?? 0));
-  const distinct = sum(samples.map(({ statistics }) => statistics["update_distinct"] ?? 0));
-  if (dims.length === 0 || dims.some((dim) => !(dim > 0)) || keys === 0 || distinct === 0) return undefined;
+  const sent = samples.flatMap(({ wire, stepNs }) =>
+    wire === undefined ? [] : [Math.max(wire.toServers, wire.fromServers) * stepNs.length]
+  );
+  if (sent.length < samples.length) return undefined;
   const trained = sum(samples.map(({ batch, stepNs }) => batch * stepNs.length));
   const cpuSeconds = sum(samples.map((one) => one.threads * one.stepNs.length * embeddingSeconds(one)));
-  return {
-    lookups: keys / trained,
-    dim: mean(dims),
-    weightBytes: WEIGHT_BYTES,
-    distinctShare: Math.min(1, distinct / keys),
-    cpuSeconds: cpuSeconds / trained,
-  };
+  return { networkBytes: sum(sent) / trained, cpuSeconds: cpuSeconds / trained };
 }
 
 /** A share's interval cannot leave 0 to 1. */

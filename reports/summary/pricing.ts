@@ -43,6 +43,11 @@ const USABLE_SHARE = 0.9;
 /** $ an hour of a training worker, for the question what happens when it is in the bill. */
 const WORKER_PRICES: readonly number[] = [5, 10, 20];
 
+/** Why a traffic cannot be asked of a case. */
+export const NO_WIRE: string =
+  'The record does not say what a step sends over the network ("wire" of a sample; earlier versions wrote none), so no traffic ' +
+  "can be asked";
+
 /** What pricing reads of a case. */
 export type PriceableCase =
   & Pick<
@@ -166,6 +171,7 @@ export function priceCases<T extends PriceableCase>(
       return { ...one, cost: undefined, costMissing: why };
     }
     if (choice === undefined || one.throughput === undefined) {
+      if (traffic !== undefined && one.work === undefined) return { ...one, cost: undefined, costMissing: NO_WIRE };
       const why = traffic === undefined ? "" : " that states its vCPUs";
       return { ...one, cost: undefined, costMissing: `${best.provider} has no machine for it in the price book${why}` };
     }

@@ -89,7 +89,7 @@ function jobKnobs({ cases, cost, book, provider }: WhatIfBase): Knob[] {
       max: round(1e4 * Math.max(...rates) / 1e3),
       scale: "log",
       note:
-        "All machines together; vCPUs do what touches rows as fast as the run's threads, and every row crosses the network, where the price book states one. Not asked in " +
+        "All machines together; vCPUs do what touches rows as fast as the run's threads, and a step sends what it sent in the run, where the price book states a network. Not asked in " +
         "the report, whose machines only hold the model.",
     });
   }

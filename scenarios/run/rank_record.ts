@@ -33,6 +33,12 @@ function summedTiers(ranks: readonly (readonly WorkerTier[])[]): WorkerTier[] {
   });
 }
 
+/** The tables of several ranks, each with the rows of all of them. */
+function summedTables(ranks: readonly SpeedOutcome["tables"][]): SpeedOutcome["tables"] {
+  const [first = []] = ranks;
+  return first.map(({ dim }, i) => ({ dim, distinct: sum(ranks.map((tables) => tables[i]?.distinct ?? 0)) }));
+}
+
 /** Outcomes of the ranks that hold rows: the servers', if there are any. */
 function holding({ cluster }: SpeedOutcome): readonly SpeedOutcome[] {
   const outcomes = cluster?.ranks.map(({ outcome }) => outcome) ?? [];
@@ -47,6 +53,7 @@ export function summedOutcome(outcome: SpeedOutcome): SpeedOutcome {
   return {
     ...outcome,
     tiers: summedTiers(holders.map(({ tiers }) => tiers)),
+    tables: summedTables(holders.map(({ tables }) => tables)),
     tableBytes: sum(holders.map(({ tableBytes }) => tableBytes)),
     statistics: summed(holders.map(({ statistics }) => statistics)),
   };

@@ -28,6 +28,7 @@ import type {
 import { memoryNeed } from "./memory_need.ts";
 import { tiersOf } from "../../ffi/storage.ts";
 import { runWorker } from "./worker_process.ts";
+import { wireRecord } from "./wire_record.ts";
 
 /** Progress and cancellation of a worker. */
 export interface WorkerControl {
@@ -355,6 +356,7 @@ export async function sampleRecord(
     loss: outcome.loss,
     trainer: outcome.trainer,
     statistics: outcome.statistics,
+    ...(await wireRecord(outcome)),
     ...filterRecord(one, outcome),
     ...(outcome.checkpoint === undefined ? {} : { checkpoint: outcome.checkpoint }),
     ...(await clusterRecord(outcome, one, record)),

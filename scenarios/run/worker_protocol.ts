@@ -79,6 +79,8 @@ export interface SpeedOutcome
   /** What the trainer says of itself. */
   readonly trainer: Readonly<Record<string, string>>;
   readonly tiers: readonly WorkerTier[];
+  /** Every table: its weights a row, and the different rows of each counted step that took one, summed over the steps. */
+  readonly tables: readonly { readonly dim: number; readonly distinct: number }[];
   /** Keys that wait for a row at the end, where tables count them. */
   readonly waitingKeys?: number;
   /** Checkpoints, where some were asked for. */

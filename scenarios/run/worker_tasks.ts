@@ -76,6 +76,10 @@ export async function speed(spec: Spec<"speed">, store: EmbeddingStore, tools: T
   const { checkpoint } = spec;
   const { result: { stepNs, phaseNs, loss }, written, ...others } = await trainCounted(spec, store, tools);
   const statistics = store.statistics();
+  const tables = spec.trainer.tables.map(({ name, dim }) => ({
+    dim,
+    distinct: trainer.table(name).statistics()["update_distinct"] ?? 0,
+  }));
   const rows = tierRows(spec, store, trainer);
   const memory = store.memory().tiers;
   const tiers = store.describe().map((tier) => {
@@ -94,6 +98,7 @@ export async function speed(spec: Spec<"speed">, store: EmbeddingStore, tools: T
     trainer: facts,
     statistics,
     tiers,
+    tables,
     tableBytes,
     digest,
     ...others,

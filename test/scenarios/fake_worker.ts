@@ -54,6 +54,7 @@ if (spec.task === "speed") {
     trainer: { model: spec.trainer.model },
     statistics: { lookups: 9 },
     tiers,
+    tables: spec.trainer.tables.map(({ dim }) => ({ dim, distinct: 10 * spec.steps })),
     tableBytes: 128,
     digest,
   };

@@ -7,7 +7,14 @@ import { readResult } from "../../scenarios/result.ts";
 import { type RunInterrupted, type RunScenarioOptions, runWith } from "../../scenarios/run/run.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import type { Result } from "../../scenarios/record.ts";
-import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../assert.ts";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../assert.ts";
 import type { Availability } from "../../machines/availability.ts";
 import { ALL_PMEM, type Fakes, fakes, FOUR, NO_PMEM } from "./fakes.ts";
 
@@ -49,6 +56,13 @@ Deno.test("runScenario() takes every sample of every configuration and one quali
     assertEquals(result.failed, []);
     assertEquals(result.samples.map(({ position }) => position), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
     assertEquals(new Set(result.samples.map(({ id }) => id)).size, 12);
+    for (const { wire } of result.samples) {
+      // Each fake table has 10 different rows a step: keys of pull and push and gradients go up, weights come down.
+      const { distinctRows = 0, toServers = 0, fromServers = 0 } = wire ?? {};
+      assert(distinctRows >= 10 && distinctRows % 10 === 0);
+      assertAlmostEquals((toServers - fromServers) / distinctRows, 16, 0.1);
+      assert(fromServers / distinctRows >= 4);
+    }
     assertEquals(result.quality?.configuration, "dram");
     assertEquals(result.quality?.steps, 10);
     assertEquals(await readResult(path), result);

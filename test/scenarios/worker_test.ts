@@ -86,6 +86,9 @@ Deno.test("the worker's warm-up and counted steps are one flow: nothing begins a
     } as unknown as WorkerSpec;
     const outcome = await runWorker(spec, { command: defaultWorkerCommand(), environment: {} }) as SpeedOutcome;
     assertEquals(outcome.stepNs.length, 5);
+    const { update_distinct: distinct = 0 } = outcome.statistics;
+    assert(distinct > 0 && distinct <= 5 * 64);
+    assertEquals(outcome.tables, [{ dim: 4, distinct }]);
     // Of each counted step the update, and the lookup for the next; the last has no next one.
     assertEquals([outcome.statistics["update_calls"], outcome.statistics["lookup_calls"]], [5, 4]);
 

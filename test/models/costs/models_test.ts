@@ -10,7 +10,7 @@ import {
 import { dollarsPerMillionSamples, fit, GIB, type Need } from "../../../models/costs/cost_model.ts";
 import { capitalRecovery, energyPerYear } from "../../../models/costs/owned.ts";
 import type { Instance } from "../../../models/costs/price_book.ts";
-import { bytesPerSample, serversNeeded, tableBytes } from "../../../models/costs/traffic.ts";
+import { serversNeeded, tableBytes } from "../../../models/costs/traffic.ts";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "../../assert.ts";
 
 Deno.test("abstractCost() recovers 67.29 % of the servers and 25.98 % saved (EuroSys 2024)", () => {
@@ -85,12 +85,6 @@ Deno.test("tableBytes() recovers the sums and bytes of the Criteo tables", () =>
   assertEquals((tableBytes({ rows: [2.1e9], dim: 64, weightBytes: 4 }) / GIB).toFixed(1), "500.7");
 });
 
-Deno.test("bytesPerSample() recovers the 109,568 bytes of MLPerf's multi-hot sample", () => {
-  const hot = [3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1];
-  const lookups = hot.reduce((a, b) => a + b);
-  assertEquals(bytesPerSample({ lookups, dim: 128, weightBytes: 4 }), 109_568);
-});
-
 Deno.test("machine-minutes: DLRM on one A100 takes 3.5 machines' minutes against 4 (torchrec issue 125)", () => {
   const box = 1; // $ of a box of eight for a minute
   const perRun = (price: number, minutes: number): number => dollarsPerMillionSamples(price * 60, 1e6 / (minutes * 60));
@@ -143,14 +137,14 @@ Deno.test("fit() buys for the scarcest of memory, vCPUs and network, and says wh
   assertEquals(fit({ ...SHAPE, networkGBs: undefined }, NEED, 1)?.machines, 2);
 });
 
-Deno.test("serversNeeded() counts keys of pull and push and gradients; distinct rows travel once a batch", () => {
-  const work = { lookups: 100, dim: 16, weightBytes: 4 };
+Deno.test("serversNeeded() buys for bytes over the network and for CPUs, where the shape states them", () => {
+  const work = { networkBytes: 8000 };
   const at = (samplesPerSecond: number, more: object = {}): number | undefined =>
     serversNeeded([SHAPE], NEED, samplesPerSecond, { ...work, ...more }, 1)[0]?.machines;
   assertEquals(at(1), 2);
-  // 100 lookups × (2 × 8 + 64) bytes = 8 kB a sample: 2 GB/s carry 250,000 samples/s a machine.
+  // 8 kB a sample: 2 GB/s carry 250,000 samples/s a machine.
   assertEquals([at(500_000), at(500_001)], [2, 3]);
-  assertEquals(at(500_001, { distinctShare: 0.5 }), 2);
+  assertEquals(at(500_001, { networkBytes: 4000 }), 2);
   assertEquals(at(100, { cpuSeconds: 0.5 }), 5);
   assert(serversNeeded([{ ...SHAPE, networkGBs: undefined }], NEED, 1, work, 1).length === 0);
 });

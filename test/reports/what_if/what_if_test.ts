@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { colours } from "../../../reports/html/page_data.ts";
 import { missesAt } from "../../../reports/summary/miss_curve.ts";
 import { paretoLine } from "../../../reports/summary/pareto.ts";
+import { renderReport } from "../../../reports/html/render.ts";
+import { NO_WIRE } from "../../../reports/summary/pricing.ts";
 import { summarise } from "../../../reports/summary/summary.ts";
 import { hashOf, stateOf } from "../../../reports/what_if/address.ts";
 import { type WhatIfBase, whatIfBase } from "../../../reports/what_if/base.ts";
@@ -71,6 +73,44 @@ Deno.test("whatIf(): more traffic needs more machines, and a slower case more of
     whatIf(base, { traffic }).cases.find((one) => one.name === name)?.cost?.offer.machines ?? NaN;
   assert(machines(5e4, "fsdax") >= 2 * machines(2e4, "fsdax"));
   assert(machines(5e4, "kmem-dax") > machines(5e4, "fsdax"));
+});
+
+Deno.test("a result whose samples do not say what a step sends has no traffic to ask, and its page says why", () => {
+  const old = (result: ReturnType<typeof fixtureResult>) => ({
+    ...result,
+    samples: result.samples.map(({ wire: _, ...one }, i) => i === 0 ? one : { ...one, ...(_ && { wire: _ }) }),
+  });
+  const [now, before] = [fixtureResult({ work: true }), old(fixtureResult({ work: true }))];
+  const baseOf = (result: typeof now) => {
+    const summary = summarise(result);
+    return whatIfBase(summary, colours(summary.cases)) as WhatIfBase;
+  };
+  const asked = (result: typeof now) => knobsOf(baseOf(result)).some(({ id }) => id === "traffic");
+  assertEquals([asked(now), asked(before)], [true, false]);
+  const [first] = whatIf(baseOf(before), { traffic: 20 }).cases;
+  assertEquals([first?.cost, first?.costMissing], [undefined, NO_WIRE]);
+  const escaped = NO_WIRE.slice(0, NO_WIRE.indexOf("(")); // as far as no character is written in another way
+  const said = (result: typeof now) => renderReport(result).includes(`<p class="note">${escaped}`);
+  assertEquals([said(now), said(before)], [false, true]);
+});
+
+Deno.test("whatIf(): a traffic buys the network that the recorded step sends", () => {
+  const sends = (factor: number) => {
+    const result = fixtureResult({ work: true });
+    const samples = result.samples.map((one) => {
+      const { distinctRows = 0, toServers = 0, fromServers = 0 } = one.wire ?? {};
+      return { ...one, wire: { distinctRows, toServers, fromServers: fromServers + factor * toServers } };
+    });
+    const summary = summarise({ ...result, samples });
+    const all = whatIfBase(summary, colours(summary.cases)) as WhatIfBase;
+    // Of a shape whose network is not stated vCPUs alone count: every shape states one.
+    const book = { ...all.book, instances: all.book.instances.map((one) => ({ ...one, networkGBs: 2 })) };
+    const [dram] = whatIf({ ...all, book }, { traffic: 1e5 }).cases;
+    return dram?.cost?.offer;
+  };
+  const [little, much] = [sends(0), sends(100)];
+  assertEquals(much?.limit, "network");
+  assert((much?.machines ?? 0) > (little?.machines ?? NaN));
 });
 
 Deno.test("whatIf(): a traffic buys vCPUs for the phases that touch rows, not for the workers' dense layers", () => {

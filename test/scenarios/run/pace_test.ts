@@ -1,3 +1,4 @@
+import "../../native_library.ts";
 import type { RunEvent } from "../../../scenarios/run/events.ts";
 import { Pace } from "../../../scenarios/run/pace.ts";
 import { planSamples } from "../../../scenarios/plan.ts";

@@ -4,6 +4,7 @@ import "../../native_library.ts";
 import { generateData } from "../../../ffi/data.ts";
 import { type RankStart, rankStart } from "../../../scenarios/run/rank_launcher.ts";
 import { failureText, runRanks } from "../../../scenarios/run/rank_process.ts";
+import { summedOutcome } from "../../../scenarios/run/rank_record.ts";
 import { UnavailableError } from "../../../scenarios/run/configurations.ts";
 import type { RankJob, SpeedOutcome } from "../../../scenarios/run/worker_protocol.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
@@ -85,6 +86,8 @@ for (const mpi of ["openmpi", "mpich"] as const) {
           const options = { start: started, count: 2, environment: {} };
           const two = await runRanks(jobOf(started, data, layout), options) as SpeedOutcome;
           assertEquals([two.digest, two.loss], [one.digest, one.loss]);
+          assertEquals(summedOutcome(two).tables, summedOutcome(one).tables);
+          assert(two.tables.length > 0);
           const ranks = two.cluster?.ranks ?? [];
           assertEquals(ranks.map(({ hello: { rank, host } }) => [rank, host]), [0, 1].map((i) => [i, Deno.hostname()]));
           const [a, b] = ranks.map(({ outcome }) => outcome.exchange);

@@ -1,3 +1,4 @@
+import "../../native_library.ts";
 import type { PreparedCase } from "../../../scenarios/run/prepare.ts";
 import { checkMapping } from "../../../scenarios/run/sample.ts";
 import type { WorkerTier } from "../../../scenarios/run/worker_protocol.ts";
