@@ -47,6 +47,7 @@ static void table_lines(ts_checkpoint *c, uint32_t i) {
   LINE("name", "%s", t.name);
   LINE("options", "%s", t.options);
   LINE("updates", "%llu", (unsigned long long)t.updates);
+  LINE("rows", "%llu", (unsigned long long)t.rows);
   LINE("learning_rate", "%.9g", (double)t.learning_rate); /* nine digits tell every float */
   LINE("row_bytes", "%u", t.layout->stride);
   LINE("dtype", "%s", ts_row_type_names[t.layout->type]);

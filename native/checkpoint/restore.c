@@ -160,6 +160,18 @@ static int32_t prepare(restore *r, ts_err err) {
   return status;
 }
 
+/* Room for the rows that the checkpoint says it has; no more than its files can hold. */
+static void expect_rows(restore *r) {
+  uint64_t bytes = 0;
+  if (r->part != NULL && r->part->keeps != NULL) return; /* a share of them */
+  for (uint32_t i = 0; i < ts_checkpoint_links(r->reader); i++) bytes += ts_checkpoint_link_bytes(r->reader, i);
+  for (uint32_t i = 0; i < r->tables; i++) {
+    const char *rows = table_line(r, i, "rows");
+    const uint64_t most = bytes / r->store->tables[r->numbers[i]]->layout.stride;
+    if (rows != NULL) ts_refill_expect(r->refill, r->numbers[i], TS_MIN(strtoull(rows, NULL, 10), most));
+  }
+}
+
 /* What tables have beside their rows. */
 static int32_t finish(restore *r, ts_err err) {
   bool tracks = true;
@@ -201,6 +213,7 @@ int32_t ts_checkpoint_restore(ts_store *store, const ts_config *config, const ts
   if (status == TS_OK) status = ts_refill_begin(store, &r.refill, err);
   if (status == TS_OK) {
     status = prepare(&r, err);
+    if (status == TS_OK) expect_rows(&r);
     if (status == TS_OK) status = take_links(&r, err);
     if (status == TS_OK) status = finish(&r, err);
     ts_refill_end(r.refill, status == TS_OK);

@@ -292,6 +292,35 @@ int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, ui
   return status;
 }
 
+/* Puts another directory in the place of the index's, with all its segments. */
+static void replace_directory(ts_index *index, ts_index_directory *d) {
+  ts_index_directory *old = ts_index_directory_of(index);
+  atomic_store_explicit(&index->directory, d, memory_order_release);
+  ts_epoch_wait(index->options.epochs);
+  ts_index_free_all(index, old);
+}
+
+void ts_index_expect(ts_index *index, uint64_t keys) {
+  if (index->live > 0 || index->reserved > 0) return;
+  uint32_t depth = 0;
+  while (keys >> depth > limit(index, most_buckets(index)) * index->options.fresh / index->options.full) depth++;
+  const uint32_t buckets = buckets_for(index, keys >> depth);
+  ts_index_directory *d;
+  if (buckets <= TS_SEGMENT_FIRST || ts_directory_create(index, depth, &d) != TS_OK) return;
+  uint64_t made = 0;
+  for (const uint64_t n = UINT64_C(1) << depth; made < n; made++) {
+    ts_segment *s;
+    if (ts_index_new_segment(index, buckets, depth, &s) != TS_OK) break;
+    atomic_store_explicit(&d->segments[made], s, memory_order_relaxed);
+  }
+  if (made == UINT64_C(1) << depth) {
+    replace_directory(index, d);
+    return;
+  }
+  while (made-- > 0) ts_index_free_segment(index, ts_directory_segment(d, made));
+  ts_directory_destroy(index, d);
+}
+
 /* Bytes of a directory and its segments. */
 static uint64_t all_bytes(const ts_index_directory *d) {
   uint64_t bytes = ts_directory_bytes(d->depth);
@@ -315,9 +344,7 @@ static int32_t gather(ts_index *index, uint64_t *bytes) {
     ts_segment_rehash(s, index->options.skip_bits, to);
   }
   const uint64_t before = all_bytes(old), after = all_bytes(d);
-  atomic_store_explicit(&index->directory, d, memory_order_release);
-  ts_epoch_wait(index->options.epochs);
-  ts_index_free_all(index, old);
+  replace_directory(index, d);
   *bytes += before - after;
   return TS_OK;
 }

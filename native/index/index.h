@@ -74,6 +74,9 @@ static inline uint64_t ts_index_changes(const ts_index *index) {
  * nothing; segments that grew before it stay as they are. */
 int32_t ts_index_reserve(ts_index *index, const uint64_t *hashes, uint32_t n, uint64_t *wanted);
 void ts_index_clear_reservations(ts_index *index);
+/* Makes room for about so many keys ahead in an index that has none, in segments as growing would leave them; where the
+ * budget or the system refuses that, the index stays as it is, and grows. The writer's. */
+void ts_index_expect(ts_index *index, uint64_t keys);
 /* Rebuilds segments that have become much too large for what they hold, or one for all where few keys are left, as far as
  * the charge allows. Returns the bytes that it gave back. The writer's; no reservation may be open. */
 uint64_t ts_index_shrink(ts_index *index);

@@ -388,6 +388,7 @@ ts_cut_table_state ts_cut_table_state_of(const ts_cut *cut, uint32_t table) {
                               .options = cut->store->tables[table]->options,
                               .layout = &cut->store->tables[table]->layout,
                               .updates = t->updates,
+                              .rows = ts_cut_rows_of(cut->store->tables[table]),
                               .changes_log2 = t->larger[0] != NULL ? t->larger_log2 : t->changes.log2,
                               .learning_rate = t->learning_rate};
 }

@@ -123,6 +123,16 @@ void ts_refill_state(ts_refill *r, int64_t step, bool stepped) {
   atomic_store(&r->store->stepped, stepped);
 }
 
+void ts_refill_expect(ts_refill *r, uint32_t number, uint64_t rows) {
+  ts_table *table = r->store->tables[number];
+  if (table->records != NULL) return; /* which rows stay in memory is not known */
+  for (uint32_t s = 0; s < table->shard_count; s++) {
+    pthread_mutex_lock(&table->shards[s].lock);
+    ts_index_expect(&table->shards[s].index, rows / table->shard_count);
+    pthread_mutex_unlock(&table->shards[s].lock);
+  }
+}
+
 void ts_refill_table_state(ts_refill *r, uint32_t table, uint64_t updates, float learning_rate) {
   atomic_store(&r->store->tables[table]->optimizer.steps, updates);
   atomic_store(&r->store->tables[table]->optimizer.learning_rate, learning_rate);

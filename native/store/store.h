@@ -549,6 +549,7 @@ typedef struct ts_cut_table_state {
   const char *name, *options;
   const ts_row_layout *layout;
   uint64_t updates; /* calls */
+  uint64_t rows;    /* about so many, now */
   float learning_rate;
   uint32_t changes_log2; /* of the map that later deltas have; 0: changes are not kept */
 } ts_cut_table_state;
@@ -585,6 +586,8 @@ void ts_refill_over(ts_refill *refill);
 /* What rows expire by comes before them; of an end that is not kept it is what it was. */
 void ts_refill_state(ts_refill *refill, int64_t step, bool stepped);
 /* Once all has come in. */
+/* About how many rows will come to a table: its index makes room ahead, if that is where all rows are looked up. */
+void ts_refill_expect(ts_refill *refill, uint32_t table, uint64_t rows);
 void ts_refill_table_state(ts_refill *refill, uint32_t table, uint64_t updates, float learning_rate);
 /* A part, by the tables' numbers here; of a cut BEFORE comes behind ROWS and WAITING, and from the last block to the first.
  * Errors: TS_EFULL, TS_EIO, TS_EFORMAT, TS_ENOMEM. */

@@ -86,11 +86,11 @@ static void insert_one(ts_index *index, int64_t key, ts_location location) {
   ts_index_insert(index, key, hash, location);
 }
 
-/* Grows to n keys in batches of varied sizes; the worst bytes a row on the way, in thousandths. */
-static uint64_t grow_to(fixture *f, uint64_t n) {
+/* Grows from keys [0, begin) to [0, n) in batches of varied sizes; the worst bytes a row on the way, in thousandths. */
+static uint64_t grow_by(fixture *f, uint64_t begin, uint64_t n) {
   enum { MOST = 4096 };
   uint64_t hashes[MOST], wanted, worst = 0;
-  for (uint64_t first = 0, batch; first < n; first += batch) {
+  for (uint64_t first = begin, batch; first < n; first += batch) {
     batch = TS_MIN(1 + ts_random64(5, 0, first) % MOST, n - first);
     for (uint64_t i = 0; i < batch; i++) hashes[i] = ts_index_hash(key_of(first + i));
     if (ts_index_reserve(&f->index, hashes, (uint32_t)batch, &wanted) != TS_OK) {
@@ -106,6 +106,8 @@ static uint64_t grow_to(fixture *f, uint64_t n) {
   CHECK(ts_index_live(&f->index) == n);
   return worst;
 }
+
+static uint64_t grow_to(fixture *f, uint64_t n) { return grow_by(f, 0, n); }
 
 static void grows_from_empty(void) {
   fixture *f = start(INT64_MAX, 0, 0, 0);
@@ -134,6 +136,40 @@ static void grows_from_empty(void) {
 }
 
 /* What an index of records on a medium asks for. */
+/* Keys that were expected come without a rebuild, in about the bytes that growing takes; fewer or more are no harm. */
+static void room_is_made_ahead(uint64_t n) {
+  fixture *grown = start(INT64_MAX, 2, 0, 0), *f = start(INT64_MAX, 2, 0, 0);
+  grow_to(grown, n);
+  ts_index_expect(&f->index, n / 4);
+  ts_index_expect(&f->index, n);     /* the last word counts while there is no key */
+  const uint32_t rebuilds = f->index.rebuilds;
+  const int64_t bytes = f->purse.used;
+  grow_to(f, n);
+  CHECK_MSG(f->index.rebuilds == rebuilds || n < 100, "%llu keys: %u rebuilds", (unsigned long long)n, f->index.rebuilds - rebuilds);
+  CHECK_MSG(bytes <= grown->purse.used * 5 / 4 + 256, "%llu keys: %lld bytes ahead, %lld grown", (unsigned long long)n,
+            (long long)bytes, (long long)grown->purse.used);
+  ts_index_expect(&f->index, 10 * n); /* there are keys: nothing happens */
+  for (uint64_t i = 0; i < n; i += 1 + n / 1000)
+    CHECK(ts_index_find_one(&f->index, key_of(i)) == ts_index_find_one(&grown->index, key_of(i)));
+  grow_by(f, n, n + n / 2);
+  CHECK(ts_index_live(&f->index) == n + n / 2);
+  finish(grown);
+  finish(f);
+}
+
+/* Whatever the budget refuses on the way, nothing of it stays. */
+static void room_ahead_may_be_refused(void) {
+  for (int64_t limit = 1 << 10; limit <= 4 << 20; limit += limit / 3) {
+    fixture *f = start(limit, 0, 0, 0);
+    const int64_t before = f->purse.used;
+    ts_index_expect(&f->index, 1000000); /* 17 MB */
+    CHECK(f->purse.used == before);
+    insert_one(&f->index, 7, TS_LOCATION(0, 3));
+    CHECK(ts_index_find_one(&f->index, 7) == TS_LOCATION(0, 3));
+    finish(f);
+  }
+}
+
 static void can_be_filled_tightly(void) {
   fixture *f = start(INT64_MAX, 0, 96, 88);
   const uint64_t n = MANY / 2;
@@ -725,6 +761,8 @@ static void writers_wait_where_they_must(void) {
 int main(void) {
   skip_missing_levels("index_test");
   grows_from_empty();
+  for (uint64_t n = 0; n <= MANY; n = n * 7 + 3) room_is_made_ahead(n);
+  room_ahead_may_be_refused();
   can_be_filled_tightly();
   a_walk_fills_another_index_evenly();
   agrees_with_a_map(1, 0, 0, 0);
