@@ -44,7 +44,7 @@ export type {
 } from "./summary/summary_types.ts";
 export { type Finding, findingsOf, type Grade, gradeOf, type Severity } from "./summary/findings.ts";
 export type { Holding } from "./summary/holding.ts";
-export type { ScenarioView } from "./summary/scenario_view.ts";
+export type { RunTarget, ScenarioView } from "./summary/scenario_view.ts";
 export { renderTerminal } from "./export/terminal.ts";
 export { DamagedPageError } from "./capsule/damaged_page.ts";
 export { parsePage, parseSimulationPage, type ReadPage, readPage, readPageBytes } from "./capsule/read.ts";

@@ -6,6 +6,7 @@
  */
 
 import { ABLATION_CASES } from "./ablation.ts";
+import { targetSchema } from "../models/simulation/target.ts";
 import { PHASES, type ResultRecord } from "./record.ts";
 import {
   checked,
@@ -59,6 +60,7 @@ const scenario = object({
     samples: maybe(v.union([word("auto"), figure], 'expected a number or "auto"')),
     targetAuc: maybe(share),
   })),
+  target: maybe(targetSchema),
   configurations: maybe(mapOf(object({}))),
   ablation: maybe(object({ switches: maybe(mapOf(scalar)), cases: maybe(listOf(word(...ABLATION_CASES))) })),
 });

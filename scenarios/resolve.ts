@@ -169,6 +169,7 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
     },
     ...(checkpoint === undefined ? {} : { checkpoint: resolveCheckpoint(checkpoint, directory) }),
     ...(cluster === undefined ? {} : { cluster: resolveCluster(cluster) }),
+    ...(scenario.target === undefined ? {} : { target: scenario.target }),
     cost: {
       model: cost.model ?? "cloud",
       prices: cost.prices ?? "2026-11",

@@ -10,6 +10,7 @@ import type { MatrixValue } from "../base/matrix.ts";
 import type { EvictionPolicy } from "../ffi/options.ts";
 import type { PmemLibrary, ScenarioStorage } from "../ffi/storage.ts";
 import type { MachineCost } from "../models/costs/machine_cost.ts";
+import type { Target } from "../models/simulation/target.ts";
 import type { Optimisations } from "../models/workloads/training.ts";
 import type { ResolvedWorkload, Workload } from "../models/workloads/workload.ts";
 import type { RankCluster, ResolvedRankCluster } from "./cluster.ts";
@@ -208,6 +209,8 @@ export interface Scenario {
   checkpoint?: CheckpointSchedule;
   /** Processes that train one model together. Default: one process without ranks. */
   cluster?: RankCluster;
+  /** What must be met; the report says which cases meet it. Default: nothing. */
+  target?: Target;
   /** How speed becomes money. */
   cost?: Cost;
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */
@@ -295,6 +298,8 @@ export interface ResolvedScenario {
   readonly checkpoint?: Readonly<Required<CheckpointSchedule>>;
   /** Processes that train one model together; absent: one process without ranks. */
   readonly cluster?: ResolvedRankCluster;
+  /** What must be met; absent: nothing. */
+  readonly target?: Target;
   /** How speed becomes money. */
   readonly cost: ResolvedCost;
   /** Fields to vary, as "workload.batch": [512, 2048]; the run has a case for every combination. */

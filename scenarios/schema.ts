@@ -10,6 +10,7 @@ import { parseBytes } from "../base/bytes.ts";
 import * as v from "../base/valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "../base/units.ts";
 import { machineCostSchema } from "../models/costs/machine_cost_schema.ts";
+import { targetSchema } from "../models/simulation/target.ts";
 import { SKEWS } from "../models/workloads/skews.ts";
 import { nearest } from "../base/nearest.ts";
 import { named, variedField } from "../base/names.ts";
@@ -47,6 +48,7 @@ export const FIXED_FIELDS: readonly string[] = [
   "repetitions",
   "budget",
   "quality",
+  "target",
   "cost",
   "whenUnavailable",
 ];
@@ -400,6 +402,11 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   )),
   checkpoint: v.exactOptional(checkpoint),
   cluster: v.exactOptional(rankCluster),
+  target: v.exactOptional(described(
+    targetSchema,
+    "What must be met: samplesPerSecond, p99Ms, dollarsPerHour, at least one. The report says which cases meet it, miss it, or " +
+      "cannot be told.",
+  )),
   cost: v.exactOptional(described(
     v.strictObject({
       model: v.exactOptional(described(

@@ -1,5 +1,5 @@
 /**
- * What must be met: one vocabulary of plans and simulations.
+ * What must be met: one vocabulary of runs, plans and simulations.
  *
  * @module
  */

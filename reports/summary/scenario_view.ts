@@ -10,7 +10,14 @@ import * as v from "../../base/valibot.ts";
 import type { Result } from "../../scenarios/record.ts";
 import type { MachineCost } from "../../models/costs/machine_cost.ts";
 import { machineCostSchema } from "../../models/costs/machine_cost_schema.ts";
+import { type Target, targetSchema } from "../../models/simulation/target.ts";
 import { type BillRequest, BOUNDARIES, type Boundary, DEFAULT_BILL, WHOLE_BILL } from "../../models/costs/bill.ts";
+
+/** What cases are held against; at least one of its fields. */
+export interface RunTarget extends Pick<Target, "samplesPerSecond" | "p99Ms"> {
+  /** What the machines that hold the tables may cost an hour, in the currency of the report. */
+  readonly perHour?: number;
+}
 
 /** The part of a scenario that reports use. */
 export interface ScenarioView {
@@ -35,6 +42,8 @@ export interface ScenarioView {
     /** Machines that configurations name; the others are priced on the cheapest that hold the model. */
     readonly machines?: Readonly<Record<string, MachineCost>>;
   };
+  /** What must be met; absent: nothing. */
+  readonly target?: RunTarget;
   /** Names of the configurations in the order of the scenario. */
   readonly configurations: readonly string[];
   /** AUC whose time is a result; undefined if the scenario names none. */
@@ -62,11 +71,25 @@ export function viewScenario(result: Result): ScenarioView {
       priceForBytes: bytes(cost["priceFor"], "scenario.cost.priceFor", DEFAULT_PRICE_FOR),
       ...machines(configurations),
     },
+    ...target(scenario["target"]),
     configurations: typeof configurations === "object" && configurations !== null ? Object.keys(configurations) : [],
     targetAuc: typeof quality === "object" && quality !== null
       ? auc((quality as Record<string, unknown>)["targetAuc"])
       : undefined,
   };
+}
+
+/** The target, as the schema of scenarios has it; its price is in US dollars. */
+function target(value: unknown): Pick<ScenarioView, "target"> {
+  if (value === undefined) return {};
+  const found = v.safeParse(targetSchema, value);
+  if (!found.success) {
+    throw new RangeError(
+      `Cannot read "scenario.target": found ${foundText(value)}, samplesPerSecond, p99Ms or dollarsPerHour is needed`,
+    );
+  }
+  const { dollarsPerHour, ...speed } = found.output;
+  return { target: { ...speed, ...(dollarsPerHour === undefined ? {} : { perHour: dollarsPerHour }) } };
 }
 
 /** Machines that configurations name, as the schema of scenarios has them. */

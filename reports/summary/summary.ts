@@ -44,7 +44,14 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
   const worker = typeof bill.worker === "number"
     ? amountIn(currency, bill.worker, DOLLARS, written, prices)
     : bill.worker;
-  const scenario = { ...asked, cost: { ...asked.cost, bill: { ...bill, worker } } };
+  const { target } = asked;
+  const scenario = {
+    ...asked,
+    ...(target?.perHour === undefined
+      ? {}
+      : { target: { ...target, perHour: amountIn(currency, target.perHour, DOLLARS, written, prices) } }),
+    cost: { ...asked.cost, bill: { ...bill, worker } },
+  };
   const groups = groupSamples(result);
   const unpriced = groups.map((group) => summariseCase(result, group, groups));
   const { cases, pricing } = priceCases(unpriced, scenario, book);

@@ -15,6 +15,7 @@ import type { Estimate } from "../statistics/bootstrap.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { difference, noiseFloor, noiseStatement } from "../statistics/noise.ts";
 import { sameRounds } from "../statistics/pairing.ts";
+import { runTargetSentence } from "./run_target.ts";
 import { tiedInCost } from "./ties.ts";
 import { aucText } from "../../scenarios/record.ts";
 import { billWords, type Boundary, WHOLE_BILL } from "../../models/costs/bill.ts";
@@ -36,12 +37,17 @@ export function verdict(facts: Facts): Verdict {
   const worth = facts.ablation === undefined ? [] : ablationSentences(facts.ablation);
   if (worth.length > 0) {
     const [headline, ...sentences] = worth as [string, ...string[]];
-    return { headline, sentences: [...sentences, ...qualitySentences(facts)], cautions: cautions(facts) };
+    return {
+      headline,
+      sentences: [...sentences, ...targetSentences(cases, facts), ...qualitySentences(facts)],
+      cautions: cautions(facts),
+    };
   }
   const points = [...new Set(cases.map((one) => JSON.stringify(one.point)))];
   const groups = points.map((point) => {
     const atPoint = cases.filter((one) => JSON.stringify(one.point) === point);
-    return ledByPoint(pointVerdict(atPoint, facts).map(onceAtEnd), atPoint[0] as CaseSummary);
+    const [answer, ...others] = pointVerdict(atPoint, facts).map(onceAtEnd) as [string, ...string[]];
+    return ledByPoint([answer, ...targetSentences(atPoint, facts), ...others], atPoint[0] as CaseSummary);
   });
   const [first, ...rest] = groups as [string[], ...string[][]];
   return {
@@ -49,6 +55,11 @@ export function verdict(facts: Facts): Verdict {
     sentences: [...first.slice(1), ...rest.flat(), ...qualitySentences(facts)],
     cautions: cautions(facts),
   };
+}
+
+/** Which cases meet the target, if there is one. */
+function targetSentences(cases: readonly CaseSummary[], { scenario: { target }, pricing }: Facts): string[] {
+  return target === undefined ? [] : [runTargetSentence(target, cases, pricing?.sign ?? "$")];
 }
 
 const NO_INTERVAL = " (one sample, no interval)";
@@ -66,7 +77,9 @@ function ledByPoint(sentences: readonly string[], { name, configuration, ...one 
   const point = name.slice(configuration.length + 1).replace(`(${kindText(one)})`, "").trim();
   return point === ""
     ? [...sentences]
-    : sentences.map((text) => `At ${point}: ${text.replaceAll(` ${point}`, "").replace(/^Embedding/, "embedding")}`);
+    : sentences.map((text) =>
+      `At ${point}: ${text.replaceAll(` ${point}`, "").replace(/^(Embedding|The target)/, lowerFirst)}`
+    );
 }
 
 /** The noise floor of cases that ran in the same rounds; see `noiseFloor`. */

@@ -274,3 +274,16 @@ Deno.test("checkpoints of a scenario have defaults where it speaks of them, and 
     path: "/mine/disk",
   });
 });
+
+Deno.test("a scenario's target is that of plans and simulations: set from outside, never varied, refused when empty", async () => {
+  const written = FIELDS('"target": {"samplesPerSecond": 1000}');
+  const source = { file: "mine.jsonc", directory: "/" };
+  const { target } = await parseScenario(written, { ...source, set: { "target.p99Ms": 5 } });
+  assertEquals(target, { samplesPerSecond: 1000, p99Ms: 5 });
+  assertEquals((await parseScenario(FIELDS('"seed": 1'), source)).target, undefined);
+  const refused = (fields: string, why: string) =>
+    problemsOf(FIELDS(fields)).then((text) => assertStringIncludes(text, why));
+  await refused('"target": {}', "target: expected samplesPerSecond, p99Ms or dollarsPerHour");
+  await refused('"target": {"speed": 1}', 'unknown field "speed"');
+  await refused('"matrix": {"target.samplesPerSecond": [1, 2]}', "target.samplesPerSecond");
+});
