@@ -311,6 +311,7 @@ export type {
   Refusal,
   Step as ProvisionStep,
   Target as ProvisionTarget,
+  Tiering as ProvisionTiering,
 } from "./machines/provisioning/contract.ts";
 export { provisionPlan } from "./machines/provisioning/provision_plan.ts";
 export { type ApplyEvent, type ApplyOptions, type ApplyOutcome, applyPlan } from "./machines/provisioning/apply.ts";

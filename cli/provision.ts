@@ -48,6 +48,7 @@ interface Words {
   readonly owner?: string | undefined;
   readonly memmap?: string | undefined;
   readonly erase?: string[] | undefined;
+  readonly tiering?: string | undefined;
   readonly apply?: true | undefined;
   readonly check?: true | undefined;
   readonly undo?: true | undefined;
@@ -79,6 +80,10 @@ function requestOf(target: ProvisionTarget, words: Words): ProvisionRequest {
   if (words.until !== undefined && !words.apply && !words.undo) {
     throw new UsageError(`Cannot use --until "${words.until}" without --apply or --undo: nothing would be run`);
   }
+  const tiering = (["on", "off"] as const).find((one) => one === words.tiering);
+  if (tiering === undefined && words.tiering !== undefined) {
+    throw new UsageError(`Cannot set --tiering "${words.tiering}": it is "on" or "off"`);
+  }
   const [place] = places;
   const owner = words.owner ?? Deno.env.get("SUDO_USER");
   const list = (values: readonly string[]) => values.flatMap((value) => value.split(",")).filter((one) => one !== "");
@@ -90,6 +95,7 @@ function requestOf(target: ProvisionTarget, words: Words): ProvisionRequest {
     ...(owner === undefined ? {} : { owner }),
     ...(words.memmap === undefined ? {} : { memmap: words.memmap }),
     ...(words.erase === undefined ? {} : { erase: list(words.erase) }),
+    ...(tiering === undefined ? {} : { tiering }),
   };
 }
 
@@ -103,6 +109,7 @@ function againText(target: string, words: Words): string {
     ...(words.owner === undefined ? [] : ["--owner", quoted(words.owner)]),
     ...(words.memmap === undefined ? [] : ["--memmap", quoted(words.memmap)]),
     ...(words.erase === undefined ? [] : ["--erase", ...words.erase.map(quoted)]),
+    ...(words.tiering === undefined ? [] : ["--tiering", quoted(words.tiering)]),
     words.undo ? "--undo" : "--apply",
   ];
   return `tierbench provision ${target} ${flags.join(" ")}`;
@@ -139,6 +146,7 @@ export function addProvision(
     .option("--owner <user>", "fsdax: who may write (default: who runs it, also under sudo)")
     .option("--memmap <range>", "cloud VM: memory to set aside, size!start, e.g. 16G!4G")
     .option("--erase <device...>", "devices whose data may be destroyed, e.g. namespace0.0")
+    .option("--tiering <on|off>", "cxl-kmem: the kernel promotes hot and demotes cold pages, also after a restart")
     .option("--apply", "run the steps that are not done, after a question")
     .option("--check", "verify that it is really there")
     .option("--undo", "take the steps that are done back, last first, after a question")
@@ -274,6 +282,7 @@ async function check(machine: Provisioner, request: ProvisionRequest, speaking: 
   const lines = await checkTarget(request.target, inventory, machine.verify, results, {
     place: plan.place,
     ...(request.owner === undefined || uid === undefined ? {} : { owner: { name: request.owner, uid } }),
+    ...(request.tiering === undefined ? {} : { tiering: request.tiering }),
   });
   answer["checks"] = lines;
   const width = Math.max(...lines.map(({ id }) => id.length));

@@ -272,7 +272,7 @@ export interface Inventory {
   readonly blocks: Parsed<readonly BlockDevice[]> | undefined;
   /**
    * Files that provisioning writes, as they are now: path → text. Looked at: what its steps name under
-   * `/etc/systemd/system`, `/etc/udev/rules.d`, `/etc/default/grub.d`, and `/etc/default/grub` itself.
+   * `/etc/systemd/system`, `/etc/udev/rules.d`, `/etc/default/grub.d`, `/etc/sysctl.d`, `/etc/tmpfiles.d`, and `/etc/default/grub` itself.
    */
   readonly files: Readonly<Record<string, string>>;
   /** `systemctl is-enabled` of the units among `files`: unit → `enabled`, `disabled`, … */

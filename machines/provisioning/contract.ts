@@ -14,6 +14,9 @@ export type Target = "memory-mode" | "fsdax" | "kmem-dax" | "cxl-kmem";
 /** Where the commands run. */
 export type Place = "bare-metal" | "cloud-vm" | "container";
 
+/** Whether the kernel itself moves hot pages up to DRAM and cold ones down. */
+export type Tiering = "on" | "off";
+
 /** What the user asks for. */
 export interface ProvisionRequest {
   /** What the machine shall become. */
@@ -30,6 +33,8 @@ export interface ProvisionRequest {
   readonly memmap?: string;
   /** Devices whose data may be destroyed, e.g. `namespace0.0`, `pmem0`. */
   readonly erase?: readonly string[];
+  /** Promotion and demotion by the kernel, now and at every start (`cxl-kmem`); default: left as they are. */
+  readonly tiering?: Tiering;
 }
 
 /** Data that a step destroys. */
@@ -114,4 +119,6 @@ export interface CheckOptions {
   readonly place?: Place;
   /** Who shall be able to write to mounts. */
   readonly owner?: { readonly name: string; readonly uid: number };
+  /** What promotion and demotion shall be; default: what files of an earlier run keep, else only that they agree. */
+  readonly tiering?: Tiering;
 }

@@ -21,7 +21,8 @@ import { words, writeFile } from "./shell.ts";
 import { type FirmwareCxl, firmwareCxl } from "../inventory/firmware_cxl.ts";
 import { atEveryStart, autoOnlineStep, type MemoryDevice, memoryWarnings, systemRamStep } from "./system_ram.ts";
 import { cxlUnit } from "./systemd_units.ts";
-import { NEEDS, versionWarnings } from "./versions.ts";
+import { tieringSteps } from "./tiering.ts";
+import { type Need, NEEDS, versionWarnings } from "./versions.ts";
 
 const NEEDED: Needed = { tools: ["cxl", "ndctl", "daxctl"], libraries: ["memkind"] };
 
@@ -117,6 +118,7 @@ export function planCxlKmem(context: PlanContext): PlanParts {
         volatile ? NEEDS.cxlRam : NEEDS.cxlPmem,
         volatile ? NEEDS.createRamRegion : NEEDS.createRegion,
         NEEDS.reconfigure,
+        ...tieringNeeds(context),
       ]),
       ...memoryWarnings(context, devices),
       ...absentLibraries(context, NEEDED),
@@ -132,6 +134,7 @@ export function planCxlKmem(context: PlanContext): PlanParts {
       ...devices.map((device) => systemRamStep(context, device)),
       ...atEveryStart(context, devices),
       regionsAtEveryStart(context, parts),
+      ...tieringSteps(context),
     ],
     results: { mounts: [], nodes },
   };
@@ -155,6 +158,10 @@ function serialWarnings({ inventory }: PlanContext, parts: readonly Part[]): str
   });
 }
 
+function tieringNeeds({ request }: PlanContext): Need[] {
+  return request.tiering === "on" ? [NEEDS.promotion] : [];
+}
+
 /** Expanders that firmware mapped: nothing has to be made, at no start. */
 function byFirmware(context: PlanContext, mapped: readonly FirmwareCxl[]): PlanParts {
   const nodes = mapped.map(({ node }) => node);
@@ -163,11 +170,12 @@ function byFirmware(context: PlanContext, mapped: readonly FirmwareCxl[]): PlanP
       words(nodes.map(String))
     }, which has no CPUs; nothing has to be made of it`,
     warnings: [
+      ...versionWarnings(context.inventory, tieringNeeds(context)),
       ...mapped.map(({ node, text }) => `node ${node}: ${text}`),
       `memkind does not find such memory by itself: "pmem": "mbind" needs no library, or run with ` +
       `MEMKIND_DAX_KMEM_NODES=${nodes.join(",")}`,
     ],
-    steps: [packagesStep(context, { tools: [], libraries: ["memkind"] })],
+    steps: [packagesStep(context, { tools: [], libraries: ["memkind"] }), ...tieringSteps(context)],
     results: { mounts: [], nodes },
   };
 }

@@ -30,6 +30,7 @@ const RULES = {
     pattern: /^[1-9]\d{0,5}G![1-9]\d{0,5}G$/,
     wanted: 'a range in whole GiB, size!start, such as "1008G!257G"',
   },
+  tiering: { pattern: /^(on|off)$/, wanted: '"on" or "off"' },
 } as const;
 
 /** Refuses a request with anything in it that has no place on a command line. */
@@ -39,5 +40,12 @@ export function checkRequest(request: ProvisionRequest): void {
     const values: readonly string[] = value === undefined ? [] : typeof value === "string" ? [value] : value;
     const bad = values.find((one) => !pattern.test(one));
     if (bad !== undefined) throw new Refused(`${name} is ${JSON.stringify(bad)}, but must be ${wanted}.`);
+  }
+  if (request.tiering !== undefined && request.target !== "cxl-kmem") {
+    throw new Refused(
+      `tiering is "${request.tiering}", but only "cxl-kmem" sets the kernel's promotion and demotion, not ` +
+        `"${request.target}".`,
+      "Leave out --tiering.",
+    );
   }
 }

@@ -23,7 +23,8 @@ type NeedName =
   | "cxlPmem"
   | "cxlRam"
   | "createRegion"
-  | "createRamRegion";
+  | "createRamRegion"
+  | "promotion";
 
 /** What needs which version, with the source of it. */
 export const NEEDS: Readonly<Record<NeedName, Need>> = {
@@ -43,6 +44,8 @@ export const NEEDS: Readonly<Record<NeedName, Need>> = {
   createRegion: { of: "cxl", from: "74", why: "cxl create-region" },
   /** 76.1 knows the option and says "region type 'ram' not supported yet" (the lab, Debian 12); 81 makes them (Debian 13). */
   createRamRegion: { of: "cxl", from: "77", why: "cxl create-region --type=ram" },
+  /** Commit c574bbe91703 of Linux, "NUMA balancing: optimize page placement for memory tiering system". */
+  promotion: { of: "kernel", from: "5.18", why: "promotion of hot pages (kernel.numa_balancing = 2)" },
 };
 
 /** -1, 0, 1 as `a` is older than, as old as, newer than `b`; undefined if either has no number at its start. */

@@ -46,7 +46,13 @@ const VERSIONS: readonly (readonly [ToolState["name"], readonly string[] | undef
 ];
 
 /** Folders of files that provisioning writes. */
-const WRITTEN_FOLDERS = ["/etc/systemd/system", "/etc/udev/rules.d", "/etc/default/grub.d"] as const;
+const WRITTEN_FOLDERS = [
+  "/etc/systemd/system",
+  "/etc/udev/rules.d",
+  "/etc/default/grub.d",
+  "/etc/sysctl.d",
+  "/etc/tmpfiles.d",
+] as const;
 
 /** The settings of GRUB where there is no folder for them. */
 const GRUB_DEFAULTS = "/etc/default/grub";

@@ -27,6 +27,9 @@ Deno.test("provision hands on what it is told", async () => {
     memmap: "4G!4G",
     erase: ["pmem0"],
   });
+  await machine.say("cxl-kmem --tiering off");
+  assertEquals(machine.requests.at(-1)?.tiering, "off");
+  await assertRejects(() => machine.say("cxl-kmem --tiering yes"), Error, 'Cannot set --tiering "yes"');
   await machine.say("fsdax --bare-metal");
   assertEquals(machine.requests.at(-1)?.place, "bare-metal");
 });

@@ -330,6 +330,12 @@ const cxl: Quote[] = [
   },
   {
     page: "cxl-kmem",
+    section: "Bare metal / Promotion and demotion",
+    language: "sh",
+    blocks: () => way(persistentCxl(), { ...CXL, tiering: "on" }, ["promotion", "demotion"]),
+  },
+  {
+    page: "cxl-kmem",
     section: "Bare metal / Persistent memory",
     language: "sh",
     blocks: () => way(persistentCxl(), CXL),

@@ -43,6 +43,7 @@ export const RUN_BY = {
   "kmem-dax: Cloud VM / Memory of a node": "cloud_vm_test.ts",
   "kmem-dax: Cloud VM / Memory that was set aside for fsdax": "cloud_vm_test.ts",
   "kmem-dax: Taking it back": "provision_interrupted_test.ts",
+  "cxl-kmem: Bare metal / Promotion and demotion": "cxl_tiering_test.ts",
   "cxl-kmem: Bare metal / Persistent memory": "cxl_kmem_test.ts",
   "cxl-kmem: Taking it back": "cxl_kmem_test.ts",
 } as const;

@@ -160,6 +160,9 @@ Deno.test("collectInventory() keeps the files that provisioning writes, with the
     "/etc/default/grub": "GRUB_TIMEOUT=1\n",
     "/etc/default/grub.d/README": "tierbench",
     "/etc/default/grub.d/tierbench.cfg": 'GRUB_CMDLINE_LINUX="memmap=1G!4G"\n',
+    "/etc/sysctl.d/99-sysctl.conf": "vm.swappiness = 1\n",
+    "/etc/sysctl.d/99-tierbench-promotion.conf": "kernel.numa_balancing = 2\n",
+    "/etc/tmpfiles.d/tierbench-demotion.conf": "w /sys/kernel/mm/numa/demotion_enabled - - - - true\n",
   };
   const commands = {
     "systemctl is-enabled mnt-pmem0.mount": { code: 1, stdout: "disabled\n" },
@@ -169,8 +172,10 @@ Deno.test("collectInventory() keeps the files that provisioning writes, with the
   assertEquals(Object.keys(inventory.files).sort(), [
     "/etc/default/grub",
     "/etc/default/grub.d/tierbench.cfg",
+    "/etc/sysctl.d/99-tierbench-promotion.conf",
     "/etc/systemd/system/mnt-pmem0.mount",
     "/etc/systemd/system/other.service",
+    "/etc/tmpfiles.d/tierbench-demotion.conf",
     "/etc/udev/rules.d/99-tierbench.rules",
   ]);
   assertEquals(inventory.units, { "mnt-pmem0.mount": "disabled", "other.service": "enabled" });

@@ -5,8 +5,9 @@
  */
 
 import { regionsOf } from "../../inventory/parts.ts";
-import type { CheckLine } from "../contract.ts";
+import type { CheckLine, Tiering } from "../contract.ts";
 import { firmwareCxl } from "../../inventory/firmware_cxl.ts";
+import { atStart, runs, TIERING_SWITCHES, type TieringSwitch } from "../tiering.ts";
 import { type CheckContext, line } from "./line.ts";
 import { checkDevices, checkNodes, memoryDevices, noDevice } from "./memory_node.ts";
 
@@ -36,8 +37,38 @@ export async function checkCxlKmem(context: CheckContext, wanted: readonly numbe
   ];
 }
 
+/** Promotion and demotion as asked for, each now and at every start; else whether they agree. */
+function tieringLines(context: CheckContext): CheckLine[] {
+  const asked = TIERING_SWITCHES.flatMap((one) => {
+    const wanted = context.tiering ?? atStart(context.inventory, one);
+    return wanted === undefined ? [] : switchLines(context, one, wanted);
+  });
+  return asked.length > 0 ? asked : halfOn(context);
+}
+
+function switchLines({ inventory }: CheckContext, one: TieringSwitch, wanted: Tiering): CheckLine[] {
+  const { facts } = inventory;
+  const next = `next: tierbench provision cxl-kmem --tiering ${wanted} --apply`;
+  const now = facts[one.fact];
+  return [
+    line(
+      one.id,
+      runs(facts, one, wanted),
+      now === undefined ? `the running kernel has no ${one.id}` : `${one.id} is ${wanted}: ${one.setting} is ${now}`,
+      `${one.id} is not ${wanted}: ${one.setting} is ${now ?? "not there"}; ${next}`,
+    ),
+    // What the kernel does not have needs no file to stay off.
+    ...(now === undefined && wanted === "off" ? [] : [line(
+      `restart ${one.id}`,
+      atStart(inventory, one) === wanted,
+      `${one.file} sets it again when the machine starts`,
+      `${one.file} does not set it again when the machine starts; ${next}`,
+    )]),
+  ];
+}
+
 /** The kernel's own tiering, if it is half on: then it moves pages one way only. */
-function tieringLines({ inventory: { facts } }: CheckContext): CheckLine[] {
+function halfOn({ inventory: { facts } }: CheckContext): CheckLine[] {
   const promotes = (Number(facts["noise.numa_balancing"] ?? 0) & 2) !== 0;
   const demotes = facts["kernel.numa_demotion"] === "true";
   if (!promotes && !demotes) return [];

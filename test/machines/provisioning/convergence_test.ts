@@ -147,6 +147,17 @@ const CASES: readonly Case[] = [
     request: { target: "cxl-kmem" },
   },
   {
+    name: "cxl-kmem with the kernel's tiering",
+    parts: () => cxl(GIB),
+    request: { target: "cxl-kmem", tiering: "on" },
+  },
+  {
+    name: "cxl-kmem, tiering off after on",
+    parts: () => cxl(GIB),
+    request: { target: "cxl-kmem", tiering: "off" },
+    prepare: (machine) => finish(machine, { target: "cxl-kmem", tiering: "on" }),
+  },
+  {
     name: "cxl-kmem beside NVDIMMs",
     parts: () => ({ ...cxl(GIB), regions: [unlabelled(0)], installed: ["cxl", "ndctl"] }),
     request: { target: "cxl-kmem" },

@@ -78,6 +78,8 @@ export interface ModelParts {
   bare?: { node: number; start: number; end: number };
 }
 
+const UNTIERED = { "noise.numa_balancing": "1", "kernel.numa_demotion": "false" } as const;
+
 export class ModelMachine {
   os: OsRelease;
   installed: Set<string>;
@@ -94,6 +96,8 @@ export class ModelMachine {
   cxlLabels: Map<string, Space[]> = new Map();
   bare: { node: number; start: number; end: number } | undefined;
   autoOnline = "online";
+  /** What the kernel has of promotion and demotion, and what it starts with. */
+  tiering: Record<string, string> = { ...UNTIERED };
   /** Devices that are memory. */
   memory: Set<string> = new Set();
   fileSystems: Map<string, { type: string; label: string | undefined; serial: number }> = new Map();
@@ -152,7 +156,11 @@ export class ModelMachine {
   }
 
   inventory(): Inventory {
-    const facts: Record<string, string> = { ...this.facts, "kernel.auto_online_blocks": this.autoOnline };
+    const facts: Record<string, string> = {
+      ...this.facts,
+      "kernel.auto_online_blocks": this.autoOnline,
+      ...this.tiering,
+    };
     for (const name of ["libpmem", "memkind"]) {
       facts[`library.${name}.available`] = this.libraries.has(name) ? "yes" : "no";
     }
@@ -435,6 +443,14 @@ export class ModelMachine {
         this.owners.set(path ?? "", owner ?? "");
       }],
       [
+        /^echo ([0-3]) > \/proc\/sys\/kernel\/numa_balancing$/,
+        (value) => void (this.tiering["noise.numa_balancing"] = value ?? ""),
+      ],
+      [
+        /^echo (true|false) > \/sys\/kernel\/mm\/numa\/demotion_enabled$/,
+        (value) => void (this.tiering["kernel.numa_demotion"] = value ?? ""),
+      ],
+      [
         /^echo (\w+) > \/sys\/devices\/system\/memory\/auto_online_blocks$/,
         (policy) => void (this.autoOnline = policy ?? ""),
       ],
@@ -607,6 +623,14 @@ export class ModelMachine {
     this.mounts.clear();
     this.memory.clear();
     this.autoOnline = "online";
+    this.tiering = { ...UNTIERED };
+    for (const [path, text] of Object.entries(this.files)) {
+      const balancing = path.startsWith("/etc/sysctl.d/") && /^kernel\.numa_balancing = (\d)$/m.exec(text)?.[1];
+      if (balancing) this.tiering["noise.numa_balancing"] = balancing;
+      const demotion = path.startsWith("/etc/tmpfiles.d/") &&
+        /^w \/sys\/kernel\/mm\/numa\/demotion_enabled - - - - (\w+)$/m.exec(text)?.[1];
+      if (demotion) this.tiering["kernel.numa_demotion"] = demotion;
+    }
     for (const one of this.cxlRegions.filter((cxl) => cxl.type === "pmem")) {
       this.cxlLabels.set(one.memdevs[0] ?? "", this.regions.find((region) => region.dev === one.region)?.spaces ?? []);
     }
