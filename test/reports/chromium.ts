@@ -37,6 +37,24 @@ export function drawn(page: Page, id: string): Promise<{ share: number; colours:
   })()`) as Promise<{ share: number; colours: number }>;
 }
 
+/** Words in cells of figures and in their heads that go on in another line. */
+export function cutWords(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll("td:not(.words), thead th:not(.words)")].flatMap((cell) => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    const cut = [];
+    while (texts.nextNode()) {
+      const node = texts.currentNode;
+      for (const { 0: word, index } of node.data.matchAll(/[^\\s-]+/g)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) cut.push(word);
+      }
+    }
+    return cut;
+  })`) as Promise<string[]>;
+}
+
 /** How many of axe's rules a page passes, and what violates one. */
 export async function accessibility(page: Page): Promise<{ passes: number; violations: string[] }> {
   // The page's own policy forbids further scripts, so axe runs through the debugger.

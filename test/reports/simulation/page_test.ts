@@ -14,7 +14,7 @@ import {
 import type { SimulatedRecord, SimulationResult } from "../../../models/simulation/record.ts";
 import { fillSimulation } from "../../../models/simulation/resolve.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { accessibility, browser } from "../chromium.ts";
+import { accessibility, browser, cutWords } from "../chromium.ts";
 
 function record(configuration: string, samplesPerSecond: number, band: SimulatedRecord["band"]): SimulatedRecord {
   return {
@@ -180,6 +180,15 @@ Deno.test({
         assert(passes > 15, `axe looked at ${passes} rules only`);
         await context.close();
       }
+      // A4 with margins of a centimetre, 718 CSS pixels: a number cut in two lines reads as another number.
+      const paper = await running.newPage({ viewport: { width: 718, height: 1047 } });
+      await paper.emulateMedia({ media: "print" });
+      await paper.goto(pathToFileURL(html).href);
+      assertEquals(await cutWords(paper), []);
+      const right = await paper.evaluate(
+        "Math.max(...[...document.querySelectorAll('table')].map((one) => one.getBoundingClientRect().right))",
+      ) as number;
+      assert(right <= 718, `a table ends at ${right} pixels, past the sheet's edge`);
     } finally {
       await running.close();
       await Deno.remove(directory, { recursive: true });
