@@ -48,6 +48,10 @@ export interface RanksDescription {
   readonly receivedBytes: number;
   /** Nanoseconds in messages, waiting for other ranks included. */
   readonly messageNs: number;
+  /** Of these, as far as times were compared ({@linkcode Ranks.compare}), those that messages took it longer than the last rank to come. */
+  readonly waitingNs: number;
+  /** And those that they took that rank: moving bytes. */
+  readonly movingNs: number;
 }
 
 const FIELDS: FieldsOf<RanksOptions> = { mpi: true, servers: true, waits: true };
@@ -110,7 +114,20 @@ export class Ranks implements Disposable {
       sentBytes: numberOf(facts, "sent_bytes"),
       receivedBytes: numberOf(facts, "received_bytes"),
       messageNs: numberOf(facts, "message_ns"),
+      waitingNs: numberOf(facts, "waiting_ns"),
+      movingNs: numberOf(facts, "moving_ns"),
     };
+  }
+
+  /**
+   * Compares how long each message so far took the ranks, which divides all of `messageNs` into waiting and moving. Every rank
+   * calls, while no trainer over them is at work.
+   *
+   * @throws {TierstoreError} `TS_EINTERNAL` if the MPI failed.
+   */
+  compare(): void {
+    const address = handleOf(this, "group of ranks").shared("compare times of messages");
+    message.check(native().ts_ranks_compare(address, message.bytes, message.capacity), "compare times of messages");
   }
 
   /**

@@ -164,6 +164,8 @@ export const symbols = {
   ts_ranks_abort: { parameters: ["u64", "i32"], result: "i32" },
   // int32_t ts_ranks_describe(ts_ranks *ranks, char *out, uint64_t cap, uint64_t *needed);
   ts_ranks_describe: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_ranks_compare(ts_ranks *ranks, char *err, uint32_t err_cap);
+  ts_ranks_compare: { parameters: ["u64", "buffer", "u32"], result: "i32" },
   // int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, char *err,
   //   uint32_t err_cap);
   ts_trainer_open_ranks: { parameters: ["u64", "u64", "u64", "buffer", "buffer", "u32"], result: "i32" },

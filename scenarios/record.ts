@@ -232,6 +232,10 @@ export interface RankRecord {
   readonly receivedBytes: number;
   /** Nanoseconds in messages, waiting for other ranks included. */
   readonly messageNs: number;
+  /** Of them, what each message took it longer than the rank that it took the shortest: the last to come waits for nobody. */
+  readonly waitingNs: number;
+  /** And what it took that rank. */
+  readonly movingNs: number;
 }
 
 /** The processes of a sample that was trained over ranks. */

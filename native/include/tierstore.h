@@ -553,8 +553,13 @@ TS_API int32_t ts_ranks_close(ts_ranks *ranks);
 TS_API int32_t ts_ranks_abort(ts_ranks *ranks, int32_t code);
 /* "key=value" lines: rank, size, trainers, owners (ranks that hold rows), library (name and version of the MPI), and since the
  * ranks were joined messages, sent_bytes, received_bytes (between ranks, of this one) and message_ns (in messages, waiting for
- * others included). Errors: TS_EINVAL, TS_ERANGE. */
+ * others included); of that, as far as ts_ranks_compare has been, waiting_ns and moving_ns. Errors: TS_EINVAL, TS_ERANGE. */
 TS_API int32_t ts_ranks_describe(ts_ranks *ranks, char *out, uint64_t cap, uint64_t *needed);
+/* Compares how long each message so far took the ranks, so that all of message_ns is divided: moving_ns is the time of the rank
+ * that a message took the shortest, the last to come; what it took this rank longer is waiting_ns. In a swap of dense gradients
+ * the two partners are compared. A call of all ranks, between those of trainers over them; every 512 messages ranks do so by
+ * themselves. Errors: TS_EINVAL, TS_EINTERNAL (the MPI failed). */
+TS_API int32_t ts_ranks_compare(ts_ranks *ranks, char *err, uint32_t err_cap);
 
 /* As ts_trainer_open, over ranks, each with a store of its own: of any type, with any tiers. Every rank calls, with the same
  * options and data; fill, train, evaluate and digest are calls of all ranks, too. Options beside those of

@@ -32,7 +32,9 @@ int32_t ts_ranks_make(const ts_ranks_ops *ops, uint32_t servers, ts_ranks **out,
   ts_ranks *r = calloc(1, sizeof *r);
   if (r == NULL) return ts_fail(err, TS_ENOMEM, "Cannot join the ranks: out of memory");
   r->gathered = calloc(size, sizeof(opinion));
-  if (r->gathered == NULL) {
+  if (!ts_message_times_open(&r->times, size) || r->gathered == NULL) {
+    free(r->gathered);
+    ts_message_times_close(&r->times);
     free(r);
     return ts_fail(err, TS_ENOMEM, "Cannot join the ranks: out of memory");
   }
@@ -88,6 +90,7 @@ int32_t ts_ranks_close(ts_ranks *r) {
   if (r == NULL || !ts_owner_is_here(&r->owner)) return TS_OK;
   if (r->ops.end != NULL) r->ops.end(r->ops.context);
   ts_owner_free(&r->owner);
+  ts_message_times_close(&r->times);
   free(r->gathered);
   free(r);
   return TS_OK;
@@ -106,6 +109,8 @@ int32_t ts_ranks_describe(ts_ranks *r, char *out, uint64_t cap, uint64_t *needed
               r->ops.library);
   ts_text_add(&text, "messages=%llu\nsent_bytes=%llu\nreceived_bytes=%llu\nmessage_ns=%llu\n", (unsigned long long)r->calls,
               (unsigned long long)r->sent_bytes, (unsigned long long)r->received_bytes, (unsigned long long)r->ns);
+  ts_text_add(&text, "waiting_ns=%llu\nmoving_ns=%llu\n", (unsigned long long)r->times.waiting_ns,
+              (unsigned long long)r->times.moving_ns);
   return ts_text_return(&text, out, cap, needed);
 }
 
@@ -113,15 +118,30 @@ int32_t ts_ranks_describe(ts_ranks *r, char *out, uint64_t cap, uint64_t *needed
 
 static int32_t failed(const ts_ranks *r, int code, const char *what, ts_err err) {
   char text[256] = "";
+  if (code == TS_TIMES_DIFFER)
+    return ts_fail(err, TS_EINTERNAL, "Cannot go on: rank %u of %u has not made as many messages as the others", r->ops.rank,
+                   r->ops.size);
   r->ops.error_text(r->ops.context, code, text, sizeof text);
   return ts_fail(err, TS_EINTERNAL, "Cannot go on: rank %u of %u could not %s: %s", r->ops.rank, r->ops.size, what, text);
 }
 
-static void count(ts_ranks *r, uint64_t sent, uint64_t received, uint64_t start) {
+/* A message that ended with the carrier's `code`; the code of that, or of the comparison that follows. */
+static int count(ts_ranks *r, uint32_t log, uint64_t sent, uint64_t received, uint64_t start, int code) {
+  const uint64_t ns = ts_now_ns() - start;
   r->calls++;
   r->sent_bytes += sent;
   r->received_bytes += received;
-  r->ns += ts_now_ns() - start;
+  r->ns += ns;
+  return code != 0 ? code : ts_message_times_add(&r->times, &r->ops, log, ns);
+}
+
+int32_t ts_ranks_compare(ts_ranks *r, char *err_text, uint32_t err_cap) {
+  const ts_err err = {err_text, err_cap};
+  if (r == NULL) return ts_fail(err, TS_EINVAL, "Cannot compare times of messages: ranks are needed");
+  const int32_t status = ts_owner_check(&r->owner, "group of ranks", err);
+  if (status != TS_OK) return status;
+  const int code = ts_message_times_compare(&r->times, &r->ops, r->trainers);
+  return code == 0 ? TS_OK : failed(r, code, "compare times of messages", err);
 }
 
 int32_t ts_ranks_gather(ts_ranks *r, const void *send, uint64_t bytes, void *receive, ts_err err) {
@@ -130,8 +150,8 @@ int32_t ts_ranks_gather(ts_ranks *r, const void *send, uint64_t bytes, void *rec
     return TS_OK;
   }
   const uint64_t start = ts_now_ns(), others = r->ops.size - 1;
-  const int code = r->ops.gather(r->ops.context, send, bytes, receive);
-  count(r, bytes * others, bytes * others, start);
+  int code = r->ops.gather(r->ops.context, send, bytes, receive);
+  code = count(r, TS_TIMES_OF_ALL, bytes * others, bytes * others, start, code);
   return code == 0 ? TS_OK : failed(r, code, "gather from all ranks", err);
 }
 
@@ -141,8 +161,8 @@ int32_t ts_ranks_alltoall(ts_ranks *r, const void *send, uint64_t bytes, void *r
     return TS_OK;
   }
   const uint64_t start = ts_now_ns(), others = r->ops.size - 1;
-  const int code = r->ops.alltoall(r->ops.context, send, bytes, receive);
-  count(r, bytes * others, bytes * others, start);
+  int code = r->ops.alltoall(r->ops.context, send, bytes, receive);
+  code = count(r, TS_TIMES_OF_ALL, bytes * others, bytes * others, start, code);
   return code == 0 ? TS_OK : failed(r, code, "exchange counts", err);
 }
 
@@ -159,8 +179,8 @@ int32_t ts_ranks_alltoallv(ts_ranks *r, const void *send, const uint64_t *send_b
     sent += send_bytes[i];
     received += receive_bytes[i];
   }
-  const int code = r->ops.alltoallv(r->ops.context, send, send_bytes, receive, receive_bytes);
-  count(r, sent, received, start);
+  int code = r->ops.alltoallv(r->ops.context, send, send_bytes, receive, receive_bytes);
+  code = count(r, TS_TIMES_OF_ALL, sent, received, start, code);
   return code == 0 ? TS_OK : failed(r, code, "exchange rows", err);
 }
 
@@ -169,8 +189,8 @@ int32_t ts_ranks_alltoallv(ts_ranks *r, const void *send, const uint64_t *send_b
 static int32_t swap(ts_ranks *r, uint32_t partner, const float *send, uint64_t sent, float *receive, uint64_t received,
                     ts_err err) {
   const uint64_t start = ts_now_ns(), size = sizeof(float);
-  const int code = r->ops.swap(r->ops.context, partner, send, sent * size, receive, received * size);
-  count(r, sent * size, received * size, start);
+  int code = r->ops.swap(r->ops.context, partner, send, sent * size, receive, received * size);
+  code = count(r, ts_times_of_swaps(r->ops.rank ^ partner), sent * size, received * size, start, code);
   return code == 0 ? TS_OK : failed(r, code, "add up gradients", err);
 }
 

@@ -11,6 +11,7 @@
 #define TS_RANKS_H
 
 #include "base/owner.h"
+#include "ranks/message_times.h"
 #include "ranks/ops.h"
 
 #define TS_MICRO_SHARDS 8u
@@ -22,6 +23,7 @@ struct ts_ranks {
   uint32_t trainers, first_owner, owners;
   void *gathered;   /* room for what all ranks say (ts_ranks_agree) */
   uint64_t calls, sent_bytes, received_bytes, ns; /* since they were opened: messages, not agreements */
+  ts_message_times times;
 };
 
 /* Ranks over a carrier's functions, which are copied. ops NULL: one rank alone. Errors: TS_EINVAL (numbers that do not fit),

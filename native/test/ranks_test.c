@@ -129,6 +129,90 @@ static void sums_over_ranks(void) {
   }
 }
 
+/* ---- waiting and moving ---- */
+
+#define ROUNDS 700u /* more than a log keeps */
+
+typedef struct late {
+  memory_job *job;
+  uint32_t number;
+  uint64_t waiting[4], moving[4]; /* by whether rank 3 is late in messages of all and in swaps */
+  uint64_t held_ns, in_message_ns, real_waiting, real_moving;
+} late;
+
+/* Until every other rank is in the message. */
+static void others_are_in(memory_job *j, uint32_t me) {
+  pthread_mutex_lock(&j->lock);
+  for (uint32_t p = 0; p < j->size; p++)
+    while (p != me && j->boxes[p][me].bytes == NULL) pthread_cond_wait(&j->changed, &j->lock);
+  pthread_mutex_unlock(&j->lock);
+}
+
+static void *compare_late(void *argument) {
+  late *l = argument;
+  const ts_ranks_ops ops = memory_ops(l->job, l->number);
+  ts_ranks *r;
+  CHECK(ts_ranks_make(&ops, 0, &r, (ts_err){message, sizeof message}) == TS_OK);
+  /* Chosen times: moving takes 10, all but the late rank 3 wait `by`, in swaps only its partners 2 and 1. */
+  for (uint32_t way = 0; way < 4; way++) {
+    const uint64_t waited = r->times.waiting_ns, moved = r->times.moving_ns;
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+      const uint64_t by = i, of_all = (way & 1) && l->number != 3 ? by : 0;
+      CHECK(ts_message_times_add(&r->times, &ops, TS_TIMES_OF_ALL, 10 + of_all) == 0);
+      for (uint32_t distance = 1; distance < 4; distance *= 2)
+        CHECK(ts_message_times_add(&r->times, &ops, ts_times_of_swaps(distance), 10 + ((way & 2) && (l->number ^ distance) == 3 ? by : 0)) == 0);
+    }
+    CHECK(ts_ranks_compare(r, message, sizeof message) == TS_OK);
+    l->waiting[way] = r->times.waiting_ns - waited;
+    l->moving[way] = r->times.moving_ns - moved;
+  }
+  /* A real message, which rank 3 holds up for 20 ms while the others are in it. */
+  char in[4], out = 1;
+  const uint64_t waited = r->times.waiting_ns, moved = r->times.moving_ns;
+  if (l->number == 3) {
+    others_are_in(l->job, 3);
+    const uint64_t start = ts_now_ns();
+    while (ts_now_ns() - start < 20000000) {
+    }
+    l->held_ns = ts_now_ns() - start;
+  }
+  const uint64_t start = ts_now_ns();
+  CHECK(ts_ranks_gather(r, &out, 1, in, (ts_err){message, sizeof message}) == TS_OK);
+  l->in_message_ns = ts_now_ns() - start;
+  CHECK(ts_ranks_compare(r, message, sizeof message) == TS_OK);
+  l->real_waiting = r->times.waiting_ns - waited;
+  l->real_moving = r->times.moving_ns - moved;
+  CHECK(l->real_waiting + l->real_moving == r->ns);
+  ts_ranks_close(r);
+  return NULL;
+}
+
+/* A late rank makes those wait that have a message with it, and moving takes what it took. */
+static void late_ranks_are_waited_for(void) {
+  memory_job job;
+  pthread_t threads[4];
+  late ranks[4] = {0};
+  memory_start(&job, 4);
+  for (uint32_t r = 0; r < 4; r++) {
+    ranks[r].job = &job;
+    ranks[r].number = r;
+    pthread_create(&threads[r], NULL, compare_late, &ranks[r]);
+  }
+  for (uint32_t r = 0; r < 4; r++) pthread_join(threads[r], NULL);
+  const uint64_t all = (uint64_t)ROUNDS * (ROUNDS - 1) / 2;
+  for (uint32_t r = 0; r < 4; r++)
+    for (uint32_t way = 0; way < 4; way++) {
+      const uint64_t wanted = ((way & 1) && r != 3 ? all : 0) + ((way & 2) && (r == 1 || r == 2) ? all : 0);
+      CHECK_MSG(ranks[r].waiting[way] == wanted && ranks[r].moving[way] == 30 * ROUNDS, "rank %u, way %u: %llu waiting, %llu moving", r,
+                way, (unsigned long long)ranks[r].waiting[way], (unsigned long long)ranks[r].moving[way]);
+    }
+  for (uint32_t r = 0; r < 4; r++) {
+    CHECK(ranks[r].real_moving == ranks[3].real_moving && ranks[r].real_moving <= ranks[3].in_message_ns);
+    CHECK(r == 3 || ranks[r].real_waiting + ranks[r].real_moving >= ranks[3].held_ns);
+  }
+  memory_end(&job);
+}
+
 /* Of keys that follow one another, as many belong to each, and not the same ones in another table. */
 static void owners_have_equal_shares(void) {
   memory_job job;
@@ -179,6 +263,7 @@ static void opening(void) {
 int main(void) {
   sums_of_keys();
   sums_over_ranks();
+  late_ranks_are_waited_for();
   owners_have_equal_shares();
   opening();
   return test_result();

@@ -73,6 +73,7 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary, summary: Summary) 
   ...interval("rank_efficiency", (one) => one.scaling?.efficiency),
   ...interval("message_seconds_a_step", (one) => one.scaling?.messages),
   ...interval("message_waiting_seconds_a_step", (one) => one.scaling?.waiting),
+  ...interval("message_moving_seconds_a_step", (one) => one.scaling?.moving),
   ["sent_bytes_a_step", (one) => one.scaling?.sentBytes],
   ["dram_bytes_allowed", (one) => one.dramBytes],
   ["row_bytes", (one) => one.tableBytes],

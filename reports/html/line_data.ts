@@ -75,6 +75,7 @@ export function moreData(summary: Summary, colour: (one: CaseSummary) => number)
       ...(map === undefined ? {} : { "break-even": mapLines(map) }),
       ...(curved.length === 0 ? {} : { "miss-curve": curveLines(curved, colour) }),
       ...(ranked.some(({ scaling }) => scaling.speedUp !== undefined) ? { scaling: scalingLines(ranked, colour) } : {}),
+      ...(ranked.some(({ scaling }) => scaling.moving !== undefined) ? { messages: messageLines(ranked, colour) } : {}),
     },
   };
 }
@@ -187,8 +188,8 @@ function curveLines(cases: readonly CaseSummary[], colour: (one: CaseSummary) =>
   };
 }
 
-/** A line a configuration and number of servers, by ranks that train; dashed, as many times as fast as ranks train. */
-function scalingLines(cases: readonly Scaled[], colour: (one: CaseSummary) => number): Lines {
+/** Cases that differ in ranks that train alone, by the name of their line. */
+function rankSeries(cases: readonly Scaled[]): [string, { readonly first: Scaled; readonly cases: Scaled[] }][] {
   const series = new Map<string, { readonly first: Scaled; readonly cases: Scaled[] }>();
   for (const one of cases) {
     const { configuration, scaling: { ranks, trainers }, point } = one;
@@ -200,13 +201,18 @@ function scalingLines(cases: readonly Scaled[], colour: (one: CaseSummary) => nu
     if (found === undefined) series.set(name, { first: one, cases: [one] });
     else found.cases.push(one);
   }
+  return [...series];
+}
+
+/** A line a configuration and number of servers, by ranks that train; dashed, as many times as fast as ranks train. */
+function scalingLines(cases: readonly Scaled[], colour: (one: CaseSummary) => number): Lines {
   const trainers = [...new Set(cases.map(({ scaling }) => scaling.trainers))].sort((a, b) => a - b);
   const [fewest = 1] = trainers;
   return {
     x: { title: "ranks that train", log: false },
     y: { title: "times the speed of the fewest", log: true },
     lines: [
-      ...[...series].map(([name, { first, cases }]) => ({
+      ...rankSeries(cases).map(([name, { first, cases }]) => ({
         name,
         colour: colour(first),
         dashed: false,
@@ -219,6 +225,27 @@ function scalingLines(cases: readonly Scaled[], colour: (one: CaseSummary) => nu
       })),
       { name: "ideal", colour: 0, dashed: true, points: trainers.map((x) => ({ x, y: x / fewest })) },
     ],
+    marks: [],
+  };
+}
+/** Milliseconds of a step in messages by ranks that train: moving bytes, and dashed waiting for other ranks. */
+function messageLines(cases: readonly Scaled[], colour: (one: CaseSummary) => number): Lines {
+  const parts = [{ word: "moving", dashed: false }, { word: "waiting", dashed: true }] as const;
+  return {
+    x: { title: "ranks that train", log: false },
+    y: { title: "ms a step", log: false },
+    lines: rankSeries(cases).flatMap(([name, { first, cases }]) =>
+      parts.map(({ word, dashed }) => ({
+        name: `${name}, ${word}`,
+        colour: colour(first),
+        dashed,
+        points: cases.flatMap(({ scaling: { trainers: x, [word]: time } }) =>
+          time === undefined
+            ? []
+            : [{ x, y: time.value * 1e3, yMin: (time.low ?? time.value) * 1e3, yMax: (time.high ?? time.value) * 1e3 }]
+        ).sort((a, b) => a.x - b.x),
+      }))
+    ).filter(({ points }) => points.length > 0),
     marks: [],
   };
 }

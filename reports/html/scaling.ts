@@ -8,7 +8,7 @@ import { kindsText } from "../summary/kind.ts";
 import { scaled, SCALING_COLUMNS, scalingCells, sharedMachineText } from "../summary/rank_words.ts";
 import type { Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
-import { figure, kind, table } from "./parts.ts";
+import { estimateCell, figure, kind, table } from "./parts.ts";
 
 /** The section; undefined where no case was trained over ranks. */
 export function scaling(summary: Summary): Markup | undefined {
@@ -24,8 +24,8 @@ export function scaling(summary: Summary): Markup | undefined {
   const libraries = [...new Set(cases.filter(({ scaling: { ranks } }) => ranks > 1).map((one) => one.scaling.library))];
   const about =
     html`<p class="note">Speed-up is samples/s against the same configuration with the fewest ranks that train;
-efficiency is that by how many times as many train. Time in messages is a rank's mean, and includes waiting for the others. The rank
-that was in them the shortest made the same messages: what the others took longer was waiting at least. A million samples
+efficiency is that by how many times as many train. Time in messages is a rank's mean. The last rank to come to a message waits for
+nobody: its time is moving bytes, and what the message took another rank longer is waiting. A million samples
 are priced on as many workers (${`${worker}`}) as the ranks had machines. ${
       libraries.length === 0 ? "" : `Messages: ${libraries.join(", ")}.`
     }</p>`;
@@ -43,7 +43,29 @@ are priced on as many workers (${`${worker}`}) as the ranks had machines. ${
       numbers,
     )
     : numbers;
-  return html`<section aria-labelledby="ranks"><h2 id="ranks" tabindex="-1">Ranks</h2>${
-    shared === undefined ? "" : html`<p><strong>${shared}.</strong></p>`
-  }${body}${about}</section>`;
+  const times = cases.some(({ scaling: { moving } }) => moving !== undefined)
+    ? figure(
+      "messages",
+      {
+        title: "Time in messages by ranks that train",
+        text:
+          "A rank's mean in a step; whiskers are 95 % intervals. Dashed: waiting for other ranks. Else: moving bytes.",
+        unit: "milliseconds a step",
+        kinds: kindsText(cases),
+      },
+      table(
+        "Time in messages, milliseconds a step",
+        ["case", "moving", "waiting"].map((title) => ({ title })),
+        cases.map((
+          { name, scaling: { moving, waiting } },
+        ) => [name, estimateCell(moving, 1e3), estimateCell(waiting, 1e3)]),
+      ),
+    )
+    : html``;
+  return html`
+    <section
+      aria-labelledby="ranks"><h2 id="ranks" tabindex="-1">Ranks</h2>${shared === undefined
+        ? ""
+        : html`<p><strong>${shared}.</strong></p>`}${body}${times}${about}</section>
+  `;
 }

@@ -34,10 +34,9 @@ function elsewhere({ samples: [first] }: Group): string {
   return JSON.stringify([configuration, pointText(Object.fromEntries(others)), evidence]);
 }
 
-/** Seconds that ranks are in messages in a step, mean over them; and those of the rank that is so the shortest. */
-function messageSeconds({ cluster: { ranks }, stepNs }: OverRanks): { readonly mean: number; readonly least: number } {
-  const seconds = ranks.map(({ messageNs }) => messageNs / 1e9 / stepNs.length);
-  return { mean: mean(seconds), least: Math.min(...seconds) };
+/** Seconds of a step that ranks were in messages, waited or moved bytes, mean over them. */
+function meanSeconds({ cluster: { ranks }, stepNs }: OverRanks, of: "messageNs" | "waitingNs" | "movingNs"): number {
+  return mean(ranks.map((rank) => rank[of] / 1e9 / stepNs.length));
 }
 
 /**
@@ -79,8 +78,9 @@ export function rankScaling(
     fewest: fewest?.name,
     speedUp,
     efficiency: speedUp === undefined ? undefined : mapEstimate(speedUp, (value) => value / ideal),
-    messages: seconds("messages", (one) => messageSeconds(one).mean),
-    waiting: seconds("waiting", (one) => messageSeconds(one).mean - messageSeconds(one).least),
+    messages: seconds("messages", (one) => meanSeconds(one, "messageNs")),
+    waiting: seconds("waiting", (one) => meanSeconds(one, "waitingNs")),
+    moving: seconds("moving", (one) => meanSeconds(one, "movingNs")),
     sentBytes: mean(
       samples.map(({ cluster, stepNs }) =>
         cluster.ranks.reduce((sum, rank) => sum + rank.sentBytes, 0) / stepNs.length

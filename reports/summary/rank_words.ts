@@ -25,14 +25,15 @@ export const SCALING_COLUMNS: readonly string[] = [
   "speed-up (95 %)",
   "efficiency (95 %)",
   "in messages, ms a step",
-  "of it waiting at least, ms",
+  "of it waiting, ms",
+  "of it moving, ms",
   "sent a step",
   "a million samples on these machines",
 ];
 
 /** The figures of a case under those columns; an absent one is "–". */
 export function scalingCells({ scaling, throughput }: Scaled, summary: Summary): string[] {
-  const { ranks, trainers, hosts, speedUp, efficiency, messages, waiting, sentBytes } = scaling;
+  const { ranks, trainers, hosts, speedUp, efficiency, messages, waiting, moving, sentBytes } = scaling;
   const milliseconds = (of: Estimate | undefined) => of === undefined ? "–" : estimateText(of, 1e3);
   const dollars = clusterDollars(scaling, throughput, summary);
   return [
@@ -42,6 +43,7 @@ export function scalingCells({ scaling, throughput }: Scaled, summary: Summary):
     efficiency === undefined ? "1" : estimateText(efficiency),
     milliseconds(messages),
     milliseconds(waiting),
+    milliseconds(moving),
     ranks === 1 ? "–" : formatBytes(Math.round(sentBytes)),
     dollars === undefined ? "–" : `${summary.pricing?.sign ?? "$"}${significant(dollars)}`,
   ];

@@ -219,8 +219,10 @@ export interface RankScaling {
   readonly efficiency: Estimate | undefined;
   /** Seconds a step in messages, waiting included; mean over ranks. Undefined without messages. */
   readonly messages: Estimate | undefined;
-  /** What of them ranks surely waited: their time less that of the rank that was in messages the shortest. */
+  /** What of them ranks waited for others, message by message. */
   readonly waiting: Estimate | undefined;
+  /** What of them moved bytes: the time of the last rank to come to a message. */
+  readonly moving: Estimate | undefined;
   /** Bytes that all ranks sent in a step, mean. */
   readonly sentBytes: number;
 }

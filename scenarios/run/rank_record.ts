@@ -74,7 +74,8 @@ export async function clusterRecord(
   const holders = holding(outcome);
   const records = await Promise.all(ranks.map(async ({ hello, outcome: one }): Promise<RankRecord> => {
     const holds = holders.includes(one);
-    const { messages = 0, sentBytes = 0, receivedBytes = 0, messageNs = 0 } = one.exchange ?? {};
+    const { messages = 0, sentBytes = 0, receivedBytes = 0, messageNs = 0, waitingNs = 0, movingNs = 0 } =
+      one.exchange ?? {};
     return {
       rank: hello.rank,
       host: hello.host,
@@ -87,6 +88,8 @@ export async function clusterRecord(
       sentBytes,
       receivedBytes,
       messageNs,
+      waitingNs,
+      movingNs,
     };
   }));
   const hosts = new Set(records.map(({ host }) => host));

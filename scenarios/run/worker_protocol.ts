@@ -86,7 +86,10 @@ export interface SpeedOutcome
   /** Checkpoints, where some were asked for. */
   readonly checkpoint?: NonNullable<SampleRecord["checkpoint"]>;
   /** What this rank sent in the counted steps; absent without ranks. */
-  readonly exchange?: Pick<RankRecord, "messages" | "sentBytes" | "receivedBytes" | "messageNs">;
+  readonly exchange?: Pick<
+    RankRecord,
+    "messages" | "sentBytes" | "receivedBytes" | "messageNs" | "waitingNs" | "movingNs"
+  >;
   /** All ranks and what started them; absent without ranks. */
   readonly cluster?: RankFacts;
 }

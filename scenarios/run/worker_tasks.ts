@@ -41,6 +41,8 @@ function sentIn(before: RanksDescription, after: RanksDescription): NonNullable<
     sentBytes: after.sentBytes - before.sentBytes,
     receivedBytes: after.receivedBytes - before.receivedBytes,
     messageNs: after.messageNs - before.messageNs,
+    waitingNs: after.waitingNs - before.waitingNs,
+    movingNs: after.movingNs - before.movingNs,
   };
 }
 
@@ -52,10 +54,12 @@ async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, { traine
   if (ranks !== undefined) {
     if (warmup > 0) await trainer.train(warmup, { signal, onProgress: onWarmup });
     store.resetStatistics();
+    ranks.compare();
     const before = ranks.describe();
     const trained = checkpoint === undefined
       ? { result: await trainer.train(steps, { signal, onProgress: onStep }), written: [] }
       : await trainWithCheckpoints(trainer, { warmup: 0, steps }, checkpoint, { signal, onProgress: onStep });
+    ranks.compare();
     return { ...trained, exchange: sentIn(before, ranks.describe()) };
   }
   const onProgress = (done: number) => done < warmup ? onWarmup(done) : onStep(done - warmup);

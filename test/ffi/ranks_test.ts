@@ -255,7 +255,7 @@ Deno.test("a trainer over one rank alone closes with its ranks, and asks for ran
     const ranks = Ranks.open();
     assertEquals({ ...ranks.describe(), messageNs: 0 }, {
       ...{ rank: 0, size: 1, trainers: 1, owners: 1, library: "none" },
-      ...{ messages: 0, sentBytes: 0, receivedBytes: 0, messageNs: 0 },
+      ...{ messages: 0, sentBytes: 0, receivedBytes: 0, messageNs: 0, waitingNs: 0, movingNs: 0 },
     });
     const trainer = WdlTrainer.open(store, { ...MODEL, data, ranksMessages: "separate", ranksRows: "bf16" }, ranks);
     await trainer.train(2);

@@ -33,6 +33,8 @@ function clusterOf(ranks: number, steps: number, longerNs: number, hosts: number
         messages: steps,
       },
       ...{ sentBytes: 1024 * steps, receivedBytes: 1024 * steps },
+      waitingNs: ranks === 1 || rank === 0 ? 0 : longerNs * steps,
+      movingNs: ranks === 1 ? 0 : 1e6 * steps,
       messageNs: ranks === 1 ? 0 : (1e6 + (rank === 0 ? 0 : longerNs)) * steps,
     })),
   };
@@ -61,16 +63,25 @@ Deno.test("reports show speed-up, efficiency, messages and dollars of ranks agai
   assertAlmostEquals(two.scaling.efficiency?.value ?? 0, 0.8, 1e-12);
   assertAlmostEquals(two.scaling.messages?.value ?? 0, 2e-3, 1e-12);
   assertAlmostEquals(two.scaling.waiting?.value ?? 0, 1e-3, 1e-12); // of 1 and 3 ms: the second waited 2, the first nothing
+  assertAlmostEquals(two.scaling.moving?.value ?? 0, 1e-3, 1e-12);
   assertEquals([two.scaling.fewest, two.scaling.sentBytes, two.scaling.hosts], [one.name, 2048, 1]);
   const line = pageData(summary).more.lines["scaling"]?.lines.find(({ name }) => name === "dram");
   assertEquals(line?.points.map(({ x }) => x), [1, 2]);
   assertAlmostEquals(line?.points[1]?.y ?? 0, 1.6, 1e-12);
+  const times = pageData(summary).more.lines["messages"]?.lines.filter(({ name }) => name.startsWith("dram, "));
+  assertEquals(times?.map(({ name, dashed, points }) => [name, dashed, points.map(({ x }) => x)]), [
+    ["dram, moving", false, [2]],
+    ["dram, waiting", true, [2]],
+  ]);
+  for (const { points } of times ?? []) assertAlmostEquals(points[0]?.y ?? 0, 1, 1e-9);
   const [head = "", ...lines] = toCsv(summary).split("\n");
   const cells = lines.find((text) => text.startsWith(two.name))?.split(",") ?? [];
   const cell = (name: string) => Number(cells[head.split(",").indexOf(name)]);
   assertEquals([cell("ranks"), cell("machines_of_ranks"), cell("sent_bytes_a_step")], [2, 1, 2048]);
   for (const text of [renderTerminal(summary, 200), toMarkdown(summary), renderReport(result)]) {
-    for (const word of [SHARED, "2 KiB", "of it waiting at least"]) assert(text.includes(word), `${word} in ${text}`);
+    for (const word of [SHARED, "2 KiB", "of it waiting, ms", "of it moving, ms"]) {
+      assert(text.includes(word), `${word} in ${text}`);
+    }
   }
 });
 

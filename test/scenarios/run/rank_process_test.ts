@@ -93,6 +93,10 @@ for (const mpi of ["openmpi", "mpich"] as const) {
           const [a, b] = ranks.map(({ outcome }) => outcome.exchange);
           assert(a !== undefined && b !== undefined && a.sentBytes > 0 && a.sentBytes === b.receivedBytes);
           assert(a.messages > 0 && a.messageNs > 0);
+          for (const { waitingNs, movingNs, messageNs } of [a, b]) {
+            assert(movingNs > 0);
+            assertEquals(waitingNs + movingNs, messageNs);
+          }
           assertEquals(ranks.map(({ outcome }) => outcome.tiers.length), "servers" in layout ? [1, 2] : [1, 1]);
         }
         assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["train.bin"]);
