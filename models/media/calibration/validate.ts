@@ -140,7 +140,8 @@ export async function compare(points: readonly CalibrationPoint[]): Promise<Comp
   });
 }
 
-function quantile(sorted: readonly number[], share: number): number {
+/** The value below which a share of them lies, of values in ascending order. */
+export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
 }
 

@@ -1,7 +1,13 @@
 import "../../../native_library.ts";
 import { assert, assertEquals } from "../../../assert.ts";
 import { mediaRows } from "../../../../bench/simulator/rows.ts";
-import { accuracyText, BARS, openTargetLines, targetLines } from "../../../../models/validation/accuracy.ts";
+import {
+  accuracyText,
+  BARS,
+  keptApartOrder,
+  openTargetLines,
+  targetLines,
+} from "../../../../models/validation/accuracy.ts";
 import type { MediaOperation } from "../../../../ffi/media.ts";
 import { bandFor, type FigureConditions, loadResiduals } from "../../../../models/media/calibration/bands.ts";
 import { loadCalibration } from "../../../../models/media/calibration/calibration.ts";
@@ -30,6 +36,15 @@ Deno.test("media models: every bar is met", () => {
   }
   assert(validation.o13.points >= 15 && validation.o14.points >= 500);
   assertEquals(targetLines(validation).map(([, , , met]) => met), targetLines(validation).map(() => "met"));
+});
+
+Deno.test("figures that no fit sees are in the published order, and a reversed pair is counted as wrong", () => {
+  const { pairs, right } = keptApartOrder(validation.keptApart);
+  assert(pairs > 20 && right / pairs >= BARS.order, `${right} of ${pairs}`);
+  const figure = (value: number, model: number) => ({ ids: [], medium: "m", about: "a", value, model, error: 0 });
+  // Rates of 1, 2 and 2.1 GB/s, of which the last two are too near; a latency is compared with no rate.
+  const rates = [figure(1e9, 3e9), figure(2e9, 2e9), figure(2.1e9, 5e9), figure(100, 5)];
+  assertEquals(keptApartOrder(rates), { pairs: 2, right: 1 });
 });
 
 Deno.test("profiles and simulations: targets O1, O2, O4, O5, O10 and O11 are met", () => {
