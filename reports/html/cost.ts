@@ -15,7 +15,7 @@ import { HOURS_PER_YEAR } from "../../models/costs/owned.ts";
 import { dateText, isStale, MARK_WORDS, type Provenance } from "../../models/costs/price_book.ts";
 import { breakEven } from "./break_even.ts";
 import { html, type Markup } from "../text/markup.ts";
-import { estimateCell, kind, table } from "./parts.ts";
+import { type Cell, type Column, estimateCell, kind, table } from "./parts.ts";
 
 /** The cost section; says why when nothing could be priced. */
 export function cost(summary: Summary): Markup | undefined {
@@ -116,34 +116,50 @@ function owning(cases: readonly CaseSummary[], { sign }: Pricing): Markup | unde
   );
 }
 
+/** Cases that a table has beside each other. */
+const MOST_COLUMNS = 6;
+
 /** The saving under every boundary of the bill. */
 function boundaries(cases: readonly CaseSummary[], pricing: Pricing): Markup | undefined {
   const compared = cases.filter((one) => one.cost?.saved !== undefined);
   if (compared.length === 0) return undefined;
   const within = partsWithin(pricing.bill, pricing.boundary);
+  const lines = compared[0]?.cost?.savedWithin ?? [];
+  const holds = lines.map(({ boundary }, i) =>
+    `${i === 0 ? "" : "+ "}${BOUNDARY_WORDS[boundary]}${boundary === pricing.boundary ? " (this report)" : ""}`
+  );
+  const bill: Column[] = [
+    { title: "the bill holds", words: true },
+    { title: `added, ${pricing.sign}/h` },
+    { title: "of", words: true },
+  ];
+  const billed = (i: number): Cell[] => {
+    const part = pricing.bill.find((one) => one.boundary === lines[i]?.boundary);
+    if (part === undefined) return [holds[i] ?? "", "–", "–"];
+    const added = part.perHour === undefined ? "no price" : significant(part.perHour);
+    return [holds[i] ?? "", added, `${part.what}${part.missing === undefined ? "" : `: ${part.missing}`}`];
+  };
+  const saving = (one: CaseSummary, i: number): Cell => {
+    const saved = one.cost?.savedWithin[i]?.saved;
+    return saved === undefined ? "no price" : estimateCell(saved, 100);
+  };
+  const caption = "Saved against DRAM if the bill ended elsewhere, percent";
+  // A column a case, as far as a sheet of paper has room for them; more cases have a line each.
+  const tables = compared.length <= MOST_COLUMNS
+    ? table(
+      caption,
+      [...bill, ...compared.map(({ name }) => ({ title: name }))],
+      lines.map((_, i) => [...billed(i), ...compared.map((one) => saving(one, i))]),
+    )
+    : html`
+      ${table("What each line of the bill adds", bill, lines.map((_, i) => billed(i)))}${table(
+        caption,
+        [{ title: "case" }, ...holds.map((title) => ({ title }))],
+        compared.map((one) => [one.name, ...lines.map((_, i) => saving(one, i))]),
+      )}
+    `;
   return html`
-    <h3>What is in the bill</h3>${table(
-      "Saved against DRAM if the bill ended elsewhere, percent",
-      [
-        { title: "the bill holds", words: true },
-        { title: `added, ${pricing.sign}/h` },
-        { title: "of", words: true },
-        ...compared.map(({ name }) => ({ title: name })),
-      ],
-      (compared[0]?.cost?.savedWithin ?? []).map(({ boundary }, i) => {
-        const part = pricing.bill.find((one) => one.boundary === boundary);
-        const used = boundary === pricing.boundary ? " (this report)" : "";
-        return [
-          `${i === 0 ? "" : "+ "}${BOUNDARY_WORDS[boundary]}${used}`,
-          part === undefined ? "–" : part.perHour === undefined ? "no price" : significant(part.perHour),
-          part === undefined ? "–" : `${part.what}${part.missing === undefined ? "" : `: ${part.missing}`}`,
-          ...compared.map((one) => {
-            const saved = one.cost?.savedWithin[i]?.saved;
-            return saved === undefined ? "no price" : estimateCell(saved, 100);
-          }),
-        ];
-      }),
-    )}<p
+    <h3>What is in the bill</h3>${tables}<p
       class="note">Each line holds those above it. ${within.length === 0
         ? ""
         : "What both sides pay alike makes a saving smaller. "}The scenario's cost.boundary moves the boundary; cost.bill says how many workers, how much data, how many checkpoints.</p>

@@ -35,7 +35,8 @@ export function header(
 }
 
 /** A column of a table. */
-interface Column {
+export interface Column {
+  /** Its head. */
   readonly title: string;
   /** Left-aligned words instead of numbers. */
   readonly words?: boolean;
