@@ -4,7 +4,7 @@
  * @module
  */
 
-import { quantile } from "../reports/statistics/quantiles.ts";
+import { quantile, shareInterval } from "../base/statistics.ts";
 import { seededRandom } from "../reports/statistics/random.ts";
 
 /** One line of the bench's result. */
@@ -25,10 +25,12 @@ export interface BenchRow {
   readonly atMost?: number;
   /** What has to be known to read it. */
   readonly note?: string;
+  /** When it was measured, and the load before, of results whose parts are run one by one. */
+  readonly measured?: string;
 }
 
-/** The bar of a row. */
-export type Bar = { readonly atLeast: number } | { readonly atMost: number };
+/** The bar of a row; both: it is to lie between them. */
+export type Bar = { readonly atLeast: number; readonly atMost?: number } | { readonly atMost: number };
 
 /** What the project aims at, on two threads: rows of `bench:store`, then of `bench:wdl`. */
 export const BARS: Readonly<Record<string, Bar>> = {
@@ -85,6 +87,12 @@ export function ratioRow(name: string, ratios: readonly number[], note?: string)
   return { name, value, low: quantile(medians, 0.025), high: quantile(medians, 0.975), unit: "ratio", ...more };
 }
 
+/** The row of a share: of how many how many, with its 95 % interval as if they were independent (Wilson's). */
+export function shareRow(name: string, yes: number, of: number, note?: string): BenchRow {
+  const [low, high] = shareInterval(yes, of);
+  return { name, value: yes / of, low, high, unit: "share", ...(note === undefined ? {} : { note }) };
+}
+
 /** The row of something that could not be measured here. */
 export function missingRow(name: string, why: string): BenchRow {
   return { name, value: null, low: null, high: null, unit: "ratio", ...BARS[name], note: `not available: ${why}` };
@@ -120,12 +128,31 @@ export function tableRows(rows: readonly BenchRow[]): string[][] {
     ["row", "median", "95 % interval", "bar", "", "note"],
     ...rows.map((row) => {
       const { atLeast, atMost } = row;
-      const bar = atLeast !== undefined ? `≥ ${atLeast}` : atMost !== undefined ? `≤ ${atMost}` : "";
+      const bars = [
+        ...(atLeast === undefined ? [] : [`≥ ${atLeast}`]),
+        ...(atMost === undefined ? [] : [`≤ ${atMost}`]),
+      ];
       const verdict = { true: "reached", false: "MISSED", undefined: "" }[`${reached(row)}`] ?? "";
       const interval = row.low === null ? "" : `${number(row.low)} – ${number(row.high)}`;
-      return [row.name, number(row.value), interval, bar, verdict, row.note ?? ""];
+      return [row.name, number(row.value), interval, bars.join(", "), verdict, row.note ?? ""];
     }),
   ];
+}
+
+/**
+ * A result with rows replaced and added: those of an earlier run that the new one did not make.
+ *
+ * @param before The earlier run's.
+ * @param rows The new ones.
+ * @param keeps Which of the earlier ones may stay. Default: all.
+ */
+export function keptRows(
+  before: readonly BenchRow[],
+  rows: readonly BenchRow[],
+  keeps: (name: string) => boolean = () => true,
+): BenchRow[] {
+  const made = new Set(rows.map(({ name }) => name));
+  return [...before.filter(({ name }) => !made.has(name) && keeps(name)), ...rows];
 }
 
 /** What the bench writes. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { quantile } from "../../reports/statistics/quantiles.ts";
+import { quantile } from "../../base/statistics.ts";
 import { type BenchRow, ratioRow } from "../rows.ts";
 import type { CheckpointCosts } from "./checkpoints.ts";
 import type { CheckpointPlace } from "./slowdowns.ts";

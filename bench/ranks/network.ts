@@ -7,7 +7,7 @@
 
 import { shimOf } from "../../ffi/ranks.ts";
 import type { MeasuredExchange } from "../../models/validation/exchanges.ts";
-import { quantile } from "../../reports/statistics/quantiles.ts";
+import { quantile } from "../../base/statistics.ts";
 import { run } from "../program.ts";
 import { ratioRow } from "../rows.ts";
 import { parseValues } from "../simulator/rows.ts";

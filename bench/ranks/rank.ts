@@ -7,7 +7,7 @@
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { type Mpi, Ranks } from "../../ffi/ranks.ts";
 import { type TrainerOptions, WdlTrainer } from "../../ffi/trainer.ts";
-import { quantile } from "../../reports/statistics/quantiles.ts";
+import { quantile } from "../../base/statistics.ts";
 
 /** Where a rank has its rows. */
 export type RankStorage = "DRAM" | "DRAM_PMEM" | "DRAM_SSDHASH";

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { quantile } from "../../reports/statistics/quantiles.ts";
-import { BARS, type BenchResult, type BenchRow, ratioRow, resultJson } from "../rows.ts";
+import { quantile } from "../../base/statistics.ts";
+import { BARS, type BenchResult, type BenchRow, keptRows, ratioRow, resultJson } from "../rows.ts";
 import type { Values } from "../simulator/rows.ts";
 import { EXCHANGE_TOLERANCE, type MeasuredExchange, simulatedExchange } from "../../models/validation/exchanges.ts";
 import type { RankReport } from "./rank.ts";
@@ -86,7 +86,7 @@ export function hasBitsOf({ reports }: Job, { reports: [first] }: Job): boolean 
 /** A result's text with one row replaced, or added. */
 export function withRow(result: string, row: BenchRow): string {
   const { machine, rows } = JSON.parse(result) as BenchResult;
-  return resultJson(machine, [...rows.filter(({ name }) => name !== row.name), row]);
+  return resultJson(machine, keptRows(rows, [row]));
 }
 
 /** Share of jobs whose ranks all have the digest and the loss of the first job, which is one rank alone. */

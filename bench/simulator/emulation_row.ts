@@ -5,6 +5,7 @@
  * @module
  */
 
+import { median } from "../../base/statistics.ts";
 import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import type { BenchRow } from "../rows.ts";
@@ -14,11 +15,6 @@ import { loadMedia, mediaNativeOptions, mediaOptions } from "../../models/media/
 type EmulationRatios = Readonly<Record<string, number>>;
 
 const DIM = 64, BATCH = 4096, ROWS = 1 << 17, ROUNDS = 41;
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? NaN;
-}
 
 /** Distinct keys of a batch, spread over the rows. */
 function batchOf(round: number): BigInt64Array<ArrayBuffer> {

@@ -1,7 +1,8 @@
 /**
  * `deno task bench:simulator`: how fast the simulator replays keys, what memory that takes, how far its quick ways are
- * from the exact one, how far emulated batches are from the time that the media model gives, and how many published figures
- * that are met a null model misses and how many lie in their bands. Prints a table and writes `reports/out/bench-simulator.json`. How to read it:
+ * from the exact one, how far emulated batches and steps are from the models, how many published figures that are met a null
+ * model misses, how many lie in their bands, and which families of media are not validated. Prints a table and writes
+ * `reports/out/bench-simulator.json`; `--only=<parts>` runs some and leaves the other rows of the file. How to read it:
  * docs/performance.md.
  *
  * Exit codes: 0, bars reached or not; 1 if the run fails; 2 for words it does not know.
@@ -9,6 +10,7 @@
  * @module
  */
 
+import { existsSync } from "node:fs";
 import { tableText } from "../../cli/ui/table.ts";
 import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../base/native_build.ts";
 import { ensureBuild } from "../../setup/build.ts";
@@ -17,45 +19,65 @@ import { loadSimulation } from "../../models/simulation/load.ts";
 import { validateModels } from "../../models/media/calibration/validate.ts";
 import { runSimulation } from "../../models/simulation/run.ts";
 import { summariseSimulation } from "../../reports/simulation/summary.ts";
-import { machineFacts, run, writeResult } from "../program.ts";
-import { type BenchRow, tableRows } from "../rows.ts";
+import { type Facts, machineFacts, planOrUsage, run, writeResult } from "../program.ts";
+import { type BenchResult, type BenchRow, keptRows, tableRows } from "../rows.ts";
 import { emulationRatios, emulationRow } from "./emulation_row.ts";
-import { coverageRow, mediaRows, nullRow, parseValues, replayRows } from "./rows.ts";
+import { parsePlan, type Part, partOf, type Plan } from "./plan.ts";
+import { coverageRow, freeRow, mediaRows, nullRow, parseValues, replayRows } from "./rows.ts";
 import { stepRatios, stepRow } from "./step_row.ts";
 
-/** What is run: the bars are about 10 million keys. */
+/** What is replayed: the bars are about 10 million keys. */
 const KEYS = 10_000_000, LOOKUPS = 60_000_000, ROUNDS = 7;
 
-/** The published figures of `paper-openembedding` under null models and in their bands. */
-async function publishedRows(): Promise<BenchRow[]> {
-  const simulation = await loadSimulation(`${ROOT}/scenarios/paper-openembedding.jsonc`);
-  const { accuracy } = summariseSimulation(await runSimulation({ ...simulation, explain: [] }));
-  return [nullRow(accuracy ?? { within: 0 }), coverageRow(accuracy ?? {}), ...mediaRows(await validateModels())];
+/** How each part is measured. */
+const MEASURE: Readonly<Record<Part, () => Promise<readonly BenchRow[]>>> = {
+  async replay() {
+    await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, "simulator"]);
+    const words = [KEYS, LOOKUPS, ROUNDS].map(String);
+    return replayRows(parseValues(await run(`${NATIVE_FOLDER}/build/bench/simulator_replay`, words)));
+  },
+  emulation: async () => [emulationRow(await emulationRatios())],
+  step: async () => [stepRow(await stepRatios())],
+  async published() {
+    const simulation = await loadSimulation(`${ROOT}/scenarios/paper-openembedding.jsonc`);
+    const { accuracy } = summariseSimulation(await runSimulation({ ...simulation, explain: [] }));
+    return [nullRow(accuracy ?? { within: 0 }), coverageRow(accuracy ?? {}), freeRow(accuracy ?? {})];
+  },
+  media: async () => mediaRows(await validateModels()),
+};
+
+/** Rows of parts that are not run now, of an earlier run on the same kind of machine. */
+function earlierRows({ parts, out }: Plan, { cpu, cores }: Facts, rows: readonly BenchRow[]): BenchRow[] {
+  if (!existsSync(out)) return [...rows];
+  const before = JSON.parse(Deno.readTextFileSync(out)) as BenchResult;
+  if (before.machine["cpu"] !== cpu || before.machine["cores"] !== cores) {
+    console.error(`Rows of another machine are left out of ${out}: ${before.machine["cpu"]}`);
+    return [...rows];
+  }
+  return keptRows(before.rows, rows, (name) => {
+    const part = partOf(name);
+    return part !== undefined && !parts.includes(part);
+  });
 }
 
 /** The bench. */
 async function main(args: readonly string[]): Promise<void> {
-  if (args.length > 0) {
-    console.error(`Cannot run bench:simulator with "${args.join(" ")}": it takes no words`);
-    Deno.exitCode = 2;
-    return;
-  }
+  const plan = planOrUsage("simulator", (places) => parsePlan(args, places));
+  if (plan === undefined) return;
   ensureBuild();
-  await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, "simulator"]);
-  const words = [KEYS, LOOKUPS, ROUNDS].map(String);
-  const values = parseValues(await run(`${NATIVE_FOLDER}/build/bench/simulator_replay`, words));
-  const rows: BenchRow[] = [
-    ...replayRows(values),
-    emulationRow(await emulationRatios()),
-    stepRow(await stepRatios()),
-    ...await publishedRows(),
-  ];
+  const facts = { ...machineFacts(BUILT_LIBRARY), keys: KEYS, lookups: LOOKUPS, rounds: ROUNDS };
+  const rows: BenchRow[] = [];
+  for (const part of plan.parts) {
+    const started = performance.now(), load = Deno.loadavg()[0] ?? NaN;
+    const measured = `${new Date().toISOString()}, load ${load.toFixed(2)} before`;
+    rows.push(...(await MEASURE[part]()).map((row) => ({ ...row, measured })));
+    console.error(`${part}: ${((performance.now() - started) / 1e3).toFixed(0)} s`);
+  }
   console.log(`\nThe simulator's bench, ${KEYS / 1e6} million keys, one core\n`);
   console.log(tableText(tableRows(rows)));
-  const out = `${ROOT}/reports/out/bench-simulator.json`;
-  const facts = { ...machineFacts(BUILT_LIBRARY), keys: KEYS, lookups: LOOKUPS, rounds: ROUNDS };
-  writeResult(out, facts, rows);
-  console.log(`All rows: ${out}`);
+  const all = earlierRows(plan, facts, rows);
+  writeResult(plan.out, facts, all);
+  console.log(`All rows, ${all.length - rows.length} of them of earlier runs: ${plan.out}`);
 }
 
 if (import.meta.main) await main(Deno.args);

@@ -5,7 +5,7 @@
  */
 
 import type { NullCounts } from "../../reports/simulation/summary.ts";
-import { type Bar, type BenchRow, ratioRow } from "../rows.ts";
+import { type Bar, type BenchRow, ratioRow, shareRow } from "../rows.ts";
 
 /** Values by name; a name may come more than once, once a round. */
 export type Values = ReadonlyMap<string, readonly number[]>;
@@ -64,17 +64,27 @@ export function replayRows(values: Values): BenchRow[] {
   ];
 }
 
+/** Shares of figures in their 90 % bands that the project aims at. */
+const COVERAGE = { atLeast: 0.85, atMost: 0.95 } as const;
+
 /** How many of the published relative figures that set no parameter lie in their 90 % bands. */
 export function coverageRow(
   { coverage }: { readonly coverage?: { readonly figures: number; readonly covered: number } },
 ): BenchRow {
   if (coverage === undefined) throw new RangeError("Cannot make the row: no published figure has a band");
   const { figures, covered } = coverage;
-  return ratioRow(
-    "bands/coverage",
-    [covered / figures],
-    `paper-openembedding: ${covered} of ${figures} relative figures`,
-  );
+  const note = `paper-openembedding: ${covered} of ${figures} relative figures that set no parameter`;
+  return { ...shareRow("bands/coverage", covered, figures, note), ...COVERAGE };
+}
+
+/** How many of the published relative figures set no parameter. */
+export function freeRow(
+  { relative }: { readonly relative?: { readonly figures: number; readonly free: number } },
+): BenchRow {
+  if (relative === undefined) throw new RangeError("Cannot make the row: nothing relative is published");
+  const { figures, free } = relative;
+  const note = `paper-openembedding: ${free} of ${figures} relative figures set no parameter`;
+  return { ...ratioRow("published/free", [free / figures], note), unit: "share", atLeast: 0.5 };
 }
 
 /** Families of media that are not called validated, and how many figures of curves left out the bands of media covered. */
@@ -85,16 +95,13 @@ export function mediaRows(
   },
 ): BenchRow[] {
   const not = families.filter(({ why }) => why !== undefined).map(({ name }) => name);
+  const note = `curves left out: ${coverage.covered} of ${coverage.points} figures`;
   return [
     {
       ...ratioRow("families/not-validated", [not.length], `of ${families.length}: ${not.join(", ")}`),
       unit: "families",
     },
-    ratioRow(
-      "bands/coverage of media",
-      [coverage.covered / coverage.points],
-      `curves left out: ${coverage.covered} of ${coverage.points} figures`,
-    ),
+    { ...shareRow("bands/coverage of media", coverage.covered, coverage.points, note), ...COVERAGE },
   ];
 }
 
@@ -103,5 +110,5 @@ export function nullRow({ within, nulls }: { readonly within: number; readonly n
   if (nulls === undefined) throw new RangeError("Cannot make the row: the simulation ran no null models");
   const note =
     `paper-openembedding: ${nulls.caught} of ${within} figures that are met; ${nulls.reproduced} by all null models`;
-  return ratioRow("null-models/caught", [nulls.caught / within], note);
+  return shareRow("null-models/caught", nulls.caught, within, note);
 }

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { median } from "../../base/statistics.ts";
 import { calibrate } from "../../models/host/calibrate.ts";
 import { lastUsed, pricesOf, runSteps, SOFTWARE_RUNS, softwareRound, zipfBatches } from "../../models/host/software.ts";
 import { loadMedia, mediaNativeOptions, mediaOptions } from "../../models/media/media.ts";
@@ -106,10 +107,6 @@ export async function stepRatios(folder: string = "/dev/shm/tierbench-steps"): P
   }
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? NaN;
-}
-
 /**
  * The row: how far the worst setting is from the simulation, as a ratio of 1 or more, median of its turns. Every setting
  * with its spread is in the note.
@@ -128,7 +125,7 @@ export function stepRow(settings: readonly StepRatio[]): BenchRow {
     `${setting}: ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`;
   return {
     name: "step/emulated",
-    value: far(median(worst?.ratios ?? [])),
+    value: far(median(worst?.ratios ?? [NaN])),
     low: Math.min(...ends),
     high: Math.max(...ends),
     unit: "ratio",

@@ -13,6 +13,7 @@ import {
   type SimulatedRecord,
   type SimulationResult,
 } from "./record.ts";
+import type { Published } from "./simulation.ts";
 
 /** A published figure and what the simulation says. */
 export interface PublishedDeviation {
@@ -116,6 +117,15 @@ export function publishedDeviations(
       }],
     ];
   });
+}
+
+/** How many published figures are relative to another case, and how many of those set no parameter; undefined where none is. */
+export function relativeOf(
+  published: readonly Pick<Published, "relativeTo" | "calibrates">[],
+): { readonly figures: number; readonly free: number } | undefined {
+  const relative = published.filter(({ relativeTo }) => relativeTo !== undefined);
+  const free = relative.filter(({ calibrates }) => calibrates === undefined);
+  return relative.length === 0 ? undefined : { figures: relative.length, free: free.length };
 }
 
 /** How many of the relative figures that set no parameter lie in their 90 % bands; undefined where none has one. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { quantileOfSorted } from "../../base/statistics.ts";
 import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../media/media.ts";
 import type { SimulatedCase } from "./cases.ts";
@@ -16,10 +17,6 @@ import type { ResolvedTier } from "./simulation.ts";
 const PS = 1e-12;
 /** Tasks that a chart of a step shows at most. */
 const CHART_TASKS = 600;
-
-function quantile(sorted: readonly number[], q: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))] ?? 0;
-}
 
 /** `link in 3` and `link in 4` are one: what the report calls a resource of several machines. */
 function family(name: string): string {
@@ -127,9 +124,9 @@ export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, 
     band,
     step: {
       mean: outcome.stepSeconds,
-      p50: quantile(sorted, 0.5),
-      p90: quantile(sorted, 0.9),
-      p99: quantile(sorted, 0.99),
+      p50: quantileOfSorted(sorted, 0.5),
+      p90: quantileOfSorted(sorted, 0.9),
+      p99: quantileOfSorted(sorted, 0.99),
     },
     parts: partsOf(outcome, simulation.steps),
     resources: simulated.resources.map(({ name, places, busyPs, elapsedPs }) => ({

@@ -5,8 +5,9 @@
  * @module
  */
 
-import { orderOf, publishedDeviations } from "../simulation/deviations.ts";
+import { orderOf, type PublishedDeviation, publishedDeviations, relativeOf } from "../simulation/deviations.ts";
 import { loadSimulation } from "../simulation/load.ts";
+import type { SimulationResult } from "../simulation/record.ts";
 import { runSimulation } from "../simulation/run.ts";
 import { META_2021, META_BATCH, META_TABLES } from "../workloads/meta_2021.ts";
 import { loadProfile } from "../workloads/profile.ts";
@@ -115,10 +116,36 @@ async function folded(): Promise<OpenTarget> {
   };
 }
 
-/** O2, O4, O5: `scenarios/paper-openembedding.jsonc` in virtual time. */
-async function openEmbedding(): Promise<OpenTarget[]> {
+/** A published effect and the band of the simulated one. */
+export interface BandedFigure extends PublishedDeviation {
+  /** 90 % band. */
+  readonly band: readonly [number, number];
+}
+
+/** Published figures that are relative to another case of their source. */
+export interface RelativeFigures {
+  /** How many there are, and how many of them set no parameter. */
+  readonly relative: { readonly figures: number; readonly free: number };
+  /** Those that set no parameter and have a band. */
+  readonly banded: readonly BandedFigure[];
+}
+
+/** `scenarios/paper-openembedding.jsonc` in virtual time. */
+async function runOpenEmbedding(): Promise<SimulationResult> {
   const simulation = await loadSimulation(new URL("../../scenarios/paper-openembedding.jsonc", import.meta.url));
-  const all = publishedDeviations(await runSimulation({ ...simulation, explain: [] }));
+  return await runSimulation({ ...simulation, explain: [] });
+}
+
+function relativeFigures(result: SimulationResult): RelativeFigures {
+  const banded = publishedDeviations(result).flatMap(([, { band, ...one }]) =>
+    band === undefined || one.calibrates !== undefined ? [] : [{ ...one, band }]
+  );
+  return { relative: relativeOf(result.run.scenario.published) ?? { figures: 0, free: 0 }, banded };
+}
+
+/** O2, O4, O5. */
+function openEmbedding(result: SimulationResult): OpenTarget[] {
+  const all = publishedDeviations(result);
   const target = (name: string, about: string, tolerance: number, match: RegExp, ordered: boolean): OpenTarget => {
     const own = all.filter(([, { figure }]) => match.test(figure));
     const order = orderOf(own.map(([, one]) => ({ ...one, source: name })));
@@ -144,9 +171,17 @@ async function openEmbedding(): Promise<OpenTarget[]> {
   ];
 }
 
-/** All of them, by name. */
-export async function openTargets(): Promise<OpenTarget[]> {
-  const [o2, o4, o5] = await openEmbedding();
+/** What simulations and profiles are held against. */
+export interface PublishedTargets {
+  /** All targets, by name. */
+  readonly open: readonly OpenTarget[];
+  /** Published effects and their bands. */
+  readonly effects: RelativeFigures;
+}
+
+/** Runs what the targets are about, and compares. */
+export async function openTargets(): Promise<PublishedTargets> {
+  const result = await runOpenEmbedding(), [o2, o4, o5] = openEmbedding(result);
   const all = [await retail(), o2, o4, o5, await meta(), await folded()];
-  return all.filter((target) => target !== undefined);
+  return { open: all.filter((target) => target !== undefined), effects: relativeFigures(result) };
 }

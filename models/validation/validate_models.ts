@@ -4,7 +4,7 @@
  * @module
  */
 
-import { accuracyText, openTargetLines, targetLines } from "./accuracy.ts";
+import { accuracyText, effectLines, openTargetLines, targetLines } from "./accuracy.ts";
 import { loadCalibration } from "../media/calibration/calibration.ts";
 import { leaveOutAll, leftOutText, loadLeftOut } from "../media/calibration/leave_out.ts";
 import { compareExchanges } from "./exchanges.ts";
@@ -64,8 +64,8 @@ export async function validateMediaModels(
     // First: the bands of the simulations below are made of them.
     await Deno.writeTextFile(new URL("models/media/calibration/residuals.json", ROOT), residualsText(validation));
   }
-  const open = await openTargets();
-  const text = accuracyText(validation, open, await compareExchanges());
+  const { open, effects } = await openTargets();
+  const text = accuracyText(validation, open, effects, await compareExchanges());
   const files = [...written, "reports/out/validate-models.md"];
   await Deno.mkdir(new URL("reports/out/", ROOT), { recursive: true });
   await Deno.writeTextFile(new URL("reports/out/validate-models.md", ROOT), text);
@@ -73,5 +73,9 @@ export async function validateMediaModels(
     await Deno.writeTextFile(new URL("docs/accuracy.md", ROOT), text);
     files.push("docs/accuracy.md", "models/media/calibration/residuals.json");
   }
-  return { media: validation.media, targets: [...targetLines(validation), ...openTargetLines(open)], files };
+  return {
+    media: validation.media,
+    targets: [...targetLines(validation), ...effectLines(effects), ...openTargetLines(open)],
+    files,
+  };
 }

@@ -10,6 +10,7 @@ import {
   orderOf,
   type PublishedDeviation,
   publishedDeviations,
+  relativeOf,
 } from "../../models/simulation/deviations.ts";
 import {
   type ExplanationRecord,
@@ -111,6 +112,8 @@ export interface SimulationSummary {
     readonly order?: { readonly pairs: number; readonly same: number };
     /** Of the relative figures that set no parameter and have a band: how many lie in their 90 % bands. */
     readonly coverage?: { readonly figures: number; readonly covered: number };
+    /** Figures that are relative to another case, and how many of them set no parameter; absent where none is. */
+    readonly relative?: { readonly figures: number; readonly free: number };
   };
   /** What the figures say: the fastest of each study, and how well published figures are met. */
   readonly sentences: readonly string[];
@@ -133,12 +136,12 @@ function offBy({ of, deviation, published }: Deviation): number {
   return Math.abs(of === "extra-time" ? deviation / (1 + published) : deviation);
 }
 
-function accuracyOf(deviations: readonly Deviation[]): SimulationSummary["accuracy"] {
+function accuracyOf(deviations: readonly Deviation[], { run }: SimulationResult): SimulationSummary["accuracy"] {
   const free = deviations.filter(({ calibrates }) => calibrates === undefined);
   const [first] = free;
   if (first === undefined) return undefined;
   const order = orderOf(deviations);
-  const coverage = coverageOf(deviations);
+  const coverage = coverageOf(deviations), relative = relativeOf(run.scenario.published);
   return {
     figures: free.length,
     within: free.filter(({ within }) => within).length,
@@ -147,6 +150,7 @@ function accuracyOf(deviations: readonly Deviation[]): SimulationSummary["accura
     ...(free.every(({ nulls }) => nulls === undefined) ? {} : { nulls: nullsOf(free.filter(({ within }) => within)) }),
     ...(order === undefined ? {} : { order }),
     ...(coverage === undefined ? {} : { coverage }),
+    ...(relative === undefined ? {} : { relative }),
   };
 }
 
@@ -235,7 +239,7 @@ function sentencesOf(
     : studies.map(({ name, cases }) => targetSentence(name, cases));
   const sentences = [...money, ...targets, ...speeds];
   if (accuracy === undefined) return sentences;
-  const { figures, within, meanAbsolute, worst, order, nulls, coverage } = accuracy;
+  const { figures, within, meanAbsolute, worst, order, nulls, coverage, relative } = accuracy;
   const kept = order === undefined
     ? ""
     : `; order kept in ${order.same} of ${order.pairs} pairs that differ by more than 10 %`;
@@ -248,6 +252,9 @@ function sentencesOf(
     ...(coverage === undefined
       ? []
       : [`${coverage.covered} of ${coverage.figures} published relative figures lie in their 90 % bands`]),
+    ...(relative === undefined
+      ? []
+      : [`${relative.free} of ${relative.figures} published relative figures set no parameter`]),
     ...sentences,
   ];
 }
@@ -346,7 +353,7 @@ export function summariseSimulation(result: SimulationResult, options: SummaryOp
     };
   });
   const deviations = deviationsOf(result);
-  const accuracy = accuracyOf(deviations);
+  const accuracy = accuracyOf(deviations, result);
   const why = [...new Set(cases.flatMap(({ band }) => "why" in band ? [band.why] : []))];
   const asked = questionsText(result.cases);
   return {

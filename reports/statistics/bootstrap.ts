@@ -10,7 +10,7 @@
  * @module
  */
 
-import { mean, quantileOfSorted, variance } from "./quantiles.ts";
+import { mean, quantileOfSorted, variance } from "../../base/statistics.ts";
 import { seededRandom } from "./random.ts";
 import { NORMAL_975, studentQuantile } from "./student.ts";
 

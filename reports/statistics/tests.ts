@@ -5,7 +5,7 @@
  */
 
 import { welch } from "./bootstrap.ts";
-import { mean, variance } from "./quantiles.ts";
+import { mean, variance } from "../../base/statistics.ts";
 import { studentCdf, studentQuantile } from "./student.ts";
 
 /**

@@ -23,7 +23,7 @@ import { holdingOf } from "./holding.ts";
 import { viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
 import { compared, sameRounds } from "../statistics/pairing.ts";
-import { mean, quantileOfSorted } from "../statistics/quantiles.ts";
+import { mean, quantileOfSorted } from "../../base/statistics.ts";
 
 /** Samples that belong together, in file order. */
 export interface Group {

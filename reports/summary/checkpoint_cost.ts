@@ -8,7 +8,7 @@ import { pointText } from "../../base/matrix.ts";
 import type { CheckpointRecord, SampleRecord } from "../../scenarios/record.ts";
 import { type Estimate, estimate } from "../statistics/bootstrap.ts";
 import { compared } from "../statistics/pairing.ts";
-import { mean, quantileOfSorted } from "../statistics/quantiles.ts";
+import { mean, median } from "../../base/statistics.ts";
 import type { CheckpointCost } from "./summary_types.ts";
 
 /** Samples of a case, and its name. */
@@ -24,10 +24,6 @@ function elsewhere({ samples: [first] }: Group): string {
   const { configuration, point, evidence } = first as SampleRecord;
   const others = Object.entries(point).filter(([field]) => !field.startsWith("checkpoint."));
   return JSON.stringify([configuration, pointText(Object.fromEntries(others)), evidence]);
-}
-
-function median(values: readonly number[]): number {
-  return quantileOfSorted(Float64Array.from(values).sort(), 0.5);
 }
 
 /**

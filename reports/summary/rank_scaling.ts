@@ -8,7 +8,7 @@ import { pointText } from "../../base/matrix.ts";
 import type { ClusterRecord, SampleRecord } from "../../scenarios/record.ts";
 import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
 import { compared } from "../statistics/pairing.ts";
-import { mean } from "../statistics/quantiles.ts";
+import { mean } from "../../base/statistics.ts";
 import type { RankScaling } from "./summary_types.ts";
 
 /** Samples of a case, and its name. */

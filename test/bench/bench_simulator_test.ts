@@ -1,8 +1,9 @@
 import "../native_library.ts";
 import { emulationRow } from "../../bench/simulator/emulation_row.ts";
-import { coverageRow, nullRow, parseValues, replayRows } from "../../bench/simulator/rows.ts";
+import { parsePlan, partOf, PARTS } from "../../bench/simulator/plan.ts";
+import { coverageRow, freeRow, mediaRows, nullRow, parseValues, replayRows } from "../../bench/simulator/rows.ts";
 import { stepRow } from "../../bench/simulator/step_row.ts";
-import { reached } from "../../bench/rows.ts";
+import { keptRows, ratioRow, reached } from "../../bench/rows.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
 Deno.test("emulationRow() is as far from the model as the worst setting, to either side", () => {
@@ -41,6 +42,10 @@ Deno.test("nullRow() is the share of met figures that a null model misses", () =
 Deno.test("coverageRow() is the share of relative figures in their bands", () => {
   const row = coverageRow({ coverage: { figures: 12, covered: 11 } });
   assertEquals([row.name, row.value], ["bands/coverage", 11 / 12]);
+  assert(row.low !== null && row.high !== null && row.low < 11 / 12 && 11 / 12 < row.high && row.high < 1);
+  // Bands that hold too much are as wrong as those that hold too little.
+  const covers = (covered: number): boolean | undefined => reached(coverageRow({ coverage: { figures: 20, covered } }));
+  assertEquals([16, 17, 19, 20].map(covers), [false, true, true, false]);
   assertThrows(() => coverageRow({}), RangeError, "no published figure has a band");
 });
 
@@ -76,4 +81,52 @@ Deno.test("replayRows() are the project's bars, from what the program prints", (
     'the bench printed no "distinct"',
   );
   assertThrows(() => parseValues("rate-zipf"), SyntaxError, "is not name=value");
+});
+
+Deno.test("freeRow() is the share of relative figures that set no parameter, half of them at least", () => {
+  const row = (free: number) => freeRow({ relative: { figures: 19, free } });
+  assertEquals([row(13).name, row(13).value, reached(row(10)), reached(row(9))], [
+    "published/free",
+    13 / 19,
+    true,
+    false,
+  ]);
+  assertThrows(() => freeRow({}), RangeError, "nothing relative is published");
+});
+
+Deno.test("parsePlan() takes parts; every row of the bench belongs to the part that makes it", () => {
+  const places = { out: "there.json" };
+  assertEquals(parsePlan([], places), { parts: PARTS, out: "there.json" });
+  assertEquals(parsePlan(["--only=media,step", "--out=x.json"], places), { parts: ["media", "step"], out: "x.json" });
+  assertThrows(
+    () => parsePlan(["--only=stop"], places),
+    RangeError,
+    'Cannot run "stop": expected replay, emulation, step',
+  );
+  assertThrows(() => parsePlan(["--full"], places), RangeError, 'Cannot read "--full"');
+  const media = mediaRows({ families: [{ name: "a", why: "too few" }], coverage: { points: 10, covered: 9 } });
+  const accuracy = {
+    within: 1,
+    nulls: { reproduced: 1, caught: 1, metBy: { "dram": 0, "small-cache": 0, "uniform-keys": 0, "free-software": 0 } },
+    coverage: { figures: 1, covered: 1 },
+    relative: { figures: 1, free: 1 },
+  };
+  const of = (rows: readonly { readonly name: string }[]): (string | undefined)[] =>
+    rows.map(({ name }) => partOf(name));
+  assertEquals(of(media), ["media", "media"]);
+  assertEquals(of([nullRow(accuracy), coverageRow(accuracy), freeRow(accuracy)]), [
+    "published",
+    "published",
+    "published",
+  ]);
+  assertEquals(of([emulationRow({ a: 1 }), stepRow([{ setting: "a", ratios: [1] }])]), ["emulation", "step"]);
+  assertEquals(partOf("gone/row"), undefined);
+});
+
+Deno.test("keptRows() replaces rows that were made anew and keeps the others that may stay", () => {
+  const row = (name: string, value: number) => ratioRow(name, [value]);
+  const before = [row("a", 1), row("b", 1), row("c", 1)];
+  const kept = keptRows(before, [row("b", 2), row("d", 2)], (name) => name !== "c");
+  assertEquals(kept.map(({ name, value }) => `${name}=${value}`), ["a=1", "b=2", "d=2"]);
+  assertEquals(keptRows(before, []).length, 3);
 });

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { difference, noiseFloor, noiseStatement } from "../../reports/statistics/noise.ts";
 import { estimate, estimateRatio, mapEstimate } from "../../reports/statistics/bootstrap.ts";
-import { quantile, variance } from "../../reports/statistics/quantiles.ts";
 import { type Random, seededRandom } from "../../reports/statistics/random.ts";
 import { studentCdf, studentQuantile } from "../../reports/statistics/student.ts";
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
@@ -20,32 +19,6 @@ Deno.test("studentQuantile() gives the printed table's values", () => {
   }
   assertAlmostEquals(studentQuantile(0.975, 1e7), 1.959964, 1e-5);
   assertAlmostEquals(studentCdf(0, 4), 0.5, 1e-12);
-});
-
-Deno.test("quantile() interpolates like type 7", () => {
-  assertEquals(quantile([4, 1, 3, 2], 0.5), 2.5);
-  assertEquals(quantile([1, 2, 3, 4, 5], 0.25), 2);
-  assertAlmostEquals(quantile([10, 20, 30], 0.95), 29, 1e-12);
-  assertEquals(quantile([7], 0.99), 7);
-  assertThrows(() => quantile([], 0.5), RangeError, "no values");
-  assertThrows(() => quantile([1], 1.5), RangeError, "probability is 1.5");
-});
-
-Deno.test("quantile() stays inside the values and grows with the probability", () => {
-  fc.assert(
-    fc.property(positives, fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }), (
-      values,
-      p,
-      q,
-    ) => {
-      const [low, high] = [quantile(values, Math.min(p, q)), quantile(values, Math.max(p, q))];
-      assert(low <= high && low >= Math.min(...values) && high <= Math.max(...values));
-    }),
-  );
-});
-
-Deno.test("variance() divides by n - 1", () => {
-  assertEquals(variance([2, 4, 6]), 4);
 });
 
 Deno.test("estimate() averages rates by the harmonic mean", () => {

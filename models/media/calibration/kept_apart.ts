@@ -7,8 +7,9 @@
 
 import { evaluateMedia, type MediaQuery } from "../../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../media.ts";
+import { type Band, bandFor, type FigureConditions, type Residuals } from "./bands.ts";
 import { type CalibrationRow, isVerified } from "./calibration.ts";
-import { PERMA_REGION, PERMA_TIMER_NS, valueOf } from "./points.ts";
+import { type FigureKind, PERMA_REGION, PERMA_TIMER_NS, valueOf } from "./points.ts";
 
 /** One such figure. */
 export interface KeptApart {
@@ -24,12 +25,28 @@ export interface KeptApart {
   readonly model: number;
   /** model / value - 1. */
   readonly error: number;
+  /** The 90 % band of `model`, or why there is none. */
+  readonly band: Band;
+}
+
+/** One of the questions that a figure is made of, and the share of the figure's error that its error makes. */
+interface Part {
+  readonly kind: FigureKind;
+  readonly conditions: FigureConditions;
+  /** d ln(figure) / d ln(answer), a positive number. */
+  readonly weight: number;
+}
+
+/** The model's figure and what it was asked. */
+interface Answer {
+  readonly model: number;
+  readonly parts: readonly Part[];
 }
 
 type Model = (queries: readonly MediaQuery[]) => Float64Array;
-type Figure = Omit<KeptApart, "model" | "error"> & {
+type Figure = Omit<KeptApart, "model" | "error" | "band"> & {
   readonly platform: string;
-  readonly ask: (model: Model, options: Readonly<Record<string, string>>) => number;
+  readonly ask: (model: Model, options: Readonly<Record<string, string>>) => Answer;
 };
 
 /** Readers and writers of PerMA-Bench's page propagation, each. */
@@ -50,9 +67,48 @@ const bandwidth = (
   prefetch,
 });
 
+/** What a side of the traffic is asked: alone, as the simulator asks it. */
+const sideOf = ({ operation = "load", bytes, threads, prefetch }: MediaQuery): Omit<Part, "weight"> => ({
+  kind: operation === "load" ? "read" : "write",
+  conditions: {
+    operation,
+    bytes,
+    threads,
+    readShare: operation === "load" ? 1 : 0,
+    hops: 0,
+    prefetch: prefetch === true,
+  },
+});
+
 /** Bytes a second of readers and writers together, at the share of the bytes that was published (native/media/media.h). */
-function together(reads: number, writes: number, share: number, duplex: number): number {
-  return ((share / reads) ** duplex + ((1 - share) / writes) ** duplex) ** (-1 / duplex);
+function together(sides: readonly [MediaQuery, MediaQuery], model: Model, share: number, duplex: number): Answer {
+  const [reads = NaN, writes = NaN] = model(sides);
+  const needs = [(share / reads) ** duplex, ((1 - share) / writes) ** duplex];
+  const all = needs.reduce((sum, need) => sum + need, 0);
+  return {
+    model: all ** (-1 / duplex),
+    parts: sides.map((side, i) => ({ ...sideOf(side), weight: (needs[i] ?? NaN) / all })),
+  };
+}
+
+/** The answer to one question. */
+function single(query: MediaQuery, part: Omit<Part, "weight">, model: Model): Answer {
+  return { model: model([query])[0] ?? NaN, parts: [{ ...part, weight: 1 }] };
+}
+
+/**
+ * The band of a figure that is made of answers with bands of their own, whose errors are independent of each other (to first
+ * order in the logarithm); none where one of them has none.
+ */
+function bandOf(residuals: Residuals, medium: string, { model, parts }: Answer): Band {
+  let variance = 0;
+  for (const { kind, conditions, weight } of parts) {
+    const band = bandFor(residuals, medium, kind, 1, conditions);
+    if (!band.calibrated) return band;
+    variance += (weight * Math.log(band.high)) ** 2;
+  }
+  const factor = Math.exp(Math.sqrt(variance));
+  return { calibrated: true, low: model / factor, high: model * factor };
 }
 
 function figureOf(row: CalibrationRow, byId: ReadonlyMap<string, CalibrationRow>): Figure | undefined {
@@ -70,25 +126,26 @@ function figureOf(row: CalibrationRow, byId: ReadonlyMap<string, CalibrationRow>
       about: `${EACH} readers of ${read} B and ${EACH} writers of ${write} B, together`,
       value: value + written,
       ask: (model, { duplex = "1" }) => {
-        const alone = model([
-          bandwidth("load", Number(read), EACH, true),
-          bandwidth("nt-store", Number(write), EACH, true),
-        ]);
-        return together(alone[0] ?? NaN, alone[1] ?? NaN, value / (value + written), Number(duplex));
+        const reads = bandwidth("load", Number(read), EACH, true),
+          writes = bandwidth("nt-store", Number(write), EACH, true);
+        return together([reads, writes], model, value / (value + written), Number(duplex));
       },
     };
   }
   const busy = /^PB-LAT-(A-\w+)-rp_(\d+)-(\d+)T-avg$/.exec(row.id);
   if (busy !== null && busy[3] !== "1") {
     const [, on = "", bytes, threads] = busy;
-    const latency = { ask: "latency", operation: "load", depth: 1, prefetch: true, region: PERMA_REGION } as const;
+    const conditions = {
+      ...{ operation: "load", depth: 1, prefetch: true, region: PERMA_REGION } as const,
+      ...{ bytes: Number(bytes), threads: Number(threads) },
+    };
     return {
       ids: [row.id],
       medium: PERMA_MEDIA[on] ?? "",
       platform: "perma",
       about: `latency of ${bytes} B, ${threads} threads with one access each`,
       value: value - PERMA_TIMER_NS,
-      ask: (model) => model([{ ...latency, bytes: Number(bytes), threads: Number(threads) }])[0] ?? NaN,
+      ask: (model) => single({ ask: "latency", ...conditions }, { kind: "latency", conditions }, model),
     };
   }
   const spread = /^OS-CONT-ntstore-6per-(\d+)$/.exec(row.id);
@@ -98,7 +155,10 @@ function figureOf(row: CalibrationRow, byId: ReadonlyMap<string, CalibrationRow>
     platform: "optanestudy",
     about: `6 threads that store ${spread[1]} B, each to all modules`,
     value,
-    ask: (model) => model([bandwidth("nt-store", Number(spread[1]), 6, false)])[0] ?? NaN,
+    ask: (model) => {
+      const query = bandwidth("nt-store", Number(spread[1]), 6, false);
+      return single(query, sideOf(query), model);
+    },
   };
 }
 
@@ -112,13 +172,18 @@ function figuresOf(rows: readonly CalibrationRow[]): Figure[] {
   return rows.map((row) => figureOf(row, byId)).filter((figure) => figure !== undefined);
 }
 
-/** Asks the models for all of them. */
-export async function compareKeptApart(rows: readonly CalibrationRow[]): Promise<KeptApart[]> {
+/**
+ * Asks the models for all of them.
+ *
+ * @param residuals What bands are made of; none of these rows is in them.
+ */
+export async function compareKeptApart(rows: readonly CalibrationRow[], residuals: Residuals): Promise<KeptApart[]> {
   return await Promise.all(
     figuresOf(rows).map(async ({ platform, ask, ...figure }) => {
       const options = mediaOptions(await loadMedia(figure.medium), platform);
-      const model = ask((queries) => evaluateMedia(options, queries), options);
-      return { ...figure, model, error: model / figure.value - 1 };
+      const answer = ask((queries) => evaluateMedia(options, queries), options), { model } = answer;
+      const band = bandOf(residuals, figure.medium, answer);
+      return { ...figure, model, error: model / figure.value - 1, band };
     }),
   );
 }

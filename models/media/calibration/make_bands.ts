@@ -20,6 +20,8 @@ export interface Coverage {
   readonly coveredByFit: number;
   /** Media, those with five curves or more. */
   readonly media: number;
+  /** `points` and `covered` by kind of figure. */
+  readonly kinds: Readonly<Partial<Record<FigureKind, { readonly points: number; readonly covered: number }>>>;
 }
 
 /** Fewest figures that a band is made of; below, others help. */
@@ -139,6 +141,7 @@ export function coverageOf(
 ): Coverage {
   const distance = new Map(predicted(comparisons, leftOut));
   let points = 0, covered = 0, coveredByFit = 0, media = 0;
+  const kinds: Partial<Record<FigureKind, { points: number; covered: number }>> = {};
   for (const [medium, of] of Map.groupBy(comparisons, (c) => c.medium)) {
     const curves = Map.groupBy(of, (c) => c.curve);
     if (curves.size < CURVES) continue;
@@ -156,9 +159,12 @@ export function coverageOf(
         const { width = NaN, byFit = NaN } = widths.get(point.kind) ?? {};
         points++;
         if (found <= width) covered++;
+        const kind = kinds[point.kind] ??= { points: 0, covered: 0 };
+        kind.points++;
+        if (found <= width) kind.covered++;
         if (found <= byFit) coveredByFit++;
       }
     }
   }
-  return { points, covered, coveredByFit, media };
+  return { points, covered, coveredByFit, media, kinds };
 }

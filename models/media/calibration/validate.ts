@@ -4,6 +4,7 @@
  * @module
  */
 
+import { mean, quantileOfSorted } from "../../../base/statistics.ts";
 import { mediaOptions, shippedMedia } from "../media.ts";
 import type { Residuals } from "./bands.ts";
 import { type CalibrationRow, loadCalibration } from "./calibration.ts";
@@ -67,12 +68,12 @@ async function familyValidations(
     const own = targets.flatMap(({ questions }) => questions.points);
     const found = own.flatMap(({ id }) => errors[id] === undefined ? [] : [Math.abs(Math.expm1(errors[id]))])
       .sort((a, b) => a - b);
-    const mean = found.reduce((a, b) => a + b, 0) / found.length, p90 = quantile(found, 0.9);
+    const [average, p90] = found.length === 0 ? [NaN, NaN] : [mean(found), quantileOfSorted(found, 0.9)];
     const why = found.length < VALIDATED.predicted
       ? `${found.length} of ${own.length} figures can be foretold, fewer than ${VALIDATED.predicted}`
       : found.length < 2 * free.length
       ? `${found.length} figures foretold, ${free.length} numbers fitted: fewer than two for one`
-      : mean > VALIDATED.mean || p90 > VALIDATED.p90
+      : average > VALIDATED.mean || p90 > VALIDATED.p90
       ? "errors of curves left out above 10 % on average, or above 25 % for more than a tenth"
       : undefined;
     return {
@@ -80,7 +81,7 @@ async function familyValidations(
       free: free.length,
       points: own.length,
       predicted: found.length,
-      mean,
+      mean: average,
       p90,
       ...(why === undefined ? {} : { why }),
     };
@@ -140,11 +141,6 @@ export async function compare(points: readonly CalibrationPoint[]): Promise<Comp
   });
 }
 
-/** The value below which a share of them lies, of values in ascending order. */
-export function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
-}
-
 /** Errors of some figures. */
 function summarize(name: string, of: readonly Comparison[]): ErrorSummary {
   const errors = of.map(({ error }) => Math.abs(error)).sort((a, b) => a - b);
@@ -152,8 +148,8 @@ function summarize(name: string, of: readonly Comparison[]): ErrorSummary {
     name,
     points: of.length,
     curves: new Set(of.map(({ curve }) => curve)).size,
-    mean: errors.reduce((a, b) => a + b, 0) / errors.length,
-    p90: quantile(errors, 0.9),
+    mean: mean(errors),
+    p90: quantileOfSorted(errors, 0.9),
     worst: errors.at(-1) ?? NaN,
   };
 }
@@ -204,6 +200,7 @@ export async function validateModels(rows?: readonly CalibrationRow[], leftOut?:
   const comparisons = await compare(points);
   const without = leftOut ?? await loadLeftOut(), classes = await mediaClasses();
   const byMedium = [...Map.groupBy(comparisons, (c) => c.medium)].sort(([a], [b]) => a < b ? -1 : 1);
+  const residuals = residualsOf(comparisons, without, classes);
   const o13 = comparisons.filter((c) => /^MESS-(EPEEC4|MN5ACC)-R\d+-BW/.test(c.id) && belowNinety(c, comparisons));
   return {
     comparisons,
@@ -212,14 +209,14 @@ export async function validateModels(rows?: readonly CalibrationRow[], leftOut?:
     kinds: byMedium.flatMap(([name, of]) =>
       [...Map.groupBy(of, (c) => c.kind)].map(([kind, own]) => ({ ...summarize(name, own), kind }))
     ),
-    residuals: residualsOf(comparisons, without, classes),
+    residuals,
     leftOut: without,
     leftOutIsStale: without.digest !== await modelsDigest(points),
     coverage: coverageOf(comparisons, without, classes),
     order: rankOrder(comparisons),
     o13: summarize("O13", o13),
     o14: summarize("O14", comparisons.filter((c) => c.id.startsWith("OS-"))),
-    keptApart: await compareKeptApart(all),
+    keptApart: await compareKeptApart(all, residuals),
     notCompared: notCompared(all, keptApartIds(all)),
     rows: all.length,
   };

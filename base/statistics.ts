@@ -1,5 +1,5 @@
 /**
- * Quantiles of step times and of resampled statistics.
+ * Quantiles, means and intervals of shares: of step times, errors of models, resampled statistics.
  *
  * @module
  */
@@ -26,6 +26,11 @@ export function quantile(values: ArrayLike<number>, p: number): number {
   return quantileOfSorted(Float64Array.from(values).sort(), p);
 }
 
+/** The middle of values in any order, of an even number the mean of the two in the middle; see {@linkcode quantileOfSorted}. */
+export function median(values: ArrayLike<number>): number {
+  return quantile(values, 0.5);
+}
+
 /** Arithmetic mean of at least one value. */
 export function mean(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError("Cannot take a mean: there are no values");
@@ -37,4 +42,24 @@ export function variance(values: readonly number[]): number {
   if (values.length < 2) throw new RangeError(`Cannot take a variance: found ${values.length} values, 2 are needed`);
   const centre = mean(values);
   return values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1);
+}
+
+/** 97.5 % of a normal distribution lie below this many standard deviations. */
+const Z = 1.959963984540054;
+
+/**
+ * 95 % interval of a share by its score (Wilson, Journal of the American Statistical Association 22, 1927), as if what was
+ * counted were independent. Never without width, and within 0 and 1.
+ *
+ * @param yes How many there were, 0 to `of`.
+ * @param of Among how many, at least one.
+ */
+export function shareInterval(yes: number, of: number): readonly [low: number, high: number] {
+  if (!(of > 0 && yes >= 0 && yes <= of)) {
+    throw new RangeError(`Cannot take the interval of a share: found ${yes} of ${of}`);
+  }
+  const share = yes / of, z2 = Z * Z / of;
+  const centre = (share + z2 / 2) / (1 + z2);
+  const half = Z / (1 + z2) * Math.sqrt(share * (1 - share) / of + z2 / (4 * of));
+  return [yes === 0 ? 0 : centre - half, yes === of ? 1 : centre + half];
 }
