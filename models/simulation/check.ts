@@ -12,7 +12,7 @@ import { validate } from "../../base/validate.ts";
 import { simulationSchema } from "./schema.ts";
 import { STORES } from "./native_options.ts";
 import { resolveTier } from "./resolve.ts";
-import type { ResolvedTier, SimulatedConfiguration, Simulation } from "./simulation.ts";
+import { FORMULA_POLICIES, type ResolvedTier, type SimulatedConfiguration, type Simulation } from "./simulation.ts";
 import type { MediaStore } from "../media/media.ts";
 import { estimatedSeconds } from "./work.ts";
 
@@ -90,15 +90,17 @@ function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media
       : `expected no such field without placement "interleave", found ${foundText(one.weights)}`;
     problems.push({ path: [...at, "weights"], message });
   }
-  const formula = one.policy === undefined || one.policy === "lru" || one.policy === "lfu";
+  const sets = one.policy === "set-associative";
+  const formula = FORMULA_POLICIES.has(one.policy ?? "lru");
   if (one.hits === "analytic" && !formula) {
     const message =
       `expected "sampled" or "exact" with the policy "${one.policy}", for which there is no formula, found "analytic"`;
     problems.push({ path: [...at, "hits"], message });
   }
-  if ((one.hits === "sampled" || one.hits === "exact" || !formula) && (tiers !== 2 || placement !== "rows")) {
-    const message =
-      `expected two tiers whose rows the store places where hits are replayed, found ${tiers} and "${placement}"`;
+  if ((one.hits === "sampled" || one.hits === "exact" || !formula || sets) && (tiers !== 2 || placement !== "rows")) {
+    const message = `expected two tiers whose rows the store places where ${
+      sets ? "the first is a row cache" : "hits are replayed"
+    }, found ${tiers} and "${placement}"`;
     problems.push({ path: [...at, one.hits === undefined ? "policy" : "hits"], message });
   }
   if (one.migration !== undefined && placement !== "pages") {

@@ -5,10 +5,9 @@
  */
 
 import { createHash } from "node:crypto";
-import { missRatioCurve } from "../../ffi/curve.ts";
 import type { StepDemand } from "../../ffi/simulate.ts";
 import { readTraceKeys } from "../workloads/trace_keys.ts";
-import { replayOf, withMissRatio } from "./sampled_hits.ts";
+import { replayOf, tierMisses, withMissRatio } from "./law_hits.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation } from "./simulation.ts";
 
 /** A trace that was read. */
@@ -68,14 +67,8 @@ export async function exactDemand(
     );
   }
   const counted = keys.subarray(0, steps * batch), uncounted = Math.floor(steps / 2) * batch;
-  const { missRatios: [missRatio = 1], lookups } = missRatioCurve({
-    keys: counted,
-    policy: set.policy,
-    method: "exact",
-    batch,
-    uncounted,
-    sizes: [capacity],
-  });
+  const curve = { keys: counted, method: "exact", batch, uncounted } as const;
+  const { missRatio, lookups } = tierMisses(set.policy, curve, capacity);
   return {
     demand: withMissRatio(demand, missRatio),
     trace: {

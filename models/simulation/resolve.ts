@@ -6,17 +6,18 @@
 
 import { resolve as resolvePath } from "node:path";
 import { parseBytes } from "../../base/bytes.ts";
-import type {
-  Compute,
-  Mode,
-  ResolvedSimulatedConfiguration,
-  ResolvedSimulation,
-  ResolvedTable,
-  ResolvedTier,
-  SimulatedConfiguration,
-  SimulatedTable,
-  SimulatedTier,
-  Simulation,
+import {
+  type Compute,
+  FORMULA_POLICIES,
+  type Mode,
+  type ResolvedSimulatedConfiguration,
+  type ResolvedSimulation,
+  type ResolvedTable,
+  type ResolvedTier,
+  type SimulatedConfiguration,
+  type SimulatedTable,
+  type SimulatedTier,
+  type Simulation,
 } from "./simulation.ts";
 import { RULES } from "../workloads/row_bytes.ts";
 import { bytesPerSecond, seconds } from "./units.ts";
@@ -83,7 +84,7 @@ function resolveConfiguration(written: SimulatedConfiguration): ResolvedSimulate
     mode,
     tiers: tiers.map((tier, i) => resolveTier(tier, mode, i, tiers.length)),
     policy: written.policy ?? "lru",
-    hits: written.hits ?? ((written.policy ?? "lru") === "lru" || written.policy === "lfu" ? "analytic" : "sampled"),
+    hits: written.hits ?? (FORMULA_POLICIES.has(written.policy ?? "lru") ? "analytic" : "sampled"),
     placement: written.placement ?? (mode === "memory-mode" ? "lines" : "rows"),
     ...(written.placement === "interleave" ? { weights: written.weights ?? tiers.map(() => 1) } : {}),
     pages: {

@@ -190,11 +190,11 @@ const configuration = v.strictObject({
   ),
   policy: optional(described(
     v.picklist(SIMULATED_POLICIES),
-    'Which rows leave a full tier. Default "lru".',
+    'Which rows leave a full tier. "set-associative": the least recently used of the 32 places that a row may have, as in FBGEMM\'s row cache, two tiers. Default "lru".',
   )),
   hits: optional(described(
     v.picklist(HITS_METHODS),
-    "How it is known what the first tier holds. analytic: Che's formula for lru, the most popular rows for lfu; sampled: " +
+    "How it is known what the first tier holds. analytic: Che's formula for lru, the most popular rows for lfu, lru over sets for set-associative; sampled: " +
       "the store's own policy code on a model of the law, two tiers; exact: the same code on the workload's trace. " +
       "Default: analytic where there is a formula.",
   )),

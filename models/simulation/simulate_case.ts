@@ -9,7 +9,7 @@ import { stepCost } from "../../ffi/step_cost.ts";
 import type { Media } from "../media/media.ts";
 import { exactDemand, type TraceCache, type TraceReplay } from "./exact_hits.ts";
 import { kernelExtras } from "./kernel_extras.ts";
-import { sampledDemand } from "./sampled_hits.ts";
+import { lawDemand } from "./law_hits.ts";
 import { between, SEEN } from "./seen.ts";
 import {
   demandOptions,
@@ -71,7 +71,10 @@ async function demandOf(
   };
   const found = set.hits === "exact"
     ? await exactDemand(simulation, set, demand, known.traces)
-    : { demand: set.hits === "sampled" ? sampledDemand(simulation, set, demand) : demand };
+    // The demand that was drawn is that of LRU and of LFU by their formulas.
+    : {
+      demand: set.hits === "sampled" || set.policy === "set-associative" ? lawDemand(simulation, set, demand) : demand,
+    };
   known.demands.set(key, found);
   return found;
 }

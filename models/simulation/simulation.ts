@@ -226,10 +226,16 @@ export interface Checkpoint {
   readonly dense?: Size;
 }
 
-/** A policy of a store: which rows leave a full tier. */
-export type SimulatedPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu";
+/** Which rows leave a full tier: a policy of our store, or the least recently used of a set of 32 places (FBGEMM's row cache). */
+export type SimulatedPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu" | "set-associative";
 /** Every {@linkcode SimulatedPolicy}. */
-export const SIMULATED_POLICIES: readonly SimulatedPolicy[] = ["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"];
+export const SIMULATED_POLICIES: readonly SimulatedPolicy[] = [
+  ...["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"] as const,
+  "set-associative",
+];
+
+/** Policies whose misses follow from a law without a replay. */
+export const FORMULA_POLICIES: ReadonlySet<SimulatedPolicy> = new Set(["lru", "lfu", "set-associative"]);
 
 /** A way to know what the first tier holds: a formula, the store's own policy code on a sample, or replay of a trace. */
 export type HitsMethod = "analytic" | "sampled" | "exact";

@@ -1,13 +1,20 @@
 /**
- * What the first tier holds under any policy: the store's own policy code, replayed on a model of the tables' law.
+ * What the first tier holds under any policy: the store's own policy code, replayed on a model of the tables' law, or the law of
+ * row caches.
  *
  * @module
  */
 
-import { missRatioCurve, type PopularityLaw, popularityLaw } from "../../ffi/curve.ts";
+import { type CurveOptions, missRatioCurve, type PopularityLaw, popularityLaw } from "../../ffi/curve.ts";
 import type { StepDemand } from "../../ffi/simulate.ts";
 import { bucketsOf, placeBytes, tablesOf } from "./native_options.ts";
-import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable } from "./simulation.ts";
+import { rowCacheMisses, type TierMisses } from "./row_cache.ts";
+import type {
+  ResolvedSimulatedConfiguration,
+  ResolvedSimulation,
+  ResolvedTable,
+  SimulatedPolicy,
+} from "./simulation.ts";
 
 function lawOf(table: ResolvedTable): PopularityLaw {
   const { law, rows } = table;
@@ -62,25 +69,35 @@ export function withMissRatio(demand: StepDemand, ratio: number): StepDemand {
 }
 
 /**
- * A demand whose rows in the first of two tiers are those of a replay of the configuration's policy. Rows of several sizes
- * count with the mean size of a row that is asked for.
+ * What a first tier misses under a policy.
+ *
+ * @param curve A trace or a law, and how its curve is made.
+ * @param rows That the tier has room for.
+ */
+export function tierMisses(
+  policy: SimulatedPolicy,
+  curve: Omit<CurveOptions, "sizes" | "policy">,
+  rows: number,
+): TierMisses {
+  if (policy === "set-associative") return rowCacheMisses(curve, rows);
+  const { missRatios: [missRatio = 1], lookups } = missRatioCurve({ ...curve, policy, sizes: [rows] });
+  return { missRatio, lookups };
+}
+
+/**
+ * A demand whose rows in the first of two tiers are those of the configuration's policy, sampled or by its formula. Rows of
+ * several sizes count with the mean size of a row that is asked for.
  *
  * @param demand The same under LRU.
  */
-export function sampledDemand(
+export function lawDemand(
   simulation: ResolvedSimulation,
   set: ResolvedSimulatedConfiguration,
   demand: StepDemand,
 ): StepDemand {
   if (demand.tables.every(({ all }) => all === 0)) return demand;
   const { capacity, batch } = replayOf(simulation, set, demand);
-  const { missRatios: [ratio = 1] } = missRatioCurve({
-    law: mixed(tablesOf(simulation)),
-    policy: set.policy,
-    method: "sampled",
-    batch,
-    sizes: [capacity],
-    seed: simulation.seed,
-  });
-  return withMissRatio(demand, ratio);
+  const method = set.hits === "sampled" ? "sampled" : "analytic";
+  const curve = { law: mixed(tablesOf(simulation)), method, batch, seed: simulation.seed } as const;
+  return withMissRatio(demand, tierMisses(set.policy, curve, capacity).missRatio);
 }
