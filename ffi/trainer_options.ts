@@ -206,6 +206,12 @@ export interface TrainerOptions {
    * sends all rows, so that they miss that update.
    */
   readonly ranksAhead?: "none" | "keys" | "rows";
+  /**
+   * Over ranks with servers alone: ranks train asynchronously (absent: in step). Each takes whole batches, the next one when it is
+   * done with one, so a slow rank takes fewer of them; a step may miss the updates of so many steps before it, 0 to 1024. With 0
+   * results are those of ranks in step; otherwise they are other ones in every run.
+   */
+  readonly ranksStaleness?: number;
 }
 
 /** What trains to a sensible AUC within hundreds of steps. The native library's defaults are DeepRec's. */
@@ -282,6 +288,7 @@ const FIELDS: { readonly [Name in keyof Required<TrainerOptions>]: true | Words<
   ranksKeys: true,
   ranksRows: true,
   ranksAhead: true,
+  ranksStaleness: true,
 };
 
 /** The words of an option's value; of an absent one, those of its default here. */

@@ -570,6 +570,10 @@ TS_API int32_t ts_ranks_compare(ts_ranks *ranks, char *err, uint32_t err_cap);
  *   ranks_rows      fp32 | bf16: what rows are sent in                                            (default fp32)
  *   ranks_ahead     * none; keys: those of the next batch are sent while this step computes; rows: and those rows that this step
  *                     does not change, the others after its update                                (default none)
+ *   ranks_staleness   none, or a number: ranks train asynchronously, where there are servers. Each takes whole batches, the next one
+ *                     when it is done with one, and servers serve who comes first, so a slow rank takes fewer. A step begins when
+ *                     all but so many steps before it are done, 0 to 1024; with 0 results are those of ranks in step. The first
+ *                     server has the dense weights.                                              (default none: in step)
  * With async_embedding all rows of the next batch are sent while this step computes, so they miss exactly its update: the same
  * bits on any number of ranks too. Messages beside computing are made by a thread of their own.
  * A batch is cut into eight micro-shards, of which each rank that trains has an equal part; everything that is summed over
@@ -577,7 +581,9 @@ TS_API int32_t ts_ranks_compare(ts_ranks *ranks, char *err, uint32_t err_cap);
  * one rank alone, which are not those of ts_trainer_open; micro_batch, 1, 2, 4 or 8, leaves them as they are. Keys that wait for
  * their row are counted once a batch for all columns of a table, as often as they occur. Not over ranks: deterministic 0,
  * admission by bloom (keys of other ranks share its counters), ranks_ahead rows with expiry or record_version (rows would have the
- * date of the step before). A call of fill, train or evaluate that one rank's `control` cancels ends on all ranks, with TS_ECANCELLED
+ * date of the step before), ranks_staleness without servers or with ranks_ahead. With ranks_staleness a call of train has as
+ * many steps as all ranks together take, step_ns[i] is the time from the end of one of them to that of the next, phase_ns that of
+ * this rank's own steps; nothing is staged, since nobody knows which batch comes. A call of fill, train or evaluate that one rank's `control` cancels ends on all ranks, with TS_ECANCELLED
  * and the number of that rank. The ranks must outlive the trainer.
  * Errors: those of ts_trainer_open, on all ranks the one of the lowest rank that has one; TS_EINVAL, where ranks differ in their
  * options, data or library. */
@@ -630,7 +636,8 @@ TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *er
  * between changed; of the last eight of every 64th step, read again when this is asked for). Over ranks: ranks_ahead (none,
  * keys, rows, or stale: async_embedding), ranks_rows_ahead, ranks_rows_after (distinct rows this rank asked for in steps, that
  * came before and after the update of the step before), ranks_ahead_ns (messages beside computing), ranks_waited_ns (of it,
- * what steps waited for). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
+ * what steps waited for). With ranks_staleness also that, ranks_batches (steps that each rank that trains took) and ranks_missed
+ * (steps that missed the updates of 0, 1, ... steps before them, when they read rows or dense weights). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap, uint64_t *needed);
 
 /* Reads and writes dense parameters by name, without padding, for comparisons with other implementations: mlp.<l>.w

@@ -1,15 +1,15 @@
 /* ops.h - what ranks need of whoever carries their messages: a table of functions that a shim compiled against the installed
  * MPI fills (shim/mpi.c), or a test. The library itself moves nothing between processes.
  *
- * Ranks are numbered from 0. Calls are collective but for `swap`, which two ranks make, and `end`: every rank makes the same
- * calls in the same order. One call at a time, from any thread. All return 0, or a number of the carrier's that `error_text`
+ * Ranks are numbered from 0. Calls are collective but for `swap`, which two ranks make, those of messages from one rank
+ * to another, and `end`: every rank makes the same calls in the same order. One call at a time, from any thread. All return 0, or a number of the carrier's that `error_text`
  * puts into words. */
 #ifndef TS_RANKS_OPS_H
 #define TS_RANKS_OPS_H
 
 #include <stdint.h>
 
-#define TS_RANKS_OPS_VERSION 2u
+#define TS_RANKS_OPS_VERSION 3u
 
 typedef struct ts_ranks_ops {
   uint32_t version; /* TS_RANKS_OPS_VERSION */
@@ -24,6 +24,14 @@ typedef struct ts_ranks_ops {
   int (*alltoallv)(void *context, const void *send, const uint64_t *send_bytes, void *receive, const uint64_t *receive_bytes);
   /* With one other rank: `send_bytes` there, `receive_bytes` from it. Below 2 GiB. */
   int (*swap)(void *context, uint32_t partner, const void *send, uint64_t send_bytes, void *receive, uint64_t receive_bytes);
+  /* Messages from one rank to another, which keep their order between the two. `post` begins to send, without waiting for the other,
+   * and `send` stays as it is until `settle`, which waits until everything that was posted to this rank has been taken over. `take`
+   * waits for the next message from a rank, which must have `bytes`. `next` waits until there is one from any of the first `ranks`
+   * ranks, whose number *from becomes; those that have one are served in turn. Messages are below 2 GiB. */
+  int (*post)(void *context, uint32_t to, const void *send, uint64_t bytes);
+  int (*settle)(void *context, uint32_t to);
+  int (*take)(void *context, uint32_t from, void *receive, uint64_t bytes);
+  int (*next)(void *context, uint32_t ranks, uint32_t *from);
   /* Whether who waits for a message gives its processor away meanwhile (`yields`), or asks without a pause, as MPI's own calls
    * do, until it is there. May be NULL: there is nothing to choose. */
   void (*wait_by)(void *context, uint32_t yields);

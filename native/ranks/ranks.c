@@ -116,8 +116,10 @@ int32_t ts_ranks_describe(ts_ranks *r, char *out, uint64_t cap, uint64_t *needed
 
 /* ---- messages ---- */
 
-static int32_t failed(const ts_ranks *r, int code, const char *what, ts_err err) {
+int32_t ts_ranks_failed(const ts_ranks *lane, int code, const char *what, ts_err err) {
+  const ts_ranks *r = lane->lane_of == NULL ? lane : lane->lane_of;
   char text[256] = "";
+  if (code == 0) return TS_OK;
   if (code == TS_TIMES_DIFFER)
     return ts_fail(err, TS_EINTERNAL, "Cannot go on: rank %u of %u has not made as many messages as the others", r->ops.rank,
                    r->ops.size);
@@ -127,6 +129,7 @@ static int32_t failed(const ts_ranks *r, int code, const char *what, ts_err err)
 
 /* A message that ended with the carrier's `code`; the code of that, or of the comparison that follows. */
 static int count(ts_ranks *r, uint32_t log, uint64_t sent, uint64_t received, uint64_t start, int code) {
+  if (r->lane_of != NULL) return code; /* counted one by one */
   const uint64_t ns = ts_now_ns() - start;
   r->calls++;
   r->sent_bytes += sent;
@@ -135,13 +138,44 @@ static int count(ts_ranks *r, uint32_t log, uint64_t sent, uint64_t received, ui
   return code != 0 ? code : ts_message_times_add(&r->times, &r->ops, log, ns);
 }
 
+int ts_ranks_post(ts_ranks *r, uint32_t to, const void *send, uint64_t bytes) {
+  const uint64_t start = ts_now_ns();
+  const int code = r->ops.post(r->ops.context, to, send, bytes);
+  r->calls++;
+  r->sent_bytes += bytes;
+  r->ns += ts_now_ns() - start;
+  return code;
+}
+
+int ts_ranks_settle(ts_ranks *r, uint32_t to) {
+  const uint64_t start = ts_now_ns();
+  const int code = r->ops.settle(r->ops.context, to);
+  r->ns += ts_now_ns() - start;
+  return code;
+}
+
+int ts_ranks_next(ts_ranks *r, uint32_t *from) {
+  const uint64_t start = ts_now_ns();
+  const int code = r->ops.next(r->ops.context, r->trainers, from);
+  r->ns += ts_now_ns() - start;
+  return code;
+}
+
+int ts_ranks_take(ts_ranks *r, uint32_t from, void *receive, uint64_t bytes) {
+  const uint64_t start = ts_now_ns();
+  const int code = r->ops.take(r->ops.context, from, receive, bytes);
+  r->received_bytes += bytes;
+  r->ns += ts_now_ns() - start;
+  return code;
+}
+
 int32_t ts_ranks_compare(ts_ranks *r, char *err_text, uint32_t err_cap) {
   const ts_err err = {err_text, err_cap};
   if (r == NULL) return ts_fail(err, TS_EINVAL, "Cannot compare times of messages: ranks are needed");
   const int32_t status = ts_owner_check(&r->owner, "group of ranks", err);
   if (status != TS_OK) return status;
   const int code = ts_message_times_compare(&r->times, &r->ops, r->trainers);
-  return code == 0 ? TS_OK : failed(r, code, "compare times of messages", err);
+  return ts_ranks_failed(r, code, "compare times of messages", err);
 }
 
 int32_t ts_ranks_gather(ts_ranks *r, const void *send, uint64_t bytes, void *receive, ts_err err) {
@@ -152,7 +186,7 @@ int32_t ts_ranks_gather(ts_ranks *r, const void *send, uint64_t bytes, void *rec
   const uint64_t start = ts_now_ns(), others = r->ops.size - 1;
   int code = r->ops.gather(r->ops.context, send, bytes, receive);
   code = count(r, TS_TIMES_OF_ALL, bytes * others, bytes * others, start, code);
-  return code == 0 ? TS_OK : failed(r, code, "gather from all ranks", err);
+  return ts_ranks_failed(r, code, "gather from all ranks", err);
 }
 
 int32_t ts_ranks_alltoall(ts_ranks *r, const void *send, uint64_t bytes, void *receive, ts_err err) {
@@ -163,7 +197,7 @@ int32_t ts_ranks_alltoall(ts_ranks *r, const void *send, uint64_t bytes, void *r
   const uint64_t start = ts_now_ns(), others = r->ops.size - 1;
   int code = r->ops.alltoall(r->ops.context, send, bytes, receive);
   code = count(r, TS_TIMES_OF_ALL, bytes * others, bytes * others, start, code);
-  return code == 0 ? TS_OK : failed(r, code, "exchange counts", err);
+  return ts_ranks_failed(r, code, "exchange counts", err);
 }
 
 int32_t ts_ranks_alltoallv(ts_ranks *r, const void *send, const uint64_t *send_bytes, void *receive,
@@ -181,7 +215,7 @@ int32_t ts_ranks_alltoallv(ts_ranks *r, const void *send, const uint64_t *send_b
   }
   int code = r->ops.alltoallv(r->ops.context, send, send_bytes, receive, receive_bytes);
   code = count(r, TS_TIMES_OF_ALL, sent, received, start, code);
-  return code == 0 ? TS_OK : failed(r, code, "exchange rows", err);
+  return ts_ranks_failed(r, code, "exchange rows", err);
 }
 
 /* ---- sums ---- */
@@ -191,7 +225,7 @@ static int32_t swap(ts_ranks *r, uint32_t partner, const float *send, uint64_t s
   const uint64_t start = ts_now_ns(), size = sizeof(float);
   int code = r->ops.swap(r->ops.context, partner, send, sent * size, receive, received * size);
   code = count(r, ts_times_of_swaps(r->ops.rank ^ partner), sent * size, received * size, start, code);
-  return code == 0 ? TS_OK : failed(r, code, "add up gradients", err);
+  return ts_ranks_failed(r, code, "add up gradients", err);
 }
 
 /* Down: with the neighbours at distance 1, 2, 4, each keeps half of what it has and adds the other's, so that the pairs of
@@ -232,7 +266,7 @@ int32_t ts_ranks_agree(ts_ranks *r, int32_t status, uint64_t word, const char *w
   opinion mine = {.word = word, .status = status, .asks = asks != NULL && *asks != 0}, *all = r->gathered;
   if (status != TS_OK && err.text != NULL) snprintf(mine.text, sizeof mine.text, "%s", err.text);
   const int code = r->ops.gather(r->ops.context, &mine, sizeof mine, all);
-  if (code != 0) return failed(r, code, "agree with the others", err);
+  if (code != 0) return ts_ranks_failed(r, code, "agree with the others", err);
   if (asks != NULL) {
     *asks = 0;
     for (uint32_t i = r->ops.size; i-- > 0;)

@@ -19,6 +19,7 @@
 
 struct ts_ranks {
   ts_owner owner;
+  ts_ranks *lane_of; /* NULL, or of a lane (lane.h) all the ranks: they count its messages */
   ts_ranks_ops ops; /* a copy; of one rank alone without a carrier */
   uint32_t trainers, first_owner, owners;
   void *gathered;   /* room for what all ranks say (ts_ranks_agree) */
@@ -49,6 +50,14 @@ int32_t ts_ranks_gather(ts_ranks *ranks, const void *send, uint64_t bytes, void 
 int32_t ts_ranks_alltoall(ts_ranks *ranks, const void *send, uint64_t bytes, void *receive, ts_err err);
 int32_t ts_ranks_alltoallv(ts_ranks *ranks, const void *send, const uint64_t *send_bytes, void *receive,
                            const uint64_t *receive_bytes, ts_err err);
+
+/* From one rank to another (ops.h), counted and timed. The carrier's code, 0: all is well; ts_ranks_failed puts it into words. */
+int ts_ranks_post(ts_ranks *ranks, uint32_t to, const void *send, uint64_t bytes);
+int ts_ranks_settle(ts_ranks *ranks, uint32_t to);
+int ts_ranks_take(ts_ranks *ranks, uint32_t from, void *receive, uint64_t bytes);
+int ts_ranks_next(ts_ranks *ranks, uint32_t *from); /* a rank that trains */
+/* TS_OK of 0, otherwise TS_EINTERNAL with the carrier's words; `what`: could not be done. */
+int32_t ts_ranks_failed(const ts_ranks *ranks, int code, const char *what, ts_err err);
 
 /* The sum of the trainers' values by the tree, in place and on every trainer; `scratch` has n floats, too. Halves are added
  * by one rank each and then handed round, so a rank sends less than 2 n floats. Trainers call, and nobody else. */

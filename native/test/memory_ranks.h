@@ -17,10 +17,17 @@ typedef struct memory_box {
   uint64_t count;
 } memory_box;
 
+/* A message from one rank to another that was posted and not yet taken. */
+typedef struct memory_letter {
+  struct memory_letter *next;
+  uint64_t bytes;
+  char content[];
+} memory_letter;
+
 typedef struct memory_job memory_job;
 typedef struct memory_rank {
   memory_job *job;
-  uint32_t number;
+  uint32_t number, served;
 } memory_rank;
 
 struct memory_job {
@@ -30,6 +37,10 @@ struct memory_job {
   bool aborted;
   int wrong; /* messages whose length was not what the other expected */
   memory_box boxes[MOST_RANKS][MOST_RANKS]; /* from, to */
+  memory_letter *letters[MOST_RANKS][MOST_RANKS]; /* from, to: in their order */
+  /* NULL, or called by who posts or takes, with no lock held: a test that wants a rank to be slow holds it here. */
+  void (*before)(void *context, uint32_t rank, bool posts);
+  void *before_context;
   memory_rank ranks[MOST_RANKS];
 };
 
@@ -90,6 +101,64 @@ static inline int memory_swap(void *context, uint32_t partner, const void *send,
   return memory_pass(context, 1u << partner, send, sent, receive, received);
 }
 
+static inline int memory_post(void *context, uint32_t to, const void *send, uint64_t bytes) {
+  memory_rank *r = context;
+  memory_job *j = r->job;
+  if (j->before != NULL) j->before(j->before_context, r->number, true);
+  memory_letter *letter = malloc(sizeof *letter + bytes);
+  if (letter == NULL) return 1;
+  *letter = (memory_letter){.bytes = bytes};
+  memcpy(letter->content, send, bytes);
+  pthread_mutex_lock(&j->lock);
+  memory_letter **at = &j->letters[r->number][to];
+  while (*at != NULL) at = &(*at)->next;
+  *at = letter;
+  pthread_cond_broadcast(&j->changed);
+  const int code = j->aborted ? 1 : 0;
+  pthread_mutex_unlock(&j->lock);
+  return code;
+}
+
+static inline int memory_settle(void *context, uint32_t to) { /* what is posted was copied */
+  (void)context;
+  (void)to;
+  return 0;
+}
+
+static inline int memory_take(void *context, uint32_t from, void *receive, uint64_t bytes) {
+  memory_rank *r = context;
+  memory_job *j = r->job;
+  if (j->before != NULL) j->before(j->before_context, r->number, false);
+  pthread_mutex_lock(&j->lock);
+  memory_letter **at = &j->letters[from][r->number];
+  while (*at == NULL && !j->aborted) pthread_cond_wait(&j->changed, &j->lock);
+  memory_letter *letter = j->aborted ? NULL : *at;
+  if (letter != NULL) *at = letter->next;
+  if (letter != NULL) j->wrong += letter->bytes != bytes;
+  pthread_mutex_unlock(&j->lock);
+  if (letter != NULL) memcpy(receive, letter->content, letter->bytes < bytes ? letter->bytes : bytes);
+  free(letter);
+  return letter == NULL;
+}
+
+static inline int memory_next(void *context, uint32_t ranks, uint32_t *from) {
+  memory_rank *r = context;
+  memory_job *j = r->job;
+  bool found = false;
+  pthread_mutex_lock(&j->lock);
+  while (!found && !j->aborted) {
+    for (uint32_t i = 1; i <= ranks && !found; i++) {
+      *from = (r->served + i) % ranks;
+      found = j->letters[*from][r->number] != NULL;
+    }
+    if (!found) pthread_cond_wait(&j->changed, &j->lock);
+  }
+  if (found) r->served = *from;
+  const int code = j->aborted ? 1 : 0;
+  pthread_mutex_unlock(&j->lock);
+  return code;
+}
+
 static inline void memory_text(void *context, int code, char *out, uint32_t cap) {
   (void)context;
   snprintf(out, cap, "a rank is gone (%d)", code);
@@ -109,10 +178,17 @@ static inline void memory_start(memory_job *job, uint32_t size) {
   pthread_mutex_init(&job->lock, NULL);
   pthread_cond_init(&job->changed, NULL);
   job->size = size;
-  for (uint32_t i = 0; i < size; i++) job->ranks[i] = (memory_rank){job, i};
+  for (uint32_t i = 0; i < size; i++) job->ranks[i] = (memory_rank){.job = job, .number = i};
 }
 
 static inline void memory_end(memory_job *job) {
+  for (uint32_t from = 0; from < job->size; from++)
+    for (uint32_t to = 0; to < job->size; to++)
+      for (memory_letter *letter = job->letters[from][to], *next; letter != NULL; letter = next) {
+        next = letter->next;
+        free(letter);
+        job->wrong += !job->aborted; /* nobody took it */
+      }
   pthread_mutex_destroy(&job->lock);
   pthread_cond_destroy(&job->changed);
 }
@@ -127,6 +203,10 @@ static inline ts_ranks_ops memory_ops(memory_job *job, uint32_t rank) {
                         .alltoall = memory_alltoall,
                         .alltoallv = memory_alltoallv,
                         .swap = memory_swap,
+                        .post = memory_post,
+                        .settle = memory_settle,
+                        .take = memory_take,
+                        .next = memory_next,
                         .error_text = memory_text,
                         .abort = memory_abort};
 }

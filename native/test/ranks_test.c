@@ -1,5 +1,6 @@
 /* Sums over samples and ranks against the tree written out, and where keys go. */
 #include "ranks/exchange.h"
+#include "ranks/tickets.h"
 #include "test/check.h"
 #include "test/memory_ranks.h"
 
@@ -240,6 +241,41 @@ static void owners_have_equal_shares(void) {
   memory_end(&job);
 }
 
+/* ---- steps that run beside each other ---- */
+
+/* Every step is handed out once, in order, and finished in any; none is further ahead of one under way than it may be, and what is
+ * missing is counted. */
+static void steps_are_handed_out_within_the_bound(void) {
+  for (uint32_t round = 0; round < 200; round++) {
+    static ts_tickets t;
+    const uint64_t first = any(5), steps = any(60), bound = any(9);
+    bool done[70] = {false};
+    uint64_t under_way[70], count = 0, handed = first;
+    ts_tickets_begin(&t, first, first + steps, (uint32_t)bound);
+    while (true) {
+      uint64_t step, low = first;
+      while (low < handed && done[low]) low++;
+      const bool may = handed < first + steps && handed - low <= bound;
+      if (any(2) == 0 || count == 0) {
+        CHECK(ts_tickets_take(&t, &step) == may);
+        if (may) CHECK(step == handed);
+        if (may) under_way[count++] = handed++;
+      } else {
+        const uint64_t at = any(count);
+        step = under_way[at];
+        under_way[at] = under_way[--count];
+        uint32_t missing = 0;
+        for (uint64_t s = first; s < step; s++) missing += !done[s];
+        CHECK(missing <= bound && ts_tickets_missing(&t, step) == missing);
+        CHECK(ts_tickets_finish(&t, step) && !ts_tickets_finish(&t, step));
+        done[step] = true;
+      }
+      if (count == 0 && handed == first + steps) break;
+    }
+    CHECK(!ts_tickets_finish(&t, first + steps + bound + 1));
+  }
+}
+
 /* One rank alone needs no MPI; a file that is no shim is refused. */
 static void opening(void) {
   ts_config *config;
@@ -265,6 +301,7 @@ int main(void) {
   sums_over_ranks();
   late_ranks_are_waited_for();
   owners_have_equal_shares();
+  steps_are_handed_out_within_the_bound();
   opening();
   return test_result();
 }

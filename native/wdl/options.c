@@ -1,4 +1,5 @@
 /* options.c - reads a trainer's options. */
+#include "ranks/tickets.h"
 #include "wdl/options.h"
 
 #include <stdio.h>
@@ -184,6 +185,9 @@ int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *o, 
       return ts_fail(err, TS_EINVAL, "Cannot open trainer: async_embedding sends all rows ahead; leave ranks_ahead \"%s\" out",
                      ts_ahead_names[o->ranks_ahead]);
     if (o->async_embedding) o->ranks_ahead = TS_AHEAD_STALE;
+    o->ranks_async = ts_config_has(config, "ranks_staleness");
+    o->ranks_staleness = (uint32_t)ts_config_u64(&r, "ranks_staleness", 0, 0, TS_MOST_STALENESS);
+    if (o->ranks_async) o->apart = TS_SHARDS; /* who trains has whole batches */
   }
   int32_t status = r.status;
   if (status == TS_OK && tables != NULL) status = ts_tables_read(&o->tables, tables, err);

@@ -57,6 +57,8 @@ typedef struct ts_trainer_options {
   uint32_t apart; /* over ranks: micro-shards of this rank, at least 1; otherwise 0 */
   bool ranks_separate, ranks_duplicates, ranks_bf16;
   ts_ahead ranks_ahead; /* TS_AHEAD_STALE: with async_embedding */
+  bool ranks_async;         /* ranks train asynchronously, */
+  uint32_t ranks_staleness; /* and a step may miss the updates of so many before it */
   bool graph_fusion_asked; /* otherwise it is as this oneDNN allows */
   double dropout;
   ts_executor_kind executor;

@@ -2,7 +2,7 @@
 #include "base/control.h"
 #include "store/batches.h"
 #include "store/store.h"
-#include "wdl/trainer.h"
+#include "wdl/rank_async.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,12 +46,23 @@ static int32_t check_table(const ts_trainer_options *o, uint32_t table, ts_err e
   return TS_OK;
 }
 
-static int32_t check(const ts_trainer_options *o, ts_err err) {
+static int32_t check_async(const ts_trainer_options *o, const ts_ranks *ranks, ts_err err) {
+  if (!o->ranks_async) return TS_OK;
+  if (ts_ranks_trains(ranks) && ts_ranks_owns(ranks))
+    return refuse("ranks_staleness is for ranks with servers: where every rank trains and holds rows, one that computes answers nobody; "
+                  "start the ranks with servers, or leave ranks_staleness out", err);
+  if (o->ranks_ahead != TS_AHEAD_NONE)
+    return refuse("with ranks_staleness nobody knows which batch a rank gets next, so nothing of it can be sent ahead; leave ranks_ahead "
+                  "and async_embedding out", err);
+  return TS_OK;
+}
+
+static int32_t check(const ts_trainer_options *o, const ts_ranks *ranks, ts_err err) {
   if (TS_MICRO_SHARDS % o->micro_batch != 0)
     return ts_fail(err, TS_EINVAL, "Cannot open trainer over ranks: a batch has %u micro-shards, which micro_batch %u does not cut into "
                                    "equal parts: choose 1, 2, 4 or 8", TS_MICRO_SHARDS, o->micro_batch);
   if (!o->deterministic) return refuse("results are the same on any number of ranks; leave deterministic out", err);
-  int32_t status = TS_OK;
+  int32_t status = check_async(o, ranks, err);
   for (uint32_t t = 0; t < o->tables.count && status == TS_OK; t++) status = check_table(o, t, err);
   return status;
 }
@@ -74,8 +85,8 @@ static uint64_t word_of(const ts_trainer *t) {
     const char *option = o->of_table[i / TS_TABLE_OPTIONS][i % TS_TABLE_OPTIONS];
     ts_text_add(&text, "%s\n", option == NULL ? "" : option);
   }
-  ts_text_add(&text, "%d %d %d %d %u %u %llu %s\n", o->ranks_separate, o->ranks_duplicates, o->ranks_bf16, o->ranks_ahead, t->over->ranks->trainers,
-              t->over->ranks->owners, (unsigned long long)t->store->seed, version);
+  ts_text_add(&text, "%d %d %d %d %d %u %u %u %llu %s\n", o->ranks_separate, o->ranks_duplicates, o->ranks_bf16, o->ranks_ahead,
+              o->ranks_async, o->ranks_staleness, t->over->ranks->trainers, t->over->ranks->owners, (unsigned long long)t->store->seed, version);
   const uint64_t word = text.bytes == NULL ? 0 : ts_hash_bytes(text.bytes, text.length, 0);
   free(text.bytes);
   return word;
@@ -87,11 +98,12 @@ static int32_t open_messages(ts_trainer *t, ts_err err) {
   const ts_tables *tables = &t->options.tables;
   uint32_t dims[TS_CATEGORIES], items[TS_CATEGORIES], own[TS_CATEGORIES];
   bool counted = false;
-  over->most = (t->options.batch + ranks->trainers - 1) / ranks->trainers;
+  const uint32_t most = (t->options.batch + ranks->trainers - 1) / ranks->trainers;
+  over->most = t->options.ranks_async ? t->options.batch : most;
   for (uint32_t i = 0; i < tables->count; i++) {
     dims[i] = tables->plans[i].dim;
     items[i] = tables->plans[i].count * t->options.batch;
-    own[i] = tables->plans[i].count * over->most;
+    own[i] = tables->plans[i].count * most;
     counted = counted || is_counted(&t->options, i);
   }
   const ts_exchange_options options = {.tables = tables->count,
@@ -107,6 +119,7 @@ static int32_t open_messages(ts_trainer *t, ts_err err) {
   int32_t status = ahead ? ts_courier_open(&over->courier, err) : TS_OK;
   for (uint32_t i = 0; i < (ahead ? 2 : 1) && status == TS_OK; i++)
     status = ts_exchange_open(&over->exchange[i], over->ranks, &options, err);
+  if (status == TS_OK && t->options.ranks_async) status = ts_async_open(t, &options, err);
   if (status != TS_OK) return status;
   const size_t report = sizeof(uint32_t) + over->most * sizeof(float);
   uint64_t floats = ts_mlp_gradient_floats(&t->model.top);
@@ -120,18 +133,26 @@ static int32_t open_messages(ts_trainer *t, ts_err err) {
 }
 
 int32_t ts_rank_open(ts_trainer *t, ts_err err) {
-  int32_t status = check(&t->options, err);
+  int32_t status = check(&t->options, t->over->ranks, err);
   return status == TS_OK ? open_messages(t, err) : status;
 }
 
 void ts_rank_close(ts_trainer *t) {
   if (t->over == NULL) return;
   ts_courier_close(t->over->courier);
+  ts_async_close(t);
   for (uint32_t i = 0; i < 2; i++) ts_exchange_close(&t->over->exchange[i]);
   free(t->over->told);
   free(t->over->heard);
   free(t->over->scratch);
   free(t->over);
+}
+
+int32_t ts_rank_plan(ts_trainer *t, ts_err err) {
+  if (t->over->async != NULL && ts_ranks_trains(t->over->ranks)) ts_async_use(t, 0);
+  const int32_t status = ts_rank_plan_step(t, err);
+  ts_async_leave(t);
+  return status;
 }
 
 int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, char *err_text,

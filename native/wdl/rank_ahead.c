@@ -34,7 +34,7 @@ void ts_rank_ahead_serve(void *context, uint32_t table) {
   const ts_ahead way = t->options.ranks_ahead;
   ts_exchange *next = next_exchange(t);
   t->over->ahead_status[table] = TS_OK;
-  if (t->next == NULL || ts_rank_silent(t) || !ts_ranks_owns(t->over->ranks)) return;
+  if (t->next == NULL || ts_rank_silent(t) || !ts_ranks_owns(t->over->group)) return;
   ts_exchange_collect(next, table);
   if (way == TS_AHEAD_KEYS) return;
   if (way == TS_AHEAD_ROWS) ts_exchange_split(next, table, ts_rank_exchange(t));

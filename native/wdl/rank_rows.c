@@ -21,7 +21,7 @@ typedef struct stretch {
 /* Goes through them; starts with *at zeroed and `rows` 0. */
 static bool next_stretch(const ts_trainer *t, uint32_t table, uint32_t *step, stretch *s) {
   const ts_table_plan *plan = &t->options.tables.plans[table];
-  const ts_ranks *ranks = t->over->ranks;
+  const ts_ranks *ranks = t->over->group;
   s->item += s->rows;
   const uint32_t shard = *step / plan->count, column = (*step)++ % plan->count;
   if (shard >= ts_ranks_shards(ranks)) return false;
@@ -31,7 +31,7 @@ static bool next_stretch(const ts_trainer *t, uint32_t table, uint32_t *step, st
 }
 
 ts_mlp_rows ts_rank_samples(const ts_trainer *t) {
-  const ts_ranks *ranks = t->over->ranks;
+  const ts_ranks *ranks = t->over->group;
   const uint32_t shards = ts_ranks_shards(ranks), first = ts_ranks_first_shard(ranks);
   if (shards == 0) return (ts_mlp_rows){0};
   const ts_mlp_rows begin = ts_mlp_cut(&t->model.top, first, 0, t->rows);
@@ -41,8 +41,8 @@ ts_mlp_rows ts_rank_samples(const ts_trainer *t) {
 
 static void ask_bags(const ts_trainer *t, ts_exchange *x, uint32_t table, const int64_t *keys) {
   const ts_table_plan *plan = &t->options.tables.plans[table];
-  const uint32_t first = ts_ranks_first_shard(t->over->ranks);
-  for (uint32_t shard = 0; shard < ts_ranks_shards(t->over->ranks); shard++) {
+  const uint32_t first = ts_ranks_first_shard(t->over->group);
+  for (uint32_t shard = 0; shard < ts_ranks_shards(t->over->group); shard++) {
     const ts_mlp_rows at = ts_mlp_cut(&t->model.top, first + shard, 0, t->rows);
     for (uint32_t r = at.first; r < at.first + at.rows; r++)
       for (uint32_t c = 0; c < plan->count; c++) {
@@ -107,7 +107,7 @@ int32_t ts_rank_look_up(ts_trainer *t, ts_exchange *x, uint32_t table, uint32_t 
 int32_t ts_rank_serve(ts_trainer *t, uint32_t table, ts_err err) {
   ts_over_ranks *over = t->over;
   ts_exchange *x = ts_rank_exchange(t);
-  if (!ts_ranks_owns(over->ranks)) return TS_OK;
+  if (!ts_ranks_owns(over->group)) return TS_OK;
   if (t->ahead != t->step) {
     ts_exchange_collect(x, table);
     return ts_rank_look_up(t, x, table, 0, err);
@@ -126,7 +126,7 @@ int32_t ts_rank_find(ts_trainer *t, uint32_t table, ts_err err) {
   const uint32_t *times;
   uint32_t count;
   uint64_t stride;
-  if (!ts_ranks_owns(t->over->ranks)) return TS_OK;
+  if (!ts_ranks_owns(t->over->group)) return TS_OK;
   ts_exchange_collect(x, table);
   float *rows = ts_exchange_rows_of(x, table, 0, &keys, &times, &count, &stride);
   const int32_t status = find_rows(t, table, &x->owned.folds[table], rows, stride, err);
@@ -190,7 +190,7 @@ static void spread_columns(ts_trainer *t, uint32_t table, uint32_t which, uint64
 }
 
 void ts_rank_spread(ts_trainer *t, uint32_t table, uint32_t which, const int64_t *keys, uint64_t *absent) {
-  if (!ts_ranks_trains(t->over->ranks)) return;
+  if (!ts_ranks_trains(t->over->group)) return;
   if (ts_table_is_bag(&t->options.tables.plans[table])) spread_bags(t, table, which, keys, absent);
   else spread_columns(t, table, which, absent);
 }
@@ -228,14 +228,14 @@ static void push_columns(ts_trainer *t, uint32_t table, uint32_t which) {
 }
 
 void ts_rank_push(ts_trainer *t, uint32_t table, uint32_t which) {
-  if (!ts_ranks_trains(t->over->ranks)) return;
+  if (!ts_ranks_trains(t->over->group)) return;
   (ts_table_is_bag(&t->options.tables.plans[table]) ? push_bags : push_columns)(t, table, which);
   ts_exchange_push(ts_rank_exchange(t), table);
 }
 
 int32_t ts_rank_update(ts_trainer *t, uint32_t table, ts_err err) {
   ts_exchange *x = ts_rank_exchange(t);
-  if (!ts_ranks_owns(t->over->ranks)) return TS_OK;
+  if (!ts_ranks_owns(t->over->group)) return TS_OK;
   const ts_fold *f = &x->owned.folds[table];
   if (f->count == 0) return ts_table_skip_update(t->store, t->tables[table], err);
   const float *sums = ts_exchange_sums(x, table);

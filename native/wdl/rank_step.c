@@ -42,6 +42,7 @@ static void send_keys(void *context, uint32_t part) {
   ts_trainer *t = context;
   if (was_asked(t)) return;
   ts_exchange_pack(ts_rank_exchange(t), part);
+  if (t->over->lane != NULL) ts_async_tell(t, TS_ASYNC_KEYS);
   if (!ts_rank_silent(t)) ts_rank_said(t, ts_exchange_keys(ts_rank_exchange(t), ts_rank_message_err(t)));
 }
 
@@ -54,6 +55,7 @@ static void send_rows(void *context, uint32_t part) {
   ts_trainer *t = context;
   const ts_ahead way = was_asked(t) ? t->options.ranks_ahead : TS_AHEAD_NONE;
   (void)part;
+  if (t->over->lane != NULL) ts_async_hear(t);
   if (!ts_rank_silent(t) && way != TS_AHEAD_STALE)
     ts_rank_said(t, ts_exchange_send_rows(ts_rank_exchange(t), way == TS_AHEAD_ROWS, ts_rank_message_err(t)));
   uint64_t parts[2];
@@ -75,6 +77,7 @@ static void push(void *context, uint32_t table) {
 static void send_gradients(void *context, uint32_t part) {
   ts_trainer *t = context;
   (void)part;
+  if (t->over->lane != NULL) ts_async_tell(t, TS_ASYNC_GRADIENTS);
   if (!ts_rank_silent(t)) ts_rank_said(t, ts_exchange_send_gradients(ts_rank_exchange(t), ts_rank_message_err(t)));
 }
 
@@ -86,7 +89,7 @@ static void update(void *context, uint32_t table) {
 /* ---- layers ---- */
 
 static int32_t forward(ts_trainer *t, ts_batch *batch, uint32_t shard, bool training) {
-  const uint32_t piece = ts_ranks_first_shard(t->over->ranks) + shard;
+  const uint32_t piece = ts_ranks_first_shard(t->over->group) + shard;
   const ts_mlp_rows at = ts_mlp_cut(&t->model.top, piece, 0, t->rows);
   if (!training && at.rows == 0) return TS_OK;
   return ts_model_forward(&t->model, 0, at, training, batch);
@@ -96,7 +99,7 @@ static void run_shard(void *context, uint32_t shard) {
   ts_trainer *t = context;
   ts_model *m = &t->model;
   if (stopped(t)) return;
-  const ts_mlp_rows at = ts_mlp_cut(&m->top, ts_ranks_first_shard(t->over->ranks) + shard, 0, t->rows);
+  const ts_mlp_rows at = ts_mlp_cut(&m->top, ts_ranks_first_shard(t->over->group) + shard, 0, t->rows);
   int32_t status = forward(t, t->batch, shard, true);
   for (uint32_t r = at.first; r < at.first + at.rows; r++)
     m->loss_gradient[r] = (float)((ts_sigmoid(m->logit[r]) - (t->batch->labels[r] > 0)) / t->options.batch);
@@ -119,14 +122,14 @@ static void gather(ts_trainer *t) {
   report *told = o->told;
   told->failed = stopped(t);
   memcpy(told->outputs, t->model.logit + mine.first, mine.rows * sizeof(float));
-  if (!ts_rank_silent(t)) ts_rank_said(t, ts_ranks_gather(o->ranks, told, report_bytes(t), o->heard, ts_rank_message_err(t)));
+  if (!ts_rank_silent(t)) ts_rank_said(t, ts_ranks_gather(o->group, told, report_bytes(t), o->heard, ts_rank_message_err(t)));
   if (ts_rank_silent(t)) return;
-  for (uint32_t r = 0; r < o->ranks->ops.size; r++) {
+  for (uint32_t r = 0; r < o->group->ops.size; r++) {
     const report *heard = (const void *)((const char *)o->heard + r * report_bytes(t));
     if (heard->failed) stop(t);
-    if (r >= o->ranks->trainers) continue;
-    const uint32_t first = (uint32_t)((uint64_t)t->rows * r / o->ranks->trainers);
-    const uint32_t end = (uint32_t)((uint64_t)t->rows * (r + 1) / o->ranks->trainers);
+    if (r >= o->group->trainers) continue;
+    const uint32_t first = (uint32_t)((uint64_t)t->rows * r / o->group->trainers);
+    const uint32_t end = (uint32_t)((uint64_t)t->rows * (r + 1) / o->group->trainers);
     memcpy(t->model.logit + first, heard->outputs, (end - first) * sizeof(float));
   }
 }
@@ -145,7 +148,7 @@ static void gather_outputs(void *context, uint32_t part) {
 
 /* Micro-batches of this rank, each of as many of its micro-shards; 1 where it does not train. */
 static uint32_t pieces_of(const ts_trainer *t) {
-  return TS_MAX(1u, TS_MIN(t->options.micro_batch, ts_ranks_shards(t->over->ranks)));
+  return TS_MAX(1u, TS_MIN(t->options.micro_batch, ts_ranks_shards(t->over->group)));
 }
 
 static ts_mlp *mlp_of(ts_model *m, uint32_t *part) {
@@ -158,32 +161,32 @@ static ts_mlp *mlp_of(ts_model *m, uint32_t *part) {
 /* Of one micro-batch: parts of the dense weights, one behind the other. */
 static void gradient(void *context, uint32_t part) {
   ts_trainer *t = context;
-  const uint32_t parts = ts_model_parts(&t->model), each = ts_ranks_shards(t->over->ranks) / pieces_of(t), from = part / parts * each;
+  const uint32_t parts = ts_model_parts(&t->model), each = ts_ranks_shards(t->over->group) / pieces_of(t), from = part / parts * each;
   part %= parts;
   const ts_mlp *mlp = mlp_of(&t->model, &part);
-  if (!stopped(t) && ts_mlp_gradient_apart(mlp, part, ts_ranks_first_shard(t->over->ranks), from, from + each) != TS_OK) fail_dense(t);
+  if (!stopped(t) && ts_mlp_gradient_apart(mlp, part, ts_ranks_first_shard(t->over->group), from, from + each) != TS_OK) fail_dense(t);
 }
 
 static int32_t sum(ts_trainer *t, const ts_mlp *mlp) {
-  return ts_ranks_sum(t->over->ranks, mlp->gradients, ts_mlp_gradient_floats(mlp), t->over->scratch, ts_rank_message_err(t));
+  return ts_ranks_sum(t->over->group, mlp->gradients, ts_mlp_gradient_floats(mlp), t->over->scratch, ts_rank_message_err(t));
 }
 
 static void sum_gradients(void *context, uint32_t part) {
   ts_trainer *t = context;
   (void)part;
-  if (ts_rank_silent(t) || !ts_ranks_trains(t->over->ranks)) return;
+  if (ts_rank_silent(t) || !ts_ranks_trains(t->over->group)) return;
   ts_rank_said(t, sum(t, &t->model.top));
   if (!ts_rank_silent(t) && ts_model_has_bottom(&t->model)) ts_rank_said(t, sum(t, &t->model.bottom));
 }
 
-static void apply(void *context, uint32_t part) {
+void ts_rank_apply(void *context, uint32_t part) {
   ts_trainer *t = context;
   const ts_mlp *mlp = mlp_of(&t->model, &part);
   if (!stopped(t)) ts_mlp_apply(mlp, part);
 }
 
 /* Forward left the buckets of this rank's samples. */
-static void update_wide(void *context, uint32_t part) {
+void ts_rank_update_wide(void *context, uint32_t part) {
   ts_trainer *t = context;
   ts_wide *wide = &t->model.wide;
   if (stopped(t)) return;
@@ -227,7 +230,7 @@ static uint32_t add_after(ts_graph *g, uint32_t before, uint32_t phase) {
  * micro-batch are computed beside the micro-shards of the next one; those of the last come after the outputs, behind *gradients. */
 static uint32_t add_shards(ts_trainer *t, uint32_t parts, uint32_t *phase, uint32_t before, uint32_t *gradients) {
   ts_graph *g = &t->graph;
-  const uint32_t pieces = pieces_of(t), each = ts_ranks_shards(t->over->ranks) / pieces;
+  const uint32_t pieces = pieces_of(t), each = ts_ranks_shards(t->over->group) / pieces;
   uint32_t done = before;
   *gradients = before;
   for (uint32_t piece = 0; piece < pieces; piece++, *phase += piece < pieces) {
@@ -245,7 +248,7 @@ static uint32_t add_shards(ts_trainer *t, uint32_t parts, uint32_t *phase, uint3
  * keys go while micro-shards compute, those of gradients and of its rows while dense gradients do. */
 int32_t ts_rank_plan_step(ts_trainer *t, ts_err err) {
   ts_graph *g = &t->graph;
-  ts_ranks *ranks = t->over->ranks;
+  ts_ranks *ranks = t->over->group;
   const bool trains = ts_ranks_trains(ranks), ahead = t->options.ranks_ahead != TS_AHEAD_NONE;
   const uint32_t tables = t->options.tables.count, parts = trains ? ts_model_parts(&t->model) : 0;
   const uint32_t wide = trains && ts_model_has_wide(&t->model) ? TS_WIDE_PARTS : 0;
@@ -278,8 +281,10 @@ int32_t ts_rank_plan_step(ts_trainer *t, ts_err err) {
   ts_graph_edge(g, gradients, summed);
   ts_graph_edge(g, sent, summed);
   add_all(g, update, tables, phase + 7, TS_PHASE_UPDATE, sent);
-  add_all(g, apply, parts, phase + 8, TS_PHASE_DENSE, summed);
-  add_all(g, update_wide, wide, phase + 8, TS_PHASE_DENSE, summed);
+  if (t->over->async == NULL) { /* otherwise a server steps them */
+    add_all(g, ts_rank_apply, parts, phase + 8, TS_PHASE_DENSE, summed);
+    add_all(g, ts_rank_update_wide, wide, phase + 8, TS_PHASE_DENSE, summed);
+  }
   return ts_graph_finish(g, err);
 }
 
@@ -326,7 +331,7 @@ int32_t ts_rank_score(ts_trainer *t, ts_batch *batch, int32_t status, uint64_t *
   ts_pool_run(t->pool, tables, find_scored, &s);
   send_rows(t, 0);
   ts_pool_run(t->pool, tables, spread_scored, &s);
-  ts_pool_run(t->pool, ts_ranks_shards(t->over->ranks), score_shard, &s);
+  ts_pool_run(t->pool, ts_ranks_shards(t->over->group), score_shard, &s);
   gather(t);
   for (uint32_t i = 0; i < tables; i++) {
     *pairs += ts_rank_exchange(t)->asked.folds[i].items;

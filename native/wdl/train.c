@@ -49,14 +49,14 @@ static int32_t take_memory(ts_trainer *t, ts_err err) {
   return status;
 }
 
-static int32_t failure(ts_trainer *t, ts_err err) {
+int32_t ts_trainer_failure(ts_trainer *t, ts_err err) {
   for (uint32_t i = 0; i < t->options.tables.count; i++)
     if (t->part_status[i] != TS_OK) return ts_fail(err, t->part_status[i], "%s", t->part_message[i]);
   return atomic_load(&t->dense_failed) ? ts_fail(err, TS_EINTERNAL, "Cannot train: oneDNN refused a matrix product")
                                        : TS_OK;
 }
 
-static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err err) {
+int32_t ts_trainer_run_tasks(ts_trainer *t, uint64_t *phase_ns, ts_err err) {
   const uint64_t start = ts_now_ns();
   t->rows = t->options.batch;
   int32_t status = take_batches(t, err);
@@ -64,23 +64,23 @@ static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err 
   if (status != TS_OK) return status;
   phase_ns[TS_PHASE_INPUT] += ts_now_ns() - start;
   status = take_memory(t, err);
-  if (status == TS_OK) {
-    uint64_t kind_ns[KINDS] = {0};
-    const uint64_t evicted = miss_time_so_far(t);
-    memset(t->part_status, 0, sizeof t->part_status);
-    atomic_store(&t->failed, false);
-    atomic_store(&t->dense_failed, false);
-    atomic_store(&t->ahead_failed, false);
-    ts_model_begin(&t->model, t->step, ts_trainer_input(t, t->step));
-    ts_executor_run(t->executor, t, kind_ns, KINDS);
-    add_phases(t, kind_ns, miss_time_so_far(t) - evicted, phase_ns);
-    status = ts_rank_agree(t, failure(t, err), err);
-  }
-  if (status != TS_OK) {
-    ts_trainer_give_step(t);
-    return status;
-  }
-  for (uint32_t r = 0; r < t->options.batch; r++) *loss += t->model.losses[r];
+  if (status != TS_OK) return status;
+  uint64_t kind_ns[KINDS] = {0};
+  const uint64_t evicted = miss_time_so_far(t);
+  memset(t->part_status, 0, sizeof t->part_status);
+  atomic_store(&t->failed, false);
+  atomic_store(&t->dense_failed, false);
+  atomic_store(&t->ahead_failed, false);
+  ts_model_begin(&t->model, t->step, ts_trainer_input(t, t->step));
+  ts_executor_run(t->executor, t, kind_ns, KINDS);
+  add_phases(t, kind_ns, miss_time_so_far(t) - evicted, phase_ns);
+  return TS_OK;
+}
+
+int32_t ts_trainer_end_step(ts_trainer *t, double *loss, ts_err err) {
+  double sum = 0;
+  for (uint32_t r = 0; r < t->options.batch; r++) sum += t->model.losses[r];
+  *loss += sum;
   const int32_t finite = ts_trainer_check_outputs(t, "train on", err);
   ts_trainer_give_step(t);
   ts_trainer_give_input(t, ts_trainer_input(t, t->step));
@@ -91,11 +91,69 @@ static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err 
   return finite; /* that step is done like any other */
 }
 
+static int32_t run_step(ts_trainer *t, uint64_t *phase_ns, double *loss, ts_err err) {
+  int32_t status = ts_trainer_run_tasks(t, phase_ns, err);
+  if (status == TS_OK) status = ts_rank_agree(t, ts_trainer_failure(t, err), err);
+  if (status == TS_OK) return ts_trainer_end_step(t, loss, err);
+  ts_trainer_give_step(t);
+  return status;
+}
+
 /* What the steps so far left in figures is forgotten: they were there to warm up. */
 static int32_t begin_counting(ts_trainer *t, uint64_t *phases, double *sum, ts_err err) {
   memset(phases, 0, TS_PHASES * sizeof *phases);
   *sum = 0;
   return ts_store_reset_statistics(t->store, err.text, err.cap);
+}
+
+/* A call of ts_trainer_train. */
+typedef struct call {
+  uint64_t warmup, all, done; /* steps: not counted, all, done */
+  uint64_t *step_ns, *control;
+  uint64_t phases[TS_PHASES];
+  double sum; /* of losses */
+} call;
+
+static int32_t check_cancelled(ts_trainer *t, const call *c, ts_err err) {
+  char text[128];
+  if (!ts_rank_cancelled(t, c->control, "Training", (ts_err){text, sizeof text})) return TS_OK;
+  return ts_fail(err, TS_ECANCELLED, "%s after %llu of %llu steps", text, (unsigned long long)c->done, (unsigned long long)c->all);
+}
+
+static int32_t train_in_step(ts_trainer *t, call *c, ts_err err) {
+  t->ended = t->step + c->all;
+  ts_stage_begin(t->stage, t->step, t->ended);
+  int32_t status = TS_OK;
+  while (c->done < c->all && status == TS_OK) {
+    status = check_cancelled(t, c, err);
+    const uint64_t start = ts_now_ns();
+    if (status == TS_OK) status = run_step(t, c->phases, &c->sum, err);
+    if (status != TS_OK) break;
+    const uint64_t ns = ts_now_ns() - start;
+    ts_stage_tell(t->stage, t->step - 1, ns);
+    if (c->step_ns != NULL && c->done >= c->warmup) c->step_ns[c->done - c->warmup] = ns;
+    ts_control_set(c->control, ++c->done);
+    if (c->done == c->warmup) status = begin_counting(t, c->phases, &c->sum, err);
+  }
+  /* What was prepared for steps that do not follow is forgotten: a call's first step reads its rows itself. */
+  t->batch = t->next = NULL;
+  t->ahead = TS_NO_STEP;
+  ts_stage_end(t->stage);
+  return status;
+}
+
+/* Steps that are not counted, then the others. */
+static int32_t train_apart(ts_trainer *t, call *c, ts_err err) {
+  const uint64_t parts[] = {c->warmup, c->all - c->warmup};
+  int32_t status = TS_OK;
+  for (uint32_t i = 0; i < 2 && status == TS_OK; i++) {
+    uint64_t done = 0;
+    if (parts[i] > 0) status = ts_async_train(t, c->done, parts[i], i == 0 ? NULL : c->step_ns, c->phases, &c->sum, &done, err);
+    c->done += done;
+    if (status == TS_OK && done < parts[i]) status = check_cancelled(t, c, err);
+    if (status == TS_OK && i == 0 && c->warmup > 0) status = begin_counting(t, c->phases, &c->sum, err);
+  }
+  return status;
 }
 
 int32_t ts_trainer_train(ts_trainer *t, uint64_t warmup, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns, double *loss,
@@ -105,37 +163,15 @@ int32_t ts_trainer_train(ts_trainer *t, uint64_t warmup, uint64_t steps, uint64_
   int32_t status = ts_owner_check(&t->owner, "trainer", err);
   if (status != TS_OK) return status;
   if (steps > INT64_MAX || warmup > INT64_MAX) return ts_fail(err, TS_EINVAL, "Cannot train so many steps");
-  uint64_t phases[TS_PHASES] = {0}, done = 0;
-  const uint64_t all = warmup + steps;
-  double sum = 0;
-  ts_control_start(control, all);
+  call c = {.warmup = warmup, .all = warmup + steps, .step_ns = step_ns, .control = control};
+  ts_control_start(control, c.all);
   ts_rank_control(t, control);
   const uint64_t faults = minor_faults();
-  t->ended = t->step + all;
-  ts_stage_begin(t->stage, t->step, t->ended);
-  while (done < all && status == TS_OK) {
-    char text[128];
-    if (ts_rank_cancelled(t, control, "Training", (ts_err){text, sizeof text})) {
-      status = ts_fail(err, TS_ECANCELLED, "%s after %llu of %llu steps", text, (unsigned long long)done, (unsigned long long)all);
-      break;
-    }
-    const uint64_t start = ts_now_ns();
-    status = run_step(t, phases, &sum, err);
-    if (status != TS_OK) break;
-    const uint64_t ns = ts_now_ns() - start;
-    ts_stage_tell(t->stage, t->step - 1, ns);
-    if (step_ns != NULL && done >= warmup) step_ns[done - warmup] = ns;
-    ts_control_set(control, ++done);
-    if (done == warmup) status = begin_counting(t, phases, &sum, err);
-  }
-  /* What was prepared for steps that do not follow is forgotten: a call's first step reads its rows itself. */
-  t->batch = t->next = NULL;
-  t->ahead = TS_NO_STEP;
-  ts_stage_end(t->stage);
+  status = (t->over != NULL && t->over->async != NULL ? train_apart : train_in_step)(t, &c, err);
   ts_rank_control(t, NULL);
   for (uint32_t i = 0; i < 2; i++) ts_trainer_give_input(t, i);
   t->minor_faults += minor_faults() - faults;
-  if (phase_ns != NULL) memcpy(phase_ns, phases, sizeof phases);
-  if (loss != NULL) *loss = done <= warmup ? 0 : sum / ((double)(done - warmup) * t->options.batch);
+  if (phase_ns != NULL) memcpy(phase_ns, c.phases, sizeof c.phases);
+  if (loss != NULL) *loss = c.done <= warmup ? 0 : c.sum / ((double)(c.done - warmup) * t->options.batch);
   return status;
 }

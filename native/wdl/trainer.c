@@ -104,7 +104,7 @@ static int32_t create_stage(ts_trainer *t, ts_err err) {
 static int32_t make_over(ts_trainer *t, ts_ranks *ranks, ts_err err) {
   t->over = calloc(1, sizeof *t->over);
   if (t->over == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open trainer: out of memory");
-  t->over->ranks = ranks;
+  t->over->ranks = t->over->group = ranks;
   t->options.apart = TS_MAX(ts_ranks_shards(ranks), 1u);
   return TS_OK;
 }
@@ -138,7 +138,7 @@ int32_t ts_trainer_make(ts_store *store, ts_ranks *ranks, const ts_config *confi
   if (status == TS_OK) status = ts_pool_create(o->executor == TS_EXECUTOR_INLINE ? 1 : o->threads, &t->pool, err);
   if (status == TS_OK) status = allocate(t, err);
   if (status == TS_OK && ranks != NULL) status = ts_rank_open(t, err);
-  if (status == TS_OK) status = ranks == NULL ? ts_trainer_plan_step(t, err) : ts_rank_plan_step(t, err);
+  if (status == TS_OK) status = ranks == NULL ? ts_trainer_plan_step(t, err) : ts_rank_plan(t, err);
   if (status == TS_OK) status = ts_executor_create(o->executor, t->pool, &t->graph, &t->executor, err);
   if (status == TS_OK) status = create_stage(t, err);
   /* Tables last: they stay in the store. */

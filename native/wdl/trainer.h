@@ -22,9 +22,14 @@
 #define TS_STALE_EVERY 64u
 #define TS_STALE_STEPS 8u
 
+typedef struct ts_async ts_async;
+
 /* A trainer that is one of several ranks (over_ranks.c). */
 typedef struct ts_over_ranks {
   ts_ranks *ranks;
+  ts_ranks *group;   /* those that share the batch under way: all, or a lane (ranks/lane.h) in asynchronous steps */
+  ts_exchange *lane; /* messages of the lane; NULL: not in an asynchronous step */
+  ts_async *async;   /* NULL: ranks train in step */
   ts_exchange exchange[2]; /* of a step, by its number; of the step after it where something is done ahead, otherwise one */
   ts_courier *courier;     /* NULL: nothing is done ahead */
   uint32_t most;        /* samples of a rank at most */
@@ -138,6 +143,7 @@ bool ts_rank_cancelled(const ts_trainer *trainer, const uint64_t *control, const
 int32_t ts_rank_digest(ts_trainer *trainer, uint64_t *digest, ts_err err);
 /* value[0..n-1] become their sums over the ranks; n up to 2. */
 int32_t ts_rank_sum_counts(ts_trainer *trainer, uint64_t *values, uint32_t n, ts_err err);
+int32_t ts_rank_plan(ts_trainer *trainer, ts_err err);
 int32_t ts_rank_plan_step(ts_trainer *trainer, ts_err err);
 /* Outputs of the first trainer->rows samples of a batch, on every rank; status: of reading it. Adds to pairs and absent those of
  * this rank's samples. */
@@ -158,6 +164,7 @@ int32_t ts_rank_update(ts_trainer *trainer, uint32_t table, ts_err err);
 
 /* The messages of the step under way. Once one failed there are no more. */
 static inline ts_exchange *ts_rank_exchange(ts_trainer *t) {
+  if (t->over->lane != NULL) return t->over->lane;
   return &t->over->exchange[t->options.ranks_ahead == TS_AHEAD_NONE ? 0 : t->step & 1];
 }
 static inline ts_err ts_rank_message_err(ts_trainer *t) { return (ts_err){t->over->message, sizeof t->over->message}; }
@@ -174,6 +181,29 @@ void ts_rank_ahead_keys(void *trainer, uint32_t part);
 void ts_rank_ahead_serve(void *trainer, uint32_t table);
 void ts_rank_ahead_send(void *trainer, uint32_t part);
 void ts_rank_ahead_wait(void *trainer, uint32_t part);
+
+/* Parts of the dense weights, and of the wide part, stepped by their gradients (rank_step.c). */
+void ts_rank_apply(void *trainer, uint32_t part);
+void ts_rank_update_wide(void *trainer, uint32_t part);
+
+/* Asynchronous steps (rank_async.c, rank_serve.c). Opens lanes and what they need, before the graph of a step is planned. */
+int32_t ts_async_open(ts_trainer *trainer, const ts_exchange_options *options, ts_err err);
+void ts_async_close(ts_trainer *trainer);
+/* A call of all ranks: steps of all trainers together. step_ns[i], which may be NULL: from one update to the next; phase_ns and
+ * loss get this rank's phases and the sum of all losses added, *done the steps that were done. `before` steps of the call were done
+ * before these. TS_OK also if the call was cancelled. Errors: those of a step, on all ranks. */
+int32_t ts_async_train(ts_trainer *trainer, uint64_t before, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns, double *loss,
+                       uint64_t *done, ts_err err);
+void ts_async_describe(const ts_trainer *trainer, ts_text *text);
+/* What a trainer tells the servers in its step, and what it hears before rows come. */
+enum { TS_ASYNC_NEXT, TS_ASYNC_KEYS, TS_ASYNC_GRADIENTS, TS_ASYNC_DENSE, TS_ASYNC_GONE };
+void ts_async_tell(ts_trainer *trainer, uint32_t what);
+void ts_async_hear(ts_trainer *trainer);
+
+/* A step's tasks, and what follows them where all went well (train.c). A failure of a task is ts_trainer_failure's. */
+int32_t ts_trainer_run_tasks(ts_trainer *trainer, uint64_t *phase_ns, ts_err err);
+int32_t ts_trainer_end_step(ts_trainer *trainer, double *loss, ts_err err);
+int32_t ts_trainer_failure(ts_trainer *trainer, ts_err err);
 
 /* The graph of a step (step.c). */
 int32_t ts_trainer_plan_step(ts_trainer *trainer, ts_err err);

@@ -60,6 +60,7 @@ static void add_ranks(ts_text *text, const ts_trainer *t) {
   ts_text_add(text, "ranks_ahead=%s\nranks_rows_ahead=%llu\nranks_rows_after=%llu\nranks_ahead_ns=%llu\nranks_waited_ns=%llu\n",
               ways[t->options.ranks_ahead], (unsigned long long)o->rows_ahead, (unsigned long long)o->rows_after,
               (unsigned long long)times.busy_ns, (unsigned long long)times.waited_ns);
+  if (o->async != NULL) ts_async_describe(t, text);
 }
 
 int32_t ts_trainer_describe(ts_trainer *t, char *out, uint64_t cap, uint64_t *needed) {

@@ -38,6 +38,9 @@ export interface RankResult {
   readonly auc: number;
   /** The step from which it trained. */
   readonly from: number;
+  /** Asynchronous: steps that each rank took, and that missed 0, 1, ... updates. */
+  readonly batches?: readonly number[];
+  readonly missed?: readonly number[];
 }
 
 /** Trains, with checkpoints if the task has some; the mean loss since the last of them, or in all. */
@@ -83,7 +86,12 @@ async function train(task: RankTask, ranks: Ranks): Promise<RankResult> {
   const { auc } = await trainer.evaluate(task.trainer.data, { maxRows: 1000 });
   const digest = await trainer.digest();
   const { size, library, sentBytes } = ranks.describe();
-  return { rank, size, library, sentBytes, digest, loss, auc, from };
+  const { ranks_batches: batches, ranks_missed: missed } = trainer.describe();
+  const numbers = (text: string) => text.split(",").map(Number);
+  const asynchronous = batches === undefined || missed === undefined
+    ? {}
+    : { batches: numbers(batches), missed: numbers(missed) };
+  return { rank, size, library, sentBytes, digest, loss, auc, from, ...asynchronous };
 }
 
 if (import.meta.main) {

@@ -176,6 +176,7 @@ Deno.test("every option reaches the library, and describe() says what was made o
         | "ranksKeys"
         | "ranksRows"
         | "ranksAhead"
+        | "ranksStaleness"
       >
     > = {
       model: "dlrm",

@@ -16,10 +16,18 @@
 #include <sched.h>
 #include <time.h>
 
+/* What was posted to one rank and is under way. */
+typedef struct posted {
+  MPI_Request *requests;
+  int count, room;
+} posted;
+
 static struct {
   ts_ranks_ops ops;
   MPI_Comm world;
   uint32_t yields;
+  posted *posted; /* by rank */
+  uint32_t served; /* the rank whose message was found last */
   int *counts[4]; /* of alltoallv: send counts and places, receive counts and places */
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
 } job;
@@ -30,18 +38,23 @@ static struct {
 #define SHORTEST 10000
 #define LONGEST 100000
 
+/* Between two looks, of which this is number `look`, counting from 0. */
+static void pass_time(int look) {
+  if (look < LOOKS) {
+    sched_yield();
+    return;
+  }
+  const long sleeps = look - LOOKS + 1, ns = sleeps < LONGEST / SHORTEST ? sleeps * SHORTEST : LONGEST;
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = ns}, NULL);
+}
+
 static int finish(MPI_Request *requests, int count) {
-  struct timespec pause = {.tv_nsec = SHORTEST};
   MPI_Status statuses[2];
-  for (int looks = 0;; looks++) {
+  for (int look = 0;; look++) {
     int done = 0;
     const int code = MPI_Testall(count, requests, &done, statuses);
     if (code != MPI_SUCCESS || done) return code;
-    if (looks < LOOKS) sched_yield();
-    else {
-      clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-      if (pause.tv_nsec < LONGEST) pause.tv_nsec += SHORTEST;
-    }
+    pass_time(look);
   }
 }
 
@@ -111,6 +124,69 @@ static int swap(void *context, uint32_t partner, const void *send, uint64_t send
                       job.world, MPI_STATUS_IGNORE);
 }
 
+/* ---- from one rank to another; swaps have tag 0 ---- */
+
+#define TAG 1
+
+static int post(void *context, uint32_t to, const void *send, uint64_t bytes) {
+  posted *p = &job.posted[to];
+  (void)context;
+  if (bytes > INT_MAX) return MPI_ERR_COUNT;
+  if (p->count == p->room) {
+    MPI_Request *more = realloc(p->requests, (size_t)(p->room + 16) * sizeof *more);
+    if (more == NULL) return MPI_ERR_NO_MEM;
+    p->requests = more;
+    p->room += 16;
+  }
+  const int code = MPI_Isend(send, (int)bytes, MPI_BYTE, (int)to, TAG, job.world, &p->requests[p->count]);
+  p->count += code == MPI_SUCCESS;
+  return code;
+}
+
+static int settle(void *context, uint32_t to) {
+  posted *p = &job.posted[to];
+  (void)context;
+  int code = MPI_SUCCESS;
+  for (int i = 0; i < p->count && code == MPI_SUCCESS; i++)
+    code = job.yields ? finish(&p->requests[i], 1) : MPI_Wait(&p->requests[i], MPI_STATUS_IGNORE);
+  p->count = 0;
+  return code;
+}
+
+/* A message of another length is an error, not part of the next one. */
+static int take(void *context, uint32_t from, void *receive, uint64_t bytes) {
+  MPI_Request request;
+  MPI_Status status;
+  int received = 0;
+  (void)context;
+  if (bytes > INT_MAX) return MPI_ERR_COUNT;
+  int code = MPI_Irecv(receive, (int)bytes, MPI_BYTE, (int)from, TAG, job.world, &request);
+  for (int look = 0, done = 0; code == MPI_SUCCESS && !done; look++) {
+    code = job.yields ? MPI_Test(&request, &done, &status) : MPI_Wait(&request, &status);
+    if (!job.yields) break;
+    if (!done && code == MPI_SUCCESS) pass_time(look);
+  }
+  if (code == MPI_SUCCESS) code = MPI_Get_count(&status, MPI_BYTE, &received);
+  return code == MPI_SUCCESS && received != (int)bytes ? MPI_ERR_TRUNCATE : code;
+}
+
+/* Ranks after the one that was served last come first. */
+static int next(void *context, uint32_t ranks, uint32_t *from) {
+  (void)context;
+  for (int look = 0;; look++) {
+    for (uint32_t i = 1; i <= ranks; i++) {
+      const uint32_t r = (job.served + i) % ranks;
+      int there = 0;
+      const int code = r == job.ops.rank ? MPI_SUCCESS : MPI_Iprobe((int)r, TAG, job.world, &there, MPI_STATUS_IGNORE);
+      if (code != MPI_SUCCESS) return code;
+      if (!there) continue;
+      *from = job.served = r;
+      return MPI_SUCCESS;
+    }
+    if (job.yields) pass_time(look);
+  }
+}
+
 static void error_text(void *context, int code, char *out, uint32_t cap) {
   (void)context;
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -129,6 +205,8 @@ static void end(void *context) {
   MPI_Comm_free(&job.world);
   MPI_Finalize();
   for (int i = 0; i < 4; i++) free(job.counts[i]);
+  for (uint32_t r = 0; r < job.ops.size; r++) free(job.posted[r].requests);
+  free(job.posted);
 }
 
 ts_ranks_shim ts_ranks_shim_open;
@@ -157,8 +235,9 @@ __attribute__((visibility("default"))) const ts_ranks_ops *ts_ranks_shim_open(ch
   for (char *at = job.library; *at != '\0'; at++)
     if (*at == '\t') *at = ' ';
   for (int i = 0; i < 4; i++) job.counts[i] = calloc((size_t)size, sizeof(int));
+  job.posted = calloc((size_t)size, sizeof *job.posted);
   for (int i = 0; i < 4; i++)
-    if (job.counts[i] == NULL) {
+    if (job.counts[i] == NULL || job.posted == NULL) {
       snprintf(why, cap, "out of memory");
       return NULL;
     }
@@ -170,6 +249,10 @@ __attribute__((visibility("default"))) const ts_ranks_ops *ts_ranks_shim_open(ch
                            .alltoall = alltoall,
                            .alltoallv = alltoallv,
                            .swap = swap,
+                           .post = post,
+                           .settle = settle,
+                           .take = take,
+                           .next = next,
                            .wait_by = wait_by,
                            .error_text = error_text,
                            .abort = end_all,
