@@ -120,6 +120,7 @@ export {
   type AdamParameters,
   type AdamWParameters,
   type Admission,
+  type CheckpointKind,
   type CheckpointSchedule,
   type Configuration,
   type Cost,

@@ -13,6 +13,7 @@ import { nearest } from "../base/nearest.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
 import { FIXED_FIELDS, scenarioSchema } from "./schema.ts";
 import {
+  canLast,
   hasDramTier,
   needsPmemLibrary,
   ssdTierOf,
@@ -107,12 +108,42 @@ function checkDram(configuration: Configuration, dram: Size, at: DocumentPath): 
   }];
 }
 
+/** Checkpoints of single configurations: in place where the last tier can keep them. */
+function checkCheckpoints({ configurations, checkpoint, cluster }: Scenario): Problem[] {
+  return Object.entries(configurations).flatMap(([name, configuration]) => {
+    const { checkpoint: kind, storage } = configuration;
+    if (kind === undefined) return [];
+    const path = ["configurations", name, "checkpoint"];
+    if (checkpoint === undefined) {
+      const hint = '"checkpoint": { "interval": 0.25 } at the top says when they are made';
+      return [{ path, message: `expected no such field without "checkpoint" of the scenario, found "${kind}"`, hint }];
+    }
+    if (kind !== "in-place") return [];
+    if (cluster !== undefined) {
+      return [{
+        path,
+        message: `expected "full" or "delta" with "cluster", found "in-place"`,
+        hint: "ranks write files",
+      }];
+    }
+    if (canLast(configuration)) return [];
+    const hint = "a last tier of SSDHASH, or of PMEM over libpmem, keeps them; memory is volatile, LEVELDB keeps none";
+    return [{ path, message: `expected "full" or "delta" with storage "${storage}", found "in-place"`, hint }];
+  });
+}
+
 function checkPoint(scenario: Scenario, varied?: ReadonlySet<string>): Problem[] {
   const configurations = Object.entries(scenario.configurations).flatMap(([name, configuration]) => {
     const at = ["configurations", name];
     return [...checkStorage(configuration, at), ...checkDram(configuration, scenario.dram ?? "auto", at)];
   });
-  return [...checkWorkload(scenario, varied), ...configurations, ...checkAblation(scenario), ...checkCluster(scenario)];
+  return [
+    ...checkWorkload(scenario, varied),
+    ...configurations,
+    ...checkAblation(scenario),
+    ...checkCluster(scenario),
+    ...checkCheckpoints(scenario),
+  ];
 }
 
 function checkField(field: string, configurations: readonly string[]): Problem[] {

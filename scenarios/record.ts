@@ -10,7 +10,7 @@
 import type { Phase } from "../base/phases.ts";
 import type { MachineRecord } from "../machines/inventory/machine_record.ts";
 import type { DataRecord } from "../models/workloads/data.ts";
-import type { ResolvedScenario } from "./scenario.ts";
+import type { CheckpointKind, ResolvedScenario } from "./scenario.ts";
 
 export { type Phase, PHASES } from "../base/phases.ts";
 export type { MachineRecord } from "../machines/inventory/machine_record.ts";
@@ -186,20 +186,25 @@ export interface CheckpointRecord {
   readonly written: readonly {
     /** Counted steps before its cut. */
     readonly step: number;
-    /** What it is: a first one is full. */
-    readonly kind: "full" | "delta";
+    /** What it is: a first one in files is full. */
+    readonly kind: CheckpointKind;
     /** Nanoseconds that training waited for the one before to be durable; part of that step's time in `stepNs`. */
     readonly waitedNs: number;
     /** Nanoseconds that training stood still for the cut; part of that step's time, too. */
     readonly cutNs: number;
     /** Nanoseconds from the beginning of the cut until it was durable. */
     readonly durableNs: number;
-    /** Bytes of its files. */
+    /** Bytes of its files; of one in place those of the rows that were put down for it, and of the file beside. */
     readonly bytes: number;
+    /**
+     * Rows that were put down for it, of one in place: those above the last tier that changed since they were last put down. Of
+     * the second and later ones these are what checkpoints write beyond what leaves the upper tiers anyway; absent of files.
+     */
+    readonly rows?: number;
   }[];
-  /** Nanoseconds to restore the newest into a store and a trainer that were opened anew. */
+  /** Nanoseconds to restore the newest into a store and a trainer that were opened anew; in place, to take it up (`resume`). */
   readonly restoreNs: number;
-  /** Bytes that this read: of the newest and of what it stands on. */
+  /** Bytes that this read: of the newest and of what it stands on; in place, those of the last tier's files, at most. */
   readonly restoredBytes: number;
 }
 

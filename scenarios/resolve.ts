@@ -126,6 +126,7 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
     ...(memory === "weighted-interleave" ? { weights: configuration.weights ?? [1, 4] } : {}),
     ...(medium === undefined ? {} : { medium }),
     ...(emulable ? { media: configuration.media ?? DEFAULT_MEDIA[medium ?? "pmem"] } : {}),
+    ...(configuration.checkpoint === undefined ? {} : { checkpoint: configuration.checkpoint }),
     ...(configuration.machine === undefined ? {} : { machine: configuration.machine }),
   };
 }

@@ -35,6 +35,12 @@ export interface Ssd {
 /** Who places the rows of a store that knows one memory only: the machine's firmware, or the kernel. */
 export type MemoryPolicy = "memory-mode" | "weighted-interleave" | "kernel-tiering";
 
+/**
+ * How checkpoints are made: every row in files each time; what changed since the one before, after a first full one; or restore
+ * points that stay in the last tier.
+ */
+export type CheckpointKind = "full" | "delta" | "in-place";
+
 /** One way to hold the embedding tables. */
 export interface Configuration {
   /** One sentence for the report. */
@@ -94,6 +100,11 @@ export interface Configuration {
    * "optane-100-6x256".
    */
   media?: string;
+  /**
+   * How this configuration's checkpoints are made. `in-place`: its last tier, SSDHASH or PMEM over libpmem, outlives the process
+   * and keeps them. Default: `checkpoint.kind`.
+   */
+  checkpoint?: CheckpointKind;
   /** What one machine costs that holds the tables. Default: the cheapest machines that hold the model of `cost.priceFor`. */
   machine?: MachineCost;
 }
@@ -262,6 +273,8 @@ export interface ResolvedConfiguration {
   readonly medium?: TierMedium;
   /** Media model that a missing medium is emulated as; absent without PMEM. */
   readonly media?: string;
+  /** How its checkpoints are made, if it is another way than the scenario's. */
+  readonly checkpoint?: CheckpointKind;
   /** What one machine costs that holds the tables; absent: the cheapest machines are priced. */
   readonly machine?: MachineCost;
 }

@@ -351,6 +351,11 @@ const configuration = v.strictObject({
     'Media model, by name or path, that a missing medium is emulated as. Default "cxl-type3-ddr4" where the medium is to be CXL memory, ' +
       'else "optane-100-6x256".',
   )),
+  checkpoint: v.exactOptional(described(
+    v.picklist(["full", "delta", "in-place"]),
+    '"full", "delta": in files, as "checkpoint.kind" says it for all; "in-place": restore points in the last tier, SSDHASH or PMEM ' +
+      'over libpmem, which outlives the process. Default: "checkpoint.kind".',
+  )),
 });
 
 const matrixValue = v.union([v.string(), v.number(), v.boolean()], "expected text, a number, true or false");

@@ -30,6 +30,7 @@ export function toMarkdown(summary: Summary): string {
     "first-tier hits, %",
     `${summary.pricing?.sign ?? "$"} per million samples`,
     "cost against DRAM",
+    "left after a crash",
   ];
   const rows = focused(summary).cases.map((one) => [
     one.name,
@@ -41,6 +42,7 @@ export function toMarkdown(summary: Summary): string {
     one.hits === undefined ? "–" : estimateText(one.hits.ratio, 100),
     one.cost === undefined ? "–" : estimateText(one.cost.perMillion),
     one.cost?.saved === undefined ? "–" : changeText(-one.cost.saved.value),
+    one.durability,
   ]);
   const line = (cells: readonly string[]): string => `| ${cells.map(escapeMarkdown).join(" | ")} |`;
   const table = rows.length === 0

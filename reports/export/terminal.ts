@@ -74,10 +74,11 @@ const COLUMNS = [
   "AUC",
   "money/M samples",
   "cost",
+  "after a crash",
 ] as const;
 
 /** What a narrow terminal does without, first to go first; the report has it all. */
-const DISPENSABLE: readonly (typeof COLUMNS)[number][] = ["step p99", "first-tier hits", "AUC"];
+const DISPENSABLE: readonly (typeof COLUMNS)[number][] = ["after a crash", "step p99", "first-tier hits", "AUC"];
 
 function terminalTable(summary: Summary, width: number): string[] {
   if (summary.cases.length === 0) return [];
@@ -156,6 +157,7 @@ function cells(one: CaseSummary, summary: Summary): string[] {
     same && summary.quality !== undefined ? aucCell(summary.quality.auc) : "–",
     number(cost?.perMillion, significant),
     cost?.saved === undefined ? "" : changeText(-cost.saved.value),
+    one.durability,
   ];
 }
 

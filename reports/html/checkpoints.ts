@@ -18,8 +18,10 @@ export function checkpoints(cases: readonly CaseSummary[]): Markup | undefined {
     <p
       class="note">Speed against the same case without checkpoints: below 1 is what they cost. Checkpoints and bytes are those
     of one sample. Training stands still for the cut, and where the checkpoint before is not durable yet; both are part of
-    the steps' times. Times are medians over a sample's checkpoints. Restored is the newest one, into a store and a trainer opened
-    anew, and what it stands on.</p>
+    the steps' times. Times are medians over a sample's checkpoints. Rows put down
+    again are those that a point in place, from the second on, writes beyond what leaves DRAM anyway: rows above the last tier that
+    changed since they were last put down. Restored is the newest one, into a store and a trainer opened anew, and what it stands
+    on; in place it is taken up where it lies. A dump is one of all rows in DRAM, made as often.</p>
     ${table(
       "Checkpoints",
       [{ title: "case" }, { title: "kind", words: true }, ...CHECKPOINT_COLUMNS.map((title) => ({ title }))],

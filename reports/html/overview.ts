@@ -167,6 +167,7 @@ function summaryTable(summary: Summary): Markup {
       { title: "first-tier hits, %" },
       { title: `${sign} per million samples` },
       { title: "cost against DRAM" },
+      { title: "left after a crash", words: true },
     ],
     summary.cases.map((one): Cell[] => [
       one.name,
@@ -178,6 +179,7 @@ function summaryTable(summary: Summary): Markup {
       estimateCell(one.hits?.ratio, 100),
       estimateCell(one.cost?.perMillion),
       one.cost?.saved === undefined ? "–" : changeText(-one.cost.saved.value),
+      one.durability,
     ]),
   );
 }

@@ -6,7 +6,7 @@
 
 import { kindOf, kindText } from "./kind.ts";
 import { PHASES, type Result, type SampleRecord } from "../../scenarios/record.ts";
-import { checkpointCost } from "./checkpoint_cost.ts";
+import { checkpointCost, durability } from "./checkpoint_cost.ts";
 import { rankScaling } from "./rank_scaling.ts";
 import { embeddingSeconds, embeddingTime } from "./embedding_time.ts";
 import type {
@@ -119,6 +119,7 @@ export function summariseCase(result: Result, group: Group, groups: readonly Gro
     cacheCurve: cacheCurve(result, samples),
     filter: last.filter,
     checkpoints: checkpointCost(group, groups, rateOf, seed),
+    durability: durability(samples),
     scaling: rankScaling(group, groups, rateOf, seed),
     tiers: last.tiers,
     dramBytes: last.dramBytes,

@@ -5,30 +5,45 @@
  */
 
 import { formatBytes } from "../../base/bytes.ts";
+import { significant } from "../../base/numbers.ts";
+import type { CheckpointKind } from "../../scenarios/scenario.ts";
 import { estimateText, roughPercentText } from "../text/format.ts";
 import type { CaseSummary, CheckpointCost } from "./summary_types.ts";
 
+/** How checkpoints are made. */
+export const KIND_WORDS: Readonly<Record<CheckpointKind, string>> = {
+  full: "a dump",
+  delta: "files of changes",
+  "in-place": "in place",
+};
+
 /** Columns of a table of {@linkcode checkpointCells}. */
 export const CHECKPOINT_COLUMNS: readonly string[] = [
+  "how",
   "× without (95 %)",
   "checkpoints",
   "bytes written",
   "a delta, of a full one",
   "training stands still, ms",
   "until durable, ms",
+  "rows put down again",
   "restore, ms",
+  "restore ÷ reloading a dump",
 ];
 
 /** The figures of a case under those columns; an absent one is "–". */
 export function checkpointCells(cost: CheckpointCost): string[] {
   return [
+    KIND_WORDS[cost.kind],
     cost.relative === undefined ? "–" : estimateText(cost.relative),
     String(Number(cost.count.toFixed(1))),
     formatBytes(Math.round(cost.bytes)),
     cost.deltaShare === undefined ? "–" : roughPercentText(cost.deltaShare),
     estimateText(cost.still, 1e3),
     estimateText(cost.durable, 1e3),
+    cost.rowsAgain === undefined ? "–" : significant(cost.rowsAgain),
     `${estimateText(cost.restore, 1e3)} of ${formatBytes(Math.round(cost.restoredBytes))}`,
+    cost.toDump === undefined ? "–" : estimateText(cost.toDump),
   ];
 }
 

@@ -17,6 +17,7 @@ import type {
   Phase,
   TierRecord,
 } from "../../scenarios/record.ts";
+import type { CheckpointKind } from "../../scenarios/scenario.ts";
 import type { Finding, Grade } from "./findings.ts";
 import type { Holding } from "./holding.ts";
 import type { ScenarioView } from "./scenario_view.ts";
@@ -175,6 +176,10 @@ export interface CacheCurve {
 
 /** What checkpoints cost a case. */
 export interface CheckpointCost {
+  /** How they are made: every row in files, what changed after a first full one, or points in the last tier. */
+  readonly kind: CheckpointKind;
+  /** Counted steps between two of them. */
+  readonly every: number;
   /** Checkpoints of a sample, mean. */
   readonly count: number;
   /** Bytes that a sample wrote for them, mean. */
@@ -189,6 +194,12 @@ export interface CheckpointCost {
   readonly restore: Estimate;
   /** Bytes that this read, mean. */
   readonly restoredBytes: number;
+  /** Rows that the second and later points put down, each, mean; undefined for files, and of a sample with one point. */
+  readonly rowsAgain: number | undefined;
+  /** Name of the case whose dumps of DRAM are reloaded at the same interval; undefined if there is none, or this is it. */
+  readonly dump: string | undefined;
+  /** Time until training can go on ÷ that of reloading that dump. */
+  readonly toDump: Estimate | undefined;
   /** Name of the same case without checkpoints; undefined if there is none. */
   readonly without: string | undefined;
   /** Throughput ÷ that of the same case without. */
@@ -280,6 +291,8 @@ export interface CaseSummary {
   readonly filter: FilterRecord | undefined;
   /** What checkpoints cost; undefined without, and for virtual media. */
   readonly checkpoints: CheckpointCost | undefined;
+  /** What is left of rows and weights after a crash, in a few words. */
+  readonly durability: string;
   /** What its ranks are worth; undefined without ranks, and for virtual media. */
   readonly scaling: RankScaling | undefined;
   /** Tiers of the last sample. */

@@ -11,7 +11,7 @@ import { mediumOf, type Place, standIn } from "./place.ts";
 import type { Case } from "../plan.ts";
 import type { Evidence, Vouched } from "../record.ts";
 import type { ResolvedConfiguration, TierMedium } from "../scenario.ts";
-import { type SsdTier, ssdTierOf } from "../../ffi/storage.ts";
+import { type SsdTier, ssdTierOf, tiersOf } from "../../ffi/storage.ts";
 import { type KnownVouch, vouchedPlace, vouchOf } from "./vouch.ts";
 
 /** The tier of a configuration that is on a disk. It is measured there, whatever stands for the PMEM above it. */
@@ -30,7 +30,10 @@ interface Decision {
   readonly ssd?: Disk;
   /** What the memory below DRAM is; absent for plain DRAM, and for what is emulated: that is of its model's kind. */
   readonly medium?: TierMedium;
-  /** Media model that it is slowed to; absent where the configuration's own medium is used. */
+  /**
+   * Media model that it is slowed to; absent where the configuration's own medium is used, and where nothing slows what stands
+   * for it ({@linkcode isStandIn}).
+   */
   readonly media?: string;
   /** True if the medium is a guest's: no speed may be shown. */
   readonly virtual: boolean;
@@ -157,7 +160,8 @@ export function decideCases(
         evidence: "emulated",
         place,
         ...ssd,
-        media: configuration.media,
+        // Rows that outlive the process are records, which nothing slows down.
+        ...(keepsInPmem(configuration) ? {} : { media: configuration.media }),
         virtual: false,
         missing: found.reason,
       };
@@ -179,6 +183,16 @@ export function decideCases(
     );
   }
   return { runnable, skipped };
+}
+
+/** Whether checkpoints stay in PMEM. */
+function keepsInPmem({ checkpoint, storage }: ResolvedConfiguration): boolean {
+  return checkpoint === "in-place" && tiersOf(storage).at(-1) === "PMEM";
+}
+
+/** Whether a file or other memory stands for the medium of a configuration. */
+export function isStandIn({ evidence, virtual }: Pick<Decision, "evidence" | "virtual">): boolean {
+  return evidence === "emulated" && !virtual;
 }
 
 /** The configuration of a case. */
@@ -210,11 +224,11 @@ export function howText(decision: Decision, dram: number, scratch?: Scratch): st
 const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`;
 
 function placeText(
-  { place, media, medium, virtual, vouched, cacheBytes }: Decision,
+  { place, evidence, media, medium, virtual, vouched, cacheBytes }: Decision,
   dram: number,
   scratch?: Scratch,
 ): string {
-  const model = `slowed to ${media}`;
+  const model = media === undefined ? "at its own speed, since nothing slows records down" : `slowed to ${media}`;
   const clock = virtual ? "in a virtual machine, wall clock" : "wall clock";
   switch (place.kind) {
     case "none":
@@ -241,7 +255,7 @@ function placeText(
         place.slower.join(", ")
       }, ${clock}; DRAM is all that the machine has`;
     case "directory":
-      return media === undefined
+      return !isStandIn({ evidence, virtual })
         ? `libpmem on ${place.path}, a DAX file system, ${clock}`
         : `libpmem on a file in ${place.path}, which is no PMEM, ${model}`;
     case "scratch":
@@ -253,10 +267,10 @@ function placeText(
 
 /** Environment of a case's processes: what makes the libraries take DRAM for PMEM, in these processes alone. */
 export function environmentOf({ decision }: RunnableCase): Record<string, string> {
-  const { place, media } = decision;
+  const { place } = decision;
   if (place.kind === "nodes") return place.by === "memkind" ? { MEMKIND_DAX_KMEM_NODES: place.nodes.join(",") } : {};
   // On its own medium nothing is forced, virtual or not: there libpmem has to find out by itself.
-  if (media !== undefined && (place.kind === "scratch" || place.kind === "directory")) {
+  if (isStandIn(decision) && (place.kind === "scratch" || place.kind === "directory")) {
     return { PMEM_IS_PMEM_FORCE: "1" };
   }
   return {};

@@ -89,7 +89,7 @@ async function train(
   using folders = new RankFolders(storage, rank);
   return await withRestore(spec, outcome, () => {
     const store = EmbeddingStore.open(folders.store);
-    return { store, trainer: WdlTrainer.open(store, spec.trainer, ranks) };
+    return Promise.resolve({ store, trainer: WdlTrainer.open(store, spec.trainer, ranks), resumeNs: 0 });
   }, signal);
 }
 

@@ -5,10 +5,11 @@
  */
 
 import { checkpointFolder, howOf, type PreparedCase, type RunDependencies } from "./prepare.ts";
-import { configurationOf, environmentOf, type Scratch } from "./configurations.ts";
+import { configurationOf, environmentOf, isStandIn, type Scratch } from "./configurations.ts";
 import type { Place } from "./place.ts";
 import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
+import type { CheckpointKind } from "../scenario.ts";
 import type { ConditionsRecord, MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import { conditionsBetween, counters } from "./conditions.ts";
 import { tablesOf } from "../../models/workloads/sizes.ts";
@@ -45,7 +46,7 @@ type Task = WorkerSpec extends infer S
 /** Checkpoints that a sample writes. */
 interface CheckpointTask {
   readonly every: number;
-  readonly kind: "full" | "delta";
+  readonly kind: CheckpointKind;
 }
 
 /** Where the files of a store's tiers are. */
@@ -82,6 +83,7 @@ async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDepende
     seed: scenario.seed,
     ...(configuration.policy === undefined ? {} : { policy: configuration.policy }),
     ...(configuration.evictionThreads === undefined ? {} : { evictionThreads: configuration.evictionThreads }),
+    ...(configuration.checkpoint === "in-place" ? { persistent: true } : {}),
     native,
   };
   return store;
@@ -111,7 +113,7 @@ export async function takeSample(
   // A folder of its own: what a sample that was killed left behind must not be found by the next.
   await using disk = ssd === undefined ? undefined : await dependencies.makeSsdScratch(ssd.directory);
   const { checkpoint } = task;
-  await using chain = checkpoint === undefined
+  await using chain = checkpoint === undefined || checkpoint.kind === "in-place"
     ? undefined
     : await dependencies.makeSsdScratch(checkpointFolder(one.scenario));
   const pool = place.kind === "directory" ? place.path : scratch?.path;
@@ -132,7 +134,9 @@ export async function takeSample(
     store: checkpoint?.kind === "delta" ? { ...store, trackChanges: true } : store,
     trainer: trainerOf(one),
     owners,
-    ...(chain === undefined ? {} : { checkpoint: { ...checkpoint, path: `${chain.path}/checkpoints` } }),
+    ...(checkpoint === undefined
+      ? {}
+      : { checkpoint: { ...checkpoint, ...(chain === undefined ? {} : { path: `${chain.path}/checkpoints` }) } }),
   } as WorkerSpec;
   const outcome = await runProcesses(one, spec, { command: dependencies.command, environment, ...control });
   const seconds = (performance.now() - start) / 1000;
@@ -166,8 +170,9 @@ async function runProcesses(
  * @param steps Its counted steps.
  * @returns Nothing if it writes none.
  */
-export function checkpointTask({ scenario }: PreparedCase, steps: number): { readonly checkpoint?: CheckpointTask } {
-  const { interval, kind } = scenario.checkpoint ?? { interval: "none" };
+export function checkpointTask(one: PreparedCase, steps: number): { readonly checkpoint?: CheckpointTask } {
+  const { interval, kind: ofAll } = one.scenario.checkpoint ?? { interval: "none" };
+  const kind = configurationOf(one).checkpoint ?? ofAll;
   if (interval === "none" || kind === undefined) return {};
   return { checkpoint: { every: interval < 1 ? Math.max(1, Math.round(steps * interval)) : interval, kind } };
 }
@@ -282,10 +287,11 @@ function checkSpread({ pages = "" }: WorkerTier["facts"], place: Place): void {
  *
  * @throws {Error} if libpmem says that it was not.
  */
-export function checkMapping({ type, facts }: WorkerTier, { decision: { media, place } }: PreparedCase): void {
+export function checkMapping({ type, facts }: WorkerTier, { decision }: PreparedCase): void {
+  const { media, place } = decision;
   if (type === "DRAM" && media === undefined) checkSpread(facts, place);
   if (type === "PMEM_MEMKIND" || type === "PMEM_MBIND") checkPages(facts);
-  if (type !== "PMEM_LIBPMEM" || media !== undefined || place.kind !== "directory") return;
+  if (type !== "PMEM_LIBPMEM" || isStandIn(decision) || place.kind !== "directory") return;
   if (facts["is_pmem"] !== "0" && facts["forced"] !== "1") return;
   throw new Error(
     `Cannot measure PMEM in "${place.path}": libpmem ` +

@@ -54,7 +54,8 @@ export function mustCountRowsOnly(
   scenario: Pick<ResolvedScenario, "dram">,
   dram: number,
 ): boolean {
-  const least = ssdTierOf(configuration.storage) === undefined ? LEAST_DRAM : LEAST_DRAM_OVER_SSD;
+  const indexed = ssdTierOf(configuration.storage) !== undefined || configuration.checkpoint === "in-place";
+  const least = indexed ? LEAST_DRAM_OVER_SSD : LEAST_DRAM;
   return hasDramTier(configuration.storage) && configuration.size === undefined &&
     configuration.sizeCounts === "all" && scenario.dram === "auto" && dram < least;
 }
@@ -79,7 +80,9 @@ export function tierSizes(configuration: ResolvedConfiguration, dram: number, ta
   const { storage, size } = configuration;
   const tiers = tiersOf(storage);
   if (size !== undefined) return tiers.map((_, i) => size[i] ?? DEFAULT_TIER);
-  const last = roomFor(tables, ssdTierOf(storage) === undefined ? "memory" : "disk");
+  // Restore points hold what they need of rows that were replaced, at most all rows of the last and of the one before it.
+  const versions = configuration.checkpoint === "in-place" ? 3 : 1;
+  const last = roomFor(versions * tables, ssdTierOf(storage) === undefined ? "memory" : "disk");
   if (tiers.length === 1) return [last];
   const half = Math.max(DRAM_STEP, Math.floor(tables / 2 / DRAM_STEP) * DRAM_STEP);
   return tiers.length === 2 ? [dram, last] : [dram, half, last];

@@ -8,7 +8,7 @@
 
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
-import { withRestore } from "./worker_checkpoints.ts";
+import { type Reopened, withRestore } from "./worker_checkpoints.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerSpec } from "./worker_protocol.ts";
 import { quality, speed } from "./worker_tasks.ts";
 
@@ -25,9 +25,24 @@ async function own(files: readonly string[]): Promise<void> {
   }
 }
 
+/** Opens a store and a trainer; a persistent store goes on from the newest restore point, if there is one. */
+async function open(spec: WorkerSpec, signal: AbortSignal): Promise<Reopened> {
+  const store = EmbeddingStore.open(spec.store);
+  try {
+    const start = performance.now();
+    if (spec.store.persistent === true) await store.resume({}, { signal });
+    const resumeNs = (performance.now() - start) * 1e6;
+    return { store, trainer: WdlTrainer.open(store, spec.trainer), resumeNs };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
 async function train(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
-  using store = EmbeddingStore.open(spec.store);
-  using trainer = WdlTrainer.open(store, spec.trainer);
+  const { store, trainer } = await open(spec, signal);
+  using _store = store;
+  using _trainer = trainer;
   const tools = { trainer, signal, say };
   return spec.task === "speed" ? await speed(spec, store, tools) : await quality(spec, tools);
 }
@@ -36,10 +51,7 @@ async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome
   await own(spec.owners ?? []);
   const outcome = await train(spec, signal);
   if (spec.task !== "speed" || outcome.task !== "speed") return outcome;
-  return await withRestore(spec, outcome, () => {
-    const store = EmbeddingStore.open(spec.store);
-    return { store, trainer: WdlTrainer.open(store, spec.trainer) };
-  }, signal);
+  return await withRestore(spec, outcome, () => open(spec, signal), signal);
 }
 
 /** The first line of standard input; `gone` aborts when the input ends, since the run that holds it open is gone. */

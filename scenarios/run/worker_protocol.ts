@@ -26,6 +26,7 @@ export interface WorkerStore {
   readonly policy?: EvictionPolicy;
   readonly evictionThreads?: number;
   readonly trackChanges?: boolean;
+  readonly persistent?: boolean;
   /** Options passed through as they are: `emulate.*`, `memory_mode.*`. */
   readonly native: Readonly<Record<string, string>>;
 }
@@ -38,6 +39,11 @@ export interface WorkerTrainer extends TrainerOptions {
   readonly tables: readonly TrainerTable[];
   readonly initializer: ResolvedInitializer;
 }
+
+/** Checkpoints that a worker makes: after every so many steps, in files of a folder or in the last tier. */
+export type WorkerCheckpoints =
+  | { readonly every: number; readonly kind: "full" | "delta"; readonly path: string }
+  | { readonly every: number; readonly kind: "in-place" };
 
 /** What a worker is to do. */
 export type WorkerSpec =
@@ -54,7 +60,7 @@ export type WorkerSpec =
       readonly warmup: number;
       readonly steps: number;
       /** Checkpoints to write meanwhile, and where: after every so many steps. */
-      readonly checkpoint?: { readonly every: number; readonly kind: "full" | "delta"; readonly path: string };
+      readonly checkpoint?: WorkerCheckpoints;
     }
     | {
       /** Train and score held-out rows along the way. */

@@ -49,6 +49,7 @@ function sentIn(before: RanksDescription, after: RanksDescription): NonNullable<
 /** Warms up and trains the counted steps. Over ranks in two calls, so that what they sent in the counted steps is known. */
 async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, { trainer, ranks, signal, say }: TaskTools) {
   const { warmup, steps, checkpoint } = spec;
+  const training = { trainer, store, names: spec.trainer.tables.map(({ name }) => name) };
   const onWarmup = (done: number) => say({ type: "progress", phase: "warmup", done, total: warmup });
   const onStep = (done: number) => say({ type: "progress", phase: "train", done, total: steps });
   if (ranks !== undefined) {
@@ -58,14 +59,14 @@ async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, { traine
     const before = ranks.describe();
     const trained = checkpoint === undefined
       ? { result: await trainer.train(steps, { signal, onProgress: onStep }), written: [] }
-      : await trainWithCheckpoints(trainer, { warmup: 0, steps }, checkpoint, { signal, onProgress: onStep });
+      : await trainWithCheckpoints(training, { warmup: 0, steps }, checkpoint, { signal, onProgress: onStep });
     ranks.compare();
     return { ...trained, exchange: sentIn(before, ranks.describe()) };
   }
   const onProgress = (done: number) => done < warmup ? onWarmup(done) : onStep(done - warmup);
   return checkpoint === undefined
     ? { result: await trainer.train(steps, { warmup, signal, onProgress }), written: [] }
-    : await trainWithCheckpoints(trainer, spec, checkpoint, { signal, onProgress });
+    : await trainWithCheckpoints(training, spec, checkpoint, { signal, onProgress });
 }
 
 /**

@@ -71,3 +71,50 @@ Deno.test("speed with checkpoints has nothing to stand against where no case is 
   const only = summarise({ ...result, samples: samples.filter((one) => one.checkpoint !== undefined) });
   assert(only.cases.every(({ checkpoints }) => checkpoints !== undefined && checkpoints.relative === undefined));
 });
+
+Deno.test("reports compare going on from points in place with reloading a dump, and say what a crash leaves", () => {
+  const point: CheckpointRecord = {
+    every: 10,
+    written: [10, 20, 30].map((step) => ({
+      step,
+      kind: "in-place",
+      waitedNs: 0,
+      cutNs: 1e6,
+      durableNs: 5e6,
+      bytes: 1 << 18,
+      rows: step === 10 ? 5000 : step * 10,
+    })),
+    restoreNs: 10e6,
+    restoredBytes: 4 << 20,
+  };
+  const { samples, ...plain } = withCheckpoints(fixtureResult());
+  const dump: CheckpointRecord = {
+    ...checkpoint,
+    written: checkpoint.written.map((one) => ({ ...one, kind: "full" })),
+  };
+  const result = {
+    ...plain,
+    samples: samples.map((one) =>
+      one.checkpoint === undefined ? one : { ...one, checkpoint: one.configuration === "dram" ? dump : point }
+    ),
+  };
+  const { cases } = summarise(result);
+  const of = (name: string) => cases.find((one) => one.name === name);
+  const placed = cases.find(({ configuration, checkpoints }) => configuration !== "dram" && checkpoints !== undefined);
+  assertEquals(placed?.checkpoints?.dump, "dram checkpoint.interval=10");
+  assertAlmostEquals(placed?.checkpoints?.toDump?.value ?? 0, 0.25, 1e-12);
+  assertEquals(placed?.checkpoints?.rowsAgain, 250);
+  assertEquals(of("dram checkpoint.interval=10")?.checkpoints?.toDump, undefined);
+  assertEquals(
+    ["dram checkpoint.interval=none", "dram checkpoint.interval=10", placed?.name ?? ""].map((name) =>
+      of(name)?.durability
+    ),
+    ["nothing", "a dump every 10 steps", "in place every 10 steps"],
+  );
+  const summary = summarise(result);
+  for (const text of [renderTerminal(summary, 300), toMarkdown(summary), renderReport(result)]) {
+    for (const word of ["in place every 10 steps", "rows put down again", "reloading a dump", "after a crash"]) {
+      assert(text.includes(word), `${word} in ${text.slice(0, 300)}`);
+    }
+  }
+});

@@ -132,6 +132,29 @@ for (
     [CONFIGURATION('"storage": "DRAM", "media": "optane-100-6x256"'), "plain DRAM is never emulated"],
     [CONFIGURATION('"storage": "PMEM_LIBPMEM", "media": "optane-100-6x265"'), 'did you mean "optane-100-6x256"?'],
     [CONFIGURATION('"storage": "DRAM_PMEM", "pmem": "libpmem", "size": ["1 MiB"]'), 'write it in "dram" too'],
+    [
+      CONFIGURATION('"storage": "DRAM_SSDHASH", "checkpoint": "in-place"'),
+      'expected no such field without "checkpoint" of the scenario, found "in-place"',
+    ],
+    [
+      '{"name": "x", "checkpoint": {"interval": 0.5}, "configurations": {"c": {"storage": "DRAM", "checkpoint": "in-place"}}}',
+      'expected "full" or "delta" with storage "DRAM", found "in-place"',
+    ],
+    [
+      '{"name": "x", "checkpoint": {"interval": 0.5}, "configurations": {"c": {"storage": "DRAM_PMEM", "pmem": "memkind", ' +
+      '"checkpoint": "in-place"}}}',
+      "memory is volatile",
+    ],
+    [
+      '{"name": "x", "checkpoint": {"interval": 0.5}, "configurations": {"c": {"storage": "DRAM_LEVELDB", ' +
+      '"checkpoint": "in-place"}}}',
+      "LEVELDB keeps none",
+    ],
+    [
+      '{"name": "x", "checkpoint": {"interval": 0.5}, "cluster": {"ranks": 2}, "configurations": {"c": ' +
+      '{"storage": "DRAM_SSDHASH", "checkpoint": "in-place"}}}',
+      "ranks write files",
+    ],
     [FIELDS('"checkpoint": {"interval": 0}'), 'expected "none", a whole number of steps, or a share of them'],
     [FIELDS('"checkpoint": {"interval": 1.5}'), 'expected "none", a whole number of steps, or a share of them'],
     [FIELDS('"checkpoint": {"interval": "often"}'), "checkpoint.interval: expected"],

@@ -102,6 +102,60 @@ Deno.test("the worker's warm-up and counted steps are one flow: nothing begins a
   }
 });
 
+for (
+  const tiers of [
+    { storage: "DRAM_SSDHASH" },
+    { storage: "DRAM_PMEM", pmem: "libpmem" },
+  ]
+) {
+  Deno.test(`a worker with checkpoints in place counts the rows put down for each, and takes the newest up: ${tiers.storage}`, async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const data = `${folder}/train.tbc`;
+      await generateData({ out: data, rows: 4096, scale: 0.001, seed: 1 });
+      const speed = async (steps: number, every?: number) => {
+        const path = await Deno.makeTempDir({ dir: folder });
+        const spec = {
+          task: "speed",
+          warmup: 3,
+          steps,
+          store: { ...tiers, path, size: [2 ** 26, 2 ** 28], sizeCounts: "all", seed: 1, persistent: true, native: {} },
+          trainer: {
+            data,
+            batch: 64,
+            tables: [{ name: "C1", dim: 4, columns: ["C1"] }],
+            hidden: [8],
+            threads: 1,
+            seed: 1,
+            initializer: { constant: 0.01 },
+          },
+          ...(every === undefined ? {} : { checkpoint: { every, kind: "in-place" } }),
+        } as unknown as WorkerSpec;
+        const run = { command: defaultWorkerCommand(), environment: { PMEM_IS_PMEM_FORCE: "1" } };
+        return await runWorker(spec, run) as SpeedOutcome;
+      };
+      const distinct = ({ statistics }: SpeedOutcome): number => statistics["update_distinct"] ?? 0;
+      const [plain, first] = [await speed(6), await speed(1)];
+      const { digest, checkpoint, statistics } = await speed(6, 1);
+      assertEquals(digest, plain.digest);
+      const written = checkpoint?.written ?? [];
+      assertEquals(written.map(({ step, kind }) => [step, kind]), [1, 2, 3, 4, 5, 6].map((step) => [step, "in-place"]));
+      assert(written.every(({ bytes, rows = 0, durableNs }) => rows > 0 && bytes > rows * 4 * 4 && durableNs > 0));
+      assert((checkpoint?.restoreNs ?? 0) > 0 && (checkpoint?.restoredBytes ?? 0) > (written[0]?.bytes ?? 0));
+      // All rows stay in the first tier, and a step's are changed between two points: of each later point those and no others.
+      const extra = written.slice(1).reduce((sum, { rows = 0 }) => sum + rows, 0);
+      assertEquals(extra, distinct(plain) - distinct(first));
+      assertEquals(extra + (written[0]?.rows ?? 0), statistics["persisted"]);
+      // Once for three steps: a row that changes twice between two points is put down once.
+      const seldom = (await speed(6, 3)).checkpoint?.written ?? [];
+      assertEquals(seldom.length, 2);
+      assert((seldom[1]?.rows ?? 0) < extra, `${seldom[1]?.rows} of ${extra}`);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}
+
 Deno.test("a worker with checkpoints trains the same, and tells of each and of the restore", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -51,6 +51,16 @@ Deno.test("decideCases() never takes a path or a node for PMEM that is none", ()
   assertEquals(decide({ storage: "PMEM_MEMKIND", nodes: [0, 2] }, ALL_PMEM).decision.evidence, "emulated");
 });
 
+Deno.test("decideCases() slows no rows down that outlive the process, and says so", () => {
+  const points = { storage: "DRAM_PMEM", pmem: "libpmem", path: "auto", checkpoint: "in-place" } as const;
+  const found = decide(points, NO_PMEM, { checkpoint: { interval: 0.5 } });
+  assertEquals([found.decision.evidence, found.decision.media], ["emulated", undefined]);
+  assertEquals(environmentOf(found), { PMEM_IS_PMEM_FORCE: "1" });
+  assertStringIncludes(howText(found.decision, 0), "at its own speed, since nothing slows records down");
+  const real = decide(points, ALL_PMEM, { checkpoint: { interval: 0.5 } });
+  assertEquals([real.decision.evidence, environmentOf(real)], ["measured", {}]);
+});
+
 Deno.test("decideCases() takes memory of the kind that is asked for; PMEM where both are here and neither is", () => {
   const both: Availability = { ...ALL_PMEM, kmemDax: { available: true, nodes: [2, 3], cxl: [3], virtual: false } };
   const nodes = (more: Partial<Configuration>, here = both) => {
