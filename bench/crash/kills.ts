@@ -1,7 +1,7 @@
 /**
  * Real kills: processes that train and make checkpoints, or restore points, all the while are killed (SIGKILL) at random
- * moments and begin again from the newest, each time on another storage type, with another number of shards and of threads. At the
- * end rows, dense weights and every loss must be those of training that was never killed, to the bit, and no process may
+ * moments and begin again from the newest, each time on the storage type that was killed least so far, with another number of
+ * shards and of threads. At the end rows, dense weights and every loss must be those of training that was never killed, to the bit, and no process may
  * take up less than what the one before it had said was durable.
  *
  * @module
@@ -16,8 +16,8 @@ import type { Life, LifeLine } from "./kills_process.ts";
 
 /** What is to be tried. */
 export interface KillsOptions {
-  /** Processes to kill. */
-  readonly kills: number;
+  /** Processes to kill of each storage type. */
+  readonly each: number;
   /** Where chance begins: the same moments, as far as the machine runs the same. */
   readonly seed: string;
   /** An empty folder to work in. */
@@ -51,12 +51,12 @@ export interface LifeOutcome {
 export interface KillsResult {
   /** Processes that were killed. */
   readonly kills: number;
+  /** How many of each storage type. */
+  readonly killed: Readonly<Partial<Record<ScenarioStorage, number>>>;
   /** Of those and of what followed, the processes that took up a checkpoint. */
   readonly restored: number;
   /** Trainings that reached their end. */
   readonly ends: number;
-  /** Storage types that they went through. */
-  readonly storages: readonly ScenarioStorage[];
   /** Storage types that do not open here, and why. */
   readonly skipped: Readonly<Record<string, string>>;
   /** What was not as it must be; empty: nothing. */
@@ -262,6 +262,14 @@ export async function tryKills(options: KillsOptions): Promise<KillsResult> {
   }
 }
 
+/** The storage type of which the fewest were killed; of several the one that was its turn longest ago. */
+function leastKilled(killed: Map<ScenarioStorage, number>): ScenarioStorage {
+  const [storage, kills] = [...killed].reduce((least, other) => other[1] < least[1] ? other : least);
+  killed.delete(storage); // to the end of the turns
+  killed.set(storage, kills);
+  return storage;
+}
+
 async function killing(options: KillsOptions): Promise<KillsResult> {
   const { folder, inPlace, onLife } = options;
   const random = seededRandom(options.seed);
@@ -272,11 +280,13 @@ async function killing(options: KillsOptions): Promise<KillsResult> {
   await generateData({ out: data, rows: 20_000, scale: 0.001 });
   const expectations: (Expected | undefined)[] = [];
   const wrong: string[] = [];
+  const killed = new Map<ScenarioStorage, number>(storages.map((storage) => [storage, 0]));
   let kills = 0;
   let restored = 0;
   let ends = 0;
   let lives = 0;
-  for (let training = 0; kills < options.kills; training++) {
+  const wanted = options.each * storages.length;
+  for (let training = 0; kills < wanted; training++) {
     const which = training % TRAINERS.length;
     const trainer: TrainerOptions = { ...TRAINERS[which], data };
     const expected = expectations[which] ??= await neverKilled(trainer);
@@ -284,7 +294,7 @@ async function killing(options: KillsOptions): Promise<KillsResult> {
     if (inPlace !== undefined) await Deno.mkdir(path);
     let durable = 0;
     for (let ended = false; !ended;) {
-      const storage = storages[lives % storages.length] ?? "DRAM";
+      const storage = leastKilled(killed);
       const shards = SHARDS[Math.floor(random() * SHARDS.length)] ?? 1;
       const tiers = `${folder}/tiers-${lives++}`;
       await Deno.mkdir(tiers);
@@ -297,16 +307,16 @@ async function killing(options: KillsOptions): Promise<KillsResult> {
       });
       await running.opened();
       // So late at most that some reach the end; after the last kill one is let live.
-      const timer = kills < options.kills
+      const timer = kills < wanted
         ? setTimeout(() => running.kill(), random() * (inPlace === undefined ? LATEST : LATEST_IN_PLACE) * expected.ms)
         : undefined;
-      const { killed, complaint } = await running.end();
+      const { killed: wasKilled, complaint } = await running.end();
       clearTimeout(timer);
       await Deno.remove(tiers, { recursive: true });
       const outcome: LifeOutcome = {
         storage,
         shards,
-        killed,
+        killed: wasKilled,
         restored: last(running.lines, "restored"),
         durable: last(running.lines, "durable"),
         wrong: [...complaint === "" ? [] : [complaint], ...judge(running.lines, expected, durable, durable === 0)],
@@ -314,12 +324,13 @@ async function killing(options: KillsOptions): Promise<KillsResult> {
       wrong.push(...outcome.wrong.map((what) => `${storage}, ${shards} shards, process ${lives}: ${what}`));
       onLife?.(outcome);
       durable = Math.max(durable, outcome.durable ?? 0);
-      kills += Number(killed);
+      killed.set(storage, (killed.get(storage) ?? 0) + Number(wasKilled));
+      kills += Number(wasKilled);
       restored += Number(outcome.restored !== undefined);
-      ended = !killed;
+      ended = !wasKilled;
       ends += Number(ended && complaint === "");
     }
     await Deno.remove(path, { recursive: true });
   }
-  return { kills, restored, ends, storages, skipped, wrong };
+  return { kills, killed: Object.fromEntries(killed), restored, ends, skipped, wrong };
 }

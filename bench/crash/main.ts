@@ -1,7 +1,7 @@
 /**
  * `deno task crash`: crashes checkpoints at every operation (docs/crash-lab.md) and kills training processes,
  * and measures what checkpoints cost. Prints a table and writes `reports/out/bench-crash.json`. `--full` is the nightly size:
- * 100,000 crash points, 200 kills, a gibibyte restored.
+ * 100,000 crash points, 50 kills of each storage type that keeps restore points, a gibibyte restored.
  *
  * Exit codes: 0, bars reached or not; 1 if the run fails; 2 for words it does not know.
  *
@@ -16,10 +16,16 @@ import { machineFacts, run, writeResult } from "../program.ts";
 import { tableRows } from "../rows.ts";
 import { tryKills } from "./kills.ts";
 import { type CheckpointSizes, measureCheckpoints } from "./checkpoints.ts";
-import { checkpointRows, crashRows, type CrashTargets, type LabCounts, parseLab } from "./rows.ts";
+import { checkpointRows, crashRows, type CrashTargets, type KillCounts, type LabCounts, parseLab } from "./rows.ts";
 
-const QUICK: CrashTargets = { points: 5000, kills: 12 };
-const FULL: CrashTargets = { points: 100_000, kills: 200 };
+/** What is tried. */
+interface Trials extends CrashTargets {
+  /** Processes to kill of each storage type that keeps restore points; of each at all, a tenth, from checkpoints. */
+  readonly each: number;
+}
+
+const QUICK: Trials = { points: 5000, kills: 12, each: 1 };
+const FULL: Trials = { points: 100_000, kills: 200, each: 50 };
 const QUICK_SIZES: CheckpointSizes = { intervals: 10, steps: 24, lawRows: 300_000, restoreRows: 1 << 20, restores: 3 };
 /** A gibibyte of rows is restored. */
 const FULL_SIZES: CheckpointSizes = {
@@ -53,13 +59,14 @@ async function main(args: readonly string[]): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "tierbench-crash-" });
   for (const name of ["files", "SSDHASH", "PMEM"]) await Deno.mkdir(`${folder}/${name}`);
   try {
-    const third = Math.ceil(targets.kills / 3);
-    const trials = [await tryKills({ kills: third, seed: "crash", folder: `${folder}/files` })];
+    const { each } = targets;
+    const trials = [await tryKills({ each: Math.ceil(each / 10), seed: "crash", folder: `${folder}/files` })];
     for (const inPlace of ["SSDHASH", "PMEM"] as const) {
-      trials.push(await tryKills({ kills: third, seed: "crash", folder: `${folder}/${inPlace}`, inPlace }));
+      trials.push(await tryKills({ each, seed: "crash", folder: `${folder}/${inPlace}`, inPlace }));
     }
-    const killed = {
+    const killed: KillCounts = {
       kills: trials.reduce((sum, { kills }) => sum + kills, 0),
+      inPlace: Object.assign({}, ...trials.slice(1).map(({ killed }) => killed)),
       wrong: trials.flatMap(({ wrong }) => wrong),
     };
     const costs = await measureCheckpoints(folder, full ? FULL_SIZES : QUICK_SIZES);

@@ -31,6 +31,8 @@ export interface LabCounts {
 export interface KillCounts {
   /** Processes that were killed. */
   readonly kills: number;
+  /** How many of each storage type, of those that made restore points. */
+  readonly inPlace: Readonly<Record<string, number>>;
   /** What was not as it must be. */
   readonly wrong: readonly string[];
 }
@@ -93,6 +95,7 @@ export function crashRows(lab: LabCounts, kill: KillCounts, targets: CrashTarget
   const row = (name: string, value: number, unit: string, bar: Partial<BenchRow>, note: string): BenchRow => {
     return { name, value, low: null, high: null, unit, ...bar, note };
   };
+  const inPlace = Object.entries(kill.inPlace).map(([storage, kills]) => `${kills} ${storage}`).join(", ");
   const images = `${lab.images} images, ${lab.faults} faults`;
   return [
     row("crash/points", lab.points, "points", { atLeast: targets.points }, images),
@@ -105,7 +108,7 @@ export function crashRows(lab: LabCounts, kill: KillCounts, targets: CrashTarget
     ),
     row("crash/mutants-found", lab.bugsFound / lab.bugs, "ratio", { atLeast: 1 }, `${lab.bugsFound} of ${lab.bugs}`),
     row("crash/wasted-flushes", lab.syncsWasted, "syncs", { atMost: 0 }, "kinds of sync that no crash point needs"),
-    row("crash/kills", kill.kills, "processes", { atLeast: targets.kills }, "training processes, SIGKILL"),
+    row("crash/kills", kill.kills, "processes", { atLeast: targets.kills }, `SIGKILL; with restore points ${inPlace}`),
   ];
 }
 

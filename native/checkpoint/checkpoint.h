@@ -53,6 +53,8 @@ int32_t ts_checkpoint_commit_shares(ts_checkpoint *checkpoint, const ts_checkpoi
  * no tables then. */
 int32_t ts_point_take_up(ts_store *store, const char *path, uint32_t number, uint64_t *control, ts_checkpoint_origin *origin,
                          ts_err err);
+/* Whether that would be done: reads all that it reads, and changes neither the store nor files. Errors: as ts_point_take_up. */
+int32_t ts_point_look(ts_store *store, const char *path, uint32_t number, uint64_t *control, ts_err err);
 /* ts_store_persist with a part of another layer, which is freed in any case. */
 int32_t ts_points_persist(ts_store *store, const ts_config *config, ts_checkpoint_part part, uint64_t *number, ts_err err);
 /* Has another layer take up its part of the point that the store was opened at; nothing if there is none. Errors: TS_EINVAL (the

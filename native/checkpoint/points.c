@@ -229,9 +229,11 @@ static int32_t choose(const ts_chain *chain, uint32_t number, ts_chain_link **ou
                  there);
 }
 
-/* Points after the one that is taken up are of a timeline that is abandoned: they go, the newest first. */
-static int32_t forget_later(const ts_chain *chain, const ts_chain_link *link, ts_err err) {
-  int32_t status = TS_OK;
+/* Points after the one that is taken up are of a timeline that is abandoned: once it has proved whole they go, the newest first. */
+static int32_t forget_later(const ts_keeper *k, const ts_chain *chain, const ts_chain_link *link, uint64_t *control, ts_err err) {
+  const bool later = chain->links[chain->count - 1].number > link->number;
+  int32_t status = later && !TS_BUG("later points go before the older one is looked at")
+                       ? ts_point_look(k->store, k->path, link->number, control, err) : TS_OK;
   for (uint32_t i = chain->count; status == TS_OK && i-- > 0 && chain->links[i].number > link->number;)
     status = ts_chain_forget(chain, &chain->links[i], err);
   return status;
@@ -246,7 +248,7 @@ static int32_t resume(ts_keeper *k, uint32_t number, uint64_t *control, uint64_t
   k->last = chain.highest;
   status = choose(&chain, number, &link, err);
   if (status == TS_OK && link != NULL) status = ts_chain_data_length(&chain, link, err);
-  if (status == TS_OK && link != NULL) status = forget_later(&chain, link, err);
+  if (status == TS_OK && link != NULL) status = forget_later(k, &chain, link, control, err);
   if (status == TS_OK && link != NULL) status = ts_point_take_up(store, k->path, link->number, control, &k->origin, err);
   if (status == TS_OK) *taken = link == NULL ? 0 : link->number;
   ts_chain_free(&chain);

@@ -1,4 +1,5 @@
 /* reader.c - reads a chain of checkpoints: a delta and its parents down to a full one (file.h). */
+#include "base/control.h"
 #include "base/crc32c.h"
 #include "base/seeded_bug.h"
 #include "checkpoint/chain.h"
@@ -238,6 +239,17 @@ int32_t ts_checkpoint_next(ts_checkpoint_reader *r, ts_checkpoint_block *out, ts
   r->blocks_crc = ts_crc32c(r->blocks_crc, &header, sizeof header);
   *out = block_of(r, &header);
   return TS_OK;
+}
+
+int32_t ts_checkpoint_read_through(ts_checkpoint_reader *r, uint32_t link, uint64_t *control, ts_err err) {
+  ts_checkpoint_block block = {.kind = TS_BLOCK_ROWS};
+  int32_t status = ts_checkpoint_select(r, link, err);
+  while (status == TS_OK && block.kind != TS_BLOCK_END) {
+    if (ts_control_cancelled(control)) return ts_fail(err, TS_ECANCELLED, "Reading the checkpoints of %s was cancelled", r->chain->path);
+    status = ts_checkpoint_next(r, &block, err);
+    if (status == TS_OK && block.kind != TS_BLOCK_END) ts_control_add(control, sizeof(ts_block_header) + block.bytes);
+  }
+  return status;
 }
 
 int32_t ts_checkpoint_previous_before(ts_checkpoint_reader *r, ts_checkpoint_block *out, ts_err err) {

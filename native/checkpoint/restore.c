@@ -237,8 +237,23 @@ static int32_t check_notes(const restore *r, const ts_checkpoint_origin *origin,
   return TS_OK;
 }
 
-int32_t ts_point_take_up(ts_store *store, const char *path, uint32_t number, uint64_t *control, ts_checkpoint_origin *origin,
-                         ts_err err) {
+/* Opens the tables of a point; looks: as far as it takes to know that they can be. */
+static int32_t open_tables(restore *r, uint32_t number, bool looks, const ts_checkpoint_origin *origin, ts_err err) {
+  ts_store *store = r->store;
+  ts_refill_over(r->refill);
+  store->opens_at = number;
+  store->opens_to_look = looks;
+  store->opens_control = r->control;
+  int32_t status = prepare(r, err);
+  store->opens_at = 0;
+  store->opens_to_look = false;
+  store->opens_control = NULL;
+  if (status == TS_OK) status = check_notes(r, origin, number, err);
+  return status;
+}
+
+static int32_t take_up(ts_store *store, const char *path, uint32_t number, bool looks, uint64_t *control,
+                       ts_checkpoint_origin *origin, ts_err err) {
   restore r = {.store = store, .control = control};
   int32_t status = ts_checkpoint_reader_open(store->disk, path, number, &r.reader, err);
   if (status != TS_OK) return status;
@@ -247,21 +262,25 @@ int32_t ts_point_take_up(ts_store *store, const char *path, uint32_t number, uin
   status = check_manifest(&r, err);
   if (status == TS_OK) status = ts_refill_begin(store, &r.refill, err);
   if (status == TS_OK) {
-    ts_refill_over(r.refill);
-    store->opens_at = number;
-    store->opens_control = control;
-    status = prepare(&r, err);
-    store->opens_at = 0;
-    store->opens_control = NULL;
-    if (status == TS_OK) status = check_notes(&r, origin, number, err);
-    if (status == TS_OK) status = take_links(&r, err);
-    if (status == TS_OK) status = finish(&r, err);
+    status = open_tables(&r, number, looks, origin, err);
+    if (status == TS_OK) status = looks ? ts_checkpoint_read_through(r.reader, 0, control, err) : take_links(&r, err);
+    if (status == TS_OK && !looks) status = finish(&r, err);
     memset(store->origin, 0, sizeof store->origin); /* no delta has what came before */
-    ts_refill_end(r.refill, status == TS_OK);
+    ts_refill_end(r.refill, status == TS_OK && !looks);
   }
   free(r.numbers);
   ts_checkpoint_reader_close(r.reader);
   return status;
+}
+
+int32_t ts_point_look(ts_store *store, const char *path, uint32_t number, uint64_t *control, ts_err err) {
+  ts_checkpoint_origin origin;
+  return take_up(store, path, number, true, control, &origin, err);
+}
+
+int32_t ts_point_take_up(ts_store *store, const char *path, uint32_t number, uint64_t *control, ts_checkpoint_origin *origin,
+                         ts_err err) {
+  return take_up(store, path, number, false, control, origin, err);
 }
 
 int32_t ts_store_restore(ts_store *store, const ts_config *config, uint64_t *control, char *err, uint32_t err_cap) {

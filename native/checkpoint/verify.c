@@ -21,19 +21,10 @@ static int32_t read_data(ts_chain *chain, ts_chain_link *link, uint64_t *control
   char words[1024] = "";
   const ts_err own = {words, sizeof words};
   ts_checkpoint_reader *r = NULL;
-  ts_checkpoint_block block;
   int32_t status = ts_checkpoint_reader_of(chain, link, &r, own);
-  if (status == TS_OK) status = ts_checkpoint_select(r, 0, own);
-  for (bool more = true; status == TS_OK && more;) {
-    if (ts_control_cancelled(control)) {
-      ts_checkpoint_reader_close(r);
-      return ts_fail(err, TS_ECANCELLED, "The verification of %s was cancelled", chain->path);
-    }
-    status = ts_checkpoint_next(r, &block, own);
-    more = block.kind != TS_BLOCK_END;
-    if (status == TS_OK && more) ts_control_add(control, sizeof(ts_block_header) + block.bytes);
-  }
+  if (status == TS_OK) status = ts_checkpoint_read_through(r, 0, control, own);
   ts_checkpoint_reader_close(r);
+  if (status == TS_ECANCELLED) return ts_fail(err, status, "The verification of %s was cancelled", chain->path);
   if (status == TS_ENOMEM) return ts_fail(err, status, "%s", words);
   if (status != TS_OK) found(f, words);
   return TS_OK;

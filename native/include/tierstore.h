@@ -373,7 +373,8 @@ TS_API int32_t ts_store_persisted(ts_store *store, uint64_t *control, char *err,
 
 /* Goes on from a point of the folder: right after ts_store_open with persistent=1, before tables are created. The tables of the
  * point are there afterwards, with their rows; ts_table_create with the same options gives them. Shards, sizes, policy, tiers
- * above the last may be others. What came after the point is gone for good, later points too, even where the call fails.
+ * above the last may be others. What came after the point is gone for good; later points are, too, once all of an older one that
+ * is asked for has been read and is whole.
  * *number, which may be NULL: which one was taken up; 0: the folder has none, and the store is a new one. Where it has some, no
  * table can be created before. `control` counts bytes; what is in all becomes known as tables are opened. Options:
  *   number  which point; 0: the newest                                                                           (default 0)

@@ -196,6 +196,7 @@ struct ts_store {
   /* Of a store whose last tier outlives the process (option "persistent"). */
   bool persistent, resumable; /* resumable: its folder has restore points, and none has been taken up yet */
   uint64_t opens_at, *opens_control; /* the point that tables are opened at, 0: they are new ones; and who watches */
+  bool opens_to_look; /* whether they can be: ts_records_options */
   uint64_t resumed_at;        /* the point that was taken up; 0: none */
   struct ts_keeper *keeper;   /* whoever makes restore points ... */
   void (*end_keeper)(ts_store *store); /* ... and ends before tables close; NULL: nobody yet */

@@ -177,6 +177,7 @@ static int32_t open_records(ts_table *table, ts_err err) {
                                       .layout = layout,
                                       .layout_words = sizeof layout / sizeof *layout,
                                       .at = store->opens_at,
+                                      .looks = store->opens_to_look,
                                       .control = store->opens_control,
                                       .disk = store->disk,
                                       .pmem = store->pmem,

@@ -35,10 +35,13 @@ typedef struct ts_records_options {
   ts_blocks *blocks; /* for a ts_index */
   /* Of checkpoints (ts_records_cuts); all may be 0 or NULL. `layout` says what the bytes of a row mean, in words of the
    * caller's: a checkpoint of another layout is refused. at: which checkpoint to open, 0: the newest, if there is one.
+   * looks: only whether the checkpoint can be opened is asked; opening it fails as it would, and changes nothing, and what is
+   * opened is closed again without another call.
    * control: uint64_t[TS_CONTROL_WORDS]; opening counts bytes of log files there, and stops when told to. disk: what
    * checkpoint files are written through, NULL: ts_disk_system. */
   const uint64_t *layout;
   uint32_t layout_words;
+  bool looks;
   uint64_t at, *control;
   const ts_disk_ops *disk;
   const ts_pmem_ops *pmem; /* what pools are written through, NULL: ts_pmem_system */

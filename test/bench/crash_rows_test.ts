@@ -66,8 +66,10 @@ Deno.test("parseLab() reads the crash lab's counts, and refuses what ended befor
   assertThrows(() => parseLab(SAID.split("pmem-file.points")[0] ?? ""), SyntaxError, "pmem-file.points=");
 });
 
+const KILLED = { kills: 12, inPlace: { SSDHASH: 3, DRAM_PMEM: 4 }, wrong: ["process 3 lost a step"] };
+
 Deno.test("crashRows() counts what was wrong of points and kills together, with the bars", () => {
-  const rows = crashRows(parseLab(SAID), { kills: 12, wrong: ["process 3 lost a step"] }, { points: 5000, kills: 12 });
+  const rows = crashRows(parseLab(SAID), KILLED, { points: 5000, kills: 12 });
   assertEquals(rows.map(({ name, value, atLeast, atMost }) => [name, value, atLeast ?? null, atMost ?? null]), [
     ["crash/points", 6050, 5000, null],
     ["crash/wrong", 4, null, 0],
@@ -76,6 +78,7 @@ Deno.test("crashRows() counts what was wrong of points and kills together, with 
     ["crash/kills", 12, 12, null],
   ]);
   assertEquals(rows[1]?.note, "process 3 lost a step");
+  assertEquals(rows[4]?.note, "SIGKILL; with restore points 3 SSDHASH, 4 DRAM_PMEM");
 });
 
 Deno.test("checkpointRows() divides with by without, delta by full, dd's time by the restore's", () => {

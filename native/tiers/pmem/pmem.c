@@ -157,7 +157,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
     free_table(t);
     return status;
   }
-  status = ts_pm_recover(t, options->at, options->control, err);
+  status = ts_pm_recover(t, options->at, options->looks, options->control, err);
   if (status == TS_OK) status = pay_rows(t, err);
   if (status != TS_OK) {
     close_table((ts_records *)t, true);

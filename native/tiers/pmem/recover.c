@@ -301,7 +301,7 @@ static int32_t begin_timeline(scan *s) {
   return TS_OK;
 }
 
-int32_t ts_pm_recover(ts_pm_table *t, uint64_t at, uint64_t *control, ts_err err) {
+int32_t ts_pm_recover(ts_pm_table *t, uint64_t at, bool looks, uint64_t *control, ts_err err) {
   char path[TS_PM_PATH];
   ts_pmem_map map;
   scan *s = calloc(1, sizeof *s);
@@ -343,7 +343,7 @@ int32_t ts_pm_recover(ts_pm_table *t, uint64_t at, uint64_t *control, ts_err err
     status = scan_all(s);
   }
   if (status == TS_OK) status = check_whole(s);
-  if (status == TS_OK) status = begin_timeline(s);
+  if (status == TS_OK && !looks) status = begin_timeline(s);
   if (status == TS_OK) {
     const ts_pm_cut *cut = &t->cuts[s->opened].cut;
     t->epoch = cut->epoch + 1;

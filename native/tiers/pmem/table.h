@@ -144,7 +144,8 @@ void ts_pm_root_leave_out(ts_pm_root *root, uint32_t at);
 
 /* ---- recover.c ---- */
 
-/* Opens what is there. Errors: TS_EFORMAT, TS_EINVAL, TS_EIO, TS_EFULL, TS_ECANCELLED. */
-int32_t ts_pm_recover(ts_pm_table *t, uint64_t at, uint64_t *control, ts_err err);
+/* Opens what is there; looks: no new timeline is begun, and the table is only to be closed again. Errors: TS_EFORMAT, TS_EINVAL,
+ * TS_EIO, TS_EFULL, TS_ECANCELLED. */
+int32_t ts_pm_recover(ts_pm_table *t, uint64_t at, bool looks, uint64_t *control, ts_err err);
 
 #endif

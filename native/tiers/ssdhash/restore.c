@@ -301,14 +301,14 @@ int32_t ts_ssd_restore(ts_ssd_table *t, const uint64_t *checkpoints, uint32_t n,
   if (status == TS_OK && opened > 0) status = load_all(t, &r, found, opened, err);
   if (status == TS_OK) status = check_rows(t, &r, err);
   for (uint32_t i = 0; i < r.n; i++) ts_ssd_image_free(t, &r.images[i]);
-  if (status == TS_OK) {
+  if (status == TS_OK && !t->looks) {
     pthread_mutex_lock(&t->state);
     for (uint32_t i = 0; i < opened; i++) ts_ssd_file_doom_if_dead(t, found[i].file);
     pthread_mutex_unlock(&t->state);
     TS_SYNC("ssd:restore:loaded");
     status = leave_rest(t, &r, checkpoints + chosen + 1, n - chosen - 1, broken, broken_count, err);
   }
-  if (status == TS_OK) ts_ssd_reap(t);
+  if (status == TS_OK && !t->looks) ts_ssd_reap(t);
   free(found);
   free(broken);
   return status;

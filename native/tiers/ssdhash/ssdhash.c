@@ -174,6 +174,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
   t->shared = &((ts_ssdhash_options *)options->options)->shared;
   t->row_bytes = options->row_bytes;
   t->temporary = options->temporary;
+  t->looks = options->looks;
   t->version_bytes = options->versions ? 4 : 0; /* wider from the 2^32nd step on */
   t->at = options->at;
   t->control = options->control;
@@ -244,7 +245,7 @@ static int32_t open_table(const ts_records_options *options, ts_records **out, t
                        t->table, (unsigned long long)rows, (unsigned long long)t->budget->limit);
     }
   }
-  if (status == TS_OK && t->options.async_compaction) {
+  if (status == TS_OK && t->options.async_compaction && !t->looks) {
     t->has_thread = pthread_create(&t->thread, NULL, ts_ssd_compactor, t) == 0;
     if (!t->has_thread)
       status = ts_fail(err, TS_ENOMEM, "Cannot start the compaction thread of table \"%s\"", t->table);

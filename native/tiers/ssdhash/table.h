@@ -168,6 +168,7 @@ typedef struct ts_ssd_table {
   uint64_t doomed_bytes, reserve, reserve_wanted, map_bytes;
   uint64_t promised; /* files.c: what files and reserve have together at least */
   bool temporary;    /* no live map is wanted */
+  bool looks;        /* ts_records_options */
   bool can_replace;  /* there is memory for it, whatever else DRAM holds */
   bool surviving;    /* what is appended are survivors */
   int ballast;            /* handle; files.c: the disk's part of the reserve, -1: none */
