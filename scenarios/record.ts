@@ -11,6 +11,7 @@ import type { Phase } from "../base/phases.ts";
 import type { MachineRecord } from "../machines/inventory/machine_record.ts";
 import type { DataRecord } from "../models/workloads/data.ts";
 import type { CheckpointKind, ResolvedScenario } from "./scenario.ts";
+import type { AskedQuestion } from "../models/simulation/record.ts";
 
 export { type Phase, PHASES } from "../base/phases.ts";
 export type { MachineRecord } from "../machines/inventory/machine_record.ts";
@@ -119,6 +120,11 @@ export interface TierRecord {
    * Mode, and in results of earlier versions.
    */
   readonly modelLimit?: ModelLimit;
+  /**
+   * What the store asks that model for the tier's rows, and how many figures back each answer. Absent for a tier without one or
+   * without rows, behind the modelled cache of Memory Mode, and in results of earlier versions.
+   */
+  readonly questions?: readonly AskedQuestion[];
   /** What the disk of the tier is by the scenario's word; absent where it says nothing. */
   readonly ssd?: { readonly media: string; readonly devices: number };
   /** Byte limit. */

@@ -6,6 +6,7 @@
  */
 
 import { ABLATION_CASES } from "./ablation.ts";
+import { question } from "../models/simulation/record_schema.ts";
 import { targetSchema } from "../models/simulation/target.ts";
 import { PHASES, type ResultRecord } from "./record.ts";
 import {
@@ -110,8 +111,14 @@ const tier = object({
   medium: text,
   emulates: maybe(text),
   modelLimit: maybe(
-    object({ readBytesPerSecond: positive, writeBytesPerSecond: positive, rowBytes: positive, threads: positive }),
+    object({
+      readBytesPerSecond: positive,
+      writeBytesPerSecond: positive,
+      rowBytes: positive,
+      threads: positive,
+    }),
   ),
+  questions: maybe(listOf(question)),
   ssd: maybe(object({ media: text, devices: positive })),
   limitBytes: figure,
   usedBytes: figure,

@@ -74,7 +74,7 @@ function isSame(asked: Asked, { bytes, threads, depth, prefetch, ahead }: Simula
 /** The questions of a case with the figures that back each, the least backed first. */
 export async function askedQuestions(
   questions: readonly SimulatedQuestion[],
-  tiers: readonly ResolvedTier[],
+  tiers: readonly Pick<ResolvedTier, "media" | "devices">[],
 ): Promise<AskedQuestion[]> {
   const asked = await Promise.all(
     questions.map(async ({ tier: t, ...question }): Promise<AskedQuestion | undefined> => {

@@ -101,7 +101,8 @@ const tier = object({
   busy: figure,
 });
 
-const question = object({
+/** A question to a medium, and what backs its answer. */
+export const question: v.GenericSchema = object({
   media: text,
   operation: word("load", "nt-store", "cached-store", "flushed-store"),
   bytes: positive,

@@ -1,4 +1,4 @@
-/*! This script has code of @kurkle/color 0.3.4, chart.js 4.6.1, chartjs-chart-error-bars 4.4.5, valibot 1.5.0.
+/*! This script has code of @kurkle/color 0.3.4, chart.js 4.6.1, chartjs-chart-error-bars 4.4.5, jsonc-parser 3.3.1, valibot 1.5.0.
 
 @kurkle/color 0.3.4
 
@@ -29,6 +29,30 @@ chartjs-chart-error-bars 4.4.5
 MIT License
 
 Copyright (c) 2019-2023 Samuel Gratzl
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+
+jsonc-parser 3.3.1
+
+The MIT License (MIT)
+
+Copyright (c) Microsoft
 
 Permission is hereby granted, free of charge, to any person obtaining a copy
 of this software and associated documentation files (the "Software"), to deal

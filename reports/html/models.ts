@@ -10,6 +10,7 @@ import { significant } from "../../base/numbers.ts";
 import { listText } from "../text/format.ts";
 import type { ModelAccuracy, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
+import { QUESTION_COLUMNS, questionRows, QUESTIONS_NOTE } from "../text/questions.ts";
 import { type Cell, figure, table } from "./parts.ts";
 
 /** Words for the figures that a band was found with. */
@@ -71,6 +72,20 @@ export function models({ models }: Summary): Markup | undefined {
         : `Memory Mode (${
           listText(uncalibrated)
         }) is not calibrated: good for ratios only. `}Mean errors of every medium, curves that a model never saw, and what was left out: docs/accuracy.md.</p>
+    ${asked(models)}
+  `;
+}
+
+/** What the cases asked the models, and what backs the answers; nothing of results that do not say. */
+function asked(models: readonly ModelAccuracy[]): Markup | undefined {
+  const rows = questionRows(models.flatMap(({ questions }) => questions));
+  if (rows.length === 0) return undefined;
+  const columns = QUESTION_COLUMNS.map(([title, words]) => ({ title, ...(words ? { words } : {}) }));
+  return html`
+    <details><summary>Questions: what the media models were asked, and how many figures back each</summary>
+      <p>${QUESTIONS_NOTE}</p>
+      ${table("Questions to the media models", columns, rows)}
+    </details>
   `;
 }
 

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { accessText } from "../../models/simulation/questions.ts";
 import type { ExplanationRecord, SimulatedRecord } from "../../models/simulation/record.ts";
 import { decimalBytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { changeText } from "../text/format.ts";
+import { QUESTION_COLUMNS, questionRows } from "../text/questions.ts";
 import { bottleneck, type Deviation, NULL_WORDS, type StudySummary } from "./summary.ts";
 
 /** A table: titles, rows of text. The first column, and those named, are words. */
@@ -90,26 +90,11 @@ export function tierTable({ name, cases }: StudySummary): TextTable {
 
 /** What the cases of a study asked the media, each question once, and the figures that back it. */
 export function questionTable({ name, cases }: StudySummary): TextTable {
-  const rows = cases.flatMap(({ questions = [] }) => questions).map((one) => {
-    const { media, bytes, threads, depth, devices, hops, prefetch, region } = one;
-    return [
-      media,
-      accessText(one),
-      String(bytes),
-      String(threads),
-      `${depth}${devices === 1 ? "" : ` x ${devices} devices`}`,
-      String(hops),
-      prefetch ? "on" : "off",
-      region === 0 ? "not known" : decimalBytesText(region),
-      String(one.figures),
-      String(one.alike),
-    ];
-  });
   return {
     caption: `Questions of ${name} to the media`,
-    columns: ["medium", "access", "bytes", "threads", "depth", "hops", "prefetchers", "region", "figures", "alike"],
-    words: ["medium", "access", "prefetchers"],
-    rows: [...new Map(rows.map((row) => [row.join("\n"), row])).values()],
+    columns: QUESTION_COLUMNS.map(([title]) => title),
+    words: QUESTION_COLUMNS.flatMap(([title, words]) => words ? [title] : []),
+    rows: questionRows(cases.flatMap(({ questions = [] }) => questions)),
   };
 }
 

@@ -6,6 +6,7 @@
 
 import type { SimulationResult } from "../../models/simulation/record.ts";
 import { ROOT_PLACE, seal } from "../capsule/seal.ts";
+import { QUESTIONS_NOTE } from "../text/questions.ts";
 import { html, Markup, scriptJson } from "../text/markup.ts";
 import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
@@ -73,7 +74,7 @@ function asked(one: SimulationSummary["studies"][number]): Markup | undefined {
   if (questions.rows.length === 0) return undefined;
   return html`
     <details><summary>Questions: what the media were asked, and how many figures back each, ${one.name}</summary>
-      <p>Each direction alone, at no load but its own. Figures: published (of a medium by path: measured by tierbench calibrate) for the same access, with size and accesses under way within a factor of two. Alike: for that access at any size, threads and prefetchers. Asked ahead: software asks for lines before it uses them, as our store does, and a core keeps more of them on their way than in the plain loops of published figures, which are alike at most.</p>
+      <p>${QUESTIONS_NOTE}</p>
       ${tableOf(questions)}
     </details>
   `;

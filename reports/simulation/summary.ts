@@ -166,6 +166,16 @@ function nullsOf(met: readonly Deviation[]): NullCounts {
   };
 }
 
+/** What makes a step's 90th and 99th percentile. */
+function tailsText({ spread }: SimulationResult["run"]["scenario"]["compute"]): string {
+  const dense = `the dense time varies by ${
+    Number((spread * 100).toPrecision(3))
+  } % from step to step and worker to worker`;
+  return spread > 0
+    ? `${dense}, a step's rows as their law draws them; media have no stalls`
+    : "a step's rows vary as their law draws them; the dense time does not (compute.spread), and media have no stalls";
+}
+
 function assumptionsOf({ run: { scenario } }: SimulationResult): (readonly [string, string])[] {
   const { workload, compute, cluster, overlap } = scenario;
   const rows = workload.tables.reduce((sum, { rows, count }) => sum + rows * count, 0);
@@ -188,6 +198,7 @@ function assumptionsOf({ run: { scenario } }: SimulationResult): (readonly [stri
     ["machines", machines],
     ...network,
     ["compute", compute.source],
+    ["tails", tailsText(compute)],
     [
       "overlap",
       `${overlap.ahead} batches ahead, prefetch ${overlap.prefetch ? "on" : "off"}, asynchronous lookups ${

@@ -86,7 +86,11 @@ function modelsOf({ run: { modelBands } }: Result, cases: readonly CaseSummary[]
     for (const media of new Set(tiers.flatMap(({ emulates }) => emulates ?? []))) {
       const key = JSON.stringify([media, memoryMode]);
       const bands = memoryMode ? [] : modelBands[media] ?? [];
-      models.set(key, { media, memoryMode, bands, cases: [...models.get(key)?.cases ?? [], name] });
+      const asked = tiers.flatMap(({ emulates, questions = [] }) => emulates === media ? questions : []);
+      const before = models.get(key);
+      const each = new Map([...before?.questions ?? [], ...asked].map((one) => [JSON.stringify(one), one]));
+      const questions = [...each.values()];
+      models.set(key, { media, memoryMode, bands, questions, cases: [...before?.cases ?? [], name] });
     }
   }
   return [...models.values()];

@@ -18,6 +18,7 @@ import type {
   TierRecord,
 } from "../../scenarios/record.ts";
 import type { CheckpointKind } from "../../scenarios/scenario.ts";
+import type { AskedQuestion } from "../../models/simulation/record.ts";
 import type { Finding, Grade } from "./findings.ts";
 import type { Holding } from "./holding.ts";
 import type { ScenarioView } from "./scenario_view.ts";
@@ -146,6 +147,8 @@ export interface ModelAccuracy {
   readonly memoryMode: boolean;
   /** How far its figures are from published ones; empty if there are none. */
   readonly bands: readonly ModelBand[];
+  /** What the cases asked it, each question once, and how many figures back each; empty where nobody recorded it. */
+  readonly questions: readonly AskedQuestion[];
 }
 
 /** Miss ratios by size of the first tier. */

@@ -8,6 +8,8 @@
 import { evaluateMedia, type MediaOperation, type MediaQuery } from "../../ffi/media.ts";
 import { loadMedia, MediaError, mediaNativeOptions } from "../../models/media/media.ts";
 import { loadResiduals } from "../../models/media/calibration/bands.ts";
+import { askedQuestions } from "../../models/simulation/questions.ts";
+import type { AskedQuestion } from "../../models/simulation/record.ts";
 import type { MediumKind, ModelBand, ModelLimit } from "../record.ts";
 
 /** Who accesses the medium, and how. */
@@ -20,13 +22,20 @@ export interface MediumUse {
   readonly threads: number;
 }
 
+/** What a model gives, and what it was asked for that. */
+export interface AskedLimit extends ModelLimit {
+  /** Each with the number of figures that back the answer. */
+  readonly questions: readonly AskedQuestion[];
+}
+
 /**
- * What a media model gives to random accesses of a row each: the model with the parameters that the store is slowed with.
+ * What a media model gives to random accesses of a row each: the model with the parameters that the store is slowed with, asked as
+ * the store asks it (native/emulation/emulation.c: the hardware prefetchers are on); and how many figures back the answers.
  *
  * @param name Name of the media model.
  * @throws {MediaError} if there is no such model, or a store cannot be slowed to it.
  */
-export async function modelLimit(name: string, { type, rowBytes, threads }: MediumUse): Promise<ModelLimit> {
+export async function modelLimit(name: string, { type, rowBytes, threads }: MediumUse): Promise<AskedLimit> {
   const prefix = "emulate.";
   const given = Object.entries(mediaNativeOptions(await loadMedia(name), { prefix: "emulate", threads }));
   const parameters = given.map(([key, value]) => [key.slice(prefix.length), value] as const);
@@ -36,10 +45,19 @@ export async function modelLimit(name: string, { type, rowBytes, threads }: Medi
     operation,
     bytes: rowBytes,
     threads,
+    prefetch: true,
   }));
   const options = Object.fromEntries(parameters.filter(([key]) => key !== "threads"));
   const [readBytesPerSecond, writeBytesPerSecond] = evaluateMedia(options, queries) as unknown as [number, number];
-  return { readBytesPerSecond, writeBytesPerSecond, rowBytes, threads };
+  const questions = await askedQuestions(
+    queries.map(({ operation }) => ({
+      ...{ tier: 0, operation, bytes: rowBytes, threads, depth: 1, hops: 0, prefetch: true, region: 0 },
+      // The store asks for rows before it uses them, which what goes past the caches cannot be.
+      ...{ ahead: operation !== "nt-store", sequential: false, fenced: false },
+    })),
+    [{ media: name, devices: 1 }],
+  );
+  return { readBytesPerSecond, writeBytesPerSecond, rowBytes, threads, questions };
 }
 
 /**

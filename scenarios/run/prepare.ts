@@ -21,10 +21,10 @@ import type { prepareData, PreparedData } from "../../models/workloads/data.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import type { RunEvent } from "./events.ts";
 import { type Case, planCases } from "../plan.ts";
-import type { DataRecord, MachineRecord, MediumKind, ModelBand, ModelLimit, RunRecord } from "../record.ts";
+import type { DataRecord, MachineRecord, MediumKind, ModelBand, RunRecord } from "../record.ts";
 import type { MemoryLimit } from "./memory_limit.ts";
 import { checkMemory, sizedBefore, type SizedCase } from "./memory_need.ts";
-import type { MediumUse } from "./model_facts.ts";
+import type { AskedLimit, MediumUse } from "./model_facts.ts";
 import type { ResolvedScenario } from "../scenario.ts";
 import { tableBytes } from "../../models/workloads/sizes.ts";
 import { dramBudget, mustCountRowsOnly } from "./tier_sizes.ts";
@@ -54,7 +54,7 @@ export interface RunDependencies {
   /** What kind of medium a media model is of. */
   readonly mediaKind: (media: string) => Promise<MediumKind>;
   /** What a media model can give a tier. */
-  readonly modelLimit: (media: string, use: MediumUse) => Promise<ModelLimit>;
+  readonly modelLimit: (media: string, use: MediumUse) => Promise<AskedLimit>;
   /** How far a media model is from what was published. */
   readonly modelBands: (media: string) => Promise<readonly ModelBand[]>;
   /** Makes the directory of a pool file, beside which the process takes so many bytes of memory. */

@@ -222,13 +222,14 @@ async function tierRecord(
   };
   if (media === undefined) return known;
   // The rows that cross the modelled cache of Memory Mode are not counted by tier, so there is nothing to limit.
-  // Nor is it of a share of the accesses.
-  if (place.kind === "memory-mode" || place.kind === "interleaved") return { ...known, emulates: media };
-  if (!type.startsWith("PMEM_")) return known;
+  if (place.kind === "memory-mode") return { ...known, emulates: media };
+  const interleaved = place.kind === "interleaved";
+  if (!interleaved && !type.startsWith("PMEM_")) return known;
   const rowBytes = Math.round((tier.purposes["rows"] ?? 0) / tier.rows);
   if (!(tier.rows > 0 && rowBytes > 0)) return { ...known, emulates: media };
-  const modelLimit = await limitOf(media, { type, rowBytes, threads: one.threads });
-  return { ...known, emulates: media, modelLimit };
+  const { questions, ...modelLimit } = await limitOf(media, { type, rowBytes, threads: one.threads });
+  // Of a share of the accesses it is no limit.
+  return { ...known, emulates: media, ...(interleaved ? {} : { modelLimit }), questions };
 }
 
 /**

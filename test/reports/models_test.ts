@@ -46,6 +46,37 @@ Deno.test("a report shows the band of each media model, and that Memory Mode has
   assert(toMarkdown(summary).length > 0);
 });
 
+Deno.test("a report lists what emulated runs asked the media models, each question once, with the figures that back it", () => {
+  const fixture = fixtureResult({ models: true, work: true });
+  assert(!renderReport(fixture).includes("Questions to the media models"), "earlier versions recorded none");
+  const of = (operation: "load" | "nt-store", figures: number) => ({
+    ...{ media: "optane-100-6x256", operation, bytes: 64, threads: 2, depth: 1, devices: 1, hops: 0, prefetch: true },
+    ...{ ahead: operation === "load", region: 0, sequential: false, fenced: false, figures, alike: 37 },
+  });
+  const questions = [of("load", 0), of("nt-store", 5)];
+  const samples = fixture.samples.map((one) => ({
+    ...one,
+    tiers: one.tiers.map((tier) => tier.modelLimit === undefined ? tier : { ...tier, questions }),
+  }));
+  const result = { ...fixture, samples };
+  const told = summarise(result).models.flatMap(({ memoryMode, questions }) => memoryMode ? [] : questions);
+  assertEquals(told, questions);
+  const page = renderReport(result);
+  assertStringIncludes(page, "Questions to the media models");
+  assertEquals(page.match(/load, asked ahead/g)?.length, 1);
+  assert(reanalyse(page, "models.html").same);
+  const wrong = samples.map((one) => ({
+    ...one,
+    tiers: one.tiers.map((tier) =>
+      tier.modelLimit === undefined ? tier : { ...tier, questions: [{ ...of("load", 0), bytes: 0 }] }
+    ),
+  }));
+  assertStringIncludes(
+    assertThrows(() => summarise({ ...fixture, samples: wrong }), RangeError).message,
+    "questions[0].bytes: expected a number above 0",
+  );
+});
+
 Deno.test("a report of a model without a published figure says so and draws no bar", () => {
   const result = fixtureResult({ models: true });
   const bare = { ...result, run: { ...result.run, modelBands: {} } };

@@ -107,8 +107,14 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
       mediaOptions: (media, { kind }) => Promise.resolve({ [`${kind}.medium`]: media }),
       mediaKind: (media) =>
         Promise.resolve(media.startsWith("cxl") ? "cxl" : media.startsWith("nvme") ? "ssd" : "pmem"),
-      modelLimit: (_, { rowBytes, threads }) =>
-        Promise.resolve({ readBytesPerSecond: 4e9, writeBytesPerSecond: 1e9, rowBytes, threads }),
+      modelLimit: (media, { rowBytes, threads }) =>
+        Promise.resolve({
+          ...{ readBytesPerSecond: 4e9, writeBytesPerSecond: 1e9, rowBytes, threads },
+          questions: [{
+            ...{ media, operation: "load", bytes: rowBytes, threads, depth: 1, devices: 1, hops: 0, prefetch: true },
+            ...{ ahead: true, region: 0, sequential: false, fenced: false, figures: 0, alike: 9 },
+          }],
+        }),
       modelBands: () =>
         Promise.resolve([
           { kind: "read", factor: 1.2, basis: "kind", points: 9, curves: 2, bytes: [64, 256], threads: [1, 8] },

@@ -178,6 +178,7 @@ Deno.test("runScenario() gives interleaved rows their share of a model, and no m
     assertEquals(one?.tiers.map(({ kind, emulates, modelLimit }) => [kind, emulates, modelLimit]), [
       ["cxl", "cxl-type3-ddr4", undefined],
     ]);
+    assertEquals(one?.tiers.map(({ questions }) => questions?.map(({ media }) => media)), [["cxl-type3-ddr4"]]);
     // The fake's 1 byte used, of 128 of rows 80 % behind CXL.
     assertEquals(one?.dramBytes, Math.round(1 - 128 * 0.8));
     const shares = (await starts()).map(({ spec }) =>
@@ -221,6 +222,8 @@ Deno.test("runScenario() names the kind of every figure and how it was obtained"
     ]);
     const behind = samples.find(({ configuration }) => configuration === "memory-mode");
     assertEquals(behind?.tiers.map(({ modelLimit }) => modelLimit), [undefined]);
+    assertEquals(fsdax?.tiers.map(({ questions }) => questions?.map(({ bytes }) => bytes)), [undefined, [128]]);
+    assertEquals(behind?.tiers.map(({ questions }) => questions), [undefined]);
     assertEquals(Object.keys(record.modelBands ?? {}), ["optane-100-6x256"]);
     assertEquals(record.modelBands?.["optane-100-6x256"]?.map(({ kind }) => kind), ["read"]);
   });
