@@ -29,8 +29,8 @@ const FULL: Trials = { points: 100_000, kills: 200, each: 50 };
 const QUICK_SIZES: CheckpointSizes = { intervals: 10, steps: 24, lawRows: 300_000, restoreRows: 1 << 20, restores: 3 };
 /** A gibibyte of rows is restored. */
 const FULL_SIZES: CheckpointSizes = {
-  intervals: 30,
-  steps: 240,
+  intervals: 60,
+  steps: 48,
   lawRows: 3_000_000,
   restoreRows: 1 << 23,
   restores: 7,

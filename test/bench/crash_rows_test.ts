@@ -1,5 +1,6 @@
 import { checkpointRows, crashRows, parseLab } from "../../bench/crash/rows.ts";
-import { assert, assertEquals, assertThrows } from "../assert.ts";
+import { TEN_MINUTE_UPDATES } from "../../bench/crash/slowdowns.ts";
+import { assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
 const SAID = `checkpoints.runs=3
 checkpoints.points=5100
@@ -81,25 +82,49 @@ Deno.test("crashRows() counts what was wrong of points and kills together, with 
   assertEquals(rows[4]?.note, "SIGKILL; with restore points 3 SSDHASH, 4 DRAM_PMEM");
 });
 
-Deno.test("checkpointRows() divides with by without, delta by full, dd's time by the restore's", () => {
-  const pair = (ratio: number) => ({ without: 2, with: 2 * ratio, withoutProcessor: 4, withProcessor: 5 });
+Deno.test("checkpointRows() scales points to ten minutes, divides delta by full, dd's time by the restore's", () => {
+  // Ten times as many updates a row put down as ten minutes have, then as many: a tenth of what was measured, and all of it.
+  const pair = (ratio: number, updates: number) => ({
+    without: 2,
+    with: 2 * ratio,
+    withoutProcessor: 4,
+    withProcessor: 5,
+    updates,
+    rows: 1000,
+  });
+  const [tenth, whole] = [100 * TEN_MINUTE_UPDATES, 1000 * TEN_MINUTE_UPDATES];
   const rows = checkpointRows({
-    slowdowns: { SSDHASH: [1.5, 1.25, 1].map(pair), PMEM: [pair(1.125)], files: [pair(3)] },
+    slowdowns: {
+      SSDHASH: [1.5, 1.25, 1].map((ratio) => pair(ratio, tenth)),
+      PMEM: [pair(1.125, whole)],
+      files: [pair(3, 0)],
+    },
     steps: 24,
     delta: { full: 800, delta: 100 },
     restores: [{ dd: 1, restore: 4, restoreProcessor: 2 }],
     restoredBytes: 8e6,
   });
-  assertEquals(rows.map(({ name, value, atLeast, atMost }) => [name, value, atLeast ?? null, atMost ?? null]), [
-    ["checkpoint/slowdown", 1.25, null, 1.01],
-    ["checkpoint/slowdown/processor", 1.25, null, null],
+  const expected = [
+    ["checkpoint/slowdown", 1.025, null, 1.01],
+    ["checkpoint/slowdown/processor", 1.025, null, null],
     ["checkpoint/slowdown-pmem", 1.125, null, 1.01],
     ["checkpoint/slowdown-pmem/processor", 1.25, null, null],
     ["checkpoint/slowdown-files", 3, null, null],
     ["checkpoint/slowdown-files/processor", 1.25, null, null],
     ["delta/full", 0.125, null, 1 / 6],
     ["recovery/dd", 0.25, 0.5, null],
-  ]);
-  assert(rows[0]?.note?.endsWith("one after each 24 steps, which take 2.00 s; 500 ms more"), rows[0]?.note);
+  ] as const;
+  assertEquals(rows.length, expected.length);
+  for (const [i, [name, value, least, most]] of expected.entries()) {
+    const row = rows[i];
+    assertEquals([row?.name, row?.atLeast ?? null, row?.atMost ?? null], [name, least, most]);
+    assertAlmostEquals(row?.value ?? 0, value, 1e-12);
+  }
+  assertStringIncludes(rows[0]?.note ?? "", "2.50 % of throughput; restore points in SSDHASH below DRAM; ");
+  assertStringIncludes(
+    rows[0]?.note ?? "",
+    "measured × 1.250, one after each 24 steps, which take 2.00 s; 500 ms more",
+  );
+  assertStringIncludes(rows[0]?.note ?? "", "28 updates a row put down: in ten minutes 284");
   assertEquals(rows.at(-1)?.note, "restore 2 MB/s, by processor time 4 MB/s; dd 8 MB/s; DRAM, page cache dropped");
 });
