@@ -9,7 +9,8 @@ import { EmbeddingStore } from "../../ffi/store.ts";
 import { loadProfile, type Profile } from "../../models/workloads/profile.ts";
 import { generateKeys } from "../../models/workloads/profile_keys.ts";
 import { run } from "../program.ts";
-import { type CheckpointPlace, type IntervalPair, measureSlowdown, processorSeconds } from "./slowdowns.ts";
+import { measureSlowdown, processorSeconds } from "./slowdowns.ts";
+import type { CheckpointPlace, IntervalPair } from "./ten_minutes.ts";
 
 /** How large the measurements are. */
 export interface CheckpointSizes {

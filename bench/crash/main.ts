@@ -1,7 +1,8 @@
 /**
  * `deno task crash`: crashes checkpoints at every operation (docs/crash-lab.md) and kills training processes,
- * and measures what checkpoints cost. Prints a table and writes `reports/out/bench-crash.json`. `--full` is the nightly size:
- * 100,000 crash points, 50 kills of each storage type that keeps restore points, a gibibyte restored.
+ * and measures what checkpoints cost. Prints a table, writes `reports/out/bench-crash.json` and the page
+ * `reports/out/crash.html`. `--full` is the nightly size: 100,000 crash points, 50 kills of each storage type that keeps restore
+ * points, a gibibyte restored.
  *
  * Exit codes: 0, bars reached or not; 1 if the run fails; 2 for words it does not know.
  *
@@ -16,7 +17,17 @@ import { machineFacts, run, writeResult } from "../program.ts";
 import { tableRows } from "../rows.ts";
 import { tryKills } from "./kills.ts";
 import { type CheckpointSizes, measureCheckpoints } from "./checkpoints.ts";
-import { checkpointRows, crashRows, type CrashTargets, type KillCounts, type LabCounts, parseLab } from "./rows.ts";
+import { crashPage } from "./page.ts";
+import {
+  checkpointRows,
+  crashRows,
+  type CrashTargets,
+  type KillCounts,
+  type LabCounts,
+  parseLab,
+  parseSubjects,
+  type SubjectCounts,
+} from "./rows.ts";
 
 /** What is tried. */
 interface Trials extends CrashTargets {
@@ -37,12 +48,13 @@ const FULL_SIZES: CheckpointSizes = {
 };
 
 /** Runs the lab. What was wrong is in its counts, and in words on the terminal. */
-async function lab(points: number): Promise<LabCounts> {
+async function lab(points: number): Promise<{ readonly counts: LabCounts; readonly subjects: SubjectCounts[] }> {
   await run("make", ["-s", "-C", NATIVE_FOLDER, "build/release/test/crash_test"]);
   const program = `${NATIVE_FOLDER}/build/release/test/crash_test`;
   const env = { TIERSTORE_POINTS: String(points) };
   const { stdout } = await new Deno.Command(program, { env, stdin: "null", stderr: "inherit" }).output();
-  return parseLab(new TextDecoder().decode(stdout));
+  const text = new TextDecoder().decode(stdout);
+  return { counts: parseLab(text), subjects: parseSubjects(text) };
 }
 
 /** The bench. */
@@ -55,7 +67,8 @@ async function main(args: readonly string[]): Promise<void> {
   const full = args.length > 0;
   const targets = full ? FULL : QUICK;
   ensureBuild();
-  const counts = await lab(targets.points);
+  const started = `${new Date().toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const { counts, subjects } = await lab(targets.points);
   const folder = await Deno.makeTempDir({ prefix: "tierbench-crash-" });
   for (const name of ["files", "SSDHASH", "PMEM"]) await Deno.mkdir(`${folder}/${name}`);
   try {
@@ -73,11 +86,12 @@ async function main(args: readonly string[]): Promise<void> {
     const rows = [...crashRows(counts, killed, targets), ...checkpointRows(costs)];
     console.log(tableText(tableRows(rows)));
     const out = `${ROOT}/reports/out/bench-crash.json`;
-    writeResult(out, {
-      ...machineFacts(BUILT_LIBRARY),
-      interval: "counts have none; of ratios 95 % bootstrap of the median",
-    }, rows);
-    console.log(`All rows: ${out}`);
+    const facts = machineFacts(BUILT_LIBRARY);
+    writeResult(out, { ...facts, interval: "counts have none; of ratios 95 % bootstrap of the median" }, rows);
+    const page = `${ROOT}/reports/out/crash.html`;
+    const machine = `${facts["cpu"]}, ${facts["cores"]} CPUs, Linux ${facts["kernel"]}`;
+    Deno.writeTextFileSync(page, crashPage({ started, machine, subjects, rows }));
+    console.log(`All rows: ${out}\nReport: ${page}`);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

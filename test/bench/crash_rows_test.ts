@@ -1,8 +1,11 @@
-import { checkpointRows, crashRows, parseLab } from "../../bench/crash/rows.ts";
-import { TEN_MINUTE_UPDATES } from "../../bench/crash/slowdowns.ts";
+import { crashPage } from "../../bench/crash/page.ts";
+import { checkpointRows, crashRows, parseLab, parseSubjects } from "../../bench/crash/rows.ts";
+import { TEN_MINUTE_UPDATES } from "../../bench/crash/ten_minutes.ts";
 import { assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
 const SAID = `checkpoints.runs=3
+checkpoints.continued=2
+checkpoints.tampered=1
 checkpoints.points=5100
 checkpoints.images=40000
 checkpoints.faults=70
@@ -10,6 +13,9 @@ checkpoints.wrong=2
 checkpoints.bugs=46
 checkpoints.bugs-found=45
 checkpoints.syncs-wasted=1
+store.runs=3
+store.continued=2
+store.tampered=1
 store.points=400
 store.images=2000
 store.faults=30
@@ -17,6 +23,9 @@ store.wrong=0
 store.bugs=4
 store.bugs-found=4
 store.syncs-wasted=0
+pmem-fsdax.runs=3
+pmem-fsdax.continued=2
+pmem-fsdax.tampered=1
 pmem-fsdax.points=300
 pmem-fsdax.images=200
 pmem-fsdax.faults=10
@@ -24,10 +33,16 @@ pmem-fsdax.wrong=1
 pmem-fsdax.bugs=30
 pmem-fsdax.bugs-found=30
 pmem-fsdax.syncs-wasted=0
+pmem-file.runs=3
+pmem-file.continued=2
+pmem-file.tampered=1
 pmem-file.points=200
 pmem-file.images=100
 pmem-file.faults=5
 pmem-file.wrong=0
+points-ssdhash.runs=3
+points-ssdhash.continued=2
+points-ssdhash.tampered=1
 points-ssdhash.points=10
 points-ssdhash.images=20
 points-ssdhash.faults=2
@@ -35,18 +50,30 @@ points-ssdhash.wrong=0
 points-ssdhash.bugs=10
 points-ssdhash.bugs-found=10
 points-ssdhash.syncs-wasted=0
+points-dram-ssdhash.runs=3
+points-dram-ssdhash.continued=2
+points-dram-ssdhash.tampered=1
 points-dram-ssdhash.points=10
 points-dram-ssdhash.images=20
 points-dram-ssdhash.faults=2
 points-dram-ssdhash.wrong=0
+points-dram-pmem-ssdhash.runs=3
+points-dram-pmem-ssdhash.continued=2
+points-dram-pmem-ssdhash.tampered=1
 points-dram-pmem-ssdhash.points=10
 points-dram-pmem-ssdhash.images=20
 points-dram-pmem-ssdhash.faults=2
 points-dram-pmem-ssdhash.wrong=0
+points-pmem.runs=3
+points-pmem.continued=2
+points-pmem.tampered=1
 points-pmem.points=10
 points-pmem.images=20
 points-pmem.faults=2
 points-pmem.wrong=0
+points-dram-pmem.runs=3
+points-dram-pmem.continued=2
+points-dram-pmem.tampered=1
 points-dram-pmem.points=10
 points-dram-pmem.images=20
 points-dram-pmem.faults=2
@@ -127,4 +154,33 @@ Deno.test("checkpointRows() scales points to ten minutes, divides delta by full,
   );
   assertStringIncludes(rows[0]?.note ?? "", "28 updates a row put down: in ten minutes 284");
   assertEquals(rows.at(-1)?.note, "restore 2 MB/s, by processor time 4 MB/s; dd 8 MB/s; DRAM, page cache dropped");
+});
+
+Deno.test("crashPage() shows points, images, faults and bugs of each thing under test and of all", () => {
+  const subjects = parseSubjects(SAID);
+  assertEquals(subjects.length, 9);
+  assertEquals(subjects[0], {
+    name: "checkpoints",
+    runs: 3,
+    points: 5100,
+    images: 40000,
+    continued: 2,
+    faults: 70,
+    tampered: 1,
+    wrong: 2,
+    bugs: { seeded: 46, found: 45 },
+  });
+  assertThrows(() => parseSubjects(SAID.replace("pmem-file.faults=5\n", "")), SyntaxError, "pmem-file.faults=");
+  const rows = crashRows(parseLab(SAID), { kills: 12, inPlace: {}, wrong: [] }, { points: 5000, kills: 12 });
+  const page = crashPage({ started: "2026-11-23 09:00 UTC", machine: "a CPU <two>", subjects, rows });
+  const cells = (name: string): string[] => {
+    const line = page.split("<tr>").find((row) => row.replaceAll(/<[^>]*>/g, "").includes(name)) ?? "";
+    return [...line.matchAll(/<td[^>]*>([^<]*)</g)].map(([, text = ""]) => text);
+  };
+  assertEquals(cells("in files"), ["3", "5,100", "40,000", "2", "70", "1", "2", "45 of 46"]);
+  assertEquals(cells("another file system"), ["3", "200", "100", "2", "5", "1", "0", "–"]);
+  assertEquals(cells("all of them"), ["27", "6,050", "42,400", "18", "125", "9", "3", "89 of 90"]);
+  assertStringIncludes(page, "a CPU &lt;two&gt;");
+  assertStringIncludes(page, "MISSED");
+  assertEquals([...page.matchAll(/(?:src|href)="(?!data:|#)/g)].length, 0);
 });
