@@ -220,7 +220,14 @@ export {
   UnresumableError,
 } from "./scenarios/run/run.ts";
 export { pathsOf, refusePaths, type Rerun, RerunError, rerunOf, simulationToRerun } from "./scenarios/rerun.ts";
-export type { RankCluster, RankLauncher, RankLayout, RankMpi, ResolvedRankCluster } from "./scenarios/cluster.ts";
+export type {
+  RankCluster,
+  RankLauncher,
+  RankLayout,
+  RankMode,
+  RankMpi,
+  ResolvedRankCluster,
+} from "./scenarios/cluster.ts";
 export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
 export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";

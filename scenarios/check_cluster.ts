@@ -14,7 +14,15 @@ const TRAINERS: readonly number[] = [1, 2, 4, 8];
 /** What is wrong with the ranks of a scenario; empty without ranks. */
 export function checkCluster({ cluster, workload = {}, checkpoint, ablation }: Scenario): Problem[] {
   if (cluster === undefined) return [];
-  const problems = [...checkRanks(cluster), ...checkWorkload(workload)];
+  const asynchronous = cluster.mode === "async";
+  const problems = [...checkRanks(cluster), ...checkMode(cluster), ...checkWorkload(workload)];
+  if (asynchronous && workload.optimisations?.asyncEmbedding === true) {
+    problems.push({
+      path: ["workload", "optimisations", "asyncEmbedding"],
+      message: `expected no such field with mode "async", found true`,
+      hint: "nobody knows which batch a rank gets next; staleness is what rows may miss",
+    });
+  }
   if (checkpoint?.kind === "delta") {
     problems.push({
       path: ["checkpoint", "kind"],
@@ -78,6 +86,24 @@ function checkRanks(cluster: RankCluster): Problem[] {
     });
   }
   return problems;
+}
+
+function checkMode(cluster: RankCluster): Problem[] {
+  const { mode = "sync", staleness } = cluster;
+  if (mode === "async" && layoutOf(cluster) === "collocated") {
+    return [{
+      path: ["cluster", "mode"],
+      message: `expected "sync" without servers, found "async"`,
+      hint:
+        'a rank that trains and holds rows answers nobody while it computes; give some ranks the rows: "servers": 1',
+    }];
+  }
+  if (mode === "async" || staleness === undefined) return [];
+  return [{
+    path: ["cluster", "staleness"],
+    message: `expected no such field with mode "sync", found ${staleness}`,
+    hint: 'ranks in step miss no updates; write "mode": "async"',
+  }];
 }
 
 function checkWorkload({ deterministic, optimisations = {}, tables = {}, ...all }: Workload): Problem[] {

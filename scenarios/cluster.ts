@@ -13,6 +13,9 @@ export type RankLauncher = "mpirun" | "srun" | "none";
 /** Who holds rows: every rank, which all train, or the last ranks, which do not train. */
 export type RankLayout = "collocated" | "servers";
 
+/** Whether ranks train every batch together, or each whole batches of its own beside the others. */
+export type RankMode = "sync" | "async";
+
 /** An MPI by its name; `auto`: the first that is here. */
 export type RankMpi = "auto" | "openmpi" | "mpich" | "mpi";
 
@@ -24,6 +27,10 @@ export interface RankCluster {
   servers?: number;
   /** Default: "servers" with servers, else "collocated". */
   layout?: RankLayout;
+  /** Whether ranks train in step or, with servers, asynchronously. Default "sync". */
+  mode?: RankMode;
+  /** Asynchronous: of how many steps before it a step may miss the updates. Default: as many as ranks train. */
+  staleness?: number;
   /** What starts them. Default "mpirun". */
   launcher?: RankLauncher;
   /** The MPI whose launcher starts them. Default "auto". */
@@ -31,7 +38,12 @@ export interface RankCluster {
 }
 
 /** Ranks with every default filled in; a layout that is absent follows from the servers. */
-export type ResolvedRankCluster = Readonly<Required<Omit<RankCluster, "layout">> & Pick<RankCluster, "layout">>;
+export type ResolvedRankCluster = Readonly<
+  Required<Omit<RankCluster, "layout" | "staleness">> & Pick<RankCluster, "layout" | "staleness">
+>;
+
+/** Largest bound, as in `native/ranks/tickets.h`. */
+const MOST_STALENESS = 1024;
 
 /** Most ranks of a job, as in `native/ranks/ranks.h`. */
 const MOST_RANKS = 1024;
@@ -48,6 +60,15 @@ export const rankCluster: v.GenericSchema<RankCluster> = described(
       '"collocated": every rank trains and holds rows; "servers": the last ranks hold rows, the others train. Default: by ' +
         '"servers".',
     )),
+    mode: v.exactOptional(described(
+      v.picklist(["sync", "async"]),
+      '"sync": ranks train every batch together; "async", with servers: each takes whole batches of its own. Default "sync".',
+    )),
+    staleness: v.exactOptional(whole(
+      'Mode "async": of how many steps before it a step may miss the updates. Default: as many as ranks train.',
+      0,
+      MOST_STALENESS,
+    )),
     launcher: v.exactOptional(described(
       v.picklist(["mpirun", "srun", "none"]),
       'What starts the ranks: "mpirun" of the MPI; "srun" of Slurm; "none": nothing, one rank alone. Default "mpirun".',
@@ -63,8 +84,9 @@ export const rankCluster: v.GenericSchema<RankCluster> = described(
 
 /** Ranks with every default filled in. */
 export function resolveCluster(written: RankCluster): ResolvedRankCluster {
-  const { ranks, servers = 0, layout, launcher = "mpirun", mpi = "auto" } = written;
-  return { ranks, servers, ...(layout === undefined ? {} : { layout }), launcher, mpi };
+  const { ranks, servers = 0, layout, mode = "sync", launcher = "mpirun", mpi = "auto" } = written;
+  const bound = mode === "sync" ? {} : { staleness: written.staleness ?? trainersOf(written) };
+  return { ranks, servers, ...(layout === undefined ? {} : { layout }), mode, ...bound, launcher, mpi };
 }
 
 /** Ranks that train. */

@@ -235,6 +235,8 @@ export interface RankRecord {
   readonly tableBytes: number;
   /** Wall time of the counted steps on it, nanoseconds. */
   readonly stepsNs: number;
+  /** Of asynchronous ones, how many it took itself. */
+  readonly steps?: number;
   /** Messages of the counted steps. */
   readonly messages: number;
   /** Bytes that it sent to other ranks in them. */
@@ -243,7 +245,10 @@ export interface RankRecord {
   readonly receivedBytes: number;
   /** Nanoseconds in messages, waiting for other ranks included. */
   readonly messageNs: number;
-  /** Of them, what each message took it longer than the rank that it took the shortest: the last to come waits for nobody. */
+  /**
+   * Of them, what each message took it longer than the rank that it took the shortest: the last to come waits for nobody. Of
+   * messages of all ranks alone, which asynchronous steps have none of.
+   */
   readonly waitingNs: number;
   /** And what it took that rank. */
   readonly movingNs: number;
@@ -255,6 +260,13 @@ export interface ClusterRecord {
   readonly layout: "collocated" | "servers";
   /** What started them; `none`: one rank alone. */
   readonly launcher: "mpirun" | "srun" | "none";
+  /** Of ranks that train asynchronously; absent: in step. */
+  readonly staleness?: {
+    /** Of how many steps before it a step may miss the updates. */
+    readonly bound: number;
+    /** Counted steps that missed those of 0, 1, ... of them when they read rows or dense weights. */
+    readonly missed: readonly number[];
+  };
   /** Name and version of the MPI; `none` for one rank alone. */
   readonly library: string;
   /** Whether several ranks had one machine: their speed is not that of a cluster then. */
@@ -280,6 +292,11 @@ export interface ConditionsRecord {
    * control group of version 2.
    */
   readonly throttledShare?: number;
+}
+
+/** Whether rows follow from scenario and seed to the bit: not those of the fast mode, nor of steps that may be stale. */
+export function isDeterministic({ trainer }: Pick<SampleRecord, "trainer"> | Pick<QualityRecord, "trainer">): boolean {
+  return trainer?.["deterministic"] !== "0";
 }
 
 /** One speed sample: one worker process, or the ranks of one job, one configuration. */

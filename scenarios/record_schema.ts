@@ -130,6 +130,7 @@ const tier = object({
 const cluster = object({
   layout: word("collocated", "servers"),
   launcher: word("mpirun", "srun", "none"),
+  staleness: maybe(object({ bound: count, missed: someOf(count) })),
   library: text,
   sharedMachine: flag,
   ranks: someOf(object({
@@ -140,6 +141,7 @@ const cluster = object({
     tiers: listOf(tier),
     tableBytes: figure,
     stepsNs: positive,
+    steps: maybe(count),
     messages: count,
     sentBytes: figure,
     receivedBytes: figure,

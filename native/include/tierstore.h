@@ -628,7 +628,7 @@ TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *er
 
 /* What the trainer is and how its steps went since it was opened: "key=value" lines. Model: model, dense_parameters,
  * wide_parameters, inputs (of the top MLP), dims, deep_optimizer, embedding_optimizer, wide_optimizer, kernels (oneDNN's names
- * of its products), bf16. Steps: step (trained so far, those before a restore included), threads, executor, tasks, shards, micro_batch, deterministic, schedule (measured once tasks
+ * of its products), bf16. Steps: step (trained so far, those before a restore included), threads, executor, tasks, shards, micro_batch, deterministic (0 with ranks_staleness above 0, too), schedule (measured once tasks
  * have known costs; then also work_ns and longest_path_ns of a step), embedding_fusion, graph_fusion, memory_reuse,
  * minor_faults (of the process, while it trained). Stage: stage, readers, stage_what, stage_choice (what is done ahead;
  * undecided while auto tries, in the first stage_trial steps), staged_batches, staged_hits (of them, those ready when their step began), staged_rows (keys

@@ -24,7 +24,7 @@ static void add_schedule(ts_text *text, const ts_trainer *t) {
   const ts_graph *g = &t->graph;
   ts_text_add(text, "step=%llu\nthreads=%u\nexecutor=%s\ntasks=%u\nshards=%u\nmicro_batch=%u\ndeterministic=%s\n",
               (unsigned long long)t->step, ts_pool_threads(t->pool), ts_executor_names[o->executor], g->count, t->model.shards * t->model.pieces,
-              o->micro_batch, yes(o->deterministic));
+              o->micro_batch, yes(o->deterministic && o->ranks_staleness == 0));
   if (ts_executor_knows_costs(t->executor))
     ts_text_add(text, "schedule=measured\nwork_ns=%llu\nlongest_path_ns=%llu\n", (unsigned long long)ts_graph_work(g),
                 (unsigned long long)ts_graph_longest_path(g));

@@ -9,7 +9,7 @@ import type { QualityRecord, Result, SampleRecord } from "../../scenarios/record
 import { QUALITY_ID } from "../../scenarios/result.ts";
 import { countText, listText } from "../text/format.ts";
 import type { EqualityCheck } from "./comparison.ts";
-import { aucCell, aucText } from "../../scenarios/record.ts";
+import { aucCell, aucText, isDeterministic } from "../../scenarios/record.ts";
 
 /** Compares what ought to be equal. */
 export function checksOf(a: Result, b: Result): EqualityCheck[] {
@@ -29,10 +29,6 @@ function keys(a: Result, b: Result): EqualityCheck {
 /** Samples in which this is equal must end with the same rows. */
 function stepsKey({ case: name, seed, batch, warmupSteps, stepNs }: SampleRecord): string {
   return JSON.stringify([name, seed, batch, warmupSteps + stepNs.length]);
-}
-
-function isDeterministic({ trainer }: SampleRecord): boolean {
-  return trainer?.["deterministic"] !== "0";
 }
 
 function rows(a: Result, b: Result): EqualityCheck {

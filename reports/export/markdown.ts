@@ -4,7 +4,7 @@
  * @module
  */
 
-import { scaled, SCALING_COLUMNS, scalingCells, sharedMachineText } from "../summary/rank_words.ts";
+import { scaled, scalingCells, scalingColumns, sharedMachineText, undividedText } from "../summary/rank_words.ts";
 import { shownText } from "../../base/shown.ts";
 import { kindText } from "../summary/kind.ts";
 import { significant } from "../../base/numbers.ts";
@@ -101,12 +101,13 @@ function countedTables(summary: Summary, line: (cells: readonly string[]) => str
   const { cases } = focused(summary);
   const filters = filtered(cases).map((one) => [one.name, ...filterCells(one.filter)]);
   const costs = checkpointed(cases).map((one) => [one.name, ...checkpointCells(one.checkpoints)]);
-  const ranks = scaled(cases).map((one) => [one.name, ...scalingCells(one, summary)]);
+  const over = scaled(cases);
+  const ranks = over.map((one) => [one.name, ...scalingCells(one, over, summary)]);
   return [
     ...caseTable("Admission and expiry, in the counted steps of the last sample", FILTER_COLUMNS, filters, line),
     ...caseTable("Checkpoints, against the same without", CHECKPOINT_COLUMNS, costs, line),
-    ...caseTable("Ranks, against the fewest", SCALING_COLUMNS, ranks, line),
-    ...[sharedMachineText(cases) ?? []].flat().flatMap((sentence) => [`${sentence}.`, ""]),
+    ...caseTable("Ranks, against the fewest", scalingColumns(over), ranks, line),
+    ...[sharedMachineText(cases) ?? [], undividedText(over) ?? []].flat().flatMap((sentence) => [`${sentence}.`, ""]),
   ];
 }
 

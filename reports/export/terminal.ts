@@ -8,7 +8,7 @@ import { resultsText, timesText } from "../summary/ablation_words.ts";
 import { percentText, prefixed, prefixFor, significant } from "../../base/numbers.ts";
 import { changeText, countText, errorText, intervalText } from "../text/format.ts";
 import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
-import { scaled, SCALING_COLUMNS, scalingCells, sharedMachineText } from "../summary/rank_words.ts";
+import { scaled, scalingCells, scalingColumns, sharedMachineText, undividedText } from "../summary/rank_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "../summary/summary_types.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
@@ -24,7 +24,8 @@ import { shownLines } from "../../base/shown.ts";
 export function renderTerminal(given: Summary, width: number = 120): string {
   const summary = shownLines(given);
   const { headline, sentences, cautions } = summary.verdict;
-  const shared = [sharedMachineText(summary.cases) ?? []].flat();
+  const ranks = scaled(summary.cases);
+  const shared = [sharedMachineText(summary.cases) ?? [], undividedText(ranks) ?? []].flat();
   const lines = [
     ...(summary.ablation === undefined ? terminalTable(summary, width) : ablationTable(summary.ablation, width)),
     ...rowTable(
@@ -39,8 +40,8 @@ export function renderTerminal(given: Summary, width: number = 120): string {
     ),
     ...rowTable(
       "ranks",
-      SCALING_COLUMNS,
-      scaled(summary.cases).map((one) => [one.name, ...scalingCells(one, summary)]),
+      scalingColumns(ranks),
+      ranks.map((one) => [one.name, ...scalingCells(one, ranks, summary)]),
     ),
     "",
     ...wrap(`${headline}.`, width, ""),
@@ -136,9 +137,10 @@ function ablationTable({ groups }: AblationSummary, width: number): string[] {
 }
 
 function cells(one: CaseSummary, summary: Summary): string[] {
-  const { throughput, embedding, step, hits, cost } = one;
+  const { throughput, embedding, step, hits, cost, scaling } = one;
   const same = summary.quality?.configuration === one.configuration ||
     (summary.identical?.same === true && summary.identical.configurations.includes(one.configuration));
+  const auc = scaling?.staleness !== undefined ? scaling.auc : same ? summary.quality?.auc : undefined;
   const scale = prefixFor(throughput?.value ?? 1);
   const number = (of: Estimate | undefined, text: (value: number) => string): string =>
     of === undefined ? "–" : text(of.value);
@@ -154,7 +156,7 @@ function cells(one: CaseSummary, summary: Summary): string[] {
     number(embedding?.relative, (v) => `${significant(v)} ×`),
     number(step?.p99, (v) => `${significant(v * 1e3)} ms`),
     number(hits?.ratio, percentText),
-    same && summary.quality !== undefined ? aucCell(summary.quality.auc) : "–",
+    auc === undefined ? "–" : aucCell(auc),
     number(cost?.perMillion, significant),
     cost?.saved === undefined ? "" : changeText(-cost.saved.value),
     one.durability,

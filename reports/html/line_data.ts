@@ -192,11 +192,13 @@ function curveLines(cases: readonly CaseSummary[], colour: (one: CaseSummary) =>
 function rankSeries(cases: readonly Scaled[]): [string, { readonly first: Scaled; readonly cases: Scaled[] }][] {
   const series = new Map<string, { readonly first: Scaled; readonly cases: Scaled[] }>();
   for (const one of cases) {
-    const { configuration, scaling: { ranks, trainers }, point } = one;
+    const { configuration, scaling: { ranks, trainers, staleness }, point } = one;
     const servers = ranks - trainers;
     const others = Object.entries(point).filter(([field]) => !field.startsWith("cluster."));
     const varied = others.map(([field, value]) => ` ${field}=${value}`).join("");
-    const name = `${configuration}${varied}${servers === 0 ? "" : `, ${servers} servers`}`;
+    const name = `${configuration}${varied}${servers === 0 ? "" : `, ${servers} servers`}${
+      staleness === undefined ? "" : `, staleness ${staleness.bound}`
+    }`;
     const found = series.get(name);
     if (found === undefined) series.set(name, { first: one, cases: [one] });
     else found.cases.push(one);

@@ -4,8 +4,16 @@
  * @module
  */
 
+import { significant } from "../../base/numbers.ts";
 import { kindsText } from "../summary/kind.ts";
-import { scaled, SCALING_COLUMNS, scalingCells, sharedMachineText } from "../summary/rank_words.ts";
+import {
+  type Scaled,
+  scaled,
+  scalingCells,
+  scalingColumns,
+  sharedMachineText,
+  undividedText,
+} from "../summary/rank_words.ts";
 import type { Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { estimateCell, figure, kind, table } from "./parts.ts";
@@ -15,11 +23,12 @@ export function scaling(summary: Summary): Markup | undefined {
   const cases = scaled(summary.cases);
   if (cases.length === 0) return undefined;
   const shared = sharedMachineText(cases);
+  const undivided = undividedText(cases);
   const { worker } = summary.scenario.cost.bill;
   const numbers = table(
     "Ranks",
-    [{ title: "case" }, { title: "kind", words: true }, ...SCALING_COLUMNS.map((title) => ({ title }))],
-    cases.map((one) => [one.name, kind(one), ...scalingCells(one, summary)]),
+    [{ title: "case" }, { title: "kind", words: true }, ...scalingColumns(cases).map((title) => ({ title }))],
+    cases.map((one) => [one.name, kind(one), ...scalingCells(one, cases, summary)]),
   );
   const libraries = [...new Set(cases.filter(({ scaling: { ranks } }) => ranks > 1).map((one) => one.scaling.library))];
   const about =
@@ -28,7 +37,7 @@ efficiency is that by how many times as many train. Time in messages is a rank's
 nobody: its time is moving bytes, and what the message took another rank longer is waiting. A million samples
 are priced on as many workers (${`${worker}`}) as the ranks had machines. ${
       libraries.length === 0 ? "" : `Messages: ${libraries.join(", ")}.`
-    }</p>`;
+    } ${undivided === undefined ? "" : `${undivided}.`}</p>${stalenessTable(cases)}`;
   const body = cases.some(({ scaling: { speedUp } }) => speedUp !== undefined)
     ? figure(
       "scaling",
@@ -68,4 +77,21 @@ are priced on as many workers (${`${worker}`}) as the ranks had machines. ${
         ? ""
         : html`<p><strong>${shared}.</strong></p>`}${body}${times}${about}</section>
   `;
+}
+
+/** Shares of steps by how many updates they missed; nothing where all ranks train in step. */
+function stalenessTable(cases: readonly Scaled[]): Markup {
+  const stale = cases.flatMap(({ name, scaling: { staleness } }) =>
+    staleness === undefined ? [] : [{ name, staleness }]
+  );
+  const most = Math.max(...stale.map(({ staleness }) => staleness.most));
+  if (stale.length === 0) return html``;
+  return table(
+    "Steps of ranks that train asynchronously, by how many updates of steps before them they missed, %",
+    ["case", ...Array.from({ length: most + 1 }, (_, missed) => `${missed}`)].map((title) => ({ title })),
+    stale.map(({ name, staleness: { shares, most: own } }) => [
+      name,
+      ...Array.from({ length: most + 1 }, (_, missed) => missed > own ? "–" : significant(100 * (shares[missed] ?? 0))),
+    ]),
+  );
 }

@@ -5,7 +5,7 @@
  */
 
 import { kindOf, kindText } from "./kind.ts";
-import { PHASES, type Result, type SampleRecord } from "../../scenarios/record.ts";
+import { isDeterministic, PHASES, type Result, type SampleRecord } from "../../scenarios/record.ts";
 import { checkpointCost, durability } from "./checkpoint_cost.ts";
 import { rankScaling } from "./rank_scaling.ts";
 import { embeddingSeconds, embeddingTime } from "./embedding_time.ts";
@@ -120,7 +120,7 @@ export function summariseCase(result: Result, group: Group, groups: readonly Gro
     filter: last.filter,
     checkpoints: checkpointCost(group, groups, rateOf, seed),
     durability: durability(samples),
-    scaling: rankScaling(group, groups, rateOf, seed),
+    scaling: rankScaling(group, groups, result.qualities, rateOf, seed),
     tiers: last.tiers,
     dramBytes: last.dramBytes,
     tableBytes: last.tableBytes,
@@ -140,7 +140,7 @@ export function summariseCase(result: Result, group: Group, groups: readonly Gro
 export function identicalRows(result: Result): Summary["identical"] {
   const groups = new Map<string, { configurations: Set<string>; digests: Set<string> }>();
   for (const sample of result.samples) {
-    if (sample.trainer?.["deterministic"] === "0") continue; // the fast mode promises no equal rows
+    if (!isDeterministic(sample)) continue;
     const key = JSON.stringify([sample.point, sample.seed, sample.batch, sample.warmupSteps + sample.stepNs.length]);
     const group = groups.get(key) ?? { configurations: new Set(), digests: new Set() };
     group.configurations.add(sample.configuration);

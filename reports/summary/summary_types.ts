@@ -225,7 +225,7 @@ export interface RankScaling {
   readonly hosts: number;
   /** Whether several ranks had one machine in some sample. */
   readonly sharedMachine: boolean;
-  /** Name of the case with the fewest ranks that train, which may be this one. */
+  /** Name of the case with the fewest ranks that train, in step rather than asynchronously; it may be this one. */
   readonly fewest: string | undefined;
   /** Throughput ÷ that of the fewest; undefined for those. */
   readonly speedUp: Estimate | undefined;
@@ -237,6 +237,20 @@ export interface RankScaling {
   readonly waiting: Estimate | undefined;
   /** What of them moved bytes: the time of the last rank to come to a message. */
   readonly moving: Estimate | undefined;
+  /** Of ranks that train asynchronously, the updates that their steps missed; undefined in step. */
+  readonly staleness: {
+    /** The most that they may. */
+    readonly bound: number;
+    /** The most that one did, and the mean over steps. */
+    readonly most: number;
+    readonly mean: number;
+    /** Shares of steps that missed 0, 1, ... of them. */
+    readonly shares: readonly number[];
+  } | undefined;
+  /** Of ranks that train asynchronously, which share of the steps each took; undefined in step. */
+  readonly shares: readonly number[] | undefined;
+  /** AUC of a longer run with such ranks; undefined without one, `null` if it is undefined. */
+  readonly auc: Auc | undefined;
   /** Bytes that all ranks sent in a step, mean. */
   readonly sentBytes: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Which runs give an AUC. Rows are equal to the bit on all configurations, so one run speaks for all of them; but the
- * variants of an ablation that change results, and the fast mode, need runs of their own.
+ * variants of an ablation that change results, the fast mode, and ranks that train asynchronously need runs of their own.
  *
  * @module
  */
@@ -34,6 +34,7 @@ export function qualityRuns(
 ): QualityRun[] {
   const runs: QualityRun[] = [{ id: QUALITY_ID, case: first }];
   if (first.point[ABLATION_FIELD] !== undefined) return [...runs, ...variantRuns(first, cases, samples)];
+  runs.push(...asynchronousRuns(first, cases));
   if (first.scenario.workload.deterministic) return runs;
   const { scenario } = first;
   const twin: PreparedCase = {
@@ -59,6 +60,15 @@ function variantRuns(
     seen.add(digest);
     return [{ id: idOf(one), case: one }];
   });
+}
+
+/** Every other point of the configuration whose steps may be stale. */
+function asynchronousRuns(first: PreparedCase, cases: readonly PreparedCase[]): QualityRun[] {
+  return cases.flatMap((one) =>
+    one === first || one.configuration !== first.configuration || (one.scenario.cluster?.staleness ?? 0) === 0
+      ? []
+      : [{ id: idOf(one), case: one }]
+  );
 }
 
 /** What the samples of a case's point ended with; undefined if there are none. */

@@ -84,6 +84,7 @@ export async function clusterRecord(
       tiers: holds ? await tiersOf(one.tiers) : [],
       tableBytes: holds ? one.tableBytes : 0,
       stepsNs: sum(one.stepNs),
+      ...(outcome.asynchronous === undefined ? {} : { steps: outcome.asynchronous.batches[hello.rank] ?? 0 }),
       messages,
       sentBytes,
       receivedBytes,
@@ -97,6 +98,9 @@ export async function clusterRecord(
     cluster: {
       layout: layoutOf(cluster),
       launcher: start.launcher,
+      ...(outcome.asynchronous === undefined || cluster.staleness === undefined
+        ? {}
+        : { staleness: { bound: cluster.staleness, missed: outcome.asynchronous.missed } }),
       library,
       sharedMachine: hosts.size < records.length,
       ranks: records,

@@ -14,7 +14,14 @@ import { pointText } from "../../base/matrix.ts";
 import { Pace } from "./pace.ts";
 import { type PlannedSample, planSamples } from "../plan.ts";
 import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./prepare.ts";
-import type { FailedRecord, Result, ResultRecord, RunRecord, SampleRecord } from "../record.ts";
+import {
+  type FailedRecord,
+  isDeterministic,
+  type Result,
+  type ResultRecord,
+  type RunRecord,
+  type SampleRecord,
+} from "../record.ts";
 import { ResultFolder } from "../../base/result_folder.ts";
 import { QUALITY_ID, readFolder, resultOf, ResultWriter } from "../result.ts";
 import { checkpointTask, qualityRecord, sampleRecord, takeSample } from "./sample.ts";
@@ -333,7 +340,7 @@ class Run {
 
   async all(): Promise<void> {
     const { samples, quality, qualities } = resultOf(this.#context.writer.records);
-    for (const record of samples) {
+    for (const record of samples.filter(isDeterministic)) {
       const key = stepsKey(record);
       if (!this.#digests.has(key)) this.#digests.set(key, record);
     }
@@ -385,8 +392,9 @@ class Run {
 
   /** Quality runs that there are at least; of an ablation it is known only when its samples are there. */
   #qualities(): number {
-    const { ablation, workload } = this.#context.scenario;
-    return ablation !== undefined ? Infinity : workload.deterministic ? 1 : 2;
+    const { ablation } = this.#context.scenario;
+    const { cases } = this.#context.prepared;
+    return ablation !== undefined ? Infinity : qualityRuns(qualityCase(cases), cases, []).length;
   }
 
   async #sample(planned: PlannedSample<PreparedCase>, pace: Pace): Promise<void> {
@@ -404,7 +412,7 @@ class Run {
       const speed = { ...taken, outcome: taken.outcome as SpeedOutcome };
       record = await sampleRecord(planned, speed, warmup, this.#context.dependencies);
       pace.took(record);
-      this.#checkDigest(record, planned.case);
+      this.#checkDigest(record);
     } catch (error) {
       this.#context.signal?.throwIfAborted();
       record = this.#failure(planned, started, error);
@@ -416,9 +424,9 @@ class Run {
   }
 
   /** Rows must be equal to the bit on every configuration after equal steps. */
-  #checkDigest(record: SampleRecord, { scenario }: PreparedCase): void {
+  #checkDigest(record: SampleRecord): void {
     const { digest } = record;
-    if (!scenario.workload.deterministic) return; // the fast mode promises no such thing
+    if (!isDeterministic(record)) return;
     const first = this.#digests.get(stepsKey(record));
     if (first === undefined) {
       this.#digests.set(stepsKey(record), record);

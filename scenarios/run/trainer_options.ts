@@ -14,7 +14,7 @@ import { deepRule, embeddingRule, type NamedTable, tablesOf } from "../../models
 
 /** What the worker of a case is told about training. */
 export function trainerOf(one: PreparedCase): WorkerTrainer {
-  const { workload, seed } = one.scenario;
+  const { workload, seed, cluster } = one.scenario;
   const { bottom } = workload;
   return {
     data: one.data.train,
@@ -29,6 +29,7 @@ export function trainerOf(one: PreparedCase): WorkerTrainer {
     deterministic: workload.deterministic,
     ...optimizers(workload),
     ...optimisations(workload),
+    ...(cluster?.staleness === undefined ? {} : { ranksStaleness: cluster.staleness }),
     initializer: workload.initializer,
   };
 }

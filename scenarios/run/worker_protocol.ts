@@ -96,6 +96,8 @@ export interface SpeedOutcome
     RankRecord,
     "messages" | "sentBytes" | "receivedBytes" | "messageNs" | "waitingNs" | "movingNs"
   >;
+  /** Counted steps that ranks trained asynchronously: by rank, and by how many updates they missed; absent in step. */
+  readonly asynchronous?: { readonly batches: readonly number[]; readonly missed: readonly number[] };
   /** All ranks and what started them; absent without ranks. */
   readonly cluster?: RankFacts;
 }

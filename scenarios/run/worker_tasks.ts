@@ -46,6 +46,22 @@ function sentIn(before: RanksDescription, after: RanksDescription): NonNullable<
   };
 }
 
+/** Steps since the trainer was opened that ranks trained asynchronously; undefined in step. */
+function asynchronousSteps(trainer: WdlTrainer): SpeedOutcome["asynchronous"] {
+  const { ranks_batches: batches, ranks_missed: missed } = trainer.describe();
+  const numbers = (text: string) => text.split(",").map(Number);
+  return batches === undefined || missed === undefined
+    ? undefined
+    : { batches: numbers(batches), missed: numbers(missed) };
+}
+
+function asynchronousIn(trainer: WdlTrainer, before: SpeedOutcome["asynchronous"]): Pick<SpeedOutcome, "asynchronous"> {
+  const after = asynchronousSteps(trainer);
+  if (before === undefined || after === undefined) return {};
+  const since = (what: "batches" | "missed") => after[what].map((count, i) => count - (before[what][i] ?? 0));
+  return { asynchronous: { batches: since("batches"), missed: since("missed") } };
+}
+
 /** Warms up and trains the counted steps. Over ranks in two calls, so that what they sent in the counted steps is known. */
 async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, { trainer, ranks, signal, say }: TaskTools) {
   const { warmup, steps, checkpoint } = spec;
@@ -57,11 +73,12 @@ async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, { traine
     store.resetStatistics();
     ranks.compare();
     const before = ranks.describe();
+    const stepsBefore = asynchronousSteps(trainer);
     const trained = checkpoint === undefined
       ? { result: await trainer.train(steps, { signal, onProgress: onStep }), written: [] }
       : await trainWithCheckpoints(training, { warmup: 0, steps }, checkpoint, { signal, onProgress: onStep });
     ranks.compare();
-    return { ...trained, exchange: sentIn(before, ranks.describe()) };
+    return { ...trained, exchange: sentIn(before, ranks.describe()), ...asynchronousIn(trainer, stepsBefore) };
   }
   const onProgress = (done: number) => done < warmup ? onWarmup(done) : onStep(done - warmup);
   return checkpoint === undefined

@@ -98,6 +98,59 @@ Deno.test("ranks on machines of their own cost as many workers, and nothing is s
   assert(!renderReport(result).includes(SHARED));
 });
 
+Deno.test("ranks that train asynchronously show what their steps missed, who took them and an AUC of their own", () => {
+  const result = overRanks(fixtureResult(), 1);
+  const { quality } = result;
+  assert(quality !== undefined);
+  const samples = result.samples.map((sample): SampleRecord => {
+    if (sample.point["cluster.ranks"] !== 2) return sample;
+    const { ranks, ...cluster } = sample.cluster as ClusterRecord;
+    const steps = sample.stepNs.length;
+    return {
+      ...sample,
+      trainer: { ...sample.trainer, deterministic: "0" },
+      digest: `${sample.id} differs`,
+      cluster: {
+        ...cluster,
+        staleness: { bound: 3, missed: [steps - 4, 3, 1, 0] },
+        ranks: ranks.map((one) => ({ ...one, steps: one.rank === 0 ? steps - 1 : 1, waitingNs: 0, movingNs: 0 })),
+      },
+    };
+  });
+  const own = { ...quality, id: "quality[cluster.ranks=2]", point: { "cluster.ranks": 2 }, auc: 0.6543 };
+  const main = { ...quality, point: { "cluster.ranks": 1 } };
+  const both: Result = {
+    ...{ ...result, samples, quality: main },
+    qualities: [main, { ...own, trainer: { deterministic: "0" } }],
+  };
+  const summary = summarise(both);
+  const [one, two] = [1, 2].map((ranks) => summary.cases.find(({ name }) => name === `dram cluster.ranks=${ranks}`));
+  const steps = samples[0]?.stepNs.length ?? 0;
+  assertEquals([one?.scaling?.staleness, one?.scaling?.shares], [undefined, undefined]);
+  assertEquals([one?.scaling?.auc, two?.scaling?.auc], [quality.auc, 0.6543]);
+  assertEquals([two?.scaling?.staleness?.bound, two?.scaling?.staleness?.most], [3, 2]);
+  assertAlmostEquals(two?.scaling?.staleness?.mean ?? NaN, 5 / steps, 1e-12);
+  assertAlmostEquals(two?.scaling?.shares?.[1] ?? NaN, 1 / steps, 1e-12);
+  for (const text of [renderTerminal(summary, 240), toMarkdown(summary), renderReport(both)]) {
+    for (const word of ["0.6543", "missed updates", "steps by rank", "train asynchronously are between two of them"]) {
+      assert(text.includes(word), `${word} in ${text}`);
+    }
+  }
+  assert(!renderTerminal(summarise(result), 240).includes("missed updates"));
+});
+
+Deno.test("results of a version that did not divide time in messages say so", () => {
+  const result = overRanks(fixtureResult(), 1);
+  const older = (sample: SampleRecord): SampleRecord => {
+    const cluster = sample.cluster as ClusterRecord;
+    const ranks = cluster.ranks.map(({ waitingNs: _, movingNs: __, ...one }) => one as typeof cluster.ranks[number]);
+    return { ...sample, cluster: { ...cluster, ranks } };
+  };
+  const text = renderReport({ ...result, samples: result.samples.map(older) });
+  assert(text.includes("recorded by a version that did not divide it"), text);
+  assert(!renderReport(result).includes("recorded by a version that did not divide it"));
+});
+
 Deno.test("a report without ranks has no section of them", () => {
   const text = renderReport(fixtureResult());
   assert(!text.includes('id="ranks"') && !text.includes('id="scaling"'));

@@ -17,7 +17,11 @@ function wrong(scenario: unknown): string[] {
 
 Deno.test("a scenario over ranks resolves, and its resolution is itself valid and stays as it is", async () => {
   const resolved = await resolveScenario(OVER, "/");
-  assertEquals(resolved.cluster, { ranks: 4, servers: 2, launcher: "mpirun", mpi: "auto" });
+  assertEquals(resolved.cluster, { ranks: 4, servers: 2, mode: "sync", launcher: "mpirun", mpi: "auto" });
+  const asynchronous: Scenario = { ...PLAIN, cluster: { ranks: 3, servers: 1, mode: "async" } };
+  const own = await resolveScenario(asynchronous, "/");
+  assertEquals([own.cluster?.mode, own.cluster?.staleness], ["async", 2]);
+  assertEquals(await resolveScenario(own, "/"), own);
   assertEquals(await resolveScenario(resolved, "/"), resolved);
   assertEquals([trainersOf(OVER.cluster!), holdersOf(OVER.cluster!), layoutOf(OVER.cluster!)], [2, 2, "servers"]);
   assertEquals((await resolveScenario(PLAIN, "/")).cluster, undefined);
@@ -35,6 +39,8 @@ Deno.test.each([
     { ranks: 3, servers: 1, layout: "collocated" },
     'cluster.layout: expected "servers" with 1 servers, found "collocated"',
   ],
+  [{ ranks: 2, mode: "async" }, 'cluster.mode: expected "sync" without servers, found "async"'],
+  [{ ranks: 2, staleness: 1 }, 'cluster.staleness: expected no such field with mode "sync", found 1'],
   [{ ranks: 2, launcher: "none" }, 'cluster.launcher: expected "mpirun" or "srun" to start 2 ranks, found "none"'],
 ])("the ranks %j are refused", (cluster, message) => {
   assertEquals(wrong({ ...PLAIN, cluster }), [message]);

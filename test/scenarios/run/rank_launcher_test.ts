@@ -3,7 +3,7 @@ import { type LauncherMachine, rankStart } from "../../../scenarios/run/rank_lau
 import { UnavailableError } from "../../../scenarios/run/configurations.ts";
 import { assertEquals, assertThrows } from "../../assert.ts";
 
-const CLUSTER = { ranks: 4, servers: 0, launcher: "mpirun", mpi: "auto" } as const;
+const CLUSTER = { ranks: 4, servers: 0, mode: "sync", launcher: "mpirun", mpi: "auto" } as const;
 const OPENMPI = "mpirun.openmpi (OpenRTE) 4.1.4", MPICH = "HYDRA build details:\n    Version: 4.0.2";
 
 /** A machine with these programs, by what they print for --version, and the libraries of these MPIs. */

@@ -16,7 +16,7 @@ const STORE = { storage: "DRAM", size: [2 ** 27], sizeCounts: "all", seed: 5, na
 /** How ranks of an MPI are started here, or why they cannot be. */
 function startOf(mpi: "openmpi" | "mpich", ranks: number): RankStart | string {
   try {
-    return rankStart({ ranks, servers: 0, launcher: "mpirun", mpi });
+    return rankStart({ ranks, servers: 0, mode: "sync", launcher: "mpirun", mpi });
   } catch (error) {
     if (error instanceof UnavailableError) return error.message;
     throw error;
@@ -36,12 +36,20 @@ async function withData(test: (data: string, folder: string) => Promise<void>): 
 function jobOf(
   start: RankStart,
   data: string,
-  more: { servers?: number; steps?: number; store?: object; checkpoint?: object } = {},
+  more: { servers?: number; steps?: number; store?: object; checkpoint?: object; ranksStaleness?: number } = {},
 ): RankJob {
   const tables = Array.from({ length: 26 }, (_, i) => ({ name: `C${i + 1}`, dim: 4, columns: [`C${i + 1}`] }));
   const trainer = { data, tables, batch: 256, hidden: [16, 8], wideBuckets: 200, threads: 1, seed: 1 };
-  const { servers = 0, steps = 4, store = STORE, ...others } = more;
-  const spec = { task: "speed", warmup: 1, steps, store, trainer, ...others } as unknown as RankJob["spec"];
+  const { servers = 0, steps = 4, store = STORE, ranksStaleness, ...others } = more;
+  const asynchronous = ranksStaleness === undefined ? {} : { ranksStaleness };
+  const spec = {
+    task: "speed",
+    warmup: 1,
+    steps,
+    store,
+    trainer: { ...trainer, ...asynchronous },
+    ...others,
+  } as unknown as RankJob["spec"];
   return { ...(start.mpi === undefined ? {} : { mpi: start.mpi }), servers, spec, empty: STORE };
 }
 
@@ -78,7 +86,7 @@ for (const mpi of ["openmpi", "mpich"] as const) {
     { ignore },
     async () => {
       await withData(async (data, folder) => {
-        const alone = rankStart({ ranks: 1, servers: 0, launcher: "mpirun", mpi });
+        const alone = rankStart({ ranks: 1, servers: 0, mode: "sync", launcher: "mpirun", mpi });
         const one = await runRanks(jobOf(alone, data), { start: alone, count: 1, environment: {} }) as SpeedOutcome;
         const store = { ...STORE, storage: "DRAM_SSDHASH", size: [2 ** 18, 2 ** 31], sizeCounts: "rows", path: folder };
         const layouts = [{}, { servers: 1, store }] as const;
@@ -120,6 +128,31 @@ for (const mpi of ["openmpi", "mpich"] as const) {
         assertEquals(written.map(({ step, kind }) => [step, kind]), [100, 200, 300].map((step) => [step, "full"]));
         assert(written.every(({ durableNs, bytes }) => durableNs > 0 && bytes > 100_000) && restoreNs > 0);
         assertEquals(restoredBytes, written.at(-1)?.bytes);
+      });
+    },
+  );
+
+  Deno.test(
+    `${mpi}: ranks that train asynchronously tell who took the counted steps and what these missed${why}`,
+    { ignore },
+    async () => {
+      await withData(async (data, folder) => {
+        const three = startOf(mpi, 3) as RankStart;
+        const checkpoint = { every: 8, kind: "full", path: `${folder}/checkpoints` };
+        const job = jobOf(three, data, { servers: 1, steps: 24, ranksStaleness: 2, checkpoint });
+        const outcome = await runRanks(job, { start: three, count: 3, environment: {} }) as SpeedOutcome;
+        const { batches = [], missed = [] } = outcome.asynchronous ?? {};
+        assertEquals([batches.length, missed.length, outcome.stepNs.length], [2, 3, 24]);
+        for (const counts of [batches, missed]) assertEquals(counts.reduce((sum, count) => sum + count, 0), 24);
+        assert(outcome.stepNs.every((ns) => ns >= 0) && outcome.trainer["deterministic"] === "0");
+        assertEquals(outcome.checkpoint?.written.map(({ step }) => step), [8, 16, 24]);
+        assert((outcome.checkpoint?.restoreNs ?? 0) > 0);
+        const ranks = outcome.cluster?.ranks ?? [];
+        assertEquals(ranks.map(({ outcome: { digest } }) => digest), Array.from({ length: 3 }, () => outcome.digest));
+        const [sent, received] = (["sentBytes", "receivedBytes"] as const).map((field) =>
+          ranks.reduce((sum, { outcome: { exchange } }) => sum + (exchange?.[field] ?? 0), 0)
+        );
+        assert(sent === received && (sent ?? 0) > 0, `${sent} bytes sent, ${received} received`);
       });
     },
   );
