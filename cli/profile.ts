@@ -108,8 +108,9 @@ export function addProfile(program: Command, { terminal }: Context): void {
           ? importReuse(await readUserText(reuse, "histogram"), `"${reuse}"`, baseName(reuse))
           : await imported(fromEeg ?? "", rows);
         const text = profileText(profile);
-        if (out === undefined) terminal.out(text);
-        else await writing(out, () => Deno.writeTextFile(out, text));
+        if (out === undefined) return terminal.out(text);
+        await writing(out, () => Deno.writeTextFile(out, text));
+        if (!json) terminal.out(`profile  ${out}\n`);
         return;
       }
       if (trace === undefined) return;

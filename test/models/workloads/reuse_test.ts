@@ -43,14 +43,14 @@ Deno.test("importReuse() says what is wrong with a histogram", () => {
 Deno.test("tierbench profile --reuse writes a profile that curve takes", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/reuse.json`, JSON.stringify(FILE));
-    const { code, err } = await runCommand([
+    const { code, err, out } = await runCommand([
       "profile",
       "--reuse",
       `${folder}/reuse.json`,
       "--out",
       `${folder}/mine.json`,
     ], 120);
-    assertEquals([code, err], [0, ""]);
+    assertEquals([code, err, out], [0, "", `profile  ${folder}/mine.json\n`]);
     const curve = await runCommand(["curve", `${folder}/mine.json`], 120);
     assertEquals(curve.code, 0);
     const both = await runCommand(["profile", "trace.csv", "--reuse", `${folder}/reuse.json`], 120);
