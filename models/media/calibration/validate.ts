@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mean, quantileOfSorted } from "../../../base/statistics.ts";
+import { mean, quantile, quantileOfSorted } from "../../../base/statistics.ts";
 import { mediaOptions, shippedMedia } from "../media.ts";
 import type { Residuals } from "./bands.ts";
 import { type CalibrationRow, loadCalibration } from "./calibration.ts";
@@ -54,10 +54,26 @@ export interface FamilyValidation {
   readonly p90: number;
   /** Why it is not called validated; undefined of a family that is. */
   readonly why?: string;
+  /** The same by kind of figure, those that were predicted. */
+  readonly kinds: readonly ForetoldKind[];
+}
+
+/** Figures of one kind that were predicted without their curve. */
+export interface ForetoldKind {
+  readonly kind: FigureKind;
+  /** How many. */
+  readonly predicted: number;
+  /** Mean and 90th percentile of their absolute errors. */
+  readonly mean: number;
+  readonly p90: number;
 }
 
 /** Bars of a family that is called validated: fewest figures foretold, mean and 90th percentile of their errors. */
-const VALIDATED = { predicted: 10, mean: 0.1, p90: 0.25 } as const;
+export const VALIDATED: { readonly predicted: number; readonly mean: number; readonly p90: number } = {
+  predicted: 10,
+  mean: 0.1,
+  p90: 0.25,
+};
 
 /** Families against their left-out curves. */
 async function familyValidations(
@@ -66,9 +82,12 @@ async function familyValidations(
 ): Promise<FamilyValidation[]> {
   return (await families(points)).map(({ name, free, targets }) => {
     const own = targets.flatMap(({ questions }) => questions.points);
-    const found = own.flatMap(({ id }) => errors[id] === undefined ? [] : [Math.abs(Math.expm1(errors[id]))])
-      .sort((a, b) => a - b);
-    const [average, p90] = found.length === 0 ? [NaN, NaN] : [mean(found), quantileOfSorted(found, 0.9)];
+    const foretold = own.flatMap(({ id, kind }) => {
+      const error = errors[id];
+      return error === undefined ? [] : [{ kind, error: Math.abs(Math.expm1(error)) }];
+    });
+    const found = foretold.map(({ error }) => error);
+    const [average, p90] = found.length === 0 ? [NaN, NaN] : [mean(found), quantile(found, 0.9)];
     const why = found.length < VALIDATED.predicted
       ? `${found.length} of ${own.length} figures can be foretold, fewer than ${VALIDATED.predicted}`
       : found.length < 2 * free.length
@@ -84,6 +103,10 @@ async function familyValidations(
       mean: average,
       p90,
       ...(why === undefined ? {} : { why }),
+      kinds: [...Map.groupBy(foretold, ({ kind }) => kind)].map(([kind, of]) => {
+        const own = of.map(({ error }) => error);
+        return { kind, predicted: own.length, mean: mean(own), p90: quantile(own, 0.9) };
+      }),
     };
   });
 }

@@ -142,6 +142,9 @@ Deno.test("a line that a thread loads and stores to is one line of cached stores
 Deno.test("a family is called validated only if its curves can be foretold, and every other says why not", () => {
   for (const { name, mean, p90, predicted, free, why } of validation.families) {
     const good = predicted >= Math.max(10, 2 * free) && mean <= 0.1 && p90 <= 0.25;
+    const kinds = validation.families.find((one) => one.name === name)?.kinds ?? [];
+    const all = kinds.reduce((sum, one) => sum + one.predicted * one.mean, 0);
+    assert(predicted === 0 ? kinds.length === 0 : Math.abs(all / predicted - mean) < 1e-12, name);
     assertEquals(why === undefined, good, name);
   }
   const validated = validation.families.filter(({ why }) => why === undefined).map(({ name }) => name);
