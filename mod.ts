@@ -207,7 +207,10 @@ export {
 } from "./models/workloads/fit_profile.ts";
 export { type EegExport, exportEeg, importEeg } from "./models/workloads/eeg.ts";
 export { importReuse } from "./models/workloads/reuse.ts";
-export { readTrace, type TraceBatch, TraceError } from "./models/workloads/trace.ts";
+export { type TraceBatch, TraceError } from "./models/workloads/trace/batch.ts";
+export { parseColumns, type TraceColumns } from "./models/workloads/trace/columns.ts";
+export { inspectTrace, readTrace, type TraceFacts, type TraceOptions } from "./models/workloads/trace/read.ts";
+export { type TraceFormat } from "./models/workloads/trace/recognise.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./base/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";
 export {
@@ -331,7 +334,7 @@ export {
 } from "./machines/provisioning/provisioner.ts";
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./machines/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./machines/provisioning/verify.ts";
-export { readTraceKeys, type TraceKeys } from "./models/workloads/trace_keys.ts";
+export { readTraceKeys, type TraceKeys } from "./models/workloads/trace/keys.ts";
 export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./models/simulation/load.ts";
 export { type StepRows, type WireBytes, wireBytes } from "./models/simulation/wire.ts";
 export { runSimulation, type RunSimulationOptions } from "./models/simulation/run.ts";

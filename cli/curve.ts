@@ -1,8 +1,17 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { type CurveOptions, listProfiles, loadProfile, missRatioCurve, profileLaw, readTraceKeys } from "../mod.ts";
+import {
+  type CurveOptions,
+  listProfiles,
+  loadProfile,
+  missRatioCurve,
+  profileLaw,
+  readTraceKeys,
+  type TraceOptions,
+} from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
 import { tableText } from "./ui/table.ts";
 
 const POINTS = 13;
@@ -13,7 +22,7 @@ export function addCurve(program: Command, { terminal }: Context): void {
     .description("what caches of many sizes miss, of a key trace or of a popularity law")
     .argument(
       "[trace or profile]",
-      "keys, as tierbench profile reads them (.i64: raw); or a profile: its name or .json",
+      "a trace, as tierbench inspect tells its forms; or a profile: its name or .json",
     )
     .option("--table <name>", "of a profile with several tables; default: the first")
     .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12")
@@ -24,6 +33,9 @@ export function addCurve(program: Command, { terminal }: Context): void {
     .option("--batch <n>", "lookups that come together and count each row once", "1")
     .option("--row-bytes <n>", "bytes of a row in the cache", "256")
     .option("--sizes <rows>", "rows of the caches, separated by commas")
+    .option("--columns <roles>", COLUMNS_HELP)
+    .option("--separator <text>", SEPARATOR_HELP)
+    .option("--format <name>", FORMAT_HELP)
     .option("--json", "for machines: the curve and the optimum")
     .addHelpText(
       "after",
@@ -38,7 +50,7 @@ export function addCurve(program: Command, { terminal }: Context): void {
         throw new UsageError("Cannot make a curve: give either a trace, a profile or --rows");
       }
       const of: Pick<CurveOptions, "keys" | "law"> = trace !== undefined
-        ? await keysOrLaw(trace, options.table)
+        ? await keysOrLaw(trace, options.table, traceOptions(options))
         : { law: { rows: number("rows", options.rows ?? ""), s: number("s", options.s), q: number("q", options.q) } };
       const batch = number("batch", options.batch), rowBytes = number("row-bytes", options.rowBytes);
       if (!(rowBytes > 0)) throw new UsageError(`Cannot use --row-bytes ${options.rowBytes}: give a positive number`);
@@ -77,9 +89,13 @@ export function addCurve(program: Command, { terminal }: Context): void {
 }
 
 /** The keys of a trace, or the law of a profile's table: a profile's name, or a file that ends with .json. */
-async function keysOrLaw(word: string, table?: string): Promise<Pick<CurveOptions, "keys" | "law">> {
+async function keysOrLaw(
+  word: string,
+  table: string | undefined,
+  how: TraceOptions,
+): Promise<Pick<CurveOptions, "keys" | "law">> {
   if (!word.endsWith(".json") && !(await listProfiles()).includes(word)) {
-    if (table === undefined) return { keys: (await readTraceKeys(word)).keys };
+    if (table === undefined) return { keys: (await readTraceKeys(word, how)).keys };
     throw new UsageError(`Cannot use --table ${table}: "${word}" is a trace, whose tables share the cache`);
   }
   return { law: profileLaw(await loadProfile(word), table) };

@@ -30,6 +30,7 @@ import { addCompare } from "./compare.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
+import { addInspect } from "./inspect.ts";
 import { addList } from "./list.ts";
 import { addPlan } from "./plan.ts";
 import { addPrices } from "./prices.ts";
@@ -102,6 +103,7 @@ function program(context: Context): Command {
     addPlan,
     addSize,
     addCurve,
+    addInspect,
     addProfile,
     addCalibrate,
     addCheckpoint,

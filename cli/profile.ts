@@ -15,6 +15,7 @@ import {
 } from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
 import { tableText } from "./ui/table.ts";
 
 const EXAMPLES = `
@@ -32,6 +33,9 @@ interface Words {
   readonly fromEeg?: string;
   readonly reuse?: string;
   readonly rows?: string;
+  readonly columns?: string;
+  readonly separator?: string;
+  readonly format?: string;
   readonly list?: true;
   readonly json?: true;
 }
@@ -77,12 +81,15 @@ async function imported(path: string, rows: string | undefined): Promise<Profile
 export function addProfile(program: Command, { terminal }: Context): void {
   program.command("profile")
     .description("fit a shareable profile to a trace of keys, and tell how faithful it is")
-    .argument("[trace]", "a CSV of table,key[,sample], a key a line, Criteo rows, or raw 64-bit keys (.i64)")
+    .argument("[trace]", "a trace: text, oracleGeneral, NumPy or raw keys; tierbench inspect tells what a file is")
     .option("--out <file>", "write the profile there")
     .option("--eeg <file>", "fit what FBGEMM's EEG can say, and write its JSON there (one table)")
     .option("--from-eeg <file>", "in place of a trace: a profile from FBGEMM's EEG JSON")
     .option("--reuse <file>", "in place of a trace: a profile from reuse histograms of one batch (JSON)")
     .option("--rows <n>", "rows of a table, where an EEG file does not say")
+    .option("--columns <roles>", COLUMNS_HELP)
+    .option("--separator <text>", SEPARATOR_HELP)
+    .option("--format <name>", FORMAT_HELP)
     .option("--list", "list the shipped profiles")
     .option("--json", "for machines: the scores, or the list")
     .addHelpText("after", EXAMPLES)
@@ -114,7 +121,11 @@ export function addProfile(program: Command, { terminal }: Context): void {
         return;
       }
       if (trace === undefined) return;
-      const fitted = await fitProfile(trace, { name: baseName(trace), law: eeg === undefined ? "best" : "zipf" });
+      const fitted = await fitProfile(trace, {
+        name: baseName(trace),
+        law: eeg === undefined ? "best" : "zipf",
+        trace: traceOptions(words),
+      });
       if (out !== undefined) await writing(out, () => Deno.writeTextFile(out, profileText(fitted.profile)));
       if (eeg !== undefined) {
         const [table, ...others] = fitted.profile.tables;

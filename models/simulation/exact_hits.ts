@@ -6,7 +6,7 @@
 
 import { createHash } from "node:crypto";
 import type { StepDemand } from "../../ffi/simulate.ts";
-import { readTraceKeys } from "../workloads/trace_keys.ts";
+import { readTraceKeys } from "../workloads/trace/keys.ts";
 import { replayOf, tierMisses, withMissRatio } from "./law_hits.ts";
 import type { ResolvedSimulatedConfiguration, ResolvedSimulation } from "./simulation.ts";
 

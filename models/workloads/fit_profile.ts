@@ -19,7 +19,8 @@ import {
   type ProfileTable,
   profileText,
 } from "./profile.ts";
-import { readTrace, type TraceBatch } from "./trace.ts";
+import type { TraceBatch } from "./trace/batch.ts";
+import { readTrace, type TraceOptions } from "./trace/read.ts";
 
 export type { Fidelity } from "./fit/fidelity.ts";
 export type { LawKind } from "./fit/laws.ts";
@@ -32,6 +33,8 @@ export interface FitProfileOptions {
   readonly most?: number;
   /** `best`: whatever law is most faithful. `zipf`: Zipf-Mandelbrot with heavy hitters, as FBGEMM's EEG knows it (`"best"`). */
   readonly law?: "best" | "zipf";
+  /** How the trace is read, where it does not say so itself. */
+  readonly trace?: TraceOptions;
   /** Seed of what is drawn to score laws (0). */
   readonly seed?: number;
 }
@@ -226,7 +229,7 @@ export async function fitProfile(
 ): Promise<FittedProfile> {
   const measured = new Map<string, Measured>(), columns = new Columns();
   try {
-    for await (const { table, keys, bags } of typeof trace === "string" ? readTrace(trace) : trace) {
+    for await (const { table, keys, bags } of typeof trace === "string" ? readTrace(trace, options.trace) : trace) {
       const found = measured.get(table) ??
         { stream: new KeyStream(options.most ?? MOST), bags: new Map<number, number>() };
       measured.set(table, found);

@@ -33,6 +33,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
         "provision",
         "schema",
         "curve",
+        "inspect",
         "plan",
         "size",
         "validate-models",
@@ -212,6 +213,25 @@ Deno.test("tierbench doctor says which configurations this machine has", async (
   assertEquals(json.configurations.length, names.length);
   assertEquals(json.inventory.tools.map(({ name }) => name), ["ndctl", "daxctl", "cxl", "ipmctl", "numactl"]);
   assertMatch(out, /^Tools$/m);
+});
+
+Deno.test("tierbench inspect says what a file is, and refuses what can be read in several ways", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/ratings.csv`;
+    await Deno.writeTextFile(path, "userId,movieId,rating\n1,10,3.5\n2,10,4\n");
+    const refused = await tierbench("inspect", path);
+    assertEquals(refused.code, 2);
+    assertStringIncludes(refused.err, "--columns key=userId,key=movieId if both have keys of tables of their own");
+    const both = await tierbench("inspect", path, "--columns", "key=userId,key=movieId");
+    assertMatch(both.out, /^form +text$/m);
+    assertMatch(both.out, /^userId +2 +2$/m);
+    assertMatch(both.out, /^movieId +2 +1$/m);
+    assertStringIncludes(both.out, '--columns "key=userId,key=movieId"');
+    for (const verb of ["curve", "profile"]) {
+      assertEquals((await tierbench(verb, path)).code, 2);
+      assertEquals((await tierbench(verb, path, "--columns", "key=movieId")).code, 0);
+    }
+  });
 });
 
 Deno.test("tierbench curve: a trace exactly, a law by its formula, and what is wrong", async () => {

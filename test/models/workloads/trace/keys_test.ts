@@ -1,5 +1,5 @@
-import { readTraceKeys } from "../../../models/workloads/trace_keys.ts";
-import { assertEquals, assertNotEquals, assertRejects } from "../../assert.ts";
+import { readTraceKeys } from "../../../../models/workloads/trace/keys.ts";
+import { assertEquals, assertNotEquals, assertRejects } from "../../../assert.ts";
 
 async function read(text: string | Uint8Array, name = "t.csv"): Promise<bigint[]> {
   const folder = await Deno.makeTempDir();

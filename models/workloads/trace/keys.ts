@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readTrace } from "./trace.ts";
+import { readTrace, type TraceOptions } from "./read.ts";
 
 /** A trace that was read. */
 export interface TraceKeys {
@@ -18,13 +18,13 @@ export interface TraceKeys {
  * Reads a whole trace into memory, 8 bytes a key. With several tables, keys are mixed with the table's name: equal keys of two
  * tables are two rows.
  *
- * @param path As {@linkcode readTrace} takes it.
+ * @param path As {@linkcode readTrace} takes it, and so are the options.
  * @throws {TraceError} Naming file and line.
  */
-export async function readTraceKeys(path: string): Promise<TraceKeys> {
+export async function readTraceKeys(path: string, options: TraceOptions = {}): Promise<TraceKeys> {
   const tables = new Map<string, bigint>();
   let keys = new BigInt64Array(1 << 16), count = 0;
-  for await (const batch of readTrace(path, { inOrder: true })) {
+  for await (const batch of readTrace(path, { ...options, inOrder: true })) {
     // The first table's keys stay as they are.
     const mix = tables.get(batch.table) ?? (tables.size === 0 ? 0n : mixOf(batch.table));
     tables.set(batch.table, mix);

@@ -1,0 +1,60 @@
+// @ts-types="@commander-js/extra-typings"
+import type { Command } from "commander";
+import { inspectTrace, type TraceFacts } from "../mod.ts";
+import type { Context } from "./main.ts";
+import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
+import { tableText } from "./ui/table.ts";
+
+const FORMATS: Readonly<Record<TraceFacts["format"], string>> = {
+  text: "text",
+  i64: "raw keys of 64 bits",
+  i32: "raw keys of 32 bits",
+  oracleGeneral: "libCacheSim's oracleGeneral",
+  npy: "a NumPy array",
+};
+/** Tables that are printed. */
+const SHOWN = 60;
+
+/** `tierbench inspect`: what a file is. */
+export function addInspect(program: Command, { terminal }: Context): void {
+  program.command("inspect")
+    .description("tell what a file of keys is: its form, tables, lookups, keys, and what can be done with it")
+    .argument("<file>", "a trace: text, oracleGeneral, NumPy or raw keys, plain or packed with gzip or zstd")
+    .option("--columns <roles>", COLUMNS_HELP)
+    .option("--separator <text>", SEPARATOR_HELP)
+    .option("--format <name>", FORMAT_HELP)
+    .option("--json", "for machines")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tierbench inspect trace.csv\n  tierbench inspect ratings.csv --columns key=userId,key=movieId",
+    )
+    .action(async (file, options) => {
+      const facts = await inspectTrace(file, traceOptions(options));
+      if (options.json === true) return terminal.out(`${JSON.stringify(facts, undefined, 2)}\n`);
+      const { format, packing, bytes, columns, tables } = facts, count = (x: number) => x.toLocaleString("en-US");
+      terminal.out(`form     ${FORMATS[format]}${packing === undefined ? "" : `, packed with ${packing}`}\n`);
+      terminal.out(`bytes    ${count(bytes)}\n`);
+      if (columns !== "") terminal.out(`columns  ${columns}\n`);
+      const samples = tables.some((table) => table.samples !== undefined);
+      terminal.out(`\n${
+        tableText([
+          ["table", "lookups", "keys", ...(samples ? ["samples"] : [])],
+          ...tables.slice(0, SHOWN).map((table) => [
+            table.name,
+            count(table.lookups),
+            `${table.keys > 4096 ? "about " : ""}${count(table.keys)}`,
+            ...(samples ? [table.samples === undefined ? "" : count(table.samples)] : []),
+          ]),
+        ])
+      }`);
+      if (tables.length > SHOWN) terminal.out(`and ${tables.length - SHOWN} more tables\n`);
+      const words = [
+        ...["columns", "separator", "format"] as const,
+      ].flatMap((name) => options[name] === undefined ? [] : [`--${name} "${options[name]}"`]);
+      const how = words.length === 0 ? "" : ` ${words.join(" ")}`;
+      terminal.out(
+        `\ntierbench curve ${file}${how}     what caches of many sizes miss, all tables sharing one\n` +
+          `tierbench profile ${file}${how}   a profile to simulate with, and how faithful it is\n`,
+      );
+    });
+}

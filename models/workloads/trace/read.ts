@@ -1,0 +1,166 @@
+/**
+ * Traces of keys, whatever their form: recognised by content, read once, a block at a time.
+ *
+ * @module
+ */
+
+import { type TraceBatch, TraceError } from "./batch.ts";
+import { npyHead, npyLayout, readNpy, readOracleGeneral, readRaw } from "./binary.ts";
+import { TraceBytes } from "./bytes.ts";
+import type { Layout, TraceColumns } from "./columns.ts";
+import { HEAD, recognise, TRACE_FORMATS, type TraceFormat } from "./recognise.ts";
+import { readText, textLayout } from "./text.ts";
+
+/** How a trace is to be read, where it does not say so itself. */
+export interface TraceOptions {
+  /** Which columns are what. */
+  readonly columns?: TraceColumns;
+  /** What stands between fields of a text; `"tab"` and `" "` (blanks) have names. */
+  readonly separator?: string;
+  /** Its form; absent: what its first bytes say. */
+  readonly format?: TraceFormat;
+}
+
+/** Keys, tables and lookups of a file. */
+export interface TraceFacts {
+  /** Its form. */
+  readonly format: TraceFormat;
+  /** How it is packed, if it is. */
+  readonly packing?: "gzip" | "zstd";
+  /** Bytes on the disk. */
+  readonly bytes: number;
+  /** Which columns are read as what; empty where there are none. */
+  readonly columns: string;
+  /** Its tables, in the order in which they came. */
+  readonly tables: readonly {
+    /** Name. */
+    readonly name: string;
+    /** Keys, each time they come. */
+    readonly lookups: number;
+    /** Distinct keys; about so many (within some 2 %) where there are more than 4,096. */
+    readonly keys: number;
+    /** Samples, where the trace tells them apart. */
+    readonly samples?: number;
+  }[];
+}
+
+function formatOf(head: Uint8Array, path: string, asked: TraceFormat | undefined): TraceFormat {
+  if (asked !== undefined) {
+    if (TRACE_FORMATS.includes(asked)) return asked;
+    throw new TraceError(
+      `Cannot read the trace "${path}": there is no form "${asked}"; known: ${TRACE_FORMATS.join(", ")}`,
+    );
+  }
+  const found = recognise(head, path);
+  if ("format" in found) return found.format;
+  throw new TraceError(
+    `Cannot read the trace "${path}": it looks like ${found.looksLike}${
+      found.help === undefined ? "; no keys can be read from that" : `: ${found.help}`
+    }`,
+  );
+}
+
+function readFormat(
+  bytes: TraceBytes,
+  format: TraceFormat,
+  options: TraceOptions & { readonly inOrder?: boolean },
+): AsyncGenerator<TraceBatch> {
+  if (options.columns !== undefined && format !== "text" && format !== "npy") {
+    throw new TraceError(`Cannot read the trace "${bytes.path}": columns were chosen, and ${format} has none`);
+  }
+  if (format === "text") return readText(bytes, options);
+  if (format === "npy") return readNpy(bytes, options);
+  return format === "oracleGeneral" ? readOracleGeneral(bytes) : readRaw(bytes, format === "i64" ? 8 : 4);
+}
+
+/**
+ * Reads a trace: text (a key a line, `table,key[,sample]`, columns, Criteo rows), libCacheSim's oracleGeneral, NumPy arrays of
+ * whole numbers, or raw keys; plain or packed with gzip or zstd.
+ *
+ * @param path Its file.
+ * @param options `inOrder`: batches come in the order of the trace, however its tables alternate. Without, each table's keys are
+ * in their order, and batches are long. The others say how to read what can be read in several ways.
+ * @throws {TraceError} Naming file and line, or what the file looks like instead.
+ */
+export async function* readTrace(
+  path: string,
+  options: TraceOptions & { readonly inOrder?: boolean } = {},
+): AsyncGenerator<TraceBatch> {
+  using bytes = await TraceBytes.open(path);
+  yield* readFormat(bytes, formatOf(await bytes.peek(HEAD), path, options.format), options);
+}
+
+/** Distinct keys are counted exactly up to so many, then by the share of hashes below a bound (k minimum values). */
+const COUNTED = 4096;
+
+/** About how many keys were seen: the lowest hashes of them, and how far these reach. */
+class Distinct {
+  #hashes = new Set<number>();
+  #bound = 1;
+
+  add(key: bigint): void {
+    // The finalizer of SplitMix64 in two halves, as a fraction of one.
+    let h = BigInt.asUintN(64, (key ^ key >> 30n) * 0xbf58476d1ce4e5b9n);
+    h = BigInt.asUintN(64, (h ^ h >> 27n) * 0x94d049bb133111ebn);
+    const hash = Number((h ^ h >> 31n) >> 11n) / 2 ** 53;
+    if (hash >= this.#bound) return;
+    this.#hashes.add(hash);
+    if (this.#hashes.size < 2 * COUNTED) return;
+    const lowest = [...this.#hashes].sort((a, b) => a - b).slice(0, COUNTED + 1);
+    this.#bound = lowest.pop() ?? 1;
+    this.#hashes = new Set(lowest);
+  }
+
+  get count(): number {
+    return Math.round(this.#hashes.size / this.#bound);
+  }
+}
+
+/** Columns in words. */
+async function columnsText(bytes: TraceBytes, format: TraceFormat, options: TraceOptions): Promise<string> {
+  if (format !== "text" && format !== "npy") return "";
+  const layout: Partial<Layout> & Pick<Layout, "keys"> = format === "text"
+    ? await textLayout(bytes, options)
+    : npyLayout(bytes, await npyHead(bytes), options.columns);
+  const name = (index: number) => layout.names?.[index] ?? `column ${index + 1}`;
+  if (layout.criteo === true) return "Criteo's label, 13 numbers and 26 categories, each a table";
+  return [
+    ...(layout.table === undefined ? [] : [`table: ${name(layout.table)}`]),
+    `keys: ${layout.keys.map(({ index }) => name(index)).join(", ")}`,
+    ...(layout.sample === undefined ? [] : [`sample: ${name(layout.sample)}`]),
+    ...(layout.time === undefined ? [] : [`time: ${name(layout.time)}`]),
+  ].join("; ");
+}
+
+/**
+ * What a file is, and what is in it. Reads it whole, in bounded memory.
+ *
+ * @param path Its file.
+ * @param options As {@linkcode readTrace} takes them.
+ * @throws {TraceError} If it cannot be read.
+ */
+export async function inspectTrace(path: string, options: TraceOptions = {}): Promise<TraceFacts> {
+  using bytes = await TraceBytes.open(path);
+  const format = formatOf(await bytes.peek(HEAD), path, options.format);
+  const columns = await columnsText(bytes, format, options);
+  const tables = new Map<string, { lookups: number; samples: number; distinct: Distinct; bags: boolean }>();
+  for await (const { table, keys, bags } of readFormat(bytes, format, options)) {
+    const found = tables.get(table) ?? { lookups: 0, samples: 0, distinct: new Distinct(), bags: bags !== undefined };
+    tables.set(table, found);
+    found.lookups += keys.length;
+    found.samples += bags?.length ?? 0;
+    for (const key of keys) found.distinct.add(key);
+  }
+  return {
+    format,
+    ...(bytes.packing === undefined ? {} : { packing: bytes.packing }),
+    bytes: bytes.size,
+    columns,
+    tables: [...tables].map(([name, { lookups, samples, distinct, bags }]) => ({
+      name,
+      lookups,
+      keys: distinct.count,
+      ...(bags ? { samples } : {}),
+    })),
+  };
+}
