@@ -24,9 +24,19 @@ import { type BenchRow, tableRows } from "../rows.ts";
 import { parseValues } from "../simulator/rows.ts";
 import { identityJobs, identityTable, STEPS } from "./identity.ts";
 import { installedMpis, launch, train } from "./jobs.ts";
+import type { RankReport } from "./rank.ts";
 import { measureExchanges } from "./network.ts";
 import { EXCHANGES_FILE, type MeasuredExchanges } from "../../models/validation/exchanges.ts";
-import { exchangeRows, identicalRow, networkRows, type StepRound, stepRows, withRow } from "./rows.ts";
+import {
+  exchangeRows,
+  identicalRow,
+  networkRows,
+  type ServedRound,
+  servedRows,
+  type StepRound,
+  stepRows,
+  withRow,
+} from "./rows.ts";
 
 /** The default scenario's tables and batch. */
 const TABLES = 26, BATCH = 2048, DIM = 16, VOCABULARY = 100_000;
@@ -59,6 +69,37 @@ async function steps(mpi: Mpi, trainer: TrainerOptions): Promise<BenchRow[]> {
     });
   }
   return stepRows(rounds);
+}
+
+/** How many updates a step of the asynchronous jobs may miss: those of two steps of the other rank. */
+const STALENESS = 2;
+
+/** Two ranks that train and a server, in step and asynchronously, with equal ranks and with a slow one, in turn. */
+async function served(mpi: Mpi, trainer: TrainerOptions): Promise<BenchRow[]> {
+  const rounds: ServedRound[] = [];
+  const job = async (asynchronous: boolean, slow?: number): Promise<RankReport> => {
+    const [report] = await train(mpi, 3, {
+      servers: 1,
+      trainer: { ...trainer, threads: 1, ...(asynchronous ? { ranksStaleness: STALENESS } : {}) },
+      steps: COUNTED,
+      waits: "yield",
+      ...(slow === undefined ? {} : { slow }),
+    });
+    if (report === undefined) throw new Error("Cannot compare a job of ranks: none reported");
+    return report;
+  };
+  for (let round = 0; round < STEP_ROUNDS; round++) {
+    const [inStep, asynchronous] = [await job(false), await job(true)];
+    const [slowInStep, slowAsynchronous] = [await job(false, 1), await job(true, 1)];
+    rounds.push({
+      inStep: inStep.meanNs,
+      asynchronous: asynchronous.meanNs,
+      slowInStep: slowInStep.meanNs,
+      slowAsynchronous: slowAsynchronous.meanNs,
+      slowShare: slowAsynchronous.shares?.[1] ?? NaN,
+    });
+  }
+  return servedRows(rounds);
 }
 
 /** Jobs of all kinds, each told when it is done. */
@@ -120,6 +161,7 @@ async function main(args: readonly string[]): Promise<void> {
     const rows = [
       ...exchangeRows(values, 2),
       ...(await steps(mpi, { data, batch: BATCH })),
+      ...(await served(mpi, { data, batch: BATCH })),
       await identical(mpis, scratch),
       ...await networkRows(await measureExchanges(PROGRAM)),
     ];

@@ -7,7 +7,7 @@
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { type Mpi, Ranks } from "../../ffi/ranks.ts";
 import { type TrainerOptions, WdlTrainer } from "../../ffi/trainer.ts";
-import { quantile } from "../../base/statistics.ts";
+import { mean, quantile } from "../../base/statistics.ts";
 
 /** Where a rank has its rows. */
 export type RankStorage = "DRAM" | "DRAM_PMEM" | "DRAM_SSDHASH";
@@ -28,6 +28,8 @@ export interface RankJob {
   readonly folder?: string;
   /** How ranks wait for messages; absent: as MPI does. */
   readonly waits?: "poll" | "yield";
+  /** The rank that is slow: from outside it is stopped half of the time. Absent: none. */
+  readonly slow?: number;
 }
 
 /** What it prints. */
@@ -36,6 +38,10 @@ export interface RankReport {
   readonly rank: number;
   /** Wall time of the median step that counts, nanoseconds. */
   readonly stepNs: number;
+  /** The mean of them: of asynchronous steps, which end in pairs, what the median does not tell. */
+  readonly meanNs: number;
+  /** Asynchronous: share of the steps that each rank took. */
+  readonly shares?: readonly number[];
   /** Digest of all rows and dense weights. */
   readonly digest: string;
   /** Mean loss of the steps that count. */
@@ -62,6 +68,24 @@ function rowsBelow(trainer: WdlTrainer): number {
   return counts.flat().reduce((sum, rows) => sum + rows, 0);
 }
 
+/** Milliseconds for which a slow rank is stopped, and then goes on: some steps. */
+const STOPPED = 20;
+
+/** Stops this process and lets it go on in turn, until it is disposed of. */
+class Slowness implements Disposable {
+  readonly #shell: Deno.ChildProcess;
+
+  constructor() {
+    const [pause, stop, go] = [`sleep ${STOPPED / 1000}`, `kill -STOP ${Deno.pid}`, `kill -CONT ${Deno.pid}`];
+    const script = `trap '${go}; exit' TERM; while ${stop}; do ${pause}; ${go}; ${pause}; done`;
+    this.#shell = new Deno.Command("sh", { args: ["-c", script], stdin: "null", stderr: "null" }).spawn();
+  }
+
+  [Symbol.dispose](): void {
+    this.#shell.kill("SIGTERM");
+  }
+}
+
 /** Trains, and prints the report. */
 async function main(job: RankJob): Promise<void> {
   const { mpi, servers, trainer: options, steps: [warmup, steps], waits } = job;
@@ -69,11 +93,21 @@ async function main(job: RankJob): Promise<void> {
   try {
     using store = storeOf(ranks.describe().rank, job);
     using trainer = WdlTrainer.open(store, options, ranks);
-    const { stepNs, loss } = await trainer.train(steps, { warmup });
     const { rank } = ranks.describe();
+    using _slowness = rank === job.slow ? new Slowness() : undefined;
+    const { stepNs, loss } = await trainer.train(steps, { warmup });
     // A short line: launchers cut long ones and mix them with those of other ranks.
     const digest = await trainer.digest();
-    const report: RankReport = { rank, stepNs: quantile(stepNs, 0.5), digest, loss, rowsBelow: rowsBelow(trainer) };
+    const batches = trainer.describe()["ranks_batches"]?.split(",").map(Number);
+    const report: RankReport = {
+      rank,
+      stepNs: quantile(stepNs, 0.5),
+      meanNs: mean(stepNs),
+      ...(batches === undefined ? {} : { shares: batches.map((count) => count / (warmup + steps)) }),
+      digest,
+      loss,
+      rowsBelow: rowsBelow(trainer),
+    };
     Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(report)}\n`));
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);

@@ -77,6 +77,39 @@ export function stepRows(rounds: readonly StepRound[]): BenchRow[] {
   ];
 }
 
+/** Nanoseconds of the mean step of jobs of two ranks that train and a server, which ran one after the other. */
+export interface ServedRound {
+  /** In step, and asynchronously. */
+  readonly inStep: number;
+  readonly asynchronous: number;
+  /** The same where the second rank is stopped half of the time. */
+  readonly slowInStep: number;
+  readonly slowAsynchronous: number;
+  /** Share of the asynchronous steps that this rank took then. */
+  readonly slowShare: number;
+}
+
+/** Asynchronous steps against steps together, also with a slow rank, and what of the work that one takes. */
+export function servedRows(rounds: readonly ServedRound[]): BenchRow[] {
+  const shares = rounds.map(({ slowShare }) => slowShare);
+  return [
+    ratioRow(
+      "async/in-step",
+      rounds.map(({ inStep, asynchronous }) => inStep / asynchronous),
+      "steps a second, two ranks that train and a server",
+    ),
+    ratioRow(
+      "async/in-step, one slow",
+      rounds.map(({ slowInStep, slowAsynchronous }) => slowInStep / slowAsynchronous),
+      "the same, one rank stopped half of the time",
+    ),
+    {
+      ...ratioRow("slow rank's share", shares, "of the asynchronous steps; 0.5: as much as the other"),
+      unit: "share of steps",
+    },
+  ];
+}
+
 /** Whether every rank of a job has the bits of a reference. */
 export function hasBitsOf({ reports }: Job, { reports: [first] }: Job): boolean {
   return first !== undefined && reports.length > 0 &&

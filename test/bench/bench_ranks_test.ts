@@ -1,5 +1,5 @@
 import "../native_library.ts";
-import { exchangeRows, identicalRow, networkRows, stepRows, withRow } from "../../bench/ranks/rows.ts";
+import { exchangeRows, identicalRow, networkRows, servedRows, stepRows, withRow } from "../../bench/ranks/rows.ts";
 import { reached, resultJson } from "../../bench/rows.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -35,6 +35,16 @@ Deno.test("stepRows() are the ratios of steps a second, by rounds", () => {
   ]);
 });
 
+Deno.test("servedRows() are the ratios of asynchronous steps a second, and the share of a slow rank", () => {
+  const one = { inStep: 10, asynchronous: 8, slowInStep: 20, slowAsynchronous: 10, slowShare: 0.25 };
+  const rows = servedRows([one, { ...one, inStep: 20, asynchronous: 16, slowShare: 0.75 }]);
+  assertEquals(rows.map(({ name, value, unit }) => [name, value, unit]), [
+    ["async/in-step", 1.25, "ratio"],
+    ["async/in-step, one slow", 2, "ratio"],
+    ["slow rank's share", 0.5, "share of steps"],
+  ]);
+});
+
 Deno.test("networkRows() sets what the simulator has against what was measured, or says why nothing was", async () => {
   const exchange = { rate: 8e9, payload: 1, latency: 0, tables: 4, dim: 16, keys: 1000 };
   const simulated = 1000 * (8 + 64 + 64 + 8) / 1e9;
@@ -53,7 +63,7 @@ Deno.test("networkRows() sets what the simulator has against what was measured, 
 });
 
 Deno.test("identicalRow() finds one rank of one job with another digest or another loss", () => {
-  const report = (digest: string, loss = 0.5) => ({ rank: 0, stepNs: 1, digest, loss, rowsBelow: 0 });
+  const report = (digest: string, loss = 0.5) => ({ rank: 0, stepNs: 1, meanNs: 1, digest, loss, rowsBelow: 0 });
   const one = { name: "1 ranks", reports: [report("a")] };
   const two = { name: "2 ranks", reports: [report("a"), report("a")] };
   assertEquals([identicalRow([one, two, two]).value, reached(identicalRow([one, two]))], [1, true]);

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { extentOf } from "./extent.ts";
 import { kindText } from "../../summary/kind.ts";
 import { Chart, type ChartOptions, LogarithmicScale, type Plugin, ScatterController } from "chart.js";
 import type { Floating, Lines } from "../line_data.ts";
@@ -97,18 +98,17 @@ function wrapped(text: string, letters: number): string[] {
 
 /** Lines with a shape and a dash of their own; marks beside them. */
 export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lines, theme: Theme): Chart {
-  const scale = ({ title, log }: Lines["x"], from: number | undefined) => ({
+  const scale = ({ title, log }: Lines["x"]) => ({
     ...axis(title, theme),
     type: log ? "logarithmic" as const : "linear" as const,
     ...(log ? {} : { beginAtZero: true }),
-    ...(from === undefined ? {} : { min: from }),
   });
-  const xs = lines.flatMap(({ points }) => points.map((point) => point.x));
+  const xs = [...lines.flatMap(({ points }) => points), ...marks].map((point) => point.x);
   const options: ChartOptions<"scatter"> = {
     layout: { padding: { right: 12 } },
     scales: {
-      x: { ...scale(x, Math.min(...xs)), max: Math.max(...xs, ...marks.map((mark) => mark.x)) },
-      y: scale(y, undefined),
+      x: { ...scale(x), ...extentOf(xs, x.log) },
+      y: scale(y),
     },
     plugins: {
       legend: {
