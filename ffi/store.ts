@@ -297,7 +297,8 @@ export class EmbeddingStore implements Disposable {
    * Takes up a restore point of the store's folder: right after {@linkcode EmbeddingStore.open} with `persistent`, before tables
    * are added. The tables of the point are there then, with their rows; {@linkcode EmbeddingStore.table} with the same options
    * gives them, and a trainer goes on from what {@linkcode WdlTrainer.persist} left. Shards, sizes, policy, and the tiers above
-   * the last may be others than before. What came after the point is gone for good, later points too. Progress counts bytes.
+   * the last may be others than before. What came after the point is gone for good; later points are,
+   * too, once all of an older one that is asked for has been read and is whole. Progress counts bytes.
    *
    * @param options Which point.
    * @param options.number Its number; the newest if absent.

@@ -184,9 +184,11 @@ static void look(void *context, const char *name) {
   l->found |= strcmp(name, l->name) == 0;
 }
 
-bool ts_disk_has(const ts_disk_ops *disk, const char *folder, const char *name) {
+int ts_disk_has(const ts_disk_ops *disk, const char *folder, const char *name, bool *has) {
   looking l = {.name = name};
-  return disk->list(disk, folder, look, &l) == 0 && l.found;
+  const int error = disk->list(disk, folder, look, &l);
+  *has = l.found;
+  return error;
 }
 
 typedef struct removing {

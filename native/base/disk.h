@@ -51,8 +51,8 @@ extern const ts_disk_ops ts_disk_system;
 int ts_disk_write(const ts_disk_ops *disk, int file, const void *in, uint64_t bytes, uint64_t offset);
 int ts_disk_read(const ts_disk_ops *disk, int file, void *out, uint64_t bytes, uint64_t offset);
 
-/* Whether there is something of this name in the folder. */
-bool ts_disk_has(const ts_disk_ops *disk, const char *folder, const char *name);
+/* Whether there is something of this name in the folder, which is there. 0 or a negated errno. */
+int ts_disk_has(const ts_disk_ops *disk, const char *folder, const char *name, bool *has);
 /* Removes all files of a folder and of those in it, and the folders; what cannot be removed stays. */
 void ts_disk_remove_all(const ts_disk_ops *disk, const char *folder);
 

@@ -118,7 +118,9 @@ static void watch(ts_keeper *k, uint64_t *control) {
 
 static int32_t begin(ts_keeper *k, uint32_t keep, ts_checkpoint_part part, ts_err err) {
   ts_store *store = k->store;
-  int32_t status = store->folder.path != NULL && ts_folder_has(&store->folder, TS_POINTS) ? tidy(k, MOST_KEPT, err) : TS_OK;
+  bool any = false;
+  int32_t status = store->folder.path != NULL ? ts_folder_has(&store->folder, TS_POINTS, &any, err) : TS_OK;
+  if (status == TS_OK && any) status = tidy(k, MOST_KEPT, err);
   if (status == TS_OK) status = ts_point_begin(store, k->path, k->last + 1, &k->origin, &k->point, err);
   if (status != TS_OK) {
     if (part.free != NULL) part.free(part.context);
@@ -309,7 +311,9 @@ int32_t ts_store_points(ts_store *store, char *out, uint64_t cap, uint64_t *need
   if (status != TS_OK) return status;
   if (!store->persistent) return ts_fail(err, TS_EINVAL, "Cannot list restore points: the store was opened without persistent=1");
   ts_text text = {0};
-  if (ts_folder_has(&store->folder, TS_POINTS)) {
+  bool any = false;
+  status = ts_folder_has(&store->folder, TS_POINTS, &any, err);
+  if (status == TS_OK && any) {
     char *path = ts_chain_path(store->folder.path, TS_POINTS);
     status = path == NULL ? ts_fail(err, TS_ENOMEM, "Cannot list restore points: out of memory")
                           : ts_chain_describe(store->disk, path, &text, err);

@@ -142,7 +142,10 @@ void ts_folder_clear(const ts_folder *folder, const char *but) {
   folder->disk->list(folder->disk, folder->path, clear_one, &c);
 }
 
-bool ts_folder_has(const ts_folder *folder, const char *name) { return ts_disk_has(folder->disk, folder->path, name); }
+int32_t ts_folder_has(const ts_folder *folder, const char *name, bool *has, ts_err err) {
+  const int error = ts_disk_has(folder->disk, folder->path, name, has);
+  return error == 0 ? TS_OK : ts_disk_fail(err, "list the folder", folder->path, error);
+}
 
 void ts_folder_remove(ts_folder *folder) {
   if (folder->path == NULL) return;

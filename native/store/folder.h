@@ -16,8 +16,8 @@ int32_t ts_folder_create(const char *parent, ts_folder *out, ts_err err);
 /* The one folder in `parent` that stays, made where it is missing, for a program at a time. Errors: TS_EUNAVAILABLE (another
  * store has it), TS_EIO, TS_EINVAL, TS_ENOMEM. */
 int32_t ts_folder_keep(const ts_disk_ops *disk, const char *parent, ts_folder *out, ts_err err);
-/* Whether there is something of this name in one that stays. */
-bool ts_folder_has(const ts_folder *folder, const char *name);
+/* Whether there is something of this name in one that stays. Errors: TS_EIO: nobody knows. */
+int32_t ts_folder_has(const ts_folder *folder, const char *name, bool *has, ts_err err);
 /* Removes the folders in one that stays that nobody has locked, but the one of this name. */
 void ts_folder_clear(const ts_folder *folder, const char *but);
 /* Leaves one that stays; removes any other with everything in it. Accepts one that was never made. */

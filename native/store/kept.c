@@ -113,6 +113,7 @@ void ts_kept_before_loss(ts_shard *shard, uint32_t tier, uint64_t row) {
   ts_table *table = shard->table;
   ts_rows *rows = &shard->rows[tier];
   if (!is_open(table) || !take(table, ts_rows_flags(rows, row)) || ts_cut_failed(table->cut)) return;
+  if (TS_BUG("a row that goes beside a point is not told")) return;
   char why[256] = "";
   const unsigned char *bytes;
   const int32_t seen = ts_rows_see(rows, 1, &row, &bytes, (ts_err){why, sizeof why});
@@ -124,6 +125,7 @@ bool ts_kept_must_tell(ts_table *table, const ts_touched *touched, bool change) 
   const uint32_t tier = TS_LOCATION_TIER(touched->location);
   if (tier >= TS_NOT_ADMITTED) return touched->row == NULL; /* the kept tier has a row that memory has not */
   ts_shard *shard = ts_shard_of(table, ts_index_hash(touched->key));
+  if (TS_BUG("a change beside a point is not told")) return false;
   if (!change || !take(table, ts_rows_flags(&shard->rows[tier], TS_LOCATION_ROW(touched->location)))) return false;
   ts_count(table, TS_STAT_persisted, 1);
   return true;

@@ -225,7 +225,7 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
   if (status == TS_OK && o->persistent) status = ts_folder_keep(store->disk, o->files, &store->folder, err);
   else if (status == TS_OK) status = ts_folder_create(o->files, &store->folder, err);
   tier->directory = store->folder.path;
-  if (status == TS_OK && o->persistent) store->resumable = ts_folder_has(&store->folder, TS_POINTS);
+  if (status == TS_OK && o->persistent) status = ts_folder_has(&store->folder, TS_POINTS, &store->resumable, err);
   if (status == TS_OK && o->persistent && !store->resumable) ts_folder_clear(&store->folder, TS_POINTS);
   return status;
 }

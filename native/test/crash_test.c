@@ -32,7 +32,7 @@ static void print(const lab_subject *subject, const lab_report *r) {
 static const lab_limits for_pmem_bugs = {.points = 1500, .drawn = 4, .fault_runs = 60, .fault_stride = 5, .tampered = 6, .stop_at_first = true};
 static const lab_limits for_bugs = {.points = 400, .drawn = 4, .fault_runs = 100, .fault_stride = 3, .tampered = 6, .stop_at_first = true};
 
-static const lab_limits for_points_bugs = {.points = 500, .drawn = 2, .fault_runs = 100, .fault_stride = 61, .stop_at_first = true};
+static const lab_limits for_points_bugs = {.points = 500, .drawn = 2, .fault_runs = 160, .fault_stride = 61, .tampered = 80, .stop_at_first = true};
 
 static bool is_of_points(const lab_subject *subject) {
   for (const lab_subject *const *each = lab_points; *each != NULL; each++)
@@ -80,7 +80,7 @@ static bool is_among(const char *const *names, const char *name) {
 static void pmem(uint64_t points) {
   const lab_subject *const subjects[] = {&lab_pmem_fsdax, &lab_pmem_file};
   for (uint32_t i = 0; i < 2; i++) {
-    const lab_limits limits = {.points = points, .drawn = 4, .fault_runs = 30, .fault_stride = SANITIZED ? 41 : 7, .tampered = 10};
+    const lab_limits limits = {.points = points, .drawn = 4, .fault_runs = 30, .fault_stride = SANITIZED ? 41 : 7, .read_faults = true, .tampered = 10};
     lab_report report = {0};
     lab_try(subjects[i], &limits, &report);
     print(subjects[i], &report);
@@ -93,7 +93,8 @@ static void points(uint64_t count) {
   setenv("PMEM_IS_PMEM_FORCE", "1", 1); /* of the PMEM above SSDHASH, which is volatile there */
   for (const lab_subject *const *subject = lab_points; *subject != NULL; subject++) {
     const bool many = count >= 1000;
-    const lab_limits limits = {.points = count, .drawn = 2, .fault_runs = many ? 60 : 6, .fault_stride = SANITIZED ? 0 : many ? 13 : 131};
+    const lab_limits limits = {.points = count, .drawn = 2, .fault_runs = many ? 60 : 6, .fault_stride = SANITIZED ? 0 : many ? 13 : 131, .read_faults = true,
+                               .tampered = many ? 300 : 15};
     lab_report report = {0};
     lab_try(*subject, &limits, &report);
     print(*subject, &report);
@@ -129,7 +130,7 @@ int main(void) {
   print(&lab_checkpoints, &report);
   CHECK_MSG(report.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)report.wrong, report.words);
   /* A store takes twenty times as long to open as a model. */
-  const lab_limits of_stores = {.points = limits.points / 20, .drawn = 2, .fault_runs = 4, .fault_stride = SANITIZED ? 0 : 23};
+  const lab_limits of_stores = {.points = limits.points / 20, .drawn = 2, .fault_runs = 4, .fault_stride = SANITIZED ? 0 : 23, .read_faults = true};
   lab_try(&lab_store, &of_stores, &of_store);
   print(&lab_store, &of_store);
   CHECK_MSG(of_store.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)of_store.wrong, of_store.words);

@@ -140,12 +140,23 @@ static lab_op *record(lab_disk *disk, lab_op_kind kind, int inode, const char *p
   return op;
 }
 
-/* Whether this operation is the one that fails, and how. */
-static lab_fault next_fault(lab_disk *disk) {
-  if (disk->fault == LAB_NO_FAULT || disk->changes++ != disk->fault_at) return LAB_NO_FAULT;
+static lab_fault meet(lab_disk *disk) {
+  if (disk->fault == LAB_NO_FAULT) return LAB_NO_FAULT;
   disk->fault_met = true;
   disk->fault_op = disk->op_count;
   return disk->fault;
+}
+
+/* Whether this operation is the one that fails, and how. */
+static lab_fault next_fault(lab_disk *disk) {
+  const bool now = disk->changes++ == disk->fault_at;
+  return now && disk->fault < LAB_READ_EIO ? meet(disk) : LAB_NO_FAULT;
+}
+
+/* The same of reading. */
+static lab_fault next_read_fault(lab_disk *disk) {
+  const bool now = disk->reads++ == disk->fault_at;
+  return now && disk->fault >= LAB_READ_EIO ? meet(disk) : LAB_NO_FAULT;
 }
 
 /* Of operations that write nothing: a lie and a short one are none. */
@@ -169,6 +180,7 @@ static int make_folder(const ts_disk_ops *ops, const char *path) {
 static int list(const ts_disk_ops *ops, const char *folder, void (*each)(void *context, const char *name), void *context) {
   lab_disk *disk = begin(ops);
   if (!is_folder(&disk->now, folder)) return end(disk, -ENOENT);
+  if (next_read_fault(disk) == LAB_READ_EIO) return end(disk, -EIO);
   const size_t n = strlen(folder);
   uint32_t count = 0;
   char(*names)[LAB_PATH] = more(NULL, ((size_t)disk->now.entry_count + 1) * sizeof *names);
@@ -216,6 +228,7 @@ static int sync_folder(const ts_disk_ops *ops, const char *folder) {
 static int open_file(const ts_disk_ops *ops, const char *path) {
   lab_disk *disk = begin(ops);
   const int at = find(&disk->now, path);
+  if (next_read_fault(disk) == LAB_READ_EIO) return end(disk, -EIO);
   return end(disk, at < 0 ? -ENOENT : disk->now.entries[at].inode < 0 ? -EISDIR : take_handle(disk, disk->now.entries[at].inode, path));
 }
 
@@ -242,7 +255,10 @@ static int64_t size(const ts_disk_ops *ops, int file) {
 static int64_t read_some(const ts_disk_ops *ops, int file, void *out, uint64_t bytes, uint64_t offset) {
   lab_disk *disk = begin(ops);
   const lab_inode *inode = &disk->now.inodes[disk->handles[file].inode];
-  const uint64_t n = offset >= inode->length ? 0 : TS_MIN(bytes, inode->length - offset);
+  const lab_fault fault = next_read_fault(disk);
+  uint64_t n = offset >= inode->length ? 0 : TS_MIN(bytes, inode->length - offset);
+  if (fault == LAB_READ_EIO) return end(disk, -EIO);
+  if (fault == LAB_READ_SHORT && n > 1) n /= 2;
   if (n > 0) memcpy(out, inode->bytes + offset, n);
   end(disk, 0);
   return (int64_t)n;

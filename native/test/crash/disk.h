@@ -41,7 +41,8 @@ typedef struct lab_op {
   uint64_t mark;                       /* of whoever drives the disk */
 } lab_op;
 
-typedef enum lab_fault { LAB_NO_FAULT, LAB_EIO, LAB_ENOSPC, LAB_SHORT, LAB_LIE, LAB_FAULTS } lab_fault;
+/* The last two are of reading: of looking for a file, of a folder's list, of bytes; the others of what changes something. */
+typedef enum lab_fault { LAB_NO_FAULT, LAB_EIO, LAB_ENOSPC, LAB_SHORT, LAB_LIE, LAB_READ_EIO, LAB_READ_SHORT, LAB_FAULTS } lab_fault;
 
 typedef struct lab_handle {
   int inode; /* -2: free, -1: a folder's lock */
@@ -56,7 +57,7 @@ typedef struct lab_disk {
   uint32_t op_count, op_capacity;
   lab_handle handles[256];
   lab_fault fault;
-  uint64_t fault_at, changes; /* the operation that fails, counted over those that change something; those so far */
+  uint64_t fault_at, changes, reads; /* the operation that fails, counted over those of its kind; those so far */
   bool fault_met;
   uint32_t fault_op; /* the log's length then */
 } lab_disk;

@@ -52,7 +52,8 @@ static bool is_promised(const lab_run *run, uint32_t point, bool lied, lab_answe
 
 static const char *const styles[] = {"nothing unsynchronised", "everything", "names without data", "data without names", "a drawn part"};
 
-static const char *const faults_named[] = {"no fault", "EIO before", "ENOSPC before", "a short write before", "a sync that lied before"};
+static const char *const faults_named[] = {"no fault", "EIO before", "ENOSPC before", "a short write before", "a sync that lied before", "EIO of a read before",
+                                           "a short read before"};
 
 static void wrong(lab_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void wrong(lab_report *report, const char *format, ...) {
@@ -88,6 +89,43 @@ static void judge(const lab_subject *subject, const lab_run *run, const lab_imag
   lab_disk_end(&image);
 }
 
+/* An image of which one read fails: it is refused, or what is found is what was promised; and the next time all is there. */
+static void judge_unreadable(const lab_subject *subject, const lab_run *run, const lab_image_choice *choice, lab_fault fault,
+                             lab_report *report) {
+  lab_disk image;
+  lab_image(&run->disk, choice, &image);
+  lab_disk_settle(&image);
+  uint64_t digest = 0;
+  char words[1024] = "";
+  const ts_err err = {words, sizeof words};
+  subject->open(&image.ops, &digest, err);
+  const uint64_t reads = image.reads;
+  lab_disk_end(&image);
+  if (reads == 0) return;
+  lab_image(&run->disk, choice, &image);
+  lab_disk_settle(&image);
+  image.fault = fault;
+  image.fault_at = choice->seed % reads;
+  words[0] = '\0';
+  lab_answer answer = subject->open(&image.ops, &digest, err);
+  const bool named = answer == LAB_REFUSED && fault == LAB_READ_EIO && strstr(words, "Input/output error") != NULL;
+  report->faults += image.fault_met;
+  if (!named && !is_promised(run, choice->point, false, answer, digest))
+    wrong(report, "%s, seed %llu, operation %u, %s kept (draw %llu), read %llu fails: %s: %s", subject->name,
+          (unsigned long long)run->seed, choice->point, styles[TS_MIN(choice->style, 4u)], (unsigned long long)choice->seed,
+          (unsigned long long)image.fault_at,
+          answer == LAB_REFUSED ? "refused" : answer == LAB_NOTHING ? "nothing is there" : "another state", words);
+  image.fault = LAB_NO_FAULT;
+  words[0] = '\0';
+  answer = subject->open(&image.ops, &digest, err);
+  if (!is_promised(run, choice->point, false, answer, digest))
+    wrong(report, "%s, seed %llu, operation %u, %s kept (draw %llu), after read %llu had failed: %s: %s", subject->name,
+          (unsigned long long)run->seed, choice->point, styles[TS_MIN(choice->style, 4u)], (unsigned long long)choice->seed,
+          (unsigned long long)image.fault_at,
+          answer == LAB_REFUSED ? "refused" : answer == LAB_NOTHING ? "nothing is there" : "another state", words);
+  lab_disk_end(&image);
+}
+
 static void begin_run(const lab_subject *subject, lab_run *run, uint64_t seed, lab_fault fault, uint64_t fault_at) {
   *run = (lab_run){.seed = seed};
   lab_disk_begin(&run->disk);
@@ -115,6 +153,8 @@ static void crash(const lab_subject *subject, const lab_limits *limits, const la
       /* Of runs with a fault, which are many: nothing, everything, two drawn. */
       if (run->disk.fault_met && style != 0 && style != 1 && style != 4 && style != 5) continue;
       judge(subject, run, &choice, point > lie, style == 4 + point % 2 && point % 3 == 0, report);
+      if (!run->disk.fault_met && style == 1 && point % 5 == 0)
+        judge_unreadable(subject, run, &choice, point % 20 == 0 ? LAB_READ_SHORT : LAB_READ_EIO, report);
     }
   }
 }
@@ -131,24 +171,26 @@ static void one_fault(const lab_subject *subject, const lab_limits *limits, uint
   end_run(&run);
 }
 
-/* Operations that change something, in a run without faults. */
-static uint64_t changes_of(const lab_subject *subject, uint64_t seed) {
+/* Operations that a fault can be of, in a run without faults. */
+static uint64_t operations_of(const lab_subject *subject, uint64_t seed, lab_fault fault) {
   lab_run run;
-  begin_run(subject, &run, seed, LAB_EIO, UINT64_MAX);
-  const uint64_t changes = run.disk.changes;
+  begin_run(subject, &run, seed, LAB_NO_FAULT, UINT64_MAX);
+  const uint64_t operations = fault < LAB_READ_EIO ? run.disk.changes : run.disk.reads;
   end_run(&run);
-  return changes;
+  return operations;
 }
 
 static void faults(const lab_subject *subject, const lab_limits *limits, lab_report *report) {
-  const uint64_t all = limits->fault_stride == 0 ? 0 : changes_of(subject, limits->seed);
-  for (uint64_t at = 0; at < all && !done(limits, report); at += limits->fault_stride)
-    for (lab_fault fault = LAB_EIO; fault < LAB_FAULTS && !done(limits, report); fault++)
+  const lab_fault kinds = limits->read_faults ? LAB_FAULTS : LAB_READ_EIO;
+  for (lab_fault fault = LAB_EIO; fault < kinds && limits->fault_stride > 0; fault++) {
+    const uint64_t all = operations_of(subject, limits->seed, fault);
+    for (uint64_t at = 0; at < all && !done(limits, report); at += limits->fault_stride)
       one_fault(subject, limits, limits->seed, fault, at, report);
+  }
   for (uint32_t i = 0; i < limits->fault_runs && !done(limits, report); i++) {
     const uint64_t seed = limits->seed + 1 + i;
-    const lab_fault fault = (lab_fault)(LAB_EIO + i % (LAB_FAULTS - LAB_EIO));
-    one_fault(subject, limits, seed, fault, ts_random64(seed, 2, i) % changes_of(subject, seed), report);
+    const lab_fault fault = (lab_fault)(LAB_EIO + i % (kinds - LAB_EIO));
+    one_fault(subject, limits, seed, fault, ts_random64(seed, 2, i) % operations_of(subject, seed, fault), report);
   }
 }
 

@@ -53,6 +53,7 @@ typedef struct lab_limits {
   uint32_t drawn;          /* images a point beside the four that are always tried */
   uint32_t fault_runs;     /* runs with a fault at an operation that is drawn */
   uint32_t fault_stride;   /* beside them every so manyth operation of one run fails, in every way; 0: none */
+  bool read_faults;        /* in workloads reads fail, too; when an image is opened, they always do */
   uint32_t tampered;       /* runs of tamper */
   bool stop_at_first;
   const char *without;     /* syncs of this name count as not done: lab_image_choice */

@@ -104,11 +104,14 @@ static void go_back(work *w) {
   checkpoint(w, true);
   if (w->run->promise_count == before || lab_failed(w->run)) return;
   ts_checkpoint_writer *writer = NULL;
-  if (overtaken && ts_checkpoint_writer_open(disk, PATH, true, &old.origin, &writer, w->err) != TS_EFORMAT) {
+  int32_t status = overtaken ? ts_checkpoint_writer_open(disk, PATH, true, &old.origin, &writer, w->err) : TS_EFORMAT;
+  if (status != TS_EFORMAT && (status == TS_OK || !lab_failed(w->run))) {
     lab_problem(w->run, "a store that was overtaken was let go on");
     ts_checkpoint_abandon(writer);
   }
-  if (model_restore(&back, disk, PATH, abandoned, w->err) != TS_EINVAL)
+  status = model_restore(&back, disk, PATH, abandoned, w->err);
+  /* If the newest manifest could not be read, nobody knows of what timeline others are. */
+  if (status != TS_EINVAL && !lab_failed(w->run))
     lab_problem(w->run, "checkpoint %u was restored, whose timeline is abandoned", abandoned);
 }
 

@@ -1,6 +1,7 @@
 /* subject_points.c - whole stores with restore points (checkpoint/points.c) under the crash lab, over each tier that keeps
  * them and with tiers above it: rows change, come and go, before and while points are made, the newest are kept, and the store
  * is opened again at the newest or an older one, with other shards. What an image holds is what a store says that takes it up. */
+#include "checkpoint/checkpoint.h"
 #include "store/store.h"
 #include "test/crash/lab.h"
 #include "test/crash/pmem.h"
@@ -40,6 +41,10 @@ typedef struct work {
   point points[KEEP];
   uint32_t n, tables;
   char words[1024];
+  /* The point that is made waits before it looks at rows, until what happens beside it has happened. */
+  pthread_mutex_t lock;
+  pthread_cond_t released;
+  bool holds;
 } work;
 
 #define WORDS(w) (w)->words, sizeof(w)->words
@@ -119,13 +124,56 @@ static void add_table(work *w) {
   ts_config_free(config);
 }
 
+/* Rows in memory give up their records, as where the last tier is full. */
+static void give_up_records(work *w) {
+  ts_table *table = w->store->tables[draw(w, w->tables)];
+  if (w->store->memory_tiers == 0) return;
+  ts_gate_enter(&w->store->gate);
+  for (uint32_t s = 0; s < table->shard_count; s++) {
+    ts_descent_begin(w->store);
+    pthread_mutex_lock(&table->shards[s].lock);
+    ts_give_up_records(&table->shards[s], 40);
+    pthread_mutex_unlock(&table->shards[s].lock);
+    ts_descent_end(w->store);
+  }
+  ts_gate_leave(&w->store->gate);
+}
+
+static void hold(work *w, bool holds) {
+  pthread_mutex_lock(&w->lock);
+  w->holds = holds;
+  pthread_cond_signal(&w->released);
+  pthread_mutex_unlock(&w->lock);
+}
+
+static int32_t wait_for_release(void *context, ts_checkpoint_writer *writer, ts_manifest *lines, ts_err err) {
+  work *w = context;
+  (void)writer, (void)lines, (void)err;
+  pthread_mutex_lock(&w->lock);
+  while (w->holds) pthread_cond_wait(&w->released, &w->lock);
+  pthread_mutex_unlock(&w->lock);
+  return TS_OK;
+}
+
+static work *work_of(lab_run *run, const kind *k) {
+  work *w = calloc(1, sizeof *w);
+  if (w == NULL) abort();
+  *w = (work){.run = run, .kind = k, .lock = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER};
+  return w;
+}
+
 static void persist(work *w) {
   point p = {0};
   ts_config *config = CONFIG("keep", "3");
+  hold(w, true);
   bool good = expected(w, "a digest", ts_store_digest(w->store, &p.digest, WORDS(w)));
   if (good) lab_may_commit(w->run, p.digest);
-  good = good && expected(w, "a restore point", ts_store_persist(w->store, config, &p.number, WORDS(w)));
+  good = good && expected(w, "a restore point", ts_points_persist(w->store, config, (ts_checkpoint_part){w, wait_for_release, NULL}, &p.number,
+                                                                (ts_err){WORDS(w)}));
   ts_config_free(config);
+  if (good && draw(w, 3) == 0) train(w, 1 + draw(w, 4)); /* before the point has come to the rows */
+  if (good && draw(w, 3) == 0) give_up_records(w);
+  hold(w, false);
   if (!good) return;
   if (draw(w, 3) == 0) train(w, 1 + draw(w, 4)); /* beside what is made */
   if (!expected(w, "making a restore point", ts_store_persisted(w->store, NULL, WORDS(w)))) return;
@@ -172,9 +220,7 @@ static void make_directory(const ts_disk_ops *disk) {
 }
 
 static void run_on(lab_run *run, const kind *k) {
-  work *w = calloc(1, sizeof *w);
-  if (w == NULL) abort();
-  *w = (work){.run = run, .kind = k};
+  work *w = work_of(run, k);
   lab_pmem_begin(&w->pmem, &run->disk, k->is_pmem);
   make_directory(&run->disk.ops);
   uint64_t taken;
@@ -208,9 +254,7 @@ static lab_answer open_on(const ts_disk_ops *disk, const kind *k, uint64_t *dige
 /* Each point that is listed is whole, and a store on it makes another. */
 static bool go_on(lab_disk *disk, const kind *k, uint64_t seed, ts_err err) {
   lab_run run = {.seed = seed};
-  work *w = calloc(1, sizeof *w);
-  if (w == NULL) abort();
-  *w = (work){.run = &run, .kind = k};
+  work *w = work_of(&run, k);
   lab_pmem_begin(&w->pmem, disk, k->is_pmem);
   uint64_t taken = 0, before = 0, after = 0;
   w->store = open_store(k, &disk->ops, &w->pmem, "2", 0, &taken, WORDS(w));
@@ -238,11 +282,105 @@ static bool go_on(lab_disk *disk, const kind *k, uint64_t seed, ts_err err) {
   return good;
 }
 
+/* ---- what no crash does ---- */
+
+typedef struct damage {
+  lab_entry *entry;
+  char path[LAB_PATH];
+  unsigned char *bytes;
+  uint64_t length;
+} damage;
+
+/* A bit of a file is flipped, a sector is zeros, its end is gone, it is gone. */
+static damage damage_one(work *w, lab_state *s) {
+  uint32_t files = 0;
+  for (uint32_t i = 0; i < s->entry_count; i++) files += s->entries[i].inode >= 0 && s->inodes[s->entries[i].inode].length > 0;
+  uint64_t at = draw(w, files);
+  damage d = {.entry = s->entries};
+  for (;; d.entry++)
+    if (d.entry->inode >= 0 && s->inodes[d.entry->inode].length > 0 && at-- == 0) break;
+  lab_inode *inode = &s->inodes[d.entry->inode];
+  snprintf(d.path, LAB_PATH, "%s", d.entry->path);
+  d.length = inode->length;
+  d.bytes = malloc(d.length);
+  if (d.bytes == NULL) abort();
+  memcpy(d.bytes, inode->bytes, d.length);
+  switch (draw(w, 6)) {
+    case 0: snprintf(d.entry->path, LAB_PATH, "/gone"); break;
+    case 1: inode->length = draw(w, d.length); break;
+    case 2:
+      at = draw(w, d.length) / LAB_SECTOR * LAB_SECTOR;
+      memset(inode->bytes + at, 0, TS_MIN(LAB_SECTOR, d.length - at));
+      break;
+    default: inode->bytes[draw(w, d.length)] ^= (unsigned char)(1u << draw(w, 8));
+  }
+  return d;
+}
+
+static void mend(lab_state *s, damage *d) {
+  lab_inode *inode = &s->inodes[d->entry->inode];
+  snprintf(d->entry->path, LAB_PATH, "%s", d->path);
+  inode->length = d->length;
+  memcpy(inode->bytes, d->bytes, d->length);
+}
+
+/* 1: the point is there as it was; 0: it is refused, in words; -1: there is something else. */
+static int is_there(work *w, const point *p, uint64_t number) {
+  lab_pmem pmem;
+  uint64_t taken = 0, digest = 0;
+  lab_pmem_begin(&pmem, &w->run->disk, w->kind->is_pmem);
+  w->words[0] = '\0';
+  ts_store *store = open_store(w->kind, &w->run->disk.ops, &pmem, "2", number, &taken, WORDS(w));
+  if (store == NULL) return w->words[0] != '\0' ? 0 : -1;
+  const bool same = ts_store_digest(store, &digest, WORDS(w)) == TS_OK && taken == p->number && digest == p->digest;
+  ts_store_close(store);
+  return same ? 1 : -1;
+}
+
+/* One of three points is asked for where a file is damaged: it is refused, or as it was. After a refusal all are there once the
+ * file is mended. */
+static bool tamper(uint64_t seed, const kind *k, ts_err err) {
+  lab_run run = {.seed = seed};
+  lab_disk_begin(&run.disk);
+  work *w = work_of(&run, k);
+  lab_pmem_begin(&w->pmem, &run.disk, k->is_pmem);
+  make_directory(&run.disk.ops);
+  uint64_t taken;
+  w->store = open_store(k, &run.disk.ops, &w->pmem, "2", 0, &taken, WORDS(w));
+  if (w->store == NULL) abort();
+  add_table(w);
+  add_table(w);
+  while (w->n < KEEP) {
+    train(w, 6 + draw(w, 8));
+    persist(w);
+  }
+  ts_store_close(w->store);
+  const point *asked = &w->points[draw(w, KEEP)], *newest = &w->points[KEEP - 1];
+  lab_disk_settle(&run.disk);
+  damage d = damage_one(w, &run.disk.now);
+  const int found = is_there(w, asked, asked->number);
+  bool good = found >= 0;
+  if (!good) (void)ts_fail(err, TS_EFORMAT, "%s was damaged: point %llu came back as another state", d.path, (unsigned long long)asked->number);
+  if (found == 0) {
+    mend(&run.disk.now, &d);
+    good = is_there(w, newest, 0) == 1;
+    if (!good)
+      (void)ts_fail(err, TS_EFORMAT, "%s was damaged: point %llu was refused, and the newest is gone: %s", d.path,
+                    (unsigned long long)asked->number, w->words);
+  }
+  free(d.bytes);
+  free(w);
+  free(run.promises);
+  lab_disk_end(&run.disk);
+  return good;
+}
+
 #define SUBJECT(name, i, title)                                                                                                            \
   static void run_##name(lab_run *run) { run_on(run, &kinds[i]); }                                                                         \
   static lab_answer open_##name(const ts_disk_ops *disk, uint64_t *digest, ts_err err) { return open_on(disk, &kinds[i], digest, err); }   \
   static bool go_on_##name(lab_disk *disk, uint64_t seed, ts_err err) { return go_on(disk, &kinds[i], seed, err); }                        \
-  static const lab_subject name = {title, run_##name, open_##name, go_on_##name, NULL};
+  static bool tamper_##name(uint64_t seed, ts_err err) { return tamper(seed, &kinds[i], err); }                                            \
+  static const lab_subject name = {title, run_##name, open_##name, go_on_##name, tamper_##name};
 
 SUBJECT(ssdhash, 0, "points-ssdhash")
 SUBJECT(dram_ssdhash, 1, "points-dram-ssdhash")

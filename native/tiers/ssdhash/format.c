@@ -1,4 +1,5 @@
 /* format.c - layout arithmetic, records to bytes and back, and their checksum. */
+#include "base/seeded_bug.h"
 #include "tiers/ssdhash/format.h"
 
 #define FULL_PAGE (64u << 10)
@@ -42,7 +43,7 @@ bool ts_ssd_decode(const ts_ssd_layout *l, uint32_t row_bytes, uint64_t number, 
   (void)row_bytes;
   uint32_t crc;
   memcpy(&crc, in, 4);
-  if (crc != record_checksum(l, number, slot, in)) return false;
+  if (crc != record_checksum(l, number, slot, in) && !TS_BUG("a record's checksum is not compared")) return false;
   record->sequence = record->version = 0;
   memcpy(&record->sequence, in + 4, 6);
   memcpy(&record->key, in + 10, 8);

@@ -257,7 +257,7 @@ static int32_t load_all(ts_ssd_table *t, restoring *r, const ts_ssd_found *found
 static int32_t check_rows(const ts_ssd_table *t, restoring *r, ts_err err) {
   const uint64_t rows = ts_index_live(&t->index), wanted = r->images[r->n - 1].tail.rows;
   for (uint32_t i = 0; i + 1 < r->n; i++) r->lost[i] |= r->found[i] < r->images[i].tail.rows;
-  if (rows == wanted) return TS_OK;
+  if (rows == wanted || TS_BUG("rows of a table's checkpoint are not counted")) return TS_OK;
   return ts_fail(err, TS_EFORMAT,
                  "Cannot open table \"%s\" at checkpoint %llu: it has %llu rows, %llu were found in %s; log files are gone or "
                  "damaged%s%s",
