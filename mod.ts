@@ -170,7 +170,6 @@ export {
 } from "./scenarios/scenario.ts";
 export {
   type HbmLibrary,
-  type HbmStorage,
   type NullStorage,
   type PmemLibrary,
   type ScenarioStorage,

@@ -33,11 +33,11 @@ const LISTS: Readonly<Record<string, ListWords>> = {
     noun: "storage type",
     all: "all types: docs/scenarios.md#storage",
     known: [
-      { names: /^HBM(_[A-Z]+)*$/, why: "is for programs (EmbeddingStore.open); scenarios do not have HBM yet" },
       { names: /^NULL$/, why: "keeps no rows: nothing is trained on it, and no figure of it compares with others" },
     ],
   },
   pmem: { noun: "PMEM library" },
+  hbm: { noun: "way to hold HBM" },
   synthetic: { noun: "data set" },
   skew: { noun: "skew", all: "all skews: docs/scenarios.md#skew" },
   initializer: { noun: "initializer" },

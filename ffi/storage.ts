@@ -5,7 +5,7 @@
  */
 
 /** A tier by what it needs. */
-type TierName = "DRAM" | "PMEM" | "SSDHASH" | "LEVELDB";
+type TierName = "HBM" | "DRAM" | "PMEM" | "SSDHASH" | "LEVELDB";
 
 /** A tier whose rows are in files on a disk, read and written in batches. */
 export type SsdTier = Extract<TierName, "SSDHASH" | "LEVELDB">;
@@ -23,20 +23,17 @@ export const STORAGE_TIERS = {
   DRAM_LEVELDB: ["DRAM", "LEVELDB"],
   DRAM_PMEM_SSDHASH: ["DRAM", "PMEM", "SSDHASH"],
   DRAM_PMEM_LEVELDB: ["DRAM", "PMEM", "LEVELDB"],
+  HBM: ["HBM"],
+  HBM_DRAM: ["HBM", "DRAM"],
+  HBM_DRAM_PMEM: ["HBM", "DRAM", "PMEM"],
+  HBM_DRAM_LEVELDB: ["HBM", "DRAM", "LEVELDB"],
+  HBM_DRAM_SSDHASH: ["HBM", "DRAM", "SSDHASH"],
+  HBM_DRAM_PMEM_LEVELDB: ["HBM", "DRAM", "PMEM", "LEVELDB"],
+  HBM_DRAM_PMEM_SSDHASH: ["HBM", "DRAM", "PMEM", "SSDHASH"],
 } as const;
 
 /** Storage types of a scenario, DeepRec's names, and `PMEM_MBIND`. */
 export type ScenarioStorage = keyof typeof STORAGE_TIERS;
-
-/** Storage types with HBM, DeepRec's names. Scenarios do not have them yet. */
-export type HbmStorage =
-  | "HBM"
-  | "HBM_DRAM"
-  | "HBM_DRAM_PMEM"
-  | "HBM_DRAM_LEVELDB"
-  | "HBM_DRAM_SSDHASH"
-  | "HBM_DRAM_PMEM_LEVELDB"
-  | "HBM_DRAM_PMEM_SSDHASH";
 
 /** The storage type that keeps no row: what a store costs without memory behind it. For benches; no scenario has it. */
 export type NullStorage = "NULL";
@@ -44,7 +41,7 @@ export type NullStorage = "NULL";
 /**
  * Storage types, by DeepRec's names: the tiers, fastest first. `PMEM_MBIND` and `NULL` are no types of DeepRec's.
  */
-export type StorageType = ScenarioStorage | HbmStorage | NullStorage;
+export type StorageType = ScenarioStorage | NullStorage;
 
 /** Every storage type of a scenario. */
 export const STORAGE_TYPES = Object.keys(STORAGE_TIERS) as ScenarioStorage[];
@@ -60,6 +57,9 @@ export type PmemLibrary = "libpmem" | "memkind" | "mbind";
  * mbind(2), without a library; or the memory of an OpenCL device, a GPU's or, for trials, a CPU's.
  */
 export type HbmLibrary = "memkind" | "mbind" | "opencl";
+
+/** Every way to hold an HBM tier. */
+export const HBM_LIBRARIES: readonly HbmLibrary[] = ["memkind", "mbind", "opencl"];
 
 /** Every way to hold a PMEM tier. */
 export const PMEM_LIBRARIES: readonly PmemLibrary[] = ["libpmem", "memkind", "mbind"];
@@ -80,10 +80,21 @@ export function ssdTierOf(storage: ScenarioStorage): SsdTier | undefined {
   return tiersOf(storage).find((tier): tier is SsdTier => tier === "SSDHASH" || tier === "LEVELDB");
 }
 
-/** Whether DRAM is the first of several tiers: then its bytes are the budget that such configurations share. */
+/** Whether DRAM has a tier below it: then its bytes are the budget that such configurations share. */
 export function hasDramTier(storage: ScenarioStorage): boolean {
-  const [first, second] = tiersOf(storage);
-  return first === "DRAM" && second !== undefined;
+  const at = dramTierOf(storage);
+  return at !== undefined && at < tiersOf(storage).length - 1;
+}
+
+/** The position of the DRAM tier, from 0: after that of HBM, where there is one; undefined without. */
+export function dramTierOf(storage: ScenarioStorage): number | undefined {
+  const at = tiersOf(storage).indexOf("DRAM");
+  return at < 0 ? undefined : at;
+}
+
+/** Whether HBM is the first tier. */
+export function hasHbm(storage: ScenarioStorage): boolean {
+  return tiersOf(storage)[0] === "HBM";
 }
 
 /** Whether the name leaves open what holds the PMEM tier, so that the configuration must say. */

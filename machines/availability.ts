@@ -33,6 +33,20 @@ export interface UnprovenMedia {
   readonly kmemDax: Unproven<{ readonly node: number; readonly device: boolean }>;
 }
 
+/** An OpenCL device whose memory can hold rows; words of the driver, with _ for spaces. */
+export interface HbmDevice {
+  /** Name of the device. */
+  readonly name: string;
+  /** Name of its platform. */
+  readonly platform: string;
+  /** Version of its driver. */
+  readonly driver: string;
+  /** Version of OpenCL that it speaks, with what the driver adds. */
+  readonly version: string;
+  /** True if it is a CPU: what is timed there is no GPU's memory. */
+  readonly isCpu: boolean;
+}
+
 /** The media of this machine. */
 export interface Availability {
   /** Plain DRAM; not available where all DRAM is a cache in front of PMEM. */
@@ -58,6 +72,10 @@ export interface Availability {
   readonly weights?: Readonly<Record<number, number>>;
   /** The kernel moves hot pages up and cold ones down by itself; the bytes of DRAM it has for that. */
   readonly tiering: Found<{ readonly dramBytes: number }>;
+  /** NUMA nodes that firmware shows to have more bandwidth than DRAM. */
+  readonly hbm: Found<{ readonly nodes: readonly number[]; readonly virtual: boolean }>;
+  /** The OpenCL device that a store would take, by a part of its name: asked when a scenario needs it. */
+  readonly hbmDevice: (wanted: string | undefined) => Found<{ readonly device: HbmDevice }>;
   /** The library memkind, which one of the ways to such nodes takes. */
   readonly memkind: Found<object>;
   /** DRAM that is a cache in front of PMEM, and its bytes. */

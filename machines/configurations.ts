@@ -19,6 +19,7 @@ import {
 } from "./inventory/parts.ts";
 import { type FirmwareCxl, firmwareCxl } from "./inventory/firmware_cxl.ts";
 import { hbmState } from "./hbm.ts";
+import { probeHbmDevice } from "./hbm_device.ts";
 import type { MachineRecord } from "./inventory/machine_record.ts";
 import { probedPlace, provisionCommand } from "./provisioning/command.ts";
 import { probeSsd } from "./ssd.ts";
@@ -230,7 +231,7 @@ export function configurations(machine: MachineRecord): ConfigurationState[] {
 
 /** The same for the planner: the media that are here and verified, or the reason. Disks are looked at when asked for. */
 export function availability(machine: MachineRecord): Availability {
-  const [plain, mode, file] = configurations(machine);
+  const [plain, mode, file, , hbm] = configurations(machine);
   const nodes = memoryNodes(machine.facts);
   const noMemkind = memkindMissing(machine.facts);
   const absent = (state: ConfigurationState | undefined) => ({
@@ -260,6 +261,10 @@ export function availability(machine: MachineRecord): Availability {
         virtual: nodes.virtual ?? true,
       }
       : absent(nodes),
+    hbm: hbm?.state === "measured"
+      ? { available: true, nodes: hbm.nodes ?? [], virtual: hbm.virtual ?? true }
+      : { ...absent(hbm), emulable: false },
+    hbmDevice: probeHbmDevice,
     dramNodes: dramNodes(machine.facts),
     ...weightsOf(machine.facts),
     tiering: kernelTiering(machine),

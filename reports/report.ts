@@ -17,6 +17,7 @@
 export { renderReport, type ReportOptions } from "./html/render.ts";
 export { summarise } from "./summary/summary.ts";
 export type { SummaryOptions } from "./summary/prices.ts";
+export type { LinkUse } from "./summary/link.ts";
 export type {
   AblationGroup,
   AblationRow,

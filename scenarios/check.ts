@@ -14,7 +14,9 @@ import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
 import { FIXED_FIELDS, scenarioSchema } from "./schema.ts";
 import {
   canLast,
+  dramTierOf,
   hasDramTier,
+  hasHbm,
   needsPmemLibrary,
   ssdTierOf,
   STORAGE_TYPES,
@@ -34,7 +36,7 @@ const MOST_SAMPLES = 10_000;
 const placesPages = (memory: Configuration["memory"]): boolean => memory !== undefined && memory !== "memory-mode";
 
 function checkStorage(configuration: Configuration, at: DocumentPath): Problem[] {
-  const { storage, pmem, path, ssdPath, nodes, size, memory } = configuration;
+  const { storage, pmem, hbm, path, ssdPath, nodes, size, memory } = configuration;
   const problems: Problem[] = [];
   const report = (field: string, message: string, hint?: string) =>
     problems.push({ path: [...at, field], message, ...(hint === undefined ? {} : { hint }) });
@@ -50,6 +52,23 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
   if (!needsPmemLibrary(storage) && pmem !== undefined) {
     const types = STORAGE_TYPES.filter(needsPmemLibrary).map((type) => `"${type}"`).join(", ");
     report("pmem", `expected no such field with storage "${storage}", found "${pmem}"`, `it belongs to ${types}`);
+  }
+  if (hasHbm(storage) && hbm === undefined) {
+    problems.push({
+      path: at,
+      message: `expected a field "hbm" with storage "${storage}", found none`,
+      hint: '"hbm": "opencl" for the memory of a GPU, "memkind" or "mbind" for NUMA nodes of HBM',
+    });
+  }
+  if (!hasHbm(storage) && hbm !== undefined) {
+    const types = STORAGE_TYPES.filter(hasHbm).map((type) => `"${type}"`).join(", ");
+    report("hbm", `expected no such field with storage "${storage}", found "${hbm}"`, `it belongs to ${types}`);
+  }
+  if (configuration.hbmNodes !== undefined && hbm !== "memkind" && hbm !== "mbind") {
+    report("hbmNodes", `expected no such field without hbm "memkind" or "mbind"`);
+  }
+  if (configuration.hbmDevice !== undefined && hbm !== "opencl") {
+    report("hbmDevice", `expected no such field without hbm "opencl"`);
   }
   if (path !== undefined && !usesLibpmem(configuration)) {
     if (!ssd) report("path", `expected no such field without libpmem or an SSD tier, found ${foundText(path)}`);
@@ -96,11 +115,12 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
 
 /** Every configuration with a tier below DRAM has the same DRAM: a size that contradicts `dram` would break that. */
 function checkDram(configuration: Configuration, dram: Size, at: DocumentPath): Problem[] {
-  const first = configuration.size?.[0];
+  const tier = dramTierOf(configuration.storage) ?? 0;
+  const first = configuration.size?.[tier];
   if (!hasDramTier(configuration.storage) || first === undefined) return [];
   if (dram !== "auto" && parseBytes(first) === parseBytes(dram)) return [];
   return [{
-    path: [...at, "size", 0],
+    path: [...at, "size", tier],
     message: `expected the DRAM that every configuration with a tier below it gets (dram: ${
       dram === "auto" ? '"auto"' : formatBytes(parseBytes(dram))
     }), found ${foundText(first)}`,

@@ -104,7 +104,7 @@ export type MediumKind = "dram" | "pmem" | "cxl" | "ssd" | "hbm";
 export interface TierRecord {
   /** Position, fastest first. */
   readonly tier: number;
-  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`, `PMEM_MBIND`, `SSDHASH`, `LEVELDB`. */
+  /** `DRAM`, `PMEM_LIBPMEM`, `PMEM_MEMKIND`, `PMEM_MBIND`, `HBM_MEMKIND`, `HBM_MBIND`, `HBM_OPENCL`, `SSDHASH`, `LEVELDB`. */
   readonly type: string;
   /**
    * What kind of medium its figures are those of: the one that was measured, or the one that it was slowed to. Absent in
@@ -135,7 +135,10 @@ export interface TierRecord {
   readonly purposes: Readonly<Record<string, number>>;
   /** Rows at the end. */
   readonly rows: number;
-  /** Other facts of `ts_store_describe`: path, is_pmem, forced, node, ... */
+  /**
+   * Other facts of `ts_store_describe`: path, is_pmem, forced, node, ... Of `HBM_OPENCL`: device, platform, driver, version,
+   * and kind, which is `measured`, or `emulated` on a device that is a CPU.
+   */
   readonly facts: Readonly<Record<string, string>>;
 }
 

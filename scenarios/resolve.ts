@@ -100,7 +100,7 @@ function resolveWorkload(workload: Workload, warmup: number, directory: string):
 const EVICTION = { policy: "clock", evictionThreads: 1 } as const;
 
 function resolveConfiguration(configuration: Configuration, directory: string): ResolvedConfiguration {
-  const { storage, pmem, path = "auto", nodes = "auto", size, memory } = configuration;
+  const { storage, pmem, hbm, path = "auto", nodes = "auto", size, memory } = configuration;
   const paged = memory === "weighted-interleave" || memory === "kernel-tiering";
   const medium = configuration.medium ?? (paged ? "cxl" : undefined);
   const { policy = EVICTION.policy, evictionThreads = EVICTION.evictionThreads } = configuration;
@@ -112,6 +112,9 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
     about: configuration.about ?? "",
     storage,
     ...(pmem === undefined ? {} : { pmem }),
+    ...(hbm === undefined ? {} : { hbm }),
+    ...(hbm === "memkind" || hbm === "mbind" ? { hbmNodes: configuration.hbmNodes ?? "auto" } : {}),
+    ...(configuration.hbmDevice === undefined ? {} : { hbmDevice: configuration.hbmDevice }),
     ...(libpmem ? { path: place(path) } : {}),
     // A pool's directory is on PMEM, so it is none for an SSD tier.
     ...(ssdTierOf(storage) === undefined ? {} : { ssdPath: place(configuration.ssdPath ?? (libpmem ? "auto" : path)) }),

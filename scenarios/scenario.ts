@@ -8,7 +8,7 @@
 import type { Size } from "../base/bytes.ts";
 import type { MatrixValue } from "../base/matrix.ts";
 import type { EvictionPolicy } from "../ffi/options.ts";
-import type { PmemLibrary, ScenarioStorage } from "../ffi/storage.ts";
+import type { HbmLibrary, PmemLibrary, ScenarioStorage } from "../ffi/storage.ts";
 import type { MachineCost } from "../models/costs/machine_cost.ts";
 import type { Target } from "../models/simulation/target.ts";
 import type { Optimisations } from "../models/workloads/training.ts";
@@ -48,11 +48,17 @@ export interface Configuration {
   /**
    * Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND and PMEM_MBIND (PMEM or CXL
    * memory as a NUMA node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH and
-   * DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).
+   * DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last); HBM, and HBM_ before any with DRAM first.
    */
   storage: ScenarioStorage;
   /** What holds the PMEM tier of DRAM_PMEM, DRAM_PMEM_SSDHASH and DRAM_PMEM_LEVELDB. Required there. */
   pmem?: PmemLibrary;
+  /** What holds the HBM tier: NUMA nodes of this machine's HBM, or the memory of an OpenCL device. Required with one. */
+  hbm?: HbmLibrary;
+  /** With `hbm` memkind or mbind: NUMA nodes of HBM, or "auto": those that firmware shows. Default "auto". */
+  hbmNodes?: "auto" | number[];
+  /** With `hbm` opencl: part of the name of the device or of its platform. Default: a GPU, or else any device. */
+  hbmDevice?: string;
   /**
    * libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Without libpmem: what ssdPath is.
    * Default "auto".
@@ -71,8 +77,8 @@ export interface Configuration {
    */
   nodes?: "auto" | number[];
   /**
-   * Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of several tiers, half
-   * of the tables' rows for the second of three, room for every row in the last.
+   * Bytes of each tier, fastest first; missing entries are 1 GiB. Default: an eighth of the tables' rows for HBM above
+   * others, `dram` for DRAM above others, half of the rows for PMEM between, room for every row in the last.
    */
   size?: Size[];
   /** What counts against the sizes: everything the store holds, or padded rows only (DeepRec's way). Default "all". */
@@ -244,11 +250,17 @@ export interface ResolvedConfiguration {
   /**
    * Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND and PMEM_MBIND (PMEM or CXL
    * memory as a NUMA node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH and
-   * DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).
+   * DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last); HBM, and HBM_ before any with DRAM first.
    */
   readonly storage: ScenarioStorage;
   /** Where PMEM is a tier among several. */
   readonly pmem?: PmemLibrary;
+  /** What holds the HBM tier; absent without one. */
+  readonly hbm?: HbmLibrary;
+  /** NUMA nodes of HBM; absent but where memkind or mbind holds it. */
+  readonly hbmNodes?: "auto" | readonly number[];
+  /** Part of the name of the OpenCL device, or of its platform; absent: a GPU, or else any. */
+  readonly hbmDevice?: string;
   /** Where libpmem is used: a directory or `auto`. */
   readonly path?: string;
   /** Where SSDHASH or LEVELDB is a tier: a directory or `auto`. */

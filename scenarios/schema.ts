@@ -20,7 +20,7 @@ import { checkpoint } from "./checkpoint_schema.ts";
 import { rankCluster } from "./cluster.ts";
 import type { Scenario, Size } from "./scenario.ts";
 import { auto, described, flag, real, whole, widths } from "../base/schema_parts.ts";
-import { PMEM_LIBRARIES, STORAGE_TYPES } from "../ffi/storage.ts";
+import { HBM_LIBRARIES, PMEM_LIBRARIES, STORAGE_TYPES } from "../ffi/storage.ts";
 import { MODELS } from "../models/workloads/training.ts";
 import {
   ablation,
@@ -280,7 +280,7 @@ const configuration = v.strictObject({
     v.picklist(STORAGE_TYPES),
     "Tiers, fastest first. DRAM; PMEM_LIBPMEM (file of a DAX file system); PMEM_MEMKIND and PMEM_MBIND (PMEM or CXL " +
       "memory as a NUMA node); SSDHASH and LEVELDB (files on a disk); DRAM_PMEM, DRAM_SSDHASH, DRAM_LEVELDB, DRAM_PMEM_SSDHASH " +
-      "and DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last).",
+      "and DRAM_PMEM_LEVELDB (hot rows in the first, the coldest in the last); HBM, and HBM_ before any with DRAM first.",
   ),
   pmem: v.exactOptional(
     described(
@@ -289,6 +289,19 @@ const configuration = v.strictObject({
         "system; memkind or mbind, NUMA nodes of PMEM or CXL memory, by that library or by the system call. Required there.",
     ),
   ),
+  hbm: v.exactOptional(described(
+    v.picklist(HBM_LIBRARIES),
+    "What holds the HBM tier: memkind or mbind, NUMA nodes of HBM that the CPU addresses; opencl, the memory of an OpenCL " +
+      "device, a GPU, or a CPU where it is emulated. Required with HBM.",
+  )),
+  hbmNodes: v.exactOptional(auto(
+    v.pipe(v.array(whole("NUMA node.", 0, 4095)), v.minLength(1, "expected at least one node")),
+    'hbm memkind and mbind: NUMA nodes of HBM, or "auto": those that firmware shows to be faster than DRAM. Default "auto".',
+  )),
+  hbmDevice: v.exactOptional(described(
+    v.pipe(v.string(), v.minLength(1, "expected a part of a device's name")),
+    "hbm opencl: part of the name of the device or of its platform. Default: a GPU, or else any device.",
+  )),
   path: v.exactOptional(described(
     v.pipe(v.string(), v.minLength(1, "expected a directory")),
     'libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Without libpmem: what ' +
@@ -313,8 +326,8 @@ const configuration = v.strictObject({
   )),
   size: v.exactOptional(described(
     v.pipe(v.array(size), v.minLength(1, "expected at least one size")),
-    "Bytes of each tier, fastest first; missing entries are 1 GiB. Default: `dram` for the first of several tiers, " +
-      "half of the tables' rows for the second of three, room for every row in the last.",
+    "Bytes of each tier, fastest first; missing entries are 1 GiB. Default: an eighth of the tables' rows for HBM " +
+      "above others, `dram` for DRAM above others, half of the rows for PMEM between, room for every row in the last.",
   )),
   sizeCounts: v.exactOptional(described(
     v.picklist(["all", "rows"]),

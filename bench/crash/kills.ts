@@ -7,7 +7,7 @@
  * @module
  */
 
-import { type ScenarioStorage, STORAGE_TIERS } from "../../ffi/storage.ts";
+import { hasHbm, type ScenarioStorage, STORAGE_TIERS } from "../../ffi/storage.ts";
 import { generateData } from "../../ffi/data.ts";
 import { EmbeddingStore, type StoreOptions } from "../../ffi/store.ts";
 import type { TrainerOptions } from "../../ffi/trainer.ts";
@@ -273,7 +273,7 @@ function leastKilled(killed: Map<ScenarioStorage, number>): ScenarioStorage {
 async function killing(options: KillsOptions): Promise<KillsResult> {
   const { folder, inPlace, onLife } = options;
   const random = seededRandom(options.seed);
-  const types = options.storages ?? Object.keys(STORAGE_TIERS) as ScenarioStorage[];
+  const types = options.storages ?? (Object.keys(STORAGE_TIERS) as ScenarioStorage[]).filter((type) => !hasHbm(type));
   const [storages, skipped] = usable(types.filter((type) => inPlace === undefined || lasts(type) === inPlace), folder);
   if (storages.length === 0) throw new Error(`Cannot kill: no storage type opens here: ${JSON.stringify(skipped)}`);
   const data = `${folder}/train.cache`;

@@ -19,6 +19,18 @@ static void add_statistics(ts_table *table, uint64_t sums[TS_STATISTIC_COUNT]) {
   sums[TS_STAT_records_compacted] += c.compacted_rows;
 }
 
+/* What went to a device's memory, which has it for all tables together. */
+static void add_link(ts_store *store, uint64_t sums[TS_STATISTIC_COUNT]) {
+  if (!ts_is_on_device(store)) return;
+  ts_link_counts c;
+  const ts_link_counts *before = &store->link_before;
+  store->tiers[0].tier.ops->device->count(&store->tiers[0].tier, &c);
+  sums[TS_STAT_link_up_bytes] += c.up_bytes - before->up_bytes;
+  sums[TS_STAT_link_down_bytes] += c.down_bytes - before->down_bytes;
+  sums[TS_STAT_link_transfers] += c.transfers - before->transfers;
+  sums[TS_STAT_link_ns] += c.ns - before->ns;
+}
+
 static void copy_statistics(const uint64_t sums[TS_STATISTIC_COUNT], uint64_t *out, uint32_t n, uint32_t *needed) {
   if (needed != NULL) *needed = TS_STATISTIC_COUNT;
   for (uint32_t i = 0; i < n && i < TS_STATISTIC_COUNT; i++) out[i] = sums[i];
@@ -44,6 +56,7 @@ int32_t ts_store_statistics(ts_store *store, uint64_t *out, uint32_t n, uint32_t
     add_statistics(store->tables[i], sums);
   }
   if (status != TS_OK) return status;
+  if (n > 0) add_link(store, sums);
   copy_statistics(sums, out, n, needed);
   return TS_OK;
 }
@@ -83,6 +96,7 @@ int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap) 
     atomic_store(&table->statistics[TS_STAT_records_written_bytes], 0 - c.bytes_written);
     atomic_store(&table->statistics[TS_STAT_records_compacted], 0 - c.compacted_rows);
   }
+  if (ts_is_on_device(store)) store->tiers[0].tier.ops->device->count(&store->tiers[0].tier, &store->link_before);
   return TS_OK;
 }
 

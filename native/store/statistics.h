@@ -42,6 +42,10 @@
   X(lock_wait_ns, "ns")          /* waiting for a shard, e.g. while it is evicted from */     \
   X(miss_ns, "ns")               /* misses handled: rows brought up, others moved down */      \
   X(emulation_wait_ns, "ns")     /* waiting for the media model */                            \
+  X(link_up_bytes, "bytes")      /* to a device, and from it: of a store, which tables share, and not of a table */ \
+  X(link_down_bytes, "bytes")                                                                 \
+  X(link_transfers, "transfers")                                                              \
+  X(link_ns, "ns")               /* calls that moved or stepped rows of a device */           \
   X(memory_mode_line_hits, "lines")                                                           \
   X(memory_mode_clean_misses, "lines")                                                        \
   X(memory_mode_dirty_misses, "lines")

@@ -168,6 +168,7 @@ struct ts_store {
   ts_store_tier tiers[TS_MAX_TIERS];
   ts_memory_mode *memory_mode; /* NULL: none */
   ts_folder folder; /* of the tier of records */
+  ts_link_counts link_before; /* of a device, when counters were last set to 0 */
   uint64_t seed;
   bool rows_only;
   uint32_t level; /* of kernels: ts_cpu_level */

@@ -23,6 +23,13 @@ typedef struct ts_tier_place {
 struct ts_optimizer;
 struct ts_optimizer_call;
 
+/* What went over the link of a device since it was opened. */
+typedef struct ts_link_counts {
+  uint64_t up_bytes, down_bytes; /* to the device, from it: rows, where they lie, gradients */
+  uint64_t transfers;            /* both ways */
+  uint64_t ns;                   /* wall time of calls that moved or stepped rows there: kernels, and copies at the host's end */
+} ts_link_counts;
+
 /* Of a tier that is memory of a device, behind a link: rows come and go by these calls alone, many at a time. They are
  * carried out in the order in which they are made, whatever thread makes them; sizes are multiples of 4 bytes. A call
  * that fails has changed no row, but where it says otherwise. Errors: TS_ENOMEM (the device has no memory left), TS_EIO. */
@@ -42,6 +49,7 @@ typedef struct ts_tier_device_ops {
   /* As ts_optimizer_apply, with the versions of rows; *stepped, also after an error: the first so many have. */
   int32_t (*step)(ts_tier *tier, const struct ts_optimizer *optimizer, const struct ts_optimizer_call *call, uint32_t n,
                   void *const *rows, const float *const *gradients, const int64_t *keys, uint32_t *stepped, ts_err err);
+  void (*count)(ts_tier *tier, ts_link_counts *out);
 } ts_tier_device_ops;
 
 typedef struct ts_tier_ops {

@@ -15,6 +15,7 @@ import { estimateCell, figure, kind, table } from "./parts.ts";
 import { kindsText, kindText } from "../summary/kind.ts";
 import { checkpoints } from "./checkpoints.ts";
 import { filter } from "./filter.ts";
+import { link } from "./link.ts";
 import { traffic } from "./traffic.ts";
 import { aucCell, aucText } from "../../scenarios/record.ts";
 
@@ -195,7 +196,7 @@ export function memory(summary: Summary): Markup | undefined {
   return html`
     <section
       aria-labelledby="memory"><h2 id="memory" tabindex="-1">Where the bytes are, and what the first tier answers</h2>
-    ${bytes}${hits}${missCurve(summary)}${traffic(cases)}${filter(cases)}${checkpoints(cases)}</section>
+    ${bytes}${hits}${missCurve(summary)}${traffic(cases)}${link(cases)}${filter(cases)}${checkpoints(cases)}</section>
   `;
 }
 

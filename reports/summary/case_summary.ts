@@ -4,6 +4,7 @@
  * @module
  */
 
+import { linkOf } from "./link.ts";
 import { kindOf, kindText } from "./kind.ts";
 import { isDeterministic, PHASES, type Result, type SampleRecord } from "../../scenarios/record.ts";
 import { checkpointCost, durability } from "./checkpoint_cost.ts";
@@ -115,6 +116,7 @@ export function summariseCase(result: Result, group: Group, groups: readonly Gro
     embedding: virtual ? undefined : embeddingTime(samples, shown?.samples, seed),
     hits: hitRatio(samples, holdingOf(result, first) === "memory-mode", seed("hits")),
     traffic: virtual ? [] : trafficOf(samples),
+    link: virtual ? undefined : linkOf(samples),
     work: virtual ? undefined : workOf(samples),
     cacheCurve: cacheCurve(result, samples),
     filter: last.filter,

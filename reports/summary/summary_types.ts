@@ -28,6 +28,7 @@ import type { CauseShare, Claim } from "../../models/costs/claim/claim.ts";
 import type { ClaimInput, Flip, TornadoBar } from "../../models/costs/claim/sensitivity.ts";
 import type { Need, Offer } from "../../models/costs/cost_model.ts";
 import type { Instance, PriceItem } from "../../models/costs/price_book.ts";
+import type { LinkUse } from "./link.ts";
 import type { SampleWork } from "../../models/costs/traffic.ts";
 
 /** Times of a training step. */
@@ -300,6 +301,8 @@ export interface CaseSummary {
   readonly hits: HitRatio | undefined;
   /** Bytes a second between the first tier and each below it; empty with one tier, and for virtual media. */
   readonly traffic: readonly TierTraffic[];
+  /** Rows on a device behind a link; undefined without. */
+  readonly link: LinkUse | undefined;
   /** What a sample asks of a server, counted in the samples; undefined in results that do not say, and for virtual media. */
   readonly work: (SampleWork & { readonly cpuSeconds: number }) | undefined;
   /** Miss ratios of caches of the case's rows; undefined where the run recorded none. */

@@ -295,8 +295,7 @@ function cautions(facts: Facts): string[] {
   const named = (kind: CaseSummary["evidence"]): string[] =>
     configurations(facts.cases.filter((one) => one.evidence === kind && !one.virtual));
   const hidden = hiddenText(facts.cases.filter(({ point }) => (point[ABLATION_FIELD] ?? "none") === "none"));
-  const [emulated, simulated, virtual] = [
-    named("emulated"),
+  const [simulated, virtual] = [
     named("simulated"),
     configurations(facts.cases.filter((one) => one.virtual)),
   ];
@@ -307,11 +306,24 @@ function cautions(facts: Facts): string[] {
       `${listText(lost)}: no sample completed, so nothing above speaks of ${lost.length === 1 ? "it" : "them"}`,
     );
   }
-  if (emulated.length > 0) {
+  const onCpu = configurations(facts.cases.filter(({ link }) => link?.kind === "emulated"));
+  if (onCpu.length > 0) {
     said.push(
       `${
-        listText(emulated)
-      }: emulated. Real code ran on a faster medium, slowed to a media model; the interval holds ` +
+        listText(onCpu)
+      }: emulated. Rows took the way to a GPU and back on an OpenCL device that is a CPU; bytes and ` +
+        "transfers are a GPU's, times are not",
+    );
+  }
+  const slowed = configurations(
+    facts.cases.filter((one) =>
+      one.evidence === "emulated" && !one.virtual &&
+      (one.link === undefined || one.tiers.some(({ emulates }) => emulates !== undefined))
+    ),
+  );
+  if (slowed.length > 0) {
+    said.push(
+      `${listText(slowed)}: emulated. Real code ran on a faster medium, slowed to a media model; the interval holds ` +
         "the noise of the runs, not the error of the model",
     );
   }

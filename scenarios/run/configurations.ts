@@ -7,6 +7,7 @@
 
 import { formatBytes } from "../../base/bytes.ts";
 import type { Availability, Found } from "../../machines/availability.ts";
+import { hbmDoubt, hbmOf, type HbmPlace, hbmText } from "./hbm.ts";
 import { mediumOf, type Place, standIn } from "./place.ts";
 import type { Case } from "../plan.ts";
 import type { Evidence, Vouched } from "../record.ts";
@@ -28,6 +29,8 @@ interface Decision {
   readonly place: Place;
   /** Absent without a tier on a disk. */
   readonly ssd?: Disk;
+  /** Absent without a tier of HBM. */
+  readonly hbm?: HbmPlace;
   /** What the memory below DRAM is; absent for plain DRAM, and for what is emulated: that is of its model's kind. */
   readonly medium?: TierMedium;
   /**
@@ -105,14 +108,25 @@ export function decideCases(
   for (const one of cases) {
     const configuration = configurationOf(one);
     const disk = diskOf(configuration, here);
+    const fast = hbmOf(configuration, here);
+    const doubt = fast.available ? hbmDoubt(fast.hbm) : undefined;
+    const hbm = fast.available && fast.hbm !== undefined ? { hbm: fast.hbm } : {};
     const vouch = vouchOf(vouches, one.configuration);
-    if (vouch !== undefined && disk.available) {
+    if (vouch !== undefined && disk.available && fast.available && doubt === undefined) {
       const found = vouchedPlace(configuration, here, vouch.kind);
       if ("place" in found) {
         const { place, shows } = found;
         const vouched: Vouched = { medium: vouch.medium, by: "owner", shows };
         const ssd = disk.ssd === undefined ? {} : { ssd: disk.ssd };
-        const decision: Decision = { evidence: "measured", place, ...ssd, medium: vouch.kind, virtual: false, vouched };
+        const decision: Decision = {
+          evidence: "measured",
+          place,
+          ...ssd,
+          ...hbm,
+          medium: vouch.kind,
+          virtual: false,
+          vouched,
+        };
         runnable.push({ ...one, decision });
         continue;
       }
@@ -120,10 +134,20 @@ export function decideCases(
       (vouch.configuration === undefined ? refused : errors).set(one.configuration, why);
       if (vouch.configuration !== undefined) continue;
     }
-    const found = disk.available ? mediumOf(configuration, here) : disk;
+    const found = !disk.available ? disk : !fast.available ? fast : mediumOf(configuration, here);
     const ssd = disk.available && disk.ssd !== undefined ? { ssd: disk.ssd } : {};
+    const refusal = found.available ? doubt : undefined;
+    if (refusal !== undefined && (require === "measured" || one.scenario.whenUnavailable === "error")) {
+      errors.set(one.configuration, `${one.configuration} cannot be measured here: ${refusal}`);
+      continue;
+    }
+    if (refusal !== undefined && one.scenario.whenUnavailable === "skip") {
+      skipped.push({ ...one, skipped: refusal });
+      continue;
+    }
     if (found.available) {
-      const { place, virtual, medium, cacheBytes } = found;
+      const { place, medium, cacheBytes } = found;
+      const virtual = found.virtual || ("hbm" in hbm && hbm.hbm.by !== "opencl" && hbm.hbm.virtual);
       const cache = {
         ...(medium === undefined ? {} : { medium }),
         ...(cacheBytes === undefined ? {} : { cacheBytes }),
@@ -133,10 +157,11 @@ export function decideCases(
         continue;
       }
       // The code path is that of a measurement; what it shows of the medium's speed is not.
-      const evidence = virtual
-        ? { evidence: "emulated", missing: VIRTUAL } as const
-        : { evidence: "measured" } as const;
-      runnable.push({ ...one, decision: { ...evidence, place, ...ssd, virtual, ...cache } });
+      const missing = virtual ? VIRTUAL : refusal;
+      const evidence = missing === undefined
+        ? { evidence: "measured" } as const
+        : { evidence: "emulated", missing } as const;
+      runnable.push({ ...one, decision: { ...evidence, place, ...ssd, ...hbm, virtual, ...cache } });
       continue;
     }
     const whenUnavailable = require === "measured" ? "error" : one.scenario.whenUnavailable;
@@ -160,10 +185,11 @@ export function decideCases(
         evidence: "emulated",
         place,
         ...ssd,
+        ...hbm,
         // Rows that outlive the process are records, which nothing slows down.
         ...(keepsInPmem(configuration) ? {} : { media: configuration.media }),
         virtual: false,
-        missing: found.reason,
+        missing: doubt === undefined ? found.reason : `${found.reason}; ${doubt}`,
       };
       runnable.push({ ...one, decision });
     }
@@ -190,9 +216,12 @@ function keepsInPmem({ checkpoint, storage }: ResolvedConfiguration): boolean {
   return checkpoint === "in-place" && tiersOf(storage).at(-1) === "PMEM";
 }
 
-/** Whether a file or other memory stands for the medium of a configuration. */
-export function isStandIn({ evidence, virtual }: Pick<Decision, "evidence" | "virtual">): boolean {
-  return evidence === "emulated" && !virtual;
+/**
+ * Whether a file or other memory stands for the memory below DRAM. Where its own medium is known, something else is
+ * emulated: HBM, on a device that is a CPU.
+ */
+export function isStandIn({ evidence, virtual, medium }: Pick<Decision, "evidence" | "virtual" | "medium">): boolean {
+  return evidence === "emulated" && !virtual && medium === undefined;
 }
 
 /** The configuration of a case. */
@@ -214,20 +243,25 @@ export interface Scratch {
 
 /** One sentence: how the figures of a case are obtained. */
 export function howText(decision: Decision, dram: number, scratch?: Scratch): string {
-  const { place, ssd, vouched } = decision;
+  const { place, ssd, hbm, vouched } = decision;
   const word = vouched === undefined ? "" : `; the medium is ${vouched.medium} by the owner's word (${vouched.shows})`;
-  if (ssd === undefined) return placeText(decision, dram, scratch) + word;
-  const disk = `${ssd.tier} in files in ${ssd.directory ?? "the project's cache folder"}, on its disk`;
-  return place.kind === "none" ? `${disk}, wall clock` : `${placeText(decision, dram, scratch)}${word}; ${disk}`;
+  const memory = place.kind === "none" && (ssd !== undefined || hbm !== undefined)
+    ? []
+    : [`${placeText(decision, dram, scratch)}${word}`];
+  const parts = [
+    ...(hbm === undefined ? [] : [hbmText(hbm)]),
+    ...memory,
+    ...(ssd === undefined
+      ? []
+      : [`${ssd.tier} in files in ${ssd.directory ?? "the project's cache folder"}, on its disk`]),
+  ];
+  return parts.join("; ") + (memory.length === 0 ? ", wall clock" : "");
 }
 
 const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`;
 
-function placeText(
-  { place, evidence, media, medium, virtual, vouched, cacheBytes }: Decision,
-  dram: number,
-  scratch?: Scratch,
-): string {
+function placeText(decision: Decision, dram: number, scratch?: Scratch): string {
+  const { place, media, medium, virtual, vouched, cacheBytes } = decision;
   const model = media === undefined ? "at its own speed, since nothing slows records down" : `slowed to ${media}`;
   const clock = virtual ? "in a virtual machine, wall clock" : "wall clock";
   switch (place.kind) {
@@ -255,7 +289,7 @@ function placeText(
         place.slower.join(", ")
       }, ${clock}; DRAM is all that the machine has`;
     case "directory":
-      return !isStandIn({ evidence, virtual })
+      return !isStandIn(decision)
         ? `libpmem on ${place.path}, a DAX file system, ${clock}`
         : `libpmem on a file in ${place.path}, which is no PMEM, ${model}`;
     case "scratch":
@@ -267,6 +301,14 @@ function placeText(
 
 /** Environment of a case's processes: what makes the libraries take DRAM for PMEM, in these processes alone. */
 export function environmentOf({ decision }: RunnableCase): Record<string, string> {
+  const { hbm } = decision;
+  return {
+    ...(hbm?.by === "memkind" ? { MEMKIND_HBW_NODES: hbm.nodes.join(",") } : {}),
+    ...pmemEnvironment(decision),
+  };
+}
+
+function pmemEnvironment(decision: Decision): Record<string, string> {
   const { place } = decision;
   if (place.kind === "nodes") return place.by === "memkind" ? { MEMKIND_DAX_KMEM_NODES: place.nodes.join(",") } : {};
   // On its own medium nothing is forced, virtual or not: there libpmem has to find out by itself.

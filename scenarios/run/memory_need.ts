@@ -52,14 +52,16 @@ export interface MemoryNeed {
  * @param filesInMemory Whether the directory that stands for PMEM keeps its files in memory.
  */
 export function memoryNeed(one: SizedCase, filesInMemory: boolean = false): MemoryNeed {
-  const { decision: { place }, dram, tableBytes } = one;
+  const { decision: { place, hbm }, dram, tableBytes } = one;
   const { workload } = one.scenario;
   const configuration = configurationOf(one);
   const tiers = tiersOf(configuration.storage);
   const sizes = tierSizes(configuration, dram, tableBytes);
   // Files on a disk can be written back, and a file that we make goes to the disk where memory has no room for it.
   const inFiles = place.kind === "scratch" || (place.kind === "directory" && !filesInMemory);
-  const isHeld = (tier: (typeof tiers)[number]) => tier === "PMEM" ? !inFiles : tier === "DRAM";
+  const onDevice = hbm?.by === "opencl" && !hbm.device.isCpu;
+  const isHeld = (tier: (typeof tiers)[number]) =>
+    tier === "PMEM" ? !inFiles : tier === "HBM" ? !onDevice : tier === "DRAM";
   const all = tableBytes * ROWS_FACTOR;
   const held = tiers.map((tier, i) => isHeld(tier) ? Math.min(sizes[i] ?? 0, all) : 0);
   const index = tiers.every(isHeld) ? 0 : tableBytes / INDEX_SHARE; // of rows in files; some sizes do not count it

@@ -294,7 +294,10 @@ function checkBatch(batch: number, rows: number): void {
 
 /** The case whose rows give the AUC: plain DRAM where there is one, since it is the fastest; else the first. */
 export function qualityCase(cases: readonly PreparedCase[]): PreparedCase {
-  const one = cases.find(({ decision: { place, ssd } }) => place.kind === "none" && ssd === undefined) ?? cases[0];
+  const one =
+    cases.find(({ decision: { place, ssd, hbm } }) =>
+      place.kind === "none" && ssd === undefined && hbm === undefined
+    ) ?? cases[0];
   if (one === undefined) throw new UnavailableError("No configuration can run here");
   return one;
 }

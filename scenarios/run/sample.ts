@@ -27,7 +27,7 @@ import type {
   WorkerTier,
 } from "./worker_protocol.ts";
 import { memoryNeed } from "./memory_need.ts";
-import { tiersOf } from "../../ffi/storage.ts";
+import { dramTierOf, tiersOf } from "../../ffi/storage.ts";
 import { runWorker } from "./worker_process.ts";
 import { wireRecord } from "./wire_record.ts";
 
@@ -63,7 +63,7 @@ function holdersIn({ scenario: { cluster } }: PreparedCase): number {
 async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDependencies["mediaOptions"]) {
   const configuration = configurationOf(one);
   const { decision, dram, scenario } = one;
-  const { place } = decision;
+  const { place, hbm } = decision;
   const model = decision.media === undefined ? {} : await mediaOptions(decision.media, {
     kind: place.kind === "memory-mode" ? "memory_mode" : "emulate",
     threads: one.threads,
@@ -76,6 +76,9 @@ async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDepende
     storage: configuration.storage,
     ...(configuration.pmem === undefined ? {} : { pmem: configuration.pmem }),
     ...(place.kind === "nodes" && place.by === "mbind" ? { pmemNodes: place.nodes } : {}),
+    ...(hbm === undefined ? {} : { hbm: hbm.by }),
+    ...(hbm?.by === "mbind" ? { hbmNodes: hbm.nodes } : {}),
+    ...(hbm?.by === "opencl" && configuration.hbmDevice !== undefined ? { hbmDevice: configuration.hbmDevice } : {}),
     ...(spread && place.nodes.length > 0 ? { interleaveNodes: place.nodes } : {}),
     ...paths,
     size: rankTierSizes(configuration, { dram, tables: one.tableBytes, holders: holdersIn(one) }),
@@ -198,6 +201,7 @@ async function kindOf(
   mediaKind: RunDependencies["mediaKind"],
 ): Promise<MediumKind> {
   if (type === "SSDHASH" || type === "LEVELDB") return "ssd";
+  if (type.startsWith("HBM_")) return "hbm";
   // Its rows are on slower memory, at least in part: DRAM is what `dramBytes` of the sample says.
   const behind = place.kind === "memory-mode" || place.kind === "interleaved" || place.kind === "tiered";
   if (type === "DRAM" && !behind) return "dram";
@@ -291,7 +295,7 @@ function checkSpread({ pages = "" }: WorkerTier["facts"], place: Place): void {
 export function checkMapping({ type, facts }: WorkerTier, { decision }: PreparedCase): void {
   const { media, place } = decision;
   if (type === "DRAM" && media === undefined) checkSpread(facts, place);
-  if (type === "PMEM_MEMKIND" || type === "PMEM_MBIND") checkPages(facts);
+  if (/_(MEMKIND|MBIND)$/.test(type)) checkPages(facts);
   if (type !== "PMEM_LIBPMEM" || isStandIn(decision) || place.kind !== "directory") return;
   if (facts["is_pmem"] !== "0" && facts["forced"] !== "1") return;
   throw new Error(
@@ -312,8 +316,8 @@ function dramBytes(one: PreparedCase, tiers: readonly WorkerTier[]): number {
     return Math.round(used - rows * place.share);
   }
   if (configuration.memory !== undefined) return cacheBytes ?? one.dram;
-  if (tiersOf(configuration.storage)[0] !== "DRAM") return 0;
-  return tierSizes(configuration, one.dram, one.tableBytes)[0] ?? 0;
+  const at = dramTierOf(configuration.storage);
+  return at === undefined ? 0 : tierSizes(configuration, one.dram, one.tableBytes)[at] ?? 0;
 }
 
 /** What admission and expiry did, where some table has either. */

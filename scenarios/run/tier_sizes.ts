@@ -75,6 +75,9 @@ export function roomFor(tables: number, on: "memory" | "disk" = "memory"): numbe
 /** Default of the native library for tiers without a size: 1 GiB. */
 const DEFAULT_TIER = 2 ** 30;
 
+/** Of the tables' rows, what HBM above other tiers holds where a scenario does not say: half of what DRAM does. */
+const HBM_SHARE = 1 / 8;
+
 /** Bytes of each tier of a configuration, fastest first. */
 export function tierSizes(configuration: ResolvedConfiguration, dram: number, tables: number): number[] {
   const { storage, size } = configuration;
@@ -83,9 +86,9 @@ export function tierSizes(configuration: ResolvedConfiguration, dram: number, ta
   // Restore points hold what they need of rows that were replaced, at most all rows of the last and of the one before it.
   const versions = configuration.checkpoint === "in-place" ? 3 : 1;
   const last = roomFor(versions * tables, ssdTierOf(storage) === undefined ? "memory" : "disk");
-  if (tiers.length === 1) return [last];
-  const half = Math.max(DRAM_STEP, Math.floor(tables / 2 / DRAM_STEP) * DRAM_STEP);
-  return tiers.length === 2 ? [dram, last] : [dram, half, last];
+  const part = (share: number) => Math.max(DRAM_STEP, Math.floor(tables * share / DRAM_STEP) * DRAM_STEP);
+  const above = { HBM: part(HBM_SHARE), DRAM: dram, PMEM: part(1 / 2), SSDHASH: 0, LEVELDB: 0 };
+  return tiers.map((tier, i) => i < tiers.length - 1 ? above[tier] : last);
 }
 
 /** Bytes of each tier of one of several ranks that hold an equal share of the rows each, fastest first. */

@@ -9,7 +9,7 @@
 import type { QualityRecord, RankRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy } from "../../ffi/options.ts";
 import type { Mpi } from "../../ffi/ranks.ts";
-import type { PmemLibrary, StorageType } from "../../ffi/storage.ts";
+import type { HbmLibrary, PmemLibrary, StorageType } from "../../ffi/storage.ts";
 import type { TrainerOptions, TrainerTable } from "../../ffi/trainer.ts";
 import type { ResolvedInitializer } from "../scenario.ts";
 
@@ -18,6 +18,9 @@ export interface WorkerStore {
   readonly storage: StorageType;
   readonly pmem?: PmemLibrary;
   readonly pmemNodes?: readonly number[];
+  readonly hbm?: HbmLibrary;
+  readonly hbmNodes?: readonly number[];
+  readonly hbmDevice?: string;
   readonly path?: string;
   readonly ssdPath?: string;
   readonly size: readonly number[];

@@ -4,7 +4,7 @@ import { buildLibrary, BUILT_LIBRARY } from "../../base/native_build.ts";
 import { LEVELDB_FIELDS, nativeWord, SSDHASH_FIELDS, storeOptions } from "../../ffi/options.ts";
 import { ABI_VERSION, symbols } from "../../ffi/symbols.ts";
 import { COMBINERS } from "../../ffi/bags.ts";
-import { type HbmStorage, STORAGE_TYPES } from "../../ffi/storage.ts";
+import { STORAGE_TYPES } from "../../ffi/storage.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 
 const header = Deno.readTextFileSync(new URL("../../native/include/tierstore.h", import.meta.url));
@@ -97,20 +97,10 @@ Deno.test("COMBINERS are those of the header", () => {
 /** Text of a comment block of the header, without its stars. */
 const manual = header.replaceAll(/^ \* ?/gm, "");
 
-const HBM = [
-  "HBM",
-  "HBM_DRAM",
-  "HBM_DRAM_PMEM",
-  "HBM_DRAM_LEVELDB",
-  "HBM_DRAM_SSDHASH",
-  "HBM_DRAM_PMEM_LEVELDB",
-  "HBM_DRAM_PMEM_SSDHASH",
-] satisfies HbmStorage[];
-
 Deno.test("storage types, policies and store options are those of the header's manual", () => {
   assert(/\bNULL\b/.test(manual));
   const [, types = ""] = /storage {6}(DRAM [^(]*)\(required\)/.exec(manual) ?? [];
-  assertEquals(types.split("|").map((name) => name.trim()).sort(), [...STORAGE_TYPES, ...HBM].sort());
+  assertEquals(types.split("|").map((name) => name.trim()).sort(), [...STORAGE_TYPES].sort());
   const words = storeOptions({
     storage: "DRAM",
     pmem: "libpmem",

@@ -2,7 +2,7 @@ import "../native_library.ts";
 import fc from "fast-check";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "../../scenarios/load.ts";
-import { needsPmemLibrary, STORAGE_TYPES } from "../../ffi/storage.ts";
+import { hasHbm, needsPmemLibrary, STORAGE_TYPES } from "../../ffi/storage.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { FOUR } from "./fakes.ts";
 
@@ -88,8 +88,20 @@ for (
       'configurations.one.storage: storage type "NULL" keeps no rows: nothing is trained',
     ],
     [
-      CONFIGURATION('"storage": "HBM_DRAM_PMEM"'),
-      'configurations.one.storage: storage type "HBM_DRAM_PMEM" is for programs',
+      CONFIGURATION('"storage": "HBM_DRAM"'),
+      'configurations.one: expected a field "hbm" with storage "HBM_DRAM", found none',
+    ],
+    [
+      CONFIGURATION('"storage": "HBM_DRAM_PMEM", "hbm": "opencl"'),
+      'expected a field "pmem" with storage "HBM_DRAM_PMEM"',
+    ],
+    [CONFIGURATION('"storage": "HBM", "hbm": "cuda"'), 'configurations.one.hbm: unknown way to hold HBM "cuda"'],
+    [CONFIGURATION('"storage": "DRAM", "hbm": "opencl"'), 'hbm: expected no such field with storage "DRAM"'],
+    [CONFIGURATION('"storage": "HBM", "hbm": "opencl", "hbmNodes": [1]'), "hbmNodes: expected no such field"],
+    [CONFIGURATION('"storage": "HBM", "hbm": "mbind", "hbmDevice": "x"'), "hbmDevice: expected no such field"],
+    [
+      CONFIGURATION('"storage": "HBM_DRAM_SSDHASH", "hbm": "opencl", "size": ["1 MiB", "2 MiB"]'),
+      "size[1]: expected the DRAM that every configuration with a tier below it gets",
     ],
     [
       CONFIGURATION('"storage": "DRAM_PMEM_SSDHASH"'),
@@ -262,7 +274,11 @@ Deno.test("resolveScenario() of a resolved scenario changes nothing", async () =
       const once = await resolveScenario({ ...FOUR, workload, dram });
       assertEquals(await resolveScenario(once), once);
       for (const storage of STORAGE_TYPES) {
-        const configuration = { storage, ...(needsPmemLibrary(storage) ? { pmem: "libpmem" as const } : {}) };
+        const configuration = {
+          storage,
+          ...(needsPmemLibrary(storage) ? { pmem: "libpmem" as const } : {}),
+          ...(hasHbm(storage) ? { hbm: "mbind" as const } : {}),
+        };
         const other = await resolveScenario({ ...FOUR, configurations: { one: configuration } });
         assertEquals(await resolveScenario(other), other);
       }

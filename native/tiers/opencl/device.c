@@ -184,10 +184,22 @@ void ts_opencl_close(ts_opencl *d) {
 
 /* ---- commands ---- */
 
+void ts_opencl_begin(ts_opencl *d) {
+  pthread_mutex_lock(&d->lock);
+  d->begun = ts_now_ns();
+}
+
+void ts_opencl_end(ts_opencl *d) {
+  d->link.ns += ts_now_ns() - d->begun;
+  pthread_mutex_unlock(&d->lock);
+}
+
 void *ts_opencl_map(ts_opencl *d, uint64_t bytes, const char *what, int32_t *status, ts_err err) {
   cl_int code = CL_SUCCESS;
   void *upload = d->cl.EnqueueMapBuffer(d->queue, d->up, 1, CL_MAP_WRITE_INVALIDATE_REGION, 0, bytes, 0, NULL, NULL, &code);
   *status = upload != NULL ? TS_OK : ts_opencl_fail(d, code, what, err);
+  d->link.up_bytes += upload != NULL ? bytes : 0;
+  d->link.transfers += upload != NULL;
   return upload;
 }
 

@@ -19,7 +19,9 @@ typedef struct ts_opencl {
   uint64_t pool_bytes, up_bytes, down_bytes;
   bool is_cpu, is_gpu;
   char name[128], platform[64], driver[64], version[96];
-  pthread_mutex_t lock; /* queue, kernels' arguments, up and down */
+  pthread_mutex_t lock; /* queue, kernels' arguments, up and down, what is counted */
+  ts_link_counts link;
+  uint64_t begun; /* when who holds the lock took it */
   unsigned char *base;  /* addresses of rows: reserved, and never to be touched */
   ts_arena *arena;
 } ts_opencl;
@@ -29,6 +31,15 @@ typedef struct ts_opencl {
  * gives in one piece). */
 int32_t ts_opencl_open(const char *wanted, uint64_t bytes, ts_opencl **out, ts_err err);
 void ts_opencl_close(ts_opencl *d); /* NULL: nothing */
+
+/* The lock, for a call whose time counts. */
+void ts_opencl_begin(ts_opencl *d);
+void ts_opencl_end(ts_opencl *d);
+/* Counts a transfer from the device. */
+static inline void ts_opencl_came(ts_opencl *d, uint64_t bytes) {
+  d->link.down_bytes += bytes;
+  d->link.transfers++;
+}
 
 /* The upload of a call, to be filled by the CPU; lock held. NULL after an error. */
 void *ts_opencl_map(ts_opencl *d, uint64_t bytes, const char *what, int32_t *status, ts_err err);

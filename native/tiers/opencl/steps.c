@@ -86,7 +86,7 @@ int32_t ts_opencl_step(ts_tier *tier, const ts_optimizer *o, const ts_optimizer_
   const uint64_t most = rows_at_a_time(d, o);
   int32_t status = TS_OK;
   *stepped = 0;
-  pthread_mutex_lock(&d->lock);
+  ts_opencl_begin(d);
   while (status == TS_OK && *stepped < n) {
     const uint32_t first = *stepped;
     uint32_t end = first, m = 0;
@@ -94,7 +94,7 @@ int32_t ts_opencl_step(ts_tier *tier, const ts_optimizer *o, const ts_optimizer_
     if (m > 0) status = step(d, d->pool, d->base, o, call, end - first, m, rows + first, gradients + first, keys + first, err);
     if (status == TS_OK) *stepped = end;
   }
-  pthread_mutex_unlock(&d->lock);
+  ts_opencl_end(d);
   return status;
 }
 

@@ -53,6 +53,7 @@ static int32_t spread(ts_opencl *d, uint32_t n, const void *const *rows, uint32_
   if (from == NULL) return ts_opencl_fail(d, code, "read rows of", err);
   for (uint32_t i = 0; i < n; i++)
     if (rows[i] != NULL) memcpy(to + places[i] * pitch, from + (uint64_t)i * out, out);
+  ts_opencl_came(d, (uint64_t)n * out);
   code = d->cl.EnqueueUnmapMemObject(d->queue, d->down, from, 0, NULL, NULL);
   return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "read rows of", err);
 }
@@ -76,7 +77,9 @@ static int32_t fetch(ts_opencl *d, ts_opencl_kernel kernel, uint32_t n, const vo
                           ? d->cl.EnqueueReadBuffer(d->queue, d->down, 1, 0, (size_t)n * out, to, 0, NULL, NULL)
                           : d->cl.EnqueueReadBufferRect(d->queue, d->down, 1, origin, origin, region, out, 0, pitch, 0, to, 0,
                                                         NULL, NULL);
-  return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, what, err);
+  if (code != CL_SUCCESS) return ts_opencl_fail(d, code, what, err);
+  ts_opencl_came(d, (uint64_t)n * out);
+  return TS_OK;
 }
 
 /* Rows of `out` bytes that fit both ways at a time. */
@@ -88,7 +91,7 @@ static int32_t opencl_read(ts_tier *tier, uint32_t n, const void *const *rows, u
                            const uint32_t *places, ts_err err) {
   ts_opencl *d = tier->state;
   int32_t status = TS_OK;
-  pthread_mutex_lock(&d->lock);
+  ts_opencl_begin(d);
   for (uint32_t skip = 0, part; status == TS_OK && skip < bytes; skip += part) {
     part = (uint32_t)TS_MIN(bytes - skip, d->down_bytes); /* of a row that is larger than what it goes through */
     const uint32_t most = rows_at_a_time(d, part);
@@ -97,14 +100,14 @@ static int32_t opencl_read(ts_tier *tier, uint32_t n, const void *const *rows, u
                      (unsigned char *)to + (places == NULL ? first * pitch : 0) + skip, pitch,
                      places == NULL ? NULL : places + first, err);
   }
-  pthread_mutex_unlock(&d->lock);
+  ts_opencl_end(d);
   return status;
 }
 
 static int32_t opencl_widen(ts_tier *tier, uint32_t n, const void *const *rows, uint32_t dim, float *to, uint64_t stride, ts_err err) {
   ts_opencl *d = tier->state;
   int32_t status = TS_OK;
-  pthread_mutex_lock(&d->lock);
+  ts_opencl_begin(d);
   for (uint32_t skip = 0, part; status == TS_OK && skip < dim; skip += part) {
     part = (uint32_t)TS_MIN(dim - skip, d->down_bytes / sizeof *to & ~UINT64_C(1)); /* two halves are a word */
     const uint32_t most = rows_at_a_time(d, part * (uint32_t)sizeof *to);
@@ -112,7 +115,7 @@ static int32_t opencl_widen(ts_tier *tier, uint32_t n, const void *const *rows, 
       status = fetch(d, TS_WIDEN, TS_MIN(n - first, most), rows + first, skip * sizeof(uint16_t), part,
                      part * (uint32_t)sizeof *to, (unsigned char *)(to + first * stride + skip), stride * sizeof *to, NULL, err);
   }
-  pthread_mutex_unlock(&d->lock);
+  ts_opencl_end(d);
   return status;
 }
 
@@ -139,24 +142,31 @@ static int32_t opencl_write(ts_tier *tier, uint32_t n, void *const *rows, const 
   ts_opencl *d = tier->state;
   const uint32_t most_part = (uint32_t)((d->up_bytes - sizeof(uint64_t)) & ~UINT64_C(3));
   int32_t status = TS_OK;
-  pthread_mutex_lock(&d->lock);
+  ts_opencl_begin(d);
   for (uint32_t skip = 0, part; status == TS_OK && skip < bytes; skip += part) {
     part = TS_MIN(bytes - skip, most_part);
     const uint32_t most = (uint32_t)(d->up_bytes / (sizeof(uint64_t) + part));
     for (uint32_t first = 0; status == TS_OK && first < n; first += most)
       status = send(d, TS_MIN(n - first, most), rows + first, from + first, skip, part, err);
   }
-  pthread_mutex_unlock(&d->lock);
+  ts_opencl_end(d);
   return status;
 }
 
 static int32_t opencl_copy(ts_tier *tier, void *to, const void *from, uint32_t bytes, ts_err err) {
   ts_opencl *d = tier->state;
-  pthread_mutex_lock(&d->lock);
+  ts_opencl_begin(d);
   const cl_int code = d->cl.EnqueueCopyBuffer(d->queue, d->pool, d->pool, ts_opencl_at(d, from) * 4, ts_opencl_at(d, to) * 4,
                                               bytes, 0, NULL, NULL);
-  pthread_mutex_unlock(&d->lock);
+  ts_opencl_end(d);
   return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "move a row on", err);
+}
+
+static void opencl_count(ts_tier *tier, ts_link_counts *out) {
+  ts_opencl *d = tier->state;
+  pthread_mutex_lock(&d->lock);
+  *out = d->link;
+  pthread_mutex_unlock(&d->lock);
 }
 
 static const ts_tier_device_ops device = {.read = opencl_read,
@@ -164,7 +174,8 @@ static const ts_tier_device_ops device = {.read = opencl_read,
                                           .write = opencl_write,
                                           .copy = opencl_copy,
                                           .try_steps = ts_opencl_try,
-                                          .step = ts_opencl_step};
+                                          .step = ts_opencl_step,
+                                          .count = opencl_count};
 
 const ts_tier_ops ts_hbm_opencl_tier = {.type = "HBM_OPENCL",
                                         .place = "HBM",

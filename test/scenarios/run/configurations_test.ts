@@ -275,3 +275,53 @@ Deno.test("decideCases() does not emulate without the library", () => {
   const error = assertThrows(() => decideCases(casesOf(FOUR), here), UnavailableError);
   assertStringIncludes(error.message, "fsdax cannot run here: libpmem is missing\n");
 });
+
+Deno.test("decideCases() measures HBM on a GPU and on nodes that are faster than DRAM, and calls a CPU's device emulated", () => {
+  const opencl = { storage: "HBM_DRAM", hbm: "opencl" } as const;
+  const gpu = decide(opencl, ALL_PMEM).decision;
+  assertEquals([gpu.evidence, gpu.missing], ["measured", undefined]);
+  assertStringIncludes(howText(gpu, 0), "rows on the OpenCL device H100 (driver 550, OpenCL_3.0), wall clock");
+  const device = { name: "pthread", platform: "PoCL", driver: "3.1", version: "OpenCL_3.0", isCpu: true };
+  const cpu: Availability = { ...ALL_PMEM, hbmDevice: () => ({ available: true, device }) };
+  const on = decide(opencl, cpu).decision;
+  assertEquals([on.evidence, on.media, on.virtual], ["emulated", undefined, false]);
+  assertStringIncludes(on.missing ?? "", '"pthread" is a CPU');
+  const over = decide({ ...opencl, storage: "HBM_DRAM_PMEM", pmem: "libpmem" }, {
+    ...NO_PMEM,
+    hbmDevice: cpu.hbmDevice,
+  });
+  assertEquals([over.decision.evidence, over.decision.media], ["emulated", "optane-100-6x256"]);
+  assertEquals(over.decision.missing, `no region in ndctl; ${on.missing}`);
+  const real = decide({ ...opencl, storage: "HBM_DRAM_PMEM", pmem: "libpmem" }, cpu);
+  assertEquals([real.decision.evidence, environmentOf(real)], ["emulated", {}]);
+  assertStringIncludes(howText(real.decision, 0), "libpmem on /mnt/pmem0, a DAX file system, wall clock");
+  const cases = (whenUnavailable: "skip" | "error") =>
+    casesOf({ ...FOUR, whenUnavailable, configurations: { opencl, dram: { storage: "DRAM" } } });
+  assertEquals(decideCases(cases("skip"), cpu).skipped.map(({ skipped }) => skipped), [on.missing]);
+  assertThrows(() => decideCases(cases("error"), cpu), UnavailableError, "opencl cannot be measured here");
+  assertThrows(() => decideCases(cases("skip"), cpu, "measured"), UnavailableError, "opencl cannot be measured here");
+
+  const bound = decide({ storage: "HBM_DRAM", hbm: "memkind" }, ALL_PMEM);
+  assertEquals([bound.decision.evidence, environmentOf(bound)], ["measured", { MEMKIND_HBW_NODES: "4" }]);
+  const wrong = () => decide({ storage: "HBM", hbm: "mbind", hbmNodes: [0] }, ALL_PMEM);
+  assertThrows(wrong, UnavailableError, "one cannot run here: node 0 is not HBM: that is node 4");
+  assertThrows(() => decide({ storage: "HBM", hbm: "mbind" }, NO_PMEM), UnavailableError, "no node has more bandwidth");
+  assertThrows(() => decide(opencl, NO_PMEM), UnavailableError, "pocl-opencl-icd");
+});
+
+Deno.test("tierSizes() gives HBM an eighth of the rows, and DRAM below it its budget", () => {
+  const sizes = (configuration: Configuration) => {
+    const one = fillDefaults({ ...FOUR, configurations: { one: configuration } }, "/").configurations["one"];
+    assert(one !== undefined);
+    return tierSizes(one, 2 ** 20, 2 ** 30);
+  };
+  const hbm = { hbm: "opencl" } as const;
+  assertEquals(sizes({ storage: "HBM", ...hbm }), [roomFor(2 ** 30)]);
+  assertEquals(sizes({ storage: "HBM_DRAM", ...hbm }), [2 ** 27, roomFor(2 ** 30)]);
+  assertEquals(sizes({ storage: "HBM_DRAM_PMEM_SSDHASH", pmem: "mbind", ...hbm }), [
+    2 ** 27,
+    2 ** 20,
+    2 ** 29,
+    roomFor(2 ** 30, "disk"),
+  ]);
+});
