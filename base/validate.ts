@@ -97,6 +97,17 @@ function listed(choices: readonly string[]): string {
   return choices.map((choice) => `"${choice}"`).join(", ");
 }
 
+/** Choices that make a line long: they are told once a document. */
+const MANY_CHOICES = 12;
+
+/** The choices, or that they have been told already. */
+function listedOnce(choices: readonly string[], told: Set<string>): string {
+  const list = listed(choices);
+  if (choices.length > MANY_CHOICES && told.has(list)) return `the ${choices.length} named above`;
+  told.add(list);
+  return list;
+}
+
 function unknownKey(schema: SchemaNode, path: DocumentPath, document: unknown): Problem {
   const key = String(path.at(-1));
   const known = Object.keys(schemaAt(schema, path.slice(0, -1), document)?.entries ?? {});
@@ -108,25 +119,32 @@ function unknownKey(schema: SchemaNode, path: DocumentPath, document: unknown): 
   };
 }
 
-function unknownName(path: DocumentPath, input: unknown, choices: readonly string[]): Problem {
+function unknownName(path: DocumentPath, input: unknown, choices: readonly string[], told: Set<string>): Problem {
   const list = own(LISTS, String(path.at(-1)));
   if (typeof input !== "string") {
-    return { path, message: `expected one of ${listed(choices)}, found ${foundText(input)}` };
+    return { path, message: `expected one of ${listedOnce(choices, told)}, found ${foundText(input)}` };
   }
   const known = list?.known?.find(({ names }) => names.test(input));
   if (known !== undefined) return { path, message: `${list?.noun} "${input}" ${known.why}` };
   const meant = nearest(input, choices);
   const message = list === undefined
-    ? `expected one of ${listed(choices)}, found ${foundText(input)}`
+    ? `expected one of ${listedOnce(choices, told)}, found ${foundText(input)}`
     : `unknown ${list.noun} ${foundText(input)}`;
   const hints = [
-    ...(meant === undefined ? list === undefined ? [] : [`known: ${listed(choices)}`] : [`did you mean "${meant}"?`]),
+    ...(meant === undefined
+      ? list === undefined ? [] : [`known: ${listedOnce(choices, told)}`]
+      : [`did you mean "${meant}"?`]),
     ...(list?.all === undefined ? [] : [list.all]),
   ];
   return hints.length === 0 ? { path, message } : { path, message, hint: hints.join("  ") };
 }
 
-function problemOf(schema: SchemaNode, issue: v.BaseIssue<unknown>, document: unknown): Problem | undefined {
+function problemOf(
+  schema: SchemaNode,
+  issue: v.BaseIssue<unknown>,
+  document: unknown,
+  told: Set<string>,
+): Problem | undefined {
   const path = (issue.path ?? []).map((item) => item.key as string | number);
   if (issue.type === "strict_object" && issue.expected === "never") return unknownKey(schema, path, document);
   if (
@@ -144,7 +162,7 @@ function problemOf(schema: SchemaNode, issue: v.BaseIssue<unknown>, document: un
   }
   const node = schemaAt(schema, path, document);
   if (issue.type === "picklist" && node?.options !== undefined) {
-    return unknownName(path, issue.input, node.options.map(String));
+    return unknownName(path, issue.input, node.options.map(String), told);
   }
   return { path, message: `${expectedText(issue)}, found ${foundText(issue.input)}` };
 }
@@ -193,6 +211,7 @@ export function validate<T>(schema: v.GenericSchema<unknown, T>, document: unkno
   if (lists.length > 0) return { problems: lists };
   const result = v.safeParse(schema, document);
   if (result.success) return { value: result.output };
-  const problems = result.issues.flatMap((issue) => problemOf(node, issue, document) ?? []);
+  const told = new Set<string>();
+  const problems = result.issues.flatMap((issue) => problemOf(node, issue, document, told) ?? []);
   return { problems: problems.map((problem) => ({ ...problem, message: shownLine(problem.message) })) };
 }

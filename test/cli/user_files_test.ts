@@ -164,6 +164,12 @@ Deno.test("an error quotes a file in short, and tells of twenty problems one by 
       assertEquals(code, 2, err);
       assert(err.length < 6_000, `${name}: ${err.length} characters: ${err.slice(0, 200)}`);
       assertEquals(err.includes("and 480 more"), name === "scenario.jsonc", err);
+      assertEquals(
+        err.split('"DRAM_PMEM", ').length,
+        name === "scenario.jsonc" ? 2 : 1,
+        "the list of names is told once",
+      );
+      assertEquals(err.split("named above, found 7").length, name === "scenario.jsonc" ? 20 : 1, err);
     }
   });
 });
