@@ -204,7 +204,8 @@ bool ts_chain_names(const ts_chain *chain, const char *name) {
 static int32_t remove_file(const ts_chain *chain, char *file, ts_err err) {
   if (file == NULL) return ts_fail(err, TS_ENOMEM, "Cannot remove files of %s: out of memory", chain->path);
   const int error = chain->disk->unlink(chain->disk, file);
-  const int32_t status = error == 0 || error == -ENOENT /* it is gone already */ ? TS_OK : ts_disk_fail(err, "remove what is needed no more", file, error);
+  const bool gone = error == 0 || error == -ENOENT; /* now, or before */
+  const int32_t status = gone ? TS_OK : ts_disk_fail(err, "remove what is needed no more", file, error);
   free(file);
   return status;
 }

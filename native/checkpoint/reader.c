@@ -245,7 +245,8 @@ int32_t ts_checkpoint_read_through(ts_checkpoint_reader *r, uint32_t link, uint6
   ts_checkpoint_block block = {.kind = TS_BLOCK_ROWS};
   int32_t status = ts_checkpoint_select(r, link, err);
   while (status == TS_OK && block.kind != TS_BLOCK_END) {
-    if (ts_control_cancelled(control)) return ts_fail(err, TS_ECANCELLED, "Reading the checkpoints of %s was cancelled", r->chain->path);
+    if (ts_control_cancelled(control))
+      return ts_fail(err, TS_ECANCELLED, "Reading the checkpoints of %s was cancelled", r->chain->path);
     status = ts_checkpoint_next(r, &block, err);
     if (status == TS_OK && block.kind != TS_BLOCK_END) ts_control_add(control, sizeof(ts_block_header) + block.bytes);
   }

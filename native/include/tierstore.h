@@ -583,9 +583,10 @@ TS_API int32_t ts_ranks_compare(ts_ranks *ranks, char *err, uint32_t err_cap);
  * their row are counted once a batch for all columns of a table, as often as they occur. Not over ranks: deterministic 0,
  * admission by bloom (keys of other ranks share its counters), ranks_ahead rows with expiry or record_version (rows would have the
  * date of the step before), ranks_staleness without servers or with ranks_ahead. With ranks_staleness a call of train has as
- * many steps as all ranks together take, step_ns[i] is the time from the end of one of them to that of the next, phase_ns that of
- * this rank's own steps; nothing is staged, since nobody knows which batch comes. A call of fill, train or evaluate that one rank's `control` cancels ends on all ranks, with TS_ECANCELLED
- * and the number of that rank. The ranks must outlive the trainer.
+ * many steps as all ranks together take, step_ns[i] is the time from the end of one of them to that of the next, phase_ns that
+ * of this rank's own steps; nothing is staged, since nobody knows which batch comes. A call of fill, train or evaluate that
+ * one rank's `control` cancels ends on all ranks, with TS_ECANCELLED and the number of that rank. The ranks must outlive the
+ * trainer.
  * Errors: those of ts_trainer_open, on all ranks the one of the lowest rank that has one; TS_EINVAL, where ranks differ in their
  * options, data or library. */
 TS_API int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, char *err,
@@ -628,17 +629,19 @@ TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *er
 
 /* What the trainer is and how its steps went since it was opened: "key=value" lines. Model: model, dense_parameters,
  * wide_parameters, inputs (of the top MLP), dims, deep_optimizer, embedding_optimizer, wide_optimizer, kernels (oneDNN's names
- * of its products), bf16. Steps: step (trained so far, those before a restore included), threads, executor, tasks, shards, micro_batch, deterministic (0 with ranks_staleness above 0, too), schedule (measured once tasks
- * have known costs; then also work_ns and longest_path_ns of a step), embedding_fusion, graph_fusion, memory_reuse,
- * minor_faults (of the process, while it trained). Stage: stage, readers, stage_what, stage_choice (what is done ahead;
- * undecided while auto tries, in the first stage_trial steps), staged_batches, staged_hits (of them, those ready when their step began), staged_rows (keys
- * below the first tier when the stage looked), staged_input_ns, staged_lookup_ns (work of the stage's threads: in no phase),
+ * of its products), bf16. Steps: step (trained so far, those before a restore included), threads, executor, tasks, shards,
+ * micro_batch, deterministic (0 with ranks_staleness above 0, too), schedule (measured once tasks have known costs; then also
+ * work_ns and longest_path_ns of a step), embedding_fusion, graph_fusion, memory_reuse, minor_faults (of the process, while it
+ * trained). Stage: stage, readers, stage_what, stage_choice (what is done ahead; undecided while auto tries, in the first
+ * stage_trial steps), staged_batches, staged_hits (of them, those ready when their step began), staged_rows (keys below the
+ * first tier when the stage looked), staged_input_ns, staged_lookup_ns (work of the stage's threads: in no phase),
  * overlapped_ns (of that, what no step waited for), async_embedding, stale_share (of looked-up rows, those that the step
  * between changed; of the last eight of every 64th step, read again when this is asked for). Over ranks: ranks_ahead (none,
  * keys, rows, or stale: async_embedding), ranks_rows_ahead, ranks_rows_after (distinct rows this rank asked for in steps, that
  * came before and after the update of the step before), ranks_ahead_ns (messages beside computing), ranks_waited_ns (of it,
- * what steps waited for). With ranks_staleness also that, ranks_batches (steps that each rank that trains took) and ranks_missed
- * (steps that missed the updates of 0, 1, ... steps before them, when they read rows or dense weights). Errors: TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
+ * what steps waited for). With ranks_staleness also that, ranks_batches (steps that each rank that trains took) and
+ * ranks_missed (steps that missed the updates of 0, 1, ... steps before them, when they read rows or dense weights). Errors:
+ * TS_EINVAL (trainer is NULL), TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_trainer_describe(ts_trainer *trainer, char *out, uint64_t cap, uint64_t *needed);
 
 /* Reads and writes dense parameters by name, without padding, for comparisons with other implementations: mlp.<l>.w

@@ -1,9 +1,9 @@
 /* ops.h - what ranks need of whoever carries their messages: a table of functions that a shim compiled against the installed
  * MPI fills (shim/mpi.c), or a test. The library itself moves nothing between processes.
  *
- * Ranks are numbered from 0. Calls are collective but for `swap`, which two ranks make, those of messages from one rank
- * to another, and `end`: every rank makes the same calls in the same order. One call at a time, from any thread. All return 0, or a number of the carrier's that `error_text`
- * puts into words. */
+ * Ranks are numbered from 0. Calls are collective but for `swap`, which two ranks make, those of messages from one rank to
+ * another, and `end`: every rank makes the same calls in the same order. One call at a time, from any thread. All return 0, or a
+ * number of the carrier's that `error_text` puts into words. */
 #ifndef TS_RANKS_OPS_H
 #define TS_RANKS_OPS_H
 

@@ -5,6 +5,7 @@
 
 #include "store/store.h"
 #include "test/check.h"
+#include "test/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,14 +53,6 @@ static inline void copy_tree(const char *from, const char *to) {
 }
 
 /* ---- stores ---- */
-
-static inline ts_config *config_of(const char *const pairs[]) {
-  ts_config *config = NULL;
-  ts_config_create(&config);
-  for (uint32_t i = 0; pairs[i] != NULL; i += 2) ts_config_set(config, pairs[i], pairs[i + 1], NULL, 0);
-  return config;
-}
-#define CONFIG(...) config_of((const char *const[]){__VA_ARGS__, NULL})
 
 static inline int32_t make_table(ts_store *store, const char *dim) {
   uint32_t table;

@@ -5,6 +5,7 @@
 
 #include "store/store.h"
 #include "test/check.h"
+#include "test/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,14 +106,6 @@ static inline bool make_folder(const char *name) {
 }
 
 static inline void remove_folder(void) { CHECK_MSG(rmdir(folder) == 0, "files are left in %s", folder); }
-
-static inline ts_config *config_of(const char *const pairs[]) {
-  ts_config *config = NULL;
-  ts_config_create(&config);
-  for (uint32_t i = 0; pairs[i] != NULL; i += 2) ts_config_set(config, pairs[i], pairs[i + 1], NULL, 0);
-  return config;
-}
-#define CONFIG(...) config_of((const char *const[]){__VA_ARGS__, NULL})
 
 static inline void set_number(ts_config *config, const char *key, unsigned long long value) {
   char text[32];

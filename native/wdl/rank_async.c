@@ -33,7 +33,8 @@ int32_t ts_async_open(ts_trainer *t, const ts_exchange_options *options, ts_err 
     if (status == TS_OK && (trains || first) && a->weights[i] == NULL) status = TS_ENOMEM;
   }
   if (status == TS_OK && first && ts_model_has_wide(&t->model) && !open_batch(a, t)) status = TS_ENOMEM;
-  return status == TS_ENOMEM ? ts_fail(err, status, "Cannot open trainer over ranks: no memory for what %u trainers are sent", lanes) : status;
+  if (status != TS_ENOMEM) return status;
+  return ts_fail(err, status, "Cannot open trainer over ranks: no memory for what %u trainers are sent", lanes);
 }
 
 void ts_async_close(ts_trainer *t) {
@@ -51,19 +52,20 @@ void ts_async_close(ts_trainer *t) {
 
 /* ---- messages ---- */
 
+void ts_async_said(ts_trainer *t, int code, const char *what) {
+  ts_rank_said(t, ts_ranks_failed(t->over->ranks, code, what, ts_rank_message_err(t)));
+}
+
 void ts_async_post(ts_trainer *t, uint32_t to, const void *send, uint64_t bytes) {
-  if (!ts_rank_silent(t))
-    ts_rank_said(t, ts_ranks_failed(t->over->ranks, ts_ranks_post(t->over->ranks, to, send, bytes), "send", ts_rank_message_err(t)));
+  if (!ts_rank_silent(t)) ts_async_said(t, ts_ranks_post(t->over->ranks, to, send, bytes), "send");
 }
 
 void ts_async_take(ts_trainer *t, uint32_t from, void *receive, uint64_t bytes) {
-  if (!ts_rank_silent(t))
-    ts_rank_said(t, ts_ranks_failed(t->over->ranks, ts_ranks_take(t->over->ranks, from, receive, bytes), "receive", ts_rank_message_err(t)));
+  if (!ts_rank_silent(t)) ts_async_said(t, ts_ranks_take(t->over->ranks, from, receive, bytes), "receive");
 }
 
 void ts_async_settle(ts_trainer *t, uint32_t to) {
-  if (!ts_rank_silent(t))
-    ts_rank_said(t, ts_ranks_failed(t->over->ranks, ts_ranks_settle(t->over->ranks, to), "send", ts_rank_message_err(t)));
+  if (!ts_rank_silent(t)) ts_async_said(t, ts_ranks_settle(t->over->ranks, to), "send");
 }
 
 /* ---- a trainer ---- */
@@ -223,7 +225,9 @@ int32_t ts_async_train(ts_trainer *t, uint64_t before, uint64_t steps, uint64_t 
   c.at_ns = calloc(steps + 1, sizeof *c.at_ns);
   c.losses = calloc(steps + 1, sizeof *c.losses);
   a->heard_failed = a->heard_cancelled = false;
-  int32_t status = c.at_ns != NULL && c.losses != NULL ? TS_OK : ts_fail(err, TS_ENOMEM, "Cannot train: no memory for the times of %llu steps", (unsigned long long)steps);
+  int32_t status = TS_OK;
+  if (c.at_ns == NULL || c.losses == NULL)
+    status = ts_fail(err, TS_ENOMEM, "Cannot train: no memory for the times of %llu steps", (unsigned long long)steps);
   status = ts_rank_agree(t, status, err);
   if (status == TS_OK) {
     (ts_ranks_trains(t->over->ranks) ? ts_async_work : ts_async_serve)(&c);

@@ -73,6 +73,8 @@ static inline void ts_async_leave(ts_trainer *t) {
 /* The rank with dense weights and tickets. */
 static inline uint32_t ts_async_first(const ts_trainer *t) { return t->over->ranks->first_owner; }
 
+/* What a message ended with: the carrier's code, and what could not be done. */
+void ts_async_said(ts_trainer *trainer, int code, const char *what);
 /* Messages; nothing once one has failed. */
 void ts_async_post(ts_trainer *trainer, uint32_t to, const void *send, uint64_t bytes);
 void ts_async_take(ts_trainer *trainer, uint32_t from, void *receive, uint64_t bytes);

@@ -1,4 +1,5 @@
-/* rank_serve.c - asynchronous steps: a server's side. Who comes first is served first, one message at a time, each by all threads. */
+/* rank_serve.c - asynchronous steps: a server's side. Who comes first is served first, one message at a time, each by all
+ * threads. */
 #include "base/control.h"
 #include "wdl/common/batch_order.h"
 #include "wdl/rank_async.h"
@@ -135,7 +136,8 @@ static void serve_next(serving *s, uint32_t lane, const ts_async_note *note) {
   ts_async *a = s->trainer->over->async;
   if (note->step != TS_NO_STEP) count(s, lane, note);
   s->waiting[s->count++] = lane;
-  if (note->failed || note->cancelled || failed(s->trainer) || ts_control_cancelled(s->trainer->over->control)) a->tickets.end = a->tickets.next;
+  const bool ends = note->failed || note->cancelled || failed(s->trainer) || ts_control_cancelled(s->trainer->over->control);
+  if (ends) a->tickets.end = a->tickets.next;
   ts_control_set((uint64_t *)s->trainer->over->control, s->call->before + s->call->done);
   while (s->count > 0) {
     uint64_t step = TS_NO_STEP;
@@ -179,7 +181,7 @@ void ts_async_serve(ts_async_call *c) {
   fail(&s, ts_trainer_take_step(t, err_of(&s)));
   for (uint32_t gone = 0; gone < t->over->ranks->trainers && !ts_rank_silent(t);) {
     uint32_t from;
-    ts_rank_said(t, ts_ranks_failed(t->over->ranks, ts_ranks_next(t->over->ranks, &from), "wait for a trainer", ts_rank_message_err(t)));
+    ts_async_said(t, ts_ranks_next(t->over->ranks, &from), "wait for a trainer");
     if (ts_rank_silent(t)) break;
     serve(&s, from, &gone);
   }

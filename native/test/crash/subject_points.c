@@ -3,6 +3,7 @@
  * is opened again at the newest or an older one, with other shards. What an image holds is what a store says that takes it up. */
 #include "checkpoint/checkpoint.h"
 #include "store/store.h"
+#include "test/config.h"
 #include "test/crash/lab.h"
 #include "test/crash/pmem.h"
 
@@ -50,15 +51,6 @@ typedef struct work {
 #define WORDS(w) (w)->words, sizeof(w)->words
 
 static uint64_t draw(work *w, uint64_t below) { return ts_random64(w->run->seed, 77, w->drawn++) % below; }
-
-static ts_config *config_of(const char *const *pairs) {
-  ts_config *config = NULL;
-  if (ts_config_create(&config) != TS_OK) abort();
-  for (; pairs[0] != NULL; pairs += 2)
-    if (ts_config_set(config, pairs[0], pairs[1], NULL, 0) != TS_OK) abort();
-  return config;
-}
-#define CONFIG(...) config_of((const char *const[]){__VA_ARGS__, NULL})
 
 /* Opens a store and takes up the point of this number, 0: the newest; NULL: one of them was refused, in words. */
 static ts_store *open_store(const kind *k, const ts_disk_ops *disk, const lab_pmem *pmem, const char *shards, uint64_t number,

@@ -2,6 +2,7 @@
  * written, restored by another store. */
 #include "checkpoint/tend.h"
 #include "store/store.h"
+#include "test/config.h"
 #include "test/crash/lab.h"
 
 #include <stdlib.h>
@@ -21,15 +22,6 @@ typedef struct work {
 #define WORDS(w) (w)->words, sizeof(w)->words
 
 static uint64_t draw(work *w, uint64_t below) { return ts_random64(w->run->seed, 77, w->drawn++) % below; }
-
-static ts_config *config_of(const char *const *pairs) {
-  ts_config *config = NULL;
-  if (ts_config_create(&config) != TS_OK) abort();
-  for (; pairs[0] != NULL; pairs += 2)
-    if (ts_config_set(config, pairs[0], pairs[1], NULL, 0) != TS_OK) abort();
-  return config;
-}
-#define CONFIG(...) config_of((const char *const[]){__VA_ARGS__, NULL})
 
 static ts_store *open_store(const ts_disk_ops *disk, const char *shards, char *words, uint32_t cap) {
   ts_config *config = CONFIG("storage", "DRAM", "track_changes", "1", "seed", "9", "shards", shards);
