@@ -230,7 +230,12 @@ export interface Checkpoint {
 export type SimulatedPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu" | "set-associative";
 /** Every {@linkcode SimulatedPolicy}. */
 export const SIMULATED_POLICIES: readonly SimulatedPolicy[] = [
-  ...["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"] as const,
+  "lru",
+  "lfu",
+  "clock",
+  "s3fifo",
+  "sieve",
+  "tinylfu",
   "set-associative",
 ];
 

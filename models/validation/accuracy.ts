@@ -6,6 +6,7 @@
 
 import { type ComparedExchanges, EXCHANGE_TOLERANCE } from "./exchanges.ts";
 import { type BandedFigure, deviationOf, type OpenTarget, outcomeOf, type RelativeFigures } from "./open_targets.ts";
+import { coverageOf } from "../simulation/deviations.ts";
 import { mean, quantile, shareInterval } from "../../base/statistics.ts";
 import type { Band } from "../media/calibration/bands.ts";
 import { type ErrorSummary, type ModelValidation, VALIDATED } from "../media/calibration/validate.ts";
@@ -155,8 +156,8 @@ export function effectLines({ relative: { figures, free }, banded }: RelativeFig
 }
 
 function insideOf(of: readonly BandedFigure[]): Covered {
-  const inside = of.filter(({ band: [low, high], published }) => low <= published && published <= high);
-  return { points: of.length, covered: inside.length };
+  const { figures, covered } = coverageOf(of) ?? { figures: 0, covered: 0 };
+  return { points: figures, covered };
 }
 
 /** Figures that no fit sees and have a band, and how many lie in theirs. */

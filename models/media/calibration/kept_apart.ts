@@ -136,9 +136,13 @@ function figureOf(row: CalibrationRow, byId: ReadonlyMap<string, CalibrationRow>
   if (busy !== null && busy[3] !== "1") {
     const [, on = "", bytes, threads] = busy;
     const conditions = {
-      ...{ operation: "load", depth: 1, prefetch: true, region: PERMA_REGION } as const,
-      ...{ bytes: Number(bytes), threads: Number(threads) },
-    };
+      operation: "load",
+      depth: 1,
+      prefetch: true,
+      region: PERMA_REGION,
+      bytes: Number(bytes),
+      threads: Number(threads),
+    } as const;
     return {
       ids: [row.id],
       medium: PERMA_MEDIA[on] ?? "",

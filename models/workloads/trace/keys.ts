@@ -5,6 +5,7 @@
  */
 
 import { readTrace, type TraceOptions } from "./read.ts";
+import { hashOf } from "./word_hash.ts";
 
 /** A trace that was read. */
 export interface TraceKeys {
@@ -40,11 +41,8 @@ export async function readTraceKeys(path: string, options: TraceOptions = {}): P
   return { keys: keys.slice(0, count), tables: [...tables.keys()] };
 }
 
-/** 64 bits of a name: FNV-1a, with its halves mixed. */
+/** The hash of a name, with its halves mixed. */
 function mixOf(name: string): bigint {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of new TextEncoder().encode(name)) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
-  }
+  const hash = hashOf(name);
   return BigInt.asUintN(64, (hash ^ hash >> 32n) * 0x9e3779b97f4a7c15n);
 }

@@ -8,6 +8,7 @@ import { Batches, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
 import { fieldsOf, type Layout, layoutOf, type TraceColumns } from "./columns.ts";
 import { HEAD } from "./recognise.ts";
+import { hashOf } from "./word_hash.ts";
 
 /** A line without an end is not kept in memory beyond this many characters. */
 const LONGEST_LINE = 65_536;
@@ -15,15 +16,6 @@ const LONGEST_LINE = 65_536;
 const LOOKED_AT = 1000;
 /** In place of a category that is missing. No key of a Criteo file is negative. */
 const MISSING = -1n;
-
-const encoder = new TextEncoder();
-
-/** FNV-1a over UTF-8, 64 bits: the key of a word that is no number. */
-function keyOfWord(word: string): bigint {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of encoder.encode(word)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
-  return BigInt.asIntN(64, hash);
-}
 
 function keyOf(written: string, where: string): bigint {
   if (written === "") throw new TraceError(`Cannot read the trace ${where}: the key is empty`);
@@ -34,7 +26,7 @@ function keyOf(written: string, where: string): bigint {
         "choose its column with --columns key=…",
     );
   }
-  if (!/^[+-]?\d+$/.test(word)) return keyOfWord(word);
+  if (!/^[+-]?\d+$/.test(word)) return BigInt.asIntN(64, hashOf(word));
   const key = BigInt(word.startsWith("+") ? word.slice(1) : word);
   if (BigInt.asIntN(64, key) === key || BigInt.asUintN(64, key) === key) return BigInt.asIntN(64, key);
   throw new TraceError(`Cannot read the trace ${where}: the key ${word} does not fit 64 bits`);
