@@ -48,9 +48,9 @@ export function addInspect(program: Command, { terminal }: Context): void {
         ])
       }`);
       if (tables.length > SHOWN) terminal.out(`and ${tables.length - SHOWN} more tables\n`);
-      const words = [
-        ...["columns", "separator", "format"] as const,
-      ].flatMap((name) => options[name] === undefined ? [] : [`--${name} "${options[name]}"`]);
+      const words = (["columns", "separator", "format"] as const).flatMap((name) =>
+        options[name] === undefined ? [] : [`--${name} "${options[name]}"`]
+      );
       const how = words.length === 0 ? "" : ` ${words.join(" ")}`;
       terminal.out(
         `\ntierbench curve ${file}${how}     what caches of many sizes miss, all tables sharing one\n` +

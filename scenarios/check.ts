@@ -18,6 +18,7 @@ import {
   hasDramTier,
   hasHbm,
   needsPmemLibrary,
+  type ScenarioStorage,
   ssdTierOf,
   STORAGE_TYPES,
   tiersOf,
@@ -36,34 +37,31 @@ const MOST_SAMPLES = 10_000;
 const placesPages = (memory: Configuration["memory"]): boolean => memory !== undefined && memory !== "memory-mode";
 
 function checkStorage(configuration: Configuration, at: DocumentPath): Problem[] {
-  const { storage, pmem, hbm, path, ssdPath, nodes, size, memory } = configuration;
+  const { storage, hbm, path, ssdPath, nodes, size, memory } = configuration;
   const problems: Problem[] = [];
   const report = (field: string, message: string, hint?: string) =>
     problems.push({ path: [...at, field], message, ...(hint === undefined ? {} : { hint }) });
   const tiers = tiersOf(storage);
   const ssd = ssdTierOf(storage) !== undefined;
-  if (needsPmemLibrary(storage) && pmem === undefined) {
-    problems.push({
-      path: at,
-      message: `expected a field "pmem" with storage "${storage}", found none`,
-      hint: '"pmem": "libpmem" for a DAX file system, "mbind" or "memkind" for a NUMA node',
-    });
-  }
-  if (!needsPmemLibrary(storage) && pmem !== undefined) {
-    const types = STORAGE_TYPES.filter(needsPmemLibrary).map((type) => `"${type}"`).join(", ");
-    report("pmem", `expected no such field with storage "${storage}", found "${pmem}"`, `it belongs to ${types}`);
-  }
-  if (hasHbm(storage) && hbm === undefined) {
-    problems.push({
-      path: at,
-      message: `expected a field "hbm" with storage "${storage}", found none`,
-      hint: '"hbm": "opencl" for the memory of a GPU, "memkind" or "mbind" for NUMA nodes of HBM',
-    });
-  }
-  if (!hasHbm(storage) && hbm !== undefined) {
-    const types = STORAGE_TYPES.filter(hasHbm).map((type) => `"${type}"`).join(", ");
-    report("hbm", `expected no such field with storage "${storage}", found "${hbm}"`, `it belongs to ${types}`);
-  }
+  const checkHolder = (field: "pmem" | "hbm", needs: (type: ScenarioStorage) => boolean, hint: string) => {
+    const found = configuration[field];
+    if (needs(storage) && found === undefined) {
+      problems.push({ path: at, message: `expected a field "${field}" with storage "${storage}", found none`, hint });
+    }
+    if (needs(storage) || found === undefined) return;
+    const types = STORAGE_TYPES.filter(needs).map((type) => `"${type}"`).join(", ");
+    report(field, `expected no such field with storage "${storage}", found "${found}"`, `it belongs to ${types}`);
+  };
+  checkHolder(
+    "pmem",
+    needsPmemLibrary,
+    '"pmem": "libpmem" for a DAX file system, "mbind" or "memkind" for a NUMA node',
+  );
+  checkHolder(
+    "hbm",
+    hasHbm,
+    '"hbm": "opencl" for the memory of a GPU, "memkind" or "mbind" for NUMA nodes of HBM',
+  );
   if (configuration.hbmNodes !== undefined && hbm !== "memkind" && hbm !== "mbind") {
     report("hbmNodes", `expected no such field without hbm "memkind" or "mbind"`);
   }

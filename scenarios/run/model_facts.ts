@@ -51,9 +51,18 @@ export async function modelLimit(name: string, { type, rowBytes, threads }: Medi
   const [readBytesPerSecond, writeBytesPerSecond] = evaluateMedia(options, queries) as unknown as [number, number];
   const questions = await askedQuestions(
     queries.map(({ operation }) => ({
-      ...{ tier: 0, operation, bytes: rowBytes, threads, depth: 1, hops: 0, prefetch: true, region: 0 },
+      tier: 0,
+      operation,
+      bytes: rowBytes,
+      threads,
+      depth: 1,
+      hops: 0,
+      prefetch: true,
+      region: 0,
       // The store asks for rows before it uses them, which what goes past the caches cannot be.
-      ...{ ahead: operation !== "nt-store", sequential: false, fenced: false },
+      ahead: operation !== "nt-store",
+      sequential: false,
+      fenced: false,
     })),
     [{ media: name, devices: 1 }],
   );

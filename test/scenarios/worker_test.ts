@@ -8,6 +8,17 @@ import { defaultWorkerCommand, runWorker } from "../../scenarios/run/worker_proc
 import type { QualityOutcome, SpeedOutcome, WorkerSpec } from "../../scenarios/run/worker_protocol.ts";
 import { assert, assertEquals } from "../assert.ts";
 
+/** One small table and one small layer over a file of data. */
+const smallTrainer = (data: string) => ({
+  data,
+  batch: 64,
+  tables: [{ name: "C1", dim: 4, columns: ["C1"] }],
+  hidden: [8],
+  threads: 1,
+  seed: 1,
+  initializer: { constant: 0.01 },
+});
+
 Deno.test("the worker's quality run trains as one call would, and ends early when its seconds are over", async () => {
   const folder = await Deno.makeTempDir();
   try {
@@ -120,15 +131,7 @@ for (
           warmup: 3,
           steps,
           store: { ...tiers, path, size: [2 ** 26, 2 ** 28], sizeCounts: "all", seed: 1, persistent: true, native: {} },
-          trainer: {
-            data,
-            batch: 64,
-            tables: [{ name: "C1", dim: 4, columns: ["C1"] }],
-            hidden: [8],
-            threads: 1,
-            seed: 1,
-            initializer: { constant: 0.01 },
-          },
+          trainer: smallTrainer(data),
           ...(every === undefined ? {} : { checkpoint: { every, kind: "in-place" } }),
         } as unknown as WorkerSpec;
         const run = { command: defaultWorkerCommand(), environment: { PMEM_IS_PMEM_FORCE: "1" } };
@@ -167,15 +170,7 @@ Deno.test("a worker with checkpoints trains the same, and tells of each and of t
         warmup: 3,
         steps,
         store: { storage: "DRAM", size: [2 ** 28], sizeCounts: "all", seed: 1, trackChanges: true, native: {} },
-        trainer: {
-          data,
-          batch: 64,
-          tables: [{ name: "C1", dim: 4, columns: ["C1"] }],
-          hidden: [8],
-          threads: 1,
-          seed: 1,
-          initializer: { constant: 0.01 },
-        },
+        trainer: smallTrainer(data),
         ...(kind === undefined ? {} : { checkpoint: { every: 4, kind, path: `${folder}/${kind}-${steps}` } }),
       } as unknown as WorkerSpec;
       return await runWorker(spec, { command: defaultWorkerCommand(), environment: {} }) as SpeedOutcome;
