@@ -406,7 +406,16 @@ export {
   type Residuals,
 } from "./models/media/calibration/bands.ts";
 export type { FigureKind } from "./models/media/calibration/points.ts";
-export { calibrate, type CalibratedMedium, type CalibrateOptions, CalibrationError } from "./models/host/calibrate.ts";
+export {
+  calibrate,
+  type CalibratedMedium,
+  type CalibrateOptions,
+  CalibrationInterrupted,
+  type CalibrationOptions,
+  type CalibrationProgress,
+} from "./models/host/calibrate.ts";
+export { type CalibratedMachine, calibrateMachine } from "./models/host/calibrate_machine.ts";
+export { CalibrationError, type TargetOptions } from "./models/host/targets.ts";
 export {
   type CalibratedSoftware,
   calibrateSoftware,

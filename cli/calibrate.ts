@@ -1,13 +1,21 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { join, relative } from "node:path";
-import { calibrate, type CalibratedSoftware, calibrateSoftware, CalibrationError, parseBytes } from "../mod.ts";
+import {
+  type CalibratedMachine,
+  type CalibratedSoftware,
+  calibrateMachine,
+  type CalibrationProgress,
+  parseBytes,
+} from "../mod.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { listed } from "./price_files.ts";
+import { interruptible } from "./run.ts";
 import { CLEAR_LINE, styleFor } from "./ui/ansi.ts";
-import { barText } from "./ui/progress.ts";
+import { barText, secondsText } from "./ui/progress.ts";
 import { tableText } from "./ui/table.ts";
+import type { Terminal } from "./ui/terminal.ts";
 
 const NODE_KINDS = ["dram", "pmem", "cxl", "hbm"] as const;
 
@@ -23,6 +31,94 @@ function priceRows({ prices }: CalibratedSoftware): string[][] {
   ] as const;
   const ns = (seconds: number) => (seconds * 1e9).toPrecision(3);
   return whats.map(([what, { value, low, high }]) => [what, `${ns(value)} ns`, `${ns(low)} to ${ns(high)}`]);
+}
+
+/** Bytes as `--bytes` has them. */
+function bytesOf(text: string): number {
+  try {
+    return parseBytes(text);
+  } catch (error) {
+    throw new UsageError(`Cannot use --bytes: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Seconds after which what is left can be told from what was done. */
+const TELLS_AFTER = 2;
+
+/** Shows how far a calibration is: on a terminal one line that moves, elsewhere a line for each part, on standard error. */
+class CalibrationView {
+  readonly #terminal: Terminal;
+  #part = "";
+  #since = 0;
+
+  /** @param terminal Where it is shown. */
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  /** Shows a step of it. */
+  show({ part, done, total, what }: CalibrationProgress): void {
+    const { isTerminal, width, colors } = this.#terminal;
+    if (part !== this.#part) {
+      [this.#part, this.#since] = [part, performance.now()];
+      if (!isTerminal) {
+        this.#terminal.err(`calibrate  ${part}: ${total} ${part === "software" ? "runs" : "questions"}\n`);
+      }
+    }
+    if (!isTerminal) return;
+    const seconds = (performance.now() - this.#since) / 1e3;
+    const left = seconds < TELLS_AFTER || done === 0 ? "" : `  left ${secondsText(seconds / done * (total - done))}`;
+    // The line must not break, or the next one could not take its place.
+    const line = `${part}  ${barText(done / total, width < 60 ? 10 : 24)}  ${done}/${total}${left}  ${what}`;
+    this.#terminal.out(`${CLEAR_LINE}${styleFor(colors).dim(line.slice(0, width - 1))}`);
+  }
+
+  /** Removes the moving line. */
+  end(): void {
+    if (this.#terminal.isTerminal && this.#part !== "") this.#terminal.out(CLEAR_LINE);
+    this.#part = "";
+  }
+}
+
+/** `17 %`, `2.4 times`: how far nine of ten figures are from the model. */
+function withinText(factor: number | undefined): string {
+  if (factor === undefined) return "";
+  return factor < 2 ? `${((factor - 1) * 100).toFixed(0)} %` : `${factor.toPrecision(2)} times`;
+}
+
+const threeDigits = (value: number): string => String(Number(value.toPrecision(3)));
+
+/** What was measured, as a terminal shows it. */
+function calibratedText({ media, software, noPrices }: CalibratedMachine, quick: boolean, width: number): string {
+  const parts = [
+    tableText(
+      [
+        ["medium", "a load", "loads, at most", "figures", "reads within", "writes within", "file"],
+        ...media.map(({ name, latencyNs, readBandwidth, points, factors, path }) => [
+          name,
+          `${threeDigits(latencyNs)} ns`,
+          `${threeDigits(readBandwidth / 1e9)} GB/s`,
+          String(points),
+          withinText(factors["read"]),
+          withinText(factors["write"]),
+          relative(Deno.cwd(), path),
+        ]),
+      ],
+      "",
+      width,
+    ),
+    '\nA file is a medium by its path: "media": "<file>" in simulations, scenarios and plans.\n',
+    ...(noPrices === undefined ? [] : [`\n${noPrices}\n`]),
+    ...(software === undefined ? [] : [
+      `\n${tableText([["our store", "core time", "90 %"], ...priceRows(software)])}`,
+      `\n"software": "${relative(Deno.cwd(), software.path)}" in a simulation or a plan takes these prices.\n`,
+    ]),
+    ...(media.some(({ virtual }) => virtual)
+      ? ["This machine is a virtual one: what its memory and drives are made of, its host decides.\n"]
+      : []),
+    ...(quick ? ["Quick: shows that it works here; measure without --quick before you believe it.\n"] : []),
+  ];
+  return parts.join("");
 }
 
 /** `tierbench calibrate`: measures memory and drives of this machine, and what our store costs on it. */
@@ -65,71 +161,28 @@ export function addCalibrate(program: Command, { terminal }: Context): void {
         ...(quick === true ? ["--quick"] : []),
       ];
       const command = ["tierbench calibrate", ...words].join(" ");
-      const style = styleFor(terminal.colors);
-      const showLine = (line: string) => {
-        if (options.json === true || !terminal.isTerminal) return;
-        terminal.out(`${CLEAR_LINE}${style.dim(line.slice(0, terminal.width - 1))}`);
-      };
-      const media = await calibrate({
-        out,
-        files,
-        drives,
-        ...(options.node === undefined ? {} : { nodes }),
-        nodeKind,
-        quick: quick === true,
-        force: force === true,
-        ...(options.bytes === undefined ? {} : { bytes: parseBytes(options.bytes) }),
-        command,
-        onPoint: (medium, done, total, { query }) => {
-          const what = `${query.ask} of ${query.operation}, ${query.bytes} B, ${query.threads}`;
-          showLine(`${medium}  ${barText(done / total, 30)}  ${done}/${total}  ${what}`);
-        },
-      });
-      // Our store is measured in the memory that its prices do not contain.
-      const memory = media.find(({ kind }) => kind === "dram")?.path;
-      let software: CalibratedSoftware | undefined, why: string | undefined;
-      try {
-        software = memory === undefined ? undefined : await calibrateSoftware({
-          out,
-          memory,
-          quick: quick === true,
-          force: force === true,
-          command,
-          onRound: (done, total) => showLine(`software  ${barText(done / total, 30)}  ${done}/${total}`),
-        });
-      } catch (error) {
-        if (!(error instanceof CalibrationError)) throw error;
-        why = error.message;
-      }
-      if (options.json === true) {
-        terminal.out(`${JSON.stringify({ media, software: software ?? { why } }, undefined, 2)}\n`);
-        return;
-      }
-      if (terminal.isTerminal) terminal.out(CLEAR_LINE);
-      const within = (factor: number | undefined) => factor === undefined ? "" : `${((factor - 1) * 100).toFixed(0)} %`;
-      terminal.out(tableText([
-        ["medium", "a load", "loads, at most", "figures", "reads within", "writes within", "file"],
-        ...media.map(({ name, latencyNs, readBandwidth, points, factors, path }) => [
-          name,
-          `${latencyNs.toPrecision(3)} ns`,
-          `${(readBandwidth / 1e9).toPrecision(3)} GB/s`,
-          String(points),
-          within(factors["read"]),
-          within(factors["write"]),
-          relative(Deno.cwd(), path),
-        ]),
-      ]));
-      terminal.out('\nA file is a medium by its path: "media": "<file>" in simulations, scenarios and plans.\n');
-      if (why !== undefined) terminal.out(`\n${why}\n`);
-      if (software !== undefined) {
-        terminal.out(`\n${tableText([["our store", "core time", "90 %"], ...priceRows(software)])}`);
-        terminal.out(`\n"software": "${relative(Deno.cwd(), software.path)}" in a simulation takes these prices.\n`);
-      }
-      if (media.some(({ virtual }) => virtual)) {
-        terminal.out("This machine is a virtual one: what its memory and drives are made of, its host decides.\n");
-      }
-      if (quick === true) {
-        terminal.out("Quick: shows that it works here; measure without --quick before you believe it.\n");
-      }
+      const view = new CalibrationView(options.json === true ? { ...terminal, isTerminal: false } : terminal);
+      const measured = await interruptible(
+        (signal) =>
+          calibrateMachine({
+            out,
+            files,
+            drives,
+            ...(options.node === undefined ? {} : { nodes }),
+            nodeKind,
+            quick: quick === true,
+            force: force === true,
+            ...(options.bytes === undefined ? {} : { bytes: bytesOf(options.bytes) }),
+            command,
+            signal,
+            onProgress: (progress) => view.show(progress),
+          }),
+        () => view.end(),
+      );
+      terminal.out(
+        options.json === true
+          ? `${JSON.stringify(measured, undefined, 2)}\n`
+          : calibratedText(measured, quick === true, terminal.width),
+      );
     });
 }

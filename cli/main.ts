@@ -9,6 +9,7 @@ import { Command, CommanderError } from "commander";
 import {
   AnswerError,
   CalibrationError,
+  CalibrationInterrupted,
   NativeLibraryError,
   ProfileError,
   RerunError,
@@ -133,7 +134,7 @@ const USAGE_ERRORS = [
 ] as const;
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof RunInterrupted) return EXIT.interrupted;
+  if (error instanceof RunInterrupted || error instanceof CalibrationInterrupted) return EXIT.interrupted;
   if (USAGE_ERRORS.some((kind) => error instanceof kind)) return EXIT.usage;
   if (error instanceof UnavailableError) return EXIT.unavailable;
   if (error instanceof NativeLibraryError) return EXIT.setup;

@@ -9,7 +9,8 @@
 
 import { median } from "../../base/statistics.ts";
 import { calibrate } from "../../models/host/calibrate.ts";
-import { lastUsed, pricesOf, runSteps, SOFTWARE_RUNS, softwareRound, zipfBatches } from "../../models/host/software.ts";
+import { pricesOf, SOFTWARE_RUNS, softwareRound } from "../../models/host/software.ts";
+import { lastUsed, runSteps, zipfBatches } from "../../models/host/store_runs.ts";
 import { loadMedia, mediaNativeOptions, mediaOptions } from "../../models/media/media.ts";
 import { runSimulation } from "../../models/simulation/run.ts";
 import { storeSoftware } from "../../models/simulation/software.ts";
@@ -66,7 +67,7 @@ async function simulated({ medium, cache, s }: Setting, dram: string, prices: So
 
 /** Emulated seconds of a step. */
 async function emulated({ medium, cache, s }: Setting, turn: number, folder: string): Promise<number> {
-  const { lookup, update } = runSteps({
+  const { lookup, update } = await runSteps({
     rows: ROWS,
     dim: DIM,
     batches: zipfBatches({ rows: ROWS, keys: KEYS, steps: WARMUP + STEPS, s, seed: 100 + turn }),
@@ -91,7 +92,7 @@ export async function stepRatios(folder: string = "/dev/shm/tierbench-steps"): P
     const dram = mediaOptions(await loadMedia(memory.path));
     const rounds = [], seconds: number[][] = SETTINGS.map(() => []);
     for (let turn = 0; turn < TURNS; turn++) {
-      rounds.push(softwareRound(SOFTWARE_RUNS, dram, folder, turn + 1));
+      rounds.push(await softwareRound(SOFTWARE_RUNS, dram, folder, turn + 1));
       for (const [i, setting] of SETTINGS.entries()) seconds[i]?.push(await emulated(setting, turn, folder));
     }
     const prices = pricesOf(rounds, KEYS);

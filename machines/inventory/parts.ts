@@ -9,7 +9,7 @@
 export type Facts = Readonly<Record<string, string>>;
 
 /** A NUMA node. */
-interface MachineNode {
+export interface MachineNode {
   readonly node: number;
   /** List like `0-3,8`; empty: no CPUs. */
   readonly cpus: string | undefined;

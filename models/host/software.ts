@@ -14,123 +14,9 @@
  */
 
 import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
-import type { NativeOptions } from "../../ffi/options.ts";
-import { EmbeddingStore, type StoreOptions } from "../../ffi/store.ts";
-import { randomNumbers } from "../../base/random.ts";
 import type { Price, SoftwarePrices, SoftwareRuns } from "../simulation/software_file.ts";
+import { lastUsed, runSteps, type RunWatch, type StepsOptions, type StepTimes, zipfBatches } from "./store_runs.ts";
 import { median, orderInterval } from "./sweep.ts";
-
-/** Seconds of the parts of a step. */
-export interface StepTimes {
-  /** Of the lookup of a batch. */
-  readonly lookup: number;
-  /** Of its update. */
-  readonly update: number;
-  /** Rows that were brought up from the second tier, a step. */
-  readonly missed: number;
-}
-
-/** A run of steps by one thread: lookup and update of a batch each. */
-export interface StepsOptions {
-  /** Rows of the table; all of them are there before a step is timed. */
-  readonly rows: number;
-  /** Weights of a row; it has one optimizer state beside them. */
-  readonly dim: number;
-  /** Keys of each step. */
-  readonly batches: readonly BigInt64Array<ArrayBuffer>[];
-  /** Steps before those that are timed: the cache fills. */
-  readonly warmup: number;
-  /** Bytes of the first of two tiers; undefined: all rows are in DRAM. */
-  readonly cacheBytes?: number;
-  /** In which order all rows are looked up before the steps: the last of them are in the first tier then. Default: by key. */
-  readonly order?: BigInt64Array<ArrayBuffer>;
-  /** Where the second tier's pool is: a memory file system. */
-  readonly folder?: string;
-  /** Emulation of the second tier. */
-  readonly native?: NativeOptions;
-}
-
-/** The key of a rank: popular ones are spread over the table. An odd factor is a permutation of a power of two. */
-const keyOf = (rank: number, rows: number): bigint => BigInt(rank * 202_517 % rows);
-
-/** Batches of keys by a Zipf law over so many rows, popular ones spread over the table; the same for the same seed. */
-export function zipfBatches(
-  { rows, keys, steps, s, seed }: Readonly<Record<"rows" | "keys" | "steps" | "s" | "seed", number>>,
-): BigInt64Array<ArrayBuffer>[] {
-  const sums = new Float64Array(rows);
-  let sum = 0;
-  for (let rank = 0; rank < rows; rank++) sums[rank] = sum += (rank + 1) ** -s;
-  const random = randomNumbers(seed);
-  const rankOf = (x: number): number => {
-    let [low, high] = [0, rows - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((sums[middle] ?? 0) < x) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-  return Array.from(
-    { length: steps },
-    () => BigInt64Array.from({ length: keys }, () => keyOf(rankOf(random() * sum), rows)),
-  );
-}
-
-/**
- * The rows in the order of their last use, the least recent first, as an endless stream of {@linkcode zipfBatches} leaves them:
- * a row of weight w was used last an exponentially distributed time of mean 1 / w ago. Whoever looks them up in this order has
- * an LRU tier in its steady state, which popular laws reach after millions of lookups only.
- */
-export function lastUsed(
-  { rows, s, seed }: Readonly<Record<"rows" | "s" | "seed", number>>,
-): BigInt64Array<ArrayBuffer> {
-  const random = randomNumbers(seed);
-  const ago = Float64Array.from({ length: rows }, (_, rank) => -Math.log(1 - random()) * (rank + 1) ** s);
-  const order = Uint32Array.from({ length: rows }, (_, rank) => rank).sort((a, b) => (ago[b] ?? 0) - (ago[a] ?? 0));
-  return BigInt64Array.from(order, (rank) => keyOf(rank, rows));
-}
-
-const quartile = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 2] ?? NaN;
-
-/** Keys of a lookup that fills a table. */
-const FILL = 4096;
-
-/** Runs steps and gives the lower quartile of their times: what else the machine does only adds to them. */
-export function runSteps(options: StepsOptions): StepTimes {
-  const { rows, dim, batches, cacheBytes, folder, native, warmup } = options;
-  const all = 2 * rows * dim * 8;
-  const tiers: StoreOptions = cacheBytes === undefined ? { storage: "DRAM", size: [4 * all] } : {
-    storage: "DRAM_PMEM",
-    pmem: "libpmem",
-    path: folder ?? "",
-    size: [cacheBytes, 4 * all],
-    sizeCounts: "rows",
-    policy: "lru",
-    evictionThreads: 0,
-  };
-  using store = EmbeddingStore.open({ ...tiers, ...(native === undefined ? {} : { native }) });
-  const table = store.table({ name: "rows", dim, optimizer: { adagrad: { learningRate: 0.01 } } });
-  const order = options.order ?? BigInt64Array.from({ length: rows }, (_, key) => BigInt(key));
-  for (let at = 0; at < rows; at += FILL) table.lookup(order.subarray(at, at + FILL));
-  const most = Math.max(...batches.map(({ length }) => length));
-  const out = new Float32Array(most * dim), gradients = new Float32Array(most * dim).fill(1e-3);
-  const lookups: number[] = [], updates: number[] = [];
-  for (const [i, keys] of batches.entries()) {
-    const start = performance.now();
-    table.lookupInto(keys, out.subarray(0, keys.length * dim));
-    const middle = performance.now();
-    table.update(keys, gradients.subarray(0, keys.length * dim));
-    const end = performance.now();
-    if (i < warmup) {
-      if (i === warmup - 1) store.resetStatistics();
-      continue;
-    }
-    lookups.push((middle - start) / 1e3);
-    updates.push((end - middle) / 1e3);
-  }
-  const missed = (store.statistics()["promoted"] ?? NaN) / lookups.length;
-  return { lookup: quartile(lookups), update: quartile(updates), missed };
-}
 
 /** Seconds of so many random accesses by one thread, as the engine counts them (native/simulator/access_cost.c). */
 export function accessSeconds(
@@ -169,14 +55,22 @@ const HELD = [0.2, 0.4] as const, SKEWS = [0, 1.2] as const;
 /** Prices of one round, core seconds. */
 export type SoftwareRound = Readonly<Record<keyof SoftwarePrices, number>>;
 
+/** Runs of a round: two of keys and rows, and for each skew those of two tiers, of the skewed one with its own in DRAM. */
+export const ROUND_RUNS: number = 2 + SKEWS.length * HELD.length + SKEWS.filter((s) => s !== 0).length;
+
 /** Prices from one round; the seed draws its keys. */
-export function softwareRound(
+export async function softwareRound(
   { rows, dim, keys, steps }: SoftwareRuns,
   dram: Readonly<Record<string, string>>,
   folder: string,
   seed: number,
-): SoftwareRound {
-  const value = dim * 4, row = dim * 8, base = { rows, dim, warmup: steps >> 2 };
+  { onRun, onPause }: RunWatch = {},
+): Promise<SoftwareRound> {
+  const value = dim * 4, row = dim * 8, base = { rows, dim, warmup: steps >> 2, ...(onPause && { onPause }) };
+  const run = (what: string, options: Omit<StepsOptions, keyof typeof base>): Promise<StepTimes> => {
+    onRun?.(what);
+    return runSteps({ ...base, ...options });
+  };
   const distinct = (batches: readonly BigInt64Array[]): number =>
     batches.reduce((sum, batch) => sum + new Set(batch).size, 0) / batches.length;
   const atLeast = (seconds: number): number => Math.max(0, seconds);
@@ -185,7 +79,7 @@ export function softwareRound(
     BigInt64Array.from({ length: keys }, (_, i) => batch[i % batch.length] ?? 0n)
   );
   const [many, few] = [distinct(even), distinct(again)];
-  const [a, b] = [runSteps({ ...base, batches: even }), runSteps({ ...base, batches: again })];
+  const a = await run("rows in DRAM", { batches: even }), b = await run("repeated keys in DRAM", { batches: again });
   // Keys: what a lookup takes that does not grow with its rows. Then the rows, without their accesses.
   const perKey = atLeast((b.lookup * many - a.lookup * few) / (many - few) / keys);
   const perRow = atLeast((a.lookup - keys * perKey - accessSeconds(dram, "load", value, many)) / many);
@@ -194,16 +88,19 @@ export function softwareRound(
   const native = { "emulate.threads": "1", ...Object.fromEntries(emulation) };
   const access = accessSeconds(KNOWN, "load", row, 1) + accessSeconds(KNOWN, "nt-store", row, 1) +
     accessSeconds(dram, "cached-store", row, 1) + accessSeconds(dram, "load", row, 1);
-  const tiered = SKEWS.flatMap((s): Tiered[] => {
+  const tiered: Tiered[] = [];
+  for (const s of SKEWS) {
     const batches = s === 0 ? even : zipfBatches({ rows, keys, steps, s, seed });
     const order = lastUsed({ rows, s, seed }), kept = distinct(batches);
-    const plain = s === 0 ? a : runSteps({ ...base, batches });
-    return HELD.map((held) => {
+    const plain = s === 0 ? a : await run("skewed keys in DRAM", { batches });
+    for (const held of HELD) {
       const cacheBytes = Math.round(rows * held) * row;
-      const { lookup, update, missed } = runSteps({ ...base, order, batches, cacheBytes, folder, native });
-      return { lookup, more: lookup - plain.lookup - missed * access, update: update - plain.update, kept, missed };
-    });
-  });
+      const what = `two tiers, the first ${held * 100} %, ${s === 0 ? "even" : "skewed"} keys`;
+      const { lookup, update, missed } = await run(what, { order, batches, cacheBytes, folder, native });
+      const more = lookup - plain.lookup - missed * access;
+      tiered.push({ lookup, more, update: update - plain.update, kept, missed });
+    }
+  }
   const sum = (of: (run: Tiered) => number): number => tiered.reduce((total, run) => total + of(run), 0);
   const upkeep = atLeast(sum(({ update, kept }) => update * kept) / sum(({ kept }) => kept * kept));
   return { perKey, perRow, perUpdate, upkeep, ...lookupPrices(tiered, keys) };
@@ -239,23 +136,6 @@ export function lookupPrices(
   const [track, perMiss] = [(ky * mm - my * km) / both, (my * kk - ky * km) / both];
   if (!(track >= 0)) return { track: 0, perMiss: Math.max(0, my / mm) };
   return perMiss >= 0 ? { track, perMiss } : { track: Math.max(0, ky / kk), perMiss: 0 };
-}
-
-/**
- * Measures what our store costs on this machine beside its accesses to memory.
- *
- * @param dram The calibrated memory of this machine, as native options without prefix.
- * @param folder A folder in memory, for the pool of the second tier; it must exist.
- */
-export function measureSoftware(
-  dram: Readonly<Record<string, string>>,
-  folder: string,
-  runs: SoftwareRuns = SOFTWARE_RUNS,
-): SoftwarePrices {
-  return pricesOf(
-    Array.from({ length: runs.rounds }, (_, round) => softwareRound(runs, dram, folder, round + 1)),
-    runs.keys,
-  );
 }
 
 /** Medians of rounds with 90 % intervals, of steps of so many keys. */

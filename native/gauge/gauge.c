@@ -8,7 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#define TMPFS 0x01021994u /* f_type of file systems in memory, from <linux/magic.h> */
+#define RAMFS 0x858458f6u
 
 static int32_t use_cpus(ts_gauge *g, ts_config_reader *r, ts_err err) {
   g->cpus = ts_config_u64_list(r, "cpus", g->cpu, TS_GAUGE_CPUS);
@@ -21,22 +25,37 @@ static int32_t use_cpus(ts_gauge *g, ts_config_reader *r, ts_err err) {
   return TS_OK;
 }
 
+static bool in_memory(int file) {
+  struct statfs about;
+  return fstatfs(file, &about) == 0 && ((uint32_t)about.f_type == TMPFS || (uint32_t)about.f_type == RAMFS);
+}
+
+/* Why the system opened no file there. */
+static int32_t not_opened(const char *folder, bool direct, int why, ts_err err) {
+  if (why == EACCES || why == EPERM || why == EROFS)
+    return ts_fail(err, TS_EIO, "Cannot measure \"%s\": no file may be put there: %s; name a folder that may be written to",
+                   folder, strerror(why));
+  return ts_fail(err, TS_EUNAVAILABLE, "Cannot measure \"%s\": its file system opens no file without a name%s: %s; name a folder "
+                 "of another one", folder, direct ? " past the page cache (O_DIRECT)" : "", strerror(why));
+}
+
 /* A file without a name in a folder, so large. */
 static int32_t open_file(ts_gauge *g, const char *folder, ts_err err) {
   struct stat about;
-  if (stat(folder, &about) != 0) return ts_fail(err, TS_EIO, "Cannot measure \"%s\": %s", folder, strerror(errno));
+  if (stat(folder, &about) != 0)
+    return ts_fail(err, TS_EIO, "Cannot measure \"%s\": %s; expected a folder to put a file into", folder, strerror(errno));
   if (!S_ISDIR(about.st_mode))
     return ts_fail(err, TS_EINVAL, "Cannot measure \"%s\": expected a folder to put a file into; devices and files "
                    "themselves are never written", folder);
-  int direct = g->kind == TS_GAUGE_DRIVE ? O_DIRECT : 0;
-  g->file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | direct, 0600);
-  if (g->file < 0)
-    return ts_fail(err, TS_EUNAVAILABLE, "Cannot measure \"%s\": its file system opens no file without a name%s: %s", folder,
-                   direct ? " past the page cache (O_DIRECT)" : "", strerror(errno));
+  bool drive = g->kind == TS_GAUGE_DRIVE;
+  g->file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | (drive ? O_DIRECT : 0), 0600);
+  if (g->file < 0) return not_opened(folder, drive, errno, err);
+  if (drive && in_memory(g->file)) /* since Linux 6.6 such files open past a page cache that they are made of */
+    return ts_fail(err, TS_EUNAVAILABLE, "Cannot measure \"%s\": its file system is in memory, expected one on a drive", folder);
   int failed = posix_fallocate(g->file, 0, (off_t)g->bytes);
   if (failed != 0)
-    return ts_fail(err, failed == ENOSPC ? TS_EFULL : TS_EIO, "Cannot measure \"%s\": no room for a file of %llu bytes: %s",
-                   folder, (unsigned long long)g->bytes, strerror(failed));
+    return ts_fail(err, failed == ENOSPC ? TS_EFULL : TS_EIO, "Cannot measure \"%s\": no room for a file of %llu bytes: %s; "
+                   "free some space or measure fewer bytes", folder, (unsigned long long)g->bytes, strerror(failed));
   return TS_OK;
 }
 
@@ -57,16 +76,23 @@ static int32_t fill_file(const ts_gauge *g, ts_err err) {
   return status;
 }
 
-static int32_t map_memory(ts_gauge *g, bool bound, uint64_t node, ts_err err) {
+static int32_t map_memory(ts_gauge *g, const char *folder, bool bound, uint64_t node, ts_err err) {
   void *at = MAP_FAILED;
   int access = PROT_READ | PROT_WRITE;
+  if (g->file < 0) at = mmap(NULL, g->bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  else if (in_memory(g->file)) at = mmap(NULL, g->bytes, access, MAP_SHARED, g->file, 0);
+  else {
 #if defined(MAP_SYNC) && defined(MAP_SHARED_VALIDATE)
-  if (g->file >= 0) at = mmap(NULL, g->bytes, access, MAP_SHARED_VALIDATE | MAP_SYNC, g->file, 0);
+    at = mmap(NULL, g->bytes, access, MAP_SHARED_VALIDATE | MAP_SYNC, g->file, 0);
+#else
+    errno = EOPNOTSUPP;
 #endif
+    if (at == MAP_FAILED && (errno == EOPNOTSUPP || errno == EINVAL)) /* another mapping would be one of the page cache */
+      return ts_fail(err, TS_EUNAVAILABLE, "Cannot measure \"%s\": its file system maps no memory of its own (DAX), so that the page "
+                     "cache would be measured; mount it with -o dax, or measure it as a drive", folder);
+  }
   if (at == MAP_FAILED)
-    at = mmap(NULL, g->bytes, access, g->file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, g->file, 0);
-  if (at == MAP_FAILED)
-    return ts_fail(err, TS_ENOMEM, "Cannot measure memory: no room for %llu bytes: %s", (unsigned long long)g->bytes,
+    return ts_fail(err, TS_ENOMEM, "Cannot measure memory: no room for %llu bytes: %s; measure fewer", (unsigned long long)g->bytes,
                    strerror(errno));
   g->memory = at;
   if (g->file < 0) madvise(at, g->bytes, MADV_HUGEPAGE); /* as tiers ask for their rows; a hint */
@@ -93,7 +119,7 @@ int32_t ts_gauge_open(const ts_config *config, ts_gauge **out, char *text, uint3
   if (status == TS_OK) status = ts_config_finish(&r);
   if (status == TS_OK && g->kind != TS_GAUGE_MEMORY) status = open_file(g, folder, err);
   if (status == TS_OK)
-    status = g->kind == TS_GAUGE_DRIVE ? fill_file(g, err) : map_memory(g, ts_config_has(config, "node"), node, err);
+    status = g->kind == TS_GAUGE_DRIVE ? fill_file(g, err) : map_memory(g, folder, ts_config_has(config, "node"), node, err);
   if (status == TS_OK) *out = g;
   else ts_gauge_close(g);
   return status;

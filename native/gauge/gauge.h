@@ -1,8 +1,8 @@
 /* gauge.h - a medium of this machine asked what it takes: the questions of ts_media_evaluate, answered by doing the
  * accesses. Three kinds of medium:
  *   - memory: of the process, bound to a NUMA node if one is named;
- *   - file: memory that a file system maps (DAX, or a memory file system), written as memory is;
- *   - drive: a file read and written past the page cache, `threads` requests always under way.
+ *   - file: memory that a file system maps (DAX, or a memory file system; never a page cache), written as memory is;
+ *   - drive: a file read and written past the page cache, `threads` requests always under way; none that is memory.
  * Files have no name (O_TMPFILE) and are gone with the process; a device itself is never opened.
  *
  * Memory is timed by the clock of the thread that accesses it: a thread that waits for a core is not waiting for memory.

@@ -795,8 +795,9 @@ TS_API int32_t ts_media_evaluate(const ts_config *config, const double *queries,
  *             file that is there is never written                                                     (required there)
  *   node      NUMA node of the memory                                        (wherever the first touch puts it)
  *   cpus      on which threads run, one each; as many threads may be asked for    (those the process may use)
- * Errors: TS_EINVAL (an option, no folder, no such node), TS_EUNAVAILABLE (no O_TMPFILE or O_DIRECT there), TS_EFULL,
- * TS_EIO, TS_ENOMEM. */
+ * Errors: TS_EINVAL (an option, no folder, no such node), TS_EUNAVAILABLE (no O_TMPFILE or O_DIRECT there; a file system without
+ * DAX, whose page cache would be measured; a drive that is memory), TS_EFULL, TS_EIO (also a folder that may not be written to),
+ * TS_ENOMEM. */
 TS_API int32_t ts_gauge_open(const ts_config *config, ts_gauge **out, char *err, uint32_t err_cap);
 
 /* Does the accesses of a query of ts_media_evaluate for `ns` nanoseconds. out, two numbers: what the query asks for, and

@@ -3,6 +3,7 @@
 #include "test/check.h"
 
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static char message[512];
@@ -55,15 +56,46 @@ static void test_refused(void) {
   CHECK(open_gauge("tape", NULL, TS_EINVAL) == NULL);
 }
 
-static void test_drive(void) {
+static ts_gauge *try_gauge(const char *kind, const char *folder, int32_t *status) {
   ts_config *config;
   CHECK(ts_config_create(&config) == TS_OK);
-  ts_config_set(config, "kind", "drive", NULL, 0);
+  ts_config_set(config, "kind", kind, NULL, 0);
   ts_config_set(config, "bytes", "4194304", NULL, 0);
-  ts_config_set(config, "folder", "/tmp", NULL, 0);
+  ts_config_set(config, "folder", folder, NULL, 0);
   ts_gauge *gauge = NULL;
-  int32_t status = ts_gauge_open(config, &gauge, message, sizeof message);
+  *status = ts_gauge_open(config, &gauge, message, sizeof message);
   ts_config_free(config);
+  return gauge;
+}
+
+/* What is measured is what was named: no page cache for mapped memory, no memory for a drive. */
+static void test_other_media(void) {
+  struct statfs about;
+  const char *shm = "/dev/shm";
+  if (statfs(shm, &about) != 0 || about.f_type != 0x01021994) printf("skipped: a memory file system (%s is none)\n", shm);
+  else {
+    CHECK(open_gauge("drive", shm, TS_EUNAVAILABLE) == NULL && strstr(message, "in memory") != NULL);
+    ts_gauge *gauge = open_gauge("file", shm, TS_OK);
+    double out[2], load[TS_MEDIA_QUERY] = {2, 0, 64, 1, 0, 0, 0, -1, 0, 0, 0};
+    CHECK(take(gauge, load, out) == TS_OK && out[0] > 0);
+    ts_gauge_close(gauge);
+  }
+  char here[4096];
+  int32_t status = TS_OK;
+  CHECK(getcwd(here, sizeof here) != NULL);
+  if (statfs(here, &about) != 0 || about.f_type == 0x01021994) {
+    printf("skipped: a file system on a drive (%s is none)\n", here);
+    return;
+  }
+  ts_gauge *gauge = try_gauge("file", here, &status);
+  CHECK_MSG(status == TS_OK || status == TS_EUNAVAILABLE, "%s", message); /* TS_OK: it is a DAX one */
+  if (status == TS_EUNAVAILABLE) CHECK_MSG(strstr(message, "DAX") != NULL || strstr(message, "without a name") != NULL, "%s", message);
+  ts_gauge_close(gauge);
+}
+
+static void test_drive(void) {
+  int32_t status;
+  ts_gauge *gauge = try_gauge("drive", "/tmp", &status);
   double out[2], read[TS_MEDIA_QUERY] = {2, 0, 4096, 4, 0, 0, 0, -1, 0, 0, 0};
   if (status == TS_OK) status = take(gauge, read, out);
   if (status == TS_EUNAVAILABLE) {
@@ -81,6 +113,7 @@ static void test_drive(void) {
 int main(void) {
   test_memory();
   test_refused();
+  test_other_media();
   test_drive();
   return test_result();
 }

@@ -11,7 +11,7 @@ import {
   type SweepPoint,
   type SweptPoint,
 } from "../../../models/host/sweep.ts";
-import { calibrate, CalibrationError, runSimulation } from "../../../mod.ts";
+import { calibrate, CalibrationError, type CalibrationProgress, runSimulation } from "../../../mod.ts";
 
 const SIZES = { bytes: [64, 256, 1024, 4096], rounds: 9, seconds: 0 };
 
@@ -107,7 +107,13 @@ Deno.test("calibrate(): a quick one writes a file that loads, simulates, and is 
   const out = await Deno.makeTempDir();
   try {
     const asked: string[] = [];
-    const options = { out, quick: true, bytes: 2 ** 24, nodes: [0], onPoint: (name: string) => asked.push(name) };
+    const options = {
+      out,
+      quick: true,
+      bytes: 2 ** 24,
+      nodes: [0],
+      onProgress: ({ part }: CalibrationProgress) => asked.push(part),
+    };
     const [one] = await calibrate(options);
     assert(one !== undefined && asked.length > 100 && asked.every((name) => name === "node0"));
     const medium = await loadMedia(one.path);

@@ -1,7 +1,8 @@
 import "../../native_library.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ScenarioError } from "../../../base/diagnostics.ts";
-import { calibrate, CalibrationError } from "../../../models/host/calibrate.ts";
+import { calibrate } from "../../../models/host/calibrate.ts";
+import { CalibrationError } from "../../../models/host/targets.ts";
 import { calibrateSoftware } from "../../../models/host/calibrate_software.ts";
 import { softwareText } from "../../../models/host/software_text.ts";
 import { loadSoftware, type SoftwareFile } from "../../../models/simulation/software_file.ts";

@@ -1,6 +1,7 @@
 import "../../native_library.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { lastUsed, lookupPrices, measureSoftware, runSteps, zipfBatches } from "../../../models/host/software.ts";
+import { lookupPrices, pricesOf, ROUND_RUNS, softwareRound } from "../../../models/host/software.ts";
+import { lastUsed, runSteps, zipfBatches } from "../../../models/host/store_runs.ts";
 
 const DRAM = {
   medium: "dram",
@@ -39,27 +40,32 @@ Deno.test("runSteps() counts the rows that come up from the second tier", async 
     const rows = 4096, dim = 16, order = lastUsed({ rows, s: 0, seed: 1 });
     const batches = zipfBatches({ rows, keys: 512, steps: 12, s: 0, seed: 3 });
     const options = { rows, dim, batches, order, warmup: 2, folder };
-    const quarter = runSteps({ ...options, cacheBytes: rows * dim * 2 });
+    const quarter = await runSteps({ ...options, cacheBytes: rows * dim * 2 });
     const distinct = batches.slice(2).reduce((sum, keys) => sum + new Set(keys).size, 0) / 10;
     assert(Math.abs(quarter.missed / distinct - 0.75) < 0.05, `${quarter.missed} of ${distinct}`);
-    assertEquals(runSteps({ ...options, cacheBytes: rows * dim * 16 }).missed, 0);
+    assertEquals((await runSteps({ ...options, cacheBytes: rows * dim * 16 })).missed, 0);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 });
 
-Deno.test("measureSoftware() gives prices of zero or more, with intervals that have a width", async () => {
+Deno.test("softwareRound() gives prices of zero or more, with intervals that have a width", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const runs = { rows: 4096, dim: 16, keys: 512, steps: 12, rounds: 2 };
-    const prices = measureSoftware(DRAM, folder, runs);
+    const asked: string[] = [];
+    const onRun = (what: string) => asked.push(what);
+    const rounds = [];
+    for (const seed of [1, 2]) rounds.push(await softwareRound(runs, DRAM, folder, seed, { onRun }));
+    assertEquals(asked.length, 2 * ROUND_RUNS);
+    const prices = pricesOf(rounds, runs.keys);
     assertEquals(Object.keys(prices), ["perKey", "perRow", "perUpdate", "track", "upkeep", "perMiss"]);
     for (const [name, { value, low, high }] of Object.entries(prices)) {
       assert(value >= 0 && low >= 0 && low <= value && value <= high && low < high, `${name}: ${low} ${value} ${high}`);
       assert(high < 1e-3, `${name}: ${high} s`);
     }
     const batches = zipfBatches({ ...runs, s: 1, seed: 3 });
-    const { lookup, update } = runSteps({ ...runs, batches, warmup: 2 });
+    const { lookup, update } = await runSteps({ ...runs, batches, warmup: 2 });
     assert(lookup > 0 && update > 0);
   } finally {
     await Deno.remove(folder, { recursive: true });
