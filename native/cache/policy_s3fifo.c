@@ -6,8 +6,8 @@
  * The row's half of the word: two bits of use, the queue, and 11 bits of number in order of entry to the small queue. A
  * thousandth of the pool's rows has the same number, and goes by slot: in pools of up to a thousand rows the small queue
  * is exact. Numbers are moved down by a scan before they run out. The main queue is a hand that goes round the slots, as
- * CLOCK is FIFO with second chances: a row that enters it does so where it lies, not at the end, and so has one use
- * extra, which on average makes up for the part of a round that the hand comes too early.
+ * CLOCK is FIFO with second chances: a row that enters it does so where it lies, not at the end, and so has one use extra
+ * where the hand would come in less than half a round. Rows then stay for a round on average, half to one and a half.
  *
  * The ghosts are 16-bit fingerprints in the other halves (policy_departed.c), as many as the pool has slots; each group
  * of eight is a queue of its own, so the ghosts are in order of leaving but for the chance of the groups, and a stranger
@@ -65,9 +65,16 @@ static void remember(ts_policy *policy, uint64_t hash) {
 
 /* ---- the queues ---- */
 
+/* What a row that enters the main queue at its slot gets, so that it stays for about one round as it would at the end of a
+ * queue: from less than half a round before the hand on, one round more. */
+static uint32_t entry(const ts_policy *policy, uint64_t slot) {
+  uint64_t ahead = slot >= policy->hand ? slot - policy->hand : slot + policy->slots - policy->hand;
+  return 2 * ahead < policy->slots ? MAIN | USE : MAIN;
+}
+
 static void insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash) {
   if (ghost_returns(policy, hash)) {
-    ts_word_put(word, TS_LOW_HALF, MAIN | USE | TS_HELD);
+    ts_word_put(word, TS_LOW_HALF, entry(policy, slot) | TS_HELD);
     return;
   }
   if (++policy->in_number > 1 + policy->rows / ORDERED) {
@@ -120,7 +127,7 @@ static ts_policy_word *from_small(ts_policy *policy, uint64_t *left, uint64_t *s
     if (rank(w) != ts_order_rank(key)) continue;
     --*left;
     if ((w & USES) <= USE) return word;
-    ts_word_put(word, NUMBER_MASK | USES | MAIN, MAIN | USE);
+    ts_word_put(word, NUMBER_MASK | USES | MAIN, entry(policy, *slot));
     policy->queued--;
   }
 }

@@ -2,12 +2,16 @@
  * 2017): new rows enter a small window, a hundredth of the pool; the oldest of it and the one that the main part would
  * give up are compared by how often they were used lately, and the rarer one leaves.
  *
- * The paper asks one sketch about all keys. Here a row that is in counts in its own word, so a touch changes that word
- * alone; only when it leaves, its count goes into a sketch of the departed, and comes back with it. The sketch is a
- * count-min of four rows with 4-bit counters in the upper halves of the words (policy_departed.c): a key's eight
- * neighbouring cells, one of them a row, chosen by the hash; the counter of a row lies at the same place in each cell.
- * Counters keep the largest count put in, so keys that share one do not add up. All counts are halved when ten times
- * as many rows were used as the pool holds.
+ * The paper asks one sketch about all keys. Here a row that is in counts in its own word, exactly and up to 15, so a touch
+ * changes that word alone; when it leaves, its count goes into a table of the departed and comes back with it. A cell of
+ * that table is the upper half of a word (policy_departed.c): 12 bits of the key's hash and the count. Each group of eight
+ * gives up its rarest key for a new one, of equals the one that left first, so what was used often is remembered longest;
+ * a stranger is taken for another key with probability 8 / 4,095. (A count-min sketch in as many bits answers nearly every
+ * stranger with somebody's count: ten pools of keys depart while it ages once.)
+ *
+ * Uses count until a row has 15 of them, as in the paper's sketch, and when 2.5 pools of uses were counted all counts are
+ * halved: those of rows that are in are rounded up, so that a key that is new does not displace one that was used before
+ * for its age alone.
  *
  * The window is a queue by number (as in policy_s3fifo.c: a hundredth of the window shares one); the main part is a
  * CLOCK over the slots, whose hand waits at its candidate until that leaves or is used. */
@@ -22,50 +26,59 @@
 #define NUMBER_MASK (TS_LOW_HALF & ~((1u << NUMBER_SHIFT) - 1))
 #define WINDOW_SHARE 100u
 #define ORDERED 100u /* parts of the window that are told apart */
-#define PERIOD 10u   /* of ageing, in pools */
+#define AGEING 5u    /* uses between two halvings, in half pools */
+#define CELL_COUNT (UINT32_C(15) << 16)
+#define CELL_KEY (~TS_LOW_HALF & ~CELL_COUNT)
 
 static int64_t window_rank(uint32_t word) {
   if ((word & (TS_HELD | TS_OFFERED | WINDOW)) != (TS_HELD | WINDOW)) return -1;
   return (word & NUMBER_MASK) >> NUMBER_SHIFT;
 }
 
-/* ---- the sketch ---- */
+/* ---- counts of the departed ---- */
 
-/* The cell of a row of the sketch, and its counter in there. */
-static ts_policy_word *counter(ts_policy_word *cells, uint64_t n, uint64_t mixed, uint32_t row, uint32_t *shift) {
-  *shift = 16 + 4 * row;
-  return &cells[(mixed >> 3 * row & 7) % n];
+static uint32_t fingerprint(uint64_t mixed) {
+  uint32_t f = (uint32_t)(mixed & 4095);
+  return (f == 0 ? 1 : f) << 20;
 }
 
+/* The count that a key left with, halved since as all others were; 0: it is not known. Its cell becomes free. */
 static uint32_t recall(ts_policy *policy, uint64_t hash) {
   uint64_t mixed = ts_departed_mix(hash), n;
   ts_policy_word *cells = ts_departed_cells(policy, mixed, &n);
-  uint32_t least = n == 0 ? 0 : 15, shift;
-  for (uint32_t row = 0; row < 4 && n > 0; row++) {
-    ts_policy_word *cell = counter(cells, n, mixed, row, &shift);
-    least = TS_MIN(least, ts_word_load(cell) >> shift & 15);
+  for (uint64_t i = 0; i < n; i++) {
+    uint32_t cell = ts_word_load(&cells[i]);
+    if ((cell & CELL_KEY) != fingerprint(mixed)) continue;
+    ts_word_put(&cells[i], ~TS_LOW_HALF, 0);
+    return (cell & CELL_COUNT) >> 16;
   }
-  return least;
+  return 0;
 }
 
+/* The group is in order of leaving, the latest first. A key that is rarer than all of its group is forgotten. */
 static void remember(ts_policy *policy, uint64_t hash, uint32_t count) {
-  uint64_t mixed = ts_departed_mix(hash), n;
+  uint64_t mixed = ts_departed_mix(hash), n, at = 0;
   ts_policy_word *cells = ts_departed_cells(policy, mixed, &n);
-  uint32_t shift;
-  for (uint32_t row = 0; row < 4 && n > 0; row++) {
-    ts_policy_word *cell = counter(cells, n, mixed, row, &shift);
-    if ((ts_word_load(cell) >> shift & 15) < count) ts_word_put(cell, 15u << shift, count << shift);
+  uint32_t least = UINT32_MAX;
+  for (uint64_t i = 0; i < n && least > 0; i++) {
+    uint32_t cell = ts_word_load(&cells[i]), key = cell & CELL_KEY;
+    uint32_t worth = key == 0 || key == fingerprint(mixed) ? 0 : 1 + ((cell & CELL_COUNT) >> 16);
+    if (worth <= least) least = worth, at = i;
   }
+  if (n == 0 || least > 1 + count) return;
+  for (uint64_t i = at; i > 0; i--)
+    ts_word_put(&cells[i], ~TS_LOW_HALF, ts_word_load(&cells[i - 1]) & ~TS_LOW_HALF);
+  ts_word_put(&cells[0], ~TS_LOW_HALF, fingerprint(mixed) | count << 16);
 }
 
 static uint32_t aged(uint32_t word, uint32_t unused) {
   (void)unused;
-  uint32_t count = (word & COUNTS) / 2 & COUNTS;
-  return (word >> 1 & 0x77770000u) | (word & TS_LOW_HALF & ~COUNTS) | count;
+  uint32_t count = ((word & COUNTS) + COUNT) / 2 & COUNTS, departed = (word & CELL_COUNT) / 2 & CELL_COUNT;
+  return (word & ~(COUNTS | CELL_COUNT)) | count | departed;
 }
 
 static void age_if_due(ts_policy *policy) {
-  if (atomic_load_explicit(&policy->events, memory_order_relaxed) < PERIOD * policy->rows) return;
+  if (2 * atomic_load_explicit(&policy->events, memory_order_relaxed) < AGEING * policy->rows) return;
   atomic_store_explicit(&policy->events, 0, memory_order_relaxed);
   ts_words_change(policy, aged, 0);
 }
@@ -93,7 +106,7 @@ static void insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint6
       ts_order_clear(&policy->order);
     }
   }
-  uint32_t count = TS_MIN(recall(policy, hash) + 1, 15) * COUNT, number = (uint32_t)policy->number;
+  uint32_t before = recall(policy, hash), number = (uint32_t)policy->number, count = TS_MIN(before + 1, 15) * COUNT;
   policy->queued++;
   ts_word_put(word, TS_LOW_HALF, number << NUMBER_SHIFT | count | WINDOW | TS_HELD);
   ts_order_push(&policy->order, ts_order_key(number, slot));
@@ -105,7 +118,9 @@ static uint32_t touched(uint32_t word, uint32_t unused) {
 }
 
 static void touch(ts_policy *policy, ts_policy_word *const *words, uint32_t n) {
-  atomic_fetch_add_explicit(&policy->events, n, memory_order_relaxed);
+  uint32_t counted = 0;
+  for (uint32_t i = 0; i < n; i++) counted += (ts_word_load(words[i]) & COUNTS) != COUNTS;
+  if (counted > 0) atomic_fetch_add_explicit(&policy->events, counted, memory_order_relaxed);
   ts_words_touch(words, n, touched, 0);
 }
 
