@@ -57,7 +57,7 @@ async function simulated({ medium, cache, s }: Setting, dram: string, prices: So
     configurations: {
       tiers: {
         mode: "fsdax",
-        software: storeSoftware(prices),
+        software: storeSoftware(prices, true),
         tiers: [{ media: dram, size: Math.round(ROWS * cache) * ROW }, { media: medium, size: 2 * ROWS * ROW }],
       },
     },

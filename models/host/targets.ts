@@ -48,6 +48,16 @@ function nameOf(folder: string): string {
   return folder.replaceAll(/[^A-Za-z0-9]+/g, "-").replaceAll(/^-|-$/g, "").slice(0, 40) || "root";
 }
 
+/** Bytes of the file system that a folder is on; of one that cannot be looked at, nothing: what opens it says why. */
+function capacityOf(folder: string): { readonly capacity?: number } {
+  try {
+    const { blocks, bsize } = statfsSync(folder);
+    return { capacity: blocks * bsize };
+  } catch {
+    return {};
+  }
+}
+
 /** The CPUs of a list such as `0-3,8`. */
 function cpusOf(list: string | undefined): number[] {
   return (list ?? "").split(",").flatMap((part) => {
@@ -114,6 +124,7 @@ export function calibrationTargets(machine: MachineRecord, options: TargetOption
       about: `Memory that the file system at ${folder} of ${host} maps`,
       medium: { kind: "file", folder },
       threads,
+      ...capacityOf(folder),
     })),
     ...drives.map((folder): CalibrationTarget => ({
       name: `drive-${nameOf(folder)}`,
@@ -121,6 +132,7 @@ export function calibrationTargets(machine: MachineRecord, options: TargetOption
       about: `The drive below ${folder} of ${host}`,
       medium: { kind: "drive", folder },
       threads: DEPTHS.at(-1) ?? 1,
+      ...capacityOf(folder),
     })),
   ];
   for (const [i, { name, about }] of targets.entries()) {

@@ -54,13 +54,14 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
     const pageMissRatio = pageMisses(law, { ...table, lookups: lookups * file.batch, workers: file.workers });
     tables.push({ ...table, lookups, ...use, pageMissRatio });
   }
+  const trains = Object.values(file.tables).some(({ optimizer }) => optimizer !== "none");
   const setting: StepSetting = {
     batch: file.batch,
     workers: file.workers,
     computeSeconds: file.computeMs / 1e3,
     overlapped: file.overlapped,
-    trains: Object.values(file.tables).some(({ optimizer }) => optimizer !== "none"),
-    ...(file.software === undefined ? { software: { perRow: file.perRowNs * 1e-9 } } : await pricesAt(file)),
+    trains,
+    ...(file.software === undefined ? { software: { perRow: file.perRowNs * 1e-9 } } : await pricesAt(file, trains)),
     allReduceBytes: file.allReduceBytes,
     media,
   };
@@ -96,6 +97,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
 /** What our store costs by the file that a plan names. */
 async function pricesAt(
   { software = "", directory }: ResolvedPlanFile,
+  trains: boolean,
 ): Promise<Pick<StepSetting, "software" | "ranges">> {
   const found = await loadSoftware(software, directory).catch((error) => {
     if (!(error instanceof ScenarioError || error instanceof Deno.errors.NotFound)) throw error;
@@ -108,7 +110,7 @@ async function pricesAt(
       perKey: perKey.value,
       perRow: perRow.value,
       perUpdate: perUpdate.value,
-      ...storeSoftware(found.prices),
+      ...storeSoftware(found.prices, trains),
     },
   };
 }

@@ -120,7 +120,7 @@ const compute = v.strictObject({
     duration("Time of a worker's step after its gradients are sent: dense optimizer, framework. Default 0."),
   ),
   parse: optional(duration("Core time of reading a worker's batch. Default 0.")),
-  perKey: optional(duration("Core time a key, for finding duplicates. Default 0.")),
+  perKey: optional(duration("Core time a key, for finding duplicates; with servers the worker's. Default 0.")),
   perRow: optional(duration("Core time a distinct row looked up, without its memory accesses. Default 0.")),
   perUpdate: optional(duration("The same of a row that is updated. Default 0.")),
   source: words("Where these times are from."),

@@ -104,7 +104,10 @@ export interface Compute {
   readonly rest?: Duration;
   /** Core time of reading one worker's batch. Default 0. */
   readonly parse?: Duration;
-  /** Core time of one key, for hashing it and finding its duplicates in the batch. Default 0. */
+  /**
+   * Core time of one key, for hashing it and finding its duplicates in the batch: of each lookup and each update, or with
+   * servers of the worker that reads the batch, before it asks. Default 0.
+   */
   readonly perKey?: Duration;
   /** Core time of one distinct row that is looked up, without its accesses to memory. Default 0. */
   readonly perRow?: Duration;

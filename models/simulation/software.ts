@@ -36,21 +36,30 @@ export function rangesOf({ prices }: SoftwareFile): Partial<Record<RangedField, 
   );
 }
 
-/** What our store adds where it places rows in several tiers, seconds. */
+/**
+ * What our store adds where it places rows in several tiers, seconds.
+ *
+ * @param trains Whether rows are updated, which is when the store gives their copies below up.
+ */
 export function storeSoftware(
   { track, upkeep, perMiss }: SoftwarePrices,
+  trains: boolean,
 ): { readonly track: number; readonly upkeep: number; readonly miss: number } {
-  return { track: track.value, upkeep: upkeep.value, miss: perMiss.value };
+  return { track: track.value, upkeep: trains ? upkeep.value : 0, miss: perMiss.value };
 }
 
 /** A configuration whose software is our store: rows kept in order, rows brought up from a lower tier. */
-function configurationOf(one: SimulatedConfiguration, { prices }: SoftwareFile): SimulatedConfiguration {
+function configurationOf(
+  one: SimulatedConfiguration,
+  { prices }: SoftwareFile,
+  trains: boolean,
+): SimulatedConfiguration {
   // Where the kernel or the machine places pages or lines, the store has one tier and moves nothing.
   const placed = (one.placement ?? (one.mode === "memory-mode" ? "lines" : "rows")) === "rows";
   if (!placed) return one;
   return {
     ...one,
-    software: { ...storeSoftware(prices), ...one.software },
+    software: { ...storeSoftware(prices, trains), ...one.software },
   };
 }
 
@@ -82,7 +91,9 @@ export async function withSoftware<T extends Simulation | ResolvedSimulation>(
     },
     ranges: { ...rangesOf(file), ...rest.ranges },
     configurations: Object.fromEntries(
-      Object.entries(rest.configurations).map(([name, one]) => [name, configurationOf(one, file)]),
+      Object.entries(rest.configurations).map((
+        [name, one],
+      ) => [name, configurationOf(one, file, rest.workload.trains ?? true)]),
     ),
   } as T;
 }

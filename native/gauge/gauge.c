@@ -30,6 +30,17 @@ static bool in_memory(int file) {
   return fstatfs(file, &about) == 0 && ((uint32_t)about.f_type == TMPFS || (uint32_t)about.f_type == RAMFS);
 }
 
+/* Whether mappings of it are of the medium itself: also where MAP_SYNC is refused, as on virtio-pmem (statx, Linux 5.8). */
+static bool is_dax(int file) {
+#ifdef STATX_ATTR_DAX
+  struct statx about;
+  return statx(file, "", AT_EMPTY_PATH, STATX_TYPE, &about) == 0 && (about.stx_attributes & STATX_ATTR_DAX) != 0;
+#else
+  (void)file;
+  return false;
+#endif
+}
+
 /* Why the system opened no file there. */
 static int32_t not_opened(const char *folder, bool direct, int why, ts_err err) {
   if (why == EACCES || why == EPERM || why == EROFS)
@@ -80,7 +91,7 @@ static int32_t map_memory(ts_gauge *g, const char *folder, bool bound, uint64_t 
   void *at = MAP_FAILED;
   int access = PROT_READ | PROT_WRITE;
   if (g->file < 0) at = mmap(NULL, g->bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  else if (in_memory(g->file)) at = mmap(NULL, g->bytes, access, MAP_SHARED, g->file, 0);
+  else if (in_memory(g->file) || is_dax(g->file)) at = mmap(NULL, g->bytes, access, MAP_SHARED, g->file, 0);
   else {
 #if defined(MAP_SYNC) && defined(MAP_SHARED_VALIDATE)
     at = mmap(NULL, g->bytes, access, MAP_SHARED_VALIDATE | MAP_SYNC, g->file, 0);

@@ -119,7 +119,7 @@ static void busy_links(model *m, double ring_ps) {
   busy[TS_SIM_PUSH][TS_HELD_SERVER_IN] = workers * m->pushed_ps;
   busy[TS_SIM_PUSH][TS_HELD_HOST_OUT] = on_host * servers * m->pushed_ps;
   busy[TS_SIM_ALLREDUCE][TS_HELD_HOST_IN] = busy[TS_SIM_ALLREDUCE][TS_HELD_HOST_OUT] = ring_ps;
-  busy[TS_SIM_PARSE][TS_HELD_STAGE] = (double)sim->parse_ps;
+  busy[TS_SIM_PARSE][TS_HELD_STAGE] = (double)ts_sim_read_ps(sim);
   busy[TS_SIM_DENSE][TS_HELD_ACCELERATOR] = m->dense_ps + (double)sim->rest_ps;
 }
 
@@ -185,7 +185,7 @@ int32_t ts_step_cost_servers(ts_sim_context *c, ts_step_costs *out, ts_err err) 
   parts(c, &m, &memory);
   /* Ring all-reduce: see step_servers.c. */
   double ring = m.hosts < 2 ? 0 : 2.0 * (m.hosts - 1) / m.hosts * sim->allreduce_bytes;
-  double ring_ps = ring * 1e12 / sim->net_bandwidth, parse = (double)sim->parse_ps;
+  double ring_ps = ring * 1e12 / sim->net_bandwidth, parse = (double)ts_sim_read_ps(sim);
   out->net_bytes += ring * m.hosts;
   double served = pass(&m, ring_ps);
   out->span_ps[TS_SIM_PARSE] = parse;

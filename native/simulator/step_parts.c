@@ -189,6 +189,12 @@ void ts_sim_pages_down(ts_sim_context *c, ts_sim_work *w, double pages) {
   ts_sim_access(c, w, 1, true, pages, c->sim->page_bytes);
 }
 
+uint64_t ts_sim_read_ps(const ts_sim *sim) {
+  double keys = 0;
+  for (uint32_t t = 0; t < sim->table_count; t++) keys += sim->tables[t].lookups;
+  return sim->parse_ps + (uint64_t)(keys * (double)sim->key_ps);
+}
+
 double ts_sim_asked_bytes(const ts_sim *sim) {
   double keys = 0;
   for (uint32_t t = 0; t < sim->table_count; t++) keys += sim->tables[t].distinct;

@@ -36,6 +36,9 @@ void ts_sim_gap_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32_t 
 void ts_sim_pages_up(ts_sim_context *c, ts_sim_work *w, double pages);
 void ts_sim_pages_down(ts_sim_context *c, ts_sim_work *w, double pages);
 
+/* With servers a worker's batch is read and its duplicates are found before it asks: core time of both. */
+uint64_t ts_sim_read_ps(const ts_sim *sim);
+
 /* Bytes on the wire: what one worker asks all servers for, and what it pushes to them. */
 double ts_sim_asked_bytes(const ts_sim *sim);
 double ts_sim_pushed_bytes(const ts_sim *sim);

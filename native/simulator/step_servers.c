@@ -107,7 +107,7 @@ static void pulls(cluster *k, uint32_t step, const uint32_t *ends) {
     if (sim->ahead > 0 && step >= sim->ahead) ts_timeline_wait(k->c->line, ends[step - sim->ahead]);
     if (sim->ahead == 0 && step > 0) ts_timeline_wait(k->c->line, ends[step - 1]);
     ts_sim_work w = ts_sim_begin(TS_SIM_PARSE, step, worker, k->stage[worker], 1, NULL);
-    w.spec.work = sim->parse_ps;
+    w.spec.work = ts_sim_read_ps(sim);
     k->parsed[worker] = ts_sim_end(k->c, &w);
   }
   uint32_t *arrived = k->computed; /* what the dense part of a worker waits for */
