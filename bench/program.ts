@@ -4,10 +4,11 @@
  * @module
  */
 
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { BUILT_LIBRARY } from "../base/native_build.ts";
 import { ROOT } from "../setup/state.ts";
-import { type BenchRow, resultJson } from "./rows.ts";
+import { type BenchResult, type BenchRow, keptRows, resultJson } from "./rows.ts";
 
 /** Facts that a reader of the result needs. */
 export type Facts = Record<string, string | number | boolean>;
@@ -67,4 +68,26 @@ export function machineFacts(library: string): Facts {
 export function writeResult(out: string, facts: Facts, rows: readonly BenchRow[]): void {
   Deno.mkdirSync(dirname(out), { recursive: true });
   Deno.writeTextFileSync(out, resultJson(facts, rows));
+}
+
+/**
+ * The rows of a run of some of a bench's parts, with those of the others from the file that it is to write: of an earlier run
+ * on the same kind of machine.
+ *
+ * @param out The file.
+ * @param facts Of this run; rows of another CPU, or another number of cores, are left out and told.
+ * @param rows That were made now.
+ * @param stays Whether an earlier row is of a part that was not run now.
+ */
+export function withEarlierRows(
+  out: string,
+  { cpu, cores }: Facts,
+  rows: readonly BenchRow[],
+  stays: (name: string) => boolean,
+): BenchRow[] {
+  if (!existsSync(out)) return [...rows];
+  const before = JSON.parse(Deno.readTextFileSync(out)) as BenchResult;
+  if (before.machine["cpu"] === cpu && before.machine["cores"] === cores) return keptRows(before.rows, rows, stays);
+  console.error(`Rows of another machine are left out of ${out}: ${before.machine["cpu"]}`);
+  return [...rows];
 }

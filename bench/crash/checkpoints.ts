@@ -25,15 +25,23 @@ export interface CheckpointSizes {
   readonly restores: number;
 }
 
-/** What was measured. */
-export interface CheckpointCosts {
+/** What points and files take from training. */
+export interface Slowdowns {
   /** Intervals of training with a checkpoint and without, where they go to. */
   readonly slowdowns: Readonly<Record<CheckpointPlace, readonly IntervalPair[]>>;
   /** Steps of an interval. */
   readonly steps: number;
-  /** Bytes of the two checkpoints. */
-  readonly delta: { readonly full: number; readonly delta: number };
-  /** Of each restore: seconds that dd takes to read the file by those of the restore, and processor seconds of both. */
+}
+
+/** Bytes of two checkpoints. */
+export interface DeltaBytes {
+  readonly full: number;
+  readonly delta: number;
+}
+
+/** What restores take. */
+export interface Restores {
+  /** Of each: seconds that dd takes to read the file by those of the restore, and processor seconds of both. */
   readonly restores: readonly RestoreCost[];
   /** Bytes of the file that was restored. */
   readonly restoredBytes: number;
@@ -66,7 +74,13 @@ function smaller(profile: Profile, rows: number): Profile {
   return { ...profile, tables: [{ ...table, rows, popularity }] };
 }
 
-async function deltaBytes(folder: string, rows: number): Promise<CheckpointCosts["delta"]> {
+/**
+ * Bytes of a delta and of the full checkpoint before it, under the law of `oe-retail`.
+ *
+ * @param folder On the disk that checkpoints are to go to.
+ * @param sizes Rows of the law.
+ */
+export async function measureDelta(folder: string, { lawRows: rows }: CheckpointSizes): Promise<DeltaBytes> {
   const path = `${folder}/law`;
   using store = EmbeddingStore.open({ storage: "DRAM", size: [rows * 400 + 2 ** 28], seed: 7, trackChanges: true });
   const table = store.table({ name: "t", dim: DIM, optimizer: "adagrad" });
@@ -92,11 +106,16 @@ async function seconds(what: () => Promise<unknown>): Promise<number> {
   return (performance.now() - begun) / 1000;
 }
 
-async function restores(
+/**
+ * Restores into DRAM beside dd, one after the other, so that both find the machine the same.
+ *
+ * @param folder On the disk that checkpoints are to go to.
+ * @param sizes Rows and how often.
+ */
+export async function measureRestores(
   folder: string,
-  rows: number,
-  count: number,
-): Promise<Pick<CheckpointCosts, "restores" | "restoredBytes">> {
+  { restoreRows: rows, restores: count }: CheckpointSizes,
+): Promise<Restores> {
   const path = `${folder}/recovery`;
   const options = { storage: "DRAM", size: [rows * 200 + 2 ** 28], seed: 7 } as const;
   const piece = 65_536;
@@ -127,23 +146,21 @@ async function restores(
 }
 
 /**
- * Measures.
+ * What training loses beside checkpoints, in all three places.
  *
  * @param folder An empty one, on the disk that checkpoints are to go to.
- * @param sizes How much of it.
+ * @param sizes Intervals and their steps.
  */
-export async function measureCheckpoints(folder: string, sizes: CheckpointSizes): Promise<CheckpointCosts> {
+export async function measureSlowdowns(folder: string, { intervals, steps }: CheckpointSizes): Promise<Slowdowns> {
   const pairs = async (place: CheckpointPlace): Promise<IntervalPair[]> => {
     const own = `${folder}/slow-${place}`;
     await Deno.mkdir(own);
-    const found = await measureSlowdown(own, place, sizes.intervals, sizes.steps);
+    const found = await measureSlowdown(own, place, intervals, steps);
     await Deno.remove(own, { recursive: true });
     return found;
   };
   return {
     slowdowns: { SSDHASH: await pairs("SSDHASH"), PMEM: await pairs("PMEM"), files: await pairs("files") },
-    steps: sizes.steps,
-    delta: await deltaBytes(folder, sizes.lawRows),
-    ...await restores(folder, sizes.restoreRows, sizes.restores),
+    steps,
   };
 }

@@ -2,30 +2,33 @@
  * `deno task crash`: crashes checkpoints at every operation (docs/crash-lab.md) and kills training processes,
  * and measures what checkpoints cost. Prints a table, writes `reports/out/bench-crash.json` and the page
  * `reports/out/crash.html`. `--full` is the nightly size: 100,000 crash points, 50 kills of each storage type that keeps restore
- * points, a gibibyte restored.
+ * points, a gibibyte restored. `--only=<parts>` runs some and leaves the other rows of the file; the page is the lab's.
  *
  * Exit codes: 0, bars reached or not; 1 if the run fails; 2 for words it does not know.
  *
  * @module
  */
 
+import { dirname } from "node:path";
 import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../base/native_build.ts";
 import { tableText } from "../../cli/ui/table.ts";
 import { ensureBuild } from "../../setup/build.ts";
-import { ROOT } from "../../setup/state.ts";
-import { machineFacts, run, writeResult } from "../program.ts";
-import { tableRows } from "../rows.ts";
+import { type Facts, machineFacts, planOrUsage, run, withEarlierRows, writeResult } from "../program.ts";
+import { type BenchRow, tableRows } from "../rows.ts";
 import { tryKills } from "./kills.ts";
-import { type CheckpointSizes, measureCheckpoints } from "./checkpoints.ts";
+import { type CheckpointSizes, measureDelta, measureRestores, measureSlowdowns } from "./checkpoints.ts";
 import { crashPage } from "./page.ts";
+import { parsePlan, type Part, partOf } from "./plan.ts";
 import {
-  checkpointRows,
   crashRows,
   type CrashTargets,
+  deltaRow,
   type KillCounts,
   type LabCounts,
   parseLab,
   parseSubjects,
+  recoveryRow,
+  slowdownRows,
   type SubjectCounts,
 } from "./rows.ts";
 
@@ -57,41 +60,67 @@ async function lab(points: number): Promise<{ readonly counts: LabCounts; readon
   return { counts: parseLab(text), subjects: parseSubjects(text) };
 }
 
+/** The lab, then the kills; what was tried of each thing under test, for the page. */
+async function labRows(
+  folder: string,
+  targets: Trials,
+): Promise<{ readonly rows: readonly BenchRow[]; readonly subjects: readonly SubjectCounts[] }> {
+  const { counts, subjects } = await lab(targets.points);
+  for (const name of ["files", "SSDHASH", "PMEM"]) await Deno.mkdir(`${folder}/${name}`);
+  const { each } = targets;
+  const trials = [await tryKills({ each: Math.ceil(each / 10), seed: "crash", folder: `${folder}/files` })];
+  for (const inPlace of ["SSDHASH", "PMEM"] as const) {
+    trials.push(await tryKills({ each, seed: "crash", folder: `${folder}/${inPlace}`, inPlace }));
+  }
+  const killed: KillCounts = {
+    kills: trials.reduce((sum, { kills }) => sum + kills, 0),
+    inPlace: Object.assign({}, ...trials.slice(1).map(({ killed }) => killed)),
+    wrong: trials.flatMap(({ wrong }) => wrong),
+  };
+  return { rows: crashRows(counts, killed, targets), subjects };
+}
+
 /** The bench. */
 async function main(args: readonly string[]): Promise<void> {
-  if (args.some((word) => word !== "--full")) {
-    console.error(`Cannot run crash with "${args.join(" ")}": it takes --full, or nothing`);
-    Deno.exitCode = 2;
-    return;
-  }
-  const full = args.length > 0;
-  const targets = full ? FULL : QUICK;
+  const plan = planOrUsage("crash", (places) => parsePlan(args, places));
+  if (plan === undefined) return;
+  const sizes = plan.full ? FULL_SIZES : QUICK_SIZES;
   ensureBuild();
+  const facts: Facts = {
+    ...machineFacts(BUILT_LIBRARY),
+    interval: "counts have none; of ratios 95 % bootstrap of the median",
+  };
   const started = `${new Date().toISOString().slice(0, 16).replace("T", " ")} UTC`;
-  const { counts, subjects } = await lab(targets.points);
   const folder = await Deno.makeTempDir({ prefix: "tierbench-crash-" });
-  for (const name of ["files", "SSDHASH", "PMEM"]) await Deno.mkdir(`${folder}/${name}`);
+  let subjects: readonly SubjectCounts[] | undefined;
+  const measure: Readonly<Record<Part, () => Promise<readonly BenchRow[]>>> = {
+    async lab() {
+      const found = await labRows(folder, plan.full ? FULL : QUICK);
+      subjects = found.subjects;
+      return found.rows;
+    },
+    slowdown: async () => slowdownRows(await measureSlowdowns(folder, sizes)),
+    delta: async () => [deltaRow(await measureDelta(folder, sizes))],
+    recovery: async () => [recoveryRow(await measureRestores(folder, sizes))],
+  };
   try {
-    const { each } = targets;
-    const trials = [await tryKills({ each: Math.ceil(each / 10), seed: "crash", folder: `${folder}/files` })];
-    for (const inPlace of ["SSDHASH", "PMEM"] as const) {
-      trials.push(await tryKills({ each, seed: "crash", folder: `${folder}/${inPlace}`, inPlace }));
+    const rows: BenchRow[] = [];
+    for (const part of plan.parts) {
+      const measured = `${new Date().toISOString()}, load ${(Deno.loadavg()[0] ?? NaN).toFixed(2)} before`;
+      rows.push(...(await measure[part]()).map((row) => ({ ...row, measured })));
     }
-    const killed: KillCounts = {
-      kills: trials.reduce((sum, { kills }) => sum + kills, 0),
-      inPlace: Object.assign({}, ...trials.slice(1).map(({ killed }) => killed)),
-      wrong: trials.flatMap(({ wrong }) => wrong),
-    };
-    const costs = await measureCheckpoints(folder, full ? FULL_SIZES : QUICK_SIZES);
-    const rows = [...crashRows(counts, killed, targets), ...checkpointRows(costs)];
     console.log(tableText(tableRows(rows)));
-    const out = `${ROOT}/reports/out/bench-crash.json`;
-    const facts = machineFacts(BUILT_LIBRARY);
-    writeResult(out, { ...facts, interval: "counts have none; of ratios 95 % bootstrap of the median" }, rows);
-    const page = `${ROOT}/reports/out/crash.html`;
+    const all = withEarlierRows(plan.out, facts, rows, (name) => {
+      const part = partOf(name);
+      return part !== undefined && !plan.parts.includes(part);
+    });
+    writeResult(plan.out, facts, all);
+    console.log(`All rows, ${all.length - rows.length} of them of earlier runs: ${plan.out}`);
+    if (subjects === undefined) return;
+    const page = `${dirname(plan.out)}/crash.html`;
     const machine = `${facts["cpu"]}, ${facts["cores"]} CPUs, Linux ${facts["kernel"]}`;
     Deno.writeTextFileSync(page, crashPage({ started, machine, subjects, rows }));
-    console.log(`All rows: ${out}\nReport: ${page}`);
+    console.log(`Report: ${page}`);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -6,7 +6,7 @@
 
 import { quantile } from "../../base/statistics.ts";
 import { type BenchRow, ratioRow } from "../rows.ts";
-import type { CheckpointCosts } from "./checkpoints.ts";
+import type { DeltaBytes, Restores, Slowdowns } from "./checkpoints.ts";
 import { atTenMinutes, type CheckpointPlace, type IntervalPair, TEN_MINUTE_UPDATES } from "./ten_minutes.ts";
 
 /** What the crash lab (`native/test/crash_test.c`) counted, of all that it has under test. */
@@ -168,8 +168,11 @@ const SLOWDOWNS: Readonly<Record<CheckpointPlace, { readonly name: string; reado
   files: { name: "checkpoint/slowdown-files", what: "checkpoints in files, kind auto; DRAM" },
 };
 
-/** By the wall clock and by processor time; restore points at ten minutes, with their bar, files as they were measured. */
-function slowdownRows({ slowdowns, steps }: CheckpointCosts): BenchRow[] {
+/**
+ * Rows of what training loses, by the wall clock and by processor time; restore points at ten minutes, with their bar, files as
+ * they were measured.
+ */
+export function slowdownRows({ slowdowns, steps }: Slowdowns): BenchRow[] {
   return (Object.keys(SLOWDOWNS) as CheckpointPlace[]).flatMap((place) => {
     const pairs = slowdowns[place];
     const { name, what } = SLOWDOWNS[place];
@@ -200,37 +203,30 @@ function slowdownRows({ slowdowns, steps }: CheckpointCosts): BenchRow[] {
   });
 }
 
-/**
- * The rows of what checkpoints cost.
- *
- * @param costs What was measured.
- */
-export function checkpointRows(costs: CheckpointCosts): BenchRow[] {
-  const { delta, restores, restoredBytes } = costs;
-  const middle = (values: readonly number[]): number => quantile(values, 0.5);
+/** The row of a delta's bytes. */
+export function deltaRow({ full, delta }: DeltaBytes): BenchRow {
+  return {
+    name: "delta/full",
+    value: delta / full,
+    low: null,
+    high: null,
+    unit: "ratio",
+    atMost: 1 / 6,
+    note: `bytes ${delta} of ${full}; oe-retail's law, ten minutes after an epoch`,
+  };
+}
+
+/** The row of restores beside dd. */
+export function recoveryRow({ restores, restoredBytes }: Restores): BenchRow {
   const speed = (name: string, times: readonly number[]): string =>
-    `${name} ${(restoredBytes / middle(times) / 1e6).toFixed(0)} MB/s`;
+    `${name} ${(restoredBytes / quantile(times, 0.5) / 1e6).toFixed(0)} MB/s`;
   const wall = speed("restore", restores.map(({ restore }) => restore));
   const dd = speed("dd", restores.map((each) => each.dd));
   const own = speed("by processor time", restores.map(({ restoreProcessor }) => restoreProcessor));
-  return [
-    ...slowdownRows(costs),
-    {
-      name: "delta/full",
-      value: delta.delta / delta.full,
-      low: null,
-      high: null,
-      unit: "ratio",
-      atMost: 1 / 6,
-      note: `bytes ${delta.delta} of ${delta.full}; oe-retail's law, ten minutes after an epoch`,
-    },
-    {
-      ...ratioRow(
-        "recovery/dd",
-        restores.map((each) => each.dd / each.restore),
-        `${wall}, ${own}; ${dd}; DRAM, page cache dropped`,
-      ),
-      atLeast: 0.5,
-    },
-  ];
+  const ratios = restores.map((each) => each.dd / each.restore);
+  const spread = `${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)} of ${ratios.length}`;
+  return {
+    ...ratioRow("recovery/dd", ratios, `${wall}, ${own}; ${dd}; ${spread}; DRAM, page cache dropped`),
+    atLeast: 0.5,
+  };
 }

@@ -10,7 +10,6 @@
  * @module
  */
 
-import { existsSync } from "node:fs";
 import { tableText } from "../../cli/ui/table.ts";
 import { BUILT_LIBRARY, NATIVE_FOLDER } from "../../base/native_build.ts";
 import { ensureBuild } from "../../setup/build.ts";
@@ -19,10 +18,10 @@ import { loadSimulation } from "../../models/simulation/load.ts";
 import { validateModels } from "../../models/media/calibration/validate.ts";
 import { runSimulation } from "../../models/simulation/run.ts";
 import { summariseSimulation } from "../../reports/simulation/summary.ts";
-import { type Facts, machineFacts, planOrUsage, run, writeResult } from "../program.ts";
-import { type BenchResult, type BenchRow, keptRows, tableRows } from "../rows.ts";
+import { machineFacts, planOrUsage, run, withEarlierRows, writeResult } from "../program.ts";
+import { type BenchRow, tableRows } from "../rows.ts";
 import { emulationRatios, emulationRow } from "./emulation_row.ts";
-import { parsePlan, type Part, partOf, type Plan } from "./plan.ts";
+import { parsePlan, type Part, partOf } from "./plan.ts";
 import { coverageRow, freeRow, mediaRows, nullRow, parseValues, replayRows } from "./rows.ts";
 import { stepRatios, stepRow } from "./step_row.ts";
 
@@ -46,20 +45,6 @@ const MEASURE: Readonly<Record<Part, () => Promise<readonly BenchRow[]>>> = {
   media: async () => mediaRows(await validateModels()),
 };
 
-/** Rows of parts that are not run now, of an earlier run on the same kind of machine. */
-function earlierRows({ parts, out }: Plan, { cpu, cores }: Facts, rows: readonly BenchRow[]): BenchRow[] {
-  if (!existsSync(out)) return [...rows];
-  const before = JSON.parse(Deno.readTextFileSync(out)) as BenchResult;
-  if (before.machine["cpu"] !== cpu || before.machine["cores"] !== cores) {
-    console.error(`Rows of another machine are left out of ${out}: ${before.machine["cpu"]}`);
-    return [...rows];
-  }
-  return keptRows(before.rows, rows, (name) => {
-    const part = partOf(name);
-    return part !== undefined && !parts.includes(part);
-  });
-}
-
 /** The bench. */
 async function main(args: readonly string[]): Promise<void> {
   const plan = planOrUsage("simulator", (places) => parsePlan(args, places));
@@ -75,7 +60,10 @@ async function main(args: readonly string[]): Promise<void> {
   }
   console.log(`\nThe simulator's bench, ${KEYS / 1e6} million keys, one core\n`);
   console.log(tableText(tableRows(rows)));
-  const all = earlierRows(plan, facts, rows);
+  const all = withEarlierRows(plan.out, facts, rows, (name) => {
+    const part = partOf(name);
+    return part !== undefined && !plan.parts.includes(part);
+  });
   writeResult(plan.out, facts, all);
   console.log(`All rows, ${all.length - rows.length} of them of earlier runs: ${plan.out}`);
 }

@@ -1,5 +1,6 @@
 import { crashPage } from "../../bench/crash/page.ts";
-import { checkpointRows, crashRows, parseLab, parseSubjects } from "../../bench/crash/rows.ts";
+import { parsePlan, partOf, PARTS } from "../../bench/crash/plan.ts";
+import { crashRows, deltaRow, parseLab, parseSubjects, recoveryRow, slowdownRows } from "../../bench/crash/rows.ts";
 import { TEN_MINUTE_UPDATES } from "../../bench/crash/ten_minutes.ts";
 import { assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -109,7 +110,7 @@ Deno.test("crashRows() counts what was wrong of points and kills together, with 
   assertEquals(rows[4]?.note, "SIGKILL; with restore points 3 SSDHASH, 4 DRAM_PMEM");
 });
 
-Deno.test("checkpointRows() scales points to ten minutes, divides delta by full, dd's time by the restore's", () => {
+Deno.test("rows of what checkpoints cost: points scaled to ten minutes, delta by full, dd's time by the restore's", () => {
   // Ten times as many updates a row put down as ten minutes have, then as many: a tenth of what was measured, and all of it.
   const pair = (ratio: number, updates: number) => ({
     without: 2,
@@ -120,17 +121,16 @@ Deno.test("checkpointRows() scales points to ten minutes, divides delta by full,
     rows: 1000,
   });
   const [tenth, whole] = [100 * TEN_MINUTE_UPDATES, 1000 * TEN_MINUTE_UPDATES];
-  const rows = checkpointRows({
-    slowdowns: {
-      SSDHASH: [1.5, 1.25, 1].map((ratio) => pair(ratio, tenth)),
-      PMEM: [pair(1.125, whole)],
-      files: [pair(3, 0)],
-    },
-    steps: 24,
-    delta: { full: 800, delta: 100 },
-    restores: [{ dd: 1, restore: 4, restoreProcessor: 2 }],
-    restoredBytes: 8e6,
-  });
+  const slowdowns = {
+    SSDHASH: [1.5, 1.25, 1].map((ratio) => pair(ratio, tenth)),
+    PMEM: [pair(1.125, whole)],
+    files: [pair(3, 0)],
+  };
+  const rows = [
+    ...slowdownRows({ slowdowns, steps: 24 }),
+    deltaRow({ full: 800, delta: 100 }),
+    recoveryRow({ restores: [{ dd: 1, restore: 4, restoreProcessor: 2 }], restoredBytes: 8e6 }),
+  ];
   const expected = [
     ["checkpoint/slowdown", 1.025, null, 1.01],
     ["checkpoint/slowdown/processor", 1.025, null, null],
@@ -153,7 +153,10 @@ Deno.test("checkpointRows() scales points to ten minutes, divides delta by full,
     "measured × 1.250, one after each 24 steps, which take 2.00 s; 500 ms more",
   );
   assertStringIncludes(rows[0]?.note ?? "", "28 updates a row put down: in ten minutes 284");
-  assertEquals(rows.at(-1)?.note, "restore 2 MB/s, by processor time 4 MB/s; dd 8 MB/s; DRAM, page cache dropped");
+  assertEquals(
+    rows.at(-1)?.note,
+    "restore 2 MB/s, by processor time 4 MB/s; dd 8 MB/s; 0.250 to 0.250 of 1; DRAM, page cache dropped",
+  );
 });
 
 Deno.test("crashPage() shows points, images, faults and bugs of each thing under test and of all", () => {
@@ -183,4 +186,18 @@ Deno.test("crashPage() shows points, images, faults and bugs of each thing under
   assertStringIncludes(page, "a CPU &lt;two&gt;");
   assertStringIncludes(page, "MISSED");
   assertEquals([...page.matchAll(/(?:src|href)="(?!data:|#)/g)].length, 0);
+});
+
+Deno.test("parsePlan() of crash takes parts and sizes, and every row has its part", () => {
+  const places = { out: "crash.json" };
+  assertEquals(parsePlan([], places), { full: false, parts: PARTS, out: "crash.json" });
+  assertEquals(parsePlan(["--full", "--only=recovery,delta", "--out=a.json"], places), {
+    full: true,
+    parts: ["recovery", "delta"],
+    out: "a.json",
+  });
+  assertThrows(() => parsePlan(["--only=restores"], places), RangeError, "expected lab, slowdown, delta, recovery");
+  assertThrows(() => parsePlan(["--fast"], places), RangeError, "Usage: deno task crash");
+  const names = ["crash/points", "checkpoint/slowdown-pmem/processor", "delta/full", "recovery/dd", "exchange/floor"];
+  assertEquals(names.map(partOf), ["lab", "slowdown", "delta", "recovery", undefined]);
 });

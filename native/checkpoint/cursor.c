@@ -1,0 +1,104 @@
+/* cursor.c - see cursor.h. */
+#include "checkpoint/cursor.h"
+
+#include "base/crc32c.h"
+#include "base/seeded_bug.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t no_memory(const ts_block_cursor *c, ts_err err) {
+  return ts_fail(err, TS_ENOMEM, "Cannot read checkpoints of %s: out of memory", c->chain->path);
+}
+
+void ts_block_cursor_end(ts_block_cursor *c) {
+  if (c->file >= 0) c->chain->disk->close(c->chain->disk, c->file);
+  free(c->data);
+  *c = (ts_block_cursor){.file = -1};
+}
+
+int32_t ts_block_cursor_open(ts_block_cursor *c, const ts_chain *chain, const ts_chain_link *link, uint32_t share, ts_err err) {
+  ts_block_cursor_end(c);
+  *c = (ts_block_cursor){.chain = chain, .link = link, .share = share, .file = -1};
+  if ((c->data = ts_chain_data(chain, link, share)) == NULL) return no_memory(c, err);
+  c->file = chain->disk->open(chain->disk, c->data);
+  return c->file < 0 ? ts_disk_fail(err, "open", c->data, c->file) : TS_OK;
+}
+
+/* Words for a part whose checksum is wrong. */
+static int32_t damaged(const ts_block_cursor *c, uint64_t place, uint64_t part, uint64_t bytes, uint32_t stored,
+                       uint32_t found, const char *what, ts_err err) {
+  uint64_t byte;
+  uint32_t bit;
+  if (ts_crc32c_flipped(stored, found, bytes, &byte, &bit))
+    return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu is damaged at offset %llu: bit %u is flipped", c->data,
+                   (unsigned long long)place, (unsigned long long)(part + byte), bit);
+  const uint32_t difference = stored ^ found;
+  if (bytes == offsetof(ts_block_header, header_crc) && (difference & (difference - 1)) == 0) /* the header's own checksum */
+    return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu is damaged at offset %llu: bit %d is flipped", c->data,
+                   (unsigned long long)place, (unsigned long long)(part + bytes + (uint64_t)__builtin_ctz(difference) / 8),
+                   __builtin_ctz(difference) % 8);
+  return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu is damaged: the checksum of its %s is %08x, not %08x",
+                 c->data, (unsigned long long)place, what, found, stored);
+}
+
+static int32_t misplaced(const ts_block_cursor *c, uint64_t place, const char *how, ts_err err) {
+  return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu %s", c->data, (unsigned long long)place, how);
+}
+
+int32_t ts_block_read(const ts_block_cursor *c, uint64_t place, ts_block_memory *out, ts_err err) {
+  ts_block_header *header = &out->header;
+  const ts_checkpoint_share *share = &c->link->shares[c->share];
+  const uint64_t left = share->bytes - place;
+  if (left < sizeof *header) return misplaced(c, place, "is cut off by the end of the file", err);
+  int error = ts_disk_read(c->chain->disk, c->file, header, sizeof *header, place);
+  if (error != 0) return ts_disk_fail(err, "read", c->data, error);
+  const uint32_t crc = ts_crc32c(0, header, offsetof(ts_block_header, header_crc));
+  if (crc != header->header_crc && !TS_BUG("a header's checksum is not compared"))
+    return damaged(c, place, place, offsetof(ts_block_header, header_crc), header->header_crc, crc, "header", err);
+  if (header->magic != TS_CHECKPOINT_MAGIC || header->format != TS_CHECKPOINT_FORMAT)
+    return misplaced(c, place, "is of another format; use the version that wrote it", err);
+  if ((memcmp(header->file, share->file, TS_CHECKPOINT_ID) != 0 || header->number != c->link->number) &&
+      !TS_BUG("a block of another file is not seen"))
+    return misplaced(c, place, "was written for another file", err);
+  if (header->place != place && !TS_BUG("a block of another place is not seen")) return misplaced(c, place, "was written for another place", err);
+  if (header->kind <= TS_BLOCK_END || header->kind >= TS_BLOCK_KINDS)
+    return misplaced(c, place, "is of a kind that this version does not know; use the version that wrote it", err);
+  if (header->bytes > left - sizeof *header || header->bytes > TS_CHECKPOINT_BLOCK_MOST)
+    return misplaced(c, place, "is longer than the file, or than a block may be", err);
+  if (header->bytes > out->capacity) {
+    free(out->payload);
+    out->capacity = TS_ROUND_UP(header->bytes, UINT64_C(4096));
+    out->payload = aligned_alloc(64, out->capacity);
+    if (out->payload == NULL) {
+      out->capacity = 0;
+      return no_memory(c, err);
+    }
+  }
+  error = ts_disk_read(c->chain->disk, c->file, out->payload, header->bytes, place + sizeof *header);
+  if (error != 0) return ts_disk_fail(err, "read", c->data, error);
+  const uint32_t found = ts_crc32c(0, out->payload, header->bytes);
+  if (found != header->payload_crc && !TS_BUG("a payload's checksum is not compared"))
+    return damaged(c, place, place + sizeof *header, header->bytes, header->payload_crc, found, "payload", err);
+  out->share = c->share;
+  return TS_OK;
+}
+
+int32_t ts_block_cursor_next(ts_block_cursor *c, ts_block_memory *out, bool *there, ts_err err) {
+  *there = false;
+  for (const ts_checkpoint_share *share; c->at == (share = &c->link->shares[c->share])->bytes;) {
+    if (c->blocks != share->blocks || c->blocks_crc != share->blocks_crc)
+      return ts_fail(err, TS_EFORMAT, "Cannot read %s: its %llu blocks are not the %llu that were written", c->data,
+                     (unsigned long long)c->blocks, (unsigned long long)share->blocks);
+    if (c->share + 1 == c->link->share_count) return TS_OK;
+    const int32_t status = ts_block_cursor_open(c, c->chain, c->link, c->share + 1, err);
+    if (status != TS_OK) return status;
+  }
+  const int32_t status = ts_block_read(c, c->at, out, err);
+  if (status != TS_OK) return status;
+  c->at += sizeof out->header + out->header.bytes;
+  c->blocks++;
+  c->blocks_crc = ts_crc32c(c->blocks_crc, &out->header, sizeof out->header);
+  *there = true;
+  return TS_OK;
+}

@@ -1,0 +1,36 @@
+/* cursor.h - where in a link's data somebody reads: block after block, share after share, each block checked. */
+#ifndef TS_CHECKPOINT_CURSOR_H
+#define TS_CHECKPOINT_CURSOR_H
+
+#include "checkpoint/chain.h"
+
+/* Zeros but for the file, which is -1: nothing is open. */
+typedef struct ts_block_cursor {
+  const ts_chain *chain;
+  const ts_chain_link *link;
+  uint32_t share;
+  char *data; /* path of the share's file */
+  int file;   /* -1: none */
+  uint64_t at, blocks; /* bytes and blocks of the share before the next block */
+  uint32_t blocks_crc; /* CRC32C of the headers of those */
+} ts_block_cursor;
+
+/* A block that was read, and the memory it is in, which later blocks are read into. Zeros: none yet; free(payload) ends it. */
+typedef struct ts_block_memory {
+  unsigned char *payload; /* aligned to 64 bytes */
+  uint64_t capacity;
+  uint32_t share;
+  ts_block_header header;
+} ts_block_memory;
+
+/* Before the first block of a share; what was open is closed. Chain and link must outlive the cursor.
+ * Errors: TS_EIO, TS_ENOMEM. */
+int32_t ts_block_cursor_open(ts_block_cursor *cursor, const ts_chain *chain, const ts_chain_link *link, uint32_t share, ts_err err);
+void ts_block_cursor_end(ts_block_cursor *cursor);
+/* The next block. *there is false behind the last one of the last share, when all were there that were written.
+ * Errors: TS_EIO, TS_EFORMAT (damaged: file and offset), TS_ENOMEM. */
+int32_t ts_block_cursor_next(ts_block_cursor *cursor, ts_block_memory *out, bool *there, ts_err err);
+/* The block at an offset of the share; the cursor stays where it is. Errors: as ts_block_cursor_next. */
+int32_t ts_block_read(const ts_block_cursor *cursor, uint64_t place, ts_block_memory *out, ts_err err);
+
+#endif
