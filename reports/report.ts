@@ -32,6 +32,7 @@ export type {
   FastMode,
   HitRatio,
   ModelAccuracy,
+  NoiseFloor,
   PhaseTime,
   PlainInput,
   Pricing,
@@ -91,7 +92,7 @@ export {
 } from "./simulation/summary.ts";
 export { renderSimulationTerminal, simulationCsv, simulationJson, simulationMarkdown } from "./simulation/text.ts";
 export { writeSimulationReport } from "./simulation/write.ts";
-export type { Estimate } from "./statistics/bootstrap.ts";
+export type { Estimate, RatioTest } from "./statistics/bootstrap.ts";
 export type { Limit, Need, Offer } from "../models/costs/cost_model.ts";
 export { DEFAULT_PRICE_FILES, defaultPriceBook } from "../models/costs/default_prices.ts";
 export {

@@ -23,6 +23,8 @@ export interface Case {
   readonly point: MatrixPoint;
   /** The scenario at this point, without a matrix. */
   readonly scenario: ResolvedScenario;
+  /** Name of the case that this one repeats in every round (A/A); absent of all others. */
+  readonly again?: string;
 }
 
 /** One sample to take. */
@@ -73,9 +75,29 @@ function variantsAt(
 }
 
 /** Name of a sample, unique in its run. */
-function sampleId({ configuration, point }: Case, sample: number): string {
+function sampleId({ configuration, point, again }: Case, sample: number): string {
   const text = pointText(point);
-  return `${configuration}${text === "" ? "" : `[${text}]`}#${sample}`;
+  return `${configuration}${text === "" ? "" : `[${text}]`}${again === undefined ? "" : "[again]"}#${sample}`;
+}
+
+/**
+ * The repeated contenders of a run: at every point of the matrix where there is something to compare, one case once more,
+ * whose samples differ from those of its original by the run's noise alone (A/A). In an ablation it is the variant with
+ * nothing on, which all others are compared with.
+ *
+ * @param cases The cases that run.
+ * @param baseline Picks the case that others are compared with.
+ */
+export function repeatedCases<C extends Case>(cases: readonly C[], baseline: (at: readonly C[]) => C): C[] {
+  const points = Map.groupBy(cases, ({ point: { [ABLATION_FIELD]: _, ...point } }) => pointText(point));
+  return [...points.values()].flatMap((all) => {
+    if (all.length < 2) return [];
+    const plain = all.filter(({ point }) => (point[ABLATION_FIELD] ?? "none") === "none");
+    const original = baseline(plain.length === 0 ? all : plain);
+    return original.scenario.aa === false
+      ? []
+      : [{ ...original, name: `${original.name} (again)`, again: original.name }];
+  });
 }
 
 /**

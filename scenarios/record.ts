@@ -156,6 +156,11 @@ export interface SampleIdentity {
   readonly point: Readonly<Record<string, string | number | boolean>>;
   /** Sample number in the case, from 1. */
   readonly sample: number;
+  /**
+   * True of a repeated contender: the configuration once more in the same round, under the name `<case> (again)`, so that the
+   * run shows how far a case is from itself (A/A). Absent of all others.
+   */
+  readonly again?: true;
   /** Position in the randomised order of the whole run, from 1. */
   readonly position: number;
   /** When it began, ISO 8601 in UTC. */
@@ -479,6 +484,8 @@ export interface Result {
   readonly run: RunRecord;
   /** Samples that completed. */
   readonly samples: readonly SampleRecord[];
+  /** Of them, those of repeated contenders are kept apart here; absent where there are none. */
+  readonly again?: readonly SampleRecord[];
   /** Samples that did not. */
   readonly failed: readonly FailedRecord[];
   /** The run that gives the AUC, if there is one: the first of `qualities`. */

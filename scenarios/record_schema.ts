@@ -100,6 +100,7 @@ const identity = {
   configuration: text,
   point,
   sample: count,
+  again: maybe(v.literal(true)),
   position: count,
   started: moment,
 };

@@ -54,10 +54,11 @@ export function parseResultText(text: string, name: string): ResultText {
 export function resultOf(records: readonly ResultRecord[]): Result {
   const run = records.find((record): record is RunRecord => record.type === "run");
   if (run === undefined) throw new SyntaxError("Cannot read the results: expected a run record, found none");
-  const samples = records.filter((record): record is SampleRecord =>
+  const taken = records.filter((record): record is SampleRecord =>
     record.type === "sample" && record.status === "completed"
   );
-  const completed = new Set(samples.map(({ id }) => id));
+  const { samples = [], again = [] } = Object.groupBy(taken, (one) => one.again === true ? "again" : "samples");
+  const completed = new Set(taken.map(({ id }) => id));
   const qualities = new Map<string, QualityRecord>();
   for (const record of records) if (record.type === "quality") qualities.set(record.id ?? QUALITY_ID, record);
   for (const id of qualities.keys()) completed.add(id);
@@ -73,6 +74,7 @@ export function resultOf(records: readonly ResultRecord[]): Result {
   return {
     run,
     samples,
+    ...(again.length === 0 ? {} : { again }),
     failed: [...failed.values()],
     quality,
     qualities: [...qualities.values()],

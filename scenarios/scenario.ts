@@ -218,6 +218,8 @@ export interface Scenario {
   dram?: Size | "auto";
   /** Samples of each case, each in its own process; 3 at least. Default 3. */
   repetitions?: number;
+  /** Whether a repeated contender runs in every round, which shows how far a case is from itself (A/A). Default true. */
+  aa?: boolean;
   /** Wall time of the whole run, which sizes "auto" steps. Default "150 s". */
   budget?: string | number;
   /** The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. */
@@ -307,6 +309,8 @@ export interface ResolvedScenario {
   readonly dram: number | "auto";
   /** Samples of each case, each in its own process; 3 at least. */
   readonly repetitions: number;
+  /** False: no contender is repeated (A/A), so the run's noise floor rests on its cases alone. */
+  readonly aa?: false;
   /** Seconds. */
   readonly budget: number;
   /** The longer run that gives the AUC; once, since rows are equal to the bit on all configurations. */

@@ -46,6 +46,7 @@ export const FIXED_FIELDS: readonly string[] = [
   "matrix",
   "ablation",
   "repetitions",
+  "aa",
   "budget",
   "quality",
   "target",
@@ -395,6 +396,10 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   repetitions: v.exactOptional(
     whole("Samples of each case, each in its own process; 3 at least. Default 3.", 3, 1000),
   ),
+  aa: v.exactOptional(described(
+    v.boolean("expected true or false"),
+    "Whether a repeated contender runs in every round, which shows how far a case is from itself. Default true.",
+  )),
   budget: v.exactOptional(described(
     oneOf([
       v.pipe(v.string(DURATION_FORM), v.regex(DURATION_PATTERN, DURATION_FORM)),

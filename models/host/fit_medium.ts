@@ -12,7 +12,8 @@ import { accessOf } from "../media/calibration/bands.ts";
 import type { CalibrationPoint, FigureKind } from "../media/calibration/points.ts";
 import { predict, questionsOf } from "../media/calibration/predict.ts";
 import type { MeasuredFigures } from "../media/measured.ts";
-import { median, orderInterval, type SweptPoint } from "./sweep.ts";
+import { median } from "../../base/statistics.ts";
+import { orderInterval, type SweptPoint } from "./sweep.ts";
 
 /** A number of a model with the ends of its interval; never of zero width. */
 export interface HostParameter {

@@ -9,7 +9,8 @@ import { isVirtual } from "../../machines/ways.ts";
 import type { Measured } from "../media/measured.ts";
 import { down, short, up } from "./digits.ts";
 import { FINEST, type FittedMedium } from "./fit_medium.ts";
-import { median, orderInterval, type SweptPoint } from "./sweep.ts";
+import { median } from "../../base/statistics.ts";
+import { orderInterval, type SweptPoint } from "./sweep.ts";
 
 /** Where and when something was measured. */
 export function provenance(

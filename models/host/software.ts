@@ -16,7 +16,8 @@
 import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import type { Price, SoftwarePrices, SoftwareRuns } from "../simulation/software_file.ts";
 import { lastUsed, runSteps, type RunWatch, type StepsOptions, type StepTimes, zipfBatches } from "./store_runs.ts";
-import { median, orderInterval } from "./sweep.ts";
+import { median } from "../../base/statistics.ts";
+import { orderInterval } from "./sweep.ts";
 
 /** Seconds of so many random accesses by one thread, as the engine counts them (native/simulator/access_cost.c). */
 export function accessSeconds(

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { median } from "../../base/statistics.ts";
 import type { Gauge } from "../../ffi/gauge.ts";
 import type { MediaOperation, MediaQuery } from "../../ffi/media.ts";
 import type { FigureKind } from "../media/calibration/points.ts";
@@ -181,12 +182,4 @@ export function orderInterval(values: readonly number[]): readonly [low: number,
     term *= (n - i) / (i + 1);
   }
   return [sorted[left] ?? NaN, sorted[n - 1 - left] ?? NaN];
-}
-
-/** The middle of some values; NaN of none. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length === 0
-    ? NaN
-    : ((sorted[(sorted.length - 1) >> 1] ?? NaN) + (sorted[sorted.length >> 1] ?? NaN)) / 2;
 }

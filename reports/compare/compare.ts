@@ -6,12 +6,13 @@
 
 import { kindOf, kindText } from "../summary/kind.ts";
 import type { Result, SampleRecord } from "../../scenarios/record.ts";
-import { type Group, groupSamples, rateOf } from "../summary/case_summary.ts";
+import { type Group, groupSamples } from "../summary/case_summary.ts";
 import { checkResult } from "../summary/check_result.ts";
 import { changeWords, countText, listText, roughPercentText } from "../text/format.ts";
 import { type Estimate, estimate, estimateRatio, mapEstimate } from "../statistics/bootstrap.ts";
-import { noiseFloor } from "../statistics/noise.ts";
-import { sameRounds } from "../statistics/pairing.ts";
+import { FALSE_ALARMS } from "../statistics/noise.ts";
+import { rateOf } from "../statistics/pairing.ts";
+import { noiseFloors } from "../summary/told.ts";
 import { benjaminiHochberg, floorBetween, welchTest } from "../statistics/tests.ts";
 import { checksOf } from "./checks.ts";
 import {
@@ -23,9 +24,6 @@ import {
   UnlikeResultsError,
 } from "./comparison.ts";
 import { kindOf as scenarioKindOf, unlikeOf } from "./unlike.ts";
-
-/** Share of false alarms among the rows that are called different. */
-const FALSE_ALARMS = 0.05;
 
 /** Options of {@linkcode compareResults}. */
 export interface CompareOptions {
@@ -69,7 +67,7 @@ export function compareResults(a: Result, b: Result, options: CompareOptions = {
     const other = right.find(({ name }) => name === one.name);
     return other === undefined ? [] : [[one, other] as const];
   });
-  const cases = judged(pairs, { a, b, floor: floorsOf([left, right]) });
+  const cases = judged(pairs, { a, b, floor: floorsOf([a, b], [left, right]) });
   const verdict = overall(cases);
   return {
     a: told(a, names[0]),
@@ -92,17 +90,16 @@ function told({ run }: Result, name: string): ComparedResult {
 
 const ratesOf = (samples: readonly SampleRecord[]): number[] => samples.map(rateOf);
 
-/** The noise floor of two means: the largest of those within each run and of that between them. */
-function floorsOf(runs: readonly (readonly Group[])[]): (counts: readonly [number, number]) => number | undefined {
+/** The noise floor of two means: the largest of those within each run, A/A included, and of that between them. */
+function floorsOf(
+  results: readonly Result[],
+  runs: readonly (readonly Group[])[],
+): (counts: readonly [number, number]) => number | undefined {
   const shown = runs.map((groups) => groups.filter(({ samples }) => !samples.some(({ virtual }) => virtual)));
-  const within = shown.map((groups) => {
-    const [first] = groups;
-    if (first === undefined || groups.some(({ samples }) => !sameRounds(samples, first.samples))) return undefined;
-    return noiseFloor(groups.map(({ samples }) => ratesOf([...samples].sort((x, y) => x.sample - y.sample))));
-  });
+  const within = results.flatMap((result, i) => noiseFloors(result, shown[i] ?? []).map(({ factor }) => factor));
   return (counts) => {
     const between = floorBetween(shown.flat().map(({ samples }) => ratesOf(samples)), counts);
-    const floors = [...within, between].filter((floor) => floor !== undefined);
+    const floors = [...within, ...(between === undefined ? [] : [between])];
     return floors.length === 0 ? undefined : Math.max(...floors);
   };
 }

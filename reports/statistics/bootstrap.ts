@@ -12,7 +12,7 @@
 
 import { mean, quantileOfSorted, variance } from "../../base/statistics.ts";
 import { seededRandom } from "./random.ts";
-import { NORMAL_975, studentQuantile } from "./student.ts";
+import { NORMAL_975, studentCdf, studentQuantile } from "./student.ts";
 
 /** A value with its 95 % interval. Without an interval (`low` and `high` undefined) only one sample exists. */
 export interface Estimate {
@@ -24,6 +24,32 @@ export interface Estimate {
   readonly high: number | undefined;
   /** Samples (processes) behind the value; for a ratio those of the side with fewer. */
   readonly samples: number;
+  /** Of a ratio of two cases: what tells it from no difference. Absent of other figures, and without an interval. */
+  readonly test?: RatioTest;
+}
+
+/** What tells a ratio from no difference. */
+export interface RatioTest {
+  /** Standard error of the ratio's logarithm. */
+  readonly error: number;
+  /** Degrees of freedom of that error. */
+  readonly freedom: number;
+  /** Two-sided p-value: how often noise alone would show a ratio at least so far from no difference. */
+  readonly p: number;
+  /** The same adjusted for all verdicts of the report (Benjamini and Hochberg); absent before they are known. */
+  readonly q?: number;
+  /** The run's noise floor, a factor above 1: a ratio that is nearer to 1 is not called a difference. Absent without one. */
+  readonly floor?: number;
+}
+
+/**
+ * The test of a ratio against another one, in logarithms, by Student's t.
+ *
+ * @param log Logarithm of the ratio over that it is tested against.
+ */
+export function ratioTest(log: number, error: number, freedom: number): RatioTest {
+  const p = error === 0 ? (log === 0 ? 1 : 0) : 2 * (1 - studentCdf(Math.abs(log) / error, freedom));
+  return { error, freedom, p };
 }
 
 /** Resamples drawn for an interval. */
@@ -86,7 +112,9 @@ export function estimateRatio(
   const random = seededRandom(seed);
   const top = resample(numerator, scale, random);
   const bottom = resample(denominator, scale, random);
-  const student = studentQuantile(0.975, welch(numerator.map(Math.log), denominator.map(Math.log))) / NORMAL_975;
+  const [x, y] = [numerator.map(Math.log), denominator.map(Math.log)];
+  const freedom = welch(x, y);
+  const student = studentQuantile(0.975, freedom) / NORMAL_975;
   const [widenTop, widenBottom] = [widening(numerator.length), widening(denominator.length)];
   const deviations = top.map((replicate, i) =>
     student * (widenTop * (replicate - centres[0]) - widenBottom * ((bottom[i] as number) - centres[1]))
@@ -96,6 +124,7 @@ export function estimateRatio(
     low: value * Math.exp(quantileOfSorted(deviations, 0.025)),
     high: value * Math.exp(quantileOfSorted(deviations, 0.975)),
     samples,
+    test: ratioTest(mean(x) - mean(y), Math.sqrt(variance(x) / x.length + variance(y) / y.length), freedom),
   };
 }
 
@@ -122,18 +151,22 @@ export function estimatePairedRatio(
   check(numerator, "positive");
   check(denominator, "positive");
   const ratios = numerator.map((value, i) => Math.log(value) - Math.log(denominator[i] as number));
-  return mapEstimate(estimate(ratios, "linear", seed), Math.exp);
+  const found = mapEstimate(estimate(ratios, "linear", seed), Math.exp);
+  if (ratios.length < 2) return found;
+  const error = Math.sqrt(variance(ratios) / ratios.length);
+  return { ...found, test: ratioTest(mean(ratios), error, ratios.length - 1) };
 }
 
-/** Applies a monotonic function to value and ends, keeping `low` ≤ `high`. */
+/** Applies a monotonic function to value and ends, keeping `low` ≤ `high`. The test of a ratio is none of what is made of it. */
 export function mapEstimate(of: Estimate, f: (value: number) => number): Estimate {
-  if (of.low === undefined || of.high === undefined) return { ...of, value: f(of.value) };
-  const [a, b] = [f(of.low), f(of.high)];
-  return { value: f(of.value), low: Math.min(a, b), high: Math.max(a, b), samples: of.samples };
+  const { low, high, samples } = of;
+  if (low === undefined || high === undefined) return { value: f(of.value), low, high, samples };
+  const [a, b] = [f(low), f(high)];
+  return { value: f(of.value), low: Math.min(a, b), high: Math.max(a, b), samples };
 }
 
 /** Narrowness of the plain bootstrap: the resampled variance is (n − 1)/n of the unbiased one. */
-function widening(n: number): number {
+export function widening(n: number): number {
   return Math.sqrt(n / (n - 1));
 }
 

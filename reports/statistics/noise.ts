@@ -34,11 +34,15 @@ export function noiseStatement(counts: readonly number[]): string | undefined {
  * samples of two cases may agree by luck; a difference of two means of n rounds has the variance 2 s²/n; and with m
  * comparisons each is held to 0.05/m (Bonferroni), so that one false alarm is expected in 20 runs, not in 20 comparisons.
  *
- * @param rates For every case, its rate in each round, above 0; the same rounds in the same order.
+ * @param rates For every case, a repeated one included, its rate in each round, above 0; the same rounds in the same order.
+ * @param comparisons How many ratios are held against the floor.
  * @returns A factor above 1: ratios between 1/factor and factor are noise. Undefined if there are fewer than two cases or
  * two rounds, or if the cases differ in their number of rounds.
  */
-export function noiseFloor(rates: readonly (readonly number[])[]): number | undefined {
+export function noiseFloor(
+  rates: readonly (readonly number[])[],
+  comparisons: number = rates.length - 1,
+): number | undefined {
   const cases = rates.length;
   const rounds = rates[0]?.length ?? 0;
   if (cases < 2 || rounds < 2 || rates.some((of) => of.length !== rounds)) return undefined;
@@ -50,17 +54,31 @@ export function noiseFloor(rates: readonly (readonly number[])[]): number | unde
   const left = logs.flatMap((of, c) => of.map((log, r) => log - (ofCase[c] as number) - (ofRound[r] as number) + all));
   const freedom = (cases - 1) * (rounds - 1);
   const deviation = Math.sqrt(left.reduce((sum, value) => sum + value * value, 0) / freedom);
-  const comparisons = cases - 1;
   return Math.exp(studentQuantile(1 - 0.025 / comparisons, freedom) * deviation * Math.sqrt(2 / rounds));
+}
+
+/** Share of false alarms that is allowed among the differences that a report calls real. */
+export const FALSE_ALARMS = 0.05;
+
+/**
+ * What keeps a ratio whose interval leaves 1 out from being called a difference: it is nearer to 1 than the run's noise
+ * floor, or, among all verdicts of the report, too many like it are expected by chance.
+ */
+export function heldBack({ value, test }: Estimate): "floor" | "chance" | undefined {
+  if (test === undefined) return undefined;
+  if (Math.abs(Math.log(value)) < Math.log(test.floor ?? 1)) return "floor";
+  return test.q !== undefined && test.q >= FALSE_ALARMS ? "chance" : undefined;
 }
 
 /**
  * Whether a ratio to the baseline is told apart from 1.
  *
- * @returns `unknown` without an interval, `none` when the interval holds 1.
+ * @returns `unknown` without an interval; `none` when the interval holds 1, and when something holds it back, see
+ * {@linkcode heldBack}.
  */
 export function difference(ratio: Estimate): "above" | "below" | "none" | "unknown" {
   if (ratio.low === undefined || ratio.high === undefined) return "unknown";
+  if (heldBack(ratio) !== undefined) return "none";
   if (ratio.low > 1) return "above";
   if (ratio.high < 1) return "below";
   return "none";

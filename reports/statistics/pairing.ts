@@ -7,6 +7,7 @@
  */
 
 import { type Estimate, estimatePairedRatio, estimateRatio } from "./bootstrap.ts";
+import { estimateNestedRatio } from "./hierarchy.ts";
 
 /** A sample that knows its round. */
 interface InRound {
@@ -40,4 +41,39 @@ export function compared<S extends InRound>(
   if (!sameRounds(samples, baseline)) return estimateRatio(samples.map(figure), baseline.map(figure), scale, seed);
   const inOrder = (of: readonly S[]): number[] => [...of].sort((a, b) => a.sample - b.sample).map(figure);
   return estimatePairedRatio(inOrder(samples), inOrder(baseline), seed);
+}
+
+/** A sample with its steps. */
+interface TimedSample extends InRound {
+  /** Training samples a step. */
+  readonly batch: number;
+  /** Wall time of every counted step, nanoseconds. */
+  readonly stepNs: readonly number[];
+}
+
+/** Samples a second of a process. */
+export function rateOf({ batch, stepNs }: Omit<TimedSample, "sample">): number {
+  return batch * stepNs.length / (stepNs.reduce((total, ns) => total + ns, 0) / 1e9);
+}
+
+/**
+ * Rate of a case ÷ that of a baseline: by the hierarchy of steps, processes and rounds where both completed the same
+ * rounds, else of independent groups.
+ *
+ * @param again Samples of the same rounds that repeat the baseline: further processes of it.
+ */
+export function comparedRates<S extends TimedSample>(
+  samples: readonly S[],
+  baseline: readonly S[],
+  again: readonly S[],
+  seed: string,
+): Estimate {
+  if (!sameRounds(samples, baseline)) return estimateRatio(samples.map(rateOf), baseline.map(rateOf), "rate", seed);
+  const times = ({ batch, stepNs }: S): number[] => stepNs.map((ns) => ns / batch);
+  const others = Map.groupBy([...baseline, ...again], ({ sample }) => sample);
+  const inOrder = [...samples].sort((a, b) => a.sample - b.sample);
+  return estimateNestedRatio(
+    inOrder.map((one) => ({ one: [times(one)], other: (others.get(one.sample) ?? []).map(times) })),
+    seed,
+  );
 }

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { welch } from "./bootstrap.ts";
+import { ratioTest, welch } from "./bootstrap.ts";
 import { mean, variance } from "../../base/statistics.ts";
-import { studentCdf, studentQuantile } from "./student.ts";
+import { studentQuantile } from "./student.ts";
 
 /**
  * Two-sided p-value of Welch's t test on logarithms: the probability that groups of one mean differ at least so much.
@@ -16,10 +16,8 @@ import { studentCdf, studentQuantile } from "./student.ts";
  */
 export function welchTest(a: readonly number[], b: readonly number[]): number {
   const [x, y] = [a.map(Math.log), b.map(Math.log)];
-  const difference = mean(y) - mean(x);
   const error = Math.sqrt(variance(x) / x.length + variance(y) / y.length);
-  if (error === 0) return difference === 0 ? 1 : 0;
-  return 2 * (1 - studentCdf(Math.abs(difference) / error, welch(x, y)));
+  return ratioTest(mean(y) - mean(x), error, welch(x, y)).p;
 }
 
 /**

@@ -14,10 +14,10 @@ import {
   type Variant,
 } from "../../scenarios/ablation.ts";
 import type { Auc, QualityRecord, Result, SampleRecord } from "../../scenarios/record.ts";
-import { type Group, rateOf } from "./case_summary.ts";
+import type { Group } from "./case_summary.ts";
 import { switchLabel } from "./ablation_words.ts";
 import type { AblationGroup, AblationRow, AblationSummary, CaseSummary } from "./summary_types.ts";
-import { compared } from "../statistics/pairing.ts";
+import { comparedRates, rateOf } from "../statistics/pairing.ts";
 import { estimate } from "../statistics/bootstrap.ts";
 
 type Ablation = Parameters<typeof ablationVariants>[0];
@@ -113,7 +113,7 @@ function rowOf(
     switch: variant.switch,
     case: group.name,
     throughput: withheld ? undefined : estimate(group.samples.map(rateOf), "rate", seed("rate")),
-    relative: compares ? compared(group.samples, none.samples, rateOf, "rate", seed("ratio")) : undefined,
+    relative: compares ? comparedRates(group.samples, none.samples, none.again, seed("ratio")) : undefined,
     keepsResults: none === undefined ? undefined : sameRows(group, none),
     auc: quality?.auc,
     logloss: quality?.logloss,

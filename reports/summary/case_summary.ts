@@ -23,13 +23,16 @@ import type {
 import { holdingOf } from "./holding.ts";
 import { viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
-import { compared, sameRounds } from "../statistics/pairing.ts";
+import { comparedRates, rateOf, sameRounds } from "../statistics/pairing.ts";
+import { pointText } from "../../base/matrix.ts";
 import { mean, quantileOfSorted } from "../../base/statistics.ts";
 
 /** Samples that belong together, in file order. */
 export interface Group {
   readonly name: string;
   readonly samples: readonly SampleRecord[];
+  /** Samples that repeat the case (A/A), of the same kind. */
+  readonly again: readonly SampleRecord[];
 }
 
 /** A case before it is priced. */
@@ -54,13 +57,17 @@ export function groupSamples(result: Result): Group[] {
     .map((samples) => {
       const first = samples[0] as SampleRecord;
       const mixed = (kinds.get(first.case)?.size ?? 0) > 1;
-      return { name: mixed ? `${first.case} (${kindText(kindOf(first))})` : first.case, samples, first };
+      const again = (result.again ?? []).filter((one) =>
+        one.configuration === first.configuration && pointText(one.point) === pointText(first.point) &&
+        kindText(kindOf(one)) === kindText(kindOf(first))
+      );
+      return { name: mixed ? `${first.case} (${kindText(kindOf(first))})` : first.case, samples, again, first };
     })
     .sort((a, b) =>
       points.indexOf(JSON.stringify(a.first.point)) - points.indexOf(JSON.stringify(b.first.point)) ||
       order.indexOf(a.first.configuration) - order.indexOf(b.first.configuration)
     )
-    .map(({ name, samples }) => ({ name, samples }));
+    .map(({ name, samples, again }) => ({ name, samples, again }));
 }
 
 /** The matrix point of a group as a key. */
@@ -74,11 +81,6 @@ export function baselineOf(result: Result, group: Group, groups: readonly Group[
     pointKey(other) === pointKey(group) && holdingOf(result, other.samples[0] as SampleRecord) === "dram"
   );
   return found === group ? undefined : found;
-}
-
-/** Samples per second of one process: samples trained ÷ wall time of its counted steps. */
-export function rateOf(sample: SampleRecord): number {
-  return sample.batch * sample.stepNs.length / (sum(sample.stepNs) / 1e9);
 }
 
 /** All figures of a group but its cost. */
@@ -109,7 +111,7 @@ export function summariseCase(result: Result, group: Group, groups: readonly Gro
       rate: rateOf(sample),
     })),
     baseline: baseline?.name,
-    relative: shown ? compared(samples, shown.samples, rateOf, "rate", seed("relative")) : undefined,
+    relative: shown ? comparedRates(samples, shown.samples, shown.again, seed("relative")) : undefined,
     comparison: shown ? comparisonOf(samples, shown.samples) : undefined,
     step: virtual ? undefined : stepTimes(samples, seed),
     phases: virtual ? [] : phaseTimes(samples),

@@ -14,10 +14,10 @@ import { QUALITY_ID } from "../../scenarios/result.ts";
  * @throws {RangeError} Naming the record and the field.
  */
 export function checkResult(result: Result): void {
-  const { run, samples, failed, qualities, curves = [] } = result;
+  const { run, samples, again = [], failed, qualities, curves = [] } = result;
   check("run", run);
   const ids = new Set<string>();
-  for (const sample of samples) {
+  for (const sample of [...samples, ...again]) {
     check(sample.id, sample);
     if (ids.has(sample.id)) refuse(sample.id, "id: expected one of its own, found it twice in the file");
     ids.add(sample.id);

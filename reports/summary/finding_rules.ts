@@ -11,6 +11,7 @@
 
 import { formatBytes } from "../../base/bytes.ts";
 import type { ConditionsRecord, Result, SampleRecord } from "../../scenarios/record.ts";
+import { median } from "../../base/statistics.ts";
 import { identicalRows } from "./case_summary.ts";
 import type { CaseSamples, Finding, Severity } from "./findings.ts";
 
@@ -95,11 +96,6 @@ function worst(
   const all = samples.flatMap(({ conditions }) => (conditions === undefined ? [] : of(conditions) ?? []));
   const found = Math.max(-Infinity, ...all);
   return found > most ? found : undefined;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
 }
 
 /** Median of the last third of a sample's steps ÷ that of the first third. */

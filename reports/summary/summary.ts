@@ -16,6 +16,7 @@ import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
 import { targetAuc } from "./target_auc.ts";
 import { claimsOf } from "./claims.ts";
+import { judged, noiseFloors } from "./told.ts";
 import { amountIn, DOLLARS } from "../../models/costs/currency.ts";
 import { bookOf, type SummaryOptions } from "./prices.ts";
 import { verdict } from "./verdict.ts";
@@ -54,7 +55,9 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
   };
   const groups = groupSamples(result);
   const unpriced = groups.map((group) => summariseCase(result, group, groups));
-  const { cases, pricing } = priceCases(unpriced, scenario, book);
+  const { cases: priced, pricing } = priceCases(unpriced, scenario, book);
+  const floors = noiseFloors(result, groups);
+  const { cases, ablation: worth } = judged(priced, ablation(result, groups, priced), floors);
   const findings = findingsOf(result);
   const facts = {
     scenario,
@@ -67,10 +70,11 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     models: modelsOf(result, cases),
     failed: result.failed,
     quality: qualityOf(result, scenario.targetAuc, cases),
-    ablation: ablation(result, groups, cases),
+    ablation: worth,
     identical: identicalRows(result),
     pricing,
     claims: claimsOf(cases, pricing),
+    floors,
     findings,
     grade: gradeOf(findings),
   };

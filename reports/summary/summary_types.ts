@@ -548,6 +548,20 @@ export interface CaseClaim {
   readonly flips: readonly (Omit<Flip, "input"> & { readonly input: PlainInput })[];
 }
 
+/** How much noise alone may show at a point of the matrix: no smaller difference is called one. */
+export interface NoiseFloor {
+  /** Matrix point. */
+  readonly point: Readonly<Record<string, string | number | boolean>>;
+  /** A factor above 1: rates whose ratio is nearer to 1 are not told apart. */
+  readonly factor: number;
+  /** The same for the time of embedding work; undefined where some sample has none. */
+  readonly embedding: number | undefined;
+  /** What one case, repeated in every round, differs from itself (A/A): its rate ÷ its own; undefined if none was repeated. */
+  readonly repeated: { readonly case: string; readonly ratio: Estimate } | undefined;
+  /** Rounds. */
+  readonly rounds: number;
+}
+
 /** The answer in words. */
 export interface Verdict {
   /** The first thing to read. */
@@ -588,6 +602,8 @@ export interface Summary {
   readonly pricing: Pricing | undefined;
   /** Savings taken apart, one a priced case that is compared. */
   readonly claims: readonly CaseClaim[];
+  /** The noise floor of every point of the matrix whose cases ran in the same rounds. */
+  readonly floors: readonly NoiseFloor[];
   /** What speaks against the figures, the worst first. */
   readonly findings: readonly Finding[];
   /** What the findings make of the run. */

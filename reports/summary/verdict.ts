@@ -7,14 +7,13 @@
 import { kindText } from "./kind.ts";
 import { prefixed, significant } from "../../base/numbers.ts";
 import { changeWords, countText, intervalText, listText, roughPercentText } from "../text/format.ts";
-import type { CaseSummary, Summary, Verdict } from "./summary_types.ts";
+import type { CaseSummary, NoiseFloor, Summary, Verdict } from "./summary_types.ts";
 import { ABLATION_FIELD } from "../../scenarios/ablation.ts";
 import { ablationCautions, ablationSentences } from "./ablation_words.ts";
 import { fastModeText, targetText } from "./quality_words.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
-import { difference, noiseFloor, noiseStatement } from "../statistics/noise.ts";
-import { sameRounds } from "../statistics/pairing.ts";
+import { difference, heldBack, noiseStatement } from "../statistics/noise.ts";
 import { runTargetSentence } from "./run_target.ts";
 import { tiedInCost } from "./ties.ts";
 import { aucText } from "../../scenarios/record.ts";
@@ -39,7 +38,12 @@ export function verdict(facts: Facts): Verdict {
     const [headline, ...sentences] = worth as [string, ...string[]];
     return {
       headline,
-      sentences: [...sentences, ...targetSentences(cases, facts), ...qualitySentences(facts)],
+      sentences: [
+        ...sentences,
+        ...targetSentences(cases, facts),
+        ...facts.floors.filter(({ repeated }) => repeated !== undefined).map(noiseSentence),
+        ...qualitySentences(facts),
+      ],
       cautions: cautions(facts),
     };
   }
@@ -82,38 +86,25 @@ function ledByPoint(sentences: readonly string[], { name, configuration, ...one 
     );
 }
 
-/** The noise floor of cases that ran in the same rounds; see `noiseFloor`. */
-function floorOf(cases: readonly CaseSummary[]): number | undefined {
-  const [first] = cases;
-  if (first === undefined || cases.some((one) => !sameRounds(one.perProcess, first.perProcess))) return undefined;
-  return noiseFloor(
-    cases.map(({ perProcess }) => [...perProcess].sort((a, b) => a.sample - b.sample).map(({ rate }) => rate)),
-  );
-}
-
-/**
- * Speed of a case against its baseline: `is 13 % slower than dram (95 %: 11 to 15)`.
- *
- * @param floor Noise floor of the run, a factor; a smaller difference is not called one.
- */
-function speedText(one: CaseSummary, baseline: string, floor = 1): string {
+/** Speed of a case against its baseline: `is 13 % slower than dram (95 %: 11 to 15)`. */
+function speedText(one: CaseSummary, baseline: string): string {
   const ratio = one.relative;
   if (ratio === undefined) return `is not compared with ${baseline}`;
   const { amount, interval } = changeWords(mapEstimate(ratio, (v) => v - 1), "faster", "slower");
-  if (difference(ratio) !== "none") {
-    return isNoise(ratio, floor)
-      ? `is ${amount} than ${baseline} (${interval}), less than this run's noise of ${roughPercentText(floor - 1)}: ` +
-        "no difference is claimed,"
-      : `is ${amount} than ${baseline} (${interval})`;
+  if (difference(ratio) !== "none") return `is ${amount} than ${baseline} (${interval})`;
+  if (ratio.low !== undefined && ratio.high !== undefined && (ratio.low > 1 || ratio.high < 1)) {
+    return `is ${amount} than ${baseline} (${interval}), ${heldBackText(ratio)}: no difference is claimed,`;
   }
   return near(ratio)
     ? `is as fast as ${baseline} within the noise (${interval})`
     : `is neither clearly slower nor clearly faster than ${baseline} (${interval})`;
 }
 
-/** Whether a ratio is nearer to 1 than the noise floor. */
-function isNoise(ratio: Estimate, floor: number): boolean {
-  return Math.abs(Math.log(ratio.value)) < Math.log(floor);
+/** What keeps a ratio whose interval leaves 1 out from being called a difference. */
+function heldBackText(ratio: Estimate): string {
+  return heldBack(ratio) === "floor"
+    ? `less than this run's noise of ${roughPercentText((ratio.test?.floor ?? 1) - 1)}`
+    : "which chance may show among all that is compared here";
 }
 
 /** Cost of a case against its baseline: `38 % cheaper per sample (95 %: 32 to 43)`. */
@@ -131,7 +122,8 @@ function near(ratio: Estimate): boolean {
 
 /** Whether a saving is told apart from none. */
 function costDifference(saved: Estimate): ReturnType<typeof difference> {
-  return difference(mapEstimate(saved, (v) => 1 + v));
+  const { test } = saved;
+  return difference({ ...mapEstimate(saved, (v) => 1 - v), ...(test === undefined ? {} : { test }) });
 }
 
 function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
@@ -139,8 +131,7 @@ function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
   if (others.length === 0) return [aloneText(cases)];
   const baseline = cases.find((one) => one.name === others[0]?.baseline) as CaseSummary;
   const ranked = [...others].sort((a, b) => rank(a) - rank(b));
-  const floor = floorOf(cases);
-  const sentences = ranked.map((one, i) => caseSentence(one, baseline, facts, { first: i === 0, floor }));
+  const sentences = ranked.map((one, i) => caseSentence(one, baseline, facts, i === 0));
   const best = ranked[0] as CaseSummary;
   const saved = best.cost?.saved;
   if (saved?.low !== undefined && saved.value < 0 && (saved.high as number) < 0) {
@@ -153,7 +144,21 @@ function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {
     tieSentence(best, ranked, facts),
     flipSentence(best, facts),
   ];
-  return [headline, ...beside.flatMap((text) => text ?? []), ...rest];
+  const floor = facts.floors.find(({ point }) => JSON.stringify(point) === JSON.stringify(best.point));
+  return [
+    headline,
+    ...beside.flatMap((text) => text ?? []),
+    ...rest,
+    ...(floor === undefined ? [] : [noiseSentence(floor)]),
+  ];
+}
+
+/** The run's own noise: what a case that ran twice differs from itself, and below what nothing is called a difference. */
+function noiseSentence({ factor, repeated }: NoiseFloor): string {
+  const least = `differences in speed below ${roughPercentText(factor - 1)} are not called real`;
+  if (repeated === undefined) return `No case was repeated; by the noise between processes, ${least}`;
+  const { amount, interval } = changeWords(mapEstimate(repeated.ratio, (v) => v - 1), "faster", "slower");
+  return `${repeated.case}, run twice in every round, was ${amount} the second time (${interval}): ${least}`;
 }
 
 /** Cheapest first; without prices, fastest first. */
@@ -179,16 +184,16 @@ function caseSentence(
   one: CaseSummary,
   baseline: CaseSummary,
   facts: Facts,
-  { first, floor }: { readonly first: boolean; readonly floor: number | undefined },
+  first: boolean,
 ): string {
-  const speed = speedText(one, first ? kinded(baseline) : baseline.name, floor);
+  const speed = speedText(one, first ? kinded(baseline) : baseline.name);
   const cost = one.cost;
   if (cost?.saved === undefined) {
     const why = one.costMissing === undefined ? "" : ` (not priced: ${lowerFirst(one.costMissing)})`;
     return `${kinded(one)} ${speed}${why}`;
   }
   const ratio = one.relative as Estimate;
-  const slower = ratio.value < 1 && difference(ratio) !== "none" && !isNoise(ratio, floor ?? 1);
+  const slower = ratio.value < 1 && difference(ratio) !== "none";
   const price = costText(cost.saved);
   const link = slower && costDifference(cost.saved) !== "none" && cost.saved.value > 0 ? "but" : "and";
   return `${kinded(one)} ${speed} ${link} ${price}${first ? billText(facts) + pricesText(facts) : ""}`;

@@ -145,6 +145,9 @@ export function redact(result: Result, who: Identity): { readonly result: Result
         machine: record({ ...machine, facts }, "run.machine"),
       },
       samples: result.samples.map((one) => ({ ...record(one, one.id), point: one.point })),
+      ...(result.again === undefined
+        ? {}
+        : { again: result.again.map((one) => ({ ...record(one, one.id), point: one.point })) }),
       failed: result.failed.map((one) => ({ ...record(one, `${one.id} (failed)`), point: one.point })),
       quality: result.quality === undefined ? undefined : record(result.quality, QUALITY_ID),
       qualities: result.qualities.map((one) => record(one, one.id ?? QUALITY_ID)),

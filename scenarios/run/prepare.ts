@@ -20,7 +20,7 @@ import {
 import type { prepareData, PreparedData } from "../../models/workloads/data.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
 import type { RunEvent } from "./events.ts";
-import { type Case, planCases } from "../plan.ts";
+import { type Case, planCases, repeatedCases } from "../plan.ts";
 import type { DataRecord, MachineRecord, MediumKind, ModelBand, RunRecord } from "../record.ts";
 import type { MemoryLimit } from "./memory_limit.ts";
 import { checkMemory, sizedBefore, type SizedCase } from "./memory_need.ts";
@@ -101,6 +101,8 @@ export interface PreparedCase extends RunnableCase {
 export interface Preparation {
   readonly machine: MachineRecord;
   readonly cases: readonly PreparedCase[];
+  /** Cases that run once more in every round (A/A), beside `cases`. */
+  readonly again: readonly PreparedCase[];
   readonly skipped: readonly SkippedCase[];
   /** Switches of the ablation that this machine does not have. */
   readonly leftOut: NonNullable<RunRecord["leftOut"]>;
@@ -163,8 +165,9 @@ export async function prepareRun(
   const small = cases.find(({ rowsOnly }) => rowsOnly);
   if (small !== undefined) options.emit({ type: "notice", message: smallText(small) });
   if (first === undefined) throw new Error("Cannot prepare a run without cases");
-  options.emit({ type: "plan", ...planEvent(scenario, cases, skipped) });
-  return { machine, cases, skipped, leftOut, data: { ...first.data.record, tableBytes: first.tableBytes } };
+  const again = repeatedCases(cases, qualityCase);
+  options.emit({ type: "plan", ...planEvent(scenario, [...cases, ...again], skipped) });
+  return { machine, cases, again, skipped, leftOut, data: { ...first.data.record, tableBytes: first.tableBytes } };
 }
 
 /** A medium that is asked for by its kind is emulated as one of that kind, and a disk is a disk. */
@@ -236,7 +239,7 @@ function planEvent(
       case: one.name,
       evidence: one.decision.evidence,
       ...(one.decision.vouched === undefined ? {} : { vouched: one.decision.vouched }),
-      how: howOf(one),
+      how: one.again === undefined ? howOf(one) : "the same once more in every round, for the run's noise floor (A/A)",
       ...(one.decision.missing === undefined ? {} : { missing: one.decision.missing }),
     })),
     ...skipped.map((one) => ({ case: one.name, how: `left out: ${one.skipped}` })),

@@ -179,7 +179,8 @@ export async function runWith(
     } catch (error) {
       if (options.signal?.aborted !== true && !(error instanceof AncestorGone)) throw error;
       if (error instanceof AncestorGone) emit({ type: "notice", message: error.message });
-      throw interrupted(resultOf(writer.records).samples.length, run.planned.length);
+      const { samples, again = [] } = resultOf(writer.records);
+      throw interrupted(samples.length + again.length, run.planned.length);
     }
     return resultOf(writer.records);
   } catch (error) {
@@ -334,12 +335,14 @@ class Run {
 
   constructor(context: RunContext) {
     this.#context = context;
-    this.planned = planSamples(context.prepared.cases, context.scenario.repetitions, context.scenario.seed);
+    const { cases, again } = context.prepared;
+    this.planned = planSamples([...cases, ...again], context.scenario.repetitions, context.scenario.seed);
     this.#timeline = new Timeline(context.emit, this.planned.length);
   }
 
   async all(): Promise<void> {
-    const { samples, quality, qualities } = resultOf(this.#context.writer.records);
+    const { samples: own, again = [], quality, qualities } = resultOf(this.#context.writer.records);
+    const samples = [...own, ...again];
     for (const record of samples.filter(isDeterministic)) {
       const key = stepsKey(record);
       if (!this.#digests.has(key)) this.#digests.set(key, record);
@@ -352,8 +355,8 @@ class Run {
       this.#context,
     );
     this.#timeline.expect(left.map((planned) => ({ ...planned, steps: sizing.steps(planned.case) })), sizing);
-    const { prepared: { cases } } = this.#context;
-    const pace = new Pace({ ...this.#context, cases, sizing, samples });
+    const { prepared: { cases, again: repeated } } = this.#context;
+    const pace = new Pace({ ...this.#context, cases: [...cases, ...repeated], sizing, samples });
     for (const planned of left) {
       this.#checkAncestors();
       await this.#sample(planned, pace);
@@ -484,6 +487,7 @@ class Run {
       configuration: one.configuration,
       point: one.point,
       sample,
+      ...(one.again === undefined ? {} : { again: true } as const),
       position,
       status: "failed",
       started,

@@ -351,6 +351,7 @@ export async function sampleRecord(
     configuration: one.configuration,
     point: one.point,
     sample: planned.sample,
+    ...(one.again === undefined ? {} : { again: true } as const),
     position: planned.position,
     status: "completed",
     evidence: one.decision.evidence,

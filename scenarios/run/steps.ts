@@ -59,6 +59,11 @@ export async function sizeRun(
       const pilot = await takePilot(one, dependencies, { signal }, emit);
       if (pilot !== undefined) pilots.set(one.name, pilot);
     }
+    // What is repeated takes as long as what it repeats.
+    for (const { name, again = "" } of input.prepared.again) {
+      const pilot = pilots.get(again);
+      if (pilot !== undefined) pilots.set(name, pilot);
+    }
   }
   const quality = sizeQuality(input, known, pilots);
   const steps = shareBudget(input, known, pilots, quality.qualitySeconds ?? 0);
@@ -159,7 +164,7 @@ function shareBudget(
   const open = [...new Set(left.map(({ case: one }) => pointText(one.point)))].filter((point) => !known.has(point));
   const share = (scenario.budget * (1 - RESERVE) - elapsed() - quality) / Math.max(1, open.length);
   for (const point of open) {
-    const cases = prepared.cases.filter((one) => pointText(one.point) === point);
+    const cases = [...prepared.cases, ...prepared.again].filter((one) => pointText(one.point) === point);
     const found = cases.flatMap(({ name }) => pilots.get(name) ?? []);
     const warmup = cases[0]?.scenario.workload.warmup ?? 0;
     steps.set(point, found.length === 0 ? LEAST_STEPS : stepsFor(found, scenario.repetitions, warmup, share));

@@ -62,6 +62,7 @@ export const FOUR: Scenario = {
     "fsdax": { storage: "DRAM_PMEM", pmem: "libpmem" },
     "kmem-dax": { storage: "DRAM_PMEM", pmem: "memkind" },
   },
+  aa: false, // tests of it ask for it
   quality: { samples: 640, evaluations: 2 },
   seed: 7,
 };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { atPoint, matrixPoints, pointText } from "../../base/matrix.ts";
-import { planSamples } from "../../scenarios/plan.ts";
+import { planSamples, repeatedCases } from "../../scenarios/plan.ts";
 import type { Case } from "../../scenarios/plan.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { casesOf, FOUR } from "./fakes.ts";
@@ -60,4 +60,19 @@ Deno.test("atPoint() sets dotted fields in a copy", () => {
   const document = { a: { b: 1 }, matrix: {} };
   assertEquals(atPoint<object>(document, { "a.b": 2, "c.d.e": true }), { a: { b: 2 }, c: { d: { e: true } } });
   assertEquals(document, { a: { b: 1 }, matrix: {} });
+});
+
+Deno.test("repeatedCases() repeats one case of every point where there is something to compare", () => {
+  const again = (scenario: Parameters<typeof casesOf>[0]) =>
+    repeatedCases(casesOf(scenario), (at) => at[0] as Case).map(({ name, again }) => [name, again]);
+  const aa = { ...FOUR, aa: true };
+  assertEquals(again(aa), [["dram (again)", "dram"]]);
+  assertEquals(again({ ...aa, aa: false }), []);
+  assertEquals(again({ ...aa, configurations: { dram: { storage: "DRAM" } } }), []);
+  assertEquals(again({ ...aa, matrix: { "workload.batch": [64, 128] } }).map(([, of]) => of), [
+    "dram workload.batch=64",
+    "dram workload.batch=128",
+  ]);
+  const ablation = { switches: { fusion: true } } as never;
+  assertEquals(again({ ...aa, ablation }).map(([, of]) => of), ["dram ablation=none"]);
 });

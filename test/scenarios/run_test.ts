@@ -323,6 +323,28 @@ for (
   });
 }
 
+Deno.test("runScenario() repeats the baseline in every round, and resumes what is missing of it", async () => {
+  await bench(async ({ run, path, starts, events }) => {
+    const result = await run({ set: { aa: true } });
+    assertEquals([result.samples.length, result.failed.length], [12, 0]);
+    const again = result.again ?? [];
+    assertEquals(again.map(({ id }) => id), ["dram[again]#1", "dram[again]#2", "dram[again]#3"]);
+    assertEquals(new Set(again.map((one) => [one.case, one.configuration, one.again].join())).size, 1);
+    const positions = [...result.samples, ...again].map(({ position }) => position).toSorted((a, b) => a - b);
+    assertEquals(positions, Array.from({ length: 15 }, (_, i) => i + 1));
+    for (const { sample, position } of again) assertEquals(Math.ceil(position / 5), sample, "one in every round");
+    const plan = events.find((event) => event.type === "plan");
+    assertEquals(plan?.lines.map((line) => line.case), ["dram", "memory-mode", "fsdax", "kmem-dax", "dram (again)"]);
+    assertEquals((await starts()).length, 16);
+    // One of them is lost; with resume it alone is taken.
+    const lines = (await Deno.readTextFile(path)).split("\n");
+    await Deno.writeTextFile(path, lines.filter((line) => !line.includes('"dram[again]#2"')).join("\n"));
+    const resumed = await run({ set: { aa: true }, resume: true });
+    assertEquals(resumed.again?.map(({ sample }) => sample).toSorted(), [1, 2, 3]);
+    assertEquals((await starts()).length, 17);
+  });
+});
+
 Deno.test("runScenario() records a quality run that fails", async () => {
   await bench(async ({ run }) => {
     const result = await run();
