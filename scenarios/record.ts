@@ -65,13 +65,15 @@ export interface RunRecord {
 export interface ModelBand {
   /** Which figures of the medium. */
   readonly kind: "latency" | "read" | "write" | "mixed";
+  /** Those of one access alone (`nt-store`, `flushed-store, fenced`, …); absent: all of the kind. */
+  readonly access?: string;
   /** 90 % of the published figures are within the model's divided by this and the model's times this. */
   readonly factor: number;
   /**
-   * Whose figures that was found with: those of the medium of this `kind`; of the `medium`; of the kind in its `class` of
-   * media; of the kind in `all` media; `fit`: its own, with the errors of the fit.
+   * Whose figures that was found with: those of the medium of this `access`; of this `kind`; of the `medium`; of the kind in
+   * its `class` of media; of the kind in `all` media; `fit`: its own, with the errors of the fit.
    */
-  readonly basis: "kind" | "medium" | "class" | "all" | "fit" | "measured";
+  readonly basis: "access" | "kind" | "medium" | "class" | "all" | "fit" | "measured";
   /** Published figures of the medium that were compared. */
   readonly points: number;
   /** Curves that they belong to. */

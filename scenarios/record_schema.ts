@@ -46,7 +46,8 @@ const WORD = 'expected no "vouched" but in what is measured';
 const band = object({
   kind: word("latency", "read", "write", "mixed"),
   factor: v.pipe(positive, v.minValue(1, "expected a factor, 1 or above")),
-  basis: word("kind", "medium", "class", "all", "fit", "measured"),
+  access: maybe(text),
+  basis: word("access", "kind", "medium", "class", "all", "fit", "measured"),
   points: figure,
   curves: figure,
   bytes: v.tuple([figure, figure], "expected two numbers"),

@@ -334,16 +334,17 @@ case of the same source (\`relativeTo\`), and what a figure set is in its \`cali
 same effects that it is judged by here, so their share in bands checks its size and shape and is no proof.`;
 }
 
-/** Kinds of figures of validated families, those first that miss the bars of a family. */
+/** Kinds of figures and accesses of validated families, those first that miss the bars of a family. */
 function foretoldByKind(families: ModelValidation["families"]): string {
   const rows = families.filter(({ why }) => why === undefined).flatMap(({ name, kinds }) =>
     kinds.map((one) => ({ name, ...one, good: one.mean <= VALIDATED.mean && one.p90 <= VALIDATED.p90 }))
   ).sort((a, b) => Number(a.good) - Number(b.good));
   return table(
-    ["family", "kind", "predicted", "mean", "90th percentile", "alone"],
-    rows.map(({ name, kind, predicted, mean, p90, good }) => [
+    ["family", "kind", "access", "predicted", "mean", "90th percentile", "alone"],
+    rows.map(({ name, kind, access, predicted, mean, p90, good }) => [
       name,
       kind,
+      access,
       String(predicted),
       percent(mean),
       percent(p90),
@@ -418,22 +419,33 @@ ${
     )
   }
 
-What a family foretells of each kind of figure is not as good everywhere. Validated families by kind, those first that
-alone would miss what is asked of a family; fewer than ten figures tell little:
+What a family foretells of each kind of figure is not as good everywhere. Validated families by kind and access, those
+first that alone would miss what is asked of a family; fewer than ten figures tell little:
 
 ${foretoldByKind(families)}
 
 ## Error and 90 % band by kind
 
 The errors are those of the fit. The band is that of curves left out (jackknife): 90 % of the distances, in the logarithm, are
-within it. It is made of the figures of the kind; with fewer than 19, of the medium's figures of all kinds; with fewer than
+within it. It is made of the figures of the kind that were accessed alike (load, non-temporal store, cached store, …; a line of
+its own below the kind's), where 19 of them were left out; else of the figures of the kind; with fewer than 19, of the medium's figures of all kinds; with fewer than
 19 again, of the kind in all media of the class (DRAM, PMEM, CXL and so on), and at last in all media. It is never less than
 what the errors of the fit give for the kind ("fit"). The last column says which. "x 1.20" means: between the figure / 1.20 and the figure x 1.20.
 
 ${
     table(
       ["medium", "kind", "figures", "curves", "mean", "90th percentile", "largest", "band", "made of the"],
-      kinds.map((k) => [k.name, k.kind, ...errors(k), `x ${band(k)?.factor.toFixed(2)}`, band(k)?.basis ?? ""]),
+      kinds.flatMap((k) => [
+        [k.name, k.kind, ...errors(k), `x ${band(k)?.factor.toFixed(2)}`, band(k)?.basis ?? ""],
+        ...Object.entries(band(k)?.byAccess ?? {}).map(([access, { points, curves, factor, basis }]) => [
+          k.name,
+          `${k.kind}, ${access}`,
+          ...[points, curves].map(String),
+          ...["", "", ""],
+          `x ${factor.toFixed(2)}`,
+          basis,
+        ]),
+      ]),
     )
   }
 

@@ -127,9 +127,10 @@ const FIGURES = { latency: "latency", read: "reads", write: "writes", mixed: "bo
 function modelBands({ models }: Summary): Floating {
   return {
     rows: models.flatMap(({ media, bands }) =>
-      bands.map(({ kind, factor }) => {
+      bands.map(({ kind, access, factor }) => {
         const [from, to] = [100 / factor - 100, 100 * factor - 100];
-        return { name: `${media}, ${FIGURES[kind]}`, from, to, text: `${points(from)} to ${points(to)}` };
+        const of = access === undefined ? FIGURES[kind] : `${FIGURES[kind]}, ${access}`;
+        return { name: `${media}, ${of}`, from, to, text: `${points(from)} to ${points(to)}` };
       })
     ),
     unit: "percent off the model",

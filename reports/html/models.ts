@@ -15,6 +15,7 @@ import { type Cell, figure, table } from "./parts.ts";
 
 /** Words for the figures that a band was found with. */
 const BASIS: Readonly<Record<ModelBand["basis"], string>> = {
+  access: "its own figures of this access",
   kind: "its own figures of this kind",
   medium: "its own figures of all kinds",
   class: "figures of this kind of all media of its class",
@@ -93,10 +94,10 @@ function rowsOf({ media, cases, memoryMode, bands }: ModelAccuracy): Cell[][] {
   const none = (why: string): Cell[][] => [[media, cases.join(", "), "–", why, "–", "–", "–", "–", "–"]];
   if (memoryMode) return none("Memory Mode: not calibrated, ratios only");
   if (bands.length === 0) return none("none: no published figure to compare with");
-  return bands.map(({ kind, factor, basis, points, curves, bytes, threads }) => [
+  return bands.map(({ kind, access, factor, basis, points, curves, bytes, threads }) => [
     media,
     cases.join(", "),
-    KINDS[kind],
+    access === undefined ? KINDS[kind] : `${KINDS[kind]}, ${access}`,
     `model ÷ ${significant(factor)} to model × ${significant(factor)}`,
     BASIS[basis],
     `${points}`,

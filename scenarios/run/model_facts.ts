@@ -80,13 +80,16 @@ export async function mediaKind(name: string): Promise<MediumKind> {
   throw new MediaError(`Cannot hold rows on "${name}": it is the model of a link; name that of a memory or a disk`);
 }
 
-/** The bands of a media model, by kind of figure; empty if nothing published could be compared with it. */
+/** The bands of a media model, by kind of figure and access; empty if nothing published could be compared with it. */
 export async function modelBands(name: string): Promise<ModelBand[]> {
   const known = (await loadResiduals([name]))[name] ?? {};
   return (["latency", "read", "write", "mixed"] as const).flatMap((kind) => {
     const found = known[kind];
     if (found === undefined) return [];
-    const { factor, basis, points, curves, bytes, threads } = found;
-    return [{ kind, factor, basis, points, curves, bytes, threads }];
+    const { factor, basis, points, curves, bytes, threads, byAccess = {} } = found;
+    return [
+      { kind, factor, basis, points, curves, bytes, threads },
+      ...Object.entries(byAccess).map(([access, own]) => ({ kind, access, ...own, bytes, threads })),
+    ];
   });
 }

@@ -18,11 +18,23 @@ const FILE = new URL("./residuals.json", import.meta.url);
 export type Range = readonly [number, number];
 
 /**
- * Whose figures a band is made of: those of the medium of this `kind`; of the `medium`; of the kind in all media of its
- * `class` (DRAM, PMEM, …); of the kind in `all` media. `fit`: the medium's of this kind, with the errors of the fit, which
- * were larger than those of all curves left out. `measured`: figures of the user's own machine.
+ * Whose figures a band is made of: those of the medium of this kind and `access`; of this `kind`; of the `medium`; of the
+ * kind in all media of its `class` (DRAM, PMEM, …); of the kind in `all` media. `fit`: the medium's own, with the errors of
+ * the fit, which were larger than those of all curves left out. `measured`: figures of the user's own machine.
  */
-export type BandBasis = "kind" | "medium" | "class" | "all" | "fit" | "measured";
+export type BandBasis = "access" | "kind" | "medium" | "class" | "all" | "fit" | "measured";
+
+/** What is known of figures of one kind and one access of a medium, of which there are enough. */
+export interface AccessResiduals {
+  /** Published figures compared. */
+  readonly points: number;
+  /** Curves that they belong to. */
+  readonly curves: number;
+  /** As that of the kind. */
+  readonly factor: number;
+  /** Whose figures that was found with. */
+  readonly basis: "access" | "fit";
+}
 
 /** What is known of one kind of figure of one medium. */
 export interface KindResiduals {
@@ -38,6 +50,8 @@ export interface KindResiduals {
   readonly measured?: string;
   /** How the medium was accessed: {@linkcode accessOf} of what was compared. */
   readonly accesses: readonly string[];
+  /** Bands of their own for those accesses that have figures enough. */
+  readonly byAccess?: Readonly<Record<string, AccessResiduals>>;
   /** Sizes of an access, bytes. */
   readonly bytes: Range;
   /** Threads. */
@@ -180,9 +194,9 @@ export function bandFor(
   if (known === undefined) {
     return { calibrated: false, outside: `no ${whose} ${kind} figure of ${medium}` };
   }
-  const { operation, fenced } = conditions;
-  if (operation !== undefined) {
-    const access = accessOf({ operation, ...(fenced === undefined ? {} : { fenced }) });
+  const { operation, fenced = false } = conditions;
+  const access = operation === undefined ? undefined : accessOf({ operation, fenced });
+  if (access !== undefined) {
     if (!known.accesses.includes(access)) {
       const compared = known.accesses.map((one) => `"${one}"`).join(", ");
       return {
@@ -202,7 +216,8 @@ export function bandFor(
     return reason === undefined ? [] : [reason];
   });
   if (reasons.length > 0) return { calibrated: false, outside: reasons.join("; ") };
-  const { factor, measured } = known;
+  const { measured } = known;
+  const { factor } = (access === undefined ? undefined : known.byAccess?.[access]) ?? known;
   return {
     calibrated: true,
     low: value / factor,

@@ -5,7 +5,15 @@
  * @module
  */
 
-import { accessOf, type BandBasis, besideOf, type KindResiduals, type Range, type Residuals } from "./bands.ts";
+import {
+  accessOf,
+  type AccessResiduals,
+  type BandBasis,
+  besideOf,
+  type KindResiduals,
+  type Range,
+  type Residuals,
+} from "./bands.ts";
 import type { LeftOut } from "./leave_out.ts";
 import type { FigureKind } from "./points.ts";
 import type { Comparison } from "./validate.ts";
@@ -85,17 +93,58 @@ interface Evidence {
   readonly classes: ReadonlyMap<string, string>;
 }
 
-/**
- * Half width of the band of a kind of a medium: that of curves left out, and never less than that of the fit's own errors
- * there, since some figures cannot be predicted without their curve.
- */
-function widthOf({ comparisons, distance, classes }: Evidence, medium: string, kind: FigureKind): [BandBasis, number] {
-  const usable = comparisons.filter((c) => distance.has(c));
-  const [basis, from] = basisOf(usable, medium, kind, classes);
+/** Half width that curves left out give, and never less than the fit's own errors: some figures cannot be predicted alone. */
+function atLeastFit<Basis extends BandBasis>(
+  { distance }: Evidence,
+  basis: Basis,
+  from: readonly Comparison[],
+  own: readonly Comparison[],
+): [Basis | "fit", number] {
   const leftOut = halfWidth(from.map((c) => distance.get(c) ?? NaN));
-  const own = comparisons.filter((c) => c.medium === medium && c.kind === kind);
   const fit = own.length === 0 ? 0 : halfWidth(own.map(fitted));
   return fit > leftOut ? ["fit", fit] : [basis, leftOut];
+}
+
+/** Basis and half width of the band of a kind of a medium. */
+function widthOf(evidence: Evidence, medium: string, kind: FigureKind): [BandBasis, number] {
+  const { comparisons, distance, classes } = evidence;
+  const [basis, from] = basisOf(comparisons.filter((c) => distance.has(c)), medium, kind, classes);
+  return atLeastFit(evidence, basis, from, comparisons.filter((c) => c.medium === medium && c.kind === kind));
+}
+
+/** The same of one access of the kind; undefined where fewer than {@linkcode ENOUGH} of its figures were predicted. */
+function accessWidthOf(
+  evidence: Evidence,
+  medium: string,
+  kind: FigureKind,
+  access: string,
+): ["access" | "fit", number] | undefined {
+  const own = evidence.comparisons.filter((c) =>
+    c.medium === medium && c.kind === kind && accessOf(c.query) === access
+  );
+  const from = own.filter((c) => evidence.distance.has(c));
+  return from.length < ENOUGH ? undefined : atLeastFit(evidence, "access", from, own);
+}
+
+const factorOf = (width: number): number => Number(Math.exp(width).toPrecision(4));
+
+const curvesOf = (of: readonly Comparison[]): number => new Set(of.map(({ curve }) => curve)).size;
+
+/** Bands of the accesses of a kind; none where the kind has one access alone, which its own band is made of. */
+function byAccess(
+  evidence: Evidence,
+  medium: string,
+  kind: FigureKind,
+  own: readonly Comparison[],
+): Record<string, AccessResiduals> {
+  const groups = Map.groupBy(own, ({ query }) => accessOf(query));
+  if (groups.size === 1) return {};
+  const bands = [...groups].flatMap(([access, of]) => {
+    const [basis, width] = accessWidthOf(evidence, medium, kind, access) ?? [];
+    if (basis === undefined || width === undefined) return [];
+    return [[access, { points: of.length, curves: curvesOf(of), factor: factorOf(width), basis }] as const];
+  });
+  return Object.fromEntries(bands.sort(([a], [b]) => a < b ? -1 : 1));
 }
 
 /**
@@ -114,12 +163,14 @@ export function residualsOf(
     const kinds: Partial<Record<FigureKind, KindResiduals>> = {};
     for (const [kind, own] of Map.groupBy(of, (c) => c.kind)) {
       const [basis, width] = widthOf(evidence, medium, kind);
+      const accesses = byAccess(evidence, medium, kind, own);
       kinds[kind] = {
         points: own.length,
-        curves: new Set(own.map((c) => c.curve)).size,
-        factor: Number(Math.exp(width).toPrecision(4)),
+        curves: curvesOf(own),
+        factor: factorOf(width),
         basis,
         accesses: [...new Set(own.map(({ query }) => accessOf(query)))].sort(),
+        ...(Object.keys(accesses).length === 0 ? {} : { byAccess: accesses }),
         bytes: range(own.map((c) => c.query.bytes)),
         threads: range(own.map((c) => c.query.threads)),
         readShare: range(own.map(readShareOf)),
@@ -140,31 +191,37 @@ export function coverageOf(
   classes: ReadonlyMap<string, string>,
 ): Coverage {
   const distance = new Map(predicted(comparisons, leftOut));
-  let points = 0, covered = 0, coveredByFit = 0, media = 0;
-  const kinds: Partial<Record<FigureKind, { points: number; covered: number }>> = {};
-  for (const [medium, of] of Map.groupBy(comparisons, (c) => c.medium)) {
+  const judged = [...Map.groupBy(comparisons, (c) => c.medium)].flatMap(([medium, of]) => {
     const curves = Map.groupBy(of, (c) => c.curve);
-    if (curves.size < CURVES) continue;
-    media++;
-    for (const [curve, left] of curves) {
-      const others = comparisons.filter((c) => c.medium !== medium || c.curve !== curve);
-      const widths = new Map([...new Set(left.map(({ kind }) => kind))].map((kind) => {
-        const [, byFit] = basisOf(others, medium, kind, classes);
-        const [, width] = widthOf({ comparisons: others, distance, classes }, medium, kind);
-        return [kind, { width, byFit: halfWidth(byFit.map(fitted)) }];
-      }));
-      for (const point of left) {
-        const found = distance.get(point);
-        if (found === undefined) continue;
-        const { width = NaN, byFit = NaN } = widths.get(point.kind) ?? {};
-        points++;
-        if (found <= width) covered++;
-        const kind = kinds[point.kind] ??= { points: 0, covered: 0 };
-        kind.points++;
-        if (found <= width) kind.covered++;
-        if (found <= byFit) coveredByFit++;
-      }
-    }
-  }
-  return { points, covered, coveredByFit, media, kinds };
+    return curves.size < CURVES ? [] : [...curves.values()].flatMap((left) => {
+      const evidence = { comparisons: comparisons.filter((c) => !left.includes(c)), distance, classes };
+      return judgedCurve(evidence, medium, left.filter((c) => distance.has(c)));
+    });
+  });
+  const counted = (of: typeof judged) => ({ points: of.length, covered: of.filter(({ covered }) => covered).length });
+  const kinds = [...Map.groupBy(judged, ({ point }) => point.kind)].map(([kind, of]) => [kind, counted(of)] as const);
+  return {
+    ...counted(judged),
+    coveredByFit: judged.filter((one) => one.coveredByFit).length,
+    media: new Set(judged.map(({ point }) => point.medium)).size,
+    kinds: Object.fromEntries(kinds),
+  };
+}
+
+/** Figures of a curve that was left out: whether the bands of the others cover them. */
+function judgedCurve(
+  evidence: Evidence,
+  medium: string,
+  left: readonly Comparison[],
+): { readonly point: Comparison; readonly covered: boolean; readonly coveredByFit: boolean }[] {
+  return [...Map.groupBy(left, ({ kind, query }) => `${kind}/${accessOf(query)}`).values()].flatMap((of) => {
+    const { kind, query } = of[0] as Comparison;
+    const [, width] = accessWidthOf(evidence, medium, kind, accessOf(query)) ?? widthOf(evidence, medium, kind);
+    const [, alike] = basisOf(evidence.comparisons, medium, kind, evidence.classes);
+    const byFit = halfWidth(alike.map(fitted));
+    return of.map((point) => {
+      const found = evidence.distance.get(point) ?? NaN;
+      return { point, covered: found <= width, coveredByFit: found <= byFit };
+    });
+  });
 }

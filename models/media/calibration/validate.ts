@@ -6,7 +6,7 @@
 
 import { mean, quantile, quantileOfSorted } from "../../../base/statistics.ts";
 import { mediaOptions, shippedMedia } from "../media.ts";
-import type { Residuals } from "./bands.ts";
+import { accessOf, type Residuals } from "./bands.ts";
 import { type CalibrationRow, loadCalibration } from "./calibration.ts";
 import { families } from "./fit.ts";
 import { type LeftOut, loadLeftOut, modelsDigest } from "./leave_out.ts";
@@ -54,13 +54,15 @@ export interface FamilyValidation {
   readonly p90: number;
   /** Why it is not called validated; undefined of a family that is. */
   readonly why?: string;
-  /** The same by kind of figure, those that were predicted. */
+  /** The same by kind of figure and access, those that were predicted. */
   readonly kinds: readonly ForetoldKind[];
 }
 
-/** Figures of one kind that were predicted without their curve. */
+/** Figures of one kind and one access that were predicted without their curve. */
 export interface ForetoldKind {
   readonly kind: FigureKind;
+  /** How the medium was accessed, as bands have it. */
+  readonly access: string;
   /** How many. */
   readonly predicted: number;
   /** Mean and 90th percentile of their absolute errors. */
@@ -82,9 +84,9 @@ async function familyValidations(
 ): Promise<FamilyValidation[]> {
   return (await families(points)).map(({ name, free, targets }) => {
     const own = targets.flatMap(({ questions }) => questions.points);
-    const foretold = own.flatMap(({ id, kind }) => {
+    const foretold = own.flatMap(({ id, kind, query }) => {
       const error = errors[id];
-      return error === undefined ? [] : [{ kind, error: Math.abs(Math.expm1(error)) }];
+      return error === undefined ? [] : [{ kind, access: accessOf(query), error: Math.abs(Math.expm1(error)) }];
     });
     const found = foretold.map(({ error }) => error);
     const [average, p90] = found.length === 0 ? [NaN, NaN] : [mean(found), quantile(found, 0.9)];
@@ -103,9 +105,10 @@ async function familyValidations(
       mean: average,
       p90,
       ...(why === undefined ? {} : { why }),
-      kinds: [...Map.groupBy(foretold, ({ kind }) => kind)].map(([kind, of]) => {
-        const own = of.map(({ error }) => error);
-        return { kind, predicted: own.length, mean: mean(own), p90: quantile(own, 0.9) };
+      kinds: [...Map.groupBy(foretold, ({ kind, access }) => `${kind}/${access}`).values()].flatMap((of) => {
+        const errors = of.map(({ error }) => error);
+        const summary = { predicted: of.length, mean: mean(errors), p90: quantile(errors, 0.9) };
+        return of.slice(0, 1).map(({ kind, access }) => ({ kind, access, ...summary }));
       }),
     };
   });

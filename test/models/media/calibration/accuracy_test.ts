@@ -15,6 +15,7 @@ import { loadCalibration } from "../../../../models/media/calibration/calibratio
 import { compareExchanges } from "../../../../models/validation/exchanges.ts";
 import { deviationOf, type OpenTarget, openTargets, outcomeOf } from "../../../../models/validation/open_targets.ts";
 import { residualsText } from "../../../../models/validation/validate_models.ts";
+import { residualsOf } from "../../../../models/media/calibration/make_bands.ts";
 import { validateModels } from "../../../../models/media/calibration/validate.ts";
 
 const read = (path: string): string => Deno.readTextFileSync(new URL(`../../../../${path}`, import.meta.url));
@@ -199,4 +200,26 @@ Deno.test("bandFor() gives a band inside the calibrated range and says how far o
   }
   const unknown = bandFor(residuals, "cxl-type3-ddr5-4x", "read", 100);
   assertEquals(unknown, { calibrated: false, outside: "no published read figure of cxl-type3-ddr5-4x" });
+});
+
+Deno.test("bands are those of the access where enough was compared: errors of flushed stores widen no others", () => {
+  const { comparisons, leftOut, residuals } = validation;
+  const medium = "ddr4-2666-6ch", known = residuals[medium]?.write;
+  const factorOf = (of: typeof known, access: string) => of?.byAccess?.[access]?.factor ?? NaN;
+  assert(factorOf(known, "nt-store") < 1.1 && factorOf(known, "flushed-store") > 1.3, JSON.stringify(known?.byAccess));
+  const band = (operation: MediaOperation) => bandFor(residuals, medium, "write", 1, { operation });
+  const [stored, whole] = [band("nt-store"), bandFor(residuals, medium, "write", 1)];
+  assert(stored.calibrated && whole.calibrated);
+  assertEquals(stored.high, factorOf(known, "nt-store"));
+  assertEquals(whole.high, known?.factor);
+  // The same access with too few figures left out has the band of the kind.
+  const classes = new Map(comparisons.map((c) => [c.medium, "dram"]));
+  const flushed = comparisons.filter((c) =>
+    c.medium === medium && c.kind === "write" && c.query.operation === "flushed-store" && leftOut.errors[c.id]
+  );
+  const errors = { ...leftOut.errors };
+  for (const { id } of flushed.slice(18)) delete errors[id];
+  const fewer = residualsOf(comparisons, { ...leftOut, errors }, classes)[medium]?.write;
+  assertEquals(fewer?.byAccess?.["flushed-store"], undefined);
+  assert(factorOf(fewer, "nt-store") < 1.1);
 });
