@@ -395,6 +395,7 @@ export type { DocumentOptions, DocumentSource, LimitOptions } from "./base/docum
 export { type MediaModelsValidated, validateMediaModels } from "./models/validation/validate_models.ts";
 export type { ErrorSummary } from "./models/media/calibration/validate.ts";
 export {
+  type AccessResiduals,
   type Band,
   type BandBasis,
   bandFor,
