@@ -1,14 +1,8 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import {
-  compareResults,
-  compareSimulations,
-  comparisonJson,
-  comparisonMarkdown,
-  renderComparison,
-  renderSimulationComparison,
-} from "../mod.ts";
+import { compareSimulations, renderSimulationComparison } from "../mod.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
+import { BASELINE_HELP, gate, tolerance as percent, TOLERANCE_HELP } from "./gate.ts";
 import type { Context } from "./main.ts";
 import { RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
 
@@ -19,6 +13,7 @@ a case is slower. Simulations are deterministic: they differ, with exit code 5, 
 
 Examples:
   tierbench compare before.html after.html
+  tierbench compare after.html --baseline before.html --tolerance 3    a gate: exit code 5 or 6 unless it may pass
   tierbench compare reports/out/pmem-modes report-of-a-friend.html --unlike
   tierbench compare baseline.html reports/out/pmem-modes --markdown >> "$GITHUB_STEP_SUMMARY"`;
 
@@ -26,13 +21,18 @@ Examples:
 export function addCompare(program: Command, { terminal, exit }: Context): void {
   program.command("compare")
     .description("compare two results case by case")
-    .argument("<baseline>", RESULTS_HELP)
-    .argument("<results>", RESULTS_HELP)
+    .argument(
+      "<results...>",
+      `two: the baseline and what is compared with it, each ${RESULTS_HELP}; one with --baseline`,
+    )
+    .option("--baseline <results>", BASELINE_HELP)
+    .option("--tolerance <percent>", TOLERANCE_HELP, percent)
     .option("--unlike", "compare other machines and scenarios, too; every output says in what they are unlike")
     .option("--markdown", "as Markdown, for pull requests")
     .option("--json", "for machines")
     .addHelpText("after", HELP)
-    .action(async (baseline, results, { unlike, markdown, json }) => {
+    .action(async (words, { baseline: gated, tolerance, unlike, markdown, json }) => {
+      const [baseline, results] = pair(words, gated, tolerance);
       const simulated = [await simulationOf(baseline), await simulationOf(results)] as const;
       if (simulated[0] !== undefined && simulated[1] !== undefined) {
         const found = compareSimulations(simulated[0].result, simulated[1].result, [baseline, results]);
@@ -49,17 +49,27 @@ export function addCompare(program: Command, { terminal, exit }: Context): void 
         );
       }
       const [a, b] = [await resultsOf(baseline), await resultsOf(results)];
-      const comparison = compareResults(a.result, b.result, {
-        names: [baseline, results],
+      const form = {
+        ...(tolerance === undefined ? {} : { tolerance }),
         ...(unlike === undefined ? {} : { unlike }),
-      });
-      terminal.out(
-        json
-          ? comparisonJson(comparison)
-          : markdown
-          ? comparisonMarkdown(comparison)
-          : renderComparison(comparison, terminal.width),
-      );
-      if (comparison.verdict === "worse" || comparison.verdict === "mixed") exit(EXIT.worse);
+        ...(markdown === undefined ? {} : { markdown }),
+        ...(json === undefined ? {} : { json }),
+      };
+      const { comparison: { verdict }, code } = gate(a.result, b.result, [baseline, results], form, terminal);
+      if (gated !== undefined) exit(code);
+      else if (verdict === "worse" || verdict === "mixed") exit(EXIT.worse);
     });
+}
+
+/** The baseline and what is compared with it. @throws {UsageError} if there is a word too many or too few. */
+function pair(words: readonly string[], gated: string | undefined, tolerance: number | undefined): [string, string] {
+  const all = gated === undefined ? words : [gated, ...words];
+  if (gated === undefined && tolerance !== undefined) {
+    throw new UsageError("Cannot use --tolerance: it belongs to --baseline");
+  }
+  if (all.length === 2) return all as [string, string];
+  throw new UsageError(
+    `Cannot compare ${all.length} results: expected two, the baseline and what is compared with it` +
+      (gated === undefined ? "" : `; "${gated}" is the baseline`),
+  );
 }

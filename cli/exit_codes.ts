@@ -6,6 +6,7 @@ export const EXIT = {
   unavailable: 3,
   setup: 4,
   worse: 5,
+  unclear: 6,
   interrupted: 130,
 } as const;
 
@@ -17,7 +18,8 @@ Exit codes:
   2    the words or the scenario are wrong
   3    a medium that was required is not here
   4    the set-up is incomplete: the native library or a system library is missing
-  5    compare, rerun: slower beyond the noise, or what ought to be equal to the bit differs
+  5    compare, rerun, --baseline: slower beyond the noise, or what ought to be equal to the bit differs
+  6    --baseline: a change that matters may hide in the noise; the gate says how many samples would tell
   130  interrupted; complete records stay`;
 
 /** The words of the command are wrong, though not in a way the parser sees. */

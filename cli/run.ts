@@ -6,6 +6,7 @@ import {
   isSimulation,
   type RankLauncher,
   renderTerminal,
+  requireLike,
   type Result,
   resultPath,
   runContribution,
@@ -17,6 +18,8 @@ import {
 } from "../mod.ts";
 import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
+import { BASELINE_HELP, gate, tolerance as percent, TOLERANCE_HELP } from "./gate.ts";
+import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
 import { SET_HELP, setField } from "./set_option.ts";
 import type { Context } from "./main.ts";
 import { checkPrices, listed, priceOptions, withPriceOptions } from "./price_files.ts";
@@ -107,9 +110,13 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     )
     .option("--no-limit", "take however long it takes: no bound on samples, or on the work of a simulation")
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
+    .option("--baseline <results>", `${BASELINE_HELP}; ${RESULTS_HELP}`)
+    .option("--tolerance <percent>", TOLERANCE_HELP, percent)
     .option("--json", "for machines: the summary on standard output, progress on standard error")
     .addHelpText("after", HELP)
-    .action(async (word, { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...given }) => {
+    .action(async (word, all) => {
+      const { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...more } = all;
+      const { baseline, tolerance, ...given } = more;
       const words = withLauncher(given);
       const priced = await priceOptions({ prices, asOf, boundary, currency });
       checkWords(word, {
@@ -118,14 +125,27 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
         ...(note === undefined ? {} : { note }),
         ...(answers === undefined ? {} : { answers }),
       });
+      if (baseline === undefined && tolerance !== undefined) {
+        throw new UsageError("Cannot use --tolerance: it belongs to --baseline");
+      }
+      // What cannot be compared is said before minutes are spent.
+      const before = baseline === undefined ? undefined : (await resultsOf(baseline)).result;
       const said = await answersOf({ note, answers });
       const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
+      if (await isSimulation(file) && before !== undefined) {
+        throw new UsageError(
+          `Cannot use --baseline with the simulation "${file}": it is deterministic; use "tierbench compare"`,
+        );
+      }
       if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal, priced);
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
       const options = {
         ...words,
         onProgress: (event) => view.show(event),
-        onResolved: (_, files) => checkPrices(files), // a broken file is said now, not after the run
+        onResolved: (scenario, files) => {
+          checkPrices(files); // a broken file is said now, not after the run
+          if (before !== undefined && baseline !== undefined) requireLike(before, scenario, [baseline, file]);
+        },
       } satisfies RunScenarioOptions;
       const result = await interruptible(
         (signal) =>
@@ -145,7 +165,14 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
         view.line("send", shown(path));
         view.line("", "look into it first; docs/contributing-measurements.md says where to");
       }
-      if (hasFailed(result)) exit(EXIT.failed);
+      const code = before === undefined || baseline === undefined ? EXIT.ok : gate(
+        before,
+        result,
+        [baseline, shown(files.html)],
+        { ...(tolerance === undefined ? {} : { tolerance }) },
+        json ? { ...terminal, out: terminal.err } : terminal,
+      ).code;
+      exit(hasFailed(result) ? EXIT.failed : code);
     });
 }
 

@@ -58,11 +58,15 @@ export {
   type ComparedCase,
   type ComparedResult,
   type EqualityCheck,
+  type Gate,
+  type GatedCase,
+  type GateVerdict,
   type ResultComparison,
   type Unlike,
   UnlikeResultsError,
 } from "./compare/comparison.ts";
 export { comparisonJson, comparisonMarkdown, renderComparison } from "./compare/text.ts";
+export { requireLike } from "./compare/unlike.ts";
 export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
 export { badgeSvg, badgeText } from "./publish/badge.ts";

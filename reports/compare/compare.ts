@@ -15,6 +15,7 @@ import { rateOf } from "../statistics/pairing.ts";
 import { noiseFloors } from "../summary/told.ts";
 import { benjaminiHochberg, floorBetween, welchTest } from "../statistics/tests.ts";
 import { checksOf } from "./checks.ts";
+import { gateOf } from "./gate.ts";
 import {
   type CaseVerdict,
   type ComparedCase,
@@ -31,6 +32,8 @@ export interface CompareOptions {
   readonly names?: readonly [string, string];
   /** Compares other machines and scenarios, too, and says so. */
   readonly unlike?: boolean;
+  /** The smallest change that matters to the gate, a share above 0 and below 1. @default 0.05 */
+  readonly tolerance?: number;
 }
 
 /**
@@ -52,7 +55,7 @@ export interface CompareOptions {
  * ```
  */
 export function compareResults(a: Result, b: Result, options: CompareOptions = {}): ResultComparison {
-  const { names = ["the first", "the second"], unlike: allowed = false } = options;
+  const { names = ["the first", "the second"], unlike: allowed = false, tolerance } = options;
   if (scenarioKindOf(a) !== scenarioKindOf(b)) {
     throw new RangeError(
       `Cannot compare a ${scenarioKindOf(a)} with a ${scenarioKindOf(b)}: they have no figure in common`,
@@ -69,16 +72,20 @@ export function compareResults(a: Result, b: Result, options: CompareOptions = {
   });
   const cases = judged(pairs, { a, b, floor: floorsOf([a, b], [left, right]) });
   const verdict = overall(cases);
+  const onlyA = left.filter(({ name }) => !right.some((one) => one.name === name)).map(({ name }) => name);
+  const samplesOf = (groups: readonly Group[], name: string): number =>
+    groups.find((one) => one.name === name)?.samples.length ?? 0;
   return {
     a: told(a, names[0]),
     b: told(b, names[1]),
     unlike,
     cases,
-    onlyA: left.filter(({ name }) => !right.some((one) => one.name === name)).map(({ name }) => name),
+    onlyA,
     onlyB: right.filter(({ name }) => !left.some((one) => one.name === name)).map(({ name }) => name),
     checks: checksOf(a, b),
     verdict,
     headline: headline(cases, verdict),
+    gate: gateOf(cases, (name) => [samplesOf(left, name), samplesOf(right, name)], onlyA, tolerance),
     cautions: cautions(cases, unlike),
   };
 }

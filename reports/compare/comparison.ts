@@ -62,6 +62,36 @@ export interface ComparedCase {
   readonly why: string | undefined;
 }
 
+/**
+ * What a gate says: `worse` and `better` are differences as in {@linkcode CaseVerdict}; `same`, that none as large as the
+ * tolerance can be; `cannot tell`, that one may hide in the noise.
+ */
+export type GateVerdict = "worse" | "cannot tell" | "better" | "same";
+
+/** What a gate says of one case. */
+export interface GatedCase {
+  /** Name of the case. */
+  readonly case: string;
+  /** What can be said. */
+  readonly verdict: GateVerdict;
+  /** Samples of it in the two results. */
+  readonly samples: readonly [a: number, b: number];
+  /** Samples in both results that would tell; undefined where it is told, and where no such number is known. */
+  readonly wanted: number | undefined;
+}
+
+/** What a gate makes of a comparison. */
+export interface Gate {
+  /** The worst of any case, in the order of {@linkcode GateVerdict}. */
+  readonly verdict: GateVerdict;
+  /** The smallest change that matters: a share. */
+  readonly tolerance: number;
+  /** Every case of the baseline. */
+  readonly cases: readonly GatedCase[];
+  /** The verdict as a sentence, without its full stop. */
+  readonly sentence: string;
+}
+
 /** Something that ought to be equal to the bit. */
 export interface EqualityCheck {
   /** What: the key stream, the rows, the quality. */
@@ -92,6 +122,8 @@ export interface ResultComparison {
   readonly verdict: "worse" | "better" | "mixed" | "no difference" | "cannot tell";
   /** The verdict as a sentence, without its full stop. */
   readonly headline: string;
+  /** Whether the second may take the place of the first. */
+  readonly gate: Gate;
   /** What limits it. */
   readonly cautions: readonly string[];
 }

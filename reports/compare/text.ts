@@ -37,7 +37,7 @@ function resultText({ name, scenario, started, cpu, version }: ComparedResult): 
  * @param width Columns of the terminal. @default 120
  */
 export function renderComparison(comparison: ResultComparison, width: number = 120): string {
-  const { a, b, cases, unlike, checks, headline, cautions, onlyA, onlyB } = shownLines(comparison);
+  const { a, b, cases, unlike, checks, headline, gate, cautions, onlyA, onlyB } = shownLines(comparison);
   const rows = [HEAD, ...cases.map(cells)];
   const widths = HEAD.map((_, c) => Math.max(...rows.map((row) => (row[c] ?? "").length)));
   const only = (label: string, names: readonly string[]): string[] =>
@@ -49,6 +49,7 @@ export function renderComparison(comparison: ResultComparison, width: number = 1
     ...rows.map((row) => row.map((cell, c) => cell.padEnd(widths[c] ?? 0)).join("  ").trimEnd()),
     "",
     ...wrap(`${headline}.`, width, ""),
+    ...wrap(`${gate.sentence}.`, width, "gate    "),
     ...cautions.flatMap((caution) => wrap(`${caution}.`, width, "note    ")),
     ...only("only in the first   ", onlyA),
     ...only("only in the second  ", onlyB),
@@ -64,7 +65,7 @@ export function renderComparison(comparison: ResultComparison, width: number = 1
  * @param title Heading of the text. @default "Compared with the baseline"
  */
 export function comparisonMarkdown(comparison: ResultComparison, title: string = "Compared with the baseline"): string {
-  const { a, b, cases, unlike, checks, headline, cautions, onlyA, onlyB } = comparison;
+  const { a, b, cases, unlike, checks, headline, gate, cautions, onlyA, onlyB } = comparison;
   const line = (row: readonly string[]): string => `| ${row.map(escapeMarkdown).join(" | ")} |`;
   const list = (texts: readonly string[]): string[] => texts.map((text) => `- ${escapeMarkdown(text)}`);
   const folded = (heading: string, texts: readonly string[]): string[] =>
@@ -81,6 +82,7 @@ export function comparisonMarkdown(comparison: ResultComparison, title: string =
       "",
     ]),
     ...list([
+      `Gate: ${gate.sentence}.`,
       ...cautions.map((text) => `${text}.`),
       ...(onlyA.length === 0 ? [] : [`Only in the first: ${onlyA.join(", ")}.`]),
       ...(onlyB.length === 0 ? [] : [`Only in the second: ${onlyB.join(", ")}.`]),

@@ -5,7 +5,7 @@
  */
 
 import type { MachineRecord, Result } from "../../scenarios/record.ts";
-import type { Unlike } from "./comparison.ts";
+import { type Unlike, UnlikeResultsError } from "./comparison.ts";
 
 /** Kind of document that a result's scenario is: `training` unless it says another. */
 export function kindOf({ run }: Result): string {
@@ -19,10 +19,27 @@ export function unlikeOf(a: Result, b: Result): Unlike[] {
   return [...found.filter(({ weight }) => weight === "refused"), ...found.filter(({ weight }) => weight !== "refused")];
 }
 
+/**
+ * Refuses a baseline of another scenario or key stream before anything runs.
+ *
+ * @param baseline Results that another run is to be compared with.
+ * @param scenario The scenario of that run, resolved.
+ * @param names What the two are called.
+ * @throws {UnlikeResultsError} naming what differs.
+ */
+export function requireLike(
+  baseline: Result,
+  scenario: Result["run"]["scenario"],
+  names: readonly [string, string],
+): void {
+  const unlike = scenarios(baseline, { ...baseline, run: { ...baseline.run, scenario } });
+  if (unlike.some(({ weight }) => weight === "refused")) throw new UnlikeResultsError(names, unlike);
+}
+
 /** Fields of a scenario that change neither what is run nor how. */
 const WORDS = /^(name|about|cost\b.*|seed|version|kind|whenUnavailable|configurations\.[^.]+\.about)$/;
 /** Fields that change how sure a figure is, or that are beside the speed. */
-const EFFORT = /^(workload\.steps|repetitions|budget|quality\b.*|ablation\b.*)$/;
+const EFFORT = /^(workload\.steps|repetitions|aa|budget|quality\b.*|ablation\b.*)$/;
 
 function scenarios(a: Result, b: Result): Unlike[] {
   if (kindOf(a) !== kindOf(b)) return [{ what: "kind of scenario", a: kindOf(a), b: kindOf(b), weight: "refused" }];

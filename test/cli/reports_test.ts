@@ -2,7 +2,7 @@ import "../native_library.ts";
 import { checkPage, renderReport } from "../../mod.ts";
 import type { Result } from "../../scenarios/record.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../assert.ts";
 import { inFolder, runCommand, type Said } from "./command.ts";
 
 /** What the command says and returns. */
@@ -97,6 +97,46 @@ Deno.test("tierbench compare exits with 0 for no difference, 5 for slower, 2 for
     const labelled = await tierbench("compare", `${folder}/a.html`, `${folder}/b.html`, "--unlike");
     assertEquals(labelled.code, 0);
     assertStringIncludes(labelled.out, "unlike  machine.cpu: Test CPU 9000 against Other CPU");
+  });
+});
+
+Deno.test("tierbench compare --baseline is a gate: exit codes 0, 5 and 6, and a clear word for what it cannot use", async () => {
+  await inFolder(async (folder) => {
+    const result = fixtureResult({ samples: 6 });
+    const [base, after] = [`${folder}/base.html`, `${folder}/after.html`];
+    await Deno.writeTextFile(base, renderReport(result));
+    const gate = async (other: Result, ...more: string[]) => {
+      await Deno.writeTextFile(after, renderReport(other));
+      return await tierbench("compare", after, "--baseline", base, ...more);
+    };
+    const same = await gate(result);
+    assertEquals([same.code, same.err], [0, ""]);
+    assertStringIncludes(same.out, "gate    The same: no case can have changed by more than 5");
+    const worse = await gate(slower(result, 1.2));
+    assertEquals(worse.code, 5);
+    assertStringIncludes(worse.out, "gate    Worse: fsdax.");
+    const better = await gate(slower(result, 0.8));
+    assertEquals(better.code, 0);
+    assertStringIncludes(better.out, "gate    Better: fsdax; nothing is worse.");
+    const unclear = await gate(result, "--tolerance", "0.01", "--json");
+    assertEquals([unclear.code, JSON.parse(unclear.out).gate.verdict], [6, "cannot tell"]);
+    for (const bad of ["0", "100", "x", ""]) {
+      const { code, err } = await gate(result, "--tolerance", bad);
+      assertEquals(code, 2);
+      assertStringIncludes(err, `Cannot use the tolerance "${bad}": expected percent above 0 and below 100`);
+    }
+    assertEquals((await tierbench("compare", base, after, "--tolerance", "5")).code, 2);
+    const three = await tierbench("compare", base, after, "--baseline", base);
+    assertEquals(three.code, 2);
+    assertStringIncludes(three.err, "Cannot compare 3 results: expected two");
+    const early = await tierbench("run", "pmem-modes", "--baseline", `${folder}/none.html`);
+    assertEquals(early.code, 1);
+    assertEquals((await tierbench("run", "pmem-modes", "--tolerance", "5")).code, 2);
+    // Another scenario is refused before anything runs.
+    const other = await tierbench("run", "pmem-modes", "--baseline", base, "--out", `${folder}/out`);
+    assertEquals(other.code, 2);
+    assertStringIncludes(other.err, "they are unlike in scenario.");
+    await assertRejects(() => Deno.stat(`${folder}/out`), Deno.errors.NotFound);
   });
 });
 

@@ -64,7 +64,7 @@ Deno.test("tierbench run trains on all four, from any folder, to the same rows, 
   await inFolder(TINY, async (folder) => {
     const { code, stdout, stderr } = await command(folder, "run", "tiny.jsonc").output();
     assertEquals([text(stderr), code], ["", 0], text(stdout));
-    assertMatch(text(stdout), /^machine {2}.*\ndata {5}.*\nplan {5}tiny: 4 cases × 3 samples/m);
+    assertMatch(text(stdout), /^machine {2}.*\ndata {5}.*\nplan {5}tiny: 5 cases × 3 samples/m);
     assertStringIncludes(text(stdout), "\nreport   reports/out/tiny/index.html\n");
     const result = await readResult(`${folder}/reports/out/tiny/result.jsonl`);
     assertEquals(result.samples.length, 12);
@@ -153,7 +153,7 @@ Deno.test("tierbench run interrupted by Ctrl-C ends with 130, leaves nothing beh
     assertEquals(code, 130, text(stderr));
     assertMatch(
       text(stderr),
-      /Interrupted: \d+ of 6 samples are complete in ".*"; the same run with --resume goes on/,
+      /Interrupted: \d+ of 9 samples are complete in ".*"; the same run with --resume goes on/,
     );
     assertEquals(await leftInMemory(), before);
     const kept = await Deno.readTextFile(path);
