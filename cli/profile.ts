@@ -77,6 +77,19 @@ async function imported(path: string, rows: string | undefined): Promise<Profile
   return importEeg(await readUserText(path, "histogram"), baseName(path), count === undefined ? {} : { rows: count });
 }
 
+/** Words that only one way to a profile takes. */
+const WORDS_OF = { "a trace": ["columns", "separator", "format", "eeg"], "--from-eeg": ["rows"] } as const;
+
+/** Refuses words that the way that was chosen does not take: nothing is ignored. */
+function checkWords(way: "a trace" | "--from-eeg" | "--reuse", words: Words): void {
+  for (const [taker, names] of Object.entries(WORDS_OF)) {
+    const given = taker === way ? undefined : names.find((name) => words[name] !== undefined);
+    if (given !== undefined) {
+      throw new UsageError(`Cannot use --${given} with ${way}: it belongs to ${taker}, see tierbench profile --help`);
+    }
+  }
+}
+
 /** `tierbench profile`: fits a profile to a trace of keys. */
 export function addProfile(program: Command, { terminal }: Context): void {
   program.command("profile")
@@ -110,6 +123,7 @@ export function addProfile(program: Command, { terminal }: Context): void {
           "Cannot fit a profile: give either a trace, --from-eeg or --reuse, see tierbench profile --help",
         );
       }
+      checkWords(fromEeg !== undefined ? "--from-eeg" : reuse !== undefined ? "--reuse" : "a trace", words);
       if (fromEeg !== undefined || reuse !== undefined) {
         const profile = reuse !== undefined
           ? importReuse(await readUserText(reuse, "histogram"), `"${reuse}"`, baseName(reuse))

@@ -11,7 +11,7 @@ import { inspectMachine, type MachineRecord } from "../../machines/machine.ts";
 import { fitMedium } from "./fit_medium.ts";
 import { mediumText, provenance } from "./medium_file.ts";
 import { inResultsFolder, refuseFiles } from "./results_folder.ts";
-import { drivePoints, FULL, memoryPoints, QUICK, sweep, type SweepPoint } from "./sweep.ts";
+import { DRIVE_TIMES, drivePoints, FULL, memoryPoints, QUICK, sweep, type SweepPoint } from "./sweep.ts";
 import { type CalibrationTarget, calibrationTargets, checkTargets, DEPTHS, type TargetOptions } from "./targets.ts";
 
 /** How far a calibration is. */
@@ -134,16 +134,17 @@ export async function measureMedium(
   const { quick = false, command = "tierbench calibrate", signal, onProgress } = options;
   checkStopped(signal, files);
   const where = provenance(machine, [command], new Date());
-  const size = quick ? QUICK : FULL;
-  const points = target.kind === "ssd"
+  const all = quick ? QUICK : FULL, drive = target.kind === "ssd";
+  const size = drive ? { ...all, seconds: all.seconds * DRIVE_TIMES } : all;
+  const points = drive
     ? drivePoints(size, DEPTHS)
     : memoryPoints(target.threads, target.kind === "pmem" ? "nt-store" : "cached-store", size);
   using gauge = Gauge.open(target.medium, bytes);
   const swept = await sweep(gauge, points, size, (done, total, point) => {
     checkStopped(signal, files);
-    onProgress?.({ part: target.name, done, total, what: askedText(point, target.kind === "ssd") });
+    onProgress?.({ part: target.name, done, total, what: askedText(point, drive) });
   });
-  const fitted = fitMedium(swept, target.kind === "ssd");
+  const fitted = fitMedium(swept, drive);
   const path = join(options.out, `${target.name}.jsonc`);
   await writeWhole(path, mediumText(target, swept, fitted, where));
   const reads = swept.filter(({ kind }) => kind === "read");

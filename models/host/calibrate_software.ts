@@ -57,7 +57,7 @@ export async function measureStore(
   const { out, memory, folder = "/dev/shm", quick = false, command = "tierbench calibrate", signal, onProgress } =
     options;
   const path = join(out, SOFTWARE_FILE);
-  const pool = await Deno.makeTempDir({ dir: folder, prefix: "tierbench-calibrate-" }).catch((error) => {
+  const pool = await Deno.makeTempDir({ dir: folder, prefix: "tierstore-calibrate-" }).catch((error) => {
     throw new CalibrationError(
       `Cannot measure the store's prices: no folder can be made in "${folder}": ${error.message}`,
     );

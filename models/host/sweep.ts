@@ -37,6 +37,9 @@ export interface SweepSize {
   readonly seconds: number;
 }
 
+/** A drive's requests take longer than accesses to memory, and come in bursts: a question takes so many times as long. */
+export const DRIVE_TIMES = 4;
+
 /** Minutes: what is believed. */
 export const FULL: SweepSize = { bytes: [64, 128, 256, 512, 1024, 2048, 4096], rounds: 9, seconds: 0.08 };
 /** Seconds: whether it works. */

@@ -6,7 +6,9 @@
 
 import { isPathWord, wordAt } from "../../base/path_word.ts";
 import type { DocumentPath, Problem } from "../../base/diagnostics.ts";
-import { loadMedia, type Media, MediaError } from "./media.ts";
+import { TierstoreError } from "../../ffi/errors.ts";
+import { evaluateMedia } from "../../ffi/media.ts";
+import { loadMedia, type Media, MediaError, mediaOptions } from "./media.ts";
 
 /** A word that names a medium, and where it is written. */
 interface Place {
@@ -25,6 +27,31 @@ function placesOf(value: unknown, path: DocumentPath = [], named: boolean = fals
   if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((item, i) => placesOf(item, [...path, i], named));
   return Object.entries(value).flatMap(([key, item]) => placesOf(item, [...path, key], named || isMediaField(key)));
+}
+
+/** Operations by the beginnings of their parameters' names. */
+const OPERATIONS = [
+  ["read", "load"],
+  ["write_nt", "nt-store"],
+  ["write_cached", "cached-store"],
+  ["write_flush", "flushed-store"],
+] as const;
+
+/** Asks a user's model something, so that a number which the formulas cannot take is told with the name of the file. */
+function checkNumbers(media: Media, path: string): void {
+  const broken = (what: string): MediaError =>
+    new MediaError(`Cannot read the media model: "${path}": parameters: ${what}`);
+  const known = OPERATIONS.filter(([start]) => media.parameters[`${start}_bandwidth`] !== undefined);
+  if (known[0]?.[0] !== "read") throw broken("expected read_latency_ns and read_bandwidth, found none");
+  try {
+    evaluateMedia(
+      mediaOptions(media),
+      known.map(([, operation]) => ({ ask: "bandwidth", operation, bytes: 4096, threads: 1 })),
+    );
+  } catch (error) {
+    if (!(error instanceof TierstoreError && error.status === "TS_EINVAL")) throw error;
+    throw broken(error.message.replace(/^[^:]*: /, ""));
+  }
 }
 
 /** Media models that a document names by path. */
@@ -47,7 +74,9 @@ export async function mediaByPath(document: unknown, directory: string): Promise
   for (const { word, path } of placesOf(document)) {
     if (media.has(word)) continue;
     try {
-      media.set(word, await loadMedia(word, directory));
+      const loaded = await loadMedia(word, directory);
+      checkNumbers(loaded, wordAt(word, directory));
+      media.set(word, loaded);
     } catch (error) {
       if (!(error instanceof MediaError || isOfReading(error))) throw error;
       problems.push({ path, message: error.message });

@@ -12,6 +12,7 @@ import { ScenarioError } from "../../base/diagnostics.ts";
 import { parseDocument } from "../../base/document.ts";
 import { isPathWord, wordAt } from "../../base/path_word.ts";
 import { readUserText } from "../../base/user_file.ts";
+import { shownName } from "../../base/names.ts";
 import * as v from "../../base/valibot.ts";
 import { validate } from "../../base/validate.ts";
 import { nearest } from "../../base/nearest.ts";
@@ -19,21 +20,31 @@ import { type Measured, measuredSchema } from "./measured.ts";
 
 const FOLDER = new URL("./", import.meta.url);
 
-const parameter = v.strictObject({
-  value: v.pipe(v.number(), v.minValue(0)),
-  low: v.optional(v.pipe(v.number(), v.minValue(0))),
-  high: v.optional(v.pipe(v.number(), v.minValue(0))),
-  from: v.array(v.string()),
-  how: v.optional(v.string()),
-  fit: v.optional(v.boolean()),
-  least: v.optional(v.number()),
-  most: v.optional(v.number()),
-});
+const parameter = v.pipe(
+  v.strictObject({
+    value: v.pipe(v.number(), v.minValue(0)),
+    low: v.optional(v.pipe(v.number(), v.minValue(0))),
+    high: v.optional(v.pipe(v.number(), v.minValue(0))),
+    from: v.array(v.string()),
+    how: v.optional(v.string()),
+    fit: v.optional(v.boolean()),
+    least: v.optional(v.number()),
+    most: v.optional(v.number()),
+  }),
+  v.check(
+    ({ value, low = value, high = value }) => low <= value && value <= high,
+    "expected low, value and high in this order",
+  ),
+  v.check(
+    ({ low, high }) => (low === undefined) === (high === undefined) && (low === undefined || low !== high),
+    "expected both ends of an interval with a width, or none",
+  ),
+);
 
 const parameters = v.record(v.string(), parameter);
 
 const mediaSchema = v.strictObject({
-  name: v.string(),
+  name: shownName,
   about: v.string(),
   kind: v.optional(v.picklist(["pmem", "cxl", "dram", "ssd", "hbm", "link", "cpu"])),
   extends: v.optional(v.string()),
@@ -171,6 +182,11 @@ export async function mediaStores(): Promise<ReadonlyMap<string, ReadonlySet<Med
   return new Map((await shippedMedia()).map((media) => [media.name, storesOf(media)]));
 }
 
+/** Whether a document says that it is of a kind. */
+function isKind(document: unknown, kind: string): boolean {
+  return typeof document === "object" && document !== null && "kind" in document && document.kind === kind;
+}
+
 /** Where the file of a media model is. */
 export function mediaFileUrl(name: string): URL {
   return new URL(`${name}.jsonc`, FOLDER);
@@ -186,6 +202,12 @@ export function mediaFileUrl(name: string): URL {
 export function parseMedia(text: string, source: string): MediaFile {
   try {
     return parseDocument(text, source, "a media model", (written) => {
+      if (isKind(written, "software")) {
+        return [{
+          path: ["kind"],
+          message: 'expected a medium, found "software": prices, which a field "software" takes',
+        }];
+      }
       const found = validate(mediaSchema, written);
       return "problems" in found ? found.problems : [];
     }) as MediaFile;
@@ -287,9 +309,9 @@ function shippedPath(name: string, what: string, known: readonly string[]): stri
   const hint = near === undefined ? "" : `, did you mean "${near}"?`;
   const names = known.join(", ");
   throw new MediaError(
-    `Cannot load ${what} "${name}": there is no such ${
-      what === "CPU" ? "CPU" : "model"
-    }${hint} Known: ${names}; or give the path of a .jsonc file`,
+    `Cannot load ${what} "${name}": there is no such ${what === "CPU" ? "CPU" : "model"}${
+      hint === "" ? ";" : hint
+    } known: ${names}; or give the path of a .jsonc file`,
   );
 }
 

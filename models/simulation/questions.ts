@@ -40,13 +40,18 @@ function isGaugedAhead({ operation, sequential = false }: Omit<Asked, "ahead">):
 async function figuresOf(word: string): Promise<readonly Asked[]> {
   if (!isPathWord(word)) return (await (published ??= loadPublished())).get(word) ?? [];
   const points = (await loadMedia(word)).measured?.points ?? [];
-  return (points as unknown as readonly Omit<Asked, "ahead">[]).filter(({ ask }) => ask === "bandwidth").map((
-    point,
+  return points.filter(({ ask }) => ask === "bandwidth").map((
+    { ask, operation, bytes, threads, readShare, fenced = false },
   ) => ({
-    ...point,
+    ask,
+    operation,
+    bytes,
+    threads,
+    fenced,
+    ...(readShare === undefined ? {} : { readShare }),
     // The prefetchers of the machine that was measured were on.
     prefetch: true,
-    ahead: isGaugedAhead(point),
+    ahead: isGaugedAhead({ ask, operation, bytes, threads }),
   }));
 }
 

@@ -9,6 +9,7 @@ import { wordAt } from "../../base/path_word.ts";
 import { readUserText } from "../../base/user_file.ts";
 import { validate } from "../../base/validate.ts";
 import * as v from "../../base/valibot.ts";
+import { measuredDate } from "../media/measured.ts";
 
 /** A price with the ends of its 90 % interval: core seconds. */
 export interface Price {
@@ -76,7 +77,7 @@ const price = v.pipe(
   v.strictObject({
     value: v.pipe(v.number(), v.minValue(0)),
     low: v.pipe(v.number(), v.minValue(0)),
-    high: v.number(),
+    high: v.pipe(v.number(), v.maxValue(1, "expected at most 1 second of a core")),
   }),
   v.check(
     ({ value, low, high }) => low <= value && value <= high && low < high,
@@ -100,7 +101,7 @@ const schema = v.strictObject({
   runs: v.strictObject({ rows: count, dim: count, keys: count, steps: count, rounds: count }),
   measured: v.strictObject({
     host: v.string(),
-    date: v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}$/, 'expected a date such as "2026-11-22"')),
+    date: measuredDate,
     machine: v.record(v.string(), v.string()),
     virtual: v.boolean(),
     commands: v.array(v.string()),
@@ -119,8 +120,17 @@ export async function loadSoftware(path: string, directory: string = Deno.cwd())
     path,
     "prices of software",
     (written) => {
+      if (typeof written === "object" && written !== null && "parameters" in written) {
+        return [{ path: [], message: 'expected prices of software, found a medium, which a field "media" takes' }];
+      }
       const found = validate(schema, written);
-      return "problems" in found ? found.problems : [];
+      if (!("problems" in found)) return [];
+      // Earlier versions knew fewer prices.
+      return found.problems.map((problem) =>
+        problem.path[0] === "prices" && problem.message.startsWith("expected a field")
+          ? { ...problem, hint: "tierbench calibrate writes all of them" }
+          : problem
+      );
     },
   ) as SoftwareFile;
 }

@@ -53,6 +53,19 @@ Deno.test("tierbench profile --reuse writes a profile that curve takes", async (
     assertEquals([code, err, out], [0, "", `profile  ${folder}/mine.json\n`]);
     const curve = await runCommand(["curve", `${folder}/mine.json`], 120);
     assertEquals(curve.code, 0);
+    const name = `${folder}/reuse.json`;
+    for (
+      const [words, message] of [
+        [["--rows", "5"], "Cannot use --rows with --reuse: it belongs to --from-eeg"],
+        [["--eeg", `${folder}/eeg.json`], "Cannot use --eeg with --reuse: it belongs to a trace"],
+        [["--columns", "key=1"], "Cannot use --columns with --reuse"],
+        [["--out", `${folder}/none/p.json`], "no such file or directory; choose another folder"],
+      ] as const
+    ) {
+      const said = await runCommand(["profile", "--reuse", name, ...words], 120);
+      assert(said.code !== 0 && said.out === "" && said.err.includes(message), `${words}: ${said.err}`);
+    }
+    assertEquals([...Deno.readDirSync(folder)].map((entry) => entry.name).sort(), ["mine.json", "reuse.json"]);
     const both = await runCommand(["profile", "trace.csv", "--reuse", `${folder}/reuse.json`], 120);
     assertEquals(both.code, 2);
   });
