@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ratioBand } from "./ratio_band.ts";
+import { ratioBand, ratioBandWith } from "./ratio_band.ts";
 import {
   caseName,
   metricOf,
@@ -63,18 +63,28 @@ export function isReproduced({ within, calibrates, nulls }: PublishedDeviation):
 }
 
 /** The band of a time relative to another case's; an effect is the share above 1. */
-function bandOf(of: string, one: SimulatedRecord, unit: SimulatedRecord): readonly [number, number] | undefined {
+function bandOf(
+  of: string,
+  one: SimulatedRecord,
+  unit: SimulatedRecord,
+  engine: number | undefined,
+): readonly [number, number] | undefined {
   if (of !== "time" && of !== "extra-time") return undefined;
   const less = of === "extra-time" ? 1 : 0;
-  const [low, high] = ratioBand(unit, one) ?? [];
+  const [low, high] = (engine === undefined ? ratioBand(unit, one) : ratioBandWith(engine, unit, one)) ?? [];
   return low === undefined || high === undefined ? undefined : [low - less, high - less];
 }
 
 type Figures = Parameters<typeof metricOf>[0];
 
-/** Every published figure of a simulation with the case that it speaks of. */
+/**
+ * Every published figure of a simulation with the case that it speaks of.
+ *
+ * @param engineOf Range of the engine in the band of a figure, by its name in its source. Default: that of the cases.
+ */
 export function publishedDeviations(
   { run, cases, nulls = [] }: SimulationResult,
+  engineOf: (figure: string) => number | undefined = () => undefined,
 ): (readonly [SimulatedRecord, PublishedDeviation])[] {
   const find = (configuration: string, at: SimulatedRecord["point"] = {}) =>
     cases.find((one) => one.case === caseName(configuration, at));
@@ -90,7 +100,7 @@ export function publishedDeviations(
     const deviationOf = (found: number) => extra ? found - published.value : found / published.value - 1;
     const isWithin = (found: number) => Math.abs(deviationOf(found)) <= published.tolerance;
     const value = valueOf(one, unit);
-    const band = unit === undefined ? undefined : bandOf(published.of, one, unit);
+    const band = unit === undefined ? undefined : bandOf(published.of, one, unit, engineOf(published.figure));
     const nullsOf = NULL_NAMES.flatMap((model): NullDeviation[] => {
       // Which rows are missed is no matter of the medium, nor of what software takes.
       if ((model === "dram" || model === "free-software") && published.of === "miss-rate") return [];

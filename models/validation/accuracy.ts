@@ -330,8 +330,8 @@ where there are few curves. Latencies and percentiles have few curves, and each 
 buffer's size, of a load, of stores. What the simulator asks is bandwidths of reads and writes.
 
 ${relative.free} of ${relative.figures} published relative figures set no parameter: what is relative is a multiple of another
-case of the same source (\`relativeTo\`), and what a figure set is in its \`calibrates\`. The engine's own range was made of the
-same effects that it is judged by here, so their share in bands checks its size and shape and is no proof.`;
+case of the same source (\`relativeTo\`), and what a figure set is in its \`calibrates\`. The engine's own
+range in the band of each was made of those that stand in the other figures of the paper (Fig. 3, 6, 7), never of itself.`;
 }
 
 /** Kinds of figures and accesses of validated families, those first that miss the bars of a family. */

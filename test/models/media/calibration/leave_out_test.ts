@@ -28,7 +28,7 @@ Deno.test("left-out.json belongs to the media models and rows that are here: els
 Deno.test("modelsDigest() changes with a published figure", async () => {
   const moved = points.map((point, i) => i === 7 ? { ...point, value: point.value * 1.001 } : point);
   assertNotEquals(await modelsDigest(moved), leftOut.digest);
-  const none = { relative: { figures: 1, free: 1 }, banded: [] };
+  const none = { relative: { figures: 1, free: 1 }, banded: [], engine: 1 };
   const page = accuracyText({ ...validation, leftOutIsStale: true }, [], none);
   assert(
     page.includes("Models or rows changed since") && !accuracyText(validation, [], none).includes("changed since"),
