@@ -38,6 +38,7 @@ export type {
   Pricing,
   QualitySummary,
   RankScaling,
+  SimulatedCheckpoints,
   StepTimes,
   Summary,
   TargetAuc,

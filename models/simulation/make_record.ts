@@ -8,7 +8,8 @@ import { quantileOfSorted } from "../../base/statistics.ts";
 import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../media/media.ts";
 import type { SimulatedCase } from "./cases.ts";
-import { STORES, tablesOf, threadsAt } from "./native_options.ts";
+import { forecastCheckpoints } from "./checkpoint_forecast.ts";
+import { rowBytes, STORES, tablesOf, threadsAt } from "./native_options.ts";
 import type { Band, NullRecord, SimulatedRecord, TierTraffic, TimePart } from "./record.ts";
 import { askedQuestions } from "./questions.ts";
 import type { CaseOutcome } from "./simulate_case.ts";
@@ -84,6 +85,38 @@ async function tiersOf(one: SimulatedCase, outcome: CaseOutcome): Promise<TierTr
   }));
 }
 
+/**
+ * Going on after a crash. Of checkpoints in files every row is read from them, as fast as they are written; versions stay in the
+ * last tier, whose rows are read once, in their order, by all threads of each server, and dense weights from their file.
+ */
+async function recoveryOf({ simulation, set }: SimulatedCase): Promise<{ bytes: number; seconds: number }> {
+  const { kind, bandwidth, dense } = set.checkpoint;
+  const tables = tablesOf(simulation);
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const { restored } = forecastCheckpoints({
+    kind: kind === "version" ? "in-place" : "full",
+    count: 1,
+    rows,
+    rowBytes: tables.reduce((sum, table) => sum + table.rows * rowBytes(table), 0) / rows,
+    changed: rows,
+    held: rows,
+    denseBytes: dense,
+  });
+  const last = set.tiers.at(-1);
+  if (kind !== "version" || last === undefined) return { bytes: restored, seconds: restored / bandwidth };
+  const { media, hops, depth } = last;
+  const [rate = NaN] = evaluateMedia(mediaOptions(await loadMedia(media)), [{
+    ask: "bandwidth",
+    operation: "load",
+    bytes: 4096,
+    sequential: true,
+    threads: threadsAt(simulation) * depth,
+    hops,
+  }]);
+  const servers = Math.max(1, simulation.cluster.servers);
+  return { bytes: restored, seconds: (restored - dense) / (rate * servers) + dense / bandwidth };
+}
+
 /** Keys a step, distinct rows of one worker and of all, and which of them the first tier did not have. */
 function rowsOf({ simulation }: SimulatedCase, { demand }: CaseOutcome): Pick<SimulatedRecord, "rows" | "misses"> {
   const sum = (of: (table: (typeof demand.tables)[number]) => number) =>
@@ -142,7 +175,9 @@ export async function simulatedRecord(one: SimulatedCase, outcome: CaseOutcome, 
     }),
     ...(memoryMode === undefined ? {} : { lines: { ...memoryMode } }),
     netBytes: simulated.netBytes / simulation.steps,
-    ...(checkpoint === undefined ? {} : { checkpoint: { kind: set.checkpoint.kind, ...checkpoint } }),
+    ...(checkpoint === undefined
+      ? {}
+      : { checkpoint: { kind: set.checkpoint.kind, ...checkpoint, recovery: await recoveryOf(one) } }),
     tasks: simulated.tasks.slice(0, CHART_TASKS).map(({ kind, actor, startPs, endPs }) =>
       [kind, actor, startPs * PS, endPs * PS] as const
     ),

@@ -179,6 +179,8 @@ export interface SimulatedRecord {
     readonly pause: number;
     readonly every: number;
     readonly bytes: number;
+    /** Bytes that all machines read to go on after a crash, and seconds; absent in results of versions that did not say. */
+    readonly recovery?: { readonly bytes: number; readonly seconds: number };
   };
   /** Tasks of the last step: kind, actor, start and end in seconds. */
   readonly tasks: readonly (readonly [string, number, number, number])[];

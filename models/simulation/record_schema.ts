@@ -154,7 +154,13 @@ const simulated = object({
   })),
   lines: maybe(mapOf(figure)),
   netBytes: figure,
-  checkpoint: maybe(object({ kind: text, pause: figure, every: positive, bytes: figure })),
+  checkpoint: maybe(object({
+    kind: text,
+    pause: figure,
+    every: positive,
+    bytes: figure,
+    recovery: maybe(object({ bytes: figure, seconds: figure })),
+  })),
   tasks: listOf(v.tuple([text, difference, difference, difference], TASK)),
 });
 

@@ -11,7 +11,13 @@ import { significant } from "../../base/numbers.ts";
 import { owningWords } from "../summary/owning_words.ts";
 import { changeText, errorText, estimateText, rateText } from "../text/format.ts";
 import { resultsText } from "../summary/ablation_words.ts";
-import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
+import {
+  CHECKPOINT_COLUMNS,
+  checkpointCells,
+  checkpointed,
+  SIMULATED_COLUMNS,
+  simulatedRows,
+} from "../summary/checkpoint_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
 import { focused } from "../summary/focus.ts";
 import type { Summary } from "../summary/summary_types.ts";
@@ -106,6 +112,7 @@ function countedTables(summary: Summary, line: (cells: readonly string[]) => str
   return [
     ...caseTable("Admission and expiry, in the counted steps of the last sample", FILTER_COLUMNS, filters, line),
     ...caseTable("Checkpoints, against the same without", CHECKPOINT_COLUMNS, costs, line),
+    ...caseTable("Checkpoints, simulated (deviation from measured)", SIMULATED_COLUMNS, simulatedRows(cases), line),
     ...caseTable("Ranks, against the fewest", scalingColumns(over), ranks, line),
     ...[sharedMachineText(cases) ?? [], undividedText(over) ?? []].flat().flatMap((sentence) => [`${sentence}.`, ""]),
   ];

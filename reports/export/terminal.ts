@@ -7,7 +7,13 @@
 import { resultsText, timesText } from "../summary/ablation_words.ts";
 import { percentText, prefixed, prefixFor, significant } from "../../base/numbers.ts";
 import { changeText, countText, errorText, intervalText } from "../text/format.ts";
-import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
+import {
+  CHECKPOINT_COLUMNS,
+  checkpointCells,
+  checkpointed,
+  SIMULATED_COLUMNS,
+  simulatedRows,
+} from "../summary/checkpoint_words.ts";
 import { scaled, scalingCells, scalingColumns, sharedMachineText, undividedText } from "../summary/rank_words.ts";
 import { FILTER_COLUMNS, filterCells, filtered } from "../summary/filter_words.ts";
 import type { AblationRow, AblationSummary, CaseSummary, Summary } from "../summary/summary_types.ts";
@@ -38,6 +44,7 @@ export function renderTerminal(given: Summary, width: number = 120): string {
       CHECKPOINT_COLUMNS,
       checkpointed(summary.cases).map((one) => [one.name, ...checkpointCells(one.checkpoints)]),
     ),
+    ...rowTable("checkpoints, simulated", SIMULATED_COLUMNS, simulatedRows(summary.cases)),
     ...rowTable(
       "ranks",
       scalingColumns(ranks),

@@ -4,7 +4,13 @@
  * @module
  */
 
-import { CHECKPOINT_COLUMNS, checkpointCells, checkpointed } from "../summary/checkpoint_words.ts";
+import {
+  CHECKPOINT_COLUMNS,
+  checkpointCells,
+  checkpointed,
+  SIMULATED_COLUMNS,
+  simulatedRows,
+} from "../summary/checkpoint_words.ts";
 import type { CaseSummary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { kind, table } from "./parts.ts";
@@ -13,6 +19,7 @@ import { kind, table } from "./parts.ts";
 export function checkpoints(cases: readonly CaseSummary[]): Markup | undefined {
   const shown = checkpointed(cases);
   if (shown.length === 0) return undefined;
+  const simulated = simulatedRows(cases);
   return html`
     <h3>Checkpoints</h3>
     <p
@@ -27,5 +34,18 @@ export function checkpoints(cases: readonly CaseSummary[]): Markup | undefined {
       [{ title: "case" }, { title: "kind", words: true }, ...CHECKPOINT_COLUMNS.map((title) => ({ title }))],
       shown.map((one) => [one.name, kind(one), ...checkpointCells(one.checkpoints)]),
     )}
+    ${simulated.length === 0 ? undefined : html`
+      <p
+        class="note">Simulated: what the law of the data, the bytes of rows and two rates say, with the deviation from what was
+      measured. The rates at which bytes are written and read are those of the case with the longest interval, of dumps for files and
+      of the same configuration in place, and say so: times of such a case are no test, bytes are of every case. The last column is
+      the time for which training would stop if dense weights were written while it waits, as PMEM-OE writes them, against how long it
+      stood still here.</p>
+      ${table(
+        "Checkpoints, simulated against measured",
+        ["case", ...SIMULATED_COLUMNS].map((title) => ({ title })),
+        simulated,
+      )}
+    `}
   `;
 }

@@ -33,6 +33,36 @@ function missesText({ misses, hits }: SimulatedRecord): string {
 
 const milliseconds = (seconds: number) => significant(seconds * 1e3);
 
+/** What a crash leaves of rows and weights, in few words: what checkpoints save, and how often. */
+export function durabilityText({ checkpoint }: SimulatedRecord): string {
+  if (checkpoint === undefined) return "nothing";
+  return `${checkpoint.kind === "version" ? "versions" : "files"}, ${significant(checkpoint.every)} s`;
+}
+
+/** What checkpoints of a study's cases cost, and what going on after a crash takes; no rows where none makes them. */
+export function checkpointTable({ name, cases }: StudySummary): TextTable {
+  const saved: Readonly<Record<string, string>> = {
+    incremental: "rows that changed, in files",
+    version: "versions of rows in the last tier, dense weights in files",
+  };
+  return {
+    caption: `Checkpoints of ${name}`,
+    columns: ["case", "what is saved", "every, s", "training stops", "bytes written", "read to go on", "recovery, s"],
+    words: ["what is saved"],
+    rows: cases.flatMap(({ label, checkpoint }) =>
+      checkpoint === undefined ? [] : [[
+        label,
+        saved[checkpoint.kind] ?? checkpoint.kind,
+        significant(checkpoint.every),
+        percentText(checkpoint.pause / checkpoint.every),
+        decimalBytesText(checkpoint.bytes),
+        checkpoint.recovery === undefined ? "–" : decimalBytesText(checkpoint.recovery.bytes),
+        checkpoint.recovery === undefined ? "–" : significant(checkpoint.recovery.seconds),
+      ]]
+    ),
+  };
+}
+
 /** Speed of all cases of a study. */
 export function speedTable({ name, cases }: StudySummary): TextTable {
   return {
@@ -47,9 +77,9 @@ export function speedTable({ name, cases }: StudySummary): TextTable {
       "most time in",
       "step ms",
       "p99 ms",
-      "checkpoints",
+      "left after a crash",
     ],
-    words: ["kind", "90 % band", "most time in"],
+    words: ["kind", "90 % band", "most time in", "left after a crash"],
     rows: cases.map((one) => [
       one.label,
       one.evidence,
@@ -60,7 +90,7 @@ export function speedTable({ name, cases }: StudySummary): TextTable {
       bottleneck(one),
       milliseconds(one.step.mean),
       milliseconds(one.step.p99),
-      one.checkpoint === undefined ? "none" : percentText(one.checkpoint.pause / one.checkpoint.every),
+      durabilityText(one),
     ]),
   };
 }

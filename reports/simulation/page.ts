@@ -13,6 +13,7 @@ import { themeCss } from "../html/palette.ts";
 import { header, kind, table } from "../html/parts.ts";
 import sheet from "../html/style.css" with { type: "text" };
 import {
+  checkpointTable,
   deviationTable,
   explanationTable,
   questionTable,
@@ -59,12 +60,23 @@ function study(one: SimulationSummary["studies"][number], i: number, money: Simu
       <h3>Bandwidth against its limit</h3>
       <p>Limits are what the media model gives all threads for accesses of this size; bytes are those of one machine; a row counts in the tier where a step finds it.</p>
       ${tableOf(tierTable(one))}
+      ${checkpoints(one)}
       ${asked(one)}
       ${slowest === undefined || slowest.tasks.length === 0 ? undefined : html`
         <h3>One step in virtual time: ${slowest.label}</h3>
         ${timelineChart(slowest)}
       `}
     </section>
+  `;
+}
+
+/** What checkpoints cost, and going on after a crash; nothing of studies without. */
+function checkpoints(one: SimulationSummary["studies"][number]): Markup | undefined {
+  const costs = checkpointTable(one);
+  if (costs.rows.length === 0) return undefined;
+  return html`
+    <p>To go on after a crash every row is read once: from files as fast as they are written, of versions as fast as the media model lets all threads of each server read the last tier in its order. Opening machines and rebuilding an index are not counted.</p>
+    ${tableOf(costs)}
   `;
 }
 

@@ -8,7 +8,14 @@ import { shownLines } from "../../base/shown.ts";
 import { escapeMarkdown } from "../export/markdown.ts";
 import { csvLine } from "../../models/costs/csv.ts";
 import { wrap } from "../export/terminal.ts";
-import { deviationTable, explanationTable, speedTable, type TextTable } from "./cells.ts";
+import {
+  checkpointTable,
+  deviationTable,
+  durabilityText,
+  explanationTable,
+  speedTable,
+  type TextTable,
+} from "./cells.ts";
 import { moneyTable, reasonText } from "./money_words.ts";
 import { type SimulationSummary, type StudyCase, timeByKind } from "./summary.ts";
 
@@ -16,6 +23,7 @@ function tables(summary: SimulationSummary): TextTable[] {
   return [
     ...summary.studies.flatMap((study) => [
       speedTable(study),
+      ...[checkpointTable(study)].filter(({ rows }) => rows.length > 0),
       ...(summary.money === undefined ? [] : [moneyTable(study.name, study.cases, summary.money)]),
     ]),
     ...summary.explanations.map(explanationTable),
@@ -95,6 +103,8 @@ export function simulationCsv({ studies, money }: SimulationSummary): string {
     "missed_share_of_keys",
     "missed_share_of_rows",
     "checkpoint_pause_seconds",
+    "durability",
+    "recovery_seconds",
     ...(money === undefined ? [] : MONEY_COLUMNS),
     ...kinds.map((kind) => `step_${kind.replaceAll("-", "_")}_seconds`),
   ];
@@ -117,6 +127,8 @@ export function simulationCsv({ studies, money }: SimulationSummary): string {
         one.misses.ofKeys,
         one.misses.ofRows,
         one.checkpoint?.pause,
+        durabilityText(one),
+        one.checkpoint?.recovery?.seconds,
         ...(money === undefined ? [] : moneyCells(one, money)),
         ...kinds.map((kind) => times.get(kind) ?? 0),
       ]);

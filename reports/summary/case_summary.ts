@@ -122,7 +122,7 @@ export function summariseCase(result: Result, group: Group, groups: readonly Gro
     work: virtual ? undefined : workOf(samples),
     cacheCurve: cacheCurve(result, samples),
     filter: last.filter,
-    checkpoints: checkpointCost(group, groups, rateOf, seed),
+    checkpoints: checkpointCost(group, groups, rateOf, result, seed),
     durability: durability(samples),
     scaling: rankScaling(group, groups, result.qualities, rateOf, seed),
     tiers: last.tiers,

@@ -6,12 +6,13 @@
 
 import { pointText } from "../../base/matrix.ts";
 import type { CheckpointKind } from "../../scenarios/scenario.ts";
-import type { CheckpointRecord, SampleRecord } from "../../scenarios/record.ts";
+import type { CheckpointRecord, Result, SampleRecord } from "../../scenarios/record.ts";
 import { type Estimate, estimate } from "../statistics/bootstrap.ts";
 import { compared } from "../statistics/pairing.ts";
 import { mean, median } from "../../base/statistics.ts";
 import { countText } from "../text/format.ts";
 import { KIND_WORDS } from "./checkpoint_words.ts";
+import { simulatedCheckpoints } from "./simulated_checkpoints.ts";
 import type { CheckpointCost } from "./summary_types.ts";
 
 /** Samples of a case, and its name. */
@@ -60,6 +61,7 @@ function dumpFor(group: Group, groups: readonly Group[]): Group | undefined {
  * @param group The case.
  * @param groups All cases, among which is the same without checkpoints, if there is one.
  * @param rateOf Samples per second of a sample.
+ * @param result The run, whose data models know.
  * @param seed Seeds resampling, by figure.
  * @returns Undefined without checkpoints.
  */
@@ -67,6 +69,7 @@ export function checkpointCost(
   group: Group,
   groups: readonly Group[],
   rateOf: (sample: SampleRecord) => number,
+  result: Result,
   seed: (figure: string) => string,
 ): CheckpointCost | undefined {
   const samples = group.samples.filter((one): one is WithCheckpoints =>
@@ -85,6 +88,7 @@ export function checkpointCost(
   const again = written.flatMap((each) => each.slice(1)).flatMap(({ rows }) => rows ?? []);
   const [{ checkpoint: one }] = samples as [WithCheckpoints];
   return {
+    simulated: simulatedCheckpoints(result, group.samples, groups.map((other) => other.samples)),
     kind: kindOf(one),
     every: one.every,
     rowsAgain: again.length === 0 ? undefined : mean(again),

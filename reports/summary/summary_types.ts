@@ -178,6 +178,22 @@ export interface CacheCurve {
   readonly counted: number | undefined;
 }
 
+/** What models say of a case's checkpoints. */
+export interface SimulatedCheckpoints {
+  /** Whether this case sets the rates at which bytes are written and read, so that its times are no test of the model. */
+  readonly setsRates: boolean;
+  /** Bytes that a sample writes for them. */
+  readonly bytes: number;
+  /** Seconds until the one in the middle is durable. */
+  readonly durable: number;
+  /** Seconds to go on from the newest. */
+  readonly restore: number;
+  /** Rows that the second and later points put down, each; undefined for files. */
+  readonly rowsAgain: number | undefined;
+  /** Seconds that training would stop for dense weights if it waited for them to be written, as PMEM-OE does. */
+  readonly densePause: number;
+}
+
 /** What checkpoints cost a case. */
 export interface CheckpointCost {
   /** How they are made: every row in files, what changed after a first full one, or points in the last tier. */
@@ -208,6 +224,8 @@ export interface CheckpointCost {
   readonly without: string | undefined;
   /** Throughput ÷ that of the same case without. */
   readonly relative: Estimate | undefined;
+  /** What models say of the same; undefined where the data is no law. */
+  readonly simulated: SimulatedCheckpoints | undefined;
 }
 
 /** What the ranks of a case are worth. */

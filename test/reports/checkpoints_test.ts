@@ -118,3 +118,83 @@ Deno.test("reports compare going on from points in place with reloading a dump, 
     }
   }
 });
+
+Deno.test("reports hold simulated checkpoints against measured ones, and say which case set the rates", () => {
+  const ROWS = 1000, ROW = 92, EVERY = 10;
+  const made = (every: number, kind: CheckpointRecord["written"][number]["kind"]): CheckpointRecord => ({
+    every,
+    written: [1, 2, 3].map((i) => ({
+      step: i * every,
+      kind: i === 1 && kind === "delta" ? "full" : kind,
+      waitedNs: 0,
+      cutNs: 4e6,
+      durableNs: every * 1e6,
+      bytes: 26 * ROWS * 100,
+      ...(kind === "in-place" ? { rows: 800 } : {}),
+    })),
+    restoreNs: 20e6,
+    restoredBytes: 26 * ROWS * 100,
+  });
+  const kinds = { "dram": "full", "fsdax": "in-place" } as const;
+  const base = fixtureResult({ configurations: Object.keys(kinds) });
+  const { workload } = base.run.scenario;
+  const samples = base.samples.flatMap((one) =>
+    [EVERY, 2 * EVERY].map((every): SampleRecord => ({
+      ...one,
+      id: `${one.configuration}[${every}]#${one.sample}`,
+      case: `${one.configuration} checkpoint.interval=${every}`,
+      point: { "checkpoint.interval": every },
+      batch: 4,
+      dramBytes: 700 * ROW,
+      trainer: { dense_parameters: "1000", wide_parameters: "200", deep_optimizer: "adagrad" },
+      checkpoint: made(every, kinds[one.configuration as keyof typeof kinds]),
+    }))
+  );
+  const result: Result = {
+    ...base,
+    samples,
+    run: {
+      ...base.run,
+      data: { ...base.run.data, cardinalities: Array.from({ length: 26 }, () => ROWS), tableBytes: 26 * ROWS * ROW },
+      scenario: {
+        ...base.run.scenario,
+        workload: {
+          ...workload,
+          data: {
+            synthetic: "criteo-kaggle",
+            scale: 1,
+            rows: 1000,
+            testRows: 0,
+            skew: { s: 0, q: 0, rows: 0 },
+            numerics: "log",
+          },
+        },
+      },
+    },
+  };
+  const of = (name: string) => summarise(result).cases.find((one) => one.name === name)?.checkpoints?.simulated;
+  // Weights with one sum each, and the wide part's with two.
+  const dense = 4 * (2 * 1000 + 3 * 200);
+  const dump = 26 * ROWS * (ROW + 8) + dense;
+  const [often, rarely] = [of("dram checkpoint.interval=10"), of("dram checkpoint.interval=20")];
+  assertEquals([often?.setsRates, rarely?.setsRates], [false, true]);
+  assertEquals([often?.bytes, rarely?.bytes], [3 * dump, 3 * dump]);
+  // The rate is that of the longest interval, 20 ms a dump; so is the time of the other case, which was 10.
+  assertAlmostEquals(often?.durable ?? 0, 0.02, 1e-12);
+  assertAlmostEquals(rarely?.restore ?? 0, 0.02, 1e-12);
+  assertAlmostEquals(often?.densePause ?? 0, dense / (dump / 0.02), 1e-12);
+  const placed = of("fsdax checkpoint.interval=10");
+  // 40 lookups of 1000 rows that are all alike, in each of 26 tables: more than DRAM holds.
+  assert(26 * (1000 - 1000 * (1 - 1 / 1000) ** 40) > 700);
+  assertAlmostEquals(placed?.rowsAgain ?? 0, 700, 1e-9);
+  assertAlmostEquals(placed?.bytes ?? 0, 3 * (700 * ROW + dense), 1e-6);
+  const summary = summarise(result);
+  for (const text of [renderTerminal(summary, 400), toMarkdown(summary), renderReport(result)]) {
+    for (const word of ["of another case", "set here", "dense weights as PMEM-OE, ms", "(+100 %)", "700 (−12"]) {
+      assert(text.includes(word), `${word} in ${text.slice(0, 300)}`);
+    }
+  }
+  // A law that says nothing of the data, or varies with the case, is left out.
+  const varied = samples.map((one) => ({ ...one, point: { ...one.point, "workload.batch": 4 } }));
+  assert(!toMarkdown(summarise({ ...result, samples: varied })).includes("PMEM-OE"));
+});

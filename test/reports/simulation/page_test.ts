@@ -140,6 +140,34 @@ Deno.test("every form of a simulation's report says simulated, band or why there
   assert(!page.includes("<b>") && !page.includes("a <study>"), "text is escaped");
 });
 
+Deno.test("every form of a simulation's report says what a crash leaves, and how long going on takes", () => {
+  const { cases: [a, b], ...plain } = fixture();
+  assert(a !== undefined && b !== undefined);
+  const checkpoint = { kind: "version", pause: 0.02, every: 1200, bytes: 8e6, recovery: { bytes: 3e11, seconds: 456 } };
+  const old = { kind: "incremental", pause: 2, every: 600, bytes: 8e8 };
+  const result = { ...plain, cases: [{ ...a, checkpoint }, { ...b, checkpoint: old }] };
+  const summary = summariseSimulation(result);
+  for (const text of [renderSimulationTerminal(summary, 300), simulationMarkdown(summary), renderSimulation(result)]) {
+    for (
+      const needed of [
+        "left after a crash",
+        "recovery, s",
+        "versions, 1,200 s",
+        "files, 600 s",
+        "versions of rows in the last tier",
+        "456",
+      ]
+    ) {
+      assert(text.includes(needed), `"${needed}" is missing`);
+    }
+  }
+  const [head = "", first = "", second = ""] = simulationCsv(summary).split("\r\n");
+  const place = head.split(",").indexOf("recovery_seconds");
+  const ends = (line: string): string[] => line.replaceAll(/"[^"]*"/g, "").split(",");
+  assertEquals([ends(first)[place], ends(second)[place]], ["456", ""]);
+  assert(!simulationMarkdown(summariseSimulation(fixture())).includes("recovery"));
+});
+
 Deno.test("writeSimulationReport() writes the four files", async () => {
   const directory = await Deno.makeTempDir();
   const files = await writeSimulationReport(fixture(), join(directory, "deep"));
