@@ -302,6 +302,13 @@ export interface ConditionsRecord {
    * control group of version 2.
    */
   readonly throttledShare?: number;
+  /** Bytes that block devices gave, of the whole machine; absent in results of earlier versions. */
+  readonly readBytes?: number;
+  /**
+   * Settings of the kernel at its end that change speeds: `transparent_hugepage`, `numa_balancing`, `governor`, `boost`. What a
+   * machine does not have is absent, and all of them are in results of earlier versions.
+   */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** Whether rows follow from scenario and seed to the bit: not those of the fast mode, nor of steps that may be stale. */

@@ -196,6 +196,8 @@ const completed = v.pipe(
       swappedPages: count,
       migratedPages: count,
       throttledShare: maybe(share),
+      readBytes: maybe(figure),
+      settings: maybe(mapOf(text)),
     })),
     virtual: flag,
   }),

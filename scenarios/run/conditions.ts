@@ -20,6 +20,10 @@ export interface Counters {
   readonly swapped: number;
   /** Pages that the kernel moved between nodes, by balancing or tiering. */
   readonly migrated: number;
+  /** KiB that block devices gave (`pgpgin` of `/proc/vmstat`), past the page cache, too. */
+  readonly readKib: number;
+  /** Settings of the kernel that change speeds. */
+  readonly settings: Readonly<Record<string, string>>;
   /** Microseconds in which the control group was held back (`cpu.stat`); absent without such a limit. */
   readonly throttled?: number;
 }
@@ -64,8 +68,29 @@ export function counters(read: ReadText = readText): Counters | undefined {
     own: own.reduce((sum, ticks) => sum + ticks, 0),
     swapped: pages("pswpin") + pages("pswpout"),
     migrated: pages("numa_pages_migrated"),
+    readKib: pages("pgpgin"),
+    settings: settingsNow(read),
     ...(throttled === undefined ? {} : { throttled }),
   };
+}
+
+/** Settings that somebody may change while a run goes on, and where the kernel has them. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  transparent_hugepage: "/sys/kernel/mm/transparent_hugepage/enabled",
+  numa_balancing: "/proc/sys/kernel/numa_balancing",
+  governor: "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+  boost: "/sys/devices/system/cpu/cpufreq/boost",
+};
+
+function settingsNow(read: ReadText): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(SETTINGS).flatMap(([name, path]) => {
+      const text = read(path)?.trim();
+      if (text === undefined || text === "") return [];
+      // Of several words the one that holds is in brackets.
+      return [[name, /\[([^\]]+)\]/.exec(text)?.[1] ?? text]];
+    }),
+  );
 }
 
 /** Of the control group of version 2 that this process is in. */
@@ -93,6 +118,8 @@ export function conditionsBetween(before: Counters, after: Counters, seconds: nu
     stolenShare: share(after.stolen - before.stolen),
     swappedPages: Math.max(0, after.swapped - before.swapped),
     migratedPages: Math.max(0, after.migrated - before.migrated),
+    readBytes: Math.max(0, after.readKib - before.readKib) * 1024,
+    ...(Object.keys(after.settings).length === 0 ? {} : { settings: after.settings }),
     ...(after.throttled === undefined || before.throttled === undefined || seconds <= 0
       ? {}
       : { throttledShare: Math.min(1, (after.throttled - before.throttled) / 1e6 / seconds) }),

@@ -37,7 +37,7 @@ const conditions = (more: Partial<ConditionsRecord>): Change =>
 const counted = (read: number, written: number): Change =>
   of("fsdax", ({ statistics }) => ({ statistics: { ...statistics, tier1_hits: read, tier1_written: written } }));
 const withFacts = (facts: Readonly<Record<string, string>>): Partial<Result> => {
-  const { run } = fixtureResult();
+  const { run } = fixtureResult({ models: true });
   return { run: { ...run, machine: { ...run.machine, facts: { ...run.machine.facts, ...facts } } } };
 };
 const withoutEmulation: Change = of("fsdax", ({ tiers, statistics }) => ({
@@ -45,6 +45,60 @@ const withoutEmulation: Change = of("fsdax", ({ tiers, statistics }) => ({
   tiers: tiers.map(({ emulates: _, ...tier }) => tier),
   statistics: { ...statistics, tier1_hits: 0, tier1_written: 0 },
 }));
+
+/** fsdax with its rows on a disk, of which the machine's disks gave a share. */
+function onDisk(share: number, depth = "32"): Result {
+  return sound(of("fsdax", ({ tiers, statistics }) => {
+    const hits = 100_000;
+    const rowBytes = 52.7; // 77 MiB of 1.51 M rows
+    return {
+      tiers: tiers.map((tier) =>
+        tier.tier === 0 ? tier : (({ emulates: _, ...rest }) => ({ ...rest, type: "SSDHASH", facts: { depth } }))(tier)
+      ),
+      statistics: { ...statistics, tier1_hits: hits, lookup_keys: 1_500_000, tier0_hits: 1_400_000 },
+      conditions: { ...QUIET, readBytes: Math.round(hits * rowBytes * share) },
+    };
+  }));
+}
+
+function withRun(change: (run: Result["run"]) => Partial<Result["run"]>): Result {
+  const one = sound();
+  return { ...one, run: { ...one.run, ...change(one.run) } };
+}
+
+function skewed(s: number): Result {
+  return withRun(({ scenario }) => {
+    const data = { ...scenario.workload?.data, skew: { s, q: 3, rows: 1000 } };
+    return { scenario: { ...scenario, workload: { ...scenario.workload, data } } as typeof scenario };
+  });
+}
+
+function targeted(target: { readonly p99Ms?: number; readonly samplesPerSecond?: number }): Result {
+  return withRun(({ scenario }) => ({ scenario: { ...scenario, target } }));
+}
+
+/** Media whose bands are all of one basis. */
+function banded(basis: "fit" | "medium"): Result {
+  return withRun(({ modelBands = {} }) => ({
+    modelBands: Object.fromEntries(
+      Object.entries(modelBands).map(([name, bands]) => [name, bands.map((one) => ({ ...one, basis }))]),
+    ),
+  }));
+}
+
+/** DRAM once more in every round, a factor slower. */
+function twice(slower: (round: number) => number): Result {
+  const one = sound();
+  const dram = one.samples.filter(({ configuration }) => configuration === "dram");
+  const again = dram.map((of) => ({
+    ...of,
+    id: `dram[again]#${of.sample}`,
+    case: "dram (again)",
+    again: true as const,
+    stepNs: of.stepNs.map((ns, i) => Math.round(ns * slower(of.sample) * (1 + 0.001 * ((i * 7) % 11 - 5)))),
+  }));
+  return { ...one, again };
+}
 
 const BROKEN: readonly (readonly [string, string, Result])[] = [
   ["tier-unused-measured", "a measured tier that nothing reached", sound(withoutEmulation)],
@@ -97,6 +151,84 @@ const BROKEN: readonly (readonly [string, string, Result])[] = [
       return { ...one, run: { ...one.run, data: { ...one.run.data, trainRows: 1000 } } };
     })(),
   ],
+  [
+    "fits-in-first-tier",
+    "a first tier larger than the tables",
+    sound(of("fsdax", ({ tiers }) => ({
+      tiers: tiers.map((tier) => tier.tier === 0 ? { ...tier, limitBytes: 2 ** 30 } : tier),
+    }))),
+  ],
+  ["page-cache", "rows on a disk that the machine's disks hardly gave", onDisk(0.02)],
+  ["queue-depth", "one read in flight", onDisk(1, "1")],
+  [
+    "unlike-denominators",
+    "samples of two versions",
+    sound(
+      of("fsdax", ({ sample, statistics }) => sample > 1 ? {} : { statistics: { ...statistics, lookup_distinct: 9 } }),
+    ),
+  ],
+  ["uniform-keys", "ids drawn alike", skewed(0)],
+  [
+    "uniform-keys",
+    "a first tier that answers its share of the rows",
+    sound(of("fsdax", ({ statistics }) => {
+      const keys = statistics["lookup_keys"] as number;
+      const hits = Math.round(keys * 0.11);
+      return { statistics: { ...statistics, tier0_hits: hits, tier1_hits: keys - hits } };
+    })),
+  ],
+  [
+    "emulation-not-verified",
+    "a slowed medium of which nothing is recorded",
+    (() => {
+      const one = sound();
+      const { modelBands: _, ...run } = one.run;
+      return { ...one, run };
+    })(),
+  ],
+  ["fitted-on-itself", "a medium known by its own fit alone", banded("fit")],
+  ["unseeded", "samples of one case that end otherwise", sound(of("dram", ({ id }) => ({ digest: id })))],
+  [
+    "cold-and-warm",
+    "a sample without the others' warm-up",
+    sound(({ sample }) => ({ warmupSteps: sample === 1 ? 1 : 5 })),
+  ],
+  [
+    "cold-first-steps",
+    "a warm-up that is said and did not run",
+    sound(({ stepNs }) => ({ stepNs: stepNs.map((ns, i) => i < 3 ? 5 * ns : ns) })),
+  ],
+  [
+    "unlike-steps",
+    "samples cut short",
+    sound(({ sample, stepNs }) => ({ stepNs: stepNs.slice(0, 100 - 20 * sample) })),
+  ],
+  ["clock-wrong", "steps longer than their process", sound(({ sample }) => sample === 2 ? { processSeconds: 1 } : {})],
+  [
+    "long-pause",
+    "a round of the next day",
+    sound(({ sample }) => sample === 3 ? { started: "2026-11-21T09:00:00.000Z" } : {}),
+  ],
+  ["aa-differs", "a case that is slower the second time", twice((round) => 1.08 + 0.0005 * round)],
+  [
+    "coarse",
+    "rounds that agree in nothing",
+    sound(of("fsdax", ({ sample, stepNs }) => ({
+      stepNs: stepNs.map((ns) => ns * (sample === 2 ? 3 : 1)),
+      processSeconds: 60,
+    }))),
+  ],
+  ["closed-loop", "a target for the slowest steps", targeted({ p99Ms: 50 })],
+  [
+    "settings-changed",
+    "huge pages switched off midway",
+    sound(({ sample }) => ({
+      conditions: {
+        ...QUIET,
+        settings: { transparent_hugepage: sample < 3 ? "always" : "never", governor: "performance" },
+      },
+    })),
+  ],
   ["frequency-varies", "a governor that saves power", sound(undefined, withFacts({ "noise.governor": "powersave" }))],
 ];
 
@@ -141,6 +273,36 @@ const SOUND: readonly (readonly [string, Result])[] = [
     samples: sound().samples.filter(({ configuration }) => configuration === "dram"),
   }],
   ["more rows than steps want", sound(({ stepNs }) => ({ stepNs: stepNs.slice(0, 50) }))],
+  [
+    "a first tier a little smaller than the tables",
+    sound(of("fsdax", ({ tiers, tableBytes }) => ({
+      tiers: tiers.map((tier) => tier.tier === 0 ? { ...tier, limitBytes: tableBytes - 1 } : tier),
+    }))),
+  ],
+  ["a disk that gave a fifth, since neighbours are read together", onDisk(0.2)],
+  ["two reads in flight", onDisk(1, "2")],
+  ["ids of a skew", skewed(1.05)],
+  ["a medium whose figures the fit did not see", banded("medium")],
+  ["first steps a little slower", sound(({ stepNs }) => ({ stepNs: stepNs.map((ns, i) => i < 3 ? 1.8 * ns : ns) }))],
+  [
+    "one sample with cold first steps",
+    sound(({ sample, stepNs }) => ({
+      stepNs: stepNs.map((ns, i) => sample === 1 && i < 3 ? 5 * ns : ns),
+    })),
+  ],
+  [
+    "a pause of five minutes",
+    sound(({ sample }) => ({ started: `2026-11-20T12:${sample < 3 ? "00" : "05"}:00.000Z` })),
+  ],
+  ["a case that is the same the second time", twice((round) => 1 + 0.002 * (round - 2))],
+  [
+    "steps as long as their process",
+    sound(({ stepNs }) => ({
+      processSeconds: stepNs.reduce((sum, ns) => sum + ns, 0) / 1e9 + 0.001,
+    })),
+  ],
+  ["a target for samples a second", targeted({ samplesPerSecond: 1000 })],
+  ["settings that stay", sound(() => ({ conditions: { ...QUIET, settings: { transparent_hugepage: "always" } } }))],
   ["measured DRAM alone", sound(of("dram", () => ({ evidence: "measured" })))],
 ];
 
@@ -170,11 +332,16 @@ Deno.test("the grade is the worst finding's, and every report says it", () => {
   assertStringIncludes(renderReport(closed), "Nothing that the suite looks for speaks against these figures.");
 });
 
+Deno.test("thirty broken runs and thirty sound ones at least, and every code has a broken one", () => {
+  assert(BROKEN.length >= 30 && SOUND.length >= 30, `${BROKEN.length} broken, ${SOUND.length} sound`);
+});
+
 Deno.test("the documentation lists every code with its severity", () => {
   const page = Deno.readTextFileSync(new URL("../../docs/how-numbers-are-made.md", import.meta.url));
   const listed = [...page.matchAll(/^\| `([a-z-]+)` +\| (invalid|open|note) /gm)].map((
     [, code, severity],
   ) => [code, severity]);
   const rules = BROKEN.map(([code, , result]) => [code, findingsOf(result).find((one) => one.code === code)?.severity]);
-  assertEquals(listed.toSorted(), rules.toSorted());
+  const named = [...new Map(rules.map(([code, severity]) => [code, [code, severity]])).values()];
+  assertEquals(listed.toSorted(), named.toSorted());
 });

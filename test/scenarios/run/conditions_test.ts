@@ -6,7 +6,11 @@ function files(own: number, busy: number, idle: number, stolen: number, pages = 
   const texts: Readonly<Record<string, string>> = {
     "/proc/stat": `cpu  ${busy} 0 0 ${idle} 0 0 0 ${stolen} 0 0\ncpu0 1 1 1 1\n`,
     "/proc/self/stat": `7 (a (b) c) S 1 1 1 0 -1 0 0 0 0 0 ${own} 0 0 0 20 0 1 0\n`,
-    "/proc/vmstat": `nr_free_pages 12\nnuma_pages_migrated ${2 * pages}\npswpin ${pages}\npswpout 0\n`,
+    "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+    "/proc/sys/kernel/numa_balancing": "0\n",
+    "/proc/vmstat": `pgpgin ${3 * pages}\nnr_free_pages 12\nnuma_pages_migrated ${
+      2 * pages
+    }\npswpin ${pages}\npswpout 0\n`,
     "/proc/self/cgroup": "0::/a\n",
     ...(throttled === undefined ? {} : { "/sys/fs/cgroup/a/cpu.stat": `usage_usec 1\nthrottled_usec ${throttled}\n` }),
   };
@@ -21,6 +25,8 @@ Deno.test("conditions are shares of the time of all processors, and what happene
     stolenShare: 0.05,
     swappedPages: 7,
     migratedPages: 14,
+    readBytes: 21 * 1024,
+    settings: { transparent_hugepage: "madvise", numa_balancing: "0" },
     throttledShare: 0.1,
   });
 });
