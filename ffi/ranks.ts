@@ -159,3 +159,6 @@ export class Ranks implements Disposable {
 export function shimOf(mpi: Mpi): string {
   return `${NATIVE_FOLDER}/build/release/ranks_${mpi}.so`;
 }
+
+/** The program that starts a rank and says how it ended (`native/ranks/watch/watch.c`). */
+export const RANK_WATCH: string = `${NATIVE_FOLDER}/build/release/rank_watch`;

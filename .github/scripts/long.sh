@@ -5,7 +5,7 @@
 set -euo pipefail
 make -C native nightly
 TIERBENCH_KILLS=200 npx -y deno@2.9.6 test -A --no-check test/bench/kills_test.ts < /dev/null
-TIERBENCH_RANK_KILLS=50 npx -y deno@2.9.6 test -A --no-check test/scenarios/run/rank_process_test.ts < /dev/null
 TIERBENCH_MUTATIONS=100000 npx -y deno@2.9.6 test -A --no-check test/models/workloads/trace/mutations_test.ts < /dev/null
 npx -y deno@2.9.6 task bench:ranks --identity < /dev/null
+npx -y deno@2.9.6 task bench:ranks --kills < /dev/null
 npx -y deno@2.9.6 task tierbench validate-models --leave-out < /dev/null

@@ -3,10 +3,12 @@
  * of the same bytes, what fusing them and removing duplicates is worth, two ranks of one thread against one of two, and
  * whether all jobs give the same bits. Prints a table and writes `reports/out/bench-ranks.json`. All ranks share one machine:
  * the figures are of software, not of a network. Last, where namespaces are allowed, a step's exchange over limited links beside
- * what the simulator takes it for. `--network`: this alone, kept in `models/validation/exchanges.json` for `docs/accuracy.md`. `--identity`: the jobs that must
- * end with the same bits alone (`identity.ts`).
+ * what the simulator takes it for. `--network`: this alone, kept in `models/validation/exchanges.json` for `docs/accuracy.md`.
+ * `--identity`: the jobs that must end with the same bits alone (`identity.ts`). `--kills`: jobs of which a rank is killed
+ * (`kills.ts`).
  *
- * Exit codes: 0, bars reached or not; 1 if the run fails, no MPI is installed, or with `--identity` bits differ; 2 for words it does not know.
+ * Exit codes: 0, bars reached or not; 1 if the run fails, no MPI is installed, with `--identity` bits differ, or with `--kills`
+ * a job does not end as it must; 2 for words it does not know.
  *
  * @module
  */
@@ -23,6 +25,7 @@ import { type Facts, machineFacts, run, writeResult } from "../program.ts";
 import { type BenchRow, tableRows } from "../rows.ts";
 import { parseValues } from "../simulator/rows.ts";
 import { identityJobs, identityTable, STEPS } from "./identity.ts";
+import { killRanks, KILLS, killsTable } from "./kills.ts";
 import { installedMpis, launch, train } from "./jobs.ts";
 import type { RankReport } from "./rank.ts";
 import { measureExchanges } from "./network.ts";
@@ -127,6 +130,26 @@ async function identityAlone(): Promise<void> {
   }
 }
 
+/** Jobs of which a rank is killed. */
+async function kills(): Promise<void> {
+  const made = await killRanks(await installedMpis(), KILLS, "kills", ({ mpi, ranks, servers, mode, when, wrong }) => {
+    for (const what of wrong) {
+      console.log(`${mpi}, ${ranks} ranks, ${servers} of them servers, ${mode}, killed ${when}: ${what}`);
+    }
+  });
+  console.log(tableText(killsTable(made)));
+  const wrong = made.filter((kill) => kill.wrong.length > 0).length;
+  console.log(`${made.length} ranks were killed; ${made.length - wrong} jobs ended as they must, ${wrong} did not`);
+  if (wrong > 0) Deno.exitCode = 1;
+}
+
+/** What the bench does with one word. */
+const ALONE: Readonly<Record<string, () => Promise<void>>> = {
+  "--network": networkAlone,
+  "--identity": identityAlone,
+  "--kills": kills,
+};
+
 /** The exchanges over limited links, kept for the page on the models' accuracy. */
 async function networkAlone(): Promise<void> {
   await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, "ranks"]);
@@ -142,13 +165,15 @@ async function networkAlone(): Promise<void> {
 
 /** The bench. */
 async function main(args: readonly string[]): Promise<void> {
-  if (args.length > 1 || args.some((word) => word !== "--network" && word !== "--identity")) {
-    console.error(`Cannot run bench:ranks with "${args.join(" ")}": expected nothing, --network or --identity`);
+  const [word = ""] = args;
+  if (args.length > 1 || (word !== "" && !Object.hasOwn(ALONE, word))) {
+    const words = Object.keys(ALONE).join(", ");
+    console.error(`Cannot run bench:ranks with "${args.join(" ")}": expected nothing or one of ${words}`);
     Deno.exitCode = 2;
     return;
   }
   ensureBuild();
-  if (args.length > 0) return args[0] === "--network" ? await networkAlone() : await identityAlone();
+  if (word !== "") return await ALONE[word]?.();
   const mpis = await installedMpis();
   const [mpi = "openmpi"] = mpis;
   await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, "ranks"]);

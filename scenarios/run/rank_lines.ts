@@ -14,6 +14,33 @@ const LINE = 512;
 /** Characters of a message in a line: what its number (at most four digits), signs and the end of the line leave. */
 const MOST = LINE - 8;
 const FORM = /^@(\d+)([+.])(.*)# *$/;
+/** What `native/ranks/watch/watch.c` writes when a rank has ended, on a line of the same length. */
+const ENDED = /^@!(\{.*\})# *$/;
+
+/** How a rank ended, as the program that started it on its machine says. */
+export interface RankEnd {
+  /** Its number; -1 if the launcher does not give it to what it starts. */
+  readonly rank: number;
+  /** Its machine and its process there. */
+  readonly host: string;
+  readonly pid: number;
+  /** Its exit code; 0 if a signal ended it. */
+  readonly code: number;
+  /** The number of the signal that ended it, or 0. */
+  readonly signal: number;
+  /** When, by its machine's clock: microseconds since 1970. */
+  readonly us: number;
+}
+
+/** How a rank ended, if this is the line of the program that started it. */
+export function rankEnd(line: string): RankEnd | undefined {
+  const [, text] = ENDED.exec(line) ?? [];
+  try {
+    return text === undefined ? undefined : JSON.parse(text) as RankEnd;
+  } catch {
+    return undefined; // another's has torn it
+  }
+}
 
 /** JSON in ASCII, so that a character is a byte. */
 function asciiJson(value: unknown): string {

@@ -6,9 +6,11 @@
 
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { RANK_WATCH } from "../../ffi/ranks.ts";
 import { workerEnvironment } from "../../base/worker_environment.ts";
 import type { RankStart } from "./rank_launcher.ts";
-import { RankReader } from "./rank_lines.ts";
+import { failureText, QUOTED, type RankError } from "./rank_failure.ts";
+import { type RankEnd, rankEnd, RankReader } from "./rank_lines.ts";
 import { linesOf } from "./worker_process.ts";
 import type {
   QualityOutcome,
@@ -23,18 +25,6 @@ import type {
 const PATIENCE = 4000;
 /** Milliseconds between two looks at what is left of the job. */
 const LOOK = 100;
-/** Characters of the launcher's words that an error quotes. */
-const QUOTED = 800;
-
-/** What ranks said, and how the launcher ended. */
-export interface RankJobEnd {
-  readonly count: number;
-  readonly hellos: ReadonlyMap<number, RankHello>;
-  readonly errors: ReadonlyMap<number, string>;
-  /** What the launcher and libraries printed. */
-  readonly printed: string;
-  readonly how: string;
-}
 
 /** Options of {@linkcode runRanks}. */
 interface RanksOptions {
@@ -45,10 +35,21 @@ interface RanksOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The command of one rank: no configuration, no lock file, no network, as other workers. */
+/** The command of one rank, which says how it ended: no configuration, no lock file, no network, as other workers. */
 function rankCommand(): string[] {
   const script = fileURLToPath(new URL("./rank_worker.ts", import.meta.url));
-  return [Deno.execPath(), "run", "-A", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--no-check", script];
+  return [
+    RANK_WATCH,
+    Deno.execPath(),
+    "run",
+    "-A",
+    "--no-config",
+    "--no-lock",
+    "--no-remote",
+    "--no-npm",
+    "--no-check",
+    script,
+  ];
 }
 
 /** Variables that Open MPI hands on to ranks on other machines only when told to. */
@@ -88,7 +89,8 @@ export async function runRanks(
   };
   signal?.addEventListener("abort", stop, { once: true });
   const hellos = new Map<number, RankHello>();
-  const errors = new Map<number, string>();
+  const errors = new Map<number, RankError>();
+  const ends: RankEnd[] = [];
   const outcomes = new Map<number, SpeedOutcome | QualityOutcome>();
   let printed = "";
   const print = (line: string) => printed = `${printed}${line}\n`.slice(-4 * QUOTED);
@@ -96,12 +98,18 @@ export async function runRanks(
     if (message.type === "progress") onProgress?.(message.phase, message.done, message.total);
     else if (message.type === "rank") hellos.set(rank, message.hello);
     else if (message.type === "outcome") outcomes.set(rank, message.outcome);
-    else errors.set(rank, message.message);
+    else errors.set(rank, message);
     if (message.type === "error") ending.begin();
   };
   const reader = new RankReader();
   const listen = async () => {
     for await (const line of linesOf(child.stderr)) {
+      const end = rankEnd(line);
+      if (end !== undefined) {
+        if (!ending.kills) ends.push(end);
+        ending.begin();
+        continue;
+      }
       const read = reader.read(line);
       if (read === undefined) print(line);
       else if (read !== "more") hear(read.rank, read.message);
@@ -119,7 +127,7 @@ export async function runRanks(
   signal?.throwIfAborted();
   const how = status.signal === null ? `exit code ${status.code}` : status.signal;
   if (!status.success || outcomes.size < count) {
-    throw new Error(failureText({ count, hellos, errors, printed, how }));
+    throw new Error(failureText({ count, hellos, errors, ends, printed, how }));
   }
   return joined(hellos, outcomes);
 }
@@ -138,37 +146,6 @@ function joined(
   if (first.outcome.task === "quality") return first.outcome;
   const library = first.hello.library;
   return { ...first.outcome, cluster: { library, ranks: ranks as { hello: RankHello; outcome: SpeedOutcome }[] } };
-}
-
-/** One sentence: which rank failed, and how. */
-export function failureText({ count, hellos, errors, printed, how }: RankJobEnd): string {
-  const named = (rank: number) => {
-    const host = hellos.get(rank)?.host;
-    return `Rank ${rank} of ${count}${host === undefined ? "" : ` on "${host}"`}`;
-  };
-  const [said] = errors;
-  if (said !== undefined) return /^Rank \d+ of /.test(said[1]) ? said[1] : `${named(said[0])}: ${said[1]}`;
-  const quoted = printed.trim().slice(-QUOTED);
-  const ended = endedRank(printed, [...hellos.values()]);
-  if (ended !== undefined) {
-    const { hello: { rank, pid }, words } = ended;
-    return `${named(rank)} (process ${pid}) ended without a word (${words}); the others were ended`;
-  }
-  const silent = Array.from({ length: count }, (_, rank) => rank).filter((rank) => !hellos.has(rank));
-  const who = silent.length === 0 ? `The ${count} ranks` : `Rank ${silent.join(", ")} of ${count}`;
-  const what = silent.length === 0 ? "ended without an outcome" : "did not start";
-  return `${who} ${what}: the launcher ended with ${how}${quoted === "" ? "" : `; it said: ${quoted}`}`;
-}
-
-/** The rank that a launcher says ended first. Open MPI names its number, and its process only at times; MPICH its process. */
-function endedRank(
-  printed: string,
-  hellos: readonly RankHello[],
-): { readonly hello: RankHello; readonly words: string } | undefined {
-  const openMpi = /process rank (\d+) with PID \d+ on node \S+ exited on (signal \d+)/.exec(printed);
-  const mpich = /PID (\d+) RUNNING AT \S+[\s\S]*?EXIT CODE: (\d+)/.exec(printed);
-  const hello = hellos.find(({ rank, pid }) => openMpi === null ? `${pid}` === mpich?.[1] : `${rank}` === openMpi[1]);
-  return hello === undefined ? undefined : { hello, words: openMpi?.[2] ?? `exit code ${mpich?.[2]}` };
 }
 
 /** Processes of this machine, other than this one, whose command line has the id of a job. */
@@ -195,12 +172,15 @@ function kill(pid: number): void {
 class Ending {
   readonly #id: string;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether processes of the job were killed here. */
+  kills = false;
 
   constructor(id: string) {
     this.#id = id;
   }
 
   #killAll(): void {
+    this.kills = true;
     for (const pid of processesOf(this.#id)) kill(pid);
   }
 

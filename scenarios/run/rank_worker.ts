@@ -6,6 +6,7 @@
  * @module
  */
 
+import { TierstoreError } from "../../ffi/errors.ts";
 import { Ranks, type RanksDescription } from "../../ffi/ranks.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
@@ -130,7 +131,8 @@ if (import.meta.main) {
     say({ type: "outcome", outcome: await train(job, ranks, say) });
     ranks.close();
   } catch (error) {
-    say({ type: "error", message: error instanceof Error ? error.message : String(error) });
+    const lost = error instanceof TierstoreError && error.status === "TS_EINTERNAL";
+    say({ type: "error", message: error instanceof Error ? error.message : String(error), lost });
     ranks?.abort(1);
     Deno.exit(1);
   }

@@ -150,4 +150,5 @@ export type WorkerMessage =
   | { readonly type: "progress"; readonly phase: WorkerPhase; readonly done: number; readonly total: number }
   | { readonly type: "outcome"; readonly outcome: SpeedOutcome | QualityOutcome }
   | { readonly type: "rank"; readonly hello: RankHello }
-  | { readonly type: "error"; readonly message: string };
+  /** `lost`: a message to or from another rank failed, so that the cause may be there. */
+  | { readonly type: "error"; readonly message: string; readonly lost?: boolean };

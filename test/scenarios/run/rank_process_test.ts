@@ -1,16 +1,15 @@
 /** Jobs of real ranks: what they give back, and what is left when one of them fails. */
 
 import "../../native_library.ts";
+import { processesWith } from "../../../bench/ranks/kills.ts";
 import { generateData } from "../../../ffi/data.ts";
 import { type RankStart, rankStart } from "../../../scenarios/run/rank_launcher.ts";
-import { failureText, runRanks } from "../../../scenarios/run/rank_process.ts";
+import { runRanks } from "../../../scenarios/run/rank_process.ts";
 import { summedOutcome } from "../../../scenarios/run/rank_record.ts";
 import { UnavailableError } from "../../../scenarios/run/configurations.ts";
 import type { RankJob, SpeedOutcome } from "../../../scenarios/run/worker_protocol.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 
-/** Random kills of a rank; more in the nightly run. */
-const KILLS = Number(Deno.env.get("TIERBENCH_RANK_KILLS") ?? 2);
 const STORE = { storage: "DRAM", size: [2 ** 27], sizeCounts: "all", seed: 5, native: {} } as const;
 
 /** How ranks of an MPI are started here, or why they cannot be. */
@@ -51,28 +50,6 @@ function jobOf(
     ...others,
   } as unknown as RankJob["spec"];
   return { ...(start.mpi === undefined ? {} : { mpi: start.mpi }), servers, spec, empty: STORE };
-}
-
-/** Processes whose command line has these words. */
-function processesWith(words: string): number[] {
-  return [...Deno.readDirSync("/proc")].filter(({ name }) => /^\d+$/.test(name)).flatMap(({ name }) => {
-    try {
-      return Deno.readTextFileSync(`/proc/${name}/cmdline`).includes(words) ? [Number(name)] : [];
-    } catch {
-      return []; // gone meanwhile
-    }
-  });
-}
-
-/** Processes of ranks themselves, not their launcher. */
-function ranksOf(data: string): number[] {
-  return processesWith(data).filter((pid) => {
-    try {
-      return Deno.readTextFileSync(`/proc/${pid}/cmdline`).startsWith(Deno.execPath());
-    } catch {
-      return false;
-    }
-  });
 }
 
 for (const mpi of ["openmpi", "mpich"] as const) {
@@ -158,37 +135,6 @@ for (const mpi of ["openmpi", "mpich"] as const) {
   );
 
   Deno.test(
-    `${mpi}: a rank that is killed is named, and nobody is left within ten seconds${why}`,
-    { ignore },
-    async () => {
-      await withData(async (data) => {
-        for (let kill = 0; kill < KILLS; kill++) {
-          let training = () => {};
-          const begun = new Promise<void>((resolve) => training = resolve);
-          const failed = assertRejects(() =>
-            runRanks(jobOf(started, data, { steps: 1_000_000 }), {
-              start: started,
-              count: 2,
-              environment: {},
-              onProgress: (phase) => phase === "train" ? training() : undefined,
-            }), Error);
-          await begun;
-          await new Promise((resolve) => setTimeout(resolve, Math.random() * 100));
-          const ranks = ranksOf(data);
-          assertEquals(ranks.length, 2);
-          const victim = ranks[Math.random() < 0.5 ? 0 : 1] as number;
-          const killed = performance.now();
-          Deno.kill(victim, "SIGKILL");
-          const { message } = await failed;
-          assert(performance.now() - killed < 10_000, `ended after ${performance.now() - killed} ms`);
-          assert(new RegExp(`^Rank [01] of 2 on ".+" \\(process ${victim}\\) ended`).test(message), message);
-          assertEquals(processesWith(data), []);
-        }
-      });
-    },
-  );
-
-  Deno.test(
     `${mpi}: a store that is full and one that cannot open fail by the rank, before a step${why}`,
     { ignore },
     async () => {
@@ -248,22 +194,4 @@ Deno.test("a launcher that cannot start ranks is quoted, with the ranks that did
     );
     assertEquals(message, "Rank 0, 1 of 2 did not start: the launcher ended with exit code 3; it said: no slots");
   });
-});
-
-Deno.test("the rank that ended is read off what Open MPI and MPICH print", () => {
-  const hello = (rank: number) => ({
-    ...{ rank, host: "n1", pid: 40 + rank, library: "x" },
-    machine: { cpu: "c", cpus: 1, memoryBytes: 1, kernel: "6" },
-  });
-  const hellos = new Map([0, 1].map((rank) => [rank, hello(rank)]));
-  const end = { count: 2, hellos, errors: new Map<number, string>(), how: "exit code 137" };
-  const openmpi = "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 (Killed).";
-  const mpich = "=   BAD TERMINATION\n=   PID 41 RUNNING AT n1\n=   EXIT CODE: 9\n";
-  for (const [printed, words] of [[openmpi, "signal 9"], [mpich, "exit code 9"]] as const) {
-    assertEquals(
-      failureText({ ...end, printed }),
-      `Rank 1 of 2 on "n1" (process 41) ended without a word (${words}); the others were ended`,
-    );
-  }
-  assertEquals(failureText({ ...end, printed: "", errors: new Map([[1, "no"]]) }), 'Rank 1 of 2 on "n1": no');
 });
