@@ -10,6 +10,7 @@ import { checkCluster } from "./check_cluster.ts";
 import { checkAblation, checkWorkload } from "./check_training.ts";
 import { atPoint, matrixPoints } from "../base/matrix.ts";
 import { nearest } from "../base/nearest.ts";
+import type { KnownMedia, MediaStore } from "../models/media/media.ts";
 import type { Configuration, MatrixPoint, Scenario, Size } from "./scenario.ts";
 import { FIXED_FIELDS, scenarioSchema } from "./schema.ts";
 import {
@@ -228,17 +229,38 @@ function checkWork({ configurations, matrix = {}, ablation, repetitions = 3 }: S
   }];
 }
 
-function checkMedia(scenario: Scenario, known: readonly string[]): Problem[] {
-  return Object.entries(scenario.configurations).flatMap(([name, { media, ssd }]) =>
-    ([[["media"], media], [["ssd", "media"], ssd?.media]] as const).flatMap(([field, word]) => {
-      if (word === undefined || known.includes(word)) return [];
-      const meant = nearest(word, known);
-      return [{
-        path: ["configurations", name, ...field],
-        message: `unknown media model "${word}"`,
-        hint: meant === undefined ? `all media models: ${known.join(", ")}` : `did you mean "${meant}"?`,
-      }];
-    })
+/** Stores that emulation asks a medium for: of Memory Mode's lines that are written back, of rows in place, of a drive's blocks. */
+function storesAsked({ memory }: Configuration, field: string): readonly MediaStore[] {
+  return field === "ssd" || memory === "memory-mode" ? ["cached"] : ["nt", "cached"];
+}
+
+function checkMedia(scenario: Scenario, media: KnownMedia): Problem[] {
+  const known = [...media.keys()];
+  return Object.entries(scenario.configurations).flatMap(([name, configuration]) =>
+    ([[["media"], configuration.media], [["ssd", "media"], configuration.ssd?.media]] as const).flatMap(
+      ([field, word]) => {
+        if (word === undefined) return [];
+        const asked = storesAsked(configuration, field[0]), has = media.get(word);
+        const lacks = asked.find((store) => has?.has(store) === false);
+        if (lacks !== undefined) {
+          const others = [...media].filter(([, stores]) => asked.every((store) => stores.has(store))).map(([one]) =>
+            one
+          );
+          return [{
+            path: ["configurations", name, ...field],
+            message: `the media model "${word}" has no figure write_${lacks}_bandwidth, which emulation asks for`,
+            hint: `media with it: ${others.join(", ")}`,
+          }];
+        }
+        if (has !== undefined) return [];
+        const meant = nearest(word, known);
+        return [{
+          path: ["configurations", name, ...field],
+          message: `unknown media model "${word}"`,
+          hint: meant === undefined ? `all media models: ${known.join(", ")}` : `did you mean "${meant}"?`,
+        }];
+      },
+    )
   );
 }
 
@@ -246,10 +268,10 @@ function checkMedia(scenario: Scenario, known: readonly string[]): Problem[] {
  * Everything that is wrong with a document as a scenario; empty if nothing is.
  *
  * @param document The parsed file.
- * @param media Names of the media models there are.
+ * @param media The media models there are, and the stores that each has figures for.
  * @param limit Whether more samples than a slip would ask for are a problem.
  */
-export function checkScenario(document: unknown, media: readonly string[], limit = true): readonly Problem[] {
+export function checkScenario(document: unknown, media: KnownMedia, limit = true): readonly Problem[] {
   const validation = validate(scenarioSchema, document);
   if ("problems" in validation) return validation.problems;
   const { value: scenario } = validation;

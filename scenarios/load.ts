@@ -16,8 +16,7 @@ import {
   withValues,
 } from "../base/document.ts";
 import { readJsonc } from "../base/jsonc.ts";
-import { mediaByPath, withMediaAt } from "../models/media/by_path.ts";
-import { listMedia } from "../models/media/media.ts";
+import { mediaByPath, storesBeside, withMediaAt } from "../models/media/by_path.ts";
 import { fillDefaults } from "./resolve.ts";
 import type { ResolvedScenario, Scenario } from "./scenario.ts";
 import { isSimulationText, loadSimulation } from "../models/simulation/load.ts";
@@ -47,7 +46,7 @@ const SHIPPED = new URL("./", import.meta.url);
 export async function parseScenario(text: string, options: DocumentSource): Promise<ResolvedScenario> {
   const { directory, limit } = options;
   const own = await mediaByPath(withValues(readJsonc(text).value, options.set), directory);
-  const media = [...await listMedia(), ...own.media.keys()];
+  const media = await storesBeside(own);
   const document = parseDocument(
     text,
     options.file,
@@ -100,7 +99,7 @@ export async function resolveScenario(
   { limit }: LimitOptions = {},
 ): Promise<ResolvedScenario> {
   const own = await mediaByPath(scenario, directory);
-  const media = [...await listMedia(), ...own.media.keys()];
+  const media = await storesBeside(own);
   const problems = own.problems.length > 0 ? own.problems : checkScenario(scenario, media, limit);
   if (problems.length > 0) throw new ScenarioError(problems);
   return fillDefaults(withMediaAt(scenario, directory), directory);

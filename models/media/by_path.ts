@@ -8,7 +8,7 @@ import { isPathWord, wordAt } from "../../base/path_word.ts";
 import type { DocumentPath, Problem } from "../../base/diagnostics.ts";
 import { TierstoreError } from "../../ffi/errors.ts";
 import { evaluateMedia } from "../../ffi/media.ts";
-import { loadMedia, type Media, MediaError, mediaOptions } from "./media.ts";
+import { type KnownMedia, loadMedia, type Media, MediaError, mediaOptions, mediaStores, storesOf } from "./media.ts";
 
 /** A word that names a medium, and where it is written. */
 interface Place {
@@ -83,6 +83,11 @@ export async function mediaByPath(document: unknown, directory: string): Promise
     }
   }
   return { media, problems };
+}
+
+/** How the media may be written that a document can name: the shipped ones, and those it names by path. */
+export async function storesBeside({ media }: MediaByPath): Promise<KnownMedia> {
+  return new Map([...await mediaStores(), ...[...media].map(([word, one]) => [word, storesOf(one)] as const)]);
 }
 
 /** What reading a user's file may throw (base/user_file.ts). */

@@ -177,8 +177,11 @@ export function storesOf({ parameters }: Media): ReadonlySet<MediaStore> {
   return new Set(STORES.filter((store) => parameters[`write_${store}_bandwidth`] !== undefined));
 }
 
+/** Media that a document can name, and how each may be written. */
+export type KnownMedia = ReadonlyMap<string, ReadonlySet<MediaStore>>;
+
 /** The media models there are, sorted by name, and how each may be written. */
-export async function mediaStores(): Promise<ReadonlyMap<string, ReadonlySet<MediaStore>>> {
+export async function mediaStores(): Promise<KnownMedia> {
   return new Map((await shippedMedia()).map((media) => [media.name, storesOf(media)]));
 }
 

@@ -13,7 +13,7 @@ import { simulationSchema } from "./schema.ts";
 import { STORES } from "./native_options.ts";
 import { resolveTier } from "./resolve.ts";
 import { FORMULA_POLICIES, type ResolvedTier, type SimulatedConfiguration, type Simulation } from "./simulation.ts";
-import type { MediaStore } from "../media/media.ts";
+import type { KnownMedia } from "../media/media.ts";
 import { estimatedSeconds } from "./work.ts";
 
 /** Cases a run may have at most; more is a slip, not a plan. */
@@ -31,9 +31,6 @@ function unknownName(path: DocumentPath, what: string, name: string, known: read
     hint: meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`,
   };
 }
-
-/** The media models there are, and the stores that each has figures for. */
-type KnownMedia = ReadonlyMap<string, ReadonlySet<MediaStore>>;
 
 /** A medium that nobody knows, or whose model does not say how long the tier's stores take. */
 function checkMedium(tier: ResolvedTier, path: DocumentPath, media: KnownMedia): Problem[] {

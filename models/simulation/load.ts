@@ -18,8 +18,7 @@ import {
   readDocument,
   withValues,
 } from "../../base/document.ts";
-import { type MediaByPath, mediaByPath, withMediaAt } from "../media/by_path.ts";
-import { type MediaStore, mediaStores, storesOf } from "../media/media.ts";
+import { mediaByPath, storesBeside, withMediaAt } from "../media/by_path.ts";
 import { refuseOverfull } from "./capacity.ts";
 import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
@@ -36,11 +35,6 @@ function bytesIn(directory: string): (path: string) => number {
       return 0;
     }
   };
-}
-
-/** How the media may be written that a document can name: the shipped ones, and those it names by path. */
-async function storesBeside({ media }: MediaByPath): Promise<ReadonlyMap<string, ReadonlySet<MediaStore>>> {
-  return new Map([...await mediaStores(), ...[...media].map(([word, one]) => [word, storesOf(one)] as const)]);
 }
 
 /** Whether a text is that of a simulation rather than of a scenario that runs on this machine. */

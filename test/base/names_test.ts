@@ -5,7 +5,7 @@ import { ScenarioError } from "../../base/diagnostics.ts";
 import { readJsonc } from "../../base/jsonc.ts";
 import { parseScenario, resolveScenario } from "../../scenarios/load.ts";
 import { atPoint } from "../../base/matrix.ts";
-import { listMedia, MediaError, parseMedia } from "../../models/media/media.ts";
+import { MediaError, mediaStores, parseMedia } from "../../models/media/media.ts";
 import { put } from "../../base/names.ts";
 import { parsePlan } from "../../models/planning/load.ts";
 import { parseSimulation } from "../../models/simulation/load.ts";
@@ -130,7 +130,7 @@ Deno.test("names of tables and machines are of an allow-list", () => {
 });
 
 Deno.test("a matrix over names that every object has is refused and changes no prototype", async () => {
-  const media = await listMedia();
+  const media = await mediaStores();
   for (const name of NAMES) {
     for (const field of [name, `${name}.x`, `workload.${name}`, `workload.${name}.x`, `configurations.${name}.x`]) {
       const document = { name: "m", configurations: { d: { storage: "DRAM" } }, matrix: { [field]: [7] } };

@@ -8,7 +8,10 @@ import type { Ablation, Scenario, Switches } from "../../scenarios/scenario.ts";
 import { NO_OPTIMISATIONS } from "../../models/workloads/training.ts";
 import { quickScenario } from "../../scenarios/variations.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { mediaStores } from "../../models/media/media.ts";
 import { FOUR } from "./fakes.ts";
+
+const MEDIA = await mediaStores();
 
 const ALL: Switches = {
   stage: 2,
@@ -85,12 +88,12 @@ Deno.test("an ablation goes through quick runs, a matrix and resolving twice", (
   const workload = { ...written.workload, warmup: 48 }; // the steps in which smartStage tries are not counted
   const scenario = fillDefaults({ ...written, workload, matrix: { "workload.batch": [32, 64] } }, "/");
   assertEquals(fillDefaults(scenario, "/"), scenario);
-  assertEquals(checkScenario(scenario, ["optane-100-6x256"]), []);
+  assertEquals(checkScenario(scenario, MEDIA), []);
   assertEquals(planCases(scenario).length, 2 * 4 * 24);
   assertEquals(planCases(scenario)[0]?.name, "dram workload.batch=32 ablation=none");
   const quick = quickScenario(scenario);
   assertEquals(quick.ablation?.cases, ["alone", "all"]);
-  assertEquals(checkScenario(quick, ["optane-100-6x256"]), []);
+  assertEquals(checkScenario(quick, MEDIA), []);
 });
 
 for (
@@ -107,7 +110,7 @@ for (
   ] as const
 ) {
   Deno.test(`an ablation is refused: ${expected}`, () => {
-    const found = checkScenario({ ...FOUR, ...change }, []);
+    const found = checkScenario({ ...FOUR, ...change }, MEDIA);
     assert(found.some(({ message }) => message.includes(expected)), JSON.stringify(found));
   });
 }

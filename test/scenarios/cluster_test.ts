@@ -12,7 +12,7 @@ const OVER: Scenario = { ...PLAIN, cluster: { ranks: 4, servers: 2 } };
 
 /** Path and message of everything that is wrong. */
 function wrong(scenario: unknown): string[] {
-  return checkScenario(scenario, []).map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return checkScenario(scenario, new Map()).map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
 Deno.test("a scenario over ranks resolves, and its resolution is itself valid and stays as it is", async () => {
@@ -75,7 +75,7 @@ Deno.test("what does not run over ranks is refused by its field, and runs withou
 Deno.test("a matrix varies ranks and servers, and what is wrong in it is found where it is", () => {
   const cluster = { ranks: 1 };
   assertEquals(wrong({ ...PLAIN, cluster, matrix: { "cluster.ranks": [1, 2, 4, 8] } }), []);
-  const [found] = checkScenario({ ...PLAIN, cluster, matrix: { "cluster.ranks": [1, 5] } }, []);
+  const [found] = checkScenario({ ...PLAIN, cluster, matrix: { "cluster.ranks": [1, 5] } }, new Map());
   assertEquals(found?.path, ["matrix", "cluster.ranks", 1]);
 });
 
