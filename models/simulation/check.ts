@@ -100,6 +100,10 @@ function checkConfiguration(one: SimulatedConfiguration, at: DocumentPath, media
     }, found ${tiers} and "${placement}"`;
     problems.push({ path: [...at, one.hits === undefined ? "policy" : "hits"], message });
   }
+  if (one.ways !== undefined && !sets) {
+    const message = `expected no such field without policy "set-associative", found ${one.ways}`;
+    problems.push({ path: [...at, "ways"], message });
+  }
   if (one.migration !== undefined && placement !== "pages") {
     const message = `expected no such field without placement "pages", found ${foundText(one.migration)}`;
     problems.push({ path: [...at, "migration"], message });
@@ -205,6 +209,20 @@ function checkOne(simulation: Simulation, media: KnownMedia): Problem[] {
     const hint = "tables that are alike may be one with their rows and lookups added up";
     const message = `expected at most ${MOST_TABLES} tables, found ${tables}`;
     problems.push({ path: ["workload", "tables"], message, hint });
+  }
+  if ((cluster.servers ?? 0) > 0 && simulation.compute.activations === "first-tier") {
+    const message = 'expected "caches" with servers, whose rows go over the network, found "first-tier"';
+    problems.push({ path: ["compute", "activations"], message });
+  }
+  const repeats = (workload.cycle ?? 0) > 0;
+  const deep = Object.entries(configurations).find(([, { tiers, placement = "rows", hits }]) =>
+    hits === "exact" || placement === "rows" && tiers.length > 2 || placement === "pages" || placement === "lines"
+  );
+  if (repeats && deep !== undefined) {
+    const message =
+      `expected no such field with the configuration "${deep[0]}": batches repeat in front of one tier, or of two ` +
+      "whose rows the store places by a law";
+    problems.push({ path: ["workload", "cycle"], message });
   }
   if ((cluster.servers ?? 0) > 0 && cluster.network === undefined) {
     problems.push({ path: ["cluster"], message: 'expected a field "network" with "servers", found none' });

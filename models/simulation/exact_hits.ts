@@ -68,7 +68,7 @@ export async function exactDemand(
   }
   const counted = keys.subarray(0, steps * batch), uncounted = Math.floor(steps / 2) * batch;
   const curve = { keys: counted, method: "exact", batch, uncounted } as const;
-  const { missRatio, lookups } = tierMisses(set.policy, curve, capacity);
+  const { missRatio, lookups } = tierMisses(set, curve, capacity);
   return {
     demand: withMissRatio(demand, missRatio),
     trace: {

@@ -9,12 +9,8 @@ import { type CurveOptions, missRatioCurve, type PopularityLaw, popularityLaw } 
 import type { StepDemand } from "../../ffi/simulate.ts";
 import { bucketsOf, placeBytes, tablesOf } from "./native_options.ts";
 import { rowCacheMisses, type TierMisses } from "./row_cache.ts";
-import type {
-  ResolvedSimulatedConfiguration,
-  ResolvedSimulation,
-  ResolvedTable,
-  SimulatedPolicy,
-} from "./simulation.ts";
+import { SEEN } from "./seen.ts";
+import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable } from "./simulation.ts";
 
 function lawOf(table: ResolvedTable): PopularityLaw {
   const { law, rows } = table;
@@ -69,19 +65,28 @@ export function withMissRatio(demand: StepDemand, ratio: number): StepDemand {
 }
 
 /**
- * What a first tier misses under a policy.
+ * What a first tier misses under its policy.
  *
  * @param curve A trace or a law, and how its curve is made.
  * @param rows That the tier has room for.
+ * @param footprint Rows that are ever asked for, where batches repeat; a policy that keeps all of them misses nothing.
  */
 export function tierMisses(
-  policy: SimulatedPolicy,
+  { policy, ways }: Pick<ResolvedSimulatedConfiguration, "policy" | "ways">,
   curve: Omit<CurveOptions, "sizes" | "policy">,
   rows: number,
+  footprint: number = Infinity,
 ): TierMisses {
-  if (policy === "set-associative") return rowCacheMisses(curve, rows);
+  if (policy === "set-associative") return rowCacheMisses(curve, rows, ways, footprint);
   const { missRatios: [missRatio = 1], lookups } = missRatioCurve({ ...curve, policy, sizes: [rows] });
-  return { missRatio, lookups };
+  return { missRatio: rows >= footprint ? 0 : missRatio, lookups };
+}
+
+/** Rows that batches ask for before they repeat, which stand behind those of {@linkcode SEEN}; infinite where they never do. */
+export function footprintOf({ workload }: Pick<ResolvedSimulation, "workload">, demand: StepDemand): number {
+  const { cycle = 0 } = workload;
+  if (cycle === 0) return Infinity;
+  return demand.tables.reduce((sum, { seen }) => sum + (seen[SEEN.length] ?? 0), 0);
 }
 
 /**
@@ -99,5 +104,5 @@ export function lawDemand(
   const { capacity, batch } = replayOf(simulation, set, demand);
   const method = set.hits === "sampled" ? "sampled" : "analytic";
   const curve = { law: mixed(tablesOf(simulation)), method, batch, seed: simulation.seed } as const;
-  return withMissRatio(demand, tierMisses(set.policy, curve, capacity).missRatio);
+  return withMissRatio(demand, tierMisses(set, curve, capacity, footprintOf(simulation, demand)).missRatio);
 }

@@ -224,6 +224,7 @@ export function engineOptionsOn(
     async: overlap.async ? "1" : "0",
     promote: placement === "pages" || placement === "interleave" ? "0" : "1",
     trains: workload.trains ? "1" : "0",
+    activations: compute.activations === "first-tier" ? "1" : "0",
     dense_on: compute.on,
     dense_ps: String(picoseconds(denseSeconds)),
     dense_spread: String(compute.spread),

@@ -7,7 +7,7 @@
 
 import type { SimulatedCase } from "./cases.ts";
 import { caseName, type NullName } from "./record.ts";
-import type { ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
+import type { ResolvedSimulatedConfiguration, ResolvedSimulation, ResolvedTable, ResolvedTier } from "./simulation.ts";
 
 /** What stands for DRAM where a simulation has none of its own. */
 const ANY_DRAM = "ddr4-2666-6ch";
@@ -27,9 +27,13 @@ export function allDram(simulation: ResolvedSimulation): ResolvedSimulation {
   }));
 }
 
-/** Every tier but the last a hundredth of its size. */
+/** Every tier but the last a hundredth of its size, where size decides what is in it; dealt out, weights do. */
 export function smallCache(simulation: ResolvedSimulation): ResolvedSimulation {
-  return withTiers(simulation, (tier, below) => below === 0 ? tier : { ...tier, size: Math.round(tier.size / 100) });
+  return withTiers(
+    simulation,
+    (tier, below, { placement }) =>
+      below === 0 || placement === "interleave" ? tier : { ...tier, size: Math.round(tier.size / 100) },
+  );
 }
 
 /** Every row as popular as every other of its table. */
@@ -47,13 +51,13 @@ export function freeSoftware(simulation: ResolvedSimulation): ResolvedSimulation
   return { ...simulation, configurations: Object.fromEntries(configurations) };
 }
 
-/** @param change Makes another tier of one that has so many `below` it. */
+/** @param change Makes another tier of one that has so many `below` it in its configuration. */
 function withTiers(
   simulation: ResolvedSimulation,
-  change: (tier: ResolvedTier, below: number) => ResolvedTier,
+  change: (tier: ResolvedTier, below: number, one: ResolvedSimulatedConfiguration) => ResolvedTier,
 ): ResolvedSimulation {
   const configurations = Object.entries(simulation.configurations).map(([name, one]) =>
-    [name, { ...one, tiers: one.tiers.map((tier, i) => change(tier, one.tiers.length - 1 - i)) }] as const
+    [name, { ...one, tiers: one.tiers.map((tier, i) => change(tier, one.tiers.length - 1 - i, one)) }] as const
   );
   return { ...simulation, configurations: Object.fromEntries(configurations) };
 }

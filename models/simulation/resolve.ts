@@ -84,6 +84,7 @@ function resolveConfiguration(written: SimulatedConfiguration): ResolvedSimulate
     mode,
     tiers: tiers.map((tier, i) => resolveTier(tier, mode, i, tiers.length)),
     policy: written.policy ?? "lru",
+    ...(written.ways === undefined ? {} : { ways: written.ways }),
     hits: written.hits ?? (FORMULA_POLICIES.has(written.policy ?? "lru") ? "analytic" : "sampled"),
     placement: written.placement ?? (mode === "memory-mode" ? "lines" : "rows"),
     ...(written.placement === "interleave" ? { weights: written.weights ?? tiers.map(() => 1) } : {}),
@@ -147,6 +148,7 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
       batch: workload.batch,
       trains: workload.trains ?? true,
       tables: workload.tables.map(resolveTable),
+      ...(workload.cycle === undefined ? {} : { cycle: workload.cycle }),
       ...(workload.trace === undefined ? {} : { trace: resolvePath(directory, workload.trace) }),
     },
     compute: {
@@ -158,6 +160,7 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
       perKey: seconds(compute.perKey ?? 0),
       perRow: seconds(compute.perRow ?? 0),
       perUpdate: seconds(compute.perUpdate ?? 0),
+      ...(compute.activations === undefined ? {} : { activations: compute.activations }),
       source: compute.source,
     },
     ranges: { ...written.ranges },

@@ -123,6 +123,11 @@ const compute = v.strictObject({
   perKey: optional(duration("Core time a key, for finding duplicates; with servers the worker's. Default 0.")),
   perRow: optional(duration("Core time a distinct row looked up, without its memory accesses. Default 0.")),
   perUpdate: optional(duration("The same of a row that is updated. Default 0.")),
+  activations: optional(described(
+    v.picklist(["caches", "first-tier"]),
+    "Where embeddings that were looked up and their gradients are, a row for each key: in the processor's caches, or written to " +
+      'and read from the first tier, as a GPU does. Default "caches".',
+  )),
   source: words("Where these times are from."),
 });
 
@@ -190,8 +195,9 @@ const configuration = v.strictObject({
   ),
   policy: optional(described(
     v.picklist(SIMULATED_POLICIES),
-    'Which rows leave a full tier. "set-associative": the least recently used of the 32 places that a row may have, as in FBGEMM\'s row cache, two tiers. Default "lru".',
+    'Which rows leave a full tier. "set-associative": the least recently used of the places that a row may have (ways), as in GPUs\' row caches, two tiers. Default "lru".',
   )),
+  ways: optional(whole("Places of a set of a set-associative first tier. Default 32.", 2, 4096)),
   hits: optional(described(
     v.picklist(HITS_METHODS),
     "How it is known what the first tier holds. analytic: Che's formula for lru, the most popular rows for lfu, lru over sets for set-associative; sampled: " +
@@ -331,6 +337,11 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
         ),
         "The embedding tables.",
       ),
+      cycle: optional(whole(
+        "Steps after which the same batches come again, as in benchmarks that make some and repeat them. Default 0: never.",
+        0,
+        1e6,
+      )),
       trace: optional(
         words("Keys of all tables in their order, as for tierbench curve: what configurations with exact hits replay."),
       ),

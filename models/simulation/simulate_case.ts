@@ -52,14 +52,28 @@ export function demandCache(): DemandCache {
   return { demands: new Map(), traces: new Map() };
 }
 
+/** Whether batches repeat in front of a tier that keeps some of their rows. */
+function repeats({ workload }: ResolvedSimulation, { tiers, placement }: ResolvedSimulatedConfiguration): boolean {
+  return (workload.cycle ?? 0) > 0 && tiers.length === 2 && placement === "rows";
+}
+
 async function demandOf(
   simulation: ResolvedSimulation,
   set: ResolvedSimulatedConfiguration,
   threads: number,
   known: DemandCache,
 ): Promise<KnownDemand> {
-  const options = demandOptions(simulation, set, SEEN, threads);
-  const key = JSON.stringify([options, set.hits, set.policy, set.weights, simulation.workload.trace]);
+  const { cycle = 0 } = simulation.workload;
+  const options = demandOptions(simulation, set, cycle > 0 ? [...SEEN, cycle] : SEEN, threads);
+  const key = JSON.stringify([
+    options,
+    set.hits,
+    set.policy,
+    set.ways,
+    set.weights,
+    simulation.workload.trace,
+    simulation.workload.cycle,
+  ]);
   const before = known.demands.get(key);
   if (before !== undefined) return before;
   const drawn = simulateDemand(options);
@@ -71,9 +85,11 @@ async function demandOf(
   };
   const found = set.hits === "exact"
     ? await exactDemand(simulation, set, demand, known.traces)
-    // The demand that was drawn is that of LRU and of LFU by their formulas.
+    // The demand that was drawn is that of LRU and of LFU by their formulas, of batches that never repeat.
     : {
-      demand: set.hits === "sampled" || set.policy === "set-associative" ? lawDemand(simulation, set, demand) : demand,
+      demand: set.hits === "sampled" || set.policy === "set-associative" || repeats(simulation, set)
+        ? lawDemand(simulation, set, demand)
+        : demand,
     };
   known.demands.set(key, found);
   return found;

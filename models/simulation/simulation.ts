@@ -113,6 +113,11 @@ export interface Compute {
   readonly perRow?: Duration;
   /** Core time of one distinct row that is updated, without its accesses to memory. Default 0. */
   readonly perUpdate?: Duration;
+  /**
+   * Where embeddings that were looked up and their gradients are, a row for each key: in the processor's caches, or written to
+   * and read from the first tier, as a GPU does with a batch that its caches do not hold. Default `"caches"`.
+   */
+  readonly activations?: "caches" | "first-tier";
   /** Where these times are from: a measurement, a paper, an assumption. The report prints it. */
   readonly source: string;
 }
@@ -229,7 +234,7 @@ export interface Checkpoint {
   readonly dense?: Size;
 }
 
-/** Which rows leave a full tier: a policy of our store, or the least recently used of a set of 32 places (FBGEMM's row cache). */
+/** Which rows leave a full tier: a policy of our store, or the least recently used of a set of places (a GPU's row cache). */
 export type SimulatedPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu" | "set-associative";
 /** Every {@linkcode SimulatedPolicy}. */
 export const SIMULATED_POLICIES: readonly SimulatedPolicy[] = [
@@ -268,6 +273,8 @@ export interface SimulatedConfiguration {
   readonly tiers: readonly SimulatedTier[];
   /** Which rows leave a full tier. Default `"lru"`. */
   readonly policy?: SimulatedPolicy;
+  /** Places of a set of a set-associative first tier. Default 32, as in FBGEMM's row cache. */
+  readonly ways?: number;
   /** How it is known what the first tier holds. */
   readonly hits?: HitsMethod;
   /** Who decides what is in the first tier; `interleave`: nobody, pages are dealt out by `weights`. */
@@ -397,13 +404,15 @@ export interface Simulation {
   readonly warmup?: number;
   /**
    * Samples of a worker's step, whether rows are updated (default true; false is serving), the embedding tables, and the
-   * path of a trace with the keys of all tables, for configurations whose hits are exact.
+   * path of a trace with the keys of all tables, for configurations whose hits are exact; `cycle`: after so many steps the same
+   * batches come again, as in benchmarks that make some and repeat them (default 0: never).
    */
   readonly workload: {
     readonly batch: number;
     readonly trains?: boolean;
     readonly tables: readonly SimulatedTable[];
     readonly trace?: string;
+    readonly cycle?: number;
   };
   /** Time of computing, with its source. */
   readonly compute: Compute;
@@ -475,6 +484,8 @@ export interface ResolvedSimulatedConfiguration {
   readonly tiers: readonly ResolvedTier[];
   /** Which rows leave a full tier. */
   readonly policy: SimulatedPolicy;
+  /** Places of a set of a set-associative first tier; absent: 32. */
+  readonly ways?: number;
   /** How it is known what the first tier holds. */
   readonly hits: HitsMethod;
   /**
@@ -538,6 +549,7 @@ export interface ResolvedSimulation {
     readonly trains: boolean;
     readonly tables: readonly ResolvedTable[];
     readonly trace?: string;
+    readonly cycle?: number;
   };
   /**
    * Core seconds of computing, with their source; `dense` is seconds, or operations with a rate, or the absolute path
@@ -552,6 +564,7 @@ export interface ResolvedSimulation {
     readonly perKey: number;
     readonly perRow: number;
     readonly perUpdate: number;
+    readonly activations?: "caches" | "first-tier";
     readonly source: string;
   };
   /** How exactly stated figures are known, where the simulation says so. */

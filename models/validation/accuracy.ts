@@ -451,7 +451,8 @@ ${
 
 ## Profiles and simulations against what was published
 
-Times are those of \`scenarios/paper-openembedding.jsonc\`, which says what the paper leaves open. "Sets": the parameter that
+Times are those of \`scenarios/paper-openembedding.jsonc\` (O2, O4, O5), \`paper-hierarchicalkv.jsonc\` (O15) and
+\`hbm-cache.jsonc\` (O16), which say what their sources leave open. "Sets": the parameter that
 was set by this figure, which then tests nothing. The laws of O1 and O10 were fitted to their figures; O11 follows from its
 definition. Of O10's figures the five that are furthest off are shown.
 

@@ -136,9 +136,9 @@ export interface RelativeFigures {
   readonly engine: number;
 }
 
-/** `scenarios/paper-openembedding.jsonc` in virtual time. */
-async function runOpenEmbedding(): Promise<SimulationResult> {
-  const simulation = await loadSimulation(new URL("../../scenarios/paper-openembedding.jsonc", import.meta.url));
+/** A shipped simulation in virtual time, for its published figures. */
+async function runShipped(name: string): Promise<SimulationResult> {
+  const simulation = await loadSimulation(new URL(`../../scenarios/${name}.jsonc`, import.meta.url));
   return await runSimulation({ ...simulation, explain: [] });
 }
 
@@ -170,31 +170,63 @@ function relativeFigures(result: SimulationResult): RelativeFigures {
   };
 }
 
+/** The figures of a simulation whose names match, as a target. */
+function simulatedTarget(
+  result: SimulationResult,
+  name: string,
+  about: string,
+  tolerance: number,
+  match: RegExp,
+  ordered: boolean,
+): OpenTarget {
+  const own = publishedDeviations(result).filter(([, { figure }]) => match.test(figure));
+  const order = orderOf(own.map(([, one]) => ({ ...one, source: name })));
+  return {
+    name,
+    about,
+    tolerance,
+    unit: "share",
+    figures: own.map(([{ configuration }, { figure, of, published, simulated, calibrates }]) => ({
+      figure: `${figure}, ${configuration}`,
+      // An extra time is compared as the whole time, of the baseline's.
+      published: published + (of === "extra-time" ? 1 : 0),
+      found: simulated + (of === "extra-time" ? 1 : 0),
+      ...(calibrates === undefined ? {} : { calibrates }),
+    })),
+    ...(order === undefined || !ordered ? {} : { order }),
+  };
+}
+
 /** O2, O4, O5. */
 function openEmbedding(result: SimulationResult): OpenTarget[] {
-  const all = publishedDeviations(result);
-  const target = (name: string, about: string, tolerance: number, match: RegExp, ordered: boolean): OpenTarget => {
-    const own = all.filter(([, { figure }]) => match.test(figure));
-    const order = orderOf(own.map(([, one]) => ({ ...one, source: name })));
-    return {
-      name,
-      about,
-      tolerance,
-      unit: "share",
-      figures: own.map(([{ configuration }, { figure, of, published, simulated, calibrates }]) => ({
-        figure: `${figure}, ${configuration}`,
-        // An extra time is compared as the whole time, of the baseline's.
-        published: published + (of === "extra-time" ? 1 : 0),
-        found: simulated + (of === "extra-time" ? 1 : 0),
-        ...(calibrates === undefined ? {} : { calibrates }),
-      })),
-      ...(order === undefined || !ordered ? {} : { order }),
-    };
-  };
+  return ([
+    ["O2", "OpenEmbedding, Fig. 11: miss rate of a 2 GB cache by skew, 16 GPUs", 0.1, /^Fig\. 11/, false],
+    ["O4", "OpenEmbedding, Fig. 3 and 7: epoch time without checkpoints, to DRAM", 0.15, /^Fig\. [37],/, true],
+    ["O5", "OpenEmbedding, Fig. 6: epoch time with checkpoints, to DRAM", 0.15, /^Fig\. 6,/, true],
+  ] as const).map(([name, about, tolerance, match, ordered]) =>
+    simulatedTarget(result, name, about, tolerance, match, ordered)
+  );
+}
+
+/** O15, O16: rows in a GPU's memory and behind its link. */
+async function gpuMemory(): Promise<OpenTarget[]> {
   return [
-    target("O2", "OpenEmbedding, Fig. 11: miss rate of a 2 GB cache by skew, 16 GPUs", 0.1, /^Fig\. 11/, false),
-    target("O4", "OpenEmbedding, Fig. 3 and 7: epoch time without checkpoints, to DRAM", 0.15, /^Fig\. [37],/, true),
-    target("O5", "OpenEmbedding, Fig. 6: epoch time with checkpoints, to DRAM", 0.15, /^Fig\. 6,/, true),
+    simulatedTarget(
+      await runShipped("paper-hierarchicalkv"),
+      "O15",
+      "HierarchicalKV (A100): finds by width and by where values are, to those of 64 weights in HBM",
+      0.2,
+      /^find/,
+      false,
+    ),
+    simulatedTarget(
+      await runShipped("hbm-cache"),
+      "O16",
+      "dynamicemb (H100): steps by where rows are and what is cached, to each other",
+      0.2,
+      /^/,
+      false,
+    ),
   ];
 }
 
@@ -208,7 +240,7 @@ export interface PublishedTargets {
 
 /** Runs what the targets are about, and compares. */
 export async function openTargets(): Promise<PublishedTargets> {
-  const result = await runOpenEmbedding(), [o2, o4, o5] = openEmbedding(result);
-  const all = [await retail(), o2, o4, o5, await meta(), await folded()];
+  const result = await runShipped("paper-openembedding"), [o2, o4, o5] = openEmbedding(result);
+  const all = [await retail(), o2, o4, o5, await meta(), await folded(), ...await gpuMemory()];
   return { open: all.filter((target) => target !== undefined), effects: relativeFigures(result) };
 }

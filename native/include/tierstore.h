@@ -745,7 +745,8 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  * for bandwidths. Options:
  *   seed, steps (64), warmup (8), workers (1), per_host (1), servers (0: tables are in the memory of the one machine)
  *   cores, background (1), stage_threads (1), ahead (1), micro (1), lag (1), prefetch (0), async (0), promote (1), trains (1)
- *   prefetchers (1: those of the processors are on)
+ *   prefetchers (1: those of the processors are on), activations (0; 1: outputs of lookups and gradients are written to and
+ *   read from tier 0, a row a key, of one host)
  *   dense_on (cores | accelerator), dense_ps, dense_spread (coefficient of variation), rest_ps (of a worker between update
  *   and next request), parse_ps, key_ps, row_ps, update_ps
  *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention, miss_ps (a row that is brought up, beside its accesses), upkeep_ps (a different row a step that is kept in

@@ -80,6 +80,7 @@ typedef struct ts_sim {
   uint32_t cores, background, stage_threads;
   uint32_t ahead, micro, lag;
   bool prefetch, async, promote, accelerator;
+  bool activations; /* outputs and gradients of a batch are written to and read from the first tier, a row a key; else caches hold them */
   bool prefetchers; /* of the processors are on, as they are delivered */
   bool trains; /* rows that are looked up are updated; else they leave a tier without being written */
   bool gap, lock_misses;

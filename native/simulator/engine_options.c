@@ -115,6 +115,7 @@ int32_t ts_sim_read(const ts_config *config, ts_sim *out, ts_err err) {
   out->prefetch = whole(r, "prefetch", 0, 0, 1) != 0;
   out->async = whole(r, "async", 0, 0, 1) != 0;
   out->promote = whole(r, "promote", 1, 0, 1) != 0;
+  out->activations = whole(r, "activations", 0, 0, 1) != 0;
   out->prefetchers = whole(r, "prefetchers", 1, 0, 1) != 0;
   out->trains = whole(r, "trains", 1, 0, 1) != 0;
   out->accelerator = ts_config_choice(r, "dense_on", "cores", devices) == 1;
@@ -150,6 +151,8 @@ int32_t ts_sim_read(const ts_config *config, ts_sim *out, ts_err err) {
   int32_t status = ts_config_finish(r);
   if (status == TS_OK && out->memory_mode.on && out->tier_count < 2)
     status = ts_fail(err, TS_EINVAL, "Cannot open simulation: \"memory_mode\" needs two tiers: DRAM and what is behind it");
+  if (status == TS_OK && out->servers > 0 && out->activations)
+    status = ts_fail(err, TS_EINVAL, "Cannot open simulation: \"activations\" are those of one host, found %u servers", out->servers);
   if (status == TS_OK && out->servers > 0 && out->net_bandwidth <= 0)
     status = ts_fail(err, TS_EINVAL, "Cannot open simulation: with \"servers\" the option \"net_bandwidth\" is needed");
   if (status != TS_OK) ts_sim_free(out);

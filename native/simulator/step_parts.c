@@ -66,6 +66,7 @@ bool ts_sim_prefetches(const ts_sim *sim) { return sim->prefetch && sim->promote
 void ts_sim_lookup_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *table, const ts_sim_rows *r) {
   const ts_sim *sim = c->sim;
   w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * (double)sim->row_ps);
+  if (sim->activations) ts_sim_row_access(c, w, 0, true, r->lookups, table->value_bytes);
   if (!promotes(sim, table)) {
     for (uint32_t t = 0; t < sim->tier_count; t++)
       ts_sim_row_access(c, w, t, false, r->in_tier[t], table->value_bytes);
@@ -92,6 +93,7 @@ void ts_sim_update_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *t
   const ts_sim *sim = c->sim;
   if (sim->trains)
     w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * (double)sim->update_ps);
+  if (sim->trains && sim->activations) ts_sim_row_access(c, w, 0, false, r->lookups, table->value_bytes);
   for (uint32_t t = 0; t < sim->tier_count && sim->trains; t++) {
     double here = promotes(sim, table) ? (t == 0 ? r->distinct : 0) : r->in_tier[t];
     change_rows(c, w, t, here, table->row_bytes);

@@ -70,7 +70,10 @@ export async function families(points: readonly CalibrationPoint[]): Promise<Fam
   };
   return await Promise.all(
     media.filter((m) => m.extends === undefined).map(async ({ name }) => {
-      const members = media.filter((m) => root(m) === name);
+      // What nobody has measured takes no part in a fit: a host's memory behind a GPU's link is derived from its family.
+      const members = media.filter((m) =>
+        root(m) === name && (m.name === name || points.some(({ medium }) => medium === m.name))
+      );
       const targets = members.flatMap((m) => {
         const own = points.filter((point) => point.medium === m.name);
         return [...new Set(own.map((point) => point.platform))].map((platform): Target => {

@@ -129,9 +129,10 @@ export function leaveOutCurve(family: Family, curve: string): LeftOutCurve {
   return { errors, given: [...given], alone: [...alone].filter((id) => !given.has(id)) };
 }
 
-/** Of the models and the figures they are fitted to: when it changes, curves have to be left out again. */
+/** Of the models that have figures, and those figures: when it changes, curves have to be left out again. */
 export async function modelsDigest(points: readonly CalibrationPoint[]): Promise<string> {
-  const all = (await families(points)).map(({ name, free, taken, targets }) => [
+  const compared = (await families(points)).filter(({ targets }) => targets.length > 0);
+  const all = compared.map(({ name, free, taken, targets }) => [
     name,
     [...free, ...taken].map(({ file, path, value }) => [file, path, value]),
     free.length,

@@ -438,7 +438,7 @@ const RULES: readonly Rule[] = [
 
 /** Verified rows that are not compared, by what their ids begin with, and why. */
 const NOT_COMPARED: readonly { readonly match: RegExp; readonly why: string }[] = [
-  { match: /^(PB-(hash|tree|hybrid|APP)|CXL-FPTREE|OS-PMEMKV|APP-|NOVA)/, why: "throughput of applications" },
+  { match: /^(PB-(hash|tree|hybrid|APP)|CXL-FPTREE|OS-PMEMKV|APP-|NOVA|HKV-)/, why: "throughput of applications" },
   { match: /^(PB-PRICE|CXL-PRICE|PM\d+-TDP|PENG|VANS-CFG|DAX-GRAN|XI-)/, why: "prices, power, other simulators" },
   { match: /^(BPS-GAIN|CXLDM|INTEL-MMHIT)/, why: "ratios, neither latency nor bandwidth" },
   {
@@ -457,7 +457,7 @@ const NOT_COMPARED: readonly { readonly match: RegExp; readonly why: string }[] 
     why: "threads pinned to modules, or 24 threads of which each uses some modules: not a way rows are read or written",
   },
   {
-    match: /^(GH-STREAM|POND|MELODY|IZR|INTEL-LAT|ALI|HBM-|PCIE)/,
+    match: /^(GH-STREAM|POND|MELODY|IZR|INTEL-LAT|ALI|HBM-|PCIE|GPU-)/,
     why: "one figure of another method, vendor or range",
   },
   { match: /-endurance$/, why: "endurance" },

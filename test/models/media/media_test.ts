@@ -134,7 +134,7 @@ Deno.test("mediaNativeOptions() gives the options of the native library", async 
 
 Deno.test("loadMedia() names what was meant and what there is", async () => {
   await assertRejects(() => loadMedia("optane-100-6x255"), MediaError, 'did you mean "optane-100-6x256"?');
-  await assertRejects(() => loadMedia("record"), MediaError, "known: cxl-type3-ddr4");
+  await assertRejects(() => loadMedia("record"), MediaError, "known: cxl-over-pcie5");
   await assertRejects(() => loadMedia("../record"), Deno.errors.NotFound, "Cannot read the media model");
 });
 

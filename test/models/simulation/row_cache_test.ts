@@ -3,7 +3,7 @@
 import "../../native_library.ts";
 import { missRatioCurve } from "../../../ffi/curve.ts";
 import { randomNumbers } from "../../../base/random.ts";
-import { ROW_CACHE_SIZES, ROW_CACHE_WAYS, rowCacheMisses } from "../../../models/simulation/row_cache.ts";
+import { ROW_CACHE_WAYS, rowCacheMisses, rowCacheSizes } from "../../../models/simulation/row_cache.ts";
 import { parseSimulation, runSimulation, ScenarioError, type Simulation } from "../../../mod.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "../../assert.ts";
 
@@ -20,9 +20,9 @@ function setOf(key: bigint, sets: number): number {
  */
 function replay(
   keys: BigInt64Array,
-  { rows, batch, uncounted }: { rows: number; batch: number; uncounted: number },
+  { rows, batch, uncounted, ways = ROW_CACHE_WAYS }: { rows: number; batch: number; uncounted: number; ways?: number },
 ): number {
-  const sets: Map<bigint, number>[] = Array.from({ length: rows / ROW_CACHE_WAYS }, () => new Map());
+  const sets: Map<bigint, number>[] = Array.from({ length: rows / ways }, () => new Map());
   let [looked, missed] = [0, 0];
   for (let first = 0; first < keys.length; first += batch) {
     const absent: bigint[] = [];
@@ -36,7 +36,7 @@ function replay(
     for (const key of absent) {
       const set = sets[setOf(key, sets.length)] ?? new Map();
       // A Map keeps the order in which keys were set: the first was used longest ago.
-      const [oldest] = set.size < ROW_CACHE_WAYS ? [] : set;
+      const [oldest] = set.size < ways ? [] : set;
       if (oldest !== undefined && oldest[1] === first) continue;
       if (oldest !== undefined) set.delete(oldest[0]);
       set.set(key, first);
@@ -95,25 +95,50 @@ Deno.test("rows that would all fit miss in full sets, which a cache without sets
 });
 
 Deno.test("the sizes of a row cache's caches are those of the Gamma distribution that the module names", () => {
-  // Of whole shape, the Gamma distribution function is 1 - exp(-x) (1 + x + x^2 / 2! + ...).
-  const gamma = (shape: number, x: number): number => {
-    let [term, sum] = [1, 1];
-    for (let k = 1; k < shape; k++) sum += term *= x / k;
-    return 1 - Math.exp(-x) * sum;
-  };
-  const parts = ROW_CACHE_SIZES.length;
-  const at = (share: number): number => {
-    let [low, high] = [0, 200];
-    for (let i = 0; i < 100; i++) {
-      const middle = (low + high) / 2;
-      if (gamma(ROW_CACHE_WAYS, middle) < share) low = middle;
-      else high = middle;
+  // Sixteenths of Gamma distributions of shapes 32 and 128 by numerical integration of their densities.
+  for (const ways of [ROW_CACHE_WAYS, 128]) {
+    const sizes = rowCacheSizes(ways), steps = 400_000, end = 3;
+    let log = 0; // of (ways - 1)!
+    for (let k = 2; k < ways; k++) log += Math.log(k);
+    const parts = sizes.map(() => ({ mass: 0, mean: 0 }));
+    let mass = 0;
+    for (let n = 0; n < steps; n++) {
+      const x = (n + 0.5) / steps * end;
+      const density = Math.exp(ways * Math.log(ways) + (ways - 1) * Math.log(x) - ways * x - log) * end / steps;
+      const part = parts[Math.min(15, Math.floor((mass + density / 2) * 16))];
+      assert(part !== undefined);
+      part.mass += density;
+      part.mean += density * x;
+      mass += density;
     }
-    return high;
-  };
-  const below = (i: number): number => i === 0 ? 0 : i === parts ? 1 : gamma(ROW_CACHE_WAYS + 1, at(i / parts));
-  ROW_CACHE_SIZES.forEach((size, i) => assertAlmostEquals(size, parts * (below(i + 1) - below(i)), 1e-6));
-  assertAlmostEquals(ROW_CACHE_SIZES.reduce((sum, size) => sum + size, 0), parts, 1e-5);
+    sizes.forEach((size, i) => {
+      const part = parts[i] ?? { mass: NaN, mean: NaN };
+      assertAlmostEquals(size, part.mean / part.mass, 2e-4, `${ways} ways, part ${i}`);
+    });
+    assertAlmostEquals(sizes.reduce((sum, size) => sum + size, 0), 16, 1e-4);
+  }
+});
+
+Deno.test("batches that come again: what a cache of sets misses, as large as their rows and smaller, is what a replay misses", () => {
+  const batch = 1500, cycle = 40, rounds = 4, ways = 128, rows = 60_000, s = 0.9;
+  const round = zipf(rows, s, batch * cycle, 11);
+  const keys = BigInt64Array.from({ length: round.length * rounds }, (_, i) => round[i % round.length] ?? 0n);
+  const footprint = new Set(round).size, uncounted = round.length;
+  let [before, cliff] = [0, 0];
+  for (const share of [1.3, 1, 0.8]) {
+    const places = Math.floor(footprint * share / ways) * ways;
+    const exact = replay(keys, { rows: places, batch, uncounted, ways });
+    const law = { law: { rows, s }, method: "analytic", batch } as const;
+    const found = rowCacheMisses(law, places, ways, footprint).missRatio;
+    const where = `${share} of ${footprint} rows: replay ${exact}, law ${found}`;
+    assert(Math.abs(found - exact) < 0.02, where);
+    if (share === 1.3) assert(exact < 0.01, where);
+    if (share === 0.8) cliff = exact / before;
+    before = exact;
+    // Of batches that never repeat, even a cache that large misses new rows.
+    if (share >= 1) assert(rowCacheMisses(law, places, ways).missRatio > found + 0.05, where);
+  }
+  assert(cliff > 1.7, `${cliff}`);
 });
 
 function simulation(policies: readonly string[], more: Partial<Simulation["configurations"][string]> = {}): Simulation {
