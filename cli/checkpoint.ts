@@ -93,7 +93,7 @@ async function shown(
     return true;
   } catch (error) {
     if (!stop.signal.aborted) throw error;
-    terminal.err(`Interrupted: the checkpoints are as they were\n`);
+    terminal.err("Interrupted: the checkpoints are as they were\n");
     return false;
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(signal, interrupt);

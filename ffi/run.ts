@@ -10,13 +10,16 @@ import type { NativeHandle } from "./handle.ts";
 
 /** What every long run takes. */
 export interface RunOptions {
-  /** Stops the run at its next safe point; the promise then rejects with the signal's reason. */
+  /**
+   * Stops the run at its next safe point; the promise then rejects with the signal's reason. A run that had come to its end by
+   * then resolves: what it did is done.
+   */
   readonly signal?: AbortSignal;
   /**
    * Called from time to time while the run goes on, and once at its end.
    *
    * @param done Units done so far: rows, bytes or steps, as the function says.
-   * @param total Units in all, 0 if not known.
+   * @param total Units in all, 0 if not known; more may become known on the way. At the end both are equal.
    */
   readonly onProgress?: (done: number, total: number) => void;
   /**
@@ -48,7 +51,7 @@ export type LongCall = (
  * @param options Progress and cancellation.
  * @param call The call.
  * @throws {TierstoreError} If the library refuses.
- * @throws The signal's reason if it was aborted before the end.
+ * @throws The signal's reason if that stopped it.
  * @throws {Error} If the object was closed under way.
  */
 export async function runLong(
@@ -64,7 +67,7 @@ export async function runLong(
   const cancel = (): void => void Atomics.store(control, CANCEL, 1n);
   let failure: { readonly error: unknown } | undefined;
   const report = (): void => {
-    if (failure !== undefined || signal?.aborted) return;
+    if (failure !== undefined) return;
     try {
       onProgress?.(Number(Atomics.load(control, DONE)), Number(Atomics.load(control, TOTAL)));
     } catch (error) {
@@ -73,7 +76,7 @@ export async function runLong(
     }
   };
   signal?.addEventListener("abort", cancel);
-  const timer = onProgress === undefined ? undefined : setInterval(report, intervalMs);
+  const timer = onProgress === undefined ? undefined : setInterval(() => signal?.aborted || report(), intervalMs);
   let status: number;
   try {
     const made = (address: bigint): Promise<number> => call(control, message, address);
@@ -82,8 +85,8 @@ export async function runLong(
     clearInterval(timer);
     signal?.removeEventListener("abort", cancel);
   }
-  signal?.throwIfAborted();
-  if (statusName(status) !== "TS_ECANCELLED") {
+  if (statusName(status) === "TS_ECANCELLED") signal?.throwIfAborted();
+  else {
     message.check(status, action);
     report();
   }

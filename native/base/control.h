@@ -14,6 +14,19 @@ static inline void ts_control_add(uint64_t *control, uint64_t units) {
   if (control != NULL) __atomic_fetch_add(&control[TS_CONTROL_DONE], units, __ATOMIC_RELAXED);
 }
 
+/* So many units more are known of. */
+static inline void ts_control_more(uint64_t *control, uint64_t units) {
+  if (control != NULL) __atomic_fetch_add(&control[TS_CONTROL_TOTAL], units, __ATOMIC_RELAXED);
+}
+
+/* All is done. What came otherwise than was foreseen is made up for: rows may come and go beside what counts them. */
+static inline void ts_control_finish(uint64_t *control) {
+  if (control == NULL) return;
+  const uint64_t done = __atomic_load_n(&control[TS_CONTROL_DONE], __ATOMIC_RELAXED);
+  const uint64_t total = __atomic_load_n(&control[TS_CONTROL_TOTAL], __ATOMIC_RELAXED);
+  __atomic_store_n(&control[done < total ? TS_CONTROL_DONE : TS_CONTROL_TOTAL], done < total ? total : done, __ATOMIC_RELAXED);
+}
+
 static inline void ts_control_set(uint64_t *control, uint64_t done) {
   if (control != NULL) __atomic_store_n(&control[TS_CONTROL_DONE], done, __ATOMIC_RELAXED);
 }

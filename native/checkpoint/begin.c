@@ -1,4 +1,5 @@
 /* begin.c - the cut, its blocks on their way into a file, and the commit. */
+#include "base/control.h"
 #include "checkpoint/checkpoint.h"
 
 #include <assert.h>
@@ -254,6 +255,7 @@ static int32_t write_share(ts_checkpoint *c, uint64_t *control, ts_err err) {
   memset(c->store->origin, 0, sizeof c->store->origin);
   ts_cut_end(c->cut, false);
   c->cut = NULL;
+  ts_control_finish(control);
   return TS_OK;
 }
 
@@ -274,6 +276,7 @@ int32_t ts_checkpoint_write(ts_checkpoint *c, uint64_t *control, char *err_text,
   /* Whether the manifest of a point that failed here may come back after a crash is not known: the tables keep theirs. */
   ts_cut_end(c->cut, status == TS_OK || c->point != NULL);
   c->cut = NULL;
+  if (status == TS_OK) ts_control_finish(control);
   return status;
 }
 

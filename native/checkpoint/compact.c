@@ -25,7 +25,6 @@ static int32_t copy(ts_checkpoint_reader *reader, ts_checkpoint_writer *writer, 
       continue;
     } else {
       status = ts_checkpoint_append(writer, block.kind, block.table, block.count, block.payload, block.bytes, err);
-      ts_control_add(control, block.bytes);
     }
   }
   ts_checkpoint_merge_close(merge);
@@ -41,14 +40,13 @@ int32_t ts_chain_compact(const ts_disk_ops *disk, const char *path, uint64_t *co
   if (status != TS_OK) return status;
   if (writer == NULL) return ts_fail(err, TS_EINVAL, "Cannot compact the checkpoints of %s: there is none", path);
   status = ts_checkpoint_reader_open(disk, path, 0, &reader, err);
-  uint64_t total = 0;
-  for (uint32_t i = 0; status == TS_OK && write && i < ts_checkpoint_links(reader); i++)
-    total += ts_checkpoint_link_bytes(reader, i);
-  ts_control_start(control, total);
+  ts_control_start(control, status == TS_OK && write ? ts_checkpoint_reader_bytes(reader) : 0);
+  if (status == TS_OK) ts_checkpoint_count_in(reader, control);
   if (status == TS_OK && write) status = copy(reader, writer, control, err);
   if (status == TS_OK) status = ts_checkpoint_commit(writer, ts_checkpoint_link_manifest(reader, TS_BUG("compaction keeps the oldest manifest's lines") ? ts_checkpoint_links(reader) - 1 : 0), &origin, err);
   else ts_checkpoint_abandon(writer);
   ts_checkpoint_reader_close(reader);
+  if (status == TS_OK) ts_control_finish(control);
   return status;
 }
 

@@ -109,7 +109,11 @@ ts_checkpoint_origin ts_checkpoint_reader_origin(const ts_checkpoint_reader *rea
 int32_t ts_checkpoint_select(ts_checkpoint_reader *reader, uint32_t link, ts_err err);
 /* The next block of the link; the END says that all were there. Errors: TS_EIO, TS_EFORMAT (damaged: file and offset), TS_ENOMEM. */
 int32_t ts_checkpoint_next(ts_checkpoint_reader *reader, ts_checkpoint_block *out, ts_err err);
-/* Reads a link to its end, and checks each block; counts bytes in `control` (base/control.h) and stops when told to.
+/* From here on blocks that come are counted in `control` (base/control.h), in bytes of the file; NULL: they are not. */
+void ts_checkpoint_count_in(ts_checkpoint_reader *reader, uint64_t *control);
+/* Bytes of all links. */
+uint64_t ts_checkpoint_reader_bytes(const ts_checkpoint_reader *reader);
+/* Reads a link to its end, and checks each block; counts in `control` and stops when told to.
  * Errors: as ts_checkpoint_select and _next; TS_ECANCELLED. */
 int32_t ts_checkpoint_read_through(ts_checkpoint_reader *reader, uint32_t link, uint64_t *control, ts_err err);
 /* After END, or another of these: the BEFORE blocks of the link from its last to its first, then END. Errors: as next. */

@@ -232,8 +232,8 @@ static int32_t choose(const ts_chain *chain, uint32_t number, ts_chain_link **ou
 }
 
 /* Points after the one that is taken up are of a timeline that is abandoned: once it has proved whole they go, the newest first. */
-static int32_t forget_later(const ts_keeper *k, const ts_chain *chain, const ts_chain_link *link, uint64_t *control, ts_err err) {
-  const bool later = chain->links[chain->count - 1].number > link->number;
+static int32_t forget_later(const ts_keeper *k, const ts_chain *chain, const ts_chain_link *link, bool later, uint64_t *control,
+                            ts_err err) {
   int32_t status = later && !TS_BUG("later points go before the older one is looked at")
                        ? ts_point_look(k->store, k->path, link->number, control, err) : TS_OK;
   for (uint32_t i = chain->count; status == TS_OK && i-- > 0 && chain->links[i].number > link->number;)
@@ -250,8 +250,10 @@ static int32_t resume(ts_keeper *k, uint32_t number, uint64_t *control, uint64_t
   k->last = chain.highest;
   status = choose(&chain, number, &link, err);
   if (status == TS_OK && link != NULL) status = ts_chain_data_length(&chain, link, err);
-  if (status == TS_OK && link != NULL) status = forget_later(k, &chain, link, control, err);
-  if (status == TS_OK && link != NULL) status = ts_point_take_up(store, k->path, link->number, control, &k->origin, err);
+  const bool later = status == TS_OK && link != NULL && chain.links[chain.count - 1].number > link->number;
+  if (status == TS_OK && link != NULL) status = forget_later(k, &chain, link, later, control, err);
+  /* What was dropped does not come back: from there on nobody can stop the call, whose progress was that of looking. */
+  if (status == TS_OK && link != NULL) status = ts_point_take_up(store, k->path, link->number, later ? NULL : control, &k->origin, err);
   if (status == TS_OK) *taken = link == NULL ? 0 : link->number;
   ts_chain_free(&chain);
   if (status == TS_OK && *taken != 0) status = tidy(k, MOST_KEPT, err);
@@ -275,11 +277,13 @@ int32_t ts_store_resume(ts_store *store, const ts_config *config, uint64_t *cont
   status = keeper_of(store, "take up a restore point", &k, err);
   if (status == TS_OK && !there && wanted != 0)
     status = ts_fail(err, TS_EINVAL, "Cannot take up restore point %u: \"%s\" has none", wanted, store->folder.path);
+  ts_control_start(control, 0);
   if (status == TS_OK && there) status = resume(k, wanted, control, &taken, err);
   store->resumable = there && status != TS_OK;
   if (status != TS_OK) return status;
   ts_folder_clear(&store->folder, TS_POINTS); /* tables that came after it */
   store->resumed_at = taken;
+  ts_control_finish(control);
   if (number != NULL) *number = taken;
   return TS_OK;
 }

@@ -25,6 +25,7 @@ struct ts_checkpoint_reader {
   spot *before; /* where its BEFORE blocks lie */
   uint64_t before_count, before_capacity;
   ts_block_memory block; /* one that was read here */
+  uint64_t *control;     /* NULL: nobody wants to know how far it is */
 };
 
 static int32_t no_memory(const ts_checkpoint_reader *r, ts_err err) {
@@ -151,17 +152,26 @@ int32_t ts_checkpoint_next(ts_checkpoint_reader *r, ts_checkpoint_block *out, ts
   const int32_t status = r->ahead == NULL ? ts_block_cursor_next(&r->cursor, &r->block, &there, err) : ts_ahead_next(r->ahead, &block, err);
   if (status != TS_OK || !there || block == NULL) return status;
   *out = block_of(r, block);
+  ts_control_add(r->control, sizeof block->header + out->bytes);
   return out->kind != TS_BLOCK_BEFORE || note_before(r) ? TS_OK : no_memory(r, err);
+}
+
+void ts_checkpoint_count_in(ts_checkpoint_reader *r, uint64_t *control) { r->control = control; }
+
+uint64_t ts_checkpoint_reader_bytes(const ts_checkpoint_reader *r) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < r->count; i++) bytes += r->links[i]->bytes;
+  return bytes;
 }
 
 int32_t ts_checkpoint_read_through(ts_checkpoint_reader *r, uint32_t link, uint64_t *control, ts_err err) {
   ts_checkpoint_block block = {.kind = TS_BLOCK_ROWS};
   int32_t status = ts_checkpoint_select(r, link, err);
+  ts_checkpoint_count_in(r, control);
   while (status == TS_OK && block.kind != TS_BLOCK_END) {
     if (ts_control_cancelled(control))
       return ts_fail(err, TS_ECANCELLED, "Reading the checkpoints of %s was cancelled", r->chain->path);
     status = ts_checkpoint_next(r, &block, err);
-    if (status == TS_OK && block.kind != TS_BLOCK_END) ts_control_add(control, sizeof(ts_block_header) + block.bytes);
   }
   return status;
 }

@@ -71,10 +71,6 @@ static int32_t find_table(restore *r, uint32_t i, ts_err err) {
 
 /* ---- blocks ---- */
 
-static bool is_cancelled(const restore *r) {
-  return r->control != NULL && __atomic_load_n(&r->control[TS_CONTROL_CANCEL], __ATOMIC_RELAXED) != 0;
-}
-
 /* Moves the entries whose keys this store is to have to the front of the payload, which is the reader's memory and not read
  * again. Every entry begins with its key. */
 static int32_t choose(const restore *r, ts_checkpoint_block *block, ts_err err) {
@@ -101,8 +97,7 @@ static int32_t choose(const restore *r, ts_checkpoint_block *block, ts_err err) 
 static int32_t take_block(restore *r, ts_checkpoint_block *block, ts_err err) {
   static const int parts[] = {[TS_BLOCK_ROWS] = TS_CUT_ROWS, [TS_BLOCK_BEFORE] = TS_CUT_BEFORE, [TS_BLOCK_WAITING] = TS_CUT_WAITING,
                               [TS_BLOCK_FILTER] = TS_CUT_FILTER};
-  if (is_cancelled(r)) return ts_fail(err, TS_ECANCELLED, "Cannot restore a store: it was cancelled");
-  if (r->control != NULL) __atomic_fetch_add(&r->control[TS_CONTROL_DONE], block->bytes, __ATOMIC_RELAXED);
+  if (ts_control_cancelled(r->control)) return ts_fail(err, TS_ECANCELLED, "Cannot restore a store: it was cancelled");
   if (block->kind == TS_BLOCK_STATE) return TS_OK;
   if (block->table >= r->tables) return lacks("every table that its blocks are of", err);
   if (r->part != NULL && r->part->keeps != NULL) {
@@ -117,6 +112,7 @@ static int32_t take_links(restore *r, ts_err err) {
   ts_checkpoint_merge *merge = NULL;
   ts_checkpoint_block block;
   bool there = true;
+  ts_checkpoint_count_in(r->reader, r->control);
   int32_t status = ts_checkpoint_merge_open(r->reader, &merge, err);
   while (status == TS_OK && there) {
     status = ts_checkpoint_merge_link(merge, &there, err);
@@ -162,9 +158,8 @@ static int32_t prepare(restore *r, ts_err err) {
 
 /* Room for the rows that the checkpoint says it has; no more than its files can hold. */
 static void expect_rows(restore *r) {
-  uint64_t bytes = 0;
+  const uint64_t bytes = ts_checkpoint_reader_bytes(r->reader);
   if (r->part != NULL && r->part->keeps != NULL) return; /* a share of them */
-  for (uint32_t i = 0; i < ts_checkpoint_links(r->reader); i++) bytes += ts_checkpoint_link_bytes(r->reader, i);
   for (uint32_t i = 0; i < r->tables; i++) {
     const char *rows = table_line(r, i, "rows");
     const uint64_t most = bytes / r->store->tables[r->numbers[i]]->layout.stride;
@@ -204,10 +199,7 @@ int32_t ts_checkpoint_restore(ts_store *store, const ts_config *config, const ts
   restore r = {.store = store, .part = part, .control = control};
   status = ts_checkpoint_reader_open(store->disk, path, number, &r.reader, err);
   if (status != TS_OK) return status;
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < ts_checkpoint_links(r.reader); i++) bytes += ts_checkpoint_link_bytes(r.reader, i);
-  if (control != NULL) __atomic_store_n(&control[TS_CONTROL_DONE], 0, __ATOMIC_RELAXED);
-  if (control != NULL) __atomic_store_n(&control[TS_CONTROL_TOTAL], bytes, __ATOMIC_RELAXED);
+  ts_control_start(control, ts_checkpoint_reader_bytes(r.reader));
   status = check_manifest(&r, err);
   if (status == TS_OK && part != NULL && part->check != NULL) status = part->check(part->context, r.reader, err);
   if (status == TS_OK) status = ts_refill_begin(store, &r.refill, err);
@@ -220,6 +212,7 @@ int32_t ts_checkpoint_restore(ts_store *store, const ts_config *config, const ts
   }
   free(r.numbers);
   ts_checkpoint_reader_close(r.reader);
+  if (status == TS_OK) ts_control_finish(control);
   return status;
 }
 
@@ -257,7 +250,7 @@ static int32_t take_up(ts_store *store, const char *path, uint32_t number, bool 
   restore r = {.store = store, .control = control};
   int32_t status = ts_checkpoint_reader_open(store->disk, path, number, &r.reader, err);
   if (status != TS_OK) return status;
-  ts_control_start(control, ts_checkpoint_link_bytes(r.reader, 0));
+  ts_control_more(control, ts_checkpoint_link_bytes(r.reader, 0));
   *origin = ts_checkpoint_reader_origin(r.reader);
   status = check_manifest(&r, err);
   if (status == TS_OK) status = ts_refill_begin(store, &r.refill, err);

@@ -52,6 +52,7 @@ int32_t ts_chain_verify(const ts_disk_ops *disk, const char *path, uint64_t *con
   if (status == TS_OK && f.count > 0)
     status = f.count == 1 ? ts_fail(err, TS_EFORMAT, "%s", f.words)
                           : ts_fail(err, TS_EFORMAT, "%s; %u more checkpoints are damaged", f.words, f.count - 1);
+  if (status == TS_OK) ts_control_finish(control);
   free(needed);
   ts_chain_free(&chain);
   return status;

@@ -67,6 +67,38 @@ Deno.test("tierbench checkpoint lists a chain, finds it whole, and names what is
   }
 });
 
+Deno.test("Ctrl-C stops tierbench checkpoint verify and compact with 130; the chain is as it was, and both go on", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/chain`;
+    using store = EmbeddingStore.open({ storage: "DRAM", trackChanges: true });
+    const table = store.table({ name: "t", dim: 64 });
+    const keys = BigInt64Array.from({ length: 200_000 }, (_, i) => BigInt(i));
+    table.lookup(keys);
+    await store.checkpoint({ path }).write();
+    table.update(keys.subarray(0, 1000), new Float32Array(64_000).fill(1));
+    await store.checkpoint({ path, kind: "delta" }).write();
+    const files = (): string[] =>
+      [...Deno.readDirSync(path)].map(({ name }) => `${name} ${Deno.statSync(`${path}/${name}`).size}`).sort();
+    const before = files();
+    for (const action of ["verify", "compact"]) {
+      const program = new URL("interrupted_program.ts", import.meta.url);
+      const args = ["run", "-A", "--no-check", program.href, "checkpoint", action, path];
+      const { stdout } = await new Deno.Command(Deno.execPath(), { args, stdin: "null", stderr: "inherit" }).output();
+      const said = JSON.parse(new TextDecoder().decode(stdout));
+      assertEquals(said, { code: 130, out: "", err: "Interrupted: the checkpoints are as they were\n" });
+      assertEquals(files(), before);
+    }
+    assertMatch((await tierbench("verify", path)).out, /whole, 2 checkpoints/);
+    assertMatch((await tierbench("compact", path)).out, /made 1 checkpoint/);
+    using other = EmbeddingStore.open({ storage: "DRAM" });
+    await other.restore({ path });
+    assertEquals(other.digest(), store.digest());
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("tierbench checkpoint says so where there is none, and takes no other word", async () => {
   const folder = await Deno.makeTempDir();
   try {

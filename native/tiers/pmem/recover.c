@@ -219,7 +219,7 @@ static int32_t look_at(scan *s, uint64_t place) {
 static int32_t scan_all(scan *s) {
   ts_pm_table *t = s->t;
   int32_t status = TS_OK;
-  ts_control_start(s->control, t->medium_bytes);
+  ts_control_more(s->control, t->medium_bytes); /* after those of the tables before it */
   for (uint32_t segment = 0; segment < t->segment_count && status == TS_OK; segment++) {
     const uint32_t places = t->segments[segment].places;
     for (uint32_t n = 0; n < places && status == TS_OK; n++) {
