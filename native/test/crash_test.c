@@ -125,6 +125,7 @@ int main(void) {
                              .drawn = 4,
                              .fault_runs = 100,
                              .fault_stride = SANITIZED ? 11 : 1,
+                             .read_faults = true,
                              .tampered = 20};
   lab_try(&lab_checkpoints, &limits, &report);
   print(&lab_checkpoints, &report);

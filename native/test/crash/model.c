@@ -241,9 +241,9 @@ int32_t model_restore(model *m, const ts_disk_ops *disk, const char *path, uint3
   ts_checkpoint_merge *merge;
   int32_t status = ts_checkpoint_reader_open(disk, path, number, &reader, err);
   if (status != TS_OK) return status;
-  *m = (model){.random = m->random, .origin = ts_checkpoint_reader_origin(reader)};
-  restored r = {.m = m};
-  if (!ts_manifest_u64(ts_checkpoint_link_manifest(reader, 0), "step", &m->step)) status = wrong("no step", err);
+  model back = {.random = m->random, .origin = ts_checkpoint_reader_origin(reader)};
+  restored r = {.m = &back};
+  if (!ts_manifest_u64(ts_checkpoint_link_manifest(reader, 0), "step", &back.step)) status = wrong("no step", err);
   if (status == TS_OK) status = ts_checkpoint_merge_open(reader, &merge, err);
   if (status == TS_OK) {
     for (bool there = true; status == TS_OK && there;) {
@@ -254,5 +254,6 @@ int32_t model_restore(model *m, const ts_disk_ops *disk, const char *path, uint3
   }
   ts_checkpoint_reader_close(reader);
   if (status == TS_OK && (r.filters != MODEL_TABLES || r.states != MODEL_STATE)) status = wrong("parts that are missing", err);
+  if (status == TS_OK) *m = back;
   return status;
 }

@@ -39,7 +39,7 @@ uint64_t model_digest(const model *m);
  * all is written, with the digest of what the checkpoint has. After a failure its changes go to the next delta. */
 int32_t model_checkpoint(model *m, const ts_disk_ops *disk, const char *path, bool delta,
                          void (*before_commit)(void *context, uint64_t digest), void *context, ts_err err);
-/* What checkpoint `number` (0: the newest) has; the random numbers stay. Errors: as the reader's. */
+/* What checkpoint `number` (0: the newest) has; the random numbers stay. Errors: as the reader's; the model is then as it was. */
 int32_t model_restore(model *m, const ts_disk_ops *disk, const char *path, uint32_t number, ts_err err);
 
 #endif
