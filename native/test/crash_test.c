@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* What takes an image a tenth of a millisecond takes ten times as long there. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -102,26 +104,10 @@ static void points(uint64_t count) {
   }
 }
 
-int main(void) {
-  setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-  const char *points_text = getenv("TIERSTORE_POINTS"), *bug = getenv("TIERSTORE_BUG");
+/* Chains of checkpoints in files, whole stores that write them, and tables in PMEM. */
+static void files_and_pmem(uint64_t count) {
   lab_report report = {0}, of_store = {0};
-  if (getenv("TIERSTORE_ONLY_POINTS") != NULL) {
-    points(strtoull(points_text != NULL ? points_text : "200", NULL, 10));
-    if (!SANITIZED) seeded_bugs_show(lab_points[0], lab_points[1], lab_points_bugs, false);
-    return test_result();
-  }
-  if (bug != NULL) {
-    const bool of_pmem = is_among(lab_pmem_bugs, bug), of_points = is_among(lab_points_bugs, bug);
-    const lab_subject *subject = of_points ? lab_points[0] : of_pmem ? &lab_pmem_fsdax : is_among(lab_store_bugs, bug) ? &lab_store : &lab_checkpoints;
-    bool shown = shows(subject, bug, NULL, &report);
-    if (!shown && of_pmem) shown = shows(subject = &lab_pmem_file, bug, NULL, &report);
-    if (!shown && of_points) shown = shows(subject = lab_points[1], bug, NULL, &report);
-    print(subject, &report);
-    printf("%s\n", shown ? report.words : "not found");
-    return shown ? 0 : 1;
-  }
-  const lab_limits limits = {.points = points_text != NULL ? strtoull(points_text, NULL, 10) : SANITIZED ? 300 : 5000,
+  const lab_limits limits = {.points = count,
                              .drawn = 4,
                              .fault_runs = 100,
                              .fault_stride = SANITIZED ? 11 : 1,
@@ -131,19 +117,56 @@ int main(void) {
   print(&lab_checkpoints, &report);
   CHECK_MSG(report.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)report.wrong, report.words);
   /* A store takes twenty times as long to open as a model. */
-  const lab_limits of_stores = {.points = limits.points / 20, .drawn = 2, .fault_runs = 4, .fault_stride = SANITIZED ? 0 : 23, .read_faults = true};
+  const lab_limits of_stores = {.points = count / 20, .drawn = 2, .fault_runs = 4, .fault_stride = SANITIZED ? 0 : 23, .read_faults = true};
   lab_try(&lab_store, &of_stores, &of_store);
   print(&lab_store, &of_store);
   CHECK_MSG(of_store.wrong == 0, "%llu wrong, the first: %s", (unsigned long long)of_store.wrong, of_store.words);
-  pmem(limits.points / 2);
-  points(limits.points / 40);
+  pmem(count / 2);
   if (SANITIZED) {
     SKIP("seeded bugs of the crash lab", "a sanitizer looks for its own");
-  } else {
-    seeded_bugs_show(&lab_checkpoints, NULL, lab_bugs, true);
-    seeded_bugs_show(&lab_store, NULL, lab_store_bugs, false);
-    seeded_bugs_show(&lab_pmem_fsdax, &lab_pmem_file, lab_pmem_bugs, false);
-    seeded_bugs_show(lab_points[0], lab_points[1], lab_points_bugs, false);
+    return;
   }
+  seeded_bugs_show(&lab_checkpoints, NULL, lab_bugs, true);
+  seeded_bugs_show(&lab_store, NULL, lab_store_bugs, false);
+  seeded_bugs_show(&lab_pmem_fsdax, &lab_pmem_file, lab_pmem_bugs, false);
+}
+
+static void restore_points(uint64_t count) {
+  points(count);
+  if (!SANITIZED) seeded_bugs_show(lab_points[0], lab_points[1], lab_points_bugs, false);
+}
+
+static int one_bug(const char *bug) {
+  lab_report report = {0};
+  const bool of_pmem = is_among(lab_pmem_bugs, bug), of_points = is_among(lab_points_bugs, bug);
+  const lab_subject *subject = of_points ? lab_points[0] : of_pmem ? &lab_pmem_fsdax : is_among(lab_store_bugs, bug) ? &lab_store : &lab_checkpoints;
+  bool shown = shows(subject, bug, NULL, &report);
+  if (!shown && of_pmem) shown = shows(subject = &lab_pmem_file, bug, NULL, &report);
+  if (!shown && of_points) shown = shows(subject = lab_points[1], bug, NULL, &report);
+  print(subject, &report);
+  printf("%s\n", shown ? report.words : "not found");
+  return shown ? 0 : 1;
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+  const char *points_text = getenv("TIERSTORE_POINTS"), *bug = getenv("TIERSTORE_BUG");
+  if (bug != NULL) return one_bug(bug);
+  if (getenv("TIERSTORE_ONLY_POINTS") != NULL) {
+    restore_points(points_text != NULL ? strtoull(points_text, NULL, 10) : 200);
+    return test_result();
+  }
+  const uint64_t count = points_text != NULL ? strtoull(points_text, NULL, 10) : SANITIZED ? 300 : 5000;
+  /* Two halves that share nothing, each in a process of its own. */
+  const pid_t other = fork();
+  if (other < 0) abort();
+  if (other == 0) {
+    restore_points(count / 40);
+    exit(test_result());
+  }
+  files_and_pmem(count);
+  int status = -1;
+  CHECK(waitpid(other, &status, 0) == other);
+  CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the crash points of restore points ended with %#x", (unsigned)status);
   return test_result();
 }
