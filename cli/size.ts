@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { loadPlan, measureSizes, planTables, tableSize } from "../mod.ts";
+import { hitSizes, hitSizesText, loadPlan, measureSizes, planTables, tableSize } from "../mod.ts";
+import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";
 
@@ -10,10 +11,20 @@ export function addSize(program: Command, { terminal }: Context): void {
     .description("compute the bytes of a model's tables: weights, slots, index, policy; to the byte")
     .argument("<file>", "a plan file; scenarios/plans has examples")
     .option("--measure", "build the tables in this machine's memory and count every byte instead of computing them")
+    .option("--hits <ratios>", "also the bytes of a fast memory that hold such shares of a step's rows: 0.9,0.95,0.99")
+    .option("--medium <model>", "that memory, by its media model, for the number of devices", "hbm3-h100")
     .option("--no-limit", "no bound on the number of tables and machines, nor on the bytes that --measure builds")
     .option("--json", "for machines")
-    .addHelpText("after", "\nExample:\n  tierbench size scenarios/plans/retail.jsonc")
-    .action(async (file, { measure, json, limit }) => {
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tierbench size scenarios/plans/retail.jsonc\n  tierbench size scenarios/plans/retail.jsonc --hits 0.9,0.99",
+    )
+    .action(async (file, { measure, json, limit, hits, medium }) => {
+      if (measure === true && hits !== undefined) {
+        throw new UsageError(
+          "Cannot measure a hit ratio: --measure counts bytes of rows that are built; leave one out",
+        );
+      }
       const written = await loadPlan(file, { limit });
       if (measure === true) {
         const measured = measureSizes(written, { limit });
@@ -29,9 +40,26 @@ export function addSize(program: Command, { terminal }: Context): void {
           json === true ? `${JSON.stringify(measured, undefined, 2)}\n` : tableText([head, ...lines]),
         );
       }
+      const fast = hits === undefined ? undefined : await hitSizes(written, ratiosOf(hits), medium);
       const sizes = planTables(written).map(({ count, ...table }) => ({ ...times(tableSize(table), count), count }));
-      terminal.out(json === true ? `${JSON.stringify(sizes, undefined, 2)}\n` : computedText(sizes));
+      if (json === true) {
+        const found = fast === undefined ? sizes : { tables: sizes, hits: fast };
+        return terminal.out(`${JSON.stringify(found, undefined, 2)}\n`);
+      }
+      terminal.out(computedText(sizes));
+      if (fast !== undefined) terminal.out(`\n${hitSizesText(fast, medium)}`);
     });
+}
+
+/** Ratios as written, `0.9,0.95`. */
+function ratiosOf(text: string): number[] {
+  return text.split(",").map((word) => {
+    const ratio = word.trim() === "" ? NaN : Number(word);
+    if (ratio > 0 && ratio <= 1) return ratio;
+    throw new UsageError(
+      `Cannot size for a hit ratio "${word}": expected numbers above 0 and at most 1, as in 0.9,0.99`,
+    );
+  });
 }
 
 type CountedSize = ReturnType<typeof tableSize> & { readonly count: number };

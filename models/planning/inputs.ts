@@ -142,8 +142,8 @@ function useOf(
   };
 }
 
-/** A profile of another number of rows keeps its shape. */
-async function lawOf(
+/** How popular the rows of a plan's table are. A profile of another number of rows keeps its shape. */
+export async function lawOf(
   rows: number,
   profile: PlanFileTable["profile"],
   directory: string,

@@ -156,6 +156,8 @@ export interface PlanStep {
   readonly networkBytes: number;
   /** Bytes of records that are written to drives, of all machines. */
   readonly recordBytes: number;
+  /** Bytes that are read and written in each tier, of all machines: of a tier behind a link, what goes over it. */
+  readonly tierBytes: readonly { readonly read: number; readonly written: number }[];
 }
 
 /**

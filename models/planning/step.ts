@@ -229,6 +229,11 @@ export function planOptions(
   };
 }
 
+/** Bytes that a step reads or writes in a tier. */
+function bytesOf(traffic: ReturnType<typeof stepCost>["traffic"], of: number, way: "read" | "write"): number {
+  return traffic.reduce((sum, { tier, op, bytes }) => tier === of && op === way ? sum + bytes : sum, 0);
+}
+
 /** The step model of a plan, for the planner. */
 export function planStepModel(setting: StepSetting): PlanStepModel {
   return (machine, hosts, placed, { late = 0, factors = [] } = {}): PlanStep => {
@@ -249,6 +254,10 @@ export function planStepModel(setting: StepSetting): PlanStepModel {
       memory: most(false),
       network: machine.networkBytesPerSecond === undefined ? 0 : most(true),
       networkBytes: cost.netBytes,
+      tierBytes: machine.tiers.map((_, k) => ({
+        read: bytesOf(cost.traffic, k, "read"),
+        written: bytesOf(cost.traffic, k, "write"),
+      })),
       recordBytes: cost.traffic.reduce(
         (sum, { tier, op, bytes }) => op === "write" && machine.tiers[tier]?.records === true ? sum + bytes : sum,
         0,

@@ -12,6 +12,7 @@ import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { accessText } from "../simulation/questions.ts";
 import type { AskedQuestion } from "../simulation/record.ts";
 import { weightsOf } from "./by_kernel.ts";
+import type { HitSize } from "./hit_sizes.ts";
 import type { Banded, Plan, PlanAnswer, PlanBand, PlanBill, PlanTier, SimulatedPlan } from "./plan_types.ts";
 
 /** Lines of an answer. */
@@ -32,6 +33,29 @@ export function planText(answer: PlanAnswer): string {
   const width = Math.max(0, ...losers.map(({ machine }) => machine.name.length));
   for (const { machine, why } of losers) lines.push(`  ${machine.name.padEnd(width)}  ${why}`);
   return `${lines.join("\n")}\n`;
+}
+
+/** Lines of what hit ratios take of a memory. */
+export function hitSizesText(sizes: readonly HitSize[], medium: string): string {
+  const head = [
+    "hits a step",
+    "rows",
+    "bytes",
+    "of all rows",
+    `devices of ${medium}`,
+    "link a step, each way",
+    "link a second",
+  ];
+  const rows = sizes.map((one) => [
+    percentText(one.hits),
+    Math.round(one.rows).toLocaleString("en-US"),
+    bytesText(one.bytes),
+    percentText(one.share),
+    one.devices === undefined ? "its file says no capacity" : String(one.devices),
+    bytesText(one.linkBytes),
+    one.linkBytesPerSecond === undefined ? "no target of samples a second" : `${bytesText(one.linkBytesPerSecond)}/s`,
+  ]);
+  return `${columns([head, ...rows]).join("\n")}\n`;
 }
 
 /** Lines of plans in virtual time, beside what the planner says of them. */
@@ -107,6 +131,12 @@ function bestLines(
       bandedText(best.dollarsPerMillionSamples, (value) => `${significant(value)} ${sign}`)
     } a million samples; ${significant(best.billPerHour * HOURS_PER_YEAR)} ${sign} a year`,
     `memory   ${machine.tiers.map((tier, k) => tierText(tier, usedBytes[k] ?? 0)).join(", ")} of each machine`,
+    `traffic  ${
+      machine.tiers.map(({ name }, k) => {
+        const { read = 0, written = 0 } = step.tierBytes[k] ?? {};
+        return `${bytesText(read)} read and ${bytesText(written)} written in ${name}`;
+      }).join(", ")
+    } a step${hosts === 1 ? "" : ", of all machines"}`,
     ...machine.tiers.flatMap(({ name, outside }) =>
       outside === undefined ? [] : [`note     ${name} is not calibrated: ${outside}`]
     ),

@@ -17,7 +17,7 @@ import { resolveSimulation } from "../../../models/simulation/load.ts";
 import { simulateCase } from "../../../models/simulation/simulate_case.ts";
 import type { Mode, Simulation } from "../../../models/simulation/simulation.ts";
 
-const CASES = 200;
+const CASES = 240;
 /** Pages that weights of an interleaving deal out in turn: shares of the planner are parts of so many. */
 const WEIGHTS = 20;
 /** Steps that are counted. */
@@ -34,8 +34,12 @@ const CXL4: Medium = { tier: "CXL", media: "cxl-type3-ddr4", mode: "cxl" };
 const CXL5: Medium = { tier: "CXL", media: "cxl-type3-ddr5", mode: "cxl" };
 const PMEM: Medium = { tier: "PMEM", media: "optane-100-6x256", mode: "fsdax" };
 const NVME: Medium = { tier: "SSD", media: "nvme-tlc", mode: "ssd" };
+const HBM: Medium = { tier: "HBM", media: "hbm3-h100", mode: "hbm" };
+/** DRAM of the host, behind the GPU's link. */
+const HOST: Medium = { tier: "DRAM", media: "ddr5-over-pcie5", mode: "dram" };
+const XEON_MAX: Medium = { tier: "HBM", media: "hbm2e-xeon-max", mode: "hbm" };
 
-/** What holds the rows, fastest first: DeepRec's DRAM, PMEM_LIBPMEM, DRAM_PMEM, DRAM_SSDHASH, and the same over CXL memory. */
+/** What holds the rows, fastest first: DeepRec's DRAM, PMEM_LIBPMEM, DRAM_PMEM, DRAM_SSDHASH, HBM and HBM_DRAM, and over CXL memory. */
 const HOLDS: readonly (readonly Medium[])[] = [
   [DDR4],
   [DDR5],
@@ -46,6 +50,10 @@ const HOLDS: readonly (readonly Medium[])[] = [
   [DDR5, CXL5],
   [DDR5, NVME],
   [DDR5, CXL4, NVME],
+  [HBM],
+  [HBM, HOST],
+  [XEON_MAX, DDR5],
+  [XEON_MAX, DDR5, NVME],
 ];
 
 /** Draws from lists by a linear congruential generator; the same on every machine. */
@@ -214,7 +222,7 @@ function simulated(question: Question, { placed, placements, hosts, machine }: P
   };
 }
 
-Deno.test("planner and simulator are within 10 % on 200 questions, each written as a plan and as a simulation", async () => {
+Deno.test("planner and simulator are within 10 % on 240 questions, each written as a plan and as a simulation", async () => {
   const errors: { seed: number; holds: string; kind: string | undefined; error: number }[] = [];
   for (let seed = 0; seed < CASES; seed++) {
     const question = drawn(seed);

@@ -65,6 +65,7 @@ function stepWith(compute: number): PlanStepModel {
       network,
       networkBytes: bytes,
       recordBytes: 0,
+      tierBytes: [],
     };
   };
 }
