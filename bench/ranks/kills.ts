@@ -160,7 +160,8 @@ export async function killRanks(
     for (const mpi of mpis) {
       for (let i = 0; i < kills; i++) {
         const shape = SHAPES[i % SHAPES.length] as typeof SHAPES[number];
-        const kill = await killOne(mpi, shape, i % AT_START === 1 ? "at start" : "training", { data, random });
+        const turn = i + Math.floor(i / SHAPES.length); // every shape is killed at both moments
+        const kill = await killOne(mpi, shape, turn % AT_START === 1 ? "at start" : "training", { data, random });
         done.push(kill);
         onKill(kill);
       }

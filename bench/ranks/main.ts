@@ -52,7 +52,10 @@ function niceness(): number {
   return Number(Deno.readTextFileSync("/proc/self/stat").replace(/^.*\) /, "").split(" ")[16]);
 }
 
-/** One rank of two threads and two ranks of one thread, these with nothing, rows and stale rows sent ahead, in turn. */
+/**
+ * One rank of two threads and two ranks of one thread, these with nothing, rows and stale rows sent ahead, in turn. Ranks give
+ * their processors away while they wait, as threads of one process do that have no work.
+ */
 async function steps(mpi: Mpi, trainer: TrainerOptions): Promise<BenchRow[]> {
   const rounds: StepRound[] = [];
   const step = async (ranks: number, more: Partial<TrainerOptions>): Promise<number> => {
@@ -60,6 +63,7 @@ async function steps(mpi: Mpi, trainer: TrainerOptions): Promise<BenchRow[]> {
       servers: 0,
       trainer: { ...trainer, ...more },
       steps: COUNTED,
+      waits: "yield",
     });
     return report?.stepNs ?? NaN;
   };

@@ -29,7 +29,8 @@ export interface Floating {
 
 /** Lines over a common axis. */
 export interface Lines {
-  readonly x: { readonly title: string; readonly log: boolean };
+  /** `counts`: few whole numbers, all of which the axis names; lines with intervals lie side by side there. */
+  readonly x: { readonly title: string; readonly log: boolean; readonly counts?: true };
   readonly y: { readonly title: string; readonly log: boolean };
   readonly lines: readonly {
     readonly name: string;
@@ -212,7 +213,7 @@ function scalingLines(cases: readonly Scaled[], colour: (one: CaseSummary) => nu
   const trainers = [...new Set(cases.map(({ scaling }) => scaling.trainers))].sort((a, b) => a - b);
   const [fewest = 1] = trainers;
   return {
-    x: { title: "ranks that train", log: false },
+    x: { title: "ranks that train", log: true, counts: true },
     y: { title: "times the speed of the fewest", log: true },
     lines: [
       ...rankSeries(cases).map(([name, { first, cases }]) => ({
@@ -231,11 +232,12 @@ function scalingLines(cases: readonly Scaled[], colour: (one: CaseSummary) => nu
     marks: [],
   };
 }
+
 /** Milliseconds of a step in messages by ranks that train: moving bytes, and dashed waiting for other ranks. */
 function messageLines(cases: readonly Scaled[], colour: (one: CaseSummary) => number): Lines {
   const parts = [{ word: "moving", dashed: false }, { word: "waiting", dashed: true }] as const;
   return {
-    x: { title: "ranks that train", log: false },
+    x: { title: "ranks that train", log: true, counts: true },
     y: { title: "ms a step", log: false },
     lines: rankSeries(cases).flatMap(([name, { first, cases }]) =>
       parts.map(({ word, dashed }) => ({

@@ -14,9 +14,10 @@ import type { CaseSummary, RankScaling, Summary } from "./summary_types.ts";
 /** A case that was trained over ranks. */
 export type Scaled = CaseSummary & { readonly scaling: RankScaling };
 
-/** Cases that were trained over ranks. */
+/** Cases that were trained over ranks, those over fewer first. */
 export function scaled(cases: readonly CaseSummary[]): Scaled[] {
-  return cases.flatMap((one) => one.scaling === undefined ? [] : [{ ...one, scaling: one.scaling }]);
+  return cases.flatMap((one) => one.scaling === undefined ? [] : [{ ...one, scaling: one.scaling }])
+    .sort((a, b) => a.scaling.ranks - b.scaling.ranks);
 }
 
 /** Columns of a table of {@linkcode scalingCells}. */

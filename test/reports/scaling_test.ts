@@ -4,7 +4,7 @@ import { toMarkdown } from "../../reports/export/markdown.ts";
 import { renderTerminal } from "../../reports/export/terminal.ts";
 import { pageData } from "../../reports/html/page_data.ts";
 import { summarise } from "../../reports/summary/summary.ts";
-import { clusterDollars } from "../../reports/summary/rank_words.ts";
+import { clusterDollars, scaled } from "../../reports/summary/rank_words.ts";
 import type { ClusterRecord, Result, SampleRecord } from "../../scenarios/record.ts";
 import { assert, assertAlmostEquals, assertEquals } from "../assert.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
@@ -83,6 +83,13 @@ Deno.test("reports show speed-up, efficiency, messages and dollars of ranks agai
       assert(text.includes(word), `${word} in ${text}`);
     }
   }
+});
+
+Deno.test("cases over fewer ranks come first, in whatever order they were trained", () => {
+  const result = overRanks(fixtureResult(), 1);
+  const names = scaled(summarise({ ...result, samples: result.samples.toReversed() }).cases).map(({ name }) => name);
+  assertEquals(names.map((name) => name.slice(-1)), names.map((name) => name.slice(-1)).toSorted());
+  assert(names.length > 2);
 });
 
 Deno.test("ranks on machines of their own cost as many workers, and nothing is said of sharing", () => {

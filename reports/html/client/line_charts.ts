@@ -7,7 +7,7 @@
  * @module
  */
 
-import { extentOf } from "./extent.ts";
+import { extentOf, sideBySide } from "./extent.ts";
 import { kindText } from "../../summary/kind.ts";
 import { Chart, type ChartOptions, LogarithmicScale, type Plugin, ScatterController } from "chart.js";
 import type { Floating, Lines } from "../line_data.ts";
@@ -104,10 +104,12 @@ export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lin
     ...(log ? {} : { beginAtZero: true }),
   });
   const xs = [...lines.flatMap(({ points }) => points), ...marks].map((point) => point.x);
+  const ranged = lines.filter(({ points }) => points.some(({ yMin }) => yMin !== undefined));
+  const counts = x.counts === undefined ? undefined : sideBySide(xs, ranged.length);
   const options: ChartOptions<"scatter"> = {
     layout: { padding: { right: 12 } },
     scales: {
-      x: { ...scale(x), ...extentOf(xs, x.log) },
+      x: { ...scale(x), ...(counts === undefined ? extentOf(xs, x.log) : countAxis(counts, theme)) },
       y: scale(y),
     },
     plugins: {
@@ -118,26 +120,30 @@ export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lin
       },
       tooltip: {
         callbacks: {
-          label: ({ dataset, parsed }) =>
-            `${dataset.label}: ${THREE.format(parsed.x ?? 0)} ${x.title}, ${THREE.format(parsed.y ?? 0)} ${y.title}`,
+          label: ({ dataset, parsed, raw }) => {
+            const at = (raw as { count?: number }).count ?? parsed.x ?? 0;
+            return `${dataset.label}: ${THREE.format(at)} ${x.title}, ${THREE.format(parsed.y ?? 0)} ${y.title}`;
+          },
         },
       },
     },
   };
   return new Chart(canvas, {
-    type: lines.some(({ points }) => points.some(({ yMin }) => yMin !== undefined))
-      ? "scatterWithErrorBars" as const
-      : "scatter" as const,
+    type: ranged.length > 0 ? "scatterWithErrorBars" as const : "scatter" as const,
     data: {
       datasets: [
-        ...lines.map(({ name, colour, dashed, points }, i) => ({
+        ...lines.map((line, i) => ({ ...line, i, place: ranged.indexOf(line) })).map((
+          { name, colour, dashed, points, i, place },
+        ) => ({
           label: name,
           errorBarColor: colourOf(colour, theme),
           errorBarWhiskerColor: colourOf(colour, theme),
           errorBarLineWidth: 2,
           errorBarWhiskerLineWidth: 2,
           errorBarWhiskerSize: 8,
-          data: [...points],
+          data: counts === undefined
+            ? [...points]
+            : points.map((one) => ({ ...one, count: one.x, x: one.x * (place < 0 ? 1 : counts.factor(place)) })),
           showLine: true,
           clip: 12,
           borderColor: colourOf(colour, theme),
@@ -161,6 +167,17 @@ export function lineChart(canvas: HTMLCanvasElement, { x, y, lines, marks }: Lin
     },
     options,
   } as never) as unknown as Chart;
+}
+
+/** An axis that names these counts and nothing between them. */
+function countAxis({ ticks, min, max }: ReturnType<typeof sideBySide>, theme: Theme) {
+  return {
+    ...{ min, max },
+    afterBuildTicks: (scale: { ticks: { value: number }[] }) => {
+      scale.ticks = ticks.map((value) => ({ value }));
+    },
+    ticks: { color: theme.muted, autoSkip: false, callback: (value: string | number) => `${value}` },
+  };
 }
 
 /** Percentiles of the step as points with whiskers, a row a case. */
