@@ -236,7 +236,9 @@ export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
 export { type Kind, kindOf, kindText } from "./reports/summary/kind.ts";
 export { UnavailableError } from "./scenarios/run/configurations.ts";
 export { type Vouch, vouchableMedia, VouchError } from "./scenarios/run/vouch.ts";
-export { readResult, readResultText, resultOf, type ResultText } from "./scenarios/result.ts";
+export { readResult, readResultText, resultOf, type ResultText, writeResult } from "./scenarios/result.ts";
+export { MergeError, mergeResults, type SharedResult } from "./scenarios/merge.ts";
+export { parseShard, type Shard, shardText } from "./scenarios/shard.ts";
 export {
   type Auc,
   aucText,

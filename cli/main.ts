@@ -10,6 +10,7 @@ import {
   AnswerError,
   CalibrationError,
   CalibrationInterrupted,
+  MergeError,
   NativeLibraryError,
   ProfileError,
   RerunError,
@@ -33,6 +34,7 @@ import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addInspect } from "./inspect.ts";
 import { addList } from "./list.ts";
+import { addMerge } from "./merge.ts";
 import { addPlan } from "./plan.ts";
 import { addPrices } from "./prices.ts";
 import { addProfile } from "./profile.ts";
@@ -97,6 +99,7 @@ function program(context: Context): Command {
     addReanalyse,
     addRerun,
     addCompare,
+    addMerge,
     addPublish,
     addClaim,
     addPrices,
@@ -131,6 +134,7 @@ const USAGE_ERRORS = [
   UnlikeResultsError,
   RerunError,
   VouchError,
+  MergeError,
 ] as const;
 
 function exitCodeOf(error: unknown): number {

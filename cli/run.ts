@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import {
   CONTRIBUTE_FILE,
   isSimulation,
+  parseShard,
   type RankLauncher,
   renderTerminal,
   requireLike,
@@ -12,6 +13,7 @@ import {
   runContribution,
   runScenario,
   type RunScenarioOptions,
+  type Shard,
   summarise,
   toJson,
   writeReport,
@@ -67,6 +69,14 @@ function withLauncher<W extends { readonly launcher?: RankLauncher; readonly set
   return launcher === undefined ? words : { ...words, set: { ...words.set, "cluster.launcher": launcher } };
 }
 
+function shard(text: string): Shard {
+  try {
+    return parseShard(text);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
 function preset(text: string): "contribute" {
   if (text === "contribute") return text;
   throw new UsageError(`Unknown preset "${text}": expected "contribute"`);
@@ -99,6 +109,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--data <file>", "train on these rows in Criteo's format (TSV or CSV, plain or gzip)")
     .option("--require <kind>", 'with "measured": a medium that is not here is an error (exit code 3)', required)
     .option("--vouch <medium>", VOUCH_HELP, vouched)
+    .option("--shard <i/n>", "one share of n, to be joined with the others by merge", shard)
     .option("--resume", "go on with an interrupted run")
     .option("--out <folder>", "where results go (default: reports/out/<name>)")
     .option("--seed <number>", "another seed than the scenario's", wholeNumber)
@@ -132,6 +143,9 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       const before = baseline === undefined ? undefined : (await resultsOf(baseline)).result;
       const said = await answersOf({ note, answers });
       const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
+      if (given.shard !== undefined && (before !== undefined || preset !== undefined || await isSimulation(file))) {
+        throw new UsageError("Cannot use --shard with --baseline, --preset or a simulation: merge the shards first");
+      }
       if (await isSimulation(file) && before !== undefined) {
         throw new UsageError(
           `Cannot use --baseline with the simulation "${file}": it is deterministic; use "tierbench compare"`,
@@ -152,7 +166,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
           preset === undefined ? runScenario(file, { ...options, signal }) : runContribution({ ...options, signal }),
         () => view.end(),
       );
-      const folder = dirname(resultPath(result.run.scenario, options.out));
+      const folder = dirname(resultPath(result.run.scenario, options.out, options.shard));
       const summary = summarise(result, priced);
       const files = await writeReport(result, folder, priced);
       if (json) terminal.out(toJson(summary));

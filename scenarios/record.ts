@@ -57,6 +57,22 @@ export interface RunRecord {
    * without a published figure. Absent without emulated cases, and in results of earlier versions.
    */
   readonly modelBands?: Readonly<Record<string, readonly ModelBand[]>>;
+  /** Which share of a run this is, and how many samples it plans; absent of a whole run. */
+  readonly shard?: { readonly index: number; readonly of: number; readonly samples: number };
+  /** The shares that this result was joined of; absent where it was not. */
+  readonly merged?: {
+    /** Shares of the run. */
+    readonly of: number;
+    /** Those that are here: when each began, on which CPU, and how many of its samples are missing. */
+    readonly shards: readonly {
+      readonly index: number;
+      readonly started: string;
+      readonly cpu: string;
+      readonly missing: number;
+    }[];
+    /** Numbers of those that are not. */
+    readonly lost: readonly number[];
+  };
   /** Configurations whose medium the owner vouched for (`--vouch`); absent if there are none. */
   readonly vouched?: readonly (Vouched & { readonly configuration: string })[];
 }

@@ -92,6 +92,12 @@ const run = object({
   leftOut: maybe(listOf(object({ switch: text, why: text }))),
   priceFiles: maybe(listOf(object({ name: text, text }))),
   modelBands: maybe(mapOf(listOf(band))),
+  shard: maybe(object({ index: count, of: count, samples: count })),
+  merged: maybe(object({
+    of: count,
+    shards: listOf(object({ index: count, started: moment, cpu: text, missing: count })),
+    lost: listOf(count),
+  })),
   vouched: maybe(listOf(object({ configuration: text, ...vouched }))),
 });
 

@@ -6,7 +6,7 @@
  */
 
 import { summedLine } from "../base/line_sum.ts";
-import type { ResultFolder } from "../base/result_folder.ts";
+import { ResultFolder } from "../base/result_folder.ts";
 import { parseLines } from "../base/result_lines.ts";
 import { readUserFile } from "../base/user_file.ts";
 import { writing } from "../base/writing.ts";
@@ -179,4 +179,18 @@ export class ResultWriter implements Disposable {
   [Symbol.dispose](): void {
     this.#file.close();
   }
+}
+
+/**
+ * Writes records as a result file; one that is there is kept under a name with its own start time.
+ *
+ * @param path The `result.jsonl`, in a folder that is made if there is none.
+ * @returns The records by kind.
+ * @throws {Error} if another run writes to the folder, or the disk does not take it.
+ */
+export async function writeResult(path: string, records: readonly ResultRecord[]): Promise<Result> {
+  using folder = await ResultFolder.take(path);
+  using writer = await ResultWriter.create(folder);
+  for (const record of records) await writer.append(record);
+  return resultOf(writer.records);
 }

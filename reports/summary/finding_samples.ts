@@ -167,6 +167,34 @@ export const SAMPLE_RULES: readonly Rule[] = [
       advice: "take more samples (repetitions), or a quieter machine",
     }];
   },
+  ({ run: { merged } }) => {
+    if (merged === undefined) return [];
+    const lost = merged.lost.map((index) => `shard ${index}/${merged.of} is lost`);
+    const short = merged.shards.filter(({ missing }) => missing > 0).map(({ index, missing }) =>
+      `shard ${index}/${merged.of} lacks ${missing} samples`
+    );
+    const cpus = [...new Set(merged.shards.map(({ cpu }) => cpu))];
+    return [
+      ...(lost.length + short.length === 0 ? [] : [
+        {
+          code: "lost-shard",
+          severity: "open",
+          cases: [],
+          seen: [...lost, ...short].join("; "),
+          advice: "run what is missing with --shard, and merge again",
+        } as const,
+      ]),
+      ...(cpus.length <= 1 ? [] : [
+        {
+          code: "unlike-machines",
+          severity: "open",
+          cases: [],
+          seen: `rounds ran on unlike processors: ${cpus.join(" and ")}`,
+          advice: "ratios compare cases of one machine each; speeds and costs are a mixture: use machines of one kind",
+        } as const,
+      ]),
+    ];
+  },
   ({ run: { scenario } }) =>
     scenario.target?.p99Ms === undefined ? [] : [{
       code: "closed-loop",

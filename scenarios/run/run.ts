@@ -13,6 +13,7 @@ import { loadScenario, resolveScenario } from "../load.ts";
 import { pointText } from "../../base/matrix.ts";
 import { Pace } from "./pace.ts";
 import { type PlannedSample, planSamples } from "../plan.ts";
+import { type Shard, shardOf, shardText } from "../shard.ts";
 import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./prepare.ts";
 import {
   type FailedRecord,
@@ -51,6 +52,8 @@ export interface RunScenarioOptions {
   readonly vouch?: readonly Vouch[];
   /** A small version of the scenario that ends within 30 s. */
   readonly quick?: boolean;
+  /** One share of the run; {@linkcode mergeResults} joins the results of all. Default: the whole run. */
+  readonly shard?: Shard;
   /** Goes on with an interrupted run in the same folder. */
   readonly resume?: boolean;
   /** Rows in Criteo's format to train on instead of the scenario's data. */
@@ -146,7 +149,7 @@ export async function runWith(
   const resolved = await scenarioFor(scenario, options);
   const priceFiles = await readPriceFiles(resolved.cost.priceFiles ?? []);
   await options.onResolved?.(resolved, priceFiles);
-  const path = resultPath(resolved, options.out);
+  const path = resultPath(resolved, options.out, options.shard);
   const emit = options.onProgress ?? (() => {});
   const interrupted = (completed: number, planned: number) => new RunInterrupted(path, completed, planned);
   // Nothing in the folder is read, and no data are made, before the folder is this run's.
@@ -159,6 +162,8 @@ export async function runWith(
       signal: options.signal,
       emit,
     });
+    const planned = plannedOf(prepared, resolved, options.shard);
+    checkSameShard(earlier?.records, options.shard, path);
     checkSameData(earlier?.records, prepared, path);
     checkSameWord(earlier?.records, prepared, path);
     using writer = earlier === undefined
@@ -168,11 +173,22 @@ export async function runWith(
       await writer.append({
         ...await runRecord(resolved, prepared, dependencies),
         ...(priceFiles.length === 0 ? {} : { priceFiles }),
+        ...(options.shard === undefined ? {} : { shard: { ...options.shard, samples: planned.length } }),
       });
     }
     const elapsed = () => (performance.now() - start) / 1000;
     const { signal } = options;
-    const run = new Run({ scenario: resolved, prepared, dependencies, writer, signal, emit, elapsed });
+    const run = new Run({
+      scenario: resolved,
+      prepared,
+      planned,
+      shard: options.shard,
+      dependencies,
+      writer,
+      signal,
+      emit,
+      elapsed,
+    });
     try {
       await run.all();
       await run.curves();
@@ -208,9 +224,32 @@ export async function readPriceFiles(paths: readonly string[]): Promise<{ name: 
   }));
 }
 
-/** Where a scenario's results go. */
-export function resultPath(scenario: Pick<ResolvedScenario, "name">, out?: string): string {
-  return join(resolve(out ?? join("reports", "out", scenario.name)), "result.jsonl");
+/** Where a scenario's results, or those of a share of it, go. */
+export function resultPath(scenario: Pick<ResolvedScenario, "name">, out?: string, shard?: Shard): string {
+  const share = shard === undefined ? "" : `-shard-${shard.index}-of-${shard.of}`;
+  return join(resolve(out ?? join("reports", "out", `${scenario.name}${share}`)), "result.jsonl");
+}
+
+/** The samples of a run, or of a share of it. @throws {RangeError} if the share would have none. */
+function plannedOf(
+  { cases, again }: Preparation,
+  { repetitions, seed }: ResolvedScenario,
+  shard: Shard | undefined,
+): PlannedSample<PreparedCase>[] {
+  const planned = planSamples([...cases, ...again], repetitions, seed);
+  return shard === undefined ? planned : shardOf(planned, shard);
+}
+
+/** A share goes on as itself. */
+function checkSameShard(records: readonly ResultRecord[] | undefined, shard: Shard | undefined, path: string): void {
+  const run = records?.[0];
+  if (run?.type !== "run") return;
+  const said = (of: Shard | undefined) => of === undefined ? "the whole run" : `shard ${shardText(of)}`;
+  const [then, now] = [said(run.shard), said(shard)];
+  if (then === now) return;
+  throw new UnresumableError(
+    `Cannot go on with "${path}": it has ${then}, now ${now} is asked for; name another --out`,
+  );
 }
 
 async function earlierRecords(folder: ResultFolder, scenario: ResolvedScenario, emit: (event: RunEvent) => void) {
@@ -306,8 +345,11 @@ class AncestorGone extends Error {
 interface RunContext {
   readonly scenario: ResolvedScenario;
   readonly prepared: Preparation;
+  /** The samples to take. */
+  readonly planned: readonly PlannedSample<PreparedCase>[];
   readonly dependencies: RunDependencies;
   readonly writer: ResultWriter;
+  readonly shard: Shard | undefined;
   readonly signal: AbortSignal | undefined;
   readonly emit: (event: RunEvent) => void;
   /** Seconds since the run began. */
@@ -335,8 +377,7 @@ class Run {
 
   constructor(context: RunContext) {
     this.#context = context;
-    const { cases, again } = context.prepared;
-    this.planned = planSamples([...cases, ...again], context.scenario.repetitions, context.scenario.seed);
+    this.planned = context.planned;
     this.#timeline = new Timeline(context.emit, this.planned.length);
   }
 
@@ -350,7 +391,13 @@ class Run {
     const done = new Set(samples.map(({ id }) => id));
     const left = this.planned.filter(({ id }) => !done.has(id));
     const sizing = await sizeRun(
-      { ...this.#context, samples, left, qualityDone: quality !== undefined && qualities.length >= this.#qualities() },
+      {
+        ...this.#context,
+        samples,
+        left,
+        qualityDone: (this.#context.shard?.index ?? 1) > 1 ||
+          (quality !== undefined && qualities.length >= this.#qualities()),
+      },
       this.#context.dependencies,
       this.#context,
     );
@@ -361,7 +408,8 @@ class Run {
       this.#checkAncestors();
       await this.#sample(planned, pace);
     }
-    if (this.#context.scenario.quality.samples === 0) return;
+    // One share gives the AUC.
+    if (this.#context.scenario.quality.samples === 0 || (this.#context.shard?.index ?? 1) > 1) return;
     if (quality === undefined && sizing.qualitySteps === 0) return;
     const complete = new Set(qualities.map(({ id }) => id ?? QUALITY_ID));
     const { samples: taken } = resultOf(this.#context.writer.records);

@@ -77,6 +77,13 @@ function targeted(target: { readonly p99Ms?: number; readonly samplesPerSecond?:
   return withRun(({ scenario }) => ({ scenario: { ...scenario, target } }));
 }
 
+/** A result that was joined of shares, some of them lost, on these processors. */
+function joined(lost: readonly number[], cpus: readonly string[], missing = 0): Result {
+  const started = "2026-11-20T12:00:00.000Z";
+  const shards = cpus.map((cpu, i) => ({ index: i + 1, started, cpu, missing }));
+  return withRun(() => ({ merged: { of: 3, shards, lost } }));
+}
+
 /** Media whose bands are all of one basis. */
 function banded(basis: "fit" | "medium"): Result {
   return withRun(({ modelBands = {} }) => ({
@@ -219,6 +226,9 @@ const BROKEN: readonly (readonly [string, string, Result])[] = [
     }))),
   ],
   ["closed-loop", "a target for the slowest steps", targeted({ p99Ms: 50 })],
+  ["lost-shard", "a share that nobody has", joined([3], ["A"])],
+  ["lost-shard", "a share that was interrupted", joined([], ["A"], 2)],
+  ["unlike-machines", "shares of unlike machines", joined([], ["A", "B"])],
   [
     "settings-changed",
     "huge pages switched off midway",
@@ -303,6 +313,7 @@ const SOUND: readonly (readonly [string, Result])[] = [
   ],
   ["a target for samples a second", targeted({ samplesPerSecond: 1000 })],
   ["settings that stay", sound(() => ({ conditions: { ...QUIET, settings: { transparent_hugepage: "always" } } }))],
+  ["shares of like machines", joined([], ["A", "A"])],
   ["measured DRAM alone", sound(of("dram", () => ({ evidence: "measured" })))],
 ];
 
