@@ -41,10 +41,11 @@ function missingIn({ samples, again = [], failed }: Result, { samples: planned }
  *
  * @example
  * ```ts ignore
- * import { mergeResults, readResult } from "../mod.ts";
+ * import { mergeResults, readResult, writeResult } from "../mod.ts";
  *
- * const names = ["results/shard-1-of-2/result.jsonl", "results/shard-2-of-2/result.jsonl"];
- * const records = mergeResults(await Promise.all(names.map(async (name) => ({ name, result: await readResult(name) }))));
+ * const names = ["shards/shard-1/result.jsonl", "shards/shard-2/result.jsonl"];
+ * const shares = await Promise.all(names.map(async (name) => ({ name, result: await readResult(name) })));
+ * await writeResult("merged/result.jsonl", mergeResults(shares));
  * ```
  */
 export function mergeResults(

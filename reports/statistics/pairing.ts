@@ -44,7 +44,7 @@ export function compared<S extends InRound>(
 }
 
 /** A sample with its steps. */
-interface TimedSample extends InRound {
+export interface TimedSample extends InRound {
   /** Training samples a step. */
   readonly batch: number;
   /** Wall time of every counted step, nanoseconds. */

@@ -12,7 +12,8 @@ import type { AblationSummary, CaseSummary, NoiseFloor } from "./summary_types.t
 import { type Estimate, type RatioTest, ratioTest } from "../statistics/bootstrap.ts";
 import { benjaminiHochberg } from "../statistics/tests.ts";
 import { noiseFloor } from "../statistics/noise.ts";
-import { comparedRates, rateOf, sameRounds } from "../statistics/pairing.ts";
+import { speedFloor } from "../statistics/floor.ts";
+import { sameRounds } from "../statistics/pairing.ts";
 
 /** The point of a sample as a key. */
 function keyOf({ point }: Pick<SampleRecord, "point">): string {
@@ -34,17 +35,15 @@ export function noiseFloors(result: Result, groups: readonly Group[]): NoiseFloo
     const rows = [...at.map(({ samples }) => samples), ...(twin === undefined ? [] : [twin.again])]
       .map((samples) => samples.toSorted((a, b) => a.sample - b.sample));
     const comparisons = Math.max(1, at.length - 1);
-    const again = twin === undefined
-      ? undefined
-      : comparedRates(twin.again, twin.samples, [], `${result.run.scenarioDigest} ${twin.name} again`);
-    const pooled = noiseFloor(rows.map((samples) => samples.map(rateOf)), comparisons);
-    if (pooled === undefined) return [];
+    const seed = `${result.run.scenarioDigest} ${one.name} again`;
+    const speed = speedFloor(at.map(({ samples }) => samples), twin, seed);
+    if (speed === undefined) return [];
     const times = rows.map((samples) => samples.map(embeddingSeconds));
     return [{
       point: first(one).point,
-      factor: Math.max(pooled, ...(again === undefined ? [] : [Math.max(again.value, 1 / again.value)])),
+      factor: speed.factor,
       embedding: times.flat().every((seconds) => seconds > 0) ? noiseFloor(times, comparisons) : undefined,
-      repeated: twin === undefined || again === undefined ? undefined : { case: twin.name, ratio: again },
+      repeated: twin === undefined || speed.again === undefined ? undefined : { case: twin.name, ratio: speed.again },
       rounds: one.samples.length,
     }];
   });
