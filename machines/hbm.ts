@@ -5,10 +5,10 @@
  * @module
  */
 
-import { formatBytes } from "../base/bytes.ts";
-import { daxOf, type Facts, nodesOf, numberOf } from "./inventory/parts.ts";
-import { dramBandwidth, hbmNodes, plainNodes } from "./inventory/hbm_nodes.ts";
+import { daxOf, type Facts } from "./inventory/parts.ts";
+import { dramBandwidth, hbmCache, hbmNodes, plainNodes } from "./inventory/hbm_nodes.ts";
 import { isVirtual, memkindMissing, VIRTUAL } from "./ways.ts";
+import { provisionCommand } from "./provisioning/command.ts";
 
 /** What is known of HBM here; the fields are those of a configuration's state. */
 interface HbmState {
@@ -32,18 +32,6 @@ function memkindNote(facts: Facts, nodes: readonly { node: number; readBandwidth
     : "";
 }
 
-/** HBM that is a cache in front of DRAM, as far as it can be told: a cache that is not PMEM's Memory Mode. */
-function cacheText(facts: Facts): string | undefined {
-  const cached = nodesOf(facts).filter((node) => node.cpus !== "" && (node.sideCacheBytes ?? 0) > 0);
-  if (cached.length === 0 || isVirtual(facts) || (numberOf(facts, "pmem.modules") ?? 0) > 0) return undefined;
-  const bytes = cached.reduce((sum, node) => sum + (node.sideCacheBytes ?? 0), 0);
-  return `a cache of ${formatBytes(bytes)} is in front of the DRAM of node ${
-    cached.map(({ node }) => node).join(", ")
-  } ` +
-    "(memory_side_cache), and there is no PMEM: that is how HBM in cache mode shows; the hardware decides what is in it, " +
-    "so no row can be placed there. In flat mode, a setting of the firmware, HBM is a node of its own";
-}
-
 /** Why no node is HBM. */
 function missing(facts: Facts): Pick<HbmState, "because" | "next"> {
   const waiting = daxOf(facts).find(({ origin, driver }) => origin === "hmem" && driver !== "kmem");
@@ -52,11 +40,11 @@ function missing(facts: Facts): Pick<HbmState, "because" | "next"> {
       because:
         `${waiting.name} is memory that firmware sets aside for special purposes, as HBM in flat mode is, and a ` +
         "device, not memory of a NUMA node",
-      next: `daxctl reconfigure-device --mode=system-ram ${waiting.name}`,
+      next: provisionCommand("hbm", facts),
     };
   }
   const [bare] = plainNodes(facts);
-  const cache = cacheText(facts);
+  const cache = hbmCache(facts);
   if (cache !== undefined) return { because: cache };
   if (bare === undefined) {
     return {

@@ -4,8 +4,9 @@
  * @module
  */
 
+import { formatBytes } from "../../base/bytes.ts";
 import { firmwareCxl } from "./firmware_cxl.ts";
-import { daxOf, type Facts, nodesOf } from "./parts.ts";
+import { daxOf, type Facts, nodesOf, numberOf } from "./parts.ts";
 
 /** A node without CPUs whose memory has more bandwidth than DRAM, by the firmware's HMAT. */
 export interface HbmNode {
@@ -48,4 +49,18 @@ export function hbmNodes(facts: Facts): HbmNode[] {
       text: `node ${node} without CPUs, ${readBandwidthMBs} MB/s by HMAT where DRAM has ${dram} MB/s`,
     }]
   );
+}
+
+/** HBM that is a cache in front of DRAM, as far as it can be told: a cache that is not PMEM's Memory Mode. */
+export function hbmCache(facts: Facts): string | undefined {
+  const cached = nodesOf(facts).filter((node) => node.cpus !== "" && (node.sideCacheBytes ?? 0) > 0);
+  if (cached.length === 0 || facts["cpu.virtual"] !== "no" || (numberOf(facts, "pmem.modules") ?? 0) > 0) {
+    return undefined;
+  }
+  const bytes = cached.reduce((sum, node) => sum + (node.sideCacheBytes ?? 0), 0);
+  return `a cache of ${formatBytes(bytes)} is in front of the DRAM of node ${
+    cached.map(({ node }) => node).join(", ")
+  } ` +
+    "(memory_side_cache), and there is no PMEM: that is how HBM in cache mode shows; the hardware decides what is in it, " +
+    "so no row can be placed there. In flat mode, a setting of the firmware, HBM is a node of its own";
 }

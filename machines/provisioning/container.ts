@@ -29,7 +29,16 @@ export function inContainer(context: PlanContext, host: PlanParts): PlanParts {
   };
 }
 
-function runStep({ inventory }: PlanContext, { results }: PlanParts, kind: string | undefined): Step {
+/** What tells memkind its nodes, by target. */
+const MEMKIND_NODES = {
+  "memory-mode": "MEMKIND_DAX_KMEM_NODES",
+  "fsdax": "MEMKIND_DAX_KMEM_NODES",
+  "kmem-dax": "MEMKIND_DAX_KMEM_NODES",
+  "cxl-kmem": "MEMKIND_DAX_KMEM_NODES",
+  "hbm": "MEMKIND_HBW_NODES",
+} as const;
+
+function runStep({ inventory, request }: PlanContext, { results }: PlanParts, kind: string | undefined): Step {
   const memory = nodesOf(inventory.facts).filter((one) => (one.totalBytes ?? 0) > 0).map((one) => one.node);
   const mems = [...new Set([...memory, ...results.nodes])].sort((a, b) => a - b).join(",");
   const engine = kind === "podman" ? "podman" : "docker";
@@ -43,7 +52,7 @@ function runStep({ inventory }: PlanContext, { results }: PlanParts, kind: strin
     "--shm-size 2g",
     // All nodes with memory, those without CPUs too: else memory cannot be bound to them.
     ...(mems === "" || results.nodes.length === 0 ? [] : [`--cpuset-mems ${mems}`]),
-    ...(results.nodes.length === 0 ? [] : [`-e MEMKIND_DAX_KMEM_NODES=${results.nodes.join(",")}`]),
+    ...(results.nodes.length === 0 ? [] : [`-e ${MEMKIND_NODES[request.target]}=${results.nodes.join(",")}`]),
     ...results.mounts.map((path) => `-v ${path}:${path}`),
   ];
   return step({

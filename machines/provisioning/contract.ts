@@ -9,7 +9,7 @@
  */
 
 /** The configurations a machine can be brought to. */
-export type Target = "memory-mode" | "fsdax" | "kmem-dax" | "cxl-kmem";
+export type Target = "memory-mode" | "fsdax" | "kmem-dax" | "cxl-kmem" | "hbm";
 
 /** Where the commands run. */
 export type Place = "bare-metal" | "cloud-vm" | "container";

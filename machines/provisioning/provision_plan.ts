@@ -11,6 +11,7 @@ import type { PlanContext, PlanParts } from "./context.ts";
 import type { Place, Plan, ProvisionRequest, Refusal, Target } from "./contract.ts";
 import { planCxlKmem } from "./cxl_kmem.ts";
 import { planFsdax } from "./fsdax.ts";
+import { planHbm } from "./hbm.ts";
 import { planKmemDax } from "./kmem_dax.ts";
 import { planMemoryMode } from "./memory_mode.ts";
 import { containerKind } from "./command.ts";
@@ -23,6 +24,7 @@ const TARGETS: Readonly<Record<Target, (context: PlanContext) => PlanParts>> = {
   "kmem-dax": planKmemDax,
   "cxl-kmem": planCxlKmem,
   "memory-mode": planMemoryMode,
+  "hbm": planHbm,
 };
 
 /**

@@ -14,7 +14,7 @@ import { processShell, type Shell } from "./run_line.ts";
 import { processVerify, type Verify } from "./verify.ts";
 
 /** The configurations that can be asked for. */
-export const TARGETS: readonly Target[] = ["memory-mode", "fsdax", "kmem-dax", "cxl-kmem"];
+export const TARGETS: readonly Target[] = ["memory-mode", "fsdax", "kmem-dax", "cxl-kmem", "hbm"];
 
 /** A machine to provision. */
 export interface Provisioner {

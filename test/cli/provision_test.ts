@@ -92,8 +92,11 @@ Deno.test("provision --json answers programs with plan, outcome and checks", asy
 
 for (
   const [words, text] of [
-    ["fsdx", 'Unknown configuration "fsdx": did you mean "fsdax"? There are memory-mode, fsdax, kmem-dax, cxl-kmem'],
-    ["hbm", 'Unknown configuration "hbm": There are memory-mode, fsdax, kmem-dax, cxl-kmem'],
+    [
+      "fsdx",
+      'Unknown configuration "fsdx": did you mean "fsdax"? There are memory-mode, fsdax, kmem-dax, cxl-kmem, hbm',
+    ],
+    ["gpus", 'Unknown configuration "gpus": There are memory-mode, fsdax, kmem-dax, cxl-kmem, hbm'],
     ["fsdax --container --cloud-vm", "Cannot provision for --cloud-vm and --container: choose one"],
     ["fsdax --undo --check", "Cannot use --undo with --check"],
     ["fsdax --until a", 'Cannot use --until "a" without --apply or --undo'],

@@ -167,6 +167,9 @@ const persistentCxl = (): ModelParts => ({
 const FSDAX = { target: "fsdax", owner: "alice" } as const;
 const KMEM = { target: "kmem-dax" } as const;
 const CXL = { target: "cxl-kmem" } as const;
+const HBM = { target: "hbm" } as const;
+/** A machine in flat mode whose firmware keeps its HBM for special purposes. */
+const setAside = (): ModelParts => ({ ...READY, hmem: { dax: "dax0.0", node: 2, size: 64 * GIB } });
 const MEMORY_MODE = { target: "memory-mode" } as const;
 const VM = { place: "cloud-vm" } as const;
 
@@ -423,4 +426,27 @@ const memoryMode: Quote[] = [
 ];
 
 /** All that pages quote. */
-export const QUOTES: readonly Quote[] = [...memoryMode, ...fsdax, ...kmem, ...cxl];
+const hbm: Quote[] = [
+  {
+    page: "hbm",
+    section: "Bare metal / Memory that firmware sets aside",
+    language: "sh",
+    blocks: () => way(setAside(), HBM),
+  },
+  { page: "hbm", section: "In a container", language: "sh", blocks: () => container(setAside(), HBM) },
+  { page: "hbm", section: "Taking it back", language: "sh", blocks: () => wayBack(setAside(), HBM) },
+  {
+    page: "hbm",
+    section: "When it does not work",
+    language: "text",
+    blocks: () => [
+      refusal(READY, HBM),
+      refusal({
+        ...READY,
+        facts: { "cpu.virtual": "no", "node.0.cpus": "0-55", "node.0.side_cache_size": String(64 * GIB) },
+      }, HBM),
+    ],
+  },
+];
+
+export const QUOTES: readonly Quote[] = [...memoryMode, ...fsdax, ...kmem, ...cxl, ...hbm];

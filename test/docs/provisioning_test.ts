@@ -9,7 +9,7 @@ import { blocksOf, sectionsOf } from "./page.ts";
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => Deno.readTextFileSync(new URL(path, root));
 const pathOf = (page: string) => `docs/provisioning/${page}.md`;
-const PAGES = ["memory-mode", "fsdax", "kmem-dax", "cxl-kmem"];
+const PAGES = ["memory-mode", "fsdax", "kmem-dax", "cxl-kmem", "hbm"];
 
 for (const { page, section, language, blocks } of QUOTES) {
   Deno.test(`${page}.md, "${section}", has the program's ${language === "sh" ? "commands" : "words"}`, async () => {
@@ -109,7 +109,7 @@ Deno.test("the words of tierbench that pages name are words of the command", () 
 
 Deno.test("README.md explains every option of the container's line", () => {
   const lines = PAGES.flatMap((page) => blocksOf(read(pathOf(page)), "In a container", "sh"));
-  assertEquals(lines.length, 3);
+  assertEquals(lines.length, 4);
   const text = read(pathOf("README"));
   const table = text.slice(text.indexOf("| option "));
   const options = new Set(lines.flatMap((line) => [...line.matchAll(/ (--?[a-z-]+)/g)].map(([, flag = ""]) => flag)));

@@ -241,7 +241,7 @@ Deno.test("configurations(): hbm needs every link of the proof, and what else it
   const waiting = state("bare", "hbm", set);
   assertEquals([waiting.state, waiting.next], [
     "unavailable",
-    "daxctl reconfigure-device --mode=system-ram dax0.0",
+    "tierbench provision hbm --cloud-vm",
   ]);
   const became = { ...FLAT, ...set, "dax.dax0.0.driver": "kmem" };
   assertEquals(state("bare", "hbm", became).state, "measured");

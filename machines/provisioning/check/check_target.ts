@@ -10,6 +10,7 @@ import type { CheckLine, CheckOptions, Plan, Target } from "../contract.ts";
 import type { Verify } from "../verify.ts";
 import { checkCxlKmem } from "./cxl_kmem.ts";
 import { checkFsdax } from "./fsdax.ts";
+import { checkHbm } from "./hbm.ts";
 import { checkKmemDax } from "./kmem_dax.ts";
 import { checkMemoryMode } from "./memory_mode.ts";
 
@@ -50,6 +51,8 @@ export async function checkTarget(
       return await checkKmemDax(context, results.nodes);
     case "cxl-kmem":
       return await checkCxlKmem(context, results.nodes);
+    case "hbm":
+      return await checkHbm(context, results.nodes);
     case "memory-mode":
       return checkMemoryMode(inventory);
   }

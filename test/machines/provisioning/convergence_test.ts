@@ -136,6 +136,11 @@ const CASES: readonly Case[] = [
     request: { target: "kmem-dax" },
     prepare: (machine) => finish(machine, { target: "fsdax" }),
   },
+  {
+    name: "hbm, memory that firmware sets aside",
+    parts: () => ({ hmem: { dax: "dax0.0", node: 2, size: 64 * GIB } }),
+    request: { target: "hbm" },
+  },
   { name: "cxl-kmem, persistent", parts: () => cxl(0), request: { target: "cxl-kmem" } },
   { name: "cxl-kmem, persistent and volatile", parts: () => cxl(GIB), request: { target: "cxl-kmem" } },
   {

@@ -74,6 +74,8 @@ export interface ModelParts {
   modules?: number;
   memdevs?: { memdev: string; pmem: number; ram: number }[];
   decoders?: { decoder: string; size: number; pmem: boolean; ram: boolean }[];
+  /** Memory that firmware sets aside for special purposes, as HBM: a DAX device of origin hmem, of this node. */
+  hmem?: { dax: string; node: number; size: number };
   /** CPU-less node of plain memory that memmap= can take away. */
   bare?: { node: number; start: number; end: number };
 }
@@ -95,6 +97,7 @@ export class ModelMachine {
   /** Namespaces of CXL devices stay on them. */
   cxlLabels: Map<string, Space[]> = new Map();
   bare: { node: number; start: number; end: number } | undefined;
+  hmem: { dax: string; node: number; size: number } | undefined;
   autoOnline = "online";
   /** What the kernel has of promotion and demotion, and what it starts with. */
   tiering: Record<string, string> = { ...UNTIERED };
@@ -122,6 +125,7 @@ export class ModelMachine {
     this.memdevs = parts.memdevs ?? [];
     this.decoders = parts.decoders ?? [];
     this.bare = parts.bare;
+    this.hmem = parts.hmem;
     this.facts = { "cpu.virtual": "no", "kernel.release": "6.1.0-56-amd64", ...parts.facts };
     if (this.os.id !== "debian") this.files["/etc/default/grub"] = 'GRUB_TIMEOUT=5\nGRUB_CMDLINE_LINUX="quiet"\n';
   }
@@ -152,7 +156,7 @@ export class ModelMachine {
       node: 1,
       size: this.memdevs.filter(({ memdev }) => one.memdevs.includes(memdev)).reduce((sum, { ram }) => sum + ram, 0),
     }));
-    return [...spaces, ...volatile];
+    return [...spaces, ...volatile, ...(this.hmem === undefined ? [] : [this.hmem])];
   }
 
   inventory(): Inventory {
@@ -201,6 +205,7 @@ export class ModelMachine {
       facts[`dax.${one.dax}.driver`] = this.memory.has(one.dax) ? "kmem" : "device_dax";
       facts[`dax.${one.dax}.size`] = String(one.size);
       if (one.node !== undefined) facts[`dax.${one.dax}.target_node`] = String(one.node);
+      if (one.dax === this.hmem?.dax) facts[`dax.${one.dax}.origin`] = "hmem";
     }
     [...this.mounts].forEach(([path, mount], i) => {
       facts[`mount.${i}.path`] = path;
